@@ -1,0 +1,59 @@
+# Jackdaw: the project's commands. `make help` lists them.
+PYTHON3 ?= python3
+VENV    := .venv
+PYTHON  := $(VENV)/bin/python
+STAMP   := $(VENV)/.done
+PATHS   := . host scripts scripts/flow/plugins
+CORES   := $(shell sed -n 's/^name: *\(jackdaw:[a-z:_]*\):.*/\1/p' fusesoc.core rtl/*/*.core rtl/lib/*/*.core 2>/dev/null)
+SV      := $(shell git ls-files '*.sv' '*.svh' | grep -v /generated/)
+JOBS    ?= 2
+SEED    ?= 1
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+
+.PHONY: help setup demo test test-all lint format waves registers clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-10s%s\n", n, $$0}'
+
+setup: $(STAMP) ## install everything into .venv
+$(STAMP): requirements.txt
+	@echo "Jackdaw: installing the pinned tools into $(VENV) (about a minute)"
+	@test -x $(PYTHON) || $(PYTHON3) -m venv $(VENV)
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@for p in $(PATHS); do realpath $$p; done > $$($(PYTHON) -c 'import site; print(site.getsitepackages()[0])')/jackdaw.pth
+	@$(PYTHON) -m flow.toolchain $(VENV)/bin
+	@touch $@
+
+demo: setup ## train DQN on CartPole with every replay and learner operation in simulated RTL
+	@$(PYTHON) scripts/train.py --agent dqn --env CartPole-v1 --device sim --seed $(SEED) --out runs/demo-seed$(SEED) --overwrite
+
+test: setup lint ## the regression
+	$(PYTHON) -m pytest -n $(JOBS) --dist worksteal -m "not slow" --seed $(SEED) tests
+
+test-all: setup lint ## the regression with the full-size runs
+	$(PYTHON) -m pytest -n $(JOBS) --dist worksteal --seed $(SEED) tests
+
+lint: setup ## ruff, mypy, verible, Verilator -Wall for every core
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m mypy
+	$(PYTHON) scripts/registers.py --check
+	verible-verilog-lint --rules_config lint/verible.rules $(SV)
+	@for core in $(CORES); do \
+	  fusesoc --log-file build/fusesoc-lint.log run --target=lint $$core > build/lint.log 2>&1 || { cat build/lint.log; echo "lint of $$core failed"; exit 1; }; \
+	  echo "lint $$core: clean"; done
+
+format: setup ## format Python
+	$(PYTHON) -m ruff check --fix .
+	$(PYTHON) -m ruff format .
+
+registers: setup ## make the register package, Python map and tables again from the SystemRDL
+	$(PYTHON) scripts/registers.py
+
+waves: setup ## make waves TEST=tests/lib/test_stream.py::test_x: run one test with waveforms
+	@test -n "$(TEST)" || { echo 'usage: make waves TEST=tests/FILE.py::NAME'; exit 2; }
+	JD_WAVES=1 $(PYTHON) -m pytest -q --seed $(SEED) $(TEST)
+	@echo "waveform: build/last.fst"; command -v surfer >/dev/null && surfer build/last.fst || { command -v gtkwave >/dev/null && gtkwave build/last.fst; } || true
+
+clean: ## remove everything that was built (keeps .venv and runs)
+	rm -rf build

@@ -1,0 +1,130 @@
+"""In-process simulators: Verilated designs as shared libraries with a C interface."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from flow import BUILD, ROOT
+from flow.design import resolve
+from flow.toolchain import compile_slot, environment, locked, verilator_root, verilator_version
+
+CXX_FLAGS = ("-shared", "-fPIC", "-std=gnu++20", "-O2", "-ffp-contract=off")
+
+
+class BuildFailed(RuntimeError):
+    """Verilator or the C++ compiler refused."""
+
+
+def build(
+    core: str,
+    toplevel: str,
+    harness: Path | str,
+    *,
+    parameters: Mapping[str, int | str] | None = None,
+    sources: Sequence[Path | str] = (),
+    defines: Sequence[str] = (),
+    assertions: bool = True,
+    random_init: bool | None = None,
+    waves: bool = False,
+    optimize: str = "-O2",
+    verilator_args: Sequence[str] = (),
+) -> Path:
+    """Build `lib<toplevel>.so` from a core and a C++ harness; cached by content.
+
+    The harness includes `V<toplevel>.h` and must define `vl_stop` and `vl_fatal`, which may throw:
+    the code is compiled with VL_USER_STOP and VL_USER_FATAL.
+
+    Args:
+        core: FuseSoC core that holds the sources.
+        toplevel: module that becomes the C++ class.
+        harness: C++ file, relative to the root.
+        parameters: parameters of the toplevel.
+        sources: extra SystemVerilog files, relative to the root.
+        defines: macros for the harness (`NAME=VALUE`); every parameter X is there as JD_X too.
+        assertions: keep the RTL's assertions.
+        random_init: random initial register values (default: as `assertions`).
+        waves: compile FST tracing in (macro JD_WAVES).
+        optimize: optimization level of the model's C++.
+        verilator_args: more Verilator arguments.
+    Returns: path of the shared library.
+    Raises: BuildFailed with the tool's output.
+    """
+    design = resolve(core)
+    parameters = dict(parameters or {})
+    extra = [ROOT / s for s in sources]
+    harness = ROOT / harness
+    random_init = assertions if random_init is None else random_init
+    init = "unique" if random_init else "fast"
+    args = [
+        "--cc", "--build", "-Wall", "--build-jobs", "1", "--x-assign", init, "--x-initial", init,
+        "-CFLAGS", "-fPIC -DVL_USER_STOP -DVL_USER_FATAL",
+        "-MAKEFLAGS", f"OPT_FAST={optimize} OPT_GLOBAL={optimize} OPT_SLOW=-O1",
+        "--assert" if assertions else "--no-assert",
+        *(["--trace-fst"] if waves else []),
+        *verilator_args,
+        *(f"-G{k}={v}" for k, v in parameters.items()),
+    ]  # fmt: skip
+    macros = [f"JD_{k}={v}" for k, v in parameters.items()] + list(defines)
+    macros += ["JD_WAVES"] if waves else []
+    texts = [s.read_text() for s in extra] + [harness.read_text()]
+    digest = design.digest(toplevel, args, macros, texts, CXX_FLAGS, verilator_version())
+    folder = BUILD / "library" / f"{toplevel}-{digest}"
+    library = folder / f"lib{toplevel}.so"
+    with locked(BUILD / "library" / f"{toplevel}-{digest}.lock"):
+        if library.exists():
+            return library
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        files = [*design.waivers, *design.sources, *extra]
+        with compile_slot():
+            _call(
+                [
+                    "verilator",
+                    *args,
+                    "--top-module",
+                    toplevel,
+                    "-Mdir",
+                    "obj",
+                    *(f"-I{i}" for i in design.includes),
+                    *files,
+                ],
+                folder,
+            )
+            root = verilator_root()
+            _call(
+                [
+                    *(["ccache"] if shutil.which("ccache") else []),
+                    "g++", *CXX_FLAGS, *(f"-D{m}" for m in macros), "-Iobj", f"-I{harness.parent}",
+                    f"-I{root}/include", f"-I{root}/include/vltstd",
+                    "-c", harness, "-o", "harness.o",
+                ],
+                folder,
+            )  # fmt: skip
+            _call(
+                ["g++", "-shared", "harness.o", f"obj/libV{toplevel}.a", "obj/libverilated.a",
+                 "-pthread", "-latomic", *(["-lz", "-llz4"] if waves else []),
+                 "-o", "library.so"],
+                folder,
+            )  # fmt: skip
+        os.replace(folder / "library.so", library)
+        shutil.rmtree(folder / "obj", ignore_errors=True)
+    return library
+
+
+def _call(command: Sequence[object], folder: Path) -> None:
+    done = subprocess.run(
+        [str(c) for c in command],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (folder / "build.log").open("a").write(done.stdout + done.stderr)
+    if done.returncode:
+        output = (done.stdout + done.stderr)[-8000:]
+        raise BuildFailed(f"{command[0]} in {folder}: exit code {done.returncode}\n{output}")

