@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The checks of Jackdaw's RTL: boolean properties, clocked by clk_i and off while rst_ni is low, in
+// a form that Verilator simulates and Yosys (read_slang) proves. The suffix of a name says what it
+// is: _A assertion, _M assumption about inputs. In a proof (FORMAL) assumptions constrain the
+// inputs; in simulation they are asserted like the rest.
+//
+//   JD_ASSERT(name, expression)             holds in every clock
+//   JD_ASSERT_IF(name, when, expression)    holds in every clock in which `when` does
+//   JD_ASSERT_NEXT(name, when, expression)  holds in the clock after one in which `when` did
+//   JD_ASSERT_STREAM(name, valid, ready, payload)
+//                                           a word that is offered and not taken stays as it is
+//
+// and the same four as JD_ASSUME. A line needs no semicolon.
+`ifndef JD_ASSERT_SVH
+`define JD_ASSERT_SVH
+
+`define JD_CHECK_CLOCKING @(posedge clk_i) disable iff (!rst_ni)
+
+`define JD_ASSERT(name, expression) \
+  name : assert property (`JD_CHECK_CLOCKING (expression)) else $error(`"name`");
+
+`define JD_ASSERT_IF(name, when, expression) \
+  name : assert property (`JD_CHECK_CLOCKING ((when) -> (expression))) else $error(`"name`");
+
+`define JD_ASSERT_NEXT(name, when, expression) \
+  name : assert property (`JD_CHECK_CLOCKING ($past(rst_ni && (when)) -> (expression))) \
+    else $error(`"name`");
+
+`define JD_ASSERT_STREAM(name, valid, ready, payload) \
+  name : assert property (`JD_CHECK_CLOCKING \
+      ($past(rst_ni && (valid) && !(ready)) -> ((valid) && $stable(payload)))) else $error(`"name`");
+
+`ifdef FORMAL
+
+`define JD_ASSUME(name, expression) \
+  name : assume property (`JD_CHECK_CLOCKING (expression));
+
+`define JD_ASSUME_IF(name, when, expression) \
+  name : assume property (`JD_CHECK_CLOCKING ((when) -> (expression)));
+
+`define JD_ASSUME_NEXT(name, when, expression) \
+  name : assume property (`JD_CHECK_CLOCKING ($past(rst_ni && (when)) -> (expression)));
+
+`define JD_ASSUME_STREAM(name, valid, ready, payload) \
+  name : assume property (`JD_CHECK_CLOCKING \
+      ($past(rst_ni && (valid) && !(ready)) -> ((valid) && $stable(payload))));
+
+`else
+
+`define JD_ASSUME(name, expression) `JD_ASSERT(name, expression)
+`define JD_ASSUME_IF(name, when, expression) `JD_ASSERT_IF(name, when, expression)
+`define JD_ASSUME_NEXT(name, when, expression) `JD_ASSERT_NEXT(name, when, expression)
+`define JD_ASSUME_STREAM(name, valid, ready, payload) \
+  `JD_ASSERT_STREAM(name, valid, ready, payload)
+
+`endif
+`endif
