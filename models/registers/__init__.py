@@ -1,0 +1,1 @@
+"""Register maps, generated from the register descriptions by scripts/registers.py."""
