@@ -1,0 +1,302 @@
+"""What a device is: registers, memory, an interrupt and a clock, the same on every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+from jackdaw.errors import (
+    DeviceAccessError,
+    DeviceClosedError,
+    DeviceMemoryError,
+    DeviceMismatchError,
+)
+
+from models.registers import directory
+from models.registers import engine_header as header
+
+PAGE_BYTES = 4096
+MAGIC = 0x574B444A
+LAYOUT_MAJOR = 1
+ENGINE_NAMES = {"RPLY": "replay", "LRNR": "learner"}
+
+COUNTERS = {  # name -> offset of the low word; reading it latches the high word
+    register.name.removesuffix("_LO"): register.offset
+    for register in header.REGISTERS
+    if register.name.endswith("_LO") and not register.name.startswith("RING_")
+}
+SOFT_RESET = header.CONTROL.field("soft_reset").mask
+IRQ_ENABLE = header.CONTROL.field("irq_enable").mask
+FREEZE = header.CONTROL.field("freeze").mask
+STATUS_IDLE = header.STATUS.field("idle").mask
+STATUS_DONE = header.STATUS.field("done").mask
+STATUS_FAILED = header.STATUS.field("failed").mask
+STATUS_EVENT = header.STATUS.field("event_seen").mask
+CAPABILITIES = 0x100  # first capability word of every engine
+DESCRIPTOR_BYTES, RECORD_BYTES = 64, 32
+WORD0_STOP, WORD0_IRQ = 1 << 30, 1 << 31
+
+
+@dataclass(frozen=True)
+class EngineInfo:
+    """An engine as the directory and its page describe it.
+
+    Attributes:
+        id: four characters, e.g. `RPLY`.
+        name: name of the engine in this project, e.g. `replay`.
+        page: its page, 1..31.
+        version: major, minor, patch.
+        capabilities: the first capability word (0x100 of the page).
+    """
+
+    id: str
+    name: str
+    page: int
+    version: tuple[int, int, int]
+    capabilities: int
+
+
+@runtime_checkable
+class Device(Protocol):
+    """Registers, memory, interrupt and clock of one accelerator. Belongs to one thread."""
+
+    name: str
+    clock_hz: int
+    memory_bytes: int
+
+    def engines(self) -> list[EngineInfo]:
+        """The engines of the directory, by page."""
+
+    def read32(self, address: int) -> int:
+        """Read a register (page * 4096 + offset). Raises DeviceAccessError if it is answered so."""
+
+    def write32(self, address: int, value: int) -> None:
+        """Write a register. Raises DeviceAccessError if it is answered so."""
+
+    def alloc(self, nbytes: int, align: int = 4096) -> int:
+        """Reserve device memory; never address 0. Raises DeviceMemoryError when full."""
+
+    def free(self, address: int) -> None:
+        """Give back what `alloc` gave. Raises DeviceMemoryError if it did not, or twice."""
+
+    def write(self, address: int, data: np.ndarray) -> None:
+        """Copy a C-contiguous array to device memory. Raises DeviceAccessError outside memory."""
+
+    def read(self, address: int, nbytes: int) -> np.ndarray:
+        """Copy device memory to a uint8 array. Raises DeviceAccessError outside memory."""
+
+    def wait(self, pages: Sequence[int], timeout_s: float, max_cycles: int | None = None) -> int:
+        """Wait for an interrupt of one of the pages; at once if one is up.
+
+        Args:
+            pages: pages of engines.
+            timeout_s: wall-clock limit, seconds.
+            max_cycles: limit in clocks.
+        Returns: the lowest of the pages whose interrupt is up.
+        Raises: DeviceTimeout with all counters.
+        """
+
+    def cycles(self) -> int:
+        """TIME: clocks since the hard reset."""
+
+    def close(self) -> None:
+        """Give the device back; any later use raises DeviceClosedError."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+class Allocator:
+    """First-fit allocator over addresses [start, end)."""
+
+    def __init__(self, start: int, end: int) -> None:
+        self._free = [(start, end)]
+        self._used: dict[int, int] = {}
+
+    def alloc(self, nbytes: int, align: int) -> int:
+        """Reserve nbytes at a multiple of align (a power of two). Raises DeviceMemoryError."""
+        if nbytes < 1 or align < 1 or align & (align - 1):
+            raise DeviceMemoryError(
+                f"alloc of {nbytes} bytes at a multiple of {align}: want 1 or more bytes and "
+                "a power of two"
+            )
+        for index, (low, high) in enumerate(self._free):
+            address = -(-low // align) * align
+            if address + nbytes <= high:
+                parts = [(low, address), (address + nbytes, high)]
+                self._free[index : index + 1] = [(a, b) for a, b in parts if a < b]
+                self._used[address] = nbytes
+                return address
+        largest = max((b - a for a, b in self._free), default=0)
+        raise DeviceMemoryError(
+            f"no room for {nbytes} bytes at a multiple of {align}: "
+            f"{sum(b - a for a, b in self._free)} bytes free, the largest piece {largest}"
+        )
+
+    def free(self, address: int) -> None:
+        """Give back a piece and join it with its neighbours. Raises DeviceMemoryError."""
+        if address not in self._used:
+            raise DeviceMemoryError(f"free of {address:#x}: not allocated, or freed before")
+        self._free.append((address, address + self._used.pop(address)))
+        joined: list[tuple[int, int]] = []
+        for low, high in sorted(self._free):
+            if joined and joined[-1][1] == low:
+                joined[-1] = (joined[-1][0], high)
+            else:
+                joined.append((low, high))
+        self._free = joined
+
+
+class DeviceBase:
+    """What backends share: directory, allocation, copies, counters. A backend has the rest.
+
+    A backend sets `name`, its memory as `_memory` ([memory_bytes] uint8) and defines `read32`,
+    `write32`, `wait` and `_release`; then it calls `_identify`.
+    """
+
+    name: str
+    clock_hz: int
+    memory_bytes: int
+    _memory: np.ndarray
+    _closed = False
+
+    def read32(self, address: int) -> int:
+        raise NotImplementedError
+
+    def write32(self, address: int, value: int) -> None:
+        raise NotImplementedError
+
+    def _release(self) -> None:
+        """Free what the backend holds."""
+
+    def _identify(self, build_hash: int) -> None:
+        """Read the directory and check that it is the configuration that was asked for."""
+        checks = [
+            ("MAGIC", directory.MAGIC.offset, 0xFFFFFFFF, MAGIC),
+            ("LAYOUT major", directory.LAYOUT.offset, 0xFFFF0000, LAYOUT_MAJOR << 16),
+            ("BUILD", directory.BUILD.offset, 0xFFFFFFFF, build_hash),
+        ]
+        for label, offset, mask, want in checks:
+            got = self.read32(offset) & mask
+            if got != want:
+                raise DeviceMismatchError(f"{self.name}: {label} is {got:#x}, want {want:#x}")
+        self.clock_hz = self.read32(directory.CLOCK_HZ.offset)
+        self.memory_bytes = (
+            self.read32(directory.MEM_SIZE_LO.offset)
+            | self.read32(directory.MEM_SIZE_HI.offset) << 32
+        )
+        self._allocator = Allocator(PAGE_BYTES, self.memory_bytes)
+        self._engines = []
+        for index in range(self.read32(directory.N_ENGINE.offset)):
+            page = 1 + index
+            word = self.read32(directory.ENGINE.at(index))
+            if word != self.read32(page * PAGE_BYTES + header.ID.offset):
+                raise DeviceMismatchError(f"{self.name}: page {page} is not engine {word:#x}")
+            label = word.to_bytes(4, "little").decode("ascii", "replace")
+            version = self.read32(page * PAGE_BYTES + header.VERSION.offset)
+            self._engines.append(
+                EngineInfo(
+                    id=label,
+                    name=ENGINE_NAMES.get(label, label.strip().lower()),
+                    page=page,
+                    version=(version >> 16, version >> 8 & 0xFF, version & 0xFF),
+                    capabilities=self.read32(page * PAGE_BYTES + CAPABILITIES),
+                )
+            )
+
+    def engines(self) -> list[EngineInfo]:
+        """The engines of the directory, by page."""
+        self._check_open()
+        return list(self._engines)
+
+    def alloc(self, nbytes: int, align: int = 4096) -> int:
+        """Reserve device memory, first fit. Raises DeviceMemoryError when full."""
+        self._check_open()
+        return self._allocator.alloc(nbytes, align)
+
+    def free(self, address: int) -> None:
+        """Give back what `alloc` gave. Raises DeviceMemoryError if it did not, or twice."""
+        self._check_open()
+        self._allocator.free(address)
+
+    @property
+    def memory(self) -> np.ndarray:
+        """Device memory as one view, [memory_bytes] uint8."""
+        self._check_open()
+        return self._memory
+
+    def write(self, address: int, data: np.ndarray) -> None:
+        """Copy a C-contiguous array to device memory. Raises DeviceAccessError outside memory."""
+        self._check_open()
+        if not data.flags.c_contiguous:
+            raise ValueError(f"array of shape {data.shape} is not C-contiguous")
+        raw = data.reshape(-1).view(np.uint8)
+        self._check_range(address, raw.size)
+        self._memory[address : address + raw.size] = raw
+
+    def read(self, address: int, nbytes: int) -> np.ndarray:
+        """Copy device memory to a uint8 array. Raises DeviceAccessError outside memory."""
+        self._check_open()
+        self._check_range(address, nbytes)
+        return self._memory[address : address + nbytes].copy()
+
+    def cycles(self) -> int:
+        """TIME: clocks since the hard reset."""
+        return self.read32(directory.TIME_LO.offset) | self.read32(directory.TIME_HI.offset) << 32
+
+    def counters(self) -> dict[int, dict[str, int]]:
+        """Page -> the words of the common header that tell what the engine does."""
+        result = {}
+        for engine in self.engines():
+            base = engine.page * PAGE_BYTES
+            words = {
+                register.name: self.read32(base + register.offset)
+                for register in (
+                    header.STATUS,
+                    header.JOBS_DONE,
+                    header.JOBS_FAILED,
+                    header.ERR_INFO0,
+                    header.ERR_INFO1,
+                )
+            }
+            for name, offset in COUNTERS.items():
+                low = self.read32(base + offset)
+                words[name] = low | self.read32(base + offset + 4) << 32
+            result[engine.page] = words
+        return result
+
+    def close(self) -> None:
+        """Give the device back; closing twice is harmless."""
+        if not self._closed:
+            self._closed = True
+            self._release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise DeviceClosedError(f"{self.name} is closed")
+
+    def _check_range(self, address: int, nbytes: int) -> None:
+        if nbytes < 0 or address < 0 or address + nbytes > self.memory_bytes:
+            raise DeviceAccessError(
+                f"copy of {nbytes} bytes at {address:#x}: memory has {self.memory_bytes:#x} bytes"
+            )

@@ -1,0 +1,1 @@
+"""Drivers of the engines: arrays in, registers and descriptors out."""

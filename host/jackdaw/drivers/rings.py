@@ -1,0 +1,328 @@
+"""The host side of a ring: descriptors in, completion records out."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from jackdaw.device.base import (
+    DESCRIPTOR_BYTES,
+    PAGE_BYTES,
+    RECORD_BYTES,
+    STATUS_DONE,
+    STATUS_EVENT,
+    STATUS_FAILED,
+    WORD0_IRQ,
+    WORD0_STOP,
+    Device,
+    EngineInfo,
+)
+from jackdaw.errors import (
+    DeviceTimeout,
+    JobDropped,
+    JobError,
+    RingFullError,
+    RingHaltedError,
+    error_class,
+)
+from models.registers import engine_header as header
+
+MODULO = 1 << 32
+
+
+@dataclass(frozen=True)
+class Record:
+    """A completion record.
+
+    Attributes:
+        tag: word 1 of the descriptor.
+        error: 0 ok, else the engine's error code.
+        opcode: of the descriptor (0 if it could not be read).
+        detail: 16 bits, engine defined.
+        count: operations or steps done.
+        number: the job's number in its ring.
+        start, end: TIME (clocks) of the descriptor's acceptance and of the last write response.
+    """
+
+    tag: int
+    error: int
+    opcode: int
+    detail: int
+    count: int
+    number: int
+    start: int
+    end: int
+
+    @classmethod
+    def decode(cls, raw: np.ndarray) -> Record:
+        """Decode the 32 bytes (uint8) of a record."""
+        words = [int(word) for word in raw.view("<u4")]
+        return cls(
+            tag=words[0],
+            error=words[1] & 0xFF,
+            opcode=words[1] >> 8 & 0xFF,
+            detail=words[1] >> 16,
+            count=words[2],
+            number=words[3],
+            start=words[4] | words[5] << 32,
+            end=words[6] | words[7] << 32,
+        )
+
+    @property
+    def cycles(self) -> int:
+        """Clocks from start to end."""
+        return self.end - self.start
+
+
+class Job:
+    """One queued job; `wait` for its record.
+
+    Attributes:
+        number: its number in the ring, modulo 2**32.
+        opcode, tag: from the descriptor.
+        stop, irq: flags of the descriptor.
+        record: its completion record once it has ended.
+        error: what it ended with, None while it runs or when it was ok.
+    """
+
+    def __init__(self, ring: Ring, number: int, word0: int, tag: int) -> None:
+        self.ring, self.number, self.tag = ring, number, tag
+        self.opcode = word0 & 0xFF
+        self.stop, self.irq = bool(word0 & WORD0_STOP), bool(word0 & WORD0_IRQ)
+        self.record: Record | None = None
+        self.error: Exception | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the record was collected, or the job was dropped; does not ask the device."""
+        return self.record is not None or self.error is not None
+
+    def poll(self) -> bool:
+        """Ask the device, and tell whether the job has ended."""
+        if not self.ended:
+            self.ring.collect()
+        return self.ended
+
+    def wait(self, timeout_s: float = 60.0, max_cycles: int | None = None) -> Record:
+        """Wait for the job's end.
+
+        Args:
+            timeout_s: wall-clock limit, seconds.
+            max_cycles: limit in clocks of each wait for an interrupt.
+        Returns: the completion record.
+        Raises: the engine's named JobError if it failed, JobDropped if it will never run,
+            DeviceTimeout with all counters.
+        """
+        return self.ring.wait(self, timeout_s, max_cycles)
+
+
+class Ring:
+    """A ring of an engine: allocates descriptors and records, queues jobs, collects records.
+
+    Attributes:
+        engine: the engine.
+        number: which of its rings, 0..3.
+        slots: number of slots.
+    """
+
+    def __init__(
+        self, device: Device, engine: EngineInfo, number: int = 0, slots_log2: int = 6
+    ) -> None:
+        """Allocate and switch on. The ring must be empty (after a reset, or all jobs ended).
+
+        Raises: DeviceMemoryError, DeviceAccessError.
+        """
+        if not 1 <= slots_log2 <= 12:
+            raise ValueError(f"slots_log2 {slots_log2}: want 1..12")
+        self.device, self.engine, self.number = device, engine, number
+        self.slots = 1 << slots_log2
+        self._page = engine.page * PAGE_BYTES
+        self._head = self._page + header.RING_HEAD.at(number)
+        self._doorbell = self._page + header.RING_TAIL.at(number)
+        self._base = device.alloc(self.slots * DESCRIPTOR_BYTES)
+        self._records = device.alloc(self.slots * RECORD_BYTES)
+        device.write(self._records, np.full(self.slots * RECORD_BYTES, 0xFF, np.uint8))
+        for register, value in (
+            (header.RING_BASE_LO, self._base & 0xFFFFFFFF),
+            (header.RING_BASE_HI, self._base >> 32),
+            (header.RING_CPL_LO, self._records & 0xFFFFFFFF),
+            (header.RING_CPL_HI, self._records >> 32),
+            (header.RING_SIZE, slots_log2),
+        ):
+            device.write32(self._page + register.at(number), value)
+        self._tail = device.read32(self._head)
+        self._open: deque[Job] = deque()
+        self._failed: deque[int] = deque(maxlen=64)  # numbers modulo 2**16, for STATUS
+        self._halted_by: Job | None = None
+        self._last_failure: tuple[int, tuple[int, int]] | None = None
+
+    @property
+    def pending(self) -> int:
+        """Jobs queued whose records were not collected."""
+        return len(self._open)
+
+    def submit(
+        self,
+        descriptor: np.ndarray | Sequence[int],
+        *,
+        stop: bool = False,
+        irq: bool = True,
+    ) -> Job:
+        """Queue one job.
+
+        Args:
+            descriptor: [16] uint32 or fewer words (the rest is 0); word 1 is the tag.
+            stop: halt the ring if the job fails.
+            irq: interrupt when it ends. A failing job always interrupts.
+        Returns: the job.
+        Raises: RingFullError.
+        """
+        return self.submit_all([descriptor], stop=stop, irq=irq)[0]
+
+    def submit_all(
+        self,
+        descriptors: Sequence[np.ndarray | Sequence[int]],
+        *,
+        stop: bool = False,
+        irq: bool = True,
+    ) -> list[Job]:
+        """Queue several jobs with one doorbell; only the last one has the IRQ flag, if any has."""
+        if len(self._open) + len(descriptors) > self.slots:
+            self.collect()
+        if len(self._open) + len(descriptors) > self.slots:
+            raise RingFullError(
+                f"{self.engine.name} ring {self.number}: {len(descriptors)} jobs for "
+                f"{self.slots} slots of which {len(self._open)} are in use"
+            )
+        jobs = []
+        for index, given in enumerate(descriptors):
+            words = np.zeros(DESCRIPTOR_BYTES // 4, np.uint32)
+            words[: len(given)] = given
+            words[0] |= np.uint32(WORD0_STOP if stop else 0)
+            words[0] |= np.uint32(WORD0_IRQ if irq and index == len(descriptors) - 1 else 0)
+            number = (self._tail + index) % MODULO
+            self.device.write(self._base + number % self.slots * DESCRIPTOR_BYTES, words)
+            jobs.append(Job(self, number, int(words[0]), int(words[1])))
+        self._open.extend(jobs)
+        self._halted_by = None
+        self._tail = (self._tail + len(jobs)) % MODULO
+        self.device.write32(self._doorbell, self._tail)
+        return jobs
+
+    def resume(self) -> None:
+        """Go on behind a job with the STOP flag that failed."""
+        self._halted_by = None
+        self.device.write32(self._doorbell, self._tail)
+
+    def collect(self) -> None:
+        """Read HEAD and the records of all jobs that ended since."""
+        head = self.device.read32(self._head)
+        while self._open and (head - self._open[0].number - 1) % MODULO < MODULO // 2:
+            job = self._open.popleft()
+            address = self._records + job.number % self.slots * RECORD_BYTES
+            record = Record.decode(self.device.read(address, RECORD_BYTES))
+            if record.number == job.number:
+                job.record = record
+            if record.number != job.number or record.error:
+                job.error = self._job_error(job)
+                self._failed.append(job.number & 0xFFFF)
+                if job.stop:
+                    self._halted_by = job
+
+    def wait(
+        self,
+        job: Job,
+        timeout_s: float = 60.0,
+        max_cycles: int | None = None,
+        on_event: Callable[[], None] | None = None,
+    ) -> Record:
+        """Wait for a job's end; see Job.wait. `on_event` is called when the engine sets EVENT."""
+        deadline = time.monotonic() + timeout_s
+        while not job.poll():
+            if self._halted_by is not None:
+                raise RingHaltedError(
+                    f"{self._name(job)} waits behind job {self._halted_by.number}, which failed "
+                    "and has the STOP flag"
+                )
+            if not any(j.irq for j in self._open if (j.number - job.number) % MODULO < self.slots):
+                raise ValueError(f"{self._name(job)} and those behind it have no IRQ flag")
+            left = max(deadline - time.monotonic(), 0.0)
+            try:
+                self.device.wait([self.engine.page], left, max_cycles)
+            except DeviceTimeout as error:
+                message = f"{self._name(job)} did not end: {error.reason}"
+                raise DeviceTimeout(message, error.counters) from None
+            if self._acknowledge() & STATUS_EVENT and on_event is not None:
+                on_event()
+        if job.error is not None:
+            raise job.error
+        assert job.record is not None
+        return job.record
+
+    def after_reset(self) -> None:
+        """Forget the jobs that a soft reset of the engine dropped."""
+        for job in self._open:
+            job.error = JobDropped(f"{self._name(job)} was dropped by a soft reset")
+        self._open.clear()
+        self._halted_by = None
+        self._tail = self.device.read32(self._head)
+
+    def _name(self, job: Job) -> str:
+        where = f"{self.engine.name} ring {self.number} job {job.number}"
+        return f"{where} (opcode {job.opcode}, tag {job.tag:#x})"
+
+    def _acknowledge(self) -> int:
+        """Clear the interrupt, then collect; raise a failure of the ring that no record tells.
+
+        Returns: the flags of STATUS that were cleared.
+        """
+        address = self._page + header.STATUS.offset
+        status = self.device.read32(address)
+        flags = status & (STATUS_DONE | STATUS_FAILED | STATUS_EVENT)
+        info = self._info() if status & STATUS_FAILED else (0, 0)
+        self.device.write32(address, flags)
+        self._last_failure = (status, info) if status & STATUS_FAILED else None
+        self.collect()
+        self._last_failure = None
+        mine = status & STATUS_FAILED and status >> 4 & 3 == self.number
+        if mine and status >> 16 not in self._failed:
+            code = status >> 8 & 0xFF
+            raise error_class(self.engine.name, code)(self.engine.page, self.number, info=info)
+        return flags
+
+    def _info(self) -> tuple[int, int]:
+        read = self.device.read32
+        return read(self._page + header.ERR_INFO0.offset), read(
+            self._page + header.ERR_INFO1.offset
+        )
+
+    def _job_error(self, job: Job) -> JobError:
+        """The named error of a job: from its record, or from STATUS if the record is missing."""
+        status, info = self._last_failure or (
+            self.device.read32(self._page + header.STATUS.offset),
+            None,
+        )
+        told = (
+            status & STATUS_FAILED
+            and status >> 4 & 3 == self.number
+            and status >> 16 == job.number & 0xFFFF
+        )
+        detail, count = 0, 0
+        if job.record is not None:
+            code, detail, count = job.record.error, job.record.detail, job.record.count
+        else:
+            code = status >> 8 & 0xFF if told else int(header.Error.E_BUS_WR)
+        return error_class(self.engine.name, code)(
+            self.engine.page,
+            self.number,
+            number=job.number,
+            tag=job.tag,
+            opcode=job.opcode,
+            detail=detail,
+            count=count,
+            info=(info or self._info()) if told else (0, 0),
+        )

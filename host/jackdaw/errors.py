@@ -1,0 +1,152 @@
+"""Named errors of devices and engines.
+
+Every error code of an engine becomes a class: E_FOO_BAR of engine `replay` is `ReplayFooBarError`.
+The codes come from the register descriptions (`models/registers`); nothing is typed here twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+
+from models.registers import engine_header
+
+ENGINES = ("replay", "learner")
+
+
+class DeviceError(Exception):
+    """Anything that goes wrong on a device or between it and the host."""
+
+
+class DeviceTimeout(DeviceError):
+    """A wait ended without its interrupt.
+
+    Attributes:
+        reason: what was awaited and which limit passed.
+        counters: page -> {name: value} of the common header of every engine.
+    """
+
+    def __init__(self, message: str, counters: Mapping[int, Mapping[str, int]]) -> None:
+        lines = [
+            f"  page {page}: " + " ".join(f"{name}={value:#x}" for name, value in words.items())
+            for page, words in counters.items()
+        ]
+        super().__init__("\n".join([message, *lines]))
+        self.reason = message
+        self.counters = counters
+
+
+class DeviceMemoryError(DeviceError):
+    """Device memory is exhausted, or an address is not one that `alloc` gave."""
+
+
+class DeviceAccessError(DeviceError):
+    """A register access was answered with an error, or a copy leaves the device's memory."""
+
+
+class DeviceClosedError(DeviceError):
+    """The device was used after `close`."""
+
+
+class DeviceMismatchError(DeviceError):
+    """The device is not one this host knows: magic, layout version or configuration hash."""
+
+
+class SimulationError(DeviceError):
+    """An assertion of the RTL or a protocol check of the simulator failed.
+
+    Attributes:
+        file: source file of the check, empty if the simulator itself found the fault.
+        line: line in that file.
+        clock: the clock (since reset) in which it failed.
+    """
+
+    def __init__(self, message: str, file: str = "", line: int = 0, clock: int = 0) -> None:
+        where = f" at {file}:{line}" if file else ""
+        super().__init__(f"{message}{where} in clock {clock}")
+        self.message, self.file, self.line, self.clock = message, file, line, clock
+
+
+class RingFullError(DeviceError):
+    """A job was submitted to a ring whose slots are all in use."""
+
+
+class JobError(DeviceError):
+    """A job, or a ring outside any job, ended with an error code.
+
+    Attributes:
+        engine: name of the engine (`replay`).
+        code, code_name: the error code and its name (`E_INDEX`).
+        page, ring: where the job was queued.
+        number, tag, opcode: the job (number -1: an error outside any job).
+        detail, count: engine detail and operations done, from the completion record.
+        info: ERR_INFO0 and ERR_INFO1 (of the first failed job since STATUS was cleared).
+    """
+
+    engine = ""
+    code = 0
+    code_name = ""
+
+    def __init__(
+        self,
+        page: int,
+        ring: int,
+        number: int = -1,
+        tag: int = 0,
+        opcode: int = 0,
+        detail: int = 0,
+        count: int = 0,
+        info: tuple[int, int] = (0, 0),
+    ) -> None:
+        job = f"job {number} (opcode {opcode}, tag {tag:#x})" if number >= 0 else "no job"
+        super().__init__(
+            f"{self.engine} {self.code_name} (code {self.code}): {job} of ring {ring} on page "
+            f"{page}; {count} done, detail {detail:#x}, info {info[0]:#x} {info[1]:#x}"
+        )
+        self.page, self.ring, self.number, self.tag = page, ring, number, tag
+        self.opcode, self.detail, self.count, self.info = opcode, detail, count, info
+
+
+class JobDropped(DeviceError):
+    """The job was dropped by a soft reset."""
+
+
+class RingHaltedError(DeviceError):
+    """The ring halted before the job: one with the STOP flag failed."""
+
+
+def class_name(engine: str, code_name: str) -> str:
+    """`replay`, `E_FOO_BAR` -> `ReplayFooBarError`."""
+    words = code_name.removeprefix("E_").split("_")
+    return engine.capitalize() + "".join(word.capitalize() for word in words) + "Error"
+
+
+@cache
+def error_names(engine: str) -> dict[int, str]:
+    """Code -> name (`E_INDEX`) of an engine's own and of the common errors."""
+    names = {int(error): error.name for error in engine_header.Error}
+    module = f"models.registers.{engine}"
+    if find_spec(module):
+        names |= {int(error): error.name for error in import_module(module).Error}
+    return names
+
+
+@cache
+def error_class(engine: str, code: int) -> type[JobError]:
+    """The class of an error code of an engine, own or common; unknown codes get one too."""
+    name = error_names(engine).get(code, f"E_CODE{code}")
+    fields = {"engine": engine, "code": code, "code_name": name, "__module__": __name__}
+    return type(class_name(engine, name), (JobError,), fields)
+
+
+for _engine in ENGINES:
+    for _code in error_names(_engine):
+        _error = error_class(_engine, _code)
+        globals()[_error.__name__] = _error
+
+
+def __getattr__(name: str) -> type[JobError]:
+    """Tell type checkers that the generated classes exist; a name that is not one is an error."""
+    raise AttributeError(f"module {__name__!r} has no error {name!r}")
