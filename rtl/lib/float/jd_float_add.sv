@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Adds or subtracts two floating-point numbers.
+//
+// Streams  in: two operands and the operation; out: a + b or a - b, in the same order. A pipe:
+//          valid only, no stall.
+// Timing   Latency clocks, one operation a clock; the six steps below are spread evenly over the
+//          stages, each of which ends in registers that load only under their own valid bit.
+// Numbers  IEEE 754 binary format of ExpW and ManW, round to nearest even, subnormals in and out;
+//          any NaN and the difference of equal infinities give the canonical quiet NaN; an exact
+//          difference of zero is +0. Exact up to the rounding.
+// Source   IEEE 754-2019, 5.4.1 and 6.3. Golden model: models/float, add and sub.
+`include "jd_assert.svh"
+module jd_float_add
+  import jd_float_pkg::*;
+#(
+  parameter  int unsigned ExpW    = 8,                 // exponent bits, 5..8
+  parameter  int unsigned ManW    = 23,                // fraction bits, 4..23
+  parameter  int unsigned Latency = 6,                 // clocks, 1..6
+  localparam int unsigned FloatW  = 1 + ExpW + ManW
+) (
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  input  logic              valid_i,
+  input  logic              subtract_i,
+  input  logic [FloatW-1:0] a_i,
+  input  logic [FloatW-1:0] b_i,
+  output logic              valid_o,
+  output logic [FloatW-1:0] result_o
+);
+  /*verilator no_inline_module*/
+  if (ExpW < 5 || ExpW > 8 || ManW < 4 || ManW > 23) begin : gen_bad_format
+    $fatal(1, "jd_float_add: ExpW=%0d ManW=%0d, want 5..8 and 4..23", ExpW, ManW);
+  end
+  if (Latency < 1 || Latency > 6) begin : gen_bad_latency
+    $fatal(1, "jd_float_add: Latency=%0d, want 1..6", Latency);
+  end
+
+  localparam int unsigned SigW   = ManW + 1;           // fraction with its hidden bit
+  localparam int unsigned AlignW = SigW + 3;           // with guard, round and sticky bit
+  localparam int unsigned SumW   = AlignW + 1;         // with the carry
+  localparam int unsigned WorkW  = 2 * FloatW;         // both operands
+  localparam logic [ExpW-1:0]   LOST     = ExpW'(SigW + 2);    // further right only the sticky bit
+  localparam logic [ExpW-1:0]   EXP_MAX  = '1;
+  localparam logic [FloatW-2:0] INFINITY = {EXP_MAX, ManW'(0)};
+  localparam logic [FloatW-1:0] NAN      = {1'b0, EXP_MAX, 1'b1, (ManW - 1)'(0)};
+
+  // Steps: what `work` holds after each.
+  localparam int unsigned SWAP      = 0;   // {significand of the larger, of the smaller operand}
+  localparam int unsigned ALIGN     = 1;   // the same with three more bits, at one exponent
+  localparam int unsigned ADD       = 2;   // sum
+  localparam int unsigned COUNT     = 3;   // sum
+  localparam int unsigned NORMALIZE = 4;   // {significand, round bit, sticky bit}
+  localparam int unsigned ROUND     = 5;   // result
+  localparam int unsigned STEPS     = 6;
+
+  // Element k is at the entrance of stage k. `shift` is that of the alignment, then that of the
+  // normalization; the exponent is the biased one of the sum's second bit, and in the end one
+  // less, because the hidden bit adds the one.
+  logic [Latency:0] valid;
+  logic [WorkW-1:0] work[Latency+1]     /*verilator split_var*/;
+  logic [ExpW-1:0]  exponent[Latency+1] /*verilator split_var*/;
+  logic [4:0]       shift[Latency+1]    /*verilator split_var*/;
+  logic             differ[Latency+1]   /*verilator split_var*/;
+  logic             sign[Latency+1]     /*verilator split_var*/;
+  kind_e            kind[Latency+1]     /*verilator split_var*/;
+
+  assign valid[0]    = valid_i;
+  assign work[0]     = {a_i, b_i};
+  assign exponent[0] = '0;
+  assign shift[0]    = '0;
+  assign differ[0]   = subtract_i;
+  assign sign[0]     = 1'b0;
+  assign kind[0]     = KindNumber;
+  assign valid_o     = valid[Latency];
+  assign result_o    = work[Latency][FloatW-1:0];
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) valid[Latency:1] <= '0;
+    else         valid[Latency:1] <= valid[Latency-1:0];
+  end
+
+  for (genvar k = 0; k < Latency; k++) begin : gen_stage
+    localparam int unsigned FIRST = k * STEPS / Latency;
+    localparam int unsigned PAST  = (k + 1) * STEPS / Latency;
+
+    always_ff @(posedge clk_i) begin
+      if (valid[k]) begin
+        automatic logic [WorkW-1:0] bits   = work[k];
+        automatic logic [ExpW-1:0]  power  = exponent[k];
+        automatic logic [4:0]       count  = shift[k];
+        automatic logic             minus  = sign[k];
+        automatic logic             unlike = differ[k];
+        automatic kind_e            result = kind[k];
+
+        if (FIRST <= SWAP && SWAP < PAST) begin
+          automatic logic [FloatW-2:0] a = bits[FloatW+:FloatW-1];
+          automatic logic [FloatW-2:0] b = bits[0+:FloatW-1];
+          automatic logic              swap = a < b;
+          automatic logic [FloatW-2:0] greater = swap ? b : a;
+          automatic logic [FloatW-2:0] lesser = swap ? a : b;
+          automatic logic              greater_hidden = greater[ManW+:ExpW] != '0;
+          automatic logic              lesser_hidden = lesser[ManW+:ExpW] != '0;
+          automatic logic [ExpW-1:0]   distance;
+          minus    = swap ? bits[FloatW-1] ^ unlike : bits[WorkW-1];
+          unlike   = bits[WorkW-1] ^ bits[FloatW-1] ^ unlike;
+          power    = greater[ManW+:ExpW] | ExpW'(!greater_hidden);
+          distance = power - (lesser[ManW+:ExpW] | ExpW'(!lesser_hidden));
+          count    = 5'((distance > LOST) ? LOST : distance);
+          bits     = WorkW'({greater_hidden, greater[ManW-1:0], lesser_hidden, lesser[ManW-1:0]});
+          if (greater >= INFINITY) begin
+            result = KindInfinity;
+            if (greater > INFINITY || (unlike && lesser == INFINITY)) result = KindNan;
+          end
+        end
+        if (FIRST <= ALIGN && ALIGN < PAST) begin
+          automatic logic [AlignW-1:0] whole = {bits[0+:SigW], 3'b000};
+          automatic logic [AlignW-1:0] kept  = whole >> count;
+          kept = kept | AlignW'((kept << count) != whole);
+          bits = WorkW'({bits[SigW+:SigW], 3'b000, kept});
+        end
+        if (FIRST <= ADD && ADD < PAST) begin
+          automatic logic [SumW-1:0] addend = SumW'(bits[0+:AlignW]);
+          addend = SumW'(bits[AlignW+:AlignW]) + (unlike ? ~addend : addend) + SumW'(unlike);
+          bits   = WorkW'(addend);
+        end
+        if (FIRST <= COUNT && COUNT < PAST) begin
+          count = leading_zeros_32({bits[0+:SumW], (32 - SumW)'(0)});
+          if (bits[0+:SumW] == '0 && result == KindNumber) begin
+            result = KindZero;
+            minus  = minus & !unlike;
+          end
+          // A number that would need a lower exponent than the format has stays subnormal.
+          if (ExpW'(count) > power) count = 5'(power);
+        end
+        if (FIRST <= NORMALIZE && NORMALIZE < PAST) begin
+          automatic logic [SumW-1:0] sum = bits[0+:SumW] << count;
+          power = power - ExpW'(count);
+          bits  = WorkW'({sum[SumW-1-:SigW+1], sum[SumW-SigW-2:0] != '0});
+          if (power == EXP_MAX - ExpW'(1) && result == KindNumber) result = KindInfinity;
+        end
+        if (FIRST <= ROUND && ROUND < PAST) begin
+          // Carries run from the significand into the exponent and so, at the top, to infinity.
+          automatic logic up = bits[1] & (bits[0] | bits[2]);
+          bits = WorkW'({minus, {power, ManW'(0)}
+                                + (FloatW - 1)'(bits[2+:SigW]) + (FloatW - 1)'(up)});
+          if (result != KindNumber) begin
+            bits = WorkW'({minus, (result == KindInfinity) ? INFINITY : (FloatW - 1)'(0)});
+            if (result == KindNan) bits = WorkW'(NAN);
+          end
+        end
+
+        work[k+1]     <= bits;
+        exponent[k+1] <= power;
+        shift[k+1]    <= count;
+        differ[k+1]   <= unlike;
+        sign[k+1]     <= minus;
+        kind[k+1]     <= result;
+      end
+    end
+  end
+endmodule : jd_float_add

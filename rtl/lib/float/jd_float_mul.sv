@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Multiplies two floating-point numbers.
+//
+// Streams  in: two operands; out: their product, in the same order. A pipe: valid only, no stall.
+// Timing   Latency clocks, one operation a clock; the four steps below are spread evenly over the
+//          stages, each of which ends in registers that load only under their own valid bit.
+// Numbers  IEEE 754 binary format of ExpW and ManW, round to nearest even, subnormals in and out;
+//          any NaN and infinity times zero give the canonical quiet NaN. Exact up to the rounding.
+// Source   IEEE 754-2019, 5.4.1. Golden model: models/float, mul.
+`include "jd_assert.svh"
+module jd_float_mul
+  import jd_float_pkg::*;
+#(
+  parameter  int unsigned ExpW    = 8,                 // exponent bits, 4..8
+  parameter  int unsigned ManW    = 23,                // fraction bits, 4..23
+  parameter  int unsigned Latency = 4,                 // clocks, 1..4
+  localparam int unsigned FloatW  = 1 + ExpW + ManW
+) (
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  input  logic              valid_i,
+  input  logic [FloatW-1:0] a_i,
+  input  logic [FloatW-1:0] b_i,
+  output logic              valid_o,
+  output logic [FloatW-1:0] result_o
+);
+  /*verilator no_inline_module*/
+  if (ExpW < 4 || ExpW > 8 || ManW < 4 || ManW > 23) begin : gen_bad_format
+    $fatal(1, "jd_float_mul: ExpW=%0d ManW=%0d, want 4..8 and 4..23", ExpW, ManW);
+  end
+  if (Latency < 1 || Latency > 4) begin : gen_bad_latency
+    $fatal(1, "jd_float_mul: Latency=%0d, want 1..4", Latency);
+  end
+
+  localparam int unsigned SigW  = ManW + 1;            // fraction with its hidden bit
+  localparam int unsigned ProdW = 2 * SigW;            // exact product, 1.0 is bit ProdW-2
+  localparam int unsigned WorkW = 2 * FloatW;          // both operands
+  localparam int unsigned SumW  = ExpW + 2;            // sum of two exponents, with a sign
+  localparam logic [SumW-1:0]   BIAS     = SumW'((1 << (ExpW - 1)) - 1);
+  localparam logic [SumW-1:0]   LOST     = SumW'(SigW + 2);    // further right only the sticky bit
+  localparam logic [ExpW-1:0]   EXP_MAX  = '1;
+  localparam logic [FloatW-2:0] INFINITY = {EXP_MAX, ManW'(0)};
+  localparam logic [FloatW-1:0] NAN      = {1'b0, EXP_MAX, 1'b1, (ManW - 1)'(0)};
+
+  // Steps: what `work` holds after each.
+  localparam int unsigned DECODE    = 0;   // {significand of a, significand of b}
+  localparam int unsigned MULTIPLY  = 1;   // product
+  localparam int unsigned NORMALIZE = 2;   // {significand, round bit, sticky bit}
+  localparam int unsigned ROUND     = 3;   // result
+  localparam int unsigned STEPS     = 4;
+
+  // Element k is at the entrance of stage k. The exponent is one less than the biased one (the
+  // hidden bit adds the one) and may be negative; `zeros` are those of a subnormal operand.
+  logic [Latency:0]   valid;
+  logic [WorkW-1:0]   work[Latency+1]     /*verilator split_var*/;
+  logic [SumW-1:0]    exponent[Latency+1] /*verilator split_var*/;
+  logic [4:0]         zeros[Latency+1]    /*verilator split_var*/;
+  logic               sign[Latency+1]     /*verilator split_var*/;
+  kind_e              kind[Latency+1]     /*verilator split_var*/;
+
+  assign valid[0]    = valid_i;
+  assign work[0]     = {a_i, b_i};
+  assign exponent[0] = '0;
+  assign zeros[0]    = '0;
+  assign sign[0]     = 1'b0;
+  assign kind[0]     = KindNumber;
+  assign valid_o     = valid[Latency];
+  assign result_o    = work[Latency][FloatW-1:0];
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) valid[Latency:1] <= '0;
+    else         valid[Latency:1] <= valid[Latency-1:0];
+  end
+
+  // The product's kind, for magnitudes of which at least one is zero, subnormal or not finite.
+  function automatic kind_e product_kind(input logic [FloatW-2:0] a, input logic [FloatW-2:0] b);
+    if (a > INFINITY || b > INFINITY) return KindNan;
+    if (a == INFINITY || b == INFINITY) return (a == '0 || b == '0) ? KindNan : KindInfinity;
+    return (a == '0 || b == '0) ? KindZero : KindNumber;
+  endfunction
+
+  // Moves a product left (shift > 0) or right (shift < 0, the lost bits or-ed into the last one).
+  function automatic logic [ProdW-1:0] moved(input logic [ProdW-1:0] value,
+                                             input logic signed [SumW-1:0] shift);
+    logic [SumW-1:0]  distance;
+    logic [ProdW-1:0] kept;
+    distance = (-shift > LOST) ? LOST : -shift;
+    kept     = value >> distance;
+    return (shift >= 0) ? value << shift : kept | ProdW'((kept << distance) != value);
+  endfunction
+
+  for (genvar k = 0; k < Latency; k++) begin : gen_stage
+    localparam int unsigned FIRST = k * STEPS / Latency;
+    localparam int unsigned PAST  = (k + 1) * STEPS / Latency;
+
+    always_ff @(posedge clk_i) begin
+      if (valid[k]) begin
+        automatic logic [WorkW-1:0]       bits   = work[k];
+        automatic logic signed [SumW-1:0] power  = exponent[k];
+        automatic logic [4:0]             empty  = zeros[k];
+        automatic logic                   minus  = sign[k];
+        automatic kind_e                  result = kind[k];
+
+        if (FIRST <= DECODE && DECODE < PAST) begin
+          automatic logic [FloatW-2:0] a = bits[FloatW+:FloatW-1];
+          automatic logic [FloatW-2:0] b = bits[0+:FloatW-1];
+          automatic logic [ExpW-1:0]   a_exp = a[ManW+:ExpW];
+          automatic logic [ExpW-1:0]   b_exp = b[ManW+:ExpW];
+          minus = bits[WorkW-1] ^ bits[FloatW-1];
+          power = SumW'(a_exp) + SumW'(b_exp) - BIAS - SumW'(1);
+          bits  = WorkW'({1'b1, a[ManW-1:0], 1'b1, b[ManW-1:0]});
+          if (a_exp == '0 || b_exp == '0 || a_exp == '1 || b_exp == '1) begin
+            result        = product_kind(a, b);
+            power         = power + SumW'(a_exp == '0) + SumW'(b_exp == '0);
+            bits[ProdW-1] = a_exp != '0;
+            bits[SigW-1]  = b_exp != '0;
+            empty = leading_zeros_32({a_exp == '0 ? bits[SigW+:SigW] : bits[0+:SigW],
+                                      (32 - SigW)'(0)});
+          end
+        end
+        if (FIRST <= MULTIPLY && MULTIPLY < PAST) begin
+          bits = WorkW'(ProdW'(bits[SigW+:SigW]) * ProdW'(bits[0+:SigW]));
+        end
+        if (FIRST <= NORMALIZE && NORMALIZE < PAST) begin
+          automatic logic [ProdW-1:0] product = bits[ProdW-1:0];
+          // A number that would need a lower exponent than the format has stays subnormal.
+          if (empty != '0 || power < 0) begin
+            automatic logic signed [SumW-1:0] shift = SumW'(empty);
+            if (power < shift) shift = power;
+            product = moved(product, shift);
+            power   = power - shift;
+          end
+          if (product[ProdW-1]) power = power + SumW'(1);
+          else                  product = product << 1;
+          if (power >= SumW'(EXP_MAX) - SumW'(1) && result == KindNumber) result = KindInfinity;
+          bits = WorkW'({product[ProdW-1-:SigW+1], product[ProdW-SigW-2:0] != '0});
+        end
+        if (FIRST <= ROUND && ROUND < PAST) begin
+          // Carries run from the significand into the exponent and so, at the top, to infinity.
+          automatic logic up = bits[1] & (bits[0] | bits[2]);
+          bits = WorkW'({minus, {power[ExpW-1:0], ManW'(0)}
+                                + (FloatW - 1)'(bits[2+:SigW]) + (FloatW - 1)'(up)});
+          if (result != KindNumber) begin
+            bits = WorkW'({minus, (result == KindInfinity) ? INFINITY : (FloatW - 1)'(0)});
+            if (result == KindNan) bits = WorkW'(NAN);
+          end
+        end
+
+        work[k+1]     <= bits;
+        exponent[k+1] <= power;
+        zeros[k+1]    <= empty;
+        sign[k+1]     <= minus;
+        kind[k+1]     <= result;
+      end
+    end
+  end
+endmodule : jd_float_mul

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the floating-point blocks share: the class of a value and the count of leading zeros.
+//
+// Numbers  kind_e tells the results that need no arithmetic from the others; leading_zeros_* count
+//          from the top bit and give the largest count for an operand of zero, too.
+// Source   IEEE 754-2019, 3.4 and 6.
+package jd_float_pkg;
+  typedef enum logic [1:0] {
+    KindNumber   = 2'd0,   // the result comes from the arithmetic
+    KindZero     = 2'd1,
+    KindInfinity = 2'd2,
+    KindNan      = 2'd3    // leaves as the canonical quiet NaN: sign 0, only the top fraction bit
+  } kind_e;
+
+  // Binary search: each step asks whether the upper half is empty and keeps the half with the
+  // leading one. Narrower operands are put at the top, and synthesis drops the empty bits.
+  function automatic logic [4:0] leading_zeros_32(input logic [31:0] value);
+    logic [31:0] rest;
+    logic [4:0]  count;
+    rest     = value;
+    count[4] = rest[31:16] == '0;
+    rest     = count[4] ? rest << 16 : rest;
+    count[3] = rest[31:24] == '0;
+    rest     = count[3] ? rest << 8 : rest;
+    count[2] = rest[31:28] == '0;
+    rest     = count[2] ? rest << 4 : rest;
+    count[1] = rest[31:30] == '0;
+    rest     = count[1] ? rest << 2 : rest;
+    count[0] = !rest[31];
+    return count;
+  endfunction
+
+  function automatic logic [5:0] leading_zeros_64(input logic [63:0] value);
+    logic upper_empty;
+    upper_empty = value[63:32] == '0;
+    return {upper_empty, leading_zeros_32(upper_empty ? value[31:0] : value[63:32])};
+  endfunction
+endpackage : jd_float_pkg
