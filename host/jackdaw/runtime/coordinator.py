@@ -1,9 +1,9 @@
 """The lockstep training loop: actors step, records are inserted, the accelerator trains.
 
 Order of one round (thesis 4.2, messages 7, 1..6, 8): each actor takes its share of `ratio` steps
-with the published weights; their records are reserved, written and committed; one gradient job runs; the
-new weights are published. Insertion has ended before sampling begins, so no index that is being
-written can be sampled, and a run is a function of its seed on every backend.
+with the published weights; their records are reserved, written and committed; one gradient job
+runs; the new weights are published. Insertion has ended before sampling begins, so no index that is
+being written can be sampled, and a run is a function of its seed on every backend.
 """
 
 from __future__ import annotations

@@ -1,0 +1,210 @@
+"""n-step windows, queues, weights, seeds and recipes: the host's parts that need no device."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import gymnasium
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jackdaw.agents.base import EnvironmentSpec, record_stride
+from jackdaw.agents.recipes import CARTPOLE, ConfigError, recipe
+from jackdaw.runtime.actor import Actor, ActorPool, NStepWindow
+from jackdaw.runtime.queues import BoundedQueue, QueueClosed, QueueStalled
+from jackdaw.runtime.seeds import derive, generator, splitmix64
+from jackdaw.runtime.weights import WeightStore
+
+
+def brute_force(rewards, ends, steps, gamma, scale):
+    """All n-step transitions of a stream of steps, straight from the definition."""
+    out = []
+    for t in range(len(rewards)):
+        total, discount, k = 0.0, 1.0, 0
+        while True:
+            total += gamma**k * rewards[t + k]
+            end = ends[t + k]
+            k += 1
+            if end or k == steps:
+                discount = 0.0 if end == "terminated" else gamma**k
+                break
+            if t + k == len(rewards):
+                return out
+        out.append((t, total * scale, discount, t + k))
+    return out
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(-5, 5), st.sampled_from(["", "", "", "", "", "terminated", "truncated"])
+        ),
+        max_size=60,
+    ),
+    st.integers(1, 12),
+)
+def test_window_equals_definition(stream, steps):
+    window = NStepWindow(steps, 0.9, 0.5)
+    got = []
+    for t, (reward, end) in enumerate(stream):
+        got += window.push(
+            np.array([t], np.float32),
+            t,
+            reward,
+            np.array([t + 1], np.float32),
+            end == "terminated",
+            end == "truncated",
+        )
+    want = brute_force([r for r, _ in stream], [e for _, e in stream], steps, 0.9, 0.5)
+    assert [g.action for g in got] == [w[0] for w in want]
+    for g, w in zip(got, want, strict=True):
+        assert g.reward == pytest.approx(w[1], abs=1e-9)
+        assert g.discount == pytest.approx(w[2])
+        assert g.next_state[0] == w[3]
+
+
+def test_splitmix64_known_outputs():
+    # First outputs from state 1234567, as published with the algorithm's reference code.
+    assert splitmix64(1234567, 3) == [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+    ]
+
+
+def test_seeds_of_roles_differ():
+    seeds = {derive(s, role, i) for s in range(5) for role in ("a", "b") for i in range(20)}
+    assert len(seeds) == 200
+
+
+def test_queue_names_itself_when_stalled():
+    queue: BoundedQueue[int] = BoundedQueue("DCQ[3]", 1, timeout_s=0.1)
+    with pytest.raises(QueueStalled, match=r"DCQ\[3\].*empty"):
+        queue.get()
+    queue.put(1)
+    with pytest.raises(QueueStalled, match=r"DCQ\[3\].*full"):
+        queue.put(2)
+    queue.close(ValueError("why"))
+    assert queue.get() == 1
+    with pytest.raises(QueueClosed, match="why"):
+        queue.get()
+
+
+def test_weights_are_never_torn():
+    size = 2000
+
+    def stamp(version: int):
+        return [(np.full((4, size), version, np.float32), np.full(4, version, np.float32))]
+
+    store = WeightStore(stamp(0))
+    stop = threading.Event()
+    torn = []
+
+    def reader() -> None:
+        last = 0
+        while not stop.is_set():
+            published = store.read()
+            values = {float(v) for w, b in published.parameters for v in (w.min(), w.max(), b[0])}
+            if values != {float(published.version)} or published.version < last:
+                torn.append((published.version, values))
+            last = published.version
+
+    thread = threading.Thread(target=reader)
+    thread.start()
+    for version in range(1, 300):
+        assert store.publish(stamp(version)) == version
+    stop.set()
+    thread.join()
+    assert not torn
+    with pytest.raises(ValueError, match="read-only"):
+        store.read().parameters[0][0][0, 0] = 1
+
+
+class Script:
+    """A policy that alternates its actions."""
+
+    def act(self, parameters, state, rng, step):
+        return step % 2
+
+
+def test_pool_takes_all_steps_in_actor_order():
+    store = WeightStore([])
+    actors = [
+        Actor(
+            i,
+            3,
+            lambda: gymnasium.make("CartPole-v1"),
+            Script(),
+            NStepWindow(3, 0.9, 1.0),
+            i,
+            generator(1, "actor", i),
+        )
+        for i in range(3)
+    ]
+    pool = ActorPool(actors, store, timeout_s=20)
+    try:
+        blocks = pool.collect(11)
+        assert [b.actor for b in blocks] == [0, 1, 2]
+        assert [b.steps for b in blocks] == [4, 4, 3]
+    finally:
+        pool.close()
+
+
+def test_pool_reports_an_actor_that_fails():
+    class Broken(Script):
+        def act(self, parameters, state, rng, step):
+            raise RuntimeError("no action today")
+
+    actor = Actor(
+        0,
+        1,
+        lambda: gymnasium.make("CartPole-v1"),
+        Broken(),
+        NStepWindow(1, 0.9, 1.0),
+        0,
+        generator(1, "actor"),
+    )
+    pool = ActorPool([actor], WeightStore([]), timeout_s=20)
+    try:
+        began = time.monotonic()
+        with pytest.raises(QueueClosed, match="no action today"):
+            pool.collect(1)
+        assert time.monotonic() - began < 10
+    finally:
+        pool.close()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("batch", 0),
+        ("gamma", 1.5),
+        ("n_step", 0),
+        ("capacity", 10),
+        ("optimizer", "lion"),
+        ("huber", -1.0),
+        ("sync", 0),
+        ("alpha", 2.0),
+    ],
+)
+def test_recipe_refuses(field, value):
+    from dataclasses import replace
+
+    with pytest.raises(ConfigError, match=field):
+        replace(CARTPOLE, **{field: value})
+
+
+def test_unknown_recipe_names_the_known_ones():
+    with pytest.raises(ConfigError, match="dqn on CartPole-v1"):
+        recipe("dqn", "Chess-v0")
+
+
+def test_spaces():
+    assert EnvironmentSpec.of(gymnasium.make("CartPole-v1")) == EnvironmentSpec(4, 2)
+    assert record_stride(EnvironmentSpec(4, 2)) == 64
+    assert record_stride(EnvironmentSpec(8, 4)) == 128
+    with pytest.raises(ConfigError, match="Discrete"):
+        EnvironmentSpec.of(gymnasium.make("Pendulum-v1"))
