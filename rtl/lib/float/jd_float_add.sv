@@ -57,7 +57,7 @@ module jd_float_add
   // Element k is at the entrance of stage k. `shift` is that of the alignment, then that of the
   // normalization; the exponent is the biased one of the sum's second bit, and in the end one
   // less, because the hidden bit adds the one.
-  logic [Latency:0] valid;
+  logic             valid[Latency+1]    /*verilator split_var*/;
   logic [WorkW-1:0] work[Latency+1]     /*verilator split_var*/;
   logic [ExpW-1:0]  exponent[Latency+1] /*verilator split_var*/;
   logic [4:0]       shift[Latency+1]    /*verilator split_var*/;
@@ -75,88 +75,87 @@ module jd_float_add
   assign valid_o     = valid[Latency];
   assign result_o    = work[Latency][FloatW-1:0];
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) valid[Latency:1] <= '0;
-    else         valid[Latency:1] <= valid[Latency-1:0];
-  end
-
   for (genvar k = 0; k < Latency; k++) begin : gen_stage
     localparam int unsigned FIRST = k * STEPS / Latency;
     localparam int unsigned PAST  = (k + 1) * STEPS / Latency;
 
-    always_ff @(posedge clk_i) begin
-      if (valid[k]) begin
-        automatic logic [WorkW-1:0] bits   = work[k];
-        automatic logic [ExpW-1:0]  power  = exponent[k];
-        automatic logic [4:0]       count  = shift[k];
-        automatic logic             minus  = sign[k];
-        automatic logic             unlike = differ[k];
-        automatic kind_e            result = kind[k];
+    function automatic void advance();
+      logic [WorkW-1:0] bits   = work[k];
+      logic [ExpW-1:0]  power  = exponent[k];
+      logic [4:0]       count  = shift[k];
+      logic             minus  = sign[k];
+      logic             unlike = differ[k];
+      kind_e            result = kind[k];
 
-        if (FIRST <= SWAP && SWAP < PAST) begin
-          automatic logic [FloatW-2:0] a = bits[FloatW+:FloatW-1];
-          automatic logic [FloatW-2:0] b = bits[0+:FloatW-1];
-          automatic logic              swap = a < b;
-          automatic logic [FloatW-2:0] greater = swap ? b : a;
-          automatic logic [FloatW-2:0] lesser = swap ? a : b;
-          automatic logic              greater_hidden = greater[ManW+:ExpW] != '0;
-          automatic logic              lesser_hidden = lesser[ManW+:ExpW] != '0;
-          automatic logic [ExpW-1:0]   distance;
-          minus    = swap ? bits[FloatW-1] ^ unlike : bits[WorkW-1];
-          unlike   = bits[WorkW-1] ^ bits[FloatW-1] ^ unlike;
-          power    = greater[ManW+:ExpW] | ExpW'(!greater_hidden);
-          distance = power - (lesser[ManW+:ExpW] | ExpW'(!lesser_hidden));
-          count    = 5'((distance > LOST) ? LOST : distance);
-          bits     = WorkW'({greater_hidden, greater[ManW-1:0], lesser_hidden, lesser[ManW-1:0]});
-          if (greater >= INFINITY) begin
-            result = KindInfinity;
-            if (greater > INFINITY || (unlike && lesser == INFINITY)) result = KindNan;
-          end
+      if (FIRST <= SWAP && SWAP < PAST) begin
+        logic [FloatW-2:0] a = bits[FloatW+:FloatW-1];
+        logic [FloatW-2:0] b = bits[0+:FloatW-1];
+        logic              swap = a < b;
+        logic [FloatW-2:0] change = (a ^ b) & {(FloatW - 1){swap}};
+        logic [FloatW-2:0] greater = a ^ change;
+        logic [FloatW-2:0] lesser = b ^ change;
+        logic              greater_hidden = greater[ManW+:ExpW] != '0;
+        logic              lesser_hidden = lesser[ManW+:ExpW] != '0;
+        logic [ExpW-1:0]   distance;
+        unlike   = bits[WorkW-1] ^ bits[FloatW-1] ^ unlike;
+        minus    = bits[WorkW-1] ^ (swap & unlike);
+        power    = greater[ManW+:ExpW] | ExpW'(!greater_hidden);
+        distance = power - (lesser[ManW+:ExpW] | ExpW'(!lesser_hidden));
+        count    = 5'((distance > LOST) ? LOST : distance);
+        bits     = WorkW'({greater_hidden, greater[ManW-1:0], lesser_hidden, lesser[ManW-1:0]});
+        if (greater >= INFINITY) begin
+          result = KindInfinity;
+          if (greater > INFINITY || (unlike && lesser == INFINITY)) result = KindNan;
         end
-        if (FIRST <= ALIGN && ALIGN < PAST) begin
-          automatic logic [AlignW-1:0] whole = {bits[0+:SigW], 3'b000};
-          automatic logic [AlignW-1:0] kept  = whole >> count;
-          kept = kept | AlignW'((kept << count) != whole);
-          bits = WorkW'({bits[SigW+:SigW], 3'b000, kept});
-        end
-        if (FIRST <= ADD && ADD < PAST) begin
-          automatic logic [SumW-1:0] addend = SumW'(bits[0+:AlignW]);
-          addend = SumW'(bits[AlignW+:AlignW]) + (unlike ? ~addend : addend) + SumW'(unlike);
-          bits   = WorkW'(addend);
-        end
-        if (FIRST <= COUNT && COUNT < PAST) begin
-          count = leading_zeros_32({bits[0+:SumW], (32 - SumW)'(0)});
-          if (bits[0+:SumW] == '0 && result == KindNumber) begin
-            result = KindZero;
-            minus  = minus & !unlike;
-          end
-          // A number that would need a lower exponent than the format has stays subnormal.
-          if (ExpW'(count) > power) count = 5'(power);
-        end
-        if (FIRST <= NORMALIZE && NORMALIZE < PAST) begin
-          automatic logic [SumW-1:0] sum = bits[0+:SumW] << count;
-          power = power - ExpW'(count);
-          bits  = WorkW'({sum[SumW-1-:SigW+1], sum[SumW-SigW-2:0] != '0});
-          if (power == EXP_MAX - ExpW'(1) && result == KindNumber) result = KindInfinity;
-        end
-        if (FIRST <= ROUND && ROUND < PAST) begin
-          // Carries run from the significand into the exponent and so, at the top, to infinity.
-          automatic logic up = bits[1] & (bits[0] | bits[2]);
-          bits = WorkW'({minus, {power, ManW'(0)}
-                                + (FloatW - 1)'(bits[2+:SigW]) + (FloatW - 1)'(up)});
-          if (result != KindNumber) begin
-            bits = WorkW'({minus, (result == KindInfinity) ? INFINITY : (FloatW - 1)'(0)});
-            if (result == KindNan) bits = WorkW'(NAN);
-          end
-        end
-
-        work[k+1]     <= bits;
-        exponent[k+1] <= power;
-        shift[k+1]    <= count;
-        differ[k+1]   <= unlike;
-        sign[k+1]     <= minus;
-        kind[k+1]     <= result;
       end
+      if (FIRST <= ALIGN && ALIGN < PAST) begin
+        logic [AlignW-1:0] whole = {bits[0+:SigW], 3'b000};
+        logic [AlignW-1:0] kept  = whole >> count;
+        kept = kept | AlignW'((kept << count) != whole);
+        bits = WorkW'({bits[SigW+:SigW], 3'b000, kept});
+      end
+      if (FIRST <= ADD && ADD < PAST) begin
+        logic [SumW-1:0] addend = SumW'(bits[0+:AlignW]);
+        addend = SumW'(bits[AlignW+:AlignW]) + (addend ^ {SumW{unlike}}) + SumW'(unlike);
+        bits   = WorkW'(addend);
+      end
+      if (FIRST <= COUNT && COUNT < PAST) begin
+        count = leading_zeros_32({bits[0+:SumW], (32 - SumW)'(0)});
+        if (bits[0+:SumW] == '0 && result == KindNumber) begin
+          result = KindZero;
+          minus  = minus & !unlike;
+        end
+        // A number that would need a lower exponent than the format has stays subnormal.
+        if (ExpW'(count) > power) count = 5'(power);
+      end
+      if (FIRST <= NORMALIZE && NORMALIZE < PAST) begin
+        logic [SumW-1:0] sum = bits[0+:SumW] << count;
+        power = power - ExpW'(count);
+        bits  = WorkW'({sum[SumW-1-:SigW+1], sum[SumW-SigW-2:0] != '0});
+        if (power == EXP_MAX - ExpW'(1) && result == KindNumber) result = KindInfinity;
+      end
+      if (FIRST <= ROUND && ROUND < PAST) begin
+        // Carries run from the significand into the exponent and so, at the top, to infinity.
+        logic up = bits[1] & (bits[0] | bits[2]);
+        bits = WorkW'({minus, {power, ManW'(0)}
+                              + (FloatW - 1)'(bits[2+:SigW]) + (FloatW - 1)'(up)});
+        if (result != KindNumber) begin
+          bits = WorkW'({minus, (result == KindInfinity) ? INFINITY : (FloatW - 1)'(0)});
+          if (result == KindNan) bits = WorkW'(NAN);
+        end
+      end
+
+      work[k+1]     <= bits;
+      exponent[k+1] <= power;
+      shift[k+1]    <= count;
+      differ[k+1]   <= unlike;
+      sign[k+1]     <= minus;
+      kind[k+1]     <= result;
+    endfunction
+
+    always_ff @(posedge clk_i) begin
+      valid[k+1] <= rst_ni && valid[k];
+      if (valid[k]) advance();
     end
   end
 endmodule : jd_float_add

@@ -52,7 +52,7 @@ module jd_float_mul
 
   // Element k is at the entrance of stage k. The exponent is one less than the biased one (the
   // hidden bit adds the one) and may be negative; `zeros` are those of a subnormal operand.
-  logic [Latency:0]   valid;
+  logic             valid[Latency+1]    /*verilator split_var*/;
   logic [WorkW-1:0]   work[Latency+1]     /*verilator split_var*/;
   logic [SumW-1:0]    exponent[Latency+1] /*verilator split_var*/;
   logic [4:0]         zeros[Latency+1]    /*verilator split_var*/;
@@ -67,11 +67,6 @@ module jd_float_mul
   assign kind[0]     = KindNumber;
   assign valid_o     = valid[Latency];
   assign result_o    = work[Latency][FloatW-1:0];
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) valid[Latency:1] <= '0;
-    else         valid[Latency:1] <= valid[Latency-1:0];
-  end
 
   // The product's kind, for magnitudes of which at least one is zero, subnormal or not finite.
   function automatic kind_e product_kind(input logic [FloatW-2:0] a, input logic [FloatW-2:0] b);
@@ -94,65 +89,68 @@ module jd_float_mul
     localparam int unsigned FIRST = k * STEPS / Latency;
     localparam int unsigned PAST  = (k + 1) * STEPS / Latency;
 
-    always_ff @(posedge clk_i) begin
-      if (valid[k]) begin
-        automatic logic [WorkW-1:0]       bits   = work[k];
-        automatic logic signed [SumW-1:0] power  = exponent[k];
-        automatic logic [4:0]             empty  = zeros[k];
-        automatic logic                   minus  = sign[k];
-        automatic kind_e                  result = kind[k];
+    function automatic void advance();
+      logic [WorkW-1:0]       bits   = work[k];
+      logic signed [SumW-1:0] power  = exponent[k];
+      logic [4:0]             empty  = zeros[k];
+      logic                   minus  = sign[k];
+      kind_e                  result = kind[k];
 
-        if (FIRST <= DECODE && DECODE < PAST) begin
-          automatic logic [FloatW-2:0] a = bits[FloatW+:FloatW-1];
-          automatic logic [FloatW-2:0] b = bits[0+:FloatW-1];
-          automatic logic [ExpW-1:0]   a_exp = a[ManW+:ExpW];
-          automatic logic [ExpW-1:0]   b_exp = b[ManW+:ExpW];
-          minus = bits[WorkW-1] ^ bits[FloatW-1];
-          power = SumW'(a_exp) + SumW'(b_exp) - BIAS - SumW'(1);
-          bits  = WorkW'({1'b1, a[ManW-1:0], 1'b1, b[ManW-1:0]});
-          if (a_exp == '0 || b_exp == '0 || a_exp == '1 || b_exp == '1) begin
-            result        = product_kind(a, b);
-            power         = power + SumW'(a_exp == '0) + SumW'(b_exp == '0);
-            bits[ProdW-1] = a_exp != '0;
-            bits[SigW-1]  = b_exp != '0;
-            empty = leading_zeros_32({a_exp == '0 ? bits[SigW+:SigW] : bits[0+:SigW],
-                                      (32 - SigW)'(0)});
-          end
+      if (FIRST <= DECODE && DECODE < PAST) begin
+        logic [FloatW-2:0] a = bits[FloatW+:FloatW-1];
+        logic [FloatW-2:0] b = bits[0+:FloatW-1];
+        logic [ExpW-1:0]   a_exp = a[ManW+:ExpW];
+        logic [ExpW-1:0]   b_exp = b[ManW+:ExpW];
+        minus = bits[WorkW-1] ^ bits[FloatW-1];
+        power = SumW'(a_exp) + SumW'(b_exp) - BIAS - SumW'(1);
+        bits  = WorkW'({1'b1, a[ManW-1:0], 1'b1, b[ManW-1:0]});
+        if (a_exp == '0 || b_exp == '0 || a_exp == '1 || b_exp == '1) begin
+          result        = product_kind(a, b);
+          power         = power + SumW'(a_exp == '0) + SumW'(b_exp == '0);
+          bits[ProdW-1] = a_exp != '0;
+          bits[SigW-1]  = b_exp != '0;
+          empty = leading_zeros_32({a_exp == '0 ? bits[SigW+:SigW] : bits[0+:SigW],
+                                    (32 - SigW)'(0)});
         end
-        if (FIRST <= MULTIPLY && MULTIPLY < PAST) begin
-          bits = WorkW'(ProdW'(bits[SigW+:SigW]) * ProdW'(bits[0+:SigW]));
-        end
-        if (FIRST <= NORMALIZE && NORMALIZE < PAST) begin
-          automatic logic [ProdW-1:0] product = bits[ProdW-1:0];
-          // A number that would need a lower exponent than the format has stays subnormal.
-          if (empty != '0 || power < 0) begin
-            automatic logic signed [SumW-1:0] shift = SumW'(empty);
-            if (power < shift) shift = power;
-            product = moved(product, shift);
-            power   = power - shift;
-          end
-          if (product[ProdW-1]) power = power + SumW'(1);
-          else                  product = product << 1;
-          if (power >= SumW'(EXP_MAX) - SumW'(1) && result == KindNumber) result = KindInfinity;
-          bits = WorkW'({product[ProdW-1-:SigW+1], product[ProdW-SigW-2:0] != '0});
-        end
-        if (FIRST <= ROUND && ROUND < PAST) begin
-          // Carries run from the significand into the exponent and so, at the top, to infinity.
-          automatic logic up = bits[1] & (bits[0] | bits[2]);
-          bits = WorkW'({minus, {power[ExpW-1:0], ManW'(0)}
-                                + (FloatW - 1)'(bits[2+:SigW]) + (FloatW - 1)'(up)});
-          if (result != KindNumber) begin
-            bits = WorkW'({minus, (result == KindInfinity) ? INFINITY : (FloatW - 1)'(0)});
-            if (result == KindNan) bits = WorkW'(NAN);
-          end
-        end
-
-        work[k+1]     <= bits;
-        exponent[k+1] <= power;
-        zeros[k+1]    <= empty;
-        sign[k+1]     <= minus;
-        kind[k+1]     <= result;
       end
+      if (FIRST <= MULTIPLY && MULTIPLY < PAST) begin
+        bits = WorkW'(ProdW'(bits[SigW+:SigW]) * ProdW'(bits[0+:SigW]));
+      end
+      if (FIRST <= NORMALIZE && NORMALIZE < PAST) begin
+        logic [ProdW-1:0] product = bits[ProdW-1:0];
+        // A number that would need a lower exponent than the format has stays subnormal.
+        if (empty != '0 || power < 0) begin
+          logic signed [SumW-1:0] shift = SumW'(empty);
+          if (power < shift) shift = power;
+          product = moved(product, shift);
+          power   = power - shift;
+        end
+        power   = power + SumW'(product[ProdW-1]);
+        product = product << !product[ProdW-1];
+        if (power >= SumW'(EXP_MAX) - SumW'(1) && result == KindNumber) result = KindInfinity;
+        bits = WorkW'({product[ProdW-1-:SigW+1], product[ProdW-SigW-2:0] != '0});
+      end
+      if (FIRST <= ROUND && ROUND < PAST) begin
+        // Carries run from the significand into the exponent and so, at the top, to infinity.
+        logic up = bits[1] & (bits[0] | bits[2]);
+        bits = WorkW'({minus, {power[ExpW-1:0], ManW'(0)}
+                              + (FloatW - 1)'(bits[2+:SigW]) + (FloatW - 1)'(up)});
+        if (result != KindNumber) begin
+          bits = WorkW'({minus, (result == KindInfinity) ? INFINITY : (FloatW - 1)'(0)});
+          if (result == KindNan) bits = WorkW'(NAN);
+        end
+      end
+
+      work[k+1]     <= bits;
+      exponent[k+1] <= power;
+      zeros[k+1]    <= empty;
+      sign[k+1]     <= minus;
+      kind[k+1]     <= result;
+    endfunction
+
+    always_ff @(posedge clk_i) begin
+      valid[k+1] <= rst_ni && valid[k];
+      if (valid[k]) advance();
     end
   end
 endmodule : jd_float_mul

@@ -20,13 +20,13 @@ package jd_float_pkg;
     logic [4:0]  count;
     rest     = value;
     count[4] = rest[31:16] == '0;
-    rest     = count[4] ? rest << 16 : rest;
+    rest     = rest << {count[4], 4'b0};
     count[3] = rest[31:24] == '0;
-    rest     = count[3] ? rest << 8 : rest;
+    rest     = rest << {count[3], 3'b0};
     count[2] = rest[31:28] == '0;
-    rest     = count[2] ? rest << 4 : rest;
+    rest     = rest << {count[2], 2'b0};
     count[1] = rest[31:30] == '0;
-    rest     = count[1] ? rest << 2 : rest;
+    rest     = rest << {count[1], 1'b0};
     count[0] = !rest[31];
     return count;
   endfunction
