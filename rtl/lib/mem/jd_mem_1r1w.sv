@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A memory with one write port and one read port, written by lanes.
+//
+// Streams  none: a write takes one clock; a read's data come a fixed time after it.
+// Timing   read_data_o shows a word ReadLatency clocks after its read_en_i and holds it until the
+//          next read's data; one read and one write a clock. A read of the word that is being
+//          written in the same clock returns the old word.
+// Numbers  bits, unchanged. The contents are undefined until written; reset does not touch them.
+// Source   -
+`include "jd_assert.svh"
+module jd_mem_1r1w #(
+  parameter  int unsigned Depth       = 16,   // words, 1..2**24
+  parameter  int unsigned Lanes       = 1,    // lanes of a word, each with its write mask, 1..128
+  parameter  int unsigned LaneW       = 8,    // bits of a lane, 1..1024
+  parameter  int unsigned ReadLatency = 1,    // clocks, 1..8; more than 1 adds output registers
+  localparam int unsigned AddrW       = (Depth > 1) ? $clog2(Depth) : 1,
+  localparam int unsigned DataW       = Lanes * LaneW
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  logic             write_en_i,
+  input  logic [AddrW-1:0] write_addr_i,
+  input  logic [Lanes-1:0] write_mask_i,
+  input  logic [DataW-1:0] write_data_i,   // lane 0 in the low bits
+  input  logic             read_en_i,
+  input  logic [AddrW-1:0] read_addr_i,
+  output logic [DataW-1:0] read_data_o
+);
+  if (Depth < 1 || Depth > 2 ** 24) begin : gen_bad_depth
+    $fatal(1, "jd_mem_1r1w: Depth=%0d, want 1..2**24", Depth);
+  end
+  if (Lanes < 1 || Lanes > 128 || LaneW < 1 || LaneW > 1024) begin : gen_bad_width
+    $fatal(1, "jd_mem_1r1w: Lanes=%0d, want 1..128, LaneW=%0d, want 1..1024", Lanes, LaneW);
+  end
+  if (ReadLatency < 1 || ReadLatency > 8) begin : gen_bad_latency
+    $fatal(1, "jd_mem_1r1w: ReadLatency=%0d, want 1..8", ReadLatency);
+  end
+
+  logic [DataW-1:0] mem [Depth];
+  logic [DataW-1:0] data_q;
+  always_ff @(posedge clk_i) begin
+    if (write_en_i) begin
+      for (int unsigned lane = 0; lane < Lanes; lane++) begin
+        if (write_mask_i[lane]) begin
+          mem[write_addr_i][lane*LaneW +: LaneW] <= write_data_i[lane*LaneW +: LaneW];
+        end
+      end
+    end
+    if (read_en_i) data_q <= mem[read_addr_i];
+  end
+
+  if (ReadLatency == 1) begin : gen_direct
+    assign read_data_o = data_q;
+  end else begin : gen_registers
+    localparam int unsigned Extra = ReadLatency - 1;
+    logic [Extra-1:0]            load_q;     // stage s takes the word of the stage before it
+    logic [Extra-1:0][DataW-1:0] stages_q;
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) load_q <= '0;
+      else         load_q <= Extra'({load_q, read_en_i});
+      for (int unsigned stage = 0; stage < Extra; stage++) begin
+        if (load_q[stage]) stages_q[stage] <= (stage == 0) ? data_q : stages_q[stage-1];
+      end
+    end
+    assign read_data_o = stages_q[Extra-1];
+  end
+
+  `JD_ASSUME_IF(WriteInRange_M, write_en_i, 32'(write_addr_i) < Depth)
+  `JD_ASSUME_IF(ReadInRange_M, read_en_i, 32'(read_addr_i) < Depth)
+endmodule : jd_mem_1r1w
