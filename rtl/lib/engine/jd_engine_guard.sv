@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Decides whether a write to a ring's registers follows the rules; one that does not is refused with
+// an error and changes nothing.
+//
+// Streams  none: combinational.
+// Timing   refusal_o belongs to the write of the same clock.
+// Numbers  TAIL and HEAD are compared modulo 2^32, as distances from HEAD.
+// Source   docs/shell.md, rings.
+module jd_engine_guard
+  import jd_engine_header_map_pkg::*;
+(
+  input  logic        valid_i,            // a write to this ring
+  input  logic [2:0]  offset_i,           // word in the ring's registers
+  input  logic [31:0] data_i,
+  input  logic [31:0] mask_i,             // bits that are written
+  input  logic [31:0] base_lo_i,          // the registers before the write
+  input  logic [31:0] cpl_lo_i,
+  input  logic [3:0]  size_i,
+  input  logic [31:0] tail_i,
+  input  logic [31:0] head_i,
+  input  logic        reset_i,            // a soft reset is under way
+  output logic [7:0]  refusal_o           // 0: the write may go on
+);
+  localparam logic [2:0] BASE_LO = RING_BASE_LO_OFFSET[4:2];
+  localparam logic [2:0] BASE_HI = RING_BASE_HI_OFFSET[4:2];
+  localparam logic [2:0] CPL_LO  = RING_CPL_LO_OFFSET[4:2];
+  localparam logic [2:0] CPL_HI  = RING_CPL_HI_OFFSET[4:2];
+  localparam logic [2:0] SIZE    = RING_SIZE_OFFSET[4:2];
+  localparam logic [2:0] TAIL    = RING_TAIL_OFFSET[4:2];
+  localparam logic [3:0] SIZE_MAX = 4'd12;
+
+  logic [31:0] merged;                    // the register after the write
+  logic [31:0] queued, queued_before;     // jobs ahead of HEAD
+  always_comb begin
+    refusal_o = '0;
+    merged = '0;
+    queued = '0;
+    queued_before = '0;
+    if (valid_i) begin
+      unique case (offset_i)
+        BASE_LO: merged = base_lo_i;
+        CPL_LO: merged = cpl_lo_i;
+        SIZE: merged = {28'd0, size_i};
+        TAIL: merged = tail_i;
+        default: merged = '0;
+      endcase
+      merged = (merged & ~mask_i) | (data_i & mask_i);
+      queued = merged - head_i;
+      queued_before = tail_i - head_i;
+      unique case (offset_i)
+        BASE_LO, CPL_LO: if (merged[11:0] != '0) refusal_o = E_RING;
+        BASE_HI, CPL_HI: if (merged[31:8] != '0) refusal_o = E_RESERVED;
+        SIZE: if (merged > {28'd0, SIZE_MAX}) refusal_o = E_RING;
+        TAIL: begin
+          if (size_i == '0 || queued > (32'd1 << size_i) || queued < queued_before) begin
+            refusal_o = E_RING;
+          end
+        end
+        default: ;
+      endcase
+      if (reset_i && offset_i <= TAIL) refusal_o = E_RING;
+      if (queued_before != '0 && offset_i <= SIZE) refusal_o = E_RING;
+    end
+  end
+endmodule : jd_engine_guard

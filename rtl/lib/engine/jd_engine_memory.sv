@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The memory side of the rings: reads descriptors and writes completion records, one of each at a
+// time, round robin over the rings.
+//
+// Streams  fetch: a ring's wish for the descriptor at an address, answered by fetched_o. record: a
+//          ring's record for an address, answered by recorded_o after its write response.
+// Timing   one descriptor and one record in flight; the payload is captured when it is taken.
+// Numbers  a record is half a beat: the strobes choose the half.
+// Source   docs/shell.md, rings.
+`include "jd_assert.svh"
+module jd_engine_memory #(
+  parameter int unsigned Rings = 1        // 1..4
+) (
+  input  logic                      clk_i,
+  input  logic                      rst_ni,
+  input  logic [Rings-1:0]          fetch_valid_i,
+  output logic [Rings-1:0]          fetch_ready_o,
+  input  logic [Rings-1:0][39:0]    fetch_address_i,
+  output logic [Rings-1:0]          fetched_o,
+  output logic [511:0]              fetched_data_o,
+  output logic [1:0]                fetched_resp_o,
+  input  logic [Rings-1:0]          record_valid_i,
+  output logic [Rings-1:0]          record_ready_o,
+  input  logic [Rings-1:0][39:0]    record_address_i,
+  input  logic [Rings-1:0][255:0]   record_data_i,
+  output logic [Rings-1:0]          recorded_o,
+  output logic [1:0]                recorded_resp_o,
+  output logic [31:0]               recorded_address_o,  // low bits
+  output logic                      idle_o,
+  output logic                      m_axi_arvalid_o,
+  input  logic                      m_axi_arready_i,
+  output logic [39:0]               m_axi_araddr_o,
+  output logic [7:0]                m_axi_arlen_o,
+  input  logic                      m_axi_rvalid_i,
+  output logic                      m_axi_rready_o,
+  input  logic [511:0]              m_axi_rdata_i,
+  input  logic [1:0]                m_axi_rresp_i,
+  input  logic                      m_axi_rlast_i,
+  output logic                      m_axi_awvalid_o,
+  input  logic                      m_axi_awready_i,
+  output logic [39:0]               m_axi_awaddr_o,
+  output logic [7:0]                m_axi_awlen_o,
+  output logic                      m_axi_wvalid_o,
+  input  logic                      m_axi_wready_i,
+  output logic [511:0]              m_axi_wdata_o,
+  output logic [63:0]               m_axi_wstrb_o,
+  output logic                      m_axi_wlast_o,
+  input  logic                      m_axi_bvalid_i,
+  output logic                      m_axi_bready_o,
+  input  logic [1:0]                m_axi_bresp_i
+);
+  localparam int unsigned RingW = Rings > 1 ? $clog2(Rings) : 1;
+
+  // The next ring after the last one served that asks.
+  function automatic logic [RingW-1:0] choose(logic [Rings-1:0] ask, logic [RingW-1:0] last);
+    choose = last;
+    for (int unsigned offset = Rings; offset > 0; offset--) begin
+      if (ask[RingW'((32'(last) + offset) % Rings)]) begin
+        choose = RingW'((32'(last) + offset) % Rings);
+      end
+    end
+  endfunction
+
+  // Descriptors.
+  logic fetch_busy_q, fetch_command_q;
+  logic [RingW-1:0] fetch_ring_q;
+  logic [39:0] fetch_address_q;
+  logic read_ready, read_valid, read_last, read_idle;
+  logic [511:0] read_data;
+  assign fetched_data_o = read_data;
+
+  always_comb begin
+    fetch_ready_o = '0;
+    if (!fetch_busy_q && fetch_valid_i != '0) begin
+      fetch_ready_o[choose(fetch_valid_i, fetch_ring_q)] = 1'b1;
+    end
+    fetched_o = '0;
+    fetched_o[fetch_ring_q] = read_valid;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      fetch_busy_q <= 1'b0;
+      fetch_command_q <= 1'b0;
+      fetch_ring_q <= '0;
+    end else if (!fetch_busy_q) begin
+      if (fetch_valid_i != '0) begin
+        fetch_busy_q <= 1'b1;
+        fetch_command_q <= 1'b1;
+        fetch_ring_q <= choose(fetch_valid_i, fetch_ring_q);
+      end
+    end else begin
+      if (read_ready) fetch_command_q <= 1'b0;
+      if (read_valid) fetch_busy_q <= 1'b0;
+    end
+    if (!fetch_busy_q && fetch_valid_i != '0) begin
+      fetch_address_q <= fetch_address_i[choose(fetch_valid_i, fetch_ring_q)];
+    end
+  end
+
+  jd_axi_read_mover #(
+    .MaxOutstanding(1)
+  ) u_read (
+    .clk_i,
+    .rst_ni,
+    .cmd_valid_i    (fetch_command_q),
+    .cmd_ready_o    (read_ready),
+    .cmd_address_i  (fetch_address_q),
+    .cmd_beats_i    (16'd1),
+    .out_valid_o    (read_valid),
+    .out_ready_i    (1'b1),
+    .out_data_o     (read_data),
+    .out_last_o     (read_last),
+    .out_resp_o     (fetched_resp_o),
+    .m_axi_arvalid_o,
+    .m_axi_arready_i,
+    .m_axi_araddr_o,
+    .m_axi_arlen_o,
+    .m_axi_rvalid_i,
+    .m_axi_rready_o,
+    .m_axi_rdata_i,
+    .m_axi_rresp_i,
+    .m_axi_rlast_i,
+    .idle_o         (read_idle)
+  );
+
+  // Records.
+  logic record_busy_q, record_command_q, record_data_valid_q;
+  logic [RingW-1:0] record_ring_q;
+  logic [39:0] record_address_q;
+  logic [255:0] record_q;
+  logic write_ready, write_data_ready, write_done, write_idle;
+  logic high_half;
+  assign high_half = record_address_q[5];
+  assign recorded_address_o = record_address_q[31:0];
+
+  always_comb begin
+    record_ready_o = '0;
+    if (!record_busy_q && record_valid_i != '0) begin
+      record_ready_o[choose(record_valid_i, record_ring_q)] = 1'b1;
+    end
+    recorded_o = '0;
+    recorded_o[record_ring_q] = write_done;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      record_busy_q <= 1'b0;
+      record_command_q <= 1'b0;
+      record_data_valid_q <= 1'b0;
+      record_ring_q <= '0;
+    end else if (!record_busy_q) begin
+      if (record_valid_i != '0) begin
+        record_busy_q <= 1'b1;
+        record_command_q <= 1'b1;
+        record_data_valid_q <= 1'b1;
+        record_ring_q <= choose(record_valid_i, record_ring_q);
+      end
+    end else begin
+      if (write_ready) record_command_q <= 1'b0;
+      if (write_data_ready) record_data_valid_q <= 1'b0;
+      if (write_done) record_busy_q <= 1'b0;
+    end
+    if (!record_busy_q && record_valid_i != '0) begin
+      record_address_q <= record_address_i[choose(record_valid_i, record_ring_q)];
+      record_q <= record_data_i[choose(record_valid_i, record_ring_q)];
+    end
+  end
+
+  jd_axi_write_mover #(
+    .MaxOutstanding(1)
+  ) u_write (
+    .clk_i,
+    .rst_ni,
+    .cmd_valid_i    (record_command_q),
+    .cmd_ready_o    (write_ready),
+    .cmd_address_i  ({record_address_q[39:6], 6'd0}),
+    .cmd_beats_i    (16'd1),
+    .in_valid_i     (record_data_valid_q),
+    .in_ready_o     (write_data_ready),
+    .in_data_i      ({2{record_q}}),
+    .in_strb_i      ({{32{high_half}}, {32{!high_half}}}),
+    .done_valid_o   (write_done),
+    .done_ready_i   (1'b1),
+    .done_resp_o    (recorded_resp_o),
+    .m_axi_awvalid_o,
+    .m_axi_awready_i,
+    .m_axi_awaddr_o,
+    .m_axi_awlen_o,
+    .m_axi_wvalid_o,
+    .m_axi_wready_i,
+    .m_axi_wdata_o,
+    .m_axi_wstrb_o,
+    .m_axi_wlast_o,
+    .m_axi_bvalid_i,
+    .m_axi_bready_o,
+    .m_axi_bresp_i,
+    .idle_o         (write_idle)
+  );
+
+  assign idle_o = !fetch_busy_q && !record_busy_q && read_idle && write_idle;
+
+  `JD_ASSERT_IF(FetchAsked_A, read_valid, fetch_busy_q && !fetch_command_q && read_last)
+  `JD_ASSERT_IF(RecordAsked_A, write_done, record_busy_q && !record_command_q)
+endmodule : jd_engine_memory
