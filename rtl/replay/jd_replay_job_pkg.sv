@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Jobs of the replay engine: their descriptors, what is legal, and the words of its streams.
+// Source: docs/replay.md, Jobs. Golden model: models/replay/engine.py.
+package jd_replay_job_pkg;
+  import jd_replay_pkg::*;
+  import jd_engine_header_map_pkg::E_ALIGN;
+  import jd_engine_header_map_pkg::E_OPCODE;
+  import jd_engine_header_map_pkg::E_RESERVED;
+
+  localparam int unsigned COUNT_W = 21;  // bits of a descriptor's count, up to 2^20
+
+  typedef enum logic [7:0] {
+    JobClear       = 8'd1,
+    JobSample      = 8'd2,
+    JobRetrieve    = 8'd3,
+    JobUpdate      = 8'd4,
+    JobUpdateDelta = 8'd5,
+    JobInsert      = 8'd6,
+    JobReserve     = 8'd7,
+    JobCommit      = 8'd8,
+    JobStream      = 8'd9,
+    JobTrainLoop   = 8'd10
+  } job_e;
+
+  // Flags, word 0 15:8 of a descriptor.
+  typedef struct packed {
+    logic weights;     // 7
+    logic by_slot;     // 6: the index of an update is a slot of the batch sampled last
+    logic to_stream;   // 5: samples go to SMP
+    logic to_memory;   // 4: responses go to memory
+    logic stratified;  // 3
+    logic host_x;      // 2
+    logic use_pmax;    // 1
+    logic fp32;        // 0
+  } flags_t;
+
+  typedef struct packed {
+    job_e               kind;
+    flags_t             flags;
+    logic [COUNT_W-1:0] count;
+    logic [31:0]        batches;
+    logic [39:0]        input_address;
+    logic [39:0]        output_address;
+    logic [31:0]        beta;             // 0: keep
+  } job_t;
+
+  // Tags of the tree core: who asked, and for what.
+  typedef struct packed {
+    logic              host;     // an operation of ring 1
+    logic [19:0]       zero;
+    logic              bank;     // of ring 0: the memo bank and the slot
+    logic [SLOT_W-1:0] slot;
+  } batch_tag_t;
+
+  typedef struct packed {
+    logic        host;
+    logic [14:0] zero;
+    logic [15:0] tag;            // of the request
+  } host_tag_t;
+
+  // A word of TDE.
+  typedef struct packed {
+    logic [13:0] zero;
+    logic [1:0]  kind;
+    logic [15:0] slot;
+    logic [31:0] value;          // FP32 TD error
+  } tde_t;
+  localparam logic [1:0] TDE_ERROR      = 2'd0;
+  localparam logic [1:0] TDE_FETCH_DONE = 2'd1;
+
+  // A response, and a word of SMP.
+  typedef struct packed {
+    logic [7:0]  status;
+    logic [7:0]  op;
+    logic [15:0] tag;
+    logic [31:0] extra;          // SAMPLE: FP32 weight; else the old priority
+    logic [31:0] priority_;
+    logic [31:0] index;
+  } response_t;
+
+  localparam logic [31:0] ONE = 32'h3F800000;  // FP32 1.0
+
+  // An operation of the update lane before its value is a priority.
+  typedef struct packed {
+    logic               host;      // of ring 1, else a word of TDE
+    logic [15:0]        tag;
+    op_e                op;
+    logic               use_pmax;
+    logic               fp32;      // the value is a TD error
+    logic               bank;      // UPDATE_SLOT: where the leaf is looked up
+    logic [INDEX_W-1:0] index;     // leaf, or slot
+    logic [63:0]        value;
+  } lane_op_t;
+
+  function automatic job_t job_of(logic [511:0] words);
+    job_t job;
+    job.kind           = job_e'(words[7:0]);
+    job.flags          = words[15:8];
+    job.count          = words[64+:COUNT_W];
+    job.batches        = words[96+:32];
+    job.input_address  = words[128+:40];
+    job.output_address = words[192+:40];
+    job.beta           = words[256+:32];
+    return job;
+  endfunction
+
+  function automatic flags_t legal_flags(job_e kind);
+    case (kind)
+      JobSample:                        return 8'b1011_1100;
+      JobTrainLoop:                     return 8'b1010_1000;
+      JobUpdate:                        return 8'b0101_0001;
+      JobInsert, JobCommit:             return 8'b0001_0011;
+      JobRetrieve, JobUpdateDelta, JobReserve, JobStream: return 8'b0001_0000;
+      default:                          return 8'b0000_0000;
+    endcase
+  endfunction
+
+  // Whether the job reads an array, and log2 of the bytes of one element.
+  function automatic logic job_reads(job_t job);
+    case (job.kind)
+      JobSample:            return job.flags.host_x;
+      JobInsert, JobCommit: return !job.flags.use_pmax;
+      JobRetrieve, JobUpdate, JobUpdateDelta, JobStream: return 1'b1;
+      default:              return 1'b0;
+    endcase
+  endfunction
+
+  function automatic logic [2:0] element_log2(job_t job);
+    return job.kind == JobRetrieve ? 3'd2 : job.kind == JobStream ? 3'd4 : 3'd3;
+  endfunction
+
+  function automatic logic is_pow2(logic [COUNT_W-1:0] value);
+    return (value & (value - 1'b1)) == '0;
+  endfunction
+
+  // What is wrong with a descriptor by itself; 0 if nothing is. `host` is ring 1.
+  function automatic logic [7:0] job_error(logic [511:0] words, logic host, logic cleared,
+                                           logic [COUNT_W-1:0] batch_max);
+    job_t job;
+    logic sampling, reads, weights;
+    logic [31:0] count;
+    job      = job_of(words);
+    sampling = job.kind == JobSample || job.kind == JobTrainLoop;
+    reads    = job_reads(job);
+    weights  = job.flags.weights;
+    count    = words[64+:32];
+    if (words[7:0] == '0 || words[7:0] > JobTrainLoop || sampling == host) return E_OPCODE;
+    if ((job.flags & ~legal_flags(job.kind)) != '0) return E_OPCODE;
+    if (job.flags.fp32 && job.flags.use_pmax) return E_OPCODE;
+    if (words[29:16] != '0 || words[168+:24] != '0 || words[232+:24] != '0) return E_RESERVED;
+    if (words[511:288] != '0 || (words[256+:32] != '0 && !weights)) return E_RESERVED;
+    if (job.kind != JobTrainLoop && words[96+:32] != '0) return E_RESERVED;
+    if (!reads && words[128+:40] != '0) return E_RESERVED;
+    if (!job.flags.to_memory && words[192+:40] != '0) return E_RESERVED;
+    if (job.kind == JobClear) return count != '0 ? E_COUNT : '0;
+    if (!cleared) return E_NOTCLEAR;
+    if (count == '0 || count > (sampling ? 32'(batch_max) : 32'd1 << 20)) return E_COUNT;
+    if (job.kind == JobTrainLoop && words[96+:32] == '0) return E_COUNT;
+    if (job.flags.stratified && !is_pow2(job.count)) return E_STRAT;
+    if (reads && (job.input_address == '0 || job.input_address[5:0] != '0)) return E_ALIGN;
+    if (job.flags.to_memory && (job.output_address == '0 || job.output_address[5:0] != '0)) begin
+      return E_ALIGN;
+    end
+    return '0;
+  endfunction
+endpackage : jd_replay_job_pkg
