@@ -136,14 +136,15 @@ def halves(node: RegNode, name: str, offset: int, count: int, stride: int) -> It
             low, high = max(item.low, 32 * word), min(item.high, 32 * word + 31)
             if low > high:
                 continue
-            reset = item.get_property("reset") or 0
+            reset = item.get_property("reset")
+            value = reset if isinstance(reset, int) else 0
             fields.append(
                 Field(
                     name=item.inst_name,
                     lsb=low - 32 * word,
                     width=high - low + 1,
                     access=field_access(item),
-                    reset=(int(reset) >> (low - item.low)) & ((1 << (high - low + 1)) - 1),
+                    reset=(value >> (low - item.low)) & ((1 << (high - low + 1)) - 1),
                     description=one_line(item.get_property("desc")),
                 )
             )
