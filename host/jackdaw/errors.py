@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 
-from models.registers import engine_header
+from models.registers import engine_header, learner, replay
 
-ENGINES = ("replay", "learner")
+ENGINES = {"replay": replay.Error, "learner": learner.Error}
 
 
 class DeviceError(Exception):
@@ -124,26 +122,17 @@ def class_name(engine: str, code_name: str) -> str:
 
 
 @cache
-def error_names(engine: str) -> dict[int, str]:
-    """Code -> name (`E_INDEX`) of an engine's own and of the common errors."""
-    names = {int(error): error.name for error in engine_header.Error}
-    module = f"models.registers.{engine}"
-    if find_spec(module):
-        names |= {int(error): error.name for error in import_module(module).Error}
-    return names
-
-
-@cache
 def error_class(engine: str, code: int) -> type[JobError]:
     """The class of an error code of an engine, own or common; unknown codes get one too."""
-    name = error_names(engine).get(code, f"E_CODE{code}")
+    codes = {int(error): error.name for error in ENGINES.get(engine, engine_header.Error)}
+    name = codes.get(code, f"E_CODE{code}")
     fields = {"engine": engine, "code": code, "code_name": name, "__module__": __name__}
     return type(class_name(engine, name), (JobError,), fields)
 
 
-for _engine in ENGINES:
-    for _code in error_names(_engine):
-        _error = error_class(_engine, _code)
+for _engine, _codes in ENGINES.items():
+    for _code in _codes:
+        _error = error_class(_engine, int(_code))
         globals()[_error.__name__] = _error
 
 

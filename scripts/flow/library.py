@@ -70,7 +70,7 @@ def build(
     ]  # fmt: skip
     macros = [f"JD_{k}={v}" for k, v in parameters.items()] + list(defines)
     macros += ["JD_WAVES"] if waves else []
-    texts = [s.read_text() for s in extra] + [harness.read_text()]
+    texts = [s.read_text() for s in [*extra, harness, *sorted(harness.parent.glob("*.h"))]]
     digest = design.digest(toplevel, args, macros, texts, CXX_FLAGS, verilator_version())
     folder = BUILD / "library" / f"{toplevel}-{digest}"
     library = folder / f"lib{toplevel}.so"

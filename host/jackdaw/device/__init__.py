@@ -1,0 +1,32 @@
+"""Devices: registers, memory, an interrupt and a clock, on the RTL or on the golden models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jackdaw.device.base import Device, EngineInfo
+from jackdaw.device.config import Config, load_config
+
+__all__ = ["Config", "Device", "EngineInfo", "load_config", "open_device"]
+
+
+def open_device(backend: str, config: str | Config = "demo", **options: Any) -> Device:
+    """Open a device and reset it.
+
+    Args:
+        backend: `sim`, the Verilated RTL, or `model`, the golden models.
+        config: a build configuration, or its name in `configs/`.
+        options: of the backend: `memory`, `seed`, `waves`, `assertions` (see SimDevice; `model` has
+            no timing and takes and ignores them).
+    Raises: ValueError for another backend, FileNotFoundError for an unknown configuration.
+    """
+    chosen = load_config(config)
+    if backend == "sim":
+        from jackdaw.device.sim import SimDevice
+
+        return SimDevice(chosen, **options)
+    if backend == "model":
+        from jackdaw.device.model import ModelDevice
+
+        return ModelDevice(chosen, **options)
+    raise ValueError(f"backend {backend!r}: want sim or model")

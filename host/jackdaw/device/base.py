@@ -8,20 +8,20 @@ from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
+
 from jackdaw.errors import (
     DeviceAccessError,
     DeviceClosedError,
     DeviceMemoryError,
     DeviceMismatchError,
 )
-
-from models.registers import directory
+from models.registers import directory, learner, replay
 from models.registers import engine_header as header
 
 PAGE_BYTES = 4096
 MAGIC = 0x574B444A
 LAYOUT_MAJOR = 1
-ENGINE_NAMES = {"RPLY": "replay", "LRNR": "learner"}
+ENGINE_NAMES = {replay.ENGINE_ID: "replay", learner.ENGINE_ID: "learner"}
 
 COUNTERS = {  # name -> offset of the low word; reading it latches the high word
     register.name.removesuffix("_LO"): register.offset
@@ -206,7 +206,7 @@ class DeviceBase:
             self._engines.append(
                 EngineInfo(
                     id=label,
-                    name=ENGINE_NAMES.get(label, label.strip().lower()),
+                    name=ENGINE_NAMES.get(word, label.strip().lower()),
                     page=page,
                     version=(version >> 16, version >> 8 & 0xFF, version & 0xFF),
                     capabilities=self.read32(page * PAGE_BYTES + CAPABILITIES),

@@ -1,0 +1,264 @@
+"""The `sim` backend: the Verilated device in this process.
+
+The clock stands still except inside `wait`, `read32` and `write32`, so that figures do not depend
+on the host's speed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from jackdaw.device.base import DeviceBase
+from jackdaw.device.config import Config
+from jackdaw.errors import DeviceAccessError, DeviceTimeout, SimulationError
+from models.registers import directory
+
+HARNESS = Path(__file__).with_name("harness.cpp")
+CHUNK = 20_000  # clocks between two looks at the wall clock
+OKAY, SLVERR, DECERR = 0, 2, 3
+READ, WRITE, BOTH = 1, 2, 3
+
+
+@dataclass(frozen=True)
+class MemoryTiming:
+    """Latency and bandwidth of the simulated memory, for each port.
+
+    Attributes:
+        latency: clocks from a read's address to its first beat, and from a write's last beat to its
+            response; 1 or more.
+        read, write: beats of 64 bytes a clock, above 0 and at most 1.
+        shared: beats a clock of both together; None: separate channels.
+        max_delay: every burst waits up to so many more clocks, drawn from the device's seed.
+    """
+
+    latency: int = 64
+    read: Fraction = Fraction(1)
+    write: Fraction = Fraction(1)
+    shared: Fraction | None = None
+    max_delay: int = 0
+
+    def __post_init__(self) -> None:
+        if self.latency < 1 or self.max_delay < 0:
+            raise ValueError(f"latency {self.latency}, max_delay {self.max_delay}: want 1.., 0..")
+        for name in ("read", "write"):
+            if not 0 < getattr(self, name) <= 1:
+                raise ValueError(f"{name} {getattr(self, name)}: want above 0, at most 1 beat")
+        if self.shared is not None and not 0 < self.shared <= 2:
+            raise ValueError(f"shared {self.shared}: want above 0, at most 2 beats")
+
+
+MEMORIES = {
+    "D": MemoryTiming(),
+    "S": MemoryTiming(shared=Fraction(1)),
+    "Q": MemoryTiming(shared=Fraction(3, 2)),
+    "I": MemoryTiming(latency=1),
+}
+
+
+class _MemoryConfig(ctypes.Structure):
+    """jackdaw::MemoryConfig of memory.h."""
+
+    _fields_ = (
+        *((name, ctypes.c_uint32) for name in ("latency", "rn", "rd", "wn", "wd", "sn", "sd")),
+        ("max_delay", ctypes.c_uint32),
+        ("seed", ctypes.c_uint64),
+    )
+
+
+def build_library(
+    config: Config, *, assertions: bool = True, waves: bool = False, optimize: str = "-O2"
+) -> Path:
+    """Build the simulator of a configuration, or find it in the cache. Needs the `flow` package."""
+    from flow.library import build
+
+    return build(
+        config.core,
+        config.toplevel,
+        HARNESS,
+        parameters=config.rtl_parameters(),
+        defines=[f"JD_TOP=V{config.toplevel}", f'JD_TOP_HEADER="V{config.toplevel}.h"'],
+        assertions=assertions,
+        waves=waves,
+        optimize=optimize,
+    )
+
+
+def _load(path: Path) -> ctypes.CDLL:
+    library = ctypes.CDLL(str(path))
+    handle, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
+    for name, result, *arguments in (
+        ("jd_new", handle, handle, u64, ctypes.POINTER(_MemoryConfig), u32, ctypes.c_char_p),
+        ("jd_free", None, handle),
+        ("jd_read", ctypes.c_int, handle, u32, ctypes.POINTER(u32)),
+        ("jd_write", ctypes.c_int, handle, u32, u32),
+        ("jd_run", ctypes.c_int, handle, u64),
+        ("jd_fault", None, handle, u64, u64, ctypes.c_int, ctypes.c_int),
+        ("jd_clear_faults", None, handle),
+        ("jd_record", None, handle, ctypes.c_int),
+        ("jd_clock", u64, handle),
+        (
+            "jd_failure",
+            ctypes.c_char_p,
+            handle,
+            ctypes.POINTER(ctypes.c_char_p),
+            ctypes.POINTER(ctypes.c_int),
+        ),
+    ):
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+class SimDevice(DeviceBase):
+    """The RTL of one configuration, with its memory."""
+
+    _handle: int | None = None
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        memory: str | MemoryTiming = "D",
+        seed: int = 1,
+        waves: Path | str | None = None,
+        assertions: bool = True,
+    ) -> None:
+        """Build if needed, reset, and check the directory.
+
+        Args:
+            config: the build.
+            memory: a preset (`D`, `S`, `Q`, `I`) or a timing.
+            seed: of initial register values (with assertions) and of random delays.
+            waves: record an FST file, from now until `record(False)` or `close`.
+            assertions: keep the RTL's assertions; without them it is faster.
+        Raises: SimulationError, DeviceMismatchError, flow.library.BuildFailed.
+        """
+        timing = MEMORIES[memory] if isinstance(memory, str) else memory
+        self.name = f"sim:{config.name}"
+        self.timing = timing
+        self._library = _load(build_library(config, assertions=assertions, waves=waves is not None))
+        self._memory = np.zeros(config.memory_bytes, np.uint8)
+        self.memory_bytes = config.memory_bytes
+        rates = [
+            part
+            for rate in (timing.read, timing.write, timing.shared)
+            for part in ((rate.numerator, rate.denominator) if rate is not None else (0, 0))
+        ]
+        self._handle = self._library.jd_new(
+            self._memory.ctypes.data,
+            self._memory.size,
+            _MemoryConfig(timing.latency, *rates, timing.max_delay, seed & (1 << 64) - 1),
+            seed & 0xFFFFFFFF,
+            str(waves).encode() if waves is not None else None,
+        )
+        self._word = ctypes.c_uint32()
+        self._irq_enable = 0
+        try:
+            self._check_alive()
+            self._identify(config.build_hash)
+        except Exception:
+            self.close()
+            raise
+
+    def read32(self, address: int) -> int:
+        """Read a register. Raises DeviceAccessError, SimulationError."""
+        self._check_open()
+        response = self._library.jd_read(self._handle, address, ctypes.byref(self._word))
+        self._check_response(response, "read", address)
+        return self._word.value
+
+    def write32(self, address: int, value: int) -> None:
+        """Write a register. Raises DeviceAccessError, SimulationError."""
+        self._check_open()
+        response = self._library.jd_write(self._handle, address, value)
+        self._check_response(response, "write", address)
+        if address == directory.IRQ_ENABLE.offset:
+            self._irq_enable = value
+
+    def wait(self, pages: Sequence[int], timeout_s: float, max_cycles: int | None = None) -> int:
+        """Run the clock until one of the pages asks; see Device.wait."""
+        self._check_open()
+        mask = sum(1 << (page - 1) for page in set(pages))
+        if self._irq_enable != mask:
+            self.write32(directory.IRQ_ENABLE.offset, mask)
+        start, deadline = self.clock, time.monotonic() + timeout_s
+        while True:
+            left = CHUNK if max_cycles is None else min(CHUNK, start + max_cycles - self.clock)
+            up = self._library.jd_run(self._handle, max(left, 0))
+            self._check_alive()
+            if up:
+                pending = self.read32(directory.IRQ_PENDING.offset) & mask
+                if pending:
+                    return (pending & -pending).bit_length()
+            if left <= 0 or time.monotonic() >= deadline:
+                limit = f"{timeout_s} s" if left > 0 else f"{max_cycles} clocks"
+                raise DeviceTimeout(
+                    f"{self.name}: no interrupt of pages {list(pages)} within {limit} "
+                    f"({self.clock - start} clocks)",
+                    self.counters(),
+                )
+
+    @property
+    def clock(self) -> int:
+        """Clocks since the hard reset; does not run the clock."""
+        return int(self._library.jd_clock(self._handle))
+
+    def step(self, clocks: int) -> None:
+        """Run the clock; stops early at an interrupt. Raises SimulationError."""
+        self._check_open()
+        self._library.jd_run(self._handle, clocks)
+        self._check_alive()
+
+    def inject(
+        self, address: int, nbytes: int, response: int = SLVERR, direction: int = BOTH
+    ) -> None:
+        """Let memory answer accesses to a range with SLVERR (2) or DECERR (3).
+
+        Args:
+            address, nbytes: the range.
+            response: SLVERR or DECERR.
+            direction: READ, WRITE or BOTH.
+        """
+        self._check_open()
+        self._library.jd_fault(self._handle, address, address + nbytes - 1, response, direction)
+
+    def clear_faults(self) -> None:
+        """End the effect of all `inject` calls."""
+        self._check_open()
+        self._library.jd_clear_faults(self._handle)
+
+    def record(self, on: bool) -> None:
+        """Go on or pause recording waves (only if the device was opened with `waves`)."""
+        self._check_open()
+        self._library.jd_record(self._handle, int(on))
+
+    def _release(self) -> None:
+        if self._handle:
+            self._library.jd_free(self._handle)
+            self._handle = None
+
+    def __del__(self) -> None:
+        self._release()
+
+    def _check_response(self, response: int, what: str, address: int) -> None:
+        if response < 0:
+            self._check_alive()
+        if response != OKAY:
+            answer = {SLVERR: "SLVERR", DECERR: "DECERR"}.get(response, str(response))
+            raise DeviceAccessError(f"{self.name}: {what} of register {address:#x}: {answer}")
+
+    def _check_alive(self) -> None:
+        file, line = ctypes.c_char_p(), ctypes.c_int()
+        text = self._library.jd_failure(self._handle, ctypes.byref(file), ctypes.byref(line))
+        if text is not None:
+            source = (file.value or b"").decode()
+            message = re.sub(r"(?m)^\[\d+\] %Error: \S+ ", "", text.decode()).strip()
+            raise SimulationError(message, source, line.value, self.clock)
