@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Types that the learner's modules share: the stage program, and the modes of the tensor unit.
+//
+// Numbers  structs are packed in the order of the program image, word 0 in the low bits.
+// Source   onchip_replay 3.2 (stages FW, LOSS, BW, WA, WU). Golden model: models/learner/program.py.
+package jd_learner_pkg;
+  localparam int unsigned WORD_W    = 32;    // binary32
+  localparam int unsigned STAGE_W   = 256;   // bits of a stage descriptor
+  localparam int unsigned NET_MAX   = 8;     // networks that a stage can name
+  localparam int unsigned STAGE_MAX = 64;    // stages of a program
+  localparam int unsigned STAGE_L   = 6;
+  localparam logic [7:0]  NO_STAGE  = 8'hFF; // dependency: none
+
+  typedef enum logic [4:0] {
+    OpNone  = 5'd0,
+    OpDot   = 5'd1,     // forward: dst = act(W * src + b)
+    OpAxpy  = 5'd2,     // backward: dst = (W^T * src) masked by aux > 0
+    OpOuter = 5'd3,     // gradient: G += src (deltas) x aux (activations)
+    OpLossQ = 5'd4,     // dst = gradient of the Q loss
+    OpUpdate = 5'd7,    // WU
+    OpTarget = 5'd8     // TSM
+  } op_e;
+
+  typedef enum logic [1:0] {
+    ActNone = 2'd0,
+    ActRelu = 2'd1
+  } act_e;
+
+  localparam logic [1:0] LOSS_MAX    = 2'd0;   // y from max q2
+  localparam logic [1:0] LOSS_DOUBLE = 2'd1;   // y from q2 at the largest qd
+
+  // A stage descriptor; vectors are named by their first row in a sample's frame.
+  typedef struct packed {
+    logic [31:0] tau;            // word 7
+    logic [31:0] kappa;          // word 6
+    logic [31:0] param;          // word 5: see loss_param_t; WU slot 3:0; TSM period 15:0,
+                                 //         Polyak 16, LAGT 17
+    logic [7:0]  wait_update;    // word 4, 31:24: networks whose update must have ended
+    logic [7:0]  dep_c;
+    logic [7:0]  dep_b;
+    logic [7:0]  dep_a;
+    logic [7:0]  offset;         // word 3, 31:24: lane of dst's first element
+    logic [7:0]  aux;
+    logic [7:0]  dst;
+    logic [7:0]  src;
+    logic [15:0] bias;           // word 2, 31:16: first bias, a multiple of OB
+    logic [15:0] row;            //         15:0:  first weight row, online bank
+    logic [15:0] n_out;          // word 1
+    logic [15:0] n_in;
+    logic [13:0] reserved;       // word 0, 31:18
+    logic [3:0]  unit;
+    logic        column;
+    logic        chain;          // the next descriptor belongs to this stage
+    logic        no_bias;
+    logic [1:0]  act;            // act_e; of AXPY: ActRelu masks by aux > 0
+    logic        target;         // the current target bank
+    logic [2:0]  net;
+    logic [4:0]  op;             // op_e
+  } stage_t;
+
+  typedef struct packed {
+    logic [5:0] reserved;
+    logic [1:0] mode;            // LOSS_MAX, LOSS_DOUBLE
+    logic [7:0] chooser;         // vector qd
+    logic [7:0] next;            // vector q2
+    logic [7:0] value;           // vector q
+  } loss_param_t;
+
+  // What a running step needs beside the stages; held from its start to its end.
+  typedef struct packed {
+    logic [NET_MAX-1:0][15:0] target_bias;    // added to a stage's bias, row: (1 + bank) * size
+    logic [NET_MAX-1:0][15:0] target_row;
+    logic [31:0]              inverse_batch;  // binary32
+    logic [15:0]              batch;          // samples, 1..BMax
+    logic                     parity;         // which copy of s, s' and the scalars
+    logic [7:0]               stages;         // of the program
+    logic [7:0]               frame_rows;     // rows of a sample's frame
+    logic [7:0]               state_rows;     // rows of s: ceil(S/P); s and s' have two copies
+    logic [7:0]               next_state;     // vector s'
+    logic [7:0]               state;          // vector s
+  } step_t;
+
+  typedef struct packed {
+    logic [31:0] weight;         // importance-sampling weight w
+    logic [31:0] discount;
+    logic [31:0] reward;
+    logic [31:0] action;         // int32
+  } scalars_t;
+
+  // Modes of the tensor unit.
+  typedef enum logic [1:0] {
+    ModeIdle  = 2'd0,
+    ModeDot   = 2'd1,
+    ModeAxpy  = 2'd2,
+    ModeOuter = 2'd3
+  } mode_e;
+
+  function automatic logic not_finite(input logic [31:0] value);
+    return value[30:23] == 8'hFF;
+  endfunction
+
+  // a > b as IEEE 754 has it: zeros are equal, a NaN is never greater.
+  function automatic logic greater(input logic [31:0] a, input logic [31:0] b);
+    if (a[30:0] > 31'h7F80_0000 || b[30:0] > 31'h7F80_0000) return 1'b0;
+    if (a[30:0] == '0 && b[30:0] == '0) return 1'b0;
+    if (a[31] != b[31]) return b[31];
+    return a[31] ? a[30:0] < b[30:0] : a[30:0] > b[30:0];
+  endfunction
+endpackage : jd_learner_pkg
