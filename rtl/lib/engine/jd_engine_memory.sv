@@ -66,7 +66,7 @@ module jd_engine_memory #(
   logic fetch_busy_q, fetch_command_q;
   logic [RingW-1:0] fetch_ring_q;
   logic [39:0] fetch_address_q;
-  logic read_ready, read_valid, read_last, read_idle;
+  logic read_ready, read_valid, read_last, read_idle, read_id;
   logic [511:0] read_data;
   assign fetched_data_o = read_data;
 
@@ -117,11 +117,13 @@ module jd_engine_memory #(
     .m_axi_arready_i,
     .m_axi_araddr_o,
     .m_axi_arlen_o,
+    .m_axi_arid_o   (read_id),
     .m_axi_rvalid_i,
     .m_axi_rready_o,
     .m_axi_rdata_i,
     .m_axi_rresp_i,
     .m_axi_rlast_i,
+    .m_axi_rid_i    (1'b0),
     .idle_o         (read_idle)
   );
 
@@ -130,7 +132,7 @@ module jd_engine_memory #(
   logic [RingW-1:0] record_ring_q;
   logic [39:0] record_address_q;
   logic [255:0] record_q;
-  logic write_ready, write_data_ready, write_done, write_idle;
+  logic write_ready, write_data_ready, write_done, write_idle, write_id;
   logic high_half;
   assign high_half = record_address_q[5];
   assign recorded_address_o = record_address_q[31:0];
@@ -188,6 +190,7 @@ module jd_engine_memory #(
     .m_axi_awready_i,
     .m_axi_awaddr_o,
     .m_axi_awlen_o,
+    .m_axi_awid_o   (write_id),
     .m_axi_wvalid_o,
     .m_axi_wready_i,
     .m_axi_wdata_o,
@@ -196,11 +199,13 @@ module jd_engine_memory #(
     .m_axi_bvalid_i,
     .m_axi_bready_o,
     .m_axi_bresp_i,
+    .m_axi_bid_i    (1'b0),
     .idle_o         (write_idle)
   );
 
   assign idle_o = !fetch_busy_q && !record_busy_q && read_idle && write_idle;
 
+  `JD_ASSERT(IdsZero_A, !read_id && !write_id)
   `JD_ASSERT_IF(FetchAsked_A, read_valid, fetch_busy_q && !fetch_command_q && read_last)
   `JD_ASSERT_IF(RecordAsked_A, write_done, record_busy_q && !record_command_q)
 endmodule : jd_engine_memory

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Page 0 of the device: what is in the build, TIME, and the interrupt.
+//
+// Streams  s_axil_*: AXI4-Lite, 12-bit offsets.
+// Timing   time_o counts every clock from reset; irq_o is level, a register behind irq_i.
+// Numbers  TIME is 64 bits.
+// Source   docs/shell.md, directory; registers: jd_directory.rdl.
+`include "jd_assert.svh"
+module jd_shell_directory #(
+  parameter int unsigned             Engines     = 1,            // 1..31
+  parameter logic [Engines-1:0][31:0] EngineIds  = '0,           // engine 0 in the low bits
+  parameter int unsigned             ClockHz     = 250_000_000,  // Hz
+  parameter int unsigned             MemSizeLog2 = 20,           // 12..40
+  parameter int unsigned             MemPorts    = 1,            // 1..16
+  parameter logic [31:0]             BuildHash   = '0
+) (
+  input  logic               clk_i,
+  input  logic               rst_ni,
+  input  logic               s_axil_awvalid_i,
+  output logic               s_axil_awready_o,
+  input  logic [11:0]        s_axil_awaddr_i,
+  input  logic               s_axil_wvalid_i,
+  output logic               s_axil_wready_o,
+  input  logic [31:0]        s_axil_wdata_i,
+  input  logic [3:0]         s_axil_wstrb_i,
+  output logic               s_axil_bvalid_o,
+  input  logic               s_axil_bready_i,
+  output logic [1:0]         s_axil_bresp_o,
+  input  logic               s_axil_arvalid_i,
+  output logic               s_axil_arready_o,
+  input  logic [11:0]        s_axil_araddr_i,
+  output logic               s_axil_rvalid_o,
+  input  logic               s_axil_rready_i,
+  output logic [31:0]        s_axil_rdata_o,
+  output logic [1:0]         s_axil_rresp_o,
+  input  logic [Engines-1:0] irq_i,           // engine n asks
+  output logic [63:0]        time_o,
+  output logic               irq_o
+);
+  if (Engines < 1 || Engines > 31 || MemSizeLog2 < 12 || MemSizeLog2 > 40) begin : gen_bad_sizes
+    $fatal(1, "jd_shell_directory: Engines=%0d, want 1..31, MemSizeLog2=%0d, want 12..40", Engines,
+           MemSizeLog2);
+  end
+
+  localparam logic [63:0] MEM_BYTES = 64'd1 << MemSizeLog2;
+
+  jd_directory_regs_pkg::jd_directory__in_t from_hw;
+  jd_directory_regs_pkg::jd_directory__out_t to_hw;
+
+  jd_directory_regs u_regs (
+    .clk            (clk_i),
+    .rst_n          (rst_ni),
+    .s_axil_awready (s_axil_awready_o),
+    .s_axil_awvalid (s_axil_awvalid_i),
+    .s_axil_awaddr  (s_axil_awaddr_i),
+    .s_axil_awprot  (3'd0),
+    .s_axil_wready  (s_axil_wready_o),
+    .s_axil_wvalid  (s_axil_wvalid_i),
+    .s_axil_wdata   (s_axil_wdata_i),
+    .s_axil_wstrb   (s_axil_wstrb_i),
+    .s_axil_bready  (s_axil_bready_i),
+    .s_axil_bvalid  (s_axil_bvalid_o),
+    .s_axil_bresp   (s_axil_bresp_o),
+    .s_axil_arready (s_axil_arready_o),
+    .s_axil_arvalid (s_axil_arvalid_i),
+    .s_axil_araddr  (s_axil_araddr_i),
+    .s_axil_arprot  (3'd0),
+    .s_axil_rready  (s_axil_rready_i),
+    .s_axil_rvalid  (s_axil_rvalid_o),
+    .s_axil_rdata   (s_axil_rdata_o),
+    .s_axil_rresp   (s_axil_rresp_o),
+    .hwif_in        (from_hw),
+    .hwif_out       (to_hw)
+  );
+
+  logic [Engines-1:0] pending_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      time_o <= '0;
+      pending_q <= '0;
+    end else begin
+      time_o <= time_o + 1;
+      pending_q <= irq_i;
+    end
+  end
+
+  assign irq_o = (pending_q & to_hw.IRQ_ENABLE.value.value[Engines-1:0]) != '0;
+  always_comb begin
+    from_hw.BUILD.value.next = BuildHash;
+    from_hw.N_ENGINE.value.next = Engines;
+    from_hw.CLOCK_HZ.value.next = ClockHz;
+    from_hw.MEM_SIZE_LO.value.next = MEM_BYTES[31:0];
+    from_hw.MEM_SIZE_HI.value.next = MEM_BYTES[63:32];
+    from_hw.MEM_PORTS.value.next = MemPorts;
+    from_hw.IRQ_PENDING.value.next = 32'(pending_q);
+    from_hw.TIME.value.next = time_o;
+    for (int unsigned n = 0; n < 31; n++) from_hw.ENGINE[n].value.next = '0;
+    for (int unsigned n = 0; n < Engines; n++) from_hw.ENGINE[n].value.next = EngineIds[n];
+  end
+
+  `JD_ASSERT_NEXT(IrqFollows_A, irq_i == '0, !irq_o)
+endmodule : jd_shell_directory
