@@ -1,0 +1,601 @@
+"""The replay engine at job level: registers, both rings, streams.
+
+Rules that the RTL shares, beyond the engine's page:
+
+- Order of the checks of a descriptor: opcode and ring, flags (E_OPCODE); reserved fields, unused
+  addresses and address bits above 39 (E_RESERVED); addresses that are 0 or not aligned where they
+  are used (E_ALIGN); counts (E_COUNT); then E_STRAT, E_BUSY, E_NOTCLEAR, E_CFG. Such a job has
+  count 0, ERR_INFO0 0 and ERR_INFO1 0, writes nothing and sends nothing.
+- A sampling job issues all its slots. If the total is 0 at some, the first of them is the op that
+  failed (ERR_INFO1 all ones); responses before it are delivered, without weights.
+- A job with results to SMP that fails after these checks sends one word with `last`: index all
+  ones, status its error, the rest 0 but op = 1.
+- Bus errors: ops of earlier beats are done; ERR_INFO0 is the ops done, ERR_INFO1 the response.
+- E_STREAM leaves batches open; the soft reset that must follow closes them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.engine import BusError, JobEnd, Link, Memory, RegisterError
+from models.registers import replay as registers
+from models.registers.replay import Error
+from models.replay.rmm import Batch, Geometry, Op, OperationError, Rmm, next_beta
+from models.replay.timing import Timing
+from models.replay.weights import ONE_FP32, weights
+
+SAMPLE_RING, HOST_RING = 0, 1
+ALL_ONES = 0xFFFFFFFF
+
+
+class Job:
+    """Opcodes of the descriptors."""
+
+    CLEAR, SAMPLE, RETRIEVE, UPDATE, UPDATE_DELTA, INSERT = 1, 2, 3, 4, 5, 6
+    RESERVE, COMMIT, STREAM, TRAIN_LOOP = 7, 8, 9, 10
+
+
+class Flag:
+    """Flags of the descriptors, word 0 15:8."""
+
+    FP32, PMAX, HOST_X, STRATIFIED, MEMORY, SMP, SLOTS, WEIGHTS = (1 << i for i in range(8))
+
+
+class TdeKind:
+    """Kinds of a TDE word."""
+
+    ERROR, FETCH_DONE, ABORT = 0, 1, 2
+
+
+# opcode: ring, legal flags, bytes of an input element
+_JOBS = {
+    Job.CLEAR: (HOST_RING, 0, 0),
+    Job.SAMPLE: (
+        SAMPLE_RING,
+        Flag.HOST_X | Flag.STRATIFIED | Flag.MEMORY | Flag.SMP | Flag.WEIGHTS,
+        8,
+    ),
+    Job.RETRIEVE: (HOST_RING, Flag.MEMORY, 4),
+    Job.UPDATE: (HOST_RING, Flag.FP32 | Flag.MEMORY | Flag.SLOTS, 8),
+    Job.UPDATE_DELTA: (HOST_RING, Flag.MEMORY, 8),
+    Job.INSERT: (HOST_RING, Flag.FP32 | Flag.PMAX | Flag.MEMORY, 8),
+    Job.RESERVE: (HOST_RING, Flag.MEMORY, 0),
+    Job.COMMIT: (HOST_RING, Flag.FP32 | Flag.PMAX | Flag.MEMORY, 8),
+    Job.STREAM: (HOST_RING, Flag.MEMORY, 16),
+    Job.TRAIN_LOOP: (SAMPLE_RING, Flag.STRATIFIED | Flag.SMP | Flag.WEIGHTS, 0),
+}
+_MAX_OPS = 1 << 20
+
+
+@dataclass(frozen=True)
+class ReplayConfig:
+    """Elaboration parameters of the engine: the geometry, and what its cycles depend on.
+
+    Attributes:
+        k_log2: log2 of the fan-out, 1..6.
+        n_log2: log2 of the most leaves, 2..20.
+        leaf_w: bits of a leaf, 8..32.
+        batch_log2: log2 of the largest batch, 3..10.
+        lat_lut, lat_bram, lat_uram: read latencies (clocks), 1..6.
+        lat_mul: multiplier latency (clocks), 3..8.
+    """
+
+    k_log2: int = 4
+    n_log2: int = 16
+    leaf_w: int = 32
+    batch_log2: int = 9
+    lat_lut: int = 1
+    lat_bram: int = 2
+    lat_uram: int = 4
+    lat_mul: int = 6
+
+
+class _JobError(Exception):
+    """Ends a job with an error."""
+
+    def __init__(self, code: int, count: int = 0, info0: int = 0, info1: int = 0) -> None:
+        super().__init__(code)
+        self.end = JobEnd(error=int(code), count=count, info0=info0, info1=info1)
+
+
+@dataclass(eq=False)
+class _OpenBatch(Batch):
+    """A batch and what is still to come for it.
+
+    Attributes:
+        errors_due: its TD errors come by TDE.
+        next_slot: slot of the next of them.
+        fetch_due: its FETCH_DONE is still to come.
+        ack_due: its results went to memory, and the host has not acknowledged them.
+        bank: memo bank, 0 or 1.
+    """
+
+    errors_due: bool = False
+    next_slot: int = 0
+    fetch_due: bool = False
+    ack_due: bool = False
+    bank: int = 0
+
+
+@dataclass(frozen=True)
+class _Descriptor:
+    opcode: int
+    flags: int
+    count: int
+    batches: int
+    source: int
+    destination: int
+    beta: int
+
+
+class ReplayEngine:
+    """The golden model of the replay engine (see `models.engine.EngineModel`).
+
+    Attributes:
+        rings: 2: ring 0 SAMPLE and TRAIN_LOOP, ring 1 all else.
+        rmm: the state of the replay memory.
+        stray_errors: codes of errors outside any job, for STATUS; the owner empties it.
+    """
+
+    rings = 2
+
+    def __init__(self, config: ReplayConfig, smp: Link, tde: Link) -> None:
+        self.config = config
+        self.smp = smp
+        self.tde = tde
+        self.timing = Timing(config)
+        self.rmm = Rmm(Geometry(config.n_log2, config.leaf_w, config.batch_log2))
+        self.stray_errors: list[int] = []
+        self._values = {
+            r.offset: r.reset for r in registers.REGISTERS if r.access == "RW" and r.count == 1
+        }
+        self._batches: deque[_OpenBatch] = deque()  # not yet fetched, or errors still due
+        self._last: Batch | None = None
+        self._bank = 0
+        self._sampling = False  # ring 0 has a job
+        self._tde_error = False
+        self._map = {r.at(i): (r, i) for r in registers.REGISTERS for i in range(r.count)}
+        self._configure()
+
+    # ---- Registers ----
+    def read_register(self, offset: int) -> int:
+        """Read an engine register. Raises RegisterError."""
+        register, index = self._map.get(offset, (None, 0))
+        if register is None or register.access == "WO":
+            raise RegisterError(f"read of {offset:#x}")
+        self.poll()
+        rmm, name = self.rmm, register.name
+        if name == "CAP_GEOM":
+            return self.timing.capability()
+        if name == "SEED":
+            return (rmm.generator.state[index // 2] >> (32 * (index % 2))) & ALL_ONES
+        s = rmm.statistics
+        states = {
+            "CNT": rmm.count,
+            "WP": rmm.pointer,
+            "RESV": rmm.reserved,
+            "PMAX": rmm.pmax,
+            "ROOT": rmm.tree.total,
+            "N_SAMPLE": s.samples,
+            "N_UPDATE": s.updates,
+            "N_INSERT": s.inserts,
+            "STALE": s.stale,
+            "NONFINITE": s.nonfinite,
+            "DUP": s.duplicates,
+        }
+        high = name.endswith("_HI")
+        base = name[:-3] if high or name.endswith("_LO") else name
+        if base in states:
+            return (states[base] >> (32 if high else 0)) & ALL_ONES
+        return self._values[offset]
+
+    def write_register(self, offset: int, value: int, idle: bool) -> None:
+        """Write an engine register; `idle` is the engine's idle bit. Raises RegisterError."""
+        register, index = self._map.get(offset, (None, 0))
+        if register is None or register.access == "RO" or (register.idle_only and not idle):
+            raise RegisterError(f"write of {offset:#x}, idle {idle}")
+        value &= ALL_ONES
+        rmm, name = self.rmm, register.name
+        index_mask = (1 << self.config.n_log2) - 1
+        if name == "SEED":
+            shift = 32 * (index % 2)
+            state = list(rmm.generator.state)
+            state[index // 2] = state[index // 2] & ~(ALL_ONES << shift) | value << shift
+            rmm.generator.load(state)
+        elif name == "CNT":
+            rmm.count = value & (2 * index_mask + 1)
+        elif name == "WP":
+            rmm.pointer = value & index_mask
+        elif name == "PMAX":
+            rmm.pmax = value & rmm.leaf_max
+        elif name == "FETCH_ACK":
+            for batch in self._batches:
+                batch.ack_due = False
+            self._forget()
+        else:
+            self._values[offset] = value & sum(f.mask for f in register.fields)
+            self._configure()
+
+    def _get(self, register: registers.Register) -> int:
+        return self._values[register.offset]
+
+    def _configure(self) -> None:
+        prio, converter = self._get(registers.CFG_PRIO), self.rmm.converter
+        fields = registers.CFG_PRIO.field
+        converter.alpha = fields("alpha").get(prio)
+        converter.fraction_bits = fields("pf").get(prio)
+        self._relaxed = bool(fields("relaxed").get(prio))
+        self._no_fetch = bool(fields("no_fetch").get(prio))
+        converter.eps = self._get(registers.CFG_EPS)
+        converter.smallest = self._get(registers.CFG_PMIN)
+        converter.largest = self._get(registers.CFG_PCLIP)
+
+    # ---- Resets ----
+    def soft_reset(self) -> None:
+        """Drop unfinished jobs and batches, empty the links; the tree and settings stay."""
+        self.smp.clear()
+        self.tde.clear()
+        self._batches.clear()
+        self._last = None
+        self._bank = 0
+        self._sampling = False
+        self._tde_error = False
+
+    def link_clear(self) -> None:
+        """The other end was reset: drop what is held of the links."""
+        self.smp.clear()
+        self.tde.clear()
+
+    # ---- TDE ----
+    def poll(self) -> None:
+        """Take every word that TDE holds."""
+        words = self.tde.words
+        while words:
+            run = self._errors_run()
+            if run:
+                continue
+            word, _ = words.popleft()
+            if not (word >> 48 == TdeKind.FETCH_DONE and self._fetch_done()):
+                self._bad_word()
+
+    def _errors_run(self) -> bool:
+        """Apply the TD errors at the head of TDE that fit the oldest open batch."""
+        batch = next((b for b in self._batches if b.errors_due), None)
+        words = self.tde.words
+        if batch is None:
+            return False
+        first = batch.next_slot
+        errors: list[int] = []
+        while words and first + len(errors) < len(batch.indices):
+            word = words[0][0]
+            if word >> 32 != first + len(errors):  # kind TD error and the expected slot
+                break
+            errors.append(word & ALL_ONES)
+            words.popleft()
+        if not errors:
+            return False
+        values = self.rmm.convert(np.array(errors, np.uint32))
+        batch.next_slot += len(errors)
+        self.rmm.update_batch(batch, slice(first, batch.next_slot), values)
+        if batch.next_slot == len(batch.indices):
+            batch.errors_due = False
+            batch.fetch_due = False
+            self._forget()
+        return True
+
+    def _fetch_done(self) -> bool:
+        batch = next((b for b in self._batches if b.fetch_due), None)
+        if batch is None:
+            return False
+        batch.fetch_due = False
+        self._forget()
+        return True
+
+    def _bad_word(self) -> None:
+        if self._sampling:
+            self._tde_error = True
+        else:
+            self.stray_errors.append(int(Error.E_STREAM))
+
+    def _forget(self) -> None:
+        self._batches = deque(b for b in self._batches if b.errors_due or b.fetch_due or b.ack_due)
+
+    # ---- Jobs ----
+    def job(
+        self, ring: int, descriptor: np.ndarray, memory: Memory
+    ) -> Generator[None, None, JobEnd]:
+        """Run one job (see `models.engine.EngineModel.job`)."""
+        try:
+            d = self._check(ring, [int(w) for w in descriptor])
+        except _JobError as error:
+            return error.end
+        if d.opcode == Job.CLEAR:
+            self.rmm.clear(self._get(registers.CFG_N), self._get(registers.CFG_PINIT))
+            self._batches.clear()
+            self._last = None
+            self._bank = 0
+            return JobEnd(cycles=self.timing.clear())
+        if ring == HOST_RING:
+            self.poll()
+            end = self._host_job(d, memory)
+            if d.opcode == Job.RESERVE and not end.error:
+                due = [b for b in self._batches if b.fetch_due or b.ack_due]
+                while any(b.fetch_due or b.ack_due for b in due):
+                    yield
+                    self.poll()
+            return end
+        self._sampling = True
+        try:
+            # Words that came before the job are of the batches before it.
+            self.poll()
+            return (yield from self._sampling_job(d, memory))
+        except _JobError as error:
+            if d.opcode == Job.TRAIN_LOOP or d.flags & Flag.SMP:
+                self.smp.put(error.end.error << 120 | Op.SAMPLE << 112 | ALL_ONES, True)
+            return error.end
+        finally:
+            self._sampling = False
+            self._tde_error = False
+
+    def _check(self, ring: int, words: list[int]) -> _Descriptor:
+        opcode, flags = words[0] & 0xFF, (words[0] >> 8) & 0xFF
+        own_ring, legal, element = _JOBS.get(opcode, (-1, 0, 0))
+        if own_ring != ring or flags & ~legal:
+            raise _JobError(Error.E_OPCODE)
+        loop = opcode == Job.TRAIN_LOOP
+        samples = own_ring == SAMPLE_RING
+        reads = element > 0
+        if opcode == Job.SAMPLE:
+            reads = bool(flags & Flag.HOST_X)
+        elif flags & Flag.PMAX:
+            reads = False
+        writes = bool(flags & Flag.MEMORY)
+        source = words[4] | words[5] << 32
+        destination = words[6] | words[7] << 32
+        unused = [words[0] & 0x3FFF0000, *words[9:]]
+        unused += [] if loop else [words[3]]
+        unused += [] if samples else [words[8]]
+        unused += [source >> 40 if reads else source]
+        unused += [destination >> 40 if writes else destination]
+        if any(unused):
+            raise _JobError(Error.E_RESERVED)
+        for used, address in ((reads, source), (writes, destination)):
+            if used and (address == 0 or address % 64):
+                raise _JobError(Error.E_ALIGN)
+        count, batches = words[2], words[3]
+        largest = 1 << self.config.batch_log2 if samples else _MAX_OPS
+        if (
+            (opcode == Job.CLEAR and count != 0)
+            or (opcode != Job.CLEAR and not 1 <= count <= largest)
+            or (loop and batches == 0)
+        ):
+            raise _JobError(Error.E_COUNT)
+        if flags & Flag.STRATIFIED and count & (count - 1):
+            raise _JobError(Error.E_STRAT)
+        if opcode == Job.CLEAR:
+            self._check_clear()
+        elif self.rmm.leaves == 0:
+            raise _JobError(Error.E_NOTCLEAR)
+        return _Descriptor(opcode, flags, count, batches, source, destination, words[8])
+
+    def _check_clear(self) -> None:
+        if self._sampling:
+            raise _JobError(Error.E_BUSY)
+        pinit, largest = self._get(registers.CFG_PINIT), self.rmm.leaf_max
+        if (
+            not 1 <= self._get(registers.CFG_N) <= 1 << self.config.n_log2
+            or not 1 <= pinit <= largest
+            or self._get(registers.CFG_PMIN) > min(self._get(registers.CFG_PCLIP), largest)
+        ):
+            raise _JobError(Error.E_CFG)
+
+    # ---- Ring 1 ----
+    def _host_job(self, d: _Descriptor, memory: Memory) -> JobEnd:
+        _, _, element = _JOBS[d.opcode]
+        reads = element > 0 and not d.flags & Flag.PMAX
+        fault: BusError | None = None
+        raw = np.zeros(0, np.uint8)
+        count = d.count
+        if reads:
+            raw, fault = _read(memory, d.source, count * element)
+            count = min(count, len(raw) // element)
+        responses = bytearray()
+        done = 0
+        end = JobEnd()
+        words = raw.view(np.uint32).reshape(-1, element // 4) if reads else None
+        values = None
+        if d.flags & Flag.FP32 and words is not None:
+            values = words[:, 1]
+        try:
+            for done in range(count):
+                row = [] if words is None else words[done].tolist()
+                responses += self._host_op(d, row, values is not None)
+            done = count
+        except OperationError as error:
+            end = JobEnd(error.code, 0, done, done, error.index)
+        if not end.error:
+            end = JobEnd(count=done, cycles=self.timing.update(done))
+            if fault is not None:
+                end = JobEnd(int(Error.E_BUS_RD), 0, done, done, fault.response)
+        if d.flags & Flag.MEMORY and responses:
+            try:
+                memory.write(d.destination, np.frombuffer(bytes(responses), np.uint8))
+            except BusError as error:
+                if not end.error:
+                    end = JobEnd(int(Error.E_BUS_WR), 0, done, done, error.response)
+        return end
+
+    def _host_op(self, d: _Descriptor, row: list[int], fp32: bool) -> bytes:
+        """One operation of a ring 1 job. Returns its response. Raises OperationError."""
+        if d.opcode == Job.STREAM:
+            return self._request(row)
+        if d.opcode == Job.RETRIEVE:
+            return self._operation(Op.RETRIEVE, row[0], 0)
+        if d.opcode == Job.UPDATE:
+            op = Op.UPDATE_SLOT if d.flags & Flag.SLOTS else Op.UPDATE
+            return self._operation(op, row[0], row[1], fp32)
+        if d.opcode == Job.UPDATE_DELTA:
+            return self._operation(Op.UPDATE_DELTA, row[0], row[1] - (row[1] >> 31 << 32))
+        op = {Job.INSERT: Op.INSERT, Job.RESERVE: Op.RESERVE, Job.COMMIT: Op.COMMIT}[d.opcode]
+        pmax = bool(d.flags & Flag.PMAX)
+        return self._operation(op, 0, row[1] if row else 0, fp32, pmax)
+
+    def _request(self, row: list[int]) -> bytes:
+        """One unified request of a STREAM job."""
+        op, flags = row[0] & 0xF, (row[0] >> 4) & 0xF
+        tag, index, value = (row[0] >> 8) & 0xFFFF, row[1], row[2] | row[3] << 32
+        if op > Op.COMMIT:
+            raise OperationError(Error.E_OPCODE, index)
+        if row[0] >> 24 or flags & 8:
+            raise OperationError(Error.E_RESERVED, index)
+        fp32, pmax, host_x = bool(flags & 1), bool(flags & 2), bool(flags & 4)
+        if (
+            (fp32 and op not in (Op.UPDATE, Op.UPDATE_SLOT, Op.INSERT, Op.COMMIT))
+            or (pmax and op not in (Op.INSERT, Op.COMMIT))
+            or (host_x and op != Op.SAMPLE)
+        ):
+            raise OperationError(Error.E_OPCODE, index)
+        if op == Op.SAMPLE:
+            x = self.rmm.draw(1, np.array([value], np.uint64) if host_x else None)
+            drawn = self.rmm.sample(x)
+            if drawn is None:
+                raise OperationError(Error.E_EMPTY, ALL_ONES)
+            return _response(op, tag, int(drawn[0][0]), int(drawn[1][0]), ONE_FP32)
+        if op == Op.UPDATE_DELTA:
+            value -= value >> 63 << 64
+        elif fp32:
+            value &= ALL_ONES
+        return self._operation(op, tag if op == Op.UPDATE_SLOT else index, value, fp32, pmax, tag)
+
+    def _operation(
+        self, op: int, index: int, value: int, fp32: bool = False, pmax: bool = False, tag: int = 0
+    ) -> bytes:
+        batch = None
+        if op == Op.UPDATE_SLOT:
+            batch = self._last
+            if batch is None or index >= len(batch.indices):
+                raise OperationError(Error.E_INDEX, index)
+            index = int(batch.indices[index])
+        self.rmm.check(op, index)
+        if fp32 and not pmax:
+            value = int(self.rmm.convert(np.array([value & ALL_ONES], np.uint32))[0])
+        r = self.rmm.apply(op, index, value, pmax, batch)
+        return _response(op, tag, r.index, r.priority, r.old)
+
+    # ---- Ring 0 ----
+    def _sampling_job(self, d: _Descriptor, memory: Memory) -> Generator[None, None, JobEnd]:
+        if d.beta:
+            self._values[registers.CFG_BETA.offset] = d.beta
+        loop = d.opcode == Job.TRAIN_LOOP
+        to_smp = loop or bool(d.flags & Flag.SMP)
+        cycles = 0
+        done = 0
+        mine: deque[_OpenBatch] = deque()
+        ahead = 2 if self._relaxed else 1  # batches that may be open at once
+        while done < (d.batches if loop else 1):
+            count = done * d.count if not loop else done
+            while (sampled := done + len(mine)) < (d.batches if loop else 1) and len(mine) < ahead:
+                yield from self._wait_for_bank(count)
+                batch = self._sample(d, memory, to_smp, sampled)
+                cycles += self.timing.sample(d.count, bool(d.flags & Flag.WEIGHTS))
+                if not loop:
+                    return JobEnd(count=d.count, cycles=cycles)
+                mine.append(batch)
+            while mine and not mine[0].errors_due:
+                mine.popleft()
+                done += 1
+                cycles += self.timing.update(d.count)
+            if mine and mine[0].errors_due:
+                yield
+                self.poll()
+                if self._tde_error:
+                    raise _JobError(Error.E_STREAM, done, done)
+        return JobEnd(count=done, cycles=cycles)
+
+    def _wait_for_bank(self, count: int) -> Generator[None, None, None]:
+        while any(b.errors_due and b.bank == self._bank for b in self._batches):
+            yield
+            self.poll()
+            if self._tde_error:
+                raise _JobError(Error.E_STREAM, count, count)
+
+    def _sample(self, d: _Descriptor, memory: Memory, to_smp: bool, done: int) -> _OpenBatch:
+        """Sample one batch and deliver it."""
+        rmm = self.rmm
+        x, fault = None, None
+        if d.flags & Flag.HOST_X:
+            raw, fault = _read(memory, d.source, d.count * 8)
+            x = raw.view(np.uint64)
+        head, moves = rmm.head, rmm.moves
+        drawn = (
+            rmm.sample(rmm.draw(d.count, x), bool(d.flags & Flag.STRATIFIED))
+            if fault is None
+            else None
+        )
+        if fault is not None:
+            raise _JobError(Error.E_BUS_RD, done, len(raw) // 8, fault.response)
+        if drawn is None:
+            raise _JobError(Error.E_EMPTY, done, done, ALL_ONES)
+        indices, values = drawn
+        rmm.statistics.duplicates += int((indices[1:] == indices[:-1]).sum())
+        to_memory = bool(d.flags & Flag.MEMORY)
+        batch = _OpenBatch(
+            indices, head, moves, to_smp, 0, to_smp, to_memory and not self._no_fetch, self._bank
+        )
+        self._bank ^= 1
+        self._last = batch
+        self._batches.append(batch)
+        self._forget()
+        if d.flags & Flag.WEIGHTS:
+            beta = self._get(registers.CFG_BETA)
+            weight = weights(values, int(values.min()), beta)
+            self._values[registers.CFG_BETA.offset] = next_beta(
+                beta, self._get(registers.CFG_DBETA)
+            )
+        else:
+            weight = np.full(d.count, ONE_FP32, np.uint32)
+        words = np.empty((d.count, 4), np.uint32)
+        words[:, 0] = indices
+        words[:, 1] = values
+        words[:, 2] = weight
+        words[:, 3] = np.arange(d.count) | (Op.SAMPLE << 16)
+        if to_smp:
+            packed = words.tobytes()
+            for slot in range(d.count):
+                word = int.from_bytes(packed[16 * slot : 16 * slot + 16], "little")
+                self.smp.put(word, slot == d.count - 1)
+        if to_memory:
+            try:
+                memory.write(d.destination, words.reshape(-1).view(np.uint8))
+            except BusError as error:
+                raise _JobError(Error.E_BUS_WR, d.count, d.count, error.response) from error
+        return batch
+
+
+def _response(op: int, tag: int, index: int, priority: int, third: int) -> bytes:
+    """A response word, little endian, status 0."""
+    word = op << 112 | tag << 96 | third << 64 | priority << 32 | index
+    return word.to_bytes(16, "little")
+
+
+def _read(memory: Memory, address: int, nbytes: int) -> tuple[np.ndarray, BusError | None]:
+    """Read beats of 64 bytes up to the first that fails.
+
+    Returns: uint8, the bytes before it, at most nbytes; and the failure.
+    """
+    try:
+        return memory.read(address, -(-nbytes // 64) * 64)[:nbytes], None
+    except BusError:
+        parts: list[np.ndarray] = []
+        for offset in range(0, nbytes, 64):
+            try:
+                parts.append(memory.read(address + offset, 64))
+            except BusError as error:
+                got = np.concatenate(parts) if parts else np.zeros(0, np.uint8)
+                return got[:nbytes], error
+        return np.concatenate(parts)[:nbytes], None
