@@ -76,8 +76,8 @@ module jd_float_add
   assign result_o    = work[Latency][FloatW-1:0];
 
   for (genvar k = 0; k < Latency; k++) begin : gen_stage
-    localparam int unsigned FIRST = k * STEPS / Latency;
-    localparam int unsigned PAST  = (k + 1) * STEPS / Latency;
+    localparam int unsigned FIRST = first_step(k, STEPS, Latency);
+    localparam int unsigned PAST  = first_step(k + 1, STEPS, Latency);
 
     function automatic void advance();
       logic [WorkW-1:0] bits   = work[k];
@@ -111,7 +111,7 @@ module jd_float_add
       if (FIRST <= ALIGN && ALIGN < PAST) begin
         logic [AlignW-1:0] whole = {bits[0+:SigW], 3'b000};
         logic [AlignW-1:0] kept  = whole >> count;
-        kept = kept | AlignW'((kept << count) != whole);
+        kept[0] = kept[0] | ((whole & ~({AlignW{1'b1}} << count)) != '0);
         bits = WorkW'({bits[SigW+:SigW], 3'b000, kept});
       end
       if (FIRST <= ADD && ADD < PAST) begin

@@ -12,7 +12,7 @@
 module jd_float_mul
   import jd_float_pkg::*;
 #(
-  parameter  int unsigned ExpW    = 8,                 // exponent bits, 4..8
+  parameter  int unsigned ExpW    = 8,                 // exponent bits, 5..8
   parameter  int unsigned ManW    = 23,                // fraction bits, 4..23
   parameter  int unsigned Latency = 4,                 // clocks, 1..4
   localparam int unsigned FloatW  = 1 + ExpW + ManW
@@ -26,8 +26,8 @@ module jd_float_mul
   output logic [FloatW-1:0] result_o
 );
   /*verilator no_inline_module*/
-  if (ExpW < 4 || ExpW > 8 || ManW < 4 || ManW > 23) begin : gen_bad_format
-    $fatal(1, "jd_float_mul: ExpW=%0d ManW=%0d, want 4..8 and 4..23", ExpW, ManW);
+  if (ExpW < 5 || ExpW > 8 || ManW < 4 || ManW > 23) begin : gen_bad_format
+    $fatal(1, "jd_float_mul: ExpW=%0d ManW=%0d, want 5..8 and 4..23", ExpW, ManW);
   end
   if (Latency < 1 || Latency > 4) begin : gen_bad_latency
     $fatal(1, "jd_float_mul: Latency=%0d, want 1..4", Latency);
@@ -82,12 +82,13 @@ module jd_float_mul
     logic [ProdW-1:0] kept;
     distance = (-shift > LOST) ? LOST : -shift;
     kept     = value >> distance;
-    return (shift >= 0) ? value << shift : kept | ProdW'((kept << distance) != value);
+    kept[0]  = kept[0] | ((value & ~({ProdW{1'b1}} << distance)) != '0);
+    return (shift >= 0) ? value << shift : kept;
   endfunction
 
   for (genvar k = 0; k < Latency; k++) begin : gen_stage
-    localparam int unsigned FIRST = k * STEPS / Latency;
-    localparam int unsigned PAST  = (k + 1) * STEPS / Latency;
+    localparam int unsigned FIRST = first_step(k, STEPS, Latency);
+    localparam int unsigned PAST  = first_step(k + 1, STEPS, Latency);
 
     function automatic void advance();
       logic [WorkW-1:0]       bits   = work[k];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the floating-point blocks share: the class of a value and the count of leading zeros.
+// What the floating-point blocks share: the class of a result, how the steps of an operation are
+// spread over pipeline stages, and the count of leading zeros.
 //
 // Numbers  kind_e tells the results that need no arithmetic from the others; leading_zeros_* count
 //          from the top bit and give the largest count for an operand of zero, too.
@@ -12,6 +13,17 @@ package jd_float_pkg;
     KindInfinity = 2'd2,
     KindNan      = 2'd3    // leaves as the canonical quiet NaN: sign 0, only the top fraction bit
   } kind_e;
+
+  // The first of `steps` steps that stage `stage` does; it does all before that
+  // of the next stage. With more stages than steps, the surplus does nothing and comes after stage 0.
+  function automatic int unsigned first_step(input int unsigned stage, input int unsigned steps,
+                                             input int unsigned stages);
+    int unsigned idle;
+    int unsigned place;
+    idle  = (stages > steps) ? stages - steps : 0;
+    place = (stage > idle) ? stage - idle : 1;
+    return (stage == 0) ? 0 : place * steps / (stages - idle);
+  endfunction
 
   // Binary search: each step asks whether the upper half is empty and keeps the half with the
   // leading one. Narrower operands are put at the top, and synthesis drops the empty bits.

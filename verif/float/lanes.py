@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The floating-point blocks in the in-process simulator: vectors in, results out.
+
+`Lanes` holds every block of one format with several latencies (`jd_float_lanes.sv`). Operands and
+results are bit patterns.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from flow.library import build
+
+HERE = Path("verif/float")
+FORMATS = {"f32": (8, 23), "f16": (5, 10)}
+OPERATIONS = ("mul", "add", "div", "sqrt", "compare", "from_fixed", "to_fixed")
+LANES = 34
+CROSS, EXPONENTS, RANDOM, RANGE = range(4)
+
+
+class FloatLaneError(AssertionError):
+    """An RTL assertion fired, a result came in the wrong clock, or results differ."""
+
+
+class Report(ctypes.Structure):
+    """Results compared, results that differ, and the first of these (bit patterns)."""
+
+    _fields_ = [
+        (name, ctypes.c_uint64)
+        for name in ("compared", "mismatches", "a", "b", "subtract", "got", "want")
+    ]
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One block.
+
+    Attributes:
+        index: its number in jd_float_lanes.
+        operation: one of OPERATIONS.
+        latency: clocks.
+        integer: IntW of a conversion, bits.
+        fraction: FracW of a conversion, bits.
+        signed: two's complement of a conversion.
+    """
+
+    index: int
+    operation: str
+    latency: int
+    integer: int
+    fraction: int
+    signed: bool
+
+    @property
+    def name(self) -> str:
+        fixed = f"-{'i' if self.signed else 'ui'}{self.integer}.{self.fraction}"
+        return f"{self.operation}{fixed if 'fixed' in self.operation else ''}-latency{self.latency}"
+
+
+class Lanes:
+    """The simulator of all blocks of one format (a context manager)."""
+
+    def __init__(self, float_format: str, seed: int = 1) -> None:
+        """Build the simulator (cached) and reset it; registers start random from `seed`."""
+        exp, man = FORMATS[float_format]
+        path = build(
+            "jackdaw:lib:float",
+            "jd_float_lanes",
+            HERE / "harness.cpp",
+            parameters={"ExpW": exp, "ManW": man},
+            sources=[HERE / "jd_float_lanes.sv"],
+            defines=_digest(),
+        )
+        self.library = ctypes.CDLL(str(path))
+        self.library.jd_open.restype = ctypes.c_void_p
+        self.library.jd_lane.restype = ctypes.c_uint32
+        self.library.jd_reference.restype = ctypes.c_uint64
+        self._handle = ctypes.c_void_p(self.library.jd_open(ctypes.c_int(seed & 0x7FFFFFFF)))
+        self.lanes = tuple(self._describe(i) for i in range(LANES))
+
+    def __enter__(self) -> Lanes:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.library.jd_close(self._handle)
+
+    def _describe(self, index: int) -> Lane:
+        word = self.library.jd_lane(self._handle, index)
+        return Lane(
+            index=index,
+            operation=OPERATIONS[word >> 24 & 127],
+            latency=word >> 16 & 255,
+            integer=word >> 8 & 255,
+            fraction=word & 255,
+            signed=not word >> 31,
+        )
+
+    def find(self, operation: str, integer: int = 0, signed: bool = True) -> Lane:
+        """The first lane of an operation; conversions to or from integers by their width."""
+        for lane in self.lanes:
+            if lane.operation == operation and (
+                "fixed" not in operation or (lane.integer, lane.fraction) == (integer, 0)
+            ):
+                if "fixed" not in operation or lane.signed == signed:
+                    return lane
+        raise ValueError(f"no lane for {operation} of {integer} bits, signed={signed}")
+
+    def check(
+        self, lane: Lane, mode: int, count: int = 0, first: int = 0, gap_seed: int = 0
+    ) -> Report:
+        """Stream generated operands and compare with the host's arithmetic.
+
+        Args:
+            lane: the block.
+            mode: CROSS (all classes by all classes), EXPONENTS (all pairs), RANDOM (`count` pairs
+                from seed `first`) or RANGE (patterns `first` to `count` - 1).
+            count, first: see mode.
+            gap_seed: not 0: a third of the clocks carries no operand.
+        Raises: FloatLaneError on an assertion or a result in a wrong clock; not on mismatches.
+        """
+        report, error = Report(), ctypes.create_string_buffer(256)
+        status = self.library.jd_check(
+            self._handle,
+            lane.index,
+            mode,
+            ctypes.c_uint64(count),
+            ctypes.c_uint64(first),
+            ctypes.c_uint64(gap_seed),
+            ctypes.byref(report),
+            error,
+        )
+        if status:
+            raise FloatLaneError(f"{lane.name}: {error.value.decode()}")
+        return report
+
+    def run(
+        self, lane: Lane, a: np.ndarray, b: np.ndarray | None = None, subtract: bool = False
+    ) -> np.ndarray:
+        """Stream operands one a clock.
+
+        Args:
+            lane: the block.
+            a, b: [N] unsigned bit patterns (b: zeros if left out).
+            subtract: a - b (add only).
+        Returns: [N] uint64, the results; for compare bit 0 less, 1 equal, 2 unordered.
+        Raises: FloatLaneError on an assertion or a result in a wrong clock.
+        """
+        a = np.ascontiguousarray(a, dtype=np.uint64)
+        b = np.zeros_like(a) if b is None else np.ascontiguousarray(b, dtype=np.uint64)
+        if a.shape != b.shape or a.ndim != 1:
+            raise ValueError(f"operands {a.shape} and {b.shape}: want equal, one dimension")
+        out, error = np.empty_like(a), ctypes.create_string_buffer(256)
+        pointers = [ctypes.c_void_p(x.ctypes.data) for x in (a, b, out)]
+        status = self.library.jd_run(
+            self._handle,
+            lane.index,
+            ctypes.c_uint64(a.size),
+            pointers[0],
+            pointers[1],
+            int(subtract),
+            pointers[2],
+            error,
+        )
+        if status:
+            raise FloatLaneError(f"{lane.name}: {error.value.decode()}")
+        return out
+
+
+def expect_clean(report: Report, lane: Lane, what: str) -> None:
+    """Raise FloatLaneError unless results were compared and all were equal."""
+    if not report.compared or report.mismatches:
+        raise FloatLaneError(
+            f"{lane.name}, {what}: {report.mismatches} of {report.compared} differ, first "
+            f"a={report.a:#x} b={report.b:#x} subtract={report.subtract}: "
+            f"got {report.got:#x}, want {report.want:#x}"
+        )
+
+
+def _digest() -> list[str]:
+    """A macro that changes with the harness's headers, which the build cache does not see."""
+    import hashlib
+
+    from flow import ROOT
+
+    text = b"".join((ROOT / HERE / f"{n}.hpp").read_bytes() for n in ("operands", "reference"))
+    return [f"HEADERS=0x{hashlib.sha256(text).hexdigest()[:8]}"]
