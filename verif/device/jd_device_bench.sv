@@ -148,10 +148,12 @@ module jd_device_bench #(
   for (genvar p = 0; p < MemPorts; p++) begin : gen_port
     logic [31:0] reads_q, writes_q, beats_q, read_base_q, write_base_q, stride_q, gap_q, now_q;
     logic [63:0] strobe_q;
-    logic [31:0] ar_left_q, r_left_q, aw_left_q, w_left_q, b_left_q, w_beat_q, w_count_q, gap_left_q;
+    logic [31:0] ar_left_q, r_left_q, aw_left_q, w_left_q, b_left_q;
+    logic [31:0] w_beat_q, w_count_q, gap_left_q;
     logic [31:0] read_clocks_q, write_clocks_q, read_latency_q, write_latency_q, sum_q;
     logic [31:0] first_ar_q, first_aw_q, last_w_q;
-    logic        running_q, ordered_q, break_last_q, fail_q, done_q, seen_ar_q, seen_aw_q, seen_r_q;
+    logic        running_q, ordered_q, break_last_q, fail_q, done_q;
+    logic        seen_ar_q, seen_aw_q, seen_r_q;
     logic [1:0]  worst_q;
     logic        select;
     logic [11:0] offset;

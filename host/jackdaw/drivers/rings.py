@@ -158,7 +158,7 @@ class Ring:
         self._open: deque[Job] = deque()
         self._failed: deque[int] = deque(maxlen=64)  # numbers modulo 2**16, for STATUS
         self._halted_by: Job | None = None
-        self._last_failure: tuple[int, tuple[int, int]] | None = None
+        self._failure = (0, (0, 0))  # STATUS and ERR_INFO of the last failure read
 
     @property
     def pending(self) -> int:
@@ -280,37 +280,33 @@ class Ring:
 
         Returns: the flags of STATUS that were cleared.
         """
-        address = self._page + header.STATUS.offset
-        status = self.device.read32(address)
-        flags = status & (STATUS_DONE | STATUS_FAILED | STATUS_EVENT)
-        info = self._info() if status & STATUS_FAILED else (0, 0)
-        self.device.write32(address, flags)
-        self._last_failure = (status, info) if status & STATUS_FAILED else None
+        status = self._clear_status()
         self.collect()
-        self._last_failure = None
         mine = status & STATUS_FAILED and status >> 4 & 3 == self.number
         if mine and status >> 16 not in self._failed:
             code = status >> 8 & 0xFF
-            raise error_class(self.engine.name, code)(self.engine.page, self.number, info=info)
-        return flags
+            error = error_class(self.engine.name, code)
+            raise error(self.engine.page, self.number, info=self._failure[1])
+        return status & (STATUS_DONE | STATUS_FAILED | STATUS_EVENT)
 
-    def _info(self) -> tuple[int, int]:
+    def _clear_status(self) -> int:
+        """Read STATUS, keep what it says of a failure, and clear it."""
         read = self.device.read32
-        return read(self._page + header.ERR_INFO0.offset), read(
-            self._page + header.ERR_INFO1.offset
-        )
+        status = read(self._page + header.STATUS.offset)
+        if status & STATUS_FAILED:
+            info0 = read(self._page + header.ERR_INFO0.offset)
+            self._failure = status, (info0, read(self._page + header.ERR_INFO1.offset))
+        flags = status & (STATUS_DONE | STATUS_FAILED | STATUS_EVENT)
+        if flags:
+            self.device.write32(self._page + header.STATUS.offset, flags)
+        return status
 
     def _job_error(self, job: Job) -> JobError:
         """The named error of a job: from its record, or from STATUS if the record is missing."""
-        status, info = self._last_failure or (
-            self.device.read32(self._page + header.STATUS.offset),
-            None,
-        )
-        told = (
-            status & STATUS_FAILED
-            and status >> 4 & 3 == self.number
-            and status >> 16 == job.number & 0xFFFF
-        )
+        if not self._tells_of(job):
+            self._clear_status()
+        status, info = self._failure
+        told = self._tells_of(job)
         detail, count = 0, 0
         if job.record is not None:
             code, detail, count = job.record.error, job.record.detail, job.record.count
@@ -324,5 +320,11 @@ class Ring:
             opcode=job.opcode,
             detail=detail,
             count=count,
-            info=(info or self._info()) if told else (0, 0),
+            info=info if told else (0, 0),
         )
+
+    def _tells_of(self, job: Job) -> bool:
+        """Whether the last failure that was read from STATUS is this job's."""
+        status = self._failure[0]
+        mine = bool(status & STATUS_FAILED) and status >> 4 & 3 == self.number
+        return mine and status >> 16 == job.number & 0xFFFF
