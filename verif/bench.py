@@ -1,0 +1,91 @@
+"""What every test of a simulation needs: parameters, seeded generators, clock, reset, time-outs."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
+
+PERIOD_NS = 4
+Result = TypeVar("Result")
+
+
+def parameters() -> dict[str, int]:
+    """The parameters that the simulated toplevel was built with."""
+    return dict(json.loads(os.environ.get("JD_PARAMETERS", "{}")))
+
+
+def seed() -> int:
+    """The seed of this run; the same seed runs the same test."""
+    return int(os.environ.get("JD_SEED", "1"))
+
+
+def rng(name: str) -> random.Random:
+    """A generator of its own for each user, so that one's draws do not shift another's.
+
+    Args:
+        name: who draws; the stream of numbers depends on it and on the run's seed.
+    """
+    return random.Random(f"{seed()}/{name}")
+
+
+async def start(dut: Any, reset_clocks: int = 4) -> None:
+    """Start clk_i (4 ns, 250 MHz) and hold rst_ni low for the first clocks.
+
+    rst_ni falls before the first clock edge, so models that follow its edges start in reset.
+    """
+    dut.rst_ni.value = 1
+    dut.clk_i.value = 0
+    await Timer(1, "ns")
+    dut.rst_ni.value = 0
+    await Timer(1, "ns")
+    Clock(dut.clk_i, PERIOD_NS, unit="ns", impl="gpi").start()
+    await ClockCycles(dut.clk_i, reset_clocks)
+    dut.rst_ni.value = 1
+
+
+async def reset(dut: Any, clocks: int = 3) -> None:
+    """Reset a running design: rst_ni is low at the next `clocks` clock edges."""
+    dut.rst_ni.value = 0
+    await ClockCycles(dut.clk_i, clocks)
+    dut.rst_ni.value = 1
+
+
+async def within(what: str, clock: Any, clocks: int, job: Awaitable[Result]) -> Result:
+    """Wait for `job`, but not longer than a number of clocks.
+
+    Args:
+        what: what is waited for, for the message.
+        clock: the clock that is counted.
+        clocks: the limit.
+        job: a coroutine.
+    Raises: TimeoutError.
+    """
+    task = cocotb.start_soon(_run(job))
+    await First(task, ClockCycles(clock, clocks))
+    if not task.done():
+        task.cancel()
+        raise TimeoutError(f"{what}: no end within {clocks} clocks")
+    return task.result()
+
+
+async def _run(job: Awaitable[Result]) -> Result:
+    return await job
+
+
+async def until(what: str, clock: Any, clocks: int, condition: Any) -> int:
+    """Wait for rising edges until condition() is true; returns how many it took.
+
+    Raises: TimeoutError after `clocks` edges.
+    """
+    for count in range(clocks + 1):
+        if condition():
+            return count
+        await RisingEdge(clock)
+    raise TimeoutError(f"{what}: not within {clocks} clocks")
