@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Train an agent on the accelerator: simulated RTL, golden models, or (later) a board.
+"""Train an agent on the accelerator: simulated RTL or golden models.
 
     scripts/train.py --agent dqn --env CartPole-v1 --device sim --seed 1 --out runs/cartpole
 
-Writes config.json, summary.json, curve.png, TensorBoard events and a checkpoint into the output folder.
+Writes config.json, summary.json, curve.png, TensorBoard events and a checkpoint into the folder.
 Exit code 0 only if the evaluation (100 greedy episodes) reached the recipe's threshold.
 """
 

@@ -15,8 +15,9 @@ from jackdaw.agents.base import EnvironmentSpec, record_stride
 from jackdaw.agents.recipes import CARTPOLE, ConfigError, recipe
 from jackdaw.runtime.actor import Actor, ActorPool, NStepWindow
 from jackdaw.runtime.queues import BoundedQueue, QueueClosed, QueueStalled
-from jackdaw.runtime.seeds import derive, generator, splitmix64
+from jackdaw.runtime.seeds import derive, generator
 from jackdaw.runtime.weights import WeightStore
+from models.replay.rng import splitmix64
 
 
 def brute_force(rewards, ends, steps, gamma, scale):

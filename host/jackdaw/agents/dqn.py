@@ -12,7 +12,6 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from models.learner.mlp import forward
 
 from jackdaw.agents.base import (
     EnvironmentSpec,
@@ -23,6 +22,7 @@ from jackdaw.agents.base import (
 from jackdaw.agents.recipes import Recipe
 from jackdaw.runtime.actor import Transition
 from jackdaw.runtime.weights import Parameters
+from models.learner.mlp import dot, relu
 
 
 class DqnAgent:
@@ -45,7 +45,10 @@ class DqnAgent:
 
     def values(self, parameters: Parameters, states: np.ndarray) -> np.ndarray:
         """Return the action values, [B, actions] float32, of [B, S] states."""
-        return forward(parameters, states)
+        values = states
+        for weight, bias in parameters[:-1]:
+            values = relu(dot(weight, values, bias))
+        return dot(parameters[-1][0], values, parameters[-1][1])
 
     def epsilon(self, step: int) -> float:
         """Exploration rate after `step` environment steps; 1 during the warm-up."""

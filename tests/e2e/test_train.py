@@ -1,0 +1,108 @@
+"""End to end: training on the simulated RTL and on the golden models gives the same bits."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scripts import train
+
+
+def run(folder: Path, device: str, steps: int, *more: str, seed: int = 1) -> dict[str, Any]:
+    """Train for some steps and return the checkpoint's state."""
+    train.main(
+        ["--device", device, "--seed", str(seed), "--out", str(folder), "--max-steps", str(steps)]
+        + ["--set", "warm=64", "--set", "evaluate_every=100000", *more]
+    )
+    with (folder / "checkpoint.pkl").open("rb") as handle:
+        return pickle.load(handle)["state"]
+
+
+def differences(a: Any, b: Any, path: str = "state") -> list[str]:
+    """Name every leaf in which two states differ, to the bit."""
+    if isinstance(a, dict):
+        if a.keys() != b.keys():
+            return [f"{path}: {sorted(a)} and {sorted(b)}"]
+        return [d for k in a for d in differences(a[k], b[k], f"{path}.{k}")]
+    if isinstance(a, (list, tuple)):
+        if len(a) != len(b):
+            return [f"{path}: lengths {len(a)} and {len(b)}"]
+        return [
+            d
+            for i, (x, y) in enumerate(zip(a, b, strict=True))
+            for d in differences(x, y, f"{path}[{i}]")
+        ]
+    if isinstance(a, np.ndarray):
+        return [] if a.dtype == b.dtype and a.tobytes() == b.tobytes() else [path]
+    if hasattr(a, "step") and hasattr(a, "reset"):  # an environment
+        return [] if np.array_equal(a.unwrapped.state, b.unwrapped.state) else [path]
+    return [] if a == b else [f"{path}: {a!r} and {b!r}"]
+
+
+def comparable(state: dict[str, Any]) -> dict[str, Any]:
+    """A state without what depends on the backend's time."""
+    progress = state["run"]["progress"]
+    for name in ("cycles", "device_seconds", "seconds"):
+        progress.pop(name)
+    return state
+
+
+@pytest.mark.parametrize("steps", [40, pytest.param(300, marks=pytest.mark.slow)])
+def test_rtl_and_models_train_to_the_same_bits(tmp_path, steps, seed):
+    sim = comparable(run(tmp_path / "sim", "sim", steps, seed=seed))
+    model = comparable(run(tmp_path / "model", "model", steps, seed=seed))
+    assert not differences(sim, model)
+    assert sim["run"]["progress"]["gradient_steps"] == steps
+
+
+def test_default_mode_trains_to_the_same_bits(tmp_path, seed):
+    a = comparable(run(tmp_path / "a", "model", 30, seed=seed))
+    b = comparable(run(tmp_path / "b", "model", 30, "--mode", "default", seed=seed))
+    assert not differences(a, b)
+
+
+def test_resumed_run_equals_uninterrupted_run(tmp_path, seed):
+    whole = comparable(run(tmp_path / "whole", "model", 30, seed=seed))
+    run(tmp_path / "parts", "model", 13, seed=seed)
+    parts = comparable(run(tmp_path / "parts", "model", 30, "--resume", seed=seed))
+    assert not differences(whole, parts)
+
+
+def test_resume_refuses_another_run(tmp_path):
+    run(tmp_path, "model", 2)
+    with pytest.raises(train.checkpoint.CheckpointMismatch, match="batch"):
+        run(tmp_path, "model", 4, "--resume", "--set", "batch=16")
+
+
+def test_run_folder_is_complete(tmp_path):
+    run(tmp_path, "model", 5)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    for name in (
+        "mean_return",
+        "gradient_steps",
+        "environment_steps",
+        "total_cycles",
+        "cycles_per_engine",
+        "gradient_steps_per_second_at_clock",
+        "learner_utilization",
+        "replay_cycles_per_sample",
+        "replay_cycles_per_update",
+        "simulated_cycles_per_second",
+        "wall_seconds",
+    ):
+        assert name in summary, name
+    assert (tmp_path / "curve.png").stat().st_size > 5000
+    assert (tmp_path / "config.json").exists()
+    assert list(tmp_path.glob("events.out.tfevents.*"))
+
+
+def test_model_backend_solves_cartpole(tmp_path):
+    code = train.main(["--device", "model", "--seed", "2", "--out", str(tmp_path)])
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert code == 0 and summary["mean_return"] >= 475
+    assert summary["gradient_steps"] <= 700

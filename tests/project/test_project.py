@@ -1,0 +1,73 @@
+"""What holds for the whole repository."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from flow import ROOT
+from flow.design import resolve
+
+
+def tracked(*patterns: str) -> list[Path]:
+    out = subprocess.run(
+        ["git", "ls-files", "-z", *patterns], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [ROOT / name for name in out.stdout.split("\0") if name]
+
+
+def test_every_rtl_file_is_in_the_device():
+    design = resolve("jackdaw:jackdaw:accelerator")
+    known = {path.resolve() for path in design.files}
+    missing = [
+        str(p.relative_to(ROOT))
+        for p in tracked("rtl/*.sv", "rtl/*.svh")
+        if p.resolve() not in known
+    ]
+    unused_library = [m for m in missing if not m.startswith("rtl/lib/")]
+    assert not unused_library
+    cores = " ".join(p.read_text() for p in tracked("rtl/lib/*.core"))
+    assert not [m for m in missing if Path(m).name not in cores], "in no core at all"
+
+
+def test_every_source_has_a_licence():
+    missing = [
+        str(p.relative_to(ROOT))
+        for p in tracked("*.sv", "*.svh", "*.cpp", "*.h")
+        if "/generated/" not in str(p)
+        and "SPDX-License-Identifier: Apache-2.0" not in p.read_text().split("\n", 2)[0]
+    ]
+    assert not missing
+
+
+@pytest.mark.parametrize("pattern", [r"\.\./shared", r"/(?:work|tmp/bash_jobs)/"])
+def test_project_stands_alone(pattern):
+    found = [
+        str(p.relative_to(ROOT))
+        for p in tracked()
+        if p.suffix in {".py", ".sv", ".md", ".core", ".cpp", ".h", ".toml", ".json", ".rdl", ""}
+        and p != Path(__file__)
+        and p.is_file()
+        and re.search(pattern, p.read_text(errors="ignore"))
+    ]
+    assert not found
+
+
+def test_modules_are_named_as_their_files():
+    wrong = []
+    for path in tracked("rtl/*.sv"):
+        if "/generated/" in str(path):
+            continue
+        names = re.findall(r"^(?:module|package) (\w+)", path.read_text(), re.M)
+        if names != [path.stem]:
+            wrong.append((path.name, names))
+    assert not wrong
+
+
+def test_requirements_are_pinned():
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    loose = [line for line in lines if line and not line.startswith("#") and "==" not in line]
+    assert not loose
