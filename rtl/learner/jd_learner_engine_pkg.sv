@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Types of the learner engine outside its pipelines: networks, optimizers, jobs.
+package jd_learner_engine_pkg;
+  localparam int unsigned LAYERS = 6;           // most layers that a program image can state
+
+  typedef logic [8:0][31:0] slot_t;             // an optimizer slot's words 0..8
+
+  // A network of the program, with where its parameters are.
+  typedef struct packed {
+    logic [LAYERS-1:0][31:0] layers;            // n_in 15:0, n_out 31:16
+    logic [7:0]              layer_count;
+    logic                    has_target;
+    logic [15:0]             row_base;          // weights, in rows of P words, of the online bank
+    logic [15:0]             rows;              // a bank
+    logic [15:0]             bias_base;         // biases, of the online bank
+    logic [15:0]             biases;            // a bank
+    logic [15:0]             beats;             // 64-byte beats of its parameter image
+    logic [23:0]             master_base;       // first group in the master memories
+    logic [3:0]              slot;              // optimizer slot of its last WU
+  } network_t;
+
+  // The scalars `t` of a network.
+  typedef struct packed {
+    logic [31:0] p1;                            // beta1 to the power of the steps, FP32
+    logic [31:0] p2;
+    logic [31:0] lr;                            // learning rate now, FP32
+    logic [31:0] since;                         // steps since the last target copy
+  } update_state_t;
+
+  // A WU or TSM stage of the program.
+  typedef struct packed {
+    logic        is_target;                     // TSM, else WU
+    logic [2:0]  net;
+    logic [3:0]  slot;                          // WU
+    logic        polyak;                        // TSM
+    logic [15:0] period;
+    logic [31:0] tau;
+  } update_t;
+
+  // What an image holds, bit numbers of the descriptor's mask.
+  localparam int unsigned KIND_WEIGHTS = 0;
+  localparam int unsigned KIND_MOMENT  = 1;
+  localparam int unsigned KIND_VARIANCE = 2;
+  localparam int unsigned KIND_TARGET  = 3;
+  localparam int unsigned KIND_SCALARS = 4;
+endpackage : jd_learner_engine_pkg

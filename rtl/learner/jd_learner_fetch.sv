@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fetches the records of one batch and writes them into the sample frames, a word a clock.
+//
+// Streams  start_i begins a batch; its indices come from SMP or from a list in memory, a read of
+//          the record follows each, up to the movers' limit in flight, and the words return in
+//          order. done_o is one clock: every record is in the frames, or error_o says why not.
+//          flush_i (level) takes no more input, drops what returns and empties the block.
+// Timing   max(words of a record, bus) clocks a record behind one memory latency.
+// Numbers  address = base + index * stride, modulo 2^40.
+// Source   learner 5.7, 4.3. Golden model: models/learner/engine.py.
+`include "jd_assert.svh"
+module jd_learner_fetch
+  import jd_learner_pkg::*;
+#(
+  parameter  int unsigned P       = 16,   // words of a frame row
+  parameter  int unsigned SampleW = 6,    // bits of a sample's number in the batch
+  localparam int unsigned LaneW   = $clog2(P)
+) (
+  input  logic               clk_i,
+  input  logic               rst_ni,
+  // The job, held while it runs.
+  input  logic               job_start_i,     // loads list_base_i
+  input  logic               list_i,          // indices from memory, else from SMP
+  input  logic [39:0]        data_base_i,
+  input  logic [31:0]        stride_i,        // bytes, multiple of 64
+  input  logic [31:0]        limit_i,         // N: an index is below
+  input  logic [39:0]        list_base_i,
+  input  logic [15:0]        batch_i,
+  input  logic [15:0]        state_words_i,
+  input  logic [7:0]         state_rows_i,    // rows of s, and of s', in a frame
+  input  logic [7:0]         state_row_i,
+  input  logic [7:0]         next_row_i,
+  // One batch.
+  input  logic               start_i,
+  input  logic               parity_i,
+  input  logic               flush_i,
+  output logic               busy_o,
+  output logic               done_o,
+  output logic [7:0]         error_o,         // with done_o; 0 ok
+  output logic [31:0]        slot_o,          // with error_o: the slot in error
+  output logic [1:0]         response_o,      // with E_BUS_RD: the bus's answer
+  output logic               wait_index_o,    // no word from SMP
+  output logic               moved_o,         // something moved in this clock
+  // Indices.
+  input  logic               smp_valid_i,
+  output logic               smp_ready_o,
+  input  logic [127:0]       smp_data_i,
+  input  logic               smp_last_i,
+  output logic               list_cmd_valid_o,
+  input  logic               list_cmd_ready_i,
+  output logic [39:0]        list_cmd_address_o,
+  output logic [15:0]        list_cmd_beats_o,
+  input  logic               list_valid_i,
+  output logic               list_ready_o,
+  input  logic [511:0]       list_data_i,
+  input  logic [1:0]         list_resp_i,
+  // Records.
+  output logic               cmd_valid_o,
+  input  logic               cmd_ready_i,
+  output logic [39:0]        cmd_address_o,
+  output logic [15:0]        cmd_beats_o,
+  input  logic               record_valid_i,
+  output logic               record_ready_o,
+  input  logic [511:0]       record_data_i,
+  input  logic [1:0]         record_resp_i,
+  // Frames: a word of a vector, and with a record's last word its scalars.
+  output logic               frame_valid_o,
+  input  logic               frame_ready_i,
+  output logic [SampleW-1:0] frame_sample_o,
+  output logic [7:0]         frame_row_o,
+  output logic [P-1:0]       frame_mask_o,
+  output logic [P-1:0][31:0] frame_data_o,
+  output logic               scalars_valid_o,
+  output logic               scalars_parity_o,
+  output logic [SampleW-1:0] scalars_sample_o,
+  output scalars_t           scalars_o
+);
+  import jd_learner_map_pkg::E_INDEX;
+  import jd_learner_map_pkg::E_STREAM;
+  import jd_engine_header_map_pkg::E_BUS_RD;
+
+  typedef struct packed {
+    logic [7:0]  error;
+    logic [1:0]  response;
+    logic [31:0] weight;
+  } entry_t;
+
+  logic        active_q, parity_q, stopped_q;
+  logic [15:0] slot_q;                   // next index to take
+  logic [15:0] sample_q;                 // record whose words arrive
+  logic        list_pending_q;           // the list's read is to be asked for
+  logic [39:0] list_address_q;
+  logic [1:0]  list_lane_q;
+  logic [15:0] list_bytes_q;             // of a batch
+
+  // Source: one index a clock, from SMP or from the list.
+  logic [127:0] source_word;
+  logic         source_valid, source_ready, source_last;
+  logic [7:0]   source_error;
+  always_comb begin
+    source_word  = list_i ? list_data_i[128*list_lane_q+:128] : smp_data_i;
+    source_last  = slot_q + 16'd1 == batch_i;
+    source_valid = active_q && !flush_i && !stopped_q && slot_q != batch_i
+                   && (list_i ? list_valid_i : smp_valid_i);
+    source_error = '0;
+    if (source_word[31:0] >= limit_i) source_error = E_INDEX;
+    if (list_i) begin
+      if (list_resp_i != 2'd0) source_error = E_BUS_RD;
+    end else if (source_word[111:96] != slot_q || source_word[127:120] != 8'd0
+                 || smp_last_i != source_last) begin
+      source_error = E_STREAM;
+    end
+  end
+
+  // Two stages: the index, then its address.
+  logic        index_valid_q, address_valid_q, address_move;
+  logic [31:0] index_q;
+  logic [39:0] address_q;
+  entry_t      index_entry_q, address_entry_q, head;
+  logic        entry_ready, entry_push, head_valid, head_pop;
+
+  assign source_ready = !index_valid_q || address_move || !address_valid_q;
+  assign smp_ready_o  = source_valid && source_ready && !list_i;
+  assign list_ready_o = flush_i || (list_i && source_valid && source_ready
+                                    && (list_lane_q == 2'd3 || source_last));
+
+  // A command once offered stays, also under flush_i; its entry is then not kept.
+  assign cmd_valid_o   = address_valid_q && address_entry_q.error == 8'd0 && entry_ready;
+  assign cmd_address_o = address_q;
+  assign entry_push    = address_valid_q && entry_ready && !flush_i
+                         && (address_entry_q.error != 8'd0 || cmd_ready_i);
+  assign address_move  = address_valid_q && (address_entry_q.error != 8'd0
+                             ? entry_ready || flush_i : entry_ready && cmd_ready_i);
+
+  logic [15:0] record_words;
+  assign record_words     = (state_words_i << 1) + 16'd3;
+  assign cmd_beats_o      = (record_words + 16'd15) >> 4;
+  assign list_bytes_q     = batch_i << 4;
+  assign list_cmd_valid_o = list_pending_q;
+  assign list_cmd_address_o = {list_address_q[39:6], 6'd0};
+  assign list_cmd_beats_o = 16'((17'(list_address_q[5:0]) + 17'(list_bytes_q) + 17'd63) >> 6);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      active_q        <= 1'b0;
+      stopped_q       <= 1'b0;
+      list_pending_q  <= 1'b0;
+      index_valid_q   <= 1'b0;
+      address_valid_q <= 1'b0;
+    end else begin
+      if (start_i)                  active_q <= 1'b1;
+      else if (done_o || flush_i)   active_q <= 1'b0;
+      if (start_i)                  stopped_q <= 1'b0;
+      else if (source_valid && source_ready && source_error != 8'd0) stopped_q <= 1'b1;
+      if (start_i && list_i)                          list_pending_q <= 1'b1;
+      else if (list_pending_q && list_cmd_ready_i)    list_pending_q <= 1'b0;
+      if (source_ready || flush_i) index_valid_q <= source_valid;
+      if (address_move || !address_valid_q) address_valid_q <= index_valid_q && !flush_i;
+    end
+    if (job_start_i) begin
+      list_address_q <= list_base_i;
+    end else if (list_pending_q && list_cmd_ready_i) begin
+      list_address_q <= list_address_q + 40'(list_bytes_q);
+    end
+    if (start_i) begin
+      slot_q      <= '0;
+      parity_q    <= parity_i;
+      list_lane_q <= list_address_q[5:4];
+    end else if (source_valid && source_ready) begin
+      slot_q      <= slot_q + 16'd1;
+      list_lane_q <= list_lane_q + 2'd1;
+    end
+    if (source_valid && source_ready) begin
+      index_q       <= source_word[31:0];
+      index_entry_q <= '{error: source_error, response: list_resp_i, weight: source_word[95:64]};
+    end
+    if (index_valid_q && (address_move || !address_valid_q)) begin
+      address_q       <= data_base_i + 40'(64'(index_q) * 64'(stride_i));
+      address_entry_q <= index_entry_q;
+    end
+  end
+
+  logic [5:0] unused_count;
+  jd_stream_fifo #(.Width ($bits(entry_t)), .Depth (32)) u_entries (
+    .clk_i, .rst_ni,
+    .clear_i     (flush_i),
+    .in_valid_i  (entry_push),
+    .in_ready_o  (entry_ready),
+    .in_data_i   (address_entry_q),
+    .out_valid_o (head_valid),
+    .out_ready_i (head_pop),
+    .out_data_o  (head),
+    .count_o     (unused_count)
+  );
+  // Words of the record at the head: s, a, r, d, s'.
+  typedef enum logic [1:0] { PartState, PartScalar, PartNext } part_e;
+  part_e       part_q;
+  logic [15:0] left_q;                   // position in the part
+  logic [3:0]  word_q;                   // position in the beat
+  logic [31:0] action_q, reward_q, discount_q;
+  logic        word_valid, word_last, take, bad;
+
+  assign bad        = head_valid && (head.error != 8'd0
+                                     || (record_valid_i && record_resp_i != 2'd0));
+  assign word_valid = active_q && !flush_i && head_valid && !bad && record_valid_i;
+  assign word_last  = part_q == PartNext && left_q + 16'd1 == state_words_i;
+  assign take       = word_valid && (frame_ready_i || part_q == PartScalar);
+  assign record_ready_o = flush_i || (take && (word_last || word_q == 4'd15));
+  assign head_pop   = take && word_last;
+
+  logic [31:0] word;
+  logic [7:0]  vector_row;
+  assign word       = record_data_i[32*word_q+:32];
+  assign vector_row = (part_q == PartState ? state_row_i : next_row_i)
+                      + (parity_q ? state_rows_i : 8'd0);
+  assign frame_valid_o    = word_valid && part_q != PartScalar;
+  assign frame_sample_o   = sample_q[SampleW-1:0];
+  assign frame_row_o      = vector_row + 8'(left_q >> LaneW);
+  assign frame_mask_o     = P'(1) << left_q[LaneW-1:0];
+  assign frame_data_o     = {P{word}};
+  assign scalars_valid_o  = head_pop;
+  assign scalars_parity_o = parity_q;
+  assign scalars_sample_o = sample_q[SampleW-1:0];
+  assign scalars_o = '{action: action_q, reward: reward_q, discount: discount_q,
+                       weight: head.weight};
+
+  logic batch_done;
+  assign batch_done = take && word_last && sample_q + 16'd1 == batch_i;
+  assign done_o     = active_q && !flush_i && (batch_done || bad);
+  assign error_o    = !bad ? 8'd0 : head.error != 8'd0 ? head.error : E_BUS_RD;
+  assign response_o = head.error != 8'd0 ? head.response : record_resp_i;
+  assign slot_o     = 32'(sample_q);
+
+  always_ff @(posedge clk_i) begin
+    if (start_i) begin
+      sample_q <= '0;
+      part_q   <= PartState;
+      left_q   <= '0;
+      word_q   <= '0;
+    end else if (take) begin
+      word_q <= word_last ? 4'd0 : word_q + 4'd1;
+      left_q <= left_q + 16'd1;
+      unique case (part_q)
+        PartState: if (left_q + 16'd1 == state_words_i) begin
+          part_q <= PartScalar;
+          left_q <= '0;
+        end
+        PartScalar: begin
+          if (left_q == 16'd0) action_q   <= word;
+          if (left_q == 16'd1) reward_q   <= word;
+          if (left_q == 16'd2) begin
+            discount_q <= word;
+            part_q     <= PartNext;
+            left_q     <= '0;
+          end
+        end
+        default: if (word_last) begin
+          part_q   <= PartState;
+          left_q   <= '0;
+          sample_q <= sample_q + 16'd1;
+        end
+      endcase
+    end
+  end
+
+  assign busy_o        = active_q || index_valid_q || address_valid_q || list_pending_q;
+  assign wait_index_o  = active_q && !list_i && slot_q != batch_i && !smp_valid_i && !stopped_q;
+  assign moved_o       = take || (source_valid && source_ready) || (cmd_valid_o && cmd_ready_i);
+
+  `JD_ASSERT_STREAM(CommandStable_A, cmd_valid_o, cmd_ready_i, {cmd_address_o, cmd_beats_o})
+  `JD_ASSERT_IF(StartWhenIdle_A, start_i, !busy_o && !flush_i)
+endmodule : jd_learner_fetch

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LOAD and STORE: parameter images between memory and the master memories.
+//
+// Streams  start_i begins a job over the networks and kinds of the masks, network by network, each
+//          kind a command of its own; done_o for one clock with how it ended. Weights and targets
+//          that are loaded also go to the pipelines, by a pipe.
+// Timing   LOAD two clocks a group of LW words; STORE two clocks a group; one command at a time.
+// Numbers  bits, unchanged; padding words become +0. LOAD of weights sets what is not in the mask:
+//          m = v = +0, scalars to their start, target to the weights.
+// Source   learner 4.1. Golden model: models/learner/engine.py.
+`include "jd_assert.svh"
+module jd_learner_image
+  import jd_learner_engine_pkg::*;
+#(
+  parameter  int unsigned P       = 16,
+  parameter  int unsigned OB      = 4,
+  parameter  int unsigned LW      = 4,
+  parameter  int unsigned NetMax  = 6,
+  parameter  int unsigned MasterW = 12,
+  localparam int unsigned NetW    = $clog2(NetMax),
+  localparam int unsigned SubW    = $clog2(P / LW) > 0 ? $clog2(P / LW) : 1
+) (
+  input  logic                    clk_i,
+  input  logic                    rst_ni,
+  input  logic                    start_i,
+  input  logic                    store_i,          // held until done_o, as the masks
+  input  logic [7:0]              net_mask_i,
+  input  logic [4:0]              kind_mask_i,
+  input  logic [39:0]             address_i,        // with start_i
+  input  logic                    stop_i,           // level: end behind the command that runs
+  output logic                    busy_o,
+  output logic                    done_o,
+  output logic [1:0]              response_o,       // with done_o: 0, or the bus's error
+  // The network in hand.
+  output logic [NetW-1:0]         net_o,
+  input  network_t                network_i,
+  input  logic [31:0]             start_lr_i,       // the rate in its optimizer slot
+  input  logic                    bank_i,           // its current target bank
+  input  update_state_t                scalars_i,
+  output logic                    scalars_write_o,
+  output update_state_t                scalars_o,
+  // Memory.
+  output logic                    read_cmd_valid_o,
+  input  logic                    read_cmd_ready_i,
+  output logic                    write_cmd_valid_o,
+  input  logic                    write_cmd_ready_i,
+  output logic [39:0]             cmd_address_o,
+  output logic [15:0]             cmd_beats_o,
+  input  logic                    read_valid_i,
+  output logic                    read_ready_o,
+  input  logic [511:0]            read_data_i,
+  input  logic [1:0]              read_resp_i,
+  input  logic                    read_last_i,
+  output logic                    write_valid_o,
+  input  logic                    write_ready_i,
+  output logic [511:0]            write_data_o,
+  input  logic                    write_done_valid_i,
+  output logic                    write_done_ready_o,
+  input  logic [1:0]              write_done_resp_i,
+  // Master memories.
+  output logic [3:0]              master_read_o,
+  output logic [MasterW-1:0]      master_addr_o,    // of reads and writes
+  input  logic [3:0][LW-1:0][31:0] master_data_i,
+  output logic [3:0]              master_write_o,
+  output logic [3:0][LW-1:0][31:0] master_write_data_o,
+  // Weights, to the pipelines.
+  output logic                    weight_valid_o,
+  output logic                    weight_bias_o,
+  output logic [15:0]             weight_row_o,
+  output logic [SubW-1:0]         weight_sub_o,
+  output logic [15:0]             weight_bias_index_o,
+  output logic [LW-1:0]           weight_mask_o,
+  output logic [LW-1:0][31:0]     weight_data_o
+);
+  localparam int unsigned FILL  = 16 / LW;      // groups of a beat
+  localparam int unsigned FillW = $clog2(FILL) > 0 ? $clog2(FILL) : 1;
+
+  typedef enum logic [3:0] {
+    StIdle, StNext, StCommand, StBeat, StGroup, StTarget, StRead, StTake, StSend, StAnswer, StDone
+  } state_e;
+  state_e           state_q, state_d;
+  logic [NetW-1:0]  net_q;
+  logic [2:0]       kind_q;
+  logic [39:0]      address_q;
+  logic [MasterW-1:0] master_q;
+  logic [15:0]      beats_left_q;
+  logic [FillW-1:0] fill_q;
+  logic [1:0]       response_q;
+  logic [511:0]     beat_q;
+  logic             beat_last_q;
+
+  logic        wanted, last_net, last_kind, copy_target, group_done, beat_done, scalars;
+  logic [15:0] beats;
+  assign wanted      = net_mask_i[3'(net_q)] && kind_mask_i[kind_q];
+  assign last_net    = net_q == NetW'(NetMax - 1);
+  assign last_kind   = kind_q == 3'(KIND_SCALARS);
+  assign scalars     = kind_q == 3'(KIND_SCALARS);
+  assign beats       = scalars ? 16'd1 : network_i.beats;
+  assign copy_target = kind_q == 3'(KIND_WEIGHTS) && !kind_mask_i[KIND_TARGET]
+                       && network_i.has_target;
+  assign beat_done   = fill_q == FillW'(FILL - 1);
+
+  // The walk gives masks and places; it moves with the groups.
+  logic          walk_start, walk_active, walk_last, walk_bias;
+  logic [16:0]   walk_row, walk_bias_index, unused_row_end, unused_bias_end;
+  logic [LW-1:0] walk_mask;
+  assign walk_start = state_q == StCommand && !scalars
+                      && (store_i ? write_cmd_ready_i : read_cmd_ready_i);
+  jd_learner_walk #(
+    .P (P), .OB (OB), .LW (LW), .LMax (LAYERS), .RowW (16), .BiasW (16)
+  ) u_walk (
+    .clk_i, .rst_ni,
+    .start_i       (walk_start),
+    .layers_i      (network_i.layers),
+    .layer_count_i (network_i.layer_count),
+    .row_base_i    (network_i.row_base),
+    .bias_base_i   (network_i.bias_base),
+    .next_i        (group_done && walk_active),
+    .active_o      (walk_active),
+    .last_o        (walk_last),
+    .bias_o        (walk_bias),
+    .row_o         (walk_row),
+    .sub_o         (weight_sub_o),
+    .bias_index_o  (walk_bias_index),
+    .mask_o        (walk_mask),
+    .row_end_o     (unused_row_end),
+    .bias_end_o    (unused_bias_end)
+  );
+
+  always_comb begin
+    state_d    = state_q;
+    group_done = 1'b0;
+    unique case (state_q)
+      StIdle: if (start_i) state_d = StNext;
+      StNext: begin
+        if (response_q != 2'd0 || stop_i) state_d = StDone;
+        else if (wanted)                  state_d = StCommand;
+        else if (last_net && last_kind)   state_d = StDone;
+      end
+      StCommand: begin
+        if (store_i && write_cmd_ready_i)      state_d = scalars ? StSend : StRead;
+        else if (!store_i && read_cmd_ready_i) state_d = StBeat;
+      end
+      // LOAD: a beat, then its groups; the rest of a command behind an error is dropped.
+      StBeat: begin
+        if (read_valid_i) begin
+          if (read_resp_i != 2'd0 || response_q != 2'd0) begin
+            if (read_last_i) state_d = StAnswer;
+          end else begin
+            state_d = scalars ? StAnswer : StGroup;
+          end
+        end
+      end
+      StGroup: begin
+        if (copy_target) begin
+          state_d = StTarget;
+        end else begin
+          group_done = 1'b1;
+          state_d    = !beat_done ? StGroup : beat_last_q ? StAnswer : StBeat;
+        end
+      end
+      StTarget: begin
+        group_done = 1'b1;
+        state_d    = !beat_done ? StGroup : beat_last_q ? StAnswer : StBeat;
+      end
+      // STORE: groups of a beat, then the beat.
+      StRead: state_d = StTake;
+      StTake: begin
+        group_done = 1'b1;
+        state_d    = beat_done ? StSend : StRead;
+      end
+      StSend: if (write_ready_i) state_d = beats_left_q == 16'd1 ? StAnswer : StRead;
+      StAnswer: if (!store_i || write_done_valid_i) state_d = last_net && last_kind ? StDone : StNext;
+      default: state_d = StIdle;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) state_q <= StIdle;
+    else         state_q <= state_d;
+    if (state_q == StIdle && start_i) begin
+      net_q      <= '0;
+      kind_q     <= '0;
+      address_q  <= address_i;
+      response_q <= 2'd0;
+    end
+    if ((state_q == StNext && !wanted) || (state_q == StAnswer && state_d != StAnswer)) begin
+      kind_q <= last_kind ? 3'd0 : kind_q + 3'd1;
+      if (last_kind && !last_net) net_q <= net_q + 1'b1;
+    end
+    if (state_q == StCommand && state_d != StCommand) begin
+      address_q    <= address_q + {18'd0, beats, 6'd0};
+      beats_left_q <= beats;
+      master_q     <= network_i.master_base[MasterW-1:0];
+      fill_q       <= '0;
+    end
+    if (state_q == StBeat && read_valid_i) begin
+      beat_q      <= read_data_i;
+      beat_last_q <= read_last_i;
+      if (read_resp_i != 2'd0 && response_q == 2'd0) response_q <= read_resp_i;
+    end
+    if (state_q == StCommand && state_d == StSend) beat_q <= 512'(
+        {scalars_i.since, scalars_i.lr, scalars_i.p2, scalars_i.p1});
+    if (state_q == StTake) begin
+      for (int unsigned k = 0; k < 4; k++) begin
+        if (kind_q == 3'(k)) beat_q[32*LW*fill_q+:32*LW] <= master_data_i[k];
+      end
+    end
+    if (state_q == StSend && write_ready_i) beats_left_q <= beats_left_q - 16'd1;
+    if (state_q == StAnswer && store_i && write_done_valid_i && write_done_resp_i != 2'd0) begin
+      response_q <= write_done_resp_i;
+    end
+    if (group_done) begin
+      fill_q   <= beat_done ? '0 : fill_q + 1'b1;
+      master_q <= master_q + 1'b1;
+    end
+  end
+
+  // A group of the beat, without its padding.
+  logic [LW-1:0][31:0] group;
+  always_comb begin
+    for (int unsigned l = 0; l < LW; l++) begin
+      group[l] = walk_mask[l] ? beat_q[32*(LW*32'(fill_q)+l)+:32] : '0;
+    end
+  end
+  always_comb begin
+    master_write_o      = '0;
+    master_write_data_o = '0;
+    for (int unsigned k = 0; k < 4; k++) begin
+      if (kind_q == 3'(k)) begin
+        master_write_o[k]      = state_q == StGroup;
+        master_write_data_o[k] = group;
+      end else if (kind_q == 3'(KIND_WEIGHTS)) begin
+        master_write_o[k]      = state_q == StGroup && !kind_mask_i[k];
+        master_write_data_o[k] = k == KIND_TARGET ? group : '0;
+      end
+    end
+  end
+  assign master_read_o = {4{state_q == StRead}};
+  assign master_addr_o = master_q;
+
+  // Row and bias of the bank: online, or the current target's.
+  logic        target;
+  logic [15:0] bank_rows, bank_biases;
+  assign target      = state_q == StTarget || kind_q == 3'(KIND_TARGET);
+  assign bank_rows   = !target ? '0 : bank_i ? network_i.rows << 1 : network_i.rows;
+  assign bank_biases = !target ? '0 : bank_i ? network_i.biases << 1 : network_i.biases;
+  assign weight_valid_o = state_q == StTarget
+      || (state_q == StGroup && (kind_q == 3'(KIND_WEIGHTS) || kind_q == 3'(KIND_TARGET)));
+  assign weight_bias_o       = walk_bias;
+  assign weight_row_o        = walk_row[15:0] + bank_rows;
+  assign weight_bias_index_o = walk_bias_index[15:0] + bank_biases;
+  assign weight_mask_o       = walk_mask;
+  assign weight_data_o       = group;
+
+  assign scalars_write_o = (state_q == StBeat && read_valid_i && read_resp_i == 2'd0 && scalars)
+      || (walk_start && !store_i && kind_q == 3'(KIND_WEIGHTS) && !kind_mask_i[KIND_SCALARS]);
+  assign scalars_o = scalars
+      ? '{p1: read_data_i[31:0], p2: read_data_i[63:32], lr: read_data_i[95:64],
+          since: read_data_i[127:96]}
+      : '{p1: 32'h3F80_0000, p2: 32'h3F80_0000, lr: start_lr_i, since: '0};
+
+  assign busy_o             = state_q != StIdle;
+  assign done_o             = state_q == StDone;
+  assign response_o         = response_q;
+  assign net_o              = net_q;
+  assign read_cmd_valid_o   = state_q == StCommand && !store_i;
+  assign write_cmd_valid_o  = state_q == StCommand && store_i;
+  assign cmd_address_o      = address_q;
+  assign cmd_beats_o        = beats;
+  assign read_ready_o       = state_q == StBeat;
+  assign write_valid_o      = state_q == StSend;
+  assign write_data_o       = beat_q;
+  assign write_done_ready_o = state_q == StAnswer && store_i;
+
+  `JD_ASSERT_IF(WalkMatchesBeats_A, group_done, walk_active)
+  `JD_ASSERT_IF(WalkEndsWithImage_A, group_done && walk_last, beat_done)
+endmodule : jd_learner_image

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the learner's jobs: checks descriptors, sequences the units, keeps the engine's progress.
+//
+// Streams  a job at a time from jd_engine_control, one end each. Units are started by a pulse and
+//          answer by a pulse; the records of the next step are fetched while a step computes.
+// Timing   a step of TRAIN: the pipeline's clocks, then WU and TSM in program order, then a clock.
+// Numbers  none.
+// Source   learner 4.1, 5.4, 7. Golden model: models/learner/engine.py.
+`include "jd_assert.svh"
+module jd_learner_job
+  import jd_learner_engine_pkg::*;
+#(
+  parameter  int unsigned BMax   = 64,
+  parameter  int unsigned ARows  = 2048,
+  parameter  int unsigned NetMax = 6,
+  localparam int unsigned NetW   = $clog2(NetMax)
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  // Jobs.
+  input  logic                job_valid_i,
+  output logic                job_ready_o,
+  input  logic [511:0]        job_descriptor_i,
+  output logic                end_valid_o,
+  input  logic                end_ready_i,
+  output logic [7:0]          end_error_o,
+  output logic [31:0]         end_count_o,
+  output logic [31:0]         end_info0_o,
+  output logic [31:0]         end_info1_o,
+  input  logic                soft_reset_i,
+  input  logic                timeout_i,
+  output logic                event_o,
+  output logic [15:0][31:0]   words_o,           // the job's descriptor
+  // Program.
+  output logic                program_start_o,
+  input  logic                program_done_i,
+  input  logic [7:0]          program_error_i,
+  input  logic [31:0]         program_info0_i,
+  input  logic [31:0]         program_info1_i,
+  input  logic [NetMax-1:0]   program_nets_i,    // networks of the program
+  input  logic [NetMax-1:0]   program_targets_i, // those with a target
+  input  logic [7:0]          frame_rows_i,
+  input  logic [4:0]          updates_i,         // WU and TSM stages of the program
+  output logic [3:0]          update_index_o,
+  input  update_t             update_i,          // that stage
+  // Images.
+  output logic                image_start_o,
+  input  logic                image_done_i,
+  input  logic [1:0]          image_response_i,
+  input  logic                image_busy_i,
+  // Fetch.
+  output logic                fetch_job_o,       // takes the job's addresses
+  output logic                fetch_start_o,
+  output logic                fetch_parity_o,
+  output logic                fetch_flush_o,
+  input  logic                fetch_done_i,
+  input  logic [7:0]          fetch_error_i,
+  input  logic [31:0]         fetch_slot_i,
+  input  logic [1:0]          fetch_response_i,
+  input  logic                memory_idle_i,     // no transaction of any unit is out
+  // Pipelines.
+  output logic                step_start_o,
+  output logic                step_parity_o,
+  output logic                step_abort_o,
+  input  logic                step_busy_i,
+  input  logic                step_done_i,
+  input  logic                step_nonfinite_i,
+  input  logic [7:0]          nonfinite_stage_i,
+  input  logic [15:0]         nonfinite_sample_i,
+  input  logic                step_index_i,
+  input  logic [15:0]         index_sample_i,
+  // Update and target.
+  output logic                update_start_o,
+  input  logic                update_done_i,
+  input  update_state_t       updated_i,         // scalars behind an update
+  output logic                target_start_o,
+  input  logic                target_done_i,
+  output logic [1:0]          owner_o,           // of the master memories
+  // Network in hand: its scalars and bank.
+  input  logic [NetW-1:0]     image_net_i,
+  input  logic                image_scalars_write_i,
+  input  update_state_t       image_scalars_i,
+  output update_state_t       scalars_o,
+  output logic [NetMax-1:0]   banks_o,
+  // TD errors.
+  output logic                td_clear_o,
+  output logic                td_fetch_done_o,
+  output logic                td_abort_o,
+  output logic [39:0]         td_address_o,
+  input  logic                td_room_i,
+  input  logic                td_empty_i,
+  input  logic                td_memory_done_i,
+  input  logic [1:0]          td_memory_resp_i,
+  input  logic                td_memory_busy_i,
+  input  logic                stats_ready_i,
+  output logic                commit_o,          // a step is complete
+  // Registers and counters.
+  output logic [31:0]         step_count_o,
+  output logic [31:0]         version_o,
+  output logic [31:0]         nonfinite_count_o,
+  output logic [7:0]          nonfinite_stage_o,
+  output logic [15:0]         nonfinite_sample_o,
+  output logic                running_o,         // TRAIN
+  output logic                wait_data_o,       // a step waits for its records
+  output logic                wait_room_o,       // for room in TDE
+  output logic                wait_update_o,     // WU or TSM run
+  output logic                idle_o
+);
+  import jd_learner_map_pkg::E_DIM;
+  import jd_learner_map_pkg::E_INDEX;
+  import jd_learner_map_pkg::E_NOPROG;
+  import jd_learner_map_pkg::E_NOWEIGHTS;
+  import jd_learner_map_pkg::E_NONFINITE;
+  import jd_learner_map_pkg::E_BATCH;
+  import jd_engine_header_map_pkg::E_BUS_RD;
+  import jd_engine_header_map_pkg::E_BUS_WR;
+  import jd_engine_header_map_pkg::E_ALIGN;
+  import jd_engine_header_map_pkg::E_TIMEOUT;
+  import jd_engine_header_map_pkg::E_OPCODE;
+  import jd_engine_header_map_pkg::E_RESERVED;
+
+  localparam logic [7:0] JOB_LOAD    = 8'd1;
+  localparam logic [7:0] JOB_STORE   = 8'd2;
+  localparam logic [7:0] JOB_PROGRAM = 8'd3;
+  localparam logic [7:0] JOB_TRAIN   = 8'd4;
+
+  typedef enum logic [3:0] {
+    StIdle, StCheck, StSettle, StProgram, StImage, StData, StStep, StResults, StUpdates, StUpdate,
+    StTarget, StCommit, StFlush, StDrain, StEnd
+  } state_e;
+  state_e            state_q, state_d;
+  logic [15:0][31:0] words_q;
+  logic [7:0]        error_q;
+  logic [31:0]       info0_q, info1_q;
+  logic              loaded_program_q;
+  logic [NetMax-1:0] loaded_q, banks_q;
+  update_state_t     scalars_q [NetMax];
+
+  logic [7:0] opcode;
+  logic       from_stream, to_memory;
+  assign opcode      = words_q[0][7:0];
+  assign from_stream = !words_q[0][8];
+  assign to_memory   = words_q[0][9];
+  assign words_o     = words_q;
+
+  // The check: the first rule that is broken, and the word in which.
+  logic [7:0]  check_error;
+  logic [31:0] check_info;
+  logic [15:0][31:0] reserved;           // bits that must be zero
+  logic [NetMax-1:0] image_nets;
+  assign image_nets = words_q[2][NetMax-1:0];
+  always_comb begin
+    reserved    = '1;
+    reserved[0] = 32'h3FFF_FF00;
+    reserved[1] = '0;
+    reserved[2] = '0;
+    reserved[4] = '0;
+    reserved[5] = 32'hFFFF_FF00;
+    if (opcode == JOB_TRAIN) begin
+      reserved[0]     = 32'h3FFF_F800;
+      reserved[3]     = '0;
+      reserved[9:6]   = '0;
+      reserved[10]    = '0;
+      reserved[11]    = 32'hFFFF_FF00;
+      reserved[12]    = '0;
+      reserved[13]    = 32'hFFFF_FF00;
+    end else if (opcode == JOB_LOAD || opcode == JOB_STORE) begin
+      reserved[2]     = 32'hFFFF_E000;
+    end
+    check_error = '0;
+    check_info  = '0;
+    if (!(opcode inside {JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN})) begin
+      check_error = E_OPCODE;
+    end
+    for (int unsigned k = 0; k < 16; k++) begin
+      if (check_error == 8'd0 && (words_q[k] & reserved[k]) != '0) begin
+        check_error = E_RESERVED;
+        check_info  = 32'(k);
+      end
+    end
+    if (check_error == 8'd0 && opcode != JOB_PROGRAM) begin
+      if (!loaded_program_q) begin
+        check_error = E_NOPROG;
+      end else if (opcode == JOB_TRAIN) begin
+        if ((program_nets_i & ~loaded_q) != '0) begin
+          check_error = E_NOWEIGHTS;
+        end else if (words_q[2] == '0 || words_q[2][31]) begin
+          check_error = E_DIM;
+          check_info  = 32'd2;
+        end else if (words_q[3] == '0 || words_q[3] > 32'(BMax)
+                     || words_q[3] * 32'(frame_rows_i) > 32'(ARows)) begin
+          check_error = E_BATCH;
+          check_info  = 32'd3;
+        end
+      end else begin
+        if (words_q[2][7:0] == '0 || words_q[2][12:8] == '0
+            || (words_q[2][7:0] & ~8'(program_nets_i)) != '0
+            || (words_q[2][8+KIND_TARGET] && (image_nets & ~program_targets_i) != '0)) begin
+          check_error = E_DIM;
+          check_info  = 32'd2;
+        end else if ((opcode == JOB_STORE || !words_q[2][8+KIND_WEIGHTS])
+                     && (image_nets & ~loaded_q) != '0) begin
+          check_error = E_NOWEIGHTS;
+          check_info  = 32'd2;
+        end
+      end
+    end
+    if (check_error == 8'd0) begin
+      if (words_q[4][5:0] != '0) begin
+        check_error = E_ALIGN;
+        check_info  = 32'd4;
+      end else if (opcode == JOB_TRAIN) begin
+        if (words_q[6][5:0] != '0) begin
+          check_error = E_ALIGN;
+          check_info  = 32'd6;
+        end else if (!from_stream && words_q[10][5:0] != '0) begin
+          check_error = E_ALIGN;
+          check_info  = 32'd10;
+        end else if (to_memory && words_q[12][5:0] != '0) begin
+          check_error = E_ALIGN;
+          check_info  = 32'd12;
+        end
+      end
+    end
+  end
+
+  // Fetch runs at most one step ahead of the frames that a step still reads.
+  logic        training, fetching_q, fetch_failed_q;
+  logic [31:0] steps, begun_q, arrived_q, freed_q, done_q;
+  logic [7:0]  fetch_error_q;
+  logic [31:0] fetch_info0_q, fetch_info1_q;
+  assign steps    = words_q[2];
+  assign training = state_q inside {StData, StStep, StResults, StUpdates, StUpdate, StTarget, StCommit};
+  assign fetch_start_o  = training && !fetching_q && !fetch_failed_q && !soft_reset_i && !timeout_i
+                          && begun_q != steps && begun_q - freed_q < 32'd2;
+  assign fetch_parity_o = begun_q[0];
+  assign step_parity_o  = done_q[0];
+
+  // Events and TD addresses by counters.
+  logic [31:0] since_event_q;
+  logic [39:0] td_address_q;
+  assign td_address_o = td_address_q;
+
+  logic [4:0]  index_q;
+  assign update_index_o = index_q[3:0];
+
+  logic       stop;
+  logic [7:0] stop_error;
+  assign stop       = soft_reset_i || timeout_i;
+  assign stop_error = E_TIMEOUT;
+
+  logic step_ok;
+  assign step_ok = !step_index_i && !step_nonfinite_i;
+
+  logic copy_due;
+  assign copy_due = update_i.polyak
+                    || scalars_q[update_i.net].since + 32'd1 >= 32'(update_i.period);
+
+  always_comb begin
+    state_d         = state_q;
+    program_start_o = 1'b0;
+    image_start_o   = 1'b0;
+    step_start_o    = 1'b0;
+    update_start_o  = 1'b0;
+    target_start_o  = 1'b0;
+    unique case (state_q)
+      StIdle: if (job_valid_i && !soft_reset_i) state_d = StCheck;
+      StCheck: state_d = check_error != 8'd0 ? StEnd : StSettle;
+      // What an earlier job left in flight (after a time-out) ends before this one begins.
+      StSettle: begin
+        if (stop) begin
+          state_d = StEnd;
+        end else if (memory_idle_i && !step_busy_i) begin
+          unique case (opcode)
+            JOB_PROGRAM: begin
+              state_d         = StProgram;
+              program_start_o = 1'b1;
+            end
+            JOB_TRAIN: state_d = StData;
+            default: begin
+              state_d       = StImage;
+              image_start_o = 1'b1;
+            end
+          endcase
+        end
+      end
+      StProgram: if (program_done_i || timeout_i) state_d = StEnd;
+      StImage:   if (image_done_i || timeout_i) state_d = StEnd;
+      // TRAIN. A step starts when its records are here and its TD errors have room.
+      StData: begin
+        if (stop || (fetch_failed_q && arrived_q == done_q)) begin
+          state_d = StFlush;
+        end else if (arrived_q != done_q && td_room_i) begin
+          state_d      = StStep;
+          step_start_o = 1'b1;
+        end
+      end
+      StStep: if (step_done_i || stop) state_d = stop ? StFlush : StResults;
+      StResults: begin
+        if (stop)                                       state_d = StFlush;
+        else if (step_index_i)                          state_d = StFlush;
+        else if (td_memory_done_i && stats_ready_i) begin
+          state_d = td_memory_resp_i != 2'd0 || !step_ok ? StFlush : StUpdates;
+        end
+      end
+      StUpdates: begin
+        if (index_q == updates_i) begin
+          state_d = StCommit;
+        end else if (!update_i.is_target) begin
+          state_d        = StUpdate;
+          update_start_o = 1'b1;
+        end else if (copy_due) begin
+          state_d        = StTarget;
+          target_start_o = 1'b1;
+        end
+      end
+      StUpdate: if (update_done_i) state_d = StUpdates;
+      StTarget: if (target_done_i) state_d = StUpdates;
+      StCommit: begin
+        if (stop)                         state_d = StFlush;
+        else if (done_q + 32'd1 == steps) state_d = StDrain;
+        else                              state_d = StData;
+      end
+      // An error: drop what is in flight.
+      StFlush: if ((memory_idle_i && !step_busy_i && !td_memory_busy_i) || timeout_i) state_d = StEnd;
+      StDrain: if (td_empty_i || stop) state_d = StEnd;
+      StEnd:   if (end_ready_i || soft_reset_i) state_d = StIdle;
+      default: state_d = StIdle;
+    endcase
+  end
+
+  assign job_ready_o     = state_q == StIdle && !soft_reset_i;
+  assign end_valid_o     = state_q == StEnd;
+  assign end_error_o     = error_q;
+  assign end_count_o     = opcode == JOB_TRAIN ? done_q : '0;
+  assign end_info0_o     = info0_q;
+  assign end_info1_o     = info1_q;
+  assign fetch_job_o     = state_q == StSettle;
+  assign fetch_flush_o   = !training;
+  assign step_abort_o    = state_q inside {StFlush, StSettle};
+  assign td_clear_o      = state_q == StFlush && !td_memory_busy_i;
+  assign td_fetch_done_o = fetch_done_i && fetch_error_i == 8'd0 && training && from_stream;
+  assign td_abort_o      = state_q != StEnd && state_d == StEnd && opcode == JOB_TRAIN && from_stream
+                           && !soft_reset_i && (error_q != 8'd0 || check_failed || timeout_i);
+  assign commit_o        = state_q == StCommit;
+  assign running_o       = training;
+  assign wait_data_o     = state_q == StData && arrived_q == done_q;
+  assign wait_room_o     = (state_q == StData && arrived_q != done_q && !td_room_i)
+                           || state_q == StDrain;
+  assign wait_update_o   = state_q inside {StUpdates, StUpdate, StTarget};
+  assign idle_o          = state_q == StIdle;
+  assign banks_o         = banks_q;
+  assign owner_o         = image_busy_i ? 2'd2 : state_q == StTarget || target_start_o ? 2'd1 : 2'd0;
+  assign scalars_o       = scalars_q[image_busy_i ? image_net_i : NetW'(update_i.net)];
+
+  logic check_failed;
+  assign check_failed = state_q == StCheck && check_error != 8'd0;
+
+  // The error of the job: the first one stays.
+  always_ff @(posedge clk_i) begin
+    if (state_q == StIdle) begin
+      error_q <= '0;
+      info0_q <= '0;
+      info1_q <= '0;
+    end else if (error_q == 8'd0) begin
+      unique case (state_q)
+        StCheck: begin
+          error_q <= check_error;
+          info0_q <= check_info;
+        end
+        StProgram: if (program_done_i) begin
+          error_q <= program_error_i;
+          info0_q <= program_info0_i;
+          info1_q <= program_info1_i;
+        end
+        StImage: if (image_done_i && image_response_i != 2'd0) begin
+          error_q <= opcode == JOB_STORE ? E_BUS_WR : E_BUS_RD;
+          info0_q <= 32'd4;
+          info1_q <= 32'(image_response_i);
+        end
+        StData: if (fetch_failed_q && arrived_q == done_q) begin
+          error_q <= fetch_error_q;
+          info0_q <= fetch_info0_q;
+          info1_q <= fetch_error_q == E_BUS_RD ? fetch_info1_q : done_q;
+        end
+        StResults: begin
+          if (step_index_i) begin
+            error_q <= E_INDEX;
+            info0_q <= 32'(index_sample_i);
+            info1_q <= done_q;
+          end else if (td_memory_done_i && stats_ready_i) begin
+            if (td_memory_resp_i != 2'd0) begin
+              error_q <= E_BUS_WR;
+              info0_q <= 32'd12;
+              info1_q <= 32'(td_memory_resp_i);
+            end else if (step_nonfinite_i) begin
+              error_q <= E_NONFINITE;
+              info0_q <= 32'(nonfinite_stage_i);
+              info1_q <= done_q;
+            end
+          end
+        end
+        default: begin end
+      endcase
+      if (timeout_i && !(state_q inside {StCheck, StEnd})) begin
+        error_q <= stop_error;
+        info0_q <= '0;
+        info1_q <= done_q;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q            <= StIdle;
+      loaded_program_q   <= 1'b0;
+      loaded_q           <= '0;
+      banks_q            <= '0;
+      fetching_q         <= 1'b0;
+      step_count_o       <= '0;
+      version_o          <= '0;
+      nonfinite_count_o  <= '0;
+      nonfinite_stage_o  <= '0;
+      nonfinite_sample_o <= '0;
+      event_o            <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      event_o <= commit_o && words_q[9] != '0 && since_event_q + 32'd1 == words_q[9];
+      // Program and weights.
+      if (program_start_o) begin
+        loaded_program_q <= 1'b0;
+        loaded_q         <= '0;
+      end
+      if (state_q == StProgram && program_done_i) loaded_program_q <= program_error_i == 8'd0;
+      if (image_start_o && opcode == JOB_LOAD) loaded_q <= loaded_q & ~image_nets;
+      if (state_q == StImage && image_done_i && image_response_i == 2'd0 && opcode == JOB_LOAD
+          && !stop) begin
+        loaded_q  <= loaded_q | image_nets;
+        version_o <= version_o + 32'd1;
+      end
+      // Steps.
+      if (fetch_flush_o)      fetching_q <= 1'b0;
+      else if (fetch_start_o) fetching_q <= 1'b1;
+      else if (fetch_done_i)  fetching_q <= 1'b0;
+      if (commit_o) begin
+        step_count_o <= step_count_o + 32'd1;
+        version_o    <= version_o + 32'd1;
+      end
+      if (state_q == StTarget && target_done_i) banks_q[update_i.net] <= !banks_q[update_i.net];
+      if (state_q == StResults && state_d == StFlush && step_nonfinite_i && !step_index_i && !stop) begin
+        nonfinite_count_o <= nonfinite_count_o + 32'd1;
+        if (nonfinite_count_o == '0) begin
+          nonfinite_stage_o  <= nonfinite_stage_i;
+          nonfinite_sample_o <= nonfinite_sample_i;
+        end
+      end
+    end
+    if (state_q == StIdle && job_valid_i) words_q <= job_descriptor_i;
+    if (state_q == StSettle || state_q == StCheck) begin
+      begun_q        <= '0;
+      arrived_q      <= '0;
+      freed_q        <= '0;
+      done_q         <= '0;
+      fetch_failed_q <= 1'b0;
+      since_event_q  <= '0;
+      td_address_q   <= {words_q[13][7:0], words_q[12]};
+    end else begin
+      if (fetch_start_o) begun_q <= begun_q + 32'd1;
+      if (fetch_done_i && training) begin
+        if (fetch_error_i == 8'd0) begin
+          arrived_q <= arrived_q + 32'd1;
+        end else begin
+          fetch_failed_q <= 1'b1;
+          fetch_error_q  <= fetch_error_i;
+          fetch_info0_q  <= fetch_slot_i;
+          fetch_info1_q  <= 32'(fetch_response_i);
+        end
+      end
+      if (state_q == StStep && step_done_i) freed_q <= freed_q + 32'd1;
+      if (commit_o) begin
+        done_q        <= done_q + 32'd1;
+        since_event_q <= since_event_q + 32'd1 == words_q[9] ? '0 : since_event_q + 32'd1;
+        td_address_q  <= td_address_q + 40'({(words_q[3] + 32'd15) >> 4, 6'd0});
+      end
+    end
+    if (state_q == StStep)                                  index_q <= '0;
+    else if (state_q != StUpdates && state_d == StUpdates && state_q != StResults) index_q <= index_q + 5'd1;
+    else if (state_q == StUpdates && state_d == StUpdates)  index_q <= index_q + 5'd1;
+    // Scalars.
+    if (image_busy_i) begin
+      if (image_scalars_write_i) scalars_q[image_net_i] <= image_scalars_i;
+    end else if (state_q == StUpdate && update_done_i) begin
+      scalars_q[update_i.net].p1 <= updated_i.p1;
+      scalars_q[update_i.net].p2 <= updated_i.p2;
+      scalars_q[update_i.net].lr <= updated_i.lr;
+    end else if (state_q == StUpdates && update_i.is_target && index_q != updates_i
+                 && !update_i.polyak) begin
+      scalars_q[update_i.net].since <= copy_due ? '0 : scalars_q[update_i.net].since + 32'd1;
+    end
+  end
+
+  `JD_ASSERT_IF(OneUpdateAtATime_A, update_start_o || target_start_o, !step_busy_i)
+endmodule : jd_learner_job

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Computes the scalars of one weight update: bias corrections, rate, next learning rate.
+//
+// Streams  start_i with the slot and the network's state; done_o one clock with the results held.
+// Timing   one operation at a time: Adam 2 mul + 2 add + 2 div + sqrt + add, else one add.
+// Numbers  binary32, RNE, in this order: p1*b1, p2*b2, 1-p1, 1-p2, rate = lr/(1-p1),
+//          r2 = 1/sqrt(1-p2), lr = lr - decrement, not below the floor. SGD and momentum: rate = lr.
+// Source   learner 5.6. Golden model: models/learner/optim.py.
+`include "jd_assert.svh"
+module jd_learner_rate #(
+  parameter int unsigned MulLatency  = 2,
+  parameter int unsigned AddLatency  = 2,
+  parameter int unsigned DivLatency  = 4,
+  parameter int unsigned SqrtLatency = 4
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  logic             start_i,
+  input  logic [8:0][31:0] slot_i,     // the optimizer slot's words; held until done_o
+  input  logic [31:0]      p1_i,       // state before the step; held until done_o
+  input  logic [31:0]      p2_i,
+  input  logic [31:0]      lr_i,
+  output logic             done_o,
+  output logic [31:0]      rate_o,
+  output logic [31:0]      root_o,     // r2
+  output logic [31:0]      p1_o,       // state behind the step
+  output logic [31:0]      p2_o,
+  output logic [31:0]      lr_o
+);
+  localparam logic [31:0] ONE = 32'h3F80_0000;
+
+  typedef enum logic [3:0] {
+    StIdle, StP1, StP2, StOneP1, StOneP2, StRate, StSqrt, StRoot, StLower, StDone
+  } state_e;
+  state_e state_q, state_d;
+  logic   issue_q;                      // first clock of a state: start its operator
+
+  logic        adam, mul_valid, add_valid, div_valid, sqrt_valid, below;
+  logic [31:0] mul, sum, quotient, square_root;
+  logic [31:0] one_p1_q, one_p2_q, sqrt_q;
+
+  assign adam   = slot_i[0][1:0] == 2'd2;
+  assign done_o = state_q == StDone;
+
+  jd_float_mul #(.Latency (MulLatency)) u_mul (
+    .clk_i, .rst_ni,
+    .valid_i  (issue_q && state_q inside {StP1, StP2}),
+    .a_i      (state_q == StP1 ? p1_i : p2_i),
+    .b_i      (state_q == StP1 ? slot_i[2] : slot_i[3]),
+    .valid_o  (mul_valid),
+    .result_o (mul)
+  );
+  jd_float_add #(.Latency (AddLatency)) u_add (
+    .clk_i, .rst_ni,
+    .valid_i    (issue_q && state_q inside {StOneP1, StOneP2, StLower}),
+    .subtract_i (1'b1),
+    .a_i        (state_q == StLower ? lr_i : ONE),
+    .b_i        (state_q == StLower ? slot_i[7] : state_q == StOneP1 ? p1_o : p2_o),
+    .valid_o    (add_valid),
+    .result_o   (sum)
+  );
+  jd_float_div #(.Latency (DivLatency)) u_div (
+    .clk_i, .rst_ni,
+    .valid_i  (issue_q && state_q inside {StRate, StRoot}),
+    .a_i      (state_q == StRate ? lr_i : ONE),
+    .b_i      (state_q == StRate ? one_p1_q : sqrt_q),
+    .valid_o  (div_valid),
+    .result_o (quotient)
+  );
+  jd_float_sqrt #(.Latency (SqrtLatency)) u_sqrt (
+    .clk_i, .rst_ni,
+    .valid_i  (issue_q && state_q == StSqrt),
+    .a_i      (one_p2_q),
+    .valid_o  (sqrt_valid),
+    .result_o (square_root)
+  );
+  jd_float_compare u_compare (
+    .a_i         (sum),
+    .b_i         (slot_i[8]),
+    .less_o      (below),
+    .equal_o     (),
+    .unordered_o ()
+  );
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      StIdle:  if (start_i)    state_d = adam ? StP1 : StLower;
+      StP1:    if (mul_valid)  state_d = StP2;
+      StP2:    if (mul_valid)  state_d = StOneP1;
+      StOneP1: if (add_valid)  state_d = StOneP2;
+      StOneP2: if (add_valid)  state_d = StRate;
+      StRate:  if (div_valid)  state_d = StSqrt;
+      StSqrt:  if (sqrt_valid) state_d = StRoot;
+      StRoot:  if (div_valid)  state_d = StLower;
+      StLower: if (add_valid)  state_d = StDone;
+      default: state_d = StIdle;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q <= StIdle;
+      issue_q <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      issue_q <= state_d != state_q;
+    end
+    if (state_q == StIdle && start_i) begin
+      p1_o   <= p1_i;
+      p2_o   <= p2_i;
+      rate_o <= lr_i;
+      root_o <= ONE;
+    end
+    if (state_q == StP1 && mul_valid)     p1_o     <= mul;
+    if (state_q == StP2 && mul_valid)     p2_o     <= mul;
+    if (state_q == StOneP1 && add_valid)  one_p1_q <= sum;
+    if (state_q == StOneP2 && add_valid)  one_p2_q <= sum;
+    if (state_q == StRate && div_valid)   rate_o   <= quotient;
+    if (state_q == StSqrt && sqrt_valid)  sqrt_q   <= square_root;
+    if (state_q == StRoot && div_valid)   root_o   <= quotient;
+    if (state_q == StLower && add_valid)  lr_o     <= below ? slot_i[8] : sum;
+  end
+
+  `JD_ASSUME_IF(StartWhenIdle_M, start_i, state_q == StIdle)
+endmodule : jd_learner_rate

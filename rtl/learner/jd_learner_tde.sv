@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sends the TD errors of a step: to the replay engine (TDE), to memory, or both.
+//
+// Streams  deltas come by a pipe, in ascending slot order; tokens FETCH_DONE and ABORT are pulses.
+//          TDE words keep that order. The memory copy of a batch is written, in one command, when
+//          all its deltas are in and none of the batch was in error.
+// Timing   one word a clock; room_o says that a whole batch and its tokens fit.
+// Numbers  deltas pass unchanged. TDE word: delta 31:0, slot 47:32, kind 49:48 (0 TD error,
+//          1 FETCH_DONE, 2 ABORT).
+// Source   shell 2.1; learner 7. Golden model: models/learner/engine.py.
+`include "jd_assert.svh"
+module jd_learner_tde #(
+  parameter  int unsigned BMax = 64,            // samples of a batch
+  localparam int unsigned Depth  = 2 * BMax + 16,
+  localparam int unsigned CountW = $clog2(Depth + 1)
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  logic         link_clear_i,     // empties the TDE queue
+  input  logic         memory_clear_i,   // drops deltas that wait for memory
+  input  logic [15:0]  batch_i,
+  input  logic         to_stream_i,
+  input  logic         to_memory_i,
+  input  logic [39:0]  address_i,        // of the step's TD errors, held until memory_done_o
+  input  logic         step_start_i,
+  input  logic         delta_valid_i,
+  input  logic [15:0]  delta_slot_i,
+  input  logic [31:0]  delta_i,
+  input  logic         delta_bad_i,      // the step is in error: nothing goes to memory
+  input  logic         fetch_done_i,
+  input  logic         abort_i,
+  output logic         room_o,
+  output logic         empty_o,          // nothing waits for TDE
+  output logic         memory_done_o,    // the step's copy is written, or none is wanted
+  output logic [1:0]   memory_resp_o,
+  output logic         memory_busy_o,    // a command is out
+  // TDE.
+  output logic         tde_valid_o,
+  input  logic         tde_ready_i,
+  output logic [63:0]  tde_data_o,
+  // Memory.
+  output logic         cmd_valid_o,
+  input  logic         cmd_ready_i,
+  output logic [39:0]  cmd_address_o,
+  output logic [15:0]  cmd_beats_o,
+  output logic         out_valid_o,
+  input  logic         out_ready_i,
+  output logic [511:0] out_data_o,
+  output logic [63:0]  out_strb_o,
+  input  logic         done_valid_i,
+  output logic         done_ready_o,
+  input  logic [1:0]   done_resp_i
+);
+  // TDE: the tokens wait at most a clock for a delta that comes with them.
+  logic              fetch_done_q, abort_q, push, in_ready;
+  logic [63:0]       word;
+  logic [CountW-1:0] count;
+  always_comb begin
+    push = 1'b1;
+    word = {14'd0, 2'd0, delta_slot_i, delta_i};
+    if (delta_valid_i && to_stream_i) word[49:48] = 2'd0;
+    else if (fetch_done_q)            word = 64'd1 << 48;
+    else if (abort_q)                 word = 64'd2 << 48;
+    else                              push = 1'b0;
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || link_clear_i) begin
+      fetch_done_q <= 1'b0;
+      abort_q      <= 1'b0;
+    end else if (!(delta_valid_i && to_stream_i) && in_ready) begin
+      fetch_done_q <= fetch_done_i;
+      abort_q      <= abort_i || (abort_q && fetch_done_q);
+    end else begin
+      fetch_done_q <= fetch_done_q || fetch_done_i;
+      abort_q      <= abort_q || abort_i;
+    end
+  end
+  jd_stream_fifo #(.Width (64), .Depth (Depth)) u_tde (
+    .clk_i, .rst_ni,
+    .clear_i     (link_clear_i),
+    .in_valid_i  (push),
+    .in_ready_o  (in_ready),
+    .in_data_i   (word),
+    .out_valid_o (tde_valid_o),
+    .out_ready_i (tde_ready_i),
+    .out_data_o  (tde_data_o),
+    .count_o     (count)
+  );
+  assign room_o  = 17'(count) + 17'(batch_i) + 17'd8 <= 17'(Depth);
+  assign empty_o = !tde_valid_o && count == '0 && !fetch_done_q && !abort_q;
+
+  // Memory: deltas are gathered to beats in a queue of their own.
+  typedef enum logic [2:0] { StIdle, StGather, StCommand, StData, StAnswer, StDone } state_e;
+  state_e       state_q;
+  logic [15:0]  arrived_q, sent_q;
+  logic [3:0]   word_q;
+  logic         bad_q, pop, word_valid, word_last, beat_valid_q, all_sent;
+  logic [31:0]  queue_data;
+  logic [511:0] beat_q;
+
+  jd_stream_fifo #(.Width (32), .Depth (BMax)) u_memory (
+    .clk_i, .rst_ni,
+    .clear_i     (memory_clear_i || step_start_i),
+    .in_valid_i  (delta_valid_i && to_memory_i),
+    .in_ready_o  (unused_ready),
+    .in_data_i   (delta_i),
+    .out_valid_o (word_valid),
+    .out_ready_i (pop),
+    .out_data_o  (queue_data),
+    .count_o     (unused_count)
+  );
+  logic                        unused_ready;
+  logic [$clog2(BMax + 1)-1:0] unused_count;
+
+  assign all_sent  = sent_q == batch_i;
+  assign word_last = sent_q + 16'd1 == batch_i;
+  assign pop       = state_q == StData && word_valid && !beat_valid_q && !all_sent;
+
+  assign cmd_valid_o   = state_q == StCommand;
+  assign cmd_address_o = address_i;
+  assign cmd_beats_o   = (batch_i + 16'd15) >> 4;
+  assign out_valid_o   = beat_valid_q;
+  assign out_data_o    = beat_q;
+  assign out_strb_o    = '1;
+  assign done_ready_o  = state_q == StAnswer;
+  assign memory_done_o = state_q == StDone;
+  assign memory_busy_o = state_q inside {StCommand, StData, StAnswer};
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q      <= StIdle;
+      beat_valid_q <= 1'b0;
+    end else begin
+      unique case (state_q)
+        StIdle: begin end
+        StGather: begin
+          if (memory_clear_i) state_q <= StIdle;
+          else if (!to_memory_i) state_q <= StDone;
+          else if (arrived_q == batch_i) state_q <= bad_q || delta_bad_i ? StDone : StCommand;
+        end
+        StCommand: if (cmd_ready_i) state_q <= StData;
+        StData: if (all_sent && !beat_valid_q) state_q <= StAnswer;
+        StAnswer: if (done_valid_i) state_q <= StDone;
+        default: if (memory_clear_i) state_q <= StIdle;
+      endcase
+      if (step_start_i) state_q <= StGather;
+      if (pop && (word_q == 4'd15 || word_last)) beat_valid_q <= 1'b1;
+      else if (out_ready_i)                      beat_valid_q <= 1'b0;
+    end
+    if (step_start_i) begin
+      arrived_q     <= '0;
+      sent_q        <= '0;
+      word_q        <= '0;
+      bad_q         <= 1'b0;
+      memory_resp_o <= '0;
+    end else begin
+      if (delta_valid_i) arrived_q <= arrived_q + 16'd1;
+      if (delta_bad_i)   bad_q     <= 1'b1;
+      if (pop) begin
+        sent_q <= sent_q + 16'd1;
+        word_q <= word_q + 4'd1;
+      end
+      if (state_q == StAnswer && done_valid_i) memory_resp_o <= done_resp_i;
+    end
+    if (pop) begin
+      if (word_q == 4'd0) beat_q <= 512'(queue_data);
+      else                beat_q[32*word_q+:32] <= queue_data;
+    end
+  end
+
+  `JD_ASSERT_IF(DeltaHasRoom_A, push && delta_valid_i, in_ready)
+  `JD_ASSERT_IF(MemoryHasRoom_A, delta_valid_i && to_memory_i, unused_ready)
+endmodule : jd_learner_tde

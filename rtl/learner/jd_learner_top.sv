@@ -1,0 +1,954 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The learner engine: trains networks by a stage program, from replayed records to new weights.
+//
+// Streams  control page on AXI4-Lite; jobs, records and parameters on one AXI4 port; indices of a
+//          batch on SMP, its TD errors on TDE. link_clear_*: as in docs/interfaces.md.
+// Timing   a gradient step takes the pipeline's clocks (jd_learner_pipe), then WU and TSM; records
+//          of the next step are fetched meanwhile.
+// Numbers  binary32, RNE; orders of accumulation as in jd_learner_tensor_unit, jd_learner_loss,
+//          jd_learner_update.
+// Source   onchip_replay 3.2 (Learner Module). Golden model: models/learner/engine.py.
+`include "jd_assert.svh"
+module jd_learner_top
+  import jd_learner_pkg::*;
+  import jd_learner_engine_pkg::*;
+#(
+  parameter int unsigned P           = 16,     // lanes, power of two 8..128
+  parameter int unsigned OB          = P / 4,  // words of a bias row
+  parameter int unsigned GI          = 8,      // samples of a backward group
+  parameter int unsigned LW          = 4,      // lanes of the weight update, 1..16, divides OB
+  parameter int unsigned MulLatency  = 2,      // 1..4
+  parameter int unsigned AddLatency  = 2,      // 1..6
+  parameter int unsigned DivLatency  = 4,      // 2..28
+  parameter int unsigned SqrtLatency = 4,      // 2..28
+  parameter int unsigned BMax        = 64,     // samples of a step, 1..512
+  parameter int unsigned DMax        = 64,     // largest layer
+  parameter int unsigned LMax        = 4,      // layers of a network, 1..6
+  parameter int unsigned NetMax      = 6,      // networks, and optimizer slots, 2..8
+  parameter int unsigned StMax       = 64,     // stages of a program, 1..64
+  parameter int unsigned WRows       = 1024,   // rows of weights
+  parameter int unsigned ARows       = 2048    // rows of sample frames
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  logic [63:0]  time_i,
+  output logic         irq_o,
+  input  logic         s_axil_awvalid_i,
+  output logic         s_axil_awready_o,
+  input  logic [11:0]  s_axil_awaddr_i,
+  input  logic         s_axil_wvalid_i,
+  output logic         s_axil_wready_o,
+  input  logic [31:0]  s_axil_wdata_i,
+  input  logic [3:0]   s_axil_wstrb_i,
+  output logic         s_axil_bvalid_o,
+  input  logic         s_axil_bready_i,
+  output logic [1:0]   s_axil_bresp_o,
+  input  logic         s_axil_arvalid_i,
+  output logic         s_axil_arready_o,
+  input  logic [11:0]  s_axil_araddr_i,
+  output logic         s_axil_rvalid_o,
+  input  logic         s_axil_rready_i,
+  output logic [31:0]  s_axil_rdata_o,
+  output logic [1:0]   s_axil_rresp_o,
+  output logic         m_axi_arvalid_o,
+  input  logic         m_axi_arready_i,
+  output logic [39:0]  m_axi_araddr_o,
+  output logic [7:0]   m_axi_arlen_o,
+  output logic [3:0]   m_axi_arid_o,
+  input  logic         m_axi_rvalid_i,
+  output logic         m_axi_rready_o,
+  input  logic [511:0] m_axi_rdata_i,
+  input  logic [1:0]   m_axi_rresp_i,
+  input  logic         m_axi_rlast_i,
+  input  logic [3:0]   m_axi_rid_i,
+  output logic         m_axi_awvalid_o,
+  input  logic         m_axi_awready_i,
+  output logic [39:0]  m_axi_awaddr_o,
+  output logic [7:0]   m_axi_awlen_o,
+  output logic [3:0]   m_axi_awid_o,
+  output logic         m_axi_wvalid_o,
+  input  logic         m_axi_wready_i,
+  output logic [511:0] m_axi_wdata_o,
+  output logic [63:0]  m_axi_wstrb_o,
+  output logic         m_axi_wlast_o,
+  input  logic         m_axi_bvalid_i,
+  output logic         m_axi_bready_o,
+  input  logic [1:0]   m_axi_bresp_i,
+  input  logic [3:0]   m_axi_bid_i,
+  input  logic         smp_valid_i,
+  output logic         smp_ready_o,
+  input  logic [127:0] smp_data_i,
+  input  logic         smp_last_i,
+  output logic         tde_valid_o,
+  input  logic         tde_ready_i,
+  output logic [63:0]  tde_data_o,
+  output logic         link_clear_o,
+  input  logic         link_clear_i
+);
+  if (NetMax < 2 || NetMax > NET_MAX || StMax < 1 || StMax > STAGE_MAX || LMax < 1 || LMax > LAYERS)
+  begin : gen_bad_limits
+    $fatal(1, "jd_learner_top: NetMax=%0d StMax=%0d LMax=%0d, want 2..8, 1..64, 1..6", NetMax,
+           StMax, LMax);
+  end
+  if (OB % LW != 0 || LW > 16) begin : gen_bad_lw
+    $fatal(1, "jd_learner_top: LW=%0d OB=%0d, want LW to divide OB and at most 16", LW, OB);
+  end
+
+  localparam int unsigned RowW    = $clog2(WRows);
+  localparam int unsigned BiasW   = RowW + $clog2(OB);
+  localparam int unsigned SubW    = $clog2(P / LW) > 0 ? $clog2(P / LW) : 1;
+  localparam int unsigned SampleW = $clog2(BMax) > 0 ? $clog2(BMax) : 1;
+  localparam int unsigned NetW    = $clog2(NetMax);
+  // An image's sections are padded to 64 bytes, so it may need a little more than its rows.
+  localparam int unsigned Groups  = (WRows * (P + OB) + 32 * NetMax * LMax) / LW;
+  localparam int unsigned MasterW = $clog2(Groups);
+  localparam int unsigned UpdateMax = 16;
+  // Clients of the memory port: the shared control, the movers, the reader of lists.
+  localparam int unsigned CONTROL = 0;
+  localparam int unsigned MOVERS  = 1;
+  localparam int unsigned LISTS   = 2;
+  localparam int unsigned CLIENTS = 3;
+
+  // ------------------------------------------------------------------ control and registers
+  logic         e_awvalid, e_awready, e_wvalid, e_wready, e_bvalid, e_bready;
+  logic         e_arvalid, e_arready, e_rvalid, e_rready;
+  logic [11:0]  e_awaddr, e_araddr;
+  logic [31:0]  e_wdata, e_rdata;
+  logic [3:0]   e_wstrb;
+  logic [1:0]   e_bresp, e_rresp;
+
+  logic         job_valid, job_ready, end_valid, end_ready, soft_reset, quiet, timeout, job_event;
+  logic [511:0] job_descriptor;
+  logic [7:0]   end_error;
+  logic [31:0]  end_count, end_info0, end_info1, unused_job_number;
+  logic         tensor_busy, wait_index, wait_data, wait_room, wait_update, progress;
+  logic         unused_idle;
+
+  logic [CLIENTS-1:0]        c_arvalid, c_arready, c_rvalid, c_rready, c_rlast;
+  logic [CLIENTS-1:0][39:0]  c_araddr, c_awaddr;
+  logic [CLIENTS-1:0][7:0]   c_arlen, c_awlen;
+  logic [CLIENTS-1:0][1:0]   c_arid, c_rid, c_awid, c_bid, c_rresp, c_bresp;
+  logic [CLIENTS-1:0][511:0] c_rdata, c_wdata;
+  logic [CLIENTS-1:0]        c_awvalid, c_awready, c_wvalid, c_wready, c_wlast, c_bvalid, c_bready;
+  logic [CLIENTS-1:0][63:0]  c_wstrb;
+
+  assign c_arid[CONTROL]   = '0;
+  assign c_awid[CONTROL]   = '0;
+  assign c_awvalid[LISTS]  = 1'b0;
+  assign c_awaddr[LISTS]   = '0;
+  assign c_awlen[LISTS]    = '0;
+  assign c_awid[LISTS]     = '0;
+  assign c_wvalid[LISTS]   = 1'b0;
+  assign c_wdata[LISTS]    = '0;
+  assign c_wstrb[LISTS]    = '0;
+  assign c_wlast[LISTS]    = 1'b0;
+  assign c_bready[LISTS]   = 1'b1;
+
+  jd_engine_control #(
+    .Rings    (1),
+    .IdleOnly (jd_learner_map_pkg::IDLE_ONLY)
+  ) u_control (
+    .clk_i, .rst_ni,
+    .id_i             (jd_learner_map_pkg::ENGINE_ID),
+    .version_i        (jd_learner_map_pkg::ENGINE_VERSION),
+    .time_i           (time_i),
+    .s_axil_awvalid_i, .s_axil_awready_o, .s_axil_awaddr_i,
+    .s_axil_wvalid_i, .s_axil_wready_o, .s_axil_wdata_i, .s_axil_wstrb_i,
+    .s_axil_bvalid_o, .s_axil_bready_i, .s_axil_bresp_o,
+    .s_axil_arvalid_i, .s_axil_arready_o, .s_axil_araddr_i,
+    .s_axil_rvalid_o, .s_axil_rready_i, .s_axil_rdata_o, .s_axil_rresp_o,
+    .e_axil_awvalid_o (e_awvalid),
+    .e_axil_awready_i (e_awready),
+    .e_axil_awaddr_o  (e_awaddr),
+    .e_axil_wvalid_o  (e_wvalid),
+    .e_axil_wready_i  (e_wready),
+    .e_axil_wdata_o   (e_wdata),
+    .e_axil_wstrb_o   (e_wstrb),
+    .e_axil_bvalid_i  (e_bvalid),
+    .e_axil_bready_o  (e_bready),
+    .e_axil_bresp_i   (e_bresp),
+    .e_axil_arvalid_o (e_arvalid),
+    .e_axil_arready_i (e_arready),
+    .e_axil_araddr_o  (e_araddr),
+    .e_axil_rvalid_i  (e_rvalid),
+    .e_axil_rready_o  (e_rready),
+    .e_axil_rdata_i   (e_rdata),
+    .e_axil_rresp_i   (e_rresp),
+    .m_axi_arvalid_o  (c_arvalid[CONTROL]),
+    .m_axi_arready_i  (c_arready[CONTROL]),
+    .m_axi_araddr_o   (c_araddr[CONTROL]),
+    .m_axi_arlen_o    (c_arlen[CONTROL]),
+    .m_axi_rvalid_i   (c_rvalid[CONTROL]),
+    .m_axi_rready_o   (c_rready[CONTROL]),
+    .m_axi_rdata_i    (c_rdata[CONTROL]),
+    .m_axi_rresp_i    (c_rresp[CONTROL]),
+    .m_axi_rlast_i    (c_rlast[CONTROL]),
+    .m_axi_awvalid_o  (c_awvalid[CONTROL]),
+    .m_axi_awready_i  (c_awready[CONTROL]),
+    .m_axi_awaddr_o   (c_awaddr[CONTROL]),
+    .m_axi_awlen_o    (c_awlen[CONTROL]),
+    .m_axi_wvalid_o   (c_wvalid[CONTROL]),
+    .m_axi_wready_i   (c_wready[CONTROL]),
+    .m_axi_wdata_o    (c_wdata[CONTROL]),
+    .m_axi_wstrb_o    (c_wstrb[CONTROL]),
+    .m_axi_wlast_o    (c_wlast[CONTROL]),
+    .m_axi_bvalid_i   (c_bvalid[CONTROL]),
+    .m_axi_bready_o   (c_bready[CONTROL]),
+    .m_axi_bresp_i    (c_bresp[CONTROL]),
+    .job_valid_o      (job_valid),
+    .job_ready_i      (job_ready),
+    .job_descriptor_o (job_descriptor),
+    .job_number_o     (unused_job_number),
+    .end_valid_i      (end_valid),
+    .end_ready_o      (end_ready),
+    .end_error_i      (end_error),
+    .end_detail_i     ('0),
+    .end_count_i      (end_count),
+    .end_info0_i      (end_info0),
+    .end_info1_i      (end_info1),
+    .soft_reset_o     (soft_reset),
+    .quiet_i          (quiet),
+    .error_valid_i    (1'b0),
+    .error_code_i     ('0),
+    .event_i          (job_event),
+    .busy_i           (tensor_busy),
+    .stall_mem_i      (wait_data && !wait_index),
+    .stall_in_i       (wait_data && wait_index),
+    .stall_out_i      (wait_room),
+    .progress_i       (progress),
+    .rd_beat_i        (m_axi_rvalid_i && m_axi_rready_o),
+    .wr_beat_i        (m_axi_wvalid_o && m_axi_wready_i),
+    .timeout_o        (timeout),
+    .idle_o           (unused_idle),
+    .irq_o            (irq_o)
+  );
+  assign link_clear_o = soft_reset;
+
+  logic [31:0] step_count, version, td_mean, td_max, nonfinite_count;
+  logic [7:0]  nonfinite_stage;
+  logic [15:0] nonfinite_sample;
+  logic        stall_data, stall_token, stall_update;
+  logic [4:0]       count_up;                  // TU_BUSY, STALL_DATA, _TOKEN, _WU, _TDE
+  logic [4:0][63:0] counters_q;
+  assign count_up = {wait_room, wait_update || stall_update, stall_token, wait_data || stall_data,
+                     tensor_busy};
+  always_ff @(posedge clk_i) begin
+    for (int unsigned k = 0; k < 5; k++) begin
+      if (!rst_ni)          counters_q[k] <= '0;
+      else if (count_up[k]) counters_q[k] <= counters_q[k] + 64'd1;
+    end
+  end
+
+  jd_learner_regs_pkg::jd_learner__in_t hwif;
+  always_comb begin
+    hwif.CAP0.dp_log2.next      = 4'd0;
+    hwif.CAP0.p_log2.next       = 4'($clog2(P));
+    hwif.CAP0.ob_log2.next      = 4'($clog2(OB));
+    hwif.CAP0.gi.next           = 4'(GI);
+    hwif.CAP0.lw_log2.next      = 4'($clog2(LW));
+    hwif.CAP0.ntu.next          = 4'd1;
+    hwif.CAP1.b_max.next        = 16'(BMax);
+    hwif.CAP1.d_max.next        = 16'(DMax);
+    hwif.CAP2.l_max.next        = 8'(LMax);
+    hwif.CAP2.net_max.next      = 8'(NetMax);
+    hwif.CAP2.st_max.next       = 16'(StMax);
+    hwif.CAP3.w_rows.next       = 16'(WRows);
+    hwif.CAP3.a_rows.next       = 16'(ARows);
+    hwif.STEP.value.next        = step_count;
+    hwif.WEIGHT_VERSION.value.next = version;
+    hwif.TD_MEAN.value.next     = td_mean;
+    hwif.TD_MAX.value.next      = td_max;
+    hwif.TU_BUSY.value.next     = counters_q[0];
+    hwif.STALL_DATA.value.next  = counters_q[1];
+    hwif.STALL_TOKEN.value.next = counters_q[2];
+    hwif.STALL_WU.value.next    = counters_q[3];
+    hwif.STALL_TDE.value.next   = counters_q[4];
+    hwif.NONFINITE.value.next   = nonfinite_count;
+    hwif.NF_WHERE.stage.next    = nonfinite_stage;
+    hwif.NF_WHERE.slot.next     = nonfinite_sample;
+  end
+  jd_learner_regs u_regs (
+    .clk            (clk_i),
+    .rst_n          (rst_ni),
+    .s_axil_awready (e_awready),
+    .s_axil_awvalid (e_awvalid),
+    .s_axil_awaddr  (e_awaddr),
+    .s_axil_awprot  (3'd0),
+    .s_axil_wready  (e_wready),
+    .s_axil_wvalid  (e_wvalid),
+    .s_axil_wdata   (e_wdata),
+    .s_axil_wstrb   (e_wstrb),
+    .s_axil_bready  (e_bready),
+    .s_axil_bvalid  (e_bvalid),
+    .s_axil_bresp   (e_bresp),
+    .s_axil_arready (e_arready),
+    .s_axil_arvalid (e_arvalid),
+    .s_axil_araddr  (e_araddr),
+    .s_axil_arprot  (3'd0),
+    .s_axil_rready  (e_rready),
+    .s_axil_rvalid  (e_rvalid),
+    .s_axil_rdata   (e_rdata),
+    .s_axil_rresp   (e_rresp),
+    .hwif_in        (hwif)
+  );
+
+  // ------------------------------------------------------------------ program and jobs
+  logic              program_start, program_busy, program_done;
+  logic [7:0]        program_error, stages, frame_rows, state_rows, state, next_state;
+  logic [31:0]       program_info0, program_info1;
+  logic [NetMax-1:0] nets, targets, banks;
+  network_t          networks [NetMax];
+  slot_t             slots [NetMax];
+  logic [15:0]       state_words;
+  logic [4:0]        updates;
+  logic [3:0]        update_index;
+  update_t           update_list [UpdateMax];
+  update_t           update;
+  logic              stage_write;
+  logic [STAGE_L-1:0] stage_index;
+  stage_t            stage;
+  logic [15:0][31:0] words;
+
+  // Commands and data of the movers; one unit uses each at a time.
+  logic         program_cmd_valid, image_read_valid, image_write_valid, fetch_cmd_valid;
+  logic         td_cmd_valid, read_cmd_valid, read_cmd_ready, write_cmd_valid, write_cmd_ready;
+  logic [39:0]  program_address, image_address, fetch_address, td_cmd_address;
+  logic [15:0]  program_beats, image_beats, fetch_beats, td_beats;
+  logic         read_valid, read_ready, read_last, program_ready, image_ready, fetch_ready;
+  logic [511:0] read_data, image_wdata, td_wdata;
+  logic [1:0]   read_resp, write_resp;
+  logic         image_wvalid, td_wvalid, write_ready, write_done, image_done_ready, td_done_ready;
+  logic [63:0]  td_wstrb;
+  logic         image_start, image_busy, image_done;
+  logic [1:0]   image_response;
+  logic         movers_idle, read_idle, write_idle, list_idle;
+
+  jd_learner_program #(
+    .P (P), .OB (OB), .LW (LW), .WRows (WRows), .DMax (DMax), .LMax (LMax), .NetMax (NetMax),
+    .StMax (StMax), .UpdateMax (UpdateMax)
+  ) u_program (
+    .clk_i, .rst_ni,
+    .start_i       (program_start),
+    .address_i     ({words[5][7:0], words[4]}),
+    .bytes_i       (words[2]),
+    .busy_o        (program_busy),
+    .done_o        (program_done),
+    .error_o       (program_error),
+    .info0_o       (program_info0),
+    .info1_o       (program_info1),
+    .cmd_valid_o   (program_cmd_valid),
+    .cmd_ready_i   (read_cmd_ready),
+    .cmd_address_o (program_address),
+    .cmd_beats_o   (program_beats),
+    .beat_valid_i  (read_valid && program_busy),
+    .beat_ready_o  (program_ready),
+    .beat_data_i   (read_data),
+    .beat_resp_i   (read_resp),
+    .beat_last_i   (read_last),
+    .stage_write_o (stage_write),
+    .stage_index_o (stage_index),
+    .stage_o       (stage),
+    .stages_o      (stages),
+    .nets_o        (nets),
+    .targets_o     (targets),
+    .networks_o    (networks),
+    .slots_o       (slots),
+    .state_words_o (state_words),
+    .state_rows_o  (state_rows),
+    .state_o       (state),
+    .next_state_o  (next_state),
+    .frame_rows_o  (frame_rows),
+    .updates_o     (updates),
+    .update_o      (update_list)
+  );
+  assign update = update_list[update_index];
+
+  logic          fetch_job, fetch_start, fetch_parity, fetch_flush, fetch_busy, fetch_done;
+  logic [7:0]    fetch_error;
+  logic [31:0]   fetch_slot;
+  logic [1:0]    fetch_response;
+  logic          fetch_moved;
+  logic          step_start, step_parity, step_abort, step_busy, step_done, step_nonfinite;
+  logic          step_index;
+  logic [STAGE_L-1:0] bad_stage;
+  logic [SampleW-1:0] bad_sample, index_sample;
+  logic          update_start, update_done, target_start, target_done;
+  logic [1:0]    owner;
+  update_state_t updated, scalars, image_scalars;
+  logic [NetW-1:0] image_net;
+  logic          image_scalars_write;
+  logic          td_clear, td_fetch_done, td_abort, td_room, td_empty, td_memory_done, td_busy;
+  logic [39:0]   td_address;
+  logic [1:0]    td_resp;
+  logic          stats_ready, commit, running, job_idle;
+
+  jd_learner_job #(.BMax (BMax), .ARows (ARows), .NetMax (NetMax)) u_job (
+    .clk_i, .rst_ni,
+    .job_valid_i           (job_valid),
+    .job_ready_o           (job_ready),
+    .job_descriptor_i      (job_descriptor),
+    .end_valid_o           (end_valid),
+    .end_ready_i           (end_ready),
+    .end_error_o           (end_error),
+    .end_count_o           (end_count),
+    .end_info0_o           (end_info0),
+    .end_info1_o           (end_info1),
+    .soft_reset_i          (soft_reset),
+    .timeout_i             (timeout),
+    .event_o               (job_event),
+    .words_o               (words),
+    .program_start_o       (program_start),
+    .program_done_i        (program_done),
+    .program_error_i       (program_error),
+    .program_info0_i       (program_info0),
+    .program_info1_i       (program_info1),
+    .program_nets_i        (nets),
+    .program_targets_i     (targets),
+    .frame_rows_i          (frame_rows),
+    .updates_i             (updates),
+    .update_index_o        (update_index),
+    .update_i              (update),
+    .image_start_o         (image_start),
+    .image_done_i          (image_done),
+    .image_response_i      (image_response),
+    .image_busy_i          (image_busy),
+    .fetch_job_o           (fetch_job),
+    .fetch_start_o         (fetch_start),
+    .fetch_parity_o        (fetch_parity),
+    .fetch_flush_o         (fetch_flush),
+    .fetch_done_i          (fetch_done),
+    .fetch_error_i         (fetch_error),
+    .fetch_slot_i          (fetch_slot),
+    .fetch_response_i      (fetch_response),
+    .memory_idle_i         (movers_idle),
+    .step_start_o          (step_start),
+    .step_parity_o         (step_parity),
+    .step_abort_o          (step_abort),
+    .step_busy_i           (step_busy),
+    .step_done_i           (step_done),
+    .step_nonfinite_i      (step_nonfinite),
+    .nonfinite_stage_i     (8'(bad_stage)),
+    .nonfinite_sample_i    (16'(bad_sample)),
+    .step_index_i          (step_index),
+    .index_sample_i        (16'(index_sample)),
+    .update_start_o        (update_start),
+    .update_done_i         (update_done),
+    .updated_i             (updated),
+    .target_start_o        (target_start),
+    .target_done_i         (target_done),
+    .owner_o               (owner),
+    .image_net_i           (image_net),
+    .image_scalars_write_i (image_scalars_write),
+    .image_scalars_i       (image_scalars),
+    .scalars_o             (scalars),
+    .banks_o               (banks),
+    .td_clear_o            (td_clear),
+    .td_fetch_done_o       (td_fetch_done),
+    .td_abort_o            (td_abort),
+    .td_address_o          (td_address),
+    .td_room_i             (td_room),
+    .td_empty_i            (td_empty),
+    .td_memory_done_i      (td_memory_done),
+    .td_memory_resp_i      (td_resp),
+    .td_memory_busy_i      (td_busy),
+    .stats_ready_i         (stats_ready),
+    .commit_o              (commit),
+    .step_count_o          (step_count),
+    .version_o             (version),
+    .nonfinite_count_o     (nonfinite_count),
+    .nonfinite_stage_o     (nonfinite_stage),
+    .nonfinite_sample_o    (nonfinite_sample),
+    .running_o             (running),
+    .wait_data_o           (wait_data),
+    .wait_room_o           (wait_room),
+    .wait_update_o         (wait_update),
+    .idle_o                (job_idle)
+  );
+  assign movers_idle = read_idle && write_idle && list_idle && !fetch_busy && !program_busy
+                       && !image_busy;
+  assign quiet       = job_idle && movers_idle && !step_busy && !td_busy;
+
+  // ------------------------------------------------------------------ fetch and TD errors
+  logic         list_cmd_valid, list_cmd_ready, list_valid, list_ready, unused_list_last;
+  logic [39:0]  list_address;
+  logic [15:0]  list_beats;
+  logic [511:0] list_data;
+  logic [1:0]   list_resp;
+  logic               frame_valid, frame_ready, scalars_valid, scalars_parity;
+  logic [SampleW-1:0] frame_sample, scalars_sample;
+  logic [7:0]         frame_row;
+  logic [P-1:0]       frame_mask;
+  logic [P-1:0][31:0] frame_data;
+  scalars_t           record_scalars;
+
+  jd_learner_fetch #(.P (P), .SampleW (SampleW)) u_fetch (
+    .clk_i, .rst_ni,
+    .job_start_i        (fetch_job),
+    .list_i             (words[0][8]),
+    .data_base_i        ({words[5][7:0], words[4]}),
+    .stride_i           (words[6]),
+    .limit_i            (words[7]),
+    .list_base_i        ({words[11][7:0], words[10]}),
+    .batch_i            (words[3][15:0]),
+    .state_words_i      (state_words),
+    .state_rows_i       (state_rows),
+    .state_row_i        (state),
+    .next_row_i         (next_state),
+    .start_i            (fetch_start),
+    .parity_i           (fetch_parity),
+    .flush_i            (fetch_flush),
+    .busy_o             (fetch_busy),
+    .done_o             (fetch_done),
+    .error_o            (fetch_error),
+    .slot_o             (fetch_slot),
+    .response_o         (fetch_response),
+    .wait_index_o       (wait_index),
+    .moved_o            (fetch_moved),
+    .smp_valid_i        (smp_valid_i),
+    .smp_ready_o        (smp_ready_o),
+    .smp_data_i         (smp_data_i),
+    .smp_last_i         (smp_last_i),
+    .list_cmd_valid_o   (list_cmd_valid),
+    .list_cmd_ready_i   (list_cmd_ready),
+    .list_cmd_address_o (list_address),
+    .list_cmd_beats_o   (list_beats),
+    .list_valid_i       (list_valid),
+    .list_ready_o       (list_ready),
+    .list_data_i        (list_data),
+    .list_resp_i        (list_resp),
+    .cmd_valid_o        (fetch_cmd_valid),
+    .cmd_ready_i        (read_cmd_ready && !program_busy && !image_busy),
+    .cmd_address_o      (fetch_address),
+    .cmd_beats_o        (fetch_beats),
+    .record_valid_i     (read_valid && !program_busy && !image_busy),
+    .record_ready_o     (fetch_ready),
+    .record_data_i      (read_data),
+    .record_resp_i      (read_resp),
+    .frame_valid_o      (frame_valid),
+    .frame_ready_i      (frame_ready),
+    .frame_sample_o     (frame_sample),
+    .frame_row_o        (frame_row),
+    .frame_mask_o       (frame_mask),
+    .frame_data_o       (frame_data),
+    .scalars_valid_o    (scalars_valid),
+    .scalars_parity_o   (scalars_parity),
+    .scalars_sample_o   (scalars_sample),
+    .scalars_o          (record_scalars)
+  );
+
+  logic               delta_valid, pipe_delta_valid;
+  logic [SampleW-1:0] delta_sample;
+  logic [31:0]        delta;
+  assign delta_valid = pipe_delta_valid && running;    // none of a step that was dropped
+  jd_learner_tde #(.BMax (BMax)) u_tde (
+    .clk_i, .rst_ni,
+    .link_clear_i   (soft_reset || link_clear_i),
+    .memory_clear_i (td_clear),
+    .batch_i        (words[3][15:0]),
+    .to_stream_i    (words[0][10]),
+    .to_memory_i    (words[0][9]),
+    .address_i      (td_address),
+    .step_start_i   (step_start),
+    .delta_valid_i  (delta_valid),
+    .delta_slot_i   (16'(delta_sample)),
+    .delta_i        (delta),
+    .delta_bad_i    (step_index && step_done),
+    .fetch_done_i   (td_fetch_done),
+    .abort_i        (td_abort),
+    .room_o         (td_room),
+    .empty_o        (td_empty),
+    .memory_done_o  (td_memory_done),
+    .memory_resp_o  (td_resp),
+    .memory_busy_o  (td_busy),
+    .tde_valid_o    (tde_valid_o),
+    .tde_ready_i    (tde_ready_i),
+    .tde_data_o     (tde_data_o),
+    .cmd_valid_o    (td_cmd_valid),
+    .cmd_ready_i    (write_cmd_ready && !image_busy),
+    .cmd_address_o  (td_cmd_address),
+    .cmd_beats_o    (td_beats),
+    .out_valid_o    (td_wvalid),
+    .out_ready_i    (write_ready && !image_busy),
+    .out_data_o     (td_wdata),
+    .out_strb_o     (td_wstrb),
+    .done_valid_i   (write_done && !image_busy),
+    .done_ready_o   (td_done_ready),
+    .done_resp_i    (write_resp)
+  );
+  jd_learner_stats #(.BMax (BMax), .MulLatency (MulLatency), .AddLatency (AddLatency)) u_stats (
+    .clk_i, .rst_ni,
+    .step_start_i  (step_start),
+    .batch_i       (words[3][15:0]),
+    .scale_i       (words[8]),
+    .delta_valid_i (delta_valid),
+    .delta_i       (delta),
+    .commit_i      (commit),
+    .ready_o       (stats_ready),
+    .mean_o        (td_mean),
+    .largest_o     (td_max)
+  );
+
+  // ------------------------------------------------------------------ pipeline
+  step_t step;
+  always_comb begin
+    step               = '0;
+    step.inverse_batch = words[8];
+    step.batch         = words[3][15:0];
+    step.parity        = step_parity;
+    step.stages        = stages;
+    step.frame_rows    = frame_rows;
+    step.state_rows    = state_rows;
+    step.next_state    = next_state;
+    step.state         = state;
+    for (int unsigned n = 0; n < NetMax; n++) begin
+      step.target_row[n]  = banks[n] ? networks[n].rows << 1 : networks[n].rows;
+      step.target_bias[n] = banks[n] ? networks[n].biases << 1 : networks[n].biases;
+    end
+  end
+
+  // Weights from WU (0), TSM (1) and LOAD (2); gradients to WU.
+  logic [2:0]               weight_valid, weight_bias;
+  logic [2:0][15:0]         weight_row, weight_bias_index;
+  logic [2:0][SubW-1:0]     weight_sub;
+  logic [2:0][LW-1:0]       weight_mask;
+  logic [2:0][LW-1:0][31:0] weight_data;
+  logic                     grad_read, grad_bias, grad_valid;
+  logic [15:0]              grad_row, grad_bias_index;
+  logic [SubW-1:0]          grad_sub;
+  logic [LW-1:0][31:0]      grad_data;
+
+  jd_learner_pipe #(
+    .P (P), .OB (OB), .GI (GI), .LW (LW), .MulLatency (MulLatency), .AddLatency (AddLatency),
+    .WRows (WRows), .ARows (ARows), .BMax (BMax), .DMax (DMax)
+  ) u_pipe (
+    .clk_i, .rst_ni,
+    .abort_i               (step_abort),
+    .stage_write_i         (stage_write),
+    .stage_index_i         (stage_index),
+    .stage_data_i          (stage),
+    .step_start_i          (step_start),
+    .step_i                (step),
+    .samples_ready_i       (words[3][SampleW:0]),
+    .update_busy_i         ('0),
+    .step_busy_o           (step_busy),
+    .step_done_o           (step_done),
+    .step_nonfinite_o      (step_nonfinite),
+    .nonfinite_stage_o     (bad_stage),
+    .nonfinite_sample_o    (bad_sample),
+    .step_index_o          (step_index),
+    .index_sample_o        (index_sample),
+    .frame_valid_i         (frame_valid),
+    .frame_ready_o         (frame_ready),
+    .frame_sample_i        (frame_sample),
+    .frame_row_i           (frame_row),
+    .frame_mask_i          (frame_mask),
+    .frame_data_i          (frame_data),
+    .scalars_valid_i       (scalars_valid),
+    .scalars_parity_i      (scalars_parity),
+    .scalars_sample_i      (scalars_sample),
+    .scalars_i             (record_scalars),
+    .weight_valid_i        (weight_valid[owner]),
+    .weight_bias_i         (weight_bias[owner]),
+    .weight_row_i          (weight_row[owner][RowW-1:0]),
+    .weight_sub_i          (weight_sub[owner]),
+    .weight_bias_index_i   (weight_bias_index[owner][BiasW-1:0]),
+    .weight_mask_i         (weight_mask[owner]),
+    .weight_data_i         (weight_data[owner]),
+    .gradient_read_i       (grad_read),
+    .gradient_bias_i       (grad_bias),
+    .gradient_row_i        (grad_row[RowW-1:0]),
+    .gradient_sub_i        (grad_sub),
+    .gradient_bias_index_i (grad_bias_index[BiasW-1:0]),
+    .gradient_valid_o      (grad_valid),
+    .gradient_data_o       (grad_data),
+    .delta_valid_o         (pipe_delta_valid),
+    .delta_sample_o        (delta_sample),
+    .delta_o               (delta),
+    .tensor_busy_o         (tensor_busy),
+    .stall_data_o          (stall_data),
+    .stall_token_o         (stall_token),
+    .stall_update_o        (stall_update)
+  );
+
+  // ------------------------------------------------------------------ WU, TSM, images
+  logic [2:0][3:0]               master_read, master_write;
+  logic [2:0][3:0][MasterW-1:0]  master_read_addr, master_write_addr;
+  logic [2:0][3:0][LW-1:0][31:0] master_write_data;
+  logic [3:0][LW-1:0][31:0]      master_data;
+  network_t                      network;
+  logic [15:0]                   idle_rows, idle_biases;
+  assign network     = networks[update.net];
+  assign idle_rows   = banks[update.net] ? network.rows : network.rows << 1;
+  assign idle_biases = banks[update.net] ? network.biases : network.biases << 1;
+
+  jd_learner_update #(
+    .P (P), .OB (OB), .LW (LW), .LMax (LAYERS), .RowW (16), .BiasW (16), .MasterW (MasterW),
+    .MulLatency (MulLatency), .AddLatency (AddLatency), .DivLatency (DivLatency),
+    .SqrtLatency (SqrtLatency)
+  ) u_update (
+    .clk_i, .rst_ni,
+    .start_i             (update_start),
+    .layers_i            (network.layers),
+    .layer_count_i       (network.layer_count),
+    .row_base_i          (network.row_base),
+    .bias_base_i         (network.bias_base),
+    .master_base_i       (network.master_base[MasterW-1:0]),
+    .slot_i              (slots[NetW'(update.slot)]),
+    .p1_i                (scalars.p1),
+    .p2_i                (scalars.p2),
+    .lr_i                (scalars.lr),
+    .p1_o                (updated.p1),
+    .p2_o                (updated.p2),
+    .lr_o                (updated.lr),
+    .done_o              (update_done),
+    .grad_read_o         (grad_read),
+    .grad_bias_o         (grad_bias),
+    .grad_row_o          (grad_row),
+    .grad_sub_o          (grad_sub),
+    .grad_bias_index_o   (grad_bias_index),
+    .grad_valid_i        (grad_valid),
+    .grad_data_i         (grad_data),
+    .master_read_o       (master_read[0][2:0]),
+    .master_read_addr_o  (master_read_addr[0][2:0]),
+    .master_data_i       (master_data[2:0]),
+    .master_write_o      (master_write[0][2:0]),
+    .master_write_addr_o (master_write_addr[0][2:0]),
+    .master_write_data_o (master_write_data[0][2:0]),
+    .weight_valid_o      (weight_valid[0]),
+    .weight_bias_o       (weight_bias[0]),
+    .weight_row_o        (weight_row[0]),
+    .weight_sub_o        (weight_sub[0]),
+    .weight_bias_index_o (weight_bias_index[0]),
+    .weight_mask_o       (weight_mask[0]),
+    .weight_data_o       (weight_data[0])
+  );
+  assign updated.since           = scalars.since;
+  assign master_read[0][3]       = 1'b0;
+  assign master_read_addr[0][3]  = '0;
+  assign master_write[0][3]      = 1'b0;
+  assign master_write_addr[0][3] = '0;
+  assign master_write_data[0][3] = '0;
+
+  logic               target_read, target_write;
+  logic [MasterW-1:0] target_read_addr, target_write_addr;
+  jd_learner_target #(
+    .P (P), .OB (OB), .LW (LW), .LMax (LAYERS), .RowW (16), .BiasW (16), .MasterW (MasterW),
+    .MulLatency (MulLatency), .AddLatency (AddLatency)
+  ) u_target (
+    .clk_i, .rst_ni,
+    .start_i             (target_start),
+    .polyak_i            (update.polyak),
+    .tau_i               (update.tau),
+    .layers_i            (network.layers),
+    .layer_count_i       (network.layer_count),
+    .row_base_i          (network.row_base + idle_rows),
+    .bias_base_i         (network.bias_base + idle_biases),
+    .master_base_i       (network.master_base[MasterW-1:0]),
+    .done_o              (target_done),
+    .master_read_o       (target_read),
+    .master_read_addr_o  (target_read_addr),
+    .master_weight_i     (master_data[0]),
+    .master_target_i     (master_data[3]),
+    .master_write_o      (target_write),
+    .master_write_addr_o (target_write_addr),
+    .weight_valid_o      (weight_valid[1]),
+    .weight_bias_o       (weight_bias[1]),
+    .weight_row_o        (weight_row[1]),
+    .weight_sub_o        (weight_sub[1]),
+    .weight_bias_index_o (weight_bias_index[1]),
+    .weight_mask_o       (weight_mask[1]),
+    .weight_data_o       (weight_data[1])
+  );
+  assign master_read[1]       = {target_read, 2'b00, target_read};
+  assign master_read_addr[1]  = {4{target_read_addr}};
+  assign master_write[1]      = {target_write, 3'b000};
+  assign master_write_addr[1] = {4{target_write_addr}};
+  assign master_write_data[1] = {4{weight_data[1]}};
+
+  logic [MasterW-1:0] image_master_addr;
+  jd_learner_image #(
+    .P (P), .OB (OB), .LW (LW), .NetMax (NetMax), .MasterW (MasterW)
+  ) u_image (
+    .clk_i, .rst_ni,
+    .start_i             (image_start),
+    .store_i             (words[0][1]),
+    .net_mask_i          (words[2][7:0]),
+    .kind_mask_i         (words[2][12:8]),
+    .address_i           ({words[5][7:0], words[4]}),
+    .stop_i              (soft_reset),
+    .busy_o              (image_busy),
+    .done_o              (image_done),
+    .response_o          (image_response),
+    .net_o               (image_net),
+    .network_i           (networks[image_net]),
+    .start_lr_i          (slots[NetW'(networks[image_net].slot)][1]),
+    .bank_i              (banks[image_net]),
+    .scalars_i           (scalars),
+    .scalars_write_o     (image_scalars_write),
+    .scalars_o           (image_scalars),
+    .read_cmd_valid_o    (image_read_valid),
+    .read_cmd_ready_i    (read_cmd_ready),
+    .write_cmd_valid_o   (image_write_valid),
+    .write_cmd_ready_i   (write_cmd_ready),
+    .cmd_address_o       (image_address),
+    .cmd_beats_o         (image_beats),
+    .read_valid_i        (read_valid && image_busy),
+    .read_ready_o        (image_ready),
+    .read_data_i         (read_data),
+    .read_resp_i         (read_resp),
+    .read_last_i         (read_last),
+    .write_valid_o       (image_wvalid),
+    .write_ready_i       (write_ready),
+    .write_data_o        (image_wdata),
+    .write_done_valid_i  (write_done),
+    .write_done_ready_o  (image_done_ready),
+    .write_done_resp_i   (write_resp),
+    .master_read_o       (master_read[2]),
+    .master_addr_o       (image_master_addr),
+    .master_data_i       (master_data),
+    .master_write_o      (master_write[2]),
+    .master_write_data_o (master_write_data[2]),
+    .weight_valid_o      (weight_valid[2]),
+    .weight_bias_o       (weight_bias[2]),
+    .weight_row_o        (weight_row[2]),
+    .weight_sub_o        (weight_sub[2]),
+    .weight_bias_index_o (weight_bias_index[2]),
+    .weight_mask_o       (weight_mask[2]),
+    .weight_data_o       (weight_data[2])
+  );
+  assign master_read_addr[2]  = {4{image_master_addr}};
+  assign master_write_addr[2] = {4{image_master_addr}};
+
+  jd_learner_state #(.LW (LW), .Groups (Groups)) u_state (
+    .clk_i, .rst_ni,
+    .owner_i      (owner),
+    .read_i       (master_read),
+    .read_addr_i  (master_read_addr),
+    .read_data_o  (master_data),
+    .write_i      (master_write),
+    .write_addr_i (master_write_addr),
+    .write_data_i (master_write_data)
+  );
+
+  // ------------------------------------------------------------------ memory
+  assign read_cmd_valid  = program_busy ? program_cmd_valid
+                           : image_busy ? image_read_valid : fetch_cmd_valid;
+  assign write_cmd_valid = image_busy ? image_write_valid : td_cmd_valid;
+  assign read_ready      = program_busy ? program_ready : image_busy ? image_ready : fetch_ready;
+
+  jd_axi_read_mover #(.MaxOutstanding (16), .IdW (2)) u_read (
+    .clk_i, .rst_ni,
+    .idle_o          (read_idle),
+    .cmd_valid_i     (read_cmd_valid),
+    .cmd_ready_o     (read_cmd_ready),
+    .cmd_address_i   (program_busy ? program_address : image_busy ? image_address : fetch_address),
+    .cmd_beats_i     (program_busy ? program_beats : image_busy ? image_beats : fetch_beats),
+    .out_valid_o     (read_valid),
+    .out_ready_i     (read_ready),
+    .out_data_o      (read_data),
+    .out_last_o      (read_last),
+    .out_resp_o      (read_resp),
+    .m_axi_arvalid_o (c_arvalid[MOVERS]),
+    .m_axi_arready_i (c_arready[MOVERS]),
+    .m_axi_araddr_o  (c_araddr[MOVERS]),
+    .m_axi_arlen_o   (c_arlen[MOVERS]),
+    .m_axi_arid_o    (c_arid[MOVERS]),
+    .m_axi_rvalid_i  (c_rvalid[MOVERS]),
+    .m_axi_rready_o  (c_rready[MOVERS]),
+    .m_axi_rdata_i   (c_rdata[MOVERS]),
+    .m_axi_rresp_i   (c_rresp[MOVERS]),
+    .m_axi_rlast_i   (c_rlast[MOVERS]),
+    .m_axi_rid_i     (c_rid[MOVERS])
+  );
+  jd_axi_read_mover #(.MaxOutstanding (2), .IdW (2)) u_list (
+    .clk_i, .rst_ni,
+    .idle_o          (list_idle),
+    .cmd_valid_i     (list_cmd_valid),
+    .cmd_ready_o     (list_cmd_ready),
+    .cmd_address_i   (list_address),
+    .cmd_beats_i     (list_beats),
+    .out_valid_o     (list_valid),
+    .out_ready_i     (list_ready),
+    .out_data_o      (list_data),
+    .out_last_o      (unused_list_last),
+    .out_resp_o      (list_resp),
+    .m_axi_arvalid_o (c_arvalid[LISTS]),
+    .m_axi_arready_i (c_arready[LISTS]),
+    .m_axi_araddr_o  (c_araddr[LISTS]),
+    .m_axi_arlen_o   (c_arlen[LISTS]),
+    .m_axi_arid_o    (c_arid[LISTS]),
+    .m_axi_rvalid_i  (c_rvalid[LISTS]),
+    .m_axi_rready_o  (c_rready[LISTS]),
+    .m_axi_rdata_i   (c_rdata[LISTS]),
+    .m_axi_rresp_i   (c_rresp[LISTS]),
+    .m_axi_rlast_i   (c_rlast[LISTS]),
+    .m_axi_rid_i     (c_rid[LISTS])
+  );
+  jd_axi_write_mover #(.MaxOutstanding (16), .IdW (2)) u_write (
+    .clk_i, .rst_ni,
+    .idle_o          (write_idle),
+    .cmd_valid_i     (write_cmd_valid),
+    .cmd_ready_o     (write_cmd_ready),
+    .cmd_address_i   (image_busy ? image_address : td_cmd_address),
+    .cmd_beats_i     (image_busy ? image_beats : td_beats),
+    .in_valid_i      (image_busy ? image_wvalid : td_wvalid),
+    .in_ready_o      (write_ready),
+    .in_data_i       (image_busy ? image_wdata : td_wdata),
+    .in_strb_i       (image_busy ? '1 : td_wstrb),
+    .done_valid_o    (write_done),
+    .done_ready_i    (image_busy ? image_done_ready : td_done_ready),
+    .done_resp_o     (write_resp),
+    .m_axi_awvalid_o (c_awvalid[MOVERS]),
+    .m_axi_awready_i (c_awready[MOVERS]),
+    .m_axi_awaddr_o  (c_awaddr[MOVERS]),
+    .m_axi_awlen_o   (c_awlen[MOVERS]),
+    .m_axi_awid_o    (c_awid[MOVERS]),
+    .m_axi_wvalid_o  (c_wvalid[MOVERS]),
+    .m_axi_wready_i  (c_wready[MOVERS]),
+    .m_axi_wdata_o   (c_wdata[MOVERS]),
+    .m_axi_wstrb_o   (c_wstrb[MOVERS]),
+    .m_axi_wlast_o   (c_wlast[MOVERS]),
+    .m_axi_bvalid_i  (c_bvalid[MOVERS]),
+    .m_axi_bready_o  (c_bready[MOVERS]),
+    .m_axi_bresp_i   (c_bresp[MOVERS]),
+    .m_axi_bid_i     (c_bid[MOVERS])
+  );
+  jd_axi_mux #(.Clients (CLIENTS), .IdW (2)) u_mux (
+    .clk_i, .rst_ni,
+    .s_axi_arvalid_i (c_arvalid),
+    .s_axi_arready_o (c_arready),
+    .s_axi_araddr_i  (c_araddr),
+    .s_axi_arlen_i   (c_arlen),
+    .s_axi_arid_i    (c_arid),
+    .s_axi_rvalid_o  (c_rvalid),
+    .s_axi_rready_i  (c_rready),
+    .s_axi_rdata_o   (c_rdata),
+    .s_axi_rresp_o   (c_rresp),
+    .s_axi_rlast_o   (c_rlast),
+    .s_axi_rid_o     (c_rid),
+    .s_axi_awvalid_i (c_awvalid),
+    .s_axi_awready_o (c_awready),
+    .s_axi_awaddr_i  (c_awaddr),
+    .s_axi_awlen_i   (c_awlen),
+    .s_axi_awid_i    (c_awid),
+    .s_axi_wvalid_i  (c_wvalid),
+    .s_axi_wready_o  (c_wready),
+    .s_axi_wdata_i   (c_wdata),
+    .s_axi_wstrb_i   (c_wstrb),
+    .s_axi_wlast_i   (c_wlast),
+    .s_axi_bvalid_o  (c_bvalid),
+    .s_axi_bready_i  (c_bready),
+    .s_axi_bresp_o   (c_bresp),
+    .s_axi_bid_o     (c_bid),
+    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o, .m_axi_arid_o,
+    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i, .m_axi_rid_i,
+    .m_axi_awvalid_o, .m_axi_awready_i, .m_axi_awaddr_o, .m_axi_awlen_o, .m_axi_awid_o,
+    .m_axi_wvalid_o, .m_axi_wready_i, .m_axi_wdata_o, .m_axi_wstrb_o, .m_axi_wlast_o,
+    .m_axi_bvalid_i, .m_axi_bready_o, .m_axi_bresp_i, .m_axi_bid_i
+  );
+
+  assign progress = tensor_busy || fetch_moved || (|weight_valid) || grad_read || pipe_delta_valid
+                    || (m_axi_rvalid_i && m_axi_rready_o) || (m_axi_wvalid_o && m_axi_wready_i)
+                    || (m_axi_bvalid_i && m_axi_bready_o) || (tde_valid_o && tde_ready_i);
+endmodule : jd_learner_top
