@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -145,13 +146,14 @@ def test_jobs_end_in_order_with_their_records(device: Any) -> None:
     for turn in range(5):  # 25 jobs through 8 slots
         jobs = ring.submit_all([[ECHO, 16 * turn + i, 10 * i] for i in range(5)])
         jobs[-1].wait(TIMEOUT_S, MAX_CYCLES)
-        assert [job.record.tag for job in jobs] == [16 * turn + i for i in range(5)]
-        assert [job.record.number for job in jobs] == [5 * turn + i for i in range(5)]
-        for earlier, later in zip(jobs[:-1], jobs[1:], strict=True):
-            assert earlier.record.start < earlier.record.end <= later.record.start
+        records = [job.wait(TIMEOUT_S, MAX_CYCLES) for job in jobs]
+        assert [record.tag for record in records] == [16 * turn + i for i in range(5)]
+        assert [record.number for record in records] == [5 * turn + i for i in range(5)]
+        for earlier, later in pairwise(records):
+            assert earlier.start < earlier.end <= later.start
     assert device.read32(PAGE_BYTES + header.JOBS_DONE.offset) == 25
     assert status_of(device) & ~STATUS_DONE == STATUS_IDLE
-    assert device.read32(PAGE_BYTES + header.CYCLES_LO.offset) >= jobs[-1].record.cycles
+    assert device.read32(PAGE_BYTES + header.CYCLES_LO.offset) >= records[-1].cycles
 
 
 def test_ring_refuses_more_jobs_than_slots(device: Any) -> None:
@@ -189,7 +191,7 @@ def test_wait_times_out_with_all_counters(device: Any) -> None:
     ring = open_echo_ring(device)
     job = ring.submit([HANG, 0x77])
     began = time.monotonic()
-    with pytest.raises(errors.DeviceTimeout, match="tag 0x77.*did not end") as caught:
+    with pytest.raises(errors.DeviceTimeout, match=r"tag 0x77.*did not end") as caught:
         job.wait(TIMEOUT_S, max_cycles=2000)
     with pytest.raises(errors.DeviceTimeout):
         job.wait(0.05)
@@ -274,6 +276,9 @@ def test_stop_halts_the_ring_until_the_doorbell(device: Any) -> None:
         bad.wait(TIMEOUT_S, MAX_CYCLES)
     with pytest.raises(errors.RingHaltedError):
         behind.wait(TIMEOUT_S, MAX_CYCLES)
+    with pytest.raises(errors.DeviceTimeout):
+        device.wait([1], TIMEOUT_S, 2000)
+    assert device.read32(PAGE_BYTES + header.RING_HEAD.at(0)) == 1
     ring.resume()
     assert behind.wait(TIMEOUT_S, MAX_CYCLES).tag == 5
 
@@ -288,14 +293,17 @@ def test_bus_error_of_a_descriptor(device: Any, response: int) -> None:
         bad.wait(TIMEOUT_S, MAX_CYCLES)
     error = caught.value
     assert (error.code_name, error.info) == ("E_BUS_RD", (slot, response))
-    assert (bad.record.tag, bad.record.opcode) == (0, 0)
+    assert bad.record and (bad.record.tag, bad.record.opcode) == (0, 0)
     assert good.wait(TIMEOUT_S, MAX_CYCLES).tag == 1
     device.clear_faults()
     assert ring.submit([ECHO, 3]).wait(TIMEOUT_S, MAX_CYCLES).number == 2
 
 
-def test_bus_error_of_a_record_is_told_by_status(device: Any) -> None:
-    ring = open_echo_ring(device)
+@pytest.mark.parametrize("lap", [0, 1])
+def test_bus_error_of_a_record_is_told_by_status(device: Any, lap: int) -> None:
+    ring = open_echo_ring(device, slots_log2=1)
+    for _ in range(2 * lap):  # leaves an old record in the slot
+        ring.submit([ECHO, 9]).wait(TIMEOUT_S, MAX_CYCLES)
     device.inject(ring._records, 32, 2, direction=2)
     job = ring.submit([ECHO, 1])
     with pytest.raises(errors.JobError) as caught:
@@ -303,7 +311,7 @@ def test_bus_error_of_a_record_is_told_by_status(device: Any) -> None:
     assert (caught.value.code_name, caught.value.info) == ("E_BUS_WR", (ring._records, 2))
     assert job.record is None
     device.clear_faults()
-    assert ring.submit([ECHO, 2]).wait(TIMEOUT_S, MAX_CYCLES).number == 1
+    assert ring.submit([ECHO, 2]).wait(TIMEOUT_S, MAX_CYCLES).number == 2 * lap + 1
 
 
 @pytest.mark.parametrize(
@@ -315,6 +323,7 @@ def test_bus_error_of_a_record_is_told_by_status(device: Any) -> None:
         (header.RING_CPL_LO, 0x1020, False, "E_RING"),
         (header.RING_SIZE, 13, False, "E_RING"),
         (header.RING_BASE_HI, 0x100, False, "E_RESERVED"),
+        (header.RING_TAIL, 0, True, "E_RING"),
         (header.RING_BASE_LO, 0x3000, True, "E_RING"),
         (header.RING_CPL_HI, 0, True, "E_RING"),
         (header.RING_SIZE, 4, True, "E_RING"),
