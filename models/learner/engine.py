@@ -1,0 +1,439 @@
+"""Golden model of the learner engine at job level (models/engine.py states the protocol)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.engine import BusError, JobEnd, Link, Memory, RegisterError
+from models.learner import timing
+from models.learner.fp import from_bits, to_bits, words
+from models.learner.layout import Geometry
+from models.learner.learner import Batch, Learner, StepResult
+from models.learner.optim import Scalars
+from models.learner.program import Program
+from models.learner.tree import mean_magnitude
+from models.learner.validate import ProgramError, validate
+from models.registers import learner as registers
+from models.registers.learner import Error
+
+JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN = 1, 2, 3, 4
+FLAG_LIST, FLAG_TD_MEMORY, FLAG_TD_STREAM = 1, 2, 4
+KIND_WEIGHTS, KIND_MOMENT, KIND_VARIANCE, KIND_TARGET, KIND_SCALARS = range(5)
+TDE_ERROR, TDE_FETCH_DONE, TDE_ABORT = 0, 1, 2
+SMP_OP_SAMPLE = 1
+_COUNTERS = ("TU_BUSY", "STALL_DATA", "STALL_TOKEN", "STALL_WU", "STALL_TDE")
+
+
+class JobError(Exception):
+    """A job ends with an error.
+
+    Attributes:
+        code: error code.
+        info0, info1: ERR_INFO0, ERR_INFO1.
+    """
+
+    def __init__(self, code: Error, info0: int = 0, info1: int = 0) -> None:
+        super().__init__(f"{code.name} {info0} {info1}")
+        self.code = code
+        self.info0 = info0
+        self.info1 = info1
+
+
+@dataclass(frozen=True)
+class TrainJob:
+    """Fields of a TRAIN descriptor.
+
+    Attributes:
+        from_list, td_memory, td_stream: the flags.
+        steps, batch: gradient steps, samples of each.
+        base, stride, records: Data Storage: address, bytes between records, number.
+        inverse_batch: 1/B.
+        event_period: steps between events, 0 none.
+        list_address, td_address: index list, TD errors out.
+    """
+
+    from_list: bool
+    td_memory: bool
+    td_stream: bool
+    steps: int
+    batch: int
+    base: int
+    stride: int
+    records: int
+    inverse_batch: np.float32
+    event_period: int
+    list_address: int
+    td_address: int
+
+    @classmethod
+    def decode(cls, w: list[int]) -> TrainJob:
+        """Read a descriptor's words."""
+        flags = w[0] >> 8 & 0xFF
+        return cls(
+            from_list=bool(flags & FLAG_LIST),
+            td_memory=bool(flags & FLAG_TD_MEMORY),
+            td_stream=bool(flags & FLAG_TD_STREAM),
+            steps=w[2],
+            batch=w[3],
+            base=w[4] | w[5] << 32,
+            stride=w[6],
+            records=w[7],
+            inverse_batch=from_bits(w[8]),
+            event_period=w[9],
+            list_address=w[10] | w[11] << 32,
+            td_address=w[12] | w[13] << 32,
+        )
+
+
+class LearnerEngine:
+    """The learner engine as the host sees it: registers from 0x100, jobs, two streams.
+
+    Attributes:
+        smp, tde: links from and to the replay engine.
+        events: times that a TRAIN reached its event period (STATUS.event).
+        loaded: mask of networks whose weights were loaded since the program was.
+        learner: parameters and memories; None without a program.
+    """
+
+    rings = 1
+
+    def __init__(
+        self,
+        geometry: Geometry | None = None,
+        smp: Link | None = None,
+        tde: Link | None = None,
+        latencies: timing.Latencies | None = None,
+    ) -> None:
+        self.geometry = geometry or Geometry()
+        self.latencies = latencies or timing.Latencies()
+        self.smp = smp or Link()
+        self.tde = tde or Link()
+        self.learner: Learner | None = None
+        self.loaded = 0
+        self.events = 0
+        self.steps_done = 0
+        self.version = 0
+        self.td_mean = self.td_max = 0
+        self.not_finite = 0
+        self.not_finite_where = 0
+        self.busy = 0
+        self._high = dict.fromkeys(_COUNTERS, 0)
+
+    # Registers.
+    def read_register(self, offset: int) -> int:
+        """Read an engine register (offset from 0x100). Raises RegisterError."""
+        g = self.geometry
+
+        def log2(x: int) -> int:
+            return x.bit_length() - 1
+
+        values = {
+            "CAP0": log2(g.dp) | log2(g.p) << 4 | log2(g.ob) << 8 | g.gi << 12
+            | log2(g.lw) << 16 | g.ntu << 20,
+            "CAP1": g.b_max | g.d_max << 16,
+            "CAP2": g.l_max | g.net_max << 8 | g.st_max << 16,
+            "CAP3": g.w_rows | g.a_rows << 16,
+            "STEP": self.steps_done,
+            "WEIGHT_VERSION": self.version,
+            "TD_MEAN": self.td_mean,
+            "TD_MAX": self.td_max,
+            "NONFINITE": self.not_finite,
+            "NF_WHERE": self.not_finite_where,
+        }  # fmt: skip
+        for name, value in values.items():
+            if getattr(registers, name).offset == offset:
+                return value & 0xFFFF_FFFF
+        for name in _COUNTERS:
+            if getattr(registers, f"{name}_LO").offset == offset:
+                count = self.busy if name == "TU_BUSY" else 0
+                self._high[name] = count >> 32
+                return count & 0xFFFF_FFFF
+            if getattr(registers, f"{name}_HI").offset == offset:
+                return self._high[name]
+        raise RegisterError(f"no register at {offset:#x}")
+
+    def write_register(self, offset: int, value: int, idle: bool) -> None:
+        """Every register is read-only. Raises RegisterError."""
+        raise RegisterError(f"write of {value:#x} to {offset:#x}")
+
+    def soft_reset(self) -> None:
+        """Empty the links; program, weights and registers stay."""
+        self.link_clear()
+        self.tde.clear()
+
+    def link_clear(self) -> None:
+        """The other end was reset: drop the words that came."""
+        self.smp.clear()
+
+    # Jobs.
+    def job(
+        self, ring: int, descriptor: np.ndarray, memory: Memory
+    ) -> Generator[None, None, JobEnd]:
+        """Run one job; see models/engine.py.
+
+        Args:
+            ring: 0.
+            descriptor: [16] uint32.
+            memory: device memory.
+        """
+        w = [int(x) for x in descriptor]
+        opcode = w[0] & 0xFF
+        done = [0]
+        cycles = 0
+        try:
+            self._check(w)
+            if opcode == JOB_PROGRAM:
+                self._program(w, memory)
+            elif opcode in (JOB_LOAD, JOB_STORE):
+                cycles = self._images(w, memory, store=opcode == JOB_STORE)
+            else:
+                yield from self._train(TrainJob.decode(w), memory, done)
+        except JobError as error:
+            if opcode == JOB_TRAIN and not w[0] >> 8 & FLAG_LIST:
+                self.tde.put(TDE_ABORT << 48)
+            end = JobEnd(int(error.code), 0, done[0], error.info0, error.info1)
+        else:
+            end = JobEnd(count=done[0], cycles=cycles)
+        if opcode == JOB_TRAIN and self.learner is not None and done[0]:
+            clocks = timing.step_clocks(self.learner.program, self.geometry, w[3], self.latencies)
+            end = JobEnd(end.error, 0, end.count, end.info0, end.info1, 200 + clocks * done[0])
+        return end
+
+    def _check(self, w: list[int]) -> None:
+        """The check of a descriptor: the first rule that is broken."""
+        opcode = w[0] & 0xFF
+        if opcode not in (JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN):
+            raise JobError(Error.E_OPCODE)
+        reserved = [0xFFFF_FFFF] * 16
+        reserved[0] = 0x3FFF_FF00
+        reserved[1] = reserved[2] = reserved[4] = 0
+        reserved[5] = 0xFFFF_FF00
+        if opcode == JOB_TRAIN:
+            reserved[0] = 0x3FFF_F800
+            reserved[3] = reserved[10] = reserved[12] = 0
+            reserved[6:10] = [0] * 4
+            reserved[11] = reserved[13] = 0xFFFF_FF00
+        elif opcode != JOB_PROGRAM:
+            reserved[2] = 0xFFFF_E000
+        for index, (word, mask) in enumerate(zip(w, reserved, strict=True)):
+            if word & mask:
+                raise JobError(Error.E_RESERVED, index)
+        if opcode != JOB_PROGRAM and self.learner is None:
+            raise JobError(Error.E_NOPROG)
+        if opcode == JOB_TRAIN:
+            self._check_train(w)
+        elif opcode != JOB_PROGRAM:
+            self._check_images(w, opcode == JOB_STORE)
+        aligned = [4]
+        if opcode == JOB_TRAIN:
+            job = TrainJob.decode(w)
+            aligned += [6] + [10] * job.from_list + [12] * job.td_memory
+        for index in aligned:
+            if w[index] % 64:
+                raise JobError(Error.E_ALIGN, index)
+
+    def _check_train(self, w: list[int]) -> None:
+        assert self.learner is not None
+        program = self.learner.program
+        if self.loaded != (1 << len(program.networks)) - 1:
+            raise JobError(Error.E_NOWEIGHTS)
+        if not 1 <= w[2] < 1 << 31:
+            raise JobError(Error.E_DIM, 2)
+        rows = w[3] * program.frame_rows
+        if not 1 <= w[3] <= self.geometry.b_max or rows > self.geometry.a_rows:
+            raise JobError(Error.E_BATCH, 3)
+
+    def _check_images(self, w: list[int], store: bool) -> None:
+        assert self.learner is not None
+        networks = self.learner.program.networks
+        mask, kinds = w[2] & 0xFF, w[2] >> 8 & 31
+        targets = sum(net.has_target << k for k, net in enumerate(networks))
+        if (
+            not mask
+            or not kinds
+            or mask >> len(networks)
+            or (kinds >> KIND_TARGET & 1 and mask & ~targets)
+        ):
+            raise JobError(Error.E_DIM, 2)
+        if (store or not kinds & 1) and mask & ~self.loaded:
+            raise JobError(Error.E_NOWEIGHTS, 2)
+
+    def _program(self, w: list[int], memory: Memory) -> None:
+        self.learner = None
+        self.loaded = 0
+        size, address = w[2], w[4] | w[5] << 32
+        longest = 64 + 128 * self.geometry.net_max + 32 * self.geometry.st_max
+        if not 64 <= size <= longest:
+            raise JobError(Error.E_DIM, 0, 0)
+        try:
+            data = memory.read(address, -(-size // 64) * 64)[: size // 4 * 4].view(np.uint32)
+            program: Program = validate(data, self.geometry)
+        except BusError as error:
+            raise JobError(Error.E_BUS_RD, 0, error.response) from error
+        except ProgramError as error:
+            raise JobError(error.code, error.index, error.kind) from error
+        self.learner = Learner(self.geometry, program)
+
+    def _images(self, w: list[int], memory: Memory, store: bool) -> int:
+        """LOAD or STORE; returns clocks."""
+        assert self.learner is not None
+        mask, kinds, address = w[2] & 0xFF, w[2] >> 8 & 31, w[4] | w[5] << 32
+        start = address
+        if not store:
+            self.loaded &= ~mask
+        try:
+            for index in range(len(self.learner.networks)):
+                if not mask >> index & 1:
+                    continue
+                for kind in range(5):
+                    if not kinds >> kind & 1:
+                        continue
+                    if store:
+                        image = self._image(index, kind)
+                        memory.write(address, image.view(np.uint8))
+                    else:
+                        net = self.learner.networks[index]
+                        size = 16 if kind == KIND_SCALARS else net.map.words
+                        image = memory.read(address, 4 * size).view(np.uint32)
+                        self._load(index, kind, image)
+                    address += 4 * image.size
+        except BusError as error:
+            code = Error.E_BUS_WR if store else Error.E_BUS_RD
+            raise JobError(code, 4, error.response) from error
+        if not store:
+            self.loaded |= mask
+            self.version += 1
+        return 200 + (address - start) // 2 // self.geometry.lw
+
+    def _image(self, index: int, kind: int) -> np.ndarray:
+        """Return an image, uint32 words."""
+        assert self.learner is not None
+        net = self.learner.networks[index]
+        if kind == KIND_SCALARS:
+            return net.scalars.encode()
+        return words([net.weights, net.moment, net.variance, net.target][kind])
+
+    def _load(self, index: int, kind: int, image: np.ndarray) -> None:
+        """Take an image; one of weights also sets the others to their start."""
+        assert self.learner is not None
+        net = self.learner.networks[index]
+        if kind == KIND_SCALARS:
+            net.scalars = Scalars.decode(image)
+            return
+        values = self.learner.padded(index, image.view(np.float32))
+        if kind == KIND_WEIGHTS:
+            self.learner.load(index, values)
+        elif kind == KIND_MOMENT:
+            net.moment = values
+        elif kind == KIND_VARIANCE:
+            net.variance = values
+        else:
+            net.target = values
+            self.learner.publish(index)
+
+    # TRAIN.
+    def _train(self, job: TrainJob, memory: Memory, done: list[int]) -> Generator[None, None, None]:
+        """Run the steps; done[0] counts them. Raises JobError."""
+        learner = self.learner
+        assert learner is not None
+        for step in range(job.steps):
+            slots = yield from self._indices(job, memory, step)
+            batch = self._fetch(job, memory, slots, step)
+            if not job.from_list:
+                self.tde.put(TDE_FETCH_DONE << 48)
+            result = learner.compute(batch, job.inverse_batch, step & 1)
+            bits = words(result.delta)
+            if job.td_stream:
+                for slot, word in enumerate(bits):
+                    self.tde.put(int(word) | slot << 32 | TDE_ERROR << 48)
+            self._check_result(result, step)
+            if job.td_memory:
+                self._write_td(job, memory, step, bits)
+            learner.commit()
+            done[0] += 1
+            self.steps_done += 1
+            self.version += 1
+            self.td_mean = to_bits(mean_magnitude(result.delta, job.inverse_batch))
+            self.td_max = to_bits(np.abs(result.delta).max())
+            self.busy += timing.ideal_step(learner.program, self.geometry, job.batch)
+            if job.event_period and (step + 1) % job.event_period == 0:
+                self.events += 1
+
+    def _check_result(self, result: StepResult, step: int) -> None:
+        if result.bad_index is not None:
+            raise JobError(Error.E_INDEX, result.bad_index, step)
+        if result.not_finite is not None:
+            stage, sample = result.not_finite
+            if not self.not_finite:
+                self.not_finite_where = stage | sample << 16
+            self.not_finite += 1
+            raise JobError(Error.E_NONFINITE, stage, step)
+
+    def _indices(
+        self, job: TrainJob, memory: Memory, step: int
+    ) -> Generator[None, None, list[tuple[int, np.float32]]]:
+        """Get (record index, weight) of each slot of a step."""
+        slots: list[tuple[int, np.float32]] = []
+        if job.from_list:
+            address = job.list_address + step * job.batch * 16
+            try:
+                entries = memory.read(address, job.batch * 16).view(np.uint32).reshape(-1, 4)
+            except BusError as error:
+                raise JobError(Error.E_BUS_RD, 0, error.response) from error
+            for slot, entry in enumerate(entries):
+                self._check_index(job, int(entry[0]), slot, step)
+                slots.append((int(entry[0]), from_bits(int(entry[2]))))
+            return slots
+        for slot in range(job.batch):
+            while not self.smp.words:
+                yield
+            word, last = self.smp.words.popleft()
+            if (
+                word >> 96 & 0xFFFF != slot
+                or word >> 112 & 0xFF != SMP_OP_SAMPLE
+                or word >> 120 & 0xFF
+                or last != (slot == job.batch - 1)
+            ):
+                raise JobError(Error.E_STREAM, slot, step)
+            self._check_index(job, word & 0xFFFF_FFFF, slot, step)
+            slots.append((word & 0xFFFF_FFFF, from_bits(word >> 64 & 0xFFFF_FFFF)))
+        return slots
+
+    def _check_index(self, job: TrainJob, index: int, slot: int, step: int) -> None:
+        if index >= job.records:
+            raise JobError(Error.E_INDEX, slot, step)
+
+    def _fetch(
+        self, job: TrainJob, memory: Memory, slots: list[tuple[int, np.float32]], step: int
+    ) -> Batch:
+        """Read the records of a batch: [s][a][r][d][s']."""
+        assert self.learner is not None
+        size = self.learner.program.state_words
+        length = 2 * size + 3
+        rows = np.zeros((len(slots), length), np.uint32)
+        for slot, (index, _) in enumerate(slots):
+            address = (job.base + index * job.stride) % (1 << 40)
+            try:
+                rows[slot] = memory.read(address, 4 * length).view(np.uint32)
+            except BusError as error:
+                raise JobError(Error.E_BUS_RD, slot, error.response) from error
+        values = rows.view(np.float32)
+        return Batch(
+            state=values[:, :size],
+            next_state=values[:, size + 3 :],
+            action=rows[:, size].view(np.int32),
+            reward=values[:, size + 1],
+            discount=values[:, size + 2],
+            weight=np.array([weight for _, weight in slots], np.float32),
+        )
+
+    def _write_td(self, job: TrainJob, memory: Memory, step: int, bits: np.ndarray) -> None:
+        pitch = -(-4 * job.batch // 64) * 64
+        address = (job.td_address + step * pitch) % (1 << 40)
+        try:
+            memory.write(address, bits.view(np.uint8))
+        except BusError as error:
+            raise JobError(Error.E_BUS_WR, 12, error.response) from error

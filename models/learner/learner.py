@@ -1,0 +1,296 @@
+"""The learner at the level of gradient steps: runs the stage table, updates, copies targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from models.learner import mlp
+from models.learner.fp import canonical
+from models.learner.layout import Geometry, ImageMap
+from models.learner.loss import MODE_DOUBLE, q_loss
+from models.learner.optim import Scalars, polyak, update
+from models.learner.program import (
+    ACT_RELU,
+    OP_AXPY,
+    OP_DOT,
+    OP_LOSS_Q,
+    OP_OUTER,
+    OP_TARGET,
+    OP_UPDATE,
+    Program,
+    Stage,
+)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Samples of a step.
+
+    Attributes:
+        state, next_state: [B, S] float32.
+        action: [B] int32.
+        reward, discount, weight: [B] float32.
+    """
+
+    state: np.ndarray
+    next_state: np.ndarray
+    action: np.ndarray
+    reward: np.ndarray
+    discount: np.ndarray
+    weight: np.ndarray
+
+
+@dataclass
+class StepResult:
+    """What the pipe reports of a step.
+
+    Attributes:
+        delta: [B] float32 TD errors.
+        not_finite: smallest (stage, sample) of a NaN or infinity, or None.
+        bad_index: smallest sample with an action out of range, or None.
+    """
+
+    delta: np.ndarray
+    not_finite: tuple[int, int] | None = None
+    bad_index: int | None = None
+
+
+class Pipe:
+    """A pipeline: its memories and the execution of the stage table.
+
+    Attributes:
+        weights, biases: flat online and target banks (float32), addressed in words.
+        gradients, bias_gradients: flat, the addresses of the online bank.
+        frames: [b_max, frame words] float32, one row a sample.
+    """
+
+    def __init__(self, geometry: Geometry) -> None:
+        self.geometry = geometry
+        self.weights = np.zeros(geometry.w_rows * geometry.p, np.float32)
+        self.biases = np.zeros(geometry.w_rows * geometry.ob, np.float32)
+        self.gradients = np.zeros_like(self.weights)
+        self.bias_gradients = np.zeros_like(self.biases)
+        self.frames = np.zeros((geometry.b_max, 0), np.float32)
+
+    def run(
+        self,
+        program: Program,
+        batch: Batch,
+        inverse_batch: np.float32,
+        parity: int = 0,
+        banks: tuple[int, ...] = (0,) * 8,
+    ) -> StepResult:
+        """Run all stages but WU and TSM on a batch.
+
+        Args:
+            program: a valid program.
+            batch: at most b_max samples.
+            inverse_batch: 1/B as the host rounded it.
+            parity: which copy of s and s' the step uses.
+            banks: current target bank of each network, 0 or 1.
+        """
+        words = program.frame_rows * self.geometry.p
+        if self.frames.shape[1] != words:
+            self.frames = np.zeros((self.geometry.b_max, words), np.float32)
+        shift = parity * self.geometry.vector_rows(program.state_words) * self.geometry.p
+        for row, data in ((program.state, batch.state), (program.next_state, batch.next_state)):
+            start = row * self.geometry.p + shift
+            self.frames[: data.shape[0], start : start + data.shape[1]] = canonical(data)
+        result = StepResult(np.zeros(batch.action.size, np.float32))
+        for index, stage in enumerate(program.stages):
+            bad = self._stage(program, stage, batch, inverse_batch, shift, banks, result)
+            if bad.any() and result.not_finite is None:
+                result.not_finite = (index, int(np.argmax(bad)))
+        return result
+
+    def vector(self, program: Program, row: int, words: int, count: int, shift: int) -> np.ndarray:
+        """Return a view of a vector of the first `count` samples, [count, words]."""
+        start = row * self.geometry.p
+        if row in (program.state, program.next_state):
+            start += shift
+        return self.frames[:count, start : start + words]
+
+    def _weights(self, program: Program, stage: Stage, banks: tuple[int, ...]) -> np.ndarray:
+        pitch = self.geometry.pitch(stage.n_in)
+        start = stage.row * self.geometry.p
+        if stage.target:
+            start += (1 + banks[stage.net]) * program.networks[stage.net].rows * self.geometry.p
+        rows = self.weights[start : start + stage.n_out * pitch].reshape(stage.n_out, pitch)
+        return rows[:, : stage.n_in]
+
+    def _stage(
+        self,
+        program: Program,
+        stage: Stage,
+        batch: Batch,
+        inverse_batch: np.float32,
+        shift: int,
+        banks: tuple[int, ...],
+        result: StepResult,
+    ) -> np.ndarray:
+        """Run one stage; [B] bool, the samples with a NaN or infinity that counts."""
+        count = batch.action.size
+        good = np.zeros(count, bool)
+
+        def vector(row: int, words: int) -> np.ndarray:
+            return self.vector(program, row, words, count, shift)
+
+        if stage.op == OP_DOT:
+            bias = None
+            if not stage.no_bias:
+                first = stage.bias
+                if stage.target:
+                    first += (1 + banks[stage.net]) * program.networks[stage.net].biases
+                bias = self.biases[first : first + stage.n_out]
+            y = mlp.dot(self._weights(program, stage, banks), vector(stage.src, stage.n_in), bias)
+            start = stage.dst * self.geometry.p + stage.offset
+            y = mlp.relu(y) if stage.act == ACT_RELU else y
+            self.frames[:count, start : start + stage.n_out] = y
+            return good
+        if stage.op == OP_AXPY:
+            a = mlp.axpy(self._weights(program, stage, banks), vector(stage.src, stage.n_out))
+            bad = ~np.isfinite(a).all(axis=1)
+            if stage.act == ACT_RELU:
+                a = mlp.mask(a, vector(stage.aux, stage.n_in))
+            vector(stage.dst, stage.n_in)[:] = a
+            return bad
+        if stage.op == OP_OUTER:
+            g, gb, bad = mlp.outer(
+                vector(stage.src, stage.n_out),
+                vector(stage.aux, stage.n_in),
+                self.geometry.dp,
+            )
+            pitch = self.geometry.pitch(stage.n_in)
+            start = stage.row * self.geometry.p
+            rows = self.gradients[start : start + stage.n_out * pitch].reshape(stage.n_out, pitch)
+            rows[:] = 0
+            rows[:, : stage.n_in] = g
+            self.bias_gradients[stage.bias : stage.bias + stage.n_out] = gb
+            return bad
+        if stage.op == OP_LOSS_Q:
+            loss = q_loss(
+                vector(stage.q, stage.n_out),
+                vector(stage.q_next, stage.n_out),
+                vector(stage.chooser, stage.n_out) if stage.mode == MODE_DOUBLE else None,
+                batch.action, batch.reward, batch.discount, batch.weight,
+                inverse_batch, stage.kappa,
+            )  # fmt: skip
+            vector(stage.dst, stage.n_out)[:] = loss.gradient
+            result.delta = loss.delta
+            if loss.bad_index.any() and result.bad_index is None:
+                result.bad_index = int(np.argmax(loss.bad_index))
+            return loss.not_finite
+        return good
+
+
+@dataclass
+class Parameters:
+    """Master copy of a network: images (float32 words), scalars and current target bank."""
+
+    map: ImageMap
+    weights: np.ndarray
+    moment: np.ndarray
+    variance: np.ndarray
+    target: np.ndarray
+    scalars: Scalars = field(default_factory=Scalars)
+    bank: int = 0
+
+
+class Learner:
+    """A pipe with the master parameters of a program's networks."""
+
+    def __init__(self, geometry: Geometry, program: Program) -> None:
+        self.geometry = geometry
+        self.program = program
+        self.pipe = Pipe(geometry)
+        self.networks: list[Parameters] = []
+        for net in program.networks:
+            image_map = ImageMap(geometry, net)
+            w, m, v, t = np.zeros((4, image_map.words), np.float32)
+            self.networks.append(Parameters(image_map, w, m, v, t))
+
+    def load(self, index: int, weights: np.ndarray) -> None:
+        """Load the parameters of a network: moments +0, target a copy, scalars at their start.
+
+        Args:
+            index: network.
+            weights: its image, float32 words.
+        """
+        net = self.networks[index]
+        net.weights = self.padded(index, weights)
+        net.moment = np.zeros_like(net.weights)
+        net.variance = np.zeros_like(net.weights)
+        net.target = net.weights.copy()
+        net.scalars = Scalars(lr=self.start_rate(index))
+        self.publish(index)
+
+    def padded(self, index: int, image: np.ndarray) -> np.ndarray:
+        """Return a copy of an image with its padding words set to +0."""
+        return np.where(self.networks[index].map.valid, image, np.float32(0))
+
+    def start_rate(self, index: int) -> np.float32:
+        """Return the learning rate in the slot of the network's last WU (slot 0 if it has none)."""
+        slot = 0
+        for stage in self.program.stages:
+            if stage.op == OP_UPDATE and stage.net == index:
+                slot = stage.slot
+        return self.program.slots[slot].lr if self.program.slots else np.float32(0)
+
+    def publish(self, index: int) -> None:
+        """Write a network's masters into the online bank and the current target bank."""
+        net, record = self.networks[index], self.program.networks[index]
+        net.map.scatter(net.weights, self.pipe.weights, self.pipe.biases)
+        if record.has_target:
+            self._write_target(index)
+
+    def _write_target(self, index: int) -> None:
+        net, record = self.networks[index], self.program.networks[index]
+        net.map.scatter(
+            net.target,
+            self.pipe.weights,
+            self.pipe.biases,
+            (1 + net.bank) * record.rows * self.geometry.p,
+            (1 + net.bank) * record.biases,
+        )
+
+    def compute(self, batch: Batch, inverse_batch: np.float32, parity: int = 0) -> StepResult:
+        """Run the pipe's part of a step."""
+        banks = tuple(net.bank for net in self.networks)
+        return self.pipe.run(self.program, batch, inverse_batch, parity, banks)
+
+    def commit(self) -> None:
+        """Run WU and TSM of the step that was computed last."""
+        for stage in self.program.stages:
+            if stage.op == OP_UPDATE:
+                self._update(stage)
+            elif stage.op == OP_TARGET:
+                self._copy(stage)
+
+    def _update(self, stage: Stage) -> None:
+        net = self.networks[stage.net]
+        g = net.map.gather(self.pipe.gradients, self.pipe.bias_gradients)
+        slot = self.program.slots[stage.slot]
+        net.scalars, w, net.moment, net.variance = update(
+            slot, net.scalars, net.weights, net.moment, net.variance, g
+        )
+        net.weights = self.padded(stage.net, w)
+        net.map.scatter(net.weights, self.pipe.weights, self.pipe.biases)
+
+    def _copy(self, stage: Stage) -> None:
+        """TSM: write the idle bank, then make it the current one."""
+        net = self.networks[stage.net]
+        if stage.polyak:
+            net.target = self.padded(stage.net, polyak(net.target, net.weights, stage.tau))
+        else:
+            since = net.scalars.since + 1
+            due = since >= stage.period
+            net.scalars = Scalars(
+                net.scalars.p1, net.scalars.p2, net.scalars.lr, 0 if due else since
+            )
+            if not due:
+                return
+            net.target = net.weights.copy()
+        net.bank ^= 1
+        self._write_target(stage.net)

@@ -1,0 +1,176 @@
+"""Programs of the learner: stage table, networks, optimizers, and their encoding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.learner.fp import ZERO, from_bits, to_bits
+from models.learner.layout import Network
+from models.learner.optim import Slot
+
+OP_DOT, OP_AXPY, OP_OUTER, OP_LOSS_Q, OP_UPDATE, OP_TARGET = 1, 2, 3, 4, 7, 8
+COMPUTE = (OP_DOT, OP_AXPY, OP_OUTER, OP_LOSS_Q)
+UPDATES = (OP_UPDATE, OP_TARGET)
+ACT_NONE, ACT_RELU = 0, 1
+NO_STAGE = 0xFF
+NO_VECTOR = 0xFF
+HEADER_WORDS, RECORD_WORDS, STAGE_WORDS = 16, 16, 8
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage descriptor (32 bytes). Vectors are named by their first row in a frame.
+
+    Attributes:
+        op: OP_*.
+        net: network of the weights.
+        target: use its current target bank.
+        act: ACT_*; of AXPY: mask by aux > 0.
+        no_bias: DOT adds no bias.
+        chain: the next descriptor belongs to this stage (OUTER).
+        n_in, n_out: DOT, OUTER: of the layer; AXPY: n_in is the width of the result; LOSS: n_out
+            actions.
+        row, bias: first weight row and bias word, online bank.
+        src: DOT: input; AXPY, OUTER: gradients of the outputs.
+        dst: result; of LOSS the gradients.
+        aux: AXPY: activations for the mask; OUTER: inputs.
+        offset: lane of dst's first element.
+        deps: up to three stages whose sample must be done.
+        wait_update: mask of networks whose weight update must have ended.
+        q, q_next, chooser, mode: vectors and mode of LOSS.
+        slot: optimizer slot of WU.
+        period, polyak: of TSM: copy every period steps, or move by tau each step.
+        kappa, tau: scalars.
+    """
+
+    op: int
+    net: int = 0
+    target: bool = False
+    act: int = ACT_NONE
+    no_bias: bool = False
+    chain: bool = False
+    n_in: int = 0
+    n_out: int = 0
+    row: int = 0
+    bias: int = 0
+    src: int = 0
+    dst: int = 0
+    aux: int = 0
+    offset: int = 0
+    deps: tuple[int, ...] = ()
+    wait_update: int = 0
+    q: int = 0
+    q_next: int = 0
+    chooser: int = 0
+    mode: int = 0
+    slot: int = 0
+    period: int = 0
+    polyak: bool = False
+    kappa: np.float32 = ZERO
+    tau: np.float32 = ZERO
+
+    def encode(self) -> np.ndarray:
+        """Return the descriptor, [8] uint32."""
+        deps = [*self.deps, *[NO_STAGE] * 3][:3]
+        param = self.q | self.q_next << 8 | self.chooser << 16 | self.mode << 24
+        if self.op == OP_UPDATE:
+            param = self.slot
+        if self.op == OP_TARGET:
+            param = self.period | int(self.polyak) << 16
+        return np.array(
+            [
+                self.op | self.net << 5 | int(self.target) << 8 | self.act << 9
+                | int(self.no_bias) << 11 | int(self.chain) << 12,
+                self.n_in | self.n_out << 16,
+                self.row | self.bias << 16,
+                self.src | self.dst << 8 | self.aux << 16 | self.offset << 24,
+                deps[0] | deps[1] << 8 | deps[2] << 16 | self.wait_update << 24,
+                param,
+                to_bits(self.kappa),
+                to_bits(self.tau),
+            ],
+            np.uint32,
+        )  # fmt: skip
+
+    @classmethod
+    def decode(cls, words: np.ndarray) -> Stage:
+        """Inverse of encode for legal descriptors; reserved bits are not looked at."""
+        w = [int(x) for x in words]
+        op, p = w[0] & 31, w[5]
+        loss = op == OP_LOSS_Q
+        return cls(
+            op=op, net=w[0] >> 5 & 7, target=bool(w[0] >> 8 & 1), act=w[0] >> 9 & 3,
+            no_bias=bool(w[0] >> 11 & 1), chain=bool(w[0] >> 12 & 1),
+            n_in=w[1] & 0xFFFF, n_out=w[1] >> 16, row=w[2] & 0xFFFF, bias=w[2] >> 16,
+            src=w[3] & 0xFF, dst=w[3] >> 8 & 0xFF, aux=w[3] >> 16 & 0xFF, offset=w[3] >> 24,
+            deps=tuple(d for d in (w[4] & 0xFF, w[4] >> 8 & 0xFF, w[4] >> 16 & 0xFF)
+                       if d != NO_STAGE),
+            wait_update=w[4] >> 24,
+            q=p & 0xFF if loss else 0, q_next=p >> 8 & 0xFF if loss else 0,
+            chooser=p >> 16 & 0xFF if loss else 0, mode=p >> 24 & 3 if loss else 0,
+            slot=p & 15 if op == OP_UPDATE else 0,
+            period=p & 0xFFFF if op == OP_TARGET else 0,
+            polyak=bool(p >> 16 & 1) if op == OP_TARGET else False,
+            kappa=from_bits(w[6]), tau=from_bits(w[7]),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program image.
+
+    Attributes:
+        stages, networks, slots: the tables.
+        state_words, action_words: S and A of a record.
+        state, next_state: vectors of s and s'; each has two copies of state_rows rows, one a
+            step parity.
+        action: vector that gets [s][a], or NO_VECTOR: the action is one int32.
+        frame_rows: rows of a sample's frame.
+    """
+
+    stages: tuple[Stage, ...]
+    networks: tuple[Network, ...]
+    slots: tuple[Slot, ...]
+    state_words: int
+    action_words: int
+    state: int
+    next_state: int
+    action: int
+    frame_rows: int
+
+    def encode(self) -> np.ndarray:
+        """Return the image, uint32 words."""
+        header = np.zeros(HEADER_WORDS, np.uint32)
+        header[0] = len(self.stages) | len(self.networks) << 8 | len(self.slots) << 16
+        header[1] = self.state_words | self.action_words << 16
+        header[2] = self.state | self.next_state << 8 | self.action << 16
+        header[3] = self.frame_rows
+        parts = [header]
+        parts += [n.encode() for n in self.networks]
+        parts += [s.encode() for s in self.slots]
+        parts += [s.encode() for s in self.stages]
+        return np.concatenate(parts)
+
+    @classmethod
+    def decode(cls, image: np.ndarray) -> Program:
+        """Inverse of encode for a legal image (models/learner/validate.py checks one)."""
+        w = [int(x) for x in image[:HEADER_WORDS]]
+        counts = (w[0] >> 8 & 0xFF, w[0] >> 16 & 0xFF, w[0] & 0xFF)
+        slots_at = HEADER_WORDS + RECORD_WORDS * counts[0]
+        stages_at = slots_at + RECORD_WORDS * counts[1]
+        networks = image[HEADER_WORDS:slots_at].reshape(-1, RECORD_WORDS)
+        slots = image[slots_at:stages_at].reshape(-1, RECORD_WORDS)
+        stages = image[stages_at : stages_at + STAGE_WORDS * counts[2]].reshape(-1, STAGE_WORDS)
+        return cls(
+            stages=tuple(Stage.decode(x) for x in stages),
+            networks=tuple(Network.decode(x) for x in networks),
+            slots=tuple(Slot.decode(x) for x in slots),
+            state_words=w[1] & 0xFFFF,
+            action_words=w[1] >> 16,
+            state=w[2] & 0xFF,
+            next_state=w[2] >> 8 & 0xFF,
+            action=w[2] >> 16 & 0xFF,
+            frame_rows=w[3],
+        )
