@@ -108,11 +108,12 @@ class Lanes:
     def find(self, operation: str, integer: int = 0, signed: bool = True) -> Lane:
         """The first lane of an operation; conversions to or from integers by their width."""
         for lane in self.lanes:
-            if lane.operation == operation and (
-                "fixed" not in operation or (lane.integer, lane.fraction) == (integer, 0)
+            if (
+                lane.operation == operation
+                and ("fixed" not in operation or (lane.integer, lane.fraction) == (integer, 0))
+                and ("fixed" not in operation or lane.signed == signed)
             ):
-                if "fixed" not in operation or lane.signed == signed:
-                    return lane
+                return lane
         raise ValueError(f"no lane for {operation} of {integer} bits, signed={signed}")
 
     def check(

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every floating-point block against the host's IEEE arithmetic, in the in-process simulator.
+
+The operands come from `verif/float/operands.hpp`: all classes against all classes, all pairs of
+exponents, and random pairs that are close, sparse, halfway, subnormal or near overflow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from verif.float.lanes import (
+    CROSS,
+    EXPONENTS,
+    LANES,
+    OPERATIONS,
+    RANDOM,
+    RANGE,
+    FloatLaneError,
+    Lane,
+    Lanes,
+    expect_clean,
+)
+
+FULL = 10_000_000  # random cases of each operation, at the latency of the simulated accelerator
+PART = 500_000  # at every other latency and conversion
+PARTS = 32  # of an exhaustive run over pairs
+
+
+@pytest.fixture(scope="module", params=["f32", "f16"])
+def lanes(request: pytest.FixtureRequest) -> Iterator[Lanes]:
+    with Lanes(request.param, seed=int(request.config.getoption("--seed"))) as simulator:
+        yield simulator
+
+
+@pytest.fixture(scope="module")
+def half() -> Iterator[Lanes]:
+    with Lanes("f16") as simulator:
+        yield simulator
+
+
+def gap_seed(lane: Lane, seed: int) -> int:
+    """Every other lane runs with random gaps between the operands."""
+    return seed + lane.index if lane.index % 2 else 0
+
+
+@pytest.mark.parametrize("index", range(LANES))
+def test_float_corners(lanes: Lanes, index: int, seed: int) -> None:
+    lane = lanes.lanes[index]
+    gaps = gap_seed(lane, seed)
+    if "fixed" not in lane.operation:
+        expect_clean(lanes.check(lane, CROSS, gap_seed=gaps), lane, "classes")
+        expect_clean(lanes.check(lane, EXPONENTS, gap_seed=gaps), lane, "exponents")
+    expect_clean(lanes.check(lane, RANDOM, PART, seed, gaps), lane, f"random, seed {seed}")
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_float_random(lanes: Lanes, operation: str, seed: int) -> None:
+    lane = next(x for x in lanes.lanes if x.operation == operation)
+    expect_clean(lanes.check(lane, RANDOM, FULL, seed + 100), lane, f"random, seed {seed + 100}")
+
+
+@pytest.mark.parametrize("index", range(LANES))
+def test_float_half_exhaustive(half: Lanes, index: int) -> None:
+    lane = half.lanes[index]
+    if lane.operation in ("sqrt", "to_fixed"):
+        report = half.check(lane, RANGE, 1 << 16)
+        assert report.compared == 1 << 16
+        expect_clean(report, lane, "all operands")
+    elif lane.operation == "from_fixed" and lane.integer + lane.fraction <= 24:
+        count = 1 << (lane.integer + lane.fraction)
+        report = half.check(lane, RANGE, count)
+        assert report.compared == count
+        expect_clean(report, lane, "all operands")
+    else:
+        pytest.skip("too many operands")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("operation", ["mul", "add"])
+def test_float_half_all_pairs(half: Lanes, operation: str, part: int) -> None:
+    lane = half.find(operation)
+    size = (1 << 32) // PARTS
+    expect_clean(half.check(lane, RANGE, (part + 1) * size, part * size), lane, "all pairs")
+
+
+def test_float_report_shows_a_mismatch(lanes: Lanes) -> None:
+    """The comparison fails if the lane is not what the reference computes."""
+    lane = lanes.find("mul")
+    got = lanes.run(lane, np.array([0, 1], np.uint64), np.array([0, 1], np.uint64))
+    report = lanes.check(lane, RANDOM, 10, 1)
+    report.mismatches = int((got != 1).sum())
+    with pytest.raises(FloatLaneError, match="2 of 10 differ"):
+        expect_clean(report, lane, "on purpose")
