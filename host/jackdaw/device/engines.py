@@ -2,10 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from jackdaw.device.config import Config
 from models.engine import EngineModel, Link
+from models.learner.engine import LearnerEngine
+from models.learner.layout import Geometry
+from models.learner.timing import Latencies
+from models.registers import learner as learner_registers
+from models.registers import replay as replay_registers
+from models.replay.engine import ReplayConfig, ReplayEngine
+
+# Parameter of the top -> field of the golden model's configuration.
+REPLAY = {
+    "ReplayKLog2": "k_log2",
+    "ReplayNLog2": "n_log2",
+    "ReplayLeafW": "leaf_w",
+    "ReplayBatchLog2": "batch_log2",
+    "ReplayLatLut": "lat_lut",
+    "ReplayLatBram": "lat_bram",
+    "ReplayLatUram": "lat_uram",
+    "ReplayLatMul": "lat_mul",
+}
+LEARNER = {
+    "LearnerP": "p",
+    "LearnerOB": "ob",
+    "LearnerGI": "gi",
+    "LearnerLW": "lw",
+    "LearnerBMax": "b_max",
+    "LearnerDMax": "d_max",
+    "LearnerLMax": "l_max",
+    "LearnerNetMax": "net_max",
+    "LearnerStMax": "st_max",
+    "LearnerWRows": "w_rows",
+    "LearnerARows": "a_rows",
+}
+LATENCIES = {
+    "LearnerMulLatency": "mul",
+    "LearnerAddLatency": "add",
+    "LearnerDivLatency": "div",
+    "LearnerSqrtLatency": "sqrt",
+}
 
 
 @dataclass(frozen=True)
@@ -22,3 +60,28 @@ class EngineSpec:
     version: int
     engine: EngineModel
     links: Sequence[Link]
+
+
+def build_engines(config: Config) -> list[EngineSpec]:
+    """Make the golden models of both engines, joined by SMP and TDE.
+
+    Raises: ValueError if the configuration lacks one of their parameters.
+    """
+    smp, tde = Link(), Link()
+    replay = ReplayEngine(ReplayConfig(**_fields(config, REPLAY)), smp, tde)
+    learner = LearnerEngine(
+        Geometry(**_fields(config, LEARNER)), smp, tde, Latencies(**_fields(config, LATENCIES))
+    )
+    return [
+        EngineSpec(replay_registers.ENGINE_ID, replay_registers.ENGINE_VERSION, replay, [smp, tde]),
+        EngineSpec(
+            learner_registers.ENGINE_ID, learner_registers.ENGINE_VERSION, learner, [smp, tde]
+        ),
+    ]
+
+
+def _fields(config: Config, names: Mapping[str, str]) -> dict[str, int]:
+    missing = set(names) - set(config.parameters)
+    if missing:
+        raise ValueError(f"configuration {config.name}: {sorted(missing)} missing")
+    return {field: config.parameters[name] for name, field in names.items()}

@@ -12,7 +12,7 @@ import numpy as np
 
 from jackdaw.device.base import LAYOUT_MAJOR, MAGIC, PAGE_BYTES, DeviceBase
 from jackdaw.device.config import Config
-from jackdaw.device.engines import EngineSpec
+from jackdaw.device.engines import EngineSpec, build_engines
 from jackdaw.device.page import EnginePage
 from jackdaw.errors import DeviceAccessError, DeviceTimeout
 from models.engine import BusError, RegisterError

@@ -156,7 +156,7 @@ class EnginePage:
                 self._begin(index, ring)
                 moved = True
             if ring.job is not None:
-                before = self._link_words()
+                before, events = self._link_words(), self._events()
                 try:
                     next(ring.job)
                     moved |= before != self._link_words()
@@ -168,6 +168,8 @@ class EnginePage:
                     info = (error.address % MODULO, error.response)
                     self._end(index, ring, JobEnd(code, info0=info[0], info1=info[1]))
                     moved = True
+                if self._events() != events:
+                    self.flags |= STATUS_EVENT
         return moved
 
     def _poll(self) -> bool:
@@ -184,6 +186,10 @@ class EnginePage:
 
     def _link_words(self) -> list[int]:
         return [len(link.words) for link in self.links]
+
+    def _events(self) -> int:
+        """Events of the engine so far; an engine without any has no such counter."""
+        return getattr(self.engine, "events", 0)
 
     def _ring(self, offset: int, first: int) -> int:
         index = (offset - first) // header.RING_HEAD.stride
