@@ -1,0 +1,56 @@
+"""jd_engine_control behind the echo engine: rings, records, errors, resets, registers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flow import simulate
+from verif.coverage import require
+
+CORE = "jackdaw:lib:engine"
+WRAPPER = "verif/engine_control/jd_echo.sv"
+TESTS = (
+    "Smoke",
+    "RingRules",
+    "BusError",
+    "Stop",
+    "SoftReset",
+    "Watchdog",
+    "Access",
+    "Counters",
+    "Irq",
+    "ResetMidway",
+    "ScoreboardFires",
+)
+FOLDERS: list[Path] = []
+
+
+def run(test: str, seed: int, rings: int = 3) -> Path:
+    """Build (cached) and run one test."""
+    return simulate.run(
+        CORE,
+        toplevel="jd_echo",
+        module="verif.engine_control.tests",
+        test=test,
+        parameters={"Rings": rings},
+        sources=[WRAPPER],
+        seed=seed,
+    )
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_engine_control(test: str, seed: int) -> None:
+    FOLDERS.append(run(test, seed))
+
+
+@pytest.mark.parametrize("rings", [1, 4])
+def test_engine_control_random_rings(rings: int, seed: int) -> None:
+    run("Random", seed, rings)
+    run("RingRules", seed, rings)
+
+
+@pytest.mark.parametrize("offset", range(3))
+def test_engine_control_random(offset: int, seed: int) -> None:
+    FOLDERS.append(run("Random", 100 * seed + offset))

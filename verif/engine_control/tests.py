@@ -1,0 +1,523 @@
+"""Tests of jd_engine_control behind the echo engine; tests/shell/test_engine_control.py runs them."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import cocotb
+import pyuvm
+from cocotb.triggers import ClockCycles, RisingEdge
+from pyuvm import uvm_test
+
+from models.registers import engine_header as header
+from models.registers.engine_header import Error
+from verif import bench
+from verif.agents.axi_memory import AxiTiming
+from verif.agents.axil import AxilItem
+from verif.agents.timing import random_pauses
+from verif.bench import until
+from verif.engine_control import model as golden
+from verif.engine_control.env import CLOCK_LIMIT, EchoEnv, Moment, random_job
+from verif.engine_control.model import HANG, OKAY, SLVERR, Failure, Job
+
+IRQ_ENABLE, SOFT_RESET, FREEZE = 2, 1, 4
+DONE, FAILED, EVENT = 2, 4, 8
+
+
+class EchoTest(uvm_test):
+    """Environment, clock and reset; a test is its `scenario`."""
+
+    timing = AxiTiming(latency=(1, 12), busy=0.6)
+
+    def build_phase(self) -> None:
+        """Make the environment and drive the test inputs."""
+        self.dut = cocotb.top
+        self.rng: random.Random = bench.rng(type(self).__name__)
+        self.env = EchoEnv("env", self, self.timing)
+
+    async def run_phase(self) -> None:
+        """Reset, run the scenario, compare all registers at the end."""
+        self.raise_objection()
+        dut = self.dut
+        for name in ("error_valid", "error_code", "event", "count", "progress", "pause"):
+            getattr(dut, f"{name}_i").value = 0
+        await bench.start(dut)
+        await ClockCycles(dut.clk_i, 2)
+        await self.scenario()
+        await self.env.ended_all()
+        await self.env.check_registers()
+        self.drop_objection()
+
+    async def scenario(self) -> None:
+        """What the test does."""
+        raise NotImplementedError
+
+    async def clear(self, bits: int = DONE | FAILED | EVENT) -> None:
+        """Clear STATUS bits."""
+        await self.env.write(header.STATUS.offset, bits)
+
+    async def soft_reset(self, clocks: int = CLOCK_LIMIT) -> None:
+        """Start a soft reset and wait for its end."""
+        env = self.env
+        keep = int(env.model.irq_enable) << 1 | int(env.model.freeze) << 2
+        await env.write(header.CONTROL.offset, SOFT_RESET | keep)
+        await until("soft reset", self.dut.clk_i, clocks, lambda: not self.dut.soft_reset_o.value)
+        env.model.finish_soft_reset()
+        await ClockCycles(self.dut.clk_i, 2)
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class Smoke(EchoTest):
+    """Identity, a ring of four slots that wraps, an interrupt."""
+
+    async def scenario(self) -> None:
+        env = self.env
+        assert await env.read(header.ID.offset) == int.from_bytes(b"ECHO", "little")
+        assert await env.read(header.VERSION.offset) == 0x00010203
+        await env.check_registers()
+        await env.write(header.CONTROL.offset, IRQ_ENABLE)
+        await env.setup(0, size=2)
+        for start in range(0, 12, 4):
+            jobs = [Job(tag=start + i, clocks=i, count=7, irq=i == 3) for i in range(4)]
+            await env.queue(0, jobs)
+            await env.ended_all()
+            assert self.dut.irq_o.value
+            await env.check_registers()
+            await self.clear()
+            assert not self.dut.irq_o.value
+        await env.queue(0, [Job(opcode=0, tag=5), Job(opcode=77), Job(junk=1), Job(error=9)])
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class Random(EchoTest):
+    """Random jobs on all rings side by side, with errors, bus errors, halts and clears."""
+
+    async def scenario(self) -> None:
+        env, rng = self.env, self.rng
+        env.axil.driver.pause(random_pauses(rng, 0.7), random_pauses(rng, 0.7))
+        await env.write(header.CONTROL.offset, IRQ_ENABLE)
+        for index in range(env.rings):
+            await env.setup(index, size=rng.choice((1, 2, 3, 5)))
+        for _ in range(40):
+            for index in range(env.rings):
+                if room := env.room(index):
+                    jobs = [random_job(rng) for _ in range(rng.randint(0, room))]
+                    await env.queue(index, jobs)  # with no jobs: an idle or resuming doorbell
+            if rng.random() < 0.4:
+                await env.ended_all()
+                await env.check_registers()
+                if rng.random() < 0.5:
+                    await self.clear(rng.getrandbits(4))
+                    await env.check_registers()
+        for _ in range(200):
+            halted = [i for i, ring in enumerate(env.model.rings) if ring.halted]
+            if not halted and not any(ring.pending for ring in env.model.rings):
+                break
+            for index in halted:
+                await env.queue(index, [])
+            await env.ended_all()
+
+
+@pyuvm.test(timeout_time=2, timeout_unit="ms")
+class RingRules(EchoTest):
+    """Every write that the rings refuse, and the nearest one that they take."""
+
+    async def refused(self, event: str, offset: int, value: int, code: int = Error.E_RING) -> None:
+        """Write; the model must refuse it too; compare and clear."""
+        env = self.env
+        await env.write(offset, value)
+        assert env.model.failed and env.model.first and env.model.first.code == code, event
+        status = await env.read(header.STATUS.offset)
+        assert status >> 8 & 0xFF == code, f"{event}: STATUS {status:#x}"
+        env.moments.sample(Moment(event))
+        await self.clear(FAILED)
+
+    async def scenario(self) -> None:
+        env, last = self.env, self.env.rings - 1
+        for ring in range(env.rings):
+            await self.refused("off", header.RING_TAIL.at(ring), 1)
+        await self.refused("base_align", header.RING_BASE_LO.at(last), 0x1040)
+        await self.refused("cpl_align", header.RING_CPL_LO.at(last), 0x800)
+        for register in (header.RING_BASE_HI, header.RING_CPL_HI):
+            await self.refused("base_high", register.at(last), 0x100, Error.E_RESERVED)
+        for size in (13, 16, 0x10001):
+            await self.refused("size_max", header.RING_SIZE.at(last), size)
+        await env.setup(last, size=12, base=0xFF_1234_5000, cpl=0x7F_0000_1000)
+        await env.check_registers()
+        await env.setup(last, size=3)
+        await self.refused("too_far", header.RING_TAIL.at(last), 9)
+        await self.refused("too_far", header.RING_TAIL.at(last), 0xFFFF_FFFF)
+        await env.queue(last, [Job(clocks=5, tag=i) for i in range(8)])
+        await self.refused("behind", header.RING_TAIL.at(last), env.model.rings[last].tail - 1)
+        await self.refused("base_busy", header.RING_BASE_LO.at(last), 0x9000)
+        await self.refused("base_busy", header.RING_BASE_HI.at(last), 1)
+        await self.refused("cpl_busy", header.RING_CPL_LO.at(last), 0x9000)
+        await self.refused("cpl_busy", header.RING_CPL_HI.at(last), 1)
+        await self.refused("size_busy", header.RING_SIZE.at(last), 4)
+        await env.ended_all()
+        await env.check_registers()
+        # Bytes of a register: what counts is the register after the write.
+        await env.write(header.RING_BASE_LO.at(last), 0xABCD_EF00, strobe=0b1100)
+        await env.write(header.RING_TAIL.at(last), 0xFFFF_FF08, strobe=0b0001)
+        await env.check_registers()
+        await env.write(golden.QUIET_CLOCKS, 100)
+        await env.write(header.CONTROL.offset, SOFT_RESET)
+        await self.refused("in_soft_reset", header.RING_TAIL.at(last), 8)
+        await self.refused("in_soft_reset", header.RING_SIZE.at(last), 3)
+        await until("soft reset", self.dut.clk_i, 200, lambda: not self.dut.soft_reset_o.value)
+        env.model.finish_soft_reset()
+
+
+@pyuvm.test(timeout_time=2, timeout_unit="ms")
+class BusError(EchoTest):
+    """SLVERR and DECERR on descriptors and records of every ring, alone and together."""
+
+    async def scenario(self) -> None:
+        env = self.env
+        for index in range(env.rings):
+            await env.setup(index, size=3)
+        for response in (2, 3):
+            for index in range(env.rings):
+                for job in (
+                    Job(response=response, stop=True, irq=True, tag=1),
+                    Job(record_response=response, irq=True, tag=2),
+                    Job(response=response, record_response=response),
+                    Job(record_response=response, error=9, info0=3, info1=4),
+                    Job(record_response=response, opcode=0),
+                ):
+                    await env.queue(index, [Job(clocks=3), job, Job(tag=3)])
+                    await env.ended_all()
+                    await env.check_registers()
+                    await self.clear()
+
+
+@pyuvm.test(timeout_time=2, timeout_unit="ms")
+class Stop(EchoTest):
+    """STOP halts a ring on failure only; TAIL resumes it, and the other rings go on."""
+
+    async def scenario(self) -> None:
+        env, dut = self.env, self.dut
+        last = env.rings - 1
+        for index in range(env.rings):
+            await env.setup(index, size=3)
+        for bad in (Job(error=9, stop=True), Job(opcode=200, stop=True), Job(opcode=0, junk=1, stop=True)):
+            jobs = [Job(stop=True), bad, Job(tag=1), Job(tag=2)]
+            await env.queue(last, jobs)
+            if last:
+                await env.queue(0, [Job(tag=i) for i in range(6)])
+            await env.ended_all()
+            assert env.model.rings[last].halted
+            await ClockCycles(dut.clk_i, 100)
+            await env.check_registers()
+            # The halted ring reads its descriptors afresh: change one that was not yet used.
+            ring = env.model.rings[last]
+            ring.jobs[ring.head] = replace(ring.jobs[ring.head], tag=99)
+            slot = ring.head % (1 << ring.size)
+            env.memory.load(ring.base + 64 * slot, ring.jobs[ring.head].words())
+            await env.queue(last, [Job(tag=3)] if bad.opcode == 1 else [])
+            await env.ended_all()
+            assert not ring.pending
+            await self.clear()
+
+
+@pyuvm.test(timeout_time=20, timeout_unit="ms")
+class SoftReset(EchoTest):
+    """Soft resets at random moments of random traffic: nothing half done, all usable after."""
+
+    async def scenario(self) -> None:
+        env, rng, dut = self.env, self.rng, self.dut
+        for index in range(env.rings):
+            await env.setup(index, size=3)
+        for turn in range(90):
+            dut.pause_i.value = rng.choice((0, 0, rng.getrandbits(env.rings)))
+            await env.write(golden.QUIET_CLOCKS, rng.choice((0, 0, rng.randint(1, 60))))
+            for index in range(env.rings):
+                jobs = [random_job(rng) for _ in range(rng.randint(0, 4))]
+                if rng.random() < 0.5:
+                    jobs.append(Job(opcode=HANG))
+                await env.queue(index, jobs)
+            await ClockCycles(dut.clk_i, rng.randint(0, 120) if turn else 300)
+            before = len(env.records.log)
+            cocotb.start_soon(self.sample_states())
+            await self.soft_reset(clocks=400)
+            assert len(env.records.log) - before <= 2, "more than one record after the reset began"
+            assert not env.port.monitor.reads and not env.port.monitor.writes
+            assert dut.idle_o.value
+            dut.pause_i.value = 0
+            await env.check_registers()
+            await self.clear()
+            if rng.random() < 0.3:
+                await env.queue(rng.randrange(env.rings), [Job(tag=turn), Job(opcode=0)])
+                await env.ended_all()
+                await env.check_registers()
+
+    async def sample_states(self) -> None:
+        """The state of each ring in the first clock of the soft reset."""
+        await until("soft reset", self.dut.clk_i, 200, lambda: self.dut.soft_reset_o.value)
+        for index in range(self.env.rings):
+            self.env.moments.sample(Moment("soft_reset", self.env.state_of(index)))
+
+
+@pyuvm.test(timeout_time=2, timeout_unit="ms")
+class Watchdog(EchoTest):
+    """A job without progress ends with E_TIMEOUT; progress, or another job's, keeps it alive."""
+
+    async def scenario(self) -> None:
+        env, dut = self.env, self.dut
+        last = env.rings - 1
+        for index in range(env.rings):
+            await env.setup(index, size=2)
+        for limit in (1, 30, 200):
+            await env.write(header.WATCHDOG.offset, limit)
+            await env.queue(last, [Job(opcode=HANG, tag=limit), Job(opcode=0)])
+            await env.ended_all()
+            record = env.records.log[-2].record
+            assert record.error == Error.E_TIMEOUT
+            assert limit <= record.end - record.start <= limit + 2, f"{record}, limit {limit}"
+            await env.check_registers()
+            await self.clear()
+        # Progress in time keeps it running.
+        await env.queue(last, [Job(opcode=HANG)])
+        for _ in range(10):
+            await ClockCycles(dut.clk_i, 150)
+            dut.progress_i.value = 1
+            await RisingEdge(dut.clk_i)
+            dut.progress_i.value = 0
+            assert env.model.rings[last].pending
+        await env.ended_all()
+        # All that run when it strikes are told; what starts later is not.
+        if last:
+            dut.pause_i.value = 1
+            await env.queue(last, [Job(opcode=HANG, stop=True), Job(tag=1)])
+            await env.queue(0, [Job(clocks=150, tag=2)])
+            await until("the time-out", dut.clk_i, 400, lambda: env.model.rings[last].halted)
+            dut.pause_i.value = 0
+            await env.ended_all()
+            assert env.records.log[-1].record.error == 0
+            await env.queue(last, [])
+        await self.clear()
+        # 0 means 2**24: nothing happens within the first thousands of clocks.
+        await env.write(header.WATCHDOG.offset, 0)
+        await env.queue(0, [Job(opcode=HANG)])
+        await ClockCycles(dut.clk_i, 3000)
+        assert env.model.rings[0].pending
+        await self.soft_reset()
+
+
+@pyuvm.test(timeout_time=2, timeout_unit="ms")
+class Access(EchoTest):
+    """Every word of the page read and written: what exists answers, the rest is SLVERR."""
+
+    async def scenario(self) -> None:
+        env, dut = self.env, self.dut
+        exists = {
+            reg.at(i): reg
+            for reg in header.REGISTERS
+            for i in range(min(reg.count, env.rings) if reg.count > 1 else 1)
+        }
+        for offset in (*range(0, 0x110, 4), *range(0x110, 0x1000, 0xF4)):
+            item = await env.axil.access(AxilItem(offset))
+            want = offset in exists or offset in golden.ENGINE_REGISTERS
+            assert item.response == (OKAY if want else SLVERR), f"{item}, exists: {want}"
+        for offset in (*range(0x10, 0x58, 4), *range(0x5C, 0x80, 4), 0x000, 0x004):
+            assert await env.write(offset, 0xFFFF_FFFF) == SLVERR
+        for index in range(4):
+            for word in range(0x18, 0x20, 4):
+                assert await env.write(0x80 + 0x20 * index + word, 1) == SLVERR
+        for index in range(env.rings, 4):
+            assert await env.write(header.RING_SIZE.at(index), 1) == SLVERR
+        await env.check_registers()
+        # Idle-only: taken while idle, refused while a job runs, while halted and in a soft reset.
+        await env.setup(0, size=2)
+        assert await env.write(golden.CONFIG, 0x1234_5678) == OKAY
+        await env.queue(0, [Job(opcode=HANG, stop=True), Job()])
+        assert await env.write(golden.CONFIG, 1) == SLVERR
+        assert await env.write(golden.SCRATCH, 0xA5A5_A5A5, strobe=0b0110) == OKAY
+        assert await env.read(golden.CONFIG) == 0x1234_5678
+        await env.write(header.WATCHDOG.offset, 20)
+        await env.ended_all()
+        assert env.model.rings[0].halted
+        assert await env.write(golden.CONFIG, 2) == SLVERR
+        await env.write(golden.QUIET_CLOCKS, 60)
+        await env.write(header.CONTROL.offset, SOFT_RESET)
+        assert await env.write(golden.CONFIG, 3) == SLVERR
+        assert await env.read(header.CONTROL.offset) & SOFT_RESET
+        await until("soft reset", dut.clk_i, 200, lambda: not dut.soft_reset_o.value)
+        env.model.finish_soft_reset()
+        assert await env.write(golden.CONFIG, 4) == OKAY
+        for offset, value in env.model.engine.items():
+            assert await env.read(offset) == value
+        assert await env.write(golden.CONSTANT, 1) == SLVERR
+
+
+@pyuvm.test(timeout_time=2, timeout_unit="ms")
+class Counters(EchoTest):
+    """BUSY, STALL and BEATS count, freeze and latch; CYCLES is exact; 64 bits carry."""
+
+    async def value(self, low: header.Register) -> int:
+        """Read a 64-bit register, low word first."""
+        first = await self.env.read(low.offset)
+        return first | await self.env.read(low.offset + 4) << 32
+
+    async def scenario(self) -> None:
+        env, dut, rng = self.env, self.dut, self.rng
+        names = (header.BUSY_LO, header.STALL_MEM_LO, header.STALL_IN_LO, header.STALL_OUT_LO)
+        want = [0, 0, 0, 0]
+        for turn in range(30):
+            frozen = turn % 3 == 2
+            await env.write(header.CONTROL.offset, FREEZE * frozen)
+            for _ in range(20):
+                bits = rng.getrandbits(4)
+                dut.count_i.value = bits
+                await RisingEdge(dut.clk_i)
+                for i in range(4):
+                    want[i] += (bits >> i & 1) * (not frozen)
+            dut.count_i.value = 0
+            await RisingEdge(dut.clk_i)
+            got = [await self.value(register) for register in names]
+            assert got == want, f"turn {turn}: {got}, want {want}"
+        await env.write(header.CONTROL.offset, 0)
+        # Reading LO latches HI, so a carry between the two reads does not show.
+        counters = int(dut.u_control.counter_q.value) & ~(M64)
+        dut.u_control.counter_q.value = counters | 0xFFFF_FFFF
+        await RisingEdge(dut.clk_i)
+        await RisingEdge(dut.clk_i)
+        assert await env.read(header.BUSY_LO.offset) == 0xFFFF_FFFF
+        dut.count_i.value = 1
+        await RisingEdge(dut.clk_i)
+        dut.count_i.value = 0
+        await RisingEdge(dut.clk_i)
+        assert await env.read(header.BUSY_HI.offset) == 0
+        assert await self.value(header.BUSY_LO) == 1 << 32
+        # Beats are those of the port.
+        await env.setup(0, size=4)
+        await env.queue(0, [Job(clocks=i) for i in range(7)])
+        await env.ended_all()
+        beats = [await self.value(header.RD_BEATS_LO), await self.value(header.WR_BEATS_LO)]
+        assert beats == env.records.beats == [7, 7]
+        # CYCLES: from the end of the job before, or from the doorbell, to the record's answer.
+        log = env.records.log
+        assert await self.value(header.CYCLES_LO) == log[-1].time - log[-2].time
+        await ClockCycles(dut.clk_i, 50)
+        rung = cocotb.start_soon(self.doorbell_time())
+        await env.queue(0, [Job(clocks=9)])
+        await env.ended_all()
+        since = await rung
+        assert await self.value(header.CYCLES_LO) == log[-1].time + 1 - since
+        assert log[-1].record.start > since
+
+    async def doorbell_time(self) -> int:
+        """TIME of the next doorbell."""
+        await until("doorbell", self.dut.clk_i, 500, lambda: self.dut.u_control.doorbell.value)
+        return int(self.dut.time_o.value)
+
+
+@pyuvm.test(timeout_time=4, timeout_unit="ms")
+class Irq(EchoTest):
+    """Set and clear of STATUS in the same clock: nothing is lost, the first failure is right."""
+
+    async def scenario(self) -> None:
+        env, dut = self.env, self.dut
+        await env.setup(0, size=1)
+        await env.queue(0, [Job()])
+        await env.ended_all()
+        await env.write(header.CONTROL.offset, IRQ_ENABLE)
+        for delay in range(12):
+            for first in (True, False):
+                task = cocotb.start_soon(self.strike(delay, first))
+                await self.clear_race()
+                await task
+                await ClockCycles(dut.clk_i, 3)
+                await env.check_registers()
+                await self.clear()
+                await env.check_registers()
+        assert {-1, 0, 1} <= self.seen, f"the race never was close: {self.seen}"
+        await env.write(header.CONTROL.offset, 0)
+        await self.strike(0, False)
+        await RisingEdge(dut.clk_i)
+        assert not dut.irq_o.value
+        await env.check_registers()
+
+    seen: set[int] = set()
+
+    async def clear_race(self) -> None:
+        """Clear all bits; the model clears in the clock in which the device does."""
+        item = AxilItem(header.STATUS.offset, DONE | FAILED | EVENT)
+        task = cocotb.start_soon(self.env.axil.access(item))
+        await until("clear", self.dut.clk_i, 100, lambda: self.dut.u_control.clear_failed.value)
+        self.cleared = int(self.dut.time_o.value)
+        now = int(self.dut.time_o.value)
+        if self.struck != now:
+            self.env.model.write(header.STATUS.offset, item.data)
+        await task
+
+    struck = -1
+
+    async def strike(self, delay: int, first: bool) -> None:
+        """An error and an event in one clock, `delay` clocks from now; maybe with one before."""
+        env, dut = self.env, self.dut
+        if first:
+            await self.pulse(10)
+        await ClockCycles(dut.clk_i, delay)
+        await self.pulse(20 + delay)
+
+    async def pulse(self, code: int) -> None:
+        """One clock of error and event; the model follows, in the order of the clocks."""
+        dut, model = self.dut, self.env.model
+        dut.error_valid_i.value, dut.error_code_i.value, dut.event_i.value = 1, code, 1
+        await RisingEdge(dut.clk_i)
+        dut.error_valid_i.value, dut.event_i.value = 0, 0
+        now = int(dut.time_o.value)
+        clearing = bool(dut.u_control.clear_failed.value)
+        if clearing:
+            model.write(header.STATUS.offset, DONE | FAILED | EVENT)
+        self.struck = now
+        model.event = True
+        model.fail(Failure(0, code, 0, (0, 0)))
+        for offset in (-1, 0, 1):
+            if clearing and not offset:
+                self.seen.add(0)
+        self.seen.add(1 if not clearing else 0)
+        self.seen.add(-1)
+
+
+@pyuvm.test(timeout_time=4, timeout_unit="ms")
+class ResetMidway(EchoTest):
+    """A hard reset in traffic: everything as after power-up."""
+
+    async def scenario(self) -> None:
+        env, rng, dut = self.env, self.rng, self.dut
+        for _ in range(12):
+            await env.write(header.CONTROL.offset, IRQ_ENABLE)
+            for index in range(env.rings):
+                await env.setup(index, size=3)
+                await env.queue(index, [replace(random_job(rng), stop=False) for _ in range(5)])
+            await ClockCycles(dut.clk_i, rng.randint(1, 150))
+            await bench.reset(dut)
+            env.model.hard_reset()
+            env.records.beats = [0, 0]
+            await ClockCycles(dut.clk_i, 2)
+            await env.check_registers()
+            env.records.log.clear()
+        await env.setup(0, size=1)
+        await env.queue(0, [Job(tag=1)])
+
+
+class Mistaken(EchoTest):
+    """A record that differs from the model's in one bit."""
+
+    async def scenario(self) -> None:
+        env = self.env
+        await env.setup(0, size=1)
+        env.place(0, [Job(tag=2)])
+        env.memory.load(env.model.rings[0].base, Job(tag=3).words())
+        await env.write(header.RING_TAIL.at(0), 1)
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms", expect_error=AssertionError)
+class ScoreboardFires(Mistaken):
+    """The scoreboard notices a wrong record."""
+
+
+M64 = (1 << 64) - 1
