@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cocotb
 import pyuvm
 from cocotb.triggers import ClockCycles
@@ -30,7 +32,7 @@ class FloatTest(uvm_test):
 
     def build_phase(self) -> None:
         """Make the environment."""
-        self.dut = cocotb.top
+        self.dut: Any = cocotb.top
         self.environment = Environment("environment", self)
         self.environment.pattern = self.pattern()
 

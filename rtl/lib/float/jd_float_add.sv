@@ -40,10 +40,10 @@ module jd_float_add
   localparam int unsigned AlignW = SigW + 3;           // with guard, round and sticky bit
   localparam int unsigned SumW   = AlignW + 1;         // with the carry
   localparam int unsigned WorkW  = 2 * FloatW;         // both operands
-  localparam logic [ExpW-1:0]   LOST     = ExpW'(SigW + 2);    // further right only the sticky bit
-  localparam logic [ExpW-1:0]   EXP_MAX  = '1;
-  localparam logic [FloatW-2:0] INFINITY = {EXP_MAX, ManW'(0)};
-  localparam logic [FloatW-1:0] NAN      = {1'b0, EXP_MAX, 1'b1, (ManW - 1)'(0)};
+  localparam logic [ExpW-1:0]   LOST      = ExpW'(SigW + 2);    // further right only the sticky bit
+  localparam logic [ExpW-1:0]   EXP_MAX   = '1;
+  localparam logic [FloatW-2:0] INFINITE  = {EXP_MAX, ManW'(0)};
+  localparam logic [FloatW-1:0] QUIET_NAN = {1'b0, EXP_MAX, 1'b1, (ManW - 1)'(0)};
 
   // Steps: what `work` holds after each.
   localparam int unsigned SWAP      = 0;   // {significand of the larger, of the smaller operand}
@@ -103,9 +103,9 @@ module jd_float_add
         distance = power - (lesser[ManW+:ExpW] | ExpW'(!lesser_hidden));
         count    = 5'((distance > LOST) ? LOST : distance);
         bits     = WorkW'({greater_hidden, greater[ManW-1:0], lesser_hidden, lesser[ManW-1:0]});
-        if (greater >= INFINITY) begin
+        if (greater >= INFINITE) begin
           result = KindInfinity;
-          if (greater > INFINITY || (unlike && lesser == INFINITY)) result = KindNan;
+          if (greater > INFINITE || (unlike && lesser == INFINITE)) result = KindNan;
         end
       end
       if (FIRST <= ALIGN && ALIGN < PAST) begin
@@ -140,8 +140,8 @@ module jd_float_add
         bits = WorkW'({minus, {power, ManW'(0)}
                               + (FloatW - 1)'(bits[2+:SigW]) + (FloatW - 1)'(up)});
         if (result != KindNumber) begin
-          bits = WorkW'({minus, (result == KindInfinity) ? INFINITY : (FloatW - 1)'(0)});
-          if (result == KindNan) bits = WorkW'(NAN);
+          bits = WorkW'({minus, (result == KindInfinity) ? INFINITE : (FloatW - 1)'(0)});
+          if (result == KindNan) bits = WorkW'(QUIET_NAN);
         end
       end
 

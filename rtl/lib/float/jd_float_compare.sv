@@ -18,8 +18,8 @@ module jd_float_compare #(
   output logic              equal_o,
   output logic              unordered_o
 );
-  localparam logic [ExpW-1:0]   EXP_MAX  = '1;
-  localparam logic [FloatW-2:0] INFINITY = {EXP_MAX, ManW'(0)};
+  localparam logic [ExpW-1:0]   EXP_MAX   = '1;
+  localparam logic [FloatW-2:0] INFINITE  = {EXP_MAX, ManW'(0)};
 
   logic [FloatW-2:0] a_size, b_size;
   logic              a_minus, b_minus, both_zero;
@@ -27,7 +27,7 @@ module jd_float_compare #(
   assign {a_minus, a_size} = a_i;
   assign {b_minus, b_size} = b_i;
   assign both_zero   = (a_size | b_size) == '0;
-  assign unordered_o = a_size > INFINITY || b_size > INFINITY;
+  assign unordered_o = a_size > INFINITE || b_size > INFINITE;
   assign equal_o     = !unordered_o && (a_i == b_i || both_zero);
 
   always_comb begin

@@ -39,12 +39,12 @@ module jd_float_div
   localparam int unsigned RestW = SigW + 1;            // remainder, below twice the divisor
   localparam int unsigned QuotW = SigW + 2;            // quotient of 0.5..2 with a round bit
   localparam int unsigned SumW  = ExpW + 3;            // exponent, with a sign
-  localparam logic [SumW-1:0]   BIAS     = SumW'((1 << (ExpW - 1)) - 1);
+  localparam logic [SumW-1:0]   BIAS      = SumW'((1 << (ExpW - 1)) - 1);
   localparam logic signed [SumW-1:0] POWER_MAX = SumW'((1 << ExpW) - 2);
   localparam logic signed [SumW-1:0] LOST      = SumW'(SigW + 2);  // further right only sticky
-  localparam logic [ExpW-1:0]   EXP_MAX  = '1;
-  localparam logic [FloatW-2:0] INFINITY = {EXP_MAX, ManW'(0)};
-  localparam logic [FloatW-1:0] NAN      = {1'b0, EXP_MAX, 1'b1, (ManW - 1)'(0)};
+  localparam logic [ExpW-1:0]   EXP_MAX   = '1;
+  localparam logic [FloatW-2:0] INFINITE  = {EXP_MAX, ManW'(0)};
+  localparam logic [FloatW-1:0] QUIET_NAN = {1'b0, EXP_MAX, 1'b1, (ManW - 1)'(0)};
 
   // Steps: operands, then one quotient bit each, then the result.
   localparam int unsigned DECODE    = 0;
@@ -75,10 +75,10 @@ module jd_float_div
   assign valid_o     = valid[Latency];
 
   function automatic kind_e quotient_kind(input logic [FloatW-2:0] a, input logic [FloatW-2:0] b);
-    if (a > INFINITY || b > INFINITY) return KindNan;
-    if (a == b && (a == '0 || a == INFINITY)) return KindNan;
-    if (a == '0 || b == INFINITY) return KindZero;
-    return (b == '0 || a == INFINITY) ? KindInfinity : KindNumber;
+    if (a > INFINITE || b > INFINITE) return KindNan;
+    if (a == b && (a == '0 || a == INFINITE)) return KindNan;
+    if (a == '0 || b == INFINITE) return KindZero;
+    return (b == '0 || a == INFINITE) ? KindInfinity : KindNumber;
   endfunction
 
   function automatic logic [4:0] significand_zeros(input logic [SigW-1:0] significand);
@@ -147,8 +147,8 @@ module jd_float_div
         result_o <= {minus, {power[ExpW-1:0], ManW'(0)}
                             + (FloatW - 1)'(kept[2+:SigW]) + (FloatW - 1)'(up)};
         if (class_of != KindNumber) begin
-          result_o <= {minus, (class_of == KindInfinity) ? INFINITY : (FloatW - 1)'(0)};
-          if (class_of == KindNan) result_o <= NAN;
+          result_o <= {minus, (class_of == KindInfinity) ? INFINITE : (FloatW - 1)'(0)};
+          if (class_of == KindNan) result_o <= QUIET_NAN;
         end
       end
 

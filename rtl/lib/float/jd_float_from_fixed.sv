@@ -45,8 +45,8 @@ module jd_float_from_fixed
   // The exponent of the top bit of `work`, less one because the hidden bit adds it.
   localparam int unsigned TOP   = IntW + (1 << (ExpW - 1)) - 3;
   localparam int unsigned SumW  = 8;                   // TOP is at most 189
-  localparam logic [ExpW-1:0]   EXP_MAX  = '1;
-  localparam logic [FloatW-2:0] INFINITY = {EXP_MAX, ManW'(0)};
+  localparam logic [ExpW-1:0]   EXP_MAX   = '1;
+  localparam logic [FloatW-2:0] INFINITE  = {EXP_MAX, ManW'(0)};
 
   // Steps: what `work` holds after each.
   localparam int unsigned MAGNITUDE = 0;   // the value without its sign, at the top
@@ -103,7 +103,7 @@ module jd_float_from_fixed
         logic          up = top[0] & (top[1] | bits[WorkW-SigW-2:0] != '0);
         result_o <= {minus, {power[ExpW-1:0], ManW'(0)}
                             + (FloatW - 1)'(top[SigW:1]) + (FloatW - 1)'(up)};
-        if (class_of == KindInfinity) result_o <= {minus, INFINITY};
+        if (class_of == KindInfinity) result_o <= {minus, INFINITE};
         if (class_of == KindZero)     result_o <= '0;
       end
 

@@ -37,11 +37,11 @@ module jd_float_mul
   localparam int unsigned ProdW = 2 * SigW;            // exact product, 1.0 is bit ProdW-2
   localparam int unsigned WorkW = 2 * FloatW;          // both operands
   localparam int unsigned SumW  = ExpW + 2;            // sum of two exponents, with a sign
-  localparam logic [SumW-1:0]   BIAS     = SumW'((1 << (ExpW - 1)) - 1);
-  localparam logic [SumW-1:0]   LOST     = SumW'(SigW + 2);    // further right only the sticky bit
-  localparam logic [ExpW-1:0]   EXP_MAX  = '1;
-  localparam logic [FloatW-2:0] INFINITY = {EXP_MAX, ManW'(0)};
-  localparam logic [FloatW-1:0] NAN      = {1'b0, EXP_MAX, 1'b1, (ManW - 1)'(0)};
+  localparam logic [SumW-1:0]   BIAS      = SumW'((1 << (ExpW - 1)) - 1);
+  localparam logic [SumW-1:0]   LOST      = SumW'(SigW + 2);    // further right only the sticky bit
+  localparam logic [ExpW-1:0]   EXP_MAX   = '1;
+  localparam logic [FloatW-2:0] INFINITE  = {EXP_MAX, ManW'(0)};
+  localparam logic [FloatW-1:0] QUIET_NAN = {1'b0, EXP_MAX, 1'b1, (ManW - 1)'(0)};
 
   // Steps: what `work` holds after each.
   localparam int unsigned DECODE    = 0;   // {significand of a, significand of b}
@@ -70,8 +70,8 @@ module jd_float_mul
 
   // The product's kind, for magnitudes of which at least one is zero, subnormal or not finite.
   function automatic kind_e product_kind(input logic [FloatW-2:0] a, input logic [FloatW-2:0] b);
-    if (a > INFINITY || b > INFINITY) return KindNan;
-    if (a == INFINITY || b == INFINITY) return (a == '0 || b == '0) ? KindNan : KindInfinity;
+    if (a > INFINITE || b > INFINITE) return KindNan;
+    if (a == INFINITE || b == INFINITE) return (a == '0 || b == '0) ? KindNan : KindInfinity;
     return (a == '0 || b == '0) ? KindZero : KindNumber;
   endfunction
 
@@ -137,8 +137,8 @@ module jd_float_mul
         bits = WorkW'({minus, {power[ExpW-1:0], ManW'(0)}
                               + (FloatW - 1)'(bits[2+:SigW]) + (FloatW - 1)'(up)});
         if (result != KindNumber) begin
-          bits = WorkW'({minus, (result == KindInfinity) ? INFINITY : (FloatW - 1)'(0)});
-          if (result == KindNan) bits = WorkW'(NAN);
+          bits = WorkW'({minus, (result == KindInfinity) ? INFINITE : (FloatW - 1)'(0)});
+          if (result == KindNan) bits = WorkW'(QUIET_NAN);
         end
       end
 

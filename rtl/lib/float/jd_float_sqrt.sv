@@ -40,10 +40,10 @@ module jd_float_sqrt
   localparam int unsigned RestW = RootW + 2;           // remainder, at most twice the root, and 2
   localparam int unsigned RadW  = SigW + 2;            // radicand of 1..4, two bits a step
   localparam int unsigned SumW  = ExpW + 2;            // sum of exponent and bias, with a sign
-  localparam logic [SumW-1:0]   BIAS     = SumW'((1 << (ExpW - 1)) - 1);
-  localparam logic [ExpW-1:0]   EXP_MAX  = '1;
-  localparam logic [FloatW-2:0] INFINITY = {EXP_MAX, ManW'(0)};
-  localparam logic [FloatW-1:0] NAN      = {1'b0, EXP_MAX, 1'b1, (ManW - 1)'(0)};
+  localparam logic [SumW-1:0]   BIAS      = SumW'((1 << (ExpW - 1)) - 1);
+  localparam logic [ExpW-1:0]   EXP_MAX   = '1;
+  localparam logic [FloatW-2:0] INFINITE  = {EXP_MAX, ManW'(0)};
+  localparam logic [FloatW-1:0] QUIET_NAN = {1'b0, EXP_MAX, 1'b1, (ManW - 1)'(0)};
 
   // Steps: operand, then one bit of the root each, then the result.
   localparam int unsigned DECODE    = 0;
@@ -99,7 +99,7 @@ module jd_float_sqrt
         square = sum[0] ? {1'b0, a_sig, 1'b0} << 1 : {1'b0, a_sig, 1'b0};
         class_of = KindNumber;
         if (a_i[FloatW-2:0] == '0)                       class_of = KindZero;
-        else if (a_i[FloatW-1] || a_i > {1'b0, INFINITY}) class_of = KindNan;
+        else if (a_i[FloatW-1] || a_i > {1'b0, INFINITE}) class_of = KindNan;
         else if (a_exp == EXP_MAX)                       class_of = KindInfinity;
       end
       for (int i = 0; i < BITS; i++) begin
@@ -114,8 +114,8 @@ module jd_float_sqrt
         result_o <= {minus, {power, ManW'(0)}
                             + (FloatW - 1)'(bits[RootW-1:1]) + (FloatW - 1)'(up)};
         if (class_of != KindNumber) begin
-          result_o <= {minus, (class_of == KindInfinity) ? INFINITY : (FloatW - 1)'(0)};
-          if (class_of == KindNan) result_o <= NAN;
+          result_o <= {minus, (class_of == KindInfinity) ? INFINITE : (FloatW - 1)'(0)};
+          if (class_of == KindNan) result_o <= QUIET_NAN;
         end
       end
 

@@ -46,8 +46,8 @@ module jd_float_to_fixed
   // Right shift that brings a significand of exponent 0 from the top of `work` to its place.
   localparam logic signed [SumW-1:0] REACH =
       SumW'(int'(FixedW + ManW + (1 << (ExpW - 1))) - 1 - int'(FracW));
-  localparam logic signed [SumW-1:0] LOST = SumW'(WorkW + 1);    // further right only sticky
-  localparam logic [ExpW-1:0]   EXP_MAX = '1;
+  localparam logic signed [SumW-1:0] LOST      = SumW'(WorkW + 1);    // further right only sticky
+  localparam logic [ExpW-1:0]   EXP_MAX   = '1;
   localparam logic [FixedW-1:0] MOST    = Signed ? {1'b0, {(FixedW - 1){1'b1}}} : '1;
   localparam logic [FixedW-1:0] LEAST   = Signed ? ~MOST : '0;
 
