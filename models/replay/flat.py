@@ -31,6 +31,10 @@ class FlatTree:
     def __init__(self, count: int) -> None:
         self.leaves = np.zeros(count, np.int64)
 
+    def clear(self) -> None:
+        """Set every leaf to 0."""
+        self.leaves[:] = 0
+
     @property
     def total(self) -> int:
         """Sum of all priorities."""

@@ -8,7 +8,7 @@
 //          (jd_replay_pkg). Operations take effect in the order in which they pass the order
 //          point: a sample SAMPLE_ORDER clocks after it enters (order_valid_o), an update in the
 //          clock of u_valid_o; of two in one clock the sample is first. A clear takes
-//          2^NLog2 / 2^KLog2 + 4 clocks; it may start only while idle_o is up.
+//          2^NLog2 / 2^KLog2 + 2 clocks; it may start only while idle_o is up.
 // Numbers  leaves are unsigned integers, nodes exact sums. Nothing wraps or rounds.
 // Source   onchip_replay 2.1.2, 3.1, figure 5. Golden model: models/replay/flat.py, FlatTree.
 `include "jd_assert.svh"
@@ -51,7 +51,7 @@ module jd_replay_core
   output logic [INDEX_W-1:0]   pointer_o,       // next leaf to be inserted
   output logic [INDEX_W:0]     reserved_o,      // leaves reserved and not committed
   output logic [31:0]          moves_o,         // as order_moves_o, at acceptance
-  output logic [LeafW-1:0]     pmax_o,          // largest priority, of operations past the order point
+  output logic [LeafW-1:0]     pmax_o,          // largest priority, of all past the order point
   input  logic                 load_count_i,
   input  logic                 load_pointer_i,
   input  logic                 load_pmax_i,
@@ -63,4 +63,168 @@ module jd_replay_core
   output logic [TOTAL_W-1:0]   total_o,         // the root
   output logic                 idle_o           // nothing in flight, no clear
 );
+  if (KLog2 < 1 || KLog2 > 6 || NLog2 < 2 || NLog2 > 20 || LeafW < 8 || LeafW > 32) begin : gen_bad_size
+    $fatal(1, "jd_replay_core: KLog2=%0d, want 1..6, NLog2=%0d, want 2..20, LeafW=%0d, want 8..32",
+           KLog2, NLog2, LeafW);
+  end
+  if (SlotsLog2 < 3 || SlotsLog2 > 10 || LatMul < 3 || LatMul > 8 || LatLut < 1 || LatLut > 6 ||
+      LatBram < 1 || LatBram > 6 || LatUram < 1 || LatUram > 6) begin : gen_bad_latency
+    $fatal(1, "jd_replay_core: SlotsLog2=%0d, want 3..10, LatMul=%0d, want 3..8, others 1..6",
+           SlotsLog2, LatMul);
+  end
+
+  localparam int unsigned Levels   = levels(NLog2, KLog2);
+  localparam int unsigned TotalW   = LeafW + NLog2;
+  localparam int unsigned LatFront = front_latency(NLog2, LatLut, LatBram, LatUram);
+  localparam int unsigned LatS     = sample_latency(NLog2, KLog2, LatLut, LatBram, LatUram, LatMul);
+  localparam int unsigned LatU     = LatFront + LatS;   // bound, until an update is in the leaves
+  localparam int unsigned BusyW    = $clog2(LatU + 1);
+  localparam int unsigned SweepLog2 = NLog2 - fan_log2(NLog2, KLog2, Levels);
+  localparam int unsigned TagsLog2 = $clog2(LatS + 1);
+
+  // ---- Clear: one row of leaves, and one node of every other level, a clock ----
+  logic             clear_q;
+  logic [NLog2-1:0] clear_index_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni)      clear_q <= 1'b0;
+    else if (clear_i) clear_q <= 1'b1;
+    else if (clear_index_q == NLog2'(2 ** SweepLog2 - 1)) clear_q <= 1'b0;
+    if (!clear_q) clear_index_q <= '0;
+    else          clear_index_q <= clear_index_q + NLog2'(1);
+  end
+  assign clear_busy_o = clear_q;
+
+  // ---- Root, at the order point ----
+  logic                  change_valid;
+  logic [NLog2-1:0]      change_index;
+  logic signed [LeafW:0] change_delta;
+  logic [LeafW-1:0]      change_new;
+  logic [TotalW-1:0]     total_q;
+  always_ff @(posedge clk_i) begin
+    if (clear_q)           total_q <= '0;
+    else if (change_valid) total_q <= total_q + TotalW'(change_delta);
+  end
+  assign total_o = TOTAL_W'(total_q);
+
+  jd_replay_front #(
+    .KLog2(KLog2), .NLog2(NLog2), .LeafW(LeafW),
+    .LatLut(LatLut), .LatBram(LatBram), .LatUram(LatUram)
+  ) u_front (
+    .clk_i, .rst_ni,
+    .clear_i(clear_q), .clear_index_i(clear_index_q),
+    .reset_state_i(clear_i), .reset_leaves_i(clear_leaves_i), .reset_pmax_i(clear_pmax_i),
+    .u_valid_i, .u_request_i, .u_valid_o, .u_response_o,
+    .change_valid_o(change_valid), .change_index_o(change_index),
+    .change_delta_o(change_delta), .change_new_o(change_new),
+    .order_head_o, .order_moves_o,
+    .leaves_o, .count_o, .pointer_o, .reserved_o, .moves_o, .pmax_o,
+    .load_count_i, .load_pointer_i, .load_pmax_i, .load_value_i
+  );
+
+  logic              target_valid;
+  logic [TotalW-1:0] target;
+  jd_replay_generate #(
+    .TotalW(TotalW), .SlotsLog2(SlotsLog2), .LatMul(LatMul)
+  ) u_generate (
+    .clk_i, .rst_ni,
+    .seed_load_i, .seed_i, .seed_o,
+    .valid_i(s_valid_i), .request_i(s_request_i),
+    .order_valid_o, .order_tag_o, .total_i(total_q),
+    .valid_o(target_valid), .target_o(target)
+  );
+
+  // ---- Levels: element d is at the entrance of level d+1 ----
+  localparam int unsigned UpdateW = NLog2 + 1 + LeafW + LeafW;
+  logic                  s_valid  [Levels+1];
+  logic [NLog2-1:0]      s_index  [Levels+1];
+  logic [TotalW-1:0]     s_target [Levels+1];
+  logic [LeafW-1:0]      s_leaf;
+  logic                  u_valid  [Levels+1];
+  logic [NLog2-1:0]      u_index  [Levels+1];
+  logic signed [LeafW:0] u_delta  [Levels+1];
+  logic [LeafW-1:0]      u_new    [Levels+1];
+
+  assign s_valid[0]  = target_valid;
+  assign s_index[0]  = '0;
+  assign s_target[0] = target;
+  jd_replay_pipe #(.Width(UpdateW), .Cycles(LatMul + 2)) u_align (
+    .clk_i, .rst_ni,
+    .valid_i(change_valid), .data_i({change_index, change_delta, change_new}),
+    .valid_o(u_valid[0]), .data_o({u_index[0], u_delta[0], u_new[0]})
+  );
+
+  for (genvar d = 1; d <= Levels; d++) begin : gen_level
+    localparam int unsigned ChildW  = node_w(NLog2, KLog2, LeafW, d);
+    localparam int unsigned ParentW = ChildW + fan_log2(NLog2, KLog2, d);
+    logic [ChildW-1:0] rest, value;
+    jd_replay_level #(
+      .Level(d), .KLog2(KLog2), .NLog2(NLog2), .LeafW(LeafW),
+      .LatLut(LatLut), .LatBram(LatBram), .LatUram(LatUram)
+    ) u_level (
+      .clk_i, .rst_ni,
+      .clear_i(clear_q), .clear_index_i(clear_index_q),
+      .s_valid_i(s_valid[d-1]), .s_index_i(s_index[d-1]), .s_target_i(ParentW'(s_target[d-1])),
+      .s_valid_o(s_valid[d]), .s_index_o(s_index[d]), .s_target_o(rest), .s_value_o(value),
+      .u_valid_i(u_valid[d-1]), .u_index_i(u_index[d-1]), .u_delta_i(u_delta[d-1]),
+      .u_new_i(u_new[d-1]),
+      .u_valid_o(u_valid[d]), .u_index_o(u_index[d]), .u_delta_o(u_delta[d]), .u_new_o(u_new[d])
+    );
+    assign s_target[d] = TotalW'(rest);
+    if (d == Levels) begin : gen_leaf
+      assign s_leaf = value;
+    end
+  end
+
+  // ---- Responses of samples: a slot that found the total 0 has no leaf ----
+  logic                due;            // a response leaves the levels in this clock
+  logic [TagsLog2-1:0] tag_write_q, tag_read_q;
+  logic [TAG_W-1:0]    tag;
+  logic                soon;
+  jd_delay #(.Width(1), .Cycles(LatS - 2)) u_soon (
+    .clk_i, .rst_ni, .in_i(s_valid_i), .out_o(soon)
+  );
+  jd_mem_1r1w #(.Depth(2 ** TagsLog2), .Lanes(1), .LaneW(TAG_W), .ReadLatency(1)) u_tags (
+    .clk_i, .rst_ni,
+    .write_en_i(s_valid_i), .write_addr_i(tag_write_q), .write_mask_i(1'b1),
+    .write_data_i(s_request_i.tag),
+    .read_en_i(soon), .read_addr_i(tag_read_q), .read_data_o(tag)
+  );
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      tag_write_q <= '0;
+      tag_read_q  <= '0;
+      due         <= 1'b0;
+      s_valid_o   <= 1'b0;
+    end else begin
+      if (s_valid_i) tag_write_q <= tag_write_q + TagsLog2'(1);
+      if (soon)      tag_read_q  <= tag_read_q + TagsLog2'(1);
+      due       <= soon;
+      s_valid_o <= due;
+    end
+    if (due) begin
+      s_response_o <= '{
+        tag: tag, empty: !s_valid[Levels],
+        index: s_valid[Levels] ? 32'(s_index[Levels]) : '1,
+        priority_: s_valid[Levels] ? LEAF_MAX_W'(s_leaf) : '0
+      };
+    end
+  end
+
+  // ---- Idle ----
+  logic [BusyW-1:0] busy_q;   // clocks until the last operation has left
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni)                     busy_q <= '0;
+    else if (s_valid_i || u_valid_i) busy_q <= BusyW'(LatU);
+    else if (busy_q != '0)           busy_q <= busy_q - BusyW'(1);
+  end
+  assign idle_o = busy_q == '0 && !clear_q && !clear_i && !s_valid_i && !u_valid_i;
+
+  `JD_ASSUME_IF(ClearWhenIdle_M, clear_i, busy_q == '0 && !clear_q && !s_valid_i && !u_valid_i)
+  `JD_ASSUME_IF(LeavesInRange_M, clear_i,
+                clear_leaves_i != '0 && clear_leaves_i <= (INDEX_W + 1)'(2 ** NLog2))
+  `JD_ASSUME_IF(NoneWhileClearing_M, clear_q, !s_valid_i && !u_valid_i)
+  `JD_ASSUME_IF(LoadWhenIdle_M, load_count_i || load_pointer_i || load_pmax_i || seed_load_i,
+                busy_q == '0 && !s_valid_i && !u_valid_i)
+  `JD_ASSERT_IF(ChosenIsDue_A, s_valid[Levels], due)
+  `JD_ASSERT_IF(ChosenNotZero_A, s_valid[Levels], s_leaf != '0)
 endmodule : jd_replay_core

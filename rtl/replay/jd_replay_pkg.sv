@@ -26,17 +26,6 @@ package jd_replay_pkg;
     OpCommit      = 4'd8
   } op_e;
 
-  // Error codes of the engine; the common ones start at 64.
-  localparam logic [7:0] E_COUNT    = 8'd1;
-  localparam logic [7:0] E_INDEX    = 8'd2;
-  localparam logic [7:0] E_EMPTY    = 8'd3;
-  localparam logic [7:0] E_CFG      = 8'd4;
-  localparam logic [7:0] E_STRAT    = 8'd5;
-  localparam logic [7:0] E_BUSY     = 8'd6;
-  localparam logic [7:0] E_INSERT   = 8'd7;
-  localparam logic [7:0] E_STREAM   = 8'd8;
-  localparam logic [7:0] E_NOTCLEAR = 8'd10;
-
   // S lane: one sample.
   typedef struct packed {
     logic [TAG_W-1:0]  tag;

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The front of the update lane: what an operation does to its leaf, and the insertion state.
+//
+// Streams  u_*: operations in, responses out; change_*: updates for the tree, in the clock of their
+//          response. Pipes: valid only, no stall.
+// Timing   latency F = front_latency() of jd_replay_pkg, one operation a clock. The clock of the
+//          response is the operation's order point. A leaf's last Lm+2 changes are bypassed.
+// Numbers  unsigned leaves of LeafW bits; a changed leaf saturates to 0 and 2^LeafW-1.
+// Source   thesis 4.4.1 (retrieval, update by difference), 4.2.2 (collision-free insertion).
+//          Golden model: models/replay/rmm.py, apply.
+`include "jd_assert.svh"
+module jd_replay_front
+  import jd_replay_pkg::*;
+#(
+  parameter int unsigned KLog2   = 4,   // log2 of the fan-out, 1..6
+  parameter int unsigned NLog2   = 16,  // log2 of the leaves, 2..20
+  parameter int unsigned LeafW   = 32,  // bits of a leaf, 8..32
+  parameter int unsigned LatLut  = 1,   // read latencies, 1..6
+  parameter int unsigned LatBram = 2,
+  parameter int unsigned LatUram = 4
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+  // Clear: the rows of leaves one by one, the insertion state with the first.
+  input  logic                  clear_i,
+  input  logic [NLog2-1:0]      clear_index_i,
+  input  logic                  reset_state_i,
+  input  logic [INDEX_W:0]      reset_leaves_i,
+  input  logic [LeafW-1:0]      reset_pmax_i,
+  input  logic                  u_valid_i,
+  input  update_request_t       u_request_i,
+  output logic                  u_valid_o,
+  output update_response_t      u_response_o,
+  output logic                  change_valid_o,
+  output logic [NLog2-1:0]      change_index_o,
+  output logic signed [LeafW:0] change_delta_o,
+  output logic [LeafW-1:0]      change_new_o,
+  output logic [INDEX_W-1:0]    order_head_o,
+  output logic [31:0]           order_moves_o,
+  output logic [INDEX_W:0]      leaves_o,
+  output logic [INDEX_W:0]      count_o,
+  output logic [INDEX_W-1:0]    pointer_o,
+  output logic [INDEX_W:0]      reserved_o,
+  output logic [31:0]           moves_o,
+  output logic [LeafW-1:0]      pmax_o,
+  input  logic                  load_count_i,
+  input  logic                  load_pointer_i,
+  input  logic                  load_pmax_i,
+  input  logic [31:0]           load_value_i
+);
+  localparam int unsigned Lm       = ram_latency(NLog2, LatLut, LatBram, LatUram);
+  localparam int unsigned F        = Lm + 2;
+  localparam int unsigned FanLog2  = fan_log2(NLog2, KLog2, levels(NLog2, KLog2));
+  localparam int unsigned Fan      = 2 ** FanLog2;
+  localparam int unsigned RowsLog2 = NLog2 - FanLog2;
+  localparam int unsigned RowW     = (RowsLog2 > 0) ? RowsLog2 : 1;
+  localparam logic [LeafW-1:0] LEAF_MAX = '1;
+
+  // ---- Acceptance: the leaf, and the insertion state behind the operation ----
+  function automatic logic [INDEX_W-1:0] wrap(logic [INDEX_W:0] index, logic [INDEX_W:0] leaves);
+    return INDEX_W'(index >= leaves ? index - leaves : index);
+  endfunction
+
+  logic [INDEX_W-1:0] head_q;   // pointer + reserved, modulo N
+  logic [INDEX_W-1:0] index;
+  logic               inserts, reserves, commits;
+  always_comb begin
+    inserts  = u_valid_i && u_request_i.op == OpInsert;
+    reserves = u_valid_i && u_request_i.op == OpReserve;
+    commits  = u_valid_i && u_request_i.op == OpCommit;
+    unique case (u_request_i.op)
+      OpInsert, OpCommit: index = pointer_o;
+      OpReserve:          index = head_q;
+      OpNop, OpSample:    index = '0;
+      default:            index = u_request_i.index;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (reset_state_i) begin
+      leaves_o   <= reset_leaves_i;
+      count_o    <= '0;
+      pointer_o  <= '0;
+      reserved_o <= '0;
+      moves_o    <= '0;
+      head_q     <= '0;
+    end else begin
+      if (inserts || commits) begin
+        pointer_o <= wrap({1'b0, pointer_o} + (INDEX_W + 1)'(1), leaves_o);
+        if (count_o != leaves_o) count_o <= count_o + (INDEX_W + 1)'(1);
+      end
+      if (inserts || reserves) begin
+        head_q  <= wrap({1'b0, head_q} + (INDEX_W + 1)'(1), leaves_o);
+        moves_o <= moves_o + 32'd1;
+      end
+      if (reserves)     reserved_o <= reserved_o + (INDEX_W + 1)'(1);
+      else if (commits) reserved_o <= reserved_o - (INDEX_W + 1)'(1);
+      if (load_count_i) count_o <= (INDEX_W + 1)'(load_value_i[NLog2:0]);
+      if (load_pointer_i) begin
+        pointer_o <= INDEX_W'(load_value_i[NLog2-1:0]);
+        head_q    <= wrap((INDEX_W + 1)'(load_value_i[NLog2-1:0]) + reserved_o, leaves_o);
+      end
+    end
+  end
+
+  // ---- Operations: element k is k clocks after acceptance ----
+  typedef struct packed {
+    logic [TAG_W-1:0]   tag;
+    op_e                op;
+    logic               use_pmax;
+    logic [INDEX_W-1:0] index;
+    logic [LeafW:0]     value;      // UPDATE_DELTA: signed; else unsigned
+    logic [31:0]        moved;      // UPDATE_SLOT: leaves inserted or reserved since the batch,
+    logic [INDEX_W-1:0] distance;   //   and of those the one that is this leaf
+  } operation_t;
+
+  logic [F-1:0] valid_q;
+  logic [F:0]   valid;
+  operation_t   operation_q [1:F];
+  assign valid = {valid_q, u_valid_i};
+
+  function automatic logic [LeafW:0] clamp(op_e op, logic [63:0] value);
+    logic fits;
+    fits = (value[63:LeafW] == '0) || (value[63:LeafW] == '1);
+    if (op == OpUpdateDelta) return fits ? value[LeafW:0] : {value[63], {LeafW{!value[63]}}};
+    return {1'b0, value[LeafW-1:0]};
+  endfunction
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) valid_q <= '0;
+    else         valid_q <= valid[F-1:0];
+    if (u_valid_i) begin
+      operation_q[1] <= '{
+        tag: u_request_i.tag, op: u_request_i.op, use_pmax: u_request_i.use_pmax, index: index,
+        value: clamp(u_request_i.op, u_request_i.value),
+        moved: moves_o - u_request_i.moves,
+        distance: wrap({1'b0, index} + leaves_o - {1'b0, u_request_i.head}, leaves_o)
+      };
+    end
+    if (valid_q != '0) begin
+      for (int unsigned k = 1; k < F; k++) begin
+        if (valid_q[k-1]) operation_q[k+1] <= operation_q[k];
+      end
+    end
+  end
+
+  // ---- Leaf values ----
+  logic [Fan-1:0][LeafW-1:0] row;
+  logic [Fan-1:0]            write_lane;
+  logic                      writes_q;   // the operation at F changes its leaf
+  logic [LeafW-1:0]          old_q;
+  logic signed [LeafW:0]     delta_q;
+  logic [LeafW-1:0]          past_q [Lm+1];   // leaf after the operation at clock F+k
+  assign write_lane = Fan'(1) << FanLog2'(operation_q[F].index);
+  jd_mem_1r1w #(
+    .Depth(2 ** RowsLog2), .Lanes(Fan), .LaneW(LeafW), .ReadLatency(Lm)
+  ) u_leaves (
+    .clk_i, .rst_ni,
+    .write_en_i  (clear_i || change_valid_o),
+    .write_addr_i(clear_i ? RowW'(clear_index_i) : RowW'(operation_q[F].index >> FanLog2)),
+    .write_mask_i(clear_i ? '1 : write_lane),
+    .write_data_i(clear_i ? '0 : {Fan{past_q[0]}}),
+    .read_en_i   (u_valid_i),
+    .read_addr_i (RowW'(index >> FanLog2)),
+    .read_data_o (row)
+  );
+
+  // Clock Lm: the old leaf, from memory or from an operation whose write memory does not show yet.
+  // Clock Lm+1: the new one; an operation just before on the same leaf is taken from its result.
+  logic [Lm-1:0]      late_valid_q;               // operations at F+1..F+Lm
+  logic [Lm:0]        late_valid;                 // F..F+Lm
+  logic [INDEX_W-1:0] late_index_q [1:Lm];
+  logic [INDEX_W-1:0] late_index [Lm+1];
+  logic               near_q;
+  logic [LeafW-1:0]   operand_q;
+  logic               stale_q;                    // of the operation at F
+  logic [LeafW-1:0]   pmax_q;
+
+  assign late_valid    = {late_valid_q, valid_q[F-1]};
+  assign late_index[0] = operation_q[F].index;
+  for (genvar k = 1; k <= Lm; k++) begin : gen_late
+    assign late_index[k] = late_index_q[k];
+  end
+
+  logic [LeafW-1:0] pmax_now;
+  assign pmax_now = (change_valid_o && past_q[0] > pmax_q) ? past_q[0] : pmax_q;
+  assign pmax_o   = pmax_now;
+
+  always_ff @(posedge clk_i) begin
+    if (valid[Lm]) begin
+      operand_q <= row[FanLog2'(operation_q[Lm].index)];
+      for (int unsigned k = 0; k <= Lm; k++) begin   // the youngest wins
+        if (late_valid[Lm-k] && late_index[Lm-k] == operation_q[Lm].index) begin
+          operand_q <= past_q[Lm-k];
+        end
+      end
+      near_q <= valid[Lm+1] && operation_q[Lm+1].index == operation_q[Lm].index;
+    end
+
+    if (valid[Lm+1]) begin
+      automatic operation_t            now   = operation_q[Lm+1];
+      automatic logic [LeafW-1:0]      old   = near_q ? past_q[0] : operand_q;
+      automatic logic signed [LeafW+1:0] sum = $signed({2'b00, old}) + (LeafW + 2)'($signed(now.value));
+      automatic logic [LeafW-1:0]      leaf  = LeafW'(now.value);
+      automatic logic                  stale = now.op == OpUpdateSlot &&
+                                               32'(now.distance) < now.moved;
+      automatic logic signed [LeafW:0] delta;
+      if (now.use_pmax) leaf = pmax_now;
+      if (now.op == OpReserve) leaf = '0;
+      if (now.op == OpUpdateDelta) begin
+        leaf = (sum < 0) ? '0 : (sum > $signed({2'b00, LEAF_MAX})) ? LEAF_MAX : LeafW'(sum);
+      end
+      writes_q <= !(now.op inside {OpNop, OpSample, OpRetrieve}) && !stale;
+      if (now.op inside {OpNop, OpSample, OpRetrieve} || stale) leaf = old;
+      delta     = $signed({1'b0, leaf}) - $signed({1'b0, old});
+      stale_q   <= stale;
+      old_q     <= old;
+      delta_q   <= delta;
+      past_q[0] <= leaf;
+    end
+
+    if (!rst_ni) late_valid_q <= '0;
+    else         late_valid_q <= late_valid[Lm-1:0];
+    for (int unsigned k = 1; k <= Lm; k++) begin
+      if (late_valid[k-1]) begin
+        late_index_q[k] <= late_index[k-1];
+        past_q[k]       <= past_q[k-1];
+      end
+    end
+
+    if (reset_state_i)    pmax_q <= reset_pmax_i;
+    else if (load_pmax_i) pmax_q <= LeafW'(load_value_i);
+    else                  pmax_q <= pmax_now;
+
+    // A sample sees the insertions of the slots before its own.
+    if (reset_state_i) begin
+      order_head_o  <= '0;
+      order_moves_o <= '0;
+    end else if (load_pointer_i) begin
+      order_head_o <= wrap((INDEX_W + 1)'(load_value_i[NLog2-1:0]) + reserved_o, leaves_o);
+    end else if (valid[F] && (operation_q[F].op == OpInsert || operation_q[F].op == OpReserve)) begin
+      order_head_o  <= wrap({1'b0, operation_q[F].index} + (INDEX_W + 1)'(1), leaves_o);
+      order_moves_o <= order_moves_o + 32'd1;
+    end
+  end
+
+  // ---- Order point ----
+  assign u_valid_o      = valid_q[F-1];
+  assign change_valid_o = valid_q[F-1] && writes_q;
+  assign change_index_o = NLog2'(operation_q[F].index);
+  assign change_delta_o = delta_q;
+  assign change_new_o   = past_q[0];
+  logic nop;
+  assign nop = operation_q[F].op == OpNop;
+  always_comb begin
+    u_response_o = '{
+      tag: operation_q[F].tag, op: operation_q[F].op, stale: stale_q,
+      index: operation_q[F].index, priority_: LEAF_MAX_W'(past_q[0]), old: LEAF_MAX_W'(old_q)
+    };
+    if (nop) begin
+      u_response_o.priority_ = '0;
+      u_response_o.old       = '0;
+    end
+  end
+
+  `JD_ASSUME_IF(IndexInRange_M, u_valid_i, {1'b0, index} < leaves_o)
+  `JD_ASSUME_IF(InsertFree_M, inserts, reserved_o == '0)
+  `JD_ASSUME_IF(CommitReserved_M, commits, reserved_o != '0)
+  `JD_ASSUME_IF(ReserveFree_M, reserves, reserved_o < leaves_o)
+  `JD_ASSUME_IF(NoSample_M, u_valid_i, u_request_i.op != OpSample)
+  `JD_ASSUME_IF(ClearAlone_M, clear_i || reset_state_i, valid == '0)
+endmodule : jd_replay_front

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Importance weight of a sample: (smallest priority of the batch / its priority) ^ beta.
+//
+// Streams  in: priorities; out: weights, in the same order. A pipe: valid only, no stall; the
+//          settings hold while words are inside.
+// Timing   latency WEIGHT_LATENCY of jd_replay_pkg, one word a clock.
+// Numbers  unsigned in, binary32 out: 1.0 for the smallest priority, otherwise below it, never
+//          subnormal. Logarithm (of the upper 24 bits) and power are interpolated in 128 segments;
+//          relative error below 8.1e-6. A beta above 1.0 counts as 1.0.
+// Source   Schaul et al., Prioritized Experience Replay, 3.4; golden model:
+//          models/replay/weights.py, weights.
+`include "jd_assert.svh"
+module jd_replay_weight
+  import jd_replay_pkg::*;
+  import jd_replay_tables_pkg::*;
+  import jd_float_pkg::leading_zeros_32;
+#(
+  parameter int unsigned LeafW = 32  // bits of a priority, 8..32
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  logic [31:0]      beta_i,      // unsigned Q2.30
+  input  logic [LeafW-1:0] minimum_i,   // of the batch, not 0
+  input  logic             valid_i,
+  input  logic [LeafW-1:0] priority_i,  // minimum_i or more
+  output logic             valid_o,
+  output logic [31:0]      weight_o     // binary32
+);
+  localparam int unsigned Stages = WEIGHT_LATENCY;
+  localparam int unsigned LogW   = 26;   // unsigned Q6.20: up to 32.0
+
+  logic [Stages-1:0] valid_q;
+  assign valid_o = valid_q[Stages-1];
+
+  // The same three steps for the priority (0) and for the minimum (1).
+  logic [4:0]      leading_q [2], leading_q2 [2];
+  logic [22:0]     below_q [2];
+  logic [20:0]     low_q [2];
+  logic [13:0]     step_q [2];   // the largest step is 11773
+  logic [15:0]     part_q [2];
+  logic [LogW-1:0] log_q [2];
+  logic [31:0]     number [2];
+  assign number[0] = 32'(priority_i);
+  assign number[1] = 32'(minimum_i);
+
+  logic [30:0]     beta;
+  assign beta = (beta_i > 32'h4000_0000) ? 31'h4000_0000 : beta_i[30:0];
+
+  logic [LogW-1:0] distance_q;
+  logic [LogW-1:0] power_q;       // -log2 of the weight, Q6.20
+  logic [7:0]      exponent_q, exponent_q2;
+  logic [24:0]     low_power_q;
+  logic [17:0]     step_power_q;  // the largest step is 90611
+  logic [12:0]     part_power_q;
+  logic [22:0]     mantissa_q;    // without the leading one, bit 23 of the power
+
+  function automatic logic [22:0] below_leading(logic [31:0] value, logic [4:0] zeros);
+    return 23'((value << zeros) >> 8);
+  endfunction
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) valid_q <= '0;
+    else         valid_q <= Stages'({valid_q, valid_i});
+
+    for (int unsigned i = 0; i < 2; i++) begin
+      if (valid_i) begin
+        leading_q[i] <= 5'd31 - leading_zeros_32(number[i]);
+        below_q[i]   <= below_leading(number[i], leading_zeros_32(number[i]));
+      end
+      if (valid_q[0]) begin
+        leading_q2[i] <= leading_q[i];
+        low_q[i]      <= LOG2_TABLE[8'(below_q[i][22:16])];
+        step_q[i]     <= 14'(LOG2_TABLE[8'(below_q[i][22:16]) + 8'd1] -
+                             LOG2_TABLE[8'(below_q[i][22:16])]);
+        part_q[i]     <= below_q[i][15:0];
+      end
+      if (valid_q[1]) begin
+        log_q[i] <= {leading_q2[i], 20'd0} + LogW'(low_q[i]) +
+                    LogW'((30'(step_q[i]) * 30'(part_q[i]) + 30'h8000) >> 16);
+      end
+    end
+    if (valid_q[2]) distance_q <= log_q[0] - log_q[1];
+    if (valid_q[3]) power_q <= LogW'((56'(distance_q) * 56'(beta)) >> 30);
+    if (valid_q[4]) begin
+      automatic logic [LogW+1:0] minus = -(LogW + 2)'(power_q);   // signed Q8.20
+      exponent_q   <= 8'd127 + minus[LogW+1:20];
+      low_power_q  <= EXP2_TABLE[8'(minus[19:13])];
+      step_power_q <= 18'(EXP2_TABLE[8'(minus[19:13]) + 8'd1] - EXP2_TABLE[8'(minus[19:13])]);
+      part_power_q <= minus[12:0];
+    end
+    if (valid_q[5]) begin
+      exponent_q2  <= exponent_q;
+      mantissa_q   <= 23'(low_power_q +
+                          25'((31'(step_power_q) * 31'(part_power_q) + 31'h1000) >> 13));
+    end
+    if (valid_q[6]) weight_o <= {1'b0, exponent_q2, mantissa_q};
+  end
+
+  `JD_ASSUME_IF(MinimumIsOne_M, valid_i, minimum_i != '0 && priority_i >= minimum_i)
+  `JD_ASSERT_IF(AtMostOne_A, valid_o, weight_o <= 32'h3F80_0000)
+endmodule : jd_replay_weight

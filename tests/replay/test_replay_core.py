@@ -1,0 +1,55 @@
+"""The sum tree core against the flat golden model."""
+
+from __future__ import annotations
+
+import pytest
+from flow import simulate
+
+CORE = "jackdaw:engine:replay"
+
+
+def _build(
+    k: int, n: int, leaf: int, lut: int = 1, bram: int = 2, uram: int = 4, mul: int = 6
+) -> dict[str, int]:
+    return {
+        "KLog2": k, "NLog2": n, "LeafW": leaf, "SlotsLog2": 9,
+        "LatLut": lut, "LatBram": bram, "LatUram": uram, "LatMul": mul,
+    }  # fmt: skip
+
+
+# Fan-outs 2..64, one level to four, even and uneven top levels, three sets of latencies.
+BUILDS = {
+    "k2n4": _build(1, 4, 8),
+    "k4n6": _build(2, 6, 8, 2, 3, 6),
+    "k4n2": _build(2, 2, 9, mul=3),
+    "k8n8": _build(3, 8, 12, 1, 1, 1, 8),
+    "k16n12": _build(4, 12, 32),
+    "k64n12": _build(6, 12, 32),
+}
+
+
+def _run(build: str, test: str, seed: int) -> None:
+    simulate.run(
+        CORE, toplevel="jd_replay_core", module="verif.replay.tb_core", test=test,
+        parameters=BUILDS[build], seed=seed, timeout_s=300,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_core_random(build: str, seed: int) -> None:
+    _run(build, "random", seed)
+
+
+@pytest.mark.parametrize("build", ["k2n4", "k4n2", "k8n8", "k16n12"])
+def test_core_corners(build: str, seed: int) -> None:
+    _run(build, "corners", seed)
+
+
+@pytest.mark.parametrize("build", ["k4n6", "k16n12"])
+def test_core_distances(build: str, seed: int) -> None:
+    _run(build, "distances", seed)
+
+
+@pytest.mark.parametrize("build", ["k16n12", "k64n12"])
+def test_core_rate(build: str, seed: int) -> None:
+    _run(build, "rate", seed)

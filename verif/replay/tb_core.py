@@ -1,0 +1,178 @@
+"""Tests of jd_replay_core: random dual issue, corner cases, rate."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import cocotb
+import numpy as np
+
+from models.replay.rmm import Op
+from models.replay.rng import splitmix64
+from verif.replay.core_driver import Core, Sample, Update
+
+_OPS = [Op.RETRIEVE, Op.UPDATE, Op.UPDATE_DELTA, Op.INSERT, Op.UPDATE_SLOT, Op.RESERVE,
+        Op.COMMIT, Op.NOP]  # fmt: skip
+
+
+def _rng() -> np.random.Generator:
+    return np.random.default_rng(int(os.environ["JD_SEED"]))
+
+
+def random_sample(rng: np.random.Generator, core: Core) -> Sample:
+    """A sample of any kind, often near the ends of a range."""
+    x = None
+    if rng.random() < 0.5:
+        x = int(rng.integers(0, 1 << 48))
+        if rng.random() < 0.2:
+            x = int(rng.choice([0, (1 << 48) - 1, 1 << 47]))
+    if rng.random() < 0.4:
+        slots_log2 = int(rng.integers(0, core.config.batch_log2 + 1))
+        return Sample(x, int(rng.integers(0, 1 << slots_log2)), slots_log2)
+    return Sample(x)
+
+
+def random_update(rng: np.random.Generator, core: Core, hot: np.ndarray) -> Update | None:
+    """An operation on few leaves, so that most meet another one on its way."""
+    leaves, top = core.rmm.leaves, core.rmm.leaf_max
+    op = _OPS[rng.choice(len(_OPS), p=[0.1, 0.35, 0.2, 0.1, 0.1, 0.06, 0.06, 0.03])]
+    if not core.legal(op):
+        return None
+    index = int(rng.choice(hot)) if rng.random() < 0.9 else int(rng.integers(leaves))
+    value = int(rng.choice([0, 1, top, int(rng.integers(top + 1)), int(rng.integers(16))]))
+    if op == Op.UPDATE_SLOT:
+        if not core.batches:
+            return None
+        batch = core.batches[int(rng.integers(len(core.batches)))]
+        return Update(op, int(batch.indices[0]), value, batch=batch)
+    if op == Op.UPDATE_DELTA:
+        value = int(rng.choice([1, -1, top, -top, 1 << 62, -(1 << 62),
+                                int(rng.integers(-top, top + 1))]))  # fmt: skip
+    pmax = op in (Op.INSERT, Op.COMMIT) and rng.random() < 0.5
+    return Update(op, index, value, pmax)
+
+
+def hot_leaves(rng: np.random.Generator, leaves: int) -> np.ndarray:
+    """Up to 8 leaves: neighbours at both ends, and some of anywhere."""
+    picks = [0, 1, leaves - 1, leaves - 2, *rng.integers(0, leaves, 4)]
+    return np.unique(np.clip(picks, 0, leaves - 1))
+
+
+async def storm(core: Core, rng: np.random.Generator, clocks: int, rate: float) -> None:
+    """Random operations on both lanes."""
+    hot = hot_leaves(rng, core.rmm.leaves)
+    for _ in range(clocks):
+        sample = random_sample(rng, core) if rng.random() < rate else None
+        update = random_update(rng, core, hot) if rng.random() < rate else None
+        await core.step(sample, update)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def random(dut: Any) -> None:
+    """Dual issue with heavy collisions, at several N and rates, compared in slot order."""
+    rng, core = _rng(), Core(dut)
+    most = 1 << core.config.n_log2
+    await core.start()
+    await core.seed(splitmix64(int(rng.integers(1 << 62))))
+    rounds = int(os.environ.get("JD_CLOCKS", "1200"))
+    for leaves, rate in ((most, 1.0), (max(1, most - most // 3 - 1), 0.9), (most, 0.4)):
+        clocks = await core.clear(leaves, int(rng.integers(1, core.rmm.leaf_max + 1)))
+        lanes = min(core.config.k_log2, core.config.n_log2)
+        assert clocks == (most >> lanes) + 2
+        await storm(core, rng, rounds, rate)
+        await core.drain()
+        core.check_state()
+        await core.check_boundaries(rng, rounds // 2)
+    dut._log.info("compared %d responses", core.compared)
+    assert core.compared > rounds
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def corners(dut: Any) -> None:
+    """Total 0, N = 1, one leaf, all leaves full, one leaf again and again."""
+    rng, core = _rng(), Core(dut)
+    most, top = 1 << core.config.n_log2, core.rmm.leaf_max
+    await core.start()
+    await core.clear(most)
+    for _ in range(5):  # empty
+        await core.step(Sample())
+    await core.step(Sample(), Update(Op.UPDATE, most - 1, 5))  # still empty in that slot
+    for _ in range(core.timing.front_latency + 2):
+        await core.step(Sample())
+    await core.step(None, Update(Op.UPDATE, most - 1, 0))
+    for _ in range(20):
+        await core.step(Sample())
+    await core.drain()
+    core.check_state()
+
+    await core.clear(1, 3)
+    for k in range(30):
+        await core.step(Sample(), Update(Op.INSERT, value=k % 3, pmax=k % 5 == 0))
+    await core.drain()
+    core.check_state()
+
+    await core.clear(most)
+    full = min(most, 1024)
+    for i in rng.permutation(full):
+        await core.step(Sample(), Update(Op.UPDATE, int(i) * (most // full), top))
+    for i in range(full):
+        await core.step(Sample(slot=i % 8, slots_log2=3), Update(Op.UPDATE_DELTA, i, 1))
+    for _ in range(64):
+        await core.step(Sample(), Update(Op.UPDATE, 0, int(rng.integers(top + 1))))
+    await core.drain()
+    core.check_state()
+    await core.check_boundaries(rng, 500)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def distances(dut: Any) -> None:
+    """Two updates of one node, and an update and a sample of one row, at every distance."""
+    core = Core(dut)
+    most = 1 << core.config.n_log2
+    await core.start()
+    await core.clear(most)
+    await core.step(None, Update(Op.UPDATE, 0, 10))
+    for distance in range(1, 12):
+        for other in {0, 1, most // 2, most - 1}:
+            await core.step(None, Update(Op.UPDATE_DELTA, 0, 3))
+            for _ in range(distance - 1):
+                await core.step()
+            await core.step(Sample(x=0), Update(Op.UPDATE_DELTA, other, 2))
+            for _ in range(12):
+                await core.step(Sample(x=(1 << 48) - 1))
+            await core.drain()
+    for gap in range(12):  # the sample comes `gap` clocks before or after the update
+        for first in (True, False):
+            ops: list[tuple[Sample | None, Update | None]] = [(None, None)] * 13
+            s, u = Sample(x=(1 << 48) - 1), Update(Op.UPDATE_DELTA, most - 1, 1)
+            ops[0 if first else gap] = (s, None)
+            at = gap if first else 0
+            ops[at] = (ops[at][0], u)
+            for pair in ops:
+                await core.step(*pair)
+    await core.drain()
+    core.check_state()
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def rate(dut: Any) -> None:
+    """B samples beside B updates take B + latency clocks, without a bubble."""
+    rng, core = _rng(), Core(dut)
+    most = 1 << core.config.n_log2
+    await core.start()
+    await core.clear(most)
+    for _ in range(64):
+        await core.step(None, Update(Op.INSERT, value=int(rng.integers(1, 1 << 8))))
+    for batch in (32, 64, 512):
+        await core.drain()
+        begin = core.clock
+        for slot in range(batch):
+            index = int(rng.integers(most))
+            await core.step(Sample(), Update(Op.UPDATE, index, 1 + slot % 200))
+        await core.drain()
+        clocks = core.last_sample_clock - begin + 1
+        dut._log.info("K=%d N=%d B=%d: %d clocks (B + %d), L_S with input and output %d",
+                      1 << core.config.k_log2, most, batch, clocks, clocks - batch,
+                      core.timing.sample_latency)  # fmt: skip
+        assert clocks == batch + core.sample_latency
