@@ -4,6 +4,7 @@
 // Source: docs/replay.md, Jobs. Golden model: models/replay/engine.py.
 package jd_replay_job_pkg;
   import jd_replay_pkg::*;
+  import jd_replay_map_pkg::*;
   import jd_engine_header_map_pkg::E_ALIGN;
   import jd_engine_header_map_pkg::E_OPCODE;
   import jd_engine_header_map_pkg::E_RESERVED;
@@ -138,30 +139,28 @@ package jd_replay_job_pkg;
   function automatic logic [7:0] job_error(logic [511:0] words, logic host, logic cleared,
                                            logic [COUNT_W-1:0] batch_max);
     job_t job;
-    logic sampling, reads, weights;
+    logic sampling, reads;
     logic [31:0] count;
     job      = job_of(words);
     sampling = job.kind == JobSample || job.kind == JobTrainLoop;
     reads    = job_reads(job);
-    weights  = job.flags.weights;
     count    = words[64+:32];
     if (words[7:0] == '0 || words[7:0] > JobTrainLoop || sampling == host) return E_OPCODE;
     if ((job.flags & ~legal_flags(job.kind)) != '0) return E_OPCODE;
-    if (job.flags.fp32 && job.flags.use_pmax) return E_OPCODE;
     if (words[29:16] != '0 || words[168+:24] != '0 || words[232+:24] != '0) return E_RESERVED;
-    if (words[511:288] != '0 || (words[256+:32] != '0 && !weights)) return E_RESERVED;
+    if (words[511:288] != '0 || (words[256+:32] != '0 && !sampling)) return E_RESERVED;
     if (job.kind != JobTrainLoop && words[96+:32] != '0) return E_RESERVED;
     if (!reads && words[128+:40] != '0) return E_RESERVED;
     if (!job.flags.to_memory && words[192+:40] != '0) return E_RESERVED;
-    if (job.kind == JobClear) return count != '0 ? E_COUNT : '0;
-    if (!cleared) return E_NOTCLEAR;
-    if (count == '0 || count > (sampling ? 32'(batch_max) : 32'd1 << 20)) return E_COUNT;
-    if (job.kind == JobTrainLoop && words[96+:32] == '0) return E_COUNT;
-    if (job.flags.stratified && !is_pow2(job.count)) return E_STRAT;
     if (reads && (job.input_address == '0 || job.input_address[5:0] != '0)) return E_ALIGN;
     if (job.flags.to_memory && (job.output_address == '0 || job.output_address[5:0] != '0)) begin
       return E_ALIGN;
     end
+    if (job.kind == JobClear) return count != '0 ? E_COUNT : '0;
+    if (count == '0 || count > (sampling ? 32'(batch_max) : 32'd1 << 20)) return E_COUNT;
+    if (job.kind == JobTrainLoop && words[96+:32] == '0) return E_COUNT;
+    if (job.flags.stratified && !is_pow2(job.count)) return E_STRAT;
+    if (!cleared) return E_NOTCLEAR;
     return '0;
   endfunction
 endpackage : jd_replay_job_pkg

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Delivers a sampled batch: reads the memo, gives every sample its weight and sends the words to
+// SMP, to memory, or both.
+//
+// Streams  smp_*: to the learner. word_*: to memory. Words come in the order of slots; the last one
+//          of a batch has `last`.
+// Timing   start_i (a pulse) begins. A slot is read as soon as it is sampled; with weights, or with
+//          whole_i, when the whole batch is. One word a clock; done_o (level) when all words are in
+//          the buffers, drained_o when they have left them.
+// Numbers  weights are (p_min / p)^beta, FP32; 1.0 without.
+// Source   onchip_replay 3.1. Golden model: models/replay/weights.py.
+`include "jd_assert.svh"
+module jd_replay_results
+  import jd_replay_pkg::*;
+  import jd_replay_job_pkg::*;
+(
+  input  logic                       clk_i,
+  input  logic                       rst_ni,
+  input  logic                       start_i,
+  input  logic                       bank_i,
+  input  logic [SLOT_W:0]            size_i,
+  input  logic                       weights_i,
+  input  logic                       whole_i,
+  input  logic                       to_stream_i,
+  input  logic                       to_memory_i,
+  input  logic [31:0]                beta_i,
+  input  logic                       stop_i,         // level: read no more
+  input  logic                       fail_i,         // pulse, while nothing is read: send one word,
+                                                     // unless the buffer is full
+  input  logic [7:0]                 fail_status_i,
+  input  logic                       link_clear_i,   // empty SMP
+  output logic                       done_o,
+  output logic                       empty_o,        // a sample found a total of 0
+  output logic                       quiet_o,        // nothing is read or on its way
+  output logic                       drained_o,
+  output logic                       stored_o,       // as drained_o, of memory alone
+  output logic                       duplicate_o,    // the leaf of the slot before came again
+  // Memo
+  input  logic [1:0][SLOT_W:0]       written_i,
+  input  logic [1:0][LEAF_MAX_W-1:0] lowest_i,
+  output logic                       read_en_o,
+  output logic                       read_bank_o,
+  output logic [SLOT_W-1:0]          read_slot_o,
+  input  logic                       read_empty_i,
+  input  logic [INDEX_W-1:0]         read_index_i,
+  input  logic [LEAF_MAX_W-1:0]      read_priority_i,
+  // Words
+  output logic                       smp_valid_o,
+  input  logic                       smp_ready_i,
+  output logic [127:0]               smp_data_o,
+  output logic                       smp_last_o,
+  output logic                       word_valid_o,
+  input  logic                       word_ready_i,
+  output logic [127:0]               word_data_o
+);
+  localparam int unsigned DEPTH  = 32;    // words of a buffer; one place is for the failing word
+  localparam int unsigned CountW = $clog2(DEPTH + 1);
+
+  typedef struct packed {
+    logic [SLOT_W-1:0]     slot;
+    logic                  last;
+    logic [INDEX_W-1:0]    index;
+    logic [LEAF_MAX_W-1:0] priority_;
+  } sample_t;
+
+  // ---- Reads
+  logic              active_q, weights_q, whole_q, stream_q, memory_q, bank_q;
+  logic [SLOT_W:0]   size_q, next_q, sent_q;
+  logic [31:0]       beta_q;
+  logic [4:0]        flight_q;     // slots read whose word is not in a buffer
+  logic [CountW-1:0] smp_count, word_count, fullest;
+  logic              read, data_q, data_last_q, room, available;
+  logic [SLOT_W-1:0] data_slot_q;
+  logic              push, taken;
+  assign fullest   = smp_count > word_count ? smp_count : word_count;
+  assign room      = 6'(fullest) + 6'(flight_q) < 6'(DEPTH - 2);
+  assign available = (weights_q || whole_q) ? written_i[bank_q] == size_q
+                                            : next_q < written_i[bank_q];
+  assign read        = active_q && !stop_i && !empty_o && next_q != size_q && available && room;
+  assign read_en_o   = read;
+  assign read_bank_o = bank_q;
+  assign read_slot_o = next_q[SLOT_W-1:0];
+  assign taken       = data_q && !read_empty_i && !empty_o;   // goes on as a word
+  assign quiet_o     = !data_q && flight_q == '0;
+  assign done_o      = active_q && sent_q == size_q;
+
+  // A leaf drawn twice in a row.
+  logic [INDEX_W-1:0] index_q;
+  assign duplicate_o = taken && data_slot_q != '0 && read_index_i == index_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      active_q <= 1'b0;
+      empty_o  <= 1'b0;
+      data_q   <= 1'b0;
+      flight_q <= '0;
+    end else begin
+      if (start_i)     active_q <= 1'b1;
+      else if (stop_i) active_q <= 1'b0;
+      if (start_i)                     empty_o <= 1'b0;
+      else if (data_q && read_empty_i) empty_o <= 1'b1;
+      data_q   <= read;
+      flight_q <= flight_q + 5'(read) - 5'(push) - 5'(data_q && !taken);
+    end
+    if (start_i) begin
+      bank_q    <= bank_i;
+      size_q    <= size_i;
+      weights_q <= weights_i;
+      whole_q   <= whole_i;
+      stream_q  <= to_stream_i;
+      memory_q  <= to_memory_i;
+      beta_q    <= beta_i;
+      next_q    <= '0;
+      sent_q    <= '0;
+    end else begin
+      if (read) next_q <= next_q + 1'b1;
+      if (push) sent_q <= sent_q + 1'b1;
+    end
+    if (read) begin
+      data_slot_q <= next_q[SLOT_W-1:0];
+      data_last_q <= next_q + 1'b1 == size_q;
+    end
+    if (taken) index_q <= read_index_i;
+  end
+
+  // ---- Weights; without them the samples go past the unit.
+  sample_t     sample, waiting;
+  logic        weight_valid, waiting_valid, waiting_ready;
+  logic [31:0] weight;
+  assign sample = '{slot: data_slot_q, last: data_last_q, index: read_index_i,
+                    priority_: read_priority_i};
+
+  jd_stream_fifo #(
+    .Width($bits(sample_t)),
+    .Depth(16)
+  ) u_waiting (
+    .clk_i,
+    .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (taken && weights_q),
+    .in_ready_o  (waiting_ready),
+    .in_data_i   (sample),
+    .out_valid_o (waiting_valid),
+    .out_ready_i (weight_valid),
+    .out_data_o  (waiting),
+    .count_o     ()
+  );
+
+  jd_replay_weight u_weight (
+    .clk_i,
+    .rst_ni,
+    .beta_i     (beta_q),
+    .minimum_i  (lowest_i[bank_q]),
+    .valid_i    (taken && weights_q),
+    .priority_i (read_priority_i),
+    .valid_o    (weight_valid),
+    .weight_o   (weight)
+  );
+
+  // ---- Words
+  sample_t   sent;
+  response_t word;
+  logic      smp_ready, word_ready;
+  assign push = weight_valid || (taken && !weights_q);
+  assign sent = weights_q ? waiting : sample;
+  always_comb begin
+    word = '{status: '0, op: 8'(OpSample), tag: 16'(sent.slot),
+             extra: weights_q ? weight : ONE, priority_: sent.priority_, index: 32'(sent.index)};
+    if (fail_i) begin
+      word = '{status: fail_status_i, op: 8'(OpSample), tag: '0, extra: '0, priority_: '0,
+               index: '1};
+    end
+  end
+
+  jd_stream_fifo #(
+    .Width(129),
+    .Depth(DEPTH)
+  ) u_smp (
+    .clk_i,
+    .rst_ni,
+    .clear_i     (link_clear_i),
+    .in_valid_i  ((push && stream_q) || (fail_i && smp_ready)),
+    .in_ready_o  (smp_ready),
+    .in_data_i   ({fail_i || sent.last, word}),
+    .out_valid_o (smp_valid_o),
+    .out_ready_i (smp_ready_i),
+    .out_data_o  ({smp_last_o, smp_data_o}),
+    .count_o     (smp_count)
+  );
+
+  jd_stream_fifo #(
+    .Width(128),
+    .Depth(DEPTH)
+  ) u_words (
+    .clk_i,
+    .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (push && memory_q),
+    .in_ready_o  (word_ready),
+    .in_data_i   (word),
+    .out_valid_o (word_valid_o),
+    .out_ready_i (word_ready_i),
+    .out_data_o  (word_data_o),
+    .count_o     (word_count)
+  );
+  assign drained_o = smp_count == '0 && word_count == '0;
+  assign stored_o  = word_count == '0;
+
+  `JD_ASSUME_IF(StartWhileQuiet_M, start_i, quiet_o)
+  `JD_ASSUME_IF(FailWhileQuiet_M, fail_i, quiet_o && !active_q)
+  `JD_ASSERT_IF(RoomForSmp_A, push && stream_q, smp_ready)
+  `JD_ASSERT_IF(RoomForWords_A, push && memory_q, word_ready)
+  `JD_ASSERT_IF(RoomBesideWeights_A, taken && weights_q, waiting_ready)
+  `JD_ASSERT_IF(InStep_A, weight_valid, waiting_valid)
+endmodule : jd_replay_results

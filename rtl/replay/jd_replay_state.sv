@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The engine's registers from 0x100: configuration, the tree's state and statistics.
+//
+// Streams  s_axil_*: AXI4-Lite, behind jd_engine_control, which keeps idle-only words from being
+//          written at other times.
+// Timing   a write of the tree's state reaches the tree one clock after it reached the register.
+// Numbers  statistics wrap at 2^64 or 2^32.
+// Source   jd_replay.rdl
+`include "jd_assert.svh"
+module jd_replay_state
+  import jd_replay_pkg::*;
+  import jd_replay_job_pkg::*;
+#(
+  parameter int unsigned KLog2     = 4,   // as jd_replay_top
+  parameter int unsigned NLog2     = 16,
+  parameter int unsigned LeafW     = 32,
+  parameter int unsigned BatchLog2 = 9
+) (
+  input  logic               clk_i,
+  input  logic               rst_ni,
+  input  logic               s_axil_awvalid_i,
+  output logic               s_axil_awready_o,
+  input  logic [11:0]        s_axil_awaddr_i,
+  input  logic               s_axil_wvalid_i,
+  output logic               s_axil_wready_o,
+  input  logic [31:0]        s_axil_wdata_i,
+  input  logic [3:0]         s_axil_wstrb_i,
+  output logic               s_axil_bvalid_o,
+  input  logic               s_axil_bready_i,
+  output logic [1:0]         s_axil_bresp_o,
+  input  logic               s_axil_arvalid_i,
+  output logic               s_axil_arready_o,
+  input  logic [11:0]        s_axil_araddr_i,
+  output logic               s_axil_rvalid_o,
+  input  logic               s_axil_rready_i,
+  output logic [31:0]        s_axil_rdata_o,
+  output logic [1:0]         s_axil_rresp_o,
+  // Configuration.
+  output logic [31:0]        leaves_o,          // N of the next CLEAR
+  output logic [15:0]        alpha_o,
+  output logic [4:0]         fraction_bits_o,
+  output logic               relaxed_o,
+  output logic               no_fetch_o,
+  output logic [31:0]        eps_o,
+  output logic [31:0]        pmin_o,
+  output logic [31:0]        pclip_o,           // as written
+  output logic [31:0]        largest_o,         // PCLIP, at most a leaf's largest value
+  output logic [31:0]        pinit_o,
+  output logic [31:0]        beta_o,
+  input  logic               beta_set_i,
+  input  logic [31:0]        beta_i,
+  input  logic               beta_step_i,       // add DBETA, up to 1.0
+  output logic               acknowledge_o,     // FETCH_ACK was written
+  // State of the tree.
+  output logic               load_count_o,
+  output logic               load_pointer_o,
+  output logic               load_pmax_o,
+  output logic [31:0]        load_value_o,
+  output logic               seed_load_o,
+  output logic [255:0]       seed_o,
+  input  logic [255:0]       seed_i,
+  input  logic [INDEX_W:0]   count_i,
+  input  logic [INDEX_W-1:0] pointer_i,
+  input  logic [INDEX_W:0]   reserved_i,
+  input  logic [LeafW-1:0]   pmax_i,
+  input  logic [TOTAL_W-1:0] total_i,
+  // Statistics.
+  input  logic               batch_i,           // pulse: a batch of batch_size_i was delivered
+  input  logic [SLOT_W:0]    batch_size_i,
+  input  logic               sampled_i,         // pulse: one sample of ring 1
+  input  logic               duplicate_i,
+  input  logic               updated_i,         // pulse: an operation of the update lane
+  input  update_response_t   update_response_i,
+  input  logic               nonfinite_i
+);
+  jd_replay_regs_pkg::jd_replay__in_t from_hw;
+  jd_replay_regs_pkg::jd_replay__out_t to_hw;
+
+  jd_replay_regs u_regs (
+    .clk            (clk_i),
+    .rst_n          (rst_ni),
+    .s_axil_awready (s_axil_awready_o),
+    .s_axil_awvalid (s_axil_awvalid_i),
+    .s_axil_awaddr  (s_axil_awaddr_i),
+    .s_axil_awprot  (3'd0),
+    .s_axil_wready  (s_axil_wready_o),
+    .s_axil_wvalid  (s_axil_wvalid_i),
+    .s_axil_wdata   (s_axil_wdata_i),
+    .s_axil_wstrb   (s_axil_wstrb_i),
+    .s_axil_bready  (s_axil_bready_i),
+    .s_axil_bvalid  (s_axil_bvalid_o),
+    .s_axil_bresp   (s_axil_bresp_o),
+    .s_axil_arready (s_axil_arready_o),
+    .s_axil_arvalid (s_axil_arvalid_i),
+    .s_axil_araddr  (s_axil_araddr_i),
+    .s_axil_arprot  (3'd0),
+    .s_axil_rready  (s_axil_rready_i),
+    .s_axil_rvalid  (s_axil_rvalid_o),
+    .s_axil_rdata   (s_axil_rdata_o),
+    .s_axil_rresp   (s_axil_rresp_o),
+    .hwif_in        (from_hw),
+    .hwif_out       (to_hw)
+  );
+
+  // ---- Configuration
+  localparam logic [31:0] LEAF_LARGEST = 32'((64'd1 << LeafW) - 64'd1);
+  localparam logic [31:0] BETA_ONE = 32'd1 << 30;
+  assign leaves_o        = to_hw.CFG_N.value.value;
+  assign alpha_o         = to_hw.CFG_PRIO.alpha.value;
+  assign fraction_bits_o = to_hw.CFG_PRIO.pf.value;
+  assign relaxed_o       = to_hw.CFG_PRIO.relaxed.value;
+  assign no_fetch_o      = to_hw.CFG_PRIO.no_fetch.value;
+  assign eps_o           = to_hw.CFG_EPS.value.value;
+  assign pmin_o          = to_hw.CFG_PMIN.value.value;
+  assign pclip_o         = to_hw.CFG_PCLIP.value.value;
+  assign largest_o       = (64'(pclip_o) >> LeafW) != '0 ? LEAF_LARGEST : pclip_o;
+  assign pinit_o         = to_hw.CFG_PINIT.value.value;
+  assign beta_o          = to_hw.CFG_BETA.value.value;
+  assign acknowledge_o   = to_hw.FETCH_ACK.any.swmod;
+
+  logic [32:0] beta_next;
+  assign beta_next = {1'b0, beta_o} + {1'b0, to_hw.CFG_DBETA.value.value};
+
+  // ---- State: a word that the host writes goes to the tree in the next clock.
+  logic       count_q, pointer_q, pmax_q;
+  logic [7:0] seed_q, seed_written;
+  always_comb begin
+    for (int unsigned word = 0; word < 8; word++) begin
+      seed_written[word] = to_hw.SEED[word].value.swmod;
+      seed_o[32*word+:32] = seed_q[word] ? to_hw.SEED[word].value.value : seed_i[32*word+:32];
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      {count_q, pointer_q, pmax_q} <= '0;
+      seed_q <= '0;
+    end else begin
+      count_q   <= to_hw.CNT.value.swmod;
+      pointer_q <= to_hw.WP.value.swmod;
+      pmax_q    <= to_hw.PMAX.value.swmod;
+      seed_q    <= seed_written;
+    end
+  end
+  assign load_count_o   = count_q;
+  assign load_pointer_o = pointer_q;
+  assign load_pmax_o    = pmax_q;
+  assign load_value_o   = count_q ? to_hw.CNT.value.value :
+                          pointer_q ? to_hw.WP.value.value : to_hw.PMAX.value.value;
+  assign seed_load_o    = seed_q != '0;
+
+  // ---- Statistics
+  logic [63:0] samples_q, updates_q, inserts_q;
+  logic [31:0] stale_q, nonfinite_q, duplicates_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      samples_q    <= '0;
+      updates_q    <= '0;
+      inserts_q    <= '0;
+      stale_q      <= '0;
+      nonfinite_q  <= '0;
+      duplicates_q <= '0;
+    end else begin
+      if (batch_i || sampled_i) begin
+        samples_q <= samples_q + (batch_i ? 64'(batch_size_i) : '0) + 64'(sampled_i);
+      end
+      if (updated_i) begin
+        if (update_response_i.stale) stale_q <= stale_q + 1;
+        else if (update_response_i.op inside {OpUpdate, OpUpdateDelta, OpUpdateSlot}) begin
+          updates_q <= updates_q + 1;
+        end
+        if (update_response_i.op inside {OpInsert, OpCommit}) inserts_q <= inserts_q + 1;
+      end
+      if (nonfinite_i) nonfinite_q <= nonfinite_q + 1;
+      if (duplicate_i) duplicates_q <= duplicates_q + 1;
+    end
+  end
+
+  always_comb begin
+    from_hw.CAP_GEOM.k_log2.next     = 3'(KLog2);
+    from_hw.CAP_GEOM.levels.next     = 5'(levels(NLog2, KLog2));
+    from_hw.CAP_GEOM.n_log2.next     = 5'(NLog2);
+    from_hw.CAP_GEOM.leaf_width.next = 6'(LeafW);
+    from_hw.CAP_GEOM.mode.next       = 1'b0;
+    from_hw.CAP_GEOM.batch_log2.next = 4'(BatchLog2);
+    from_hw.CFG_BETA.value.next      = beta_set_i ? beta_i :
+                                       beta_next > {1'b0, BETA_ONE} ? BETA_ONE : beta_next[31:0];
+    from_hw.CFG_BETA.value.we        = beta_set_i || beta_step_i;
+    for (int unsigned word = 0; word < 8; word++) begin
+      from_hw.SEED[word].value.next = seed_i[32*word+:32];
+      from_hw.SEED[word].value.we   = seed_q == '0;
+    end
+    from_hw.CNT.value.next        = 32'(count_i);
+    from_hw.CNT.value.we          = !count_q;
+    from_hw.WP.value.next         = 32'(pointer_i);
+    from_hw.WP.value.we           = !pointer_q;
+    from_hw.RESV.value.next       = 32'(reserved_i);
+    from_hw.PMAX.value.next       = 32'(pmax_i);
+    from_hw.PMAX.value.we         = !pmax_q;
+    from_hw.ROOT.value.next       = 64'(total_i);
+    from_hw.N_SAMPLE.value.next   = samples_q;
+    from_hw.N_UPDATE.value.next   = updates_q;
+    from_hw.N_INSERT.value.next   = inserts_q;
+    from_hw.STALE.value.next      = stale_q;
+    from_hw.NONFINITE.value.next  = nonfinite_q;
+    from_hw.DUP.value.next        = duplicates_q;
+  end
+
+  `JD_ASSUME_IF(OneStateWrite_M, seed_q != '0, $onehot(seed_q))
+endmodule : jd_replay_state

@@ -1,0 +1,888 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The replay engine: a prioritized replay memory with two rings of jobs and two streams.
+//
+//   ring 0 -> jd_replay_training -+-> jd_replay_sequencer -> jd_replay_core --+--> jd_replay_memo
+//   ring 1 -> jd_replay_host -----+                                           |          |
+//   TDE ----> jd_replay_errors ---+      memory <- jd_replay_writer <---------+   jd_replay_results
+//                                                                                 -> SMP, memory
+//
+// Streams  s_axil_*: the page. m_axi_*: memory. smp_*: samples to the learner. tde_*: TD errors and
+//          progress from it. link_clear_o: what is in the links is void; link_clear_i: the same from
+//          the other end.
+// Timing   docs/replay.md. A soft reset ends when the lanes and the memory port are empty.
+// Numbers  docs/replay.md
+// Source   onchip_replay 3.1. Golden model: models/replay/engine.py, ReplayEngine.
+`include "jd_assert.svh"
+module jd_replay_top
+  import jd_replay_pkg::*;
+  import jd_replay_map_pkg::*;
+  import jd_replay_job_pkg::*;
+#(
+  parameter int unsigned KLog2     = 4,   // log2 of the fan-out, 1..6
+  parameter int unsigned NLog2     = 16,  // log2 of the most leaves, 2..20
+  parameter int unsigned LeafW     = 32,  // bits of a leaf, 8..32
+  parameter int unsigned BatchLog2 = 9,   // log2 of the largest batch, 3..10
+  parameter int unsigned LatLut    = 1,   // read latency of LUT RAM, 1..6
+  parameter int unsigned LatBram   = 2,   // of block RAM, 1..6
+  parameter int unsigned LatUram   = 4,   // of UltraRAM, 1..6
+  parameter int unsigned LatMul    = 6    // of the multiplier, 3..8
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  logic [63:0]  time_i,
+  output logic         irq_o,
+  input  logic         s_axil_awvalid_i,
+  output logic         s_axil_awready_o,
+  input  logic [11:0]  s_axil_awaddr_i,
+  input  logic         s_axil_wvalid_i,
+  output logic         s_axil_wready_o,
+  input  logic [31:0]  s_axil_wdata_i,
+  input  logic [3:0]   s_axil_wstrb_i,
+  output logic         s_axil_bvalid_o,
+  input  logic         s_axil_bready_i,
+  output logic [1:0]   s_axil_bresp_o,
+  input  logic         s_axil_arvalid_i,
+  output logic         s_axil_arready_o,
+  input  logic [11:0]  s_axil_araddr_i,
+  output logic         s_axil_rvalid_o,
+  input  logic         s_axil_rready_i,
+  output logic [31:0]  s_axil_rdata_o,
+  output logic [1:0]   s_axil_rresp_o,
+  output logic         m_axi_arvalid_o,
+  input  logic         m_axi_arready_i,
+  output logic [39:0]  m_axi_araddr_o,
+  output logic [7:0]   m_axi_arlen_o,
+  output logic [3:0]   m_axi_arid_o,
+  input  logic         m_axi_rvalid_i,
+  output logic         m_axi_rready_o,
+  input  logic [511:0] m_axi_rdata_i,
+  input  logic [1:0]   m_axi_rresp_i,
+  input  logic         m_axi_rlast_i,
+  input  logic [3:0]   m_axi_rid_i,
+  output logic         m_axi_awvalid_o,
+  input  logic         m_axi_awready_i,
+  output logic [39:0]  m_axi_awaddr_o,
+  output logic [7:0]   m_axi_awlen_o,
+  output logic [3:0]   m_axi_awid_o,
+  output logic         m_axi_wvalid_o,
+  input  logic         m_axi_wready_i,
+  output logic [511:0] m_axi_wdata_o,
+  output logic [63:0]  m_axi_wstrb_o,
+  output logic         m_axi_wlast_o,
+  input  logic         m_axi_bvalid_i,
+  output logic         m_axi_bready_o,
+  input  logic [1:0]   m_axi_bresp_i,
+  input  logic [3:0]   m_axi_bid_i,
+  output logic         smp_valid_o,
+  input  logic         smp_ready_i,
+  output logic [127:0] smp_data_o,
+  output logic         smp_last_o,
+  input  logic         tde_valid_i,
+  output logic         tde_ready_o,
+  input  logic [63:0]  tde_data_i,
+  output logic         link_clear_o,
+  input  logic         link_clear_i
+);
+  if (NLog2 < 2 || NLog2 > INDEX_W || LeafW < 8 || LeafW > LEAF_MAX_W) begin : gen_bad_tree
+    $fatal(1, "jd_replay_top: NLog2=%0d, want 2..20, LeafW=%0d, want 8..32", NLog2, LeafW);
+  end
+  if (BatchLog2 < 3 || BatchLog2 > SLOT_W) begin : gen_bad_batch
+    $fatal(1, "jd_replay_top: BatchLog2=%0d, want 3..10", BatchLog2);
+  end
+  localparam int unsigned RINGS   = 2;
+  localparam int unsigned CLIENTS = 3;   // of the memory port: control, ring 0, ring 1
+  localparam int unsigned ID_W    = 1 + $clog2(CLIENTS);
+
+  // ---- Control and registers
+  logic e_axil_awvalid;
+  logic e_axil_awready;
+  logic [11:0] e_axil_awaddr;
+  logic e_axil_wvalid;
+  logic e_axil_wready;
+  logic [31:0] e_axil_wdata;
+  logic [3:0] e_axil_wstrb;
+  logic e_axil_bvalid;
+  logic e_axil_bready;
+  logic [1:0] e_axil_bresp;
+  logic e_axil_arvalid;
+  logic e_axil_arready;
+  logic [11:0] e_axil_araddr;
+  logic e_axil_rvalid;
+  logic e_axil_rready;
+  logic [31:0] e_axil_rdata;
+  logic [1:0] e_axil_rresp;
+  logic [CLIENTS-1:0] c_arvalid;
+  logic [CLIENTS-1:0] c_arready;
+  logic [CLIENTS-1:0][39:0] c_araddr;
+  logic [CLIENTS-1:0][7:0] c_arlen;
+  logic [CLIENTS-1:0] c_rvalid;
+  logic [CLIENTS-1:0] c_rready;
+  logic [CLIENTS-1:0][511:0] c_rdata;
+  logic [CLIENTS-1:0][1:0] c_rresp;
+  logic [CLIENTS-1:0] c_rlast;
+  logic [CLIENTS-1:0] c_awvalid;
+  logic [CLIENTS-1:0] c_awready;
+  logic [CLIENTS-1:0][39:0] c_awaddr;
+  logic [CLIENTS-1:0][7:0] c_awlen;
+  logic [CLIENTS-1:0] c_wvalid;
+  logic [CLIENTS-1:0] c_wready;
+  logic [CLIENTS-1:0][511:0] c_wdata;
+  logic [CLIENTS-1:0][63:0] c_wstrb;
+  logic [CLIENTS-1:0] c_wlast;
+  logic [CLIENTS-1:0] c_bvalid;
+  logic [CLIENTS-1:0] c_bready;
+  logic [CLIENTS-1:0][1:0] c_bresp;
+  logic [RINGS-1:0]        job_valid, job_ready, end_valid, end_ready, timeout;
+  logic [RINGS-1:0][511:0] job_descriptor;
+  logic [RINGS-1:0][7:0]   end_error;
+  logic [RINGS-1:0][31:0]  end_count, end_info0, end_info1;
+  logic                    soft_reset, quiet, stray_error;
+  logic                    busy, stall_mem, stall_in, stall_out, progress;
+
+  jd_engine_control #(
+    .Rings(RINGS),
+    .IdleOnly(jd_replay_map_pkg::IDLE_ONLY)
+  ) u_control (
+    .clk_i,
+    .rst_ni,
+    .id_i             (jd_replay_map_pkg::ENGINE_ID),
+    .version_i        (jd_replay_map_pkg::ENGINE_VERSION),
+    .time_i,
+    .s_axil_awvalid_i,
+    .s_axil_awready_o,
+    .s_axil_awaddr_i,
+    .s_axil_wvalid_i,
+    .s_axil_wready_o,
+    .s_axil_wdata_i,
+    .s_axil_wstrb_i,
+    .s_axil_bvalid_o,
+    .s_axil_bready_i,
+    .s_axil_bresp_o,
+    .s_axil_arvalid_i,
+    .s_axil_arready_o,
+    .s_axil_araddr_i,
+    .s_axil_rvalid_o,
+    .s_axil_rready_i,
+    .s_axil_rdata_o,
+    .s_axil_rresp_o,
+    .e_axil_awvalid_o (e_axil_awvalid),
+    .e_axil_awready_i (e_axil_awready),
+    .e_axil_awaddr_o (e_axil_awaddr),
+    .e_axil_wvalid_o (e_axil_wvalid),
+    .e_axil_wready_i (e_axil_wready),
+    .e_axil_wdata_o (e_axil_wdata),
+    .e_axil_wstrb_o (e_axil_wstrb),
+    .e_axil_bvalid_i (e_axil_bvalid),
+    .e_axil_bready_o (e_axil_bready),
+    .e_axil_bresp_i (e_axil_bresp),
+    .e_axil_arvalid_o (e_axil_arvalid),
+    .e_axil_arready_i (e_axil_arready),
+    .e_axil_araddr_o (e_axil_araddr),
+    .e_axil_rvalid_i (e_axil_rvalid),
+    .e_axil_rready_o (e_axil_rready),
+    .e_axil_rdata_i (e_axil_rdata),
+    .e_axil_rresp_i (e_axil_rresp),
+    .m_axi_arvalid_o (c_arvalid[0]),
+    .m_axi_arready_i (c_arready[0]),
+    .m_axi_araddr_o (c_araddr[0]),
+    .m_axi_arlen_o (c_arlen[0]),
+    .m_axi_rvalid_i (c_rvalid[0]),
+    .m_axi_rready_o (c_rready[0]),
+    .m_axi_rdata_i (c_rdata[0]),
+    .m_axi_rresp_i (c_rresp[0]),
+    .m_axi_rlast_i (c_rlast[0]),
+    .m_axi_awvalid_o (c_awvalid[0]),
+    .m_axi_awready_i (c_awready[0]),
+    .m_axi_awaddr_o (c_awaddr[0]),
+    .m_axi_awlen_o (c_awlen[0]),
+    .m_axi_wvalid_o (c_wvalid[0]),
+    .m_axi_wready_i (c_wready[0]),
+    .m_axi_wdata_o (c_wdata[0]),
+    .m_axi_wstrb_o (c_wstrb[0]),
+    .m_axi_wlast_o (c_wlast[0]),
+    .m_axi_bvalid_i (c_bvalid[0]),
+    .m_axi_bready_o (c_bready[0]),
+    .m_axi_bresp_i (c_bresp[0]),
+    .job_valid_o      (job_valid),
+    .job_ready_i      (job_ready),
+    .job_descriptor_o (job_descriptor),
+    .job_number_o     (),
+    .end_valid_i      (end_valid),
+    .end_ready_o      (end_ready),
+    .end_error_i      (end_error),
+    .end_detail_i     ('0),
+    .end_count_i      (end_count),
+    .end_info0_i      (end_info0),
+    .end_info1_i      (end_info1),
+    .soft_reset_o     (soft_reset),
+    .quiet_i          (quiet),
+    .error_valid_i    (stray_error),
+    .error_code_i     (E_STREAM),
+    .event_i          (1'b0),
+    .busy_i           (busy),
+    .stall_mem_i      (stall_mem),
+    .stall_in_i       (stall_in),
+    .stall_out_i      (stall_out),
+    .progress_i       (progress),
+    .rd_beat_i        (m_axi_rvalid_i && m_axi_rready_o),
+    .wr_beat_i        (m_axi_wvalid_o && m_axi_wready_i),
+    .timeout_o        (timeout),
+    .idle_o           (),
+    .irq_o
+  );
+
+  logic [31:0]        config_leaves, eps, pmin, pclip, largest, pinit, beta, beta_value;
+  logic [15:0]        alpha;
+  logic [4:0]         fraction_bits;
+  logic               relaxed, no_fetch, beta_set, beta_step, acknowledge;
+  logic               load_count, load_pointer, load_pmax, seed_load;
+  logic [31:0]        load_value;
+  logic [255:0]       seed_write, seed;
+  logic [INDEX_W:0]   leaves, count, reserved;
+  logic [INDEX_W-1:0] pointer;
+  logic [LeafW-1:0]   pmax;
+  logic [TOTAL_W-1:0] total;
+  logic               batch_delivered, duplicate, nonfinite;
+  logic [SLOT_W:0]    batch_size;
+  logic               s_valid, sampled, sampled_train, sampled_host;
+  logic               u_valid, updated, updated_host;
+  sample_request_t    s_request;
+  sample_response_t   s_response;
+  update_request_t    u_request;
+  update_response_t   u_response;
+
+  jd_replay_state #(
+    .KLog2    (KLog2),
+    .NLog2    (NLog2),
+    .LeafW    (LeafW),
+    .BatchLog2(BatchLog2)
+  ) u_state (
+    .clk_i,
+    .rst_ni,
+    .s_axil_awvalid_i (e_axil_awvalid),
+    .s_axil_awready_o (e_axil_awready),
+    .s_axil_awaddr_i (e_axil_awaddr),
+    .s_axil_wvalid_i (e_axil_wvalid),
+    .s_axil_wready_o (e_axil_wready),
+    .s_axil_wdata_i (e_axil_wdata),
+    .s_axil_wstrb_i (e_axil_wstrb),
+    .s_axil_bvalid_o (e_axil_bvalid),
+    .s_axil_bready_i (e_axil_bready),
+    .s_axil_bresp_o (e_axil_bresp),
+    .s_axil_arvalid_i (e_axil_arvalid),
+    .s_axil_arready_o (e_axil_arready),
+    .s_axil_araddr_i (e_axil_araddr),
+    .s_axil_rvalid_o (e_axil_rvalid),
+    .s_axil_rready_i (e_axil_rready),
+    .s_axil_rdata_o (e_axil_rdata),
+    .s_axil_rresp_o (e_axil_rresp),
+    .leaves_o          (config_leaves),
+    .alpha_o           (alpha),
+    .fraction_bits_o   (fraction_bits),
+    .relaxed_o         (relaxed),
+    .no_fetch_o        (no_fetch),
+    .eps_o             (eps),
+    .pmin_o            (pmin),
+    .pclip_o           (pclip),
+    .largest_o         (largest),
+    .pinit_o           (pinit),
+    .beta_o            (beta),
+    .beta_set_i        (beta_set),
+    .beta_i            (beta_value),
+    .beta_step_i       (beta_step),
+    .acknowledge_o     (acknowledge),
+    .load_count_o      (load_count),
+    .load_pointer_o    (load_pointer),
+    .load_pmax_o       (load_pmax),
+    .load_value_o      (load_value),
+    .seed_load_o       (seed_load),
+    .seed_o            (seed_write),
+    .seed_i            (seed),
+    .count_i           (count),
+    .pointer_i         (pointer),
+    .reserved_i        (reserved),
+    .pmax_i            (pmax),
+    .total_i           (total),
+    .batch_i           (batch_delivered),
+    .batch_size_i      (batch_size),
+    .sampled_i         (sampled_host && !s_response.empty),
+    .duplicate_i       (duplicate),
+    .updated_i         (updated),
+    .update_response_i (u_response),
+    .nonfinite_i       (nonfinite)
+  );
+
+  // ---- The tree
+  logic clear, core_idle, order_valid;
+  logic [TAG_W-1:0]   order_tag;
+  logic [INDEX_W-1:0] order_head;
+  logic [31:0]        order_moves;
+  jd_replay_core #(
+    .KLog2    (KLog2),
+    .NLog2    (NLog2),
+    .LeafW    (LeafW),
+    .SlotsLog2(BatchLog2),
+    .LatLut   (LatLut),
+    .LatBram  (LatBram),
+    .LatUram  (LatUram),
+    .LatMul   (LatMul)
+  ) u_core (
+    .clk_i,
+    .rst_ni,
+    .clear_i        (clear),
+    .clear_leaves_i (config_leaves[INDEX_W:0]),
+    .clear_pmax_i   (pinit[LeafW-1:0]),
+    .clear_busy_o   (),
+    .s_valid_i      (s_valid),
+    .s_request_i    (s_request),
+    .s_valid_o      (sampled),
+    .s_response_o   (s_response),
+    .u_valid_i      (u_valid),
+    .u_request_i    (u_request),
+    .u_valid_o      (updated),
+    .u_response_o   (u_response),
+    .order_valid_o  (order_valid),
+    .order_tag_o    (order_tag),
+    .order_head_o   (order_head),
+    .order_moves_o  (order_moves),
+    .leaves_o       (leaves),
+    .count_o        (count),
+    .pointer_o      (pointer),
+    .reserved_o     (reserved),
+    .moves_o        (),
+    .pmax_o         (pmax),
+    .load_count_i   (load_count),
+    .load_pointer_i (load_pointer),
+    .load_pmax_i    (load_pmax),
+    .load_value_i   (load_value),
+    .seed_load_i    (seed_load),
+    .seed_i         (seed_write),
+    .seed_o         (seed),
+    .total_o        (total),
+    .idle_o         (core_idle)
+  );
+  host_tag_t  update_tag;
+  batch_tag_t sample_tag, first_tag;
+  assign sample_tag    = s_response.tag;
+  assign update_tag    = u_response.tag;
+  assign first_tag     = order_tag;
+  assign sampled_train = sampled && !sample_tag.host;
+  assign sampled_host  = sampled && sample_tag.host;
+  assign updated_host  = updated && update_tag.host;
+
+  // ---- Sequencer
+  logic               train_valid, train_ready, host_valid, host_ready;
+  sample_request_t    train_request, host_request;
+  logic               tde_op_valid, tde_op_ready, op_valid, op_ready, sequencer_idle;
+  lane_op_t           tde_op, op;
+  logic               lookup_en, lookup_bank;
+  logic [SLOT_W-1:0]  lookup_slot;
+  logic [INDEX_W-1:0] lookup_index, lookup_head;
+  logic [31:0]        lookup_moves;
+  jd_replay_sequencer #(
+    .LeafW(LeafW)
+  ) u_sequencer (
+    .clk_i,
+    .rst_ni,
+    .alpha_i         (alpha),
+    .fraction_bits_i (fraction_bits),
+    .eps_i           (eps),
+    .smallest_i      (pmin),
+    .largest_i       (largest),
+    .train_valid_i   (train_valid),
+    .train_ready_o   (train_ready),
+    .train_request_i (train_request),
+    .host_valid_i    (host_valid),
+    .host_ready_o    (host_ready),
+    .host_request_i  (host_request),
+    .s_valid_o       (s_valid),
+    .s_request_o     (s_request),
+    .tde_valid_i     (tde_op_valid),
+    .tde_ready_o     (tde_op_ready),
+    .tde_op_i        (tde_op),
+    .op_valid_i      (op_valid),
+    .op_ready_o      (op_ready),
+    .op_i            (op),
+    .lookup_en_o     (lookup_en),
+    .lookup_bank_o   (lookup_bank),
+    .lookup_slot_o   (lookup_slot),
+    .lookup_index_i  (lookup_index),
+    .lookup_head_i   (lookup_head),
+    .lookup_moves_i  (lookup_moves),
+    .u_valid_o       (u_valid),
+    .u_request_o     (u_request),
+    .nonfinite_o     (nonfinite),
+    .idle_o          (sequencer_idle)
+  );
+
+  // Updates by TDE between the grant and the order point.
+  logic [7:0] tde_flight_q;
+  logic       tde_granted, tde_updated;
+  assign tde_granted = tde_op_valid && tde_op_ready;
+  assign tde_updated = updated && !update_tag.host;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) tde_flight_q <= '0;
+    else         tde_flight_q <= tde_flight_q + 8'(tde_granted) - 8'(tde_updated);
+  end
+
+  // ---- Memo, TD errors
+  logic                       batch_open, open_bank, open_stream, open_memory, cancel, delivered;
+  logic [SLOT_W:0]            open_size;
+  logic [1:0]                 open;
+  logic [1:0][SLOT_W:0]       written;
+  logic [1:0][LEAF_MAX_W-1:0] lowest;
+  logic                       read_en, read_bank, read_empty;
+  logic [SLOT_W-1:0]          read_slot;
+  logic [INDEX_W-1:0]         read_index;
+  logic [LEAF_MAX_W-1:0]      read_priority;
+  jd_replay_memo #(
+    .BatchLog2(BatchLog2)
+  ) u_memo (
+    .clk_i,
+    .rst_ni,
+    .begin_i         (batch_open),
+    .begin_bank_i    (open_bank),
+    .write_en_i      (sampled_train),
+    .write_bank_i    (sample_tag.bank),
+    .write_slot_i    (sample_tag.slot),
+    .write_sample_i  (s_response),
+    .order_valid_i   (order_valid && !first_tag.host && first_tag.slot == '0),
+    .order_bank_i    (first_tag.bank),
+    .order_head_i    (order_head),
+    .order_moves_i   (order_moves),
+    .read_en_i       (read_en),
+    .read_bank_i     (read_bank),
+    .read_slot_i     (read_slot),
+    .read_empty_o    (read_empty),
+    .read_index_o    (read_index),
+    .read_priority_o (read_priority),
+    .lookup_en_i     (lookup_en),
+    .lookup_bank_i   (lookup_bank),
+    .lookup_slot_i   (lookup_slot),
+    .lookup_index_o  (lookup_index),
+    .lookup_head_o   (lookup_head),
+    .lookup_moves_o  (lookup_moves),
+    .written_o       (written),
+    .lowest_o        (lowest)
+  );
+
+  logic hold, mark, fetched, stream_error, stream_error_taken;
+  jd_replay_errors u_errors (
+    .clk_i,
+    .rst_ni,
+    .clear_i       (clear || soft_reset),
+    .empty_i       (soft_reset || link_clear_i),
+    .drop_i        (soft_reset || link_clear_i),
+    .hold_i        (hold),
+    .tde_valid_i,
+    .tde_ready_o,
+    .tde_data_i,
+    .open_i        (batch_open),
+    .open_bank_i   (open_bank),
+    .open_size_i   (open_size),
+    .open_stream_i (open_stream),
+    .open_memory_i (open_memory),
+    .cancel_i      (cancel),
+    .delivered_i   (delivered),
+    .written_i     (written),
+    .open_o        (open),
+    .acknowledge_i (acknowledge),
+    .no_fetch_i    (no_fetch),
+    .mark_i        (mark),
+    .fetched_o     (fetched),
+    .error_o       (stream_error),
+    .op_valid_o    (tde_op_valid),
+    .op_ready_i    (tde_op_ready),
+    .op_o          (tde_op)
+  );
+  assign stray_error  = stream_error && !stream_error_taken;
+  assign link_clear_o = soft_reset;
+
+  // ---- Ring 0
+  logic               train_busy, train_waiting, last_valid, last_bank;
+  logic [SLOT_W:0]    last_size;
+  logic               x_start, x_abort, x_valid, x_ready, x_error, x_idle;
+  logic [39:0]        x_address;
+  logic [127:0]       x_data;
+  logic [1:0]         x_response;
+  logic               results_weights, results_whole, results_stop, results_fail, results_done;
+  logic               results_empty, results_quiet, results_drained, results_stored;
+  logic [7:0]         results_status;
+  logic               t_write_start, t_write_flush, t_write_error, t_write_idle;
+  logic [39:0]        t_write_address;
+  logic [1:0]         t_write_response;
+  logic               t_word_valid, t_word_ready;
+  logic [127:0]       t_word;
+  jd_replay_training #(
+    .BatchLog2(BatchLog2)
+  ) u_training (
+    .clk_i,
+    .rst_ni,
+    .soft_reset_i          (soft_reset),
+    .hold_i                (hold),
+    .cleared_i             (leaves != '0),
+    .clear_i               (clear),
+    .relaxed_i             (relaxed),
+    .job_valid_i           (job_valid[0]),
+    .job_ready_o           (job_ready[0]),
+    .job_descriptor_i      (job_descriptor[0]),
+    .timeout_i             (timeout[0]),
+    .end_valid_o           (end_valid[0]),
+    .end_ready_i           (end_ready[0]),
+    .end_error_o           (end_error[0]),
+    .end_count_o           (end_count[0]),
+    .end_info0_o           (end_info0[0]),
+    .end_info1_o           (end_info1[0]),
+    .busy_o                (train_busy),
+    .waiting_o             (train_waiting),
+    .stream_error_i        (stream_error),
+    .stream_error_taken_o  (stream_error_taken),
+    .beta_set_o            (beta_set),
+    .beta_o                (beta_value),
+    .beta_step_o           (beta_step),
+    .last_valid_o          (last_valid),
+    .last_bank_o           (last_bank),
+    .last_size_o           (last_size),
+    .open_o                (batch_open),
+    .open_bank_o           (open_bank),
+    .open_size_o           (open_size),
+    .open_stream_o         (open_stream),
+    .open_memory_o         (open_memory),
+    .cancel_o              (cancel),
+    .delivered_o           (delivered),
+    .batch_delivered_o     (batch_delivered),
+    .open_i                (open),
+    .updates_idle_i        (tde_flight_q == '0),
+    .sample_valid_o        (train_valid),
+    .sample_ready_i        (train_ready),
+    .sample_request_o      (train_request),
+    .sampled_i             (sampled_train),
+    .x_start_o             (x_start),
+    .x_abort_o             (x_abort),
+    .x_address_o           (x_address),
+    .x_valid_i             (x_valid),
+    .x_ready_o             (x_ready),
+    .x_data_i              (x_data[X_W-1:0]),
+    .x_error_i             (x_error),
+    .x_response_i          (x_response),
+    .x_idle_i              (x_idle),
+    .results_weights_o     (results_weights),
+    .results_whole_o       (results_whole),
+    .results_stop_o        (results_stop),
+    .results_fail_o        (results_fail),
+    .results_fail_status_o (results_status),
+    .results_done_i        (results_done),
+    .results_empty_i       (results_empty),
+    .results_quiet_i       (results_quiet),
+    .results_drained_i     (results_drained),
+    .results_stored_i      (results_stored),
+    .write_start_o         (t_write_start),
+    .write_address_o       (t_write_address),
+    .write_flush_o         (t_write_flush),
+    .write_error_i         (t_write_error),
+    .write_response_i      (t_write_response),
+    .write_idle_i          (t_write_idle)
+  );
+  assign batch_size = open_size;
+
+  jd_replay_reader u_numbers (
+    .clk_i,
+    .rst_ni,
+    .start_i       (x_start),
+    .address_i     (x_address),
+    .count_i       (COUNT_W'(open_size)),
+    .size_log2_i   (3'd3),
+    .abort_i       (x_abort),
+    .item_valid_o  (x_valid),
+    .item_ready_i  (x_ready),
+    .item_data_o   (x_data),
+    .error_o       (x_error),
+    .response_o    (x_response),
+    .idle_o        (x_idle),
+    .m_axi_arvalid_o (c_arvalid[1]),
+    .m_axi_arready_i (c_arready[1]),
+    .m_axi_araddr_o (c_araddr[1]),
+    .m_axi_arlen_o (c_arlen[1]),
+    .m_axi_rvalid_i (c_rvalid[1]),
+    .m_axi_rready_o (c_rready[1]),
+    .m_axi_rdata_i (c_rdata[1]),
+    .m_axi_rresp_i (c_rresp[1]),
+    .m_axi_rlast_i (c_rlast[1])
+  );
+
+  jd_replay_results u_results (
+    .clk_i,
+    .rst_ni,
+    .start_i         (batch_open),
+    .bank_i          (open_bank),
+    .size_i          (open_size),
+    .weights_i       (results_weights),
+    .whole_i         (results_whole),
+    .to_stream_i     (open_stream),
+    .to_memory_i     (open_memory),
+    .beta_i          (beta),
+    .stop_i          (results_stop),
+    .fail_i          (results_fail),
+    .fail_status_i   (results_status),
+    .link_clear_i    (soft_reset || link_clear_i),
+    .done_o          (results_done),
+    .empty_o         (results_empty),
+    .quiet_o         (results_quiet),
+    .drained_o       (results_drained),
+    .stored_o        (results_stored),
+    .duplicate_o     (duplicate),
+    .written_i       (written),
+    .lowest_i        (lowest),
+    .read_en_o       (read_en),
+    .read_bank_o     (read_bank),
+    .read_slot_o     (read_slot),
+    .read_empty_i    (read_empty),
+    .read_index_i    (read_index),
+    .read_priority_i (read_priority),
+    .smp_valid_o,
+    .smp_ready_i,
+    .smp_data_o,
+    .smp_last_o,
+    .word_valid_o    (t_word_valid),
+    .word_ready_i    (t_word_ready),
+    .word_data_o     (t_word)
+  );
+
+  jd_replay_writer u_train_writer (
+    .clk_i,
+    .rst_ni,
+    .start_i         (t_write_start),
+    .address_i       (t_write_address),
+    .flush_i         (t_write_flush),
+    .in_valid_i      (t_word_valid),
+    .in_ready_o      (t_word_ready),
+    .in_data_i       (t_word),
+    .error_o         (t_write_error),
+    .response_o      (t_write_response),
+    .idle_o          (t_write_idle),
+    .m_axi_awvalid_o (c_awvalid[1]),
+    .m_axi_awready_i (c_awready[1]),
+    .m_axi_awaddr_o (c_awaddr[1]),
+    .m_axi_awlen_o (c_awlen[1]),
+    .m_axi_wvalid_o (c_wvalid[1]),
+    .m_axi_wready_i (c_wready[1]),
+    .m_axi_wdata_o (c_wdata[1]),
+    .m_axi_wstrb_o (c_wstrb[1]),
+    .m_axi_wlast_o (c_wlast[1]),
+    .m_axi_bvalid_i (c_bvalid[1]),
+    .m_axi_bready_o (c_bready[1]),
+    .m_axi_bresp_i (c_bresp[1])
+  );
+
+  // ---- Ring 1
+  logic               host_busy, fetching;
+  logic               read_start, read_abort, item_valid, item_ready, read_error, read_idle;
+  logic [39:0]        read_address;
+  logic [COUNT_W-1:0] read_count;
+  logic [2:0]         read_size_log2;
+  logic [127:0]       item_data;
+  logic [1:0]         read_response;
+  logic               h_write_start, h_write_flush, h_write_error, h_write_idle;
+  logic [39:0]        h_write_address;
+  logic [1:0]         h_write_response;
+  logic               h_word_valid, h_word_ready;
+  logic [127:0]       h_word;
+  logic               lanes_idle;
+  assign lanes_idle = core_idle && sequencer_idle && tde_flight_q == '0;
+  jd_replay_host #(
+    .NLog2(NLog2),
+    .LeafW(LeafW)
+  ) u_host (
+    .clk_i,
+    .rst_ni,
+    .soft_reset_i      (soft_reset),
+    .job_valid_i       (job_valid[1]),
+    .job_ready_o       (job_ready[1]),
+    .job_descriptor_i  (job_descriptor[1]),
+    .timeout_i         (timeout[1]),
+    .end_valid_o       (end_valid[1]),
+    .end_ready_i       (end_ready[1]),
+    .end_error_o       (end_error[1]),
+    .end_count_o       (end_count[1]),
+    .end_info0_o       (end_info0[1]),
+    .end_info1_o       (end_info1[1]),
+    .busy_o            (host_busy),
+    .fetching_o        (fetching),
+    .training_busy_i   (train_busy || job_valid[0]),
+    .quiet_i           (lanes_idle),
+    .hold_o            (hold),
+    .clear_o           (clear),
+    .config_leaves_i   (config_leaves),
+    .config_pmin_i     (pmin),
+    .config_pclip_i    (pclip),
+    .config_pinit_i    (pinit),
+    .leaves_i          (leaves),
+    .pointer_i         (pointer),
+    .reserved_i        (reserved),
+    .last_valid_i      (last_valid),
+    .last_bank_i       (last_bank),
+    .last_size_i       (last_size),
+    .mark_o            (mark),
+    .fetched_i         (fetched),
+    .read_start_o      (read_start),
+    .read_abort_o      (read_abort),
+    .read_address_o    (read_address),
+    .read_count_o      (read_count),
+    .read_size_log2_o  (read_size_log2),
+    .item_valid_i      (item_valid),
+    .item_ready_o      (item_ready),
+    .item_data_i       (item_data),
+    .read_error_i      (read_error),
+    .read_response_i   (read_response),
+    .read_idle_i       (read_idle),
+    .sample_valid_o    (host_valid),
+    .sample_ready_i    (host_ready),
+    .sample_request_o  (host_request),
+    .sampled_i         (sampled_host),
+    .sample_response_i (s_response),
+    .op_valid_o        (op_valid),
+    .op_ready_i        (op_ready),
+    .op_o              (op),
+    .updated_i         (updated_host),
+    .update_response_i (u_response),
+    .write_start_o     (h_write_start),
+    .write_address_o   (h_write_address),
+    .write_flush_o     (h_write_flush),
+    .word_valid_o      (h_word_valid),
+    .word_ready_i      (h_word_ready),
+    .word_data_o       (h_word),
+    .write_error_i     (h_write_error),
+    .write_response_i  (h_write_response),
+    .write_idle_i      (h_write_idle)
+  );
+
+  jd_replay_reader u_items (
+    .clk_i,
+    .rst_ni,
+    .start_i       (read_start),
+    .address_i     (read_address),
+    .count_i       (read_count),
+    .size_log2_i   (read_size_log2),
+    .abort_i       (read_abort),
+    .item_valid_o  (item_valid),
+    .item_ready_i  (item_ready),
+    .item_data_o   (item_data),
+    .error_o       (read_error),
+    .response_o    (read_response),
+    .idle_o        (read_idle),
+    .m_axi_arvalid_o (c_arvalid[2]),
+    .m_axi_arready_i (c_arready[2]),
+    .m_axi_araddr_o (c_araddr[2]),
+    .m_axi_arlen_o (c_arlen[2]),
+    .m_axi_rvalid_i (c_rvalid[2]),
+    .m_axi_rready_o (c_rready[2]),
+    .m_axi_rdata_i (c_rdata[2]),
+    .m_axi_rresp_i (c_rresp[2]),
+    .m_axi_rlast_i (c_rlast[2])
+  );
+
+  jd_replay_writer u_host_writer (
+    .clk_i,
+    .rst_ni,
+    .start_i         (h_write_start),
+    .address_i       (h_write_address),
+    .flush_i         (h_write_flush),
+    .in_valid_i      (h_word_valid),
+    .in_ready_o      (h_word_ready),
+    .in_data_i       (h_word),
+    .error_o         (h_write_error),
+    .response_o      (h_write_response),
+    .idle_o          (h_write_idle),
+    .m_axi_awvalid_o (c_awvalid[2]),
+    .m_axi_awready_i (c_awready[2]),
+    .m_axi_awaddr_o (c_awaddr[2]),
+    .m_axi_awlen_o (c_awlen[2]),
+    .m_axi_wvalid_o (c_wvalid[2]),
+    .m_axi_wready_i (c_wready[2]),
+    .m_axi_wdata_o (c_wdata[2]),
+    .m_axi_wstrb_o (c_wstrb[2]),
+    .m_axi_wlast_o (c_wlast[2]),
+    .m_axi_bvalid_i (c_bvalid[2]),
+    .m_axi_bready_o (c_bready[2]),
+    .m_axi_bresp_i (c_bresp[2])
+  );
+
+  // ---- Memory port
+  logic [ID_W-1:0] port_arid, port_rid, port_awid, port_bid;
+  jd_axi_mux #(
+    .Clients(CLIENTS),
+    .IdW    (1)
+  ) u_mux (
+    .clk_i,
+    .rst_ni,
+    .s_axi_arvalid_i (c_arvalid),
+    .s_axi_arready_o (c_arready),
+    .s_axi_araddr_i (c_araddr),
+    .s_axi_arlen_i (c_arlen),
+    .s_axi_rvalid_o (c_rvalid),
+    .s_axi_rready_i (c_rready),
+    .s_axi_rdata_o (c_rdata),
+    .s_axi_rresp_o (c_rresp),
+    .s_axi_rlast_o (c_rlast),
+    .s_axi_awvalid_i (c_awvalid),
+    .s_axi_awready_o (c_awready),
+    .s_axi_awaddr_i (c_awaddr),
+    .s_axi_awlen_i (c_awlen),
+    .s_axi_wvalid_i (c_wvalid),
+    .s_axi_wready_o (c_wready),
+    .s_axi_wdata_i (c_wdata),
+    .s_axi_wstrb_i (c_wstrb),
+    .s_axi_wlast_i (c_wlast),
+    .s_axi_bvalid_o (c_bvalid),
+    .s_axi_bready_i (c_bready),
+    .s_axi_bresp_o (c_bresp),
+    .s_axi_arid_i ('0),
+    .s_axi_rid_o  (),
+    .s_axi_awid_i ('0),
+    .s_axi_bid_o  (),
+    .m_axi_arvalid_o,
+    .m_axi_arready_i,
+    .m_axi_araddr_o,
+    .m_axi_arlen_o,
+    .m_axi_arid_o (port_arid),
+    .m_axi_rvalid_i,
+    .m_axi_rready_o,
+    .m_axi_rdata_i,
+    .m_axi_rresp_i,
+    .m_axi_rlast_i,
+    .m_axi_rid_i (port_rid),
+    .m_axi_awvalid_o,
+    .m_axi_awready_i,
+    .m_axi_awaddr_o,
+    .m_axi_awlen_o,
+    .m_axi_awid_o (port_awid),
+    .m_axi_wvalid_o,
+    .m_axi_wready_i,
+    .m_axi_wdata_o,
+    .m_axi_wstrb_o,
+    .m_axi_wlast_o,
+    .m_axi_bvalid_i,
+    .m_axi_bready_o,
+    .m_axi_bresp_i,
+    .m_axi_bid_i (port_bid)
+  );
+  assign m_axi_arid_o = 4'(port_arid);
+  assign m_axi_awid_o = 4'(port_awid);
+  assign port_rid     = m_axi_rid_i[ID_W-1:0];
+  assign port_bid     = m_axi_bid_i[ID_W-1:0];
+
+  // ---- Status
+  assign quiet     = !train_busy && !host_busy && lanes_idle && x_idle && read_idle &&
+                     t_write_idle && h_write_idle;
+  assign busy      = s_valid || u_valid;
+  assign stall_mem = (host_busy && !item_valid && !read_idle) || (train_busy && !x_valid && !x_idle);
+  assign stall_in  = train_waiting || fetching;
+  assign stall_out = smp_valid_o && !smp_ready_i;
+  assign progress  = busy || sampled || updated || hold || (smp_valid_o && smp_ready_i) ||
+                     (tde_valid_i && tde_ready_o) || (m_axi_rvalid_i && m_axi_rready_o) ||
+                     (m_axi_wvalid_o && m_axi_wready_i) || (m_axi_bvalid_i && m_axi_bready_o);
+
+  `JD_ASSUME_IF(ReadId_M, m_axi_rvalid_i, m_axi_rid_i < 4'(2 * CLIENTS))
+  `JD_ASSUME_IF(WriteId_M, m_axi_bvalid_i, m_axi_bid_i < 4'(2 * CLIENTS))
+endmodule : jd_replay_top

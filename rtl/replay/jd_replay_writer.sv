@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes 16-byte responses to consecutive addresses of device memory, four to a beat.
+//
+// Streams  in_*: the responses. m_axi_aw*, m_axi_w*, m_axi_b*: the memory.
+// Timing   start_i (a pulse, while idle_o) begins; one response a clock. Four beats go in one
+//          command. flush_i (level, after the last response) writes what is left; idle_o is up
+//          when the memory has answered all of it. After an error what is left is dropped.
+// Numbers  bits, unchanged.
+// Source   -
+`include "jd_assert.svh"
+module jd_replay_writer (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  logic         start_i,
+  input  logic [39:0]  address_i,
+  input  logic         flush_i,
+  input  logic         in_valid_i,
+  output logic         in_ready_o,
+  input  logic [127:0] in_data_i,
+  output logic         error_o,
+  output logic [1:0]   response_o,
+  output logic         idle_o,
+  output logic         m_axi_awvalid_o,
+  input  logic         m_axi_awready_i,
+  output logic [39:0]  m_axi_awaddr_o,
+  output logic [7:0]   m_axi_awlen_o,
+  output logic         m_axi_wvalid_o,
+  input  logic         m_axi_wready_i,
+  output logic [511:0] m_axi_wdata_o,
+  output logic [63:0]  m_axi_wstrb_o,
+  output logic         m_axi_wlast_o,
+  input  logic         m_axi_bvalid_i,
+  output logic         m_axi_bready_o,
+  input  logic [1:0]   m_axi_bresp_i
+);
+  localparam int unsigned CHUNK = 4;    // beats of a command
+  localparam int unsigned DEPTH = 16;   // beats held
+  localparam int unsigned CountW = $clog2(DEPTH + 1);
+
+  // ---- Four responses to a beat; a beat carries the number of its responses, less one.
+  logic [2:0][127:0] held_q;
+  logic [1:0]        fill_q;
+  logic              push, push_ready;
+  logic [513:0]      push_data;
+  logic              beat_valid, beat_ready;
+  logic [513:0]      beat_data;
+  logic              partial;
+  assign partial    = flush_i && !in_valid_i && fill_q != '0;
+  assign in_ready_o = push_ready;
+  assign push       = (in_valid_i && fill_q == 2'd3) || partial;
+  assign push_data  = {partial ? fill_q - 2'd1 : 2'd3, in_data_i, held_q};
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || start_i)                          fill_q <= '0;
+    else if (partial && push_ready)                  fill_q <= '0;
+    else if (in_valid_i && in_ready_o)               fill_q <= fill_q + 2'd1;
+    if (in_valid_i && in_ready_o && fill_q != 2'd3)  held_q[fill_q] <= in_data_i;
+  end
+
+  jd_stream_fifo #(
+    .Width(514),
+    .Depth(DEPTH)
+  ) u_beats (
+    .clk_i,
+    .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (push),
+    .in_ready_o  (push_ready),
+    .in_data_i   (push_data),
+    .out_valid_o (beat_valid),
+    .out_ready_i (beat_ready),
+    .out_data_o  (beat_data),
+    .count_o     ()
+  );
+
+  // ---- Commands: for beats that are in the buffer
+  logic [CountW-1:0] waiting_q;        // beats without a command
+  logic [CountW-1:0] sending_q;        // beats with one that have not gone to the mover
+  logic [7:0]        answers_q;        // commands not yet answered
+  logic [39:0]       address_q;
+  logic              command_q, command_ready;
+  logic [2:0]        beats_q;
+  logic              mover_ready, mover_idle, done_valid;
+  logic [1:0]        done_response;
+  logic              ask, drop;
+  logic [2:0]        ask_beats;
+  assign drop      = error_o && !command_q && sending_q == '0 && waiting_q != '0 && beat_valid;
+  assign ask_beats = waiting_q >= CountW'(CHUNK) ? 3'(CHUNK) : 3'(waiting_q);
+  assign ask       = !command_q && !error_o && !answers_q[7] &&
+                     (waiting_q >= CountW'(CHUNK) || (flush_i && fill_q == '0 && waiting_q != '0));
+  assign beat_ready = sending_q != '0 ? mover_ready : drop;
+  assign idle_o     = fill_q == '0 && waiting_q == '0 && sending_q == '0 && answers_q == '0 &&
+                      !command_q && mover_idle;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      waiting_q <= '0;
+      sending_q <= '0;
+      answers_q <= '0;
+      command_q <= 1'b0;
+      error_o   <= 1'b0;
+    end else begin
+      waiting_q <= waiting_q + CountW'(push && push_ready) - CountW'(drop) -
+                   (ask ? CountW'(ask_beats) : '0);
+      sending_q <= sending_q + (ask ? CountW'(ask_beats) : '0) -
+                   CountW'(sending_q != '0 && beat_valid && mover_ready);
+      answers_q <= answers_q + 8'(ask) - 8'(done_valid);
+      if (ask)                command_q <= 1'b1;
+      else if (command_ready) command_q <= 1'b0;
+      if (start_i)                              error_o <= 1'b0;
+      else if (done_valid && done_response[1])  error_o <= 1'b1;
+    end
+    if (ask) beats_q <= ask_beats;
+    if (start_i)                          address_q <= address_i;
+    else if (command_q && command_ready)  address_q <= address_q + {31'd0, beats_q, 6'd0};
+    if (done_valid && done_response[1] && !error_o) response_o <= done_response;
+  end
+
+  logic [63:0] strobes;
+  assign strobes = ~(64'hFFFF_FFFF_FFFF_0000 << {beat_data[513:512], 4'd0});
+
+  jd_axi_write_mover #(
+    .MaxOutstanding(16)
+  ) u_mover (
+    .clk_i,
+    .rst_ni,
+    .cmd_valid_i    (command_q),
+    .cmd_ready_o    (command_ready),
+    .cmd_address_i  (address_q),
+    .cmd_beats_i    (16'(beats_q)),
+    .in_valid_i     (beat_valid && sending_q != '0),
+    .in_ready_o     (mover_ready),
+    .in_data_i      (beat_data[511:0]),
+    .in_strb_i      (strobes),
+    .done_valid_o   (done_valid),
+    .done_ready_i   (1'b1),
+    .done_resp_o    (done_response),
+    .idle_o         (mover_idle),
+    .m_axi_awvalid_o,
+    .m_axi_awready_i,
+    .m_axi_awaddr_o,
+    .m_axi_awlen_o,
+    .m_axi_awid_o   (),
+    .m_axi_wvalid_o,
+    .m_axi_wready_i,
+    .m_axi_wdata_o,
+    .m_axi_wstrb_o,
+    .m_axi_wlast_o,
+    .m_axi_bvalid_i,
+    .m_axi_bready_o,
+    .m_axi_bresp_i,
+    .m_axi_bid_i    (1'b0)
+  );
+
+  `JD_ASSUME_IF(StartWhileIdle_M, start_i, idle_o && address_i[5:0] == '0)
+endmodule : jd_replay_writer
