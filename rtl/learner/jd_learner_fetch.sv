@@ -107,7 +107,7 @@ module jd_learner_fetch
     if (source_word[31:0] >= limit_i) source_error = E_INDEX;
     if (list_i) begin
       if (list_resp_i != 2'd0) source_error = E_BUS_RD;
-    end else if (source_word[111:96] != slot_q || source_word[127:120] != 8'd0
+    end else if (source_word[111:96] != slot_q || source_word[127:112] != 16'd1
                  || smp_last_i != source_last) begin
       source_error = E_STREAM;
     end

@@ -171,7 +171,9 @@ module jd_learner_image
         state_d    = beat_done ? StSend : StRead;
       end
       StSend: if (write_ready_i) state_d = beats_left_q == 16'd1 ? StAnswer : StRead;
-      StAnswer: if (!store_i || write_done_valid_i) state_d = last_net && last_kind ? StDone : StNext;
+      StAnswer: begin
+        if (!store_i || write_done_valid_i) state_d = last_net && last_kind ? StDone : StNext;
+      end
       default: state_d = StIdle;
     endcase
   end

@@ -88,6 +88,7 @@ module jd_learner_job
   output logic                td_fetch_done_o,
   output logic                td_abort_o,
   output logic [39:0]         td_address_o,
+  output logic                td_go_o,           // the step is without error
   input  logic                td_room_i,
   input  logic                td_empty_i,
   input  logic                td_memory_done_i,
@@ -231,7 +232,8 @@ module jd_learner_job
   logic [7:0]  fetch_error_q;
   logic [31:0] fetch_info0_q, fetch_info1_q;
   assign steps    = words_q[2];
-  assign training = state_q inside {StData, StStep, StResults, StUpdates, StUpdate, StTarget, StCommit};
+  assign training = state_q inside {StData, StStep, StResults, StUpdates, StUpdate, StTarget,
+                                    StCommit};
   assign fetch_start_o  = training && !fetching_q && !fetch_failed_q && !soft_reset_i && !timeout_i
                           && begun_q != steps && begun_q - freed_q < 32'd2;
   assign fetch_parity_o = begun_q[0];
@@ -298,10 +300,9 @@ module jd_learner_job
       end
       StStep: if (step_done_i || stop) state_d = stop ? StFlush : StResults;
       StResults: begin
-        if (stop)                                       state_d = StFlush;
-        else if (step_index_i)                          state_d = StFlush;
+        if (stop || !step_ok) state_d = StFlush;
         else if (td_memory_done_i && stats_ready_i) begin
-          state_d = td_memory_resp_i != 2'd0 || !step_ok ? StFlush : StUpdates;
+          state_d = td_memory_resp_i != 2'd0 ? StFlush : StUpdates;
         end
       end
       StUpdates: begin
@@ -323,7 +324,9 @@ module jd_learner_job
         else                              state_d = StData;
       end
       // An error: drop what is in flight.
-      StFlush: if ((memory_idle_i && !step_busy_i && !td_memory_busy_i) || timeout_i) state_d = StEnd;
+      StFlush: begin
+        if ((memory_idle_i && !step_busy_i && !td_memory_busy_i) || timeout_i) state_d = StEnd;
+      end
       StDrain: if (td_empty_i || stop) state_d = StEnd;
       StEnd:   if (end_ready_i || soft_reset_i) state_d = StIdle;
       default: state_d = StIdle;
@@ -341,8 +344,10 @@ module jd_learner_job
   assign step_abort_o    = state_q inside {StFlush, StSettle};
   assign td_clear_o      = state_q == StFlush && !td_memory_busy_i;
   assign td_fetch_done_o = fetch_done_i && fetch_error_i == 8'd0 && training && from_stream;
-  assign td_abort_o      = state_q != StEnd && state_d == StEnd && opcode == JOB_TRAIN && from_stream
-                           && !soft_reset_i && (error_q != 8'd0 || check_failed || timeout_i);
+  assign td_abort_o      = state_q != StEnd && state_d == StEnd && opcode == JOB_TRAIN
+                           && from_stream && !soft_reset_i
+                           && (error_q != 8'd0 || check_failed || timeout_i);
+  assign td_go_o         = state_q == StResults && step_ok && !stop;
   assign commit_o        = state_q == StCommit;
   assign running_o       = training;
   assign wait_data_o     = state_q == StData && arrived_q == done_q;
@@ -351,7 +356,8 @@ module jd_learner_job
   assign wait_update_o   = state_q inside {StUpdates, StUpdate, StTarget};
   assign idle_o          = state_q == StIdle;
   assign banks_o         = banks_q;
-  assign owner_o         = image_busy_i ? 2'd2 : state_q == StTarget || target_start_o ? 2'd1 : 2'd0;
+  assign owner_o         = image_busy_i ? 2'd2
+                           : state_q == StTarget || target_start_o ? 2'd1 : 2'd0;
   assign scalars_o       = scalars_q[image_busy_i ? image_net_i : NetW'(update_i.net)];
 
   logic check_failed;
@@ -389,16 +395,14 @@ module jd_learner_job
             error_q <= E_INDEX;
             info0_q <= 32'(index_sample_i);
             info1_q <= done_q;
-          end else if (td_memory_done_i && stats_ready_i) begin
-            if (td_memory_resp_i != 2'd0) begin
-              error_q <= E_BUS_WR;
-              info0_q <= 32'd12;
-              info1_q <= 32'(td_memory_resp_i);
-            end else if (step_nonfinite_i) begin
-              error_q <= E_NONFINITE;
-              info0_q <= 32'(nonfinite_stage_i);
-              info1_q <= done_q;
-            end
+          end else if (step_nonfinite_i) begin
+            error_q <= E_NONFINITE;
+            info0_q <= 32'(nonfinite_stage_i);
+            info1_q <= done_q;
+          end else if (td_memory_done_i && td_memory_resp_i != 2'd0) begin
+            error_q <= E_BUS_WR;
+            info0_q <= 32'd12;
+            info1_q <= 32'(td_memory_resp_i);
           end
         end
         default: begin end
@@ -448,7 +452,7 @@ module jd_learner_job
         version_o    <= version_o + 32'd1;
       end
       if (state_q == StTarget && target_done_i) banks_q[update_i.net] <= !banks_q[update_i.net];
-      if (state_q == StResults && state_d == StFlush && step_nonfinite_i && !step_index_i && !stop) begin
+      if (state_q == StResults && step_nonfinite_i && !step_index_i && !stop) begin
         nonfinite_count_o <= nonfinite_count_o + 32'd1;
         if (nonfinite_count_o == '0) begin
           nonfinite_stage_o  <= nonfinite_stage_i;
@@ -484,9 +488,8 @@ module jd_learner_job
         td_address_q  <= td_address_q + 40'({(words_q[3] + 32'd15) >> 4, 6'd0});
       end
     end
-    if (state_q == StStep)                                  index_q <= '0;
-    else if (state_q != StUpdates && state_d == StUpdates && state_q != StResults) index_q <= index_q + 5'd1;
-    else if (state_q == StUpdates && state_d == StUpdates)  index_q <= index_q + 5'd1;
+    if (state_q == StStep)                                       index_q <= '0;
+    else if (state_d == StUpdates && state_q != StResults)       index_q <= index_q + 5'd1;
     // Scalars.
     if (image_busy_i) begin
       if (image_scalars_write_i) scalars_q[image_net_i] <= image_scalars_i;

@@ -5,8 +5,8 @@
 // Streams  start_i with the image's address and size; records arrive beat by beat; done_o for one
 //          clock with the first rule that is broken. Stages go to the pipelines' tables as they
 //          pass. After an error the program is not usable.
-// Timing   a network: the groups of its image; a stage: 8 clocks and a clock a row
-//          of its vectors.
+// Timing   a network: the groups of its image; a stage: 5 clocks and a clock a row
+//          of its result.
 // Numbers  none.
 // Source   learner 4.2, 4.4. Golden model: models/learner/program.py, validate.
 `include "jd_assert.svh"
@@ -18,6 +18,7 @@ module jd_learner_program
   parameter  int unsigned OB        = 4,
   parameter  int unsigned LW        = 4,
   parameter  int unsigned WRows     = 1024,
+  parameter  int unsigned ARows     = 2048,
   parameter  int unsigned DMax      = 64,
   parameter  int unsigned LMax      = 4,
   parameter  int unsigned NetMax    = 6,
@@ -33,8 +34,8 @@ module jd_learner_program
   output logic               busy_o,
   output logic               done_o,
   output logic [7:0]         error_o,
-  output logic [31:0]        info0_o,          // stage, else word of the image where it is
-  output logic [31:0]        info1_o,          // of E_BUS_RD: the bus's answer
+  output logic [31:0]        info0_o,          // number of the record in error, within its kind
+  output logic [31:0]        info1_o,          // its kind; of E_BUS_RD: the bus's answer
   // Memory.
   output logic               cmd_valid_o,
   input  logic               cmd_ready_i,
@@ -72,6 +73,7 @@ module jd_learner_program
   import jd_engine_header_map_pkg::E_RESERVED;
 
   localparam int unsigned LANE_L    = $clog2(P);
+  localparam int unsigned Groups    = WRows * P / LW;      // of a master memory
   localparam int unsigned Biases    = WRows * OB;          // of the bias memory
   localparam int unsigned MAX_BYTES = 64 + 128 * NetMax + 32 * StMax;
   localparam int unsigned FILL      = 16 / LW;
@@ -122,12 +124,12 @@ module jd_learner_program
     if (beat_q[0][31:24] != '0 || beat_q[2][31:24] != '0 || beat_q[15:4] != '0) begin
       header_error = E_RESERVED;
     end else if (beat_q[0][7:0] == '0 || beat_q[0][7:0] > 8'(StMax) || beat_q[0][15:8] == '0
-                 || beat_q[0][15:8] > 8'(NetMax) || beat_q[0][23:16] == '0
-                 || beat_q[0][23:16] > 8'(NetMax) || bad_size(beat_q[1][15:0])
-                 || beat_q[1][31:16] != 16'd1 || beat_q[2][23:16] != 8'hFF || beat_q[3] == '0
-                 || beat_q[3] > 32'd255 || bytes_q != want_bytes) begin
+                 || beat_q[0][15:8] > 8'(NetMax) || beat_q[0][23:16] > 8'(NetMax)
+                 || bad_size(beat_q[1][15:0]) || beat_q[1][31:16] != 16'd1
+                 || beat_q[2][23:16] != 8'hFF || bytes_q != want_bytes) begin
       header_error = E_DIM;
-    end else if (32'(header_s_end) > beat_q[3] || 32'(header_n_end) > beat_q[3]
+    end else if (beat_q[3] > 32'd255 || beat_q[3] > 32'(ARows)
+                 || 32'(header_s_end) > beat_q[3] || 32'(header_n_end) > beat_q[3]
                  || (header_s_end > 17'(beat_q[2][15:8]) && header_n_end > 17'(beat_q[2][7:0])))
     begin
       header_error = E_ROWS;
@@ -150,16 +152,17 @@ module jd_learner_program
       net_error = E_DIM;
     end
     for (int unsigned l = 0; l < LAYERS; l++) begin
-      if (net_error == '0 && 8'(l) < beat_q[0][7:0]) begin
-        if (bad_size(beat_q[4+l][15:0]) || bad_size(beat_q[4+l][31:16])
-            || (8'(l) + 8'd1 < beat_q[0][7:0] && beat_q[4+l][31:16] != beat_q[5+l][15:0])) begin
+      if (net_error == '0) begin
+        if (8'(l) >= beat_q[0][7:0]) begin
+          if (beat_q[4+l] != '0) net_error = E_RESERVED;
+        end else if (bad_size(beat_q[4+l][15:0]) || bad_size(beat_q[4+l][31:16])) begin
           net_error = E_DIM;
         end
       end
     end
-    if (net_error == '0 && (((beat_q[2][15:0] | beat_q[2][31:16]) & 16'(OB - 1)) != '0
-                            || row_end > 32'(WRows) || bias_end > 32'(Biases))) begin
-      net_error = E_ROWS;
+    if (net_error == '0) begin
+      if (((beat_q[2][15:0] | beat_q[2][31:16]) & 16'(OB - 1)) != '0) net_error = E_ALIGN;
+      else if (row_end > 32'(WRows) || bias_end > 32'(Biases))        net_error = E_ROWS;
     end
   end
 
@@ -194,7 +197,8 @@ module jd_learner_program
   network_t        other;
   logic [31:0]     other_row_end, other_bias_end;
   assign other          = networks_o[other_q];
-  assign other_row_end  = 32'(other.row_base) + 32'(other.rows) * (other.has_target ? 32'd3 : 32'd1);
+  assign other_row_end  = 32'(other.row_base)
+                          + 32'(other.rows) * (other.has_target ? 32'd3 : 32'd1);
   assign other_bias_end = 32'(other.bias_base)
                           + 32'(other.biases) * (other.has_target ? 32'd3 : 32'd1);
   assign overlap = (32'(beat_q[1][15:0]) < other_row_end && 32'(other.row_base) < row_end)
@@ -202,119 +206,113 @@ module jd_learner_program
 
   // Slot.
   logic [7:0] slot_error;
-  assign slot_error = beat_q[15:9] != '0 || beat_q[0] > 32'd2 ? E_RESERVED : 8'd0;
+  assign slot_error = beat_q[15:9] != '0 ? E_RESERVED : beat_q[0] > 32'd2 ? E_DIM : 8'd0;
 
   // Stage.
-  stage_t      stage_q;
-  network_t    stage_net_q;
-  loss_param_t loss;
-  logic [7:0]  stage_error;
-  logic        product, computes, updates, biased, chain_q, chain_broken;
-  logic [63:0] update_stages_q;                // stages that are WU or TSM
-  logic [31:0] stage_row_end;
+  stage_t       stage_q;
+  network_t     stage_net_q;
+  loss_param_t  loss;
+  logic [7:0]   stage_error;
+  logic         product, computes, updates, biased, update_seen_q, chain_q;
+  logic [31:0]  stage_row_end;
   assign loss          = loss_param_t'(stage_q.param);
   assign product       = stage_q.op inside {OpDot, OpAxpy, OpOuter};
   assign computes      = product || stage_q.op == OpLossQ;
   assign updates       = stage_q.op inside {OpUpdate, OpTarget};
   assign biased        = stage_q.op inside {OpDot, OpOuter} && !stage_q.no_bias;
   assign stage_row_end = 32'(stage_q.row) + weight_rows(stage_q.n_in, stage_q.n_out);
-  assign chain_broken  = chain_q && stage_q.op != OpOuter;
-
-  // A dependency that is not earlier, or of a computing stage on an update.
-  function automatic logic bad_dependency(input logic [7:0] stage);
-    return stage != NO_STAGE
-           && (stage >= index_q || (computes && update_stages_q[stage[STAGE_L-1:0]]));
-  endfunction
 
   // The vectors of a stage: up to three that it reads, and its result.
-  logic [3:0][7:0]  range_row, range_rows;
-  logic             range_outside;
+  logic [3:0][7:0]  vector_row;
+  logic [3:0][15:0] vector_words;
+  logic             vector_outside;
   always_comb begin
-    range_row  = '0;
-    range_rows = '0;
+    vector_row   = {stage_q.dst, 8'd0, stage_q.aux, stage_q.src};
+    vector_words = '0;
     unique case (stage_q.op)
-      OpDot: begin
-        range_row[0]  = stage_q.src;
-        range_rows[0] = 8'(vector_rows(stage_q.n_in));
-        range_row[3]  = stage_q.dst;
-        range_rows[3] = 8'(vector_rows(stage_q.n_out + 16'(stage_q.offset)));
-      end
-      OpAxpy: begin
-        range_row[0]  = stage_q.src;
-        range_rows[0] = 8'(vector_rows(stage_q.n_out));
-        range_row[1]  = stage_q.aux;
-        range_rows[1] = stage_q.act == ActRelu ? 8'(vector_rows(stage_q.n_in)) : 8'd0;
-        range_row[3]  = stage_q.dst;
-        range_rows[3] = 8'(vector_rows(stage_q.n_in));
-      end
-      OpOuter: begin
-        range_row[0]  = stage_q.src;
-        range_rows[0] = 8'(vector_rows(stage_q.n_out));
-        range_row[1]  = stage_q.aux;
-        range_rows[1] = 8'(vector_rows(stage_q.n_in));
-      end
+      OpDot:   vector_words = {stage_q.n_out + 16'(stage_q.offset), 32'd0, stage_q.n_in};
+      OpAxpy:  vector_words = {stage_q.n_in, 16'd0, stage_q.act == ActRelu ? stage_q.n_in : 16'd0,
+                               stage_q.n_out};
+      OpOuter: vector_words = {32'd0, stage_q.n_in, stage_q.n_out};
       OpLossQ: begin
-        range_row     = {stage_q.dst, loss.chooser, loss.next, loss.value};
-        range_rows    = {8'd1, loss.mode == LOSS_DOUBLE ? 8'd1 : 8'd0, 8'd1, 8'd1};
+        vector_row   = {stage_q.dst, loss.chooser, loss.next, loss.value};
+        vector_words = {stage_q.n_out, loss.mode == LOSS_DOUBLE ? stage_q.n_out : 16'd0,
+                        stage_q.n_out, stage_q.n_out};
       end
       default: begin end
     endcase
-    range_outside = 1'b0;
-    for (int unsigned r = 0; r < 4; r++) begin
-      if (9'(range_row[r]) + 9'(range_rows[r]) > 9'(frame_rows_o)) range_outside = 1'b1;
+    vector_outside = 1'b0;
+    for (int unsigned v = 0; v < 4; v++) begin
+      if (vector_words[v] != '0
+          && 17'(vector_row[v]) + 17'(vector_rows(vector_words[v])) > 17'(frame_rows_o)) begin
+        vector_outside = 1'b1;
+      end
     end
   end
+
+  function automatic logic bad_dependency(input logic [7:0] stage, input logic [7:0] id);
+    return stage != NO_STAGE && stage >= id;
+  endfunction
 
   always_comb begin
     stage_error = '0;
     if (!computes && !updates) begin
       stage_error = E_OPCODE;
-    end else if (stage_q.reserved != '0 || stage_q.unit != '0 || stage_q.column
-                 || (stage_q.op == OpLossQ && loss.reserved != '0)
+    end else if (stage_q.reserved != '0 || stage_q.column
+                 || (stage_q.chain && stage_q.op != OpOuter)
+                 || (stage_q.op == OpLossQ && (loss.reserved != '0 || loss.mode > LOSS_DOUBLE))
                  || (stage_q.op == OpUpdate && stage_q.param[31:4] != '0)
                  || (stage_q.op == OpTarget && stage_q.param[31:17] != '0)) begin
       stage_error = E_RESERVED;
-    end else if (stage_q.act > ActRelu || 8'(stage_q.net) >= nets_q
-                 || (stage_q.target && !stage_net_q.has_target)
-                 || (stage_q.op == OpLossQ && loss.mode > LOSS_DOUBLE)
+    end else if (stage_q.unit != '0 || stage_q.act > ActRelu
+                 || (stage_q.op != OpLossQ && 8'(stage_q.net) >= nets_q)
+                 || (product && bad_size(stage_q.n_in))
+                 || (computes && bad_size(stage_q.n_out))
+                 || (stage_q.op == OpLossQ && stage_q.n_out > 16'(P))
+                 || (product && stage_q.target
+                     && (stage_q.op == OpOuter || !stage_net_q.has_target))
                  || (stage_q.op == OpUpdate && 8'(stage_q.param[3:0]) >= slots_q)
-                 || (stage_q.op == OpTarget && !stage_net_q.has_target)
-                 || (stage_q.op == OpTarget && stage_q.param[16:0] == '0)
-                 || (stage_q.chain && (stage_q.op != OpOuter || index_q + 8'd1 == stages_o))
+                 || (stage_q.op == OpTarget
+                     && (!stage_net_q.has_target || stage_q.param[16:0] == '0))
                  || (updates && updates_o == 5'(UpdateMax))) begin
       stage_error = E_DIM;
-    end else if (bad_dependency(stage_q.dep_a) || bad_dependency(stage_q.dep_b)
-                 || bad_dependency(stage_q.dep_c)) begin
+    end else if (bad_dependency(stage_q.dep_a, index_q) || bad_dependency(stage_q.dep_b, index_q)
+                 || bad_dependency(stage_q.dep_c, index_q) || (computes && update_seen_q)
+                 || (chain_q && stage_q.op != OpOuter)
+                 || (stage_q.chain && index_q + 8'd1 == stages_o)) begin
       stage_error = E_DEP;
-    end else if (computes && (bad_size(stage_q.n_out) || (product && bad_size(stage_q.n_in))
-                              || (stage_q.op == OpLossQ && stage_q.n_out > 16'(P)))) begin
-      stage_error = E_DIM;
+    end else if (biased && (stage_q.bias & 16'(OB - 1)) != '0) begin
+      stage_error = E_ALIGN;
     end else if (product && (stage_q.row < stage_net_q.row_base
                  || stage_row_end > 32'(stage_net_q.row_base) + 32'(stage_net_q.rows))) begin
       stage_error = E_ROWS;
-    end else if (biased && ((stage_q.bias & 16'(OB - 1)) != '0
-                 || stage_q.bias < stage_net_q.bias_base
+    end else if (biased && (stage_q.bias < stage_net_q.bias_base
                  || 32'(stage_q.bias) + 32'(stage_q.n_out)
                     > 32'(stage_net_q.bias_base) + 32'(stage_net_q.biases))) begin
       stage_error = E_ROWS;
-    end else if (computes && stage_q.offset != '0
-                 && (stage_q.op != OpDot
-                     || 16'(stage_q.offset[LANE_L-1:0]) + stage_q.n_out > 16'(P))) begin
-      stage_error = E_DIM;
-    end else if (range_outside) begin
+    end else if (vector_outside
+                 || (stage_q.offset != '0 && (stage_q.op inside {OpAxpy, OpLossQ}
+                     || (stage_q.op == OpDot
+                         && 16'(stage_q.offset[LANE_L-1:0]) + stage_q.n_out > 16'(P))))) begin
       stage_error = E_ROWS;
     end
   end
 
-  // Rows of a frame that are read by a stage so far, or hold s or s'; and those that are written
-  // by one whose result begins at lane 0. A result may share no row with either, unless it is laid
-  // beside another one by its offset.
-  logic [255:0] live_q, written_q;
-  logic [1:0]   range_q;
-  logic [7:0]   mark_q, mark_left_q;
+  // Rows of a frame that hold s, s' or the result of an earlier stage: a result may take none of
+  // them. A result with an offset lies in one row.
+  logic [255:0] written_q;
+  logic [7:0]   mark_q, mark_left_q, result_first, result_rows;
   logic         clash;
-  assign clash = range_q == 2'd3 && mark_left_q != '0
-                 && (live_q[mark_q] || (stage_q.offset == '0 && written_q[mark_q]));
+  assign clash = mark_left_q != '0 && written_q[mark_q];
+  always_comb begin
+    result_first = stage_q.dst + (stage_q.op == OpDot ? 8'(stage_q.offset >> LANE_L) : 8'd0);
+    unique case (stage_q.op)
+      OpDot:   result_rows = stage_q.offset != '0 ? 8'd1 : 8'(vector_rows(stage_q.n_out));
+      OpAxpy:  result_rows = 8'(vector_rows(stage_q.n_in));
+      OpLossQ: result_rows = 8'd1;
+      default: result_rows = 8'd0;
+    endcase
+  end
 
   logic kind_done;                             // the record was the last of its kind
   always_comb begin
@@ -363,8 +361,10 @@ module jd_learner_program
       StWalk: if (walk_active && walk_last) state_d = StOverlap;
       StOverlap: begin
         if (other_q == index_q[NetW-1:0]) begin
-          if (walk_row_end > 17'(net_q.rows) || walk_bias_end > 17'(net_q.biases))
+          if (walk_row_end > 17'(net_q.rows) || walk_bias_end > 17'(net_q.biases)
+              || master_q + groups_q > 32'(Groups)) begin
             error = E_ROWS;
+          end
           state_d = StBeat;
         end else if (overlap) begin
           error = E_ROWS;
@@ -376,12 +376,12 @@ module jd_learner_program
       end
       StLook: state_d = StStage;
       StStage: begin
-        error   = chain_broken ? E_DIM : stage_error;
+        error   = stage_error;
         state_d = StMark;
       end
       StMark: begin
-        if (clash)                                        error   = E_ROWS;
-        else if (range_q == 2'd3 && mark_left_q == '0) state_d = StKeep;
+        if (clash)                  error   = E_ROWS;
+        else if (mark_left_q == '0) state_d = StKeep;
       end
       StKeep: state_d = kind_done ? StDone : half_q ? StBeat : StLook;
       StDrain: if (beat_valid_i && beat_last_i) state_d = StDone;
@@ -418,22 +418,13 @@ module jd_learner_program
       targets_o     <= '0;
       updates_o     <= '0;
       written_q     <= '0;
-      live_q        <= '0;
-      update_stages_q <= '0;
+      update_seen_q <= 1'b0;
       chain_q       <= 1'b0;
       master_q      <= '0;
     end else if (error != '0) begin
       error_q <= error;
-      unique case (kind_q)
-        KindHeader: info0_o <= '0;
-        KindNet:    info0_o <= (32'd1 + 32'(index_q)) << 4;
-        KindSlot:   info0_o <= (32'd1 + 32'(nets_q) + 32'(index_q)) << 4;
-        default:    info0_o <= 32'(index_q) - (state_q == StStage ? 32'(chain_broken) : 32'd0);
-      endcase
-      if (error == E_BUS_RD) begin
-        info0_o <= 32'd4;
-        info1_o <= 32'(beat_resp_i);
-      end
+      info0_o <= error == E_BUS_RD ? '0 : 32'(index_q);
+      info1_o <= error == E_BUS_RD ? 32'(beat_resp_i) : 32'(kind_q);
     end
     if (state_q == StBeat && beat_valid_i) begin
       beat_q <= beat_data_i;
@@ -462,7 +453,7 @@ module jd_learner_program
       next_state_o  <= beat_q[2][15:8];
       frame_rows_o  <= beat_q[3][7:0];
       for (int unsigned r = 0; r < 256; r++) begin
-        live_q[r] <= (17'(r) >= 17'(beat_q[2][7:0]) && 17'(r) < header_s_end)
+        written_q[r] <= (17'(r) >= 17'(beat_q[2][7:0]) && 17'(r) < header_s_end)
                         || (17'(r) >= 17'(beat_q[2][15:8]) && 17'(r) < header_n_end);
       end
     end
@@ -501,27 +492,19 @@ module jd_learner_program
       stage_net_q <= networks_o[half_q ? beat_q[8][5+:NetW] : beat_q[0][5+:NetW]];
     end
     if (state_q == StStage) begin
-      range_q     <= 2'd0;
-      mark_q      <= range_row[0];
-      mark_left_q <= range_rows[0];
+      mark_q      <= result_first;
+      mark_left_q <= result_rows;
     end
-    if (state_q == StMark) begin
-      if (mark_left_q != '0) begin
-        if (range_q != 2'd3)             live_q[mark_q]    <= 1'b1;
-        else if (stage_q.offset == '0) written_q[mark_q] <= 1'b1;
-        mark_q      <= mark_q + 8'd1;
-        mark_left_q <= mark_left_q - 8'd1;
-      end else if (range_q != 2'd3) begin
-        range_q     <= range_q + 2'd1;
-        mark_q      <= range_row[range_q+2'd1];
-        mark_left_q <= range_rows[range_q+2'd1];
-      end
+    if (state_q == StMark && mark_left_q != '0) begin
+      written_q[mark_q] <= 1'b1;
+      mark_q            <= mark_q + 8'd1;
+      mark_left_q       <= mark_left_q - 8'd1;
     end
     if (state_q == StKeep) begin
       half_q        <= 1'b1;
       chain_q       <= stage_q.chain;
+      update_seen_q <= update_seen_q || updates;
       if (updates) begin
-        update_stages_q[index_q[STAGE_L-1:0]] <= 1'b1;
         updates_o <= updates_o + 5'd1;
         update_o[updates_o[3:0]] <= '{
           is_target: stage_q.op == OpTarget,

@@ -4,7 +4,7 @@
 //
 // Streams  deltas come by a pipe, in ascending slot order; tokens FETCH_DONE and ABORT are pulses.
 //          TDE words keep that order. The memory copy of a batch is written, in one command, when
-//          all its deltas are in and none of the batch was in error.
+//          memory_go_i says that the step is without error.
 // Timing   one word a clock; room_o says that a whole batch and its tokens fit.
 // Numbers  deltas pass unchanged. TDE word: delta 31:0, slot 47:32, kind 49:48 (0 TD error,
 //          1 FETCH_DONE, 2 ABORT).
@@ -22,12 +22,12 @@ module jd_learner_tde #(
   input  logic [15:0]  batch_i,
   input  logic         to_stream_i,
   input  logic         to_memory_i,
+  input  logic         memory_go_i,      // level: the step is without error, its copy may go
   input  logic [39:0]  address_i,        // of the step's TD errors, held until memory_done_o
   input  logic         step_start_i,
   input  logic         delta_valid_i,
   input  logic [15:0]  delta_slot_i,
   input  logic [31:0]  delta_i,
-  input  logic         delta_bad_i,      // the step is in error: nothing goes to memory
   input  logic         fetch_done_i,
   input  logic         abort_i,
   output logic         room_o,
@@ -93,9 +93,9 @@ module jd_learner_tde #(
   // Memory: deltas are gathered to beats in a queue of their own.
   typedef enum logic [2:0] { StIdle, StGather, StCommand, StData, StAnswer, StDone } state_e;
   state_e       state_q;
-  logic [15:0]  arrived_q, sent_q;
+  logic [15:0]  sent_q;
   logic [3:0]   word_q;
-  logic         bad_q, pop, word_valid, word_last, beat_valid_q, all_sent;
+  logic         pop, word_valid, word_last, beat_valid_q, all_sent;
   logic [31:0]  queue_data;
   logic [511:0] beat_q;
 
@@ -137,7 +137,7 @@ module jd_learner_tde #(
         StGather: begin
           if (memory_clear_i) state_q <= StIdle;
           else if (!to_memory_i) state_q <= StDone;
-          else if (arrived_q == batch_i) state_q <= bad_q || delta_bad_i ? StDone : StCommand;
+          else if (memory_go_i) state_q <= StCommand;
         end
         StCommand: if (cmd_ready_i) state_q <= StData;
         StData: if (all_sent && !beat_valid_q) state_q <= StAnswer;
@@ -149,14 +149,10 @@ module jd_learner_tde #(
       else if (out_ready_i)                      beat_valid_q <= 1'b0;
     end
     if (step_start_i) begin
-      arrived_q     <= '0;
       sent_q        <= '0;
       word_q        <= '0;
-      bad_q         <= 1'b0;
       memory_resp_o <= '0;
     end else begin
-      if (delta_valid_i) arrived_q <= arrived_q + 16'd1;
-      if (delta_bad_i)   bad_q     <= 1'b1;
       if (pop) begin
         sent_q <= sent_q + 16'd1;
         word_q <= word_q + 4'd1;

@@ -100,8 +100,7 @@ module jd_learner_top
   localparam int unsigned SubW    = $clog2(P / LW) > 0 ? $clog2(P / LW) : 1;
   localparam int unsigned SampleW = $clog2(BMax) > 0 ? $clog2(BMax) : 1;
   localparam int unsigned NetW    = $clog2(NetMax);
-  // An image's sections are padded to 64 bytes, so it may need a little more than its rows.
-  localparam int unsigned Groups  = (WRows * (P + OB) + 32 * NetMax * LMax) / LW;
+  localparam int unsigned Groups  = WRows * P / LW;       // of a master memory
   localparam int unsigned MasterW = $clog2(Groups);
   localparam int unsigned UpdateMax = 16;
   // Clients of the memory port: the shared control, the movers, the reader of lists.
@@ -325,8 +324,8 @@ module jd_learner_top
   logic         movers_idle, read_idle, write_idle, list_idle;
 
   jd_learner_program #(
-    .P (P), .OB (OB), .LW (LW), .WRows (WRows), .DMax (DMax), .LMax (LMax), .NetMax (NetMax),
-    .StMax (StMax), .UpdateMax (UpdateMax)
+    .P (P), .OB (OB), .LW (LW), .WRows (WRows), .ARows (ARows), .DMax (DMax), .LMax (LMax),
+    .NetMax (NetMax), .StMax (StMax), .UpdateMax (UpdateMax)
   ) u_program (
     .clk_i, .rst_ni,
     .start_i       (program_start),
@@ -378,7 +377,8 @@ module jd_learner_top
   update_state_t updated, scalars, image_scalars;
   logic [NetW-1:0] image_net;
   logic          image_scalars_write;
-  logic          td_clear, td_fetch_done, td_abort, td_room, td_empty, td_memory_done, td_busy;
+  logic          td_clear, td_fetch_done, td_abort, td_room, td_empty;
+  logic          td_memory_done, td_busy, td_go;
   logic [39:0]   td_address;
   logic [1:0]    td_resp;
   logic          stats_ready, commit, running, job_idle;
@@ -447,6 +447,7 @@ module jd_learner_top
     .td_fetch_done_o       (td_fetch_done),
     .td_abort_o            (td_abort),
     .td_address_o          (td_address),
+    .td_go_o               (td_go),
     .td_room_i             (td_room),
     .td_empty_i            (td_empty),
     .td_memory_done_i      (td_memory_done),
@@ -548,12 +549,12 @@ module jd_learner_top
     .batch_i        (words[3][15:0]),
     .to_stream_i    (words[0][10]),
     .to_memory_i    (words[0][9]),
+    .memory_go_i    (td_go),
     .address_i      (td_address),
     .step_start_i   (step_start),
     .delta_valid_i  (delta_valid),
     .delta_slot_i   (16'(delta_sample)),
     .delta_i        (delta),
-    .delta_bad_i    (step_index && step_done),
     .fetch_done_i   (td_fetch_done),
     .abort_i        (td_abort),
     .room_o         (td_room),

@@ -101,7 +101,8 @@ module jd_learner_walk #(
     section_end = j_d >= 17'(n_out) && fill_q == FillW'(FILL - 1);
     row_full    = sub_q == SubW'(GROUPS - 1);
     row_end_d   = |mask_o && !bias_q ? row_q + 1'b1 : row_end_q;
-    bias_end    = bias_base_q + (((BiasW + 1)'(n_out) + (BiasW + 1)'(OB - 1)) & ~(BiasW + 1)'(OB - 1));
+    bias_end    = bias_base_q
+                  + (((BiasW + 1)'(n_out) + (BiasW + 1)'(OB - 1)) & ~(BiasW + 1)'(OB - 1));
   end
 
   assign active_o     = active_q;
