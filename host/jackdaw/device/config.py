@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 CONFIGS = Path(__file__).resolve().parents[3] / "configs"
-CORE, TOPLEVEL = "jackdaw:shell:shell", "jd_top"
+CORE, TOPLEVEL = "jackdaw:jackdaw:accelerator", "jd_top"
 
 
 @dataclass(frozen=True)
