@@ -20,16 +20,17 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from jackdaw.runtime.trainer import DeviceTrainer
 
 from jackdaw.agents.base import EnvironmentSpec
 from jackdaw.agents.dqn import DqnAgent, evaluate
-from jackdaw.agents.recipes import RECIPES, ConfigError, Recipe, recipe
+from jackdaw.agents.recipes import RECIPES, Recipe, recipe
 from jackdaw.device import open_device
+from jackdaw.errors import ConfigError
 from jackdaw.runtime import checkpoint
 from jackdaw.runtime.coordinator import EVALUATION_EPISODES, Lockstep, Progress
 from jackdaw.runtime.report import Reporter, draw_curve, write_json
 from jackdaw.runtime.seeds import derive, generator
-from jackdaw.runtime.trainer import DeviceTrainer
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:

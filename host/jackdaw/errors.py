@@ -14,6 +14,10 @@ from models.registers import engine_header, learner, replay
 ENGINES = {"replay": replay.Error, "learner": learner.Error}
 
 
+class ConfigError(ValueError):
+    """A setting outside its range; says which, what was got and what is allowed."""
+
+
 class DeviceError(Exception):
     """Anything that goes wrong on a device or between it and the host."""
 

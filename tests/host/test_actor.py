@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jackdaw.agents.base import EnvironmentSpec, record_stride
-from jackdaw.agents.recipes import CARTPOLE, ConfigError, recipe
+from jackdaw.agents.recipes import CARTPOLE, recipe
+from jackdaw.errors import ConfigError
 from jackdaw.runtime.actor import Actor, ActorPool, NStepWindow
 from jackdaw.runtime.queues import BoundedQueue, QueueClosed, QueueStalled
 from jackdaw.runtime.seeds import derive, generator

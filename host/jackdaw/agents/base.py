@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from jackdaw.agents.recipes import ConfigError
+from jackdaw.errors import ConfigError
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-
-class ConfigError(ValueError):
-    """A setting outside its range; says which, what was got and what is allowed."""
+from jackdaw.errors import ConfigError
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,360 @@
+"""Driver of the replay engine: prioritized sampling, updates and insertion.
+
+Indices are leaves 0..n-1, priorities unsigned integers of 2**-fraction_bits each, TD errors
+float32.
+Named errors mirror the engine's codes (`ReplayEmptyError`, `ReplayIndexError`, ...).
+Source: onchip_replay 3.1; thesis 4.2.2 (insertion).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jackdaw.device.base import Device
+from jackdaw.drivers.base import EngineDriver
+from jackdaw.drivers.rings import Job, Record
+from jackdaw.errors import ConfigError
+from models.registers import replay as registers
+from models.replay.engine import HOST_RING, SAMPLE_RING, Flag
+from models.replay.engine import Job as Opcode
+from models.replay.rng import splitmix64
+
+ONE_BETA = 1 << 30
+RESPONSE_WORDS = 4
+TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class ReplaySettings:
+    """How the engine is configured.
+
+    Attributes:
+        leaves: N, number of transitions held, 1..the build's maximum.
+        alpha: exponent of (|TD error| + epsilon), 0..1.99997; kept as Q1.15.
+        beta: exponent of the importance weights, 0..1; kept as Q2.30.
+        beta_step: added to beta after each batch sampled with weights.
+        epsilon: added to |TD error|, float32.
+        fraction_bits: a priority of 1.0 is 2**fraction_bits, 0..24.
+        smallest: least priority that a TD error gives, in units of 2**-fraction_bits.
+        seed: of the generator, 64 bits.
+        relaxed: TRAIN_LOOP may sample one batch before the updates of the last one.
+    """
+
+    leaves: int
+    alpha: float = 0.6
+    beta: float = 0.4
+    beta_step: float = 0.0
+    epsilon: float = 1e-2
+    fraction_bits: int = 16
+    smallest: int = 1
+    seed: int = 0
+    relaxed: bool = False
+
+    def __post_init__(self) -> None:
+        for name, good, want in (
+            ("leaves", 1 <= self.leaves <= 1 << 20, "1..2**20"),
+            ("alpha", 0 <= round(self.alpha * (1 << 15)) < 1 << 16, "0..1.99997"),
+            ("beta", 0 <= self.beta <= 1, "0..1"),
+            ("beta_step", 0 <= self.beta_step <= 1, "0..1"),
+            ("epsilon", 0 <= self.epsilon < np.inf, "0 or more, finite"),
+            ("fraction_bits", 0 <= self.fraction_bits <= 24, "0..24"),
+            ("smallest", 0 <= self.smallest < 1 << 32, "0..2**32-1"),
+            ("seed", 0 <= self.seed < 1 << 64, "64 bits"),
+        ):
+            if not good:
+                raise ConfigError(f"replay {name}: got {getattr(self, name)!r}, want {want}")
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A sampled batch.
+
+    Attributes:
+        indices: [B] int64 leaves.
+        priorities: [B] int64.
+        weights: [B] float32 importance weights, 1.0 without.
+        address: device address of the responses ([B, 4] words), as a TRAIN from a list takes them.
+    """
+
+    indices: np.ndarray
+    priorities: np.ndarray
+    weights: np.ndarray
+    address: int
+
+
+@dataclass(frozen=True)
+class Responses:
+    """What operations returned: [n] int64 each."""
+
+    indices: np.ndarray
+    priorities: np.ndarray
+    old: np.ndarray
+
+
+class Replay(EngineDriver):
+    """The replay engine of a device.
+
+    Args:
+        device: an open device.
+        settings: how to configure the engine; `clear` is run.
+        page: the engine's page; default the first replay engine.
+    Raises: ConfigError if the build is too small; DeviceMismatchError.
+    """
+
+    def __init__(self, device: Device, settings: ReplaySettings, page: int | None = None) -> None:
+        super().__init__(device, "replay", page)
+        geometry = self.read(registers.CAP_GEOM.offset)
+        field = registers.CAP_GEOM.field
+        self.max_leaves = 1 << field("n_log2").get(geometry)
+        self.max_batch = 1 << field("batch_log2").get(geometry)
+        if settings.leaves > self.max_leaves:
+            raise ConfigError(
+                f"replay leaves: got {settings.leaves}, this build holds {self.max_leaves}"
+            )
+        self.settings = settings
+        self._sampler = self.open_ring(SAMPLE_RING)
+        self._host = self.open_ring(HOST_RING)
+        self._buffers: dict[str, tuple[int, int]] = {}
+        self._configure()
+        self.clear()
+
+    # ---- Jobs ----
+    def clear(self) -> None:
+        """Set every priority to 0 and forget all insertions."""
+        self._run([Opcode.CLEAR])
+
+    def sample(
+        self,
+        batch: int,
+        *,
+        uniform: np.ndarray | None = None,
+        stratified: bool = True,
+        weights: bool = True,
+    ) -> Samples:
+        """Draw a batch in proportion to the priorities.
+
+        Args:
+            batch: B, 1..max_batch; a power of two if stratified and not supplied.
+            uniform: [B] uint64, 48-bit uniform integers to use instead of the engine's generator.
+            stratified: slot b draws from the b-th of B equal parts of the total.
+            weights: compute importance weights.
+        Raises: ReplayEmptyError if all priorities are 0; ReplayStratError; ReplayCountError.
+        """
+        flags = Flag.MEMORY
+        flags |= Flag.STRATIFIED if stratified else 0
+        flags |= Flag.WEIGHTS if weights else 0
+        source = 0
+        if uniform is not None:
+            flags |= Flag.HOST_X
+            source = self._upload(np.asarray(uniform, np.uint64))
+        output = self._buffer("samples", max(batch, 1) * 16)
+        words = [Opcode.SAMPLE | flags << 8, 0, batch, 0, *_address(source), *_address(output)]
+        self._sampler.submit(words).wait(TIMEOUT_S)
+        out = self.device.read(output, batch * 16).view(np.uint32).reshape(-1, RESPONSE_WORDS)
+        return Samples(
+            out[:, 0].astype(np.int64),
+            out[:, 1].astype(np.int64),
+            out[:, 2].copy().view(np.float32),
+            output,
+        )
+
+    def train_loop(self, batch: int, batches: int, *, stratified: bool = True) -> Job:
+        """Queue `batches` batches for the learner: sample, stream, wait for the TD errors, update.
+
+        Returns: the job; the learner's TRAIN from its stream must be queued too.
+        """
+        flags = Flag.SMP | Flag.WEIGHTS | (Flag.STRATIFIED if stratified else 0)
+        return self._sampler.submit([Opcode.TRAIN_LOOP | flags << 8, 0, batch, batches])
+
+    def retrieve(self, indices: np.ndarray) -> np.ndarray:
+        """Return the priorities ([n] int64) of leaves. Raises ReplayIndexError."""
+        words = np.asarray(indices, np.uint32)
+        return self._operate(Opcode.RETRIEVE, 0, words, words.size).priorities
+
+    def update(
+        self,
+        indices: np.ndarray,
+        values: np.ndarray,
+        *,
+        td: bool = False,
+        delta: bool = False,
+        slots: bool = False,
+    ) -> Responses:
+        """Set priorities, in order.
+
+        Args:
+            indices: [n] leaves; with `slots`, places in the batch sampled last (an update of a leaf
+                that was inserted since is dropped).
+            values: [n] integer priorities; with `td` float32 TD errors (their magnitude counts, a
+                NaN or an infinity gives the largest priority); with `delta` signed changes.
+        Raises: ReplayIndexError; ValueError for a negative integer priority.
+        """
+        if td and delta:
+            raise ValueError("update: td and delta exclude each other")
+        opcode = Opcode.UPDATE_DELTA if delta else Opcode.UPDATE
+        flags = (Flag.FP32 if td else 0) | (Flag.SLOTS if slots else 0)
+        return self._operate(
+            opcode, flags, _pairs(indices, _words(values, td, delta)), np.size(indices)
+        )
+
+    def insert(self, values: np.ndarray | None = None, *, count: int = 1) -> Responses:
+        """Insert with first-in first-out replacement; only while no batch is being fetched.
+
+        Args:
+            values: [n] integer priorities; None: `count` leaves with the largest priority so far.
+        Raises: ReplayInsertError while leaves are reserved.
+        """
+        return self._place(Opcode.INSERT, values, count)
+
+    def reserve(self, count: int) -> np.ndarray:
+        """Take the next leaves out of sampling, so that their data can be written.
+
+        Returns: [count] int64 indices. Ends when no batch that may hold them is being fetched.
+        Raises: ReplayInsertError if more than half of all leaves would be reserved.
+        """
+        return self._operate(Opcode.RESERVE, 0, None, count).indices
+
+    def commit(self, values: np.ndarray | None = None, *, count: int = 1) -> Responses:
+        """Give reserved leaves their priorities, in order; arguments as `insert`."""
+        return self._place(Opcode.COMMIT, values, count)
+
+    def stream(self, requests: np.ndarray) -> np.ndarray:
+        """Run mixed unified requests, [n, 4] uint32. Returns the responses, [n, 4] uint32."""
+        words = np.ascontiguousarray(requests, np.uint32)
+        return self._raw(Opcode.STREAM, 0, words, len(words))
+
+    def acknowledge(self) -> None:
+        """Tell the engine that every batch delivered to memory so far has been fetched."""
+        self.write(registers.FETCH_ACK.offset, 1)
+
+    # ---- State ----
+    @property
+    def beta(self) -> float:
+        """The importance weights' exponent now."""
+        return self.read(registers.CFG_BETA.offset) / ONE_BETA
+
+    @property
+    def total(self) -> int:
+        """Sum of all priorities."""
+        return self.read64(registers.ROOT_LO.offset)
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the hard reset."""
+        out = {n: self.read64(getattr(registers, f"{n}_LO").offset) for n in _COUNTS_64}
+        return out | {n: self.read(getattr(registers, n).offset) for n in _COUNTS_32}
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a later run needs; no batch may be open and nothing reserved."""
+        count = self.read(registers.CNT.offset)
+        leaves = self.retrieve(np.arange(count)) if count else np.zeros(0, np.int64)
+        return {
+            "leaves": leaves,
+            "size": self.settings.leaves,
+            **{n: self.read(getattr(registers, n).offset) for n in _STATE},
+            "SEED": [self.read(registers.SEED.at(i)) for i in range(8)],
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Return to a state. Raises ConfigError if it has another number of leaves."""
+        if state["size"] != self.settings.leaves:
+            raise ConfigError(f"state of {state['size']} leaves, want {self.settings.leaves}")
+        self.clear()
+        if len(state["leaves"]):
+            self.update(np.arange(len(state["leaves"])), state["leaves"])
+        for name in _STATE:
+            self.write(getattr(registers, name).offset, state[name])
+        for i, word in enumerate(state["SEED"]):
+            self.write(registers.SEED.at(i), word)
+
+    # ---- Inside ----
+    def _configure(self) -> None:
+        s = self.settings
+        priority = registers.CFG_PRIO.field("alpha").put(round(s.alpha * (1 << 15)))
+        priority = registers.CFG_PRIO.field("pf").put(s.fraction_bits, priority)
+        priority = registers.CFG_PRIO.field("relaxed").put(int(s.relaxed), priority)
+        for register, value in (
+            (registers.CFG_N, s.leaves),
+            (registers.CFG_PRIO, priority),
+            (registers.CFG_EPS, int(np.float32(s.epsilon).view(np.uint32))),
+            (registers.CFG_PMIN, s.smallest),
+            (registers.CFG_PINIT, 1 << s.fraction_bits),
+            (registers.CFG_BETA, round(s.beta * ONE_BETA)),
+            (registers.CFG_DBETA, round(s.beta_step * ONE_BETA)),
+        ):
+            self.write(register.offset, value)
+        for i, word in enumerate(splitmix64(s.seed)):
+            self.write(registers.SEED.at(2 * i), word & 0xFFFFFFFF)
+            self.write(registers.SEED.at(2 * i + 1), word >> 32)
+
+    def _place(self, opcode: int, values: np.ndarray | None, count: int) -> Responses:
+        if values is None:
+            return self._operate(opcode, Flag.PMAX, None, count)
+        words = _words(values, False, False)
+        return self._operate(opcode, 0, _pairs(np.zeros(words.size), words), words.size)
+
+    def _operate(self, opcode: int, flags: int, words: np.ndarray | None, count: int) -> Responses:
+        out = self._raw(opcode, flags, words, count).astype(np.int64)
+        return Responses(out[:, 0], out[:, 1], out[:, 2])
+
+    def _raw(self, opcode: int, flags: int, words: np.ndarray | None, count: int) -> np.ndarray:
+        source = 0 if words is None else self._upload(words)
+        output = self._buffer("responses", max(count, 1) * 16)
+        self._run(
+            [
+                opcode | (flags | Flag.MEMORY) << 8, 0, count, 0,
+                *_address(source), *_address(output),
+            ]
+        )  # fmt: skip
+        return self.device.read(output, count * 16).view(np.uint32).reshape(-1, RESPONSE_WORDS)
+
+    def _run(self, descriptor: list[int]) -> Record:
+        return self._host.submit(descriptor).wait(TIMEOUT_S)
+
+    def _upload(self, words: np.ndarray) -> int:
+        address = self._buffer("input", max(words.nbytes, 1))
+        if words.nbytes:
+            self.device.write(address, np.ascontiguousarray(words))
+        return address
+
+    def _buffer(self, name: str, nbytes: int) -> int:
+        """A device buffer of at least nbytes, kept for the next job."""
+        address, size = self._buffers.get(name, (0, 0))
+        if size < nbytes:
+            if address:
+                self.device.free(address)
+            size = -(-nbytes // 4096) * 4096
+            address = self.device.alloc(size)
+            self._buffers[name] = (address, size)
+        return address
+
+
+_STATE = ("CNT", "WP", "PMAX", "CFG_BETA")
+_COUNTS_64 = ("N_SAMPLE", "N_UPDATE", "N_INSERT")
+_COUNTS_32 = ("STALE", "NONFINITE", "DUP")
+
+
+def _address(address: int) -> tuple[int, int]:
+    return address & 0xFFFFFFFF, address >> 32
+
+
+def _words(values: np.ndarray, td: bool, delta: bool) -> np.ndarray:
+    if td:
+        return np.asarray(values, np.float32).reshape(-1).view(np.uint32)
+    whole = np.asarray(values, np.int64).reshape(-1)
+    low, high = (-(1 << 31), (1 << 31) - 1) if delta else (0, (1 << 32) - 1)
+    if whole.size and not low <= whole.min() <= whole.max() <= high:
+        raise ValueError(f"value {whole.min()}..{whole.max()}: want {low}..{high}")
+    return whole.astype(np.uint32)
+
+
+def _pairs(indices: np.ndarray, words: np.ndarray) -> np.ndarray:
+    whole = np.asarray(indices).reshape(-1)
+    if whole.size != words.size:
+        raise ValueError(f"{whole.size} indices for {words.size} values")
+    out = np.empty((words.size, 2), np.uint32)
+    out[:, 0] = whole
+    out[:, 1] = words
+    return out
