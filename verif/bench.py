@@ -38,13 +38,13 @@ def rng(name: str) -> random.Random:
 async def start(dut: Any, reset_clocks: int = 4) -> None:
     """Start clk_i (4 ns, 250 MHz) and hold rst_ni low for the first clocks.
 
-    rst_ni falls before the first clock edge, so models that follow its edges start in reset.
+    Before the first clock edge rst_ni rises and falls once, so that models which follow its edges
+    start in reset; it is low at time 0, where a random initial clk_i may count as an edge.
     """
-    dut.rst_ni.value = 1
     dut.clk_i.value = 0
-    await Timer(1, "ns")
-    dut.rst_ni.value = 0
-    await Timer(1, "ns")
+    for level in (0, 1, 0):
+        dut.rst_ni.value = level
+        await Timer(1, "ns")
     Clock(dut.clk_i, PERIOD_NS, unit="ns", impl="gpi").start()
     await ClockCycles(dut.clk_i, reset_clocks)
     dut.rst_ni.value = 1

@@ -17,20 +17,17 @@ agent drives ready; a *passive* one only watches. All three have a monitor whose
             self.source.ap.connect(self.scoreboard.inputs)
             self.sink.ap.connect(self.scoreboard.outputs)
 
-    class Words(uvm_sequence):
-        async def body(self):
-            for value in range(100):
-                await send(self, StreamItem(data=value))
+    words = StreamSequence(StreamItem(data=value) for value in range(100))
+    await words.start(environment.source.sequencer)
 
-    await Words("words").start(environment.source.sequencer)
-
-A reset drops the word that is being driven; sequences go on with the next one when it ends.
+A reset drops the word that a source is about to send; its sequence goes on with the next one when
+the reset ends. For a reset in mid-traffic: `stop()` the sequences, reset, `clear()` the scoreboard.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,20 +128,22 @@ class _SourcePins(BusDriver):
             handle = getattr(self.bus, name)
             handle.value = self.random.getrandbits(len(handle))
 
-    async def _pause(self) -> None:
-        if self.willing == 0:
-            off = 0
-            while self.willing == 0:
-                self.willing, more = next(self.pattern)
-                off += more
+    async def _pause(self) -> bool:
+        """Idle as the pattern says; returns whether a reset came meanwhile."""
+        dropped = False
+        while self.willing == 0:
+            self.willing, off = next(self.pattern)
             for _ in range(off):
                 await RisingEdge(self.clock)
+                dropped = dropped or not self.reset_n.value
         self.willing -= 1
+        return dropped
 
     async def _driver_send(self, transaction: StreamItem, sync: bool = True) -> None:
-        await self._pause()
         while not self.reset_n.value:
             await RisingEdge(self.clock)
+        if await self._pause():
+            return
         for name, value in transaction.fields.items():
             getattr(self.bus, name).value = value
         self.bus.valid.value = 1
@@ -286,13 +285,20 @@ async def send(sequence: uvm_sequence, item: uvm_sequence_item) -> None:
 
 
 class StreamSequence(uvm_sequence):
-    """Sends a list of items."""
+    """Sends items in order, any number of them, until it is stopped."""
 
-    def __init__(self, items: Sequence[uvm_sequence_item], name: str = "items") -> None:
+    def __init__(self, items: Iterable[uvm_sequence_item], name: str = "items") -> None:
         super().__init__(name)
         self.items = items
+        self.stopped = False
+
+    def stop(self) -> None:
+        """Send no more after the present item; for a reset, which drops that one."""
+        self.stopped = True
 
     async def body(self) -> None:
-        """Send them in order."""
+        """Send them."""
         for item in self.items:
+            if self.stopped:
+                return
             await send(self, item)

@@ -1,0 +1,37 @@
+"""AXI blocks: movers behind the multiplexer, AXI4-Lite demultiplexer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flow import simulate
+from verif.coverage import require
+
+SMALL = {"Clients": 1, "MaxOutstanding": 1}
+ODD = {"Clients": 3, "MaxOutstanding": 3, "IdW": 2}
+LARGE = {"Clients": 1, "MaxOutstanding": 16}
+
+
+def movers(test: str, parameters: dict[str, int], seed: int) -> Path:
+    """Run a test of the movers."""
+    return simulate.run(
+        "jackdaw:lib:axi", toplevel="jd_movers_bench", module="verif.lib.tb_axi", test=test,
+        parameters=parameters, seed=seed, sources=["verif/lib/jd_movers_bench.sv"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("parameters", [SMALL, ODD, LARGE], ids=["small", "odd", "large"])
+def test_movers_traffic(parameters: dict[str, int], seed: int) -> None:
+    folders = [
+        movers("Random", parameters, seed),
+        movers("BusError", parameters, seed),
+        movers("BackPressure", parameters, seed),
+        movers("ResetMidway", parameters, seed),
+    ]
+    require(folders)
+
+
+def test_movers_full_rate(seed: int) -> None:
+    movers("FullRate", LARGE, seed)

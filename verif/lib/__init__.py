@@ -1,0 +1,1 @@
+"""Tests of the library blocks, run by tests/lib."""
