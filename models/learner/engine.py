@@ -340,8 +340,7 @@ class LearnerEngine:
         learner = self.learner
         assert learner is not None
         for step in range(job.steps):
-            slots = yield from self._indices(job, memory, step)
-            batch = self._fetch(job, memory, slots, step)
+            batch = yield from self._fetch(job, memory, step)
             if not job.from_list:
                 self.tde.put(TDE_FETCH_DONE << 48)
             result = learner.compute(batch, job.inverse_batch, step & 1)
@@ -372,22 +371,19 @@ class LearnerEngine:
             self.not_finite += 1
             raise JobError(Error.E_NONFINITE, stage, step)
 
-    def _indices(
-        self, job: TrainJob, memory: Memory, step: int
-    ) -> Generator[None, None, list[tuple[int, np.float32]]]:
-        """Get (record index, weight) of each slot of a step."""
-        slots: list[tuple[int, np.float32]] = []
+    def _index(
+        self, job: TrainJob, memory: Memory, step: int, slot: int
+    ) -> Generator[None, None, tuple[int, np.float32]]:
+        """Get the record index and the weight of a slot."""
         if job.from_list:
-            address = job.list_address + step * job.batch * 16
+            address = job.list_address + (step * job.batch + slot) * 16
             try:
-                entries = memory.read(address, job.batch * 16).view(np.uint32).reshape(-1, 4)
+                beat = memory.read(address & ~63, 64).view(np.uint32)
             except BusError as error:
-                raise JobError(Error.E_BUS_RD, 0, error.response) from error
-            for slot, entry in enumerate(entries):
-                self._check_index(job, int(entry[0]), slot, step)
-                slots.append((int(entry[0]), from_bits(int(entry[2]))))
-            return slots
-        for slot in range(job.batch):
+                raise JobError(Error.E_BUS_RD, slot, error.response) from error
+            entry = beat[address % 64 // 4 :]
+            index, weight = int(entry[0]), from_bits(int(entry[2]))
+        else:
             while not self.smp.words:
                 yield
             word, last = self.smp.words.popleft()
@@ -398,28 +394,26 @@ class LearnerEngine:
                 or last != (slot == job.batch - 1)
             ):
                 raise JobError(Error.E_STREAM, slot, step)
-            self._check_index(job, word & 0xFFFF_FFFF, slot, step)
-            slots.append((word & 0xFFFF_FFFF, from_bits(word >> 64 & 0xFFFF_FFFF)))
-        return slots
-
-    def _check_index(self, job: TrainJob, index: int, slot: int, step: int) -> None:
+            index, weight = word & 0xFFFF_FFFF, from_bits(word >> 64 & 0xFFFF_FFFF)
         if index >= job.records:
             raise JobError(Error.E_INDEX, slot, step)
+        return index, weight
 
-    def _fetch(
-        self, job: TrainJob, memory: Memory, slots: list[tuple[int, np.float32]], step: int
-    ) -> Batch:
-        """Read the records of a batch: [s][a][r][d][s']."""
+    def _fetch(self, job: TrainJob, memory: Memory, step: int) -> Generator[None, None, Batch]:
+        """Read a batch's records, [s][a][r][d][s'] each; an error is that of the first slot."""
         assert self.learner is not None
         size = self.learner.program.state_words
         length = 2 * size + 3
-        rows = np.zeros((len(slots), length), np.uint32)
-        for slot, (index, _) in enumerate(slots):
+        rows = np.zeros((job.batch, length), np.uint32)
+        weights = np.zeros(job.batch, np.float32)
+        for slot in range(job.batch):
+            index, weights[slot] = yield from self._index(job, memory, step, slot)
             address = (job.base + index * job.stride) % (1 << 40)
             try:
-                rows[slot] = memory.read(address, 4 * length).view(np.uint32)
+                record = memory.read(address, -(-4 * length // 64) * 64)
             except BusError as error:
                 raise JobError(Error.E_BUS_RD, slot, error.response) from error
+            rows[slot] = record.view(np.uint32)[:length]
         values = rows.view(np.float32)
         return Batch(
             state=values[:, :size],
@@ -427,7 +421,7 @@ class LearnerEngine:
             action=rows[:, size].view(np.int32),
             reward=values[:, size + 1],
             discount=values[:, size + 2],
-            weight=np.array([weight for _, weight in slots], np.float32),
+            weight=weights,
         )
 
     def _write_td(self, job: TrainJob, memory: Memory, step: int, bits: np.ndarray) -> None:
