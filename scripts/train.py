@@ -20,7 +20,6 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from jackdaw.runtime.trainer import DeviceTrainer
 
 from jackdaw.agents.base import EnvironmentSpec
 from jackdaw.agents.dqn import DqnAgent, evaluate
@@ -31,6 +30,7 @@ from jackdaw.runtime import checkpoint
 from jackdaw.runtime.coordinator import EVALUATION_EPISODES, Lockstep, Progress
 from jackdaw.runtime.report import Reporter, draw_curve, write_json
 from jackdaw.runtime.seeds import derive, generator
+from jackdaw.runtime.trainer import DeviceTrainer
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:

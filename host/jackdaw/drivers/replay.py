@@ -230,6 +230,22 @@ class Replay(EngineDriver):
         """Tell the engine that every batch delivered to memory so far has been fetched."""
         self.write(registers.FETCH_ACK.offset, 1)
 
+    # ---- Measurement ----
+    def measure_sample(self, batch: int, stratified: bool = True) -> int:
+        """Clocks of one SAMPLE job with results to memory; the generator and beta move on."""
+        output = self._buffer("samples", batch * 16)
+        flags = Flag.MEMORY | (Flag.STRATIFIED if stratified else 0)
+        words = [Opcode.SAMPLE | flags << 8, 0, batch, 0, 0, 0, *_address(output)]
+        cycles = self._sampler.submit(words).wait(TIMEOUT_S).cycles
+        self.acknowledge()
+        return cycles
+
+    def measure_update(self, batch: int) -> int:
+        """Clocks of one UPDATE job that gives leaves 0..batch-1 the priorities they have."""
+        indices = np.arange(batch)
+        source = self._upload(_pairs(indices, self.retrieve(indices).astype(np.uint32)))
+        return self._run([Opcode.UPDATE, 0, batch, 0, *_address(source)]).cycles
+
     # ---- State ----
     @property
     def beta(self) -> float:

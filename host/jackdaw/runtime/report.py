@@ -51,8 +51,6 @@ class Reporter:
             text += f", evaluation {progress.evaluation[0]:.0f} ({progress.evaluation[1]})"
         self.bar.set_postfix_str(text, refresh=False)
         self.bar.update(progress.gradient_steps - self.bar.n)
-        if not progress.gradient_steps:
-            self.bar.refresh()
         step = progress.gradient_steps
         add = self.writer.add_scalar
         add("train/mean_return", progress.mean_return, step)  # type: ignore[no-untyped-call]

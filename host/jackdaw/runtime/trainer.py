@@ -1,0 +1,207 @@
+"""The accelerator as the lockstep loop sees it: replay, learner and transitions on one device.
+
+Two modes with the same bits: `comm_reduction`, where indices and TD errors stream between the
+engines and the host only inserts and reads weights; and `default`, where they pass through device
+memory and the host (thesis 4.2.1).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jackdaw.agents.dqn import DqnAgent
+from jackdaw.device.base import COUNTERS, Device
+from jackdaw.drivers.learner import Learner, Storage
+from jackdaw.drivers.replay import Replay, ReplaySettings
+from jackdaw.errors import ConfigError
+from jackdaw.runtime.coordinator import StepResult
+from jackdaw.runtime.weights import Parameters
+from models.learner.optim import Slot, adam, momentum, sgd
+
+MODES = ("comm_reduction", "default")
+TIMEOUT_S = 120.0
+
+
+def optimizer_slot(kind: str, learning_rate: float) -> Slot:
+    """The optimizer slot of a recipe."""
+    if kind == "adam":
+        return adam(learning_rate)
+    return momentum(learning_rate) if kind == "momentum" else sgd(learning_rate)
+
+
+class DeviceTrainer:
+    """Trains an agent's network on a device (see `coordinator.Trainer`).
+
+    Args:
+        device: an open device with a replay and a learner engine.
+        agent: recipe and shapes.
+        parameters: the initial weights; the target becomes a copy.
+        seed: seed of the sampler.
+        mode: `comm_reduction` or `default`.
+    Raises: ConfigError if the build is too small for the recipe.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        agent: DqnAgent,
+        parameters: Parameters,
+        seed: int,
+        mode: str = "comm_reduction",
+    ) -> None:
+        recipe = agent.recipe
+        if mode not in MODES:
+            raise ConfigError(f"mode: got {mode!r}, want one of {', '.join(MODES)}")
+        self.device = device
+        self.agent = agent
+        self.mode = mode
+        self.replay = Replay(
+            device,
+            ReplaySettings(
+                leaves=recipe.capacity,
+                alpha=recipe.alpha,
+                beta=recipe.beta,
+                beta_step=(1 - recipe.beta) / recipe.beta_steps,
+                epsilon=recipe.epsilon_priority,
+                seed=seed,
+            ),
+        )
+        if recipe.batch > self.replay.max_batch:
+            raise ConfigError(
+                f"batch: got {recipe.batch}, replay of this build has 1..{self.replay.max_batch}"
+            )
+        self.learner = Learner(device)
+        self.learner.load_program(
+            self.learner.dqn(
+                agent.sizes,
+                optimizer_slot(recipe.optimizer, recipe.learning_rate),
+                double=recipe.double,
+                kappa=recipe.huber,
+                sync_period=recipe.sync,
+            )
+        )
+        self.learner.load(parameters)
+        self.storage = Storage(
+            device.alloc(recipe.capacity * agent.stride), agent.stride, recipe.capacity
+        )
+        self.stratified = recipe.batch & (recipe.batch - 1) == 0
+        self.td_address = device.alloc(4 * recipe.batch, 64)
+        self.train_cycles = 0
+        self.replay_cycles = 0
+        self.train_steps = 0
+        self.busy_cycles = self.learner.busy_cycles()
+
+    def insert(self, rows: np.ndarray) -> None:
+        """See Trainer: reserve, write the records, commit with the highest priority so far."""
+        indices = self.replay.reserve(len(rows))
+        stride = self.storage.stride
+        breaks = np.flatnonzero(np.diff(indices) != 1) + 1
+        for run, at in zip(np.split(rows, breaks), np.split(indices, breaks), strict=True):
+            self.device.write(self.storage.base + int(at[0]) * stride, np.ascontiguousarray(run))
+        self.replay.commit(count=len(rows))
+
+    def train(self, steps: int) -> StepResult:
+        """See Trainer."""
+        before = self.learner.steps
+        if self.mode == "comm_reduction":
+            self._train_by_streams(steps)
+        else:
+            for _ in range(steps):
+                self._train_by_host()
+        done = self.learner.steps - before
+        self.train_steps += done
+        return StepResult(done, self.learner.mean_td, self.learner.fetch())
+
+    def parameters(self) -> Parameters:
+        """See Trainer."""
+        return self.learner.store()
+
+    def cycles(self) -> int:
+        """See Trainer."""
+        return self.device.cycles()
+
+    def state(self) -> dict[str, Any]:
+        """See Trainer."""
+        replay = self.replay.state()
+        used = replay["CNT"] * self.storage.stride
+        return {
+            "replay": replay,
+            "learner": self.learner.state(),
+            "rows": self.device.read(self.storage.base, used) if used else np.zeros(0, np.uint8),
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """See Trainer."""
+        self.replay.load_state(state["replay"])
+        self.learner.load_state(state["learner"])
+        if state["rows"].size:
+            self.device.write(self.storage.base, state["rows"])
+
+    def measurements(self) -> dict[str, Any]:
+        """Figures of the run in device clocks, for summary.json; made after the last step."""
+        batch = self.agent.recipe.batch
+        steps = max(self.train_steps, 1)
+        per_step = self.train_cycles / steps
+        busy = self.learner.busy_cycles() - self.busy_cycles
+        ideal = self.learner.ideal_cycles(batch)
+        sample, update = self._measure_replay(batch)
+        return {
+            "clock_hz": self.device.clock_hz,
+            "cycles_are": "measured" if self.device.name.startswith("sim") else "estimated",
+            "total_cycles": self.device.cycles(),
+            "cycles_per_engine": {
+                driver.info.name: {
+                    name.lower(): value
+                    for name, value in driver.counters().items()
+                    if name in COUNTERS and name != "CYCLES"
+                }
+                for driver in (self.replay, self.learner)
+            },
+            "cycles_per_gradient_step": round(per_step, 1),
+            "ideal_cycles_per_gradient_step": ideal,
+            "gradient_steps_per_second_at_clock": (
+                round(self.device.clock_hz / per_step, 1) if per_step else 0.0
+            ),
+            "learner_utilization": round(ideal / per_step, 4) if per_step else 0.0,
+            "learner_busy_cycles_per_step": round(busy / steps, 1),
+            "replay_cycles_per_sample": sample,
+            "replay_cycles_per_update": update,
+        }
+
+    def _train_by_streams(self, steps: int) -> None:
+        batch = self.agent.recipe.batch
+        train = self.learner.train(batch, self.storage, steps=steps, td_stream=True, irq=False)
+        store = self.learner.queue_store()
+        loop = self.replay.train_loop(batch, steps, stratified=self.stratified)
+        try:
+            record = loop.wait(TIMEOUT_S)
+            store.wait(TIMEOUT_S)
+            trained = train.wait(TIMEOUT_S)
+        except Exception:
+            # The links may hold words of a dropped step; weights and tree stay.
+            self.replay.soft_reset()
+            self.learner.soft_reset()
+            raise
+        self.train_cycles += trained.cycles
+        self.replay_cycles += record.cycles
+
+    def _train_by_host(self) -> None:
+        batch = self.agent.recipe.batch
+        samples = self.replay.sample(batch, stratified=self.stratified)
+        train = self.learner.train(
+            batch, self.storage, list_address=samples.address, td_address=self.td_address
+        )
+        store = self.learner.queue_store()
+        self.train_cycles += train.wait(TIMEOUT_S).cycles
+        store.wait(TIMEOUT_S)
+        errors = self.device.read(self.td_address, 4 * batch).view(np.float32)
+        self.replay.update(np.arange(batch), errors, td=True, slots=True)
+        self.replay.acknowledge()
+
+    def _measure_replay(self, batch: int) -> tuple[float, float]:
+        """Clocks a sample and an update of whole jobs of `batch`; leaves all priorities alone."""
+        sampled = self.replay.measure_sample(batch, self.stratified)
+        updated = self.replay.measure_update(batch)
+        return round(sampled / batch, 2), round(updated / batch, 2)
