@@ -1,4 +1,4 @@
-"""Tests of jd_learner_update and jd_learner_target: the optimizers and the target copy, to the bit."""
+"""Tests of jd_learner_update and jd_learner_target: optimizers and target copy, to the bit."""
 
 from __future__ import annotations
 
@@ -270,9 +270,7 @@ async def target(dut: Any) -> None:
         want = np.where(image_map.valid, want, np.float32(0))
         clocks = await bench.copy()
         bench.check(f"trial {trial} t", bench.master(3), want)
-        shifted = replace(
-            net, row_base=net.row_base + 7, bias_base=net.bias_base + geometry().ob
-        )
+        shifted = replace(net, row_base=net.row_base + 7, bias_base=net.bias_base + geometry().ob)
         got = ImageMap(geometry(), shifted).gather(bench.weights, bench.biases)
         bench.check(f"trial {trial} port", got, want)
         assert clocks <= image_map.words // geometry().lw + 30
