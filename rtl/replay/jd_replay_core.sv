@@ -101,7 +101,7 @@ module jd_replay_core
   logic [LeafW-1:0]      change_new;
   logic [TotalW-1:0]     total_q;
   always_ff @(posedge clk_i) begin
-    if (clear_q)           total_q <= '0;
+    if (!rst_ni || clear_q) total_q <= '0;
     else if (change_valid) total_q <= total_q + TotalW'(change_delta);
   end
   assign total_o = TOTAL_W'(total_q);

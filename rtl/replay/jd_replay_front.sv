@@ -78,8 +78,8 @@ module jd_replay_front
   end
 
   always_ff @(posedge clk_i) begin
-    if (reset_state_i) begin
-      leaves_o   <= reset_leaves_i;
+    if (!rst_ni || reset_state_i) begin
+      leaves_o   <= rst_ni ? reset_leaves_i : '0;   // no leaves before the first clear
       count_o    <= '0;
       pointer_o  <= '0;
       reserved_o <= '0;
@@ -229,12 +229,13 @@ module jd_replay_front
       end
     end
 
-    if (reset_state_i)    pmax_q <= reset_pmax_i;
+    if (!rst_ni)            pmax_q <= '0;
+    else if (reset_state_i) pmax_q <= reset_pmax_i;
     else if (load_pmax_i) pmax_q <= LeafW'(load_value_i);
     else                  pmax_q <= pmax_now;
 
     // A sample sees the insertions of the slots before its own.
-    if (reset_state_i) begin
+    if (!rst_ni || reset_state_i) begin
       order_head_o  <= '0;
       order_moves_o <= '0;
     end else if (load_pointer_i) begin

@@ -66,9 +66,13 @@ module jd_replay_reader
       ahead_q <= '0;
     end else begin
       // An offered command stays until the mover takes it.
-      if (start_i)                             beats_q <= BeatW'((bytes + (COUNT_W + 4)'(63)) >> 6);
-      else if (command_valid && command_ready) beats_q <= stop ? '0 : beats_q - BeatW'(command_beats);
-      else if (stop && !command_valid)         beats_q <= '0;
+      if (start_i) begin
+        beats_q <= BeatW'((bytes + (COUNT_W + 4)'(63)) >> 6);
+      end else if (command_valid && command_ready) begin
+        beats_q <= stop ? '0 : beats_q - BeatW'(command_beats);
+      end else if (stop && !command_valid) begin
+        beats_q <= '0;
+      end
       ahead_q <= ahead_q + (command_valid && command_ready ? AheadW'(command_beats) : '0) -
                  AheadW'(beat_valid && beat_ready);
     end

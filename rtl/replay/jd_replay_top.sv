@@ -876,7 +876,8 @@ module jd_replay_top
   assign quiet     = !train_busy && !host_busy && lanes_idle && x_idle && read_idle &&
                      t_write_idle && h_write_idle;
   assign busy      = s_valid || u_valid;
-  assign stall_mem = (host_busy && !item_valid && !read_idle) || (train_busy && !x_valid && !x_idle);
+  assign stall_mem = (host_busy && !item_valid && !read_idle) ||
+                     (train_busy && !x_valid && !x_idle);
   assign stall_in  = train_waiting || fetching;
   assign stall_out = smp_valid_o && !smp_ready_i;
   assign progress  = busy || sampled || updated || hold || (smp_valid_o && smp_ready_i) ||
