@@ -11,8 +11,9 @@ from jackdaw import errors
 from jackdaw.agents.base import default_initialization
 from jackdaw.device import open_device
 from jackdaw.device.base import Device
-from jackdaw.drivers.learner import Learner, Network, Storage, adam, sgd
+from jackdaw.drivers.learner import Learner, Storage, adam, sgd, td_pitch
 from jackdaw.errors import ConfigError
+from models.registers.learner import Error
 
 SIZES = [4, 16, 2]
 RECORDS, BATCH = 32, 8
@@ -44,112 +45,91 @@ def storage(device: Device, seed: int, bad_action: bool = False) -> Storage:
     return Storage(address, 64, RECORDS)
 
 
-def network(learner: Learner, seed: int) -> Network:
-    """A loaded network under a DQN program with Adam."""
-    net = learner.mlp(SIZES)
-    learner.dqn(net, optimizer=adam(1e-2), sync=2)
-    learner.load(net, parameters(seed))
-    return net
+def prepare(learner: Learner, seed: int) -> None:
+    """Load a DQN program with Adam, and parameters."""
+    learner.load_program(learner.dqn(SIZES, adam(1e-2), sync_period=2))
+    learner.load(parameters(seed))
 
 
 def train(learner: Learner, device: Device, seed: int, steps: int = 3) -> tuple[np.ndarray, int]:
     """Train from a list; returns TD errors and the steps done."""
-    assert learner.program is not None
     indices = np.random.default_rng(seed).integers(0, RECORDS, (steps, BATCH))
-    job = learner.train(
-        learner.program,
-        steps=steps,
-        batch=BATCH,
-        data=storage(device, seed),
-        indices=indices,
-        td_to_memory=True,
-    )
+    td = device.alloc(steps * td_pitch(BATCH))
+    job = learner.train(BATCH, storage(device, seed), steps=steps, indices=indices, td_address=td)
     count = job.wait(60).count
-    return job.results()[0], count
+    return learner.td_errors(td, count, BATCH), count
 
 
 def test_parameters_return_as_they_went(learner: Learner, seed: int) -> None:
-    net = network(learner, seed)
-    want = parameters(seed)
-    for target in (False, True):
-        got = learner.store(net, target)
-        for pair, other in zip(got, want, strict=True):
+    prepare(learner, seed)
+    learner.queue_store().wait(10)
+    for got in (learner.store(), learner.store(target=True), learner.fetch()):
+        for pair, other in zip(got, parameters(seed), strict=True):
             assert all(np.array_equal(a, b) for a, b in zip(pair, other, strict=True))
 
 
 def test_train_changes_weights_and_counts(learner: Learner, device: Device, seed: int) -> None:
-    net = network(learner, seed)
+    prepare(learner, seed)
     td, count = train(learner, device, seed)
     assert count == 3 and td.shape == (3, BATCH) and np.isfinite(td).all()
-    assert learner.statistics()["STEP"] == 3
+    assert learner.steps == 3
     assert learner.statistics()["TD_MAX"] == np.abs(td[-1]).max()
-    assert not np.array_equal(learner.store(net)[0][0], parameters(seed)[0][0])
+    assert learner.mean_td == pytest.approx(float(np.abs(td[-1]).mean()))
+    assert learner.busy_cycles() == 3 * learner.ideal_cycles(BATCH)
+    assert not np.array_equal(learner.store()[0][0], parameters(seed)[0][0])
 
 
 def test_state_resumes_to_the_bit(learner: Learner, device: Device, seed: int) -> None:
-    net = network(learner, seed)
+    prepare(learner, seed)
     train(learner, device, seed)
-    state = learner.state(net)
+    state = learner.state()
     train(learner, device, seed + 1)
-    want = learner.state(net)
-    learner.load_state(net, state)
+    want = learner.state()
+    learner.load_state(state)
     train(learner, device, seed + 1)
-    got = learner.state(net)
+    got = learner.state()
     assert all(np.array_equal(got[name], want[name]) for name in want)
 
 
 def test_errors_have_names(learner: Learner, device: Device, seed: int) -> None:
-    net = network(learner, seed)
+    prepare(learner, seed)
+    data, bad = storage(device, seed), storage(device, seed, bad_action=True)
+    index_error = errors.error_class("learner", Error.E_INDEX)
+    assert index_error.__name__ == "LearnerIndexError"
+    with pytest.raises(index_error):
+        learner.train(BATCH, data, indices=np.full((1, BATCH), RECORDS)).wait(10)
+    with pytest.raises(index_error):
+        learner.train(BATCH, bad, indices=np.zeros((1, BATCH), int)).wait(10)
     assert learner.program is not None
-    data = storage(device, seed)
-    job = learner.train(
-        learner.program,
-        steps=1,
-        batch=BATCH,
-        data=data,
-        indices=np.full((1, BATCH), RECORDS),
-    )
-    with pytest.raises(errors.error_class("learner", 4)):
-        job.wait(10)
-    job = learner.train(
-        learner.program,
-        steps=1,
-        batch=BATCH,
-        data=storage(device, seed, bad_action=True),
-        indices=np.zeros((1, BATCH), int),
-    )
-    with pytest.raises(errors.error_class("learner", 4)):
-        job.wait(10)
     learner.load_program(learner.program)
-    with pytest.raises(errors.error_class("learner", 6)):
-        learner.store(net)
+    with pytest.raises(errors.error_class("learner", Error.E_NOWEIGHTS)):
+        learner.store()
 
 
 def test_checks_before_the_hardware(learner: Learner, device: Device, seed: int) -> None:
-    g = learner.geometry
+    g, slot = learner.geometry, sgd(0.1)
     data = storage(device, seed)
     for sizes in ([4], [4, g.d_max + 1], [0, 2], [2] * (g.l_max + 2)):
         with pytest.raises(ConfigError):
-            learner.mlp(sizes)
+            learner.dqn(sizes, slot)
     with pytest.raises(ConfigError):
-        learner.mlp(SIZES, act="tanh")
-    net = learner.mlp(SIZES)
+        learner.dqn(SIZES, slot, sync_period=0)
     with pytest.raises(ConfigError):
-        learner.store(net)
+        learner.store()
+    learner.load_program(learner.dqn(SIZES, slot))
     with pytest.raises(ConfigError):
-        learner.dqn(net, optimizer=sgd(0.1), sync=0)
-    program = learner.dqn(net, optimizer=sgd(0.1))
-    with pytest.raises(ConfigError):
-        learner.load(net, default_initialization([4, 8, 2], np.random.default_rng(1)))
-    learner.load(net, parameters(seed))
-    for steps, batch, storage_ in (
+        learner.load(default_initialization([4, 8, 2], np.random.default_rng(1)))
+    learner.load(parameters(seed))
+    for steps, batch, given in (
         (0, BATCH, data),
         (1, 0, data),
         (1, g.b_max + 1, data),
-        (1, BATCH, Storage(data.address + 4, 64, RECORDS)),
-        (1, BATCH, Storage(data.address, 65, RECORDS)),
+        (1, BATCH, Storage(data.base + 4, 64, RECORDS)),
+        (1, BATCH, Storage(data.base, 65, RECORDS)),
     ):
         with pytest.raises(ConfigError):
-            learner.train(program, steps=steps, batch=batch, data=storage_)
+            learner.train(batch, given, steps=steps)
     with pytest.raises(ConfigError):
-        learner.train(program, steps=1, batch=2, data=data, indices=np.zeros((2, 2), int))
+        learner.train(2, data, indices=np.zeros((2, 2), int))
+    with pytest.raises(ConfigError):
+        learner.train(2, data, list_address=32)

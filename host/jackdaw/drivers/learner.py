@@ -1,11 +1,10 @@
-"""Driver of the learner engine: networks, programs, parameters and training jobs.
+"""Driver of the learner engine: programs, parameters and training jobs.
 
     learner = Learner(device)
-    network = learner.mlp([4, 64, 64, 2])
-    program = learner.dqn(network, sync=5, optimizer=adam(2e-2))      # runs PROGRAM
-    learner.load(network, parameters)                                 # (weight, bias) a layer
-    job = learner.train(program, steps=100, batch=32, data=storage)   # from the replay engine
-    job.wait(); parameters = learner.store(network)
+    learner.load_program(learner.dqn([4, 64, 64, 2], adam(2e-2), sync_period=5))
+    learner.load(parameters)                                       # (weight, bias) a layer
+    job = learner.train(32, storage, steps=100, td_stream=True)    # from the replay engine
+    job.wait(); parameters = learner.store()
 
 Parameters have PyTorch's layout, [n_out, n_in] and [n_out] float32; packing is hidden. Networks are
 lowered to stage tables by models/learner/lower.py. What the build cannot do raises ConfigError
@@ -15,7 +14,7 @@ Source: onchip_replay 3.2 (Learner Module).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +58,7 @@ STATE_KINDS = {
 }
 COUNTERS = ("TU_BUSY", "STALL_DATA", "STALL_TOKEN", "STALL_WU", "STALL_TDE")
 
-__all__ = ["Learner", "Network", "Storage", "TrainJob", "adam", "momentum", "sgd"]
+__all__ = ["Learner", "Storage", "adam", "momentum", "sgd", "td_pitch"]
 
 
 @dataclass(frozen=True)
@@ -67,61 +66,14 @@ class Storage:
     """Records in device memory: s, action, reward, discount, s', padded to the stride.
 
     Attributes:
-        address: of record 0, a multiple of 64.
+        base: address of record 0, a multiple of 64.
         stride: bytes from one record to the next, a multiple of 64.
         records: number of records; an index is below.
     """
 
-    address: int
+    base: int
     stride: int
     records: int
-
-
-@dataclass(frozen=True)
-class Network:
-    """A multilayer perceptron: ReLU between its layers, none behind the last.
-
-    Attributes:
-        sizes: widths, input first: (4, 64, 64, 2).
-        index: its number in the program.
-    """
-
-    sizes: tuple[int, ...]
-    index: int = 0
-
-
-class TrainJob:
-    """A TRAIN job.
-
-    Attributes:
-        job: the ring's job.
-        steps, batch: as queued.
-    """
-
-    def __init__(self, learner: Learner, job: Job, steps: int, batch: int, td: int) -> None:
-        self._learner, self.job, self.steps, self.batch, self._td = learner, job, steps, batch, td
-
-    def poll(self) -> bool:
-        """Whether the job has ended."""
-        return self.job.poll()
-
-    def wait(self, timeout_s: float = TIMEOUT_S, max_cycles: int | None = None) -> Record:
-        """Wait for the end. Raises the engine's named error, or DeviceTimeout."""
-        return self.job.wait(timeout_s, max_cycles)
-
-    def results(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return what a job that was queued with td_to_memory computed.
-
-        Returns: TD errors [steps done, B] float32; mean magnitude of each step's, [steps done].
-        Raises: ConfigError if the TD errors went elsewhere.
-        """
-        if not self._td:
-            raise ConfigError("results: the job was queued without td_to_memory")
-        record = self.wait()
-        pitch = -(-4 * self.batch // 64) * 64
-        raw = self._learner.device.read(self._td, max(record.count, 1) * pitch)
-        td = raw.view(np.float32).reshape(-1, pitch // 4)[: record.count, : self.batch].copy()
-        return td, np.abs(td).mean(axis=1, dtype=np.float32)
 
 
 class Learner(EngineDriver):
@@ -157,95 +109,88 @@ class Learner(EngineDriver):
             dp=1 << get(r.CAP0, "dp_log2"), ntu=get(r.CAP0, "ntu"),
         )  # fmt: skip
 
-    # ---- Networks and programs ----
-    def mlp(self, sizes: Sequence[int], act: str = "relu", out: str = "none") -> Network:
-        """Describe a network. Raises ConfigError if the build cannot hold its layers."""
-        g = self.geometry
-        if act != "relu" or out != "none":
-            raise ConfigError(f"mlp: got act={act!r} out={out!r}, want 'relu' and 'none'")
-        if not 2 <= len(sizes) <= g.l_max + 1:
-            raise ConfigError(f"mlp {list(sizes)}: want 1..{g.l_max} layers")
-        if not all(1 <= size <= g.d_max for size in sizes):
-            raise ConfigError(f"mlp {list(sizes)}: want widths 1..{g.d_max}")
-        return Network(tuple(sizes))
-
+    # ---- Programs ----
     def dqn(
         self,
-        network: Network,
-        *,
+        sizes: Sequence[int],
         optimizer: Slot,
+        *,
         double: bool = False,
         kappa: float | None = 1.0,
-        sync: int = 500,
+        sync_period: int = 500,
         tau: float | None = None,
     ) -> Program:
-        """Lower DQN to a program and load it; parameters loaded before are lost.
+        """Lower DQN on a multilayer perceptron (ReLU inside) to a program.
 
         Args:
-            network: the Q network; its target network comes with it.
+            sizes: widths, input first: [4, 64, 64, 2]; its target network comes with it.
             optimizer: from sgd, momentum or adam.
             double: the online network chooses the next action.
             kappa: Huber threshold; None: squared error.
-            sync: steps between copies into the target network, 1..65535.
+            sync_period: steps between copies into the target network, 1..65535.
             tau: move the target by tau each step instead.
-        Raises: ConfigError if the program does not fit the build.
+        Raises: ConfigError if the build cannot hold it.
         """
-        if tau is None and not 1 <= sync < 1 << 16:
-            raise ConfigError(f"dqn sync: got {sync}, want 1..65535")
-        config = DqnConfig(network.sizes, optimizer, double, kappa, sync, tau)
-        return self.load_program(dqn(self.geometry, config))
+        g = self.geometry
+        if not 2 <= len(sizes) <= g.l_max + 1:
+            raise ConfigError(f"network {list(sizes)}: want 1..{g.l_max} layers")
+        if not all(1 <= size <= g.d_max for size in sizes):
+            raise ConfigError(f"network {list(sizes)}: want widths 1..{g.d_max}")
+        if tau is None and not 1 <= sync_period < 1 << 16:
+            raise ConfigError(f"sync_period: got {sync_period}, want 1..65535")
+        program = dqn(g, DqnConfig(tuple(sizes), optimizer, double, kappa, sync_period, tau))
+        self._check_program(program)
+        return program
 
-    def load_program(self, program: Program) -> Program:
-        """Check a program against the build and load it. Raises ConfigError."""
-        image = program.encode()
-        try:
-            validate(image, self.geometry)
-        except ProgramError as error:
-            raise ConfigError(f"program does not fit this build: {error}") from error
+    def load_program(self, program: Program) -> None:
+        """Load a program; parameters loaded before are lost. Raises ConfigError."""
+        image = self._check_program(program)
         address = self._buffer("program", image.nbytes)
         self.device.write(address, image)
         self.program = None
         self._run([JOB_PROGRAM, 0, image.nbytes, 0, *_address(address)])
         self.program = program
-        return program
+
+    def _check_program(self, program: Program) -> np.ndarray:
+        image = program.encode()
+        try:
+            validate(image, self.geometry)
+        except ProgramError as error:
+            raise ConfigError(f"program does not fit this build: {error}") from error
+        return image
 
     # ---- Parameters ----
-    def load(self, network: Network, parameters: Parameters) -> None:
-        """Load parameters; moments start at 0, the target network as a copy."""
-        image_map = self._map(network)
-        wanted = [
-            shape
-            for n_in, n_out in zip(network.sizes[:-1], network.sizes[1:], strict=True)
-            for shape in ((n_out, n_in), (n_out,))
-        ]
+    def load(self, parameters: Parameters, network: int = 0) -> None:
+        """Load a network's parameters; moments start at 0, the target network as a copy."""
+        layers = self._need_program().networks[network].layers
+        wanted = [shape for x in layers for shape in ((x.n_out, x.n_in), (x.n_out,))]
         got = [np.shape(array) for pair in parameters for array in pair]
         if got != wanted:
             raise ConfigError(f"load: got shapes {got}, want {wanted}")
-        self._load(network, KIND_WEIGHTS, image_map.pack(parameters).view(np.uint32))
+        self._load(network, KIND_WEIGHTS, self._map(network).pack(parameters).view(np.uint32))
 
-    def store(self, network: Network, target: bool = False) -> Parameters:
+    def store(self, network: int = 0, *, target: bool = False) -> Parameters:
         """Return the parameters of a network, or of its target network."""
-        image_map, program = self._map(network), self._need_program()
         image = self._store(network, KIND_TARGET if target else KIND_WEIGHTS)
-        return image_map.unpack(image.view(np.float32), program.networks[network.index])
+        return self._unpack(network, image)
 
-    def queue_store(self, network: Network) -> Job:
+    def queue_store(self, network: int = 0) -> Job:
         """Queue a copy of the weights behind the jobs so far; `fetch` reads it."""
-        address = self._buffer("weights", 4 * self._map(network).words)
-        return self._ring.submit([JOB_STORE, 0, 1 << network.index | 256, 0, *_address(address)])
+        words = self._map(network).words
+        address = self._buffer("weights", 4 * words)
+        return self._ring.submit([JOB_STORE, 0, 1 << network | 256, 0, *_address(address)])
 
-    def fetch(self, network: Network) -> Parameters:
+    def fetch(self, network: int = 0) -> Parameters:
         """Return the parameters that the last `queue_store` copied; it must have ended."""
         address, _ = self._buffers["weights"]
-        image_map, program = self._map(network), self._need_program()
-        image = self.device.read(address, 4 * image_map.words).view(np.float32)
-        return image_map.unpack(image, program.networks[network.index])
+        image = self.device.read(address, 4 * self._map(network).words).view(np.uint32)
+        return self._unpack(network, image)
 
-    def state(self, network: Network) -> dict[str, np.ndarray]:
+    def state(self, network: int = 0) -> dict[str, np.ndarray]:
         """Return everything that training changes, as images of uint32 words."""
         return {name: self._store(network, kind) for name, kind in STATE_KINDS.items()}
 
-    def load_state(self, network: Network, state: dict[str, np.ndarray]) -> None:
+    def load_state(self, state: dict[str, np.ndarray], network: int = 0) -> None:
         """Return to a state; the program must be the one of `state`."""
         for name, kind in STATE_KINDS.items():
             self._load(network, kind, state[name])
@@ -253,62 +198,77 @@ class Learner(EngineDriver):
     # ---- Training ----
     def train(
         self,
-        program: Program,
-        *,
-        steps: int,
         batch: int,
         data: Storage,
+        *,
+        steps: int = 1,
+        td_stream: bool = False,
         indices: np.ndarray | None = None,
         weights: np.ndarray | None = None,
         list_address: int = 0,
-        td_to_memory: bool = False,
+        td_address: int = 0,
         event_every: int = 0,
-    ) -> TrainJob:
-        """Queue gradient steps.
+        irq: bool = True,
+    ) -> Job:
+        """Queue gradient steps of the loaded program.
+
+        Records are chosen by the replay engine's stream unless `indices` or a list is given.
 
         Args:
-            program: the loaded program.
-            steps: 1..2**31-1.
             batch: B, samples of a step.
             data: the records.
-            indices: [steps, B] records; None: they come from the replay engine, which gets the
-                TD errors.
+            steps: 1..2**31-1.
+            td_stream: send the TD errors to the replay engine.
+            indices: [steps, B] records.
             weights: [steps, B] float32 importance weights for `indices`; default 1.
-            list_address: instead of `indices`: [steps * B, 4] words in device memory as the replay
-                engine writes its samples; a multiple of 64.
-            td_to_memory: keep the TD errors for `TrainJob.results`.
+            list_address: of [steps * B, 4] words in device memory instead, as the replay engine
+                writes its samples; a multiple of 64.
+            td_address: if not 0, where the TD errors go: B float32 a step, each step at a multiple
+                of 64 bytes (see `td_errors`).
             event_every: steps between events (STATUS.event), 0 none.
+            irq: interrupt at the end.
         Raises: ConfigError for what the build cannot do.
         """
-        self._check_train(program, steps, batch, data)
-        if list_address % 64:
-            raise ConfigError(f"train list_address: got {list_address:#x}, want a multiple of 64")
+        self._check_train(batch, data, steps, (list_address, td_address))
         if indices is not None:
             list_address = self._upload_list(steps, batch, indices, weights)
-        flags = FLAG_LIST if list_address else FLAG_TD_STREAM
-        flags |= FLAG_TD_MEMORY if td_to_memory else 0
-        td = 0
-        if td_to_memory:
-            td = self._buffer("td", steps * (-(-4 * batch // 64) * 64))
-        job = self._ring.submit(
+        flags = FLAG_LIST if list_address else 0
+        flags |= FLAG_TD_MEMORY if td_address else 0
+        flags |= FLAG_TD_STREAM if td_stream else 0
+        return self._ring.submit(
             [
-                JOB_TRAIN | flags << 8, 0, steps, batch, *_address(data.address), data.stride,
-                data.records, to_bits(np.float32(1.0 / batch)), event_every, *_address(list_address),
-                *_address(td),
-            ]
+                JOB_TRAIN | flags << 8, 0, steps, batch, *_address(data.base), data.stride,
+                data.records, to_bits(np.float32(1.0 / batch)), event_every,
+                *_address(list_address), *_address(td_address),
+            ],
+            irq=irq,
         )  # fmt: skip
-        return TrainJob(self, job, steps, batch, td)
 
-    def wait(
-        self,
-        job: TrainJob,
-        timeout_s: float = TIMEOUT_S,
-        on_event: Callable[[], None] | None = None,
-    ) -> Record:
-        """Wait for a job; `on_event` is called at its events."""
-        return self._ring.wait(job.job, timeout_s, on_event=on_event)
+    def td_errors(self, td_address: int, steps: int, batch: int) -> np.ndarray:
+        """Return the TD errors, [steps, B] float32, that a TRAIN wrote to td_address."""
+        pitch = td_pitch(batch)
+        raw = self.device.read(td_address, steps * pitch).view(np.float32)
+        return raw.reshape(steps, pitch // 4)[:, :batch].copy()
 
     # ---- Measurements ----
+    @property
+    def steps(self) -> int:
+        """Gradient steps done since the hard reset, modulo 2**32."""
+        return self.read(registers.STEP.offset)
+
+    @property
+    def mean_td(self) -> float:
+        """Mean magnitude of the last step's TD errors."""
+        return float(np.uint32(self.read(registers.TD_MEAN.offset)).view(np.float32))
+
+    def busy_cycles(self) -> int:
+        """Clocks since the hard reset in which the tensor unit started an operation."""
+        return self.read64(registers.TU_BUSY_LO.offset)
+
+    def ideal_cycles(self, batch: int) -> int:
+        """Clocks of a gradient step in which no lane ever waits."""
+        return ideal_step(self._need_program(), self.geometry, batch)
+
     def statistics(self) -> dict[str, int | float]:
         """Steps, weight version, TD statistics of the last step and the counters in clocks."""
 
@@ -326,39 +286,36 @@ class Learner(EngineDriver):
             out[name] = self.read64(getattr(registers, f"{name}_LO").offset)
         return out
 
-    def ideal_cycles(self, batch: int) -> int:
-        """Clocks of a gradient step in which no lane ever waits."""
-        return ideal_step(self._need_program(), self.geometry, batch)
-
     # ---- Inside ----
     def _need_program(self) -> Program:
         if self.program is None:
             raise ConfigError("no program is loaded")
         return self.program
 
-    def _map(self, network: Network) -> ImageMap:
-        program = self._need_program()
-        record = program.networks[network.index]
-        sizes = (record.layers[0].n_in, *(layer.n_out for layer in record.layers))
-        if sizes != network.sizes:
-            raise ConfigError(f"network {network.sizes}: the program has {sizes}")
-        return ImageMap(self.geometry, record)
+    def _map(self, network: int) -> ImageMap:
+        return ImageMap(self.geometry, self._need_program().networks[network])
 
-    def _check_train(self, program: Program, steps: int, batch: int, data: Storage) -> None:
-        g = self.geometry
-        if program is not self.program:
-            raise ConfigError("train: the program is not the one that is loaded")
+    def _unpack(self, network: int, image: np.ndarray) -> Parameters:
+        record = self._need_program().networks[network]
+        return self._map(network).unpack(image.view(np.float32), record)
+
+    def _check_train(
+        self, batch: int, data: Storage, steps: int, addresses: tuple[int, int]
+    ) -> None:
+        g, program = self.geometry, self._need_program()
         if not 1 <= steps < 1 << 31:
             raise ConfigError(f"train steps: got {steps}, want 1..2**31-1")
         most = min(g.b_max, g.a_rows // program.frame_rows)
         if not 1 <= batch <= most:
             raise ConfigError(f"train batch: got {batch}, this build and program hold 1..{most}")
         needed = 4 * (2 * program.state_words + 3)
-        if data.address % 64 or data.stride % 64 or data.stride < needed:
+        if data.base % 64 or data.stride % 64 or data.stride < needed:
             raise ConfigError(
-                f"train data: got address {data.address:#x}, stride {data.stride}, want multiples "
-                f"of 64 and at least {needed} bytes a record"
+                f"train data: got address {data.base:#x}, stride {data.stride}, want multiples of "
+                f"64 and at least {needed} bytes a record"
             )
+        if any(address % 64 for address in addresses):
+            raise ConfigError(f"train: got addresses {addresses}, want multiples of 64")
 
     def _upload_list(
         self, steps: int, batch: int, indices: np.ndarray, weights: np.ndarray | None
@@ -373,15 +330,15 @@ class Learner(EngineDriver):
         self.device.write(address, entries)
         return address
 
-    def _load(self, network: Network, kind: int, image: np.ndarray) -> None:
+    def _load(self, network: int, kind: int, image: np.ndarray) -> None:
         address = self._buffer("image", image.nbytes)
         self.device.write(address, np.ascontiguousarray(image, np.uint32))
-        self._run([JOB_LOAD, 0, 1 << network.index | 256 << kind, 0, *_address(address)])
+        self._run([JOB_LOAD, 0, 1 << network | 256 << kind, 0, *_address(address)])
 
-    def _store(self, network: Network, kind: int) -> np.ndarray:
+    def _store(self, network: int, kind: int) -> np.ndarray:
         words = 16 if kind == KIND_SCALARS else self._map(network).words
         address = self._buffer("image", 4 * words)
-        self._run([JOB_STORE, 0, 1 << network.index | 256 << kind, 0, *_address(address)])
+        self._run([JOB_STORE, 0, 1 << network | 256 << kind, 0, *_address(address)])
         return self.device.read(address, 4 * words).view(np.uint32).copy()
 
     def _run(self, descriptor: list[int]) -> Record:
@@ -397,6 +354,11 @@ class Learner(EngineDriver):
             address = self.device.alloc(size)
             self._buffers[name] = (address, size)
         return address
+
+
+def td_pitch(batch: int) -> int:
+    """Bytes from one step's TD errors in memory to the next step's."""
+    return -(-4 * batch // 64) * 64
 
 
 def _address(value: int) -> tuple[int, int]:

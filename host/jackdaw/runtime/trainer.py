@@ -73,23 +73,25 @@ class DeviceTrainer:
                 f"batch: got {recipe.batch}, replay of this build has 1..{self.replay.max_batch}"
             )
         self.learner = Learner(device)
-        self.network = self.learner.mlp(agent.sizes)
-        self.program = self.learner.dqn(
-            self.network,
-            optimizer=optimizer_slot(recipe.optimizer, recipe.learning_rate),
-            double=recipe.double,
-            kappa=recipe.huber,
-            sync=recipe.sync,
+        self.learner.load_program(
+            self.learner.dqn(
+                agent.sizes,
+                optimizer_slot(recipe.optimizer, recipe.learning_rate),
+                double=recipe.double,
+                kappa=recipe.huber,
+                sync_period=recipe.sync,
+            )
         )
-        self.learner.load(self.network, parameters)
+        self.learner.load(parameters)
         self.storage = Storage(
             device.alloc(recipe.capacity * agent.stride), agent.stride, recipe.capacity
         )
         self.stratified = recipe.batch & (recipe.batch - 1) == 0
+        self.td_address = device.alloc(4 * recipe.batch, 64)
         self.train_cycles = 0
         self.replay_cycles = 0
         self.train_steps = 0
-        self.busy_before = self.learner.statistics()["TU_BUSY"]
+        self.busy_cycles = self.learner.busy_cycles()
 
     def insert(self, rows: np.ndarray) -> None:
         """See Trainer: reserve, write the records, commit with the highest priority so far."""
@@ -97,23 +99,24 @@ class DeviceTrainer:
         stride = self.storage.stride
         breaks = np.flatnonzero(np.diff(indices) != 1) + 1
         for run, at in zip(np.split(rows, breaks), np.split(indices, breaks), strict=True):
-            self.device.write(self.storage.address + int(at[0]) * stride, np.ascontiguousarray(run))
+            self.device.write(self.storage.base + int(at[0]) * stride, np.ascontiguousarray(run))
         self.replay.commit(count=len(rows))
 
     def train(self, steps: int) -> StepResult:
         """See Trainer."""
+        before = self.learner.steps
         if self.mode == "comm_reduction":
             self._train_by_streams(steps)
         else:
             for _ in range(steps):
                 self._train_by_host()
-        self.train_steps += steps
-        mean = float(self.learner.statistics()["TD_MEAN"])
-        return StepResult(steps, mean, self.learner.fetch(self.network))
+        done = self.learner.steps - before
+        self.train_steps += done
+        return StepResult(done, self.learner.mean_td, self.learner.fetch())
 
     def parameters(self) -> Parameters:
         """See Trainer."""
-        return self.learner.store(self.network)
+        return self.learner.store()
 
     def cycles(self) -> int:
         """See Trainer."""
@@ -125,23 +128,23 @@ class DeviceTrainer:
         used = replay["CNT"] * self.storage.stride
         return {
             "replay": replay,
-            "learner": self.learner.state(self.network),
-            "rows": self.device.read(self.storage.address, used) if used else np.zeros(0, np.uint8),
+            "learner": self.learner.state(),
+            "rows": self.device.read(self.storage.base, used) if used else np.zeros(0, np.uint8),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
         """See Trainer."""
         self.replay.load_state(state["replay"])
-        self.learner.load_state(self.network, state["learner"])
+        self.learner.load_state(state["learner"])
         if state["rows"].size:
-            self.device.write(self.storage.address, state["rows"])
+            self.device.write(self.storage.base, state["rows"])
 
     def measurements(self) -> dict[str, Any]:
         """Figures of the run in device clocks, for summary.json; made after the last step."""
         batch = self.agent.recipe.batch
         steps = max(self.train_steps, 1)
         per_step = self.train_cycles / steps
-        busy = self.learner.statistics()["TU_BUSY"] - self.busy_before
+        busy = self.learner.busy_cycles() - self.busy_cycles
         ideal = self.learner.ideal_cycles(batch)
         sample, update = self._measure_replay(batch)
         return {
@@ -169,8 +172,8 @@ class DeviceTrainer:
 
     def _train_by_streams(self, steps: int) -> None:
         batch = self.agent.recipe.batch
-        train = self.learner.train(self.program, steps=steps, batch=batch, data=self.storage)
-        store = self.learner.queue_store(self.network)
+        train = self.learner.train(batch, self.storage, steps=steps, td_stream=True, irq=False)
+        store = self.learner.queue_store()
         loop = self.replay.train_loop(batch, steps, stratified=self.stratified)
         try:
             record = loop.wait(TIMEOUT_S)
@@ -188,17 +191,12 @@ class DeviceTrainer:
         batch = self.agent.recipe.batch
         samples = self.replay.sample(batch, stratified=self.stratified)
         train = self.learner.train(
-            self.program,
-            steps=1,
-            batch=batch,
-            data=self.storage,
-            list_address=samples.address,
-            td_to_memory=True,
+            batch, self.storage, list_address=samples.address, td_address=self.td_address
         )
-        store = self.learner.queue_store(self.network)
+        store = self.learner.queue_store()
         self.train_cycles += train.wait(TIMEOUT_S).cycles
         store.wait(TIMEOUT_S)
-        errors = train.results()[0][0]
+        errors = self.device.read(self.td_address, 4 * batch).view(np.float32)
         self.replay.update(np.arange(batch), errors, td=True, slots=True)
         self.replay.acknowledge()
 
