@@ -3,7 +3,8 @@
 // A stream link between two engines: a small buffer that a soft reset of either end empties.
 //
 // Streams  in: the words of the source; out: the same words, in order, to the sink. While clear_i is
-//          high, words are accepted and dropped and none is offered.
+//          high, words are accepted and dropped and none is offered; an end that is being reset may
+//          withdraw a word then.
 // Timing   latency 2, one word a clock.
 // Numbers  bits, unchanged.
 // Source   docs/shell.md, streams between engines.
@@ -35,7 +36,7 @@ module jd_shell_link #(
     .clk_i,
     .rst_ni,
     .clear_i,
-    .in_valid_i  (in_valid_i && !clear_i),
+    .in_valid_i  (in_valid_i && held_ready && !clear_i),
     .in_ready_o  (held_ready),
     .in_data_i,
     .out_valid_o (held_valid),

@@ -12,7 +12,7 @@ module jd_top #(
   parameter int unsigned ClockHz     = 250_000_000,  // Hz, for the directory
   parameter int unsigned MemSizeLog2 = 26,           // bytes of device memory, 12..40
   parameter int unsigned MemPorts    = 1,            // 1; 2: the learner on a port of its own
-  parameter logic [31:0] BuildHash   = '0,           // of the configuration
+  parameter int unsigned BuildHash   = 0,            // of the configuration
   parameter int unsigned ReplayKLog2        = 4,    // log2 of the fan-out, 1..6
   parameter int unsigned ReplayNLog2        = 16,   // log2 of the most leaves, 2..20
   parameter int unsigned ReplayLeafW        = 32,   // bits of a leaf, 8..32

@@ -54,3 +54,11 @@ def test_engine_control_random_rings(rings: int, seed: int) -> None:
 @pytest.mark.parametrize("offset", range(3))
 def test_engine_control_random(offset: int, seed: int) -> None:
     FOLDERS.append(run("Random", 100 * seed + offset))
+
+
+def test_engine_control_coverage(seed: int) -> None:
+    """All goals over the runs of this file; without them (one worker each), runs of its own."""
+    needed = 11 + 3
+    while len(FOLDERS) < needed:
+        FOLDERS.append(run((*TESTS, *["Random"] * 3)[len(FOLDERS)], seed))
+    require(FOLDERS)

@@ -201,7 +201,11 @@ class Stop(EchoTest):
         last = env.rings - 1
         for index in range(env.rings):
             await env.setup(index, size=3)
-        for bad in (Job(error=9, stop=True), Job(opcode=200, stop=True), Job(opcode=0, junk=1, stop=True)):
+        for bad in (
+            Job(error=9, stop=True),
+            Job(opcode=200, stop=True),
+            Job(opcode=0, junk=1, stop=True),
+        ):
             jobs = [Job(stop=True), bad, Job(tag=1), Job(tag=2)]
             await env.queue(last, jobs)
             if last:

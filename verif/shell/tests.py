@@ -1,0 +1,303 @@
+"""Tests of the shell; tests/shell/test_shell.py runs them.
+
+Link*: jd_shell_link alone. The others: jd_shell_echo, the shell with three echo engines.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import cocotb
+import numpy as np
+import pyuvm
+from cocotb.triggers import ClockCycles, RisingEdge, Timer
+from pyuvm import uvm_env, uvm_subscriber, uvm_test
+
+from models.registers import directory
+from models.registers import engine_header as header
+from verif import bench
+from verif.agents.axi_memory import AxiBurst, AxiBus, AxiMemoryAgent, AxiTiming, DeviceMemory
+from verif.agents.axil import AxilAgent, AxilBus, AxilItem
+from verif.agents.stream import StreamAgent, StreamBus, StreamItem, StreamSequence
+from verif.agents.timing import bursts, random_pauses
+from verif.bench import rng, until
+from verif.coverage import Coverage
+from verif.engine_control.model import RECORD_BYTES, SLVERR, Job, Record
+from verif.scoreboard import Scoreboard
+
+ENGINES, RINGS, PORTS = 3, 2, 2
+PORT_OF = (0, 0, 1)
+PAGE = 0x1000
+ECHO_ID = int.from_bytes(b"ECHO", "little")
+
+
+class LinkEnv(uvm_env):
+    """Source, sink and scoreboard around the link."""
+
+    def build_phase(self) -> None:
+        """Make the parts."""
+        dut = cocotb.top
+        self.source = StreamAgent(
+            "source", self, StreamBus(dut, "in", ("data",)), "source", random_pauses(rng("source"))
+        )
+        self.sink = StreamAgent(
+            "sink", self, StreamBus(dut, "out", ("data",)), "sink", bursts(rng("sink"))
+        )
+        self.scoreboard = Scoreboard("scoreboard", self, model=lambda item: [item])
+
+    def connect_phase(self) -> None:
+        """Connect the monitors."""
+        self.source.ap.connect(self.scoreboard.inputs)
+        self.sink.ap.connect(self.scoreboard.outputs)
+
+
+class LinkBase(uvm_test):
+    """Clock, reset and words; a test is its `clears`."""
+
+    def build_phase(self) -> None:
+        """Make the environment."""
+        self.env = LinkEnv("env", self)
+        cocotb.top.clear_i.value = 0
+
+    async def run_phase(self) -> None:
+        """Send words while `clears` runs; what is left must come out."""
+        self.raise_objection()
+        dut, draw = cocotb.top, rng("words")
+        await bench.start(dut)
+        words = StreamSequence([StreamItem(data=draw.getrandbits(64)) for _ in range(600)])
+        task = cocotb.start_soon(words.start(self.env.source.sequencer))
+        await self.clears(dut, draw)
+        await task
+        await self.env.scoreboard.drain(dut.clk_i, 2000)
+        self.drop_objection()
+
+    async def clears(self, dut: Any, draw: random.Random) -> None:
+        """Clear the link at times."""
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class LinkRandom(LinkBase):
+    """Words come out as they went in, under any back-pressure."""
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class LinkClear(LinkBase):
+    """A clear drops what is inside and what comes while it lasts, and nothing else."""
+
+    async def clears(self, dut: Any, draw: random.Random) -> None:
+        held = 0
+        for _ in range(12):
+            await ClockCycles(dut.clk_i, draw.randint(5, 60))
+            dut.clear_i.value = 1
+            for _ in range(draw.randint(1, 10)):
+                await RisingEdge(dut.clk_i)
+                assert not dut.out_valid_o.value and dut.in_ready_o.value
+                await Timer(1, "ns")  # after the monitors
+                held += len(self.env.scoreboard.want)
+                self.env.scoreboard.clear()
+            dut.clear_i.value = 0
+            assert dut.count.value == 0
+        assert held > 20, "no clear met a word"
+
+
+class EndedRecords(uvm_subscriber):
+    """Checks each record that crosses a memory port against the job that is due."""
+
+    def __init__(self, name: str, parent: uvm_env, cover: Coverage) -> None:
+        super().__init__(name, parent)
+        self.cover = cover
+        self.due: dict[int, tuple[int, Job, int]] = {}  # record address -> engine, job, number
+        self.ended = [0] * ENGINES
+        self.last = -1
+
+    def write(self, item: AxiBurst) -> None:
+        """A burst ended."""
+        if not item.write:
+            return
+        upper = item.strobes[0] >> RECORD_BYTES != 0
+        address = item.address + RECORD_BYTES * upper
+        assert address in self.due, f"a record at {address:#x}, where none is due"
+        engine, job, number = self.due.pop(address)
+        data = item.data[0] >> 8 * RECORD_BYTES * upper & (1 << 8 * RECORD_BYTES) - 1
+        record = Record.parse(data.to_bytes(RECORD_BYTES, "little"))
+        assert record.content == job.record(number), f"engine {engine}: {record}, want {job}"
+        self.ended[engine] += 1
+        self.cover.sample((self.last, engine))
+        self.last = engine
+
+    def check_phase(self) -> None:
+        """Fail if a record never came."""
+        assert not self.due, f"{len(self.due)} records never came"
+
+
+class ShellEnv(uvm_env):
+    """Control bus and two memory ports over one memory."""
+
+    def build_phase(self) -> None:
+        """Make the parts."""
+        self.memory = DeviceMemory()
+        self.axil = AxilAgent("axil", self, AxilBus(cocotb.top))
+        timing = AxiTiming(latency=(2, 20), busy=0.7)
+        self.ports = [
+            AxiMemoryAgent(f"port{p}", self, AxiBus(cocotb.top, index=p), self.memory, timing)
+            for p in range(PORTS)
+        ]
+        order = {
+            f"{a}_then_{b}": (lambda pair, a=a, b=b: pair == (a, b))
+            for a in range(ENGINES)
+            for b in range(ENGINES)
+        }
+        self.cover = Coverage("cover", self, "shell.memory", {"order": order}, enforce=False)
+        self.records = EndedRecords("records", self, self.cover)
+
+    def connect_phase(self) -> None:
+        """Connect the ports' monitors."""
+        for port in self.ports:
+            port.ap.connect(self.records.analysis_export)
+
+
+class ShellBase(uvm_test):
+    """Environment, clock and reset; a test is its `scenario`."""
+
+    def build_phase(self) -> None:
+        """Make the environment."""
+        self.dut = cocotb.top
+        self.env = ShellEnv("env", self)
+
+    async def run_phase(self) -> None:
+        """Reset and run the scenario."""
+        self.raise_objection()
+        self.dut.error_valid_i.value = 0
+        self.dut.error_code_i.value = 0
+        await bench.start(self.dut)
+        await ClockCycles(self.dut.clk_i, 2)
+        await self.scenario()
+        self.drop_objection()
+
+    async def scenario(self) -> None:
+        """What the test does."""
+        raise NotImplementedError
+
+
+@pyuvm.test(timeout_time=2, timeout_unit="ms")
+class Pages(ShellBase):
+    """Each page answers as itself, the rest of the address space with SLVERR."""
+
+    async def scenario(self) -> None:
+        axil, draw = self.env.axil, rng("pages")
+        for engine in range(ENGINES):
+            page = PAGE * (engine + 1)
+            assert await axil.read(page + header.ID.offset) == ECHO_ID
+            await axil.write(page + header.WATCHDOG.offset, 1000 + engine)
+        await axil.write(directory.SCRATCH.offset, 77)
+        for engine in range(ENGINES):
+            page = PAGE * (engine + 1)
+            assert await axil.read(page + header.WATCHDOG.offset) == 1000 + engine
+        assert await axil.read(directory.SCRATCH.offset) == 77
+        outside = [PAGE * page + 4 * draw.randrange(1024) for page in range(ENGINES + 1, 256, 7)]
+        for address in (*outside, PAGE * (ENGINES + 1), 0xFFFFC, 0x0BC, 0xFFC, 0x034, 0x03C):
+            for item in (AxilItem(address), AxilItem(address, 0xFFFF_FFFF)):
+                await axil.access(item)
+                assert item.response == SLVERR, f"{item}"
+        assert await axil.read(directory.SCRATCH.offset) == 77
+
+
+@pyuvm.test(timeout_time=2, timeout_unit="ms")
+class Directory(ShellBase):
+    """Every register of the directory; TIME counts and latches; the interrupt and its mask."""
+
+    async def scenario(self) -> None:
+        axil, dut = self.env.axil, self.dut
+        want = {
+            directory.MAGIC: int.from_bytes(b"JDKW", "little"),
+            directory.LAYOUT: 1 << 16,
+            directory.BUILD: 0xFEEDBEEF,
+            directory.N_ENGINE: ENGINES,
+            directory.CLOCK_HZ: 123_456_789,
+            directory.MEM_SIZE_LO: 0,
+            directory.MEM_SIZE_HI: 2,
+            directory.MEM_PORTS: PORTS,
+            directory.IRQ_PENDING: 0,
+            directory.IRQ_ENABLE: 0,
+            directory.SCRATCH: 0,
+        }
+        for register, value in want.items():
+            assert await axil.read(register.offset) == value, register.name
+            item = await axil.access(AxilItem(register.offset, ~value & 0xFFFF_FFFF))
+            writable = register.access == "RW"
+            assert item.response == (0 if writable else SLVERR), register.name
+            now = await axil.read(register.offset)
+            assert now == (~value & 0xFFFF_FFFF if writable else value), register.name
+        for n in range(31):
+            found = await axil.read(directory.ENGINE.at(n))
+            assert found == (ECHO_ID if n < ENGINES else 0)
+        # TIME: exact distances, and HI belongs to the LO that was read before it.
+        before, low = int(dut.time_o.value), await axil.read(directory.TIME_LO.offset)
+        assert before < low <= int(dut.time_o.value)
+        dut.u_directory.time_o.value = (1 << 32) - 40
+        await RisingEdge(dut.clk_i)
+        low = await axil.read(directory.TIME_LO.offset)
+        await ClockCycles(dut.clk_i, 60)
+        assert await axil.read(directory.TIME_HI.offset) == 0 and low > 1 << 31
+        assert await axil.read(directory.TIME_LO.offset) < 1 << 31
+        assert await axil.read(directory.TIME_HI.offset) == 1
+        # Interrupts: engine e asks, the mask decides.
+        await axil.write(directory.IRQ_ENABLE.offset, 0)
+        for engine in range(ENGINES):
+            await axil.write(PAGE * (engine + 1) + header.CONTROL.offset, 2)
+        for asking in range(1, 1 << ENGINES):
+            dut.error_valid_i.value = asking
+            await RisingEdge(dut.clk_i)
+            dut.error_valid_i.value = 0
+            await ClockCycles(dut.clk_i, 4)
+            assert await axil.read(directory.IRQ_PENDING.offset) == asking
+            for mask in range(1 << ENGINES):
+                await axil.write(directory.IRQ_ENABLE.offset, mask | 0xFFFF_0000)
+                assert bool(dut.irq_o.value) == bool(mask & asking), f"{mask:b} {asking:b}"
+            for engine in range(ENGINES):
+                await axil.write(PAGE * (engine + 1) + header.STATUS.offset, 4)
+            await ClockCycles(dut.clk_i, 4)
+            assert await axil.read(directory.IRQ_PENDING.offset) == 0 and not dut.irq_o.value
+
+
+@pyuvm.test(timeout_time=4, timeout_unit="ms")
+class MemoryShared(ShellBase):
+    """Three engines with two rings each at work at once over two ports: no record is lost."""
+
+    async def scenario(self) -> None:
+        env, dut, draw = self.env, self.dut, rng("jobs")
+        axil, count = env.axil, 24
+        for engine in range(ENGINES):
+            for ring in range(RINGS):
+                page = PAGE * (engine + 1)
+                base = 0x100_0000 * (1 + engine) + 0x10_0000 * ring
+                cpl = base + 0x8_0000
+                for register, value in (
+                    (header.RING_BASE_LO, base),
+                    (header.RING_CPL_LO, cpl),
+                    (header.RING_SIZE, 5),
+                ):
+                    await axil.write(page + register.at(ring), value)
+                for number in range(count):
+                    job = Job(
+                        opcode=draw.choices((1, 0, 9), (8, 1, 1))[0],
+                        clocks=draw.randint(0, 10),
+                        count=draw.getrandbits(32),
+                        tag=draw.getrandbits(32),
+                    )
+                    env.memory.load(base + 64 * number, np.asarray(job.words()))
+                    env.records.due[cpl + RECORD_BYTES * number] = (engine, job, number)
+        for engine in range(ENGINES):
+            for ring in range(RINGS):
+                page = PAGE * (engine + 1)
+                await axil.write(page + header.RING_TAIL.at(ring), count)
+        await until("all records", dut.clk_i, 20_000, lambda: not env.records.due)
+        await ClockCycles(dut.clk_i, 8)
+        assert env.records.ended == [RINGS * count] * ENGINES
+        for port in range(PORTS):
+            here = RINGS * count * PORT_OF.count(port)
+            assert env.ports[port].monitor.bursts == 2 * here
+        for engine in range(ENGINES):
+            status = await axil.read(PAGE * (engine + 1) + header.STATUS.offset)
+            assert status & 1, "not idle"
