@@ -7,12 +7,12 @@ from functools import cache
 
 import numpy as np
 import pytest
-from flow import library, simulate
 
+from flow import library, simulate
 from models.replay.priority import priorities
 from models.replay.weights import weights
 
-CORE = "jackdaw:engine:replay"
+CORE = "jackdaw:engine:replay_tree"
 # Latencies of jd_replay_pkg.
 PRIORITY_LATENCY, WEIGHT_LATENCY = 11, 8
 
@@ -80,9 +80,7 @@ def test_priority_small_leaf(seed: int) -> None:
     """The model alone covers other leaf widths: here the range of 8 bits."""
     rng = np.random.default_rng(seed)
     words = rng.normal(0, 100, 1000).astype(np.float32).view(np.uint32)
-    values, _ = priorities(
-        words, alpha=1 << 14, eps=0, fraction_bits=4, smallest=1, largest=255
-    )
+    values, _ = priorities(words, alpha=1 << 14, eps=0, fraction_bits=4, smallest=1, largest=255)
     assert values.min() >= 1 and values.max() == 255
 
 

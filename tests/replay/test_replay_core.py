@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+
 from flow import simulate
 
-CORE = "jackdaw:engine:replay"
+CORE = "jackdaw:engine:replay_tree"
 
 
 def _build(

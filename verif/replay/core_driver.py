@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
-
-import json
 
 import numpy as np
 from cocotb.clock import Clock

@@ -1,0 +1,72 @@
+"""Test of jd_replay_generate: targets of random requests, against the model."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge
+
+from models.replay.flat import target
+from models.replay.rng import Xoshiro, splitmix64
+from verif.replay.core_driver import Sample
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def random(dut: Any) -> None:
+    rng = np.random.default_rng(int(os.environ["JD_SEED"]))
+    p = json.loads(os.environ["JD_PARAMETERS"])
+    slots_most, latency = p["SlotsLog2"], p["LatMul"] + 2
+    dut.rst_ni.value = 0
+    dut.valid_i.value = 0
+    dut.seed_load_i.value = 0
+    dut.total_i.value = 0
+    Clock(dut.clk_i, 2, "ns", impl="gpi").start()
+    for _ in range(3):
+        await RisingEdge(dut.clk_i)
+    dut.rst_ni.value = 1
+    generator = Xoshiro(splitmix64(int(rng.integers(1 << 62))))
+    dut.seed_i.value = sum(word << (64 * i) for i, word in enumerate(generator.state))
+    dut.seed_load_i.value = 1
+    await RisingEdge(dut.clk_i)
+    dut.seed_load_i.value = 0
+    requests: deque[tuple[int, Sample]] = deque()
+    wanted: deque[tuple[int, int]] = deque()
+    compared = 0
+    for clock in range(int(os.environ.get("JD_CLOCKS", "20000"))):
+        send = rng.random() < 0.95
+        dut.valid_i.value = send
+        if send:
+            x = int(rng.integers(1 << 48)) if rng.random() < 0.3 else None
+            x = (1 << 48) - 1 if x is not None and rng.random() < 0.1 else x
+            if rng.random() < 0.5:
+                slots_log2 = int(rng.integers(slots_most + 1))
+                sample = Sample(x, int(rng.integers(1 << slots_log2)), slots_log2)
+            else:
+                sample = Sample(x)
+            dut.request_i.value = sample.pack(clock)
+            requests.append((clock + 4, sample))
+        total = int(rng.integers(1 << int(rng.integers(1, p["TotalW"] + 1))))
+        dut.total_i.value = total  # read in this clock by the request at the order point
+        await RisingEdge(dut.clk_i)
+        due = bool(requests) and requests[0][0] == clock
+        assert int(dut.order_valid_o.value) == due
+        if due:
+            _, sample = requests.popleft()
+            assert int(dut.order_tag_o.value) == clock - 4
+            x = generator.uniform() if sample.x is None else sample.x
+            if total:
+                goal = target(total, x, sample.slot, sample.slots_log2)
+                assert 1 <= goal <= total
+                wanted.append((clock + latency, goal))
+        due = bool(wanted) and wanted[0][0] == clock
+        assert int(dut.valid_o.value) == due
+        if due:
+            assert int(dut.target_o.value) == wanted.popleft()[1]
+            compared += 1
+    assert compared > 1000
