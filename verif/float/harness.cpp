@@ -15,7 +15,9 @@
 void vl_stop(const char* file, int line, const char*) {
   throw std::runtime_error(std::string(file) + ":" + std::to_string(line) + ": assertion failed");
 }
-void vl_fatal(const char* file, int line, const char* hier, const char*) { vl_stop(file, line, hier); }
+void vl_fatal(const char* file, int line, const char* hier, const char*) {
+  vl_stop(file, line, hier);
+}
 
 namespace {
 
@@ -30,8 +32,9 @@ struct Lane {
         fraction(word & 255), is_signed(!(word >> 31)) {}
 
   uint64_t want(uint64_t a, uint64_t b, bool subtract) const {
-    if (operation == FROM_FIXED) return from_fixed(FORMAT, a, integer + fraction, fraction, is_signed);
-    if (operation == TO_FIXED) return to_fixed(FORMAT, a, integer + fraction, fraction, is_signed);
+    int width = integer + fraction;
+    if (operation == FROM_FIXED) return from_fixed(FORMAT, a, width, fraction, is_signed);
+    if (operation == TO_FIXED) return to_fixed(FORMAT, a, width, fraction, is_signed);
     if (FORMAT.binary32()) {
       if (operation == COMPARE) return compare(as_float(a), as_float(b));
       return from_float(compute(operation, subtract, as_float(a), as_float(b)));
@@ -65,7 +68,8 @@ class Simulation {
   Lane lane(int index) { return Lane(top_.lane_o[index]); }
 
   // Takes operands from `next` until it has no more, and gives each result to `take`.
-  template <class Next, class Take> void stream(int index, uint64_t gap_seed, Next next, Take take) {
+  template <class Next, class Take>
+  void stream(int index, uint64_t gap_seed, Next next, Take take) {
     int latency = lane(index).latency;
     uint64_t bit = 1ull << index, expected = 0;               // bit i: a result i clocks from now
     std::deque<Item> flying;
@@ -83,7 +87,8 @@ class Simulation {
       }
       clock();
       expected >>= 1;
-      if (top_.valid_o != (expected & 1 ? bit : 0)) throw std::runtime_error("valid_o in the wrong clock");
+      if (top_.valid_o != (expected & 1 ? bit : 0))
+        throw std::runtime_error("valid_o in the wrong clock");
       if (expected & 1) {
         take(flying.front(), top_.result_o[index]);
         flying.pop_front();

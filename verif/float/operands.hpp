@@ -104,7 +104,10 @@ inline uint64_t fixed_word(Random& r) {
     case 0: return word;
     case 1: return (r.below(2) ? 0 - (word >> r.below(64)) : word >> r.below(64));
     case 2: return (1ull << r.below(64)) + (1ull << r.below(64)) - r.below(2);
-    default: return ((~0ull >> r.below(64)) << r.below(64)) ^ (r.below(2) ? 0 : 1ull << r.below(64));
+    default: {
+      uint64_t ones = (~0ull >> r.below(64)) << r.below(64);
+      return r.below(2) ? ones : ones ^ 1ull << r.below(64);
+    }
   }
 }
 

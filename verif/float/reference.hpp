@@ -97,7 +97,8 @@ template <class Real> uint64_t compare(Real a, Real b) {
   return (a < b ? 1 : 0) | (a == b ? 2 : 0) | (a != a || b != b ? 4 : 0);
 }
 
-inline uint64_t from_fixed(const Format& f, uint64_t value, int width, int fraction, bool is_signed) {
+inline uint64_t from_fixed(const Format& f, uint64_t value, int width, int fraction,
+                           bool is_signed) {
   uint64_t mask = width == 64 ? ~0ull : (1ull << width) - 1;
   bool minus = is_signed && (value >> (width - 1) & 1);
   uint64_t magnitude = (minus ? 0 - value : value) & mask;

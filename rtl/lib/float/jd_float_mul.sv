@@ -8,7 +8,6 @@
 // Numbers  IEEE 754 binary format of ExpW and ManW, round to nearest even, subnormals in and out;
 //          any NaN and infinity times zero give the canonical quiet NaN. Exact up to the rounding.
 // Source   IEEE 754-2019, 5.4.1. Golden model: models/float, mul.
-`include "jd_assert.svh"
 module jd_float_mul
   import jd_float_pkg::*;
 #(
@@ -51,18 +50,21 @@ module jd_float_mul
   localparam int unsigned STEPS     = 4;
 
   // Element k is at the entrance of stage k. The exponent is one less than the biased one (the
-  // hidden bit adds the one) and may be negative; `zeros` are those of a subnormal operand.
+  // hidden bit adds the one) and may be negative; `shift` counts the zeros of a subnormal operand
+  // and then the places that the product moves, to the right if `right`.
   logic             valid[Latency+1]    /*verilator split_var*/;
   logic [WorkW-1:0]   work[Latency+1]     /*verilator split_var*/;
   logic [SumW-1:0]    exponent[Latency+1] /*verilator split_var*/;
-  logic [4:0]         zeros[Latency+1]    /*verilator split_var*/;
+  logic [4:0]         shift[Latency+1]    /*verilator split_var*/;
+  logic               right[Latency+1]    /*verilator split_var*/;
   logic               sign[Latency+1]     /*verilator split_var*/;
   kind_e              kind[Latency+1]     /*verilator split_var*/;
 
   assign valid[0]    = valid_i;
   assign work[0]     = {a_i, b_i};
   assign exponent[0] = '0;
-  assign zeros[0]    = '0;
+  assign shift[0]    = '0;
+  assign right[0]    = 1'b0;
   assign sign[0]     = 1'b0;
   assign kind[0]     = KindNumber;
   assign valid_o     = valid[Latency];
@@ -75,17 +77,6 @@ module jd_float_mul
     return (a == '0 || b == '0) ? KindZero : KindNumber;
   endfunction
 
-  // Moves a product left (shift > 0) or right (shift < 0, the lost bits or-ed into the last one).
-  function automatic logic [ProdW-1:0] moved(input logic [ProdW-1:0] value,
-                                             input logic signed [SumW-1:0] shift);
-    logic [SumW-1:0]  distance;
-    logic [ProdW-1:0] kept;
-    distance = (-shift > LOST) ? LOST : -shift;
-    kept     = value >> distance;
-    kept[0]  = kept[0] | ((value & ~({ProdW{1'b1}} << distance)) != '0);
-    return (shift >= 0) ? value << shift : kept;
-  endfunction
-
   for (genvar k = 0; k < Latency; k++) begin : gen_stage
     localparam int unsigned FIRST = first_step(k, STEPS, Latency);
     localparam int unsigned PAST  = first_step(k + 1, STEPS, Latency);
@@ -93,7 +84,8 @@ module jd_float_mul
     function automatic void advance();
       logic [WorkW-1:0]       bits   = work[k];
       logic signed [SumW-1:0] power  = exponent[k];
-      logic [4:0]             empty  = zeros[k];
+      logic [4:0]             count  = shift[k];
+      logic                   down   = right[k];
       logic                   minus  = sign[k];
       kind_e                  result = kind[k];
 
@@ -110,21 +102,26 @@ module jd_float_mul
           power         = power + SumW'(a_exp == '0) + SumW'(b_exp == '0);
           bits[ProdW-1] = a_exp != '0;
           bits[SigW-1]  = b_exp != '0;
-          empty = leading_zeros_32({a_exp == '0 ? bits[SigW+:SigW] : bits[0+:SigW],
+          count = leading_zeros_32({a_exp == '0 ? bits[SigW+:SigW] : bits[0+:SigW],
                                     (32 - SigW)'(0)});
         end
       end
       if (FIRST <= MULTIPLY && MULTIPLY < PAST) begin
         bits = WorkW'(ProdW'(bits[SigW+:SigW]) * ProdW'(bits[0+:SigW]));
+        // A number that would need a lower exponent than the format has stays subnormal.
+        down = power < 0;
+        if (count != '0 || down) begin
+          if (down)                      count = (-power > LOST) ? 5'(LOST) : 5'(-power);
+          else if (power < SumW'(count)) count = 5'(power);
+          power = down ? '0 : power - SumW'(count);
+        end
       end
       if (FIRST <= NORMALIZE && NORMALIZE < PAST) begin
         logic [ProdW-1:0] product = bits[ProdW-1:0];
-        // A number that would need a lower exponent than the format has stays subnormal.
-        if (empty != '0 || power < 0) begin
-          logic signed [SumW-1:0] shift = SumW'(empty);
-          if (power < shift) shift = power;
-          product = moved(product, shift);
-          power   = power - shift;
+        if (count != '0) begin
+          logic [ProdW-1:0] kept = product >> count;
+          kept[0] = kept[0] | ((product & ~({ProdW{1'b1}} << count)) != '0);
+          product = down ? kept : product << count;
         end
         power   = power + SumW'(product[ProdW-1]);
         product = product << !product[ProdW-1];
@@ -144,7 +141,8 @@ module jd_float_mul
 
       work[k+1]     <= bits;
       exponent[k+1] <= power;
-      zeros[k+1]    <= empty;
+      shift[k+1]    <= count;
+      right[k+1]    <= down;
       sign[k+1]     <= minus;
       kind[k+1]     <= result;
     endfunction

@@ -14,8 +14,8 @@ package jd_float_pkg;
     KindNan      = 2'd3    // leaves as the canonical quiet NaN: sign 0, only the top fraction bit
   } kind_e;
 
-  // The first of `steps` steps that stage `stage` does; it does all before that
-  // of the next stage. With more stages than steps, the surplus does nothing and comes after stage 0.
+  // The first of `steps` steps that stage `stage` does; it does all before that of the next stage.
+  // With more stages than steps, the surplus does nothing and comes after stage 0.
   function automatic int unsigned first_step(input int unsigned stage, input int unsigned steps,
                                              input int unsigned stages);
     int unsigned idle;

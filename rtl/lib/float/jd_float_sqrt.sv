@@ -132,4 +132,7 @@ module jd_float_sqrt
       if (valid[k]) advance();
     end
   end
+
+  `JD_ASSERT_IF(NanIsCanonical_A, valid_o,
+                result_o[FloatW-2:0] <= INFINITE || result_o == QUIET_NAN)
 endmodule : jd_float_sqrt
