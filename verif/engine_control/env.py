@@ -1,4 +1,4 @@
-"""Environment of jd_engine_control with the echo engine: control bus, memory, scoreboard, coverage."""
+"""Environment of jd_engine_control and the echo engine: bus, memory, scoreboard, coverage."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Moment:
-    """The state of a ring when something happened: "soft_reset", or the error of a refused write."""
+    """What happened: "soft_reset" with the state of a ring, or a refused write."""
 
     event: str
     state: str = ""
@@ -142,7 +142,8 @@ class Records(uvm_subscriber):
         record = Record.parse(data.to_bytes(RECORD_BYTES, "little"))
         wrapped = ring.head >= 1 << ring.size
         job = self.model.ended(index, record, address)
-        time = int(cocotb.top.time_o.value)
+        top: Any = cocotb.top
+        time = int(top.time_o.value)
         assert item.response == job.record_response
         took = record.end - record.start
         if job.response or job.opcode == 0:
@@ -181,7 +182,7 @@ class EchoEnv(uvm_env):
 
     def build_phase(self) -> None:
         """Make the parts."""
-        self.dut = cocotb.top
+        self.dut: Any = cocotb.top
         self.rings = parameters().get("Rings", 3)
         self.model = ControlModel(self.rings)
         self.memory = EchoMemory()

@@ -1,4 +1,4 @@
-"""Golden model of the shared engine control: registers, rings and records, with the echo engine behind.
+"""Golden model of the shared engine control with the echo engine: registers, rings, records.
 
 The model knows nothing of clocks. It is told of each register access and of each record that the
 device writes, in the order in which they happen, and says what they must have been.

@@ -58,12 +58,13 @@ class LinkBase(uvm_test):
     def build_phase(self) -> None:
         """Make the environment."""
         self.env = LinkEnv("env", self)
-        cocotb.top.clear_i.value = 0
+        self.dut: Any = cocotb.top
+        self.dut.clear_i.value = 0
 
     async def run_phase(self) -> None:
         """Send words while `clears` runs; what is left must come out."""
         self.raise_objection()
-        dut, draw = cocotb.top, rng("words")
+        dut, draw = self.dut, rng("words")
         await bench.start(dut)
         words = StreamSequence([StreamItem(data=draw.getrandbits(64)) for _ in range(600)])
         task = cocotb.start_soon(words.start(self.env.source.sequencer))
@@ -162,7 +163,7 @@ class ShellBase(uvm_test):
 
     def build_phase(self) -> None:
         """Make the environment."""
-        self.dut = cocotb.top
+        self.dut: Any = cocotb.top
         self.env = ShellEnv("env", self)
 
     async def run_phase(self) -> None:
