@@ -1,0 +1,237 @@
+"""Tests of jd_replay_top; tests/replay/test_replay_engine.py runs them."""
+
+from __future__ import annotations
+
+import random
+
+import cocotb
+import numpy as np
+import pyuvm
+from cocotb.triggers import ClockCycles
+from pyuvm import uvm_test
+
+from models.registers import replay as registers
+from models.replay.engine import Flag, Job
+from models.replay.rmm import Op
+from verif import bench
+from verif.agents.axi_memory import AxiTiming
+from verif.agents.timing import Pattern, bursts, random_pauses
+from verif.replay.env import FETCH_DONE, ReplayEnv
+from verif.replay.sequences import Jobs
+
+
+class ReplayTest(uvm_test):
+    """Environment, clock and reset; a test is its `scenario`."""
+
+    timing = AxiTiming(latency=(4, 20), busy=0.8)
+
+    def patterns(self) -> tuple[Pattern | None, Pattern | None]:
+        """Back-pressure of SMP and idle clocks of TDE."""
+        return None, None
+
+    def build_phase(self) -> None:
+        """Make the environment."""
+        self.dut = cocotb.top
+        self.rng: random.Random = bench.rng(type(self).__name__)
+        self.env = ReplayEnv("env", self, self.timing, *self.patterns())
+
+    async def run_phase(self) -> None:
+        """Reset, run the scenario, compare everything at the end."""
+        self.raise_objection()
+        await self.env.start()
+        await self.scenario()
+        await self.env.settle()
+        self.env.compare_smp()
+        await self.env.compare_registers()
+        self.drop_objection()
+
+    async def scenario(self) -> None:
+        """What the test does."""
+        raise NotImplementedError
+
+    async def clear(self, leaves: int | None = None) -> None:
+        """Configure and clear."""
+        env = self.env
+        leaves = leaves or self.leaves
+        await env.configure(CFG_N=leaves, CFG_PINIT=1 << min(16, env.config.leaf_w - 1))
+        await env.seed(self.rng)
+        await env.run(1, Job.CLEAR)
+
+    @property
+    def leaves(self) -> int:
+        """N_MAX of the build."""
+        return 1 << self.env.config.n_log2
+
+    def pairs(self, count: int, leaves: int | None = None, top: int = 20) -> np.ndarray:
+        """[count, 2] uint32 pairs of a leaf and a raw priority."""
+        top = min(top, self.env.config.leaf_w)
+        data = [
+            (self.rng.randrange(leaves or self.leaves), self.rng.getrandbits(top))
+            for _ in range(count)
+        ]
+        return np.array(data, np.uint32)
+
+
+@pyuvm.test(timeout_time=2, timeout_unit="ms")
+class Smoke(ReplayTest):
+    """One of each job."""
+
+    async def scenario(self) -> None:
+        env, batch = self.env, 8
+        await self.clear()
+        await env.compare_registers()
+        await env.run(1, Job.UPDATE, flags=Flag.MEMORY, count=13, data=self.pairs(13))
+        index = np.arange(min(40, self.leaves), dtype=np.uint32)
+        await env.run(1, Job.RETRIEVE, flags=Flag.MEMORY, count=len(index), data=index)
+        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY | Flag.WEIGHTS, count=batch, beta=1 << 29)
+        await env.run(0, Job.SAMPLE, flags=Flag.SMP | Flag.WEIGHTS | Flag.STRATIFIED, count=batch)
+        await env.settle()
+        await env.run(1, Job.INSERT, flags=Flag.MEMORY | Flag.PMAX, count=3)
+        await env.write(registers.FETCH_ACK, 0)
+        await env.run(1, Job.RESERVE, flags=Flag.MEMORY, count=2)
+        await env.run(1, Job.COMMIT, flags=Flag.MEMORY, count=2, data=self.pairs(2))
+        await env.run(0, Job.TRAIN_LOOP, flags=Flag.WEIGHTS, count=batch, batches=3)
+        await ClockCycles(self.dut.clk_i, 10)
+
+
+class RandomJobs(ReplayTest):
+    """Random jobs, one after another, on a tree in which operations collide."""
+
+    jobs = 60
+
+    async def scenario(self) -> None:
+        env, rng = self.env, self.rng
+        leaves = rng.choice((self.leaves, self.leaves - 1, rng.randint(3, self.leaves)))
+        await self.clear(leaves)
+        await self.settings()
+        jobs = Jobs(rng, leaves, env.config.leaf_w, 1 << env.config.batch_log2)
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=min(leaves, 20))
+        for number in range(self.jobs):
+            ring, opcode, options = jobs.draw()
+            if opcode == Job.RESERVE or rng.random() < 0.1:
+                await env.write(registers.FETCH_ACK, 0)
+            await env.run(ring, opcode, **options)
+            if number % 10 == 9:
+                await env.settle()
+                env.compare_smp()
+                await env.compare_registers()
+                if rng.random() < 0.5:
+                    await self.settings()
+            elif options.get("flags", 0) & Flag.SMP or rng.random() < 0.5:
+                await env.settle()
+
+    async def settings(self) -> None:
+        """Other settings of the converters."""
+        rng = self.rng
+        pclip = rng.choice((0xFFFFFFFF, 1 << 20, rng.randint(1, 1 << 16)))
+        await self.env.configure(
+            CFG_PRIO=rng.choice((0x4CCD, 0x8000, 0, rng.getrandbits(16))) | rng.randint(0, 24) << 16,
+            CFG_EPS=rng.choice((0x3C23D70A, 0, 0x3F800000)),
+            CFG_PCLIP=pclip,
+            CFG_PMIN=rng.choice((1, 0, rng.randint(0, min(pclip, 200)))),
+            CFG_DBETA=rng.choice((0, 1 << 25, 1 << 29)),
+        )
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class Random(RandomJobs):
+    """Random jobs."""
+
+
+@pyuvm.test(timeout_time=20, timeout_unit="ms")
+class BackPressure(RandomJobs):
+    """Random jobs, with a slow memory, a slow learner and a slow source of TD errors."""
+
+    timing = AxiTiming(latency=(10, 120), busy=0.35)
+    jobs = 40
+
+    def patterns(self) -> tuple[Pattern | None, Pattern | None]:
+        return random_pauses(bench.rng("smp"), 0.3, 8), bursts(bench.rng("tde"), 4, 12)
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class TrainLoop(ReplayTest):
+    """Loops with TD errors, weights and a growing beta; then a wrap of the insertion pointer."""
+
+    async def scenario(self) -> None:
+        env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
+        await self.clear()
+        await env.configure(CFG_DBETA=1 << 24)
+        for rounds in range(4):
+            count = min(self.leaves // 2 + 3, 100)
+            await env.run(1, Job.INSERT, count=count, data=self.pairs(count))
+            flags = Flag.WEIGHTS * (rounds % 2) | Flag.STRATIFIED * (rounds // 2)
+            await env.run(
+                0, Job.TRAIN_LOOP, flags=flags, count=batch >> rng.randint(0, 2), batches=8
+            )
+            env.compare_smp()
+            await env.compare_registers()
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class Stale(ReplayTest):
+    """Leaves inserted or reserved between a batch and its TD errors keep their new priority."""
+
+    async def scenario(self) -> None:
+        env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
+        leaves = max(self.leaves // 2, 9)
+        await self.clear(leaves)
+        await env.run(1, Job.INSERT, count=leaves, data=self.pairs(leaves, top=6))
+        for round_ in range(12):
+            env.learner.answers = False
+            await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
+            kind = round_ % 3
+            if kind == 0:  # a few leaves; those at both ends of the range are in the batch
+                await self.insert(rng.randint(1, leaves // 2))
+            elif kind == 1:  # all of them
+                await self.insert(leaves)
+            else:
+                await env.send_tde([FETCH_DONE])
+                env.golden.tde.put(FETCH_DONE)
+                count = rng.randint(1, leaves // 2)
+                await env.run(1, Job.RESERVE, count=count)
+            words = [slot << 32 | bits for slot, bits in enumerate(env.learner.errors(batch))]
+            if kind != 2:
+                words.insert(0, FETCH_DONE)
+            env.learner.sent.append(words)
+            await env.send_tde(words)
+            await env.settle()
+            if kind == 2:
+                await env.run(1, Job.COMMIT, count=count, data=self.pairs(count, top=6))
+            await env.compare_registers()
+        assert env.golden.rmm.statistics.stale > 20
+
+    async def insert(self, count: int) -> None:
+        """INSERT of that many leaves."""
+        await self.env.run(1, Job.INSERT, count=count, data=self.pairs(count, top=6))
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class Corners(ReplayTest):
+    """T = 0, N = 1, one leaf that is not 0, all leaves at their largest, one leaf updated often."""
+
+    async def scenario(self) -> None:
+        env, batch = self.env, 1 << self.env.config.batch_log2
+        full = (1 << env.config.leaf_w) - 1
+        await self.clear(1)
+        await env.run(0, Job.SAMPLE, flags=Flag.SMP | Flag.WEIGHTS, count=batch)
+        await env.run(0, Job.TRAIN_LOOP, count=2, batches=2)
+        empty = np.array([[Op.RETRIEVE, 0, 0, 0], [Op.SAMPLE, 0, 0, 0], [Op.NOP, 0, 0, 0]], np.uint32)
+        await env.run(1, Job.STREAM, flags=Flag.MEMORY, count=3, data=empty)
+        await env.run(1, Job.RESERVE, count=1)
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=3)
+        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        await self.clear(self.leaves - 1)
+        only = np.array([[self.leaves - 2, 1]], np.uint32)
+        await env.run(1, Job.UPDATE, count=1, data=only)
+        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY | Flag.WEIGHTS, count=batch)
+        await self.clear()
+        some = min(self.leaves, 512)
+        largest = np.array([[self.leaves - 1 - i, full] for i in range(some)], np.uint32)
+        await env.run(1, Job.UPDATE, flags=Flag.MEMORY, count=some, data=largest)
+        ends = np.array([0, 2**48 - 1, 1, 2**47] * (batch // 4), np.uint64)
+        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY | Flag.HOST_X, count=len(ends), data=ends)
+        same = np.array([[5, self.rng.getrandbits(8)] for _ in range(200)], np.uint32)
+        await env.run(1, Job.UPDATE, flags=Flag.MEMORY, count=200, data=same)
+        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=1)
