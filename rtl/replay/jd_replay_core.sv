@@ -63,7 +63,8 @@ module jd_replay_core
   output logic [TOTAL_W-1:0]   total_o,         // the root
   output logic                 idle_o           // nothing in flight, no clear
 );
-  if (KLog2 < 1 || KLog2 > 6 || NLog2 < 2 || NLog2 > 20 || LeafW < 8 || LeafW > 32) begin : gen_bad_size
+  if (KLog2 < 1 || KLog2 > 6 || NLog2 < 2 || NLog2 > 20 || LeafW < 8 ||
+      LeafW > 32) begin : gen_bad_size
     $fatal(1, "jd_replay_core: KLog2=%0d, want 1..6, NLog2=%0d, want 2..20, LeafW=%0d, want 8..32",
            KLog2, NLog2, LeafW);
   end

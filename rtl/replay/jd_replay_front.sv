@@ -201,7 +201,8 @@ module jd_replay_front
     if (valid[Lm+1]) begin
       automatic operation_t            now   = operation_q[Lm+1];
       automatic logic [LeafW-1:0]      old   = near_q ? past_q[0] : operand_q;
-      automatic logic signed [LeafW+1:0] sum = $signed({2'b00, old}) + (LeafW + 2)'($signed(now.value));
+      automatic logic signed [LeafW+1:0] sum   = $signed({2'b00, old}) +
+                                                 (LeafW + 2)'($signed(now.value));
       automatic logic [LeafW-1:0]      leaf  = LeafW'(now.value);
       automatic logic                  stale = now.op == OpUpdateSlot &&
                                                32'(now.distance) < now.moved;
@@ -240,7 +241,7 @@ module jd_replay_front
       order_moves_o <= '0;
     end else if (load_pointer_i) begin
       order_head_o <= wrap((INDEX_W + 1)'(load_value_i[NLog2-1:0]) + reserved_o, leaves_o);
-    end else if (valid[F] && (operation_q[F].op == OpInsert || operation_q[F].op == OpReserve)) begin
+    end else if (valid[F] && operation_q[F].op inside {OpInsert, OpReserve}) begin
       order_head_o  <= wrap({1'b0, operation_q[F].index} + (INDEX_W + 1)'(1), leaves_o);
       order_moves_o <= order_moves_o + 32'd1;
     end

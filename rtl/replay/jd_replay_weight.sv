@@ -7,7 +7,7 @@
 // Timing   latency WEIGHT_LATENCY of jd_replay_pkg, one word a clock.
 // Numbers  unsigned in, binary32 out: 1.0 for the smallest priority, otherwise below it, never
 //          subnormal. Logarithm (of the upper 24 bits) and power are interpolated in 128 segments;
-//          relative error below 8.1e-6. A beta above 1.0 counts as 1.0.
+//          relative error below 1.2e-5. A beta above 1.0 counts as 1.0.
 // Source   Schaul et al., Prioritized Experience Replay, 3.4; golden model:
 //          models/replay/weights.py, weights.
 `include "jd_assert.svh"
