@@ -8,7 +8,8 @@
 // Timing   latency level_latency() of jd_replay_pkg on both lanes, one operation a clock on each.
 //          An update reads its node in its own clock A and writes it at A+LU; the sample of the
 //          slot reads its row at A+LU, too, and so sees exactly the updates of the slots before
-//          its own: no forwarding into rows is needed. Updates less than LU+1 slots apart are bypassed.
+//          its own: no forwarding into rows is needed. Updates less than LU+1 slots apart are
+//          bypassed.
 // Numbers  unsigned integers, exact: a node of this level holds at most NodeW bits.
 // Source   onchip_replay 2.1.2, 3.1, figure 5. Golden model: models/replay/tree.py.
 `include "jd_assert.svh"
