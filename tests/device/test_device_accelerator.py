@@ -12,6 +12,7 @@ from jackdaw import errors
 from jackdaw.device import load_config, open_device
 from jackdaw.device.base import CAPABILITIES, PAGE_BYTES, STATUS_IDLE
 from jackdaw.drivers.base import EngineDriver
+from jackdaw.drivers.rings import Ring
 from models.registers import directory, learner, replay
 from models.registers import engine_header as header
 from models.registers.map import Register
@@ -25,6 +26,9 @@ MAPS: dict[str, tuple[Register, ...]] = {
 }
 TIMEOUT_S, MAX_CYCLES = 60.0, 50_000
 UNKNOWN_OPCODE = 0x7F
+CLEAR, SAMPLE, RETRIEVE, INSERT = 1, 2, 3, 6  # replay
+PROGRAM, TRAIN = 3, 4  # learner
+FLAG_MEMORY, FLAG_WEIGHTS = 0x10 << 8, 0x80 << 8
 
 
 @pytest.fixture(params=BACKENDS)
@@ -113,6 +117,78 @@ def test_bus_errors_of_descriptors(device: Any, name: str, ring: int) -> None:
         job.wait(TIMEOUT_S, MAX_CYCLES)
     device.clear_faults()
     assert jobs.submit([0, 2]).wait(TIMEOUT_S, MAX_CYCLES).tag == 2
+
+
+def replay_rings(device: Any, leaves: int = 100) -> tuple[Ring, Ring]:
+    """The sampling ring and the host ring of a replay engine with a cleared tree."""
+    driver = EngineDriver(device, "replay")
+    driver.write(replay.CFG_N.offset, leaves)
+    sampling, host = driver.open_ring(0, 3), driver.open_ring(1, 3)
+    host.submit([CLEAR]).wait(TIMEOUT_S, MAX_CYCLES)
+    return sampling, host
+
+
+def test_replay_jobs_give_the_same_bytes(seed: int) -> None:
+    found = {}
+    for backend in BACKENDS:
+        rng = np.random.default_rng(seed)
+        with open_device(backend, CONFIG, seed=seed) as device:
+            sampling, host = replay_rings(device)
+            pairs = np.stack([np.zeros(60), rng.integers(1, 1 << 20, 60)], 1).astype(np.uint32)
+            items, results = device.alloc(pairs.nbytes), device.alloc(4096)
+            device.write(items, pairs)
+            host.submit([INSERT, 1, 60, 0, items]).wait(TIMEOUT_S, MAX_CYCLES)
+            to_memory = FLAG_MEMORY | FLAG_WEIGHTS
+            job = sampling.submit([SAMPLE | to_memory, 2, 16, 0, 0, 0, results])
+            assert job.wait(TIMEOUT_S, MAX_CYCLES).count == 16
+            found[backend] = device.read(results, 256)
+    np.testing.assert_array_equal(found["sim"], found["model"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"source": 4}, errors.ReplayAlignError),
+        ({"source": 1 << 20}, errors.ReplayBusRdError),
+        ({"count": 0}, errors.ReplayCountError),
+        ({"first": 1000}, errors.ReplayIndexError),
+        ({"reject": 2}, errors.ReplayBusWrError),
+    ],
+)
+def test_replay_errors_leave_the_engine_usable(
+    device: Any, fields: dict[str, int], error: type[errors.JobError]
+) -> None:
+    _, host = replay_rings(device)
+    items, results = device.alloc(4096), device.alloc(4096)
+    device.write(items, np.full(8, fields.get("first", 3), np.uint32))
+    if "reject" in fields:
+        device.inject(results, 4096, fields["reject"], direction=2)
+    source, count = items + fields.get("source", 0), fields.get("count", 8)
+    job = host.submit([RETRIEVE | FLAG_MEMORY, 1, count, 0, source, 0, results])
+    with pytest.raises(error):
+        job.wait(TIMEOUT_S, MAX_CYCLES)
+    device.clear_faults()
+    device.write(items, np.full(8, 3, np.uint32))
+    good = host.submit([RETRIEVE | FLAG_MEMORY, 2, 8, 0, items, 0, results])
+    assert good.wait(TIMEOUT_S, MAX_CYCLES).count == 8
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ([PROGRAM, 1, 128, 0, 0x1004], errors.LearnerAlignError),
+        ([TRAIN, 1, 1, 4], errors.LearnerNoprogError),
+        ([PROGRAM, 1, 0, 0, 0x1000], errors.LearnerDimError),
+        ([PROGRAM, 1, 128, 0, 1 << 20], errors.LearnerBusRdError),
+    ],
+)
+def test_learner_errors_leave_the_engine_usable(
+    device: Any, words: list[int], error: type[errors.JobError]
+) -> None:
+    ring = EngineDriver(device, "learner").open_ring(0, 2)
+    with pytest.raises(error):
+        ring.submit(words).wait(TIMEOUT_S, MAX_CYCLES)
+    assert ring.submit([0, 5]).wait(TIMEOUT_S, MAX_CYCLES).tag == 5
 
 
 def test_engines_run_side_by_side(device: Any) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from jackdaw import errors
+from jackdaw.device import open_device
 from jackdaw.device.base import IRQ_ENABLE, PAGE_BYTES, STATUS_DONE, STATUS_FAILED, STATUS_IDLE
 from jackdaw.drivers.base import EngineDriver
 from jackdaw.drivers.rings import Ring
@@ -267,6 +268,25 @@ def test_bad_descriptor(device: Any, words: list[int], name: str) -> None:
         bad.wait(TIMEOUT_S, MAX_CYCLES)
     assert caught.value.code_name == name and caught.value.number == 0
     assert good.wait(TIMEOUT_S, MAX_CYCLES).tag == 2
+
+
+@pytest.mark.parametrize("error", list(header.Error))
+def test_common_errors_are_named(device: Any, error: header.Error) -> None:
+    ring = open_echo_ring(device)
+    with pytest.raises(errors.error_class("echo", int(error))) as caught:
+        ring.submit(echo(error=int(error))).wait(TIMEOUT_S, MAX_CYCLES)
+    assert caught.value.code_name == error.name
+    assert type(caught.value).__name__ == errors.class_name("echo", error.name)
+
+
+def test_watchdog_ends_a_job_without_progress(seed: int) -> None:
+    with open_device("sim", CONFIG, seed=seed) as device:  # the model has no clock to run out
+        ring = open_echo_ring(device)
+        device.write32(PAGE_BYTES + header.WATCHDOG.offset, 500)
+        job = ring.submit([HANG, 3])
+        with pytest.raises(errors.JobError, match="E_TIMEOUT"):
+            job.wait(TIMEOUT_S, MAX_CYCLES)
+        assert job.record and 500 <= job.record.cycles < 600
 
 
 def test_stop_halts_the_ring_until_the_doorbell(device: Any) -> None:
