@@ -214,12 +214,15 @@ class ReplayEngine:
         elif name == "PMAX":
             rmm.pmax = value & rmm.leaf_max
         elif name == "FETCH_ACK":
-            for batch in self._batches:
-                batch.ack_due = False
-            self._forget()
+            self._acknowledge()
         else:
             self._values[offset] = value & sum(f.mask for f in register.fields)
             self._configure()
+
+    def _acknowledge(self) -> None:
+        for batch in self._batches:
+            batch.ack_due = False
+        self._forget()
 
     def _get(self, register: registers.Register) -> int:
         return self._values[register.offset]
@@ -231,6 +234,8 @@ class ReplayEngine:
         converter.fraction_bits = fields("pf").get(prio)
         self._relaxed = bool(fields("relaxed").get(prio))
         self._no_fetch = bool(fields("no_fetch").get(prio))
+        if self._no_fetch:
+            self._acknowledge()
         converter.eps = self._get(registers.CFG_EPS)
         converter.smallest = self._get(registers.CFG_PMIN)
         converter.largest = self._get(registers.CFG_PCLIP)
