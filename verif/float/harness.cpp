@@ -115,6 +115,7 @@ class Simulation {
   void clock() {
     top_.clk_i = 0;
     top_.eval();
+    context_.timeInc(1);  // checks are off at time 0
     top_.clk_i = 1;
     top_.eval();
   }
