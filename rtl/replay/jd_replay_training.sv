@@ -120,7 +120,8 @@ module jd_replay_training
   assign finished   = batches_q - 32'(still_open[0]) - 32'(still_open[1]);
 
   // ---- Samples
-  logic issue;
+  logic issue, x_failed;
+  assign x_failed = job.flags.host_x && x_error_i && !x_valid_i;
   always_comb begin
     sample_request_o             = '0;
     sample_request_o.tag         = {21'd0, bank_q, issued_q[SLOT_W-1:0]};
@@ -212,7 +213,7 @@ module jd_replay_training
         end
         StIssue: begin
           if (issued_q == size) state_q <= StResults;
-          else if (x_error_i && !x_valid_i) state_q <= StFail;
+          else if (x_failed) state_q <= StFail;
         end
         StResults: begin
           if (results_empty_i && back_q == size) state_q <= StFail;
@@ -257,7 +258,7 @@ module jd_replay_training
       info1_q      <= '0;
     end
     if (state_q == StCheck) error_q <= bad;
-    if (state_q == StIssue && issued_q != size && x_error_i && !x_valid_i) begin
+    if (state_q == StIssue && issued_q != size && x_failed) begin
       error_q <= E_BUS_RD;
       info0_q <= 32'(issued_q);
       info1_q <= 32'(x_response_i);

@@ -1,0 +1,63 @@
+"""The replay engine against its golden model: jobs, streams, errors, resets, three configurations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flow import simulate
+from verif.coverage import require
+
+SMALL = {"KLog2": 1, "NLog2": 4, "LeafW": 8, "BatchLog2": 3}  # U1
+MEDIUM = {"KLog2": 2, "NLog2": 6, "LeafW": 32, "BatchLog2": 5}  # U2
+LARGE = {"KLog2": 4, "NLog2": 12, "LeafW": 32, "BatchLog2": 7}  # S1
+TESTS = (
+    "Smoke",
+    "TrainLoop",
+    "Stale",
+    "Corners",
+    "BadDescriptor",
+    "BusError",
+    "BadStream",
+    "ResetMidway",
+    "Concurrent",
+    "Cycles",
+)
+FOLDERS: list[Path] = []
+
+
+def run(test: str, seed: int, parameters: dict[str, int]) -> Path:
+    """Build (cached) and run one test."""
+    return simulate.run(
+        "jackdaw:engine:replay",
+        toplevel="jd_replay_top",
+        module="verif.replay.tests",
+        test=test,
+        parameters=parameters,
+        seed=seed,
+    )
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_replay_engine(test: str, seed: int) -> None:
+    FOLDERS.append(run(test, seed, LARGE))
+
+
+@pytest.mark.parametrize("test", ["Random", "BackPressure"])
+@pytest.mark.parametrize("build", [SMALL, MEDIUM, LARGE], ids=["u1", "u2", "s1"])
+def test_replay_engine_random(test: str, build: dict[str, int], seed: int) -> None:
+    FOLDERS.append(run(test, seed, build))
+
+
+@pytest.mark.parametrize("test", ["Smoke", "Stale", "Corners", "Concurrent"])
+@pytest.mark.parametrize("build", [SMALL, MEDIUM], ids=["u1", "u2"])
+def test_replay_engine_small(test: str, build: dict[str, int], seed: int) -> None:
+    FOLDERS.append(run(test, seed, build))
+
+
+def test_replay_engine_coverage(seed: int) -> None:
+    """All runs before together reach every bin."""
+    if len(FOLDERS) < 2:
+        pytest.skip("needs the other tests of this file in the same process")
+    require(FOLDERS)
