@@ -74,7 +74,7 @@ class Lanes:
             HERE / "harness.cpp",
             parameters={"ExpW": exp, "ManW": man},
             sources=[HERE / "jd_float_lanes.sv"],
-            defines=_digest(),
+            defines=header_digest(),
         )
         self.library = ctypes.CDLL(str(path))
         self.library.jd_open.restype = ctypes.c_void_p
@@ -187,7 +187,7 @@ def expect_clean(report: Report, lane: Lane, what: str) -> None:
         )
 
 
-def _digest() -> list[str]:
+def header_digest() -> list[str]:
     """A macro that changes with the harness's headers, which the build cache does not see."""
     import hashlib
 
