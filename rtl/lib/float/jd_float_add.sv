@@ -53,7 +53,7 @@ module jd_float_add
   localparam int unsigned ROUND     = 5;   // result
   localparam int unsigned STEPS     = 6;
 
-  // Element k is at the entrance of stage k. `shift` is that of the alignment, then that of the
+  // Element k, from 1, is at the entrance of stage k. `shift` is that of the alignment, then that of the
   // normalization; the exponent is the biased one of the sum's second bit, and in the end one
   // less, because the hidden bit adds the one.
   logic             valid[Latency+1]    /*verilator split_var*/;
@@ -64,11 +64,8 @@ module jd_float_add
   logic             sign[Latency+1]     /*verilator split_var*/;
   kind_e            kind[Latency+1]     /*verilator split_var*/;
 
-  assign valid[0]    = valid_i;
-  assign work[0]     = {a_i, b_i};
   assign exponent[0] = '0;
   assign shift[0]    = '0;
-  assign differ[0]   = subtract_i;
   assign sign[0]     = 1'b0;
   assign kind[0]     = KindNumber;
   assign valid_o     = valid[Latency];
@@ -78,12 +75,27 @@ module jd_float_add
     localparam int unsigned FIRST = first_step(k, STEPS, Latency);
     localparam int unsigned PAST  = first_step(k + 1, STEPS, Latency);
 
+    // The first stage takes the inputs, which the arrays do not hold: whole arrays, as in a cocotb
+    // build, would be a path from input to output.
+    logic             valid_in;
+    logic [WorkW-1:0] work_in;
+    logic             unlike_in;
+    if (k == 0) begin : gen_input
+      assign valid_in  = valid_i;
+      assign work_in   = {a_i, b_i};
+      assign unlike_in = subtract_i;
+    end else begin : gen_register
+      assign valid_in  = valid[k];
+      assign work_in   = work[k];
+      assign unlike_in = differ[k];
+    end
+
     function automatic void advance();
-      logic [WorkW-1:0] bits   = work[k];
+      logic [WorkW-1:0] bits   = work_in;
       logic [ExpW-1:0]  power  = exponent[k];
       logic [4:0]       count  = shift[k];
       logic             minus  = sign[k];
-      logic             unlike = differ[k];
+      logic             unlike = unlike_in;
       kind_e            result = kind[k];
 
       if (FIRST <= SWAP && SWAP < PAST) begin
@@ -153,8 +165,8 @@ module jd_float_add
     endfunction
 
     always_ff @(posedge clk_i) begin
-      valid[k+1] <= rst_ni && valid[k];
-      if (valid[k]) advance();
+      valid[k+1] <= rst_ni && valid_in;
+      if (valid_in) advance();
     end
   end
 endmodule : jd_float_add

@@ -49,7 +49,7 @@ module jd_float_mul
   localparam int unsigned ROUND     = 3;   // result
   localparam int unsigned STEPS     = 4;
 
-  // Element k is at the entrance of stage k. The exponent is one less than the biased one (the
+  // Element k, from 1, is at the entrance of stage k. The exponent is one less than the biased one (the
   // hidden bit adds the one) and may be negative; `shift` counts the zeros of a subnormal operand
   // and then the places that the product moves, to the right if `right`.
   logic             valid[Latency+1]    /*verilator split_var*/;
@@ -60,8 +60,6 @@ module jd_float_mul
   logic               sign[Latency+1]     /*verilator split_var*/;
   kind_e              kind[Latency+1]     /*verilator split_var*/;
 
-  assign valid[0]    = valid_i;
-  assign work[0]     = {a_i, b_i};
   assign exponent[0] = '0;
   assign shift[0]    = '0;
   assign right[0]    = 1'b0;
@@ -81,8 +79,20 @@ module jd_float_mul
     localparam int unsigned FIRST = first_step(k, STEPS, Latency);
     localparam int unsigned PAST  = first_step(k + 1, STEPS, Latency);
 
+    // The first stage takes the inputs, which the arrays do not hold: whole arrays, as in a cocotb
+    // build, would be a path from input to output.
+    logic             valid_in;
+    logic [WorkW-1:0] work_in;
+    if (k == 0) begin : gen_input
+      assign valid_in  = valid_i;
+      assign work_in   = {a_i, b_i};
+    end else begin : gen_register
+      assign valid_in  = valid[k];
+      assign work_in   = work[k];
+    end
+
     function automatic void advance();
-      logic [WorkW-1:0]       bits   = work[k];
+      logic [WorkW-1:0]       bits   = work_in;
       logic signed [SumW-1:0] power  = exponent[k];
       logic [4:0]             count  = shift[k];
       logic                   down   = right[k];
@@ -148,8 +158,8 @@ module jd_float_mul
     endfunction
 
     always_ff @(posedge clk_i) begin
-      valid[k+1] <= rst_ni && valid[k];
-      if (valid[k]) advance();
+      valid[k+1] <= rst_ni && valid_in;
+      if (valid_in) advance();
     end
   end
 endmodule : jd_float_mul
