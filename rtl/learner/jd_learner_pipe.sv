@@ -42,8 +42,7 @@ module jd_learner_pipe
   localparam int unsigned RowW       = $clog2(WRows),
   localparam int unsigned BiasW      = RowW + $clog2(OB),
   localparam int unsigned SubW       = $clog2(P / LW) > 0 ? $clog2(P / LW) : 1,
-  localparam int unsigned SampleW    = $clog2(BMax) > 0 ? $clog2(BMax) : 1,
-  localparam int unsigned LaneW      = $clog2(P)
+  localparam int unsigned SampleW    = $clog2(BMax) > 0 ? $clog2(BMax) : 1
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -54,7 +53,7 @@ module jd_learner_pipe
   input  stage_t              stage_data_i,
   // Steps.
   input  logic                step_start_i,       // only if !step_busy_o
-  input  step_t               step_i,             // held until step_done_o
+  input  step_t               step_i,             // held until step_done_o; frame_rows always
   input  logic [SampleW:0]    samples_ready_i,    // samples 0.. of the step that are complete
   input  logic [NET_MAX-1:0]  update_busy_i,      // networks whose update is not finished
   output logic                step_busy_o,
@@ -101,4 +100,273 @@ module jd_learner_pipe
   output logic                stall_token_o,      // for an earlier stage, or a turn-around
   output logic                stall_update_o      // for a weight update
 );
+  localparam int unsigned FrameW = $clog2(ARows);
+
+  if (BMax < 1 || BMax > 512) begin : gen_bad_bmax
+    $fatal(1, "jd_learner_pipe: BMax=%0d, want 1..512", BMax);
+  end
+  if (DMax < P || DMax > 256) begin : gen_bad_dmax
+    $fatal(1, "jd_learner_pipe: DMax=%0d, want P..256", DMax);
+  end
+  if (WRows < 2 || WRows > 65536 || ARows < 2 || ARows > 65536) begin : gen_bad_rows
+    $fatal(1, "jd_learner_pipe: WRows=%0d ARows=%0d, want 2..65536", WRows, ARows);
+  end
+
+  // Tensor unit and its operations.
+  logic                operation_valid, unit_empty, ended, loss_idle;
+  operation_t          operation;
+  logic                w_read, a_read, b_read, bias_read, g_read, g_write, gb_read, gb_write;
+  logic [15:0]         w_row, a_row, b_row, bias_row, g_row, g_write_row, gb_row, gb_write_row;
+  logic [P-1:0][31:0]  w_data, a_data, b_data, g_data, g_write_data;
+  logic [OB-1:0]       gb_write_mask;
+  logic [OB-1:0][31:0] bias_data, gb_data, gb_write_data;
+  logic                unit_write;
+  logic [15:0]         unit_row;
+  logic [P-1:0]        unit_mask;
+  logic [P-1:0][31:0]  unit_data;
+  logic                done_valid, lanes_bad, bias_bad;
+  logic [5:0]          done_stage, lanes_stage, bias_stage;
+  logic [8:0]          lanes_sample, bias_sample;
+
+  // Loss unit.
+  logic                loss_start, loss_ready, loss_go, loss_read, loss_grant, loss_write;
+  logic                loss_write_grant, loss_done, loss_bad, index_bad, scalars_read;
+  stage_t              loss_new, loss_stage;
+  logic [5:0]          loss_new_id, loss_id;
+  logic [SampleW-1:0]  loss_sample, bad_sample, index_sample, scalars_sample;
+  logic [15:0]         loss_read_row, loss_write_row;
+  logic [P-1:0]        loss_mask;
+  logic [P-1:0][31:0]  loss_data;
+  scalars_t            scalars;
+
+  // --- Steps.
+  logic running_q;
+  assign step_busy_o = running_q;
+  assign step_done_o = running_q && ended && !operation_valid && unit_empty && loss_idle;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni)           running_q <= 1'b0;
+    else if (step_start_i) running_q <= 1'b1;
+    else if (step_done_o)  running_q <= 1'b0;
+  end
+
+  // The smallest {stage, sample} with a NaN or infinity, the smallest sample of a bad action.
+  localparam int unsigned WhereW = STAGE_L + SampleW;
+  logic [WhereW-1:0]  where_q, where_d;
+  logic               bad_d;
+  always_comb begin
+    where_d = step_nonfinite_o ? where_q : '1;
+    bad_d   = step_nonfinite_o;
+    if (lanes_bad && {lanes_stage, SampleW'(lanes_sample)} <= where_d) begin
+      bad_d   = 1'b1;
+      where_d = {lanes_stage, SampleW'(lanes_sample)};
+    end
+    if (bias_bad && {bias_stage, SampleW'(bias_sample)} <= where_d) begin
+      bad_d   = 1'b1;
+      where_d = {bias_stage, SampleW'(bias_sample)};
+    end
+    if (loss_bad && {loss_id, bad_sample} <= where_d) begin
+      bad_d   = 1'b1;
+      where_d = {loss_id, bad_sample};
+    end
+  end
+  assign {nonfinite_stage_o, nonfinite_sample_o} = where_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || step_start_i) begin
+      step_nonfinite_o <= 1'b0;
+      step_index_o     <= 1'b0;
+    end else begin
+      step_nonfinite_o <= bad_d;
+      if (index_bad) step_index_o <= 1'b1;
+    end
+    if (lanes_bad || bias_bad || loss_bad) where_q <= where_d;
+    if (index_bad && (!step_index_o || index_sample < index_sample_o)) begin
+      index_sample_o <= index_sample;
+    end
+  end
+
+  assign tensor_busy_o = operation_valid;
+
+  jd_learner_sequencer #(
+    .P (P), .OB (OB), .GI (GI), .MulLatency (MulLatency), .AddLatency (AddLatency), .BMax (BMax)
+  ) u_sequencer (
+    .clk_i, .rst_ni, .abort_i,
+    .stage_write_i, .stage_index_i, .stage_data_i,
+    .step_start_i, .step_i, .samples_ready_i, .update_busy_i,
+    .ended_o           (ended),
+    .done_valid_i      (done_valid),
+    .done_stage_i      (done_stage),
+    .loss_done_valid_i (loss_done),
+    .loss_done_stage_i (loss_id),
+    .valid_o           (operation_valid),
+    .operation_o       (operation),
+    .loss_start_o      (loss_start),
+    .loss_ready_i      (loss_ready),
+    .loss_stage_o      (loss_new),
+    .loss_id_o         (loss_new_id),
+    .loss_wait_i       (loss_stage),
+    .loss_sample_i     (loss_sample),
+    .loss_go_o         (loss_go),
+    .stall_data_o, .stall_token_o, .stall_update_o
+  );
+
+  jd_learner_tensor_unit #(
+    .P (P), .OB (OB), .GI (GI), .MulLatency (MulLatency), .AddLatency (AddLatency), .DMax (DMax)
+  ) u_tensor_unit (
+    .clk_i, .rst_ni,
+    .valid_i         (operation_valid),
+    .operation_i     (operation),
+    .empty_o         (unit_empty),
+    .w_read_o        (w_read),
+    .w_row_o         (w_row),
+    .w_data_i        (w_data),
+    .a_read_o        (a_read),
+    .a_row_o         (a_row),
+    .a_data_i        (a_data),
+    .b_read_o        (b_read),
+    .b_row_o         (b_row),
+    .b_data_i        (b_data),
+    .bias_read_o     (bias_read),
+    .bias_row_o      (bias_row),
+    .bias_data_i     (bias_data),
+    .g_read_o        (g_read),
+    .g_row_o         (g_row),
+    .g_data_i        (g_data),
+    .g_write_o       (g_write),
+    .g_write_row_o   (g_write_row),
+    .g_write_data_o  (g_write_data),
+    .gb_read_o       (gb_read),
+    .gb_row_o        (gb_row),
+    .gb_data_i       (gb_data),
+    .gb_write_o      (gb_write),
+    .gb_write_row_o  (gb_write_row),
+    .gb_write_mask_o (gb_write_mask),
+    .gb_write_data_o (gb_write_data),
+    .frame_write_o   (unit_write),
+    .frame_row_o     (unit_row),
+    .frame_mask_o    (unit_mask),
+    .frame_data_o    (unit_data),
+    .done_valid_o    (done_valid),
+    .done_stage_o    (done_stage),
+    .lanes_bad_o     (lanes_bad),
+    .lanes_stage_o   (lanes_stage),
+    .lanes_sample_o  (lanes_sample),
+    .bias_bad_o      (bias_bad),
+    .bias_stage_o    (bias_stage),
+    .bias_sample_o   (bias_sample)
+  );
+
+  assign loss_grant       = !b_read;
+  assign loss_write_grant = !unit_write;
+  jd_learner_loss #(
+    .P (P), .MulLatency (MulLatency), .AddLatency (AddLatency), .BMax (BMax)
+  ) u_loss (
+    .clk_i, .rst_ni, .abort_i,
+    .start_i          (loss_start),
+    .ready_o          (loss_ready),
+    .stage_i          (loss_new),
+    .id_i             (loss_new_id),
+    .step_i           (step_i),
+    .stage_o          (loss_stage),
+    .sample_o         (loss_sample),
+    .go_i             (loss_go),
+    .idle_o           (loss_idle),
+    .read_o           (loss_read),
+    .read_grant_i     (loss_grant),
+    .read_row_o       (loss_read_row),
+    .read_data_i      (b_data),
+    .scalars_read_o   (scalars_read),
+    .scalars_sample_o (scalars_sample),
+    .scalars_i        (scalars),
+    .write_o          (loss_write),
+    .write_grant_i    (loss_write_grant),
+    .write_row_o      (loss_write_row),
+    .write_mask_o     (loss_mask),
+    .write_data_o     (loss_data),
+    .done_valid_o     (loss_done),
+    .id_o             (loss_id),
+    .delta_valid_o    (delta_valid_o),
+    .delta_sample_o   (delta_sample_o),
+    .delta_o          (delta_o),
+    .bad_o            (loss_bad),
+    .bad_sample_o     (bad_sample),
+    .index_bad_o      (index_bad),
+    .index_sample_o   (index_sample)
+  );
+
+  // Writes to the frames: the tensor unit cannot wait, fetch comes last.
+  logic [FrameW-1:0]  frame_row;
+  logic [P-1:0]       frame_mask;
+  logic [P-1:0][31:0] frame_data;
+  assign frame_ready_o = !unit_write && !loss_write;
+  always_comb begin
+    if (unit_write) begin
+      frame_row  = FrameW'(unit_row);
+      frame_mask = unit_mask;
+      frame_data = unit_data;
+    end else if (loss_write) begin
+      frame_row  = FrameW'(loss_write_row);
+      frame_mask = loss_mask;
+      frame_data = loss_data;
+    end else begin
+      frame_row  = FrameW'(16'(frame_sample_i) * 16'(step_i.frame_rows) + 16'(frame_row_i));
+      frame_mask = frame_mask_i;
+      frame_data = frame_data_i;
+    end
+  end
+
+  jd_learner_memories #(
+    .P (P), .OB (OB), .LW (LW), .WRows (WRows), .ARows (ARows), .BMax (BMax)
+  ) u_memories (
+    .clk_i, .rst_ni,
+    .weight_valid_i, .weight_bias_i, .weight_row_i, .weight_sub_i, .weight_bias_index_i,
+    .weight_mask_i, .weight_data_i,
+    .w_read_i               (w_read),
+    .w_row_i                (RowW'(w_row)),
+    .w_data_o               (w_data),
+    .bias_read_i            (bias_read),
+    .bias_row_i             (RowW'(bias_row)),
+    .bias_data_o            (bias_data),
+    .g_read_i               (g_read),
+    .g_row_i                (RowW'(g_row)),
+    .g_data_o               (g_data),
+    .g_write_i              (g_write),
+    .g_write_row_i          (RowW'(g_write_row)),
+    .g_write_data_i         (g_write_data),
+    .gb_read_i              (gb_read),
+    .gb_row_i               (RowW'(gb_row)),
+    .gb_data_o              (gb_data),
+    .gb_write_i             (gb_write),
+    .gb_write_row_i         (RowW'(gb_write_row)),
+    .gb_write_mask_i        (gb_write_mask),
+    .gb_write_data_i        (gb_write_data),
+    .gradient_read_i, .gradient_bias_i, .gradient_row_i, .gradient_sub_i, .gradient_bias_index_i,
+    .gradient_valid_o, .gradient_data_o,
+    .frame_write_i          (unit_write || loss_write || frame_valid_i),
+    .frame_row_i            (frame_row),
+    .frame_mask_i           (frame_mask),
+    .frame_data_i           (frame_data),
+    .a_read_i               (a_read),
+    .a_row_i                (FrameW'(a_row)),
+    .a_data_o               (a_data),
+    .b_read_i               (b_read || loss_read),
+    .b_row_i                (FrameW'(b_read ? b_row : loss_read_row)),
+    .b_data_o               (b_data),
+    .scalars_write_i        (scalars_valid_i),
+    .scalars_address_i      ({scalars_parity_i, scalars_sample_i}),
+    .scalars_i,
+    .scalars_read_i         (scalars_read),
+    .scalars_read_address_i ({step_i.parity, scalars_sample}),
+    .scalars_o              (scalars)
+  );
+
+  logic [15:0] unused_rows;
+  assign unused_rows = w_row ^ a_row ^ b_row ^ bias_row ^ g_row ^ g_write_row ^ gb_row
+                       ^ gb_write_row ^ unit_row ^ loss_read_row ^ loss_write_row
+                       ^ {7'd0, lanes_sample} ^ {7'd0, bias_sample};
+
+  `JD_ASSUME_IF(StartWhenIdle_M, step_start_i, !step_busy_o)
+  `JD_ASSUME_IF(TableBetweenSteps_M, stage_write_i, !step_busy_o)
+  `JD_ASSUME_STREAM(FrameStable_M, frame_valid_i, frame_ready_o,
+                    {frame_sample_i, frame_row_i, frame_mask_i, frame_data_i})
+  `JD_ASSERT_IF(DeltaInBatch_A, delta_valid_o, 16'(delta_sample_o) < step_i.batch)
 endmodule : jd_learner_pipe

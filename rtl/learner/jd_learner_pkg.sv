@@ -5,7 +5,6 @@
 // Numbers  structs are packed in the order of the program image, word 0 in the low bits.
 // Source   onchip_replay 3.2 (stages FW, LOSS, BW, WA, WU). Golden model: models/learner/program.py.
 package jd_learner_pkg;
-  localparam int unsigned WORD_W    = 32;    // binary32
   localparam int unsigned STAGE_W   = 256;   // bits of a stage descriptor
   localparam int unsigned NET_MAX   = 8;     // networks that a stage can name
   localparam int unsigned STAGE_MAX = 64;    // stages of a program
@@ -27,8 +26,7 @@ package jd_learner_pkg;
     ActRelu = 2'd1
   } act_e;
 
-  localparam logic [1:0] LOSS_MAX    = 2'd0;   // y from max q2
-  localparam logic [1:0] LOSS_DOUBLE = 2'd1;   // y from q2 at the largest qd
+  localparam logic [1:0] LOSS_DOUBLE = 2'd1;   // y from q2 at the largest qd; 0: from the largest q2
 
   // A stage descriptor; vectors are named by their first row in a sample's frame.
   typedef struct packed {
@@ -61,7 +59,7 @@ package jd_learner_pkg;
 
   typedef struct packed {
     logic [5:0] reserved;
-    logic [1:0] mode;            // LOSS_MAX, LOSS_DOUBLE
+    logic [1:0] mode;            // 0 or LOSS_DOUBLE
     logic [7:0] chooser;         // vector qd
     logic [7:0] next;            // vector q2
     logic [7:0] value;           // vector q
@@ -95,6 +93,43 @@ package jd_learner_pkg;
     ModeAxpy  = 2'd2,
     ModeOuter = 2'd3
   } mode_e;
+
+  // Where the result of an operation goes; it waits beside the arithmetic.
+  typedef struct packed {
+    logic [15:0] row;            // DOT, AXPY: frame memory row; OUTER: gradient row
+    logic [6:0]  lane;           // DOT: of the first output
+    logic [7:0]  count;          // outputs (DOT) or lanes (AXPY)
+    logic [15:0] bias_row;       // DOT
+    logic [4:0]  bias_lane;
+    logic        no_bias;
+    logic        act;            // DOT: ReLU; AXPY: mask
+    logic        done;           // the sample's last result of this stage
+    logic [5:0]  stage;
+    logic [8:0]  sample;
+  } tag_t;
+
+  // One clock of work for the tensor unit.
+  typedef struct packed {
+    mode_e       mode;
+    logic        w_read;         // read the weight row; else the one before holds
+    logic        a_read;         // frame memory, port a: inputs (DOT, OUTER), activations (AXPY)
+    logic        b_read;         // port b: gradients of the outputs (AXPY, OUTER)
+    logic [15:0] w_row;
+    logic [15:0] a_row;
+    logic [15:0] b_row;
+    logic [6:0]  w_lane;         // AXPY: where the packed row begins
+    logic [6:0]  b_lane;         // first gradient in its row
+    logic [2:0]  pitch;          // log2 of the lanes of a packed row, 2..log2 P
+    logic [7:0]  inner;          // valid lanes of a packed row
+    logic [7:0]  outer;          // valid packed rows
+    logic        full;           // all lanes are valid
+    logic        first;          // AXPY: j = 0; OUTER: first sample. Add to +0
+    logic        last;           // DOT: last chunk; AXPY: last j. There is a result
+    logic [2:0]  ladder;         // DOT: levels above the P-lane tree
+    logic [3:0]  slot;           // AXPY: sample of the group
+    logic        biased;         // OUTER: add to the bias gradients, too
+    tag_t        tag;
+  } operation_t;
 
   function automatic logic not_finite(input logic [31:0] value);
     return value[30:23] == 8'hFF;

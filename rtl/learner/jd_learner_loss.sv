@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loss unit: TD error and gradient of the Q loss, sample after sample.
+//
+// Streams  start_i hands it a stage; it waits for go_i with each sample, reads the sample's vectors
+//          through the frame memory's port b when that is free, and writes the gradient when the
+//          write port is. delta_*: TD errors, ascending samples, a pipe.
+// Timing   a sample every max(5, n_a + 1) clocks; from its start to delta about
+//          n_a + 6 + M + 2*A clocks, to the gradient M + 2 more.
+// Numbers  binary32, each operation rounded: m = the first of the largest q2 (a later one replaces
+//          it only if strictly greater), or q2 where qd is so; y = r + d*m; delta = q[a] - y;
+//          g[a] = clamp(delta, -kappa, kappa) * (w*invB), the other entries +0. An action outside
+//          0..n_a-1: q[a] counts as +0 and no entry gets a gradient.
+// Source   onchip_replay 3.2 (LOSS). Golden model: models/learner/loss.py, q_loss.
+`include "jd_assert.svh"
+module jd_learner_loss
+  import jd_learner_pkg::*;
+#(
+  parameter  int unsigned P          = 16,
+  parameter  int unsigned MulLatency = 2,
+  parameter  int unsigned AddLatency = 2,
+  parameter  int unsigned BMax       = 64,
+  localparam int unsigned SampleW    = $clog2(BMax) > 0 ? $clog2(BMax) : 1
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  input  logic                abort_i,
+  // The stage.
+  input  logic                start_i,
+  output logic                ready_o,
+  input  stage_t              stage_i,
+  input  logic [5:0]          id_i,
+  input  step_t               step_i,
+  output stage_t              stage_o,            // the stage in work
+  output logic [SampleW-1:0]  sample_o,           // the sample for which it waits
+  input  logic                go_i,
+  output logic                idle_o,
+  // Frame memory and scalars, data one clock after a granted read.
+  output logic                read_o,
+  input  logic                read_grant_i,
+  output logic [15:0]         read_row_o,
+  input  logic [P-1:0][31:0]  read_data_i,
+  output logic                scalars_read_o,
+  output logic [SampleW-1:0]  scalars_sample_o,
+  input  scalars_t            scalars_i,
+  output logic                write_o,
+  input  logic                write_grant_i,
+  output logic [15:0]         write_row_o,
+  output logic [P-1:0]        write_mask_o,
+  output logic [P-1:0][31:0]  write_data_o,
+  // Results.
+  output logic                done_valid_o,       // the sample's gradient is written
+  output logic [5:0]          id_o,
+  output logic                delta_valid_o,
+  output logic [SampleW-1:0]  delta_sample_o,
+  output logic [31:0]         delta_o,
+  output logic                bad_o,              // delta or the gradient is not finite
+  output logic [SampleW-1:0]  bad_sample_o,
+  output logic                index_bad_o,        // the action is out of range
+  output logic [SampleW-1:0]  index_sample_o
+);
+  localparam int unsigned LANE_L  = $clog2(P);
+  localparam int unsigned RECORDS = 8;                 // samples between scan and write
+  localparam int unsigned RecW    = $clog2(RECORDS);
+  localparam logic [31:0] INFINITY = 32'h7F80_0000;
+
+  // --- Reader: a sample's vectors into registers.
+  typedef enum logic [2:0] {StIdle, StWait, StNext, StChoose, StValue, StHand} state_e;
+  state_e             state_q, state_d;
+  stage_t             stage_q;
+  logic [5:0]         id_q;
+  logic [SampleW-1:0] sample_q;
+  loss_param_t        param;
+  logic               got_next_q, got_chooser_q, got_value_q, hand, scan_free, last;
+  logic               double, start_read;
+  logic [15:0]        frame;
+  logic [P-1:0][31:0] next_row_q, chooser_row_q, value_row_q;
+
+  assign param   = loss_param_t'(stage_q.param);
+  assign double  = param.mode == LOSS_DOUBLE;
+  assign frame   = 16'(sample_q) * 16'(step_i.frame_rows);
+  assign last    = 16'(sample_q) + 16'd1 == step_i.batch;
+  assign ready_o = state_q == StIdle && !abort_i;
+  assign stage_o = stage_q;
+  assign id_o    = id_q;
+  assign sample_o = sample_q;
+  assign start_read = state_q == StWait && go_i;
+  assign scalars_read_o   = start_read;
+  assign scalars_sample_o = sample_q;
+  always_comb begin
+    state_d    = state_q;
+    read_o     = 1'b0;
+    read_row_o = frame + 16'(param.next);
+    hand       = 1'b0;
+    unique case (state_q)
+      StIdle:  if (start_i) state_d = StWait;
+      StWait:  if (go_i) state_d = StNext;
+      StNext: begin
+        read_o = 1'b1;
+        if (read_grant_i) state_d = double ? StChoose : StValue;
+      end
+      StChoose: begin
+        read_o     = 1'b1;
+        read_row_o = frame + 16'(param.chooser);
+        if (read_grant_i) state_d = StValue;
+      end
+      StValue: begin
+        read_o     = 1'b1;
+        read_row_o = frame + 16'(param.value);
+        if (read_grant_i) state_d = StHand;
+      end
+      StHand: if (scan_free && !got_value_q) begin
+        hand    = 1'b1;
+        state_d = last ? StIdle : StWait;
+      end
+      default: state_d = StIdle;
+    endcase
+    if (abort_i) state_d = StIdle;
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q       <= StIdle;
+      got_next_q    <= 1'b0;
+      got_chooser_q <= 1'b0;
+      got_value_q   <= 1'b0;
+    end else begin
+      state_q       <= state_d;
+      got_next_q    <= state_q == StNext && read_grant_i;
+      got_chooser_q <= state_q == StChoose && read_grant_i;
+      got_value_q   <= state_q == StValue && read_grant_i;
+    end
+    if (start_i && state_q == StIdle) begin
+      stage_q  <= stage_i;
+      id_q     <= id_i;
+      sample_q <= '0;
+    end else if (hand) begin
+      sample_q <= sample_q + 1'b1;
+    end
+    if (got_next_q)                          next_row_q    <= read_data_i;
+    if (double ? got_chooser_q : got_next_q) chooser_row_q <= read_data_i;
+    if (got_value_q)                         value_row_q   <= read_data_i;
+  end
+
+  // --- Scanner: an action a clock; the rows move down by a word.
+  logic               scanning_q, scan_last, replace;
+  logic [P-1:0][31:0] next_scan_q, chooser_scan_q, value_scan_q;
+  logic [LANE_L:0]    action_q;
+  scalars_t           scalars_q;
+  logic [SampleW-1:0] scan_sample_q;
+  logic [31:0]        best_q, largest_q, value_q;
+  logic [31:0]        largest, value;
+  logic               chosen, in_range, feed, room;
+  assign chosen    = scalars_q.action == 32'(action_q);
+  assign replace   = action_q == '0 || greater(chooser_scan_q[0], best_q);
+  assign largest   = replace ? next_scan_q[0] : largest_q;
+  assign value     = chosen ? value_scan_q[0] : action_q == '0 ? '0 : value_q;
+  assign scan_last = 16'(action_q) + 16'd1 == stage_q.n_out;
+  assign in_range  = scalars_q.action < 32'(stage_q.n_out);
+  assign feed      = scanning_q && scan_last && room;
+  assign scan_free = !scanning_q || feed;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || abort_i) scanning_q <= 1'b0;
+    else if (hand)          scanning_q <= 1'b1;
+    else if (feed)          scanning_q <= 1'b0;
+    if (hand) begin
+      next_scan_q    <= next_row_q;
+      chooser_scan_q <= chooser_row_q;
+      value_scan_q   <= value_row_q;
+      scalars_q      <= scalars_i;
+      scan_sample_q  <= sample_q;
+      action_q       <= '0;
+    end else if (scanning_q && (!scan_last || room)) begin
+      next_scan_q    <= next_scan_q >> 32;
+      chooser_scan_q <= chooser_scan_q >> 32;
+      value_scan_q   <= value_scan_q >> 32;
+      action_q       <= action_q + 1'b1;
+      largest_q      <= largest;
+      value_q        <= value;
+      if (replace) best_q <= chooser_scan_q[0];
+    end
+  end
+
+  // --- Arithmetic. Records hold what a sample needs later; each step has its own pointer.
+  typedef struct packed {
+    logic [SampleW-1:0] sample;
+    logic [LANE_L-1:0]  action;
+    logic               in_range;
+    logic [31:0]        reward;
+    logic [31:0]        value;
+  } record_t;
+  record_t         records_q [RECORDS];
+  logic [31:0]     scale_q [RECORDS];       // w*invB
+  logic [31:0]     gradient_q [RECORDS];
+  logic            bad_q [RECORDS];
+  logic [RecW:0]   in_q, product_q, target_q, delta_q, gradient_at_q, write_q;
+  logic            product_valid, unused_scale_valid, target_valid, gradient_valid;
+  logic [31:0]     product, scale, target, clamped, gradient;
+  record_t         at_product, at_target, at_delta, at_write;
+  assign room       = in_q - write_q != (RecW + 1)'(RECORDS);
+  assign at_product = records_q[product_q[RecW-1:0]];
+  assign at_target  = records_q[target_q[RecW-1:0]];
+  assign at_delta   = records_q[delta_q[RecW-1:0]];
+  assign at_write   = records_q[write_q[RecW-1:0]];
+
+  jd_float_mul #(.Latency (MulLatency)) u_product (
+    .clk_i, .rst_ni,
+    .valid_i  (feed),
+    .a_i      (scalars_q.discount),
+    .b_i      (largest),
+    .valid_o  (product_valid),
+    .result_o (product)
+  );
+  jd_float_mul #(.Latency (MulLatency)) u_scale (
+    .clk_i, .rst_ni,
+    .valid_i  (feed),
+    .a_i      (scalars_q.weight),
+    .b_i      (step_i.inverse_batch),
+    .valid_o  (unused_scale_valid),
+    .result_o (scale)
+  );
+  jd_float_add #(.Latency (AddLatency)) u_target (
+    .clk_i, .rst_ni,
+    .valid_i    (product_valid),
+    .subtract_i (1'b0),
+    .a_i        (at_product.reward),
+    .b_i        (product),
+    .valid_o    (target_valid),
+    .result_o   (target)
+  );
+  jd_float_add #(.Latency (AddLatency)) u_delta (
+    .clk_i, .rst_ni,
+    .valid_i    (target_valid),
+    .subtract_i (1'b1),
+    .a_i        (at_target.value),
+    .b_i        (target),
+    .valid_o    (delta_valid_o),
+    .result_o   (delta_o)
+  );
+  // kappa is positive or +infinity.
+  always_comb begin
+    clamped = delta_o;
+    if (delta_o[30:0] <= INFINITY[30:0] && delta_o[30:0] > stage_q.kappa[30:0]) begin
+      clamped = {delta_o[31], stage_q.kappa[30:0]};
+    end
+  end
+  jd_float_mul #(.Latency (MulLatency)) u_gradient (
+    .clk_i, .rst_ni,
+    .valid_i  (delta_valid_o),
+    .a_i      (clamped),
+    .b_i      (scale_q[delta_q[RecW-1:0]]),
+    .valid_o  (gradient_valid),
+    .result_o (gradient)
+  );
+  assign delta_sample_o = at_delta.sample;
+  assign index_bad_o    = feed && !in_range;
+  assign index_sample_o = scan_sample_q;
+  assign bad_o          = gradient_valid
+                          && (bad_q[gradient_at_q[RecW-1:0]] || not_finite(gradient));
+  assign bad_sample_o   = records_q[gradient_at_q[RecW-1:0]].sample;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      in_q          <= '0;
+      product_q     <= '0;
+      target_q      <= '0;
+      delta_q       <= '0;
+      gradient_at_q <= '0;
+      write_q       <= '0;
+    end else begin
+      if (feed)                     in_q          <= in_q + 1'b1;
+      if (product_valid)            product_q     <= product_q + 1'b1;
+      if (target_valid)             target_q      <= target_q + 1'b1;
+      if (delta_valid_o)            delta_q       <= delta_q + 1'b1;
+      if (gradient_valid)           gradient_at_q <= gradient_at_q + 1'b1;
+      if (write_o && write_grant_i) write_q       <= write_q + 1'b1;
+    end
+    if (feed) begin
+      records_q[in_q[RecW-1:0]] <= '{
+        sample:   scan_sample_q,
+        action:   scalars_q.action[LANE_L-1:0],
+        in_range: in_range,
+        reward:   scalars_q.reward,
+        value:    value
+      };
+    end
+    if (product_valid)  scale_q[product_q[RecW-1:0]]         <= scale;
+    if (delta_valid_o)  bad_q[delta_q[RecW-1:0]]             <= not_finite(delta_o);
+    if (gradient_valid) gradient_q[gradient_at_q[RecW-1:0]]  <= gradient;
+  end
+
+  // --- Writer.
+  assign write_o     = write_q != gradient_at_q;
+  assign write_row_o = 16'(at_write.sample) * 16'(step_i.frame_rows) + 16'(stage_q.dst);
+  always_comb begin
+    write_mask_o = '0;
+    write_data_o = '0;
+    if (write_o) begin
+      for (int unsigned l = 0; l < P; l++) write_mask_o[l] = 16'(l) < stage_q.n_out;
+      if (at_write.in_range) write_data_o[at_write.action] = gradient_q[write_q[RecW-1:0]];
+    end
+  end
+  assign done_valid_o = write_o && write_grant_i;
+  assign idle_o       = state_q == StIdle && !scanning_q && in_q == write_q;
+
+  logic unused_bits;
+  assign unused_bits = ^{stage_q, step_i, param, INFINITY[31]};
+  `JD_ASSERT_IF(SmallEnough_A, start_i, stage_i.n_out <= 16'(P) && stage_i.n_out != '0)
+endmodule : jd_learner_loss

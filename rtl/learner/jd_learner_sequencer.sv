@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sequencer: walks the stage table and issues a step's work, an operation a clock.
+//
+// Streams  a stage is read from the table while the one before it runs; LOSS goes to the loss unit
+//          as soon as it is read and runs beside the tensor unit; WU and TSM are passed over. A
+//          stage issues sample b when all its dependencies are done with b, b is in the frame
+//          memory, and the networks of its wait mask are updated.
+// Timing   operations are back to back: within a stage, from stage to stage, and in a chain of
+//          OUTER stages from layer to layer and sample to sample. Bubbles only for dependencies,
+//          for AXPY groups that are not full, between the samples of a chain shorter than
+//          AddLatency + 3, and for the turn-around: an operation waits until those before it have
+//          left the adders and result registers that it will need.
+// Numbers  none.
+// Source   onchip_replay 3.2.1. Golden model: models/learner/learner.py; clocks: timing.py.
+`include "jd_assert.svh"
+module jd_learner_sequencer
+  import jd_learner_pkg::*;
+#(
+  parameter  int unsigned P          = 16,
+  parameter  int unsigned OB         = P / 4,
+  parameter  int unsigned GI         = 8,
+  parameter  int unsigned MulLatency = 2,
+  parameter  int unsigned AddLatency = 2,
+  parameter  int unsigned BMax       = 64,
+  localparam int unsigned SampleW    = $clog2(BMax) > 0 ? $clog2(BMax) : 1
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  input  logic                abort_i,
+  // Stage table.
+  input  logic                stage_write_i,
+  input  logic [STAGE_L-1:0]  stage_index_i,
+  input  stage_t              stage_data_i,
+  // The step.
+  input  logic                step_start_i,
+  input  step_t               step_i,
+  input  logic [SampleW:0]    samples_ready_i,
+  input  logic [NET_MAX-1:0]  update_busy_i,
+  output logic                ended_o,            // every stage was issued
+  // Tokens: samples that have passed a stage.
+  input  logic                done_valid_i,       // of the tensor unit
+  input  logic [5:0]          done_stage_i,
+  input  logic                loss_done_valid_i,
+  input  logic [5:0]          loss_done_stage_i,
+  // Tensor unit.
+  output logic                valid_o,            // registers
+  output operation_t          operation_o,
+  // Loss unit.
+  output logic                loss_start_o,
+  input  logic                loss_ready_i,
+  output stage_t              loss_stage_o,
+  output logic [5:0]          loss_id_o,
+  input  stage_t              loss_wait_i,        // the stage in the loss unit
+  input  logic [SampleW-1:0]  loss_sample_i,      // and the sample for which it waits
+  output logic                loss_go_o,          // that sample's dependencies are done
+  // Counters.
+  output logic                stall_data_o,
+  output logic                stall_token_o,
+  output logic                stall_update_o
+);
+  localparam int unsigned LANE_L = $clog2(P);
+  localparam int unsigned OB_L   = $clog2(OB);
+  localparam int unsigned PERIOD = AddLatency + 3;     // clocks between uses of a gradient word
+  localparam int unsigned PeriodW = $clog2(PERIOD + 1);
+  localparam int unsigned TurnW  = 8;
+
+  // --- Tokens.
+  logic [STAGE_MAX-1:0][SampleW:0] done_q;
+  always_ff @(posedge clk_i) begin
+    if (step_start_i) begin
+      done_q <= '0;
+    end else begin
+      if (done_valid_i)      done_q[done_stage_i]      <= done_q[done_stage_i] + 1'b1;
+      if (loss_done_valid_i) done_q[loss_done_stage_i] <= done_q[loss_done_stage_i] + 1'b1;
+    end
+  end
+  function automatic logic passed(input logic [7:0] stage, input logic [SampleW-1:0] sample);
+    return stage == NO_STAGE || done_q[stage[STAGE_L-1:0]] > {1'b0, sample};
+  endfunction
+  function automatic logic all_passed(input stage_t stage, input logic [SampleW-1:0] sample);
+    return passed(stage.dep_a, sample) && passed(stage.dep_b, sample)
+           && passed(stage.dep_c, sample);
+  endfunction
+
+  // --- The walk: the stage table's next entry, and the sample for which a chain comes by.
+  logic               next_valid_q, next_take, walk_on;
+  stage_t             next;
+  logic [7:0]         id_q, chain_id_q, id_d;
+  logic [SampleW-1:0] walk_sample_q, sample_d, last_sample;
+  logic               chain_back, table_read;
+  assign last_sample = SampleW'(step_i.batch - 16'd1);
+  jd_mem_1r1w #(
+    .Depth       (STAGE_MAX),
+    .Lanes       (1),
+    .LaneW       (STAGE_W),
+    .ReadLatency (1)
+  ) u_table (
+    .clk_i, .rst_ni,
+    .write_en_i   (stage_write_i),
+    .write_addr_i (stage_index_i),
+    .write_mask_i (1'b1),
+    .write_data_i (stage_data_i),
+    .read_en_i    (table_read),
+    .read_addr_i  (id_d[STAGE_L-1:0]),
+    .read_data_o  (next)
+  );
+
+  logic take_unit, take_loss, take_none;
+  assign chain_back = next.op == OpOuter && !next.chain && walk_sample_q != last_sample;
+  assign next_take  = take_unit || take_loss || take_none;
+  always_comb begin
+    id_d     = id_q;
+    sample_d = walk_sample_q;
+    if (step_start_i) begin
+      id_d     = '0;
+      sample_d = '0;
+    end else if (next_take) begin
+      if (chain_back) begin
+        id_d     = chain_id_q;
+        sample_d = walk_sample_q + 1'b1;
+      end else begin
+        id_d = id_q + 8'd1;
+        if (!(next.op == OpOuter && next.chain)) sample_d = '0;
+      end
+    end
+  end
+  assign walk_on    = id_d < step_i.stages;
+  assign table_read = (step_start_i || next_take) && walk_on;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || abort_i)              next_valid_q <= 1'b0;
+    else if (step_start_i || next_take)  next_valid_q <= walk_on;
+    id_q          <= id_d;
+    walk_sample_q <= sample_d;
+    if (step_start_i) chain_id_q <= '0;
+    else if (next_take && !chain_back && !(next.op == OpOuter && next.chain)) begin
+      chain_id_q <= id_d;
+    end
+  end
+
+  // --- The visit: a DOT or AXPY stage with all samples, or an OUTER stage with one.
+  logic               valid_q;
+  stage_t             stage_q;
+  logic [5:0]         stage_id_q;
+  logic [2:0]         pitch_q;              // log2 of min(p, P)
+  logic [2:0]         ladder_q;
+  logic [8:0]         chunks_q;             // memory rows of a weight row; 1 if p < P
+  logic               chain_first_q;        // first stage of a chain
+  logic [15:0]        base_row_q, base_bias_q;
+  logic [7:0]         src_q, aux_q;         // with the parity's copy of s and s'
+
+  // Counters of the visit.
+  logic [SampleW-1:0] sample_q, group_q;
+  logic [3:0]         slot_q;
+  logic [8:0]         chunk_q;
+  logic [15:0]        j_q;                  // first output of the operation
+  logic [15:0]        row_q;                // weight row, from the stage's first
+
+  function automatic logic [2:0] log2_pitch(input logic [15:0] n_in);
+    logic [2:0] log2;
+    log2 = 3'd2;
+    for (int unsigned k = 2; k < LANE_L; k++) if (n_in > 16'(1 << k)) log2 = 3'(k + 1);
+    return log2;
+  endfunction
+  function automatic logic [7:0] copy_of(input logic [7:0] vector);
+    logic parted;
+    parted = step_i.parity && (vector == step_i.state || vector == step_i.next_state);
+    return vector + (parted ? step_i.state_rows : 8'd0);
+  endfunction
+
+  logic [15:0] next_chunks;
+  logic [2:0]  next_ladder;
+  assign next_chunks = (next.n_in + 16'(P - 1)) >> LANE_L;
+  always_comb begin
+    next_ladder = '0;
+    for (int unsigned k = 0; k < 5; k++) if (next_chunks > 16'(1 << k)) next_ladder = 3'(k + 1);
+  end
+
+  // What this clock's operation is.
+  logic [15:0]        per_row;              // outputs of a weight row: P/p, or 1
+  logic [15:0]        next_j;
+  logic               dot, axpy, outer;
+  logic               last_chunk, last_j, last_slot, last_group, visit_end, at_start;
+  logic [SampleW-1:0] slot_sample, wait_sample;
+  logic [SampleW:0]   group_end;
+  logic               slot_valid, packed_row;
+  assign dot         = stage_q.op == OpDot;
+  assign axpy        = stage_q.op == OpAxpy;
+  assign outer       = stage_q.op == OpOuter;
+  assign per_row     = 16'(P) >> pitch_q;
+  assign packed_row  = pitch_q != 3'(LANE_L);
+  assign next_j      = j_q + (axpy ? 16'd1 : per_row);
+  assign last_chunk  = chunk_q + 9'd1 == chunks_q;
+  assign last_j      = next_j >= stage_q.n_out;
+  assign last_slot   = slot_q == 4'(GI - 1);
+  assign group_end   = {1'b0, group_q} + (SampleW + 1)'(GI);
+  assign last_group  = group_end > {1'b0, last_sample};
+  assign slot_sample = axpy ? group_q + SampleW'(slot_q) : sample_q;
+  assign slot_valid  = !axpy || {1'b0, group_q} + (SampleW + 1)'(slot_q) <= {1'b0, last_sample};
+  assign wait_sample = !axpy ? sample_q : last_group ? last_sample : SampleW'(group_end - 1'b1);
+  assign at_start    = j_q == '0 && chunk_q == '0 && slot_q == '0;
+  always_comb begin
+    visit_end = last_chunk && last_j;
+    if (dot)  visit_end = visit_end && sample_q == last_sample;
+    if (axpy) visit_end = visit_end && last_slot && last_group;
+  end
+
+  // --- May it issue?
+  logic [TurnW-1:0]   turn_q, leaves, needs;
+  logic [PeriodW-1:0] period_q;
+  logic               after_axpy_q, here, tokens, updated, turned, spaced, issue;
+  always_comb begin
+    // Clocks from here to the last use of a shared register, and to the first one.
+    leaves = '0;
+    needs  = '0;
+    if (dot) begin
+      leaves = TurnW'(1 + MulLatency) + TurnW'(AddLatency) * (TurnW'(pitch_q) + TurnW'(ladder_q));
+      needs  = leaves;
+    end else if (axpy) begin
+      leaves = TurnW'(1 + AddLatency);
+      needs  = TurnW'(MulLatency);
+    end
+  end
+  assign here    = samples_ready_i > {1'b0, wait_sample};
+  assign tokens  = all_passed(stage_q, wait_sample);
+  assign updated = (stage_q.wait_update & update_busy_i) == '0;
+  assign turned  = turn_q <= needs || (axpy && after_axpy_q);
+  assign spaced  = !(outer && chain_first_q) || period_q == '0;
+  assign issue   = valid_q && (!at_start || (here && tokens && updated && turned && spaced));
+
+  assign stall_data_o   = valid_q && at_start && !here;
+  assign stall_update_o = valid_q && at_start && here && !updated;
+  assign stall_token_o  = valid_q && !issue && here && updated;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      turn_q       <= '0;
+      period_q     <= '0;
+      after_axpy_q <= 1'b0;
+    end else begin
+      if (issue && leaves >= turn_q) turn_q <= leaves;
+      else if (turn_q != '0)          turn_q <= turn_q - 1'b1;
+      if (issue) after_axpy_q <= axpy;
+      if (issue && outer && chain_first_q && at_start) period_q <= PeriodW'(PERIOD - 1);
+      else if (period_q != '0)                         period_q <= period_q - 1'b1;
+    end
+  end
+
+  // --- Taking the next entry.
+  logic visit_done, unit_op;
+  assign unit_op    = next.op == OpDot || next.op == OpAxpy || next.op == OpOuter;
+  assign visit_done = issue && visit_end;
+  assign take_unit  = next_valid_q && !abort_i && unit_op && (!valid_q || visit_done);
+  assign take_loss  = next_valid_q && !abort_i && next.op == OpLossQ && loss_ready_i;
+  assign take_none  = next_valid_q && !abort_i && !unit_op && next.op != OpLossQ;
+  assign loss_start_o = take_loss;
+  assign loss_stage_o = next;
+  assign loss_id_o    = id_q[5:0];
+  assign loss_go_o    = samples_ready_i > {1'b0, loss_sample_i}
+                        && all_passed(loss_wait_i, loss_sample_i);
+  assign ended_o      = !next_valid_q && !valid_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || abort_i) valid_q <= 1'b0;
+    else if (take_unit)     valid_q <= 1'b1;
+    else if (visit_done)    valid_q <= 1'b0;
+    if (take_unit) begin
+      stage_q       <= next;
+      stage_id_q    <= id_q[5:0];
+      pitch_q       <= log2_pitch(next.n_in);
+      ladder_q      <= next_ladder;
+      chunks_q      <= (next.n_in > 16'(P)) ? next_chunks[8:0] : 9'd1;
+      chain_first_q <= id_q == chain_id_q;
+      base_row_q    <= next.row + (next.target ? step_i.target_row[next.net] : 16'd0);
+      base_bias_q   <= next.bias + (next.target ? step_i.target_bias[next.net] : 16'd0);
+      src_q         <= copy_of(next.src);
+      aux_q         <= copy_of(next.aux);
+      sample_q      <= next.op == OpOuter ? walk_sample_q : '0;
+      group_q       <= '0;
+      slot_q        <= '0;
+      chunk_q       <= '0;
+      j_q           <= '0;
+      row_q         <= '0;
+    end else if (issue) begin
+      // DOT: chunks innermost, then outputs, then samples. AXPY: samples of the group, outputs,
+      // chunks, groups. OUTER: outputs, then chunks.
+      if (axpy && !last_slot) begin
+        slot_q <= slot_q + 4'd1;
+      end else begin
+        slot_q <= '0;
+        if (dot) begin
+          chunk_q <= last_chunk ? '0 : chunk_q + 9'd1;
+          row_q   <= last_chunk && last_j ? '0 : row_q + 16'd1;
+          if (last_chunk) j_q <= last_j ? '0 : next_j;
+          if (last_chunk && last_j) sample_q <= sample_q + 1'b1;
+        end else begin
+          j_q <= last_j ? '0 : next_j;
+          if (last_j) begin
+            chunk_q <= last_chunk ? '0 : chunk_q + 9'd1;
+            row_q   <= last_chunk ? '0 : 16'(chunk_q) + 16'd1;
+            if (last_chunk) group_q <= SampleW'(group_end);
+          end else if (!axpy || !packed_row || (next_j & (per_row - 16'd1)) == '0) begin
+            row_q <= row_q + 16'(chunks_q);
+          end
+        end
+      end
+    end
+  end
+
+  // --- The operation.
+  logic [15:0] frame, output_index, bias_index, inner_left, outer_left;
+  assign frame        = 16'(slot_sample) * 16'(step_i.frame_rows);
+  assign output_index = j_q + 16'(stage_q.offset);
+  assign bias_index   = base_bias_q + j_q;
+  assign inner_left   = stage_q.n_in - (16'(chunk_q) << LANE_L);
+  assign outer_left   = stage_q.n_out - j_q;
+  operation_t operation_d;
+  always_comb begin
+    operation_d        = '0;
+    operation_d.mode   = dot ? ModeDot : axpy ? ModeAxpy : ModeOuter;
+    operation_d.w_read = dot || (axpy && slot_q == '0);
+    operation_d.w_row  = base_row_q + row_q;
+    operation_d.b_read = !dot;
+    operation_d.b_row  = frame + 16'(src_q) + (j_q >> LANE_L);
+    operation_d.b_lane = 7'(j_q[LANE_L-1:0]);
+    operation_d.a_row  = frame + 16'(dot ? src_q : aux_q) + 16'(chunk_q);
+    operation_d.pitch  = axpy ? 3'(LANE_L) : pitch_q;
+    operation_d.inner  = (inner_left > 16'(P)) ? 8'(P) : inner_left[7:0];
+    operation_d.outer  = 8'd1;
+    operation_d.slot   = slot_q;
+    operation_d.ladder = dot ? ladder_q : '0;
+    operation_d.tag.bias_row  = bias_index >> OB_L;
+    operation_d.tag.bias_lane = 5'(bias_index & 16'(OB - 1));
+    operation_d.tag.no_bias   = stage_q.no_bias;
+    operation_d.tag.act       = stage_q.act == ActRelu;
+    operation_d.tag.stage     = stage_id_q;
+    operation_d.tag.sample    = 9'(slot_sample);
+    operation_d.tag.done      = last_chunk && last_j;
+    if (!axpy) operation_d.outer = (outer_left > per_row) ? per_row[7:0] : outer_left[7:0];
+    operation_d.full = 16'(operation_d.inner) == 16'd1 << operation_d.pitch
+                       && (axpy || 16'(operation_d.outer) == per_row);
+    unique case (operation_d.mode)
+      ModeDot: begin
+        operation_d.a_read    = !(j_q != '0 && chunks_q == 9'd1);
+        operation_d.last      = last_chunk;
+        operation_d.tag.row   = frame + 16'(stage_q.dst) + (output_index >> LANE_L);
+        operation_d.tag.lane  = 7'(output_index[LANE_L-1:0]);
+        operation_d.tag.count = operation_d.outer;
+      end
+      ModeAxpy: begin
+        operation_d.a_read    = last_j;
+        operation_d.first     = j_q == '0;
+        operation_d.last      = last_j;
+        operation_d.w_lane    = 7'((j_q & (per_row - 16'd1)) << pitch_q);
+        operation_d.tag.row   = frame + 16'(stage_q.dst) + 16'(chunk_q);
+        operation_d.tag.count = operation_d.inner;
+      end
+      default: begin
+        operation_d.a_read  = j_q == '0;
+        operation_d.first   = sample_q == '0;
+        operation_d.biased  = chunk_q == '0;
+        operation_d.tag.row = base_row_q + row_q;
+      end
+    endcase
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) valid_o <= 1'b0;
+    else         valid_o <= issue && slot_valid && !abort_i;
+    if (issue) operation_o <= operation_d;
+  end
+
+  logic unused_stage;
+  assign unused_stage = ^{stage_q, next, loss_wait_i};
+  `JD_ASSERT_IF(PassedAtMostBatch_A, done_valid_i, 16'(done_q[done_stage_i]) < step_i.batch)
+  `JD_ASSERT_IF(SampleInBatch_A, issue && slot_valid, 16'(slot_sample) < step_i.batch)
+endmodule : jd_learner_sequencer

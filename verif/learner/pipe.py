@@ -1,0 +1,229 @@
+"""The learner's pipe in an in-process simulator, beside its golden model."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from flow.library import build
+
+from models.learner.fp import to_bits
+from models.learner.layout import Geometry
+from models.learner.learner import Batch
+from models.learner.program import Program
+
+HARNESS = Path("verif/learner/pipe_harness.cpp")
+
+
+class PipeError(Exception):
+    """An assertion of the RTL, or a step without end."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Build parameters of a pipe.
+
+    Attributes:
+        geometry: lanes and memories.
+        mul, add: latencies of the operators, clocks.
+        fast: no assertions and no view of the frame memory: for timing the simulator.
+    """
+
+    geometry: Geometry = Geometry()
+    mul: int = 2
+    add: int = 2
+    fast: bool = False
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a step gave.
+
+    Attributes:
+        deltas: [n] uint32 bits of the TD errors, in the order they came; slots: their samples.
+        clocks: from the start to step_done_o.
+        busy: clocks in which the tensor unit started an operation; data, token, update: stalls.
+        not_finite: (stage, sample) or None.
+        bad_index: sample or None.
+    """
+
+    deltas: np.ndarray
+    slots: np.ndarray
+    clocks: int
+    busy: int
+    data: int
+    token: int
+    update: int
+    not_finite: tuple[int, int] | None
+    bad_index: int | None
+
+
+@cache
+def library(config: Config) -> ctypes.CDLL:
+    """Build and open the simulator of a configuration."""
+    g = config.geometry
+    path = build(
+        "jackdaw:engine:learner_pipe",
+        "jd_learner_pipe",
+        HARNESS,
+        parameters={
+            "P": g.p, "OB": g.ob, "GI": g.gi, "LW": g.lw, "MulLatency": config.mul,
+            "AddLatency": config.add, "WRows": g.w_rows, "ARows": g.a_rows, "BMax": g.b_max,
+            "DMax": g.d_max,
+        },
+        assertions=not config.fast,
+        defines=() if config.fast else ("PIPE_PUBLIC",),
+        verilator_args=() if config.fast else ("--public-flat-rw",),
+        optimize="-O2" if config.fast else "-O1",
+    )  # fmt: skip
+    lib = ctypes.CDLL(str(path))
+    lib.pipe_new.restype = ctypes.c_void_p
+    lib.pipe_error.restype = ctypes.c_char_p
+    return lib
+
+
+def _pointer(words: np.ndarray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(words.ctypes.data)
+
+
+class PipeSim:
+    """A pipe under simulation.
+
+    Args:
+        config: the build.
+        seed: of the random register values and of the harness.
+    """
+
+    def __init__(self, config: Config, seed: int) -> None:
+        self.config = config
+        self.lib = library(config)
+        self.handle = ctypes.c_void_p(self.lib.pipe_new(seed))
+
+    def close(self) -> None:
+        """Free the simulator."""
+        self.lib.pipe_free(self.handle)
+
+    def _check(self, status: int) -> None:
+        if status < 0:
+            raise PipeError(self.lib.pipe_error(self.handle).decode())
+
+    def load_program(self, program: Program) -> None:
+        """Write the stage table."""
+        for index, stage in enumerate(program.stages):
+            words = stage.encode()
+            self._check(self.lib.pipe_stage(self.handle, index, _pointer(words)))
+
+    def load_weights(self, weights: np.ndarray, biases: np.ndarray) -> None:
+        """Write all weights and biases (flat float32 or uint32 arrays of whole rows)."""
+        g = self.config.geometry
+        for bias, flat, width in ((0, weights, g.p), (1, biases, g.ob)):
+            words = np.ascontiguousarray(flat).view(np.uint32)
+            rows = words.size // width
+            self._check(self.lib.pipe_weights(self.handle, bias, 0, rows, _pointer(words)))
+
+    def load_frame(self, program: Program, sample: int, row: int, words: np.ndarray) -> None:
+        """Write whole rows of a frame from its row `row` on; set the frame size first."""
+        words = np.ascontiguousarray(words).view(np.uint32)
+        count = words.size // self.config.geometry.p
+        self._check(self.lib.pipe_frame(self.handle, sample, row, count, _pointer(words)))
+
+    def set_step(
+        self,
+        program: Program,
+        batch: int,
+        inverse_batch: np.float32,
+        parity: int,
+        banks: tuple[int, ...],
+    ) -> None:
+        """Drive step_i."""
+        value, at = 0, 0
+
+        def field(x: int, width: int) -> None:
+            nonlocal value, at
+            value |= x << at
+            at += width
+
+        g = self.config.geometry
+        field(program.state, 8)
+        field(program.next_state, 8)
+        field(g.vector_rows(program.state_words), 8)
+        field(program.frame_rows, 8)
+        field(len(program.stages), 8)
+        field(parity, 1)
+        field(batch, 16)
+        field(to_bits(inverse_batch), 32)
+        nets = [*program.networks, *[None] * 8][:8]
+        for net, bank in zip(nets, banks, strict=True):
+            field((1 + bank) * net.rows if net else 0, 16)
+        for net, bank in zip(nets, banks, strict=True):
+            field((1 + bank) * net.biases if net else 0, 16)
+        words = np.frombuffer(value.to_bytes(44, "little"), np.uint32).copy()
+        self.lib.pipe_step_words(self.handle, _pointer(words))
+
+    def load_batch(self, program: Program, batch: Batch, parity: int) -> None:
+        """Write s, s' and the scalars of a batch."""
+        g = self.config.geometry
+        rows = g.vector_rows(program.state_words)
+        count = batch.action.size
+        for first, data in ((program.state, batch.state), (program.next_state, batch.next_state)):
+            padded = np.zeros((count, rows * g.p), np.float32)
+            padded[:, : data.shape[1]] = data
+            for sample in range(count):
+                self.load_frame(program, sample, first + parity * rows, padded[sample])
+        for sample in range(count):
+            words = np.array(
+                [
+                    np.uint32(int(batch.action[sample]) & 0xFFFF_FFFF),
+                    to_bits(batch.reward[sample]),
+                    to_bits(batch.discount[sample]),
+                    to_bits(batch.weight[sample]),
+                ],
+                np.uint32,
+            )
+            self._check(self.lib.pipe_scalars(self.handle, parity, sample, _pointer(words)))
+
+    def run(
+        self, batch: int, slow: int = 0, busy: int = 0, abort_at: int = 0, limit: int = 2_000_000
+    ) -> Report:
+        """Run the step that set_step describes.
+
+        Args:
+            batch: samples.
+            slow: samples become ready one by one, each after about `slow` clocks; 0: all at once.
+            busy: networks whose update ends late.
+            abort_at: clock of an abort, 0 never.
+            limit: clocks after which a step counts as hung.
+        Raises: PipeError.
+        """
+        deltas, slots = np.zeros((2, max(batch, 1)), np.uint32)
+        report = np.zeros(11, np.uint32)
+        self._check(
+            self.lib.pipe_step(
+                self.handle, batch, slow, ctypes.c_uint32(busy), ctypes.c_uint32(abort_at),
+                ctypes.c_uint32(limit), _pointer(deltas), _pointer(slots), _pointer(report),
+            )
+        )  # fmt: skip
+        r = [int(x) for x in report]
+        return Report(
+            deltas[: r[10]], slots[: r[10]], *r[:5],
+            not_finite=(r[6], r[7]) if r[5] else None,
+            bad_index=r[9] if r[8] else None,
+        )  # fmt: skip
+
+    def gradients(self, bias: bool, row: int, rows: int) -> np.ndarray:
+        """Read rows of (bias) gradients; flat uint32."""
+        g = self.config.geometry
+        words = np.zeros(rows * (g.ob if bias else g.p), np.uint32)
+        status = self.lib.pipe_gradients(self.handle, int(bias), row, rows, _pointer(words))
+        self._check(status)
+        return words
+
+    def frames(self, program: Program, count: int, port: int = 0) -> np.ndarray:
+        """Return the frames of the first samples, [count, frame words] uint32."""
+        rows = program.frame_rows * count
+        words = np.zeros(rows * self.config.geometry.p, np.uint32)
+        self.lib.pipe_frames(self.handle, port, 0, rows, _pointer(words))
+        return words.reshape(count, -1)
