@@ -59,8 +59,16 @@ module jd_mem_1r1w #(
     always_ff @(posedge clk_i) begin
       if (!rst_ni) load_q <= '0;
       else         load_q <= Extra'({load_q, read_en_i});
-      for (int unsigned stage = 0; stage < Extra; stage++) begin
-        if (load_q[stage]) stages_q[stage] <= (stage == 0) ? data_q : stages_q[stage-1];
+    end
+    for (genvar stage = 0; stage < Extra; stage++) begin : gen_stage
+      logic [DataW-1:0] taken;
+      if (stage == 0) begin : gen_first
+        assign taken = data_q;
+      end else begin : gen_later
+        assign taken = stages_q[stage-1];
+      end
+      always_ff @(posedge clk_i) begin
+        if (load_q[stage]) stages_q[stage] <= taken;
       end
     end
     assign read_data_o = stages_q[Extra-1];
