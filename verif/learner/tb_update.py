@@ -226,7 +226,8 @@ async def update(dut: Any) -> None:
             # Words beside the network's own keep what they hold.
             dut.p1_i.value, dut.p2_i.value = to_bits(state.p1), to_bits(state.p2)
             dut.lr_i.value = to_bits(state.lr)
-            want = optim.update(slot, state, *(bench.master(k).copy() for k in range(3)), image)
+            w, m, v = (bench.master(k).copy() for k in range(3))
+            want = optim.update(slot, state, w, m, v, image)
             clocks = await bench.update()
             state = want[0]
             where = f"trial {trial} step {step} {slot}"

@@ -1,0 +1,45 @@
+"""The learner engine against its golden model: two builds, every sequence, coverage of all runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flow import simulate
+from verif.coverage import require
+
+MODULE = "verif.learner.tests"
+BUILDS = {
+    "U1": {"P": 8, "OB": 2, "LW": 2, "BMax": 16, "DMax": 16, "WRows": 512, "ARows": 512},
+    "P16": {"BMax": 32, "WRows": 512, "ARows": 1024},
+}
+RUNS = [
+    ("U1", "Smoke"),
+    ("U1", "Random"),
+    ("U1", "RoundTrip"),
+    ("U1", "BadDescriptor"),
+    ("U1", "BusError"),
+    ("U1", "BadData"),
+    ("U1", "BadStream"),
+    ("U1", "ResetMidway"),
+    ("P16", "Smoke"),
+    ("P16", "Random"),
+    ("P16", "BackPressure"),
+]
+_folders: dict[tuple[str, str], Path] = {}
+
+
+@pytest.mark.parametrize(("build", "test"), RUNS, ids=lambda value: str(value))
+def test_engine_runs(build: str, test: str, seed: int) -> None:
+    _folders[build, test] = simulate.run(
+        "jackdaw:engine:learner", toplevel="jd_learner_top", module=MODULE, test=test,
+        parameters=BUILDS[build], seed=seed,
+    )  # fmt: skip
+
+
+def test_engine_coverage_is_complete() -> None:
+    """Every bin is reached by the runs together; needs all of them in the same session."""
+    if len(_folders) != len(RUNS):
+        pytest.skip("not all runs were made")
+    require(_folders.values())

@@ -1,0 +1,82 @@
+"""Functional coverage of the learner engine: bins over the jobs that ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from models.learner.engine import JOB_LOAD, JOB_PROGRAM, JOB_STORE, JOB_TRAIN
+from models.learner.program import OP_LOSS_Q, OP_TARGET
+from models.registers.learner import Error
+from verif.coverage import Bins
+
+UNREACHED = ("E_RING",)  # of the shared control; its own tests reach it
+
+
+def _opcode(job: Any) -> int:
+    return int(job.words[0] & 0xFF)
+
+
+def _flags(job: Any) -> int:
+    return int(job.words[0] >> 8 & 0xFF)
+
+
+def _trained(job: Any) -> bool:
+    return _opcode(job) == JOB_TRAIN and job.end.count > 0
+
+
+def _stages(job: Any, op: int) -> list[Any]:
+    return [s for s in job.program.stages if s.op == op] if job.program else []
+
+
+BINS: dict[str, Bins] = {
+    "opcode": {
+        "load": lambda j: _opcode(j) == JOB_LOAD and not j.end.error,
+        "store": lambda j: _opcode(j) == JOB_STORE and not j.end.error,
+        "program": lambda j: _opcode(j) == JOB_PROGRAM and not j.end.error,
+        "train": lambda j: _trained(j) and not j.end.error,
+    },
+    "error": {
+        error.name: (lambda j, code=int(error): j.end.error == code)
+        for error in Error
+        if error.name not in UNREACHED
+    },
+    "source": {
+        "stream": lambda j: _trained(j) and not _flags(j) & 1,
+        "list": lambda j: _trained(j) and _flags(j) & 1 != 0,
+    },
+    "td": {
+        "memory": lambda j: _trained(j) and _flags(j) & 2 != 0,
+        "stream": lambda j: _trained(j) and _flags(j) & 4 != 0,
+        "both": lambda j: _trained(j) and _flags(j) & 6 == 6,
+        "neither": lambda j: _trained(j) and _flags(j) & 6 == 0,
+    },
+    "optimizer": {
+        "sgd": lambda j: _trained(j) and j.slot.kind == 0,
+        "momentum": lambda j: _trained(j) and j.slot.kind == 1,
+        "adam": lambda j: _trained(j) and j.slot.kind == 2,
+    },
+    "target": {
+        "hard": lambda j: _trained(j) and any(not s.polyak for s in _stages(j, OP_TARGET)),
+        "every_step": lambda j: _trained(j) and any(s.period == 1 for s in _stages(j, OP_TARGET)),
+        "period": lambda j: j.end.count > 2 and any(s.period == 2 for s in _stages(j, OP_TARGET)),
+        "polyak": lambda j: _trained(j) and any(s.polyak for s in _stages(j, OP_TARGET)),
+    },
+    "loss": {
+        "max": lambda j: _trained(j) and any(s.mode == 0 for s in _stages(j, OP_LOSS_Q)),
+        "double": lambda j: _trained(j) and any(s.mode == 1 for s in _stages(j, OP_LOSS_Q)),
+    },
+    "layers": {
+        str(n): (lambda j, n=n: _trained(j) and len(j.program.networks[0].layers) == n)
+        for n in (1, 2, 3, 4)
+    },
+    "batch": {
+        "one": lambda j: _trained(j) and j.words[3] == 1,
+        "no_power_of_two": lambda j: _trained(j) and j.words[3] & (j.words[3] - 1) != 0,
+        "several_beats": lambda j: _trained(j) and j.words[3] > 16,
+    },
+    "steps": {
+        "one": lambda j: _trained(j) and j.words[2] == 1,
+        "several": lambda j: _trained(j) and j.words[2] > 2,
+        "some_before_error": lambda j: _trained(j) and j.end.error != 0,
+    },
+}

@@ -1,0 +1,337 @@
+"""What a learner engine is put through: training runs, bad descriptors, bus errors, resets."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from cocotb.triggers import ClockCycles
+
+from models.learner import engine as golden
+from models.learner.lower import DqnConfig, dqn
+from models.learner.optim import Slot, adam, momentum, sgd
+from models.learner.program import Program
+from models.registers import engine_header as header
+from models.registers import learner as registers
+from models.registers.learner import Error
+from verif.bench import rng
+from verif.learner.env import CPL, DATA, IMAGE, LIST, OUT, PROGRAM, TD, LearnerEnv, smp_words
+
+ALL_KINDS = 31
+NAN = 0x7FC0_0000
+
+
+@dataclass
+class Setup:
+    """A loaded program and its records.
+
+    Attributes:
+        config: what was lowered.
+        program: the stage table.
+        stride: bytes between records.
+        generator: of everything else.
+    """
+
+    config: DqnConfig
+    program: Program
+    stride: int
+    generator: np.random.Generator
+
+    @property
+    def actions(self) -> int:
+        """Number of actions."""
+        return self.config.sizes[-1]
+
+
+def random_optimizer(draw: random.Random) -> Slot:
+    """An optimizer slot."""
+    lr = draw.choice((1e-3, 2e-2))
+    lower = draw.choice(((0.0, 0.0), (1e-4, 5e-4)))
+    kind = draw.randrange(3)
+    if kind == 0:
+        return sgd(lr, *lower)
+    return momentum(lr, 0.9, *lower) if kind == 1 else adam(lr, decrement=lower[0], floor=lower[1])
+
+
+def random_config(draw: random.Random, env: LearnerEnv, layers: int | None = None) -> DqnConfig:
+    """A DQN program that fits the build; sizes around the lanes are likely."""
+    g = env.geometry
+    count = layers or draw.randint(1, min(4, g.l_max))
+    widths = [w for w in (1, 2, 3, 4, 5, 8, g.p - 1, g.p, g.p + 1, 2 * g.p) if w <= g.d_max]
+    sizes = [draw.choice(widths) for _ in range(count)]
+    sizes.append(draw.randint(1, min(6, g.p)))
+    tau = draw.choice((None, None, 0.05))
+    return DqnConfig(
+        sizes=tuple(sizes), optimizer=random_optimizer(draw), double=draw.random() < 0.4,
+        kappa=draw.choice((1.0, 0.3, None)), sync_period=draw.choice((1, 2, 3)), tau=tau,
+    )  # fmt: skip
+
+
+async def prepare(env: LearnerEnv, config: DqnConfig, seed: int) -> Setup:
+    """PROGRAM, LOAD of weights, records."""
+    generator = np.random.default_rng(seed)
+    program = dqn(env.geometry, config)
+    await env.run(env.program(program))
+    env.put(IMAGE, env.image(0, generator))
+    await env.run([golden.JOB_LOAD, 0, 1 | 1 << 8, 0, IMAGE])
+    stride = env.put_records(generator, config.sizes[0], config.sizes[-1])
+    return Setup(config, program, stride, generator)
+
+
+async def train(
+    env: LearnerEnv, setup: Setup, steps: int, batch: int, flags: int, event: int = 0
+) -> None:
+    """One TRAIN from a list or from SMP."""
+    indices = setup.generator.integers(0, 64, (steps, batch))
+    weights = setup.generator.random((steps, batch))
+    words = env.train(steps, batch, flags=flags, stride=setup.stride, event=event)
+    if flags & golden.FLAG_LIST:
+        env.put_list(indices, weights)
+        await env.run(words)
+    else:
+        await env.run(words, smp_words(indices, weights))
+
+
+async def store(env: LearnerEnv, kinds: int = ALL_KINDS) -> None:
+    """STORE of network 0: the comparison of memory sees all that was learned."""
+    await env.run([golden.JOB_STORE, 0, 1 | kinds << 8, 0, OUT])
+
+
+def most(env: LearnerEnv, program: Program) -> int:
+    """Largest batch of a program."""
+    return min(env.geometry.b_max, env.geometry.a_rows // program.frame_rows)
+
+
+async def smoke(env: LearnerEnv) -> None:
+    """A small network from SMP with TD errors to TDE, then everything is stored."""
+    config = DqnConfig((4, env.geometry.p, 2), adam(1e-2), sync_period=2)
+    setup = await prepare(env, config, 1)
+    await train(env, setup, 3, 4, golden.FLAG_TD_STREAM, event=2)
+    status = await env.axil.read(header.STATUS.offset)
+    assert status & 8, "no event"
+    await store(env)
+
+
+async def random_training(env: LearnerEnv, programs: int, jobs: int) -> None:
+    """Random programs, batches, sources and destinations."""
+    draw = rng("random")
+    for turn in range(programs):
+        setup = await prepare(env, random_config(draw, env, turn % 4 + 1), draw.getrandbits(32))
+        for _ in range(jobs):
+            largest = most(env, setup.program)
+            batch = draw.choice((1, 2, 3, min(5, largest), min(18, largest), min(8, largest)))
+            await train(env, setup, draw.randint(1, 4), batch, draw.randrange(8))
+        await store(env)
+
+
+async def round_trip(env: LearnerEnv) -> None:
+    """LOAD of all kinds with junk in the padding, STORE, training, and back to a checkpoint."""
+    draw = rng("round trip")
+    setup = await prepare(env, random_config(draw, env), 5)
+    size = env.image(0, setup.generator).size
+    kinds = np.concatenate([env.image(0, setup.generator) for _ in range(4)]).view(np.uint32)
+    kinds[2 * size : 3 * size] &= 0x7FFF_FFFF
+    scalars = np.zeros(16, np.uint32)
+    scalars[:4] = 0x3F60_0000, 0x3F70_0000, 0x3C00_0000, 1
+    env.put(IMAGE, np.concatenate([kinds, scalars]))
+    await env.run([golden.JOB_LOAD, 0, 1 | ALL_KINDS << 8, 0, IMAGE])
+    await store(env)
+    await train(env, setup, 2, 3, golden.FLAG_LIST)
+    await store(env)
+    image = env.memory.dump(OUT, 4 * (4 * size + 16))
+    await train(env, setup, 2, 3, golden.FLAG_LIST)
+    env.put(IMAGE, image)
+    await env.run([golden.JOB_LOAD, 0, 1 | ALL_KINDS << 8, 0, IMAGE])
+    await train(env, setup, 2, 3, golden.FLAG_LIST)
+    await store(env)
+
+
+def bad_descriptors(env: LearnerEnv, setup: Setup) -> Iterator[list[int]]:
+    """Descriptors that the check of a job refuses; the program and the weights are loaded."""
+    good = [*env.train(1, 2, stride=setup.stride), 0, 0]
+    changes: list[tuple[int, int]] = [
+        *((0, word) for word in (5, 9, 255)),
+        *((0, golden.JOB_TRAIN | 1 << bit) for bit in (11, 16)),
+        *((k, 1) for k in (14, 15)),
+        *((k, 1 << 8) for k in (5, 11, 13)),
+        (2, 0), (2, 1 << 31), (3, 0), (3, env.geometry.b_max + 1), (3, 0xFFFF_FFFF),
+        (4, DATA + 4), (6, setup.stride + 32), (10, LIST + 16),
+    ]  # fmt: skip
+    for index, value in changes:
+        words = list(good)
+        words[index] = value
+        yield words
+    unaligned = env.train(1, 2, flags=golden.FLAG_LIST | golden.FLAG_TD_MEMORY)
+    yield [*unaligned[:12], TD + 4, 0]
+    for opcode in (golden.JOB_LOAD, golden.JOB_STORE):
+        for mask in (0, 1, 1 << 8, 2 | 1 << 8, 1 | 1 << 13, 0x81 | 1 << 8):
+            yield [opcode, 0, mask, 0, IMAGE]
+        yield [opcode, 0, 1 | 1 << 8, 0, IMAGE + 8]
+        yield [opcode, 0, 1 | 1 << 8, 7, IMAGE]
+    for size in (0, 60, 1 << 20):
+        yield [golden.JOB_PROGRAM, 0, size, 0, PROGRAM]
+
+
+def bad_programs(env: LearnerEnv, draw: random.Random, count: int) -> Iterator[np.ndarray]:
+    """Program images with one field changed, many of them wrong."""
+    for _ in range(count):
+        image = dqn(env.geometry, random_config(draw, env)).encode()
+        index = draw.randrange(image.size)
+        kind = draw.randrange(3)
+        word = int(image[index])
+        if kind == 0:
+            word ^= 1 << draw.randrange(32)
+        elif kind == 1:
+            shift = draw.choice((0, 8, 16, 24))
+            word = (
+                word & ~(0xFF << shift) | draw.choice((0, 1, 2, 255, draw.randrange(256))) << shift
+            )
+        else:
+            word = draw.choice((0, 0xFFFF_FFFF, draw.getrandbits(32)))
+        image[index] = word & 0xFFFF_FFFF
+        yield image
+
+
+async def refused(env: LearnerEnv, programs: int) -> None:
+    """Every error of a descriptor and of a program; the engine goes on."""
+    draw = rng("refused")
+    ready = env.train(1, 2)
+    await env.run(ready)
+    await env.run([golden.JOB_STORE, 0, 1 | 1 << 8, 0, OUT])
+    config = DqnConfig((3, env.geometry.p, 2), sgd(0.01), sync_period=1)
+    await env.run(env.program(dqn(env.geometry, config)))
+    await env.run(ready)
+    await env.run([golden.JOB_LOAD, 0, 1 | 2 << 8, 0, IMAGE])
+    for image in bad_programs(env, draw, programs):
+        env.put(PROGRAM, image)
+        await env.run([golden.JOB_PROGRAM, 0, 4 * image.size, 0, PROGRAM])
+    setup = await prepare(env, config, 3)
+    for words in bad_descriptors(env, setup):
+        await env.run(words)
+        if words[0] & 0xFF == golden.JOB_PROGRAM:
+            setup = await prepare(env, config, 3)
+    await train(env, setup, 1, 3, golden.FLAG_LIST)
+    await store(env)
+
+
+async def bus_errors(env: LearnerEnv) -> None:
+    """A failing range for each kind of access; the weights stay those of the last good step."""
+    config = DqnConfig((5, env.geometry.p, 3), momentum(0.02), sync_period=1)
+    setup = await prepare(env, config, 7)
+    indices = np.arange(12).reshape(3, 4)
+    env.put_list(indices, np.ones((3, 4)))
+    for response in (2, 3):
+        for address, nbytes in (
+            (DATA + 6 * setup.stride, 64),  # a record of step 1
+            (DATA + 11 * setup.stride, 64),  # the last record
+            (LIST + 64, 64),  # the list of step 1
+            (TD + 128, 64),  # the TD errors of step 2
+        ):
+            env.fail(address, nbytes, response)
+            flags = golden.FLAG_LIST | golden.FLAG_TD_MEMORY
+            await env.run(env.train(3, 4, flags=flags, stride=setup.stride))
+            env.heal()
+            await store(env)
+        env.fail(OUT + 64, 64, response)
+        await store(env)
+        env.heal()
+        env.fail(IMAGE + 64, 64, response)
+        await env.run([golden.JOB_LOAD, 0, 1 | 1 << 8, 0, IMAGE])
+        env.heal()
+        await store(env)
+        env.fail(PROGRAM + 128, 64, response)
+        await env.run(env.program(setup.program))
+        env.heal()
+        setup = await prepare(env, config, 7)
+        env.put_list(indices, np.ones((3, 4)))
+
+
+async def bad_data(env: LearnerEnv) -> None:
+    """Indices and actions out of range, NaN and infinity in records: the step is dropped."""
+    config = DqnConfig((4, env.geometry.p, 2), adam(0.01), sync_period=2)
+    setup = await prepare(env, config, 9)
+    indices = np.arange(12).reshape(3, 4)
+    place = {"state": 0, "action": 4, "reward": 5, "discount": 6, "next": 8}
+    rows = env.memory.dump(DATA, 64 * setup.stride).view(np.uint32).reshape(64, -1)
+    for what, word in (
+        ("action", 2), ("action", 0xFFFF_FFFF), ("reward", NAN), ("reward", 0x7F80_0000),
+        ("discount", NAN), ("state", NAN), ("next", 0xFF80_0000), ("state", 0x7F00_0000),
+    ):  # fmt: skip
+        bad = rows.copy()
+        bad[6, place[what]] = word
+        env.put(DATA, bad)
+        env.put_list(indices, np.ones((3, 4)))
+        await env.run(env.train(3, 4, flags=7, stride=setup.stride))
+        await store(env)
+    env.put(DATA, rows)
+    wrong = indices.copy()
+    wrong[1, 2] = 64
+    env.put_list(wrong, np.ones((3, 4)))
+    await env.run(env.train(3, 4, stride=setup.stride))
+    await store(env)
+
+
+async def bad_stream(env: LearnerEnv) -> None:
+    """Words of SMP that break its rules; a hard reset empties the links."""
+    config = DqnConfig((4, env.geometry.p, 2), sgd(0.01), sync_period=1)
+    good = smp_words(np.arange(8).reshape(2, 4), np.ones((2, 4)))
+    cases = (
+        (5, lambda w, e: (w ^ 1 << 96, e)),  # slot
+        (6, lambda w, e: (w, 1)),  # last too early
+        (7, lambda w, e: (w, 0)),  # last missing
+        (4, lambda w, e: (w | 3 << 120, 1)),  # status
+        (5, lambda w, e: (w ^ 3 << 112, e)),  # not a sample
+        (5, lambda w, e: (w | 64, e)),  # index
+    )
+    for place, change in cases:
+        setup = await prepare(env, config, 11)
+        words = [change(*w) if k == place else w for k, w in enumerate(good)]
+        flags = golden.FLAG_TD_STREAM
+        await env.run(env.train(2, 4, flags=flags, stride=setup.stride), words[: place + 1])
+        await store(env)
+        await env.soft_reset()
+
+
+async def no_stream(env: LearnerEnv) -> None:
+    """No word of SMP: E_TIMEOUT, ABORT, and the engine goes on."""
+    config = DqnConfig((4, env.geometry.p, 2), sgd(0.01), sync_period=1)
+    setup = await prepare(env, config, 13)
+    await env.axil.write(header.WATCHDOG.offset, 500)
+    env.sent.clear()
+    words = env.train(2, 4, flags=golden.FLAG_TD_STREAM, stride=setup.stride)
+    record = await env.ended_record(await env.queue(words))
+    assert int(record[1]) & 0xFF == Error.E_TIMEOUT
+    await ClockCycles(env.dut.clk_i, 20)
+    assert env.sent == [2 << 48], f"want one ABORT, got {env.sent}"
+    await env.axil.write(header.WATCHDOG.offset, 0)
+    await env.soft_reset()
+    await train(env, setup, 2, 4, golden.FLAG_LIST)
+    await store(env)
+
+
+async def reset_midway(env: LearnerEnv, times: int) -> None:
+    """Soft resets at any clock of a TRAIN: the weights are those of the last step."""
+    draw = rng("reset")
+    config = DqnConfig((4, env.geometry.p, 2), adam(0.01), sync_period=2)
+    setup = await prepare(env, config, 17)
+    for _ in range(times):
+        steps, batch = 6, 4
+        indices = setup.generator.integers(0, 64, (steps, batch))
+        env.put_list(indices, np.ones((steps, batch)))
+        words = env.train(steps, batch, stride=setup.stride)
+        before = await env.axil.read(registers.STEP.offset)
+        await env.queue(words)
+        await ClockCycles(env.dut.clk_i, draw.randint(20, 4000))
+        await env.soft_reset()
+        done = await env.axil.read(registers.STEP.offset) - before
+        if done:
+            words[2] = done
+            end = env.predict(words)
+            assert end.count == done
+            env.golden.tde.clear()
+        env.golden_memory.load(CPL, env.memory.dump(CPL, 512))
+        await store(env)
+        await train(env, setup, 1, 3, golden.FLAG_LIST)
+    await store(env)

@@ -1,0 +1,132 @@
+"""Tests of jd_learner_top; each runs one sequence under one timing."""
+
+from __future__ import annotations
+
+import pyuvm
+from pyuvm import uvm_test
+
+from verif.agents.axi_memory import AxiTiming
+from verif.agents.timing import Pattern, bursts, random_pauses
+from verif.bench import rng
+from verif.learner import sequences
+from verif.learner.env import LearnerEnv
+
+QUICK = AxiTiming(latency=(20, 20))
+SLOW = AxiTiming(latency=(1, 120), busy=0.6)
+
+
+class Base(uvm_test):
+    """A test: an environment and a body."""
+
+    timing = QUICK
+    smp: Pattern | None = None
+    tde: Pattern | None = None
+
+    def build_phase(self) -> None:
+        """Make the environment."""
+        self.env = LearnerEnv("env", self, self.timing, self.smp, self.tde)
+
+    async def run_phase(self) -> None:
+        """Reset, then the body."""
+        self.raise_objection()
+        await self.env.start()
+        await self.body()
+        self.drop_objection()
+
+    async def body(self) -> None:
+        """What the test does."""
+        raise NotImplementedError
+
+
+@pyuvm.test(timeout_time=20, timeout_unit="ms")
+class Smoke(Base):
+    """One small training run."""
+
+    async def body(self) -> None:
+        """See sequences.smoke."""
+        await sequences.smoke(self.env)
+
+
+@pyuvm.test(timeout_time=100, timeout_unit="ms")
+class Random(Base):
+    """Random programs and jobs, quick memory."""
+
+    async def body(self) -> None:
+        """See sequences.random_training."""
+        await sequences.random_training(self.env, programs=4, jobs=3)
+
+
+@pyuvm.test(timeout_time=100, timeout_unit="ms")
+class BackPressure(Base):
+    """Random programs with a slow memory and slow links."""
+
+    timing = SLOW
+
+    def build_phase(self) -> None:
+        """Make the patterns and the environment."""
+        self.smp = random_pauses(rng("smp"), busy=0.3, longest=40)
+        self.tde = bursts(rng("tde"), on=8, off=200)
+        super().build_phase()
+
+    async def body(self) -> None:
+        """See sequences.random_training."""
+        await sequences.random_training(self.env, programs=3, jobs=3)
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
+class RoundTrip(Base):
+    """LOAD and STORE of everything; training resumes to the bit."""
+
+    timing = SLOW
+
+    async def body(self) -> None:
+        """See sequences.round_trip."""
+        await sequences.round_trip(self.env)
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
+class BadDescriptor(Base):
+    """Every error of a job's check and of a program's."""
+
+    async def body(self) -> None:
+        """See sequences.refused."""
+        await sequences.refused(self.env, programs=60)
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
+class BusError(Base):
+    """SLVERR and DECERR for each kind of access."""
+
+    async def body(self) -> None:
+        """See sequences.bus_errors."""
+        await sequences.bus_errors(self.env)
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
+class BadData(Base):
+    """Records and indices that drop a step."""
+
+    async def body(self) -> None:
+        """See sequences.bad_data."""
+        await sequences.bad_data(self.env)
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
+class BadStream(Base):
+    """An index stream that breaks its rules, and one that never comes."""
+
+    async def body(self) -> None:
+        """See sequences.bad_stream and no_stream."""
+        await sequences.bad_stream(self.env)
+        await sequences.no_stream(self.env)
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
+class ResetMidway(Base):
+    """Soft resets during TRAIN."""
+
+    timing = SLOW
+
+    async def body(self) -> None:
+        """See sequences.reset_midway."""
+        await sequences.reset_midway(self.env, times=8)
