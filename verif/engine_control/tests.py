@@ -88,6 +88,14 @@ class Smoke(EchoTest):
             await self.clear()
             assert not self.dut.irq_o.value
         await env.queue(0, [Job(opcode=0, tag=5), Job(opcode=77), Job(junk=1), Job(error=9)])
+        await env.ended_all()
+        await env.check_registers()
+        await self.clear()
+        for job in (Job(error=9, irq=True), Job(opcode=0, irq=True), Job(error=9)):
+            await env.queue(0, [job])
+            await env.ended_all()
+            await env.check_registers()
+            await self.clear()
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")

@@ -133,7 +133,7 @@ module jd_engine_ring
       if (fetch_valid_o && fetch_ready_i) fetching_q <= 1'b1;
       if (fetched_i) begin
         fetching_q <= 1'b0;
-        held_q <= !hold_i;
+        held_q <= 1'b1;                   // under hold_i nothing uses it, and drop_i forgets it
       end
       if (own || (job_valid_o && job_ready_i)) held_q <= 1'b0;
       if (recorded_i) begin
@@ -143,8 +143,7 @@ module jd_engine_ring
       if (doorbell_i) halted_q <= 1'b0;
       if (drop_i) begin
         state_q <= StNext;
-        head_q <= tail_i;
-        halted_q <= 1'b0;
+        head_q <= tail_i;                 // the next doorbell ends a halt
         held_q <= 1'b0;
       end
     end
