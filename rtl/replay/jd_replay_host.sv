@@ -106,18 +106,20 @@ module jd_replay_host
   assign reads = job_reads(job);
 
   // ---- The descriptor
-  logic [7:0]  bad_words, bad;
+  logic [7:0]  bad;
   logic [31:0] pclip;
   logic        bad_config;
-  assign bad_words  = job_error(descriptor_q, 1'b1, leaves_i != '0, '0);
   assign pclip      = (64'(config_pclip_i) >> LeafW) != '0 ? LEAF_LARGEST : config_pclip_i;
   assign bad_config = config_leaves_i == '0 || config_leaves_i > (32'd1 << NLog2) ||
                       config_pinit_i == '0 || (64'(config_pinit_i) >> LeafW) != '0 ||
                       config_pmin_i > pclip;
   always_comb begin
-    bad = bad_words;
-    if (bad_words == '0 && job.kind == JobClear) begin
-      bad = training_busy_i ? E_BUSY : bad_config ? E_CFG : '0;
+    bad = '0;
+    if (state_q == StCheck) begin
+      bad = job_error(descriptor_q, 1'b1, leaves_i != '0, '0);
+      if (bad == '0 && job.kind == JobClear) begin
+        bad = training_busy_i ? E_BUSY : bad_config ? E_CFG : '0;
+      end
     end
   end
 

@@ -103,7 +103,12 @@ module jd_replay_training
   assign job       = job_of(descriptor_q);
   assign loop      = job.kind == JobTrainLoop;
   assign to_stream = loop || job.flags.to_stream;
-  assign bad       = job_error(descriptor_q, 1'b0, cleared_i, COUNT_W'(1 << BatchLog2));
+  always_comb begin
+    bad = '0;
+    if (state_q == StCheck) begin
+      bad = job_error(descriptor_q, 1'b0, cleared_i, COUNT_W'(1 << BatchLog2));
+    end
+  end
 
   logic             bank_q;            // of the next batch
   logic [SLOT_W:0]  issued_q, back_q;  // of this batch

@@ -264,10 +264,8 @@ class Replay(EngineDriver):
 
     def state(self) -> dict[str, Any]:
         """Everything that a later run needs; no batch may be open and nothing reserved."""
-        count = self.read(registers.CNT.offset)
-        leaves = self.retrieve(np.arange(count)) if count else np.zeros(0, np.int64)
         return {
-            "leaves": leaves,
+            "leaves": self.retrieve(np.arange(self.settings.leaves)),
             "size": self.settings.leaves,
             **{n: self.read(getattr(registers, n).offset) for n in _STATE},
             "SEED": [self.read(registers.SEED.at(i)) for i in range(8)],
@@ -278,8 +276,7 @@ class Replay(EngineDriver):
         if state["size"] != self.settings.leaves:
             raise ConfigError(f"state of {state['size']} leaves, want {self.settings.leaves}")
         self.clear()
-        if len(state["leaves"]):
-            self.update(np.arange(len(state["leaves"])), state["leaves"])
+        self.update(np.arange(len(state["leaves"])), state["leaves"])
         for name in _STATE:
             self.write(getattr(registers, name).offset, state[name])
         for i, word in enumerate(state["SEED"]):
