@@ -132,13 +132,14 @@ module jd_replay_errors
         if (open_memory_i) begun_q <= begun_q + 1;
         memory_q <= open_memory_i;
       end
-      if (cancel_i && memory_q) begun_q <= begun_q - 1;
-      if (delivered_i) delivered_q <= begun_q;
+      if (delivered_i || (cancel_i && memory_q)) delivered_q <= begun_q;
       if (clear_i) begin
         delivered_q <= begun_q;
         fetched_q   <= begun_q;
       end else if (acknowledge_i || no_fetch_i) begin
         fetched_q <= delivered_q;
+      end else if (cancel_i && memory_q && fetched_q + 1 == begun_q) begin
+        fetched_q <= begun_q;   // nothing but the batch that was not sampled was to be fetched
       end
     end
     if (open_i) begin
