@@ -14,6 +14,7 @@ module jd_learner_fetch
   import jd_learner_pkg::*;
 #(
   parameter  int unsigned P       = 16,   // words of a frame row
+  parameter  int unsigned BMax    = 64,   // largest batch
   parameter  int unsigned SampleW = 6,    // bits of a sample's number in the batch
   localparam int unsigned LaneW   = $clog2(P)
 ) (
@@ -94,19 +95,38 @@ module jd_learner_fetch
   logic [1:0]  list_lane_q;
   logic [15:0] list_bytes_q;             // of a batch
 
+  // The list of a batch is taken as it comes: a beat that waited on the bus for the records of the
+  // beats before it would hold up their data.
+  logic                          list_ready, beat_valid, beat_pop;
+  logic [1:0]                    beat_resp;
+  logic [511:0]                  beat_data;
+  logic [$clog2(BMax/4+3)-1:0]   unused_beats;
+  jd_stream_fifo #(.Width (514), .Depth (BMax / 4 + 2)) u_list (
+    .clk_i, .rst_ni,
+    .clear_i     (flush_i),
+    .in_valid_i  (list_valid_i && !flush_i),
+    .in_ready_o  (list_ready),
+    .in_data_i   ({list_resp_i, list_data_i}),
+    .out_valid_o (beat_valid),
+    .out_ready_i (beat_pop),
+    .out_data_o  ({beat_resp, beat_data}),
+    .count_o     (unused_beats)
+  );
+  assign list_ready_o = flush_i || list_ready;
+
   // Source: one index a clock, from SMP or from the list.
   logic [127:0] source_word;
   logic         source_valid, source_ready, source_last;
   logic [7:0]   source_error;
   always_comb begin
-    source_word  = list_i ? list_data_i[128*list_lane_q+:128] : smp_data_i;
+    source_word  = list_i ? beat_data[128*list_lane_q+:128] : smp_data_i;
     source_last  = slot_q + 16'd1 == batch_i;
     source_valid = active_q && !flush_i && !stopped_q && slot_q != batch_i
-                   && (list_i ? list_valid_i : smp_valid_i);
+                   && (list_i ? beat_valid : smp_valid_i);
     source_error = '0;
     if (source_word[31:0] >= limit_i) source_error = E_INDEX;
     if (list_i) begin
-      if (list_resp_i != 2'd0) source_error = E_BUS_RD;
+      if (beat_resp != 2'd0) source_error = E_BUS_RD;
     end else if (source_word[111:96] != slot_q || source_word[127:112] != 16'd1
                  || smp_last_i != source_last) begin
       source_error = E_STREAM;
@@ -122,8 +142,8 @@ module jd_learner_fetch
 
   assign source_ready = !index_valid_q || address_move || !address_valid_q;
   assign smp_ready_o  = source_valid && source_ready && !list_i;
-  assign list_ready_o = flush_i || (list_i && source_valid && source_ready
-                                    && (list_lane_q == 2'd3 || source_last));
+  assign beat_pop     = list_i && source_valid && source_ready
+                        && (list_lane_q == 2'd3 || source_last);
 
   // A command once offered stays, also under flush_i; its entry is then not kept.
   assign cmd_valid_o   = address_valid_q && address_entry_q.error == 8'd0 && entry_ready;
@@ -173,7 +193,7 @@ module jd_learner_fetch
     end
     if (source_valid && source_ready) begin
       index_q       <= source_word[31:0];
-      index_entry_q <= '{error: source_error, response: list_resp_i, weight: source_word[95:64]};
+      index_entry_q <= '{error: source_error, response: beat_resp, weight: source_word[95:64]};
     end
     if (index_valid_q && (address_move || !address_valid_q)) begin
       address_q       <= data_base_i + 40'(64'(index_q) * 64'(stride_i));

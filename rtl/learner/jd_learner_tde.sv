@@ -98,6 +98,7 @@ module jd_learner_tde #(
   logic         pop, word_valid, word_last, beat_valid_q, all_sent;
   logic [31:0]  queue_data;
   logic [511:0] beat_q;
+  logic [63:0]  strobes_q;
 
   jd_stream_fifo #(.Width (32), .Depth (BMax)) u_memory (
     .clk_i, .rst_ni,
@@ -122,7 +123,7 @@ module jd_learner_tde #(
   assign cmd_beats_o   = (batch_i + 16'd15) >> 4;
   assign out_valid_o   = beat_valid_q;
   assign out_data_o    = beat_q;
-  assign out_strb_o    = '1;
+  assign out_strb_o    = strobes_q;
   assign done_ready_o  = state_q == StAnswer;
   assign memory_done_o = state_q == StDone;
   assign memory_busy_o = state_q inside {StCommand, StData, StAnswer};
@@ -160,8 +161,8 @@ module jd_learner_tde #(
       if (state_q == StAnswer && done_valid_i) memory_resp_o <= done_resp_i;
     end
     if (pop) begin
-      if (word_q == 4'd0) beat_q <= 512'(queue_data);
-      else                beat_q[32*word_q+:32] <= queue_data;
+      beat_q[32*word_q+:32] <= queue_data;
+      strobes_q             <= word_q == 4'd0 ? 64'hF : strobes_q | (64'hF << {word_q, 2'd0});
     end
   end
 

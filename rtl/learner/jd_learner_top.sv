@@ -483,7 +483,7 @@ module jd_learner_top
   logic [P-1:0][31:0] frame_data;
   scalars_t           record_scalars;
 
-  jd_learner_fetch #(.P (P), .SampleW (SampleW)) u_fetch (
+  jd_learner_fetch #(.P (P), .BMax (BMax), .SampleW (SampleW)) u_fetch (
     .clk_i, .rst_ni,
     .job_start_i        (fetch_job),
     .list_i             (words[0][8]),
