@@ -35,3 +35,15 @@ def test_movers_traffic(parameters: dict[str, int], seed: int) -> None:
 
 def test_movers_full_rate(seed: int) -> None:
     movers("FullRate", LARGE, seed)
+
+
+@pytest.mark.parametrize(
+    ("targets", "page", "address", "rest"), [(1, 12, 13, 0), (3, 12, 20, 0), (2, 8, 12, 1)]
+)
+def test_demux_traffic(targets: int, page: int, address: int, rest: int, seed: int) -> None:
+    for test in ("Random", "ResetMidway"):
+        simulate.run(
+            "jackdaw:lib:axi", toplevel="jd_demux_bench", module="verif.lib.tb_demux", test=test,
+            parameters={"Targets": targets, "PageBits": page, "AddrW": address, "Rest": rest},
+            seed=seed, sources=["verif/lib/jd_demux_bench.sv"],
+        )  # fmt: skip

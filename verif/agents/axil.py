@@ -184,7 +184,7 @@ class AxilMonitor(uvm_monitor):
             if moved("b"):
                 assert addresses and words, f"{self.get_full_name()}: response without a write"
                 data, strobes = words.popleft()
-                self._finish(AxilItem(addresses.popleft(), data, strobes), pin["bresp"])
+                self._finish(AxilItem(addresses.popleft() & ~3, data, strobes), pin["bresp"])
             if moved("r"):
                 assert reads, f"{self.get_full_name()}: read data without a read"
                 item = AxilItem(reads.popleft())

@@ -1,0 +1,46 @@
+"""Memory, delay line and random number generator."""
+
+from __future__ import annotations
+
+import pytest
+
+from flow import simulate
+from verif.lib.xoshiro import Xoshiro
+
+MODULE = "verif.lib.tb_mem"
+MEMORIES = [(2, 2, 1, 1), (5, 3, 7, 2), (64, 16, 32, 4)]
+
+
+@pytest.mark.parametrize(("depth", "lanes", "bits", "latency"), MEMORIES)
+def test_mem_random(depth: int, lanes: int, bits: int, latency: int, seed: int) -> None:
+    parameters = {"Depth": depth, "Lanes": lanes, "LaneW": bits, "ReadLatency": latency}
+    simulate.run(
+        "jackdaw:lib:mem", toplevel="jd_mem_1r1w", module=MODULE, test="Memory",
+        parameters=parameters, seed=seed,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("width", "cycles"), [(1, 0), (1, 1), (33, 7)])
+def test_delay_random(width: int, cycles: int, seed: int) -> None:
+    simulate.run(
+        "jackdaw:lib:common", toplevel="jd_delay", module=MODULE, test="Delay",
+        parameters={"Width": width, "Cycles": cycles}, seed=seed,
+    )  # fmt: skip
+
+
+def test_xoshiro_against_model(seed: int) -> None:
+    simulate.run(
+        "jackdaw:lib:random", toplevel="jd_random_xoshiro", module=MODULE, test="Xoshiro256",
+        seed=seed,
+    )  # fmt: skip
+
+
+def test_xoshiro_model_published_values() -> None:
+    """The first outputs of the reference implementation from the state 1, 2, 3, 4."""
+    model = Xoshiro([1, 2, 3, 4])
+    assert [model.next() for _ in range(4)] == [
+        41943041,
+        58720359,
+        3588806011781223,
+        3591011842654386,
+    ]

@@ -1,0 +1,173 @@
+"""Tests of jd_axil_demux: each access reaches the target of its page, or answers SLVERR."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import cocotb
+import pyuvm
+from cocotb.triggers import ClockCycles
+from cocotbext.axi import AxiLiteBus, AxiLiteRam
+from pyuvm import uvm_component, uvm_env, uvm_test
+
+from verif.agents.axil import AxilAgent, AxilBus, AxilItem
+from verif.agents.bus import Ports
+from verif.agents.stream import StreamSequence
+from verif.agents.timing import pauses, random_pauses
+from verif.bench import parameters, reset, rng, start
+from verif.coverage import Coverage
+from verif.scoreboard import Scoreboard
+
+ACCESSES = 250
+SLVERR = 2
+
+
+class AccessCoverage(Coverage):
+    """Both directions, answered and refused, at every target."""
+
+    def __init__(self, name: str, parent: uvm_component, targets: int, unmapped: bool) -> None:
+        page = parameters()["PageBits"]
+        outcome = {
+            "read": lambda item: not item.is_write and not item.response,
+            "write": lambda item: item.is_write and not item.response,
+        }
+        if unmapped:
+            outcome["read_slverr"] = lambda item: not item.is_write and item.response == SLVERR
+            outcome["write_slverr"] = lambda item: item.is_write and item.response == SLVERR
+        reached = {
+            f"target{t}": lambda item, t=t: not item.response and item.address >> page == t
+            for t in range(targets)
+        }
+        super().__init__(name, parent, "lib.axil", {"outcome": outcome, "target": reached})
+
+
+class Environment(uvm_env):
+    """The host's agent, a RAM for each target, a model of all."""
+
+    def build_phase(self) -> None:
+        """Make the parts."""
+        p = parameters()
+        self.targets, self.rest = p["Targets"], bool(p.get("Rest", 0))
+        self.page = p["PageBits"]
+        self.host = AxilAgent("host", self, AxilBus(cocotb.top, "s_axil", timeout=1000))
+        self.scoreboard = Scoreboard("scoreboard", self)
+        self.coverage = AccessCoverage("coverage", self, self.targets, not self.rest)
+        self.words: dict[int, int] = {}
+        self.rams: list[AxiLiteRam] = []
+
+    def connect_phase(self) -> None:
+        """Connect the monitor."""
+        self.host.ap.connect(self.scoreboard.outputs)
+        self.host.ap.connect(self.coverage.analysis_export)
+
+    def open(self) -> None:
+        """Make the targets' RAMs, each with random pauses."""
+        for index in range(self.targets):
+            ram = AxiLiteRam(
+                AxiLiteBus.from_prefix(Ports(cocotb.top, index), "m_axil"),
+                cocotb.top.clk_i,
+                cocotb.top.rst_ni,
+                reset_active_level=False,
+                size=1 << parameters()["AddrW"],
+            )
+            for channel in (
+                ram.write_if.aw_channel,
+                ram.write_if.w_channel,
+                ram.write_if.b_channel,
+                ram.read_if.ar_channel,
+                ram.read_if.r_channel,
+            ):
+                channel.set_pause_generator(pauses(random_pauses(rng(f"ram{index}"), 0.6)))
+            self.rams.append(ram)
+
+    def target(self, address: int) -> int | None:
+        """The target of an address, or None."""
+        page = address >> self.page
+        if page < self.targets:
+            return page
+        return self.targets - 1 if self.rest else None
+
+    def expected(self, item: AxilItem) -> AxilItem:
+        """What the monitor must see of an access; changes the model's words."""
+        want = AxilItem(item.address, item.data if item.is_write else None, item.strobes)
+        want.response = SLVERR if self.target(item.address) is None else 0
+        if want.response == 0:
+            old = self.words.get(item.address, 0)
+            if item.is_write:
+                mask = sum(0xFF << 8 * i for i in range(4) if item.strobes >> i & 1)
+                self.words[item.address] = old & ~mask | item.data & mask
+            else:
+                want.data = old
+        return want
+
+    def accesses(self, generator: random.Random, count: int) -> Iterator[AxilItem]:
+        """Random accesses, expected as they are sent."""
+        pages = min(self.targets + 2, 1 << (parameters()["AddrW"] - self.page))
+        for _ in range(count):
+            page = generator.randrange(pages)
+            address = (page << self.page) | 4 * generator.randrange(4)
+            write = generator.random() < 0.5
+            strobes = generator.choice((0xF, 0xF, 0x1, 0x6, 0x8)) if write else 0xF
+            data = generator.getrandbits(32) if write else None
+            if data is not None:
+                data &= sum(0xFF << 8 * i for i in range(4) if strobes >> i & 1)
+            item = AxilItem(address, data, strobes)
+            self.scoreboard.expect(self.expected(item))
+            yield item
+
+
+class DemuxTest(uvm_test):
+    """Base of the tests."""
+
+    def build_phase(self) -> None:
+        """Make the environment."""
+        self.dut = cocotb.top
+        self.environment = Environment("environment", self)
+        self.random = rng("accesses")
+
+    async def run_phase(self) -> None:
+        """Run the body between the objections."""
+        self.raise_objection()
+        self.environment.open()
+        await start(self.dut)
+        self.environment.host.driver.pause(
+            random_pauses(rng("request"), 0.6), random_pauses(rng("response"), 0.6)
+        )
+        await self.body()
+        self.drop_objection()
+
+    async def body(self) -> None:
+        """Random accesses; then each RAM holds what was written to its pages, and no more."""
+        environment = self.environment
+        sequence = StreamSequence(environment.accesses(self.random, ACCESSES))
+        await sequence.start(environment.host.sequencer)
+        await environment.scoreboard.drain(self.dut.clk_i, 100)
+        for index, ram in enumerate(environment.rams):
+            for address, word in environment.words.items():
+                want = word if environment.target(address) == index else 0
+                assert ram.read_dword(address) == want, f"target {index} at {address:#x}"
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class Random(DemuxTest):
+    """Random pages, directions, strobes and pauses."""
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class ResetMidway(DemuxTest):
+    """A reset during an access leaves no trace; the next accesses are right."""
+
+    async def body(self) -> None:
+        """Reset five times in an access, then random accesses."""
+        environment = self.environment
+        master = environment.host.driver.master
+        assert master is not None
+        for clocks in range(2, 7):
+            master.init_read(0, 4)
+            await ClockCycles(self.dut.clk_i, clocks)
+            await reset(self.dut, 2)
+        await ClockCycles(self.dut.clk_i, 4)
+        environment.scoreboard.clear()
+        environment.host.monitor.count = 0
+        await super().body()

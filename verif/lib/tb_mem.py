@@ -1,0 +1,190 @@
+"""Tests of jd_mem_1r1w, jd_delay and jd_random_xoshiro against a model, clock by clock."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import cocotb
+import pyuvm
+from cocotb.triggers import RisingEdge
+from pyuvm import uvm_component, uvm_test
+
+from verif.bench import parameters, reset, rng, start
+from verif.coverage import Coverage
+from verif.lib.xoshiro import Xoshiro
+from verif.scoreboard import Scoreboard
+
+CLOCKS = 3000
+
+
+@dataclass(frozen=True)
+class Access:
+    """What the memory was asked in a clock."""
+
+    read: bool
+    write: bool
+    same_word: bool
+    whole: bool
+
+
+class AccessCoverage(Coverage):
+    """Reads and writes alone, together, and of one word in one clock."""
+
+    def __init__(self, name: str, parent: uvm_component) -> None:
+        super().__init__(
+            name,
+            parent,
+            "lib.mem",
+            {
+                "access": {
+                    "read": lambda a: a.read and not a.write,
+                    "write": lambda a: a.write and not a.read,
+                    "both": lambda a: a.read and a.write,
+                    "same_word": lambda a: a.read and a.write and a.same_word,
+                    "mask_all": lambda a: a.write and a.whole,
+                    "mask_some": lambda a: a.write and not a.whole,
+                },
+            },
+            goal=5,
+        )
+
+
+class ClockedTest(uvm_test):
+    """Base of the tests: a scoreboard that compares every clock's outputs."""
+
+    def build_phase(self) -> None:
+        """Make the scoreboard."""
+        self.dut: Any = cocotb.top
+        self.random = rng("test")
+        self.scoreboard = Scoreboard("scoreboard", self, least=100)
+
+    async def run_phase(self) -> None:
+        """Run the body between the objections."""
+        self.raise_objection()
+        await self.body()
+        self.drop_objection()
+
+    async def body(self) -> None:
+        """The test."""
+
+    def compare(self, want: Any, got: Any) -> None:
+        """Compare one output."""
+        self.scoreboard.expect(want)
+        self.scoreboard.observe(got)
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class Memory(ClockedTest):
+    """Random reads and masked writes, often of the same word; a reset keeps the contents."""
+
+    def build_phase(self) -> None:
+        """Make the coverage too."""
+        super().build_phase()
+        self.coverage = AccessCoverage("coverage", self)
+
+    async def body(self) -> None:
+        """Write all words, then random accesses; reset in the middle."""
+        dut, p = self.dut, parameters()
+        depth, lanes, lane_bits, latency = (
+            p["Depth"], p["Lanes"], p["LaneW"], p["ReadLatency"],
+        )  # fmt: skip
+        words = [[0] * lanes for _ in range(depth)]
+        dut.write_en_i.value = dut.read_en_i.value = 0
+        await start(dut)
+
+        def packed(values: list[int]) -> int:
+            return sum(value << (lane * lane_bits) for lane, value in enumerate(values))
+
+        shown: int | None = None
+        pipe: deque[int | None] = deque([None] * latency, latency)
+        for clock in range(depth + CLOCKS):
+            fill = clock < depth
+            write = fill or self.random.random() < 0.6
+            read = not fill and self.random.random() < 0.6
+            near = self.random.randrange(min(depth, 4))
+            write_address = (
+                clock if fill else self.random.choice((near, self.random.randrange(depth)))
+            )
+            read_address = self.random.choice((write_address, self.random.randrange(depth)))
+            mask = (1 << lanes) - 1
+            if not fill and self.random.random() < 0.5:
+                mask = self.random.getrandbits(lanes)
+            data = [self.random.getrandbits(lane_bits) for _ in range(lanes)]
+            dut.write_en_i.value, dut.write_addr_i.value = int(write), write_address
+            dut.write_mask_i.value, dut.write_data_i.value = mask, packed(data)
+            dut.read_en_i.value, dut.read_addr_i.value = int(read), read_address
+            await RisingEdge(dut.clk_i)
+            # These are the outputs before this edge: of the reads up to `latency` clocks ago.
+            if shown is not None:
+                self.compare(shown, int(dut.read_data_o.value))
+            pipe.append(packed(words[read_address]) if read else None)
+            if pipe[0] is not None:
+                shown = pipe[0]
+            if write:
+                for lane in range(lanes):
+                    if mask >> lane & 1:
+                        words[write_address][lane] = data[lane]
+            self.coverage.sample(
+                Access(read, write, read_address == write_address, mask + 1 == 1 << lanes)
+            )
+            if clock == depth + CLOCKS // 2:
+                dut.write_en_i.value = dut.read_en_i.value = 0
+                await reset(dut, latency + 1)
+                pipe = deque([None] * latency, latency)
+                shown = None
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class Delay(ClockedTest):
+    """The output is the input of so many clocks ago, and zero after a reset."""
+
+    async def body(self) -> None:
+        """Random words; two resets."""
+        dut, cycles, width = self.dut, parameters()["Cycles"], parameters()["Width"]
+        dut.in_i.value = 0
+        await start(dut)
+        past: deque[int] = deque([0] * cycles)
+        for clock in range(CLOCKS):
+            word = self.random.getrandbits(width)
+            dut.in_i.value = word
+            await RisingEdge(dut.clk_i)
+            past.append(word)
+            self.compare(past.popleft(), int(dut.out_o.value))
+            if clock % 1000 == 500:
+                await reset(dut, 1)
+                past = deque([0] * cycles)
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class Xoshiro256(ClockedTest):
+    """Against the published generator: values, states, loads in mid-stream, the zero seed."""
+
+    async def body(self) -> None:
+        """Random requests and loads."""
+        dut = self.dut
+        dut.load_i.value = dut.next_i.value = 0
+        await start(dut)
+        model = Xoshiro([1, 0, 0, 0])
+        pipe: deque[int | None] = deque([None, None], 2)
+        shown: int | None = None
+        for clock in range(CLOCKS):
+            ask = clock < 100 or self.random.random() < 0.7
+            load = self.random.random() < 0.02
+            seed = self.random.choice((0, self.random.getrandbits(256)))
+            dut.next_i.value, dut.load_i.value, dut.seed_i.value = int(ask), int(load), seed
+            await RisingEdge(dut.clk_i)
+            self.compare(model.packed(), int(dut.state_o.value))
+            if shown is not None:
+                self.compare(shown, int(dut.value_o.value))
+            pipe.append(model.next() if ask else None)
+            if pipe[0] is not None:
+                shown = pipe[0]
+            if load:
+                model = Xoshiro.unpacked(seed)
+            if clock == CLOCKS // 2:
+                dut.next_i.value = dut.load_i.value = 0
+                await reset(dut, 3)
+                model, shown = Xoshiro([1, 0, 0, 0]), None
+                pipe = deque([None, None], 2)
