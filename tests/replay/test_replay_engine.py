@@ -1,4 +1,4 @@
-"""The replay engine against its golden model: jobs, streams, errors, resets, three configurations."""
+"""The replay engine against its golden model: jobs, streams, errors, resets, three builds."""
 
 from __future__ import annotations
 
@@ -12,18 +12,8 @@ from verif.coverage import require
 SMALL = {"KLog2": 1, "NLog2": 4, "LeafW": 8, "BatchLog2": 3}  # U1
 MEDIUM = {"KLog2": 2, "NLog2": 6, "LeafW": 32, "BatchLog2": 5}  # U2
 LARGE = {"KLog2": 4, "NLog2": 12, "LeafW": 32, "BatchLog2": 7}  # S1
-TESTS = (
-    "Smoke",
-    "TrainLoop",
-    "Stale",
-    "Corners",
-    "BadDescriptor",
-    "BusError",
-    "BadStream",
-    "ResetMidway",
-    "Concurrent",
-    "Cycles",
-)
+FAULTS = ("BadDescriptor", "BusError", "BadStream", "ResetMidway")
+TESTS = ("Smoke", "TrainLoop", "Stale", "Corners", "Concurrent", "Cycles", *FAULTS)
 FOLDERS: list[Path] = []
 
 
@@ -32,7 +22,7 @@ def run(test: str, seed: int, parameters: dict[str, int]) -> Path:
     return simulate.run(
         "jackdaw:engine:replay",
         toplevel="jd_replay_top",
-        module="verif.replay.tests",
+        module="verif.replay.faults" if test in FAULTS else "verif.replay.tests",
         test=test,
         parameters=parameters,
         seed=seed,

@@ -10,8 +10,6 @@ from models.replay.engine import _JOBS, Flag, Job
 
 Bins = dict[str, Callable[[Any], bool]]
 SIZES = (1, 2, 7, 8)
-BUS = {Error.E_BUS_RD: "E_BUS_RD", Error.E_BUS_WR: "E_BUS_WR"}
-NOT_BY_RECORD = ("E_RING", "E_NOTCLEAR")
 
 
 def _jobs() -> Bins:
@@ -39,7 +37,7 @@ def _flags() -> Bins:
 def _errors() -> Bins:
     bins: Bins = {"none": lambda e: e.end.error == 0}
     for error in Error:
-        if error.name != "E_RING":
+        if error.name != "E_RING":  # no job's
             bins[error.name] = lambda e, code=int(error): e.end.error == code
     return bins
 

@@ -7,16 +7,16 @@ ERR_INFO, output memory, SMP words and registers are compared to the bit.
 
 from __future__ import annotations
 
-import os
 import random
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge
-from pyuvm import uvm_component, uvm_env
+from pyuvm import uvm_component, uvm_env, uvm_subscriber
 
 from models.engine import JobEnd, Link
 from models.registers import engine_header as header
@@ -126,6 +126,16 @@ class Learner:
         await self.env.send_tde(words)
 
 
+class Words(uvm_subscriber):
+    """Hands each word of SMP to the learner."""
+
+    learner: Learner
+
+    def write(self, item: StreamItem) -> None:
+        """One word moved."""
+        self.learner.taken(item)
+
+
 class ReplayEnv(uvm_env):
     """Agents and golden model.
 
@@ -163,19 +173,14 @@ class ReplayEnv(uvm_env):
         )
         self.ended = Coverage("ended", self, "replay.job", BINS, enforce=False)
         self.learner = Learner(self, rng("learner"))
+        self.words = Words("words", self)
+        self.words.learner = self.learner
         self.tails = [0, 0]
         self.compared = 0
 
     def connect_phase(self) -> None:
         """Let the learner see SMP."""
-        monitor = self.smp.monitor
-        write = monitor._write
-
-        def observe(item: StreamItem) -> None:
-            write(item)
-            self.learner.taken(item)
-
-        monitor._write = observe
+        self.smp.ap.connect(self.words.analysis_export)
 
     # ---- The design
     async def start(self) -> None:
@@ -235,7 +240,7 @@ class ReplayEnv(uvm_env):
         batches: int = 0,
         data: np.ndarray | None = None,
         beta: int = 0,
-        **words: int,
+        **words: Any,
     ) -> list[int]:
         """Words of a descriptor; the input array goes to both memories.
 
@@ -342,9 +347,9 @@ class ReplayEnv(uvm_env):
         self.ended.sample(Ended(ring, opcode, flags, words[2], want, end - start_))
         return want
 
-    async def run(self, ring: int, opcode: int, **options: object) -> JobEnd:
+    async def run(self, ring: int, opcode: int, **options: Any) -> JobEnd:
         """Run one job on both and compare. Options as of `descriptor`. Returns its end."""
-        words = self.descriptor(ring, opcode, **options)  # type: ignore[arg-type]
+        words = self.descriptor(ring, opcode, **options)
         number = await self.submit(ring, words)
         record = await self.finish(ring, number)
         return await self.check(ring, words, record, number)
@@ -396,8 +401,3 @@ class ReplayEnv(uvm_env):
     def check_phase(self) -> None:
         """Fail if nothing was compared."""
         assert self.compared, "no job was compared"
-
-
-def seed_of_run() -> int:
-    """The run's seed."""
-    return int(os.environ.get("JD_SEED", "1"))

@@ -53,9 +53,10 @@ class Jobs:
 
     def value(self, fp32: bool = False) -> int:
         """32 bits: a raw priority, or a TD error."""
+        largest = (1 << self.leaf_w) - 1
         if not fp32:
             return self.rng.choice(
-                (0, 1, self.rng.getrandbits(self.leaf_w), self.rng.getrandbits(8), 2**self.leaf_w - 1)
+                (0, 1, self.rng.getrandbits(8), self.rng.getrandbits(self.leaf_w), largest)
             )
         special = (0x7FC00000, 0x7F800000, 0xFF800000, 0, 1, 0x80000001, 0x7F7FFFFF)
         number = np.array([self.rng.gauss(0, 2)], np.float32).view(np.uint32)[0]
@@ -92,7 +93,11 @@ class Jobs:
         """TRAIN_LOOP."""
         flags = self.flags(Flag.STRATIFIED, Flag.SMP, Flag.WEIGHTS)
         count = 1 << self.rng.randint(0, self.batch.bit_length() - 1)
-        return 0, Job.TRAIN_LOOP, {"flags": flags, "count": count, "batches": self.rng.randint(1, 4)}
+        return (
+            0,
+            Job.TRAIN_LOOP,
+            {"flags": flags, "count": count, "batches": self.rng.randint(1, 4)},
+        )
 
     def retrieve(self) -> Drawn:
         """RETRIEVE."""

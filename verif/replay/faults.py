@@ -1,0 +1,248 @@
+"""Tests of jd_replay_top: bad input, bus errors, resets; run by test_replay_engine.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyuvm
+from cocotb.triggers import ClockCycles
+
+from models.engine import JobEnd
+from models.registers import engine_header as header
+from models.registers.replay import Error
+from models.replay.engine import Flag, Job
+from models.replay.rmm import Op
+from verif.agents.axi_memory import AxiTiming
+from verif.bench import until
+from verif.replay.base import ReplayTest
+from verif.replay.env import ABORT, BASE, FETCH_DONE, INPUT, OUTPUT, Ended
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class BadDescriptor(ReplayTest):
+    """Every check of a descriptor and of an operation; the engine stays usable after each."""
+
+    async def scenario(self) -> None:
+        env, batch = self.env, 1 << self.env.config.batch_log2
+        await env.run(1, Job.RETRIEVE, count=1, data=np.zeros(1, np.uint32))  # E_NOTCLEAR
+        await env.run(0, Job.SAMPLE, count=1)
+        for values in (
+            {"CFG_N": 0}, {"CFG_N": self.leaves + 1}, {"CFG_N": self.leaves, "CFG_PINIT": 0},
+            {"CFG_PINIT": 1, "CFG_PMIN": 100, "CFG_PCLIP": 99}, {"CFG_PCLIP": 0xFFFFFFFF},
+        ):  # fmt: skip
+            await env.configure(**values)
+            await env.run(1, Job.CLEAR)
+        await env.configure(CFG_PMIN=1)
+        await self.clear()
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=5)
+        one = np.zeros((1, 2), np.uint32)
+        cases: list[tuple[int, int, dict[str, Any]]] = [
+            (0, 11, {}), (1, 11, {}), (0, 255, {}), (0, Job.CLEAR, {}), (1, Job.SAMPLE, {}),
+            (1, Job.TRAIN_LOOP, {"batches": 1}), (0, Job.UPDATE, {"data": one}),
+            *((0, Job.SAMPLE, {"flags": 1 << bit}) for bit in (0, 1, 6)),
+            *((0, Job.TRAIN_LOOP, {"flags": 1 << bit}) for bit in (0, 1, 2, 4, 6)),
+            *((1, Job.RESERVE, {"flags": 1 << bit}) for bit in (0, 1, 2, 3, 5, 6, 7)),
+            *((1, Job.CLEAR, {"flags": 1 << bit, "count": 0}) for bit in range(8)),
+            (0, Job.SAMPLE, {"w0": Job.SAMPLE | 1 << 16}), (1, Job.RESERVE, {"w0": 7 | 1 << 29}),
+            *((1, Job.RESERVE, {f"w{word}": 1}) for word in (3, 4, 5, 6, 7, *range(8, 16))),
+            (0, Job.SAMPLE, {"w3": 1}), (0, Job.SAMPLE, {"w4": 64}), (0, Job.SAMPLE, {"w6": 64}),
+            (0, Job.SAMPLE, {"flags": Flag.MEMORY, "w7": 256}),
+            (1, Job.UPDATE, {"data": one, "w5": 1 << 8}),
+            (1, Job.INSERT, {"flags": Flag.PMAX, "w4": 64}),
+            (0, Job.SAMPLE, {"flags": Flag.MEMORY, "w6": 0}),
+            (0, Job.SAMPLE, {"flags": Flag.MEMORY, "w6": 32}),
+            (0, Job.SAMPLE, {"flags": Flag.HOST_X}),
+            (1, Job.UPDATE, {}), (1, Job.UPDATE, {"w4": 0x100004}),
+            (0, Job.SAMPLE, {"count": 0}), (0, Job.SAMPLE, {"count": batch + 1}),
+            (0, Job.SAMPLE, {"count": 1 << 31}), (0, Job.TRAIN_LOOP, {"batches": 0}),
+            (1, Job.RESERVE, {"count": 0}), (1, Job.RESERVE, {"count": (1 << 20) + 1}),
+            (1, Job.CLEAR, {"count": 1}), (0, Job.SAMPLE, {"flags": Flag.STRATIFIED, "count": 3}),
+            (1, Job.COMMIT, {"flags": Flag.PMAX}),
+            (1, Job.RESERVE, {"count": self.leaves // 2 + 1}), (1, Job.INSERT, {"data": one}),
+            (1, Job.COMMIT, {"flags": Flag.PMAX, "count": self.leaves // 2}),
+            (1, Job.UPDATE, {"flags": Flag.SLOTS, "data": one}),
+        ]  # fmt: skip
+        for ring, opcode, options in cases:
+            await env.run(ring, opcode, **({"count": 1} | options))
+        await self.requests(batch)
+        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        await env.run(1, Job.UPDATE, flags=Flag.SLOTS, count=1,
+                      data=np.array([[batch, 7]], np.uint32))  # fmt: skip
+
+    async def requests(self, batch: int) -> None:
+        """Bad requests of STREAM, each behind a good one."""
+        good = [Op.UPDATE | 0x1234 << 8, 3, 77, 0]
+        for bad in (
+            [9, 0, 0, 0], [15, 0, 0, 0], [Op.NOP | 1 << 24, 5, 0, 0], [Op.NOP | 1 << 7, 5, 0, 0],
+            [Op.RETRIEVE | 1 << 4, 0, 0, 0], [Op.UPDATE | 2 << 4, 0, 0, 0],
+            [Op.NOP | 4 << 4, 0, 0, 0],
+            [Op.RETRIEVE, self.leaves, 0, 0], [Op.UPDATE_DELTA, 1 << 31, 0, 0],
+            [Op.UPDATE_SLOT, 0, 0, 0], [Op.COMMIT, 0, 0, 0],
+        ):  # fmt: skip
+            data = np.array([good, bad, good], np.uint32)
+            await self.env.run(1, Job.STREAM, flags=Flag.MEMORY, count=3, data=data)
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class BusError(ReplayTest):
+    """SLVERR and DECERR on input and output; descriptors and records that fail."""
+
+    async def scenario(self) -> None:
+        env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
+        await self.clear()
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        for round_ in range(12):
+            beat, response = rng.randrange(8), 2 + round_ % 2
+            count = rng.randint(8 * beat + 1, 64)
+            for memory in (env.memory, env.golden_memory):
+                memory.fail(INPUT[1] + 64 * beat, 64, response, writes=False)
+            await env.run(1, Job.UPDATE, flags=Flag.MEMORY, count=count, data=self.pairs(count))
+            self.heal()
+            for memory in (env.memory, env.golden_memory):
+                memory.fail(OUTPUT[1], 64, response)
+            await env.run(1, Job.UPDATE, flags=Flag.MEMORY, count=count, data=self.pairs(count))
+            self.heal()
+            for memory in (env.memory, env.golden_memory):
+                memory.fail(OUTPUT[0], 1 << 16, response)
+                memory.fail(INPUT[0], 64, response)
+            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY | Flag.SMP, count=batch)
+            env.golden.tde.words.clear()
+            await env.settle()
+            x = np.zeros(batch, np.uint64)
+            flags = Flag.HOST_X | Flag.SMP * (round_ % 2)
+            await env.run(0, Job.SAMPLE, flags=flags, count=batch, data=x)
+            self.heal()
+            await env.settle()
+            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        env.memory.fail(BASE[1], 1 << 12, 3)
+        number = await env.submit(1, env.descriptor(1, Job.CLEAR))
+        record = await env.finish(1, number)
+        assert int(record[1]) == Error.E_BUS_RD and int(record[0]) == 0
+        self.heal()
+        await env.axil.write(header.STATUS.offset, 0xE)
+
+    def heal(self) -> None:
+        """No range fails; the output is empty (what a failed job wrote of it is not defined)."""
+        self.env.memory.heal()
+        self.env.golden_memory.heal()
+        for ring in (0, 1):
+            self.env.load(OUTPUT[ring], np.zeros(1 << 14, np.uint8))
+
+
+@pyuvm.test(timeout_time=10, timeout_unit="ms")
+class ResetMidway(ReplayTest):
+    """A soft reset in every state of both rings; the tree and its configuration stay."""
+
+    timing = AxiTiming(latency=(8, 40), busy=0.7)
+
+    async def scenario(self) -> None:
+        env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
+        await self.clear()
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        slowest, states = 0, set()
+        for _ in range(60):
+            env.learner.answers = rng.random() < 0.5
+            count = rng.choice((1, 40))
+            index = np.array([rng.randrange(self.leaves) for _ in range(count)], np.uint32)
+            hosts: list[tuple[int, dict[str, Any]]] = [
+                (Job.RETRIEVE, {"flags": Flag.MEMORY, "count": count, "data": index}),
+                (Job.CLEAR, {}),
+            ]  # fmt: skip
+            trains: list[tuple[int, dict[str, Any]]] = [
+                (Job.SAMPLE, {"flags": Flag.MEMORY, "count": batch}),
+                (Job.SAMPLE, {"flags": Flag.SMP | Flag.WEIGHTS, "count": batch}),
+                (Job.TRAIN_LOOP, {"count": batch, "batches": 3}),
+                (Job.SAMPLE, {"flags": Flag.HOST_X, "count": batch,
+                              "data": np.zeros(batch, np.uint64)}),
+            ]  # fmt: skip
+            host, train = rng.choice(hosts), rng.choice(trains)
+            await env.submit(0, env.descriptor(0, train[0], **train[1]))
+            if host[0] != Job.CLEAR:
+                await env.submit(1, env.descriptor(1, host[0], **host[1]))
+            await ClockCycles(self.dut.clk_i, rng.randint(0, 300))
+            states.add(("ring 0", int(self.dut.u_training.state_q.value)))
+            states.add(("ring 1", int(self.dut.u_host.state_q.value)))
+            slowest = max(slowest, await env.soft_reset())
+            env.learner.sent.clear()
+            env.tails = [int(self.dut.u_control.head.value[32 * r + 31 : 32 * r]) for r in (0, 1)]
+            # What the dropped jobs did to the leaves and the generator: from the design.
+            await self.adopt()
+            env.load(OUTPUT[0], np.zeros(1 << 14, np.uint8))
+            env.load(OUTPUT[1], np.zeros(1 << 14, np.uint8))
+            await env.run(1, Job.RETRIEVE, flags=Flag.MEMORY, count=9,
+                          data=np.arange(9, dtype=np.uint32))  # fmt: skip
+            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+            env.learner.batches.clear()
+            env.learner.failed.clear()
+            env.golden.smp.clear()
+        self.logger.info("slowest soft reset: %d clocks, %d states", slowest, len(states))
+        assert slowest < 400 and len(states) > 6, (slowest, states)
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class BadStream(ReplayTest):
+    """TDE words that do not fit: in a job, outside of one, ABORT; the watchdog; a busy CLEAR."""
+
+    async def scenario(self) -> None:
+        env, batch = self.env, 1 << self.env.config.batch_log2
+        await self.clear()
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        for words in ([0], [FETCH_DONE], [ABORT], [3 << 48]):  # outside of any job
+            await env.send_tde(words)
+            await ClockCycles(self.dut.clk_i, 8)
+            status = await env.axil.read(header.STATUS.offset)
+            assert status >> 8 & 0xFF == Error.E_STREAM, f"{words}: {status:#x}"
+            await env.axil.write(header.STATUS.offset, 0xE)
+        env.learner.answers = False
+        value = 0x3F800000
+        for words in (
+            [ABORT], [FETCH_DONE, ABORT], [FETCH_DONE, 1 << 32 | value], [FETCH_DONE, FETCH_DONE],
+            [FETCH_DONE, value, 2 << 32 | value], [FETCH_DONE, 3 << 48], [FETCH_DONE, 1 << 50],
+        ):  # fmt: skip
+            descriptor = env.descriptor(0, Job.TRAIN_LOOP, count=batch, batches=2)
+            number = await env.submit(0, descriptor)
+            await until("SMP", self.dut.clk_i, 2000, lambda: len(env.learner.batches) == 1)
+            if words == [ABORT]:  # while ring 0 runs
+                await self.clear_is_busy()
+            env.learner.sent.append(words)
+            await env.send_tde(words)
+            record = await env.finish(0, number)
+            assert (await env.check(0, descriptor, record, number)).error == Error.E_STREAM
+            await until("SMP", self.dut.clk_i, 2000, lambda: len(env.learner.failed) == 1)
+            env.compare_smp()
+            await env.soft_reset()
+            env.learner.sent.clear()
+            await env.compare_registers()
+        await env.axil.write(header.WATCHDOG.offset, 300)
+        jobs: list[tuple[int, int, dict[str, Any]]] = [
+            (0, Job.TRAIN_LOOP, {"count": batch, "batches": 2}),
+            (1, Job.RESERVE, {"count": 1}),
+        ]
+        for ring, opcode, options in jobs:
+            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)  # never acknowledged
+            number = await env.submit(ring, env.descriptor(ring, opcode, **options))
+            record = await env.finish(ring, number)
+            assert int(record[1]) & 0xFF == Error.E_TIMEOUT, record
+            end = JobEnd(error=int(Error.E_TIMEOUT))
+            env.ended.sample(Ended(ring, opcode, 0, options["count"], end, 0))
+            await env.axil.write(header.STATUS.offset, 0xE)
+            await env.soft_reset()
+            if ring == 1:
+                env.golden.rmm.reserved, env.golden.rmm.moves = 1, env.golden.rmm.moves + 1
+            await self.adopt()
+            env.learner.batches.clear()
+            env.learner.failed.clear()
+            env.golden.smp.clear()
+        env.learner.answers = True
+        await env.run(0, Job.TRAIN_LOOP, count=batch, batches=2)
+
+    async def clear_is_busy(self) -> None:
+        """CLEAR while ring 0 has a job."""
+        env = self.env
+        words = env.descriptor(1, Job.CLEAR)
+        number = await env.submit(1, words)
+        record = await env.finish(1, number)
+        env.golden._sampling = True
+        await env.check(1, words, record, number)
+        env.golden._sampling = False
