@@ -2,11 +2,11 @@
 //
 // The memories of a pipeline: weights, biases, their gradients, sample frames and scalars.
 //
-// Streams  all ports are pipes: a write takes a clock, a read answers one clock later (gradients for
-//          the weight update two). Frames have two read ports, from two copies.
+// Streams  all ports are pipes: a write takes a clock, a read answers one clock later (gradients
+//          for the weight update two). Frames have two read ports, from two copies.
 // Timing   a read of a word that is written in the same clock gives the old word.
 // Numbers  bits, unchanged.
-// Source   learner 5.2 (CF 3.2: weight buffers and scratchpads).
+// Source   onchip_replay 3.2 (weight buffers and scratchpads).
 `include "jd_assert.svh"
 module jd_learner_memories
   import jd_learner_pkg::*;

@@ -4,7 +4,7 @@
 //
 // Streams  step_*: one step at a time; step_done_o for one clock at its end, when every result is
 //          written and all TD errors are out; the error outputs hold from then to the next start.
-//          frame_*: words of samples, taken in any clock with ready (they wait for the tensor unit's
+//          frame_*: words of samples, taken in any clock with ready (behind the tensor unit's
 //          results); scalars are a pipe. Both may run one step ahead (other parity).
 //          delta_*: TD errors, ascending samples, a pipe: the taker has room for a batch.
 //          gradient_* and weight_*: pipes, LW words a clock. Weights of a network are not written
@@ -31,7 +31,7 @@ module jd_learner_pipe
 #(
   parameter  int unsigned P          = 16,      // lanes, power of two 8..128
   parameter  int unsigned OB         = P / 4,   // words of a bias row: P/4
-  parameter  int unsigned GI         = 8,       // samples of an AXPY group, >= AddLatency + 2, 8..16
+  parameter  int unsigned GI         = 8,       // samples of an AXPY group, 8..16, >= AddLatency+2
   parameter  int unsigned LW         = 4,       // words of a weight write, divides OB
   parameter  int unsigned MulLatency = 2,       // 1..4
   parameter  int unsigned AddLatency = 2,       // 1..6

@@ -3,7 +3,7 @@
 // Types that the learner's modules share: the stage program, and the modes of the tensor unit.
 //
 // Numbers  structs are packed in the order of the program image, word 0 in the low bits.
-// Source   onchip_replay 3.2 (stages FW, LOSS, BW, WA, WU). Golden model: models/learner/program.py.
+// Source   onchip_replay 3.2 (stages FW, LOSS, BW, WA, WU). Model: models/learner/program.py.
 package jd_learner_pkg;
   localparam int unsigned STAGE_W   = 256;   // bits of a stage descriptor
   localparam int unsigned NET_MAX   = 8;     // networks that a stage can name
@@ -26,7 +26,7 @@ package jd_learner_pkg;
     ActRelu = 2'd1
   } act_e;
 
-  localparam logic [1:0] LOSS_DOUBLE = 2'd1;   // y from q2 at the largest qd; 0: from the largest q2
+  localparam logic [1:0] LOSS_DOUBLE = 2'd1;   // y from q2 at the largest qd; 0: largest q2
 
   // A stage descriptor; vectors are named by their first row in a sample's frame.
   typedef struct packed {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 import numpy as np
-from flow.library import build
 
+from flow.library import build
 from models.learner.fp import to_bits
 from models.learner.layout import Geometry
 from models.learner.learner import Batch
@@ -32,7 +32,7 @@ class Config:
         fast: no assertions and no view of the frame memory: for timing the simulator.
     """
 
-    geometry: Geometry = Geometry()
+    geometry: Geometry = field(default_factory=Geometry)
     mul: int = 2
     add: int = 2
     fast: bool = False
@@ -208,7 +208,8 @@ class PipeSim:
         )  # fmt: skip
         r = [int(x) for x in report]
         return Report(
-            deltas[: r[10]], slots[: r[10]], *r[:5],
+            deltas=deltas[: r[10]], slots=slots[: r[10]],
+            clocks=r[0], busy=r[1], data=r[2], token=r[3], update=r[4],
             not_finite=(r[6], r[7]) if r[5] else None,
             bad_index=r[9] if r[8] else None,
         )  # fmt: skip

@@ -1,0 +1,246 @@
+"""Whole programs through the pipe: equal to the golden model to the bit, whatever the build."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from models.learner import optim, timing
+from models.learner.fp import words
+from models.learner.layout import Geometry
+from models.learner.learner import Batch, Learner
+from models.learner.lower import DqnConfig, dqn
+from models.learner.program import OP_LOSS_Q, OP_OUTER, Program
+from verif.learner.pipe import Config, PipeSim, Report
+
+SMALL = Config(Geometry(p=16, ob=4))
+CONFIGS = {
+    "p16": SMALL,
+    "p8": Config(Geometry(p=8, ob=2, lw=2, w_rows=2048, a_rows=8192)),
+    "p64": Config(Geometry(p=64, ob=16, w_rows=512, a_rows=1024)),
+    "gi16": Config(Geometry(p=16, ob=4, gi=16)),
+    "latency": Config(SMALL.geometry, mul=4, add=6),
+}
+
+
+def random_batch(rng: np.random.Generator, sizes: tuple[int, ...], count: int) -> Batch:
+    """Return samples with some done episodes."""
+
+    def normal(*shape: int) -> np.ndarray:
+        return rng.normal(size=shape).astype(np.float32)
+
+    return Batch(
+        state=normal(count, sizes[0]),
+        next_state=normal(count, sizes[0]),
+        action=rng.integers(0, sizes[-1], count).astype(np.int32),
+        reward=normal(count),
+        discount=np.where(rng.random(count) < 0.1, 0, 0.99).astype(np.float32),
+        weight=rng.uniform(0.2, 1, count).astype(np.float32),
+    )
+
+
+def random_learner(
+    rng: np.random.Generator, geometry: Geometry, sizes: tuple[int, ...], **options: object
+) -> Learner:
+    """Return a learner with random weights, other ones in the target."""
+    config = DqnConfig(sizes, optim.adam(1e-3), **options)  # type: ignore[arg-type]
+    learner = Learner(geometry, dqn(geometry, config))
+    net = learner.networks[0]
+
+    def image() -> np.ndarray:
+        return net.map.pack(
+            [
+                (
+                    rng.normal(size=(b, a)).astype(np.float32) / np.float32(np.sqrt(a)),
+                    rng.normal(size=b).astype(np.float32),
+                )
+                for a, b in zip(sizes[:-1], sizes[1:], strict=True)  # noqa: RUF007
+            ]
+        )
+
+    learner.load(0, image())
+    net.target = image()
+    net.bank = int(rng.integers(0, 2))
+    learner.publish(0)
+    return learner
+
+
+def run_step(sim: PipeSim, learner: Learner, batch: Batch, parity: int, **options: int) -> Report:
+    """Load everything and run one step in the simulator."""
+    count = batch.action.size
+    sim.load_program(learner.program)
+    sim.load_weights(learner.pipe.weights, learner.pipe.biases)
+    banks = tuple(net.bank for net in learner.networks) + (0,) * 7
+    sim.set_step(learner.program, count, np.float32(1 / count), parity, banks)
+    sim.load_batch(learner.program, batch, parity)
+    return sim.run(count, **options)
+
+
+def compare(sim: PipeSim, learner: Learner, batch: Batch, parity: int, report: Report) -> None:
+    """Run the model and compare TD errors, errors, activations and gradients, bit for bit."""
+    count = batch.action.size
+    geometry, program = learner.geometry, learner.program
+    result = learner.compute(batch, np.float32(1 / count), parity)
+    assert np.array_equal(report.slots, np.arange(count))
+    assert np.array_equal(report.deltas, words(result.delta))
+    assert report.not_finite == result.not_finite
+    assert report.bad_index == result.bad_index
+    frames = sim.frames(program, count)
+    for index, stage in enumerate(program.stages):
+        if stage.op == OP_OUTER:
+            start = stage.row * geometry.p
+            size = stage.n_out * geometry.pitch(stage.n_in)
+            rows = geometry.weight_rows(stage.n_in, stage.n_out)
+            got = sim.gradients(False, stage.row, rows)[:size]
+            want = words(learner.pipe.gradients[start : start + size])
+            assert np.array_equal(got, want), index
+            first, rows = stage.bias // geometry.ob, -(-stage.n_out // geometry.ob)
+            got = sim.gradients(True, first, rows)[: stage.n_out]
+            want = words(learner.pipe.bias_gradients[stage.bias : stage.bias + stage.n_out])
+            assert np.array_equal(got, want), index
+        elif stage.op <= OP_LOSS_Q:
+            at, size = stage.dst * geometry.p, stage.n_out if stage.op != 2 else stage.n_in
+            want = words(learner.pipe.frames[:count, at : at + size])
+            assert np.array_equal(frames[:, at : at + size], want), index
+
+
+def random_sizes(rng: np.random.Generator) -> tuple[int, ...]:
+    """Return 1 to 4 layers."""
+    hidden = [int(x) for x in rng.choice([1, 3, 4, 7, 16, 17, 32, 50, 64], rng.integers(0, 4))]
+    return (int(rng.integers(1, 20)), *hidden, int(rng.integers(1, 9)))
+
+
+def test_pipe_random_programs(seed: int) -> None:
+    """Random networks, batches, losses, banks and parities; late samples and late updates."""
+    sim = PipeSim(SMALL, seed)
+    for case in range(12):
+        rng = np.random.default_rng([seed, case])
+        sizes = random_sizes(rng)
+        kappa = [None, 1.0, 0.25][case % 3]
+        learner = random_learner(rng, SMALL.geometry, sizes, double=case % 2 == 1, kappa=kappa)
+        fits = SMALL.geometry.a_rows // learner.program.frame_rows
+        batch = random_batch(rng, sizes, int(rng.integers(1, min(24, fits) + 1)))
+        slow = int(rng.choice([0, 2, 40]))
+        report = run_step(sim, learner, batch, case // 2 % 2, slow=slow, busy=case % 2)
+        compare(sim, learner, batch, case // 2 % 2, report)
+    sim.close()
+
+
+def test_pipe_errors(seed: int) -> None:
+    """NaN in q, overflow behind the loss, actions out of range; then a good step again."""
+    sim = PipeSim(SMALL, seed)
+    sizes = (4, 32, 3)
+    rng = np.random.default_rng(seed)
+    for case in range(5):
+        learner = random_learner(rng, SMALL.geometry, sizes, kappa=None)
+        batch = random_batch(rng, sizes, 11)
+        if case == 0:
+            batch.state[7, 2] = np.nan
+            batch.state[3, 1] = np.nan
+        elif case == 1:
+            batch.action[[4, 9]] = (3, -1)
+        elif case == 2:
+            batch.weight[6] = 3e38
+            batch.reward[6] = 1e30
+        elif case == 3:
+            learner.networks[0].weights *= np.float32(1e25)
+            learner.publish(0)
+        report = run_step(sim, learner, batch, 0)
+        compare(sim, learner, batch, 0, report)
+        assert (report.not_finite is not None) == (case in (0, 2, 3))
+        assert (report.bad_index is not None) == (case == 1)
+    sim.close()
+
+
+def test_pipe_abort(seed: int) -> None:
+    """An aborted step ends soon, and the next one is right."""
+    sim = PipeSim(SMALL, seed)
+    rng = np.random.default_rng(seed)
+    sizes = (4, 32, 2)
+    learner = random_learner(rng, SMALL.geometry, sizes)
+    batch = random_batch(rng, sizes, 16)
+    length = run_step(sim, learner, batch, 0).clocks
+    for at in rng.integers(1, length, 12):
+        assert run_step(sim, learner, batch, 0, abort_at=int(at)).clocks < at + 200
+        compare(sim, learner, batch, 1, run_step(sim, learner, batch, 1))
+    sim.close()
+
+
+@pytest.mark.parametrize("name", ["p16", "p8", "latency"])
+def test_pipe_builds_give_the_same_bits(seed: int, name: str) -> None:
+    check_build(seed, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["p64", "gi16"])
+def test_pipe_more_builds_give_the_same_bits(seed: int, name: str) -> None:
+    check_build(seed, name)
+
+
+def check_build(seed: int, name: str) -> None:
+    """Bits do not depend on lanes, interleave or latencies: TD errors and gradients of SMALL."""
+    config = CONFIGS[name]
+    sizes = (5, 20, 33, 3)
+    images, deltas = [], []
+    for build in (SMALL, config):
+        rng = np.random.default_rng(seed)
+        learner = random_learner(rng, build.geometry, sizes, double=True)
+        batch = random_batch(rng, sizes, 13)
+        if build is config:
+            sim = PipeSim(config, seed)
+            report = run_step(sim, learner, batch, 1, busy=1)
+            compare(sim, learner, batch, 1, report)
+            sim.close()
+        result = learner.compute(batch, np.float32(1 / 13), 1)
+        image_map = learner.networks[0].map
+        image = image_map.gather(learner.pipe.gradients, learner.pipe.bias_gradients)
+        layers = image_map.unpack(image, learner.program.networks[0])
+        images.append([words(a) for pair in layers for a in pair])
+        deltas.append(words(result.delta))
+    assert np.array_equal(deltas[0], deltas[1])
+    for a, b in zip(*images, strict=True):
+        assert np.array_equal(a, b)
+
+
+def utilization(report: Report, program: Program, geometry: Geometry, batch: int) -> float:
+    """Return the ideal clocks of a step over those it took."""
+    return timing.ideal_step(program, geometry, batch) / report.clocks
+
+
+def test_pipe_utilization(seed: int) -> None:
+    """CartPole, 32 samples: at least 90 % of the ideal clocks; the cycle model within 2 %."""
+    rng = np.random.default_rng(seed)
+    sizes = (4, 64, 64, 2)
+    learner = random_learner(rng, SMALL.geometry, sizes)
+    sim = PipeSim(SMALL, seed)
+    batch = random_batch(rng, sizes, 32)
+    report = run_step(sim, learner, batch, 0)
+    used = utilization(report, learner.program, SMALL.geometry, 32)
+    latencies = timing.Latencies(SMALL.mul, SMALL.add)
+    predicted = timing.pipe_step(learner.program, SMALL.geometry, 32, latencies)
+    print(f"{report.clocks} clocks, {used:.1%} of ideal, predicted {predicted}")
+    assert used >= 0.9
+    assert abs(predicted - report.clocks) <= 0.02 * report.clocks
+    compare(sim, learner, batch, 0, report)
+    sim.close()
+
+
+def test_pipe_model_sees_a_planted_error(seed: int) -> None:
+    """The comparison fails when the program in the pipe is not the model's."""
+    rng = np.random.default_rng(seed)
+    sizes = (4, 16, 2)
+    learner = random_learner(rng, SMALL.geometry, sizes)
+    batch = random_batch(rng, sizes, 9)
+    sim = PipeSim(SMALL, seed)
+    stages = list(learner.program.stages)
+    loss = next(k for k, s in enumerate(stages) if s.op == OP_LOSS_Q)
+    stages[loss] = replace(stages[loss], kappa=np.float32(0.125))
+    good = learner.program
+    learner.program = replace(good, stages=tuple(stages))
+    report = run_step(sim, learner, batch, 0)
+    learner.program = good
+    with pytest.raises(AssertionError):
+        compare(sim, learner, batch, 0, report)
+    sim.close()
