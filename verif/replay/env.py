@@ -15,7 +15,7 @@ from typing import Any
 
 import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles, Event, RisingEdge
 from pyuvm import uvm_component, uvm_env, uvm_subscriber
 
 from models.engine import JobEnd, Link
@@ -90,6 +90,7 @@ class Learner:
     sent: deque[list[int]] = field(default_factory=deque)
     failed: list[int] = field(default_factory=list)
     words: list[int] = field(default_factory=list)
+    turn: Event | None = None
 
     def taken(self, item: StreamItem) -> None:
         """One word of SMP moved."""
@@ -122,8 +123,13 @@ class Learner:
         words = [slot << 32 | bits for slot, bits in enumerate(self.errors(count))]
         words.insert(self.random.choice((0, 0, self.random.randint(0, count - 1))), FETCH_DONE)
         self.sent.append(words)
+        before, mine = self.turn, Event()
+        self.turn = mine
         await ClockCycles(self.env.dut.clk_i, 1 + self.random.randint(0, self.delay))
+        if before is not None:
+            await before.wait()  # the batch before goes first
         await self.env.send_tde(words)
+        mine.set()
 
 
 class Words(uvm_subscriber):

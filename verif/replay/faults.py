@@ -246,3 +246,14 @@ class BadStream(ReplayTest):
         env.golden._sampling = True
         await env.check(1, words, record, number)
         env.golden._sampling = False
+
+
+@pyuvm.test(expect_error=AssertionError, timeout_time=1, timeout_unit="ms")
+class ScoreboardFires(ReplayTest):
+    """A golden model that differs in one leaf makes the comparison fail."""
+
+    async def scenario(self) -> None:
+        await self.clear()
+        self.env.golden.rmm.tree.set(3, 5)
+        leaf = np.array([3], np.uint32)
+        await self.env.run(1, Job.RETRIEVE, flags=Flag.MEMORY, count=1, data=leaf)
