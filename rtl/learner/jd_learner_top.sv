@@ -127,7 +127,9 @@ module jd_learner_top
   logic [CLIENTS-1:0]        c_arvalid, c_arready, c_rvalid, c_rready, c_rlast;
   logic [CLIENTS-1:0][39:0]  c_araddr, c_awaddr;
   logic [CLIENTS-1:0][7:0]   c_arlen, c_awlen;
-  logic [CLIENTS-1:0][1:0]   c_arid, c_rid, c_awid, c_bid, c_rresp, c_bresp;
+  logic [CLIENTS-1:0][0:0]   c_arid, c_rid, c_awid, c_bid;
+  logic [CLIENTS-1:0][1:0]   c_rresp, c_bresp;
+  logic [2:0]                port_arid, port_awid;    // the shell shares the port: 3 bits here
   logic [CLIENTS-1:0][511:0] c_rdata, c_wdata;
   logic [CLIENTS-1:0]        c_awvalid, c_awready, c_wvalid, c_wready, c_wlast, c_bvalid, c_bready;
   logic [CLIENTS-1:0][63:0]  c_wstrb;
@@ -838,7 +840,7 @@ module jd_learner_top
   assign write_cmd_valid = image_busy ? image_write_valid : td_cmd_valid;
   assign read_ready      = program_busy ? program_ready : image_busy ? image_ready : fetch_ready;
 
-  jd_axi_read_mover #(.MaxOutstanding (16), .IdW (2)) u_read (
+  jd_axi_read_mover #(.MaxOutstanding (16), .IdW (1)) u_read (
     .clk_i, .rst_ni,
     .idle_o          (read_idle),
     .cmd_valid_i     (read_cmd_valid),
@@ -862,7 +864,7 @@ module jd_learner_top
     .m_axi_rlast_i   (c_rlast[MOVERS]),
     .m_axi_rid_i     (c_rid[MOVERS])
   );
-  jd_axi_read_mover #(.MaxOutstanding (2), .IdW (2)) u_list (
+  jd_axi_read_mover #(.MaxOutstanding (2), .IdW (1)) u_list (
     .clk_i, .rst_ni,
     .idle_o          (list_idle),
     .cmd_valid_i     (list_cmd_valid),
@@ -886,7 +888,7 @@ module jd_learner_top
     .m_axi_rlast_i   (c_rlast[LISTS]),
     .m_axi_rid_i     (c_rid[LISTS])
   );
-  jd_axi_write_mover #(.MaxOutstanding (16), .IdW (2)) u_write (
+  jd_axi_write_mover #(.MaxOutstanding (16), .IdW (1)) u_write (
     .clk_i, .rst_ni,
     .idle_o          (write_idle),
     .cmd_valid_i     (write_cmd_valid),
@@ -915,7 +917,7 @@ module jd_learner_top
     .m_axi_bresp_i   (c_bresp[MOVERS]),
     .m_axi_bid_i     (c_bid[MOVERS])
   );
-  jd_axi_mux #(.Clients (CLIENTS), .IdW (2)) u_mux (
+  jd_axi_mux #(.Clients (CLIENTS), .IdW (1)) u_mux (
     .clk_i, .rst_ni,
     .s_axi_arvalid_i (c_arvalid),
     .s_axi_arready_o (c_arready),
@@ -942,12 +944,18 @@ module jd_learner_top
     .s_axi_bready_i  (c_bready),
     .s_axi_bresp_o   (c_bresp),
     .s_axi_bid_o     (c_bid),
-    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o, .m_axi_arid_o,
-    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i, .m_axi_rid_i,
-    .m_axi_awvalid_o, .m_axi_awready_i, .m_axi_awaddr_o, .m_axi_awlen_o, .m_axi_awid_o,
+    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o,
+    .m_axi_arid_o    (port_arid),
+    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i,
+    .m_axi_rid_i     (m_axi_rid_i[2:0]),
+    .m_axi_awvalid_o, .m_axi_awready_i, .m_axi_awaddr_o, .m_axi_awlen_o,
+    .m_axi_awid_o    (port_awid),
     .m_axi_wvalid_o, .m_axi_wready_i, .m_axi_wdata_o, .m_axi_wstrb_o, .m_axi_wlast_o,
-    .m_axi_bvalid_i, .m_axi_bready_o, .m_axi_bresp_i, .m_axi_bid_i
+    .m_axi_bvalid_i, .m_axi_bready_o, .m_axi_bresp_i,
+    .m_axi_bid_i     (m_axi_bid_i[2:0])
   );
+  assign m_axi_arid_o = {1'b0, port_arid};
+  assign m_axi_awid_o = {1'b0, port_awid};
 
   assign progress = tensor_busy || fetch_moved || (|weight_valid) || grad_read || pipe_delta_valid
                     || (m_axi_rvalid_i && m_axi_rready_o) || (m_axi_wvalid_o && m_axi_wready_i)

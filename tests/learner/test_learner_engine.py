@@ -12,7 +12,7 @@ from verif.coverage import require
 MODULE = "verif.learner.tests"
 BUILDS = {
     "U1": {"P": 8, "OB": 2, "LW": 2, "BMax": 16, "DMax": 16, "WRows": 512, "ARows": 512},
-    "P16": {"BMax": 32, "WRows": 512, "ARows": 1024},
+    "P16": {"BMax": 32, "WRows": 512, "ARows": 2048},
 }
 RUNS = [
     ("U1", "Smoke"),
