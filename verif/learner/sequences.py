@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from cocotb.triggers import ClockCycles
 
+from models.engine import JobEnd
 from models.learner import engine as golden
 from models.learner.lower import DqnConfig, dqn
 from models.learner.optim import Slot, adam, momentum, sgd
@@ -17,7 +18,18 @@ from models.registers import engine_header as header
 from models.registers import learner as registers
 from models.registers.learner import Error
 from verif.bench import rng
-from verif.learner.env import CPL, DATA, IMAGE, LIST, OUT, PROGRAM, TD, LearnerEnv, smp_words
+from verif.learner.env import (
+    CPL,
+    DATA,
+    IMAGE,
+    LIST,
+    OUT,
+    PROGRAM,
+    TD,
+    Ended,
+    LearnerEnv,
+    smp_words,
+)
 
 ALL_KINDS = 31
 NAN = 0x7FC0_0000
@@ -305,6 +317,8 @@ async def no_stream(env: LearnerEnv) -> None:
     assert int(record[1]) & 0xFF == Error.E_TIMEOUT
     await ClockCycles(env.dut.clk_i, 20)
     assert env.sent == [2 << 48], f"want one ABORT, got {env.sent}"
+    end = JobEnd(int(record[1]) & 0xFF, count=int(record[2]))
+    env.ended.sample(Ended(words, end, setup.program, setup.program.slots[0], 0))
     await env.axil.write(header.WATCHDOG.offset, 0)
     await env.soft_reset()
     await train(env, setup, 2, 4, golden.FLAG_LIST)
