@@ -53,9 +53,9 @@ module jd_float_add
   localparam int unsigned ROUND     = 5;   // result
   localparam int unsigned STEPS     = 6;
 
-  // Element k, from 1, is at the entrance of stage k. `shift` is that of the alignment, then that of the
-  // normalization; the exponent is the biased one of the sum's second bit, and in the end one
-  // less, because the hidden bit adds the one.
+  // Element k, from 1, is at the entrance of stage k. `shift` is that of the alignment, then that
+  // of the normalization; the exponent is the biased one of the sum's second bit, and in the end
+  // one less, because the hidden bit adds the one.
   logic             valid[Latency+1]    /*verilator split_var*/;
   logic [WorkW-1:0] work[Latency+1]     /*verilator split_var*/;
   logic [ExpW-1:0]  exponent[Latency+1] /*verilator split_var*/;
@@ -70,6 +70,9 @@ module jd_float_add
   assign kind[0]     = KindNumber;
   assign valid_o     = valid[Latency];
   assign result_o    = work[Latency][FloatW-1:0];
+
+  logic unused_differ;                                 // nothing reads it behind the last stage
+  assign unused_differ = differ[Latency];
 
   for (genvar k = 0; k < Latency; k++) begin : gen_stage
     localparam int unsigned FIRST = first_step(k, STEPS, Latency);

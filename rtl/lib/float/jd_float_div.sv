@@ -64,7 +64,6 @@ module jd_float_div
   logic              sign[Latency+1]     /*verilator split_var*/;
   kind_e             kind[Latency+1]     /*verilator split_var*/;
 
-  assign valid[0]    = valid_i;
   assign rest[0]     = '0;
   assign divisor[0]  = '0;
   assign quotient[0] = '0;
@@ -90,6 +89,15 @@ module jd_float_div
     localparam int unsigned PAST  = first_step(k + 1, STEPS, Latency);
     localparam int BITS = int'(PAST < ROUND ? PAST : ROUND)
                         - int'(FIRST > FIRST_BIT ? FIRST : FIRST_BIT);   // none if negative
+
+    // The array does not hold the input: whole, as in a cocotb build, it would be a path from
+    // valid_i to valid_o.
+    logic valid_in;
+    if (k == 0) begin : gen_input
+      assign valid_in = valid_i;
+    end else begin : gen_register
+      assign valid_in = valid[k];
+    end
 
     function automatic void advance();
       logic [RestW-1:0]       remains = rest[k];
@@ -162,8 +170,8 @@ module jd_float_div
     endfunction
 
     always_ff @(posedge clk_i) begin
-      valid[k+1] <= rst_ni && valid[k];
-      if (valid[k]) advance();
+      valid[k+1] <= rst_ni && valid_in;
+      if (valid_in) advance();
     end
   end
 

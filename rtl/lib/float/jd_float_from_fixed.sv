@@ -63,7 +63,6 @@ module jd_float_from_fixed
   logic             sign[Latency+1]     /*verilator split_var*/;
   kind_e            kind[Latency+1]     /*verilator split_var*/;
 
-  assign valid[0]    = valid_i;
   assign work[0]     = WorkW'(value_i) << (WorkW - FixedW);
   assign exponent[0] = SumW'(TOP);
   assign shift[0]    = '0;
@@ -74,6 +73,15 @@ module jd_float_from_fixed
   for (genvar k = 0; k < Latency; k++) begin : gen_stage
     localparam int unsigned FIRST = first_step(k, STEPS, Latency);
     localparam int unsigned PAST  = first_step(k + 1, STEPS, Latency);
+
+    // The array does not hold the input: whole, as in a cocotb build, it would be a path from
+    // valid_i to valid_o.
+    logic valid_in;
+    if (k == 0) begin : gen_input
+      assign valid_in = valid_i;
+    end else begin : gen_register
+      assign valid_in = valid[k];
+    end
 
     function automatic void advance();
       logic [WorkW-1:0] bits  = work[k];
@@ -115,8 +123,8 @@ module jd_float_from_fixed
     endfunction
 
     always_ff @(posedge clk_i) begin
-      valid[k+1] <= rst_ni && valid[k];
-      if (valid[k]) advance();
+      valid[k+1] <= rst_ni && valid_in;
+      if (valid_in) advance();
     end
   end
 endmodule : jd_float_from_fixed

@@ -49,9 +49,9 @@ module jd_float_mul
   localparam int unsigned ROUND     = 3;   // result
   localparam int unsigned STEPS     = 4;
 
-  // Element k, from 1, is at the entrance of stage k. The exponent is one less than the biased one (the
-  // hidden bit adds the one) and may be negative; `shift` counts the zeros of a subnormal operand
-  // and then the places that the product moves, to the right if `right`.
+  // Element k, from 1, is at the entrance of stage k. The exponent is one less than the biased one
+  // (the hidden bit adds the one) and may be negative; `shift` counts the zeros of a subnormal
+  // operand and then the places that the product moves, to the right if `right`.
   logic             valid[Latency+1]    /*verilator split_var*/;
   logic [WorkW-1:0]   work[Latency+1]     /*verilator split_var*/;
   logic [SumW-1:0]    exponent[Latency+1] /*verilator split_var*/;
