@@ -132,6 +132,19 @@ class EndedRecords(uvm_subscriber):
         assert not self.due, f"{len(self.due)} records never came"
 
 
+class PortUsers(uvm_subscriber):
+    """Checks who uses a memory port: engine e has the 16 MiB from (e + 1) * 16 MiB."""
+
+    def __init__(self, name: str, parent: uvm_env, port: int) -> None:
+        super().__init__(name, parent)
+        self.port = port
+
+    def write(self, item: AxiBurst) -> None:
+        """A burst ended."""
+        engine = (item.address >> 24) - 1
+        assert PORT_OF[engine] == self.port, f"engine {engine} on port {self.port}"
+
+
 class ShellEnv(uvm_env):
     """Control bus and two memory ports over one memory."""
 
@@ -151,11 +164,13 @@ class ShellEnv(uvm_env):
         }
         self.cover = Coverage("cover", self, "shell.memory", {"order": order}, enforce=False)
         self.records = EndedRecords("records", self, self.cover)
+        self.users = [PortUsers(f"users{p}", self, p) for p in range(PORTS)]
 
     def connect_phase(self) -> None:
         """Connect the ports' monitors."""
-        for port in self.ports:
+        for port, users in zip(self.ports, self.users, strict=True):
             port.ap.connect(self.records.analysis_export)
+            port.ap.connect(users.analysis_export)
 
 
 class ShellBase(uvm_test):
