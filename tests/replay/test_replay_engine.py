@@ -13,7 +13,7 @@ SMALL = {"KLog2": 1, "NLog2": 4, "LeafW": 8, "BatchLog2": 3}  # U1
 MEDIUM = {"KLog2": 2, "NLog2": 6, "LeafW": 32, "BatchLog2": 5}  # U2
 LARGE = {"KLog2": 4, "NLog2": 12, "LeafW": 32, "BatchLog2": 7}  # S1
 FAULTS = ("BadDescriptor", "BusError", "BadStream", "ResetMidway", "ScoreboardFires")
-TESTS = ("Smoke", "TrainLoop", "Stale", "Corners", "Concurrent", "Cycles", *FAULTS)
+TESTS = ("Smoke", "Mixed", "TrainLoop", "Stale", "Corners", "Concurrent", "Cycles", *FAULTS)
 FOLDERS: list[Path] = []
 
 

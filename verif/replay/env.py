@@ -119,9 +119,10 @@ class Learner:
         return bits
 
     async def answer(self, count: int) -> None:
-        """FETCH_DONE, then the TD errors; FETCH_DONE may also come between them."""
+        """FETCH_DONE, then the TD errors; FETCH_DONE may also come between them, or not at all."""
         words = [slot << 32 | bits for slot, bits in enumerate(self.errors(count))]
-        words.insert(self.random.choice((0, 0, self.random.randint(0, count - 1))), FETCH_DONE)
+        if self.random.random() < 0.8:
+            words.insert(self.random.choice((0, 0, self.random.randint(0, count - 1))), FETCH_DONE)
         self.sent.append(words)
         before, mine = self.turn, Event()
         self.turn = mine

@@ -286,3 +286,25 @@ class Cycles(ReplayTest):
                     64 * (reads + writes),
                 )
                 assert over <= 150 + 64 * (reads + writes), (opcode, flags, count, took, end.cycles)
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class Mixed(ReplayTest):
+    """STREAM jobs of updates of few leaves, with samples and reads between them."""
+
+    async def scenario(self) -> None:
+        env, rng = self.env, self.rng
+        await self.clear()
+        jobs = Jobs(rng, min(self.leaves, 8), env.config.leaf_w, 8)
+        await env.run(0, Job.SAMPLE, count=1)  # E_EMPTY: no batch to name slots of
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=8)
+        await env.run(0, Job.SAMPLE, count=8)
+        ops = [Op.SAMPLE, Op.RETRIEVE, Op.UPDATE_DELTA, Op.UPDATE_SLOT, Op.NOP] + [Op.UPDATE] * 6
+        for _ in range(6):
+            count = rng.randint(40, 120)
+            data = np.array([jobs.request(rng.choice(ops)) for _ in range(count)], np.uint32)
+            data[:, 1] %= min(self.leaves, 8)
+            data[-1] = [Op.UPDATE, 0, 9, 0]
+            await env.run(1, Job.STREAM, flags=Flag.MEMORY, count=count, data=data)
+            await env.compare_registers()
+        assert env.golden.rmm.statistics.samples > 20
