@@ -94,7 +94,8 @@ module jd_learner_memories
       weight_mask[g] = (SubW'(g) == weight_sub_i) ? weight_mask_i : '0;
     end
     for (int unsigned g = 0; g < BIASES; g++) begin
-      bias_mask[g] = (OB_L'(weight_bias_index_i) >> LW_L) == OB_L'(g) ? weight_mask_i : '0;
+      bias_mask[g] = '0;
+      if ((weight_bias_index_i & BiasW'(OB - 1)) >> LW_L == BiasW'(g)) bias_mask[g] = weight_mask_i;
     end
   end
   jd_mem_1r1w #(.Depth (WRows), .Lanes (P), .LaneW (32)) u_weights (

@@ -108,7 +108,7 @@ def compare(sim: PipeSim, learner: Learner, batch: Batch, parity: int, report: R
 
 def random_sizes(rng: np.random.Generator) -> tuple[int, ...]:
     """Return 1 to 4 layers."""
-    hidden = [int(x) for x in rng.choice([1, 3, 4, 7, 16, 17, 32, 50, 64], rng.integers(0, 4))]
+    hidden = [int(x) for x in rng.choice([1, 3, 4, 7, 16, 17, 32, 40, 50, 64], rng.integers(0, 4))]
     return (int(rng.integers(1, 20)), *hidden, int(rng.integers(1, 9)))
 
 
@@ -125,6 +125,33 @@ def test_pipe_random_programs(seed: int) -> None:
         slow = int(rng.choice([0, 2, 40]))
         report = run_step(sim, learner, batch, case // 2 % 2, slow=slow, busy=case % 2)
         compare(sim, learner, batch, case // 2 % 2, report)
+    sim.close()
+
+
+def test_pipe_missing_chunk(seed: int) -> None:
+    """A row of three chunks, the fourth of which is only +0."""
+    rng = np.random.default_rng(seed)
+    sim = PipeSim(SMALL, seed)
+    sizes = (4, 40, 3)
+    learner = random_learner(rng, SMALL.geometry, sizes)
+    batch = random_batch(rng, sizes, 9)
+    compare(sim, learner, batch, 0, run_step(sim, learner, batch, 0, limit=20_000))
+    sim.close()
+
+
+def test_pipe_ties(seed: int) -> None:
+    """Of equal values the first one is chosen; here the online network's are all equal."""
+    rng = np.random.default_rng(seed)
+    sim = PipeSim(SMALL, seed)
+    sizes = (4, 16, 5)
+    learner = random_learner(rng, SMALL.geometry, sizes, double=True)
+    net = learner.networks[0]
+    layers = net.map.unpack(net.weights, learner.program.networks[0])
+    layers[-1] = (np.zeros((5, 16), np.float32), np.full(5, 0.5, np.float32))
+    net.weights = net.map.pack(layers)
+    learner.publish(0)
+    batch = random_batch(rng, sizes, 9)
+    compare(sim, learner, batch, 0, run_step(sim, learner, batch, 0))
     sim.close()
 
 
