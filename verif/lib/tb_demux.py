@@ -71,14 +71,15 @@ class Environment(uvm_env):
                 reset_active_level=False,
                 size=1 << parameters()["AddrW"],
             )
-            for channel in (
-                ram.write_if.aw_channel,
-                ram.write_if.w_channel,
-                ram.write_if.b_channel,
-                ram.read_if.ar_channel,
-                ram.read_if.r_channel,
-            ):
-                channel.set_pause_generator(pauses(random_pauses(rng(f"ram{index}"), 0.6)))
+            for name, channel in {
+                "aw": ram.write_if.aw_channel,
+                "w": ram.write_if.w_channel,
+                "b": ram.write_if.b_channel,
+                "ar": ram.read_if.ar_channel,
+                "r": ram.read_if.r_channel,
+            }.items():
+                generator = rng(f"ram{index}.{name}")
+                channel.set_pause_generator(pauses(random_pauses(generator, 0.6)))
             self.rams.append(ram)
 
     def target(self, address: int) -> int | None:
