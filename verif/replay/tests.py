@@ -34,7 +34,8 @@ class Smoke(ReplayTest):
         await env.run(1, Job.UPDATE, flags=Flag.MEMORY, count=13, data=self.pairs(13))
         index = np.arange(min(40, self.leaves), dtype=np.uint32)
         await env.run(1, Job.RETRIEVE, flags=Flag.MEMORY, count=len(index), data=index)
-        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        for count in (1, 2, batch - 1, batch):
+            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=count)
         await env.run(0, Job.SAMPLE, flags=Flag.MEMORY | Flag.WEIGHTS, count=batch, beta=1 << 29)
         await env.run(0, Job.SAMPLE, flags=Flag.SMP | Flag.WEIGHTS | Flag.STRATIFIED, count=batch)
         await env.settle()
