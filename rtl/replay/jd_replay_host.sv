@@ -248,7 +248,7 @@ module jd_replay_host
   );
 
   // ---- The job
-  logic drained;
+  logic starts, drained;
   logic [7:0] error_q;
   logic [31:0] count_q, info0_q, info1_q;
   assign drained          = flight == '0 && word_count == '0 && write_idle_i && read_idle_i;
@@ -257,12 +257,13 @@ module jd_replay_host
   assign fetching_o       = state_q == StFetch;
   assign hold_o           = state_q inside {StWait, StClear, StClearing};
   assign clear_o          = state_q == StClear;
-  assign read_start_o     = state_q == StCheck && bad == '0 && reads;
+  assign starts           = state_q == StCheck && bad == '0 && !soft_reset_i;
+  assign read_start_o     = starts && reads;
   assign read_abort_o     = state_q == StDrain;
   assign read_address_o   = job.input_address;
   assign read_count_o     = job.count;
   assign read_size_log2_o = element_log2(job);
-  assign write_start_o    = state_q == StCheck && bad == '0 && job.flags.to_memory;
+  assign write_start_o    = starts && job.flags.to_memory;
   assign write_address_o  = job.output_address;
   assign write_flush_o    = state_q == StDrain && flight == '0 && word_count == '0;
   assign mark_o           = state_q == StDrain && drained;

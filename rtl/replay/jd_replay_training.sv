@@ -147,7 +147,7 @@ module jd_replay_training
 
   // ---- The job
   logic stop;                          // leave what is being done
-  logic begins, ready_bank, delivered, failing;
+  logic starts, begins, ready_bank, delivered, failing;
   assign job_ready_o = state_q == StIdle && !hold_i && !soft_reset_i;
   assign busy_o      = state_q != StIdle;
   assign waiting_o   = state_q == StLoop || (state_q == StBank && !ready_bank);
@@ -160,12 +160,13 @@ module jd_replay_training
   assign failing     = state_q == StFail && issued_q == back_q && x_idle_i && results_quiet_i &&
                        results_stored_i && write_idle_i;
 
-  assign x_start_o         = state_q == StCheck && bad == '0 && job_reads(job);
-  assign write_start_o     = state_q == StCheck && bad == '0 && job.flags.to_memory;
+  assign starts            = state_q == StCheck && bad == '0 && !soft_reset_i;
+  assign x_start_o         = starts && job_reads(job);
+  assign write_start_o     = starts && job.flags.to_memory;
   assign write_address_o   = job.output_address;
   assign write_flush_o     = (state_q == StFlush || state_q == StFail) && results_quiet_i &&
                              results_stored_i;
-  assign beta_set_o        = state_q == StCheck && bad == '0 && job.beta != '0;
+  assign beta_set_o        = starts && job.beta != '0;
   assign beta_o            = job.beta;
   assign batch_delivered_o = delivered;
   assign beta_step_o       = delivered && job.flags.weights;
