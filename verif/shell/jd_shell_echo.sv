@@ -324,6 +324,6 @@ module jd_shell_echo #(
     );
   end
 
-  logic unused;                           // the demultiplexer chose the page; engines have own clocks
+  logic unused;  // the demultiplexer chose the page; engines keep time
   assign unused = ^{axil_awaddr, axil_araddr, engine_time, idle, soft_reset};
 endmodule : jd_shell_echo
