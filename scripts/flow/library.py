@@ -62,7 +62,7 @@ def build(
     args = [
         "--cc", "--build", "-Wall", "--build-jobs", "1", "--x-assign", init, "--x-initial", init,
         "-CFLAGS", "-fPIC -DVL_USER_STOP -DVL_USER_FATAL",
-        "-MAKEFLAGS", f"OPT_FAST={optimize} OPT_GLOBAL={optimize} OPT_SLOW=-O1",
+        "-MAKEFLAGS", f"OPT_FAST={optimize} OPT_GLOBAL={optimize} OPT_SLOW=-O0",
         "--assert" if assertions else "--no-assert",
         *(["--trace-fst"] if waves else []),
         *verilator_args,
