@@ -9,12 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
+from flow import ROOT
 from flow.library import build
 from models.learner.fp import to_bits
 from models.learner.layout import Geometry
 from models.learner.learner import Batch
 from models.learner.program import Program
 
+PUBLIC = ROOT / "verif/learner/pipe_public.vlt"
 HARNESS = Path("verif/learner/pipe_harness.cpp")
 
 
@@ -76,7 +78,7 @@ def library(config: Config) -> ctypes.CDLL:
         },
         assertions=not config.fast,
         defines=() if config.fast else ("PIPE_PUBLIC",),
-        verilator_args=() if config.fast else ("--public-flat-rw",),
+        verilator_args=() if config.fast else (str(PUBLIC),),
         optimize="-O2" if config.fast else "-O1",
     )  # fmt: skip
     lib = ctypes.CDLL(str(path))
