@@ -115,7 +115,7 @@ def random_sizes(rng: np.random.Generator) -> tuple[int, ...]:
 def test_pipe_random_programs(seed: int) -> None:
     """Random networks, batches, losses, banks and parities; late samples and late updates."""
     sim = PipeSim(SMALL, seed)
-    for case in range(12):
+    for case in range(40):
         rng = np.random.default_rng([seed, case])
         sizes = random_sizes(rng)
         kappa = [None, 1.0, 0.25][case % 3]

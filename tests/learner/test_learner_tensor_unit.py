@@ -158,18 +158,18 @@ def check(config: Config, seed: int, programs: int, special: float) -> None:
 
 @pytest.mark.parametrize("p", [8, 16])
 def test_tensor_unit_random(seed: int, p: int) -> None:
-    check(CONFIGS[p], seed, programs=8, special=0.0)
+    check(CONFIGS[p], seed, programs=40, special=0.0)
 
 
 @pytest.mark.parametrize("p", [8, 16])
 def test_tensor_unit_special_values(seed: int, p: int) -> None:
-    check(CONFIGS[p], seed, programs=8, special=0.05)
+    check(CONFIGS[p], seed, programs=40, special=0.05)
 
 
 @pytest.mark.slow
 def test_tensor_unit_wide(seed: int) -> None:
-    check(CONFIGS[64], seed, programs=8, special=0.0)
-    check(CONFIGS[64], seed + 1, programs=8, special=0.05)
+    check(CONFIGS[64], seed, programs=40, special=0.0)
+    check(CONFIGS[64], seed + 1, programs=40, special=0.05)
 
 
 def test_tensor_unit_each_lane(seed: int) -> None:
