@@ -213,6 +213,7 @@ module jd_learner_pipe
     .P (P), .OB (OB), .GI (GI), .MulLatency (MulLatency), .AddLatency (AddLatency), .DMax (DMax)
   ) u_tensor_unit (
     .clk_i, .rst_ni,
+    .clear_i         (step_start_i),
     .valid_i         (operation_valid),
     .operation_i     (operation),
     .empty_o         (unit_empty),

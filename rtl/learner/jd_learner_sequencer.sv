@@ -37,7 +37,7 @@ module jd_learner_sequencer
   input  step_t               step_i,
   input  logic [SampleW:0]    samples_ready_i,
   input  logic [NET_MAX-1:0]  update_busy_i,
-  output logic                ended_o,            // every stage was issued
+  output logic                ended_o,            // every stage was issued; the adders are done
   // Tokens: samples that have passed a stage.
   input  logic                done_valid_i,       // of the tensor unit
   input  logic [5:0]          done_stage_i,
@@ -258,7 +258,8 @@ module jd_learner_sequencer
   assign loss_id_o    = id_q[5:0];
   assign loss_go_o    = samples_ready_i > {1'b0, loss_sample_i}
                         && all_passed(loss_wait_i, loss_sample_i);
-  assign ended_o      = !next_valid_q && !valid_q;
+  // An abort may leave a row without its last chunk: what is in the adders has to come out first.
+  assign ended_o      = !next_valid_q && !valid_q && turn_q == '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni || abort_i) valid_q <= 1'b0;

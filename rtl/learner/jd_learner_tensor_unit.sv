@@ -31,6 +31,7 @@ module jd_learner_tensor_unit
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
+  input  logic                clear_i,            // with empty_o: forget an unfinished row
   input  logic                valid_i,
   input  operation_t          operation_i,
   output logic                empty_o,            // nothing in flight
@@ -384,8 +385,8 @@ module jd_learner_tensor_unit
     end
     assign start = in_valid && (odd_q || in_last);
     always_ff @(posedge clk_i) begin
-      if (!rst_ni)       odd_q <= 1'b0;
-      else if (in_valid) odd_q <= !odd_q && !in_last;
+      if (!rst_ni || clear_i) odd_q <= 1'b0;
+      else if (in_valid)      odd_q <= !odd_q && !in_last;
       if (in_valid) held_q <= in;
       last_line_q   <= AddLatency'({last_line_q, in_last});
       height_line_q <= (3 * AddLatency)'({height_line_q, in_height});
@@ -560,6 +561,7 @@ module jd_learner_tensor_unit
     end
   end
 
+  `JD_ASSUME_IF(ClearWhenEmpty_M, clear_i, empty_o)
   `JD_ASSERT_IF(TagOfResult_A, pop_late, tag_late_q != tag_in_q)
   `JD_ASSERT_IF(TagRoom_A, has_tag, tag_in_q - tag_late_q != TagW'(TAGS - 1))
   `JD_ASSERT(OneResult_A, !(dot_result && (axpy_result || outer_result)))
