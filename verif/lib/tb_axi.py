@@ -241,6 +241,27 @@ class MoversTest(uvm_test):
             assert not client.writing
         self.compare()
 
+    async def single_beats(self, client: Client, offsets: list[int]) -> None:
+        """Read and write single beats at these offsets of a client's regions, and compare."""
+        words = [StreamItem(data=offset, strb=(1 << 64) - 1) for offset in offsets]
+        pairs = [
+            ([StreamItem(address=client.base + o, beats=1) for o in offsets], client.read),
+            (
+                [StreamItem(address=client.base + REGION_BYTES + o, beats=1) for o in offsets],
+                client.write,
+            ),
+            (words, client.data),
+        ]
+        tasks = [
+            cocotb.start_soon(StreamSequence(items).start(agent.sequencer))
+            for items, agent in pairs
+        ]
+        for task in tasks:
+            await task
+        await client.reads.drain(self.dut.clk_i, LIMIT)
+        await client.writes.drain(self.dut.clk_i, LIMIT)
+        self.compare()
+
     def idle(self) -> bool:
         """Whether all movers say so."""
         full = (1 << parameters()["Clients"]) - 1
@@ -270,29 +291,11 @@ class BackPressure(MoversTest):
     async def body(self) -> None:
         """Traffic, then many single beats of one client: the limit is reached."""
         await self.traffic(self.beats)
-        client, dut = self.environment.clients[0], self.dut
-        words = [StreamItem(data=beat, strb=(1 << 64) - 1) for beat in range(SINGLES)]
-        pairs = [
-            (self.singles(client.base), client.read),
-            (self.singles(client.base + REGION_BYTES), client.write),
-            (words, client.data),
-        ]
-        tasks = [
-            cocotb.start_soon(StreamSequence(items).start(agent.sequencer))
-            for items, agent in pairs
-        ]
-        for task in tasks:
-            await task
-        await client.reads.drain(dut.clk_i, LIMIT)
-        await client.writes.drain(dut.clk_i, LIMIT)
-        self.compare()
+        client = self.environment.clients[0]
+        await self.single_beats(client, [64 * beat for beat in range(SINGLES)])
         monitor, limit = self.environment.port.monitor, parameters()["MaxOutstanding"]
         assert monitor.most_reads >= limit, f"{monitor.most_reads} reads at once"
         assert monitor.most_writes >= limit, f"{monitor.most_writes} writes at once"
-
-    def singles(self, base: int) -> list[StreamItem]:
-        """Commands of one beat each."""
-        return [StreamItem(address=base + 64 * beat, beats=1) for beat in range(SINGLES)]
 
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")
@@ -307,6 +310,8 @@ class BusError(MoversTest):
                 memory.fail(base + 0x4000, 0x6000, response=2)
                 memory.fail(base + 0x9FC0, 0x8000, response=3)
         await self.traffic(self.beats)
+        for client in self.environment.clients:
+            await self.single_beats(client, [0x3FC0, 0x4000, 0x9F80, 0xA000, 0x11F80, 0x11FC0])
         memory.heal()
         await self.traffic(100)
 
