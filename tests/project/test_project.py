@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,3 +73,26 @@ def test_requirements_are_pinned():
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     loose = [line for line in lines if line and not line.startswith("#") and "==" not in line]
     assert not loose
+
+
+@pytest.mark.parametrize(
+    ("target", "core"), [("lint", "jackdaw:lib:stream"), ("sim", "jackdaw:lib:random")]
+)
+def test_fusesoc_targets_work_from_the_command_line(target, core):
+    command = [f"{sys.prefix}/bin/fusesoc", "run", f"--target={target}", core]
+    path = f"{sys.prefix}/bin{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "PATH": path}, capture_output=True, text=True,
+        check=False, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_fusesoc_sim_fails_when_its_tests_fail(tmp_path):
+    from edalize.flows.jdsim import Jdsim
+
+    bad = tmp_path / "test_bad.py"
+    bad.write_text("def test_bad():\n    assert False\n")
+    flow = Jdsim({"name": "bad", "flow_options": {"tests": str(bad)}}, str(tmp_path))
+    with pytest.raises(RuntimeError, match="failed"):
+        flow.run()

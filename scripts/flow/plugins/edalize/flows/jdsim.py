@@ -31,6 +31,7 @@ class Jdsim:
         return {}
 
     def __init__(self, edam: dict[str, Any], work_root: str, verbose: bool = False) -> None:
+        self.edam, self.work_root = edam, Path(work_root)
         self.tests = edam.get("flow_options", {}).get("tests", "").split()
         self.name = edam["name"]
 
