@@ -279,11 +279,11 @@ class Directory(ShellBase):
 
 @pyuvm.test(timeout_time=4, timeout_unit="ms")
 class MemoryShared(ShellBase):
-    """Three engines with two rings each at work at once over two ports: no record is lost."""
+    """Three engines, two rings each, two ports; one by one and all at once: nothing is lost."""
 
     async def scenario(self) -> None:
         env, dut, draw = self.env, self.dut, rng("jobs")
-        axil, count = env.axil, 24
+        axil, count, alone = env.axil, 24, 4
         for engine in range(ENGINES):
             for ring in range(RINGS):
                 page = PAGE * (engine + 1)
@@ -306,8 +306,17 @@ class MemoryShared(ShellBase):
                     env.records.due[cpl + RECORD_BYTES * number] = (engine, job, number)
         for engine in range(ENGINES):
             for ring in range(RINGS):
-                page = PAGE * (engine + 1)
-                await axil.write(page + header.RING_TAIL.at(ring), count)
+                await axil.write(PAGE * (engine + 1) + header.RING_TAIL.at(ring), alone)
+            ended = [RINGS * alone] * (engine + 1) + [0] * (ENGINES - 1 - engine)
+            await until(
+                f"records of engine {engine}",
+                dut.clk_i,
+                20_000,
+                lambda ended=ended: env.records.ended == ended,
+            )
+        for engine in range(ENGINES):
+            for ring in range(RINGS):
+                await axil.write(PAGE * (engine + 1) + header.RING_TAIL.at(ring), count)
         await until("all records", dut.clk_i, 20_000, lambda: not env.records.due)
         await ClockCycles(dut.clk_i, 8)
         assert env.records.ended == [RINGS * count] * ENGINES
