@@ -28,10 +28,10 @@ demo: setup ## train DQN on CartPole with every replay and learner operation in 
 	@$(PYTHON) scripts/train.py --agent dqn --env CartPole-v1 --device sim --seed $(SEED) --out runs/demo-seed$(SEED) --overwrite
 
 test: setup lint ## the regression
-	$(PYTHON) -m pytest -n $(JOBS) --dist worksteal -m "not slow" --durations=15 --seed $(SEED) tests
+	$(PYTHON) -m pytest -n $(JOBS) --dist loadfile -m "not slow" --durations=15 --seed $(SEED) tests
 
 test-all: setup lint ## the regression with the full-size runs
-	$(PYTHON) -m pytest -n $(JOBS) --dist worksteal --seed $(SEED) tests
+	$(PYTHON) -m pytest -n $(JOBS) --dist loadfile --seed $(SEED) tests
 
 lint: setup ## ruff, mypy, verible, Verilator -Wall for every core
 	$(PYTHON) -m ruff check .
