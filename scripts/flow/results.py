@@ -15,7 +15,7 @@ RECORDED = ROOT / "docs" / "report" / "data"
 
 
 def commit() -> str:
-    """The commit that was measured, with `-dirty` where files differ from it; `unknown` without git."""
+    """The measured commit, with `-dirty` where files differ from it; `unknown` without git."""
     done = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=10"],
         cwd=ROOT,
@@ -44,7 +44,7 @@ def write(
         seconds: wall-clock time of the run.
         seed: seed of the run, None where nothing is random.
         tools: Python distributions whose versions are stated.
-        record: full run: the file goes to docs/report/data, which is committed; else to build/report/data.
+        record: the file goes to docs/report/data, which is committed; else to build/report/data.
         extra: further top-level entries.
     Returns: the file.
     """
