@@ -10,7 +10,7 @@ JOBS    ?= 2
 SEED    ?= 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: help setup demo test test-all lint format waves registers clean
+.PHONY: help setup demo test test-all coverage lint format waves registers clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-10s%s\n", n, $$0}'
@@ -32,6 +32,11 @@ test: setup lint ## the regression
 
 test-all: setup lint ## the regression with the full-size runs
 	$(PYTHON) -m pytest -n $(JOBS) --dist loadfile --seed $(SEED) tests
+
+coverage: setup ## line, branch, toggle and functional coverage of the regression: build/coverage/html
+	rm -rf build/coverage
+	@start=$$(date +%s); JD_COVERAGE=1 $(PYTHON) -m pytest -n $(JOBS) --dist loadfile -m "not slow" -q --seed $(SEED) tests && \
+	$(PYTHON) scripts/report_coverage.py --seed $(SEED) --since $$start --record
 
 lint: setup ## ruff, mypy, verible, Verilator -Wall for every core
 	$(PYTHON) -m ruff check .

@@ -8,11 +8,12 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from flow import BUILD, ROOT
+from flow import BUILD, ROOT, coverage
 from flow.design import resolve
 from flow.toolchain import compile_slot, environment, locked, verilator_root, verilator_version
 
 CXX_FLAGS = ("-shared", "-fPIC", "-std=gnu++20", "-O2", "-ffp-contract=off")
+COVERAGE_H = ROOT / "scripts/flow/coverage.h"
 
 
 class BuildFailed(RuntimeError):
@@ -65,12 +66,15 @@ def build(
         "-MAKEFLAGS", f"OPT_FAST={optimize} OPT_GLOBAL={optimize} OPT_SLOW=-O0",
         "--assert" if assertions else "--no-assert",
         *(["--trace-fst"] if waves else []),
+        *coverage.verilator_arguments(core),
         *verilator_args,
         *(f"-G{k}={v}" for k, v in parameters.items()),
     ]  # fmt: skip
     macros = [f"JD_{k}={v}" for k, v in parameters.items()] + list(defines)
     macros += ["JD_WAVES"] if waves else []
-    texts = [s.read_text() for s in [*extra, harness, *sorted(harness.parent.glob("*.h"))]]
+    macros += [f'JD_COVERAGE="{coverage.raw_folder()}"'] if coverage.enabled() else []
+    headers = [COVERAGE_H, *sorted(harness.parent.glob("*.h"))]
+    texts = [s.read_text() for s in [*extra, harness, *headers]]
     digest = design.digest(toplevel, args, macros, texts, CXX_FLAGS, verilator_version())
     folder = BUILD / "library" / f"{toplevel}-{digest}"
     library = folder / f"lib{toplevel}.so"
@@ -99,6 +103,7 @@ def build(
                 [
                     *(["ccache"] if shutil.which("ccache") else []),
                     "g++", *CXX_FLAGS, *(f"-D{m}" for m in macros), "-Iobj", f"-I{harness.parent}",
+                    f"-I{ROOT}/scripts",
                     f"-I{root}/include", f"-I{root}/include/vltstd",
                     "-c", harness, "-o", "harness.o",
                 ],

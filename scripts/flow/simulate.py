@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from flow import BUILD, ROOT
+from flow import BUILD, ROOT, coverage
 from flow.design import Design, resolve
 from flow.toolchain import compile_slot, environment, locked, verilator_version
 
@@ -77,7 +77,12 @@ def run(
     parameters = dict(parameters or {})
     waves = bool(os.environ.get("JD_WAVES")) if waves is None else waves
     build = _build(
-        design, toplevel, parameters, [ROOT / s for s in sources], list(build_args), waves
+        design,
+        toplevel,
+        parameters,
+        [ROOT / s for s in sources],
+        [*build_args, *coverage.verilator_arguments(core)],
+        waves,
     )
     runs = BUILD / "runs"
     runs.mkdir(parents=True, exist_ok=True)
@@ -122,6 +127,7 @@ def run(
             f"{module}.{test} on {toplevel} {parameters} seed {seed}: "
             f"{count} ran, {bad} failed {failure}\n{folder}\n{tail}"
         )
+    coverage.keep(core, folder)
     if os.environ.get("JD_SHOW_LOG"):
         print(log)
     if waves:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "Vjd_float_lanes.h"
+#include "flow/coverage.h"
 #include "operands.hpp"
 #include "reference.hpp"
 #include "verilated.h"
@@ -65,6 +66,10 @@ class Simulation {
     top_.rst_ni = 1;
   }
 
+  ~Simulation() {
+    if (!failed) write_coverage(context_);
+  }
+
   Lane lane(int index) { return Lane(top_.lane_o[index]); }
 
   // Takes operands from `next` until it has no more, and gives each result to `take`.
@@ -110,6 +115,8 @@ class Simulation {
     });
     return report;
   }
+
+  bool failed = false;
 
  private:
   void clock() {
@@ -188,11 +195,12 @@ Report check_range(Simulation& sim, int index, uint64_t first, uint64_t last, ui
   });
 }
 
-template <class Call> int guarded(char* error, Call call) {
+template <class Call> int guarded(void* sim, char* error, Call call) {
   try {
-    call();
+    call(*static_cast<Simulation*>(sim));
     return 0;
   } catch (const std::exception& e) {
+    static_cast<Simulation*>(sim)->failed = true;
     strncpy(error, e.what(), 255);
     return -1;
   }
@@ -213,8 +221,7 @@ uint32_t jd_lane(void* sim, int index) {
 // mode 0: classes x classes; 1: exponents x exponents; 2: `count` random; 3: range first..count-1.
 int jd_check(void* sim, int index, int mode, uint64_t count, uint64_t first, uint64_t gap_seed,
              Report* report, char* error) {
-  return guarded(error, [&] {
-    Simulation& s = *static_cast<Simulation*>(sim);
+  return guarded(sim, error, [&](Simulation& s) {
     switch (mode) {
       case 0: *report = check_cross(s, index, gap_seed); break;
       case 1: *report = check_exponents(s, index, gap_seed); break;
@@ -226,9 +233,9 @@ int jd_check(void* sim, int index, int mode, uint64_t count, uint64_t first, uin
 
 int jd_run(void* sim, int index, uint64_t count, const uint64_t* a, const uint64_t* b,
            int subtract, uint64_t* out, char* error) {
-  return guarded(error, [&] {
+  return guarded(sim, error, [&](Simulation& s) {
     uint64_t n = 0, done = 0;
-    static_cast<Simulation*>(sim)->stream(
+    s.stream(
         index, 0,
         [&](Item& item) {
           if (n == count) return false;

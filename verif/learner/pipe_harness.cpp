@@ -9,6 +9,7 @@
 
 #include "Vjd_learner_pipe.h"
 #include "Vjd_learner_pipe___024root.h"
+#include "flow/coverage.h"
 #include "verilated.h"
 
 void vl_stop(const char* file, int line, const char* /*scope*/) {
@@ -31,6 +32,9 @@ struct Pipe {
   std::mt19937_64 random;
 
   explicit Pipe(uint32_t seed) : context(), top(&context), random(seed) {}
+  ~Pipe() {
+    if (error.empty()) write_coverage(context);
+  }
 
   // Settles the inputs, so that outputs can be read, and then gives the clock edge.
   void settle() {

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "flow/coverage.h"
+
 #ifdef JD_WEIGHT
 #include "Vjd_replay_weight.h"
 using Top = Vjd_replay_weight;
@@ -78,6 +80,7 @@ extern "C" int run(const uint32_t* settings, const uint32_t* in, uint32_t* out, 
             top.eval();
             context.timeInc(1);
         }
+        write_coverage(context);
         return latency;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "check failed: %s\n", error.what());

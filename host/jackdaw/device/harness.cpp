@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "flow/coverage.h"
 #include "memory.h"
 #include "verilated.h"
 #ifdef JD_WAVES
@@ -48,6 +49,10 @@ struct Simulator {
     std::unique_ptr<VerilatedFstC> waves;
     bool recording = false;
 #endif
+
+    ~Simulator() {
+        if (top && !failed) write_coverage(context);
+    }
 
     void dump() {
 #ifdef JD_WAVES

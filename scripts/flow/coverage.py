@@ -1,0 +1,51 @@
+"""Collecting coverage: with JD_COVERAGE=1 every simulator counts, and every passed run is kept.
+
+A run leaves `*.dat`, Verilator's counts, and `*.yaml`, the bins of its functional coverage, in the
+raw folder. `flow.coverage_data` reads them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from flow import BUILD
+
+FOLDER = BUILD / "coverage"
+
+
+def enabled() -> bool:
+    """Whether this process builds and runs simulators with coverage."""
+    return bool(os.environ.get("JD_COVERAGE"))
+
+
+def raw_folder() -> Path:
+    """Where every run leaves its counts."""
+    folder = FOLDER / "raw"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def verilator_arguments(core: str) -> list[str]:
+    """Verilator's arguments for a core: toggles, which are slow, for the library's benches only."""
+    if not enabled():
+        return []
+    toggle = ["--coverage-toggle"] if core.startswith("jackdaw:lib:") else []
+    return ["--coverage-line", "--coverage-user", *toggle]
+
+
+def keep(core: str, run: Path) -> None:
+    """Keep what a passed cocotb run left in its folder.
+
+    Args:
+        core: the core that ran; the functional bins count for its RTL folder.
+        run: the run's folder, of a unique name.
+    Raises: FileNotFoundError if the simulator wrote no counts.
+    """
+    if not enabled():
+        return
+    shutil.move(run / "coverage.dat", raw_folder() / f"{run.name}.dat")
+    if (run / "coverage.yaml").exists():
+        name = f"{core.replace(':', '.')}~{run.name}.yaml"
+        shutil.copy2(run / "coverage.yaml", raw_folder() / name)
