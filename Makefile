@@ -10,7 +10,7 @@ JOBS    ?= 2
 SEED    ?= 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: help setup demo test test-all coverage lint format waves registers clean
+.PHONY: help setup demo test test-all coverage lint format waves registers clean prove
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-10s%s\n", n, $$0}'
@@ -47,6 +47,9 @@ lint: setup ## ruff, mypy, verible, Verilator -Wall for every core
 	@for core in $(CORES); do \
 	  fusesoc --log-file build/fusesoc-lint.log run --target=lint $$core > build/lint.log 2>&1 || { cat build/lint.log; echo "lint of $$core failed"; exit 1; }; \
 	  echo "lint $$core: clean"; done
+
+prove: setup ## formal proofs of the blocks (all, or PROOFS="NAME ..."), each with a planted bug
+	$(PYTHON) scripts/prove.py $(PROOFS)
 
 format: setup ## format Python
 	$(PYTHON) -m ruff check --fix .

@@ -1,0 +1,1 @@
+"""Formal proofs of Jackdaw's blocks: the table, and a harness in SystemVerilog for each."""
