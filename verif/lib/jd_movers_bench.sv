@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Test bench: for each client a read and a write mover, all behind one jd_axi_mux. Ports of clients
-// are unpacked arrays, so that agents find each by its index.
+// are unpacked arrays, so that agents find each by its index. The movers' ID is 0 and they check that
+// of their responses; each client's is another at the multiplexer, which must bring it back.
 module jd_movers_bench #(
   parameter  int unsigned Clients        = 2,
   parameter  int unsigned MaxOutstanding = 4,
@@ -67,6 +68,10 @@ module jd_movers_bench #(
   logic [Clients-1:0][63:0]    wstrb;
   logic [Clients-1:0][1:0]     rresp, bresp;
   for (genvar c = 0; c < Clients; c++) begin : gen_client
+    localparam logic [IdW-1:0] Id = IdW'(c + 1);
+    logic [IdW-1:0] mover_arid, mover_awid;
+    assign arid[c] = mover_arid ^ Id;
+    assign awid[c] = mover_awid ^ Id;
     jd_axi_read_mover #(.MaxOutstanding(MaxOutstanding), .IdW(IdW)) u_read (
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),
@@ -84,13 +89,13 @@ module jd_movers_bench #(
       .m_axi_arready_i (arready[c]),
       .m_axi_araddr_o  (araddr[c]),
       .m_axi_arlen_o   (arlen[c]),
-      .m_axi_arid_o    (arid[c]),
+      .m_axi_arid_o    (mover_arid),
       .m_axi_rvalid_i  (rvalid[c]),
       .m_axi_rready_o  (rready[c]),
       .m_axi_rdata_i   (rdata[c]),
       .m_axi_rresp_i   (rresp[c]),
       .m_axi_rlast_i   (rlast[c]),
-      .m_axi_rid_i     (rid[c])
+      .m_axi_rid_i     (rid[c] ^ Id)
     );
     jd_axi_write_mover #(.MaxOutstanding(MaxOutstanding), .IdW(IdW)) u_write (
       .clk_i           (clk_i),
@@ -111,7 +116,7 @@ module jd_movers_bench #(
       .m_axi_awready_i (awready[c]),
       .m_axi_awaddr_o  (awaddr[c]),
       .m_axi_awlen_o   (awlen[c]),
-      .m_axi_awid_o    (awid[c]),
+      .m_axi_awid_o    (mover_awid),
       .m_axi_wvalid_o  (wvalid[c]),
       .m_axi_wready_i  (wready[c]),
       .m_axi_wdata_o   (wdata[c]),
@@ -120,7 +125,7 @@ module jd_movers_bench #(
       .m_axi_bvalid_i  (bvalid[c]),
       .m_axi_bready_o  (bready[c]),
       .m_axi_bresp_i   (bresp[c]),
-      .m_axi_bid_i     (bid[c])
+      .m_axi_bid_i     (bid[c] ^ Id)
     );
   end
   jd_axi_mux #(.Clients(Clients), .IdW(IdW)) u_mux (

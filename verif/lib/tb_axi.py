@@ -47,7 +47,7 @@ class Client(uvm_component):
         self.index = index
         self.memory = memory
         self.busy = busy
-        self.base = 0x12_3450_0000 + index * 2 * REGION_BYTES
+        self.base = (rng("regions").getrandbits(18) << 4 | index) * 2 * REGION_BYTES
         self.golden = DeviceMemory()
         self.writing: deque[int] = deque()  # addresses of the beats that come next
         self.ends: deque[int] = deque()  # beats of each write command that are still to come

@@ -1,9 +1,13 @@
-"""Tests of jd_axil_demux: each access reaches the target of its page, or answers SLVERR."""
+"""Tests of jd_axil_demux: each access reaches the target of its page, or answers SLVERR.
+
+The targets answer some of their addresses with SLVERR or DECERR, which must come back.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import cocotb
 import pyuvm
@@ -20,26 +24,57 @@ from verif.coverage import Coverage
 from verif.scoreboard import Scoreboard
 
 ACCESSES = 250
-SLVERR = 2
+WORDS = 6  # addresses of a page that are accessed, so that reads meet what was written
+OKAY, SLVERR, DECERR = 0, 2, 3
+
+
+def answer(address: int) -> int:
+    """A target's response at an address."""
+    return (OKAY, SLVERR, OKAY, DECERR)[address >> 2 & 3]
 
 
 class AccessCoverage(Coverage):
-    """Both directions, answered and refused, at every target."""
+    """Both directions and every response, of targets and of no target."""
 
     def __init__(self, name: str, parent: uvm_component, targets: int, unmapped: bool) -> None:
         page = parameters()["PageBits"]
-        outcome = {
-            "read": lambda item: not item.is_write and not item.response,
-            "write": lambda item: item.is_write and not item.response,
-        }
-        if unmapped:
-            outcome["read_slverr"] = lambda item: not item.is_write and item.response == SLVERR
-            outcome["write_slverr"] = lambda item: item.is_write and item.response == SLVERR
+
+        def answered(write: bool, response: int, here: bool) -> Callable[[AxilItem], bool]:
+            return lambda item: (
+                item.is_write == write
+                and item.response == response
+                and (not unmapped or item.address >> page < targets) == here
+            )
+
+        outcome = {}
+        for write, way in enumerate(("read", "write")):
+            outcome[way] = answered(bool(write), OKAY, True)
+            outcome[f"{way}_slverr_passed"] = answered(bool(write), SLVERR, True)
+            outcome[f"{way}_decerr_passed"] = answered(bool(write), DECERR, True)
+            if unmapped:
+                outcome[f"{way}_slverr"] = answered(bool(write), SLVERR, False)
         reached = {
-            f"target{t}": lambda item, t=t: not item.response and item.address >> page == t
-            for t in range(targets)
+            f"target{t}": lambda item, t=t: item.address >> page == t for t in range(targets)
         }
         super().__init__(name, parent, "lib.axil", {"outcome": outcome, "target": reached})
+
+
+def respond(interface: Any, access: str, channel: Any, field: str) -> None:
+    """Let one direction of a RAM respond with `answer`; the access is made all the same."""
+    make, send = getattr(interface, access), channel.send
+    last = 0
+
+    async def noted(address: int, argument: Any) -> Any:
+        nonlocal last
+        last = address & ~3
+        return await make(address, argument)
+
+    async def answered(response: Any) -> None:
+        setattr(response, field, answer(last))
+        await send(response)
+
+    setattr(interface, access, noted)
+    channel.send = answered
 
 
 class Environment(uvm_env):
@@ -80,6 +115,8 @@ class Environment(uvm_env):
             }.items():
                 generator = rng(f"ram{index}.{name}")
                 channel.set_pause_generator(pauses(random_pauses(generator, 0.6)))
+            respond(ram.write_if, "_write", ram.write_if.b_channel, "bresp")
+            respond(ram.read_if, "_read", ram.read_if.r_channel, "rresp")
             self.rams.append(ram)
 
     def target(self, address: int) -> int | None:
@@ -92,8 +129,9 @@ class Environment(uvm_env):
     def expected(self, item: AxilItem) -> AxilItem:
         """What the monitor must see of an access; changes the model's words."""
         want = AxilItem(item.address, item.data if item.is_write else None, item.strobes)
-        want.response = SLVERR if self.target(item.address) is None else 0
-        if want.response == 0:
+        want.response = SLVERR
+        if self.target(item.address) is not None:
+            want.response = answer(item.address)
             old = self.words.get(item.address, 0)
             if item.is_write:
                 mask = sum(0xFF << 8 * i for i in range(4) if item.strobes >> i & 1)
@@ -104,10 +142,13 @@ class Environment(uvm_env):
 
     def accesses(self, generator: random.Random, count: int) -> Iterator[AxilItem]:
         """Random accesses, expected as they are sent."""
-        pages = min(self.targets + 2, 1 << (parameters()["AddrW"] - self.page))
+        pages = 1 << (parameters()["AddrW"] - self.page)
+        near = range(min(self.targets + 2, pages))
+        words = [4 * generator.randrange(1 << self.page - 2) for _ in range(WORDS - 4)]
+        words += [4 * word for word in range(4)]
         for _ in range(count):
-            page = generator.randrange(pages)
-            address = (page << self.page) | 4 * generator.randrange(4)
+            page = generator.choice((*near, generator.randrange(pages)))
+            address = (page << self.page) | generator.choice(words)
             write = generator.random() < 0.5
             strobes = generator.choice((0xF, 0xF, 0x1, 0x6, 0x8)) if write else 0xF
             data = generator.getrandbits(32) if write else None
