@@ -142,12 +142,13 @@ class Environment(uvm_env):
 
     def accesses(self, generator: random.Random, count: int) -> Iterator[AxilItem]:
         """Random accesses, expected as they are sent."""
-        pages = 1 << (parameters()["AddrW"] - self.page)
-        near = range(min(self.targets + 2, pages))
+        bits = parameters()["AddrW"] - self.page
+        near = range(min(self.targets + 2, 1 << bits))
         words = [4 * generator.randrange(1 << self.page - 2) for _ in range(WORDS - 4)]
         words += [4 * word for word in range(4)]
         for _ in range(count):
-            page = generator.choice((*near, generator.randrange(pages)))
+            alias = generator.randrange(self.targets) ^ 1 << generator.randrange(bits)
+            page = generator.choice((*near, alias, alias))
             address = (page << self.page) | generator.choice(words)
             write = generator.random() < 0.5
             strobes = generator.choice((0xF, 0xF, 0x1, 0x6, 0x8)) if write else 0xF
