@@ -6,6 +6,7 @@ from flow.formal import Bug, Proof
 
 STREAM = "jackdaw:lib:stream"
 AXI = "jackdaw:lib:axi"
+TREE = "jackdaw:engine:replay_tree"
 
 PROOFS: tuple[Proof, ...] = (
     Proof(
@@ -140,6 +141,55 @@ PROOFS: tuple[Proof, ...] = (
             pattern=r"m_axil_wvalid_o  <= m_axil_wvalid_o & ~m_axil_wready_i;",
             replacement="m_axil_wvalid_o  <= m_axil_wvalid_o & ~m_axil_awready_i;",
             words="write data are withdrawn when the address is taken",
+        ),
+    ),
+    Proof(
+        name="tree_level_top",
+        block="jd_replay_level",
+        harness="jd_prove_tree_level",
+        core=TREE,
+        words="level below the root: nodes are exact sums, samples see their slot and choose right",
+        parameters={"Level": 1},
+        depth=5,
+        bug=Bug(
+            file="jd_replay_level.sv",
+            pattern=r"near_q <= u_valid\[Lm\+1\] && node_of",
+            replacement="near_q <= u_valid_q[Lm+1] && node_of",
+            words="the bypass looks one update too far back",
+        ),
+    ),
+    Proof(
+        name="tree_level_inner",
+        block="jd_replay_level",
+        harness="jd_prove_tree_level",
+        core=TREE,
+        words="the same of an inner level, whose nodes are in memories",
+        parameters={"Level": 2},
+        depth=5,
+        bug=Bug(
+            file="jd_replay_level.sv",
+            pattern=r"for \(int unsigned k = 0; k <= Lm; k\+\+\) begin   // the youngest wins",
+            replacement="for (int unsigned k = 1; k <= Lm; k++) begin",
+            words="the oldest update in flight is not bypassed",
+            depth=14,
+            skip=12,
+        ),
+    ),
+    Proof(
+        name="tree_level_leaf",
+        block="jd_replay_level",
+        harness="jd_prove_tree_level",
+        core=TREE,
+        words="the same of the leaves: each is its last new value, none of value 0 is chosen",
+        parameters={"Level": 3},
+        depth=5,
+        bug=Bug(
+            file="jd_replay_row_compare.sv",
+            pattern=r"reached_q\[i\] <= sums_q\[ItemsLog2-1\]\[i\] >= target_q\[ItemsLog2-1\];",
+            replacement="reached_q[i] <= sums_q[ItemsLog2-1][i] > target_q[ItemsLog2-1];",
+            words="a child whose running sum is just the target is passed over",
+            depth=14,
+            skip=12,
         ),
     ),
 )
