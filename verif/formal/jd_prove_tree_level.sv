@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Proof of jd_replay_level with its jd_replay_row_compare: whatever updates come, one a clock, every
-// node holds the sum of all differences that were sent to it (a leaf: its last new value); a sample
-// sees exactly the updates of the slots before its own, and chooses the first child whose running
-// sum reaches the target, whose value is never 0.
+// node is the sum of the leaves below it; a sample sees exactly the updates of the slots before its
+// own, and chooses the first child whose running sum reaches the target, whose value is never 0. The
+// updates go on to the next level as they came, so all levels agree: a node is the sum of its
+// children.
 //
-// Method       induction. known_q is every node's value in the order of arrival, written_q what the
-//              memories must hold now; the updates in flight lie between the two.
+// Method       induction. leaf_q is every leaf and known_q every node of the level in the order of
+//              arrival, written_q what the memories must hold now; the updates in flight lie
+//              between the two.
 // Assumptions  the tree is cleared first, row by row, with nothing in flight (ClearWhenIdle_M and
-//              NoneWhileClearing_M of jd_replay_core). A node's sum stays in its width: it is a sum
-//              of leaves, which jd_prove_tree shows for the whole tree. A sample's target is
-//              1..the sum of its row, which is what the level above hands down: proved here as
-//              RestInChild_A. Reset at any time.
+//              NoneWhileClearing_M of jd_replay_core). An update's difference is its new leaf less
+//              the old one, which jd_prove_front proves. A sample's target is 1..the sum of its row,
+//              which is what the level above hands down: RestInChild_A here, with the sum of the
+//              same leaves on both levels. Reset at any time.
 `include "jd_assert.svh"
 module jd_prove_tree_level
   import jd_replay_pkg::*;
@@ -97,7 +99,9 @@ module jd_prove_tree_level
   endfunction
 
   // ---- Reference
-  logic [Nodes-1:0][NodeW-1:0] known_q, written_q;
+  localparam int unsigned Leaves = 2 ** NLog2;
+  logic [Leaves-1:0][LeafW-1:0] leaf_q;
+  logic [Nodes-1:0][NodeW-1:0]  known_q, written_q;
   logic [Lu+Lm:1][NodeW-1:0]   after_q;     // of the update k clocks after its arrival: its node
   logic [NodeW-1:0]            after;       //   just after it
   logic signed [NodeW+1:0]     exact;
@@ -108,7 +112,9 @@ module jd_prove_tree_level
     if (clear_q) begin
       known_q   <= '0;
       written_q <= '0;
+      leaf_q    <= '0;
     end else begin
+      if (u_valid_i)          leaf_q[u_index_i] <= u_new_i;
       if (u_valid_i)          known_q[node_of(u_index_i)] <= after;
       if (u_dut.u_valid[Lu])  written_q[node_of(u_dut.u_q[Lu].index)] <= after_q[Lu];
     end
@@ -144,10 +150,29 @@ module jd_prove_tree_level
   `JD_ASSUME_IF(ClearWhenIdle_M, start_clear_i,
                 u_dut.u_valid == '0 && u_dut.s_valid == '0 && !clear_q)
   `JD_ASSUME_IF(ClearedFirst_M, s_valid_i || u_valid_i, cleared_q && !start_clear_i)
-  `JD_ASSUME_IF(SumInRange_M, u_valid_i && !IsLeaf, exact[NodeW+1:NodeW] == 2'b00)
+  `JD_ASSUME_IF(Difference_M, u_valid_i, u_delta_i ==
+                $signed({1'b0, u_new_i}) - $signed({1'b0, leaf_q[u_index_i]}))
   `JD_ASSUME_IF(TargetInRow_M, s_valid_i, s_target_i != '0 && s_target_i <= sum)
 
   // ---- What is proved
+  for (genvar n = 0; n < Nodes; n++) begin : gen_sum
+    logic [NodeW-1:0] leaves;
+    always_comb begin
+      leaves = '0;
+      for (int unsigned i = 0; i < Leaves / Nodes; i++) begin
+        leaves = leaves + NodeW'(leaf_q[n*(Leaves/Nodes)+i]);
+      end
+    end
+    `JD_ASSERT_IF(SumOfLeaves_A, cleared_q, known_q[n] == leaves)
+  end
+  logic [Total:1][NLog2+2*LeafW:0] update_q;
+  always_ff @(posedge clk_i) update_q <= {update_q[Total-1:1], u_index_i, u_delta_i, u_new_i};
+  for (genvar k = 1; k <= Total; k++) begin : gen_passed
+    `JD_ASSERT_IF(Passed_A, u_dut.u_valid[k], update_q[k] == {u_dut.u_q[k].index,
+                  u_dut.u_q[k].delta, u_dut.u_q[k].leaf})
+  end
+  `JD_ASSERT_IF(PassedOn_A, u_valid, update_q[Total] == {u_index, u_delta, u_new})
+  `JD_ASSERT_IF(InWidth_A, cleared_q && u_valid_i && !IsLeaf, exact[NodeW+1:NodeW] == 2'b00)
   `JD_ASSERT_IF(WritesRight_A, u_dut.write, u_dut.write_value == after_q[Lu])
   for (genvar n = 0; n < Nodes; n++) begin : gen_node
     `JD_ASSERT_IF(Known_A, cleared_q, known_q[n] == prior(NodesLog2'(n), 0))

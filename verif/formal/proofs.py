@@ -6,6 +6,8 @@ from flow.formal import Bug, Proof
 
 STREAM = "jackdaw:lib:stream"
 AXI = "jackdaw:lib:axi"
+ENGINE = "jackdaw:lib:engine"
+SHELL = "jackdaw:shell:shell"
 TREE = "jackdaw:engine:replay_tree"
 
 PROOFS: tuple[Proof, ...] = (
@@ -149,7 +151,7 @@ PROOFS: tuple[Proof, ...] = (
         harness="jd_prove_tree_level",
         core=TREE,
         words="level below the root: nodes are exact sums, samples see their slot and choose right",
-        parameters={"Level": 1},
+        parameters={"Level": 1, "LeafW": 4},
         depth=5,
         bug=Bug(
             file="jd_replay_level.sv",
@@ -164,7 +166,7 @@ PROOFS: tuple[Proof, ...] = (
         harness="jd_prove_tree_level",
         core=TREE,
         words="the same of an inner level, whose nodes are in memories",
-        parameters={"Level": 2},
+        parameters={"Level": 2, "LeafW": 4},
         depth=5,
         bug=Bug(
             file="jd_replay_level.sv",
@@ -181,7 +183,7 @@ PROOFS: tuple[Proof, ...] = (
         harness="jd_prove_tree_level",
         core=TREE,
         words="the same of the leaves: each is its last new value, none of value 0 is chosen",
-        parameters={"Level": 3},
+        parameters={"Level": 3, "LeafW": 4},
         depth=5,
         bug=Bug(
             file="jd_replay_row_compare.sv",
@@ -190,6 +192,49 @@ PROOFS: tuple[Proof, ...] = (
             words="a child whose running sum is just the target is passed over",
             depth=14,
             skip=12,
+        ),
+    ),
+    Proof(
+        name="tree_front",
+        block="jd_replay_front",
+        harness="jd_prove_front",
+        core=TREE,
+        words="operations change their leaf in order, as asked; root = sum of leaves",
+        depth=3,
+        bug=Bug(
+            file="jd_replay_front.sv",
+            pattern=r"late_index\[Lm-k\] == operation_q\[Lm\].index\) begin",
+            replacement="late_index[Lm-k] == operation_q[Lm].index && k != 0) begin",
+            words="the oldest change in flight is not bypassed",
+            depth=14,
+        ),
+    ),
+    Proof(
+        name="engine_page",
+        block="jd_engine_bus",
+        harness="jd_prove_engine_bus",
+        core=ENGINE,
+        words="one response an access, header or engine reached once, busy engines refuse, in time",
+        depth=2,
+        bug=Bug(
+            file="jd_engine_bus.sv",
+            pattern=r"state_d = is_header \|\| denied \? StAnswer : StEngine;",
+            replacement="state_d = is_header ? StAnswer : StEngine;",
+            words="a write to an idle-only word of a busy engine goes through",
+        ),
+    ),
+    Proof(
+        name="directory_page",
+        block="jd_shell_directory",
+        harness="jd_prove_directory",
+        core=SHELL,
+        words="one response an access, in order; unmapped and read-only answer SLVERR; constants",
+        depth=2,
+        bug=Bug(
+            file="jd_directory_regs.sv",
+            pattern=r"if\(axil_n_in_flight < 2'd2\) begin",
+            replacement="if(axil_n_in_flight <= 2'd2) begin",
+            words="a third response is put into the buffer of two",
         ),
     ),
 )
