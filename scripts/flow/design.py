@@ -23,6 +23,7 @@ class Design:
         waivers: Verilator waiver files (.vlt).
         parameters: parameters of the top with their defaults.
         files: every file above and every include file, for hashing.
+        compiled: C++ files that an overlay adds to every build.
     """
 
     toplevel: str
@@ -31,6 +32,7 @@ class Design:
     waivers: tuple[Path, ...]
     parameters: dict[str, Any]
     files: tuple[Path, ...]
+    compiled: tuple[Path, ...] = ()
 
     def digest(self, *extra: object) -> str:
         """Hash of the contents of all files and of `extra`, 12 hex digits."""
@@ -55,6 +57,10 @@ def _fusesoc() -> Any:
 def resolve(vlnv: str, target: str = "default") -> Design:
     """Ask FuseSoC for the files of a core, in dependency order.
 
+    The environment variable JD_OVERLAY may name a folder: a file in it stands in for the source
+    with the same path below the root, its own *.sv come first in every list, and its *.cpp are
+    compiled too. Mutants run this way.
+
     Args:
         vlnv: the core's name, e.g. `jackdaw:lib:stream`.
         target: the target whose filesets and top are wanted.
@@ -78,12 +84,24 @@ def resolve(vlnv: str, target: str = "default") -> Design:
     def path(file: dict[str, Any]) -> Path:
         return (work / file["name"]).resolve()
 
+    overlay = Path(os.environ["JD_OVERLAY"]) if "JD_OVERLAY" in os.environ else None
+
+    def source(file: dict[str, Any]) -> Path:
+        found = path(file)
+        if overlay is not None and found.is_relative_to(ROOT):
+            other = overlay / found.relative_to(ROOT)
+            return other if other.exists() else found
+        return found
+
+    first = tuple(sorted(overlay.glob("*.sv"))) if overlay else ()
+    compiled = tuple(sorted(overlay.glob("*.cpp"))) if overlay else ()
     includes = [f for f in edam["files"] if f.get("is_include_file")]
     sources = [f for f in edam["files"] if not f.get("is_include_file")]
     return Design(
         toplevel=edam["toplevel"],
-        sources=tuple(
-            path(f)
+        sources=first
+        + tuple(
+            source(f)
             for f in sources
             if str(f.get("file_type", "")).startswith("systemVerilogSource")
         ),
@@ -99,5 +117,6 @@ def resolve(vlnv: str, target: str = "default") -> Design:
             for name, p in edam["parameters"].items()
             if p["paramtype"] == "vlogparam" and "default" in p
         },
-        files=tuple(path(f) for f in edam["files"]),
+        files=first + compiled + tuple(source(f) for f in edam["files"]),
+        compiled=compiled,
     )

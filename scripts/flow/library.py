@@ -68,6 +68,7 @@ def build(
         *(["--trace-fst"] if waves else []),
         *coverage.verilator_arguments(core),
         *verilator_args,
+        *(["-Wno-fatal"] if design.compiled else []),
         *(f"-G{k}={v}" for k, v in parameters.items()),
     ]  # fmt: skip
     macros = [f"JD_{k}={v}" for k, v in parameters.items()] + list(defines)
@@ -83,7 +84,7 @@ def build(
             return library
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        files = [*design.waivers, *design.sources, *extra]
+        files = [*design.waivers, *design.sources, *extra, *design.compiled]
         with compile_slot():
             _call(
                 [

@@ -66,7 +66,8 @@ def run(
         plusargs: more plusargs.
         environment_extra: more environment variables for the test.
         build_args: more Verilator arguments.
-        timeout_s: wall-clock limit (seconds) of the run.
+        timeout_s: wall-clock limit (seconds) of the run; the environment variable JD_TIMEOUT_S
+            lowers it.
         waves: write dump.fst; default: the environment variable JD_WAVES.
     Returns: the run's folder (results.xml, dump.fst, coverage files).
     Raises: SimulationFailed.
@@ -111,13 +112,16 @@ def run(
         command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         start_new_session=True,
     )  # fmt: skip
+    timeout_s = min(timeout_s, float(os.environ.get("JD_TIMEOUT_S", timeout_s)))
     try:
         output, _ = child.communicate(timeout=timeout_s)
         failure = output[-2000:] if child.returncode else ""
     except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
         failure = f"no end within {timeout_s} s"
+    finally:
+        if child.returncode is None:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
     results = folder / "results.xml"
     count, bad = get_results(results) if results.exists() else (0, 1)
     log = (folder / "run.log").read_text(errors="replace") if (folder / "run.log").exists() else ""
@@ -146,6 +150,7 @@ def _build(
     from cocotb_tools.runner import get_runner
 
     args = [*BUILD_ARGS, *build_args, *(["--trace-fst"] if waves else [])]
+    args += [str(f) for f in design.compiled] + (["-Wno-fatal"] if design.compiled else [])
     texts = [s.read_text() for s in sources]
     digest = design.digest(toplevel, sorted(parameters.items()), texts, args, verilator_version())
     build = BUILD / "sim" / f"{toplevel}-{digest}"

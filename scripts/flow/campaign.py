@@ -1,0 +1,228 @@
+"""Run mutants: each in a forked pytest with the tests most likely to notice it first."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flow import ROOT
+
+GRACE_S = 30.0
+
+
+class BaselineFailed(RuntimeError):
+    """The tests fail without a mutant: nothing can be said of any."""
+
+
+class Recorder:
+    """pytest plugin: the tests that ran, with outcome and duration, into JD_RECORD as JSON lines."""
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.when != "call" and report.passed:
+            return
+        line = {"test": report.nodeid, "outcome": report.outcome, "seconds": report.duration}
+        with Path(os.environ["JD_RECORD"]).open("a") as handle:
+            handle.write(json.dumps(line) + "\n")
+
+
+def _recorded(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@dataclass
+class Knowledge:
+    """What earlier runs tell about a test: how long it takes and which files' faults it finds."""
+
+    seconds: float
+    kills: dict[str, int] = field(default_factory=dict)
+    runs: dict[str, int] = field(default_factory=dict)
+
+    def worth(self, file: str) -> float:
+        """Chance to find a fault of a file, by the time that it takes."""
+        kills = self.kills.get(file, 0) + 0.1 * sum(self.kills.values())
+        runs = self.runs.get(file, 0) + 0.1 * sum(self.runs.values())
+        return (kills + 1) / (runs + 2) / (self.seconds + 0.3)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a mutant ended: `killed` with the test that noticed, `timeout`, or `survived`."""
+
+    status: str
+    test: str
+    seconds: float
+
+
+class Campaign:
+    """The tests of a folder and what is known of them.
+
+    Args:
+        tests: pytest files or node IDs.
+        overlay: folder with the instrumented sources (JD_OVERLAY).
+        work: folder for logs and records.
+        seed: seed of the tests.
+        jobs: mutants at a time.
+    """
+
+    def __init__(
+        self, tests: Sequence[str], overlay: Path, work: Path, seed: int, jobs: int
+    ) -> None:
+        self.tests = list(dict.fromkeys(tests))
+        self.overlay, self.work, self.seed, self.jobs = overlay, work, seed, jobs
+        self.known: dict[str, Knowledge] = {}
+        work.mkdir(parents=True, exist_ok=True)
+
+    def _environment(self, mutant: int, record: Path) -> dict[str, str]:
+        record.unlink(missing_ok=True)
+        return {
+            "JD_OVERLAY": str(self.overlay),
+            "JD_MUTANT": str(mutant),
+            "JD_RECORD": str(record),
+            "COCOTB_LOG_LEVEL": "WARNING",
+        }
+
+    def _arguments(self, tests: Sequence[str]) -> list[str]:
+        return [
+            "-q", "-m", "not slow", "-p", "no:cacheprovider", "--seed", str(self.seed),
+            "--rootdir", str(ROOT), *tests,
+        ]  # fmt: skip
+
+    def baseline(self, timeout_s: float = 2400) -> None:
+        """Build every simulator and see that the tests pass on the copy without a mutant.
+
+        Raises: BaselineFailed.
+        """
+        record = self.work / "baseline.jsonl"
+        log = self.work / "baseline.log"
+        command = [
+            sys.executable, "-m", "pytest", "-p", "flow.campaign_plugin", "-n", str(self.jobs),
+            "--dist", "load", "-k", "not coverage", *self._arguments(self.tests),
+        ]  # fmt: skip
+        env = {**os.environ, **self._environment(0, record)}
+        with log.open("w") as handle:
+            done = subprocess.run(
+                command, cwd=ROOT, env=env, stdout=handle, stderr=handle, timeout=timeout_s,
+                check=False,
+            )  # fmt: skip
+        if done.returncode:
+            raise BaselineFailed(f"tests fail without a mutant, see {log}")
+        for line in _recorded(record):
+            if line["outcome"] == "passed":
+                self.known[line["test"]] = Knowledge(line["seconds"])
+        if not self.known:
+            raise BaselineFailed(f"no test ran, see {log}")
+
+    def order(self, file: str, tests: Sequence[str]) -> list[str]:
+        """The tests of some pytest files, the most promising first."""
+        own = [t for t in self.known if t.split("::")[0] in tests or t in tests]
+        return sorted(own, key=lambda t: -self.known[t].worth(file))
+
+    def run(
+        self,
+        mutants: Sequence[tuple[int, str, Sequence[str]]],
+        report: Callable[[int, Outcome], None],
+    ) -> None:
+        """Run mutants, `jobs` at a time.
+
+        Args:
+            mutants: number, file, and the pytest files that verify it.
+            report: called with number and outcome of each mutant that ended.
+        """
+        pending: Iterator[tuple[int, str, Sequence[str]]] = iter(mutants)
+        running: dict[int, tuple[int, str, Path, float, float]] = {}
+        more = True
+        while more or running:
+            while more and len(running) < self.jobs:
+                task = next(pending, None)
+                if task is None:
+                    more = False
+                    break
+                number, file, tests = task
+                order = self.order(file, tests)
+                record = self.work / f"mutant{number}.jsonl"
+                limit = GRACE_S + 3 * sum(self.known[t].seconds for t in order)
+                longest = max((self.known[t].seconds for t in order), default=0)
+                running[self._fork(number, order, record, 15 + 4 * longest)] = (
+                    number, file, record, time.monotonic(), limit,
+                )  # fmt: skip
+            for pid in list(running):
+                number, file, record, start, limit = running[pid]
+                ended, status = os.waitpid(pid, os.WNOHANG)
+                spent = time.monotonic() - start
+                if not ended and spent < limit:
+                    continue
+                if not ended:
+                    _kill(pid)
+                    os.waitpid(pid, 0)
+                del running[pid]
+                code = os.waitstatus_to_exitcode(status) if ended else None
+                report(number, self._outcome(file, record, code, spent))
+            time.sleep(0.02)
+
+    def _outcome(self, file: str, record: Path, code: int | None, spent: float) -> Outcome:
+        """Learn from the record of a mutant that ended with an exit code, None for a time-out."""
+        failed = ""
+        for line in _recorded(record):
+            known = self.known.setdefault(line["test"], Knowledge(line["seconds"]))
+            known.runs[file] = known.runs.get(file, 0) + 1
+            if line["outcome"] == "passed":
+                known.seconds = min(known.seconds, line["seconds"])
+            elif line["outcome"] == "failed":
+                failed = line["test"]
+                known.kills[file] = known.kills.get(file, 0) + 1
+        if code is None:
+            return Outcome("timeout", "", spent)
+        if code == 0:
+            return Outcome("survived", "", spent)
+        if code == 1 and failed:
+            return Outcome("killed", failed, spent)
+        if code < 0:  # the simulator inside the process crashed
+            return Outcome("killed", f"signal {-code}", spent)
+        raise BaselineFailed(f"pytest ended with {code}, see {record.with_suffix('.log')}")
+
+    def _fork(self, number: int, tests: Sequence[str], record: Path, timeout_s: float) -> int:
+        pid = os.fork()
+        if pid:
+            return pid
+        code = 3
+        try:
+            os.environ.update(self._environment(number, record))
+            os.environ["JD_TIMEOUT_S"] = f"{timeout_s:.0f}"
+            log = os.open(record.with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(log, 1)
+            os.dup2(log, 2)
+            import pytest
+
+            code = int(pytest.main(["-x", *self._arguments(tests)], plugins=[Recorder()]))
+        finally:
+            os._exit(code)
+
+
+def _kill(pid: int) -> None:
+    """Kill a process and all that it started."""
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        parents[int(stat.parent.name)] = int(fields[1])
+    victims = {pid}
+    while True:
+        more = {child for child, parent in parents.items() if parent in victims} - victims
+        if not more:
+            break
+        victims |= more
+    for victim in victims:
+        try:
+            os.kill(victim, signal.SIGKILL)
+        except ProcessLookupError:
+            continue

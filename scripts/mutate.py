@@ -1,0 +1,250 @@
+"""Mutation score: how many small faults in the RTL do the block's own environments notice?
+
+    python scripts/mutate.py lib --count 200 --seed 1
+
+A random sample of source-level mutants of a folder (flow/mutants.py) and of netlist mutants of its
+benches (flow/netlist.py) is built into one copy of the sources; each mutant is then selected at
+run time and the tests run, the likeliest to notice first, until one fails. A survivor is a weak
+test, or equivalent to the original: those are argued in verif/mutation/equivalent.yaml.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import hashlib
+import json
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from flow import BUILD, ROOT, mutants, results
+from flow.campaign import Campaign, Outcome
+
+FOLDERS: dict[str, Any] = yaml.safe_load((ROOT / "verif/mutation/folders.yaml").read_text())
+EQUIVALENT = ROOT / "verif/mutation/equivalent.yaml"
+GOAL = 0.95
+console = Console()
+
+
+class UnusedJudgement(ValueError):
+    """verif/mutation/equivalent.yaml names a mutant that does not exist."""
+
+
+def equivalents() -> dict[str, str]:
+    """Key of a mutant (`file|line's text|change`) -> why no test can notice it."""
+    entries = yaml.safe_load(EQUIVALENT.read_text()) or []
+    return {f"{e['file']}|{e['source']}|{e['change']}": e["reason"] for e in entries}
+
+
+def sources(folder: str) -> list[Path]:
+    """The hand-written modules of a folder; packages hold constants and are left out."""
+    return [
+        p
+        for top in FOLDERS[folder]["sources"]
+        for p in sorted((ROOT / top).rglob("*.sv"))
+        if "generated" not in p.parts and not p.name.endswith("_pkg.sv")
+    ]
+
+
+def candidates(folder: str) -> list[mutants.Mutant]:
+    """Every source-level mutant of a folder."""
+    constant = mutants.constant_functions(sorted((ROOT / "rtl").rglob("*.sv")))
+    found = []
+    for path in sources(folder):
+        name = str(path.relative_to(ROOT))
+        found += mutants.find(path, name, constant, [ROOT / "rtl/lib/common"])
+    return found
+
+
+def overlay(chosen: Sequence[mutants.Mutant]) -> Path:
+    """Write the instrumented copies; the folder's name is their content."""
+    texts = {"jd_mutant_pkg.sv": mutants.PACKAGE, "jd_mutant.cpp": mutants.SELECTED}
+    numbered = list(enumerate(chosen, 1))
+    for file in dict.fromkeys(m.file for m in chosen):
+        own = [(n, m) for n, m in numbered if m.file == file]
+        texts[file] = mutants.instrument((ROOT / file).read_text(), own)
+    digest = hashlib.sha256(json.dumps(texts, sort_keys=True).encode()).hexdigest()[:12]
+    target = BUILD / "mutation" / f"overlay-{digest}"
+    for file, text in texts.items():
+        path = target / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+    return target
+
+
+def tests_of(folder: str, file: str) -> list[str]:
+    """The pytest files that verify a file. Raises: KeyError if no pattern fits."""
+    for pattern, tests in FOLDERS[folder]["tests"].items():
+        if fnmatch.fnmatch(file, pattern):
+            return list(tests)
+    raise KeyError(f"verif/mutation/folders.yaml has no tests for {file}")
+
+
+class Book:
+    """Outcomes by mutant, kept on disk: a run that was interrupted goes on where it stopped."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.outcomes: dict[str, Outcome] = {}
+        if path.exists():
+            for line in path.read_text().splitlines():
+                entry = json.loads(line)
+                self.outcomes[entry.pop("key")] = Outcome(**entry)
+
+    def add(self, key: str, outcome: Outcome) -> None:
+        self.outcomes[key] = outcome
+        with self.path.open("a") as handle:
+            handle.write(json.dumps({"key": key, **outcome.__dict__}) + "\n")
+
+
+def campaign(
+    folder: str,
+    level: str,
+    chosen: Sequence[mutants.Mutant],
+    target: Path,
+    tests: dict[str, list[str]],
+    seed: int,
+    jobs: int,
+    fresh: bool,
+) -> dict[str, Outcome]:
+    """Run the mutants of one overlay; outcomes by key of those that were not killed before."""
+    work = BUILD / "mutation" / f"{folder}-{level}-{seed}"
+    work.mkdir(parents=True, exist_ok=True)
+    if fresh:
+        (work / "book.jsonl").unlink(missing_ok=True)
+    book = Book(work / "book.jsonl")
+    argued = equivalents()
+    todo = [
+        (number, m)
+        for number, m in enumerate(chosen, 1)
+        if m.key not in argued
+        and (m.key not in book.outcomes or book.outcomes[m.key].status == "survived")
+    ]
+    if todo:
+        files = dict.fromkeys(m.file for _, m in todo)
+        runner = Campaign([t for f in files for t in tests[f]], target, work, seed, jobs)
+        console.print(f"{folder} {level}: {len(todo)} mutants to run, building and baseline ...")
+        start = time.monotonic()
+        runner.baseline()
+        console.print(f"baseline: {len(runner.known)} tests, {time.monotonic() - start:.0f} s")
+        by_number = dict(todo)
+        ended = 0
+
+        def report(number: int, outcome: Outcome) -> None:
+            nonlocal ended
+            ended += 1
+            m = by_number[number]
+            book.add(m.key, outcome)
+            colour = "red" if outcome.status == "survived" else "green"
+            console.print(
+                f"[{colour}]{ended:4}/{len(todo)} {outcome.status:9}[/] {outcome.seconds:5.1f} s  "
+                f"{m.file}:{m.line}",
+                end="  ",
+            )
+            text = m.change if outcome.status == "survived" else outcome.test
+            console.print(text, markup=False, highlight=False)
+
+        # One file after another, so that what was learnt of its tests serves the next mutant.
+        runner.run([(n, m.file, tests[m.file]) for n, m in todo], report)
+        shutil.rmtree(BUILD / "runs", ignore_errors=True)
+    return {m.key: book.outcomes[m.key] for m in chosen if m.key in book.outcomes}
+
+
+def summary(
+    folder: str,
+    level: str,
+    chosen: Sequence[mutants.Mutant],
+    outcomes: dict[str, Outcome],
+    seconds: float,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The folder's row and its survivors."""
+    argued = equivalents()
+    equivalent = [m for m in chosen if m.key in argued]
+    rest = [m for m in chosen if m.key not in argued]
+    count = {
+        s: sum(outcomes[m.key].status == s for m in rest) for s in ("killed", "timeout", "survived")
+    }
+    row = {
+        "folder": f"rtl/{folder}",
+        "level": level,
+        "mutants": len(chosen),
+        **count,
+        "equivalent": len(equivalent),
+        "score": round(100 * (1 - count["survived"] / max(1, len(rest))), 1),
+        "seconds": round(seconds),
+    }
+    survivors = [
+        {"file": m.file, "line": m.line, "source": m.source, "change": m.change, "level": level}
+        for m in rest
+        if outcomes[m.key].status == "survived"
+    ]
+    return row, survivors
+
+
+def show(rows: Sequence[dict[str, Any]], survivors: Sequence[dict[str, Any]]) -> None:
+    """Print table and survivors."""
+    table = Table(title="Mutation score")
+    for key in rows[0]:
+        table.add_column(key, justify="left" if key in ("folder", "level") else "right")
+    for row in rows:
+        table.add_row(*(str(v) for v in row.values()))
+    console.print(table)
+    for s in survivors:
+        console.print(
+            f"survived {s['file']}:{s['line']} ({s['level']}): {s['change']}", markup=False
+        )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folders", nargs="*", default=list(FOLDERS), help=" ".join(FOLDERS))
+    parser.add_argument("--count", type=int, default=200, help="source-level mutants a folder")
+    parser.add_argument("--netlist", type=int, default=50, help="netlist mutants a folder")
+    parser.add_argument("--seed", type=int, default=1, help="of the samples and of the tests")
+    parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
+    parser.add_argument("--fresh", action="store_true", help="forget earlier outcomes")
+    parser.add_argument("--record", action="store_true", help="write docs/report/data")
+    parser.add_argument("--list", action="store_true", help="print the sample and stop")
+    arguments = parser.parse_args()
+    for folder in arguments.folders:
+        if folder not in FOLDERS:
+            parser.error(f"unknown folder {folder}, want {', '.join(FOLDERS)}")
+    rows, survivors = [], []
+    for folder in arguments.folders:
+        every = candidates(folder)
+        chosen = mutants.sample(every, arguments.count, arguments.seed)
+        if arguments.list:
+            for m in chosen:
+                console.print(f"{m.file}:{m.line}: {m.change}", markup=False)
+            continue
+        start = time.monotonic()
+        tests = {m.file: tests_of(folder, m.file) for m in chosen}
+        outcomes = campaign(
+            folder, "source", chosen, overlay(chosen), tests, arguments.seed, arguments.jobs,
+            arguments.fresh,
+        )  # fmt: skip
+        row, left = summary(folder, "source", chosen, outcomes, time.monotonic() - start)
+        rows.append({**row, "candidates": len(every)})
+        survivors += left
+        # netlist
+    if not rows:
+        return 0
+    show(rows, survivors)
+    results.write(
+        "mutate", rows, seconds=sum(r["seconds"] for r in rows), seed=arguments.seed,
+        tools=["pyslang", "pyosys", "verilator"], record=arguments.record, survivors=survivors,
+    )  # fmt: skip
+    return int(any(r["score"] < 100 * GOAL for r in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
