@@ -27,6 +27,7 @@ from rich.table import Table
 
 from flow import BUILD, ROOT, mutants, results
 from flow.campaign import Campaign, Outcome
+from flow.netlist import Netlist, spread
 
 FOLDERS: dict[str, Any] = yaml.safe_load((ROOT / "verif/mutation/folders.yaml").read_text())
 EQUIVALENT = ROOT / "verif/mutation/equivalent.yaml"
@@ -64,13 +65,20 @@ def candidates(folder: str) -> list[mutants.Mutant]:
     return found
 
 
-def overlay(chosen: Sequence[mutants.Mutant]) -> Path:
-    """Write the instrumented copies; the folder's name is their content."""
-    texts = {"jd_mutant_pkg.sv": mutants.PACKAGE, "jd_mutant.cpp": mutants.SELECTED}
+def instrumented(chosen: Sequence[mutants.Mutant]) -> dict[str, str]:
+    """The files of the mutants, each with its mutants as choices."""
     numbered = list(enumerate(chosen, 1))
-    for file in dict.fromkeys(m.file for m in chosen):
-        own = [(n, m) for n, m in numbered if m.file == file]
-        texts[file] = mutants.instrument((ROOT / file).read_text(), own)
+    return {
+        file: mutants.instrument(
+            (ROOT / file).read_text(), [(n, m) for n, m in numbered if m.file == file]
+        )
+        for file in dict.fromkeys(m.file for m in chosen)
+    }
+
+
+def overlay(texts: dict[str, str]) -> Path:
+    """Write files that take the place of the RTL's; the folder's name is their content."""
+    texts = {"jd_mutant_pkg.sv": mutants.PACKAGE, "jd_mutant.cpp": mutants.SELECTED, **texts}
     digest = hashlib.sha256(json.dumps(texts, sort_keys=True).encode()).hexdigest()[:12]
     target = BUILD / "mutation" / f"overlay-{digest}"
     for file, text in texts.items():
@@ -130,8 +138,7 @@ def campaign(
         and (m.key not in book.outcomes or book.outcomes[m.key].status == "survived")
     ]
     if todo:
-        files = dict.fromkeys(m.file for _, m in todo)
-        runner = Campaign([t for f in files for t in tests[f]], target, work, seed, jobs)
+        runner = Campaign([t for _, m in todo for t in tests[m.key]], target, work, seed, jobs)
         console.print(f"{folder} {level}: {len(todo)} mutants to run, building and baseline ...")
         start = time.monotonic()
         runner.baseline()
@@ -154,7 +161,7 @@ def campaign(
             console.print(text, markup=False, highlight=False)
 
         # One file after another, so that what was learnt of its tests serves the next mutant.
-        runner.run([(n, m.file, tests[m.file]) for n, m in todo], report)
+        runner.run([(n, m.file, tests[m.key]) for n, m in todo], report)
         shutil.rmtree(BUILD / "runs", ignore_errors=True)
     return {m.key: book.outcomes[m.key] for m in chosen if m.key in book.outcomes}
 
@@ -227,15 +234,22 @@ def main() -> int:
                 console.print(f"{m.file}:{m.line}: {m.change}", markup=False)
             continue
         start = time.monotonic()
-        tests = {m.file: tests_of(folder, m.file) for m in chosen}
-        outcomes = campaign(
-            folder, "source", chosen, overlay(chosen), tests, arguments.seed, arguments.jobs,
-            arguments.fresh,
-        )  # fmt: skip
-        row, left = summary(folder, "source", chosen, outcomes, time.monotonic() - start)
-        rows.append({**row, "candidates": len(every)})
-        survivors += left
-        # netlist
+        tests = {m.key: tests_of(folder, m.file) for m in chosen}
+        levels = [("source", chosen, instrumented(chosen), tests, len(every))]
+        if arguments.netlist:
+            specs = [Netlist(**n) for n in FOLDERS[folder]["netlists"]]
+            # A folder with few places in its source gets the rest in its netlists.
+            share = arguments.netlist + max(0, arguments.count - len(chosen))
+            levels.append(("netlist", *spread(specs, share, arguments.seed), 0))
+        for level, picked, texts, tests_by_key, total in levels:
+            outcomes = campaign(
+                folder, level, picked, overlay(texts), tests_by_key, arguments.seed,
+                arguments.jobs, arguments.fresh,
+            )  # fmt: skip
+            row, left = summary(folder, level, picked, outcomes, time.monotonic() - start)
+            rows.append({**row, "candidates": total} if total else row)
+            survivors += left
+            start = time.monotonic()
     if not rows:
         return 0
     show(rows, survivors)

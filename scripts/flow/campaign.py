@@ -23,7 +23,7 @@ class BaselineFailed(RuntimeError):
 
 
 class Recorder:
-    """pytest plugin: the tests that ran, with outcome and duration, into JD_RECORD as JSON lines."""
+    """pytest plugin: writes every test with outcome and duration into JD_RECORD, as JSON lines."""
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.when != "call" and report.passed:

@@ -1,0 +1,386 @@
+"""One static page of what is measured: tests, coverage, proofs, mutation, synthesis, cycles.
+
+    scripts/report.py [--bench] [--tests build/report/tests.xml]
+
+The flows leave their results in docs/report/data; `--bench` measures the engines again and
+`--tests` takes the regression's JUnit file. Writes docs/report/index.html and the summary table of
+the README.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from flow import BUILD, ROOT, results
+
+PAGE = ROOT / "docs" / "report" / "index.html"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- report -->", "<!-- /report -->"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: key of the row, heading, and how the value is shown."""
+
+    key: str
+    label: str
+    number: bool = False
+    percent: bool = False
+
+
+@dataclass
+class Table:
+    """Rows under columns; `folded` is the line that opens a table that is shown on demand."""
+
+    columns: list[Column]
+    rows: list[dict[str, Any]]
+    title: str = ""
+    folded: str = ""
+
+
+@dataclass
+class Section:
+    """A flow's part of the page, with the cards and the README's lines that it contributes."""
+
+    name: str
+    title: str
+    text: str
+    meta: str = ""
+    tables: list[Table] = field(default_factory=list)
+    svg: str = ""
+    cards: list[dict[str, str]] = field(default_factory=list)
+    summary: list[tuple[str, str, str]] = field(default_factory=list)
+
+
+def card(value: str, label: str, good: bool) -> dict[str, str]:
+    """A figure at the top of the page."""
+    return {"value": value, "label": label, "state": "good" if good else "bad"}
+
+
+def _columns(text: str) -> list[Column]:
+    """`key=Label` text, `key#=Label` number, `key%=Label` per cent; separated by `|`."""
+    found = []
+    for part in text.split("|"):
+        key, label = part.strip().split("=", 1)
+        found.append(Column(key.rstrip("#%"), label, key.endswith(("#", "%")), key.endswith("%")))
+    return found
+
+
+def tests_section(data: dict[str, Any]) -> Section:
+    rows = data["rows"]
+    passed, failed = sum(r["passed"] for r in rows), sum(r["failed"] for r in rows)
+    return Section(
+        "tests",
+        "Tests",
+        "The regression: pyuvm environments of blocks and engines against golden models, the "
+        "device on the simulator and on the model, training end to end. Random tests print "
+        "their seed.",
+        tables=[
+            Table(
+                _columns("area=Area|passed#=Passed|failed#=Failed|skipped#=Skipped|seconds#=CPU s"),
+                rows,
+            )
+        ],
+        cards=[
+            card(f"{passed:,}", "tests passed" if not failed else f"{failed} failed", not failed)
+        ],
+        summary=[("Tests", f"{passed:,} passed, {failed} failed", "`make test`")],
+    )
+
+
+def coverage_section(data: dict[str, Any]) -> Section:
+    rows = data["rows"]
+    line = min(r["line_percent"] for r in rows)
+    branch = min(r["branch_percent"] for r in rows)
+    hit, planned = data["bins_hit"], data["bins_planned"]
+    columns = _columns(
+        "folder=Folder|line_percent%=Lines|line_points#=of|branch_percent%=Branches|"
+        "branch_points#=of|toggle_percent%=Toggles|waived#=Waived"
+    )
+    return Section(
+        "coverage",
+        "Coverage",
+        "Line and branch coverage of the hand-written RTL, merged over all configurations of the "
+        "regression, and the functional bins that the environments planned. What is waived is "
+        "listed with its reason in verif/coverage_waivers.yaml.",
+        tables=[Table(columns, rows)],
+        cards=[
+            card(f"{line:.1f} %", "lines, weakest folder", line >= 98),
+            card(f"{branch:.1f} %", "branches, weakest folder", branch >= 98),
+            card(f"{hit} / {planned}", "functional bins", hit == planned),
+        ],
+        summary=[
+            (
+                "Code coverage (weakest folder)",
+                f"{line:.1f} % of lines, {branch:.1f} % of branches",
+                "`make coverage`",
+            ),
+            ("Functional coverage", f"{hit} of {planned} bins", "`make coverage`"),
+        ],
+    )
+
+
+def prove_section(data: dict[str, Any]) -> Section:
+    rows = data["rows"]
+    good = [r for r in rows if r["result"] == "proved" and r["bug_found"]]
+    properties = sum(r["properties"] for r in rows)
+    columns = _columns(
+        "proof=Proof|block=Block|properties#=Properties|method=Method|result=Result|cover=Cover|"
+        "planted_bug=Planted bug|bug_found=Found|seconds#=s"
+    )
+    return Section(
+        "proofs",
+        "Proofs",
+        "Properties proved on the RTL itself with an SMT solver, by induction where the method "
+        "says so, else for every run up to the stated number of clocks. Each proof also finds a "
+        "planted bug and reaches the situation that it is about.",
+        tables=[Table(columns, rows)],
+        cards=[card(f"{len(good)} / {len(rows)}", "proofs, each with a bug found",
+                    len(good) == len(rows))],
+        summary=[("Proofs", f"{len(good)} of {len(rows)} hold ({properties} properties)",
+                  "`make prove`")],
+    )  # fmt: skip
+
+
+def mutate_section(data: dict[str, Any]) -> Section:
+    rows = data["rows"]
+    weakest = min(rows, key=lambda r: r["score"])
+    mutants = sum(r["mutants"] for r in rows)
+    columns = _columns(
+        "folder=Folder|level=Level|mutants#=Mutants|killed#=Killed|timeout#=Timed out|"
+        "survived#=Survived|equivalent#=Equivalent|score%=Score|seconds#=s"
+    )
+    tables = [Table(columns, rows)]
+    if data["survivors"]:
+        tables.append(
+            Table(
+                _columns("file=File|line#=Line|level=Level|change=Change|source=Source"),
+                data["survivors"],
+                folded=f"{len(data['survivors'])} surviving mutants",
+            )
+        )
+    return Section(
+        "mutation",
+        "Mutation",
+        "Small faults planted in the RTL, in its source and in its netlists, from a random sample; "
+        "the score is the share that the block's own environments notice, without those argued "
+        "equivalent in verif/mutation/equivalent.yaml.",
+        tables=tables,
+        cards=[card(f"{weakest['score']:.1f} %", "mutation score, weakest folder",
+                    weakest["score"] >= 95)],
+        summary=[("Mutation score (weakest folder)",
+                  f"{weakest['score']:.1f} % of {mutants} mutants in all", "`make mutate`")],
+    )  # fmt: skip
+
+
+def synth_section(data: dict[str, Any]) -> Section:
+    rows = data["rows"]
+    timed = [r for r in rows if r.get("path_ns")]
+    worst = max(timed, key=lambda r: r["path_ns"])
+    columns = _columns(
+        "block=Block|configuration=Configuration|lut#=LUT|ff#=FF|dsp#=DSP|bram36#=BRAM36|"
+        "uram#=URAM|levels#=Levels|path_ns#=Path ns|ecp5_mhz#=ECP5 MHz|path=Longest path"
+    )
+    return Section(
+        "synthesis",
+        "Synthesis",
+        "Mapped with Yosys for UltraScale+; the longest register-to-register path is an estimate "
+        "from logic levels (docs/synthesis.md states the measure), and place and route on ECP5 "
+        "is the witness where a block fits that device.",
+        tables=[Table(columns, rows)],
+        cards=[card(f"{worst['path_ns']:.2f} ns", "longest estimated path (4 ns: 250 MHz)",
+                    worst["path_ns"] <= 4)],
+        summary=[("Longest estimated path, UltraScale+",
+                  f"{worst['path_ns']:.2f} ns ({worst['block']})", "`make synth`")],
+    )  # fmt: skip
+
+
+def bench_section(data: dict[str, Any]) -> Section:
+    rows = []
+    for r in data["rows"]:
+        published = r["published"]
+        rows.append({**r, "published": published["value"] if published else None,
+                     "of_ideal": _efficiency(r)})  # fmt: skip
+    step = next(
+        r
+        for r in rows
+        if r["figure"] == "cycles_per_gradient_step" and r["config"].endswith("B=64")
+    )
+    columns = _columns(
+        "engine=Engine|figure=Figure|config=Configuration|measured#=Measured|ideal#=Ideal|"
+        "of_ideal%=Of ideal|published#=Published|unit=Unit"
+    )
+    return Section(
+        "cycles",
+        "Cycles",
+        "Device clocks from the engines' own counters on the simulated RTL, beside the ideal of "
+        "the specification and the published figure.",
+        tables=[Table(columns, rows)],
+        svg=_plot(rows),
+        cards=[card(f"{step['of_ideal']:.1f} %", "of ideal: gradient step, batch 64", True)],
+        summary=[("Gradient step, batch 64", f"{step['measured']:,.0f} clocks, ideal "
+                  f"{step['ideal']:,.0f}", "`scripts/bench.py learner`")],
+    )  # fmt: skip
+
+
+def _efficiency(row: dict[str, Any]) -> float | None:
+    if row["ideal"] and row["unit"] == "clocks":
+        return 100 * float(row["ideal"]) / float(row["measured"])
+    return None
+
+
+def _plot(rows: list[dict[str, Any]]) -> str:
+    """Measured, ideal and published clocks as SVG text."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "jackdaw"
+    from matplotlib import pyplot
+
+    figures = ("sample_job_cycles", "update_job_cycles", "cycles_per_gradient_step")
+    titles = ("Replay: sample job", "Replay: update job", "Learner: gradient step")
+    figure, axes = pyplot.subplots(1, 3, figsize=(11, 3.1))
+    for axis, name, title in zip(axes, figures, titles, strict=True):
+        chosen = [r for r in rows if r["figure"] == name]
+        batch = [int(r["config"].rsplit("B=", 1)[1]) for r in chosen]
+        styles = (
+            ("published", "#b9c3cf", "^"),
+            ("ideal", "#2e7d4f", "s"),
+            ("measured", "#2b5c8a", "o"),
+        )
+        for key, colour, marker in styles:
+            values = [r[key] for r in chosen]
+            if all(v is not None for v in values):
+                axis.plot(batch, values, marker=marker, color=colour, label=key)
+        axis.set(title=title, xlabel="batch", xscale="log", yscale="log")
+        axis.set_xticks(batch, [str(b) for b in batch])
+        axis.minorticks_off()
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel("clocks")
+    axes[0].legend(fontsize=8)
+    figure.tight_layout()
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()[text.getvalue().index("<svg") :]
+
+
+SECTIONS = {
+    "tests": (tests_section, "make test"),
+    "coverage": (coverage_section, "make coverage"),
+    "prove": (prove_section, "make prove"),
+    "mutate": (mutate_section, "make mutate"),
+    "synth": (synth_section, "make synth"),
+    "bench": (bench_section, "scripts/bench.py"),
+}
+
+
+def record_tests(path: Path) -> None:
+    """Put the regression's JUnit file into the results, a row an area of tests."""
+    areas: dict[str, dict[str, Any]] = {}
+    seconds = 0.0
+    for suite in ElementTree.parse(path).getroot().iter("testsuite"):
+        seconds += float(suite.get("time", 0))
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        area = str(case.get("classname")).split(".")[1]
+        row = areas.setdefault(
+            area, {"area": area, "passed": 0, "failed": 0, "skipped": 0, "seconds": 0.0}
+        )
+        bad = case.find("failure") is not None or case.find("error") is not None
+        outcome = "failed" if bad else "skipped" if case.find("skipped") is not None else "passed"
+        row[outcome] += 1
+        row["seconds"] += float(case.get("time", 0))
+    rows = [{**r, "seconds": round(r["seconds"], 1)} for r in areas.values()]
+    results.write(
+        "tests", sorted(rows, key=lambda r: r["area"]), seconds=seconds, seed=1,
+        tools=["cocotb", "pyuvm", "verilator", "pytest"],
+    )  # fmt: skip
+
+
+def record_bench() -> None:
+    """Measure the engines. Raises: CalledProcessError."""
+    rows: list[dict[str, Any]] = []
+    start = time.monotonic()
+    for engine in ("replay", "learner"):
+        path = BUILD / "report" / f"bench-{engine}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(
+            [sys.executable, "scripts/bench.py", engine, "--json", str(path)],
+            cwd=ROOT, check=True, timeout=1800, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        rows += json.loads(path.read_text())
+    rows = [r for r in rows if r["figure"] != "simulation_speed"]
+    results.write("bench", rows, seconds=time.monotonic() - start, seed=1, tools=["verilator"])
+
+
+def sections() -> list[Section]:
+    """The sections whose results are recorded."""
+    found = []
+    for flow, (make, command) in SECTIONS.items():
+        try:
+            data = results.read(flow)
+        except FileNotFoundError:
+            print(f"no results of {flow}: run `{command}`", file=sys.stderr)
+            continue
+        section = make(data)
+        tools = ", ".join(f"{name} {version}" for name, version in data["tools"].items())
+        seed = "" if data["seed"] is None else f", seed {data['seed']}"
+        section.meta = (
+            f"{command}: commit {data['commit']}{seed}, {data['seconds']:,.0f} s. {tools}"
+        )
+        found.append(section)
+    return found
+
+
+def readme(found: list[Section]) -> None:
+    """Replace the summary between the README's marks. Raises: ValueError if they are missing."""
+    lines = ["| what | result | command |", "|---|---|---|"]
+    lines += [f"| {a} | {b} | {c} |" for s in found for a, b, c in s.summary]
+    text = README.read_text()
+    new, count = re.subn(
+        rf"{BEGIN}.*?{END}",
+        lambda _: f"{BEGIN}\n" + "\n".join(lines) + f"\n{END}",
+        text,
+        flags=re.DOTALL,
+    )
+    if count != 1:
+        raise ValueError(f"README.md has {count} places between {BEGIN} and {END}, want 1")
+    README.write_text(new)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bench", action="store_true", help="measure the engines again")
+    parser.add_argument("--tests", type=Path, help="JUnit file of the regression")
+    options = parser.parse_args()
+    if options.tests:
+        record_tests(options.tests)
+    if options.bench:
+        record_bench()
+    found = sections()
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(ROOT / "scripts" / "flow"), autoescape=True
+    )
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    page = environment.get_template("report.html.j2").render(
+        sections=found, cards=[c for s in found for c in s.cards]
+    )
+    PAGE.write_text(page)
+    readme(found)
+    print(f"report: {PAGE.relative_to(ROOT)}, {len(found)} sections")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
