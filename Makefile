@@ -8,9 +8,10 @@ CORES   := $(shell sed -n 's/^name: *\(jackdaw:[a-z:_]*\):.*/\1/p' fusesoc.core 
 SV      := $(shell git ls-files '*.sv' '*.svh' | grep -v /generated/)
 JOBS    ?= 2
 SEED    ?= 1
+COUNT   ?= 200
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: help setup demo test test-all coverage lint format waves registers clean prove
+.PHONY: help setup demo test test-all coverage lint format waves registers clean prove mutate report
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-10s%s\n", n, $$0}'
@@ -28,7 +29,7 @@ demo: setup ## train DQN on CartPole with every replay and learner operation in 
 	@$(PYTHON) scripts/train.py --agent dqn --env CartPole-v1 --device sim --seed $(SEED) --out runs/demo-seed$(SEED) --overwrite
 
 test: setup lint ## the regression
-	$(PYTHON) -m pytest -n $(JOBS) --dist loadfile -m "not slow" --durations=15 --seed $(SEED) tests
+	$(PYTHON) -m pytest -n $(JOBS) --dist loadfile -m "not slow" --durations=15 --junitxml=build/report/tests.xml --seed $(SEED) tests
 
 test-all: setup lint ## the regression with the full-size runs
 	$(PYTHON) -m pytest -n $(JOBS) --dist loadfile --seed $(SEED) tests
@@ -50,6 +51,12 @@ lint: setup ## ruff, mypy, verible, Verilator -Wall for every core
 
 prove: setup ## formal proofs of the blocks (all, or PROOFS="NAME ..."), each with a planted bug
 	$(PYTHON) scripts/prove.py $(PROOFS)
+
+mutate: setup ## mutation score (FOLDERS="lib replay learner shell" COUNT=200 SEED=1)
+	$(PYTHON) scripts/mutate.py $(FOLDERS) --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --record
+
+report: setup ## one page of everything that was measured: docs/report/index.html
+	$(PYTHON) scripts/report.py --bench $(addprefix --tests ,$(wildcard build/report/tests.xml))
 
 format: setup ## format Python
 	$(PYTHON) -m ruff check --fix .

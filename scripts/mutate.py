@@ -211,6 +211,21 @@ def show(rows: Sequence[dict[str, Any]], survivors: Sequence[dict[str, Any]]) ->
         )
 
 
+def with_recorded(
+    rows: list[dict[str, Any]], survivors: list[dict[str, Any]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Add what is recorded of the folders that did not run."""
+    try:
+        old = results.read("mutate")
+    except FileNotFoundError:
+        return rows, survivors
+    ran = {r["folder"] for r in rows}
+    rows = rows + [r for r in old["rows"] if r["folder"] not in ran]
+    left = [s for s in old["survivors"] if not any(s["file"].startswith(f) for f in ran)]
+    order = [f"rtl/{f}" for f in FOLDERS]
+    return sorted(rows, key=lambda r: order.index(r["folder"])), survivors + left
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="*", default=list(FOLDERS), help=" ".join(FOLDERS))
@@ -220,6 +235,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
     parser.add_argument("--fresh", action="store_true", help="forget earlier outcomes")
     parser.add_argument("--record", action="store_true", help="write docs/report/data")
+    parser.add_argument("--only", default="*", help="files to mutate, a pattern: 'rtl/lib/axi/*'")
     parser.add_argument("--list", action="store_true", help="print the sample and stop")
     arguments = parser.parse_args()
     for folder in arguments.folders:
@@ -227,7 +243,7 @@ def main() -> int:
             parser.error(f"unknown folder {folder}, want {', '.join(FOLDERS)}")
     rows, survivors = [], []
     for folder in arguments.folders:
-        every = candidates(folder)
+        every = [m for m in candidates(folder) if fnmatch.fnmatch(m.file, arguments.only)]
         chosen = mutants.sample(every, arguments.count, arguments.seed)
         if arguments.list:
             for m in chosen:
@@ -237,7 +253,11 @@ def main() -> int:
         tests = {m.key: tests_of(folder, m.file) for m in chosen}
         levels = [("source", chosen, instrumented(chosen), tests, len(every))]
         if arguments.netlist:
-            specs = [Netlist(**n) for n in FOLDERS[folder]["netlists"]]
+            specs = [
+                Netlist(**n)
+                for n in FOLDERS[folder]["netlists"]
+                if fnmatch.fnmatch(n["file"], arguments.only)
+            ]
             # A folder with few places in its source gets the rest in its netlists.
             share = arguments.netlist + max(0, arguments.count - len(chosen))
             levels.append(("netlist", *spread(specs, share, arguments.seed), 0))
@@ -253,11 +273,14 @@ def main() -> int:
     if not rows:
         return 0
     show(rows, survivors)
+    below = any(r["score"] < 100 * GOAL for r in rows)
+    if arguments.record and len(arguments.folders) < len(FOLDERS):
+        rows, survivors = with_recorded(rows, survivors)
     results.write(
         "mutate", rows, seconds=sum(r["seconds"] for r in rows), seed=arguments.seed,
         tools=["pyslang", "pyosys", "verilator"], record=arguments.record, survivors=survivors,
     )  # fmt: skip
-    return int(any(r["score"] < 100 * GOAL for r in rows))
+    return int(below)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,99 @@
+"""The mutation flow: what it changes, that the copy runs as the original, and that it can judge."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flow import BUILD, ROOT, mutants
+from flow.campaign import BaselineFailed, Campaign
+
+TEXT = """module jd_x #(
+  parameter int unsigned W = 4 + 1
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  logic [W-1:0] a_i,
+  output logic [W-1:0] b_o
+);
+  localparam int unsigned Half = W - 1;
+  function automatic int unsigned twice(int unsigned x);
+    return x << 1;
+  endfunction
+  logic [twice(W)-1:0] wide;
+  assign wide = {a_i, a_i};
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) b_o <= '0;
+    else if (a_i < W'(Half) && wide[0]) b_o <= a_i + W'(1);
+  end
+  initial assert (W > 1);
+endmodule : jd_x
+"""
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> list[mutants.Mutant]:
+    path = tmp_path / "jd_x.sv"
+    path.write_text(TEXT)
+    return mutants.find(path, "jd_x.sv", mutants.constant_functions([path]))
+
+
+def test_find_changes_run_time_expressions_only(found: list[mutants.Mutant]) -> None:
+    assert {m.change for m in found} == {
+        "if (!rst_ni) -> if (!(!rst_ni))",
+        "b_o <= '0; -> (nothing)",
+        "'0 -> '1",
+        "if (a_i < W'(Half) && wide[0]) -> if (!(a_i < W'(Half) && wide[0]))",
+        "a_i < W'(Half) && wide[0] -> ||",
+        "a_i < W'(Half) -> <=",
+        "a_i < W'(Half) -> >=",
+        "b_o <= a_i + W'(1); -> (nothing)",
+        "a_i + W'(1) -> -",
+    }
+
+
+def test_instrument_keeps_every_other_text(found: list[mutants.Mutant]) -> None:
+    text = mutants.instrument(TEXT, list(enumerate(found, 1)))
+    for number, m in enumerate(found, 1):
+        assert text.count(f"selected == {number} ") + text.count(f"selected == {number})") == 1, m
+    assert "parameter int unsigned W = 4 + 1" in text
+    assert "begin if (!(jd_mutant_pkg::selected == 2)) begin b_o <= " in text
+    assert mutants.instrument(TEXT, []) == TEXT
+
+
+def test_sample_replays(found: list[mutants.Mutant]) -> None:
+    assert mutants.sample(found, 5, 3) == mutants.sample(found, 5, 3)
+    assert mutants.sample(found, 5, 3) != mutants.sample(found, 5, 4)
+    assert mutants.sample(found, 500, 3) == found
+
+
+def test_campaign_unrelated_tests_notice_nothing(tmp_path: Path) -> None:
+    """A mutant of a block that the tests never build survives; a failing baseline is refused."""
+    test = "tests/lib/test_mem.py::test_xoshiro_model_published_values"
+    campaign = Campaign([test], tmp_path, tmp_path, 1, 1)
+    campaign.baseline(timeout_s=120)
+    outcomes = []
+    campaign.run([(1, "rtl/x.sv", [test])], lambda _, outcome: outcomes.append(outcome.status))
+    assert outcomes == ["survived"]
+    with pytest.raises(BaselineFailed, match="fail without a mutant"):
+        Campaign([f"{test}_missing"], tmp_path, tmp_path, 1, 1).baseline(timeout_s=120)
+
+
+@pytest.mark.timeout(1200)
+def test_sample_of_stream_blocks_is_killed(seed: int) -> None:
+    """A small sample in every run of the regression; `make mutate` runs the full ones."""
+    command = [
+        sys.executable, "scripts/mutate.py", "lib", "--only", "rtl/lib/stream/*", "--count", "16",
+        "--netlist", "8", "--seed", str(seed), "--jobs", "1", "--fresh",
+    ]  # fmt: skip
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=1100, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = json.loads((BUILD / "report/data/mutate.json").read_text())["rows"]
+    assert [r["level"] for r in rows] == ["source", "netlist"]
+    assert sum(r["killed"] for r in rows) > 18
