@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -16,6 +17,11 @@ from typing import Any
 from flow import ROOT
 
 GRACE_S = 30.0
+# What every run imports: the forks share it.
+PRELOAD = (
+    "numpy", "pytest", "yaml", "fusesoc.fusesoc", "fusesoc.edalizer", "cocotb_tools.runner",
+    "cocotb_tools.check_results", "flow.simulate", "flow.library", "verif.coverage",
+)  # fmt: skip
 
 
 class BaselineFailed(RuntimeError):
@@ -136,6 +142,8 @@ class Campaign:
             mutants: number, file, and the pytest files that verify it.
             report: called with number and outcome of each mutant that ended.
         """
+        for module in PRELOAD:
+            importlib.import_module(module)
         pending: Iterator[tuple[int, str, Sequence[str]]] = iter(mutants)
         running: dict[int, tuple[int, str, Path, float, float]] = {}
         more = True
