@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 import os
@@ -87,7 +88,6 @@ class Campaign:
         work.mkdir(parents=True, exist_ok=True)
 
     def _environment(self, mutant: int, record: Path) -> dict[str, str]:
-        record.unlink(missing_ok=True)
         return {
             "JD_OVERLAY": str(self.overlay),
             "JD_MUTANT": str(mutant),
@@ -101,30 +101,61 @@ class Campaign:
             "--rootdir", str(ROOT), *tests,
         ]  # fmt: skip
 
-    def baseline(self, timeout_s: float = 2400) -> None:
+    def baseline(self, timeout_s: float = 3600) -> None:
         """Build every simulator and see that the tests pass on the copy without a mutant.
+
+        What passed before with the same sources, tests and models is not run again.
 
         Raises: BaselineFailed.
         """
-        record = self.work / "baseline.jsonl"
+        record = self.work / f"baseline-{self._digest()}.jsonl"
         log = self.work / "baseline.log"
-        command = [
-            sys.executable, "-m", "pytest", "-p", "flow.campaign_plugin", "-n", str(self.jobs),
-            "--dist", "load", "-k", "not coverage", *self._arguments(self.tests),
-        ]  # fmt: skip
         env = {**os.environ, **self._environment(0, record)}
-        with log.open("w") as handle:
-            done = subprocess.run(
-                command, cwd=ROOT, env=env, stdout=handle, stderr=handle, timeout=timeout_s,
-                check=False,
-            )  # fmt: skip
-        if done.returncode:
-            raise BaselineFailed(f"tests fail without a mutant, see {log}")
+        if record.exists():
+            self._learn(record)
+        wanted = self._collect()
+        todo = [t for t in wanted if t not in self.known]
+        if not wanted:
+            raise BaselineFailed(f"{', '.join(self.tests)}: no test")
+        if todo:
+            command = [
+                sys.executable, "-m", "pytest", "-p", "flow.campaign_plugin", "-n",
+                str(self.jobs), "--dist", "load", *self._arguments(todo),
+            ]  # fmt: skip
+            with log.open("w") as handle:
+                done = subprocess.run(
+                    command, cwd=ROOT, env=env, stdout=handle, stderr=handle, timeout=timeout_s,
+                    check=False,
+                )  # fmt: skip
+            self._learn(record)
+            if done.returncode:
+                raise BaselineFailed(f"tests fail without a mutant, see {log}")
+        self.known = {t: self.known[t] for t in wanted if t in self.known}
+
+    def _learn(self, record: Path) -> None:
         for line in _recorded(record):
             if line["outcome"] == "passed":
                 self.known[line["test"]] = Knowledge(line["seconds"])
-        if not self.known:
-            raise BaselineFailed(f"no test ran, see {log}")
+
+    def _collect(self) -> list[str]:
+        """Node IDs of the tests; those that only sum up coverage take runs of their own."""
+        command = [sys.executable, "-m", "pytest", "--collect-only", *self._arguments(self.tests)]
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+        )
+        if done.returncode:
+            raise BaselineFailed(f"collection failed: {done.stdout[-2000:]}")
+        lines = [line for line in done.stdout.splitlines() if "::" in line]
+        return [line for line in lines if "coverage" not in line.split("::")[1]]
+
+    def _digest(self) -> str:
+        """Hash of what decides a test's outcome: overlay, tests, environments and models."""
+        h = hashlib.sha256(self.overlay.name.encode())
+        for top in ("tests", "verif", "models", "host", "rtl"):
+            for path in sorted((ROOT / top).rglob("*")):
+                if path.suffix in (".py", ".sv", ".svh", ".cpp", ".hpp", ".h", ".vlt"):
+                    h.update(path.read_bytes())
+        return h.hexdigest()[:12]
 
     def order(self, file: str, tests: Sequence[str]) -> list[str]:
         """The tests of some pytest files, the most promising first."""
@@ -197,6 +228,7 @@ class Campaign:
         raise BaselineFailed(f"pytest ended with {code}, see {record.with_suffix('.log')}")
 
     def _fork(self, number: int, tests: Sequence[str], record: Path, timeout_s: float) -> int:
+        record.unlink(missing_ok=True)
         pid = os.fork()
         if pid:
             return pid
