@@ -27,3 +27,9 @@ def test_every_harness_is_used() -> None:
     folder = Path(formal.ROOT / "verif/formal")
     used = {f"{proof.harness}.sv" for proof in PROOFS}.union(*(proof.also for proof in PROOFS))
     assert {path.name for path in folder.glob("*.sv")} == used
+
+
+def test_every_proof_is_documented() -> None:
+    page = (formal.ROOT / "docs/proofs.md").read_text()
+    for proof in PROOFS:
+        assert proof.block in page, proof.name

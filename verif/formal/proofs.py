@@ -207,6 +207,7 @@ PROOFS: tuple[Proof, ...] = (
             replacement="late_index[Lm-k] == operation_q[Lm].index && k != 0) begin",
             words="the oldest change in flight is not bypassed",
             depth=14,
+            skip=11,
         ),
     ),
     Proof(
@@ -235,6 +236,21 @@ PROOFS: tuple[Proof, ...] = (
             pattern=r"if\(axil_n_in_flight < 2'd2\) begin",
             replacement="if(axil_n_in_flight <= 2'd2) begin",
             words="a third response is put into the buffer of two",
+        ),
+    ),
+    Proof(
+        name="axi_mux",
+        block="jd_axi_mux",
+        harness="jd_prove_mux",
+        core=AXI,
+        words="requests once and unchanged, responses to their client, data in the order of grants",
+        depth=2,
+        bug=Bug(
+            file="jd_axi_mux.sv",
+            pattern=r"assign order_taken     = order_sent_q \|\| order_ready;",
+            replacement="assign order_taken     = 1'b1;",
+            words="a grant leaves without its place in the order of the data",
+            depth=8,
         ),
     ),
 )

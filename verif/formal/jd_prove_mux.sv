@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Proof of jd_axi_mux: every request that is granted reaches the port once, unchanged, with its
+// client in the high bits of the ID; responses go to the client that the ID names and to no other;
+// write data come from the client of the oldest granted burst that is not finished, in whole bursts
+// and in the order of the grants; requests and data stay until taken.
+//
+// Method       induction. The grants of AW are kept in a list: those not yet at the port, and those
+//              whose data are not finished.
+// Assumptions  clients hold their requests and data until taken (AXI4); the port answers only the
+//              IDs of clients and holds its responses (those of the block). Reset at any time.
+`include "jd_assert.svh"
+module jd_prove_mux #(
+  parameter  int unsigned Clients = 2,
+  parameter  int unsigned IdW     = 1,
+  localparam int unsigned ClientW = $clog2(Clients),
+  localparam int unsigned PortIdW = IdW + ClientW
+) (
+  input logic                      clk_i,
+  input logic                      rst_ni,
+  input logic [Clients-1:0]        arvalid_i,
+  input logic [Clients-1:0][39:0]  araddr_i,
+  input logic [Clients-1:0][7:0]   arlen_i,
+  input logic [Clients-1:0][IdW-1:0] arid_i,
+  input logic [Clients-1:0]        rready_i,
+  input logic [Clients-1:0]        awvalid_i,
+  input logic [Clients-1:0][39:0]  awaddr_i,
+  input logic [Clients-1:0][7:0]   awlen_i,
+  input logic [Clients-1:0][IdW-1:0] awid_i,
+  input logic [Clients-1:0]        wvalid_i,
+  input logic [Clients-1:0][511:0] wdata_i,
+  input logic [Clients-1:0][63:0]  wstrb_i,
+  input logic [Clients-1:0]        wlast_i,
+  input logic [Clients-1:0]        bready_i,
+  input logic                      m_arready_i,
+  input logic                      m_rvalid_i,
+  input logic [511:0]              m_rdata_i,
+  input logic [1:0]                m_rresp_i,
+  input logic                      m_rlast_i,
+  input logic [PortIdW-1:0]        m_rid_i,
+  input logic                      m_awready_i,
+  input logic                      m_wready_i,
+  input logic                      m_bvalid_i,
+  input logic [1:0]                m_bresp_i,
+  input logic [PortIdW-1:0]        m_bid_i
+);
+  logic [Clients-1:0]          arready, rvalid, rlast, awready, wready, bvalid;
+  logic [Clients-1:0][511:0]   rdata;
+  logic [Clients-1:0][1:0]     rresp, bresp;
+  logic [Clients-1:0][IdW-1:0] rid, bid;
+  logic                        m_arvalid, m_rready, m_awvalid, m_wvalid, m_wlast, m_bready;
+  logic [39:0]                 m_araddr, m_awaddr;
+  logic [7:0]                  m_arlen, m_awlen;
+  logic [PortIdW-1:0]          m_arid, m_awid;
+  logic [511:0]                m_wdata;
+  logic [63:0]                 m_wstrb;
+  jd_axi_mux #(.Clients(Clients), .IdW(IdW)) u_dut (
+    .clk_i,
+    .rst_ni,
+    .s_axi_arvalid_i (arvalid_i),
+    .s_axi_arready_o (arready),
+    .s_axi_araddr_i  (araddr_i),
+    .s_axi_arlen_i   (arlen_i),
+    .s_axi_arid_i    (arid_i),
+    .s_axi_rvalid_o  (rvalid),
+    .s_axi_rready_i  (rready_i),
+    .s_axi_rdata_o   (rdata),
+    .s_axi_rresp_o   (rresp),
+    .s_axi_rlast_o   (rlast),
+    .s_axi_rid_o     (rid),
+    .s_axi_awvalid_i (awvalid_i),
+    .s_axi_awready_o (awready),
+    .s_axi_awaddr_i  (awaddr_i),
+    .s_axi_awlen_i   (awlen_i),
+    .s_axi_awid_i    (awid_i),
+    .s_axi_wvalid_i  (wvalid_i),
+    .s_axi_wready_o  (wready),
+    .s_axi_wdata_i   (wdata_i),
+    .s_axi_wstrb_i   (wstrb_i),
+    .s_axi_wlast_i   (wlast_i),
+    .s_axi_bvalid_o  (bvalid),
+    .s_axi_bready_i  (bready_i),
+    .s_axi_bresp_o   (bresp),
+    .s_axi_bid_o     (bid),
+    .m_axi_arvalid_o (m_arvalid),
+    .m_axi_arready_i (m_arready_i),
+    .m_axi_araddr_o  (m_araddr),
+    .m_axi_arlen_o   (m_arlen),
+    .m_axi_arid_o    (m_arid),
+    .m_axi_rvalid_i  (m_rvalid_i),
+    .m_axi_rready_o  (m_rready),
+    .m_axi_rdata_i   (m_rdata_i),
+    .m_axi_rresp_i   (m_rresp_i),
+    .m_axi_rlast_i   (m_rlast_i),
+    .m_axi_rid_i     (m_rid_i),
+    .m_axi_awvalid_o (m_awvalid),
+    .m_axi_awready_i (m_awready_i),
+    .m_axi_awaddr_o  (m_awaddr),
+    .m_axi_awlen_o   (m_awlen),
+    .m_axi_awid_o    (m_awid),
+    .m_axi_wvalid_o  (m_wvalid),
+    .m_axi_wready_i  (m_wready_i),
+    .m_axi_wdata_o   (m_wdata),
+    .m_axi_wstrb_o   (m_wstrb),
+    .m_axi_wlast_o   (m_wlast),
+    .m_axi_bvalid_i  (m_bvalid_i),
+    .m_axi_bready_o  (m_bready),
+    .m_axi_bresp_i   (m_bresp_i),
+    .m_axi_bid_i     (m_bid_i)
+  );
+
+  localparam int unsigned RequestW = PortIdW + 48;
+  logic [RequestW-1:0] ar_granted, aw_granted, ar_q, aw_q;   // {id at the port, address, len}
+  logic [ClientW-1:0]  aw_client;
+  logic                ar_grant, aw_grant, ar_open_q, aw_open_q, finish;
+  assign ar_grant = (arvalid_i & arready) != '0;
+  assign aw_grant = (awvalid_i & awready) != '0;
+  assign finish   = m_wvalid && m_wready_i && m_wlast;
+  always_comb begin
+    ar_granted = '0;
+    aw_granted = '0;
+    aw_client  = '0;
+    for (int unsigned c = 0; c < Clients; c++) begin
+      if (arready[c]) ar_granted = {ClientW'(c), arid_i[c], araddr_i[c], arlen_i[c]};
+      if (awready[c]) aw_granted = {ClientW'(c), awid_i[c], awaddr_i[c], awlen_i[c]};
+      if (awready[c]) aw_client  = ClientW'(c);
+    end
+  end
+
+  // Granted bursts whose data are not finished, the oldest in element 0: at most three.
+  logic [3:0][ClientW-1:0] order_q, order_d;
+  logic [2:0]              bursts_q;
+  always_comb begin
+    order_d = order_q;
+    if (finish) order_d = {ClientW'(0), order_q[3:1]};
+    if (aw_grant) order_d[2'(bursts_q - 3'(finish))] = aw_client;
+  end
+  always_ff @(posedge clk_i) begin
+    order_q <= order_d;
+    if (!rst_ni) begin
+      ar_open_q <= 1'b0;
+      aw_open_q <= 1'b0;
+      bursts_q  <= '0;
+    end else begin
+      if (ar_grant)         ar_open_q <= 1'b1;
+      else if (m_arready_i) ar_open_q <= 1'b0;
+      if (aw_grant)                      aw_open_q <= 1'b1;
+      else if (m_awvalid && m_awready_i) aw_open_q <= 1'b0;
+      bursts_q <= bursts_q + 3'(aw_grant) - 3'(finish);
+    end
+    if (ar_grant) ar_q <= ar_granted;
+    if (aw_grant) aw_q <= aw_granted;
+  end
+
+  for (genvar c = 0; c < Clients; c++) begin : gen_client
+    `JD_ASSUME_STREAM(ReadStable_M, arvalid_i[c], arready[c], {araddr_i[c], arlen_i[c], arid_i[c]})
+    `JD_ASSUME_STREAM(WriteStable_M, awvalid_i[c], awready[c],
+                      {awaddr_i[c], awlen_i[c], awid_i[c]})
+    `JD_ASSUME_STREAM(DataStable_M, wvalid_i[c], wready[c], {wdata_i[c], wstrb_i[c], wlast_i[c]})
+
+    // Responses: to the client of the ID, and only while it is ready does the port see ready.
+    `JD_ASSERT(ReadData_A, rvalid[c] == (m_rvalid_i && m_rid_i[PortIdW-1:IdW] == ClientW'(c)) &&
+               (!rvalid[c] || (m_rready == rready_i[c] && rdata[c] == m_rdata_i &&
+                rresp[c] == m_rresp_i && rlast[c] == m_rlast_i && rid[c] == m_rid_i[IdW-1:0])))
+    `JD_ASSERT(WriteResponse_A, bvalid[c] == (m_bvalid_i && m_bid_i[PortIdW-1:IdW] == ClientW'(c))
+               && (!bvalid[c] || (m_bready == bready_i[c] && bresp[c] == m_bresp_i &&
+                                  bid[c] == m_bid_i[IdW-1:0])))
+    // Data: only from the client whose turn it is.
+    `JD_ASSERT_IF(OnlyInTurn_A, wready[c], m_wready_i && bursts_q != '0 &&
+                  order_q[0] == ClientW'(c))
+    `JD_ASSERT_IF(DataOfTurn_A, m_wvalid && order_q[0] == ClientW'(c), wvalid_i[c] &&
+                  wready[c] == m_wready_i && m_wdata == wdata_i[c] && m_wstrb == wstrb_i[c] &&
+                  m_wlast == wlast_i[c])
+  end
+  `JD_ASSERT(OneGrant_A, $onehot0(arvalid_i & arready) && $onehot0(awvalid_i & awready))
+  `JD_ASSERT(ReadOffered_A, m_arvalid == ar_open_q)
+  `JD_ASSERT_IF(ReadUnchanged_A, m_arvalid, {m_arid, m_araddr, m_arlen} == ar_q)
+  `JD_ASSERT(WriteOffered_A, m_awvalid == aw_open_q)
+  `JD_ASSERT_IF(WriteUnchanged_A, m_awvalid, {m_awid, m_awaddr, m_awlen} == aw_q)
+  `JD_ASSERT_IF(ReadNotLost_A, ar_grant, !ar_open_q || m_arready_i)
+  `JD_ASSERT_IF(WriteNotLost_A, aw_grant, !aw_open_q || m_awready_i)
+  `JD_ASSERT_IF(DataAfterGrant_A, m_wvalid, bursts_q != '0)
+  `JD_ASSERT(Bursts_A, bursts_q <= 3'd3)
+
+  // ---- The block's order buffer (two places), and the request before it
+  logic       held, first, second;
+  assign held   = u_dut.aw_valid && !u_dut.order_sent_q;
+  assign first  = u_dut.u_order.out_valid_o;
+  assign second = u_dut.u_order.spare_valid_q;
+  `JD_ASSERT(Counted_A, bursts_q == 3'(first) + 3'(second) + 3'(held))
+  `JD_ASSERT_IF(First_A, first, u_dut.u_order.out_data_o == order_q[0])
+  `JD_ASSERT_IF(Second_A, second, first && u_dut.u_order.spare_q == order_q[1])
+  `JD_ASSERT_IF(HeldClient_A, held, u_dut.aw_client == order_q[2'(first)+2'(second)])
+  `JD_ASSERT(Open_A, aw_open_q == (u_dut.aw_valid && !u_dut.aw_sent_q))
+
+  SecondInTurn_C : cover property (@(posedge clk_i) disable iff (!rst_ni)
+      (finish && order_q[0] == '0 && bursts_q == 3'd3 && order_q[1] == ClientW'(1)));
+endmodule : jd_prove_mux
