@@ -27,11 +27,21 @@ def raw_folder() -> Path:
     return folder
 
 
-def verilator_arguments(core: str) -> list[str]:
-    """Verilator's arguments for a core: toggles, which are slow, for the library's benches only."""
-    if not enabled():
+def measured(core: str) -> bool:
+    """Whether a core is built with coverage: not the devices that only test hosts and simulator."""
+    return enabled() and not core.startswith("jackdaw:verif:device_")
+
+
+def verilator_arguments(core: str, toggles: bool = False) -> list[str]:
+    """Verilator's arguments for a core.
+
+    Args:
+        core: what is built.
+        toggles: count them too, if it is a block of the library; ten times slower.
+    """
+    if not measured(core):
         return []
-    toggle = ["--coverage-toggle"] if core.startswith("jackdaw:lib:") else []
+    toggle = ["--coverage-toggle"] if toggles and core.startswith("jackdaw:lib:") else []
     return ["--coverage-line", "--coverage-user", *toggle]
 
 
@@ -43,7 +53,7 @@ def keep(core: str, run: Path) -> None:
         run: the run's folder, of a unique name.
     Raises: FileNotFoundError if the simulator wrote no counts.
     """
-    if not enabled():
+    if not measured(core):
         return
     shutil.move(run / "coverage.dat", raw_folder() / f"{run.name}.dat")
     if (run / "coverage.yaml").exists():

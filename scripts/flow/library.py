@@ -73,7 +73,8 @@ def build(
     ]  # fmt: skip
     macros = [f"JD_{k}={v}" for k, v in parameters.items()] + list(defines)
     macros += ["JD_WAVES"] if waves else []
-    macros += [f'JD_COVERAGE="{coverage.raw_folder()}"'] if coverage.enabled() else []
+    if coverage.measured(core):
+        macros += [f'JD_COVERAGE="{coverage.raw_folder()}"']
     headers = [COVERAGE_H, *sorted(harness.parent.glob("*.h"))]
     texts = [s.read_text() for s in [*extra, harness, *headers]]
     digest = design.digest(toplevel, args, macros, texts, CXX_FLAGS, verilator_version())

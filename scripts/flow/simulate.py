@@ -82,7 +82,7 @@ def run(
         toplevel,
         parameters,
         [ROOT / s for s in sources],
-        [*build_args, *coverage.verilator_arguments(core)],
+        [*build_args, *coverage.verilator_arguments(core, toggles=True)],
         waves,
     )
     runs = BUILD / "runs"
