@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ from flow import coverage_data as data
 
 GOAL = 98.0  # per cent of lines and of branches
 GROUPS = ("rtl/lib", "rtl/replay", "rtl/learner", "rtl/shell")
+JUMP = re.compile(r"\b(return|break|continue)\b")
 WAIVERS = ROOT / "verif/coverage_waivers.yaml"
 
 
@@ -55,7 +57,8 @@ def missing(rows: dict[str, data.Row]) -> str:
         for place in row.missed:
             file, line = place.split()[0].split(":")[:2]
             source = (ROOT / file).read_text().splitlines()[int(line) - 1].strip()
-            text.append(f"- {place}: `{source}`")
+            hint = " (an arm that ends so is never counted)" if JUMP.search(source) else ""
+            text.append(f"- {place}: `{source}`{hint}")
         text += [f"- bin {name}" for name in row.missed_bins]
     return "\n".join(text) + "\n"
 

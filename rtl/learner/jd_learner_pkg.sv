@@ -137,9 +137,9 @@ package jd_learner_pkg;
 
   // a > b as IEEE 754 has it: zeros are equal, a NaN is never greater.
   function automatic logic greater(input logic [31:0] a, input logic [31:0] b);
-    if (a[30:0] > 31'h7F80_0000 || b[30:0] > 31'h7F80_0000) return 1'b0;
-    if (a[30:0] == '0 && b[30:0] == '0) return 1'b0;
-    if (a[31] != b[31]) return b[31];
-    return a[31] ? a[30:0] < b[30:0] : a[30:0] > b[30:0];
+    if (a[30:0] > 31'h7F80_0000 || b[30:0] > 31'h7F80_0000) greater = 1'b0;
+    else if (a[30:0] == '0 && b[30:0] == '0) greater = 1'b0;
+    else if (a[31] != b[31]) greater = b[31];
+    else greater = a[31] ? a[30:0] < b[30:0] : a[30:0] > b[30:0];
   endfunction
 endpackage : jd_learner_pkg

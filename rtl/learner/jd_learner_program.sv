@@ -97,10 +97,10 @@ module jd_learner_program
   // Number of memory rows of n_out packed rows of n_in weights.
   function automatic logic [31:0] weight_rows(input logic [15:0] n_in, input logic [15:0] n_out);
     logic [4:0] log2_pitch;
-    if (n_in > 16'(P)) return 32'(n_out) * ((32'(n_in) + 32'(P - 1)) >> LANE_L);
     log2_pitch = 5'd2;
     for (int unsigned k = 2; k < 8; k++) if (n_in > (16'd1 << k)) log2_pitch = 5'(k + 1);
-    return ((32'(n_out) << log2_pitch) + 32'(P - 1)) >> LANE_L;
+    if (n_in > 16'(P)) weight_rows = 32'(n_out) * ((32'(n_in) + 32'(P - 1)) >> LANE_L);
+    else weight_rows = ((32'(n_out) << log2_pitch) + 32'(P - 1)) >> LANE_L;
   endfunction
   function automatic logic [15:0] vector_rows(input logic [15:0] words);
     return (words + 16'(P - 1)) >> LANE_L;

@@ -159,7 +159,6 @@ module jd_learner_tensor_unit
                                                   input logic [2:0] pitch);
     logic [P-1:0][31:0] out;
     logic [P-1:0][31:0] from;
-    if (pitch == 3'(LANE_L)) return {P{row[first]}};
     from = row >> {first, 5'd0};
     out  = from;
     for (int unsigned level = 2; level < LANE_L; level++) begin
@@ -167,6 +166,7 @@ module jd_learner_tensor_unit
         for (int unsigned l = 0; l < P; l++) out[l] = from[l >> level];
       end
     end
+    if (pitch == 3'(LANE_L)) out = {P{row[first]}};
     return out;
   endfunction
   // Lanes that hold an input.

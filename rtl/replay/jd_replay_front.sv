@@ -123,8 +123,8 @@ module jd_replay_front
   function automatic logic [LeafW:0] clamp(op_e op, logic [63:0] value);
     logic fits;
     fits = (value[63:LeafW] == '0) || (value[63:LeafW] == '1);
-    if (op == OpUpdateDelta) return fits ? value[LeafW:0] : {value[63], {LeafW{!value[63]}}};
-    return {1'b0, value[LeafW-1:0]};
+    if (op != OpUpdateDelta) clamp = {1'b0, value[LeafW-1:0]};
+    else clamp = fits ? value[LeafW:0] : {value[63], {LeafW{!value[63]}}};
   endfunction
 
   always_ff @(posedge clk_i) begin

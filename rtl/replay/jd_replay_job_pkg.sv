@@ -108,22 +108,22 @@ package jd_replay_job_pkg;
 
   function automatic flags_t legal_flags(job_e kind);
     case (kind)
-      JobSample:                        return 8'b1011_1100;
-      JobTrainLoop:                     return 8'b1010_1000;
-      JobUpdate:                        return 8'b0101_0001;
-      JobInsert, JobCommit:             return 8'b0001_0011;
-      JobRetrieve, JobUpdateDelta, JobReserve, JobStream: return 8'b0001_0000;
-      default:                          return 8'b0000_0000;
+      JobSample:                        legal_flags = 8'b1011_1100;
+      JobTrainLoop:                     legal_flags = 8'b1010_1000;
+      JobUpdate:                        legal_flags = 8'b0101_0001;
+      JobInsert, JobCommit:             legal_flags = 8'b0001_0011;
+      JobRetrieve, JobUpdateDelta, JobReserve, JobStream: legal_flags = 8'b0001_0000;
+      default:                          legal_flags = 8'b0000_0000;
     endcase
   endfunction
 
   // Whether the job reads an array, and log2 of the bytes of one element.
   function automatic logic job_reads(job_t job);
     case (job.kind)
-      JobSample:            return job.flags.host_x;
-      JobInsert, JobCommit: return !job.flags.use_pmax;
-      JobRetrieve, JobUpdate, JobUpdateDelta, JobStream: return 1'b1;
-      default:              return 1'b0;
+      JobSample:            job_reads = job.flags.host_x;
+      JobInsert, JobCommit: job_reads = !job.flags.use_pmax;
+      JobRetrieve, JobUpdate, JobUpdateDelta, JobStream: job_reads = 1'b1;
+      default:              job_reads = 1'b0;
     endcase
   endfunction
 
@@ -141,26 +141,26 @@ package jd_replay_job_pkg;
     job_t job;
     logic sampling, reads;
     logic [31:0] count;
+    logic [7:0] error;
     job      = job_of(words);
     sampling = job.kind == JobSample || job.kind == JobTrainLoop;
     reads    = job_reads(job);
     count    = words[64+:32];
-    if (words[7:0] == '0 || words[7:0] > JobTrainLoop || sampling == host) return E_OPCODE;
-    if ((job.flags & ~legal_flags(job.kind)) != '0) return E_OPCODE;
-    if (words[29:16] != '0 || words[168+:24] != '0 || words[232+:24] != '0) return E_RESERVED;
-    if (words[511:288] != '0 || (words[256+:32] != '0 && !sampling)) return E_RESERVED;
-    if (job.kind != JobTrainLoop && words[96+:32] != '0) return E_RESERVED;
-    if (!reads && words[128+:40] != '0) return E_RESERVED;
-    if (!job.flags.to_memory && words[192+:40] != '0) return E_RESERVED;
-    if (reads && (job.input_address == '0 || job.input_address[5:0] != '0)) return E_ALIGN;
-    if (job.flags.to_memory && (job.output_address == '0 || job.output_address[5:0] != '0)) begin
-      return E_ALIGN;
-    end
-    if (job.kind == JobClear) return count != '0 ? E_COUNT : '0;
-    if (count == '0 || count > (sampling ? 32'(batch_max) : 32'd1 << 20)) return E_COUNT;
-    if (job.kind == JobTrainLoop && words[96+:32] == '0) return E_COUNT;
-    if (job.flags.stratified && !is_pow2(job.count)) return E_STRAT;
-    if (!cleared) return E_NOTCLEAR;
-    return '0;
+    if (words[7:0] == '0 || words[7:0] > JobTrainLoop || sampling == host) error = E_OPCODE;
+    else if ((job.flags & ~legal_flags(job.kind)) != '0) error = E_OPCODE;
+    else if (words[29:16] != '0 || words[168+:24] != '0 || words[232+:24] != '0) error = E_RESERVED;
+    else if (words[511:288] != '0 || (words[256+:32] != '0 && !sampling)) error = E_RESERVED;
+    else if (job.kind != JobTrainLoop && words[96+:32] != '0) error = E_RESERVED;
+    else if (!reads && words[128+:40] != '0) error = E_RESERVED;
+    else if (!job.flags.to_memory && words[192+:40] != '0) error = E_RESERVED;
+    else if (reads && (job.input_address == '0 || job.input_address[5:0] != '0)) error = E_ALIGN;
+    else if (job.flags.to_memory && (job.output_address == '0 || job.output_address[5:0] != '0))
+      error = E_ALIGN;
+    else if (job.kind == JobClear) error = count != '0 ? E_COUNT : '0;
+    else if (count == '0 || count > (sampling ? 32'(batch_max) : 32'd1 << 20)) error = E_COUNT;
+    else if (job.kind == JobTrainLoop && words[96+:32] == '0) error = E_COUNT;
+    else if (job.flags.stratified && !is_pow2(job.count)) error = E_STRAT;
+    else error = cleared ? '0 : E_NOTCLEAR;
+    return error;
   endfunction
 endpackage : jd_replay_job_pkg

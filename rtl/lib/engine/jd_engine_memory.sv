@@ -207,5 +207,6 @@ module jd_engine_memory #(
 
   `JD_ASSERT(IdsZero_A, !read_id && !write_id)
   `JD_ASSERT_IF(FetchAsked_A, read_valid, fetch_busy_q && !fetch_command_q && read_last)
+  `JD_ASSERT_IF(RecordTaken_A, record_command_q, write_ready)
   `JD_ASSERT_IF(RecordAsked_A, write_done, record_busy_q && !record_command_q)
 endmodule : jd_engine_memory

@@ -74,10 +74,11 @@ module jd_float_div
   assign valid_o     = valid[Latency];
 
   function automatic kind_e quotient_kind(input logic [FloatW-2:0] a, input logic [FloatW-2:0] b);
-    if (a > INFINITE || b > INFINITE) return KindNan;
-    if (a == b && (a == '0 || a == INFINITE)) return KindNan;
-    if (a == '0 || b == INFINITE) return KindZero;
-    return (b == '0 || a == INFINITE) ? KindInfinity : KindNumber;
+    if (a > INFINITE || b > INFINITE)              quotient_kind = KindNan;
+    else if (a == b && (a == '0 || a == INFINITE)) quotient_kind = KindNan;
+    else if (a == '0 || b == INFINITE)             quotient_kind = KindZero;
+    else if (b == '0 || a == INFINITE)             quotient_kind = KindInfinity;
+    else                                           quotient_kind = KindNumber;
   endfunction
 
   function automatic logic [4:0] significand_zeros(input logic [SigW-1:0] significand);

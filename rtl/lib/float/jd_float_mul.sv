@@ -70,9 +70,10 @@ module jd_float_mul
 
   // The product's kind, for magnitudes of which at least one is zero, subnormal or not finite.
   function automatic kind_e product_kind(input logic [FloatW-2:0] a, input logic [FloatW-2:0] b);
-    if (a > INFINITE || b > INFINITE) return KindNan;
-    if (a == INFINITE || b == INFINITE) return (a == '0 || b == '0) ? KindNan : KindInfinity;
-    return (a == '0 || b == '0) ? KindZero : KindNumber;
+    logic zero = a == '0 || b == '0;
+    if (a > INFINITE || b > INFINITE)          product_kind = KindNan;
+    else if (a == INFINITE || b == INFINITE)   product_kind = zero ? KindNan : KindInfinity;
+    else                                       product_kind = zero ? KindZero : KindNumber;
   endfunction
 
   for (genvar k = 0; k < Latency; k++) begin : gen_stage
