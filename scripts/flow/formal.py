@@ -98,7 +98,7 @@ class Proof:
     parameters: dict[str, int] = field(default_factory=dict)
     also: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
-    timeout_s: float = 120.0
+    timeout_s: float = 300.0
 
     @property
     def method(self) -> str:

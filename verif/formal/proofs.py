@@ -251,6 +251,7 @@ PROOFS: tuple[Proof, ...] = (
             replacement="assign order_taken     = 1'b1;",
             words="a grant leaves without its place in the order of the data",
             depth=8,
+            skip=6,
         ),
     ),
 )
