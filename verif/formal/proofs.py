@@ -114,6 +114,8 @@ PROOFS: tuple[Proof, ...] = (
             pattern=r"assign m_axi_wlast_o  = sent_beats_q == len_q\[send_q\];",
             replacement="assign m_axi_wlast_o  = sent_beats_q == len_q[finish_q];",
             words="WLAST follows the length of the burst to be answered next",
+            depth=7,
+            skip=5,
         ),
     ),
     Proof(
