@@ -337,6 +337,8 @@ module jd_learner_job
   assign end_valid_o     = state_q == StEnd;
   assign end_error_o     = error_q;
   assign end_count_o     = opcode == JOB_TRAIN ? done_q : '0;
+  logic check_failed;
+  assign check_failed    = state_q == StCheck && check_error != 8'd0;
   assign end_info0_o     = info0_q;
   assign end_info1_o     = info1_q;
   assign fetch_job_o     = state_q == StSettle;
@@ -359,9 +361,6 @@ module jd_learner_job
   assign owner_o         = image_busy_i ? 2'd2
                            : state_q == StTarget || target_start_o ? 2'd1 : 2'd0;
   assign scalars_o       = scalars_q[image_busy_i ? image_net_i : NetW'(update_i.net)];
-
-  logic check_failed;
-  assign check_failed = state_q == StCheck && check_error != 8'd0;
 
   // The error of the job: the first one stays.
   always_ff @(posedge clk_i) begin

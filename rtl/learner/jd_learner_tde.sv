@@ -100,6 +100,8 @@ module jd_learner_tde #(
   logic [511:0] beat_q;
   logic [63:0]  strobes_q;
 
+  logic                        unused_ready;
+  logic [$clog2(BMax + 1)-1:0] unused_count;
   jd_stream_fifo #(.Width (32), .Depth (BMax)) u_memory (
     .clk_i, .rst_ni,
     .clear_i     (memory_clear_i || step_start_i),
@@ -111,8 +113,6 @@ module jd_learner_tde #(
     .out_data_o  (queue_data),
     .count_o     (unused_count)
   );
-  logic                        unused_ready;
-  logic [$clog2(BMax + 1)-1:0] unused_count;
 
   assign all_sent  = sent_q == batch_i;
   assign word_last = sent_q + 16'd1 == batch_i;
