@@ -47,8 +47,8 @@ module jd_float_add
   // Steps: what `work` holds after each.
   localparam int unsigned SWAP      = 0;   // {significand of the larger, of the smaller operand}
   localparam int unsigned ALIGN     = 1;   // the same with three more bits, at one exponent
-  localparam int unsigned ADD       = 2;   // sum
-  localparam int unsigned COUNT     = 3;   // sum
+  localparam int unsigned ADD       = 2;   // {limit of the normalization, sum}
+  localparam int unsigned COUNT     = 3;   // the same
   localparam int unsigned NORMALIZE = 4;   // {significand, round bit, sticky bit}
   localparam int unsigned ROUND     = 5;   // result
   localparam int unsigned STEPS     = 6;
@@ -131,16 +131,16 @@ module jd_float_add
       if (FIRST <= ADD && ADD < PAST) begin
         logic [SumW-1:0] addend = SumW'(bits[0+:AlignW]);
         addend = SumW'(bits[AlignW+:AlignW]) + (addend ^ {SumW{unlike}}) + SumW'(unlike);
-        bits   = WorkW'(addend);
+        // A number that would need a lower exponent than the format has stays subnormal: a one
+        // where the count must stop.
+        bits   = WorkW'({{1'b1, (SumW - 1)'(0)} >> power, addend});
       end
       if (FIRST <= COUNT && COUNT < PAST) begin
-        count = leading_zeros_32({bits[0+:SumW], (32 - SumW)'(0)});
+        count = leading_zeros_32({bits[0+:SumW] | bits[SumW+:SumW], (32 - SumW)'(0)});
         if (bits[0+:SumW] == '0 && result == KindNumber) begin
           result = KindZero;
           minus  = minus & !unlike;
         end
-        // A number that would need a lower exponent than the format has stays subnormal.
-        if (ExpW'(count) > power) count = 5'(power);
       end
       if (FIRST <= NORMALIZE && NORMALIZE < PAST) begin
         logic [SumW-1:0] sum = bits[0+:SumW] << count;

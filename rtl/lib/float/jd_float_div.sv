@@ -85,6 +85,12 @@ module jd_float_div
     return leading_zeros_32({significand, (32 - SigW)'(0)});
   endfunction
 
+  // By whole bytes first: their count is known first.
+  function automatic logic [SigW-1:0] shift_left(input logic [SigW-1:0] significand,
+                                                 input logic [4:0] zeros);
+    return (significand << {zeros[4:3], 3'b0}) << zeros[2:0];
+  endfunction
+
   for (genvar k = 0; k < Latency; k++) begin : gen_stage
     localparam int unsigned FIRST = first_step(k, STEPS, Latency);
     localparam int unsigned PAST  = first_step(k + 1, STEPS, Latency);
@@ -126,8 +132,8 @@ module jd_float_div
           by       = {b_exp != '0, b[ManW-1:0]};
           a_zeros  = significand_zeros(a_sig);
           b_zeros  = significand_zeros(by);
-          a_sig    = a_sig << a_zeros;
-          by       = by << b_zeros;
+          a_sig    = shift_left(a_sig, a_zeros);
+          by       = shift_left(by, b_zeros);
           power    = power + SumW'(a_exp == '0) - SumW'(b_exp == '0)
                      - SumW'(a_zeros) + SumW'(b_zeros);
         end

@@ -113,8 +113,9 @@ module jd_float_mul
           power         = power + SumW'(a_exp == '0) + SumW'(b_exp == '0);
           bits[ProdW-1] = a_exp != '0;
           bits[SigW-1]  = b_exp != '0;
-          count = leading_zeros_32({a_exp == '0 ? bits[SigW+:SigW] : bits[0+:SigW],
-                                    (32 - SigW)'(0)});
+          // Counted in both, so that the choice does not come first.
+          count = a_exp == '0 ? leading_zeros_32({bits[SigW+:SigW], (32 - SigW)'(0)})
+                              : leading_zeros_32({bits[0+:SigW], (32 - SigW)'(0)});
         end
       end
       if (FIRST <= MULTIPLY && MULTIPLY < PAST) begin
@@ -134,9 +135,12 @@ module jd_float_mul
           kept[0] = kept[0] | ((product & ~({ProdW{1'b1}} << count)) != '0);
           product = down ? kept : product << count;
         end
+        // Too large: by the exponent alone, or at its last value by the product's top bit.
+        if ((power >= SumW'(EXP_MAX) - SumW'(1)
+             || (power == SumW'(EXP_MAX) - SumW'(2) && product[ProdW-1])) && result == KindNumber)
+          result = KindInfinity;
         power   = power + SumW'(product[ProdW-1]);
         product = product << !product[ProdW-1];
-        if (power >= SumW'(EXP_MAX) - SumW'(1) && result == KindNumber) result = KindInfinity;
         bits = WorkW'({product[ProdW-1-:SigW+1], product[ProdW-SigW-2:0] != '0});
       end
       if (FIRST <= ROUND && ROUND < PAST) begin

@@ -25,21 +25,17 @@ package jd_float_pkg;
     return (stage == 0) ? 0 : place * steps / (stages - idle);
   endfunction
 
-  // Binary search: each step asks whether the upper half is empty and keeps the half with the
-  // leading one. Narrower operands are put at the top, and synthesis drops the empty bits.
+  // Chooses the byte with the leading one by whether the bytes are empty, then counts in it.
+  // Narrower operands are put at the top, and synthesis drops the empty bits.
   function automatic logic [4:0] leading_zeros_32(input logic [31:0] value);
-    logic [31:0] rest;
-    logic [4:0]  count;
-    rest     = value;
-    count[4] = rest[31:16] == '0;
-    rest     = rest << {count[4], 4'b0};
-    count[3] = rest[31:24] == '0;
-    rest     = rest << {count[3], 3'b0};
-    count[2] = rest[31:28] == '0;
-    rest     = rest << {count[2], 2'b0};
-    count[1] = rest[31:30] == '0;
-    rest     = rest << {count[1], 1'b0};
-    count[0] = !rest[31];
+    logic [4:0] count;
+    logic [7:1] rest;   // of the byte
+    count[4] = value[31:16] == '0;
+    count[3] = count[4] ? value[15:8] == '0 : value[31:24] == '0;
+    rest     = 7'(value >> {~count[4:3], 3'b001});
+    count[2] = rest[7:4] == '0;
+    count[1] = rest[7:6] == '0 && (rest[5:4] != '0 || rest[3:2] == '0);
+    count[0] = !rest[7] & (rest[6] | (!rest[5] & (rest[4] | (!rest[3] & (rest[2] | !rest[1])))));
     return count;
   endfunction
 
