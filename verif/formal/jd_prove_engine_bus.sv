@@ -87,6 +87,7 @@ module jd_prove_engine_bus (
     .e_axil_rresp_i   (e_rresp_i),
     .header_valid_o   (header_valid),
     .header_write_o   (header_write),
+    .write_address_o  (),
     .header_address_o (header_address),
     .header_data_o    (header_wdata),
     .header_strb_o    (header_strb),

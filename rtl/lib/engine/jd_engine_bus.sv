@@ -4,7 +4,8 @@
 // to the engine's own registers, where a write to an idle-only word needs an idle engine.
 //
 // Streams  s_axil_*: AXI4-Lite in. e_axil_*: AXI4-Lite to the engine's registers, offsets of the
-//          page. header_*: one clock an access, answered in the same clock.
+//          page. header_*: one clock an access, answered in the same clock; a write's address, data
+//          and strobes are there (write_address_o, header_data_o, header_strb_o) the clock before.
 // Timing   a header access is answered two clocks after its last address or data came; writes and
 //          reads alternate when both wait.
 // Numbers  none.
@@ -50,6 +51,7 @@ module jd_engine_bus #(
   output logic        e_axil_rready_o,
   input  logic [31:0] e_axil_rdata_i,
   input  logic [1:0]  e_axil_rresp_i,
+  output logic [7:2]  write_address_o,
   output logic        header_valid_o,
   output logic        header_write_o,
   output logic [7:0]  header_address_o,
@@ -71,14 +73,17 @@ module jd_engine_bus #(
   logic write_q;                          // the access is a write
   logic aw_held_q, w_held_q, ar_held_q;
   logic [11:0] aw_q, ar_q;
+  logic [11:0] address_q;                 // of the access
   logic [31:0] wdata_q, data_q;
   logic [3:0] wstrb_q;
   logic error_q;
   logic e_aw_q, e_w_q, e_ar_q;            // offered to the engine's registers
 
   logic is_header, denied, engine_answer;
-  assign is_header = (write_q ? aw_q[11:8] : ar_q[11:8]) == '0;
-  assign denied = write_q && !idle_i && IdleOnly[aw_q[11:2]];
+  assign is_header = address_q[11:8] == '0;
+  assign denied = write_q && !idle_i && IdleOnly[address_q[11:2]];
+  logic write_next;
+  assign write_next = aw_held_q && w_held_q && !(ar_held_q && write_q);
   assign engine_answer = write_q ? e_axil_bvalid_i : e_axil_rvalid_i;
 
   always_comb begin
@@ -103,7 +108,8 @@ module jd_engine_bus #(
 
   assign header_valid_o = state_q == StDecide && is_header;
   assign header_write_o = write_q;
-  assign header_address_o = write_q ? aw_q[7:0] : ar_q[7:0];
+  assign header_address_o = address_q[7:0];
+  assign write_address_o = aw_q[7:2];
   assign header_data_o = wdata_q;
   assign header_strb_o = wstrb_q;
 
@@ -132,7 +138,7 @@ module jd_engine_bus #(
       if (s_axil_awvalid_i) aw_held_q <= 1'b1;
       if (s_axil_wvalid_i) w_held_q <= 1'b1;
       if (s_axil_arvalid_i) ar_held_q <= 1'b1;
-      if (state_q == StIdle) write_q <= aw_held_q && w_held_q && !(ar_held_q && write_q);
+      if (state_q == StIdle) write_q <= write_next;
       if (state_q == StDecide && state_d == StEngine) begin
         e_aw_q <= write_q;
         e_w_q <= write_q;
@@ -160,6 +166,7 @@ module jd_engine_bus #(
       wdata_q <= s_axil_wdata_i;
       wstrb_q <= s_axil_wstrb_i;
     end
+    if (state_q == StIdle) address_q <= write_next ? aw_q : ar_q;
     if (state_q == StDecide) begin
       error_q <= is_header ? header_error_i : denied;
       data_q <= is_header && !header_error_i ? header_data_i : '0;
@@ -170,6 +177,7 @@ module jd_engine_bus #(
     end
   end
 
+  `JD_ASSERT_IF(AddressOfAccess_A, state_q != StIdle, address_q == (write_q ? aw_q : ar_q))
   `JD_ASSUME_STREAM(WriteAddressStable_M, s_axil_awvalid_i, s_axil_awready_o, s_axil_awaddr_i)
   `JD_ASSUME_STREAM(WriteDataStable_M, s_axil_wvalid_i, s_axil_wready_o,
                     {s_axil_wdata_i, s_axil_wstrb_i})

@@ -121,6 +121,7 @@ module jd_engine_control
   jd_engine_header_regs_pkg::jd_engine_header__out_t to_hw;
   logic header_valid, header_write, header_error;
   logic [7:0] header_address;
+  logic [7:2] write_address;
   logic [31:0] header_wdata, header_rdata;
   logic [3:0] header_strb;
   logic [31:0] header_mask;
@@ -170,6 +171,7 @@ module jd_engine_control
     .e_axil_rready_o,
     .e_axil_rdata_i,
     .e_axil_rresp_i,
+    .write_address_o  (write_address),
     .header_valid_o   (header_valid),
     .header_write_o   (header_write),
     .header_address_o (header_address),
@@ -198,34 +200,42 @@ module jd_engine_control
     .hwif_out             (to_hw)
   );
 
-  // ---- Writes to ring registers, checked before they reach the registers
+  // ---- Writes to ring registers, checked before they reach the registers: in the clock before. If
+  // HEAD moves on in between, the check is by the older one, which never lets more through.
   logic [Rings-1:0][31:0] head;
   logic [Rings-1:0] ring_quiet;           // HEAD = TAIL
   logic is_ring, no_ring;
-  logic [1:0] page_ring;                  // of the four that the page has room for
+  logic [1:0] page_ring, write_ring;      // of the four that the page has room for
   logic [RingW-1:0] ring;
   logic [7:0] refusal;                    // 0, or the error that keeps the write from the registers
+  logic [7:0] refusal_q;
+  logic refused_q;
   assign is_ring = header_address[7];
   assign page_ring = header_address[6:5];
   assign no_ring = is_ring && {30'd0, page_ring} >= Rings;
   assign ring = RingW'(page_ring);
+  assign write_ring = write_address[6:5];
 
   jd_engine_guard u_guard (
-    .valid_i   (header_valid && header_write && is_ring && !no_ring),
-    .offset_i  (header_address[4:2]),
+    .valid_i   (write_address[7] && {30'd0, write_ring} < Rings),
+    .offset_i  (write_address[4:2]),
     .data_i    (header_wdata),
     .mask_i    (header_mask),
-    .base_lo_i (to_hw.RING[page_ring].BASE_LO.value.value),
-    .cpl_lo_i  (to_hw.RING[page_ring].CPL_LO.value.value),
-    .size_i    (to_hw.RING[page_ring].SIZE.value.value),
-    .tail_i    (to_hw.RING[page_ring].TAIL.value.value),
-    .head_i    (head[ring]),
+    .base_lo_i (to_hw.RING[write_ring].BASE_LO.value.value),
+    .cpl_lo_i  (to_hw.RING[write_ring].CPL_LO.value.value),
+    .size_i    (to_hw.RING[write_ring].SIZE.value.value),
+    .tail_i    (to_hw.RING[write_ring].TAIL.value.value),
+    .head_i    (head[RingW'(write_ring)]),
     .reset_i   (soft_reset_o),
     .refusal_o (refusal)
   );
+  always_ff @(posedge clk_i) begin
+    refusal_q <= refusal;
+    refused_q <= refusal != '0;
+  end
 
   logic refused, doorbell;
-  assign refused = refusal != '0;
+  assign refused = header_write && refused_q;
   assign regs_req = header_valid && !no_ring && !refused;
   assign header_error = no_ring ||
                         (!refused && (header_write ? regs_wr_err : regs_rd_err));
@@ -358,7 +368,7 @@ module jd_engine_control
     if (header_valid && refused) begin
       failure = 1'b1;
       failure_ring = page_ring;
-      failure_code = refusal;
+      failure_code = refusal_q;
       failure_job = head[ring][15:0];
       failure_info0 = header_wdata;
       failure_info1 = {24'd0, header_address};

@@ -63,7 +63,7 @@ module jd_engine_ring
   } state_e;
 
   state_e state_q, state_d;
-  logic [31:0] head_q;
+  logic [31:0] head_q, behind_q;          // HEAD, and the job behind it
   logic halted_q;
   logic fetching_q;
   logic held_q;                           // descriptor_q holds the next descriptor
@@ -77,14 +77,13 @@ module jd_engine_ring
   logic [63:0] since_q, start_q, end_q;
 
   // Where the next descriptor and the record are.
-  logic [31:0] fetch_number;
-  logic [11:0] slot_mask;
-  assign fetch_number = head_q + 32'(state_q != StNext);
+  logic [11:0] fetch_number, slot_mask;   // numbers of jobs modulo the largest ring
+  assign fetch_number = state_q == StNext ? head_q[11:0] : behind_q[11:0];
   assign slot_mask = 12'((13'd1 << size_i) - 13'd1);
-  assign fetch_address_o = base_i + {22'd0, fetch_number[11:0] & slot_mask, 6'd0};
+  assign fetch_address_o = base_i + {22'd0, fetch_number & slot_mask, 6'd0};
   assign record_address_o = cpl_i + {23'd0, head_q[11:0] & slot_mask, 5'd0};
   assign fetch_valid_o = !held_q && !fetching_q && !halted_q && !hold_i &&
-                         fetch_number != tail_i && (state_q == StNext || !stop_q);
+                         (state_q == StNext ? head_q != tail_i : behind_q != tail_i && !stop_q);
 
   // A descriptor that could not be read and a NOP end here; all others are the engine's.
   logic present, unread, nop, own;
@@ -125,6 +124,7 @@ module jd_engine_ring
     if (!rst_ni) begin
       state_q <= StNext;
       head_q <= '0;
+      behind_q <= 32'd1;
       halted_q <= 1'b0;
       fetching_q <= 1'b0;
       held_q <= 1'b0;
@@ -137,13 +137,15 @@ module jd_engine_ring
       end
       if (own || (job_valid_o && job_ready_i)) held_q <= 1'b0;
       if (recorded_i) begin
-        head_q <= head_q + 1;
+        head_q <= behind_q;
+        behind_q <= behind_q + 1;
         halted_q <= stop_q && error_q != '0;
       end
       if (doorbell_i) halted_q <= 1'b0;
       if (drop_i) begin
         state_q <= StNext;
         head_q <= tail_i;                 // the next doorbell ends a halt
+        behind_q <= tail_i + 1;
         held_q <= 1'b0;
       end
     end
