@@ -62,6 +62,16 @@ module jd_replay_front
     return INDEX_W'(index >= leaves ? index - leaves : index);
   endfunction
 
+  // How far `index` is behind `head`, going round. The two differences are side by side.
+  function automatic logic [INDEX_W-1:0] back(logic [INDEX_W-1:0] index, logic [INDEX_W-1:0] head,
+                                              logic [INDEX_W-1:0] leaves);
+    logic [INDEX_W:0]   straight;
+    logic [INDEX_W-1:0] round;
+    straight = {1'b0, index} - {1'b0, head};
+    round    = index - head + leaves;
+    return straight[INDEX_W] ? round : INDEX_W'(straight);
+  endfunction
+
   logic [INDEX_W-1:0] head_q;   // pointer + reserved, modulo N
   logic [INDEX_W-1:0] index;
   logic               inserts, reserves, commits;
@@ -135,7 +145,7 @@ module jd_replay_front
         tag: u_request_i.tag, op: u_request_i.op, use_pmax: u_request_i.use_pmax, index: index,
         value: clamp(u_request_i.op, u_request_i.value),
         moved: moves_o - u_request_i.moves,
-        distance: wrap({1'b0, index} + leaves_o - {1'b0, u_request_i.head}, leaves_o)
+        distance: back(index, u_request_i.head, INDEX_W'(leaves_o))
       };
     end
     if (valid_q != '0) begin
@@ -154,7 +164,8 @@ module jd_replay_front
   logic [LeafW-1:0]          past_q [Lm+1];   // leaf after the operation at clock F+k
   assign write_lane = Fan'(1) << FanLog2'(operation_q[F].index);
   jd_mem_1r1w #(
-    .Depth(2 ** RowsLog2), .Lanes(Fan), .LaneW(LeafW), .ReadLatency(Lm)
+    .Depth(2 ** RowsLog2), .Lanes(Fan), .LaneW(LeafW), .ReadLatency(Lm),
+    .Ultra(in_uram(NLog2))
   ) u_leaves (
     .clk_i, .rst_ni,
     .write_en_i  (clear_i || change_valid_o),
@@ -206,19 +217,23 @@ module jd_replay_front
       automatic logic [LeafW-1:0]      leaf  = LeafW'(now.value);
       automatic logic                  stale = now.op == OpUpdateSlot &&
                                                32'(now.distance) < now.moved;
+      automatic logic                  writes = !(now.op inside {OpNop, OpSample, OpRetrieve}) &&
+                                                !stale;
+      automatic logic                  above = !sum[LeafW+1] && sum[LeafW];
       automatic logic signed [LeafW:0] delta;
       if (now.use_pmax) leaf = pmax_now;
-      if (now.op == OpReserve) leaf = '0;
-      if (now.op == OpUpdateDelta) begin
-        leaf = (sum < 0) ? '0 : (sum > $signed({2'b00, LEAF_MAX})) ? LEAF_MAX : LeafW'(sum);
+      if (now.op inside {OpReserve, OpUpdateDelta}) leaf = '0;
+      // The sum and the difference side by side: neither waits for the other.
+      delta = $signed({1'b0, leaf}) - $signed({1'b0, old});
+      if (now.op == OpUpdateDelta && !sum[LeafW+1]) begin
+        leaf  = above ? LEAF_MAX : sum[LeafW-1:0];
+        delta = above ? $signed({1'b0, ~old}) : $signed(now.value);
       end
-      writes_q <= !(now.op inside {OpNop, OpSample, OpRetrieve}) && !stale;
-      if (now.op inside {OpNop, OpSample, OpRetrieve} || stale) leaf = old;
-      delta     = $signed({1'b0, leaf}) - $signed({1'b0, old});
+      writes_q  <= writes;
       stale_q   <= stale;
       old_q     <= old;
-      delta_q   <= delta;
-      past_q[0] <= leaf;
+      delta_q   <= writes ? delta : '0;
+      past_q[0] <= writes ? leaf : old;
     end
 
     if (!rst_ni) late_valid_q <= '0;

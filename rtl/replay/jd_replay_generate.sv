@@ -74,12 +74,19 @@ module jd_replay_generate
     end
   end
 
-  // The multiplier: its registers are behind it, for the tools to move into it.
+  // The multiplier: parts of the position times parts of the total, each product one DSP slice,
+  // then their sum in pairs, spread over the other clocks.
+  localparam int unsigned POSITION_PART = 17;   // bits of the unsigned factors of a slice
+  localparam int unsigned TOTAL_PART    = 26;
+  localparam int unsigned PositionParts = (PositionW + POSITION_PART - 1) / POSITION_PART;  // 3, 4
+  localparam int unsigned TotalParts    = (TotalW + TOTAL_PART - 1) / TOTAL_PART;           // 1, 2
+  localparam int unsigned TERMS_LOG2    = 3;
+  localparam int unsigned TERMS         = 2 ** TERMS_LOG2;
+  typedef logic [TERMS-1:0][ProductW-1:0] terms_t;
+
   logic                 factors_valid_q;
   logic [PositionW-1:0] factor_q;
   logic [TotalW-1:0]    total_q;
-  logic                 whole_valid;
-  logic [TotalW-1:0]    whole;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) factors_valid_q <= 1'b0;
     else         factors_valid_q <= order_valid_o && total_i != '0;
@@ -88,26 +95,54 @@ module jd_replay_generate
       total_q  <= total_i;
     end
   end
-  function automatic logic [TotalW-1:0] scale(logic [PositionW-1:0] factor,
-                                              logic [TotalW-1:0] total);
-    return TotalW'((ProductW'(factor) * ProductW'(total)) >> PositionW);
+  function automatic terms_t products(logic [PositionW-1:0] factor, logic [TotalW-1:0] total);
+    terms_t terms;
+    terms = '0;
+    for (int unsigned i = 0; i < PositionParts; i++) begin
+      for (int unsigned j = 0; j < TotalParts; j++) begin
+        logic [POSITION_PART-1:0] a;
+        logic [TOTAL_PART-1:0]    b;
+        a = POSITION_PART'(factor >> (i * POSITION_PART));
+        b = TOTAL_PART'(total >> (j * TOTAL_PART));
+        terms[i*TotalParts+j] = ProductW'((POSITION_PART + TOTAL_PART)'(a) * b)
+                                << (i * POSITION_PART + j * TOTAL_PART);
+      end
+    end
+    return terms;
   endfunction
 
-  logic              product_valid_q;
-  logic [TotalW-1:0] product_q;
+  // Of the sums of pairs, those that stage `stage` does.
+  function automatic terms_t add_pairs(int unsigned stage, terms_t terms);
+    terms_t sums;
+    sums = terms;
+    for (int unsigned level = 0; level < TERMS_LOG2; level++) begin
+      if (stage == 1 + level * (LatMul - 1) / TERMS_LOG2) begin
+        for (int unsigned i = 0; i < TERMS; i++) begin
+          sums[i] = i < (TERMS >> (level + 1)) ? sums[2*i] + sums[2*i+1] : '0;
+        end
+      end
+    end
+    return sums;
+  endfunction
+
+  // Stage k is k+1 clocks behind the factors.
+  logic [LatMul-1:0] sum_valid_q;
+  terms_t            sums_q [LatMul];
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) product_valid_q <= 1'b0;
-    else         product_valid_q <= factors_valid_q;
-    if (factors_valid_q) product_q <= scale(factor_q, total_q);
-  end
-  jd_replay_pipe #(.Width(TotalW), .Cycles(LatMul - 1)) u_multiply (
-    .clk_i, .rst_ni,
-    .valid_i(product_valid_q), .data_i(product_q), .valid_o(whole_valid), .data_o(whole)
-  );
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) valid_o <= 1'b0;
-    else         valid_o <= whole_valid;
-    if (whole_valid) target_o <= whole + TotalW'(1);
+    if (!rst_ni) begin
+      sum_valid_q <= '0;
+      valid_o     <= 1'b0;
+    end else begin
+      sum_valid_q <= LatMul'({sum_valid_q, factors_valid_q});
+      valid_o     <= sum_valid_q[LatMul-1];
+    end
+    if (factors_valid_q) sums_q[0] <= products(factor_q, total_q);
+    for (int unsigned stage = 1; stage < LatMul; stage++) begin
+      if (sum_valid_q[stage-1]) sums_q[stage] <= add_pairs(stage, sums_q[stage-1]);
+    end
+    if (sum_valid_q[LatMul-1]) begin
+      target_o <= TotalW'(sums_q[LatMul-1][0] >> PositionW) + TotalW'(1);
+    end
   end
 
   `JD_ASSUME_IF(SlotInBatch_M, valid_i && request_i.stratified,

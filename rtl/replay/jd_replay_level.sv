@@ -132,7 +132,8 @@ module jd_replay_level
     logic [Fan-1:0] write_lane;
     assign write_lane = Fan'(1) << FanLog2'(write_node);
     jd_mem_1r1w #(
-      .Depth(2 ** RowsLog2), .Lanes(Fan), .LaneW(NodeW), .ReadLatency(Lm)
+      .Depth(2 ** RowsLog2), .Lanes(Fan), .LaneW(NodeW), .ReadLatency(Lm),
+      .Ultra(in_uram(NodesLog2))
     ) u_rows (
       .clk_i, .rst_ni,
       .write_en_i  (clear_i || write),
@@ -167,7 +168,8 @@ module jd_replay_level
       assign stored = row[node_of(u_index_i)];
     end else begin : gen_memory
       jd_mem_1r1w #(
-        .Depth(Nodes), .Lanes(1), .LaneW(NodeW), .ReadLatency(Lm)
+        .Depth(Nodes), .Lanes(1), .LaneW(NodeW), .ReadLatency(Lm),
+        .Ultra(in_uram(NodesLog2))
       ) u_nodes (
         .clk_i, .rst_ni,
         .write_en_i  (clear_i || write),

@@ -97,6 +97,10 @@ package jd_replay_pkg;
     return nodes <= 11 ? lm_lut : nodes <= 16 ? lm_bram : lm_uram;
   endfunction
 
+  function automatic logic in_uram(int unsigned nodes);
+    return nodes > 16;
+  endfunction
+
   // LM: read latency of a level; the single row of level 1 is in registers.
   function automatic int unsigned read_latency(int unsigned n_log2, int unsigned k_log2,
                                                int unsigned level, int unsigned lm_lut,

@@ -44,8 +44,7 @@ module jd_replay_weight
   assign number[0] = 32'(priority_i);
   assign number[1] = 32'(minimum_i);
 
-  logic [30:0]     beta;
-  assign beta = (beta_i > 32'h4000_0000) ? 31'h4000_0000 : beta_i[30:0];
+  logic [30:0]     beta_q;       // at most 1.0; the one of the number that it multiplies
 
   logic [LogW-1:0] distance_q;
   logic [LogW-1:0] power_q;       // -log2 of the weight, Q6.20
@@ -56,7 +55,8 @@ module jd_replay_weight
   logic [22:0]     mantissa_q;    // without the leading one, bit 23 of the power
 
   function automatic logic [22:0] below_leading(logic [31:0] value, logic [4:0] zeros);
-    return 23'((value << zeros) >> 8);
+    // By whole bytes first: they are known first.
+    return 23'(((value << {zeros[4:3], 3'b0}) << zeros[2:0]) >> 8);
   endfunction
 
   always_ff @(posedge clk_i) begin
@@ -80,8 +80,11 @@ module jd_replay_weight
                     LogW'((30'(step_q[i]) * 30'(part_q[i]) + 30'h8000) >> 16);
       end
     end
-    if (valid_q[2]) distance_q <= log_q[0] - log_q[1];
-    if (valid_q[3]) power_q <= LogW'((56'(distance_q) * 56'(beta)) >> 30);
+    if (valid_q[2]) begin
+      distance_q <= log_q[0] - log_q[1];
+      beta_q     <= (beta_i > 32'h4000_0000) ? 31'h4000_0000 : beta_i[30:0];
+    end
+    if (valid_q[3]) power_q <= LogW'((56'(distance_q) * 56'(beta_q)) >> 30);
     if (valid_q[4]) begin
       automatic logic [LogW+1:0] minus = -(LogW + 2)'(power_q);   // signed Q8.20
       exponent_q   <= 8'd127 + minus[LogW+1:20];

@@ -14,6 +14,7 @@ module jd_mem_1r1w #(
   parameter  int unsigned Lanes       = 1,    // lanes of a word, each with its write mask, 1..128
   parameter  int unsigned LaneW       = 8,    // bits of a lane, 1..1024
   parameter  int unsigned ReadLatency = 1,    // clocks, 1..8; more than 1 adds output registers
+  parameter  bit          Ultra       = 1'b0, // in UltraRAM, where the device has it
   localparam int unsigned AddrW       = (Depth > 1) ? $clog2(Depth) : 1,
   localparam int unsigned DataW       = Lanes * LaneW
 ) (
@@ -37,6 +38,9 @@ module jd_mem_1r1w #(
     $fatal(1, "jd_mem_1r1w: ReadLatency=%0d, want 1..8", ReadLatency);
   end
 
+`ifndef FORMAL   // a proof looks into the memory
+  (* ram_style = Ultra ? "ultra" : "auto" *)
+`endif
   logic [DataW-1:0] mem [Depth];
   logic [DataW-1:0] data_q;
   always_ff @(posedge clk_i) begin
