@@ -38,7 +38,7 @@ module jd_learner_rate #(
 
   logic        adam, mul_valid, add_valid, div_valid, sqrt_valid, below;
   logic [31:0] mul, sum, quotient, square_root;
-  logic [31:0] one_p1_q, one_p2_q, sqrt_q;
+  logic [31:0] one_p1_q, one_p2_q, dividend_q, divisor_q;
 
   assign adam   = slot_i[0][1:0] == 2'd2;
   assign done_o = state_q == StDone;
@@ -63,8 +63,8 @@ module jd_learner_rate #(
   jd_float_div #(.Latency (DivLatency)) u_div (
     .clk_i, .rst_ni,
     .valid_i  (issue_q && state_q inside {StRate, StRoot}),
-    .a_i      (state_q == StRate ? lr_i : ONE),
-    .b_i      (state_q == StRate ? one_p1_q : sqrt_q),
+    .a_i      (dividend_q),
+    .b_i      (divisor_q),
     .valid_o  (div_valid),
     .result_o (quotient)
   );
@@ -107,6 +107,11 @@ module jd_learner_rate #(
       state_q <= state_d;
       issue_q <= state_d != state_q;
     end
+    // The operands of a division, with its first clock.
+    if (state_d != state_q) begin
+      dividend_q <= state_d == StRate ? lr_i : ONE;
+      divisor_q  <= state_d == StRate ? one_p1_q : square_root;
+    end
     if (state_q == StIdle && start_i) begin
       p1_o   <= p1_i;
       p2_o   <= p2_i;
@@ -118,7 +123,6 @@ module jd_learner_rate #(
     if (state_q == StOneP1 && add_valid)  one_p1_q <= sum;
     if (state_q == StOneP2 && add_valid)  one_p2_q <= sum;
     if (state_q == StRate && div_valid)   rate_o   <= quotient;
-    if (state_q == StSqrt && sqrt_valid)  sqrt_q   <= square_root;
     if (state_q == StRoot && div_valid)   root_o   <= quotient;
     if (state_q == StLower && add_valid)  lr_o     <= below ? slot_i[8] : sum;
   end
