@@ -11,7 +11,7 @@ SEED    ?= 1
 COUNT   ?= 200
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: help setup demo test test-all coverage lint format waves registers clean prove mutate report
+.PHONY: help setup demo test test-all coverage lint format waves registers clean prove mutate report synth
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-10s%s\n", n, $$0}'
@@ -57,6 +57,9 @@ mutate: setup ## mutation score (FOLDERS="lib replay learner shell" COUNT=200 SE
 
 report: setup ## one page of everything that was measured: docs/report/index.html
 	$(PYTHON) scripts/report.py --bench $(addprefix --tests ,$(wildcard build/report/tests.xml))
+
+synth: setup ## synthesise every block, estimate its longest path (docs/synthesis.md)
+	$(PYTHON) scripts/synth.py
 
 format: setup ## format Python
 	$(PYTHON) -m ruff check --fix .

