@@ -35,6 +35,20 @@ module jd_replay_priority
   localparam int unsigned ScaledW = 30;   // signed Q10.20: alpha is below 2
   localparam int unsigned Stages  = PRIORITY_LATENCY - 4;
 
+  // Steps between the entries of the tables, as tables of their own: no difference on the way.
+  function automatic logic [127:0][13:0] log2_steps();
+    logic [127:0][13:0] steps;
+    for (int unsigned i = 0; i < 128; i++) steps[i] = 14'(LOG2_TABLE[i+1] - LOG2_TABLE[i]);
+    return steps;
+  endfunction
+  function automatic logic [127:0][17:0] exp2_steps();
+    logic [127:0][17:0] steps;
+    for (int unsigned i = 0; i < 128; i++) steps[i] = 18'(EXP2_TABLE[i+1] - EXP2_TABLE[i]);
+    return steps;
+  endfunction
+  localparam logic [127:0][13:0] LOG2_STEPS = log2_steps();
+  localparam logic [127:0][17:0] EXP2_STEPS = exp2_steps();
+
   logic        sum_valid;
   logic [31:0] sum;
   jd_float_add #(.ExpW(8), .ManW(23), .Latency(4)) u_add (
@@ -86,7 +100,7 @@ module jd_replay_priority
       special_q[0] <= {sum[30:23] == 8'd255, sum[30:0] == '0};
       exponent_q   <= (sum[30:23] == '0) ? 8'd1 : sum[30:23];
       log_low_q    <= LOG2_TABLE[(sum[30:23] == '0) ? 8'd0 : 8'(sum[22:16])];
-      log_step_q   <= 14'(LOG2_TABLE[8'(sum[22:16]) + 8'd1] - LOG2_TABLE[8'(sum[22:16])]);
+      log_step_q   <= LOG2_STEPS[sum[22:16]];
       log_part_q   <= (sum[30:23] == '0) ? '0 : sum[15:0];
     end
     if (valid_q[0]) begin
@@ -102,8 +116,7 @@ module jd_replay_priority
       special_q[3] <= special_q[2];
       whole_q      <= scaled_q[ScaledW-1:20];
       power_low_q  <= EXP2_TABLE[8'(scaled_q[19:13])];
-      power_step_q <= 18'(EXP2_TABLE[8'(scaled_q[19:13]) + 8'd1] -
-                          EXP2_TABLE[8'(scaled_q[19:13])]);
+      power_step_q <= EXP2_STEPS[scaled_q[19:13]];
       power_part_q <= scaled_q[12:0];
     end
     if (valid_q[3]) begin

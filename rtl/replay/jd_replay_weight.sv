@@ -30,6 +30,20 @@ module jd_replay_weight
   localparam int unsigned Stages = WEIGHT_LATENCY;
   localparam int unsigned LogW   = 26;   // unsigned Q6.20: up to 32.0
 
+  // Steps between the entries of the tables, as tables of their own: no difference on the way.
+  function automatic logic [127:0][13:0] log2_steps();
+    logic [127:0][13:0] steps;
+    for (int unsigned i = 0; i < 128; i++) steps[i] = 14'(LOG2_TABLE[i+1] - LOG2_TABLE[i]);
+    return steps;
+  endfunction
+  function automatic logic [127:0][17:0] exp2_steps();
+    logic [127:0][17:0] steps;
+    for (int unsigned i = 0; i < 128; i++) steps[i] = 18'(EXP2_TABLE[i+1] - EXP2_TABLE[i]);
+    return steps;
+  endfunction
+  localparam logic [127:0][13:0] LOG2_STEPS = log2_steps();
+  localparam logic [127:0][17:0] EXP2_STEPS = exp2_steps();
+
   logic [Stages-1:0] valid_q;
   assign valid_o = valid_q[Stages-1];
 
@@ -71,8 +85,7 @@ module jd_replay_weight
       if (valid_q[0]) begin
         leading_q2[i] <= leading_q[i];
         low_q[i]      <= LOG2_TABLE[8'(below_q[i][22:16])];
-        step_q[i]     <= 14'(LOG2_TABLE[8'(below_q[i][22:16]) + 8'd1] -
-                             LOG2_TABLE[8'(below_q[i][22:16])]);
+        step_q[i]     <= LOG2_STEPS[below_q[i][22:16]];
         part_q[i]     <= below_q[i][15:0];
       end
       if (valid_q[1]) begin
@@ -89,7 +102,7 @@ module jd_replay_weight
       automatic logic [LogW+1:0] minus = -(LogW + 2)'(power_q);   // signed Q8.20
       exponent_q   <= 8'd127 + minus[LogW+1:20];
       low_power_q  <= EXP2_TABLE[8'(minus[19:13])];
-      step_power_q <= 18'(EXP2_TABLE[8'(minus[19:13]) + 8'd1] - EXP2_TABLE[8'(minus[19:13])]);
+      step_power_q <= EXP2_STEPS[minus[19:13]];
       part_power_q <= minus[12:0];
     end
     if (valid_q[5]) begin
