@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,6 +34,8 @@ def main() -> int:
     known = sorted({v.top for v in every})
     if unknown := set(options.tops) - set(known):
         parser.error(f"no variants of {sorted(unknown)}; there are {known}")
+    if options.kept:  # without the routed results that are not there
+        every = [v if is_kept(v) else replace(v, ecp5=False) for v in every]
     chosen = [
         v
         for v in every
