@@ -101,7 +101,7 @@ def main() -> int:
     points = data.read_points(files, ROOT)
     bins = data.read_bins(sorted(options.raw.glob("*.yaml")))
     exclusions, waivers = data.read_waivers(WAIVERS)
-    points, excluded = data.exclude(points, exclusions)
+    points, excluded = data.exclude(points, exclusions, ROOT)
     faults = []
     try:
         waived = data.waive(points, waivers, ROOT)

@@ -203,18 +203,18 @@ def read_waivers(path: Path) -> tuple[list[Exclusion], list[Waiver]]:
 
 
 def exclude(
-    points: Mapping[Point, int], exclusions: Iterable[Exclusion]
+    points: Mapping[Point, int], exclusions: Iterable[Exclusion], root: Path
 ) -> tuple[dict[Point, int], dict[str, int]]:
     """Leave out files.
 
     Returns: the other points; pattern -> points left out.
-    Raises: CoverageError if a pattern matches no file.
+    Raises: CoverageError if a pattern matches no file below rtl.
     """
     kept, left = dict(points), {}
     for exclusion in exclusions:
+        if not any(path.match(exclusion.files) for path in (root / "rtl").rglob("*.sv")):
+            raise CoverageError(f"exclusion {exclusion.files}: no file of rtl matches")
         gone = [point for point in kept if Path(point.file).match(exclusion.files)]
-        if not gone:
-            raise CoverageError(f"exclusion {exclusion.files}: no measured file matches")
         for point in gone:
             del kept[point]
         left[exclusion.files] = len(gone)

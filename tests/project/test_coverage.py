@@ -138,10 +138,10 @@ def test_waiver_that_is_not_needed_fails(
 
 def test_exclusion_without_a_file_fails(tmp_path: Path) -> None:
     points = data.read_points([_run(tmp_path, "a", {BLOCK: 9, IF: 4, ELSE: 5})], tmp_path)
-    kept, left = data.exclude(points, [data.Exclusion("small/*.sv", "example")])
+    kept, left = data.exclude(points, [data.Exclusion("small/*.sv", "example")], tmp_path)
     assert (kept, left) == ({}, {"small/*.sv": 3})
-    with pytest.raises(data.CoverageError, match="no measured file matches"):
-        data.exclude(points, [data.Exclusion("generated/*.sv", "example")])
+    with pytest.raises(data.CoverageError, match="no file of rtl matches"):
+        data.exclude(points, [data.Exclusion("generated/*.sv", "example")], tmp_path)
 
 
 def test_unreadable_coverage_file_fails(tmp_path: Path) -> None:
