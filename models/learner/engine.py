@@ -270,7 +270,7 @@ class LearnerEngine:
             raise JobError(Error.E_DIM, 0, 0)
         try:
             data = memory.read(address, -(-size // 64) * 64)[: size // 4 * 4].view(np.uint32)
-            program: Program = validate(data, self.geometry)
+            program: Program = validate(data, self.geometry, size)
         except BusError as error:
             raise JobError(Error.E_BUS_RD, 0, error.response) from error
         except ProgramError as error:

@@ -45,19 +45,20 @@ class ProgramError(Exception):
         self.kind = kind
 
 
-def validate(image: np.ndarray, geometry: Geometry) -> Program:
+def validate(image: np.ndarray, geometry: Geometry, nbytes: int | None = None) -> Program:
     """Check and decode a program image.
 
     Args:
         image: uint32 words, as many as the job says.
         geometry: the build.
+        nbytes: size that the job says, if it is no multiple of a word.
     Raises: ProgramError at the first rule that is broken: header, networks, slots, stages in turn.
     """
     longest = HEADER_WORDS + 2 * RECORD_WORDS * geometry.net_max + STAGE_WORDS * geometry.st_max
     if not HEADER_WORDS <= image.size <= longest:
         raise ProgramError(Error.E_DIM, 0, KIND_HEADER)
     w = [int(x) for x in image[:HEADER_WORDS]]
-    if code := _header_error(w, image.size, geometry):
+    if code := _header_error(w, 4 * image.size if nbytes is None else nbytes, geometry):
         raise ProgramError(code, 0, KIND_HEADER)
     program = Program.decode(image)
     at = HEADER_WORDS
@@ -92,7 +93,7 @@ def validate(image: np.ndarray, geometry: Geometry) -> Program:
     return program
 
 
-def _header_error(w: list[int], size: int, geometry: Geometry) -> Error | None:
+def _header_error(w: list[int], nbytes: int, geometry: Geometry) -> Error | None:
     stages, networks, slots = w[0] & 0xFF, w[0] >> 8 & 0xFF, w[0] >> 16 & 0xFF
     if w[0] >> 24 or w[2] >> 24 or any(w[4:]):
         return Error.E_RESERVED
@@ -105,7 +106,7 @@ def _header_error(w: list[int], size: int, geometry: Geometry) -> Error | None:
         and 1 <= state_words <= geometry.d_max
         and w[1] >> 16 == 1
         and w[2] >> 16 & 0xFF == NO_VECTOR
-        and words == size
+        and 4 * words == nbytes
     ):
         return Error.E_DIM
     copies = 2 * geometry.vector_rows(state_words)

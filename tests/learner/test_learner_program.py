@@ -1,0 +1,22 @@
+"""PROGRAM: every check of a program image, against models/learner/validate.py."""
+
+from __future__ import annotations
+
+import pytest
+
+from flow import simulate
+
+BUILDS = [
+    {"P": 8, "OB": 2, "LW": 2, "DMax": 32, "LMax": 3, "NetMax": 4, "StMax": 24, "WRows": 64,
+     "ARows": 64},
+    {"P": 16, "OB": 4, "LW": 4, "DMax": 64, "LMax": 4, "NetMax": 6, "StMax": 32, "WRows": 256,
+     "ARows": 1024},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parameters", BUILDS, ids=lambda b: f"P{b['P']}")
+def test_program_checks(parameters: dict[str, int], seed: int) -> None:
+    simulate.run(
+        "jackdaw:engine:learner", toplevel="jd_learner_program", module="verif.learner.tb_program",
+        test="program", parameters=parameters, seed=seed,
+    )  # fmt: skip

@@ -1,0 +1,217 @@
+"""Tests of jd_learner_program: legal programs, and changes of them, against the model's checks."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.triggers import RisingEdge
+
+from models.learner.layout import Geometry, ImageMap
+from models.learner.program import (
+    HEADER_WORDS,
+    OP_TARGET,
+    OP_UPDATE,
+    RECORD_WORDS,
+    STAGE_WORDS,
+    Program,
+)
+from models.learner.validate import ProgramError, validate
+from models.registers.learner import Error
+from verif.bench import parameters, rng, start
+from verif.learner.programs import Maker
+
+NAMES = {
+    "P": "p", "OB": "ob", "LW": "lw", "WRows": "w_rows", "ARows": "a_rows", "DMax": "d_max",
+    "LMax": "l_max", "NetMax": "net_max", "StMax": "st_max",
+}  # fmt: skip
+ERRORS_WANTED = {
+    (Error.E_RESERVED, 0), (Error.E_DIM, 0), (Error.E_ROWS, 0),
+    (Error.E_RESERVED, 1), (Error.E_DIM, 1), (Error.E_ALIGN, 1), (Error.E_ROWS, 1),
+    (Error.E_RESERVED, 2), (Error.E_DIM, 2),
+    (Error.E_OPCODE, 3), (Error.E_RESERVED, 3), (Error.E_DIM, 3), (Error.E_DEP, 3),
+    (Error.E_ALIGN, 3), (Error.E_ROWS, 3),
+}  # fmt: skip
+LIMIT = 4000  # clocks of a program
+
+
+@dataclass
+class Loaded:
+    """What a run of the block gave.
+
+    Attributes:
+        error: error code, info0, info1.
+        stages: [index, words] of the stage table, in the order they were written.
+        beats: beats that were taken.
+        clocks: from the start to done_o.
+    """
+
+    error: tuple[int, int, int]
+    stages: list[tuple[int, int]]
+    beats: int
+    clocks: int
+
+
+def geometry() -> Geometry:
+    """The build's geometry."""
+    return replace(Geometry(), **{NAMES[k]: v for k, v in parameters().items()})
+
+
+async def load(
+    dut: Any,
+    draw: random.Random,
+    image: np.ndarray,
+    size: int,
+    failing: dict[int, int],
+) -> Loaded:
+    """Run one PROGRAM.
+
+    Args:
+        image: uint32 words in memory.
+        size: bytes that the job says.
+        failing: beat -> its response.
+    """
+    address = draw.getrandbits(34) << 6
+    dut.address_i.value, dut.bytes_i.value = address, size
+    dut.start_i.value = 1
+    await RisingEdge(dut.clk_i)
+    dut.start_i.value = 0
+    dut.address_i.value, dut.bytes_i.value = draw.getrandbits(40), draw.getrandbits(32)
+    dut.cmd_ready_i.value = 0
+    dut.beat_valid_i.value = 0
+    count = -(-size // 64)
+    data = np.zeros(max(16 * count, image.size), np.uint32)
+    data[: image.size] = image
+    pace = draw.choice((0.0, 0.0, 0.5))
+    beat, asked = -1, False
+    stages: list[tuple[int, int]] = []
+    for clock in range(LIMIT):
+        await RisingEdge(dut.clk_i)
+        if dut.stage_write_o.value:
+            stages.append((int(dut.stage_index_o.value), int(dut.stage_o.value)))
+        assert dut.busy_o.value, "not busy before done_o"
+        if dut.done_o.value:
+            dut.beat_valid_i.value = 0
+            error = tuple(int(x.value) for x in (dut.error_o, dut.info0_o, dut.info1_o))
+            await RisingEdge(dut.clk_i)
+            assert not dut.busy_o.value
+            assert not dut.done_o.value
+            return Loaded(error, stages, beat + 1 if asked else 0, clock)  # type: ignore[arg-type]
+        if not asked:
+            if dut.cmd_valid_o.value and dut.cmd_ready_i.value:
+                assert int(dut.cmd_address_o.value) == address
+                assert int(dut.cmd_beats_o.value) == count
+                asked = True
+                dut.cmd_ready_i.value = 0
+            else:
+                dut.cmd_ready_i.value = int(draw.random() >= pace)
+            continue
+        assert not dut.cmd_valid_o.value, "a second command"
+        if dut.beat_valid_i.value:
+            if not dut.beat_ready_o.value:
+                continue
+            beat += 1
+            dut.beat_valid_i.value = 0
+        if beat + 1 < count and draw.random() >= pace:
+            words = data[16 * (beat + 1) :][:16]
+            dut.beat_valid_i.value = 1
+            dut.beat_data_i.value = int.from_bytes(words.tobytes(), "little")
+            dut.beat_resp_i.value = failing.get(beat + 1, 0)
+            dut.beat_last_i.value = int(beat + 2 == count)
+    raise TimeoutError(f"no done_o within {LIMIT} clocks")
+
+
+def check_tables(dut: Any, g: Geometry, program: Program, image: np.ndarray, got: Loaded) -> None:
+    """Compare everything that is kept of a legal program."""
+    table = image[-STAGE_WORDS * len(program.stages) :].reshape(-1, STAGE_WORDS)
+    want = [(k, int.from_bytes(row.tobytes(), "little")) for k, row in enumerate(table)]
+    assert got.stages == want, "stage table"
+    count = len(program.networks)
+    assert int(dut.nets_o.value) == (1 << count) - 1
+    targets = sum(net.has_target << k for k, net in enumerate(program.networks))
+    assert int(dut.targets_o.value) == targets
+    assert int(dut.stages_o.value) == len(program.stages)
+    assert int(dut.state_words_o.value) == program.state_words
+    assert int(dut.state_rows_o.value) == g.vector_rows(program.state_words)
+    vectors = [int(x.value) for x in (dut.state_o, dut.next_state_o, dut.frame_rows_o)]
+    assert vectors == [program.state, program.next_state, program.frame_rows]
+    master = 0
+    for index, net in enumerate(program.networks):
+        words = ImageMap(g, net).words
+        slots = [s.slot for s in program.stages if s.op == OP_UPDATE and s.net == index]
+        value = 0
+        for field, width in (
+            *((x.n_in | x.n_out << 16, 32) for x in reversed(net.layers)),
+            (len(net.layers), 8), (int(net.has_target), 1), (net.row_base, 16), (net.rows, 16),
+            (net.bias_base, 16), (net.biases, 16), (words // 16, 16), (master // g.lw, 24),
+            ((slots or [0])[-1], 4),
+        ):  # fmt: skip
+            value = value << width | field
+        assert int(dut.networks_o[index].value) == value, f"network {index}"
+        master += words
+    at = HEADER_WORDS + RECORD_WORDS * count
+    for index in range(len(program.slots)):
+        value = int.from_bytes(image[at + RECORD_WORDS * index :][:9].tobytes(), "little")
+        assert int(dut.slots_o[index].value) == value, f"slot {index}"
+    updates = [k for k, s in enumerate(program.stages) if s.op in (OP_UPDATE, OP_TARGET)]
+    assert int(dut.updates_o.value) == len(updates)
+    for index, place in enumerate(updates):
+        stage, parameter, tau = program.stages[place], int(table[place][5]), int(table[place][7])
+        value = int(stage.op == OP_TARGET) << 3 | stage.net
+        value = value << 4 | parameter & 15
+        value = value << 17 | (parameter & 0x1FFFF)
+        assert int(dut.update_o[index].value) == value << 32 | tau, f"update {index}"
+
+
+@cocotb.test()
+async def program(dut: Any) -> None:
+    """Programs with no, one or two fields changed, sizes that do not fit, and failing beats."""
+    g, draw = geometry(), rng("program")
+    maker = Maker(draw, g)
+    dut.start_i.value = 0
+    await start(dut)
+    longest = 64 + 128 * g.net_max + 32 * g.st_max
+    seen: set[tuple[int, int]] = set()
+    fits = 0
+    for trial in range(400):
+        made = maker.program()
+        image = made.encode()
+        size, failing, what = 4 * image.size, {}, f"trial {trial}: "
+        for _ in range(draw.choice((0, 1, 1, 1, 1, 1, 2))):
+            what += maker.change(made, image)
+        kind = draw.random()
+        if kind < 0.08:
+            size = draw.choice(
+                (0, 63, 64, 65, size - 1, size + 1, size - 32, size + 32, longest, longest + 1)
+            )
+            what += f"size {size}"
+        try:
+            if not 64 <= size <= longest:
+                raise ProgramError(Error.E_DIM, 0, 0)
+            padded = np.pad(image, (0, max(0, size // 4 - image.size)))
+            good = validate(padded[: size // 4], g, size)
+            want = (0, 0, 0)
+        except ProgramError as error:
+            good, want = None, (int(error.code), error.index, error.kind)
+        if good is not None and kind > 0.9:
+            beats = -(-size // 64)
+            place, response = draw.choice((0, beats - 1, draw.randrange(beats))), draw.choice((2, 3))
+            failing = {place: response}
+            if draw.random() < 0.3:
+                failing[min(place + 1, beats - 1)] = draw.choice((2, 3))
+            good, want = None, (int(Error.E_BUS_RD), 0, failing[place])
+            what += f"beats that fail: {failing}"
+        got = await load(dut, draw, image, size, failing)
+        assert got.error == want, f"{what}: got {got.error}, want {want}"
+        in_range = 64 <= size <= longest
+        assert got.beats == (-(-size // 64) if in_range else 0), f"{what}: {got.beats} beats"
+        seen.add((want[0], want[2]))
+        if good is not None:
+            fits += 1
+            check_tables(dut, g, good, image, got)
+    assert fits > 100
+    missing = {(e.name, k) for e, k in ERRORS_WANTED if (int(e), k) not in seen}
+    assert len(missing) < 4, f"errors that no program had: {missing}"
