@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import random
 from collections import deque
+from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
 
 import cocotb
 import numpy as np
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from models.learner import optim
 from models.learner.fp import to_bits, words
 from models.learner.layout import Geometry, ImageMap, Network, allocate
-from verif.bench import parameters, rng, start
+from verif.bench import parameters, reset, rng, start
 
 SPECIALS = (0, 0x8000_0000, 1, 0x8000_0001, 0x0080_0000, 0x7F7F_FFFF, 0xFF7F_FFFF)
 LIMIT = 4000  # clocks of one update
@@ -165,6 +166,17 @@ class Bench:
                 dut.master_target_i.value = pack(self.words(self.masters[3], address))
         raise TimeoutError(f"no done_o within {LIMIT} clocks")
 
+    async def cut_short(self, job: Coroutine[Any, Any, int], clocks: int) -> None:
+        """Reset while a job runs."""
+        task = cocotb.start_soon(job)
+        await ClockCycles(self.dut.clk_i, clocks)
+        task.cancel()
+        for pin in ("start_i", "grad_valid_i"):
+            if hasattr(self.dut, pin):
+                getattr(self.dut, pin).value = 0
+        await reset(self.dut)
+        await RisingEdge(self.dut.clk_i)
+
     def master(self, kind: int) -> np.ndarray:
         """The network's image in a master memory."""
         return self.masters[kind][self.base * self.geometry.lw :]
@@ -223,6 +235,13 @@ async def update(dut: Any) -> None:
         for step in range(3):
             image = np.where(valid, draw(generator, image_map.words), np.float32(0))
             image_map.scatter(image, bench.gradients, bench.bias_gradients)
+            if step == 1:
+                # A reset at any clock: nothing of what ran stays in the pipes.
+                before = [m.copy() for m in (*bench.masters, bench.weights, bench.biases)]
+                await bench.cut_short(bench.update(), generator.randint(1, 60))
+                memories = (*bench.masters, bench.weights, bench.biases)
+                for memory, kept in zip(memories, before, strict=True):
+                    memory[:] = kept
             # Words beside the network's own keep what they hold.
             dut.p1_i.value, dut.p2_i.value = to_bits(state.p1), to_bits(state.p2)
             dut.lr_i.value = to_bits(state.lr)
@@ -267,6 +286,10 @@ async def target(dut: Any) -> None:
             values = draw(generator, image_map.words)
             bench.master(kind)[:] = np.where(image_map.valid, values, np.float32(0))
         w, t = bench.master(0).copy(), bench.master(3).copy()
+        if trial >= 4:
+            before = bench.masters[3].copy()
+            await bench.cut_short(bench.copy(), generator.randint(1, 20))
+            bench.masters[3][:] = before
         want = optim.polyak(t, w, tau) if polyak else w
         want = np.where(image_map.valid, want, np.float32(0))
         clocks = await bench.copy()
