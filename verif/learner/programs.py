@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from models.learner.layout import Geometry, Network, allocate
+from models.learner.lower import Frame, Table
 from models.learner.optim import Slot, adam, momentum, sgd
 from models.learner.program import (
     HEADER_WORDS,
@@ -101,11 +102,7 @@ class Maker:
                 for size in (x.n_out * g.pitch(x.n_in), x.n_out)
             )
             ends = net.row_base + banks * net.rows, net.bias_base + banks * net.biases
-            if (
-                ends[0] > g.w_rows
-                or ends[1] > g.w_rows * g.ob
-                or masters + words > g.w_rows * g.p
-            ):
+            if ends[0] > g.w_rows or ends[1] > g.w_rows * g.ob or masters + words > g.w_rows * g.p:
                 row, bias = net.row_base, net.bias_base
                 continue
             row, bias, masters = *ends, masters + words
@@ -137,8 +134,8 @@ class Maker:
             rows += used
         room = min(UPDATE_MAX, g.st_max - count)
         for _ in range(draw.choice((0, 1, 3, room))):
-            if (stage := self._update(nets, slots, len(stages))) is not None:
-                stages.append(stage)
+            if (last := self._update(nets, slots, len(stages))) is not None:
+                stages.append(last)
         limit = min(255, g.a_rows)
         if rows > limit:
             return None
@@ -223,22 +220,18 @@ class Maker:
     def change(self, program: Program, image: np.ndarray) -> str:
         """Change one field of an image in place; returns which, and how."""
         draw = self.draw
-        counts = {
-            "network": (len(program.networks), RECORD_WORDS, NETWORK),
-            "slot": (len(program.slots), RECORD_WORDS, SLOT),
-            "stage": (len(program.stages), STAGE_WORDS, STAGE),
-        }
-        kinds = [k for k, (count, *_) in counts.items() if count]
-        kind = draw.choice(("header", *kinds, "stage", "stage"))
-        at, index, table = 0, 0, HEADER
-        if kind != "header":
-            at = HEADER_WORDS
-            for name, (count, size, table) in counts.items():
-                if name == kind:
-                    index = draw.randrange(count)
-                    at += index * size
-                    break
-                at += count * size
+        parts = (
+            ("header", 1, HEADER_WORDS, HEADER),
+            ("network", len(program.networks), RECORD_WORDS, NETWORK),
+            ("slot", len(program.slots), RECORD_WORDS, SLOT),
+            ("stage", len(program.stages), STAGE_WORDS, STAGE),
+        )
+        starts = np.cumsum([0, *(count * size for _, count, size, _ in parts)])
+        weights = [min(count, 1) * (3 if kind == "stage" else 1) for kind, count, *_ in parts]
+        which = draw.choices(range(4), weights)[0]
+        kind, count, size, table = parts[which]
+        index = draw.randrange(count)
+        at = int(starts[which]) + index * size
         # Whole words are reserved, mostly: one such field counts little beside the others.
         field = draw.choices(table, [0.1 if f.width == 32 else 1 for f in table])[0]
         at += field.word
@@ -253,3 +246,48 @@ class Maker:
         ) & mask  # fmt: skip
         image[at] = int(image[at]) & ~(mask << field.shift) | value << field.shift
         return f"{kind} {index}, word {field.word} bit {field.shift}: {old} -> {value}"
+
+
+def several_networks(geometry: Geometry, states: int, hidden: int, actions: int) -> Program:
+    """A program of four networks: 0 and 2 learn from one loss, 1 and 3 are there to be loaded.
+
+    Networks 0 and 1 have targets; 0 is updated by slot 1 and copied every second step, 1 moves
+    by tau from the weights that were loaded, 2 is updated by slot 0, 3 has one layer.
+    """
+    row = bias = 0
+    nets: list[Network] = []
+    for sizes, has_target in (
+        ([states, hidden, actions], True), ([states, actions], True),
+        ([states, hidden, hidden, actions], False), ([3, 5], False),
+    ):  # fmt: skip
+        net = allocate(geometry, sizes, has_target, row, bias)
+        banks = 3 if has_target else 1
+        row, bias = row + banks * net.rows, bias + banks * net.biases
+        nets.append(net)
+    frame = Frame(geometry)
+    table = Table(geometry, frame)
+    state, following = frame.vector(states, copies=2), frame.vector(states, copies=2)
+    next_outputs, next_ids = table.forward(0, nets[0], following, target=True)
+    choice, choice_ids = table.forward(1, nets[1], following, target=True)
+    outputs, ids = table.forward(0, nets[0], state, target=False)
+    others, _ = table.forward(2, nets[2], state, target=False)
+    gradient = frame.vector(actions)
+    loss = table.add(
+        Stage(
+            OP_LOSS_Q, n_out=actions, q=outputs[-1], q_next=next_outputs[-1], chooser=choice[-1],
+            mode=1, dst=gradient, deps=(next_ids[-1], choice_ids[-1], ids[-1]),
+            kappa=np.float32(1),
+        )
+    )  # fmt: skip
+    lasts = [
+        table.backward(0, nets[0], state, outputs, loss, gradient),
+        table.backward(2, nets[2], state, others, loss, gradient),
+    ]
+    table.add(Stage(OP_UPDATE, net=0, slot=1, deps=(lasts[0],)))
+    table.add(Stage(OP_TARGET, net=0, period=2))
+    table.add(Stage(OP_UPDATE, net=2, slot=0, deps=(lasts[1],)))
+    table.add(Stage(OP_TARGET, net=1, polyak=True, tau=np.float32(0.25)))
+    return Program(
+        tuple(table.stages), tuple(nets), (momentum(0.01), adam(0.02), sgd(0.5)), states, 1,
+        state, following, NO_VECTOR, frame.rows,
+    )  # fmt: skip
