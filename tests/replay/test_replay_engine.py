@@ -13,7 +13,9 @@ SMALL = {"KLog2": 1, "NLog2": 4, "LeafW": 8, "BatchLog2": 3}  # U1
 MEDIUM = {"KLog2": 2, "NLog2": 6, "LeafW": 32, "BatchLog2": 5}  # U2
 LARGE = {"KLog2": 4, "NLog2": 12, "LeafW": 32, "BatchLog2": 7}  # S1
 FAULTS = ("BadDescriptor", "BusError", "BadStream", "ResetMidway", "ScoreboardFires")
+WAITS = ("Restore", "Fetched", "Loops", "Patience", "Queued", "FarMemory", "ResetSweep")
 TESTS = ("Smoke", "Mixed", "TrainLoop", "Stale", "Corners", "Concurrent", "Cycles", *FAULTS)
+MODULES = dict.fromkeys(FAULTS, "faults") | dict.fromkeys(WAITS, "waits")
 FOLDERS: list[Path] = []
 
 
@@ -22,7 +24,7 @@ def run(test: str, seed: int, parameters: dict[str, int]) -> Path:
     return simulate.run(
         "jackdaw:engine:replay",
         toplevel="jd_replay_top",
-        module="verif.replay.faults" if test in FAULTS else "verif.replay.tests",
+        module=f"verif.replay.{MODULES.get(test, 'tests')}",
         test=test,
         parameters=parameters,
         seed=seed,
@@ -46,8 +48,13 @@ def test_replay_engine_small(test: str, build: dict[str, int], seed: int) -> Non
     FOLDERS.append(run(test, seed, build))
 
 
+@pytest.mark.parametrize("test", WAITS)
+def test_replay_engine_waits(test: str, seed: int) -> None:
+    FOLDERS.append(run(test, seed, SMALL))
+
+
 def test_replay_engine_coverage(seed: int) -> None:
     """All runs before together reach every bin."""
-    if len(FOLDERS) < len(TESTS) + 2 * 3 + 4 * 2:
+    if len(FOLDERS) < len(TESTS) + 2 * 3 + 4 * 2 + len(WAITS):
         pytest.skip("needs the other tests of this file in the same process")
     require(FOLDERS)

@@ -14,6 +14,7 @@ from models.replay.engine import Flag, Job
 from verif import bench
 from verif.agents.axi_memory import AxiTiming
 from verif.agents.timing import Pattern
+from verif.bench import until
 from verif.replay.env import OUTPUT, ReplayEnv
 
 
@@ -46,10 +47,16 @@ class ReplayTest(uvm_test):
         """What the test does."""
         raise NotImplementedError
 
+    async def rest(self) -> None:
+        """Wait until the engine is idle: then its configuration can be written."""
+        idle = self.dut.u_control.idle_o
+        await until("idle", self.dut.clk_i, 2000, lambda: idle.value)
+
     async def clear(self, leaves: int | None = None) -> None:
         """Configure and clear."""
         env = self.env
         leaves = leaves or self.leaves
+        await self.rest()
         await env.configure(CFG_N=leaves, CFG_PINIT=1 << min(16, env.config.leaf_w - 1))
         await env.seed(self.rng)
         await env.run(1, Job.CLEAR)

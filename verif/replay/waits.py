@@ -1,0 +1,405 @@
+"""Tests of jd_replay_top: loaded state, what jobs wait for, jobs behind one another; run by
+test_replay_engine.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cocotb
+import numpy as np
+import pyuvm
+from cocotb.triggers import ClockCycles
+
+from models.registers import engine_header as header
+from models.registers import replay as registers
+from models.registers.replay import Error
+from models.replay.engine import Flag, Job
+from verif import bench
+from verif.agents.axi_memory import AxiTiming
+from verif.agents.timing import Pattern, random_pauses
+from verif.bench import until
+from verif.replay.base import ReplayTest
+from verif.replay.env import FETCH_DONE, INPUT, OUTPUT
+
+NO_FETCH = 1 << 25
+AHEAD = 32  # beats that jd_replay_reader asks for at most
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class Restore(ReplayTest):
+    """The state after a hard reset, and CNT, WP, PMAX and SEED as a checkpoint loads them."""
+
+    async def scenario(self) -> None:
+        env, rng = self.env, self.rng
+        await env.compare_registers()
+        leaves = self.leaves - 1
+        await self.clear(leaves)
+        await env.run(1, Job.UPDATE, count=9, data=self.pairs(9, leaves))
+        for round_ in range(8):
+            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=4)
+            await env.write(registers.FETCH_ACK, 0)
+            reserved = round_ % 3
+            if reserved:
+                await env.run(1, Job.RESERVE, count=reserved)
+            loads = [
+                (registers.CNT, rng.choice((0, leaves, rng.randrange(leaves)))),
+                (registers.WP, rng.choice((0, leaves - 1, rng.randrange(leaves)))),
+                (registers.PMAX, rng.getrandbits(env.config.leaf_w)),
+            ]
+            rng.shuffle(loads)
+            await self.rest()
+            for register, value in loads:
+                await env.write(register, value)
+            await env.seed(rng)
+            await env.compare_registers()
+            if reserved:
+                flags = Flag.PMAX | Flag.MEMORY
+                await env.run(1, Job.COMMIT, flags=flags, count=reserved)
+            index = np.array([[slot, 3] for slot in range(4)], np.uint32)
+            await env.run(1, Job.UPDATE, flags=Flag.SLOTS | Flag.MEMORY, count=4, data=index)
+            await env.run(1, Job.INSERT, flags=Flag.PMAX | Flag.MEMORY, count=2)
+            await env.compare_registers()
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class Fetched(ReplayTest):
+    """RESERVE ends when the batches before it are fetched, and not before."""
+
+    async def scenario(self) -> None:
+        env, batch = self.env, 1 << self.env.config.batch_log2
+        env.learner.answers = False
+        await self.clear()
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        # FETCH_ACK in the middle of a job is not for its batch.
+        words = env.descriptor(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        number = await env.submit(0, words)
+        await until("issue", self.dut.clk_i, 500, lambda: self.dut.s_valid.value)
+        await env.write(registers.FETCH_ACK, 0)
+        assert int(self.dut.train_busy.value), "the job is too short for this test"
+        await env.check(0, words, await env.finish(0, number), number)
+        await self.reserve(waits=True)
+        # Batches that are void: CLEAR and soft reset forget them, and no_fetch does not count them.
+        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        await self.clear()
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        await self.reserve(waits=False)
+        await env.run(1, Job.COMMIT, flags=Flag.PMAX, count=1)
+        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        await env.soft_reset()
+        one = np.array([[0, 7]], np.uint32)
+        await env.run(1, Job.UPDATE, flags=Flag.SLOTS, count=1, data=one)  # E_INDEX: no batch
+        await self.reserve(waits=False)
+        await env.run(1, Job.COMMIT, flags=Flag.PMAX, count=1)
+        await self.rest()
+        await env.configure(CFG_PRIO=0x4CCD | 16 << 16 | NO_FETCH)
+        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        await self.reserve(waits=False)
+        await env.run(1, Job.COMMIT, flags=Flag.PMAX, count=1)
+        await self.rest()
+        await env.configure(CFG_PRIO=0x4CCD | 16 << 16)
+        await self.cancelled(batch)
+        await self.later_batch(batch)
+
+    async def reserve(self, waits: bool) -> None:
+        """RESERVE of one leaf, which waits for FETCH_ACK or not."""
+        env = self.env
+        words = env.descriptor(1, Job.RESERVE, count=1)
+        number = await env.submit(1, words)
+        if waits:
+            await until("fetching", self.dut.clk_i, 500, lambda: self.dut.fetching.value)
+            await ClockCycles(self.dut.clk_i, 200)
+            assert self.dut.fetching.value, "RESERVE did not wait"
+            await env.write(registers.FETCH_ACK, 0)
+        await env.check(1, words, await env.finish(1, number), number)
+
+    async def cancelled(self, batch: int) -> None:
+        """A batch that was not sampled need not be fetched; one before it must."""
+        env = self.env
+        for before in (False, True):
+            await self.clear()
+            await env.run(1, Job.INSERT, flags=Flag.PMAX, count=1)
+            if before:
+                await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+            await env.run(1, Job.UPDATE, count=1, data=np.zeros((1, 2), np.uint32))
+            end = await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+            assert end.error == Error.E_EMPTY
+            await self.reserve(waits=before)
+
+    async def later_batch(self, batch: int) -> None:
+        """FETCH_DONE of the batches before RESERVE ends it, whatever was sampled since."""
+        env = self.env
+        await self.clear()
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
+        words = env.descriptor(1, Job.RESERVE, count=1)
+        number = await env.submit(1, words)
+        await until("fetching", self.dut.clk_i, 500, lambda: self.dut.fetching.value)
+        golden = env.golden.job(1, np.array(words, np.uint32), env.golden_memory)
+        next(golden)
+        await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
+        assert self.dut.fetching.value, "RESERVE did not wait"
+        await env.send_tde([FETCH_DONE])
+        env.golden.tde.put(FETCH_DONE)
+        record = await env.finish(1, number)
+        end = next(golden, None)
+        assert end is None and int(record[1]) & 0xFF == 0 and int(record[2]) == 1, record
+        await self.errors_of(2 * batch, batch)
+
+    async def errors_of(self, count: int, batch: int) -> None:
+        """TD errors of the batches that are open, without FETCH_DONE."""
+        env = self.env
+        words = [i % batch << 32 | bits for i, bits in enumerate(env.learner.errors(count))]
+        env.learner.sent.append(words)
+        await env.send_tde(words)
+        await env.settle()
+        await env.compare_registers()
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class Loops(ReplayTest):
+    """A loop behind a batch that is open, a loop that runs empty, a bad word in a later batch."""
+
+    async def scenario(self) -> None:
+        env, batch = self.env, 1 << self.env.config.batch_log2
+        await self.clear()
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        # A loop does not wait for the TD errors of the job before it, if it has a bank.
+        env.learner.answers = False
+        await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
+        words = env.descriptor(0, Job.TRAIN_LOOP, count=batch, batches=2)
+        number = await env.submit(0, words)
+        await until("SMP", self.dut.clk_i, 2000, lambda: len(env.learner.batches) == 2)
+        env.learner.answers = True
+        await env.learner.answer(batch)
+        await env.learner.answer(batch)
+        await env.check(0, words, await env.finish(0, number), number)
+        await env.settle()
+        env.compare_smp()
+        await env.compare_registers()
+        # All leaves become 0 in the loop.
+        env.learner.answers = False
+        await self.clear(1)
+        await self.rest()
+        await env.configure(CFG_EPS=0, CFG_PMIN=0, CFG_DBETA=1 << 20)
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=1)
+        words = env.descriptor(0, Job.TRAIN_LOOP, flags=Flag.WEIGHTS, count=2, batches=4)
+        number = await env.submit(0, words)
+        for done in range(2):
+            await until("SMP", self.dut.clk_i, 2000, lambda n=done: len(env.learner.batches) > n)
+            errors = [slot << 32 | 0x3F800000 * (1 - done) for slot in range(2)]
+            env.learner.sent.append([FETCH_DONE, *errors])
+            await env.send_tde([FETCH_DONE, *errors])
+        end = await env.check(0, words, await env.finish(0, number), number)
+        assert (end.error, end.count) == (Error.E_EMPTY, 2), end
+        await until("SMP", self.dut.clk_i, 2000, lambda: len(env.learner.failed) == 1)
+        env.compare_smp()
+        await env.compare_registers()
+        # A bad word behind the first batch.
+        await self.rest()
+        await env.configure(CFG_EPS=0x3C23D70A, CFG_PMIN=1)
+        await self.clear()
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        words = env.descriptor(0, Job.TRAIN_LOOP, count=batch, batches=3)
+        number = await env.submit(0, words)
+        await until("SMP", self.dut.clk_i, 2000, lambda: len(env.learner.batches) == 1)
+        errors = [slot << 32 | bits for slot, bits in enumerate(env.learner.errors(batch))]
+        env.learner.sent.append(errors)
+        await env.send_tde(errors)
+        await until("SMP", self.dut.clk_i, 2000, lambda: len(env.learner.batches) == 2)
+        env.learner.sent.append([3 << 48])
+        await env.send_tde([3 << 48])
+        end = await env.check(0, words, await env.finish(0, number), number)
+        assert (end.error, end.count) == (Error.E_STREAM, 1), end
+        await until("SMP", self.dut.clk_i, 2000, lambda: len(env.learner.failed) == 1)
+        env.compare_smp()
+        # A later failure does not tell what an earlier one left.
+        await env.soft_reset()
+        await env.run(0, Job.SAMPLE, count=0)
+        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        env.learner.answers = True
+
+
+@pyuvm.test(timeout_time=20, timeout_unit="ms")
+class Patience(ReplayTest):
+    """A watchdog that is shorter than every job: a job that gets further is not told to end."""
+
+    timing = AxiTiming(latency=(10, 40), busy=0.2, longest=8)
+
+    def patterns(self) -> tuple[Pattern | None, Pattern | None]:
+        """Slow streams."""
+        return (
+            random_pauses(bench.rng("smp"), 0.1, 12), random_pauses(bench.rng("tde"), 0.1, 12),
+        )  # fmt: skip
+
+    async def scenario(self) -> None:
+        env, batch = self.env, 1 << self.env.config.batch_log2
+        limit = env.golden.timing.sample_latency + 100
+        await env.axil.write(header.WATCHDOG.offset, limit)
+        await self.clear()
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        for opcode in (Job.UPDATE, Job.RETRIEVE):
+            data = self.pairs(300)
+            if opcode == Job.RETRIEVE:
+                data = np.ascontiguousarray(data[:, 0])
+            await env.run(1, opcode, flags=Flag.MEMORY, count=300, data=data)
+        far = np.full(2000, 0xFFFFFFFF, np.uint32)  # what was read ahead is dropped
+        await env.run(1, Job.RETRIEVE, flags=Flag.MEMORY, count=2000, data=far)
+        await env.run(0, Job.SAMPLE, flags=Flag.SMP | Flag.WEIGHTS, count=batch)
+        await env.settle()
+        await env.run(0, Job.TRAIN_LOOP, count=batch, batches=2)
+        x = np.array([self.rng.getrandbits(48) for _ in range(batch)], np.uint64)
+        await env.run(0, Job.SAMPLE, flags=Flag.HOST_X | Flag.MEMORY, count=batch, data=x)
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class Queued(ReplayTest):
+    """Jobs behind one another with a quick memory: nothing of one is left for the next."""
+
+    timing = AxiTiming(latency=(1, 1))
+
+    async def scenario(self) -> None:
+        env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
+        await self.clear()
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        for _ in range(4):
+            bad = rng.choice((0, 1, 5, 70))  # the first job ends there; more was read ahead
+            first = self.pairs(400)
+            first[bad, 0] = self.leaves
+            await self.together([
+                (1, Job.UPDATE, Flag.MEMORY, first),
+                (1, Job.UPDATE, Flag.MEMORY, self.pairs(rng.choice((1, 9, 40)))),
+                (1, Job.RETRIEVE, Flag.MEMORY, np.arange(16, dtype=np.uint32)),
+                (1, Job.UPDATE_DELTA, 0, self.pairs(3, top=6)),
+                (1, Job.UPDATE, Flag.MEMORY, self.pairs(17)),
+            ])  # fmt: skip
+            x = [np.array([rng.getrandbits(48) for _ in range(batch)], np.uint64) for _ in "abc"]
+            flags = Flag.HOST_X | Flag.MEMORY
+            for memory in (env.memory, env.golden_memory):
+                memory.fail(INPUT[0] + 0x8000, 64, 3)  # of the second job
+            await self.together([
+                (0, Job.SAMPLE, flags, x[0]), (0, Job.SAMPLE, flags, x[1]),
+                (0, Job.SAMPLE, flags, x[2]), (0, Job.SAMPLE, Flag.MEMORY, x[2][:3]),
+            ])  # fmt: skip
+            for memory in (env.memory, env.golden_memory):
+                memory.heal()
+
+    async def together(self, jobs: list[tuple[int, int, int, np.ndarray]]) -> None:
+        """Queue jobs (ring, opcode, flags, input) of one ring at once; at most one may fail."""
+        env, queued = self.env, []
+        for place, (ring, opcode, flags, data) in enumerate(jobs):
+            source, output = INPUT[ring] + 0x8000 * place, OUTPUT[ring] + 0x8000 * place
+            env.load(source, data)
+            env.load(output, np.zeros(0x2000, np.uint8))
+            words = env.descriptor(
+                ring, opcode, flags=flags, count=len(data),
+                w6=output if flags & Flag.MEMORY else 0,
+                w4=source if ring or flags & Flag.HOST_X else 0,
+            )  # fmt: skip
+            queued.append((ring, words, env.put(ring, words), output))
+        await env.axil.write(header.RING_TAIL.at(ring), env.tails[ring])
+        for ring, words, number, output in queued:
+            record = await env.finish(ring, number)
+            await env.check(ring, words, record, number, output)
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class FarMemory(ReplayTest):
+    """A memory that answers late: writes wait for one another, and reads end where they fail."""
+
+    timing = AxiTiming(latency=(400, 400))
+
+    async def scenario(self) -> None:
+        env = self.env
+        await self.clear()
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        index = np.arange(1000, dtype=np.uint32) % self.leaves
+        await env.run(1, Job.RETRIEVE, flags=Flag.MEMORY, count=len(index), data=index)
+        for fault in (True, False):  # a failed read; an illegal first operation
+            for memory in (env.memory, env.golden_memory):
+                if fault:
+                    memory.fail(INPUT[1], 64, 2)
+            before = await env.axil.read(header.RD_BEATS_LO.offset)
+            data = self.pairs(1000)
+            data[0, 0] = self.leaves
+            await env.run(1, Job.UPDATE, count=len(data), data=data)
+            beats = await env.axil.read(header.RD_BEATS_LO.offset) - before
+            assert beats == 1 + AHEAD, f"{beats} beats read, want a descriptor and {AHEAD}"
+            env.memory.heal()
+            env.golden_memory.heal()
+        # INSERT behind reserved leaves that end at the last one: the head is leaf 0.
+        await self.clear(8)
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=5)
+        await env.run(1, Job.RESERVE, count=3)
+        end = await env.run(1, Job.INSERT, flags=Flag.PMAX, count=1)
+        assert (end.error, end.info1) == (Error.E_INSERT, 0), end
+
+
+@pyuvm.test(timeout_time=20, timeout_unit="ms")
+class ResetSweep(ReplayTest):
+    """A soft reset at every clock of the first steps of a job, of a failing one, of CLEAR."""
+
+    timing = AxiTiming(latency=(5, 5))
+    # States of jd_replay_training and jd_replay_host that last one clock, or are rare.
+    NEEDED = ({"StCheck": 1, "StSend": 8}, {"StCheck": 1, "StWait": 2, "StClearing": 4})
+
+    async def scenario(self) -> None:
+        env, batch = self.env, 1 << self.env.config.batch_log2
+        env.learner.answers = False
+        seen: tuple[set[int], set[int]] = (set(), set())
+        latency = env.golden.timing.sample_latency
+        for kind, offsets in (
+            (self.both, range(0, 28)), (self.empty, range(latency - 10, latency + 26)),
+            (self.clearing, range(0, 120, 5)),
+        ):  # fmt: skip
+            for offset in offsets:
+                await self.clear()
+                await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+                await kind(batch)
+                await ClockCycles(self.dut.clk_i, offset)
+                await self.reset(seen)
+        await self.clear()
+        for ring, states in enumerate(self.NEEDED):
+            for name, state in states.items():
+                assert state in seen[ring], f"ring {ring}: no reset in {name}: {seen[ring]}"
+
+    async def both(self, batch: int) -> None:
+        """A job of each ring."""
+        env = self.env
+        data = np.array([[1, 4]], np.uint32)
+        await env.submit(0, env.descriptor(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch))
+        await env.submit(1, env.descriptor(1, Job.UPDATE, count=1, data=data))
+
+    async def empty(self, batch: int) -> None:
+        """A job that finds the total 0, and tells it by SMP."""
+        env = self.env
+        await self.clear()
+        await env.submit(0, env.descriptor(0, Job.SAMPLE, flags=Flag.SMP, count=2))
+
+    async def clearing(self, batch: int) -> None:
+        """CLEAR while updates by TDE are on their way."""
+        env = self.env
+        await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
+        await env.submit(1, env.descriptor(1, Job.CLEAR))
+        await env.send_tde([slot << 32 | 0x3F800000 for slot in range(batch // 2)])
+
+    async def reset(self, seen: tuple[set[int], set[int]]) -> None:
+        """Soft reset; the engine is as new but for its tree and statistics."""
+        env = self.env
+        states = [self.dut.u_training.state_q, self.dut.u_host.state_q]
+        watch = cocotb.start_soon(self.watch(states, seen))
+        await env.soft_reset()
+        await watch
+        env.learner.sent.clear()
+        env.tails = [int(self.dut.u_control.head.value[32 * r + 31 : 32 * r]) for r in (0, 1)]
+        await self.adopt()
+        env.golden.rmm.statistics.inserts = await env.axil.read(registers.N_INSERT_LO.offset)
+        env.learner.batches.clear()
+        env.learner.failed.clear()
+        env.golden.smp.clear()
+
+    async def watch(self, states: list[Any], seen: tuple[set[int], set[int]]) -> None:
+        """Note the states at the first clock of the soft reset."""
+        dut = self.dut
+        await until("soft reset", dut.clk_i, 200, lambda: dut.link_clear_o.value)
+        for ring, state in enumerate(states):
+            seen[ring].add(int(state.value))
