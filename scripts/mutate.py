@@ -106,7 +106,8 @@ class Book:
         if path.exists():
             for line in path.read_text().splitlines():
                 entry = json.loads(line)
-                self.outcomes[entry.pop("key")] = Outcome(**entry)
+                key = entry.pop("key")
+                self.outcomes[key] = Outcome(**entry)
 
     def add(self, key: str, outcome: Outcome) -> None:
         self.outcomes[key] = outcome

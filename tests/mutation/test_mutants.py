@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from flow import BUILD, ROOT, mutants
-from flow.campaign import BaselineFailed, Campaign
+from flow.campaign import BaselineFailed, Campaign, Outcome
+from mutate import Book
 
 TEXT = """module jd_x #(
   parameter int unsigned W = 4 + 1
@@ -97,3 +98,11 @@ def test_sample_of_stream_blocks_is_killed(seed: int) -> None:
     rows = json.loads((BUILD / "report/data/mutate.json").read_text())["rows"]
     assert [r["level"] for r in rows] == ["source", "netlist"]
     assert sum(r["killed"] for r in rows) > 18
+
+
+def test_book_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    book = Book(tmp_path / "book.jsonl")
+    book.add("a", Outcome("survived", "", 1.0))
+    book.add("b", Outcome("killed", "test_b", 2.0))
+    book.add("a", Outcome("killed", "test_a", 3.0))
+    assert Book(book.path).outcomes == book.outcomes

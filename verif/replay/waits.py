@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 import numpy as np
 import pyuvm
-from cocotb.triggers import ClockCycles
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from models.registers import engine_header as header
 from models.registers import replay as registers
@@ -282,6 +282,28 @@ class Queued(ReplayTest):
             ])  # fmt: skip
             for memory in (env.memory, env.golden_memory):
                 memory.heal()
+        await self.stalled()
+
+    async def stalled(self) -> None:
+        """An array is given up while the memory does not take the next request for it."""
+        env, dut = self.env, self.dut
+        requests = np.zeros((400, 4), np.uint32)  # NOP
+        bad = 4 * AHEAD - 2
+        requests[bad, 0] = 15
+        words = env.descriptor(1, Job.STREAM, count=len(requests), data=requests)
+        number = await env.submit(1, words)
+        taken = 0
+        while taken < 1 + AHEAD // 8:  # the descriptor and all that is read ahead
+            await RisingEdge(dut.clk_i)
+            taken += int(dut.m_axi_arvalid_o.value) & int(dut.m_axi_arready_i.value)
+        channel = env.port.slave.reads.ar_channel
+        channel.pause = True
+        await until("abort", dut.clk_i, 500, lambda: dut.read_abort.value)
+        assert dut.m_axi_arvalid_o.value, "no request waits"
+        await ClockCycles(dut.clk_i, 20)
+        channel.pause = False
+        end = await env.check(1, words, await env.finish(1, number), number)
+        assert (end.error, end.count) == (Error.E_OPCODE, bad), end
 
     async def together(self, jobs: list[tuple[int, int, int, np.ndarray]]) -> None:
         """Queue jobs (ring, opcode, flags, input) of one ring at once; at most one may fail."""
@@ -332,6 +354,81 @@ class FarMemory(ReplayTest):
         await env.run(1, Job.RESERVE, count=3)
         end = await env.run(1, Job.INSERT, flags=Flag.PMAX, count=1)
         assert (end.error, end.info1) == (Error.E_INSERT, 0), end
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class Counters(ReplayTest):
+    """BUSY, STALL_* and the counters of beats, against what the ports show."""
+
+    LATENCY = 100
+    timing = AxiTiming(latency=(LATENCY, LATENCY))
+    NAMES = ("BUSY", "STALL_MEM", "STALL_IN", "STALL_OUT", "RD_BEATS", "WR_BEATS")
+
+    def patterns(self) -> tuple[Pattern | None, Pattern | None]:
+        """A slow learner."""
+        return random_pauses(bench.rng("smp"), 0.3, 8), None
+
+    async def scenario(self) -> None:
+        env, batch = self.env, 1 << self.env.config.batch_log2
+        self.moved = {"STALL_OUT": 0, "RD_BEATS": 0, "WR_BEATS": 0}
+        self.waited = 0  # clocks between the last word of a batch and its last TD error
+        self.held = 0  # clocks in which SMP had a word: the engine is done with it before
+        cocotb.start_soon(self.watch())
+        await self.clear()
+        await self.count(0, 1, Job.INSERT, flags=Flag.PMAX, count=9)
+        # A record and a descriptor cost a beat each; four responses share one.
+        await self.count(1, 1, Job.UPDATE, flags=Flag.MEMORY, count=8, data=self.pairs(8))
+        await self.count(1, 1, Job.UPDATE, count=8, data=self.pairs(8))
+        await self.count(0, 0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        x = np.zeros(batch, np.uint64)
+        await self.count(1, 0, Job.SAMPLE, flags=Flag.HOST_X, count=batch, data=x)
+        env.learner.delay = 600
+        loop = {"flags": Flag.WEIGHTS, "count": batch, "batches": 3}
+        await self.count(0, 0, Job.TRAIN_LOOP, operations=6 * batch, waits=3, **loop)
+
+    async def count(
+        self, arrays: int, ring: int, opcode: int, operations: int = 0, waits: int = 0, **job: Any
+    ) -> None:
+        """Run a job that reads `arrays` arrays and waits `waits` times for TD errors."""
+        before, moved = await self.read(), dict(self.moved)
+        waited, held = self.waited, self.held
+        await self.env.run(ring, opcode, **job)
+        await self.env.settle()
+        after = await self.read()
+        got = {name: after[name] - before[name] for name in self.NAMES}
+        for name, value in self.moved.items():
+            assert got[name] == value - moved[name], f"{name}: {got[name]}, want {value}"
+        assert got["BUSY"] == (operations or job["count"]), got
+        least = arrays * self.LATENCY
+        assert least <= got["STALL_MEM"] <= least + 20 * arrays, f"{got}, arrays {arrays}"
+        least = self.waited - waited
+        most = least + 40 * waits + (self.held - held if waits else 0)
+        assert least <= got["STALL_IN"] <= most, f"{got}, waited {least}"
+
+    async def read(self) -> dict[str, int]:
+        """The counters' low words."""
+        return {
+            name: await self.env.axil.read(getattr(header, f"{name}_LO").offset)
+            for name in self.NAMES
+        }
+
+    async def watch(self) -> None:
+        """Count what moves at the ports."""
+        dut, waiting, errors = self.dut, False, 0
+        batch = 1 << self.env.config.batch_log2
+        while True:
+            await RisingEdge(dut.clk_i)
+            smp, taken = int(dut.smp_valid_o.value), int(dut.smp_ready_i.value)
+            self.held += smp
+            self.moved["STALL_OUT"] += smp and not taken
+            self.moved["RD_BEATS"] += int(dut.m_axi_rvalid_i.value) & int(dut.m_axi_rready_o.value)
+            self.moved["WR_BEATS"] += int(dut.m_axi_wvalid_o.value) & int(dut.m_axi_wready_i.value)
+            self.waited += waiting
+            if smp and taken and int(dut.smp_last_o.value):
+                waiting = True
+            if int(dut.tde_valid_i.value) & int(dut.tde_ready_o.value):
+                errors += int(dut.tde_data_i.value) >> 48 == 0
+                waiting = waiting and errors % batch != 0
 
 
 @pyuvm.test(timeout_time=20, timeout_unit="ms")
