@@ -233,7 +233,7 @@ class Maker:
         index = draw.randrange(count)
         at = int(starts[which]) + index * size
         # Whole words are reserved, mostly: one such field counts little beside the others.
-        field = draw.choices(table, [0.1 if f.width == 32 else 1 for f in table])[0]
+        field = draw.choices(table, [{16: 3, 32: 0.1}.get(f.width, 1) for f in table])[0]
         at += field.word
         mask = (1 << field.width) - 1
         old = int(image[at]) >> field.shift & mask
