@@ -23,6 +23,8 @@ RUNS = [
     ("U1", "BadData"),
     ("U1", "BadStream"),
     ("U1", "ResetMidway"),
+    ("U1", "Networks"),
+    ("U1", "Timeouts"),
     ("P16", "Smoke"),
     ("P16", "Random"),
     ("P16", "BackPressure"),

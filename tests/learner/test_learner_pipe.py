@@ -12,7 +12,7 @@ from models.learner.fp import words
 from models.learner.layout import Geometry, allocate
 from models.learner.learner import Batch, Learner
 from models.learner.lower import DqnConfig, dqn
-from models.learner.program import OP_LOSS_Q, OP_OUTER, Program
+from models.learner.program import OP_LOSS_Q, OP_OUTER, OP_UPDATE, Program, Stage
 from verif.learner.pipe import Config, PipeSim, Report
 
 SMALL = Config(Geometry(p=16, ob=4))
@@ -181,6 +181,25 @@ def test_pipe_errors(seed: int) -> None:
         compare(sim, learner, batch, 0, report)
         assert (report.not_finite is not None) == (case in (0, 2, 3))
         assert (report.bad_index is not None) == (case == 1)
+    sim.close()
+
+
+def test_pipe_error_of_the_last_place(seed: int) -> None:
+    """A reward that is no number, in the last sample that a build has, at its last stage."""
+    rng = np.random.default_rng(seed)
+    sim = PipeSim(SMALL, seed)
+    learner = random_learner(rng, SMALL.geometry, (4, 2))
+    stages = learner.program.stages
+    loss = next(k for k, s in enumerate(stages) if s.op == OP_LOSS_Q)
+    last = SMALL.geometry.st_max - 1
+    filler = Stage(OP_UPDATE)
+    stages = (*stages[:loss], *[filler] * (last - loss), stages[loss])
+    learner.program = replace(learner.program, stages=stages)
+    batch = random_batch(rng, (4, 2), SMALL.geometry.b_max)
+    batch.reward[-1] = np.nan
+    report = run_step(sim, learner, batch, 0)
+    compare(sim, learner, batch, 0, report)
+    assert report.not_finite == (last, SMALL.geometry.b_max - 1)
     sim.close()
 
 

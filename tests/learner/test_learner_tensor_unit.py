@@ -16,6 +16,7 @@ from models.learner.program import (
     OP_AXPY,
     OP_DOT,
     OP_OUTER,
+    OP_UPDATE,
     Program,
     Stage,
 )
@@ -208,4 +209,33 @@ def test_tensor_unit_each_lane(seed: int) -> None:
             assert np.array_equal(got, words(pipe.frames[:batch, 64:80])), (op, hex(value))
             if op == OP_OUTER:
                 assert np.array_equal(sim.gradients(False, 0, 16), words(pipe.gradients[:256]))
+    sim.close()
+
+
+def test_tensor_unit_error_of_the_last_place(seed: int) -> None:
+    """A result that is no number, in the last sample that a build has, at its last stage."""
+    config = CONFIGS[16]
+    geometry = config.geometry
+    rng = np.random.default_rng(seed)
+    sim = PipeSim(config, seed)
+    base = random_program(rng, geometry, 1)
+    batch, last = geometry.b_max, geometry.st_max - 1
+    one = np.zeros((batch, 1), np.float32)
+    samples = Batch(one, one, np.zeros(batch, np.int32), one, one, one)
+    for op, word in ((OP_AXPY, 0), (OP_OUTER, 0), (OP_OUTER, 16)):
+        stage = Stage(op, n_in=16, n_out=16, src=0, dst=4, aux=1)
+        program = replace(base, stages=(*[Stage(OP_UPDATE)] * last, stage))
+        pipe = Pipe(geometry)
+        pipe.weights[:256] = random_words(rng, 256, 0)
+        pipe.frames = np.zeros((batch, program.frame_rows * geometry.p), np.float32)
+        pipe.frames[:, :32] = random_words(rng, 32 * batch, 0).reshape(batch, 32)
+        pipe.frames[-1, word] = np.nan
+        sim.load_program(program)
+        sim.load_weights(pipe.weights[:256], pipe.biases[:16])
+        sim.set_step(program, batch, np.float32(1), 0, (0,) * 8)
+        for sample in range(batch):
+            sim.load_frame(program, sample, 0, pipe.frames[sample])
+        report = sim.run(batch)
+        assert pipe.run(program, samples, np.float32(1)).not_finite == (last, batch - 1)
+        assert report.not_finite == (last, batch - 1), (op, word)
     sim.close()

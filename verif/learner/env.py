@@ -25,6 +25,7 @@ from models.learner.optim import Slot
 from models.learner.program import Program
 from models.registers import engine_header as header
 from models.registers import learner as registers
+from models.registers.learner import Error
 from verif.agents.axi_memory import AxiBus, AxiMemoryAgent, AxiTiming, DeviceMemory
 from verif.agents.axil import AxilAgent, AxilBus
 from verif.agents.stream import StreamAgent, StreamBus, StreamItem, StreamSequence
@@ -255,6 +256,38 @@ class LearnerEnv(uvm_env):
         if feeder is not None and not end.error:
             assert feeder.done(), "words of SMP are left"
         return end
+
+    async def run_together(self, jobs: list[list[int]]) -> None:
+        """Queue several jobs at once, none from SMP; compare the records, then all that is left."""
+        await self.axil.write(header.STATUS.offset, FAILED)
+        self.sent.clear()
+        jobs = [[*words, *[0] * 16][:16] for words in jobs]
+        numbers = [await self.queue(words) for words in jobs]
+        last = await self.ended_record(numbers[-1])
+        for number, words in zip(numbers, jobs, strict=True):
+            end, record = self.predict(words), self.record(number)
+            got = (int(record[3]), int(record[1]) & 0xFF, int(record[2]))
+            want = (number, end.error, end.count)
+            assert got == want, f"number, error, count of a record: got {got}, want {want}"
+        if not end.error:  # of an earlier job
+            await self.axil.write(header.STATUS.offset, FAILED)
+        await self.compare(numbers[-1], jobs[-1], last, end)
+
+    async def timed_out(self, words: list[int]) -> None:
+        """Run a job that the watchdog ends; the golden engine does not run it."""
+        words = [*words, *[0] * 16][:16]
+        self.sent.clear()
+        record = await self.ended_record(await self.queue(words))
+        got = (int(record[1]) & 0xFF, int(record[2]))
+        assert got == (Error.E_TIMEOUT, 0), f"opcode {words[0] & 0xFF}: error, count {got}"
+        info = [await self.axil.read(r.offset) for r in (header.ERR_INFO0, header.ERR_INFO1)]
+        assert info == [0, 0], f"opcode {words[0] & 0xFF}: ERR_INFO {info}"
+
+    async def counter(self, low: Any) -> int:
+        """Read a counter; `low` is the register of its low half."""
+        value: int = await self.axil.read(low.offset)
+        high: int = await self.axil.read(low.offset + 4)
+        return value | high << 32
 
     async def compare(self, number: int, words: list[int], record: np.ndarray, end: JobEnd) -> None:
         """Compare everything that a job left behind."""

@@ -30,9 +30,12 @@ from verif.learner.env import (
     LearnerEnv,
     smp_words,
 )
+from verif.learner.programs import several_networks
 
 ALL_KINDS = 31
 NAN = 0x7FC0_0000
+SCALARS = np.array([0.5, 0.25, 0.03, 0], np.float32)
+LONG = 200_000  # clocks of a job with a slow memory
 
 
 @dataclass
@@ -306,6 +309,18 @@ async def bad_stream(env: LearnerEnv) -> None:
         await env.soft_reset()
 
 
+async def words_behind_an_error(env: LearnerEnv) -> None:
+    """A word that breaks the rules ends the job; the next job finds the words behind it."""
+    config = DqnConfig((4, env.geometry.p, 2), sgd(0.01), sync_period=1)
+    setup = await prepare(env, config, 12)
+    good = smp_words(np.arange(12).reshape(3, 4), np.ones((3, 4)))
+    for place, bad in ((5, good[5][0] ^ 1 << 96), (2, good[2][0] | 64), (4, good[4][0] | 1 << 119)):
+        words = [*good[:place], (bad, good[place][1]), *good[8:]]
+        await env.run(env.train(2, 4, flags=0, stride=setup.stride), words)
+        await env.run(env.train(1, 4, flags=0, stride=setup.stride))
+        await store(env)
+
+
 async def no_stream(env: LearnerEnv) -> None:
     """No word of SMP: E_TIMEOUT, ABORT, and the engine goes on."""
     config = DqnConfig((4, env.geometry.p, 2), sgd(0.01), sync_period=1)
@@ -349,3 +364,134 @@ async def reset_midway(env: LearnerEnv, times: int) -> None:
         await store(env)
         await train(env, setup, 1, 3, golden.FLAG_LIST)
     await store(env)
+
+
+async def networks(env: LearnerEnv) -> None:
+    """Four networks: loaded, trained, stored one by one and together; masks that do not fit."""
+    g = env.geometry
+    program = several_networks(g, 5, g.p, 3)
+    setup = Setup(DqnConfig((5, g.p, 3), sgd(0)), program, 0, np.random.default_rng(19))
+    await env.run(env.program(program))
+    setup.stride = env.put_records(setup.generator, 5, 3)
+    ready = env.train(1, 2, stride=setup.stride)
+    env.put_list(np.arange(2), np.ones(2))
+
+    def put(*parts: tuple[int, int]) -> None:
+        """The images of (network, kind) in turn."""
+        images = []
+        for net, kind in parts:
+            image = np.abs(env.image(net, setup.generator))
+            images.append(image if kind < 4 else np.pad(SCALARS, (0, 12)))
+        env.put(IMAGE, np.concatenate(images))
+
+    for net in (2, 0, 3):
+        put((net, 0))
+        await env.run([golden.JOB_LOAD, 0, 1 << net | 1 << 8, 0, IMAGE])
+        await env.run(ready)
+        await env.run([golden.JOB_STORE, 0, 15 | 1 << 8, 0, OUT])
+        await env.run([golden.JOB_LOAD, 0, 2 | 2 << 8, 0, IMAGE])
+    put((1, 0), (1, 3), (1, 4))
+    await env.run([golden.JOB_LOAD, 0, 2 | 25 << 8, 0, IMAGE])
+    for words in (
+        [golden.JOB_STORE, 0, 4 | 8 << 8], [golden.JOB_LOAD, 0, 9 | 9 << 8],
+        [golden.JOB_STORE, 0, 16 | 1 << 8], [golden.JOB_STORE, 0, 128 | 1 << 8],
+    ):  # fmt: skip
+        await env.run([*words, 0, OUT])
+    for steps in (3, 2):
+        await train(env, setup, steps, 4, golden.FLAG_LIST | golden.FLAG_TD_MEMORY)
+        await env.run([golden.JOB_STORE, 0, 15 | 23 << 8, 0, OUT])
+        await env.run([golden.JOB_STORE, 0, 3 | 8 << 8, 0, OUT])
+    put((0, 0), (0, 4), (2, 0), (2, 4))
+    await env.run([golden.JOB_LOAD, 0, 5 | 17 << 8, 0, IMAGE])
+    put((1, 1), (1, 2), (2, 1), (2, 2))
+    await env.run([golden.JOB_LOAD, 0, 6 | 6 << 8, 0, IMAGE])
+    await train(env, setup, 2, 4, golden.FLAG_LIST)
+    await env.run([golden.JOB_STORE, 0, 15 | 23 << 8, 0, OUT])
+
+
+async def together(env: LearnerEnv) -> None:
+    """Jobs that wait in the ring while others run."""
+    config = DqnConfig((4, env.geometry.p, 2), adam(0.01), sync_period=2)
+    setup = await prepare(env, config, 23)
+    env.put_list(np.arange(12), np.ones(12))
+    for flags in (golden.FLAG_LIST, golden.FLAG_LIST | golden.FLAG_TD_MEMORY):
+        await env.run_together(
+            [
+                env.train(2, 4, flags=flags, stride=setup.stride),
+                [golden.JOB_STORE, 0, 1 | 1 << 8, 0, OUT],
+                env.train(0, 4),
+                env.train(3, 2, flags=flags, stride=setup.stride),
+                [golden.JOB_STORE, 0, 1 | ALL_KINDS << 8, 0, OUT],
+            ]
+        )
+
+
+async def counters(env: LearnerEnv) -> None:
+    """Counters: clocks of the tensor unit, and what a job waits for."""
+    config = DqnConfig((4, env.geometry.p, 2), sgd(0.01), sync_period=1)
+    setup = await prepare(env, config, 29)
+    names = ("STALL_MEM_LO", "STALL_IN_LO")
+
+    async def job(late: int) -> tuple[int, int]:
+        """Clocks that TRAIN waits for memory and for SMP, whose words come late."""
+        before = [await env.counter(getattr(header, name)) for name in names]
+        words = env.train(1, 4, flags=0, stride=setup.stride)
+        smp = smp_words(np.arange(4).reshape(1, 4), np.ones((1, 4)))
+        if late:
+            env.sent.clear()
+            number = await env.queue(words)
+            await ClockCycles(env.dut.clk_i, late)
+            env.give_golden(smp)
+            await env.offer(smp)
+            record = await env.ended_record(number)
+            words = [*words, *[0] * 16][:16]
+            await env.compare(number, words, record, env.predict(words))
+        else:
+            await env.run(words, smp)
+        after = [await env.counter(getattr(header, name)) for name in names]
+        return after[0] - before[0], after[1] - before[1]
+
+    busy = await env.counter(registers.TU_BUSY_LO)
+    assert busy == env.golden.busy, f"TU_BUSY is {busy}, want {env.golden.busy}"
+    quick, slow = await job(0), await job(900)
+    busy = await env.counter(registers.TU_BUSY_LO)
+    assert busy == env.golden.busy, f"TU_BUSY is {busy}, want {env.golden.busy}"
+    assert 0 < quick[0] < 300, f"clocks for memory: {quick}"
+    assert quick[1] < 300, f"clocks for SMP: {quick}"
+    assert abs(slow[0] - quick[0]) < 100, f"clocks for memory: {quick}, late words {slow}"
+    assert 600 < slow[1] - quick[1] < 1000, f"clocks for SMP: {quick}, late words {slow}"
+    env.put_list(np.arange(4), np.ones(4))
+    before = await env.counter(header.STALL_IN_LO)
+    await env.run(env.train(1, 4, stride=setup.stride))
+    assert await env.counter(header.STALL_IN_LO) == before, "a list counts as SMP"
+
+
+async def timeouts(env: LearnerEnv) -> None:
+    """The watchdog ends each kind of job while memory is silent; the next job is not disturbed."""
+    config = DqnConfig((4, env.geometry.p, 2), sgd(0.01), sync_period=1)
+    setup = await prepare(env, config, 31)
+    env.put_list(np.arange(4), np.ones(4))
+    ready = env.train(1, 4, stride=setup.stride)
+    load = [golden.JOB_LOAD, 0, 1 | 1 << 8, 0, IMAGE]
+
+    async def ended(words: list[int]) -> None:
+        await env.axil.write(header.WATCHDOG.offset, 150)
+        await env.timed_out(words)
+        await env.axil.write(header.WATCHDOG.offset, 0)
+
+    await env.run(ready, limit=LONG)
+    await ended(ready)
+    await env.run(env.train(1, 4, records=4, stride=setup.stride), limit=LONG)
+    await ended([golden.JOB_STORE, 0, 1 | 1 << 8, 0, OUT])
+    await env.run([golden.JOB_STORE, 0, 1 | 3 << 8, 0, OUT], limit=LONG)
+    await ended(load)
+    env.golden.loaded = 0
+    await env.run(ready)
+    await env.run(load, limit=LONG)
+    await env.run(ready, limit=LONG)
+    await ended(env.program(setup.program))
+    env.golden.loaded, env.golden.learner = 0, None
+    await env.run(ready)
+    await env.run(env.program(setup.program), limit=LONG)
+    await env.run(load, limit=LONG)
+    await env.run(ready, limit=LONG)

@@ -116,8 +116,9 @@ class BadStream(Base):
     """An index stream that breaks its rules, and one that never comes."""
 
     async def body(self) -> None:
-        """See sequences.bad_stream and no_stream."""
+        """See sequences.bad_stream, words_behind_an_error and no_stream."""
         await sequences.bad_stream(self.env)
+        await sequences.words_behind_an_error(self.env)
         await sequences.no_stream(self.env)
 
 
@@ -130,3 +131,25 @@ class ResetMidway(Base):
     async def body(self) -> None:
         """See sequences.reset_midway."""
         await sequences.reset_midway(self.env, times=8)
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
+class Networks(Base):
+    """Several networks, and jobs that wait for each other."""
+
+    async def body(self) -> None:
+        """See sequences.networks, together and counters."""
+        await sequences.networks(self.env)
+        await sequences.together(self.env)
+        await sequences.counters(self.env)
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
+class Timeouts(Base):
+    """The watchdog, with a memory that answers later."""
+
+    timing = AxiTiming(latency=(400, 600))
+
+    async def body(self) -> None:
+        """See sequences.timeouts."""
+        await sequences.timeouts(self.env)
