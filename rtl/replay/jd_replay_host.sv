@@ -328,7 +328,6 @@ module jd_replay_host
   always_ff @(posedge clk_i) begin
     if (job_valid_i && job_ready_o) begin
       descriptor_q <= job_descriptor_i;
-      error_q      <= '0;
       count_q      <= '0;
       info0_q      <= '0;
       info1_q      <= '0;

@@ -258,7 +258,6 @@ module jd_replay_training
     if (job_valid_i && job_ready_o) begin
       descriptor_q <= job_descriptor_i;
       batches_q    <= '0;
-      error_q      <= '0;
       count_q      <= '0;
       info0_q      <= '0;
       info1_q      <= '0;
