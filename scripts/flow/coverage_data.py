@@ -221,11 +221,10 @@ def exclude(
     return kept, left
 
 
-def waive(points: Mapping[Point, int], waivers: Iterable[Waiver], root: Path) -> set[Point]:
-    """The points that are waived.
-
-    Raises: CoverageError if a waiver matches no point, or one that was covered.
-    """
+def waive(
+    points: Mapping[Point, int], waivers: Iterable[Waiver], root: Path
+) -> tuple[set[Point], list[str]]:
+    """The points that are waived, and the waivers that match no point, or one that was covered."""
     by_file: dict[str, list[Point]] = defaultdict(list)
     for point in points:
         by_file[point.file].append(point)
@@ -246,10 +245,8 @@ def waive(points: Mapping[Point, int], waivers: Iterable[Waiver], root: Path) ->
         covered = sorted(point.line for point in matched if points[point])
         if covered:
             faults.append(f"{what}: covered at line {covered[0]}")
-        waived |= matched
-    if faults:
-        raise CoverageError("\n".join(faults))
-    return waived
+        waived |= {point for point in matched if not points[point]}
+    return waived, faults
 
 
 def line_counts(

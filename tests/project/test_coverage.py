@@ -61,7 +61,10 @@ def _waive(root: Path, points: dict[data.Point, int], **entry: object) -> set[da
     path = root / "waivers.yaml"
     path.write_text(yaml.safe_dump({"points": [WAIVER | entry]}))
     _, waivers = data.read_waivers(path)
-    return data.waive(points, waivers, root)
+    waived, faults = data.waive(points, waivers, root)
+    if faults:
+        raise data.CoverageError("\n".join(faults))
+    return waived
 
 
 def test_full_coverage_passes(tmp_path: Path) -> None:
