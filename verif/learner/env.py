@@ -120,6 +120,7 @@ class LearnerEnv(uvm_env):
             "tde", self, StreamBus(self.dut, "tde"), "sink", self.tde_pattern or always()
         )
         self.ended = Coverage("ended", self, "learner.job", BINS, enforce=False)
+        self.limit = CLOCK_LIMIT
         self.tail = 0
         self.compared = 0
         self.words = Words("words", self)
@@ -203,11 +204,11 @@ class LearnerEnv(uvm_env):
         """The record of a job, [8] uint32."""
         return self.memory.dump(CPL + number % (1 << SLOTS_LOG2) * 32, 32).view(np.uint32)
 
-    async def ended_record(self, number: int, limit: int = CLOCK_LIMIT) -> np.ndarray:
+    async def ended_record(self, number: int, limit: int = 0) -> np.ndarray:
         """Wait for a job's record."""
         self.memory.load(CPL + number % (1 << SLOTS_LOG2) * 32, np.full(32, 0xFF, np.uint8))
         await until(
-            f"record of job {number}", self.dut.clk_i, limit,
+            f"record of job {number}", self.dut.clk_i, limit or self.limit,
             lambda: int(self.record(number)[3]) == number,
         )  # fmt: skip
         for _ in range(200):
@@ -234,14 +235,14 @@ class LearnerEnv(uvm_env):
         raise AssertionError("the golden engine waits for SMP")
 
     async def run(
-        self, words: list[int], smp: list[tuple[int, int]] | None = None, limit: int = CLOCK_LIMIT
+        self, words: list[int], smp: list[tuple[int, int]] | None = None, limit: int = 0
     ) -> JobEnd:
         """Run a job in both, and compare.
 
         Args:
             words: the descriptor.
             smp: (word, last) of the index stream.
-            limit: clocks until its record.
+            limit: clocks until its record; 0: as the test says.
         """
         words = [*words, *[0] * 16][:16]
         await self.axil.write(header.STATUS.offset, FAILED)

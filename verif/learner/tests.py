@@ -9,7 +9,7 @@ from verif.agents.axi_memory import AxiTiming
 from verif.agents.timing import Pattern, bursts, random_pauses
 from verif.bench import rng
 from verif.learner import sequences
-from verif.learner.env import LearnerEnv
+from verif.learner.env import CLOCK_LIMIT, LearnerEnv
 
 QUICK = AxiTiming(latency=(20, 20))
 SLOW = AxiTiming(latency=(1, 120), busy=0.6)
@@ -19,12 +19,14 @@ class Base(uvm_test):
     """A test: an environment and a body."""
 
     timing = QUICK
+    limit = CLOCK_LIMIT
     smp: Pattern | None = None
     tde: Pattern | None = None
 
     def build_phase(self) -> None:
         """Make the environment."""
         self.env = LearnerEnv("env", self, self.timing, self.smp, self.tde)
+        self.env.limit = self.limit
 
     async def run_phase(self) -> None:
         """Reset, then the body."""
@@ -41,6 +43,8 @@ class Base(uvm_test):
 @pyuvm.test(timeout_time=20, timeout_unit="ms")
 class Smoke(Base):
     """One small training run."""
+
+    limit = 12_000
 
     async def body(self) -> None:
         """See sequences.smoke."""
