@@ -121,6 +121,12 @@ def test_waiver_takes_the_branch_and_its_lines(tmp_path: Path) -> None:
     assert data.summarize(points, waived, {})["rtl/lib/small"].waived == 2  # branch and line
 
 
+def test_waiver_of_what_only_random_registers_reach(tmp_path: Path) -> None:
+    points = data.read_points([_run(tmp_path, "a", {BLOCK: 9, IF: 9, ELSE: 0})], tmp_path)
+    assert not _waive(tmp_path, points, kinds=["if"], before_reset=True)
+    assert _waive(tmp_path, points, kinds=["else"], before_reset=True)
+
+
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
