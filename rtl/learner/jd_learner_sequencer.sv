@@ -373,5 +373,7 @@ module jd_learner_sequencer
   logic unused_stage;
   assign unused_stage = ^{stage_q, next, loss_wait_i};
   `JD_ASSERT_IF(PassedAtMostBatch_A, done_valid_i, 16'(done_q[done_stage_i]) < step_i.batch)
+  `JD_ASSERT(OneState_A, 3'(issue) + 3'(stall_data_o) + 3'(stall_token_o) + 3'(stall_update_o)
+                         == 3'(valid_q))
   `JD_ASSERT_IF(SampleInBatch_A, issue && slot_valid, 16'(slot_sample) < step_i.batch)
 endmodule : jd_learner_sequencer
