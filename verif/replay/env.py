@@ -363,6 +363,10 @@ class ReplayEnv(uvm_env):
                     f"{name}: response {at}: {mine[16 * at : 16 * at + 16].view('<u4')}, "
                     f"want {theirs[16 * at : 16 * at + 16].view('<u4')}"
                 )
+        if ring == 0 and not want.error:
+            got = sum(len(batch) for batch in self.learner.batches)
+            good = sum(not word >> 120 for word, _ in self.golden.smp.words)
+            assert got == good, f"{name}: {got} words of SMP when it ended, want {good}"
         self.compared += 1
         self.ended.sample(Ended(ring, opcode, flags, words[2], want, end - start_))
         return want

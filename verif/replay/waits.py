@@ -78,6 +78,12 @@ class Fetched(ReplayTest):
         assert int(self.dut.train_busy.value), "the job is too short for this test"
         await env.check(0, words, await env.finish(0, number), number)
         await self.reserve(waits=True)
+        # A RESERVE that fails does not wait.
+        await env.run(1, Job.COMMIT, flags=Flag.PMAX, count=1)
+        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        end = await env.run(1, Job.RESERVE, count=self.leaves)
+        assert end.error == Error.E_INSERT, end
+        await env.run(1, Job.COMMIT, flags=Flag.PMAX, count=end.count)
         # Batches that are void: CLEAR and soft reset forget them, and no_fetch does not count them.
         await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
         await self.clear()
@@ -257,6 +263,10 @@ class Queued(ReplayTest):
 
     timing = AxiTiming(latency=(1, 1))
 
+    def patterns(self) -> tuple[Pattern | None, Pattern | None]:
+        """A slow learner: its words leave long after they were sampled."""
+        return random_pauses(bench.rng("smp"), 0.1, 12), None
+
     async def scenario(self) -> None:
         env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
         await self.clear()
@@ -282,6 +292,8 @@ class Queued(ReplayTest):
             ])  # fmt: skip
             for memory in (env.memory, env.golden_memory):
                 memory.heal()
+            await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
+            await env.settle()
         await self.stalled()
 
     async def stalled(self) -> None:
