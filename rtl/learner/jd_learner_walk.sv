@@ -22,7 +22,7 @@ module jd_learner_walk #(
   input  logic                  clk_i,
   input  logic                  rst_ni,
   input  logic                  start_i,
-  input  logic [LMax-1:0][31:0] layers_i,      // n_in 15:0, n_out 31:16 of each; held while active
+  input  logic [LMax-1:0][31:0] layers_i,      // n_in 15:0, n_out 31:16; held from start_i on
   input  logic [7:0]            layer_count_i, // 1..LMax
   input  logic [RowW-1:0]       row_base_i,
   input  logic [BiasW-1:0]      bias_base_i,
@@ -37,6 +37,7 @@ module jd_learner_walk #(
   output logic [RowW:0]         row_end_o,     // behind the last group: first row not used
   output logic [BiasW:0]        bias_end_o     // and first bias not used
 );
+  localparam int unsigned LANE_L = $clog2(P);
   localparam int unsigned GROUPS = P / LW;             // groups of a memory row
   localparam int unsigned FILL   = 16 / LW;            // groups of a 64-byte beat
   localparam int unsigned FillW  = $clog2(FILL) > 0 ? $clog2(FILL) : 1;
@@ -45,64 +46,70 @@ module jd_learner_walk #(
     $fatal(1, "jd_learner_walk: LW=%0d, want a power of two 1..16, not above OB=%0d", LW, OB);
   end
 
-  function automatic logic [4:0] log2_up(input logic [15:0] value);
-    logic [4:0] result;
-    result = 5'd2;
-    for (int unsigned k = 2; k < 8; k++) if (value > (16'd1 << k)) result = 5'(k + 1);
+  // Lanes of a row less one, at most P - 1.
+  function automatic logic [LANE_L-1:0] lanes_of(input logic [15:0] n_in);
+    logic [LANE_L-1:0] result;
+    result = LANE_L'(3);
+    for (int unsigned k = 2; k < LANE_L; k++) result[k] = n_in > 16'(1 << k);
+    return result;
+  endfunction
+  // log2 of a row's lanes, where a group has several rows.
+  function automatic logic [2:0] log2_of(input logic [LANE_L-1:0] lanes);
+    logic [2:0] result;
+    result = 3'd2;
+    if (lanes[2]) result = 3'd3;
     return result;
   endfunction
 
   logic             active_q, bias_q;
   logic [2:0]       layer_q;
-  logic [15:0]      i_q;                   // input of the group's first word
-  logic [16:0]      j_q;                   // output of the group's first word
+  logic [15:0]      i_q;                   // input of the group's first word, a multiple of LW
+  logic [16:0]      j_q, next_j_q;         // output of the group's first word, of the next row's
   logic [FillW-1:0] fill_q;                // group within a beat
   logic [RowW:0]    row_q, row_end_q;
   logic [SubW-1:0]  sub_q;
   logic [BiasW:0]   bias_base_q;
 
-  logic [15:0]   n_in, n_out, pitch, i_d;
-  logic [4:0]    log2_pitch;
-  logic [16:0]   j_d;
-  logic          narrow, section_end, row_full;
-  logic [RowW:0] row_end_d;
+  // The section's sizes are registers. A layer has two sections of a clock at least, so that the
+  // layer after it is there, too, when its biases end.
+  logic [15:0]       n_in_q, n_out_q;
+  logic [LANE_L-1:0] lanes_q;              // lanes of a row less one: below LW several a group
+  logic [2:0]        log2_lanes_q;         // of a narrow section
+  logic [4:0]        step_q;               // rows of a group, or 1
+  logic              narrow_q, single_q;   // a group has several rows; a row has one group
+  logic              row_last_q;           // the group is its row's last
+  logic              past_q, next_past_q;  // j_q, next_j_q are behind the last output
+  logic [31:0]       next_layer_q, layer;
+  logic [LANE_L-1:0] lanes;
+  logic [4:0]        step;
+  logic              narrow, single;
+  assign layer  = start_i ? layers_i[0] : next_layer_q;
+  assign lanes  = lanes_of(layer[15:0]);
+  assign narrow = LW > 1 && (lanes & LANE_L'(LW / 2)) == '0;
+  assign single = (lanes & ~LANE_L'(LW - 1)) == '0 && layer[15:0] <= 16'(P);
+  assign step   = narrow ? 5'(5'(LW) >> log2_of(lanes)) : 5'd1;
+
+  logic           section_end, row_full;
+  logic [15:0]    after_next_i;
+  logic [16:0]    after_next_j;
+  logic [RowW:0]  row_end_d;
   logic [BiasW:0] bias_end;
-
-  assign n_in  = bias_q ? 16'd1 : layers_i[layer_q][15:0];
-  assign n_out = layers_i[layer_q][31:16];
-
   always_comb begin
-    if (bias_q) begin
-      log2_pitch = 5'd0;
-      pitch      = 16'd1;
-    end else if (n_in <= 16'(P)) begin
-      log2_pitch = log2_up(n_in);
-      pitch      = 16'd1 << log2_pitch;
-    end else begin
-      log2_pitch = 5'd16;
-      pitch      = (n_in + 16'(P - 1)) & ~16'(P - 1);
-    end
-    narrow = pitch < 16'(LW);
-    if (narrow) begin
-      i_d = '0;
-      j_d = j_q + 17'(17'(LW) >> log2_pitch);
-    end else if (i_q + 16'(LW) == pitch) begin
-      i_d = '0;
-      j_d = j_q + 17'd1;
-    end else begin
-      i_d = i_q + 16'(LW);
-      j_d = j_q;
-    end
+    // Multiples of LW, and of a group's rows, have zeros where a word's number is put.
     for (int unsigned l = 0; l < LW; l++) begin
-      mask_o[l] = narrow
-          ? (16'(l) & (pitch - 16'd1)) < n_in && j_q + (17'(l) >> log2_pitch) < 17'(n_out)
-          : i_q + 16'(l) < n_in && j_q < 17'(n_out);
+      mask_o[l] = (i_q | 16'(l)) < n_in_q && !past_q;
+      if (narrow_q) begin
+        mask_o[l] = 16'(LANE_L'(l) & lanes_q) < n_in_q
+                    && (j_q | 17'(l >> log2_lanes_q)) < 17'(n_out_q);
+      end
     end
-    section_end = j_d >= 17'(n_out) && fill_q == FillW'(FILL - 1);
-    row_full    = sub_q == SubW'(GROUPS - 1);
-    row_end_d   = |mask_o && !bias_q ? row_q + 1'b1 : row_end_q;
-    bias_end    = bias_base_q
-                  + (((BiasW + 1)'(n_out) + (BiasW + 1)'(OB - 1)) & ~(BiasW + 1)'(OB - 1));
+    section_end  = (row_last_q ? next_past_q : past_q) && fill_q == FillW'(FILL - 1);
+    row_full     = sub_q == SubW'(GROUPS - 1);
+    row_end_d    = mask_o[0] && !bias_q ? row_q + 1'b1 : row_end_q;
+    bias_end     = bias_base_q
+                   + (((BiasW + 1)'(n_out_q) + (BiasW + 1)'(OB - 1)) & ~(BiasW + 1)'(OB - 1));
+    after_next_i = i_q + 16'(2 * LW);
+    after_next_j = next_j_q + 17'(step_q);
   end
 
   assign active_o     = active_q;
@@ -121,6 +128,38 @@ module jd_learner_walk #(
       active_q <= 1'b1;
     end else if (next_i && last_o) begin
       active_q <= 1'b0;
+    end
+    next_layer_q <= layers_i[layer_q + 3'd1];
+    if (start_i || (next_i && section_end && bias_q)) begin
+      n_in_q       <= layer[15:0];
+      n_out_q      <= layer[31:16];
+      lanes_q      <= lanes;
+      log2_lanes_q <= log2_of(lanes);
+      step_q       <= step;
+      narrow_q     <= narrow;
+      single_q     <= single;
+      row_last_q   <= single;
+      next_j_q     <= 17'(step);
+      past_q       <= 1'b0;
+      next_past_q  <= layer[31:16] <= 16'(step);
+    end else if (next_i && section_end) begin
+      n_in_q       <= 16'd1;
+      lanes_q      <= '0;
+      log2_lanes_q <= '0;
+      step_q       <= 5'(LW);
+      narrow_q     <= LW > 1;
+      single_q     <= 1'b1;
+      row_last_q   <= 1'b1;
+      next_j_q     <= 17'(LW);
+      past_q       <= 1'b0;
+      next_past_q  <= n_out_q <= 16'(LW);
+    end else if (next_i && row_last_q) begin
+      row_last_q   <= single_q;
+      next_j_q     <= after_next_j;
+      past_q       <= next_past_q;
+      next_past_q  <= after_next_j >= 17'(n_out_q);
+    end else if (next_i) begin
+      row_last_q   <= (after_next_i & 16'(lanes_q)) == '0 && after_next_i >= n_in_q;
     end
     if (start_i) begin
       bias_q      <= 1'b0;
@@ -146,8 +185,8 @@ module jd_learner_walk #(
           layer_q     <= layer_q + 3'd1;
         end
       end else begin
-        i_q <= i_d;
-        j_q <= j_d;
+        i_q <= row_last_q ? '0 : i_q + 16'(LW);
+        if (row_last_q) j_q <= next_j_q;
         if (!bias_q) begin
           sub_q <= row_full ? '0 : sub_q + 1'b1;
           row_q <= row_q + (RowW + 1)'(row_full);
