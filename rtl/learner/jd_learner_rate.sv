@@ -38,7 +38,7 @@ module jd_learner_rate #(
 
   logic        adam, mul_valid, add_valid, div_valid, sqrt_valid, below;
   logic [31:0] mul, sum, quotient, square_root;
-  logic [31:0] one_p1_q, one_p2_q, dividend_q, divisor_q;
+  logic [31:0] one_p1_q, one_p2_q, first_q, second_q;
 
   assign adam   = slot_i[0][1:0] == 2'd2;
   assign done_o = state_q == StDone;
@@ -46,8 +46,8 @@ module jd_learner_rate #(
   jd_float_mul #(.Latency (MulLatency)) u_mul (
     .clk_i, .rst_ni,
     .valid_i  (issue_q && state_q inside {StP1, StP2}),
-    .a_i      (state_q == StP1 ? p1_i : p2_i),
-    .b_i      (state_q == StP1 ? slot_i[2] : slot_i[3]),
+    .a_i      (first_q),
+    .b_i      (second_q),
     .valid_o  (mul_valid),
     .result_o (mul)
   );
@@ -55,16 +55,16 @@ module jd_learner_rate #(
     .clk_i, .rst_ni,
     .valid_i    (issue_q && state_q inside {StOneP1, StOneP2, StLower}),
     .subtract_i (1'b1),
-    .a_i        (state_q == StLower ? lr_i : ONE),
-    .b_i        (state_q == StLower ? slot_i[7] : state_q == StOneP1 ? p1_o : p2_o),
+    .a_i        (first_q),
+    .b_i        (second_q),
     .valid_o    (add_valid),
     .result_o   (sum)
   );
   jd_float_div #(.Latency (DivLatency)) u_div (
     .clk_i, .rst_ni,
     .valid_i  (issue_q && state_q inside {StRate, StRoot}),
-    .a_i      (dividend_q),
-    .b_i      (divisor_q),
+    .a_i      (first_q),
+    .b_i      (second_q),
     .valid_o  (div_valid),
     .result_o (quotient)
   );
@@ -107,10 +107,23 @@ module jd_learner_rate #(
       state_q <= state_d;
       issue_q <= state_d != state_q;
     end
-    // The operands of a division, with its first clock.
+    // The operands of a state, with its first clock; those of StSqrt are one_p2_q.
     if (state_d != state_q) begin
-      dividend_q <= state_d == StRate ? lr_i : ONE;
-      divisor_q  <= state_d == StRate ? one_p1_q : square_root;
+      unique case (state_d)
+        StP1:            first_q <= p1_i;
+        StP2:            first_q <= p2_i;
+        StRate, StLower: first_q <= lr_i;
+        default:         first_q <= ONE;
+      endcase
+      unique case (state_d)
+        StP1:    second_q <= slot_i[2];
+        StP2:    second_q <= slot_i[3];
+        StOneP1: second_q <= p1_o;
+        StOneP2: second_q <= p2_o;
+        StRate:  second_q <= one_p1_q;
+        StRoot:  second_q <= square_root;
+        default: second_q <= slot_i[7];
+      endcase
     end
     if (state_q == StIdle && start_i) begin
       p1_o   <= p1_i;
