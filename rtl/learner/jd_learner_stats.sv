@@ -51,6 +51,7 @@ module jd_learner_stats #(
   logic [LEVELS-1:0]       full_q;       // a sum of 2^level magnitudes waits
   logic [LEVELS-1:0][31:0] held_q;
   logic [LevelW-1:0]       level_q;
+  logic [31:0]             at_level_q;   // held_q[level_q]; read while level_q rests or moves
   logic [31:0]             sum_q, max_q;
   logic [15:0]             taken_q;
   logic                    folding_q, any_q;
@@ -61,7 +62,7 @@ module jd_learner_stats #(
     .clk_i, .rst_ni,
     .valid_i    (state_q == StCarry && full_q[level_q] && any_q),
     .subtract_i (1'b0),
-    .a_i        (held_q[level_q]),
+    .a_i        (at_level_q),
     .b_i        (sum_q),
     .valid_o    (add_valid),
     .result_o   (sum)
@@ -102,7 +103,7 @@ module jd_learner_stats #(
           if (full_q[level_q] && any_q) begin
             state_q <= StAdd;
           end else if (full_q[level_q]) begin
-            sum_q           <= held_q[level_q];
+            sum_q           <= at_level_q;
             any_q           <= 1'b1;
             full_q[level_q] <= 1'b0;
           end else if (!folding_q) begin
@@ -143,6 +144,8 @@ module jd_learner_stats #(
       taken_q <= '0;
     end
     if (state_q == StWait && mul_valid) sum_q <= mean;
+    // StCarry follows StTake and StFold with the level that they have, StAdd with the next one.
+    at_level_q <= held_q[state_q == StAdd ? level_q + 1'b1 : level_q];
     if (!rst_ni) begin
       mean_o    <= '0;
       largest_o <= '0;
