@@ -13,7 +13,10 @@ SMALL = {"KLog2": 1, "NLog2": 4, "LeafW": 8, "BatchLog2": 3}  # U1
 MEDIUM = {"KLog2": 2, "NLog2": 6, "LeafW": 32, "BatchLog2": 5}  # U2
 LARGE = {"KLog2": 4, "NLog2": 12, "LeafW": 32, "BatchLog2": 7}  # S1
 FAULTS = ("BadDescriptor", "BusError", "BadStream", "ResetMidway", "ScoreboardFires")
-WAITS = ("Restore", "Fetched", "Loops", "Patience", "Queued", "FarMemory", "Counters", "ResetSweep")
+WAITS = (
+    "Restore", "Fetched", "Loops", "Patience", "Queued", "Between", "FarMemory", "Counters",
+    "ResetSweep",
+)  # fmt: skip
 TESTS = ("Smoke", "Mixed", "TrainLoop", "Stale", "Corners", "Concurrent", "Cycles", *FAULTS)
 MODULES = dict.fromkeys(FAULTS, "faults") | dict.fromkeys(WAITS, "waits")
 FOLDERS: list[Path] = []

@@ -364,9 +364,9 @@ class ReplayEnv(uvm_env):
                     f"want {theirs[16 * at : 16 * at + 16].view('<u4')}"
                 )
         if ring == 0 and not want.error:
-            got = sum(len(batch) for batch in self.learner.batches)
+            left = sum(len(batch) for batch in self.learner.batches)
             good = sum(not word >> 120 for word, _ in self.golden.smp.words)
-            assert got == good, f"{name}: {got} words of SMP when it ended, want {good}"
+            assert left == good, f"{name}: {left} words of SMP when it ended, want {good}"
         self.compared += 1
         self.ended.sample(Ended(ring, opcode, flags, words[2], want, end - start_))
         return want

@@ -14,6 +14,7 @@ from models.registers import engine_header as header
 from models.registers import replay as registers
 from models.registers.replay import Error
 from models.replay.engine import Flag, Job
+from models.replay.rmm import Op
 from verif import bench
 from verif.agents.axi_memory import AxiTiming
 from verif.agents.timing import Pattern, random_pauses
@@ -334,6 +335,27 @@ class Queued(ReplayTest):
         for ring, words, number, output in queued:
             record = await env.finish(ring, number)
             await env.check(ring, words, record, number, output)
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class Between(ReplayTest):
+    """Samples of ring 1 between those of a batch; nothing changes the tree, so no order counts."""
+
+    async def scenario(self) -> None:
+        env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
+        await self.clear()
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        # With numbers of its own, ring 1 leaves the generator to ring 0.
+        requests = np.array(
+            [[Op.SAMPLE | 4 << 4 | i << 8, 0, rng.getrandbits(32), i] for i in range(200)],
+            np.uint32,
+        )
+        words = env.descriptor(1, Job.STREAM, flags=Flag.MEMORY, count=200, data=requests)
+        number = await env.submit(1, words)
+        for _ in range(24):
+            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        assert self.dut.host_busy.value, "ring 1 ended too early"
+        await env.check(1, words, await env.finish(1, number), number)
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
