@@ -6,7 +6,7 @@
 //          through the frame memory's port b when that is free, and writes the gradient when the
 //          write port is. delta_*: TD errors, ascending samples, a pipe.
 // Timing   a sample every max(5, n_a + 1) clocks; from its start to delta about
-//          n_a + 6 + M + 2*A clocks, to the gradient M + 2 more.
+//          n_a + 7 + M + 2*A clocks, to the gradient M + 3 more.
 // Numbers  binary32, each operation rounded: m = the first of the largest q2 (a later one replaces
 //          it only if strictly greater), or q2 where qd is so; y = r + d*m; delta = q[a] - y;
 //          g[a] = clamp(delta, -kappa, kappa) * (w*invB), the other entries +0. An action outside
@@ -73,12 +73,11 @@ module jd_learner_loss
   loss_param_t        param;
   logic               got_next_q, got_chooser_q, got_value_q, hand, scan_free, last;
   logic               double, start_read;
-  logic [15:0]        frame;
+  logic [15:0]        frame_q;                         // first row of the sample's frame
   logic [P-1:0][31:0] next_row_q, chooser_row_q, value_row_q;
 
   assign param   = loss_param_t'(stage_q.param);
   assign double  = param.mode == LOSS_DOUBLE;
-  assign frame   = 16'(sample_q) * 16'(step_i.frame_rows);
   assign last    = 16'(sample_q) + 16'd1 == step_i.batch;
   assign ready_o = state_q == StIdle && !abort_i;
   assign stage_o = stage_q;
@@ -90,7 +89,7 @@ module jd_learner_loss
   always_comb begin
     state_d    = state_q;
     read_o     = 1'b0;
-    read_row_o = frame + 16'(param.next);
+    read_row_o = frame_q + 16'(param.next);
     hand       = 1'b0;
     unique case (state_q)
       StIdle:  if (start_i) state_d = StWait;
@@ -101,12 +100,12 @@ module jd_learner_loss
       end
       StChoose: begin
         read_o     = 1'b1;
-        read_row_o = frame + 16'(param.chooser);
+        read_row_o = frame_q + 16'(param.chooser);
         if (read_grant_i) state_d = StValue;
       end
       StValue: begin
         read_o     = 1'b1;
-        read_row_o = frame + 16'(param.value);
+        read_row_o = frame_q + 16'(param.value);
         if (read_grant_i) state_d = StHand;
       end
       StHand: if (scan_free && !got_value_q) begin
@@ -133,8 +132,10 @@ module jd_learner_loss
       stage_q  <= stage_i;
       id_q     <= id_i;
       sample_q <= '0;
+      frame_q  <= '0;
     end else if (hand) begin
       sample_q <= sample_q + 1'b1;
+      frame_q  <= frame_q + 16'(step_i.frame_rows);
     end
     if (got_next_q)                          next_row_q    <= read_data_i;
     if (double ? got_chooser_q : got_next_q) chooser_row_q <= read_data_i;
@@ -147,6 +148,7 @@ module jd_learner_loss
   logic [LANE_L:0]    action_q;
   scalars_t           scalars_q;
   logic [SampleW-1:0] scan_sample_q;
+  logic [15:0]        scan_frame_q;
   logic [31:0]        best_q, largest_q, value_q;
   logic [31:0]        largest, value;
   logic               chosen, in_range, feed, room;
@@ -168,52 +170,63 @@ module jd_learner_loss
       value_scan_q   <= value_row_q;
       scalars_q      <= scalars_i;
       scan_sample_q  <= sample_q;
+      scan_frame_q   <= frame_q;
       action_q       <= '0;
     end else if (scanning_q && (!scan_last || room)) begin
       next_scan_q    <= next_scan_q >> 32;
       chooser_scan_q <= chooser_scan_q >> 32;
       value_scan_q   <= value_scan_q >> 32;
       action_q       <= action_q + 1'b1;
-      largest_q      <= largest;
-      value_q        <= value;
+    end
+    if (scanning_q && (!scan_last || room)) begin        // the last one in the clock of `hand`, too
+      largest_q <= largest;
+      value_q   <= value;
       if (replace) best_q <= chooser_scan_q[0];
     end
   end
 
-  // --- Arithmetic. Records hold what a sample needs later; each step has its own pointer.
+  // --- Arithmetic, from the clock after the scan. Records hold what a sample needs later; each step
+  // has its own pointer.
   typedef struct packed {
     logic [SampleW-1:0] sample;
+    logic [15:0]        row;                // of the gradient
     logic [LANE_L-1:0]  action;
     logic               in_range;
-    logic [31:0]        reward;
-    logic [31:0]        value;
   } record_t;
   record_t         records_q [RECORDS];
   logic [31:0]     scale_q [RECORDS];       // w*invB
   logic [31:0]     gradient_q [RECORDS];
   logic            bad_q [RECORDS];
-  logic [RecW:0]   in_q, product_q, target_q, delta_q, gradient_at_q, write_q;
-  logic            product_valid, unused_scale_valid, target_valid, gradient_valid;
-  logic [31:0]     product, scale, target, clamped, gradient;
-  record_t         at_product, at_target, at_delta, at_write;
-  assign room       = in_q - write_q != (RecW + 1)'(RECORDS);
-  assign at_product = records_q[product_q[RecW-1:0]];
-  assign at_target  = records_q[target_q[RecW-1:0]];
-  assign at_delta   = records_q[delta_q[RecW-1:0]];
-  assign at_write   = records_q[write_q[RecW-1:0]];
+  logic [RecW:0]   in_q, product_q, delta_q, gradient_at_q, write_q;
+  logic            full_q, feed_q, product_valid, unused_scale_valid, target_valid, clamped_valid_q;
+  logic            gradient_valid;
+  logic [31:0]     discount_q, weight_q, reward_q, reward, value_late;
+  logic [31:0]     product, scale, target, clamped_q, clamped_scale_q, gradient;
+  record_t         at_delta, at_write;
+  assign room     = !full_q;
+  assign at_delta = records_q[delta_q[RecW-1:0]];
+  assign at_write = records_q[write_q[RecW-1:0]];
+
+  // What an adder needs comes with its other operand. Cleared, so that the last stage is a register.
+  jd_delay #(.Width (32), .Cycles (MulLatency)) u_reward (
+    .clk_i, .rst_ni, .in_i (reward_q), .out_o (reward)
+  );
+  jd_delay #(.Width (32), .Cycles (MulLatency + AddLatency)) u_value (
+    .clk_i, .rst_ni, .in_i (value_q), .out_o (value_late)
+  );
 
   jd_float_mul #(.Latency (MulLatency)) u_product (
     .clk_i, .rst_ni,
-    .valid_i  (feed),
-    .a_i      (scalars_q.discount),
-    .b_i      (largest),
+    .valid_i  (feed_q),
+    .a_i      (discount_q),
+    .b_i      (largest_q),
     .valid_o  (product_valid),
     .result_o (product)
   );
   jd_float_mul #(.Latency (MulLatency)) u_scale (
     .clk_i, .rst_ni,
-    .valid_i  (feed),
-    .a_i      (scalars_q.weight),
+    .valid_i  (feed_q),
+    .a_i      (weight_q),
     .b_i      (step_i.inverse_batch),
     .valid_o  (unused_scale_valid),
     .result_o (scale)
@@ -222,7 +235,7 @@ module jd_learner_loss
     .clk_i, .rst_ni,
     .valid_i    (product_valid),
     .subtract_i (1'b0),
-    .a_i        (at_product.reward),
+    .a_i        (reward),
     .b_i        (product),
     .valid_o    (target_valid),
     .result_o   (target)
@@ -231,23 +244,28 @@ module jd_learner_loss
     .clk_i, .rst_ni,
     .valid_i    (target_valid),
     .subtract_i (1'b1),
-    .a_i        (at_target.value),
+    .a_i        (value_late),
     .b_i        (target),
     .valid_o    (delta_valid_o),
     .result_o   (delta_o)
   );
   // kappa is positive or +infinity.
-  always_comb begin
-    clamped = delta_o;
-    if (delta_o[30:0] <= INFINITY[30:0] && delta_o[30:0] > stage_q.kappa[30:0]) begin
-      clamped = {delta_o[31], stage_q.kappa[30:0]};
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) clamped_valid_q <= 1'b0;
+    else         clamped_valid_q <= delta_valid_o;
+    if (delta_valid_o) begin
+      clamped_q       <= delta_o;
+      clamped_scale_q <= scale_q[delta_q[RecW-1:0]];
+      if (delta_o[30:0] <= INFINITY[30:0] && delta_o[30:0] > stage_q.kappa[30:0]) begin
+        clamped_q <= {delta_o[31], stage_q.kappa[30:0]};
+      end
     end
   end
   jd_float_mul #(.Latency (MulLatency)) u_gradient (
     .clk_i, .rst_ni,
-    .valid_i  (delta_valid_o),
-    .a_i      (clamped),
-    .b_i      (scale_q[delta_q[RecW-1:0]]),
+    .valid_i  (clamped_valid_q),
+    .a_i      (clamped_q),
+    .b_i      (clamped_scale_q),
     .valid_o  (gradient_valid),
     .result_o (gradient)
   );
@@ -262,14 +280,18 @@ module jd_learner_loss
     if (!rst_ni) begin
       in_q          <= '0;
       product_q     <= '0;
-      target_q      <= '0;
+      feed_q        <= 1'b0;
+      full_q        <= 1'b0;
       delta_q       <= '0;
       gradient_at_q <= '0;
       write_q       <= '0;
     end else begin
+      feed_q <= feed;
+      if (feed != (write_o && write_grant_i)) begin
+        full_q <= feed && in_q - write_q == (RecW + 1)'(RECORDS - 1);
+      end
       if (feed)                     in_q          <= in_q + 1'b1;
       if (product_valid)            product_q     <= product_q + 1'b1;
-      if (target_valid)             target_q      <= target_q + 1'b1;
       if (delta_valid_o)            delta_q       <= delta_q + 1'b1;
       if (gradient_valid)           gradient_at_q <= gradient_at_q + 1'b1;
       if (write_o && write_grant_i) write_q       <= write_q + 1'b1;
@@ -277,11 +299,13 @@ module jd_learner_loss
     if (feed) begin
       records_q[in_q[RecW-1:0]] <= '{
         sample:   scan_sample_q,
+        row:      scan_frame_q + 16'(stage_q.dst),
         action:   scalars_q.action[LANE_L-1:0],
-        in_range: in_range,
-        reward:   scalars_q.reward,
-        value:    value
+        in_range: in_range
       };
+      discount_q <= scalars_q.discount;
+      weight_q   <= scalars_q.weight;
+      reward_q   <= scalars_q.reward;
     end
     if (product_valid)  scale_q[product_q[RecW-1:0]]         <= scale;
     if (delta_valid_o)  bad_q[delta_q[RecW-1:0]]             <= not_finite(delta_o);
@@ -290,7 +314,7 @@ module jd_learner_loss
 
   // --- Writer.
   assign write_o     = write_q != gradient_at_q;
-  assign write_row_o = 16'(at_write.sample) * 16'(step_i.frame_rows) + 16'(stage_q.dst);
+  assign write_row_o = at_write.row;
   always_comb begin
     write_mask_o = '0;
     write_data_o = '0;
