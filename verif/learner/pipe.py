@@ -103,6 +103,8 @@ class PipeSim:
         self.config = config
         self.lib = library(config)
         self.handle = ctypes.c_void_p(self.lib.pipe_new(seed))
+        if error := self.lib.pipe_error(self.handle):
+            raise PipeError(error.decode())
 
     def close(self) -> None:
         """Free the simulator."""

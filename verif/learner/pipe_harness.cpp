@@ -84,6 +84,7 @@ Pipe* pipe_new(uint32_t seed) {
   pipe->top.samples_ready_i = 0;
   pipe->top.update_busy_i = 0;
   for (int k = 0; k < 4; ++k) pipe->tick();
+  if (pipe->top.step_busy_o || pipe->top.step_done_o) pipe->error = "busy in reset";
   pipe->top.rst_ni = 1;
   return pipe;
 }
