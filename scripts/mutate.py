@@ -14,6 +14,7 @@ import argparse
 import fnmatch
 import hashlib
 import json
+import re
 import shutil
 import sys
 import time
@@ -42,7 +43,24 @@ class UnusedJudgement(ValueError):
 def equivalents() -> dict[str, str]:
     """Key of a mutant (`file|line's text|change`) -> why no test can notice it."""
     entries = yaml.safe_load(EQUIVALENT.read_text()) or []
-    return {f"{e['file']}|{e['source']}|{e['change']}": e["reason"] for e in entries}
+    return {
+        mutants.key(e["file"], e["source"], e["change"], e.get("nth", 0)): e["reason"]
+        for e in entries
+    }
+
+
+def check_judgements(folder: str, every: Sequence[mutants.Mutant]) -> None:
+    """Refuse judgements of source-level mutants that are not there any more.
+
+    Raises: UnusedJudgement.
+    """
+    known = {m.key for m in every}
+    for key in equivalents():
+        file, source, *_ = key.split("|")
+        of_netlist = re.fullmatch(r"jd_\w+ \{.*\}", source)
+        inside = any(file.startswith(f"{top}/") for top in FOLDERS[folder]["sources"])
+        if inside and not of_netlist and key not in known:
+            raise UnusedJudgement(f"{EQUIVALENT.name} argues a mutant that does not exist: {key}")
 
 
 def sources(folder: str) -> list[Path]:
@@ -244,7 +262,9 @@ def main() -> int:
             parser.error(f"unknown folder {folder}, want {', '.join(FOLDERS)}")
     rows, survivors = [], []
     for folder in arguments.folders:
-        every = [m for m in candidates(folder) if fnmatch.fnmatch(m.file, arguments.only)]
+        every = candidates(folder)
+        check_judgements(folder, every)
+        every = [m for m in every if fnmatch.fnmatch(m.file, arguments.only)]
         chosen = mutants.sample(every, arguments.count, arguments.seed)
         if arguments.list:
             for m in chosen:

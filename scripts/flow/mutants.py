@@ -12,10 +12,11 @@ ranges, selects, generate conditions, loop headers, assertions and `initial` che
 
 from __future__ import annotations
 
-import random
+import hashlib
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,7 @@ class Mutant:
         change: `text -> text`, for people.
         code: the changed text; for a statement, empty: it is left out.
         source: the line's text, by which a judgement finds the fault again.
+        nth: of the faults of this file with the same text and change, from 0.
     """
 
     file: str
@@ -81,11 +83,17 @@ class Mutant:
     change: str
     code: str
     source: str
+    nth: int = 0
 
     @property
     def key(self) -> str:
         """What names the fault when lines move."""
-        return f"{self.file}|{self.source}|{self.change}"
+        return key(self.file, self.source, self.change, self.nth)
+
+
+def key(file: str, source: str, change: str, nth: int = 0) -> str:
+    """Name of a fault."""
+    return f"{file}|{source}|{change}" + (f"|{nth}" if nth else "")
 
 
 def _children(node: Any) -> Iterator[Any]:
@@ -164,7 +172,12 @@ class _Finder:
 
     def find(self) -> list[Mutant]:
         self._outside(self.root)
-        return sorted(self.mutants, key=lambda m: (m.start, -m.end, m.change))
+        seen: Counter[str] = Counter()
+        numbered = []
+        for m in sorted(self.mutants, key=lambda m: (m.start, -m.end, m.change)):
+            numbered.append(replace(m, nth=seen[m.key]))
+            seen[m.key] += 1
+        return numbered
 
     def _outside(self, node: Any) -> None:
         """Look for regions with run-time expressions."""
@@ -297,8 +310,16 @@ def find(
 
 
 def sample(mutants: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
-    """A random sample, in the order of the list; all if there are no more than `count`."""
-    chosen = random.Random(seed).sample(range(len(mutants)), min(count, len(mutants)))
+    """A random sample, in the order of the list; all if there are no more than `count`.
+
+    A mutant's rank is a hash of the seed and its key, so an edit elsewhere leaves the rest of the
+    sample as it was.
+    """
+
+    def rank(i: int) -> bytes:
+        return hashlib.sha256(f"{seed}|{mutants[i].key}".encode()).digest()
+
+    chosen = sorted(range(len(mutants)), key=rank)[:count]
     return [mutants[i] for i in sorted(chosen)]
 
 
