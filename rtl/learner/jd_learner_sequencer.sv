@@ -10,7 +10,8 @@
 //          OUTER stages from layer to layer and sample to sample. Bubbles only for dependencies,
 //          for AXPY groups that are not full, between the samples of a chain shorter than
 //          AddLatency + 3, and for the turn-around: an operation waits until those before it have
-//          left the adders and result registers that it will need.
+//          left the adders and result registers that it will need. A stage sees a sample's token
+//          two clocks after the sample has passed.
 // Numbers  none.
 // Source   onchip_replay 3.2.1. Golden model: models/learner/learner.py; clocks: timing.py.
 `include "jd_assert.svh"
@@ -75,6 +76,11 @@ module jd_learner_sequencer
       if (loss_done_valid_i) done_q[loss_done_stage_i] <= done_q[loss_done_stage_i] + 1'b1;
     end
   end
+  typedef logic [2:0][SampleW:0] counts_t;
+  function automatic counts_t counts_of(input stage_t stage);
+    return {done_q[stage.dep_c[STAGE_L-1:0]], done_q[stage.dep_b[STAGE_L-1:0]],
+            done_q[stage.dep_a[STAGE_L-1:0]]};
+  endfunction
   function automatic logic passed(input logic [7:0] stage, input logic [SampleW-1:0] sample);
     return stage == NO_STAGE || done_q[stage[STAGE_L-1:0]] > {1'b0, sample};
   endfunction
@@ -87,9 +93,10 @@ module jd_learner_sequencer
   logic               next_valid_q, next_take, walk_on;
   stage_t             next;
   logic [7:0]         id_q, chain_id_q, id_d;
-  logic [SampleW-1:0] walk_sample_q, sample_d, last_sample;
+  logic [SampleW-1:0] walk_sample_q, sample_d, last_sample_q;
+  logic [15:0]        walk_frame_q;                    // first row of that sample's frame
+  logic [7:0]         id_after;
   logic               chain_back, table_read;
-  assign last_sample = SampleW'(step_i.batch - 16'd1);
   jd_mem_1r1w #(
     .Depth       (STAGE_MAX),
     .Lanes       (1),
@@ -102,12 +109,12 @@ module jd_learner_sequencer
     .write_mask_i (1'b1),
     .write_data_i (stage_data_i),
     .read_en_i    (table_read),
-    .read_addr_i  (id_d[STAGE_L-1:0]),
+    .read_addr_i  (step_start_i ? '0 : id_after[STAGE_L-1:0]),
     .read_data_o  (next)
   );
 
   logic take_unit, take_loss, take_none;
-  assign chain_back = next.op == OpOuter && !next.chain && walk_sample_q != last_sample;
+  assign chain_back = next.op == OpOuter && !next.chain && walk_sample_q != last_sample_q;
   assign next_take  = take_unit || take_loss || take_none;
   always_comb begin
     id_d     = id_q;
@@ -116,16 +123,17 @@ module jd_learner_sequencer
       id_d     = '0;
       sample_d = '0;
     end else if (next_take) begin
+      id_d = id_after;
       if (chain_back) begin
-        id_d     = chain_id_q;
         sample_d = walk_sample_q + 1'b1;
       end else begin
-        id_d = id_q + 8'd1;
         if (!(next.op == OpOuter && next.chain)) sample_d = '0;
       end
     end
   end
-  assign walk_on    = id_d < step_i.stages;
+  // What follows the entry is known before it is taken.
+  assign id_after   = chain_back ? chain_id_q : id_q + 8'd1;
+  assign walk_on    = (step_start_i ? 8'd0 : id_after) < step_i.stages;
   assign table_read = (step_start_i || next_take) && walk_on;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || abort_i)              next_valid_q <= 1'b0;
@@ -134,8 +142,12 @@ module jd_learner_sequencer
     walk_sample_q <= sample_d;
     if (step_start_i) chain_id_q <= '0;
     else if (next_take && !chain_back && !(next.op == OpOuter && next.chain)) begin
-      chain_id_q <= id_d;
+      chain_id_q <= id_after;
     end
+    last_sample_q <= SampleW'(step_i.batch - 16'd1);
+    if (step_start_i) walk_frame_q <= '0;
+    else if (next_take && chain_back) walk_frame_q <= walk_frame_q + 16'(step_i.frame_rows);
+    else if (next_take && !(next.op == OpOuter && next.chain)) walk_frame_q <= '0;
   end
 
   // --- The visit: a DOT or AXPY stage with all samples, or an OUTER stage with one.
@@ -150,10 +162,18 @@ module jd_learner_sequencer
   logic [7:0]         src_q, aux_q;         // with the parity's copy of s and s'
 
   // Counters of the visit.
-  logic [SampleW-1:0] sample_q, group_q;
+  logic [SampleW-1:0] group_q;              // AXPY: first sample of the group
+  logic [SampleW-1:0] wait_q;               // the sample; AXPY: the group's last one
+  logic [15:0]        frame_q, group_frame_q;   // first rows of the frames: sample, group's first
+  logic               at_start_q;           // the first operation of a sample or group
+  counts_t            counts_q;             // samples that have passed dep_a, b, c a clock ago
   logic [3:0]         slot_q;
   logic [8:0]         chunk_q;
-  logic [15:0]        j_q;                  // first output of the operation
+  logic [15:0]        j_q, next_j_q;        // first output of the operation, of the next ones
+  logic               last_chunk_q;         // chunk_q + 1 == chunks_q
+  logic               last_j_q;             // next_j_q >= stage_q.n_out
+  logic [15:0]        per_row_q;            // outputs of a weight row: P/p, or 1
+  logic [15:0]        advance_q;            // outputs of an operation
   logic [15:0]        row_q;                // weight row, from the stage's first
 
   function automatic logic [2:0] log2_pitch(input logic [15:0] n_in);
@@ -168,68 +188,72 @@ module jd_learner_sequencer
     return vector + (parted ? step_i.state_rows : 8'd0);
   endfunction
 
-  logic [15:0] next_chunks;
-  logic [2:0]  next_ladder;
-  assign next_chunks = (next.n_in + 16'(P - 1)) >> LANE_L;
+  logic [15:0]       next_chunks, next_per_row, next_advance;
+  logic [2:0]        next_pitch, next_ladder;
+  logic [TurnW-1:0]  next_leaves, next_needs;
+  assign next_chunks  = (next.n_in + 16'(P - 1)) >> LANE_L;
+  assign next_pitch   = log2_pitch(next.n_in);
+  assign next_per_row = 16'(P) >> next_pitch;
+  assign next_advance = next.op == OpAxpy ? 16'd1 : next_per_row;
   always_comb begin
     next_ladder = '0;
-    for (int unsigned k = 0; k < 5; k++) if (next_chunks > 16'(1 << k)) next_ladder = 3'(k + 1);
+    for (int unsigned k = 0; k < 5; k++) if (next.n_in > 16'(P << k)) next_ladder = 3'(k + 1);
+    // Clocks from here to the last use of a shared register, and to the first one.
+    next_leaves = '0;
+    next_needs  = '0;
+    if (next.op == OpDot) begin
+      for (int unsigned k = 2; k < LANE_L + 6; k++) begin
+        if (4'(next_pitch) + 4'(next_ladder) == 4'(k)) begin
+          next_leaves = TurnW'(1 + MulLatency + AddLatency * k);
+        end
+      end
+      next_needs = next_leaves;
+    end else if (next.op == OpAxpy) begin
+      next_leaves = TurnW'(1 + AddLatency);
+      next_needs  = TurnW'(MulLatency);
+    end
   end
 
   // What this clock's operation is.
-  logic [15:0]        per_row;              // outputs of a weight row: P/p, or 1
-  logic [15:0]        next_j;
   logic               dot, axpy, outer;
-  logic               last_chunk, last_j, last_slot, last_group, visit_end, at_start;
-  logic [SampleW-1:0] slot_sample, wait_sample;
-  logic [SampleW:0]   group_end;
+  logic               last_chunk, last_j, last_slot, last_wait, visit_end;
+  logic [SampleW-1:0] slot_sample;
+  logic [SampleW:0]   next_wait;
+  logic [15:0]        next_frame;
+  logic [15:0]        after_j;
   logic               slot_valid, packed_row;
   assign dot         = stage_q.op == OpDot;
   assign axpy        = stage_q.op == OpAxpy;
   assign outer       = stage_q.op == OpOuter;
-  assign per_row     = 16'(P) >> pitch_q;
   assign packed_row  = pitch_q != 3'(LANE_L);
-  assign next_j      = j_q + (axpy ? 16'd1 : per_row);
-  assign last_chunk  = chunk_q + 9'd1 == chunks_q;
-  assign last_j      = next_j >= stage_q.n_out;
+  assign last_chunk  = last_chunk_q;
+  assign last_j      = last_j_q;
+  assign after_j     = next_j_q + advance_q;
   assign last_slot   = slot_q == 4'(GI - 1);
-  assign group_end   = {1'b0, group_q} + (SampleW + 1)'(GI);
-  assign last_group  = group_end > {1'b0, last_sample};
-  assign slot_sample = axpy ? group_q + SampleW'(slot_q) : sample_q;
-  assign slot_valid  = !axpy || {1'b0, group_q} + (SampleW + 1)'(slot_q) <= {1'b0, last_sample};
-  assign wait_sample = !axpy ? sample_q : last_group ? last_sample : SampleW'(group_end - 1'b1);
-  assign at_start    = j_q == '0 && chunk_q == '0 && slot_q == '0;
-  always_comb begin
-    visit_end = last_chunk && last_j;
-    if (dot)  visit_end = visit_end && sample_q == last_sample;
-    if (axpy) visit_end = visit_end && last_slot && last_group;
-  end
+  assign last_wait   = wait_q == last_sample_q;
+  assign next_wait   = {1'b0, wait_q} + (axpy ? (SampleW + 1)'(GI) : (SampleW + 1)'(1));
+  assign next_frame  = frame_q + 16'(step_i.frame_rows);
+  assign slot_sample = axpy ? group_q + SampleW'(slot_q) : wait_q;
+  assign slot_valid  = !axpy
+                       || {1'b0, group_q} + (SampleW + 1)'(slot_q) <= {1'b0, last_sample_q};
+  assign visit_end   = last_chunk && last_j && (outer || last_wait) && (!axpy || last_slot);
 
   // --- May it issue?
-  logic [TurnW-1:0]   turn_q, leaves, needs;
+  logic [TurnW-1:0]   turn_q, leaves_q, needs_q;
   logic [PeriodW-1:0] period_q;
   logic               after_axpy_q, here, tokens, updated, turned, spaced, issue;
-  always_comb begin
-    // Clocks from here to the last use of a shared register, and to the first one.
-    leaves = '0;
-    needs  = '0;
-    if (dot) begin
-      leaves = TurnW'(1 + MulLatency) + TurnW'(AddLatency) * (TurnW'(pitch_q) + TurnW'(ladder_q));
-      needs  = leaves;
-    end else if (axpy) begin
-      leaves = TurnW'(1 + AddLatency);
-      needs  = TurnW'(MulLatency);
-    end
-  end
-  assign here    = samples_ready_i > {1'b0, wait_sample};
-  assign tokens  = all_passed(stage_q, wait_sample);
+  // Counts only grow while a step runs, so those of the clock before are safe.
+  assign here    = samples_ready_i > {1'b0, wait_q};
+  assign tokens  = (stage_q.dep_a == NO_STAGE || counts_q[0] > {1'b0, wait_q})
+                   && (stage_q.dep_b == NO_STAGE || counts_q[1] > {1'b0, wait_q})
+                   && (stage_q.dep_c == NO_STAGE || counts_q[2] > {1'b0, wait_q});
   assign updated = (stage_q.wait_update & update_busy_i) == '0;
-  assign turned  = turn_q <= needs || (axpy && after_axpy_q);
+  assign turned  = turn_q <= needs_q || (axpy && after_axpy_q);
   assign spaced  = !(outer && chain_first_q) || period_q == '0;
-  assign issue   = valid_q && (!at_start || (here && tokens && updated && turned && spaced));
+  assign issue   = valid_q && (!at_start_q || (here && tokens && updated && turned && spaced));
 
-  assign stall_data_o   = valid_q && at_start && !here;
-  assign stall_update_o = valid_q && at_start && here && !updated;
+  assign stall_data_o   = valid_q && at_start_q && !here;
+  assign stall_update_o = valid_q && at_start_q && here && !updated;
   assign stall_token_o  = valid_q && !issue && here && updated;
 
   always_ff @(posedge clk_i) begin
@@ -238,10 +262,10 @@ module jd_learner_sequencer
       period_q     <= '0;
       after_axpy_q <= 1'b0;
     end else begin
-      if (issue && leaves >= turn_q) turn_q <= leaves;
+      if (issue && leaves_q >= turn_q) turn_q <= leaves_q;
       else if (turn_q != '0)          turn_q <= turn_q - 1'b1;
       if (issue) after_axpy_q <= axpy;
-      if (issue && outer && chain_first_q && at_start) period_q <= PeriodW'(PERIOD - 1);
+      if (issue && outer && chain_first_q && at_start_q) period_q <= PeriodW'(PERIOD - 1);
       else if (period_q != '0)                         period_q <= period_q - 1'b1;
     end
   end
@@ -265,10 +289,11 @@ module jd_learner_sequencer
     if (!rst_ni || abort_i) valid_q <= 1'b0;
     else if (take_unit)     valid_q <= 1'b1;
     else if (visit_done)    valid_q <= 1'b0;
+    counts_q <= take_unit ? counts_of(next) : counts_of(stage_q);
     if (take_unit) begin
       stage_q       <= next;
       stage_id_q    <= id_q[5:0];
-      pitch_q       <= log2_pitch(next.n_in);
+      pitch_q       <= next_pitch;
       ladder_q      <= next_ladder;
       chunks_q      <= (next.n_in > 16'(P)) ? next_chunks[8:0] : 9'd1;
       chain_first_q <= id_q == chain_id_q;
@@ -276,31 +301,59 @@ module jd_learner_sequencer
       base_bias_q   <= next.bias + (next.target ? step_i.target_bias[next.net] : 16'd0);
       src_q         <= copy_of(next.src);
       aux_q         <= copy_of(next.aux);
-      sample_q      <= next.op == OpOuter ? walk_sample_q : '0;
+      per_row_q     <= next_per_row;
+      advance_q     <= next_advance;
+      leaves_q      <= next_leaves;
+      needs_q       <= next_needs;
+      frame_q       <= next.op == OpOuter ? walk_frame_q : '0;
+      group_frame_q <= '0;
+      at_start_q    <= 1'b1;
+      wait_q        <= '0;
+      if (next.op == OpOuter) wait_q <= walk_sample_q;
+      if (next.op == OpAxpy) begin
+        wait_q <= (16'(last_sample_q) < 16'(GI)) ? last_sample_q : SampleW'(GI - 1);
+      end
       group_q       <= '0;
       slot_q        <= '0;
       chunk_q       <= '0;
       j_q           <= '0;
+      next_j_q      <= next_advance;
+      last_j_q      <= next_advance >= next.n_out;
+      last_chunk_q  <= next.n_in <= 16'(P);
       row_q         <= '0;
     end else if (issue) begin
       // DOT: chunks innermost, then outputs, then samples. AXPY: samples of the group, outputs,
       // chunks, groups. OUTER: outputs, then chunks.
+      at_start_q <= last_chunk && last_j && (!axpy || last_slot);
       if (axpy && !last_slot) begin
-        slot_q <= slot_q + 4'd1;
+        slot_q  <= slot_q + 4'd1;
+        frame_q <= next_frame;
       end else begin
         slot_q <= '0;
+        if (axpy) frame_q <= group_frame_q;
+        if (last_chunk && last_j && !outer) begin
+          frame_q       <= next_frame;
+          group_frame_q <= next_frame;
+          group_q       <= group_q + SampleW'(GI);
+          wait_q        <= (next_wait > {1'b0, last_sample_q}) ? last_sample_q
+                                                               : next_wait[SampleW-1:0];
+        end
+        if (!dot || last_chunk) begin
+          j_q      <= last_j ? '0 : next_j_q;
+          next_j_q <= last_j ? advance_q : after_j;
+          last_j_q <= (last_j ? advance_q : after_j) >= stage_q.n_out;
+        end
+        if (dot || last_j) begin
+          last_chunk_q <= last_chunk ? chunks_q == 9'd1 : chunk_q + 9'd2 == chunks_q;
+        end
         if (dot) begin
           chunk_q <= last_chunk ? '0 : chunk_q + 9'd1;
           row_q   <= last_chunk && last_j ? '0 : row_q + 16'd1;
-          if (last_chunk) j_q <= last_j ? '0 : next_j;
-          if (last_chunk && last_j) sample_q <= sample_q + 1'b1;
         end else begin
-          j_q <= last_j ? '0 : next_j;
           if (last_j) begin
             chunk_q <= last_chunk ? '0 : chunk_q + 9'd1;
             row_q   <= last_chunk ? '0 : 16'(chunk_q) + 16'd1;
-            if (last_chunk) group_q <= SampleW'(group_end);
-          end else if (!axpy || !packed_row || (next_j & (per_row - 16'd1)) == '0) begin
+          end else if (!axpy || !packed_row || (next_j_q & (per_row_q - 16'd1)) == '0) begin
             row_q <= row_q + 16'(chunks_q);
           end
         end
@@ -309,8 +362,7 @@ module jd_learner_sequencer
   end
 
   // --- The operation.
-  logic [15:0] frame, output_index, bias_index, inner_left, outer_left;
-  assign frame        = 16'(slot_sample) * 16'(step_i.frame_rows);
+  logic [15:0] output_index, bias_index, inner_left, outer_left;
   assign output_index = j_q + 16'(stage_q.offset);
   assign bias_index   = base_bias_q + j_q;
   assign inner_left   = stage_q.n_in - (16'(chunk_q) << LANE_L);
@@ -322,9 +374,9 @@ module jd_learner_sequencer
     operation_d.w_read = dot || (axpy && slot_q == '0);
     operation_d.w_row  = base_row_q + row_q;
     operation_d.b_read = !dot;
-    operation_d.b_row  = frame + 16'(src_q) + (j_q >> LANE_L);
+    operation_d.b_row  = frame_q + 16'(src_q) + (j_q >> LANE_L);
     operation_d.b_lane = 7'(j_q[LANE_L-1:0]);
-    operation_d.a_row  = frame + 16'(dot ? src_q : aux_q) + 16'(chunk_q);
+    operation_d.a_row  = frame_q + 16'(dot ? src_q : aux_q) + 16'(chunk_q);
     operation_d.pitch  = axpy ? 3'(LANE_L) : pitch_q;
     operation_d.inner  = (inner_left > 16'(P)) ? 8'(P) : inner_left[7:0];
     operation_d.outer  = 8'd1;
@@ -337,14 +389,14 @@ module jd_learner_sequencer
     operation_d.tag.stage     = stage_id_q;
     operation_d.tag.sample    = 9'(slot_sample);
     operation_d.tag.done      = last_chunk && last_j;
-    if (!axpy) operation_d.outer = (outer_left > per_row) ? per_row[7:0] : outer_left[7:0];
+    if (!axpy) operation_d.outer = (outer_left > per_row_q) ? per_row_q[7:0] : outer_left[7:0];
     operation_d.full = 16'(operation_d.inner) == 16'd1 << operation_d.pitch
-                       && (axpy || 16'(operation_d.outer) == per_row);
+                       && (axpy || 16'(operation_d.outer) == per_row_q);
     unique case (operation_d.mode)
       ModeDot: begin
         operation_d.a_read    = !(j_q != '0 && chunks_q == 9'd1);
         operation_d.last      = last_chunk;
-        operation_d.tag.row   = frame + 16'(stage_q.dst) + (output_index >> LANE_L);
+        operation_d.tag.row   = frame_q + 16'(stage_q.dst) + (output_index >> LANE_L);
         operation_d.tag.lane  = 7'(output_index[LANE_L-1:0]);
         operation_d.tag.count = operation_d.outer;
       end
@@ -352,13 +404,13 @@ module jd_learner_sequencer
         operation_d.a_read    = last_j;
         operation_d.first     = j_q == '0;
         operation_d.last      = last_j;
-        operation_d.w_lane    = 7'((j_q & (per_row - 16'd1)) << pitch_q);
-        operation_d.tag.row   = frame + 16'(stage_q.dst) + 16'(chunk_q);
+        operation_d.w_lane    = 7'((j_q & (per_row_q - 16'd1)) << pitch_q);
+        operation_d.tag.row   = frame_q + 16'(stage_q.dst) + 16'(chunk_q);
         operation_d.tag.count = operation_d.inner;
       end
       default: begin
         operation_d.a_read  = j_q == '0;
-        operation_d.first   = sample_q == '0;
+        operation_d.first   = wait_q == '0;
         operation_d.biased  = chunk_q == '0;
         operation_d.tag.row = base_row_q + row_q;
       end
