@@ -105,21 +105,25 @@ module jd_float_add
         logic [FloatW-2:0] a = bits[FloatW+:FloatW-1];
         logic [FloatW-2:0] b = bits[0+:FloatW-1];
         logic              swap = a < b;
-        logic [FloatW-2:0] change = (a ^ b) & {(FloatW - 1){swap}};
-        logic [FloatW-2:0] greater = a ^ change;
-        logic [FloatW-2:0] lesser = b ^ change;
-        logic              greater_hidden = greater[ManW+:ExpW] != '0;
-        logic              lesser_hidden = lesser[ManW+:ExpW] != '0;
-        logic [ExpW-1:0]   distance;
+        logic [ManW-1:0]   change = ManW'(a ^ b) & {ManW{swap}};
+        // What depends on the order is made for both, beside the comparison.
+        logic              a_hidden = a[ManW+:ExpW] != '0;
+        logic              b_hidden = b[ManW+:ExpW] != '0;
+        logic [ExpW-1:0]   a_power = a[ManW+:ExpW] | ExpW'(!a_hidden);
+        logic [ExpW-1:0]   b_power = b[ManW+:ExpW] | ExpW'(!b_hidden);
+        logic [ExpW-1:0]   a_above = a_power - b_power;
+        logic [ExpW-1:0]   b_above = b_power - a_power;
         unlike   = bits[WorkW-1] ^ bits[FloatW-1] ^ unlike;
         minus    = bits[WorkW-1] ^ (swap & unlike);
-        power    = greater[ManW+:ExpW] | ExpW'(!greater_hidden);
-        distance = power - (lesser[ManW+:ExpW] | ExpW'(!lesser_hidden));
-        count    = 5'((distance > LOST) ? LOST : distance);
-        bits     = WorkW'({greater_hidden, greater[ManW-1:0], lesser_hidden, lesser[ManW-1:0]});
-        if (greater >= INFINITE) begin
+        a_above  = (a_above > LOST) ? LOST : a_above;
+        b_above  = (b_above > LOST) ? LOST : b_above;
+        power    = swap ? b_power : a_power;
+        count    = 5'(swap ? b_above : a_above);
+        bits     = WorkW'({swap ? b_hidden : a_hidden, ManW'(a) ^ change,
+                           swap ? a_hidden : b_hidden, ManW'(b) ^ change});
+        if (a >= INFINITE || b >= INFINITE) begin
           result = KindInfinity;
-          if (greater > INFINITE || (unlike && lesser == INFINITE)) result = KindNan;
+          if (a > INFINITE || b > INFINITE || (unlike && a == b)) result = KindNan;
         end
       end
       if (FIRST <= ALIGN && ALIGN < PAST) begin
