@@ -63,17 +63,21 @@ module jd_replay_priority
   // Special values travel beside the others.
   logic [1:0] special_q [Stages-1];   // {not finite, zero}
 
-  // 1: table. 2: logarithm. 3: times alpha. 4: table. 5: power of two. 6: shift. 7: clip.
+  // 1: table. 2: part of a step. 3: logarithm. 4: times alpha. 5: table. 6: part of a step.
+  // 7: power of two. 8: shift. 9: clip.
   logic [7:0]                exponent_q;
   logic [20:0]               log_low_q;
   logic [13:0]               log_step_q;     // the largest step is 11773
   logic [15:0]               log_part_q;
+  logic [14:0]               log_product_q;  // one bit more, to round by; so the power's
+  logic [LogW-1:0]           log_base_q;
   logic signed [LogW-1:0]    log_q;
   logic signed [ScaledW-1:0] scaled_q;
-  logic signed [9:0]         whole_q, whole_q2;
-  logic [24:0]               power_low_q;
+  logic signed [9:0]         whole_q, shift_q, shift_q2;
+  logic [24:0]               power_low_q, power_low_q2;
   logic [17:0]               power_step_q;   // the largest step is 90611
   logic [12:0]               power_part_q;
+  logic [18:0]               power_product_q;
   logic [24:0]               power_q;
   logic [LeafW:0]            value_q;        // saturated at 2^LeafW
 
@@ -104,36 +108,45 @@ module jd_replay_priority
       log_part_q   <= (sum[30:23] == '0) ? '0 : sum[15:0];
     end
     if (valid_q[0]) begin
-      special_q[1] <= special_q[0];
-      log_q <= {9'(exponent_q) - 9'd127, 20'd0} + LogW'(log_low_q) +
-               LogW'((30'(log_step_q) * 30'(log_part_q) + 30'h8000) >> 16);
+      special_q[1]  <= special_q[0];
+      log_base_q    <= {9'(exponent_q) - 9'd127, 20'd0} + LogW'(log_low_q);
+      log_product_q <= 15'((30'(log_step_q) * 30'(log_part_q)) >> 15);
     end
     if (valid_q[1]) begin
       special_q[2] <= special_q[1];
-      scaled_q     <= ScaledW'((46'(log_q) * $signed({30'd0, alpha_i})) >>> 15);
+      log_q        <= log_base_q + LogW'(log_product_q[14:1]) + LogW'(log_product_q[0]);
     end
     if (valid_q[2]) begin
       special_q[3] <= special_q[2];
+      scaled_q     <= ScaledW'((46'(log_q) * $signed({30'd0, alpha_i})) >>> 15);
+    end
+    if (valid_q[3]) begin
+      special_q[4] <= special_q[3];
       whole_q      <= scaled_q[ScaledW-1:20];
       power_low_q  <= EXP2_TABLE[8'(scaled_q[19:13])];
       power_step_q <= EXP2_STEPS[scaled_q[19:13]];
       power_part_q <= scaled_q[12:0];
     end
-    if (valid_q[3]) begin
-      special_q[4] <= special_q[3];
-      whole_q2     <= whole_q;
-      power_q      <= power_low_q +
-                      25'((31'(power_step_q) * 31'(power_part_q) + 31'h1000) >> 13);
-    end
     if (valid_q[4]) begin
-      special_q[5] <= special_q[4];
-      value_q <= round_shift(power_q, whole_q2 + $signed({5'd0, fraction_bits_i}) - 10'sd23);
+      special_q[5]    <= special_q[4];
+      shift_q         <= whole_q + $signed({5'd0, fraction_bits_i}) - 10'sd23;
+      power_low_q2    <= power_low_q;
+      power_product_q <= 19'((31'(power_step_q) * 31'(power_part_q)) >> 12);
     end
     if (valid_q[5]) begin
-      nonfinite_o <= special_q[5][1];
-      if (special_q[5][1] || (value_q > {1'b0, largest_i} && !special_q[5][0])) begin
+      special_q[6] <= special_q[5];
+      shift_q2     <= shift_q;
+      power_q      <= power_low_q2 + 25'(power_product_q[18:1]) + 25'(power_product_q[0]);
+    end
+    if (valid_q[6]) begin
+      special_q[7] <= special_q[6];
+      value_q      <= round_shift(power_q, shift_q2);
+    end
+    if (valid_q[7]) begin
+      nonfinite_o <= special_q[7][1];
+      if (special_q[7][1] || (value_q > {1'b0, largest_i} && !special_q[7][0])) begin
         priority_o <= largest_i;
-      end else if (special_q[5][0] || value_q < {1'b0, smallest_i}) begin
+      end else if (special_q[7][0] || value_q < {1'b0, smallest_i}) begin
         priority_o <= smallest_i;
       end else begin
         priority_o <= LeafW'(value_q);

@@ -70,14 +70,13 @@ module jd_replay_results
   logic [31:0]       beta_q;
   logic [4:0]        flight_q;     // slots read whose word is not in a buffer
   logic [CountW-1:0] smp_count, word_count, fullest;
-  logic              read, data_q, data_last_q, room, available;
+  logic              read, data_q, data_last_q, room_q, available;
   logic [SLOT_W-1:0] data_slot_q;
   logic              push, taken;
   assign fullest   = smp_count > word_count ? smp_count : word_count;
-  assign room      = 6'(fullest) + 6'(flight_q) < 6'(DEPTH - 2);
   assign available = (weights_q || whole_q) ? written_i[bank_q] == size_q
                                             : next_q < written_i[bank_q];
-  assign read        = active_q && !stop_i && !empty_o && next_q != size_q && available && room;
+  assign read        = active_q && !stop_i && !empty_o && next_q != size_q && available && room_q;
   assign read_en_o   = read;
   assign read_bank_o = bank_q;
   assign read_slot_o = next_q[SLOT_W-1:0];
@@ -94,6 +93,7 @@ module jd_replay_results
       active_q <= 1'b0;
       empty_o  <= 1'b0;
       data_q   <= 1'b0;
+      room_q   <= 1'b0;
       flight_q <= '0;
     end else begin
       if (start_i)     active_q <= 1'b1;
@@ -101,6 +101,8 @@ module jd_replay_results
       if (start_i)                     empty_o <= 1'b0;
       else if (data_q && read_empty_i) empty_o <= 1'b1;
       data_q   <= read;
+      // A clock late: the read of the clock between takes one place more.
+      room_q   <= 6'(fullest) + 6'(flight_q) < 6'(DEPTH - 2);
       flight_q <= flight_q + 5'(read) - 5'(push) - 5'(data_q && !taken);
     end
     if (start_i) begin
@@ -125,6 +127,8 @@ module jd_replay_results
   end
 
   // ---- Weights; without them the samples go past the unit.
+  logic [LEAF_MAX_W-1:0] minimum_q;   // of a whole batch, by the time its first slot is read
+  always_ff @(posedge clk_i) minimum_q <= lowest_i[bank_q];
   sample_t     sample, waiting;
   logic        weight_valid, waiting_valid, waiting_ready;
   logic [31:0] weight;
@@ -151,7 +155,7 @@ module jd_replay_results
     .clk_i,
     .rst_ni,
     .beta_i     (beta_q),
-    .minimum_i  (lowest_i[bank_q]),
+    .minimum_i  (minimum_q),
     .valid_i    (taken && weights_q),
     .priority_i (read_priority_i),
     .valid_o    (weight_valid),

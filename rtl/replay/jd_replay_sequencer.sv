@@ -93,7 +93,7 @@ module jd_replay_sequencer
   } waiting_t;
   waiting_t in, out;
   logic     converted, nonfinite, waiting_valid, waiting_ready;
-  logic [LeafW-1:0] priority_value;
+  logic [LeafW-1:0] priority_value, smallest_q, largest_q;
   always_comb begin
     in.op    = op_q;
     in.head  = lookup_head_i;
@@ -125,14 +125,20 @@ module jd_replay_sequencer
     .alpha_i,
     .fraction_bits_i,
     .eps_i,
-    .smallest_i  (smallest_i > largest_i ? largest_i[LeafW-1:0] : smallest_i[LeafW-1:0]),
-    .largest_i   (largest_i[LeafW-1:0]),
+    .smallest_i  (smallest_q),
+    .largest_i   (largest_q),
     .valid_i     (valid_q),
     .error_i     (op_q.value[31:0]),
     .valid_o     (converted),
     .priority_o  (priority_value),
     .nonfinite_o (nonfinite)
   );
+
+  // The settings hold still while operations are inside.
+  always_ff @(posedge clk_i) begin
+    smallest_q <= smallest_i > largest_i ? largest_i[LeafW-1:0] : smallest_i[LeafW-1:0];
+    largest_q  <= largest_i[LeafW-1:0];
+  end
 
   host_tag_t tag;
   assign tag = '{host: out.op.host, zero: '0, tag: out.op.tag};
