@@ -5,8 +5,9 @@
 //
 // Streams  job_*, end_*: of jd_engine_control. item_*: elements of the input array. op_*, sample_*:
 //          to the sequencer. word_*: responses, to memory.
-// Timing   one operation a clock, a clock after its element at the earliest; a SAMPLE of a STREAM job waits until nothing else of the job is
-//          in flight, and what follows it waits for it, so that all take effect in order.
+// Timing   one operation a clock, a clock after its element at the earliest; a SAMPLE of a STREAM
+//          job waits until nothing else of the job is in flight, and what follows it waits for it,
+//          so that all take effect in order.
 // Numbers  UPDATE_DELTA of a pair is signed 32 bits.
 // Source   onchip_replay 2.1.2. Golden model: models/replay/engine.py.
 `include "jd_assert.svh"
