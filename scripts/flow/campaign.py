@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from flow import ROOT
+from flow.design import resolve
 
 GRACE_S = 30.0
 # What every run imports: the forks share it.
@@ -236,6 +237,7 @@ class Campaign:
         try:
             os.environ.update(self._environment(number, record))
             os.environ["JD_TIMEOUT_S"] = f"{timeout_s:.0f}"
+            resolve.cache_clear()  # of the original, which the parent may know
             log = os.open(record.with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(log, 1)
             os.dup2(log, 2)
