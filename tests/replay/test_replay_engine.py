@@ -12,7 +12,9 @@ from verif.coverage import require
 SMALL = {"KLog2": 1, "NLog2": 4, "LeafW": 8, "BatchLog2": 3}  # U1
 MEDIUM = {"KLog2": 2, "NLog2": 6, "LeafW": 32, "BatchLog2": 5}  # U2
 LARGE = {"KLog2": 4, "NLog2": 12, "LeafW": 32, "BatchLog2": 7}  # S1
-FAULTS = ("BadDescriptor", "BusError", "BadStream", "ResetMidway", "ScoreboardFires")
+FAULTS = (
+    "BadDescriptor", "BusError", "BadStream", "ResetMidway", "HardReset", "ScoreboardFires",
+)  # fmt: skip
 WAITS = (
     "Restore", "Fetched", "Loops", "Patience", "Queued", "Between", "FarMemory", "Counters",
     "ResetSweep",
@@ -51,6 +53,10 @@ def test_replay_engine_small(test: str, build: dict[str, int], seed: int) -> Non
     FOLDERS.append(run(test, seed, build))
 
 
+def test_replay_engine_small_reset(seed: int) -> None:
+    FOLDERS.append(run("HardReset", seed, SMALL))
+
+
 @pytest.mark.parametrize("test", WAITS)
 def test_replay_engine_waits(test: str, seed: int) -> None:
     FOLDERS.append(run(test, seed, SMALL))
@@ -58,6 +64,6 @@ def test_replay_engine_waits(test: str, seed: int) -> None:
 
 def test_replay_engine_coverage(seed: int) -> None:
     """All runs before together reach every bin."""
-    if len(FOLDERS) < len(TESTS) + 2 * 3 + 4 * 2 + len(WAITS):
+    if len(FOLDERS) < len(TESTS) + 2 * 3 + 4 * 2 + 1 + len(WAITS):
         pytest.skip("needs the other tests of this file in the same process")
     require(FOLDERS)

@@ -27,7 +27,7 @@ from verif.agents.axi_memory import AxiBus, AxiMemoryAgent, AxiTiming, DeviceMem
 from verif.agents.axil import AxilAgent, AxilBus
 from verif.agents.stream import StreamAgent, StreamBus, StreamItem, StreamSequence
 from verif.agents.timing import Pattern, always
-from verif.bench import parameters, rng, start, until
+from verif.bench import parameters, reset, rng, start, until
 from verif.coverage import Coverage
 from verif.replay.coverage import BINS
 
@@ -91,6 +91,16 @@ class Learner:
     failed: list[int] = field(default_factory=list)
     words: list[int] = field(default_factory=list)
     turn: Event | None = None
+    life: int = 0
+
+    def forget(self) -> None:
+        """A reset: what came is void, what waits to be sent is not sent."""
+        self.batches.clear()
+        self.sent.clear()
+        self.failed.clear()
+        self.words = []
+        self.turn = None
+        self.life += 1
 
     def taken(self, item: StreamItem) -> None:
         """One word of SMP moved."""
@@ -124,12 +134,13 @@ class Learner:
         if self.random.random() < 0.8:
             words.insert(self.random.choice((0, 0, self.random.randint(0, count - 1))), FETCH_DONE)
         self.sent.append(words)
-        before, mine = self.turn, Event()
+        before, mine, life = self.turn, Event(), self.life
         self.turn = mine
         await ClockCycles(self.env.dut.clk_i, 1 + self.random.randint(0, self.delay))
         if before is not None:
             await before.wait()  # the batch before goes first
-        await self.env.send_tde(words)
+        if self.life == life:
+            await self.env.send_tde(words)
         mine.set()
 
 
@@ -184,6 +195,7 @@ class ReplayEnv(uvm_env):
         self.words.learner = self.learner
         self.tails = [0, 0]
         self.compared = 0
+        self.sending = StreamSequence([])
 
     def connect_phase(self) -> None:
         """Let the learner see SMP."""
@@ -219,7 +231,8 @@ class ReplayEnv(uvm_env):
 
     async def send_tde(self, words: Iterable[int]) -> None:
         """Offer words to TDE, and wait until they are taken."""
-        await StreamSequence(StreamItem(data=w) for w in words).start(self.tde.sequencer)
+        self.sending = StreamSequence(StreamItem(data=w) for w in words)
+        await self.sending.start(self.tde.sequencer)
 
     async def write(self, register: registers.Register, value: int, index: int = 0) -> None:
         """Write an engine register, in the design and in the golden model."""
@@ -421,6 +434,20 @@ class ReplayEnv(uvm_env):
         self.learner.words.clear()
         await self.axil.write(header.STATUS.offset, 0xE)
         return took
+
+    async def hard_reset(self, clocks: int) -> None:
+        """Hold the running design in reset; both begin anew. The memory's content stays."""
+        self.sending.stop()
+        self.learner.forget()
+        await reset(self.dut, clocks)
+        self.learner.forget()
+        self.golden = ReplayEngine(self.config, Link(), Link())
+        self.tails = [0, 0]
+        for ring in (0, 1):
+            self.memory.load(CPL[ring], np.zeros(32 << SLOTS_LOG2, np.uint8))
+            self.load(OUTPUT[ring], np.zeros(1 << 14, np.uint8))
+        await ClockCycles(self.dut.clk_i, 3)
+        await self.setup()
 
     def check_phase(self) -> None:
         """Fail if nothing was compared."""

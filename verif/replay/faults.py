@@ -10,6 +10,7 @@ from cocotb.triggers import ClockCycles
 
 from models.engine import JobEnd
 from models.registers import engine_header as header
+from models.registers import replay as registers
 from models.registers.replay import Error
 from models.replay.engine import Flag, Job
 from models.replay.rmm import Op
@@ -180,6 +181,51 @@ class ResetMidway(ReplayTest):
             await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
         self.logger.info("slowest soft reset: %d clocks, %d states", slowest, len(states))
         assert slowest < 400 and len(states) > 6, (slowest, states)
+
+
+@pyuvm.test(timeout_time=10, timeout_unit="ms")
+class HardReset(ReplayTest):
+    """A reset of the running engine: nothing of before is left but the memory's content."""
+
+    timing = AxiTiming(latency=(8, 40), busy=0.7)
+
+    async def scenario(self) -> None:
+        env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
+        for round_ in range(24):
+            await self.rest()
+            await env.compare_registers()
+            await self.clear()
+            await env.run(1, Job.INSERT, flags=Flag.PMAX | Flag.MEMORY, count=9)
+            await env.run(1, Job.UPDATE, flags=Flag.MEMORY, count=20, data=self.pairs(20))
+            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY | Flag.WEIGHTS, count=batch)
+            await env.write(registers.FETCH_ACK, 0)
+            await env.run(1, Job.RESERVE, count=2)
+            await env.run(1, Job.COMMIT, flags=Flag.MEMORY, count=2, data=self.pairs(2))
+            await env.run(0, Job.SAMPLE, flags=Flag.SMP | Flag.STRATIFIED, count=batch)
+            await env.settle()
+            env.compare_smp()
+            host, train = self.jobs(round_, batch)
+            await env.submit(0, env.descriptor(0, train[0], **train[1]))
+            await env.submit(1, env.descriptor(1, host[0], **host[1]))
+            await ClockCycles(self.dut.clk_i, rng.randint(0, 300))
+            await env.hard_reset(rng.randint(1, 3))
+
+    def jobs(self, round_: int, batch: int) -> tuple[Any, Any]:
+        """A job for either ring."""
+        count = self.rng.choice((1, 40))
+        hosts: list[tuple[int, dict[str, Any]]] = [
+            (Job.UPDATE, {"flags": Flag.MEMORY, "count": count, "data": self.pairs(count)}),
+            (Job.RESERVE, {"count": 1}),
+            (Job.STREAM, {"count": 1, "data": np.array([[Op.SAMPLE, 0, 0, 0]], np.uint32)}),
+        ]  # fmt: skip
+        trains: list[tuple[int, dict[str, Any]]] = [
+            (Job.SAMPLE, {"flags": Flag.MEMORY | Flag.WEIGHTS, "count": batch}),
+            (Job.SAMPLE, {"flags": Flag.SMP | Flag.WEIGHTS, "count": batch}),
+            (Job.TRAIN_LOOP, {"count": batch, "batches": 3}),
+            (Job.SAMPLE, {"flags": Flag.HOST_X, "count": batch,
+                          "data": np.zeros(batch, np.uint64)}),
+        ]  # fmt: skip
+        return hosts[round_ % 3], trains[round_ % 4]
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
