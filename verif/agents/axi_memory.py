@@ -12,11 +12,11 @@ own random latency, data one beat a clock unless the timing pauses the channel. 
 memory when their beat is sent, writes change it when their beat comes, so a read and a write in
 flight together are unordered, as on the real port.
 
-The monitor fails the test on: a burst that is unaligned, longer than 64 beats or crosses 4 KiB; an
-address or a beat that changes while it waits; wlast at the wrong beat; responses without request;
-more than 16 reads or writes outstanding; anything left outstanding at the end. Its `ap` writes an
-`AxiBurst` for each burst that ended. `ports` binds to `m_axi_araddr_o` and the like; size and burst
-need not exist.
+The monitor fails the test on: a burst that is unaligned, longer than 64 beats or crosses 4 KiB, or
+whose attributes are not ATTRIBUTES, where the port has them; an address or a beat that changes
+while it waits; wlast at the wrong beat; responses without request; more than 16 reads or writes
+outstanding; anything left outstanding at the end. Its `ap` writes an `AxiBurst` for each burst that
+ended. `ports` binds to `m_axi_araddr_o` and the like; size and burst need not exist.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ from verif.bench import rng
 BEAT_BYTES = 64
 PAGE_BYTES = 4096
 ADDRESS_BITS = 40
+# 64-byte beats, INCR, no exclusive access, bufferable and modifiable, unprivileged secure data.
+ATTRIBUTES = {"size": 6, "burst": 1, "lock": 0, "cache": 3, "prot": 0}
 FAILED_BEAT = b"\xee" * BEAT_BYTES
 
 
@@ -387,9 +389,10 @@ class AxiMonitor(uvm_monitor):
     async def run_phase(self) -> None:
         """Watch the five channels."""
         ports, prefix = self.bus.ports, self.bus.prefix
+        self.attributes = [n for n in ATTRIBUTES if hasattr(ports, f"{prefix}_ar{n}")]
         payload = {
-            "ar": ("araddr", "arlen", "arid"),
-            "aw": ("awaddr", "awlen", "awid"),
+            "ar": ("araddr", "arlen", "arid", *(f"ar{n}" for n in self.attributes)),
+            "aw": ("awaddr", "awlen", "awid", *(f"aw{n}" for n in self.attributes)),
             "w": ("wdata", "wstrb", "wlast"),
             "r": ("rdata", "rresp", "rlast", "rid"),
             "b": ("bresp", "bid"),
@@ -427,7 +430,9 @@ class AxiMonitor(uvm_monitor):
                 else:
                     self.waiting[name] = values
 
-    def _request(self, address: int, length: int, identity: int, write: bool) -> AxiBurst:
+    def _request(
+        self, address: int, length: int, identity: int, attributes: tuple[int, ...], write: bool
+    ) -> AxiBurst:
         burst = AxiBurst(address, length + 1, write, identity)
         where = f"{self.get_full_name()}: {'write' if write else 'read'} of {burst.beats} beats"
         where += f" at {address:#x}"
@@ -435,15 +440,17 @@ class AxiMonitor(uvm_monitor):
         assert burst.beats <= 64, f"{where} is longer than 64"
         nbytes = burst.beats * BEAT_BYTES
         assert address % PAGE_BYTES + nbytes <= PAGE_BYTES, f"{where} crosses 4 KiB"
+        for name, got in zip(self.attributes, attributes, strict=True):
+            assert got == ATTRIBUTES[name], f"{where}: {name} is {got}, want {ATTRIBUTES[name]}"
         return burst
 
-    def _ar(self, address: int, length: int, identity: int) -> None:
-        self.reads.append(self._request(address, length, identity, write=False))
+    def _ar(self, address: int, length: int, identity: int, *attributes: int) -> None:
+        self.reads.append(self._request(address, length, identity, attributes, write=False))
         self.most_reads = max(self.most_reads, len(self.reads))
         assert len(self.reads) <= self.bus.max_reads, f"{len(self.reads)} reads outstanding"
 
-    def _aw(self, address: int, length: int, identity: int) -> None:
-        burst = self._request(address, length, identity, write=True)
+    def _aw(self, address: int, length: int, identity: int, *attributes: int) -> None:
+        burst = self._request(address, length, identity, attributes, write=True)
         self.writes.append(burst)
         self.unsent.append(burst)
         self.most_writes = max(self.most_writes, len(self.writes))

@@ -4,6 +4,7 @@
 // port 1 for itself.
 //
 // Streams  s_axil_*: control; m_axi_*: memory. error_valid_i, error_code_i: an error of engine e.
+//          hold_data_i: engine e offers no new write data.
 // Timing   that of the parts.
 // Numbers  none.
 // Source   docs/shell.md.
@@ -17,6 +18,7 @@ module jd_shell_echo #(
   output logic [63:0]  time_o,
   input  logic [Engines-1:0] error_valid_i,
   input  logic [7:0]   error_code_i,
+  input  logic [Engines-1:0] hold_data_i,
   input  logic         s_axil_awvalid_i,
   output logic         s_axil_awready_o,
   input  logic [19:0]  s_axil_awaddr_i,
@@ -194,6 +196,15 @@ module jd_shell_echo #(
   logic [Engines-1:0][3:0] axi_bid;
   logic [Engines-1:0][1:0] axi_bresp;
 
+  // Write data that may come later than its address; what was offered stays.
+  logic [Engines-1:0] engine_wvalid, engine_wready, offered_q;
+  assign axi_wvalid    = engine_wvalid & (~hold_data_i | offered_q);
+  assign engine_wready = axi_wready & (~hold_data_i | offered_q);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) offered_q <= '0;
+    else         offered_q <= axi_wvalid & ~axi_wready;
+  end
+
   jd_shell_memory #(
     .Engines  (Engines),
     .MemPorts (MemPorts),
@@ -312,8 +323,8 @@ module jd_shell_echo #(
       .m_axi_awid_o     (axi_awid[e]),
       .m_axi_awaddr_o   (axi_awaddr[e]),
       .m_axi_awlen_o    (axi_awlen[e]),
-      .m_axi_wvalid_o   (axi_wvalid[e]),
-      .m_axi_wready_i   (axi_wready[e]),
+      .m_axi_wvalid_o   (engine_wvalid[e]),
+      .m_axi_wready_i   (engine_wready[e]),
       .m_axi_wdata_o    (axi_wdata[e]),
       .m_axi_wstrb_o    (axi_wstrb[e]),
       .m_axi_wlast_o    (axi_wlast[e]),

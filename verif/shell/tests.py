@@ -186,6 +186,7 @@ class ShellBase(uvm_test):
         self.raise_objection()
         self.dut.error_valid_i.value = 0
         self.dut.error_code_i.value = 0
+        self.dut.hold_data_i.value = 0
         await bench.start(self.dut)
         await ClockCycles(self.dut.clk_i, 2)
         await self.scenario()
@@ -279,10 +280,21 @@ class Directory(ShellBase):
 
 @pyuvm.test(timeout_time=4, timeout_unit="ms")
 class MemoryShared(ShellBase):
-    """Three engines, two rings each, two ports; one by one and all at once: nothing is lost."""
+    """Three engines, two rings each, two ports; one by one and all at once: nothing is lost.
+
+    Write data comes with its address or later.
+    """
+
+    async def hold_data(self) -> None:
+        """Hold the engines' write data at random."""
+        draw = rng("hold")
+        while True:
+            self.dut.hold_data_i.value = draw.getrandbits(ENGINES)
+            await ClockCycles(self.dut.clk_i, draw.randint(1, 12))
 
     async def scenario(self) -> None:
         env, dut, draw = self.env, self.dut, rng("jobs")
+        cocotb.start_soon(self.hold_data())
         axil, count, alone = env.axil, 24, 4
         for engine in range(ENGINES):
             for ring in range(RINGS):
