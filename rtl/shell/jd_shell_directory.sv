@@ -3,7 +3,7 @@
 // Page 0 of the device: what is in the build, TIME, and the interrupt.
 //
 // Streams  s_axil_*: AXI4-Lite, 12-bit offsets.
-// Timing   time_o counts every clock from reset; irq_o is level, a register behind irq_i.
+// Timing   time_o counts every clock from reset, beginning with TimeStart; irq_o is level, a register behind irq_i.
 // Numbers  TIME is 64 bits.
 // Source   docs/shell.md, directory; registers: jd_directory.rdl.
 `include "jd_assert.svh"
@@ -13,7 +13,8 @@ module jd_shell_directory #(
   parameter int unsigned             ClockHz     = 250_000_000,  // Hz
   parameter int unsigned             MemSizeLog2 = 20,           // 12..40
   parameter int unsigned             MemPorts    = 1,            // 1..16
-  parameter logic [31:0]             BuildHash   = '0
+  parameter logic [31:0]             BuildHash   = '0,
+  parameter logic [63:0]             TimeStart   = '0            // TIME in reset; others are for tests
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -77,7 +78,7 @@ module jd_shell_directory #(
   logic [Engines-1:0] pending_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      time_o <= '0;
+      time_o <= TimeStart;
       pending_q <= '0;
     end else begin
       time_o <= time_o + 1;

@@ -5,7 +5,7 @@
 //
 // Streams  s_axil_*: control; m_axi_*: memory. error_valid_i, error_code_i: an error of engine e.
 //          hold_data_i: engine e offers no new write data.
-// Timing   that of the parts.
+// Timing   that of the parts; TIME begins 4096 clocks before its low 63 bits roll over.
 // Numbers  none.
 // Source   docs/shell.md.
 module jd_shell_echo #(
@@ -142,6 +142,7 @@ module jd_shell_echo #(
     .Engines    (Engines),
     .EngineIds  ({Engines{ECHO_ID}}),
     .ClockHz    (123_456_789),
+    .TimeStart  (64'h7FFF_FFFF_FFFF_F000),
     .MemSizeLog2(33),
     .MemPorts   (MemPorts),
     .BuildHash  (32'hFEED_BEEF)

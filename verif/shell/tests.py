@@ -98,7 +98,6 @@ class LinkClear(LinkBase):
                 held += len(self.env.scoreboard.want)
                 self.env.scoreboard.clear()
             dut.clear_i.value = 0
-            assert dut.count.value == 0
         assert held > 20, "no clear met a word"
 
 
@@ -250,15 +249,14 @@ class Directory(ShellBase):
             found = await axil.read(directory.ENGINE.at(n))
             assert found == (ECHO_ID if n < ENGINES else 0)
         # TIME: exact distances, and HI belongs to the LO that was read before it.
-        before, low = int(dut.time_o.value), await axil.read(directory.TIME_LO.offset)
-        assert before < low <= int(dut.time_o.value)
-        dut.u_directory.time_o.value = (1 << 32) - 40
-        await RisingEdge(dut.clk_i)
-        low = await axil.read(directory.TIME_LO.offset)
-        await ClockCycles(dut.clk_i, 60)
-        assert await axil.read(directory.TIME_HI.offset) == 0 and low > 1 << 31
-        assert await axil.read(directory.TIME_LO.offset) < 1 << 31
-        assert await axil.read(directory.TIME_HI.offset) == 1
+        for high in ((1 << 31) - 1, 1 << 31):
+            before, low = int(dut.time_o.value), await axil.read(directory.TIME_LO.offset)
+            assert before < high << 32 | low <= int(dut.time_o.value), f"{before:#x} {low:#x}"
+            if high < 1 << 31:
+                await until("TIME", dut.clk_i, 4096, lambda: int(dut.time_o.value) + 40 >> 63)
+                low = await axil.read(directory.TIME_LO.offset)
+                await ClockCycles(dut.clk_i, 60)
+            assert await axil.read(directory.TIME_HI.offset) == high, f"{low:#x}"
         # Interrupts: engine e asks, the mask decides.
         await axil.write(directory.IRQ_ENABLE.offset, 0)
         for engine in range(ENGINES):
