@@ -23,6 +23,7 @@ RUNS = [
     ("U1", "BadData"),
     ("U1", "BadStream"),
     ("U1", "ResetMidway"),
+    ("U1", "HardReset"),
     ("U1", "Networks"),
     ("U1", "Timeouts"),
     ("P16", "Smoke"),

@@ -30,7 +30,7 @@ from verif.agents.axi_memory import AxiBus, AxiMemoryAgent, AxiTiming, DeviceMem
 from verif.agents.axil import AxilAgent, AxilBus
 from verif.agents.stream import StreamAgent, StreamBus, StreamItem, StreamSequence
 from verif.agents.timing import Pattern, always
-from verif.bench import parameters, rng, start, until
+from verif.bench import parameters, reset, rng, start, until
 from verif.coverage import Coverage
 from verif.learner.coverage import BINS
 
@@ -123,6 +123,7 @@ class LearnerEnv(uvm_env):
         self.limit = CLOCK_LIMIT
         self.tail = 0
         self.compared = 0
+        self.offered = StreamSequence([])
         self.words = Words("words", self)
         self.sent = self.words.words
 
@@ -175,6 +176,17 @@ class LearnerEnv(uvm_env):
         self.tail = await self.axil.read(header.RING_HEAD.at(0))
         assert self.tail == await self.axil.read(header.RING_TAIL.at(0))
 
+    async def hard_reset(self, clocks: int) -> None:
+        """Hold the running design in reset; both begin anew, with the design's device memory."""
+        self.offered.stop()
+        await reset(self.dut, clocks)
+        self.sent.clear()
+        self.golden = LearnerEngine(self.geometry)
+        self.golden_memory = self.memory.copy()
+        await ClockCycles(self.dut.clk_i, 3)
+        await self.setup()
+        assert self.tail == 0, f"HEAD is {self.tail} after a reset"
+
     def put(self, address: int, data: np.ndarray) -> None:
         """Store an array in both memories."""
         self.memory.load(address, data)
@@ -218,7 +230,8 @@ class LearnerEnv(uvm_env):
 
     async def offer(self, words: list[tuple[int, int]]) -> None:
         """Offer (word, last) to SMP, and wait until they are taken."""
-        await StreamSequence(StreamItem(data=w, last=e) for w, e in words).start(self.smp.sequencer)
+        self.offered = StreamSequence(StreamItem(data=w, last=e) for w, e in words)
+        await self.offered.start(self.smp.sequencer)
 
     def give_golden(self, words: list[tuple[int, int]]) -> None:
         """The same to the golden engine."""

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles
 
@@ -364,6 +365,32 @@ async def reset_midway(env: LearnerEnv, times: int) -> None:
         await store(env)
         await train(env, setup, 1, 3, golden.FLAG_LIST)
     await store(env)
+
+
+async def hard_reset(env: LearnerEnv, times: int) -> None:
+    """Resets in the midst of each kind of job: afterwards all goes as after power-on."""
+    draw = rng("hard reset")
+    batch = 4
+    for turn in range(times):
+        setup = await prepare(env, random_config(draw, env), 23 + turn)
+        await train(env, setup, 1, batch, golden.FLAG_TD_STREAM)
+        await train(env, setup, 2, 3, golden.FLAG_LIST | golden.FLAG_TD_MEMORY)
+        await store(env)
+        indices = setup.generator.integers(0, 64, (6, batch))
+        env.put_list(indices, np.ones((6, batch)))
+        jobs = (
+            (env.train(6, batch, stride=setup.stride), 3000),
+            (env.train(6, batch, flags=golden.FLAG_TD_STREAM, stride=setup.stride), 1500),
+            ([golden.JOB_STORE, 0, 1 | ALL_KINDS << 8, 0, OUT], 600),
+            ([golden.JOB_LOAD, 0, 1 | 1 << 8, 0, IMAGE], 400),
+            (env.program(setup.program), 250),
+        )
+        words, longest = jobs[turn % len(jobs)]
+        await env.queue(words)
+        if turn % len(jobs) == 1:
+            cocotb.start_soon(env.offer(smp_words(indices, np.ones((6, batch)))))
+        await ClockCycles(env.dut.clk_i, draw.randint(20, longest))
+        await env.hard_reset(draw.randint(1, 3))
 
 
 async def networks(env: LearnerEnv) -> None:

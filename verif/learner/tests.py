@@ -138,6 +138,17 @@ class ResetMidway(Base):
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
+class HardReset(Base):
+    """Hard resets of the running engine."""
+
+    timing = SLOW
+
+    async def body(self) -> None:
+        """See sequences.hard_reset."""
+        await sequences.hard_reset(self.env, times=12)
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
 class Networks(Base):
     """Several networks, and jobs that wait for each other."""
 
