@@ -19,7 +19,17 @@ WAITS = (
     "Restore", "Fetched", "Loops", "Patience", "Queued", "Between", "FarMemory", "Counters",
     "ResetSweep",
 )  # fmt: skip
-TESTS = ("Smoke", "Mixed", "TrainLoop", "Stale", "Corners", "Concurrent", "Cycles", *FAULTS)
+TESTS = (
+    "Smoke",
+    "Mixed",
+    "TrainLoop",
+    "Stale",
+    "Corners",
+    "Concurrent",
+    "Cycles",
+    "DuringClear",
+    *FAULTS,
+)
 MODULES = dict.fromkeys(FAULTS, "faults") | dict.fromkeys(WAITS, "waits")
 FOLDERS: list[Path] = []
 

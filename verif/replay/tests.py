@@ -12,11 +12,13 @@ from cocotb.triggers import ClockCycles
 
 from models.registers import engine_header as header
 from models.registers import replay as registers
+from models.registers.replay import Error
 from models.replay.engine import Flag, Job
 from models.replay.rmm import Op
 from verif import bench
 from verif.agents.axi_memory import AxiTiming
 from verif.agents.timing import Pattern, bursts, random_pauses
+from verif.bench import until
 from verif.replay.base import ReplayTest
 from verif.replay.env import FETCH_DONE, OUTPUT
 from verif.replay.sequences import Jobs
@@ -101,6 +103,29 @@ class BackPressure(RandomJobs):
 
     def patterns(self) -> tuple[Pattern | None, Pattern | None]:
         return random_pauses(bench.rng("smp"), 0.3, 8), bursts(bench.rng("tde"), 4, 12)
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class DuringClear(ReplayTest):
+    """A sampling job that comes while the tree is cleared begins when that is done."""
+
+    async def scenario(self) -> None:
+        env, dut = self.env, self.dut
+        await self.clear()
+        for turn in range(8):
+            await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+            clear = env.descriptor(1, Job.CLEAR)
+            first = await env.submit(1, clear)
+            await until("CLEAR", dut.clk_i, 500, lambda: dut.u_host.hold_o.value)
+            await ClockCycles(dut.clk_i, self.rng.randint(0, 100))
+            flags = (Flag.MEMORY, Flag.SMP)[turn % 2]
+            sample = env.descriptor(0, Job.SAMPLE, flags=flags, count=8)
+            second = await env.submit(0, sample)
+            await env.check(1, clear, await env.finish(1, first), first)
+            end = await env.check(0, sample, await env.finish(0, second), second)
+            assert end.error == Error.E_EMPTY, end
+            await env.settle()
+            env.compare_smp()
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
