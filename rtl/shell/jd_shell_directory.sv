@@ -77,13 +77,9 @@ module jd_shell_directory #(
 
   logic [Engines-1:0] pending_q;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      time_o <= TimeStart;
-      pending_q <= '0;
-    end else begin
-      time_o <= time_o + 1;
-      pending_q <= irq_i;
-    end
+    if (!rst_ni) time_o <= TimeStart;
+    else         time_o <= time_o + 64'd1;
+    pending_q <= irq_i;
   end
 
   assign irq_o = (pending_q & to_hw.IRQ_ENABLE.value.value[Engines-1:0]) != '0;

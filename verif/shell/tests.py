@@ -248,7 +248,10 @@ class Directory(ShellBase):
         for n in range(31):
             found = await axil.read(directory.ENGINE.at(n))
             assert found == (ECHO_ID if n < ENGINES else 0)
-        # TIME: exact distances, and HI belongs to the LO that was read before it.
+        # TIME: counts every clock, and HI belongs to the LO that was read before it.
+        before = int(dut.time_o.value)
+        await ClockCycles(dut.clk_i, 100)
+        assert int(dut.time_o.value) == before + 100, f"{before:#x}"
         for high in ((1 << 31) - 1, 1 << 31):
             before, low = int(dut.time_o.value), await axil.read(directory.TIME_LO.offset)
             assert before < high << 32 | low <= int(dut.time_o.value), f"{before:#x} {low:#x}"
