@@ -30,6 +30,13 @@ def test_shell_echo(test: str, seed: int) -> None:
     )
 
 
+def test_shell_memory_traffic(seed: int) -> None:
+    simulate.run(
+        "jackdaw:verif:memory_bench", toplevel="jd_memory_bench", module=MODULE, test="Traffic",
+        seed=seed,
+    )  # fmt: skip
+
+
 def test_shell_memory_shared(seed: int) -> None:
     folders = [
         simulate.run(

@@ -1,6 +1,7 @@
 """Tests of the shell; tests/shell/test_shell.py runs them.
 
-Link*: jd_shell_link alone. The others: jd_shell_echo, the shell with three echo engines.
+Link*: jd_shell_link alone. Traffic: jd_memory_bench, the memory ports alone. The others:
+jd_shell_echo, the shell with three echo engines.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import cocotb
 import numpy as np
 import pyuvm
 from cocotb.triggers import ClockCycles, RisingEdge, Timer
+from cocotbext.axi import AxiBus as ExtAxiBus
+from cocotbext.axi import AxiMaster
 from pyuvm import uvm_env, uvm_subscriber, uvm_test
 
 from models.registers import directory
@@ -19,8 +22,9 @@ from models.registers import engine_header as header
 from verif import bench
 from verif.agents.axi_memory import AxiBurst, AxiBus, AxiMemoryAgent, AxiTiming, DeviceMemory
 from verif.agents.axil import AxilAgent, AxilBus, AxilItem
+from verif.agents.bus import Ports
 from verif.agents.stream import StreamAgent, StreamBus, StreamItem, StreamSequence
-from verif.agents.timing import bursts, random_pauses
+from verif.agents.timing import bursts, pauses, random_pauses
 from verif.bench import rng, until
 from verif.coverage import Coverage
 from verif.engine_control.model import RECORD_BYTES, SLVERR, Job, Record
@@ -339,3 +343,81 @@ class MemoryShared(ShellBase):
         for engine in range(ENGINES):
             status = await axil.read(PAGE * (engine + 1) + header.STATUS.offset)
             assert status & 1, "not idle"
+
+
+class TrafficEnv(uvm_env):
+    """An AXI4 master for each engine, and both memory ports with a memory each."""
+
+    def build_phase(self) -> None:
+        """Make the parts."""
+        self.memories = [DeviceMemory() for _ in range(PORTS)]
+        timing = AxiTiming(latency=(2, 30), busy=0.7)
+        self.ports = [
+            AxiMemoryAgent(f"port{p}", self, AxiBus(cocotb.top, index=p), self.memories[p], timing)
+            for p in range(PORTS)
+        ]
+
+
+@pyuvm.test(timeout_time=4, timeout_unit="ms")
+class Traffic(uvm_test):
+    """Random bursts of all engines at once: data, responses and IDs come back to who asked."""
+
+    def build_phase(self) -> None:
+        """Make the environment."""
+        self.env = TrafficEnv("env", self)
+
+    async def run_phase(self) -> None:
+        """Run the engines side by side; each answers for its own 64 KiB."""
+        self.raise_objection()
+        dut = cocotb.top
+        masters = []
+        for engine in range(ENGINES):
+            bus = ExtAxiBus.from_prefix(Ports(dut, engine), "s_axi")
+            master = AxiMaster(bus, dut.clk_i, dut.rst_ni, reset_active_level=False)
+            for channel in (
+                master.write_if.aw_channel, master.write_if.w_channel, master.write_if.b_channel,
+                master.read_if.ar_channel, master.read_if.r_channel,
+            ):  # fmt: skip
+                pattern = random_pauses(rng(f"{engine} {channel.log.name}"), 0.7, 6)
+                channel.set_pause_generator(pauses(pattern))
+            masters.append(master)
+        await bench.start(dut)
+        fault = 0x8000
+        for engine in range(ENGINES):
+            base = 0x10_0000 * (engine + 1)
+            self.env.memories[PORT_OF[engine]].fail(base + fault, 0x1000, 2 + engine % 2)
+        tasks = [cocotb.start_soon(self.engine(e, masters[e])) for e in range(ENGINES)]
+        for task in tasks:
+            await task
+        self.drop_objection()
+
+    async def engine(self, engine: int, master: Any) -> None:
+        """Write and read back at random, several bursts at once with several IDs."""
+        draw, base = rng(f"engine {engine}"), 0x10_0000 * (engine + 1)
+        content = bytearray(0x1_0000)
+        for _ in range(12):
+            places = draw.sample(range(16), 4)
+            writes = []
+            for identity, place in enumerate(places):
+                start = place * 0x1000 + 64 * draw.randrange(16)
+                data = draw.randbytes(64 * draw.choice((1, 2, 5, 16, 48)))
+                content[start : start + len(data)] = data
+                writes.append(
+                    (start, len(data), master.init_write(base + start, data, awid=identity))
+                )
+            for start, _, event in writes:
+                await event.wait()
+                want = 2 + engine % 2 if start >> 12 == 8 else 0
+                assert event.data.resp == want, f"engine {engine} write at {start:#x}: {event.data}"
+            reads = [
+                (start, size, master.init_read(base + start, size, arid=3 - identity))
+                for identity, (start, size, _) in enumerate(writes)
+            ]
+            for start, size, event in reads:
+                await event.wait()
+                want = 2 + engine % 2 if start >> 12 == 8 else 0
+                assert event.data.resp == want, f"engine {engine} read at {start:#x}"
+                if not want:
+                    assert event.data.data == bytes(content[start : start + size]), hex(start)
+        stored = self.env.memories[PORT_OF[engine]].dump(base, 0x8000)
+        assert stored.tobytes() == bytes(content[:0x8000]), f"engine {engine}: memory differs"
