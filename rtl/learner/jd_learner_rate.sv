@@ -107,21 +107,21 @@ module jd_learner_rate #(
       state_q <= state_d;
       issue_q <= state_d != state_q;
     end
-    // The operands of a state, with its first clock; those of StSqrt are one_p2_q.
+    // The operands of the next state, with its first clock; those of StSqrt are one_p2_q.
     if (state_d != state_q) begin
-      unique case (state_d)
-        StP1:            first_q <= p1_i;
-        StP2:            first_q <= p2_i;
-        StRate, StLower: first_q <= lr_i;
+      unique case (state_q)
+        StIdle:          first_q <= adam ? p1_i : lr_i;
+        StP1:            first_q <= p2_i;
+        StOneP2, StRoot: first_q <= lr_i;
         default:         first_q <= ONE;
       endcase
-      unique case (state_d)
-        StP1:    second_q <= slot_i[2];
-        StP2:    second_q <= slot_i[3];
-        StOneP1: second_q <= p1_o;
-        StOneP2: second_q <= p2_o;
-        StRate:  second_q <= one_p1_q;
-        StRoot:  second_q <= square_root;
+      unique case (state_q)
+        StIdle:  second_q <= adam ? slot_i[2] : slot_i[7];
+        StP1:    second_q <= slot_i[3];
+        StP2:    second_q <= p1_o;
+        StOneP1: second_q <= p2_o;
+        StOneP2: second_q <= one_p1_q;
+        StSqrt:  second_q <= square_root;
         default: second_q <= slot_i[7];
       endcase
     end

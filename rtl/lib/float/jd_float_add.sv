@@ -39,7 +39,6 @@ module jd_float_add
   localparam int unsigned AlignW = SigW + 3;           // with guard, round and sticky bit
   localparam int unsigned SumW   = AlignW + 1;         // with the carry
   localparam int unsigned WorkW  = 2 * FloatW;         // both operands
-  localparam logic [ExpW-1:0]   LOST      = ExpW'(SigW + 2);    // further right only the sticky bit
   localparam logic [ExpW-1:0]   EXP_MAX   = '1;
   localparam logic [FloatW-2:0] INFINITE  = {EXP_MAX, ManW'(0)};
   localparam logic [FloatW-1:0] QUIET_NAN = {1'b0, EXP_MAX, 1'b1, (ManW - 1)'(0)};
@@ -73,6 +72,11 @@ module jd_float_add
 
   logic unused_differ;                                 // nothing reads it behind the last stage
   assign unused_differ = differ[Latency];
+
+  // The shift of an alignment: 31 leaves only the sticky bit, as do all above.
+  function automatic logic [4:0] alignment(input logic [ExpW-1:0] above);
+    return above[4:0] | {5{(above >> 5) != '0}};
+  endfunction
 
   for (genvar k = 0; k < Latency; k++) begin : gen_stage
     localparam int unsigned FIRST = first_step(k, STEPS, Latency);
@@ -115,10 +119,8 @@ module jd_float_add
         logic [ExpW-1:0]   b_above = b_power - a_power;
         unlike   = bits[WorkW-1] ^ bits[FloatW-1] ^ unlike;
         minus    = bits[WorkW-1] ^ (swap & unlike);
-        a_above  = (a_above > LOST) ? LOST : a_above;
-        b_above  = (b_above > LOST) ? LOST : b_above;
         power    = swap ? b_power : a_power;
-        count    = 5'(swap ? b_above : a_above);
+        count    = swap ? alignment(b_above) : alignment(a_above);
         bits     = WorkW'({swap ? b_hidden : a_hidden, ManW'(a) ^ change,
                            swap ? a_hidden : b_hidden, ManW'(b) ^ change});
         if (a >= INFINITE || b >= INFINITE) begin

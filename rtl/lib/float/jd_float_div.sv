@@ -54,7 +54,9 @@ module jd_float_div
   localparam int unsigned STEPS     = QuotW + 2;
 
   // Element k is at the entrance of stage k. The exponent is one less than the biased one (the
-  // hidden bit adds the one); `shift` makes a quotient of too low an exponent subnormal.
+  // hidden bit adds the one). Behind the decoding, `shift` and `quotient` hold the leading zeros of
+  // the dividend and of the divisor; behind the bits, `shift` makes a quotient of too low an
+  // exponent subnormal.
   logic              valid[Latency+1]    /*verilator split_var*/;
   logic [RestW-1:0]  rest[Latency+1]     /*verilator split_var*/;
   logic [SigW-1:0]   divisor[Latency+1]  /*verilator split_var*/;
@@ -82,7 +84,7 @@ module jd_float_div
   endfunction
 
   function automatic logic [4:0] significand_zeros(input logic [SigW-1:0] significand);
-    return leading_zeros_32({significand, (32 - SigW)'(0)});
+    return leading_zeros_flat_32({significand, (32 - SigW)'(0)});
   endfunction
 
   // By whole bytes first: their count is known first.
@@ -96,6 +98,7 @@ module jd_float_div
     localparam int unsigned PAST  = first_step(k + 1, STEPS, Latency);
     localparam int BITS = int'(PAST < ROUND ? PAST : ROUND)
                         - int'(FIRST > FIRST_BIT ? FIRST : FIRST_BIT);   // none if negative
+    localparam int unsigned TOP = (PAST > LAST_BIT) ? QuotW - 1 : QuotW - 2;   // where the first is
 
     // The array does not hold the input: whole, as in a cocotb build, it would be a path from
     // valid_i to valid_o.
@@ -125,39 +128,44 @@ module jd_float_div
         minus = a_i[FloatW-1] ^ b_i[FloatW-1];
         power = BIAS - SumW'(1) + SumW'(a_exp) - SumW'(b_exp);
         if (a_exp == '0 || b_exp == '0 || a_exp == '1 || b_exp == '1) begin
-          logic [4:0] a_zeros;
-          logic [4:0] b_zeros;
           class_of = quotient_kind(a, b);
           a_sig    = {a_exp != '0, a[ManW-1:0]};
           by       = {b_exp != '0, b[ManW-1:0]};
-          a_zeros  = significand_zeros(a_sig);
-          b_zeros  = significand_zeros(by);
-          a_sig    = shift_left(a_sig, a_zeros);
-          by       = shift_left(by, b_zeros);
-          power    = power + SumW'(a_exp == '0) - SumW'(b_exp == '0)
-                     - SumW'(a_zeros) + SumW'(b_zeros);
+          right    = significand_zeros(a_sig);
+          bits     = QuotW'(significand_zeros(by));
+          power    = power + SumW'(a_exp == '0) - SumW'(b_exp == '0);
         end
         remains = {1'b0, a_sig};
+      end
+      // Before the first bit: both significands get their top bit.
+      if (FIRST <= FIRST_BIT && FIRST_BIT < PAST) begin
+        power   = power - SumW'(right) + SumW'(bits[4:0]);
+        remains = {1'b0, shift_left(remains[SigW-1:0], right)};
+        by      = shift_left(by, bits[4:0]);
+        right   = '0;
+        bits    = '0;
       end
       for (int i = 0; i < BITS; i++) begin
         logic [RestW:0] trial = {1'b0, remains} - {2'b00, by};
         bits    = {bits[QuotW-2:0], !trial[RestW]};
         remains = (trial[RestW] ? remains : trial[RestW-1:0]) << 1;
       end
-      // Beside the last bit: what the first one decides.
-      if (FIRST <= LAST_BIT && LAST_BIT < PAST) begin
-        power = power - SumW'(!bits[QuotW-1]);
-        right = '0;
+      // Beside the last bits: what the first one decides.
+      if (FIRST < LAST_BIT && LAST_BIT <= PAST) begin
+        power = power - SumW'(!bits[TOP]);
         if (power >= POWER_MAX && class_of == KindNumber) class_of = KindInfinity;
+      end
+      if (FIRST <= LAST_BIT && LAST_BIT < PAST) begin
+        bits  = bits << !bits[QuotW-1];
+        right = '0;
         if (power < 0) begin
           right = (-power > LOST) ? 5'(LOST) : 5'(-power);
           power = '0;
         end
       end
       if (FIRST <= ROUND && ROUND < PAST) begin
-        logic [QuotW-1:0] whole = bits << !bits[QuotW-1];
-        logic [QuotW-1:0] kept = whole >> right;
-        logic             sticky = remains != '0 || (whole & ~({QuotW{1'b1}} << right)) != '0;
+        logic [QuotW-1:0] kept = bits >> right;
+        logic             sticky = remains != '0 || (bits & ~({QuotW{1'b1}} << right)) != '0;
         logic             up = kept[1] & (kept[0] | sticky | kept[2]);
         result_o <= {minus, {power[ExpW-1:0], ManW'(0)}
                             + (FloatW - 1)'(kept[2+:SigW]) + (FloatW - 1)'(up)};

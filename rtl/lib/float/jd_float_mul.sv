@@ -45,7 +45,7 @@ module jd_float_mul
   // Steps: what `work` holds after each.
   localparam int unsigned DECODE    = 0;   // {significand of a, significand of b}
   localparam int unsigned MULTIPLY  = 1;   // product
-  localparam int unsigned NORMALIZE = 2;   // {significand, round bit, sticky bit}
+  localparam int unsigned NORMALIZE = 2;   // {sticky bit, product in its place}
   localparam int unsigned ROUND     = 3;   // result
   localparam int unsigned STEPS     = 4;
 
@@ -114,8 +114,8 @@ module jd_float_mul
           bits[ProdW-1] = a_exp != '0;
           bits[SigW-1]  = b_exp != '0;
           // Counted in both, so that the choice does not come first.
-          count = a_exp == '0 ? leading_zeros_32({bits[SigW+:SigW], (32 - SigW)'(0)})
-                              : leading_zeros_32({bits[0+:SigW], (32 - SigW)'(0)});
+          if (a_exp == '0)      count = leading_zeros_flat_32({1'b0, a[ManW-1:0], (32 - SigW)'(0)});
+          else if (b_exp == '0) count = leading_zeros_flat_32({1'b0, b[ManW-1:0], (32 - SigW)'(0)});
         end
       end
       if (FIRST <= MULTIPLY && MULTIPLY < PAST) begin
@@ -130,24 +130,27 @@ module jd_float_mul
       end
       if (FIRST <= NORMALIZE && NORMALIZE < PAST) begin
         logic [ProdW-1:0] product = bits[ProdW-1:0];
+        logic             lost    = 1'b0;
         if (count != '0) begin
-          logic [ProdW-1:0] kept = product >> count;
-          kept[0] = kept[0] | ((product & ~({ProdW{1'b1}} << count)) != '0);
-          product = down ? kept : product << count;
+          lost    = down && (product & ~({ProdW{1'b1}} << count)) != '0;
+          product = down ? product >> count : product << count;
         end
-        // Too large: by the exponent alone, or at its last value by the product's top bit.
-        if ((power >= SumW'(EXP_MAX) - SumW'(1)
-             || (power == SumW'(EXP_MAX) - SumW'(2) && product[ProdW-1])) && result == KindNumber)
-          result = KindInfinity;
-        power   = power + SumW'(product[ProdW-1]);
-        product = product << !product[ProdW-1];
-        bits = WorkW'({product[ProdW-1-:SigW+1], product[ProdW-SigW-2:0] != '0});
+        if (power >= SumW'(EXP_MAX) - SumW'(1) && result == KindNumber) result = KindInfinity;
+        bits = WorkW'({lost, product});
       end
       if (FIRST <= ROUND && ROUND < PAST) begin
-        // Carries run from the significand into the exponent and so, at the top, to infinity.
-        logic up = bits[1] & (bits[0] | bits[2]);
+        // The product's top bit counts two. Carries run from the significand into the exponent and
+        // so, at the top, to infinity; at the last exponent the top bit alone is too large.
+        logic             top     = bits[ProdW-1];
+        logic [ProdW-2:0] product = top ? bits[ProdW-1:1] : bits[ProdW-2:0];
+        logic             sticky  = bits[ProdW] || product[SigW-3:0] != '0 || (top && bits[0]);
+        logic             up      = product[SigW-2] & (sticky | product[SigW-1]);
+        if (power == SumW'(EXP_MAX) - SumW'(2) && top && result == KindNumber)
+          result = KindInfinity;
+        product[ProdW-2] = product[ProdW-2] & !top;
         bits = WorkW'({minus, {power[ExpW-1:0], ManW'(0)}
-                              + (FloatW - 1)'(bits[2+:SigW]) + (FloatW - 1)'(up)});
+                              + (FloatW - 1)'({top, product[ProdW-2-:SigW]})
+                              + (FloatW - 1)'(up)});
         if (result != KindNumber) begin
           bits = WorkW'({minus, (result == KindInfinity) ? INFINITE : (FloatW - 1)'(0)});
           if (result == KindNan) bits = WorkW'(QUIET_NAN);

@@ -52,7 +52,7 @@ module jd_float_sqrt
   localparam int unsigned STEPS     = RootW + 2;
 
   // Element k is at the entrance of stage k. The exponent is the result's, less one (the hidden
-  // bit adds it).
+  // bit adds it). Behind the decoding, `root` holds the pairs of leading zeros of the radicand.
   logic             valid[Latency+1]    /*verilator split_var*/;
   logic [RadW-1:0]  radicand[Latency+1] /*verilator split_var*/;
   logic [RestW-1:0] rest[Latency+1]     /*verilator split_var*/;
@@ -94,21 +94,29 @@ module jd_float_sqrt
 
       if (FIRST <= DECODE && DECODE < PAST) begin
         logic [ExpW-1:0] a_exp = a_i[ManW+:ExpW];
-        logic [SigW-1:0] a_sig = {1'b1, a_i[ManW-1:0]};
+        logic            hidden = a_exp != '0;
         logic [SumW-1:0] sum = SumW'(a_exp) + BIAS;
-        if (a_exp == '0) begin
-          logic [4:0] zeros = leading_zeros_32({1'b0, a_i[ManW-1:0], (32 - SigW)'(0)});
-          a_sig = {1'b0, a_i[ManW-1:0]} << zeros;
-          sum   = sum + SumW'(1) - SumW'(zeros);
+        bits = '0;
+        if (!hidden) begin
+          logic [4:0] zeros = leading_zeros_flat_32({1'b0, a_i[ManW-1:0], (32 - SigW)'(0)});
+          sum  = BIAS + SumW'(1);
+          bits = RootW'(zeros[4:1]) + RootW'(zeros[0]);
         end
         // The exponent is halved, so an odd one leaves a factor of two in the radicand.
         minus  = a_i[FloatW-1];
         power  = ExpW'((sum >> 1) - SumW'(1));
-        square = sum[0] ? {1'b0, a_sig, 1'b0} << 1 : {1'b0, a_sig, 1'b0};
+        square = {1'b0, hidden, a_i[ManW-1:0], 1'b0};
+        if (sum[0]) square = square << 1;
         class_of = KindNumber;
         if (a_i[FloatW-2:0] == '0)                       class_of = KindZero;
         else if (a_i[FloatW-1] || a_i > {1'b0, INFINITE}) class_of = KindNan;
         else if (a_exp == EXP_MAX)                       class_of = KindInfinity;
+      end
+      // Before the first bit: a pair of zeros is one less in the exponent of the root.
+      if (FIRST <= FIRST_BIT && FIRST_BIT < PAST) begin
+        power  = power - ExpW'(bits[4:0]);
+        square = square << {bits[4:0], 1'b0};
+        bits   = '0;
       end
       for (int i = 0; i < BITS; i++) begin
         logic [RestW-1:0] down = {remains[RestW-3:0], square[RadW-1-:2]};
