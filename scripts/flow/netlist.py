@@ -32,7 +32,10 @@ def run(command): ys.run_pass(command, design)
 run(f"read_slang --top {top} --ignore-assertions --no-implicit-memories {sources}")
 for command in ("hierarchy -check", "proc", "flatten", "opt", "memory -nomap", "opt_clean"):
     run(command)
-run(f"mutate -list {20 * count} -seed {seed} -o {work}/all.txt")
+# A list longer than there are places for mutants would never end.
+run(f"tee -q -o {work}/cells.txt select -list t:*")
+places = 16 * len(Path(work, "cells.txt").read_text().splitlines())
+run(f"mutate -list {min(20 * count, max(places, count))} -seed {seed} -o {work}/all.txt")
 lines = [l for l in Path(work, "all.txt").read_text().splitlines()
          if l.startswith("mutate") and l.rsplit("-src ", 1)[-1].startswith(inside)
          and "/generated/" not in l.rsplit("-src ", 1)[-1]]
