@@ -7,7 +7,7 @@
 //          order. done_o is one clock: every record is in the frames, or error_o says why not.
 //          flush_i (level) takes no more input, drops what returns and empties the block.
 // Timing   max(words of a record, bus) clocks a record behind one memory latency.
-// Numbers  address = base + index * stride, modulo 2^40.
+// Numbers  address = base + index * stride, modulo 2^40, the stride a multiple of 64.
 // Source   learner 5.7, 4.3. Golden model: models/learner/engine.py.
 `include "jd_assert.svh"
 module jd_learner_fetch
@@ -136,7 +136,7 @@ module jd_learner_fetch
   // Two stages: the index, then its address.
   logic        index_valid_q, address_valid_q, address_move;
   logic [31:0] index_q;
-  logic [39:0] address_q;
+  logic [39:0] address_base_q, address_low_q, address_high_q;   // the address is their sum
   entry_t      index_entry_q, address_entry_q, head;
   logic        entry_ready, entry_push, head_valid, head_pop;
 
@@ -147,7 +147,7 @@ module jd_learner_fetch
 
   // A command once offered stays, also under flush_i; its entry is then not kept.
   assign cmd_valid_o   = address_valid_q && address_entry_q.error == 8'd0 && entry_ready;
-  assign cmd_address_o = address_q;
+  assign cmd_address_o = address_base_q + address_low_q + address_high_q;
   assign entry_push    = address_valid_q && entry_ready && !flush_i
                          && (address_entry_q.error != 8'd0 || cmd_ready_i);
   assign address_move  = address_valid_q && (address_entry_q.error != 8'd0
@@ -196,7 +196,10 @@ module jd_learner_fetch
       index_entry_q <= '{error: source_error, response: beat_resp, weight: source_word[95:64]};
     end
     if (index_valid_q && (address_move || !address_valid_q)) begin
-      address_q       <= data_base_i + 40'(64'(index_q) * 64'(stride_i));
+      // One multiplier each: the six low bits of the stride are zero.
+      address_base_q  <= data_base_i;
+      address_low_q   <= {34'(43'(index_q[16:0]) * 43'(stride_i[31:6])), 6'd0};
+      address_high_q  <= {17'(41'(index_q[31:17]) * 41'(stride_i[31:6])), 23'd0};
       address_entry_q <= index_entry_q;
     end
   end
@@ -289,5 +292,6 @@ module jd_learner_fetch
   assign moved_o       = take || (source_valid && source_ready) || (cmd_valid_o && cmd_ready_i);
 
   `JD_ASSERT_STREAM(CommandStable_A, cmd_valid_o, cmd_ready_i, {cmd_address_o, cmd_beats_o})
+  `JD_ASSERT_IF(StrideOfBeats_A, start_i, stride_i[5:0] == '0)
   `JD_ASSERT_IF(StartWhenIdle_A, start_i, !busy_o && !flush_i)
 endmodule : jd_learner_fetch

@@ -90,15 +90,13 @@ module jd_learner_image
   logic [511:0]     beat_q;
   logic             beat_last_q;
 
-  logic        wanted, last_net, last_kind, copy_target, group_done, beat_done, scalars;
+  logic        wanted, last_net, last_kind, group_done, beat_done;
+  logic        copy_target, scalars;            // registers: a kind is in hand for a clock before
   logic [15:0] beats;
   assign wanted      = net_mask_i[3'(net_q)] && kind_mask_i[kind_q];
   assign last_net    = net_q == NetW'(NetMax - 1);
   assign last_kind   = kind_q == 3'(KIND_SCALARS);
-  assign scalars     = kind_q == 3'(KIND_SCALARS);
   assign beats       = scalars ? 16'd1 : network_i.beats;
-  assign copy_target = kind_q == 3'(KIND_WEIGHTS) && !kind_mask_i[KIND_TARGET]
-                       && network_i.has_target;
   assign beat_done   = fill_q == FillW'(FILL - 1);
 
   // The walk gives masks and places; it moves with the groups.
@@ -181,6 +179,8 @@ module jd_learner_image
   always_ff @(posedge clk_i) begin
     if (!rst_ni) state_q <= StIdle;
     else         state_q <= state_d;
+    scalars     <= kind_q == 3'(KIND_SCALARS);
+    copy_target <= kind_q == 3'(KIND_WEIGHTS) && !kind_mask_i[KIND_TARGET] && network_i.has_target;
     if (state_q == StIdle && start_i) begin
       net_q      <= '0;
       kind_q     <= '0;
@@ -202,8 +202,9 @@ module jd_learner_image
       beat_last_q <= read_last_i;
       if (read_resp_i != 2'd0 && response_q == 2'd0) response_q <= read_resp_i;
     end
-    if (state_q == StCommand && state_d == StSend) beat_q <= 512'(
-        {scalars_i.since, scalars_i.lr, scalars_i.p2, scalars_i.p1});
+    if (state_q == StCommand) begin   // STORE writes the groups of other kinds over it
+      beat_q <= 512'({scalars_i.since, scalars_i.lr, scalars_i.p2, scalars_i.p1});
+    end
     if (state_q == StTake) begin
       for (int unsigned k = 0; k < 4; k++) begin
         if (kind_q == 3'(k)) beat_q[32*LW*fill_q+:32*LW] <= master_data_i[k];

@@ -14,7 +14,8 @@ module jd_learner_job
   parameter  int unsigned BMax   = 64,
   parameter  int unsigned ARows  = 2048,
   parameter  int unsigned NetMax = 6,
-  localparam int unsigned NetW   = $clog2(NetMax)
+  localparam int unsigned NetW   = $clog2(NetMax),
+  localparam int unsigned BatchW = $clog2(BMax + 1)
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -145,12 +146,30 @@ module jd_learner_job
   assign to_memory   = words_q[0][9];
   assign words_o     = words_q;
 
-  // The check: the first rule that is broken, and the word in which.
+  // The check: the first rule that is broken, and the word in which. What takes long is known when
+  // the descriptor comes.
   logic [7:0]  check_error;
   logic [31:0] check_info;
   logic [15:0][31:0] reserved;           // bits that must be zero
+  logic [15:0]       reserved_set_q;     // words with such a bit set
+  logic [BatchW-1:0] job_batch;          // TRAIN: word 3
+  logic              batch_bad_q;        // no batch, or too large a one
+  logic [7:0]        job_opcode;
   logic [NetMax-1:0] image_nets;
   assign image_nets = words_q[2][NetMax-1:0];
+  assign job_opcode = job_descriptor_i[7:0];
+  assign job_batch  = job_descriptor_i[32*3+:BatchW];
+  always_ff @(posedge clk_i) begin
+    for (int unsigned k = 0; k < 16; k++) begin
+      if (job_valid_i && job_ready_o) begin
+        reserved_set_q[k] <= (job_descriptor_i[32*k+:32] & reserved[k]) != '0;
+      end
+    end
+    if (job_valid_i && job_ready_o) begin
+      batch_bad_q <= job_descriptor_i[32*3+:32] == '0 || job_descriptor_i[32*3+:32] > 32'(BMax)
+                     || 32'(job_batch) * 32'(frame_rows_i) > 32'(ARows);
+    end
+  end
   always_comb begin
     reserved    = '1;
     reserved[0] = 32'h3FFF_FF00;
@@ -158,7 +177,7 @@ module jd_learner_job
     reserved[2] = '0;
     reserved[4] = '0;
     reserved[5] = 32'hFFFF_FF00;
-    if (opcode == JOB_TRAIN) begin
+    if (job_opcode == JOB_TRAIN) begin
       reserved[0]     = 32'h3FFF_F800;
       reserved[3]     = '0;
       reserved[9:6]   = '0;
@@ -166,7 +185,7 @@ module jd_learner_job
       reserved[11]    = 32'hFFFF_FF00;
       reserved[12]    = '0;
       reserved[13]    = 32'hFFFF_FF00;
-    end else if (opcode == JOB_LOAD || opcode == JOB_STORE) begin
+    end else if (job_opcode == JOB_LOAD || job_opcode == JOB_STORE) begin
       reserved[2]     = 32'hFFFF_E000;
     end
     check_error = '0;
@@ -175,7 +194,7 @@ module jd_learner_job
       check_error = E_OPCODE;
     end
     for (int unsigned k = 0; k < 16; k++) begin
-      if (check_error == 8'd0 && (words_q[k] & reserved[k]) != '0) begin
+      if (check_error == 8'd0 && reserved_set_q[k]) begin
         check_error = E_RESERVED;
         check_info  = 32'(k);
       end
@@ -189,8 +208,7 @@ module jd_learner_job
         end else if (words_q[2] == '0 || words_q[2][31]) begin
           check_error = E_DIM;
           check_info  = 32'd2;
-        end else if (words_q[3] == '0 || words_q[3] > 32'(BMax)
-                     || words_q[3] * 32'(frame_rows_i) > 32'(ARows)) begin
+        end else if (batch_bad_q) begin
           check_error = E_BATCH;
           check_info  = 32'd3;
         end
