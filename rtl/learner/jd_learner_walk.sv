@@ -105,7 +105,7 @@ module jd_learner_walk #(
     end
     section_end  = (row_last_q ? next_past_q : past_q) && fill_q == FillW'(FILL - 1);
     row_full     = sub_q == SubW'(GROUPS - 1);
-    row_end_d    = mask_o[0] && !bias_q ? row_q + 1'b1 : row_end_q;
+    row_end_d    = !past_q && !bias_q ? row_q + 1'b1 : row_end_q;   // no row begins with padding
     bias_end     = bias_base_q
                    + (((BiasW + 1)'(n_out_q) + (BiasW + 1)'(OB - 1)) & ~(BiasW + 1)'(OB - 1));
     after_next_i = i_q + 16'(2 * LW);
