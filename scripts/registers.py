@@ -34,6 +34,8 @@ from systemrdl.node import AddressableNode, AddrmapNode, FieldNode, RegNode  # n
 from models.registers.map import Field, Register  # noqa: E402
 
 HEADER = "engine_header"  # the common header: its bus is jd_engine_control's own
+# Without a bus of their own: a request is one clock, and what is read comes in the next.
+REQUESTED = (HEADER, "replay")
 DIRECTORY = "directory"
 INCLUDES = [ROOT / "rtl/lib/engine"]
 PAGE_WORDS = 1024
@@ -204,7 +206,7 @@ def load(source: Path) -> tuple[Map, AddrmapNode]:
 def render_regblock(top: AddrmapNode, source: Path) -> dict[str, str]:
     """File name -> text of PeakRDL's register block and its package."""
     name = short_name(source)
-    cpuif = PassthroughCpuif if name == HEADER else AXI4Lite_Cpuif_flattened
+    cpuif = PassthroughCpuif if name in REQUESTED else AXI4Lite_Cpuif_flattened
     with tempfile.TemporaryDirectory() as folder:
         RegblockExporter().export(
             top,
@@ -217,6 +219,7 @@ def render_regblock(top: AddrmapNode, source: Path) -> dict[str, str]:
             default_reset_async=False,
             err_if_bad_addr=True,
             err_if_bad_rw=True,
+            retime_read_fanin=name in REQUESTED,
         )
         origin = f"// {GENERATED} {source.relative_to(ROOT).as_posix()}\n"
         return {p.name: SPDX + origin + p.read_text() for p in sorted(Path(folder).iterdir())}

@@ -3,8 +3,9 @@
 // The engine's registers from 0x100: configuration, the tree's state and statistics.
 //
 // Streams  s_axil_*: AXI4-Lite, behind jd_engine_control, which keeps idle-only words from being
-//          written at other times.
-// Timing   a write of the tree's state reaches the tree one clock after it reached the register.
+//          written at other times; one access at a time.
+// Timing   a write is answered two clocks after it came, a read three. A write of the tree's state
+//          reaches the tree one clock after it reached the register.
 // Numbers  statistics wrap at 2^64 or 2^32.
 // Source   jd_replay.rdl
 `include "jd_assert.svh"
@@ -77,30 +78,66 @@ module jd_replay_state
   jd_replay_regs_pkg::jd_replay__in_t from_hw;
   jd_replay_regs_pkg::jd_replay__out_t to_hw;
 
+  // ---- The access in hand
+  localparam logic [1:0] SLVERR = 2'b10;
+  logic        begins, ends;
+  logic        busy_q, request_q, write_q, error_q;
+  logic [11:2] address_q;
+  logic [31:0] wdata_q, mask_q, rdata_q;
+  logic        stall_write, stall_read, read_done, read_error, write_done, write_error;
+  logic [31:0] read_data;
+  assign s_axil_awready_o = begins && !s_axil_arvalid_i;
+  assign s_axil_wready_o  = begins && !s_axil_arvalid_i;
+  assign s_axil_arready_o = !busy_q;
+  assign s_axil_bresp_o   = error_q ? SLVERR : '0;
+  assign s_axil_rresp_o   = error_q ? SLVERR : '0;
+  assign s_axil_rdata_o   = rdata_q;
+  assign begins = !busy_q && (s_axil_arvalid_i || (s_axil_awvalid_i && s_axil_wvalid_i));
+  assign ends   = (s_axil_bvalid_o && s_axil_bready_i) || (s_axil_rvalid_o && s_axil_rready_i);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      busy_q          <= 1'b0;
+      request_q       <= 1'b0;
+      s_axil_bvalid_o <= 1'b0;
+      s_axil_rvalid_o <= 1'b0;
+    end else begin
+      request_q       <= begins;
+      busy_q          <= begins || (busy_q && !ends);
+      s_axil_bvalid_o <= write_done || (s_axil_bvalid_o && !s_axil_bready_i);
+      s_axil_rvalid_o <= read_done || (s_axil_rvalid_o && !s_axil_rready_i);
+    end
+    if (begins) begin
+      write_q   <= !s_axil_arvalid_i;
+      address_q <= s_axil_arvalid_i ? s_axil_araddr_i[11:2] : s_axil_awaddr_i[11:2];
+      wdata_q   <= s_axil_wdata_i;
+      for (int unsigned lane = 0; lane < 4; lane++) begin
+        mask_q[8*lane+:8] <= {8{s_axil_wstrb_i[lane]}};
+      end
+    end
+    if (write_done) error_q <= write_error;
+    if (read_done) begin
+      error_q <= read_error;
+      rdata_q <= read_data;
+    end
+  end
+
   jd_replay_regs u_regs (
-    .clk            (clk_i),
-    .rst_n          (rst_ni),
-    .s_axil_awready (s_axil_awready_o),
-    .s_axil_awvalid (s_axil_awvalid_i),
-    .s_axil_awaddr  (s_axil_awaddr_i),
-    .s_axil_awprot  (3'd0),
-    .s_axil_wready  (s_axil_wready_o),
-    .s_axil_wvalid  (s_axil_wvalid_i),
-    .s_axil_wdata   (s_axil_wdata_i),
-    .s_axil_wstrb   (s_axil_wstrb_i),
-    .s_axil_bready  (s_axil_bready_i),
-    .s_axil_bvalid  (s_axil_bvalid_o),
-    .s_axil_bresp   (s_axil_bresp_o),
-    .s_axil_arready (s_axil_arready_o),
-    .s_axil_arvalid (s_axil_arvalid_i),
-    .s_axil_araddr  (s_axil_araddr_i),
-    .s_axil_arprot  (3'd0),
-    .s_axil_rready  (s_axil_rready_i),
-    .s_axil_rvalid  (s_axil_rvalid_o),
-    .s_axil_rdata   (s_axil_rdata_o),
-    .s_axil_rresp   (s_axil_rresp_o),
-    .hwif_in        (from_hw),
-    .hwif_out       (to_hw)
+    .clk                  (clk_i),
+    .rst_n                (rst_ni),
+    .s_cpuif_req          (request_q),
+    .s_cpuif_req_is_wr    (write_q),
+    .s_cpuif_addr         ({address_q, 2'b00}),
+    .s_cpuif_wr_data      (wdata_q),
+    .s_cpuif_wr_biten     (mask_q),
+    .s_cpuif_req_stall_wr (stall_write),
+    .s_cpuif_req_stall_rd (stall_read),
+    .s_cpuif_rd_ack       (read_done),
+    .s_cpuif_rd_err       (read_error),
+    .s_cpuif_rd_data      (read_data),
+    .s_cpuif_wr_ack       (write_done),
+    .s_cpuif_wr_err       (write_error),
+    .hwif_in              (from_hw),
+    .hwif_out             (to_hw)
   );
 
   // ---- Configuration
@@ -206,5 +243,9 @@ module jd_replay_state
     from_hw.DUP.value.next        = duplicates_q;
   end
 
+  `JD_ASSUME_IF(OneAccess_M, s_axil_arvalid_i, !s_axil_awvalid_i && !s_axil_wvalid_i)
+  `JD_ASSUME_IF(OneAtATime_M, s_axil_arvalid_i || s_axil_awvalid_i || s_axil_wvalid_i, !busy_q)
+  `JD_ASSERT_IF(NoStall_A, request_q, write_q ? write_done && !stall_write : !stall_read)
+  `JD_ASSERT_NEXT(ReadAnswers_A, request_q && !write_q, read_done)
   `JD_ASSUME_IF(OneStateWrite_M, seed_q != '0, $onehot(seed_q))
 endmodule : jd_replay_state

@@ -4,10 +4,11 @@
 // to the engine's own registers, where a write to an idle-only word needs an idle engine.
 //
 // Streams  s_axil_*: AXI4-Lite in. e_axil_*: AXI4-Lite to the engine's registers, offsets of the
-//          page. header_*: one clock an access, answered in the same clock; a write's address, data
-//          and strobes are there (write_address_o, header_data_o, header_strb_o) the clock before.
-// Timing   a header access is answered two clocks after its last address or data came; writes and
-//          reads alternate when both wait.
+//          page. header_*: one clock an access; a write is answered in the same clock, a read in the
+//          next; a write's address, data and strobes are there (write_address_o, header_data_o,
+//          header_strb_o) the clock before.
+// Timing   a write to the header is answered two clocks after its last address or data came, a read
+//          three; writes and reads alternate when both wait.
 // Numbers  none.
 // Source   docs/shell.md, address map.
 `include "jd_assert.svh"
@@ -64,8 +65,8 @@ module jd_engine_bus #(
 
   typedef enum logic [1:0] {
     StIdle,    // waits for an access
-    StDecide,  // a header access is done here, one to the engine's registers starts here
-    StEngine,  // waits for the engine's registers
+    StDecide,  // a write to the header is done here, any other access starts here
+    StEngine,  // waits for the engine's registers, or a clock for what was read of the header
     StAnswer   // waits for the master
   } state_e;
 
@@ -79,19 +80,19 @@ module jd_engine_bus #(
   logic error_q;
   logic e_aw_q, e_w_q, e_ar_q;            // offered to the engine's registers
 
-  logic is_header, denied, engine_answer;
+  logic is_header, denied, answered;
   assign is_header = address_q[11:8] == '0;
   assign denied = write_q && !idle_i && IdleOnly[address_q[11:2]];
   logic write_next;
   assign write_next = aw_held_q && w_held_q && !(ar_held_q && write_q);
-  assign engine_answer = write_q ? e_axil_bvalid_i : e_axil_rvalid_i;
+  assign answered = is_header || (write_q ? e_axil_bvalid_i : e_axil_rvalid_i);
 
   always_comb begin
     state_d = state_q;
     unique case (state_q)
       StIdle: if ((aw_held_q && w_held_q) || ar_held_q) state_d = StDecide;
-      StDecide: state_d = is_header || denied ? StAnswer : StEngine;
-      StEngine: if (engine_answer) state_d = StAnswer;
+      StDecide: state_d = denied || (is_header && write_q) ? StAnswer : StEngine;
+      StEngine: if (answered) state_d = StAnswer;
       StAnswer: if (write_q ? s_axil_bready_i : s_axil_rready_i) state_d = StIdle;
       default: state_d = StIdle;
     endcase
@@ -104,7 +105,7 @@ module jd_engine_bus #(
   assign s_axil_rvalid_o = state_q == StAnswer && !write_q;
   assign s_axil_bresp_o = error_q ? SLVERR : '0;
   assign s_axil_rresp_o = error_q ? SLVERR : '0;
-  assign s_axil_rdata_o = data_q;
+  assign s_axil_rdata_o = error_q ? '0 : data_q;
 
   assign header_valid_o = state_q == StDecide && is_header;
   assign header_write_o = write_q;
@@ -121,7 +122,7 @@ module jd_engine_bus #(
   assign e_axil_arvalid_o = e_ar_q;
   assign e_axil_araddr_o = ar_q;
   assign e_axil_bready_o = state_q == StEngine && write_q;
-  assign e_axil_rready_o = state_q == StEngine && !write_q;
+  assign e_axil_rready_o = state_q == StEngine && !write_q && !is_header;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -139,7 +140,7 @@ module jd_engine_bus #(
       if (s_axil_wvalid_i) w_held_q <= 1'b1;
       if (s_axil_arvalid_i) ar_held_q <= 1'b1;
       if (state_q == StIdle) write_q <= write_next;
-      if (state_q == StDecide && state_d == StEngine) begin
+      if (state_q == StDecide && state_d == StEngine && !is_header) begin
         e_aw_q <= write_q;
         e_w_q <= write_q;
         e_ar_q <= !write_q;
@@ -167,13 +168,11 @@ module jd_engine_bus #(
       wstrb_q <= s_axil_wstrb_i;
     end
     if (state_q == StIdle) address_q <= write_next ? aw_q : ar_q;
-    if (state_q == StDecide) begin
-      error_q <= is_header ? header_error_i : denied;
-      data_q <= is_header && !header_error_i ? header_data_i : '0;
-    end
-    if (state_q == StEngine && engine_answer) begin
-      error_q <= write_q ? e_axil_bresp_i != '0 : e_axil_rresp_i != '0;
-      data_q <= e_axil_rresp_i != '0 ? '0 : e_axil_rdata_i;
+    if (state_q == StDecide) error_q <= is_header ? header_error_i : denied;
+    if (state_q == StEngine && answered) begin
+      error_q <= is_header ? header_error_i :
+                 write_q ? e_axil_bresp_i != '0 : e_axil_rresp_i != '0;
+      data_q <= is_header ? header_data_i : e_axil_rdata_i;
     end
   end
 
@@ -186,5 +185,6 @@ module jd_engine_bus #(
   `JD_ASSERT_STREAM(ReadAnswerStable_A, s_axil_rvalid_o, s_axil_rready_i,
                     {s_axil_rdata_o, s_axil_rresp_o})
   `JD_ASSUME_IF(EngineWriteAnswer_M, e_axil_bvalid_i, state_q == StEngine && write_q)
-  `JD_ASSUME_IF(EngineReadAnswer_M, e_axil_rvalid_i, state_q == StEngine && !write_q)
+  `JD_ASSUME_IF(EngineReadAnswer_M, e_axil_rvalid_i,
+                state_q == StEngine && !write_q && !is_header)
 endmodule : jd_engine_bus

@@ -206,6 +206,7 @@ module jd_engine_control
   logic [Rings-1:0] ring_quiet;           // HEAD = TAIL
   logic is_ring, no_ring;
   logic [1:0] page_ring, write_ring;      // of the four that the page has room for
+  logic [1:0] guarded_ring;               // of those that there are
   logic [RingW-1:0] ring;
   logic [7:0] refusal;                    // 0, or the error that keeps the write from the registers
   logic [7:0] refusal_q;
@@ -215,16 +216,17 @@ module jd_engine_control
   assign no_ring = is_ring && {30'd0, page_ring} >= Rings;
   assign ring = RingW'(page_ring);
   assign write_ring = write_address[6:5];
+  assign guarded_ring = 2'(RingW'(write_ring));
 
   jd_engine_guard u_guard (
     .valid_i   (write_address[7] && {30'd0, write_ring} < Rings),
     .offset_i  (write_address[4:2]),
     .data_i    (header_wdata),
     .mask_i    (header_mask),
-    .base_lo_i (to_hw.RING[write_ring].BASE_LO.value.value),
-    .cpl_lo_i  (to_hw.RING[write_ring].CPL_LO.value.value),
-    .size_i    (to_hw.RING[write_ring].SIZE.value.value),
-    .tail_i    (to_hw.RING[write_ring].TAIL.value.value),
+    .base_lo_i (to_hw.RING[guarded_ring].BASE_LO.value.value[11:0]),
+    .cpl_lo_i  (to_hw.RING[guarded_ring].CPL_LO.value.value[11:0]),
+    .size_i    (to_hw.RING[guarded_ring].SIZE.value.value),
+    .tail_i    (to_hw.RING[guarded_ring].TAIL.value.value),
     .head_i    (head[RingW'(write_ring)]),
     .reset_i   (soft_reset_o),
     .refusal_o (refusal)
@@ -510,8 +512,9 @@ module jd_engine_control
     for (int unsigned r = 0; r < Rings; r++) from_hw.RING[r].HEAD.value.next = head[r];
   end
 
-  `JD_ASSERT_IF(HeaderAnswers_A, regs_req,
-                (regs_rd_ack || regs_wr_ack) && !regs_stall_wr && !regs_stall_rd)
+  `JD_ASSERT_IF(HeaderTakes_A, regs_req, header_write ? regs_wr_ack && !regs_stall_wr
+                                                      : !regs_stall_rd)
+  `JD_ASSERT_NEXT(HeaderAnswers_A, regs_req && !header_write, regs_rd_ack)
   `JD_ASSERT_IF(OneEnds_A, ended, $onehot(recorded))
   `JD_ASSERT_IF(ResetStopsJobs_A, soft_reset_o, job_valid_o == '0)
   `JD_ASSERT_IF(IdleMeansNoJob_A, idle_o, running == '0)

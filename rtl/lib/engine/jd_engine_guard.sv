@@ -14,8 +14,8 @@ module jd_engine_guard
   input  logic [2:0]  offset_i,           // word in the ring's registers
   input  logic [31:0] data_i,
   input  logic [31:0] mask_i,             // bits that are written
-  input  logic [31:0] base_lo_i,          // the registers before the write
-  input  logic [31:0] cpl_lo_i,
+  input  logic [11:0] base_lo_i,          // the registers before the write, their low bits
+  input  logic [11:0] cpl_lo_i,
   input  logic [3:0]  size_i,
   input  logic [31:0] tail_i,
   input  logic [31:0] head_i,
@@ -30,28 +30,27 @@ module jd_engine_guard
   localparam logic [2:0] TAIL    = RING_TAIL_OFFSET[4:2];
   localparam logic [3:0] SIZE_MAX = 4'd12;
 
-  logic [31:0] merged;                    // the register after the write
+  // Each register after the write, if it is the one that is written.
+  logic [31:0] written;
+  logic [11:0] base, cpl;
+  logic [31:0] size, tail;
   logic [31:0] queued, queued_before;     // jobs ahead of HEAD
+  assign written = data_i & mask_i;
+  assign base = (base_lo_i & ~mask_i[11:0]) | written[11:0];
+  assign cpl = (cpl_lo_i & ~mask_i[11:0]) | written[11:0];
+  assign size = ({28'd0, size_i} & ~mask_i) | written;
+  assign tail = (tail_i & ~mask_i) | written;
+  assign queued = tail - head_i;
+  assign queued_before = tail_i - head_i;
+
   always_comb begin
     refusal_o = '0;
-    merged = '0;
-    queued = '0;
-    queued_before = '0;
     if (valid_i) begin
       unique case (offset_i)
-        BASE_LO: merged = base_lo_i;
-        CPL_LO: merged = cpl_lo_i;
-        SIZE: merged = {28'd0, size_i};
-        TAIL: merged = tail_i;
-        default: merged = '0;
-      endcase
-      merged = (merged & ~mask_i) | (data_i & mask_i);
-      queued = merged - head_i;
-      queued_before = tail_i - head_i;
-      unique case (offset_i)
-        BASE_LO, CPL_LO: if (merged[11:0] != '0) refusal_o = E_RING;
-        BASE_HI, CPL_HI: if (merged[31:8] != '0) refusal_o = E_RESERVED;
-        SIZE: if (merged > {28'd0, SIZE_MAX}) refusal_o = E_RING;
+        BASE_LO: if (base != '0) refusal_o = E_RING;
+        CPL_LO: if (cpl != '0) refusal_o = E_RING;
+        BASE_HI, CPL_HI: if (written[31:8] != '0) refusal_o = E_RESERVED;
+        SIZE: if (size > {28'd0, SIZE_MAX}) refusal_o = E_RING;
         TAIL: begin
           if (size_i == '0 || queued > (32'd1 << size_i) || queued < queued_before) begin
             refusal_o = E_RING;

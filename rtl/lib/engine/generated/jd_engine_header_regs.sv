@@ -57,9 +57,19 @@ module jd_engine_header_regs (
 
     logic cpuif_req_masked;
 
-    // Read & write latencies are balanced. Stalls not required
+    // Read latency > write latency. May need to delay next write that follows a read
+    logic [0:0] cpuif_req_stall_sr;
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            cpuif_req_stall_sr <= '0;
+        end else if(cpuif_req && !cpuif_req_is_wr) begin
+            cpuif_req_stall_sr <= '1;
+        end else begin
+            cpuif_req_stall_sr <= (cpuif_req_stall_sr >> 'd1);
+        end
+    end
     assign cpuif_req_stall_rd = '0;
-    assign cpuif_req_stall_wr = '0;
+    assign cpuif_req_stall_wr = cpuif_req_stall_sr[0];
     assign cpuif_req_masked = cpuif_req
                             & !(!cpuif_req_is_wr & cpuif_req_stall_rd)
                             & !(cpuif_req_is_wr & cpuif_req_stall_wr);
@@ -746,114 +756,148 @@ module jd_engine_header_regs (
     logic readback_err;
     logic readback_done;
     logic [31:0] readback_data;
+    function automatic bit [4:0] ad_low(bit [7:0] addr);
+        return addr[4:0];
+    endfunction
+    function automatic bit [2:0] ad_hi(bit [7:0] addr);
+        return addr[7:5];
+    endfunction
+
+    // readback stage 1
+    logic [31:0] readback_data_rt_c[8];
     always_comb begin
-        automatic logic [31:0] readback_data_var;
-        readback_data_var = '0;
-        if(rd_mux_addr == 8'h0) begin
-            readback_data_var[31:0] = hwif_in.ID.value.next;
+        automatic logic [31:0] readback_data_var[8];
+        for(int i=0; i<8; i++) readback_data_var[i] = '0;
+        if(ad_low(rd_mux_addr) == ad_low(8'h0)) begin
+            readback_data_var[ad_hi(8'h0)][31:0] = hwif_in.ID.value.next;
         end
-        if(rd_mux_addr == 8'h4) begin
-            readback_data_var[7:0] = hwif_in.VERSION.patch.next;
-            readback_data_var[15:8] = hwif_in.VERSION.minor.next;
-            readback_data_var[31:16] = hwif_in.VERSION.major.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h4)) begin
+            readback_data_var[ad_hi(8'h4)][7:0] = hwif_in.VERSION.patch.next;
+            readback_data_var[ad_hi(8'h4)][15:8] = hwif_in.VERSION.minor.next;
+            readback_data_var[ad_hi(8'h4)][31:16] = hwif_in.VERSION.major.next;
         end
-        if(rd_mux_addr == 8'h8) begin
-            readback_data_var[0] = field_storage.CONTROL.soft_reset.value;
-            readback_data_var[1] = field_storage.CONTROL.irq_enable.value;
-            readback_data_var[2] = field_storage.CONTROL.freeze.value;
+        if(ad_low(rd_mux_addr) == ad_low(8'h8)) begin
+            readback_data_var[ad_hi(8'h8)][0] = field_storage.CONTROL.soft_reset.value;
+            readback_data_var[ad_hi(8'h8)][1] = field_storage.CONTROL.irq_enable.value;
+            readback_data_var[ad_hi(8'h8)][2] = field_storage.CONTROL.freeze.value;
         end
-        if(rd_mux_addr == 8'hc) begin
-            readback_data_var[0] = hwif_in.STATUS.idle.next;
-            readback_data_var[1] = field_storage.STATUS.done.value;
-            readback_data_var[2] = field_storage.STATUS.failed.value;
-            readback_data_var[3] = field_storage.STATUS.event_seen.value;
-            readback_data_var[5:4] = hwif_in.STATUS.ring.next;
-            readback_data_var[15:8] = hwif_in.STATUS.code.next;
-            readback_data_var[31:16] = hwif_in.STATUS.job.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'hc)) begin
+            readback_data_var[ad_hi(8'hc)][0] = hwif_in.STATUS.idle.next;
+            readback_data_var[ad_hi(8'hc)][1] = field_storage.STATUS.done.value;
+            readback_data_var[ad_hi(8'hc)][2] = field_storage.STATUS.failed.value;
+            readback_data_var[ad_hi(8'hc)][3] = field_storage.STATUS.event_seen.value;
+            readback_data_var[ad_hi(8'hc)][5:4] = hwif_in.STATUS.ring.next;
+            readback_data_var[ad_hi(8'hc)][15:8] = hwif_in.STATUS.code.next;
+            readback_data_var[ad_hi(8'hc)][31:16] = hwif_in.STATUS.job.next;
         end
-        if(rd_mux_addr == 8'h10) begin
-            readback_data_var[31:0] = hwif_in.JOBS_DONE.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h10)) begin
+            readback_data_var[ad_hi(8'h10)][31:0] = hwif_in.JOBS_DONE.value.next;
         end
-        if(rd_mux_addr == 8'h14) begin
-            readback_data_var[31:0] = hwif_in.JOBS_FAILED.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h14)) begin
+            readback_data_var[ad_hi(8'h14)][31:0] = hwif_in.JOBS_FAILED.value.next;
         end
-        if(rd_mux_addr == 8'h18) begin
-            readback_data_var[31:0] = hwif_in.CYCLES.value.next[31:0];
+        if(ad_low(rd_mux_addr) == ad_low(8'h18)) begin
+            readback_data_var[ad_hi(8'h18)][31:0] = hwif_in.CYCLES.value.next[31:0];
         end
-        if(rd_mux_addr == 8'h1c) begin
-            readback_data_var = rbuf_storage.CYCLES.data[63:32];
+        if(ad_low(rd_mux_addr) == ad_low(8'h1c)) begin
+            readback_data_var[ad_hi(8'h1c)] = rbuf_storage.CYCLES.data[63:32];
         end
-        if(rd_mux_addr == 8'h20) begin
-            readback_data_var[31:0] = hwif_in.BUSY.value.next[31:0];
+        if(ad_low(rd_mux_addr) == ad_low(8'h20)) begin
+            readback_data_var[ad_hi(8'h20)][31:0] = hwif_in.BUSY.value.next[31:0];
         end
-        if(rd_mux_addr == 8'h24) begin
-            readback_data_var = rbuf_storage.BUSY.data[63:32];
+        if(ad_low(rd_mux_addr) == ad_low(8'h24)) begin
+            readback_data_var[ad_hi(8'h24)] = rbuf_storage.BUSY.data[63:32];
         end
-        if(rd_mux_addr == 8'h28) begin
-            readback_data_var[31:0] = hwif_in.STALL_MEM.value.next[31:0];
+        if(ad_low(rd_mux_addr) == ad_low(8'h28)) begin
+            readback_data_var[ad_hi(8'h28)][31:0] = hwif_in.STALL_MEM.value.next[31:0];
         end
-        if(rd_mux_addr == 8'h2c) begin
-            readback_data_var = rbuf_storage.STALL_MEM.data[63:32];
+        if(ad_low(rd_mux_addr) == ad_low(8'h2c)) begin
+            readback_data_var[ad_hi(8'h2c)] = rbuf_storage.STALL_MEM.data[63:32];
         end
-        if(rd_mux_addr == 8'h30) begin
-            readback_data_var[31:0] = hwif_in.STALL_IN.value.next[31:0];
+        if(ad_low(rd_mux_addr) == ad_low(8'h30)) begin
+            readback_data_var[ad_hi(8'h30)][31:0] = hwif_in.STALL_IN.value.next[31:0];
         end
-        if(rd_mux_addr == 8'h34) begin
-            readback_data_var = rbuf_storage.STALL_IN.data[63:32];
+        if(ad_low(rd_mux_addr) == ad_low(8'h34)) begin
+            readback_data_var[ad_hi(8'h34)] = rbuf_storage.STALL_IN.data[63:32];
         end
-        if(rd_mux_addr == 8'h38) begin
-            readback_data_var[31:0] = hwif_in.STALL_OUT.value.next[31:0];
+        if(ad_low(rd_mux_addr) == ad_low(8'h38)) begin
+            readback_data_var[ad_hi(8'h38)][31:0] = hwif_in.STALL_OUT.value.next[31:0];
         end
-        if(rd_mux_addr == 8'h3c) begin
-            readback_data_var = rbuf_storage.STALL_OUT.data[63:32];
+        if(ad_low(rd_mux_addr) == ad_low(8'h3c)) begin
+            readback_data_var[ad_hi(8'h3c)] = rbuf_storage.STALL_OUT.data[63:32];
         end
-        if(rd_mux_addr == 8'h40) begin
-            readback_data_var[31:0] = hwif_in.RD_BEATS.value.next[31:0];
+        if(ad_low(rd_mux_addr) == ad_low(8'h40)) begin
+            readback_data_var[ad_hi(8'h40)][31:0] = hwif_in.RD_BEATS.value.next[31:0];
         end
-        if(rd_mux_addr == 8'h44) begin
-            readback_data_var = rbuf_storage.RD_BEATS.data[63:32];
+        if(ad_low(rd_mux_addr) == ad_low(8'h44)) begin
+            readback_data_var[ad_hi(8'h44)] = rbuf_storage.RD_BEATS.data[63:32];
         end
-        if(rd_mux_addr == 8'h48) begin
-            readback_data_var[31:0] = hwif_in.WR_BEATS.value.next[31:0];
+        if(ad_low(rd_mux_addr) == ad_low(8'h48)) begin
+            readback_data_var[ad_hi(8'h48)][31:0] = hwif_in.WR_BEATS.value.next[31:0];
         end
-        if(rd_mux_addr == 8'h4c) begin
-            readback_data_var = rbuf_storage.WR_BEATS.data[63:32];
+        if(ad_low(rd_mux_addr) == ad_low(8'h4c)) begin
+            readback_data_var[ad_hi(8'h4c)] = rbuf_storage.WR_BEATS.data[63:32];
         end
-        if(rd_mux_addr == 8'h50) begin
-            readback_data_var[31:0] = hwif_in.ERR_INFO0.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h50)) begin
+            readback_data_var[ad_hi(8'h50)][31:0] = hwif_in.ERR_INFO0.value.next;
         end
-        if(rd_mux_addr == 8'h54) begin
-            readback_data_var[31:0] = hwif_in.ERR_INFO1.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h54)) begin
+            readback_data_var[ad_hi(8'h54)][31:0] = hwif_in.ERR_INFO1.value.next;
         end
-        if(rd_mux_addr == 8'h58) begin
-            readback_data_var[31:0] = field_storage.WATCHDOG.value.value;
+        if(ad_low(rd_mux_addr) == ad_low(8'h58)) begin
+            readback_data_var[ad_hi(8'h58)][31:0] = field_storage.WATCHDOG.value.value;
         end
         for(int i0=0; i0<4; i0++) begin
-            if(rd_mux_addr == 8'h80 + (8)'(i0) * 8'h20) begin
-                readback_data_var[31:0] = field_storage.RING[i0].BASE_LO.value.value;
+            if(ad_low(rd_mux_addr) == ad_low(8'h80 + (8)'(i0) * 8'h20)) begin
+                readback_data_var[ad_hi(8'h80 + (8)'(i0) * 8'h20)][31:0] = field_storage.RING[i0].BASE_LO.value.value;
             end
-            if(rd_mux_addr == 8'h84 + (8)'(i0) * 8'h20) begin
-                readback_data_var[7:0] = field_storage.RING[i0].BASE_HI.value.value;
+            if(ad_low(rd_mux_addr) == ad_low(8'h84 + (8)'(i0) * 8'h20)) begin
+                readback_data_var[ad_hi(8'h84 + (8)'(i0) * 8'h20)][7:0] = field_storage.RING[i0].BASE_HI.value.value;
             end
-            if(rd_mux_addr == 8'h88 + (8)'(i0) * 8'h20) begin
-                readback_data_var[31:0] = field_storage.RING[i0].CPL_LO.value.value;
+            if(ad_low(rd_mux_addr) == ad_low(8'h88 + (8)'(i0) * 8'h20)) begin
+                readback_data_var[ad_hi(8'h88 + (8)'(i0) * 8'h20)][31:0] = field_storage.RING[i0].CPL_LO.value.value;
             end
-            if(rd_mux_addr == 8'h8c + (8)'(i0) * 8'h20) begin
-                readback_data_var[7:0] = field_storage.RING[i0].CPL_HI.value.value;
+            if(ad_low(rd_mux_addr) == ad_low(8'h8c + (8)'(i0) * 8'h20)) begin
+                readback_data_var[ad_hi(8'h8c + (8)'(i0) * 8'h20)][7:0] = field_storage.RING[i0].CPL_HI.value.value;
             end
-            if(rd_mux_addr == 8'h90 + (8)'(i0) * 8'h20) begin
-                readback_data_var[3:0] = field_storage.RING[i0].SIZE.value.value;
+            if(ad_low(rd_mux_addr) == ad_low(8'h90 + (8)'(i0) * 8'h20)) begin
+                readback_data_var[ad_hi(8'h90 + (8)'(i0) * 8'h20)][3:0] = field_storage.RING[i0].SIZE.value.value;
             end
-            if(rd_mux_addr == 8'h94 + (8)'(i0) * 8'h20) begin
-                readback_data_var[31:0] = field_storage.RING[i0].TAIL.value.value;
+            if(ad_low(rd_mux_addr) == ad_low(8'h94 + (8)'(i0) * 8'h20)) begin
+                readback_data_var[ad_hi(8'h94 + (8)'(i0) * 8'h20)][31:0] = field_storage.RING[i0].TAIL.value.value;
             end
-            if(rd_mux_addr == 8'h98 + (8)'(i0) * 8'h20) begin
-                readback_data_var[31:0] = hwif_in.RING[i0].HEAD.value.next;
+            if(ad_low(rd_mux_addr) == ad_low(8'h98 + (8)'(i0) * 8'h20)) begin
+                readback_data_var[ad_hi(8'h98 + (8)'(i0) * 8'h20)][31:0] = hwif_in.RING[i0].HEAD.value.next;
             end
         end
-        readback_data = readback_data_var;
-        readback_done = decoded_req & ~decoded_req_is_wr;
-        readback_err = decoded_err;
+        readback_data_rt_c = readback_data_var;
+    end
+
+    logic [31:0] readback_data_rt[8];
+    logic readback_done_rt;
+    logic readback_err_rt;
+    logic [7:0] readback_addr_rt;
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            for(int i=0; i<8; i++) readback_data_rt[i] <= '0;
+            readback_done_rt <= '0;
+            readback_err_rt <= '0;
+            readback_addr_rt <= '0;
+        end else begin
+            readback_data_rt <= readback_data_rt_c;
+            readback_err_rt <= decoded_err;
+            readback_done_rt <= decoded_req & ~decoded_req_is_wr;
+            readback_addr_rt <= rd_mux_addr;
+        end
+    end
+
+
+
+    // readback stage 2
+    always_comb begin
+        readback_data = readback_data_rt[readback_addr_rt[7:5]];
+        readback_done = readback_done_rt;
+        readback_err = readback_err_rt;
     end
 
     assign cpuif_rd_ack = readback_done;
