@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 from collections.abc import Awaitable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import cocotb
@@ -33,6 +35,21 @@ def rng(name: str) -> random.Random:
         name: who draws; the stream of numbers depends on it and on the run's seed.
     """
     return random.Random(f"{seed()}/{name}")
+
+
+def enumeration(source: Path, name: str) -> tuple[str, ...]:
+    """The values of an enumeration that counts from 0, in their order, as its source has them.
+
+    Args:
+        source: the SystemVerilog file.
+        name: the type, `typedef enum ... {...} name;`.
+    Raises: ValueError if the file has no such type, or gives a value a number.
+    """
+    text = re.sub(r"//.*", "", source.read_text())
+    found = re.search(rf"typedef enum\b[^{{}}]*{{([^{{}}]*)}}\s*{name}\s*;", text)
+    if found is None or "=" in found[1]:
+        raise ValueError(f"{source}: no enumeration {name} without numbers")
+    return tuple(value.strip() for value in found[1].split(","))
 
 
 async def start(dut: Any, reset_clocks: int = 4) -> None:

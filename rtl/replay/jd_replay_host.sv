@@ -5,8 +5,9 @@
 //
 // Streams  job_*, end_*: of jd_engine_control. item_*: elements of the input array. op_*, sample_*:
 //          to the sequencer. word_*: responses, to memory.
-// Timing   one operation a clock; a SAMPLE of a STREAM job waits until nothing else of the job is
-//          in flight, and what follows it waits for it, so that all take effect in order.
+// Timing   one operation a clock, a clock after its element at the earliest; a SAMPLE of a STREAM
+//          job waits until nothing else of the job is in flight, and what follows it waits for it,
+//          so that all take effect in order.
 // Numbers  UPDATE_DELTA of a pair is signed 32 bits.
 // Source   onchip_replay 2.1.2. Golden model: models/replay/engine.py.
 `include "jd_assert.svh"
@@ -95,122 +96,175 @@ module jd_replay_host
   localparam logic [31:0] LEAF_LARGEST = 32'((64'd1 << LeafW) - 64'd1);
 
   typedef enum logic [3:0] {
-    StIdle, StCheck, StWait, StClear, StClearing, StRun, StDrain, StFetch, StEnd
+    StIdle, StCheck, StStart, StWait, StClear, StClearing, StRun, StDrain, StFetch, StEnd
   } state_e;
   state_e state_q;
+  logic   run_q;                       // state_q is StRun
 
   logic [511:0] descriptor_q;
+  logic [7:0]   error_q;
+  logic         starts;                // the job is in order
+  logic         cleared_q;             // there are leaves
   job_t         job;
-  logic         reads;
-  assign job   = job_of(descriptor_q);
-  assign reads = job_reads(job);
+  assign job = job_of(descriptor_q);
+
+  // What the job is, from StStart on.
+  op_e  kind_q;                        // operation of its elements, but for streams
+  logic reads_q, stream_q, delta_q, clear_q;
+  op_e  kind;
+  always_comb begin
+    case (job.kind)
+      JobRetrieve:    kind = OpRetrieve;
+      JobUpdate:      kind = job.flags.by_slot ? OpUpdateSlot : OpUpdate;
+      JobUpdateDelta: kind = OpUpdateDelta;
+      JobInsert:      kind = OpInsert;
+      JobReserve:     kind = OpReserve;
+      default:        kind = OpCommit;
+    endcase
+  end
+  always_ff @(posedge clk_i) begin
+    if (state_q == StCheck) begin
+      kind_q   <= kind;
+      reads_q  <= job_reads(job);
+      stream_q <= job.kind == JobStream;
+      delta_q  <= job.kind == JobUpdateDelta;
+      clear_q  <= job.kind == JobClear;
+    end
+  end
 
   // ---- The descriptor
   logic [7:0]  bad;
   logic [31:0] pclip;
-  logic        bad_config;
+  logic        bad_config_q, unfit;
   assign pclip      = (64'(config_pclip_i) >> LeafW) != '0 ? LEAF_LARGEST : config_pclip_i;
-  assign bad_config = config_leaves_i == '0 || config_leaves_i > (32'd1 << NLog2) ||
-                      config_pinit_i == '0 || (64'(config_pinit_i) >> LeafW) != '0 ||
-                      config_pmin_i > pclip;
+  // Words that are written only while the engine is idle, long before the job.
+  always_ff @(posedge clk_i) begin
+    bad_config_q <= config_leaves_i == '0 || config_leaves_i > (32'd1 << NLog2) ||
+                    config_pinit_i == '0 || (64'(config_pinit_i) >> LeafW) != '0 ||
+                    config_pmin_i > pclip;
+  end
+  assign bad   = job_error(descriptor_q, 1'b1, cleared_q, '0);   // taken in StCheck
+  assign unfit = clear_q && (training_busy_i || bad_config_q);    // taken in StStart
+
+  // ---- The next operation, and what is wrong with it by itself
+  typedef struct packed {
+    lane_op_t    op;
+    logic        host_x;
+    logic        right;                // nothing is
+    logic [7:0]  error;                // why it may not enter
+    logic [31:0] error_index;
+    logic        beyond;               // no batch has so many slots
+    logic        sample, slot, insert, commit, reserve;   // what has to be looked at in its turn
+  } next_t;
+  next_t       made, next;
+  logic [31:0] word0, word1;
+  assign word0 = item_data_i[31:0];
+  assign word1 = item_data_i[63:32];
   always_comb begin
-    bad = '0;
-    if (state_q == StCheck) begin
-      bad = job_error(descriptor_q, 1'b1, leaves_i != '0, '0);
-      if (bad == '0 && job.kind == JobClear) begin
-        bad = training_busy_i ? E_BUSY : bad_config ? E_CFG : '0;
-      end
+    made             = '0;
+    made.op.op       = kind_q;
+    made.op.host     = 1'b1;
+    made.op.use_pmax = job.flags.use_pmax;
+    made.op.fp32     = job.flags.fp32 && !job.flags.use_pmax;
+    made.op.index    = word0[INDEX_W-1:0];
+    made.op.value    = {{32{word1[31] && delta_q}}, word1};
+    made.error_index = word0;
+    if (stream_q) begin
+      made.op.op       = op_e'(word0[3:0]);
+      made.op.fp32     = word0[4] && !word0[5];
+      made.op.use_pmax = word0[5];
+      made.op.tag      = word0[23:8];
+      made.op.index    = word1[INDEX_W-1:0];
+      made.op.value    = item_data_i[127:64];
+      made.host_x      = word0[6];
+      made.error_index = word1;
+      if (made.op.op == OpUpdateSlot) made.op.index = INDEX_W'(word0[23:8]);
+      if (word0[3:0] > OpCommit) made.error = E_OPCODE;
+      else if (word0[31:24] != '0 || word0[7]) made.error = E_RESERVED;
+      else if ((word0[4] && !(made.op.op inside {OpUpdate, OpUpdateSlot, OpInsert, OpCommit})) ||
+               (word0[5] && !(made.op.op inside {OpInsert, OpCommit})) ||
+               (word0[6] && made.op.op != OpSample)) made.error = E_OPCODE;
+      else if (made.op.op == OpUpdateSlot) made.error_index = 32'(word0[23:8]);
     end
+    made.sample  = stream_q && made.op.op == OpSample;
+    made.slot    = made.op.op == OpUpdateSlot;
+    made.insert  = made.op.op == OpInsert;
+    made.commit  = made.op.op == OpCommit;
+    made.reserve = made.op.op == OpReserve;
+    made.beyond   = made.error_index[31:SLOT_W] != '0;
+    // Not by made.error_index, which depends on the errors before.
+    if (made.error == '0 && made.op.op inside {OpRetrieve, OpUpdate, OpUpdateDelta} &&
+        (stream_q ? word1 : word0) >= 32'(leaves_i)) made.error = E_INDEX;
+    made.right = made.error == '0;
   end
 
-  // ---- The next operation
-  logic [COUNT_W-1:0] issued_q, back_q;
-  logic [INDEX_W:0]   reserved_q;      // as the tree's, after what was issued
-  logic               sampling_q;      // a sample of this ring is in flight
-  lane_op_t           next;
-  logic               host_x;
-  logic [7:0]         wrong;           // why it may not enter
-  logic [31:0]        wrong_index;
-  logic [31:0]        word0, word1;
-  logic               stream;
-  assign word0  = item_data_i[31:0];
-  assign word1  = item_data_i[63:32];
-  assign stream = job.kind == JobStream;
-  always_comb begin
-    next          = '0;
-    next.host     = 1'b1;
-    next.bank     = last_bank_i;
-    next.use_pmax = job.flags.use_pmax;
-    next.fp32     = job.flags.fp32 && !job.flags.use_pmax;
-    next.index    = word0[INDEX_W-1:0];
-    next.value    = {{32{word1[31] && job.kind == JobUpdateDelta}}, word1};
-    host_x        = 1'b0;
-    wrong         = '0;
-    wrong_index   = word0;
-    case (job.kind)
-      JobRetrieve:    next.op = OpRetrieve;
-      JobUpdate:      next.op = job.flags.by_slot ? OpUpdateSlot : OpUpdate;
-      JobUpdateDelta: next.op = OpUpdateDelta;
-      JobInsert:      next.op = OpInsert;
-      JobReserve:     next.op = OpReserve;
-      JobCommit:      next.op = OpCommit;
-      default: begin
-        next.op       = op_e'(word0[3:0]);
-        next.fp32     = word0[4] && !word0[5];
-        next.use_pmax = word0[5];
-        host_x        = word0[6];
-        next.tag      = word0[23:8];
-        next.index    = word1[INDEX_W-1:0];
-        next.value    = item_data_i[127:64];
-        wrong_index   = word1;
-        if (next.op == OpUpdateSlot) next.index = INDEX_W'(word0[23:8]);
-        if (word0[3:0] > OpCommit) wrong = E_OPCODE;
-        else if (word0[31:24] != '0 || word0[7]) wrong = E_RESERVED;
-        else if ((word0[4] && !(next.op inside {OpUpdate, OpUpdateSlot, OpInsert, OpCommit})) ||
-                 (word0[5] && !(next.op inside {OpInsert, OpCommit})) ||
-                 (word0[6] && next.op != OpSample)) wrong = E_OPCODE;
-      end
-    endcase
-    if (wrong == '0) begin
-      case (next.op)
-        OpRetrieve, OpUpdate, OpUpdateDelta: begin
-          if (wrong_index >= 32'(leaves_i)) wrong = E_INDEX;
-        end
-        OpUpdateSlot: begin
-          if (stream) wrong_index = 32'(word0[23:8]);
-          if (!last_valid_i || wrong_index >= 32'(last_size_i)) wrong = E_INDEX;
-        end
-        OpInsert:  if (reserved_q != '0) wrong = E_INSERT;
-        OpCommit:  if (reserved_q == '0) wrong = E_INSERT;
-        OpReserve: if (reserved_q >= (leaves_i >> 1)) wrong = E_INSERT;
-        default: ;
-      endcase
+  logic [COUNT_W-1:0] left_q;          // operations that are not made yet
+  logic               more_q;          // not 0
+  logic               offered, room, next_valid, issue;
+  assign offered      = more_q && (!reads_q || item_valid_i) && !read_abort_o;
+  assign item_ready_o = more_q && reads_q && room;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      more_q <= 1'b0;
+    end else if (state_q == StStart) begin
+      more_q <= starts && !clear_q;
+    end else if (read_abort_o) begin
+      more_q <= 1'b0;
+    end else if (offered && room) begin
+      more_q <= left_q != COUNT_W'(1);
     end
+    if (state_q == StStart) left_q <= job.count;
+    else if (offered && room) left_q <= left_q - 1'b1;
   end
+
+  jd_stream_skid #(
+    .Width($bits(next_t))
+  ) u_next (
+    .clk_i,
+    .rst_ni,
+    .clear_i     (read_abort_o),
+    .in_valid_i  (offered),
+    .in_ready_o  (room),
+    .in_data_i   (made),
+    .out_valid_o (next_valid),
+    .out_ready_i (issue),
+    .out_data_o  (next)
+  );
 
   // ---- Issue
-  logic [COUNT_W-1:0] flight;
+  logic [CountW-1:0]  flight_q;        // operations without a response
+  logic [COUNT_W-1:0] back_q;
+  logic [INDEX_W:0]   reserved_q;      // as the tree's, after what was issued
+  logic               some_q, full_q;  // it is not 0, it is half of the leaves
+  logic [INDEX_W:0]   half_q;
+  logic               sampling_q;      // a sample of this ring is in flight
+  logic               room_q;          // for one response more
   logic [CountW-1:0]  word_count;
-  logic               present, may, is_sample, issue, refuse, stop;
-  assign flight         = issued_q - back_q;
-  assign present        = issued_q != job.count && (!reads || item_valid_i);
-  assign is_sample      = stream && next.op == OpSample;
-  assign may            = state_q == StRun && present && !sampling_q &&
-                          flight + COUNT_W'(word_count) < COUNT_W'(DEPTH - 2) &&
-                          (!is_sample || flight == '0);
-  assign op_valid_o     = may && wrong == '0 && !is_sample;
-  assign sample_valid_o = may && wrong == '0 && is_sample;
-  assign op_o           = next;
+  logic               may, bad_slot, bad_tree, right, refuse, stop;
+  assign bad_slot       = next.slot && (!last_valid_i || next.beyond ||
+                                       {1'b0, next.error_index[SLOT_W-1:0]} >= last_size_i);
+  assign bad_tree       = (next.insert && some_q) || (next.commit && !some_q) ||
+                          (next.reserve && full_q);
+  assign right          = next.right && !bad_slot && !bad_tree;
+  assign may            = run_q && next_valid && !sampling_q && room_q;
+  assign op_valid_o     = may && !next.sample && right;
+  assign sample_valid_o = may && next.sample && next.right && flight_q == '0;
   assign issue          = (op_valid_o && op_ready_i) || (sample_valid_o && sample_ready_i);
-  assign refuse         = state_q == StRun && present && !sampling_q && wrong != '0;
-  assign item_ready_o   = issue && reads;
+  assign refuse         = run_q && next_valid && !sampling_q && !right;
   assign stop           = soft_reset_i || timeout_i;
   always_comb begin
+    op_o                    = next.op;
+    op_o.bank               = last_bank_i;
     sample_request_o        = '0;
-    sample_request_o.tag    = {16'h8000, next.tag};
-    sample_request_o.host_x = host_x;
-    sample_request_o.x      = next.value[X_W-1:0];
+    sample_request_o.tag    = {16'h8000, next.op.tag};
+    sample_request_o.host_x = next.host_x;
+    sample_request_o.x      = next.op.value[X_W-1:0];
   end
+
+  // All were issued; the next element cannot be read.
+  logic all_issued, broken;
+  assign all_issued = !more_q && !next_valid;
+  assign broken     = reads_q && more_q && read_error_i && !item_valid_i && !next_valid;
 
   // ---- Responses
   response_t response;
@@ -248,25 +302,24 @@ module jd_replay_host
   );
 
   // ---- The job
-  logic starts, drained;
-  logic [7:0] error_q;
+  logic drained_q;                     // so once it drains, it stays so
   logic [31:0] count_q, info0_q, info1_q;
-  assign drained          = flight == '0 && word_count == '0 && write_idle_i && read_idle_i;
   assign job_ready_o      = state_q == StIdle && !soft_reset_i;
   assign busy_o           = state_q != StIdle;
   assign fetching_o       = state_q == StFetch;
-  assign hold_o           = state_q inside {StWait, StClear, StClearing};
+  assign hold_o           = (state_q == StStart && clear_q) ||
+                            state_q inside {StWait, StClear, StClearing};
   assign clear_o          = state_q == StClear;
-  assign starts           = state_q == StCheck && bad == '0 && !soft_reset_i;
-  assign read_start_o     = starts && reads;
+  assign starts           = state_q == StStart && error_q == '0 && !soft_reset_i;
+  assign read_start_o     = starts && reads_q;
   assign read_abort_o     = state_q == StDrain;
   assign read_address_o   = job.input_address;
   assign read_count_o     = job.count;
   assign read_size_log2_o = element_log2(job);
   assign write_start_o    = starts && job.flags.to_memory;
   assign write_address_o  = job.output_address;
-  assign write_flush_o    = state_q == StDrain && flight == '0 && word_count == '0;
-  assign mark_o           = state_q == StDrain && drained;
+  assign write_flush_o    = state_q == StDrain && flight_q == '0 && word_count == '0;
+  assign mark_o           = state_q == StDrain && drained_q;
   assign end_valid_o      = state_q == StEnd && !soft_reset_i;
   assign end_error_o      = error_q;
   assign end_count_o      = count_q;
@@ -286,36 +339,56 @@ module jd_replay_host
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q    <= StIdle;
+      run_q      <= 1'b0;
       reserved_q <= '0;
-      issued_q   <= '0;
+      some_q     <= 1'b0;
+      full_q     <= 1'b0;
+      flight_q   <= '0;
       back_q     <= '0;
+      room_q     <= 1'b0;
       sampling_q <= 1'b0;
     end else begin
-      if (issue) issued_q <= issued_q + 1'b1;
+      flight_q <= flight_q + CountW'(issue) - CountW'(updated_i || sampled_i);
+      // A clock late: what is issued in the clock between takes one place more.
+      room_q <= flight_q + word_count < CountW'(DEPTH - 3);
       if (updated_i || sampled_i) back_q <= back_q + 1'b1;
       if (sampled_i) sampling_q <= 1'b0;
       else if (sample_valid_o && sample_ready_i) sampling_q <= 1'b1;
-      if (clear_o) reserved_q <= '0;
-      else if (issue && next.op == OpReserve) reserved_q <= reserved_q + 1'b1;
-      else if (issue && next.op == OpCommit) reserved_q <= reserved_q - 1'b1;
+      some_q <= reserved_q != '0;
+      full_q <= reserved_q >= half_q;
+      if (clear_o) begin
+        reserved_q <= '0;
+        some_q     <= 1'b0;
+      end else if (issue && next.reserve) begin
+        reserved_q <= reserved_q + 1'b1;
+        some_q     <= 1'b1;
+        full_q     <= reserved_q + 1'b1 >= half_q;
+      end else if (issue && next.commit) begin
+        reserved_q <= reserved_q - 1'b1;
+        some_q     <= reserved_q != (INDEX_W + 1)'(1);
+        full_q     <= reserved_q > half_q;
+      end
       unique case (state_q)
         StIdle: begin
           if (job_valid_i && job_ready_o) state_q <= StCheck;
-          issued_q <= '0;
-          back_q   <= '0;
+          back_q <= '0;
         end
-        StCheck: begin
-          state_q <= soft_reset_i ? StIdle : bad != '0 ? StEnd :
-                     job.kind == JobClear ? StWait : StRun;
+        StCheck: state_q <= soft_reset_i ? StIdle : StStart;
+        StStart: begin
+          state_q <= soft_reset_i ? StIdle : error_q != '0 || unfit ? StEnd :
+                     clear_q ? StWait : StRun;
+          run_q   <= starts && !clear_q;
         end
         StWait: if (stop || quiet_i) state_q <= stop ? StEnd : StClear;
         StClear: state_q <= StClearing;
         StClearing: if (quiet_i) state_q <= StEnd;
         StRun: begin
-          if (stop || refuse || empty || (issued_q == job.count && !sampling_q) ||
-              (reads && read_error_i && !item_valid_i)) state_q <= StDrain;
+          if (stop || refuse || empty || (all_issued && !sampling_q) || broken) begin
+            state_q <= StDrain;
+            run_q   <= 1'b0;
+          end
         end
-        StDrain: if (drained) begin
+        StDrain: if (drained_q) begin
           state_q <= job.kind == JobReserve && finish_ok && !soft_reset_i ? StFetch : StEnd;
         end
         StFetch: if (fetched_i || stop) state_q <= StEnd;
@@ -326,6 +399,10 @@ module jd_replay_host
   end
 
   always_ff @(posedge clk_i) begin
+    half_q    <= leaves_i >> 1;
+    cleared_q <= leaves_i != '0;
+    drained_q <= state_q == StDrain && flight_q == '0 && word_count == '0 && write_idle_i &&
+                 read_idle_i;
     if (job_valid_i && job_ready_o) begin
       descriptor_q <= job_descriptor_i;
       count_q      <= '0;
@@ -333,22 +410,23 @@ module jd_replay_host
       info1_q      <= '0;
     end
     if (state_q == StCheck) error_q <= bad;
+    if (state_q == StStart && error_q == '0 && unfit) error_q <= training_busy_i ? E_BUSY : E_CFG;
     if (state_q == StRun) begin
       if (stop) error_q <= E_TIMEOUT;
       else if (refuse) begin
-        error_q <= wrong;
-        info1_q <= wrong_index;
+        error_q <= !next.right ? next.error : next.slot ? E_INDEX : E_INSERT;
+        info1_q <= next.error_index;
       end else if (empty) begin
         error_q <= E_EMPTY;
         info1_q <= '1;
-      end else if (issued_q != job.count && reads && read_error_i && !item_valid_i) begin
+      end else if (broken) begin
         error_q <= E_BUS_RD;
         info1_q <= 32'(read_response_i);
       end
     end
     if (state_q == StWait && stop) error_q <= E_TIMEOUT;
     if (state_q == StFetch && stop && !fetched_i) error_q <= E_TIMEOUT;
-    if (state_q == StDrain && drained) begin
+    if (state_q == StDrain && drained_q) begin
       error_q <= finish_error;
       // An empty sample came back, but was no operation done.
       count_q <= 32'(back_q) - (error_q == E_EMPTY ? 32'd1 : 32'd0);
@@ -358,7 +436,8 @@ module jd_replay_host
     end
   end
 
+  `JD_ASSERT(RunIsRun_A, run_q == (state_q == StRun))
   `JD_ASSERT_IF(RoomForWords_A, respond && job.flags.to_memory, word_room)
   `JD_ASSERT_IF(ReservedAgree_A, state_q == StIdle && quiet_i, reserved_q == reserved_i)
-  `JD_ASSERT_IF(NoneUnasked_A, updated_i || sampled_i, flight != '0)
+  `JD_ASSERT_IF(NoneUnasked_A, updated_i || sampled_i, flight_q != '0)
 endmodule : jd_replay_host

@@ -137,7 +137,7 @@ module jd_replay_top
   logic [RINGS-1:0][511:0] job_descriptor;
   logic [RINGS-1:0][7:0]   end_error;
   logic [RINGS-1:0][31:0]  end_count, end_info0, end_info1;
-  logic                    soft_reset, quiet, stray_error;
+  logic                    soft_reset, quiet_q, stray_error;
   logic                    busy, stall_mem, stall_in, stall_out, progress;
 
   jd_engine_control #(
@@ -216,7 +216,7 @@ module jd_replay_top
     .end_info0_i      (end_info0),
     .end_info1_i      (end_info1),
     .soft_reset_o     (soft_reset),
-    .quiet_i          (quiet),
+    .quiet_i          (quiet_q),
     .error_valid_i    (stray_error),
     .error_code_i     (E_STREAM),
     .event_i          (1'b0),
@@ -416,10 +416,27 @@ module jd_replay_top
     .idle_o          (sequencer_idle)
   );
 
-  // Updates by TDE between the grant and the order point.
+  // An update by TDE counts as in the lane from here on.
+  logic     error_op_valid, error_op_ready;
+  lane_op_t error_op;
+  jd_stream_skid #(
+    .Width($bits(lane_op_t))
+  ) u_tde_ops (
+    .clk_i,
+    .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (error_op_valid),
+    .in_ready_o  (error_op_ready),
+    .in_data_i   (error_op),
+    .out_valid_o (tde_op_valid),
+    .out_ready_i (tde_op_ready),
+    .out_data_o  (tde_op)
+  );
+
+  // Updates by TDE between jd_replay_errors and the order point.
   logic [7:0] tde_flight_q;
   logic       tde_granted, tde_updated;
-  assign tde_granted = tde_op_valid && tde_op_ready;
+  assign tde_granted = error_op_valid && error_op_ready;
   assign tde_updated = updated && !update_tag.host;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) tde_flight_q <= '0;
@@ -492,9 +509,9 @@ module jd_replay_top
     .mark_i        (mark),
     .fetched_o     (fetched),
     .error_o       (stream_error),
-    .op_valid_o    (tde_op_valid),
-    .op_ready_i    (tde_op_ready),
-    .op_o          (tde_op)
+    .op_valid_o    (error_op_valid),
+    .op_ready_i    (error_op_ready),
+    .op_o          (error_op)
   );
   assign stray_error  = stream_error && !stream_error_taken;
   assign link_clear_o = soft_reset;
@@ -873,8 +890,10 @@ module jd_replay_top
   assign port_bid     = m_axi_bid_i[ID_W-1:0];
 
   // ---- Status
-  assign quiet     = !train_busy && !host_busy && lanes_idle && x_idle && read_idle &&
-                     t_write_idle && h_write_idle;
+  always_ff @(posedge clk_i) begin
+    quiet_q <= !train_busy && !host_busy && lanes_idle && x_idle && read_idle && t_write_idle &&
+               h_write_idle;
+  end
   assign busy      = s_valid || u_valid;
   assign stall_mem = (host_busy && !item_valid && !read_idle) ||
                      (train_busy && !x_valid && !x_idle);
