@@ -102,6 +102,7 @@ module jd_replay_host
   logic   run_q;                       // state_q is StRun
 
   logic [511:0] descriptor_q;
+  checks_t      checks_q;              // of it
   logic [7:0]   error_q;
   logic         starts;                // the job is in order
   logic         cleared_q;             // there are leaves
@@ -143,7 +144,7 @@ module jd_replay_host
                     config_pinit_i == '0 || (64'(config_pinit_i) >> LeafW) != '0 ||
                     config_pmin_i > pclip;
   end
-  assign bad   = job_error(descriptor_q, 1'b1, cleared_q, '0);   // taken in StCheck
+  assign bad   = job_error(checks_q, cleared_q);                  // taken in StCheck
   assign unfit = clear_q && (training_busy_i || bad_config_q);    // taken in StStart
 
   // ---- The next operation, and what is wrong with it by itself
@@ -269,6 +270,7 @@ module jd_replay_host
   // ---- Responses
   response_t response;
   logic      empty, respond, word_room;
+  logic      stored_q;                 // word_count is 0
   host_tag_t sample_tag, update_tag;
   assign sample_tag = sample_response_i.tag;
   assign update_tag = update_response_i.tag;
@@ -318,7 +320,7 @@ module jd_replay_host
   assign read_size_log2_o = element_log2(job);
   assign write_start_o    = starts && job.flags.to_memory;
   assign write_address_o  = job.output_address;
-  assign write_flush_o    = state_q == StDrain && flight_q == '0 && word_count == '0;
+  assign write_flush_o    = state_q == StDrain && flight_q == '0 && stored_q;
   assign mark_o           = state_q == StDrain && drained_q;
   assign end_valid_o      = state_q == StEnd && !soft_reset_i;
   assign end_error_o      = error_q;
@@ -346,11 +348,15 @@ module jd_replay_host
       flight_q   <= '0;
       back_q     <= '0;
       room_q     <= 1'b0;
+      stored_q   <= 1'b1;
       sampling_q <= 1'b0;
     end else begin
       flight_q <= flight_q + CountW'(issue) - CountW'(updated_i || sampled_i);
       // A clock late: what is issued in the clock between takes one place more.
       room_q <= flight_q + word_count < CountW'(DEPTH - 3);
+      stored_q <= !(respond && job.flags.to_memory) &&
+                  (word_count == '0 ||
+                   (word_count == CountW'(1) && word_valid_o && word_ready_i));
       if (updated_i || sampled_i) back_q <= back_q + 1'b1;
       if (sampled_i) sampling_q <= 1'b0;
       else if (sample_valid_o && sample_ready_i) sampling_q <= 1'b1;
@@ -401,10 +407,10 @@ module jd_replay_host
   always_ff @(posedge clk_i) begin
     half_q    <= leaves_i >> 1;
     cleared_q <= leaves_i != '0;
-    drained_q <= state_q == StDrain && flight_q == '0 && word_count == '0 && write_idle_i &&
-                 read_idle_i;
+    drained_q <= state_q == StDrain && flight_q == '0 && stored_q && write_idle_i && read_idle_i;
     if (job_valid_i && job_ready_o) begin
       descriptor_q <= job_descriptor_i;
+      checks_q     <= checks_of(job_descriptor_i, 1'b1, '0);
       count_q      <= '0;
       info0_q      <= '0;
       info1_q      <= '0;
@@ -436,6 +442,7 @@ module jd_replay_host
     end
   end
 
+  `JD_ASSERT(Stored_A, stored_q == (word_count == '0))
   `JD_ASSERT(RunIsRun_A, run_q == (state_q == StRun))
   `JD_ASSERT_IF(RoomForWords_A, respond && job.flags.to_memory, word_room)
   `JD_ASSERT_IF(ReservedAgree_A, state_q == StIdle && quiet_i, reserved_q == reserved_i)

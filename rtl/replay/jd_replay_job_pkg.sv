@@ -135,32 +135,54 @@ package jd_replay_job_pkg;
     return (value & (value - 1'b1)) == '0;
   endfunction
 
-  // What is wrong with a descriptor by itself; 0 if nothing is. `host` is ring 1.
-  function automatic logic [7:0] job_error(logic [511:0] words, logic host, logic cleared,
-                                           logic [COUNT_W-1:0] batch_max);
+  // What is wrong with a descriptor by itself, each apart from the others.
+  typedef struct packed {
+    logic opcode;
+    logic reserved;
+    logic align;
+    logic count;
+    logic strat;
+    logic clear;       // no error: the job needs no leaves
+  } checks_t;
+
+  // `host` is ring 1.
+  function automatic checks_t checks_of(logic [511:0] words, logic host,
+                                        logic [COUNT_W-1:0] batch_max);
     job_t job;
-    logic sampling, reads;
+    logic sampling, reads, loop;
     logic [31:0] count;
-    logic [7:0] error;
+    checks_t checks;
     job      = job_of(words);
     sampling = job.kind == JobSample || job.kind == JobTrainLoop;
+    loop     = job.kind == JobTrainLoop;
     reads    = job_reads(job);
     count    = words[64+:32];
-    if (words[7:0] == '0 || words[7:0] > JobTrainLoop || sampling == host) error = E_OPCODE;
-    else if ((job.flags & ~legal_flags(job.kind)) != '0) error = E_OPCODE;
-    else if (words[29:16] != '0 || words[168+:24] != '0 || words[232+:24] != '0) error = E_RESERVED;
-    else if (words[511:288] != '0 || (words[256+:32] != '0 && !sampling)) error = E_RESERVED;
-    else if (job.kind != JobTrainLoop && words[96+:32] != '0) error = E_RESERVED;
-    else if (!reads && words[128+:40] != '0) error = E_RESERVED;
-    else if (!job.flags.to_memory && words[192+:40] != '0) error = E_RESERVED;
-    else if (reads && (job.input_address == '0 || job.input_address[5:0] != '0)) error = E_ALIGN;
-    else if (job.flags.to_memory && (job.output_address == '0 || job.output_address[5:0] != '0))
-      error = E_ALIGN;
-    else if (job.kind == JobClear) error = count != '0 ? E_COUNT : '0;
-    else if (count == '0 || count > (sampling ? 32'(batch_max) : 32'd1 << 20)) error = E_COUNT;
-    else if (job.kind == JobTrainLoop && words[96+:32] == '0) error = E_COUNT;
-    else if (job.flags.stratified && !is_pow2(job.count)) error = E_STRAT;
-    else error = cleared ? '0 : E_NOTCLEAR;
+    checks.opcode   = words[7:0] == '0 || words[7:0] > JobTrainLoop || sampling == host ||
+                      (job.flags & ~legal_flags(job.kind)) != '0;
+    checks.reserved = words[29:16] != '0 || words[168+:24] != '0 || words[232+:24] != '0 ||
+                      words[511:288] != '0 || (words[256+:32] != '0 && !sampling) ||
+                      (words[96+:32] != '0 && !loop) || (words[128+:40] != '0 && !reads) ||
+                      (words[192+:40] != '0 && !job.flags.to_memory);
+    checks.align    = (reads && (job.input_address == '0 || job.input_address[5:0] != '0)) ||
+                      (job.flags.to_memory &&
+                       (job.output_address == '0 || job.output_address[5:0] != '0));
+    checks.clear    = job.kind == JobClear;
+    checks.count    = checks.clear ? count != '0
+                                   : count == '0 || (loop && words[96+:32] == '0) ||
+                                     count > (sampling ? 32'(batch_max) : 32'd1 << 20);
+    checks.strat    = job.flags.stratified && !is_pow2(job.count);
+    return checks;
+  endfunction
+
+  // The first of it; 0 if nothing is.
+  function automatic logic [7:0] job_error(checks_t checks, logic cleared);
+    logic [7:0] error;
+    if (checks.opcode) error = E_OPCODE;
+    else if (checks.reserved) error = E_RESERVED;
+    else if (checks.align) error = E_ALIGN;
+    else if (checks.count) error = E_COUNT;
+    else if (checks.strat) error = E_STRAT;
+    else error = checks.clear || cleared ? '0 : E_NOTCLEAR;
     return error;
   endfunction
 endpackage : jd_replay_job_pkg

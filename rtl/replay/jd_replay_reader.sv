@@ -73,8 +73,12 @@ module jd_replay_reader
       end else if (stop && !command_valid) begin
         beats_q <= '0;
       end
-      ahead_q <= ahead_q + (command_valid && command_ready ? AheadW'(command_beats) : '0) -
-                 AheadW'(beat_valid && beat_ready);
+      case ({command_valid && command_ready, beat_valid && beat_ready})
+        2'b01:   ahead_q <= ahead_q - 1'b1;
+        2'b10:   ahead_q <= ahead_q + AheadW'(command_beats);
+        2'b11:   ahead_q <= ahead_q + AheadW'(command_beats) - 1'b1;
+        default: ahead_q <= ahead_q;
+      endcase
     end
     if (start_i) address_q <= address_i;
     else if (command_valid && command_ready) address_q <= address_q + 40'(CHUNK * 64);

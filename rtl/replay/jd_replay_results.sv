@@ -165,9 +165,11 @@ module jd_replay_results
   // ---- Words
   sample_t   sent;
   response_t word;
-  logic      smp_ready, word_ready;
+  logic      smp_ready, word_ready, smp_push, word_push, smp_empty_q;
   assign push = weight_valid || (taken && !weights_q);
   assign sent = weights_q ? waiting : sample;
+  assign smp_push  = (push && stream_q) || (fail_i && smp_ready);
+  assign word_push = push && memory_q;
   always_comb begin
     word = '{status: '0, op: 8'(OpSample), tag: 16'(sent.slot),
              extra: weights_q ? weight : ONE, priority_: sent.priority_, index: 32'(sent.index)};
@@ -184,7 +186,7 @@ module jd_replay_results
     .clk_i,
     .rst_ni,
     .clear_i     (link_clear_i),
-    .in_valid_i  ((push && stream_q) || (fail_i && smp_ready)),
+    .in_valid_i  (smp_push),
     .in_ready_o  (smp_ready),
     .in_data_i   ({fail_i || sent.last, word}),
     .out_valid_o (smp_valid_o),
@@ -200,7 +202,7 @@ module jd_replay_results
     .clk_i,
     .rst_ni,
     .clear_i     (1'b0),
-    .in_valid_i  (push && memory_q),
+    .in_valid_i  (word_push),
     .in_ready_o  (word_ready),
     .in_data_i   (word),
     .out_valid_o (word_valid_o),
@@ -208,11 +210,26 @@ module jd_replay_results
     .out_data_o  (word_data_o),
     .count_o     (word_count)
   );
-  assign drained_o = smp_count == '0 && word_count == '0;
-  assign stored_o  = word_count == '0;
+
+  // The buffers are empty, found in the clock before.
+  assign drained_o = smp_empty_q && stored_o;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      smp_empty_q <= 1'b1;
+      stored_o    <= 1'b1;
+    end else begin
+      smp_empty_q <= link_clear_i ||
+                     (!smp_push && (smp_count == '0 ||
+                                    (smp_count == CountW'(1) && smp_valid_o && smp_ready_i)));
+      stored_o    <= !word_push && (word_count == '0 ||
+                                    (word_count == CountW'(1) && word_valid_o && word_ready_i));
+    end
+  end
 
   `JD_ASSUME_IF(StartWhileQuiet_M, start_i, quiet_o)
   `JD_ASSUME_IF(FailWhileQuiet_M, fail_i, quiet_o && !active_q)
+  `JD_ASSERT(Drained_A, drained_o == (smp_count == '0 && word_count == '0))
+  `JD_ASSERT(Stored_A, stored_o == (word_count == '0))
   `JD_ASSERT_IF(RoomForSmp_A, push && stream_q, smp_ready)
   `JD_ASSERT_IF(RoomForWords_A, push && memory_q, word_ready)
   `JD_ASSERT_IF(RoomBesideWeights_A, taken && weights_q, waiting_ready)

@@ -97,18 +97,14 @@ module jd_replay_training
   state_e state_q;
 
   logic [511:0]     descriptor_q;
+  checks_t          checks_q;          // of it
   job_t             job;
   logic             loop, to_stream;
   logic [7:0]       bad;
   assign job       = job_of(descriptor_q);
   assign loop      = job.kind == JobTrainLoop;
   assign to_stream = loop || job.flags.to_stream;
-  always_comb begin
-    bad = '0;
-    if (state_q == StCheck) begin
-      bad = job_error(descriptor_q, 1'b0, cleared_i, COUNT_W'(1 << BatchLog2));
-    end
-  end
+  assign bad       = job_error(checks_q, cleared_i);   // taken in StCheck
 
   logic             bank_q;            // of the next batch
   logic [SLOT_W:0]  issued_q, back_q;  // of this batch
@@ -126,6 +122,8 @@ module jd_replay_training
 
   // ---- Samples
   logic issue, x_failed;
+  logic            issuing_q;          // in StIssue, a slot is left
+  logic [SLOT_W:0] left_q;
   assign x_failed = job.flags.host_x && x_error_i && !x_valid_i;
   always_comb begin
     sample_request_o             = '0;
@@ -138,8 +136,7 @@ module jd_replay_training
       if (size[bit_index]) sample_request_o.slots_log2 = 4'(bit_index);
     end
   end
-  assign sample_valid_o = state_q == StIssue && issued_q != size &&
-                          (!job.flags.host_x || x_valid_i);
+  assign sample_valid_o = issuing_q && (!job.flags.host_x || x_valid_i);
   assign issue          = sample_valid_o && sample_ready_i;
   assign x_ready_o      = issue;
   assign x_abort_o      = state_q == StFail;
@@ -199,8 +196,10 @@ module jd_replay_training
       back_q       <= '0;
       pending_q    <= 1'b0;
       mine_q       <= '0;
+      issuing_q    <= 1'b0;
     end else begin
       if (issue) issued_q <= issued_q + 1'b1;
+      if (issue) issuing_q <= left_q != (SLOT_W + 1)'(1);
       if (sampled_i) back_q <= back_q + 1'b1;
       unique case (state_q)
         StIdle: begin
@@ -215,11 +214,16 @@ module jd_replay_training
           issued_q       <= '0;
           back_q         <= '0;
           pending_q      <= 1'b1;
+          issuing_q      <= 1'b1;
           if (to_stream) mine_q[bank_q] <= 1'b1;
         end
         StIssue: begin
-          if (issued_q == size) state_q <= StResults;
-          else if (x_failed) state_q <= StFail;
+          if (!issuing_q) begin
+            state_q <= StResults;
+          end else if (x_failed) begin
+            state_q   <= StFail;
+            issuing_q <= 1'b0;
+          end
         end
         StResults: begin
           if (results_empty_i && back_q == size) state_q <= StFail;
@@ -245,7 +249,10 @@ module jd_replay_training
         StEnd: if (soft_reset_i || end_ready_i) state_q <= StIdle;
         default: state_q <= StIdle;
       endcase
-      if (stop && stream_error_taken_o) state_q <= StFail;
+      if (stop && stream_error_taken_o) begin
+        state_q   <= StFail;
+        issuing_q <= 1'b0;
+      end
       if (clear_i || (soft_reset_i && state_q == StIdle)) begin
         bank_q       <= 1'b0;
         last_valid_o <= 1'b0;
@@ -257,13 +264,16 @@ module jd_replay_training
   always_ff @(posedge clk_i) begin
     if (job_valid_i && job_ready_o) begin
       descriptor_q <= job_descriptor_i;
+      checks_q     <= checks_of(job_descriptor_i, 1'b0, COUNT_W'(1 << BatchLog2));
       batches_q    <= '0;
       count_q      <= '0;
       info0_q      <= '0;
       info1_q      <= '0;
     end
     if (state_q == StCheck) error_q <= bad;
-    if (state_q == StIssue && issued_q != size && x_failed) begin
+    if (begins) left_q <= size;
+    else if (issue) left_q <= left_q - 1'b1;
+    if (issuing_q && x_failed) begin
       error_q <= E_BUS_RD;
       info0_q <= 32'(issued_q);
       info1_q <= 32'(x_response_i);
@@ -293,5 +303,6 @@ module jd_replay_training
     end
   end
 
+  `JD_ASSERT(Issuing_A, issuing_q == (state_q == StIssue && issued_q != size))
   `JD_ASSERT(NoMoreBack_A, back_q <= issued_q)
 endmodule : jd_replay_training

@@ -9,8 +9,8 @@
 // Method       induction: what the access in hand has reached is kept beside the block.
 // Assumptions  the host holds its requests until taken (those of the block). The engine's registers
 //              answer what they were asked, once, and hold the answer until taken (AXI4-Lite). The
-//              header answers a write in its clock and a read in the next, as jd_engine_control
-//              asserts. Reset at any time.
+//              header answers in the clock after an access, as jd_engine_control asserts. Reset at
+//              any time.
 `include "jd_assert.svh"
 module jd_prove_engine_bus (
   input logic        clk_i,
@@ -101,16 +101,17 @@ module jd_prove_engine_bus (
   logic [11:0] waddress_q, raddress_q;
   logic [35:0] wdata_q;
   logic        w_header_q, e_aw_q, e_w_q, e_b_q;      // reached the header; engine: asked, answered
-  logic        r_header_q, r_asked_q, e_ar_q, e_r_q;  // r_asked_q: the header, the clock before
+  logic        r_header_q, e_ar_q, e_r_q;
+  logic        asked_q;                               // the header, the clock before
   logic [1:0]  b_q;
   logic [33:0] r_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       {aw_q, w_q, ar_q}                <= '0;
       {w_header_q, e_aw_q, e_w_q, e_b_q} <= '0;
-      {r_header_q, r_asked_q, e_ar_q, e_r_q} <= '0;
+      {r_header_q, asked_q, e_ar_q, e_r_q} <= '0;
     end else begin
-      r_asked_q <= header_valid && !header_write;
+      asked_q <= header_valid;
       if (bvalid && bready_i) begin
         {aw_q, w_q, w_header_q, e_aw_q, e_w_q, e_b_q} <= '0;
       end else begin
@@ -136,8 +137,8 @@ module jd_prove_engine_bus (
     end
     if (wvalid_i && wready) wdata_q <= {wstrb_i, wdata_i};
     if (arvalid_i && arready) raddress_q <= araddr_i;
-    if (header_valid && header_write)  b_q <= header_error_i ? SLVERR : 2'd0;
-    if (r_asked_q) r_q <= header_error_i ? {SLVERR, 32'd0} : {2'd0, header_data_i};
+    if (asked_q && header_write)  b_q <= header_error_i ? SLVERR : 2'd0;
+    if (asked_q && !header_write) r_q <= header_error_i ? {SLVERR, 32'd0} : {2'd0, header_data_i};
     if (e_bvalid_i && e_bready) b_q <= (e_bresp_i != '0) ? SLVERR : 2'd0;
     if (e_rvalid_i && e_rready) r_q <= (e_rresp_i != '0) ? {SLVERR, 32'd0} : {2'd0, e_rdata_i};
   end
@@ -204,10 +205,11 @@ module jd_prove_engine_bus (
                 !e_arvalid)
   `JD_ASSERT_IF(Fresh_A, aw_q && (!write || idle || decide), b_q == SLVERR)
   `JD_ASSERT_IF(AtEngine_A, engine, write ?
-                !w_to_header && !e_b_q && e_aw_q == !e_awvalid && e_w_q == !e_wvalid && !w_header_q
+                !e_b_q && e_aw_q == (!w_to_header && !e_awvalid) && w_header_q == w_to_header &&
+                e_w_q == (!w_to_header && !e_wvalid) && (!w_to_header || (!e_awvalid && !e_wvalid))
                 : !e_r_q && e_ar_q == (!r_to_header && !e_arvalid) && r_header_q == r_to_header &&
                 (!r_to_header || !e_arvalid))
-  `JD_ASSERT(HeaderRead_A, r_asked_q == (engine && !write && r_to_header))
+  `JD_ASSERT(Asked_A, asked_q == (engine && (write ? w_to_header : r_to_header)))
   `JD_ASSERT_IF(AnswerIsReady_A, answer, !e_awvalid && !e_wvalid && !e_arvalid)
   `JD_ASSERT(WaitIs_A, 32'(wait_q) <= (idle ? 32'd0 : decide ? 32'd1 : engine ? 32'd2
                                                                    : 32'd3))

@@ -221,8 +221,8 @@ PROOFS: tuple[Proof, ...] = (
         depth=2,
         bug=Bug(
             file="jd_engine_bus.sv",
-            pattern=r"state_d = denied \|\| \(is_header && write_q\) \? StAnswer : StEngine;",
-            replacement="state_d = is_header && write_q ? StAnswer : StEngine;",
+            pattern=r"state_d = denied \? StAnswer : StEngine;",
+            replacement="state_d = StEngine;",
             words="a write to an idle-only word of a busy engine goes through",
         ),
     ),

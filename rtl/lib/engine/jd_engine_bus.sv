@@ -4,11 +4,10 @@
 // to the engine's own registers, where a write to an idle-only word needs an idle engine.
 //
 // Streams  s_axil_*: AXI4-Lite in. e_axil_*: AXI4-Lite to the engine's registers, offsets of the
-//          page. header_*: one clock an access; a write is answered in the same clock, a read in the
-//          next; a write's address, data and strobes are there (write_address_o, header_data_o,
-//          header_strb_o) the clock before.
-// Timing   a write to the header is answered two clocks after its last address or data came, a read
-//          three; writes and reads alternate when both wait.
+//          page. header_*: one clock an access, answered in the next; a write's address, data and
+//          strobes are there (write_address_o, header_data_o, header_strb_o) the clock before.
+// Timing   a header access is answered three clocks after its last address or data came; writes
+//          and reads alternate when both wait.
 // Numbers  none.
 // Source   docs/shell.md, address map.
 `include "jd_assert.svh"
@@ -65,8 +64,8 @@ module jd_engine_bus #(
 
   typedef enum logic [1:0] {
     StIdle,    // waits for an access
-    StDecide,  // a write to the header is done here, any other access starts here
-    StEngine,  // waits for the engine's registers, or a clock for what was read of the header
+    StDecide,  // an access starts here
+    StEngine,  // waits for the engine's registers, or a clock for the header's answer
     StAnswer   // waits for the master
   } state_e;
 
@@ -82,7 +81,7 @@ module jd_engine_bus #(
 
   logic is_header, denied, answered;
   assign is_header = address_q[11:8] == '0;
-  assign denied = write_q && !idle_i && IdleOnly[address_q[11:2]];
+  assign denied = write_q && !is_header && !idle_i && IdleOnly[address_q[11:2]];
   logic write_next;
   assign write_next = aw_held_q && w_held_q && !(ar_held_q && write_q);
   assign answered = is_header || (write_q ? e_axil_bvalid_i : e_axil_rvalid_i);
@@ -91,7 +90,7 @@ module jd_engine_bus #(
     state_d = state_q;
     unique case (state_q)
       StIdle: if ((aw_held_q && w_held_q) || ar_held_q) state_d = StDecide;
-      StDecide: state_d = denied || (is_header && write_q) ? StAnswer : StEngine;
+      StDecide: state_d = denied ? StAnswer : StEngine;
       StEngine: if (answered) state_d = StAnswer;
       StAnswer: if (write_q ? s_axil_bready_i : s_axil_rready_i) state_d = StIdle;
       default: state_d = StIdle;
@@ -121,7 +120,7 @@ module jd_engine_bus #(
   assign e_axil_wstrb_o = wstrb_q;
   assign e_axil_arvalid_o = e_ar_q;
   assign e_axil_araddr_o = ar_q;
-  assign e_axil_bready_o = state_q == StEngine && write_q;
+  assign e_axil_bready_o = state_q == StEngine && write_q && !is_header;
   assign e_axil_rready_o = state_q == StEngine && !write_q && !is_header;
 
   always_ff @(posedge clk_i) begin
@@ -168,7 +167,7 @@ module jd_engine_bus #(
       wstrb_q <= s_axil_wstrb_i;
     end
     if (state_q == StIdle) address_q <= write_next ? aw_q : ar_q;
-    if (state_q == StDecide) error_q <= is_header ? header_error_i : denied;
+    if (state_q == StDecide) error_q <= 1'b1;              // stays so if it is denied
     if (state_q == StEngine && answered) begin
       error_q <= is_header ? header_error_i :
                  write_q ? e_axil_bresp_i != '0 : e_axil_rresp_i != '0;
@@ -184,7 +183,8 @@ module jd_engine_bus #(
   `JD_ASSERT_STREAM(WriteAnswerStable_A, s_axil_bvalid_o, s_axil_bready_i, s_axil_bresp_o)
   `JD_ASSERT_STREAM(ReadAnswerStable_A, s_axil_rvalid_o, s_axil_rready_i,
                     {s_axil_rdata_o, s_axil_rresp_o})
-  `JD_ASSUME_IF(EngineWriteAnswer_M, e_axil_bvalid_i, state_q == StEngine && write_q)
+  `JD_ASSUME_IF(EngineWriteAnswer_M, e_axil_bvalid_i,
+                state_q == StEngine && write_q && !is_header)
   `JD_ASSUME_IF(EngineReadAnswer_M, e_axil_rvalid_i,
                 state_q == StEngine && !write_q && !is_header)
 endmodule : jd_engine_bus

@@ -236,11 +236,11 @@ module jd_engine_control
     refused_q <= refusal != '0;
   end
 
-  logic refused, doorbell;
+  logic refused, doorbell, write_error_q;
   assign refused = header_write && refused_q;
   assign regs_req = header_valid && !no_ring && !refused;
-  assign header_error = no_ring ||
-                        (!refused && (header_write ? regs_wr_err : regs_rd_err));
+  assign header_error = no_ring || (header_write ? write_error_q : regs_rd_err);
+  always_ff @(posedge clk_i) write_error_q <= regs_wr_err;
   assign doorbell = regs_req && header_write && is_ring &&
                     header_address[4:2] == RING_TAIL_OFFSET[4:2];
 
