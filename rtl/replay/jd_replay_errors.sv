@@ -4,7 +4,8 @@
 // batches are open, and which were not fetched yet.
 //
 // Streams  tde_*: from the learner. op_*: updates by slot, to the sequencer.
-// Timing   one word a clock. A bank is open from open_i (a pulse) until its last TD error is granted.
+// Timing   one word a clock; error_o comes a clock after its word was taken. A bank is open from
+//          open_i (a pulse) until its last TD error is granted.
 // Numbers  counts of batches that go to memory wrap; the distance of two is below 2^31.
 // Source   docs/replay.md, Corner cases. Golden model: models/replay/engine.py.
 `include "jd_assert.svh"
@@ -73,7 +74,6 @@ module jd_replay_errors
   assign op_valid_o = valid && is_error && !hold_i && !drop_i;
   assign ready      = drop_i || (!hold_i && (!is_error || op_ready_i));
   assign take       = valid && ready && !drop_i;
-  assign error_o    = take && !is_error && !is_fetch;
   assign last       = next_q + 1'b1 == size_q[oldest_q];
   always_comb begin
     op_o       = '0;
@@ -110,6 +110,7 @@ module jd_replay_errors
       open_o      <= '0;
       due_q       <= '0;
       mark_q      <= '0;
+      error_o     <= 1'b0;
       oldest_q    <= 1'b0;
       next_q      <= '0;
       memory_q    <= 1'b0;
@@ -117,6 +118,7 @@ module jd_replay_errors
       delivered_q <= '0;
       fetched_q   <= '0;
     end else begin
+      error_o <= take && !is_error && !is_fetch;
       open_o <= open_d;
       due_q  <= due_d;
       mark_q <= (mark_i ? due_q : mark_q) & due_d;

@@ -99,7 +99,7 @@ module jd_replay_host
     StIdle, StCheck, StStart, StWait, StClear, StClearing, StRun, StDrain, StFetch, StEnd
   } state_e;
   state_e state_q;
-  logic   run_q;                       // state_q is StRun
+  logic   run_q, drain_q;              // state_q is StRun, StDrain
 
   logic [511:0] descriptor_q;
   checks_t      checks_q;              // of it
@@ -234,6 +234,7 @@ module jd_replay_host
 
   // ---- Issue
   logic [CountW-1:0]  flight_q;        // operations without a response
+  logic               alone_q;         // there is none
   logic [COUNT_W-1:0] back_q;
   logic [INDEX_W:0]   reserved_q;      // as the tree's, after what was issued
   logic               some_q, full_q;  // it is not 0, it is half of the leaves
@@ -249,7 +250,7 @@ module jd_replay_host
   assign right          = next.right && !bad_slot && !bad_tree;
   assign may            = run_q && next_valid && !sampling_q && room_q;
   assign op_valid_o     = may && !next.sample && right;
-  assign sample_valid_o = may && next.sample && next.right && flight_q == '0;
+  assign sample_valid_o = may && next.sample && next.right && alone_q;
   assign issue          = (op_valid_o && op_ready_i) || (sample_valid_o && sample_ready_i);
   assign refuse         = run_q && next_valid && !sampling_q && !right;
   assign stop           = soft_reset_i || timeout_i;
@@ -314,14 +315,14 @@ module jd_replay_host
   assign clear_o          = state_q == StClear;
   assign starts           = state_q == StStart && error_q == '0 && !soft_reset_i;
   assign read_start_o     = starts && reads_q;
-  assign read_abort_o     = state_q == StDrain;
+  assign read_abort_o     = drain_q;
   assign read_address_o   = job.input_address;
   assign read_count_o     = job.count;
   assign read_size_log2_o = element_log2(job);
   assign write_start_o    = starts && job.flags.to_memory;
   assign write_address_o  = job.output_address;
-  assign write_flush_o    = state_q == StDrain && flight_q == '0 && stored_q;
-  assign mark_o           = state_q == StDrain && drained_q;
+  assign write_flush_o    = drain_q && alone_q && stored_q;
+  assign mark_o           = drain_q && drained_q;
   assign end_valid_o      = state_q == StEnd && !soft_reset_i;
   assign end_error_o      = error_q;
   assign end_count_o      = count_q;
@@ -342,16 +343,20 @@ module jd_replay_host
     if (!rst_ni) begin
       state_q    <= StIdle;
       run_q      <= 1'b0;
+      drain_q    <= 1'b0;
       reserved_q <= '0;
       some_q     <= 1'b0;
       full_q     <= 1'b0;
       flight_q   <= '0;
+      alone_q    <= 1'b1;
       back_q     <= '0;
       room_q     <= 1'b0;
       stored_q   <= 1'b1;
       sampling_q <= 1'b0;
     end else begin
       flight_q <= flight_q + CountW'(issue) - CountW'(updated_i || sampled_i);
+      alone_q <= !issue && (flight_q == '0 ||
+                            (flight_q == CountW'(1) && (updated_i || sampled_i)));
       // A clock late: what is issued in the clock between takes one place more.
       room_q <= flight_q + word_count < CountW'(DEPTH - 3);
       stored_q <= !(respond && job.flags.to_memory) &&
@@ -392,10 +397,12 @@ module jd_replay_host
           if (stop || refuse || empty || (all_issued && !sampling_q) || broken) begin
             state_q <= StDrain;
             run_q   <= 1'b0;
+            drain_q <= 1'b1;
           end
         end
         StDrain: if (drained_q) begin
           state_q <= job.kind == JobReserve && finish_ok && !soft_reset_i ? StFetch : StEnd;
+          drain_q <= 1'b0;
         end
         StFetch: if (fetched_i || stop) state_q <= StEnd;
         StEnd: if (soft_reset_i || end_ready_i) state_q <= StIdle;
@@ -407,7 +414,7 @@ module jd_replay_host
   always_ff @(posedge clk_i) begin
     half_q    <= leaves_i >> 1;
     cleared_q <= leaves_i != '0;
-    drained_q <= state_q == StDrain && flight_q == '0 && stored_q && write_idle_i && read_idle_i;
+    drained_q <= drain_q && alone_q && stored_q && write_idle_i && read_idle_i;
     if (job_valid_i && job_ready_o) begin
       descriptor_q <= job_descriptor_i;
       checks_q     <= checks_of(job_descriptor_i, 1'b1, '0);
@@ -443,7 +450,8 @@ module jd_replay_host
   end
 
   `JD_ASSERT(Stored_A, stored_q == (word_count == '0))
-  `JD_ASSERT(RunIsRun_A, run_q == (state_q == StRun))
+  `JD_ASSERT(StateIs_A, run_q == (state_q == StRun) && drain_q == (state_q == StDrain))
+  `JD_ASSERT(Alone_A, alone_q == (flight_q == '0))
   `JD_ASSERT_IF(RoomForWords_A, respond && job.flags.to_memory, word_room)
   `JD_ASSERT_IF(ReservedAgree_A, state_q == StIdle && quiet_i, reserved_q == reserved_i)
   `JD_ASSERT_IF(NoneUnasked_A, updated_i || sampled_i, flight_q != '0)

@@ -132,13 +132,14 @@ module jd_replay_reader
   logic [511:0]       beat_q;        // the next element in the low bits
   logic [3:0]         left_q;        // elements of the beat behind the next one
   logic               held_q;
+  logic               last_q;        // the next one is the beat's or the array's last
   logic [COUNT_W-1:0] items_q;       // elements not yet handed out
   logic [2:0]         size_q;
   logic               take;
   assign item_valid_o = held_q;
   assign item_data_o  = beat_q[127:0];
   assign take         = held_q && item_ready_i;
-  assign beat_ready   = stop || !held_q || (take && (left_q == '0 || items_q == COUNT_W'(1)));
+  assign beat_ready   = stop || !held_q || (take && last_q);
   assign idle_o       = beats_q == '0 && ahead_q == '0 && mover_idle && !held_q;
 
   always_ff @(posedge clk_i) begin
@@ -157,7 +158,7 @@ module jd_replay_reader
       end else if (beat_valid && beat_ready && !stop) begin
         held_q  <= !beat_response[1];
         error_o <= beat_response[1];
-      end else if (take && (left_q == '0 || items_q == COUNT_W'(1))) begin
+      end else if (take && last_q) begin
         held_q <= 1'b0;
       end
     end
@@ -166,7 +167,9 @@ module jd_replay_reader
       if (!stop) response_o <= beat_response;
       beat_q <= beat_data;
       left_q <= 4'((7'd64 >> size_q) - 7'd1);
+      last_q <= items_q == (take ? COUNT_W'(2) : COUNT_W'(1));
     end else if (take) begin
+      last_q <= left_q == 4'd1 || items_q == COUNT_W'(2);
       beat_q <= size_q == 3'd2 ? beat_q >> 32 : size_q == 3'd3 ? beat_q >> 64 : beat_q >> 128;
       left_q <= left_q - 1'b1;
     end
@@ -175,4 +178,5 @@ module jd_replay_reader
   `JD_ASSUME_IF(StartWhileIdle_M, start_i, idle_o && address_i[5:0] == '0 && count_i != '0)
   `JD_ASSERT_IF(RoomForBeats_A, memory_valid, memory_ready)
   `JD_ASSERT_IF(ItemsLeft_A, held_q, items_q != '0)
+  `JD_ASSERT_IF(Last_A, held_q, last_q == (left_q == '0 || items_q == COUNT_W'(1)))
 endmodule : jd_replay_reader

@@ -68,7 +68,8 @@ module jd_replay_results
   logic              active_q, weights_q, whole_q, stream_q, memory_q, bank_q;
   logic [SLOT_W:0]   size_q, next_q, sent_q;
   logic [31:0]       beta_q;
-  logic [4:0]        flight_q;     // slots read whose word is not in a buffer
+  logic [4:0]        flight_q;     // slots read whose word is not in a buffer,
+  logic [4:0]        left;         // without those that come in or end in this clock
   logic [CountW-1:0] smp_count, word_count, fullest;
   logic              read, data_q, data_last_q, room_q, available;
   logic [SLOT_W-1:0] data_slot_q;
@@ -81,6 +82,7 @@ module jd_replay_results
   assign read_bank_o = bank_q;
   assign read_slot_o = next_q[SLOT_W-1:0];
   assign taken       = data_q && !read_empty_i && !empty_o;   // goes on as a word
+  assign left        = flight_q - 5'(push) - 5'(data_q && !taken);
   assign quiet_o     = !data_q && flight_q == '0;
   assign done_o      = active_q && sent_q == size_q;
 
@@ -103,7 +105,7 @@ module jd_replay_results
       data_q   <= read;
       // A clock late: the read of the clock between takes one place more.
       room_q   <= 6'(fullest) + 6'(flight_q) < 6'(DEPTH - 2);
-      flight_q <= flight_q + 5'(read) - 5'(push) - 5'(data_q && !taken);
+      flight_q <= read ? left + 5'd1 : left;
     end
     if (start_i) begin
       bank_q    <= bank_i;

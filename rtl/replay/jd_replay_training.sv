@@ -98,13 +98,14 @@ module jd_replay_training
 
   logic [511:0]     descriptor_q;
   checks_t          checks_q;          // of it
+  logic             cleared_q;
   job_t             job;
   logic             loop, to_stream;
   logic [7:0]       bad;
   assign job       = job_of(descriptor_q);
   assign loop      = job.kind == JobTrainLoop;
   assign to_stream = loop || job.flags.to_stream;
-  assign bad       = job_error(checks_q, cleared_i);   // taken in StCheck
+  assign bad       = job_error(checks_q, cleared_q);   // taken in StCheck
 
   logic             bank_q;            // of the next batch
   logic [SLOT_W:0]  issued_q, back_q;  // of this batch
@@ -270,6 +271,7 @@ module jd_replay_training
       info0_q      <= '0;
       info1_q      <= '0;
     end
+    cleared_q <= cleared_i;
     if (state_q == StCheck) error_q <= bad;
     if (begins) left_q <= size;
     else if (issue) left_q <= left_q - 1'b1;

@@ -200,15 +200,16 @@ module jd_engine_control
     .hwif_out             (to_hw)
   );
 
-  // ---- Writes to ring registers, checked before they reach the registers: in the clock before. If
-  // HEAD moves on in between, the check is by the older one, which never lets more through.
-  logic [Rings-1:0][31:0] head;
+  // ---- Writes to ring registers, checked before they reach the registers: in the clock before, by
+  // HEAD of the clock before that. If it moves on in between, the older one never lets more through.
+  logic [Rings-1:0][31:0] head, head_q, full_q;
+  logic [Rings-1:0] busy_q;
   logic [Rings-1:0] ring_quiet;           // HEAD = TAIL
   logic is_ring, no_ring;
   logic [1:0] page_ring, write_ring;      // of the four that the page has room for
-  logic [1:0] guarded_ring;               // of those that there are
   logic [RingW-1:0] ring;
-  logic [7:0] refusal;                    // 0, or the error that keeps the write from the registers
+  logic [7:0] refusal;                    // 0, or the error that keeps the write from the registers,
+  logic [Rings-1:0][7:0] refusals;        // of the ring that is written
   logic [7:0] refusal_q;
   logic refused_q;
   assign is_ring = header_address[7];
@@ -216,21 +217,33 @@ module jd_engine_control
   assign no_ring = is_ring && {30'd0, page_ring} >= Rings;
   assign ring = RingW'(page_ring);
   assign write_ring = write_address[6:5];
-  assign guarded_ring = 2'(RingW'(write_ring));
 
-  jd_engine_guard u_guard (
-    .valid_i   (write_address[7] && {30'd0, write_ring} < Rings),
-    .offset_i  (write_address[4:2]),
-    .data_i    (header_wdata),
-    .mask_i    (header_mask),
-    .base_lo_i (to_hw.RING[guarded_ring].BASE_LO.value.value[11:0]),
-    .cpl_lo_i  (to_hw.RING[guarded_ring].CPL_LO.value.value[11:0]),
-    .size_i    (to_hw.RING[guarded_ring].SIZE.value.value),
-    .tail_i    (to_hw.RING[guarded_ring].TAIL.value.value),
-    .head_i    (head[RingW'(write_ring)]),
-    .reset_i   (soft_reset_o),
-    .refusal_o (refusal)
-  );
+  for (genvar r = 0; r < Rings; r++) begin : gen_guard
+    always_ff @(posedge clk_i) begin
+      head_q[r] <= head[r];
+      busy_q[r] <= to_hw.RING[r].TAIL.value.value != head[r];
+      full_q[r] <= 32'hFFFF_FFFF << to_hw.RING[r].SIZE.value.value;
+    end
+    jd_engine_guard u_guard (
+      .valid_i   (write_address[7] && write_ring == 2'(r)),
+      .offset_i  (write_address[4:2]),
+      .data_i    (header_wdata),
+      .mask_i    (header_mask),
+      .base_lo_i (to_hw.RING[r].BASE_LO.value.value[11:0]),
+      .cpl_lo_i  (to_hw.RING[r].CPL_LO.value.value[11:0]),
+      .size_i    (to_hw.RING[r].SIZE.value.value),
+      .tail_i    (to_hw.RING[r].TAIL.value.value),
+      .head_i    (head_q[r]),
+      .busy_i    (busy_q[r]),
+      .full_i    (full_q[r]),
+      .reset_i   (soft_reset_o),
+      .refusal_o (refusals[r])
+    );
+  end
+  always_comb begin
+    refusal = '0;
+    for (int unsigned r = 0; r < Rings; r++) refusal = refusal | refusals[r];
+  end
   always_ff @(posedge clk_i) begin
     refusal_q <= refusal;
     refused_q <= refusal != '0;

@@ -5,7 +5,7 @@
 //
 // Streams  none: combinational.
 // Timing   refusal_o belongs to the write of the same clock.
-// Numbers  TAIL and HEAD are compared modulo 2^32, as distances from HEAD.
+// Numbers  TAIL and HEAD are compared modulo 2^32, as distances.
 // Source   docs/shell.md, rings.
 module jd_engine_guard
   import jd_engine_header_map_pkg::*;
@@ -19,6 +19,8 @@ module jd_engine_guard
   input  logic [3:0]  size_i,
   input  logic [31:0] tail_i,
   input  logic [31:0] head_i,
+  input  logic        busy_i,             // TAIL is not HEAD
+  input  logic [31:0] full_i,             // 2^size - 1 has none of these bits, all else has one
   input  logic        reset_i,            // a soft reset is under way
   output logic [7:0]  refusal_o           // 0: the write may go on
 );
@@ -34,14 +36,18 @@ module jd_engine_guard
   logic [31:0] written;
   logic [11:0] base, cpl;
   logic [31:0] size, tail;
-  logic [31:0] queued, queued_before;     // jobs ahead of HEAD
+  logic [31:0] last;                      // jobs ahead of HEAD, less one
+  logic        beyond;                    // more than the ring has room for
+  // TAIL would move back. It moves by at most 2^12 if it is not beyond: a ring never has more.
+  logic        back;
   assign written = data_i & mask_i;
   assign base = (base_lo_i & ~mask_i[11:0]) | written[11:0];
   assign cpl = (cpl_lo_i & ~mask_i[11:0]) | written[11:0];
   assign size = ({28'd0, size_i} & ~mask_i) | written;
   assign tail = (tail_i & ~mask_i) | written;
-  assign queued = tail - head_i;
-  assign queued_before = tail_i - head_i;
+  assign back = 1'((14'(tail) - 14'(tail_i)) >> 13);
+  assign last = tail + ~head_i;
+  assign beyond = tail != head_i && (last & full_i) != '0;
 
   always_comb begin
     refusal_o = '0;
@@ -52,14 +58,14 @@ module jd_engine_guard
         BASE_HI, CPL_HI: if (written[31:8] != '0) refusal_o = E_RESERVED;
         SIZE: if (size > {28'd0, SIZE_MAX}) refusal_o = E_RING;
         TAIL: begin
-          if (size_i == '0 || queued > (32'd1 << size_i) || queued < queued_before) begin
+          if (size_i == '0 || beyond || back) begin
             refusal_o = E_RING;
           end
         end
         default: ;
       endcase
       if (reset_i && offset_i <= TAIL) refusal_o = E_RING;
-      if (queued_before != '0 && offset_i <= SIZE) refusal_o = E_RING;
+      if (busy_i && offset_i <= SIZE) refusal_o = E_RING;
     end
   end
 endmodule : jd_engine_guard

@@ -77,11 +77,11 @@ module jd_engine_ring
   logic [63:0] since_q, start_q, end_q;
 
   // Where the next descriptor and the record are.
-  logic [11:0] fetch_number, slot_mask;   // numbers of jobs modulo the largest ring
+  logic [11:0] fetch_number, slot_mask_q;   // numbers of jobs modulo the largest ring
   assign fetch_number = state_q == StNext ? head_q[11:0] : behind_q[11:0];
-  assign slot_mask = 12'((13'd1 << size_i) - 13'd1);
-  assign fetch_address_o = base_i + {22'd0, fetch_number & slot_mask, 6'd0};
-  assign record_address_o = cpl_i + {23'd0, head_q[11:0] & slot_mask, 5'd0};
+  always_ff @(posedge clk_i) slot_mask_q <= 12'((13'd1 << size_i) - 13'd1);   // long before a job
+  assign fetch_address_o = base_i + {22'd0, fetch_number & slot_mask_q, 6'd0};
+  assign record_address_o = cpl_i + {23'd0, head_q[11:0] & slot_mask_q, 5'd0};
   assign fetch_valid_o = !held_q && !fetching_q && !halted_q && !hold_i &&
                          (state_q == StNext ? head_q != tail_i : behind_q != tail_i && !stop_q);
 
