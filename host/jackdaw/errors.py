@@ -18,6 +18,26 @@ class ConfigError(ValueError):
     """A setting outside its range; says which, what was got and what is allowed."""
 
 
+class BufferFieldError(ValueError):
+    """Rows for a replay buffer that do not fit its fields; says which, what was got and wanted."""
+
+
+class BufferPriorityError(ValueError):
+    """A priority that is no finite number of 0 or more, or another number of them than of rows."""
+
+
+class BufferIndexError(IndexError):
+    """An index of a row that a replay buffer does not hold."""
+
+
+class BufferEmptyError(LookupError):
+    """A sample of a replay buffer that holds no row."""
+
+
+class BufferStateError(ValueError):
+    """A saved state of another replay buffer; names the first setting that differs."""
+
+
 class DeviceError(Exception):
     """Anything that goes wrong on a device or between it and the host."""
 

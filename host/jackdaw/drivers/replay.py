@@ -133,6 +133,7 @@ class Replay(EngineDriver):
         uniform: np.ndarray | None = None,
         stratified: bool = True,
         weights: bool = True,
+        beta: float | None = None,
     ) -> Samples:
         """Draw a batch in proportion to the priorities.
 
@@ -141,6 +142,7 @@ class Replay(EngineDriver):
             uniform: [B] uint64, 48-bit uniform integers to use instead of the engine's generator.
             stratified: slot b draws from the b-th of B equal parts of the total.
             weights: compute importance weights.
+            beta: set their exponent before, 2**-30..1 (smaller ones count as none); None: as it is.
         Raises: ReplayEmptyError if all priorities are 0; ReplayStratError; ReplayCountError.
         """
         flags = Flag.MEMORY
@@ -152,6 +154,7 @@ class Replay(EngineDriver):
             source = self._upload(np.asarray(uniform, np.uint64))
         output = self._buffer("samples", max(batch, 1) * 16)
         words = [Opcode.SAMPLE | flags << 8, 0, batch, 0, *_address(source), *_address(output)]
+        words.append(0 if beta is None else round(beta * ONE_BETA))
         self._sampler.submit(words).wait(TIMEOUT_S)
         out = self.device.read(output, batch * 16).view(np.uint32).reshape(-1, RESPONSE_WORDS)
         return Samples(
@@ -200,14 +203,17 @@ class Replay(EngineDriver):
             opcode, flags, _pairs(indices, _words(values, td, delta)), np.size(indices)
         )
 
-    def insert(self, values: np.ndarray | None = None, *, count: int = 1) -> Responses:
+    def insert(
+        self, values: np.ndarray | None = None, *, count: int = 1, td: bool = False
+    ) -> Responses:
         """Insert with first-in first-out replacement; only while no batch is being fetched.
 
         Args:
-            values: [n] integer priorities; None: `count` leaves with the largest priority so far.
+            values: [n] integer priorities, with `td` float32 TD errors; None: `count` leaves with
+                the largest priority so far.
         Raises: ReplayInsertError while leaves are reserved.
         """
-        return self._place(Opcode.INSERT, values, count)
+        return self._place(Opcode.INSERT, values, count, td)
 
     def reserve(self, count: int) -> np.ndarray:
         """Take the next leaves out of sampling, so that their data can be written.
@@ -217,9 +223,11 @@ class Replay(EngineDriver):
         """
         return self._operate(Opcode.RESERVE, 0, None, count).indices
 
-    def commit(self, values: np.ndarray | None = None, *, count: int = 1) -> Responses:
+    def commit(
+        self, values: np.ndarray | None = None, *, count: int = 1, td: bool = False
+    ) -> Responses:
         """Give reserved leaves their priorities, in order; arguments as `insert`."""
-        return self._place(Opcode.COMMIT, values, count)
+        return self._place(Opcode.COMMIT, values, count, td)
 
     def stream(self, requests: np.ndarray) -> np.ndarray:
         """Run mixed unified requests, [n, 4] uint32. Returns the responses, [n, 4] uint32."""
@@ -302,11 +310,12 @@ class Replay(EngineDriver):
             self.write(registers.SEED.at(2 * i), word & 0xFFFFFFFF)
             self.write(registers.SEED.at(2 * i + 1), word >> 32)
 
-    def _place(self, opcode: int, values: np.ndarray | None, count: int) -> Responses:
+    def _place(self, opcode: int, values: np.ndarray | None, count: int, td: bool) -> Responses:
         if values is None:
             return self._operate(opcode, Flag.PMAX, None, count)
-        words = _words(values, False, False)
-        return self._operate(opcode, 0, _pairs(np.zeros(words.size), words), words.size)
+        words = _words(values, td, False)
+        flags = Flag.FP32 if td else 0
+        return self._operate(opcode, flags, _pairs(np.zeros(words.size), words), words.size)
 
     def _operate(self, opcode: int, flags: int, words: np.ndarray | None, count: int) -> Responses:
         out = self._raw(opcode, flags, words, count).astype(np.int64)
