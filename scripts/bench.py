@@ -2,22 +2,28 @@
 """Measure an engine in device clocks, with the ideal and the published figure beside each.
 
     scripts/bench.py replay|learner [--config demo] [--memory D] [--json FILE]
+    scripts/bench.py replay --plot [FILE]       # latency against batch size, as figure 8 of CF'22
 
-Every row has the same keys: engine, figure, config, measured, unit, ideal, published, peers.
+Every row has the same keys: engine, figure, config, measured, unit, ideal, published, peers. The
+peers of the replay engine are trees and buffers in software, measured in the same run on this
+machine (`--no-peers` leaves them out): name, value, unit, config each.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import peers
 from jackdaw.device import load_config, open_device
 from jackdaw.device.base import Device
 from jackdaw.drivers.learner import Learner, Storage, adam
@@ -27,6 +33,9 @@ from models.replay.timing import Timing
 
 Row = dict[str, Any]
 THESIS = "thesis, Eq. 4.2 and 4.3"
+PLOT = Path(__file__).resolve().parents[1] / "docs" / "images" / "replay_latency.png"
+CAPACITIES, BATCHES = (4096, 65536, 1 << 20), (32, 64, 128, 256, 512)
+SUSTAINED_JOBS = 32
 
 
 def row(
@@ -37,8 +46,9 @@ def row(
     unit: str,
     ideal: float | None = None,
     published: tuple[float, str] | None = None,
+    peers: list[dict[str, Any]] | None = None,
 ) -> Row:
-    """One result; `published` is the value and its source."""
+    """One result; `published` is the value and its source, `peers` are rows of peers.Figure."""
     return {
         "engine": engine,
         "figure": figure,
@@ -47,14 +57,14 @@ def row(
         "unit": unit,
         "ideal": ideal,
         "published": published and {"value": published[0], "source": published[1]},
-        "peers": [],
+        "peers": peers or [],
     }
 
 
-def replay_rows(device: Device, options: argparse.Namespace) -> list[Row]:
-    """Clocks of whole jobs (descriptor, operations, responses to memory) and of each operation."""
-    parameters = load_config(options.config).parameters
-    timing = Timing(
+def replay_timing(config: str) -> Timing:
+    """The cycle formulas of a build's replay engine."""
+    parameters = load_config(config).parameters
+    return Timing(
         ReplayConfig(
             k_log2=parameters["ReplayKLog2"],
             n_log2=parameters["ReplayNLog2"],
@@ -65,29 +75,83 @@ def replay_rows(device: Device, options: argparse.Namespace) -> list[Row]:
             lat_mul=parameters["ReplayLatMul"],
         )
     )
-    fan, depth = 1 << timing.config.k_log2, timing.levels
-    replay = Replay(device, ReplaySettings(leaves=1 << timing.config.n_log2, seed=1))
+
+
+def replay_rows(device: Device, options: argparse.Namespace) -> list[Row]:
+    """Clocks of whole jobs (descriptor, operations, responses to memory) and of each operation."""
+    timing = replay_timing(options.config)
+    fan, depth, leaves = 1 << timing.config.k_log2, timing.levels, 1 << timing.config.n_log2
+    capacities = sorted({*CAPACITIES, leaves})
+    figures = peers.measure(capacities, BATCHES) if options.peers else []
+
+    def of(operation: str, batch: int | None = None) -> list[dict[str, Any]]:
+        """Peers of an operation; with a batch, only those of this capacity and batch."""
+        return [
+            f.row()
+            for f in figures
+            if f.operation == operation
+            and (batch is None or (f.leaves, f.batch) == (leaves, batch))
+        ]
+
+    replay = Replay(device, ReplaySettings(leaves=leaves, seed=1))
     replay.insert(np.arange(1, 1025) * 1000)
-    name = f"K={fan} N={1 << timing.config.n_log2}"
+    name = f"K={fan} N={leaves}"
     rows = []
     batch = 8
-    while batch <= replay.max_batch:
-        sample = replay.measure_sample(batch)
-        update = replay.measure_update(batch)
+    while batch <= max(replay.max_batch, BATCHES[-1]) and batch <= leaves:
+        parts = -(-batch // replay.max_batch)
+        split = f" in {parts} jobs" if parts > 1 else ""
+        sample = (
+            replay.measure_sample(batch)
+            if parts == 1
+            else replay.measure_sustained(replay.max_batch, parts)
+        )
         paper = 2 * fan * (batch + depth), 2 * (batch + depth)
-        for figure, cycles, ideal, published in (
-            ("sample_job_cycles", sample, timing.sample(batch, False), paper[0]),
-            ("update_job_cycles", update, timing.update(batch), paper[1]),
+        for operation, cycles, ideal, published, jobs in (
+            ("sample", sample, timing.sample(batch, False), paper[0], split),
+            ("update", replay.measure_update(batch), timing.update(batch), paper[1], ""),
         ):
-            rows.append(
-                row("replay", figure, f"{name} B={batch}", cycles, "clocks", ideal,
-                    (published, THESIS))
-            )  # fmt: skip
-            rows.append(
-                row("replay", figure.replace("job_cycles", "cycles_each"), f"{name} B={batch}",
-                    round(cycles / batch, 3), "clocks", 1.0, (published / batch, THESIS))
-            )  # fmt: skip
+            config = f"{name}{jobs} B={batch}"
+            rows += [
+                row("replay", f"{operation}_job_cycles", config, cycles, "clocks", ideal,
+                    (published, THESIS)),
+                row("replay", f"{operation}_cycles_each", config, round(cycles / batch, 3),
+                    "clocks", 1.0, (published / batch, THESIS), of(operation, batch)),
+            ]  # fmt: skip
         batch *= 2
+    return rows + sustained_rows(replay, name, fan, depth, of)
+
+
+def sustained_rows(
+    replay: Replay,
+    name: str,
+    fan: int,
+    depth: int,
+    of: Callable[[str], list[dict[str, Any]]],
+) -> list[Row]:
+    """Clocks of each operation while jobs of the largest batch follow one another in the rings."""
+    batch, jobs = replay.max_batch, SUSTAINED_JOBS
+    config = f"{name}, {jobs} jobs of {batch}"
+    paper = 2 * fan * (batch + depth) / batch, 2 * (batch + depth) / batch
+    rows = []
+    for operation, samples, updates, published in (
+        ("sample", True, False, paper[0]),
+        ("update", False, True, paper[1]),
+        ("sample and update", True, True, None),
+    ):
+        cycles = replay.measure_sustained(batch, jobs, samples=samples, updates=updates)
+        rows.append(
+            row("replay", f"cycles_per_{operation.replace(' ', '_')}", config,
+                round(cycles / batch / jobs, 3), "clocks", 1.0,
+                (round(published, 3), THESIS) if published else None, of(operation))
+        )  # fmt: skip
+    # An UPDATE job has no largest batch: as long a one as the leaves allow.
+    long = min(replay.settings.leaves, 4096)
+    cycles = replay.measure_sustained(long, 4, samples=False, updates=True)
+    rows.append(
+        row("replay", "cycles_per_update", f"{name}, 4 jobs of {long}",
+            round(cycles / long / 4, 3), "clocks", 1.0, (round(paper[1], 3), THESIS))
+    )  # fmt: skip
     return rows
 
 
@@ -148,6 +212,90 @@ def table(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
+def peers_table(rows: list[Row], nanoseconds: float) -> str:
+    """This engine, with `nanoseconds` a clock, and its peers as a Markdown table of ns each.
+
+    Peers of the smallest and the largest batch; the rows have them all.
+    """
+    ours = [
+        r
+        for r in rows
+        if re.fullmatch("cycles_per_(sample|update|sample_and_update)", r["figure"]) and r["peers"]
+    ]
+    if not ours:
+        return ""
+    lines = ["", "| ns each | configuration | " + " | ".join(r["figure"][11:] for r in ours) + " |"]
+    lines += ["|---|---|" + "---|" * len(ours)]
+    cells = " | ".join(f"{r['measured'] * nanoseconds:.2f}" for r in ours)
+    lines.append(f"| this engine at {1e3 / nanoseconds:g} MHz | {ours[0]['config']} | {cells} |")
+    columns = [{(p["name"], p["config"].split(" N=")[1]): p["value"] for p in r["peers"]}
+               for r in ours]  # fmt: skip
+    for name, config in columns[0]:
+        if not config.endswith((f"B={BATCHES[0]}", f"B={BATCHES[-1]}")):
+            continue
+        values = " | ".join(f"{column[name, config]:.2f}" for column in columns)
+        lines.append(f"| {name} | N={config} | {values} |")
+    return "\n".join(lines)
+
+
+def draw_latency(path: Path, rows: list[Row], config: str, clock_hz: int) -> None:
+    """Time of a batch against its size: this engine, the published formula and the processor.
+
+    Source: onchip_replay, figure 8.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    timing = replay_timing(config)
+    fan, depth, leaves = 1 << timing.config.k_log2, timing.levels, 1 << timing.config.n_log2
+    microseconds, most = 1e6 / clock_hz, 1 << timing.config.batch_log2
+    figure, axes = pyplot.subplots(
+        1, 2, figsize=(10.5, 5.4), dpi=110, sharey=True, layout="constrained"
+    )
+    for axis, operation, paper in zip(
+        axes,
+        ("sample", "update"),
+        (lambda b: 2 * fan * (b + depth), lambda b: 2 * (b + depth)),
+        strict=True,
+    ):
+        jobs = [r for r in rows if r["figure"] == f"{operation}_job_cycles"]
+        batches = [int(r["config"].rsplit("B=", 1)[1]) for r in jobs]
+        ideal = timing.update if operation == "update" else lambda b: timing.sample(b, False)
+        wide = sorted({*batches, *BATCHES})
+        axis.plot(batches, [r["measured"] * microseconds for r in jobs], "o-", color="#2b5c8a",
+                  linewidth=2, zorder=3,
+                  label=f"this engine, descriptor to record; jobs of {most} samples")  # fmt: skip
+        axis.plot(wide, [ideal(b) * microseconds for b in wide], "--", color="#2e7d4f",
+                  label="this engine, ideal (the core alone)")  # fmt: skip
+        axis.plot(wide, [paper(b) * microseconds for b in wide], ":", color="#666666",
+                  label=f"published formula, K={fan}")  # fmt: skip
+        sustained = next(r for r in rows if r["figure"] == f"cycles_per_{operation}")
+        lines: dict[str, list[tuple[int, float]]] = {}
+        for peer in sustained["peers"]:
+            found = re.search(r" N=(\d+) B=(\d+)", peer["config"])
+            assert found is not None
+            if int(found[1]) == leaves:
+                size = int(found[2])
+                lines.setdefault(peer["name"], []).append((size, peer["value"] * size / 1e3))
+        for number, (name, points) in enumerate(lines.items()):
+            axis.plot(*zip(*points, strict=True), marker="^x+vsd"[number % 6], linewidth=1,
+                      markersize=5, color=pyplot.get_cmap("autumn")(0.14 * number),
+                      label=name)  # fmt: skip
+        axis.set(title=f"{operation}, N = {leaves}", xlabel="batch", xscale="log", yscale="log")
+        axis.set_xticks(wide, [str(b) for b in wide])
+        axis.minorticks_off()
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel(f"microseconds (device at {clock_hz / 1e6:g} MHz)")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
+                  fontsize=8, title=f"Software: {peers.machine()}, one thread, warm caches",
+                  title_fontsize=8)  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+    pyplot.close(figure)
+
+
 ENGINES = {"replay": replay_rows, "learner": learner_rows}
 
 
@@ -157,11 +305,25 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--config", default="demo", help="build configuration in configs/")
     parser.add_argument("--memory", default="D", help="memory preset: D S Q I")
     parser.add_argument("--json", type=Path, help="also write the rows here")
+    parser.add_argument("--no-peers", dest="peers", action="store_false", help="no software peers")
+    parser.add_argument(
+        "--plot", type=Path, nargs="?", const=PLOT, metavar="FILE",
+        help="replay: draw latency against batch size (default %(const)s)",
+    )  # fmt: skip
     options = parser.parse_args(argv)
+    if options.plot and options.engine != "replay":
+        parser.error("--plot: got learner, want replay")
     with open_device("sim", config=options.config, memory=options.memory) as device:
         rows = ENGINES[options.engine](device, options)
+        clock_hz = device.clock_hz
     print(f"memory preset {options.memory}, latency 64 clocks; configuration {options.config}")
     print(table(rows))
+    if options.engine == "replay" and options.peers:
+        print(f"\nThis machine: {peers.machine()}")
+        print(peers_table(rows, 1e9 / clock_hz))
+    if options.plot:
+        draw_latency(options.plot, rows, options.config, clock_hz)
+        print(options.plot)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2) + "\n")
     return 0

@@ -254,6 +254,38 @@ class Replay(EngineDriver):
         source = self._upload(_pairs(indices, self.retrieve(indices).astype(np.uint32)))
         return self._run([Opcode.UPDATE, 0, batch, 0, *_address(source)]).cycles
 
+    def measure_sustained(
+        self, batch: int, jobs: int, *, samples: bool = True, updates: bool = False
+    ) -> int:
+        """Clocks from the first start to the last end of jobs that are queued at once.
+
+        Args:
+            batch: samples of a SAMPLE job (a power of two, 4 or more) and updates of an UPDATE job;
+                leaves 0..batch-1 are given the priorities they have.
+            jobs: how many of each, 1..64.
+            samples, updates: which; with both, ring 0 and ring 1 run side by side.
+        """
+        queued: list[Job] = []
+        if updates:
+            indices = np.arange(batch)
+            source = self._upload(_pairs(indices, self.retrieve(indices).astype(np.uint32)))
+            words = [Opcode.UPDATE, 0, batch, 0, *_address(source)]
+            queued += self._host.submit_all([words] * jobs)
+        if samples:
+            output = self._buffer("samples", jobs * batch * 16)
+            queued += self._sampler.submit_all(
+                [
+                    [
+                        Opcode.SAMPLE | (Flag.MEMORY | Flag.STRATIFIED) << 8, 0, batch, 0, 0, 0,
+                        *_address(output + job * batch * 16),
+                    ]
+                    for job in range(jobs)
+                ]
+            )  # fmt: skip
+        records = [job.wait(TIMEOUT_S) for job in queued]
+        self.acknowledge()
+        return max(r.end for r in records) - min(r.start for r in records)
+
     # ---- State ----
     @property
     def beta(self) -> float:

@@ -1,0 +1,47 @@
+"""The measurements of the replay engine: rows, software peers, plot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import bench
+import peers
+
+KEYS = {"engine", "figure", "config", "measured", "unit", "ideal", "published", "peers"}
+
+
+def test_replay_bench_writes_rows_of_the_same_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plain trees at one size in place of all peers, which take longer than the engine."""
+    binary = peers.compile_trees()
+    monkeypatch.setattr(
+        peers, "measure", lambda leaves, batches: list(peers.plain_trees(binary, 256, batches[:1]))
+    )
+    out, plot = tmp_path / "rows.json", tmp_path / "latency.png"
+    command = ["replay", "--config", "small", "--json", str(out), "--plot", str(plot)]
+    assert bench.main(command) == 0
+    rows = json.loads(out.read_text())
+    assert all(set(r) == KEYS for r in rows)
+    found = {r["figure"]: r for r in reversed(rows)}
+    for figure in ("cycles_per_sample", "cycles_per_update", "cycles_per_sample_and_update"):
+        row = found[figure]
+        assert row["ideal"] == 1 <= row["measured"] and row["unit"] == "clocks"
+        assert {p["unit"] for p in row["peers"]} == {"ns"}
+        assert all(set(p) == {"name", "value", "unit", "config"} for p in row["peers"])
+        assert len(row["peers"]) == 4
+    # Updates have no largest batch: a long job comes near to one a clock.
+    assert min(r["measured"] for r in rows if r["figure"] == "cycles_per_update") < 2
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_replay_peers_sample_and_update() -> None:
+    """cpprb and NumPy at a small capacity give a figure for every operation."""
+    for peer in (peers.cpprb_buffer, peers.numpy_tree):
+        figures = list(peers.timed(peer(100), leaves=100, batches=[8]))
+        assert [f.operation for f in figures] == list(peers.OPERATIONS)
+        assert all(f.nanoseconds > 0 and "N=100 B=8" in f.row()["config"] for f in figures)
+    assert "g++" in peers.machine()
