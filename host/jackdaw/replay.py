@@ -133,9 +133,10 @@ class PrioritizedReplayBuffer:
         default_dtype: Any = np.float32,
         page: int | None = None,
     ) -> None:
-        if not isinstance(size, int):
+        if not isinstance(size, (int, np.integer)):
             raise ConfigError(f"size: got {size!r}, want a whole number")
         self._row = row_layout(env_dict, default_dtype)
+        size = int(size)
         settings = ReplaySettings(
             leaves=size, alpha=alpha, epsilon=eps, fraction_bits=fraction_bits, seed=seed
         )
@@ -189,6 +190,9 @@ class PrioritizedReplayBuffer:
             self.replay.update(chosen, values, td=True)
             self._max_priority = max(self._max_priority, float(values.max()))
 
+    def on_episode_end(self) -> None:
+        """Do nothing: the end of an episode matters to N-step rows alone."""
+
     def clear(self) -> None:
         """Forget all rows and priorities; the generators go on."""
         self.replay.clear()
@@ -205,13 +209,13 @@ class PrioritizedReplayBuffer:
         Returns: every field [B, *shape], `weights` [B] float32 and `indexes` [B] int64.
         Raises: BufferEmptyError, ConfigError.
         """
-        if not isinstance(batch_size, int) or batch_size < 1:
+        if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
             raise ConfigError(f"batch_size: got {batch_size}, want 1 or more")
         if not 0 <= beta <= 1:
             raise ConfigError(f"beta: got {beta}, want 0..1")
         if self._stored == 0:
             raise BufferEmptyError(f"sample of {batch_size} rows: the buffer holds none")
-        indexes, weights = self._draw(batch_size, beta)
+        indexes, weights = self._draw(int(batch_size), beta)
         self.replay.acknowledge()
         return {**self._read(indexes), "weights": weights, "indexes": indexes}
 

@@ -13,7 +13,9 @@ import pytest
 import torch
 
 from jackdaw import errors
+from jackdaw.agents.base import default_initialization
 from jackdaw.device import open_device
+from jackdaw.drivers.learner import Learner, adam
 from jackdaw.replay import PrioritizedReplayBuffer, row_layout
 
 CONFIG = "small"
@@ -285,6 +287,62 @@ def test_replay_buffer_refuses_bad_input(device: Any) -> None:
         buffer.sample(4)
     buffer.add(**good)
     assert buffer.get_stored_size() == 3 and buffer.get_next_index() == 3
+
+
+def test_replay_buffer_feeds_the_learner_from_its_rows(seed: int) -> None:
+    """A loop that trains on the device: the learner gathers the rows where the buffer keeps them.
+
+    Both backends give the same bits; TD errors are those of NumPy on the sampled fields. The
+    widths are small, so float32 sums in another order differ by a few units in the last place.
+    """
+    fields = {
+        "obs": {"shape": 4},
+        "act": {"dtype": np.int32},
+        "rew": {},
+        "discount": {},
+        "next_obs": {"shape": 4},
+    }
+    results = []
+    for backend in ("sim", "model"):
+        rng = np.random.default_rng(seed)
+        with open_device(backend, CONFIG) as device:
+            buffer = PrioritizedReplayBuffer(40, fields, seed=seed, device=device)
+            learner = Learner(device)
+            learner.load_program(learner.dqn([4, 8, 2], adam(1e-2), kappa=None, sync_period=100))
+            layers = default_initialization([4, 8, 2], rng)
+            learner.load(layers)
+            errors_at = device.alloc(64)
+            count = 60
+            buffer.add(
+                obs=rng.normal(size=(count, 4)),
+                act=rng.integers(0, 2, count),
+                rew=rng.normal(size=count),
+                discount=np.full(count, 0.9),
+                next_obs=rng.normal(size=(count, 4)),
+            )
+            for step in range(3):
+                batch = buffer.sample(8)
+                learner.train(
+                    8, buffer.storage, indices=batch["indexes"][None],
+                    weights=batch["weights"][None], td_address=errors_at,
+                ).wait()  # fmt: skip
+                td = learner.td_errors(errors_at, 1, 8)[0]
+                if step == 0:
+                    values = forward(layers, batch["obs"])[np.arange(8), batch["act"][:, 0]]
+                    follow = forward(layers, batch["next_obs"]).max(axis=1)
+                    want = batch["rew"][:, 0] + batch["discount"][:, 0] * follow - values
+                    assert np.allclose(np.abs(td), np.abs(want), rtol=1e-5, atol=1e-6)
+                buffer.update_priorities(batch["indexes"], np.abs(td))
+                results.append([batch["indexes"], td.view(np.uint32)])
+    for mine, theirs in zip(results[:3], results[3:], strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(mine, theirs, strict=True))
+
+
+def forward(layers: list[tuple[np.ndarray, np.ndarray]], states: np.ndarray) -> np.ndarray:
+    """[B, actions] values of a network with ReLU inside."""
+    for weight, bias in layers[:-1]:
+        states = np.maximum(states @ weight.T + bias, 0)
+    return states @ layers[-1][0].T + layers[-1][1]
 
 
 def test_replay_buffer_lays_rows_out_for_the_learner() -> None:
