@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure an engine in device clocks, with the ideal and the published figure beside each.
 
-    scripts/bench.py replay|learner [--config demo] [--memory D] [--json FILE]
+    scripts/bench.py replay|learner [--config demo] [--set NAME=VALUE] [--memory D] [--json FILE]
     scripts/bench.py replay --plot [FILE]       # latency against batch size, as figure 8 of CF'22
 
 Every row has the same keys: engine, figure, config, measured, unit, ideal, published, peers. The
@@ -17,6 +17,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,12 @@ from typing import Any
 import numpy as np
 
 import peers
-from jackdaw.device import load_config, open_device
+from jackdaw.device import Config, load_config, open_device
 from jackdaw.device.base import Device
 from jackdaw.drivers.learner import Learner, Storage, adam
 from jackdaw.drivers.replay import Replay, ReplaySettings
 from models.replay.engine import ReplayConfig
+from models.replay.rmm import Op
 from models.replay.timing import Timing
 
 Row = dict[str, Any]
@@ -61,9 +63,24 @@ def row(
     }
 
 
-def replay_timing(config: str) -> Timing:
+def configuration(name: str, settings: list[str]) -> Config:
+    """A build configuration with some parameters changed, NAME=VALUE each.
+
+    Raises: ValueError for another name or no number.
+    """
+    config = load_config(name)
+    changed = dict(config.parameters)
+    for text in settings:
+        key, _, value = text.partition("=")
+        if key not in changed:
+            raise ValueError(f"--set {text}: want one of {', '.join(changed)}")
+        changed[key] = int(value)
+    return replace(config, parameters=changed)
+
+
+def replay_timing(config: Config) -> Timing:
     """The cycle formulas of a build's replay engine."""
-    parameters = load_config(config).parameters
+    parameters = config.parameters
     return Timing(
         ReplayConfig(
             k_log2=parameters["ReplayKLog2"],
@@ -79,7 +96,7 @@ def replay_timing(config: str) -> Timing:
 
 def replay_rows(device: Device, options: argparse.Namespace) -> list[Row]:
     """Clocks of whole jobs (descriptor, operations, responses to memory) and of each operation."""
-    timing = replay_timing(options.config)
+    timing = replay_timing(options.build)
     fan, depth, leaves = 1 << timing.config.k_log2, timing.levels, 1 << timing.config.n_log2
     capacities = sorted({*CAPACITIES, leaves})
     figures = peers.measure(capacities, BATCHES) if options.peers else []
@@ -152,6 +169,30 @@ def sustained_rows(
         row("replay", "cycles_per_update", f"{name}, 4 jobs of {long}",
             round(cycles / long / 4, 3), "clocks", 1.0, (round(paper[1], 3), THESIS))
     )  # fmt: skip
+    return rows + stream_rows(replay, name)
+
+
+def stream_rows(replay: Replay, name: str) -> list[Row]:
+    """Clocks of each request of a STREAM job, where a sample waits for the operations before it."""
+    count = 1024
+    sample = np.zeros((count, 4), np.uint32)
+    sample[:, 0] = Op.SAMPLE
+    update = np.zeros((count, 4), np.uint32)
+    update[:, 0] = Op.UPDATE
+    update[:, 1] = np.arange(count) % replay.settings.leaves
+    update[:, 2] = replay.retrieve(update[:, 1])
+    rows = []
+    for figure, requests, pairs in (
+        ("sample", sample, count),
+        ("update", update, count),
+        ("sample_and_update", np.stack([sample, update], axis=1).reshape(-1, 4), count),
+    ):
+        cycles = replay.measure_stream(requests)
+        config = f"{name}, STREAM of {len(requests)} requests"
+        rows.append(
+            row("replay", f"stream_cycles_per_{figure}", config, round(cycles / pairs, 3),
+                "clocks", 2.0 if figure == "sample_and_update" else 1.0)
+        )  # fmt: skip
     return rows
 
 
@@ -238,7 +279,7 @@ def peers_table(rows: list[Row], nanoseconds: float) -> str:
     return "\n".join(lines)
 
 
-def draw_latency(path: Path, rows: list[Row], config: str, clock_hz: int) -> None:
+def draw_latency(path: Path, rows: list[Row], config: Config, clock_hz: int) -> None:
     """Time of a batch against its size: this engine, the published formula and the processor.
 
     Source: onchip_replay, figure 8.
@@ -303,6 +344,8 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("engine", choices=ENGINES)
     parser.add_argument("--config", default="demo", help="build configuration in configs/")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                        help="change a parameter of the configuration")  # fmt: skip
     parser.add_argument("--memory", default="D", help="memory preset: D S Q I")
     parser.add_argument("--json", type=Path, help="also write the rows here")
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="no software peers")
@@ -313,16 +356,21 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if options.plot and options.engine != "replay":
         parser.error("--plot: got learner, want replay")
-    with open_device("sim", config=options.config, memory=options.memory) as device:
+    try:
+        options.build = configuration(options.config, options.set)
+    except ValueError as error:
+        parser.error(str(error))
+    with open_device("sim", config=options.build, memory=options.memory) as device:
         rows = ENGINES[options.engine](device, options)
         clock_hz = device.clock_hz
-    print(f"memory preset {options.memory}, latency 64 clocks; configuration {options.config}")
+    print(f"memory preset {options.memory}, latency 64 clocks; configuration {options.config}"
+          + "".join(f", {text}" for text in options.set))  # fmt: skip
     print(table(rows))
     if options.engine == "replay" and options.peers:
         print(f"\nThis machine: {peers.machine()}")
         print(peers_table(rows, 1e9 / clock_hz))
     if options.plot:
-        draw_latency(options.plot, rows, options.config, clock_hz)
+        draw_latency(options.plot, rows, options.build, clock_hz)
         print(options.plot)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2) + "\n")

@@ -22,7 +22,8 @@ def test_replay_bench_writes_rows_of_the_same_keys(
         peers, "measure", lambda leaves, batches: list(peers.plain_trees(binary, 256, batches[:1]))
     )
     out, plot = tmp_path / "rows.json", tmp_path / "latency.png"
-    command = ["replay", "--config", "small", "--json", str(out), "--plot", str(plot)]
+    command = ["replay", "--config", "small", "--set", "ReplayBatchLog2=4"]  # as it is
+    command += ["--json", str(out), "--plot", str(plot)]
     assert bench.main(command) == 0
     rows = json.loads(out.read_text())
     assert all(set(r) == KEYS for r in rows)
@@ -33,6 +34,7 @@ def test_replay_bench_writes_rows_of_the_same_keys(
         assert {p["unit"] for p in row["peers"]} == {"ns"}
         assert all(set(p) == {"name", "value", "unit", "config"} for p in row["peers"])
         assert len(row["peers"]) == 4
+    assert found["stream_cycles_per_update"]["measured"] >= 1
     # Updates have no largest batch: a long job comes near to one a clock.
     assert min(r["measured"] for r in rows if r["figure"] == "cycles_per_update") < 2
     assert plot.read_bytes().startswith(b"\x89PNG")
@@ -45,3 +47,16 @@ def test_replay_peers_sample_and_update() -> None:
         assert [f.operation for f in figures] == list(peers.OPERATIONS)
         assert all(f.nanoseconds > 0 and "N=100 B=8" in f.row()["config"] for f in figures)
     assert "g++" in peers.machine()
+
+
+def test_replay_bench_refuses_bad_options(capsys: pytest.CaptureFixture[str]) -> None:
+    for options, text in (
+        (["--set", "Batch=4"], "want one of"),
+        (["--set", "ReplayBatchLog2=x"], "invalid literal"),
+        (["--config", "small", "--set", "MemSizeLog2=50"], "outside 12..32"),
+    ):
+        with pytest.raises(SystemExit):
+            bench.main(["replay", *options])
+        assert text in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        bench.main(["learner", "--plot"])

@@ -286,6 +286,13 @@ class Replay(EngineDriver):
         self.acknowledge()
         return max(r.end for r in records) - min(r.start for r in records)
 
+    def measure_stream(self, requests: np.ndarray) -> int:
+        """Clocks of one STREAM job of unified requests ([n, 4] uint32), responses to memory."""
+        words = np.ascontiguousarray(requests, np.uint32)
+        source, output = self._upload(words), self._buffer("responses", max(len(words), 1) * 16)
+        head = Opcode.STREAM | Flag.MEMORY << 8
+        return self._run([head, 0, len(words), 0, *_address(source), *_address(output)]).cycles
+
     # ---- State ----
     @property
     def beta(self) -> float:
