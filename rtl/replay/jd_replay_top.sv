@@ -521,7 +521,9 @@ module jd_replay_top
   logic [SLOT_W:0]    last_size;
   logic               x_start, x_abort, x_valid, x_ready, x_error, x_idle;
   logic [39:0]        x_address;
-  logic [127:0]       x_data;
+  logic               number_valid, number_ready, numbers_idle;
+  logic [127:0]       number;
+  logic [X_W-1:0]     x_data;
   logic [1:0]         x_response;
   logic               results_weights, results_whole, results_stop, results_fail, results_done;
   logic               results_empty, results_quiet, results_drained, results_stored;
@@ -580,7 +582,7 @@ module jd_replay_top
     .x_address_o           (x_address),
     .x_valid_i             (x_valid),
     .x_ready_o             (x_ready),
-    .x_data_i              (x_data[X_W-1:0]),
+    .x_data_i              (x_data),
     .x_error_i             (x_error),
     .x_response_i          (x_response),
     .x_idle_i              (x_idle),
@@ -611,12 +613,12 @@ module jd_replay_top
     .count_i       (COUNT_W'(open_size)),
     .size_log2_i   (3'd3),
     .abort_i       (x_abort),
-    .item_valid_o  (x_valid),
-    .item_ready_i  (x_ready),
-    .item_data_o   (x_data),
+    .item_valid_o  (number_valid),
+    .item_ready_i  (number_ready),
+    .item_data_o   (number),
     .error_o       (x_error),
     .response_o    (x_response),
-    .idle_o        (x_idle),
+    .idle_o        (numbers_idle),
     .m_axi_arvalid_o (c_arvalid[1]),
     .m_axi_arready_i (c_arready[1]),
     .m_axi_araddr_o (c_araddr[1]),
@@ -627,6 +629,22 @@ module jd_replay_top
     .m_axi_rresp_i (c_rresp[1]),
     .m_axi_rlast_i (c_rlast[1])
   );
+
+  // Whether a sample is granted is known too late to move the numbers in the same clock.
+  jd_stream_skid #(
+    .Width(X_W)
+  ) u_number (
+    .clk_i,
+    .rst_ni,
+    .clear_i     (x_abort || x_start),
+    .in_valid_i  (number_valid),
+    .in_ready_o  (number_ready),
+    .in_data_i   (number[X_W-1:0]),
+    .out_valid_o (x_valid),
+    .out_ready_i (x_ready),
+    .out_data_o  (x_data)
+  );
+  assign x_idle = numbers_idle && !x_valid;
 
   jd_replay_results u_results (
     .clk_i,
