@@ -5,8 +5,8 @@
 // Streams  start_i with the image's address and size; records arrive beat by beat; done_o for one
 //          clock with the first rule that is broken. Stages go to the pipelines' tables as they
 //          pass. After an error the program is not usable.
-// Timing   a network: the groups of its image; a stage: 5 clocks and a clock a row
-//          of its result.
+// Timing   a network: the groups of its image, 12 clocks, and 5 for each network before it; a stage:
+//          9 clocks and a clock a row of its result.
 // Numbers  none.
 // Source   learner 4.2, 4.4. Golden model: models/learner/program.py, validate.
 `include "jd_assert.svh"
@@ -77,6 +77,7 @@ module jd_learner_program
   localparam int unsigned Biases    = WRows * OB;          // of the bias memory
   localparam int unsigned MAX_BYTES = 64 + 128 * NetMax + 32 * StMax;
   localparam int unsigned FILL      = 16 / LW;
+  localparam int unsigned SizeW     = $clog2(DMax + 1);
 
   typedef enum logic [3:0] {
     StIdle, StCommand, StBeat, StHeader, StNet, StWalk, StOverlap, StSlot, StLook, StStage, StMark,
@@ -94,14 +95,15 @@ module jd_learner_program
   logic [7:0]        nets_q, slots_q;
   logic [7:0]        error, error_q;
 
-  // Number of memory rows of n_out packed rows of n_in weights.
-  function automatic logic [31:0] weight_rows(input logic [15:0] n_in, input logic [15:0] n_out);
-    logic [4:0] log2_pitch;
-    log2_pitch = 5'd2;
-    for (int unsigned k = 2; k < 8; k++) if (n_in > (16'd1 << k)) log2_pitch = 5'(k + 1);
-    if (n_in > 16'(P)) weight_rows = 32'(n_out) * ((32'(n_in) + 32'(P - 1)) >> LANE_L);
-    else weight_rows = ((32'(n_out) << log2_pitch) + 32'(P - 1)) >> LANE_L;
-  endfunction
+  // A record is held while it is checked. Its checks are a pipe of four registers without enables,
+  // the last of which is the error: it is decided in the fifth clock.
+  logic [2:0] check_q;
+  logic       checking, checked, bad_q;
+  logic [7:0] check_error_q;
+  assign checking = state_q inside {StHeader, StNet, StOverlap, StSlot, StStage};
+  assign checked  = check_q == 3'd4;
+  always_ff @(posedge clk_i) check_q <= checking && !checked ? check_q + 3'd1 : '0;
+
   function automatic logic [15:0] vector_rows(input logic [15:0] words);
     return (words + 16'(P - 1)) >> LANE_L;
   endfunction
@@ -110,63 +112,66 @@ module jd_learner_program
   endfunction
 
   // Header.
-  logic [7:0]  header_error;
-  logic [15:0] header_rows;
-  logic [16:0] header_s_end, header_n_end;
-  logic [31:0] want_bytes;
-  always_comb begin
-    header_rows  = vector_rows(beat_q[1][15:0]);
-    header_s_end = 17'(beat_q[2][7:0]) + (17'(header_rows) << 1);
-    header_n_end = 17'(beat_q[2][15:8]) + (17'(header_rows) << 1);
-    want_bytes   = 32'd64 * (32'd1 + 32'(beat_q[0][15:8]) + 32'(beat_q[0][23:16]))
-                   + 32'd32 * 32'(beat_q[0][7:0]);
-    header_error = '0;
-    if (beat_q[0][31:24] != '0 || beat_q[2][31:24] != '0 || beat_q[15:4] != '0) begin
-      header_error = E_RESERVED;
-    end else if (beat_q[0][7:0] == '0 || beat_q[0][7:0] > 8'(StMax) || beat_q[0][15:8] == '0
-                 || beat_q[0][15:8] > 8'(NetMax) || beat_q[0][23:16] > 8'(NetMax)
-                 || bad_size(beat_q[1][15:0]) || beat_q[1][31:16] != 16'd1
-                 || beat_q[2][23:16] != 8'hFF || bytes_q != want_bytes) begin
-      header_error = E_DIM;
-    end else if (beat_q[3] > 32'd255 || beat_q[3] > 32'(ARows)
-                 || 32'(header_s_end) > beat_q[3] || 32'(header_n_end) > beat_q[3]
-                 || (header_s_end > 17'(beat_q[2][15:8]) && header_n_end > 17'(beat_q[2][7:0])))
-    begin
-      header_error = E_ROWS;
+  logic [7:0]  header_error_q;
+  logic [15:0] header_rows_q;
+  logic [16:0] header_s_end_q, header_n_end_q;
+  logic [31:0] want_bytes_q;
+  logic        header_reserved_q, header_dim_q, header_rows_bad_q;
+  always_ff @(posedge clk_i) begin
+    header_rows_q     <= vector_rows(beat_q[1][15:0]);
+    header_s_end_q    <= 17'(beat_q[2][7:0]) + (17'(header_rows_q) << 1);
+    header_n_end_q    <= 17'(beat_q[2][15:8]) + (17'(header_rows_q) << 1);
+    want_bytes_q      <= 32'd64 * (32'd1 + 32'(beat_q[0][15:8]) + 32'(beat_q[0][23:16]))
+                         + 32'd32 * 32'(beat_q[0][7:0]);
+    header_reserved_q <= beat_q[0][31:24] != '0 || beat_q[2][31:24] != '0 || beat_q[15:4] != '0;
+    header_dim_q      <= beat_q[0][7:0] == '0 || beat_q[0][7:0] > 8'(StMax)
+                         || beat_q[0][15:8] == '0 || beat_q[0][15:8] > 8'(NetMax)
+                         || beat_q[0][23:16] > 8'(NetMax) || bad_size(beat_q[1][15:0])
+                         || beat_q[1][31:16] != 16'd1 || beat_q[2][23:16] != 8'hFF;
+    header_rows_bad_q <= beat_q[3] > 32'd255 || beat_q[3] > 32'(ARows);
+    header_error_q    <= '0;
+    if (header_reserved_q) begin
+      header_error_q <= E_RESERVED;
+    end else if (header_dim_q || bytes_q != want_bytes_q) begin
+      header_error_q <= E_DIM;
+    end else if (header_rows_bad_q
+                 || 32'(header_s_end_q) > beat_q[3] || 32'(header_n_end_q) > beat_q[3]
+                 || (header_s_end_q > 17'(beat_q[2][15:8])
+                     && header_n_end_q > 17'(beat_q[2][7:0]))) begin
+      header_error_q <= E_ROWS;
     end
   end
 
   // Network: what its record says, then the walk over its image says the rest.
-  network_t    net_q;
-  logic [7:0]  net_error;
-  logic [1:0]  copies;                         // banks beside the online one
-  logic [31:0] row_end, bias_end;
-  assign copies   = beat_q[0][8] ? 2'd2 : 2'd0;
-  assign row_end  = 32'(beat_q[1][15:0]) + 32'(beat_q[1][31:16]) * (32'(copies) + 32'd1);
-  assign bias_end = 32'(beat_q[2][15:0]) + 32'(beat_q[2][31:16]) * (32'(copies) + 32'd1);
-  always_comb begin
-    net_error = '0;
-    if (beat_q[0][31:9] != '0 || beat_q[3] != '0 || beat_q[15:10] != '0) begin
-      net_error = E_RESERVED;
-    end else if (beat_q[0][7:0] == '0 || beat_q[0][7:0] > 8'(LMax)) begin
-      net_error = E_DIM;
-    end
+  network_t          net_q;
+  logic [7:0]        net_error_q;
+  logic [17:0]       row_end_q, bias_end_q;    // behind all of its banks
+  logic              net_reserved_q, net_count_q, net_align_q;
+  logic [LAYERS-1:0] layer_reserved_q, layer_dim_q;
+  function automatic logic [17:0] banks_end(input logic [15:0] base, input logic [15:0] size,
+                                            input logic three);
+    return 18'(base) + 18'(size) + (three ? 18'(size) << 1 : 18'd0);
+  endfunction
+  always_ff @(posedge clk_i) begin
+    row_end_q      <= banks_end(net_q.row_base, net_q.rows, net_q.has_target);
+    bias_end_q     <= banks_end(net_q.bias_base, net_q.biases, net_q.has_target);
+    net_reserved_q <= beat_q[0][31:9] != '0 || beat_q[3] != '0 || beat_q[15:10] != '0;
+    net_count_q    <= beat_q[0][7:0] == '0 || beat_q[0][7:0] > 8'(LMax);
+    net_align_q    <= ((net_q.bias_base | net_q.biases) & 16'(OB - 1)) != '0;
     for (int unsigned l = 0; l < LAYERS; l++) begin
-      if (net_error == '0) begin
-        if (8'(l) >= beat_q[0][7:0]) begin
-          if (beat_q[4+l] != '0) net_error = E_RESERVED;
-        end else if (bad_size(beat_q[4+l][15:0]) || bad_size(beat_q[4+l][31:16])) begin
-          net_error = E_DIM;
-        end
-      end
+      layer_reserved_q[l] <= 8'(l) >= beat_q[0][7:0] && beat_q[4+l] != '0;
+      layer_dim_q[l]      <= 8'(l) < beat_q[0][7:0]
+                             && (bad_size(beat_q[4+l][15:0]) || bad_size(beat_q[4+l][31:16]));
     end
-    if (net_error == '0) begin
-      if (((beat_q[2][15:0] | beat_q[2][31:16]) & 16'(OB - 1)) != '0) net_error = E_ALIGN;
-      else if (row_end > 32'(WRows) || bias_end > 32'(Biases))        net_error = E_ROWS;
-    end
+    net_error_q <= '0;
+    if (net_reserved_q)                           net_error_q <= E_RESERVED;
+    else if (net_count_q || layer_dim_q != '0)    net_error_q <= E_DIM;
+    else if (layer_reserved_q != '0)              net_error_q <= E_RESERVED;
+    else if (net_align_q)                         net_error_q <= E_ALIGN;
+    else if (row_end_q > 18'(WRows) || 32'(bias_end_q) > 32'(Biases)) net_error_q <= E_ROWS;
   end
 
-  logic        walk_active, walk_last, unused_bias;
+  logic        walk_start_q, walk_active, walk_last, unused_bias;
   logic [16:0] unused_row, walk_row_end, walk_bias_end, unused_bias_index;
   logic [($clog2(P / LW) > 0 ? $clog2(P / LW) : 1)-1:0] unused_sub;
   logic [LW-1:0] unused_mask;
@@ -174,7 +179,7 @@ module jd_learner_program
     .P (P), .OB (OB), .LW (LW), .LMax (LAYERS), .RowW (16), .BiasW (16)
   ) u_walk (
     .clk_i, .rst_ni,
-    .start_i       (state_q == StNet && net_error == 8'd0),
+    .start_i       (walk_start_q),
     .layers_i      (net_q.layers),
     .layer_count_i (net_q.layer_count),
     .row_base_i    (16'd0),
@@ -191,110 +196,148 @@ module jd_learner_program
     .bias_end_o    (walk_bias_end)
   );
 
-  logic [31:0]     groups_q, master_q;         // of this network; of all before it
+  logic [31:0]     groups_q;                   // of this network
+  logic [31:0]     master_q, master_end_q;     // of all before it; with this one's so far
   logic [NetW-1:0] other_q;
-  logic            overlap;
-  network_t        other;
-  logic [31:0]     other_row_end, other_bias_end;
-  assign other          = networks_o[other_q];
-  assign other_row_end  = 32'(other.row_base)
-                          + 32'(other.rows) * (other.has_target ? 32'd3 : 32'd1);
-  assign other_bias_end = 32'(other.bias_base)
-                          + 32'(other.biases) * (other.has_target ? 32'd3 : 32'd1);
-  assign overlap = (32'(beat_q[1][15:0]) < other_row_end && 32'(other.row_base) < row_end)
-                   || (32'(beat_q[2][15:0]) < other_bias_end && 32'(other.bias_base) < bias_end);
+  logic            image_bad_q, overlap_q;
+  logic [17:0]     row_ends_q [NetMax], bias_ends_q [NetMax];
+  logic [15:0]     other_row_q, other_bias_q;
+  logic [17:0]     other_row_end_q, other_bias_end_q;
+  always_ff @(posedge clk_i) begin
+    other_row_q      <= networks_o[other_q].row_base;
+    other_bias_q     <= networks_o[other_q].bias_base;
+    other_row_end_q  <= row_ends_q[other_q];
+    other_bias_end_q <= bias_ends_q[other_q];
+    overlap_q <= (18'(net_q.row_base) < other_row_end_q && 18'(other_row_q) < row_end_q)
+                 || (18'(net_q.bias_base) < other_bias_end_q && 18'(other_bias_q) < bias_end_q);
+    image_bad_q <= walk_row_end > 17'(net_q.rows) || walk_bias_end > 17'(net_q.biases)
+                   || master_end_q > 32'(Groups);
+  end
 
   // Slot.
-  logic [7:0] slot_error;
-  assign slot_error = beat_q[15:9] != '0 ? E_RESERVED : beat_q[0] > 32'd2 ? E_DIM : 8'd0;
+  logic [7:0] slot_error_q;
+  always_ff @(posedge clk_i) begin
+    slot_error_q <= beat_q[15:9] != '0 ? E_RESERVED : beat_q[0] > 32'd2 ? E_DIM : 8'd0;
+  end
 
   // Stage.
   stage_t       stage_q;
   network_t     stage_net_q;
   loss_param_t  loss;
-  logic [7:0]   stage_error;
   logic         product, computes, updates, biased, update_seen_q, chain_q;
-  logic [31:0]  stage_row_end;
-  assign loss          = loss_param_t'(stage_q.param);
-  assign product       = stage_q.op inside {OpDot, OpAxpy, OpOuter};
-  assign computes      = product || stage_q.op == OpLossQ;
-  assign updates       = stage_q.op inside {OpUpdate, OpTarget};
-  assign biased        = stage_q.op inside {OpDot, OpOuter} && !stage_q.no_bias;
-  assign stage_row_end = 32'(stage_q.row) + weight_rows(stage_q.n_in, stage_q.n_out);
+  assign loss     = loss_param_t'(stage_q.param);
+  assign product  = stage_q.op inside {OpDot, OpAxpy, OpOuter};
+  assign computes = product || stage_q.op == OpLossQ;
+  assign updates  = stage_q.op inside {OpUpdate, OpTarget};
+  assign biased   = stage_q.op inside {OpDot, OpOuter} && !stage_q.no_bias;
 
-  // The vectors of a stage: up to three that it reads, and its result.
-  logic [3:0][7:0]  vector_row;
-  logic [3:0][15:0] vector_words;
-  logic             vector_outside;
+  // Memory rows of its n_out packed rows of n_in weights.
+  logic [2:0]  log2_pitch, log2_pitch_q;
+  logic        long_q;                         // a packed row takes whole memory rows
+  logic [31:0] weight_rows_q;
+  logic [15:0] in_rows_q, out_rows_q, dot_rows_q;      // of vectors: n_in; n_out; with the offset
   always_comb begin
-    vector_row   = {stage_q.dst, 8'd0, stage_q.aux, stage_q.src};
-    vector_words = '0;
+    log2_pitch = 3'd2;
+    for (int unsigned k = 2; k < LANE_L; k++) begin
+      if (stage_q.n_in > 16'(1 << k)) log2_pitch = 3'(k + 1);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    log2_pitch_q  <= log2_pitch;
+    long_q        <= stage_q.n_in > 16'(P);
+    in_rows_q     <= vector_rows(stage_q.n_in);
+    out_rows_q    <= vector_rows(stage_q.n_out);
+    dot_rows_q    <= vector_rows(stage_q.n_out + 16'(stage_q.offset));
+    weight_rows_q <= long_q ? 32'(SizeW'(stage_q.n_out)) * 32'(SizeW'(in_rows_q))
+                            : ((32'(SizeW'(stage_q.n_out)) << log2_pitch_q) + 32'(P - 1)) >> LANE_L;
+  end
+
+  // The vectors of a stage: where the three that it reads, and its result, end.
+  logic [3:0][16:0] vector_end, vector_end_q;
+  always_comb begin
+    vector_end = '0;
     unique case (stage_q.op)
-      OpDot:   vector_words = {stage_q.n_out + 16'(stage_q.offset), 32'd0, stage_q.n_in};
-      OpAxpy:  vector_words = {stage_q.n_in, 16'd0, stage_q.act == ActRelu ? stage_q.n_in : 16'd0,
-                               stage_q.n_out};
-      OpOuter: vector_words = {32'd0, stage_q.n_in, stage_q.n_out};
+      OpDot: begin
+        vector_end[0] = 17'(stage_q.src) + 17'(in_rows_q);
+        vector_end[3] = 17'(stage_q.dst) + 17'(dot_rows_q);
+      end
+      OpAxpy: begin
+        vector_end[0] = 17'(stage_q.src) + 17'(out_rows_q);
+        if (stage_q.act == ActRelu) vector_end[1] = 17'(stage_q.aux) + 17'(in_rows_q);
+        vector_end[3] = 17'(stage_q.dst) + 17'(in_rows_q);
+      end
+      OpOuter: begin
+        vector_end[0] = 17'(stage_q.src) + 17'(out_rows_q);
+        vector_end[1] = 17'(stage_q.aux) + 17'(in_rows_q);
+      end
       OpLossQ: begin
-        vector_row   = {stage_q.dst, loss.chooser, loss.next, loss.value};
-        vector_words = {stage_q.n_out, loss.mode == LOSS_DOUBLE ? stage_q.n_out : 16'd0,
-                        stage_q.n_out, stage_q.n_out};
+        vector_end[0] = 17'(loss.value) + 17'(out_rows_q);
+        vector_end[1] = 17'(loss.next) + 17'(out_rows_q);
+        if (loss.mode == LOSS_DOUBLE) vector_end[2] = 17'(loss.chooser) + 17'(out_rows_q);
+        vector_end[3] = 17'(stage_q.dst) + 17'(out_rows_q);
       end
       default: begin end
     endcase
-    vector_outside = 1'b0;
-    for (int unsigned v = 0; v < 4; v++) begin
-      if (vector_words[v] != '0
-          && 17'(vector_row[v]) + 17'(vector_rows(vector_words[v])) > 17'(frame_rows_o)) begin
-        vector_outside = 1'b1;
-      end
-    end
   end
 
   function automatic logic bad_dependency(input logic [7:0] stage, input logic [7:0] id);
     return stage != NO_STAGE && stage >= id;
   endfunction
 
-  always_comb begin
-    stage_error = '0;
-    if (!computes && !updates) begin
-      stage_error = E_OPCODE;
-    end else if (stage_q.reserved != '0 || stage_q.column
-                 || (stage_q.chain && stage_q.op != OpOuter)
-                 || (stage_q.op == OpLossQ && (loss.reserved != '0 || loss.mode > LOSS_DOUBLE))
-                 || (stage_q.op == OpUpdate && stage_q.param[31:4] != '0)
-                 || (stage_q.op == OpTarget && stage_q.param[31:17] != '0)) begin
-      stage_error = E_RESERVED;
-    end else if (stage_q.unit != '0 || stage_q.act > ActRelu
-                 || (stage_q.op != OpLossQ && 8'(stage_q.net) >= nets_q)
-                 || (product && bad_size(stage_q.n_in))
-                 || (computes && bad_size(stage_q.n_out))
-                 || (stage_q.op == OpLossQ && stage_q.n_out > 16'(P))
-                 || (product && stage_q.target
-                     && (stage_q.op == OpOuter || !stage_net_q.has_target))
-                 || (stage_q.op == OpUpdate && 8'(stage_q.param[3:0]) >= slots_q)
-                 || (stage_q.op == OpTarget
-                     && (!stage_net_q.has_target || stage_q.param[16:0] == '0))
-                 || (updates && updates_o == 5'(UpdateMax))) begin
-      stage_error = E_DIM;
-    end else if (bad_dependency(stage_q.dep_a, index_q) || bad_dependency(stage_q.dep_b, index_q)
-                 || bad_dependency(stage_q.dep_c, index_q) || (computes && update_seen_q)
-                 || (chain_q && stage_q.op != OpOuter)
-                 || (stage_q.chain && index_q + 8'd1 == stages_o)) begin
-      stage_error = E_DEP;
-    end else if (biased && (stage_q.bias & 16'(OB - 1)) != '0) begin
-      stage_error = E_ALIGN;
-    end else if (product && (stage_q.row < stage_net_q.row_base
-                 || stage_row_end > 32'(stage_net_q.row_base) + 32'(stage_net_q.rows))) begin
-      stage_error = E_ROWS;
-    end else if (biased && (stage_q.bias < stage_net_q.bias_base
-                 || 32'(stage_q.bias) + 32'(stage_q.n_out)
-                    > 32'(stage_net_q.bias_base) + 32'(stage_net_q.biases))) begin
-      stage_error = E_ROWS;
-    end else if (vector_outside
-                 || (stage_q.offset != '0 && (stage_q.op inside {OpAxpy, OpLossQ}
-                     || (stage_q.op == OpDot
-                         && 16'(stage_q.offset[LANE_L-1:0]) + stage_q.n_out > 16'(P))))) begin
-      stage_error = E_ROWS;
+  logic        bad_opcode_q, bad_field_q, bad_param_q, bad_unit_q, bad_n_in_q, bad_n_out_q;
+  logic        bad_bank_q, bad_dim_q, bad_dep_q, bad_order_q, bad_align_q;
+  logic        row_before_q, bias_before_q, bad_lanes_q, bias_behind_q;
+  logic [16:0] net_row_end_q, net_bias_end_q, stage_bias_end_q;
+  logic [7:0]  stage_error_q;
+  always_ff @(posedge clk_i) begin
+    bad_opcode_q  <= !computes && !updates;
+    bad_field_q   <= stage_q.reserved != '0 || stage_q.column
+                     || (stage_q.chain && stage_q.op != OpOuter);
+    bad_param_q   <= (stage_q.op == OpLossQ && (loss.reserved != '0 || loss.mode > LOSS_DOUBLE))
+                     || (stage_q.op == OpUpdate && stage_q.param[31:4] != '0)
+                     || (stage_q.op == OpTarget && stage_q.param[31:17] != '0);
+    bad_unit_q    <= stage_q.unit != '0 || stage_q.act > ActRelu
+                     || (stage_q.op != OpLossQ && 8'(stage_q.net) >= nets_q);
+    bad_n_in_q    <= product && bad_size(stage_q.n_in);
+    bad_n_out_q   <= (computes && bad_size(stage_q.n_out))
+                     || (stage_q.op == OpLossQ && stage_q.n_out > 16'(P));
+    bad_bank_q    <= (product && stage_q.target
+                      && (stage_q.op == OpOuter || !stage_net_q.has_target))
+                     || (stage_q.op == OpUpdate && 8'(stage_q.param[3:0]) >= slots_q)
+                     || (stage_q.op == OpTarget
+                         && (!stage_net_q.has_target || stage_q.param[16:0] == '0))
+                     || (updates && updates_o == 5'(UpdateMax));
+    bad_dim_q     <= bad_unit_q || bad_n_in_q || bad_n_out_q || bad_bank_q;
+    bad_dep_q     <= bad_dependency(stage_q.dep_a, index_q)
+                     || bad_dependency(stage_q.dep_b, index_q)
+                     || bad_dependency(stage_q.dep_c, index_q);
+    bad_order_q   <= (computes && update_seen_q) || (chain_q && stage_q.op != OpOuter)
+                     || (stage_q.chain && index_q + 8'd1 == stages_o);
+    bad_align_q   <= biased && (stage_q.bias & 16'(OB - 1)) != '0;
+    row_before_q  <= stage_q.row < stage_net_q.row_base;
+    bias_before_q <= stage_q.bias < stage_net_q.bias_base;
+    bad_lanes_q   <= stage_q.offset != '0
+                     && (stage_q.op inside {OpAxpy, OpLossQ}
+                         || (stage_q.op == OpDot
+                             && 16'(stage_q.offset[LANE_L-1:0]) + stage_q.n_out > 16'(P)));
+    net_row_end_q    <= 17'(stage_net_q.row_base) + 17'(stage_net_q.rows);
+    net_bias_end_q   <= 17'(stage_net_q.bias_base) + 17'(stage_net_q.biases);
+    stage_bias_end_q <= 17'(stage_q.bias) + 17'(stage_q.n_out);
+    bias_behind_q    <= stage_bias_end_q > net_bias_end_q;
+    vector_end_q     <= vector_end;
+    stage_error_q    <= '0;
+    if (bad_opcode_q)                    stage_error_q <= E_OPCODE;
+    else if (bad_field_q || bad_param_q) stage_error_q <= E_RESERVED;
+    else if (bad_dim_q)                  stage_error_q <= E_DIM;
+    else if (bad_dep_q || bad_order_q)   stage_error_q <= E_DEP;
+    else if (bad_align_q)                stage_error_q <= E_ALIGN;
+    else if ((product && (row_before_q || 32'(stage_q.row) + weight_rows_q > 32'(net_row_end_q)))
+             || (biased && (bias_before_q || bias_behind_q)) || bad_lanes_q) begin
+      stage_error_q <= E_ROWS;
+    end else begin
+      for (int unsigned v = 0; v < 4; v++) begin
+        if (vector_end_q[v] > 17'(frame_rows_o)) stage_error_q <= E_ROWS;
+      end
     end
   end
 
@@ -302,31 +345,71 @@ module jd_learner_program
   // them. A result with an offset lies in one row.
   logic [255:0] written_q;
   logic [7:0]   mark_q, mark_left_q, result_first, result_rows;
-  logic         clash;
-  assign clash = mark_left_q != '0 && written_q[mark_q];
+  logic         clash_q;                       // of the row that was marked a clock ago
+  // Rows below `bound`.
+  function automatic logic [255:0] rows_below(input logic [7:0] bound);
+    logic [15:0] higher, same, lower;
+    for (int unsigned k = 0; k < 16; k++) begin
+      higher[k] = bound[7:4] > 4'(k);
+      same[k]   = bound[7:4] == 4'(k);
+      lower[k]  = bound[3:0] > 4'(k);
+    end
+    for (int unsigned r = 0; r < 256; r++) begin
+      rows_below[r] = higher[r/16] || (same[r/16] && lower[r%16]);
+    end
+  endfunction
+  logic [255:0] s_before, s_below, n_before, n_below;
+  assign s_before = rows_below(beat_q[2][7:0]);
+  assign n_before = rows_below(beat_q[2][15:8]);
+  assign s_below  = rows_below(header_s_end_q[7:0]);
+  assign n_below  = rows_below(header_n_end_q[7:0]);
+
   always_comb begin
     result_first = stage_q.dst + (stage_q.op == OpDot ? 8'(stage_q.offset >> LANE_L) : 8'd0);
     unique case (stage_q.op)
-      OpDot:   result_rows = stage_q.offset != '0 ? 8'd1 : 8'(vector_rows(stage_q.n_out));
-      OpAxpy:  result_rows = 8'(vector_rows(stage_q.n_in));
+      OpDot:   result_rows = stage_q.offset != '0 ? 8'd1 : out_rows_q[7:0];
+      OpAxpy:  result_rows = in_rows_q[7:0];
       OpLossQ: result_rows = 8'd1;
       default: result_rows = 8'd0;
     endcase
   end
 
-  logic kind_done;                             // the record was the last of its kind
+  // What the record's checks say.
+  logic [7:0] check_error;
+  logic       last_other;                      // the network was compared with all before it
+  assign last_other = other_q == index_q[NetW-1:0];
+  always_comb begin
+    unique case (state_q)
+      StHeader: check_error = header_error_q;
+      StNet:    check_error = net_error_q;
+      StSlot:   check_error = slot_error_q;
+      StStage:  check_error = stage_error_q;
+      default:  check_error = (last_other ? image_bad_q : overlap_q) ? E_ROWS : 8'd0;
+    endcase
+  end
+  always_ff @(posedge clk_i) begin
+    check_error_q <= check_error;
+    bad_q         <= check_error != '0;
+  end
+
+  logic kind_last, kind_last_q;                // the record is the last of its kind
   always_comb begin
     unique case (kind_q)
-      KindHeader: kind_done = 1'b1;
-      KindNet:    kind_done = index_q + 8'd1 == nets_q;
-      KindSlot:   kind_done = index_q + 8'd1 == slots_q;
-      default:    kind_done = index_q + 8'd1 == stages_o;
+      KindHeader: kind_last = 1'b1;
+      KindNet:    kind_last = index_q + 8'd1 == nets_q;
+      KindSlot:   kind_last = index_q + 8'd1 == slots_q;
+      default:    kind_last = index_q + 8'd1 == stages_o;
     endcase
   end
 
+  logic failed, accepted;                      // the record, but for a stage's rows; all of it
+  assign failed   = checked ? bad_q : state_q == StMark && clash_q;
+  assign accepted = state_q == StKeep
+                    || (checked && !bad_q && (state_q inside {StHeader, StSlot}
+                                              || (state_q == StOverlap && last_other)));
   always_comb begin
     state_d = state_q;
-    error   = '0;
+    error   = checked ? check_error_q : state_q == StMark && clash_q ? E_ROWS : 8'd0;
     unique case (state_q)
       StIdle: if (start_i) begin
         if (bytes_i < 32'd64 || bytes_i > 32'(MAX_BYTES)) begin
@@ -350,44 +433,18 @@ module jd_learner_program
           endcase
         end
       end
-      StHeader: begin
-        error   = header_error;
-        state_d = StBeat;
-      end
-      StNet: begin
-        error   = net_error;
-        state_d = StWalk;
-      end
-      StWalk: if (walk_active && walk_last) state_d = StOverlap;
-      StOverlap: begin
-        if (other_q == index_q[NetW-1:0]) begin
-          if (walk_row_end > 17'(net_q.rows) || walk_bias_end > 17'(net_q.biases)
-              || master_q + groups_q > 32'(Groups)) begin
-            error = E_ROWS;
-          end
-          state_d = StBeat;
-        end else if (overlap) begin
-          error = E_ROWS;
-        end
-      end
-      StSlot: begin
-        error   = slot_error;
-        state_d = StBeat;
-      end
+      StHeader, StSlot: if (checked) state_d = StBeat;
+      StNet: if (checked) state_d = StWalk;
+      StWalk: if (walk_last) state_d = StOverlap;
+      StOverlap: if (checked && last_other) state_d = StBeat;
       StLook: state_d = StStage;
-      StStage: begin
-        error   = stage_error;
-        state_d = StMark;
-      end
-      StMark: begin
-        if (clash)                  error   = E_ROWS;
-        else if (mark_left_q == '0) state_d = StKeep;
-      end
-      StKeep: state_d = kind_done ? StDone : half_q ? StBeat : StLook;
+      StStage: if (checked) state_d = StMark;
+      StMark: if (mark_left_q == '0) state_d = StKeep;
+      StKeep: state_d = kind_last_q ? StDone : half_q ? StBeat : StLook;
       StDrain: if (beat_valid_i && beat_last_i) state_d = StDone;
       default: state_d = StIdle;
     endcase
-    if (error != '0 && state_q != StBeat && state_q != StIdle) state_d = last_q ? StDone : StDrain;
+    if (failed) state_d = last_q ? StDone : StDrain;
   end
 
   assign beat_ready_o  = state_q == StBeat || state_q == StDrain;
@@ -404,6 +461,9 @@ module jd_learner_program
   always_ff @(posedge clk_i) begin
     if (!rst_ni) state_q <= StIdle;
     else         state_q <= state_d;
+    walk_start_q <= state_q == StNet && checked && !bad_q;
+    clash_q      <= state_q == StMark && mark_left_q != '0 && written_q[mark_q];
+    kind_last_q  <= kind_last;
     if (state_q == StIdle && start_i) begin
       address_q     <= address_i;
       bytes_q       <= bytes_i;
@@ -432,10 +492,9 @@ module jd_learner_program
       half_q <= 1'b0;
     end
     // The next record of the same kind, or the first of the next kind that has any.
-    if (error == '0 && (state_q inside {StHeader, StSlot, StKeep}
-                        || (state_q == StOverlap && state_d == StBeat))) begin
-      index_q <= kind_done ? '0 : index_q + 8'd1;
-      if (kind_done) begin
+    if (accepted) begin
+      index_q <= kind_last_q ? '0 : index_q + 8'd1;
+      if (kind_last_q) begin
         unique case (kind_q)
           KindHeader: kind_q <= KindNet;
           KindNet:    kind_q <= slots_q == '0 ? KindStage : KindSlot;
@@ -443,18 +502,17 @@ module jd_learner_program
         endcase
       end
     end
-    if (state_q == StHeader) begin
+    if (state_q == StHeader && checked) begin
       stages_o      <= beat_q[0][7:0];
       nets_q        <= beat_q[0][15:8];
       slots_q       <= beat_q[0][23:16];
       state_words_o <= beat_q[1][15:0];
-      state_rows_o  <= header_rows[7:0];
+      state_rows_o  <= header_rows_q[7:0];
       state_o       <= beat_q[2][7:0];
       next_state_o  <= beat_q[2][15:8];
       frame_rows_o  <= beat_q[3][7:0];
       for (int unsigned r = 0; r < 256; r++) begin
-        written_q[r] <= (17'(r) >= 17'(beat_q[2][7:0]) && 17'(r) < header_s_end)
-                        || (17'(r) >= 17'(beat_q[2][15:8]) && 17'(r) < header_n_end);
+        written_q[r] <= (s_below[r] && !s_before[r]) || (n_below[r] && !n_before[r]);
       end
     end
     if (state_q == StBeat) begin
@@ -470,20 +528,26 @@ module jd_learner_program
       net_q.master_base <= '0;
     end
     if (state_q == StNet) begin
-      groups_q <= '0;
-      other_q  <= '0;
+      groups_q     <= '0;
+      master_end_q <= master_q;
+      other_q      <= '0;
     end
-    if (state_q == StWalk && walk_active) groups_q <= groups_q + 32'd1;
-    if (state_q == StOverlap) begin
-      if (other_q != index_q[NetW-1:0]) begin
+    if (state_q == StWalk && walk_active) begin
+      groups_q     <= groups_q + 32'd1;
+      master_end_q <= master_end_q + 32'd1;
+    end
+    if (state_q == StOverlap && checked) begin
+      if (!last_other) begin
         other_q <= other_q + 1'b1;
       end else begin
+        row_ends_q[other_q]             <= row_end_q;
+        bias_ends_q[other_q]            <= bias_end_q;
         networks_o[other_q]             <= net_q;
         networks_o[other_q].beats       <= 16'(groups_q / FILL);
         networks_o[other_q].master_base <= master_q[23:0];
         nets_o[other_q]                 <= 1'b1;
         targets_o[other_q]              <= net_q.has_target;
-        master_q                        <= master_q + groups_q;
+        master_q                        <= master_end_q;
       end
     end
     if (state_q == StSlot) slots_o[index_q[NetW-1:0]] <= beat_q[8:0];
@@ -491,7 +555,7 @@ module jd_learner_program
       stage_q     <= half_q ? beat_q[15:8] : beat_q[7:0];
       stage_net_q <= networks_o[half_q ? beat_q[8][5+:NetW] : beat_q[0][5+:NetW]];
     end
-    if (state_q == StStage) begin
+    if (state_q == StStage && checked) begin
       mark_q      <= result_first;
       mark_left_q <= result_rows;
     end
