@@ -79,6 +79,7 @@ module jd_replay_writer (
   logic [7:0]        answers_q;        // commands not yet answered
   logic [39:0]       address_q;
   logic              command_q, command_ready;
+  logic              flush_q;          // a clock late: the last beat comes in the clock of flush_i
   logic [2:0]        beats_q;
   logic              mover_ready, mover_idle, done_valid;
   logic [1:0]        done_response;
@@ -87,19 +88,21 @@ module jd_replay_writer (
   assign drop      = error_o && !command_q && sending_q == '0 && waiting_q != '0 && beat_valid;
   assign ask_beats = waiting_q >= CountW'(CHUNK) ? 3'(CHUNK) : 3'(waiting_q);
   assign ask       = !command_q && !error_o && !answers_q[7] &&
-                     (waiting_q >= CountW'(CHUNK) || (flush_i && fill_q == '0 && waiting_q != '0));
+                     (waiting_q >= CountW'(CHUNK) || (flush_q && fill_q == '0 && waiting_q != '0));
   assign beat_ready = sending_q != '0 ? mover_ready : drop;
   assign idle_o     = fill_q == '0 && waiting_q == '0 && sending_q == '0 && answers_q == '0 &&
                       !command_q && mover_idle;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
+      flush_q   <= 1'b0;
       waiting_q <= '0;
       sending_q <= '0;
       answers_q <= '0;
       command_q <= 1'b0;
       error_o   <= 1'b0;
     end else begin
+      flush_q   <= flush_i;
       waiting_q <= waiting_q + CountW'(push && push_ready) - CountW'(drop) -
                    (ask ? CountW'(ask_beats) : '0);
       sending_q <= sending_q + (ask ? CountW'(ask_beats) : '0) -
