@@ -47,10 +47,10 @@ def ideal_step(program: Program, geometry: Geometry, batch: int) -> int:
 
 def stage_latency(stage: Stage, geometry: Geometry, latencies: Latencies) -> int:
     """Return the clocks from an operation's issue to its result in the frame memory."""
-    front = 2 + latencies.mul
+    front = 3 + latencies.mul
     if stage.op == OP_DOT:
         levels = padded_length(stage.n_in).bit_length() - 1
-        return front + latencies.add * (levels + 1) + 3
+        return front + latencies.add * (levels + 1) + 4
     return front + latencies.add + 2
 
 

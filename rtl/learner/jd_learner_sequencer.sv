@@ -89,14 +89,16 @@ module jd_learner_sequencer
            && passed(stage.dep_c, sample);
   endfunction
 
-  // --- The walk: the stage table's next entry, and the sample for which a chain comes by.
-  logic               next_valid_q, next_take, walk_on;
-  stage_t             next;
+  // --- The walk: the stage table's next entry, and the sample for which a chain comes by. The entry
+  // behind it is read ahead.
+  logic               next_valid_q, next_take, walk_on, ahead_valid_q, ahead_take;
+  stage_t             next, ahead;
   logic [7:0]         id_q, chain_id_q, id_d;
   logic [SampleW-1:0] walk_sample_q, sample_d, last_sample_q;
   logic [15:0]        walk_frame_q;                    // first row of that sample's frame
-  logic [7:0]         id_after;
-  logic               chain_back, table_read;
+  logic [7:0]         id_after, last_id_q;
+  logic               chain_back, table_read, walk_last_q;      // walk_sample_q is the last sample
+  logic               next_unit_q, next_loss_q, next_end_q;     // its unit; it ends a chain
   jd_mem_1r1w #(
     .Depth       (STAGE_MAX),
     .Lanes       (1),
@@ -110,11 +112,11 @@ module jd_learner_sequencer
     .write_data_i (stage_data_i),
     .read_en_i    (table_read),
     .read_addr_i  (step_start_i ? '0 : id_after[STAGE_L-1:0]),
-    .read_data_o  (next)
+    .read_data_o  (ahead)
   );
 
   logic take_unit, take_loss, take_none;
-  assign chain_back = next.op == OpOuter && !next.chain && walk_sample_q != last_sample_q;
+  assign chain_back = next_end_q && !walk_last_q;
   assign next_take  = take_unit || take_loss || take_none;
   always_comb begin
     id_d     = id_q;
@@ -133,11 +135,27 @@ module jd_learner_sequencer
   end
   // What follows the entry is known before it is taken.
   assign id_after   = chain_back ? chain_id_q : id_q + 8'd1;
-  assign walk_on    = (step_start_i ? 8'd0 : id_after) < step_i.stages;
-  assign table_read = (step_start_i || next_take) && walk_on;
+  assign walk_on    = chain_back || id_q != last_id_q;
+  assign table_read = step_start_i || (next_valid_q && !ahead_valid_q && walk_on);
+  assign ahead_take = ahead_valid_q && (!next_valid_q || next_take);
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || abort_i)              next_valid_q <= 1'b0;
-    else if (step_start_i || next_take)  next_valid_q <= walk_on;
+    if (!rst_ni || abort_i) begin
+      next_valid_q  <= 1'b0;
+      ahead_valid_q <= 1'b0;
+    end else begin
+      next_valid_q  <= !step_start_i && (ahead_take || (next_valid_q && !next_take));
+      ahead_valid_q <= table_read || (ahead_valid_q && !ahead_take);
+    end
+    if (ahead_take) begin
+      next        <= ahead;
+      next_unit_q <= ahead.op inside {OpDot, OpAxpy, OpOuter};
+      next_loss_q <= ahead.op == OpLossQ;
+      next_end_q  <= ahead.op == OpOuter && !ahead.chain;
+    end
+    last_id_q <= step_i.stages - 8'd1;
+    if (step_start_i) walk_last_q <= step_i.batch == 16'd1;
+    else if (next_take && chain_back) walk_last_q <= walk_sample_q + 1'b1 == last_sample_q;
+    else if (next_take && !(next.op == OpOuter && next.chain)) walk_last_q <= last_sample_q == '0;
     id_q          <= id_d;
     walk_sample_q <= sample_d;
     if (step_start_i) chain_id_q <= '0;
@@ -167,6 +185,7 @@ module jd_learner_sequencer
   logic [15:0]        frame_q, group_frame_q;   // first rows of the frames: sample, group's first
   logic               at_start_q;           // the first operation of a sample or group
   counts_t            counts_q;             // samples that have passed dep_a, b, c a clock ago
+  logic [2:0]         free_q;               // there is no dep_a, b, c
   logic [3:0]         slot_q;
   logic [8:0]         chunk_q;
   logic [15:0]        j_q, next_j_q;        // first output of the operation, of the next ones
@@ -204,12 +223,12 @@ module jd_learner_sequencer
     if (next.op == OpDot) begin
       for (int unsigned k = 2; k < LANE_L + 6; k++) begin
         if (4'(next_pitch) + 4'(next_ladder) == 4'(k)) begin
-          next_leaves = TurnW'(1 + MulLatency + AddLatency * k);
+          next_leaves = TurnW'(2 + MulLatency + AddLatency * k);
         end
       end
       next_needs = next_leaves;
     end else if (next.op == OpAxpy) begin
-      next_leaves = TurnW'(1 + AddLatency);
+      next_leaves = TurnW'(2 + AddLatency);
       next_needs  = TurnW'(MulLatency);
     end
   end
@@ -222,9 +241,13 @@ module jd_learner_sequencer
   logic [15:0]        next_frame;
   logic [15:0]        after_j;
   logic               slot_valid, packed_row;
-  assign dot         = stage_q.op == OpDot;
-  assign axpy        = stage_q.op == OpAxpy;
-  assign outer       = stage_q.op == OpOuter;
+  always_ff @(posedge clk_i) begin
+    if (take_unit) begin
+      dot   <= next.op == OpDot;
+      axpy  <= next.op == OpAxpy;
+      outer <= next.op == OpOuter;
+    end
+  end
   assign packed_row  = pitch_q != 3'(LANE_L);
   assign last_chunk  = last_chunk_q;
   assign last_j      = last_j_q;
@@ -241,58 +264,80 @@ module jd_learner_sequencer
   // --- May it issue?
   logic [TurnW-1:0]   turn_q, leaves_q, needs_q;
   logic [PeriodW-1:0] period_q;
-  logic               after_axpy_q, here, tokens, updated, turned, spaced, issue;
-  // Counts only grow while a step runs, so those of the clock before are safe.
+  logic               after_axpy_q, here, tokens, updated_q, turned_q, spaced, ready, issue;
+  logic               period_over_q;        // period_q is 0
+  // Counts only grow and updates only end while a step runs, so those of the clock before are safe.
   assign here    = samples_ready_i > {1'b0, wait_q};
-  assign tokens  = (stage_q.dep_a == NO_STAGE || counts_q[0] > {1'b0, wait_q})
-                   && (stage_q.dep_b == NO_STAGE || counts_q[1] > {1'b0, wait_q})
-                   && (stage_q.dep_c == NO_STAGE || counts_q[2] > {1'b0, wait_q});
-  assign updated = (stage_q.wait_update & update_busy_i) == '0;
-  assign turned  = turn_q <= needs_q || (axpy && after_axpy_q);
-  assign spaced  = !(outer && chain_first_q) || period_q == '0;
-  assign issue   = valid_q && (!at_start_q || (here && tokens && updated && turned && spaced));
+  assign tokens  = (free_q[0] || counts_q[0] > {1'b0, wait_q})
+                   && (free_q[1] || counts_q[1] > {1'b0, wait_q})
+                   && (free_q[2] || counts_q[2] > {1'b0, wait_q});
+  assign spaced  = !(outer && chain_first_q) || period_over_q;
+  assign ready   = here && tokens && updated_q && turned_q && spaced;
+  assign issue   = valid_q && (!at_start_q || ready);
+
+  // A visit has turned once its first operation may issue: a stage needs no more of itself. That is
+  // known as it is taken for OUTER and for AXPY behind AXPY, else a clock later.
+  logic [TurnW-1:0] turn_less;
+  assign turn_less = turn_q == '0 ? '0 : turn_q - 1'b1;
+  always_ff @(posedge clk_i) begin
+    turned_q <= turned_q || turn_less <= needs_q;
+    if (take_unit) begin
+      unique case (next.op)
+        OpAxpy:  turned_q <= issue ? axpy : after_axpy_q;
+        OpOuter: turned_q <= turn_less == '0 && (!issue || leaves_q == '0);
+        default: turned_q <= 1'b0;
+      endcase
+    end
+  end
 
   assign stall_data_o   = valid_q && at_start_q && !here;
-  assign stall_update_o = valid_q && at_start_q && here && !updated;
-  assign stall_token_o  = valid_q && !issue && here && updated;
+  assign stall_update_o = valid_q && at_start_q && here && !updated_q;
+  assign stall_token_o  = valid_q && !issue && here && updated_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      turn_q       <= '0;
-      period_q     <= '0;
-      after_axpy_q <= 1'b0;
+      turn_q        <= '0;
+      period_q      <= '0;
+      period_over_q <= 1'b1;
+      after_axpy_q  <= 1'b0;
     end else begin
       if (issue && leaves_q >= turn_q) turn_q <= leaves_q;
-      else if (turn_q != '0)          turn_q <= turn_q - 1'b1;
+      else                             turn_q <= turn_less;
       if (issue) after_axpy_q <= axpy;
-      if (issue && outer && chain_first_q && at_start_q) period_q <= PeriodW'(PERIOD - 1);
-      else if (period_q != '0)                         period_q <= period_q - 1'b1;
+      if (issue && outer && chain_first_q && at_start_q) begin
+        period_q      <= PeriodW'(PERIOD - 1);
+        period_over_q <= 1'b0;
+      end else begin
+        if (!period_over_q) period_q <= period_q - 1'b1;
+        period_over_q <= period_q <= PeriodW'(1);
+      end
     end
   end
 
   // --- Taking the next entry.
-  logic visit_done, unit_op;
-  assign unit_op    = next.op == OpDot || next.op == OpAxpy || next.op == OpOuter;
+  logic visit_done;
   assign visit_done = issue && visit_end;
-  assign take_unit  = next_valid_q && !abort_i && unit_op && (!valid_q || visit_done);
-  assign take_loss  = next_valid_q && !abort_i && next.op == OpLossQ && loss_ready_i;
-  assign take_none  = next_valid_q && !abort_i && !unit_op && next.op != OpLossQ;
+  assign take_unit  = next_valid_q && !abort_i && next_unit_q && (!valid_q || visit_done);
+  assign take_loss  = next_valid_q && !abort_i && next_loss_q && loss_ready_i;
+  assign take_none  = next_valid_q && !abort_i && !next_unit_q && !next_loss_q;
   assign loss_start_o = take_loss;
   assign loss_stage_o = next;
   assign loss_id_o    = id_q[5:0];
   assign loss_go_o    = samples_ready_i > {1'b0, loss_sample_i}
                         && all_passed(loss_wait_i, loss_sample_i);
   // An abort may leave a row without its last chunk: what is in the adders has to come out first.
-  assign ended_o      = !next_valid_q && !valid_q && turn_q == '0;
+  assign ended_o      = !next_valid_q && !ahead_valid_q && !valid_q && turn_q == '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni || abort_i) valid_q <= 1'b0;
     else if (take_unit)     valid_q <= 1'b1;
     else if (visit_done)    valid_q <= 1'b0;
-    counts_q <= take_unit ? counts_of(next) : counts_of(stage_q);
+    counts_q  <= take_unit ? counts_of(next) : counts_of(stage_q);
+    updated_q <= ((take_unit ? next.wait_update : stage_q.wait_update) & update_busy_i) == '0;
     if (take_unit) begin
       stage_q       <= next;
       stage_id_q    <= id_q[5:0];
+      free_q        <= {next.dep_c == NO_STAGE, next.dep_b == NO_STAGE, next.dep_a == NO_STAGE};
       pitch_q       <= next_pitch;
       ladder_q      <= next_ladder;
       chunks_q      <= (next.n_in > 16'(P)) ? next_chunks[8:0] : 9'd1;

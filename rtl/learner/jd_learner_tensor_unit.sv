@@ -7,10 +7,10 @@
 //          pipes, too. Between operations of different modes the sequencer leaves the clocks that
 //          the adders need (jd_learner_sequencer: turn-around).
 // Timing   with M, A the latencies of multiplier and adder: DOT has its result in the frame memory
-//          M + A*(log2 pitch + ladder + 1) + 4 clocks after the operation, AXPY M + A + 3 after
-//          the last; OUTER in the gradient memory M + A + 2.
-//              clock 0 memories | 1 operands | 2 multiply | 2+M add | 2+M+A lanes written
-//          DOT: 2+M+k*A level k of the tree and the ladder | +1 bias | +A activation | write
+//          M + A*(log2 pitch + ladder + 1) + 6 clocks after the operation, AXPY M + A + 4 after
+//          the last; OUTER in the gradient memory M + A + 3.
+//              clock 0 memories | 1 operands | 2 multiply | 3+M add | 3+M+A lanes written
+//          DOT: 3+M+k*A level k of the tree and the ladder | +2 bias | +A activation | write
 // Numbers  binary32, each operation rounded.
 //          DOT    products padded with +0, added pairwise, level by level; chunks of P lanes join
 //                 by a ladder that continues the tree, a missing chunk being +0; plus the bias.
@@ -78,8 +78,9 @@ module jd_learner_tensor_unit
   localparam int unsigned LANE_L = $clog2(P);
   localparam int unsigned LADDER = (DMax > P) ? $clog2(DMax / P) : 0;   // levels above the tree
   localparam int unsigned LADDERS = (LADDER == 0) ? 1 : LADDER;
-  localparam int unsigned LINE   = MulLatency + AddLatency * LANE_L;    // last entry of the line
-  localparam int unsigned SUM    = MulLatency + AddLatency;             // entry of a lane's result
+  localparam int unsigned ADD    = MulLatency + 1;                      // entry of the adders
+  localparam int unsigned LINE   = ADD + AddLatency * LANE_L;           // last entry of the line
+  localparam int unsigned SUM    = ADD + AddLatency;                    // entry of a lane's result
   localparam int unsigned TAGS   = 64;
   localparam int unsigned TagW   = $clog2(TAGS);
   localparam int unsigned MASKS  = 16;
@@ -132,41 +133,24 @@ module jd_learner_tensor_unit
     if (has_tag) tags_q[tag_in_q] <= operation_i.tag;
   end
 
-  // --- Clock 1: operands, from the memories' words.
-  logic       take_q;
-  operation_t op_q;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) take_q <= 1'b0;
-    else         take_q <= valid_i;
-    if (valid_i) op_q <= operation_i;
-  end
+  // --- Clock 1: operands, from the memories' words; where they lie was found a clock before.
+  logic                       take_q;
+  operation_t                 op_q;
+  logic                       axpy_q, outer_q;
+  logic [LANE_L-1:0]          pitch_q;          // one-hot: bit k of pitch 2**k; of whole rows none
+  logic [P-1:0][LANE_L-1:0]   b_lane_q;         // of each lane: its word of port b
+  logic [P-1:0]               lanes_q;          // lanes that hold an input
 
   // Lane l gets word l modulo the pitch.
   function automatic logic [P-1:0][31:0] repeated(input logic [P-1:0][31:0] row,
-                                                  input logic [2:0] pitch);
+                                                  input logic [LANE_L-1:0] pitch);
     logic [P-1:0][31:0] out;
     out = row;
-    for (int unsigned level = LANE_L - 1; level >= 2; level--) begin
-      if (pitch == 3'(level)) begin
+    for (int unsigned level = 2; level < LANE_L; level++) begin
+      if (pitch[level]) begin
         for (int unsigned l = 0; l < P; l++) out[l] = row[l & ((1 << level) - 1)];
       end
     end
-    return out;
-  endfunction
-  // Lane l gets word first + l / pitch.
-  function automatic logic [P-1:0][31:0] expanded(input logic [P-1:0][31:0] row,
-                                                  input logic [LANE_L-1:0] first,
-                                                  input logic [2:0] pitch);
-    logic [P-1:0][31:0] out;
-    logic [P-1:0][31:0] from;
-    from = row >> {first, 5'd0};
-    out  = from;
-    for (int unsigned level = 2; level < LANE_L; level++) begin
-      if (pitch == 3'(level)) begin
-        for (int unsigned l = 0; l < P; l++) out[l] = from[l >> level];
-      end
-    end
-    if (pitch == 3'(LANE_L)) out = {P{row[first]}};
     return out;
   endfunction
   // Lanes that hold an input.
@@ -179,42 +163,43 @@ module jd_learner_tensor_unit
     return lanes;
   endfunction
 
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) take_q <= 1'b0;
+    else         take_q <= valid_i;
+    if (valid_i) begin
+      op_q    <= operation_i;
+      axpy_q  <= operation_i.mode == ModeAxpy;
+      outer_q <= operation_i.mode == ModeOuter;
+      for (int unsigned k = 0; k < LANE_L; k++) begin
+        pitch_q[k] <= operation_i.mode != ModeAxpy && operation_i.pitch == 3'(k);
+      end
+      // OUTER: the gradients of P/pitch outputs, one for each packed row; b_lane is a multiple.
+      for (int unsigned l = 0; l < P; l++) begin
+        b_lane_q[l] <= operation_i.b_lane[LANE_L-1:0]
+                       | (operation_i.mode == ModeOuter ? LANE_L'(8'(l) >> operation_i.pitch) : '0);
+      end
+      lanes_q <= valid_lanes(operation_i.pitch, operation_i.inner, operation_i.outer)
+                 | {P{operation_i.full}};
+    end
+  end
+
   logic [P-1:0][31:0]  mul_a_q, mul_b_q;
   logic [OB-1:0][31:0] grad_q;                  // OUTER: gradients for the bias adders
   logic [P-1:0]        masks_q [MASKS];         // AXPY: activation > 0
   logic [MaskW-1:0]    mask_in_q, mask_out_q;
 
   always_ff @(posedge clk_i) begin
-    logic [P-1:0][31:0] left, right;
+    logic [P-1:0][31:0] inputs, weights;
     logic [P-1:0]       lanes;
     if (take_q) begin
-      left  = w_data_i;
-      right = a_data_i;
-      unique case (op_q.mode)
-        ModeDot: right = repeated(a_data_i, op_q.pitch);
-        ModeAxpy: begin
-          if (op_q.w_lane != '0) left = w_data_i >> {op_q.w_lane[LANE_L-1:0], 5'd0};
-          right = {P{b_data_i[op_q.b_lane[LANE_L-1:0]]}};
-        end
-        ModeOuter: begin
-          left  = expanded(b_data_i, op_q.b_lane[LANE_L-1:0], op_q.pitch);
-          right = repeated(a_data_i, op_q.pitch);
-          for (int unsigned k = 0; k < OB; k++) grad_q[k] <= left[LANE_L'(k << op_q.pitch)];
-        end
-        default: begin end
-      endcase
-      if (!op_q.full) begin
-        lanes = valid_lanes(op_q.pitch, op_q.inner, op_q.outer);
-        for (int unsigned l = 0; l < P; l++) begin
-          if (!lanes[l]) begin
-            left[l]  = '0;
-            right[l] = '0;
-          end
-        end
+      inputs  = repeated(a_data_i, pitch_q);
+      weights = w_data_i >> {op_q.w_lane[LANE_L-1:2], 7'd0};
+      for (int unsigned l = 0; l < P; l++) begin
+        mul_a_q[l] <= !lanes_q[l] ? '0 : outer_q ? b_data_i[b_lane_q[l]] : weights[l];
+        mul_b_q[l] <= !lanes_q[l] ? '0 : axpy_q ? b_data_i[b_lane_q[l]] : inputs[l];
       end
-      mul_a_q <= left;
-      mul_b_q <= right;
-      if (op_q.mode == ModeAxpy && op_q.last) begin
+      for (int unsigned k = 0; k < OB; k++) grad_q[k] <= b_data_i[b_lane_q[0]|LANE_L'(k)];
+      if (axpy_q && op_q.last) begin
         for (int unsigned l = 0; l < P; l++) lanes[l] = greater(a_data_i[l], '0);
         masks_q[mask_in_q] <= lanes;
       end
@@ -222,7 +207,7 @@ module jd_learner_tensor_unit
   end
 
   logic mask_push, mask_pop;
-  assign mask_push = take_q && op_q.mode == ModeAxpy && op_q.last;
+  assign mask_push = take_q && axpy_q && op_q.last;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       mask_in_q  <= '0;
@@ -269,23 +254,26 @@ module jd_learner_tensor_unit
     );
   end
 
-  // Adders. As a tree, adder P - P/2^(k-1) + n is node n of level k; as lanes, adder l adds
-  // product l to an accumulator.
-  line_t              at_add;
-  logic               lane_valid;
-  logic [P-1:0][31:0] addend, sum;
+  // Adders, a clock behind the products. As a tree, adder P - P/2^(k-1) + n is node n of level k; as
+  // lanes, adder l adds product l to an accumulator.
+  line_t              at_addend;
+  logic               lane, lane_q;
+  logic [P-1:0][31:0] product_q, addend_q, sum;
   logic [P-1:0][31:0] sums_q [GI];              // AXPY accumulators of a group
   logic [LANE_L:1]    level_valid;
-  assign at_add     = line_q[MulLatency];
-  assign lane_valid = at_add.mode == ModeAxpy || at_add.mode == ModeOuter;
-  always_comb begin
-    addend = '0;
-    if (lane_valid && !at_add.first) begin
-      addend = at_add.mode == ModeAxpy ? sums_q[at_add.slot[SlotW-1:0]] : g_data_i;
+  assign at_addend = line_q[MulLatency];
+  assign lane      = at_addend.mode == ModeAxpy || at_addend.mode == ModeOuter;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) lane_q <= 1'b0;
+    else         lane_q <= lane;
+    product_q <= product;
+    addend_q  <= '0;
+    if (!at_addend.first) begin
+      addend_q <= at_addend.mode == ModeAxpy ? sums_q[at_addend.slot[SlotW-1:0]] : g_data_i;
     end
   end
   for (genvar k = 1; k <= LANE_L; k++) begin : gen_level
-    localparam int unsigned AT    = MulLatency + (k - 1) * AddLatency;
+    localparam int unsigned AT    = ADD + (k - 1) * AddLatency;
     localparam int unsigned BASE  = P - (P >> (k - 1));
     localparam int unsigned UNDER = (k == 1) ? 0 : P - (P >> (k - 2));
     assign level_valid[k] = line_q[AT].mode == ModeDot && line_q[AT].pitch >= 3'(k);
@@ -293,18 +281,18 @@ module jd_learner_tensor_unit
       logic [31:0] left, right;
       logic        unused_valid;
       if (k == 1) begin : gen_leaf
-        assign left  = product[2*n];
-        assign right = product[2*n+1];
+        assign left  = product_q[2*n];
+        assign right = product_q[2*n+1];
       end else begin : gen_inner
         assign left  = sum[UNDER+2*n];
         assign right = sum[UNDER+2*n+1];
       end
       jd_float_add #(.Latency (AddLatency)) u_add (
         .clk_i, .rst_ni,
-        .valid_i    (lane_valid || level_valid[k]),
+        .valid_i    (lane_q || level_valid[k]),
         .subtract_i (1'b0),
-        .a_i        (lane_valid ? product[BASE+n] : left),
-        .b_i        (lane_valid ? addend[BASE+n] : right),
+        .a_i        (lane_q ? product_q[BASE+n] : left),
+        .b_i        (lane_q ? addend_q[BASE+n] : right),
         .valid_o    (unused_valid),
         .result_o   (sum[BASE+n])
       );
@@ -313,10 +301,10 @@ module jd_learner_tensor_unit
   logic unused_last_valid;
   jd_float_add #(.Latency (AddLatency)) u_last_lane (
     .clk_i, .rst_ni,
-    .valid_i    (lane_valid),
+    .valid_i    (lane_q),
     .subtract_i (1'b0),
-    .a_i        (product[P-1]),
-    .b_i        (addend[P-1]),
+    .a_i        (product_q[P-1]),
+    .b_i        (addend_q[P-1]),
     .valid_o    (unused_last_valid),
     .result_o   (sum[P-1])
   );
@@ -353,9 +341,9 @@ module jd_learner_tensor_unit
     root_valid = 1'b0;
     tap        = '0;
     for (int unsigned k = 2; k <= LANE_L; k++) begin
-      if (line_q[MulLatency+k*AddLatency].mode == ModeDot
-          && line_q[MulLatency+k*AddLatency].pitch == 3'(k)) begin
-        tap_valid = line_q[MulLatency+k*AddLatency].ladder == '0;
+      if (line_q[ADD+k*AddLatency].mode == ModeDot
+          && line_q[ADD+k*AddLatency].pitch == 3'(k)) begin
+        tap_valid = line_q[ADD+k*AddLatency].ladder == '0;
         for (int unsigned n = 0; n < (P >> k); n++) tap[n] = sum[P-(P>>(k-1))+n];
       end
     end
@@ -445,7 +433,7 @@ module jd_learner_tensor_unit
 
   logic  grad_valid_q;
   bias_t grad_bias_q;
-  assign gb_read_o = take_q && op_q.mode == ModeOuter && op_q.biased;
+  assign gb_read_o = take_q && outer_q && op_q.biased;
   assign gb_row_o  = op_q.tag.bias_row;
   logic grad_first_q;
   always_ff @(posedge clk_i) begin
@@ -458,50 +446,50 @@ module jd_learner_tensor_unit
     end
   end
 
-  logic [OB-1:0]       bias_valid;
-  logic [OB-1:0][31:0] bias_a, bias_b, bias_sum;
-  always_comb begin
-    bias_valid = '0;
-    bias_a     = result_q;
-    bias_b     = '0;
+  logic [OB-1:0]       bias_valid_q;
+  logic [OB-1:0][31:0] bias_a_q, bias_b_q, bias_sum;
+  always_ff @(posedge clk_i) begin
+    bias_valid_q <= '0;
+    bias_a_q     <= result_q;
+    bias_b_q     <= '0;
     if (grad_valid_q) begin
-      bias_a = grad_q;
-      if (!grad_first_q) bias_b = gb_data_i >> {grad_bias_q.lane, 5'd0};
-      for (int unsigned k = 0; k < OB; k++) bias_valid[k] = 8'(k) < grad_bias_q.count;
+      bias_a_q <= grad_q;
+      if (!grad_first_q) bias_b_q <= gb_data_i >> {grad_bias_q.lane, 5'd0};
+      for (int unsigned k = 0; k < OB; k++) bias_valid_q[k] <= 8'(k) < grad_bias_q.count;
     end else if (result_valid_q) begin
-      bias_b = no_bias_q ? {OB{MINUS_ZERO}} : bias_data_i >> {bias_lane_q, 5'd0};
-      for (int unsigned k = 0; k < OB; k++) bias_valid[k] = 8'(k) < bias_count_q;
+      bias_b_q <= no_bias_q ? {OB{MINUS_ZERO}} : bias_data_i >> {bias_lane_q, 5'd0};
+      for (int unsigned k = 0; k < OB; k++) bias_valid_q[k] <= 8'(k) < bias_count_q;
     end
   end
   for (genvar k = 0; k < OB; k++) begin : gen_bias
     logic unused_valid;
     jd_float_add #(.Latency (AddLatency)) u_add (
       .clk_i, .rst_ni,
-      .valid_i    (bias_valid[k]),
+      .valid_i    (bias_valid_q[k]),
       .subtract_i (1'b0),
-      .a_i        (bias_a[k]),
-      .b_i        (bias_b[k]),
+      .a_i        (bias_a_q[k]),
+      .b_i        (bias_b_q[k]),
       .valid_o    (unused_valid),
       .result_o   (bias_sum[k])
     );
   end
 
   // What leaves the bias adders.
-  logic [AddLatency-1:0]  output_line_q, grad_line_q;
-  bias_t [AddLatency-1:0] bias_line_q;
-  bias_t                  written;
-  assign written = bias_line_q[AddLatency-1];
+  logic [AddLatency:0]  output_line_q, grad_line_q;
+  bias_t [AddLatency:0] bias_line_q;
+  bias_t                written;
+  assign written = bias_line_q[AddLatency];
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       output_line_q <= '0;
       grad_line_q   <= '0;
     end else begin
-      output_line_q <= AddLatency'({output_line_q, result_valid_q});
-      grad_line_q   <= AddLatency'({grad_line_q, grad_valid_q});
+      output_line_q <= (AddLatency + 1)'({output_line_q, result_valid_q});
+      grad_line_q   <= (AddLatency + 1)'({grad_line_q, grad_valid_q});
     end
-    bias_line_q <= (AddLatency * $bits(bias_t))'({bias_line_q, grad_bias_q});
+    bias_line_q <= ((AddLatency + 1) * $bits(bias_t))'({bias_line_q, grad_bias_q});
   end
-  assign gb_write_o      = grad_line_q[AddLatency-1];
+  assign gb_write_o      = grad_line_q[AddLatency];
   assign gb_write_row_o  = written.row;
   assign gb_write_data_o = bias_sum << {written.lane, 5'd0};
   assign bias_stage_o    = written.stage;
@@ -521,7 +509,7 @@ module jd_learner_tensor_unit
 
   // --- Results to the frame memory.
   logic dot_result;
-  assign dot_result = output_line_q[AddLatency-1];
+  assign dot_result = output_line_q[AddLatency];
   assign pop_late   = dot_result || axpy_result || outer_result;
   assign empty_o    = !valid_i && !take_q && tag_in_q == tag_late_q && !frame_write_o;
   always_ff @(posedge clk_i) begin
@@ -566,6 +554,6 @@ module jd_learner_tensor_unit
   `JD_ASSERT_IF(TagRoom_A, has_tag, tag_in_q - tag_late_q != TagW'(TAGS - 1))
   `JD_ASSERT(OneResult_A, !(dot_result && (axpy_result || outer_result)))
   `JD_ASSERT(OneUserOfBiasAdders_A, !(grad_valid_q && result_valid_q))
-  `JD_ASSERT_IF(LanesOrTree_A, lane_valid, level_valid == '0)
+  `JD_ASSERT_IF(LanesOrTree_A, lane_q, level_valid == '0)
   `JD_ASSERT(OneTag_A, 2'(result_valid) + 2'(g_read_o) + 2'(axpy_result) < 2'd2)
 endmodule : jd_learner_tensor_unit
