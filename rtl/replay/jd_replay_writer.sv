@@ -46,7 +46,8 @@ module jd_replay_writer (
   logic              beat_valid, beat_ready;
   logic [513:0]      beat_data;
   logic              partial;
-  assign partial    = flush_i && !in_valid_i && fill_q != '0;
+  logic              flush_q;
+  assign partial    = flush_q && !in_valid_i && fill_q != '0;
   assign in_ready_o = push_ready;
   assign push       = (in_valid_i && fill_q == 2'd3) || partial;
   assign push_data  = {partial ? fill_q - 2'd1 : 2'd3, in_data_i, held_q};
@@ -79,7 +80,6 @@ module jd_replay_writer (
   logic [7:0]        answers_q;        // commands not yet answered
   logic [39:0]       address_q;
   logic              command_q, command_ready;
-  logic              flush_q;          // a clock late: the last beat comes in the clock of flush_i
   logic [2:0]        beats_q;
   logic              mover_ready, mover_idle, done_valid;
   logic [1:0]        done_response;

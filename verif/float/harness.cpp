@@ -67,6 +67,8 @@ class Simulation {
   }
 
   ~Simulation() {
+    // The model's scopes leave the thread's present context, which may be one that is gone.
+    Verilated::threadContextp(&context_);
     if (!failed) write_coverage(context_);
   }
 

@@ -33,6 +33,8 @@ struct Pipe {
 
   explicit Pipe(uint32_t seed) : context(), top(&context), random(seed) {}
   ~Pipe() {
+    // The model's scopes leave the thread's present context, which may be one that is gone.
+    Verilated::threadContextp(&context);
     if (error.empty()) write_coverage(context);
   }
 

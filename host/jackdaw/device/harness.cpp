@@ -51,6 +51,8 @@ struct Simulator {
 #endif
 
     ~Simulator() {
+        // The model's scopes leave the thread's present context, which may be one that is gone.
+        Verilated::threadContextp(&context);
         if (top && !failed) write_coverage(context);
     }
 
