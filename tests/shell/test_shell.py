@@ -10,7 +10,7 @@ from verif.coverage import require
 MODULE = "verif.shell.tests"
 
 
-@pytest.mark.parametrize("test", ["LinkRandom", "LinkClear"])
+@pytest.mark.parametrize("test", ["LinkRandom", "LinkClear", "LinkRate"])
 @pytest.mark.parametrize("depth", [3, 16])
 def test_link(test: str, depth: int, seed: int) -> None:
     simulate.run(

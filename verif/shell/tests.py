@@ -7,13 +7,14 @@ jd_shell_echo, the shell with three echo engines.
 from __future__ import annotations
 
 import random
+from collections import deque
 from typing import Any
 
 import cocotb
 import numpy as np
 import pyuvm
 from cocotb.simtime import get_sim_time
-from cocotb.triggers import ClockCycles, RisingEdge, Timer
+from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge, Timer
 from cocotbext.axi import AxiBus as ExtAxiBus
 from cocotbext.axi import AxiMaster
 from pyuvm import uvm_env, uvm_subscriber, uvm_test
@@ -26,7 +27,7 @@ from verif.agents.axil import AxilAgent, AxilBus, AxilItem
 from verif.agents.bus import Ports
 from verif.agents.stream import StreamAgent, StreamBus, StreamItem, StreamSequence
 from verif.agents.timing import bursts, pauses, random_pauses
-from verif.bench import rng, until
+from verif.bench import parameters, rng, until
 from verif.coverage import Coverage
 from verif.engine_control.model import RECORD_BYTES, SLVERR, Job, Record
 from verif.scoreboard import Scoreboard
@@ -105,6 +106,56 @@ class LinkClear(LinkBase):
                 self.env.scoreboard.clear()
             dut.clear_i.value = 0
         assert held > 20, "no clear met a word"
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class LinkRate(uvm_test):
+    """Holds as many words as built, offers the first without being asked, moves one a clock."""
+
+    async def run_phase(self) -> None:
+        """Fill it, empty it, then let a stream through; several times, so that it wraps."""
+        self.raise_objection()
+        dut: Any = cocotb.top
+        depth, draw = parameters()["Depth"], rng("words")
+        dut.clear_i.value = 0
+        dut.in_valid_i.value = 0
+        dut.out_ready_i.value = 0
+        await bench.start(dut)
+        for _ in range(5):
+            held: deque[int] = deque()
+            await self.step(dut, held, draw.getrandbits(64), ready=False)
+            for _ in range(2):
+                await self.step(dut, held, None, ready=False)
+            assert dut.out_valid_o.value, "the first word waits to be asked for"
+            for number in range(1, depth + 2):
+                await self.step(dut, held, draw.getrandbits(64), ready=False)
+                assert len(held) == min(number + 1, depth), f"{len(held)} words at {number}"
+            for left in range(depth, 0, -1):
+                assert len(held) == left, f"{len(held)} words are left, want {left}"
+                await self.step(dut, held, None, ready=True)
+            for clock in range(40):
+                await self.step(dut, held, draw.getrandbits(64), ready=True)
+                assert len(held) == min(clock + 1, 2), f"{len(held)} words at clock {clock}"
+            while held:
+                await self.step(dut, held, None, ready=True)
+            await self.step(dut, held, None, ready=False)
+            assert not dut.out_valid_o.value, "a word that never came"
+        self.drop_objection()
+
+    async def step(self, dut: Any, held: deque[int], word: int | None, ready: bool) -> None:
+        """One clock; `held` are the words inside."""
+        dut.in_valid_i.value = word is not None
+        dut.in_data_i.value = word or 0
+        dut.out_ready_i.value = ready
+        await ReadOnly()
+        comes = word if dut.in_ready_o.value else None
+        if dut.out_valid_o.value and ready:
+            got = int(dut.out_data_o.value)
+            assert held and got == held[0], f"got {got:#x}, want {held}"
+            held.popleft()
+        if comes is not None:
+            held.append(comes)
+        await RisingEdge(dut.clk_i)
 
 
 class EndedRecords(uvm_subscriber):
