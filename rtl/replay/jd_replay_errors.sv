@@ -44,19 +44,23 @@ module jd_replay_errors
 );
   logic        valid, ready;
   logic [63:0] data;
-  tde_t        word;
+  tde_t        word, word_in;
+  logic        plain, plain_in;      // a TD error with a slot of its width, and no other bit
+  assign word_in  = tde_data_i;
+  assign plain_in = word_in.kind == TDE_ERROR && word_in.zero == '0 &&
+                    word_in.slot == 16'(word_in.slot[SLOT_W:0]);
   jd_stream_skid #(
-    .Width(64)
+    .Width(65)
   ) u_skid (
     .clk_i,
     .rst_ni,
     .clear_i     (empty_i),
     .in_valid_i  (tde_valid_i),
     .in_ready_o  (tde_ready_o),
-    .in_data_i   (tde_data_i),
+    .in_data_i   ({plain_in, tde_data_i}),
     .out_valid_o (valid),
     .out_ready_i (ready),
-    .out_data_o  (data)
+    .out_data_o  ({plain, data})
   );
   assign word = data;
 
@@ -68,8 +72,8 @@ module jd_replay_errors
   logic                 is_error, is_fetch, take, last;
 
   assign due_bank   = due_q[oldest_q] ? oldest_q : !oldest_q;
-  assign is_error   = word.kind == TDE_ERROR && open_o[oldest_q] && word.slot == 16'(next_q) &&
-                      next_q < written_i[oldest_q] && word.zero == '0;
+  assign is_error   = plain && open_o[oldest_q] && word.slot[SLOT_W:0] == next_q &&
+                      next_q < written_i[oldest_q];
   assign is_fetch   = word.kind == TDE_FETCH_DONE && due_q != '0;
   assign op_valid_o = valid && is_error && !hold_i && !drop_i;
   assign ready      = drop_i || (!hold_i && (!is_error || op_ready_i));
