@@ -9,9 +9,11 @@
 // Timing   operations are back to back: within a stage, from stage to stage, and in a chain of
 //          OUTER stages from layer to layer and sample to sample. Bubbles only for dependencies,
 //          for AXPY groups that are not full, between the samples of a chain shorter than
-//          AddLatency + 3, and for the turn-around: an operation waits until those before it have
-//          left the adders and result registers that it will need. A stage sees a sample's token
-//          two clocks after the sample has passed.
+//          AddLatency + 3, for the turn-around (an operation waits until those before it have left
+//          the adders and result registers that it will need; a DOT stage one clock at least), and
+//          behind visits of one clock: a visit is taken every other clock at most. A stage sees a
+//          sample's token three clocks after the sample has passed, a new sample and the end of an
+//          update after one.
 // Numbers  none.
 // Source   onchip_replay 3.2.1. Golden model: models/learner/learner.py; clocks: timing.py.
 `include "jd_assert.svh"
@@ -76,29 +78,37 @@ module jd_learner_sequencer
       if (loss_done_valid_i) done_q[loss_done_stage_i] <= done_q[loss_done_stage_i] + 1'b1;
     end
   end
-  typedef logic [2:0][SampleW:0] counts_t;
-  function automatic counts_t counts_of(input stage_t stage);
-    return {done_q[stage.dep_c[STAGE_L-1:0]], done_q[stage.dep_b[STAGE_L-1:0]],
-            done_q[stage.dep_a[STAGE_L-1:0]]};
+  // Bit by bit: a multiplexer of single bits is narrower than one of words.
+  logic [SampleW:0][STAGE_MAX-1:0] done_bits;
+  always_comb begin
+    for (int unsigned k = 0; k < STAGE_MAX; k++) begin
+      for (int unsigned b = 0; b <= SampleW; b++) done_bits[b][k] = done_q[k][b];
+    end
+  end
+  function automatic logic [SampleW:0] count_of(input logic [7:0] stage);
+    for (int unsigned b = 0; b <= SampleW; b++) count_of[b] = done_bits[b][stage[STAGE_L-1:0]];
   endfunction
   function automatic logic passed(input logic [7:0] stage, input logic [SampleW-1:0] sample);
-    return stage == NO_STAGE || done_q[stage[STAGE_L-1:0]] > {1'b0, sample};
+    return stage == NO_STAGE || count_of(stage) > {1'b0, sample};
   endfunction
   function automatic logic all_passed(input stage_t stage, input logic [SampleW-1:0] sample);
     return passed(stage.dep_a, sample) && passed(stage.dep_b, sample)
            && passed(stage.dep_c, sample);
   endfunction
 
-  // --- The walk: the stage table's next entry, and the sample for which a chain comes by. The entry
-  // behind it is read ahead.
-  logic               next_valid_q, next_take, walk_on, ahead_valid_q, ahead_take;
+  // --- The walk: the stage table's next entry, and the sample for which a chain comes by. The
+  // entry behind it is read ahead; it is taken a clock after it came, when it was checked.
+  logic               next_valid_q, next_checked_q, next_take, walk_on, ahead_valid_q, ahead_take;
   stage_t             next, ahead;
   logic [7:0]         id_q, chain_id_q, id_d;
   logic [SampleW-1:0] walk_sample_q, sample_d, last_sample_q;
   logic [15:0]        walk_frame_q;                    // first row of that sample's frame
   logic [7:0]         id_after, last_id_q;
-  logic               chain_back, table_read, walk_last_q;      // walk_sample_q is the last sample
-  logic               next_unit_q, next_loss_q, next_end_q;     // its unit; it ends a chain
+  logic               chain_back, table_read;
+  logic               walk_last_q, walk_last_d;                 // walk_sample_q is the last sample
+  logic               walk_next_last_q, single_q;               // the one after it is; the only one
+  logic               next_unit_q, next_loss_q;                 // its unit
+  logic               next_end_q, next_inner_q;                 // it ends a chain; it does not
   jd_mem_1r1w #(
     .Depth       (STAGE_MAX),
     .Lanes       (1),
@@ -129,12 +139,13 @@ module jd_learner_sequencer
       if (chain_back) begin
         sample_d = walk_sample_q + 1'b1;
       end else begin
-        if (!(next.op == OpOuter && next.chain)) sample_d = '0;
+        if (!next_inner_q) sample_d = '0;
       end
     end
   end
   // What follows the entry is known before it is taken.
   assign id_after   = chain_back ? chain_id_q : id_q + 8'd1;
+  assign walk_last_d = chain_back ? walk_next_last_q : next_inner_q ? walk_last_q : single_q;
   assign walk_on    = chain_back || id_q != last_id_q;
   assign table_read = step_start_i || (next_valid_q && !ahead_valid_q && walk_on);
   assign ahead_take = ahead_valid_q && (!next_valid_q || next_take);
@@ -146,26 +157,29 @@ module jd_learner_sequencer
       next_valid_q  <= !step_start_i && (ahead_take || (next_valid_q && !next_take));
       ahead_valid_q <= table_read || (ahead_valid_q && !ahead_take);
     end
+    next_checked_q <= next_valid_q && !next_take && !abort_i && !step_start_i;
     if (ahead_take) begin
-      next        <= ahead;
-      next_unit_q <= ahead.op inside {OpDot, OpAxpy, OpOuter};
-      next_loss_q <= ahead.op == OpLossQ;
-      next_end_q  <= ahead.op == OpOuter && !ahead.chain;
+      next         <= ahead;
+      next_unit_q  <= ahead.op inside {OpDot, OpAxpy, OpOuter};
+      next_loss_q  <= ahead.op == OpLossQ;
+      next_end_q   <= ahead.op == OpOuter && !ahead.chain;
+      next_inner_q <= ahead.op == OpOuter && ahead.chain;
     end
-    last_id_q <= step_i.stages - 8'd1;
-    if (step_start_i) walk_last_q <= step_i.batch == 16'd1;
-    else if (next_take && chain_back) walk_last_q <= walk_sample_q + 1'b1 == last_sample_q;
-    else if (next_take && !(next.op == OpOuter && next.chain)) walk_last_q <= last_sample_q == '0;
+    last_id_q        <= step_i.stages - 8'd1;
+    walk_next_last_q <= walk_sample_q + 1'b1 == last_sample_q;
+    single_q         <= last_sample_q == '0;
+    walk_last_q      <= (next_take && walk_last_d)
+                        || (!next_take && (step_start_i ? step_i.batch == 16'd1 : walk_last_q));
     id_q          <= id_d;
     walk_sample_q <= sample_d;
     if (step_start_i) chain_id_q <= '0;
-    else if (next_take && !chain_back && !(next.op == OpOuter && next.chain)) begin
+    else if (next_take && !chain_back && !next_inner_q) begin
       chain_id_q <= id_after;
     end
     last_sample_q <= SampleW'(step_i.batch - 16'd1);
     if (step_start_i) walk_frame_q <= '0;
     else if (next_take && chain_back) walk_frame_q <= walk_frame_q + 16'(step_i.frame_rows);
-    else if (next_take && !(next.op == OpOuter && next.chain)) walk_frame_q <= '0;
+    else if (next_take && !next_inner_q) walk_frame_q <= '0;
   end
 
   // --- The visit: a DOT or AXPY stage with all samples, or an OUTER stage with one.
@@ -174,8 +188,9 @@ module jd_learner_sequencer
   logic [5:0]         stage_id_q;
   logic [2:0]         pitch_q;              // log2 of min(p, P)
   logic [2:0]         ladder_q;
+  logic               exact_q;              // a packed row has no padding
   logic [8:0]         chunks_q;             // memory rows of a weight row; 1 if p < P
-  logic               chain_first_q;        // first stage of a chain
+  logic               chain_start_q;        // first stage of a chain
   logic [15:0]        base_row_q, base_bias_q;
   logic [7:0]         src_q, aux_q;         // with the parity's copy of s and s'
 
@@ -183,10 +198,10 @@ module jd_learner_sequencer
   logic [SampleW-1:0] group_q;              // AXPY: first sample of the group
   logic [SampleW-1:0] wait_q;               // the sample; AXPY: the group's last one
   logic [15:0]        frame_q, group_frame_q;   // first rows of the frames: sample, group's first
+  logic               last_wait_q;          // OUTER; wait_q is the last sample
   logic               at_start_q;           // the first operation of a sample or group
-  counts_t            counts_q;             // samples that have passed dep_a, b, c a clock ago
-  logic [2:0]         free_q;               // there is no dep_a, b, c
   logic [3:0]         slot_q;
+  logic               last_slot_q;          // slot_q is the last one; not AXPY
   logic [8:0]         chunk_q;
   logic [15:0]        j_q, next_j_q;        // first output of the operation, of the next ones
   logic               last_chunk_q;         // chunk_q + 1 == chunks_q
@@ -211,12 +226,14 @@ module jd_learner_sequencer
   logic [2:0]        next_pitch, next_ladder;
   logic [TurnW-1:0]  next_leaves, next_needs;
   assign next_chunks  = (next.n_in + 16'(P - 1)) >> LANE_L;
-  assign next_pitch   = log2_pitch(next.n_in);
+  always_ff @(posedge clk_i) begin
+    next_pitch  <= log2_pitch(next.n_in);
+    next_ladder <= '0;
+    for (int unsigned k = 0; k < 5; k++) if (next.n_in > 16'(P << k)) next_ladder <= 3'(k + 1);
+  end
   assign next_per_row = 16'(P) >> next_pitch;
   assign next_advance = next.op == OpAxpy ? 16'd1 : next_per_row;
   always_comb begin
-    next_ladder = '0;
-    for (int unsigned k = 0; k < 5; k++) if (next.n_in > 16'(P << k)) next_ladder = 3'(k + 1);
     // Clocks from here to the last use of a shared register, and to the first one.
     next_leaves = '0;
     next_needs  = '0;
@@ -237,7 +254,6 @@ module jd_learner_sequencer
   logic               dot, axpy, outer;
   logic               last_chunk, last_j, last_slot, last_wait, visit_end;
   logic [SampleW-1:0] slot_sample;
-  logic [SampleW:0]   next_wait;
   logic [15:0]        next_frame;
   logic [15:0]        after_j;
   logic               slot_valid, packed_row;
@@ -252,28 +268,81 @@ module jd_learner_sequencer
   assign last_chunk  = last_chunk_q;
   assign last_j      = last_j_q;
   assign after_j     = next_j_q + advance_q;
-  assign last_slot   = slot_q == 4'(GI - 1);
-  assign last_wait   = wait_q == last_sample_q;
-  assign next_wait   = {1'b0, wait_q} + (axpy ? (SampleW + 1)'(GI) : (SampleW + 1)'(1));
+  assign last_slot   = last_slot_q;
+  assign last_wait   = last_wait_q;
   assign next_frame  = frame_q + 16'(step_i.frame_rows);
   assign slot_sample = axpy ? group_q + SampleW'(slot_q) : wait_q;
   assign slot_valid  = !axpy
                        || {1'b0, group_q} + (SampleW + 1)'(slot_q) <= {1'b0, last_sample_q};
-  assign visit_end   = last_chunk && last_j && (outer || last_wait) && (!axpy || last_slot);
+  assign visit_end   = last_chunk && last_j && last_wait && last_slot;
 
   // --- May it issue?
   logic [TurnW-1:0]   turn_q, leaves_q, needs_q;
   logic [PeriodW-1:0] period_q;
-  logic               after_axpy_q, here, tokens, updated_q, turned_q, spaced, ready, issue;
+  logic               after_axpy_q, here_q, updated_q, go_q, turned_q, spaced, ready, issue;
   logic               period_over_q;        // period_q is 0
-  // Counts only grow and updates only end while a step runs, so those of the clock before are safe.
-  assign here    = samples_ready_i > {1'b0, wait_q};
-  assign tokens  = (free_q[0] || counts_q[0] > {1'b0, wait_q})
-                   && (free_q[1] || counts_q[1] > {1'b0, wait_q})
-                   && (free_q[2] || counts_q[2] > {1'b0, wait_q});
-  assign spaced  = !(outer && chain_first_q) || period_over_q;
-  assign ready   = here && tokens && updated_q && turned_q && spaced;
+  assign spaced  = !chain_start_q || period_over_q;
+  assign ready   = go_q && turned_q && spaced;
   assign issue   = valid_q && (!at_start_q || ready);
+
+  // What a sample waits for: of the sample for which the visit waits in the next clock, and of the
+  // first one of the next entry. Counts only grow and updates only end while a step runs, so those
+  // of a clock before are safe.
+  typedef logic [2:0][SampleW:0] counts_t;
+  counts_t            counts_q, next_counts_q;      // samples that have passed its dependencies
+  logic               advance;              // the visit goes to its next sample or group
+  logic [2:0]         free_q, next_free_q;  // there is no dep_a, b, c
+  logic               next_here_q, next_updated_q, here, here_next, updated;
+  logic [SampleW-1:0] wait_first, wait_first_q, wait_next_q;
+  function automatic counts_t counts_of(input stage_t stage);
+    return {count_of(stage.dep_c), count_of(stage.dep_b), count_of(stage.dep_a)};
+  endfunction
+  function automatic logic [2:0] each_passed(input counts_t counts, input logic [2:0] free,
+                                             input logic [SampleW-1:0] sample);
+    for (int unsigned d = 0; d < 3; d++) each_passed[d] = free[d] || counts[d] > {1'b0, sample};
+  endfunction
+  assign advance = issue && last_chunk && last_j && !outer && last_slot;
+  always_comb begin
+    unique case (next.op)
+      OpOuter: wait_first = walk_sample_q;
+      OpAxpy:  wait_first = 16'(last_sample_q) < 16'(GI) ? last_sample_q : SampleW'(GI - 1);
+      default: wait_first = '0;
+    endcase
+  end
+  assign here    = samples_ready_i > {1'b0, wait_q};
+  assign here_next = samples_ready_i > {1'b0, wait_next_q};
+  assign updated = (stage_q.wait_update & update_busy_i) == '0;
+  always_ff @(posedge clk_i) begin
+    wait_first_q   <= wait_first;
+    next_free_q    <= {next.dep_c == NO_STAGE, next.dep_b == NO_STAGE, next.dep_a == NO_STAGE};
+    next_counts_q  <= counts_of(next);
+    next_here_q    <= samples_ready_i > {1'b0, wait_first};
+    next_updated_q <= (next.wait_update & update_busy_i) == '0;
+    counts_q  <= take_unit ? next_counts_q : counts_of(stage_q);
+    here_q    <= take_unit ? next_here_q : advance ? here_next : here;
+    updated_q <= take_unit ? next_updated_q : updated;
+    if (take_unit) begin
+      free_q <= next_free_q;
+      go_q   <= each_passed(next_counts_q, next_free_q, wait_first_q) == '1 && next_here_q
+                && next_updated_q;
+    end else if (advance) begin
+      go_q   <= each_passed(counts_q, free_q, wait_next_q) == '1 && here_next && updated;
+    end else begin
+      go_q   <= each_passed(counts_q, free_q, wait_q) == '1 && here && updated;
+    end
+    // The sample after that, not beyond the last one.
+    if (take_unit) begin
+      wait_next_q <= next.op == OpAxpy ? after_of(SampleW'(GI - 1), 1'b1) : after_of('0, 1'b0);
+    end else if (advance) begin
+      wait_next_q <= after_of(wait_next_q, axpy);
+    end
+  end
+  function automatic logic [SampleW-1:0] after_of(input logic [SampleW-1:0] sample,
+                                                  input logic group);
+    logic [SampleW:0] after;
+    after = {1'b0, sample} + (group ? (SampleW + 1)'(GI) : (SampleW + 1)'(1));
+    return after > {1'b0, last_sample_q} ? last_sample_q : after[SampleW-1:0];
+  endfunction
 
   // A visit has turned once its first operation may issue: a stage needs no more of itself. That is
   // known as it is taken for OUTER and for AXPY behind AXPY, else a clock later.
@@ -290,9 +359,9 @@ module jd_learner_sequencer
     end
   end
 
-  assign stall_data_o   = valid_q && at_start_q && !here;
-  assign stall_update_o = valid_q && at_start_q && here && !updated_q;
-  assign stall_token_o  = valid_q && !issue && here && updated_q;
+  assign stall_data_o   = valid_q && at_start_q && !here_q;
+  assign stall_update_o = valid_q && at_start_q && here_q && !updated_q;
+  assign stall_token_o  = valid_q && !issue && here_q && updated_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -304,7 +373,7 @@ module jd_learner_sequencer
       if (issue && leaves_q >= turn_q) turn_q <= leaves_q;
       else                             turn_q <= turn_less;
       if (issue) after_axpy_q <= axpy;
-      if (issue && outer && chain_first_q && at_start_q) begin
+      if (issue && chain_start_q && at_start_q) begin
         period_q      <= PeriodW'(PERIOD - 1);
         period_over_q <= 1'b0;
       end else begin
@@ -317,7 +386,7 @@ module jd_learner_sequencer
   // --- Taking the next entry.
   logic visit_done;
   assign visit_done = issue && visit_end;
-  assign take_unit  = next_valid_q && !abort_i && next_unit_q && (!valid_q || visit_done);
+  assign take_unit  = next_checked_q && !abort_i && next_unit_q && (!valid_q || visit_done);
   assign take_loss  = next_valid_q && !abort_i && next_loss_q && loss_ready_i;
   assign take_none  = next_valid_q && !abort_i && !next_unit_q && !next_loss_q;
   assign loss_start_o = take_loss;
@@ -332,16 +401,14 @@ module jd_learner_sequencer
     if (!rst_ni || abort_i) valid_q <= 1'b0;
     else if (take_unit)     valid_q <= 1'b1;
     else if (visit_done)    valid_q <= 1'b0;
-    counts_q  <= take_unit ? counts_of(next) : counts_of(stage_q);
-    updated_q <= ((take_unit ? next.wait_update : stage_q.wait_update) & update_busy_i) == '0;
     if (take_unit) begin
       stage_q       <= next;
       stage_id_q    <= id_q[5:0];
-      free_q        <= {next.dep_c == NO_STAGE, next.dep_b == NO_STAGE, next.dep_a == NO_STAGE};
       pitch_q       <= next_pitch;
       ladder_q      <= next_ladder;
+      exact_q       <= next.n_in == 16'd1 << next_pitch;
       chunks_q      <= (next.n_in > 16'(P)) ? next_chunks[8:0] : 9'd1;
-      chain_first_q <= id_q == chain_id_q;
+      chain_start_q <= next.op == OpOuter && id_q == chain_id_q;
       base_row_q    <= next.row + (next.target ? step_i.target_row[next.net] : 16'd0);
       base_bias_q   <= next.bias + (next.target ? step_i.target_bias[next.net] : 16'd0);
       src_q         <= copy_of(next.src);
@@ -353,13 +420,13 @@ module jd_learner_sequencer
       frame_q       <= next.op == OpOuter ? walk_frame_q : '0;
       group_frame_q <= '0;
       at_start_q    <= 1'b1;
-      wait_q        <= '0;
-      if (next.op == OpOuter) wait_q <= walk_sample_q;
-      if (next.op == OpAxpy) begin
-        wait_q <= (16'(last_sample_q) < 16'(GI)) ? last_sample_q : SampleW'(GI - 1);
-      end
+      wait_q        <= wait_first_q;
+      last_wait_q   <= last_sample_q == '0;
+      if (next.op == OpOuter) last_wait_q <= 1'b1;
+      if (next.op == OpAxpy)  last_wait_q <= 16'(last_sample_q) < 16'(GI);
       group_q       <= '0;
       slot_q        <= '0;
+      last_slot_q   <= next.op != OpAxpy;
       chunk_q       <= '0;
       j_q           <= '0;
       next_j_q      <= next_advance;
@@ -369,8 +436,9 @@ module jd_learner_sequencer
     end else if (issue) begin
       // DOT: chunks innermost, then outputs, then samples. AXPY: samples of the group, outputs,
       // chunks, groups. OUTER: outputs, then chunks.
-      at_start_q <= last_chunk && last_j && (!axpy || last_slot);
-      if (axpy && !last_slot) begin
+      at_start_q <= last_chunk && last_j && last_slot;
+      last_slot_q <= !axpy || slot_q == 4'(GI - 2);
+      if (!last_slot) begin
         slot_q  <= slot_q + 4'd1;
         frame_q <= next_frame;
       end else begin
@@ -380,8 +448,8 @@ module jd_learner_sequencer
           frame_q       <= next_frame;
           group_frame_q <= next_frame;
           group_q       <= group_q + SampleW'(GI);
-          wait_q        <= (next_wait > {1'b0, last_sample_q}) ? last_sample_q
-                                                               : next_wait[SampleW-1:0];
+          wait_q        <= wait_next_q;
+          last_wait_q   <= wait_next_q == last_sample_q;
         end
         if (!dot || last_chunk) begin
           j_q      <= last_j ? '0 : next_j_q;
@@ -412,6 +480,8 @@ module jd_learner_sequencer
   assign bias_index   = base_bias_q + j_q;
   assign inner_left   = stage_q.n_in - (16'(chunk_q) << LANE_L);
   assign outer_left   = stage_q.n_out - j_q;
+  logic        long_left;                   // P inputs are left, or more
+  assign long_left = inner_left[15:LANE_L] != '0;
   operation_t operation_d;
   always_comb begin
     operation_d        = '0;
@@ -423,7 +493,7 @@ module jd_learner_sequencer
     operation_d.b_lane = 7'(j_q[LANE_L-1:0]);
     operation_d.a_row  = frame_q + 16'(dot ? src_q : aux_q) + 16'(chunk_q);
     operation_d.pitch  = axpy ? 3'(LANE_L) : pitch_q;
-    operation_d.inner  = (inner_left > 16'(P)) ? 8'(P) : inner_left[7:0];
+    operation_d.inner  = long_left ? 8'(P) : inner_left[7:0];
     operation_d.outer  = 8'd1;
     operation_d.slot   = slot_q;
     operation_d.ladder = dot ? ladder_q : '0;
@@ -435,8 +505,8 @@ module jd_learner_sequencer
     operation_d.tag.sample    = 9'(slot_sample);
     operation_d.tag.done      = last_chunk && last_j;
     if (!axpy) operation_d.outer = (outer_left > per_row_q) ? per_row_q[7:0] : outer_left[7:0];
-    operation_d.full = 16'(operation_d.inner) == 16'd1 << operation_d.pitch
-                       && (axpy || 16'(operation_d.outer) == per_row_q);
+    operation_d.full = (axpy || !packed_row ? long_left : exact_q)
+                       && (axpy || outer_left >= per_row_q);
     unique case (operation_d.mode)
       ModeDot: begin
         operation_d.a_read    = !(j_q != '0 && chunks_q == 9'd1);
