@@ -57,7 +57,7 @@ def check_judgements(folder: str, every: Sequence[mutants.Mutant]) -> None:
     known = {m.key for m in every}
     for key in equivalents():
         file, source, *_ = key.split("|")
-        of_netlist = re.fullmatch(r"jd_\w+ \{.*\}", source)
+        of_netlist = re.match(r"jd_\w+ \{.*\}: ", source)
         inside = any(file.startswith(f"{top}/") for top in FOLDERS[folder]["sources"])
         if inside and not of_netlist and key not in known:
             raise UnusedJudgement(f"{EQUIVALENT.name} argues a mutant that does not exist: {key}")

@@ -123,7 +123,9 @@ class Netlist:
                 f"{options['mode']} {options.get('cell', '')}.{options.get('port', '')}"
                 f"[{options.get('portbit', '')}]{wire}"
             )
-            source = f"{self.module} {json.dumps(dict(self.parameters))}"
+            # Cells have numbers; the line's text tells whether it is still the same place.
+            text = (ROOT / file).read_text().splitlines()[int(number.split(".")[0]) - 1].strip()
+            source = f"{self.module} {json.dumps(dict(self.parameters))}: {text}"
             found.append(Mutant(file, int(number), 0, 0, change, "", source))
         return found
 
