@@ -5,7 +5,8 @@
 //
 // Streams  s_axil_*: the page. m_axi_*: memory port. Words of a descriptor: 0 opcode 1 ECHO, 2 HANG;
 //          2 clocks; 3 error 7:0, detail 31:16; 4 count; 5, 6 ERR_INFO0, 1; others must be 0.
-// Timing   a job ends `clocks` + 1 clocks after it is taken, or when the watchdog strikes.
+// Timing   a job ends `clocks` + 1 clocks after it is taken, or when the watchdog strikes; HANG ends
+//          by the watchdog alone, and not before `clocks`. Every fourth clock takes an access.
 // Numbers  registers: 0x100 RW idle-only, 0x104 RW, 0x108 RW clocks from the start of a soft reset
 //          to quiet, 0x10C RO; all others answer SLVERR.
 // Source   docs/interfaces.md.
@@ -101,8 +102,8 @@ module jd_echo
   logic write;
   assign e_axil_awready = write;
   assign e_axil_wready = write;
-  assign write = e_axil_awvalid && e_axil_wvalid && !e_axil_bvalid;
-  assign e_axil_arready = e_axil_arvalid && !e_axil_rvalid;
+  assign write = e_axil_awvalid && e_axil_wvalid && !e_axil_bvalid && time_o[1:0] == '0;
+  assign e_axil_arready = e_axil_arvalid && !e_axil_rvalid && time_o[1:0] == '0;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       config_q <= '0;
@@ -153,7 +154,7 @@ module jd_echo
     logic [31:0] left_q;
     logic expired;
     assign job_ready[r] = !busy_q[r] && !pause_i[r];
-    assign expired = hang_q ? timeout[r] : left_q == '0 || timeout[r];
+    assign expired = hang_q ? left_q == '0 && timeout[r] : left_q == '0 || timeout[r];
     assign end_valid[r] = busy_q[r] && expired && !soft_reset_o;
     logic [7:0] error_q;
     assign end_error[r] = timeout[r] ? E_TIMEOUT : error_q;

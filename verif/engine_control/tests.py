@@ -290,6 +290,14 @@ class Watchdog(EchoTest):
             assert limit <= record.end - record.start <= limit + 2, f"{record}, limit {limit}"
             await env.check_registers()
             await self.clear()
+        # The time-out stays until the job ends, late as it may be.
+        await env.write(header.WATCHDOG.offset, 100)
+        await env.queue(last, [Job(opcode=HANG, clocks=180, tag=7)])
+        await env.ended_all()
+        record = env.records.log[-1].record
+        assert record.error == Error.E_TIMEOUT and record.end - record.start >= 180, record
+        await self.clear()
+        await env.write(header.WATCHDOG.offset, 200)
         # Progress in time keeps it running.
         await env.queue(last, [Job(opcode=HANG)])
         for _ in range(10):
@@ -488,17 +496,25 @@ class Irq(EchoTest):
 
 @pyuvm.test(timeout_time=4, timeout_unit="ms")
 class ResetMidway(EchoTest):
-    """A hard reset in traffic: everything as after power-up."""
+    """A hard reset in traffic, accesses and a time-out: everything as after power-up."""
 
     async def scenario(self) -> None:
         env, rng, dut = self.env, self.rng, self.dut
-        for _ in range(12):
+        for turn in range(20):
             await env.write(header.CONTROL.offset, IRQ_ENABLE)
+            await env.write(header.WATCHDOG.offset, 120 if turn % 2 else 0)
             for index in range(env.rings):
                 await env.setup(index, size=3)
                 await env.queue(index, [replace(random_job(rng), stop=False) for _ in range(5)])
-            await ClockCycles(dut.clk_i, rng.randint(1, 150))
-            await bench.reset(dut)
+            if turn % 2:
+                await env.queue(0, [Job(opcode=HANG, clocks=400)])
+            await ClockCycles(dut.clk_i, rng.randint(1, 300 if turn % 2 else 150))
+            if turn % 3:
+                offset = rng.choice((golden.CONFIG, header.STATUS.offset))
+                master: Any = env.axil.driver.master
+                cocotb.start_soon(master.read(offset, 4))
+                await ClockCycles(dut.clk_i, rng.randint(1, 10))
+            await bench.reset(dut, rng.randint(1, 3))
             env.model.hard_reset()
             env.records.beats = [0, 0]
             await ClockCycles(dut.clk_i, 2)

@@ -82,8 +82,9 @@ module jd_engine_bus #(
   logic is_header, denied, answered;
   assign is_header = address_q[11:8] == '0;
   assign denied = write_q && !is_header && !idle_i && IdleOnly[address_q[11:2]];
+  // A write goes first; behind it a waiting read does, as no further write is held then.
   logic write_next;
-  assign write_next = aw_held_q && w_held_q && !(ar_held_q && write_q);
+  assign write_next = aw_held_q && w_held_q;
   assign answered = is_header || (write_q ? e_axil_bvalid_i : e_axil_rvalid_i);
 
   always_comb begin
