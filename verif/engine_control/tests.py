@@ -266,10 +266,13 @@ class SoftReset(EchoTest):
                 await env.check_registers()
 
     async def sample_states(self) -> None:
-        """The state of each ring in the first clock of the soft reset."""
-        await until("soft reset", self.dut.clk_i, 200, lambda: self.dut.soft_reset_o.value)
+        """The state of each ring in the first clock of the soft reset, which lasts 8 or more."""
+        dut = self.dut
+        await until("soft reset", dut.clk_i, 200, lambda: dut.soft_reset_o.value)
         for index in range(self.env.rings):
             self.env.moments.sample(Moment("soft_reset", self.env.state_of(index)))
+        lasted = await until("its end", dut.clk_i, 500, lambda: not dut.soft_reset_o.value)
+        assert lasted >= 7, f"a soft reset of {lasted + 1} clocks"
 
 
 @pyuvm.test(timeout_time=2, timeout_unit="ms")
