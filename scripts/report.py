@@ -183,7 +183,8 @@ def mutate_section(data: dict[str, Any]) -> Section:
         cards=[card(f"{weakest['score']:.1f} %", "mutation score, weakest folder",
                     weakest["score"] >= 95)],
         summary=[("Mutation score (weakest folder)",
-                  f"{weakest['score']:.1f} % of {mutants} mutants in all", "`make mutate`")],
+                  f"{weakest['score']:.1f} % of {mutants} mutants in "
+                  f"{', '.join(dict.fromkeys(r['folder'] for r in rows))}", "`make mutate`")],
     )  # fmt: skip
 
 
