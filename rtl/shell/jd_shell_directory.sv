@@ -14,7 +14,7 @@ module jd_shell_directory #(
   parameter int unsigned             MemSizeLog2 = 20,           // 12..40
   parameter int unsigned             MemPorts    = 1,            // 1..16
   parameter logic [31:0]             BuildHash   = '0,
-  parameter logic [63:0]             TimeStart   = '0            // TIME in reset; others are for tests
+  parameter logic [63:0]             TimeStart   = '0            // TIME in reset; not 0 in tests
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,

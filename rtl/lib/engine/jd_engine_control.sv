@@ -208,7 +208,7 @@ module jd_engine_control
   logic is_ring, no_ring;
   logic [1:0] page_ring, write_ring;      // of the four that the page has room for
   logic [RingW-1:0] ring;
-  logic [7:0] refusal;                    // 0, or the error that keeps the write from the registers,
+  logic [7:0] refusal;                    // 0, or the error that keeps a write from the registers
   logic [Rings-1:0][7:0] refusals;        // of the ring that is written
   logic [7:0] refusal_q;
   logic refused_q;
