@@ -95,8 +95,9 @@ module jd_learner_program
   logic [7:0]        nets_q, slots_q;
   logic [7:0]        error, error_q;
 
-  // A record is held while it is checked. Its checks are a pipe of four registers without enables,
-  // the last of which is the error: it is decided in the fifth clock.
+  // A record is held while it is checked. Its checks are a pipe of four registers, the last of which
+  // is the error: it is decided in the fifth clock. They move only while something is checked, which
+  // saves the power, and the simulator's time, of checks that nobody reads.
   logic [2:0] check_q;
   logic       checking, checked, bad_q;
   logic [7:0] check_error_q;
@@ -117,7 +118,7 @@ module jd_learner_program
   logic [16:0] header_s_end_q, header_n_end_q;
   logic [31:0] want_bytes_q;
   logic        header_reserved_q, header_dim_q, header_rows_bad_q;
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i) if (checking) begin
     header_rows_q     <= vector_rows(beat_q[1][15:0]);
     header_s_end_q    <= 17'(beat_q[2][7:0]) + (17'(header_rows_q) << 1);
     header_n_end_q    <= 17'(beat_q[2][15:8]) + (17'(header_rows_q) << 1);
@@ -152,7 +153,7 @@ module jd_learner_program
                                             input logic three);
     return 18'(base) + 18'(size) + (three ? 18'(size) << 1 : 18'd0);
   endfunction
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i) if (checking) begin
     row_end_q      <= banks_end(net_q.row_base, net_q.rows, net_q.has_target);
     bias_end_q     <= banks_end(net_q.bias_base, net_q.biases, net_q.has_target);
     net_reserved_q <= beat_q[0][31:9] != '0 || beat_q[3] != '0 || beat_q[15:10] != '0;
@@ -203,7 +204,7 @@ module jd_learner_program
   logic [17:0]     row_ends_q [NetMax], bias_ends_q [NetMax];
   logic [15:0]     other_row_q, other_bias_q;
   logic [17:0]     other_row_end_q, other_bias_end_q;
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i) if (checking) begin
     other_row_q      <= networks_o[other_q].row_base;
     other_bias_q     <= networks_o[other_q].bias_base;
     other_row_end_q  <= row_ends_q[other_q];
@@ -216,7 +217,7 @@ module jd_learner_program
 
   // Slot.
   logic [7:0] slot_error_q;
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i) if (checking) begin
     slot_error_q <= beat_q[15:9] != '0 ? E_RESERVED : beat_q[0] > 32'd2 ? E_DIM : 8'd0;
   end
 
@@ -242,7 +243,7 @@ module jd_learner_program
       if (stage_q.n_in > 16'(1 << k)) log2_pitch = 3'(k + 1);
     end
   end
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i) if (checking) begin
     log2_pitch_q  <= log2_pitch;
     long_q        <= stage_q.n_in > 16'(P);
     in_rows_q     <= vector_rows(stage_q.n_in);
@@ -289,7 +290,7 @@ module jd_learner_program
   logic        row_before_q, bias_before_q, bad_lanes_q, bias_behind_q;
   logic [16:0] net_row_end_q, net_bias_end_q, stage_bias_end_q;
   logic [7:0]  stage_error_q;
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i) if (checking) begin
     bad_opcode_q  <= !computes && !updates;
     bad_field_q   <= stage_q.reserved != '0 || stage_q.column
                      || (stage_q.chain && stage_q.op != OpOuter);
@@ -358,12 +359,6 @@ module jd_learner_program
       rows_below[r] = higher[r/16] || (same[r/16] && lower[r%16]);
     end
   endfunction
-  logic [255:0] s_before, s_below, n_before, n_below;
-  assign s_before = rows_below(beat_q[2][7:0]);
-  assign n_before = rows_below(beat_q[2][15:8]);
-  assign s_below  = rows_below(header_s_end_q[7:0]);
-  assign n_below  = rows_below(header_n_end_q[7:0]);
-
   always_comb begin
     result_first = stage_q.dst + (stage_q.op == OpDot ? 8'(stage_q.offset >> LANE_L) : 8'd0);
     unique case (stage_q.op)
@@ -387,7 +382,7 @@ module jd_learner_program
       default:  check_error = (last_other ? image_bad_q : overlap_q) ? E_ROWS : 8'd0;
     endcase
   end
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i) if (checking) begin
     check_error_q <= check_error;
     bad_q         <= check_error != '0;
   end
@@ -511,9 +506,8 @@ module jd_learner_program
       state_o       <= beat_q[2][7:0];
       next_state_o  <= beat_q[2][15:8];
       frame_rows_o  <= beat_q[3][7:0];
-      for (int unsigned r = 0; r < 256; r++) begin
-        written_q[r] <= (s_below[r] && !s_before[r]) || (n_below[r] && !n_before[r]);
-      end
+      written_q     <= (rows_below(header_s_end_q[7:0]) & ~rows_below(beat_q[2][7:0]))
+                       | (rows_below(header_n_end_q[7:0]) & ~rows_below(beat_q[2][15:8]));
     end
     if (state_q == StBeat) begin
       net_q.layers      <= beat_data_i[32*4+:32*LAYERS];
