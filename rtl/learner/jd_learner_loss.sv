@@ -65,14 +65,14 @@ module jd_learner_loss
   localparam logic [31:0] INFINITY = 32'h7F80_0000;
 
   // --- Reader: a sample's vectors into registers.
-  typedef enum logic [2:0] {StIdle, StWait, StNext, StChoose, StValue, StHand} state_e;
+  typedef enum logic [2:0] {StIdle, StLook, StWait, StNext, StChoose, StValue, StHand} state_e;
   state_e             state_q, state_d;
   stage_t             stage_q;
   logic [5:0]         id_q;
   logic [SampleW-1:0] sample_q;
   loss_param_t        param;
   logic               got_next_q, got_chooser_q, got_value_q, hand, scan_free, last;
-  logic               double, start_read;
+  logic               double;
   logic [15:0]        frame_q;                         // first row of the sample's frame
   logic [P-1:0][31:0] next_row_q, chooser_row_q, value_row_q;
 
@@ -83,8 +83,7 @@ module jd_learner_loss
   assign stage_o = stage_q;
   assign id_o    = id_q;
   assign sample_o = sample_q;
-  assign start_read = state_q == StWait && go_i;
-  assign scalars_read_o   = start_read;
+  assign scalars_read_o   = state_q == StWait;           // the last time as it starts
   assign scalars_sample_o = sample_q;
   always_comb begin
     state_d    = state_q;
@@ -92,7 +91,8 @@ module jd_learner_loss
     read_row_o = frame_q + 16'(param.next);
     hand       = 1'b0;
     unique case (state_q)
-      StIdle:  if (start_i) state_d = StWait;
+      StIdle:  if (start_i) state_d = StLook;
+      StLook:  state_d = StWait;                 // go_i knows the stage from the next clock on
       StWait:  if (go_i) state_d = StNext;
       StNext: begin
         read_o = 1'b1;

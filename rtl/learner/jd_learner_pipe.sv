@@ -140,49 +140,45 @@ module jd_learner_pipe
   scalars_t            scalars;
 
   // --- Steps.
-  logic running_q;
+  logic running_q, told;                   // told: of all that was found, where_q knows
   assign step_busy_o = running_q;
-  assign step_done_o = running_q && ended && !operation_valid && unit_empty && loss_idle;
+  assign step_done_o = running_q && ended && !operation_valid && unit_empty && loss_idle && told;
   always_ff @(posedge clk_i) begin
     if (!rst_ni)           running_q <= 1'b0;
     else if (step_start_i) running_q <= 1'b1;
     else if (step_done_o)  running_q <= 1'b0;
   end
 
-  // The smallest {stage, sample} with a NaN or infinity, the smallest sample of a bad action.
+  // The smallest {stage, sample} with a NaN or infinity, the smallest sample of a bad action. What
+  // the units found is held for a clock, then the smallest of it is kept; the highest bit says that
+  // there is none.
   localparam int unsigned WhereW = STAGE_L + SampleW;
-  logic [WhereW-1:0]  where_q, where_d;
-  logic               bad_d;
-  always_comb begin
-    where_d = step_nonfinite_o ? where_q : '1;
-    bad_d   = step_nonfinite_o;
-    if (lanes_bad && {lanes_stage, SampleW'(lanes_sample)} <= where_d) begin
-      bad_d   = 1'b1;
-      where_d = {lanes_stage, SampleW'(lanes_sample)};
-    end
-    if (bias_bad && {bias_stage, SampleW'(bias_sample)} <= where_d) begin
-      bad_d   = 1'b1;
-      where_d = {bias_stage, SampleW'(bias_sample)};
-    end
-    if (loss_bad && {loss_id, bad_sample} <= where_d) begin
-      bad_d   = 1'b1;
-      where_d = {loss_id, bad_sample};
-    end
-  end
-  assign {nonfinite_stage_o, nonfinite_sample_o} = where_q;
+  typedef logic [WhereW:0] where_t;
+  where_t where_q, lanes_q, bias_q, loss_q;
+  function automatic where_t smaller(input where_t a, input where_t b);
+    return a < b ? a : b;
+  endfunction
+  assign {nonfinite_stage_o, nonfinite_sample_o} = where_q[WhereW-1:0];
+  assign step_nonfinite_o = !where_q[WhereW];
   always_ff @(posedge clk_i) begin
     if (!rst_ni || step_start_i) begin
-      step_nonfinite_o <= 1'b0;
-      step_index_o     <= 1'b0;
+      lanes_q      <= '1;
+      bias_q       <= '1;
+      loss_q       <= '1;
+      where_q      <= '1;
+      step_index_o <= 1'b0;
     end else begin
-      step_nonfinite_o <= bad_d;
+      lanes_q <= {!lanes_bad, lanes_stage, SampleW'(lanes_sample)};
+      bias_q  <= {!bias_bad, bias_stage, SampleW'(bias_sample)};
+      loss_q  <= {!loss_bad, loss_id, bad_sample};
+      where_q <= smaller(smaller(where_q, lanes_q), smaller(bias_q, loss_q));
       if (index_bad) step_index_o <= 1'b1;
     end
-    if (lanes_bad || bias_bad || loss_bad) where_q <= where_d;
     if (index_bad && (!step_index_o || index_sample < index_sample_o)) begin
       index_sample_o <= index_sample;
     end
   end
+  assign told = lanes_q[WhereW] && bias_q[WhereW] && loss_q[WhereW];
 
   assign tensor_busy_o = operation_valid;
 

@@ -134,6 +134,9 @@ package jd_learner_pkg;
   function automatic logic not_finite(input logic [31:0] value);
     return value[30:23] == 8'hFF;
   endfunction
+  function automatic logic nan(input logic [31:0] value);
+    return value[30:23] == 8'hFF && value[22:0] != '0;
+  endfunction
 
   // a > b as IEEE 754 has it: zeros are equal, a NaN is never greater.
   function automatic logic greater(input logic [31:0] a, input logic [31:0] b);

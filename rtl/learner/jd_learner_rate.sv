@@ -40,8 +40,7 @@ module jd_learner_rate #(
   logic [31:0] mul, sum, quotient, square_root;
   logic [31:0] one_p1_q, one_p2_q, first_q, second_q;
 
-  assign adam   = slot_i[0][1:0] == 2'd2;
-  assign done_o = state_q == StDone;
+  assign adam = slot_i[0][1:0] == 2'd2;
 
   jd_float_mul #(.Latency (MulLatency)) u_mul (
     .clk_i, .rst_ni,
@@ -103,7 +102,9 @@ module jd_learner_rate #(
     if (!rst_ni) begin
       state_q <= StIdle;
       issue_q <= 1'b0;
+      done_o  <= 1'b0;
     end else begin
+      done_o  <= state_d == StDone;
       state_q <= state_d;
       issue_q <= state_d != state_q;
     end

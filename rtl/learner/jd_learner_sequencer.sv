@@ -73,9 +73,12 @@ module jd_learner_sequencer
   always_ff @(posedge clk_i) begin
     if (step_start_i) begin
       done_q <= '0;
-    end else begin
-      if (done_valid_i)      done_q[done_stage_i]      <= done_q[done_stage_i] + 1'b1;
-      if (loss_done_valid_i) done_q[loss_done_stage_i] <= done_q[loss_done_stage_i] + 1'b1;
+    end else if (done_valid_i || loss_done_valid_i) begin
+      // Each counter counts by itself: no selection before the sum.
+      for (int unsigned k = 0; k < STAGE_MAX; k++) begin
+        if ((done_valid_i && done_stage_i == 6'(k))
+            || (loss_done_valid_i && loss_done_stage_i == 6'(k))) done_q[k] <= done_q[k] + 1'b1;
+      end
     end
   end
   // Bit by bit: a multiplexer of single bits is narrower than one of words.
@@ -88,13 +91,22 @@ module jd_learner_sequencer
   function automatic logic [SampleW:0] count_of(input logic [7:0] stage);
     for (int unsigned b = 0; b <= SampleW; b++) count_of[b] = done_bits[b][stage[STAGE_L-1:0]];
   endfunction
-  function automatic logic passed(input logic [7:0] stage, input logic [SampleW-1:0] sample);
-    return stage == NO_STAGE || count_of(stage) > {1'b0, sample};
-  endfunction
-  function automatic logic all_passed(input stage_t stage, input logic [SampleW-1:0] sample);
-    return passed(stage.dep_a, sample) && passed(stage.dep_b, sample)
-           && passed(stage.dep_c, sample);
-  endfunction
+
+  // The loss unit's stage: how far the stages were a clock ago that it depends on. It looks at them
+  // from the second clock on that it has the stage.
+  logic [2:0][SampleW:0] loss_counts_q;
+  logic [2:0]            loss_free_q, loss_passed;
+  always_ff @(posedge clk_i) begin
+    loss_counts_q <= {count_of(loss_wait_i.dep_c), count_of(loss_wait_i.dep_b),
+                      count_of(loss_wait_i.dep_a)};
+    loss_free_q   <= {loss_wait_i.dep_c == NO_STAGE, loss_wait_i.dep_b == NO_STAGE,
+                      loss_wait_i.dep_a == NO_STAGE};
+  end
+  always_comb begin
+    for (int unsigned k = 0; k < 3; k++) begin
+      loss_passed[k] = loss_free_q[k] || loss_counts_q[k] > {1'b0, loss_sample_i};
+    end
+  end
 
   // --- The walk: the stage table's next entry, and the sample for which a chain comes by. The
   // entry behind it is read ahead; it is taken a clock after it came, when it was checked.
@@ -392,8 +404,7 @@ module jd_learner_sequencer
   assign loss_start_o = take_loss;
   assign loss_stage_o = next;
   assign loss_id_o    = id_q[5:0];
-  assign loss_go_o    = samples_ready_i > {1'b0, loss_sample_i}
-                        && all_passed(loss_wait_i, loss_sample_i);
+  assign loss_go_o    = samples_ready_i > {1'b0, loss_sample_i} && loss_passed == '1;
   // An abort may leave a row without its last chunk: what is in the adders has to come out first.
   assign ended_o      = !next_valid_q && !ahead_valid_q && !valid_q && turn_q == '0;
 

@@ -117,20 +117,26 @@ module jd_learner_tensor_unit
   tag_t            tags_q [TAGS];
   logic [TagW-1:0] tag_in_q, tag_early_q, tag_late_q;
   logic            pop_early, pop_late;
-  tag_t            early, late;
-  assign early   = tags_q[tag_early_q];
-  assign late    = tags_q[tag_late_q];
+  tag_t            early, late;                       // late: read a clock ahead
+  logic [TagW-1:0] tag_late_d, tag_after_q;           // tag_after_q: tag_late_q + 1
+  logic            tag_fresh;                         // the late tag of the next clock comes now
+  assign early      = tags_q[tag_early_q];
+  assign tag_late_d = pop_late ? tag_after_q : tag_late_q;
+  assign tag_fresh  = has_tag && (pop_late ? tag_in_q == tag_after_q : tag_in_q == tag_late_q);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       tag_in_q    <= '0;
       tag_early_q <= '0;
       tag_late_q  <= '0;
+      tag_after_q <= TagW'(1);
     end else begin
-      if (has_tag)    tag_in_q    <= tag_in_q + 1'b1;
+      if (has_tag)   tag_in_q    <= tag_in_q + 1'b1;
       if (pop_early) tag_early_q <= tag_early_q + 1'b1;
-      if (pop_late)  tag_late_q  <= tag_late_q + 1'b1;
+      tag_late_q <= tag_late_d;
+      if (pop_late) tag_after_q <= tag_after_q + 1'b1;
     end
     if (has_tag) tags_q[tag_in_q] <= operation_i.tag;
+    late <= tag_fresh ? operation_i.tag : tags_q[tag_late_d];
   end
 
   // --- Clock 1: operands, from the memories' words; where they lie was found a clock before.
@@ -527,15 +533,15 @@ module jd_learner_tensor_unit
       data  = '0;
       lanes = '0;
       if (dot_result) begin
-        for (int unsigned k = 0; k < OB; k++) begin
-          lanes[k] = 8'(k) < late.count;
-          data[k]  = bias_sum[k];
-          // ReLU: keeps NaN and what is greater than zero.
-          if (late.act && bias_sum[k][31] && bias_sum[k][30:0] <= 31'h7F80_0000) data[k] = '0;
-        end
-        if (late.lane != '0) begin
-          data  = data << {late.lane[LANE_L-1:0], 5'd0};
-          lanes = lanes << late.lane[LANE_L-1:0];
+        // Word k goes to lane late.lane + k, if there is one. ReLU keeps NaN and what is greater than
+        // zero.
+        for (int unsigned l = 0; l < P; l++) begin
+          for (int unsigned k = 0; k < OB && k <= l; k++) begin
+            if (late.lane[LANE_L-1:0] == LANE_L'(l - k)) begin
+              lanes[l] = 8'(k) < late.count;
+              if (!late.act || !bias_sum[k][31] || nan(bias_sum[k])) data[l] = bias_sum[k];
+            end
+          end
         end
       end else begin
         for (int unsigned l = 0; l < P; l++) begin

@@ -264,7 +264,7 @@ module jd_replay_host
   end
 
   // All were issued; the next element cannot be read.
-  logic all_issued, broken;
+  logic all_issued, broken, leave;
   assign all_issued = !more_q && !next_valid;
   assign broken     = reads_q && more_q && read_error_i && !item_valid_i && !next_valid;
 
@@ -307,6 +307,7 @@ module jd_replay_host
   // ---- The job
   logic drained_q;                     // so once it drains, it stays so
   logic [31:0] count_q, info0_q, info1_q;
+  assign leave            = stop || refuse || empty || (all_issued && !sampling_q) || broken;
   assign job_ready_o      = state_q == StIdle && !soft_reset_i;
   assign busy_o           = state_q != StIdle;
   assign fetching_o       = state_q == StFetch;
@@ -393,13 +394,7 @@ module jd_replay_host
         StWait: if (stop || quiet_i) state_q <= stop ? StEnd : StClear;
         StClear: state_q <= StClearing;
         StClearing: if (quiet_i) state_q <= StEnd;
-        StRun: begin
-          if (stop || refuse || empty || (all_issued && !sampling_q) || broken) begin
-            state_q <= StDrain;
-            run_q   <= 1'b0;
-            drain_q <= 1'b1;
-          end
-        end
+        StRun: ;                       // see below
         StDrain: if (drained_q) begin
           state_q <= job.kind == JobReserve && finish_ok && !soft_reset_i ? StFetch : StEnd;
           drain_q <= 1'b0;
@@ -408,6 +403,12 @@ module jd_replay_host
         StEnd: if (soft_reset_i || end_ready_i) state_q <= StIdle;
         default: state_q <= StIdle;
       endcase
+      // Behind the others, for it is the latest to be known.
+      if (run_q && leave) begin
+        state_q <= StDrain;
+        run_q   <= 1'b0;
+        drain_q <= 1'b1;
+      end
     end
   end
 

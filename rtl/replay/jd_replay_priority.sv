@@ -63,8 +63,8 @@ module jd_replay_priority
   // Special values travel beside the others.
   logic [1:0] special_q [Stages-1];   // {not finite, zero}
 
-  // 1: table. 2: part of a step. 3: logarithm. 4: times alpha. 5: table. 6: part of a step.
-  // 7: power of two. 8: shift. 9: clip.
+  // 1: table. 2: part of a step. 3: logarithm. 4, 5: times alpha. 6: table. 7: part of a step.
+  // 8: power of two. 9: shift. 10: clip.
   logic [7:0]                exponent_q;
   logic [20:0]               log_low_q;
   logic [13:0]               log_step_q;     // the largest step is 11773
@@ -72,7 +72,8 @@ module jd_replay_priority
   logic [14:0]               log_product_q;  // one bit more, to round by; so the power's
   logic [LogW-1:0]           log_base_q;
   logic signed [LogW-1:0]    log_q;
-  logic signed [ScaledW-1:0] scaled_q;
+  logic signed [ScaledW-1:0] scaled_high_q, scaled_q;
+  logic [15:0]               scaled_low_q;
   logic signed [9:0]         whole_q, shift_q, shift_q2;
   logic [24:0]               power_low_q, power_low_q2;
   logic [17:0]               power_step_q;   // the largest step is 90611
@@ -117,36 +118,42 @@ module jd_replay_priority
       log_q        <= log_base_q + LogW'(log_product_q[14:1]) + LogW'(log_product_q[0]);
     end
     if (valid_q[2]) begin
-      special_q[3] <= special_q[2];
-      scaled_q     <= ScaledW'((46'(log_q) * $signed({30'd0, alpha_i})) >>> 15);
+      special_q[3]  <= special_q[2];
+      // Two products that each fit a multiplier; of the lower one the shift drops 15 bits.
+      scaled_high_q <= ScaledW'($signed(log_q[LogW-1:15])) * ScaledW'($signed({1'b0, alpha_i}));
+      scaled_low_q  <= 16'((31'(log_q[14:0]) * 31'(alpha_i)) >> 15);
     end
     if (valid_q[3]) begin
       special_q[4] <= special_q[3];
+      scaled_q     <= scaled_high_q + ScaledW'($signed({1'b0, scaled_low_q}));
+    end
+    if (valid_q[4]) begin
+      special_q[5] <= special_q[4];
       whole_q      <= scaled_q[ScaledW-1:20];
       power_low_q  <= EXP2_TABLE[8'(scaled_q[19:13])];
       power_step_q <= EXP2_STEPS[scaled_q[19:13]];
       power_part_q <= scaled_q[12:0];
     end
-    if (valid_q[4]) begin
-      special_q[5]    <= special_q[4];
+    if (valid_q[5]) begin
+      special_q[6]    <= special_q[5];
       shift_q         <= whole_q + $signed({5'd0, fraction_bits_i}) - 10'sd23;
       power_low_q2    <= power_low_q;
       power_product_q <= 19'((31'(power_step_q) * 31'(power_part_q)) >> 12);
     end
-    if (valid_q[5]) begin
-      special_q[6] <= special_q[5];
+    if (valid_q[6]) begin
+      special_q[7] <= special_q[6];
       shift_q2     <= shift_q;
       power_q      <= power_low_q2 + 25'(power_product_q[18:1]) + 25'(power_product_q[0]);
     end
-    if (valid_q[6]) begin
-      special_q[7] <= special_q[6];
+    if (valid_q[7]) begin
+      special_q[8] <= special_q[7];
       value_q      <= round_shift(power_q, shift_q2);
     end
-    if (valid_q[7]) begin
-      nonfinite_o <= special_q[7][1];
-      if (special_q[7][1] || (value_q > {1'b0, largest_i} && !special_q[7][0])) begin
+    if (valid_q[8]) begin
+      nonfinite_o <= special_q[8][1];
+      if (special_q[8][1] || (value_q > {1'b0, largest_i} && !special_q[8][0])) begin
         priority_o <= largest_i;
-      end else if (special_q[7][0] || value_q < {1'b0, smallest_i}) begin
+      end else if (special_q[8][0] || value_q < {1'b0, smallest_i}) begin
         priority_o <= smallest_i;
       end else begin
         priority_o <= LeafW'(value_q);

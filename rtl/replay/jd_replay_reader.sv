@@ -45,6 +45,7 @@ module jd_replay_reader
   logic [BeatW-1:0]   beats_q;       // not yet asked for
   logic [AheadW-1:0]  ahead_q;
   logic               command_valid, command_ready, mover_idle;
+  logic               asked_q;       // the mover took a command a clock ago: it is counted now
   logic [15:0]        command_beats;
   logic               memory_valid, memory_ready;
   logic [511:0]       memory_data;
@@ -55,7 +56,7 @@ module jd_replay_reader
   logic               stop;          // nothing more is wanted of this array
   assign stop          = abort_i || error_o;
   assign command_beats = beats_q > BeatW'(CHUNK) ? 16'(CHUNK) : 16'(beats_q);
-  assign command_valid = beats_q != '0 && ahead_q <= AheadW'(AHEAD - CHUNK);
+  assign command_valid = beats_q != '0 && ahead_q <= AheadW'(AHEAD - CHUNK) && !asked_q;
 
   logic [COUNT_W+3:0] bytes;         // 2^20 elements of 16 bytes
   assign bytes = (COUNT_W + 4)'(count_i) << size_log2_i;
@@ -64,16 +65,18 @@ module jd_replay_reader
     if (!rst_ni) begin
       beats_q <= '0;
       ahead_q <= '0;
+      asked_q <= 1'b0;
     end else begin
+      asked_q <= command_valid && command_ready;
       // An offered command stays until the mover takes it.
       if (start_i) begin
         beats_q <= BeatW'((bytes + (COUNT_W + 4)'(63)) >> 6);
-      end else if (command_valid && command_ready) begin
+      end else if (asked_q) begin
         beats_q <= stop ? '0 : beats_q - BeatW'(command_beats);
       end else if (stop && !command_valid) begin
         beats_q <= '0;
       end
-      case ({command_valid && command_ready, beat_valid && beat_ready})
+      case ({asked_q, beat_valid && beat_ready})
         2'b01:   ahead_q <= ahead_q - 1'b1;
         2'b10:   ahead_q <= ahead_q + AheadW'(command_beats);
         2'b11:   ahead_q <= ahead_q + AheadW'(command_beats) - 1'b1;
@@ -81,7 +84,7 @@ module jd_replay_reader
       endcase
     end
     if (start_i) address_q <= address_i;
-    else if (command_valid && command_ready) address_q <= address_q + 40'(CHUNK * 64);
+    else if (asked_q) address_q <= address_q + 40'(CHUNK * 64);
   end
 
   jd_axi_read_mover #(

@@ -435,12 +435,18 @@ module jd_replay_top
 
   // Updates by TDE between jd_replay_errors and the order point.
   logic [7:0] tde_flight_q;
+  logic       tde_idle_q;              // it is 0
   logic       tde_granted, tde_updated;
   assign tde_granted = error_op_valid && error_op_ready;
   assign tde_updated = updated && !update_tag.host;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) tde_flight_q <= '0;
-    else         tde_flight_q <= tde_flight_q + 8'(tde_granted) - 8'(tde_updated);
+    if (!rst_ni) begin
+      tde_flight_q <= '0;
+      tde_idle_q   <= 1'b1;
+    end else if (tde_granted != tde_updated) begin
+      tde_flight_q <= tde_granted ? tde_flight_q + 8'd1 : tde_flight_q - 8'd1;
+      tde_idle_q   <= !tde_granted && tde_flight_q == 8'd1;
+    end
   end
 
   // ---- Memo, TD errors
@@ -572,7 +578,7 @@ module jd_replay_top
     .delivered_o           (delivered),
     .batch_delivered_o     (batch_delivered),
     .open_i                (open),
-    .updates_idle_i        (tde_flight_q == '0),
+    .updates_idle_i        (tde_idle_q),
     .sample_valid_o        (train_valid),
     .sample_ready_i        (train_ready),
     .sample_request_o      (train_request),
@@ -724,7 +730,7 @@ module jd_replay_top
   logic               h_word_valid, h_word_ready;
   logic [127:0]       h_word;
   logic               lanes_idle;
-  assign lanes_idle = core_idle && sequencer_idle && tde_flight_q == '0;
+  assign lanes_idle = core_idle && sequencer_idle && tde_idle_q;
   jd_replay_host #(
     .NLog2(NLog2),
     .LeafW(LeafW)
@@ -917,10 +923,13 @@ module jd_replay_top
                      (train_busy && !x_valid && !x_idle);
   assign stall_in  = train_waiting || fetching;
   assign stall_out = smp_valid_o && !smp_ready_i;
-  assign progress  = busy || sampled || updated || hold || (smp_valid_o && smp_ready_i) ||
-                     (tde_valid_i && tde_ready_o) || (m_axi_rvalid_i && m_axi_rready_o) ||
-                     (m_axi_wvalid_o && m_axi_wready_i) || (m_axi_bvalid_i && m_axi_bready_o);
+  always_ff @(posedge clk_i) begin
+    progress <= busy || sampled || updated || hold || (smp_valid_o && smp_ready_i) ||
+                (tde_valid_i && tde_ready_o) || (m_axi_rvalid_i && m_axi_rready_o) ||
+                (m_axi_wvalid_o && m_axi_wready_i) || (m_axi_bvalid_i && m_axi_bready_o);
+  end
 
+  `JD_ASSERT(TdeIdle_A, tde_idle_q == (tde_flight_q == '0))
   `JD_ASSUME_IF(ReadId_M, m_axi_rvalid_i, m_axi_rid_i < 4'(2 * CLIENTS))
   `JD_ASSUME_IF(WriteId_M, m_axi_bvalid_i, m_axi_bid_i < 4'(2 * CLIENTS))
 endmodule : jd_replay_top

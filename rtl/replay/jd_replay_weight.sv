@@ -14,7 +14,6 @@
 module jd_replay_weight
   import jd_replay_pkg::*;
   import jd_replay_tables_pkg::*;
-  import jd_float_pkg::leading_zeros_32;
 #(
   parameter int unsigned LeafW = 32  // bits of a priority, 8..32
 ) (
@@ -50,7 +49,8 @@ module jd_replay_weight
   // The same steps for the priority (0) and for the minimum (1): leading one, table, part of a step.
   logic [1:0]      bytes_q [2];     // leading bytes of zeros, at most 3
   logic [31:0]     upper [2];       // without them
-  logic [2:0]      zeros [2];       // leading zeros of the upper byte
+  logic [3:0][2:0] zeros_q [2];     // leading zeros of each byte, from the upper one
+  logic [2:0]      zeros [2];       // of the first byte that is not zero
   logic [4:0]      leading_q [2], leading_q2 [2];
   logic [22:0]     below_q [2];
   logic [20:0]     low_q [2];
@@ -86,9 +86,13 @@ module jd_replay_weight
     if (upper_bytes[15:8] != '0) return 2'd1;
     return upper_bytes[7:0] != '0 ? 2'd2 : 2'd3;
   endfunction
+  function automatic logic [2:0] leading_zeros_8(logic [7:0] byte_);
+    for (int unsigned k = 0; k < 7; k++) if (byte_[7-k]) return 3'(k);
+    return 3'd7;
+  endfunction
   for (genvar i = 0; i < 2; i++) begin : gen_leading
     assign upper[i] = number_q[i] << {bytes_q[i], 3'b0};
-    assign zeros[i] = 3'(leading_zeros_32({upper[i][31:24], 24'hFF_FFFF}));
+    assign zeros[i] = zeros_q[i][bytes_q[i]];
   end
 
   always_ff @(posedge clk_i) begin
@@ -99,6 +103,9 @@ module jd_replay_weight
       if (valid_i) begin
         number_q[i] <= number[i];
         bytes_q[i]  <= zero_bytes(number[i][31:8]);
+        for (int unsigned b = 0; b < 4; b++) begin
+          zeros_q[i][b] <= leading_zeros_8(number[i][24-8*b+:8]);
+        end
       end
       if (valid_q[0]) begin
         leading_q[i] <= 5'd31 - {bytes_q[i], zeros[i]};

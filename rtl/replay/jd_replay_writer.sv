@@ -83,14 +83,18 @@ module jd_replay_writer (
   logic [2:0]        beats_q;
   logic              mover_ready, mover_idle, done_valid;
   logic [1:0]        done_response;
-  logic              ask, drop;
+  logic              ask, drop, idle;
+  logic [CountW-1:0] asked, with_push, without;   // of a command; what waiting_q gains
   logic [2:0]        ask_beats;
   assign drop      = error_o && !command_q && sending_q == '0 && waiting_q != '0 && beat_valid;
   assign ask_beats = waiting_q >= CountW'(CHUNK) ? 3'(CHUNK) : 3'(waiting_q);
   assign ask       = !command_q && !error_o && !answers_q[7] &&
                      (waiting_q >= CountW'(CHUNK) || (flush_q && fill_q == '0 && waiting_q != '0));
+  assign asked      = ask ? CountW'(ask_beats) : '0;
+  assign without    = ask ? -CountW'(ask_beats) : -CountW'(drop);
+  assign with_push  = ask ? CountW'(1) - CountW'(ask_beats) : CountW'(!drop);
   assign beat_ready = sending_q != '0 ? mover_ready : drop;
-  assign idle_o     = fill_q == '0 && waiting_q == '0 && sending_q == '0 && answers_q == '0 &&
+  assign idle       = fill_q == '0 && waiting_q == '0 && sending_q == '0 && answers_q == '0 &&
                       !command_q && mover_idle;
 
   always_ff @(posedge clk_i) begin
@@ -101,12 +105,14 @@ module jd_replay_writer (
       answers_q <= '0;
       command_q <= 1'b0;
       error_o   <= 1'b0;
+      idle_o    <= 1'b1;
     end else begin
+      idle_o    <= idle && !in_valid_i;   // it stays so until a word comes
       flush_q   <= flush_i;
-      waiting_q <= waiting_q + CountW'(push && push_ready) - CountW'(drop) -
-                   (ask ? CountW'(ask_beats) : '0);
-      sending_q <= sending_q + (ask ? CountW'(ask_beats) : '0) -
-                   CountW'(sending_q != '0 && beat_valid && mover_ready);
+      // One sum each, of a step that is chosen by then; beats are dropped only when none is asked for.
+      waiting_q <= waiting_q + (push && push_ready ? with_push : without);
+      sending_q <= sending_q + (sending_q != '0 && beat_valid && mover_ready ? asked - CountW'(1)
+                                                                             : asked);
       answers_q <= answers_q + 8'(ask) - 8'(done_valid);
       if (ask)                command_q <= 1'b1;
       else if (command_ready) command_q <= 1'b0;
@@ -155,5 +161,6 @@ module jd_replay_writer (
     .m_axi_bid_i    (1'b0)
   );
 
+  `JD_ASSERT_IF(Idle_A, idle_o, idle)
   `JD_ASSUME_IF(StartWhileIdle_M, start_i, idle_o && address_i[5:0] == '0)
 endmodule : jd_replay_writer

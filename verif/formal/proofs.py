@@ -94,8 +94,8 @@ PROOFS: tuple[Proof, ...] = (
         depth=2,
         bug=Bug(
             file="jd_axi_read_mover.sv",
-            pattern=r"assign free            = outstanding_q != CountW'\(MaxOutstanding\);",
-            replacement="assign free            = 1'b1;",
+            pattern=r"free_q        <= !issue \|\| outstanding_q != CountW'\(MaxOutstanding - 1\);",
+            replacement="free_q        <= 1'b1;",
             words="the limit of bursts is not kept",
             depth=7,
             skip=6,

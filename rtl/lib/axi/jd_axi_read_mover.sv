@@ -48,7 +48,8 @@ module jd_axi_read_mover #(
   localparam int unsigned SlotW  = (MaxOutstanding > 1) ? $clog2(MaxOutstanding) : 1;
   localparam logic [SlotW-1:0] LastSlot = SlotW'(MaxOutstanding - 1);
 
-  logic burst_valid, burst_final, free;
+  logic burst_valid, burst_final;
+  logic free_q;                             // fewer than MaxOutstanding bursts are out
   jd_axi_split u_split (
     .clk_i           (clk_i),
     .rst_ni          (rst_ni),
@@ -57,7 +58,7 @@ module jd_axi_read_mover #(
     .cmd_address_i   (cmd_address_i),
     .cmd_beats_i     (cmd_beats_i),
     .burst_valid_o   (burst_valid),
-    .burst_ready_i   (m_axi_arready_i && free),
+    .burst_ready_i   (m_axi_arready_i && free_q),
     .burst_address_o (m_axi_araddr_o),
     .burst_len_o     (m_axi_arlen_o),
     .burst_final_o   (burst_final)
@@ -68,11 +69,10 @@ module jd_axi_read_mover #(
   logic [SlotW-1:0]          issue_q, finish_q;
   logic [CountW-1:0]         outstanding_q;
   logic                      issue, finish;
-  assign free            = outstanding_q != CountW'(MaxOutstanding);
   assign issue           = m_axi_arvalid_o && m_axi_arready_i;
   assign finish          = m_axi_rvalid_i && m_axi_rready_o && m_axi_rlast_i;
   assign idle_o          = !burst_valid && outstanding_q == '0;
-  assign m_axi_arvalid_o = burst_valid && free;   // once free, it stays so until this burst goes
+  assign m_axi_arvalid_o = burst_valid && free_q;   // once free, it stays so until this burst goes
   assign m_axi_arid_o    = '0;
   assign m_axi_rready_o  = out_ready_i;
   assign out_valid_o     = m_axi_rvalid_i;
@@ -84,11 +84,13 @@ module jd_axi_read_mover #(
       issue_q       <= '0;
       finish_q      <= '0;
       outstanding_q <= '0;
+      free_q        <= 1'b1;
     end else begin
       if (issue)  issue_q  <= (issue_q == LastSlot) ? '0 : issue_q + 1'b1;
       if (finish) finish_q <= (finish_q == LastSlot) ? '0 : finish_q + 1'b1;
       if (issue != finish) begin
         outstanding_q <= issue ? outstanding_q + 1'b1 : outstanding_q - 1'b1;
+        free_q        <= !issue || outstanding_q != CountW'(MaxOutstanding - 1);
       end
     end
     if (issue) final_q[issue_q] <= burst_final;
@@ -99,5 +101,6 @@ module jd_axi_read_mover #(
   `JD_ASSUME_IF(DataExpected_M, m_axi_rvalid_i, outstanding_q != '0 && m_axi_rid_i == '0)
   `JD_ASSERT_STREAM(RequestStable_A, m_axi_arvalid_o, m_axi_arready_i,
                     {m_axi_araddr_o, m_axi_arlen_o})
+  `JD_ASSERT(Free_A, free_q == (outstanding_q != CountW'(MaxOutstanding)))
   `JD_ASSERT(OutstandingInRange_A, 32'(outstanding_q) <= MaxOutstanding)
 endmodule : jd_axi_read_mover

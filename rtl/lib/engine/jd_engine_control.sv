@@ -210,7 +210,9 @@ module jd_engine_control
   logic [RingW-1:0] ring;
   logic [7:0] refusal;                    // 0, or the error that keeps a write from the registers
   logic [Rings-1:0][7:0] refusals;        // of the ring that is written
+  logic [Rings-1:0][3:0] fars;
   logic [7:0] refusal_q;
+  logic [3:0] far, far_q;                 // TAIL is beyond the ring's room
   logic refused_q;
   assign is_ring = header_address[7];
   assign page_ring = header_address[6:5];
@@ -237,20 +239,26 @@ module jd_engine_control
       .busy_i    (busy_q[r]),
       .full_i    (full_q[r]),
       .reset_i   (soft_reset_o),
-      .refusal_o (refusals[r])
+      .refusal_o (refusals[r]),
+      .far_o     (fars[r])
     );
   end
   always_comb begin
     refusal = '0;
-    for (int unsigned r = 0; r < Rings; r++) refusal = refusal | refusals[r];
+    far = '0;
+    for (int unsigned r = 0; r < Rings; r++) begin
+      refusal = refusal | refusals[r];
+      far = far | fars[r];
+    end
   end
   always_ff @(posedge clk_i) begin
+    far_q <= far;
     refusal_q <= refusal;
     refused_q <= refusal != '0;
   end
 
   logic refused, doorbell, write_error_q;
-  assign refused = header_write && refused_q;
+  assign refused = header_write && (refused_q || far_q != '0);
   assign regs_req = header_valid && !no_ring && !refused;
   assign header_error = no_ring || (header_write ? write_error_q : regs_rd_err);
   always_ff @(posedge clk_i) write_error_q <= regs_wr_err;
@@ -383,7 +391,7 @@ module jd_engine_control
     if (header_valid && refused) begin
       failure = 1'b1;
       failure_ring = page_ring;
-      failure_code = refusal_q;
+      failure_code = far_q != '0 ? E_RING : refusal_q;
       failure_job = head[ring][15:0];
       failure_info0 = header_wdata;
       failure_info1 = {24'd0, header_address};

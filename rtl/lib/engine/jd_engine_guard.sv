@@ -22,7 +22,8 @@ module jd_engine_guard
   input  logic        busy_i,             // TAIL is not HEAD
   input  logic [31:0] full_i,             // 2^size - 1 has none of these bits, all else has one
   input  logic        reset_i,            // a soft reset is under way
-  output logic [7:0]  refusal_o           // 0: the write may go on
+  output logic [7:0]  refusal_o,          // 0: the write may go on, if far_o is 0
+  output logic [3:0]  far_o               // not 0: TAIL beyond the ring's room, which is E_RING
 );
   localparam logic [2:0] BASE_LO = RING_BASE_LO_OFFSET[4:2];
   localparam logic [2:0] BASE_HI = RING_BASE_HI_OFFSET[4:2];
@@ -37,7 +38,6 @@ module jd_engine_guard
   logic [11:0] base, cpl;
   logic [31:0] size, tail;
   logic [31:0] last;                      // jobs ahead of HEAD, less one
-  logic        beyond;                    // more than the ring has room for
   // TAIL would move back. It moves by at most 2^12 if it is not beyond: a ring never has more.
   logic        back;
   assign written = data_i & mask_i;
@@ -47,10 +47,10 @@ module jd_engine_guard
   assign tail = (tail_i & ~mask_i) | written;
   assign back = 1'((14'(tail) - 14'(tail_i)) >> 13);
   assign last = tail + ~head_i;
-  assign beyond = tail != head_i && (last & full_i) != '0;
 
   always_comb begin
     refusal_o = '0;
+    far_o = '0;
     if (valid_i) begin
       unique case (offset_i)
         BASE_LO: if (base != '0) refusal_o = E_RING;
@@ -58,8 +58,10 @@ module jd_engine_guard
         BASE_HI, CPL_HI: if (written[31:8] != '0) refusal_o = E_RESERVED;
         SIZE: if (size > {28'd0, SIZE_MAX}) refusal_o = E_RING;
         TAIL: begin
-          if (size_i == '0 || beyond || back) begin
-            refusal_o = E_RING;
+          if (size_i == '0 || back) refusal_o = E_RING;
+          // Byte by byte: what is left to be put together is short enough for the next clock.
+          for (int unsigned b = 0; b < 4; b++) begin
+            far_o[b] = tail != head_i && (last[8*b+:8] & full_i[8*b+:8]) != '0;
           end
         end
         default: ;
