@@ -23,7 +23,7 @@ from verif.engine_control.env import CLOCK_LIMIT, EchoEnv, Moment, random_job
 from verif.engine_control.model import HANG, OKAY, SLVERR, Failure, Job
 
 IRQ_ENABLE, SOFT_RESET, FREEZE = 2, 1, 4
-DONE, FAILED, EVENT = 2, 4, 8
+IDLE, DONE, FAILED, EVENT = 1, 2, 4, 8
 
 
 class EchoTest(uvm_test):
@@ -506,6 +506,7 @@ class ResetMidway(EchoTest):
         for turn in range(20):
             await env.write(header.CONTROL.offset, IRQ_ENABLE)
             await env.write(header.WATCHDOG.offset, 120 if turn % 2 else 0)
+            await env.write(header.RING_SIZE.at(0), 13)  # refused: STATUS has a code to forget
             for index in range(env.rings):
                 await env.setup(index, size=3)
                 await env.queue(index, [replace(random_job(rng), stop=False) for _ in range(5)])
@@ -520,8 +521,11 @@ class ResetMidway(EchoTest):
             await bench.reset(dut, rng.randint(1, 3))
             env.model.hard_reset()
             env.records.beats = [0, 0]
+            assert not int(dut.u_control.timeout_o.value), "a time-out of before the reset"
             await ClockCycles(dut.clk_i, 2)
             await env.check_registers()
+            status = await env.read(header.STATUS.offset)
+            assert status == IDLE, f"STATUS {status:#x} after a reset"
             env.records.log.clear()
         await env.setup(0, size=1)
         await env.queue(0, [Job(tag=1)])
