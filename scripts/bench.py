@@ -38,6 +38,7 @@ THESIS = "thesis, Eq. 4.2 and 4.3"
 PLOT = Path(__file__).resolve().parents[1] / "docs" / "images" / "replay_latency.png"
 CAPACITIES, BATCHES = (4096, 65536, 1 << 20), (32, 64, 128, 256, 512)
 SUSTAINED_JOBS = 32
+SUSTAINED_BATCHES = 64
 
 
 def row(
@@ -111,13 +112,13 @@ def replay_rows(device: Device, options: argparse.Namespace) -> list[Row]:
         ]
 
     replay = Replay(device, ReplaySettings(leaves=leaves, seed=1))
-    replay.insert(np.arange(1, 1025) * 1000)
+    replay.insert(np.arange(1, leaves + 1) % 1024 * 1000 + 1000)
     name = f"K={fan} N={leaves}"
     rows = []
     batch = 8
     while batch <= max(replay.max_batch, BATCHES[-1]) and batch <= leaves:
         parts = -(-batch // replay.max_batch)
-        split = f" in {parts} jobs" if parts > 1 else ""
+        split = f" in {parts} batches" if parts > 1 else ""
         sample = (
             replay.measure_sample(batch)
             if parts == 1
@@ -146,9 +147,8 @@ def sustained_rows(
     depth: int,
     of: Callable[[str], list[dict[str, Any]]],
 ) -> list[Row]:
-    """Clocks of each operation while jobs of the largest batch follow one another in the rings."""
-    batch, jobs = replay.max_batch, SUSTAINED_JOBS
-    config = f"{name}, {jobs} jobs of {batch}"
+    """Clocks of each operation while batches, and jobs of one batch, follow one another."""
+    batch, batches, jobs = replay.max_batch, SUSTAINED_BATCHES, SUSTAINED_JOBS
     paper = 2 * fan * (batch + depth) / batch, 2 * (batch + depth) / batch
     rows = []
     for operation, samples, updates, published in (
@@ -156,19 +156,18 @@ def sustained_rows(
         ("update", False, True, paper[1]),
         ("sample and update", True, True, None),
     ):
-        cycles = replay.measure_sustained(batch, jobs, samples=samples, updates=updates)
+        figure = f"cycles_per_{operation.replace(' ', '_')}"
+        beside = (round(published, 3), THESIS) if published else None
+        cycles = replay.measure_sustained(batch, batches, samples=samples, updates=updates)
         rows.append(
-            row("replay", f"cycles_per_{operation.replace(' ', '_')}", config,
-                round(cycles / batch / jobs, 3), "clocks", 1.0,
-                (round(published, 3), THESIS) if published else None, of(operation))
+            row("replay", figure, f"{name}, {batches} batches of {batch}",
+                round(cycles / batch / batches, 3), "clocks", 1.0, beside, of(operation))
         )  # fmt: skip
-    # An UPDATE job has no largest batch: as long a one as the leaves allow.
-    long = min(replay.settings.leaves, 4096)
-    cycles = replay.measure_sustained(long, 4, samples=False, updates=True)
-    rows.append(
-        row("replay", "cycles_per_update", f"{name}, 4 jobs of {long}",
-            round(cycles / long / 4, 3), "clocks", 1.0, (round(paper[1], 3), THESIS))
-    )  # fmt: skip
+        cycles = replay.measure_jobs(batch, jobs, samples=samples, updates=updates)
+        rows.append(
+            row("replay", f"{figure}_in_jobs", f"{name}, {jobs} jobs of {batch}",
+                round(cycles / batch / jobs, 3), "clocks", 1.0, beside)
+        )  # fmt: skip
     return rows + stream_rows(replay, name)
 
 

@@ -70,6 +70,7 @@ _JOBS = {
     Job.TRAIN_LOOP: (SAMPLE_RING, Flag.STRATIFIED | Flag.SMP | Flag.WEIGHTS, 0),
 }
 _MAX_OPS = 1 << 20
+MEMO_BATCHES = 126  # a SAMPLE waits while the memo keeps so many
 
 
 @dataclass(frozen=True)
@@ -112,14 +113,12 @@ class _OpenBatch(Batch):
         next_slot: slot of the next of them.
         fetch_due: its FETCH_DONE is still to come.
         ack_due: its results went to memory, and the host has not acknowledged them.
-        bank: memo bank, 0 or 1.
     """
 
     errors_due: bool = False
     next_slot: int = 0
     fetch_due: bool = False
     ack_due: bool = False
-    bank: int = 0
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,7 @@ class ReplayEngine:
         }
         self._batches: deque[_OpenBatch] = deque()  # not yet fetched, or errors still due
         self._last: Batch | None = None
-        self._bank = 0
+        self._memo: deque[_OpenBatch] = deque()  # batches that it holds, oldest first
         self._sampling = False  # ring 0 has a job
         self._tde_error = False
         self._map = {r.at(i): (r, i) for r in registers.REGISTERS for i in range(r.count)}
@@ -247,7 +246,7 @@ class ReplayEngine:
         self.tde.clear()
         self._batches.clear()
         self._last = None
-        self._bank = 0
+        self._memo.clear()
         self._sampling = False
         self._tde_error = False
 
@@ -323,7 +322,7 @@ class ReplayEngine:
             self.rmm.clear(self._get(registers.CFG_N), self._get(registers.CFG_PINIT))
             self._batches.clear()
             self._last = None
-            self._bank = 0
+            self._memo.clear()
             return JobEnd(cycles=self.timing.clear())
         if ring == HOST_RING:
             self.poll()
@@ -363,8 +362,7 @@ class ReplayEngine:
         source = words[4] | words[5] << 32
         destination = words[6] | words[7] << 32
         unused = [words[0] & 0x3FFF0000, *words[9:]]
-        unused += [] if loop else [words[3]]
-        unused += [] if samples else [words[8]]
+        unused += [] if samples else [words[3], words[8]]
         unused += [source >> 40 if reads else source]
         unused += [destination >> 40 if writes else destination]
         if any(unused):
@@ -378,6 +376,7 @@ class ReplayEngine:
             (opcode == Job.CLEAR and count != 0)
             or (opcode != Job.CLEAR and not 1 <= count <= largest)
             or (loop and batches == 0)
+            or (samples and reads and batches > 1)
         ):
             raise _JobError(Error.E_COUNT)
         if flags & Flag.STRATIFIED and count & (count - 1):
@@ -496,21 +495,40 @@ class ReplayEngine:
     def _sampling_job(self, d: _Descriptor, memory: Memory) -> Generator[None, None, JobEnd]:
         if d.beta:
             self._values[registers.CFG_BETA.offset] = d.beta
-        loop = d.opcode == Job.TRAIN_LOOP
-        to_smp = loop or bool(d.flags & Flag.SMP)
+        if d.opcode == Job.TRAIN_LOOP:
+            return (yield from self._train_loop(d))
+        fault: BusError | None = None
+        total = max(d.batches, 1)
+        for batch in range(total):
+            yield from self._wait_for_room(d.count, 0)
+            try:
+                words = self._sample(d, memory, bool(d.flags & Flag.SMP), batch * d.count)
+            except _JobError as error:
+                if error.end.error == Error.E_EMPTY:  # all slots are issued, nevertheless
+                    self.rmm.draw((total - batch - 1) * d.count)
+                raise
+            if d.flags & Flag.MEMORY and fault is None:
+                try:
+                    memory.write(d.destination + 16 * batch * d.count, words)
+                except BusError as error:
+                    fault = error
+        done = total * d.count
+        if fault is not None:
+            raise _JobError(Error.E_BUS_WR, done, done, fault.response)
+        cycles = self.timing.sample(d.count, bool(d.flags & Flag.WEIGHTS))
+        return JobEnd(count=done, cycles=cycles + (total - 1) * d.count)
+
+    def _train_loop(self, d: _Descriptor) -> Generator[None, None, JobEnd]:
         cycles = 0
         done = 0
         mine: deque[_OpenBatch] = deque()
         ahead = 2 if self._relaxed else 1  # batches that may be open at once
-        while done < (d.batches if loop else 1):
-            count = done * d.count if not loop else done
-            while (sampled := done + len(mine)) < (d.batches if loop else 1) and len(mine) < ahead:
-                yield from self._wait_for_bank(count)
-                batch = self._sample(d, memory, to_smp, sampled)
+        while done < d.batches:
+            while (sampled := done + len(mine)) < d.batches and len(mine) < ahead:
+                yield from self._wait_for_room(d.count, done)
+                self._sample(d, None, True, sampled)
                 cycles += self.timing.sample(d.count, bool(d.flags & Flag.WEIGHTS))
-                if not loop:
-                    return JobEnd(count=d.count, cycles=cycles)
-                mine.append(batch)
+                mine.append(self._memo[-1])
             while mine and not mine[0].errors_due:
                 mine.popleft()
                 done += 1
@@ -522,18 +540,25 @@ class ReplayEngine:
                     raise _JobError(Error.E_STREAM, done, done)
         return JobEnd(count=done, cycles=cycles)
 
-    def _wait_for_bank(self, count: int) -> Generator[None, None, None]:
-        while any(b.errors_due and b.bank == self._bank for b in self._batches):
+    def _wait_for_room(self, size: int, count: int) -> Generator[None, None, None]:
+        """Wait until the memo has room for two batches of `size`."""
+        while True:
+            while len(self._memo) > 1 and not self._memo[0].errors_due:
+                self._memo.popleft()
+            used = sum(len(b.indices) for b in self._memo)
+            places = max(8 << self.config.batch_log2, 512)
+            if used + 2 * size <= places and len(self._memo) < MEMO_BATCHES:
+                return
             yield
             self.poll()
             if self._tde_error:
                 raise _JobError(Error.E_STREAM, count, count)
 
-    def _sample(self, d: _Descriptor, memory: Memory, to_smp: bool, done: int) -> _OpenBatch:
-        """Sample one batch and deliver it."""
+    def _sample(self, d: _Descriptor, memory: Memory | None, to_smp: bool, done: int) -> np.ndarray:
+        """Sample one batch and deliver it to SMP. Returns: uint8, its words for memory."""
         rmm = self.rmm
         x, fault = None, None
-        if d.flags & Flag.HOST_X:
+        if d.flags & Flag.HOST_X and memory is not None:
             raw, fault = _read(memory, d.source, d.count * 8)
             x = raw.view(np.uint64)
         head, moves = rmm.head, rmm.moves
@@ -550,10 +575,10 @@ class ReplayEngine:
         rmm.statistics.duplicates += int((indices[1:] == indices[:-1]).sum())
         to_memory = bool(d.flags & Flag.MEMORY)
         batch = _OpenBatch(
-            indices, head, moves, to_smp, 0, to_smp, to_memory and not self._no_fetch, self._bank
+            indices, head, moves, to_smp, 0, to_smp, to_memory and not self._no_fetch
         )
-        self._bank ^= 1
         self._last = batch
+        self._memo.append(batch)
         self._batches.append(batch)
         self._forget()
         if d.flags & Flag.WEIGHTS:
@@ -574,12 +599,7 @@ class ReplayEngine:
             for slot in range(d.count):
                 word = int.from_bytes(packed[16 * slot : 16 * slot + 16], "little")
                 self.smp.put(word, slot == d.count - 1)
-        if to_memory:
-            try:
-                memory.write(d.destination, words.reshape(-1).view(np.uint8))
-            except BusError as error:
-                raise _JobError(Error.E_BUS_WR, d.count, d.count, error.response) from error
-        return batch
+        return words.reshape(-1).view(np.uint8)
 
 
 def _response(op: int, tag: int, index: int, priority: int, third: int) -> bytes:

@@ -4,9 +4,9 @@
 // batches are open, and which were not fetched yet.
 //
 // Streams  tde_*: from the learner. op_*: updates by slot, to the sequencer.
-// Timing   one word a clock; error_o comes a clock after its word was taken. A bank is open from
-//          open_i (a pulse) until its last TD error is granted.
-// Numbers  counts of batches that go to memory wrap; the distance of two is below 2^31.
+// Timing   one word a clock; error_o comes a clock after its word was taken. A batch is open from
+//          begin_i (a pulse) until its last TD error is granted.
+// Numbers  counts of batches wrap; the distance of two is below half of their range.
 // Source   docs/replay.md, Corner cases. Golden model: models/replay/engine.py.
 `include "jd_assert.svh"
 module jd_replay_errors
@@ -23,15 +23,18 @@ module jd_replay_errors
   output logic                 tde_ready_o,
   input  logic [63:0]          tde_data_i,
   // Batches
-  input  logic                 open_i,           // a batch begins; its results go ...
-  input  logic                 open_bank_i,
-  input  logic [SLOT_W:0]      open_size_i,
-  input  logic                 open_stream_i,    // ... to SMP, TD errors come for it
-  input  logic                 open_memory_i,    // ... to memory
-  input  logic                 cancel_i,         // it was not sampled
-  input  logic                 delivered_i,      // it is in memory
-  input  logic [1:0][SLOT_W:0] written_i,        // slots of each bank that were sampled
-  output logic [1:0]           open_o,
+  input  logic                 begin_i,          // one begins; its results go ...
+  input  logic                 begin_stream_i,   // ... to SMP, TD errors come for it
+  input  logic                 begin_memory_i,   // ... to memory
+  input  logic [BATCH_W-1:0]   begin_batch_i,
+  input  logic [PLACE_W-1:0]   begin_place_i,
+  input  logic [SLOT_W:0]      size_i,           // of those that are not delivered
+  input  logic                 delivered_i,      // the oldest that was not: all its words are sent
+  input  logic                 cancel_i,         // those that are not delivered will not be
+  input  logic                 stored_i,         // those that were delivered to memory are there
+  input  logic [PLACE_W-1:0]   sent_place_i,     // of the next slot whose word is sent
+  output logic [BATCH_W:0]     open_o,           // batches, delivered, whose TD errors are to come
+  output logic                 closed_o,         // pulse: the oldest open one has all
   input  logic                 acknowledge_i,    // the host has fetched what is in memory
   input  logic                 no_fetch_i,       // level: it need not tell
   input  logic                 mark_i,           // remember what is to be fetched ...
@@ -64,99 +67,133 @@ module jd_replay_errors
   );
   assign word = data;
 
-  logic [1:0][SLOT_W:0] size_q;
-  logic [SLOT_W:0]      next_q;      // slot that comes next, of the oldest open batch
-  logic                 oldest_q;
-  logic [1:0]           due_q;       // banks whose FETCH_DONE is to come; only open ones
-  logic                 due_bank;    // the oldest of them
-  logic                 is_error, is_fetch, take, last;
+  // ---- Batches that go to SMP: counted as they begin, are delivered and close.
+  localparam int unsigned CountW = BATCH_W + 1;
+  typedef logic [CountW-1:0] count_t;
+  typedef struct packed {
+    logic [BATCH_W-1:0] batch;
+    logic [PLACE_W-1:0] place;
+    logic [SLOT_W:0]    size;
+  } batch_t;
+  batch_t batches_q [2**BATCH_W];
+  count_t begun_q, delivered_q, closed_q, after_q, fetched_q, mark_q;   // after_q: closed_q + 1
+  count_t closed_d, fetched;         // fetched: a closed batch counts as fetched
+  logic   stream_q;                  // the job's batches go to SMP
+  // Whether count a is less than count b.
+  function automatic logic behind(input count_t a, input count_t b);
+    count_t distance;
+    distance = a - b;
+    return distance[CountW-1];
+  endfunction
 
-  assign due_bank   = due_q[oldest_q] ? oldest_q : !oldest_q;
-  assign is_error   = plain && open_o[oldest_q] && word.slot[SLOT_W:0] == next_q &&
-                      next_q < written_i[oldest_q];
-  assign is_fetch   = word.kind == TDE_FETCH_DONE && due_q != '0;
+  // The oldest open one, and where its next TD error belongs.
+  batch_t             head_q;
+  logic               head_valid_q;
+  logic [PLACE_W-1:0] place_q;
+  logic [SLOT_W:0]    slot_q;
+  logic               is_error, is_fetch, take, last, close, was_sent;
+  logic [PLACE_W-1:0] unsent;        // from there to the next slot that is sent
+  assign unsent     = place_q - sent_place_i;
+  assign was_sent   = unsent[PLACE_W-1];
+  assign is_error   = plain && head_valid_q && word.slot[SLOT_W:0] == slot_q && was_sent;
+  assign is_fetch   = word.kind == TDE_FETCH_DONE && fetched != begun_q;
   assign op_valid_o = valid && is_error && !hold_i && !drop_i;
   assign ready      = drop_i || (!hold_i && (!is_error || op_ready_i));
   assign take       = valid && ready && !drop_i;
-  assign last       = next_q + 1'b1 == size_q[oldest_q];
+  assign last       = slot_q + 1'b1 == head_q.size;
+  assign close      = take && is_error && last;
+  assign closed_o   = close;
+  assign open_o     = delivered_q - closed_q;
   always_comb begin
     op_o       = '0;
     op_o.op    = OpUpdateSlot;
     op_o.fp32  = 1'b1;
-    op_o.bank  = oldest_q;
-    op_o.index = INDEX_W'(next_q);
+    op_o.batch = head_q.batch;
+    op_o.index = INDEX_W'(place_q);
     op_o.value = 64'(word.value);
   end
 
-  logic [1:0]  open_d, due_d, mark_q;
-  logic [31:0] begun_q, delivered_q, fetched_q, begun_mark_q, distance;   // batches to memory
-  logic        newest_q, memory_q;    // of the batch that began last
-  always_comb begin
-    open_d = open_o;
-    due_d  = due_q;
-    if (take && is_fetch) due_d[due_bank] = 1'b0;
-    if (take && is_error && last) begin
-      open_d[oldest_q] = 1'b0;
-      due_d[oldest_q]  = 1'b0;
+  assign closed_d  = close ? after_q : closed_q;
+  assign fetched   = behind(fetched_q, closed_q) ? closed_q : fetched_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || clear_i) begin
+      begun_q      <= '0;
+      delivered_q  <= '0;
+      closed_q     <= '0;
+      after_q      <= count_t'(1);
+      fetched_q    <= '0;
+      mark_q       <= '0;
+      head_valid_q <= 1'b0;
+    end else begin
+      if (cancel_i)                       begun_q <= delivered_q;
+      else if (begin_i && begin_stream_i) begun_q <= begun_q + 1'b1;
+      if (delivered_i && stream_q) delivered_q <= delivered_q + 1'b1;
+      if (close) begin
+        closed_q <= after_q;
+        after_q  <= after_q + 1'b1;
+      end
+      fetched_q <= cancel_i && !behind(fetched, delivered_q) ? delivered_q
+                                                             : fetched + count_t'(take && is_fetch);
+      if (cancel_i && (mark_i || behind(delivered_q, mark_q))) mark_q <= delivered_q;
+      else if (mark_i)                                         mark_q <= begun_q;
+      // The next one is looked up as the one before it closes.
+      if (close || !head_valid_q) begin
+        head_valid_q <= close ? after_q != begun_q : closed_q != begun_q;
+      end
+      if (cancel_i && closed_d == delivered_q) head_valid_q <= 1'b0;
     end
-    if (cancel_i) begin
-      open_d[newest_q] = 1'b0;
-      due_d[newest_q]  = 1'b0;
+    if (begin_i) stream_q <= begin_stream_i;
+    if (begin_i && begin_stream_i) begin
+      batches_q[begun_q[BATCH_W-1:0]] <= '{batch: begin_batch_i, place: begin_place_i,
+                                           size: size_i};
     end
-    if (clear_i) begin
-      open_d = '0;
-      due_d  = '0;
+    if (close) begin
+      head_q  <= batches_q[after_q[BATCH_W-1:0]];
+      place_q <= batches_q[after_q[BATCH_W-1:0]].place;
+      slot_q  <= '0;
+    end else if (!head_valid_q) begin
+      head_q  <= batches_q[closed_q[BATCH_W-1:0]];
+      place_q <= batches_q[closed_q[BATCH_W-1:0]].place;
+      slot_q  <= '0;
+    end else if (take && is_error) begin
+      place_q <= place_q + 1'b1;
+      slot_q  <= slot_q + 1'b1;
     end
   end
 
+  // ---- Batches that go to memory
+  logic [31:0] m_begun_q, m_delivered_q, m_stored_q, m_fetched_q, m_mark_q, m_distance, m_past;
+  logic        memory_q;             // the job's do
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      open_o      <= '0;
-      due_q       <= '0;
-      mark_q      <= '0;
-      error_o     <= 1'b0;
-      oldest_q    <= 1'b0;
-      next_q      <= '0;
-      memory_q    <= 1'b0;
-      begun_q     <= '0;
-      delivered_q <= '0;
-      fetched_q   <= '0;
+      m_begun_q     <= '0;
+      m_delivered_q <= '0;
+      m_stored_q    <= '0;
+      m_fetched_q   <= '0;
+      m_mark_q      <= '0;
+      memory_q      <= 1'b0;
+      error_o       <= 1'b0;
     end else begin
       error_o <= take && !is_error && !is_fetch;
-      open_o <= open_d;
-      due_q  <= due_d;
-      mark_q <= (mark_i ? due_q : mark_q) & due_d;
-      if (open_d == '0) next_q <= '0;
-      else if (take && is_error) next_q <= last ? '0 : next_q + 1'b1;
-      if (take && is_error && last) oldest_q <= !oldest_q;
-      if (open_i) begin
-        if (open_stream_i) begin
-          open_o[open_bank_i] <= 1'b1;
-          due_q[open_bank_i]  <= 1'b1;
-          if (open_d == '0) oldest_q <= open_bank_i;
-        end
-        if (open_memory_i) begun_q <= begun_q + 1;
-        memory_q <= open_memory_i;
-      end
-      if (delivered_i || (cancel_i && memory_q)) delivered_q <= begun_q;
-      if (clear_i) begin
-        delivered_q <= begun_q;
-        fetched_q   <= begun_q;
-      end else if (acknowledge_i || no_fetch_i) begin
-        fetched_q <= delivered_q;
-      end else if (cancel_i && memory_q && fetched_q + 1 == begun_q) begin
-        fetched_q <= begun_q;   // nothing but the batch that was not sampled was to be fetched
-      end
+      if (clear_i || cancel_i)              m_begun_q <= m_delivered_q;
+      else if (begin_i && begin_memory_i)   m_begun_q <= m_begun_q + 1;
+      if (delivered_i && memory_q)          m_delivered_q <= m_delivered_q + 1;
+      if (stored_i || cancel_i || clear_i)  m_stored_q <= m_delivered_q;
+      if (clear_i)                          m_fetched_q <= m_delivered_q;
+      else if (acknowledge_i || no_fetch_i) m_fetched_q <= m_stored_q;
+      if ((clear_i || cancel_i) && (mark_i || m_past[31])) m_mark_q <= m_delivered_q;
+      else if (mark_i)                                     m_mark_q <= m_begun_q;
+      if (begin_i) memory_q <= begin_memory_i;
     end
-    if (open_i) begin
-      size_q[open_bank_i] <= open_size_i;
-      newest_q            <= open_bank_i;
-    end
-    if (mark_i) begun_mark_q <= begun_q;
   end
-  assign distance  = fetched_q - begun_mark_q;
-  assign fetched_o = mark_q == '0 && !distance[31];
+  assign m_past     = m_delivered_q - m_mark_q;
+  assign m_distance = m_fetched_q - m_mark_q;
+  assign fetched_o  = !behind(fetched, mark_q) && !m_distance[31];
 
-  `JD_ASSERT_IF(OpensFreeBank_A, open_i, !open_o[open_bank_i])
-  `JD_ASSERT(DueIsOpen_A, (due_q & ~open_o) == '0)
+  logic unused_bits;
+  assign unused_bits = ^{m_past[30:0], m_distance[30:0], head_q.place};
+
+  `JD_ASSERT(InOrder_A, !behind(begun_q, delivered_q) && !behind(delivered_q, closed_q)
+                        && !behind(begun_q, fetched))
+  `JD_ASSERT_IF(NoneLost_A, begin_i && begin_stream_i, count_t'(begun_q - closed_q) < 2**BATCH_W)
 endmodule : jd_replay_errors

@@ -53,7 +53,8 @@ module jd_replay_host
   input  logic [INDEX_W-1:0] pointer_i,
   input  logic [INDEX_W:0]   reserved_i,
   input  logic               last_valid_i,      // the batch that was sampled last
-  input  logic               last_bank_i,
+  input  logic [BATCH_W-1:0] last_batch_i,
+  input  logic [PLACE_W-1:0] last_place_i,
   input  logic [SLOT_W:0]    last_size_i,
   output logic               mark_o,            // remember the batches to be fetched
   input  logic               fetched_i,         // they are
@@ -256,7 +257,8 @@ module jd_replay_host
   assign stop           = soft_reset_i || timeout_i;
   always_comb begin
     op_o                    = next.op;
-    op_o.bank               = last_bank_i;
+    op_o.batch              = last_batch_i;
+    if (next.slot) op_o.index = INDEX_W'(last_place_i + PLACE_W'(next.op.index[SLOT_W-1:0]));
     sample_request_o        = '0;
     sample_request_o.tag    = {16'h8000, next.op.tag};
     sample_request_o.host_x = next.host_x;

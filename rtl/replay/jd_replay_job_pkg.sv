@@ -11,6 +11,12 @@ package jd_replay_job_pkg;
 
   localparam int unsigned COUNT_W = 21;  // bits of a descriptor's count, up to 2^20
 
+  // The memo is a ring of places, one a sampled slot, and of batches. Places count on over its end
+  // and over one bit more, so that of two it is known which comes first.
+  localparam int unsigned BATCH_W  = 7;           // 2^7 batches
+  localparam int unsigned PLACES_W = 3;           // 2^3 of the largest batch, or more
+  localparam int unsigned PLACE_W  = SLOT_W + PLACES_W + 1;
+
   typedef enum logic [7:0] {
     JobClear       = 8'd1,
     JobSample      = 8'd2,
@@ -48,10 +54,10 @@ package jd_replay_job_pkg;
 
   // Tags of the tree core: who asked, and for what.
   typedef struct packed {
-    logic              host;     // an operation of ring 1
-    logic [19:0]       zero;
-    logic              bank;     // of ring 0: the memo bank and the slot
-    logic [SLOT_W-1:0] slot;
+    logic               host;    // an operation of ring 1
+    logic [22:0]        zero;
+    logic               first;   // of ring 0: slot 0 of this batch
+    logic [BATCH_W-1:0] batch;
   } batch_tag_t;
 
   typedef struct packed {
@@ -89,8 +95,8 @@ package jd_replay_job_pkg;
     op_e                op;
     logic               use_pmax;
     logic               fp32;      // the value is a TD error
-    logic               bank;      // UPDATE_SLOT: where the leaf is looked up
-    logic [INDEX_W-1:0] index;     // leaf, or slot
+    logic [BATCH_W-1:0] batch;     // UPDATE_SLOT: where the leaf is looked up
+    logic [INDEX_W-1:0] index;     // leaf, or place
     logic [63:0]        value;
   } lane_op_t;
 
@@ -161,7 +167,7 @@ package jd_replay_job_pkg;
                       (job.flags & ~legal_flags(job.kind)) != '0;
     checks.reserved = words[29:16] != '0 || words[168+:24] != '0 || words[232+:24] != '0 ||
                       words[511:288] != '0 || (words[256+:32] != '0 && !sampling) ||
-                      (words[96+:32] != '0 && !loop) || (words[128+:40] != '0 && !reads) ||
+                      (words[96+:32] != '0 && !sampling) || (words[128+:40] != '0 && !reads) ||
                       (words[192+:40] != '0 && !job.flags.to_memory);
     checks.align    = (reads && (job.input_address == '0 || job.input_address[5:0] != '0)) ||
                       (job.flags.to_memory &&
@@ -169,6 +175,7 @@ package jd_replay_job_pkg;
     checks.clear    = job.kind == JobClear;
     checks.count    = checks.clear ? count != '0
                                    : count == '0 || (loop && words[96+:32] == '0) ||
+                                     (reads && sampling && words[97+:31] != '0) ||
                                      count > (sampling ? 32'(batch_max) : 32'd1 << 20);
     checks.strat    = job.flags.stratified && !is_pow2(job.count);
     return checks;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Delivers a sampled batch: reads the memo, gives every sample its weight and sends the words to
+// Delivers sampled batches: reads the memo, gives every sample its weight and sends the words to
 // SMP, to memory, or both.
 //
 // Streams  smp_*: to the learner. word_*: to memory. Words come in the order of slots; the last one
 //          of a batch has `last`.
-// Timing   start_i (a pulse) begins. A slot is read as soon as it is sampled; with weights, or with
-//          whole_i, when the whole batch is. One word a clock; done_o (level) when all words are in
-//          the buffers, drained_o when they have left them.
+// Timing   start_i (a pulse) begins a job. A slot is read as soon as the memo has it; batches follow
+//          one another without a gap. One word a clock; delivered_o as the last word of a batch
+//          goes into the buffers, drained_o (level) when all words have left them.
 // Numbers  weights are (p_min / p)^beta, FP32; 1.0 without.
 // Source   onchip_replay 3.1. Golden model: models/replay/weights.py.
 `include "jd_assert.svh"
@@ -18,33 +18,31 @@ module jd_replay_results
   input  logic                       clk_i,
   input  logic                       rst_ni,
   input  logic                       start_i,
-  input  logic                       bank_i,
-  input  logic [SLOT_W:0]            size_i,
+  input  logic [SLOT_W:0]            size_i,         // of the job's batches
   input  logic                       weights_i,
-  input  logic                       whole_i,
   input  logic                       to_stream_i,
   input  logic                       to_memory_i,
   input  logic [31:0]                beta_i,
+  output logic                       beta_step_o,    // pulse: the samples behind have the next beta
   input  logic                       stop_i,         // level: read no more
   input  logic                       fail_i,         // pulse, while nothing is read: send one word,
                                                      // unless the buffer is full
   input  logic [7:0]                 fail_status_i,
   input  logic                       link_clear_i,   // empty SMP
-  output logic                       done_o,
-  output logic                       empty_o,        // a sample found a total of 0
+  output logic                       sent_o,         // pulse: a word goes into the buffers
+  output logic                       delivered_o,    // it is a batch's last
+  output logic                       empty_o,        // a sample found a total of 0: send no more
   output logic                       quiet_o,        // nothing is read or on its way
   output logic                       drained_o,
   output logic                       stored_o,       // as drained_o, of memory alone
   output logic                       duplicate_o,    // the leaf of the slot before came again
   // Memo
-  input  logic [1:0][SLOT_W:0]       written_i,
-  input  logic [1:0][LEAF_MAX_W-1:0] lowest_i,
+  input  logic                       read_valid_i,
   output logic                       read_en_o,
-  output logic                       read_bank_o,
-  output logic [SLOT_W-1:0]          read_slot_o,
   input  logic                       read_empty_i,
   input  logic [INDEX_W-1:0]         read_index_i,
   input  logic [LEAF_MAX_W-1:0]      read_priority_i,
+  input  logic [LEAF_MAX_W-1:0]      read_lowest_i,
   // Words
   output logic                       smp_valid_o,
   input  logic                       smp_ready_i,
@@ -65,26 +63,22 @@ module jd_replay_results
   } sample_t;
 
   // ---- Reads
-  logic              active_q, weights_q, whole_q, stream_q, memory_q, bank_q;
-  logic [SLOT_W:0]   size_q, next_q, sent_q;
-  logic [31:0]       beta_q;
+  logic              active_q, weights_q, stream_q, memory_q;
+  logic [SLOT_W:0]   size_q, next_q;
   logic [4:0]        flight_q;     // slots read whose word is not in a buffer,
   logic [4:0]        left;         // without those that come in or end in this clock
   logic [CountW-1:0] smp_count, word_count, fullest;
-  logic              read, data_q, data_last_q, room_q, available;
+  logic              read, last, data_q, data_last_q, room_q;
   logic [SLOT_W-1:0] data_slot_q;
   logic              push, taken;
-  assign fullest   = smp_count > word_count ? smp_count : word_count;
-  assign available = (weights_q || whole_q) ? written_i[bank_q] == size_q
-                                            : next_q < written_i[bank_q];
-  assign read        = active_q && !stop_i && !empty_o && next_q != size_q && available && room_q;
+  assign fullest     = smp_count > word_count ? smp_count : word_count;
+  assign read        = active_q && !stop_i && !empty_o && read_valid_i && room_q;
+  assign last        = next_q + 1'b1 == size_q;
   assign read_en_o   = read;
-  assign read_bank_o = bank_q;
-  assign read_slot_o = next_q[SLOT_W-1:0];
   assign taken       = data_q && !read_empty_i && !empty_o;   // goes on as a word
   assign left        = flight_q - 5'(push) - 5'(data_q && !taken);
   assign quiet_o     = !data_q && flight_q == '0;
-  assign done_o      = active_q && sent_q == size_q;
+  assign beta_step_o = taken && data_last_q && weights_q;
 
   // A leaf drawn twice in a row.
   logic [INDEX_W-1:0] index_q;
@@ -108,29 +102,22 @@ module jd_replay_results
       flight_q <= read ? left + 5'd1 : left;
     end
     if (start_i) begin
-      bank_q    <= bank_i;
       size_q    <= size_i;
       weights_q <= weights_i;
-      whole_q   <= whole_i;
       stream_q  <= to_stream_i;
       memory_q  <= to_memory_i;
-      beta_q    <= beta_i;
       next_q    <= '0;
-      sent_q    <= '0;
-    end else begin
-      if (read) next_q <= next_q + 1'b1;
-      if (push) sent_q <= sent_q + 1'b1;
+    end else if (read) begin
+      next_q <= last ? '0 : next_q + 1'b1;
     end
     if (read) begin
       data_slot_q <= next_q[SLOT_W-1:0];
-      data_last_q <= next_q + 1'b1 == size_q;
+      data_last_q <= last;
     end
     if (taken) index_q <= read_index_i;
   end
 
   // ---- Weights; without them the samples go past the unit.
-  logic [LEAF_MAX_W-1:0] minimum_q;   // of a whole batch, by the time its first slot is read
-  always_ff @(posedge clk_i) minimum_q <= lowest_i[bank_q];
   sample_t     sample, waiting;
   logic        weight_valid, waiting_valid, waiting_ready;
   logic [31:0] weight;
@@ -156,8 +143,8 @@ module jd_replay_results
   jd_replay_weight u_weight (
     .clk_i,
     .rst_ni,
-    .beta_i     (beta_q),
-    .minimum_i  (minimum_q),
+    .beta_i,
+    .minimum_i  (read_lowest_i),
     .valid_i    (taken && weights_q),
     .priority_i (read_priority_i),
     .valid_o    (weight_valid),
@@ -170,6 +157,8 @@ module jd_replay_results
   logic      smp_ready, word_ready, smp_push, word_push, smp_empty_q;
   assign push = weight_valid || (taken && !weights_q);
   assign sent = weights_q ? waiting : sample;
+  assign sent_o      = push;
+  assign delivered_o = push && sent.last;
   assign smp_push  = (push && stream_q) || (fail_i && smp_ready);
   assign word_push = push && memory_q;
   always_comb begin

@@ -41,8 +41,8 @@ module jd_replay_sequencer
   output logic                  op_ready_o,
   input  lane_op_t              op_i,
   output logic                  lookup_en_o,
-  output logic                  lookup_bank_o,
-  output logic [SLOT_W-1:0]     lookup_slot_o,
+  output logic [BATCH_W-1:0]    lookup_batch_o,
+  output logic [PLACE_W-1:0]    lookup_place_o,
   input  logic [INDEX_W-1:0]    lookup_index_i,
   input  logic [INDEX_W-1:0]    lookup_head_i,
   input  logic [31:0]           lookup_moves_i,
@@ -66,11 +66,11 @@ module jd_replay_sequencer
 
   lane_op_t op, op_q;
   logic     valid, valid_q;
-  assign valid         = tde_valid_i || op_valid_i;
-  assign op            = grant_op ? op_i : tde_op_i;
-  assign lookup_en_o   = valid && op.op == OpUpdateSlot;
-  assign lookup_bank_o = op.bank;
-  assign lookup_slot_o = op.index[SLOT_W-1:0];
+  assign valid          = tde_valid_i || op_valid_i;
+  assign op             = grant_op ? op_i : tde_op_i;
+  assign lookup_en_o    = valid && op.op == OpUpdateSlot;
+  assign lookup_batch_o = op.batch;
+  assign lookup_place_o = op.index[PLACE_W-1:0];
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -243,8 +243,8 @@ module jd_replay_top
   logic [INDEX_W-1:0] pointer;
   logic [LeafW-1:0]   pmax;
   logic [TOTAL_W-1:0] total;
-  logic               batch_delivered, duplicate, nonfinite;
-  logic [SLOT_W:0]    batch_size;
+  logic               duplicate, nonfinite, delivered;
+  logic [SLOT_W:0]    size;            // of ring 0's batches
   logic               s_valid, sampled, sampled_train, sampled_host;
   logic               u_valid, updated, updated_host;
   sample_request_t    s_request;
@@ -304,8 +304,8 @@ module jd_replay_top
     .reserved_i        (reserved),
     .pmax_i            (pmax),
     .total_i           (total),
-    .batch_i           (batch_delivered),
-    .batch_size_i      (batch_size),
+    .batch_i           (delivered),
+    .batch_size_i      (size),
     .sampled_i         (sampled_host && !s_response.empty),
     .duplicate_i       (duplicate),
     .updated_i         (updated),
@@ -376,8 +376,9 @@ module jd_replay_top
   sample_request_t    train_request, host_request;
   logic               tde_op_valid, tde_op_ready, op_valid, op_ready, sequencer_idle;
   lane_op_t           tde_op, op;
-  logic               lookup_en, lookup_bank;
-  logic [SLOT_W-1:0]  lookup_slot;
+  logic               lookup_en;
+  logic [BATCH_W-1:0] lookup_batch;
+  logic [PLACE_W-1:0] lookup_place;
   logic [INDEX_W-1:0] lookup_index, lookup_head;
   logic [31:0]        lookup_moves;
   jd_replay_sequencer #(
@@ -405,8 +406,8 @@ module jd_replay_top
     .op_ready_o      (op_ready),
     .op_i            (op),
     .lookup_en_o     (lookup_en),
-    .lookup_bank_o   (lookup_bank),
-    .lookup_slot_o   (lookup_slot),
+    .lookup_batch_o  (lookup_batch),
+    .lookup_place_o  (lookup_place),
     .lookup_index_i  (lookup_index),
     .lookup_head_i   (lookup_head),
     .lookup_moves_i  (lookup_moves),
@@ -450,89 +451,102 @@ module jd_replay_top
   end
 
   // ---- Memo, TD errors
-  logic                       batch_open, open_bank, open_stream, open_memory, cancel, delivered;
-  logic [SLOT_W:0]            open_size;
-  logic [1:0]                 open;
-  logic [1:0][SLOT_W:0]       written;
-  logic [1:0][LEAF_MAX_W-1:0] lowest;
-  logic                       read_en, read_bank, read_empty;
-  logic [SLOT_W-1:0]          read_slot;
-  logic [INDEX_W-1:0]         read_index;
-  logic [LEAF_MAX_W-1:0]      read_priority;
+  logic                  begins, to_stream, to_memory, cancel, stored, room, closed, sent;
+  logic [BATCH_W-1:0]    begin_batch, last_batch;
+  logic [BATCH_W:0]      open;
+  logic [PLACE_W-1:0]    begin_place, last_place, sent_place;
+  logic                  last_valid, train_idle_q;
+  logic [SLOT_W:0]       last_size;
+  logic                  results_whole, results_empty, read_valid, read_en, read_empty;
+  logic [INDEX_W-1:0]    read_index;
+  logic [LEAF_MAX_W-1:0] read_priority, read_lowest;
   jd_replay_memo #(
     .BatchLog2(BatchLog2)
   ) u_memo (
     .clk_i,
     .rst_ni,
-    .begin_i         (batch_open),
-    .begin_bank_i    (open_bank),
-    .write_en_i      (sampled_train),
-    .write_bank_i    (sample_tag.bank),
-    .write_slot_i    (sample_tag.slot),
+    .clear_i         (clear || (soft_reset && train_idle_q)),
+    .size_i          (size),
+    .begin_i         (begins),
+    .begin_stream_i  (to_stream),
+    .begin_batch_o   (begin_batch),
+    .begin_place_o   (begin_place),
+    .room_o          (room),
+    .delivered_i     (delivered),
+    .cancel_i        (cancel),
+    .closed_i        (closed),
+    .last_valid_o    (last_valid),
+    .last_batch_o    (last_batch),
+    .last_place_o    (last_place),
+    .last_size_o     (last_size),
+    .write_en_i      (sampled_train && !results_empty),
     .write_sample_i  (s_response),
-    .order_valid_i   (order_valid && !first_tag.host && first_tag.slot == '0),
-    .order_bank_i    (first_tag.bank),
+    .order_valid_i   (order_valid && !first_tag.host && first_tag.first && !results_empty),
+    .order_batch_i   (first_tag.batch),
     .order_head_i    (order_head),
     .order_moves_i   (order_moves),
+    .whole_i         (results_whole),
+    .read_valid_o    (read_valid),
     .read_en_i       (read_en),
-    .read_bank_i     (read_bank),
-    .read_slot_i     (read_slot),
     .read_empty_o    (read_empty),
     .read_index_o    (read_index),
     .read_priority_o (read_priority),
+    .read_lowest_o   (read_lowest),
+    .sent_i          (sent),
+    .sent_place_o    (sent_place),
     .lookup_en_i     (lookup_en),
-    .lookup_bank_i   (lookup_bank),
-    .lookup_slot_i   (lookup_slot),
+    .lookup_batch_i  (lookup_batch),
+    .lookup_place_i  (lookup_place),
     .lookup_index_o  (lookup_index),
     .lookup_head_o   (lookup_head),
-    .lookup_moves_o  (lookup_moves),
-    .written_o       (written),
-    .lowest_o        (lowest)
+    .lookup_moves_o  (lookup_moves)
   );
 
   logic hold, mark, fetched, stream_error, stream_error_taken;
   jd_replay_errors u_errors (
     .clk_i,
     .rst_ni,
-    .clear_i       (clear || soft_reset),
-    .empty_i       (soft_reset || link_clear_i),
-    .drop_i        (soft_reset || link_clear_i),
-    .hold_i        (hold),
+    .clear_i        (clear || soft_reset),
+    .empty_i        (soft_reset || link_clear_i),
+    .drop_i         (soft_reset || link_clear_i),
+    .hold_i         (hold),
     .tde_valid_i,
     .tde_ready_o,
     .tde_data_i,
-    .open_i        (batch_open),
-    .open_bank_i   (open_bank),
-    .open_size_i   (open_size),
-    .open_stream_i (open_stream),
-    .open_memory_i (open_memory),
-    .cancel_i      (cancel),
-    .delivered_i   (delivered),
-    .written_i     (written),
-    .open_o        (open),
-    .acknowledge_i (acknowledge),
-    .no_fetch_i    (no_fetch),
-    .mark_i        (mark),
-    .fetched_o     (fetched),
-    .error_o       (stream_error),
-    .op_valid_o    (error_op_valid),
-    .op_ready_i    (error_op_ready),
-    .op_o          (error_op)
+    .begin_i        (begins),
+    .begin_stream_i (to_stream),
+    .begin_memory_i (to_memory),
+    .begin_batch_i  (begin_batch),
+    .begin_place_i  (begin_place),
+    .size_i         (size),
+    .delivered_i    (delivered),
+    .cancel_i       (cancel),
+    .stored_i       (stored),
+    .sent_place_i   (sent_place),
+    .open_o         (open),
+    .closed_o       (closed),
+    .acknowledge_i  (acknowledge),
+    .no_fetch_i     (no_fetch),
+    .mark_i         (mark),
+    .fetched_o      (fetched),
+    .error_o        (stream_error),
+    .op_valid_o     (error_op_valid),
+    .op_ready_i     (error_op_ready),
+    .op_o           (error_op)
   );
   assign stray_error  = stream_error && !stream_error_taken;
   assign link_clear_o = soft_reset;
 
   // ---- Ring 0
-  logic               train_busy, train_waiting, last_valid, last_bank;
-  logic [SLOT_W:0]    last_size;
+  logic               train_busy, train_waiting;
   logic               x_start, x_abort, x_valid, x_ready, x_error, x_idle;
   logic [39:0]        x_address;
   logic               number_valid, number_ready, numbers_idle;
   logic [127:0]       number;
   logic [X_W-1:0]     x_data;
   logic [1:0]         x_response;
-  logic               results_weights, results_whole, results_stop, results_fail, results_done;
-  logic               results_empty, results_quiet, results_drained, results_stored;
+  logic               results_start, results_weights, results_stop, results_fail;
+  logic               results_delivered, results_quiet, results_drained, results_stored;
   logic [7:0]         results_status;
   logic               t_write_start, t_write_flush, t_write_error, t_write_idle;
   logic [39:0]        t_write_address;
@@ -547,7 +561,6 @@ module jd_replay_top
     .soft_reset_i          (soft_reset),
     .hold_i                (hold),
     .cleared_i             (leaves != '0),
-    .clear_i               (clear),
     .relaxed_i             (relaxed),
     .job_valid_i           (job_valid[0]),
     .job_ready_o           (job_ready[0]),
@@ -565,18 +578,15 @@ module jd_replay_top
     .stream_error_taken_o  (stream_error_taken),
     .beta_set_o            (beta_set),
     .beta_o                (beta_value),
-    .beta_step_o           (beta_step),
-    .last_valid_o          (last_valid),
-    .last_bank_o           (last_bank),
-    .last_size_o           (last_size),
-    .open_o                (batch_open),
-    .open_bank_o           (open_bank),
-    .open_size_o           (open_size),
-    .open_stream_o         (open_stream),
-    .open_memory_o         (open_memory),
-    .cancel_o              (cancel),
+    .room_i                (room),
+    .begin_batch_i         (begin_batch),
+    .size_o                (size),
+    .begin_o               (begins),
+    .to_stream_o           (to_stream),
+    .to_memory_o           (to_memory),
     .delivered_o           (delivered),
-    .batch_delivered_o     (batch_delivered),
+    .cancel_o              (cancel),
+    .stored_o              (stored),
     .open_i                (open),
     .updates_idle_i        (tde_idle_q),
     .sample_valid_o        (train_valid),
@@ -592,12 +602,13 @@ module jd_replay_top
     .x_error_i             (x_error),
     .x_response_i          (x_response),
     .x_idle_i              (x_idle),
+    .results_start_o       (results_start),
     .results_weights_o     (results_weights),
     .results_whole_o       (results_whole),
     .results_stop_o        (results_stop),
     .results_fail_o        (results_fail),
     .results_fail_status_o (results_status),
-    .results_done_i        (results_done),
+    .results_delivered_i   (results_delivered),
     .results_empty_i       (results_empty),
     .results_quiet_i       (results_quiet),
     .results_drained_i     (results_drained),
@@ -609,14 +620,14 @@ module jd_replay_top
     .write_response_i      (t_write_response),
     .write_idle_i          (t_write_idle)
   );
-  assign batch_size = open_size;
+  always_ff @(posedge clk_i) train_idle_q <= !train_busy;
 
   jd_replay_reader u_numbers (
     .clk_i,
     .rst_ni,
     .start_i       (x_start),
     .address_i     (x_address),
-    .count_i       (COUNT_W'(open_size)),
+    .count_i       (COUNT_W'(size)),
     .size_log2_i   (3'd3),
     .abort_i       (x_abort),
     .item_valid_o  (number_valid),
@@ -655,32 +666,30 @@ module jd_replay_top
   jd_replay_results u_results (
     .clk_i,
     .rst_ni,
-    .start_i         (batch_open),
-    .bank_i          (open_bank),
-    .size_i          (open_size),
+    .start_i         (results_start),
+    .size_i          (size),
     .weights_i       (results_weights),
-    .whole_i         (results_whole),
-    .to_stream_i     (open_stream),
-    .to_memory_i     (open_memory),
+    .to_stream_i     (to_stream),
+    .to_memory_i     (to_memory),
     .beta_i          (beta),
+    .beta_step_o     (beta_step),
     .stop_i          (results_stop),
     .fail_i          (results_fail),
     .fail_status_i   (results_status),
     .link_clear_i    (soft_reset || link_clear_i),
-    .done_o          (results_done),
+    .sent_o          (sent),
+    .delivered_o     (results_delivered),
     .empty_o         (results_empty),
     .quiet_o         (results_quiet),
     .drained_o       (results_drained),
     .stored_o        (results_stored),
     .duplicate_o     (duplicate),
-    .written_i       (written),
-    .lowest_i        (lowest),
+    .read_valid_i    (read_valid),
     .read_en_o       (read_en),
-    .read_bank_o     (read_bank),
-    .read_slot_o     (read_slot),
     .read_empty_i    (read_empty),
     .read_index_i    (read_index),
     .read_priority_i (read_priority),
+    .read_lowest_i   (read_lowest),
     .smp_valid_o,
     .smp_ready_i,
     .smp_data_o,
@@ -762,7 +771,8 @@ module jd_replay_top
     .pointer_i         (pointer),
     .reserved_i        (reserved),
     .last_valid_i      (last_valid),
-    .last_bank_i       (last_bank),
+    .last_batch_i      (last_batch),
+    .last_place_i      (last_place),
     .last_size_i       (last_size),
     .mark_o            (mark),
     .fetched_i         (fetched),

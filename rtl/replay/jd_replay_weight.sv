@@ -19,7 +19,7 @@ module jd_replay_weight
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
-  input  logic [31:0]      beta_i,      // unsigned Q2.30
+  input  logic [31:0]      beta_i,      // unsigned Q2.30, with valid_i as the minimum
   input  logic [LeafW-1:0] minimum_i,   // of the batch, not 0
   input  logic             valid_i,
   input  logic [LeafW-1:0] priority_i,  // minimum_i or more
@@ -66,7 +66,8 @@ module jd_replay_weight
     assign log2[i] = base_q[i] + LogW'(product_q[i][14:1]) + LogW'(product_q[i][0]);
   end
 
-  logic [30:0]     beta_q;       // at most 1.0; the one of the number that it multiplies
+  logic [3:0][30:0] beta_line_q; // at most 1.0, beside its number
+  logic [30:0]      beta_q;
 
   logic [LogW-1:0] distance_q;
   logic [LogW-1:0] times_low_q;   // times beta, by halves of beta; without what is lost below
@@ -98,6 +99,7 @@ module jd_replay_weight
   always_ff @(posedge clk_i) begin
     if (!rst_ni) valid_q <= '0;
     else         valid_q <= Stages'({valid_q, valid_i});
+    beta_line_q <= {beta_line_q[2:0], beta_i > 32'h4000_0000 ? 31'h4000_0000 : beta_i[30:0]};
 
     for (int unsigned i = 0; i < 2; i++) begin
       if (valid_i) begin
@@ -124,7 +126,7 @@ module jd_replay_weight
     end
     if (valid_q[3]) begin
       distance_q <= log2[0] - log2[1];
-      beta_q     <= (beta_i > 32'h4000_0000) ? 31'h4000_0000 : beta_i[30:0];
+      beta_q     <= beta_line_q[3];
     end
     if (valid_q[4]) begin
       times_low_q  <= LogW'((43'(distance_q) * 43'(beta_q[16:0])) >> 17);

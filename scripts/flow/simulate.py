@@ -183,5 +183,9 @@ def _build(
             os.chdir(saved)
             os.environ.clear()
             os.environ.update(saved_env)
+        # What only the compiler needed is most of the size.
+        for pattern in ("*.gch", "*.o", "*.a"):
+            for path in build.glob(pattern):
+                path.unlink()
         (build / "done").touch()
     return build

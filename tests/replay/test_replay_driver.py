@@ -34,7 +34,9 @@ def drive(replay: Replay, seed: int, calls: int) -> list[np.ndarray]:
         count = int(rng.integers(1, 12))
         leaves = rng.integers(0, LEAVES, count)
         if kind == 0:
-            drawn = replay.sample(8, weights=bool(rng.integers(2)))
+            batches = int(rng.integers(1, 5))
+            drawn = replay.sample(8, batches=batches, weights=bool(rng.integers(2)))
+            assert len(drawn.indices) == 8 * batches
             out += [drawn.indices, drawn.priorities, drawn.weights.view(np.uint32)]
             replay.acknowledge()
         elif kind == 1:
@@ -133,3 +135,27 @@ def test_replay_driver_refuses_bad_values(replay: Replay) -> None:
         replay.update(np.array([0]), np.array([1.0]), td=True, delta=True)
     with pytest.raises(errors.ConfigError):
         ReplaySettings(0)
+
+
+def test_replay_batches_have_weights_of_their_own(replay: Replay) -> None:
+    """The largest weight of each batch is 1, and beta grows from one to the next."""
+    replay.insert(np.arange(1, LEAVES + 1) * 1000)
+    before = replay.beta
+    drawn = replay.sample(8, batches=6)
+    for batch in drawn.weights.reshape(6, 8):
+        assert batch.max() == 1.0
+    assert replay.beta == pytest.approx(before + 6 * 0.01, abs=1e-6)
+    least = drawn.priorities.reshape(6, 8).min(axis=1, keepdims=True)
+    beta = before + 0.01 * np.arange(6)[:, None]
+    want = (least / drawn.priorities.reshape(6, 8)) ** beta
+    # 1.2e-5: the stated error of the weights; beta has 30 fraction bits.
+    np.testing.assert_allclose(drawn.weights.reshape(6, 8), want, rtol=2e-5)
+
+
+def test_replay_batches_refused(replay: Replay) -> None:
+    replay.insert(count=4)
+    with pytest.raises(errors.ConfigError, match="batches: got 0"):
+        replay.sample(4, batches=0)
+    with pytest.raises(errors.ReplayCountError):
+        replay.sample(4, batches=2, uniform=np.zeros(4, np.uint64), stratified=False)
+    assert len(replay.sample(4, batches=2, stratified=False).indices) == 8

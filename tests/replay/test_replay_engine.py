@@ -27,6 +27,7 @@ TESTS = (
     "Corners",
     "Concurrent",
     "Cycles",
+    "Batches",
     "DuringClear",
     *FAULTS,
 )
@@ -57,7 +58,7 @@ def test_replay_engine_random(test: str, build: dict[str, int], seed: int) -> No
     FOLDERS.append(run(test, seed, build))
 
 
-@pytest.mark.parametrize("test", ["Smoke", "Stale", "Corners", "Concurrent"])
+@pytest.mark.parametrize("test", ["Smoke", "Stale", "Corners", "Concurrent", "Batches"])
 @pytest.mark.parametrize("build", [SMALL, MEDIUM], ids=["u1", "u2"])
 def test_replay_engine_small(test: str, build: dict[str, int], seed: int) -> None:
     FOLDERS.append(run(test, seed, build))
@@ -74,6 +75,6 @@ def test_replay_engine_waits(test: str, seed: int) -> None:
 
 def test_replay_engine_coverage(seed: int) -> None:
     """All runs before together reach every bin."""
-    if len(FOLDERS) < len(TESTS) + 2 * 3 + 4 * 2 + 1 + len(WAITS):
+    if len(FOLDERS) < len(TESTS) + 2 * 3 + 5 * 2 + 1 + len(WAITS):
         pytest.skip("needs the other tests of this file in the same process")
     require(FOLDERS)

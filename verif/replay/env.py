@@ -368,7 +368,8 @@ class ReplayEnv(uvm_env):
             assert info == (want.info0, want.info1), f"{name}: info {info}, want {want}"
         await self.axil.write(header.STATUS.offset, 0xE)
         if flags & Flag.MEMORY and want.error not in (Error.E_BUS_WR, Error.E_OPCODE):
-            size = min(16 * min(words[2], 1024) + 256, REGION)
+            batches = max(words[3], 1) if opcode == Job.SAMPLE else 1
+            size = min(16 * min(words[2] * batches, 1 << 16) + 256, REGION)
             mine, theirs = (m.dump(output, size) for m in (self.memory, self.golden_memory))
             if (mine != theirs).any():
                 at = int(np.nonzero(mine != theirs)[0][0]) // 16

@@ -85,6 +85,8 @@ class Jobs:
         if flags & Flag.HOST_X:
             x = [self.rng.choice((0, 2**48 - 1, self.rng.getrandbits(64))) for _ in range(count)]
             options["data"] = np.array(x, np.uint64)
+        else:
+            options["batches"] = self.rng.choice((0, 0, 1, 2, 3, self.rng.randint(1, 12)))
         if self.rng.random() < 0.2:
             options["beta"] = self.rng.choice((1, 1 << 29, 1 << 30, 3 << 30))
         return 0, Job.SAMPLE, options

@@ -219,7 +219,7 @@ class Corners(ReplayTest):
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
 class Concurrent(ReplayTest):
-    """Both rings and TDE at once, on few leaves, strict and relaxed."""
+    """Both rings and TDE at once, on few leaves: loops, strict and relaxed, and SAMPLE jobs."""
 
     async def scenario(self) -> None:
         env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
@@ -228,15 +228,18 @@ class Concurrent(ReplayTest):
         await env.run(1, Job.INSERT, flags=Flag.PMAX, count=min(self.leaves, 30))
         trace = Trace(env)
         trace.start()
-        for round_ in range(14):
+        for round_ in range(18):
             await ClockCycles(self.dut.clk_i, 40)
             await env.configure(CFG_PRIO=0x4CCD | 16 << 16 | (round_ % 2) << 24)
             opcode, kind, options, host = self.host_job(rng)
             size, batches = batch >> rng.randint(0, 1), rng.randint(1, 4)
+            if round_ % 3 == 0:
+                size, batches = batch >> rng.randint(0, 3), rng.randint(2, 9)
             weighted, stratified = rng.random() < 0.5, rng.random() < 0.5
             flags = Flag.WEIGHTS * weighted | Flag.STRATIFIED * stratified
             trace.now = Round(deque([size] * batches), stratified, weighted, deque(host))
-            loop = env.descriptor(0, Job.TRAIN_LOOP, flags=flags, count=size, batches=batches)
+            train = (Job.TRAIN_LOOP, flags) if round_ % 3 else (Job.SAMPLE, flags | Flag.SMP)
+            loop = env.descriptor(0, train[0], flags=train[1], count=size, batches=batches)
             work = env.descriptor(1, opcode, flags=kind, count=len(host), **options)
             numbers = [await env.submit(0, loop)]
             await ClockCycles(self.dut.clk_i, rng.randint(0, 120))
@@ -244,6 +247,7 @@ class Concurrent(ReplayTest):
             for ring in (0, 1):
                 record = await env.finish(ring, numbers[ring])
                 assert int(record[1]) & 0xFF == 0, f"ring {ring}: {record}"
+            await until("TDE", self.dut.clk_i, 4000, lambda: not trace.waits)
             trace.finish(kind, OUTPUT[1])
             await env.axil.write(header.STATUS.offset, 0xE)
             await env.compare_registers()
@@ -312,6 +316,67 @@ class Cycles(ReplayTest):
                     64 * (reads + writes),
                 )
                 assert over <= 150 + 64 * (reads + writes), (opcode, flags, count, took, end.cycles)
+
+
+@pyuvm.test(timeout_time=20, timeout_unit="ms")
+class Batches(ReplayTest):
+    """SAMPLE jobs of many batches: they follow one another without a gap, wait for room in the
+    memo, and keep all TD errors apart."""
+
+    timing = AxiTiming(latency=(8, 8))
+
+    async def scenario(self) -> None:
+        env, largest = self.env, 1 << self.env.config.batch_log2
+        await self.clear()
+        count = min(self.leaves, 100)
+        await env.run(1, Job.INSERT, count=count, data=self.pairs(count))
+        for size in (1, 2, 3, largest - 1, largest):
+            for flags in (0, Flag.WEIGHTS, Flag.MEMORY, Flag.MEMORY | Flag.WEIGHTS):
+                one, many = [await self.clocks(flags, size, batches) for batches in (1, 17)]
+                gap = many - one - 16 * size
+                self.logger.warning(
+                    "size %d flags %#x: %d, %d, gap %d", size, flags, one, many, gap
+                )
+                # Memory takes four responses a beat and writes what is left at the end.
+                assert abs(gap) <= (8 if flags & Flag.MEMORY else 0), (size, flags, one, many)
+        data = self.pairs(largest)
+        data[:, 0] = np.arange(largest)
+        await env.run(1, Job.UPDATE, flags=Flag.SLOTS | Flag.MEMORY, count=largest, data=data)
+        await self.answered(largest)
+        # Where no leaf can be drawn, all slots are issued all the same.
+        await self.clear()
+        await env.run(0, Job.SAMPLE, flags=Flag.WEIGHTS, count=largest, batches=20)
+        await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=1, batches=300)
+        await env.compare_registers()
+
+    async def clocks(self, flags: int, size: int, batches: int) -> int:
+        """Clocks of one SAMPLE job."""
+        env = self.env
+        words = env.descriptor(0, Job.SAMPLE, flags=flags, count=size, batches=batches)
+        number = await env.submit(0, words)
+        record = await env.finish(0, number)
+        await env.check(0, words, record, number)
+        return int(record[6]) - int(record[4])
+
+    async def answered(self, largest: int) -> None:
+        """Batches to SMP, more of them than the memo holds. Their TD errors change no priority, for
+        the golden model does not know when they are taken."""
+        env = self.env
+        await env.configure(CFG_PINIT=100, CFG_PMIN=100, CFG_PCLIP=100)
+        await env.run(1, Job.CLEAR)
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=min(self.leaves, 100))
+        env.learner.answers = False
+        await env.run(0, Job.SAMPLE, flags=Flag.SMP | Flag.WEIGHTS, count=largest, batches=6)
+        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=1, batches=3)
+        for _ in range(6):
+            await env.learner.answer(largest)
+        await env.settle()
+        env.learner.answers = True
+        for size, batches in ((largest, 13), (1, 200), (largest // 2, 30)):
+            await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=size, batches=batches)
+            await env.settle()
+            env.compare_smp()
+            await env.compare_registers()
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")

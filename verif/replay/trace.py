@@ -70,6 +70,11 @@ class Trace:
     _start: tuple[int, int] = (0, 0)
     _errors: deque[int] = field(default_factory=deque)
 
+    @property
+    def waits(self) -> bool:
+        """TD errors are still to come."""
+        return bool(self._open or self._errors)
+
     def start(self) -> None:
         """Follow from now on."""
         cocotb.start_soon(self._follow())

@@ -73,7 +73,7 @@ class Samples:
     """A sampled batch.
 
     Attributes:
-        indices: [B] int64 leaves.
+        indices: [B] int64 leaves, [batches * B] of several batches; so the others.
         priorities: [B] int64.
         weights: [B] float32 importance weights, 1.0 without.
         address: device address of the responses ([B, 4] words), as a TRAIN from a list takes them.
@@ -130,16 +130,19 @@ class Replay(EngineDriver):
         self,
         batch: int,
         *,
+        batches: int = 1,
         uniform: np.ndarray | None = None,
         stratified: bool = True,
         weights: bool = True,
         beta: float | None = None,
     ) -> Samples:
-        """Draw a batch in proportion to the priorities.
+        """Draw a batch in proportion to the priorities, or batches that follow one another.
 
         Args:
             batch: B, 1..max_batch; a power of two if stratified and not supplied.
-            uniform: [B] uint64, 48-bit uniform integers to use instead of the engine's generator.
+            batches: how many, each with its own weights; the arrays hold one after the other.
+            uniform: [B] uint64, 48-bit uniform integers to use instead of the engine's generator;
+                for one batch only.
             stratified: slot b draws from the b-th of B equal parts of the total.
             weights: compute importance weights.
             beta: set their exponent before, 2**-30..1 (smaller ones count as none); None: as it is.
@@ -152,11 +155,17 @@ class Replay(EngineDriver):
         if uniform is not None:
             flags |= Flag.HOST_X
             source = self._upload(np.asarray(uniform, np.uint64))
-        output = self._buffer("samples", max(batch, 1) * 16)
-        words = [Opcode.SAMPLE | flags << 8, 0, batch, 0, *_address(source), *_address(output)]
-        words.append(0 if beta is None else round(beta * ONE_BETA))
+        if batches < 1:
+            raise ConfigError(f"replay batches: got {batches}, want 1 or more")
+        output = self._buffer("samples", max(batch * batches, 1) * 16)
+        words = [Opcode.SAMPLE | flags << 8, 0, batch, batches, *_address(source)]
+        words += [*_address(output), 0 if beta is None else round(beta * ONE_BETA)]
         self._sampler.submit(words).wait(TIMEOUT_S)
-        out = self.device.read(output, batch * 16).view(np.uint32).reshape(-1, RESPONSE_WORDS)
+        out = (
+            self.device.read(output, batch * batches * 16)
+            .view(np.uint32)
+            .reshape(-1, RESPONSE_WORDS)
+        )
         return Samples(
             out[:, 0].astype(np.int64),
             out[:, 1].astype(np.int64),
@@ -255,9 +264,36 @@ class Replay(EngineDriver):
         return self._run([Opcode.UPDATE, 0, batch, 0, *_address(source)]).cycles
 
     def measure_sustained(
+        self, batch: int, batches: int, *, samples: bool = True, updates: bool = False
+    ) -> int:
+        """Clocks of one SAMPLE job of many batches, one UPDATE job of as many leaves, or both.
+
+        Args:
+            batch: samples of a batch (a power of two).
+            batches: how many follow one another; responses go to memory.
+            samples, updates: which job; with both, they run side by side, from the first start to
+                the last end. Updates give leaves the priorities they have.
+        """
+        queued: list[Job] = []
+        if updates:
+            indices = np.arange(batch * batches) % self.settings.leaves
+            source = self._upload(_pairs(indices, self.retrieve(indices).astype(np.uint32)))
+            queued.append(
+                self._host.submit([Opcode.UPDATE, 0, batch * batches, 0, *_address(source)])
+            )
+        if samples:
+            output = self._buffer("samples", batches * batch * 16)
+            flags = Flag.MEMORY | Flag.STRATIFIED
+            words = [Opcode.SAMPLE | flags << 8, 0, batch, batches, 0, 0, *_address(output)]
+            queued.append(self._sampler.submit(words))
+        records = [job.wait(TIMEOUT_S) for job in queued]
+        self.acknowledge()
+        return max(r.end for r in records) - min(r.start for r in records)
+
+    def measure_jobs(
         self, batch: int, jobs: int, *, samples: bool = True, updates: bool = False
     ) -> int:
-        """Clocks from the first start to the last end of jobs that are queued at once.
+        """Clocks from the first start to the last end of jobs of one batch that are queued at once.
 
         Args:
             batch: samples of a SAMPLE job (a power of two, 4 or more) and updates of an UPDATE job;
