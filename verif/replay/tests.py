@@ -371,6 +371,21 @@ class Batches(ReplayTest):
         for _ in range(6):
             await env.learner.answer(largest)
         await env.settle()
+        # Without TD errors the memo fills up; the next batch waits for them.
+        most = max(8 * largest, 512) // largest - 1
+        words = env.descriptor(0, Job.SAMPLE, flags=Flag.SMP, count=largest, batches=most + 2)
+        number = await env.submit(0, words)
+        clock, done = self.dut.clk_i, env.learner.batches
+        done.clear()
+        env.golden.smp.clear()
+        await until("SMP", clock, 60_000, lambda: len(done) == most)
+        await ClockCycles(clock, 3 * largest + 200)
+        assert len(done) == most, "a batch was sampled without room for it"
+        for _ in range(most + 2):
+            await env.learner.answer(largest)
+        await env.check(0, words, await env.finish(0, number), number)
+        await env.settle()
+        env.compare_smp()
         env.learner.answers = True
         for size, batches in ((largest, 13), (1, 200), (largest // 2, 30)):
             await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=size, batches=batches)
