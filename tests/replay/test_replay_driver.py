@@ -156,6 +156,8 @@ def test_replay_batches_refused(replay: Replay) -> None:
     replay.insert(count=4)
     with pytest.raises(errors.ConfigError, match="batches: got 0"):
         replay.sample(4, batches=0)
+    with pytest.raises(errors.ConfigError, match="1048576 samples"):
+        replay.sample(4, batches=1 << 19)
     with pytest.raises(errors.ReplayCountError):
         replay.sample(4, batches=2, uniform=np.zeros(4, np.uint64), stratified=False)
     assert len(replay.sample(4, batches=2, stratified=False).indices) == 8

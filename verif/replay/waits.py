@@ -172,7 +172,7 @@ class Loops(ReplayTest):
         env, batch = self.env, 1 << self.env.config.batch_log2
         await self.clear()
         await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
-        # A loop does not wait for the TD errors of the job before it, if it has a bank.
+        # A loop does not wait for the TD errors of the job before it, if the memo has room.
         env.learner.answers = False
         await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
         words = env.descriptor(0, Job.TRAIN_LOOP, count=batch, batches=2)

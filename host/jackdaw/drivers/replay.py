@@ -25,6 +25,7 @@ from models.replay.rng import splitmix64
 ONE_BETA = 1 << 30
 RESPONSE_WORDS = 4
 TIMEOUT_S = 60.0
+MAX_SAMPLES = 1 << 20  # of all batches of one job
 
 
 @dataclass(frozen=True)
@@ -155,8 +156,11 @@ class Replay(EngineDriver):
         if uniform is not None:
             flags |= Flag.HOST_X
             source = self._upload(np.asarray(uniform, np.uint64))
-        if batches < 1:
-            raise ConfigError(f"replay batches: got {batches}, want 1 or more")
+        if batches < 1 or (batches > 1 and batch * batches > MAX_SAMPLES):
+            raise ConfigError(
+                f"replay batches: got {batches} of {batch}, want 1 or more "
+                f"and at most {MAX_SAMPLES} samples"
+            )
         output = self._buffer("samples", max(batch * batches, 1) * 16)
         words = [Opcode.SAMPLE | flags << 8, 0, batch, batches, *_address(source)]
         words += [*_address(output), 0 if beta is None else round(beta * ONE_BETA)]

@@ -4,7 +4,7 @@
 // an error and changes nothing.
 //
 // Streams  none: combinational.
-// Timing   refusal_o belongs to the write of the same clock.
+// Timing   refusal_o and far_o belong to the write of the same clock.
 // Numbers  TAIL and HEAD are compared modulo 2^32, as distances.
 // Source   docs/shell.md, rings.
 module jd_engine_guard
