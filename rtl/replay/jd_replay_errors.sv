@@ -75,9 +75,10 @@ module jd_replay_errors
     logic [PLACE_W-1:0] place;
     logic [SLOT_W:0]    size;
   } batch_t;
+  (* ram_style = "distributed" *)
   batch_t batches_q [2**BATCH_W];
-  count_t begun_q, delivered_q, closed_q, after_q, fetched_q, mark_q;   // after_q: closed_q + 1
-  count_t closed_d, fetched;         // fetched: a closed batch counts as fetched
+  count_t begun_q, delivered_q, closed_q, fetched_q, mark_q;
+  count_t after_q;                   // closed_q + 1
   logic   stream_q;                  // the job's batches go to SMP
   // Whether count a is less than count b.
   function automatic logic behind(input count_t a, input count_t b);
@@ -86,24 +87,26 @@ module jd_replay_errors
     return distance[CountW-1];
   endfunction
 
-  // The oldest open one, and where its next TD error belongs.
-  batch_t             head_q;
-  logic               head_valid_q;
-  logic [PLACE_W-1:0] place_q;
-  logic [SLOT_W:0]    slot_q;
-  logic               is_error, is_fetch, take, last, close, was_sent;
-  logic [PLACE_W-1:0] unsent;        // from there to the next slot that is sent
-  assign unsent     = place_q - sent_place_i;
-  assign was_sent   = unsent[PLACE_W-1];
-  assign is_error   = plain && head_valid_q && word.slot[SLOT_W:0] == slot_q && was_sent;
-  assign is_fetch   = word.kind == TDE_FETCH_DONE && fetched != begun_q;
+  // The oldest open one, where its next TD error belongs, and the one after it, which is read ahead.
+  batch_t             head_q, next_q;
+  logic               head_valid_q, next_valid_q;
+  count_t             load_q, load_after_q;   // number of the next one; one more
+  logic               load;
+  logic [PLACE_W-1:0] place_q, place_after_q; // one more
+  logic [SLOT_W:0]    slot_q, left_q;
+  logic               last_q;                 // one is left
+  logic               sent_q;                 // the word of this slot went out,
+  logic               sent, sent_after;       // and that of the slot behind it
+  logic               is_error, is_fetch, take, step, close;
+  assign is_error   = plain && head_valid_q && sent_q && word.slot[SLOT_W:0] == slot_q;
   assign op_valid_o = valid && is_error && !hold_i && !drop_i;
   assign ready      = drop_i || (!hold_i && (!is_error || op_ready_i));
   assign take       = valid && ready && !drop_i;
-  assign last       = slot_q + 1'b1 == head_q.size;
-  assign close      = take && is_error && last;
+  assign step       = op_valid_o && op_ready_i;
+  assign close      = step && last_q;
   assign closed_o   = close;
   assign open_o     = delivered_q - closed_q;
+  assign load       = next_valid_q && (!head_valid_q || close);
   always_comb begin
     op_o       = '0;
     op_o.op    = OpUpdateSlot;
@@ -113,17 +116,31 @@ module jd_replay_errors
     op_o.value = 64'(word.value);
   end
 
-  assign closed_d  = close ? after_q : closed_q;
-  assign fetched   = behind(fetched_q, closed_q) ? closed_q : fetched_q;
+  // A closed batch counts as fetched: what is asked of the larger of both counts is asked of each.
+  logic   late, is_begun, is_fetching, is_passed;
+  count_t fetched;
+  assign late        = behind(fetched_q, closed_q);
+  assign fetched     = late ? closed_q : fetched_q;
+  assign is_begun    = late ? closed_q == begun_q : fetched_q == begun_q;
+  assign is_fetching = behind(fetched_q, delivered_q) && behind(closed_q, delivered_q);
+  assign is_passed   = !behind(fetched_q, mark_q) || !behind(closed_q, mark_q);
+  assign is_fetch    = word.kind == TDE_FETCH_DONE && !is_begun;
+
+  // Nothing closes that is not delivered. A cancelled batch is forgotten, also as the oldest.
+  logic forget;
+  assign forget = cancel_i && (closed_q == delivered_q || (close && after_q == delivered_q));
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i) begin
       begun_q      <= '0;
       delivered_q  <= '0;
       closed_q     <= '0;
       after_q      <= count_t'(1);
+      load_q       <= '0;
+      load_after_q <= count_t'(1);
       fetched_q    <= '0;
       mark_q       <= '0;
       head_valid_q <= 1'b0;
+      next_valid_q <= 1'b0;
     end else begin
       if (cancel_i)                       begun_q <= delivered_q;
       else if (begin_i && begin_stream_i) begun_q <= begun_q + 1'b1;
@@ -132,33 +149,55 @@ module jd_replay_errors
         closed_q <= after_q;
         after_q  <= after_q + 1'b1;
       end
-      fetched_q <= cancel_i && !behind(fetched, delivered_q) ? delivered_q
-                                                             : fetched + count_t'(take && is_fetch);
+      if (cancel_i && !is_fetching) fetched_q <= delivered_q;
+      else                          fetched_q <= fetched + count_t'(take && is_fetch);
       if (cancel_i && (mark_i || behind(delivered_q, mark_q))) mark_q <= delivered_q;
       else if (mark_i)                                         mark_q <= begun_q;
-      // The next one is looked up as the one before it closes.
-      if (close || !head_valid_q) begin
-        head_valid_q <= close ? after_q != begun_q : closed_q != begun_q;
+      if (forget) begin
+        load_q       <= delivered_q;
+        load_after_q <= delivered_q + 1'b1;
+        head_valid_q <= 1'b0;
+      end else begin
+        if (load) begin
+          load_q       <= load_after_q;
+          load_after_q <= load_after_q + 1'b1;
+        end
+        if (load)       head_valid_q <= 1'b1;
+        else if (close) head_valid_q <= 1'b0;
       end
-      if (cancel_i && closed_d == delivered_q) head_valid_q <= 1'b0;
+      next_valid_q <= !cancel_i && (load ? load_after_q != begun_q : load_q != begun_q);
     end
     if (begin_i) stream_q <= begin_stream_i;
     if (begin_i && begin_stream_i) begin
       batches_q[begun_q[BATCH_W-1:0]] <= '{batch: begin_batch_i, place: begin_place_i,
                                            size: size_i};
     end
-    if (close) begin
-      head_q  <= batches_q[after_q[BATCH_W-1:0]];
-      place_q <= batches_q[after_q[BATCH_W-1:0]].place;
-      slot_q  <= '0;
-    end else if (!head_valid_q) begin
-      head_q  <= batches_q[closed_q[BATCH_W-1:0]];
-      place_q <= batches_q[closed_q[BATCH_W-1:0]].place;
-      slot_q  <= '0;
-    end else if (take && is_error) begin
-      place_q <= place_q + 1'b1;
-      slot_q  <= slot_q + 1'b1;
+    next_q <= load ? batches_q[load_after_q[BATCH_W-1:0]] : batches_q[load_q[BATCH_W-1:0]];
+    if (load) begin
+      head_q        <= next_q;
+      place_q       <= next_q.place;
+      place_after_q <= next_q.place + 1'b1;
+      slot_q        <= '0;
+      left_q        <= next_q.size;
+      last_q        <= next_q.size == (SLOT_W + 1)'(1);
+    end else if (step) begin
+      place_q       <= place_after_q;
+      place_after_q <= place_after_q + 1'b1;
+      slot_q        <= slot_q + 1'b1;
+      left_q        <= left_q - 1'b1;
+      last_q        <= left_q == (SLOT_W + 1)'(2);
     end
+  end
+
+  // A word that went out comes back two clocks later at the earliest.
+  logic [PLACE_W-1:0] unsent, unsent_after, unsent_next;   // to the next slot that is sent
+  assign unsent       = place_q - sent_place_i;
+  assign unsent_after = place_after_q - sent_place_i;
+  assign unsent_next  = next_q.place - sent_place_i;
+  assign sent         = unsent[PLACE_W-1];
+  assign sent_after   = unsent_after[PLACE_W-1];
+  always_ff @(posedge clk_i) begin
+    sent_q <= load ? unsent_next[PLACE_W-1] : step ? sent_after : sent;
   end
 
   // ---- Batches that go to memory
@@ -188,12 +227,16 @@ module jd_replay_errors
   end
   assign m_past     = m_delivered_q - m_mark_q;
   assign m_distance = m_fetched_q - m_mark_q;
-  assign fetched_o  = !behind(fetched, mark_q) && !m_distance[31];
+  assign fetched_o  = is_passed && !m_distance[31];
 
   logic unused_bits;
-  assign unused_bits = ^{m_past[30:0], m_distance[30:0], head_q.place};
+  assign unused_bits = ^{m_past[30:0], m_distance[30:0], head_q.place, head_q.size, unsent,
+                         unsent_after, unsent_next};
 
   `JD_ASSERT(InOrder_A, !behind(begun_q, delivered_q) && !behind(delivered_q, closed_q)
                         && !behind(begun_q, fetched))
+  `JD_ASSERT_IF(HeadIsOldest_A, head_valid_q, load_q == after_q)
+  `JD_ASSERT_IF(HeadIsNone_A, !head_valid_q, load_q == closed_q)
+  `JD_ASSERT_IF(LastIsOne_A, head_valid_q, last_q == (left_q == (SLOT_W + 1)'(1)))
   `JD_ASSERT_IF(NoneLost_A, begin_i && begin_stream_i, count_t'(begun_q - closed_q) < 2**BATCH_W)
 endmodule : jd_replay_errors

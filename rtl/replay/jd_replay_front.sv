@@ -87,6 +87,16 @@ module jd_replay_front
     endcase
   end
 
+  // What the host loads into the insertion state; the engine is idle.
+  logic               load_head_q;
+  logic [INDEX_W:0]   load_sum_q;            // pointer + reserved
+  logic [INDEX_W-1:0] load_index;
+  assign load_index = INDEX_W'(load_value_i[NLog2-1:0]);
+  always_ff @(posedge clk_i) begin
+    load_head_q <= rst_ni && load_pointer_i;
+    load_sum_q  <= {1'b0, load_index} + reserved_o;
+  end
+
   always_ff @(posedge clk_i) begin
     if (!rst_ni || reset_state_i) begin
       leaves_o   <= rst_ni ? reset_leaves_i : '0;   // no leaves before the first clear
@@ -107,10 +117,8 @@ module jd_replay_front
       if (reserves)     reserved_o <= reserved_o + (INDEX_W + 1)'(1);
       else if (commits) reserved_o <= reserved_o - (INDEX_W + 1)'(1);
       if (load_count_i) count_o <= (INDEX_W + 1)'(load_value_i[NLog2:0]);
-      if (load_pointer_i) begin
-        pointer_o <= INDEX_W'(load_value_i[NLog2-1:0]);
-        head_q    <= wrap((INDEX_W + 1)'(load_value_i[NLog2-1:0]) + reserved_o, leaves_o);
-      end
+      if (load_pointer_i) pointer_o <= load_index;
+      if (load_head_q)    head_q    <= wrap(load_sum_q, leaves_o);
     end
   end
 
@@ -254,8 +262,8 @@ module jd_replay_front
     if (!rst_ni || reset_state_i) begin
       order_head_o  <= '0;
       order_moves_o <= '0;
-    end else if (load_pointer_i) begin
-      order_head_o <= wrap((INDEX_W + 1)'(load_value_i[NLog2-1:0]) + reserved_o, leaves_o);
+    end else if (load_head_q) begin
+      order_head_o <= wrap(load_sum_q, leaves_o);
     end else if (valid[F] && operation_q[F].op inside {OpInsert, OpReserve}) begin
       order_head_o  <= wrap({1'b0, operation_q[F].index} + (INDEX_W + 1)'(1), leaves_o);
       order_moves_o <= order_moves_o + 32'd1;

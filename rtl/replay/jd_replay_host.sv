@@ -162,6 +162,9 @@ module jd_replay_host
   logic [31:0] word0, word1;
   assign word0 = item_data_i[31:0];
   assign word1 = item_data_i[63:32];
+  logic outside0, outside1, indexed, outside;   // no leaf has that index
+  assign outside0 = word0 >= 32'(leaves_i);
+  assign outside1 = word1 >= 32'(leaves_i);
   always_comb begin
     made             = '0;
     made.op.op       = kind_q;
@@ -194,10 +197,10 @@ module jd_replay_host
     made.commit  = made.op.op == OpCommit;
     made.reserve = made.op.op == OpReserve;
     made.beyond   = made.error_index[31:SLOT_W] != '0;
-    // Not by made.error_index, which depends on the errors before.
-    if (made.error == '0 && made.op.op inside {OpRetrieve, OpUpdate, OpUpdateDelta} &&
-        (stream_q ? word1 : word0) >= 32'(leaves_i)) made.error = E_INDEX;
-    made.right = made.error == '0;
+    indexed    = made.op.op inside {OpRetrieve, OpUpdate, OpUpdateDelta};
+    outside    = indexed && (stream_q ? outside1 : outside0);
+    made.right = made.error == '0 && !outside;
+    if (made.error == '0 && outside) made.error = E_INDEX;
   end
 
   logic [COUNT_W-1:0] left_q;          // operations that are not made yet
@@ -244,16 +247,24 @@ module jd_replay_host
   logic               room_q;          // for one response more
   logic [CountW-1:0]  word_count;
   logic               may, bad_slot, bad_tree, right, refuse, stop;
+  logic               refuse_q;        // the next operation is not right
+  logic               sample_q;        // it is a sample and may enter
   assign bad_slot       = next.slot && (!last_valid_i || next.beyond ||
                                        {1'b0, next.error_index[SLOT_W-1:0]} >= last_size_i);
   assign bad_tree       = (next.insert && some_q) || (next.commit && !some_q) ||
                           (next.reserve && full_q);
   assign right          = next.right && !bad_slot && !bad_tree;
-  assign may            = run_q && next_valid && !sampling_q && room_q;
+  assign may            = run_q && next_valid && !sampling_q && !refuse_q && room_q;
   assign op_valid_o     = may && !next.sample && right;
-  assign sample_valid_o = may && next.sample && next.right && alone_q;
+  assign sample_valid_o = run_q && sample_q;
   assign issue          = (op_valid_o && op_ready_i) || (sample_valid_o && sample_ready_i);
-  assign refuse         = run_q && next_valid && !sampling_q && !right;
+  assign refuse         = run_q && refuse_q;
+  // What is not right, or a sample, waits at the head: it is looked at a clock later.
+  always_ff @(posedge clk_i) begin
+    refuse_q <= run_q && next_valid && !sampling_q && !right;
+    sample_q <= may && next.sample && next.right && alone_q &&
+                !(sample_valid_o && sample_ready_i);
+  end
   assign stop           = soft_reset_i || timeout_i;
   always_comb begin
     op_o                    = next.op;

@@ -166,6 +166,6 @@ package jd_replay_pkg;
   endfunction
 
   // Latencies of the converters.
-  localparam int unsigned PRIORITY_LATENCY = 14;  // jd_replay_priority
+  localparam int unsigned PRIORITY_LATENCY = 15;  // jd_replay_priority
   localparam int unsigned WEIGHT_LATENCY   = 10;   // jd_replay_weight
 endpackage : jd_replay_pkg

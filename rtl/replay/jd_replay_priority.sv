@@ -33,7 +33,7 @@ module jd_replay_priority
 );
   localparam int unsigned LogW    = 29;   // signed Q9.20: up to 128.0
   localparam int unsigned ScaledW = 30;   // signed Q10.20: alpha is below 2
-  localparam int unsigned Stages  = PRIORITY_LATENCY - 4;
+  localparam int unsigned Stages  = PRIORITY_LATENCY - 5;
 
   // Steps between the entries of the tables, as tables of their own: no difference on the way.
   function automatic logic [127:0][13:0] log2_steps();
@@ -51,7 +51,7 @@ module jd_replay_priority
 
   logic        sum_valid;
   logic [31:0] sum;
-  jd_float_add #(.ExpW(8), .ManW(23), .Latency(4)) u_add (
+  jd_float_add #(.ExpW(8), .ManW(23), .Latency(5)) u_add (
     .clk_i, .rst_ni,
     .valid_i, .subtract_i(1'b0), .a_i({1'b0, error_i[30:0]}), .b_i(eps_i),
     .valid_o(sum_valid), .result_o(sum)
@@ -104,7 +104,7 @@ module jd_replay_priority
     if (sum_valid) begin
       special_q[0] <= {sum[30:23] == 8'd255, sum[30:0] == '0};
       exponent_q   <= (sum[30:23] == '0) ? 8'd1 : sum[30:23];
-      log_low_q    <= LOG2_TABLE[(sum[30:23] == '0) ? 8'd0 : 8'(sum[22:16])];
+      log_low_q    <= (sum[30:23] == '0) ? LOG2_TABLE[0] : LOG2_TABLE[8'(sum[22:16])];
       log_step_q   <= LOG2_STEPS[sum[22:16]];
       log_part_q   <= (sum[30:23] == '0) ? '0 : sum[15:0];
     end

@@ -65,10 +65,9 @@ module jd_replay_results
   // ---- Reads
   logic              active_q, weights_q, stream_q, memory_q;
   logic [SLOT_W:0]   size_q, next_q;
-  logic [4:0]        flight_q;     // slots read whose word is not in a buffer,
-  logic [4:0]        left;         // without those that come in or end in this clock
+  logic [4:0]        flight_q;     // slots read whose word is not in a buffer
   logic [CountW-1:0] smp_count, word_count, fullest;
-  logic              read, last, data_q, data_last_q, room_q;
+  logic              read, last, data_q, data_last_q, direct_q, room_q;
   logic [SLOT_W-1:0] data_slot_q;
   logic              push, taken;
   assign fullest     = smp_count > word_count ? smp_count : word_count;
@@ -76,19 +75,21 @@ module jd_replay_results
   assign last        = next_q + 1'b1 == size_q;
   assign read_en_o   = read;
   assign taken       = data_q && !read_empty_i && !empty_o;   // goes on as a word
-  assign left        = flight_q - 5'(push) - 5'(data_q && !taken);
   assign quiet_o     = !data_q && flight_q == '0;
   assign beta_step_o = taken && data_last_q && weights_q;
 
   // A leaf drawn twice in a row.
   logic [INDEX_W-1:0] index_q;
-  assign duplicate_o = taken && data_slot_q != '0 && read_index_i == index_q;
+  always_ff @(posedge clk_i) begin
+    duplicate_o <= rst_ni && taken && data_slot_q != '0 && read_index_i == index_q;
+  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       active_q <= 1'b0;
       empty_o  <= 1'b0;
       data_q   <= 1'b0;
+      direct_q <= 1'b0;
       room_q   <= 1'b0;
       flight_q <= '0;
     end else begin
@@ -97,9 +98,17 @@ module jd_replay_results
       if (start_i)                     empty_o <= 1'b0;
       else if (data_q && read_empty_i) empty_o <= 1'b1;
       data_q   <= read;
+      direct_q <= read && !weights_q;
       // A clock late: the read of the clock between takes one place more.
       room_q   <= 6'(fullest) + 6'(flight_q) < 6'(DEPTH - 2);
-      flight_q <= read ? left + 5'd1 : left;
+      // One comes in; a word leaves, a slot that was read ends.
+      unique case ({read, push, data_q && !taken})
+        3'b100:         flight_q <= flight_q + 5'd1;
+        3'b010, 3'b001: flight_q <= flight_q - 5'd1;
+        3'b011:         flight_q <= flight_q - 5'd2;
+        3'b111:         flight_q <= flight_q - 5'd1;
+        default:        ;
+      endcase
     end
     if (start_i) begin
       size_q    <= size_i;
@@ -155,7 +164,7 @@ module jd_replay_results
   sample_t   sent;
   response_t word;
   logic      smp_ready, word_ready, smp_push, word_push, smp_empty_q;
-  assign push = weight_valid || (taken && !weights_q);
+  assign push = weight_valid || (direct_q && !read_empty_i && !empty_o);
   assign sent = weights_q ? waiting : sample;
   assign sent_o      = push;
   assign delivered_o = push && sent.last;
@@ -221,6 +230,7 @@ module jd_replay_results
   `JD_ASSUME_IF(FailWhileQuiet_M, fail_i, quiet_o && !active_q)
   `JD_ASSERT(Drained_A, drained_o == (smp_count == '0 && word_count == '0))
   `JD_ASSERT(Stored_A, stored_o == (word_count == '0))
+  `JD_ASSERT(Direct_A, direct_q == (data_q && !weights_q))
   `JD_ASSERT_IF(RoomForSmp_A, push && stream_q, smp_ready)
   `JD_ASSERT_IF(RoomForWords_A, push && memory_q, word_ready)
   `JD_ASSERT_IF(RoomBesideWeights_A, taken && weights_q, waiting_ready)

@@ -56,13 +56,13 @@ module jd_replay_sequencer
   logic grant_host, grant_op;
   assign grant_host    = host_valid_i && (!train_valid_i || !host_last_q);
   assign train_ready_o = !grant_host;
-  assign host_ready_o  = grant_host;
+  assign host_ready_o  = !train_valid_i || !host_last_q;
   assign s_valid_o     = train_valid_i || host_valid_i;
   assign s_request_o   = grant_host ? host_request_i : train_request_i;
 
   assign grant_op    = op_valid_i && (!tde_valid_i || !op_last_q);
   assign tde_ready_o = !grant_op;
-  assign op_ready_o  = grant_op;
+  assign op_ready_o  = !tde_valid_i || !op_last_q;
 
   lane_op_t op, op_q;
   logic     valid, valid_q;
@@ -103,7 +103,7 @@ module jd_replay_sequencer
 
   jd_stream_fifo #(
     .Width($bits(waiting_t)),
-    .Depth(16)
+    .Depth(PRIORITY_LATENCY + 2)
   ) u_waiting (
     .clk_i,
     .rst_ni,

@@ -189,6 +189,7 @@ module jd_replay_state
   // ---- Statistics
   logic [63:0] samples_q, updates_q, inserts_q;
   logic [31:0] stale_q, nonfinite_q, duplicates_q;
+  logic [SLOT_W:0] delivered_q;        // samples of the batch in the clock before
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       samples_q    <= '0;
@@ -197,10 +198,10 @@ module jd_replay_state
       stale_q      <= '0;
       nonfinite_q  <= '0;
       duplicates_q <= '0;
+      delivered_q  <= '0;
     end else begin
-      if (batch_i || sampled_i) begin
-        samples_q <= samples_q + (batch_i ? 64'(batch_size_i) : '0) + 64'(sampled_i);
-      end
+      delivered_q <= batch_i ? batch_size_i : '0;
+      samples_q   <= samples_q + 64'(delivered_q) + 64'(sampled_i);
       if (updated_i) begin
         if (update_response_i.stale) stale_q <= stale_q + 1;
         else if (update_response_i.op inside {OpUpdate, OpUpdateDelta, OpUpdateSlot}) begin
@@ -221,7 +222,7 @@ module jd_replay_state
     from_hw.CAP_GEOM.mode.next       = 1'b0;
     from_hw.CAP_GEOM.batch_log2.next = 4'(BatchLog2);
     from_hw.CFG_BETA.value.next      = beta_set_i ? beta_i :
-                                       beta_next > {1'b0, BETA_ONE} ? BETA_ONE : beta_next[31:0];
+                                       beta_next[32:30] != '0 ? BETA_ONE : beta_next[31:0];
     from_hw.CFG_BETA.value.we        = beta_set_i || beta_step_i;
     for (int unsigned word = 0; word < 8; word++) begin
       from_hw.SEED[word].value.next = seed_i[32*word+:32];

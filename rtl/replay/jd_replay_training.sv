@@ -96,14 +96,14 @@ module jd_replay_training
   logic [511:0]     descriptor_q;
   checks_t          checks_q;          // of it
   logic             cleared_q;
-  job_t             job;
-  logic             loop, to_stream;
+  job_t             job_in, job;
+  logic             loop_q, to_stream_q;
+  logic [3:0]       slots_log2_q;
   logic [7:0]       bad;
   logic [SLOT_W:0]  size;
   logic [31:0]      total;             // batches
+  assign job_in    = job_of(job_descriptor_i);
   assign job       = job_of(descriptor_q);
-  assign loop      = job.kind == JobTrainLoop;
-  assign to_stream = loop || job.flags.to_stream;
   assign bad       = job_error(checks_q, cleared_q);   // taken in StCheck
   assign size      = job.count[SLOT_W:0];
   assign total     = job.batches == '0 ? 32'd1 : job.batches;
@@ -128,7 +128,8 @@ module jd_replay_training
   logic               open_none_q;     // none; known a clock late
   assign open      = 32'(open_i) < batches_q ? open_i : batches_q[BATCH_W:0];
   // Where a batch found no leaf, the rest is issued and dropped: it needs no room.
-  assign ready     = loop ? room_i && loop_ready_q && !results_empty_i : room_i || results_empty_i;
+  assign ready     = loop_q ? room_i && loop_ready_q && !results_empty_i
+                            : room_i || results_empty_i;
   assign delivered = run_q && results_delivered_i && !stop;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || state_q == StIdle) begin
@@ -179,9 +180,7 @@ module jd_replay_training
     sample_request_o.x           = x_data_i;
     sample_request_o.stratified  = job.flags.stratified;
     sample_request_o.slot        = slot_q;
-    for (int unsigned bit_index = 0; bit_index <= SLOT_W; bit_index++) begin
-      if (size[bit_index]) sample_request_o.slots_log2 = 4'(bit_index);
-    end
+    sample_request_o.slots_log2  = slots_log2_q;
   end
   assign sample_valid_o = issuing_q && (!job.flags.host_x || x_valid_i);
   assign issue          = sample_valid_o && sample_ready_i;
@@ -233,10 +232,10 @@ module jd_replay_training
   logic starts, failing, emptied;
   assign job_ready_o = state_q == StIdle && !hold_i && !soft_reset_i;
   assign busy_o      = state_q != StIdle;
-  assign waiting_o   = run_q && !issuing_q && none_q && (more_q ? !ready : loop);
+  assign waiting_o   = run_q && !issuing_q && none_q && (more_q ? !ready : loop_q);
   assign stop        = soft_reset_i || timeout_i || stream_error_i;
   // All slots were issued, and no batch before the one without a leaf is on its way.
-  assign emptied     = results_empty_i && (!more_q || loop) && !ahead_some_q && !issuing_q &&
+  assign emptied     = results_empty_i && (!more_q || loop_q) && !ahead_some_q && !issuing_q &&
                        alone_q && results_quiet_i;
   // Words for memory that are on their way are still written; those for SMP may wait for ever.
   assign failing     = state_q == StFail && !issuing_q && alone_q && x_idle_i && results_quiet_i &&
@@ -252,7 +251,7 @@ module jd_replay_training
   assign beta_o            = job.beta;
   assign size_o            = size;
   assign begin_o           = begins && !results_empty_i;
-  assign to_stream_o       = to_stream;
+  assign to_stream_o       = to_stream_q;
   assign to_memory_o       = job.flags.to_memory;
   assign delivered_o       = delivered;
   assign cancel_o          = failing && !none_q;
@@ -286,15 +285,15 @@ module jd_replay_training
           if (emptied || (issuing_q && x_failed)) begin
             state_q <= StFail;
             run_q   <= 1'b0;
-          end else if (all_q && (!loop || (open_none_q && updates_idle_i))) begin
-            state_q <= loop ? StEnd : StFlush;
+          end else if (all_q && (!loop_q || (open_none_q && updates_idle_i))) begin
+            state_q <= loop_q ? StEnd : StFlush;
             run_q   <= 1'b0;
           end
         end
         StFlush: if (results_drained_i && write_idle_i) begin
           state_q <= write_error_i ? StFail : StEnd;
         end
-        StFail: if (failing) state_q <= soft_reset_i ? StIdle : to_stream ? StSend : StEnd;
+        StFail: if (failing) state_q <= soft_reset_i ? StIdle : to_stream_q ? StSend : StEnd;
         StSend: state_q <= soft_reset_i ? StIdle : StEnd;
         StEnd: if (soft_reset_i || end_ready_i) state_q <= StIdle;
         default: state_q <= StIdle;
@@ -311,16 +310,21 @@ module jd_replay_training
     if (job_valid_i && job_ready_o) begin
       descriptor_q <= job_descriptor_i;
       checks_q     <= checks_of(job_descriptor_i, 1'b0, COUNT_W'(1 << BatchLog2));
+      loop_q       <= job_in.kind == JobTrainLoop;
+      to_stream_q  <= job_in.kind == JobTrainLoop || job_in.flags.to_stream;
+      for (int unsigned bit_index = 0; bit_index <= SLOT_W; bit_index++) begin
+        if (job_in.count[bit_index]) slots_log2_q <= 4'(bit_index);
+      end
       count_q      <= '0;
       info0_q      <= '0;
       info1_q      <= '0;
     end
     cleared_q <= cleared_i;
     if (state_q == StCheck) error_q <= bad;
-    if (run_q) count_q <= loop ? batches_q : samples_q;
+    if (run_q) count_q <= loop_q ? batches_q : samples_q;
     if (run_q && emptied) begin
       error_q <= E_EMPTY;
-      info0_q <= loop ? batches_q : samples_q;
+      info0_q <= loop_q ? batches_q : samples_q;
       info1_q <= '1;
     end else if (run_q && issuing_q && x_failed) begin
       error_q <= E_BUS_RD;
@@ -334,11 +338,14 @@ module jd_replay_training
     end
     if (stop && stream_error_taken_o) begin
       error_q <= timeout_i ? E_TIMEOUT : E_STREAM;
-      count_q <= loop ? batches_q - 32'(open) : '0;
-      info0_q <= loop ? batches_q - 32'(open) : '0;
+      count_q <= loop_q ? batches_q - 32'(open) : '0;
+      info0_q <= loop_q ? batches_q - 32'(open) : '0;
       info1_q <= '0;
     end
   end
+
+  logic unused_bits;
+  assign unused_bits = ^job_in;
 
   `JD_ASSERT(StateIs_A, run_q == (state_q == StRun))
   `JD_ASSERT(Issuing_A, !issuing_q || left_q != '0)

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,18 @@ class BaselineFailed(RuntimeError):
 
 
 class Recorder:
-    """pytest plugin: writes every test with outcome and duration into JD_RECORD, as JSON lines."""
+    """pytest plugin: writes every test with outcome and duration into JD_RECORD, as JSON lines.
+
+    Args:
+        limits: wall-clock limit (seconds) of a test's simulation, by node ID.
+    """
+
+    def __init__(self, limits: Mapping[str, float] | None = None) -> None:
+        self.limits = limits or {}
+
+    def pytest_runtest_setup(self, item: Any) -> None:
+        if item.nodeid in self.limits:
+            os.environ["JD_TIMEOUT_S"] = f"{self.limits[item.nodeid]:.0f}"
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.when != "call" and report.passed:
@@ -199,8 +210,7 @@ class Campaign:
                 order = self.order(file, tests)
                 record = self.work / f"mutant{number}.jsonl"
                 limit = GRACE_S + 3 * sum(self.known[t].seconds for t in order)
-                longest = max((self.known[t].seconds for t in order), default=0)
-                running[self._fork(number, order, record, 15 + 4 * longest)] = (
+                running[self._fork(number, order, record)] = (
                     number, file, record, time.monotonic(), limit,
                 )  # fmt: skip
             for pid in list(running):
@@ -238,7 +248,7 @@ class Campaign:
             return Outcome("killed", f"signal {-code}", spent)
         raise BaselineFailed(f"pytest ended with {code}, see {record.with_suffix('.log')}")
 
-    def _fork(self, number: int, tests: Sequence[str], record: Path, timeout_s: float) -> int:
+    def _fork(self, number: int, tests: Sequence[str], record: Path) -> int:
         record.unlink(missing_ok=True)
         pid = os.fork()
         if pid:
@@ -246,14 +256,15 @@ class Campaign:
         code = 3
         try:
             os.environ.update(self._environment(number, record))
-            os.environ["JD_TIMEOUT_S"] = f"{timeout_s:.0f}"
             resolve.cache_clear()  # of the original, which the parent may know
             log = os.open(record.with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(log, 1)
             os.dup2(log, 2)
             import pytest
 
-            code = int(pytest.main(["-x", *self._arguments(tests)], plugins=[Recorder()]))
+            # A mutant that hangs a simulation is known by the time that its tests take else.
+            recorder = Recorder({t: 10 + 3 * self.known[t].seconds for t in tests})
+            code = int(pytest.main(["-x", *self._arguments(tests)], plugins=[recorder]))
         finally:
             os._exit(code)
 

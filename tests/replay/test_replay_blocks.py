@@ -14,7 +14,7 @@ from models.replay.weights import weights
 
 CORE = "jackdaw:engine:replay_tree"
 # Latencies of jd_replay_pkg.
-PRIORITY_LATENCY, WEIGHT_LATENCY = 14, 10
+PRIORITY_LATENCY, WEIGHT_LATENCY = 15, 10
 
 
 @cache

@@ -65,8 +65,8 @@ PROOFS: tuple[Proof, ...] = (
         depth=2,
         bug=Bug(
             file="jd_stream_arbiter.sv",
-            pattern=r"IndexW'\(s\) > out_index_o",
-            replacement="IndexW'(s) >= out_index_o",
+            pattern=r"above_q     <= behind;",
+            replacement="above_q     <= behind | granted;",
             words="the input served last is served again before the others",
         ),
     ),
@@ -111,8 +111,8 @@ PROOFS: tuple[Proof, ...] = (
         depth=2,
         bug=Bug(
             file="jd_axi_write_mover.sv",
-            pattern=r"assign m_axi_wlast_o  = sent_beats_q == len_q\[send_q\];",
-            replacement="assign m_axi_wlast_o  = sent_beats_q == len_q[finish_q];",
+            pattern=r": len_q\[send_q\];",
+            replacement=": len_q[finish_q];",
             words="WLAST follows the length of the burst to be answered next",
             depth=7,
             skip=5,

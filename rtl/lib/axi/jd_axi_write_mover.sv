@@ -84,11 +84,21 @@ module jd_axi_write_mover #(
   logic [CountW-1:0]              unsent_q;         // issued, data not sent
   logic [5:0]                     sent_beats_q;     // of the burst at send_q
   logic [1:0]                     worst_q, worst;   // of the command's bursts so far
-  logic                           issue, send, finish;
+  logic                           issue, move, send, finish;
+  // Whether the next beat is the last of its burst, known before: if nothing moves, if a beat moves
+  // and if the last one does. The burst may be the one that is issued in this clock.
+  logic                           last_q, last_held, last_moved, last_sent;
+  logic [5:0]                     len, len_after;
+  assign len        = issue && issue_q == send_q ? burst_len[5:0] : len_q[send_q];
+  assign len_after  = issue && issue_q == after(send_q) ? burst_len[5:0] : len_q[after(send_q)];
+  assign last_held  = sent_beats_q == len;
+  assign last_moved = sent_beats_q + 6'd1 == len;
+  assign last_sent  = len_after == '0;
   assign burst_ready    = outstanding_q != CountW'(MaxOutstanding) &&
                           (!m_axi_awvalid_o || m_axi_awready_i);
   assign issue          = burst_valid && burst_ready;
-  assign send           = m_axi_wvalid_o && m_axi_wready_i && m_axi_wlast_o;
+  assign move           = m_axi_wvalid_o && m_axi_wready_i;
+  assign send           = move && last_q;
   assign finish         = m_axi_bvalid_i && m_axi_bready_o;
   assign worst          = (m_axi_bresp_i > worst_q) ? m_axi_bresp_i : worst_q;
   assign idle_o         = !burst_valid && outstanding_q == '0 && !done_valid_o;
@@ -96,7 +106,7 @@ module jd_axi_write_mover #(
   assign m_axi_wvalid_o = in_valid_i && unsent_q != '0;
   assign m_axi_wdata_o  = in_data_i;
   assign m_axi_wstrb_o  = in_strb_i;
-  assign m_axi_wlast_o  = sent_beats_q == len_q[send_q];
+  assign m_axi_wlast_o  = last_q;
   assign in_ready_o     = m_axi_wready_i && unsent_q != '0;
   assign m_axi_bready_o = !done_valid_o || done_ready_i;
   always_ff @(posedge clk_i) begin
@@ -121,7 +131,7 @@ module jd_axi_write_mover #(
         outstanding_q <= issue ? outstanding_q + 1'b1 : outstanding_q - 1'b1;
       end
       if (issue != send) unsent_q <= issue ? unsent_q + 1'b1 : unsent_q - 1'b1;
-      if (m_axi_wvalid_o && m_axi_wready_i) sent_beats_q <= send ? '0 : sent_beats_q + 6'd1;
+      if (move)   sent_beats_q <= send ? '0 : sent_beats_q + 6'd1;
       if (finish) worst_q <= final_q[finish_q] ? '0 : worst;
     end
     if (issue) begin
@@ -131,6 +141,7 @@ module jd_axi_write_mover #(
       len_q[issue_q]   <= burst_len[5:0];
     end
     if (finish) done_resp_o <= worst;
+    last_q <= send ? last_sent : move ? last_moved : last_held;
   end
 
   `JD_ASSUME_STREAM(InStable_M, in_valid_i, in_ready_o, {in_data_i, in_strb_i})
@@ -143,6 +154,7 @@ module jd_axi_write_mover #(
   `JD_ASSERT_STREAM(DataStable_A, m_axi_wvalid_o, m_axi_wready_i,
                     {m_axi_wdata_o, m_axi_wstrb_o, m_axi_wlast_o})
   `JD_ASSERT_STREAM(DoneStable_A, done_valid_o, done_ready_i, done_resp_o)
+  `JD_ASSERT_IF(LastIsLast_A, m_axi_wvalid_o, last_q == (sent_beats_q == len_q[send_q]))
   `JD_ASSERT(OutstandingInRange_A,
              32'(outstanding_q) <= MaxOutstanding && unsent_q <= outstanding_q)
 endmodule : jd_axi_write_mover

@@ -449,17 +449,18 @@ module jd_engine_control
     end
   end
 
-  // ---- Counters that run from hard reset unless frozen
-  logic [5:0] count;
+  // ---- Counters that run from hard reset unless frozen; what they count is seen a clock late
+  logic [5:0] count_q;
   logic [5:0][63:0] counter_q;
-  assign count = to_hw.CONTROL.freeze.value ? '0 :
-                 {wr_beat_i, rd_beat_i, stall_out_i, stall_in_i, stall_mem_i, busy_i};
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       counter_q <= '0;
+      count_q <= '0;
     end else begin
+      count_q <= to_hw.CONTROL.freeze.value ? '0 :
+                 {wr_beat_i, rd_beat_i, stall_out_i, stall_in_i, stall_mem_i, busy_i};
       for (int unsigned i = 0; i < 6; i++) begin
-        if (count[i]) counter_q[i] <= counter_q[i] + 1;
+        if (count_q[i]) counter_q[i] <= counter_q[i] + 1;
       end
     end
   end
@@ -467,26 +468,27 @@ module jd_engine_control
   // ---- Watchdog: what runs when it strikes is told to end; a job that starts later is not
   logic [31:0] waited_q, limit;
   logic [Rings-1:0] timeout_q;
-  logic started;
-  assign started = (job_valid_o & job_ready_i) != '0;
+  logic started_q;                        // a job started in the clock before
   assign limit = to_hw.WATCHDOG.value.value == '0 ? WATCHDOG_CLOCKS : to_hw.WATCHDOG.value.value;
   assign timeout_o = timeout_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       waited_q <= '0;
       timeout_q <= '0;
-    end else if (running != '0 || timeout_q != '0) begin
-      timeout_q <= timeout_q & running & ~end_valid_i;
-      if (progress_i || started) begin
-        waited_q <= '0;
-      end else if (waited_q + 1 >= limit) begin
-        waited_q <= '0;
-        timeout_q <= running & ~end_valid_i;
-      end else begin
-        waited_q <= waited_q + 1;
+      started_q <= 1'b0;
+    end else begin
+      started_q <= (job_valid_o & job_ready_i) != '0;
+      if (running != '0 || timeout_q != '0) begin
+        timeout_q <= timeout_q & running & ~end_valid_i;
+        if (progress_i || started_q) begin
+          waited_q <= '0;
+        end else if (waited_q + 1 >= limit) begin
+          waited_q <= '0;
+          timeout_q <= running & ~end_valid_i;
+        end else begin
+          waited_q <= waited_q + 1;
+        end
       end
-    end else if (started) begin
-      waited_q <= '0;
     end
   end
 

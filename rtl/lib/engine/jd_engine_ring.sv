@@ -82,8 +82,15 @@ module jd_engine_ring
   always_ff @(posedge clk_i) slot_mask_q <= 12'((13'd1 << size_i) - 13'd1);   // long before a job
   assign fetch_address_o = base_i + {22'd0, fetch_number & slot_mask_q, 6'd0};
   assign record_address_o = cpl_i + {23'd0, head_q[11:0] & slot_mask_q, 5'd0};
+  // Whether job HEAD was submitted, and the one behind it; a clock late to see a doorbell. The one
+  // behind is not asked for in the two clocks after HEAD moved.
+  logic head_submitted_q, behind_submitted_q;
+  always_ff @(posedge clk_i) begin
+    head_submitted_q <= rst_ni && !drop_i && (recorded_i ? behind_q : head_q) != tail_i;
+    behind_submitted_q <= behind_q != tail_i;
+  end
   assign fetch_valid_o = !held_q && !fetching_q && !halted_q && !hold_i &&
-                         (state_q == StNext ? head_q != tail_i : behind_q != tail_i && !stop_q);
+                         (state_q == StNext ? head_submitted_q : behind_submitted_q && !stop_q);
 
   // A descriptor that could not be read and a NOP end here; all others are the engine's.
   logic present, unread, nop, own;
@@ -104,7 +111,7 @@ module jd_engine_ring
   assign ended_info1_o = info1_q;
   assign ended_since_o = since_q;
   assign head_o = head_q;
-  assign quiet_o = head_q == tail_i;
+  assign quiet_o = !head_submitted_q;
 
   always_comb begin
     state_d = state_q;
@@ -190,4 +197,6 @@ module jd_engine_ring
   `JD_ASSERT_NEXT(JobStable_A, job_valid_o && !job_ready_i && !hold_i, job_valid_o || hold_i)
   `JD_ASSERT_NEXT(DescriptorStable_A, job_valid_o && !job_ready_i, $stable(job_descriptor_o))
   `JD_ASSERT_IF(BusyPending_A, state_q != StNext, head_q != tail_i)
+  `JD_ASSERT_IF(HeadSubmitted_A, head_submitted_q, head_q != tail_i)
+  `JD_ASSERT_IF(FetchSubmitted_A, fetch_valid_o, (state_q == StNext ? head_q : behind_q) != tail_i)
 endmodule : jd_engine_ring

@@ -31,43 +31,46 @@ module jd_stream_arbiter #(
 
   // The first that offers a word above the one served last; if there is none, the first of all.
   // out_index_o keeps the one served last.
-  logic [IndexW-1:0] index_d;
-  logic              found;
+  logic [Streams-1:0] above_q;                    // streams above the one served last
+  logic [Streams-1:0] offered, granted, behind;   // behind: above the granted one
+  logic [IndexW-1:0]  index_d;
+  logic [Width-1:0]   data_d;
+  logic               advance, found;
+  assign offered = (in_valid_i & above_q) != '0 ? in_valid_i & above_q : in_valid_i;
+  assign found   = in_valid_i != '0;
+  assign advance = !out_valid_o || out_ready_i;
   always_comb begin
+    behind = '0;
+    for (int unsigned s = 1; s < Streams; s++) behind[s] = behind[s-1] || offered[s-1];
+    granted = offered & ~behind;
     index_d = '0;
-    found   = 1'b0;
+    data_d  = '0;
     for (int unsigned s = 0; s < Streams; s++) begin
-      if (!found && in_valid_i[s] && IndexW'(s) > out_index_o) begin
-        index_d = IndexW'(s);
-        found   = 1'b1;
-      end
-    end
-    for (int unsigned s = 0; s < Streams; s++) begin
-      if (!found && in_valid_i[s]) begin
-        index_d = IndexW'(s);
-        found   = 1'b1;
+      if (granted[s]) begin
+        index_d = index_d | IndexW'(s);
+        data_d  = data_d | in_data_i[s*Width +: Width];
       end
     end
   end
 
-  logic advance;
-  assign advance = !out_valid_o || out_ready_i;
-  always_comb begin
-    in_ready_o          = '0;
-    in_ready_o[index_d] = advance && found;
-  end
+  assign in_ready_o = advance ? granted : '0;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       out_valid_o <= 1'b0;
       out_index_o <= IndexW'(Streams - 1);
+      above_q     <= '0;
     end else if (advance) begin
       out_valid_o <= found;
-      if (found) out_index_o <= index_d;
+      if (found) begin
+        out_index_o <= index_d;
+        above_q     <= behind;
+      end
     end
-    if (advance && found) out_data_o <= in_data_i[32'(index_d)*Width +: Width];
+    if (advance && found) out_data_o <= data_d;
   end
 
   for (genvar s = 0; s < Streams; s++) begin : gen_check
+    `JD_ASSERT(Above_A, above_q[s] == (32'(out_index_o) < s))
     `JD_ASSUME_STREAM(InStable_M, in_valid_i[s], in_ready_o[s], in_data_i[s*Width +: Width])
   end
   `JD_ASSERT(OneTaken_A, $onehot0(in_ready_o) && (in_ready_o & ~in_valid_i) == '0)
