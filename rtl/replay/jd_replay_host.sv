@@ -206,7 +206,7 @@ module jd_replay_host
   logic [COUNT_W-1:0] left_q;          // operations that are not made yet
   logic               more_q;          // not 0
   logic               offered, room, next_valid, issue;
-  assign offered      = more_q && (!reads_q || item_valid_i) && !read_abort_o;
+  assign offered      = more_q && (!reads_q || item_valid_i);
   assign item_ready_o = more_q && reads_q && room;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
