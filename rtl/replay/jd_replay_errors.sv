@@ -4,7 +4,7 @@
 // batches are open, and which were not fetched yet.
 //
 // Streams  tde_*: from the learner. op_*: updates by slot, to the sequencer.
-// Timing   one word a clock; error_o comes a clock after its word was taken. A batch is open from
+// Timing   one word a clock, two clocks after it came; error_o comes a clock after that. A batch is open from
 //          begin_i (a pulse) until its last TD error is granted.
 // Numbers  counts of batches wrap; the distance of two is below half of their range.
 // Source   docs/replay.md, Corner cases. Golden model: models/replay/engine.py.
@@ -45,10 +45,10 @@ module jd_replay_errors
   input  logic                 op_ready_i,
   output lane_op_t             op_o
 );
-  logic        valid, ready;
-  logic [63:0] data;
-  tde_t        word, word_in;
-  logic        plain, plain_in;      // a TD error with a slot of its width, and no other bit
+  logic        offered, valid, ready, enter;
+  tde_t        word, word_in, word_offered;
+  logic        plain, plain_in, plain_offered;   // a TD error with a slot of its width, and no more
+  logic        fits_q;                           // its slot is the next one
   assign word_in  = tde_data_i;
   assign plain_in = word_in.kind == TDE_ERROR && word_in.zero == '0 &&
                     word_in.slot == 16'(word_in.slot[SLOT_W:0]);
@@ -61,11 +61,11 @@ module jd_replay_errors
     .in_valid_i  (tde_valid_i),
     .in_ready_o  (tde_ready_o),
     .in_data_i   ({plain_in, tde_data_i}),
-    .out_valid_o (valid),
-    .out_ready_i (ready),
-    .out_data_o  ({plain, data})
+    .out_valid_o (offered),
+    .out_ready_i (enter),
+    .out_data_o  ({plain_offered, word_offered})
   );
-  assign word = data;
+  assign enter = !valid || ready;
 
   // ---- Batches that go to SMP: counted as they begin, are delivered and close.
   localparam int unsigned CountW = BATCH_W + 1;
@@ -94,11 +94,12 @@ module jd_replay_errors
   logic               load;
   logic [PLACE_W-1:0] place_q, place_after_q; // one more
   logic [SLOT_W:0]    slot_q, left_q;
+  logic [SLOT_W:0]    slot_after_q;           // the slot behind it, 0 if it is the last
   logic               last_q;                 // one is left
   logic               sent_q;                 // the word of this slot went out,
   logic               sent, sent_after;       // and that of the slot behind it
-  logic               is_error, is_fetch, take, step, close;
-  assign is_error   = plain && head_valid_q && sent_q && word.slot[SLOT_W:0] == slot_q;
+  logic               is_error, is_fetch, take, step, close, forget;
+  assign is_error   = plain && head_valid_q && sent_q && fits_q;
   assign op_valid_o = valid && is_error && !hold_i && !drop_i;
   assign ready      = drop_i || (!hold_i && (!is_error || op_ready_i));
   assign take       = valid && ready && !drop_i;
@@ -116,18 +117,31 @@ module jd_replay_errors
     op_o.value = 64'(word.value);
   end
 
+  // The word in hand, and whether it is the next slot's: one of two, as the one before it goes.
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || empty_i) valid <= 1'b0;
+    else if (enter)         valid <= offered;
+    if (enter) begin
+      word   <= word_offered;
+      plain  <= plain_offered;
+      fits_q <= step ? word_offered.slot[SLOT_W:0] == slot_after_q
+                     : word_offered.slot[SLOT_W:0] == slot_q;
+    end
+    if (forget || clear_i) fits_q <= 1'b0;   // no word of a batch behind it is here yet
+  end
+
   // A closed batch counts as fetched: what is asked of the larger of both counts is asked of each.
   logic   late, is_begun, is_fetching, is_passed;
-  count_t fetched;
+  count_t fetched, fetched_after;
   assign late        = behind(fetched_q, closed_q);
   assign fetched     = late ? closed_q : fetched_q;
   assign is_begun    = late ? closed_q == begun_q : fetched_q == begun_q;
   assign is_fetching = behind(fetched_q, delivered_q) && behind(closed_q, delivered_q);
   assign is_passed   = !behind(fetched_q, mark_q) || !behind(closed_q, mark_q);
+  assign fetched_after = late ? after_q : fetched_q + 1'b1;
   assign is_fetch    = word.kind == TDE_FETCH_DONE && !is_begun;
 
   // Nothing closes that is not delivered. A cancelled batch is forgotten, also as the oldest.
-  logic forget;
   assign forget = cancel_i && (closed_q == delivered_q || (close && after_q == delivered_q));
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i) begin
@@ -150,7 +164,7 @@ module jd_replay_errors
         after_q  <= after_q + 1'b1;
       end
       if (cancel_i && !is_fetching) fetched_q <= delivered_q;
-      else                          fetched_q <= fetched + count_t'(take && is_fetch);
+      else                          fetched_q <= take && is_fetch ? fetched_after : fetched;
       if (cancel_i && (mark_i || behind(delivered_q, mark_q))) mark_q <= delivered_q;
       else if (mark_i)                                         mark_q <= begun_q;
       if (forget) begin
@@ -177,15 +191,20 @@ module jd_replay_errors
       head_q        <= next_q;
       place_q       <= next_q.place;
       place_after_q <= next_q.place + 1'b1;
-      slot_q        <= '0;
       left_q        <= next_q.size;
       last_q        <= next_q.size == (SLOT_W + 1)'(1);
     end else if (step) begin
       place_q       <= place_after_q;
       place_after_q <= place_after_q + 1'b1;
-      slot_q        <= slot_q + 1'b1;
       left_q        <= left_q - 1'b1;
       last_q        <= left_q == (SLOT_W + 1)'(2);
+    end
+    if (close || !head_valid_q || forget) begin
+      slot_q       <= '0;
+      slot_after_q <= next_q.size == (SLOT_W + 1)'(1) ? '0 : (SLOT_W + 1)'(1);
+    end else if (step) begin
+      slot_q       <= slot_after_q;
+      slot_after_q <= left_q == (SLOT_W + 1)'(2) ? '0 : slot_after_q + 1'b1;
     end
   end
 
@@ -237,6 +256,8 @@ module jd_replay_errors
                         && !behind(begun_q, fetched))
   `JD_ASSERT_IF(HeadIsOldest_A, head_valid_q, load_q == after_q)
   `JD_ASSERT_IF(HeadIsNone_A, !head_valid_q, load_q == closed_q)
+  `JD_ASSERT_IF(SlotAfter_A, head_valid_q, slot_after_q == (last_q ? '0 : slot_q + 1'b1))
+  `JD_ASSERT_IF(Fits_A, valid && head_valid_q && fits_q, word.slot[SLOT_W:0] == slot_q)
   `JD_ASSERT_IF(LastIsOne_A, head_valid_q, last_q == (left_q == (SLOT_W + 1)'(1)))
   `JD_ASSERT_IF(NoneLost_A, begin_i && begin_stream_i, count_t'(begun_q - closed_q) < 2**BATCH_W)
 endmodule : jd_replay_errors

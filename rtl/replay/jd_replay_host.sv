@@ -152,8 +152,9 @@ module jd_replay_host
   typedef struct packed {
     lane_op_t    op;
     logic        host_x;
-    logic        right;                // nothing is
-    logic [7:0]  error;                // why it may not enter
+    logic        fine;                 // nothing is, but perhaps
+    logic        outside;              // no leaf has that index
+    logic [7:0]  error;                // why it may not enter, if it is not fine
     logic [31:0] error_index;
     logic        beyond;               // no batch has so many slots
     logic        sample, slot, insert, commit, reserve;   // what has to be looked at in its turn
@@ -162,7 +163,7 @@ module jd_replay_host
   logic [31:0] word0, word1;
   assign word0 = item_data_i[31:0];
   assign word1 = item_data_i[63:32];
-  logic outside0, outside1, indexed, outside;   // no leaf has that index
+  logic outside0, outside1;
   assign outside0 = word0 >= 32'(leaves_i);
   assign outside1 = word1 >= 32'(leaves_i);
   always_comb begin
@@ -197,10 +198,9 @@ module jd_replay_host
     made.commit  = made.op.op == OpCommit;
     made.reserve = made.op.op == OpReserve;
     made.beyond   = made.error_index[31:SLOT_W] != '0;
-    indexed    = made.op.op inside {OpRetrieve, OpUpdate, OpUpdateDelta};
-    outside    = indexed && (stream_q ? outside1 : outside0);
-    made.right = made.error == '0 && !outside;
-    if (made.error == '0 && outside) made.error = E_INDEX;
+    made.outside = made.op.op inside {OpRetrieve, OpUpdate, OpUpdateDelta} &&
+                   (stream_q ? outside1 : outside0);
+    made.fine    = made.error == '0;
   end
 
   logic [COUNT_W-1:0] left_q;          // operations that are not made yet
@@ -247,22 +247,25 @@ module jd_replay_host
   logic               room_q;          // for one response more
   logic [CountW-1:0]  word_count;
   logic               may, bad_slot, bad_tree, right, refuse, stop;
+  logic               reserves, commits;   // an operation that is issued does
   logic               refuse_q;        // the next operation is not right
   logic               sample_q;        // it is a sample and may enter
   assign bad_slot       = next.slot && (!last_valid_i || next.beyond ||
                                        {1'b0, next.error_index[SLOT_W-1:0]} >= last_size_i);
   assign bad_tree       = (next.insert && some_q) || (next.commit && !some_q) ||
                           (next.reserve && full_q);
-  assign right          = next.right && !bad_slot && !bad_tree;
+  assign right          = next.fine && !next.outside && !bad_slot && !bad_tree;
   assign may            = run_q && next_valid && !sampling_q && !refuse_q && room_q;
   assign op_valid_o     = may && !next.sample && right;
   assign sample_valid_o = run_q && sample_q;
   assign issue          = (op_valid_o && op_ready_i) || (sample_valid_o && sample_ready_i);
+  assign reserves       = may && op_ready_i && next.reserve && next.fine && !full_q;
+  assign commits        = may && op_ready_i && next.commit && next.fine && some_q;
   assign refuse         = run_q && refuse_q;
   // What is not right, or a sample, waits at the head: it is looked at a clock later.
   always_ff @(posedge clk_i) begin
     refuse_q <= run_q && next_valid && !sampling_q && !right;
-    sample_q <= may && next.sample && next.right && alone_q &&
+    sample_q <= may && next.sample && next.fine && alone_q &&
                 !(sample_valid_o && sample_ready_i);
   end
   assign stop           = soft_reset_i || timeout_i;
@@ -384,11 +387,11 @@ module jd_replay_host
       if (clear_o) begin
         reserved_q <= '0;
         some_q     <= 1'b0;
-      end else if (issue && next.reserve) begin
+      end else if (reserves) begin
         reserved_q <= reserved_q + 1'b1;
         some_q     <= 1'b1;
         full_q     <= reserved_q + 1'b1 >= half_q;
-      end else if (issue && next.commit) begin
+      end else if (commits) begin
         reserved_q <= reserved_q - 1'b1;
         some_q     <= reserved_q != (INDEX_W + 1)'(1);
         full_q     <= reserved_q > half_q;
@@ -441,7 +444,7 @@ module jd_replay_host
     if (state_q == StRun) begin
       if (stop) error_q <= E_TIMEOUT;
       else if (refuse) begin
-        error_q <= !next.right ? next.error : next.slot ? E_INDEX : E_INSERT;
+        error_q <= !next.fine ? next.error : next.slot || next.outside ? E_INDEX : E_INSERT;
         info1_q <= next.error_index;
       end else if (empty) begin
         error_q <= E_EMPTY;
@@ -463,6 +466,7 @@ module jd_replay_host
     end
   end
 
+  `JD_ASSERT(Reserves_A, reserves == (issue && next.reserve) && commits == (issue && next.commit))
   `JD_ASSERT(Stored_A, stored_q == (word_count == '0))
   `JD_ASSERT(StateIs_A, run_q == (state_q == StRun) && drain_q == (state_q == StDrain))
   `JD_ASSERT(Alone_A, alone_q == (flight_q == '0))

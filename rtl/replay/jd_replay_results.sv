@@ -67,7 +67,7 @@ module jd_replay_results
   logic [SLOT_W:0]   size_q, next_q;
   logic [4:0]        flight_q;     // slots read whose word is not in a buffer
   logic [CountW-1:0] smp_count, word_count, fullest;
-  logic              read, last, data_q, data_last_q, direct_q, room_q;
+  logic              read, last, data_q, data_last_q, direct_q, weigh_q, room_q;
   logic [SLOT_W-1:0] data_slot_q;
   logic              push, taken;
   assign fullest     = smp_count > word_count ? smp_count : word_count;
@@ -90,6 +90,7 @@ module jd_replay_results
       empty_o  <= 1'b0;
       data_q   <= 1'b0;
       direct_q <= 1'b0;
+      weigh_q  <= 1'b0;
       room_q   <= 1'b0;
       flight_q <= '0;
     end else begin
@@ -99,6 +100,7 @@ module jd_replay_results
       else if (data_q && read_empty_i) empty_o <= 1'b1;
       data_q   <= read;
       direct_q <= read && !weights_q;
+      weigh_q  <= read && weights_q;
       // A clock late: the read of the clock between takes one place more.
       room_q   <= 6'(fullest) + 6'(flight_q) < 6'(DEPTH - 2);
       // One comes in; a word leaves, a slot that was read ends.
@@ -128,8 +130,10 @@ module jd_replay_results
 
   // ---- Weights; without them the samples go past the unit.
   sample_t     sample, waiting;
+  logic        weigh;
   logic        weight_valid, waiting_valid, waiting_ready;
   logic [31:0] weight;
+  assign weigh  = weigh_q && !read_empty_i && !empty_o;
   assign sample = '{slot: data_slot_q, last: data_last_q, index: read_index_i,
                     priority_: read_priority_i};
 
@@ -140,7 +144,7 @@ module jd_replay_results
     .clk_i,
     .rst_ni,
     .clear_i     (1'b0),
-    .in_valid_i  (taken && weights_q),
+    .in_valid_i  (weigh),
     .in_ready_o  (waiting_ready),
     .in_data_i   (sample),
     .out_valid_o (waiting_valid),
@@ -154,7 +158,7 @@ module jd_replay_results
     .rst_ni,
     .beta_i,
     .minimum_i  (read_lowest_i),
-    .valid_i    (taken && weights_q),
+    .valid_i    (weigh),
     .priority_i (read_priority_i),
     .valid_o    (weight_valid),
     .weight_o   (weight)
@@ -230,9 +234,9 @@ module jd_replay_results
   `JD_ASSUME_IF(FailWhileQuiet_M, fail_i, quiet_o && !active_q)
   `JD_ASSERT(Drained_A, drained_o == (smp_count == '0 && word_count == '0))
   `JD_ASSERT(Stored_A, stored_o == (word_count == '0))
-  `JD_ASSERT(Direct_A, direct_q == (data_q && !weights_q))
+  `JD_ASSERT(Direct_A, direct_q == (data_q && !weights_q) && weigh_q == (data_q && weights_q))
   `JD_ASSERT_IF(RoomForSmp_A, push && stream_q, smp_ready)
   `JD_ASSERT_IF(RoomForWords_A, push && memory_q, word_ready)
-  `JD_ASSERT_IF(RoomBesideWeights_A, taken && weights_q, waiting_ready)
+  `JD_ASSERT_IF(RoomBesideWeights_A, weigh, waiting_ready)
   `JD_ASSERT_IF(InStep_A, weight_valid, waiting_valid)
 endmodule : jd_replay_results

@@ -114,11 +114,8 @@ module jd_replay_state
         mask_q[8*lane+:8] <= {8{s_axil_wstrb_i[lane]}};
       end
     end
-    if (write_done) error_q <= write_error;
-    if (read_done) begin
-      error_q <= read_error;
-      rdata_q <= read_data;
-    end
+    if (write_done || read_done) error_q <= write_q ? write_error : read_error;
+    if (read_done) rdata_q <= read_data;
   end
 
   jd_replay_regs u_regs (

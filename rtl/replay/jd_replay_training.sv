@@ -125,6 +125,7 @@ module jd_replay_training
   logic [BATCH_W:0]   flight_q;        // batches that began and are not delivered,
   logic               none_q;          // if there is none
   logic [BATCH_W:0]   open;            // batches of this job with TD errors to come
+  logic [31:0]        closed_q;        // batches delivered and without, known a clock late
   logic               open_none_q;     // none; known a clock late
   assign open      = 32'(open_i) < batches_q ? open_i : batches_q[BATCH_W:0];
   // Where a batch found no leaf, the rest is issued and dropped: it needs no room.
@@ -140,6 +141,7 @@ module jd_replay_training
       none_q   <= !begin_o && flight_q == (BATCH_W + 1)'(1);
     end
     open_none_q <= open == '0 && !delivered;
+    closed_q    <= batches_q - 32'(open);
     // A loop's batches are sampled one after another.
     loop_ready_q <= !begins && !delivered && none_q &&
                     (relaxed_i ? open <= (BATCH_W + 1)'(1) : open == '0 && updates_idle_i);
@@ -338,8 +340,8 @@ module jd_replay_training
     end
     if (stop && stream_error_taken_o) begin
       error_q <= timeout_i ? E_TIMEOUT : E_STREAM;
-      count_q <= loop_q ? batches_q - 32'(open) : '0;
-      info0_q <= loop_q ? batches_q - 32'(open) : '0;
+      count_q <= loop_q ? closed_q : '0;
+      info0_q <= loop_q ? closed_q : '0;
       info1_q <= '0;
     end
   end

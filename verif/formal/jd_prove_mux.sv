@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Proof of jd_axi_mux: every request that is granted reaches the port once, unchanged, with its
-// client in the high bits of the ID; responses go to the client that the ID names and to no other;
-// write data come from the client of the oldest granted burst that is not finished, in whole bursts
-// and in the order of the grants; requests and data stay until taken.
+// Proof of jd_axi_mux, behind its clients' skid buffers (proved by themselves): every request that is
+// granted reaches the port once, unchanged, with its client in the high bits of the ID; responses go
+// to the client that the ID names and to no other; write data come from the client of the oldest
+// granted burst that is not finished, in whole bursts and in the order of the grants; requests and
+// data stay until taken.
 //
 // Method       induction. The grants of AW are kept in a list: those not yet at the port, and those
 //              whose data are not finished.
@@ -113,17 +114,21 @@ module jd_prove_mux #(
   logic [RequestW-1:0] ar_granted, aw_granted, ar_q, aw_q;   // {id at the port, address, len}
   logic [ClientW-1:0]  aw_client;
   logic                ar_grant, aw_grant, ar_open_q, aw_open_q, finish;
-  assign ar_grant = (arvalid_i & arready) != '0;
-  assign aw_grant = (awvalid_i & awready) != '0;
+  assign ar_grant = (u_dut.ar_valid & u_dut.ar_ready) != '0;
+  assign aw_grant = (u_dut.aw_offered & u_dut.aw_ready) != '0;
   assign finish   = m_wvalid && m_wready_i && m_wlast;
   always_comb begin
     ar_granted = '0;
     aw_granted = '0;
     aw_client  = '0;
     for (int unsigned c = 0; c < Clients; c++) begin
-      if (arready[c]) ar_granted = {ClientW'(c), arid_i[c], araddr_i[c], arlen_i[c]};
-      if (awready[c]) aw_granted = {ClientW'(c), awid_i[c], awaddr_i[c], awlen_i[c]};
-      if (awready[c]) aw_client  = ClientW'(c);
+      if (u_dut.ar_ready[c]) begin
+        ar_granted = {ClientW'(c), u_dut.ar_held[c][IdW-1:0], u_dut.ar_held[c][IdW+:48]};
+      end
+      if (u_dut.aw_ready[c]) begin
+        aw_granted = {ClientW'(c), u_dut.aw_held[c][IdW-1:0], u_dut.aw_held[c][IdW+:48]};
+        aw_client  = ClientW'(c);
+      end
     end
   end
 
@@ -172,7 +177,8 @@ module jd_prove_mux #(
                   wready[c] == m_wready_i && m_wdata == wdata_i[c] && m_wstrb == wstrb_i[c] &&
                   m_wlast == wlast_i[c])
   end
-  `JD_ASSERT(OneGrant_A, $onehot0(arvalid_i & arready) && $onehot0(awvalid_i & awready))
+  `JD_ASSERT(OneGrant_A, $onehot0(u_dut.ar_valid & u_dut.ar_ready) &&
+                         $onehot0(u_dut.aw_offered & u_dut.aw_ready))
   `JD_ASSERT(ReadOffered_A, m_arvalid == ar_open_q)
   `JD_ASSERT_IF(ReadUnchanged_A, m_arvalid, {m_arid, m_araddr, m_arlen} == ar_q)
   `JD_ASSERT(WriteOffered_A, m_awvalid == aw_open_q)

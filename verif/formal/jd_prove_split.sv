@@ -30,7 +30,8 @@ module jd_prove_split (
     .burst_ready_i,
     .burst_address_o (burst_address),
     .burst_len_o     (burst_len),
-    .burst_final_o   (burst_final)
+    .burst_final_o   (burst_final),
+    .burst_single_o  ()
   );
 
   logic [39:0] next_q;

@@ -5,10 +5,10 @@
 // Streams  s_axi_*: the clients; m_axi_*: the port. AR and AW are granted round robin; the write
 //          data of a burst follow its grant, in whole bursts. Responses go to the client whose
 //          number is in the high bits of their ID; the client's own ID is below it.
-// Timing   AR and AW: latency 1, one a clock, registers. W: passed through in the same clock, from
-//          the second clock after its AW was taken, and not waiting for m_axi_awready_i; a client
-//          that holds back its data holds up the write data of all. R and B: passed through.
-//          Ready signals follow those of the other side in the same clock.
+// Timing   AR and AW: latency 2, one a clock, registers, also their ready signals. W: passed through
+//          in the same clock, from the third clock after its AW was taken, and not waiting for
+//          m_axi_awready_i; a client that holds back its data holds up the write data of all. R and
+//          B: passed through. Their ready signals follow those of the other side in the same clock.
 // Numbers  bits, unchanged.
 // Source   AMBA AXI and ACE protocol specification.
 `include "jd_assert.svh"
@@ -86,13 +86,41 @@ module jd_axi_mux #(
     end
   end
 
+  // A register before each arbiter: what a client is told does not depend on the others' requests.
+  logic [Clients-1:0]               ar_valid, ar_ready, aw_offered, aw_ready;
+  logic [Clients-1:0][RequestW-1:0] ar_held, aw_held;
+  for (genvar c = 0; c < Clients; c++) begin : gen_client
+    jd_stream_skid #(.Width(RequestW)) u_ar (
+      .clk_i       (clk_i),
+      .rst_ni      (rst_ni),
+      .clear_i     (1'b0),
+      .in_valid_i  (s_axi_arvalid_i[c]),
+      .in_ready_o  (s_axi_arready_o[c]),
+      .in_data_i   (ar_requests[c]),
+      .out_valid_o (ar_valid[c]),
+      .out_ready_i (ar_ready[c]),
+      .out_data_o  (ar_held[c])
+    );
+    jd_stream_skid #(.Width(RequestW)) u_aw (
+      .clk_i       (clk_i),
+      .rst_ni      (rst_ni),
+      .clear_i     (1'b0),
+      .in_valid_i  (s_axi_awvalid_i[c]),
+      .in_ready_o  (s_axi_awready_o[c]),
+      .in_data_i   (aw_requests[c]),
+      .out_valid_o (aw_offered[c]),
+      .out_ready_i (aw_ready[c]),
+      .out_data_o  (aw_held[c])
+    );
+  end
+
   // Reads.
   jd_stream_arbiter #(.Streams(Clients), .Width(RequestW)) u_ar (
     .clk_i       (clk_i),
     .rst_ni      (rst_ni),
-    .in_valid_i  (s_axi_arvalid_i),
-    .in_ready_o  (s_axi_arready_o),
-    .in_data_i   (ar_requests),
+    .in_valid_i  (ar_valid),
+    .in_ready_o  (ar_ready),
+    .in_data_i   (ar_held),
     .out_valid_o (m_axi_arvalid_o),
     .out_ready_i (m_axi_arready_i),
     .out_data_o  (ar_request),
@@ -114,9 +142,9 @@ module jd_axi_mux #(
   jd_stream_arbiter #(.Streams(Clients), .Width(RequestW)) u_aw (
     .clk_i       (clk_i),
     .rst_ni      (rst_ni),
-    .in_valid_i  (s_axi_awvalid_i),
-    .in_ready_o  (s_axi_awready_o),
-    .in_data_i   (aw_requests),
+    .in_valid_i  (aw_offered),
+    .in_ready_o  (aw_ready),
+    .in_data_i   (aw_held),
     .out_valid_o (aw_valid),
     .out_ready_i (aw_taken && order_taken),
     .out_data_o  (aw_request),
