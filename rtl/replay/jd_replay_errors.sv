@@ -16,7 +16,6 @@ module jd_replay_errors
   input  logic                 clk_i,
   input  logic                 rst_ni,
   input  logic                 clear_i,          // close all batches
-  input  logic                 empty_i,          // drop the word that is held
   input  logic                 drop_i,           // level: take words and drop them
   input  logic                 hold_i,           // level: take no words
   input  logic                 tde_valid_i,
@@ -47,17 +46,27 @@ module jd_replay_errors
 );
   logic        offered, valid, ready, enter;
   tde_t        word, word_in, word_offered;
-  logic        plain, plain_in, plain_offered;   // a TD error with a slot of its width, and no more
-  logic        fits_q;                           // its slot is the next one
+  logic        plain_in, plain_offered;   // a TD error with a slot of its width, and no other bit
+  logic        fits_q;                    // the word in hand is one, for the next slot
   assign word_in  = tde_data_i;
   assign plain_in = word_in.kind == TDE_ERROR && word_in.zero == '0 &&
                     word_in.slot == 16'(word_in.slot[SLOT_W:0]);
+  // An update that is offered stays until it is granted. One that is granted in the first clock of a
+  // hold is counted in the second, the first in which it is asked whether there are any.
+  logic        drop_q, hold_q, clear_q, cancel_q;   // hold_q: also if drop_q
+  logic        waits;                // an update is offered and not granted
+  always_ff @(posedge clk_i) begin
+    drop_q   <= drop_i && !waits;
+    hold_q   <= (hold_i || drop_i) && !waits;
+    clear_q  <= clear_i;
+    cancel_q <= cancel_i;
+  end
   jd_stream_skid #(
     .Width(65)
   ) u_skid (
     .clk_i,
     .rst_ni,
-    .clear_i     (empty_i),
+    .clear_i     (drop_q),
     .in_valid_i  (tde_valid_i),
     .in_ready_o  (tde_ready_o),
     .in_data_i   ({plain_in, tde_data_i}),
@@ -88,26 +97,33 @@ module jd_replay_errors
   endfunction
 
   // The oldest open one, where its next TD error belongs, and the one after it, which is read ahead.
-  batch_t             head_q, next_q;
+  batch_t             head_q, next_q, first, second;
+  logic [PLACE_W-1:0] next_after_q;           // next_q.place + 1
+  logic               next_single_q;          // next_q.size is 1
   logic               head_valid_q, next_valid_q;
   count_t             load_q, load_after_q;   // number of the next one; one more
-  logic               load;
+  logic               load, one, two;         // one, two: so many are begun and not loaded
   logic [PLACE_W-1:0] place_q, place_after_q; // one more
   logic [SLOT_W:0]    slot_q, left_q;
   logic [SLOT_W:0]    slot_after_q;           // the slot behind it, 0 if it is the last
   logic               last_q;                 // one is left
-  logic               sent_q;                 // the word of this slot went out,
+  logic               sent_q;                 // the word of this slot went out, and no hold,
   logic               sent, sent_after;       // and that of the slot behind it
   logic               is_error, is_fetch, take, step, close, forget;
-  assign is_error   = plain && head_valid_q && sent_q && fits_q;
-  assign op_valid_o = valid && is_error && !hold_i && !drop_i;
-  assign ready      = drop_i || (!hold_i && (!is_error || op_ready_i));
-  assign take       = valid && ready && !drop_i;
+  assign is_error   = sent_q && fits_q;
+  assign op_valid_o = is_error;
+  assign waits      = is_error && !op_ready_i;
+  assign ready      = drop_q || (!hold_q && (!is_error || op_ready_i));
+  assign take       = valid && !hold_q && (!is_error || op_ready_i);
   assign step       = op_valid_o && op_ready_i;
   assign close      = step && last_q;
   assign closed_o   = close;
   assign open_o     = delivered_q - closed_q;
-  assign load       = next_valid_q && (!head_valid_q || close);
+  assign first      = batches_q[load_q[BATCH_W-1:0]];
+  assign second     = batches_q[load_after_q[BATCH_W-1:0]];
+  assign one        = !(load_q == begun_q);
+  assign two        = (load_after_q ^ begun_q) != '0;
+  assign load       = (next_valid_q && !head_valid_q) || (step && next_valid_q && last_q);
   always_comb begin
     op_o       = '0;
     op_o.op    = OpUpdateSlot;
@@ -119,15 +135,16 @@ module jd_replay_errors
 
   // The word in hand, and whether it is the next slot's: one of two, as the one before it goes.
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || empty_i) valid <= 1'b0;
-    else if (enter)         valid <= offered;
+    if (!rst_ni || drop_q) valid <= 1'b0;
+    else if (enter)        valid <= offered;
     if (enter) begin
       word   <= word_offered;
-      plain  <= plain_offered;
-      fits_q <= step ? word_offered.slot[SLOT_W:0] == slot_after_q
-                     : word_offered.slot[SLOT_W:0] == slot_q;
+      fits_q <= offered && plain_offered &&
+                (step ? word_offered.slot[SLOT_W:0] == slot_after_q
+                      : word_offered.slot[SLOT_W:0] == slot_q);
     end
-    if (forget || clear_i) fits_q <= 1'b0;   // no word of a batch behind it is here yet
+    // No word of a batch behind it is here yet.
+    if (!rst_ni || drop_q || forget || clear_q) fits_q <= 1'b0;
   end
 
   // A closed batch counts as fetched: what is asked of the larger of both counts is asked of each.
@@ -142,9 +159,9 @@ module jd_replay_errors
   assign is_fetch    = word.kind == TDE_FETCH_DONE && !is_begun;
 
   // Nothing closes that is not delivered. A cancelled batch is forgotten, also as the oldest.
-  assign forget = cancel_i && (closed_q == delivered_q || (close && after_q == delivered_q));
+  assign forget = cancel_q && (closed_q == delivered_q || (close && after_q == delivered_q));
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || clear_i) begin
+    if (!rst_ni || clear_q) begin
       begun_q      <= '0;
       delivered_q  <= '0;
       closed_q     <= '0;
@@ -156,16 +173,16 @@ module jd_replay_errors
       head_valid_q <= 1'b0;
       next_valid_q <= 1'b0;
     end else begin
-      if (cancel_i)                       begun_q <= delivered_q;
+      if (cancel_q)                       begun_q <= delivered_q;
       else if (begin_i && begin_stream_i) begun_q <= begun_q + 1'b1;
       if (delivered_i && stream_q) delivered_q <= delivered_q + 1'b1;
       if (close) begin
         closed_q <= after_q;
         after_q  <= after_q + 1'b1;
       end
-      if (cancel_i && !is_fetching) fetched_q <= delivered_q;
+      if (cancel_q && !is_fetching) fetched_q <= delivered_q;
       else                          fetched_q <= take && is_fetch ? fetched_after : fetched;
-      if (cancel_i && (mark_i || behind(delivered_q, mark_q))) mark_q <= delivered_q;
+      if (cancel_q && (mark_i || behind(delivered_q, mark_q))) mark_q <= delivered_q;
       else if (mark_i)                                         mark_q <= begun_q;
       if (forget) begin
         load_q       <= delivered_q;
@@ -179,20 +196,22 @@ module jd_replay_errors
         if (load)       head_valid_q <= 1'b1;
         else if (close) head_valid_q <= 1'b0;
       end
-      next_valid_q <= !cancel_i && (load ? load_after_q != begun_q : load_q != begun_q);
+      next_valid_q <= !cancel_q && (load ? two : one);
     end
     if (begin_i) stream_q <= begin_stream_i;
     if (begin_i && begin_stream_i) begin
       batches_q[begun_q[BATCH_W-1:0]] <= '{batch: begin_batch_i, place: begin_place_i,
                                            size: size_i};
     end
-    next_q <= load ? batches_q[load_after_q[BATCH_W-1:0]] : batches_q[load_q[BATCH_W-1:0]];
+    next_q        <= load ? second : first;
+    next_after_q  <= (load ? second.place : first.place) + 1'b1;
+    next_single_q <= (load ? second.size : first.size) == (SLOT_W + 1)'(1);
     if (load) begin
       head_q        <= next_q;
       place_q       <= next_q.place;
-      place_after_q <= next_q.place + 1'b1;
+      place_after_q <= next_after_q;
       left_q        <= next_q.size;
-      last_q        <= next_q.size == (SLOT_W + 1)'(1);
+      last_q        <= next_single_q;
     end else if (step) begin
       place_q       <= place_after_q;
       place_after_q <= place_after_q + 1'b1;
@@ -201,7 +220,7 @@ module jd_replay_errors
     end
     if (close || !head_valid_q || forget) begin
       slot_q       <= '0;
-      slot_after_q <= next_q.size == (SLOT_W + 1)'(1) ? '0 : (SLOT_W + 1)'(1);
+      slot_after_q <= (SLOT_W + 1)'(!next_single_q);
     end else if (step) begin
       slot_q       <= slot_after_q;
       slot_after_q <= left_q == (SLOT_W + 1)'(2) ? '0 : slot_after_q + 1'b1;
@@ -216,7 +235,9 @@ module jd_replay_errors
   assign sent         = unsent[PLACE_W-1];
   assign sent_after   = unsent_after[PLACE_W-1];
   always_ff @(posedge clk_i) begin
-    sent_q <= load ? unsent_next[PLACE_W-1] : step ? sent_after : sent;
+    if (!rst_ni || clear_q || forget || ((hold_i || drop_i) && !waits)) sent_q <= 1'b0;
+    else if (load) sent_q <= unsent_next[PLACE_W-1];
+    else           sent_q <= step ? sent_after && !last_q : sent && head_valid_q;
   end
 
   // ---- Batches that go to memory
@@ -233,13 +254,13 @@ module jd_replay_errors
       error_o       <= 1'b0;
     end else begin
       error_o <= take && !is_error && !is_fetch;
-      if (clear_i || cancel_i)              m_begun_q <= m_delivered_q;
+      if (clear_q || cancel_q)              m_begun_q <= m_delivered_q;
       else if (begin_i && begin_memory_i)   m_begun_q <= m_begun_q + 1;
       if (delivered_i && memory_q)          m_delivered_q <= m_delivered_q + 1;
-      if (stored_i || cancel_i || clear_i)  m_stored_q <= m_delivered_q;
-      if (clear_i)                          m_fetched_q <= m_delivered_q;
+      if (stored_i || cancel_q || clear_q)  m_stored_q <= m_delivered_q;
+      if (clear_q)                          m_fetched_q <= m_delivered_q;
       else if (acknowledge_i || no_fetch_i) m_fetched_q <= m_stored_q;
-      if ((clear_i || cancel_i) && (mark_i || m_past[31])) m_mark_q <= m_delivered_q;
+      if ((clear_q || cancel_q) && (mark_i || m_past[31])) m_mark_q <= m_delivered_q;
       else if (mark_i)                                     m_mark_q <= m_begun_q;
       if (begin_i) memory_q <= begin_memory_i;
     end
@@ -257,7 +278,11 @@ module jd_replay_errors
   `JD_ASSERT_IF(HeadIsOldest_A, head_valid_q, load_q == after_q)
   `JD_ASSERT_IF(HeadIsNone_A, !head_valid_q, load_q == closed_q)
   `JD_ASSERT_IF(SlotAfter_A, head_valid_q, slot_after_q == (last_q ? '0 : slot_q + 1'b1))
-  `JD_ASSERT_IF(Fits_A, valid && head_valid_q && fits_q, word.slot[SLOT_W:0] == slot_q)
+  `JD_ASSERT_IF(Fits_A, valid && head_valid_q && fits_q, word.slot[SLOT_W:0] == slot_q &&
+                                                         word.kind == TDE_ERROR)
+  `JD_ASSERT_IF(NoneInHold_A, hold_q, !op_valid_o)
+  `JD_ASSERT_IF(OfAWord_A, fits_q, valid)
+  `JD_ASSERT_IF(SentIfHead_A, sent_q, head_valid_q)
   `JD_ASSERT_IF(LastIsOne_A, head_valid_q, last_q == (left_q == (SLOT_W + 1)'(1)))
   `JD_ASSERT_IF(NoneLost_A, begin_i && begin_stream_i, count_t'(begun_q - closed_q) < 2**BATCH_W)
 endmodule : jd_replay_errors

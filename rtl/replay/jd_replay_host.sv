@@ -153,7 +153,8 @@ module jd_replay_host
     lane_op_t    op;
     logic        host_x;
     logic        fine;                 // nothing is, but perhaps
-    logic        outside;              // no leaf has that index
+    logic        indexed;              // it names a leaf; there is none with word 0, word 1
+    logic        outside0, outside1;
     logic [7:0]  error;                // why it may not enter, if it is not fine
     logic [31:0] error_index;
     logic        beyond;               // no batch has so many slots
@@ -163,9 +164,6 @@ module jd_replay_host
   logic [31:0] word0, word1;
   assign word0 = item_data_i[31:0];
   assign word1 = item_data_i[63:32];
-  logic outside0, outside1;
-  assign outside0 = word0 >= 32'(leaves_i);
-  assign outside1 = word1 >= 32'(leaves_i);
   always_comb begin
     made             = '0;
     made.op.op       = kind_q;
@@ -197,10 +195,11 @@ module jd_replay_host
     made.insert  = made.op.op == OpInsert;
     made.commit  = made.op.op == OpCommit;
     made.reserve = made.op.op == OpReserve;
-    made.beyond   = made.error_index[31:SLOT_W] != '0;
-    made.outside = made.op.op inside {OpRetrieve, OpUpdate, OpUpdateDelta} &&
-                   (stream_q ? outside1 : outside0);
-    made.fine    = made.error == '0;
+    made.beyond  = stream_q ? word0[23:8+SLOT_W] != '0 : word0[31:SLOT_W] != '0;
+    made.indexed  = made.op.op inside {OpRetrieve, OpUpdate, OpUpdateDelta};
+    made.outside0 = word0[31:INDEX_W+1] != '0 || word0[INDEX_W:0] >= leaves_i;
+    made.outside1 = word1[31:INDEX_W+1] != '0 || word1[INDEX_W:0] >= leaves_i;
+    made.fine     = made.error == '0;
   end
 
   logic [COUNT_W-1:0] left_q;          // operations that are not made yet
@@ -246,7 +245,7 @@ module jd_replay_host
   logic               sampling_q;      // a sample of this ring is in flight
   logic               room_q;          // for one response more
   logic [CountW-1:0]  word_count;
-  logic               may, bad_slot, bad_tree, right, refuse, stop;
+  logic               may, outside, bad_slot, bad_tree, right, refuse, stop;
   logic               reserves, commits;   // an operation that is issued does
   logic               refuse_q;        // the next operation is not right
   logic               sample_q;        // it is a sample and may enter
@@ -254,7 +253,8 @@ module jd_replay_host
                                        {1'b0, next.error_index[SLOT_W-1:0]} >= last_size_i);
   assign bad_tree       = (next.insert && some_q) || (next.commit && !some_q) ||
                           (next.reserve && full_q);
-  assign right          = next.fine && !next.outside && !bad_slot && !bad_tree;
+  assign outside        = next.indexed && (stream_q ? next.outside1 : next.outside0);
+  assign right          = next.fine && !outside && !bad_slot && !bad_tree;
   assign may            = run_q && next_valid && !sampling_q && !refuse_q && room_q;
   assign op_valid_o     = may && !next.sample && right;
   assign sample_valid_o = run_q && sample_q;
@@ -444,7 +444,7 @@ module jd_replay_host
     if (state_q == StRun) begin
       if (stop) error_q <= E_TIMEOUT;
       else if (refuse) begin
-        error_q <= !next.fine ? next.error : next.slot || next.outside ? E_INDEX : E_INSERT;
+        error_q <= !next.fine ? next.error : next.slot || outside ? E_INDEX : E_INSERT;
         info1_q <= next.error_index;
       end else if (empty) begin
         error_q <= E_EMPTY;

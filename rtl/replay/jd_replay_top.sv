@@ -503,17 +503,11 @@ module jd_replay_top
   );
 
   logic hold, mark, fetched, stream_error, stream_error_taken;
-  logic soft_reset_q, link_clear_q;    // levels of several clocks
-  always_ff @(posedge clk_i) begin
-    soft_reset_q <= soft_reset;
-    link_clear_q <= link_clear_i;
-  end
   jd_replay_errors u_errors (
     .clk_i,
     .rst_ni,
-    .clear_i        (clear || soft_reset_q),
-    .empty_i        (soft_reset_q || link_clear_q),
-    .drop_i         (soft_reset_q || link_clear_q),
+    .clear_i        (clear || soft_reset),
+    .drop_i         (soft_reset || link_clear_i),
     .hold_i         (hold),
     .tde_valid_i,
     .tde_ready_o,

@@ -126,7 +126,7 @@ module jd_replay_training
   logic               none_q;          // if there is none
   logic [BATCH_W:0]   open;            // batches of this job with TD errors to come
   logic [31:0]        closed_q;        // batches delivered and without, known a clock late
-  logic               open_none_q;     // none; known a clock late
+  logic               open_none_q;     // all batches are delivered and have theirs
   assign open      = 32'(open_i) < batches_q ? open_i : batches_q[BATCH_W:0];
   // Where a batch found no leaf, the rest is issued and dropped: it needs no room.
   assign ready     = loop_q ? room_i && loop_ready_q && !results_empty_i
@@ -140,10 +140,10 @@ module jd_replay_training
       flight_q <= begin_o ? flight_q + 1'b1 : flight_q - 1'b1;
       none_q   <= !begin_o && flight_q == (BATCH_W + 1)'(1);
     end
-    open_none_q <= open == '0 && !delivered;
+    open_none_q <= open == '0 && all_q;
     closed_q    <= batches_q - 32'(open);
     // A loop's batches are sampled one after another.
-    loop_ready_q <= !begins && !delivered && none_q &&
+    loop_ready_q <= !begins && none_q &&
                     (relaxed_i ? open <= (BATCH_W + 1)'(1) : open == '0 && updates_idle_i);
     if (state_q == StCheck) begin
       begin_left_q <= total;
