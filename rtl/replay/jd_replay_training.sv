@@ -100,11 +100,13 @@ module jd_replay_training
   logic             loop_q, to_stream_q;
   logic [3:0]       slots_log2_q;
   logic [7:0]       bad;
+  logic             fine;              // bad is 0
   logic [SLOT_W:0]  size;
   logic [31:0]      total;             // batches
   assign job_in    = job_of(job_descriptor_i);
   assign job       = job_of(descriptor_q);
   assign bad       = job_error(checks_q, cleared_q);   // taken in StCheck
+  assign fine      = job_fine(checks_q, cleared_q);
   assign size      = job.count[SLOT_W:0];
   assign total     = job.batches == '0 ? 32'd1 : job.batches;
 
@@ -243,7 +245,7 @@ module jd_replay_training
   assign failing     = state_q == StFail && !issuing_q && alone_q && x_idle_i && results_quiet_i &&
                        results_stored_i && write_idle_i;
 
-  assign starts            = state_q == StCheck && bad == '0 && !soft_reset_i;
+  assign starts            = state_q == StCheck && fine && !soft_reset_i;
   assign x_start_o         = starts && job_reads(job);
   assign write_start_o     = starts && job.flags.to_memory;
   assign write_address_o   = job.output_address;
@@ -280,7 +282,7 @@ module jd_replay_training
       unique case (state_q)
         StIdle: if (job_valid_i && job_ready_o) state_q <= StCheck;
         StCheck: begin
-          state_q <= soft_reset_i ? StIdle : bad != '0 ? StEnd : StRun;
+          state_q <= soft_reset_i ? StIdle : fine ? StRun : StEnd;
           run_q   <= starts;
         end
         StRun: begin
@@ -349,6 +351,7 @@ module jd_replay_training
   logic unused_bits;
   assign unused_bits = ^job_in;
 
+  `JD_ASSERT(Fine_A, fine == (bad == '0))
   `JD_ASSERT(StateIs_A, run_q == (state_q == StRun))
   `JD_ASSERT(Issuing_A, !issuing_q || left_q != '0)
   `JD_ASSERT(Ahead_A, ahead_some_q == (ahead_q != '0) && ahead_two_q == (ahead_q == 2'd2))
