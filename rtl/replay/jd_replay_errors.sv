@@ -53,13 +53,14 @@ module jd_replay_errors
                     word_in.slot == 16'(word_in.slot[SLOT_W:0]);
   // An update that is offered stays until it is granted. One that is granted in the first clock of a
   // hold is counted in the second, the first in which it is asked whether there are any.
-  logic        drop_q, hold_q, clear_q, cancel_q;   // hold_q: also if drop_q
+  logic        drop_q, hold_q, clear_q, cancel_q, forget_q;   // hold_q: also if drop_q
   logic        waits;                // an update is offered and not granted
   always_ff @(posedge clk_i) begin
     drop_q   <= drop_i && !waits;
     hold_q   <= (hold_i || drop_i) && !waits;
     clear_q  <= clear_i;
     cancel_q <= cancel_i;
+    forget_q <= cancel_q;
   end
   jd_stream_skid #(
     .Width(65)
@@ -158,8 +159,8 @@ module jd_replay_errors
   assign fetched_after = late ? after_q : fetched_q + 1'b1;
   assign is_fetch    = word.kind == TDE_FETCH_DONE && !is_begun;
 
-  // Nothing closes that is not delivered. A cancelled batch is forgotten, also as the oldest.
-  assign forget = cancel_q && (closed_q == delivered_q || (close && after_q == delivered_q));
+  // A clock after a cancel: the oldest is forgotten if it is not delivered.
+  assign forget = forget_q && closed_q == delivered_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_q) begin
       begun_q      <= '0;
@@ -196,7 +197,7 @@ module jd_replay_errors
         if (load)       head_valid_q <= 1'b1;
         else if (close) head_valid_q <= 1'b0;
       end
-      next_valid_q <= !cancel_q && (load ? two : one);
+      next_valid_q <= !cancel_q && !forget && (load ? two : one);
     end
     if (begin_i) stream_q <= begin_stream_i;
     if (begin_i && begin_stream_i) begin
