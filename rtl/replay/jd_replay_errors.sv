@@ -84,6 +84,7 @@ module jd_replay_errors
     logic [BATCH_W-1:0] batch;
     logic [PLACE_W-1:0] place;
     logic [SLOT_W:0]    size;
+    logic               single;      // it is 1
   } batch_t;
   (* ram_style = "distributed" *)
   batch_t batches_q [2**BATCH_W];
@@ -100,7 +101,6 @@ module jd_replay_errors
   // The oldest open one, where its next TD error belongs, and the one after it, which is read ahead.
   batch_t             head_q, next_q, first, second;
   logic [PLACE_W-1:0] next_after_q;           // next_q.place + 1
-  logic               next_single_q;          // next_q.size is 1
   logic               head_valid_q, next_valid_q;
   count_t             load_q, load_after_q;   // number of the next one; one more
   logic               load, one, two;         // one, two: so many are begun and not loaded
@@ -148,15 +148,10 @@ module jd_replay_errors
     if (!rst_ni || drop_q || forget || clear_q) fits_q <= 1'b0;
   end
 
-  // A closed batch counts as fetched: what is asked of the larger of both counts is asked of each.
-  logic   late, is_begun, is_fetching, is_passed;
-  count_t fetched, fetched_after;
-  assign late        = behind(fetched_q, closed_q);
-  assign fetched     = late ? closed_q : fetched_q;
-  assign is_begun    = late ? closed_q == begun_q : fetched_q == begun_q;
-  assign is_fetching = behind(fetched_q, delivered_q) && behind(closed_q, delivered_q);
-  assign is_passed   = !behind(fetched_q, mark_q) || !behind(closed_q, mark_q);
-  assign fetched_after = late ? after_q : fetched_q + 1'b1;
+  // A closed batch counts as fetched: fetched_q never is behind closed_q.
+  logic is_begun, is_fetching;
+  assign is_begun    = fetched_q == begun_q;
+  assign is_fetching = behind(fetched_q, delivered_q);
   assign is_fetch    = word.kind == TDE_FETCH_DONE && !is_begun;
 
   // A clock after a cancel: the oldest is forgotten if it is not delivered.
@@ -182,7 +177,8 @@ module jd_replay_errors
         after_q  <= after_q + 1'b1;
       end
       if (cancel_q && !is_fetching) fetched_q <= delivered_q;
-      else                          fetched_q <= take && is_fetch ? fetched_after : fetched;
+      else if (take && is_fetch)    fetched_q <= fetched_q + 1'b1;
+      else if (close && fetched_q == closed_q) fetched_q <= after_q;
       if (cancel_q && (mark_i || behind(delivered_q, mark_q))) mark_q <= delivered_q;
       else if (mark_i)                                         mark_q <= begun_q;
       if (forget) begin
@@ -202,17 +198,16 @@ module jd_replay_errors
     if (begin_i) stream_q <= begin_stream_i;
     if (begin_i && begin_stream_i) begin
       batches_q[begun_q[BATCH_W-1:0]] <= '{batch: begin_batch_i, place: begin_place_i,
-                                           size: size_i};
+                                           size: size_i, single: size_i == (SLOT_W + 1)'(1)};
     end
     next_q        <= load ? second : first;
     next_after_q  <= (load ? second.place : first.place) + 1'b1;
-    next_single_q <= (load ? second.size : first.size) == (SLOT_W + 1)'(1);
     if (load) begin
       head_q        <= next_q;
       place_q       <= next_q.place;
       place_after_q <= next_after_q;
       left_q        <= next_q.size;
-      last_q        <= next_single_q;
+      last_q        <= next_q.single;
     end else if (step) begin
       place_q       <= place_after_q;
       place_after_q <= place_after_q + 1'b1;
@@ -221,7 +216,7 @@ module jd_replay_errors
     end
     if (close || !head_valid_q || forget) begin
       slot_q       <= '0;
-      slot_after_q <= (SLOT_W + 1)'(!next_single_q);
+      slot_after_q <= (SLOT_W + 1)'(!next_q.single);
     end else if (step) begin
       slot_q       <= slot_after_q;
       slot_after_q <= left_q == (SLOT_W + 1)'(2) ? '0 : slot_after_q + 1'b1;
@@ -268,14 +263,14 @@ module jd_replay_errors
   end
   assign m_past     = m_delivered_q - m_mark_q;
   assign m_distance = m_fetched_q - m_mark_q;
-  assign fetched_o  = is_passed && !m_distance[31];
+  assign fetched_o  = !behind(fetched_q, mark_q) && !m_distance[31];
 
   logic unused_bits;
-  assign unused_bits = ^{m_past[30:0], m_distance[30:0], head_q.place, head_q.size, unsent,
+  assign unused_bits = ^{m_past[30:0], m_distance[30:0], head_q.place, head_q.size, head_q.single, unsent,
                          unsent_after, unsent_next};
 
   `JD_ASSERT(InOrder_A, !behind(begun_q, delivered_q) && !behind(delivered_q, closed_q)
-                        && !behind(begun_q, fetched))
+                        && !behind(fetched_q, closed_q) && !behind(begun_q, fetched_q))
   `JD_ASSERT_IF(HeadIsOldest_A, head_valid_q, load_q == after_q)
   `JD_ASSERT_IF(HeadIsNone_A, !head_valid_q, load_q == closed_q)
   `JD_ASSERT_IF(SlotAfter_A, head_valid_q, slot_after_q == (last_q ? '0 : slot_q + 1'b1))

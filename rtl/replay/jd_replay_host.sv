@@ -5,7 +5,7 @@
 //
 // Streams  job_*, end_*: of jd_engine_control. item_*: elements of the input array. op_*, sample_*:
 //          to the sequencer. word_*: responses, to memory.
-// Timing   one operation a clock, a clock after its element at the earliest; a SAMPLE of a STREAM
+// Timing   one operation a clock, two clocks after its element at the earliest; a SAMPLE of a STREAM
 //          job waits until nothing else of the job is in flight, and what follows it waits for it,
 //          so that all take effect in order.
 // Numbers  UPDATE_DELTA of a pair is signed 32 bits.
@@ -153,15 +153,15 @@ module jd_replay_host
     lane_op_t    op;
     logic        host_x;
     logic        fine;                 // nothing is, but perhaps
-    logic        indexed;              // it names a leaf; there is none with word 0, word 1
-    logic        outside0, outside1;
+    logic        outside;              // no leaf has that index
     logic [7:0]  error;                // why it may not enter, if it is not fine
     logic [31:0] error_index;
     logic        beyond;               // no batch has so many slots
     logic        sample, slot, insert, commit, reserve;   // what has to be looked at in its turn
   } next_t;
-  next_t       made, next;
+  next_t       made, queued, next;
   logic [31:0] word0, word1;
+  logic        outside0, outside1;     // no leaf has the index that they are
   assign word0 = item_data_i[31:0];
   assign word1 = item_data_i[63:32];
   always_comb begin
@@ -196,15 +196,16 @@ module jd_replay_host
     made.commit  = made.op.op == OpCommit;
     made.reserve = made.op.op == OpReserve;
     made.beyond  = stream_q ? word0[23:8+SLOT_W] != '0 : word0[31:SLOT_W] != '0;
-    made.indexed  = made.op.op inside {OpRetrieve, OpUpdate, OpUpdateDelta};
-    made.outside0 = word0[31:INDEX_W+1] != '0 || word0[INDEX_W:0] >= leaves_i;
-    made.outside1 = word1[31:INDEX_W+1] != '0 || word1[INDEX_W:0] >= leaves_i;
-    made.fine     = made.error == '0;
+    outside0     = word0[31:INDEX_W+1] != '0 || word0[INDEX_W:0] >= leaves_i;
+    outside1     = word1[31:INDEX_W+1] != '0 || word1[INDEX_W:0] >= leaves_i;
+    made.outside = made.op.op inside {OpRetrieve, OpUpdate, OpUpdateDelta} &&
+                   (stream_q ? outside1 : outside0);
+    made.fine    = made.error == '0;
   end
 
   logic [COUNT_W-1:0] left_q;          // operations that are not made yet
   logic               more_q;          // not 0
-  logic               offered, room, next_valid, issue;
+  logic               offered, room, queued_valid, enter, next_valid, issue;
   assign offered      = more_q && (!reads_q || item_valid_i);
   assign item_ready_o = more_q && reads_q && room;
   always_ff @(posedge clk_i) begin
@@ -230,10 +231,29 @@ module jd_replay_host
     .in_valid_i  (offered),
     .in_ready_o  (room),
     .in_data_i   (made),
-    .out_valid_o (next_valid),
-    .out_ready_i (issue),
-    .out_data_o  (next)
+    .out_valid_o (queued_valid),
+    .out_ready_i (enter),
+    .out_data_o  (queued)
   );
+
+  // The operation in its turn; whether the batch sampled last, as it was known a clock before, has
+  // the slot that it names.
+  logic               last_valid_q, has_slot_q;
+  logic [BATCH_W-1:0] last_batch_q;
+  logic [PLACE_W-1:0] last_place_q;
+  function automatic logic has_slot(next_t operation, logic [SLOT_W:0] size);
+    return !operation.beyond && {1'b0, operation.error_index[SLOT_W-1:0]} < size;
+  endfunction
+  assign enter = !next_valid || issue;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || read_abort_o) next_valid <= 1'b0;
+    else if (enter)              next_valid <= queued_valid;
+    if (enter) next <= queued;
+    has_slot_q   <= enter ? has_slot(queued, last_size_i) : has_slot(next, last_size_i);
+    last_valid_q <= last_valid_i;
+    last_batch_q <= last_batch_i;
+    last_place_q <= last_place_i;
+  end
 
   // ---- Issue
   logic [CountW-1:0]  flight_q;        // operations without a response
@@ -245,16 +265,14 @@ module jd_replay_host
   logic               sampling_q;      // a sample of this ring is in flight
   logic               room_q;          // for one response more
   logic [CountW-1:0]  word_count;
-  logic               may, outside, bad_slot, bad_tree, right, refuse, stop;
+  logic               may, bad_slot, bad_tree, right, refuse, stop;
   logic               reserves, commits;   // an operation that is issued does
   logic               refuse_q;        // the next operation is not right
   logic               sample_q;        // it is a sample and may enter
-  assign bad_slot       = next.slot && (!last_valid_i || next.beyond ||
-                                       {1'b0, next.error_index[SLOT_W-1:0]} >= last_size_i);
+  assign bad_slot       = next.slot && !(last_valid_q && has_slot_q);
   assign bad_tree       = (next.insert && some_q) || (next.commit && !some_q) ||
                           (next.reserve && full_q);
-  assign outside        = next.indexed && (stream_q ? next.outside1 : next.outside0);
-  assign right          = next.fine && !outside && !bad_slot && !bad_tree;
+  assign right          = next.fine && !next.outside && !bad_slot && !bad_tree;
   assign may            = run_q && next_valid && !sampling_q && !refuse_q && room_q;
   assign op_valid_o     = may && !next.sample && right;
   assign sample_valid_o = run_q && sample_q;
@@ -271,8 +289,8 @@ module jd_replay_host
   assign stop           = soft_reset_i || timeout_i;
   always_comb begin
     op_o                    = next.op;
-    op_o.batch              = last_batch_i;
-    if (next.slot) op_o.index = INDEX_W'(last_place_i + PLACE_W'(next.op.index[SLOT_W-1:0]));
+    op_o.batch              = last_batch_q;
+    if (next.slot) op_o.index = INDEX_W'(last_place_q + PLACE_W'(next.op.index[SLOT_W-1:0]));
     sample_request_o        = '0;
     sample_request_o.tag    = {16'h8000, next.op.tag};
     sample_request_o.host_x = next.host_x;
@@ -281,8 +299,9 @@ module jd_replay_host
 
   // All were issued; the next element cannot be read.
   logic all_issued, broken, leave;
-  assign all_issued = !more_q && !next_valid;
-  assign broken     = reads_q && more_q && read_error_i && !item_valid_i && !next_valid;
+  assign all_issued = !more_q && !queued_valid && !next_valid;
+  assign broken     = reads_q && more_q && read_error_i && !item_valid_i && !queued_valid &&
+                      !next_valid;
 
   // ---- Responses
   response_t response;
@@ -444,7 +463,7 @@ module jd_replay_host
     if (state_q == StRun) begin
       if (stop) error_q <= E_TIMEOUT;
       else if (refuse) begin
-        error_q <= !next.fine ? next.error : next.slot || outside ? E_INDEX : E_INSERT;
+        error_q <= !next.fine ? next.error : next.slot || next.outside ? E_INDEX : E_INSERT;
         info1_q <= next.error_index;
       end else if (empty) begin
         error_q <= E_EMPTY;
