@@ -5,7 +5,8 @@
 // Streams  start_i begins a job over the networks and kinds of the masks, network by network, each
 //          kind a command of its own; done_o for one clock with how it ended. Weights and targets
 //          that are loaded also go to the pipelines, by a pipe.
-// Timing   LOAD two clocks a group of LW words; STORE two clocks a group; one command at a time.
+// Timing   LOAD two clocks a group of LW words; STORE two clocks a group and one more a beat; one
+//          command at a time.
 // Numbers  bits, unchanged; padding words become +0. LOAD of weights sets what is not in the mask:
 //          m = v = +0, scalars to their start, target to the weights.
 // Source   learner 4.1. Golden model: models/learner/engine.py.
@@ -85,7 +86,8 @@ module jd_learner_image
   logic [39:0]      address_q;
   logic [MasterW-1:0] master_q;
   logic [15:0]      beats_left_q;
-  logic [FillW-1:0] fill_q;
+  logic [FillW-1:0] fill_q, take_fill_q;
+  logic             take_q;                     // STORE: the group of take_fill_q comes now
   logic [1:0]       response_q;
   logic [511:0]     beat_q;
   logic             beat_last_q;
@@ -168,7 +170,7 @@ module jd_learner_image
         group_done = 1'b1;
         state_d    = beat_done ? StSend : StRead;
       end
-      StSend: if (write_ready_i) state_d = beats_left_q == 16'd1 ? StAnswer : StRead;
+      StSend: if (write_ready_i && !take_q) state_d = beats_left_q == 16'd1 ? StAnswer : StRead;
       StAnswer: begin
         if (!store_i || write_done_valid_i) state_d = last_net && last_kind ? StDone : StNext;
       end
@@ -205,12 +207,14 @@ module jd_learner_image
     if (state_q == StCommand) begin   // STORE writes the groups of other kinds over it
       beat_q <= 512'({scalars_i.since, scalars_i.lr, scalars_i.p2, scalars_i.p1});
     end
-    if (state_q == StTake) begin
+    take_q      <= state_q == StTake;
+    take_fill_q <= fill_q;
+    if (take_q) begin
       for (int unsigned k = 0; k < 4; k++) begin
-        if (kind_q == 3'(k)) beat_q[32*LW*fill_q+:32*LW] <= master_data_i[k];
+        if (kind_q == 3'(k)) beat_q[32*LW*take_fill_q+:32*LW] <= master_data_i[k];
       end
     end
-    if (state_q == StSend && write_ready_i) beats_left_q <= beats_left_q - 16'd1;
+    if (write_valid_o && write_ready_i) beats_left_q <= beats_left_q - 16'd1;
     if (state_q == StAnswer && store_i && write_done_valid_i && write_done_resp_i != 2'd0) begin
       response_q <= write_done_resp_i;
     end
@@ -273,7 +277,7 @@ module jd_learner_image
   assign cmd_address_o      = address_q;
   assign cmd_beats_o        = beats;
   assign read_ready_o       = state_q == StBeat;
-  assign write_valid_o      = state_q == StSend;
+  assign write_valid_o      = state_q == StSend && !take_q;
   assign write_data_o       = beat_q;
   assign write_done_ready_o = state_q == StAnswer && store_i;
 

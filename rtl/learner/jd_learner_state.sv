@@ -3,7 +3,7 @@
 // What training leaves behind: master copies of weights, moments and targets, and each network's
 // scalars. Everything here survives a soft reset.
 //
-// Streams  one client at a time (owner_i): WU, TSM or the image unit; a read's data come one clock
+// Streams  one client at a time (owner_i): WU, TSM or the image unit; a read's data come two clocks
 //          after its address. Memories 0..3 are w, m, v and the target; an address is a group of LW
 //          words of the parameter images, network after network.
 // Timing   one read and one write a clock in each memory.
@@ -30,7 +30,7 @@ module jd_learner_state #(
       .Depth       (Groups),
       .Lanes       (1),
       .LaneW       (LW * 32),
-      .ReadLatency (1)
+      .ReadLatency (2)
     ) u_master (
       .clk_i,
       .rst_ni,
