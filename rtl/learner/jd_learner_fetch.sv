@@ -139,24 +139,28 @@ module jd_learner_fetch
   end
 
   // Two stages: the index, then its address.
-  logic        index_valid_q, address_valid_q, address_move;
+  logic        index_valid_q, address_valid_q;
+  logic        address_take, address_leave;
   logic [31:0] index_q;
   logic [39:0] address_base_q, address_low_q, address_high_q;   // the address is their sum
   entry_t      index_entry_q, address_entry_q, head;
-  logic        entry_ready, entry_push, head_valid, head_pop;
+  logic        entry_push, head_valid, head_pop;
+  // Room for the entry of what is taken to the address stage. It is a clock late and so keeps room
+  // for three more: that one, the one before it, and one that was pushed in the meantime.
+  localparam int unsigned ENTRIES = 32;
+  logic        room_q;
 
-  assign source_ready = !index_valid_q || address_move || !address_valid_q;
+  assign source_ready = !index_valid_q || address_take;
   assign smp_ready_o  = source_valid && source_ready && !list_i;
   assign beat_pop     = list_i && source_valid && source_ready
                         && (list_lane_q == 2'd3 || source_last_q);
 
   // A command once offered stays, also under flush_i; its entry is then not kept.
-  assign cmd_valid_o   = address_valid_q && !address_entry_q.failed && entry_ready;
+  assign cmd_valid_o   = address_valid_q && !address_entry_q.failed;
   assign cmd_address_o = address_base_q + address_low_q + address_high_q;
-  assign entry_push    = address_valid_q && entry_ready && !flush_i
-                         && (address_entry_q.failed || cmd_ready_i);
-  assign address_move  = address_valid_q && (address_entry_q.failed
-                             ? entry_ready || flush_i : entry_ready && cmd_ready_i);
+  assign entry_push    = address_leave && !flush_i;
+  assign address_leave = address_valid_q && (address_entry_q.failed || cmd_ready_i);
+  assign address_take  = room_q && (!address_valid_q || address_leave);
 
   logic [15:0] record_words;
   assign record_words     = (state_words_i << 1) + 16'd3;
@@ -181,7 +185,8 @@ module jd_learner_fetch
       if (start_i && list_i)                          list_pending_q <= 1'b1;
       else if (list_pending_q && list_cmd_ready_i)    list_pending_q <= 1'b0;
       if (source_ready || flush_i) index_valid_q <= source_valid;
-      if (address_move || !address_valid_q) address_valid_q <= index_valid_q && !flush_i;
+      if (address_take)       address_valid_q <= index_valid_q && !flush_i;
+      else if (address_leave) address_valid_q <= 1'b0;
     end
     if (job_start_i) begin
       list_address_q <= list_base_i;
@@ -205,7 +210,7 @@ module jd_learner_fetch
       index_entry_q <= '{failed: source_error != 8'd0, error: source_error, response: beat_resp,
                          weight: source_word[95:64]};
     end
-    if (index_valid_q && (address_move || !address_valid_q)) begin
+    if (index_valid_q && address_take) begin
       // One multiplier each: the six low bits of the stride are zero.
       address_base_q  <= data_base_i;
       address_low_q   <= {34'(43'(index_q[16:0]) * 43'(stride_i[31:6])), 6'd0};
@@ -214,8 +219,10 @@ module jd_learner_fetch
     end
   end
 
-  logic [5:0] unused_count;
-  jd_stream_fifo #(.Width ($bits(entry_t)), .Depth (32)) u_entries (
+  logic                         entry_ready;
+  logic [$clog2(ENTRIES+1)-1:0] entries;
+  always_ff @(posedge clk_i) room_q <= 32'(entries) <= ENTRIES - 4;
+  jd_stream_fifo #(.Width ($bits(entry_t)), .Depth (ENTRIES)) u_entries (
     .clk_i, .rst_ni,
     .clear_i     (flush_i),
     .in_valid_i  (entry_push),
@@ -224,7 +231,7 @@ module jd_learner_fetch
     .out_valid_o (head_valid),
     .out_ready_i (head_pop),
     .out_data_o  (head),
-    .count_o     (unused_count)
+    .count_o     (entries)
   );
   // Words of the record at the head: s, a, r, d, s'.
   typedef enum logic [1:0] { PartState, PartScalar, PartNext } part_e;
@@ -313,6 +320,7 @@ module jd_learner_fetch
 
   `JD_ASSERT_STREAM(CommandStable_A, cmd_valid_o, cmd_ready_i, {cmd_address_o, cmd_beats_o})
   `JD_ASSERT_IF(StrideOfBeats_A, start_i, stride_i[5:0] == '0)
+  `JD_ASSERT_IF(EntryHasRoom_A, entry_push, entry_ready)
   `JD_ASSERT_IF(SourceLast_A, active_q, source_last_q == (slot_q + 16'd1 == batch_i)
                                         && source_end_q == (slot_q == batch_i))
   `JD_ASSERT_IF(SampleLast_A, active_q, sample_last_q == (sample_q + 16'd1 == batch_i))

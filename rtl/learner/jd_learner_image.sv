@@ -102,16 +102,18 @@ module jd_learner_image
   assign beat_done   = fill_q == FillW'(FILL - 1);
 
   // The walk gives masks and places; it moves with the groups.
-  logic          walk_start, walk_active, walk_last, walk_bias;
+  logic          walk_start_q, walk_active, walk_last, walk_bias;
   logic [16:0]   walk_row, walk_bias_index, unused_row_end, unused_bias_end;
   logic [LW-1:0] walk_mask;
-  assign walk_start = state_q == StCommand && !scalars
-                      && (store_i ? write_cmd_ready_i : read_cmd_ready_i);
+  always_ff @(posedge clk_i) begin
+    walk_start_q <= state_q == StCommand && !scalars
+                    && (store_i ? write_cmd_ready_i : read_cmd_ready_i);
+  end
   jd_learner_walk #(
     .P (P), .OB (OB), .LW (LW), .LMax (LAYERS), .RowW (16), .BiasW (16)
   ) u_walk (
     .clk_i, .rst_ni,
-    .start_i       (walk_start),
+    .start_i       (walk_start_q),
     .layers_i      (network_i.layers),
     .layer_count_i (network_i.layer_count),
     .row_base_i    (network_i.row_base),
@@ -262,7 +264,7 @@ module jd_learner_image
   assign weight_data_o       = group;
 
   assign scalars_write_o = (state_q == StBeat && read_valid_i && read_resp_i == 2'd0 && scalars)
-      || (walk_start && !store_i && kind_q == 3'(KIND_WEIGHTS) && !kind_mask_i[KIND_SCALARS]);
+      || (walk_start_q && !store_i && kind_q == 3'(KIND_WEIGHTS) && !kind_mask_i[KIND_SCALARS]);
   assign scalars_o = scalars
       ? '{p1: read_data_i[31:0], p2: read_data_i[63:32], lr: read_data_i[95:64],
           since: read_data_i[127:96]}
