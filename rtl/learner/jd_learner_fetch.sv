@@ -33,6 +33,7 @@ module jd_learner_fetch
   input  logic [7:0]         state_rows_i,    // rows of s, and of s', in a frame
   input  logic [7:0]         state_row_i,
   input  logic [7:0]         next_row_i,
+  input  logic [7:0]         frame_rows_i,    // of a sample
   // One batch.
   input  logic               start_i,
   input  logic               parity_i,
@@ -69,8 +70,7 @@ module jd_learner_fetch
   // Frames: a word of a vector, and with a record's last word its scalars.
   output logic               frame_valid_o,
   input  logic               frame_ready_i,
-  output logic [SampleW-1:0] frame_sample_o,
-  output logic [7:0]         frame_row_o,
+  output logic [15:0]        frame_row_o,     // of the frame memory
   output logic [P-1:0]       frame_mask_o,
   output logic [P-1:0][31:0] frame_data_o,
   output logic               scalars_valid_o,
@@ -237,6 +237,7 @@ module jd_learner_fetch
   typedef enum logic [1:0] { PartState, PartScalar, PartNext } part_e;
   part_e       part_q;
   logic [15:0] left_q;                   // position in the part
+  logic [15:0] rest_q;                   // words of the vector from there on
   logic [3:0]  word_q;                   // position in the beat
   logic [31:0] action_q, reward_q, discount_q;
   logic        part_last_q;              // left_q is the part's last
@@ -251,12 +252,12 @@ module jd_learner_fetch
   assign head_pop   = take && word_last;
 
   logic [31:0] word;
-  logic [7:0]  state_base_q, next_base_q;      // of the batch's parity, long before its first word
+  logic [15:0] state_base_q, next_base_q;      // rows of the sample's s and s'
+  logic [1:0][7:0] state_first_q, next_first_q;  // of the first sample's, by parity
   assign word       = record_data_i[32*word_q+:32];
   assign frame_valid_o    = word_valid && part_q != PartScalar;
-  assign frame_sample_o   = sample_q[SampleW-1:0];
   assign frame_row_o      = (part_q == PartState ? state_base_q : next_base_q)
-                            + 8'(left_q >> LaneW);
+                            + (left_q >> LaneW);
   assign frame_mask_o     = P'(1) << left_q[LaneW-1:0];
   assign frame_data_o     = {P{word}};
   assign scalars_valid_o  = head_pop;
@@ -275,21 +276,25 @@ module jd_learner_fetch
   end
 
   always_ff @(posedge clk_i) begin
-    one_sample_q <= batch_i == 16'd1;
-    one_word_q   <= state_words_i == 16'd1;
-    state_base_q <= state_row_i + (parity_q ? state_rows_i : 8'd0);
-    next_base_q  <= next_row_i + (parity_q ? state_rows_i : 8'd0);
+    one_sample_q  <= batch_i == 16'd1;
+    one_word_q    <= state_words_i == 16'd1;
+    state_first_q <= {state_row_i + state_rows_i, state_row_i};
+    next_first_q  <= {next_row_i + state_rows_i, next_row_i};
     if (start_i) begin
       sample_q      <= '0;
       sample_last_q <= one_sample_q;
+      state_base_q  <= 16'(state_first_q[parity_i]);
+      next_base_q   <= 16'(next_first_q[parity_i]);
       part_q        <= PartState;
       part_last_q   <= one_word_q;
       left_q        <= '0;
+      rest_q        <= state_words_i;
       word_q        <= '0;
     end else if (take) begin
       word_q      <= word_last ? 4'd0 : word_q + 4'd1;
       left_q      <= part_last_q ? '0 : left_q + 16'd1;
-      part_last_q <= part_q == PartScalar ? left_q[1:0] == 2'd1 : left_q + 16'd2 == state_words_i;
+      rest_q      <= part_last_q ? state_words_i : rest_q - 16'd1;
+      part_last_q <= part_q == PartScalar ? left_q[1:0] == 2'd1 : rest_q == 16'd2;
       unique case (part_q)
         PartState: if (part_last_q) begin
           part_q      <= PartScalar;
@@ -309,6 +314,8 @@ module jd_learner_fetch
           part_last_q   <= one_word_q;
           sample_q      <= sample_q + 16'd1;
           sample_last_q <= sample_q + 16'd2 == batch_i;
+          state_base_q  <= state_base_q + 16'(frame_rows_i);
+          next_base_q   <= next_base_q + 16'(frame_rows_i);
         end
       endcase
     end

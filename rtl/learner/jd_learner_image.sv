@@ -92,10 +92,12 @@ module jd_learner_image
   logic [511:0]     beat_q;
   logic             beat_last_q;
 
-  logic        wanted, last_net, last_kind, group_done, beat_done;
+  logic        wanted, answered, last_net, last_kind, beat_done;
+  logic        group_done;                      // a register: the group in hand is taken
   logic        copy_target, scalars;            // registers: a kind is in hand for a clock before
   logic [15:0] beats;
   assign wanted      = net_mask_i[3'(net_q)] && kind_mask_i[kind_q];
+  assign answered    = state_q == StAnswer && (!store_i || write_done_valid_i);
   assign last_net    = net_q == NetW'(NetMax - 1);
   assign last_kind   = kind_q == 3'(KIND_SCALARS);
   assign beats       = scalars ? 16'd1 : network_i.beats;
@@ -131,8 +133,7 @@ module jd_learner_image
   );
 
   always_comb begin
-    state_d    = state_q;
-    group_done = 1'b0;
+    state_d = state_q;
     unique case (state_q)
       StIdle: if (start_i) state_d = StNext;
       StNext: begin
@@ -155,27 +156,15 @@ module jd_learner_image
         end
       end
       StGroup: begin
-        if (copy_target) begin
-          state_d = StTarget;
-        end else begin
-          group_done = 1'b1;
-          state_d    = !beat_done ? StGroup : beat_last_q ? StAnswer : StBeat;
-        end
+        if (copy_target) state_d = StTarget;
+        else             state_d = !beat_done ? StGroup : beat_last_q ? StAnswer : StBeat;
       end
-      StTarget: begin
-        group_done = 1'b1;
-        state_d    = !beat_done ? StGroup : beat_last_q ? StAnswer : StBeat;
-      end
+      StTarget: state_d = !beat_done ? StGroup : beat_last_q ? StAnswer : StBeat;
       // STORE: groups of a beat, then the beat.
       StRead: state_d = StTake;
-      StTake: begin
-        group_done = 1'b1;
-        state_d    = beat_done ? StSend : StRead;
-      end
+      StTake: state_d = beat_done ? StSend : StRead;
       StSend: if (write_ready_i && !take_q) state_d = beats_left_q == 16'd1 ? StAnswer : StRead;
-      StAnswer: begin
-        if (!store_i || write_done_valid_i) state_d = last_net && last_kind ? StDone : StNext;
-      end
+      StAnswer: if (answered) state_d = last_net && last_kind ? StDone : StNext;
       default: state_d = StIdle;
     endcase
   end
@@ -183,6 +172,8 @@ module jd_learner_image
   always_ff @(posedge clk_i) begin
     if (!rst_ni) state_q <= StIdle;
     else         state_q <= state_d;
+    group_done  <= rst_ni && (state_d inside {StTarget, StTake}
+                              || (state_d == StGroup && !copy_target));
     scalars     <= kind_q == 3'(KIND_SCALARS);
     copy_target <= kind_q == 3'(KIND_WEIGHTS) && !kind_mask_i[KIND_TARGET] && network_i.has_target;
     if (state_q == StIdle && start_i) begin
@@ -191,7 +182,7 @@ module jd_learner_image
       address_q  <= address_i;
       response_q <= 2'd0;
     end
-    if ((state_q == StNext && !wanted) || (state_q == StAnswer && state_d != StAnswer)) begin
+    if ((state_q == StNext && !wanted) || answered) begin
       kind_q <= last_kind ? 3'd0 : kind_q + 3'd1;
       if (last_kind && !last_net) net_q <= net_q + 1'b1;
     end
@@ -283,6 +274,8 @@ module jd_learner_image
   assign write_data_o       = beat_q;
   assign write_done_ready_o = state_q == StAnswer && store_i;
 
+  `JD_ASSERT(GroupDone_A, group_done == (state_q inside {StTarget, StTake}
+                                         || (state_q == StGroup && !copy_target)))
   `JD_ASSERT_IF(WalkMatchesBeats_A, group_done, walk_active)
   `JD_ASSERT_IF(WalkEndsWithImage_A, group_done && walk_last, beat_done)
 endmodule : jd_learner_image

@@ -5,8 +5,8 @@
 // Streams  a job at a time from jd_engine_control, one end each. Units are started by a pulse and
 //          answer by a pulse; the records of the next step are fetched while a step computes.
 // Timing   a step of TRAIN: the pipeline's clocks, then WU and TSM in program order, each behind
-//          SETTLE clocks (the first one's pass while the step computes), then two clocks. A job
-//          starts five clocks after it came, if nothing is in flight.
+//          SETTLE clocks (the first one's pass while the step computes) and one, then two clocks. A
+//          job starts eight clocks after it came, if nothing is in flight.
 // Numbers  none.
 // Source   learner 4.1, 5.4, 7. Golden model: models/learner/engine.py.
 `include "jd_assert.svh"
@@ -139,6 +139,7 @@ module jd_learner_job
   logic [7:0]        error_q;
   logic [31:0]       info0_q, info1_q;
   logic              loaded_program_q;
+  logic              ended_q;                    // in StEnd for more than a clock
   logic              settled_q, flushed_q;       // nothing is in flight, in StSettle, in StFlush
   logic [NetMax-1:0] loaded_q, banks_q;
   update_state_t     scalars_q [NetMax];
@@ -150,14 +151,16 @@ module jd_learner_job
   assign to_memory   = words_q[0][9];
   assign words_o     = words_q;
 
-  // The check: the first rule that is broken, and the word in which. Three registers: what is wrong
-  // with each word, the frames of the batch, the first error. It is decided in the fourth clock.
-  logic [1:0]        check_q;
+  // The check: the first rule that is broken, and the word in which. Four registers: what is wrong
+  // with each word, the frames of the batch, the first rule of a kind, the first error. It is
+  // decided in the fifth clock.
+  logic [2:0]        check_q;
   logic              checked;
-  logic [7:0]        check_error, check_error_q;
-  logic [31:0]       check_info, check_info_q;
+  logic [7:0]        rule_error, rule_error_q, check_error_q;
+  logic [3:0]        rule_word, rule_word_q, reserved_word, reserved_word_q, check_word_q;
   logic [15:0][31:0] reserved;           // bits that must be zero
   logic [15:0]       reserved_set_q;     // words with such a bit set
+  logic              reserved_bad_q;
   logic [BatchW-1:0] job_batch;          // TRAIN: word 3
   logic [BatchW+7:0] job_rows_q;         // of the frames of a batch
   logic              opcode_bad_q, nets_missing_q, steps_bad_q, batch_range_q, batch_bad_q;
@@ -166,9 +169,9 @@ module jd_learner_job
   logic [NetMax-1:0] image_nets;
   assign image_nets = words_q[2][NetMax-1:0];
   assign job_batch  = words_q[3][BatchW-1:0];
-  assign checked    = state_q == StCheck && check_q == 2'd3;
+  assign checked    = state_q == StCheck && check_q == 3'd4;
   always_ff @(posedge clk_i) begin
-    check_q        <= state_q == StCheck ? check_q + 2'd1 : '0;
+    check_q        <= state_q == StCheck ? check_q + 3'd1 : '0;
     opcode_bad_q   <= !(opcode inside {JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN});
     nets_missing_q <= (program_nets_i & ~loaded_q) != '0;
     steps_bad_q    <= words_q[2] == '0 || words_q[2][31];
@@ -187,8 +190,12 @@ module jd_learner_job
     align_bad_q[1] <= words_q[6][5:0] != '0;
     align_bad_q[2] <= !from_stream && words_q[10][5:0] != '0;
     align_bad_q[3] <= to_memory && words_q[12][5:0] != '0;
-    check_error_q  <= check_error;
-    check_info_q   <= check_info;
+    reserved_bad_q  <= reserved_set_q != '0;
+    reserved_word_q <= reserved_word;
+    rule_error_q    <= rule_error;
+    rule_word_q     <= rule_word;
+    check_error_q   <= opcode_bad_q ? E_OPCODE : reserved_bad_q ? E_RESERVED : rule_error_q;
+    check_word_q    <= opcode_bad_q ? '0 : reserved_bad_q ? reserved_word_q : rule_word_q;
   end
   always_comb begin
     reserved    = '1;
@@ -208,50 +215,33 @@ module jd_learner_job
     end else if (opcode == JOB_LOAD || opcode == JOB_STORE) begin
       reserved[2]     = 32'hFFFF_E000;
     end
-    check_error = '0;
-    check_info  = '0;
-    if (opcode_bad_q) check_error = E_OPCODE;
-    for (int unsigned k = 0; k < 16; k++) begin
-      if (check_error == 8'd0 && reserved_set_q[k]) begin
-        check_error = E_RESERVED;
-        check_info  = 32'(k);
-      end
-    end
-    if (check_error == 8'd0 && opcode != JOB_PROGRAM) begin
-      if (!loaded_program_q) begin
-        check_error = E_NOPROG;
-      end else if (opcode == JOB_TRAIN) begin
-        if (nets_missing_q) begin
-          check_error = E_NOWEIGHTS;
-        end else if (steps_bad_q) begin
-          check_error = E_DIM;
-          check_info  = 32'd2;
-        end else if (batch_bad_q) begin
-          check_error = E_BATCH;
-          check_info  = 32'd3;
-        end
-      end else begin
-        if (masks_bad_q) begin
-          check_error = E_DIM;
-          check_info  = 32'd2;
-        end else if (images_missing_q) begin
-          check_error = E_NOWEIGHTS;
-          check_info  = 32'd2;
-        end
-      end
-    end
-    if (check_error == 8'd0) begin
-      if (align_bad_q[0]) begin
-        check_error = E_ALIGN;
-        check_info  = 32'd4;
-      end else if (opcode == JOB_TRAIN) begin
-        for (int unsigned k = 3; k > 0; k--) begin
-          if (align_bad_q[k]) begin
-            check_error = E_ALIGN;
-            check_info  = k == 1 ? 32'd6 : k == 2 ? 32'd10 : 32'd12;
-          end
-        end
-      end
+    reserved_word = '0;
+    for (int unsigned k = 15; k > 0; k--) if (reserved_set_q[k]) reserved_word = 4'(k);
+    if (reserved_set_q[0]) reserved_word = '0;
+    rule_error = '0;
+    rule_word  = '0;
+    if (opcode != JOB_PROGRAM && !loaded_program_q) begin
+      rule_error = E_NOPROG;
+    end else if (opcode == JOB_TRAIN && nets_missing_q) begin
+      rule_error = E_NOWEIGHTS;
+    end else if (opcode == JOB_TRAIN && steps_bad_q) begin
+      rule_error = E_DIM;
+      rule_word  = 4'd2;
+    end else if (opcode == JOB_TRAIN && batch_bad_q) begin
+      rule_error = E_BATCH;
+      rule_word  = 4'd3;
+    end else if (opcode inside {JOB_LOAD, JOB_STORE} && masks_bad_q) begin
+      rule_error = E_DIM;
+      rule_word  = 4'd2;
+    end else if (opcode inside {JOB_LOAD, JOB_STORE} && images_missing_q) begin
+      rule_error = E_NOWEIGHTS;
+      rule_word  = 4'd2;
+    end else if (align_bad_q[0]) begin
+      rule_error = E_ALIGN;
+      rule_word  = 4'd4;
+    end else if (opcode == JOB_TRAIN && align_bad_q[3:1] != '0) begin
+      rule_error = E_ALIGN;
+      rule_word  = align_bad_q[1] ? 4'd6 : align_bad_q[2] ? 4'd10 : 4'd12;
     end
   end
 
@@ -317,12 +307,8 @@ module jd_learner_job
   assign step_ok = !step_index_i && !step_nonfinite_i;
 
   always_comb begin
-    state_d         = state_q;
-    program_start_o = 1'b0;
-    image_start_o   = 1'b0;
-    step_start_o    = 1'b0;
-    update_start_o  = 1'b0;
-    target_start_o  = 1'b0;
+    state_d      = state_q;
+    step_start_o = 1'b0;
     unique case (state_q)
       StIdle: if (job_valid_i && !soft_reset_i) state_d = StCheck;
       StCheck: if (checked) state_d = check_error_q != 8'd0 ? StEnd : StSettle;
@@ -332,15 +318,9 @@ module jd_learner_job
           state_d = StEnd;
         end else if (settled_q) begin
           unique case (opcode)
-            JOB_PROGRAM: begin
-              state_d         = StProgram;
-              program_start_o = 1'b1;
-            end
-            JOB_TRAIN: state_d = StData;
-            default: begin
-              state_d       = StImage;
-              image_start_o = 1'b1;
-            end
+            JOB_PROGRAM: state_d = StProgram;
+            JOB_TRAIN:   state_d = StData;
+            default:     state_d = StImage;
           endcase
         end
       end
@@ -363,15 +343,9 @@ module jd_learner_job
         end
       end
       StUpdates: begin
-        if (past_q && settle_q != '0) begin
-          state_d = StCommit;
-        end else if (take_stage && !update_o.is_target) begin
-          state_d        = StUpdate;
-          update_start_o = 1'b1;
-        end else if (take_stage && due_q) begin
-          state_d        = StTarget;
-          target_start_o = 1'b1;
-        end
+        if (past_q && settle_q != '0)                state_d = StCommit;
+        else if (take_stage && !update_o.is_target) state_d = StUpdate;
+        else if (take_stage && due_q)               state_d = StTarget;
       end
       StUpdate: if (update_done_i) state_d = StUpdates;
       StTarget: if (target_done_i) state_d = StUpdates;
@@ -392,15 +366,12 @@ module jd_learner_job
   assign end_valid_o     = state_q == StEnd;
   assign end_error_o     = error_q;
   assign end_count_o     = opcode == JOB_TRAIN ? done_q : '0;
-  logic check_failed;
-  assign check_failed    = checked && check_error_q != 8'd0;
   assign end_info0_o     = info0_q;
   assign end_info1_o     = info1_q;
   assign fetch_job_o     = state_q == StSettle;
   assign step_abort_o    = state_q inside {StFlush, StSettle};
   assign td_clear_o      = state_q == StFlush && !td_memory_busy_i;
   assign td_fetch_done_o = fetched && from_stream;
-  assign td_go_o         = state_q == StResults && step_ok && !stop;
   assign commit_o        = state_q == StCommit;
   assign running_o       = training;
   assign wait_data_o     = state_q == StData && here_q == '0;
@@ -420,7 +391,7 @@ module jd_learner_job
       unique case (state_q)
         StCheck: if (checked) begin
           error_q <= check_error_q;
-          info0_q <= check_info_q;
+          info0_q <= 32'(check_word_q);
         end
         StProgram: if (program_done_i) begin
           error_q <= program_error_i;
@@ -471,6 +442,12 @@ module jd_learner_job
       fetching_q         <= 1'b0;
       fetch_start_o      <= 1'b0;
       fetch_flush_o      <= 1'b1;
+      program_start_o    <= 1'b0;
+      image_start_o      <= 1'b0;
+      update_start_o     <= 1'b0;
+      target_start_o     <= 1'b0;
+      ended_q            <= 1'b0;
+      td_go_o            <= 1'b0;
       td_abort_o         <= 1'b0;
       step_count_o       <= '0;
       version_o          <= '0;
@@ -499,8 +476,16 @@ module jd_learner_job
       if (!training)         fetching_q <= 1'b0;
       else if (fetch_begins) fetching_q <= 1'b1;
       else if (fetch_done_i) fetching_q <= 1'b0;
-      td_abort_o <= state_q != StEnd && state_d == StEnd && opcode == JOB_TRAIN && from_stream
-                    && !soft_reset_i && (error_q != 8'd0 || check_failed || timeout_i);
+      // A unit but the pipeline starts in the first clock of its state. The job's error is there in
+      // the first clock of StEnd.
+      program_start_o <= state_q == StSettle && state_d == StProgram;
+      image_start_o   <= state_q == StSettle && state_d == StImage;
+      update_start_o  <= state_q == StUpdates && state_d == StUpdate;
+      target_start_o  <= state_q == StUpdates && state_d == StTarget;
+      ended_q         <= state_q == StEnd;
+      td_go_o         <= state_q == StResults && step_ok && !stop;
+      td_abort_o      <= state_q == StEnd && !ended_q && opcode == JOB_TRAIN && from_stream
+                         && !soft_reset_i && error_q != 8'd0;
       if (commit_o) begin
         step_count_o <= step_count_o + 32'd1;
         version_o    <= version_o + 32'd1;

@@ -32,7 +32,7 @@ module jd_learner_tde #(
   input  logic         fetch_done_i,
   input  logic         abort_i,
   output logic         room_o,
-  output logic         empty_o,          // nothing waits for TDE
+  output logic         empty_o,          // nothing waited for TDE a clock ago
   output logic         memory_done_o,    // the step's copy is written, or none is wanted
   output logic [1:0]   memory_resp_o,
   output logic         memory_busy_o,    // a command is out
@@ -93,8 +93,8 @@ module jd_learner_tde #(
   always_ff @(posedge clk_i) begin
     room_limit_q <= 16'(Depth - 8) - batch_i;
     room_o       <= 16'(count) <= room_limit_q;
+    empty_o      <= !tde_valid_o && count == '0 && !fetch_done_q && !abort_q;
   end
-  assign empty_o = !tde_valid_o && count == '0 && !fetch_done_q && !abort_q;
 
   // Memory: deltas are gathered to beats in a queue of their own.
   typedef enum logic [2:0] { StIdle, StGather, StCommand, StData, StAnswer, StDone } state_e;

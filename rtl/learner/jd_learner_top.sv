@@ -353,10 +353,16 @@ module jd_learner_top
   logic         image_start, image_busy, image_done;
   logic [1:0]   image_response;
   logic         movers_idle, read_idle, write_idle, list_idle;
+  // Program and image own the movers while they are busy, and a clock longer.
+  logic         program_owns_q, image_owns_q;
   // What the skids before and behind the movers offer: commands, and data as they come.
-  logic         read_go, read_taken, write_go, write_taken, list_go, list_taken;
-  logic [39:0]  read_address, write_address, list_go_address;
-  logic [15:0]  read_beats, write_beats, list_go_beats;
+  logic         read_go, read_taken, write_go, write_taken;
+  logic [39:0]  read_address, write_address;
+  logic [15:0]  read_beats, write_beats;
+  logic [CLIENTS-1:MOVERS]       request_valid, request_ready;     // reads, before the port's mux
+  logic [CLIENTS-1:MOVERS][39:0] request_burst;
+  logic [CLIENTS-1:MOVERS][7:0]  request_len;
+  logic [CLIENTS-1:MOVERS][0:0]  request_id;
   logic         data_valid, data_ready, data_last;
   logic [511:0] data;
   logic [1:0]   data_resp;
@@ -378,7 +384,7 @@ module jd_learner_top
     .cmd_ready_i   (read_cmd_ready),
     .cmd_address_o (program_address),
     .cmd_beats_o   (program_beats),
-    .beat_valid_i  (read_valid && program_busy),
+    .beat_valid_i  (read_valid && program_owns_q),
     .beat_ready_o  (program_ready),
     .beat_data_i   (read_data),
     .beat_resp_i   (read_resp),
@@ -449,7 +455,7 @@ module jd_learner_top
     .image_start_o         (image_start),
     .image_done_i          (image_done),
     .image_response_i      (image_response),
-    .image_busy_i          (image_busy),
+    .image_busy_i          (image_owns_q),
     .fetch_job_o           (fetch_job),
     .fetch_start_o         (fetch_start),
     .fetch_parity_o        (fetch_parity),
@@ -505,7 +511,11 @@ module jd_learner_top
   );
   // Words that wait in a skid are in flight, too.
   assign movers_idle = read_idle && write_idle && list_idle && !fetch_busy && !program_busy
-                       && !image_busy && !read_go && !write_go && !list_go && !read_valid;
+                       && !image_busy && !read_go && !write_go && !read_valid;
+  always_ff @(posedge clk_i) begin
+    program_owns_q <= program_start || program_busy;
+    image_owns_q   <= image_start || image_busy;
+  end
   always_ff @(posedge clk_i) quiet_q <= job_idle && movers_idle && !step_busy && !td_busy;
 
   // ------------------------------------------------------------------ fetch and TD errors
@@ -515,8 +525,8 @@ module jd_learner_top
   logic [511:0] list_data;
   logic [1:0]   list_resp;
   logic               frame_valid, frame_ready, scalars_valid, scalars_parity;
-  logic [SampleW-1:0] frame_sample, scalars_sample;
-  logic [7:0]         frame_row;
+  logic [SampleW-1:0] scalars_sample;
+  logic [15:0]        frame_row;
   logic [P-1:0]       frame_mask;
   logic [P-1:0][31:0] frame_data;
   scalars_t           record_scalars;
@@ -534,6 +544,7 @@ module jd_learner_top
     .state_rows_i       (state_rows),
     .state_row_i        (state),
     .next_row_i         (next_state),
+    .frame_rows_i       (frame_rows),
     .start_i            (fetch_start),
     .parity_i           (fetch_parity),
     .flush_i            (fetch_flush),
@@ -557,16 +568,15 @@ module jd_learner_top
     .list_data_i        (list_data),
     .list_resp_i        (list_resp),
     .cmd_valid_o        (fetch_cmd_valid),
-    .cmd_ready_i        (read_cmd_ready && !program_busy && !image_busy),
+    .cmd_ready_i        (read_cmd_ready && !program_owns_q && !image_owns_q),
     .cmd_address_o      (fetch_address),
     .cmd_beats_o        (fetch_beats),
-    .record_valid_i     (read_valid && !program_busy && !image_busy),
+    .record_valid_i     (read_valid && !program_owns_q && !image_owns_q),
     .record_ready_o     (fetch_ready),
     .record_data_i      (read_data),
     .record_resp_i      (read_resp),
     .frame_valid_o      (frame_valid),
     .frame_ready_i      (frame_ready),
-    .frame_sample_o     (frame_sample),
     .frame_row_o        (frame_row),
     .frame_mask_o       (frame_mask),
     .frame_data_o       (frame_data),
@@ -604,14 +614,14 @@ module jd_learner_top
     .tde_ready_i    (tde_ready_i),
     .tde_data_o     (tde_data_o),
     .cmd_valid_o    (td_cmd_valid),
-    .cmd_ready_i    (write_cmd_ready && !image_busy),
+    .cmd_ready_i    (write_cmd_ready && !image_owns_q),
     .cmd_address_o  (td_cmd_address),
     .cmd_beats_o    (td_beats),
     .out_valid_o    (td_wvalid),
-    .out_ready_i    (write_ready && !image_busy),
+    .out_ready_i    (write_ready && !image_owns_q),
     .out_data_o     (td_wdata),
     .out_strb_o     (td_wstrb),
-    .done_valid_i   (write_done && !image_busy),
+    .done_valid_i   (write_done && !image_owns_q),
     .done_ready_o   (td_done_ready),
     .done_resp_i    (write_resp)
   );
@@ -657,6 +667,23 @@ module jd_learner_top
   logic [SubW-1:0]          grad_sub;
   logic [LW-1:0][31:0]      grad_data;
 
+  // The owner's weights, on their way to the pipeline.
+  logic                new_valid_q, new_bias_q;
+  logic [RowW-1:0]     new_row_q;
+  logic [BiasW-1:0]    new_bias_index_q;
+  logic [SubW-1:0]     new_sub_q;
+  logic [LW-1:0]       new_mask_q;
+  logic [LW-1:0][31:0] new_data_q;
+  always_ff @(posedge clk_i) begin
+    new_valid_q      <= rst_ni && weight_valid[owner];
+    new_bias_q       <= weight_bias[owner];
+    new_row_q        <= weight_row[owner][RowW-1:0];
+    new_bias_index_q <= weight_bias_index[owner][BiasW-1:0];
+    new_sub_q        <= weight_sub[owner];
+    new_mask_q       <= weight_mask[owner];
+    new_data_q       <= weight_data[owner];
+  end
+
   jd_learner_pipe #(
     .P (P), .OB (OB), .GI (GI), .LW (LW), .MulLatency (MulLatency), .AddLatency (AddLatency),
     .WRows (WRows), .ARows (ARows), .BMax (BMax), .DMax (DMax)
@@ -679,7 +706,6 @@ module jd_learner_top
     .index_sample_o        (index_sample),
     .frame_valid_i         (frame_valid),
     .frame_ready_o         (frame_ready),
-    .frame_sample_i        (frame_sample),
     .frame_row_i           (frame_row),
     .frame_mask_i          (frame_mask),
     .frame_data_i          (frame_data),
@@ -687,13 +713,13 @@ module jd_learner_top
     .scalars_parity_i      (scalars_parity),
     .scalars_sample_i      (scalars_sample),
     .scalars_i             (record_scalars),
-    .weight_valid_i        (weight_valid[owner]),
-    .weight_bias_i         (weight_bias[owner]),
-    .weight_row_i          (weight_row[owner][RowW-1:0]),
-    .weight_sub_i          (weight_sub[owner]),
-    .weight_bias_index_i   (weight_bias_index[owner][BiasW-1:0]),
-    .weight_mask_i         (weight_mask[owner]),
-    .weight_data_i         (weight_data[owner]),
+    .weight_valid_i        (new_valid_q),
+    .weight_bias_i         (new_bias_q),
+    .weight_row_i          (new_row_q),
+    .weight_sub_i          (new_sub_q),
+    .weight_bias_index_i   (new_bias_index_q),
+    .weight_mask_i         (new_mask_q),
+    .weight_data_i         (new_data_q),
     .gradient_read_i       (grad_read),
     .gradient_bias_i       (grad_bias),
     .gradient_row_i        (grad_row[RowW-1:0]),
@@ -722,7 +748,7 @@ module jd_learner_top
   logic [15:0]                   target_row_q, target_bias_q;
   logic [NetW-1:0]               net;
   logic                          bank;
-  assign net  = image_busy ? image_net : NetW'(update.net);
+  assign net  = image_owns_q ? image_net : NetW'(update.net);
   assign bank = banks[NetW'(update.net)];
   always_ff @(posedge clk_i) begin
     network_q     <= networks[net];
@@ -842,7 +868,7 @@ module jd_learner_top
     .write_cmd_ready_i   (write_cmd_ready),
     .cmd_address_o       (image_address),
     .cmd_beats_o         (image_beats),
-    .read_valid_i        (read_valid && image_busy),
+    .read_valid_i        (read_valid && image_owns_q),
     .read_ready_o        (image_ready),
     .read_data_i         (read_data),
     .read_resp_i         (read_resp),
@@ -881,18 +907,19 @@ module jd_learner_top
   );
 
   // ------------------------------------------------------------------ memory
-  assign read_cmd_valid  = program_busy ? program_cmd_valid
-                           : image_busy ? image_read_valid : fetch_cmd_valid;
-  assign write_cmd_valid = image_busy ? image_write_valid : td_cmd_valid;
-  assign read_ready      = program_busy ? program_ready : image_busy ? image_ready : fetch_ready;
+  assign read_cmd_valid  = program_owns_q ? program_cmd_valid
+                           : image_owns_q ? image_read_valid : fetch_cmd_valid;
+  assign write_cmd_valid = image_owns_q ? image_write_valid : td_cmd_valid;
+  assign read_ready      = program_owns_q ? program_ready
+                           : image_owns_q ? image_ready : fetch_ready;
 
   jd_stream_skid #(.Width (56)) u_read_command (
     .clk_i, .rst_ni,
     .clear_i     (1'b0),
     .in_valid_i  (read_cmd_valid),
     .in_ready_o  (read_cmd_ready),
-    .in_data_i   (program_busy ? {program_beats, program_address}
-                  : image_busy ? {image_beats, image_address} : {fetch_beats, fetch_address}),
+    .in_data_i   (program_owns_q ? {program_beats, program_address}
+                  : image_owns_q ? {image_beats, image_address} : {fetch_beats, fetch_address}),
     .out_valid_o (read_go),
     .out_ready_i (read_taken),
     .out_data_o  ({read_beats, read_address})
@@ -902,20 +929,10 @@ module jd_learner_top
     .clear_i     (1'b0),
     .in_valid_i  (write_cmd_valid),
     .in_ready_o  (write_cmd_ready),
-    .in_data_i   (image_busy ? {image_beats, image_address} : {td_beats, td_cmd_address}),
+    .in_data_i   (image_owns_q ? {image_beats, image_address} : {td_beats, td_cmd_address}),
     .out_valid_o (write_go),
     .out_ready_i (write_taken),
     .out_data_o  ({write_beats, write_address})
-  );
-  jd_stream_skid #(.Width (56)) u_list_command (
-    .clk_i, .rst_ni,
-    .clear_i     (1'b0),
-    .in_valid_i  (list_cmd_valid),
-    .in_ready_o  (list_cmd_ready),
-    .in_data_i   ({list_beats, list_address}),
-    .out_valid_o (list_go),
-    .out_ready_i (list_taken),
-    .out_data_o  ({list_go_beats, list_go_address})
   );
   jd_stream_skid #(.Width (515)) u_read_data (
     .clk_i, .rst_ni,
@@ -940,11 +957,11 @@ module jd_learner_top
     .out_data_o      (data),
     .out_last_o      (data_last),
     .out_resp_o      (data_resp),
-    .m_axi_arvalid_o (c_arvalid[MOVERS]),
-    .m_axi_arready_i (c_arready[MOVERS]),
-    .m_axi_araddr_o  (c_araddr[MOVERS]),
-    .m_axi_arlen_o   (c_arlen[MOVERS]),
-    .m_axi_arid_o    (c_arid[MOVERS]),
+    .m_axi_arvalid_o (request_valid[MOVERS]),
+    .m_axi_arready_i (request_ready[MOVERS]),
+    .m_axi_araddr_o  (request_burst[MOVERS]),
+    .m_axi_arlen_o   (request_len[MOVERS]),
+    .m_axi_arid_o    (request_id[MOVERS]),
     .m_axi_rvalid_i  (c_rvalid[MOVERS]),
     .m_axi_rready_o  (c_rready[MOVERS]),
     .m_axi_rdata_i   (c_rdata[MOVERS]),
@@ -955,20 +972,20 @@ module jd_learner_top
   jd_axi_read_mover #(.MaxOutstanding (2), .IdW (1)) u_list (
     .clk_i, .rst_ni,
     .idle_o          (list_idle),
-    .cmd_valid_i     (list_go),
-    .cmd_ready_o     (list_taken),
-    .cmd_address_i   (list_go_address),
-    .cmd_beats_i     (list_go_beats),
+    .cmd_valid_i     (list_cmd_valid),
+    .cmd_ready_o     (list_cmd_ready),
+    .cmd_address_i   (list_address),
+    .cmd_beats_i     (list_beats),
     .out_valid_o     (list_valid),
     .out_ready_i     (list_ready),
     .out_data_o      (list_data),
     .out_last_o      (unused_list_last),
     .out_resp_o      (list_resp),
-    .m_axi_arvalid_o (c_arvalid[LISTS]),
-    .m_axi_arready_i (c_arready[LISTS]),
-    .m_axi_araddr_o  (c_araddr[LISTS]),
-    .m_axi_arlen_o   (c_arlen[LISTS]),
-    .m_axi_arid_o    (c_arid[LISTS]),
+    .m_axi_arvalid_o (request_valid[LISTS]),
+    .m_axi_arready_i (request_ready[LISTS]),
+    .m_axi_araddr_o  (request_burst[LISTS]),
+    .m_axi_arlen_o   (request_len[LISTS]),
+    .m_axi_arid_o    (request_id[LISTS]),
     .m_axi_rvalid_i  (c_rvalid[LISTS]),
     .m_axi_rready_o  (c_rready[LISTS]),
     .m_axi_rdata_i   (c_rdata[LISTS]),
@@ -983,12 +1000,12 @@ module jd_learner_top
     .cmd_ready_o     (write_taken),
     .cmd_address_i   (write_address),
     .cmd_beats_i     (write_beats),
-    .in_valid_i      (image_busy ? image_wvalid : td_wvalid),
+    .in_valid_i      (image_owns_q ? image_wvalid : td_wvalid),
     .in_ready_o      (write_ready),
-    .in_data_i       (image_busy ? image_wdata : td_wdata),
-    .in_strb_i       (image_busy ? '1 : td_wstrb),
+    .in_data_i       (image_owns_q ? image_wdata : td_wdata),
+    .in_strb_i       (image_owns_q ? '1 : td_wstrb),
     .done_valid_o    (write_done),
-    .done_ready_i    (image_busy ? image_done_ready : td_done_ready),
+    .done_ready_i    (image_owns_q ? image_done_ready : td_done_ready),
     .done_resp_o     (write_resp),
     .m_axi_awvalid_o (c_awvalid[MOVERS]),
     .m_axi_awready_i (c_awready[MOVERS]),
@@ -1005,6 +1022,18 @@ module jd_learner_top
     .m_axi_bresp_i   (c_bresp[MOVERS]),
     .m_axi_bid_i     (c_bid[MOVERS])
   );
+  for (genvar c = MOVERS; c < CLIENTS; c++) begin : gen_request
+    jd_stream_skid #(.Width (49)) u_skid (
+      .clk_i, .rst_ni,
+      .clear_i     (1'b0),
+      .in_valid_i  (request_valid[c]),
+      .in_ready_o  (request_ready[c]),
+      .in_data_i   ({request_id[c], request_len[c], request_burst[c]}),
+      .out_valid_o (c_arvalid[c]),
+      .out_ready_i (c_arready[c]),
+      .out_data_o  ({c_arid[c], c_arlen[c], c_araddr[c]})
+    );
+  end
   jd_axi_mux #(.Clients (CLIENTS), .IdW (1)) u_mux (
     .clk_i, .rst_ni,
     .s_axi_arvalid_i (c_arvalid),

@@ -111,8 +111,8 @@ PROOFS: tuple[Proof, ...] = (
         depth=2,
         bug=Bug(
             file="jd_axi_write_mover.sv",
-            pattern=r": len_q\[send_q\];",
-            replacement=": len_q[finish_q];",
+            pattern=r"6'd1 == len_q\[send_q\];",
+            replacement="6'd1 == len_q[finish_q];",
             words="WLAST follows the length of the burst to be answered next",
             depth=7,
             skip=5,

@@ -48,7 +48,7 @@ module jd_axi_read_mover #(
   localparam int unsigned SlotW  = (MaxOutstanding > 1) ? $clog2(MaxOutstanding) : 1;
   localparam logic [SlotW-1:0] LastSlot = SlotW'(MaxOutstanding - 1);
 
-  logic burst_valid, burst_final;
+  logic burst_valid, burst_final, unused_single;
   logic free_q;                             // fewer than MaxOutstanding bursts are out
   jd_axi_split u_split (
     .clk_i           (clk_i),
@@ -61,6 +61,7 @@ module jd_axi_read_mover #(
     .burst_ready_i   (m_axi_arready_i && free_q),
     .burst_address_o (m_axi_araddr_o),
     .burst_len_o     (m_axi_arlen_o),
+    .burst_single_o  (unused_single),
     .burst_final_o   (burst_final)
   );
 

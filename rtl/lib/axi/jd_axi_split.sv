@@ -21,6 +21,7 @@ module jd_axi_split (
   input  logic        burst_ready_i,
   output logic [39:0] burst_address_o,
   output logic [7:0]  burst_len_o,       // beats - 1, 0..63
+  output logic        burst_single_o,    // it is one beat: burst_len_o is zero
   output logic        burst_final_o      // the last burst of its command
 );
   logic [33:0] beat_q;        // address of the burst in beats
@@ -29,6 +30,7 @@ module jd_axi_split (
   assign in_page         = 7'd64 - {1'b0, beat_q[5:0]};
   assign burst_final_o   = remaining_q <= 16'(in_page);
   assign burst_len_o     = (burst_final_o ? remaining_q[7:0] : 8'(in_page)) - 8'd1;
+  assign burst_single_o  = remaining_q == 16'd1 || beat_q[5:0] == '1;
   assign burst_address_o = {beat_q, 6'd0};
   assign cmd_ready_o     = !burst_valid_o || (burst_ready_i && burst_final_o);
   always_ff @(posedge clk_i) begin
@@ -47,6 +49,7 @@ module jd_axi_split (
   `JD_ASSUME_IF(CommandLegal_M, cmd_valid_i, cmd_address_i[5:0] == '0 && cmd_beats_i != '0)
   `JD_ASSERT_STREAM(BurstStable_A, burst_valid_o, burst_ready_i,
                     {burst_address_o, burst_len_o, burst_final_o})
+  `JD_ASSERT_IF(Single_A, burst_valid_o, burst_single_o == (burst_len_o == '0))
   `JD_ASSERT_IF(InsidePage_A, burst_valid_o, 32'(beat_q[5:0]) + 32'(burst_len_o) < 64)
   `JD_ASSERT_NEXT(LatencyOne_A, cmd_valid_i && cmd_ready_o, burst_valid_o)
 endmodule : jd_axi_split

@@ -57,7 +57,7 @@ module jd_axi_write_mover #(
     return (slot == LastSlot) ? '0 : slot + 1'b1;
   endfunction
 
-  logic        burst_valid, burst_ready, burst_final;
+  logic        burst_valid, burst_ready, burst_single, burst_final;
   logic [39:0] burst_address;
   logic [7:0]  burst_len;
   jd_axi_split u_split (
@@ -71,6 +71,7 @@ module jd_axi_write_mover #(
     .burst_ready_i   (burst_ready),
     .burst_address_o (burst_address),
     .burst_len_o     (burst_len),
+    .burst_single_o  (burst_single),
     .burst_final_o   (burst_final)
   );
 
@@ -86,14 +87,14 @@ module jd_axi_write_mover #(
   logic [1:0]                     worst_q, worst;   // of the command's bursts so far
   logic                           issue, move, send, finish;
   // Whether the next beat is the last of its burst, known before: if nothing moves, if a beat moves
-  // and if the last one does. The burst may be the one that is issued in this clock.
-  logic                           last_q, last_held, last_moved, last_sent;
-  logic [5:0]                     len, len_after;
-  assign len        = issue && issue_q == send_q ? burst_len[5:0] : len_q[send_q];
-  assign len_after  = issue && issue_q == after(send_q) ? burst_len[5:0] : len_q[after(send_q)];
-  assign last_held  = sent_beats_q == len;
-  assign last_moved = sent_beats_q + 6'd1 == len;
-  assign last_sent  = len_after == '0;
+  // and if the last one does. The burst may be the one that is issued in this clock, of which no
+  // beat has moved.
+  logic                           last_q, last_held, last_moved, last_sent, fresh, fresh_after;
+  assign fresh       = issue && issue_q == send_q;
+  assign fresh_after = issue && issue_q == after(send_q);
+  assign last_held   = fresh ? burst_single : sent_beats_q == len_q[send_q];
+  assign last_moved  = sent_beats_q + 6'd1 == len_q[send_q];
+  assign last_sent   = fresh_after ? burst_single : len_q[after(send_q)] == '0;
   assign burst_ready    = outstanding_q != CountW'(MaxOutstanding) &&
                           (!m_axi_awvalid_o || m_axi_awready_i);
   assign issue          = burst_valid && burst_ready;
@@ -154,6 +155,7 @@ module jd_axi_write_mover #(
   `JD_ASSERT_STREAM(DataStable_A, m_axi_wvalid_o, m_axi_wready_i,
                     {m_axi_wdata_o, m_axi_wstrb_o, m_axi_wlast_o})
   `JD_ASSERT_STREAM(DoneStable_A, done_valid_o, done_ready_i, done_resp_o)
+  `JD_ASSERT_IF(FreshIsWhole_A, fresh, sent_beats_q == '0 && !move)
   `JD_ASSERT_IF(LastIsLast_A, m_axi_wvalid_o, last_q == (sent_beats_q == len_q[send_q]))
   `JD_ASSERT(OutstandingInRange_A,
              32'(outstanding_q) <= MaxOutstanding && unsent_q <= outstanding_q)
