@@ -16,6 +16,8 @@ from models.learner.program import (
 )
 from models.learner.tree import padded_length
 
+SETTLE = 3  # clocks before each WU and TSM but the first, whose registers settle during the step
+
 
 @dataclass(frozen=True)
 class Latencies:
@@ -76,13 +78,16 @@ def update_clocks(program: Program, geometry: Geometry, latencies: Latencies) ->
     """Return the clocks of all WU, and of all TSM that copy."""
     words = [ImageMap(geometry, net).words for net in program.networks]
     scalars = 3 * latencies.mul + 4 * latencies.add + 2 * latencies.div + latencies.sqrt + 12
-    pipe = 2 * latencies.mul + 2 * latencies.add + latencies.div + latencies.sqrt + 8
+    pipe = 2 * latencies.mul + 2 * latencies.add + latencies.div + latencies.sqrt + 9
     update = target = 0
+    settle = 0  # of the stage in hand
     for stage in program.stages:
         if stage.op == OP_UPDATE:
-            update += words[stage.net] // geometry.lw + scalars + pipe
+            update += words[stage.net] // geometry.lw + scalars + pipe + settle
+            settle = SETTLE
         elif stage.op == OP_TARGET:
-            target += words[stage.net] // geometry.lw + 8
+            target += words[stage.net] // geometry.lw + 9 + settle
+            settle = SETTLE
     return update, target
 
 

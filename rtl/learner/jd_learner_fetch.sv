@@ -4,7 +4,8 @@
 //
 // Streams  start_i begins a batch; its indices come from SMP or from a list in memory, a read of
 //          the record follows each, up to the movers' limit in flight, and the words return in
-//          order. done_o is one clock: every record is in the frames, or error_o says why not.
+//          order. done_o is one clock, two behind the last word: every record is in the frames, or
+//          error_o says why not.
 //          flush_i (level) takes no more input, drops what returns and empties the block.
 // Timing   max(words of a record, bus) clocks a record behind one memory latency.
 // Numbers  address = base + index * stride, modulo 2^40, the stride a multiple of 64.
@@ -32,6 +33,7 @@ module jd_learner_fetch
   input  logic [7:0]         state_rows_i,    // rows of s, and of s', in a frame
   input  logic [7:0]         state_row_i,
   input  logic [7:0]         next_row_i,
+  input  logic [7:0]         frame_rows_i,    // of a sample
   // One batch.
   input  logic               start_i,
   input  logic               parity_i,
@@ -68,8 +70,7 @@ module jd_learner_fetch
   // Frames: a word of a vector, and with a record's last word its scalars.
   output logic               frame_valid_o,
   input  logic               frame_ready_i,
-  output logic [SampleW-1:0] frame_sample_o,
-  output logic [7:0]         frame_row_o,
+  output logic [15:0]        frame_row_o,     // of the frame memory
   output logic [P-1:0]       frame_mask_o,
   output logic [P-1:0][31:0] frame_data_o,
   output logic               scalars_valid_o,
@@ -82,14 +83,19 @@ module jd_learner_fetch
   import jd_engine_header_map_pkg::E_BUS_RD;
 
   typedef struct packed {
+    logic        failed;                 // error != 0
     logic [7:0]  error;
     logic [1:0]  response;
     logic [31:0] weight;
   } entry_t;
 
   logic        active_q, parity_q, stopped_q;
+  logic        ends;                     // the batch, in this clock
   logic [15:0] slot_q;                   // next index to take
+  logic        source_last_q, source_end_q;    // it is the batch's last; there is none
   logic [15:0] sample_q;                 // record whose words arrive
+  logic        sample_last_q;            // it is the batch's last
+  logic        one_sample_q, one_word_q; // of the job: a batch, a vector of one
   logic        list_pending_q;           // the list's read is to be asked for
   logic [39:0] list_address_q;
   logic [1:0]  list_lane_q;
@@ -116,42 +122,45 @@ module jd_learner_fetch
 
   // Source: one index a clock, from SMP or from the list.
   logic [127:0] source_word;
-  logic         source_valid, source_ready, source_last;
+  logic         source_valid, source_ready;
   logic [7:0]   source_error;
   always_comb begin
     source_word  = list_i ? beat_data[128*list_lane_q+:128] : smp_data_i;
-    source_last  = slot_q + 16'd1 == batch_i;
-    source_valid = active_q && !flush_i && !stopped_q && slot_q != batch_i
+    source_valid = active_q && !flush_i && !stopped_q && !source_end_q
                    && (list_i ? beat_valid : smp_valid_i);
     source_error = '0;
     if (source_word[31:0] >= limit_i) source_error = E_INDEX;
     if (list_i) begin
       if (beat_resp != 2'd0) source_error = E_BUS_RD;
     end else if (source_word[111:96] != slot_q || source_word[127:112] != 16'd1
-                 || smp_last_i != source_last) begin
+                 || smp_last_i != source_last_q) begin
       source_error = E_STREAM;
     end
   end
 
   // Two stages: the index, then its address.
-  logic        index_valid_q, address_valid_q, address_move;
+  logic        index_valid_q, address_valid_q;
+  logic        address_take, address_leave;
   logic [31:0] index_q;
   logic [39:0] address_base_q, address_low_q, address_high_q;   // the address is their sum
   entry_t      index_entry_q, address_entry_q, head;
-  logic        entry_ready, entry_push, head_valid, head_pop;
+  logic        entry_push, head_valid, head_pop;
+  // Room for the entry of what is taken to the address stage. It is a clock late and so keeps room
+  // for three more: that one, the one before it, and one that was pushed in the meantime.
+  localparam int unsigned ENTRIES = 32;
+  logic        room_q;
 
-  assign source_ready = !index_valid_q || address_move || !address_valid_q;
+  assign source_ready = !index_valid_q || address_take;
   assign smp_ready_o  = source_valid && source_ready && !list_i;
   assign beat_pop     = list_i && source_valid && source_ready
-                        && (list_lane_q == 2'd3 || source_last);
+                        && (list_lane_q == 2'd3 || source_last_q);
 
   // A command once offered stays, also under flush_i; its entry is then not kept.
-  assign cmd_valid_o   = address_valid_q && address_entry_q.error == 8'd0 && entry_ready;
+  assign cmd_valid_o   = address_valid_q && !address_entry_q.failed;
   assign cmd_address_o = address_base_q + address_low_q + address_high_q;
-  assign entry_push    = address_valid_q && entry_ready && !flush_i
-                         && (address_entry_q.error != 8'd0 || cmd_ready_i);
-  assign address_move  = address_valid_q && (address_entry_q.error != 8'd0
-                             ? entry_ready || flush_i : entry_ready && cmd_ready_i);
+  assign entry_push    = address_leave && !flush_i;
+  assign address_leave = address_valid_q && (address_entry_q.failed || cmd_ready_i);
+  assign address_take  = room_q && (!address_valid_q || address_leave);
 
   logic [15:0] record_words;
   assign record_words     = (state_words_i << 1) + 16'd3;
@@ -170,13 +179,14 @@ module jd_learner_fetch
       address_valid_q <= 1'b0;
     end else begin
       if (start_i)                  active_q <= 1'b1;
-      else if (done_o || flush_i)   active_q <= 1'b0;
+      else if (ends || flush_i)     active_q <= 1'b0;
       if (start_i)                  stopped_q <= 1'b0;
       else if (source_valid && source_ready && source_error != 8'd0) stopped_q <= 1'b1;
       if (start_i && list_i)                          list_pending_q <= 1'b1;
       else if (list_pending_q && list_cmd_ready_i)    list_pending_q <= 1'b0;
       if (source_ready || flush_i) index_valid_q <= source_valid;
-      if (address_move || !address_valid_q) address_valid_q <= index_valid_q && !flush_i;
+      if (address_take)       address_valid_q <= index_valid_q && !flush_i;
+      else if (address_leave) address_valid_q <= 1'b0;
     end
     if (job_start_i) begin
       list_address_q <= list_base_i;
@@ -184,18 +194,23 @@ module jd_learner_fetch
       list_address_q <= list_address_q + 40'(list_bytes_q);
     end
     if (start_i) begin
-      slot_q      <= '0;
-      parity_q    <= parity_i;
-      list_lane_q <= list_address_q[5:4];
+      slot_q        <= '0;
+      source_last_q <= one_sample_q;
+      source_end_q  <= 1'b0;
+      parity_q      <= parity_i;
+      list_lane_q   <= list_address_q[5:4];
     end else if (source_valid && source_ready) begin
-      slot_q      <= slot_q + 16'd1;
-      list_lane_q <= list_lane_q + 2'd1;
+      slot_q        <= slot_q + 16'd1;
+      source_last_q <= slot_q + 16'd2 == batch_i;
+      source_end_q  <= source_last_q;
+      list_lane_q   <= list_lane_q + 2'd1;
     end
     if (source_valid && source_ready) begin
       index_q       <= source_word[31:0];
-      index_entry_q <= '{error: source_error, response: beat_resp, weight: source_word[95:64]};
+      index_entry_q <= '{failed: source_error != 8'd0, error: source_error, response: beat_resp,
+                         weight: source_word[95:64]};
     end
-    if (index_valid_q && (address_move || !address_valid_q)) begin
+    if (index_valid_q && address_take) begin
       // One multiplier each: the six low bits of the stride are zero.
       address_base_q  <= data_base_i;
       address_low_q   <= {34'(43'(index_q[16:0]) * 43'(stride_i[31:6])), 6'd0};
@@ -204,8 +219,10 @@ module jd_learner_fetch
     end
   end
 
-  logic [5:0] unused_count;
-  jd_stream_fifo #(.Width ($bits(entry_t)), .Depth (32)) u_entries (
+  logic                         entry_ready;
+  logic [$clog2(ENTRIES+1)-1:0] entries;
+  always_ff @(posedge clk_i) room_q <= 32'(entries) <= ENTRIES - 4;
+  jd_stream_fifo #(.Width ($bits(entry_t)), .Depth (ENTRIES)) u_entries (
     .clk_i, .rst_ni,
     .clear_i     (flush_i),
     .in_valid_i  (entry_push),
@@ -214,32 +231,33 @@ module jd_learner_fetch
     .out_valid_o (head_valid),
     .out_ready_i (head_pop),
     .out_data_o  (head),
-    .count_o     (unused_count)
+    .count_o     (entries)
   );
   // Words of the record at the head: s, a, r, d, s'.
   typedef enum logic [1:0] { PartState, PartScalar, PartNext } part_e;
   part_e       part_q;
   logic [15:0] left_q;                   // position in the part
+  logic [15:0] rest_q;                   // words of the vector from there on
   logic [3:0]  word_q;                   // position in the beat
   logic [31:0] action_q, reward_q, discount_q;
+  logic        part_last_q;              // left_q is the part's last
   logic        word_valid, word_last, take, bad;
 
-  assign bad        = head_valid && (head.error != 8'd0
+  assign bad        = head_valid && (head.failed
                                      || (record_valid_i && record_resp_i != 2'd0));
   assign word_valid = active_q && !flush_i && head_valid && !bad && record_valid_i;
-  assign word_last  = part_q == PartNext && left_q + 16'd1 == state_words_i;
+  assign word_last  = part_q == PartNext && part_last_q;
   assign take       = word_valid && (frame_ready_i || part_q == PartScalar);
   assign record_ready_o = flush_i || (take && (word_last || word_q == 4'd15));
   assign head_pop   = take && word_last;
 
   logic [31:0] word;
-  logic [7:0]  vector_row;
+  logic [15:0] state_base_q, next_base_q;      // rows of the sample's s and s'
+  logic [1:0][7:0] state_first_q, next_first_q;  // of the first sample's, by parity
   assign word       = record_data_i[32*word_q+:32];
-  assign vector_row = (part_q == PartState ? state_row_i : next_row_i)
-                      + (parity_q ? state_rows_i : 8'd0);
   assign frame_valid_o    = word_valid && part_q != PartScalar;
-  assign frame_sample_o   = sample_q[SampleW-1:0];
-  assign frame_row_o      = vector_row + 8'(left_q >> LaneW);
+  assign frame_row_o      = (part_q == PartState ? state_base_q : next_base_q)
+                            + (left_q >> LaneW);
   assign frame_mask_o     = P'(1) << left_q[LaneW-1:0];
   assign frame_data_o     = {P{word}};
   assign scalars_valid_o  = head_pop;
@@ -248,50 +266,72 @@ module jd_learner_fetch
   assign scalars_o = '{action: action_q, reward: reward_q, discount: discount_q,
                        weight: head.weight};
 
-  logic batch_done;
-  assign batch_done = take && word_last && sample_q + 16'd1 == batch_i;
-  assign done_o     = active_q && !flush_i && (batch_done || bad);
-  assign error_o    = !bad ? 8'd0 : head.error != 8'd0 ? head.error : E_BUS_RD;
-  assign response_o = head.error != 8'd0 ? head.response : record_resp_i;
-  assign slot_o     = 32'(sample_q);
+  assign ends = active_q && !flush_i && ((take && word_last && sample_last_q) || bad);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) done_o <= 1'b0;
+    else         done_o <= ends;
+    error_o    <= !bad ? 8'd0 : head.failed ? head.error : E_BUS_RD;
+    response_o <= head.failed ? head.response : record_resp_i;
+    slot_o     <= 32'(sample_q);
+  end
 
   always_ff @(posedge clk_i) begin
+    one_sample_q  <= batch_i == 16'd1;
+    one_word_q    <= state_words_i == 16'd1;
+    state_first_q <= {state_row_i + state_rows_i, state_row_i};
+    next_first_q  <= {next_row_i + state_rows_i, next_row_i};
     if (start_i) begin
-      sample_q <= '0;
-      part_q   <= PartState;
-      left_q   <= '0;
-      word_q   <= '0;
+      sample_q      <= '0;
+      sample_last_q <= one_sample_q;
+      state_base_q  <= 16'(state_first_q[parity_i]);
+      next_base_q   <= 16'(next_first_q[parity_i]);
+      part_q        <= PartState;
+      part_last_q   <= one_word_q;
+      left_q        <= '0;
+      rest_q        <= state_words_i;
+      word_q        <= '0;
     end else if (take) begin
-      word_q <= word_last ? 4'd0 : word_q + 4'd1;
-      left_q <= left_q + 16'd1;
+      word_q      <= word_last ? 4'd0 : word_q + 4'd1;
+      left_q      <= part_last_q ? '0 : left_q + 16'd1;
+      rest_q      <= part_last_q ? state_words_i : rest_q - 16'd1;
+      part_last_q <= part_q == PartScalar ? left_q[1:0] == 2'd1 : rest_q == 16'd2;
       unique case (part_q)
-        PartState: if (left_q + 16'd1 == state_words_i) begin
-          part_q <= PartScalar;
-          left_q <= '0;
+        PartState: if (part_last_q) begin
+          part_q      <= PartScalar;
+          part_last_q <= 1'b0;
         end
         PartScalar: begin
-          if (left_q == 16'd0) action_q   <= word;
-          if (left_q == 16'd1) reward_q   <= word;
-          if (left_q == 16'd2) begin
-            discount_q <= word;
-            part_q     <= PartNext;
-            left_q     <= '0;
+          if (left_q[1:0] == 2'd0) action_q <= word;
+          if (left_q[1:0] == 2'd1) reward_q <= word;
+          if (part_last_q) begin
+            discount_q  <= word;
+            part_q      <= PartNext;
+            part_last_q <= one_word_q;
           end
         end
-        default: if (word_last) begin
-          part_q   <= PartState;
-          left_q   <= '0;
-          sample_q <= sample_q + 16'd1;
+        default: if (part_last_q) begin
+          part_q        <= PartState;
+          part_last_q   <= one_word_q;
+          sample_q      <= sample_q + 16'd1;
+          sample_last_q <= sample_q + 16'd2 == batch_i;
+          state_base_q  <= state_base_q + 16'(frame_rows_i);
+          next_base_q   <= next_base_q + 16'(frame_rows_i);
         end
       endcase
     end
   end
 
   assign busy_o        = active_q || index_valid_q || address_valid_q || list_pending_q;
-  assign wait_index_o  = active_q && !list_i && slot_q != batch_i && !smp_valid_i && !stopped_q;
+  assign wait_index_o  = active_q && !list_i && !source_end_q && !smp_valid_i && !stopped_q;
   assign moved_o       = take || (source_valid && source_ready) || (cmd_valid_o && cmd_ready_i);
 
   `JD_ASSERT_STREAM(CommandStable_A, cmd_valid_o, cmd_ready_i, {cmd_address_o, cmd_beats_o})
   `JD_ASSERT_IF(StrideOfBeats_A, start_i, stride_i[5:0] == '0)
+  `JD_ASSERT_IF(EntryHasRoom_A, entry_push, entry_ready)
+  `JD_ASSERT_IF(SourceLast_A, active_q, source_last_q == (slot_q + 16'd1 == batch_i)
+                                        && source_end_q == (slot_q == batch_i))
+  `JD_ASSERT_IF(SampleLast_A, active_q, sample_last_q == (sample_q + 16'd1 == batch_i))
+  `JD_ASSERT_IF(PartLast_A, active_q,
+                part_last_q == (left_q + 16'd1 == (part_q == PartScalar ? 16'd3 : state_words_i)))
   `JD_ASSERT_IF(StartWhenIdle_A, start_i, !busy_o && !flush_i)
 endmodule : jd_learner_fetch

@@ -5,7 +5,8 @@
 // Streams  start_i begins a job over the networks and kinds of the masks, network by network, each
 //          kind a command of its own; done_o for one clock with how it ended. Weights and targets
 //          that are loaded also go to the pipelines, by a pipe.
-// Timing   LOAD two clocks a group of LW words; STORE two clocks a group; one command at a time.
+// Timing   LOAD two clocks a group of LW words; STORE two clocks a group and one more a beat; one
+//          command at a time.
 // Numbers  bits, unchanged; padding words become +0. LOAD of weights sets what is not in the mask:
 //          m = v = +0, scalars to their start, target to the weights.
 // Source   learner 4.1. Golden model: models/learner/engine.py.
@@ -85,31 +86,36 @@ module jd_learner_image
   logic [39:0]      address_q;
   logic [MasterW-1:0] master_q;
   logic [15:0]      beats_left_q;
-  logic [FillW-1:0] fill_q;
+  logic [FillW-1:0] fill_q, take_fill_q;
+  logic             take_q;                     // STORE: the group of take_fill_q comes now
   logic [1:0]       response_q;
   logic [511:0]     beat_q;
   logic             beat_last_q;
 
-  logic        wanted, last_net, last_kind, group_done, beat_done;
+  logic        wanted, answered, last_net, last_kind, beat_done;
+  logic        group_done;                      // a register: the group in hand is taken
   logic        copy_target, scalars;            // registers: a kind is in hand for a clock before
   logic [15:0] beats;
   assign wanted      = net_mask_i[3'(net_q)] && kind_mask_i[kind_q];
+  assign answered    = state_q == StAnswer && (!store_i || write_done_valid_i);
   assign last_net    = net_q == NetW'(NetMax - 1);
   assign last_kind   = kind_q == 3'(KIND_SCALARS);
   assign beats       = scalars ? 16'd1 : network_i.beats;
   assign beat_done   = fill_q == FillW'(FILL - 1);
 
   // The walk gives masks and places; it moves with the groups.
-  logic          walk_start, walk_active, walk_last, walk_bias;
+  logic          walk_start_q, walk_active, walk_last, walk_bias;
   logic [16:0]   walk_row, walk_bias_index, unused_row_end, unused_bias_end;
   logic [LW-1:0] walk_mask;
-  assign walk_start = state_q == StCommand && !scalars
-                      && (store_i ? write_cmd_ready_i : read_cmd_ready_i);
+  always_ff @(posedge clk_i) begin
+    walk_start_q <= state_q == StCommand && !scalars
+                    && (store_i ? write_cmd_ready_i : read_cmd_ready_i);
+  end
   jd_learner_walk #(
     .P (P), .OB (OB), .LW (LW), .LMax (LAYERS), .RowW (16), .BiasW (16)
   ) u_walk (
     .clk_i, .rst_ni,
-    .start_i       (walk_start),
+    .start_i       (walk_start_q),
     .layers_i      (network_i.layers),
     .layer_count_i (network_i.layer_count),
     .row_base_i    (network_i.row_base),
@@ -127,8 +133,7 @@ module jd_learner_image
   );
 
   always_comb begin
-    state_d    = state_q;
-    group_done = 1'b0;
+    state_d = state_q;
     unique case (state_q)
       StIdle: if (start_i) state_d = StNext;
       StNext: begin
@@ -151,27 +156,15 @@ module jd_learner_image
         end
       end
       StGroup: begin
-        if (copy_target) begin
-          state_d = StTarget;
-        end else begin
-          group_done = 1'b1;
-          state_d    = !beat_done ? StGroup : beat_last_q ? StAnswer : StBeat;
-        end
+        if (copy_target) state_d = StTarget;
+        else             state_d = !beat_done ? StGroup : beat_last_q ? StAnswer : StBeat;
       end
-      StTarget: begin
-        group_done = 1'b1;
-        state_d    = !beat_done ? StGroup : beat_last_q ? StAnswer : StBeat;
-      end
+      StTarget: state_d = !beat_done ? StGroup : beat_last_q ? StAnswer : StBeat;
       // STORE: groups of a beat, then the beat.
       StRead: state_d = StTake;
-      StTake: begin
-        group_done = 1'b1;
-        state_d    = beat_done ? StSend : StRead;
-      end
-      StSend: if (write_ready_i) state_d = beats_left_q == 16'd1 ? StAnswer : StRead;
-      StAnswer: begin
-        if (!store_i || write_done_valid_i) state_d = last_net && last_kind ? StDone : StNext;
-      end
+      StTake: state_d = beat_done ? StSend : StRead;
+      StSend: if (write_ready_i && !take_q) state_d = beats_left_q == 16'd1 ? StAnswer : StRead;
+      StAnswer: if (answered) state_d = last_net && last_kind ? StDone : StNext;
       default: state_d = StIdle;
     endcase
   end
@@ -179,6 +172,8 @@ module jd_learner_image
   always_ff @(posedge clk_i) begin
     if (!rst_ni) state_q <= StIdle;
     else         state_q <= state_d;
+    group_done  <= rst_ni && (state_d inside {StTarget, StTake}
+                              || (state_d == StGroup && !copy_target));
     scalars     <= kind_q == 3'(KIND_SCALARS);
     copy_target <= kind_q == 3'(KIND_WEIGHTS) && !kind_mask_i[KIND_TARGET] && network_i.has_target;
     if (state_q == StIdle && start_i) begin
@@ -187,7 +182,7 @@ module jd_learner_image
       address_q  <= address_i;
       response_q <= 2'd0;
     end
-    if ((state_q == StNext && !wanted) || (state_q == StAnswer && state_d != StAnswer)) begin
+    if ((state_q == StNext && !wanted) || answered) begin
       kind_q <= last_kind ? 3'd0 : kind_q + 3'd1;
       if (last_kind && !last_net) net_q <= net_q + 1'b1;
     end
@@ -205,12 +200,14 @@ module jd_learner_image
     if (state_q == StCommand) begin   // STORE writes the groups of other kinds over it
       beat_q <= 512'({scalars_i.since, scalars_i.lr, scalars_i.p2, scalars_i.p1});
     end
-    if (state_q == StTake) begin
+    take_q      <= state_q == StTake;
+    take_fill_q <= fill_q;
+    if (take_q) begin
       for (int unsigned k = 0; k < 4; k++) begin
-        if (kind_q == 3'(k)) beat_q[32*LW*fill_q+:32*LW] <= master_data_i[k];
+        if (kind_q == 3'(k)) beat_q[32*LW*take_fill_q+:32*LW] <= master_data_i[k];
       end
     end
-    if (state_q == StSend && write_ready_i) beats_left_q <= beats_left_q - 16'd1;
+    if (write_valid_o && write_ready_i) beats_left_q <= beats_left_q - 16'd1;
     if (state_q == StAnswer && store_i && write_done_valid_i && write_done_resp_i != 2'd0) begin
       response_q <= write_done_resp_i;
     end
@@ -258,7 +255,7 @@ module jd_learner_image
   assign weight_data_o       = group;
 
   assign scalars_write_o = (state_q == StBeat && read_valid_i && read_resp_i == 2'd0 && scalars)
-      || (walk_start && !store_i && kind_q == 3'(KIND_WEIGHTS) && !kind_mask_i[KIND_SCALARS]);
+      || (walk_start_q && !store_i && kind_q == 3'(KIND_WEIGHTS) && !kind_mask_i[KIND_SCALARS]);
   assign scalars_o = scalars
       ? '{p1: read_data_i[31:0], p2: read_data_i[63:32], lr: read_data_i[95:64],
           since: read_data_i[127:96]}
@@ -273,10 +270,12 @@ module jd_learner_image
   assign cmd_address_o      = address_q;
   assign cmd_beats_o        = beats;
   assign read_ready_o       = state_q == StBeat;
-  assign write_valid_o      = state_q == StSend;
+  assign write_valid_o      = state_q == StSend && !take_q;
   assign write_data_o       = beat_q;
   assign write_done_ready_o = state_q == StAnswer && store_i;
 
+  `JD_ASSERT(GroupDone_A, group_done == (state_q inside {StTarget, StTake}
+                                         || (state_q == StGroup && !copy_target)))
   `JD_ASSERT_IF(WalkMatchesBeats_A, group_done, walk_active)
   `JD_ASSERT_IF(WalkEndsWithImage_A, group_done && walk_last, beat_done)
 endmodule : jd_learner_image

@@ -4,7 +4,9 @@
 //
 // Streams  a job at a time from jd_engine_control, one end each. Units are started by a pulse and
 //          answer by a pulse; the records of the next step are fetched while a step computes.
-// Timing   a step of TRAIN: the pipeline's clocks, then WU and TSM in program order, then a clock.
+// Timing   a step of TRAIN: the pipeline's clocks, then WU and TSM in program order, each behind
+//          SETTLE clocks (the first one's pass while the step computes) and one, then two clocks. A
+//          job starts eight clocks after it came, if nothing is in flight.
 // Numbers  none.
 // Source   learner 4.1, 5.4, 7. Golden model: models/learner/engine.py.
 `include "jd_assert.svh"
@@ -45,6 +47,7 @@ module jd_learner_job
   input  logic [4:0]          updates_i,         // WU and TSM stages of the program
   output logic [3:0]          update_index_o,
   input  update_t             update_i,          // that stage
+  output update_t             update_o,          // the same, a clock later: the stage in hand
   // Images.
   output logic                image_start_o,
   input  logic                image_done_i,
@@ -136,6 +139,8 @@ module jd_learner_job
   logic [7:0]        error_q;
   logic [31:0]       info0_q, info1_q;
   logic              loaded_program_q;
+  logic              ended_q;                    // in StEnd for more than a clock
+  logic              settled_q, flushed_q;       // nothing is in flight, in StSettle, in StFlush
   logic [NetMax-1:0] loaded_q, banks_q;
   update_state_t     scalars_q [NetMax];
 
@@ -146,29 +151,51 @@ module jd_learner_job
   assign to_memory   = words_q[0][9];
   assign words_o     = words_q;
 
-  // The check: the first rule that is broken, and the word in which. What takes long is known when
-  // the descriptor comes.
-  logic [7:0]  check_error;
-  logic [31:0] check_info;
+  // The check: the first rule that is broken, and the word in which. Four registers: what is wrong
+  // with each word, the frames of the batch, the first rule of a kind, the first error. It is
+  // decided in the fifth clock.
+  logic [2:0]        check_q;
+  logic              checked;
+  logic [7:0]        rule_error, rule_error_q, check_error_q;
+  logic [3:0]        rule_word, rule_word_q, reserved_word, reserved_word_q, check_word_q;
   logic [15:0][31:0] reserved;           // bits that must be zero
   logic [15:0]       reserved_set_q;     // words with such a bit set
+  logic              reserved_bad_q;
   logic [BatchW-1:0] job_batch;          // TRAIN: word 3
-  logic              batch_bad_q;        // no batch, or too large a one
-  logic [7:0]        job_opcode;
+  logic [BatchW+7:0] job_rows_q;         // of the frames of a batch
+  logic              opcode_bad_q, nets_missing_q, steps_bad_q, batch_range_q, batch_bad_q;
+  logic              masks_bad_q, images_missing_q;
+  logic [3:0]        align_bad_q;        // words 4, 6, 10, 12
   logic [NetMax-1:0] image_nets;
   assign image_nets = words_q[2][NetMax-1:0];
-  assign job_opcode = job_descriptor_i[7:0];
-  assign job_batch  = job_descriptor_i[32*3+:BatchW];
+  assign job_batch  = words_q[3][BatchW-1:0];
+  assign checked    = state_q == StCheck && check_q == 3'd4;
   always_ff @(posedge clk_i) begin
+    check_q        <= state_q == StCheck ? check_q + 3'd1 : '0;
+    opcode_bad_q   <= !(opcode inside {JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN});
+    nets_missing_q <= (program_nets_i & ~loaded_q) != '0;
+    steps_bad_q    <= words_q[2] == '0 || words_q[2][31];
+    batch_range_q  <= words_q[3] == '0 || words_q[3] > 32'(BMax);
+    job_rows_q     <= (BatchW + 8)'(job_batch) * (BatchW + 8)'(frame_rows_i);
+    batch_bad_q    <= batch_range_q || 32'(job_rows_q) > 32'(ARows);
+    masks_bad_q    <= words_q[2][7:0] == '0 || words_q[2][12:8] == '0
+                      || (words_q[2][7:0] & ~8'(program_nets_i)) != '0
+                      || (words_q[2][8+KIND_TARGET] && (image_nets & ~program_targets_i) != '0);
+    images_missing_q <= (opcode == JOB_STORE || !words_q[2][8+KIND_WEIGHTS])
+                        && (image_nets & ~loaded_q) != '0;
     for (int unsigned k = 0; k < 16; k++) begin
-      if (job_valid_i && job_ready_o) begin
-        reserved_set_q[k] <= (job_descriptor_i[32*k+:32] & reserved[k]) != '0;
-      end
+      reserved_set_q[k] <= (words_q[k] & reserved[k]) != '0;
     end
-    if (job_valid_i && job_ready_o) begin
-      batch_bad_q <= job_descriptor_i[32*3+:32] == '0 || job_descriptor_i[32*3+:32] > 32'(BMax)
-                     || 32'(job_batch) * 32'(frame_rows_i) > 32'(ARows);
-    end
+    align_bad_q[0] <= words_q[4][5:0] != '0;
+    align_bad_q[1] <= words_q[6][5:0] != '0;
+    align_bad_q[2] <= !from_stream && words_q[10][5:0] != '0;
+    align_bad_q[3] <= to_memory && words_q[12][5:0] != '0;
+    reserved_bad_q  <= reserved_set_q != '0;
+    reserved_word_q <= reserved_word;
+    rule_error_q    <= rule_error;
+    rule_word_q     <= rule_word;
+    check_error_q   <= opcode_bad_q ? E_OPCODE : reserved_bad_q ? E_RESERVED : rule_error_q;
+    check_word_q    <= opcode_bad_q ? '0 : reserved_bad_q ? reserved_word_q : rule_word_q;
   end
   always_comb begin
     reserved    = '1;
@@ -177,7 +204,7 @@ module jd_learner_job
     reserved[2] = '0;
     reserved[4] = '0;
     reserved[5] = 32'hFFFF_FF00;
-    if (job_opcode == JOB_TRAIN) begin
+    if (opcode == JOB_TRAIN) begin
       reserved[0]     = 32'h3FFF_F800;
       reserved[3]     = '0;
       reserved[9:6]   = '0;
@@ -185,123 +212,115 @@ module jd_learner_job
       reserved[11]    = 32'hFFFF_FF00;
       reserved[12]    = '0;
       reserved[13]    = 32'hFFFF_FF00;
-    end else if (job_opcode == JOB_LOAD || job_opcode == JOB_STORE) begin
+    end else if (opcode == JOB_LOAD || opcode == JOB_STORE) begin
       reserved[2]     = 32'hFFFF_E000;
     end
-    check_error = '0;
-    check_info  = '0;
-    if (!(opcode inside {JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN})) begin
-      check_error = E_OPCODE;
-    end
-    for (int unsigned k = 0; k < 16; k++) begin
-      if (check_error == 8'd0 && reserved_set_q[k]) begin
-        check_error = E_RESERVED;
-        check_info  = 32'(k);
-      end
-    end
-    if (check_error == 8'd0 && opcode != JOB_PROGRAM) begin
-      if (!loaded_program_q) begin
-        check_error = E_NOPROG;
-      end else if (opcode == JOB_TRAIN) begin
-        if ((program_nets_i & ~loaded_q) != '0) begin
-          check_error = E_NOWEIGHTS;
-        end else if (words_q[2] == '0 || words_q[2][31]) begin
-          check_error = E_DIM;
-          check_info  = 32'd2;
-        end else if (batch_bad_q) begin
-          check_error = E_BATCH;
-          check_info  = 32'd3;
-        end
-      end else begin
-        if (words_q[2][7:0] == '0 || words_q[2][12:8] == '0
-            || (words_q[2][7:0] & ~8'(program_nets_i)) != '0
-            || (words_q[2][8+KIND_TARGET] && (image_nets & ~program_targets_i) != '0)) begin
-          check_error = E_DIM;
-          check_info  = 32'd2;
-        end else if ((opcode == JOB_STORE || !words_q[2][8+KIND_WEIGHTS])
-                     && (image_nets & ~loaded_q) != '0) begin
-          check_error = E_NOWEIGHTS;
-          check_info  = 32'd2;
-        end
-      end
-    end
-    if (check_error == 8'd0) begin
-      if (words_q[4][5:0] != '0) begin
-        check_error = E_ALIGN;
-        check_info  = 32'd4;
-      end else if (opcode == JOB_TRAIN) begin
-        if (words_q[6][5:0] != '0) begin
-          check_error = E_ALIGN;
-          check_info  = 32'd6;
-        end else if (!from_stream && words_q[10][5:0] != '0) begin
-          check_error = E_ALIGN;
-          check_info  = 32'd10;
-        end else if (to_memory && words_q[12][5:0] != '0) begin
-          check_error = E_ALIGN;
-          check_info  = 32'd12;
-        end
-      end
+    reserved_word = '0;
+    for (int unsigned k = 15; k > 0; k--) if (reserved_set_q[k]) reserved_word = 4'(k);
+    if (reserved_set_q[0]) reserved_word = '0;
+    rule_error = '0;
+    rule_word  = '0;
+    if (opcode != JOB_PROGRAM && !loaded_program_q) begin
+      rule_error = E_NOPROG;
+    end else if (opcode == JOB_TRAIN && nets_missing_q) begin
+      rule_error = E_NOWEIGHTS;
+    end else if (opcode == JOB_TRAIN && steps_bad_q) begin
+      rule_error = E_DIM;
+      rule_word  = 4'd2;
+    end else if (opcode == JOB_TRAIN && batch_bad_q) begin
+      rule_error = E_BATCH;
+      rule_word  = 4'd3;
+    end else if (opcode inside {JOB_LOAD, JOB_STORE} && masks_bad_q) begin
+      rule_error = E_DIM;
+      rule_word  = 4'd2;
+    end else if (opcode inside {JOB_LOAD, JOB_STORE} && images_missing_q) begin
+      rule_error = E_NOWEIGHTS;
+      rule_word  = 4'd2;
+    end else if (align_bad_q[0]) begin
+      rule_error = E_ALIGN;
+      rule_word  = 4'd4;
+    end else if (opcode == JOB_TRAIN && align_bad_q[3:1] != '0) begin
+      rule_error = E_ALIGN;
+      rule_word  = align_bad_q[1] ? 4'd6 : align_bad_q[2] ? 4'd10 : 4'd12;
     end
   end
-
-  // Fetch runs at most one step ahead of the frames that a step still reads.
-  logic        training, fetching_q, fetch_failed_q;
-  logic [31:0] steps, begun_q, arrived_q, freed_q, done_q;
-  logic [7:0]  fetch_error_q;
-  logic [31:0] fetch_info0_q, fetch_info1_q;
-  assign steps    = words_q[2];
-  assign training = state_q inside {StData, StStep, StResults, StUpdates, StUpdate, StTarget,
-                                    StCommit};
-  assign fetch_start_o  = training && !fetching_q && !fetch_failed_q && !soft_reset_i && !timeout_i
-                          && begun_q != steps && begun_q - freed_q < 32'd2;
-  assign fetch_parity_o = begun_q[0];
-  assign step_parity_o  = done_q[0];
-
-  // Events and TD addresses by counters.
-  logic [31:0] since_event_q;
-  logic [39:0] td_address_q;
-  assign td_address_o = td_address_q;
-
-  logic [4:0]  index_q;
-  assign update_index_o = index_q[3:0];
 
   logic       stop;
   logic [7:0] stop_error;
   assign stop       = soft_reset_i || timeout_i;
   assign stop_error = E_TIMEOUT;
 
+  // Fetch runs at most one step ahead of the frames that a step still reads. A start is decided a
+  // clock before it, so fetch is flushed from the second clock outside training on.
+  logic        training, fetching_q, fetch_failed_q, fetch_begins;
+  logic        more_q;                   // begun_q != steps, a clock late: a fetch lasts longer
+  logic [31:0] steps, begun_q, done_q;
+  logic [1:0]  ahead_q;                  // fetches begun, frames not free yet
+  logic [1:0]  here_q;                   // batches fetched, steps not complete: two and one in hand
+  logic        fetched, final_q;         // the step in hand is the last one
+  logic [7:0]  fetch_error_q;
+  logic [31:0] fetch_info0_q, fetch_info1_q;
+  assign steps    = words_q[2];
+  assign training = state_q inside {StData, StStep, StResults, StUpdates, StUpdate, StTarget,
+                                    StCommit};
+  assign fetch_begins   = training && !fetching_q && !fetch_failed_q && !stop && more_q
+                          && !ahead_q[1];
+  assign fetched        = fetch_done_i && fetch_error_i == 8'd0 && training;
+  assign fetch_parity_o = begun_q[0];
+  assign step_parity_o  = done_q[0];
+
+  // Events and TD addresses by counters.
+  logic [31:0] since_event_q;
+  logic        event_due_q;              // the step in hand ends with an event
+  logic [39:0] td_address_q;
+  logic [31:0] td_bytes_q;               // of a step's TD errors, in memory
+  assign td_address_o = td_address_q;
+
+  // The stage of WU and TSM in hand passes registers: itself, its network's scalars, whether its
+  // copy is due. They tell of index_q when it has stood for SETTLE clocks.
+  localparam logic [1:0] SETTLE = 2'd3;
+  logic [4:0]  index_q;
+  logic [1:0]  settle_q;
+  logic        settled, past_q, due_q;   // past_q: index_q is behind the last stage
+  logic        take_stage, next_stage;
+  logic [31:0] since;                    // with this step
+  assign update_index_o = index_q[3:0];
+  assign settled        = settle_q == SETTLE;
+  assign since          = scalars_o.since + 32'd1;
+  assign take_stage     = state_q == StUpdates && settled && !past_q;
+  assign next_stage     = (state_q == StUpdate && update_done_i)
+                          || (state_q == StTarget && target_done_i)
+                          || (take_stage && update_o.is_target && !due_q);
+  always_ff @(posedge clk_i) begin
+    update_o  <= update_i;
+    past_q    <= index_q == updates_i;
+    scalars_o <= scalars_q[image_busy_i ? image_net_i : NetW'(update_o.net)];
+    due_q     <= update_o.polyak || since >= 32'(update_o.period);
+    owner_o   <= image_busy_i ? 2'd2 : update_o.is_target ? 2'd1 : 2'd0;
+    if (step_start_o || next_stage) settle_q <= '0;
+    else if (!settled)              settle_q <= settle_q + 2'd1;
+    if (step_start_o)    index_q <= '0;
+    else if (next_stage) index_q <= index_q + 5'd1;
+  end
+
   logic step_ok;
   assign step_ok = !step_index_i && !step_nonfinite_i;
 
-  logic copy_due;
-  assign copy_due = update_i.polyak
-                    || scalars_q[update_i.net].since + 32'd1 >= 32'(update_i.period);
-
   always_comb begin
-    state_d         = state_q;
-    program_start_o = 1'b0;
-    image_start_o   = 1'b0;
-    step_start_o    = 1'b0;
-    update_start_o  = 1'b0;
-    target_start_o  = 1'b0;
+    state_d      = state_q;
+    step_start_o = 1'b0;
     unique case (state_q)
       StIdle: if (job_valid_i && !soft_reset_i) state_d = StCheck;
-      StCheck: state_d = check_error != 8'd0 ? StEnd : StSettle;
+      StCheck: if (checked) state_d = check_error_q != 8'd0 ? StEnd : StSettle;
       // What an earlier job left in flight (after a time-out) ends before this one begins.
       StSettle: begin
         if (stop) begin
           state_d = StEnd;
-        end else if (memory_idle_i && !step_busy_i) begin
+        end else if (settled_q) begin
           unique case (opcode)
-            JOB_PROGRAM: begin
-              state_d         = StProgram;
-              program_start_o = 1'b1;
-            end
-            JOB_TRAIN: state_d = StData;
-            default: begin
-              state_d       = StImage;
-              image_start_o = 1'b1;
-            end
+            JOB_PROGRAM: state_d = StProgram;
+            JOB_TRAIN:   state_d = StData;
+            default:     state_d = StImage;
           endcase
         end
       end
@@ -309,9 +328,9 @@ module jd_learner_job
       StImage:   if (image_done_i || timeout_i) state_d = StEnd;
       // TRAIN. A step starts when its records are here and its TD errors have room.
       StData: begin
-        if (stop || (fetch_failed_q && arrived_q == done_q)) begin
+        if (stop || (fetch_failed_q && here_q == '0)) begin
           state_d = StFlush;
-        end else if (arrived_q != done_q && td_room_i) begin
+        end else if (here_q != '0 && td_room_i) begin
           state_d      = StStep;
           step_start_o = 1'b1;
         end
@@ -324,27 +343,19 @@ module jd_learner_job
         end
       end
       StUpdates: begin
-        if (index_q == updates_i) begin
-          state_d = StCommit;
-        end else if (!update_i.is_target) begin
-          state_d        = StUpdate;
-          update_start_o = 1'b1;
-        end else if (copy_due) begin
-          state_d        = StTarget;
-          target_start_o = 1'b1;
-        end
+        if (past_q && settle_q != '0)                state_d = StCommit;
+        else if (take_stage && !update_o.is_target) state_d = StUpdate;
+        else if (take_stage && due_q)               state_d = StTarget;
       end
       StUpdate: if (update_done_i) state_d = StUpdates;
       StTarget: if (target_done_i) state_d = StUpdates;
       StCommit: begin
-        if (stop)                         state_d = StFlush;
-        else if (done_q + 32'd1 == steps) state_d = StDrain;
-        else                              state_d = StData;
+        if (stop)         state_d = StFlush;
+        else if (final_q) state_d = StDrain;
+        else              state_d = StData;
       end
       // An error: drop what is in flight.
-      StFlush: begin
-        if ((memory_idle_i && !step_busy_i && !td_memory_busy_i) || timeout_i) state_d = StEnd;
-      end
+      StFlush: if (flushed_q || timeout_i) state_d = StEnd;
       StDrain: if (td_empty_i || stop) state_d = StEnd;
       StEnd:   if (end_ready_i || soft_reset_i) state_d = StIdle;
       default: state_d = StIdle;
@@ -355,30 +366,20 @@ module jd_learner_job
   assign end_valid_o     = state_q == StEnd;
   assign end_error_o     = error_q;
   assign end_count_o     = opcode == JOB_TRAIN ? done_q : '0;
-  logic check_failed;
-  assign check_failed    = state_q == StCheck && check_error != 8'd0;
   assign end_info0_o     = info0_q;
   assign end_info1_o     = info1_q;
   assign fetch_job_o     = state_q == StSettle;
-  assign fetch_flush_o   = !training;
   assign step_abort_o    = state_q inside {StFlush, StSettle};
   assign td_clear_o      = state_q == StFlush && !td_memory_busy_i;
-  assign td_fetch_done_o = fetch_done_i && fetch_error_i == 8'd0 && training && from_stream;
-  assign td_abort_o      = state_q != StEnd && state_d == StEnd && opcode == JOB_TRAIN
-                           && from_stream && !soft_reset_i
-                           && (error_q != 8'd0 || check_failed || timeout_i);
-  assign td_go_o         = state_q == StResults && step_ok && !stop;
+  assign td_fetch_done_o = fetched && from_stream;
   assign commit_o        = state_q == StCommit;
   assign running_o       = training;
-  assign wait_data_o     = state_q == StData && arrived_q == done_q;
-  assign wait_room_o     = (state_q == StData && arrived_q != done_q && !td_room_i)
+  assign wait_data_o     = state_q == StData && here_q == '0;
+  assign wait_room_o     = (state_q == StData && here_q != '0 && !td_room_i)
                            || state_q == StDrain;
   assign wait_update_o   = state_q inside {StUpdates, StUpdate, StTarget};
   assign idle_o          = state_q == StIdle;
   assign banks_o         = banks_q;
-  assign owner_o         = image_busy_i ? 2'd2
-                           : state_q == StTarget || target_start_o ? 2'd1 : 2'd0;
-  assign scalars_o       = scalars_q[image_busy_i ? image_net_i : NetW'(update_i.net)];
 
   // The error of the job: the first one stays.
   always_ff @(posedge clk_i) begin
@@ -388,9 +389,9 @@ module jd_learner_job
       info1_q <= '0;
     end else if (error_q == 8'd0) begin
       unique case (state_q)
-        StCheck: begin
-          error_q <= check_error;
-          info0_q <= check_info;
+        StCheck: if (checked) begin
+          error_q <= check_error_q;
+          info0_q <= 32'(check_word_q);
         end
         StProgram: if (program_done_i) begin
           error_q <= program_error_i;
@@ -402,7 +403,7 @@ module jd_learner_job
           info0_q <= 32'd4;
           info1_q <= 32'(image_response_i);
         end
-        StData: if (fetch_failed_q && arrived_q == done_q) begin
+        StData: if (fetch_failed_q && here_q == '0) begin
           error_q <= fetch_error_q;
           info0_q <= fetch_info0_q;
           info1_q <= fetch_error_q == E_BUS_RD ? fetch_info1_q : done_q;
@@ -439,6 +440,15 @@ module jd_learner_job
       loaded_q           <= '0;
       banks_q            <= '0;
       fetching_q         <= 1'b0;
+      fetch_start_o      <= 1'b0;
+      fetch_flush_o      <= 1'b1;
+      program_start_o    <= 1'b0;
+      image_start_o      <= 1'b0;
+      update_start_o     <= 1'b0;
+      target_start_o     <= 1'b0;
+      ended_q            <= 1'b0;
+      td_go_o            <= 1'b0;
+      td_abort_o         <= 1'b0;
       step_count_o       <= '0;
       version_o          <= '0;
       nonfinite_count_o  <= '0;
@@ -447,7 +457,7 @@ module jd_learner_job
       event_o            <= 1'b0;
     end else begin
       state_q <= state_d;
-      event_o <= commit_o && words_q[9] != '0 && since_event_q + 32'd1 == words_q[9];
+      event_o <= commit_o && event_due_q;
       // Program and weights.
       if (program_start_o) begin
         loaded_program_q <= 1'b0;
@@ -461,14 +471,26 @@ module jd_learner_job
         version_o <= version_o + 32'd1;
       end
       // Steps.
-      if (fetch_flush_o)      fetching_q <= 1'b0;
-      else if (fetch_start_o) fetching_q <= 1'b1;
-      else if (fetch_done_i)  fetching_q <= 1'b0;
+      fetch_flush_o <= !training;
+      fetch_start_o <= fetch_begins;
+      if (!training)         fetching_q <= 1'b0;
+      else if (fetch_begins) fetching_q <= 1'b1;
+      else if (fetch_done_i) fetching_q <= 1'b0;
+      // A unit but the pipeline starts in the first clock of its state. The job's error is there in
+      // the first clock of StEnd.
+      program_start_o <= state_q == StSettle && state_d == StProgram;
+      image_start_o   <= state_q == StSettle && state_d == StImage;
+      update_start_o  <= state_q == StUpdates && state_d == StUpdate;
+      target_start_o  <= state_q == StUpdates && state_d == StTarget;
+      ended_q         <= state_q == StEnd;
+      td_go_o         <= state_q == StResults && step_ok && !stop;
+      td_abort_o      <= state_q == StEnd && !ended_q && opcode == JOB_TRAIN && from_stream
+                         && !soft_reset_i && error_q != 8'd0;
       if (commit_o) begin
         step_count_o <= step_count_o + 32'd1;
         version_o    <= version_o + 32'd1;
       end
-      if (state_q == StTarget && target_done_i) banks_q[update_i.net] <= !banks_q[update_i.net];
+      if (state_q == StTarget && target_done_i) banks_q[update_o.net] <= !banks_q[update_o.net];
       if (state_q == StResults && step_nonfinite_i && !step_index_i && !stop) begin
         nonfinite_count_o <= nonfinite_count_o + 32'd1;
         if (nonfinite_count_o == '0) begin
@@ -478,47 +500,60 @@ module jd_learner_job
       end
     end
     if (state_q == StIdle && job_valid_i) words_q <= job_descriptor_i;
+    settled_q   <= state_q == StSettle && memory_idle_i && !step_busy_i;
+    flushed_q   <= state_q == StFlush && fetch_flush_o && memory_idle_i && !step_busy_i
+                   && !td_memory_busy_i;
+    more_q      <= begun_q != steps;
+    final_q     <= done_q + 32'd1 == steps;
+    event_due_q <= words_q[9] != '0 && since_event_q + 32'd1 == words_q[9];
+    td_bytes_q  <= ((words_q[3] + 32'd15) >> 4) << 6;
     if (state_q == StSettle || state_q == StCheck) begin
       begun_q        <= '0;
-      arrived_q      <= '0;
-      freed_q        <= '0;
+      ahead_q        <= '0;
+      here_q         <= '0;
       done_q         <= '0;
       fetch_failed_q <= 1'b0;
       since_event_q  <= '0;
       td_address_q   <= {words_q[13][7:0], words_q[12]};
     end else begin
       if (fetch_start_o) begun_q <= begun_q + 32'd1;
-      if (fetch_done_i && training) begin
-        if (fetch_error_i == 8'd0) begin
-          arrived_q <= arrived_q + 32'd1;
-        end else begin
-          fetch_failed_q <= 1'b1;
-          fetch_error_q  <= fetch_error_i;
-          fetch_info0_q  <= fetch_slot_i;
-          fetch_info1_q  <= 32'(fetch_response_i);
-        end
+      if (fetch_done_i && training && fetch_error_i != 8'd0) begin
+        fetch_failed_q <= 1'b1;
+        fetch_error_q  <= fetch_error_i;
+        fetch_info0_q  <= fetch_slot_i;
+        fetch_info1_q  <= 32'(fetch_response_i);
       end
-      if (state_q == StStep && step_done_i) freed_q <= freed_q + 32'd1;
+      ahead_q <= ahead_q + 2'(fetch_start_o) - 2'(state_q == StStep && step_done_i);
+      here_q  <= here_q + 2'(fetched) - 2'(commit_o);
       if (commit_o) begin
         done_q        <= done_q + 32'd1;
-        since_event_q <= since_event_q + 32'd1 == words_q[9] ? '0 : since_event_q + 32'd1;
-        td_address_q  <= td_address_q + 40'({(words_q[3] + 32'd15) >> 4, 6'd0});
+        since_event_q <= event_due_q ? '0 : since_event_q + 32'd1;
+        td_address_q  <= td_address_q + 40'(td_bytes_q);
       end
     end
-    if (state_q == StStep)                                       index_q <= '0;
-    else if (state_d == StUpdates && state_q != StResults)       index_q <= index_q + 5'd1;
     // Scalars.
     if (image_busy_i) begin
       if (image_scalars_write_i) scalars_q[image_net_i] <= image_scalars_i;
     end else if (state_q == StUpdate && update_done_i) begin
-      scalars_q[update_i.net].p1 <= updated_i.p1;
-      scalars_q[update_i.net].p2 <= updated_i.p2;
-      scalars_q[update_i.net].lr <= updated_i.lr;
-    end else if (state_q == StUpdates && update_i.is_target && index_q != updates_i
-                 && !update_i.polyak) begin
-      scalars_q[update_i.net].since <= copy_due ? '0 : scalars_q[update_i.net].since + 32'd1;
+      scalars_q[update_o.net].p1 <= updated_i.p1;
+      scalars_q[update_o.net].p2 <= updated_i.p2;
+      scalars_q[update_o.net].lr <= updated_i.lr;
+    end else if (take_stage && update_o.is_target && !update_o.polyak) begin
+      scalars_q[update_o.net].since <= due_q ? '0 : since;
     end
   end
 
   `JD_ASSERT_IF(OneUpdateAtATime_A, update_start_o || target_start_o, !step_busy_i)
+  `JD_ASSERT_IF(StageInHand_A, take_stage,
+                update_o == update_i && index_q != updates_i
+                && scalars_o == scalars_q[NetW'(update_o.net)])
+  `JD_ASSERT_IF(Due_A, take_stage,
+                due_q == (update_o.polyak || since >= 32'(update_o.period)))
+  `JD_ASSERT_IF(Owner_A, update_start_o || target_start_o, owner_o == 2'(update_o.is_target))
+  `JD_ASSERT_IF(Past_A, state_q == StUpdates && settle_q != '0, past_q == (index_q == updates_i))
+  `JD_ASSERT_IF(More_A, fetch_begins, begun_q != steps)
+  `JD_ASSERT_IF(Final_A, commit_o, final_q == (done_q + 32'd1 == steps))
+  `JD_ASSERT_IF(FewAhead_A, training, ahead_q != 2'd3)
+  `JD_ASSERT_IF(FewHere_A, fetched, here_q != 2'd3 || commit_o)
+  `JD_ASSERT_IF(StartsUnflushed_A, fetch_start_o, !fetch_flush_o)
 endmodule : jd_learner_job

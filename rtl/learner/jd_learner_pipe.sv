@@ -66,8 +66,7 @@ module jd_learner_pipe
   // Samples from fetch.
   input  logic                frame_valid_i,
   output logic                frame_ready_o,
-  input  logic [SampleW-1:0]  frame_sample_i,
-  input  logic [7:0]          frame_row_i,        // row of the frame, the parity's copy
+  input  logic [15:0]         frame_row_i,        // row of the frame memory
   input  logic [P-1:0]        frame_mask_i,
   input  logic [P-1:0][31:0]  frame_data_i,
   input  logic                scalars_valid_i,
@@ -305,7 +304,7 @@ module jd_learner_pipe
       frame_mask = loss_mask;
       frame_data = loss_data;
     end else begin
-      frame_row  = FrameW'(16'(frame_sample_i) * 16'(step_i.frame_rows) + 16'(frame_row_i));
+      frame_row  = FrameW'(frame_row_i);
       frame_mask = frame_mask_i;
       frame_data = frame_data_i;
     end
@@ -358,12 +357,12 @@ module jd_learner_pipe
 
   logic [15:0] unused_rows;
   assign unused_rows = w_row ^ a_row ^ b_row ^ bias_row ^ g_row ^ g_write_row ^ gb_row
-                       ^ gb_write_row ^ unit_row ^ loss_read_row ^ loss_write_row
+                       ^ gb_write_row ^ unit_row ^ loss_read_row ^ loss_write_row ^ frame_row_i
                        ^ {7'd0, lanes_sample} ^ {7'd0, bias_sample};
 
   `JD_ASSUME_IF(StartWhenIdle_M, step_start_i, !step_busy_o)
   `JD_ASSUME_IF(TableBetweenSteps_M, stage_write_i, !step_busy_o)
   `JD_ASSUME_STREAM(FrameStable_M, frame_valid_i, frame_ready_o,
-                    {frame_sample_i, frame_row_i, frame_mask_i, frame_data_i})
+                    {frame_row_i, frame_mask_i, frame_data_i})
   `JD_ASSERT_IF(DeltaInBatch_A, delta_valid_o, 16'(delta_sample_o) < step_i.batch)
 endmodule : jd_learner_pipe

@@ -347,18 +347,32 @@ module jd_learner_program
   logic [255:0] written_q;
   logic [7:0]   mark_q, mark_left_q, result_first, result_rows;
   logic         clash_q;                       // of the row that was marked a clock ago
-  // Rows below `bound`.
-  function automatic logic [255:0] rows_below(input logic [7:0] bound);
-    logic [15:0] higher, same, lower;
+  // The rows below a row, by its digits: those of all lower high digits, and of its own high digit
+  // those of lower low digits.
+  typedef struct packed {
+    logic [15:0] higher;                       // [k]: the high digit is above k
+    logic [15:0] same;                         // it is k
+    logic [15:0] lower;                        // the low digit is above k
+  } bound_t;
+  bound_t s_first_q, s_end_q, n_first_q, n_end_q;     // of s and s', in a frame
+  function automatic bound_t bound_of(input logic [7:0] row);
     for (int unsigned k = 0; k < 16; k++) begin
-      higher[k] = bound[7:4] > 4'(k);
-      same[k]   = bound[7:4] == 4'(k);
-      lower[k]  = bound[3:0] > 4'(k);
-    end
-    for (int unsigned r = 0; r < 256; r++) begin
-      rows_below[r] = higher[r/16] || (same[r/16] && lower[r%16]);
+      bound_of.higher[k] = row[7:4] > 4'(k);
+      bound_of.same[k]   = row[7:4] == 4'(k);
+      bound_of.lower[k]  = row[3:0] > 4'(k);
     end
   endfunction
+  function automatic logic [255:0] rows_below(input bound_t bound);
+    for (int unsigned r = 0; r < 256; r++) begin
+      rows_below[r] = bound.higher[r/16] || (bound.same[r/16] && bound.lower[r%16]);
+    end
+  endfunction
+  always_ff @(posedge clk_i) if (checking) begin
+    s_first_q <= bound_of(beat_q[2][7:0]);
+    n_first_q <= bound_of(beat_q[2][15:8]);
+    s_end_q   <= bound_of(header_s_end_q[7:0]);
+    n_end_q   <= bound_of(header_n_end_q[7:0]);
+  end
   always_comb begin
     result_first = stage_q.dst + (stage_q.op == OpDot ? 8'(stage_q.offset >> LANE_L) : 8'd0);
     unique case (stage_q.op)
@@ -506,8 +520,8 @@ module jd_learner_program
       state_o       <= beat_q[2][7:0];
       next_state_o  <= beat_q[2][15:8];
       frame_rows_o  <= beat_q[3][7:0];
-      written_q     <= (rows_below(header_s_end_q[7:0]) & ~rows_below(beat_q[2][7:0]))
-                       | (rows_below(header_n_end_q[7:0]) & ~rows_below(beat_q[2][15:8]));
+      written_q     <= (rows_below(s_end_q) & ~rows_below(s_first_q))
+                       | (rows_below(n_end_q) & ~rows_below(n_first_q));
     end
     if (state_q == StBeat) begin
       net_q.layers      <= beat_data_i[32*4+:32*LAYERS];

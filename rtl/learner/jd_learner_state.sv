@@ -3,9 +3,10 @@
 // What training leaves behind: master copies of weights, moments and targets, and each network's
 // scalars. Everything here survives a soft reset.
 //
-// Streams  one client at a time (owner_i): WU, TSM or the image unit; a read's data come one clock
-//          after its address. Memories 0..3 are w, m, v and the target; an address is a group of LW
-//          words of the parameter images, network after network.
+// Streams  one client at a time (owner_i): WU, TSM or the image unit; a read's data come two clocks
+//          after its address, and a write is there a clock after it came. Memories 0..3 are w, m, v
+//          and the target; an address is a group of LW words of the parameter images, network after
+//          network.
 // Timing   one read and one write a clock in each memory.
 // Numbers  bits, unchanged.
 // Source   learner 5.2, 5.6. Golden model: models/learner/engine.py.
@@ -26,18 +27,26 @@ module jd_learner_state #(
   input  logic [2:0][3:0][LW-1:0][31:0] write_data_i
 );
   for (genvar k = 0; k < 4; k++) begin : gen_memory
+    logic                write_q;
+    logic [MasterW-1:0]  write_addr_q;
+    logic [LW-1:0][31:0] write_data_q;
+    always_ff @(posedge clk_i) begin
+      write_q      <= rst_ni && write_i[owner_i][k];
+      write_addr_q <= write_addr_i[owner_i][k];
+      write_data_q <= write_data_i[owner_i][k];
+    end
     jd_mem_1r1w #(
       .Depth       (Groups),
       .Lanes       (1),
       .LaneW       (LW * 32),
-      .ReadLatency (1)
+      .ReadLatency (2)
     ) u_master (
       .clk_i,
       .rst_ni,
-      .write_en_i   (write_i[owner_i][k]),
-      .write_addr_i (write_addr_i[owner_i][k]),
+      .write_en_i   (write_q),
+      .write_addr_i (write_addr_q),
       .write_mask_i (1'b1),
-      .write_data_i (write_data_i[owner_i][k]),
+      .write_data_i (write_data_q),
       .read_en_i    (read_i[owner_i][k]),
       .read_addr_i  (read_addr_i[owner_i][k]),
       .read_data_o  (read_data_o[k])

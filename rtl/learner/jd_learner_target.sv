@@ -3,7 +3,7 @@
 // TSM: writes a network's target parameters into the idle target bank, LW words a clock.
 //
 // Streams  start_i with the network's layout; done_o for one clock when the last word is written.
-//          Master memories w and t are read one clock after the address; the new target goes to
+//          Master memories w and t are read two clocks after the address; the new target goes to
 //          memory t and, by a pipe, to the pipelines.
 // Timing   a group a clock; Polyak adds its three operators' latency.
 // Numbers  hard: t = w. Polyak: t = t + tau*(w - t), binary32, RNE, each operation rounded.
@@ -50,7 +50,7 @@ module jd_learner_target #(
   localparam int unsigned HoldDepth = 1 << $clog2(MulLatency + AddLatency + 4);
 
   // Reads: one group a clock, as many as the walk has.
-  logic               read_active, read_valid_q;
+  logic               read_active, read_valid_q, read_valid_q2;
   logic [MasterW-1:0] read_addr_q, write_addr_q;
   jd_learner_walk #(
     .P (P), .OB (OB), .LW (LW), .LMax (LMax), .RowW (RowW), .BiasW (BiasW)
@@ -86,9 +86,11 @@ module jd_learner_target #(
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       read_valid_q    <= 1'b0;
+      read_valid_q2   <= 1'b0;
       product_valid_q <= 1'b0;
     end else begin
       read_valid_q    <= read_active;
+      read_valid_q2   <= read_valid_q;
       product_valid_q <= product_valid[0];
     end
     if (product_valid[0]) product_q <= product;
@@ -101,7 +103,7 @@ module jd_learner_target #(
   // The old target waits for its step.
   jd_learner_hold #(.Width (LW * 32), .Depth (HoldDepth)) u_targets (
     .clk_i, .rst_ni,
-    .push_i (read_valid_q && polyak_i),
+    .push_i (read_valid_q2 && polyak_i),
     .data_i (master_target_i),
     .pop_i  (product_valid[0]),
     .data_o (held)
@@ -110,7 +112,7 @@ module jd_learner_target #(
   for (genvar l = 0; l < LW; l++) begin : gen_lane
     jd_float_add #(.Latency (AddLatency)) u_difference (
       .clk_i, .rst_ni,
-      .valid_i    (read_valid_q && polyak_i),
+      .valid_i    (read_valid_q2 && polyak_i),
       .subtract_i (1'b1),
       .a_i        (master_weight_i[l]),
       .b_i        (master_target_i[l]),
@@ -140,7 +142,7 @@ module jd_learner_target #(
 
   logic [RowW:0]  out_row;
   logic [BiasW:0] out_bias_index;
-  assign out_valid = polyak_i ? sum_valid[0] : read_valid_q;
+  assign out_valid = polyak_i ? sum_valid[0] : read_valid_q2;
   jd_learner_walk #(
     .P (P), .OB (OB), .LW (LW), .LMax (LMax), .RowW (RowW), .BiasW (BiasW)
   ) u_write_walk (

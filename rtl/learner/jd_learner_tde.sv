@@ -5,7 +5,8 @@
 // Streams  deltas come by a pipe, in ascending slot order; tokens FETCH_DONE and ABORT are pulses.
 //          TDE words keep that order. The memory copy of a batch is written, in one command, when
 //          memory_go_i says that the step is without error.
-// Timing   one word a clock; room_o says that a whole batch and its tokens fit.
+// Timing   one word a clock; room_o, a register, says that a whole batch and its tokens fit: eight
+//          words are kept for tokens, also for those that come in the clock that it is late by.
 // Numbers  deltas pass unchanged. TDE word: delta 31:0, slot 47:32, kind 49:48 (0 TD error,
 //          1 FETCH_DONE, 2 ABORT).
 // Source   shell 2.1; learner 7. Golden model: models/learner/engine.py.
@@ -31,7 +32,7 @@ module jd_learner_tde #(
   input  logic         fetch_done_i,
   input  logic         abort_i,
   output logic         room_o,
-  output logic         empty_o,          // nothing waits for TDE
+  output logic         empty_o,          // nothing waited for TDE a clock ago
   output logic         memory_done_o,    // the step's copy is written, or none is wanted
   output logic [1:0]   memory_resp_o,
   output logic         memory_busy_o,    // a command is out
@@ -87,15 +88,21 @@ module jd_learner_tde #(
     .out_data_o  (tde_data_o),
     .count_o     (count)
   );
-  assign room_o  = 17'(count) + 17'(batch_i) + 17'd8 <= 17'(Depth);
-  assign empty_o = !tde_valid_o && count == '0 && !fetch_done_q && !abort_q;
+  // A batch is no larger than the queue, less the tokens, while there is one.
+  logic [15:0] room_limit_q;
+  always_ff @(posedge clk_i) begin
+    room_limit_q <= 16'(Depth - 8) - batch_i;
+    room_o       <= 16'(count) <= room_limit_q;
+    empty_o      <= !tde_valid_o && count == '0 && !fetch_done_q && !abort_q;
+  end
 
   // Memory: deltas are gathered to beats in a queue of their own.
   typedef enum logic [2:0] { StIdle, StGather, StCommand, StData, StAnswer, StDone } state_e;
   state_e       state_q;
-  logic [15:0]  sent_q;
+  logic [15:0]  left_q;                        // words to send
+  logic         word_last_q, all_sent_q;       // one, none
   logic [3:0]   word_q;
-  logic         pop, word_valid, word_last, beat_valid_q, all_sent;
+  logic         pop, word_valid, beat_valid_q;
   logic [31:0]  queue_data;
   logic [511:0] beat_q;
   logic [63:0]  strobes_q;
@@ -114,9 +121,7 @@ module jd_learner_tde #(
     .count_o     (unused_count)
   );
 
-  assign all_sent  = sent_q == batch_i;
-  assign word_last = sent_q + 16'd1 == batch_i;
-  assign pop       = state_q == StData && word_valid && !beat_valid_q && !all_sent;
+  assign pop = state_q == StData && word_valid && !beat_valid_q && !all_sent_q;
 
   assign cmd_valid_o   = state_q == StCommand;
   assign cmd_address_o = address_i;
@@ -141,22 +146,26 @@ module jd_learner_tde #(
           else if (memory_go_i) state_q <= StCommand;
         end
         StCommand: if (cmd_ready_i) state_q <= StData;
-        StData: if (all_sent && !beat_valid_q) state_q <= StAnswer;
+        StData: if (all_sent_q && !beat_valid_q) state_q <= StAnswer;
         StAnswer: if (done_valid_i) state_q <= StDone;
         default: if (memory_clear_i) state_q <= StIdle;
       endcase
       if (step_start_i) state_q <= StGather;
-      if (pop && (word_q == 4'd15 || word_last)) beat_valid_q <= 1'b1;
+      if (pop && (word_q == 4'd15 || word_last_q)) beat_valid_q <= 1'b1;
       else if (out_ready_i)                      beat_valid_q <= 1'b0;
     end
     if (step_start_i) begin
-      sent_q        <= '0;
+      left_q        <= batch_i;
+      word_last_q   <= batch_i == 16'd1;
+      all_sent_q    <= 1'b0;
       word_q        <= '0;
       memory_resp_o <= '0;
     end else begin
       if (pop) begin
-        sent_q <= sent_q + 16'd1;
-        word_q <= word_q + 4'd1;
+        left_q      <= left_q - 16'd1;
+        word_last_q <= left_q == 16'd2;
+        all_sent_q  <= word_last_q;
+        word_q      <= word_q + 4'd1;
       end
       if (state_q == StAnswer && done_valid_i) memory_resp_o <= done_resp_i;
     end
@@ -167,5 +176,7 @@ module jd_learner_tde #(
   end
 
   `JD_ASSERT_IF(DeltaHasRoom_A, push && delta_valid_i, in_ready)
+  `JD_ASSERT_IF(LastWord_A, state_q == StData,
+                word_last_q == (left_q == 16'd1) && all_sent_q == (left_q == '0))
   `JD_ASSERT_IF(MemoryHasRoom_A, delta_valid_i && to_memory_i, unused_ready)
 endmodule : jd_learner_tde

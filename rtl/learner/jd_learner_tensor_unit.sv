@@ -261,44 +261,61 @@ module jd_learner_tensor_unit
   end
 
   // Adders, a clock behind the products. As a tree, adder P - P/2^(k-1) + n is node n of level k; as
-  // lanes, adder l adds product l to an accumulator.
+  // lanes, adder l adds product l to an accumulator. The leaves choose before their registers; a
+  // node of a higher level is at work as a lane if it is not as a node. Each operand has a register
+  // of its own that chooses: one for all would have too many to drive.
   line_t              at_addend;
   logic               lane, lane_q;
-  logic [P-1:0][31:0] product_q, addend_q, sum;
+  logic [P-1:0][31:0] product_q, addend, addend_q, sum;
+  logic [P/2-1:0][31:0] leaf_a_q, leaf_b_q;
   logic [P-1:0][31:0] sums_q [GI];              // AXPY accumulators of a group
-  logic [LANE_L:1]    level_valid;
+  logic [LANE_L:1]    level_valid_q;
   assign at_addend = line_q[MulLatency];
   assign lane      = at_addend.mode == ModeAxpy || at_addend.mode == ModeOuter;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) lane_q <= 1'b0;
     else         lane_q <= lane;
     product_q <= product;
-    addend_q  <= '0;
+    addend_q  <= addend;
+    for (int unsigned n = 0; n < P / 2; n++) begin
+      leaf_a_q[n] <= lane ? product[n] : product[2*n];
+      leaf_b_q[n] <= lane ? addend[n] : product[2*n+1];
+    end
+  end
+  always_comb begin
+    addend = '0;
     if (!at_addend.first) begin
-      addend_q <= at_addend.mode == ModeAxpy ? sums_q[at_addend.slot[SlotW-1:0]] : g_data_i;
+      addend = at_addend.mode == ModeAxpy ? sums_q[at_addend.slot[SlotW-1:0]] : g_data_i;
     end
   end
   for (genvar k = 1; k <= LANE_L; k++) begin : gen_level
     localparam int unsigned AT    = ADD + (k - 1) * AddLatency;
     localparam int unsigned BASE  = P - (P >> (k - 1));
     localparam int unsigned UNDER = (k == 1) ? 0 : P - (P >> (k - 2));
-    assign level_valid[k] = line_q[AT].mode == ModeDot && line_q[AT].pitch >= 3'(k);
+    always_ff @(posedge clk_i) begin
+      level_valid_q[k] <= rst_ni && line_q[AT-1].mode == ModeDot && line_q[AT-1].pitch >= 3'(k);
+    end
     for (genvar n = 0; n < (P >> k); n++) begin : gen_node
-      logic [31:0] left, right;
+      logic [31:0] a, b;
       logic        unused_valid;
       if (k == 1) begin : gen_leaf
-        assign left  = product_q[2*n];
-        assign right = product_q[2*n+1];
+        assign a = leaf_a_q[n];
+        assign b = leaf_b_q[n];
       end else begin : gen_inner
-        assign left  = sum[UNDER+2*n];
-        assign right = sum[UNDER+2*n+1];
+        (* keep *) logic node_a_q, node_b_q;
+        always_ff @(posedge clk_i) begin
+          node_a_q <= line_q[AT-1].mode == ModeDot && line_q[AT-1].pitch >= 3'(k);
+          node_b_q <= line_q[AT-1].mode == ModeDot && line_q[AT-1].pitch >= 3'(k);
+        end
+        assign a = node_a_q ? sum[UNDER+2*n] : product_q[BASE+n];
+        assign b = node_b_q ? sum[UNDER+2*n+1] : addend_q[BASE+n];
       end
       jd_float_add #(.Latency (AddLatency)) u_add (
         .clk_i, .rst_ni,
-        .valid_i    (lane_q || level_valid[k]),
+        .valid_i    (lane_q || level_valid_q[k]),
         .subtract_i (1'b0),
-        .a_i        (lane_q ? product_q[BASE+n] : left),
-        .b_i        (lane_q ? addend_q[BASE+n] : right),
+        .a_i        (a),
+        .b_i        (b),
         .valid_o    (unused_valid),
         .result_o   (sum[BASE+n])
       );
@@ -357,7 +374,7 @@ module jd_learner_tensor_unit
   end
 
   // Rung k adds the terms of the rung below it. The even terms wait for the odd ones; a last term
-  // without partner is added to +0.
+  // without partner is added to +0, which is held while no term waits.
   logic [LADDERS:1]       top_valid;              // the last rung for its operation
   logic [LADDERS:1][31:0] top;
   for (genvar k = 1; k <= LADDERS; k++) begin : gen_rung
@@ -379,9 +396,13 @@ module jd_learner_tensor_unit
     end
     assign start = in_valid && (odd_q || in_last);
     always_ff @(posedge clk_i) begin
-      if (!rst_ni || clear_i) odd_q <= 1'b0;
-      else if (in_valid)      odd_q <= !odd_q && !in_last;
-      if (in_valid) held_q <= in;
+      if (!rst_ni || clear_i) begin
+        odd_q  <= 1'b0;
+        held_q <= '0;
+      end else if (in_valid) begin
+        odd_q  <= !odd_q && !in_last;
+        held_q <= start ? '0 : in;
+      end
       last_line_q   <= AddLatency'({last_line_q, in_last});
       height_line_q <= (3 * AddLatency)'({height_line_q, in_height});
     end
@@ -389,8 +410,8 @@ module jd_learner_tensor_unit
       .clk_i, .rst_ni,
       .valid_i    (start),
       .subtract_i (1'b0),
-      .a_i        (odd_q ? held_q : in),
-      .b_i        (odd_q ? in : 32'd0),
+      .a_i        (held_q),
+      .b_i        (in),
       .valid_o    (out_valid),
       .result_o   (out)
     );
@@ -560,6 +581,6 @@ module jd_learner_tensor_unit
   `JD_ASSERT_IF(TagRoom_A, has_tag, tag_in_q - tag_late_q != TagW'(TAGS - 1))
   `JD_ASSERT(OneResult_A, !(dot_result && (axpy_result || outer_result)))
   `JD_ASSERT(OneUserOfBiasAdders_A, !(grad_valid_q && result_valid_q))
-  `JD_ASSERT_IF(LanesOrTree_A, lane_q, level_valid == '0)
+  `JD_ASSERT_IF(LanesOrTree_A, lane_q, level_valid_q == '0)
   `JD_ASSERT(OneTag_A, 2'(result_valid) + 2'(g_read_o) + 2'(axpy_result) < 2'd2)
 endmodule : jd_learner_tensor_unit

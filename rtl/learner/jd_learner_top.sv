@@ -117,11 +117,11 @@ module jd_learner_top
   logic [3:0]   e_wstrb;
   logic [1:0]   e_bresp, e_rresp;
 
-  logic         job_valid, job_ready, end_valid, end_ready, soft_reset, quiet, timeout, job_event;
+  logic         job_valid, job_ready, end_valid, end_ready, soft_reset, quiet_q, timeout, job_event;
   logic [511:0] job_descriptor;
   logic [7:0]   end_error;
   logic [31:0]  end_count, end_info0, end_info1, unused_job_number;
-  logic         tensor_busy, wait_index, wait_data, wait_room, wait_update, progress;
+  logic         tensor_busy, wait_index, wait_data, wait_room, wait_update, progress_q;
   logic         unused_idle;
 
   logic [CLIENTS-1:0]        c_arvalid, c_arready, c_rvalid, c_rready, c_rlast;
@@ -209,7 +209,7 @@ module jd_learner_top
     .end_info0_i      (end_info0),
     .end_info1_i      (end_info1),
     .soft_reset_o     (soft_reset),
-    .quiet_i          (quiet),
+    .quiet_i          (quiet_q),
     .error_valid_i    (1'b0),
     .error_code_i     ('0),
     .event_i          (job_event),
@@ -217,7 +217,7 @@ module jd_learner_top
     .stall_mem_i      (wait_data && !wait_index),
     .stall_in_i       (wait_data && wait_index),
     .stall_out_i      (wait_room),
-    .progress_i       (progress),
+    .progress_i       (progress_q),
     .rd_beat_i        (m_axi_rvalid_i && m_axi_rready_o),
     .wr_beat_i        (m_axi_wvalid_o && m_axi_wready_i),
     .timeout_o        (timeout),
@@ -269,30 +269,59 @@ module jd_learner_top
     hwif.NF_WHERE.stage.next    = nonfinite_stage;
     hwif.NF_WHERE.slot.next     = nonfinite_sample;
   end
-  jd_learner_regs u_regs (
-    .clk            (clk_i),
-    .rst_n          (rst_ni),
-    .s_axil_awready (e_awready),
-    .s_axil_awvalid (e_awvalid),
-    .s_axil_awaddr  (e_awaddr),
-    .s_axil_awprot  (3'd0),
-    .s_axil_wready  (e_wready),
-    .s_axil_wvalid  (e_wvalid),
-    .s_axil_wdata   (e_wdata),
-    .s_axil_wstrb   (e_wstrb),
-    .s_axil_bready  (e_bready),
-    .s_axil_bvalid  (e_bvalid),
-    .s_axil_bresp   (e_bresp),
-    .s_axil_arready (e_arready),
-    .s_axil_arvalid (e_arvalid),
-    .s_axil_araddr  (e_araddr),
-    .s_axil_arprot  (3'd0),
-    .s_axil_rready  (e_rready),
-    .s_axil_rvalid  (e_rvalid),
-    .s_axil_rdata   (e_rdata),
-    .s_axil_rresp   (e_rresp),
-    .hwif_in        (hwif)
+  logic        request, request_write;
+  logic [11:0] request_address;
+  logic [31:0] request_data, request_mask, answer_data;
+  logic        stall_write, stall_read, answer_read, answer_read_error;
+  logic        answer_write, answer_write_error;
+  jd_engine_access u_access (
+    .clk_i, .rst_ni,
+    .s_axil_awvalid_i (e_awvalid),
+    .s_axil_awready_o (e_awready),
+    .s_axil_awaddr_i  (e_awaddr[11:2]),
+    .s_axil_wvalid_i  (e_wvalid),
+    .s_axil_wready_o  (e_wready),
+    .s_axil_wdata_i   (e_wdata),
+    .s_axil_wstrb_i   (e_wstrb),
+    .s_axil_bvalid_o  (e_bvalid),
+    .s_axil_bready_i  (e_bready),
+    .s_axil_bresp_o   (e_bresp),
+    .s_axil_arvalid_i (e_arvalid),
+    .s_axil_arready_o (e_arready),
+    .s_axil_araddr_i  (e_araddr[11:2]),
+    .s_axil_rvalid_o  (e_rvalid),
+    .s_axil_rready_i  (e_rready),
+    .s_axil_rdata_o   (e_rdata),
+    .s_axil_rresp_o   (e_rresp),
+    .request_o        (request),
+    .write_o          (request_write),
+    .address_o        (request_address),
+    .data_o           (request_data),
+    .mask_o           (request_mask),
+    .read_done_i      (answer_read),
+    .read_error_i     (answer_read_error),
+    .read_data_i      (answer_data),
+    .write_done_i     (answer_write),
+    .write_error_i    (answer_write_error)
   );
+  jd_learner_regs u_regs (
+    .clk                  (clk_i),
+    .rst_n                (rst_ni),
+    .s_cpuif_req          (request),
+    .s_cpuif_req_is_wr    (request_write),
+    .s_cpuif_addr         (request_address),
+    .s_cpuif_wr_data      (request_data),
+    .s_cpuif_wr_biten     (request_mask),
+    .s_cpuif_req_stall_wr (stall_write),
+    .s_cpuif_req_stall_rd (stall_read),
+    .s_cpuif_rd_ack       (answer_read),
+    .s_cpuif_rd_err       (answer_read_error),
+    .s_cpuif_rd_data      (answer_data),
+    .s_cpuif_wr_ack       (answer_write),
+    .s_cpuif_wr_err       (answer_write_error),
+    .hwif_in              (hwif)
+  );
+  `JD_ASSERT_IF(NoStall_A, request, request_write ? answer_write && !stall_write : !stall_read)
 
   // ------------------------------------------------------------------ program and jobs
   logic              program_start, program_busy, program_done;
@@ -305,7 +334,7 @@ module jd_learner_top
   logic [4:0]        updates;
   logic [3:0]        update_index;
   update_t           update_list [UpdateMax];
-  update_t           update;
+  update_t           update;                    // in hand
   logic              stage_write;
   logic [STAGE_L-1:0] stage_index;
   stage_t            stage;
@@ -324,6 +353,19 @@ module jd_learner_top
   logic         image_start, image_busy, image_done;
   logic [1:0]   image_response;
   logic         movers_idle, read_idle, write_idle, list_idle;
+  // Program and image own the movers while they are busy, and a clock longer.
+  logic         program_owns_q, image_owns_q;
+  // What the skids before and behind the movers offer: commands, and data as they come.
+  logic         read_go, read_taken, write_go, write_taken;
+  logic [39:0]  read_address, write_address;
+  logic [15:0]  read_beats, write_beats;
+  logic [CLIENTS-1:MOVERS]       request_valid, request_ready;     // reads, before the port's mux
+  logic [CLIENTS-1:MOVERS][39:0] request_burst;
+  logic [CLIENTS-1:MOVERS][7:0]  request_len;
+  logic [CLIENTS-1:MOVERS][0:0]  request_id;
+  logic         data_valid, data_ready, data_last;
+  logic [511:0] data;
+  logic [1:0]   data_resp;
 
   jd_learner_program #(
     .P (P), .OB (OB), .LW (LW), .WRows (WRows), .ARows (ARows), .DMax (DMax), .LMax (LMax),
@@ -342,7 +384,7 @@ module jd_learner_top
     .cmd_ready_i   (read_cmd_ready),
     .cmd_address_o (program_address),
     .cmd_beats_o   (program_beats),
-    .beat_valid_i  (read_valid && program_busy),
+    .beat_valid_i  (read_valid && program_owns_q),
     .beat_ready_o  (program_ready),
     .beat_data_i   (read_data),
     .beat_resp_i   (read_resp),
@@ -363,8 +405,6 @@ module jd_learner_top
     .updates_o     (updates),
     .update_o      (update_list)
   );
-  assign update = update_list[update_index];
-
   logic          fetch_job, fetch_start, fetch_parity, fetch_flush, fetch_busy, fetch_done;
   logic [7:0]    fetch_error;
   logic [31:0]   fetch_slot;
@@ -410,11 +450,12 @@ module jd_learner_top
     .frame_rows_i          (frame_rows),
     .updates_i             (updates),
     .update_index_o        (update_index),
-    .update_i              (update),
+    .update_i              (update_list[update_index]),
+    .update_o              (update),
     .image_start_o         (image_start),
     .image_done_i          (image_done),
     .image_response_i      (image_response),
-    .image_busy_i          (image_busy),
+    .image_busy_i          (image_owns_q),
     .fetch_job_o           (fetch_job),
     .fetch_start_o         (fetch_start),
     .fetch_parity_o        (fetch_parity),
@@ -468,9 +509,14 @@ module jd_learner_top
     .wait_update_o         (wait_update),
     .idle_o                (job_idle)
   );
+  // Words that wait in a skid are in flight, too.
   assign movers_idle = read_idle && write_idle && list_idle && !fetch_busy && !program_busy
-                       && !image_busy;
-  assign quiet       = job_idle && movers_idle && !step_busy && !td_busy;
+                       && !image_busy && !read_go && !write_go && !read_valid;
+  always_ff @(posedge clk_i) begin
+    program_owns_q <= program_start || program_busy;
+    image_owns_q   <= image_start || image_busy;
+  end
+  always_ff @(posedge clk_i) quiet_q <= job_idle && movers_idle && !step_busy && !td_busy;
 
   // ------------------------------------------------------------------ fetch and TD errors
   logic         list_cmd_valid, list_cmd_ready, list_valid, list_ready, unused_list_last;
@@ -479,8 +525,8 @@ module jd_learner_top
   logic [511:0] list_data;
   logic [1:0]   list_resp;
   logic               frame_valid, frame_ready, scalars_valid, scalars_parity;
-  logic [SampleW-1:0] frame_sample, scalars_sample;
-  logic [7:0]         frame_row;
+  logic [SampleW-1:0] scalars_sample;
+  logic [15:0]        frame_row;
   logic [P-1:0]       frame_mask;
   logic [P-1:0][31:0] frame_data;
   scalars_t           record_scalars;
@@ -498,6 +544,7 @@ module jd_learner_top
     .state_rows_i       (state_rows),
     .state_row_i        (state),
     .next_row_i         (next_state),
+    .frame_rows_i       (frame_rows),
     .start_i            (fetch_start),
     .parity_i           (fetch_parity),
     .flush_i            (fetch_flush),
@@ -521,16 +568,15 @@ module jd_learner_top
     .list_data_i        (list_data),
     .list_resp_i        (list_resp),
     .cmd_valid_o        (fetch_cmd_valid),
-    .cmd_ready_i        (read_cmd_ready && !program_busy && !image_busy),
+    .cmd_ready_i        (read_cmd_ready && !program_owns_q && !image_owns_q),
     .cmd_address_o      (fetch_address),
     .cmd_beats_o        (fetch_beats),
-    .record_valid_i     (read_valid && !program_busy && !image_busy),
+    .record_valid_i     (read_valid && !program_owns_q && !image_owns_q),
     .record_ready_o     (fetch_ready),
     .record_data_i      (read_data),
     .record_resp_i      (read_resp),
     .frame_valid_o      (frame_valid),
     .frame_ready_i      (frame_ready),
-    .frame_sample_o     (frame_sample),
     .frame_row_o        (frame_row),
     .frame_mask_o       (frame_mask),
     .frame_data_o       (frame_data),
@@ -568,14 +614,14 @@ module jd_learner_top
     .tde_ready_i    (tde_ready_i),
     .tde_data_o     (tde_data_o),
     .cmd_valid_o    (td_cmd_valid),
-    .cmd_ready_i    (write_cmd_ready && !image_busy),
+    .cmd_ready_i    (write_cmd_ready && !image_owns_q),
     .cmd_address_o  (td_cmd_address),
     .cmd_beats_o    (td_beats),
     .out_valid_o    (td_wvalid),
-    .out_ready_i    (write_ready && !image_busy),
+    .out_ready_i    (write_ready && !image_owns_q),
     .out_data_o     (td_wdata),
     .out_strb_o     (td_wstrb),
-    .done_valid_i   (write_done && !image_busy),
+    .done_valid_i   (write_done && !image_owns_q),
     .done_ready_o   (td_done_ready),
     .done_resp_i    (write_resp)
   );
@@ -621,6 +667,23 @@ module jd_learner_top
   logic [SubW-1:0]          grad_sub;
   logic [LW-1:0][31:0]      grad_data;
 
+  // The owner's weights, on their way to the pipeline.
+  logic                new_valid_q, new_bias_q;
+  logic [RowW-1:0]     new_row_q;
+  logic [BiasW-1:0]    new_bias_index_q;
+  logic [SubW-1:0]     new_sub_q;
+  logic [LW-1:0]       new_mask_q;
+  logic [LW-1:0][31:0] new_data_q;
+  always_ff @(posedge clk_i) begin
+    new_valid_q      <= rst_ni && weight_valid[owner];
+    new_bias_q       <= weight_bias[owner];
+    new_row_q        <= weight_row[owner][RowW-1:0];
+    new_bias_index_q <= weight_bias_index[owner][BiasW-1:0];
+    new_sub_q        <= weight_sub[owner];
+    new_mask_q       <= weight_mask[owner];
+    new_data_q       <= weight_data[owner];
+  end
+
   jd_learner_pipe #(
     .P (P), .OB (OB), .GI (GI), .LW (LW), .MulLatency (MulLatency), .AddLatency (AddLatency),
     .WRows (WRows), .ARows (ARows), .BMax (BMax), .DMax (DMax)
@@ -643,7 +706,6 @@ module jd_learner_top
     .index_sample_o        (index_sample),
     .frame_valid_i         (frame_valid),
     .frame_ready_o         (frame_ready),
-    .frame_sample_i        (frame_sample),
     .frame_row_i           (frame_row),
     .frame_mask_i          (frame_mask),
     .frame_data_i          (frame_data),
@@ -651,13 +713,13 @@ module jd_learner_top
     .scalars_parity_i      (scalars_parity),
     .scalars_sample_i      (scalars_sample),
     .scalars_i             (record_scalars),
-    .weight_valid_i        (weight_valid[owner]),
-    .weight_bias_i         (weight_bias[owner]),
-    .weight_row_i          (weight_row[owner][RowW-1:0]),
-    .weight_sub_i          (weight_sub[owner]),
-    .weight_bias_index_i   (weight_bias_index[owner][BiasW-1:0]),
-    .weight_mask_i         (weight_mask[owner]),
-    .weight_data_i         (weight_data[owner]),
+    .weight_valid_i        (new_valid_q),
+    .weight_bias_i         (new_bias_q),
+    .weight_row_i          (new_row_q),
+    .weight_sub_i          (new_sub_q),
+    .weight_bias_index_i   (new_bias_index_q),
+    .weight_mask_i         (new_mask_q),
+    .weight_data_i         (new_data_q),
     .gradient_read_i       (grad_read),
     .gradient_bias_i       (grad_bias),
     .gradient_row_i        (grad_row[RowW-1:0]),
@@ -679,11 +741,21 @@ module jd_learner_top
   logic [2:0][3:0][MasterW-1:0]  master_read_addr, master_write_addr;
   logic [2:0][3:0][LW-1:0][31:0] master_write_data;
   logic [3:0][LW-1:0][31:0]      master_data;
-  network_t                      network;
-  logic [15:0]                   idle_rows, idle_biases;
-  assign network     = networks[update.net];
-  assign idle_rows   = banks[update.net] ? network.rows : network.rows << 1;
-  assign idle_biases = banks[update.net] ? network.biases : network.biases << 1;
+  // The network in hand, of an image or of the stage, is a register, as what follows from it: a
+  // stage waits longer for its own registers, an image a clock before it uses it.
+  network_t                      network_q;
+  slot_t                         slot_q;
+  logic [15:0]                   target_row_q, target_bias_q;
+  logic [NetW-1:0]               net;
+  logic                          bank;
+  assign net  = image_owns_q ? image_net : NetW'(update.net);
+  assign bank = banks[NetW'(update.net)];
+  always_ff @(posedge clk_i) begin
+    network_q     <= networks[net];
+    slot_q        <= slots[NetW'(update.slot)];
+    target_row_q  <= network_q.row_base + (bank ? network_q.rows : network_q.rows << 1);
+    target_bias_q <= network_q.bias_base + (bank ? network_q.biases : network_q.biases << 1);
+  end
 
   jd_learner_update #(
     .P (P), .OB (OB), .LW (LW), .LMax (LAYERS), .RowW (16), .BiasW (16), .MasterW (MasterW),
@@ -692,12 +764,12 @@ module jd_learner_top
   ) u_update (
     .clk_i, .rst_ni,
     .start_i             (update_start),
-    .layers_i            (network.layers),
-    .layer_count_i       (network.layer_count),
-    .row_base_i          (network.row_base),
-    .bias_base_i         (network.bias_base),
-    .master_base_i       (network.master_base[MasterW-1:0]),
-    .slot_i              (slots[NetW'(update.slot)]),
+    .layers_i            (network_q.layers),
+    .layer_count_i       (network_q.layer_count),
+    .row_base_i          (network_q.row_base),
+    .bias_base_i         (network_q.bias_base),
+    .master_base_i       (network_q.master_base[MasterW-1:0]),
+    .slot_i              (slot_q),
     .p1_i                (scalars.p1),
     .p2_i                (scalars.p2),
     .lr_i                (scalars.lr),
@@ -743,11 +815,11 @@ module jd_learner_top
     .start_i             (target_start),
     .polyak_i            (update.polyak),
     .tau_i               (update.tau),
-    .layers_i            (network.layers),
-    .layer_count_i       (network.layer_count),
-    .row_base_i          (network.row_base + idle_rows),
-    .bias_base_i         (network.bias_base + idle_biases),
-    .master_base_i       (network.master_base[MasterW-1:0]),
+    .layers_i            (network_q.layers),
+    .layer_count_i       (network_q.layer_count),
+    .row_base_i          (target_row_q),
+    .bias_base_i         (target_bias_q),
+    .master_base_i       (network_q.master_base[MasterW-1:0]),
     .done_o              (target_done),
     .master_read_o       (target_read),
     .master_read_addr_o  (target_read_addr),
@@ -784,8 +856,8 @@ module jd_learner_top
     .done_o              (image_done),
     .response_o          (image_response),
     .net_o               (image_net),
-    .network_i           (networks[image_net]),
-    .start_lr_i          (slots[NetW'(networks[image_net].slot)][1]),
+    .network_i           (network_q),
+    .start_lr_i          (slots[NetW'(network_q.slot)][1]),
     .bank_i              (banks[image_net]),
     .scalars_i           (scalars),
     .scalars_write_o     (image_scalars_write),
@@ -796,7 +868,7 @@ module jd_learner_top
     .write_cmd_ready_i   (write_cmd_ready),
     .cmd_address_o       (image_address),
     .cmd_beats_o         (image_beats),
-    .read_valid_i        (read_valid && image_busy),
+    .read_valid_i        (read_valid && image_owns_q),
     .read_ready_o        (image_ready),
     .read_data_i         (read_data),
     .read_resp_i         (read_resp),
@@ -835,28 +907,61 @@ module jd_learner_top
   );
 
   // ------------------------------------------------------------------ memory
-  assign read_cmd_valid  = program_busy ? program_cmd_valid
-                           : image_busy ? image_read_valid : fetch_cmd_valid;
-  assign write_cmd_valid = image_busy ? image_write_valid : td_cmd_valid;
-  assign read_ready      = program_busy ? program_ready : image_busy ? image_ready : fetch_ready;
+  assign read_cmd_valid  = program_owns_q ? program_cmd_valid
+                           : image_owns_q ? image_read_valid : fetch_cmd_valid;
+  assign write_cmd_valid = image_owns_q ? image_write_valid : td_cmd_valid;
+  assign read_ready      = program_owns_q ? program_ready
+                           : image_owns_q ? image_ready : fetch_ready;
+
+  jd_stream_skid #(.Width (56)) u_read_command (
+    .clk_i, .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (read_cmd_valid),
+    .in_ready_o  (read_cmd_ready),
+    .in_data_i   (program_owns_q ? {program_beats, program_address}
+                  : image_owns_q ? {image_beats, image_address} : {fetch_beats, fetch_address}),
+    .out_valid_o (read_go),
+    .out_ready_i (read_taken),
+    .out_data_o  ({read_beats, read_address})
+  );
+  jd_stream_skid #(.Width (56)) u_write_command (
+    .clk_i, .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (write_cmd_valid),
+    .in_ready_o  (write_cmd_ready),
+    .in_data_i   (image_owns_q ? {image_beats, image_address} : {td_beats, td_cmd_address}),
+    .out_valid_o (write_go),
+    .out_ready_i (write_taken),
+    .out_data_o  ({write_beats, write_address})
+  );
+  jd_stream_skid #(.Width (515)) u_read_data (
+    .clk_i, .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (data_valid),
+    .in_ready_o  (data_ready),
+    .in_data_i   ({data_last, data_resp, data}),
+    .out_valid_o (read_valid),
+    .out_ready_i (read_ready),
+    .out_data_o  ({read_last, read_resp, read_data})
+  );
 
   jd_axi_read_mover #(.MaxOutstanding (16), .IdW (1)) u_read (
     .clk_i, .rst_ni,
     .idle_o          (read_idle),
-    .cmd_valid_i     (read_cmd_valid),
-    .cmd_ready_o     (read_cmd_ready),
-    .cmd_address_i   (program_busy ? program_address : image_busy ? image_address : fetch_address),
-    .cmd_beats_i     (program_busy ? program_beats : image_busy ? image_beats : fetch_beats),
-    .out_valid_o     (read_valid),
-    .out_ready_i     (read_ready),
-    .out_data_o      (read_data),
-    .out_last_o      (read_last),
-    .out_resp_o      (read_resp),
-    .m_axi_arvalid_o (c_arvalid[MOVERS]),
-    .m_axi_arready_i (c_arready[MOVERS]),
-    .m_axi_araddr_o  (c_araddr[MOVERS]),
-    .m_axi_arlen_o   (c_arlen[MOVERS]),
-    .m_axi_arid_o    (c_arid[MOVERS]),
+    .cmd_valid_i     (read_go),
+    .cmd_ready_o     (read_taken),
+    .cmd_address_i   (read_address),
+    .cmd_beats_i     (read_beats),
+    .out_valid_o     (data_valid),
+    .out_ready_i     (data_ready),
+    .out_data_o      (data),
+    .out_last_o      (data_last),
+    .out_resp_o      (data_resp),
+    .m_axi_arvalid_o (request_valid[MOVERS]),
+    .m_axi_arready_i (request_ready[MOVERS]),
+    .m_axi_araddr_o  (request_burst[MOVERS]),
+    .m_axi_arlen_o   (request_len[MOVERS]),
+    .m_axi_arid_o    (request_id[MOVERS]),
     .m_axi_rvalid_i  (c_rvalid[MOVERS]),
     .m_axi_rready_o  (c_rready[MOVERS]),
     .m_axi_rdata_i   (c_rdata[MOVERS]),
@@ -876,11 +981,11 @@ module jd_learner_top
     .out_data_o      (list_data),
     .out_last_o      (unused_list_last),
     .out_resp_o      (list_resp),
-    .m_axi_arvalid_o (c_arvalid[LISTS]),
-    .m_axi_arready_i (c_arready[LISTS]),
-    .m_axi_araddr_o  (c_araddr[LISTS]),
-    .m_axi_arlen_o   (c_arlen[LISTS]),
-    .m_axi_arid_o    (c_arid[LISTS]),
+    .m_axi_arvalid_o (request_valid[LISTS]),
+    .m_axi_arready_i (request_ready[LISTS]),
+    .m_axi_araddr_o  (request_burst[LISTS]),
+    .m_axi_arlen_o   (request_len[LISTS]),
+    .m_axi_arid_o    (request_id[LISTS]),
     .m_axi_rvalid_i  (c_rvalid[LISTS]),
     .m_axi_rready_o  (c_rready[LISTS]),
     .m_axi_rdata_i   (c_rdata[LISTS]),
@@ -891,16 +996,16 @@ module jd_learner_top
   jd_axi_write_mover #(.MaxOutstanding (16), .IdW (1)) u_write (
     .clk_i, .rst_ni,
     .idle_o          (write_idle),
-    .cmd_valid_i     (write_cmd_valid),
-    .cmd_ready_o     (write_cmd_ready),
-    .cmd_address_i   (image_busy ? image_address : td_cmd_address),
-    .cmd_beats_i     (image_busy ? image_beats : td_beats),
-    .in_valid_i      (image_busy ? image_wvalid : td_wvalid),
+    .cmd_valid_i     (write_go),
+    .cmd_ready_o     (write_taken),
+    .cmd_address_i   (write_address),
+    .cmd_beats_i     (write_beats),
+    .in_valid_i      (image_owns_q ? image_wvalid : td_wvalid),
     .in_ready_o      (write_ready),
-    .in_data_i       (image_busy ? image_wdata : td_wdata),
-    .in_strb_i       (image_busy ? '1 : td_wstrb),
+    .in_data_i       (image_owns_q ? image_wdata : td_wdata),
+    .in_strb_i       (image_owns_q ? '1 : td_wstrb),
     .done_valid_o    (write_done),
-    .done_ready_i    (image_busy ? image_done_ready : td_done_ready),
+    .done_ready_i    (image_owns_q ? image_done_ready : td_done_ready),
     .done_resp_o     (write_resp),
     .m_axi_awvalid_o (c_awvalid[MOVERS]),
     .m_axi_awready_i (c_awready[MOVERS]),
@@ -917,6 +1022,18 @@ module jd_learner_top
     .m_axi_bresp_i   (c_bresp[MOVERS]),
     .m_axi_bid_i     (c_bid[MOVERS])
   );
+  for (genvar c = MOVERS; c < CLIENTS; c++) begin : gen_request
+    jd_stream_skid #(.Width (49)) u_skid (
+      .clk_i, .rst_ni,
+      .clear_i     (1'b0),
+      .in_valid_i  (request_valid[c]),
+      .in_ready_o  (request_ready[c]),
+      .in_data_i   ({request_id[c], request_len[c], request_burst[c]}),
+      .out_valid_o (c_arvalid[c]),
+      .out_ready_i (c_arready[c]),
+      .out_data_o  ({c_arid[c], c_arlen[c], c_araddr[c]})
+    );
+  end
   jd_axi_mux #(.Clients (CLIENTS), .IdW (1)) u_mux (
     .clk_i, .rst_ni,
     .s_axi_arvalid_i (c_arvalid),
@@ -957,7 +1074,9 @@ module jd_learner_top
   assign m_axi_arid_o = {1'b0, port_arid};
   assign m_axi_awid_o = {1'b0, port_awid};
 
-  assign progress = tensor_busy || fetch_moved || (|weight_valid) || grad_read || pipe_delta_valid
-                    || (m_axi_rvalid_i && m_axi_rready_o) || (m_axi_wvalid_o && m_axi_wready_i)
-                    || (m_axi_bvalid_i && m_axi_bready_o) || (tde_valid_o && tde_ready_i);
+  always_ff @(posedge clk_i) begin
+    progress_q <= tensor_busy || fetch_moved || (|weight_valid) || grad_read || pipe_delta_valid
+                  || (m_axi_rvalid_i && m_axi_rready_o) || (m_axi_wvalid_o && m_axi_wready_i)
+                  || (m_axi_bvalid_i && m_axi_bready_o) || (tde_valid_o && tde_ready_i);
+  end
 endmodule : jd_learner_top

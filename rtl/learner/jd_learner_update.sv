@@ -5,7 +5,7 @@
 // Streams  start_i with the network's layout, the optimizer slot and the scalar state; done_o for
 //          one clock when the last word is written. Gradients are asked for by a pipe (read, then
 //          valid with the words, any fixed latency); weights leave by a pipe to the pipelines, and
-//          the master memories are read one clock after the address.
+//          the master memories are read two clocks after the address.
 // Timing   scalars (jd_learner_rate), then a group a clock, then the latency of the optimizer.
 // Numbers  binary32, RNE, every operation rounded:
 //          SGD       w = w - lr*g
@@ -156,36 +156,51 @@ module jd_learner_update #(
   assign master_read_addr_o  = read_addr_q;
   assign master_write_addr_o = write_addr_q;
 
-  // Gradients, registered; m is read in the same clock, so that both meet the multipliers.
-  logic                grad_valid_q;
+  // Gradients, registered, and again without their padding: m, which is read when they come, meets
+  // them at the multipliers. v and w are read two clocks before their partners come.
+  logic                grad_raw_valid_q, grad_valid_q, x_valid_q, square_soon, product_soon;
   logic [LW-1:0][31:0] grad_raw_q, grad_q;
-  always_comb begin
-    for (int unsigned l = 0; l < LW; l++) grad_q[l] = grad_mask[l] ? grad_raw_q[l] : '0;
-  end
+  logic [31:0]         share_q;            // of the gradient in m
+  jd_delay #(.Width (1), .Cycles (MulLatency - 1)) u_square_soon (
+    .clk_i, .rst_ni,
+    .in_i  (grad_valid_q && adam),
+    .out_o (square_soon)
+  );
+  jd_delay #(.Width (1), .Cycles (MulLatency - 1)) u_product_soon (
+    .clk_i, .rst_ni,
+    .in_i  (x_valid_q),
+    .out_o (product_soon)
+  );
 
   logic [LW-1:0] square_valid, moment_mul_valid, moment_valid, variance_mul_valid,
                  variance_valid, sqrt_valid, scaled_valid, sum_valid, step_valid, product_valid,
                  new_valid;
   logic [LW-1:0][31:0] square, share, decayed, moment, variance_share, variance_decayed, variance,
                        deviation, scaled, sum, quotient, product, updated;
-  logic                square_valid_q, sum_valid_q, x_valid_q, product_valid_q;
+  logic                square_valid_q, sum_valid_q, product_valid_q;
   logic [LW-1:0][31:0] square_q, sum_q, x_q, product_q, moment_held;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      grad_valid_q    <= 1'b0;
-      square_valid_q  <= 1'b0;
-      sum_valid_q     <= 1'b0;
-      x_valid_q       <= 1'b0;
-      product_valid_q <= 1'b0;
+      grad_raw_valid_q <= 1'b0;
+      grad_valid_q     <= 1'b0;
+      square_valid_q   <= 1'b0;
+      sum_valid_q      <= 1'b0;
+      x_valid_q        <= 1'b0;
+      product_valid_q  <= 1'b0;
     end else begin
-      grad_valid_q    <= grad_valid_i;
-      square_valid_q  <= square_valid[0];
-      sum_valid_q     <= sum_valid[0];
-      x_valid_q       <= adam ? step_valid[0] : momentum ? moment_valid[0] : grad_valid_q;
-      product_valid_q <= product_valid[0];
+      grad_raw_valid_q <= grad_valid_i;
+      grad_valid_q     <= grad_raw_valid_q;
+      square_valid_q   <= square_valid[0];
+      sum_valid_q      <= sum_valid[0];
+      x_valid_q        <= adam ? step_valid[0] : momentum ? moment_valid[0] : grad_valid_q;
+      product_valid_q  <= product_valid[0];
     end
-    if (grad_valid_i)     grad_raw_q <= grad_data_i;
+    share_q <= adam ? slot_i[5] : ONE;
+    if (grad_valid_i) grad_raw_q <= grad_data_i;
+    if (grad_raw_valid_q) begin
+      for (int unsigned l = 0; l < LW; l++) grad_q[l] <= grad_mask[l] ? grad_raw_q[l] : '0;
+    end
     if (square_valid[0])  square_q   <= square;
     if (sum_valid[0])     sum_q      <= sum;
     if (product_valid[0]) product_q  <= product;
@@ -207,8 +222,8 @@ module jd_learner_update #(
   );
 
   assign master_read_o[M]  = grad_valid_i && (adam || momentum);
-  assign master_read_o[V]  = square_valid[0];
-  assign master_read_o[W]  = product_valid[0];
+  assign master_read_o[V]  = square_soon;
+  assign master_read_o[W]  = product_soon;
   assign master_write_o[M] = moment_valid[0];
   assign master_write_o[V] = variance_valid[0];
   assign master_write_o[W] = out_valid;
@@ -221,7 +236,7 @@ module jd_learner_update #(
     jd_float_mul #(.Latency (MulLatency)) u_share (
       .clk_i, .rst_ni,
       .valid_i  (grad_valid_q && (adam || momentum)),
-      .a_i      (adam ? slot_i[5] : ONE),
+      .a_i      (share_q),
       .b_i      (grad_q[l]),
       .valid_o  (moment_mul_valid[l]),
       .result_o (share[l])
@@ -365,4 +380,7 @@ module jd_learner_update #(
     if (!rst_ni) done_q <= 1'b0;
     else         done_q <= out_valid && out_last;
   end
+
+  `JD_ASSERT_NEXT(SquareSoon_A, square_soon, square_valid[0])
+  `JD_ASSERT_NEXT(ProductSoon_A, product_soon, product_valid[0])
 endmodule : jd_learner_update

@@ -66,6 +66,8 @@ module jd_learner_walk #(
   logic [15:0]      i_q;                   // input of the group's first word, a multiple of LW
   logic [16:0]      j_q, next_j_q;         // output of the group's first word, of the next row's
   logic [FillW-1:0] fill_q;                // group within a beat
+  logic             fill_last_q;           // it is the beat's last
+  logic             layer_last_q;          // layer_q is the last, a clock late: see below
   logic [RowW:0]    row_q, row_end_q;
   logic [SubW-1:0]  sub_q;
   logic [BiasW:0]   bias_base_q;
@@ -103,7 +105,7 @@ module jd_learner_walk #(
                     && (j_q | 17'(l >> log2_lanes_q)) < 17'(n_out_q);
       end
     end
-    section_end  = (row_last_q ? next_past_q : past_q) && fill_q == FillW'(FILL - 1);
+    section_end  = (row_last_q ? next_past_q : past_q) && fill_last_q;
     row_full     = sub_q == SubW'(GROUPS - 1);
     row_end_d    = !past_q && !bias_q ? row_q + 1'b1 : row_end_q;   // no row begins with padding
     bias_end     = bias_base_q
@@ -119,7 +121,7 @@ module jd_learner_walk #(
   assign bias_index_o = bias_base_q + (BiasW + 1)'(j_q);
   assign row_end_o    = row_end_q;
   assign bias_end_o   = bias_base_q;
-  assign last_o       = active_q && bias_q && section_end && 8'(layer_q) + 8'd1 == layer_count_i;
+  assign last_o       = active_q && bias_q && section_end && layer_last_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -130,6 +132,7 @@ module jd_learner_walk #(
       active_q <= 1'b0;
     end
     next_layer_q <= layers_i[layer_q + 3'd1];
+    layer_last_q <= 8'(layer_q) + 8'd1 == layer_count_i;
     if (start_i || (next_i && section_end && bias_q)) begin
       n_in_q       <= layer[15:0];
       n_out_q      <= layer[31:16];
@@ -167,13 +170,15 @@ module jd_learner_walk #(
       i_q         <= '0;
       j_q         <= '0;
       fill_q      <= '0;
+      fill_last_q <= FILL == 1;
       row_q       <= {1'b0, row_base_i};
       row_end_q   <= {1'b0, row_base_i};
       sub_q       <= '0;
       bias_base_q <= {1'b0, bias_base_i};
     end else if (next_i) begin
-      row_end_q <= row_end_d;
-      fill_q    <= fill_q == FillW'(FILL - 1) ? '0 : fill_q + 1'b1;
+      row_end_q   <= row_end_d;
+      fill_q      <= fill_last_q ? '0 : fill_q + 1'b1;
+      fill_last_q <= FILL == 1 || fill_q == FillW'(FILL - 2);
       if (section_end) begin
         i_q    <= '0;
         j_q    <= '0;
@@ -195,5 +200,8 @@ module jd_learner_walk #(
     end
   end
 
+  `JD_ASSERT_IF(FillLast_A, active_q, fill_last_q == (fill_q == FillW'(FILL - 1)))
+  `JD_ASSERT_IF(LayerLast_A, active_q && bias_q,
+                layer_last_q == (8'(layer_q) + 8'd1 == layer_count_i))
   `JD_ASSERT_IF(NextOfActive_A, next_i && !start_i, active_q)
 endmodule : jd_learner_walk

@@ -79,53 +79,39 @@ module jd_replay_state
   jd_replay_regs_pkg::jd_replay__out_t to_hw;
 
   // ---- The access in hand
-  localparam logic [1:0] SLVERR = 2'b10;
-  logic        begins, ends;
-  logic        busy_q, request_q, write_q, error_q;
-  logic [11:2] address_q;
-  logic [31:0] wdata_q, mask_q, rdata_q;
+  logic        request, write;
+  logic [11:0] address;
+  logic [31:0] write_data, write_mask, read_data;
   logic        stall_write, stall_read, read_done, read_error, write_done, write_error;
-  logic [31:0] read_data;
-  assign s_axil_awready_o = begins && !s_axil_arvalid_i;
-  assign s_axil_wready_o  = begins && !s_axil_arvalid_i;
-  assign s_axil_arready_o = !busy_q;
-  assign s_axil_bresp_o   = error_q ? SLVERR : '0;
-  assign s_axil_rresp_o   = error_q ? SLVERR : '0;
-  assign s_axil_rdata_o   = rdata_q;
-  assign begins = !busy_q && (s_axil_arvalid_i || (s_axil_awvalid_i && s_axil_wvalid_i));
-  assign ends   = (s_axil_bvalid_o && s_axil_bready_i) || (s_axil_rvalid_o && s_axil_rready_i);
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      busy_q          <= 1'b0;
-      request_q       <= 1'b0;
-      s_axil_bvalid_o <= 1'b0;
-      s_axil_rvalid_o <= 1'b0;
-    end else begin
-      request_q       <= begins;
-      busy_q          <= begins || (busy_q && !ends);
-      s_axil_bvalid_o <= write_done || (s_axil_bvalid_o && !s_axil_bready_i);
-      s_axil_rvalid_o <= read_done || (s_axil_rvalid_o && !s_axil_rready_i);
-    end
-    if (begins) begin
-      write_q   <= !s_axil_arvalid_i;
-      address_q <= s_axil_arvalid_i ? s_axil_araddr_i[11:2] : s_axil_awaddr_i[11:2];
-      wdata_q   <= s_axil_wdata_i;
-      for (int unsigned lane = 0; lane < 4; lane++) begin
-        mask_q[8*lane+:8] <= {8{s_axil_wstrb_i[lane]}};
-      end
-    end
-    if (write_done || read_done) error_q <= write_q ? write_error : read_error;
-    if (read_done) rdata_q <= read_data;
-  end
+  jd_engine_access u_access (
+    .clk_i, .rst_ni,
+    .s_axil_awvalid_i, .s_axil_awready_o,
+    .s_axil_awaddr_i (s_axil_awaddr_i[11:2]),
+    .s_axil_wvalid_i, .s_axil_wready_o, .s_axil_wdata_i, .s_axil_wstrb_i,
+    .s_axil_bvalid_o, .s_axil_bready_i, .s_axil_bresp_o,
+    .s_axil_arvalid_i, .s_axil_arready_o,
+    .s_axil_araddr_i (s_axil_araddr_i[11:2]),
+    .s_axil_rvalid_o, .s_axil_rready_i, .s_axil_rdata_o, .s_axil_rresp_o,
+    .request_o       (request),
+    .write_o         (write),
+    .address_o       (address),
+    .data_o          (write_data),
+    .mask_o          (write_mask),
+    .read_done_i     (read_done),
+    .read_error_i    (read_error),
+    .read_data_i     (read_data),
+    .write_done_i    (write_done),
+    .write_error_i   (write_error)
+  );
 
   jd_replay_regs u_regs (
     .clk                  (clk_i),
     .rst_n                (rst_ni),
-    .s_cpuif_req          (request_q),
-    .s_cpuif_req_is_wr    (write_q),
-    .s_cpuif_addr         ({address_q, 2'b00}),
-    .s_cpuif_wr_data      (wdata_q),
-    .s_cpuif_wr_biten     (mask_q),
+    .s_cpuif_req          (request),
+    .s_cpuif_req_is_wr    (write),
+    .s_cpuif_addr         (address),
+    .s_cpuif_wr_data      (write_data),
+    .s_cpuif_wr_biten     (write_mask),
     .s_cpuif_req_stall_wr (stall_write),
     .s_cpuif_req_stall_rd (stall_read),
     .s_cpuif_rd_ack       (read_done),
@@ -241,9 +227,6 @@ module jd_replay_state
     from_hw.DUP.value.next        = duplicates_q;
   end
 
-  `JD_ASSUME_IF(OneAccess_M, s_axil_arvalid_i, !s_axil_awvalid_i && !s_axil_wvalid_i)
-  `JD_ASSUME_IF(OneAtATime_M, s_axil_arvalid_i || s_axil_awvalid_i || s_axil_wvalid_i, !busy_q)
-  `JD_ASSERT_IF(NoStall_A, request_q, write_q ? write_done && !stall_write : !stall_read)
-  `JD_ASSERT_NEXT(ReadAnswers_A, request_q && !write_q, read_done)
+  `JD_ASSERT_IF(NoStall_A, request, write ? write_done && !stall_write : !stall_read)
   `JD_ASSUME_IF(OneStateWrite_M, seed_q != '0, $onehot(seed_q))
 endmodule : jd_replay_state

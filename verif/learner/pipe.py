@@ -129,10 +129,11 @@ class PipeSim:
             self._check(self.lib.pipe_weights(self.handle, bias, 0, rows, _pointer(words)))
 
     def load_frame(self, program: Program, sample: int, row: int, words: np.ndarray) -> None:
-        """Write whole rows of a frame from its row `row` on; set the frame size first."""
+        """Write whole rows of a frame from its row `row` on."""
         words = np.ascontiguousarray(words).view(np.uint32)
         count = words.size // self.config.geometry.p
-        self._check(self.lib.pipe_frame(self.handle, sample, row, count, _pointer(words)))
+        first = sample * program.frame_rows + row
+        self._check(self.lib.pipe_frame(self.handle, first, count, _pointer(words)))
 
     def set_step(
         self,

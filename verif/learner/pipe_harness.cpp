@@ -127,13 +127,12 @@ int pipe_weights(Pipe* pipe, int bias, int row, int rows, const uint32_t* words)
   });
 }
 
-// Writes whole rows of a sample's frame.
-int pipe_frame(Pipe* pipe, int sample, int row, int rows, const uint32_t* words) {
+// Writes whole rows of the frame memory.
+int pipe_frame(Pipe* pipe, int row, int rows, const uint32_t* words) {
   return guarded(pipe, [&] {
     auto& top = pipe->top;
     const uint64_t all[2] = {~0ull >> (LANES < 64 ? 64 - LANES : 0), ~0ull};
     put(top.frame_mask_i, all);
-    top.frame_sample_i = sample;
     for (int k = 0; k < rows; ++k, words += LANES) {
       top.frame_valid_i = 1;
       top.frame_row_i = row + k;

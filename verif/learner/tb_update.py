@@ -53,7 +53,7 @@ def unpack(value: int, count: int) -> np.ndarray:
 
 
 class Bench:
-    """Memories around the unit: masters with one clock, gradients with two; weights collected."""
+    """Memories around the unit, each read in two clocks; weights collected."""
 
     def __init__(self, dut: Any, net: Network, image_map: ImageMap, base: int) -> None:
         self.dut = dut
@@ -122,6 +122,7 @@ class Bench:
         pending: deque[np.ndarray | None] = deque([None] * (GRADIENT_LATENCY - 1))
         await self.pulse_start()
         data = [np.zeros(lw, np.float32)] * 3
+        late = np.concatenate(data)  # data, a clock later
         for clock in range(LIMIT):
             await RisingEdge(dut.clk_i)
             if dut.done_o.value:
@@ -132,6 +133,7 @@ class Bench:
             dut.grad_valid_i.value = int(got is not None)
             if got is not None:
                 dut.grad_data_i.value = pack(got)
+            dut.master_data_i.value = pack(late)
             read, write = int(dut.master_read_o.value), int(dut.master_write_o.value)
             mask = (1 << width) - 1
             for k in range(3):
@@ -145,25 +147,31 @@ class Bench:
                     self.words(self.masters[k], address)[:] = unpack(
                         word & ((1 << 32 * lw) - 1), lw
                     )
-            dut.master_data_i.value = pack(np.concatenate(data))
+            late = np.concatenate(data)
         raise TimeoutError(f"no done_o within {LIMIT} clocks")
 
     async def copy(self) -> int:
         """Run one TSM; returns its clocks."""
         dut, lw = self.dut, self.geometry.lw
         await self.pulse_start()
+        late: tuple[int, int] | None = None  # w and t that were read in the clock before
         for clock in range(LIMIT):
             await RisingEdge(dut.clk_i)
             if dut.done_o.value:
                 return clock
             self.take_weight()
+            if late is not None:
+                dut.master_weight_i.value, dut.master_target_i.value = late
+                late = None
             if dut.master_write_o.value:
                 address = int(dut.master_write_addr_o.value)
                 self.words(self.masters[3], address)[:] = unpack(int(dut.weight_data_o.value), lw)
             if dut.master_read_o.value:
                 address = int(dut.master_read_addr_o.value)
-                dut.master_weight_i.value = pack(self.words(self.masters[0], address))
-                dut.master_target_i.value = pack(self.words(self.masters[3], address))
+                late = (
+                    pack(self.words(self.masters[0], address)),
+                    pack(self.words(self.masters[3], address)),
+                )
         raise TimeoutError(f"no done_o within {LIMIT} clocks")
 
     async def cut_short(self, job: Coroutine[Any, Any, int], clocks: int) -> None:

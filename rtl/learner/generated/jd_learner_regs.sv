@@ -7,25 +7,18 @@ module jd_learner_regs (
         input wire clk,
         input wire rst_n,
 
-        output logic s_axil_awready,
-        input wire s_axil_awvalid,
-        input wire [11:0] s_axil_awaddr,
-        input wire [2:0] s_axil_awprot,
-        output logic s_axil_wready,
-        input wire s_axil_wvalid,
-        input wire [31:0] s_axil_wdata,
-        input wire [3:0]s_axil_wstrb,
-        input wire s_axil_bready,
-        output logic s_axil_bvalid,
-        output logic [1:0] s_axil_bresp,
-        output logic s_axil_arready,
-        input wire s_axil_arvalid,
-        input wire [11:0] s_axil_araddr,
-        input wire [2:0] s_axil_arprot,
-        input wire s_axil_rready,
-        output logic s_axil_rvalid,
-        output logic [31:0] s_axil_rdata,
-        output logic [1:0] s_axil_rresp,
+        input wire s_cpuif_req,
+        input wire s_cpuif_req_is_wr,
+        input wire [11:0] s_cpuif_addr,
+        input wire [31:0] s_cpuif_wr_data,
+        input wire [31:0] s_cpuif_wr_biten,
+        output wire s_cpuif_req_stall_wr,
+        output wire s_cpuif_req_stall_rd,
+        output wire s_cpuif_rd_ack,
+        output wire s_cpuif_rd_err,
+        output wire [31:0] s_cpuif_rd_data,
+        output wire s_cpuif_wr_ack,
+        output wire s_cpuif_wr_err,
 
         input jd_learner_regs_pkg::jd_learner__in_t hwif_in
     );
@@ -48,176 +41,34 @@ module jd_learner_regs (
     logic cpuif_wr_ack;
     logic cpuif_wr_err;
 
-    // Max Outstanding Transactions: 2
-    logic [1:0] axil_n_in_flight;
-    logic axil_prev_was_rd;
-    logic axil_arvalid;
-    logic [11:0] axil_araddr;
-    logic axil_ar_accept;
-    logic axil_awvalid;
-    logic [11:0] axil_awaddr;
-    logic axil_wvalid;
-    logic [31:0] axil_wdata;
-    logic [3:0] axil_wstrb;
-    logic axil_aw_accept;
-    logic axil_resp_acked;
-
-    // Transaction request acceptance
-    always_ff @(posedge clk) begin
-        if(~rst_n) begin
-            axil_prev_was_rd <= '0;
-            axil_arvalid <= '0;
-            axil_araddr <= '0;
-            axil_awvalid <= '0;
-            axil_awaddr <= '0;
-            axil_wvalid <= '0;
-            axil_wdata <= '0;
-            axil_wstrb <= '0;
-            axil_n_in_flight <= '0;
-        end else begin
-            // AR* acceptance register
-            if(axil_ar_accept) begin
-                axil_prev_was_rd <= '1;
-                axil_arvalid <= '0;
-            end
-            if(s_axil_arvalid && s_axil_arready) begin
-                axil_arvalid <= '1;
-                axil_araddr <= s_axil_araddr;
-            end
-
-            // AW* & W* acceptance registers
-            if(axil_aw_accept) begin
-                axil_prev_was_rd <= '0;
-                axil_awvalid <= '0;
-                axil_wvalid <= '0;
-            end
-            if(s_axil_awvalid && s_axil_awready) begin
-                axil_awvalid <= '1;
-                axil_awaddr <= s_axil_awaddr;
-            end
-            if(s_axil_wvalid && s_axil_wready) begin
-                axil_wvalid <= '1;
-                axil_wdata <= s_axil_wdata;
-                axil_wstrb <= s_axil_wstrb;
-            end
-
-            // Keep track of in-flight transactions
-            if((axil_ar_accept || axil_aw_accept) && !axil_resp_acked) begin
-                axil_n_in_flight <= axil_n_in_flight + 1'b1;
-            end else if(!(axil_ar_accept || axil_aw_accept) && axil_resp_acked) begin
-                axil_n_in_flight <= axil_n_in_flight - 1'b1;
-            end
-        end
-    end
-
-    always_comb begin
-        s_axil_arready = (!axil_arvalid || axil_ar_accept);
-        s_axil_awready = (!axil_awvalid || axil_aw_accept);
-        s_axil_wready = (!axil_wvalid || axil_aw_accept);
-    end
-
-    // Request dispatch
-    always_comb begin
-        cpuif_wr_data = axil_wdata;
-        for(int i=0; i<4; i++) begin
-            cpuif_wr_biten[i*8 +: 8] = {8{axil_wstrb[i]}};
-        end
-        cpuif_req = '0;
-        cpuif_req_is_wr = '0;
-        cpuif_addr = '0;
-        axil_ar_accept = '0;
-        axil_aw_accept = '0;
-
-        if(axil_n_in_flight < 2'd2) begin
-            // Can safely issue more transactions without overwhelming response buffer
-            if(axil_arvalid && !axil_prev_was_rd) begin
-                cpuif_req = '1;
-                cpuif_req_is_wr = '0;
-                cpuif_addr = {axil_araddr[11:2], 2'b0};
-                if(!cpuif_req_stall_rd) axil_ar_accept = '1;
-            end else if(axil_awvalid && axil_wvalid) begin
-                cpuif_req = '1;
-                cpuif_req_is_wr = '1;
-                cpuif_addr = {axil_awaddr[11:2], 2'b0};
-                if(!cpuif_req_stall_wr) axil_aw_accept = '1;
-            end else if(axil_arvalid) begin
-                cpuif_req = '1;
-                cpuif_req_is_wr = '0;
-                cpuif_addr = {axil_araddr[11:2], 2'b0};
-                if(!cpuif_req_stall_rd) axil_ar_accept = '1;
-            end
-        end
-    end
-
-
-    // AXI4-Lite Response Logic
-    logic axil_resp_buffer_is_wr[2];
-    logic axil_resp_buffer_err[2];
-    logic [31:0] axil_resp_buffer_rdata[2];
-
-    logic [1:0] axil_resp_wptr;
-    logic [1:0] axil_resp_rptr;
-
-    always_ff @(posedge clk) begin
-        if(~rst_n) begin
-            for(int i=0; i<2; i++) begin
-                axil_resp_buffer_is_wr[i] <= '0;
-                axil_resp_buffer_err[i] <= '0;
-                axil_resp_buffer_rdata[i] <= '0;
-            end
-            axil_resp_wptr <= '0;
-            axil_resp_rptr <= '0;
-        end else begin
-            // Store responses in buffer until AXI response channel accepts them
-            if(cpuif_rd_ack || cpuif_wr_ack) begin
-                if(cpuif_rd_ack) begin
-                    axil_resp_buffer_is_wr[axil_resp_wptr[0:0]] <= '0;
-                    axil_resp_buffer_err[axil_resp_wptr[0:0]] <= cpuif_rd_err;
-                    axil_resp_buffer_rdata[axil_resp_wptr[0:0]] <= cpuif_rd_data;
-
-                end else if(cpuif_wr_ack) begin
-                    axil_resp_buffer_is_wr[axil_resp_wptr[0:0]] <= '1;
-                    axil_resp_buffer_err[axil_resp_wptr[0:0]] <= cpuif_wr_err;
-                end
-                axil_resp_wptr <= axil_resp_wptr + 1'b1;
-            end
-
-            // Advance read pointer when acknowledged
-            if(axil_resp_acked) begin
-                axil_resp_rptr <= axil_resp_rptr + 1'b1;
-            end
-        end
-    end
-
-    always_comb begin
-        axil_resp_acked = '0;
-        s_axil_bvalid = '0;
-        s_axil_rvalid = '0;
-        if(axil_resp_rptr != axil_resp_wptr) begin
-            if(axil_resp_buffer_is_wr[axil_resp_rptr[0:0]]) begin
-                s_axil_bvalid = '1;
-                if(s_axil_bready) axil_resp_acked = '1;
-            end else begin
-                s_axil_rvalid = '1;
-                if(s_axil_rready) axil_resp_acked = '1;
-            end
-        end
-
-        s_axil_rdata = axil_resp_buffer_rdata[axil_resp_rptr[0:0]];
-        if(axil_resp_buffer_err[axil_resp_rptr[0:0]]) begin
-            s_axil_bresp = 2'b10;
-            s_axil_rresp = 2'b10;
-        end else begin
-            s_axil_bresp = 2'b00;
-            s_axil_rresp = 2'b00;
-        end
-    end
+    assign cpuif_req = s_cpuif_req;
+    assign cpuif_req_is_wr = s_cpuif_req_is_wr;
+    assign cpuif_addr = s_cpuif_addr;
+    assign cpuif_wr_data = s_cpuif_wr_data;
+    assign cpuif_wr_biten = s_cpuif_wr_biten;
+    assign s_cpuif_req_stall_wr = cpuif_req_stall_wr;
+    assign s_cpuif_req_stall_rd = cpuif_req_stall_rd;
+    assign s_cpuif_rd_ack = cpuif_rd_ack;
+    assign s_cpuif_rd_err = cpuif_rd_err;
+    assign s_cpuif_rd_data = cpuif_rd_data;
+    assign s_cpuif_wr_ack = cpuif_wr_ack;
+    assign s_cpuif_wr_err = cpuif_wr_err;
 
     logic cpuif_req_masked;
 
-    // Read & write latencies are balanced. Stalls not required
+    // Read latency > write latency. May need to delay next write that follows a read
+    logic [0:0] cpuif_req_stall_sr;
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            cpuif_req_stall_sr <= '0;
+        end else if(cpuif_req && !cpuif_req_is_wr) begin
+            cpuif_req_stall_sr <= '1;
+        end else begin
+            cpuif_req_stall_sr <= (cpuif_req_stall_sr >> 'd1);
+        end
+    end
     assign cpuif_req_stall_rd = '0;
-    assign cpuif_req_stall_wr = '0;
+    assign cpuif_req_stall_wr = cpuif_req_stall_sr[0];
     assign cpuif_req_masked = cpuif_req
                             & !(!cpuif_req_is_wr & cpuif_req_stall_rd)
                             & !(cpuif_req_is_wr & cpuif_req_stall_wr);
@@ -399,82 +250,116 @@ module jd_learner_regs (
     logic readback_err;
     logic readback_done;
     logic [31:0] readback_data;
+    function automatic bit [6:0] ad_low(bit [11:0] addr);
+        return addr[6:0];
+    endfunction
+    function automatic bit [4:0] ad_hi(bit [11:0] addr);
+        return addr[11:7];
+    endfunction
+
+    // readback stage 1
+    logic [31:0] readback_data_rt_c[32];
     always_comb begin
-        automatic logic [31:0] readback_data_var;
-        readback_data_var = '0;
-        if(rd_mux_addr == 12'h100) begin
-            readback_data_var[3:0] = hwif_in.CAP0.dp_log2.next;
-            readback_data_var[7:4] = hwif_in.CAP0.p_log2.next;
-            readback_data_var[11:8] = hwif_in.CAP0.ob_log2.next;
-            readback_data_var[15:12] = hwif_in.CAP0.gi.next;
-            readback_data_var[19:16] = hwif_in.CAP0.lw_log2.next;
-            readback_data_var[23:20] = hwif_in.CAP0.ntu.next;
+        automatic logic [31:0] readback_data_var[32];
+        for(int i=0; i<32; i++) readback_data_var[i] = '0;
+        if(ad_low(rd_mux_addr) == ad_low(12'h100)) begin
+            readback_data_var[ad_hi(12'h100)][3:0] = hwif_in.CAP0.dp_log2.next;
+            readback_data_var[ad_hi(12'h100)][7:4] = hwif_in.CAP0.p_log2.next;
+            readback_data_var[ad_hi(12'h100)][11:8] = hwif_in.CAP0.ob_log2.next;
+            readback_data_var[ad_hi(12'h100)][15:12] = hwif_in.CAP0.gi.next;
+            readback_data_var[ad_hi(12'h100)][19:16] = hwif_in.CAP0.lw_log2.next;
+            readback_data_var[ad_hi(12'h100)][23:20] = hwif_in.CAP0.ntu.next;
         end
-        if(rd_mux_addr == 12'h104) begin
-            readback_data_var[15:0] = hwif_in.CAP1.b_max.next;
-            readback_data_var[31:16] = hwif_in.CAP1.d_max.next;
+        if(ad_low(rd_mux_addr) == ad_low(12'h104)) begin
+            readback_data_var[ad_hi(12'h104)][15:0] = hwif_in.CAP1.b_max.next;
+            readback_data_var[ad_hi(12'h104)][31:16] = hwif_in.CAP1.d_max.next;
         end
-        if(rd_mux_addr == 12'h108) begin
-            readback_data_var[7:0] = hwif_in.CAP2.l_max.next;
-            readback_data_var[15:8] = hwif_in.CAP2.net_max.next;
-            readback_data_var[31:16] = hwif_in.CAP2.st_max.next;
+        if(ad_low(rd_mux_addr) == ad_low(12'h108)) begin
+            readback_data_var[ad_hi(12'h108)][7:0] = hwif_in.CAP2.l_max.next;
+            readback_data_var[ad_hi(12'h108)][15:8] = hwif_in.CAP2.net_max.next;
+            readback_data_var[ad_hi(12'h108)][31:16] = hwif_in.CAP2.st_max.next;
         end
-        if(rd_mux_addr == 12'h10c) begin
-            readback_data_var[15:0] = hwif_in.CAP3.w_rows.next;
-            readback_data_var[31:16] = hwif_in.CAP3.a_rows.next;
+        if(ad_low(rd_mux_addr) == ad_low(12'h10c)) begin
+            readback_data_var[ad_hi(12'h10c)][15:0] = hwif_in.CAP3.w_rows.next;
+            readback_data_var[ad_hi(12'h10c)][31:16] = hwif_in.CAP3.a_rows.next;
         end
-        if(rd_mux_addr == 12'h124) begin
-            readback_data_var[31:0] = hwif_in.STEP.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(12'h124)) begin
+            readback_data_var[ad_hi(12'h124)][31:0] = hwif_in.STEP.value.next;
         end
-        if(rd_mux_addr == 12'h128) begin
-            readback_data_var[31:0] = hwif_in.WEIGHT_VERSION.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(12'h128)) begin
+            readback_data_var[ad_hi(12'h128)][31:0] = hwif_in.WEIGHT_VERSION.value.next;
         end
-        if(rd_mux_addr == 12'h12c) begin
-            readback_data_var[31:0] = hwif_in.TD_MEAN.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(12'h12c)) begin
+            readback_data_var[ad_hi(12'h12c)][31:0] = hwif_in.TD_MEAN.value.next;
         end
-        if(rd_mux_addr == 12'h130) begin
-            readback_data_var[31:0] = hwif_in.TD_MAX.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(12'h130)) begin
+            readback_data_var[ad_hi(12'h130)][31:0] = hwif_in.TD_MAX.value.next;
         end
-        if(rd_mux_addr == 12'h140) begin
-            readback_data_var[31:0] = hwif_in.TU_BUSY.value.next[31:0];
+        if(ad_low(rd_mux_addr) == ad_low(12'h140)) begin
+            readback_data_var[ad_hi(12'h140)][31:0] = hwif_in.TU_BUSY.value.next[31:0];
         end
-        if(rd_mux_addr == 12'h144) begin
-            readback_data_var = rbuf_storage.TU_BUSY.data[63:32];
+        if(ad_low(rd_mux_addr) == ad_low(12'h144)) begin
+            readback_data_var[ad_hi(12'h144)] = rbuf_storage.TU_BUSY.data[63:32];
         end
-        if(rd_mux_addr == 12'h180) begin
-            readback_data_var[31:0] = hwif_in.STALL_DATA.value.next[31:0];
+        if(ad_low(rd_mux_addr) == ad_low(12'h180)) begin
+            readback_data_var[ad_hi(12'h180)][31:0] = hwif_in.STALL_DATA.value.next[31:0];
         end
-        if(rd_mux_addr == 12'h184) begin
-            readback_data_var = rbuf_storage.STALL_DATA.data[63:32];
+        if(ad_low(rd_mux_addr) == ad_low(12'h184)) begin
+            readback_data_var[ad_hi(12'h184)] = rbuf_storage.STALL_DATA.data[63:32];
         end
-        if(rd_mux_addr == 12'h188) begin
-            readback_data_var[31:0] = hwif_in.STALL_TOKEN.value.next[31:0];
+        if(ad_low(rd_mux_addr) == ad_low(12'h188)) begin
+            readback_data_var[ad_hi(12'h188)][31:0] = hwif_in.STALL_TOKEN.value.next[31:0];
         end
-        if(rd_mux_addr == 12'h18c) begin
-            readback_data_var = rbuf_storage.STALL_TOKEN.data[63:32];
+        if(ad_low(rd_mux_addr) == ad_low(12'h18c)) begin
+            readback_data_var[ad_hi(12'h18c)] = rbuf_storage.STALL_TOKEN.data[63:32];
         end
-        if(rd_mux_addr == 12'h190) begin
-            readback_data_var[31:0] = hwif_in.STALL_WU.value.next[31:0];
+        if(ad_low(rd_mux_addr) == ad_low(12'h190)) begin
+            readback_data_var[ad_hi(12'h190)][31:0] = hwif_in.STALL_WU.value.next[31:0];
         end
-        if(rd_mux_addr == 12'h194) begin
-            readback_data_var = rbuf_storage.STALL_WU.data[63:32];
+        if(ad_low(rd_mux_addr) == ad_low(12'h194)) begin
+            readback_data_var[ad_hi(12'h194)] = rbuf_storage.STALL_WU.data[63:32];
         end
-        if(rd_mux_addr == 12'h198) begin
-            readback_data_var[31:0] = hwif_in.STALL_TDE.value.next[31:0];
+        if(ad_low(rd_mux_addr) == ad_low(12'h198)) begin
+            readback_data_var[ad_hi(12'h198)][31:0] = hwif_in.STALL_TDE.value.next[31:0];
         end
-        if(rd_mux_addr == 12'h19c) begin
-            readback_data_var = rbuf_storage.STALL_TDE.data[63:32];
+        if(ad_low(rd_mux_addr) == ad_low(12'h19c)) begin
+            readback_data_var[ad_hi(12'h19c)] = rbuf_storage.STALL_TDE.data[63:32];
         end
-        if(rd_mux_addr == 12'h1a0) begin
-            readback_data_var[31:0] = hwif_in.NONFINITE.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(12'h1a0)) begin
+            readback_data_var[ad_hi(12'h1a0)][31:0] = hwif_in.NONFINITE.value.next;
         end
-        if(rd_mux_addr == 12'h1a4) begin
-            readback_data_var[7:0] = hwif_in.NF_WHERE.stage.next;
-            readback_data_var[31:16] = hwif_in.NF_WHERE.slot.next;
+        if(ad_low(rd_mux_addr) == ad_low(12'h1a4)) begin
+            readback_data_var[ad_hi(12'h1a4)][7:0] = hwif_in.NF_WHERE.stage.next;
+            readback_data_var[ad_hi(12'h1a4)][31:16] = hwif_in.NF_WHERE.slot.next;
         end
-        readback_data = readback_data_var;
-        readback_done = decoded_req & ~decoded_req_is_wr;
-        readback_err = decoded_err;
+        readback_data_rt_c = readback_data_var;
+    end
+
+    logic [31:0] readback_data_rt[32];
+    logic readback_done_rt;
+    logic readback_err_rt;
+    logic [11:0] readback_addr_rt;
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            for(int i=0; i<32; i++) readback_data_rt[i] <= '0;
+            readback_done_rt <= '0;
+            readback_err_rt <= '0;
+            readback_addr_rt <= '0;
+        end else begin
+            readback_data_rt <= readback_data_rt_c;
+            readback_err_rt <= decoded_err;
+            readback_done_rt <= decoded_req & ~decoded_req_is_wr;
+            readback_addr_rt <= rd_mux_addr;
+        end
+    end
+
+
+
+    // readback stage 2
+    always_comb begin
+        readback_data = readback_data_rt[readback_addr_rt[11:7]];
+        readback_done = readback_done_rt;
+        readback_err = readback_err_rt;
     end
 
     assign cpuif_rd_ack = readback_done;
