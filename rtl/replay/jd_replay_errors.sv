@@ -266,8 +266,8 @@ module jd_replay_errors
   assign fetched_o  = !behind(fetched_q, mark_q) && !m_distance[31];
 
   logic unused_bits;
-  assign unused_bits = ^{m_past[30:0], m_distance[30:0], head_q.place, head_q.size, head_q.single, unsent,
-                         unsent_after, unsent_next};
+  assign unused_bits = ^{m_past[30:0], m_distance[30:0], head_q.place, head_q.size, head_q.single,
+                         unsent, unsent_after, unsent_next};
 
   `JD_ASSERT(InOrder_A, !behind(begun_q, delivered_q) && !behind(delivered_q, closed_q)
                         && !behind(fetched_q, closed_q) && !behind(begun_q, fetched_q))

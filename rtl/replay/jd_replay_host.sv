@@ -236,21 +236,23 @@ module jd_replay_host
     .out_data_o  (queued)
   );
 
-  // The operation in its turn; whether the batch sampled last, as it was known a clock before, has
-  // the slot that it names.
-  logic               last_valid_q, has_slot_q;
+  // The operation in its turn. Whether it fits is known with it: nothing is wrong with it by itself,
+  // and the batch sampled last, as it was a clock before, has the slot that it names.
+  logic               fits_q;
   logic [BATCH_W-1:0] last_batch_q;
   logic [PLACE_W-1:0] last_place_q;
-  function automatic logic has_slot(next_t operation, logic [SLOT_W:0] size);
-    return !operation.beyond && {1'b0, operation.error_index[SLOT_W-1:0]} < size;
+  function automatic logic fits(next_t operation, logic valid, logic [SLOT_W:0] size);
+    logic slot;
+    slot = valid && !operation.beyond && {1'b0, operation.error_index[SLOT_W-1:0]} < size;
+    return operation.fine && !operation.outside && (!operation.slot || slot);
   endfunction
   assign enter = !next_valid || issue;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || read_abort_o) next_valid <= 1'b0;
     else if (enter)              next_valid <= queued_valid;
     if (enter) next <= queued;
-    has_slot_q   <= enter ? has_slot(queued, last_size_i) : has_slot(next, last_size_i);
-    last_valid_q <= last_valid_i;
+    fits_q       <= enter ? fits(queued, last_valid_i, last_size_i)
+                          : fits(next, last_valid_i, last_size_i);
     last_batch_q <= last_batch_i;
     last_place_q <= last_place_i;
   end
@@ -265,25 +267,24 @@ module jd_replay_host
   logic               sampling_q;      // a sample of this ring is in flight
   logic               room_q;          // for one response more
   logic [CountW-1:0]  word_count;
-  logic               may, bad_slot, bad_tree, right, refuse, stop;
+  logic               may, bad_tree, right, refuse, stop;
   logic               reserves, commits;   // an operation that is issued does
   logic               refuse_q;        // the next operation is not right
   logic               sample_q;        // it is a sample and may enter
-  assign bad_slot       = next.slot && !(last_valid_q && has_slot_q);
   assign bad_tree       = (next.insert && some_q) || (next.commit && !some_q) ||
                           (next.reserve && full_q);
-  assign right          = next.fine && !next.outside && !bad_slot && !bad_tree;
+  assign right          = fits_q && !bad_tree;
   assign may            = run_q && next_valid && !sampling_q && !refuse_q && room_q;
   assign op_valid_o     = may && !next.sample && right;
   assign sample_valid_o = run_q && sample_q;
   assign issue          = (op_valid_o && op_ready_i) || (sample_valid_o && sample_ready_i);
-  assign reserves       = may && op_ready_i && next.reserve && next.fine && !full_q;
-  assign commits        = may && op_ready_i && next.commit && next.fine && some_q;
+  assign reserves       = may && op_ready_i && next.reserve && fits_q && !full_q;
+  assign commits        = may && op_ready_i && next.commit && fits_q && some_q;
   assign refuse         = run_q && refuse_q;
   // What is not right, or a sample, waits at the head: it is looked at a clock later.
   always_ff @(posedge clk_i) begin
     refuse_q <= run_q && next_valid && !sampling_q && !right;
-    sample_q <= may && next.sample && next.fine && alone_q &&
+    sample_q <= may && next.sample && fits_q && alone_q &&
                 !(sample_valid_o && sample_ready_i);
   end
   assign stop           = soft_reset_i || timeout_i;
