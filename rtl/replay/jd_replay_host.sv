@@ -241,18 +241,19 @@ module jd_replay_host
   logic               fits_q;
   logic [BATCH_W-1:0] last_batch_q;
   logic [PLACE_W-1:0] last_place_q;
-  function automatic logic fits(next_t operation, logic valid, logic [SLOT_W:0] size);
-    logic slot;
-    slot = valid && !operation.beyond && {1'b0, operation.error_index[SLOT_W-1:0]} < size;
-    return operation.fine && !operation.outside && (!operation.slot || slot);
-  endfunction
+  logic               queued_slot, next_slot, queued_fits, next_fits;
+  assign queued_slot = last_valid_i && !queued.beyond &&
+                       {1'b0, queued.error_index[SLOT_W-1:0]} < last_size_i;
+  assign next_slot   = last_valid_i && !next.beyond &&
+                       {1'b0, next.error_index[SLOT_W-1:0]} < last_size_i;
+  assign queued_fits = queued.fine && !queued.outside && (!queued.slot || queued_slot);
+  assign next_fits   = next.fine && !next.outside && (!next.slot || next_slot);
   assign enter = !next_valid || issue;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || read_abort_o) next_valid <= 1'b0;
     else if (enter)              next_valid <= queued_valid;
     if (enter) next <= queued;
-    fits_q       <= enter ? fits(queued, last_valid_i, last_size_i)
-                          : fits(next, last_valid_i, last_size_i);
+    fits_q       <= enter ? queued_fits : next_fits;
     last_batch_q <= last_batch_i;
     last_place_q <= last_place_i;
   end
