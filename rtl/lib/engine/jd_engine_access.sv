@@ -44,13 +44,13 @@ module jd_engine_access (
 );
   localparam logic [1:0] SLVERR = 2'b10;
   logic        begins, ends;
-  logic        busy_q, error_q;
+  logic        busy_q, write_error_q, read_error_q;
   logic [11:2] address_q;
   assign s_axil_awready_o = begins && !s_axil_arvalid_i;
   assign s_axil_wready_o  = begins && !s_axil_arvalid_i;
   assign s_axil_arready_o = !busy_q;
-  assign s_axil_bresp_o   = error_q ? SLVERR : '0;
-  assign s_axil_rresp_o   = error_q ? SLVERR : '0;
+  assign s_axil_bresp_o   = write_error_q ? SLVERR : '0;
+  assign s_axil_rresp_o   = read_error_q ? SLVERR : '0;
   assign address_o        = {address_q, 2'b00};
   assign begins = !busy_q && (s_axil_arvalid_i || (s_axil_awvalid_i && s_axil_wvalid_i));
   assign ends   = (s_axil_bvalid_o && s_axil_bready_i) || (s_axil_rvalid_o && s_axil_rready_i);
@@ -74,8 +74,11 @@ module jd_engine_access (
         mask_o[8*lane+:8] <= {8{s_axil_wstrb_i[lane]}};
       end
     end
-    if (write_done_i || read_done_i) error_q <= write_o ? write_error_i : read_error_i;
-    if (read_done_i) s_axil_rdata_o <= read_data_i;
+    if (write_done_i) write_error_q <= write_error_i;
+    if (read_done_i) begin
+      read_error_q   <= read_error_i;
+      s_axil_rdata_o <= read_data_i;
+    end
   end
 
   `JD_ASSUME_IF(OneAccess_M, s_axil_arvalid_i, !s_axil_awvalid_i && !s_axil_wvalid_i)

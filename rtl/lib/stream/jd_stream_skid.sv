@@ -44,7 +44,7 @@ module jd_stream_skid #(
     if (advance && (spare_valid_q || in_valid_i)) begin
       out_data_o <= spare_valid_q ? spare_q : in_data_i;
     end
-    if (in_ready_o) spare_q <= in_data_i;   // also what the output takes at once
+    if (in_valid_i && in_ready_o) spare_q <= in_data_i;   // also what the output takes at once
   end
 
   `JD_ASSUME_STREAM(InStable_M, in_valid_i, in_ready_o || clear_i, in_data_i)
