@@ -172,8 +172,11 @@ module jd_learner_image
   always_ff @(posedge clk_i) begin
     if (!rst_ni) state_q <= StIdle;
     else         state_q <= state_d;
-    group_done  <= rst_ni && (state_d inside {StTarget, StTake}
-                              || (state_d == StGroup && !copy_target));
+    group_done  <= rst_ni && (state_q == StRead || (state_q == StGroup && copy_target)
+                              || (state_q == StBeat && read_valid_i && !copy_target && !scalars
+                                  && read_resp_i == 2'd0 && response_q == 2'd0)
+                              || (state_q inside {StGroup, StTarget} && !copy_target
+                                  && !beat_done));
     scalars     <= kind_q == 3'(KIND_SCALARS);
     copy_target <= kind_q == 3'(KIND_WEIGHTS) && !kind_mask_i[KIND_TARGET] && network_i.has_target;
     if (state_q == StIdle && start_i) begin

@@ -245,10 +245,15 @@ module jd_learner_job
     end
   end
 
-  logic       stop;
+  // Both last for more than a clock, and so may be seen a clock late.
+  logic       soft_reset_q, timeout_q, stop;
   logic [7:0] stop_error;
-  assign stop       = soft_reset_i || timeout_i;
+  assign stop       = soft_reset_q || timeout_q;
   assign stop_error = E_TIMEOUT;
+  always_ff @(posedge clk_i) begin
+    soft_reset_q <= rst_ni && soft_reset_i;
+    timeout_q    <= rst_ni && timeout_i;
+  end
 
   // Fetch runs at most one step ahead of the frames that a step still reads. A start is decided a
   // clock before it, so fetch is flushed from the second clock outside training on.
@@ -324,8 +329,8 @@ module jd_learner_job
           endcase
         end
       end
-      StProgram: if (program_done_i || timeout_i) state_d = StEnd;
-      StImage:   if (image_done_i || timeout_i) state_d = StEnd;
+      StProgram: if (program_done_i || timeout_q) state_d = StEnd;
+      StImage:   if (image_done_i || timeout_q) state_d = StEnd;
       // TRAIN. A step starts when its records are here and its TD errors have room.
       StData: begin
         if (stop || (fetch_failed_q && here_q == '0)) begin
@@ -355,7 +360,7 @@ module jd_learner_job
         else              state_d = StData;
       end
       // An error: drop what is in flight.
-      StFlush: if (flushed_q || timeout_i) state_d = StEnd;
+      StFlush: if (flushed_q || timeout_q) state_d = StEnd;
       StDrain: if (td_empty_i || stop) state_d = StEnd;
       StEnd:   if (end_ready_i || soft_reset_i) state_d = StIdle;
       default: state_d = StIdle;
@@ -425,7 +430,7 @@ module jd_learner_job
         end
         default: begin end
       endcase
-      if (timeout_i && !(state_q inside {StCheck, StEnd})) begin
+      if (timeout_q && !(state_q inside {StCheck, StEnd})) begin
         error_q <= stop_error;
         info0_q <= '0;
         info1_q <= done_q;

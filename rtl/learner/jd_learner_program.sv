@@ -80,7 +80,7 @@ module jd_learner_program
   localparam int unsigned SizeW     = $clog2(DMax + 1);
 
   typedef enum logic [3:0] {
-    StIdle, StCommand, StBeat, StHeader, StNet, StWalk, StOverlap, StSlot, StLook, StStage, StMark,
+    StIdle, StSize, StCommand, StBeat, StHeader, StNet, StWalk, StOverlap, StSlot, StLook, StStage, StMark,
     StKeep, StDrain, StDone
   } state_e;
   typedef enum logic [1:0] {KindHeader, KindNet, KindSlot, KindStage} kind_e;
@@ -420,12 +420,12 @@ module jd_learner_program
     state_d = state_q;
     error   = checked ? check_error_q : state_q == StMark && clash_q ? E_ROWS : 8'd0;
     unique case (state_q)
-      StIdle: if (start_i) begin
-        if (bytes_i < 32'd64 || bytes_i > 32'(MAX_BYTES)) begin
+      StIdle: if (start_i) state_d = StSize;
+      StSize: begin
+        state_d = StCommand;
+        if (bytes_q < 32'd64 || bytes_q > 32'(MAX_BYTES)) begin
           error   = E_DIM;
           state_d = StDone;
-        end else begin
-          state_d = StCommand;
         end
       end
       StCommand: if (cmd_ready_i) state_d = StBeat;
@@ -480,7 +480,7 @@ module jd_learner_program
       index_q       <= '0;
       half_q        <= 1'b0;
       last_q        <= 1'b0;
-      error_q       <= error;
+      error_q       <= '0;
       info0_o       <= '0;
       info1_o       <= '0;
       nets_o        <= '0;

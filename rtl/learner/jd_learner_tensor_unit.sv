@@ -262,8 +262,7 @@ module jd_learner_tensor_unit
 
   // Adders, a clock behind the products. As a tree, adder P - P/2^(k-1) + n is node n of level k; as
   // lanes, adder l adds product l to an accumulator. The leaves choose before their registers; a
-  // node of a higher level is at work as a lane if it is not as a node. Each operand has a register
-  // of its own that chooses: one for all would have too many to drive.
+  // node of a higher level is at work as a lane if it is not as a node.
   line_t              at_addend;
   logic               lane, lane_q;
   logic [P-1:0][31:0] product_q, addend, addend_q, sum;
@@ -302,13 +301,8 @@ module jd_learner_tensor_unit
         assign a = leaf_a_q[n];
         assign b = leaf_b_q[n];
       end else begin : gen_inner
-        (* keep *) logic node_a_q, node_b_q;
-        always_ff @(posedge clk_i) begin
-          node_a_q <= line_q[AT-1].mode == ModeDot && line_q[AT-1].pitch >= 3'(k);
-          node_b_q <= line_q[AT-1].mode == ModeDot && line_q[AT-1].pitch >= 3'(k);
-        end
-        assign a = node_a_q ? sum[UNDER+2*n] : product_q[BASE+n];
-        assign b = node_b_q ? sum[UNDER+2*n+1] : addend_q[BASE+n];
+        assign a = level_valid_q[k] ? sum[UNDER+2*n] : product_q[BASE+n];
+        assign b = level_valid_q[k] ? sum[UNDER+2*n+1] : addend_q[BASE+n];
       end
       jd_float_add #(.Latency (AddLatency)) u_add (
         .clk_i, .rst_ni,

@@ -934,6 +934,21 @@ module jd_learner_top
     .out_ready_i (write_taken),
     .out_data_o  ({write_beats, write_address})
   );
+  // Beats are gathered for longer than the two clocks that one passes here in.
+  logic         wdata_valid, wdata_ready, unused_wdata;
+  logic [511:0] wdata;
+  logic [63:0]  wdata_strobes;
+  jd_stream_fifo #(.Width (576), .Depth (1)) u_write_data (
+    .clk_i, .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (image_owns_q ? image_wvalid : td_wvalid),
+    .in_ready_o  (write_ready),
+    .in_data_i   (image_owns_q ? {64'hFFFF_FFFF_FFFF_FFFF, image_wdata} : {td_wstrb, td_wdata}),
+    .out_valid_o (wdata_valid),
+    .out_ready_i (wdata_ready),
+    .out_data_o  ({wdata_strobes, wdata}),
+    .count_o     (unused_wdata)
+  );
   jd_stream_skid #(.Width (515)) u_read_data (
     .clk_i, .rst_ni,
     .clear_i     (1'b0),
@@ -1000,10 +1015,10 @@ module jd_learner_top
     .cmd_ready_o     (write_taken),
     .cmd_address_i   (write_address),
     .cmd_beats_i     (write_beats),
-    .in_valid_i      (image_owns_q ? image_wvalid : td_wvalid),
-    .in_ready_o      (write_ready),
-    .in_data_i       (image_owns_q ? image_wdata : td_wdata),
-    .in_strb_i       (image_owns_q ? '1 : td_wstrb),
+    .in_valid_i      (wdata_valid),
+    .in_ready_o      (wdata_ready),
+    .in_data_i       (wdata),
+    .in_strb_i       (wdata_strobes),
     .done_valid_o    (write_done),
     .done_ready_i    (image_owns_q ? image_done_ready : td_done_ready),
     .done_resp_o     (write_resp),

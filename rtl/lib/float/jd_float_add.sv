@@ -115,8 +115,12 @@ module jd_float_add
         logic              b_hidden = b[ManW+:ExpW] != '0;
         logic [ExpW-1:0]   a_power = a[ManW+:ExpW] | ExpW'(!a_hidden);
         logic [ExpW-1:0]   b_power = b[ManW+:ExpW] | ExpW'(!b_hidden);
-        logic [ExpW-1:0]   a_above = a_power - b_power;
-        logic [ExpW-1:0]   b_above = b_power - a_power;
+        // The larger one's power above the smaller one's: the difference of the exponents, less one
+        // if only the smaller one is subnormal. A bit below carries that in.
+        logic [ExpW-1:0]   a_above = ExpW'(({a[ManW+:ExpW], 1'b1}
+                                            + {~b[ManW+:ExpW], b_hidden | ~a_hidden}) >> 1);
+        logic [ExpW-1:0]   b_above = ExpW'(({b[ManW+:ExpW], 1'b1}
+                                            + {~a[ManW+:ExpW], a_hidden | ~b_hidden}) >> 1);
         unlike   = bits[WorkW-1] ^ bits[FloatW-1] ^ unlike;
         minus    = bits[WorkW-1] ^ (swap & unlike);
         power    = swap ? b_power : a_power;
