@@ -70,9 +70,9 @@ module jd_stream_arbiter #(
   end
 
   for (genvar s = 0; s < Streams; s++) begin : gen_check
-    `JD_ASSERT(Above_A, above_q[s] == (32'(out_index_o) < s))
     `JD_ASSUME_STREAM(InStable_M, in_valid_i[s], in_ready_o[s], in_data_i[s*Width +: Width])
   end
+  `JD_ASSERT(Above_A, above_q == ({Streams{1'b1}} << out_index_o) << 1)
   `JD_ASSERT(OneTaken_A, $onehot0(in_ready_o) && (in_ready_o & ~in_valid_i) == '0)
   `JD_ASSERT_STREAM(OutStable_A, out_valid_o, out_ready_i, {out_index_o, out_data_o})
   `JD_ASSERT_NEXT(LatencyOne_A, in_ready_o != '0, out_valid_o)
