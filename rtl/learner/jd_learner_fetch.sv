@@ -241,13 +241,14 @@ module jd_learner_fetch
   logic [3:0]  word_q;                   // position in the beat
   logic [31:0] action_q, reward_q, discount_q;
   logic        part_last_q;              // left_q is the part's last
+  logic        vector_ready;
   logic        word_valid, word_last, take, bad;
 
   assign bad        = head_valid && (head.failed
                                      || (record_valid_i && record_resp_i != 2'd0));
   assign word_valid = active_q && !flush_i && head_valid && !bad && record_valid_i;
   assign word_last  = part_q == PartNext && part_last_q;
-  assign take       = word_valid && (frame_ready_i || part_q == PartScalar);
+  assign take       = word_valid && (vector_ready || part_q == PartScalar);
   assign record_ready_o = flush_i || (take && (word_last || word_q == 4'd15));
   assign head_pop   = take && word_last;
 
@@ -255,11 +256,23 @@ module jd_learner_fetch
   logic [15:0] state_base_q, next_base_q;      // rows of the sample's s and s'
   logic [1:0][7:0] state_first_q, next_first_q;  // of the first sample's, by parity
   assign word       = record_data_i[32*word_q+:32];
-  assign frame_valid_o    = word_valid && part_q != PartScalar;
-  assign frame_row_o      = (part_q == PartState ? state_base_q : next_base_q)
-                            + (left_q >> LaneW);
-  assign frame_mask_o     = P'(1) << left_q[LaneW-1:0];
-  assign frame_data_o     = {P{word}};
+  // The words pass a skid, which keeps the writes of the pipeline from the records' ready. What is
+  // in it when a batch ends is written before its step can begin, also under flush_i.
+  logic [LaneW-1:0] lane;
+  logic [31:0]      lane_word;
+  jd_stream_skid #(.Width (16 + LaneW + 32)) u_frame (
+    .clk_i, .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (take && part_q != PartScalar),
+    .in_ready_o  (vector_ready),
+    .in_data_i   ({(part_q == PartState ? state_base_q : next_base_q) + (left_q >> LaneW),
+                   left_q[LaneW-1:0], word}),
+    .out_valid_o (frame_valid_o),
+    .out_ready_i (frame_ready_i),
+    .out_data_o  ({frame_row_o, lane, lane_word})
+  );
+  assign frame_mask_o     = P'(1) << lane;
+  assign frame_data_o     = {P{lane_word}};
   assign scalars_valid_o  = head_pop;
   assign scalars_parity_o = parity_q;
   assign scalars_sample_o = sample_q[SampleW-1:0];

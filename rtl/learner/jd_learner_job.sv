@@ -483,10 +483,11 @@ module jd_learner_job
       else if (fetch_done_i) fetching_q <= 1'b0;
       // A unit but the pipeline starts in the first clock of its state. The job's error is there in
       // the first clock of StEnd.
-      program_start_o <= state_q == StSettle && state_d == StProgram;
-      image_start_o   <= state_q == StSettle && state_d == StImage;
-      update_start_o  <= state_q == StUpdates && state_d == StUpdate;
-      target_start_o  <= state_q == StUpdates && state_d == StTarget;
+      program_start_o <= state_q == StSettle && settled_q && !stop && opcode == JOB_PROGRAM;
+      image_start_o   <= state_q == StSettle && settled_q && !stop
+                         && opcode inside {JOB_LOAD, JOB_STORE};
+      update_start_o  <= take_stage && !update_o.is_target;
+      target_start_o  <= take_stage && update_o.is_target && due_q;
       ended_q         <= state_q == StEnd;
       td_go_o         <= state_q == StResults && step_ok && !stop;
       td_abort_o      <= state_q == StEnd && !ended_q && opcode == JOB_TRAIN && from_stream
@@ -560,5 +561,9 @@ module jd_learner_job
   `JD_ASSERT_IF(Final_A, commit_o, final_q == (done_q + 32'd1 == steps))
   `JD_ASSERT_IF(FewAhead_A, training, ahead_q != 2'd3)
   `JD_ASSERT_IF(FewHere_A, fetched, here_q != 2'd3 || commit_o)
+  `JD_ASSERT_NEXT(ProgramStarts_A, state_q == StSettle && state_d == StProgram, program_start_o)
+  `JD_ASSERT_NEXT(ImageStarts_A, state_q == StSettle && state_d == StImage, image_start_o)
+  `JD_ASSERT_NEXT(UpdateStarts_A, state_q == StUpdates && state_d == StUpdate, update_start_o)
+  `JD_ASSERT_NEXT(TargetStarts_A, state_q == StUpdates && state_d == StTarget, target_start_o)
   `JD_ASSERT_IF(StartsUnflushed_A, fetch_start_o, !fetch_flush_o)
 endmodule : jd_learner_job

@@ -94,6 +94,7 @@ module jd_learner_program
   logic              half_q, last_q;
   logic [7:0]        nets_q, slots_q;
   logic [7:0]        error, error_q;
+  logic              sized_q, size_bad_q;      // in StSize: whether bytes_q is wrong is known
 
   // A record is held while it is checked. Its checks are a pipe of four registers, the last of which
   // is the error: it is decided in the fifth clock. They move only while something is checked, which
@@ -421,12 +422,9 @@ module jd_learner_program
     error   = checked ? check_error_q : state_q == StMark && clash_q ? E_ROWS : 8'd0;
     unique case (state_q)
       StIdle: if (start_i) state_d = StSize;
-      StSize: begin
-        state_d = StCommand;
-        if (bytes_q < 32'd64 || bytes_q > 32'(MAX_BYTES)) begin
-          error   = E_DIM;
-          state_d = StDone;
-        end
+      StSize: if (sized_q) begin
+        error   = size_bad_q ? E_DIM : 8'd0;
+        state_d = size_bad_q ? StDone : StCommand;
       end
       StCommand: if (cmd_ready_i) state_d = StBeat;
       StBeat: if (beat_valid_i) begin
@@ -471,6 +469,8 @@ module jd_learner_program
     if (!rst_ni) state_q <= StIdle;
     else         state_q <= state_d;
     walk_start_q <= state_q == StNet && checked && !bad_q;
+    sized_q      <= state_q == StSize;
+    size_bad_q   <= bytes_q < 32'd64 || bytes_q > 32'(MAX_BYTES);
     clash_q      <= state_q == StMark && mark_left_q != '0 && written_q[mark_q];
     kind_last_q  <= kind_last;
     if (state_q == StIdle && start_i) begin

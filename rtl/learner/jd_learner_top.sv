@@ -359,6 +359,10 @@ module jd_learner_top
   logic         read_go, read_taken, write_go, write_taken;
   logic [39:0]  read_address, write_address;
   logic [15:0]  read_beats, write_beats;
+  logic         write_valid, write_accepted;           // write requests, before the port's mux
+  logic [39:0]  write_burst;
+  logic [7:0]   write_len;
+  logic [0:0]   write_id;
   logic [CLIENTS-1:MOVERS]       request_valid, request_ready;     // reads, before the port's mux
   logic [CLIENTS-1:MOVERS][39:0] request_burst;
   logic [CLIENTS-1:MOVERS][7:0]  request_len;
@@ -1022,11 +1026,11 @@ module jd_learner_top
     .done_valid_o    (write_done),
     .done_ready_i    (image_owns_q ? image_done_ready : td_done_ready),
     .done_resp_o     (write_resp),
-    .m_axi_awvalid_o (c_awvalid[MOVERS]),
-    .m_axi_awready_i (c_awready[MOVERS]),
-    .m_axi_awaddr_o  (c_awaddr[MOVERS]),
-    .m_axi_awlen_o   (c_awlen[MOVERS]),
-    .m_axi_awid_o    (c_awid[MOVERS]),
+    .m_axi_awvalid_o (write_valid),
+    .m_axi_awready_i (write_accepted),
+    .m_axi_awaddr_o  (write_burst),
+    .m_axi_awlen_o   (write_len),
+    .m_axi_awid_o    (write_id),
     .m_axi_wvalid_o  (c_wvalid[MOVERS]),
     .m_axi_wready_i  (c_wready[MOVERS]),
     .m_axi_wdata_o   (c_wdata[MOVERS]),
@@ -1049,6 +1053,16 @@ module jd_learner_top
       .out_data_o  ({c_arid[c], c_arlen[c], c_araddr[c]})
     );
   end
+  jd_stream_skid #(.Width (49)) u_write_request (
+    .clk_i, .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (write_valid),
+    .in_ready_o  (write_accepted),
+    .in_data_i   ({write_id, write_len, write_burst}),
+    .out_valid_o (c_awvalid[MOVERS]),
+    .out_ready_i (c_awready[MOVERS]),
+    .out_data_o  ({c_awid[MOVERS], c_awlen[MOVERS], c_awaddr[MOVERS]})
+  );
   jd_axi_mux #(.Clients (CLIENTS), .IdW (1)) u_mux (
     .clk_i, .rst_ni,
     .s_axi_arvalid_i (c_arvalid),
