@@ -192,6 +192,7 @@ package jd_replay_job_pkg;
     else error = checks.clear || cleared ? '0 : E_NOTCLEAR;
     return error;
   endfunction
+
   // Whether there is none.
   function automatic logic job_fine(checks_t checks, logic cleared);
     return !checks.opcode && !checks.reserved && !checks.align && !checks.count && !checks.strat &&
