@@ -359,14 +359,6 @@ module jd_learner_top
   logic         read_go, read_taken, write_go, write_taken;
   logic [39:0]  read_address, write_address;
   logic [15:0]  read_beats, write_beats;
-  logic         write_valid, write_accepted;           // write requests, before the port's mux
-  logic [39:0]  write_burst;
-  logic [7:0]   write_len;
-  logic [0:0]   write_id;
-  logic [CLIENTS-1:MOVERS]       request_valid, request_ready;     // reads, before the port's mux
-  logic [CLIENTS-1:MOVERS][39:0] request_burst;
-  logic [CLIENTS-1:MOVERS][7:0]  request_len;
-  logic [CLIENTS-1:MOVERS][0:0]  request_id;
   logic         data_valid, data_ready, data_last;
   logic [511:0] data;
   logic [1:0]   data_resp;
@@ -976,11 +968,11 @@ module jd_learner_top
     .out_data_o      (data),
     .out_last_o      (data_last),
     .out_resp_o      (data_resp),
-    .m_axi_arvalid_o (request_valid[MOVERS]),
-    .m_axi_arready_i (request_ready[MOVERS]),
-    .m_axi_araddr_o  (request_burst[MOVERS]),
-    .m_axi_arlen_o   (request_len[MOVERS]),
-    .m_axi_arid_o    (request_id[MOVERS]),
+    .m_axi_arvalid_o (c_arvalid[MOVERS]),
+    .m_axi_arready_i (c_arready[MOVERS]),
+    .m_axi_araddr_o  (c_araddr[MOVERS]),
+    .m_axi_arlen_o   (c_arlen[MOVERS]),
+    .m_axi_arid_o    (c_arid[MOVERS]),
     .m_axi_rvalid_i  (c_rvalid[MOVERS]),
     .m_axi_rready_o  (c_rready[MOVERS]),
     .m_axi_rdata_i   (c_rdata[MOVERS]),
@@ -1000,11 +992,11 @@ module jd_learner_top
     .out_data_o      (list_data),
     .out_last_o      (unused_list_last),
     .out_resp_o      (list_resp),
-    .m_axi_arvalid_o (request_valid[LISTS]),
-    .m_axi_arready_i (request_ready[LISTS]),
-    .m_axi_araddr_o  (request_burst[LISTS]),
-    .m_axi_arlen_o   (request_len[LISTS]),
-    .m_axi_arid_o    (request_id[LISTS]),
+    .m_axi_arvalid_o (c_arvalid[LISTS]),
+    .m_axi_arready_i (c_arready[LISTS]),
+    .m_axi_araddr_o  (c_araddr[LISTS]),
+    .m_axi_arlen_o   (c_arlen[LISTS]),
+    .m_axi_arid_o    (c_arid[LISTS]),
     .m_axi_rvalid_i  (c_rvalid[LISTS]),
     .m_axi_rready_o  (c_rready[LISTS]),
     .m_axi_rdata_i   (c_rdata[LISTS]),
@@ -1026,11 +1018,11 @@ module jd_learner_top
     .done_valid_o    (write_done),
     .done_ready_i    (image_owns_q ? image_done_ready : td_done_ready),
     .done_resp_o     (write_resp),
-    .m_axi_awvalid_o (write_valid),
-    .m_axi_awready_i (write_accepted),
-    .m_axi_awaddr_o  (write_burst),
-    .m_axi_awlen_o   (write_len),
-    .m_axi_awid_o    (write_id),
+    .m_axi_awvalid_o (c_awvalid[MOVERS]),
+    .m_axi_awready_i (c_awready[MOVERS]),
+    .m_axi_awaddr_o  (c_awaddr[MOVERS]),
+    .m_axi_awlen_o   (c_awlen[MOVERS]),
+    .m_axi_awid_o    (c_awid[MOVERS]),
     .m_axi_wvalid_o  (c_wvalid[MOVERS]),
     .m_axi_wready_i  (c_wready[MOVERS]),
     .m_axi_wdata_o   (c_wdata[MOVERS]),
@@ -1040,28 +1032,6 @@ module jd_learner_top
     .m_axi_bready_o  (c_bready[MOVERS]),
     .m_axi_bresp_i   (c_bresp[MOVERS]),
     .m_axi_bid_i     (c_bid[MOVERS])
-  );
-  for (genvar c = MOVERS; c < CLIENTS; c++) begin : gen_request
-    jd_stream_skid #(.Width (49)) u_skid (
-      .clk_i, .rst_ni,
-      .clear_i     (1'b0),
-      .in_valid_i  (request_valid[c]),
-      .in_ready_o  (request_ready[c]),
-      .in_data_i   ({request_id[c], request_len[c], request_burst[c]}),
-      .out_valid_o (c_arvalid[c]),
-      .out_ready_i (c_arready[c]),
-      .out_data_o  ({c_arid[c], c_arlen[c], c_araddr[c]})
-    );
-  end
-  jd_stream_skid #(.Width (49)) u_write_request (
-    .clk_i, .rst_ni,
-    .clear_i     (1'b0),
-    .in_valid_i  (write_valid),
-    .in_ready_o  (write_accepted),
-    .in_data_i   ({write_id, write_len, write_burst}),
-    .out_valid_o (c_awvalid[MOVERS]),
-    .out_ready_i (c_awready[MOVERS]),
-    .out_data_o  ({c_awid[MOVERS], c_awlen[MOVERS], c_awaddr[MOVERS]})
   );
   jd_axi_mux #(.Clients (CLIENTS), .IdW (1)) u_mux (
     .clk_i, .rst_ni,
