@@ -86,8 +86,8 @@ module jd_learner_image
   logic [39:0]      address_q;
   logic [MasterW-1:0] master_q;
   logic [15:0]      beats_left_q;
-  logic [FillW-1:0] fill_q, take_fill_q;
-  logic             take_q;                     // STORE: the group of take_fill_q comes now
+  logic [FillW-1:0] fill_q;
+  logic [FILL-1:0]  take_q;                     // STORE: this group of the beat comes now
   logic [1:0]       response_q;
   logic [511:0]     beat_q;
   logic             beat_last_q;
@@ -163,7 +163,7 @@ module jd_learner_image
       // STORE: groups of a beat, then the beat.
       StRead: state_d = StTake;
       StTake: state_d = beat_done ? StSend : StRead;
-      StSend: if (write_ready_i && !take_q) state_d = beats_left_q == 16'd1 ? StAnswer : StRead;
+      StSend: if (write_ready_i && take_q == '0) state_d = beats_left_q == 16'd1 ? StAnswer : StRead;
       StAnswer: if (answered) state_d = last_net && last_kind ? StDone : StNext;
       default: state_d = StIdle;
     endcase
@@ -203,11 +203,10 @@ module jd_learner_image
     if (state_q == StCommand) begin   // STORE writes the groups of other kinds over it
       beat_q <= 512'({scalars_i.since, scalars_i.lr, scalars_i.p2, scalars_i.p1});
     end
-    take_q      <= state_q == StTake;
-    take_fill_q <= fill_q;
-    if (take_q) begin
+    for (int unsigned f = 0; f < FILL; f++) begin
+      take_q[f] <= state_q == StTake && fill_q == FillW'(f);
       for (int unsigned k = 0; k < 4; k++) begin
-        if (kind_q == 3'(k)) beat_q[32*LW*take_fill_q+:32*LW] <= master_data_i[k];
+        if (take_q[f] && kind_q == 3'(k)) beat_q[32*LW*f+:32*LW] <= master_data_i[k];
       end
     end
     if (write_valid_o && write_ready_i) beats_left_q <= beats_left_q - 16'd1;
@@ -273,7 +272,7 @@ module jd_learner_image
   assign cmd_address_o      = address_q;
   assign cmd_beats_o        = beats;
   assign read_ready_o       = state_q == StBeat;
-  assign write_valid_o      = state_q == StSend && !take_q;
+  assign write_valid_o      = state_q == StSend && take_q == '0;
   assign write_data_o       = beat_q;
   assign write_done_ready_o = state_q == StAnswer && store_i;
 

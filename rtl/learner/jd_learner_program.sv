@@ -80,8 +80,8 @@ module jd_learner_program
   localparam int unsigned SizeW     = $clog2(DMax + 1);
 
   typedef enum logic [3:0] {
-    StIdle, StSize, StCommand, StBeat, StHeader, StNet, StWalk, StOverlap, StSlot, StLook, StStage, StMark,
-    StKeep, StDrain, StDone
+    StIdle, StSize, StCommand, StBeat, StHeader, StNet, StWalk, StOverlap, StSlot, StLook, StStage,
+    StMark, StKeep, StDrain, StDone
   } state_e;
   typedef enum logic [1:0] {KindHeader, KindNet, KindSlot, KindStage} kind_e;
 

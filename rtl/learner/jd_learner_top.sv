@@ -103,11 +103,6 @@ module jd_learner_top
   localparam int unsigned Groups  = WRows * P / LW;       // of a master memory
   localparam int unsigned MasterW = $clog2(Groups);
   localparam int unsigned UpdateMax = 16;
-  // Clients of the memory port: the shared control, the movers, the reader of lists.
-  localparam int unsigned CONTROL = 0;
-  localparam int unsigned MOVERS  = 1;
-  localparam int unsigned LISTS   = 2;
-  localparam int unsigned CLIENTS = 3;
 
   // ------------------------------------------------------------------ control and registers
   logic         e_awvalid, e_awready, e_wvalid, e_wready, e_bvalid, e_bready;
@@ -124,27 +119,14 @@ module jd_learner_top
   logic         tensor_busy, wait_index, wait_data, wait_room, wait_update, progress_q;
   logic         unused_idle;
 
-  logic [CLIENTS-1:0]        c_arvalid, c_arready, c_rvalid, c_rready, c_rlast;
-  logic [CLIENTS-1:0][39:0]  c_araddr, c_awaddr;
-  logic [CLIENTS-1:0][7:0]   c_arlen, c_awlen;
-  logic [CLIENTS-1:0][0:0]   c_arid, c_rid, c_awid, c_bid;
-  logic [CLIENTS-1:0][1:0]   c_rresp, c_bresp;
-  logic [2:0]                port_arid, port_awid;    // the shell shares the port: 3 bits here
-  logic [CLIENTS-1:0][511:0] c_rdata, c_wdata;
-  logic [CLIENTS-1:0]        c_awvalid, c_awready, c_wvalid, c_wready, c_wlast, c_bvalid, c_bready;
-  logic [CLIENTS-1:0][63:0]  c_wstrb;
-
-  assign c_arid[CONTROL]   = '0;
-  assign c_awid[CONTROL]   = '0;
-  assign c_awvalid[LISTS]  = 1'b0;
-  assign c_awaddr[LISTS]   = '0;
-  assign c_awlen[LISTS]    = '0;
-  assign c_awid[LISTS]     = '0;
-  assign c_wvalid[LISTS]   = 1'b0;
-  assign c_wdata[LISTS]    = '0;
-  assign c_wstrb[LISTS]    = '0;
-  assign c_wlast[LISTS]    = 1'b0;
-  assign c_bready[LISTS]   = 1'b1;
+  // The control's part of the memory port.
+  logic         c_arvalid, c_arready, c_rvalid, c_rready, c_rlast;
+  logic         c_awvalid, c_awready, c_wvalid, c_wready, c_wlast, c_bvalid, c_bready;
+  logic [39:0]  c_araddr, c_awaddr;
+  logic [7:0]   c_arlen, c_awlen;
+  logic [1:0]   c_rresp, c_bresp;
+  logic [511:0] c_rdata, c_wdata;
+  logic [63:0]  c_wstrb;
 
   jd_engine_control #(
     .Rings    (1),
@@ -176,27 +158,27 @@ module jd_learner_top
     .e_axil_rready_o  (e_rready),
     .e_axil_rdata_i   (e_rdata),
     .e_axil_rresp_i   (e_rresp),
-    .m_axi_arvalid_o  (c_arvalid[CONTROL]),
-    .m_axi_arready_i  (c_arready[CONTROL]),
-    .m_axi_araddr_o   (c_araddr[CONTROL]),
-    .m_axi_arlen_o    (c_arlen[CONTROL]),
-    .m_axi_rvalid_i   (c_rvalid[CONTROL]),
-    .m_axi_rready_o   (c_rready[CONTROL]),
-    .m_axi_rdata_i    (c_rdata[CONTROL]),
-    .m_axi_rresp_i    (c_rresp[CONTROL]),
-    .m_axi_rlast_i    (c_rlast[CONTROL]),
-    .m_axi_awvalid_o  (c_awvalid[CONTROL]),
-    .m_axi_awready_i  (c_awready[CONTROL]),
-    .m_axi_awaddr_o   (c_awaddr[CONTROL]),
-    .m_axi_awlen_o    (c_awlen[CONTROL]),
-    .m_axi_wvalid_o   (c_wvalid[CONTROL]),
-    .m_axi_wready_i   (c_wready[CONTROL]),
-    .m_axi_wdata_o    (c_wdata[CONTROL]),
-    .m_axi_wstrb_o    (c_wstrb[CONTROL]),
-    .m_axi_wlast_o    (c_wlast[CONTROL]),
-    .m_axi_bvalid_i   (c_bvalid[CONTROL]),
-    .m_axi_bready_o   (c_bready[CONTROL]),
-    .m_axi_bresp_i    (c_bresp[CONTROL]),
+    .m_axi_arvalid_o  (c_arvalid),
+    .m_axi_arready_i  (c_arready),
+    .m_axi_araddr_o   (c_araddr),
+    .m_axi_arlen_o    (c_arlen),
+    .m_axi_rvalid_i   (c_rvalid),
+    .m_axi_rready_o   (c_rready),
+    .m_axi_rdata_i    (c_rdata),
+    .m_axi_rresp_i    (c_rresp),
+    .m_axi_rlast_i    (c_rlast),
+    .m_axi_awvalid_o  (c_awvalid),
+    .m_axi_awready_i  (c_awready),
+    .m_axi_awaddr_o   (c_awaddr),
+    .m_axi_awlen_o    (c_awlen),
+    .m_axi_wvalid_o   (c_wvalid),
+    .m_axi_wready_i   (c_wready),
+    .m_axi_wdata_o    (c_wdata),
+    .m_axi_wstrb_o    (c_wstrb),
+    .m_axi_wlast_o    (c_wlast),
+    .m_axi_bvalid_i   (c_bvalid),
+    .m_axi_bready_o   (c_bready),
+    .m_axi_bresp_i    (c_bresp),
     .job_valid_o      (job_valid),
     .job_ready_i      (job_ready),
     .job_descriptor_o (job_descriptor),
@@ -355,13 +337,6 @@ module jd_learner_top
   logic         movers_idle, read_idle, write_idle, list_idle;
   // Program and image own the movers while they are busy, and a clock longer.
   logic         program_owns_q, image_owns_q;
-  // What the skids before and behind the movers offer: commands, and data as they come.
-  logic         read_go, read_taken, write_go, write_taken;
-  logic [39:0]  read_address, write_address;
-  logic [15:0]  read_beats, write_beats;
-  logic         data_valid, data_ready, data_last;
-  logic [511:0] data;
-  logic [1:0]   data_resp;
 
   jd_learner_program #(
     .P (P), .OB (OB), .LW (LW), .WRows (WRows), .ARows (ARows), .DMax (DMax), .LMax (LMax),
@@ -505,9 +480,8 @@ module jd_learner_top
     .wait_update_o         (wait_update),
     .idle_o                (job_idle)
   );
-  // Words that wait in a skid are in flight, too.
   assign movers_idle = read_idle && write_idle && list_idle && !fetch_busy && !program_busy
-                       && !image_busy && !read_go && !write_go && !read_valid;
+                       && !image_busy;
   always_ff @(posedge clk_i) begin
     program_owns_q <= program_start || program_busy;
     image_owns_q   <= image_start || image_busy;
@@ -515,7 +489,7 @@ module jd_learner_top
   always_ff @(posedge clk_i) quiet_q <= job_idle && movers_idle && !step_busy && !td_busy;
 
   // ------------------------------------------------------------------ fetch and TD errors
-  logic         list_cmd_valid, list_cmd_ready, list_valid, list_ready, unused_list_last;
+  logic         list_cmd_valid, list_cmd_ready, list_valid, list_ready;
   logic [39:0]  list_address;
   logic [15:0]  list_beats;
   logic [511:0] list_data;
@@ -909,169 +883,68 @@ module jd_learner_top
   assign read_ready      = program_owns_q ? program_ready
                            : image_owns_q ? image_ready : fetch_ready;
 
-  jd_stream_skid #(.Width (56)) u_read_command (
+  jd_learner_port u_port (
     .clk_i, .rst_ni,
-    .clear_i     (1'b0),
-    .in_valid_i  (read_cmd_valid),
-    .in_ready_o  (read_cmd_ready),
-    .in_data_i   (program_owns_q ? {program_beats, program_address}
-                  : image_owns_q ? {image_beats, image_address} : {fetch_beats, fetch_address}),
-    .out_valid_o (read_go),
-    .out_ready_i (read_taken),
-    .out_data_o  ({read_beats, read_address})
-  );
-  jd_stream_skid #(.Width (56)) u_write_command (
-    .clk_i, .rst_ni,
-    .clear_i     (1'b0),
-    .in_valid_i  (write_cmd_valid),
-    .in_ready_o  (write_cmd_ready),
-    .in_data_i   (image_owns_q ? {image_beats, image_address} : {td_beats, td_cmd_address}),
-    .out_valid_o (write_go),
-    .out_ready_i (write_taken),
-    .out_data_o  ({write_beats, write_address})
-  );
-  // Beats are gathered for longer than the two clocks that one passes here in.
-  logic         wdata_valid, wdata_ready, unused_wdata;
-  logic [511:0] wdata;
-  logic [63:0]  wdata_strobes;
-  jd_stream_fifo #(.Width (576), .Depth (1)) u_write_data (
-    .clk_i, .rst_ni,
-    .clear_i     (1'b0),
-    .in_valid_i  (image_owns_q ? image_wvalid : td_wvalid),
-    .in_ready_o  (write_ready),
-    .in_data_i   (image_owns_q ? {64'hFFFF_FFFF_FFFF_FFFF, image_wdata} : {td_wstrb, td_wdata}),
-    .out_valid_o (wdata_valid),
-    .out_ready_i (wdata_ready),
-    .out_data_o  ({wdata_strobes, wdata}),
-    .count_o     (unused_wdata)
-  );
-  jd_stream_skid #(.Width (515)) u_read_data (
-    .clk_i, .rst_ni,
-    .clear_i     (1'b0),
-    .in_valid_i  (data_valid),
-    .in_ready_o  (data_ready),
-    .in_data_i   ({data_last, data_resp, data}),
-    .out_valid_o (read_valid),
-    .out_ready_i (read_ready),
-    .out_data_o  ({read_last, read_resp, read_data})
-  );
-
-  jd_axi_read_mover #(.MaxOutstanding (16), .IdW (1)) u_read (
-    .clk_i, .rst_ni,
-    .idle_o          (read_idle),
-    .cmd_valid_i     (read_go),
-    .cmd_ready_o     (read_taken),
-    .cmd_address_i   (read_address),
-    .cmd_beats_i     (read_beats),
-    .out_valid_o     (data_valid),
-    .out_ready_i     (data_ready),
-    .out_data_o      (data),
-    .out_last_o      (data_last),
-    .out_resp_o      (data_resp),
-    .m_axi_arvalid_o (c_arvalid[MOVERS]),
-    .m_axi_arready_i (c_arready[MOVERS]),
-    .m_axi_araddr_o  (c_araddr[MOVERS]),
-    .m_axi_arlen_o   (c_arlen[MOVERS]),
-    .m_axi_arid_o    (c_arid[MOVERS]),
-    .m_axi_rvalid_i  (c_rvalid[MOVERS]),
-    .m_axi_rready_o  (c_rready[MOVERS]),
-    .m_axi_rdata_i   (c_rdata[MOVERS]),
-    .m_axi_rresp_i   (c_rresp[MOVERS]),
-    .m_axi_rlast_i   (c_rlast[MOVERS]),
-    .m_axi_rid_i     (c_rid[MOVERS])
-  );
-  jd_axi_read_mover #(.MaxOutstanding (2), .IdW (1)) u_list (
-    .clk_i, .rst_ni,
-    .idle_o          (list_idle),
-    .cmd_valid_i     (list_cmd_valid),
-    .cmd_ready_o     (list_cmd_ready),
-    .cmd_address_i   (list_address),
-    .cmd_beats_i     (list_beats),
-    .out_valid_o     (list_valid),
-    .out_ready_i     (list_ready),
-    .out_data_o      (list_data),
-    .out_last_o      (unused_list_last),
-    .out_resp_o      (list_resp),
-    .m_axi_arvalid_o (c_arvalid[LISTS]),
-    .m_axi_arready_i (c_arready[LISTS]),
-    .m_axi_araddr_o  (c_araddr[LISTS]),
-    .m_axi_arlen_o   (c_arlen[LISTS]),
-    .m_axi_arid_o    (c_arid[LISTS]),
-    .m_axi_rvalid_i  (c_rvalid[LISTS]),
-    .m_axi_rready_o  (c_rready[LISTS]),
-    .m_axi_rdata_i   (c_rdata[LISTS]),
-    .m_axi_rresp_i   (c_rresp[LISTS]),
-    .m_axi_rlast_i   (c_rlast[LISTS]),
-    .m_axi_rid_i     (c_rid[LISTS])
-  );
-  jd_axi_write_mover #(.MaxOutstanding (16), .IdW (1)) u_write (
-    .clk_i, .rst_ni,
-    .idle_o          (write_idle),
-    .cmd_valid_i     (write_go),
-    .cmd_ready_o     (write_taken),
-    .cmd_address_i   (write_address),
-    .cmd_beats_i     (write_beats),
-    .in_valid_i      (wdata_valid),
-    .in_ready_o      (wdata_ready),
-    .in_data_i       (wdata),
-    .in_strb_i       (wdata_strobes),
-    .done_valid_o    (write_done),
-    .done_ready_i    (image_owns_q ? image_done_ready : td_done_ready),
-    .done_resp_o     (write_resp),
-    .m_axi_awvalid_o (c_awvalid[MOVERS]),
-    .m_axi_awready_i (c_awready[MOVERS]),
-    .m_axi_awaddr_o  (c_awaddr[MOVERS]),
-    .m_axi_awlen_o   (c_awlen[MOVERS]),
-    .m_axi_awid_o    (c_awid[MOVERS]),
-    .m_axi_wvalid_o  (c_wvalid[MOVERS]),
-    .m_axi_wready_i  (c_wready[MOVERS]),
-    .m_axi_wdata_o   (c_wdata[MOVERS]),
-    .m_axi_wstrb_o   (c_wstrb[MOVERS]),
-    .m_axi_wlast_o   (c_wlast[MOVERS]),
-    .m_axi_bvalid_i  (c_bvalid[MOVERS]),
-    .m_axi_bready_o  (c_bready[MOVERS]),
-    .m_axi_bresp_i   (c_bresp[MOVERS]),
-    .m_axi_bid_i     (c_bid[MOVERS])
-  );
-  jd_axi_mux #(.Clients (CLIENTS), .IdW (1)) u_mux (
-    .clk_i, .rst_ni,
-    .s_axi_arvalid_i (c_arvalid),
-    .s_axi_arready_o (c_arready),
-    .s_axi_araddr_i  (c_araddr),
-    .s_axi_arlen_i   (c_arlen),
-    .s_axi_arid_i    (c_arid),
-    .s_axi_rvalid_o  (c_rvalid),
-    .s_axi_rready_i  (c_rready),
-    .s_axi_rdata_o   (c_rdata),
-    .s_axi_rresp_o   (c_rresp),
-    .s_axi_rlast_o   (c_rlast),
-    .s_axi_rid_o     (c_rid),
-    .s_axi_awvalid_i (c_awvalid),
-    .s_axi_awready_o (c_awready),
-    .s_axi_awaddr_i  (c_awaddr),
-    .s_axi_awlen_i   (c_awlen),
-    .s_axi_awid_i    (c_awid),
-    .s_axi_wvalid_i  (c_wvalid),
-    .s_axi_wready_o  (c_wready),
-    .s_axi_wdata_i   (c_wdata),
-    .s_axi_wstrb_i   (c_wstrb),
-    .s_axi_wlast_i   (c_wlast),
-    .s_axi_bvalid_o  (c_bvalid),
-    .s_axi_bready_i  (c_bready),
-    .s_axi_bresp_o   (c_bresp),
-    .s_axi_bid_o     (c_bid),
-    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o,
-    .m_axi_arid_o    (port_arid),
-    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i,
-    .m_axi_rid_i     (m_axi_rid_i[2:0]),
-    .m_axi_awvalid_o, .m_axi_awready_i, .m_axi_awaddr_o, .m_axi_awlen_o,
-    .m_axi_awid_o    (port_awid),
+    .read_idle_o        (read_idle),
+    .list_idle_o        (list_idle),
+    .write_idle_o       (write_idle),
+    .read_cmd_valid_i   (read_cmd_valid),
+    .read_cmd_ready_o   (read_cmd_ready),
+    .read_cmd_address_i (program_owns_q ? program_address
+                         : image_owns_q ? image_address : fetch_address),
+    .read_cmd_beats_i   (program_owns_q ? program_beats
+                         : image_owns_q ? image_beats : fetch_beats),
+    .read_valid_o       (read_valid),
+    .read_ready_i       (read_ready),
+    .read_data_o        (read_data),
+    .read_last_o        (read_last),
+    .read_resp_o        (read_resp),
+    .list_cmd_valid_i   (list_cmd_valid),
+    .list_cmd_ready_o   (list_cmd_ready),
+    .list_cmd_address_i (list_address),
+    .list_cmd_beats_i   (list_beats),
+    .list_valid_o       (list_valid),
+    .list_ready_i       (list_ready),
+    .list_data_o        (list_data),
+    .list_resp_o        (list_resp),
+    .write_cmd_valid_i  (write_cmd_valid),
+    .write_cmd_ready_o  (write_cmd_ready),
+    .write_cmd_address_i (image_owns_q ? image_address : td_cmd_address),
+    .write_cmd_beats_i  (image_owns_q ? image_beats : td_beats),
+    .write_valid_i      (image_owns_q ? image_wvalid : td_wvalid),
+    .write_ready_o      (write_ready),
+    .write_data_i       (image_owns_q ? image_wdata : td_wdata),
+    .write_strb_i       (image_owns_q ? '1 : td_wstrb),
+    .write_done_valid_o (write_done),
+    .write_done_ready_i (image_owns_q ? image_done_ready : td_done_ready),
+    .write_done_resp_o  (write_resp),
+    .control_arvalid_i  (c_arvalid),
+    .control_arready_o  (c_arready),
+    .control_araddr_i   (c_araddr),
+    .control_arlen_i    (c_arlen),
+    .control_rvalid_o   (c_rvalid),
+    .control_rready_i   (c_rready),
+    .control_rdata_o    (c_rdata),
+    .control_rresp_o    (c_rresp),
+    .control_rlast_o    (c_rlast),
+    .control_awvalid_i  (c_awvalid),
+    .control_awready_o  (c_awready),
+    .control_awaddr_i   (c_awaddr),
+    .control_awlen_i    (c_awlen),
+    .control_wvalid_i   (c_wvalid),
+    .control_wready_o   (c_wready),
+    .control_wdata_i    (c_wdata),
+    .control_wstrb_i    (c_wstrb),
+    .control_wlast_i    (c_wlast),
+    .control_bvalid_o   (c_bvalid),
+    .control_bready_i   (c_bready),
+    .control_bresp_o    (c_bresp),
+    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o, .m_axi_arid_o,
+    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i, .m_axi_rid_i,
+    .m_axi_awvalid_o, .m_axi_awready_i, .m_axi_awaddr_o, .m_axi_awlen_o, .m_axi_awid_o,
     .m_axi_wvalid_o, .m_axi_wready_i, .m_axi_wdata_o, .m_axi_wstrb_o, .m_axi_wlast_o,
-    .m_axi_bvalid_i, .m_axi_bready_o, .m_axi_bresp_i,
-    .m_axi_bid_i     (m_axi_bid_i[2:0])
+    .m_axi_bvalid_i, .m_axi_bready_o, .m_axi_bresp_i, .m_axi_bid_i
   );
-  assign m_axi_arid_o = {1'b0, port_arid};
-  assign m_axi_awid_o = {1'b0, port_awid};
 
   always_ff @(posedge clk_i) begin
     progress_q <= tensor_busy || fetch_moved || (|weight_valid) || grad_read || pipe_delta_valid
