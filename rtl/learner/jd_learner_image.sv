@@ -163,7 +163,9 @@ module jd_learner_image
       // STORE: groups of a beat, then the beat.
       StRead: state_d = StTake;
       StTake: state_d = beat_done ? StSend : StRead;
-      StSend: if (write_valid_o && write_ready_i) state_d = beats_left_q == 16'd1 ? StAnswer : StRead;
+      StSend: begin
+        if (write_valid_o && write_ready_i) state_d = beats_left_q == 16'd1 ? StAnswer : StRead;
+      end
       StAnswer: if (answered) state_d = last_net && last_kind ? StDone : StNext;
       default: state_d = StIdle;
     endcase
