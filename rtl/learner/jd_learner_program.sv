@@ -94,6 +94,7 @@ module jd_learner_program
   logic              half_q, last_q;
   logic [7:0]        nets_q, slots_q;
   logic [7:0]        error, error_q;
+  logic [31:0]       info0_q, info1_q;         // of a beat, or of the record in hand
   logic              sized_q, size_bad_q;      // in StSize: whether bytes_q is wrong is known
 
   // A record is held while it is checked. Its checks are a pipe of four registers, the last of which
@@ -461,6 +462,8 @@ module jd_learner_program
   assign busy_o        = state_q != StIdle;
   assign done_o        = state_q == StDone;
   assign error_o       = error_q;
+  assign info0_o       = error_q == '0 ? '0 : info0_q;
+  assign info1_o       = error_q == '0 ? '0 : info1_q;
   assign stage_write_o = state_q == StKeep;
   assign stage_index_o = index_q[STAGE_L-1:0];
   assign stage_o       = stage_q;
@@ -481,8 +484,6 @@ module jd_learner_program
       half_q        <= 1'b0;
       last_q        <= 1'b0;
       error_q       <= '0;
-      info0_o       <= '0;
-      info1_o       <= '0;
       nets_o        <= '0;
       targets_o     <= '0;
       updates_o     <= '0;
@@ -490,10 +491,10 @@ module jd_learner_program
       update_seen_q <= 1'b0;
       chain_q       <= 1'b0;
       master_q      <= '0;
-    end else if (error != '0) begin
+    end else if (error_q == '0) begin
       error_q <= error;
-      info0_o <= error == E_BUS_RD ? '0 : 32'(index_q);
-      info1_o <= error == E_BUS_RD ? 32'(beat_resp_i) : 32'(kind_q);
+      info0_q <= state_q == StBeat ? '0 : 32'(index_q);
+      info1_q <= state_q == StBeat ? 32'(beat_resp_i) : 32'(kind_q);
     end
     if (state_q == StBeat && beat_valid_i) begin
       beat_q <= beat_data_i;

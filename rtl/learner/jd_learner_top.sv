@@ -335,7 +335,8 @@ module jd_learner_top
   logic         image_start, image_busy, image_done;
   logic [1:0]   image_response;
   logic         movers_idle, read_idle, write_idle, list_idle;
-  // Program and image own the movers while they are busy, and a clock longer.
+  // Program and image own the movers while they are busy, and a clock longer; fetch and TD errors
+  // are idle then.
   logic         program_owns_q, image_owns_q;
 
   jd_learner_program #(
@@ -486,6 +487,7 @@ module jd_learner_top
     program_owns_q <= program_start || program_busy;
     image_owns_q   <= image_start || image_busy;
   end
+  `JD_ASSERT_IF(OneOwner_A, program_owns_q || image_owns_q, !fetch_busy && !td_busy)
   always_ff @(posedge clk_i) quiet_q <= job_idle && movers_idle && !step_busy && !td_busy;
 
   // ------------------------------------------------------------------ fetch and TD errors
@@ -538,10 +540,10 @@ module jd_learner_top
     .list_data_i        (list_data),
     .list_resp_i        (list_resp),
     .cmd_valid_o        (fetch_cmd_valid),
-    .cmd_ready_i        (read_cmd_ready && !program_owns_q && !image_owns_q),
+    .cmd_ready_i        (read_cmd_ready),
     .cmd_address_o      (fetch_address),
     .cmd_beats_o        (fetch_beats),
-    .record_valid_i     (read_valid && !program_owns_q && !image_owns_q),
+    .record_valid_i     (read_valid),
     .record_ready_o     (fetch_ready),
     .record_data_i      (read_data),
     .record_resp_i      (read_resp),
@@ -584,14 +586,14 @@ module jd_learner_top
     .tde_ready_i    (tde_ready_i),
     .tde_data_o     (tde_data_o),
     .cmd_valid_o    (td_cmd_valid),
-    .cmd_ready_i    (write_cmd_ready && !image_owns_q),
+    .cmd_ready_i    (write_cmd_ready),
     .cmd_address_o  (td_cmd_address),
     .cmd_beats_o    (td_beats),
     .out_valid_o    (td_wvalid),
-    .out_ready_i    (write_ready && !image_owns_q),
+    .out_ready_i    (write_ready),
     .out_data_o     (td_wdata),
     .out_strb_o     (td_wstrb),
-    .done_valid_i   (write_done && !image_owns_q),
+    .done_valid_i   (write_done),
     .done_ready_o   (td_done_ready),
     .done_resp_i    (write_resp)
   );
