@@ -44,7 +44,6 @@ module jd_learner_fetch
   output logic [31:0]        slot_o,          // with error_o: the slot in error
   output logic [1:0]         response_o,      // with E_BUS_RD: the bus's answer
   output logic               wait_index_o,    // no word from SMP
-  output logic               moved_o,         // something moved in this clock
   // Indices.
   input  logic               smp_valid_i,
   output logic               smp_ready_o,
@@ -336,7 +335,6 @@ module jd_learner_fetch
 
   assign busy_o        = active_q || index_valid_q || address_valid_q || list_pending_q;
   assign wait_index_o  = active_q && !list_i && !source_end_q && !smp_valid_i && !stopped_q;
-  assign moved_o       = take || (source_valid && source_ready) || (cmd_valid_o && cmd_ready_i);
 
   `JD_ASSERT_STREAM(CommandStable_A, cmd_valid_o, cmd_ready_i, {cmd_address_o, cmd_beats_o})
   `JD_ASSERT_IF(StrideOfBeats_A, start_i, stride_i[5:0] == '0)

@@ -381,7 +381,6 @@ module jd_learner_top
   logic [7:0]    fetch_error;
   logic [31:0]   fetch_slot;
   logic [1:0]    fetch_response;
-  logic          fetch_moved;
   logic          step_start, step_parity, step_abort, step_busy, step_done, step_nonfinite;
   logic          step_index;
   logic [STAGE_L-1:0] bad_stage;
@@ -526,7 +525,6 @@ module jd_learner_top
     .slot_o             (fetch_slot),
     .response_o         (fetch_response),
     .wait_index_o       (wait_index),
-    .moved_o            (fetch_moved),
     .smp_valid_i        (smp_valid_i),
     .smp_ready_o        (smp_ready_o),
     .smp_data_i         (smp_data_i),
@@ -949,7 +947,7 @@ module jd_learner_top
   );
 
   always_ff @(posedge clk_i) begin
-    progress_q <= tensor_busy || fetch_moved || (|weight_valid) || grad_read || pipe_delta_valid
+    progress_q <= tensor_busy || (|weight_valid) || grad_read || pipe_delta_valid
                   || (m_axi_rvalid_i && m_axi_rready_o) || (m_axi_wvalid_o && m_axi_wready_i)
                   || (m_axi_bvalid_i && m_axi_bready_o) || (tde_valid_o && tde_ready_i);
   end

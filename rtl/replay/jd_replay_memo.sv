@@ -52,6 +52,8 @@ module jd_replay_memo
   output logic                  read_valid_o,      // the next slot can be read
   input  logic                  read_en_i,
   output logic                  read_empty_o,
+  output logic                  read_void_o,       // whole_i: the next slot is of a batch in which
+                                                   // one found no leaf
   output logic [INDEX_W-1:0]    read_index_o,
   output logic [LEAF_MAX_W-1:0] read_priority_o,
   output logic [LEAF_MAX_W-1:0] read_lowest_o,     // smallest priority of the batch, if it is whole
@@ -227,12 +229,14 @@ module jd_replay_memo
   // ---- What can be read: a batch when it is whole, or a slot when it is there.
   logic [LEAF_MAX_W-1:0] lowest_q, lowest, first_lowest;
   logic                  whole_valid, whole_ready;
+  logic                  void_q, void_now, first_void;   // one slot found no leaf
   logic [PLACE_W-1:0]    unread_q;             // slots
   logic                  unread_some_q;
   assign lowest = fresh_write_q || write_sample_i.priority_ < lowest_q ? write_sample_i.priority_
                                                                        : lowest_q;
+  assign void_now = write_sample_i.empty || (void_q && !fresh_write_q);
   jd_stream_fifo #(
-    .Width(LEAF_MAX_W),
+    .Width(1 + LEAF_MAX_W),
     .Depth(BATCHES)
   ) u_lowest (
     .clk_i,
@@ -240,12 +244,13 @@ module jd_replay_memo
     .clear_i     (clear_i || cancel_i),
     .in_valid_i  (whole_i && write_en_i && write_last),
     .in_ready_o  (whole_ready),
-    .in_data_i   (lowest),
+    .in_data_i   ({void_now, lowest}),
     .out_valid_o (whole_valid),
     .out_ready_i (whole_i && read_en_i && fresh_read_q),
-    .out_data_o  (first_lowest),
+    .out_data_o  ({first_void, first_lowest}),
     .count_o     ()
   );
+  assign read_void_o  = whole_i && fresh_read_q && first_void;
   assign read_valid_o = unread_some_q && (!whole_i || !fresh_read_q || whole_valid);
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i || cancel_i) begin
@@ -256,6 +261,7 @@ module jd_replay_memo
       unread_some_q <= write_en_i || unread_q != PLACE_W'(1);
     end
     if (write_en_i)                lowest_q      <= lowest;
+    if (write_en_i)                void_q        <= void_now;
     if (read_en_i && fresh_read_q) read_lowest_o <= first_lowest;
   end
 

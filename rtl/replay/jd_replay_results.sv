@@ -40,6 +40,7 @@ module jd_replay_results
   input  logic                       read_valid_i,
   output logic                       read_en_o,
   input  logic                       read_empty_i,
+  input  logic                       read_void_i,    // with read_valid_i: drop its batch
   input  logic [INDEX_W-1:0]         read_index_i,
   input  logic [LEAF_MAX_W-1:0]      read_priority_i,
   input  logic [LEAF_MAX_W-1:0]      read_lowest_i,
@@ -96,8 +97,8 @@ module jd_replay_results
     end else begin
       if (start_i)     active_q <= 1'b1;
       else if (stop_i) active_q <= 1'b0;
-      if (start_i)                     empty_o <= 1'b0;
-      else if (data_q && read_empty_i) empty_o <= 1'b1;
+      if (start_i)                                                empty_o <= 1'b0;
+      else if ((data_q && read_empty_i) || (read && read_void_i)) empty_o <= 1'b1;
       data_q   <= read;
       direct_q <= read && !weights_q;
       weigh_q  <= read && weights_q;

@@ -155,6 +155,10 @@ module jd_replay_sequencer
   };
   assign idle_o = !valid_q && !waiting_valid;
 
+  `JD_ASSERT_NEXT(HostIsNext_A, host_valid_i && !host_ready_o, host_ready_o)
+  `JD_ASSERT_NEXT(TrainIsNext_A, train_valid_i && !train_ready_o, train_ready_o)
+  `JD_ASSERT_NEXT(OpIsNext_A, op_valid_i && !op_ready_o, op_ready_o)
+  `JD_ASSERT_NEXT(TdeIsNext_A, tde_valid_i && !tde_ready_o, tde_ready_o)
   `JD_ASSERT_IF(RoomBesideConverter_A, valid_q, waiting_ready)
   `JD_ASSERT_IF(InStep_A, converted, waiting_valid)
 endmodule : jd_replay_sequencer

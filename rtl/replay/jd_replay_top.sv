@@ -458,6 +458,7 @@ module jd_replay_top
   logic                  last_valid, train_idle_q;
   logic [SLOT_W:0]       last_size;
   logic                  results_whole, results_empty, read_valid, read_en, read_empty;
+  logic                  read_void;
   logic [INDEX_W-1:0]    read_index;
   logic [LEAF_MAX_W-1:0] read_priority, read_lowest;
   jd_replay_memo #(
@@ -489,6 +490,7 @@ module jd_replay_top
     .read_valid_o    (read_valid),
     .read_en_i       (read_en),
     .read_empty_o    (read_empty),
+    .read_void_o     (read_void),
     .read_index_o    (read_index),
     .read_priority_o (read_priority),
     .read_lowest_o   (read_lowest),
@@ -686,6 +688,7 @@ module jd_replay_top
     .read_valid_i    (read_valid),
     .read_en_o       (read_en),
     .read_empty_i    (read_empty),
+    .read_void_i     (read_void),
     .read_index_i    (read_index),
     .read_priority_i (read_priority),
     .read_lowest_i   (read_lowest),

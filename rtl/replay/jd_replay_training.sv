@@ -178,7 +178,6 @@ module jd_replay_training
   assign x_failed = job.flags.host_x && x_error_i && !x_valid_i;
   assign tag      = '{host: 1'b0, zero: '0, first: slot_q == '0, batch: batch_q};
   always_comb begin
-    sample_request_o             = '0;
     sample_request_o.tag         = tag;
     sample_request_o.host_x      = job.flags.host_x;
     sample_request_o.x           = x_data_i;

@@ -77,7 +77,6 @@ module jd_replay_writer (
   // ---- Commands: for beats that are in the buffer
   logic [CountW-1:0] waiting_q;        // beats without a command
   logic [CountW-1:0] sending_q;        // beats with one that have not gone to the mover
-  logic [7:0]        answers_q;        // commands not yet answered
   logic [39:0]       address_q;
   logic              command_q, command_ready;
   logic [2:0]        beats_q;
@@ -88,13 +87,13 @@ module jd_replay_writer (
   logic [2:0]        ask_beats;
   assign drop      = error_o && !command_q && sending_q == '0 && waiting_q != '0 && beat_valid;
   assign ask_beats = waiting_q >= CountW'(CHUNK) ? 3'(CHUNK) : 3'(waiting_q);
-  assign ask       = !command_q && !error_o && !answers_q[7] &&
+  assign ask       = !command_q && !error_o &&
                      (waiting_q >= CountW'(CHUNK) || (flush_q && fill_q == '0 && waiting_q != '0));
   assign asked      = ask ? CountW'(ask_beats) : '0;
   assign without    = ask ? -CountW'(ask_beats) : -CountW'(drop);
   assign with_push  = ask ? CountW'(1) - CountW'(ask_beats) : CountW'(!drop);
   assign beat_ready = sending_q != '0 ? mover_ready : drop;
-  assign idle       = fill_q == '0 && waiting_q == '0 && sending_q == '0 && answers_q == '0 &&
+  assign idle       = fill_q == '0 && waiting_q == '0 && sending_q == '0 &&
                       !command_q && mover_idle;
 
   always_ff @(posedge clk_i) begin
@@ -102,7 +101,6 @@ module jd_replay_writer (
       flush_q   <= 1'b0;
       waiting_q <= '0;
       sending_q <= '0;
-      answers_q <= '0;
       command_q <= 1'b0;
       error_o   <= 1'b0;
       idle_o    <= 1'b1;
@@ -113,7 +111,6 @@ module jd_replay_writer (
       waiting_q <= waiting_q + (push && push_ready ? with_push : without);
       sending_q <= sending_q + (sending_q != '0 && beat_valid && mover_ready ? asked - CountW'(1)
                                                                              : asked);
-      answers_q <= answers_q + 8'(ask) - 8'(done_valid);
       if (ask)                command_q <= 1'b1;
       else if (command_ready) command_q <= 1'b0;
       if (start_i)                              error_o <= 1'b0;

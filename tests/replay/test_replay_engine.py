@@ -16,8 +16,8 @@ FAULTS = (
     "BadDescriptor", "BusError", "BadStream", "ResetMidway", "HardReset", "ScoreboardFires",
 )  # fmt: skip
 WAITS = (
-    "Restore", "Fetched", "Loops", "Patience", "Queued", "Between", "FarMemory", "Counters",
-    "ResetSweep",
+    "Restore", "Fetched", "Marked", "Reserved", "Backlog", "Emptied", "CutShort", "Loops",
+    "Patience", "Queued", "Between", "FarMemory", "Counters", "ResetSweep",
 )  # fmt: skip
 TESTS = (
     "Smoke",

@@ -79,16 +79,20 @@ class Learner:
         batches: batches that came, without failing words: lists of 128-bit words.
         sent: TDE words by batch, for the golden model.
         failed: failing words.
+        cut: how many words of its batch came before each failing word, since the reset.
         delay: most clocks between a batch and its answer.
+        broken: whether a failing word may end a batch of which words came.
     """
 
     env: ReplayEnv
     random: random.Random
     delay: int = 20
     answers: bool = True
+    broken: bool = False
     batches: list[list[int]] = field(default_factory=list)
     sent: deque[list[int]] = field(default_factory=deque)
     failed: list[int] = field(default_factory=list)
+    cut: list[int] = field(default_factory=list)
     words: list[int] = field(default_factory=list)
     turn: Event | None = None
     life: int = 0
@@ -109,8 +113,9 @@ class Learner:
             return
         if self.words[-1] >> 120:
             self.failed.append(self.words[-1])
+            self.cut.append(len(self.words) - 1)
             self.words = self.words[:-1]
-            assert not self.words, "a failing word after words of the batch"
+            assert not self.words or self.broken, "a failing word after words of the batch"
         else:
             self.batches.append(self.words)
             if self.answers:

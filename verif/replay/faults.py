@@ -106,6 +106,12 @@ class BusError(ReplayTest):
                 memory.fail(OUTPUT[1], 64, response)
             await env.run(1, Job.UPDATE, flags=Flag.MEMORY, count=count, data=self.pairs(count))
             self.heal()
+            # Both: what was read tells.
+            for memory in (env.memory, env.golden_memory):
+                memory.fail(INPUT[1] + 64 * beat, 64, response ^ 1, writes=False)
+                memory.fail(OUTPUT[1], 1 << 14, response)
+            await env.run(1, Job.UPDATE, flags=Flag.MEMORY, count=count, data=self.pairs(count))
+            self.heal()
             for memory in (env.memory, env.golden_memory):
                 memory.fail(OUTPUT[0], 1 << 16, response)
                 memory.fail(INPUT[0], 64, response)

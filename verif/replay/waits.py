@@ -3,6 +3,7 @@ test_replay_engine.py."""
 
 from __future__ import annotations
 
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,218 @@ class Fetched(ReplayTest):
         await env.send_tde(words)
         await env.settle()
         await env.compare_registers()
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class Marked(ReplayTest):
+    """What RESERVE waits for is known as it comes: no later batch, and none that is dropped."""
+
+    timing = AxiTiming(latency=(300, 300))
+    stalled = False
+
+    def patterns(self) -> tuple[Pattern | None, Pattern | None]:
+        """A learner that takes nothing while it is stalled."""
+        return ((0, 1) if self.stalled else (1, 0) for _ in repeat(None)), None
+
+    async def scenario(self) -> None:
+        batch = 1 << self.env.config.batch_log2
+        self.env.learner.answers, self.env.learner.broken = False, True
+        await self.later(batch)
+        for flags in (0, Flag.MEMORY, Flag.WEIGHTS, Flag.WEIGHTS | Flag.MEMORY):
+            await self.dropped(flags | Flag.SMP, batch)
+        await self.clear()
+
+    async def begin(self) -> None:
+        """A few leaves."""
+        await self.clear()
+        await self.env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+
+    async def fetching(self) -> None:
+        """Wait until RESERVE waits; it goes on to."""
+        await until("fetching", self.dut.clk_i, 2000, lambda: self.dut.fetching.value)
+        await ClockCycles(self.dut.clk_i, 20)
+        assert self.dut.fetching.value, "RESERVE did not wait"
+
+    async def later(self, batch: int) -> None:
+        """FETCH_ACK in the middle of a job ends a RESERVE that waits for the batch before it."""
+        env = self.env
+        await self.begin()
+        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        words = env.descriptor(1, Job.RESERVE, count=1)
+        number = await env.submit(1, words)
+        await self.fetching()
+        golden = env.golden.job(1, np.array(words, np.uint32), env.golden_memory)
+        next(golden)
+        sample = env.descriptor(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        first = await env.submit(0, sample)
+        await until("issue", self.dut.clk_i, 2000, lambda: self.dut.s_valid.value)
+        await env.write(registers.FETCH_ACK, 0)
+        assert int(self.dut.train_busy.value), "the job is too short for this test"
+        record = await env.finish(1, number)
+        end = next(golden, None)
+        assert end is None and int(record[1]) & 0xFF == 0 and int(record[2]) == 1, record
+        await env.check(0, sample, await env.finish(0, first), first)
+        await env.write(registers.FETCH_ACK, 0)
+
+    async def dropped(self, flags: int, batch: int) -> None:
+        """A batch that had begun, but is dropped, is not waited for; one that is delivered is."""
+        env = self.env
+        await self.begin()
+        self.stalled = True
+        first = await env.submit(
+            0, env.descriptor(0, Job.SAMPLE, flags=flags, count=batch, batches=12)
+        )
+        await until("issue", self.dut.clk_i, 2000, lambda: self.dut.s_valid.value)
+        words = env.descriptor(1, Job.RESERVE, count=1)
+        number = await env.submit(1, words)
+        await self.fetching()
+        begun = int(self.dut.u_errors.begun_q.value)
+        await env.send_tde([3 << 48])
+        await ClockCycles(self.dut.clk_i, 10)
+        self.stalled = False
+        record = await env.finish(0, first)
+        assert int(record[1]) & 0xFF == Error.E_STREAM, record
+        await env.axil.write(header.STATUS.offset, 0xE)
+        await until("failing word", self.dut.clk_i, 200, lambda: env.learner.failed)
+        assert 0 < len(env.learner.batches) < begun, f"{begun} begun, all or none delivered"
+        assert self.dut.fetching.value, "RESERVE did not wait for what was delivered"
+        await env.send_tde([FETCH_DONE] * len(env.learner.batches))
+        await env.write(registers.FETCH_ACK, 0)
+        await env.check(1, words, await env.finish(1, number), number)
+        assert not env.learner.words, "words behind the failing one"
+        env.learner.forget()
+        await self.adopt()
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class Reserved(ReplayTest):
+    """RESERVE, COMMIT and INSERT one behind another, at the bounds of what may be reserved."""
+
+    async def scenario(self) -> None:
+        for leaves in (self.leaves, self.leaves - 1):
+            await self.clear(leaves)
+            half = leaves >> 1
+            ops = [Op.RESERVE] * half + [Op.COMMIT, Op.RESERVE] * 6 + [Op.COMMIT] * half
+            ops += [Op.INSERT] + [Op.RESERVE, Op.COMMIT, Op.INSERT] * 4
+            await self.stream(ops)
+            # One too many, at once behind one that is right.
+            for good, bad in (
+                ([Op.RESERVE] * half, Op.RESERVE), ([], Op.COMMIT), ([Op.RESERVE], Op.INSERT),
+                ([Op.RESERVE, Op.COMMIT], Op.COMMIT),
+                ([Op.RESERVE] * half + [Op.COMMIT, Op.RESERVE], Op.RESERVE),
+            ):  # fmt: skip
+                await self.clear(leaves)
+                assert await self.stream([*good, bad]) == Error.E_INSERT
+
+    async def stream(self, ops: list[Op]) -> int:
+        """One STREAM job; returns its error."""
+        data = np.array([[op, 0, 5 + i % 7, 0] for i, op in enumerate(ops)], np.uint32)
+        end = await self.env.run(1, Job.STREAM, flags=Flag.MEMORY, count=len(ops), data=data)
+        await self.env.compare_registers()
+        return int(end.error)
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class Backlog(ReplayTest):
+    """A learner that takes nothing for a while: batches wait whole, each with its own weights."""
+
+    stalled = True
+
+    def patterns(self) -> tuple[Pattern | None, Pattern | None]:
+        """A learner that takes nothing while it is stalled."""
+        return ((0, 1) if self.stalled else (1, 0) for _ in repeat(None)), None
+
+    async def scenario(self) -> None:
+        env, batch = self.env, 1 << self.env.config.batch_log2
+        env.learner.answers = False
+        await self.clear()
+        await env.run(1, Job.INSERT, count=self.leaves, data=self.pairs(self.leaves))
+        for flags in (Flag.WEIGHTS, Flag.WEIGHTS | Flag.MEMORY, 0):
+            for count in (batch, 5, 2, 1):
+                self.stalled = True
+                words = env.descriptor(
+                    0, Job.SAMPLE, flags=flags | Flag.SMP, count=count, batches=40
+                )
+                number = await env.submit(0, words)
+                await ClockCycles(self.dut.clk_i, 200 + 40 * count)
+                assert int(self.dut.train_busy.value), "the learner does not hold the job up"
+                self.stalled = False
+                await env.check(0, words, await env.finish(0, number), number)
+                env.compare_smp()
+                for _ in range(40):
+                    await env.learner.answer(count)
+                await env.settle()
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class Emptied(ReplayTest):
+    """The only leaf becomes 0 while a batch is sampled: its first slots find it, the rest none."""
+
+    timing = AxiTiming(latency=(5, 5))
+
+    async def scenario(self) -> None:
+        env, batch = self.env, 1 << self.env.config.batch_log2
+        env.learner.answers, env.learner.broken = False, True
+        data = np.array([[0, 0]], np.uint32)
+        for flags, cut in ((0, range(batch)), (Flag.WEIGHTS, range(1))):
+            env.learner.cut.clear()
+            for offset in range(60):
+                await self.clear()
+                await env.run(1, Job.INSERT, flags=Flag.PMAX, count=1)
+                update = env.put(1, env.descriptor(1, Job.UPDATE, count=1, data=data))
+                sample = env.descriptor(
+                    0, Job.SAMPLE, flags=flags | Flag.SMP, count=batch, batches=3
+                )
+                await env.axil.write(header.RING_TAIL.at(1), env.tails[1])
+                await ClockCycles(self.dut.clk_i, offset)
+                number = await env.submit(0, sample)
+                record = await env.finish(0, number)
+                await env.finish(1, update)
+                assert int(record[1]) & 0xFF in (0, Error.E_EMPTY), record
+                assert int(record[2]) == batch * len(env.learner.batches), record
+                await env.axil.write(header.STATUS.offset, 0xE)
+                await self.rest()
+                env.learner.forget()
+                await self.adopt()
+            # Weights need the whole batch; else each place is met.
+            assert set(env.learner.cut) == set(cut), f"flags {flags}: cut at {env.learner.cut}"
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class CutShort(ReplayTest):
+    """A bad TDE word in every clock of a job: nothing comes behind the failing word."""
+
+    timing = AxiTiming(latency=(5, 5))
+
+    async def scenario(self) -> None:
+        env, batch = self.env, 1 << self.env.config.batch_log2
+        env.learner.answers, env.learner.broken = False, True
+        errors = []
+        for flags in (0, Flag.WEIGHTS):
+            for offset in range(0, 140, 2 - bool(flags)):
+                await self.clear()
+                await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+                words = env.descriptor(0, Job.SAMPLE, flags=flags | Flag.SMP, count=batch)
+                number = await env.submit(0, words)
+                await until("issue", self.dut.clk_i, 2000, lambda: self.dut.s_valid.value)
+                await ClockCycles(self.dut.clk_i, offset)
+                await env.send_tde([3 << 48])
+                record = await env.finish(0, number)
+                errors.append(int(record[1]) & 0xFF)
+                if errors[-1]:
+                    assert errors[-1] == Error.E_STREAM, record
+                    failed = env.learner.failed
+                    await until("failing word", self.dut.clk_i, 200, lambda f=failed: f)
+                    batches = len(env.learner.batches)
+                    await ClockCycles(self.dut.clk_i, 60)
+                    assert len(env.learner.batches) == batches, "a batch behind the failing word"
+                    assert not env.learner.words, "words behind the failing one"
+                await env.axil.write(header.STATUS.offset, 0xE)
+                await self.rest()
+                env.learner.forget()
+                await self.adopt()
+        assert set(errors) == {0, Error.E_STREAM}, errors
+        await self.clear()
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
@@ -472,11 +685,16 @@ class ResetSweep(ReplayTest):
     """A soft reset at every clock of the first steps of a job, of a failing one, of CLEAR."""
 
     timing = AxiTiming(latency=(5, 5))
+    wait = 0
     # States that last one clock, or are rare.
     NEEDED = (
         ("jd_replay_training", ("StCheck", "StSend")),
         ("jd_replay_host", ("StCheck", "StStart", "StWait", "StClearing")),
     )
+
+    def patterns(self) -> tuple[Pattern | None, Pattern | None]:
+        """TD errors every second clock: words of each kind are met on their way."""
+        return None, repeat((1, 1))
 
     async def scenario(self) -> None:
         env, batch = self.env, 1 << self.env.config.batch_log2
@@ -485,7 +703,8 @@ class ResetSweep(ReplayTest):
         latency = env.golden.timing.sample_latency
         for kind, offsets in (
             (self.both, range(0, 28)), (self.empty, range(latency - 10, latency + 26)),
-            (self.clearing, range(0, 120, 5)),
+            (self.clearing, range(0, 120, 5)), (self.answered, range(0, 24)),
+            (self.unlinked, range(0, 24)),
         ):  # fmt: skip
             for offset in offsets:
                 await self.clear()
@@ -518,6 +737,21 @@ class ResetSweep(ReplayTest):
         await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
         await env.submit(1, env.descriptor(1, Job.CLEAR))
         await env.send_tde([slot << 32 | 0x3F800000 for slot in range(batch // 2)])
+
+    async def answered(self, batch: int) -> None:
+        """TD errors of a batch."""
+        env = self.env
+        await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
+        cocotb.start_soon(env.send_tde([slot << 32 | 0x3F800000 for slot in range(batch)]))
+
+    async def unlinked(self, batch: int) -> None:
+        """TD errors of a batch, and in the midst of them the learner clears the link."""
+        await self.answered(batch)
+        self.wait = (self.wait + 1) % 2
+        await ClockCycles(self.dut.clk_i, 4 + self.wait)
+        self.dut.link_clear_i.value = 1
+        await ClockCycles(self.dut.clk_i, 2)
+        self.dut.link_clear_i.value = 0
 
     async def reset(self, seen: tuple[set[int], set[int]]) -> None:
         """Soft reset; the engine is as new but for its tree and statistics."""
