@@ -98,9 +98,10 @@ def test_weight_matches_model(seed: int, beta: int, minimum: int) -> None:
     assert got[0] == 0x3F800000
 
 
-def test_generate_matches_model(seed: int) -> None:
+@pytest.mark.parametrize("test", ["random", "boundaries"])
+def test_generate(test: str, seed: int) -> None:
     simulate.run(
-        CORE, toplevel="jd_replay_generate", module="verif.replay.tb_generate", test="random",
+        CORE, toplevel="jd_replay_generate", module="verif.replay.tb_generate", test=test,
         parameters={"TotalW": 48, "SlotsLog2": 9, "LatMul": 6}, seed=seed,
     )  # fmt: skip
 

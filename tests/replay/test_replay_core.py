@@ -51,6 +51,11 @@ def test_core_distances(build: str, seed: int) -> None:
     _run(build, "distances", seed)
 
 
+@pytest.mark.parametrize("build", ["k4n6", "k16n12"])
+def test_core_history(build: str, seed: int) -> None:
+    _run(build, "history", seed)
+
+
 @pytest.mark.parametrize("build", ["k16n12", "k64n12"])
 def test_core_rate(build: str, seed: int) -> None:
     _run(build, "rate", seed)

@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 import numpy as np
 
-from models.replay.rmm import Op
+from models.replay.rmm import Batch, Op
 from models.replay.rng import splitmix64
 from verif.replay.core_driver import Core, Sample, Update
 
@@ -152,6 +152,34 @@ async def distances(dut: Any) -> None:
             for pair in ops:
                 await core.step(*pair)
     await core.drain()
+    core.check_state()
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def history(dut: Any) -> None:
+    """The largest priority as it grows from a small one; UPDATE_SLOT of batches of every age."""
+    rng, core = _rng(), Core(dut)
+    most, top = 1 << core.config.n_log2, core.rmm.leaf_max
+    await core.start()
+    for epoch in range(24):
+        await core.clear(most, min(top, 1 << epoch % core.config.leaf_w))
+        for _ in range(12):
+            value = int(rng.integers(0, min(top, 2 * core.rmm.pmax) + 1))
+            await core.step(None, Update(Op.UPDATE, int(rng.integers(most)), value))
+            if rng.random() < 0.5:
+                await core.step(None, Update(Op.INSERT, pmax=True))
+            for _ in range(int(rng.integers(3))):
+                await core.step()
+        await core.drain()
+        core.check_state()
+    for moved in sorted({(1 << bit) - less for bit in range(32) for less in (0, 1)}):
+        for _ in range(3):
+            index, head = int(rng.integers(most)), int(rng.integers(most))
+            moves = (core.rmm.moves - moved) & 0xFFFFFFFF
+            batch = Batch(np.array([index]), head, moves)
+            value = int(rng.integers(1, top + 1))
+            await core.step(None, Update(Op.UPDATE_SLOT, index, value, batch=batch))
+            await core.drain()
     core.check_state()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import cocotb
@@ -16,9 +17,43 @@ from models.replay.flat import target
 from models.replay.rng import Xoshiro, splitmix64
 from verif.replay.core_driver import Sample
 
+Request = tuple[Sample, int]
+
+
+def anything(rng: np.random.Generator, slots_most: int, total_w: int) -> Request:
+    """A request of any kind, and the total it meets."""
+    total = int(rng.integers(1 << int(rng.integers(1, total_w + 1))))
+    x = int(rng.integers(1 << 48)) if rng.random() < 0.3 else None
+    x = (1 << 48) - 1 if x is not None and rng.random() < 0.1 else x
+    if rng.random() < 0.5:
+        slots_log2 = int(rng.integers(slots_most + 1))
+        return Sample(x, int(rng.integers(1 << slots_log2)), slots_log2), total
+    return Sample(x), total
+
+
+def boundary(rng: np.random.Generator, slots_most: int, total_w: int) -> Request:
+    """The first position of a target, or the last one of the target before it."""
+    total = int(rng.integers(2, 1 << int(rng.integers(2, total_w + 1))))
+    slots_log2 = int(rng.choice([0, slots_most, int(rng.integers(slots_most + 1))]))
+    goal = int(rng.integers(1, total))
+    position = -(-(goal << (48 + slots_log2)) // total) - int(rng.integers(2))
+    return Sample(position & (1 << 48) - 1, position >> 48, slots_log2), total
+
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def random(dut: Any) -> None:
+    """Requests of all kinds."""
+    await compare(dut, anything)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def boundaries(dut: Any) -> None:
+    """Positions at the ends of targets, where the last bit of a product counts."""
+    await compare(dut, boundary)
+
+
+async def compare(dut: Any, draw: Callable[[np.random.Generator, int, int], Request]) -> None:
+    """Send what is drawn, with pauses, and compare every answer and its clock."""
     rng = np.random.default_rng(int(os.environ["JD_SEED"]))
     p = json.loads(os.environ["JD_PARAMETERS"])
     slots_most, latency = p["SlotsLog2"], p["LatMul"] + 2
@@ -37,22 +72,17 @@ async def random(dut: Any) -> None:
     dut.seed_load_i.value = 0
     requests: deque[tuple[int, Sample]] = deque()
     wanted: deque[tuple[int, int]] = deque()
+    totals: dict[int, int] = {}  # by clock, read by the request at the order point
     compared = 0
     for clock in range(int(os.environ.get("JD_CLOCKS", "20000"))):
         send = rng.random() < 0.95
         dut.valid_i.value = send
         if send:
-            x = int(rng.integers(1 << 48)) if rng.random() < 0.3 else None
-            x = (1 << 48) - 1 if x is not None and rng.random() < 0.1 else x
-            if rng.random() < 0.5:
-                slots_log2 = int(rng.integers(slots_most + 1))
-                sample = Sample(x, int(rng.integers(1 << slots_log2)), slots_log2)
-            else:
-                sample = Sample(x)
+            sample, totals[clock + 4] = draw(rng, slots_most, p["TotalW"])
             dut.request_i.value = sample.pack(clock)
             requests.append((clock + 4, sample))
-        total = int(rng.integers(1 << int(rng.integers(1, p["TotalW"] + 1))))
-        dut.total_i.value = total  # read in this clock by the request at the order point
+        total = totals.pop(clock, 0)
+        dut.total_i.value = total
         await RisingEdge(dut.clk_i)
         due = bool(requests) and requests[0][0] == clock
         assert int(dut.order_valid_o.value) == due
