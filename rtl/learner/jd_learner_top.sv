@@ -556,6 +556,8 @@ module jd_learner_top
     .scalars_o          (record_scalars)
   );
 
+  `JD_ASSERT_IF(FrameWritten_A, step_start, !frame_valid || frame_ready)
+
   logic               delta_valid, pipe_delta_valid;
   logic [SampleW-1:0] delta_sample;
   logic [31:0]        delta;

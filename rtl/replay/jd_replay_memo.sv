@@ -7,8 +7,8 @@
 //                 ^ oldest                     delivered_end      write   begin_end
 //
 // A ring of 8 times the places of the largest batch, at least 512, filled batch after batch without
-// a gap, and of 2^BATCH_W batches. A batch is begun, sampled, read for the results, delivered, and forgotten when its TD
-// errors are in and a later one was delivered.
+// a gap, and of 2^BATCH_W batches. A batch is begun, sampled, read for the results, delivered, and
+// forgotten when its TD errors are in and a later one was delivered.
 //
 // Streams  none. begin_i: a batch of size_i slots; write_*: samples; read_*: for the results;
 //          lookup_*: for updates by slot.

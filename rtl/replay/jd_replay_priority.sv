@@ -7,8 +7,8 @@
 // Timing   latency PRIORITY_LATENCY of jd_replay_pkg, one word a clock.
 // Numbers  binary32 in, unsigned with fraction_bits_i fraction bits out, rounded half up and
 //          clipped to smallest_i..largest_i. NaN and infinity, after the addition, give
-//          largest_i and raise nonfinite_o; 0 gives smallest_i. Logarithm and power are interpolated in 128 segments:
-//          within 1.5e-5 of the exact value, plus half a unit.
+//          largest_i and raise nonfinite_o; 0 gives smallest_i. Logarithm and power are
+//          interpolated in 128 segments: within 1.5e-5 of the exact value, plus half a unit.
 // Source   Schaul et al., Prioritized Experience Replay, 3.3; golden model:
 //          models/replay/priority.py, priorities.
 `include "jd_assert.svh"

@@ -107,7 +107,8 @@ module jd_replay_writer (
     end else begin
       idle_o    <= idle && !in_valid_i;   // it stays so until a word comes
       flush_q   <= flush_i;
-      // One sum each, of a step that is chosen by then; beats are dropped only when none is asked for.
+      // One sum each, of a step that is chosen by then; beats are dropped only when none is asked
+      // for.
       waiting_q <= waiting_q + (push && push_ready ? with_push : without);
       sending_q <= sending_q + (sending_q != '0 && beat_valid && mover_ready ? asked - CountW'(1)
                                                                              : asked);

@@ -3,7 +3,8 @@
 // Page 0 of the device: what is in the build, TIME, and the interrupt.
 //
 // Streams  s_axil_*: AXI4-Lite, 12-bit offsets.
-// Timing   time_o counts every clock from reset, beginning with TimeStart; irq_o is level, a register behind irq_i.
+// Timing   time_o counts every clock from reset, beginning with TimeStart; irq_o is level, a register
+//          behind irq_i.
 // Numbers  TIME is 64 bits.
 // Source   docs/shell.md, directory; registers: jd_directory.rdl.
 `include "jd_assert.svh"
