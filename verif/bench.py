@@ -15,6 +15,11 @@ from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 
 PERIOD_NS = 4
+# What an engine offers to the outside.
+OFFERS = (
+    "m_axi_arvalid_o", "m_axi_awvalid_o", "m_axi_wvalid_o", "s_axil_rvalid_o", "s_axil_bvalid_o",
+    "smp_valid_o", "tde_valid_o", "irq_o", "link_clear_o",
+)  # fmt: skip
 Result = TypeVar("Result")
 
 
@@ -72,6 +77,15 @@ async def reset(dut: Any, clocks: int = 3) -> None:
     dut.rst_ni.value = 0
     await ClockCycles(dut.clk_i, clocks)
     dut.rst_ni.value = 1
+
+
+async def quiet(dut: Any, clocks: int = 24) -> None:
+    """Check that nothing comes out of an engine behind its reset: no access, no word, no interrupt."""
+    names = [n for n in OFFERS if hasattr(dut, n)]
+    for clock in range(clocks):
+        await RisingEdge(dut.clk_i)
+        for name in names:
+            assert not int(getattr(dut, name).value), f"{name}, {clock} clocks behind the reset"
 
 
 async def within(what: str, clock: Any, clocks: int, job: Awaitable[Result]) -> Result:

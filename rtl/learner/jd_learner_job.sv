@@ -451,8 +451,6 @@ module jd_learner_job
       image_start_o      <= 1'b0;
       update_start_o     <= 1'b0;
       target_start_o     <= 1'b0;
-      ended_q            <= 1'b0;
-      td_go_o            <= 1'b0;
       td_abort_o         <= 1'b0;
       step_count_o       <= '0;
       version_o          <= '0;
@@ -488,8 +486,6 @@ module jd_learner_job
                          && opcode inside {JOB_LOAD, JOB_STORE};
       update_start_o  <= take_stage && !update_o.is_target;
       target_start_o  <= take_stage && update_o.is_target && due_q;
-      ended_q         <= state_q == StEnd;
-      td_go_o         <= state_q == StResults && step_ok && !stop;
       td_abort_o      <= state_q == StEnd && !ended_q && opcode == JOB_TRAIN && from_stream
                          && !soft_reset_i && error_q != 8'd0;
       if (commit_o) begin
@@ -506,6 +502,8 @@ module jd_learner_job
       end
     end
     if (state_q == StIdle && job_valid_i) words_q <= job_descriptor_i;
+    ended_q     <= state_q == StEnd;
+    td_go_o     <= state_q == StResults && step_ok && !stop;
     settled_q   <= state_q == StSettle && memory_idle_i && !step_busy_i;
     flushed_q   <= state_q == StFlush && fetch_flush_o && memory_idle_i && !step_busy_i
                    && !td_memory_busy_i;

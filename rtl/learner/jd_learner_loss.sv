@@ -178,7 +178,7 @@ module jd_learner_loss
       value_scan_q   <= value_scan_q >> 32;
       action_q       <= action_q + 1'b1;
     end
-    if (scanning_q && (!scan_last || room)) begin        // the last one in the clock of `hand`, too
+    if (scanning_q) begin        // the last one again while there is no room: nothing changes
       largest_q <= largest;
       value_q   <= value;
       if (replace) best_q <= chooser_scan_q[0];

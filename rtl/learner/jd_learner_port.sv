@@ -312,4 +312,5 @@ module jd_learner_port (
   );
   assign m_axi_arid_o = {1'b0, port_arid};
   assign m_axi_awid_o = {1'b0, port_awid};
+  `JD_ASSERT_NEXT(NothingWhenIdle_A, read_idle_o && !read_cmd_valid_i, !read_valid_o)
 endmodule : jd_learner_port

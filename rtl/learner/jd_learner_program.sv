@@ -474,7 +474,7 @@ module jd_learner_program
     walk_start_q <= state_q == StNet && checked && !bad_q;
     sized_q      <= state_q == StSize;
     size_bad_q   <= bytes_q < 32'd64 || bytes_q > 32'(MAX_BYTES);
-    clash_q      <= state_q == StMark && mark_left_q != '0 && written_q[mark_q];
+    clash_q      <= state_q == StMark && written_q[mark_q];   // behind the last row, unseen
     kind_last_q  <= kind_last;
     if (state_q == StIdle && start_i) begin
       address_q     <= address_i;

@@ -146,7 +146,7 @@ module jd_learner_tde #(
           else if (memory_go_i) state_q <= StCommand;
         end
         StCommand: if (cmd_ready_i) state_q <= StData;
-        StData: if (all_sent_q && !beat_valid_q) state_q <= StAnswer;
+        StData: if (all_sent_q) state_q <= StAnswer;
         StAnswer: if (done_valid_i) state_q <= StDone;
         default: if (memory_clear_i) state_q <= StIdle;
       endcase
@@ -167,7 +167,7 @@ module jd_learner_tde #(
         all_sent_q  <= word_last_q;
         word_q      <= word_q + 4'd1;
       end
-      if (state_q == StAnswer && done_valid_i) memory_resp_o <= done_resp_i;
+      if (state_q == StAnswer) memory_resp_o <= done_resp_i;   // that of the last clock stays
     end
     if (pop) begin
       beat_q[32*word_q+:32] <= queue_data;

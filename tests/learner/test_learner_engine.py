@@ -41,6 +41,15 @@ def test_engine_runs(build: str, test: str, seed: int) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("bits", [0, 1])
+def test_engine_initial(bits: int, seed: int) -> None:
+    """Whatever the registers hold before the reset: all zeros, all ones."""
+    simulate.run(
+        "jackdaw:engine:learner", toplevel="jd_learner_top", module=MODULE, test="Smoke",
+        parameters=BUILDS["U1"], seed=seed, plusargs=[f"+verilator+rand+reset+{bits}"],
+    )  # fmt: skip
+
+
 def test_engine_coverage_is_complete() -> None:
     """Every bin is reached by the runs together; needs all of them in the same session."""
     if len(_folders) != len(RUNS):

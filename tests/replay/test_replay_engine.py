@@ -35,7 +35,7 @@ MODULES = dict.fromkeys(FAULTS, "faults") | dict.fromkeys(WAITS, "waits")
 FOLDERS: list[Path] = []
 
 
-def run(test: str, seed: int, parameters: dict[str, int]) -> Path:
+def run(test: str, seed: int, parameters: dict[str, int], *plusargs: str) -> Path:
     """Build (cached) and run one test."""
     return simulate.run(
         "jackdaw:engine:replay",
@@ -44,6 +44,7 @@ def run(test: str, seed: int, parameters: dict[str, int]) -> Path:
         test=test,
         parameters=parameters,
         seed=seed,
+        plusargs=plusargs,
     )
 
 
@@ -62,6 +63,12 @@ def test_replay_engine_random(test: str, build: dict[str, int], seed: int) -> No
 @pytest.mark.parametrize("build", [SMALL, MEDIUM], ids=["u1", "u2"])
 def test_replay_engine_small(test: str, build: dict[str, int], seed: int) -> None:
     FOLDERS.append(run(test, seed, build))
+
+
+@pytest.mark.parametrize("bits", [0, 1])
+def test_replay_engine_initial(bits: int, seed: int) -> None:
+    """Whatever the registers hold before the reset: all zeros, all ones."""
+    run("Smoke", seed, SMALL, f"+verilator+rand+reset+{bits}")
 
 
 def test_replay_engine_small_reset(seed: int) -> None:

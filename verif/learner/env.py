@@ -30,7 +30,7 @@ from verif.agents.axi_memory import AxiBus, AxiMemoryAgent, AxiTiming, DeviceMem
 from verif.agents.axil import AxilAgent, AxilBus
 from verif.agents.stream import StreamAgent, StreamBus, StreamItem, StreamSequence
 from verif.agents.timing import Pattern, always
-from verif.bench import parameters, reset, rng, start, until
+from verif.bench import parameters, quiet, reset, rng, start, until
 from verif.coverage import Coverage
 from verif.learner.coverage import BINS
 
@@ -142,7 +142,7 @@ class LearnerEnv(uvm_env):
         self.dut.time_i.value = 0
         await start(self.dut)
         cocotb.start_soon(self._time())
-        await ClockCycles(self.dut.clk_i, 3)
+        await quiet(self.dut)
         await self.setup()
 
     async def _time(self) -> None:
@@ -183,7 +183,7 @@ class LearnerEnv(uvm_env):
         self.sent.clear()
         self.golden = LearnerEngine(self.geometry)
         self.golden_memory = self.memory.copy()
-        await ClockCycles(self.dut.clk_i, 3)
+        await quiet(self.dut)
         await self.setup()
         assert self.tail == 0, f"HEAD is {self.tail} after a reset"
 

@@ -130,8 +130,14 @@ class Maker:
             op = OP_OUTER if chain else draw.choice((OP_DOT, OP_AXPY, OP_OUTER, OP_LOSS_Q))
             stage, used = self._compute(op, nets, rows, len(stages))
             chain = op == OP_OUTER and len(stages) + 1 < count and draw.random() < 0.5
-            stages.append(replace(stage, chain=chain))
+            stage = replace(stage, chain=chain)
             rows += used
+            if op in (OP_DOT, OP_AXPY) and len(stages) + 1 < count and draw.random() < 0.3:
+                # One whose result lies right behind this one's comes before it.
+                other, used = self._compute(OP_DOT, nets, rows, len(stages))
+                stages.append(other)
+                rows += used
+            stages.append(stage)
         room = min(UPDATE_MAX, g.st_max - count)
         for _ in range(draw.choice((0, 1, 3, room))):
             if (last := self._update(nets, slots, len(stages))) is not None:
@@ -207,6 +213,28 @@ class Maker:
         period = draw.choice((1, 2, 65535)) if not polyak else draw.choice((0, 0, 3))
         tau = np.float32(draw.random())
         return Stage(OP_TARGET, net=number, polyak=polyak, period=period, tau=tau, deps=deps)
+
+    def resize(self, image: np.ndarray) -> tuple[np.ndarray, str]:
+        """The image with as many records of a kind as none may have, and what that is."""
+        g = self.geometry
+        counts = [int(image[0]) >> shift & 0xFF for shift in (0, 8, 16)]
+        sizes = (STAGE_WORDS, RECORD_WORDS, RECORD_WORDS)
+        parts: list[np.ndarray] = [np.zeros(0, np.uint32)] * 3
+        at = HEADER_WORDS
+        for kind in (1, 2, 0):
+            parts[kind] = image[at : at + counts[kind] * sizes[kind]].reshape(-1, sizes[kind])
+            at += parts[kind].size
+        kind, count = self.draw.choice(
+            ((0, 0), (0, g.st_max + 1), (1, 0), (1, g.net_max + 1), (2, g.net_max + 1))
+        )
+        rows = [parts[kind][k % max(counts[kind], 1)] for k in range(count)] if counts[kind] else []
+        empty = np.zeros((count, sizes[kind]), np.uint32)
+        parts[kind] = np.array(rows, np.uint32) if rows else empty
+        counts[kind] = count
+        header = image[:HEADER_WORDS].copy()
+        header[0] = sum(c << 8 * k for k, c in enumerate(counts))
+        whole = np.concatenate([header, *(parts[k].reshape(-1) for k in (1, 2, 0))])
+        return whole.astype(np.uint32), f"{count} records of kind {kind} "
 
     def limits(self, program: Program) -> tuple[int, ...]:
         """Numbers at which something becomes illegal."""

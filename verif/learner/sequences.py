@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from models.engine import JobEnd
 from models.learner import engine as golden
@@ -22,6 +22,7 @@ from verif.bench import rng
 from verif.learner.env import (
     CPL,
     DATA,
+    FAILED,
     IMAGE,
     LIST,
     OUT,
@@ -224,6 +225,12 @@ async def refused(env: LearnerEnv, programs: int) -> None:
         env.put(PROGRAM, image)
         await env.run([golden.JOB_PROGRAM, 0, 4 * image.size, 0, PROGRAM])
     setup = await prepare(env, config, 3)
+    # A program takes the weights of the one before it away.
+    await env.run(env.program(setup.program))
+    end = await env.run(env.train(1, 2, stride=setup.stride))
+    assert end.error == Error.E_NOWEIGHTS, end
+    await env.run([golden.JOB_STORE, 0, 1 | 1 << 8, 0, OUT])
+    setup = await prepare(env, config, 3)
     for words in bad_descriptors(env, setup):
         await env.run(words)
         if words[0] & 0xFF == golden.JOB_PROGRAM:
@@ -339,6 +346,23 @@ async def no_stream(env: LearnerEnv) -> None:
     await env.soft_reset()
     await train(env, setup, 2, 4, golden.FLAG_LIST)
     await store(env)
+    # A stream that ends early: the steps before the end are done, and ERR_INFO1 tells how many.
+    await env.axil.write(header.WATCHDOG.offset, 500)
+    for steps in (1, 2):
+        indices, weights = np.arange(4 * steps).reshape(steps, 4), np.ones((steps, 4))
+        number = await env.queue(env.train(steps + 1, 4, flags=0, stride=setup.stride))
+        await env.offer(smp_words(indices, weights))
+        record = await env.ended_record(number)
+        got = (int(record[1]) & 0xFF, int(record[2]))
+        info = [await env.axil.read(r.offset) for r in (header.ERR_INFO0, header.ERR_INFO1)]
+        assert got == (Error.E_TIMEOUT, steps), f"error, steps: {got}"
+        assert info == [0, steps], f"ERR_INFO {info} behind {steps} steps"
+        await env.soft_reset()
+        env.put_list(indices, weights)
+        env.predict(env.train(steps, 4, stride=setup.stride))
+        await env.axil.write(header.STATUS.offset, FAILED)
+        await store(env)
+    await env.axil.write(header.WATCHDOG.offset, 0)
 
 
 async def reset_midway(env: LearnerEnv, times: int) -> None:
@@ -480,6 +504,7 @@ async def counters(env: LearnerEnv) -> None:
 
     busy = await env.counter(registers.TU_BUSY_LO)
     assert busy == env.golden.busy, f"TU_BUSY is {busy}, want {env.golden.busy}"
+    await beats(env, setup)
     quick, slow = await job(0), await job(900)
     busy = await env.counter(registers.TU_BUSY_LO)
     assert busy == env.golden.busy, f"TU_BUSY is {busy}, want {env.golden.busy}"
@@ -491,6 +516,29 @@ async def counters(env: LearnerEnv) -> None:
     before = await env.counter(header.STALL_IN_LO)
     await env.run(env.train(1, 4, stride=setup.stride))
     assert await env.counter(header.STALL_IN_LO) == before, "a list counts as SMP"
+
+
+async def beats(env: LearnerEnv, setup: Setup) -> None:
+    """RD_BEATS and WR_BEATS against what the port shows."""
+    dut, moved = env.dut, [0, 0]
+
+    async def watch() -> None:
+        while True:
+            await RisingEdge(dut.clk_i)
+            moved[0] += int(dut.m_axi_rvalid_i.value) & int(dut.m_axi_rready_o.value)
+            moved[1] += int(dut.m_axi_wvalid_o.value) & int(dut.m_axi_wready_i.value)
+
+    async def counters_now() -> list[int]:
+        return [await env.counter(r) for r in (header.RD_BEATS_LO, header.WR_BEATS_LO)]
+
+    before = await counters_now()
+    watcher = cocotb.start_soon(watch())
+    await train(env, setup, 2, 4, golden.FLAG_LIST | golden.FLAG_TD_MEMORY)
+    await store(env)
+    await ClockCycles(dut.clk_i, 200)
+    watcher.cancel()
+    counted = [a - b for a, b in zip(await counters_now(), before, strict=True)]
+    assert counted == moved and min(moved) > 10, f"beats: counted {counted}, moved {moved}"
 
 
 async def timeouts(env: LearnerEnv) -> None:

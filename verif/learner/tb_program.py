@@ -183,9 +183,14 @@ async def program(dut: Any) -> None:
             break
         made = maker.program()
         image = made.encode()
-        size, failing, what = 4 * image.size, {}, f"trial {trial}: "
-        for _ in range(draw.choice((0, 1, 1, 1, 1, 1, 2))):
-            what += maker.change(made, image)
+        failing, what = {}, f"trial {trial}: "
+        if draw.random() < 0.06:
+            image, text = maker.resize(image)
+            what += text
+        else:
+            for _ in range(draw.choice((0, 1, 1, 1, 1, 1, 2))):
+                what += maker.change(made, image)
+        size = 4 * image.size
         kind = draw.random()
         if kind < 0.08:
             size = draw.choice(

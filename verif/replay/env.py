@@ -27,7 +27,7 @@ from verif.agents.axi_memory import AxiBus, AxiMemoryAgent, AxiTiming, DeviceMem
 from verif.agents.axil import AxilAgent, AxilBus
 from verif.agents.stream import StreamAgent, StreamBus, StreamItem, StreamSequence
 from verif.agents.timing import Pattern, always
-from verif.bench import parameters, reset, rng, start, until
+from verif.bench import parameters, quiet, reset, rng, start, until
 from verif.coverage import Coverage
 from verif.replay.coverage import BINS
 
@@ -213,7 +213,7 @@ class ReplayEnv(uvm_env):
         self.dut.time_i.value = 0
         await start(self.dut)
         cocotb.start_soon(self._time())
-        await ClockCycles(self.dut.clk_i, 3)
+        await quiet(self.dut)
         await self.setup()
 
     async def _time(self) -> None:
@@ -452,7 +452,7 @@ class ReplayEnv(uvm_env):
         for ring in (0, 1):
             self.memory.load(CPL[ring], np.zeros(32 << SLOTS_LOG2, np.uint8))
             self.load(OUTPUT[ring], np.zeros(1 << 14, np.uint8))
-        await ClockCycles(self.dut.clk_i, 3)
+        await quiet(self.dut)
         await self.setup()
 
     def check_phase(self) -> None:
