@@ -80,7 +80,7 @@ async def reset(dut: Any, clocks: int = 3) -> None:
 
 
 async def quiet(dut: Any, clocks: int = 24) -> None:
-    """Check that nothing comes out of an engine behind its reset: no access, no word, no interrupt."""
+    """Check that nothing comes out of an engine behind its reset: access, word or interrupt."""
     names = [n for n in OFFERS if hasattr(dut, n)]
     for clock in range(clocks):
         await RisingEdge(dut.clk_i)

@@ -12,8 +12,9 @@ from models.learner.fp import words
 from models.learner.layout import Geometry, allocate
 from models.learner.learner import Batch, Learner
 from models.learner.lower import DqnConfig, dqn
-from models.learner.program import OP_LOSS_Q, OP_OUTER, OP_UPDATE, Program, Stage
+from models.learner.program import OP_DOT, OP_LOSS_Q, OP_OUTER, OP_UPDATE, Program, Stage
 from verif.learner.pipe import Config, PipeSim, Report
+from verif.learner.programs import several_networks
 
 SMALL = Config(Geometry(p=16, ob=4))
 CONFIGS = {
@@ -25,8 +26,10 @@ CONFIGS = {
 }
 
 
-def random_batch(rng: np.random.Generator, sizes: tuple[int, ...], count: int) -> Batch:
-    """Return samples with some done episodes."""
+def random_batch(
+    rng: np.random.Generator, sizes: tuple[int, ...], count: int, spread: float = 2
+) -> Batch:
+    """Return samples with some done episodes; importance weights of 2^-spread to 2."""
 
     def normal(*shape: int) -> np.ndarray:
         return rng.normal(size=shape).astype(np.float32)
@@ -37,7 +40,7 @@ def random_batch(rng: np.random.Generator, sizes: tuple[int, ...], count: int) -
         action=rng.integers(0, sizes[-1], count).astype(np.int32),
         reward=normal(count),
         discount=np.where(rng.random(count) < 0.1, 0, 0.99).astype(np.float32),
-        weight=rng.uniform(0.2, 1, count).astype(np.float32),
+        weight=np.exp2(rng.uniform(-spread, 1, count)).astype(np.float32),
     )
 
 
@@ -71,8 +74,11 @@ def run_step(sim: PipeSim, learner: Learner, batch: Batch, parity: int, **option
     """Load everything and run one step in the simulator."""
     count = batch.action.size
     sim.load_program(learner.program)
+    rows = learner.program.frame_rows
+    for sample in range(count):  # what no stage writes stays so
+        sim.load_frame(learner.program, sample, 0, np.zeros((rows, learner.geometry.p), np.float32))
     sim.load_weights(learner.pipe.weights, learner.pipe.biases)
-    banks = tuple(net.bank for net in learner.networks) + (0,) * 7
+    banks = (*(net.bank for net in learner.networks), *[0] * 8)[:8]
     sim.set_step(learner.program, count, np.float32(1 / count), parity, banks)
     sim.load_batch(learner.program, batch, parity)
     return sim.run(count, **options)
@@ -104,13 +110,16 @@ def compare(sim: PipeSim, learner: Learner, batch: Batch, parity: int, report: R
             at, size = stage.dst * geometry.p, stage.n_out if stage.op != 2 else stage.n_in
             want = words(learner.pipe.frames[:count, at : at + size])
             assert np.array_equal(frames[:, at : at + size], want), index
+    want = words(learner.pipe.frames[:count]).reshape(count, -1)
+    assert np.array_equal(frames, want[:, : frames.shape[1]]), "what no stage writes"
 
 
 def random_sizes(rng: np.random.Generator, geometry: Geometry) -> tuple[int, ...]:
     """Return 1 to 4 layers, of which three banks fit."""
     while True:
         hidden = rng.choice([1, 3, 4, 7, 16, 17, 32, 40, 50, 64], rng.integers(0, 4))
-        sizes = (int(rng.integers(1, 20)), *(int(x) for x in hidden), int(rng.integers(1, 9)))
+        actions = int(rng.integers(1, geometry.p + 1))
+        sizes = (int(rng.integers(1, 20)), *(int(x) for x in hidden), actions)
         if 3 * allocate(geometry, list(sizes), True).rows <= geometry.w_rows:
             return sizes
 
@@ -124,10 +133,87 @@ def test_pipe_random_programs(seed: int) -> None:
         kappa = [None, 1.0, 0.25][case % 3]
         learner = random_learner(rng, SMALL.geometry, sizes, double=case % 2 == 1, kappa=kappa)
         fits = SMALL.geometry.a_rows // learner.program.frame_rows
-        batch = random_batch(rng, sizes, int(rng.integers(1, min(24, fits) + 1)))
+        count = int(rng.integers(1, min(24, fits) + 1))
+        batch = random_batch(rng, sizes, count, (2, 100)[case // 3 % 2])
         slow = int(rng.choice([0, 2, 40]))
         report = run_step(sim, learner, batch, case // 2 % 2, slow=slow, busy=case % 2)
         compare(sim, learner, batch, case // 2 % 2, report)
+    sim.close()
+
+
+def test_pipe_networks(seed: int) -> None:
+    """Four networks, two of them with targets in other banks."""
+    sim = PipeSim(SMALL, seed)
+    for case in range(6):
+        rng = np.random.default_rng([seed, case])
+        sizes = (
+            int(rng.integers(1, 20)),
+            int(rng.choice([3, 16, 17, 40])),
+            int(rng.integers(1, 9)),
+        )
+        learner = Learner(SMALL.geometry, several_networks(SMALL.geometry, *sizes))
+        for index, net in enumerate(learner.networks):
+            size = net.map.words
+            learner.load(index, (rng.standard_normal(size) * 0.4).astype(np.float32))
+            net.target = (rng.standard_normal(size) * 0.4).astype(np.float32)
+            net.bank = int(rng.integers(0, 2))
+            learner.publish(index)
+        batch = random_batch(rng, sizes, 11)
+        compare(sim, learner, batch, case % 2, run_step(sim, learner, batch, case % 2))
+    sim.close()
+
+
+def test_pipe_offsets(seed: int) -> None:
+    """Outputs that begin in the midst of a row of the frame, beside what is there."""
+    sim = PipeSim(SMALL, seed)
+    p = SMALL.geometry.p
+    for case in range(6):
+        rng = np.random.default_rng([seed, case])
+        sizes = (3, 8, int(rng.integers(1, 6)))
+        learner = random_learner(rng, SMALL.geometry, sizes)
+        stages = [
+            replace(s, offset=int(rng.integers(1, p - s.n_out + 1))) if s.op == OP_DOT else s
+            for s in learner.program.stages
+        ]
+        learner.program = replace(learner.program, stages=tuple(stages))
+        batch = random_batch(rng, sizes, 7)
+        compare(sim, learner, batch, 0, run_step(sim, learner, batch, 0))
+    sim.close()
+
+
+# Layers: clocks of a step of 1, of 9 and of 32 samples.
+CLOCKS = {
+    (4, 2): (53, 103, 252),
+    (3, 1, 1): (122, 228, 594),
+    (16, 16, 16): (393, 1469, 4988),
+    (17, 4): (82, 266, 818),
+    (5, 20, 33, 3): (1011, 3558, 10627),
+    (4, 64, 2): (289, 1065, 3405),
+}
+
+
+@pytest.mark.parametrize("sizes", CLOCKS, ids=str)
+def test_pipe_clocks(sizes: tuple[int, ...], seed: int) -> None:
+    """A step takes as many clocks as before, to the clock: what is slower is seen."""
+    sim = PipeSim(SMALL, seed)
+    rng = np.random.default_rng(seed)
+    learner = random_learner(rng, SMALL.geometry, sizes, double=len(sizes) % 2 == 1)
+    got = tuple(
+        run_step(sim, learner, random_batch(rng, sizes, count), 0).clocks for count in (1, 9, 32)
+    )
+    assert got == CLOCKS[sizes]
+    sim.close()
+
+
+def test_pipe_long_latencies(seed: int) -> None:
+    """Losses of one action follow one another faster than they are worked off."""
+    config = CONFIGS["latency"]
+    sim = PipeSim(config, seed)
+    for sizes in ((2, 1), (3, 1, 1), (4, 16, 2)):
+        rng = np.random.default_rng(seed)
+        learner = random_learner(rng, config.geometry, sizes, double=len(sizes) == 3)
+        batch = random_batch(rng, sizes, 60)
+        compare(sim, learner, batch, 0, run_step(sim, learner, batch, 0))
     sim.close()
 
 

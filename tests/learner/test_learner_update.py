@@ -11,9 +11,10 @@ SHORT = {"MulLatency": 2, "AddLatency": 2}
 BUILDS = [
     {"P": 16, "OB": 4, "LW": 4, **SHORT},
     {"P": 8, "OB": 2, "LW": 1, **SHORT},
+    {"P": 8, "OB": 8, "LW": 8, **SHORT},  # a group is a whole row
     {"P": 64, "OB": 16, "LW": 16, "MulLatency": 4, "AddLatency": 6},
 ]
-DIVIDERS = [(4, 4), (2, 3), (28, 28)]
+DIVIDERS = [(4, 4), (2, 3), (4, 4), (28, 28)]
 
 
 @pytest.mark.parametrize(

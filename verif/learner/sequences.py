@@ -541,6 +541,20 @@ async def beats(env: LearnerEnv, setup: Setup) -> None:
     assert counted == moved and min(moved) > 10, f"beats: counted {counted}, moved {moved}"
 
 
+async def patient(env: LearnerEnv) -> None:
+    """The watchdog does not end jobs that go on, however long they take."""
+    await env.axil.write(header.WATCHDOG.offset, 300)
+    wide = env.geometry.d_max
+    setup = await prepare(env, DqnConfig((wide, wide, 2), adam(0.01), sync_period=1), 37)
+    largest = most(env, setup.program)
+    before = await env.counter(header.CYCLES_LO)
+    await train(env, setup, 3, largest, golden.FLAG_LIST)
+    await train(env, setup, 2, largest, golden.FLAG_TD_STREAM)
+    assert await env.counter(header.CYCLES_LO) - before > 3000, "short jobs"
+    await store(env)
+    await env.axil.write(header.WATCHDOG.offset, 0)
+
+
 async def timeouts(env: LearnerEnv) -> None:
     """The watchdog ends each kind of job while memory is silent; the next job is not disturbed."""
     config = DqnConfig((4, env.geometry.p, 2), sgd(0.01), sync_period=1)

@@ -153,10 +153,11 @@ class Networks(Base):
     """Several networks, and jobs that wait for each other."""
 
     async def body(self) -> None:
-        """See sequences.networks, together and counters."""
+        """See sequences.networks, together, counters and patient."""
         await sequences.networks(self.env)
         await sequences.together(self.env)
         await sequences.counters(self.env)
+        await sequences.patient(self.env)
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
