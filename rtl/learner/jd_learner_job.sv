@@ -139,7 +139,6 @@ module jd_learner_job
   logic [7:0]        error_q;
   logic [31:0]       info0_q, info1_q;
   logic              loaded_program_q;
-  logic              ended_q;                    // in StEnd for more than a clock
   logic              settled_q, flushed_q;       // nothing is in flight, in StSettle, in StFlush
   logic [NetMax-1:0] loaded_q, banks_q;
   update_state_t     scalars_q [NetMax];
@@ -486,7 +485,7 @@ module jd_learner_job
                          && opcode inside {JOB_LOAD, JOB_STORE};
       update_start_o  <= take_stage && !update_o.is_target;
       target_start_o  <= take_stage && update_o.is_target && due_q;
-      td_abort_o      <= state_q == StEnd && !ended_q && opcode == JOB_TRAIN && from_stream
+      td_abort_o      <= state_q == StEnd && opcode == JOB_TRAIN && from_stream
                          && !soft_reset_i && error_q != 8'd0;
       if (commit_o) begin
         step_count_o <= step_count_o + 32'd1;
@@ -502,7 +501,6 @@ module jd_learner_job
       end
     end
     if (state_q == StIdle && job_valid_i) words_q <= job_descriptor_i;
-    ended_q     <= state_q == StEnd;
     td_go_o     <= state_q == StResults && step_ok && !stop;
     settled_q   <= state_q == StSettle && memory_idle_i && !step_busy_i;
     flushed_q   <= state_q == StFlush && fetch_flush_o && memory_idle_i && !step_busy_i
@@ -547,6 +545,8 @@ module jd_learner_job
     end
   end
 
+  // The control waits for the end of a job: StEnd is one clock, and ABORT is sent once.
+  `JD_ASSERT_IF(EndIsTaken_A, state_q == StEnd, end_ready_i || soft_reset_i)
   `JD_ASSERT_IF(OneUpdateAtATime_A, update_start_o || target_start_o, !step_busy_i)
   `JD_ASSERT_IF(StageInHand_A, take_stage,
                 update_o == update_i && index_q != updates_i

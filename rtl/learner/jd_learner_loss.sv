@@ -197,14 +197,15 @@ module jd_learner_loss
   logic [31:0]     scale_q [RECORDS];       // w*invB
   logic [31:0]     gradient_q [RECORDS];
   logic            bad_q [RECORDS];
-  logic [RecW:0]   in_q, product_q, delta_q, gradient_at_q, write_q;
+  logic [RecW:0]   in_q, gradient_at_q, write_q;
+  logic [RecW-1:0] product_q, delta_q;
   logic            full_q, feed_q, product_valid, unused_scale_valid, target_valid, clamped_valid_q;
   logic            gradient_valid;
   logic [31:0]     discount_q, weight_q, reward_q, reward, value_late;
   logic [31:0]     product, scale, target, clamped_q, clamped_scale_q, gradient;
   record_t         at_delta, at_write;
   assign room     = !full_q;
-  assign at_delta = records_q[delta_q[RecW-1:0]];
+  assign at_delta = records_q[delta_q];
   assign at_write = records_q[write_q[RecW-1:0]];
 
   // What an adder needs comes with its other operand. Cleared, so that the last stage is a register.
@@ -255,7 +256,7 @@ module jd_learner_loss
     else         clamped_valid_q <= delta_valid_o;
     if (delta_valid_o) begin
       clamped_q       <= delta_o;
-      clamped_scale_q <= scale_q[delta_q[RecW-1:0]];
+      clamped_scale_q <= scale_q[delta_q];
       if (delta_o[30:0] <= INFINITY[30:0] && delta_o[30:0] > stage_q.kappa[30:0]) begin
         clamped_q <= {delta_o[31], stage_q.kappa[30:0]};
       end
@@ -307,9 +308,9 @@ module jd_learner_loss
       weight_q   <= scalars_q.weight;
       reward_q   <= scalars_q.reward;
     end
-    if (product_valid)  scale_q[product_q[RecW-1:0]]         <= scale;
-    if (delta_valid_o)  bad_q[delta_q[RecW-1:0]]             <= not_finite(delta_o);
-    if (gradient_valid) gradient_q[gradient_at_q[RecW-1:0]]  <= gradient;
+    if (product_valid)  scale_q[product_q] <= scale;
+    if (delta_valid_o)  bad_q[delta_q] <= not_finite(delta_o);
+    if (gradient_valid) gradient_q[gradient_at_q[RecW-1:0]] <= gradient;
   end
 
   // --- Writer.

@@ -244,13 +244,33 @@ def test_pipe_ties(seed: int) -> None:
     sim.close()
 
 
+def test_pipe_near_ties(seed: int) -> None:
+    """Values that differ in one bit: the greatest of the chooser, its value in the next state."""
+    sim = PipeSim(SMALL, seed)
+    sizes = (2, 16)
+    for case in range(48):
+        rng = np.random.default_rng([seed, case])
+        learner = random_learner(rng, SMALL.geometry, sizes, double=True)
+        net = learner.networks[0]
+        bits = np.float32(rng.choice([1.5, -2.75, 3e-5])).view(np.uint32) ^ np.uint32(0x2AAAAA)
+        values = np.full(16, bits, np.uint32) ^ (1 << rng.integers(0, 24, 16)).astype(np.uint32)
+        layers = [(np.zeros((16, 2), np.float32), values.view(np.float32))]
+        net.weights = net.map.pack(layers)
+        learner.publish(0)
+        batch = random_batch(rng, sizes, 2)
+        compare(sim, learner, batch, 0, run_step(sim, learner, batch, 0))
+    sim.close()
+
+
 def test_pipe_errors(seed: int) -> None:
     """NaN in q, overflow behind the loss, actions out of range; then a good step again."""
     sim = PipeSim(SMALL, seed)
     sizes = (4, 32, 3)
     rng = np.random.default_rng(seed)
-    for case in range(5):
-        learner = random_learner(rng, SMALL.geometry, sizes, kappa=None)
+    for case in range(6):
+        learner = random_learner(
+            rng, SMALL.geometry, sizes, kappa=np.float32(1) if case == 5 else None
+        )
         batch = random_batch(rng, sizes, 11)
         if case == 0:
             batch.state[7, 2] = np.nan
@@ -263,9 +283,11 @@ def test_pipe_errors(seed: int) -> None:
         elif case == 3:
             learner.networks[0].weights *= np.float32(1e25)
             learner.publish(0)
+        elif case == 5:
+            batch.reward[8] = np.inf  # of which the clipped error is finite
         report = run_step(sim, learner, batch, 0)
         compare(sim, learner, batch, 0, report)
-        assert (report.not_finite is not None) == (case in (0, 2, 3))
+        assert (report.not_finite is not None) == (case in (0, 2, 3, 5))
         assert (report.bad_index is not None) == (case == 1)
     sim.close()
 

@@ -568,6 +568,17 @@ async def timeouts(env: LearnerEnv) -> None:
         await env.timed_out(words)
         await env.axil.write(header.WATCHDOG.offset, 0)
 
+    # Jobs that fail at once, while the record of the one before is on its way: an ABORT each.
+    env.sent.clear()
+    failing = env.train(0, 4, flags=golden.FLAG_TD_STREAM, stride=setup.stride)
+    numbers = [await env.queue(failing) for _ in range(3)]
+    await env.ended_record(numbers[-1], LONG)
+    await ClockCycles(env.dut.clk_i, 20)
+    assert env.sent == [2 << 48] * 3, f"want three ABORTs, got {env.sent}"
+    await env.axil.write(header.STATUS.offset, FAILED)
+    for _ in numbers:
+        env.predict([*failing, *[0] * 16][:16])
+    env.golden.tde.clear()
     await env.run(ready, limit=LONG)
     await ended(ready)
     await ended(ready)  # it still waits for what the one before has in flight
