@@ -13,8 +13,8 @@ from models.learner.layout import Geometry, allocate
 from models.learner.learner import Batch, Learner
 from models.learner.lower import DqnConfig, dqn
 from models.learner.program import OP_DOT, OP_LOSS_Q, OP_OUTER, OP_UPDATE, Program, Stage
-from verif.learner.pipe import Config, PipeSim, Report
-from verif.learner.programs import several_networks
+from verif.learner.pipe import FILL, Config, PipeSim, Report
+from verif.learner.programs import many_networks, several_networks
 
 SMALL = Config(Geometry(p=16, ob=4))
 CONFIGS = {
@@ -76,7 +76,7 @@ def run_step(sim: PipeSim, learner: Learner, batch: Batch, parity: int, **option
     sim.load_program(learner.program)
     rows = learner.program.frame_rows
     for sample in range(count):  # what no stage writes stays so
-        sim.load_frame(learner.program, sample, 0, np.zeros((rows, learner.geometry.p), np.float32))
+        sim.load_frame(learner.program, sample, 0, np.full((rows, learner.geometry.p), FILL))
     sim.load_weights(learner.pipe.weights, learner.pipe.biases)
     banks = (*(net.bank for net in learner.networks), *[0] * 8)[:8]
     sim.set_step(learner.program, count, np.float32(1 / count), parity, banks)
@@ -88,6 +88,8 @@ def compare(sim: PipeSim, learner: Learner, batch: Batch, parity: int, report: R
     """Run the model and compare TD errors, errors, activations and gradients, bit for bit."""
     count = batch.action.size
     geometry, program = learner.geometry, learner.program
+    words_of_frame = program.frame_rows * geometry.p
+    learner.pipe.frames = np.full((geometry.b_max, words_of_frame), FILL, np.float32)
     result = learner.compute(batch, np.float32(1 / count), parity)
     assert np.array_equal(report.slots, np.arange(count))
     assert np.array_equal(report.deltas, words(result.delta))
@@ -142,16 +144,17 @@ def test_pipe_random_programs(seed: int) -> None:
 
 
 def test_pipe_networks(seed: int) -> None:
-    """Four networks, two of them with targets in other banks."""
+    """Four networks, or as many as there may be; targets in either bank."""
     sim = PipeSim(SMALL, seed)
-    for case in range(6):
+    for case in range(10):
         rng = np.random.default_rng([seed, case])
         sizes = (
             int(rng.integers(1, 20)),
             int(rng.choice([3, 16, 17, 40])),
             int(rng.integers(1, 9)),
         )
-        learner = Learner(SMALL.geometry, several_networks(SMALL.geometry, *sizes))
+        make = several_networks if case % 2 else many_networks
+        learner = Learner(SMALL.geometry, make(SMALL.geometry, *sizes))
         for index, net in enumerate(learner.networks):
             size = net.map.words
             learner.load(index, (rng.standard_normal(size) * 0.4).astype(np.float32))

@@ -20,6 +20,9 @@ PUBLIC = ROOT / "verif/learner/pipe_public.vlt"
 HARNESS = Path("verif/learner/pipe_harness.cpp")
 
 
+FILL = np.float32(7)  # of frames, before a step
+
+
 class PipeError(Exception):
     """An assertion of the RTL, or a step without end."""
 
@@ -174,7 +177,7 @@ class PipeSim:
         rows = g.vector_rows(program.state_words)
         count = batch.action.size
         for first, data in ((program.state, batch.state), (program.next_state, batch.next_state)):
-            padded = np.zeros((count, rows * g.p), np.float32)
+            padded = np.full((count, rows * g.p), FILL, np.float32)
             padded[:, : data.shape[1]] = data
             for sample in range(count):
                 self.load_frame(program, sample, first + parity * rows, padded[sample])

@@ -319,3 +319,30 @@ def several_networks(geometry: Geometry, states: int, hidden: int, actions: int)
         tuple(table.stages), tuple(nets), (momentum(0.01), adam(0.02), sgd(0.5)), states, 1,
         state, following, NO_VECTOR, frame.rows,
     )  # fmt: skip
+
+
+def many_networks(geometry: Geometry, states: int, hidden: int, actions: int) -> Program:
+    """A program of as many networks as a build has, each with a target that all are run from."""
+    row = bias = 0
+    nets: list[Network] = []
+    for index in range(geometry.net_max):
+        net = allocate(geometry, [states, hidden if index % 2 else actions], True, row, bias)
+        row, bias = row + 3 * net.rows, bias + 3 * net.biases
+        nets.append(net)
+    frame = Frame(geometry)
+    table = Table(geometry, frame)
+    state, following = frame.vector(states, copies=2), frame.vector(states, copies=2)
+    passes = [table.forward(index, net, following, target=True) for index, net in enumerate(nets)]
+    outputs, ids = table.forward(0, nets[0], state, target=False)
+    gradient = frame.vector(actions)
+    (next_outputs, next_ids), (choice, choice_ids) = passes[-2], passes[0]
+    table.add(
+        Stage(
+            OP_LOSS_Q, n_out=actions, q=outputs[-1], q_next=next_outputs[-1], chooser=choice[-1],
+            mode=1, dst=gradient, deps=(next_ids[-1], choice_ids[-1], ids[-1]),
+            kappa=np.float32(1),
+        )
+    )  # fmt: skip
+    return Program(
+        tuple(table.stages), tuple(nets), (), states, 1, state, following, NO_VECTOR, frame.rows
+    )
