@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Measure an engine in device clocks, with the ideal and the published figure beside each.
 
-    scripts/bench.py replay|learner [--config demo] [--set NAME=VALUE] [--memory D] [--json FILE]
-    scripts/bench.py replay --plot [FILE]       # latency against batch size, as figure 8 of CF'22
+    scripts/bench.py replay [--plot [FILE]]     # a sweep over K and capacity; figure 8 of CF'22
+    scripts/bench.py learner
+    scripts/bench.py replay|learner --config demo [--set NAME=VALUE]    # one build
+        [--memory D] [--json FILE]
 
 Every row has the same keys: engine, figure, config, measured, unit, ideal, published, peers. The
 peers of the replay engine are trees and buffers in software, measured in the same run on this
@@ -25,10 +27,14 @@ from typing import Any
 import numpy as np
 
 import peers
+from flow import results
 from jackdaw.device import Config, load_config, open_device
 from jackdaw.device.base import Device
+from jackdaw.device.engines import REPLAY
+from jackdaw.device.sim import MEMORIES
 from jackdaw.drivers.learner import Learner, Storage, adam
 from jackdaw.drivers.replay import Replay, ReplaySettings
+from models.replay.engine import Job as Opcode
 from models.replay.engine import ReplayConfig
 from models.replay.rmm import Op
 from models.replay.timing import Timing
@@ -39,6 +45,16 @@ PLOT = Path(__file__).resolve().parents[1] / "docs" / "images" / "replay_latency
 CAPACITIES, BATCHES = (4096, 65536, 1 << 20), (32, 64, 128, 256, 512)
 SUSTAINED_JOBS = 32
 SUSTAINED_BATCHES = 64
+# log2 of K, log2 of the leaves, sequential
+SWEEP = (
+    *((k_log2, 12, 0) for k_log2 in (2, 3, 4, 5, 6)),
+    *((k_log2, 12, 1) for k_log2 in (4, 6)),
+    (4, 16, 0),
+    *((k_log2, 20, 0) for k_log2 in (4, 6)),
+)
+ROW_BYTES = (16, 64, 256, 1024, 28224)  # the last: 84 x 84 x 4
+GATHERED_BYTES = 1 << 20  # of a job, at most
+BURST_BYTES, READS = 1024, 16  # of a read; reads at a time on a port
 
 
 def row(
@@ -82,25 +98,41 @@ def configuration(name: str, settings: list[str]) -> Config:
 def replay_timing(config: Config) -> Timing:
     """The cycle formulas of a build's replay engine."""
     parameters = config.parameters
-    return Timing(
-        ReplayConfig(
-            k_log2=parameters["ReplayKLog2"],
-            n_log2=parameters["ReplayNLog2"],
-            batch_log2=parameters["ReplayBatchLog2"],
-            lat_lut=parameters["ReplayLatLut"],
-            lat_bram=parameters["ReplayLatBram"],
-            lat_uram=parameters["ReplayLatUram"],
-            lat_mul=parameters["ReplayLatMul"],
+    return Timing(ReplayConfig(**{field: parameters[name] for name, field in REPLAY.items()}))
+
+
+def replay_sweep() -> list[Config]:
+    """Builds of the replay engine from 4 to 64 children and to a million leaves, batches to 512."""
+    small = load_config("small")
+    return [
+        replace(
+            small,
+            parameters={
+                **small.parameters,
+                "MemPorts": 1,
+                "MemSizeLog2": 28 if n_log2 > 16 else 26,
+                "ReplayKLog2": k_log2,
+                "ReplayNLog2": n_log2,
+                "ReplayBatchLog2": 9,
+                "ReplaySequential": sequential,
+            },
         )
-    )
+        for k_log2, n_log2, sequential in SWEEP
+    ]
 
 
-def replay_rows(device: Device, options: argparse.Namespace) -> list[Row]:
+def replay_name(timing: Timing) -> str:
+    """How rows name a build."""
+    kind = ", sequential" if timing.config.sequential else ""
+    return f"K={1 << timing.config.k_log2} N={1 << timing.config.n_log2}{kind}"
+
+
+def replay_rows(
+    device: Device, build: Config, figures: list[peers.Figure], latency: int
+) -> list[Row]:
     """Clocks of whole jobs (descriptor, operations, responses to memory) and of each operation."""
-    timing = replay_timing(options.build)
+    timing = replay_timing(build)
     fan, depth, leaves = 1 << timing.config.k_log2, timing.levels, 1 << timing.config.n_log2
-    capacities = sorted({*CAPACITIES, leaves})
-    figures = peers.measure(capacities, BATCHES) if options.peers else []
 
     def of(operation: str, batch: int | None = None) -> list[dict[str, Any]]:
         """Peers of an operation; with a batch, only those of this capacity and batch."""
@@ -113,8 +145,8 @@ def replay_rows(device: Device, options: argparse.Namespace) -> list[Row]:
 
     replay = Replay(device, ReplaySettings(leaves=leaves, seed=1))
     replay.insert(np.arange(1, leaves + 1) % 1024 * 1000 + 1000)
-    name = f"K={fan} N={leaves}"
-    rows = []
+    name, prefix = replay_name(timing), "sequential_" if timing.config.sequential else ""
+    rows = memory_rows(timing, name)
     batch = 8
     while batch <= max(replay.max_batch, BATCHES[-1]) and batch <= leaves:
         parts = -(-batch // replay.max_batch)
@@ -124,31 +156,51 @@ def replay_rows(device: Device, options: argparse.Namespace) -> list[Row]:
             if parts == 1
             else replay.measure_sustained(replay.max_batch, parts)
         )
+        update = replay.measure_host(Opcode.UPDATE, batch)
         paper = 2 * fan * (batch + depth), 2 * (batch + depth)
         for operation, cycles, ideal, published, jobs in (
             ("sample", sample, timing.sample(batch, False), paper[0], split),
-            ("update", replay.measure_update(batch), timing.update(batch), paper[1], ""),
+            ("update", update, timing.update(batch), paper[1], ""),
         ):
             config = f"{name}{jobs} B={batch}"
             rows += [
-                row("replay", f"{operation}_job_cycles", config, cycles, "clocks", ideal,
+                row("replay", f"{prefix}{operation}_job_cycles", config, cycles, "clocks", ideal,
                     (published, THESIS)),
-                row("replay", f"{operation}_cycles_each", config, round(cycles / batch, 3),
+                row("replay", f"{prefix}{operation}_cycles_each", config, round(cycles / batch, 3),
                     "clocks", 1.0, (published / batch, THESIS), of(operation, batch)),
             ]  # fmt: skip
         batch *= 2
-    return rows + sustained_rows(replay, name, fan, depth, of)
+    rows += sustained_rows(replay, name, prefix, fan, depth, of)
+    if not timing.config.sequential:
+        rows += stream_rows(replay, name) + gather_rows(replay, name, timing, latency)
+    return rows
+
+
+def memory_rows(timing: Timing, name: str) -> list[Row]:
+    """Bits of the tree, and what synthesis of the core made of them where it was recorded."""
+    rows = [row("replay", "memory_bits", name, timing.memory_bits(), "bits")]
+    label = f"K={1 << timing.config.k_log2}, 2^{timing.config.n_log2}"
+    for found in results.read("synth")["rows"] if not timing.config.sequential else []:
+        if (found["block"], found["configuration"]) == ("jd_replay_core", label):
+            rows += [
+                row("replay", figure, name, found[key] or 0, "1")
+                for figure, key in (("block_rams", "bram36"), ("ultra_rams", "uram"))
+            ]
+    return rows
 
 
 def sustained_rows(
     replay: Replay,
     name: str,
+    prefix: str,
     fan: int,
     depth: int,
     of: Callable[[str], list[dict[str, Any]]],
 ) -> list[Row]:
     """Clocks of each operation while batches, and jobs of one batch, follow one another."""
     batch, batches, jobs = replay.max_batch, SUSTAINED_BATCHES, SUSTAINED_JOBS
+    if prefix:  # many clocks a sample
+        batches, jobs = batches // 8, jobs // 8
     paper = 2 * fan * (batch + depth) / batch, 2 * (batch + depth) / batch
     rows = []
     for operation, samples, updates, published in (
@@ -156,7 +208,7 @@ def sustained_rows(
         ("update", False, True, paper[1]),
         ("sample and update", True, True, None),
     ):
-        figure = f"cycles_per_{operation.replace(' ', '_')}"
+        figure = f"{prefix}cycles_per_{operation.replace(' ', '_')}"
         beside = (round(published, 3), THESIS) if published else None
         cycles = replay.measure_sustained(batch, batches, samples=samples, updates=updates)
         rows.append(
@@ -168,7 +220,15 @@ def sustained_rows(
             row("replay", f"{figure}_in_jobs", f"{name}, {jobs} jobs of {batch}",
                 round(cycles / batch / jobs, 3), "clocks", 1.0, beside)
         )  # fmt: skip
-    return rows + stream_rows(replay, name)
+    count = batch * batches
+    for operation, opcode in (("insert", Opcode.INSERT), ("retrieve", Opcode.RETRIEVE)):
+        cycles = replay.measure_host(opcode, count)
+        published = (round(paper[1], 3), THESIS) if operation == "insert" else None
+        rows.append(
+            row("replay", f"{prefix}cycles_per_{operation}", f"{name}, a job of {count}",
+                round(cycles / count, 3), "clocks", 1.0, published)
+        )  # fmt: skip
+    return rows
 
 
 def stream_rows(replay: Replay, name: str) -> list[Row]:
@@ -195,7 +255,34 @@ def stream_rows(replay: Replay, name: str) -> list[Row]:
     return rows
 
 
-def learner_rows(device: Device, options: argparse.Namespace) -> list[Row]:
+def gather_rows(replay: Replay, name: str, timing: Timing, latency: int) -> list[Row]:
+    """Clocks of each row that GATHER brings together, from 16 bytes to a stack of four frames.
+
+    The ideal is the port's: a beat a clock, and 16 reads at a time, `latency` clocks each.
+    """
+    rng = np.random.default_rng(1)
+    size = min(GATHERED_BYTES, replay.device.memory_bytes // 8)
+    rows = []
+    for row_bytes in ROW_BYTES:
+        count = min(512, size // row_bytes)
+        stored = min(replay.settings.leaves, 2 * size // row_bytes)
+        storage = replay.device.alloc(stored * row_bytes)
+        cycles = replay.measure_gather(rng.integers(0, stored, count), storage, row_bytes)
+        replay.device.free(storage)
+        config = f"{name}, {count} rows of {row_bytes} bytes"
+        reads = count * -(-row_bytes // BURST_BYTES)
+        ideal = max(timing.gather(count, row_bytes, 4), reads * latency / READS)
+        rows += [
+            row("replay", "gather_cycles_per_row", config, round(cycles / count, 2), "clocks",
+                round(ideal / count, 2)),
+            row("replay", "gather_bytes_per_clock", config,
+                round(count * row_bytes / cycles, 1), "bytes",
+                round(count * row_bytes / ideal, 1)),
+        ]  # fmt: skip
+    return rows
+
+
+def learner_rows(device: Device) -> list[Row]:
     """Clocks of a gradient step: DQN 4-64-64-2 from a list of records in device memory."""
     learner = Learner(device)
     rng = np.random.default_rng(1)
@@ -261,7 +348,7 @@ def peers_table(rows: list[Row], nanoseconds: float) -> str:
         r
         for r in rows
         if re.fullmatch("cycles_per_(sample|update|sample_and_update)", r["figure"]) and r["peers"]
-    ]
+    ][-3:]  # of the last build
     if not ours:
         return ""
     lines = ["", "| ns each | configuration | " + " | ".join(r["figure"][11:] for r in ours) + " |"]
@@ -278,9 +365,11 @@ def peers_table(rows: list[Row], nanoseconds: float) -> str:
     return "\n".join(lines)
 
 
-def draw_latency(path: Path, rows: list[Row], config: Config, clock_hz: int) -> None:
+def draw_latency(path: Path, rows: list[Row], builds: list[Config], clock_hz: int) -> None:
     """Time of a batch against its size: this engine, the published formula and the processor.
 
+    Args:
+        builds: those to show, of one capacity.
     Source: onchip_replay, figure 8.
     """
     import matplotlib
@@ -288,29 +377,30 @@ def draw_latency(path: Path, rows: list[Row], config: Config, clock_hz: int) -> 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    timing = replay_timing(config)
-    fan, depth, leaves = 1 << timing.config.k_log2, timing.levels, 1 << timing.config.n_log2
-    microseconds, most = 1e6 / clock_hz, 1 << timing.config.batch_log2
+    timings = [replay_timing(build) for build in builds]
+    leaves, microseconds = 1 << timings[0].config.n_log2, 1e6 / clock_hz
     figure, axes = pyplot.subplots(
-        1, 2, figsize=(10.5, 5.4), dpi=110, sharey=True, layout="constrained"
+        1, 2, figsize=(10.5, 5.8), dpi=110, sharey=True, layout="constrained"
     )
-    for axis, operation, paper in zip(
-        axes,
-        ("sample", "update"),
-        (lambda b: 2 * fan * (b + depth), lambda b: 2 * (b + depth)),
-        strict=True,
-    ):
-        jobs = [r for r in rows if r["figure"] == f"{operation}_job_cycles"]
-        batches = [int(r["config"].rsplit("B=", 1)[1]) for r in jobs]
-        ideal = timing.update if operation == "update" else lambda b: timing.sample(b, False)
-        wide = sorted({*batches, *BATCHES})
-        axis.plot(batches, [r["measured"] * microseconds for r in jobs], "o-", color="#2b5c8a",
-                  linewidth=2, zorder=3,
-                  label=f"this engine, descriptor to record; jobs of {most} samples")  # fmt: skip
-        axis.plot(wide, [ideal(b) * microseconds for b in wide], "--", color="#2e7d4f",
-                  label="this engine, ideal (the core alone)")  # fmt: skip
-        axis.plot(wide, [paper(b) * microseconds for b in wide], ":", color="#666666",
-                  label=f"published formula, K={fan}")  # fmt: skip
+    for axis, operation in zip(axes, ("sample", "update"), strict=True):
+        for number, timing in enumerate(timings):
+            name, fan, depth = replay_name(timing), 1 << timing.config.k_log2, timing.levels
+            colour = ("#2b5c8a", "#2e7d4f", "#7a4fa3")[number % 3]
+            jobs = [
+                r
+                for r in rows
+                if r["figure"] == f"{operation}_job_cycles" and r["config"].startswith(name)
+            ]
+            batches = [int(r["config"].rsplit("B=", 1)[1]) for r in jobs]
+            most = 1 << timing.config.batch_log2
+            axis.plot(batches, [r["measured"] * microseconds for r in jobs], "o-", color=colour,
+                      linewidth=2, zorder=3,
+                      label=f"this engine, K={fan}, whole job; batches to {most}")  # fmt: skip
+            axis.plot(batches, [r["ideal"] * microseconds for r in jobs], "--", color=colour,
+                      linewidth=1, label=f"K={fan}, the core alone")  # fmt: skip
+            factor = 2 * fan if operation == "sample" else 2
+            axis.plot(batches, [factor * (b + depth) * microseconds for b in batches], ":",
+                      color=colour, label=f"published formula, K={fan}")  # fmt: skip
         sustained = next(r for r in rows if r["figure"] == f"cycles_per_{operation}")
         lines: dict[str, list[tuple[int, float]]] = {}
         for peer in sustained["peers"]:
@@ -324,7 +414,7 @@ def draw_latency(path: Path, rows: list[Row], config: Config, clock_hz: int) -> 
                       markersize=5, color=pyplot.get_cmap("autumn")(0.14 * number),
                       label=name)  # fmt: skip
         axis.set(title=f"{operation}, N = {leaves}", xlabel="batch", xscale="log", yscale="log")
-        axis.set_xticks(wide, [str(b) for b in wide])
+        axis.set_xticks(batches, [str(b) for b in batches])
         axis.minorticks_off()
         axis.grid(alpha=0.3)
     axes[0].set_ylabel(f"microseconds (device at {clock_hz / 1e6:g} MHz)")
@@ -336,16 +426,14 @@ def draw_latency(path: Path, rows: list[Row], config: Config, clock_hz: int) -> 
     pyplot.close(figure)
 
 
-ENGINES = {"replay": replay_rows, "learner": learner_rows}
-
-
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("engine", choices=ENGINES)
-    parser.add_argument("--config", default="demo", help="build configuration in configs/")
+    parser.add_argument("engine", choices=("replay", "learner"))
+    parser.add_argument("--config", help="build configuration in configs/ (default: replay's sweep;"
+                        " learner: demo)")  # fmt: skip
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                         help="change a parameter of the configuration")  # fmt: skip
-    parser.add_argument("--memory", default="D", help="memory preset: D S Q I")
+    parser.add_argument("--memory", default="D", choices=MEMORIES, help="memory preset")
     parser.add_argument("--json", type=Path, help="also write the rows here")
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="no software peers")
     parser.add_argument(
@@ -356,20 +444,40 @@ def main(argv: list[str] | None = None) -> int:
     if options.plot and options.engine != "replay":
         parser.error("--plot: got learner, want replay")
     try:
-        options.build = configuration(options.config, options.set)
+        if options.engine == "replay" and not options.config and not options.set:
+            builds = replay_sweep()
+        else:
+            builds = [configuration(options.config or "demo", options.set)]
     except ValueError as error:
         parser.error(str(error))
-    with open_device("sim", config=options.build, memory=options.memory) as device:
-        rows = ENGINES[options.engine](device, options)
-        clock_hz = device.clock_hz
-    print(f"memory preset {options.memory}, latency 64 clocks; configuration {options.config}"
+    figures: list[peers.Figure] = []
+    if options.engine == "replay" and options.peers:
+        leaves = {1 << replay_timing(build).config.n_log2 for build in builds}
+        print("timing software ...", flush=True)
+        figures = peers.measure(sorted({*CAPACITIES, *leaves}), BATCHES)
+    rows: list[Row] = []
+    latency = MEMORIES[options.memory].latency
+    for build in builds:
+        if options.engine == "replay":
+            print(f"measuring {replay_name(replay_timing(build))} ...", flush=True)
+        with open_device("sim", config=build, memory=options.memory) as device:
+            rows += (
+                replay_rows(device, build, figures, latency)
+                if options.engine == "replay"
+                else learner_rows(device)
+            )
+            clock_hz = device.clock_hz
+    print(f"memory preset {options.memory}, latency {latency} clocks"
+          + (f"; configuration {options.config or 'demo'}" if len(builds) == 1 else "")
           + "".join(f", {text}" for text in options.set))  # fmt: skip
     print(table(rows))
-    if options.engine == "replay" and options.peers:
+    if figures:
         print(f"\nThis machine: {peers.machine()}")
         print(peers_table(rows, 1e9 / clock_hz))
     if options.plot:
-        draw_latency(options.plot, rows, options.build, clock_hz)
+        largest = max(build.parameters["ReplayNLog2"] for build in builds)
+        shown = [build for build in builds if build.parameters["ReplayNLog2"] == largest]
+        draw_latency(options.plot, rows, shown, clock_hz)
         print(options.plot)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2) + "\n")

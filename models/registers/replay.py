@@ -108,6 +108,7 @@ class Error(IntEnum):
     E_BUSY = 6
     E_INSERT = 7
     E_STREAM = 8
+    E_CHECK = 9
     E_NOTCLEAR = 10
     E_BUS_RD = 64
     E_BUS_WR = 65
@@ -127,6 +128,7 @@ ERROR_TEXT: dict[int, str] = {
     6: 'CLEAR while ring 0 has a job',
     7: 'INSERT while leaves are reserved, COMMIT without, or more than N/2 reserved',
     8: 'the words of the TDE stream do not fit the batch, or ABORT came',
+    9: 'CHECK found a node that is not the sum of its leaves: ERR_INFO1 is its level (31:24, 0 the root) and its place there',
     10: 'an operation before the first CLEAR',
     64: 'a read was answered with SLVERR or DECERR (ERR_INFO1 1:0)',
     65: 'a write was answered with SLVERR or DECERR (ERR_INFO1 1:0)',

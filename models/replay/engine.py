@@ -29,7 +29,7 @@ from models.replay.rmm import Batch, Geometry, Op, OperationError, Rmm, next_bet
 from models.replay.timing import Timing
 from models.replay.weights import ONE_FP32, weights
 
-SAMPLE_RING, HOST_RING = 0, 1
+SAMPLE_RING, HOST_RING, GATHER_RING = 0, 1, 2
 ALL_ONES = 0xFFFFFFFF
 
 
@@ -37,7 +37,7 @@ class Job:
     """Opcodes of the descriptors."""
 
     CLEAR, SAMPLE, RETRIEVE, UPDATE, UPDATE_DELTA, INSERT = 1, 2, 3, 4, 5, 6
-    RESERVE, COMMIT, STREAM, TRAIN_LOOP = 7, 8, 9, 10
+    RESERVE, COMMIT, STREAM, TRAIN_LOOP, CHECK, GATHER = 7, 8, 9, 10, 11, 12
 
 
 class Flag:
@@ -68,7 +68,10 @@ _JOBS = {
     Job.COMMIT: (HOST_RING, Flag.FP32 | Flag.PMAX | Flag.MEMORY, 8),
     Job.STREAM: (HOST_RING, Flag.MEMORY, 16),
     Job.TRAIN_LOOP: (SAMPLE_RING, Flag.STRATIFIED | Flag.SMP | Flag.WEIGHTS, 0),
+    Job.CHECK: (HOST_RING, 0, 0),
+    Job.GATHER: (GATHER_RING, Flag.SLOTS, 4),
 }
+_WHOLE = (Job.CLEAR, Job.CHECK)  # of the whole tree: no count, nothing beside them
 _MAX_OPS = 1 << 20
 MEMO_BATCHES = 126  # a SAMPLE waits while the memo keeps so many
 
@@ -84,6 +87,7 @@ class ReplayConfig:
         batch_log2: log2 of the largest batch, 3..10.
         lat_lut, lat_bram, lat_uram: read latencies (clocks), 1..6.
         lat_mul: multiplier latency (clocks), 3..8.
+        sequential: 1: the published tree, one operation of a level at a time, one child a clock.
     """
 
     k_log2: int = 4
@@ -94,6 +98,7 @@ class ReplayConfig:
     lat_bram: int = 2
     lat_uram: int = 4
     lat_mul: int = 6
+    sequential: int = 0
 
 
 class _JobError(Exception):
@@ -130,18 +135,20 @@ class _Descriptor:
     source: int
     destination: int
     beta: int
+    row_bytes: int
+    storage: int
 
 
 class ReplayEngine:
     """The golden model of the replay engine (see `models.engine.EngineModel`).
 
     Attributes:
-        rings: 2: ring 0 SAMPLE and TRAIN_LOOP, ring 1 all else.
+        rings: 3: ring 0 SAMPLE and TRAIN_LOOP, ring 2 GATHER, ring 1 all else.
         rmm: the state of the replay memory.
         stray_errors: codes of errors outside any job, for STATUS; the owner empties it.
     """
 
-    rings = 2
+    rings = 3
 
     def __init__(self, config: ReplayConfig, smp: Link, tde: Link) -> None:
         self.config = config
@@ -318,6 +325,8 @@ class ReplayEngine:
             d = self._check(ring, [int(w) for w in descriptor])
         except _JobError as error:
             return error.end
+        if ring == GATHER_RING:
+            return self._gather(d, memory)
         if d.opcode == Job.CLEAR:
             self.rmm.clear(self._get(registers.CFG_N), self._get(registers.CFG_PINIT))
             self._batches.clear()
@@ -326,6 +335,8 @@ class ReplayEngine:
             return JobEnd(cycles=self.timing.clear())
         if ring == HOST_RING:
             self.poll()
+            if d.opcode == Job.CHECK:
+                return self._check_tree()
             end = self._host_job(d, memory)
             if d.opcode == Job.RESERVE and not end.error:
                 due = [b for b in self._batches if b.fetch_due or b.ack_due]
@@ -358,10 +369,13 @@ class ReplayEngine:
             reads = bool(flags & Flag.HOST_X)
         elif flags & Flag.PMAX:
             reads = False
-        writes = bool(flags & Flag.MEMORY)
+        gathers = opcode == Job.GATHER
+        writes = gathers or bool(flags & Flag.MEMORY)
         source = words[4] | words[5] << 32
         destination = words[6] | words[7] << 32
-        unused = [words[0] & 0x3FFF0000, *words[9:]]
+        storage = words[10] | words[11] << 32
+        unused = [words[0] & 0x3FFF0000, *words[12:]]
+        unused += [storage >> 40] if gathers else words[9:12]
         unused += [] if samples else [words[3], words[8]]
         unused += [source >> 40 if reads else source]
         unused += [destination >> 40 if writes else destination]
@@ -370,26 +384,31 @@ class ReplayEngine:
         for used, address in ((reads, source), (writes, destination)):
             if used and (address == 0 or address % 64):
                 raise _JobError(Error.E_ALIGN)
+        if gathers and (storage % 64 or not is_row(words[9])):
+            raise _JobError(Error.E_ALIGN)
         count, batches = words[2], words[3]
         largest = 1 << self.config.batch_log2 if samples else _MAX_OPS
         if (
-            (opcode == Job.CLEAR and count != 0)
-            or (opcode != Job.CLEAR and not 1 <= count <= largest)
+            (opcode in _WHOLE and count != 0)
+            or (opcode not in _WHOLE and not 1 <= count <= largest)
             or (loop and batches == 0)
             or (samples and reads and batches > 1)
+            or (opcode == Job.SAMPLE and batches > _MAX_OPS)
         ):
             raise _JobError(Error.E_COUNT)
         if flags & Flag.STRATIFIED and count & (count - 1):
             raise _JobError(Error.E_STRAT)
+        if opcode != Job.CLEAR and self.rmm.leaves == 0:
+            raise _JobError(Error.E_NOTCLEAR)
+        if opcode in _WHOLE and self._sampling:
+            raise _JobError(Error.E_BUSY)
         if opcode == Job.CLEAR:
             self._check_clear()
-        elif self.rmm.leaves == 0:
-            raise _JobError(Error.E_NOTCLEAR)
-        return _Descriptor(opcode, flags, count, batches, source, destination, words[8])
+        return _Descriptor(
+            opcode, flags, count, batches, source, destination, words[8], words[9], storage
+        )
 
     def _check_clear(self) -> None:
-        if self._sampling:
-            raise _JobError(Error.E_BUSY)
         pinit, largest = self._get(registers.CFG_PINIT), self.rmm.leaf_max
         if (
             not 1 <= self._get(registers.CFG_N) <= 1 << self.config.n_log2
@@ -398,7 +417,45 @@ class ReplayEngine:
         ):
             raise _JobError(Error.E_CFG)
 
+    # ---- Ring 2 ----
+    def _gather(self, d: _Descriptor, memory: Memory) -> JobEnd:
+        size = 16 if d.flags & Flag.SLOTS else 4
+        raw, fault = _read(memory, d.source, d.count * size)
+        indices = raw[: len(raw) // size * size].view(np.uint32)[:: size // 4]
+        end = JobEnd(count=d.count, cycles=self.timing.gather(d.count, d.row_bytes, size))
+        rows: list[np.ndarray] = []
+        for done, index in enumerate(int(i) for i in indices):
+            if index >= self.rmm.leaves:
+                end = JobEnd(int(Error.E_INDEX), 0, done, done, index)
+                break
+            try:
+                at = d.storage + index * d.row_bytes
+                beats = memory.read(at // 64 * 64, -(-d.row_bytes // 64) * 64)
+                rows.append(beats[at % 64 :][: d.row_bytes])
+            except BusError as error:
+                end = JobEnd(int(Error.E_BUS_RD), 0, done, done, error.response)
+                break
+        else:
+            if fault is not None:
+                done = len(indices)
+                end = JobEnd(int(Error.E_BUS_RD), 0, done, done, fault.response)
+        if rows:
+            try:
+                memory.write(d.destination, np.concatenate(rows))
+            except BusError as error:
+                if not end.error:
+                    end = JobEnd(int(Error.E_BUS_WR), 0, len(rows), len(rows), error.response)
+        return end
+
     # ---- Ring 1 ----
+    def _check_tree(self) -> JobEnd:
+        done = 1 << self.config.n_log2
+        wrong = self.rmm.tree.wrong()
+        if wrong is not None:
+            info = wrong[0] << 24 | wrong[1]
+            return JobEnd(int(Error.E_CHECK), 0, done, done, info, self.timing.check())
+        return JobEnd(count=done, cycles=self.timing.check())
+
     def _host_job(self, d: _Descriptor, memory: Memory) -> JobEnd:
         _, _, element = _JOBS[d.opcode]
         reads = element > 0 and not d.flags & Flag.PMAX
@@ -600,6 +657,11 @@ class ReplayEngine:
                 word = int.from_bytes(packed[16 * slot : 16 * slot + 16], "little")
                 self.smp.put(word, slot == d.count - 1)
         return words.reshape(-1).view(np.uint8)
+
+
+def is_row(nbytes: int) -> bool:
+    """May a row of the data storage have so many bytes?"""
+    return nbytes in (16, 32) or (nbytes % 64 == 0 and 0 < nbytes <= 1 << 20)
 
 
 def _response(op: int, tag: int, index: int, priority: int, third: int) -> bytes:

@@ -30,6 +30,7 @@ class Op(IntEnum):
     UPDATE_SLOT = 6
     RESERVE = 7
     COMMIT = 8
+    CHECK = 9  # of a CHECK job alone, for every leaf in order
 
 
 class OperationError(Exception):
@@ -239,8 +240,8 @@ class Rmm:
             index = self.head
             self.reserved += 1
             new = 0
-        old = tree.get(index)
-        if op == Op.RETRIEVE:
+        old = tree.get(index) if index < self.leaves else 0
+        if op in (Op.RETRIEVE, Op.CHECK):
             return Response(index, old, old)
         if op == Op.UPDATE_SLOT:
             assert batch is not None

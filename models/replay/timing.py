@@ -60,10 +60,21 @@ class Timing:
     def capability(self) -> int:
         """CAP_GEOM."""
         c = self.config
-        return c.k_log2 | self.levels << 3 | c.n_log2 << 8 | c.leaf_w << 16 | c.batch_log2 << 28
+        return (
+            c.k_log2
+            | self.levels << 3
+            | c.n_log2 << 8
+            | c.leaf_w << 16
+            | c.sequential << 24
+            | c.batch_log2 << 28
+        )
 
     def sample(self, count: int, weights: bool) -> int:
-        """A batch of `count` samples."""
+        """A batch of `count` samples; of the sequential tree, at most."""
+        if self.config.sequential:
+            c = self.config
+            slot = (1 << c.k_log2) + self._ram(c.n_log2) + 1
+            return slot * (count + self.levels - 1) + c.lat_mul + 25 + (count if weights else 0)
         return 2 * count + self.sample_latency + 14 if weights else count + self.sample_latency
 
     def update(self, count: int) -> int:
@@ -72,7 +83,26 @@ class Timing:
 
     def clear(self) -> int:
         """CLEAR."""
+        if self.config.sequential:
+            return (1 << self.config.n_log2) + 8
         return (1 << (self.config.n_log2 - self.nodes_width)) + 8
+
+    def memory_bits(self) -> int:
+        """Bits of all nodes below the root, in both copies (the sequential tree has one)."""
+        c = self.config
+        copy = sum(
+            (c.leaf_w + c.n_log2 - nodes) << nodes
+            for nodes in map(self.nodes_log2, range(1, self.levels + 1))
+        )
+        return copy if c.sequential else 2 * copy
+
+    def gather(self, rows: int, row_bytes: int, index_bytes: int) -> int:
+        """`rows` rows at the port's limit: its read channel also brings their indices."""
+        return rows * -(-row_bytes // 64) + -(-rows * index_bytes // 64)
+
+    def check(self) -> int:
+        """CHECK: every leaf once, through both lanes."""
+        return (1 << self.config.n_log2) + self.front_latency + self.sample_latency
 
     @property
     def nodes_width(self) -> int:

@@ -64,6 +64,14 @@ class SumTree:
             np.add.at(level, touched >> shift, delta)
         self.total += int(delta.sum())
 
+    def wrong(self) -> tuple[int, int] | None:
+        """Level (0 is the root) and place of the first node that is not the sum of its leaves."""
+        for number, level in enumerate([np.array([self.total]), *self.levels]):
+            differs = level != self.leaves.reshape(len(level), -1).sum(axis=1)
+            if differs.any():
+                return number, int(differs.argmax())
+        return None
+
     def find(self, targets: np.ndarray) -> np.ndarray:
         """First leaf whose running sum reaches the target.
 

@@ -11,6 +11,7 @@
 //          _mux.
 // Numbers  bits, unchanged.
 // Source   design of this project; AMBA AXI and ACE protocol specification.
+`include "jd_assert.svh"
 module jd_learner_port (
   input  logic         clk_i,
   input  logic         rst_ni,

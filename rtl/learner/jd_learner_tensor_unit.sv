@@ -548,13 +548,13 @@ module jd_learner_tensor_unit
       data  = '0;
       lanes = '0;
       if (dot_result) begin
-        // Word k goes to lane late.lane + k, if there is one. ReLU keeps NaN and what is greater than
-        // zero.
+        // Word k goes to lane late.lane + k, if there is one. ReLU keeps NaN, whose sign is 0 behind
+        // an adder, and what is greater than zero.
         for (int unsigned l = 0; l < P; l++) begin
           for (int unsigned k = 0; k < OB && k <= l; k++) begin
             if (late.lane[LANE_L-1:0] == LANE_L'(l - k)) begin
               lanes[l] = 8'(k) < late.count;
-              if (!late.act || !bias_sum[k][31] || nan(bias_sum[k])) data[l] = bias_sum[k];
+              if (!late.act || !bias_sum[k][31]) data[l] = bias_sum[k];
             end
           end
         end
@@ -576,5 +576,8 @@ module jd_learner_tensor_unit
   `JD_ASSERT(OneResult_A, !(dot_result && (axpy_result || outer_result)))
   `JD_ASSERT(OneUserOfBiasAdders_A, !(grad_valid_q && result_valid_q))
   `JD_ASSERT_IF(LanesOrTree_A, lane_q, level_valid_q == '0)
+  for (genvar k = 0; k < OB; k++) begin : gen_canonical
+    `JD_ASSERT_IF(CanonicalNan_A, dot_result && nan(bias_sum[k]), !bias_sum[k][31])
+  end
   `JD_ASSERT(OneTag_A, 2'(result_valid) + 2'(g_read_o) + 2'(axpy_result) < 2'd2)
 endmodule : jd_learner_tensor_unit

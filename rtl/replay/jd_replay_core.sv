@@ -8,7 +8,9 @@
 //          (jd_replay_pkg). Operations take effect in the order in which they pass the order
 //          point: a sample SAMPLE_ORDER clocks after it enters (order_valid_o), an update in the
 //          clock of u_valid_o; of two in one clock the sample is first. A clear takes
-//          2^NLog2 / 2^KLog2 + 2 clocks; it may start only while idle_o is up.
+//          2^NLog2 / 2^KLog2 + 2 clocks; it may start only while idle_o is up. A check is OpCheck
+//          for every leaf in order in the update lane and nothing else; it uses both lanes of the
+//          levels. What it found is known when idle_o is up again.
 // Numbers  leaves are unsigned integers, nodes exact sums. Nothing wraps or rounds.
 // Source   onchip_replay 2.1.2, 3.1, figure 5. Golden model: models/replay/flat.py, FlatTree.
 `include "jd_assert.svh"
@@ -31,6 +33,11 @@ module jd_replay_core
   input  logic [INDEX_W:0]     clear_leaves_i,  // N, 1..2^NLog2
   input  logic [LeafW-1:0]     clear_pmax_i,
   output logic                 clear_busy_o,
+  // Check: does every node equal the sum of its leaves, in all copies? Nothing is changed.
+  input  logic                 check_start_i,   // pulse, before it: forget what was found
+  output logic                 check_bad_o,     // a node does not: the first of the topmost level
+  output logic [4:0]           check_level_o,   // 0 is the root, levels() the leaves
+  output logic [INDEX_W-1:0]   check_node_o,
   // Lanes.
   input  logic                 s_valid_i,
   input  sample_request_t      s_request_i,
@@ -78,7 +85,7 @@ module jd_replay_core
   localparam int unsigned TotalW   = LeafW + NLog2;
   localparam int unsigned LatFront = front_latency(NLog2, LatLut, LatBram, LatUram);
   localparam int unsigned LatS     = sample_latency(NLog2, KLog2, LatLut, LatBram, LatUram, LatMul);
-  localparam int unsigned LatU     = LatFront + LatS;   // bound, until an update is in the leaves
+  localparam int unsigned LatU     = LatFront + LatS;   // bound, until an update is through
   localparam int unsigned BusyW    = $clog2(LatU + 1);
   localparam int unsigned SweepLog2 = NLog2 - fan_log2(NLog2, KLog2, Levels);
   localparam int unsigned TagsLog2 = $clog2(LatS + 1);
@@ -96,7 +103,7 @@ module jd_replay_core
   assign clear_busy_o = clear_q;
 
   // ---- Root, at the order point ----
-  logic                  change_valid;
+  logic                  change_valid, change_check;
   logic [NLog2-1:0]      change_index;
   logic signed [LeafW:0] change_delta;
   logic [LeafW-1:0]      change_new;
@@ -115,7 +122,7 @@ module jd_replay_core
     .clear_i(clear_q), .clear_index_i(clear_index_q),
     .reset_state_i(clear_i), .reset_leaves_i(clear_leaves_i), .reset_pmax_i(clear_pmax_i),
     .u_valid_i, .u_request_i, .u_valid_o, .u_response_o,
-    .change_valid_o(change_valid), .change_index_o(change_index),
+    .change_valid_o(change_valid), .change_check_o(change_check), .change_index_o(change_index),
     .change_delta_o(change_delta), .change_new_o(change_new),
     .order_head_o, .order_moves_o,
     .leaves_o, .count_o, .pointer_o, .reserved_o, .moves_o, .pmax_o,
@@ -135,23 +142,27 @@ module jd_replay_core
   );
 
   // ---- Levels: element d is at the entrance of level d+1 ----
-  localparam int unsigned UpdateW = NLog2 + 1 + LeafW + LeafW;
+  localparam int unsigned UpdateW = 1 + NLog2 + 1 + LeafW + LeafW;
   logic                  s_valid  [Levels+1];
   logic [NLog2-1:0]      s_index  [Levels+1];
   logic [TotalW-1:0]     s_target [Levels+1];
   logic [LeafW-1:0]      s_leaf;
   logic                  u_valid  [Levels+1];
+  logic                  u_check  [Levels+1];
   logic [NLog2-1:0]      u_index  [Levels+1];
   logic signed [LeafW:0] u_delta  [Levels+1];
   logic [LeafW-1:0]      u_new    [Levels+1];
+  logic                  bad      [Levels+1];   // a check found a node of this level wrong
+  logic [NLog2-1:0]      bad_node [Levels+1];
 
-  assign s_valid[0]  = target_valid;
+  assign s_valid[0]  = target_valid || (u_valid[0] && u_check[0]);
   assign s_index[0]  = '0;
   assign s_target[0] = target;
   jd_replay_pipe #(.Width(UpdateW), .Cycles(LatMul + 2)) u_align (
     .clk_i, .rst_ni,
-    .valid_i(change_valid), .data_i({change_index, change_delta, change_new}),
-    .valid_o(u_valid[0]), .data_o({u_index[0], u_delta[0], u_new[0]})
+    .valid_i(change_valid || change_check),
+    .data_i({change_check, change_index, change_delta, change_new}),
+    .valid_o(u_valid[0]), .data_o({u_check[0], u_index[0], u_delta[0], u_new[0]})
   );
 
   for (genvar d = 1; d <= Levels; d++) begin : gen_level
@@ -166,15 +177,38 @@ module jd_replay_core
       .clear_i(clear_q), .clear_index_i(clear_index_q),
       .s_valid_i(s_valid[d-1]), .s_index_i(s_index[d-1]), .s_target_i(ParentW'(s_target[d-1])),
       .s_valid_o(s_valid[d]), .s_index_o(s_index[d]), .s_target_o(rest), .s_value_o(value),
-      .u_valid_i(u_valid[d-1]), .u_index_i(u_index[d-1]), .u_delta_i(u_delta[d-1]),
-      .u_new_i(u_new[d-1]),
-      .u_valid_o(u_valid[d]), .u_index_o(u_index[d]), .u_delta_o(u_delta[d]), .u_new_o(u_new[d])
+      .check_start_i, .check_bad_o(bad[d]), .check_node_o(bad_node[d]),
+      .u_valid_i(u_valid[d-1]), .u_check_i(u_check[d-1]), .u_index_i(u_index[d-1]),
+      .u_delta_i(u_delta[d-1]), .u_new_i(u_new[d-1]),
+      .u_valid_o(u_valid[d]), .u_check_o(u_check[d]), .u_index_o(u_index[d]),
+      .u_delta_o(u_delta[d]), .u_new_o(u_new[d])
     );
     assign s_target[d] = TotalW'(rest);
     if (d == Levels) begin : gen_leaf
       assign s_leaf = value;
     end
   end
+
+  // ---- What the check found: the root is the sum of all leaves, and each level looks itself ----
+  logic [TotalW-1:0] sum_q;
+  logic              checks, summed_q;
+  assign checks = u_valid[0] && u_check[0];
+  always_ff @(posedge clk_i) begin
+    summed_q <= checks && u_index[0] == '1;
+    if (checks) sum_q <= (u_index[0] == '0 ? '0 : sum_q) + TotalW'(u_new[0]);
+    if (check_start_i) bad[0] <= 1'b0;
+    else if (summed_q && sum_q != total_q) bad[0] <= 1'b1;
+    // From the leaves to the root: the topmost stays.
+    check_bad_o <= 1'b0;
+    for (int unsigned d = Levels + 1; d > 0; d--) begin
+      if (bad[d-1]) begin
+        check_bad_o   <= 1'b1;
+        check_level_o <= 5'(d - 1);
+        check_node_o  <= INDEX_W'(bad_node[d-1]);
+      end
+    end
+  end
+  assign bad_node[0] = '0;
 
   // ---- Responses of samples: a slot that found the total 0 has no leaf ----
   logic                due;            // a response leaves the levels in this clock
@@ -220,12 +254,16 @@ module jd_replay_core
   end
   assign idle_o = busy_q == '0 && !clear_q && !clear_i && !s_valid_i && !u_valid_i;
 
-  `JD_ASSUME_IF(ClearWhenIdle_M, clear_i, busy_q == '0 && !clear_q && !s_valid_i && !u_valid_i)
+  `JD_ASSUME_IF(ClearWhenIdle_M, clear_i || check_start_i,
+                busy_q == '0 && !clear_q && !s_valid_i && !u_valid_i)
   `JD_ASSUME_IF(LeavesInRange_M, clear_i,
                 clear_leaves_i != '0 && clear_leaves_i <= (INDEX_W + 1)'(2 ** NLog2))
   `JD_ASSUME_IF(NoneWhileClearing_M, clear_q, !s_valid_i && !u_valid_i)
   `JD_ASSUME_IF(LoadWhenIdle_M, load_count_i || load_pointer_i || load_pmax_i || seed_load_i,
                 busy_q == '0 && !s_valid_i && !u_valid_i)
-  `JD_ASSERT_IF(ChosenIsDue_A, s_valid[Levels], due)
-  `JD_ASSERT_IF(ChosenNotZero_A, s_valid[Levels], s_leaf != '0)
+  logic chosen;                        // by a sample
+  assign chosen = s_valid[Levels] && !(u_valid[Levels] && u_check[Levels]);
+  `JD_ASSUME_IF(CheckAlone_M, u_valid[0] && u_check[0], !target_valid)
+  `JD_ASSERT_IF(ChosenIsDue_A, chosen, due)
+  `JD_ASSERT_IF(ChosenNotZero_A, chosen, s_leaf != '0)
 endmodule : jd_replay_core

@@ -33,6 +33,7 @@ module jd_replay_front
   output logic                  u_valid_o,
   output update_response_t      u_response_o,
   output logic                  change_valid_o,
+  output logic                  change_check_o,  // the same of a CHECK: nothing is changed
   output logic [NLog2-1:0]      change_index_o,
   output logic signed [LeafW:0] change_delta_o,
   output logic [LeafW-1:0]      change_new_o,
@@ -225,8 +226,9 @@ module jd_replay_front
       automatic logic [LeafW-1:0]      leaf  = LeafW'(now.value);
       automatic logic                  stale = now.op == OpUpdateSlot &&
                                                32'(now.distance) < now.moved;
-      automatic logic                  writes = !(now.op inside {OpNop, OpSample, OpRetrieve}) &&
-                                                !stale;
+      automatic logic                  reads = now.op inside {OpNop, OpSample, OpRetrieve,
+                                                              OpCheck};
+      automatic logic                  writes = !reads && !stale;
       automatic logic                  above = !sum[LeafW+1] && sum[LeafW];
       automatic logic signed [LeafW:0] delta;
       if (now.use_pmax) leaf = pmax_now;
@@ -273,6 +275,7 @@ module jd_replay_front
   // ---- Order point ----
   assign u_valid_o      = valid_q[F-1];
   assign change_valid_o = valid_q[F-1] && writes_q;
+  assign change_check_o = valid_q[F-1] && operation_q[F].op == OpCheck;
   assign change_index_o = NLog2'(operation_q[F].index);
   assign change_delta_o = delta_q;
   assign change_new_o   = past_q[0];
@@ -289,7 +292,7 @@ module jd_replay_front
     end
   end
 
-  `JD_ASSUME_IF(IndexInRange_M, u_valid_i, {1'b0, index} < leaves_o)
+  `JD_ASSUME_IF(IndexInRange_M, u_valid_i && u_request_i.op != OpCheck, {1'b0, index} < leaves_o)
   `JD_ASSUME_IF(InsertFree_M, inserts, reserved_o == '0)
   `JD_ASSUME_IF(CommitReserved_M, commits, reserved_o != '0)
   `JD_ASSUME_IF(ReserveFree_M, reserves, reserved_o < leaves_o)

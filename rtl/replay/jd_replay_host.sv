@@ -39,11 +39,14 @@ module jd_replay_host
   output logic [31:0]        end_info1_o,
   output logic               busy_o,            // a job is in hand
   output logic               fetching_o,        // it waits for batches to be fetched
-  // Clear.
+  // Clear, check.
   input  logic               training_busy_i,   // ring 0 has a job
   input  logic               quiet_i,           // nothing in the lanes and the tree
   output logic               hold_o,            // level: let nothing else begin
   output logic               clear_o,           // pulse
+  output logic               check_start_o,     // pulse: the operations of a CHECK follow
+  input  logic               check_bad_i,       // what it found, when all is quiet again
+  input  logic [31:0]        check_node_i,
   input  logic [31:0]        config_leaves_i,
   input  logic [31:0]        config_pmin_i,
   input  logic [31:0]        config_pclip_i,
@@ -112,7 +115,8 @@ module jd_replay_host
 
   // What the job is, from StStart on.
   op_e  kind_q;                        // operation of its elements, but for streams
-  logic reads_q, stream_q, delta_q, clear_q;
+  logic reads_q, stream_q, delta_q, clear_q, check_q;
+  logic whole_q;                       // clear_q or check_q: nothing else may be in the tree
   op_e  kind;
   always_comb begin
     case (job.kind)
@@ -121,6 +125,7 @@ module jd_replay_host
       JobUpdateDelta: kind = OpUpdateDelta;
       JobInsert:      kind = OpInsert;
       JobReserve:     kind = OpReserve;
+      JobCheck:       kind = OpCheck;
       default:        kind = OpCommit;
     endcase
   end
@@ -131,6 +136,8 @@ module jd_replay_host
       stream_q <= job.kind == JobStream;
       delta_q  <= job.kind == JobUpdateDelta;
       clear_q  <= job.kind == JobClear;
+      check_q  <= job.kind == JobCheck;
+      whole_q  <= job.kind inside {JobClear, JobCheck};
     end
   end
 
@@ -146,7 +153,7 @@ module jd_replay_host
                     config_pmin_i > pclip;
   end
   assign bad   = job_error(checks_q, cleared_q);                  // taken in StCheck
-  assign unfit = clear_q && (training_busy_i || bad_config_q);    // taken in StStart
+  assign unfit = (whole_q && training_busy_i) || (clear_q && bad_config_q);    // in StStart
 
   // ---- The next operation, and what is wrong with it by itself
   typedef struct packed {
@@ -160,6 +167,8 @@ module jd_replay_host
     logic        sample, slot, insert, commit, reserve;   // what has to be looked at in its turn
   } next_t;
   next_t       made, queued, next;
+  logic [COUNT_W-1:0] left_q;          // operations that are not made yet
+  logic               more_q;          // not 0
   logic [31:0] word0, word1;
   logic        outside0, outside1;     // no leaf has the index that they are
   assign word0 = item_data_i[31:0];
@@ -173,6 +182,7 @@ module jd_replay_host
     made.op.index    = word0[INDEX_W-1:0];
     made.op.value    = {{32{word1[31] && delta_q}}, word1};
     made.error_index = word0;
+    if (check_q) made.op.index = INDEX_W'(NLog2'(-left_q));   // 0, 1, ...
     if (stream_q) begin
       made.op.op       = op_e'(word0[3:0]);
       made.op.fp32     = word0[4] && !word0[5];
@@ -203,8 +213,7 @@ module jd_replay_host
     made.fine    = made.error == '0;
   end
 
-  logic [COUNT_W-1:0] left_q;          // operations that are not made yet
-  logic               more_q;          // not 0
+  logic               checks;          // a CHECK begins
   logic               offered, room, queued_valid, enter, next_valid, issue;
   assign offered      = more_q && (!reads_q || item_valid_i);
   assign item_ready_o = more_q && reads_q && room;
@@ -212,13 +221,15 @@ module jd_replay_host
     if (!rst_ni) begin
       more_q <= 1'b0;
     end else if (state_q == StStart) begin
-      more_q <= starts && !clear_q;
+      more_q <= starts && !whole_q;
+    end else if (checks) begin
+      more_q <= 1'b1;
     end else if (read_abort_o) begin
       more_q <= 1'b0;
     end else if (offered && room) begin
       more_q <= left_q != COUNT_W'(1);
     end
-    if (state_q == StStart) left_q <= job.count;
+    if (state_q == StStart) left_q <= check_q ? COUNT_W'(1 << NLog2) : job.count;
     else if (offered && room) left_q <= left_q - 1'b1;
   end
 
@@ -303,11 +314,12 @@ module jd_replay_host
   logic all_issued, broken, leave;
   assign all_issued = !more_q && !queued_valid && !next_valid;
   assign broken     = reads_q && more_q && read_error_i && !item_valid_i && !queued_valid &&
-                      !next_valid;
+                      !next_valid && !sampling_q;
 
   // ---- Responses
   response_t response;
   logic      empty, respond, word_room;
+  logic      empty_q;                  // it ends the job; till then it counts as in flight
   logic      stored_q;                 // word_count is 0
   host_tag_t sample_tag, update_tag;
   assign sample_tag = sample_response_i.tag;
@@ -342,15 +354,20 @@ module jd_replay_host
   );
 
   // ---- The job
-  logic drained_q;                     // so once it drains, it stays so
+  logic drained_q, drained;            // so once it drains, it stays so
+  logic quiet_q;                       // a check is through the tree
+  assign drained = drained_q && (quiet_q || !check_q);
   logic [31:0] count_q, info0_q, info1_q;
-  assign leave            = stop || refuse || empty || (all_issued && !sampling_q) || broken;
+  assign leave            = stop || refuse || empty_q || (all_issued && !sampling_q) || broken;
   assign job_ready_o      = state_q == StIdle && !soft_reset_i;
   assign busy_o           = state_q != StIdle;
   assign fetching_o       = state_q == StFetch;
-  assign hold_o           = (state_q == StStart && clear_q) ||
-                            state_q inside {StWait, StClear, StClearing};
+  assign hold_o           = (state_q == StStart && whole_q) ||
+                            state_q inside {StWait, StClear, StClearing} ||
+                            (check_q && (run_q || drain_q));
   assign clear_o          = state_q == StClear;
+  assign checks           = state_q == StWait && check_q && quiet_i && !stop;
+  assign check_start_o    = checks;
   assign starts           = state_q == StStart && error_q == '0 && !soft_reset_i;
   assign read_start_o     = starts && reads_q;
   assign read_abort_o     = drain_q;
@@ -370,7 +387,8 @@ module jd_replay_host
   logic finish_ok;                     // all operations done and written
   logic [7:0] finish_error;
   assign finish_ok    = error_q == '0 && !write_error_i;
-  assign finish_error = error_q != '0 ? error_q : write_error_i ? E_BUS_WR : '0;
+  assign finish_error = error_q != '0 ? error_q : check_q && check_bad_i ? E_CHECK :
+                        write_error_i ? E_BUS_WR : '0;
 
   // The leaf that INSERT or RESERVE would have used.
   logic [INDEX_W+1:0] head_sum, head;
@@ -401,7 +419,7 @@ module jd_replay_host
                   (word_count == '0 ||
                    (word_count == CountW'(1) && word_valid_o && word_ready_i));
       if (updated_i || sampled_i) back_q <= back_q + 1'b1;
-      if (sampled_i) sampling_q <= 1'b0;
+      if (empty_q || (sampled_i && !(run_q && empty))) sampling_q <= 1'b0;
       else if (sample_valid_o && sample_ready_i) sampling_q <= 1'b1;
       some_q <= reserved_q != '0;
       full_q <= reserved_q >= half_q;
@@ -425,14 +443,17 @@ module jd_replay_host
         StCheck: state_q <= soft_reset_i ? StIdle : StStart;
         StStart: begin
           state_q <= soft_reset_i ? StIdle : error_q != '0 || unfit ? StEnd :
-                     clear_q ? StWait : StRun;
-          run_q   <= starts && !clear_q;
+                     whole_q ? StWait : StRun;
+          run_q   <= starts && !whole_q;
         end
-        StWait: if (stop || quiet_i) state_q <= stop ? StEnd : StClear;
+        StWait: if (stop || quiet_i) begin
+          state_q <= stop ? StEnd : check_q ? StRun : StClear;
+          run_q   <= checks;
+        end
         StClear: state_q <= StClearing;
         StClearing: if (quiet_i) state_q <= StEnd;
         StRun: ;                       // see below
-        StDrain: if (drained_q) begin
+        StDrain: if (drained) begin
           state_q <= job.kind == JobReserve && finish_ok && !soft_reset_i ? StFetch : StEnd;
           drain_q <= 1'b0;
         end
@@ -453,21 +474,25 @@ module jd_replay_host
     half_q    <= leaves_i >> 1;
     cleared_q <= leaves_i != '0;
     drained_q <= drain_q && alone_q && stored_q && write_idle_i && read_idle_i;
+    quiet_q   <= drained_q && quiet_i;
+    empty_q   <= run_q && empty;
     if (job_valid_i && job_ready_o) begin
       descriptor_q <= job_descriptor_i;
       checks_q     <= checks_of(job_descriptor_i, 1'b1, '0);
-      count_q      <= '0;
-      info0_q      <= '0;
-      info1_q      <= '0;
     end
-    if (state_q == StCheck) error_q <= bad;
+    if (state_q == StCheck) begin
+      error_q <= bad;
+      count_q <= '0;
+      info0_q <= '0;
+      info1_q <= '0;
+    end
     if (state_q == StStart && error_q == '0 && unfit) error_q <= training_busy_i ? E_BUSY : E_CFG;
     if (state_q == StRun) begin
       if (stop) error_q <= E_TIMEOUT;
       else if (refuse) begin
         error_q <= !next.fine ? next.error : next.slot || next.outside ? E_INDEX : E_INSERT;
         info1_q <= next.error_index;
-      end else if (empty) begin
+      end else if (empty_q) begin
         error_q <= E_EMPTY;
         info1_q <= '1;
       end else if (broken) begin
@@ -477,12 +502,13 @@ module jd_replay_host
     end
     if (state_q == StWait && stop) error_q <= E_TIMEOUT;
     if (state_q == StFetch && stop && !fetched_i) error_q <= E_TIMEOUT;
-    if (state_q == StDrain && drained_q) begin
+    if (state_q == StDrain && drained) begin
       error_q <= finish_error;
       // An empty sample came back, but was no operation done.
       count_q <= 32'(back_q) - (error_q == E_EMPTY ? 32'd1 : 32'd0);
       if (finish_error != '0) info0_q <= 32'(back_q) - (error_q == E_EMPTY ? 32'd1 : 32'd0);
       if (error_q == E_INSERT) info1_q <= 32'(head);
+      if (error_q == '0 && check_q && check_bad_i) info1_q <= check_node_i;
       if (error_q == '0 && write_error_i) info1_q <= 32'(write_response_i);
     end
   end

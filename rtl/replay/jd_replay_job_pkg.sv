@@ -27,7 +27,9 @@ package jd_replay_job_pkg;
     JobReserve     = 8'd7,
     JobCommit      = 8'd8,
     JobStream      = 8'd9,
-    JobTrainLoop   = 8'd10
+    JobTrainLoop   = 8'd10,
+    JobCheck       = 8'd11,
+    JobGather      = 8'd12   // of ring 2 alone
   } job_e;
 
   // Flags, word 0 15:8 of a descriptor.
@@ -51,6 +53,16 @@ package jd_replay_job_pkg;
     logic [39:0]        output_address;
     logic [31:0]        beta;             // 0: keep
   } job_t;
+
+  // A GATHER.
+  typedef struct packed {
+    logic               responses;        // the indices are in responses, of 16 bytes
+    logic [COUNT_W-1:0] count;
+    logic [39:0]        input_address;
+    logic [39:0]        output_address;
+    logic [39:0]        storage_address;
+    logic [20:0]        row_bytes;        // 16, 32 or a multiple of 64, at most 2^20
+  } gather_t;
 
   // Tags of the tree core: who asked, and for what.
   typedef struct packed {
@@ -117,6 +129,7 @@ package jd_replay_job_pkg;
       JobSample:                        legal_flags = 8'b1011_1100;
       JobTrainLoop:                     legal_flags = 8'b1010_1000;
       JobUpdate:                        legal_flags = 8'b0101_0001;
+      JobGather:                        legal_flags = 8'b0100_0000;
       JobInsert, JobCommit:             legal_flags = 8'b0001_0011;
       JobRetrieve, JobUpdateDelta, JobReserve, JobStream: legal_flags = 8'b0001_0000;
       default:                          legal_flags = 8'b0000_0000;
@@ -163,7 +176,7 @@ package jd_replay_job_pkg;
     loop     = job.kind == JobTrainLoop;
     reads    = job_reads(job);
     count    = words[64+:32];
-    checks.opcode   = words[7:0] == '0 || words[7:0] > JobTrainLoop || sampling == host ||
+    checks.opcode   = words[7:0] == '0 || words[7:0] > JobCheck || sampling == host ||
                       (job.flags & ~legal_flags(job.kind)) != '0;
     checks.reserved = words[29:16] != '0 || words[168+:24] != '0 || words[232+:24] != '0 ||
                       words[511:288] != '0 || (words[256+:32] != '0 && !sampling) ||
@@ -173,10 +186,12 @@ package jd_replay_job_pkg;
                       (job.flags.to_memory &&
                        (job.output_address == '0 || job.output_address[5:0] != '0));
     checks.clear    = job.kind == JobClear;
-    checks.count    = checks.clear ? count != '0
-                                   : count == '0 || (loop && words[96+:32] == '0) ||
-                                     (reads && sampling && words[97+:31] != '0) ||
-                                     count > (sampling ? 32'(batch_max) : 32'd1 << 20);
+    checks.count    = checks.clear || job.kind == JobCheck
+                          ? count != '0
+                          : count == '0 || (loop && words[96+:32] == '0) ||
+                            (reads && sampling && words[97+:31] != '0) ||
+                            (sampling && !loop && words[96+:32] > 32'd1 << 20) ||
+                            count > (sampling ? 32'(batch_max) : 32'd1 << 20);
     checks.strat    = job.flags.stratified && !is_pow2(job.count);
     return checks;
   endfunction
@@ -197,5 +212,54 @@ package jd_replay_job_pkg;
   function automatic logic job_fine(checks_t checks, logic cleared);
     return !checks.opcode && !checks.reserved && !checks.align && !checks.count && !checks.strat &&
            (checks.clear || cleared);
+  endfunction
+
+  function automatic gather_t gather_of(logic [511:0] words);
+    gather_t job;
+    job.responses       = words[14];
+    job.count           = words[64+:COUNT_W];
+    job.input_address   = words[128+:40];
+    job.output_address  = words[192+:40];
+    job.row_bytes       = words[288+:21];
+    job.storage_address = words[320+:40];
+    return job;
+  endfunction
+
+  // What is wrong with the descriptor of a GATHER, each apart from the others.
+  typedef struct packed {
+    logic opcode;
+    logic reserved;
+    logic align;
+    logic count;
+  } gather_checks_t;
+
+  function automatic gather_checks_t gather_checks_of(logic [511:0] words);
+    gather_t job;
+    gather_checks_t checks;
+    logic [31:0] count, bytes;
+    job   = gather_of(words);
+    count = words[64+:32];
+    bytes = words[288+:32];
+    checks.opcode   = words[7:0] != JobGather || (words[15:8] & ~legal_flags(JobGather)) != '0;
+    checks.reserved = words[29:16] != '0 || words[96+:32] != '0 || words[168+:24] != '0 ||
+                      words[232+:24] != '0 || words[256+:32] != '0 || words[360+:24] != '0 ||
+                      words[511:384] != '0;
+    checks.align    = job.input_address == '0 || job.input_address[5:0] != '0 ||
+                      job.output_address == '0 || job.output_address[5:0] != '0 ||
+                      job.storage_address[5:0] != '0 || bytes > 32'd1 << 20 ||
+                      !(bytes inside {32'd16, 32'd32} || (bytes[5:0] == '0 && bytes != '0));
+    checks.count    = count == '0 || count > 32'd1 << 20;
+    return checks;
+  endfunction
+
+  // The first of it; 0 if nothing is.
+  function automatic logic [7:0] gather_error(gather_checks_t checks, logic cleared);
+    logic [7:0] error;
+    if (checks.opcode) error = E_OPCODE;
+    else if (checks.reserved) error = E_RESERVED;
+    else if (checks.align) error = E_ALIGN;
+    else if (checks.count) error = E_COUNT;
+    else error = cleared ? '0 : E_NOTCLEAR;
+    return error;
   endfunction
 endpackage : jd_replay_job_pkg

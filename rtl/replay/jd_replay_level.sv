@@ -9,7 +9,10 @@
 //          An update reads its node in its own clock A and writes it at A+LU; the sample of the
 //          slot reads its row at A+LU, too, and so sees exactly the updates of the slots before
 //          its own: no forwarding into rows is needed. Updates less than LU+1 slots apart are
-//          bypassed.
+//          bypassed. A check is a sample and an update of one slot that go to the same leaf and
+//          change nothing; its leaves come in order, from the first of a node to its last. That a
+//          node is not the sum of its leaves, or not the same in both copies, is known two clocks
+//          after its last leaf has left.
 // Numbers  unsigned integers, exact: a node of this level holds at most NodeW bits.
 // Source   onchip_replay 2.1.2, 3.1, figure 5. Golden model: models/replay/tree.py.
 `include "jd_assert.svh"
@@ -39,11 +42,16 @@ module jd_replay_level
   output logic [NLog2-1:0]        s_index_o,      // the node chosen
   output logic [NodeW-1:0]        s_target_o,     // 1..its value
   output logic [NodeW-1:0]        s_value_o,
+  input  logic                    check_start_i,  // forget what was found
+  output logic                    check_bad_o,    // a node is wrong: the first of them
+  output logic [NLog2-1:0]        check_node_o,
   input  logic                    u_valid_i,
+  input  logic                    u_check_i,
   input  logic [NLog2-1:0]        u_index_i,      // leaf
   input  logic signed [LeafW:0]   u_delta_i,
   input  logic [LeafW-1:0]        u_new_i,
   output logic                    u_valid_o,
+  output logic                    u_check_o,
   output logic [NLog2-1:0]        u_index_o,
   output logic signed [LeafW:0]   u_delta_o,
   output logic [LeafW-1:0]        u_new_o
@@ -60,6 +68,7 @@ module jd_replay_level
 
   // ---- Updates: element k is k clocks after the update's arrival ----
   typedef struct packed {
+    logic                  check;
     logic [NLog2-1:0]      index;
     logic signed [LeafW:0] delta;
     logic [LeafW-1:0]      leaf;
@@ -67,7 +76,7 @@ module jd_replay_level
   logic [Total:0] u_valid;
   update_t        u_q [1:Total];
   update_t        u_in;
-  assign u_in = '{index: u_index_i, delta: u_delta_i, leaf: u_new_i};
+  assign u_in = '{check: u_check_i, index: u_index_i, delta: u_delta_i, leaf: u_new_i};
 
   logic [Total-1:0] u_valid_q;
   assign u_valid = {u_valid_q, u_valid_i};
@@ -82,6 +91,7 @@ module jd_replay_level
     end
   end
   assign u_valid_o = u_valid_q[Total-1];
+  assign u_check_o = u_q[Total].check;
   assign u_index_o = u_q[Total].index;
   assign u_delta_o = u_q[Total].delta;
   assign u_new_o   = u_q[Total].leaf;
@@ -94,7 +104,7 @@ module jd_replay_level
   logic                 write;
   logic [NodesLog2-1:0] write_node;
   logic [NodeW-1:0]     write_value;
-  assign write      = u_valid[Lu];
+  assign write      = u_valid[Lu] && !u_q[Lu].check;
   assign write_node = node_of(u_q[Lu].index);
 
   // ---- S copy: read by rows, written by nodes ----
@@ -151,6 +161,8 @@ module jd_replay_level
   jd_replay_row_compare #(.FanLog2(FanLog2), .ChildW(NodeW)) u_compare (
     .clk_i, .rst_ni,
     .valid_i(s_valid[Lu+Lm]), .row_i(row), .target_i(s_target_q[Lu+Lm]),
+    .force_i(u_valid[Lu+Lm] && u_q[Lu+Lm].check),
+    .child_i(FanLog2'(node_of(u_q[Lu+Lm].index))),
     .valid_o(s_valid_o), .index_o(child), .value_o(s_value_o), .rest_o(s_target_o)
   );
   assign s_index_o = NLog2'({s_index_q[Total], child});
@@ -212,7 +224,45 @@ module jd_replay_level
     `JD_ASSERT_IF(NodeInRange_A, u_valid[Lm+1], exact[NodeW+1:NodeW] == 2'b00)
   end
 
+  // ---- Check: the node's copies against each other, the node against the sum of its leaves
+  localparam int unsigned UnderLog2 = NLog2 - NodesLog2;   // log2 of the leaves of a node
+  logic             checks, check_q, differs_q, wrong;
+  logic [NLog2-1:0] node_q;
+  logic [NodeW-1:0] other;            // the U copy; of a leaf, the front's
+  assign checks = u_valid_o && u_check_o;
+  if (IsLeaf) begin : gen_front_copy
+    assign other = u_new_o;
+    assign wrong = check_q && differs_q;
+  end else begin : gen_other_copy
+    logic             valid, last_q;
+    logic [NodeW-1:0] value_q, sum_q;
+    jd_replay_pipe #(.Width(NodeW), .Cycles(Total - Lu)) u_other (
+      .clk_i, .rst_ni,
+      .valid_i(u_valid[Lu] && u_q[Lu].check), .data_i(write_value), .valid_o(valid), .data_o(other)
+    );
+    always_ff @(posedge clk_i) begin
+      if (checks) begin
+        last_q  <= u_index_o[UnderLog2-1:0] == '1;
+        value_q <= other;
+        sum_q   <= (u_index_o[UnderLog2-1:0] == '0 ? '0 : sum_q) + NodeW'(u_new_o);
+      end
+    end
+    assign wrong = check_q && (differs_q || (last_q && sum_q != value_q));
+    `JD_ASSERT(InStep_A, valid == checks)
+  end
+  always_ff @(posedge clk_i) begin
+    check_q <= checks;
+    if (checks) begin
+      node_q    <= NLog2'(node_of(u_index_o));
+      differs_q <= s_value_o != other;
+    end
+    if (check_start_i) check_bad_o <= 1'b0;
+    else if (wrong) check_bad_o <= 1'b1;
+    if (wrong && !check_bad_o) check_node_o <= node_q;
+  end
+
   `JD_ASSERT(Skew_A, s_valid_o == s_valid[Total])
   `JD_ASSUME_IF(ClearAlone_M, clear_i, u_valid == '0 && s_valid == '0)
   `JD_ASSUME_IF(RowInRange_M, s_valid_i, (s_index_i >> RowsLog2) == '0)
+  `JD_ASSUME_IF(CheckBoth_M, u_valid_i && u_check_i, s_valid_i && u_delta_i == '0)
 endmodule : jd_replay_level

@@ -23,7 +23,8 @@ package jd_replay_pkg;
     OpInsert      = 4'd5,
     OpUpdateSlot  = 4'd6,
     OpReserve     = 4'd7,
-    OpCommit      = 4'd8
+    OpCommit      = 4'd8,
+    OpCheck       = 4'd9   // of a CHECK job, for every leaf in order: changes nothing
   } op_e;
 
   // S lane: one sample.

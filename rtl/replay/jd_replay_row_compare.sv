@@ -7,6 +7,7 @@
 // Timing   latency compare_latency(FanLog2) of jd_replay_pkg, one row a clock. Each stage has one
 //          adder, one compare, or one selection with a subtraction. Rows of more than 4 children
 //          are compared in two steps, groups first, to keep the selections narrow.
+//          A row that is forced chooses the child that is given; its target and rest mean nothing.
 // Numbers  unsigned integers, exact; the target is 1 to the sum of the row, the rest 1 to the
 //          child's value, which is therefore not 0.
 // Source   onchip_replay 3.1, figure 5 (sampler). Golden model: models/replay/tree.py, find.
@@ -24,6 +25,8 @@ module jd_replay_row_compare
   input  logic                         valid_i,
   input  logic [Fan-1:0][ChildW-1:0]   row_i,      // child 0 in the low bits
   input  logic [SumW-1:0]              target_i,
+  input  logic                         force_i,
+  input  logic [FanLog2-1:0]           child_i,    // where it is
   output logic                         valid_o,
   output logic [FanLog2-1:0]           index_o,
   output logic [ChildW-1:0]            value_o,
@@ -47,6 +50,8 @@ module jd_replay_row_compare
   logic [NumberW-1:0]           group_number;
   logic [SumW-1:0]              group_target;   // the target, and the sum of the groups before it
   logic [SumW-1:0]              group_base;
+  logic                         group_force;
+  logic [ItemsLog2-1:0]         group_child;
 
   if (GroupsLog2 == 0) begin : gen_one_group
     assign group_valid  = valid_i;
@@ -54,11 +59,15 @@ module jd_replay_row_compare
     assign group_number = '0;
     assign group_target = target_i;
     assign group_base   = '0;
+    assign group_force  = force_i;
+    assign group_child  = ItemsLog2'(child_i);
   end else begin : gen_groups
     localparam int unsigned Stages = ItemsLog2 + GroupsLog2 + 1;   // before the selection
     logic [Stages-1:0]          valid_q;      // bit s: the registers after stage s are loaded
     logic [Fan-1:0][ChildW-1:0] row_q [Stages];
     logic [SumW-1:0]            target_q [Stages];
+    logic [Stages-1:0]          force_q;
+    logic [FanLog2-1:0]         child_q [Stages];
     logic [Groups-2:0]          reached_q;    // the running sum up to this group is enough
 
     always_ff @(posedge clk_i) begin
@@ -67,12 +76,16 @@ module jd_replay_row_compare
       if (valid_i) begin
         row_q[0]    <= row_i;
         target_q[0] <= target_i;
+        force_q[0]  <= force_i;
+        child_q[0]  <= child_i;
       end
       if (valid_q != '0) begin
         for (int unsigned stage = 1; stage < Stages; stage++) begin
           if (valid_q[stage-1]) begin
             row_q[stage]    <= row_q[stage-1];
             target_q[stage] <= target_q[stage-1];
+            force_q[stage]  <= force_q[stage-1];
+            child_q[stage]  <= child_q[stage-1];
           end
         end
       end
@@ -126,7 +139,9 @@ module jd_replay_row_compare
     always_ff @(posedge clk_i) begin
       if (valid_q[Stages-2]) begin
         for (int unsigned g = 0; g < Groups - 1; g++) begin
-          reached_q[g] <= gen_run[GroupsLog2-1].sums_q[g] >= target_q[Stages-2];
+          reached_q[g] <= force_q[Stages-2]
+              ? NumberW'(child_q[Stages-2] >> ItemsLog2) <= NumberW'(g)
+              : gen_run[GroupsLog2-1].sums_q[g] >= target_q[Stages-2];
         end
         run_q <= gen_run[GroupsLog2-1].sums_q;
       end
@@ -148,9 +163,12 @@ module jd_replay_row_compare
           end
         end
         group_target <= target_q[Stages-1];
+        group_force  <= force_q[Stages-1];
+        group_child  <= ItemsLog2'(child_q[Stages-1]);
       end
     end
-    `JD_ASSERT_IF(SomeGroup_A, valid_q[Stages-1], run_q[Groups-1] >= target_q[Stages-1])
+    `JD_ASSERT_IF(SomeGroup_A, valid_q[Stages-1] && !force_q[Stages-1],
+                  run_q[Groups-1] >= target_q[Stages-1])
   end
 
   // ---- Choose the child ----
@@ -161,6 +179,8 @@ module jd_replay_row_compare
   logic [Items-1:0][GroupW-1:0] sums_q [ItemsLog2+1];
   logic [GroupW-1:0]            target_q [ItemsLog2+1];
   logic [Items-1:0]             reached_q;
+  logic [ItemsLog2:0]           force_q;
+  logic [ItemsLog2-1:0]         child_q [ItemsLog2+1];
 
   function automatic logic [Items-1:0][GroupW-1:0] add_run(logic [Items-1:0][GroupW-1:0] sums,
                                                            int unsigned distance);
@@ -195,6 +215,8 @@ module jd_replay_row_compare
       number_q[0] <= group_number;
       sums_q[0]   <= add_run(widen(group), 1);
       target_q[0] <= GroupW'(group_target - group_base);
+      force_q[0]  <= group_force;
+      child_q[0]  <= group_child;
     end
     if (valid_q != '0) begin
       for (int unsigned stage = 1; stage <= ItemsLog2; stage++) begin
@@ -202,13 +224,16 @@ module jd_replay_row_compare
           items_q[stage]  <= items_q[stage-1];
           number_q[stage] <= number_q[stage-1];
           target_q[stage] <= target_q[stage-1];
+          force_q[stage]  <= force_q[stage-1];
+          child_q[stage]  <= child_q[stage-1];
           sums_q[stage]   <= (stage < ItemsLog2) ? add_run(sums_q[stage-1], 2 ** stage)
                                                  : sums_q[stage-1];
         end
       end
       if (valid_q[ItemsLog2-1]) begin
         for (int unsigned i = 0; i < Items; i++) begin
-          reached_q[i] <= sums_q[ItemsLog2-1][i] >= target_q[ItemsLog2-1];
+          reached_q[i] <= force_q[ItemsLog2-1] ? child_q[ItemsLog2-1] <= ItemsLog2'(i)
+                                               : sums_q[ItemsLog2-1][i] >= target_q[ItemsLog2-1];
         end
       end
       if (valid_q[ItemsLog2]) begin
@@ -220,7 +245,9 @@ module jd_replay_row_compare
   end
   assign valid_o = valid_q[ItemStages-1];
 
-  `JD_ASSUME_IF(TargetNotZero_M, valid_i, target_i != '0)
+  logic forced_q;                       // what leaves is
+  always_ff @(posedge clk_i) if (valid_q[ItemsLog2]) forced_q <= force_q[ItemsLog2];
+  `JD_ASSUME_IF(TargetNotZero_M, valid_i && !force_i, target_i != '0)
   `JD_ASSERT_IF(SomeChild_A, valid_q[ItemsLog2], reached_q[Items-1])
-  `JD_ASSERT_IF(RestInChild_A, valid_o, rest_o != '0 && rest_o <= value_o)
+  `JD_ASSERT_IF(RestInChild_A, valid_o && !forced_q, rest_o != '0 && rest_o <= value_o)
 endmodule : jd_replay_row_compare

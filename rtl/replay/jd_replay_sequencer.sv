@@ -4,7 +4,8 @@
 // grants them in turn, looks up the leaves of updates by slot and makes priorities of TD errors.
 //
 // Streams  train_*, host_*: samples of ring 0 and ring 1. tde_*, op_*: the other operations. What is
-//          granted enters the tree; nothing behind the grant ever waits.
+//          granted enters the tree; nothing behind the grant ever waits. Nothing is granted while
+//          ready_i is down.
 // Timing   samples enter in the clock of the grant; other operations LANE_LATENCY clocks later, in
 //          the order of the grants. One of each a clock.
 // Numbers  values that are TD errors go through jd_replay_priority, others stay as they are.
@@ -18,6 +19,7 @@ module jd_replay_sequencer
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
+  input  logic                  ready_i,       // the tree takes operations
   // Converter settings.
   input  logic [15:0]           alpha_i,
   input  logic [4:0]            fraction_bits_i,
@@ -55,18 +57,18 @@ module jd_replay_sequencer
   logic host_last_q, op_last_q;
   logic grant_host, grant_op;
   assign grant_host    = host_valid_i && (!train_valid_i || !host_last_q);
-  assign train_ready_o = !grant_host;
-  assign host_ready_o  = !train_valid_i || !host_last_q;
-  assign s_valid_o     = train_valid_i || host_valid_i;
+  assign train_ready_o = ready_i && !grant_host;
+  assign host_ready_o  = ready_i && (!train_valid_i || !host_last_q);
+  assign s_valid_o     = ready_i && (train_valid_i || host_valid_i);
   assign s_request_o   = grant_host ? host_request_i : train_request_i;
 
   assign grant_op    = op_valid_i && (!tde_valid_i || !op_last_q);
-  assign tde_ready_o = !grant_op;
-  assign op_ready_o  = !tde_valid_i || !op_last_q;
+  assign tde_ready_o = ready_i && !grant_op;
+  assign op_ready_o  = ready_i && (!tde_valid_i || !op_last_q);
 
   lane_op_t op, op_q;
   logic     valid, valid_q;
-  assign valid          = tde_valid_i || op_valid_i;
+  assign valid          = ready_i && (tde_valid_i || op_valid_i);
   assign op             = grant_op ? op_i : tde_op_i;
   assign lookup_en_o    = valid && op.op == OpUpdateSlot;
   assign lookup_batch_o = op.batch;
@@ -155,10 +157,11 @@ module jd_replay_sequencer
   };
   assign idle_o = !valid_q && !waiting_valid;
 
-  `JD_ASSERT_NEXT(HostIsNext_A, host_valid_i && !host_ready_o, host_ready_o)
-  `JD_ASSERT_NEXT(TrainIsNext_A, train_valid_i && !train_ready_o, train_ready_o)
-  `JD_ASSERT_NEXT(OpIsNext_A, op_valid_i && !op_ready_o, op_ready_o)
-  `JD_ASSERT_NEXT(TdeIsNext_A, tde_valid_i && !tde_ready_o, tde_ready_o)
+  `JD_ASSERT_NEXT(HostIsNext_A, ready_i && host_valid_i && !host_ready_o, host_ready_o || !ready_i)
+  `JD_ASSERT_NEXT(TrainIsNext_A, ready_i && train_valid_i && !train_ready_o,
+                  train_ready_o || !ready_i)
+  `JD_ASSERT_NEXT(OpIsNext_A, ready_i && op_valid_i && !op_ready_o, op_ready_o || !ready_i)
+  `JD_ASSERT_NEXT(TdeIsNext_A, ready_i && tde_valid_i && !tde_ready_o, tde_ready_o || !ready_i)
   `JD_ASSERT_IF(RoomBesideConverter_A, valid_q, waiting_ready)
   `JD_ASSERT_IF(InStep_A, converted, waiting_valid)
 endmodule : jd_replay_sequencer

@@ -16,7 +16,8 @@ module jd_replay_state
   parameter int unsigned KLog2     = 4,   // as jd_replay_top
   parameter int unsigned NLog2     = 16,
   parameter int unsigned LeafW     = 32,
-  parameter int unsigned BatchLog2 = 9
+  parameter int unsigned BatchLog2 = 9,
+  parameter bit          Sequential = 1'b0
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -202,7 +203,7 @@ module jd_replay_state
     from_hw.CAP_GEOM.levels.next     = 5'(levels(NLog2, KLog2));
     from_hw.CAP_GEOM.n_log2.next     = 5'(NLog2);
     from_hw.CAP_GEOM.leaf_width.next = 6'(LeafW);
-    from_hw.CAP_GEOM.mode.next       = 1'b0;
+    from_hw.CAP_GEOM.mode.next       = Sequential;
     from_hw.CAP_GEOM.batch_log2.next = 4'(BatchLog2);
     from_hw.CFG_BETA.value.next      = beta_set_i ? beta_i :
                                        beta_next[32:30] != '0 ? BETA_ONE : beta_next[31:0];

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The replay engine: a prioritized replay memory with two rings of jobs and two streams.
+// The replay engine: a prioritized replay memory with three rings of jobs and two streams.
 //
 //   ring 0 -> jd_replay_training -+-> jd_replay_sequencer -> jd_replay_core --+--> jd_replay_memo
 //   ring 1 -> jd_replay_host -----+                                           |          |
 //   TDE ----> jd_replay_errors ---+      memory <- jd_replay_writer <---------+   jd_replay_results
 //                                                                                 -> SMP, memory
+//   ring 2 -> jd_replay_gather: rows of the data storage, memory to memory
 //
 // Streams  s_axil_*: the page. m_axi_*: memory. smp_*: samples to the learner. tde_*: TD errors and
 //          progress from it. link_clear_o: what is in the links is void; link_clear_i: the same from
@@ -26,7 +27,8 @@ module jd_replay_top
   parameter int unsigned LatLut    = 1,   // read latency of LUT RAM, 1..6
   parameter int unsigned LatBram   = 2,   // of block RAM, 1..6
   parameter int unsigned LatUram   = 4,   // of UltraRAM, 1..6
-  parameter int unsigned LatMul    = 6    // of the multiplier, 3..8
+  parameter int unsigned LatMul    = 6,   // of the multiplier, 3..8
+  parameter bit          Sequential = 1'b0  // the published tree, one child a clock
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -90,8 +92,8 @@ module jd_replay_top
   if (BatchLog2 < 3 || BatchLog2 > SLOT_W) begin : gen_bad_batch
     $fatal(1, "jd_replay_top: BatchLog2=%0d, want 3..10", BatchLog2);
   end
-  localparam int unsigned RINGS   = 2;
-  localparam int unsigned CLIENTS = 3;   // of the memory port: control, ring 0, ring 1
+  localparam int unsigned RINGS   = 3;
+  localparam int unsigned CLIENTS = 5;   // of the memory port: control, rings 0, 1, two of ring 2
   localparam int unsigned ID_W    = 1 + $clog2(CLIENTS);
 
   // ---- Control and registers
@@ -256,7 +258,8 @@ module jd_replay_top
     .KLog2    (KLog2),
     .NLog2    (NLog2),
     .LeafW    (LeafW),
-    .BatchLog2(BatchLog2)
+    .BatchLog2(BatchLog2),
+    .Sequential(Sequential)
   ) u_state (
     .clk_i,
     .rst_ni,
@@ -315,53 +318,115 @@ module jd_replay_top
 
   // ---- The tree
   logic clear, core_idle, order_valid;
+  logic check_start, check_bad, core_ready;
+  logic [4:0]         check_level;
+  logic [INDEX_W-1:0] check_place;
+  logic [31:0]        check_node;
   logic [TAG_W-1:0]   order_tag;
   logic [INDEX_W-1:0] order_head;
   logic [31:0]        order_moves;
-  jd_replay_core #(
-    .KLog2    (KLog2),
-    .NLog2    (NLog2),
-    .LeafW    (LeafW),
-    .SlotsLog2(BatchLog2),
-    .LatLut   (LatLut),
-    .LatBram  (LatBram),
-    .LatUram  (LatUram),
-    .LatMul   (LatMul)
-  ) u_core (
-    .clk_i,
-    .rst_ni,
-    .clear_i        (clear),
-    .clear_leaves_i (config_leaves[INDEX_W:0]),
-    .clear_pmax_i   (pinit[LeafW-1:0]),
-    .clear_busy_o   (),
-    .s_valid_i      (s_valid),
-    .s_request_i    (s_request),
-    .s_valid_o      (sampled),
-    .s_response_o   (s_response),
-    .u_valid_i      (u_valid),
-    .u_request_i    (u_request),
-    .u_valid_o      (updated),
-    .u_response_o   (u_response),
-    .order_valid_o  (order_valid),
-    .order_tag_o    (order_tag),
-    .order_head_o   (order_head),
-    .order_moves_o  (order_moves),
-    .leaves_o       (leaves),
-    .count_o        (count),
-    .pointer_o      (pointer),
-    .reserved_o     (reserved),
-    .moves_o        (),
-    .pmax_o         (pmax),
-    .load_count_i   (load_count),
-    .load_pointer_i (load_pointer),
-    .load_pmax_i    (load_pmax),
-    .load_value_i   (load_value),
-    .seed_load_i    (seed_load),
-    .seed_i         (seed_write),
-    .seed_o         (seed),
-    .total_o        (total),
-    .idle_o         (core_idle)
-  );
+  if (Sequential) begin : gen_sequential
+    jd_replay_core_sequential #(
+      .KLog2    (KLog2),
+      .NLog2    (NLog2),
+      .LeafW    (LeafW),
+      .SlotsLog2(BatchLog2),
+      .LatLut   (LatLut),
+      .LatBram  (LatBram),
+      .LatUram  (LatUram),
+      .LatMul   (LatMul)
+    ) u_core (
+      .clk_i,
+      .rst_ni,
+      .clear_i        (clear),
+      .clear_leaves_i (config_leaves[INDEX_W:0]),
+      .clear_pmax_i   (pinit[LeafW-1:0]),
+      .clear_busy_o   (),
+      .check_start_i  (check_start),
+      .check_bad_o    (check_bad),
+      .check_level_o  (check_level),
+      .check_node_o   (check_place),
+      .ready_o        (core_ready),
+      .s_valid_i      (s_valid),
+      .s_request_i    (s_request),
+      .s_valid_o      (sampled),
+      .s_response_o   (s_response),
+      .u_valid_i      (u_valid),
+      .u_request_i    (u_request),
+      .u_valid_o      (updated),
+      .u_response_o   (u_response),
+      .order_valid_o  (order_valid),
+      .order_tag_o    (order_tag),
+      .order_head_o   (order_head),
+      .order_moves_o  (order_moves),
+      .leaves_o       (leaves),
+      .count_o        (count),
+      .pointer_o      (pointer),
+      .reserved_o     (reserved),
+      .moves_o        (),
+      .pmax_o         (pmax),
+      .load_count_i   (load_count),
+      .load_pointer_i (load_pointer),
+      .load_pmax_i    (load_pmax),
+      .load_value_i   (load_value),
+      .seed_load_i    (seed_load),
+      .seed_i         (seed_write),
+      .seed_o         (seed),
+      .total_o        (total),
+      .idle_o         (core_idle)
+    );
+  end else begin : gen_pipelined
+    jd_replay_core #(
+      .KLog2    (KLog2),
+      .NLog2    (NLog2),
+      .LeafW    (LeafW),
+      .SlotsLog2(BatchLog2),
+      .LatLut   (LatLut),
+      .LatBram  (LatBram),
+      .LatUram  (LatUram),
+      .LatMul   (LatMul)
+    ) u_core (
+      .clk_i,
+      .rst_ni,
+      .clear_i        (clear),
+      .clear_leaves_i (config_leaves[INDEX_W:0]),
+      .clear_pmax_i   (pinit[LeafW-1:0]),
+      .clear_busy_o   (),
+      .check_start_i  (check_start),
+      .check_bad_o    (check_bad),
+      .check_level_o  (check_level),
+      .check_node_o   (check_place),
+      .s_valid_i      (s_valid),
+      .s_request_i    (s_request),
+      .s_valid_o      (sampled),
+      .s_response_o   (s_response),
+      .u_valid_i      (u_valid),
+      .u_request_i    (u_request),
+      .u_valid_o      (updated),
+      .u_response_o   (u_response),
+      .order_valid_o  (order_valid),
+      .order_tag_o    (order_tag),
+      .order_head_o   (order_head),
+      .order_moves_o  (order_moves),
+      .leaves_o       (leaves),
+      .count_o        (count),
+      .pointer_o      (pointer),
+      .reserved_o     (reserved),
+      .moves_o        (),
+      .pmax_o         (pmax),
+      .load_count_i   (load_count),
+      .load_pointer_i (load_pointer),
+      .load_pmax_i    (load_pmax),
+      .load_value_i   (load_value),
+      .seed_load_i    (seed_load),
+      .seed_i         (seed_write),
+      .seed_o         (seed),
+      .total_o        (total),
+      .idle_o         (core_idle)
+    );
+    assign core_ready = 1'b1;
+  end
+  assign check_node = {3'd0, check_level, 4'd0, check_place};
   host_tag_t  update_tag;
   batch_tag_t sample_tag, first_tag;
   assign sample_tag    = s_response.tag;
@@ -386,6 +451,7 @@ module jd_replay_top
   ) u_sequencer (
     .clk_i,
     .rst_ni,
+    .ready_i         (core_ready),
     .alpha_i         (alpha),
     .fraction_bits_i (fraction_bits),
     .eps_i           (eps),
@@ -765,6 +831,9 @@ module jd_replay_top
     .quiet_i           (lanes_idle),
     .hold_o            (hold),
     .clear_o           (clear),
+    .check_start_o     (check_start),
+    .check_bad_i       (check_bad),
+    .check_node_i      (check_node),
     .config_leaves_i   (config_leaves),
     .config_pmin_i     (pmin),
     .config_pclip_i    (pclip),
@@ -861,7 +930,85 @@ module jd_replay_top
     .m_axi_bresp_i (c_bresp[2])
   );
 
-  // ---- Memory port
+  // ---- Ring 2
+  logic gather_busy, gather_waiting, gather_idle;
+  jd_replay_gather u_gather (
+    .clk_i,
+    .rst_ni,
+    .soft_reset_i     (soft_reset),
+    .job_valid_i      (job_valid[2]),
+    .job_ready_o      (job_ready[2]),
+    .job_descriptor_i (job_descriptor[2]),
+    .timeout_i        (timeout[2]),
+    .end_valid_o      (end_valid[2]),
+    .end_ready_i      (end_ready[2]),
+    .end_error_o      (end_error[2]),
+    .end_count_o      (end_count[2]),
+    .end_info0_o      (end_info0[2]),
+    .end_info1_o      (end_info1[2]),
+    .busy_o           (gather_busy),
+    .waiting_o        (gather_waiting),
+    .leaves_i         (leaves),
+    .idle_o           (gather_idle),
+    .i_axi_arvalid_o (c_arvalid[3]),
+    .i_axi_arready_i (c_arready[3]),
+    .i_axi_araddr_o (c_araddr[3]),
+    .i_axi_arlen_o (c_arlen[3]),
+    .i_axi_rvalid_i (c_rvalid[3]),
+    .i_axi_rready_o (c_rready[3]),
+    .i_axi_rdata_i (c_rdata[3]),
+    .i_axi_rresp_i (c_rresp[3]),
+    .i_axi_rlast_i (c_rlast[3]),
+    .m_axi_arvalid_o (c_arvalid[4]),
+    .m_axi_arready_i (c_arready[4]),
+    .m_axi_araddr_o (c_araddr[4]),
+    .m_axi_arlen_o (c_arlen[4]),
+    .m_axi_rvalid_i (c_rvalid[4]),
+    .m_axi_rready_o (c_rready[4]),
+    .m_axi_rdata_i (c_rdata[4]),
+    .m_axi_rresp_i (c_rresp[4]),
+    .m_axi_rlast_i (c_rlast[4]),
+    .m_axi_awvalid_o (c_awvalid[4]),
+    .m_axi_awready_i (c_awready[4]),
+    .m_axi_awaddr_o (c_awaddr[4]),
+    .m_axi_awlen_o (c_awlen[4]),
+    .m_axi_wvalid_o (c_wvalid[4]),
+    .m_axi_wready_i (c_wready[4]),
+    .m_axi_wdata_o (c_wdata[4]),
+    .m_axi_wstrb_o (c_wstrb[4]),
+    .m_axi_wlast_o (c_wlast[4]),
+    .m_axi_bvalid_i (c_bvalid[4]),
+    .m_axi_bready_o (c_bready[4]),
+    .m_axi_bresp_i (c_bresp[4])
+  );
+  assign c_awvalid[3] = 1'b0;
+  assign c_awaddr[3] = '0;
+  assign c_awlen[3] = '0;
+  assign c_wvalid[3] = 1'b0;
+  assign c_wdata[3] = '0;
+  assign c_wstrb[3] = '0;
+  assign c_wlast[3] = 1'b0;
+  assign c_bready[3] = 1'b1;
+
+  // ---- Memory port: 16 reads may be outstanding on it; 16 writes are not, for the
+  // clients have at most 1, 4, 4 and 6
+  localparam int unsigned READS = 16;
+  logic       port_arvalid, reads_free_q;
+  logic [4:0] reads_q;
+  logic       read_begins, read_ends;
+  assign m_axi_arvalid_o = port_arvalid && reads_free_q;   // once free, until this read goes
+  assign read_begins     = m_axi_arvalid_o && m_axi_arready_i;
+  assign read_ends       = m_axi_rvalid_i && m_axi_rready_o && m_axi_rlast_i;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      reads_q      <= '0;
+      reads_free_q <= 1'b1;
+    end else if (read_begins != read_ends) begin
+      reads_q      <= read_begins ? reads_q + 5'd1 : reads_q - 5'd1;
+      reads_free_q <= !read_begins || reads_q != 5'(READS - 1);
+    end
+  end
+  `JD_ASSERT(Reads_A, reads_q <= 5'(READS) && reads_free_q == (reads_q != 5'(READS)))
   logic [ID_W-1:0] port_arid, port_rid, port_awid, port_bid;
   jd_axi_mux #(
     .Clients(CLIENTS),
@@ -894,8 +1041,8 @@ module jd_replay_top
     .s_axi_rid_o  (),
     .s_axi_awid_i ('0),
     .s_axi_bid_o  (),
-    .m_axi_arvalid_o,
-    .m_axi_arready_i,
+    .m_axi_arvalid_o (port_arvalid),
+    .m_axi_arready_i (m_axi_arready_i && reads_free_q),
     .m_axi_araddr_o,
     .m_axi_arlen_o,
     .m_axi_arid_o (port_arid),
@@ -920,18 +1067,19 @@ module jd_replay_top
     .m_axi_bresp_i,
     .m_axi_bid_i (port_bid)
   );
-  assign m_axi_arid_o = 4'(port_arid);
-  assign m_axi_awid_o = 4'(port_awid);
-  assign port_rid     = m_axi_rid_i[ID_W-1:0];
-  assign port_bid     = m_axi_bid_i[ID_W-1:0];
+  // A client's own ID, the lowest bit, is 0: three bits are the client's number.
+  assign m_axi_arid_o = 4'(port_arid[ID_W-1:1]);
+  assign m_axi_awid_o = 4'(port_awid[ID_W-1:1]);
+  assign port_rid     = {m_axi_rid_i[ID_W-2:0], 1'b0};
+  assign port_bid     = {m_axi_bid_i[ID_W-2:0], 1'b0};
 
   // ---- Status
   always_ff @(posedge clk_i) begin
     quiet_q <= !train_busy && !host_busy && lanes_idle && x_idle && read_idle && t_write_idle &&
-               h_write_idle;
+               h_write_idle && !gather_busy && gather_idle;
   end
   assign busy      = s_valid || u_valid;
-  assign stall_mem = (host_busy && !item_valid && !read_idle) ||
+  assign stall_mem = gather_waiting || (host_busy && !item_valid && !read_idle) ||
                      (train_busy && !x_valid && !x_idle);
   assign stall_in  = train_waiting || fetching;
   assign stall_out = smp_valid_o && !smp_ready_i;
@@ -942,6 +1090,6 @@ module jd_replay_top
   end
 
   `JD_ASSERT(TdeIdle_A, tde_idle_q == (tde_flight_q == '0))
-  `JD_ASSUME_IF(ReadId_M, m_axi_rvalid_i, m_axi_rid_i < 4'(2 * CLIENTS))
-  `JD_ASSUME_IF(WriteId_M, m_axi_bvalid_i, m_axi_bid_i < 4'(2 * CLIENTS))
+  `JD_ASSUME_IF(ReadId_M, m_axi_rvalid_i, m_axi_rid_i < 4'(CLIENTS))
+  `JD_ASSUME_IF(WriteId_M, m_axi_bvalid_i, m_axi_bid_i < 4'(CLIENTS))
 endmodule : jd_replay_top

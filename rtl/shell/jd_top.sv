@@ -21,6 +21,7 @@ module jd_top #(
   parameter int unsigned ReplayLatBram      = 2,    // of block RAM, 1..6
   parameter int unsigned ReplayLatUram      = 4,    // of UltraRAM, 1..6
   parameter int unsigned ReplayLatMul       = 6,    // of the multiplier, 3..8
+  parameter bit          ReplaySequential   = 1'b0, // the published tree, one child a clock
   parameter int unsigned LearnerP           = 16,   // lanes, power of two 8..128
   parameter int unsigned LearnerOB          = 4,    // words of a bias row
   parameter int unsigned LearnerGI          = 8,    // samples of a backward group
@@ -344,7 +345,8 @@ module jd_top #(
     .LatLut      (ReplayLatLut),
     .LatBram     (ReplayLatBram),
     .LatUram     (ReplayLatUram),
-    .LatMul      (ReplayLatMul)
+    .LatMul      (ReplayLatMul),
+    .Sequential  (ReplaySequential)
   ) u_replay (
     .clk_i,
     .rst_ni,

@@ -69,6 +69,12 @@ def test_modules_are_named_as_their_files():
     assert not wrong
 
 
+def test_checks_are_included_where_they_are_used():
+    """A simulator sees macros of the files before; synthesis reads each file alone."""
+    text = {p: p.read_text() for p in tracked("rtl/*.sv")}
+    assert not [p.name for p, t in text.items() if "`JD_" in t and '`include "jd_assert' not in t]
+
+
 def test_requirements_are_pinned():
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     loose = [line for line in lines if line and not line.startswith("#") and "==" not in line]

@@ -28,6 +28,8 @@ def test_replay_bench_writes_rows_of_the_same_keys(
     rows = json.loads(out.read_text())
     assert all(set(r) == KEYS for r in rows)
     found = {r["figure"]: r for r in reversed(rows)}
+    for figure in ("cycles_per_insert", "cycles_per_retrieve"):
+        assert 1 <= found[figure]["measured"] < 1.5  # of 1024
     for figure in ("cycles_per_sample", "cycles_per_update", "cycles_per_sample_and_update"):
         row = found[figure]
         assert row["ideal"] == 1 <= row["measured"] and row["unit"] == "clocks"
@@ -35,9 +37,21 @@ def test_replay_bench_writes_rows_of_the_same_keys(
         assert all(set(p) == {"name", "value", "unit", "config"} for p in row["peers"])
         assert len(row["peers"]) == 4
     assert found["stream_cycles_per_update"]["measured"] >= 1
+    # K = 4, 256 leaves of 32 bits: levels of 4, 16, 64 and 256 nodes, in two copies.
+    assert found["memory_bits"]["measured"] == 2 * (4 * 38 + 16 * 36 + 64 * 34 + 256 * 32)
+    assert found["gather_bytes_per_clock"]["measured"] <= 64
     # Updates have no largest batch: a long job comes near to one a clock.
     assert min(r["measured"] for r in rows if r["figure"] == "cycles_per_update") < 2
     assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_replay_bench_sweeps_to_a_million_leaves() -> None:
+    names = [bench.replay_name(bench.replay_timing(build)) for build in bench.replay_sweep()]
+    assert {"K=16 N=1048576", "K=64 N=1048576", "K=16 N=4096, sequential"} <= set(names)
+    # 36.1 and 34.2 Mb a copy.
+    for name, bits in (("K=16 N=1048576", 72.2e6), ("K=64 N=1048576", 68.4e6)):
+        build = bench.replay_sweep()[names.index(name)]
+        assert abs(bench.replay_timing(build).memory_bits() - bits) < 0.05e6 * 2
 
 
 def test_replay_peers_sample_and_update() -> None:

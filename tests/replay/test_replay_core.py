@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from flow import simulate
+from verif.coverage import require
 
 CORE = "jackdaw:engine:replay_tree"
 
@@ -28,17 +31,19 @@ BUILDS = {
     "k64n12": _build(6, 12, 32),
 }
 
+FOLDERS: list[Path] = []
 
-def _run(build: str, test: str, seed: int) -> None:
-    simulate.run(
-        CORE, toplevel="jd_replay_core", module="verif.replay.tb_core", test=test,
+
+def _run(build: str, test: str, seed: int, toplevel: str = "jd_replay_core") -> Path:
+    return simulate.run(
+        CORE, toplevel=toplevel, module="verif.replay.tb_core", test=test,
         parameters=BUILDS[build], seed=seed, timeout_s=300,
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("build", BUILDS)
 def test_core_random(build: str, seed: int) -> None:
-    _run(build, "random", seed)
+    FOLDERS.append(_run(build, "random", seed))
 
 
 @pytest.mark.parametrize("build", ["k2n4", "k4n2", "k8n8", "k16n12"])
@@ -46,9 +51,26 @@ def test_core_corners(build: str, seed: int) -> None:
     _run(build, "corners", seed)
 
 
+@pytest.mark.parametrize("build", ["k4n6", "k4n2", "k8n8"])
+@pytest.mark.parametrize("test", ["random", "corners"])
+def test_core_sequential(build: str, test: str, seed: int) -> None:
+    _run(build, test, seed, "jd_replay_core_sequential")
+
+
+def test_core_sequential_clocks(seed: int) -> None:
+    _run("k16n12", "scan", seed, "jd_replay_core_sequential")
+
+
 @pytest.mark.parametrize("build", ["k4n6", "k16n12"])
 def test_core_distances(build: str, seed: int) -> None:
-    _run(build, "distances", seed)
+    FOLDERS.append(_run(build, "distances", seed))
+
+
+def test_core_hazards() -> None:
+    """The runs above meet every hazard: level, distance, first and last child, both ends."""
+    if len(FOLDERS) < len(BUILDS) + 2:
+        pytest.skip("needs the other tests of this file in the same process")
+    require(FOLDERS)
 
 
 @pytest.mark.parametrize("build", ["k4n6", "k16n12"])
@@ -59,3 +81,13 @@ def test_core_history(build: str, seed: int) -> None:
 @pytest.mark.parametrize("build", ["k16n12", "k64n12"])
 def test_core_rate(build: str, seed: int) -> None:
     _run(build, "rate", seed)
+
+
+@pytest.mark.parametrize("build", ["k4n6", "k4n2", "k8n8"])
+def test_core_check(build: str, seed: int) -> None:
+    _run(build, "check", seed)
+
+
+@pytest.mark.parametrize("build", ["k4n6", "k4n2"])
+def test_core_check_sequential(build: str, seed: int) -> None:
+    _run(build, "check", seed, "jd_replay_core_sequential")

@@ -161,3 +161,32 @@ def test_replay_batches_refused(replay: Replay) -> None:
     with pytest.raises(errors.ReplayCountError):
         replay.sample(4, batches=2, uniform=np.zeros(4, np.uint64), stratified=False)
     assert len(replay.sample(4, batches=2, stratified=False).indices) == 8
+
+
+def test_replay_check(replay: Replay, seed: int) -> None:
+    """CHECK passes in the midst of everything."""
+    for turn in range(3):
+        drive(replay, seed + turn, 10)
+        replay.check()
+
+
+@pytest.mark.parametrize("row_bytes", [16, 32, 64, 448])
+def test_replay_gather(replay: Replay, seed: int, row_bytes: int) -> None:
+    """Rows by index and of a sampled batch; bad ones are named."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 256, (LEAVES, row_bytes), np.uint8)
+    storage = replay.device.alloc(rows.nbytes)
+    replay.device.write(storage, rows)
+    replay.insert(rng.integers(1, 1 << 20, LEAVES))
+    wanted = rng.integers(0, LEAVES, 37)
+    assert np.array_equal(replay.gather(wanted, storage, row_bytes), rows[wanted])
+    drawn = replay.sample(8)
+    assert np.array_equal(replay.gather(drawn, storage, row_bytes), rows[drawn.indices])
+    with pytest.raises(errors.ReplayIndexError) as caught:
+        replay.gather(np.array([3, LEAVES, 4]), storage, row_bytes)
+    assert caught.value.info == (1, LEAVES)
+    with pytest.raises(errors.ReplayAlignError):
+        replay.gather(wanted, storage + 8, row_bytes)
+    with pytest.raises(errors.ConfigError, match="want 16, 32 or a multiple"):
+        replay.gather(wanted, storage, row_bytes + 8)
+    assert np.array_equal(replay.gather(wanted, storage, row_bytes), rows[wanted])

@@ -11,13 +11,14 @@ from verif.coverage import require
 
 SMALL = {"KLog2": 1, "NLog2": 4, "LeafW": 8, "BatchLog2": 3}  # U1
 MEDIUM = {"KLog2": 2, "NLog2": 6, "LeafW": 32, "BatchLog2": 5}  # U2
+SEQUENTIAL = MEDIUM | {"Sequential": 1}
 LARGE = {"KLog2": 4, "NLog2": 12, "LeafW": 32, "BatchLog2": 7}  # S1
 FAULTS = (
     "BadDescriptor", "BusError", "BadStream", "ResetMidway", "HardReset", "ScoreboardFires",
 )  # fmt: skip
 WAITS = (
     "Restore", "Fetched", "Marked", "Reserved", "Backlog", "Emptied", "CutShort", "Loops",
-    "Patience", "Queued", "Between", "FarMemory", "Counters", "ResetSweep",
+    "Check", "Patience", "Queued", "Between", "FarMemory", "Counters", "ResetSweep",
 )  # fmt: skip
 TESTS = (
     "Smoke",
@@ -31,7 +32,9 @@ TESTS = (
     "DuringClear",
     *FAULTS,
 )
-MODULES = dict.fromkeys(FAULTS, "faults") | dict.fromkeys(WAITS, "waits")
+MODULES = dict.fromkeys(FAULTS, "faults") | dict.fromkeys(WAITS, "waits") | {"Check": "checks"}
+GATHERS = ("Gather", "GatherErrors", "GatherTimeouts", "GatherSpeed")
+MODULES |= dict.fromkeys(GATHERS, "gather")
 FOLDERS: list[Path] = []
 
 
@@ -65,6 +68,18 @@ def test_replay_engine_small(test: str, build: dict[str, int], seed: int) -> Non
     FOLDERS.append(run(test, seed, build))
 
 
+@pytest.mark.parametrize(
+    "test", ["Smoke", "Random", "Concurrent", "Stale", "TrainLoop", "ResetMidway", "Check"]
+)
+def test_replay_engine_sequential(test: str, seed: int) -> None:
+    FOLDERS.append(run(test, seed, SEQUENTIAL))
+
+
+@pytest.mark.parametrize("test", GATHERS)
+def test_replay_engine_gather(test: str, seed: int) -> None:
+    FOLDERS.append(run(test, seed, MEDIUM))
+
+
 @pytest.mark.parametrize("bits", [0, 1])
 def test_replay_engine_initial(bits: int, seed: int) -> None:
     """Whatever the registers hold before the reset: all zeros, all ones."""
@@ -82,6 +97,6 @@ def test_replay_engine_waits(test: str, seed: int) -> None:
 
 def test_replay_engine_coverage(seed: int) -> None:
     """All runs before together reach every bin."""
-    if len(FOLDERS) < len(TESTS) + 2 * 3 + 5 * 2 + 1 + len(WAITS):
+    if len(FOLDERS) < len(TESTS) + 2 * 3 + 5 * 2 + 7 + 1 + len(GATHERS) + len(WAITS):
         pytest.skip("needs the other tests of this file in the same process")
     require(FOLDERS)

@@ -224,7 +224,7 @@ class _Bench:
     ("ring", "opcode", "flags", "words", "error"),
     [
         (0, Job.UPDATE, 0, {}, Error.E_OPCODE),
-        (1, 11, 0, {}, Error.E_OPCODE),
+        (1, 12, 0, {}, Error.E_OPCODE),
         (0, Job.SAMPLE, Flag.FP32, {}, Error.E_OPCODE),
         (1, Job.RETRIEVE, 0, {"w2": 1, "w4": 64, "w9": 1}, Error.E_RESERVED),
         (1, Job.RETRIEVE, 0, {"w2": 1, "w4": 64, "w6": 64}, Error.E_RESERVED),
@@ -265,6 +265,19 @@ def test_engine_clear_configuration() -> None:
     loop = bench.start(0, Job.TRAIN_LOOP, w2=8, w3=1)
     next(loop)
     assert bench.run(1, Job.CLEAR).error == Error.E_BUSY
+    assert bench.run(1, Job.CHECK).error == Error.E_BUSY
+
+
+def test_engine_check() -> None:
+    bench = _Bench()
+    assert bench.run(1, Job.CHECK).error == Error.E_NOTCLEAR
+    bench.run(1, Job.CLEAR)
+    bench.run(1, Job.INSERT, Flag.PMAX, w2=1000)
+    assert bench.run(1, Job.CHECK) == JobEnd(count=1 << 16, cycles=bench.engine.timing.check())
+    bench.engine.rmm.tree.levels[0][2] += 1
+    end = bench.run(1, Job.CHECK)
+    assert (end.error, end.info1) == (Error.E_CHECK, 1 << 24 | 2)
+    assert bench.run(1, Job.CHECK, w2=1).error == Error.E_COUNT
 
 
 def test_engine_train_loop_speed(seed: int) -> None:

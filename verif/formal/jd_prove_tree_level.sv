@@ -4,7 +4,7 @@
 // node is the sum of the leaves below it; a sample sees exactly the updates of the slots before its
 // own, and chooses the first child whose running sum reaches the target, whose value is never 0. The
 // updates go on to the next level as they came, so all levels agree: a node is the sum of its
-// children.
+// children. A check changes nothing, and finds both copies of its node to be the same.
 //
 // Method       induction. leaf_q is every leaf and known_q every node of the level in the order of
 //              arrival, written_q what the memories must hold now; the updates in flight lie
@@ -34,6 +34,7 @@ module jd_prove_tree_level
   input logic [NLog2-1:0]      s_index_i,
   input logic [TargetW-1:0]    s_target_i,
   input logic                  u_valid_i,
+  input logic                  u_check_i,
   input logic [NLog2-1:0]      u_index_i,
   input logic signed [LeafW:0] u_delta_i,
   input logic [LeafW-1:0]      u_new_i
@@ -64,7 +65,7 @@ module jd_prove_tree_level
     clear_index_q <= clear_q ? clear_index_q + NLog2'(1) : '0;
   end
 
-  logic               s_valid, u_valid;
+  logic               s_valid, u_valid, u_check;
   logic [NLog2-1:0]   s_index, u_index;
   logic [NodeW-1:0]   s_rest, s_value;
   logic signed [LeafW:0] u_delta;
@@ -84,11 +85,16 @@ module jd_prove_tree_level
     .s_index_o     (s_index),
     .s_target_o    (s_rest),
     .s_value_o     (s_value),
+    .check_start_i (1'b0),
+    .check_bad_o   (),
+    .check_node_o  (),
     .u_valid_i,
+    .u_check_i,
     .u_index_i,
     .u_delta_i,
     .u_new_i,
     .u_valid_o     (u_valid),
+    .u_check_o     (u_check),
     .u_index_o     (u_index),
     .u_delta_o     (u_delta),
     .u_new_o       (u_new)
@@ -102,13 +108,13 @@ module jd_prove_tree_level
   localparam int unsigned Leaves = 2 ** NLog2;
   logic [Leaves-1:0][LeafW-1:0] leaf_q;
   logic [Nodes-1:0][NodeW-1:0]  known_q, written_q;
-  logic [Lu+Lm:1][NodeW-1:0]   after_q;     // of the update k clocks after its arrival: its node
+  logic [Total:1][NodeW-1:0]   after_q;     // of the update k clocks after its arrival: its node
   logic [NodeW-1:0]            after;       //   just after it
   logic signed [NodeW+1:0]     exact;
   assign exact = $signed({2'b00, known_q[node_of(u_index_i)]}) + (NodeW + 2)'(u_delta_i);
   assign after = IsLeaf ? NodeW'(u_new_i) : exact[NodeW-1:0];
   always_ff @(posedge clk_i) begin
-    after_q <= {after_q[Lu+Lm-1:1], after};
+    after_q <= {after_q[Total-1:1], after};
     if (clear_q) begin
       known_q   <= '0;
       written_q <= '0;
@@ -152,6 +158,9 @@ module jd_prove_tree_level
   `JD_ASSUME_IF(ClearedFirst_M, s_valid_i || u_valid_i, cleared_q && !start_clear_i)
   `JD_ASSUME_IF(Difference_M, u_valid_i, u_delta_i ==
                 $signed({1'b0, u_new_i}) - $signed({1'b0, leaf_q[u_index_i]}))
+  // A check changes nothing; its sample goes to the same node.
+  `JD_ASSUME_IF(Check_M, u_valid_i && u_check_i, u_delta_i == '0 && s_valid_i &&
+                s_index_i == NLog2'(node_of(u_index_i) >> FanLog2))
   `JD_ASSUME_IF(TargetInRow_M, s_valid_i, s_target_i != '0 && s_target_i <= sum)
 
   // ---- What is proved
@@ -165,13 +174,15 @@ module jd_prove_tree_level
     end
     `JD_ASSERT_IF(SumOfLeaves_A, cleared_q, known_q[n] == leaves)
   end
-  logic [Total:1][NLog2+2*LeafW:0] update_q;
-  always_ff @(posedge clk_i) update_q <= {update_q[Total-1:1], u_index_i, u_delta_i, u_new_i};
-  for (genvar k = 1; k <= Total; k++) begin : gen_passed
-    `JD_ASSERT_IF(Passed_A, u_dut.u_valid[k], update_q[k] == {u_dut.u_q[k].index,
-                  u_dut.u_q[k].delta, u_dut.u_q[k].leaf})
+  logic [Total:1][NLog2+2*LeafW+1:0] update_q;
+  always_ff @(posedge clk_i) begin
+    update_q <= {update_q[Total-1:1], u_check_i, u_index_i, u_delta_i, u_new_i};
   end
-  `JD_ASSERT_IF(PassedOn_A, u_valid, update_q[Total] == {u_index, u_delta, u_new})
+  for (genvar k = 1; k <= Total; k++) begin : gen_passed
+    `JD_ASSERT_IF(Passed_A, u_dut.u_valid[k], update_q[k] ==
+                  {u_dut.u_q[k].check, u_dut.u_q[k].index, u_dut.u_q[k].delta, u_dut.u_q[k].leaf})
+  end
+  `JD_ASSERT_IF(PassedOn_A, u_valid, update_q[Total] == {u_check, u_index, u_delta, u_new})
   `JD_ASSERT_IF(InWidth_A, cleared_q && u_valid_i && !IsLeaf, exact[NodeW+1:NodeW] == 2'b00)
   `JD_ASSERT_IF(WritesRight_A, u_dut.write, u_dut.write_value == after_q[Lu])
   for (genvar n = 0; n < Nodes; n++) begin : gen_node
@@ -201,9 +212,13 @@ module jd_prove_tree_level
       if (i < 32'(child)) base = base + TargetW'(seen_q[Total][i]);
     end
   end
-  `JD_ASSERT_IF(ChoosesRight_A, s_valid, s_value == seen_q[Total][child] &&
+  logic checks;
+  assign checks = u_valid && u_check;
+  `JD_ASSERT_IF(ChecksItsNode_A, checks, s_valid && s_index == NLog2'(node_of(u_index)) &&
+                s_value == after_q[Total])
+  `JD_ASSERT_IF(ChoosesRight_A, s_valid && !checks, s_value == seen_q[Total][child] &&
                 target_q[Total] > base && target_q[Total] <= base + TargetW'(s_value))
-  `JD_ASSERT_IF(RestInChild_A, s_valid, TargetW'(s_rest) == target_q[Total] - base &&
+  `JD_ASSERT_IF(RestInChild_A, s_valid && !checks, TargetW'(s_rest) == target_q[Total] - base &&
                 s_rest != '0 && s_rest <= s_value)
 
   // ---- Between the two
@@ -234,7 +249,13 @@ module jd_prove_tree_level
       row_sum = '0;
       for (int unsigned i = 0; i < Fan; i++) row_sum = row_sum + TargetW'(seen_q[k][i]);
     end
+    `JD_ASSERT_IF(CheckedNode_A, u_dut.u_valid[k] && u_dut.u_q[k].check, u_dut.s_valid[k] &&
+                  u_dut.s_index_q[k] == NLog2'(node_of(u_dut.u_q[k].index) >> FanLog2) &&
+                  seen_q[k][FanLog2'(node_of(u_dut.u_q[k].index))] == after_q[k])
     `JD_ASSERT_IF(InRow_A, u_dut.s_valid[k], target_q[k] != '0 && target_q[k] <= row_sum)
+  end
+  if (!IsLeaf) begin : gen_copies
+    `JD_ASSERT_IF(Copies_A, checks, u_dut.other == after_q[Total])
   end
   if (!IsLeaf) begin : gen_operand
     logic [NodesLog2-1:0] node;

@@ -189,8 +189,8 @@ PROOFS: tuple[Proof, ...] = (
         depth=5,
         bug=Bug(
             file="jd_replay_row_compare.sv",
-            pattern=r"reached_q\[i\] <= sums_q\[ItemsLog2-1\]\[i\] >= target_q\[ItemsLog2-1\];",
-            replacement="reached_q[i] <= sums_q[ItemsLog2-1][i] > target_q[ItemsLog2-1];",
+            pattern=r": sums_q\[ItemsLog2-1\]\[i\] >= target_q\[ItemsLog2-1\];",
+            replacement=": sums_q[ItemsLog2-1][i] > target_q[ItemsLog2-1];",
             words="a child whose running sum is just the target is passed over",
             depth=14,
             skip=12,

@@ -16,6 +16,7 @@ from models.replay.engine import ReplayConfig
 from models.replay.flat import FlatTree, target
 from models.replay.rmm import Batch, Geometry, Op, Rmm
 from models.replay.timing import Timing
+from verif.replay.hazards import Hazards
 
 ALL_ONES = 0xFFFFFFFF
 
@@ -92,6 +93,8 @@ class Core:
         self.batches: deque[Batch] = deque(maxlen=8)
         self.responses: list[tuple[int, int]] = []
         self.tag = 0
+        self.sequential = hasattr(self.dut, "ready_o")
+        self.hazards = None if self.sequential else Hazards(self.timing)
         # Insertion state as the acceptance of the next operation sees it.
         self.pointer = self.reserved = 0
 
@@ -99,7 +102,7 @@ class Core:
         """Clock and reset."""
         dut = self.dut
         for name in ("clear_i", "s_valid_i", "u_valid_i", "load_count_i", "load_pointer_i",
-                     "load_pmax_i", "seed_load_i"):  # fmt: skip
+                     "load_pmax_i", "seed_load_i", "check_start_i"):  # fmt: skip
             getattr(dut, name).value = 0
         dut.rst_ni.value = 0
         Clock(dut.clk_i, 2, "ns", impl="gpi").start()
@@ -156,6 +159,8 @@ class Core:
     async def step(self, sample: Sample | None = None, update: Update | None = None) -> None:
         """One clock: offer up to two operations, take and compare what comes out."""
         dut = self.dut
+        if self.sequential and (sample or update):
+            await self._wait_ready()
         dut.s_valid_i.value = sample is not None
         dut.u_valid_i.value = update is not None
         if sample is not None:
@@ -175,9 +180,17 @@ class Core:
         self._answer_sample()
         self.clock += 1
 
+    async def _wait_ready(self) -> None:
+        """Offer nothing while the sequential core has no room."""
+        for _ in range(100 * 64):
+            if int(self.dut.ready_o.value):
+                return
+            await self.step()
+        raise AssertionError("the core does not get ready")
+
     async def drain(self) -> None:
         """Wait until nothing is in flight, and check that all answers came."""
-        for _ in range(400):
+        for _ in range(128 * 64 if self.sequential else 400):
             await self.step()
             if int(self.dut.idle_o.value):
                 break
@@ -201,6 +214,8 @@ class Core:
             goal = target(total, x, sample.slot, sample.slots_log2)
             index = int(rmm.tree.find(np.array([goal]))[0])
             word = index << 32 | rmm.tree.get(index)
+            if self.hazards:
+                self.hazards.sample(self.clock, index, goal, rmm.tree.leaves)
             self.batches.append(Batch(np.array([index]), head, moves))
         else:
             word = 1 << 64 | ALL_ONES << 32
@@ -213,16 +228,24 @@ class Core:
             return
         _, tag, u = self.updates.popleft()
         r = self.rmm.apply(u.op, u.index, u.value, u.pmax, u.batch)
+        if self.hazards and r.priority != r.old:
+            self.hazards.update(self.clock, r.index)
         want = ((tag << 4 | u.op) << 1 | r.stale) << 20 | r.index
         want = (want << 32 | r.priority) << 32 | r.old
         got = int(self.dut.u_response_o.value)
+        if u.op == Op.CHECK:  # of the leaf that it found, only the levels speak
+            got, want = got >> 64, want >> 64
         assert got == want, f"clock {self.clock}, {u}: got {got:#x}, want {want:#x} ({r})"
         self.responses.append((1, got & (1 << 84) - 1))
         self.compared += 1
 
     def _answer_sample(self) -> None:
         due = bool(self.expected) and self.expected[0][0] == self.clock
-        assert int(self.dut.s_valid_o.value) == due, f"S response at clock {self.clock}"
+        valid = bool(int(self.dut.s_valid_o.value))
+        if self.sequential:
+            due = valid
+            assert self.expected or not valid, f"S response at clock {self.clock}, none is due"
+        assert valid == due, f"S response at clock {self.clock}"
         if not due:
             return
         _, want = self.expected.popleft()
@@ -233,7 +256,9 @@ class Core:
         self.compared += 1
 
     def check_state(self) -> None:
-        """Compare the insertion state and the root; nothing is in flight."""
+        """Compare the insertion state and the root; nothing is in flight. Save the coverage."""
+        if self.hazards:
+            self.hazards.save()
         dut, rmm = self.dut, self.rmm
         names = ("leaves", "count", "pointer", "reserved", "moves", "pmax")
         for name in names:
@@ -242,6 +267,45 @@ class Core:
         assert int(dut.total_o.value) == rmm.tree.total
         seed = int(dut.seed_o.value)
         assert [(seed >> (64 * i)) & (1 << 64) - 1 for i in range(4)] == rmm.generator.state
+
+    async def check(self, rng: np.random.Generator, rate: float = 1.0) -> tuple[int, int] | None:
+        """Let the core check its nodes. Returns: level and node of one that is wrong."""
+        dut = self.dut
+        await self.drain()
+        dut.check_start_i.value = 1
+        await self.step()
+        dut.check_start_i.value = 0
+        for leaf in range(1 << self.config.n_log2):
+            while rng.random() > rate:
+                await self.step()
+            await self.step(None, Update(Op.CHECK, leaf))
+        await self.drain()
+        if not int(dut.check_bad_o.value):
+            return None
+        return int(dut.check_level_o.value), int(dut.check_node_o.value)
+
+    def memories(self) -> list[tuple[str, int, int, int, Any]]:
+        """Every copy of the nodes: name, level (0: root, -1: the front), lanes, bits, handle."""
+        dut, t, c = self.dut, self.timing, self.config
+        lanes = 1 << (t.nodes_log2(1) if t.levels == 1 else c.k_log2)
+        found = [("root", 0, 1, c.leaf_w + c.n_log2, dut.total_q)]
+        found.append(("front", -1, lanes, c.leaf_w, dut.u_front.u_leaves.mem))
+        for level in range(1, t.levels + 1):
+            here = dut.gen_level[level].u_level
+            bits = c.leaf_w + c.n_log2 - t.nodes_log2(level)
+            if self.sequential:
+                found.append((f"level {level}", level, 1, bits, here.u_nodes.mem))
+                continue
+            if level == 1:
+                row = here.gen_row.row_q
+                found.append(("row", 1, 1 << t.nodes_log2(1), bits, row))
+            else:
+                rows = here.gen_rows.u_rows.mem
+                found.append((f"rows {level}", level, 1 << c.k_log2, bits, rows))
+            if 1 < level < t.levels:
+                nodes = here.gen_inner.gen_memory.u_nodes.mem
+                found.append((f"nodes {level}", level, 1, bits, nodes))
+        return found
 
     async def check_boundaries(self, rng: np.random.Generator, limit: int = 2000) -> None:
         """Sample both sides of the running sum of every leaf (of `limit` random ones)."""

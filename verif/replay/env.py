@@ -31,8 +31,10 @@ from verif.bench import parameters, quiet, reset, rng, start, until
 from verif.coverage import Coverage
 from verif.replay.coverage import BINS
 
-BASE, CPL, SLOTS_LOG2 = (0x10000, 0x12000), (0x11000, 0x13000), 4
-INPUT, OUTPUT, REGION = (0x100000, 0x200000), (0x300000, 0x400000), 0x40000
+BASE, CPL, SLOTS_LOG2 = (0x10000, 0x12000, 0x14000), (0x11000, 0x13000, 0x15000), 4
+INPUT, OUTPUT = (0x100000, 0x200000, 0x500000), (0x300000, 0x400000, 0x600000)
+REGION, STORAGE = 0x40000, 0x1000000
+RINGS = (0, 1, 2)
 CLOCK_LIMIT = 60_000
 FETCH_DONE, ABORT = 1 << 48, 2 << 48
 IRQ_ENABLE, SOFT_RESET = 2, 1
@@ -40,7 +42,7 @@ FAILED = 4
 IGNORED = ("FETCH_ACK",)
 ELEMENT_BYTES = {
     Job.SAMPLE: 8, Job.RETRIEVE: 4, Job.UPDATE: 8, Job.UPDATE_DELTA: 8, Job.INSERT: 8,
-    Job.COMMIT: 8, Job.STREAM: 16,
+    Job.COMMIT: 8, Job.STREAM: 16, Job.GATHER: 4,
 }  # fmt: skip
 
 
@@ -49,6 +51,7 @@ def engine_config(given: dict[str, int]) -> ReplayConfig:
     names = {
         "KLog2": "k_log2", "NLog2": "n_log2", "LeafW": "leaf_w", "BatchLog2": "batch_log2",
         "LatLut": "lat_lut", "LatBram": "lat_bram", "LatUram": "lat_uram", "LatMul": "lat_mul",
+        "Sequential": "sequential",
     }  # fmt: skip
     return ReplayConfig(**{names[key]: value for key, value in given.items()})
 
@@ -115,7 +118,7 @@ class Learner:
             self.failed.append(self.words[-1])
             self.cut.append(len(self.words) - 1)
             self.words = self.words[:-1]
-            assert not self.words or self.broken, "a failing word after words of the batch"
+            assert not self.words or self.broken, "a failing word after words of its batch"
         else:
             self.batches.append(self.words)
             if self.answers:
@@ -198,7 +201,7 @@ class ReplayEnv(uvm_env):
         self.learner = Learner(self, rng("learner"))
         self.words = Words("words", self)
         self.words.learner = self.learner
-        self.tails = [0, 0]
+        self.tails = [0] * len(RINGS)
         self.compared = 0
         self.sending = StreamSequence([])
 
@@ -207,6 +210,12 @@ class ReplayEnv(uvm_env):
         self.smp.ap.connect(self.words.analysis_export)
 
     # ---- The design
+    @property
+    def core(self) -> Any:
+        """The tree."""
+        dut = self.dut
+        return (dut.gen_sequential if self.config.sequential else dut.gen_pipelined).u_core
+
     async def start(self) -> None:
         """Reset; switch the rings and the interrupt on."""
         self.dut.link_clear_i.value = 0
@@ -225,7 +234,7 @@ class ReplayEnv(uvm_env):
 
     async def setup(self) -> None:
         """Write the rings' registers."""
-        for ring in (0, 1):
+        for ring in RINGS:
             for register, value in (
                 (header.RING_BASE_LO, BASE[ring]),
                 (header.RING_CPL_LO, CPL[ring]),
@@ -265,12 +274,14 @@ class ReplayEnv(uvm_env):
         batches: int = 0,
         data: np.ndarray | None = None,
         beta: int = 0,
+        row_bytes: int = 64,
         **words: Any,
     ) -> list[int]:
         """Words of a descriptor; the input array goes to both memories.
 
         Args:
             data: the input array; needed unless the job reads nothing.
+            row_bytes: of GATHER.
             words: w0..w15 to replace.
         """
         result = [0] * 16
@@ -280,8 +291,10 @@ class ReplayEnv(uvm_env):
         if data is not None:
             result[4] = INPUT[ring]
             self.load(INPUT[ring], data)
-        if flags & Flag.MEMORY:
+        if flags & Flag.MEMORY or opcode == Job.GATHER:
             result[6] = OUTPUT[ring]
+        if opcode == Job.GATHER:
+            result[9], result[10] = row_bytes, STORAGE
         for name, value in words.items():
             result[int(name[1:])] = value
         return result
@@ -372,7 +385,11 @@ class ReplayEnv(uvm_env):
             )
             assert info == (want.info0, want.info1), f"{name}: info {info}, want {want}"
         await self.axil.write(header.STATUS.offset, 0xE)
-        if flags & Flag.MEMORY and want.error not in (Error.E_BUS_WR, Error.E_OPCODE):
+        if opcode == Job.GATHER and want.error in (0, Error.E_INDEX, Error.E_BUS_RD):
+            size = want.count * words[9]
+            mine, theirs = (m.dump(output, size) for m in (self.memory, self.golden_memory))
+            assert (mine == theirs).all(), f"{name}: {words[9]} bytes a row"
+        elif flags & Flag.MEMORY and want.error not in (Error.E_BUS_WR, Error.E_OPCODE):
             batches = max(words[3], 1) if opcode == Job.SAMPLE else 1
             size = min(16 * min(words[2] * batches, 1 << 16) + 256, REGION)
             mine, theirs = (m.dump(output, size) for m in (self.memory, self.golden_memory))
@@ -441,6 +458,11 @@ class ReplayEnv(uvm_env):
         await self.axil.write(header.STATUS.offset, 0xE)
         return took
 
+    def take_tails(self) -> None:
+        """Behind a soft reset the rings go on at HEAD."""
+        head = self.dut.u_control.head.value
+        self.tails = [int(head[32 * r + 31 : 32 * r]) for r in RINGS]
+
     async def hard_reset(self, clocks: int) -> None:
         """Hold the running design in reset; both begin anew. The memory's content stays."""
         self.sending.stop()
@@ -448,8 +470,8 @@ class ReplayEnv(uvm_env):
         await reset(self.dut, clocks)
         self.learner.forget()
         self.golden = ReplayEngine(self.config, Link(), Link())
-        self.tails = [0, 0]
-        for ring in (0, 1):
+        self.tails = [0] * len(RINGS)
+        for ring in RINGS:
             self.memory.load(CPL[ring], np.zeros(32 << SLOTS_LOG2, np.uint8))
             self.load(OUTPUT[ring], np.zeros(1 << 14, np.uint8))
         await quiet(self.dut)

@@ -28,6 +28,7 @@ class BadDescriptor(ReplayTest):
         env, batch = self.env, 1 << self.env.config.batch_log2
         await env.run(1, Job.RETRIEVE, count=1, data=np.zeros(1, np.uint32))  # E_NOTCLEAR
         await env.run(0, Job.SAMPLE, count=1)
+        await env.run(1, Job.CHECK)
         for values in (
             {"CFG_N": 0}, {"CFG_N": self.leaves + 1}, {"CFG_N": self.leaves, "CFG_PINIT": 0},
             {"CFG_PINIT": 1, "CFG_PMIN": 100, "CFG_PCLIP": 99}, {"CFG_PCLIP": 0xFFFFFFFF},
@@ -39,12 +40,15 @@ class BadDescriptor(ReplayTest):
         await env.run(1, Job.INSERT, flags=Flag.PMAX, count=5)
         one = np.zeros((1, 2), np.uint32)
         cases: list[tuple[int, int, dict[str, Any]]] = [
-            (0, 11, {}), (1, 11, {}), (0, 255, {}), (0, Job.CLEAR, {}), (1, Job.SAMPLE, {}),
+            (0, 12, {}), (1, 12, {}), (0, 13, {}), (1, 13, {}), (2, 13, {}), (0, 255, {}),
+            (0, Job.CHECK, {}), (0, Job.CLEAR, {}), (2, Job.CHECK, {}), (2, Job.SAMPLE, {}),
+            (1, Job.SAMPLE, {}),
             (1, Job.TRAIN_LOOP, {"batches": 1}), (0, Job.UPDATE, {"data": one}),
             *((0, Job.SAMPLE, {"flags": 1 << bit}) for bit in (0, 1, 6)),
             *((0, Job.TRAIN_LOOP, {"flags": 1 << bit}) for bit in (0, 1, 2, 4, 6)),
             *((1, Job.RESERVE, {"flags": 1 << bit}) for bit in (0, 1, 2, 3, 5, 6, 7)),
             *((1, Job.CLEAR, {"flags": 1 << bit, "count": 0}) for bit in range(8)),
+            *((1, Job.CHECK, {"flags": 1 << bit, "count": 0}) for bit in range(8)),
             (0, Job.SAMPLE, {"w0": Job.SAMPLE | 1 << 16}), (1, Job.RESERVE, {"w0": 7 | 1 << 29}),
             *((1, Job.RESERVE, {f"w{word}": 1}) for word in (3, 4, 5, 6, 7, *range(8, 16))),
             (1, Job.UPDATE, {"data": one, "w3": 1}),
@@ -58,9 +62,11 @@ class BadDescriptor(ReplayTest):
             (0, Job.SAMPLE, {"flags": Flag.HOST_X, "w4": 64, "batches": 2}),
             (1, Job.UPDATE, {}), (1, Job.UPDATE, {"w4": 0x100004}),
             (0, Job.SAMPLE, {"count": 0}), (0, Job.SAMPLE, {"count": batch + 1}),
+            (0, Job.SAMPLE, {"batches": (1 << 20) + 1}), (0, Job.SAMPLE, {"batches": 1 << 31}),
             (0, Job.SAMPLE, {"count": 1 << 31}), (0, Job.TRAIN_LOOP, {"batches": 0}),
             (1, Job.RESERVE, {"count": 0}), (1, Job.RESERVE, {"count": (1 << 20) + 1}),
-            (1, Job.CLEAR, {"count": 1}), (0, Job.SAMPLE, {"flags": Flag.STRATIFIED, "count": 3}),
+            (1, Job.CLEAR, {"count": 1}), (1, Job.CHECK, {"count": 1}),
+            (0, Job.SAMPLE, {"flags": Flag.STRATIFIED, "count": 3}),
             (1, Job.COMMIT, {"flags": Flag.PMAX}),
             (1, Job.RESERVE, {"count": self.leaves // 2 + 1}), (1, Job.INSERT, {"data": one}),
             (1, Job.COMMIT, {"flags": Flag.PMAX, "count": self.leaves // 2}),
@@ -94,6 +100,7 @@ class BusError(ReplayTest):
     async def scenario(self) -> None:
         env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
         await self.clear()
+        await self.empty_before_error()
         await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
         for round_ in range(12):
             beat, response = rng.randrange(8), 2 + round_ % 2
@@ -130,6 +137,16 @@ class BusError(ReplayTest):
         assert int(record[1]) == Error.E_BUS_RD and int(record[0]) == 0
         self.heal()
         await env.axil.write(header.STATUS.offset, 0xE)
+
+    async def empty_before_error(self) -> None:
+        """The last request that can be read samples an empty tree: that ends the job."""
+        requests = np.zeros((8, 4), np.uint32)
+        requests[:, 0] = [Op.RETRIEVE] * 3 + [Op.SAMPLE] * 5
+        for memory in (self.env.memory, self.env.golden_memory):
+            memory.fail(INPUT[1] + 64, 64, 2, writes=False)
+        end = await self.env.run(1, Job.STREAM, flags=Flag.MEMORY, count=8, data=requests)
+        assert (end.error, end.count) == (Error.E_EMPTY, 3), end
+        self.heal()
 
     def heal(self) -> None:
         """No range fails; the output is empty (what a failed job wrote of it is not defined)."""
@@ -174,7 +191,7 @@ class ResetMidway(ReplayTest):
             states.add(("ring 1", int(self.dut.u_host.state_q.value)))
             slowest = max(slowest, await env.soft_reset())
             env.learner.sent.clear()
-            env.tails = [int(self.dut.u_control.head.value[32 * r + 31 : 32 * r]) for r in (0, 1)]
+            env.take_tails()
             # What the dropped jobs did to the leaves and the generator: from the design.
             await self.adopt()
             env.load(OUTPUT[0], np.zeros(1 << 14, np.uint8))
@@ -188,7 +205,9 @@ class ResetMidway(ReplayTest):
             env.golden.smp.clear()
             await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
         self.logger.info("slowest soft reset: %d clocks, %d states", slowest, len(states))
-        assert slowest < 400 and len(states) > 5, (slowest, states)
+        # The sequential tree is slow: most resets find it at the same work.
+        least = 5 if env.config.sequential else 6
+        assert slowest < 400 and len(states) >= least, (slowest, states)
 
 
 @pyuvm.test(timeout_time=10, timeout_unit="ms")

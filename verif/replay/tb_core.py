@@ -79,7 +79,7 @@ async def random(dut: Any) -> None:
     for leaves, rate in ((most, 1.0), (max(1, most - most // 3 - 1), 0.9), (most, 0.4)):
         clocks = await core.clear(leaves, int(rng.integers(1, core.rmm.leaf_max + 1)))
         lanes = min(core.config.k_log2, core.config.n_log2)
-        assert clocks == (most >> lanes) + 2
+        assert clocks == (most if core.sequential else most >> lanes) + 2
         await storm(core, rng, rounds, rate)
         await core.drain()
         core.check_state()
@@ -184,6 +184,41 @@ async def history(dut: Any) -> None:
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
+async def check(dut: Any) -> None:
+    """A check passes after random operations, changes nothing, and finds any bit that is wrong."""
+    rng, core = _rng(), Core(dut)
+    most = 1 << core.config.n_log2
+    await core.start()
+    for leaves in (most, max(1, most - most // 3 - 1)):
+        await core.clear(leaves, 3)
+        assert await core.check(rng) is None, "an empty tree"
+        await storm(core, rng, 300, 1.0)
+        assert await core.check(rng) is None, "behind operations"
+        assert await core.check(rng, 0.6) is None, "with gaps"
+        core.check_state()
+        await core.check_boundaries(rng, 50)
+    for name, level, lanes, bits, memory in core.memories():
+        single = name in ("root", "row")
+        depth = 1 if single else len(memory)
+        nodes = {0, depth * lanes - 1, *(int(n) for n in rng.integers(0, depth * lanes, 6))}
+        for node in nodes:
+            cell = memory if single else memory[node // lanes]
+            flip = 1 << int(rng.integers(bits)) << node % lanes * bits
+            cell.value = int(cell.value) ^ flip
+            await core.step()
+            # What the front says of a leaf is what all nodes above it are held against.
+            want = (0, 0) if level < 0 else (level, node)
+            got = await core.check(rng)
+            assert got == want, f"{name}, node {node}, {flip:#x}: got {got}, want {want}"
+            cell.value = int(cell.value) ^ flip
+            await core.step()
+        assert await core.check(rng) is None, f"{name} is as it was"
+    await storm(core, rng, 100, 1.0)
+    await core.drain()
+    core.check_state()
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def rate(dut: Any) -> None:
     """B samples beside B updates take B + latency clocks, without a bubble."""
     rng, core = _rng(), Core(dut)
@@ -204,3 +239,27 @@ async def rate(dut: Any) -> None:
                       1 << core.config.k_log2, most, batch, clocks, clocks - batch,
                       core.timing.sample_latency)  # fmt: skip
         assert clocks == batch + core.sample_latency
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def scan(dut: Any) -> None:
+    """The sequential core: B samples within the bound of its header."""
+    rng, core = _rng(), Core(dut)
+    c, t = core.config, core.timing
+    await core.start()
+    await core.clear(1 << c.n_log2)
+    for _ in range(64):
+        await core.step(None, Update(Op.INSERT, value=int(rng.integers(1, 1 << 8))))
+    slowest = (1 << c.k_log2) + max(c.lat_lut, c.lat_bram) + 1
+    for batch in (32, 64):
+        await core.drain()
+        begin = core.clock
+        for _ in range(batch):
+            await core.step(Sample(), None)
+        await core.drain()
+        clocks = core.last_sample_clock - begin + 1
+        bound = slowest * (batch + t.levels - 1) + c.lat_mul + 16
+        paper = 2 * (1 << c.k_log2) * (batch + t.levels)
+        dut._log.info("K=%d B=%d: %d clocks, bound %d, Eq. 4.2 %d",
+                      1 << c.k_log2, batch, clocks, bound, paper)  # fmt: skip
+        assert batch < clocks <= min(bound, paper), f"{clocks} clocks, {bound}, {paper}"

@@ -20,8 +20,11 @@ def _latency(fan_log2: int) -> int:
     return {1: 3, 2: 4, 3: 9, 4: 10, 5: 12, 6: 13}[fan_log2]
 
 
-async def _compare(dut: Any, cases: Iterable[tuple[list[int], int] | None]) -> int:
-    """Drive rows and targets, None for a pause; returns how many were compared."""
+Case = tuple[list[int], int, int | None]  # children, target, the child that is forced
+
+
+async def _compare(dut: Any, cases: Iterable[Case | None]) -> int:
+    """Drive rows, targets and forced children, None for a pause; returns how many were compared."""
     p = json.loads(os.environ["JD_PARAMETERS"])
     width, latency = p["ChildW"], _latency(p["FanLog2"])
     dut.rst_ni.value = 0
@@ -30,12 +33,12 @@ async def _compare(dut: Any, cases: Iterable[tuple[list[int], int] | None]) -> i
     for _ in range(3):
         await RisingEdge(dut.clk_i)
     dut.rst_ni.value = 1
-    wanted: deque[tuple[int, int, int, int]] = deque()
+    wanted: deque[tuple[int, int, int, int | None]] = deque()
     compared = 0
     for clock, case in enumerate(itertools.chain(cases, [None] * (latency + 1))):
         dut.valid_i.value = case is not None
         if case is not None:
-            row, goal = case
+            row, goal, forced = case
             dut.row_i.value = sum(value << (width * i) for i, value in enumerate(row))
             dut.target_i.value = goal
             rest = goal
@@ -43,14 +46,19 @@ async def _compare(dut: Any, cases: Iterable[tuple[list[int], int] | None]) -> i
                 if rest <= value:
                     break
                 rest -= value
-            wanted.append((clock + latency, index, value, rest))
+            dut.force_i.value = forced is not None
+            dut.child_i.value = (index ^ 1) if forced is None else forced
+            if forced is None:
+                wanted.append((clock + latency, index, value, rest))
+            else:  # its rest means nothing
+                wanted.append((clock + latency, forced, row[forced], None))
         await RisingEdge(dut.clk_i)
         due = bool(wanted) and wanted[0][0] == clock
         assert int(dut.valid_o.value) == due
         if due:
-            _, *want = wanted.popleft()
-            got = [int(dut.index_o.value), int(dut.value_o.value), int(dut.rest_o.value)]
-            assert got == want, f"clock {clock}"
+            _, *want, rest_wanted = wanted.popleft()
+            assert [int(dut.index_o.value), int(dut.value_o.value)] == want, f"clock {clock}"
+            assert rest_wanted in (None, int(dut.rest_o.value)), f"clock {clock}"
             compared += 1
     assert not wanted
     return compared
@@ -61,7 +69,7 @@ async def exhaustive(dut: Any) -> None:
     p = json.loads(os.environ["JD_PARAMETERS"])
     values = range(1 << p["ChildW"])
     rows = itertools.product(values, repeat=1 << p["FanLog2"])
-    cases = ((list(row), goal) for row in rows for goal in range(1, sum(row) + 1))
+    cases = ((list(row), goal, None) for row in rows for goal in range(1, sum(row) + 1))
     assert await _compare(dut, cases) == 57344
 
 
@@ -71,7 +79,7 @@ async def random(dut: Any) -> None:
     p = json.loads(os.environ["JD_PARAMETERS"])
     fan, top = 1 << p["FanLog2"], (1 << p["ChildW"]) - 1
 
-    def cases() -> Iterable[tuple[list[int], int] | None]:
+    def cases() -> Iterable[Case | None]:
         for _ in range(1500):
             row = [int(v) for v in rng.integers(0, top, fan, endpoint=True)]
             kind = int(rng.integers(4))
@@ -82,12 +90,13 @@ async def random(dut: Any) -> None:
             elif kind == 2:
                 row = [0] * fan
                 row[int(rng.integers(fan))] = int(rng.integers(1, top + 1))
+            forced = int(rng.integers(fan)) if rng.random() < 0.2 else None
             sums = [int(s) for s in np.cumsum(np.array(row, object))]
             if sums[-1] == 0:
                 yield None
                 continue
             edge = sums[int(rng.integers(fan))] + int(rng.integers(2))
             goal = int(rng.integers(1, sums[-1], endpoint=True)) if rng.random() < 0.4 else edge
-            yield row, min(max(goal, 1), sums[-1])
+            yield row, min(max(goal, 1), sums[-1]), forced
 
     assert await _compare(dut, cases()) > 1000

@@ -230,6 +230,7 @@ class Concurrent(ReplayTest):
         trace.start()
         for round_ in range(18):
             await ClockCycles(self.dut.clk_i, 40)
+            await self.rest()
             await env.configure(CFG_PRIO=0x4CCD | 16 << 16 | (round_ % 2) << 24)
             opcode, kind, options, host = self.host_job(rng)
             size, batches = batch >> rng.randint(0, 1), rng.randint(1, 4)

@@ -80,7 +80,7 @@ class Trace:
         cocotb.start_soon(self._follow())
 
     async def _follow(self) -> None:
-        core = self.env.dut.u_core
+        core = self.env.core
         edge = RisingEdge(self.env.dut.clk_i)
         sample, update = core.order_valid_o, core.u_valid_o
         while True:

@@ -761,7 +761,7 @@ class ResetSweep(ReplayTest):
         await env.soft_reset()
         await watch
         env.learner.sent.clear()
-        env.tails = [int(self.dut.u_control.head.value[32 * r + 31 : 32 * r]) for r in (0, 1)]
+        env.take_tails()
         await self.adopt()
         env.golden.rmm.statistics.inserts = await env.axil.read(registers.N_INSERT_LO.offset)
         env.learner.batches.clear()

@@ -24,6 +24,7 @@ REPLAY = {
     "ReplayLatBram": "lat_bram",
     "ReplayLatUram": "lat_uram",
     "ReplayLatMul": "lat_mul",
+    "ReplaySequential": "sequential",
 }
 LEARNER = {
     "LearnerP": "p",

@@ -18,7 +18,7 @@ from jackdaw.drivers.base import EngineDriver
 from jackdaw.drivers.rings import Job, Record
 from jackdaw.errors import ConfigError
 from models.registers import replay as registers
-from models.replay.engine import HOST_RING, SAMPLE_RING, Flag
+from models.replay.engine import GATHER_RING, HOST_RING, SAMPLE_RING, Flag, is_row
 from models.replay.engine import Job as Opcode
 from models.replay.rng import splitmix64
 
@@ -118,6 +118,7 @@ class Replay(EngineDriver):
         self.settings = settings
         self._sampler = self.open_ring(SAMPLE_RING)
         self._host = self.open_ring(HOST_RING)
+        self._mover = self.open_ring(GATHER_RING)
         self._buffers: dict[str, tuple[int, int]] = {}
         self._configure()
         self.clear()
@@ -126,6 +127,14 @@ class Replay(EngineDriver):
     def clear(self) -> None:
         """Set every priority to 0 and forget all insertions."""
         self._run([Opcode.CLEAR])
+
+    def check(self) -> None:
+        """Hold every node of the tree against its leaves; nothing changes.
+
+        Raises: ReplayCheckError: `info[1]` is the wrong node's level (31:24, 0 the root) and place;
+            ReplayBusyError while a batch is sampled; ReplayNotclearError.
+        """
+        self._run([Opcode.CHECK])
 
     def sample(
         self,
@@ -247,6 +256,18 @@ class Replay(EngineDriver):
         words = np.ascontiguousarray(requests, np.uint32)
         return self._raw(Opcode.STREAM, 0, words, len(words))
 
+    def gather(self, rows: np.ndarray | Samples, storage: int, row_bytes: int) -> np.ndarray:
+        """Bring rows of the data storage together, while the other jobs go on.
+
+        Args:
+            rows: [n] leaves, or a sampled batch (before the next one is sampled).
+            storage: device address of row 0, a multiple of 64.
+            row_bytes: 16, 32 or a multiple of 64 up to 2**20.
+        Returns: [n, row_bytes] uint8.
+        Raises: ReplayIndexError; ConfigError for rows of another size.
+        """
+        return self._gathered(rows, storage, row_bytes)[0]
+
     def acknowledge(self) -> None:
         """Tell the engine that every batch delivered to memory so far has been fetched."""
         self.write(registers.FETCH_ACK.offset, 1)
@@ -261,11 +282,22 @@ class Replay(EngineDriver):
         self.acknowledge()
         return cycles
 
-    def measure_update(self, batch: int) -> int:
-        """Clocks of one UPDATE job that gives leaves 0..batch-1 the priorities they have."""
-        indices = np.arange(batch)
+    def measure_host(self, opcode: int, count: int) -> int:
+        """Clocks of one UPDATE, INSERT or RETRIEVE job; leaves get the priorities that they have.
+
+        Args:
+            opcode: which job. For INSERT the next leaf must be leaf 0, with all inserted before.
+            count: of operations, on leaves 0, 1, ... again and again.
+        """
+        indices = np.arange(count) % self.settings.leaves
+        if opcode == Opcode.RETRIEVE:
+            source = self._upload(indices.astype(np.uint32))
+            output = self._buffer("responses", count * 16)
+            return self._run(
+                [opcode | Flag.MEMORY << 8, 0, count, 0, *_address(source), *_address(output)]
+            ).cycles
         source = self._upload(_pairs(indices, self.retrieve(indices).astype(np.uint32)))
-        return self._run([Opcode.UPDATE, 0, batch, 0, *_address(source)]).cycles
+        return self._run([opcode, 0, count, 0, *_address(source)]).cycles
 
     def measure_sustained(
         self, batch: int, batches: int, *, samples: bool = True, updates: bool = False
@@ -325,6 +357,10 @@ class Replay(EngineDriver):
         records = [job.wait(TIMEOUT_S) for job in queued]
         self.acknowledge()
         return max(r.end for r in records) - min(r.start for r in records)
+
+    def measure_gather(self, rows: np.ndarray, storage: int, row_bytes: int) -> int:
+        """Clocks of one GATHER job; arguments as of `gather`."""
+        return self._gathered(rows, storage, row_bytes)[1].cycles
 
     def measure_stream(self, requests: np.ndarray) -> int:
         """Clocks of one STREAM job of unified requests ([n, 4] uint32), responses to memory."""
@@ -395,6 +431,27 @@ class Replay(EngineDriver):
         words = _words(values, td, False)
         flags = Flag.FP32 if td else 0
         return self._operate(opcode, flags, _pairs(np.zeros(words.size), words), words.size)
+
+    def _gathered(
+        self, rows: np.ndarray | Samples, storage: int, row_bytes: int
+    ) -> tuple[np.ndarray, Record]:
+        if not is_row(row_bytes):
+            raise ConfigError(
+                f"replay rows: got {row_bytes} bytes, want 16, 32 or a multiple of 64 up to 2**20"
+            )
+        if isinstance(rows, Samples):
+            flags, count, source = Flag.SLOTS, rows.indices.size, rows.address
+        else:
+            words = np.asarray(rows, np.uint32).reshape(-1)
+            flags, count, source = 0, words.size, self._upload(words)
+        output = self._buffer("rows", max(count * row_bytes, 1))
+        record = self._mover.submit(
+            [
+                Opcode.GATHER | flags << 8, 0, count, 0, *_address(source), *_address(output),
+                0, row_bytes, *_address(storage),
+            ]
+        ).wait(TIMEOUT_S)  # fmt: skip
+        return self.device.read(output, count * row_bytes).reshape(count, row_bytes), record
 
     def _operate(self, opcode: int, flags: int, words: np.ndarray | None, count: int) -> Responses:
         out = self._raw(opcode, flags, words, count).astype(np.int64)

@@ -19,6 +19,7 @@ from jackdaw.errors import ConfigError
 from jackdaw.runtime.coordinator import StepResult
 from jackdaw.runtime.weights import Parameters
 from models.learner.optim import Slot, adam, momentum, sgd
+from models.replay.engine import Job as Opcode
 
 MODES = ("comm_reduction", "default")
 TIMEOUT_S = 120.0
@@ -203,5 +204,5 @@ class DeviceTrainer:
     def _measure_replay(self, batch: int) -> tuple[float, float]:
         """Clocks a sample and an update of whole jobs of `batch`; leaves all priorities alone."""
         sampled = self.replay.measure_sample(batch, self.stratified)
-        updated = self.replay.measure_update(batch)
+        updated = self.replay.measure_host(Opcode.UPDATE, batch)
         return round(sampled / batch, 2), round(updated / batch, 2)

@@ -5,8 +5,8 @@
 //
 // Streams  s_axil_*: AXI4-Lite in. e_axil_*: AXI4-Lite to the engine's registers, offsets of the
 //          page. header_*: one clock an access, answered in the next; a write's address, data and
-//          strobes are there (write_address_o, header_data_o, header_strb_o) the clock before.
-// Timing   a header access is answered three clocks after its last address or data came; writes
+//          strobes are there (write_address_o, header_data_o, header_strb_o) a clock and more before.
+// Timing   a header access is answered four clocks after its last address or data came; writes
 //          and reads alternate when both wait.
 // Numbers  none.
 // Source   docs/shell.md, address map.
@@ -65,7 +65,7 @@ module jd_engine_bus #(
   typedef enum logic [1:0] {
     StIdle,    // waits for an access
     StDecide,  // an access starts here
-    StEngine,  // waits for the engine's registers, or a clock for the header's answer
+    StEngine,  // waits for the engine's registers, or two clocks for the header and its answer
     StAnswer   // waits for the master
   } state_e;
 
@@ -74,18 +74,20 @@ module jd_engine_bus #(
   logic aw_held_q, w_held_q, ar_held_q;
   logic [11:0] aw_q, ar_q;
   logic [11:0] address_q;                 // of the access
+  // A write goes first; behind it a waiting read does, as no further write is held then.
+  logic write_next;
+  assign write_next = aw_held_q && w_held_q;
   logic [31:0] wdata_q, data_q;
   logic [3:0] wstrb_q;
   logic error_q;
   logic e_aw_q, e_w_q, e_ar_q;            // offered to the engine's registers
 
-  logic is_header, denied, answered;
-  assign is_header = address_q[11:8] == '0;
+  logic is_header, denied, answered;      // is_header: address_q is in the common header
+  logic header_valid_q, header_done_q;    // its clock, and the one behind
+  logic [11:0] next_address;
+  assign next_address = write_next ? aw_q : ar_q;
   assign denied = write_q && !is_header && !idle_i && IdleOnly[address_q[11:2]];
-  // A write goes first; behind it a waiting read does, as no further write is held then.
-  logic write_next;
-  assign write_next = aw_held_q && w_held_q;
-  assign answered = is_header || (write_q ? e_axil_bvalid_i : e_axil_rvalid_i);
+  assign answered = is_header ? header_done_q : (write_q ? e_axil_bvalid_i : e_axil_rvalid_i);
 
   always_comb begin
     state_d = state_q;
@@ -107,7 +109,7 @@ module jd_engine_bus #(
   assign s_axil_rresp_o = error_q ? SLVERR : '0;
   assign s_axil_rdata_o = error_q ? '0 : data_q;
 
-  assign header_valid_o = state_q == StDecide && is_header;
+  assign header_valid_o = header_valid_q;
   assign header_write_o = write_q;
   assign header_address_o = address_q[7:0];
   assign write_address_o = aw_q[7:2];
@@ -134,8 +136,10 @@ module jd_engine_bus #(
       e_aw_q <= 1'b0;
       e_w_q <= 1'b0;
       e_ar_q <= 1'b0;
+      header_valid_q <= 1'b0;
     end else begin
       state_q <= state_d;
+      header_valid_q <= state_q == StDecide && is_header;
       if (s_axil_awvalid_i) aw_held_q <= 1'b1;
       if (s_axil_wvalid_i) w_held_q <= 1'b1;
       if (s_axil_arvalid_i) ar_held_q <= 1'b1;
@@ -167,7 +171,11 @@ module jd_engine_bus #(
       wdata_q <= s_axil_wdata_i;
       wstrb_q <= s_axil_wstrb_i;
     end
-    if (state_q == StIdle) address_q <= write_next ? aw_q : ar_q;
+    if (state_q == StIdle) begin
+      address_q <= next_address;
+      is_header <= next_address[11:8] == '0;
+    end
+    header_done_q <= header_valid_q;
     if (state_q == StDecide) error_q <= 1'b1;              // stays so if it is denied
     if (state_q == StEngine && answered) begin
       error_q <= is_header ? header_error_i :
@@ -176,7 +184,8 @@ module jd_engine_bus #(
     end
   end
 
-  `JD_ASSERT_IF(AddressOfAccess_A, state_q != StIdle, address_q == (write_q ? aw_q : ar_q))
+  `JD_ASSERT_IF(AddressOfAccess_A, state_q != StIdle, address_q == (write_q ? aw_q : ar_q) &&
+                is_header == (address_q[11:8] == '0))
   `JD_ASSUME_STREAM(WriteAddressStable_M, s_axil_awvalid_i, s_axil_awready_o, s_axil_awaddr_i)
   `JD_ASSUME_STREAM(WriteDataStable_M, s_axil_wvalid_i, s_axil_wready_o,
                     {s_axil_wdata_i, s_axil_wstrb_i})

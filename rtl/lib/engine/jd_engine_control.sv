@@ -200,8 +200,8 @@ module jd_engine_control
     .hwif_out             (to_hw)
   );
 
-  // ---- Writes to ring registers, checked before they reach the registers: in the clock before, by
-  // HEAD of the clock before that. If it moves on in between, the older one never lets more through.
+  // ---- Writes to ring registers, checked before they reach the registers: in the two clocks
+  // before, by an older HEAD. If it moves on in between, the older one never lets more through.
   logic [Rings-1:0][31:0] head, head_q, full_q;
   logic [Rings-1:0] busy_q;
   logic [Rings-1:0] ring_quiet;           // HEAD = TAIL
@@ -227,6 +227,7 @@ module jd_engine_control
       full_q[r] <= 32'hFFFF_FFFF << to_hw.RING[r].SIZE.value.value;
     end
     jd_engine_guard u_guard (
+      .clk_i,
       .valid_i   (write_address[7] && write_ring == 2'(r)),
       .offset_i  (write_address[4:2]),
       .data_i    (header_wdata),

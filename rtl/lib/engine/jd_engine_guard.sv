@@ -3,13 +3,15 @@
 // Decides whether a write to a ring's registers follows the rules; one that does not is refused with
 // an error and changes nothing.
 //
-// Streams  none: combinational.
-// Timing   refusal_o and far_o belong to the write of the same clock.
+// Streams  none.
+// Timing   refusal_o and far_o belong to the write of the clock before and what the ring is in this
+//          one; a write, and the registers that it changes, must stay for two clocks.
 // Numbers  TAIL and HEAD are compared modulo 2^32, as distances.
 // Source   docs/shell.md, rings.
 module jd_engine_guard
   import jd_engine_header_map_pkg::*;
 (
+  input  logic        clk_i,
   input  logic        valid_i,            // a write to this ring
   input  logic [2:0]  offset_i,           // word in the ring's registers
   input  logic [31:0] data_i,
@@ -33,18 +35,22 @@ module jd_engine_guard
   localparam logic [2:0] TAIL    = RING_TAIL_OFFSET[4:2];
   localparam logic [3:0] SIZE_MAX = 4'd12;
 
-  // Each register after the write, if it is the one that is written.
+  // Each register after the write, if it is the one that is written; a clock later.
   logic [31:0] written;
+  logic        high_q;                    // above the high word of an address
   logic [11:0] base, cpl;
   logic [31:0] size, tail;
   logic [31:0] last;                      // jobs ahead of HEAD, less one
   // TAIL would move back. It moves by at most 2^12 if it is not beyond: a ring never has more.
   logic        back;
   assign written = data_i & mask_i;
-  assign base = (base_lo_i & ~mask_i[11:0]) | written[11:0];
-  assign cpl = (cpl_lo_i & ~mask_i[11:0]) | written[11:0];
-  assign size = ({28'd0, size_i} & ~mask_i) | written;
-  assign tail = (tail_i & ~mask_i) | written;
+  always_ff @(posedge clk_i) begin
+    high_q <= written[31:8] != '0;
+    base <= (base_lo_i & ~mask_i[11:0]) | written[11:0];
+    cpl <= (cpl_lo_i & ~mask_i[11:0]) | written[11:0];
+    size <= ({28'd0, size_i} & ~mask_i) | written;
+    tail <= (tail_i & ~mask_i) | written;
+  end
   assign back = 1'((14'(tail) - 14'(tail_i)) >> 13);
   assign last = tail + ~head_i;
 
@@ -55,7 +61,7 @@ module jd_engine_guard
       unique case (offset_i)
         BASE_LO: if (base != '0) refusal_o = E_RING;
         CPL_LO: if (cpl != '0) refusal_o = E_RING;
-        BASE_HI, CPL_HI: if (written[31:8] != '0) refusal_o = E_RESERVED;
+        BASE_HI, CPL_HI: if (high_q) refusal_o = E_RESERVED;
         SIZE: if (size > {28'd0, SIZE_MAX}) refusal_o = E_RING;
         TAIL: begin
           if (size_i == '0 || back) refusal_o = E_RING;

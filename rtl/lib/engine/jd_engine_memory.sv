@@ -55,10 +55,11 @@ module jd_engine_memory #(
   // The next ring after the last one served that asks.
   function automatic logic [RingW-1:0] choose(logic [Rings-1:0] ask, logic [RingW-1:0] last);
     choose = last;
-    for (int unsigned offset = Rings; offset > 0; offset--) begin
-      if (ask[RingW'((32'(last) + offset) % Rings)]) begin
-        choose = RingW'((32'(last) + offset) % Rings);
-      end
+    for (int unsigned r = Rings; r > 0; r--) begin
+      if (ask[r-1]) choose = RingW'(r - 1);                              // the first,
+    end
+    for (int unsigned r = Rings; r > 0; r--) begin
+      if (ask[r-1] && RingW'(r - 1) > last) choose = RingW'(r - 1);      // but for one behind it
     end
   endfunction
 

@@ -86,19 +86,18 @@ module jd_engine_ring
   // behind is not asked for in the two clocks after HEAD moved.
   logic head_submitted_q, behind_submitted_q;
   always_ff @(posedge clk_i) begin
-    head_submitted_q <= rst_ni && !drop_i && (recorded_i ? behind_q : head_q) != tail_i;
+    head_submitted_q <= rst_ni && !drop_i && (recorded_i ? behind_q != tail_i : head_q != tail_i);
     behind_submitted_q <= behind_q != tail_i;
   end
   assign fetch_valid_o = !held_q && !fetching_q && !halted_q && !hold_i &&
                          (state_q == StNext ? head_submitted_q : behind_submitted_q && !stop_q);
 
   // A descriptor that could not be read and a NOP end here; all others are the engine's.
-  logic present, unread, nop, own;
+  logic present, unread, own, ends_q;     // ends_q: it is one of these
   assign present = state_q == StNext && held_q && !hold_i;
   assign unread = response_q[1];
-  assign nop = !unread && descriptor_q[7:0] == '0;
-  assign own = present && (unread || nop);
-  assign job_valid_o = present && !unread && !nop;
+  assign own = present && ends_q;
+  assign job_valid_o = present && !ends_q;
   assign job_descriptor_o = descriptor_q;
   assign job_number_o = head_q;
   assign running_o = state_q == StRun;
@@ -162,6 +161,7 @@ module jd_engine_ring
     if (fetched_i) begin
       descriptor_q <= fetched_data_i;
       response_q <= fetched_resp_i;
+      ends_q <= fetched_resp_i[1] || fetched_data_i[7:0] == '0;
     end
     if (own || (job_valid_o && job_ready_i)) begin
       opcode_q <= unread ? '0 : descriptor_q[7:0];

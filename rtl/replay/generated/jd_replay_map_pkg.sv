@@ -39,6 +39,7 @@ package jd_replay_map_pkg;
   localparam logic [7:0] E_BUSY = 8'd6;
   localparam logic [7:0] E_INSERT = 8'd7;
   localparam logic [7:0] E_STREAM = 8'd8;
+  localparam logic [7:0] E_CHECK = 8'd9;
   localparam logic [7:0] E_NOTCLEAR = 8'd10;
   // Bit i: word i of the page (offset 4i) may be written only while the engine is idle.
   localparam logic [1023:0] IDLE_ONLY =

@@ -1,0 +1,186 @@
+"""Tests of jd_replay_top: the data storage, ring 2; run by test_replay_engine.py."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pyuvm
+from cocotb.triggers import ClockCycles
+
+from models.registers import engine_header as header
+from models.registers.replay import Error
+from models.replay.engine import Flag, Job
+from verif.agents.axi_memory import AxiTiming
+from verif.replay.base import ReplayTest
+from verif.replay.env import INPUT, OUTPUT, STORAGE
+
+ROWS = (16, 32, 64, 128, 192, 1024, 1088, 4096, 7104)
+
+
+def indices(rng: random.Random, leaves: int, count: int, wide: bool) -> np.ndarray:
+    """Random indices: words, or responses of a SAMPLE with the index in their first word."""
+    words = np.array([rng.randrange(leaves) for _ in range(count)], np.uint32)
+    if not wide:
+        return words
+    out = np.array([[rng.getrandbits(32) for _ in range(4)] for _ in range(count)], np.uint32)
+    out[:, 0] = words
+    return out
+
+
+class GatherTest(ReplayTest):
+    """A storage with random rows."""
+
+    async def scenario(self) -> None:
+        self.env.load(STORAGE, np.frombuffer(self.rng.randbytes(self.leaves * 7168), np.uint8))
+        await self.env.run(2, Job.GATHER, count=1, data=np.zeros(1, np.uint32))  # E_NOTCLEAR
+        await self.clear(self.leaves - 1)
+        await self.body()
+
+    async def body(self) -> None:
+        """What the test does."""
+        raise NotImplementedError
+
+    async def gather(self, count: int, row_bytes: int, wide: bool = False, **options: Any) -> Any:
+        """Run one job."""
+        data = options.pop("data", None)
+        if data is None:
+            data = indices(self.rng, self.leaves - 1, count, wide)
+        return await self.env.run(
+            2, Job.GATHER, flags=Flag.SLOTS * wide, count=count, data=data,
+            row_bytes=row_bytes, **options,
+        )  # fmt: skip
+
+
+@pyuvm.test(timeout_time=20, timeout_unit="ms")
+class Gather(GatherTest):
+    """Rows of every size, beside jobs of the other rings; what is behind the last row stays."""
+
+    async def body(self) -> None:
+        env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
+        for row in ROWS:
+            for count in (1, 2, 3, 4, 5, rng.randint(6, 40)):
+                env.load(OUTPUT[2], np.zeros(count * row + 256, np.uint8))
+                await self.gather(count, row, rng.random() < 0.5)
+                size = count * row + 256
+                behind = [m.dump(OUTPUT[2], size) for m in (env.memory, env.golden_memory)]
+                assert (behind[0] == behind[1]).all(), f"{count} rows of {row} bytes"
+        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=self.leaves - 1)
+        for _ in range(6):  # what was sampled, while the next batch is sampled and updated
+            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+            responses = env.memory.dump(OUTPUT[0], 16 * batch).view("<u4").reshape(-1, 4)
+            words = env.descriptor(
+                2,
+                Job.GATHER,
+                flags=Flag.SLOTS,
+                count=batch,
+                data=responses,
+                row_bytes=rng.choice(ROWS),
+            )
+            number = await env.submit(2, words)
+            await env.run(1, Job.UPDATE, count=9, data=self.pairs(9, self.leaves - 1))
+            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+            await env.check(2, words, await env.finish(2, number), number)
+
+
+@pyuvm.test(timeout_time=20, timeout_unit="ms")
+class GatherErrors(GatherTest):
+    """Bad descriptors, indices and answers; soft resets; the next job is right."""
+
+    timing = AxiTiming(latency=(4, 40), busy=0.7)
+
+    async def body(self) -> None:
+        env, rng = self.env, self.rng
+        one = np.zeros(4, np.uint32)
+        for options in (
+            *({"flags": 1 << bit} for bit in (0, 1, 2, 3, 4, 5, 7)), {"w0": 12 | 1 << 16},
+            *({f"w{k}": 1} for k in (3, 8, 12, 13, 14, 15)), *({f"w{k}": 256} for k in (5, 7, 11)),
+            *({f"w{k}": 32} for k in (4, 6, 10)), {"w4": 0}, {"w6": 0},
+            *({"w9": size} for size in (0, 8, 15, 17, 33, 48, 63, 65, 96, 1 << 20 | 64, 1 << 31)),
+            {"count": 0}, {"count": (1 << 20) + 1}, {"count": 1 << 31},
+        ):  # fmt: skip
+            await env.run(2, Job.GATHER, **({"count": 1, "data": one} | options))
+        await self.gather(2, 1 << 20)  # the largest: from behind the storage's rows, zeros
+        for turn in range(24):
+            row, count = rng.choice(ROWS[:7]), rng.randint(1, 60)
+            wide = turn % 2 == 1
+            data = indices(rng, self.leaves - 1, count, wide)
+            bad = rng.randrange(count)
+            flat = data.reshape(count, -1)
+            flat[bad, 0] = rng.choice((self.leaves - 1, 1 << 20, 1 << 21, 0xFFFFFFFF))
+            end = await self.gather(count, row, wide, data=data)
+            assert end.error == Error.E_INDEX and end.count == bad, end
+            for place, size, reads in (
+                (STORAGE + rng.randrange(self.leaves * row) // 64 * 64, 64, True),
+                (INPUT[2] + rng.randrange(data.nbytes) // 64 * 64, 64, True),
+                (OUTPUT[2] + rng.randrange(count * row) // 64 * 64, 64, False),
+            ):
+                for memory in (env.memory, env.golden_memory):
+                    memory.fail(place, size, 2 + turn % 2, writes=not reads, reads=reads)
+                await self.gather(count, row, wide)
+                env.memory.heal()
+                env.golden_memory.heal()
+            env.load(OUTPUT[2], np.zeros(1 << 19, np.uint8))
+            await self.gather(count, row, wide)
+        for _ in range(30):
+            count, row = rng.randint(1, 60), rng.choice((16, 64, 1024, 1 << 20))
+            data = indices(rng, self.leaves - 1, count, False)
+            words = env.descriptor(2, Job.GATHER, count=count, data=data, row_bytes=row)
+            await env.submit(2, words)
+            await ClockCycles(self.dut.clk_i, rng.randint(0, 400))
+            assert await env.soft_reset() < 600
+            env.take_tails()
+            env.load(OUTPUT[2], np.zeros(1 << 20, np.uint8))
+            await self.gather(7, rng.choice((16, 32, 192)))
+
+
+@pyuvm.test(timeout_time=20, timeout_unit="ms")
+class GatherTimeouts(GatherTest):
+    """A memory that does not answer in time: the job ends, then all is as before."""
+
+    timing = AxiTiming(latency=(900, 1000))
+
+    async def body(self) -> None:
+        env = self.env
+        for row in (16, 64, 1088):
+            await env.axil.write(header.WATCHDOG.offset, 300)
+            data = indices(self.rng, self.leaves - 1, 20, False)
+            words = env.descriptor(2, Job.GATHER, count=20, data=data, row_bytes=row)
+            record = await env.finish(2, await env.submit(2, words))
+            assert int(record[1]) & 0xFF == Error.E_TIMEOUT, record
+            await env.axil.write(header.STATUS.offset, 0xE)
+            await env.soft_reset()
+            env.take_tails()
+            await env.axil.write(header.WATCHDOG.offset, 0)
+            env.load(OUTPUT[2], np.zeros(1 << 16, np.uint8))
+            await self.gather(20, row)
+
+
+@pyuvm.test(timeout_time=20, timeout_unit="ms")
+class GatherSpeed(GatherTest):
+    """At the port's limit: a beat a clock, indices included, or 16 reads at a time."""
+
+    LATENCY = 30
+    timing = AxiTiming(latency=(LATENCY, LATENCY))
+
+    async def body(self) -> None:
+        env = self.env
+        for row, count in (
+            (16, 4096),
+            (32, 4096),
+            (64, 4096),
+            (128, 2048),
+            (1024, 256),
+            (7104, 64),
+        ):
+            data = indices(self.rng, self.leaves - 1, count, False)
+            words = env.descriptor(2, Job.GATHER, count=count, data=data, row_bytes=row)
+            number = await env.submit(2, words)
+            record = await env.finish(2, number)
+            end = await env.check(2, words, record, number)
+            clocks, ideal = int(record[6]) - int(record[4]), end.cycles
+            reads = count * -(-row // 1024)  # of up to 16 beats
+            ideal = max(ideal, reads * (self.LATENCY + 4) // 16)
+            self.logger.warning("rows of %d bytes: %d clocks, ideal %d", row, clocks, ideal)
+            assert ideal <= clocks <= 1.08 * ideal + 150, (row, clocks, ideal)
