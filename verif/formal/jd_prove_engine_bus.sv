@@ -37,7 +37,7 @@ module jd_prove_engine_bus (
   input logic [31:0] header_data_i
 );
   localparam logic [1023:0] IDLE_ONLY = {24'h8A5A01, 936'd0, 64'hA5A5_5A5A_0000_0000};
-  localparam int unsigned   WaitMax   = 3;
+  localparam int unsigned   WaitMax   = 4;
   localparam logic [1:0]    SLVERR    = 2'd2;
 
   logic        awready, wready, bvalid, arready, rvalid;
@@ -190,12 +190,13 @@ module jd_prove_engine_bus (
   `JD_ASSERT(AnsweredInTime_A, 32'(wait_q) <= WaitMax)
 
   // ---- The block's state
-  logic idle, decide, engine, answer, write;
+  logic idle, decide, engine, answer, write, to_header;
   assign idle   = 2'(u_dut.state_q) == 2'd0;
   assign decide = 2'(u_dut.state_q) == 2'd1;
   assign engine = 2'(u_dut.state_q) == 2'd2;
   assign answer = 2'(u_dut.state_q) == 2'd3;
   assign write  = u_dut.write_q;
+  assign to_header = write ? w_to_header : r_to_header;
   `JD_ASSERT_IF(InHand_A, !idle, write ? aw_q && w_q : ar_q)
   `JD_ASSERT(Held_A, (!aw_q || u_dut.aw_q == waddress_q) && (!ar_q || u_dut.ar_q == raddress_q) &&
              (!w_q || {u_dut.wstrb_q, u_dut.wdata_q} == wdata_q))
@@ -205,14 +206,17 @@ module jd_prove_engine_bus (
                 !e_arvalid)
   `JD_ASSERT_IF(Fresh_A, aw_q && (!write || idle || decide), b_q == SLVERR)
   `JD_ASSERT_IF(AtEngine_A, engine, write ?
-                !e_b_q && e_aw_q == (!w_to_header && !e_awvalid) && w_header_q == w_to_header &&
+                !e_b_q && e_aw_q == (!w_to_header && !e_awvalid) &&
+                w_header_q == (w_to_header && !header_valid) &&
                 e_w_q == (!w_to_header && !e_wvalid) && (!w_to_header || (!e_awvalid && !e_wvalid))
-                : !e_r_q && e_ar_q == (!r_to_header && !e_arvalid) && r_header_q == r_to_header &&
-                (!r_to_header || !e_arvalid))
-  `JD_ASSERT(Asked_A, asked_q == (engine && (write ? w_to_header : r_to_header)))
+                : !e_r_q && e_ar_q == (!r_to_header && !e_arvalid) &&
+                r_header_q == (r_to_header && !header_valid) && (!r_to_header || !e_arvalid))
+  `JD_ASSERT_IF(HeaderInTurn_A, header_valid, engine && to_header)
+  `JD_ASSERT(Asked_A, asked_q == (engine && to_header && !header_valid))
+  `JD_ASSERT_IF(HeaderDone_A, !idle, u_dut.header_done_q == asked_q)
   `JD_ASSERT_IF(AnswerIsReady_A, answer, !e_awvalid && !e_wvalid && !e_arvalid)
-  `JD_ASSERT(WaitIs_A, 32'(wait_q) <= (idle ? 32'd0 : decide ? 32'd1 : engine ? 32'd2
-                                                                   : 32'd3))
+  `JD_ASSERT(WaitIs_A, 32'(wait_q) <= (idle ? 32'd0 : decide ? 32'd1 : engine && !asked_q ? 32'd2
+                                       : engine || !to_header ? 32'd3 : 32'd4))
 
   RefusedThenRead_C : cover property (@(posedge clk_i) disable iff (!rst_ni)
       (bvalid && bready_i && bresp == SLVERR && idle_only && !w_to_header && ar_q && !r_to_header));
