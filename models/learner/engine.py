@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -321,7 +321,9 @@ class LearnerEngine:
         assert self.learner is not None
         net = self.learner.networks[index]
         if kind == KIND_SCALARS:
-            net.scalars = Scalars.decode(image)
+            scalars = Scalars.decode(image)
+            counts = index == 0 and self.learner.program.delay > 0
+            net.scalars = scalars if counts else replace(scalars, waited=0)
             return
         values = self.learner.padded(index, image.view(np.float32))
         if kind == KIND_WEIGHTS:
@@ -343,8 +345,9 @@ class LearnerEngine:
             batch = yield from self._fetch(job, memory, step)
             if not job.from_list:
                 self.tde.put(TDE_FETCH_DONE << 48)
+            due = learner.due
             result = learner.compute(batch, job.inverse_batch, step & 1)
-            bits = words(result.delta)
+            delta, bits = result.delta, words(result.delta)
             if job.td_stream:
                 for slot, word in enumerate(bits):
                     self.tde.put(int(word) | slot << 32 | TDE_ERROR << 48)
@@ -352,12 +355,16 @@ class LearnerEngine:
             if job.td_memory:
                 self._write_td(job, memory, step, bits)
             learner.commit()
+            for phase in range(1, len(learner.program.phases)):
+                result = learner.compute(batch, job.inverse_batch, step & 1, phase)
+                self._check_result(result, step)
+                learner.commit(phase)
             done[0] += 1
             self.steps_done += 1
             self.version += 1
-            self.td_mean = to_bits(mean_magnitude(result.delta, job.inverse_batch))
-            self.td_max = to_bits(np.abs(result.delta).max())
-            self.busy += timing.ideal_step(learner.program, self.geometry, job.batch)
+            self.td_mean = to_bits(mean_magnitude(delta, job.inverse_batch))
+            self.td_max = to_bits(np.abs(delta).max())
+            self.busy += timing.ideal_step(learner.program, self.geometry, job.batch, due)
             if job.event_period and (step + 1) % job.event_period == 0:
                 self.events += 1
 
@@ -400,10 +407,10 @@ class LearnerEngine:
         return index, weight
 
     def _fetch(self, job: TrainJob, memory: Memory, step: int) -> Generator[None, None, Batch]:
-        """Read a batch's records, [s][a][r][d][s'] each; an error is that of the first slot."""
+        """Read a batch's records, [s][a][r][d][s'][noise] each; an error is the first slot's."""
         assert self.learner is not None
-        size = self.learner.program.state_words
-        length = 2 * size + 3
+        program = self.learner.program
+        length = program.record_words
         rows = np.zeros((job.batch, length), np.uint32)
         weights = np.zeros(job.batch, np.float32)
         for slot in range(job.batch):
@@ -414,14 +421,18 @@ class LearnerEngine:
             except BusError as error:
                 raise JobError(Error.E_BUS_RD, slot, error.response) from error
             rows[slot] = record.view(np.uint32)[:length]
-        values = rows.view(np.float32)
+        sizes = (program.state_words, program.action_words, 1, 1, program.state_words)
+        state, action, reward, discount, following, noise = np.split(
+            rows.view(np.float32), np.cumsum(sizes), axis=1
+        )
         return Batch(
-            state=values[:, :size],
-            next_state=values[:, size + 3 :],
-            action=rows[:, size].view(np.int32),
-            reward=values[:, size + 1],
-            discount=values[:, size + 2],
+            state=state,
+            next_state=following,
+            action=action if program.continuous else rows[:, program.state_words].view(np.int32),
+            reward=reward[:, 0],
+            discount=discount[:, 0],
             weight=weights,
+            noise=noise if program.noise else None,
         )
 
     def _write_td(self, job: TrainJob, memory: Memory, step: int, bits: np.ndarray) -> None:

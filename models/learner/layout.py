@@ -28,6 +28,8 @@ class Geometry:
         w_rows, a_rows: rows of the weight memory (also of its bias memory), of the frame memory.
         dp: pipelines.
         ntu: tensor units of a pipeline.
+        actor_critic: 1 if it runs actor-critic programs, else 0: LOSS_TD, LOSS_PI, tanh, actions
+            of float32, column copies, delayed stages, two phases.
     """
 
     p: int = 16
@@ -43,6 +45,7 @@ class Geometry:
     a_rows: int = 2048
     dp: int = 1
     ntu: int = 1
+    actor_critic: int = 0
 
     def pitch(self, n_in: int) -> int:
         """Return the words between two packed weight rows of n_in inputs."""
@@ -74,6 +77,10 @@ class Network:
         has_target: two target banks lie behind the online bank.
         row_base, rows: first memory row of the online bank, rows of a bank.
         bias_base, biases: first bias word of the online bank, bias words of a bank.
+        column, columns: first of the inputs whose columns of the online first layer are kept a
+            second time, as rows; their number, 0 for no copy.
+        column_row: first memory row of that copy, which is packed as a layer of n_out inputs and
+            `columns` outputs.
     """
 
     layers: tuple[Layer, ...]
@@ -82,6 +89,9 @@ class Network:
     rows: int
     bias_base: int
     biases: int
+    column: int = 0
+    columns: int = 0
+    column_row: int = 0
 
     def encode(self) -> np.ndarray:
         """Return the record, [16] uint32."""
@@ -91,6 +101,8 @@ class Network:
         out[2] = self.bias_base | self.biases << 16
         for index, layer in enumerate(self.layers[:MAX_LAYERS]):
             out[4 + index] = layer.n_in | layer.n_out << 16
+        out[10] = self.column | self.columns << 16
+        out[11] = self.column_row
         return out
 
     @classmethod
@@ -105,6 +117,9 @@ class Network:
             rows=w[1] >> 16,
             bias_base=w[2] & 0xFFFF,
             biases=w[2] >> 16,
+            column=w[10] & 0xFFFF,
+            columns=w[10] >> 16,
+            column_row=w[11] & 0xFFFF,
         )
 
 
@@ -132,6 +147,8 @@ class ImageMap:
     """
 
     def __init__(self, geometry: Geometry, network: Network) -> None:
+        self.geometry = geometry
+        self.network = network
         self.sections: list[Section] = []
         position, row, bias = 0, network.row_base, network.bias_base
         for layer in network.layers:
@@ -173,6 +190,22 @@ class ImageMap:
             memory, offset = (biases, bias_words) if s.bias else (weights, row_words)
             memory[s.memory.start + offset : s.memory.stop + offset] = image[s.image]
 
+    def scatter_columns(self, image: np.ndarray, weights: np.ndarray) -> None:
+        """Write the copy of the first layer's columns, if the network has one.
+
+        Row c of the copy holds W[0..n_out-1][column + c] of the first layer; the padding behind it
+        is left as it is, and no result depends on it.
+        """
+        net, geometry = self.network, self.geometry
+        if not net.columns:
+            return
+        layer = net.layers[0]
+        first = image[self.sections[0].image].reshape(layer.n_out, -1)
+        pitch = geometry.pitch(layer.n_out)
+        start = net.column_row * geometry.p
+        rows = weights[start : start + net.columns * pitch].reshape(net.columns, pitch)
+        rows[:, : layer.n_out] = first[:, net.column : net.column + net.columns].T
+
     def gather(self, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
         """Read an image of the online bank from flat memories; padding is +0."""
         image = np.zeros(self.words, np.float32)
@@ -206,15 +239,32 @@ class ImageMap:
 
 
 def allocate(
-    geometry: Geometry, sizes: list[int], has_target: bool, row_base: int = 0, bias_base: int = 0
+    geometry: Geometry,
+    sizes: list[int],
+    has_target: bool,
+    row_base: int = 0,
+    bias_base: int = 0,
+    columns: tuple[int, int] = (0, 0),
 ) -> Network:
     """Place a network of the given layer sizes behind what is already allocated.
 
     Args:
         sizes: node counts, input first: [4, 64, 64, 2] has three layers.
         row_base, bias_base: first free row and bias word (multiple of ob).
+        columns: first and number of the inputs whose columns are copied, behind all banks.
     """
     layers = tuple(Layer(a, b) for a, b in itertools.pairwise(sizes))
     rows = sum(geometry.weight_rows(x.n_in, x.n_out) for x in layers)
     biases = sum(-(-x.n_out // geometry.ob) * geometry.ob for x in layers)
-    return Network(layers, has_target, row_base, rows, bias_base, biases)
+    column, count = columns
+    copy = row_base + (3 if has_target else 1) * rows if count else 0
+    return Network(layers, has_target, row_base, rows, bias_base, biases, column, count, copy)
+
+
+def free_place(geometry: Geometry, network: Network) -> tuple[int, int]:
+    """Return the first row and bias word behind a network that `allocate` placed."""
+    banks = 3 if network.has_target else 1
+    row = network.row_base + banks * network.rows
+    if network.columns:
+        row += geometry.weight_rows(network.layers[0].n_out, network.columns)
+    return row, network.bias_base + banks * network.biases

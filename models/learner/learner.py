@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from models.learner import mlp
+from models.learner import mlp, tanh
 from models.learner.fp import canonical
 from models.learner.layout import Geometry, ImageMap
-from models.learner.loss import MODE_DOUBLE, q_loss
+from models.learner.loss import MODE_DOUBLE, MODE_TWIN, Loss, actor_loss, q_loss, td_loss
 from models.learner.optim import Scalars, polyak, update
 from models.learner.program import (
     ACT_RELU,
+    ACT_TANH,
+    ACT_TANH_SLOPE,
+    LOSSES,
     OP_AXPY,
     OP_DOT,
+    OP_LOSS_PI,
     OP_LOSS_Q,
     OP_OUTER,
     OP_TARGET,
@@ -30,8 +34,9 @@ class Batch:
 
     Attributes:
         state, next_state: [B, S] float32.
-        action: [B] int32.
+        action: [B] int32, or [B, A] float32.
         reward, discount, weight: [B] float32.
+        noise: [B, A] float32 if the records have it.
     """
 
     state: np.ndarray
@@ -40,14 +45,20 @@ class Batch:
     reward: np.ndarray
     discount: np.ndarray
     weight: np.ndarray
+    noise: np.ndarray | None = None
+
+    @property
+    def count(self) -> int:
+        """B."""
+        return int(self.state.shape[0])
 
 
 @dataclass
 class StepResult:
-    """What the pipe reports of a step.
+    """What the pipe reports of a phase of a step.
 
     Attributes:
-        delta: [B] float32 TD errors.
+        delta: [B] float32 TD errors; zeros if the phase has none.
         not_finite: smallest (stage, sample) of a NaN or infinity, or None.
         bad_index: smallest sample with an action out of range, or None.
     """
@@ -81,6 +92,8 @@ class Pipe:
         inverse_batch: np.float32,
         parity: int = 0,
         banks: tuple[int, ...] = (0,) * 8,
+        phase: range | None = None,
+        due: bool = True,
     ) -> StepResult:
         """Run all stages but WU and TSM on a batch.
 
@@ -90,25 +103,42 @@ class Pipe:
             inverse_batch: 1/B as the host rounded it.
             parity: which copy of s and s' the step uses.
             banks: current target bank of each network, 0 or 1.
+            phase: run only these stages; the batch is taken into the frames in the first phase.
+            due: run the delayed stages, too.
         """
         words = program.frame_rows * self.geometry.p
         if self.frames.shape[1] != words:
             self.frames = np.zeros((self.geometry.b_max, words), np.float32)
-        shift = parity * self.geometry.vector_rows(program.state_words) * self.geometry.p
-        for row, data in ((program.state, batch.state), (program.next_state, batch.next_state)):
-            start = row * self.geometry.p + shift
-            self.frames[: data.shape[0], start : start + data.shape[1]] = canonical(data)
-        result = StepResult(np.zeros(batch.action.size, np.float32))
-        for index, stage in enumerate(program.stages):
+        shift = parity * program.copy_rows(self.geometry) * self.geometry.p
+        stages = range(len(program.stages)) if phase is None else phase
+        if stages.start == 0:
+            self._take(program, batch, shift)
+        result = StepResult(np.zeros(batch.count, np.float32))
+        for index in stages:
+            stage = program.stages[index]
+            if stage.delayed and not due:
+                continue
             bad = self._stage(program, stage, batch, inverse_batch, shift, banks, result)
             if bad.any() and result.not_finite is None:
                 result.not_finite = (index, int(np.argmax(bad)))
         return result
 
+    def _take(self, program: Program, batch: Batch, shift: int) -> None:
+        """Write a batch into the vectors that records fill."""
+        given = [(program.state, batch.state), (program.next_state, batch.next_state)]
+        if program.continuous:
+            given.append((program.action, np.concatenate([batch.state, batch.action], axis=1)))
+        if program.noise:
+            assert batch.noise is not None
+            given.append((program.noise, batch.noise))
+        for row, data in given:
+            start = row * self.geometry.p + shift
+            self.frames[: data.shape[0], start : start + data.shape[1]] = canonical(data)
+
     def vector(self, program: Program, row: int, words: int, count: int, shift: int) -> np.ndarray:
         """Return a view of a vector of the first `count` samples, [count, words]."""
         start = row * self.geometry.p
-        if row in (program.state, program.next_state):
+        if row in program.inputs:
             start += shift
         return self.frames[:count, start : start + words]
 
@@ -131,7 +161,7 @@ class Pipe:
         result: StepResult,
     ) -> np.ndarray:
         """Run one stage; [B] bool, the samples with a NaN or infinity that counts."""
-        count = batch.action.size
+        count = batch.count
         good = np.zeros(count, bool)
 
         def vector(row: int, words: int) -> np.ndarray:
@@ -145,9 +175,19 @@ class Pipe:
                     first += (1 + banks[stage.net]) * program.networks[stage.net].biases
                 bias = self.biases[first : first + stage.n_out]
             y = mlp.dot(self._weights(program, stage, banks), vector(stage.src, stage.n_in), bias)
-            start = stage.dst * self.geometry.p + stage.offset
-            y = mlp.relu(y) if stage.act == ACT_RELU else y
-            self.frames[:count, start : start + stage.n_out] = y
+            end = stage.offset + stage.n_out
+            if stage.act == ACT_TANH_SLOPE:
+                # The lane offset is that of the tangent's results.
+                h = vector(stage.aux, end)[:, stage.offset :]
+                vector(stage.dst, stage.n_out)[:] = tanh.slope(y, h)
+                return good
+            if stage.act == ACT_RELU:
+                y = mlp.relu(y)
+            elif stage.act == ACT_TANH:
+                y = tanh.tanh(y)
+                if stage.noise:
+                    y = tanh.disturb(y, vector(program.noise, stage.n_out))
+            vector(stage.dst, end)[:, stage.offset :] = y
             return good
         if stage.op == OP_AXPY:
             a = mlp.axpy(self._weights(program, stage, banks), vector(stage.src, stage.n_out))
@@ -169,20 +209,38 @@ class Pipe:
             rows[:, : stage.n_in] = g
             self.bias_gradients[stage.bias : stage.bias + stage.n_out] = gb
             return bad
-        if stage.op == OP_LOSS_Q:
-            loss = q_loss(
-                vector(stage.q, stage.n_out),
-                vector(stage.q_next, stage.n_out),
-                vector(stage.chooser, stage.n_out) if stage.mode == MODE_DOUBLE else None,
-                batch.action, batch.reward, batch.discount, batch.weight,
-                inverse_batch, stage.kappa,
-            )  # fmt: skip
+        if stage.op in LOSSES:
+            loss = self._loss(program, stage, batch, inverse_batch, shift)
             vector(stage.dst, stage.n_out)[:] = loss.gradient
-            result.delta = loss.delta
+            if stage.op != OP_LOSS_PI and not stage.quiet:
+                result.delta = loss.delta
             if loss.bad_index.any() and result.bad_index is None:
                 result.bad_index = int(np.argmax(loss.bad_index))
             return loss.not_finite
         return good
+
+    def _loss(
+        self, program: Program, stage: Stage, batch: Batch, inverse_batch: np.float32, shift: int
+    ) -> Loss:
+        """Run a LOSS stage."""
+
+        def vector(row: int) -> np.ndarray:
+            return self.vector(program, row, stage.n_out, batch.count, shift)
+
+        if stage.op == OP_LOSS_PI:
+            return actor_loss(vector(stage.q), inverse_batch)
+        if stage.op == OP_LOSS_Q:
+            return q_loss(
+                vector(stage.q), vector(stage.q_next),
+                vector(stage.chooser) if stage.mode == MODE_DOUBLE else None,
+                batch.action, batch.reward, batch.discount, batch.weight,
+                inverse_batch, stage.kappa,
+            )  # fmt: skip
+        return td_loss(
+            vector(stage.q), vector(stage.q_next),
+            vector(stage.chooser) if stage.mode == MODE_TWIN else None,
+            batch.reward, batch.discount, batch.weight, inverse_batch, stage.kappa,
+        )  # fmt: skip
 
 
 @dataclass
@@ -242,6 +300,7 @@ class Learner:
         """Write a network's masters into the online bank and the current target bank."""
         net, record = self.networks[index], self.program.networks[index]
         net.map.scatter(net.weights, self.pipe.weights, self.pipe.biases)
+        net.map.scatter_columns(net.weights, self.pipe.weights)
         if record.has_target:
             self._write_target(index)
 
@@ -255,18 +314,34 @@ class Learner:
             (1 + net.bank) * record.biases,
         )
 
-    def compute(self, batch: Batch, inverse_batch: np.float32, parity: int = 0) -> StepResult:
-        """Run the pipe's part of a step."""
-        banks = tuple(net.bank for net in self.networks)
-        return self.pipe.run(self.program, batch, inverse_batch, parity, banks)
+    @property
+    def due(self) -> bool:
+        """Whether the delayed stages run in this step."""
+        return self.networks[0].scalars.waited + 1 >= self.program.delay
 
-    def commit(self) -> None:
-        """Run WU and TSM of the step that was computed last."""
-        for stage in self.program.stages:
+    def compute(
+        self, batch: Batch, inverse_batch: np.float32, parity: int = 0, phase: int = 0
+    ) -> StepResult:
+        """Run the pipe's part of a phase of a step."""
+        banks = tuple(net.bank for net in self.networks)
+        stages = self.program.phases[phase]
+        return self.pipe.run(self.program, batch, inverse_batch, parity, banks, stages, self.due)
+
+    def commit(self, phase: int = 0) -> None:
+        """Run WU and TSM of the phase that was computed last; behind the last, count the step."""
+        phases, due = self.program.phases, self.due
+        for index in phases[phase]:
+            stage = self.program.stages[index]
+            if stage.delayed and not due:
+                continue
             if stage.op == OP_UPDATE:
                 self._update(stage)
             elif stage.op == OP_TARGET:
                 self._copy(stage)
+        if self.program.delay and phase == len(phases) - 1:
+            first = self.networks[0]
+            waited = 0 if due else first.scalars.waited + 1
+            first.scalars = replace(first.scalars, waited=waited)
 
     def _update(self, stage: Stage) -> None:
         net = self.networks[stage.net]
@@ -277,6 +352,7 @@ class Learner:
         )
         net.weights = self.padded(stage.net, w)
         net.map.scatter(net.weights, self.pipe.weights, self.pipe.biases)
+        net.map.scatter_columns(net.weights, self.pipe.weights)
 
     def _copy(self, stage: Stage) -> None:
         """TSM: write the idle bank, then make it the current one."""
@@ -286,9 +362,7 @@ class Learner:
         else:
             since = net.scalars.since + 1
             due = since >= stage.period
-            net.scalars = Scalars(
-                net.scalars.p1, net.scalars.p2, net.scalars.lr, 0 if due else since
-            )
+            net.scalars = replace(net.scalars, since=0 if due else since)
             if not due:
                 return
             net.target = net.weights.copy()

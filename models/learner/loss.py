@@ -1,4 +1,4 @@
-"""The loss unit: TD errors and the gradient of the Q loss."""
+"""The loss unit: TD errors, gradients of the Q loss, of a critic's and of an actor's."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import numpy as np
 
 from models.learner.fp import canonical
 
-MODE_MAX, MODE_DOUBLE = 0, 1
+MODE_MAX, MODE_DOUBLE, MODE_TWIN = 0, 1, 2
 
 
 @dataclass(frozen=True)
 class Loss:
-    """What LOSS_Q gives for a batch.
+    """What a LOSS stage gives for a batch.
 
     Attributes:
         gradient: [B, n_a] float32, of the mean loss with respect to q.
-        delta: [B] float32, TD errors q[a] - y.
+        delta: [B] float32, TD errors q[a] - y; none of LOSS_PI.
         bad_index: [B] bool, the action is outside 0..n_a-1; its q[a] counts as +0.
-        not_finite: [B] bool, delta or the gradient is a NaN or an infinity.
+        not_finite: [B] bool, delta or the gradient is a NaN or an infinity; of twins also the value
+            that was not chosen.
     """
 
     gradient: np.ndarray
@@ -74,8 +75,7 @@ def q_loss(
         y = reward + discount * largest
         value = np.where(bad_index, np.float32(0), q[rows, slot])
         delta = value - y
-        clamped = np.where(delta > kappa, kappa, np.where(delta < -kappa, -kappa, delta))
-        chosen = canonical(clamped * (weight * inverse_batch))
+        chosen = _scaled(delta, weight, inverse_batch, kappa)
     gradient = np.zeros_like(q)
     gradient[rows[~bad_index], slot[~bad_index]] = chosen[~bad_index]
     return Loss(
@@ -84,3 +84,69 @@ def q_loss(
         bad_index=bad_index,
         not_finite=~(np.isfinite(delta) & np.isfinite(chosen)),
     )
+
+
+def td_loss(
+    q: np.ndarray,
+    q_next: np.ndarray,
+    twin: np.ndarray | None,
+    reward: np.ndarray,
+    discount: np.ndarray,
+    weight: np.ndarray,
+    inverse_batch: np.float32,
+    kappa: np.float32,
+) -> Loss:
+    """Compute a critic's TD errors and gradients; all float32.
+
+    y = r + d*m with m = q_next, or of twins the smaller; delta = q - y;
+    g = clamp(delta, -kappa, kappa) * (w * invB).
+
+    Args:
+        q: [B, 1] of s and the action taken, online.
+        q_next: [B, 1] of s' and the target actor's action, target critic.
+        twin: [B, 1], the same of the second target critic, or None.
+        reward, discount, weight: [B].
+        inverse_batch: 1/B as the host rounded it.
+        kappa: threshold of the Huber loss; +inf for the squared error.
+    Source: learner LOSS_TD ("Continuous Control with Deep Reinforcement Learning", algorithm 1;
+        "Addressing Function Approximation Error in Actor-Critic Methods", algorithm 1).
+    """
+    good = np.ones(q.shape[0], bool)
+    with np.errstate(all="ignore"):
+        value = q_next[:, 0]
+        if twin is not None:
+            good = np.isfinite(q_next[:, 0]) & np.isfinite(twin[:, 0])
+            value = np.where(q_next[:, 0] > twin[:, 0], twin[:, 0], q_next[:, 0])
+        delta = q[:, 0] - (reward + discount * value)
+        gradient = _scaled(delta, weight, inverse_batch, kappa)
+    return Loss(
+        gradient=gradient[:, None],
+        delta=canonical(delta),
+        bad_index=np.zeros(q.shape[0], bool),
+        not_finite=~(good & np.isfinite(delta) & np.isfinite(gradient)),
+    )
+
+
+def actor_loss(q: np.ndarray, inverse_batch: np.float32) -> Loss:
+    """Compute the gradient of the actor's loss, -mean(q), with respect to q: -invB.
+
+    Args:
+        q: [B, 1] of s and the actor's action; only looked at for a NaN or an infinity.
+        inverse_batch: 1/B as the host rounded it. Importance weights are not applied.
+    Source: learner LOSS_PI; "Deterministic Policy Gradient Algorithms", theorem 1.
+    """
+    gradient = canonical(np.full_like(q, -inverse_batch))
+    return Loss(
+        gradient=gradient,
+        delta=np.zeros(0, np.float32),
+        bad_index=np.zeros(q.shape[0], bool),
+        not_finite=~(np.isfinite(q) & np.isfinite(gradient))[:, 0],
+    )
+
+
+def _scaled(
+    delta: np.ndarray, weight: np.ndarray, inverse_batch: np.float32, kappa: np.float32
+) -> np.ndarray:
+    """Return clamp(delta, -kappa, kappa) * (w * invB), [B]."""
+    clamped = np.where(delta > kappa, kappa, np.where(delta < -kappa, -kappa, delta))
+    return canonical(clamped * (weight * inverse_batch))

@@ -82,24 +82,33 @@ def adam(
 
 @dataclass(frozen=True)
 class Scalars:
-    """The state `t` of a network: powers of the betas, learning rate now, steps since the copy."""
+    """The state `t` of a network.
+
+    Attributes:
+        p1, p2: powers of the betas.
+        lr: learning rate now.
+        since: steps since the target was copied.
+        waited: of network 0, steps since the program's delayed stages ran.
+    """
 
     p1: np.float32 = ONE
     p2: np.float32 = ONE
     lr: np.float32 = ZERO
     since: int = 0
+    waited: int = 0
 
     def encode(self) -> np.ndarray:
         """Return the image, [16] uint32."""
         out = np.zeros(SLOT_WORDS, np.uint32)
-        out[:4] = [to_bits(self.p1), to_bits(self.p2), to_bits(self.lr), self.since]
+        out[:3] = [to_bits(self.p1), to_bits(self.p2), to_bits(self.lr)]
+        out[3:5] = self.since, self.waited
         return out
 
     @classmethod
     def decode(cls, words: np.ndarray) -> Scalars:
         """Inverse of encode."""
         p1, p2, lr = (from_bits(int(w)) for w in words[:3])
-        return cls(p1, p2, lr, int(words[3]))
+        return cls(p1, p2, lr, int(words[3]), int(words[4]))
 
 
 def update(

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.learner.fp import ZERO, from_bits, to_bits
-from models.learner.layout import Network
+from models.learner.layout import Geometry, Network
 from models.learner.optim import Slot
 
-OP_DOT, OP_AXPY, OP_OUTER, OP_LOSS_Q, OP_UPDATE, OP_TARGET = 1, 2, 3, 4, 7, 8
-COMPUTE = (OP_DOT, OP_AXPY, OP_OUTER, OP_LOSS_Q)
+OP_DOT, OP_AXPY, OP_OUTER, OP_LOSS_Q, OP_LOSS_TD, OP_LOSS_PI, OP_UPDATE, OP_TARGET = range(1, 9)
+PRODUCTS = (OP_DOT, OP_AXPY, OP_OUTER)
+LOSSES = (OP_LOSS_Q, OP_LOSS_TD, OP_LOSS_PI)
+COMPUTE = PRODUCTS + LOSSES
 UPDATES = (OP_UPDATE, OP_TARGET)
-ACT_NONE, ACT_RELU = 0, 1
+ACT_NONE, ACT_RELU, ACT_TANH, ACT_TANH_SLOPE = range(4)
 NO_STAGE = 0xFF
 NO_VECTOR = 0xFF
 HEADER_WORDS, RECORD_WORDS, STAGE_WORDS = 16, 16, 8
@@ -27,19 +29,23 @@ class Stage:
         op: OP_*.
         net: network of the weights.
         target: use its current target bank.
-        act: ACT_*; of AXPY: mask by aux > 0.
+        act: ACT_*; of AXPY: mask by aux > 0; ACT_TANH_SLOPE: times the tangent's slope at aux.
         no_bias: DOT adds no bias.
         chain: the next descriptor belongs to this stage (OUTER).
+        column: DOT reads the network's copy of columns.
+        delayed: runs only in every delay-th step of the program.
+        noise: DOT with ACT_TANH adds the record's noise and keeps the sum within -1 and 1.
         n_in, n_out: DOT, OUTER: of the layer; AXPY: n_in is the width of the result; LOSS: n_out
             actions.
         row, bias: first weight row and bias word, online bank.
         src: DOT: input; AXPY, OUTER: gradients of the outputs.
         dst: result; of LOSS the gradients.
-        aux: AXPY: activations for the mask; OUTER: inputs.
-        offset: lane of dst's first element.
+        aux: AXPY: activations for the mask; OUTER: inputs; ACT_TANH_SLOPE: results of the tangent.
+        offset: lane of dst's first element; with ACT_TANH_SLOPE of aux's.
         deps: up to three stages whose sample must be done.
         wait_update: mask of networks whose weight update must have ended.
-        q, q_next, chooser, mode: vectors and mode of LOSS.
+        q, q_next, chooser, mode: vectors and mode of LOSS (models/learner/loss.py).
+        quiet: LOSS_TD keeps its TD errors to itself.
         slot: optimizer slot of WU.
         period, polyak: of TSM: copy every period steps, or move by tau each step.
         kappa, tau: scalars.
@@ -51,6 +57,9 @@ class Stage:
     act: int = ACT_NONE
     no_bias: bool = False
     chain: bool = False
+    column: bool = False
+    delayed: bool = False
+    noise: bool = False
     n_in: int = 0
     n_out: int = 0
     row: int = 0
@@ -65,6 +74,7 @@ class Stage:
     q_next: int = 0
     chooser: int = 0
     mode: int = 0
+    quiet: bool = False
     slot: int = 0
     period: int = 0
     polyak: bool = False
@@ -75,6 +85,7 @@ class Stage:
         """Return the descriptor, [8] uint32."""
         deps = [*self.deps, *[NO_STAGE] * 3][:3]
         param = self.q | self.q_next << 8 | self.chooser << 16 | self.mode << 24
+        param |= int(self.quiet) << 26
         if self.op == OP_UPDATE:
             param = self.slot
         if self.op == OP_TARGET:
@@ -82,7 +93,8 @@ class Stage:
         return np.array(
             [
                 self.op | self.net << 5 | int(self.target) << 8 | self.act << 9
-                | int(self.no_bias) << 11 | int(self.chain) << 12,
+                | int(self.no_bias) << 11 | int(self.chain) << 12 | int(self.column) << 13
+                | int(self.delayed) << 18 | int(self.noise) << 19,
                 self.n_in | self.n_out << 16,
                 self.row | self.bias << 16,
                 self.src | self.dst << 8 | self.aux << 16 | self.offset << 24,
@@ -99,10 +111,11 @@ class Stage:
         """Inverse of encode for legal descriptors; reserved bits are not looked at."""
         w = [int(x) for x in words]
         op, p = w[0] & 31, w[5]
-        loss = op == OP_LOSS_Q
+        loss = op in LOSSES
         return cls(
             op=op, net=w[0] >> 5 & 7, target=bool(w[0] >> 8 & 1), act=w[0] >> 9 & 3,
             no_bias=bool(w[0] >> 11 & 1), chain=bool(w[0] >> 12 & 1),
+            column=bool(w[0] >> 13 & 1), delayed=bool(w[0] >> 18 & 1), noise=bool(w[0] >> 19 & 1),
             n_in=w[1] & 0xFFFF, n_out=w[1] >> 16, row=w[2] & 0xFFFF, bias=w[2] >> 16,
             src=w[3] & 0xFF, dst=w[3] >> 8 & 0xFF, aux=w[3] >> 16 & 0xFF, offset=w[3] >> 24,
             deps=tuple(d for d in (w[4] & 0xFF, w[4] >> 8 & 0xFF, w[4] >> 16 & 0xFF)
@@ -110,6 +123,7 @@ class Stage:
             wait_update=w[4] >> 24,
             q=p & 0xFF if loss else 0, q_next=p >> 8 & 0xFF if loss else 0,
             chooser=p >> 16 & 0xFF if loss else 0, mode=p >> 24 & 3 if loss else 0,
+            quiet=bool(p >> 26 & 1) if op == OP_LOSS_TD else False,
             slot=p & 15 if op == OP_UPDATE else 0,
             period=p & 0xFFFF if op == OP_TARGET else 0,
             polyak=bool(p >> 16 & 1) if op == OP_TARGET else False,
@@ -124,10 +138,14 @@ class Program:
     Attributes:
         stages, networks, slots: the tables.
         state_words, action_words: S and A of a record.
-        state, next_state: vectors of s and s'; each has two copies of state_rows rows, one a
-            step parity.
+        state, next_state: vectors of s and s'; with an action vector each has room for an action
+            behind, at lane S.
         action: vector that gets [s][a], or NO_VECTOR: the action is one int32.
         frame_rows: rows of a sample's frame.
+        noise: vector that gets the record's noise (A words), or 0: records have none.
+        delay: delayed stages run in every delay-th step; 0 if there are none.
+
+    Each vector that a record fills has two copies of copy_rows rows, one a step parity.
     """
 
     stages: tuple[Stage, ...]
@@ -139,14 +157,49 @@ class Program:
     next_state: int
     action: int
     frame_rows: int
+    noise: int = 0
+    delay: int = 0
+
+    @property
+    def continuous(self) -> bool:
+        """Whether an action is a vector of float32."""
+        return self.action != NO_VECTOR
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The vectors that a record fills."""
+        action = (self.action,) if self.continuous else ()
+        return (self.state, self.next_state, *action, *((self.noise,) if self.noise else ()))
+
+    def copy_rows(self, geometry: Geometry) -> int:
+        """Return the rows of one copy of a vector that a record fills."""
+        return geometry.vector_rows(
+            self.state_words + (self.action_words if self.continuous else 0)
+        )
+
+    @property
+    def record_words(self) -> int:
+        """Words of a record: [s][a][r][d][s'][noise]."""
+        return 2 * self.state_words + self.action_words * (2 if self.noise else 1) + 2
+
+    @property
+    def phases(self) -> tuple[range, ...]:
+        """The stages of each phase: compute stages, then the updates up to the next of those."""
+        starts = [
+            k
+            for k, stage in enumerate(self.stages)
+            if k == 0 or (stage.op in COMPUTE and self.stages[k - 1].op in UPDATES)
+        ]
+        return tuple(map(range, starts, [*starts[1:], len(self.stages)]))
 
     def encode(self) -> np.ndarray:
         """Return the image, uint32 words."""
         header = np.zeros(HEADER_WORDS, np.uint32)
         header[0] = len(self.stages) | len(self.networks) << 8 | len(self.slots) << 16
         header[1] = self.state_words | self.action_words << 16
-        header[2] = self.state | self.next_state << 8 | self.action << 16
+        header[2] = self.state | self.next_state << 8 | self.action << 16 | self.noise << 24
         header[3] = self.frame_rows
+        header[4] = self.delay
         parts = [header]
         parts += [n.encode() for n in self.networks]
         parts += [s.encode() for s in self.slots]
@@ -173,4 +226,6 @@ class Program:
             next_state=w[2] >> 8 & 0xFF,
             action=w[2] >> 16 & 0xFF,
             frame_rows=w[3],
+            noise=w[2] >> 24,
+            delay=w[4] & 0xFFFF,
         )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from models.learner.layout import Geometry, ImageMap
 from models.learner.program import (
+    ACT_TANH,
+    ACT_TANH_SLOPE,
     OP_AXPY,
     OP_DOT,
     OP_OUTER,
@@ -41,10 +43,15 @@ def stage_clocks(stage: Stage, geometry: Geometry) -> int:
     return 0
 
 
-def ideal_step(program: Program, geometry: Geometry, batch: int) -> int:
-    """Return the clocks of a step's tensor work alone: samples times the clocks of the stages."""
+def ideal_step(program: Program, geometry: Geometry, batch: int, due: bool = True) -> int:
+    """Return the clocks of a step's tensor work alone: samples times the clocks of the stages.
+
+    Args:
+        due: the delayed stages run, too.
+    """
     samples = -(-batch // geometry.dp)
-    return samples * sum(stage_clocks(s, geometry) for s in program.stages)
+    stages = (s for s in program.stages if due or not s.delayed)
+    return samples * sum(stage_clocks(s, geometry) for s in stages)
 
 
 def stage_latency(stage: Stage, geometry: Geometry, latencies: Latencies) -> int:
@@ -52,18 +59,39 @@ def stage_latency(stage: Stage, geometry: Geometry, latencies: Latencies) -> int
     front = 3 + latencies.mul
     if stage.op == OP_DOT:
         levels = padded_length(stage.n_in).bit_length() - 1
-        return front + latencies.add * (levels + 1) + 4
+        behind = tanh_latency(latencies) if stage.act in (ACT_TANH, ACT_TANH_SLOPE) else 0
+        return front + latencies.add * (levels + 1) + 4 + behind
     return front + latencies.add + 2
 
 
-def pipe_step(program: Program, geometry: Geometry, batch: int, latencies: Latencies) -> int:
-    """Return the clocks of a step in the pipe: tensor work with partly filled AXPY groups, and
-    what is not hidden of the latency between the stages."""
+def tanh_latency(latencies: Latencies) -> int:
+    """Return the clocks of jd_learner_tanh: of its table, two multiplications and three sums."""
+    return 2 + 2 * latencies.mul + 3 * latencies.add
+
+
+def pipe_step(
+    program: Program, geometry: Geometry, batch: int, latencies: Latencies, due: bool = True
+) -> int:
+    """Return the clocks of a step in the pipe: tensor work with partly filled AXPY groups, what is
+    not hidden of the latency between the stages, and the drain behind each phase.
+
+    Args:
+        due: the delayed stages run, too.
+    """
+    phases = (
+        [program.stages[k] for k in phase if due or not program.stages[k].delayed]
+        for phase in program.phases
+    )
+    return sum(_phase_clocks(stages, geometry, batch, latencies) for stages in phases)
+
+
+def _phase_clocks(stages: list[Stage], geometry: Geometry, batch: int, latencies: Latencies) -> int:
+    """Return the clocks of a phase in the pipe."""
     samples = -(-batch // geometry.dp)
     groups = -(-samples // geometry.gi) * geometry.gi
     total = 0
     before = 0
-    for stage in program.stages:
+    for stage in stages:
         clocks = stage_clocks(stage, geometry)
         if not clocks:
             continue
@@ -74,14 +102,22 @@ def pipe_step(program: Program, geometry: Geometry, batch: int, latencies: Laten
     return total + before + 8
 
 
-def update_clocks(program: Program, geometry: Geometry, latencies: Latencies) -> tuple[int, int]:
-    """Return the clocks of all WU, and of all TSM that copy."""
+def update_clocks(
+    program: Program, geometry: Geometry, latencies: Latencies, due: bool = True
+) -> tuple[int, int]:
+    """Return the clocks of all WU, and of all TSM that copy.
+
+    Args:
+        due: the delayed stages run, too.
+    """
     words = [ImageMap(geometry, net).words for net in program.networks]
     scalars = 3 * latencies.mul + 4 * latencies.add + 2 * latencies.div + latencies.sqrt + 12
     pipe = 2 * latencies.mul + 2 * latencies.add + latencies.div + latencies.sqrt + 9
     update = target = 0
     settle = 0  # of the stage in hand
     for stage in program.stages:
+        if stage.delayed and not due:
+            continue
         if stage.op == OP_UPDATE:
             update += words[stage.net] // geometry.lw + scalars + pipe + settle
             settle = SETTLE
@@ -94,7 +130,15 @@ def update_clocks(program: Program, geometry: Geometry, latencies: Latencies) ->
 def step_clocks(
     program: Program, geometry: Geometry, batch: int, latencies: Latencies = Latencies()
 ) -> int:
-    """Return the clocks of a step: the pipe, then WU, then (averaged over the period) TSM."""
-    update, target = update_clocks(program, geometry, latencies)
+    """Return the clocks of a step: the pipe, then WU, then (averaged over the period) TSM; of
+    steps in which delayed stages run and others the mean."""
     periods = [s.period for s in program.stages if s.op == OP_TARGET and not s.polyak]
-    return pipe_step(program, geometry, batch, latencies) + update + target // max(1, *periods, 1)
+
+    def clocks(due: bool) -> int:
+        update, target = update_clocks(program, geometry, latencies, due)
+        pipe = pipe_step(program, geometry, batch, latencies, due)
+        return pipe + update + target // max(1, *periods, 1)
+
+    if not program.delay:
+        return clocks(True)
+    return (clocks(True) + (program.delay - 1) * clocks(False)) // program.delay
