@@ -93,12 +93,14 @@ class TorchDqn:
 
 
 class TorchActorCritic:
-    """DDPG, or with two critics TD3; Adam with PyTorch's defaults, targets moved by tau.
+    """DDPG, or with two critics TD3; targets moved by tau.
 
     Args:
         actor: (weight, bias) a layer; it ends in tanh.
         critics: the same of one or two critics on [s][a].
         lr: learning rates of the actor and of the critics.
+        optimizer: "sgd" or "adam" (PyTorch's defaults but for eps).
+        eps: Adam's epsilon.
         tau: what the targets move by.
         kappa: Huber threshold of the critics, None for the squared error 0.5 delta^2.
         lagged: the actor's gradient is that of the critic before this step's update.
@@ -115,6 +117,8 @@ class TorchActorCritic:
         critics: Sequence[LayerArrays],
         *,
         lr: tuple[float, float],
+        optimizer: str,
+        eps: float,
         tau: float,
         kappa: float | None = None,
         lagged: bool = False,
@@ -126,8 +130,11 @@ class TorchActorCritic:
             for layers in (actor, *critics)
         ]
         self.targets = [[t.detach().clone() for t in net] for net in self.networks]
-        self.optimizers = [
-            torch.optim.Adam(net, lr=lr[min(k, 1)]) for k, net in enumerate(self.networks)
+        self.optimizers: list[torch.optim.Optimizer] = [
+            torch.optim.Adam(net, lr=lr[min(k, 1)], eps=eps)
+            if optimizer == "adam"
+            else torch.optim.SGD(net, lr=lr[min(k, 1)])
+            for k, net in enumerate(self.networks)
         ]
         self.tau, self.kappa, self.lagged, self.delay, self.dtype = tau, kappa, lagged, delay, dtype
         self.steps = 0
