@@ -1,7 +1,7 @@
 """Generate the table of the learner's hyperbolic tangent.
 
 Writes rtl/learner/generated/jd_learner_tanh_tables_pkg.sv and models/learner/tanh_tables.py from
-the same numbers: `PYTHONPATH=. python scripts/learner_tables.py`; with `--check` it only compares.
+the same numbers: `python scripts/learner_tables.py`; with `--check` it only compares.
 
 Segment k holds the parabola through tanh((k + t) / 64) at the three Chebyshev nodes of t in 0..1,
 as coefficients of 1, t and t^2; each is rounded to binary32 from 50 decimal digits.

@@ -312,11 +312,8 @@ def _actor_critic(
     frame = Frame(geometry)
     table = Table(geometry, frame)
     twin = critics == 2
-    state, following, given, *noise = (
-        frame.vector(states + actions, copies=2) for _ in range(4 if twin else 3)
-    )
-    if twin:  # vector 0 cannot be that of the noise
-        assert noise[0]
+    state, following, given = (frame.vector(states + actions, copies=2) for _ in range(3))
+    noise = frame.vector(states + actions, copies=2) if twin else 0
 
     # The critics: target actor and critics on s', critics on the action taken, TD errors, BW, WA.
     _, next_ids = table.forward(
@@ -347,9 +344,11 @@ def _actor_critic(
         )
         lasts.append(table.backward(index, nets[index], given, outputs, loss, gradient))
 
+    updates: dict[int, int] = {}  # stages, by their networks
+
     def update_critics() -> None:
         for index, last in enumerate(lasts, start=CRITIC):
-            table.add(Stage(OP_UPDATE, net=index, slot=1, deps=(last,)))
+            updates[index] = table.add(Stage(OP_UPDATE, net=index, slot=1, deps=(last,)))
 
     if not config.lagged:
         update_critics()
@@ -359,9 +358,17 @@ def _actor_critic(
     if config.lagged:
         update_critics()
     table.delayed = delay > 0
-    table.add(Stage(OP_UPDATE, net=ACTOR, slot=0, deps=(last,)))
+    updates[ACTOR] = table.add(Stage(OP_UPDATE, net=ACTOR, slot=0, deps=(last,)))
     for index in range(len(nets)):
-        table.add(Stage(OP_TARGET, net=index, polyak=True, tau=np.float32(config.tau)))
+        table.add(
+            Stage(
+                OP_TARGET,
+                net=index,
+                polyak=True,
+                tau=np.float32(config.tau),
+                deps=(updates[index],),
+            )
+        )
     return Program(
         stages=tuple(table.stages),
         networks=tuple(nets),
@@ -372,7 +379,7 @@ def _actor_critic(
         next_state=following,
         action=given,
         frame_rows=frame.rows,
-        noise=noise[0] if twin else 0,
+        noise=noise,
         delay=delay,
     )
 

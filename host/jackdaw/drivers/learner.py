@@ -308,7 +308,7 @@ class Learner(EngineDriver):
         most = min(g.b_max, g.a_rows // program.frame_rows)
         if not 1 <= batch <= most:
             raise ConfigError(f"train batch: got {batch}, this build and program hold 1..{most}")
-        needed = 4 * (2 * program.state_words + 3)
+        needed = 4 * program.record_words
         if data.base % 64 or data.stride % 64 or data.stride < needed:
             raise ConfigError(
                 f"train data: got address {data.base:#x}, stride {data.stride}, want multiples of "
