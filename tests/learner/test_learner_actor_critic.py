@@ -464,6 +464,9 @@ def test_vectors_of_several_rows(seed: int) -> None:
         wide = replace(batch, state=float32(rng, 7, 8), next_state=float32(rng, 7, 8))
         for count in range(4):
             result = step(learner, wide, count & 1)
+        second = (program.action + -(-10 // p)) * p  # the copy of parity 1, behind the other
+        joined = learner.pipe.frames[:7, second : second + 10]
+        assert np.array_equal(joined, np.concatenate([wide.state, wide.action], axis=1))
         got.append(
             [result.delta, *(flat(learner, k, learner.networks[k].weights) for k in range(3))]
         )
