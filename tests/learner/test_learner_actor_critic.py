@@ -63,7 +63,6 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Geometry(w_rows=4096, a_rows=8192, actor_critic=1)
 STATES, ACTIONS = 5, 2
 EPS = 1e-3  # of Adam: see test_hundreds_of_steps
-TOLERANCES = {"sgd": 1e-5, "adam": 1e-2}
 RATES = 1e-4, 1e-3  # of actor and critic
 TAU = 0.01
 CONFIG = ActorCriticConfig(
@@ -349,7 +348,11 @@ def test_target_action_has_the_noise(seed: int) -> None:
 # ---- Programs against PyTorch ----
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_gradients_are_those_of_autograd(seed: int, name: str) -> None:
-    """All gradients of a step, against binary64: within 2e-6 of a tensor's largest."""
+    """All gradients of a step, against binary64: within 2e-6 of a network's largest.
+
+    Not of each tensor's: that of the critic's last bias is one sum of terms of both signs, which
+    may cancel. The largest of 40 seeds is 5.7e-7.
+    """
     rng = np.random.default_rng(seed)
     program = PROGRAMS[name]()
     learner, parameters = start(rng, program)
@@ -362,24 +365,77 @@ def test_gradients_are_those_of_autograd(seed: int, name: str) -> None:
     delta, critics = torch_ref.critic_gradients(batch)
     np.testing.assert_allclose(result.delta, delta, rtol=1e-5, atol=1e-6)
     for index, want in enumerate([torch_ref.actor_gradients(batch), *critics]):
+        largest = max(tensor.abs().max().item() for tensor in want)
         for got, tensor in zip(gradients(learner, index), want, strict=True):
-            exact = tensor.numpy()
-            assert np.abs(got - exact).max() <= 2e-6 * np.abs(exact).max(), (index, got.shape)
+            assert np.abs(got - tensor.numpy()).max() <= 2e-6 * largest, (index, got.shape)
 
 
 STEPS = 300
 
 
-@pytest.mark.parametrize("optimizer", TOLERANCES)
+def values(network: list[torch.Tensor]) -> np.ndarray:
+    return np.concatenate([x.detach().numpy().reshape(-1) for x in network])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_hundreds_of_steps_one_by_one(seed: int, name: str) -> None:
+    """Each step of a run against binary64 from the same weights and targets, as SGD has no other.
+
+    The distance is the rounding of the new weights, relative RMS: 2.6e-8 in the median, 2.9e-8 at
+    most (measured, five seeds). A ReLU whose input is so near zero that the roundings decide would
+    make a step differ by more; that may be in one of a hundred.
+    """
+    rng = np.random.default_rng(seed)
+    program, lagged = PROGRAMS[name](), name.endswith("lagged")
+    program = replace(program, slots=(optim.sgd(0.02), optim.sgd(0.05)))
+    learner, parameters = start(rng, program)
+    exact = reference(parameters, program, lagged)
+    other = reference(parameters, program, not lagged)
+    distances, lags = [], []
+    for count in range(STEPS):
+        for index, net in enumerate(learner.networks):
+            for image, which in ((net.weights, "networks"), (net.target, "targets")):
+                arrays = net.map.unpack(image, program.networks[index])
+                for model in (exact, other):
+                    tensors = getattr(model, which)[index]
+                    for tensor, array in zip(tensors, [a for p in arrays for a in p], strict=True):
+                        tensor.data.copy_(torch.tensor(array))
+        batch = random_batch(rng, 32, program.noise != 0)
+        due = learner.due
+        step(learner, batch, count & 1)
+        exact.step(batch)
+        other.step(batch)
+        worst = 0.0
+        for index, net in enumerate(learner.networks):
+            for image, which in ((net.weights, "networks"), (net.target, "targets")):
+                want = values(getattr(exact, which)[index])
+                worst = max(worst, rms(flat(learner, index, image) - want) / rms(want))
+        distances.append(worst)
+        if due:
+            want = values(exact.networks[ACTOR])
+            lags.append(rms(values(other.networks[ACTOR]) - want) / rms(want))
+    print(
+        name,
+        seed,
+        np.median(distances),
+        sum(d > 2e-7 for d in distances),
+        max(distances),
+        np.median(lags),
+    )
+    assert sum(d > 4e-8 for d in distances) <= STEPS // 100, max(distances)
+    assert np.median(lags) > 50 * np.median(distances), "the lag makes another result"
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_hundreds_of_steps(seed: int, name: str, optimizer: str) -> None:
     """STEPS steps against binary64: the distance of all parameters, relative RMS.
 
-    Roundings alone make it 5e-7 (both optimizers, median of four seeds). But about once in five
-    runs a ReLU's input is so near zero that the roundings take it to the other side, which no
-    accuracy repairs: then SGD stays within 1e-5, and Adam, which divides by the root of a
-    gradient's square, within 2.3e-3 (measured). EPS keeps gradients near zero, which are all
-    rounding, from becoming steps of a whole learning rate; with 1e-8 that distance is 1e-2.
+    Roundings alone make it 5e-7 (both optimizers). But a ReLU's input that is so near zero that the
+    roundings decide makes another step, which no accuracy repairs, and every such step makes more
+    of them: 1.7e-4 was seen of SGD, 2.3e-3 of Adam, which divides by the root of a gradient's
+    square. EPS keeps gradients near zero, which are all rounding, from becoming steps of a whole
+    learning rate.
     """
     rng = np.random.default_rng(seed)
     program, lagged = PROGRAMS[name](), name.endswith("lagged")
@@ -387,24 +443,16 @@ def test_hundreds_of_steps(seed: int, name: str, optimizer: str) -> None:
         program = replace(program, slots=(optim.sgd(0.02), optim.sgd(0.05)))
     learner, parameters = start(rng, program)
     exact = reference(parameters, program, lagged)
-    other = reference(parameters, program, not lagged)
     for count in range(STEPS):
         batch = random_batch(rng, 32, program.noise != 0)
         result = step(learner, batch, count & 1)
         delta = exact.step(batch)
-        other.step(batch)
-    tolerance = TOLERANCES[optimizer]
-    assert rms(result.delta - delta) < tolerance * rms(delta)
+    assert rms(result.delta - delta) < 1e-2 * rms(delta)
     for index, net in enumerate(learner.networks):
         for image, which in ((net.weights, "networks"), (net.target, "targets")):
-            want, wrong = (
-                np.concatenate([x.detach().numpy().reshape(-1) for x in getattr(r, which)[index]])
-                for r in (exact, other)
-            )
+            want = values(getattr(exact, which)[index])
             distance = rms(flat(learner, index, image) - want) / rms(want)
-            assert distance < tolerance, (index, which, distance)
-            if index == ACTOR and optimizer == "sgd":  # the lag makes another result
-                assert rms(wrong - want) / rms(want) > 10 * distance
+            assert distance < 1e-2, (index, which, distance)
 
 
 @pytest.mark.parametrize("name", ["td3", "td3_lagged"])
