@@ -8,6 +8,7 @@ from models.learner.layout import Geometry, ImageMap
 from models.learner.program import (
     OP_AXPY,
     OP_DOT,
+    OP_LOSS_Q,
     OP_OUTER,
     OP_TARGET,
     OP_UPDATE,
@@ -16,6 +17,8 @@ from models.learner.program import (
 )
 from models.learner.tree import padded_length
 
+STEP = 40  # clocks in which a step is started, judged and counted; the pipe is empty
+LOSS = 4  # clocks of LOSS for a sample, at least; one more for double DQN
 SETTLE = 3  # clocks before each WU and TSM but the first, whose registers settle during the step
 
 
@@ -57,13 +60,19 @@ def stage_latency(stage: Stage, geometry: Geometry, latencies: Latencies) -> int
 
 
 def pipe_step(program: Program, geometry: Geometry, batch: int, latencies: Latencies) -> int:
-    """Return the clocks of a step in the pipe: tensor work with partly filled AXPY groups, and
-    what is not hidden of the latency between the stages."""
+    """Return the clocks of a step in the pipe: tensor work with partly filled AXPY groups, what is
+    not hidden of the latency between the stages, and LOSS where it is slower than the stage before
+    it."""
     samples = -(-batch // geometry.dp)
     groups = -(-samples // geometry.gi) * geometry.gi
-    total = 0
-    before = 0
+    total = 8
+    before = clocks = 0
     for stage in program.stages:
+        if stage.op == OP_LOSS_Q:
+            each = max(stage.n_out, LOSS + stage.mode)
+            hidden = max(0, samples - geometry.gi) * clocks
+            total += samples * max(0, each - clocks)
+            before += each + 2 * (latencies.mul + latencies.add) - hidden
         clocks = stage_clocks(stage, geometry)
         if not clocks:
             continue
@@ -71,7 +80,7 @@ def pipe_step(program: Program, geometry: Geometry, batch: int, latencies: Laten
         latency = stage_latency(stage, geometry, latencies)
         total += max(0, before - latency)
         before = latency
-    return total + before + 8
+    return total + before
 
 
 def update_clocks(program: Program, geometry: Geometry, latencies: Latencies) -> tuple[int, int]:
@@ -94,7 +103,8 @@ def update_clocks(program: Program, geometry: Geometry, latencies: Latencies) ->
 def step_clocks(
     program: Program, geometry: Geometry, batch: int, latencies: Latencies = Latencies()
 ) -> int:
-    """Return the clocks of a step: the pipe, then WU, then (averaged over the period) TSM."""
+    """Return the clocks of a step among many: the pipe, WU, then (averaged over the period) TSM."""
     update, target = update_clocks(program, geometry, latencies)
     periods = [s.period for s in program.stages if s.op == OP_TARGET and not s.polyak]
-    return pipe_step(program, geometry, batch, latencies) + update + target // max(1, *periods, 1)
+    pipe = pipe_step(program, geometry, batch, latencies)
+    return STEP + pipe + update + target // max(1, *periods, 1)
