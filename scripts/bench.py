@@ -158,16 +158,17 @@ def replay_rows(
         )
         update = replay.measure_host(Opcode.UPDATE, batch)
         paper = 2 * fan * (batch + depth), 2 * (batch + depth)
-        for operation, cycles, ideal, published, jobs in (
+        for operation, cycles, goal, published, jobs in (
             ("sample", sample, timing.sample(batch, False), paper[0], split),
             ("update", update, timing.update(batch), paper[1], ""),
         ):
             config = f"{name}{jobs} B={batch}"
+            ideal, each = (None, None) if prefix else (goal, 1.0)
             rows += [
                 row("replay", f"{prefix}{operation}_job_cycles", config, cycles, "clocks", ideal,
                     (published, THESIS)),
                 row("replay", f"{prefix}{operation}_cycles_each", config, round(cycles / batch, 3),
-                    "clocks", 1.0, (published / batch, THESIS), of(operation, batch)),
+                    "clocks", each, (published / batch, THESIS), of(operation, batch)),
             ]  # fmt: skip
         batch *= 2
     rows += sustained_rows(replay, name, prefix, fan, depth, of)
@@ -199,8 +200,9 @@ def sustained_rows(
 ) -> list[Row]:
     """Clocks of each operation while batches, and jobs of one batch, follow one another."""
     batch, batches, jobs = replay.max_batch, SUSTAINED_BATCHES, SUSTAINED_JOBS
+    ideal = 1.0
     if prefix:  # many clocks a sample
-        batches, jobs = batches // 8, jobs // 8
+        batches, jobs, ideal = batches // 8, jobs // 8, None
     paper = 2 * fan * (batch + depth) / batch, 2 * (batch + depth) / batch
     rows = []
     for operation, samples, updates, published in (
@@ -213,12 +215,12 @@ def sustained_rows(
         cycles = replay.measure_sustained(batch, batches, samples=samples, updates=updates)
         rows.append(
             row("replay", figure, f"{name}, {batches} batches of {batch}",
-                round(cycles / batch / batches, 3), "clocks", 1.0, beside, of(operation))
+                round(cycles / batch / batches, 3), "clocks", ideal, beside, of(operation))
         )  # fmt: skip
         cycles = replay.measure_jobs(batch, jobs, samples=samples, updates=updates)
         rows.append(
             row("replay", f"{figure}_in_jobs", f"{name}, {jobs} jobs of {batch}",
-                round(cycles / batch / jobs, 3), "clocks", 1.0, beside)
+                round(cycles / batch / jobs, 3), "clocks", ideal, beside)
         )  # fmt: skip
     count = batch * batches
     for operation, opcode in (("insert", Opcode.INSERT), ("retrieve", Opcode.RETRIEVE)):
@@ -226,7 +228,7 @@ def sustained_rows(
         published = (round(paper[1], 3), THESIS) if operation == "insert" else None
         rows.append(
             row("replay", f"{prefix}cycles_per_{operation}", f"{name}, a job of {count}",
-                round(cycles / count, 3), "clocks", 1.0, published)
+                round(cycles / count, 3), "clocks", ideal, published)
         )  # fmt: skip
     return rows
 

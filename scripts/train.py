@@ -41,6 +41,8 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--device", choices=("sim", "model"), default="sim")
     parser.add_argument("--config", default="demo", help="build configuration in configs/")
     parser.add_argument("--memory", default="D", help="memory preset of the simulator: D S Q I")
+    parser.add_argument("--assertions", action="store_true",
+                        help="keep the RTL's assertions: the simulator is slower")  # fmt: skip
     parser.add_argument("--mode", choices=("comm_reduction", "default"), default="comm_reduction")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="the run's folder")
@@ -119,8 +121,9 @@ def main(argv: list[str] | None = None) -> int:
     )
     began = time.perf_counter()
     with open_device(
-        options.device, config=options.config, memory=options.memory, seed=options.seed
-    ) as device:
+        options.device, config=options.config, memory=options.memory, seed=options.seed,
+        assertions=options.assertions,
+    ) as device:  # fmt: skip
         if options.device == "sim":
             print(f"simulator ready after {time.perf_counter() - began:.1f} s", flush=True)
         began = time.perf_counter()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from models.learner.layout import Geometry, ImageMap
+from models.learner.loss import MODE_MAX
 from models.learner.program import (
     ACT_TANH,
     ACT_TANH_SLOPE,
+    LOSSES,
     OP_AXPY,
     OP_DOT,
     OP_OUTER,
@@ -18,6 +20,8 @@ from models.learner.program import (
 )
 from models.learner.tree import padded_length
 
+STEP = 40  # clocks in which a step is started, judged and counted; the pipe is empty
+LOSS = 4  # clocks of LOSS for a sample, at least; one more for double DQN and twins
 SETTLE = 3  # clocks before each WU and TSM but the first, whose registers settle during the step
 
 
@@ -73,7 +77,8 @@ def pipe_step(
     program: Program, geometry: Geometry, batch: int, latencies: Latencies, due: bool = True
 ) -> int:
     """Return the clocks of a step in the pipe: tensor work with partly filled AXPY groups, what is
-    not hidden of the latency between the stages, and the drain behind each phase.
+    not hidden of the latency between the stages, LOSS where it is slower than the stage before it,
+    and the drain behind each phase.
 
     Args:
         due: the delayed stages run, too.
@@ -89,9 +94,14 @@ def _phase_clocks(stages: list[Stage], geometry: Geometry, batch: int, latencies
     """Return the clocks of a phase in the pipe."""
     samples = -(-batch // geometry.dp)
     groups = -(-samples // geometry.gi) * geometry.gi
-    total = 0
-    before = 0
+    total = 8
+    before = clocks = 0
     for stage in stages:
+        if stage.op in LOSSES:
+            each = max(stage.n_out, LOSS + (stage.mode != MODE_MAX))
+            hidden = max(0, samples - geometry.gi) * clocks
+            total += samples * max(0, each - clocks)
+            before += each + 2 * (latencies.mul + latencies.add) - hidden
         clocks = stage_clocks(stage, geometry)
         if not clocks:
             continue
@@ -99,7 +109,7 @@ def _phase_clocks(stages: list[Stage], geometry: Geometry, batch: int, latencies
         latency = stage_latency(stage, geometry, latencies)
         total += max(0, before - latency)
         before = latency
-    return total + before + 8
+    return total + before
 
 
 def update_clocks(
@@ -130,14 +140,14 @@ def update_clocks(
 def step_clocks(
     program: Program, geometry: Geometry, batch: int, latencies: Latencies = Latencies()
 ) -> int:
-    """Return the clocks of a step: the pipe, then WU, then (averaged over the period) TSM; of
+    """Return the clocks of a step among many: the pipe, WU, then (averaged over the period) TSM; of
     steps in which delayed stages run and others the mean."""
     periods = [s.period for s in program.stages if s.op == OP_TARGET and not s.polyak]
 
     def clocks(due: bool) -> int:
         update, target = update_clocks(program, geometry, latencies, due)
         pipe = pipe_step(program, geometry, batch, latencies, due)
-        return pipe + update + target // max(1, *periods, 1)
+        return STEP + pipe + update + target // max(1, *periods, 1)
 
     if not program.delay:
         return clocks(True)

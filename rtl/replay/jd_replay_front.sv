@@ -203,6 +203,22 @@ module jd_replay_front
     assign late_index[k] = late_index_q[k];
   end
 
+  // Bit k: the operation at F+k is on the leaf of the one at Lm. Known a clock ahead where there is
+  // one between acceptance and Lm.
+  logic [Lm:0] same_leaf;
+  if (Lm == 1) begin : gen_same
+    for (genvar k = 0; k <= Lm; k++) begin : gen_late_same
+      assign same_leaf[k] = late_valid[k] && late_index[k] == operation_q[1].index;
+    end
+  end else begin : gen_same
+    always_ff @(posedge clk_i) begin
+      same_leaf[0] <= valid[F-1] && operation_q[F-1].index == operation_q[Lm-1].index;
+      for (int unsigned k = 1; k <= Lm; k++) begin
+        same_leaf[k] <= late_valid[k-1] && late_index[k-1] == operation_q[Lm-1].index;
+      end
+    end
+  end
+
   logic [LeafW-1:0] pmax_now;
   assign pmax_now = (change_valid_o && past_q[0] > pmax_q) ? past_q[0] : pmax_q;
   assign pmax_o   = pmax_now;
@@ -211,9 +227,7 @@ module jd_replay_front
     if (valid[Lm]) begin
       operand_q <= row[FanLog2'(operation_q[Lm].index)];
       for (int unsigned k = 0; k <= Lm; k++) begin   // the youngest wins
-        if (late_valid[Lm-k] && late_index[Lm-k] == operation_q[Lm].index) begin
-          operand_q <= past_q[Lm-k];
-        end
+        if (same_leaf[Lm-k]) operand_q <= past_q[Lm-k];
       end
       near_q <= valid[Lm+1] && operation_q[Lm+1].index == operation_q[Lm].index;
     end

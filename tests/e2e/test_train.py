@@ -17,7 +17,7 @@ def run(folder: Path, device: str, steps: int, *more: str, seed: int = 1) -> dic
     """Train for some steps and return the checkpoint's state."""
     train.main(
         ["--device", device, "--seed", str(seed), "--out", str(folder), "--max-steps", str(steps)]
-        + ["--set", "warm=64", "--set", "evaluate_every=100000", *more]
+        + ["--assertions", "--set", "warm=64", "--set", "evaluate_every=100000", *more]
     )
     with (folder / "checkpoint.pkl").open("rb") as handle:
         return pickle.load(handle)["state"]

@@ -184,14 +184,14 @@ def test_pipe_offsets(seed: int) -> None:
     sim.close()
 
 
-# Layers: clocks of a step of 1, of 9 and of 32 samples.
+# Layers: clocks of a step of 1, of 9 and of 32 samples, and how many of each it waits in the midst.
 CLOCKS = {
-    (4, 2): (53, 103, 252),
-    (3, 1, 1): (122, 228, 594),
-    (16, 16, 16): (393, 1469, 4988),
-    (17, 4): (82, 266, 818),
-    (5, 20, 33, 3): (1011, 3558, 10627),
-    (4, 64, 2): (289, 1065, 3405),
+    (4, 2): ((53, 36), (103, 64), (252, 144)),
+    (3, 1, 1): ((122, 94), (228, 120), (594, 263)),
+    (16, 16, 16): ((393, 125), (1469, 49), (4988, 368)),
+    (17, 4): ((82, 46), (266, 38), (818, 38)),
+    (5, 20, 33, 3): ((1011, 144), (3558, 51), (10627, 55)),
+    (4, 64, 2): ((289, 117), (1065, 61), (3405, 65)),
 }
 
 
@@ -201,10 +201,47 @@ def test_pipe_clocks(sizes: tuple[int, ...], seed: int) -> None:
     sim = PipeSim(SMALL, seed)
     rng = np.random.default_rng(seed)
     learner = random_learner(rng, SMALL.geometry, sizes, double=len(sizes) % 2 == 1)
-    got = tuple(
-        run_step(sim, learner, random_batch(rng, sizes, count), 0).clocks for count in (1, 9, 32)
-    )
-    assert got == CLOCKS[sizes]
+    got = []
+    for count in (1, 9, 32):
+        report = run_step(sim, learner, random_batch(rng, sizes, count), 0)
+        got.append((report.clocks, report.token))
+        assert (report.data, report.update) == (0, 0)  # all samples are there, no update runs
+    assert tuple(got) == CLOCKS[sizes]
+    sim.close()
+
+
+def test_pipe_last_action(seed: int) -> None:
+    """The last of as many actions as there are lanes is the best."""
+    sim = PipeSim(SMALL, seed)
+    sizes = (2, SMALL.geometry.p)
+    for double in (False, True):
+        rng = np.random.default_rng([seed, double])
+        learner = random_learner(rng, SMALL.geometry, sizes, double=double)
+        net = learner.networks[0]
+        best = net.target if not double else net.weights
+        layers = net.map.unpack(best, learner.program.networks[0])
+        layers[-1][1][-1] = 50
+        best[:] = net.map.pack(layers)
+        learner.publish(0)
+        batch = random_batch(rng, sizes, 24)
+        compare(sim, learner, batch, 0, run_step(sim, learner, batch, 0))
+    sim.close()
+
+
+def test_pipe_late_loss(seed: int) -> None:
+    """A loss that waits for stages with two-digit numbers, behind others that do nothing."""
+    sim = PipeSim(SMALL, seed)
+    sizes, ahead = (4, 16, 5), 8
+    rng = np.random.default_rng(seed)
+    learner = random_learner(rng, SMALL.geometry, sizes)
+    stages = [
+        replace(s, deps=tuple(d + ahead for d in s.deps)) for s in learner.program.stages
+    ]  # fmt: skip
+    learner.program = replace(
+        learner.program, stages=(*[Stage(OP_UPDATE)] * ahead, *stages)
+    )  # fmt: skip
+    batch = random_batch(rng, sizes, 11)
+    compare(sim, learner, batch, 0, run_step(sim, learner, batch, 0))
     sim.close()
 
 

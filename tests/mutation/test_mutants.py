@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from flow import BUILD, ROOT, mutants
-from flow.campaign import BaselineFailed, Campaign, Outcome
+from flow.campaign import BaselineFailed, Campaign, Knowledge, Outcome
 from mutate import Book
 
 TEXT = """module jd_x #(
@@ -82,6 +82,19 @@ def test_campaign_unrelated_tests_notice_nothing(tmp_path: Path) -> None:
     assert outcomes == ["survived"]
     with pytest.raises(BaselineFailed, match="collection failed"):
         Campaign([f"{test}_missing"], tmp_path, tmp_path, 1, 1).baseline(timeout_s=120)
+
+
+def test_campaign_finds_tests_by_file_function_and_case(tmp_path: Path) -> None:
+    """Each test that a folder names is run, also a function that stands for many cases."""
+    campaign = Campaign([], tmp_path, tmp_path, 1, 1)
+    known = ("a.py::f[1-x]", "a.py::f[(2, 3)]", "a.py::g", "b.py::h")
+    campaign.known = {t: Knowledge(1.0) for t in known}
+    for named, wanted in (
+        (["a.py"], known[:3]),
+        (["a.py::f"], known[:2]),
+        (["a.py::f[(2, 3)]", "b.py::h"], known[1::2]),
+    ):
+        assert sorted(campaign.order("rtl/x.sv", named)) == sorted(wanted)
 
 
 @pytest.mark.timeout(1200)

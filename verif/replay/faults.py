@@ -186,7 +186,7 @@ class ResetMidway(ReplayTest):
             await env.submit(0, env.descriptor(0, train[0], **train[1]))
             if host[0] != Job.CLEAR:
                 await env.submit(1, env.descriptor(1, host[0], **host[1]))
-            await ClockCycles(self.dut.clk_i, rng.randint(0, 300))
+            await ClockCycles(self.dut.clk_i, rng.randint(0, rng.choice((60, 300))))
             states.add(("ring 0", int(self.dut.u_training.state_q.value)))
             states.add(("ring 1", int(self.dut.u_host.state_q.value)))
             slowest = max(slowest, await env.soft_reset())
@@ -205,9 +205,7 @@ class ResetMidway(ReplayTest):
             env.golden.smp.clear()
             await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
         self.logger.info("slowest soft reset: %d clocks, %d states", slowest, len(states))
-        # The sequential tree is slow: most resets find it at the same work.
-        least = 5 if env.config.sequential else 6
-        assert slowest < 400 and len(states) >= least, (slowest, states)
+        assert slowest < 400 and len(states) > 5, (slowest, states)
 
 
 @pyuvm.test(timeout_time=10, timeout_unit="ms")

@@ -35,9 +35,9 @@ module jd_engine_guard
   localparam logic [2:0] TAIL    = RING_TAIL_OFFSET[4:2];
   localparam logic [3:0] SIZE_MAX = 4'd12;
 
-  // Each register after the write, if it is the one that is written; a clock later.
+  // Each register as the write would leave it, a clock after the write came.
   logic [31:0] written;
-  logic        high_q;                    // above the high word of an address
+  logic        high_q;                    // bits above an address's 40 are written
   logic [11:0] base, cpl;
   logic [31:0] size, tail;
   logic [31:0] last;                      // jobs ahead of HEAD, less one
