@@ -132,7 +132,7 @@ class LearnerEngine:
 
         values = {
             "CAP0": log2(g.dp) | log2(g.p) << 4 | log2(g.ob) << 8 | g.gi << 12
-            | log2(g.lw) << 16 | g.ntu << 20,
+            | log2(g.lw) << 16 | g.ntu << 20 | g.actor_critic << 24,
             "CAP1": g.b_max | g.d_max << 16,
             "CAP2": g.l_max | g.net_max << 8 | g.st_max << 16,
             "CAP3": g.w_rows | g.a_rows << 16,

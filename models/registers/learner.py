@@ -12,7 +12,8 @@ CAP0 = Register(name='CAP0', offset=256, access='RO', reset=0, idle_only=False, 
     Field(name='ob_log2', lsb=8, width=4, access='RO', reset=0, description='log2 of the outputs a clock'), 
     Field(name='gi', lsb=12, width=4, access='RO', reset=0, description='sample interleave of the backward pass'), 
     Field(name='lw_log2', lsb=16, width=4, access='RO', reset=0, description='log2 of the lanes of the weight update'), 
-    Field(name='ntu', lsb=20, width=4, access='RO', reset=0, description='tensor units of a pipeline')), description='geometry of the build')
+    Field(name='ntu', lsb=20, width=4, access='RO', reset=0, description='tensor units of a pipeline'), 
+    Field(name='actor_critic', lsb=24, width=1, access='RO', reset=0, description='1: runs actor-critic programs')), description='geometry of the build')
 CAP1 = Register(name='CAP1', offset=260, access='RO', reset=0, idle_only=False, count=1, stride=4, fields=(
     Field(name='b_max', lsb=0, width=16, access='RO', reset=0, description='largest batch'), 
     Field(name='d_max', lsb=16, width=16, access='RO', reset=0, description='most inputs or outputs of a layer')), description='largest batch and layer')

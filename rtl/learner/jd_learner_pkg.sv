@@ -17,28 +17,35 @@ package jd_learner_pkg;
     OpAxpy  = 5'd2,     // backward: dst = (W^T * src) masked by aux > 0
     OpOuter = 5'd3,     // gradient: G += src (deltas) x aux (activations)
     OpLossQ = 5'd4,     // dst = gradient of the Q loss
+    OpLossTd = 5'd5,    // dst = gradient of a critic's loss
+    OpLossPi = 5'd6,    // dst = gradient of an actor's loss
     OpUpdate = 5'd7,    // WU
     OpTarget = 5'd8     // TSM
   } op_e;
 
   typedef enum logic [1:0] {
-    ActNone = 2'd0,
-    ActRelu = 2'd1
+    ActNone  = 2'd0,
+    ActRelu  = 2'd1,
+    ActTanh  = 2'd2,    // DOT: the tangent of the result
+    ActSlope = 2'd3     // DOT: the result times the tangent's slope at aux
   } act_e;
 
-  localparam logic [1:0] LOSS_DOUBLE = 2'd1;   // y from q2 at the largest qd; 0: largest q2
+  localparam logic [7:0] NO_VECTOR   = 8'hFF;  // of the action: it is one int32
+  localparam logic [1:0] LOSS_MAX    = 2'd0;   // LOSS_Q: y from the largest q2; LOSS_TD: from q2
+  localparam logic [1:0] LOSS_DOUBLE = 2'd1;   // y from q2 at the largest qd
+  localparam logic [1:0] LOSS_TWIN   = 2'd2;   // y from the smaller of q2 and qd
 
   // A stage descriptor; vectors are named by their first row in a sample's frame.
   typedef struct packed {
     logic [31:0] tau;            // word 7
     logic [31:0] kappa;          // word 6
     logic [31:0] param;          // word 5: see loss_param_t; WU slot 3:0; TSM period 15:0,
-                                 //         Polyak 16, LAGT 17
+                                 //         Polyak 16
     logic [7:0]  wait_update;    // word 4, 31:24: networks whose update must have ended
     logic [7:0]  dep_c;
     logic [7:0]  dep_b;
     logic [7:0]  dep_a;
-    logic [7:0]  offset;         // word 3, 31:24: lane of dst's first element
+    logic [7:0]  offset;         // word 3, 31:24: lane of dst's first element; ActSlope: of aux's
     logic [7:0]  aux;
     logic [7:0]  dst;
     logic [7:0]  src;
@@ -46,9 +53,11 @@ package jd_learner_pkg;
     logic [15:0] row;            //         15:0:  first weight row, online bank
     logic [15:0] n_out;          // word 1
     logic [15:0] n_in;
-    logic [13:0] reserved;       // word 0, 31:18
+    logic [11:0] reserved;       // word 0, 31:20
+    logic        noise;          // ActTanh: the record's noise is added
+    logic        delayed;        // runs in every d-th step only
     logic [3:0]  unit;
-    logic        column;
+    logic        column;         // DOT: the weights are the copy of the network's columns
     logic        chain;          // the next descriptor belongs to this stage
     logic        no_bias;
     logic [1:0]  act;            // act_e; of AXPY: ActRelu masks by aux > 0
@@ -58,9 +67,10 @@ package jd_learner_pkg;
   } stage_t;
 
   typedef struct packed {
-    logic [5:0] reserved;
-    logic [1:0] mode;            // 0 or LOSS_DOUBLE
-    logic [7:0] chooser;         // vector qd
+    logic [4:0] reserved;
+    logic       quiet;           // LOSS_TD: its TD errors stay here
+    logic [1:0] mode;            // LOSS_*
+    logic [7:0] chooser;         // vector qd; LOSS_TWIN: the second q2
     logic [7:0] next;            // vector q2
     logic [7:0] value;           // vector q
   } loss_param_t;

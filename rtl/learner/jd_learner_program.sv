@@ -294,9 +294,10 @@ module jd_learner_program
   logic [7:0]  stage_error_q;
   always_ff @(posedge clk_i) if (checking) begin
     bad_opcode_q  <= !computes && !updates;
-    bad_field_q   <= stage_q.reserved != '0 || stage_q.column
+    bad_field_q   <= {stage_q.reserved, stage_q.noise, stage_q.delayed} != '0 || stage_q.column
                      || (stage_q.chain && stage_q.op != OpOuter);
-    bad_param_q   <= (stage_q.op == OpLossQ && (loss.reserved != '0 || loss.mode > LOSS_DOUBLE))
+    bad_param_q   <= (stage_q.op == OpLossQ && ({loss.reserved, loss.quiet} != '0
+                                               || loss.mode > LOSS_DOUBLE))
                      || (stage_q.op == OpUpdate && stage_q.param[31:4] != '0)
                      || (stage_q.op == OpTarget && stage_q.param[31:17] != '0);
     bad_unit_q    <= stage_q.unit != '0 || stage_q.act > ActRelu

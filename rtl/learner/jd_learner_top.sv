@@ -28,7 +28,8 @@ module jd_learner_top
   parameter int unsigned NetMax      = 6,      // networks, and optimizer slots, 2..8
   parameter int unsigned StMax       = 64,     // stages of a program, 1..64
   parameter int unsigned WRows       = 1024,   // rows of weights
-  parameter int unsigned ARows       = 2048    // rows of sample frames
+  parameter int unsigned ARows       = 2048,   // rows of sample frames
+  parameter bit          ActorCritic = 1'b0    // runs actor-critic programs: DDPG, TD3
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -231,6 +232,7 @@ module jd_learner_top
     hwif.CAP0.gi.next           = 4'(GI);
     hwif.CAP0.lw_log2.next      = 4'($clog2(LW));
     hwif.CAP0.ntu.next          = 4'd1;
+    hwif.CAP0.actor_critic.next = ActorCritic;
     hwif.CAP1.b_max.next        = 16'(BMax);
     hwif.CAP1.d_max.next        = 16'(DMax);
     hwif.CAP2.l_max.next        = 8'(LMax);

@@ -33,6 +33,7 @@ module jd_top #(
   parameter int unsigned LearnerStMax       = 64,   // stages of a program, 1..64
   parameter int unsigned LearnerWRows       = 1024, // rows of weights
   parameter int unsigned LearnerARows       = 2048, // rows of sample frames
+  parameter bit          LearnerActorCritic = 1'b0, // runs actor-critic programs
   parameter int unsigned LearnerMulLatency  = 2,    // clocks, 1..4
   parameter int unsigned LearnerAddLatency  = 2,    // 1..6
   parameter int unsigned LearnerDivLatency  = 4,    // 2..28
@@ -417,6 +418,7 @@ module jd_top #(
     .StMax       (LearnerStMax),
     .WRows       (LearnerWRows),
     .ARows       (LearnerARows),
+    .ActorCritic (LearnerActorCritic),
     .MulLatency  (LearnerMulLatency),
     .AddLatency  (LearnerAddLatency),
     .DivLatency  (LearnerDivLatency),

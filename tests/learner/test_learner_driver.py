@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from jackdaw import errors
 from jackdaw.agents.base import default_initialization
 from jackdaw.device import open_device
 from jackdaw.device.base import Device
+from jackdaw.device.config import load_config
 from jackdaw.drivers.learner import Learner, Storage, adam, sgd, td_pitch
 from jackdaw.errors import ConfigError
 from models.registers.learner import Error
@@ -58,6 +60,14 @@ def train(learner: Learner, device: Device, seed: int, steps: int = 3) -> tuple[
     job = learner.train(BATCH, storage(device, seed), steps=steps, indices=indices, td_address=td)
     count = job.wait(60).count
     return learner.td_errors(td, count, BATCH), count
+
+
+@pytest.mark.parametrize("built", [0, 1])
+def test_geometry_tells_of_actor_critic(built: int) -> None:
+    config = load_config("small")
+    parameters = {**config.parameters, "LearnerActorCritic": built}
+    with open_device("model", replace(config, parameters=parameters)) as device:
+        assert Learner(device).geometry.actor_critic == built
 
 
 def test_parameters_return_as_they_went(learner: Learner, seed: int) -> None:

@@ -38,6 +38,7 @@ LEARNER = {
     "LearnerStMax": "st_max",
     "LearnerWRows": "w_rows",
     "LearnerARows": "a_rows",
+    "LearnerActorCritic": "actor_critic",
 }
 LATENCIES = {
     "LearnerMulLatency": "mul",

@@ -269,6 +269,7 @@ module jd_learner_regs (
             readback_data_var[ad_hi(12'h100)][15:12] = hwif_in.CAP0.gi.next;
             readback_data_var[ad_hi(12'h100)][19:16] = hwif_in.CAP0.lw_log2.next;
             readback_data_var[ad_hi(12'h100)][23:20] = hwif_in.CAP0.ntu.next;
+            readback_data_var[ad_hi(12'h100)][24] = hwif_in.CAP0.actor_critic.next;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h104)) begin
             readback_data_var[ad_hi(12'h104)][15:0] = hwif_in.CAP1.b_max.next;

@@ -34,12 +34,17 @@ package jd_learner_regs_pkg;
     } jd_learner__CAP0__ntu__in_t;
 
     typedef struct {
+        logic next;
+    } jd_learner__CAP0__actor_critic__in_t;
+
+    typedef struct {
         jd_learner__CAP0__dp_log2__in_t dp_log2;
         jd_learner__CAP0__p_log2__in_t p_log2;
         jd_learner__CAP0__ob_log2__in_t ob_log2;
         jd_learner__CAP0__gi__in_t gi;
         jd_learner__CAP0__lw_log2__in_t lw_log2;
         jd_learner__CAP0__ntu__in_t ntu;
+        jd_learner__CAP0__actor_critic__in_t actor_critic;
     } jd_learner__CAP0__in_t;
 
     typedef struct {
