@@ -18,6 +18,9 @@ package jd_learner_engine_pkg;
     logic [15:0]             beats;             // 64-byte beats of its parameter image
     logic [23:0]             master_base;       // first group in the master memories
     logic [3:0]              slot;              // optimizer slot of its last WU
+    logic [15:0]             column;            // first input whose column is kept twice,
+    logic [15:0]             columns;           // number of these, 0 for none,
+    logic [15:0]             column_row;        // and first memory row of the copy
   } network_t;
 
   // The scalars `t` of a network.
@@ -30,6 +33,8 @@ package jd_learner_engine_pkg;
 
   // A WU or TSM stage of the program.
   typedef struct packed {
+    logic        delayed;                       // runs in every d-th step only
+    logic        second;                        // ends the second phase, not the first
     logic        is_target;                     // TSM, else WU
     logic [2:0]  net;
     logic [3:0]  slot;                          // WU

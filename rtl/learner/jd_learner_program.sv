@@ -24,6 +24,7 @@ module jd_learner_program
   parameter  int unsigned NetMax    = 6,
   parameter  int unsigned StMax     = 64,
   parameter  int unsigned UpdateMax = 16,      // WU and TSM stages
+  parameter  bit          ActorCritic = 1'b0,  // takes programs of DDPG and TD3
   localparam int unsigned NetW      = $clog2(NetMax)
 ) (
   input  logic               clk_i,
@@ -57,10 +58,16 @@ module jd_learner_program
   output network_t           networks_o [NetMax],
   output slot_t              slots_o [NetMax],
   output logic [15:0]        state_words_o,    // S
-  output logic [7:0]         state_rows_o,
+  output logic [7:0]         state_rows_o,     // of a copy of a vector that a record fills
   output logic [7:0]         state_o,          // vectors
   output logic [7:0]         next_state_o,
   output logic [7:0]         frame_rows_o,
+  output logic [15:0]        action_words_o,   // A, of binary32; 0: the action is one int32
+  output logic [7:0]         action_o,         // vector of s and a; if A is not 0
+  output logic [7:0]         noise_o,          // vector of the record's noise; 0: it has none
+  output logic [15:0]        delay_o,          // delayed stages run in every so many steps; 0: none
+  output logic               phases_o,         // there are two phases
+  output logic [7:0]         second_o,         // first stage of the second
   output logic [4:0]         updates_o,
   output update_t            update_o [UpdateMax]
 );
@@ -110,37 +117,67 @@ module jd_learner_program
   function automatic logic [15:0] vector_rows(input logic [15:0] words);
     return (words + 16'(P - 1)) >> LANE_L;
   endfunction
+  function automatic logic [2:0] log2_lanes(input logic [15:0] n_in);
+    log2_lanes = 3'd2;
+    for (int unsigned k = 2; k < LANE_L; k++) if (n_in > 16'(1 << k)) log2_lanes = 3'(k + 1);
+  endfunction
   function automatic logic bad_size(input logic [15:0] words);
     return words == '0 || words > 16'(DMax);
   endfunction
 
-  // Header.
+  // Header. The vectors that a record fills are s, s', [s][a] and noise, the last two if there are.
+  localparam int unsigned VECTORS = ActorCritic ? 4 : 2;
   logic [7:0]  header_error_q;
   logic [15:0] header_rows_q;
-  logic [16:0] header_s_end_q, header_n_end_q;
+  logic [16:0] header_words_q;
   logic [31:0] want_bytes_q;
-  logic        header_reserved_q, header_dim_q, header_rows_bad_q;
+  logic        header_reserved_q, header_dim_q, header_rows_bad_q, header_words_bad_q;
+  logic        continuous;                     // the record's action is a vector
+  logic        header_overlap, header_outside;
+  logic [VECTORS-1:0]       header_has;        // the program has that vector
+  logic [VECTORS-1:0][7:0]  header_first;
+  logic [VECTORS-1:0][16:0] header_end_q;
+  assign continuous = ActorCritic && beat_q[2][23:16] != NO_VECTOR;
+  always_comb begin
+    for (int unsigned v = 0; v < VECTORS; v++) begin
+      header_first[v] = beat_q[2][8*v+:8];
+      header_has[v]   = v < 2 || (v == 2 ? continuous : header_first[v] != '0);
+    end
+    header_overlap = 1'b0;
+    header_outside = 1'b0;
+    for (int unsigned v = 0; v < VECTORS; v++) begin
+      if (header_has[v] && 32'(header_end_q[v]) > beat_q[3]) header_outside = 1'b1;
+      for (int unsigned w = 0; w < v; w++) begin
+        if (header_has[v] && header_has[w] && header_end_q[v] > 17'(header_first[w])
+            && header_end_q[w] > 17'(header_first[v])) header_overlap = 1'b1;
+      end
+    end
+  end
   always_ff @(posedge clk_i) if (checking) begin
-    header_rows_q     <= vector_rows(beat_q[1][15:0]);
-    header_s_end_q    <= 17'(beat_q[2][7:0]) + (17'(header_rows_q) << 1);
-    header_n_end_q    <= 17'(beat_q[2][15:8]) + (17'(header_rows_q) << 1);
+    header_words_q     <= 17'(beat_q[1][15:0]) + (continuous ? 17'(beat_q[1][31:16]) : 17'd0);
+    header_rows_q      <= vector_rows(beat_q[1][15:0] + (continuous ? beat_q[1][31:16] : 16'd0));
+    header_words_bad_q <= header_words_q > 17'(DMax);
+    for (int unsigned v = 0; v < VECTORS; v++) begin
+      header_end_q[v] <= 17'(header_first[v]) + (17'(header_rows_q) << 1);
+    end
     want_bytes_q      <= 32'd64 * (32'd1 + 32'(beat_q[0][15:8]) + 32'(beat_q[0][23:16]))
                          + 32'd32 * 32'(beat_q[0][7:0]);
-    header_reserved_q <= beat_q[0][31:24] != '0 || beat_q[2][31:24] != '0 || beat_q[15:4] != '0;
+    header_reserved_q <= beat_q[0][31:24] != '0 || beat_q[15:5] != '0
+                         || (ActorCritic ? beat_q[4][31:16] != '0
+                                         : beat_q[2][31:24] != '0 || beat_q[4] != '0);
     header_dim_q      <= beat_q[0][7:0] == '0 || beat_q[0][7:0] > 8'(StMax)
                          || beat_q[0][15:8] == '0 || beat_q[0][15:8] > 8'(NetMax)
                          || beat_q[0][23:16] > 8'(NetMax) || bad_size(beat_q[1][15:0])
-                         || beat_q[1][31:16] != 16'd1 || beat_q[2][23:16] != 8'hFF;
+                         || (continuous ? beat_q[1][31:16] == '0
+                             : beat_q[1][31:16] != 16'd1 || beat_q[2][31:24] != '0
+                               || beat_q[2][23:16] != NO_VECTOR);
     header_rows_bad_q <= beat_q[3] > 32'd255 || beat_q[3] > 32'(ARows);
     header_error_q    <= '0;
     if (header_reserved_q) begin
       header_error_q <= E_RESERVED;
-    end else if (header_dim_q || bytes_q != want_bytes_q) begin
+    end else if (header_dim_q || header_words_bad_q || bytes_q != want_bytes_q) begin
       header_error_q <= E_DIM;
-    end else if (header_rows_bad_q
-                 || 32'(header_s_end_q) > beat_q[3] || 32'(header_n_end_q) > beat_q[3]
-                 || (header_s_end_q > 17'(beat_q[2][15:8])
-                     && header_n_end_q > 17'(beat_q[2][7:0]))) begin
+    end else if (header_rows_bad_q || header_outside || header_overlap) begin
       header_error_q <= E_ROWS;
     end
   end
@@ -158,7 +195,9 @@ module jd_learner_program
   always_ff @(posedge clk_i) if (checking) begin
     row_end_q      <= banks_end(net_q.row_base, net_q.rows, net_q.has_target);
     bias_end_q     <= banks_end(net_q.bias_base, net_q.biases, net_q.has_target);
-    net_reserved_q <= beat_q[0][31:9] != '0 || beat_q[3] != '0 || beat_q[15:10] != '0;
+    net_reserved_q <= beat_q[0][31:9] != '0 || beat_q[3] != '0 || beat_q[15:12] != '0
+                      || beat_q[11][31:16] != '0
+                      || (!(ActorCritic && beat_q[10][31:16] != '0) && beat_q[11:10] != '0);
     net_count_q    <= beat_q[0][7:0] == '0 || beat_q[0][7:0] > 8'(LMax);
     net_align_q    <= ((net_q.bias_base | net_q.biases) & 16'(OB - 1)) != '0;
     for (int unsigned l = 0; l < LAYERS; l++) begin
@@ -170,8 +209,38 @@ module jd_learner_program
     if (net_reserved_q)                           net_error_q <= E_RESERVED;
     else if (net_count_q || layer_dim_q != '0)    net_error_q <= E_DIM;
     else if (layer_reserved_q != '0)              net_error_q <= E_RESERVED;
+    else if (columns_dim_q)                       net_error_q <= E_DIM;
     else if (net_align_q)                         net_error_q <= E_ALIGN;
     else if (row_end_q > 18'(WRows) || 32'(bias_end_q) > 32'(Biases)) net_error_q <= E_ROWS;
+  end
+
+  // The copy of columns: packed as a layer of the first one's outputs, an output a column. Where it
+  // lies is checked with the overlaps.
+  logic        columns_dim_q, copy_bad_q;
+  logic [16:0] copy_end_q;
+  if (ActorCritic) begin : gen_copy
+    logic [16:0] columns_end_q;
+    logic [2:0]  copy_pitch_q;
+    logic [15:0] copy_chunks_q;                // memory rows of a row of whole ones, else 0
+    logic [31:0] copy_rows_q;
+    always_ff @(posedge clk_i) if (checking) begin
+      columns_end_q <= 17'(net_q.column) + 17'(net_q.columns);
+      columns_dim_q <= net_q.columns != '0 && columns_end_q > 17'(net_q.layers[0][15:0]);
+      copy_pitch_q  <= log2_lanes(net_q.layers[0][31:16]);
+      copy_chunks_q <= net_q.layers[0][31:16] > 16'(P) ? vector_rows(net_q.layers[0][31:16]) : '0;
+      copy_rows_q   <= copy_chunks_q != '0
+                       ? 32'(SizeW'(net_q.columns)) * 32'(SizeW'(copy_chunks_q))
+                       : ((32'(SizeW'(net_q.columns)) << copy_pitch_q) + 32'(P - 1)) >> LANE_L;
+      copy_end_q    <= 17'(net_q.column_row) + 17'(copy_rows_q);
+      copy_bad_q    <= net_q.columns != '0
+                       && (copy_end_q > 17'(WRows)
+                           || (18'(net_q.row_base) < 18'(copy_end_q)
+                               && 18'(net_q.column_row) < row_end_q));
+    end
+  end else begin : gen_no_copy
+    assign columns_dim_q = 1'b0;
+    assign copy_bad_q    = 1'b0;
+    assign copy_end_q    = '0;
   end
 
   logic        walk_start_q, walk_active, walk_last, unused_bias;
@@ -206,6 +275,30 @@ module jd_learner_program
   logic [17:0]     row_ends_q [NetMax], bias_ends_q [NetMax];
   logic [15:0]     other_row_q, other_bias_q;
   logic [17:0]     other_row_end_q, other_bias_end_q;
+  logic            copy_overlap_q;             // of a copy of columns with the other network
+  if (ActorCritic) begin : gen_copies
+    logic        other_copies_q;               // the other network has a copy
+    logic [15:0] other_copy_q;
+    logic [16:0] other_copy_end_q;
+    logic [16:0] copy_ends_q [NetMax];
+    always_ff @(posedge clk_i) if (checking) begin
+      if (state_q == StOverlap && other_q == index_q[NetW-1:0]) copy_ends_q[other_q] <= copy_end_q;
+      other_copies_q   <= networks_o[other_q].columns != '0;
+      other_copy_q     <= networks_o[other_q].column_row;
+      other_copy_end_q <= copy_ends_q[other_q];
+      copy_overlap_q   <= (net_q.columns != '0 && 18'(net_q.column_row) < other_row_end_q
+                           && 17'(other_row_q) < copy_end_q)
+                          || (other_copies_q && 18'(other_copy_q) < row_end_q
+                              && 17'(net_q.row_base) < other_copy_end_q)
+                          || (net_q.columns != '0 && other_copies_q
+                              && 17'(net_q.column_row) < other_copy_end_q
+                              && 17'(other_copy_q) < copy_end_q);
+    end
+  end else begin : gen_no_copies
+    logic [16:0] unused_copy_end;
+    assign unused_copy_end = copy_end_q;
+    assign copy_overlap_q  = 1'b0;
+  end
   always_ff @(posedge clk_i) if (checking) begin
     other_row_q      <= networks_o[other_q].row_base;
     other_bias_q     <= networks_o[other_q].bias_base;
@@ -227,26 +320,24 @@ module jd_learner_program
   stage_t       stage_q;
   network_t     stage_net_q;
   loss_param_t  loss;
-  logic         product, computes, updates, biased, update_seen_q, chain_q;
+  logic         product, losses, computes, updates, biased, chain_q;
+  logic         slope;                         // DOT times a tangent's slope
   assign loss     = loss_param_t'(stage_q.param);
   assign product  = stage_q.op inside {OpDot, OpAxpy, OpOuter};
-  assign computes = product || stage_q.op == OpLossQ;
+  assign slope    = ActorCritic && stage_q.op == OpDot && stage_q.act == ActSlope;
+  assign losses   = stage_q.op == OpLossQ
+                    || (ActorCritic && stage_q.op inside {OpLossTd, OpLossPi});
+  assign computes = product || losses;
   assign updates  = stage_q.op inside {OpUpdate, OpTarget};
   assign biased   = stage_q.op inside {OpDot, OpOuter} && !stage_q.no_bias;
 
   // Memory rows of its n_out packed rows of n_in weights.
-  logic [2:0]  log2_pitch, log2_pitch_q;
+  logic [2:0]  log2_pitch_q;
   logic        long_q;                         // a packed row takes whole memory rows
   logic [31:0] weight_rows_q;
   logic [15:0] in_rows_q, out_rows_q, dot_rows_q;      // of vectors: n_in; n_out; with the offset
-  always_comb begin
-    log2_pitch = 3'd2;
-    for (int unsigned k = 2; k < LANE_L; k++) begin
-      if (stage_q.n_in > 16'(1 << k)) log2_pitch = 3'(k + 1);
-    end
-  end
   always_ff @(posedge clk_i) if (checking) begin
-    log2_pitch_q  <= log2_pitch;
+    log2_pitch_q  <= log2_lanes(stage_q.n_in);
     long_q        <= stage_q.n_in > 16'(P);
     in_rows_q     <= vector_rows(stage_q.n_in);
     out_rows_q    <= vector_rows(stage_q.n_out);
@@ -262,7 +353,8 @@ module jd_learner_program
     unique case (stage_q.op)
       OpDot: begin
         vector_end[0] = 17'(stage_q.src) + 17'(in_rows_q);
-        vector_end[3] = 17'(stage_q.dst) + 17'(dot_rows_q);
+        vector_end[3] = 17'(stage_q.dst) + 17'(slope ? out_rows_q : dot_rows_q);
+        if (slope) vector_end[1] = 17'(stage_q.aux) + 17'(dot_rows_q);
       end
       OpAxpy: begin
         vector_end[0] = 17'(stage_q.src) + 17'(out_rows_q);
@@ -273,14 +365,60 @@ module jd_learner_program
         vector_end[0] = 17'(stage_q.src) + 17'(out_rows_q);
         vector_end[1] = 17'(stage_q.aux) + 17'(in_rows_q);
       end
-      OpLossQ: begin
+      OpLossQ, OpLossTd, OpLossPi: begin
         vector_end[0] = 17'(loss.value) + 17'(out_rows_q);
-        vector_end[1] = 17'(loss.next) + 17'(out_rows_q);
-        if (loss.mode == LOSS_DOUBLE) vector_end[2] = 17'(loss.chooser) + 17'(out_rows_q);
+        if (stage_q.op != OpLossPi) vector_end[1] = 17'(loss.next) + 17'(out_rows_q);
+        if (loss.mode != LOSS_MAX) vector_end[2] = 17'(loss.chooser) + 17'(out_rows_q);
         vector_end[3] = 17'(stage_q.dst) + 17'(out_rows_q);
       end
       default: begin end
     endcase
+  end
+
+  // Phases: compute stages, then WU and TSM. The losses that use the records stand in the first.
+  logic after_update_q, second_q;              // the stage before is WU or TSM; phase 2 has begun
+  logic first_only, begins;                    // the stage begins a phase
+  assign begins     = computes && after_update_q;
+  assign first_only = stage_q.op inside {OpLossQ, OpLossTd};
+
+  // Delayed stages: others do not wait for them.
+  logic [STAGE_MAX-1:0] delayed_q;
+  logic                 chain_delayed_q, reported_q;   // a LOSS_TD before tells its TD errors
+  logic                 bad_delay_q;
+  function automatic logic late(input logic [7:0] dep);
+    return dep != NO_STAGE && delayed_q[dep[STAGE_L-1:0]];
+  endfunction
+
+  // An action right behind s or s': of each there may be one.
+  logic       action_state_q, action_next_q;   // such a one
+  logic [1:0] actions_q;                       // behind s, s'
+  logic       columns_bad_q, columns_row_q, noise_bad_q;
+  if (ActorCritic) begin : gen_actor_critic
+    logic behind_q, at_state_q, at_next_q;
+    always_ff @(posedge clk_i) if (checking) begin
+      behind_q       <= stage_q.op == OpDot && stage_q.act != ActSlope && action_words_o != '0
+                        && 16'(stage_q.offset) == state_words_o && stage_q.n_out == action_words_o;
+      at_state_q     <= stage_q.dst == state_o;
+      at_next_q      <= stage_q.dst == next_state_o;
+      action_state_q <= behind_q && at_state_q;
+      action_next_q  <= behind_q && at_next_q;
+      columns_bad_q  <= product && stage_q.column
+                        && (stage_q.target || !stage_q.no_bias
+                            || stage_q.n_in != stage_net_q.layers[0][31:16]
+                            || stage_q.n_out != stage_net_q.columns);
+      columns_row_q  <= stage_q.row != stage_net_q.column_row;
+      noise_bad_q    <= product && stage_q.noise
+                        && (noise_o == '0 || stage_q.n_out != action_words_o);
+      bad_delay_q    <= !stage_q.delayed && (late(stage_q.dep_a) || late(stage_q.dep_b)
+                                             || late(stage_q.dep_c));
+    end
+  end else begin : gen_no_actor_critic
+    assign action_state_q = 1'b0;
+    assign action_next_q  = 1'b0;
+    assign columns_bad_q  = 1'b0;
+    assign columns_row_q  = 1'b0;
+    assign noise_bad_q    = 1'b0;
+    assign bad_delay_q    = 1'b0;
   end
 
   function automatic logic bad_dependency(input logic [7:0] stage, input logic [7:0] id);
@@ -294,34 +432,49 @@ module jd_learner_program
   logic [7:0]  stage_error_q;
   always_ff @(posedge clk_i) if (checking) begin
     bad_opcode_q  <= !computes && !updates;
-    bad_field_q   <= {stage_q.reserved, stage_q.noise, stage_q.delayed} != '0 || stage_q.column
+    bad_field_q   <= stage_q.reserved != '0
+                     || (!ActorCritic && (stage_q.delayed || stage_q.noise))
+                     || (stage_q.column && !(ActorCritic && stage_q.op == OpDot))
+                     || (stage_q.noise && !(stage_q.op == OpDot && stage_q.act == ActTanh))
                      || (stage_q.chain && stage_q.op != OpOuter);
     bad_param_q   <= (stage_q.op == OpLossQ && ({loss.reserved, loss.quiet} != '0
                                                || loss.mode > LOSS_DOUBLE))
+                     || (stage_q.op == OpLossTd && (loss.reserved != '0 || loss.mode[0]))
+                     || (stage_q.op == OpLossPi && stage_q.param[31:8] != '0)
                      || (stage_q.op == OpUpdate && stage_q.param[31:4] != '0)
                      || (stage_q.op == OpTarget && stage_q.param[31:17] != '0);
-    bad_unit_q    <= stage_q.unit != '0 || stage_q.act > ActRelu
-                     || (stage_q.op != OpLossQ && 8'(stage_q.net) >= nets_q);
+    bad_unit_q    <= stage_q.unit != '0
+                     || (stage_q.act > ActRelu && !(ActorCritic && stage_q.op == OpDot))
+                     || (!losses && 8'(stage_q.net) >= nets_q);
     bad_n_in_q    <= product && bad_size(stage_q.n_in);
     bad_n_out_q   <= (computes && bad_size(stage_q.n_out))
-                     || (stage_q.op == OpLossQ && stage_q.n_out > 16'(P));
+                     || (stage_q.op == OpLossQ
+                         && (stage_q.n_out > 16'(P) || action_words_o != '0))
+                     || (ActorCritic && stage_q.op inside {OpLossTd, OpLossPi}
+                         && (stage_q.n_out != 16'd1 || action_words_o == '0));
     bad_bank_q    <= (product && stage_q.target
                       && (stage_q.op == OpOuter || !stage_net_q.has_target))
                      || (stage_q.op == OpUpdate && 8'(stage_q.param[3:0]) >= slots_q)
                      || (stage_q.op == OpTarget
                          && (!stage_net_q.has_target || stage_q.param[16:0] == '0))
-                     || (updates && updates_o == 5'(UpdateMax));
-    bad_dim_q     <= bad_unit_q || bad_n_in_q || bad_n_out_q || bad_bank_q;
+                     || (updates && updates_o == 5'(UpdateMax))
+                     || (stage_q.delayed && delay_o == '0);
+    bad_dim_q     <= bad_unit_q || bad_n_in_q || bad_n_out_q || bad_bank_q || columns_bad_q
+                     || noise_bad_q;
     bad_dep_q     <= bad_dependency(stage_q.dep_a, index_q)
                      || bad_dependency(stage_q.dep_b, index_q)
                      || bad_dependency(stage_q.dep_c, index_q);
-    bad_order_q   <= (computes && update_seen_q) || (chain_q && stage_q.op != OpOuter)
-                     || (stage_q.chain && index_q + 8'd1 == stages_o);
+    bad_order_q   <= (begins && (!ActorCritic || second_q || first_only))
+                     || (computes && second_q && first_only)
+                     || (chain_q && (stage_q.op != OpOuter || stage_q.delayed != chain_delayed_q))
+                     || (stage_q.chain && index_q + 8'd1 == stages_o)
+                     || (stage_q.op == OpLossTd
+                         && (stage_q.delayed || (reported_q && !loss.quiet)));
     bad_align_q   <= biased && (stage_q.bias & 16'(OB - 1)) != '0;
     row_before_q  <= stage_q.row < stage_net_q.row_base;
     bias_before_q <= stage_q.bias < stage_net_q.bias_base;
     bad_lanes_q   <= stage_q.offset != '0
-                     && (stage_q.op inside {OpAxpy, OpLossQ}
+                     && (stage_q.op == OpAxpy || losses
                          || (stage_q.op == OpDot
                              && 16'(stage_q.offset[LANE_L-1:0]) + stage_q.n_out > 16'(P)));
     net_row_end_q    <= 17'(stage_net_q.row_base) + 17'(stage_net_q.rows);
@@ -333,10 +486,13 @@ module jd_learner_program
     if (bad_opcode_q)                    stage_error_q <= E_OPCODE;
     else if (bad_field_q || bad_param_q) stage_error_q <= E_RESERVED;
     else if (bad_dim_q)                  stage_error_q <= E_DIM;
-    else if (bad_dep_q || bad_order_q)   stage_error_q <= E_DEP;
+    else if (bad_dep_q || bad_delay_q || bad_order_q) stage_error_q <= E_DEP;
     else if (bad_align_q)                stage_error_q <= E_ALIGN;
-    else if ((product && (row_before_q || 32'(stage_q.row) + weight_rows_q > 32'(net_row_end_q)))
-             || (biased && (bias_before_q || bias_behind_q)) || bad_lanes_q) begin
+    else if ((product && (stage_q.column ? columns_row_q
+                          : row_before_q
+                            || 32'(stage_q.row) + weight_rows_q > 32'(net_row_end_q)))
+             || (biased && (bias_before_q || bias_behind_q)) || bad_lanes_q
+             || (action_state_q && actions_q[0]) || (action_next_q && actions_q[1])) begin
       stage_error_q <= E_ROWS;
     end else begin
       for (int unsigned v = 0; v < 4; v++) begin
@@ -357,7 +513,8 @@ module jd_learner_program
     logic [15:0] same;                         // it is k
     logic [15:0] lower;                        // the low digit is above k
   } bound_t;
-  bound_t s_first_q, s_end_q, n_first_q, n_end_q;     // of s and s', in a frame
+  bound_t [VECTORS-1:0] first_q, end_q;        // of the vectors that a record fills, in a frame
+  logic [255:0]         given;                 // their rows
   function automatic bound_t bound_of(input logic [7:0] row);
     for (int unsigned k = 0; k < 16; k++) begin
       bound_of.higher[k] = row[7:4] > 4'(k);
@@ -371,17 +528,27 @@ module jd_learner_program
     end
   endfunction
   always_ff @(posedge clk_i) if (checking) begin
-    s_first_q <= bound_of(beat_q[2][7:0]);
-    n_first_q <= bound_of(beat_q[2][15:8]);
-    s_end_q   <= bound_of(header_s_end_q[7:0]);
-    n_end_q   <= bound_of(header_n_end_q[7:0]);
+    for (int unsigned v = 0; v < VECTORS; v++) begin
+      first_q[v] <= bound_of(header_first[v]);
+      end_q[v]   <= bound_of(header_end_q[v][7:0]);
+    end
   end
   always_comb begin
-    result_first = stage_q.dst + (stage_q.op == OpDot ? 8'(stage_q.offset >> LANE_L) : 8'd0);
+    given = '0;
+    for (int unsigned v = 0; v < VECTORS; v++) begin
+      if (header_has[v]) given = given | (rows_below(end_q[v]) & ~rows_below(first_q[v]));
+    end
+  end
+  always_comb begin
+    result_first = stage_q.dst
+                   + (stage_q.op == OpDot && !slope ? 8'(stage_q.offset >> LANE_L) : 8'd0);
     unique case (stage_q.op)
-      OpDot:   result_rows = stage_q.offset != '0 ? 8'd1 : out_rows_q[7:0];
+      OpDot: begin
+        result_rows = stage_q.offset != '0 && !slope ? 8'd1 : out_rows_q[7:0];
+        if (action_state_q || action_next_q) result_rows = 8'd0;
+      end
       OpAxpy:  result_rows = in_rows_q[7:0];
-      OpLossQ: result_rows = 8'd1;
+      OpLossQ, OpLossTd, OpLossPi: result_rows = 8'd1;
       default: result_rows = 8'd0;
     endcase
   end
@@ -396,7 +563,10 @@ module jd_learner_program
       StNet:    check_error = net_error_q;
       StSlot:   check_error = slot_error_q;
       StStage:  check_error = stage_error_q;
-      default:  check_error = (last_other ? image_bad_q : overlap_q) ? E_ROWS : 8'd0;
+      default: begin
+        check_error = (last_other ? image_bad_q || copy_bad_q : overlap_q || copy_overlap_q)
+                      ? E_ROWS : 8'd0;
+      end
     endcase
   end
   always_ff @(posedge clk_i) if (checking) begin
@@ -489,7 +659,12 @@ module jd_learner_program
       targets_o     <= '0;
       updates_o     <= '0;
       written_q     <= '0;
-      update_seen_q <= 1'b0;
+      after_update_q <= 1'b0;
+      second_q      <= 1'b0;
+      phases_o      <= 1'b0;
+      second_o      <= '0;
+      reported_q    <= 1'b0;
+      actions_q     <= '0;
       chain_q       <= 1'b0;
       master_q      <= '0;
     end else if (error_q == '0) begin
@@ -522,8 +697,11 @@ module jd_learner_program
       state_o       <= beat_q[2][7:0];
       next_state_o  <= beat_q[2][15:8];
       frame_rows_o  <= beat_q[3][7:0];
-      written_q     <= (rows_below(s_end_q) & ~rows_below(s_first_q))
-                       | (rows_below(n_end_q) & ~rows_below(n_first_q));
+      written_q     <= given;
+      action_words_o <= continuous ? beat_q[1][31:16] : '0;
+      action_o       <= continuous ? beat_q[2][23:16] : '0;
+      noise_o        <= ActorCritic ? beat_q[2][31:24] : '0;
+      delay_o        <= ActorCritic ? beat_q[4][15:0] : '0;
     end
     if (state_q == StBeat) begin
       net_q.layers      <= beat_data_i[32*4+:32*LAYERS];
@@ -533,6 +711,9 @@ module jd_learner_program
       net_q.rows        <= beat_data_i[63:48];
       net_q.bias_base   <= beat_data_i[79:64];
       net_q.biases      <= beat_data_i[95:80];
+      net_q.column      <= ActorCritic ? beat_data_i[335:320] : '0;
+      net_q.columns     <= ActorCritic ? beat_data_i[351:336] : '0;
+      net_q.column_row  <= ActorCritic ? beat_data_i[367:352] : '0;
       net_q.slot        <= '0;
       net_q.beats       <= '0;
       net_q.master_base <= '0;
@@ -577,10 +758,23 @@ module jd_learner_program
     if (state_q == StKeep) begin
       half_q        <= 1'b1;
       chain_q       <= stage_q.chain;
-      update_seen_q <= update_seen_q || updates;
+      after_update_q <= updates;
+      if (ActorCritic) begin
+        chain_delayed_q                 <= stage_q.delayed;
+        delayed_q[index_q[STAGE_L-1:0]] <= stage_q.delayed;
+        actions_q                       <= actions_q | {action_next_q, action_state_q};
+        if (stage_q.op == OpLossTd && !loss.quiet) reported_q <= 1'b1;
+        if (begins) begin
+          second_q <= 1'b1;
+          phases_o <= 1'b1;
+          second_o <= index_q;
+        end
+      end
       if (updates) begin
         updates_o <= updates_o + 5'd1;
         update_o[updates_o[3:0]] <= '{
+          delayed:   stage_q.delayed,
+          second:    second_q,
           is_target: stage_q.op == OpTarget,
           net:       stage_q.net,
           slot:      stage_q.param[3:0],

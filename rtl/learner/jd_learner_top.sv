@@ -343,7 +343,7 @@ module jd_learner_top
 
   jd_learner_program #(
     .P (P), .OB (OB), .LW (LW), .WRows (WRows), .ARows (ARows), .DMax (DMax), .LMax (LMax),
-    .NetMax (NetMax), .StMax (StMax), .UpdateMax (UpdateMax)
+    .NetMax (NetMax), .StMax (StMax), .UpdateMax (UpdateMax), .ActorCritic (ActorCritic)
   ) u_program (
     .clk_i, .rst_ni,
     .start_i       (program_start),
@@ -376,6 +376,12 @@ module jd_learner_top
     .state_o       (state),
     .next_state_o  (next_state),
     .frame_rows_o  (frame_rows),
+    .action_words_o (),
+    .action_o      (),
+    .noise_o       (),
+    .delay_o       (),
+    .phases_o      (),
+    .second_o      (),
     .updates_o     (updates),
     .update_o      (update_list)
   );

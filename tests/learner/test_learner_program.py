@@ -11,10 +11,14 @@ BUILDS = [
      "ARows": 64},
     {"P": 16, "OB": 4, "LW": 4, "DMax": 64, "LMax": 4, "NetMax": 6, "StMax": 32, "WRows": 256,
      "ARows": 1024},
+    {"P": 8, "OB": 2, "LW": 2, "DMax": 32, "LMax": 3, "NetMax": 4, "StMax": 48, "WRows": 128,
+     "ARows": 128, "ActorCritic": 1},
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", BUILDS, ids=lambda b: f"P{b['P']}")
+@pytest.mark.parametrize(
+    "parameters", BUILDS, ids=lambda b: f"P{b['P']}" + "_actor_critic" * ("ActorCritic" in b)
+)
 def test_program_checks(parameters: dict[str, int], seed: int) -> None:
     simulate.run(
         "jackdaw:engine:learner", toplevel="jd_learner_program", module="verif.learner.tb_program",

@@ -9,14 +9,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from models.learner.layout import Geometry, Network, allocate
-from models.learner.lower import Frame, Table
+from models.learner.loss import MODE_MAX, MODE_TWIN
+from models.learner.lower import ActorCriticConfig, Frame, Table, ddpg, td3
 from models.learner.optim import Slot, adam, momentum, sgd
 from models.learner.program import (
+    ACT_TANH,
+    ACT_TANH_SLOPE,
     HEADER_WORDS,
+    LOSSES,
     NO_VECTOR,
     OP_AXPY,
     OP_DOT,
+    OP_LOSS_PI,
     OP_LOSS_Q,
+    OP_LOSS_TD,
     OP_OUTER,
     OP_TARGET,
     OP_UPDATE,
@@ -48,12 +54,13 @@ def fields(*widths: Sequence[int]) -> tuple[Field, ...]:
     return tuple(out)
 
 
-HEADER = fields((8, 8, 8, 8), (16, 16), (8, 8, 8, 8), (9, 23), *[(32,)] * 12)
-NETWORK = fields((8, 1, 23), (16, 16), (16, 16), (32,), *[(16, 16)] * 6, *[(32,)] * 6)
+HEADER = fields((8, 8, 8, 8), (16, 16), (8, 8, 8, 8), (9, 23), (16, 16), *[(32,)] * 11)
+NETWORK = fields((8, 1, 23), (16, 16), (16, 16), (32,), *[(16, 16)] * 8, *[(32,)] * 4)
 SLOT = fields(*[(32,)] * 16)
 STAGE = fields(
-    (5, 3, 1, 2, 1, 1, 1, 4, 14), (16, 16), (16, 16), (8, 8, 8, 8), (8, 8, 8, 8), (16, 1, 15)
+    (5, 3, 1, 2, 1, 1, 1, 4, 1, 1, 12), (16, 16), (16, 16), (8, 8, 8, 8), (8, 8, 8, 8), (16, 1, 15)
 )
+LOSS = fields((), (), (), (), (), (8, 8, 8, 2, 1, 5))  # word 5 of a loss
 
 
 class Maker:
@@ -71,11 +78,26 @@ class Maker:
     def program(self) -> Program:
         """A program; vectors, banks and the frame end where their limits are, mostly."""
         while True:
+            if self.geometry.actor_critic and self.draw.random() < 0.3:
+                return self._lowered()
             nets = self._networks()
             slots = tuple(self._slot() for _ in range(self.draw.randint(0, self.geometry.net_max)))
             made = self._stages(nets, len(slots))
             if made is not None:
                 return replace(made, networks=nets, slots=slots)
+
+    def _lowered(self) -> Program:
+        """DDPG or TD3 as they are lowered, of small networks."""
+        draw = self.draw
+        states, actions = draw.randint(1, 5), draw.randint(1, 2)
+        hidden = [draw.choice((3, 5, self.geometry.p + 1)) for _ in range(draw.randint(0, 1))]
+        config = ActorCriticConfig(
+            (states, *hidden, actions), (states + actions, 4, 1), sgd(0.1), adam(0.2),
+            lagged=draw.random() < 0.5,
+        )  # fmt: skip
+        if draw.random() < 0.5:
+            return ddpg(self.geometry, config)
+        return td3(self.geometry, config, draw.choice((1, 2, 65535)))
 
     def _slot(self) -> Slot:
         return self.draw.choice((sgd(0.1), momentum(0.2), adam(0.3)))
@@ -102,6 +124,13 @@ class Maker:
                 for size in (x.n_out * g.pitch(x.n_in), x.n_out)
             )
             ends = net.row_base + banks * net.rows, net.bias_base + banks * net.biases
+            if g.actor_critic and draw.random() < 0.5:
+                first = net.layers[0]
+                column = draw.choice((0, first.n_in - 1, draw.randrange(first.n_in)))
+                most = first.n_in - column
+                columns = draw.choice((1, most, draw.randint(1, most)))
+                net = replace(net, column=column, columns=columns, column_row=ends[0])
+                ends = ends[0] + g.weight_rows(first.n_out, columns), ends[1]
             if ends[0] > g.w_rows or ends[1] > g.w_rows * g.ob or masters + words > g.w_rows * g.p:
                 row, bias = net.row_base, net.bias_base
                 continue
@@ -116,43 +145,89 @@ class Maker:
         g = self.geometry
         return self.draw.choice((1, 2, 4, 5, g.p - 1, g.p, g.p + 1, g.d_max - 1, g.d_max))
 
+    def _header(self, nets: tuple[Network, ...]) -> Program | None:
+        """A program without stages: what its records have, and where that lies."""
+        g, draw = self.geometry, self.draw
+        words, actions, delay = draw.choice((1, g.p, g.p + 1, g.d_max)), 1, 0
+        kinds = ["state", "next_state"]
+        if g.actor_critic:
+            delay = draw.choice((0, 1, 2, 65535))
+            if draw.random() < 0.7:
+                widths = [x.n_out for net in nets for x in net.layers if x.n_out < g.d_max]
+                actions = draw.choice([1, *widths])
+                words = draw.choice((1, min(g.p, g.d_max - actions), g.d_max - actions))
+                kinds += ["action", "noise"][: draw.randint(1, 2)]
+        copies = 2 * g.vector_rows(words + (actions if "action" in kinds else 0))
+        draw.shuffle(kinds)
+        if kinds[0] == "noise":
+            kinds.reverse()
+        places = {kind: k * copies for k, kind in enumerate(kinds)}
+        rows = copies * len(kinds)
+        if rows > min(255, g.a_rows):
+            return None
+        places.setdefault("action", NO_VECTOR)
+        return Program((), (), (), words, actions, frame_rows=rows, delay=delay, **places)
+
     def _stages(self, nets: tuple[Network, ...], slots: int) -> Program | None:
         g, draw = self.geometry, self.draw
-        words = draw.choice((1, g.p, g.p + 1, g.d_max))
-        copies = 2 * g.vector_rows(words)
-        first = [0, copies]
-        draw.shuffle(first)
-        rows = 2 * copies
+        header = self._header(nets)
+        if header is None:
+            return None
+        self.header, self.acted, self.reports = header, set[int](), True
+        rows = header.frame_rows
         stages: list[Stage] = []
-        count = draw.randint(1, min(12, g.st_max))
+        room = UPDATE_MAX
+        for phase in range(draw.choice((1, 2)) if g.actor_critic else 1):
+            count = len(stages) + draw.randint(1, min(12, g.st_max - 20 * phase))
+            rows = self._phase(nets, rows, stages, count, phase)
+            room = min(room, g.st_max - len(stages))
+            wanted = draw.choice((0, 1, 3, room)) if phase or not g.actor_critic else 1
+            for _ in range(wanted):
+                if (last := self._update(nets, slots, stages)) is not None:
+                    stages.append(last)
+                    room -= 1
+            if not stages[-1].op >= OP_UPDATE:
+                break
+        limit = min(255, g.a_rows)
+        if rows > limit:
+            return None
+        tight = rows if draw.random() < 0.7 else draw.choice((min(rows + 1, limit), limit))
+        return replace(header, stages=tuple(stages), frame_rows=tight)
+
+    def _phase(
+        self, nets: tuple[Network, ...], rows: int, stages: list[Stage], count: int, phase: int
+    ) -> int:
+        """Add compute stages up to `count` stages; returns the rows that are taken then."""
+        g, draw = self.geometry, self.draw
         chain = False
+        losses = [OP_LOSS_Q]
+        if g.actor_critic:
+            losses = [OP_LOSS_TD, OP_LOSS_PI] if self.header.continuous else losses
+            losses = losses[1:] if phase else losses
         while len(stages) < count:
-            op = OP_OUTER if chain else draw.choice((OP_DOT, OP_AXPY, OP_OUTER, OP_LOSS_Q))
-            stage, used = self._compute(op, nets, rows, len(stages))
+            delayed = stages[-1].delayed if chain else self._delayed()
+            op = OP_OUTER if chain else draw.choice((OP_DOT, OP_AXPY, OP_OUTER, *losses))
+            stage, used = self._compute(op, nets, rows, stages, delayed)
             chain = op == OP_OUTER and len(stages) + 1 < count and draw.random() < 0.5
             stage = replace(stage, chain=chain)
             rows += used
             if op in (OP_DOT, OP_AXPY) and len(stages) + 1 < count and draw.random() < 0.3:
                 # One whose result lies right behind this one's comes before it.
-                other, used = self._compute(OP_DOT, nets, rows, len(stages))
+                other, used = self._compute(OP_DOT, nets, rows, stages, False)
                 stages.append(other)
                 rows += used
             stages.append(stage)
-        room = min(UPDATE_MAX, g.st_max - count)
-        for _ in range(draw.choice((0, 1, 3, room))):
-            if (last := self._update(nets, slots, len(stages))) is not None:
-                stages.append(last)
-        limit = min(255, g.a_rows)
-        if rows > limit:
-            return None
-        tight = rows if draw.random() < 0.7 else draw.choice((min(rows + 1, limit), limit))
-        return Program(tuple(stages), (), (), words, 1, first[0], first[1], NO_VECTOR, tight)
+        return rows
 
-    def _dependencies(self, index: int) -> tuple[int, ...]:
-        return tuple(self.draw.randrange(index) for _ in range(self.draw.randint(0, 3)) if index)
+    def _delayed(self) -> bool:
+        return self.header.delay > 0 and self.draw.random() < 0.3
+
+    def _dependencies(self, stages: list[Stage], delayed: bool) -> tuple[int, ...]:
+        ids = [k for k, s in enumerate(stages) if delayed or not s.delayed]
+        return tuple(self.draw.choice(ids) for _ in range(self.draw.randint(0, 3)) if ids)
 
     def _compute(
-        self, op: int, nets: tuple[Network, ...], rows: int, index: int
+        self, op: int, nets: tuple[Network, ...], rows: int, stages: list[Stage], delayed: bool
     ) -> tuple[Stage, int]:
         """A stage whose result begins behind the first `rows` rows; and the rows it takes."""
         g, draw = self.geometry, self.draw
@@ -165,9 +240,16 @@ class Maker:
         n_in, n_out = layer.n_in, layer.n_out
         if op == OP_LOSS_Q:
             n_out = min(n_out, g.p)
+        elif op in LOSSES:
+            n_out, delayed = 1, delayed and op != OP_LOSS_TD
+        columns = op == OP_DOT and net.columns > 0 and draw.random() < 0.4
+        if columns:
+            n_in, n_out, row = net.layers[0].n_out, net.columns, net.column_row
+        act = draw.randrange(4 if g.actor_critic and op == OP_DOT else 2)
         stage = Stage(
-            op, net=number, act=draw.randrange(2), n_in=n_in, n_out=n_out, row=row, bias=bias,
-            dst=rows, deps=self._dependencies(index), wait_update=draw.getrandbits(8),
+            op, net=number, act=act, n_in=n_in, n_out=n_out, row=row, bias=bias, column=columns,
+            dst=rows, deps=self._dependencies(stages, delayed), wait_update=draw.getrandbits(8),
+            delayed=delayed,
         )  # fmt: skip
         into, out = g.vector_rows(n_in), g.vector_rows(n_out)
 
@@ -178,9 +260,29 @@ class Maker:
 
         if op == OP_DOT:
             end = rows + out
-            target = net.has_target and draw.random() < 0.5
-            stage = replace(stage, target=target, no_bias=draw.random() < 0.3)
+            target = net.has_target and not columns and draw.random() < 0.5
+            stage = replace(stage, target=target, no_bias=columns or draw.random() < 0.3)
             offset = 0
+            header = self.header
+            acts = header.continuous and n_out == header.action_words
+            if acts and act == ACT_TANH and header.noise:
+                stage = replace(stage, noise=draw.random() < 0.7)
+            behind = acts and act != ACT_TANH_SLOPE and header.state_words % g.p + n_out <= g.p
+            free = [k for k in (header.state, header.next_state) if k not in self.acted]
+            if behind and free and draw.random() < 0.7:
+                place = draw.choice(free)
+                self.acted.add(place)
+                return replace(
+                    stage, src=source(into, rows), dst=place, offset=header.state_words
+                ), 0
+            if act == ACT_TANH_SLOPE:
+                if n_out < g.p and draw.random() < 0.5:
+                    offset = g.p * draw.randint(0, 2) + draw.choice((1, g.p - n_out))
+                wide = g.vector_rows(n_out + offset)
+                if wide > end:
+                    offset, wide = 0, out
+                aux = source(wide, end)
+                return replace(stage, src=source(into, end), aux=aux, offset=offset), out
             if n_out < g.p and draw.random() < 0.5:
                 offset = g.p * draw.randint(0, 2) + draw.choice((1, g.p - n_out))
                 end = rows + g.vector_rows(n_out + offset)
@@ -193,6 +295,15 @@ class Maker:
             return replace(stage, src=source(out, rows), aux=source(into, rows), dst=0), 0
         end = rows + 1
         vectors = [source(1, end) for _ in range(3)]
+        if op == OP_LOSS_PI:
+            return replace(stage, q=vectors[0]), 1
+        if op == OP_LOSS_TD:
+            quiet = not self.reports or draw.random() < 0.5
+            self.reports = self.reports and quiet
+            mode = draw.choice((MODE_MAX, MODE_TWIN))
+            return replace(
+                stage, q=vectors[0], q_next=vectors[1], chooser=vectors[2], mode=mode, quiet=quiet
+            ), 1
         return (
             replace(
                 stage, q=vectors[0], q_next=vectors[1], chooser=vectors[2], mode=draw.randrange(2),
@@ -201,18 +312,23 @@ class Maker:
             1,
         )  # fmt: skip
 
-    def _update(self, nets: tuple[Network, ...], slots: int, index: int) -> Stage | None:
+    def _update(self, nets: tuple[Network, ...], slots: int, stages: list[Stage]) -> Stage | None:
         draw = self.draw
         number = draw.randrange(len(nets))
-        deps = self._dependencies(index)
+        delayed = self._delayed()
+        deps = self._dependencies(stages, delayed)
         if slots and draw.random() < 0.5:
-            return Stage(OP_UPDATE, net=number, slot=draw.randrange(slots), deps=deps)
+            slot = draw.randrange(slots)
+            return Stage(OP_UPDATE, net=number, slot=slot, deps=deps, delayed=delayed)
         if not nets[number].has_target:
             return None
         polyak = draw.random() < 0.5
         period = draw.choice((1, 2, 65535)) if not polyak else draw.choice((0, 0, 3))
         tau = np.float32(draw.random())
-        return Stage(OP_TARGET, net=number, polyak=polyak, period=period, tau=tau, deps=deps)
+        return Stage(
+            OP_TARGET, net=number, polyak=polyak, period=period, tau=tau, deps=deps,
+            delayed=delayed,
+        )  # fmt: skip
 
     def resize(self, image: np.ndarray) -> tuple[np.ndarray, str]:
         """The image with as many records of a kind as none may have, and what that is."""
@@ -242,7 +358,9 @@ class Maker:
         return (
             0, 1, 2, 3, 4, 5, 6, 7, 8, g.p, g.ob, g.d_max, g.l_max, g.net_max, g.st_max, g.a_rows,
             g.w_rows, 255, 65535, len(program.networks), len(program.slots), len(program.stages),
-            program.frame_rows,
+            program.frame_rows, program.state_words, program.action_words, program.state,
+            program.next_state, program.noise, program.delay,
+            *(net.column_row for net in program.networks),
         )  # fmt: skip
 
     def change(self, program: Program, image: np.ndarray) -> str:
@@ -258,6 +376,8 @@ class Maker:
         weights = [min(count, 1) * (3 if kind == "stage" else 1) for kind, count, *_ in parts]
         which = draw.choices(range(4), weights)[0]
         kind, count, size, table = parts[which]
+        if kind == "stage" and self.geometry.actor_critic:
+            table = (*table, *LOSS)
         index = draw.randrange(count)
         at = int(starts[which]) + index * size
         # Whole words are reserved, mostly: one such field counts little beside the others.

@@ -26,7 +26,7 @@ from verif.learner.programs import Maker
 
 NAMES = {
     "P": "p", "OB": "ob", "LW": "lw", "WRows": "w_rows", "ARows": "a_rows", "DMax": "d_max",
-    "LMax": "l_max", "NetMax": "net_max", "StMax": "st_max",
+    "LMax": "l_max", "NetMax": "net_max", "StMax": "st_max", "ActorCritic": "actor_critic",
 }  # fmt: skip
 ERRORS_WANTED = {
     (Error.E_RESERVED, 0), (Error.E_DIM, 0), (Error.E_ROWS, 0),
@@ -136,7 +136,14 @@ def check_tables(dut: Any, g: Geometry, program: Program, image: np.ndarray, got
     assert int(dut.targets_o.value) == targets
     assert int(dut.stages_o.value) == len(program.stages)
     assert int(dut.state_words_o.value) == program.state_words
-    assert int(dut.state_rows_o.value) == g.vector_rows(program.state_words)
+    assert int(dut.state_rows_o.value) == program.copy_rows(g)
+    given = (program.action_words, program.action) if program.continuous else (0, 0)
+    assert (int(dut.action_words_o.value), int(dut.action_o.value)) == given
+    assert int(dut.noise_o.value) == program.noise
+    assert int(dut.delay_o.value) == program.delay
+    phases = program.phases
+    assert int(dut.phases_o.value) == len(phases) - 1
+    assert int(dut.second_o.value) == (phases[1].start if len(phases) > 1 else 0)
     vectors = [int(x.value) for x in (dut.state_o, dut.next_state_o, dut.frame_rows_o)]
     assert vectors == [program.state, program.next_state, program.frame_rows]
     master = 0
@@ -148,7 +155,7 @@ def check_tables(dut: Any, g: Geometry, program: Program, image: np.ndarray, got
             *((x.n_in | x.n_out << 16, 32) for x in reversed(net.layers)),
             (len(net.layers), 8), (int(net.has_target), 1), (net.row_base, 16), (net.rows, 16),
             (net.bias_base, 16), (net.biases, 16), (words // 16, 16), (master // g.lw, 24),
-            ((slots or [0])[-1], 4),
+            ((slots or [0])[-1], 4), (net.column, 16), (net.columns, 16), (net.column_row, 16),
         ):  # fmt: skip
             value = value << width | field
         assert int(dut.networks_o[index].value) == value, f"network {index}"
@@ -161,7 +168,8 @@ def check_tables(dut: Any, g: Geometry, program: Program, image: np.ndarray, got
     assert int(dut.updates_o.value) == len(updates)
     for index, place in enumerate(updates):
         stage, parameter, tau = program.stages[place], int(table[place][5]), int(table[place][7])
-        value = int(stage.op == OP_TARGET) << 3 | stage.net
+        value = int(stage.delayed) << 1 | int(len(phases) > 1 and place in phases[1])
+        value = value << 4 | int(stage.op == OP_TARGET) << 3 | stage.net
         value = value << 4 | parameter & 15
         value = value << 17 | (parameter & 0x1FFFF)
         assert int(dut.update_o[index].value) == value << 32 | tau, f"update {index}"
