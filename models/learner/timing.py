@@ -58,6 +58,13 @@ def ideal_step(program: Program, geometry: Geometry, batch: int, due: bool = Tru
     return samples * sum(stage_clocks(s, geometry) for s in stages)
 
 
+def pace(stage: Stage, geometry: Geometry) -> int:
+    """Return the clocks of an operation: of a tangent's as many as it has outputs."""
+    if stage.op != OP_DOT or stage.act not in (ACT_TANH, ACT_TANH_SLOPE):
+        return 1
+    return max(1, geometry.p // geometry.pitch(stage.n_in))
+
+
 def stage_latency(stage: Stage, geometry: Geometry, latencies: Latencies) -> int:
     """Return the clocks from an operation's issue to its result in the frame memory."""
     front = 3 + latencies.mul
@@ -69,8 +76,8 @@ def stage_latency(stage: Stage, geometry: Geometry, latencies: Latencies) -> int
 
 
 def tanh_latency(latencies: Latencies) -> int:
-    """Return the clocks of jd_learner_tanh: of two products, three sums and four registers."""
-    return 4 + 2 * latencies.mul + 3 * latencies.add
+    """Return the clocks of a tangent: of two products, three sums and six registers."""
+    return 6 + 2 * latencies.mul + 3 * latencies.add
 
 
 def pipe_step(
@@ -102,7 +109,7 @@ def _phase_clocks(stages: list[Stage], geometry: Geometry, batch: int, latencies
             hidden = max(0, samples - geometry.gi) * clocks
             total += samples * max(0, each - clocks)
             before += each + 2 * (latencies.mul + latencies.add) - hidden
-        clocks = stage_clocks(stage, geometry)
+        clocks = stage_clocks(stage, geometry) * pace(stage, geometry)
         if not clocks:
             continue
         total += clocks * (groups if stage.op == OP_AXPY else samples)

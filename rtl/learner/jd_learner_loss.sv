@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loss unit: TD error and gradient of the Q loss, sample after sample.
+// Loss unit: TD error and gradient of the Q loss, of a critic's and of an actor's, sample after
+// sample.
 //
 // Streams  start_i hands it a stage; it waits for go_i with each sample, reads the sample's vectors
 //          through the frame memory's port b when that is free, and writes the gradient when the
-//          write port is. delta_*: TD errors, ascending samples, a pipe.
+//          write port is. delta_*: TD errors, ascending samples, a pipe; none of LOSS_PI and of a
+//          quiet LOSS_TD. A stage is taken when the one before it has left.
 // Timing   a sample every max(5, n_a + 1) clocks; from its start to delta about
 //          n_a + 7 + M + 2*A clocks, to the gradient M + 3 more.
 // Numbers  binary32, each operation rounded: m = the first of the largest q2 (a later one replaces
 //          it only if strictly greater), or q2 where qd is so; y = r + d*m; delta = q[a] - y;
 //          g[a] = clamp(delta, -kappa, kappa) * (w*invB), the other entries +0. An action outside
 //          0..n_a-1: q[a] counts as +0 and no entry gets a gradient.
+//          LOSS_TD: a = 0; m = q2, or of twins the smaller of q2 and qd, both of which must be
+//          finite. LOSS_PI: g = -invB, as -1 * (1*invB); q must be finite.
 // Source   onchip_replay 3.2 (LOSS). Golden model: models/learner/loss.py, q_loss.
 `include "jd_assert.svh"
 module jd_learner_loss
@@ -20,6 +24,7 @@ module jd_learner_loss
   parameter  int unsigned MulLatency = 2,
   parameter  int unsigned AddLatency = 2,
   parameter  int unsigned BMax       = 64,
+  parameter  bit          ActorCritic = 1'b0,     // there are LOSS_TD and LOSS_PI
   localparam int unsigned SampleW    = $clog2(BMax) > 0 ? $clog2(BMax) : 1
 ) (
   input  logic                clk_i,
@@ -63,6 +68,8 @@ module jd_learner_loss
   localparam int unsigned RECORDS = 8;                 // samples between scan and write
   localparam int unsigned RecW    = $clog2(RECORDS);
   localparam logic [31:0] INFINITY = 32'h7F80_0000;
+  localparam logic [31:0] ONE       = 32'h3F80_0000;
+  localparam logic [31:0] MINUS_ONE = 32'hBF80_0000;
 
   // --- Reader: a sample's vectors into registers.
   typedef enum logic [2:0] {StIdle, StLook, StWait, StNext, StChoose, StValue, StHand} state_e;
@@ -72,14 +79,15 @@ module jd_learner_loss
   logic [SampleW-1:0] sample_q;
   loss_param_t        param;
   logic               got_next_q, got_chooser_q, got_value_q, hand, scan_free, last;
-  logic               double;
+  logic               chooses;                         // there is a vector qd
+  logic               twin_q, critic_q, actor_q, quiet_q;   // of the stage
   logic [15:0]        frame_q;                         // first row of the sample's frame
   logic [P-1:0][31:0] next_row_q, chooser_row_q, value_row_q;
 
   assign param   = loss_param_t'(stage_q.param);
-  assign double  = param.mode == LOSS_DOUBLE;
+  assign chooses = ActorCritic ? param.mode != LOSS_MAX : param.mode == LOSS_DOUBLE;
   assign last    = 16'(sample_q) + 16'd1 == step_i.batch;
-  assign ready_o = state_q == StIdle && !abort_i;
+  assign ready_o = idle_o && !abort_i;
   assign stage_o = stage_q;
   assign id_o    = id_q;
   assign sample_o = sample_q;
@@ -96,7 +104,7 @@ module jd_learner_loss
       StWait:  if (go_i) state_d = StNext;
       StNext: begin
         read_o = 1'b1;
-        if (read_grant_i) state_d = double ? StChoose : StValue;
+        if (read_grant_i) state_d = chooses ? StChoose : StValue;
       end
       StChoose: begin
         read_o     = 1'b1;
@@ -130,6 +138,11 @@ module jd_learner_loss
     end
     if (start_i && state_q == StIdle) begin
       stage_q  <= stage_i;
+      critic_q <= ActorCritic && stage_i.op == OpLossTd;
+      actor_q  <= ActorCritic && stage_i.op == OpLossPi;
+      twin_q   <= ActorCritic && stage_i.op == OpLossTd && stage_i.param[25];
+      quiet_q  <= ActorCritic && (stage_i.op == OpLossPi
+                                  || (stage_i.op == OpLossTd && stage_i.param[26]));
       id_q     <= id_i;
       sample_q <= '0;
       frame_q  <= '0;
@@ -138,7 +151,7 @@ module jd_learner_loss
       frame_q  <= frame_q + 16'(step_i.frame_rows);
     end
     if (got_next_q)                          next_row_q    <= read_data_i;
-    if (double ? got_chooser_q : got_next_q) chooser_row_q <= read_data_i;
+    if (chooses ? got_chooser_q : got_next_q) chooser_row_q <= read_data_i;
     if (got_value_q)                         value_row_q   <= read_data_i;
   end
 
@@ -151,13 +164,16 @@ module jd_learner_loss
   logic [15:0]        scan_frame_q;
   logic [31:0]        best_q, largest_q, value_q;
   logic [31:0]        largest, value;
-  logic               chosen, in_range, feed, room;
+  logic               chosen, in_range, feed, room, bad_input;
   assign chosen    = scalars_q.action == 32'(action_q);
   assign replace   = action_q == '0 || greater(chooser_scan_q[0], best_q);
-  assign largest   = replace ? next_scan_q[0] : largest_q;
+  assign largest   = twin_q && greater(next_scan_q[0], chooser_scan_q[0]) ? chooser_scan_q[0]
+                     : replace ? next_scan_q[0] : largest_q;
   assign value     = chosen ? value_scan_q[0] : action_q == '0 ? '0 : value_q;
   assign scan_last = 16'(action_q) + 16'd1 == stage_q.n_out;
   assign in_range  = scalars_q.action < 32'(stage_q.n_out);
+  assign bad_input = (twin_q && (not_finite(next_scan_q[0]) || not_finite(chooser_scan_q[0])))
+                     || (actor_q && not_finite(value_scan_q[0]));
   assign feed      = scanning_q && scan_last && room;
   assign scan_free = !scanning_q || feed;
   always_ff @(posedge clk_i) begin
@@ -169,6 +185,8 @@ module jd_learner_loss
       chooser_scan_q <= chooser_row_q;
       value_scan_q   <= value_row_q;
       scalars_q      <= scalars_i;
+      if (critic_q || actor_q) scalars_q.action <= '0;
+      if (actor_q)             scalars_q.weight <= ONE;
       scan_sample_q  <= sample_q;
       scan_frame_q   <= frame_q;
       action_q       <= '0;
@@ -192,6 +210,7 @@ module jd_learner_loss
     logic [15:0]        row;                // of the gradient
     logic [LANE_L-1:0]  action;
     logic               in_range;
+    logic               bad;                // an input that must be finite is not
   } record_t;
   record_t         records_q [RECORDS];
   logic [31:0]     scale_q [RECORDS];       // w*invB
@@ -199,6 +218,7 @@ module jd_learner_loss
   logic            bad_q [RECORDS];
   logic [RecW:0]   in_q, gradient_at_q, write_q;
   logic [RecW-1:0] product_q, delta_q;
+  logic            delta_valid;
   logic            full_q, feed_q, product_valid, unused_scale_valid, target_valid, clamped_valid_q;
   logic            gradient_valid;
   logic [31:0]     discount_q, weight_q, reward_q, reward, value_late;
@@ -247,19 +267,20 @@ module jd_learner_loss
     .subtract_i (1'b1),
     .a_i        (value_late),
     .b_i        (target),
-    .valid_o    (delta_valid_o),
+    .valid_o    (delta_valid),
     .result_o   (delta_o)
   );
   // kappa is positive or +infinity.
   always_ff @(posedge clk_i) begin
     if (!rst_ni) clamped_valid_q <= 1'b0;
-    else         clamped_valid_q <= delta_valid_o;
-    if (delta_valid_o) begin
+    else         clamped_valid_q <= delta_valid;
+    if (delta_valid) begin
       clamped_q       <= delta_o;
       clamped_scale_q <= scale_q[delta_q];
       if (delta_o[30:0] <= INFINITY[30:0] && delta_o[30:0] > stage_q.kappa[30:0]) begin
         clamped_q <= {delta_o[31], stage_q.kappa[30:0]};
       end
+      if (actor_q) clamped_q <= MINUS_ONE;
     end
   end
   jd_float_mul #(.Latency (MulLatency)) u_gradient (
@@ -270,6 +291,7 @@ module jd_learner_loss
     .valid_o  (gradient_valid),
     .result_o (gradient)
   );
+  assign delta_valid_o  = delta_valid && !quiet_q;
   assign delta_sample_o = at_delta.sample;
   assign index_bad_o    = feed && !in_range;
   assign index_sample_o = scan_sample_q;
@@ -293,7 +315,7 @@ module jd_learner_loss
       end
       if (feed)                     in_q          <= in_q + 1'b1;
       if (product_valid)            product_q     <= product_q + 1'b1;
-      if (delta_valid_o)            delta_q       <= delta_q + 1'b1;
+      if (delta_valid)            delta_q       <= delta_q + 1'b1;
       if (gradient_valid)           gradient_at_q <= gradient_at_q + 1'b1;
       if (write_o && write_grant_i) write_q       <= write_q + 1'b1;
     end
@@ -302,14 +324,15 @@ module jd_learner_loss
         sample:   scan_sample_q,
         row:      scan_frame_q + 16'(stage_q.dst),
         action:   scalars_q.action[LANE_L-1:0],
-        in_range: in_range
+        in_range: in_range,
+        bad:      bad_input
       };
       discount_q <= scalars_q.discount;
       weight_q   <= scalars_q.weight;
       reward_q   <= scalars_q.reward;
     end
     if (product_valid)  scale_q[product_q] <= scale;
-    if (delta_valid_o)  bad_q[delta_q] <= not_finite(delta_o);
+    if (delta_valid)  bad_q[delta_q] <= at_delta.bad || (!actor_q && not_finite(delta_o));
     if (gradient_valid) gradient_q[gradient_at_q[RecW-1:0]] <= gradient;
   end
 

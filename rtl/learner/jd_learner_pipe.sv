@@ -16,10 +16,11 @@
 // Numbers  binary32; orders of accumulation as in jd_learner_tensor_unit and jd_learner_loss.
 //          The program must keep (checked by PROGRAM, not here):
 //          - sizes 1..DMax; rows, biases and frames inside their memories;
-//          - a stage depends on all writers of what it reads (a vector of a frame, by rows); the
-//            dependencies are earlier stages, and never WU or TSM;
+//          - a stage depends on all writers of what it reads (a vector of a frame, by rows) in its
+//            phase; the dependencies are earlier stages, and WU or TSM only of a phase before;
 //          - no stage writes rows of a frame that an earlier stage may still read: each vector has
-//            its own rows. s and s' have state_rows rows for each parity, one copy after the other;
+//            its own rows. What a record fills has state_rows rows for each parity, one copy after
+//            the other; right behind s and s' there may be an action;
 //          - one writer's outputs stay in a row each clock: offset % P + n_out <= P, or the offset
 //            is 0; AXPY has offset 0; LOSS has n_out <= P and its vectors at a row's first lane;
 //          - the OUTER stages of a chain are adjacent, the last one without the chain bit; a row of
@@ -39,6 +40,7 @@ module jd_learner_pipe
   parameter  int unsigned ARows      = 2048,    // rows of P words for frames
   parameter  int unsigned BMax       = 64,      // samples of a step, 1..512
   parameter  int unsigned DMax       = 64,      // largest layer, power of two P..256
+  parameter  bit          ActorCritic = 1'b0,   // runs actor-critic programs
   localparam int unsigned RowW       = $clog2(WRows),
   localparam int unsigned BiasW      = RowW + $clog2(OB),
   localparam int unsigned SubW       = $clog2(P / LW) > 0 ? $clog2(P / LW) : 1,
@@ -182,7 +184,8 @@ module jd_learner_pipe
   assign tensor_busy_o = operation_valid;
 
   jd_learner_sequencer #(
-    .P (P), .OB (OB), .GI (GI), .MulLatency (MulLatency), .AddLatency (AddLatency), .BMax (BMax)
+    .P (P), .OB (OB), .GI (GI), .MulLatency (MulLatency), .AddLatency (AddLatency), .BMax (BMax),
+    .ActorCritic (ActorCritic)
   ) u_sequencer (
     .clk_i, .rst_ni, .abort_i,
     .stage_write_i, .stage_index_i, .stage_data_i,
@@ -205,7 +208,8 @@ module jd_learner_pipe
   );
 
   jd_learner_tensor_unit #(
-    .P (P), .OB (OB), .GI (GI), .MulLatency (MulLatency), .AddLatency (AddLatency), .DMax (DMax)
+    .P (P), .OB (OB), .GI (GI), .MulLatency (MulLatency), .AddLatency (AddLatency), .DMax (DMax),
+    .ActorCritic (ActorCritic)
   ) u_tensor_unit (
     .clk_i, .rst_ni,
     .clear_i         (step_start_i),
@@ -254,7 +258,8 @@ module jd_learner_pipe
   assign loss_grant       = !b_read;
   assign loss_write_grant = !unit_write;
   jd_learner_loss #(
-    .P (P), .MulLatency (MulLatency), .AddLatency (AddLatency), .BMax (BMax)
+    .P (P), .MulLatency (MulLatency), .AddLatency (AddLatency), .BMax (BMax),
+    .ActorCritic (ActorCritic)
   ) u_loss (
     .clk_i, .rst_ni, .abort_i,
     .start_i          (loss_start),

@@ -77,14 +77,18 @@ package jd_learner_pkg;
 
   // What a running step needs beside the stages; held from its start to its end.
   typedef struct packed {
+    logic                     due;            // delayed stages run
+    logic [7:0]               first;          // first stage of the phase
+    logic [7:0]               noise;          // vector of the record's noise; 0: there is none
+    logic [7:0]               action;         // vector of s and a; NO_VECTOR: there is none
     logic [NET_MAX-1:0][15:0] target_bias;    // added to a stage's bias, row: (1 + bank) * size
     logic [NET_MAX-1:0][15:0] target_row;
     logic [31:0]              inverse_batch;  // binary32
     logic [15:0]              batch;          // samples, 1..BMax
-    logic                     parity;         // which copy of s, s' and the scalars
-    logic [7:0]               stages;         // of the program
+    logic                     parity;         // which copy of what a record fills
+    logic [7:0]               stages;         // behind the phase's last stage
     logic [7:0]               frame_rows;     // rows of a sample's frame
-    logic [7:0]               state_rows;     // rows of s: ceil(S/P); s and s' have two copies
+    logic [7:0]               state_rows;     // of a copy of a vector that a record fills: two each
     logic [7:0]               next_state;     // vector s'
     logic [7:0]               state;          // vector s
   } step_t;
@@ -106,6 +110,9 @@ package jd_learner_pkg;
 
   // Where the result of an operation goes; it waits beside the arithmetic.
   typedef struct packed {
+    logic        tangent;        // DOT: through jd_learner_tanh,
+    logic        slope;          // for its slope, else the tangent,
+    logic        noise;          // with noise
     logic [15:0] row;            // DOT, AXPY: frame memory row; OUTER: gradient row
     logic [6:0]  lane;           // DOT: of the first output
     logic [7:0]  count;          // outputs (DOT) or lanes (AXPY)
@@ -123,12 +130,13 @@ package jd_learner_pkg;
     mode_e       mode;
     logic        w_read;         // read the weight row; else the one before holds
     logic        a_read;         // frame memory, port a: inputs (DOT, OUTER), activations (AXPY)
-    logic        b_read;         // port b: gradients of the outputs (AXPY, OUTER)
+    logic        b_read;         // port b: gradients of the outputs (AXPY, OUTER); DOT: what
+                                 //         the tangent needs
     logic [15:0] w_row;
     logic [15:0] a_row;
     logic [15:0] b_row;
     logic [6:0]  w_lane;         // AXPY: where the packed row begins
-    logic [6:0]  b_lane;         // first gradient in its row
+    logic [6:0]  b_lane;         // first of them in its row
     logic [2:0]  pitch;          // log2 of the lanes of a packed row, 2..log2 P
     logic [7:0]  inner;          // valid lanes of a packed row
     logic [7:0]  outer;          // valid packed rows

@@ -3,17 +3,19 @@
 // Sequencer: walks the stage table and issues a step's work, an operation a clock.
 //
 // Streams  a stage is read from the table while the one before it runs; LOSS goes to the loss unit
-//          as soon as it is read and runs beside the tensor unit; WU and TSM are passed over. A
-//          stage issues sample b when all its dependencies are done with b, b is in the frame
-//          memory, and the networks of its wait mask are updated.
+//          as soon as it is read and runs beside the tensor unit; WU and TSM are passed over, as
+//          are delayed stages in a step in which they are not due. The walk begins at the phase's
+//          first stage; those before it are done. A stage issues sample b when all its dependencies
+//          are done with b, b is in the frame memory, and the networks of its wait mask are updated.
 // Timing   operations are back to back: within a stage, from stage to stage, and in a chain of
 //          OUTER stages from layer to layer and sample to sample. Bubbles only for dependencies,
 //          for AXPY groups that are not full, between the samples of a chain shorter than
 //          AddLatency + 3, for the turn-around (an operation waits until those before it have left
 //          the adders and result registers that it will need; a DOT stage one clock at least), and
-//          behind visits of one clock: a visit is taken every other clock at most. A stage sees a
-//          sample's token three clocks after the sample has passed, a new sample and the end of an
-//          update after one.
+//          behind visits of one clock: a visit is taken every other clock at most. A DOT with a
+//          tangent issues an operation every P/p clocks, one for each of its outputs, and a stage
+//          without waits until these are out. A stage sees a sample's token three clocks after the
+//          sample has passed, a new sample and the end of an update after one.
 // Numbers  none.
 // Source   onchip_replay 3.2.1. Golden model: models/learner/learner.py; clocks: timing.py.
 `include "jd_assert.svh"
@@ -26,6 +28,7 @@ module jd_learner_sequencer
   parameter  int unsigned MulLatency = 2,
   parameter  int unsigned AddLatency = 2,
   parameter  int unsigned BMax       = 64,
+  parameter  bit          ActorCritic = 1'b0,     // phases, delayed stages and tangents
   localparam int unsigned SampleW    = $clog2(BMax) > 0 ? $clog2(BMax) : 1
 ) (
   input  logic                clk_i,
@@ -67,6 +70,12 @@ module jd_learner_sequencer
   localparam int unsigned PERIOD = AddLatency + 3;     // clocks between uses of a gradient word
   localparam int unsigned PeriodW = $clog2(PERIOD + 1);
   localparam int unsigned TurnW  = 8;
+  localparam int unsigned TANH   = 6 + 2 * MulLatency + 3 * AddLatency;   // clocks of a tangent
+  logic [7:0] first;                                   // stage of the phase
+  assign first = ActorCritic ? step_i.first : '0;
+  function automatic logic passed(input logic [7:0] dep);   // there is nothing to wait for
+    return dep == NO_STAGE || (ActorCritic && dep < first);
+  endfunction
 
   // --- Tokens.
   logic [STAGE_MAX-1:0][SampleW:0] done_q;
@@ -99,8 +108,8 @@ module jd_learner_sequencer
   always_ff @(posedge clk_i) begin
     loss_counts_q <= {count_of(loss_wait_i.dep_c), count_of(loss_wait_i.dep_b),
                       count_of(loss_wait_i.dep_a)};
-    loss_free_q   <= {loss_wait_i.dep_c == NO_STAGE, loss_wait_i.dep_b == NO_STAGE,
-                      loss_wait_i.dep_a == NO_STAGE};
+    loss_free_q   <= {passed(loss_wait_i.dep_c), passed(loss_wait_i.dep_b),
+                      passed(loss_wait_i.dep_a)};
   end
   always_comb begin
     for (int unsigned k = 0; k < 3; k++) begin
@@ -133,18 +142,20 @@ module jd_learner_sequencer
     .write_mask_i (1'b1),
     .write_data_i (stage_data_i),
     .read_en_i    (table_read),
-    .read_addr_i  (step_start_i ? '0 : id_after[STAGE_L-1:0]),
+    .read_addr_i  (step_start_i ? first[STAGE_L-1:0] : id_after[STAGE_L-1:0]),
     .read_data_o  (ahead)
   );
 
   logic take_unit, take_loss, take_none;
+  logic skipped;                                       // a delayed stage that is not due
+  assign skipped    = ActorCritic && ahead.delayed && !step_i.due;
   assign chain_back = next_end_q && !walk_last_q;
   assign next_take  = take_unit || take_loss || take_none;
   always_comb begin
     id_d     = id_q;
     sample_d = walk_sample_q;
     if (step_start_i) begin
-      id_d     = '0;
+      id_d     = first;
       sample_d = '0;
     end else if (next_take) begin
       id_d = id_after;
@@ -172,10 +183,11 @@ module jd_learner_sequencer
     next_checked_q <= next_valid_q && !next_take && !abort_i && !step_start_i;
     if (ahead_take) begin
       next         <= ahead;
-      next_unit_q  <= ahead.op inside {OpDot, OpAxpy, OpOuter};
-      next_loss_q  <= ahead.op == OpLossQ;
-      next_end_q   <= ahead.op == OpOuter && !ahead.chain;
-      next_inner_q <= ahead.op == OpOuter && ahead.chain;
+      next_unit_q  <= ahead.op inside {OpDot, OpAxpy, OpOuter} && !skipped;
+      next_loss_q  <= (ahead.op == OpLossQ
+                       || (ActorCritic && ahead.op inside {OpLossTd, OpLossPi})) && !skipped;
+      next_end_q   <= ahead.op == OpOuter && !ahead.chain && !skipped;
+      next_inner_q <= ahead.op == OpOuter && ahead.chain && !skipped;
     end
     last_id_q        <= step_i.stages - 8'd1;
     walk_next_last_q <= walk_sample_q + 1'b1 == last_sample_q;
@@ -184,7 +196,7 @@ module jd_learner_sequencer
                         || (!next_take && (step_start_i ? step_i.batch == 16'd1 : walk_last_q));
     id_q          <= id_d;
     walk_sample_q <= sample_d;
-    if (step_start_i) chain_id_q <= '0;
+    if (step_start_i) chain_id_q <= first;
     else if (next_take && !chain_back && !next_inner_q) begin
       chain_id_q <= id_after;
     end
@@ -204,7 +216,10 @@ module jd_learner_sequencer
   logic [8:0]         chunks_q;             // memory rows of a weight row; 1 if p < P
   logic               chain_start_q;        // first stage of a chain
   logic [15:0]        base_row_q, base_bias_q;
-  logic [7:0]         src_q, aux_q;         // with the parity's copy of s and s'
+  logic [7:0]         src_q, aux_q, dst_q;  // with the parity's copy of what a record fills
+  logic [7:0]         other_q;              // of a tangent: noise, or the slope's place
+  logic [7:0]         dst_offset_q, other_offset_q;
+  logic               tangent_q, slope_q, noise_q;
 
   // Counters of the visit.
   logic [SampleW-1:0] group_q;              // AXPY: first sample of the group
@@ -230,13 +245,19 @@ module jd_learner_sequencer
   endfunction
   function automatic logic [7:0] copy_of(input logic [7:0] vector);
     logic parted;
-    parted = step_i.parity && (vector == step_i.state || vector == step_i.next_state);
+    parted = vector == step_i.state || vector == step_i.next_state;
+    if (ActorCritic && step_i.action != NO_VECTOR && vector == step_i.action) parted = 1'b1;
+    if (ActorCritic && step_i.noise != '0 && vector == step_i.noise)          parted = 1'b1;
+    parted = parted && step_i.parity;
     return vector + (parted ? step_i.state_rows : 8'd0);
   endfunction
 
   logic [15:0]       next_chunks, next_per_row, next_advance;
   logic [2:0]        next_pitch, next_ladder;
   logic [TurnW-1:0]  next_leaves, next_needs;
+  logic              next_tangent, next_slope;
+  assign next_slope   = ActorCritic && next.op == OpDot && next.act == ActSlope;
+  assign next_tangent = ActorCritic && next.op == OpDot && next.act inside {ActTanh, ActSlope};
   assign next_chunks  = (next.n_in + 16'(P - 1)) >> LANE_L;
   always_ff @(posedge clk_i) begin
     next_pitch  <= log2_pitch(next.n_in);
@@ -256,6 +277,8 @@ module jd_learner_sequencer
         end
       end
       next_needs = next_leaves;
+      // Its last output is so much later.
+      if (next_tangent) next_leaves = next_leaves + TurnW'(next_per_row) - 1'b1;
     end else if (next.op == OpAxpy) begin
       next_leaves = TurnW'(2 + AddLatency);
       next_needs  = TurnW'(MulLatency);
@@ -295,7 +318,37 @@ module jd_learner_sequencer
   logic               period_over_q;        // period_q is 0
   assign spaced  = !chain_start_q || period_over_q;
   assign ready   = go_q && turned_q && spaced;
-  assign issue   = valid_q && (!at_start_q || ready);
+  logic               pacing, tail_over;    // see below
+  logic [TurnW-1:0]   tail_less;
+  assign issue   = valid_q && !pacing && (!at_start_q || ready);
+
+  // A tangent's outputs pass one by one: the next operation waits for them, and the first one of a
+  // stage without a tangent for its results to come behind theirs.
+  if (ActorCritic) begin : gen_pace
+    logic             pacing_q, paced_q;
+    logic [TurnW-1:0] pace_q, tail_q;
+    assign pacing    = pacing_q;
+    assign tail_less = tail_q == '0 ? '0 : tail_q - 1'b1;
+    assign tail_over = tail_less <= needs_q;
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        pacing_q <= 1'b0;
+        tail_q   <= '0;
+      end else begin
+        if (issue && paced_q) pacing_q <= 1'b1;
+        else if (pace_q == '0) pacing_q <= 1'b0;
+        if (issue && tangent_q) tail_q <= leaves_q + TurnW'(TANH);
+        else                    tail_q <= tail_less;
+      end
+      if (issue) pace_q <= TurnW'(per_row_q) - TurnW'(2);
+      else       pace_q <= pace_q - 1'b1;
+      if (take_unit) paced_q <= next_tangent && next_per_row > 16'd1;
+    end
+  end else begin : gen_no_pace
+    assign pacing    = 1'b0;
+    assign tail_less = '0;
+    assign tail_over = 1'b1;
+  end
 
   // What a sample waits for: of the sample for which the visit waits in the next clock, and of the
   // first one of the next entry. Counts only grow and updates only end while a step runs, so those
@@ -326,7 +379,7 @@ module jd_learner_sequencer
   assign updated = (stage_q.wait_update & update_busy_i) == '0;
   always_ff @(posedge clk_i) begin
     wait_first_q   <= wait_first;
-    next_free_q    <= {next.dep_c == NO_STAGE, next.dep_b == NO_STAGE, next.dep_a == NO_STAGE};
+    next_free_q    <= {passed(next.dep_c), passed(next.dep_b), passed(next.dep_a)};
     next_counts_q  <= counts_of(next);
     next_here_q    <= samples_ready_i > {1'b0, wait_first};
     next_updated_q <= (next.wait_update & update_busy_i) == '0;
@@ -361,11 +414,12 @@ module jd_learner_sequencer
   logic [TurnW-1:0] turn_less;
   assign turn_less = turn_q == '0 ? '0 : turn_q - 1'b1;
   always_ff @(posedge clk_i) begin
-    turned_q <= turned_q || turn_less <= needs_q;
+    turned_q <= turned_q || (turn_less <= needs_q && (tangent_q || tail_over));
     if (take_unit) begin
       unique case (next.op)
         OpAxpy:  turned_q <= issue ? axpy : after_axpy_q;
-        OpOuter: turned_q <= turn_less == '0 && (!issue || leaves_q == '0);
+        OpOuter: turned_q <= turn_less == '0 && (!issue || leaves_q == '0)
+                             && (!ActorCritic || tail_less == '0);
         default: turned_q <= 1'b0;
       endcase
     end
@@ -424,6 +478,13 @@ module jd_learner_sequencer
       base_bias_q   <= next.bias + (next.target ? step_i.target_bias[next.net] : 16'd0);
       src_q         <= copy_of(next.src);
       aux_q         <= copy_of(next.aux);
+      dst_q         <= ActorCritic ? copy_of(next.dst) : next.dst;
+      other_q       <= copy_of(next_slope ? next.aux : step_i.noise);
+      dst_offset_q  <= next_slope ? '0 : next.offset;
+      other_offset_q <= next_slope ? next.offset : '0;
+      tangent_q     <= next_tangent;
+      slope_q       <= next_slope;
+      noise_q       <= next.noise;
       per_row_q     <= next_per_row;
       advance_q     <= next_advance;
       leaves_q      <= next_leaves;
@@ -486,8 +547,9 @@ module jd_learner_sequencer
   end
 
   // --- The operation.
-  logic [15:0] output_index, bias_index, inner_left, outer_left;
-  assign output_index = j_q + 16'(stage_q.offset);
+  logic [15:0] output_index, other_index, bias_index, inner_left, outer_left;
+  assign output_index = j_q + 16'(dst_offset_q);
+  assign other_index  = dot ? j_q + 16'(other_offset_q) : j_q;
   assign bias_index   = base_bias_q + j_q;
   assign inner_left   = stage_q.n_in - (16'(chunk_q) << LANE_L);
   assign outer_left   = stage_q.n_out - j_q;
@@ -499,9 +561,10 @@ module jd_learner_sequencer
     operation_d.mode   = dot ? ModeDot : axpy ? ModeAxpy : ModeOuter;
     operation_d.w_read = dot || (axpy && slot_q == '0);
     operation_d.w_row  = base_row_q + row_q;
-    operation_d.b_read = !dot;
-    operation_d.b_row  = frame_q + 16'(src_q) + (j_q >> LANE_L);
-    operation_d.b_lane = 7'(j_q[LANE_L-1:0]);
+    operation_d.b_read = !dot || (tangent_q && (slope_q || noise_q) && last_chunk);
+    operation_d.b_row  = frame_q + 16'(ActorCritic && dot ? other_q : src_q)
+                         + ((ActorCritic ? other_index : j_q) >> LANE_L);
+    operation_d.b_lane = 7'(LANE_L'(ActorCritic ? other_index : j_q));
     operation_d.a_row  = frame_q + 16'(dot ? src_q : aux_q) + 16'(chunk_q);
     operation_d.pitch  = axpy ? 3'(LANE_L) : pitch_q;
     operation_d.inner  = long_left ? 8'(P) : inner_left[7:0];
@@ -515,6 +578,9 @@ module jd_learner_sequencer
     operation_d.tag.stage     = stage_id_q;
     operation_d.tag.sample    = 9'(slot_sample);
     operation_d.tag.done      = last_chunk && last_j;
+    operation_d.tag.tangent   = tangent_q;
+    operation_d.tag.slope     = slope_q;
+    operation_d.tag.noise     = noise_q;
     if (!axpy) operation_d.outer = (outer_left > per_row_q) ? per_row_q[7:0] : outer_left[7:0];
     operation_d.full = (axpy || !packed_row ? long_left : exact_q)
                        && (axpy || outer_left >= per_row_q);
@@ -522,7 +588,7 @@ module jd_learner_sequencer
       ModeDot: begin
         operation_d.a_read    = !(j_q != '0 && chunks_q == 9'd1);
         operation_d.last      = last_chunk;
-        operation_d.tag.row   = frame_q + 16'(stage_q.dst) + (output_index >> LANE_L);
+        operation_d.tag.row   = frame_q + 16'(dst_q) + (output_index >> LANE_L);
         operation_d.tag.lane  = 7'(output_index[LANE_L-1:0]);
         operation_d.tag.count = operation_d.outer;
       end
@@ -531,7 +597,7 @@ module jd_learner_sequencer
         operation_d.first     = j_q == '0;
         operation_d.last      = last_j;
         operation_d.w_lane    = 7'((j_q & (per_row_q - 16'd1)) << pitch_q);
-        operation_d.tag.row   = frame_q + 16'(stage_q.dst) + 16'(chunk_q);
+        operation_d.tag.row   = frame_q + 16'(dst_q) + 16'(chunk_q);
         operation_d.tag.count = operation_d.inner;
       end
       default: begin

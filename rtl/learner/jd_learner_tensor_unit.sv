@@ -11,12 +11,14 @@
 //          the last; OUTER in the gradient memory M + A + 3.
 //              clock 0 memories | 1 operands | 2 multiply | 3+M add | 3+M+A lanes written
 //          DOT: 3+M+k*A level k of the tree and the ladder | +2 bias | +A activation | write
+//          With a tangent an output a clock leaves, 6 + 2*M + 3*A clocks later than without; the
+//          sequencer keeps operations as far apart as they have outputs.
 // Numbers  binary32, each operation rounded.
 //          DOT    products padded with +0, added pairwise, level by level; chunks of P lanes join
 //                 by a ladder that continues the tree, a missing chunk being +0; plus the bias.
 //          AXPY   for j ascending: sum = sum + d[j]*W[j], from +0.
 //          OUTER  for samples ascending: G = G + d*x, from +0; bias gradients likewise.
-//          Lanes without an input multiply +0 by +0.
+//          Lanes without an input multiply +0 by +0. Tangents: jd_learner_tanh.
 // Source   onchip_replay 3.2.1 (tensor unit). Golden model: models/learner/mlp.py.
 `include "jd_assert.svh"
 module jd_learner_tensor_unit
@@ -27,7 +29,8 @@ module jd_learner_tensor_unit
   parameter  int unsigned GI         = 8,
   parameter  int unsigned MulLatency = 2,
   parameter  int unsigned AddLatency = 2,
-  parameter  int unsigned DMax       = 64
+  parameter  int unsigned DMax       = 64,
+  parameter  bit          ActorCritic = 1'b0     // there is a tangent
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -183,6 +186,10 @@ module jd_learner_tensor_unit
       for (int unsigned l = 0; l < P; l++) begin
         b_lane_q[l] <= operation_i.b_lane[LANE_L-1:0]
                        | (operation_i.mode == ModeOuter ? LANE_L'(8'(l) >> operation_i.pitch) : '0);
+        // A tangent's operands may begin at any lane.
+        if (ActorCritic && l < OB && operation_i.mode == ModeDot) begin
+          b_lane_q[l] <= operation_i.b_lane[LANE_L-1:0] + LANE_L'(l);
+        end
       end
       lanes_q <= valid_lanes(operation_i.pitch, operation_i.inner, operation_i.outer)
                  | {P{operation_i.full}};
@@ -528,11 +535,117 @@ module jd_learner_tensor_unit
     end
   end
 
-  // --- Results to the frame memory.
-  logic dot_result;
+  // --- Tangents. The outputs of a DOT pass one by one, with what they need of the frame; that was
+  // read with the operands and waits for them.
+  localparam int unsigned LaneW = LANE_L;
+  localparam int unsigned TANH  = 4 + 2 * MulLatency + 3 * AddLatency;
+  typedef struct packed {
+    logic [15:0]      row;
+    logic [LaneW-1:0] lane;
+    logic             done;
+    logic [5:0]       stage;
+  } place_t;
+  logic        dot_result;
+  logic        tangent_result;                   // a word leaves
+  logic        tangent_empty;
+  place_t      tangent_place;
+  logic [31:0] tangent;
   assign dot_result = output_line_q[AddLatency];
+  if (ActorCritic) begin : gen_tangent
+    logic                others_push_q, serial_q, serial_last, word_valid_q, slope_q, noise_q;
+    logic                word_slope_q, word_noise_q;
+    logic [OB-1:0][31:0] others_q, others, serial_data_q;
+    logic [ObW-1:0]      index_q, last_q;
+    logic [31:0]         word_q, other_q;
+    place_t              place_q, word_place_q;
+    logic [TANH:0]       valid_line_q;
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) others_push_q <= 1'b0;
+      else         others_push_q <= take_q && op_q.mode == ModeDot && op_q.last
+                                    && op_q.tag.tangent;
+      if (take_q) begin
+        for (int unsigned k = 0; k < OB; k++) others_q[k] <= b_data_i[b_lane_q[k]];
+      end
+    end
+    logic [TagW:0] others_in_q, others_out_q;
+    jd_mem_1r1w #(.Depth (TAGS), .Lanes (1), .LaneW (OB * 32)) u_others (
+      .clk_i, .rst_ni,
+      .write_en_i   (others_push_q),
+      .write_addr_i (others_in_q[TagW-1:0]),
+      .write_mask_i (1'b1),
+      .write_data_i (others_q),
+      .read_en_i    (dot_result && late.tangent),
+      .read_addr_i  (others_out_q[TagW-1:0]),
+      .read_data_o  (others)
+    );
+    assign serial_last = index_q == last_q;
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        others_in_q  <= '0;
+        others_out_q <= '0;
+        serial_q     <= 1'b0;
+        word_valid_q <= 1'b0;
+        valid_line_q <= '0;
+      end else begin
+        if (others_push_q)              others_in_q  <= others_in_q + 1'b1;
+        if (dot_result && late.tangent) others_out_q <= others_out_q + 1'b1;
+        serial_q     <= (dot_result && late.tangent) || (serial_q && !serial_last);
+        word_valid_q <= serial_q;
+        valid_line_q <= {valid_line_q[TANH-1:0], serial_q};
+      end
+      if (dot_result && late.tangent) begin
+        serial_data_q <= bias_sum;
+        index_q       <= '0;
+        last_q        <= ObW'(late.count - 8'd1);
+        slope_q       <= late.slope;
+        noise_q       <= late.noise;
+        place_q       <= '{row: late.row, lane: late.lane[LANE_L-1:0], done: late.done,
+                           stage: late.stage};
+      end else begin
+        index_q <= index_q + 1'b1;
+      end
+      word_q            <= serial_data_q[index_q];
+      other_q           <= others[index_q];
+      word_slope_q      <= slope_q;
+      word_noise_q      <= noise_q;
+      word_place_q      <= place_q;
+      word_place_q.lane <= place_q.lane + LaneW'(index_q);
+      word_place_q.done <= place_q.done && serial_last;
+    end
+    jd_learner_tanh #(.MulLatency (MulLatency), .AddLatency (AddLatency)) u_tanh (
+      .clk_i, .rst_ni,
+      .valid_i  (word_valid_q),
+      .slope_i  (word_slope_q),
+      .noise_i  (word_noise_q),
+      .x_i      (word_q),
+      .other_i  (other_q),
+      .valid_o  (tangent_result),
+      .result_o (tangent)
+    );
+    jd_delay #(.Width ($bits(place_t)), .Cycles (TANH), .Clear (1'b0)) u_place (
+      .clk_i, .rst_ni, .in_i (word_place_q), .out_o (tangent_place)
+    );
+    assign tangent_empty = !serial_q && valid_line_q == '0;
+
+    `JD_ASSERT_IF(OneWordAClock_A, dot_result && late.tangent, !serial_q || serial_last)
+    `JD_ASSERT_IF(OthersAreThere_A, dot_result && late.tangent, others_in_q != others_out_q)
+    `JD_ASSERT_IF(OthersHaveRoom_A, others_push_q,
+                  others_in_q - others_out_q != (TagW + 1)'(TAGS))
+    `JD_ASSERT_IF(OneWriter_A, tangent_result,
+                  !axpy_result && !outer_result && !(dot_result && !late.tangent))
+  end else begin : gen_no_tangent
+    assign tangent_result = 1'b0;
+    assign tangent_empty  = 1'b1;
+    assign tangent_place  = '0;
+    assign tangent        = '0;
+  end
+
+  // --- Results to the frame memory.
+  logic direct;                                  // a result that is no tangent's operand
   assign pop_late   = dot_result || axpy_result || outer_result;
-  assign empty_o    = !valid_i && !take_q && tag_in_q == tag_late_q && !frame_write_o;
+  assign direct     = !(ActorCritic && dot_result && late.tangent);
+  assign empty_o    = !valid_i && !take_q && tag_in_q == tag_late_q && !frame_write_o
+                      && tangent_empty;
   always_ff @(posedge clk_i) begin
     logic [P-1:0][31:0] data;
     logic [P-1:0]       lanes;
@@ -540,8 +653,8 @@ module jd_learner_tensor_unit
       frame_write_o <= 1'b0;
       done_valid_o  <= 1'b0;
     end else begin
-      frame_write_o <= dot_result || axpy_result;
-      done_valid_o  <= pop_late && late.done;
+      frame_write_o <= (dot_result && direct) || axpy_result || tangent_result;
+      done_valid_o  <= (pop_late && direct && late.done) || (tangent_result && tangent_place.done);
     end
     if (pop_late) done_stage_o <= late.stage;
     if (dot_result || axpy_result) begin
@@ -567,6 +680,12 @@ module jd_learner_tensor_unit
       frame_row_o  <= late.row;
       frame_mask_o <= lanes;
       frame_data_o <= data;
+    end
+    if (tangent_result) begin
+      done_stage_o <= tangent_place.stage;
+      frame_row_o  <= tangent_place.row;
+      frame_mask_o <= P'(1) << tangent_place.lane;
+      frame_data_o <= {P{tangent}};
     end
   end
 

@@ -11,8 +11,16 @@ from models.learner import optim, timing
 from models.learner.fp import words
 from models.learner.layout import Geometry, allocate
 from models.learner.learner import Batch, Learner
-from models.learner.lower import DqnConfig, dqn
-from models.learner.program import OP_DOT, OP_LOSS_Q, OP_OUTER, OP_UPDATE, Program, Stage
+from models.learner.lower import ActorCriticConfig, DqnConfig, ddpg, dqn, td3
+from models.learner.program import (
+    OP_DOT,
+    OP_LOSS_Q,
+    OP_LOSS_TD,
+    OP_OUTER,
+    OP_UPDATE,
+    Program,
+    Stage,
+)
 from verif.learner.pipe import FILL, Config, PipeSim, Report
 from verif.learner.programs import many_networks, several_networks
 
@@ -23,6 +31,12 @@ CONFIGS = {
     "p64": Config(Geometry(p=64, ob=16, w_rows=512, a_rows=1024)),
     "gi16": Config(Geometry(p=16, ob=4, gi=16)),
     "latency": Config(SMALL.geometry, mul=4, add=6),
+}
+ACTORS = Geometry(p=16, ob=4, w_rows=4096, actor_critic=1)
+ACTOR_CRITIC = {
+    "p16": Config(ACTORS),
+    "p8": Config(Geometry(p=8, ob=2, lw=2, w_rows=8192, a_rows=8192, actor_critic=1)),
+    "latency": Config(ACTORS, mul=4, add=6),
 }
 
 
@@ -440,4 +454,155 @@ def test_pipe_model_sees_a_planted_error(seed: int) -> None:
     learner.program = good
     with pytest.raises(AssertionError):
         compare(sim, learner, batch, 0, report)
+    sim.close()
+
+
+def actor_critic_program(rng: np.random.Generator, geometry: Geometry) -> Program:
+    """Return DDPG or TD3 of random sizes, lagged or not, delayed or not."""
+    states = int(rng.choice([1, 3, 7, geometry.p - 3, geometry.p, geometry.p + 2]))
+    actions = int(rng.integers(1, min(6, geometry.p - states % geometry.p) + 1))
+
+    def hidden() -> list[int]:
+        return [int(x) for x in rng.choice([2, 3, 4, 7, 8, 16, 17, 40], rng.integers(1, 3))]
+
+    config = ActorCriticConfig(
+        (states, *hidden(), actions), (states + actions, *hidden(), 1),
+        optim.adam(1e-3), optim.adam(1e-3),
+        kappa=(None, 0.5)[int(rng.integers(2))], lagged=bool(rng.integers(2)),
+    )  # fmt: skip
+    if rng.integers(2):
+        return ddpg(geometry, config)
+    return td3(geometry, config, int(rng.integers(1, 4)))
+
+
+def actor_critic_learner(rng: np.random.Generator, geometry: Geometry, program: Program) -> Learner:
+    """Return a learner with random weights, other ones in the targets, at any step of a delay."""
+    learner = Learner(geometry, program)
+
+    def image(index: int) -> np.ndarray:
+        layers = program.networks[index].layers
+        return learner.networks[index].map.pack(
+            [
+                (
+                    (rng.normal(size=(x.n_out, x.n_in)) / np.sqrt(x.n_in)).astype(np.float32),
+                    (rng.normal(size=x.n_out) / 2).astype(np.float32),
+                )
+                for x in layers
+            ]
+        )
+
+    for index, net in enumerate(learner.networks):
+        learner.load(index, image(index))
+        net.target = image(index)
+        net.bank = int(rng.integers(0, 2))
+        learner.publish(index)
+    waited = int(rng.integers(0, max(program.delay, 1)))
+    learner.networks[0].scalars = replace(learner.networks[0].scalars, waited=waited)
+    return learner
+
+
+def actor_critic_batch(rng: np.random.Generator, program: Program, count: int) -> Batch:
+    """Return samples with actions in -1..1, and noise if the program has some."""
+    base = random_batch(rng, (program.state_words, 2), count)
+    shape = (count, program.action_words)
+    noise = np.clip(0.2 * rng.normal(size=shape), -0.5, 0.5).astype(np.float32)
+    return replace(
+        base,
+        action=rng.uniform(-1, 1, shape).astype(np.float32),
+        noise=noise if program.noise else None,
+    )
+
+
+def run_phases(
+    sim: PipeSim, learner: Learner, batch: Batch, parity: int, **options: int
+) -> list[Report]:
+    """Run the phases of a step in both, without WU between them, and compare all there is."""
+    program, geometry, count = learner.program, learner.geometry, batch.count
+    sim.load_program(program)
+    for sample in range(count):
+        sim.load_frame(program, sample, 0, np.full((program.frame_rows, geometry.p), FILL))
+    sim.load_weights(learner.pipe.weights, learner.pipe.biases)
+    banks = (*(net.bank for net in learner.networks), *[0] * 8)[:8]
+    sim.load_batch(program, batch, parity)
+    size = program.frame_rows * geometry.p
+    learner.pipe.frames = np.full((geometry.b_max, size), FILL, np.float32)
+    reports = []
+    for phase, stages in enumerate(program.phases):
+        sim.set_step(program, count, np.float32(1 / count), parity, banks, phase, learner.due)
+        report = sim.run(count, **options)
+        reports.append(report)
+        result = learner.compute(batch, np.float32(1 / count), parity, phase)
+        run = [program.stages[k] for k in stages if learner.due or not program.stages[k].delayed]
+        want = count if any(s.op == OP_LOSS_TD and not s.quiet for s in run) else 0
+        assert np.array_equal(report.slots, np.arange(want))
+        assert np.array_equal(report.deltas, words(result.delta)[:want])
+        assert report.not_finite == result.not_finite
+        assert report.bad_index is None
+        frames = words(learner.pipe.frames[:count]).reshape(count, -1)
+        assert np.array_equal(sim.frames(program, count), frames), f"frames of phase {phase}"
+        for stage in (s for s in run if s.op == OP_OUTER):
+            start, pitch = stage.row * geometry.p, geometry.pitch(stage.n_in)
+            rows = geometry.weight_rows(stage.n_in, stage.n_out)
+            got = sim.gradients(False, stage.row, rows)[: stage.n_out * pitch]
+            assert np.array_equal(got, words(learner.pipe.gradients[start : start + got.size]))
+            first, rows = stage.bias // geometry.ob, -(-stage.n_out // geometry.ob)
+            got = sim.gradients(True, first, rows)[: stage.n_out]
+            want_bias = learner.pipe.bias_gradients[stage.bias : stage.bias + stage.n_out]
+            assert np.array_equal(got, words(want_bias))
+    return reports
+
+
+def check_actor_critic(name: str, seed: int, cases: int) -> None:
+    """Random DDPG and TD3 on a build; late samples and late updates."""
+    config = ACTOR_CRITIC[name]
+    sim = PipeSim(config, seed)
+    for case in range(cases):
+        rng = np.random.default_rng([seed, case])
+        program = actor_critic_program(rng, config.geometry)
+        learner = actor_critic_learner(rng, config.geometry, program)
+        fits = config.geometry.a_rows // program.frame_rows
+        count = int(rng.integers(1, min(24, fits) + 1))
+        batch = actor_critic_batch(rng, program, count)
+        slow, busy = int(rng.choice([0, 2, 40])), int(rng.integers(0, 4))
+        run_phases(sim, learner, batch, case % 2, slow=slow, busy=busy)
+    sim.close()
+
+
+def test_pipe_actor_critic(seed: int) -> None:
+    check_actor_critic("p16", seed, 24)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["p8", "latency"])
+def test_pipe_actor_critic_builds(seed: int, name: str) -> None:
+    check_actor_critic(name, seed, 16)
+
+
+def test_pipe_actor_critic_errors(seed: int) -> None:
+    """What is not finite counts where the model says: in the targets, the losses, the gradients."""
+    config = ACTOR_CRITIC["p16"]
+    sim = PipeSim(config, seed)
+    actor, critic = (3, 8, 2), (5, 7, 1)
+    found = []
+    for case in range(8):
+        rng = np.random.default_rng([seed, case])
+        made = ActorCriticConfig(actor, critic, optim.sgd(0.1), optim.sgd(0.1), kappa=1.0)
+        program = td3(config.geometry, made, 1) if case % 2 else ddpg(config.geometry, made)
+        learner = actor_critic_learner(rng, config.geometry, program)
+        batch = actor_critic_batch(rng, program, 9)
+        if case < 2:
+            batch.reward[4] = np.inf
+        elif case < 4:
+            batch.state[6, 1] = np.nan
+        elif case < 6:  # a target value that is not finite, the larger of two
+            index = 2 if case == 5 else 1
+            net = learner.networks[index]
+            net.target[net.map.sections[-1].image] = np.inf
+            learner.publish(index)
+        reports = run_phases(sim, learner, batch, case % 2)
+        found.append(tuple(r.not_finite is not None for r in reports))
+    assert (
+        found
+        == [(True, False)] * 2 + [(True, True)] * 2 + [(True, False)] * 2 + [(False, False)] * 2
+    )
     sim.close()

@@ -77,7 +77,7 @@ def library(config: Config) -> ctypes.CDLL:
         parameters={
             "P": g.p, "OB": g.ob, "GI": g.gi, "LW": g.lw, "MulLatency": config.mul,
             "AddLatency": config.add, "WRows": g.w_rows, "ARows": g.a_rows, "BMax": g.b_max,
-            "DMax": g.d_max,
+            "DMax": g.d_max, "ActorCritic": g.actor_critic,
         },
         assertions=not config.fast,
         defines=() if config.fast else ("PIPE_PUBLIC",),
@@ -145,8 +145,15 @@ class PipeSim:
         inverse_batch: np.float32,
         parity: int,
         banks: tuple[int, ...],
+        phase: int = 0,
+        due: bool = True,
     ) -> None:
-        """Drive step_i."""
+        """Drive step_i.
+
+        Args:
+            phase: of the program.
+            due: delayed stages run.
+        """
         value, at = 0, 0
 
         def field(x: int, width: int) -> None:
@@ -157,9 +164,9 @@ class PipeSim:
         g = self.config.geometry
         field(program.state, 8)
         field(program.next_state, 8)
-        field(g.vector_rows(program.state_words), 8)
+        field(program.copy_rows(g), 8)
         field(program.frame_rows, 8)
-        field(len(program.stages), 8)
+        field(program.phases[phase].stop, 8)
         field(parity, 1)
         field(batch, 16)
         field(to_bits(inverse_batch), 32)
@@ -168,15 +175,24 @@ class PipeSim:
             field((1 + bank) * net.rows if net else 0, 16)
         for net, bank in zip(nets, banks, strict=True):
             field((1 + bank) * net.biases if net else 0, 16)
-        words = np.frombuffer(value.to_bytes(44, "little"), np.uint32).copy()
+        field(program.action, 8)
+        field(program.noise, 8)
+        field(program.phases[phase].start, 8)
+        field(int(due), 1)
+        words = np.frombuffer(value.to_bytes(48, "little"), np.uint32).copy()
         self.lib.pipe_step_words(self.handle, _pointer(words))
 
     def load_batch(self, program: Program, batch: Batch, parity: int) -> None:
-        """Write s, s' and the scalars of a batch."""
+        """Write what a batch's records fill, and the scalars."""
         g = self.config.geometry
-        rows = g.vector_rows(program.state_words)
-        count = batch.action.size
-        for first, data in ((program.state, batch.state), (program.next_state, batch.next_state)):
+        rows = program.copy_rows(g)
+        count = batch.state.shape[0]
+        given = [(program.state, batch.state), (program.next_state, batch.next_state)]
+        if program.continuous:
+            given.append((program.action, np.concatenate([batch.state, batch.action], axis=1)))
+        if batch.noise is not None:
+            given.append((program.noise, batch.noise))
+        for first, data in given:
             padded = np.full((count, rows * g.p), FILL, np.float32)
             padded[:, : data.shape[1]] = data
             for sample in range(count):
@@ -184,7 +200,11 @@ class PipeSim:
         for sample in range(count):
             words = np.array(
                 [
-                    np.uint32(int(batch.action[sample]) & 0xFFFF_FFFF),
+                    np.uint32(
+                        0xDEAD_BEEF  # no one may look at it
+                        if program.continuous
+                        else int(batch.action[sample]) & 0xFFFF_FFFF
+                    ),
                     to_bits(batch.reward[sample]),
                     to_bits(batch.discount[sample]),
                     to_bits(batch.weight[sample]),
