@@ -7,7 +7,10 @@
 //          order. done_o is one clock, two behind the last word: every record is in the frames, or
 //          error_o says why not.
 //          flush_i (level) takes no more input, drops what returns and empties the block.
-// Timing   max(words of a record, bus) clocks a record behind one memory latency.
+//          A record is [s][a][r][d][s'] and [noise], if there is some; an action of A words goes
+//          behind a second copy of s.
+// Timing   max(words of a record, bus) clocks a record behind one memory latency; with an action of
+//          A words s takes two clocks a word.
 // Numbers  address = base + index * stride, modulo 2^40, the stride a multiple of 64.
 // Source   learner 5.7, 4.3. Golden model: models/learner/engine.py.
 `include "jd_assert.svh"
@@ -17,6 +20,7 @@ module jd_learner_fetch
   parameter  int unsigned P       = 16,   // words of a frame row
   parameter  int unsigned BMax    = 64,   // largest batch
   parameter  int unsigned SampleW = 6,    // bits of a sample's number in the batch
+  parameter  bit          ActorCritic = 1'b0,   // actions of several words, and noise
   localparam int unsigned LaneW   = $clog2(P)
 ) (
   input  logic               clk_i,
@@ -30,9 +34,12 @@ module jd_learner_fetch
   input  logic [39:0]        list_base_i,
   input  logic [15:0]        batch_i,
   input  logic [15:0]        state_words_i,
-  input  logic [7:0]         state_rows_i,    // rows of s, and of s', in a frame
+  input  logic [15:0]        action_words_i,  // A, of binary32; 0: the action is one int32
+  input  logic [7:0]         state_rows_i,    // rows of a copy of what a record fills
   input  logic [7:0]         state_row_i,
   input  logic [7:0]         next_row_i,
+  input  logic [7:0]         action_row_i,    // of s and a; if A is not 0
+  input  logic [7:0]         noise_row_i,     // 0: records have none
   input  logic [7:0]         frame_rows_i,    // of a sample
   // One batch.
   input  logic               start_i,
@@ -162,7 +169,19 @@ module jd_learner_fetch
   assign address_take  = room_q && (!address_valid_q || address_leave);
 
   logic [15:0] record_words;
-  assign record_words     = (state_words_i << 1) + 16'd3;
+  logic        acts, noisy;              // A is not 0; there is noise
+  assign acts  = ActorCritic && action_words_i != '0;
+  assign noisy = ActorCritic && noise_row_i != '0;
+  if (ActorCritic) begin : gen_record
+    logic [15:0] words_q, extra_q;       // of the job
+    always_ff @(posedge clk_i) begin
+      extra_q <= (acts ? action_words_i : 16'd1) + (noisy ? action_words_i : 16'd0);
+      words_q <= (state_words_i << 1) + 16'd2 + extra_q;
+    end
+    assign record_words = words_q;
+  end else begin : gen_fixed_record
+    assign record_words = (state_words_i << 1) + 16'd3;
+  end
   assign cmd_beats_o      = (record_words + 16'd15) >> 4;
   assign list_bytes_q     = batch_i << 4;
   assign list_cmd_valid_o = list_pending_q;
@@ -232,28 +251,41 @@ module jd_learner_fetch
     .out_data_o  (head),
     .count_o     (entries)
   );
-  // Words of the record at the head: s, a, r, d, s'.
-  typedef enum logic [1:0] { PartState, PartScalar, PartNext } part_e;
+  // Words of the record at the head: s, a, r, d, s', noise. An int32 a is a scalar as r and d.
+  typedef enum logic [2:0] { PartState, PartScalar, PartNext, PartAction, PartNoise } part_e;
   part_e       part_q;
   logic [15:0] left_q;                   // position in the part
   logic [15:0] rest_q;                   // words of the vector from there on
   logic [3:0]  word_q;                   // position in the beat
   logic [31:0] action_q, reward_q, discount_q;
   logic        part_last_q;              // left_q is the part's last
+  logic        again_q, advance;         // s: the word goes to a second place; it is done with
+  logic        one_action_q;             // of the job: A is 1
   logic        vector_ready;
   logic        word_valid, word_last, take, bad;
 
   assign bad        = head_valid && (head.failed
                                      || (record_valid_i && record_resp_i != 2'd0));
   assign word_valid = active_q && !flush_i && head_valid && !bad && record_valid_i;
-  assign word_last  = part_q == PartNext && part_last_q;
+  assign word_last  = part_q == (noisy ? PartNoise : PartNext) && part_last_q;
+  assign advance    = take && !(acts && part_q == PartState && !again_q);
   assign take       = word_valid && (vector_ready || part_q == PartScalar);
-  assign record_ready_o = flush_i || (take && (word_last || word_q == 4'd15));
+  assign record_ready_o = flush_i || (advance && (word_last || word_q == 4'd15));
   assign head_pop   = take && word_last;
 
   logic [31:0] word;
   logic [15:0] state_base_q, next_base_q;      // rows of the sample's s and s'
+  logic [15:0] action_base_q, noise_base_q, base;
   logic [1:0][7:0] state_first_q, next_first_q;  // of the first sample's, by parity
+  logic [1:0][7:0] action_first_q, noise_first_q;
+  always_comb begin
+    unique case (part_q)
+      PartState:  base = ActorCritic && again_q ? action_base_q : state_base_q;
+      PartAction: base = action_base_q;
+      PartNoise:  base = noise_base_q;
+      default:    base = next_base_q;
+    endcase
+  end
   assign word       = record_data_i[32*word_q+:32];
   // The words pass a skid, which keeps the writes of the pipeline from the records' ready. What is
   // in it when a batch ends is written before its step can begin, also under flush_i.
@@ -264,8 +296,7 @@ module jd_learner_fetch
     .clear_i     (1'b0),
     .in_valid_i  (take && part_q != PartScalar),
     .in_ready_o  (vector_ready),
-    .in_data_i   ({(part_q == PartState ? state_base_q : next_base_q) + (left_q >> LaneW),
-                   left_q[LaneW-1:0], word}),
+    .in_data_i   ({base + (left_q >> LaneW), left_q[LaneW-1:0], word}),
     .out_valid_o (frame_valid_o),
     .out_ready_i (frame_ready_i),
     .out_data_o  ({frame_row_o, lane, lane_word})
@@ -292,25 +323,45 @@ module jd_learner_fetch
     one_word_q    <= state_words_i == 16'd1;
     state_first_q <= {state_row_i + state_rows_i, state_row_i};
     next_first_q  <= {next_row_i + state_rows_i, next_row_i};
+    if (ActorCritic) begin
+      one_action_q   <= action_words_i == 16'd1;
+      action_first_q <= {action_row_i + state_rows_i, action_row_i};
+      noise_first_q  <= {noise_row_i + state_rows_i, noise_row_i};
+    end
     if (start_i) begin
       sample_q      <= '0;
       sample_last_q <= one_sample_q;
       state_base_q  <= 16'(state_first_q[parity_i]);
       next_base_q   <= 16'(next_first_q[parity_i]);
+      action_base_q <= 16'(action_first_q[parity_i]);
+      noise_base_q  <= 16'(noise_first_q[parity_i]);
+      again_q       <= 1'b0;
       part_q        <= PartState;
       part_last_q   <= one_word_q;
       left_q        <= '0;
       rest_q        <= state_words_i;
       word_q        <= '0;
-    end else if (take) begin
+    end else if (take && !advance) begin
+      again_q <= 1'b1;
+    end else if (advance) begin
+      again_q     <= 1'b0;
       word_q      <= word_last ? 4'd0 : word_q + 4'd1;
       left_q      <= part_last_q ? '0 : left_q + 16'd1;
       rest_q      <= part_last_q ? state_words_i : rest_q - 16'd1;
       part_last_q <= part_q == PartScalar ? left_q[1:0] == 2'd1 : rest_q == 16'd2;
       unique case (part_q)
         PartState: if (part_last_q) begin
+          part_q      <= acts ? PartAction : PartScalar;
+          part_last_q <= acts && one_action_q;
+          if (acts) begin                // a follows s
+            left_q <= left_q + 16'd1;
+            rest_q <= action_words_i;
+          end
+        end
+        PartAction: if (part_last_q) begin
           part_q      <= PartScalar;
           part_last_q <= 1'b0;
+          left_q      <= 16'd1;
         end
         PartScalar: begin
           if (left_q[1:0] == 2'd0) action_q <= word;
@@ -322,12 +373,20 @@ module jd_learner_fetch
           end
         end
         default: if (part_last_q) begin
-          part_q        <= PartState;
-          part_last_q   <= one_word_q;
-          sample_q      <= sample_q + 16'd1;
-          sample_last_q <= sample_q + 16'd2 == batch_i;
-          state_base_q  <= state_base_q + 16'(frame_rows_i);
-          next_base_q   <= next_base_q + 16'(frame_rows_i);
+          if (noisy && part_q == PartNext) begin
+            part_q      <= PartNoise;
+            part_last_q <= one_action_q;
+            rest_q      <= action_words_i;
+          end else begin
+            part_q        <= PartState;
+            part_last_q   <= one_word_q;
+            sample_q      <= sample_q + 16'd1;
+            sample_last_q <= sample_q + 16'd2 == batch_i;
+            state_base_q  <= state_base_q + 16'(frame_rows_i);
+            next_base_q   <= next_base_q + 16'(frame_rows_i);
+            action_base_q <= action_base_q + 16'(frame_rows_i);
+            noise_base_q  <= noise_base_q + 16'(frame_rows_i);
+          end
         end
       endcase
     end
@@ -342,7 +401,15 @@ module jd_learner_fetch
   `JD_ASSERT_IF(SourceLast_A, active_q, source_last_q == (slot_q + 16'd1 == batch_i)
                                         && source_end_q == (slot_q == batch_i))
   `JD_ASSERT_IF(SampleLast_A, active_q, sample_last_q == (sample_q + 16'd1 == batch_i))
-  `JD_ASSERT_IF(PartLast_A, active_q,
-                part_last_q == (left_q + 16'd1 == (part_q == PartScalar ? 16'd3 : state_words_i)))
+  logic [15:0] part_end;
+  always_comb begin
+    unique case (part_q)
+      PartScalar: part_end = 16'd3;
+      PartAction: part_end = state_words_i + action_words_i;
+      PartNoise:  part_end = action_words_i;
+      default:    part_end = state_words_i;
+    endcase
+  end
+  `JD_ASSERT_IF(PartLast_A, active_q, part_last_q == (left_q + 16'd1 == part_end))
   `JD_ASSERT_IF(StartWhenIdle_A, start_i, !busy_o && !flush_i)
 endmodule : jd_learner_fetch

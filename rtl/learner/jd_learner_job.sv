@@ -4,9 +4,12 @@
 //
 // Streams  a job at a time from jd_engine_control, one end each. Units are started by a pulse and
 //          answer by a pulse; the records of the next step are fetched while a step computes.
+//          With two phases a step is the pipe's part and the updates of one, then of the other.
 // Timing   a step of TRAIN: the pipeline's clocks, then WU and TSM in program order, each behind
 //          SETTLE clocks (the first one's pass while the step computes) and one, then two clocks. A
-//          job starts eight clocks after it came, if nothing is in flight.
+//          job starts eight clocks after it came, if nothing is in flight. With ActorCritic a step
+//          begins three clocks later, and copies of columns are made behind WU and before the first
+//          step: a word a clock, 11 clocks more each, and 3 for a network without.
 // Numbers  none.
 // Source   learner 4.1, 5.4, 7. Golden model: models/learner/engine.py.
 `include "jd_assert.svh"
@@ -16,6 +19,7 @@ module jd_learner_job
   parameter  int unsigned BMax   = 64,
   parameter  int unsigned ARows  = 2048,
   parameter  int unsigned NetMax = 6,
+  parameter  bit          ActorCritic = 1'b0,    // phases, delayed stages, copies of columns
   localparam int unsigned NetW   = $clog2(NetMax),
   localparam int unsigned BatchW = $clog2(BMax + 1)
 ) (
@@ -44,6 +48,9 @@ module jd_learner_job
   input  logic [NetMax-1:0]   program_nets_i,    // networks of the program
   input  logic [NetMax-1:0]   program_targets_i, // those with a target
   input  logic [7:0]          frame_rows_i,
+  input  logic [15:0]         delay_i,           // of the program; 0: no stage is delayed
+  input  logic                phases_i,          // it has two phases
+  input  logic [NetMax-1:0]   columns_i,         // networks with a copy of columns
   input  logic [4:0]          updates_i,         // WU and TSM stages of the program
   output logic [3:0]          update_index_o,
   input  update_t             update_i,          // that stage
@@ -66,6 +73,8 @@ module jd_learner_job
   // Pipelines.
   output logic                step_start_o,
   output logic                step_parity_o,
+  output logic                step_phase_o,
+  output logic                step_due_o,        // delayed stages run
   output logic                step_abort_o,
   input  logic                step_busy_i,
   input  logic                step_done_i,
@@ -80,6 +89,10 @@ module jd_learner_job
   input  update_state_t       updated_i,         // scalars behind an update
   output logic                target_start_o,
   input  logic                target_done_i,
+  output logic                columns_start_o,   // a network's copy of columns
+  output logic                columns_busy_o,
+  output logic [NetW-1:0]     columns_net_o,
+  input  logic                columns_done_i,
   output logic [1:0]          owner_o,           // of the master memories
   // Network in hand: its scalars and bank.
   input  logic [NetW-1:0]     image_net_i,
@@ -130,9 +143,9 @@ module jd_learner_job
   localparam logic [7:0] JOB_PROGRAM = 8'd3;
   localparam logic [7:0] JOB_TRAIN   = 8'd4;
 
-  typedef enum logic [3:0] {
+  typedef enum logic [4:0] {
     StIdle, StCheck, StSettle, StProgram, StImage, StData, StStep, StResults, StUpdates, StUpdate,
-    StTarget, StCommit, StFlush, StDrain, StEnd
+    StTarget, StCommit, StFlush, StDrain, StEnd, StColumns, StPhase
   } state_e;
   state_e            state_q, state_d;
   logic [15:0][31:0] words_q;
@@ -266,7 +279,7 @@ module jd_learner_job
   logic [31:0] fetch_info0_q, fetch_info1_q;
   assign steps    = words_q[2];
   assign training = state_q inside {StData, StStep, StResults, StUpdates, StUpdate, StTarget,
-                                    StCommit};
+                                    StCommit, StPhase, StColumns};
   assign fetch_begins   = training && !fetching_q && !fetch_failed_q && !stop && more_q
                           && !ahead_q[1];
   assign fetched        = fetch_done_i && fetch_error_i == 8'd0 && training;
@@ -291,19 +304,87 @@ module jd_learner_job
   assign update_index_o = index_q[3:0];
   assign settled        = settle_q == SETTLE;
   assign since          = scalars_o.since + 32'd1;
-  assign take_stage     = state_q == StUpdates && settled && !past_q;
-  assign next_stage     = (state_q == StUpdate && update_done_i)
+  assign take_stage     = state_q == StUpdates && settled && !past_q && !phase_over;
+  assign next_stage     = (state_q == StUpdate && update_done_i && !copies)
+                          || (state_q == StColumns && columns_next && behind_update_q)
                           || (state_q == StTarget && target_done_i)
-                          || (take_stage && update_o.is_target && !due_q);
+                          || (take_stage && (pass || (update_o.is_target && !due_q)));
+
+  // Phases, delayed stages and copies of columns. A copy is made anew behind each WU, and before
+  // the first step of a job, for what was loaded since.
+  logic            phase_q, phase_over;  // the second phase; the first one's updates are over
+  logic            due_step_q;           // delayed stages run in this step
+  logic            pass;                 // the stage in hand does not
+  logic            copies;               // its network has a copy of columns
+  logic            behind_update_q;      // in StColumns: of the WU in hand; else of each network
+  logic [NetW-1:0] column_net_q;
+  logic            columns_next;         // the network in hand needs no more
+  logic            due_known;
+  if (ActorCritic) begin : gen_actor_critic
+    logic [32:0] waited_q;               // with this step
+    logic [2:0]  known_q;                // due_step_q tells of the step to come
+    logic        look_q, skips_q, started_q;
+    assign phase_over    = phases_i && !phase_q && update_o.second;
+    assign pass          = update_o.delayed && !due_step_q;
+    assign copies        = columns_i[NetW'(update_o.net)];
+    assign columns_next  = started_q ? columns_done_i : skips_q;
+    assign due_known     = known_q[2];
+    assign columns_net_o = behind_update_q ? NetW'(update_o.net) : column_net_q;
+    always_ff @(posedge clk_i) begin
+      waited_q   <= {1'b0, scalars_q[0].waited} + 33'd1;
+      if (state_q == StData) due_step_q <= waited_q >= 33'(delay_i);
+      known_q    <= state_q == StData ? {known_q[1:0], 1'b1} : '0;
+      if (state_d == StPhase)                                 phase_q <= 1'b1;
+      else if (state_q inside {StSettle, StData, StCommit}) phase_q <= 1'b0;
+      // Of each network: one clock to look at it, one to start.
+      columns_start_o <= rst_ni && state_q == StColumns && !started_q && !skips_q
+                         && look_q && columns_i[columns_net_o];
+      if (state_q != StColumns || columns_next) begin
+        started_q <= 1'b0;
+        skips_q   <= 1'b0;
+        look_q    <= 1'b0;
+      end else begin
+        look_q <= 1'b1;
+        if (look_q && !started_q) begin
+          started_q <= columns_i[columns_net_o];
+          skips_q   <= !columns_i[columns_net_o];
+        end
+      end
+      if (state_q != StColumns) begin
+        behind_update_q <= state_q == StUpdate;
+        column_net_q    <= '0;
+      end else if (columns_next) begin
+        column_net_q <= column_net_q + 1'b1;
+      end
+    end
+  end else begin : gen_no_actor_critic
+    logic unused_inputs;
+    assign unused_inputs   = ^{delay_i, phases_i, columns_i, columns_done_i};
+    assign phase_over      = 1'b0;
+    assign phase_q         = 1'b0;
+    assign due_step_q      = 1'b1;
+    assign pass            = 1'b0;
+    assign copies          = 1'b0;
+    assign behind_update_q = 1'b0;
+    assign column_net_q    = '0;
+    assign columns_next    = 1'b0;
+    assign due_known       = 1'b1;
+    assign columns_net_o   = '0;
+    assign columns_start_o = 1'b0;
+  end
+  assign step_phase_o   = phase_q;
+  assign step_due_o     = due_step_q;
+  assign columns_busy_o = ActorCritic && state_q == StColumns;
+
   always_ff @(posedge clk_i) begin
     update_o  <= update_i;
     past_q    <= index_q == updates_i;
     scalars_o <= scalars_q[image_busy_i ? image_net_i : NetW'(update_o.net)];
     due_q     <= update_o.polyak || since >= 32'(update_o.period);
-    owner_o   <= image_busy_i ? 2'd2 : update_o.is_target ? 2'd1 : 2'd0;
-    if (step_start_o || next_stage) settle_q <= '0;
+    owner_o   <= image_busy_i ? 2'd2 : update_o.is_target && !columns_busy_o ? 2'd1 : 2'd0;
+    if ((step_start_o && !phase_q) || next_stage) settle_q <= '0;
     else if (!settled)              settle_q <= settle_q + 2'd1;
-    if (step_start_o)    index_q <= '0;
+    if (step_start_o && !phase_q) index_q <= '0;
     else if (next_stage) index_q <= index_q + 5'd1;
   end
 
@@ -323,7 +404,7 @@ module jd_learner_job
         end else if (settled_q) begin
           unique case (opcode)
             JOB_PROGRAM: state_d = StProgram;
-            JOB_TRAIN:   state_d = StData;
+            JOB_TRAIN:   state_d = ActorCritic ? StColumns : StData;
             default:     state_d = StImage;
           endcase
         end
@@ -334,24 +415,38 @@ module jd_learner_job
       StData: begin
         if (stop || (fetch_failed_q && here_q == '0)) begin
           state_d = StFlush;
-        end else if (here_q != '0 && td_room_i) begin
+        end else if (here_q != '0 && td_room_i && due_known) begin
           state_d      = StStep;
           step_start_o = 1'b1;
         end
       end
-      StStep: if (step_done_i || stop) state_d = stop ? StFlush : StResults;
+      // A step whose first updates have begun is completed.
+      StStep: begin
+        if (step_done_i || (stop && !phase_q)) state_d = stop && !phase_q ? StFlush : StResults;
+      end
       StResults: begin
-        if (stop || !step_ok) state_d = StFlush;
+        if (!step_ok || (stop && !phase_q)) state_d = StFlush;
+        else if (phase_q)                   state_d = StUpdates;
         else if (td_memory_done_i && stats_ready_i) begin
           state_d = td_memory_resp_i != 2'd0 ? StFlush : StUpdates;
         end
       end
       StUpdates: begin
-        if (past_q && settle_q != '0)                state_d = StCommit;
-        else if (take_stage && !update_o.is_target) state_d = StUpdate;
-        else if (take_stage && due_q)               state_d = StTarget;
+        if (past_q && settle_q != '0) begin
+          state_d = ActorCritic && phases_i && !phase_q ? StPhase : StCommit;
+        end else if (settled && phase_over)                 state_d = StPhase;
+        else if (take_stage && !pass && !update_o.is_target) state_d = StUpdate;
+        else if (take_stage && !pass && due_q)               state_d = StTarget;
       end
-      StUpdate: if (update_done_i) state_d = StUpdates;
+      StUpdate: if (update_done_i) state_d = copies ? StColumns : StUpdates;
+      StColumns: begin
+        if (columns_next && behind_update_q)                          state_d = StUpdates;
+        else if (columns_next && column_net_q == NetW'(NetMax - 1)) state_d = StData;
+      end
+      StPhase: begin
+        state_d      = StStep;
+        step_start_o = 1'b1;
+      end
       StTarget: if (target_done_i) state_d = StUpdates;
       StCommit: begin
         if (stop)         state_d = StFlush;
@@ -381,7 +476,7 @@ module jd_learner_job
   assign wait_data_o     = state_q == StData && here_q == '0;
   assign wait_room_o     = (state_q == StData && here_q != '0 && !td_room_i)
                            || state_q == StDrain;
-  assign wait_update_o   = state_q inside {StUpdates, StUpdate, StTarget};
+  assign wait_update_o   = state_q inside {StUpdates, StUpdate, StTarget, StColumns};
   assign idle_o          = state_q == StIdle;
   assign banks_o         = banks_q;
 
@@ -421,7 +516,7 @@ module jd_learner_job
             error_q <= E_NONFINITE;
             info0_q <= 32'(nonfinite_stage_i);
             info1_q <= done_q;
-          end else if (td_memory_done_i && td_memory_resp_i != 2'd0) begin
+          end else if (!phase_q && td_memory_done_i && td_memory_resp_i != 2'd0) begin
             error_q <= E_BUS_WR;
             info0_q <= 32'd12;
             info1_q <= 32'(td_memory_resp_i);
@@ -483,8 +578,8 @@ module jd_learner_job
       program_start_o <= state_q == StSettle && settled_q && !stop && opcode == JOB_PROGRAM;
       image_start_o   <= state_q == StSettle && settled_q && !stop
                          && opcode inside {JOB_LOAD, JOB_STORE};
-      update_start_o  <= take_stage && !update_o.is_target;
-      target_start_o  <= take_stage && update_o.is_target && due_q;
+      update_start_o  <= take_stage && !pass && !update_o.is_target;
+      target_start_o  <= take_stage && !pass && update_o.is_target && due_q;
       td_abort_o      <= state_q == StEnd && opcode == JOB_TRAIN && from_stream
                          && !soft_reset_i && error_q != 8'd0;
       if (commit_o) begin
@@ -501,7 +596,7 @@ module jd_learner_job
       end
     end
     if (state_q == StIdle && job_valid_i) words_q <= job_descriptor_i;
-    td_go_o     <= state_q == StResults && step_ok && !stop;
+    td_go_o     <= state_q == StResults && step_ok && !stop && !phase_q;
     settled_q   <= state_q == StSettle && memory_idle_i && !step_busy_i;
     flushed_q   <= state_q == StFlush && fetch_flush_o && memory_idle_i && !step_busy_i
                    && !td_memory_busy_i;
@@ -525,7 +620,8 @@ module jd_learner_job
         fetch_info0_q  <= fetch_slot_i;
         fetch_info1_q  <= 32'(fetch_response_i);
       end
-      ahead_q <= ahead_q + 2'(fetch_start_o) - 2'(state_q == StStep && step_done_i);
+      ahead_q <= ahead_q + 2'(fetch_start_o) - 2'(state_q == StStep && step_done_i
+                                                       && (!ActorCritic || phase_q || !phases_i));
       here_q  <= here_q + 2'(fetched) - 2'(commit_o);
       if (commit_o) begin
         done_q        <= done_q + 32'd1;
@@ -540,8 +636,10 @@ module jd_learner_job
       scalars_q[update_o.net].p1 <= updated_i.p1;
       scalars_q[update_o.net].p2 <= updated_i.p2;
       scalars_q[update_o.net].lr <= updated_i.lr;
-    end else if (take_stage && update_o.is_target && !update_o.polyak) begin
+    end else if (take_stage && !pass && update_o.is_target && !update_o.polyak) begin
       scalars_q[update_o.net].since <= due_q ? '0 : since;
+    end else if (ActorCritic && commit_o && delay_i != '0) begin
+      scalars_q[0].waited <= due_step_q ? '0 : scalars_q[0].waited + 32'd1;
     end
   end
 
@@ -554,6 +652,7 @@ module jd_learner_job
   `JD_ASSERT_IF(Due_A, take_stage,
                 due_q == (update_o.polyak || since >= 32'(update_o.period)))
   `JD_ASSERT_IF(Owner_A, update_start_o || target_start_o, owner_o == 2'(update_o.is_target))
+  `JD_ASSERT_IF(ColumnsOwner_A, columns_start_o, owner_o == 2'd0)
   `JD_ASSERT_IF(Past_A, state_q == StUpdates && settle_q != '0, past_q == (index_q == updates_i))
   `JD_ASSERT_IF(More_A, fetch_begins, begun_q != steps)
   `JD_ASSERT_IF(Final_A, commit_o, final_q == (done_q + 32'd1 == steps))

@@ -79,6 +79,9 @@ module jd_learner_loss
   logic [SampleW-1:0] sample_q;
   loss_param_t        param;
   logic               got_next_q, got_chooser_q, got_value_q, hand, scan_free, last;
+  logic [RecW:0]      in_q, write_q;                   // records: see below
+  logic               scanning_q;
+  logic               drained_q;                       // nothing is behind the reader
   logic               chooses;                         // there is a vector qd
   logic               twin_q, critic_q, actor_q, quiet_q;   // of the stage
   logic [15:0]        frame_q;                         // first row of the sample's frame
@@ -87,7 +90,7 @@ module jd_learner_loss
   assign param   = loss_param_t'(stage_q.param);
   assign chooses = ActorCritic ? param.mode != LOSS_MAX : param.mode == LOSS_DOUBLE;
   assign last    = 16'(sample_q) + 16'd1 == step_i.batch;
-  assign ready_o = idle_o && !abort_i;
+  assign ready_o = state_q == StIdle && drained_q && !abort_i;
   assign stage_o = stage_q;
   assign id_o    = id_q;
   assign sample_o = sample_q;
@@ -136,6 +139,7 @@ module jd_learner_loss
       got_chooser_q <= state_q == StChoose && read_grant_i;
       got_value_q   <= state_q == StValue && read_grant_i;
     end
+    drained_q <= !hand && !scanning_q && in_q == write_q;
     if (start_i && state_q == StIdle) begin
       stage_q  <= stage_i;
       critic_q <= ActorCritic && stage_i.op == OpLossTd;
@@ -156,7 +160,7 @@ module jd_learner_loss
   end
 
   // --- Scanner: an action a clock; the rows move down by a word.
-  logic               scanning_q, scan_last, replace;
+  logic               scan_last, replace;
   logic [P-1:0][31:0] next_scan_q, chooser_scan_q, value_scan_q;
   logic [LANE_L:0]    action_q;
   scalars_t           scalars_q;
@@ -216,7 +220,7 @@ module jd_learner_loss
   logic [31:0]     scale_q [RECORDS];       // w*invB
   logic [31:0]     gradient_q [RECORDS];
   logic            bad_q [RECORDS];
-  logic [RecW:0]   in_q, gradient_at_q, write_q;
+  logic [RecW:0]   gradient_at_q;
   logic [RecW-1:0] product_q, delta_q;
   logic            delta_valid;
   logic            full_q, feed_q, product_valid, unused_scale_valid, target_valid, clamped_valid_q;

@@ -314,7 +314,9 @@ module jd_learner_top
   logic [NetMax-1:0] nets, targets, banks;
   network_t          networks [NetMax];
   slot_t             slots [NetMax];
-  logic [15:0]       state_words;
+  logic [15:0]       state_words, action_words, delay;
+  logic [7:0]        action, noise, second;
+  logic              phases;
   logic [4:0]        updates;
   logic [3:0]        update_index;
   update_t           update_list [UpdateMax];
@@ -376,12 +378,12 @@ module jd_learner_top
     .state_o       (state),
     .next_state_o  (next_state),
     .frame_rows_o  (frame_rows),
-    .action_words_o (),
-    .action_o      (),
-    .noise_o       (),
-    .delay_o       (),
-    .phases_o      (),
-    .second_o      (),
+    .action_words_o (action_words),
+    .action_o      (action),
+    .noise_o       (noise),
+    .delay_o       (delay),
+    .phases_o      (phases),
+    .second_o      (second),
     .updates_o     (updates),
     .update_o      (update_list)
   );
@@ -404,7 +406,20 @@ module jd_learner_top
   logic [1:0]    td_resp;
   logic          stats_ready, commit, running, job_idle;
 
-  jd_learner_job #(.BMax (BMax), .ARows (ARows), .NetMax (NetMax)) u_job (
+  logic              step_phase, step_due;
+  logic              batch_start;              // of a step's first phase
+  assign batch_start = step_start && !step_phase;
+  logic              columns_start, columns_busy, columns_done;
+  logic [NetW-1:0]   columns_net;
+  logic [NetMax-1:0] columns;                  // networks with a copy of columns
+  always_ff @(posedge clk_i) begin
+    for (int unsigned n = 0; n < NetMax; n++) begin
+      columns[n] <= ActorCritic && nets[n] && networks[n].columns != '0;
+    end
+  end
+  jd_learner_job #(
+    .BMax (BMax), .ARows (ARows), .NetMax (NetMax), .ActorCritic (ActorCritic)
+  ) u_job (
     .clk_i, .rst_ni,
     .job_valid_i           (job_valid),
     .job_ready_o           (job_ready),
@@ -427,6 +442,9 @@ module jd_learner_top
     .program_nets_i        (nets),
     .program_targets_i     (targets),
     .frame_rows_i          (frame_rows),
+    .delay_i               (delay),
+    .phases_i              (phases),
+    .columns_i             (columns),
     .updates_i             (updates),
     .update_index_o        (update_index),
     .update_i              (update_list[update_index]),
@@ -446,6 +464,8 @@ module jd_learner_top
     .memory_idle_i         (movers_idle),
     .step_start_o          (step_start),
     .step_parity_o         (step_parity),
+    .step_phase_o          (step_phase),
+    .step_due_o            (step_due),
     .step_abort_o          (step_abort),
     .step_busy_i           (step_busy),
     .step_done_i           (step_done),
@@ -459,6 +479,10 @@ module jd_learner_top
     .updated_i             (updated),
     .target_start_o        (target_start),
     .target_done_i         (target_done),
+    .columns_start_o       (columns_start),
+    .columns_busy_o        (columns_busy),
+    .columns_net_o         (columns_net),
+    .columns_done_i        (columns_done),
     .owner_o               (owner),
     .image_net_i           (image_net),
     .image_scalars_write_i (image_scalars_write),
@@ -510,7 +534,9 @@ module jd_learner_top
   logic [P-1:0][31:0] frame_data;
   scalars_t           record_scalars;
 
-  jd_learner_fetch #(.P (P), .BMax (BMax), .SampleW (SampleW)) u_fetch (
+  jd_learner_fetch #(
+    .P (P), .BMax (BMax), .SampleW (SampleW), .ActorCritic (ActorCritic)
+  ) u_fetch (
     .clk_i, .rst_ni,
     .job_start_i        (fetch_job),
     .list_i             (words[0][8]),
@@ -520,9 +546,12 @@ module jd_learner_top
     .list_base_i        ({words[11][7:0], words[10]}),
     .batch_i            (words[3][15:0]),
     .state_words_i      (state_words),
+    .action_words_i     (action_words),
     .state_rows_i       (state_rows),
     .state_row_i        (state),
     .next_row_i         (next_state),
+    .action_row_i       (action),
+    .noise_row_i        (noise),
     .frame_rows_i       (frame_rows),
     .start_i            (fetch_start),
     .parity_i           (fetch_parity),
@@ -564,7 +593,7 @@ module jd_learner_top
     .scalars_o          (record_scalars)
   );
 
-  `JD_ASSERT_IF(FrameWritten_A, step_start, !frame_valid || frame_ready)
+  `JD_ASSERT_IF(FrameWritten_A, batch_start, !frame_valid || frame_ready)
 
   logic               delta_valid, pipe_delta_valid;
   logic [SampleW-1:0] delta_sample;
@@ -579,7 +608,7 @@ module jd_learner_top
     .to_memory_i    (words[0][9]),
     .memory_go_i    (td_go),
     .address_i      (td_address),
-    .step_start_i   (step_start),
+    .step_start_i   (batch_start),
     .delta_valid_i  (delta_valid),
     .delta_slot_i   (16'(delta_sample)),
     .delta_i        (delta),
@@ -607,7 +636,7 @@ module jd_learner_top
   );
   jd_learner_stats #(.BMax (BMax), .MulLatency (MulLatency), .AddLatency (AddLatency)) u_stats (
     .clk_i, .rst_ni,
-    .step_start_i  (step_start),
+    .step_start_i  (batch_start),
     .batch_i       (words[3][15:0]),
     .scale_i       (words[8]),
     .delta_valid_i (delta_valid),
@@ -625,7 +654,11 @@ module jd_learner_top
     step.inverse_batch = words[8];
     step.batch         = words[3][15:0];
     step.parity        = step_parity;
-    step.stages        = stages;
+    step.stages        = phases && !step_phase ? second : stages;
+    step.first         = step_phase ? second : '0;
+    step.due           = step_due;
+    step.action        = action_words != '0 ? action : NO_VECTOR;
+    step.noise         = noise;
     step.frame_rows    = frame_rows;
     step.state_rows    = state_rows;
     step.next_state    = next_state;
@@ -666,7 +699,8 @@ module jd_learner_top
 
   jd_learner_pipe #(
     .P (P), .OB (OB), .GI (GI), .LW (LW), .MulLatency (MulLatency), .AddLatency (AddLatency),
-    .WRows (WRows), .ARows (ARows), .BMax (BMax), .DMax (DMax)
+    .WRows (WRows), .ARows (ARows), .BMax (BMax), .DMax (DMax),
+    .ActorCritic (ActorCritic)
   ) u_pipe (
     .clk_i, .rst_ni,
     .abort_i               (step_abort),
@@ -728,7 +762,7 @@ module jd_learner_top
   logic [15:0]                   target_row_q, target_bias_q;
   logic [NetW-1:0]               net;
   logic                          bank;
-  assign net  = image_owns_q ? image_net : NetW'(update.net);
+  assign net  = image_owns_q ? image_net : columns_busy ? columns_net : NetW'(update.net);
   assign bank = banks[NetW'(update.net)];
   always_ff @(posedge clk_i) begin
     network_q     <= networks[net];
@@ -737,6 +771,13 @@ module jd_learner_top
     target_bias_q <= network_q.bias_base + (bank ? network_q.biases : network_q.biases << 1);
   end
 
+  logic [2:0]              update_master_read;
+  logic [2:0][MasterW-1:0] update_master_read_addr;
+  logic                    update_weight_valid, update_weight_bias;
+  logic [15:0]             update_weight_row, update_weight_bias_index;
+  logic [SubW-1:0]         update_weight_sub;
+  logic [LW-1:0]           update_weight_mask;
+  logic [LW-1:0][31:0]     update_weight_data;
   jd_learner_update #(
     .P (P), .OB (OB), .LW (LW), .LMax (LAYERS), .RowW (16), .BiasW (16), .MasterW (MasterW),
     .MulLatency (MulLatency), .AddLatency (AddLatency), .DivLatency (DivLatency),
@@ -764,21 +805,72 @@ module jd_learner_top
     .grad_bias_index_o   (grad_bias_index),
     .grad_valid_i        (grad_valid),
     .grad_data_i         (grad_data),
-    .master_read_o       (master_read[0][2:0]),
-    .master_read_addr_o  (master_read_addr[0][2:0]),
+    .master_read_o       (update_master_read),
+    .master_read_addr_o  (update_master_read_addr),
     .master_data_i       (master_data[2:0]),
     .master_write_o      (master_write[0][2:0]),
     .master_write_addr_o (master_write_addr[0][2:0]),
     .master_write_data_o (master_write_data[0][2:0]),
-    .weight_valid_o      (weight_valid[0]),
-    .weight_bias_o       (weight_bias[0]),
-    .weight_row_o        (weight_row[0]),
-    .weight_sub_o        (weight_sub[0]),
-    .weight_bias_index_o (weight_bias_index[0]),
-    .weight_mask_o       (weight_mask[0]),
-    .weight_data_o       (weight_data[0])
+    .weight_valid_o      (update_weight_valid),
+    .weight_bias_o       (update_weight_bias),
+    .weight_row_o        (update_weight_row),
+    .weight_sub_o        (update_weight_sub),
+    .weight_bias_index_o (update_weight_bias_index),
+    .weight_mask_o       (update_weight_mask),
+    .weight_data_o       (update_weight_data)
   );
+
+  // The copies of columns: they use the way of WU, which is idle then.
+  logic                columns_read, columns_valid;
+  logic [MasterW-1:0]  columns_addr;
+  logic [15:0]         columns_row;
+  logic [SubW-1:0]     columns_sub;
+  logic [LW-1:0]       columns_mask;
+  logic [LW-1:0][31:0] columns_data;
+  if (ActorCritic) begin : gen_columns
+    jd_learner_columns #(.P (P), .LW (LW), .MasterW (MasterW)) u_columns (
+      .clk_i, .rst_ni,
+      .start_i        (columns_start),
+      .n_in_i         (network_q.layers[0][15:0]),
+      .n_out_i        (network_q.layers[0][31:16]),
+      .column_i       (network_q.column),
+      .columns_i      (network_q.columns),
+      .column_row_i   (network_q.column_row),
+      .master_base_i  (network_q.master_base[MasterW-1:0]),
+      .done_o         (columns_done),
+      .master_read_o  (columns_read),
+      .master_addr_o  (columns_addr),
+      .master_data_i  (master_data[0]),
+      .weight_valid_o (columns_valid),
+      .weight_row_o   (columns_row),
+      .weight_sub_o   (columns_sub),
+      .weight_mask_o  (columns_mask),
+      .weight_data_o  (columns_data)
+    );
+  end else begin : gen_no_columns
+    logic unused_start;
+    assign unused_start  = columns_start;
+    assign columns_done  = 1'b0;
+    assign columns_read  = 1'b0;
+    assign columns_addr  = '0;
+    assign columns_valid = 1'b0;
+    assign columns_row   = '0;
+    assign columns_sub   = '0;
+    assign columns_mask  = '0;
+    assign columns_data  = '0;
+  end
+  assign master_read[0][2:0]      = update_master_read | {2'b00, columns_read};
+  assign master_read_addr[0][2:1] = update_master_read_addr[2:1];
+  assign master_read_addr[0][0]   = columns_busy ? columns_addr : update_master_read_addr[0];
+  assign weight_valid[0]      = update_weight_valid || columns_valid;
+  assign weight_bias[0]       = update_weight_bias && !columns_busy;
+  assign weight_row[0]        = columns_busy ? columns_row : update_weight_row;
+  assign weight_sub[0]        = columns_busy ? columns_sub : update_weight_sub;
+  assign weight_bias_index[0] = update_weight_bias_index;
+  assign weight_mask[0]       = columns_busy ? columns_mask : update_weight_mask;
+  assign weight_data[0]       = columns_busy ? columns_data : update_weight_data;
   assign updated.since           = scalars.since;
+  assign updated.waited          = scalars.waited;
   assign master_read[0][3]       = 1'b0;
   assign master_read_addr[0][3]  = '0;
   assign master_write[0][3]      = 1'b0;
@@ -839,6 +931,7 @@ module jd_learner_top
     .network_i           (network_q),
     .start_lr_i          (slots[NetW'(network_q.slot)][1]),
     .bank_i              (banks[image_net]),
+    .counts_i            (ActorCritic && delay != '0),
     .scalars_i           (scalars),
     .scalars_write_o     (image_scalars_write),
     .scalars_o           (image_scalars),

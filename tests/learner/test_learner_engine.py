@@ -13,7 +13,9 @@ MODULE = "verif.learner.tests"
 BUILDS = {
     "U1": {"P": 8, "OB": 2, "LW": 2, "BMax": 16, "DMax": 16, "WRows": 512, "ARows": 512},
     "P16": {"BMax": 32, "WRows": 512, "ARows": 2048},
-}
+    "AC": {"P": 8, "OB": 2, "LW": 2, "BMax": 16, "DMax": 32, "WRows": 512, "ARows": 1024,
+           "ActorCritic": 1},
+}  # fmt: skip
 RUNS = [
     ("U1", "Smoke"),
     ("U1", "Random"),
@@ -29,6 +31,9 @@ RUNS = [
     ("P16", "Smoke"),
     ("P16", "Random"),
     ("P16", "BackPressure"),
+    ("AC", "Smoke"),
+    ("AC", "ActorCritic"),
+    ("AC", "ActorCriticSlow"),
 ]
 _folders: dict[tuple[str, str], Path] = {}
 

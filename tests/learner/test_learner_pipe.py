@@ -32,7 +32,7 @@ CONFIGS = {
     "gi16": Config(Geometry(p=16, ob=4, gi=16)),
     "latency": Config(SMALL.geometry, mul=4, add=6),
 }
-ACTORS = Geometry(p=16, ob=4, w_rows=4096, actor_critic=1)
+ACTORS = Geometry(p=16, ob=4, w_rows=4096, a_rows=4096, actor_critic=1)
 ACTOR_CRITIC = {
     "p16": Config(ACTORS),
     "p8": Config(Geometry(p=8, ob=2, lw=2, w_rows=8192, a_rows=8192, actor_critic=1)),
@@ -576,6 +576,27 @@ def test_pipe_actor_critic(seed: int) -> None:
 @pytest.mark.parametrize("name", ["p8", "latency"])
 def test_pipe_actor_critic_builds(seed: int, name: str) -> None:
     check_actor_critic(name, seed, 16)
+
+
+@pytest.mark.parametrize("lagged", [False, True])
+def test_pipe_actor_critic_clocks(seed: int, lagged: bool) -> None:
+    """DDPG on Pendulum, 32 samples: the cycle model within 2 %."""
+    config = ACTOR_CRITIC["p16"]
+    rng = np.random.default_rng(seed)
+    made = ActorCriticConfig(
+        (3, 64, 64, 1), (4, 64, 64, 1), optim.adam(1e-3), optim.adam(1e-3), lagged=lagged
+    )
+    program = ddpg(config.geometry, made)
+    learner = actor_critic_learner(rng, config.geometry, program)
+    sim = PipeSim(config, seed)
+    reports = run_phases(sim, learner, actor_critic_batch(rng, program, 32), 0)
+    clocks = sum(report.clocks for report in reports)
+    latencies = timing.Latencies(config.mul, config.add)
+    predicted = timing.pipe_step(program, config.geometry, 32, latencies)
+    assert sum(r.busy for r in reports) == timing.ideal_step(program, config.geometry, 32)
+    print(f"{clocks} clocks, predicted {predicted}")
+    assert abs(predicted - clocks) <= 0.02 * clocks
+    sim.close()
 
 
 def test_pipe_actor_critic_errors(seed: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from models.learner.engine import JOB_LOAD, JOB_PROGRAM, JOB_STORE, JOB_TRAIN
-from models.learner.program import OP_LOSS_Q, OP_TARGET
+from models.learner.program import OP_LOSS_Q, OP_LOSS_TD, OP_TARGET
 from models.registers.learner import Error
 from verif.coverage import Bins
 
@@ -64,6 +64,17 @@ BINS: dict[str, Bins] = {
     "loss": {
         "max": lambda j: _trained(j) and any(s.mode == 0 for s in _stages(j, OP_LOSS_Q)),
         "double": lambda j: _trained(j) and any(s.mode == 1 for s in _stages(j, OP_LOSS_Q)),
+        "critic": lambda j: _trained(j) and any(s.mode == 0 for s in _stages(j, OP_LOSS_TD)),
+        "twins": lambda j: _trained(j) and any(s.mode == 2 for s in _stages(j, OP_LOSS_TD)),
+    },
+    "phases": {
+        f"{n}{'_delayed' * late}": (
+            lambda j, n=n, late=late: (
+                _trained(j) and len(j.program.phases) == n and bool(j.program.delay) == late
+            )
+        )
+        for n in (1, 2)
+        for late in (False, True)
     },
     "layers": {
         str(n): (lambda j, n=n: _trained(j) and len(j.program.networks[0].layers) == n)

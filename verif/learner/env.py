@@ -21,6 +21,7 @@ from models.learner import engine as golden
 from models.learner.engine import TDE_ABORT, TDE_ERROR, TDE_FETCH_DONE, LearnerEngine
 from models.learner.fp import to_bits
 from models.learner.layout import Geometry
+from models.learner.learner import Parameters
 from models.learner.optim import Slot
 from models.learner.program import Program
 from models.registers import engine_header as header
@@ -360,6 +361,11 @@ class LearnerEnv(uvm_env):
         self.put(PROGRAM, image)
         return [golden.JOB_PROGRAM, 0, 4 * image.size, 0, PROGRAM]
 
+    def networks(self) -> list[Parameters]:
+        """The networks of the golden engine's program."""
+        assert self.golden.learner is not None
+        return self.golden.learner.networks
+
     def image(self, index: int, generator: np.random.Generator) -> np.ndarray:
         """A random image of a network of the golden engine's program, padding included."""
         assert self.golden.learner is not None
@@ -391,6 +397,19 @@ class LearnerEnv(uvm_env):
         rows[:] = generator.standard_normal(rows.shape)
         rows[:, states] = generator.integers(0, actions, records).astype(np.int32).view(np.float32)
         rows[:, states + 2] = np.where(generator.random(records) < 0.2, 0, 0.99)
+        self.put(DATA, rows)
+        return stride
+
+    def put_actions(
+        self, generator: np.random.Generator, program: Program, records: int = 64
+    ) -> int:
+        """Store random records with actions of binary32, and noise; returns their stride."""
+        states, actions = program.state_words, program.action_words
+        stride = -(-program.record_words // 16) * 64
+        rows = np.zeros((records, stride // 4), np.float32)
+        rows[:] = generator.standard_normal(rows.shape)
+        rows[:, states : states + actions] = generator.uniform(-1, 1, (records, actions))
+        rows[:, states + actions + 1] = np.where(generator.random(records) < 0.2, 0, 0.99)
         self.put(DATA, rows)
         return stride
 

@@ -12,7 +12,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from models.engine import JobEnd
 from models.learner import engine as golden
-from models.learner.lower import DqnConfig, dqn
+from models.learner.lower import ActorCriticConfig, DqnConfig, ddpg, dqn, td3
 from models.learner.optim import Slot, adam, momentum, sgd
 from models.learner.program import Program
 from models.registers import engine_header as header
@@ -596,3 +596,103 @@ async def timeouts(env: LearnerEnv) -> None:
     await env.run(env.program(setup.program), limit=LONG)
     await env.run(load, limit=LONG)
     await env.run(ready, limit=LONG)
+
+
+def actor_critic_programs(env: LearnerEnv) -> Iterator[Program]:
+    """DDPG and TD3: one phase and two, delayed and not."""
+    g = env.geometry
+    draw = rng("actor-critic")
+    for delay, lagged in ((0, False), (2, False), (0, True), (3, True)):
+        states, actions = draw.choice((2, 3, g.p - 2)), draw.randint(1, 2)
+        hidden = [draw.choice((3, g.p, g.p + 1)) for _ in range(2)]
+        config = ActorCriticConfig(
+            (states, hidden[0], actions), (states + actions, hidden[1], 1),
+            random_optimizer(draw), random_optimizer(draw), tau=0.25,
+            kappa=draw.choice((None, 0.5)), lagged=lagged,
+        )  # fmt: skip
+        yield td3(g, config, delay) if delay else ddpg(g, config)
+
+
+async def prepare_actor_critic(env: LearnerEnv, program: Program, seed: int) -> Setup:
+    """PROGRAM, LOAD of all networks' weights, records."""
+    generator = np.random.default_rng(seed)
+    await env.run(env.program(program))
+    await load_all(env, program, generator)
+    stride = env.put_actions(generator, program)
+    return Setup(DqnConfig((1, 1), sgd(0)), program, stride, generator)
+
+
+async def load_all(env: LearnerEnv, program: Program, generator: np.random.Generator) -> None:
+    """LOAD of all networks' weights."""
+    count = len(program.networks)
+    env.put(IMAGE, np.concatenate([env.image(k, generator) for k in range(count)]))
+    await env.run([golden.JOB_LOAD, 0, (1 << count) - 1 | 1 << 8, 0, IMAGE])
+
+
+async def store_all(env: LearnerEnv, program: Program) -> None:
+    """STORE of everything of all networks."""
+    mask = (1 << len(program.networks)) - 1
+    await env.run([golden.JOB_STORE, 0, mask | ALL_KINDS << 8, 0, OUT])
+
+
+async def actor_critic(env: LearnerEnv) -> None:
+    """DDPG and TD3: trained, stored, and trained again from a checkpoint."""
+    for turn, program in enumerate(actor_critic_programs(env)):
+        setup = await prepare_actor_critic(env, program, 41 + turn)
+        batch = min(5, most(env, program))
+        await train(env, setup, 3, batch, golden.FLAG_TD_STREAM)
+        await store_all(env, program)
+        image = env.memory.dump(OUT, 4 * sum(4 * n.map.words + 16 for n in env.networks()))
+        await train(env, setup, 4, batch - 1, golden.FLAG_LIST | golden.FLAG_TD_MEMORY)
+        await store_all(env, program)
+        env.put(IMAGE, image)
+        mask = (1 << len(program.networks)) - 1
+        await env.run([golden.JOB_LOAD, 0, mask | ALL_KINDS << 8, 0, IMAGE])
+        await train(env, setup, 2, batch, golden.FLAG_LIST)
+        await store_all(env, program)
+
+
+async def actor_critic_errors(env: LearnerEnv) -> None:
+    """What is not finite in a record, and in the actor, of which the second phase sees it."""
+    for turn, program in enumerate(actor_critic_programs(env)):
+        setup = await prepare_actor_critic(env, program, 51 + turn)
+        rows = env.memory.dump(DATA, 64 * setup.stride).view(np.uint32).reshape(64, -1)
+        reward = program.state_words + program.action_words
+        bad = rows.copy()
+        bad[6, reward] = NAN
+        env.put(DATA, bad)
+        env.put_list(np.arange(12).reshape(3, 4), np.ones((3, 4)))
+        await env.run(env.train(3, 4, flags=7, stride=setup.stride))
+        await store_all(env, program)
+        env.put(DATA, rows)
+        # The actor's weights are no numbers, its target's are.
+        size = env.networks()[0].map.words
+        weights = env.image(0, setup.generator)
+        env.put(IMAGE, np.concatenate([np.full(size, np.nan, np.float32), weights]))
+        await env.run([golden.JOB_LOAD, 0, 1 | 9 << 8, 0, IMAGE])
+        await env.run(env.train(3, 4, flags=3, stride=setup.stride))
+        await store_all(env, program)
+        await load_all(env, program, setup.generator)
+        await train(env, setup, 2, 4, golden.FLAG_LIST)
+        await store_all(env, program)
+
+
+async def actor_critic_resets(env: LearnerEnv, times: int) -> None:
+    """Soft resets at any clock of a TRAIN: a step is done in both phases, or in none."""
+    draw = rng("actor-critic reset")
+    for program in actor_critic_programs(env):
+        setup = await prepare_actor_critic(env, program, 61)
+        for _ in range(times):
+            env.put_list(setup.generator.integers(0, 64, (6, 4)), np.ones((6, 4)))
+            words = env.train(6, 4, stride=setup.stride)
+            before = await env.axil.read(registers.STEP.offset)
+            await env.queue(words)
+            await ClockCycles(env.dut.clk_i, draw.randint(20, 6000))
+            await env.soft_reset()
+            words[2] = await env.axil.read(registers.STEP.offset) - before
+            if words[2]:
+                assert env.predict(words).count == words[2]
+                env.golden.tde.clear()
+            env.golden_memory.load(CPL, env.memory.dump(CPL, 512))
+            await store_all(env, program)
+            await train(env, setup, 1, 3, golden.FLAG_LIST)

@@ -169,3 +169,31 @@ class Timeouts(Base):
     async def body(self) -> None:
         """See sequences.timeouts."""
         await sequences.timeouts(self.env)
+
+
+@pyuvm.test(timeout_time=100, timeout_unit="ms")
+class ActorCritic(Base):
+    """DDPG and TD3, quick memory."""
+
+    async def body(self) -> None:
+        """See sequences.actor_critic and actor_critic_errors."""
+        await sequences.actor_critic(self.env)
+        await sequences.actor_critic_errors(self.env)
+
+
+@pyuvm.test(timeout_time=100, timeout_unit="ms")
+class ActorCriticSlow(Base):
+    """DDPG and TD3 with a slow memory and slow links; soft resets."""
+
+    timing = SLOW
+
+    def build_phase(self) -> None:
+        """Make the patterns and the environment."""
+        self.smp = random_pauses(rng("smp"), busy=0.3, longest=40)
+        self.tde = bursts(rng("tde"), on=8, off=200)
+        super().build_phase()
+
+    async def body(self) -> None:
+        """See sequences.actor_critic and actor_critic_resets."""
+        await sequences.actor_critic(self.env)
+        await sequences.actor_critic_resets(self.env, times=3)
