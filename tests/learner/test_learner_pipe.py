@@ -104,7 +104,8 @@ def compare(sim: PipeSim, learner: Learner, batch: Batch, parity: int, report: R
     geometry, program = learner.geometry, learner.program
     words_of_frame = program.frame_rows * geometry.p
     learner.pipe.frames = np.full((geometry.b_max, words_of_frame), FILL, np.float32)
-    result = learner.compute(batch, np.float32(1 / count), parity)
+    banks = tuple(net.bank for net in learner.networks)
+    result = learner.pipe.run(program, batch, np.float32(1 / count), parity, banks)
     assert np.array_equal(report.slots, np.arange(count))
     assert np.array_equal(report.deltas, words(result.delta))
     assert report.not_finite == result.not_finite

@@ -145,13 +145,13 @@ class PipeSim:
         inverse_batch: np.float32,
         parity: int,
         banks: tuple[int, ...],
-        phase: int = 0,
+        phase: int | None = None,
         due: bool = True,
     ) -> None:
         """Drive step_i.
 
         Args:
-            phase: of the program.
+            phase: of the program; None: all its stages.
             due: delayed stages run.
         """
         value, at = 0, 0
@@ -166,7 +166,8 @@ class PipeSim:
         field(program.next_state, 8)
         field(program.copy_rows(g), 8)
         field(program.frame_rows, 8)
-        field(program.phases[phase].stop, 8)
+        stages = range(len(program.stages)) if phase is None else program.phases[phase]
+        field(stages.stop, 8)
         field(parity, 1)
         field(batch, 16)
         field(to_bits(inverse_batch), 32)
@@ -177,7 +178,7 @@ class PipeSim:
             field((1 + bank) * net.biases if net else 0, 16)
         field(program.action, 8)
         field(program.noise, 8)
-        field(program.phases[phase].start, 8)
+        field(stages.start, 8)
         field(int(due), 1)
         words = np.frombuffer(value.to_bytes(48, "little"), np.uint32).copy()
         self.lib.pipe_step_words(self.handle, _pointer(words))
