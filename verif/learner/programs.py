@@ -363,6 +363,25 @@ class Maker:
             *(net.column_row for net in program.networks),
         )  # fmt: skip
 
+    def twist(self, program: Program, image: np.ndarray) -> str:
+        """Change a stage of an image where rules of actor-critic programs look."""
+        draw = self.draw
+        count = len(program.stages)
+        stages = image[image.size - STAGE_WORDS * count :].reshape(count, STAGE_WORDS)
+        critics = [k for k, s in enumerate(program.stages) if s.op == OP_LOSS_TD]
+        kind = draw.randrange(3)
+        if kind == 0 and critics:
+            index = draw.choice(critics)
+            stages[index, 5] ^= np.uint32(1 << 26)
+            return f"stage {index}: quiet changed "
+        if kind == 1:
+            index, bit = draw.randrange(count), draw.choice((12, 13, 18, 18, 18, 19))
+            stages[index, 0] ^= np.uint32(1 << bit)
+            return f"stage {index}: bit {bit} of word 0 changed "
+        first, second = draw.randrange(count), draw.randrange(count)
+        stages[first] = stages[second]
+        return f"stage {first} is a copy of stage {second} "
+
     def change(self, program: Program, image: np.ndarray) -> str:
         """Change one field of an image in place; returns which, and how."""
         draw = self.draw

@@ -195,6 +195,8 @@ async def program(dut: Any) -> None:
         if draw.random() < 0.06:
             image, text = maker.resize(image)
             what += text
+        elif g.actor_critic and draw.random() < 0.4:
+            what += maker.twist(made, image)
         else:
             for _ in range(draw.choice((0, 1, 1, 1, 1, 1, 2))):
                 what += maker.change(made, image)
