@@ -466,7 +466,8 @@ module jd_learner_program
                      || bad_dependency(stage_q.dep_c, index_q);
     bad_order_q   <= (begins && (!ActorCritic || second_q || first_only))
                      || (computes && second_q && first_only)
-                     || (chain_q && (stage_q.op != OpOuter || stage_q.delayed != chain_delayed_q))
+                     || (chain_q && (stage_q.op != OpOuter
+                                     || (ActorCritic && stage_q.delayed != chain_delayed_q)))
                      || (stage_q.chain && index_q + 8'd1 == stages_o)
                      || (stage_q.op == OpLossTd
                          && (stage_q.delayed || (reported_q && !loss.quiet)));
