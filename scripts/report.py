@@ -356,8 +356,9 @@ def record_bench() -> None:
     for engine in ("replay", "learner"):
         path = BUILD / "report" / f"bench-{engine}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
+        plot = ["--plot"] if engine == "replay" else []
         subprocess.run(
-            [sys.executable, "scripts/bench.py", engine, "--json", str(path)],
+            [sys.executable, "scripts/bench.py", engine, "--json", str(path), *plot],
             cwd=ROOT, check=True, timeout=1800, stdout=subprocess.DEVNULL,
         )  # fmt: skip
         rows += json.loads(path.read_text())
