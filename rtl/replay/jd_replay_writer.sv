@@ -127,7 +127,7 @@ module jd_replay_writer (
   assign strobes = ~(64'hFFFF_FFFF_FFFF_0000 << {beat_data[513:512], 4'd0});
 
   jd_axi_write_mover #(
-    .MaxOutstanding(4)
+    .MaxOutstanding(5)
   ) u_mover (
     .clk_i,
     .rst_ni,

@@ -82,7 +82,12 @@ def test_requirements_are_pinned():
 
 
 @pytest.mark.parametrize(
-    ("target", "core"), [("lint", "jackdaw:lib:stream"), ("sim", "jackdaw:lib:random")]
+    ("target", "core"),
+    [
+        ("lint", "jackdaw:lib:stream"),
+        ("sim", "jackdaw:lib:random"),
+        ("synth", "jackdaw:lib:common"),
+    ],
 )
 def test_fusesoc_targets_work_from_the_command_line(target, core):
     command = [f"{sys.prefix}/bin/fusesoc", "run", f"--target={target}", core]

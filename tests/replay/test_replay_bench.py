@@ -28,8 +28,9 @@ def test_replay_bench_writes_rows_of_the_same_keys(
     rows = json.loads(out.read_text())
     assert all(set(r) == KEYS for r in rows)
     found = {r["figure"]: r for r in reversed(rows)}
+    # Of 1024. With too few writes at a time for the memory's latency, RETRIEVE takes 1.32.
     for figure in ("cycles_per_insert", "cycles_per_retrieve"):
-        assert 1 <= found[figure]["measured"] < 1.5  # of 1024
+        assert 1 <= found[figure]["measured"] < 1.25
     for figure in ("cycles_per_sample", "cycles_per_update", "cycles_per_sample_and_update"):
         row = found[figure]
         assert row["ideal"] == 1 <= row["measured"] and row["unit"] == "clocks"

@@ -205,8 +205,8 @@ PROOFS: tuple[Proof, ...] = (
         depth=3,
         bug=Bug(
             file="jd_replay_front.sv",
-            pattern=r"late_index\[Lm-k\] == operation_q\[Lm\].index\) begin",
-            replacement="late_index[Lm-k] == operation_q[Lm].index && k != 0) begin",
+            pattern=r"if \(same_leaf\[Lm-k\]\) operand_q",
+            replacement="if (same_leaf[Lm-k] && k != 0) operand_q",
             words="the oldest change in flight is not bypassed",
             depth=14,
             skip=11,

@@ -111,6 +111,14 @@ class GatherErrors(GatherTest):
             flat[bad, 0] = rng.choice((self.leaves - 1, 1 << 20, 1 << 21, 0xFFFFFFFF))
             end = await self.gather(count, row, wide, data=data)
             assert end.error == Error.E_INDEX and end.count == bad, end
+            if bad:  # the row before fails, after the index behind it was refused
+                for memory in (env.memory, env.golden_memory):
+                    place = STORAGE + int(flat[bad - 1, 0]) * row // 64 * 64
+                    memory.fail(place, 64, 2 + turn % 2, writes=False)
+                end = await self.gather(count, row, wide, data=data)
+                assert end.error == Error.E_BUS_RD and end.count < bad, end
+                env.memory.heal()
+                env.golden_memory.heal()
             for place, size, reads in (
                 (STORAGE + rng.randrange(self.leaves * row) // 64 * 64, 64, True),
                 (INPUT[2] + rng.randrange(data.nbytes) // 64 * 64, 64, True),

@@ -15,7 +15,7 @@ class Jdsynth:
     argtypes: ClassVar = ["vlogparam", "vlogdefine"]
     FLOW_OPTIONS: ClassVar = {
         "variants": {
-            "type": "dict",
+            "type": "str",  # on the command line, which FuseSoC knows no records of
             "list": True,
             "desc": "{top, name, config, parameters, ecp5, timeout_s} each",
         }
@@ -30,6 +30,7 @@ class Jdsynth:
         return {}
 
     def __init__(self, edam: dict[str, Any], work_root: str, verbose: bool = False) -> None:
+        self.work_root = work_root
         self.options = edam.get("flow_options", {}).get("variants", [])
         cores = {str(f.get("core", "")) for f in edam["files"]}
         named = [c for c in cores if c.replace(":", "_") == edam["name"]]
