@@ -21,8 +21,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from jackdaw.agents.base import EnvironmentSpec
-from jackdaw.agents.dqn import DqnAgent, evaluate
+from jackdaw.agents.base import EnvironmentSpec, evaluate, make_environment
+from jackdaw.agents.make import make_agent
 from jackdaw.agents.recipes import RECIPES, Recipe, recipe
 from jackdaw.device import open_device
 from jackdaw.errors import ConfigError
@@ -92,12 +92,12 @@ def main(argv: list[str] | None = None) -> int:
     options.out.mkdir(parents=True, exist_ok=True)
 
     def make() -> gymnasium.Env[Any, Any]:
-        return gymnasium.make(options.env)
+        return make_environment(options.env)
 
     environment = make()
     spec = EnvironmentSpec.of(environment)
     environment.close()
-    agent = DqnAgent(chosen, spec)
+    agent = make_agent(chosen, spec)
     # What must be the same for a run to go on from a checkpoint (its end may be moved).
     identity = {
         **asdict(replace(chosen, max_steps=1)),
@@ -131,7 +131,7 @@ def main(argv: list[str] | None = None) -> int:
         trainer = DeviceTrainer(
             device, agent, parameters, derive(options.seed, "replay"), options.mode
         )
-        run = Lockstep(agent, trainer, make, options.seed, parameters)
+        run = Lockstep(agent, trainer, make, options.seed, parameters[0])
         if options.resume:
             state = checkpoint.load(saved, identity)
             trainer.load_state(state["trainer"])

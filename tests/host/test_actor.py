@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jackdaw.agents.base import EnvironmentSpec, record_stride
-from jackdaw.agents.recipes import CARTPOLE, recipe
+from jackdaw.agents.base import EnvironmentSpec, make_environment, record_stride, record_words
+from jackdaw.agents.make import make_agent
+from jackdaw.agents.recipes import CARTPOLE, PENDULUM, recipe
 from jackdaw.errors import ConfigError
-from jackdaw.runtime.actor import Actor, ActorPool, NStepWindow
+from jackdaw.runtime.actor import Actor, ActorPool, NStepWindow, Transition
 from jackdaw.runtime.queues import BoundedQueue, QueueClosed, QueueStalled
 from jackdaw.runtime.seeds import derive, generator
 from jackdaw.runtime.weights import WeightStore
@@ -131,6 +132,9 @@ class Script:
     def act(self, parameters, state, rng, step):
         return step % 2
 
+    def smoothing(self, rng):
+        return None
+
 
 def test_pool_takes_all_steps_in_actor_order():
     store = WeightStore([])
@@ -208,5 +212,69 @@ def test_spaces():
     assert EnvironmentSpec.of(gymnasium.make("CartPole-v1")) == EnvironmentSpec(4, 2)
     assert record_stride(EnvironmentSpec(4, 2)) == 64
     assert record_stride(EnvironmentSpec(8, 4)) == 128
-    with pytest.raises(ConfigError, match="Discrete"):
+    with pytest.raises(ConfigError, match=r"want -1\.\.1"):
         EnvironmentSpec.of(gymnasium.make("Pendulum-v1"))
+    pendulum = EnvironmentSpec.of(make_environment("Pendulum-v1"))
+    assert pendulum == EnvironmentSpec(3, 1, continuous=True)
+    assert record_stride(pendulum) == 64
+    assert record_words(pendulum) == 9 and record_words(pendulum, smoothing=True) == 10
+
+
+def test_agents_refuse_the_other_kind_of_actions():
+    with pytest.raises(ConfigError, match="want discrete"):
+        make_agent(CARTPOLE, EnvironmentSpec(3, 1, continuous=True))
+    with pytest.raises(ConfigError, match="want continuous"):
+        make_agent(PENDULUM, EnvironmentSpec(4, 2))
+
+
+@pytest.mark.parametrize("name", ["ddpg", "td3"])
+def test_continuous_records(name):
+    """Each word of a record, and the actions' bounds, noise and schedule."""
+    chosen = recipe(name, "Pendulum-v1")
+    agent = make_agent(chosen, EnvironmentSpec(3, 2, continuous=True))
+    rng = generator(1, "test")
+    parameters = agent.initial_parameters(rng)
+    assert [len(p) for p in parameters] == [3] * (3 if name == "td3" else 2)
+    assert np.abs(parameters[0][-1][0]).max() <= 0.1 / np.sqrt(chosen.hidden[-1])
+    state = np.arange(3, dtype=np.float32)
+    warm = np.stack([agent.act(parameters[0], state, rng, 0) for _ in range(200)])
+    later = np.stack([agent.act(parameters[0], state, rng, 10**6) for _ in range(200)])
+    assert warm.dtype == later.dtype == np.float32
+    assert np.abs(warm).max() <= 1 and np.ptp(warm) > 1.5
+    best = agent.greedy(parameters[0], state[None])[0]
+    assert later.std(axis=0) == pytest.approx(0.1, rel=0.3)
+    assert later.mean(axis=0) == pytest.approx(best, abs=0.05)
+    noise = agent.smoothing(rng)
+    assert (noise is None) == (name == "ddpg")
+    record = Transition(state, warm[0], 3.0, 0.5, state + 10, noise)
+    words = agent.pack([record]).view(np.float32)[0]
+    want = [*state, *warm[0], 3.0, 0.5, *(state + 10), *([] if noise is None else noise)]
+    assert words[: len(want)].tolist() == np.array(want, np.float32).tolist()
+    assert not words[len(want) :].any()
+
+
+def test_rates_fall_to_their_floor():
+    chosen = recipe("dqn", "LunarLander-v3")
+    slot = chosen.slot(chosen.learning_rate)
+    rate = float(slot.lr) - chosen.decay_steps * float(slot.decrement)
+    assert rate == pytest.approx(0.05 * chosen.learning_rate, rel=1e-3)
+    assert float(slot.floor) == pytest.approx(0.05 * chosen.learning_rate)
+    assert CARTPOLE.slot(0.1).decrement == CARTPOLE.slot(0.1).floor == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("tau", 0.0),
+        ("critic_learning_rate", 0.0),
+        ("noise", (-1.0, 0.0)),
+        ("delay", 0),
+        ("smoothing", (0.1, -1.0)),
+        ("decay_steps", -1),
+    ],
+)
+def test_actor_critic_recipe_refuses(field, value):
+    from dataclasses import replace
+
+    with pytest.raises(ConfigError, match=field):
+        replace(PENDULUM, **{field: value})

@@ -18,7 +18,7 @@ from jackdaw.runtime.seeds import derive, generator
 def test_cartpole_is_solved_on_the_cpu(run_seed):
     torch.set_num_threads(1)
     agent = DqnAgent(CARTPOLE, EnvironmentSpec(4, 2))
-    parameters = agent.initial_parameters(generator(run_seed, "network"))
+    (parameters,) = agent.initial_parameters(generator(run_seed, "network"))
     trainer = CpuTrainer(agent, parameters, derive(run_seed, "replay"))
     run = Lockstep(agent, trainer, lambda: gymnasium.make("CartPole-v1"), run_seed, parameters)
     try:

@@ -1,0 +1,1 @@
+"""Agents: what is trained, and how."""

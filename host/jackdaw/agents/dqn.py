@@ -1,4 +1,4 @@
-"""Deep Q-network agent: epsilon-greedy actions and packed transitions.
+"""Deep Q-network agent: epsilon-greedy actions.
 
 The host's forward pass uses the golden model's order of operations, so that an action depends on
 the weights' bits alone and a run is the same on every backend.
@@ -7,41 +7,54 @@ Source: Mnih et al. 2015; n-step and prioritized replay as in Hessel et al. 2018
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import gymnasium
 import numpy as np
 
 from jackdaw.agents.base import (
     EnvironmentSpec,
     default_initialization,
+    pack_records,
     record_stride,
-    record_words,
 )
-from jackdaw.agents.recipes import Recipe
+from jackdaw.agents.recipes import DqnRecipe
+from jackdaw.drivers.learner import Learner
+from jackdaw.errors import ConfigError
 from jackdaw.runtime.actor import Transition
 from jackdaw.runtime.weights import Parameters
 from models.learner.mlp import dot, relu
+from models.learner.program import Program
 
 
 class DqnAgent:
-    """A recipe applied to an environment's shapes.
+    """DQN, or double DQN (see `base.Agent`).
 
     Args:
         recipe: all settings.
         spec: the environment's shapes.
+    Raises: ConfigError if actions are not discrete.
     """
 
-    def __init__(self, recipe: Recipe, spec: EnvironmentSpec) -> None:
+    def __init__(self, recipe: DqnRecipe, spec: EnvironmentSpec) -> None:
+        if spec.continuous:
+            raise ConfigError(f"{recipe.environment}: got continuous actions, want discrete ones")
         self.recipe = recipe
         self.spec = spec
         self.sizes = [spec.states, *recipe.hidden, spec.actions]
         self.stride = record_stride(spec)
 
-    def initial_parameters(self, rng: np.random.Generator) -> Parameters:
-        """Draw the network's first weights."""
-        return default_initialization(self.sizes, rng)
+    def initial_parameters(self, rng: np.random.Generator) -> list[Parameters]:
+        """See Agent."""
+        return [default_initialization(self.sizes, rng)]
+
+    def program(self, learner: Learner) -> Program:
+        """See Agent."""
+        recipe = self.recipe
+        return learner.dqn(
+            self.sizes,
+            recipe.slot(recipe.learning_rate),
+            double=recipe.double,
+            kappa=recipe.huber,
+            sync_period=recipe.sync,
+        )
 
     def values(self, parameters: Parameters, states: np.ndarray) -> np.ndarray:
         """Return the action values, [B, actions] float32, of [B, S] states."""
@@ -50,67 +63,25 @@ class DqnAgent:
             values = relu(dot(weight, values, bias))
         return dot(parameters[-1][0], values, parameters[-1][1])
 
-    def epsilon(self, step: int) -> float:
-        """Exploration rate after `step` environment steps; 1 during the warm-up."""
-        recipe = self.recipe
-        start, end = recipe.epsilon
-        fraction = min(1.0, max(0.0, (step - recipe.warm) / recipe.epsilon_steps))
-        return start + (end - start) * fraction
+    def exploration(self, step: int) -> float:
+        """Epsilon; 1 during the warm-up."""
+        return self.recipe.scheduled(self.recipe.epsilon, self.recipe.epsilon_steps, step)
 
     def act(
         self, parameters: Parameters, state: np.ndarray, rng: np.random.Generator, step: int
     ) -> int:
         """Choose an action: random with probability epsilon, else the greedy one."""
-        if rng.random() < self.epsilon(step):
+        if rng.random() < self.exploration(step):
             return int(rng.integers(self.spec.actions))
-        return int(np.argmax(self.values(parameters, state[None])[0]))
+        return int(self.greedy(parameters, state[None])[0])
+
+    def smoothing(self, rng: np.random.Generator) -> None:
+        """See Agent: there is none."""
+
+    def greedy(self, parameters: Parameters, states: np.ndarray) -> np.ndarray:
+        """See Agent."""
+        return np.argmax(self.values(parameters, states), axis=1)
 
     def pack(self, transitions: list[Transition]) -> np.ndarray:
-        """Return the records as device memory holds them, [n, stride] uint8."""
-        states = self.spec.states
-        words = np.zeros((len(transitions), self.stride // 4), dtype=np.float32)
-        for row, t in zip(words, transitions, strict=True):
-            row[:states] = t.state
-            row[states : states + 1] = np.array([t.action], dtype=np.int32).view(np.float32)
-            row[states + 1] = t.reward
-            row[states + 2] = t.discount
-            row[states + 3 : record_words(self.spec)] = t.next_state
-        return words.view(np.uint8)
-
-
-def evaluate(
-    agent: DqnAgent,
-    parameters: Parameters,
-    make: Callable[[], gymnasium.Env[Any, Any]],
-    episodes: int,
-    seed: int,
-) -> list[float]:
-    """Play greedy episodes, all at once, on environments of their own.
-
-    Args:
-        agent: supplies the action values.
-        parameters: the weights to judge.
-        make: makes one environment.
-        episodes: how many, at least 1.
-        seed: episode i is reset with seed + i.
-    Returns: the undiscounted returns, in order.
-    """
-    environments = [make() for _ in range(episodes)]
-    try:
-        states = np.stack(
-            [e.reset(seed=(seed + i) % (1 << 31))[0] for i, e in enumerate(environments)]
-        ).astype(np.float32)
-        returns = np.zeros(episodes)
-        active = np.arange(episodes)
-        while active.size:
-            actions = np.argmax(agent.values(parameters, states[active]), axis=1)
-            ended = np.zeros(active.size, dtype=bool)
-            for k, (i, action) in enumerate(zip(active, actions, strict=True)):
-                states[i], reward, terminated, truncated, _ = environments[i].step(int(action))
-                returns[i] += float(reward)
-                ended[k] = terminated or truncated
-            active = active[~ended]
-        return [float(r) for r in returns]
-    finally:
-        for environment in environments:
-            environment.close()
+        """See Agent."""
+        return pack_records(self.spec, self.stride, transitions)

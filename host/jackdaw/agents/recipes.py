@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from jackdaw.errors import ConfigError
+from models.learner.optim import Slot, adam, momentum, sgd
+
+Checks = dict[str, tuple[Any, bool, str]]
+FLOOR = 0.05  # of a learning rate that falls, in parts of the first one
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that decides a DQN run, apart from its seed and its device.
+    """What decides a run of any algorithm, apart from its seed and its device.
 
     Attributes:
         environment: Gymnasium id.
         hidden: widths of the hidden layers.
         optimizer: `adam`, `momentum` or `sgd`.
-        learning_rate: step size.
+        learning_rate: step size; of actor-critic algorithms the actor's.
+        decay_steps: gradient steps in which learning rates fall linearly to 5 %; 0: they do not.
         batch: transitions a gradient step, 1..the build's maximum.
         gamma: discount an environment step, 0..1.
         n_step: environment steps a transition spans, at least 1.
@@ -25,13 +31,9 @@ class Recipe:
         beta: importance-sampling exponent at the start, 0..1.
         beta_steps: gradient steps until beta is 1.
         epsilon_priority: added to |TD error| before the exponent.
-        sync: gradient steps between hard copies into the target network.
         warm: transitions stored before the first gradient step.
-        epsilon: exploration at the start and at the end of its schedule.
-        epsilon_steps: environment steps of the linear schedule.
         reward_scale: multiplies the reward before it is stored.
         huber: clip of the TD error in the gradient (kappa); None for squared error.
-        double: double DQN.
         capacity: transitions held by replay.
         actors: environments stepped side by side.
         threshold: mean return of the evaluation at which the run stops.
@@ -43,6 +45,7 @@ class Recipe:
     hidden: tuple[int, ...] = (64, 64)
     optimizer: str = "adam"
     learning_rate: float = 0.02
+    decay_steps: int = 0
     batch: int = 32
     gamma: float = 0.99
     n_step: int = 10
@@ -51,13 +54,9 @@ class Recipe:
     beta: float = 0.4
     beta_steps: int = 3000
     epsilon_priority: float = 0.01
-    sync: int = 5
     warm: int = 500
-    epsilon: tuple[float, float] = (1.0, 0.1)
-    epsilon_steps: int = 3000
     reward_scale: float = 0.1
     huber: float | None = 1.0
-    double: bool = False
     capacity: int = 65536
     actors: int = 4
     threshold: float = 475.0
@@ -65,7 +64,12 @@ class Recipe:
     max_steps: int = 700
 
     def __post_init__(self) -> None:
-        checks: dict[str, tuple[Any, bool, str]] = {
+        for name, (value, good, want) in self._checks().items():
+            if not good:
+                raise ConfigError(f"{name}: got {value!r}, want {want}")
+
+    def _checks(self) -> Checks:
+        return {
             "hidden": (self.hidden, all(h >= 1 for h in self.hidden), "widths of at least 1"),
             "optimizer": (
                 self.optimizer,
@@ -73,6 +77,7 @@ class Recipe:
                 "adam, momentum or sgd",
             ),
             "learning_rate": (self.learning_rate, self.learning_rate > 0, "more than 0"),
+            "decay_steps": (self.decay_steps, self.decay_steps >= 0, "at least 0"),
             "batch": (self.batch, self.batch >= 1, "at least 1"),
             "gamma": (self.gamma, 0 <= self.gamma <= 1, "0..1"),
             "n_step": (self.n_step, self.n_step >= 1, "at least 1"),
@@ -81,10 +86,7 @@ class Recipe:
             "beta": (self.beta, 0 <= self.beta <= 1, "0..1"),
             "beta_steps": (self.beta_steps, self.beta_steps >= 1, "at least 1"),
             "epsilon_priority": (self.epsilon_priority, self.epsilon_priority >= 0, "at least 0"),
-            "sync": (self.sync, 1 <= self.sync < 65536, "1..65535"),
             "warm": (self.warm, self.warm >= 1, "at least 1"),
-            "epsilon": (self.epsilon, all(0 <= e <= 1 for e in self.epsilon), "0..1"),
-            "epsilon_steps": (self.epsilon_steps, self.epsilon_steps >= 1, "at least 1"),
             "huber": (self.huber, self.huber is None or self.huber > 0, "more than 0, or None"),
             "capacity": (
                 self.capacity,
@@ -95,13 +97,119 @@ class Recipe:
             "evaluate_every": (self.evaluate_every, self.evaluate_every >= 1, "at least 1"),
             "max_steps": (self.max_steps, self.max_steps >= 1, "at least 1"),
         }
-        for name, (value, good, want) in checks.items():
-            if not good:
-                raise ConfigError(f"{name}: got {value!r}, want {want}")
+
+    def slot(self, learning_rate: float) -> Slot:
+        """The optimizer slot for a learning rate."""
+        fall = (1 - FLOOR) * learning_rate / self.decay_steps if self.decay_steps else 0.0
+        floor = FLOOR * learning_rate if fall else 0.0
+        kinds: dict[str, Callable[..., Slot]] = {"adam": adam, "momentum": momentum, "sgd": sgd}
+        return kinds[self.optimizer](learning_rate, decrement=fall, floor=floor)
+
+    def scheduled(self, ends: tuple[float, float], steps: int, step: int) -> float:
+        """A value after `step` environment steps: from its start to its end, behind the warm-up."""
+        start, end = ends
+        fraction = min(1.0, max(0.0, (step - self.warm) / steps))
+        return start + (end - start) * fraction
 
 
-CARTPOLE = Recipe("CartPole-v1")
-RECIPES = {
+@dataclass(frozen=True)
+class DqnRecipe(Recipe):
+    """Settings of DQN.
+
+    Attributes:
+        sync: gradient steps between hard copies into the target network.
+        epsilon: exploration at the start and at the end of its schedule.
+        epsilon_steps: environment steps of the linear schedule.
+        double: double DQN.
+    """
+
+    sync: int = 5
+    epsilon: tuple[float, float] = (1.0, 0.1)
+    epsilon_steps: int = 3000
+    double: bool = False
+
+    def _checks(self) -> Checks:
+        return {
+            **super()._checks(),
+            "sync": (self.sync, 1 <= self.sync < 65536, "1..65535"),
+            "epsilon": (self.epsilon, all(0 <= e <= 1 for e in self.epsilon), "0..1"),
+            "epsilon_steps": (self.epsilon_steps, self.epsilon_steps >= 1, "at least 1"),
+        }
+
+
+@dataclass(frozen=True)
+class ActorCriticRecipe(Recipe):
+    """Settings of DDPG and TD3. Actions are in units of their bounds.
+
+    Attributes:
+        critic_learning_rate: step size of the critics.
+        tau: what the targets move by each step.
+        lagged: the actor's gradient is that of the critic before the step's update.
+        noise: standard deviation on actions at the start and at the end of its schedule.
+        noise_steps: environment steps of the linear schedule.
+        twin: TD3: two critics, whose smaller value counts, and smoothed target actions.
+        delay: of TD3: gradient steps a step of the actor and the targets.
+        smoothing: of TD3: standard deviation of the noise on target actions, and its bound.
+    """
+
+    critic_learning_rate: float = 0.005
+    tau: float = 0.05
+    lagged: bool = False
+    noise: tuple[float, float] = (0.1, 0.1)
+    noise_steps: int = 1
+    twin: bool = False
+    delay: int = 2
+    smoothing: tuple[float, float] = (0.2, 0.5)
+
+    def _checks(self) -> Checks:
+        rate = self.critic_learning_rate
+        return {
+            **super()._checks(),
+            "critic_learning_rate": (rate, rate > 0, "more than 0"),
+            "tau": (self.tau, 0 < self.tau <= 1, "more than 0, at most 1"),
+            "noise": (self.noise, all(n >= 0 for n in self.noise), "at least 0"),
+            "noise_steps": (self.noise_steps, self.noise_steps >= 1, "at least 1"),
+            "delay": (self.delay, 1 <= self.delay < 65536, "1..65535"),
+            "smoothing": (self.smoothing, all(n >= 0 for n in self.smoothing), "at least 0"),
+        }
+
+
+CARTPOLE = DqnRecipe("CartPole-v1")
+PENDULUM = ActorCriticRecipe(
+    "Pendulum-v1",
+    learning_rate=0.002,
+    batch=64,
+    gamma=0.98,
+    n_step=1,
+    ratio=8,
+    alpha=0.6,
+    beta_steps=4000,
+    huber=None,
+    threshold=-200.0,
+    evaluate_every=100,
+    max_steps=3000,
+)
+LANDER = ActorCriticRecipe(
+    "LunarLanderContinuous-v3",
+    learning_rate=0.002,
+    critic_learning_rate=0.004,
+    batch=64,
+    n_step=3,
+    ratio=16,
+    alpha=0.6,
+    beta_steps=12000,
+    warm=3000,
+    reward_scale=0.05,
+    huber=None,
+    capacity=65536,
+    threshold=200.0,
+    evaluate_every=250,
+    max_steps=20000,
+    tau=0.02,
+    noise=(0.3, 0.1),
+    noise_steps=60000,
+)
+RECIPES: dict[tuple[str, str], Recipe] = {
     ("dqn", "CartPole-v1"): CARTPOLE,
     ("dqn-sgd", "CartPole-v1"): replace(
         CARTPOLE,
@@ -114,6 +222,29 @@ RECIPES = {
         huber=None,
         max_steps=2500,
     ),
+    ("dqn", "LunarLander-v3"): DqnRecipe(
+        "LunarLander-v3",
+        learning_rate=0.004,
+        decay_steps=12000,
+        batch=64,
+        n_step=3,
+        beta_steps=12000,
+        warm=2000,
+        reward_scale=0.03,
+        capacity=65536,
+        threshold=200.0,
+        evaluate_every=250,
+        max_steps=12000,
+        sync=20,
+        epsilon=(1.0, 0.02),
+        epsilon_steps=60000,
+        double=True,
+    ),
+    ("ddpg", "Pendulum-v1"): PENDULUM,
+    ("ddpg-lagged", "Pendulum-v1"): replace(PENDULUM, lagged=True),
+    ("td3", "Pendulum-v1"): replace(PENDULUM, twin=True),
+    ("ddpg", "LunarLanderContinuous-v3"): LANDER,
+    ("td3", "LunarLanderContinuous-v3"): replace(LANDER, twin=True),
 }
 
 

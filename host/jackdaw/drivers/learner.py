@@ -40,7 +40,7 @@ from models.learner.engine import (
 )
 from models.learner.fp import to_bits
 from models.learner.layout import Geometry, ImageMap
-from models.learner.lower import DqnConfig, dqn
+from models.learner.lower import ActorCriticConfig, DqnConfig, ddpg, dqn, td3
 from models.learner.optim import Slot, adam, momentum, sgd
 from models.learner.program import Program
 from models.learner.timing import ideal_step
@@ -133,15 +133,66 @@ class Learner(EngineDriver):
         Raises: ConfigError if the build cannot hold it.
         """
         g = self.geometry
-        if not 2 <= len(sizes) <= g.l_max + 1:
-            raise ConfigError(f"network {list(sizes)}: want 1..{g.l_max} layers")
-        if not all(1 <= size <= g.d_max for size in sizes):
-            raise ConfigError(f"network {list(sizes)}: want widths 1..{g.d_max}")
+        self._check_sizes(sizes)
         if tau is None and not 1 <= sync_period < 1 << 16:
             raise ConfigError(f"sync_period: got {sync_period}, want 1..65535")
         program = dqn(g, DqnConfig(tuple(sizes), optimizer, double, kappa, sync_period, tau))
         self._check_program(program)
         return program
+
+    def actor_critic(
+        self,
+        actor: Sequence[int],
+        critic: Sequence[int],
+        actor_optimizer: Slot,
+        critic_optimizer: Slot,
+        *,
+        twin: bool = False,
+        delay: int = 2,
+        tau: float = 0.005,
+        kappa: float | None = None,
+        lagged: bool = False,
+    ) -> Program:
+        """Lower DDPG, or TD3, on multilayer perceptrons (ReLU inside) to a program.
+
+        Network 0 is the actor, which ends in tanh; 1 is the critic, 2 the second one of TD3. A
+        record's action is A float32 from -1 to 1; of TD3 it ends in A float32 of noise that the
+        target action is disturbed by.
+
+        Args:
+            actor: widths, S first and A last.
+            critic: widths, S + A first and 1 last.
+            actor_optimizer, critic_optimizer: from sgd, momentum or adam.
+            twin: TD3.
+            delay: of TD3: steps a step of the actor and the targets, 1..65535.
+            tau: what the targets move by each step (of TD3: each delayed step).
+            kappa: Huber threshold of the critics; None: squared error.
+            lagged: the actor's gradient is that of the critic before this step's update.
+        Raises: ConfigError if the build cannot hold it.
+        """
+        g = self.geometry
+        if not g.actor_critic:
+            raise ConfigError("actor-critic programs: this build has none (ActorCritic = 0)")
+        self._check_sizes(actor)
+        self._check_sizes(critic)
+        if not 1 <= delay < 1 << 16:
+            raise ConfigError(f"delay: got {delay}, want 1..65535")
+        config = ActorCriticConfig(
+            tuple(actor), tuple(critic), actor_optimizer, critic_optimizer, tau, kappa, lagged
+        )
+        try:
+            program = td3(g, config, delay) if twin else ddpg(g, config)
+        except ValueError as error:
+            raise ConfigError(f"actor-critic program: {error}") from error
+        self._check_program(program)
+        return program
+
+    def _check_sizes(self, sizes: Sequence[int]) -> None:
+        g = self.geometry
+        if not 2 <= len(sizes) <= g.l_max + 1:
+            raise ConfigError(f"network {list(sizes)}: want 1..{g.l_max} layers")
+        if not all(1 <= size <= g.d_max for size in sizes):
+            raise ConfigError(f"network {list(sizes)}: want widths 1..{g.d_max}")
 
     def load_program(self, program: Program) -> None:
         """Load a program; parameters loaded before are lost. Raises ConfigError."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import gymnasium
@@ -17,6 +17,9 @@ import numpy as np
 
 from jackdaw.runtime.queues import BoundedQueue
 from jackdaw.runtime.weights import Parameters, WeightStore
+
+Action = int | np.ndarray
+"""A discrete action, or [A] float32 from -1 to 1."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +32,15 @@ class Transition:
         reward: sum over k of gamma**k * r[t+k], times the reward scale.
         discount: gamma**n, or 0 if the episode terminated inside the window.
         next_state: [S] float32, s_(t+n).
+        noise: [A] float32 that the target action in s_(t+n) is disturbed by, if any.
     """
 
     state: np.ndarray
-    action: int
+    action: Action
     reward: float
     discount: float
     next_state: np.ndarray
+    noise: np.ndarray | None = None
 
 
 class NStepWindow:
@@ -51,12 +56,12 @@ class NStepWindow:
         self.steps = steps
         self.gamma = gamma
         self.reward_scale = reward_scale
-        self.pending: deque[tuple[np.ndarray, int, float]] = deque()
+        self.pending: deque[tuple[np.ndarray, Action, float]] = deque()
 
     def push(
         self,
         state: np.ndarray,
-        action: int,
+        action: Action,
         reward: float,
         next_state: np.ndarray,
         terminated: bool,
@@ -105,8 +110,11 @@ class Policy(Protocol):
 
     def act(
         self, parameters: Parameters, state: np.ndarray, rng: np.random.Generator, step: int
-    ) -> int:
+    ) -> Action:
         """Choose an action for one state; `step` counts the environment steps of all actors."""
+
+    def smoothing(self, rng: np.random.Generator) -> np.ndarray | None:
+        """Draw what a record's target action is disturbed by, if the algorithm does that."""
 
 
 class Actor:
@@ -153,9 +161,12 @@ class Actor:
             next_state = np.asarray(observed, dtype=np.float32)
             self.taken += 1
             self.episode_return += float(reward)
-            transitions += self.window.push(
-                self.state, action, float(reward), next_state, terminated, truncated
-            )
+            transitions += [
+                replace(t, noise=self.policy.smoothing(self.rng))
+                for t in self.window.push(
+                    self.state, action, float(reward), next_state, terminated, truncated
+                )
+            ]
             if terminated or truncated:
                 returns.append(self.episode_return)
                 self.episode_return = 0.0

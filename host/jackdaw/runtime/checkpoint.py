@@ -7,7 +7,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-FORMAT = 1
+FORMAT = 2
 
 
 class CheckpointMismatch(RuntimeError):

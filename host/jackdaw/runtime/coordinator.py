@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import gymnasium
 import numpy as np
 
-from jackdaw.agents.dqn import DqnAgent, evaluate
+from jackdaw.agents.base import Agent, evaluate
 from jackdaw.runtime.actor import Actor, ActorPool, NStepWindow
 from jackdaw.runtime.seeds import derive, generator
 from jackdaw.runtime.weights import Parameters, WeightStore
@@ -30,7 +30,7 @@ class StepResult:
     Attributes:
         steps: gradient steps done.
         mean_td: mean |TD error| of the last batch.
-        parameters: the weights after it.
+        parameters: the weights of the network that acts, after it.
     """
 
     steps: int
@@ -48,7 +48,7 @@ class Trainer(Protocol):
         """Run gradient steps and read the weights back."""
 
     def parameters(self) -> Parameters:
-        """Read the online network's weights from the device."""
+        """Read the weights of the network that acts from the device."""
 
     def cycles(self) -> int:
         """Clocks since the device was opened (0 if it has none)."""
@@ -68,7 +68,7 @@ class Progress:
         gradient_steps, environment_steps, episodes: counts.
         mean_return: mean of the last 20 training episodes.
         mean_td: mean |TD error| of the last batch.
-        epsilon: exploration rate.
+        exploration: epsilon, or the standard deviation of the noise on actions.
         cycles: device clocks so far.
         device_seconds: wall time inside device calls.
         seconds: wall time.
@@ -80,7 +80,7 @@ class Progress:
     episodes: int = 0
     mean_return: float = 0.0
     mean_td: float = 0.0
-    epsilon: float = 1.0
+    exploration: float = 1.0
     cycles: int = 0
     device_seconds: float = 0.0
     seconds: float = 0.0
@@ -114,12 +114,12 @@ class Lockstep:
         trainer: the accelerator, holding the agent's initial parameters.
         make: makes one environment.
         seed: the run's seed.
-        parameters: the initial parameters, published as version 0.
+        parameters: the initial parameters of the network that acts, published as version 0.
     """
 
     def __init__(
         self,
-        agent: DqnAgent,
+        agent: Agent,
         trainer: Trainer,
         make: Callable[[], gymnasium.Env[Any, Any]],
         seed: int,
@@ -194,7 +194,7 @@ class Lockstep:
             self.progress.device_seconds += time.perf_counter() - began
             self.stored += len(transitions)
         self.progress.mean_return = float(np.mean(self.recent)) if self.recent else 0.0
-        self.progress.epsilon = self.agent.epsilon(self.progress.environment_steps)
+        self.progress.exploration = self.agent.exploration(self.progress.environment_steps)
         self.progress.cycles = self.trainer.cycles()
         self.progress.seconds = time.perf_counter() - self._began
 

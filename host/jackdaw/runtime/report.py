@@ -55,7 +55,7 @@ class Reporter:
         add = self.writer.add_scalar
         add("train/mean_return", progress.mean_return, step)  # type: ignore[no-untyped-call]
         add("train/mean_td", progress.mean_td, step)  # type: ignore[no-untyped-call]
-        add("train/epsilon", progress.epsilon, step)  # type: ignore[no-untyped-call]
+        add("train/exploration", progress.exploration, step)  # type: ignore[no-untyped-call]
         add("device/cycles", progress.cycles, step)  # type: ignore[no-untyped-call]
         if progress.evaluation != self.evaluation and progress.evaluation:
             self.evaluation = progress.evaluation

@@ -7,38 +7,31 @@ memory and the host (thesis 4.2.1).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from jackdaw.agents.dqn import DqnAgent
+from jackdaw.agents.base import Agent
 from jackdaw.device.base import COUNTERS, Device
 from jackdaw.drivers.learner import Learner, Storage
 from jackdaw.drivers.replay import Replay, ReplaySettings
 from jackdaw.errors import ConfigError
 from jackdaw.runtime.coordinator import StepResult
 from jackdaw.runtime.weights import Parameters
-from models.learner.optim import Slot, adam, momentum, sgd
 from models.replay.engine import Job as Opcode
 
 MODES = ("comm_reduction", "default")
 TIMEOUT_S = 120.0
 
 
-def optimizer_slot(kind: str, learning_rate: float) -> Slot:
-    """The optimizer slot of a recipe."""
-    if kind == "adam":
-        return adam(learning_rate)
-    return momentum(learning_rate) if kind == "momentum" else sgd(learning_rate)
-
-
 class DeviceTrainer:
-    """Trains an agent's network on a device (see `coordinator.Trainer`).
+    """Trains an agent's networks on a device (see `coordinator.Trainer`).
 
     Args:
         device: an open device with a replay and a learner engine.
         agent: recipe and shapes.
-        parameters: the initial weights; the target becomes a copy.
+        parameters: the initial weights of each network; the targets become copies.
         seed: seed of the sampler.
         mode: `comm_reduction` or `default`.
     Raises: ConfigError if the build is too small for the recipe.
@@ -47,8 +40,8 @@ class DeviceTrainer:
     def __init__(
         self,
         device: Device,
-        agent: DqnAgent,
-        parameters: Parameters,
+        agent: Agent,
+        parameters: Sequence[Parameters],
         seed: int,
         mode: str = "comm_reduction",
     ) -> None:
@@ -74,16 +67,10 @@ class DeviceTrainer:
                 f"batch: got {recipe.batch}, replay of this build has 1..{self.replay.max_batch}"
             )
         self.learner = Learner(device)
-        self.learner.load_program(
-            self.learner.dqn(
-                agent.sizes,
-                optimizer_slot(recipe.optimizer, recipe.learning_rate),
-                double=recipe.double,
-                kappa=recipe.huber,
-                sync_period=recipe.sync,
-            )
-        )
-        self.learner.load(parameters)
+        self.learner.load_program(agent.program(self.learner))
+        self.networks = len(parameters)
+        for network, initial in enumerate(parameters):
+            self.learner.load(initial, network)
         self.storage = Storage(
             device.alloc(recipe.capacity * agent.stride), agent.stride, recipe.capacity
         )
@@ -129,14 +116,15 @@ class DeviceTrainer:
         used = replay["CNT"] * self.storage.stride
         return {
             "replay": replay,
-            "learner": self.learner.state(),
+            "learner": [self.learner.state(network) for network in range(self.networks)],
             "rows": self.device.read(self.storage.base, used) if used else np.zeros(0, np.uint8),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
         """See Trainer."""
         self.replay.load_state(state["replay"])
-        self.learner.load_state(state["learner"])
+        for network, saved in enumerate(state["learner"]):
+            self.learner.load_state(saved, network)
         if state["rows"].size:
             self.device.write(self.storage.base, state["rows"])
 
