@@ -21,13 +21,14 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from jackdaw.agents.base import EnvironmentSpec, evaluate, make_environment
+from jackdaw.agents.base import EnvironmentSpec, evaluate
 from jackdaw.agents.make import make_agent
 from jackdaw.agents.recipes import RECIPES, Recipe, recipe
 from jackdaw.device import open_device
 from jackdaw.errors import ConfigError
 from jackdaw.runtime import checkpoint
 from jackdaw.runtime.coordinator import EVALUATION_EPISODES, Lockstep, Progress
+from jackdaw.runtime.environment import Environment
 from jackdaw.runtime.report import Reporter, draw_curve, write_json
 from jackdaw.runtime.seeds import derive, generator
 from jackdaw.runtime.trainer import DeviceTrainer
@@ -92,7 +93,7 @@ def main(argv: list[str] | None = None) -> int:
     options.out.mkdir(parents=True, exist_ok=True)
 
     def make() -> gymnasium.Env[Any, Any]:
-        return make_environment(options.env)
+        return Environment(options.env)
 
     environment = make()
     spec = EnvironmentSpec.of(environment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
 
@@ -11,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jackdaw.agents.base import EnvironmentSpec, make_environment, record_stride, record_words
+from jackdaw.agents.base import EnvironmentSpec, record_stride, record_words
 from jackdaw.agents.make import make_agent
 from jackdaw.agents.recipes import CARTPOLE, PENDULUM, recipe
 from jackdaw.errors import ConfigError
 from jackdaw.runtime.actor import Actor, ActorPool, NStepWindow, Transition
+from jackdaw.runtime.environment import Environment, EnvironmentDiverged
 from jackdaw.runtime.queues import BoundedQueue, QueueClosed, QueueStalled
 from jackdaw.runtime.seeds import derive, generator
 from jackdaw.runtime.weights import WeightStore
@@ -214,7 +216,7 @@ def test_spaces():
     assert record_stride(EnvironmentSpec(8, 4)) == 128
     with pytest.raises(ConfigError, match=r"want -1\.\.1"):
         EnvironmentSpec.of(gymnasium.make("Pendulum-v1"))
-    pendulum = EnvironmentSpec.of(make_environment("Pendulum-v1"))
+    pendulum = EnvironmentSpec.of(Environment("Pendulum-v1"))
     assert pendulum == EnvironmentSpec(3, 1, continuous=True)
     assert record_stride(pendulum) == 64
     assert record_words(pendulum) == 9 and record_words(pendulum, smoothing=True) == 10
@@ -278,3 +280,46 @@ def test_actor_critic_recipe_refuses(field, value):
 
     with pytest.raises(ConfigError, match=field):
         replace(PENDULUM, **{field: value})
+
+
+@pytest.mark.parametrize(
+    "name", ["CartPole-v1", "Pendulum-v1", "LunarLander-v3", "LunarLanderContinuous-v3"]
+)
+def test_environments_go_on_after_a_copy(name, seed):
+    """A pickled environment repeats all that follows, before and behind a reset."""
+    rng = np.random.default_rng(seed)
+    discrete = isinstance(Environment(name).action_space, gymnasium.spaces.Discrete)
+
+    def action():
+        return int(rng.integers(2)) if discrete else rng.uniform(-1, 1, 2)[: shape[0]]
+
+    one = Environment(name)
+    shape = one.action_space.shape
+    one.reset(seed=seed)
+    for _ in range(2):  # in the first episode, and in one that no seed began
+        for _ in range(9):
+            one.step(action())
+        other = pickle.loads(pickle.dumps(one))
+        for k in range(40):
+            a = action()
+            if k == 20:
+                got, want = other.reset(), one.reset()
+            else:
+                got, want = other.step(a), one.step(a)
+            assert np.array_equal(got[0], want[0]) and got[1:-1] == want[1:-1]
+
+
+def test_an_environment_that_does_not_repeat_is_refused():
+    environment = Environment("Pendulum-v1")
+    environment.reset(seed=1)
+    environment.step(np.zeros(1, np.float32))
+    environment._actions.append(np.ones(1, np.float32))
+    with pytest.raises(EnvironmentDiverged, match="after 2 steps"):
+        pickle.loads(pickle.dumps(environment))
+
+
+def test_actions_reach_their_bounds():
+    environment = Environment("Pendulum-v1")
+    environment.reset(seed=1)
+    environment.step(np.array([-1.0], np.float32))
+    assert environment.unwrapped.last_u == -2.0

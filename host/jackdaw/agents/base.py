@@ -47,28 +47,15 @@ class EnvironmentSpec:
         if not isinstance(action, box) or len(action.shape) != 1:
             raise ConfigError(f"action space: got {action}, want Discrete or a flat Box")
         if not (np.all(action.low == -1) and np.all(action.high == 1)):
-            raise ConfigError(f"action space: got {action}, want -1..1 (see make_environment)")
+            raise ConfigError(
+                f"action space: got {action}, want -1..1 (see runtime/environment.py)"
+            )
         return EnvironmentSpec(states, int(action.shape[0]), continuous=True)
 
     @property
     def action_words(self) -> int:
         """Words of an action in a record."""
         return self.actions if self.continuous else 1
-
-
-def make_environment(name: str) -> gymnasium.Env[Any, Any]:
-    """Make an environment; continuous actions are rescaled to -1..1.
-
-    Raises: ConfigError for bounds that are not finite.
-    """
-    environment = gymnasium.make(name)
-    action = environment.action_space
-    if isinstance(action, gymnasium.spaces.Box):
-        if not (np.isfinite(action.low).all() and np.isfinite(action.high).all()):
-            raise ConfigError(f"action space: got {action}, want finite bounds")
-        one = np.ones(action.shape, np.float32)
-        environment = gymnasium.wrappers.RescaleAction(environment, -one, one)
-    return environment
 
 
 class Agent(Protocol):

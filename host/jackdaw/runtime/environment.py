@@ -1,0 +1,91 @@
+"""Environments as actors use them: actions from -1 to 1, and copies of any kind of them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from jackdaw.errors import ConfigError
+
+
+class EnvironmentDiverged(RuntimeError):
+    """An environment did not repeat its episode, so a run cannot go on to the bit."""
+
+
+class Environment(gymnasium.Wrapper):  # type: ignore[type-arg]
+    """An environment by name, which can be pickled whatever it is made of.
+
+    A simulation engine's state cannot always be copied. What is kept is how the episode began and
+    its actions; the copy is made anew and plays them again, and must see the same.
+    Continuous actions are from -1 to 1 and rescaled to the bounds.
+
+    Args:
+        name: Gymnasium id.
+    Raises: ConfigError for bounds that are not finite.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(gymnasium.make(name))
+        self.name = name
+        self._begin: tuple[int | None, dict[str, Any] | None] | None = None
+        self._actions: list[Any] = []
+        self._seen = np.zeros(0)
+        space = self.env.action_space
+        self._continuous = isinstance(space, gymnasium.spaces.Box)
+        if isinstance(space, gymnasium.spaces.Box):
+            if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
+                raise ConfigError(f"action space: got {space}, want finite bounds")
+            self._middle = (space.high + space.low) / 2
+            self._half = (space.high - space.low) / 2
+            self.action_space = gymnasium.spaces.Box(-1.0, 1.0, space.shape, np.float32)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; see Gymnasium."""
+        state = None if seed is not None else copy.deepcopy(self._generator().state)
+        self._begin, self._actions = (seed, state), []
+        observed, info = self.env.reset(seed=seed, options=options)
+        self._seen = np.array(observed)
+        return observed, info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take a step; see Gymnasium."""
+        self._actions.append(copy.copy(action))
+        if self._continuous:
+            action = self._middle + self._half * np.clip(action, -1, 1)
+        observed, reward, terminated, truncated, info = self.env.step(action)
+        self._seen = np.array(observed)
+        return observed, float(reward), terminated, truncated, info
+
+    def _generator(self) -> Any:
+        return self.unwrapped.np_random.bit_generator
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "begin": self._begin,
+            "actions": self._actions,
+            "seen": self._seen,
+            "generator": self._generator().state,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["name"])  # type: ignore[misc]
+        if state["begin"] is not None:
+            seed, generator = state["begin"]
+            if generator is not None:
+                self._generator().state = generator
+            self.reset(seed=seed)
+            for action in state["actions"]:
+                self.step(action)
+        if not np.array_equal(self._seen, state["seen"]):
+            raise EnvironmentDiverged(
+                f"{self.name}: after {len(state['actions'])} steps it shows {self._seen}, "
+                f"want {state['seen']}"
+            )
+        self._begin = state["begin"]
+        self._generator().state = state["generator"]
