@@ -40,7 +40,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--agent", default="dqn", help=f"recipes: {known}")
     parser.add_argument("--env", default="CartPole-v1", help="Gymnasium id")
     parser.add_argument("--device", choices=("sim", "model"), default="sim")
-    parser.add_argument("--config", default="demo", help="build configuration in configs/")
+    parser.add_argument("--config", help="build configuration in configs/ (the recipe's)")
     parser.add_argument("--memory", default="D", help="memory preset of the simulator: D S Q I")
     parser.add_argument("--assertions", action="store_true",
                         help="keep the RTL's assertions: the simulator is slower")  # fmt: skip
@@ -84,6 +84,7 @@ def main(argv: list[str] | None = None) -> int:
     except ConfigError as error:
         print(f"train: {error}", file=sys.stderr)
         return 2
+    options.config = options.config or chosen.config
     saved = options.out / "checkpoint.pkl"
     if options.out.exists() and any(options.out.iterdir()) and not options.resume:
         if not options.overwrite:

@@ -10,13 +10,30 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jackdaw.runtime.environment import Environment
 from scripts import train
 
+CARTPOLE = ("dqn", "CartPole-v1")
+AGENTS = [
+    ("dqn", "LunarLander-v3"),
+    ("ddpg", "Pendulum-v1"),
+    ("ddpg-lagged", "Pendulum-v1"),
+    ("td3", "LunarLanderContinuous-v3"),
+]
 
-def run(folder: Path, device: str, steps: int, *more: str, seed: int = 1) -> dict[str, Any]:
+
+def run(
+    folder: Path,
+    device: str,
+    steps: int,
+    *more: str,
+    seed: int = 1,
+    agent: tuple[str, str] = CARTPOLE,
+) -> dict[str, Any]:
     """Train for some steps and return the checkpoint's state."""
     train.main(
         ["--device", device, "--seed", str(seed), "--out", str(folder), "--max-steps", str(steps)]
+        + ["--agent", agent[0], "--env", agent[1]]
         + ["--assertions", "--set", "warm=64", "--set", "evaluate_every=100000", *more]
     )
     with (folder / "checkpoint.pkl").open("rb") as handle:
@@ -39,8 +56,8 @@ def differences(a: Any, b: Any, path: str = "state") -> list[str]:
         ]
     if isinstance(a, np.ndarray):
         return [] if a.dtype == b.dtype and a.tobytes() == b.tobytes() else [path]
-    if hasattr(a, "step") and hasattr(a, "reset"):  # an environment
-        return [] if np.array_equal(a.unwrapped.state, b.unwrapped.state) else [path]
+    if isinstance(a, Environment):
+        return differences(a.__getstate__(), b.__getstate__(), path)
     return [] if a == b else [f"{path}: {a!r} and {b!r}"]
 
 
@@ -58,6 +75,33 @@ def test_rtl_and_models_train_to_the_same_bits(tmp_path, steps, seed):
     model = comparable(run(tmp_path / "model", "model", steps, seed=seed))
     assert not differences(sim, model)
     assert sim["run"]["progress"]["gradient_steps"] == steps
+
+
+@pytest.mark.parametrize("agent", AGENTS, ids="-".join)
+def test_agents_train_to_the_same_bits_on_rtl(tmp_path, agent, seed):
+    """A few gradient steps: all networks, moments, targets, priorities and actions are equal."""
+    sim = comparable(run(tmp_path / "sim", "sim", 3, seed=seed, agent=agent))
+    model = comparable(run(tmp_path / "model", "model", 3, seed=seed, agent=agent))
+    assert not differences(sim, model)
+    assert len(sim["trainer"]["learner"]) == {"dqn": 1, "td3": 3}.get(agent[0], 2)
+
+
+@pytest.mark.parametrize("agent", AGENTS, ids="-".join)
+def test_agents_resume_to_the_bit(tmp_path, agent, seed):
+    """Stopped in the middle of an episode, between two delayed steps: the run goes on the same."""
+    whole = comparable(run(tmp_path / "whole", "model", 10, seed=seed, agent=agent))
+    run(tmp_path / "parts", "model", 5, seed=seed, agent=agent)
+    parts = comparable(run(tmp_path / "parts", "model", 10, "--resume", seed=seed, agent=agent))
+    assert not differences(whole, parts)
+
+
+def test_pendulum_is_solved_on_the_models(tmp_path, seed):
+    """DDPG, all gradient steps in the golden models' arithmetic."""
+    arguments = ["--agent", "ddpg", "--env", "Pendulum-v1", "--device", "model"]
+    assert train.main([*arguments, "--seed", str(seed), "--out", str(tmp_path / "run")]) == 0
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["solved"] and summary["mean_return"] >= -200
+    assert summary["gradient_steps"] <= 3000
 
 
 def test_default_mode_trains_to_the_same_bits(tmp_path, seed):

@@ -39,6 +39,7 @@ class Recipe:
         threshold: mean return of the evaluation at which the run stops.
         evaluate_every: gradient steps between evaluations.
         max_steps: gradient steps after which the run gives up.
+        config: build configuration that holds its networks and batch.
     """
 
     environment: str
@@ -62,6 +63,7 @@ class Recipe:
     threshold: float = 475.0
     evaluate_every: int = 25
     max_steps: int = 700
+    config: str = "demo"
 
     def __post_init__(self) -> None:
         for name, (value, good, want) in self._checks().items():
@@ -188,6 +190,7 @@ PENDULUM = ActorCriticRecipe(
     threshold=-200.0,
     evaluate_every=100,
     max_steps=3000,
+    config="agents",
 )
 LANDER = ActorCriticRecipe(
     "LunarLanderContinuous-v3",
@@ -208,6 +211,7 @@ LANDER = ActorCriticRecipe(
     tau=0.02,
     noise=(0.3, 0.1),
     noise_steps=60000,
+    config="agents",
 )
 RECIPES: dict[tuple[str, str], Recipe] = {
     ("dqn", "CartPole-v1"): CARTPOLE,
@@ -239,6 +243,7 @@ RECIPES: dict[tuple[str, str], Recipe] = {
         epsilon=(1.0, 0.02),
         epsilon_steps=60000,
         double=True,
+        config="agents",
     ),
     ("ddpg", "Pendulum-v1"): PENDULUM,
     ("ddpg-lagged", "Pendulum-v1"): replace(PENDULUM, lagged=True),

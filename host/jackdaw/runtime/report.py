@@ -102,7 +102,8 @@ def draw_curve(path: Path, title: str, history: History, threshold: float) -> No
     axes.set_xlabel("gradient steps")
     axes.set_ylabel("return")
     axes.set_title(title)
-    axes.legend(loc="upper left", fontsize=8)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc="upper left", fontsize=8)
     axes.grid(alpha=0.25)
     figure.tight_layout()
     figure.savefig(path)
