@@ -242,7 +242,7 @@ class LearnerEngine:
             raise JobError(Error.E_NOWEIGHTS)
         if not 1 <= w[2] < 1 << 31:
             raise JobError(Error.E_DIM, 2)
-        rows = w[3] * program.frame_rows
+        rows = -(-w[3] // self.geometry.dp) * program.frame_rows
         if not 1 <= w[3] <= self.geometry.b_max or rows > self.geometry.a_rows:
             raise JobError(Error.E_BATCH, 3)
 

@@ -20,8 +20,10 @@ module jd_learner_fetch
   parameter  int unsigned P       = 16,   // words of a frame row
   parameter  int unsigned BMax    = 64,   // largest batch
   parameter  int unsigned SampleW = 6,    // bits of a sample's number in the batch
+  parameter  int unsigned DP      = 1,    // pipelines: sample b is in b % DP, there it is b / DP
   parameter  bit          ActorCritic = 1'b0,   // actions of several words, and noise
-  localparam int unsigned LaneW   = $clog2(P)
+  localparam int unsigned LaneW   = $clog2(P),
+  localparam int unsigned PipeW   = $clog2(DP) > 0 ? $clog2(DP) : 1
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -76,6 +78,7 @@ module jd_learner_fetch
   // Frames: a word of a vector, and with a record's last word its scalars.
   output logic               frame_valid_o,
   input  logic               frame_ready_i,
+  output logic [PipeW-1:0]   frame_pipe_o,
   output logic [15:0]        frame_row_o,     // of the frame memory
   output logic [P-1:0]       frame_mask_o,
   output logic [P-1:0][31:0] frame_data_o,
@@ -291,15 +294,17 @@ module jd_learner_fetch
   // in it when a batch ends is written before its step can begin, also under flush_i.
   logic [LaneW-1:0] lane;
   logic [31:0]      lane_word;
-  jd_stream_skid #(.Width (16 + LaneW + 32)) u_frame (
+  logic [PipeW-1:0] pipe;                // of the sample
+  assign pipe = PipeW'(sample_q & 16'(DP - 1));
+  jd_stream_skid #(.Width (PipeW + 16 + LaneW + 32)) u_frame (
     .clk_i, .rst_ni,
     .clear_i     (1'b0),
     .in_valid_i  (take && part_q != PartScalar),
     .in_ready_o  (vector_ready),
-    .in_data_i   ({base + (left_q >> LaneW), left_q[LaneW-1:0], word}),
+    .in_data_i   ({pipe, base + (left_q >> LaneW), left_q[LaneW-1:0], word}),
     .out_valid_o (frame_valid_o),
     .out_ready_i (frame_ready_i),
-    .out_data_o  ({frame_row_o, lane, lane_word})
+    .out_data_o  ({frame_pipe_o, frame_row_o, lane, lane_word})
   );
   assign frame_mask_o     = P'(1) << lane;
   assign frame_data_o     = {P{lane_word}};
@@ -382,10 +387,12 @@ module jd_learner_fetch
             part_last_q   <= one_word_q;
             sample_q      <= sample_q + 16'd1;
             sample_last_q <= sample_q + 16'd2 == batch_i;
-            state_base_q  <= state_base_q + 16'(frame_rows_i);
-            next_base_q   <= next_base_q + 16'(frame_rows_i);
-            action_base_q <= action_base_q + 16'(frame_rows_i);
-            noise_base_q  <= noise_base_q + 16'(frame_rows_i);
+            if (pipe == PipeW'(DP - 1)) begin
+              state_base_q  <= state_base_q + 16'(frame_rows_i);
+              next_base_q   <= next_base_q + 16'(frame_rows_i);
+              action_base_q <= action_base_q + 16'(frame_rows_i);
+              noise_base_q  <= noise_base_q + 16'(frame_rows_i);
+            end
           end
         end
       endcase

@@ -17,7 +17,8 @@ module jd_learner_job
   import jd_learner_engine_pkg::*;
 #(
   parameter  int unsigned BMax   = 64,
-  parameter  int unsigned ARows  = 2048,
+  parameter  int unsigned ARows  = 2048,         // of each pipeline
+  parameter  int unsigned DP     = 1,            // pipelines
   parameter  int unsigned NetMax = 6,
   parameter  bit          ActorCritic = 1'b0,    // phases, delayed stages, copies of columns
   localparam int unsigned NetW   = $clog2(NetMax),
@@ -174,6 +175,7 @@ module jd_learner_job
   logic [15:0]       reserved_set_q;     // words with such a bit set
   logic              reserved_bad_q;
   logic [BatchW-1:0] job_batch;          // TRAIN: word 3
+  logic [BatchW:0]   job_most;           // samples of the first pipeline
   logic [BatchW+7:0] job_rows_q;         // of the frames of a batch
   logic              opcode_bad_q, nets_missing_q, steps_bad_q, batch_range_q, batch_bad_q;
   logic              masks_bad_q, images_missing_q;
@@ -181,6 +183,7 @@ module jd_learner_job
   logic [NetMax-1:0] image_nets;
   assign image_nets = words_q[2][NetMax-1:0];
   assign job_batch  = words_q[3][BatchW-1:0];
+  assign job_most   = ((BatchW + 1)'(job_batch) + (BatchW + 1)'(DP - 1)) >> $clog2(DP);
   assign checked    = state_q == StCheck && check_q == 3'd4;
   always_ff @(posedge clk_i) begin
     check_q        <= state_q == StCheck ? check_q + 3'd1 : '0;
@@ -188,7 +191,7 @@ module jd_learner_job
     nets_missing_q <= (program_nets_i & ~loaded_q) != '0;
     steps_bad_q    <= words_q[2] == '0 || words_q[2][31];
     batch_range_q  <= words_q[3] == '0 || words_q[3] > 32'(BMax);
-    job_rows_q     <= (BatchW + 8)'(job_batch) * (BatchW + 8)'(frame_rows_i);
+    job_rows_q     <= (BatchW + 8)'(job_most) * (BatchW + 8)'(frame_rows_i);
     batch_bad_q    <= batch_range_q || 32'(job_rows_q) > 32'(ARows);
     masks_bad_q    <= words_q[2][7:0] == '0 || words_q[2][12:8] == '0
                       || (words_q[2][7:0] & ~8'(program_nets_i)) != '0

@@ -14,7 +14,8 @@ module jd_learner_top
   import jd_learner_pkg::*;
   import jd_learner_engine_pkg::*;
 #(
-  parameter int unsigned P           = 16,     // lanes, power of two 8..128
+  parameter int unsigned DP          = 1,      // pipelines: 1, 2, 4, 8
+  parameter int unsigned P           = 16,     // lanes of each, power of two 8..128
   parameter int unsigned OB          = P / 4,  // words of a bias row
   parameter int unsigned GI          = 8,      // samples of a backward group
   parameter int unsigned LW          = 4,      // lanes of the weight update, 1..16, divides OB
@@ -28,7 +29,7 @@ module jd_learner_top
   parameter int unsigned NetMax      = 6,      // networks, and optimizer slots, 2..8
   parameter int unsigned StMax       = 64,     // stages of a program, 1..64
   parameter int unsigned WRows       = 1024,   // rows of weights
-  parameter int unsigned ARows       = 2048,   // rows of sample frames
+  parameter int unsigned ARows       = 2048,   // rows of sample frames, of each pipeline
   parameter bit          ActorCritic = 1'b0    // runs actor-critic programs: DDPG, TD3
 ) (
   input  logic         clk_i,
@@ -226,7 +227,7 @@ module jd_learner_top
 
   jd_learner_regs_pkg::jd_learner__in_t hwif;
   always_comb begin
-    hwif.CAP0.dp_log2.next      = 4'd0;
+    hwif.CAP0.dp_log2.next      = 4'($clog2(DP));
     hwif.CAP0.p_log2.next       = 4'($clog2(P));
     hwif.CAP0.ob_log2.next      = 4'($clog2(OB));
     hwif.CAP0.gi.next           = 4'(GI);
@@ -418,7 +419,7 @@ module jd_learner_top
     end
   end
   jd_learner_job #(
-    .BMax (BMax), .ARows (ARows), .NetMax (NetMax), .ActorCritic (ActorCritic)
+    .BMax (BMax), .ARows (ARows), .DP (DP), .NetMax (NetMax), .ActorCritic (ActorCritic)
   ) u_job (
     .clk_i, .rst_ni,
     .job_valid_i           (job_valid),
@@ -529,13 +530,15 @@ module jd_learner_top
   logic [1:0]   list_resp;
   logic               frame_valid, frame_ready, scalars_valid, scalars_parity;
   logic [SampleW-1:0] scalars_sample;
+  localparam int unsigned PipeW = $clog2(DP) > 0 ? $clog2(DP) : 1;
+  logic [PipeW-1:0]   frame_pipe;
   logic [15:0]        frame_row;
   logic [P-1:0]       frame_mask;
   logic [P-1:0][31:0] frame_data;
   scalars_t           record_scalars;
 
   jd_learner_fetch #(
-    .P (P), .BMax (BMax), .SampleW (SampleW), .ActorCritic (ActorCritic)
+    .P (P), .BMax (BMax), .SampleW (SampleW), .DP (DP), .ActorCritic (ActorCritic)
   ) u_fetch (
     .clk_i, .rst_ni,
     .job_start_i        (fetch_job),
@@ -584,6 +587,7 @@ module jd_learner_top
     .record_resp_i      (read_resp),
     .frame_valid_o      (frame_valid),
     .frame_ready_i      (frame_ready),
+    .frame_pipe_o       (frame_pipe),
     .frame_row_o        (frame_row),
     .frame_mask_o       (frame_mask),
     .frame_data_o       (frame_data),
@@ -647,7 +651,7 @@ module jd_learner_top
     .largest_o     (td_max)
   );
 
-  // ------------------------------------------------------------------ pipeline
+  // ------------------------------------------------------------------ pipelines
   step_t step;
   always_comb begin
     step               = '0;
@@ -697,11 +701,11 @@ module jd_learner_top
     new_data_q       <= weight_data[owner];
   end
 
-  jd_learner_pipe #(
-    .P (P), .OB (OB), .GI (GI), .LW (LW), .MulLatency (MulLatency), .AddLatency (AddLatency),
-    .WRows (WRows), .ARows (ARows), .BMax (BMax), .DMax (DMax),
+  jd_learner_pipes #(
+    .DP (DP), .P (P), .OB (OB), .GI (GI), .LW (LW), .MulLatency (MulLatency),
+    .AddLatency (AddLatency), .WRows (WRows), .ARows (ARows), .BMax (BMax), .DMax (DMax),
     .ActorCritic (ActorCritic)
-  ) u_pipe (
+  ) u_pipes (
     .clk_i, .rst_ni,
     .abort_i               (step_abort),
     .stage_write_i         (stage_write),
@@ -709,8 +713,6 @@ module jd_learner_top
     .stage_data_i          (stage),
     .step_start_i          (step_start),
     .step_i                (step),
-    .samples_ready_i       (words[3][SampleW:0]),
-    .update_busy_i         ('0),
     .step_busy_o           (step_busy),
     .step_done_o           (step_done),
     .step_nonfinite_o      (step_nonfinite),
@@ -720,6 +722,7 @@ module jd_learner_top
     .index_sample_o        (index_sample),
     .frame_valid_i         (frame_valid),
     .frame_ready_o         (frame_ready),
+    .frame_pipe_i          (frame_pipe),
     .frame_row_i           (frame_row),
     .frame_mask_i          (frame_mask),
     .frame_data_i          (frame_data),
@@ -781,7 +784,7 @@ module jd_learner_top
   jd_learner_update #(
     .P (P), .OB (OB), .LW (LW), .LMax (LAYERS), .RowW (16), .BiasW (16), .MasterW (MasterW),
     .MulLatency (MulLatency), .AddLatency (AddLatency), .DivLatency (DivLatency),
-    .SqrtLatency (SqrtLatency)
+    .SqrtLatency (SqrtLatency), .GradientLatency (2 + $clog2(DP) * AddLatency)
   ) u_update (
     .clk_i, .rst_ni,
     .start_i             (update_start),

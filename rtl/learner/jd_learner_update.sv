@@ -27,6 +27,7 @@ module jd_learner_update #(
   parameter  int unsigned AddLatency  = 2,
   parameter  int unsigned DivLatency  = 4,
   parameter  int unsigned SqrtLatency = 4,
+  parameter  int unsigned GradientLatency = 2,   // clocks from grad_read_o to grad_valid_i
   localparam int unsigned SubW        = $clog2(P / LW) > 0 ? $clog2(P / LW) : 1
 ) (
   input  logic                  clk_i,
@@ -131,7 +132,7 @@ module jd_learner_update #(
   assign grad_row_o        = read_row[RowW-1:0];
   assign grad_bias_index_o = read_bias_index[BiasW-1:0];
 
-  jd_learner_hold #(.Width (LW), .Depth (8)) u_masks (
+  jd_learner_hold #(.Width (LW), .Depth (2 ** $clog2(GradientLatency + 4))) u_masks (
     .clk_i, .rst_ni,
     .push_i (read_active),
     .data_i (read_mask),

@@ -22,7 +22,8 @@ module jd_top #(
   parameter int unsigned ReplayLatUram      = 4,    // of UltraRAM, 1..6
   parameter int unsigned ReplayLatMul       = 6,    // of the multiplier, 3..8
   parameter bit          ReplaySequential   = 1'b0, // the published tree, one child a clock
-  parameter int unsigned LearnerP           = 16,   // lanes, power of two 8..128
+  parameter int unsigned LearnerDP          = 1,    // pipelines: 1, 2, 4, 8
+  parameter int unsigned LearnerP           = 16,   // lanes of each, power of two 8..128
   parameter int unsigned LearnerOB          = 4,    // words of a bias row
   parameter int unsigned LearnerGI          = 8,    // samples of a backward group
   parameter int unsigned LearnerLW          = 4,    // lanes of the weight update, 1..16, divides OB
@@ -407,6 +408,7 @@ module jd_top #(
   );
 
   jd_learner_top #(
+    .DP          (LearnerDP),
     .P           (LearnerP),
     .OB          (LearnerOB),
     .GI          (LearnerGI),

@@ -15,6 +15,9 @@ BUILDS = {
     "P16": {"BMax": 32, "WRows": 512, "ARows": 2048},
     "AC": {"P": 8, "OB": 2, "LW": 2, "BMax": 16, "DMax": 32, "WRows": 512, "ARows": 1024,
            "ActorCritic": 1},
+    "DP2": {"DP": 2, "P": 8, "OB": 2, "LW": 2, "BMax": 16, "DMax": 16, "WRows": 512, "ARows": 256},
+    "DP4": {"DP": 4, "P": 8, "OB": 2, "LW": 2, "BMax": 30, "DMax": 32, "WRows": 512, "ARows": 512,
+            "ActorCritic": 1},
 }  # fmt: skip
 RUNS = [
     ("U1", "Smoke"),
@@ -34,6 +37,15 @@ RUNS = [
     ("AC", "Smoke"),
     ("AC", "ActorCritic"),
     ("AC", "ActorCriticSlow"),
+    ("DP2", "Smoke"),
+    ("DP2", "Random"),
+    ("DP2", "BadData"),
+    ("DP2", "BadStream"),
+    ("DP2", "ResetMidway"),
+    ("DP2", "BackPressure"),
+    ("DP4", "Smoke"),
+    ("DP4", "Random"),
+    ("DP4", "ActorCritic"),
 ]
 _folders: dict[tuple[str, str], Path] = {}
 

@@ -42,7 +42,7 @@ IRQ_ENABLE, SOFT_RESET = 2, 1
 FAILED = 4
 COMPARED = ("STEP", "WEIGHT_VERSION", "TD_MEAN", "TD_MAX", "NONFINITE", "NF_WHERE")
 GEOMETRY = {
-    "P": "p", "OB": "ob", "GI": "gi", "LW": "lw", "BMax": "b_max", "DMax": "d_max",
+    "DP": "dp", "P": "p", "OB": "ob", "GI": "gi", "LW": "lw", "BMax": "b_max", "DMax": "d_max",
     "LMax": "l_max", "NetMax": "net_max", "StMax": "st_max", "WRows": "w_rows", "ARows": "a_rows",
     "ActorCritic": "actor_critic",
 }  # fmt: skip

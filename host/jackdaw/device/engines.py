@@ -27,6 +27,7 @@ REPLAY = {
     "ReplaySequential": "sequential",
 }
 LEARNER = {
+    "LearnerDP": "dp",
     "LearnerP": "p",
     "LearnerOB": "ob",
     "LearnerGI": "gi",

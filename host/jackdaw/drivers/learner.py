@@ -357,7 +357,7 @@ class Learner(EngineDriver):
         g, program = self.geometry, self._need_program()
         if not 1 <= steps < 1 << 31:
             raise ConfigError(f"train steps: got {steps}, want 1..2**31-1")
-        most = min(g.b_max, g.a_rows // program.frame_rows)
+        most = min(g.b_max, g.dp * (g.a_rows // program.frame_rows))
         if not 1 <= batch <= most:
             raise ConfigError(f"train batch: got {batch}, this build and program hold 1..{most}")
         needed = 4 * program.record_words
