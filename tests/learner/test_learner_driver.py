@@ -78,6 +78,51 @@ def test_parameters_return_as_they_went(learner: Learner, seed: int) -> None:
             assert all(np.array_equal(a, b) for a, b in zip(pair, other, strict=True))
 
 
+@pytest.mark.parametrize("backend", ["model", "sim"])
+def test_copies_are_read_while_the_learner_writes(backend: str, seed: int) -> None:
+    """Actors get a whole version, the newest that has ended, whatever the engine does."""
+    with open_device(backend, config="small", seed=seed) as device:
+        learner = Learner(device)
+        prepare(learner, seed)
+        with pytest.raises(ConfigError, match="no copy"):
+            learner.fetch()
+        learner.queue_store().wait(10)
+        data, rng = storage(device, seed), np.random.default_rng(seed)
+        versions = [learner.store()]
+        for _ in range(3):
+            indices = rng.integers(0, RECORDS, (2, BATCH))
+            train = learner.train(BATCH, data, steps=2, indices=indices)
+            copy = learner.queue_store()
+            if not copy.poll():
+                assert equal(learner.fetch(), versions[-1])
+            train.wait(60)
+            copy.wait(60)
+            versions.append(learner.store())
+            assert equal(learner.fetch(), versions[-1])
+            assert not equal(versions[-1], versions[-2])
+
+
+def test_a_third_copy_waits_for_the_first(seed: int) -> None:
+    with open_device("sim", config="small", seed=seed) as device:
+        learner = Learner(device)
+        prepare(learner, seed)
+        indices = np.zeros((40, BATCH), np.uint32)
+        train = learner.train(BATCH, storage(device, seed), steps=40, indices=indices)
+        copies = [learner.queue_store(), learner.queue_store()]
+        with pytest.raises(ConfigError, match="two copies"):
+            learner.queue_store()
+        for job in (train, *copies):
+            job.wait(60)
+        learner.queue_store().wait(60)
+
+
+def equal(a: list[tuple[np.ndarray, np.ndarray]], b: list[tuple[np.ndarray, np.ndarray]]) -> bool:
+    """Whether two networks are the same to the bit."""
+    return all(
+        np.array_equal(x, y) for p, q in zip(a, b, strict=True) for x, y in zip(p, q, strict=True)
+    )
+
+
 def test_train_changes_weights_and_counts(learner: Learner, device: Device, seed: int) -> None:
     prepare(learner, seed)
     td, count = train(learner, device, seed)

@@ -76,6 +76,15 @@ class Storage:
     records: int
 
 
+@dataclass(frozen=True)
+class _Export:
+    """A copy of a network's weights that was queued, and its buffer."""
+
+    job: Job
+    network: int
+    address: int
+
+
 class Learner(EngineDriver):
     """The learner engine of a device.
 
@@ -94,6 +103,8 @@ class Learner(EngineDriver):
         self.program: Program | None = None
         self._ring = self.open_ring(0)
         self._buffers: dict[str, tuple[int, int]] = {}
+        self._exports: list[_Export | None] = [None, None]
+        self._copies = 0
 
     def _read_geometry(self) -> Geometry:
         def get(register: Any, field: str) -> int:
@@ -200,6 +211,7 @@ class Learner(EngineDriver):
         address = self._buffer("program", image.nbytes)
         self.device.write(address, image)
         self.program = None
+        self._exports = [None, None]
         self._run([JOB_PROGRAM, 0, image.nbytes, 0, *_address(address)])
         self.program = program
 
@@ -227,16 +239,34 @@ class Learner(EngineDriver):
         return self._unpack(network, image)
 
     def queue_store(self, network: int = 0) -> Job:
-        """Queue a copy of the weights behind the jobs so far; `fetch` reads it."""
-        words = self._map(network).words
-        address = self._buffer("weights", 4 * words)
-        return self._ring.submit([JOB_STORE, 0, 1 << network | 256, 0, *_address(address)])
+        """Queue a copy of the weights behind the jobs so far; `fetch` reads it.
+
+        Two buffers take turns: actors read one while the engine writes the other.
+        Raises: ConfigError if both are still to be written.
+        """
+        number = self._copies % 2
+        before = self._exports[number]
+        if before is not None and not before.job.poll():
+            raise ConfigError("queue_store: two copies are on their way, wait for the first")
+        address = self._buffer(f"weights{number}", 4 * self._map(network).words)
+        job = self._ring.submit([JOB_STORE, 0, 1 << network | 256, 0, *_address(address)])
+        self._exports[number] = _Export(job, network, address)
+        self._copies += 1
+        return job
 
     def fetch(self, network: int = 0) -> Parameters:
-        """Return the parameters that the last `queue_store` copied; it must have ended."""
-        address, _ = self._buffers["weights"]
-        image = self.device.read(address, 4 * self._map(network).words).view(np.uint32)
-        return self._unpack(network, image)
+        """Return the parameters of the newest copy by `queue_store` that has ended.
+
+        Raises: ConfigError if there is none.
+        """
+        for number in (self._copies - 1, self._copies - 2):
+            export = self._exports[number % 2]
+            if export is None or export.network != network or not export.job.poll():
+                continue
+            if export.job.error is None:
+                words = self.device.read(export.address, 4 * self._map(network).words)
+                return self._unpack(network, words.view(np.uint32))
+        raise ConfigError(f"fetch: no copy of network {network} has ended")
 
     def state(self, network: int = 0) -> dict[str, np.ndarray]:
         """Return everything that training changes, as images of uint32 words."""
