@@ -2,13 +2,13 @@
 """Measure an engine in device clocks, with the ideal and the published figure beside each.
 
     scripts/bench.py replay [--plot [FILE]]     # a sweep over K and capacity; figure 8 of CF'22
-    scripts/bench.py learner
+    scripts/bench.py learner [--large]          # DQN and DDPG on 1, 2 and 4 pipelines
     scripts/bench.py replay|learner --config demo [--set NAME=VALUE]    # one build
         [--memory D] [--json FILE]
 
 Every row has the same keys: engine, figure, config, measured, unit, ideal, published, peers. The
-peers of the replay engine are trees and buffers in software, measured in the same run on this
-machine (`--no-peers` leaves them out): name, value, unit, config each.
+peers are software, measured in the same run on this machine (`--no-peers` leaves them out): trees
+and buffers beside the replay engine, gradient steps beside the learner; name, value, unit, config.
 """
 
 from __future__ import annotations
@@ -17,22 +17,21 @@ import argparse
 import json
 import re
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import bench_learner
 import peers
 from flow import results
 from jackdaw.device import Config, load_config, open_device
 from jackdaw.device.base import Device
 from jackdaw.device.engines import REPLAY
 from jackdaw.device.sim import MEMORIES
-from jackdaw.drivers.learner import Learner, Storage, adam
 from jackdaw.drivers.replay import Replay, ReplaySettings
 from models.replay.engine import Job as Opcode
 from models.replay.engine import ReplayConfig
@@ -284,49 +283,6 @@ def gather_rows(replay: Replay, name: str, timing: Timing, latency: int) -> list
     return rows
 
 
-def learner_rows(device: Device) -> list[Row]:
-    """Clocks of a gradient step: DQN 4-64-64-2 from a list of records in device memory."""
-    learner = Learner(device)
-    rng = np.random.default_rng(1)
-    sizes = [4, 64, 64, 2]
-    learner.load_program(learner.dqn(sizes, adam(1e-3), kappa=1.0, sync_period=5))
-    learner.load(
-        [
-            (rng.normal(0, 0.2, (o, i)).astype(np.float32), np.zeros(o, np.float32))
-            for i, o in pairwise(sizes)
-        ]
-    )
-    records = 256
-    words = rng.normal(0, 1, (records, 16)).astype(np.float32)
-    words[:, 4] = rng.integers(0, 2, records).astype(np.int32).view(np.float32)
-    storage = Storage(device.alloc(words.nbytes), 64, records)
-    device.write(storage.base, words)
-    rows = []
-    batch = 8
-    while batch <= learner.geometry.b_max:
-        steps = 5
-        indices = rng.integers(0, records, (steps, batch))
-        began, busy = time.perf_counter(), learner.busy_cycles()
-        record = learner.train(batch, storage, steps=steps, indices=indices).wait()
-        seconds = time.perf_counter() - began
-        cycles = record.cycles / steps
-        ideal = learner.ideal_cycles(batch)
-        config = f"DQN 4-64-64-2 P={learner.geometry.p} DP={learner.geometry.dp} B={batch}"
-        rows += [
-            row("learner", "cycles_per_gradient_step", config, round(cycles, 1), "clocks", ideal),
-            row("learner", "utilization", config, round(ideal / cycles, 4), "1", 1.0),
-            row("learner", "tensor_unit_busy", config,
-                round((learner.busy_cycles() - busy) / record.cycles, 4), "1", 1.0),
-            row("learner", "gradient_steps_per_second", config,
-                round(device.clock_hz / cycles, 1), f"1/s at {device.clock_hz / 1e6:.0f} MHz",
-                round(device.clock_hz / ideal, 1)),
-            row("learner", "simulation_speed", config, round(record.cycles / seconds / 1e3, 1),
-                "kcycles/s"),
-        ]  # fmt: skip
-        batch *= 2
-    return rows
-
-
 def table(rows: list[Row]) -> str:
     """The rows as a Markdown table."""
     lines = [
@@ -428,6 +384,46 @@ def draw_latency(path: Path, rows: list[Row], builds: list[Config], clock_hz: in
     pyplot.close(figure)
 
 
+def measure_replay(
+    builds: list[Config], options: argparse.Namespace, latency: int
+) -> tuple[list[Row], list[peers.Figure], int]:
+    """Rows of the replay engine's builds, what software takes, the device's clock in Hz."""
+    figures: list[peers.Figure] = []
+    if options.peers:
+        leaves = {1 << replay_timing(build).config.n_log2 for build in builds}
+        print("timing software ...", flush=True)
+        figures = peers.measure(sorted({*CAPACITIES, *leaves}), BATCHES)
+    rows: list[Row] = []
+    for build in builds:
+        print(f"measuring {replay_name(replay_timing(build))} ...", flush=True)
+        with open_device("sim", config=build, memory=options.memory) as device:
+            rows += replay_rows(device, build, figures, latency)
+            clock_hz = device.clock_hz
+    return rows, figures, clock_hz
+
+
+def measure_learner(
+    builds: list[Config], options: argparse.Namespace
+) -> tuple[list[Row], list[peers.Figure], int]:
+    """Rows of the learner: of the given builds, or of the sweep."""
+    runs = [(build, (*bench_learner.SMALL, *bench_learner.LARGE)) for build in builds]
+    runs = runs or list(bench_learner.sweep((1, 2, 4), options.large))
+    works = {work.name: work for _, workloads in runs for work in workloads}
+    software = {}
+    if options.peers:
+        print("timing software ...", flush=True)
+        software = bench_learner.software(list(works.values()))
+    rows: list[Row] = []
+    for build, workloads in runs:
+        print(f"measuring {build.name} ...", flush=True)
+        with open_device("sim", config=build, memory=options.memory) as device:
+            rows += bench_learner.measure(
+                device, workloads, row, software, progress=partial(print, flush=True)
+            )
+            clock_hz = device.clock_hz
+    return rows, [], clock_hz
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("engine", choices=("replay", "learner"))
@@ -437,38 +433,33 @@ def main(argv: list[str] | None = None) -> int:
                         help="change a parameter of the configuration")  # fmt: skip
     parser.add_argument("--memory", default="D", choices=MEMORIES, help="memory preset")
     parser.add_argument("--json", type=Path, help="also write the rows here")
+    parser.add_argument("--large", action="store_true",
+                        help="learner: also DDPG 256-128 and 400-300 (half an hour)")  # fmt: skip
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="no software peers")
     parser.add_argument(
         "--plot", type=Path, nargs="?", const=PLOT, metavar="FILE",
         help="replay: draw latency against batch size (default %(const)s)",
     )  # fmt: skip
     options = parser.parse_args(argv)
+    if options.large and options.engine != "learner":
+        parser.error("--large: got replay, want learner")
     if options.plot and options.engine != "replay":
         parser.error("--plot: got learner, want replay")
     try:
-        if options.engine == "replay" and not options.config and not options.set:
+        if options.config or options.set:
+            builds = [configuration(options.config or "demo", options.set)]
+        elif options.engine == "replay":
             builds = replay_sweep()
         else:
-            builds = [configuration(options.config or "demo", options.set)]
+            builds = []
     except ValueError as error:
         parser.error(str(error))
-    figures: list[peers.Figure] = []
-    if options.engine == "replay" and options.peers:
-        leaves = {1 << replay_timing(build).config.n_log2 for build in builds}
-        print("timing software ...", flush=True)
-        figures = peers.measure(sorted({*CAPACITIES, *leaves}), BATCHES)
-    rows: list[Row] = []
     latency = MEMORIES[options.memory].latency
-    for build in builds:
-        if options.engine == "replay":
-            print(f"measuring {replay_name(replay_timing(build))} ...", flush=True)
-        with open_device("sim", config=build, memory=options.memory) as device:
-            rows += (
-                replay_rows(device, build, figures, latency)
-                if options.engine == "replay"
-                else learner_rows(device)
-            )
-            clock_hz = device.clock_hz
+    rows, figures, clock_hz = (
+        measure_replay(builds, options, latency)
+        if options.engine == "replay"
+        else measure_learner(builds, options)
+    )
     print(f"memory preset {options.memory}, latency {latency} clocks"
           + (f"; configuration {options.config or 'demo'}" if len(builds) == 1 else "")
           + "".join(f", {text}" for text in options.set))  # fmt: skip

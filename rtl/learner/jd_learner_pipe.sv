@@ -39,7 +39,7 @@ module jd_learner_pipe
   parameter  int unsigned WRows      = 1024,    // rows of P weights; also of OB biases
   parameter  int unsigned ARows      = 2048,    // rows of P words for frames
   parameter  int unsigned BMax       = 64,      // samples of a step, 1..512
-  parameter  int unsigned DMax       = 64,      // largest layer, power of two P..256
+  parameter  int unsigned DMax       = 64,      // largest layer, power of two P..512
   parameter  bit          ActorCritic = 1'b0,   // runs actor-critic programs
   localparam int unsigned RowW       = $clog2(WRows),
   localparam int unsigned BiasW      = RowW + $clog2(OB),
@@ -106,8 +106,8 @@ module jd_learner_pipe
   if (BMax < 1 || BMax > 512) begin : gen_bad_bmax
     $fatal(1, "jd_learner_pipe: BMax=%0d, want 1..512", BMax);
   end
-  if (DMax < P || DMax > 256) begin : gen_bad_dmax
-    $fatal(1, "jd_learner_pipe: DMax=%0d, want P..256", DMax);
+  if (DMax < P || DMax > 512) begin : gen_bad_dmax
+    $fatal(1, "jd_learner_pipe: DMax=%0d, want P..512", DMax);
   end
   if (WRows < 2 || WRows > 65536 || ARows < 2 || ARows > 65536) begin : gen_bad_rows
     $fatal(1, "jd_learner_pipe: WRows=%0d ARows=%0d, want 2..65536", WRows, ARows);

@@ -1,0 +1,205 @@
+"""The learner's part of bench.py: workloads, builds, measured rows."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from jackdaw.device import Config, load_config
+from jackdaw.device.base import Device
+from jackdaw.drivers.learner import Learner, Storage, adam
+from jackdaw.errors import ConfigError
+from models.learner.program import Program
+from peers import learners
+
+Row = Callable[..., dict[str, Any]]
+BATCHES = (32, 64, 128, 256, 512)
+RECORDS = 256
+CF = "CF'22, 3.2.3: cycle model at 276 lanes (5 DSP each), DP = 2"
+THESIS = "thesis, Table 4.3: ServerCGF, whole system"
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A network to train.
+
+    Attributes:
+        name: as in the rows.
+        kind: `dqn` or `ddpg`.
+        sizes: widths of the network, or of the actor; the critic has the same hidden layers.
+        clocks: published clocks of a step by batch.
+        experiences: published experiences a second.
+    """
+
+    name: str
+    kind: str
+    sizes: tuple[int, ...]
+    clocks: tuple[tuple[int, int], ...] = ()
+    experiences: float | None = None
+
+    def program(self, learner: Learner) -> Program:
+        """Lower it for a build. Raises: ConfigError if it does not fit."""
+        if self.kind == "dqn":
+            return learner.dqn(self.sizes, adam(1e-3), kappa=1.0, sync_period=5)
+        critic = (self.sizes[0] + self.sizes[-1], *self.sizes[1:-1], 1)
+        return learner.actor_critic(self.sizes, critic, adam(1e-3), adam(1e-3))
+
+    def networks(self) -> list[tuple[int, ...]]:
+        """Widths of every network, in the program's order."""
+        if self.kind == "dqn":
+            return [self.sizes]
+        return [self.sizes, (self.sizes[0] + self.sizes[-1], *self.sizes[1:-1], 1)]
+
+
+SMALL = (
+    Workload("DQN 4-64-64-2", "dqn", (4, 64, 64, 2),
+             ((32, 3352), (64, 5400), (128, 9496), (256, 17688), (512, 34072)), 94.1e3),
+    Workload("DQN 8-64-64-4", "dqn", (8, 64, 64, 4),
+             ((32, 3376), (64, 5424), (128, 9520), (256, 17712), (512, 34096))),
+    Workload("DDPG 3-64-64-1", "ddpg", (3, 64, 64, 1)),
+)  # fmt: skip
+LARGE = (
+    Workload("DDPG 2-256-128-1", "ddpg", (2, 256, 128, 1), (), 95.2e3),
+    Workload("DDPG 3-400-300-1", "ddpg", (3, 400, 300, 1)),
+)
+
+
+def build(dp: int, large: bool) -> Config:
+    """A build for the small or the large workloads with some pipelines, batches up to 512."""
+    small = load_config("small")
+    sizes = (
+        {"LearnerP": 32, "LearnerOB": 8, "LearnerLW": 8, "LearnerDMax": 512, "LearnerWRows": 32768}
+        if large
+        else {"LearnerP": 16, "LearnerOB": 4, "LearnerLW": 4, "LearnerDMax": 64,
+              "LearnerWRows": 4096}
+    )  # fmt: skip
+    parameters = {
+        **small.parameters,
+        **sizes,
+        "LearnerDP": dp,
+        "LearnerGI": 8,
+        "LearnerBMax": 512,
+        "LearnerARows": (61440 if large else 40960) // (1 if large else dp),
+        "LearnerLMax": 4,
+        "LearnerNetMax": 6,
+        "LearnerStMax": 64,
+        "LearnerActorCritic": 1,
+    }
+    return Config(f"learner-{'large' if large else 'small'}-dp{dp}", parameters)
+
+
+def sweep(pipelines: Sequence[int], large: bool) -> Iterator[tuple[Config, tuple[Workload, ...]]]:
+    """Builds with the workloads that run on each."""
+    for dp in pipelines:
+        yield build(dp, False), SMALL
+    if large:
+        for dp in pipelines:
+            yield build(dp, True), LARGE
+
+
+def measure(
+    device: Device,
+    workloads: Sequence[Workload],
+    row: Row,
+    software: dict[tuple[str, int], list[dict[str, Any]]],
+    batches: Sequence[int] = BATCHES,
+    progress: Callable[[str], None] = print,
+) -> list[dict[str, Any]]:
+    """Clocks of gradient steps from a list of records in device memory.
+
+    Args:
+        device: with a learner engine.
+        workloads: those that do not fit the build are left out, and said to be.
+        row: makes a row (bench.row).
+        software: peers by workload and batch.
+        batches: those beyond the build's maximum are left out.
+        progress: told what is measured.
+    """
+    learner = Learner(device)
+    geometry = learner.geometry
+    rng = np.random.default_rng(1)
+    rows: list[dict[str, Any]] = []
+    for work in workloads:
+        try:
+            program = work.program(learner)
+        except ConfigError as error:
+            progress(f"{work.name}: {error}")
+            continue
+        learner.load_program(program)
+        for number, sizes in enumerate(work.networks()):
+            learner.load(
+                [
+                    (rng.normal(0, 1 / math.sqrt(i), (o, i)).astype(np.float32),
+                     np.zeros(o, np.float32))
+                    for i, o in pairwise(sizes)
+                ],
+                number,
+            )  # fmt: skip
+        stride = -(-4 * program.record_words // 64) * 64
+        words = rng.normal(0, 1, (RECORDS, stride // 4)).astype(np.float32)
+        if work.kind == "dqn":
+            actions = rng.integers(0, work.sizes[-1], RECORDS).astype(np.int32)
+            words[:, work.sizes[0]] = actions.view(np.float32)
+        storage = Storage(device.alloc(words.nbytes), stride, RECORDS)
+        device.write(storage.base, words)
+        most = min(geometry.b_max, geometry.dp * (geometry.a_rows // program.frame_rows))
+        for batch in batches:
+            config = f"{work.name} P={geometry.p} DP={geometry.dp} B={batch}"
+            if batch > most:
+                progress(f"{config}: {program.frame_rows} rows a sample, {most} samples at most")
+                continue
+            steps = 3 if batch <= 128 else 2
+            indices = rng.integers(0, RECORDS, (steps, batch))
+            began, busy = time.perf_counter(), learner.busy_cycles()
+            record = learner.train(batch, storage, steps=steps, indices=indices).wait(3600)
+            seconds = time.perf_counter() - began
+            cycles = record.cycles / steps
+            ideal = learner.ideal_cycles(batch)
+            clocks = dict(work.clocks).get(batch)
+            rate = f"1/s at {device.clock_hz / 1e6:.0f} MHz"
+            progress(f"{config}: {cycles:.0f} clocks, {100 * ideal / cycles:.1f} % busy, "
+                     f"{record.cycles / seconds / 1e3:.0f} kcycles/s")  # fmt: skip
+            rows += [
+                row("learner", "cycles_per_gradient_step", config, round(cycles, 1), "clocks",
+                    ideal, clocks and (clocks, CF), software.get((work.name, batch))),
+                row("learner", "utilization", config, round(ideal / cycles, 4), "1", 1.0),
+                row("learner", "tensor_unit_busy", config,
+                    round((learner.busy_cycles() - busy) / record.cycles, 4), "1", 1.0),
+                row("learner", "gradient_steps_per_second", config,
+                    round(device.clock_hz / cycles, 1), rate, round(device.clock_hz / ideal, 1)),
+                row("learner", "experiences_per_second", config,
+                    round(batch * device.clock_hz / cycles), rate,
+                    round(batch * device.clock_hz / ideal),
+                    work.experiences and (work.experiences, THESIS)),
+                row("learner", "simulation_speed", config,
+                    round(record.cycles / seconds / 1e3, 1), "kcycles/s"),
+            ]  # fmt: skip
+        device.free(storage.base)
+    return rows
+
+
+def software(
+    workloads: Sequence[Workload], batches: Sequence[int] = BATCHES
+) -> dict[tuple[str, int], list[dict[str, Any]]]:
+    """Peers of every workload and batch, in nanoseconds a step."""
+    import torch
+
+    binary = learners.compile_learner()
+    found = {}
+    for work in workloads:
+        for batch in batches:
+            found[work.name, batch] = [
+                {"name": name, "value": round(value), "unit": "ns", "config": f"B={batch}"}
+                for name, value in (
+                    ("C++", learners.plain(binary, work.kind, work.sizes, batch)),
+                    (f"PyTorch {torch.__version__}",
+                     learners.pytorch(work.kind, work.sizes, batch)),
+                )
+            ]  # fmt: skip
+    return found

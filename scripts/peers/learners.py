@@ -1,0 +1,118 @@
+"""Gradient steps in software on this machine: what the learner engine is compared with.
+
+One thread each; a figure is the least of several rounds. Both do the same work as the engine's
+program: forward passes, losses, gradients, Adam and targets, on random records.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from flow import BUILD
+from peers import FLAGS
+
+SOURCE = Path(__file__).with_name("learner.cpp")
+ROUNDS, ROUND_S = 5, 0.1
+DISCOUNT = 0.5  # as in learner.cpp
+
+
+def compile_learner() -> Path:
+    """Compile learner.cpp. Raises: CalledProcessError."""
+    target = BUILD / "peers" / "learner"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["g++", *FLAGS, str(SOURCE), "-o", str(target)], check=True, timeout=300)
+    return target
+
+
+def plain(binary: Path, kind: str, sizes: Sequence[int], batch: int) -> float:
+    """Nanoseconds a step of learner.cpp. Raises: CalledProcessError if it does not learn."""
+    run = subprocess.run(
+        [str(binary), kind, str(batch), *map(str, sizes)],
+        capture_output=True, text=True, check=True, timeout=600,
+    )  # fmt: skip
+    return float(json.loads(run.stdout)["ns_per_step"])
+
+
+def pytorch(kind: str, sizes: Sequence[int], batch: int) -> float:
+    """Nanoseconds a step of PyTorch on one thread."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        torch.manual_seed(1)
+        step = (_dqn if kind == "dqn" else _ddpg)(list(sizes), batch)
+        step()
+        return 1e9 * min(_seconds(step) for _ in range(ROUNDS))
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _seconds(step: Callable[[], Any]) -> float:
+    count, began = 0, time.perf_counter()
+    while True:
+        step()
+        count += 1
+        taken = time.perf_counter() - began
+        if taken >= ROUND_S:
+            return taken / count
+
+
+def _network(sizes: Sequence[int], *end: torch.nn.Module) -> torch.nn.Sequential:
+    layers: list[torch.nn.Module] = []
+    for n_in, n_out in itertools.pairwise(sizes):
+        layers += [torch.nn.Linear(n_in, n_out), torch.nn.ReLU()]
+    return torch.nn.Sequential(*layers[:-1], *end)
+
+
+def _dqn(sizes: list[int], batch: int) -> Callable[[], None]:
+    online, target = _network(sizes), _network(sizes)
+    optimizer = torch.optim.Adam(online.parameters(), lr=1e-3)
+    state, following, reward = (torch.randn(batch, n) for n in (sizes[0], sizes[0], 1))
+    action = torch.randint(sizes[-1], (batch, 1))
+
+    def step() -> None:
+        with torch.no_grad():
+            wanted = reward + DISCOUNT * target(following).max(1, keepdim=True).values
+        loss = torch.nn.functional.huber_loss(online(state).gather(1, action), wanted)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+
+    return step
+
+
+def _ddpg(sizes: list[int], batch: int) -> Callable[[], None]:
+    states, actions = sizes[0], sizes[-1]
+    critic_sizes = [states + actions, *sizes[1:-1], 1]
+    actor, actor_target = (_network(sizes, torch.nn.Tanh()) for _ in range(2))
+    critic, critic_target = (_network(critic_sizes) for _ in range(2))
+    of_actor = torch.optim.Adam(actor.parameters(), lr=1e-3)
+    of_critic = torch.optim.Adam(critic.parameters(), lr=1e-3)
+    state, following = torch.randn(batch, states), torch.randn(batch, states)
+    action, reward = torch.randn(batch, actions), torch.randn(batch, 1)
+
+    def step() -> None:
+        with torch.no_grad():
+            after = torch.cat([following, actor_target(following)], 1)
+            wanted = reward + DISCOUNT * critic_target(after)
+        loss = torch.nn.functional.mse_loss(critic(torch.cat([state, action], 1)), wanted)
+        of_critic.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        of_critic.step()
+        value = -critic(torch.cat([state, actor(state)], 1)).mean()
+        of_actor.zero_grad()
+        value.backward()
+        of_actor.step()
+        with torch.no_grad():
+            for online, target in ((actor, actor_target), (critic, critic_target)):
+                for a, b in zip(online.parameters(), target.parameters(), strict=True):
+                    b.lerp_(a, 0.005)
+
+    return step
