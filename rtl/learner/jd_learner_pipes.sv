@@ -230,7 +230,6 @@ module jd_learner_pipes
         .out_data_o  (word[p]),
         .count_o     (count[p])
       );
-      `JD_ASSERT_IF(DeltaHasRoom_A, pipe_delta_valid[p] && !clear, word_ready[p])
     end
     assign delta_valid_o  = word_valid[turn] && !abort_i;
     assign delta_sample_o = sample_q;
@@ -239,40 +238,42 @@ module jd_learner_pipes
       if (clear)                 sample_q <= '0;
       else if (word_valid[turn]) sample_q <= sample_q + 1'b1;
     end
+    `JD_ASSERT_IF(DeltaHasRoom_A, !clear, (pipe_delta_valid & ~word_ready) == '0)
     logic unused_samples;
     assign unused_samples = ^{pipe_delta_sample, pipe_busy, tensor_busy, stall_data, stall_token,
                               stall_update, gradient_valid};
 
     // --- Gradients: levels of pairs. Element [level][k] is the sum of 2^level neighbours.
-    for (genvar level = 0; level <= DP_L; level++) begin : gen_level
-      localparam int unsigned Sums = DP >> level;
-      logic [Sums-1:0]                valid;
-      logic [Sums-1:0][LW-1:0][31:0]  sum;
-      if (level == 0) begin : gen_first
-        for (genvar p = 0; p < DP; p++) begin : gen_pipe
-          assign valid[p] = gradient_valid[p];
-          assign sum[p]   = used_q[p] ? gradient_data[p] : '0;
-        end
-      end else begin : gen_add
-        for (genvar k = 0; k < Sums; k++) begin : gen_pair
+    logic [DP_L:0][DP-1:0]                valid;
+    logic [DP_L:0][DP-1:0][LW-1:0][31:0]  sum;
+    always_comb begin
+      valid[0] = gradient_valid;
+      for (int unsigned p = 0; p < DP; p++) sum[0][p] = used_q[p] ? gradient_data[p] : '0;
+    end
+    for (genvar level = 1; level <= DP_L; level++) begin : gen_level
+      for (genvar k = 0; k < DP; k++) begin : gen_pair
+        if (k < (DP >> level)) begin : gen_sum
           logic [LW-1:0] lane_valid;
           for (genvar l = 0; l < LW; l++) begin : gen_lane
             jd_float_add #(.Latency (AddLatency)) u_sum (
               .clk_i, .rst_ni,
-              .valid_i    (gen_level[level-1].valid[2*k]),
+              .valid_i    (valid[level-1][2*k]),
               .subtract_i (1'b0),
-              .a_i        (gen_level[level-1].sum[2*k][l]),
-              .b_i        (gen_level[level-1].sum[2*k+1][l]),
+              .a_i        (sum[level-1][2*k][l]),
+              .b_i        (sum[level-1][2*k+1][l]),
               .valid_o    (lane_valid[l]),
-              .result_o   (sum[k][l])
+              .result_o   (sum[level][k][l])
             );
           end
-          assign valid[k] = lane_valid[0];
+          assign valid[level][k] = lane_valid[0];
+        end else begin : gen_none
+          assign valid[level][k] = 1'b0;
+          assign sum[level][k]   = '0;
         end
       end
     end
-    assign gradient_valid_o = gen_level[DP_L].valid[0];
-    assign gradient_data_o  = gen_level[DP_L].sum[0];
+    assign gradient_valid_o = valid[DP_L][0];
+    assign gradient_data_o  = sum[DP_L][0];
   end
 
   `JD_ASSUME_IF(StartWhenIdle_M, step_start_i, !step_busy_o)

@@ -1,0 +1,70 @@
+"""The measurements of the learner: rows, builds of the sweep, software peers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import bench
+import bench_learner
+from jackdaw.device import open_device
+from jackdaw.drivers.learner import Learner
+from peers import learners
+
+KEYS = {"engine", "figure", "config", "measured", "unit", "ideal", "published", "peers"}
+
+
+def test_learner_bench_writes_rows_of_the_same_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One batch on the small build, which holds no network of the sweep but this one."""
+    work = bench_learner.Workload("DQN 4-16-2", "dqn", (4, 16, 2), ((8, 100),), 5e4)
+    monkeypatch.setattr(bench_learner, "SMALL", (work, bench_learner.SMALL[0]))
+    monkeypatch.setattr(bench_learner, "BATCHES", (8,))
+    monkeypatch.setattr(bench_learner.measure, "__defaults__", ((8, 1024), print))
+    monkeypatch.setattr(
+        bench_learner,
+        "software",
+        lambda works: {(w.name, 8): [{"name": "x", "value": 1, "unit": "ns", "config": ""}]
+                       for w in works},
+    )  # fmt: skip
+    out = tmp_path / "rows.json"
+    assert bench.main(["learner", "--config", "small", "--json", str(out)]) == 0
+    rows = json.loads(out.read_text())
+    assert all(set(r) == KEYS for r in rows)
+    found = {r["figure"]: r for r in rows}
+    assert {r["config"] for r in rows} == {"DQN 4-16-2 P=8 DP=1 B=8"}
+    step = found["cycles_per_gradient_step"]
+    assert step["ideal"] < step["measured"] < 3 * step["ideal"]
+    assert step["published"]["value"] == 100 and len(step["peers"]) == 1
+    assert found["utilization"]["measured"] == pytest.approx(
+        step["ideal"] / step["measured"], abs=1e-4
+    )
+    assert found["experiences_per_second"]["published"]["value"] == 5e4
+
+
+def test_learner_sweep_holds_its_networks() -> None:
+    """Every workload fits the builds of the sweep, at batch 64 and above on each."""
+    for build, workloads in bench_learner.sweep((1, 2, 4), large=True):
+        with open_device("model", config=build) as device:
+            learner = Learner(device)
+            g = learner.geometry
+            assert f"dp{g.dp}" in build.name
+            for work in workloads:
+                program = work.program(learner)
+                most = min(g.b_max, g.dp * (g.a_rows // program.frame_rows))
+                assert most >= 256, f"{build.name}, {work.name}: {most}"
+
+
+@pytest.mark.parametrize(("kind", "sizes"), [("dqn", (4, 8, 2)), ("ddpg", (3, 8, 1))])
+def test_learner_peers_take_steps(kind: str, sizes: tuple[int, ...]) -> None:
+    assert learners.plain(learners.compile_learner(), kind, sizes, 4) > 0
+    assert learners.pytorch(kind, sizes, 4) > 0
+
+
+def test_learner_bench_refuses_bad_options(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        bench.main(["replay", "--large"])
+    assert "want learner" in capsys.readouterr().err
