@@ -98,7 +98,7 @@ def test_weight_matches_model(seed: int, beta: int, minimum: int) -> None:
     assert got[0] == 0x3F800000
 
 
-@pytest.mark.parametrize("test", ["random", "boundaries"])
+@pytest.mark.parametrize("test", ["random", "boundaries", "carries"])
 def test_generate(test: str, seed: int) -> None:
     simulate.run(
         CORE, toplevel="jd_replay_generate", module="verif.replay.tb_generate", test=test,

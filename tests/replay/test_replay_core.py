@@ -46,7 +46,7 @@ def test_core_random(build: str, seed: int) -> None:
     FOLDERS.append(_run(build, "random", seed))
 
 
-@pytest.mark.parametrize("build", ["k2n4", "k4n2", "k8n8", "k16n12"])
+@pytest.mark.parametrize("build", ["k2n4", "k4n6", "k4n2", "k8n8", "k16n12"])
 def test_core_corners(build: str, seed: int) -> None:
     _run(build, "corners", seed)
 
@@ -91,3 +91,14 @@ def test_core_check(build: str, seed: int) -> None:
 @pytest.mark.parametrize("build", ["k4n6", "k4n2"])
 def test_core_check_sequential(build: str, seed: int) -> None:
     _run(build, "check", seed, "jd_replay_core_sequential")
+
+
+@pytest.mark.parametrize("build", ["k4n6", "k8n8"])
+@pytest.mark.parametrize("test", ["check_order", "loads"])
+def test_core_interface(build: str, test: str, seed: int) -> None:
+    """Checks and loads, seen through the ports alone."""
+    _run(build, test, seed)
+
+
+def test_core_carries(seed: int) -> None:
+    _run("k4n6", "carries", seed)

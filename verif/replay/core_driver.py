@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -268,14 +269,29 @@ class Core:
         seed = int(dut.seed_o.value)
         assert [(seed >> (64 * i)) & (1 << 64) - 1 for i in range(4)] == rmm.generator.state
 
-    async def check(self, rng: np.random.Generator, rate: float = 1.0) -> tuple[int, int] | None:
-        """Let the core check its nodes. Returns: level and node of one that is wrong."""
+    async def load(self, name: str, value: int) -> None:
+        """Load `count`, `pointer` or `pmax`, on both sides."""
+        await self.drain()
+        load = getattr(self.dut, f"load_{name}_i")
+        load.value = 1
+        self.dut.load_value_i.value = value
+        await self.step()
+        load.value = 0
+        setattr(self.rmm, name, value)
+
+    async def check(
+        self, rng: np.random.Generator, rate: float = 1.0, order: Sequence[int] | None = None
+    ) -> tuple[int, int] | None:
+        """Let the core check its nodes, by the leaves in `order` (default: all, as it must be).
+
+        Returns: level and node of one that is wrong.
+        """
         dut = self.dut
         await self.drain()
         dut.check_start_i.value = 1
         await self.step()
         dut.check_start_i.value = 0
-        for leaf in range(1 << self.config.n_log2):
+        for leaf in order or range(1 << self.config.n_log2):
             while rng.random() > rate:
                 await self.step()
             await self.step(None, Update(Op.CHECK, leaf))

@@ -219,6 +219,111 @@ async def check(dut: Any) -> None:
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
+async def check_order(dut: Any) -> None:
+    """A check that takes one leaf for another says which nodes the leaves no longer add up to.
+
+    So the sums of every level are seen to be looked at, without a look into the memories.
+    """
+    rng, core = _rng(), Core(dut)
+    c, t = core.config, core.timing
+    most, low = 1 << c.n_log2, 1 << t.nodes_log2(t.levels) - t.nodes_log2(t.levels - 1)
+    assert t.levels > 1 and low >= 4, "no leaf between the first and the last of a node"
+    await core.start()
+    for leaves in (most, max(1, most - most // 3 - 1)):
+        await core.clear(leaves, 3)
+        assert await core.check(rng) is None, "an empty tree"
+        await storm(core, rng, 300, 1.0)
+        assert await core.check(rng) is None, "behind operations"
+        assert await core.check(rng, 0.6) is None, "with gaps"
+        core.check_state()
+    await core.clear(most)
+    for leaf in range(most):
+        value = int(rng.integers(core.rmm.leaf_max + 1))
+        await core.step(None, Update(Op.UPDATE, leaf, value))
+    assert await core.check(rng) is None
+    for level in [0, *range(1, t.levels)] * 6:
+        # `far` takes back at the level above what `near` does to one of its nodes.
+        under = most >> (t.nodes_log2(level) if level else 0)
+        above = most >> (t.nodes_log2(level - 1) if level > 1 else 0)
+        parent = int(rng.integers(most // above)) * above
+        near, far = sorted(rng.choice(above // under, 2, replace=False)) if level else (0, 0)
+        first, second = sorted(rng.choice(np.arange(1, low - 1), 2, replace=False))
+        order = list(range(most))
+        small, large = sorted(rng.choice(core.rmm.leaf_max + 1, 2, replace=False))
+        for side, node in enumerate((near, far) if level else (near,)):
+            begin = parent + int(node) * under + int(rng.integers(under // low)) * low
+            a, b = begin + int(first), begin + int(second)
+            await core.step(None, Update(Op.UPDATE, a, int(small)))
+            await core.step(None, Update(Op.UPDATE, b, int(large)))
+            if side:
+                order[b] = a
+            else:
+                order[a] = b
+        assert await core.check(rng) is None
+        want = (level, parent // under + int(near))
+        got = await core.check(rng, float(rng.choice([0.6, 1.0])), order)
+        assert got == want, f"got {got}, want {want}"
+        assert await core.check(rng) is None
+    core.check_state()
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def carries(dut: Any) -> None:
+    """Products whose fraction is next to a whole number: each bit of each term counts."""
+    rng, core = _rng(), Core(dut)
+    most, slots_log2 = 1 << core.config.n_log2, core.config.batch_log2
+    await core.start()
+    for leaves in range(1, most + 1):
+        await core.clear(most)
+        for leaf in range(leaves):
+            await core.step(None, Update(Op.UPDATE, leaf, 1))
+        await core.drain()
+        even = (leaves & -leaves).bit_length() - 1
+        bits = 48 + slots_log2 - even
+        for _ in range(50):
+            near = int(rng.integers(1, 1 << int(rng.integers(1, 48)))) * int(rng.choice([-1, 1]))
+            position = near * pow(leaves >> even, -1, 1 << bits) % (1 << bits)
+            position += int(rng.integers(1 << even)) << bits
+            await core.step(Sample(position & (1 << 48) - 1, position >> 48, slots_log2))
+        await core.drain()
+    core.check_state()
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def loads(dut: Any) -> None:
+    """Loaded count, pointer and largest priority are what the next operations go on from."""
+    rng, core = _rng(), Core(dut)
+    most, top = 1 << core.config.n_log2, core.rmm.leaf_max
+    await core.start()
+    for leaves in (
+        most,
+        1,
+        max(1, most - most // 3 - 1),
+        *(int(n) for n in rng.integers(1, most, 9)),
+    ):
+        await core.clear(leaves, 1)
+        for _ in range(4):
+            for _ in range(int(rng.integers(max(1, leaves // 2)))):
+                if core.legal(Op.RESERVE):
+                    await core.step(None, Update(Op.RESERVE))
+            pointer = int(rng.choice([0, leaves - 1, int(rng.integers(leaves))]))
+            for name, value in (
+                ("count", int(rng.integers(leaves + 1))),
+                ("pointer", pointer),
+                ("pmax", int(rng.integers(1, top + 1))),
+            ):
+                await core.load(name, value)
+                await core.drain()
+                core.check_state()
+            await storm(core, rng, 40, 1.0)
+            while core.reserved:
+                await core.step(None, Update(Op.COMMIT, pmax=True))
+            await core.step(Sample(), Update(Op.INSERT, pmax=True))
+            await core.drain()
+            core.check_state()
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def rate(dut: Any) -> None:
     """B samples beside B updates take B + latency clocks, without a bubble."""
     rng, core = _rng(), Core(dut)

@@ -1,4 +1,4 @@
-"""Test of jd_replay_generate: targets of random requests, against the model."""
+"""Tests of jd_replay_generate: targets of requests against the model."""
 
 from __future__ import annotations
 
@@ -38,6 +38,23 @@ def boundary(rng: np.random.Generator, slots_most: int, total_w: int) -> Request
     goal = int(rng.integers(1, total))
     position = -(-(goal << (48 + slots_log2)) // total) - int(rng.integers(2))
     return Sample(position & (1 << 48) - 1, position >> 48, slots_log2), total
+
+
+def carry(rng: np.random.Generator, slots_most: int, total_w: int) -> Request:
+    """A product whose fraction is all ones, or all zeros, but for its lowest bits."""
+    total = int(rng.integers(1, 1 << int(rng.integers(1, total_w + 1))))
+    even = (total & -total).bit_length() - 1
+    bits = 48 + slots_most - even
+    near = int(rng.integers(1, 1 << int(rng.integers(1, 32)))) * int(rng.choice([-1, 1]))
+    position = near * pow(total >> even, -1, 1 << bits) % (1 << bits)
+    position += int(rng.integers(1 << even)) << bits
+    return Sample(position & (1 << 48) - 1, position >> 48, slots_most), total
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def carries(dut: Any) -> None:
+    """Fractions next to a whole number: each bit of each term counts, through all carries."""
+    await compare(dut, carry)
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
