@@ -418,8 +418,9 @@ def measure_learner(
         print(f"measuring {build.name} ...", flush=True)
         with open_device("sim", config=build, memory=options.memory) as device:
             rows += bench_learner.measure(
-                device, workloads, row, software, progress=partial(print, flush=True)
-            )
+                device, workloads, row, software, bench_learner.latencies_of(build),
+                progress=partial(print, flush=True),
+            )  # fmt: skip
             clock_hz = device.clock_hz
     return rows, [], clock_hz
 

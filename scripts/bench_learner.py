@@ -13,9 +13,11 @@ import numpy as np
 
 from jackdaw.device import Config, load_config
 from jackdaw.device.base import Device
+from jackdaw.device.engines import LATENCIES
 from jackdaw.drivers.learner import Learner, Storage, adam
 from jackdaw.errors import ConfigError
 from models.learner.program import Program
+from models.learner.timing import Latencies, step_clocks
 from peers import learners
 
 Row = Callable[..., dict[str, Any]]
@@ -94,6 +96,11 @@ def build(dp: int, large: bool) -> Config:
     return Config(f"learner-{'large' if large else 'small'}-dp{dp}", parameters)
 
 
+def latencies_of(config: Config) -> Latencies:
+    """The latencies of a build's operators."""
+    return Latencies(**{field: config.parameters[name] for name, field in LATENCIES.items()})
+
+
 def sweep(pipelines: Sequence[int], large: bool) -> Iterator[tuple[Config, tuple[Workload, ...]]]:
     """Builds with the workloads that run on each."""
     for dp in pipelines:
@@ -108,6 +115,7 @@ def measure(
     workloads: Sequence[Workload],
     row: Row,
     software: dict[tuple[str, int], list[dict[str, Any]]],
+    latencies: Latencies,
     batches: Sequence[int] = BATCHES,
     progress: Callable[[str], None] = print,
 ) -> list[dict[str, Any]]:
@@ -118,6 +126,7 @@ def measure(
         workloads: those that do not fit the build are left out, and said to be.
         row: makes a row (bench.row).
         software: peers by workload and batch.
+        latencies: of the build's operators, for the prediction.
         batches: those beyond the build's maximum are left out.
         progress: told what is measured.
     """
@@ -168,6 +177,8 @@ def measure(
             rows += [
                 row("learner", "cycles_per_gradient_step", config, round(cycles, 1), "clocks",
                     ideal, clocks and (clocks, CF), software.get((work.name, batch))),
+                row("learner", "predicted_cycles", config,
+                    step_clocks(program, geometry, batch, latencies), "clocks", ideal),
                 row("learner", "utilization", config, round(ideal / cycles, 4), "1", 1.0),
                 row("learner", "tensor_unit_busy", config,
                     round((learner.busy_cycles() - busy) / record.cycles, 4), "1", 1.0),

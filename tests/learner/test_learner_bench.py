@@ -39,6 +39,8 @@ def test_learner_bench_writes_rows_of_the_same_keys(
     step = found["cycles_per_gradient_step"]
     assert step["ideal"] < step["measured"] < 3 * step["ideal"]
     assert step["published"]["value"] == 100 and len(step["peers"]) == 1
+    # The exposed fetch of the first batch is a large part of so small a step.
+    assert found["predicted_cycles"]["measured"] == pytest.approx(step["measured"], rel=0.15)
     assert found["utilization"]["measured"] == pytest.approx(
         step["ideal"] / step["measured"], abs=1e-4
     )

@@ -85,6 +85,14 @@ BINS: dict[str, Bins] = {
         "no_power_of_two": lambda j: _trained(j) and j.words[3] & (j.words[3] - 1) != 0,
         "several_beats": lambda j: _trained(j) and j.words[3] > 16,
     },
+    "pipelines": {
+        "even": lambda j: _trained(j) and j.pipelines > 1 and j.words[3] % j.pipelines == 0,
+        "uneven": lambda j: (
+            _trained(j) and 1 < j.pipelines < j.words[3] and j.words[3] % j.pipelines != 0
+        ),
+        "idle": lambda j: _trained(j) and j.words[3] < j.pipelines,
+        "actor_critic": lambda j: _trained(j) and j.pipelines > 1 and bool(_stages(j, OP_LOSS_TD)),
+    },
     "steps": {
         "one": lambda j: _trained(j) and j.words[2] == 1,
         "several": lambda j: _trained(j) and j.words[2] > 2,

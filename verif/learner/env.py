@@ -64,6 +64,7 @@ class Ended:
         program: the program that was loaded.
         slot: its first optimizer slot.
         clocks: of its record.
+        pipelines: of the build.
     """
 
     words: list[int]
@@ -71,6 +72,7 @@ class Ended:
     program: Program | None
     slot: Slot | None
     clocks: int
+    pipelines: int = 1
 
 
 class Words(uvm_subscriber):
@@ -330,7 +332,7 @@ class LearnerEnv(uvm_env):
         program = self.golden.learner.program if self.golden.learner else None
         clocks = int(record[6]) - int(record[4])
         slot = program.slots[0] if program and program.slots else None
-        self.ended.sample(Ended(words, end, program, slot, clocks))
+        self.ended.sample(Ended(words, end, program, slot, clocks, self.geometry.dp))
 
     async def compare_stream(self, what: str, words: list[int], end: JobEnd) -> None:
         """Compare the words of TDE: TD errors in order; tokens may come early, not late."""
