@@ -2,7 +2,7 @@
 """Measure an engine in device clocks, with the ideal and the published figure beside each.
 
     scripts/bench.py replay [--plot [FILE]]     # a sweep over K and capacity; figure 8 of CF'22
-    scripts/bench.py learner [--large]          # DQN and DDPG on 1, 2 and 4 pipelines
+    scripts/bench.py learner [--large] [--plot [FILE]]  # DQN, DDPG on 1, 2 and 4 pipelines
     scripts/bench.py replay|learner --config demo [--set NAME=VALUE]    # one build
         [--memory D] [--json FILE]
 
@@ -40,7 +40,8 @@ from models.replay.timing import Timing
 
 Row = dict[str, Any]
 THESIS = "thesis, Eq. 4.2 and 4.3"
-PLOT = Path(__file__).resolve().parents[1] / "docs" / "images" / "replay_latency.png"
+IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
+PLOTS = {"replay": IMAGES / "replay_latency.png", "learner": IMAGES / "learner_clocks.png"}
 CAPACITIES, BATCHES = (4096, 65536, 1 << 20), (32, 64, 128, 256, 512)
 SUSTAINED_JOBS = 32
 SUSTAINED_BATCHES = 64
@@ -438,14 +439,12 @@ def main(argv: list[str] | None = None) -> int:
                         help="learner: also DDPG 256-128 and 400-300 (half an hour)")  # fmt: skip
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="no software peers")
     parser.add_argument(
-        "--plot", type=Path, nargs="?", const=PLOT, metavar="FILE",
-        help="replay: draw latency against batch size (default %(const)s)",
+        "--plot", type=Path, nargs="?", const=Path(), metavar="FILE",
+        help="draw time against batch size (default docs/images/...)",
     )  # fmt: skip
     options = parser.parse_args(argv)
     if options.large and options.engine != "learner":
         parser.error("--large: got replay, want learner")
-    if options.plot and options.engine != "replay":
-        parser.error("--plot: got learner, want replay")
     try:
         if options.config or options.set:
             builds = [configuration(options.config or "demo", options.set)]
@@ -468,11 +467,15 @@ def main(argv: list[str] | None = None) -> int:
     if figures:
         print(f"\nThis machine: {peers.machine()}")
         print(peers_table(rows, 1e9 / clock_hz))
-    if options.plot:
-        largest = max(build.parameters["ReplayNLog2"] for build in builds)
-        shown = [build for build in builds if build.parameters["ReplayNLog2"] == largest]
-        draw_latency(options.plot, rows, shown, clock_hz)
-        print(options.plot)
+    if options.plot is not None:
+        path = options.plot if options.plot.name else PLOTS[options.engine]
+        if options.engine == "learner":
+            bench_learner.draw(path, rows, clock_hz)
+        else:
+            largest = max(build.parameters["ReplayNLog2"] for build in builds)
+            shown = [build for build in builds if build.parameters["ReplayNLog2"] == largest]
+            draw_latency(path, rows, shown, clock_hz)
+        print(path)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2) + "\n")
     return 0

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -214,3 +215,55 @@ def software(
                 )
             ]  # fmt: skip
     return found
+
+
+def draw(path: Path, rows: Sequence[dict[str, Any]], clock_hz: int) -> None:
+    """Plot the time of a gradient step over the batch, a panel each network."""
+    from matplotlib import pyplot
+
+    steps = [r for r in rows if r["figure"] == "cycles_per_gradient_step"]
+    names = list(dict.fromkeys(r["config"].split(" P=")[0] for r in steps))
+    figure, axes = pyplot.subplots(
+        1, len(names), figsize=(3.6 * len(names), 4.4), dpi=110, layout="constrained",
+        squeeze=False,
+    )  # fmt: skip
+    microseconds = 1e6 / clock_hz
+    for axis, name in zip(axes[0], names, strict=True):
+        mine = [r for r in steps if r["config"].startswith(f"{name} P=")]
+        builds = list(dict.fromkeys(r["config"].rsplit(" ", 1)[0] for r in mine))
+        for build, colour in zip(builds, ("#2b5c8a", "#2e7d4f", "#7a4fa3"), strict=False):
+            found = [(_batch(r), r) for r in mine if r["config"].startswith(f"{build} ")]
+            batches = [b for b, _ in found]
+            label = f"this engine, {build.split(' ', 2)[2]}"
+            axis.plot(batches, [r["measured"] * microseconds for _, r in found], "o-",
+                      color=colour, label=label, zorder=3)  # fmt: skip
+            axis.plot(batches, [r["ideal"] * microseconds for _, r in found], "--", color=colour,
+                      linewidth=1)  # fmt: skip
+        first = [r for r in mine if r["config"].startswith(f"{builds[0]} ")]
+        published = [(_batch(r), r["published"]["value"]) for r in first if r["published"]]
+        if published:
+            axis.plot([b for b, _ in published], [c * microseconds for _, c in published], "^:",
+                      color="#777777", label="published model, 276 lanes")  # fmt: skip
+        for marker, peer in zip("xs", ("C++", "PyTorch"), strict=True):
+            points = [
+                (_batch(r), p["value"] / 1e3)
+                for r in first
+                for p in r["peers"]
+                if p["name"].startswith(peer)
+            ]
+            if points:
+                axis.plot(*zip(*points, strict=True), marker=marker, linewidth=1, markersize=5,
+                          color="#d9772b", label=f"{peer}, one thread")  # fmt: skip
+        axis.set(title=name, xlabel="batch", xscale="log", yscale="log")
+        axis.set_xticks([_batch(r) for r in first], [str(_batch(r)) for r in first])
+        axis.minorticks_off()
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize=7)
+    axes[0][0].set_ylabel(f"microseconds a step (device at {clock_hz / 1e6:g} MHz; dashed: ideal)")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+    pyplot.close(figure)
+
+
+def _batch(row: dict[str, Any]) -> int:
+    return int(row["config"].rsplit("B=", 1)[1])

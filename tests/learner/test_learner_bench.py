@@ -27,11 +27,14 @@ def test_learner_bench_writes_rows_of_the_same_keys(
     monkeypatch.setattr(
         bench_learner,
         "software",
-        lambda works: {(w.name, 8): [{"name": "x", "value": 1, "unit": "ns", "config": ""}]
+        lambda works: {(w.name, 8): [{"name": "C++", "value": 1, "unit": "ns", "config": ""}]
                        for w in works},
     )  # fmt: skip
     out = tmp_path / "rows.json"
-    assert bench.main(["learner", "--config", "small", "--json", str(out)]) == 0
+    plot = tmp_path / "clocks.png"
+    command = ["learner", "--config", "small", "--json", str(out), "--plot", str(plot)]
+    assert bench.main(command) == 0
+    assert plot.read_bytes().startswith(b"\x89PNG")
     rows = json.loads(out.read_text())
     assert all(set(r) == KEYS for r in rows)
     found = {r["figure"]: r for r in rows}

@@ -73,5 +73,3 @@ def test_replay_bench_refuses_bad_options(capsys: pytest.CaptureFixture[str]) ->
         with pytest.raises(SystemExit):
             bench.main(["replay", *options])
         assert text in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        bench.main(["learner", "--plot"])
