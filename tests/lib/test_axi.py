@@ -12,6 +12,7 @@ from verif.coverage import require
 SMALL = {"Clients": 1, "MaxOutstanding": 1}
 ODD = {"Clients": 3, "MaxOutstanding": 3, "IdW": 2}
 LARGE = {"Clients": 1, "MaxOutstanding": 16}
+DIRECT = {"Clients": 1, "MaxOutstanding": 3, "IdW": 2, "Direct": 1}
 
 
 def movers(test: str, parameters: dict[str, int], seed: int) -> Path:
@@ -31,6 +32,12 @@ def test_movers_traffic(parameters: dict[str, int], seed: int) -> None:
         movers("ResetMidway", parameters, seed),
     ]
     require(folders)
+
+
+def test_movers_alone(seed: int) -> None:
+    """Without the multiplexer: data may move in the first clock of their burst."""
+    for test in ("Random", "FullRate"):
+        movers(test, DIRECT, seed)
 
 
 def test_movers_full_rate(seed: int) -> None:

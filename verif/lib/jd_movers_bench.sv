@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Test bench: for each client a read and a write mover, all behind one jd_axi_mux. Ports of clients
-// are unpacked arrays, so that agents find each by its index. The movers' ID is 0 and they check that
-// of their responses; each client's is another at the multiplexer, which must bring it back.
+// Test bench: for each client a read and a write mover, all behind one jd_axi_mux (or, Direct, one
+// client without it). Ports of clients are unpacked arrays, so that agents find each by its index.
+// The movers' ID is 0 and they check that of their responses; each client's is another at the
+// multiplexer, which must bring it back.
 module jd_movers_bench #(
   parameter  int unsigned Clients        = 2,
   parameter  int unsigned MaxOutstanding = 4,
   parameter  int unsigned IdW            = 1,
+  parameter  bit          Direct         = 1'b0,   // one client, without the multiplexer
   localparam int unsigned PortIdW        = IdW + $clog2(Clients)
 ) (
   input  logic               clk_i,
@@ -128,58 +130,86 @@ module jd_movers_bench #(
       .m_axi_bid_i     (bid[c] ^ Id)
     );
   end
-  jd_axi_mux #(.Clients(Clients), .IdW(IdW)) u_mux (
-    .clk_i           (clk_i),
-    .rst_ni          (rst_ni),
-    .s_axi_arvalid_i (arvalid),
-    .s_axi_arready_o (arready),
-    .s_axi_araddr_i  (araddr),
-    .s_axi_arlen_i   (arlen),
-    .s_axi_arid_i    (arid),
-    .s_axi_rvalid_o  (rvalid),
-    .s_axi_rready_i  (rready),
-    .s_axi_rdata_o   (rdata),
-    .s_axi_rresp_o   (rresp),
-    .s_axi_rlast_o   (rlast),
-    .s_axi_rid_o     (rid),
-    .s_axi_awvalid_i (awvalid),
-    .s_axi_awready_o (awready),
-    .s_axi_awaddr_i  (awaddr),
-    .s_axi_awlen_i   (awlen),
-    .s_axi_awid_i    (awid),
-    .s_axi_wvalid_i  (wvalid),
-    .s_axi_wready_o  (wready),
-    .s_axi_wdata_i   (wdata),
-    .s_axi_wstrb_i   (wstrb),
-    .s_axi_wlast_i   (wlast),
-    .s_axi_bvalid_o  (bvalid),
-    .s_axi_bready_i  (bready),
-    .s_axi_bresp_o   (bresp),
-    .s_axi_bid_o     (bid),
-    .m_axi_arvalid_o (m_axi_arvalid_o),
-    .m_axi_arready_i (m_axi_arready_i),
-    .m_axi_araddr_o  (m_axi_araddr_o),
-    .m_axi_arlen_o   (m_axi_arlen_o),
-    .m_axi_arid_o    (m_axi_arid_o),
-    .m_axi_rvalid_i  (m_axi_rvalid_i),
-    .m_axi_rready_o  (m_axi_rready_o),
-    .m_axi_rdata_i   (m_axi_rdata_i),
-    .m_axi_rresp_i   (m_axi_rresp_i),
-    .m_axi_rlast_i   (m_axi_rlast_i),
-    .m_axi_rid_i     (m_axi_rid_i),
-    .m_axi_awvalid_o (m_axi_awvalid_o),
-    .m_axi_awready_i (m_axi_awready_i),
-    .m_axi_awaddr_o  (m_axi_awaddr_o),
-    .m_axi_awlen_o   (m_axi_awlen_o),
-    .m_axi_awid_o    (m_axi_awid_o),
-    .m_axi_wvalid_o  (m_axi_wvalid_o),
-    .m_axi_wready_i  (m_axi_wready_i),
-    .m_axi_wdata_o   (m_axi_wdata_o),
-    .m_axi_wstrb_o   (m_axi_wstrb_o),
-    .m_axi_wlast_o   (m_axi_wlast_o),
-    .m_axi_bvalid_i  (m_axi_bvalid_i),
-    .m_axi_bready_o  (m_axi_bready_o),
-    .m_axi_bresp_i   (m_axi_bresp_i),
-    .m_axi_bid_i     (m_axi_bid_i)
-  );
+  if (Direct) begin : gen_direct
+    assign m_axi_arvalid_o = arvalid;
+    assign arready = m_axi_arready_i;
+    assign m_axi_araddr_o = araddr;
+    assign m_axi_arlen_o = arlen;
+    assign m_axi_arid_o = arid;
+    assign rvalid = m_axi_rvalid_i;
+    assign m_axi_rready_o = rready;
+    assign rdata = m_axi_rdata_i;
+    assign rresp = m_axi_rresp_i;
+    assign rlast = m_axi_rlast_i;
+    assign rid = m_axi_rid_i;
+    assign m_axi_awvalid_o = awvalid;
+    assign awready = m_axi_awready_i;
+    assign m_axi_awaddr_o = awaddr;
+    assign m_axi_awlen_o = awlen;
+    assign m_axi_awid_o = awid;
+    assign m_axi_wvalid_o = wvalid;
+    assign wready = m_axi_wready_i;
+    assign m_axi_wdata_o = wdata;
+    assign m_axi_wstrb_o = wstrb;
+    assign m_axi_wlast_o = wlast;
+    assign bvalid = m_axi_bvalid_i;
+    assign m_axi_bready_o = bready;
+    assign bresp = m_axi_bresp_i;
+    assign bid = m_axi_bid_i;
+  end else begin : gen_mux
+    jd_axi_mux #(.Clients(Clients), .IdW(IdW)) u_mux (
+      .clk_i           (clk_i),
+      .rst_ni          (rst_ni),
+      .s_axi_arvalid_i (arvalid),
+      .s_axi_arready_o (arready),
+      .s_axi_araddr_i  (araddr),
+      .s_axi_arlen_i   (arlen),
+      .s_axi_arid_i    (arid),
+      .s_axi_rvalid_o  (rvalid),
+      .s_axi_rready_i  (rready),
+      .s_axi_rdata_o   (rdata),
+      .s_axi_rresp_o   (rresp),
+      .s_axi_rlast_o   (rlast),
+      .s_axi_rid_o     (rid),
+      .s_axi_awvalid_i (awvalid),
+      .s_axi_awready_o (awready),
+      .s_axi_awaddr_i  (awaddr),
+      .s_axi_awlen_i   (awlen),
+      .s_axi_awid_i    (awid),
+      .s_axi_wvalid_i  (wvalid),
+      .s_axi_wready_o  (wready),
+      .s_axi_wdata_i   (wdata),
+      .s_axi_wstrb_i   (wstrb),
+      .s_axi_wlast_i   (wlast),
+      .s_axi_bvalid_o  (bvalid),
+      .s_axi_bready_i  (bready),
+      .s_axi_bresp_o   (bresp),
+      .s_axi_bid_o     (bid),
+      .m_axi_arvalid_o (m_axi_arvalid_o),
+      .m_axi_arready_i (m_axi_arready_i),
+      .m_axi_araddr_o  (m_axi_araddr_o),
+      .m_axi_arlen_o   (m_axi_arlen_o),
+      .m_axi_arid_o    (m_axi_arid_o),
+      .m_axi_rvalid_i  (m_axi_rvalid_i),
+      .m_axi_rready_o  (m_axi_rready_o),
+      .m_axi_rdata_i   (m_axi_rdata_i),
+      .m_axi_rresp_i   (m_axi_rresp_i),
+      .m_axi_rlast_i   (m_axi_rlast_i),
+      .m_axi_rid_i     (m_axi_rid_i),
+      .m_axi_awvalid_o (m_axi_awvalid_o),
+      .m_axi_awready_i (m_axi_awready_i),
+      .m_axi_awaddr_o  (m_axi_awaddr_o),
+      .m_axi_awlen_o   (m_axi_awlen_o),
+      .m_axi_awid_o    (m_axi_awid_o),
+      .m_axi_wvalid_o  (m_axi_wvalid_o),
+      .m_axi_wready_i  (m_axi_wready_i),
+      .m_axi_wdata_o   (m_axi_wdata_o),
+      .m_axi_wstrb_o   (m_axi_wstrb_o),
+      .m_axi_wlast_o   (m_axi_wlast_o),
+      .m_axi_bvalid_i  (m_axi_bvalid_i),
+      .m_axi_bready_o  (m_axi_bready_o),
+      .m_axi_bresp_i   (m_axi_bresp_i),
+      .m_axi_bid_i     (m_axi_bid_i)
+    );
+  end
 endmodule : jd_movers_bench
