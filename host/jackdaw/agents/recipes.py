@@ -213,6 +213,17 @@ LANDER = ActorCriticRecipe(
     noise_steps=60000,
     config="agents",
 )
+CHEETAH = replace(  # for its throughput: nobody tuned it for its return
+    LANDER,
+    environment="HalfCheetah-v5",
+    n_step=1,
+    reward_scale=0.1,
+    tau=0.005,
+    noise=(0.1, 0.1),
+    twin=True,
+    threshold=3000.0,
+    evaluate_every=1000,
+)
 RECIPES: dict[tuple[str, str], Recipe] = {
     ("dqn", "CartPole-v1"): CARTPOLE,
     ("dqn-sgd", "CartPole-v1"): replace(
@@ -250,6 +261,7 @@ RECIPES: dict[tuple[str, str], Recipe] = {
     ("td3", "Pendulum-v1"): replace(PENDULUM, twin=True),
     ("ddpg", "LunarLanderContinuous-v3"): LANDER,
     ("td3", "LunarLanderContinuous-v3"): replace(LANDER, twin=True),
+    ("td3", "HalfCheetah-v5"): CHEETAH,
 }
 
 
