@@ -134,6 +134,23 @@ def test_train_changes_weights_and_counts(learner: Learner, device: Device, seed
     assert not np.array_equal(learner.store()[0][0], parameters(seed)[0][0])
 
 
+def test_ideal_of_delayed_stages_is_the_mean() -> None:
+    with open_device("model", "agents") as device:
+        learner = Learner(device)
+        programs = [
+            learner.actor_critic([3, 16, 1], [4, 16, 1], sgd(1.0), sgd(1.0), twin=True, delay=d)
+            for d in (1, 2, 5)
+        ]
+        clocks = []
+        for program in programs:
+            learner.load_program(program)
+            clocks.append(learner.ideal_cycles(BATCH))
+        every, second, fifth = clocks
+        rare = 2 * second - every  # of a step in which nothing delayed runs
+        assert 0 < rare < every
+        assert fifth == (every + 4 * rare) // 5
+
+
 def test_state_resumes_to_the_bit(learner: Learner, device: Device, seed: int) -> None:
     prepare(learner, seed)
     train(learner, device, seed)

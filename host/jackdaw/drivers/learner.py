@@ -348,8 +348,11 @@ class Learner(EngineDriver):
         return self.read64(registers.TU_BUSY_LO.offset)
 
     def ideal_cycles(self, batch: int) -> int:
-        """Clocks of a gradient step in which no lane ever waits."""
-        return ideal_step(self._need_program(), self.geometry, batch)
+        """Clocks of a gradient step in which no lane ever waits; the mean where stages are delayed."""
+        program, g = self._need_program(), self.geometry
+        delay = max(1, program.delay)
+        rare, common = (ideal_step(program, g, batch, due) for due in (True, False))
+        return (rare + (delay - 1) * common) // delay
 
     def statistics(self) -> dict[str, int | float]:
         """Steps, weight version, TD statistics of the last step and the counters in clocks."""
