@@ -348,7 +348,7 @@ class Learner(EngineDriver):
         return self.read64(registers.TU_BUSY_LO.offset)
 
     def ideal_cycles(self, batch: int) -> int:
-        """Clocks of a gradient step in which no lane ever waits; the mean where stages are delayed."""
+        """Clocks of a gradient step in which no lane ever waits; with delayed stages the mean."""
         program, g = self._need_program(), self.geometry
         delay = max(1, program.delay)
         rare, common = (ideal_step(program, g, batch, due) for due in (True, False))
