@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Choose the learner's pipelines, lanes and update lanes for a task and a device.
 
-    scripts/explore.py --sizes 4 64 64 2 --batch 64 --device u200 [--double] [--share 0.333]
-        [--plot [FILE]] [--json FILE]
+    scripts/explore.py [--agent dqn] --sizes 4 64 64 2 --batch 64 --device u200 [--double]
+        [--share 0.333] [--plot [FILE]] [--json FILE]
+    scripts/explore.py --agent ddpg --sizes 3 64 64 1      # of the actor; the critic has the same
+                                                           # hidden layers
 
 Prints the publication's optimum by its own method (a tensor unit a stage, DP pipelines, factor f)
 and the fastest builds of this engine by its cycle model, both within the same part of the device.
@@ -15,15 +17,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from flow import results
 from models.learner import dse
-from models.learner.layout import Geometry
-from models.learner.lower import DqnConfig, dqn
-from models.learner.optim import Slot
-from models.learner.program import Program
+from models.learner.lower import ActorCriticConfig, DqnConfig, ddpg, dqn, td3
+from models.learner.optim import adam
 
 PLOT = Path(__file__).resolve().parents[1] / "docs" / "images" / "learner_exploration.png"
 SHOWN = 8  # builds that are printed
@@ -31,8 +31,9 @@ SHOWN = 8  # builds that are printed
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--agent", default="dqn", choices=("dqn", "ddpg", "td3"))
     parser.add_argument("--sizes", type=int, nargs="+", default=[4, 64, 64, 2],
-                        help="nodes of each layer, input first")  # fmt: skip
+                        help="nodes of each layer, input first (or the actor's)")  # fmt: skip
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--double", action="store_true", help="double DQN")
     parser.add_argument("--device", default="u200", choices=sorted(dse.DEVICES))
@@ -47,24 +48,39 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     if len(found.sizes) < 2 or min(found.sizes) < 1 or found.batch < 1:
         parser.error(f"got sizes {found.sizes} and batch {found.batch}; wanted two positive sizes "
                      "or more and a positive batch")  # fmt: skip
+    if found.double and found.agent != "dqn":
+        parser.error(f"--double: got agent {found.agent}, want dqn")
+    if not found.clock > 0:
+        parser.error(f"got a clock of {found.clock} MHz; wanted more than 0")
+    if not set(found.pipelines) <= set(dse.PIPELINES):
+        parser.error(f"got pipelines {found.pipelines}; wanted some of {list(dse.PIPELINES)}")
     if not 0 < found.share <= 1:
         parser.error(f"got a share of {found.share}; wanted more than 0 and at most 1")
     return found
 
 
-def lowering(sizes: tuple[int, ...], double: bool) -> dse.Lower:
-    """Return what makes the DQN program of a geometry."""
-    config = DqnConfig(sizes, Slot(2, lr=1e-3), double=double)
+def lowering(agent: str, sizes: tuple[int, ...], double: bool) -> dse.Lower:
+    """Return what makes the program of a geometry."""
+    slot = adam(1e-3)
+    if agent == "dqn":
+        config = DqnConfig(sizes, slot, double=double)
+        return lambda geometry: dqn(geometry, config)
+    critic = (sizes[0] + sizes[-1], *sizes[1:-1], 1)
+    nets = ActorCriticConfig(sizes, critic, slot, slot, lagged=True)
+    return lambda geometry: (ddpg if agent == "ddpg" else td3)(geometry, nets)
 
-    def lower(geometry: Geometry) -> Program:
-        return dqn(geometry, config)
 
-    return lower
+def workload(agent: str, sizes: tuple[int, ...]) -> dse.Workload:
+    """Return what the publication's method sees of it."""
+    if agent == "dqn":
+        return dse.dqn_workload(sizes)
+    return dse.actor_critic_workload(sizes, 1 if agent == "ddpg" else 2)
 
 
 def draw(
-    path: Path, work: dse.Workload, batch: int, budget: dse.Budget, designs: list[dse.Design]
-) -> None:
+    path: Path, work: dse.Workload, batch: int, budget: dse.Budget, designs: list[dse.Design],
+    best: dse.PublishedPoint | None,
+) -> None:  # fmt: skip
     """Latency over DP: the publication's designs and ours, those within the budget filled.
 
     Source: onchip_replay, figure 7.
@@ -78,7 +94,6 @@ def draw(
                                    sharey=True)  # fmt: skip
     pipelines = [dp for dp in (1, 2, 4, 8, 16, 32) if batch % dp == 0]
     base = dse.published_point(work, batch, 1, 1).clocks
-    best = dse.published_search(work, batch, budget)
     for number, f in enumerate((1, 2, 4, 8)):
         points = [dse.published_point(work, batch, dp, f) for dp in pipelines]
         colour = f"C{number}"
@@ -86,8 +101,9 @@ def draw(
         for point in points:
             axes[0].plot(point.dp, point.clocks / base, "o", color=colour,
                          fillstyle="full" if point.fits(budget) else "none")  # fmt: skip
-    axes[0].plot(best.dp, best.clocks / base, "*", markersize=16, color="black", zorder=4,
-                 label=f"optimum: {best.clocks:.0f} clocks, {best.dsp} DSP")  # fmt: skip
+    if best:
+        axes[0].plot(best.dp, best.clocks / base, "*", markersize=16, color="black", zorder=4,
+                     label=f"optimum: {best.clocks:.0f} clocks, {best.dsp} DSP")  # fmt: skip
     axes[0].set_title(f"publication's method, {work.name}, B = {batch}")
     for number, p in enumerate(sorted({d.geometry.p for d in designs})):
         row: dict[int, dse.Design] = {}
@@ -117,12 +133,18 @@ def main(argv: list[str] | None = None) -> int:
     args = arguments(argv)
     sizes = tuple(args.sizes)
     budget = dse.DEVICES[args.device].share(args.share)
-    work = dse.dqn_workload(sizes)
+    work = workload(args.agent, sizes)
+    base = replace(dse.BASE, actor_critic=int(args.agent != "dqn"), d_max=max(64, *sizes))
     cost = dse.cost_of(results.read("synth")["rows"])
+    published: dse.PublishedPoint | None = None
+    none = ""
     try:
         published = dse.published_search(work, args.batch, budget)
-        designs = dse.search(lowering(sizes, args.double), args.batch, budget, cost,
-                             pipelines=tuple(args.pipelines))  # fmt: skip
+    except ValueError as error:  # a unit that is 64 times the least has more lanes than banks
+        none = str(error)
+    try:
+        designs = dse.search(lowering(args.agent, sizes, args.double), args.batch, budget, cost,
+                             base, pipelines=tuple(args.pipelines))  # fmt: skip
     except ValueError as error:
         print(f"explore: {error}", file=sys.stderr)
         return 1
@@ -130,10 +152,13 @@ def main(argv: list[str] | None = None) -> int:
     print("| design | DP | PI | units | clocks | utilization | steps/s | DSP | LUT | BRAM36 |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     rate = args.clock * 1e6
-    macs = sum(work.stages) * args.batch / published.lanes / published.clocks
-    print(f"| publication's method | {published.dp} | {published.pi} | f = {published.f}, widest "
-          f"{published.widest:g} lanes | {published.clocks:.0f} | {macs:.1%} | "
-          f"{rate / published.clocks:,.0f} | {published.dsp} | | |")  # fmt: skip
+    if published is None:
+        print(f"| publication's method: {none} | | | | | | | | | |")
+    else:
+        macs = sum(work.stages) * args.batch / published.lanes / published.clocks
+        print(f"| publication's method | {published.dp} | {published.pi} | f = {published.f}, "
+              f"widest {published.widest:g} lanes | {published.clocks:.0f} | {macs:.1%} | "
+              f"{rate / published.clocks:,.0f} | {published.dsp} | | |")  # fmt: skip
     for design in designs[:SHOWN]:
         geometry, resources = design.geometry, design.resources
         print(f"| this engine | {geometry.dp} | {design.pi} | P = {geometry.p}, LW = {geometry.lw} "
@@ -141,10 +166,15 @@ def main(argv: list[str] | None = None) -> int:
               f"{resources.dsp} | {resources.lut} | {resources.bram36} |")  # fmt: skip
     if args.json:
         args.json.write_text(
-            json.dumps({"published": asdict(published), "designs": [asdict(d) for d in designs]})
+            json.dumps(
+                {
+                    "published": published and asdict(published),
+                    "designs": [asdict(d) for d in designs],
+                }
+            )
         )
     if args.plot:
-        draw(args.plot, work, args.batch, budget, designs)
+        draw(args.plot, work, args.batch, budget, designs, published)
         print(f"\nplot: {args.plot}")
     return 0
 

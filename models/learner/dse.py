@@ -19,7 +19,7 @@ from math import prod
 
 from models.learner.layout import Geometry
 from models.learner.program import Program
-from models.learner.timing import Latencies, ideal_step, step_clocks
+from models.learner.timing import Latencies, mean_ideal, step_clocks
 
 DSP_PER_LANE = 5  # of the publication's tensor units (HLS)
 BANKS = 32  # of the publication's weight buffers: the most lanes of a unit (its Table 2)
@@ -82,6 +82,25 @@ def dqn_workload(sizes: tuple[int, ...]) -> Workload:
     layers = tuple(prod(pair) for pair in pairwise(sizes))
     stages = (*layers, *layers, *layers[1:], *layers)
     return Workload("DQN " + "-".join(map(str, sizes)), stages, 3 * len(layers), layers)
+
+
+def actor_critic_workload(actor: tuple[int, ...], critics: int = 1) -> Workload:
+    """Return the workload of DDPG with the lagged critic, or of TD3 (two critics).
+
+    A unit each for target actor, target critics, critics, actor and the critic on its action; their
+    BW, the action's gradient (first layer's columns of the action), and WA.
+
+    Args:
+        actor: node counts, S first and A last; the critics have the same hidden layers.
+    """
+    critic = (actor[0] + actor[-1], *actor[1:-1], 1)
+    mu = tuple(prod(pair) for pair in pairwise(actor))
+    q = tuple(prod(pair) for pair in pairwise(critic))
+    to_action = (actor[-1] * actor[1],)
+    of_critics = (*q, *q, *q[1:], *q) * critics  # target FW, FW, BW, WA
+    of_actor = (*mu, *mu, *q, *q[1:], *to_action, *mu[1:], *mu)
+    name = ("DDPG ", "TD3 ")[critics - 1] + "-".join(map(str, actor))
+    return Workload(name, (*of_critics, *of_actor), 5 * len(mu), mu + q * critics)
 
 
 @dataclass(frozen=True)
@@ -267,7 +286,7 @@ def search(
             designs.append(
                 Design(geometry, -(-batch // geometry.dp),
                        step_clocks(program, geometry, batch, latencies),
-                       ideal_step(program, geometry, batch), resources)
+                       mean_ideal(program, geometry, batch), resources)
             )  # fmt: skip
     if not designs:
         raise ValueError(f"no build for batch {batch} fits {budget}")

@@ -58,6 +58,13 @@ def ideal_step(program: Program, geometry: Geometry, batch: int, due: bool = Tru
     return samples * sum(stage_clocks(s, geometry) for s in stages)
 
 
+def mean_ideal(program: Program, geometry: Geometry, batch: int) -> int:
+    """Return ideal_step, of programs with delayed stages the mean of their steps."""
+    delay = max(1, program.delay)
+    rare, common = (ideal_step(program, geometry, batch, due) for due in (True, False))
+    return (rare + (delay - 1) * common) // delay
+
+
 def pace(stage: Stage, geometry: Geometry) -> int:
     """Return the clocks of an operation: of a tangent's as many as it has outputs."""
     if stage.op != OP_DOT or stage.act not in (ACT_TANH, ACT_TANH_SLOPE):

@@ -154,6 +154,22 @@ def test_explore_prints_both(tmp_path, capsys):
     assert "| publication's method | 2 | 32 | f = 1, widest 32 lanes | 5400 | 75.9% |" in printed
     assert "| this engine |" in printed and plot.stat().st_size > 10_000
     assert explore.main(["--share", "0.01"]) == 1
-    assert "explore: no design" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        explore.main(["--share", "2"])
+    assert "explore: no build" in capsys.readouterr().err
+    assert explore.main(["--agent", "ddpg", "--sizes", "3", "64", "64", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "publication's method: no design" in printed, "64 lanes to 1, of 32 banks"
+    assert printed.count("| this engine |") > 3
+    assert explore.main(["--agent", "td3", "--sizes", "4", "16", "16", "2"]) == 0
+    assert "f = 1" in capsys.readouterr().out
+    for bad in (["--share", "2"], ["--clock", "0"], ["--pipelines", "3"],
+                ["--agent", "ddpg", "--double"], ["--sizes", "4", "0"]):  # fmt: skip
+        with pytest.raises(SystemExit):
+            explore.main(bad)
+
+
+def test_workload_of_actor_critic_counts_its_stages() -> None:
+    """DDPG 2-256-128-1: the multiplications of a sample that its publication's networks have."""
+    work = dse.actor_critic_workload((2, 256, 128, 1))
+    assert sum(work.stages) == 333_824
+    assert work.weights == (512, 32768, 128, 768, 32768, 128)
+    assert sum(dse.actor_critic_workload((2, 256, 128, 1), 2).stages) > 1.4 * 333_824

@@ -43,7 +43,7 @@ from models.learner.layout import Geometry, ImageMap
 from models.learner.lower import ActorCriticConfig, DqnConfig, ddpg, dqn, td3
 from models.learner.optim import Slot, adam, momentum, sgd
 from models.learner.program import Program
-from models.learner.timing import ideal_step
+from models.learner.timing import mean_ideal
 from models.learner.validate import ProgramError, validate
 from models.registers import learner as registers
 
@@ -349,10 +349,7 @@ class Learner(EngineDriver):
 
     def ideal_cycles(self, batch: int) -> int:
         """Clocks of a gradient step in which no lane ever waits; with delayed stages the mean."""
-        program, g = self._need_program(), self.geometry
-        delay = max(1, program.delay)
-        rare, common = (ideal_step(program, g, batch, due) for due in (True, False))
-        return (rare + (delay - 1) * common) // delay
+        return mean_ideal(self._need_program(), self.geometry, batch)
 
     def statistics(self) -> dict[str, int | float]:
         """Steps, weight version, TD statistics of the last step and the counters in clocks."""
