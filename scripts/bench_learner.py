@@ -24,6 +24,7 @@ from peers import learners
 Row = Callable[..., dict[str, Any]]
 BATCHES = (32, 64, 128, 256, 512)
 RECORDS = 256
+MEASURED_CLOCKS = 400_000  # of a row, about
 CF = "CF'22, 3.2.3: cycle model at 276 lanes (5 DSP each), DP = 2"
 THESIS = "thesis, Table 4.3: ServerCGF, whole system"
 
@@ -164,13 +165,13 @@ def measure(
             if batch > most:
                 progress(f"{config}: {program.frame_rows} rows a sample, {most} samples at most")
                 continue
-            steps = 3 if batch <= 128 else 2
+            ideal = learner.ideal_cycles(batch)
+            steps = min(16, max(3, MEASURED_CLOCKS // ideal))  # the first fetch is not hidden
             indices = rng.integers(0, RECORDS, (steps, batch))
             began, busy = time.perf_counter(), learner.busy_cycles()
             record = learner.train(batch, storage, steps=steps, indices=indices).wait(3600)
             seconds = time.perf_counter() - began
             cycles = record.cycles / steps
-            ideal = learner.ideal_cycles(batch)
             clocks = dict(work.clocks).get(batch)
             rate = f"1/s at {device.clock_hz / 1e6:.0f} MHz"
             progress(f"{config}: {cycles:.0f} clocks, {100 * ideal / cycles:.1f} % busy, "
