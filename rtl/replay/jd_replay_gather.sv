@@ -145,7 +145,7 @@ module jd_replay_gather
     .m_axi_rid_i    (1'b0)
   );
   jd_axi_write_mover #(
-    .MaxOutstanding(6)
+    .MaxOutstanding(5)
   ) u_output (
     .clk_i,
     .rst_ni,

@@ -990,8 +990,8 @@ module jd_replay_top
   assign c_wlast[3] = 1'b0;
   assign c_bready[3] = 1'b1;
 
-  // ---- Memory port: 16 reads may be outstanding on it; 16 writes are not, for the
-  // clients have at most 1, 4, 4 and 6
+  // ---- Memory port: 16 reads may be outstanding on it. More writes are not, for the clients have at
+  // most 1, 5, 5 and 5: a response a clock fills 5 of 4 beats in a memory's latency of 64 clocks.
   localparam int unsigned READS = 16;
   logic       port_arvalid, reads_free_q;
   logic [4:0] reads_q;

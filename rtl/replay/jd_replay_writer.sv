@@ -4,9 +4,8 @@
 //
 // Streams  in_*: the responses. m_axi_aw*, m_axi_w*, m_axi_b*: the memory.
 // Timing   start_i (a pulse, while idle_o) begins; one response a clock. Four beats go in one
-//          command, up to eight where more wait for the memory's answers. flush_i (level,
-//          after the last response) writes what is left; idle_o is up when the memory has
-//          answered all of it. After an error what is left is dropped.
+//          command. flush_i (level, after the last response) writes what is left; idle_o is up
+//          when the memory has answered all of it. After an error what is left is dropped.
 // Numbers  bits, unchanged.
 // Source   -
 `include "jd_assert.svh"
@@ -35,8 +34,7 @@ module jd_replay_writer (
   output logic         m_axi_bready_o,
   input  logic [1:0]   m_axi_bresp_i
 );
-  localparam int unsigned CHUNK = 4;    // beats of a command, but for the last one
-  localparam int unsigned MOST  = 8;    // beats of a command if more wait
+  localparam int unsigned CHUNK = 4;    // beats of a command
   localparam int unsigned DEPTH = 16;   // beats held
   localparam int unsigned CountW = $clog2(DEPTH + 1);
 
@@ -81,14 +79,14 @@ module jd_replay_writer (
   logic [CountW-1:0] sending_q;        // beats with one that have not gone to the mover
   logic [39:0]       address_q;
   logic              command_q, command_ready;
-  logic [3:0]        beats_q;
+  logic [2:0]        beats_q;
   logic              mover_ready, mover_idle, done_valid;
   logic [1:0]        done_response;
   logic              ask, drop, idle;
   logic [CountW-1:0] asked, with_push, without;   // of a command; what waiting_q gains
-  logic [3:0]        ask_beats;
+  logic [2:0]        ask_beats;
   assign drop      = error_o && !command_q && sending_q == '0 && waiting_q != '0 && beat_valid;
-  assign ask_beats = waiting_q >= CountW'(MOST) ? 4'(MOST) : 4'(waiting_q);
+  assign ask_beats = waiting_q >= CountW'(CHUNK) ? 3'(CHUNK) : 3'(waiting_q);
   assign ask       = !command_q && !error_o &&
                      (waiting_q >= CountW'(CHUNK) || (flush_q && fill_q == '0 && waiting_q != '0));
   assign asked      = ask ? CountW'(ask_beats) : '0;
@@ -121,7 +119,7 @@ module jd_replay_writer (
     end
     if (ask) beats_q <= ask_beats;
     if (start_i)                          address_q <= address_i;
-    else if (command_q && command_ready)  address_q <= address_q + {30'd0, beats_q, 6'd0};
+    else if (command_q && command_ready)  address_q <= address_q + {31'd0, beats_q, 6'd0};
     if (done_valid && done_response[1] && !error_o) response_o <= done_response;
   end
 
@@ -129,7 +127,7 @@ module jd_replay_writer (
   assign strobes = ~(64'hFFFF_FFFF_FFFF_0000 << {beat_data[513:512], 4'd0});
 
   jd_axi_write_mover #(
-    .MaxOutstanding(4)
+    .MaxOutstanding(5)
   ) u_mover (
     .clk_i,
     .rst_ni,
