@@ -45,6 +45,7 @@ lint: setup ## ruff, mypy, verible, Verilator -Wall for every core
 	$(PYTHON) -m mypy
 	$(PYTHON) scripts/registers.py --check
 	$(PYTHON) scripts/learner_tables.py --check
+	$(PYTHON) scripts/replay_tables.py --check
 	@verible-verilog-lint --rules_config lint/verible.rules $(SV)
 	@for core in $(CORES); do \
 	  fusesoc --log-file build/fusesoc-lint.log run --target=lint $$core > build/lint.log 2>&1 || { cat build/lint.log; echo "lint of $$core failed"; exit 1; }; \

@@ -88,17 +88,21 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="also write the rows here")
     options = parser.parse_args(argv)
     torch.set_num_threads(1)
-    rows = []
-    print(
-        "| run | seed | environment steps | gradient steps | Jackdaw | Stable-Baselines3 | its s |"
-    )
-    print("|---|---|---|---|---|---|---|")
-    for folder in options.runs:
-        config = json.loads((folder / "config.json").read_text())
-        summary = json.loads((folder / "summary.json").read_text())
+    runs = []
+    for folder in options.runs:  # all are looked at before the first is trained
+        try:
+            config = json.loads((folder / "config.json").read_text())
+            summary = json.loads((folder / "summary.json").read_text())
+        except FileNotFoundError as error:
+            parser.error(f"{folder} is no finished run of scripts/train.py: {error}")
         agent, name = config["agent"].split("-")[0], summary["environment"]
         if (agent, name) not in SETTINGS:
             parser.error(f"{folder}: no settings for {agent} on {name}")
+        runs.append((config, summary, agent, name))
+    rows = []
+    print("| run | seed | environment steps | gradient steps | Jackdaw | SB3 | its seconds |")
+    print("|---|---|---|---|---|---|---|")
+    for config, summary, agent, name in runs:
         steps = summary["environment_steps"]
         model, seconds = train(agent, name, steps, config["recipe"]["hidden"], config["seed"])
         mean = judge(model, name, derive(config["seed"], "compare"))

@@ -69,7 +69,10 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for folder in options.runs:
-        run = read(folder)
+        try:
+            run = read(folder)
+        except FileNotFoundError as error:
+            parser.error(f"{folder} is no finished run of scripts/train.py: {error}")
         groups.setdefault((run["agent"], run["environment"]), []).append(run)
     print("| agent | environment | seed | gradient steps | environment steps | mean return of "
           f"{run['evaluation_episodes']} greedy episodes | solved at |")  # fmt: skip

@@ -9,13 +9,12 @@ as coefficients of 1, t and t^2; each is rounded to binary32 from 50 decimal dig
 
 from __future__ import annotations
 
-import argparse
 import struct
 import sys
 from decimal import Decimal, localcontext
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from flow.tables import write_or_check
+
 SEGMENTS = 512  # of 0 <= |x| < 8
 PER_UNIT = 64
 DIGITS = 50
@@ -84,25 +83,14 @@ def _python() -> str:
     )
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="fail if a file is not up to date")
-    check = parser.parse_args().check
-    stale = 0
-    for name, text in (
-        ("rtl/learner/generated/jd_learner_tanh_tables_pkg.sv", _systemverilog()),
-        ("models/learner/tanh_tables.py", _python()),
-    ):
-        path = ROOT / name
-        if not path.exists() or path.read_text() != text:
-            stale += 1
-            if not check:
-                path.write_text(text)
-    if check and stale:
-        print(f"{stale} table files are not up to date: run scripts/learner_tables.py")
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(
+        write_or_check(
+            __doc__,
+            "scripts/learner_tables.py",
+            {
+                "rtl/learner/generated/jd_learner_tanh_tables_pkg.sv": _systemverilog(),
+                "models/learner/tanh_tables.py": _python(),
+            },
+        )
+    )

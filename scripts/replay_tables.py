@@ -1,17 +1,16 @@
 """Generate the logarithm and exponential tables of the replay engine's converters.
 
 Writes rtl/replay/jd_replay_tables_pkg.sv and models/replay/tables.py from the same numbers:
-`PYTHONPATH=. python scripts/replay_tables.py`; with `--check` it only compares.
+`python scripts/replay_tables.py`; with `--check` it only compares.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from flow.tables import write_or_check
+
 SEGMENTS = 128
 
 
@@ -65,25 +64,14 @@ def _python() -> str:
     )
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="fail if a file is not up to date")
-    check = parser.parse_args().check
-    stale = 0
-    for name, text in (
-        ("rtl/replay/jd_replay_tables_pkg.sv", _systemverilog()),
-        ("models/replay/tables.py", _python()),
-    ):
-        path = ROOT / name
-        if not path.exists() or path.read_text() != text:
-            stale += 1
-            if not check:
-                path.write_text(text)
-    if check and stale:
-        print(f"{stale} table files are not up to date: run scripts/replay_tables.py")
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(
+        write_or_check(
+            __doc__,
+            "scripts/replay_tables.py",
+            {
+                "rtl/replay/jd_replay_tables_pkg.sv": _systemverilog(),
+                "models/replay/tables.py": _python(),
+            },
+        )
+    )

@@ -24,7 +24,7 @@ import numpy as np
 from jackdaw.agents.base import EnvironmentSpec, evaluate
 from jackdaw.agents.make import make_agent
 from jackdaw.agents.recipes import RECIPES, Recipe, recipe
-from jackdaw.device import open_device
+from jackdaw.device import load_config, open_device
 from jackdaw.errors import ConfigError
 from jackdaw.runtime import checkpoint
 from jackdaw.runtime.coordinator import EVALUATION_EPISODES, Lockstep, Progress
@@ -80,11 +80,17 @@ def chosen_recipe(options: argparse.Namespace) -> Recipe:
 def main(argv: list[str] | None = None) -> int:
     options = arguments(argv)
     try:
-        chosen = chosen_recipe(options)
-    except ConfigError as error:
+        return train(options)
+    except (ConfigError, FileNotFoundError) as error:
         print(f"train: {error}", file=sys.stderr)
         return 2
+
+
+def train(options: argparse.Namespace) -> int:
+    """Train and judge. Raises ConfigError, FileNotFoundError before anything is trained."""
+    chosen = chosen_recipe(options)
     options.config = options.config or chosen.config
+    load_config(options.config)  # before a folder is touched
     saved = options.out / "checkpoint.pkl"
     if options.out.exists() and any(options.out.iterdir()) and not options.resume:
         if not options.overwrite:

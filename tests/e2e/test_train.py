@@ -117,6 +117,25 @@ def test_resumed_run_equals_uninterrupted_run(tmp_path, seed):
     assert not differences(whole, parts)
 
 
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--agent", "sac"], "no recipe for sac on CartPole-v1"),
+        (["--agent", "ddpg"], "no recipe for ddpg on CartPole-v1"),
+        (["--config", "nothing"], "no configuration nothing"),
+        (["--agent", "ddpg", "--env", "Pendulum-v1", "--config", "demo"], "ActorCritic = 0"),
+        (["--set", "batch=65"], "replay of this build has 1..64"),
+        (["--set", "tau=1"], "the recipe has no tau"),
+        (["--set", "batch=many"], "want a int"),
+        (["--resume"], "checkpoint.pkl"),
+    ],
+)
+def test_bad_options_have_named_errors(tmp_path, capsys, options, text):
+    arguments = ["--device", "model", "--out", str(tmp_path / "run"), *options]
+    assert train.main(arguments) == 2
+    assert text in capsys.readouterr().err
+
+
 def test_resume_refuses_another_run(tmp_path):
     run(tmp_path, "model", 2)
     with pytest.raises(train.checkpoint.CheckpointMismatch, match="batch"):

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bench
 import peers
+from jackdaw.device import open_device
+from jackdaw.drivers.replay import Replay, ReplaySettings
+from models.replay.engine import Job as Opcode
 
 KEYS = {"engine", "figure", "config", "measured", "unit", "ideal", "published", "peers"}
 
@@ -28,7 +32,6 @@ def test_replay_bench_writes_rows_of_the_same_keys(
     rows = json.loads(out.read_text())
     assert all(set(r) == KEYS for r in rows)
     found = {r["figure"]: r for r in reversed(rows)}
-    # Of 1024. With too few writes at a time for the memory's latency, RETRIEVE takes 1.32.
     for figure in ("cycles_per_insert", "cycles_per_retrieve"):
         assert 1 <= found[figure]["measured"] < 1.25
     for figure in ("cycles_per_sample", "cycles_per_update", "cycles_per_sample_and_update"):
@@ -44,6 +47,18 @@ def test_replay_bench_writes_rows_of_the_same_keys(
     # Updates have no largest batch: a long job comes near to one a clock.
     assert min(r["measured"] for r in rows if r["figure"] == "cycles_per_update") < 2
     assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("opcode", [Opcode.RETRIEVE, Opcode.INSERT])
+def test_replay_operations_take_a_clock_each(opcode: Opcode) -> None:
+    """Also at the memory's latency of 64 clocks: enough reads and writes are out at a time."""
+    with open_device("sim", bench.configuration("small", ["ReplayBatchLog2=4"])) as device:
+        replay = Replay(device, ReplaySettings(leaves=256, seed=1))
+        replay.insert(np.arange(1, 257))
+        short, long = 1024, 5120
+        cycles = [replay.measure_host(opcode, count) for count in (short, long)]
+        each = (cycles[1] - cycles[0]) / (long - short)
+        assert 1 <= each < 1.01, f"{cycles} clocks"
 
 
 def test_replay_bench_sweeps_to_a_million_leaves() -> None:

@@ -183,6 +183,16 @@ async def history(dut: Any) -> None:
     core.check_state()
 
 
+async def passing_checks(core: Core, rng: np.random.Generator, leaves: int) -> None:
+    """Checks of an empty tree, behind random operations and with gaps, which change nothing."""
+    await core.clear(leaves, 3)
+    assert await core.check(rng) is None, "an empty tree"
+    await storm(core, rng, 300, 1.0)
+    assert await core.check(rng) is None, "behind operations"
+    assert await core.check(rng, 0.6) is None, "with gaps"
+    core.check_state()
+
+
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def check(dut: Any) -> None:
     """A check passes after random operations, changes nothing, and finds any bit that is wrong."""
@@ -190,12 +200,7 @@ async def check(dut: Any) -> None:
     most = 1 << core.config.n_log2
     await core.start()
     for leaves in (most, max(1, most - most // 3 - 1)):
-        await core.clear(leaves, 3)
-        assert await core.check(rng) is None, "an empty tree"
-        await storm(core, rng, 300, 1.0)
-        assert await core.check(rng) is None, "behind operations"
-        assert await core.check(rng, 0.6) is None, "with gaps"
-        core.check_state()
+        await passing_checks(core, rng, leaves)
         await core.check_boundaries(rng, 50)
     for name, level, lanes, bits, memory in core.memories():
         single = name in ("root", "row")
@@ -230,12 +235,7 @@ async def check_order(dut: Any) -> None:
     assert t.levels > 1 and low >= 4, "no leaf between the first and the last of a node"
     await core.start()
     for leaves in (most, max(1, most - most // 3 - 1)):
-        await core.clear(leaves, 3)
-        assert await core.check(rng) is None, "an empty tree"
-        await storm(core, rng, 300, 1.0)
-        assert await core.check(rng) is None, "behind operations"
-        assert await core.check(rng, 0.6) is None, "with gaps"
-        core.check_state()
+        await passing_checks(core, rng, leaves)
     await core.clear(most)
     for leaf in range(most):
         value = int(rng.integers(core.rmm.leaf_max + 1))
