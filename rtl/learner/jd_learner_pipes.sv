@@ -190,23 +190,35 @@ module jd_learner_pipes
       ended_q <= running_q && !step_start_i && !step_done_o && left_q == '0 && merged;
     end
 
-    // --- The smallest of what was found, from the pipelines' registers a clock before the end.
+    // --- The smallest of what was found, two clocks behind the pipelines' registers: first what
+    // each has to say, all ones if it is nothing; then the least. The number of the pipeline is in
+    // it, so no two are the same.
+    typedef logic [STAGE_L+SampleW:0] where_t;      // the highest bit: there is none
+    where_t [DP-1:0]             where_q;
+    logic   [DP-1:0][SampleW:0]  index_q;           // the same
     always_ff @(posedge clk_i) begin
-      logic [STAGE_L+SampleW-1:0] where, best;
-      logic [SampleW-1:0]         sample;
-      best              = '1;
-      sample            = '1;
-      step_nonfinite_o <= |(pipe_nonfinite & used_q);
-      step_index_o     <= |(pipe_index & used_q);
       for (int unsigned p = 0; p < DP; p++) begin
-        where = {bad_stage[p], SampleW'({bad_sample[p], DP_L'(p)})};
-        if (used_q[p] && pipe_nonfinite[p] && where < best) best = where;
-        if (used_q[p] && pipe_index[p] && SampleW'({index_sample[p], DP_L'(p)}) < sample) begin
-          sample = SampleW'({index_sample[p], DP_L'(p)});
-        end
+        where_q[p] <= used_q[p] && pipe_nonfinite[p]
+            ? {1'b0, bad_stage[p], SampleW'({bad_sample[p], DP_L'(p)})} : '1;
+        index_q[p] <= used_q[p] && pipe_index[p]
+            ? {1'b0, SampleW'({index_sample[p], DP_L'(p)})} : '1;
       end
-      {nonfinite_stage_o, nonfinite_sample_o} <= best;
-      index_sample_o                          <= sample;
+    end
+    where_t           where;
+    logic [SampleW:0] index;
+    always_comb begin
+      where = '1;
+      index = '1;
+      for (int unsigned p = 0; p < DP; p++) begin
+        if (where_q[p] < where) where = where_q[p];
+        if (index_q[p] < index) index = index_q[p];
+      end
+    end
+    always_ff @(posedge clk_i) begin
+      step_nonfinite_o                        <= !where[STAGE_L+SampleW];
+      {nonfinite_stage_o, nonfinite_sample_o} <= where[STAGE_L+SampleW-1:0];
+      step_index_o                            <= !index[SampleW];
+      index_sample_o                          <= index[SampleW-1:0];
     end
 
     // --- TD errors: the pipelines in turn.

@@ -70,7 +70,7 @@ module jd_learner_sequencer
   localparam int unsigned PERIOD = AddLatency + 3;     // clocks between uses of a gradient word
   localparam int unsigned PeriodW = $clog2(PERIOD + 1);
   localparam int unsigned TurnW  = 8;
-  localparam int unsigned TANH   = 6 + 2 * MulLatency + 3 * AddLatency;   // clocks of a tangent
+  localparam int unsigned TANH   = 7 + 2 * MulLatency + 3 * AddLatency;   // clocks of a tangent
   logic [7:0] first;                                   // stage of the phase
   assign first = ActorCritic ? step_i.first : '0;
   function automatic logic passed(input logic [7:0] dep);   // there is nothing to wait for

@@ -4,7 +4,7 @@
 //
 // Streams  in: a mode and its operands; out: the result, in the same order. A pipe: valid only, no
 //          stall.
-// Timing   latency 4 + 2 * MulLatency + 3 * AddLatency clocks, one operation a clock, all modes.
+// Timing   latency 5 + 2 * MulLatency + 3 * AddLatency clocks, one operation a clock, all modes.
 // Numbers  binary32, RNE, each operation rounded on its own. Tangent, with a = |x|: 1 for a >= 8,
 //          a for a < 2^-8, else c0[k] + t*(c1[k] + t*c2[k]) of k = floor(64*a) and t = 64*a - k,
 //          both exact; the sign of x. Noise: the sum y + other, kept within -1 and 1. Slope:
@@ -16,7 +16,7 @@ module jd_learner_tanh
 #(
   parameter  int unsigned MulLatency = 2,        // clocks, 1..4
   parameter  int unsigned AddLatency = 2,        // clocks, 1..6
-  localparam int unsigned Latency    = 4 + 2 * MulLatency + 3 * AddLatency
+  localparam int unsigned Latency    = 5 + 2 * MulLatency + 3 * AddLatency
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -48,8 +48,8 @@ module jd_learner_tanh
   } carried_t;
 
   // Clock 1: what x is; 64*a as a number with a fixed point.
-  logic               valid_q, valid_q2;
-  carried_t           carried_q, carried_q2;
+  logic               valid_q, valid_q2, valid_q3;
+  carried_t           carried_q, carried_q2, carried_q3;
   logic [FIXED_W-1:0] fixed_q;
   logic [7:0]         exponent;
   assign exponent = x_i[30:23];
@@ -57,9 +57,11 @@ module jd_learner_tanh
     if (!rst_ni) begin
       valid_q  <= 1'b0;
       valid_q2 <= 1'b0;
+      valid_q3 <= 1'b0;
     end else begin
       valid_q  <= valid_i;
       valid_q2 <= valid_q;
+      valid_q3 <= valid_q2;
     end
     if (valid_i) begin
       carried_q.slope  <= slope_i;
@@ -95,6 +97,19 @@ module jd_learner_tanh
     end
   end
 
+  // Clock 3: the operands. The coefficients come late, out of a memory.
+  logic [31:0] left_q, right_q, factor_q, c1_q, c0_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_q2) begin
+      carried_q3 <= carried_q2;
+      left_q     <= carried_q2.slope ? carried_q2.other : t_q;
+      right_q    <= carried_q2.slope ? carried_q2.other : coefficients_q[95:64];
+      factor_q   <= carried_q2.slope ? carried_q2.value : t_q;
+      c1_q       <= carried_q2.slope ? ONE : coefficients_q[63:32];
+      c0_q       <= coefficients_q[31:0];
+    end
+  end
+
   // The parabola, in Horner's form; the slope takes its first three steps.
   logic [31:0] product, inner, t_inner, outer, total;
   logic        product_valid, inner_valid, t_inner_valid, outer_valid, total_valid;
@@ -102,16 +117,16 @@ module jd_learner_tanh
   carried_t    at_inner, at_outer;
   jd_float_mul #(.Latency (MulLatency)) u_product (
     .clk_i, .rst_ni,
-    .valid_i  (valid_q2),
-    .a_i      (carried_q2.slope ? carried_q2.other : t_q),
-    .b_i      (carried_q2.slope ? carried_q2.other : coefficients_q[95:64]),
+    .valid_i  (valid_q3),
+    .a_i      (left_q),
+    .b_i      (right_q),
     .valid_o  (product_valid),
     .result_o (product)
   );
   logic        slope_at_sum;
   jd_delay #(.Width (33), .Cycles (MulLatency), .Clear (1'b0)) u_c1 (
     .clk_i, .rst_ni,
-    .in_i  ({carried_q2.slope, carried_q2.slope ? ONE : coefficients_q[63:32]}),
+    .in_i  ({carried_q3.slope, c1_q}),
     .out_o ({slope_at_sum, c1})
   );
   jd_float_add #(.Latency (AddLatency)) u_inner (
@@ -125,7 +140,7 @@ module jd_learner_tanh
   );
   jd_delay #(.Width (32), .Cycles (MulLatency + AddLatency), .Clear (1'b0)) u_factor (
     .clk_i, .rst_ni,
-    .in_i  (carried_q2.slope ? carried_q2.value : t_q),
+    .in_i  (factor_q),
     .out_o (factor)
   );
   jd_float_mul #(.Latency (MulLatency)) u_t_inner (
@@ -139,7 +154,7 @@ module jd_learner_tanh
   jd_delay #(.Width ($bits(carried_t) + 32), .Cycles (2 * MulLatency + AddLatency),
              .Clear (1'b0)) u_inner_carried (
     .clk_i, .rst_ni,
-    .in_i  ({carried_q2, coefficients_q[31:0]}),
+    .in_i  ({carried_q3, c0_q}),
     .out_o ({at_inner, c0})
   );
   jd_float_add #(.Latency (AddLatency)) u_outer (

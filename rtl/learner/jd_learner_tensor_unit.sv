@@ -538,7 +538,7 @@ module jd_learner_tensor_unit
   // --- Tangents. The outputs of a DOT pass one by one, with what they need of the frame; that was
   // read with the operands and waits for them.
   localparam int unsigned LaneW = LANE_L;
-  localparam int unsigned TANH  = 4 + 2 * MulLatency + 3 * AddLatency;
+  localparam int unsigned TANH  = 5 + 2 * MulLatency + 3 * AddLatency;
   typedef struct packed {
     logic [15:0]      row;
     logic [LaneW-1:0] lane;
