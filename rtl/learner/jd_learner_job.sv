@@ -5,11 +5,15 @@
 // Streams  a job at a time from jd_engine_control, one end each. Units are started by a pulse and
 //          answer by a pulse; the records of the next step are fetched while a step computes.
 //          With two phases a step is the pipe's part and the updates of one, then of the other.
+//          What comes behind updates, a step or a step's second phase, is launched beside them (a
+//          step: when its records are there); its stages wait for what they read. It is judged, and
+//          its own updates begin, when those are over.
 // Timing   a step of TRAIN: the pipeline's clocks, then WU and TSM in program order, each behind
-//          SETTLE clocks (the first one's pass while the step computes) and one, then two clocks. A
-//          job starts eight clocks after it came, if nothing is in flight. With ActorCritic a step
-//          begins three clocks later, and copies of columns are made behind WU and before the first
-//          step: a word a clock, 11 clocks more each, and 3 for a network without.
+//          SETTLE clocks (the first one's pass while the step computes) and one, then two clocks;
+//          a launch is three clocks behind their begin. A job starts eight clocks after it came, if
+//          nothing is in flight. With ActorCritic a step that is not launched begins three clocks
+//          later, and copies of columns are made behind WU and before the first step: a word a
+//          clock, 11 clocks more each, and 3 for a network without.
 // Numbers  none.
 // Source   learner 4.1, 5.4, 7. Golden model: models/learner/engine.py.
 `include "jd_assert.svh"
@@ -53,9 +57,11 @@ module jd_learner_job
   input  logic                phases_i,          // it has two phases
   input  logic [NetMax-1:0]   columns_i,         // networks with a copy of columns
   input  logic [4:0]          updates_i,         // WU and TSM stages of the program
-  output logic [3:0]          update_index_o,
+  output logic [4:0]          update_index_o,
   input  update_t             update_i,          // that stage
   output update_t             update_o,          // the same, a clock later: the stage in hand
+  output logic                updating_o,        // updates of a step are made,
+  output logic                updates_first_o,   // those of the first of two phases
   // Images.
   output logic                image_start_o,
   input  logic                image_done_i,
@@ -113,7 +119,7 @@ module jd_learner_job
   input  logic [1:0]          td_memory_resp_i,
   input  logic                td_memory_busy_i,
   input  logic                stats_ready_i,
-  output logic                commit_o,          // a step is complete
+  output logic                accept_o,          // a step is without error: its updates begin
   // Registers and counters.
   output logic [31:0]         step_count_o,
   output logic [31:0]         version_o,
@@ -287,7 +293,6 @@ module jd_learner_job
                           && !ahead_q[1];
   assign fetched        = fetch_done_i && fetch_error_i == 8'd0 && training;
   assign fetch_parity_o = begun_q[0];
-  assign step_parity_o  = done_q[0];
 
   // Events and TD addresses by counters.
   logic [31:0] since_event_q;
@@ -304,7 +309,7 @@ module jd_learner_job
   logic        settled, past_q, due_q;   // past_q: index_q is behind the last stage
   logic        take_stage, next_stage;
   logic [31:0] since;                    // with this step
-  assign update_index_o = index_q[3:0];
+  assign update_index_o = index_q;
   assign settled        = settle_q == SETTLE;
   assign since          = scalars_o.since + 32'd1;
   assign take_stage     = state_q == StUpdates && settled && !past_q && !phase_over;
@@ -323,8 +328,11 @@ module jd_learner_job
   logic [NetW-1:0] column_net_q;
   logic            columns_next;         // the network in hand needs no more
   logic            due_known;
+  logic            due_ahead_q;          // delayed stages run in what the pipelines do
   if (ActorCritic) begin : gen_actor_critic
     logic [32:0] waited_q;               // with this step
+    logic [32:0] after;                  // with the one behind it
+    assign after = due_step_q ? 33'd1 : waited_q + 33'd1;
     logic [2:0]  known_q;                // due_step_q tells of the step to come
     logic        look_q, skips_q, started_q;
     assign phase_over    = phases_i && !phase_q && update_o.second;
@@ -335,7 +343,10 @@ module jd_learner_job
     assign columns_net_o = behind_update_q ? NetW'(update_o.net) : column_net_q;
     always_ff @(posedge clk_i) begin
       waited_q   <= {1'b0, scalars_q[0].waited} + 33'd1;
-      if (state_q == StData) due_step_q <= waited_q >= 33'(delay_i);
+      if (state_q == StData)        due_step_q <= waited_q >= 33'(delay_i);
+      else if (state_q == StCommit) due_step_q <= due_ahead_q;
+      if (state_q == StData)                                due_ahead_q <= waited_q >= 33'(delay_i);
+      else if (updating_o && !more_phases && !launched_q) due_ahead_q <= after >= 33'(delay_i);
       known_q    <= state_q == StData ? {known_q[1:0], 1'b1} : '0;
       if (state_d == StPhase)                                 phase_q <= 1'b1;
       else if (state_q inside {StSettle, StData, StCommit}) phase_q <= 1'b0;
@@ -366,6 +377,7 @@ module jd_learner_job
     assign phase_over      = 1'b0;
     assign phase_q         = 1'b0;
     assign due_step_q      = 1'b1;
+    assign due_ahead_q     = 1'b1;
     assign pass            = 1'b0;
     assign copies          = 1'b0;
     assign behind_update_q = 1'b0;
@@ -375,8 +387,40 @@ module jd_learner_job
     assign columns_net_o   = '0;
     assign columns_start_o = 1'b0;
   end
-  assign step_phase_o   = phase_q;
-  assign step_due_o     = due_step_q;
+
+  // The launch of what comes behind the updates in hand. The registers that it depends on, and those
+  // that keep its stages from what will change, know of these updates three clocks behind their
+  // begin.
+  logic       launch, launched_q;        // the pipelines work on what comes next, or are done,
+  logic       early_q;                   // done
+  logic       step_over, more_phases;
+  logic [2:0] begun_updates_q;
+  logic       parity_q, pipe_phase_q;    // of what the pipelines do, or will do next
+  assign updating_o      = state_q inside {StUpdates, StUpdate, StTarget}
+                           || (state_q == StColumns && behind_update_q);
+  assign more_phases     = ActorCritic && phases_i && !phase_q;
+  assign updates_first_o = more_phases;
+  assign step_over       = state_q == StStep && (step_done_i || early_q);
+  assign launch          = updating_o && begun_updates_q[2] && !launched_q
+                           && (more_phases || (!final_q && !stop && here_q[1] && td_room_i));
+  assign accept_o        = state_q == StResults && state_d == StUpdates && !more_phases;
+  always_ff @(posedge clk_i) begin
+    begun_updates_q <= updating_o ? {begun_updates_q[1:0], 1'b1} : '0;
+    if (!rst_ni || step_over || state_q inside {StSettle, StFlush}) begin
+      launched_q <= 1'b0;
+      early_q    <= 1'b0;
+    end else begin
+      if (launch)                    launched_q <= 1'b1;
+      if (launched_q && step_done_i) early_q    <= 1'b1;
+    end
+    if (state_q == StSettle)                                  pipe_phase_q <= 1'b0;
+    else if (state_q == StResults && state_d == StUpdates) pipe_phase_q <= more_phases;
+    if (state_q == StSettle) parity_q <= 1'b0;
+    else if (accept_o)     parity_q <= !parity_q;
+  end
+  assign step_parity_o  = parity_q;
+  assign step_phase_o   = pipe_phase_q;
+  assign step_due_o     = due_ahead_q;
   assign columns_busy_o = ActorCritic && state_q == StColumns;
 
   always_ff @(posedge clk_i) begin
@@ -385,18 +429,18 @@ module jd_learner_job
     scalars_o <= scalars_q[image_busy_i ? image_net_i : NetW'(update_o.net)];
     due_q     <= update_o.polyak || since >= 32'(update_o.period);
     owner_o   <= image_busy_i ? 2'd2 : update_o.is_target && !columns_busy_o ? 2'd1 : 2'd0;
-    if ((step_start_o && !phase_q) || next_stage) settle_q <= '0;
-    else if (!settled)              settle_q <= settle_q + 2'd1;
-    if (step_start_o && !phase_q) index_q <= '0;
-    else if (next_stage) index_q <= index_q + 5'd1;
+    if (state_q inside {StData, StCommit} || next_stage) settle_q <= '0;
+    else if (!settled)                                   settle_q <= settle_q + 2'd1;
+    if (state_q inside {StData, StCommit}) index_q <= '0;
+    else if (next_stage)                   index_q <= index_q + 5'd1;
   end
 
-  logic step_ok;
+  logic step_ok, commit;                 // commit: a step is complete
   assign step_ok = !step_index_i && !step_nonfinite_i;
 
   always_comb begin
     state_d      = state_q;
-    step_start_o = 1'b0;
+    step_start_o = launch;
     unique case (state_q)
       StIdle: if (job_valid_i && !soft_reset_i) state_d = StCheck;
       StCheck: if (checked) state_d = check_error_q != 8'd0 ? StEnd : StSettle;
@@ -425,7 +469,7 @@ module jd_learner_job
       end
       // A step whose first updates have begun is completed.
       StStep: begin
-        if (step_done_i || (stop && !phase_q)) state_d = stop && !phase_q ? StFlush : StResults;
+        if (step_over || (stop && !phase_q)) state_d = stop && !phase_q ? StFlush : StResults;
       end
       StResults: begin
         if (!step_ok || (stop && !phase_q)) state_d = StFlush;
@@ -448,13 +492,14 @@ module jd_learner_job
       end
       StPhase: begin
         state_d      = StStep;
-        step_start_o = 1'b1;
+        step_start_o = !launched_q;
       end
       StTarget: if (target_done_i) state_d = StUpdates;
       StCommit: begin
-        if (stop)         state_d = StFlush;
-        else if (final_q) state_d = StDrain;
-        else              state_d = StData;
+        if (stop)            state_d = StFlush;
+        else if (final_q)    state_d = StDrain;
+        else if (launched_q) state_d = StStep;
+        else                 state_d = StData;
       end
       // An error: drop what is in flight.
       StFlush: if (flushed_q || timeout_q) state_d = StEnd;
@@ -474,12 +519,12 @@ module jd_learner_job
   assign step_abort_o    = state_q inside {StFlush, StSettle};
   assign td_clear_o      = state_q == StFlush && !td_memory_busy_i;
   assign td_fetch_done_o = fetched && from_stream;
-  assign commit_o        = state_q == StCommit;
+  assign commit        = state_q == StCommit;
   assign running_o       = training;
   assign wait_data_o     = state_q == StData && here_q == '0;
   assign wait_room_o     = (state_q == StData && here_q != '0 && !td_room_i)
                            || state_q == StDrain;
-  assign wait_update_o   = state_q inside {StUpdates, StUpdate, StTarget, StColumns};
+  assign wait_update_o   = (updating_o || state_q == StColumns) && (!launched_q || early_q);
   assign idle_o          = state_q == StIdle;
   assign banks_o         = banks_q;
 
@@ -557,7 +602,7 @@ module jd_learner_job
       event_o            <= 1'b0;
     end else begin
       state_q <= state_d;
-      event_o <= commit_o && event_due_q;
+      event_o <= commit && event_due_q;
       // Program and weights.
       if (program_start_o) begin
         loaded_program_q <= 1'b0;
@@ -585,7 +630,7 @@ module jd_learner_job
       target_start_o  <= take_stage && !pass && update_o.is_target && due_q;
       td_abort_o      <= state_q == StEnd && opcode == JOB_TRAIN && from_stream
                          && !soft_reset_i && error_q != 8'd0;
-      if (commit_o) begin
+      if (commit) begin
         step_count_o <= step_count_o + 32'd1;
         version_o    <= version_o + 32'd1;
       end
@@ -623,10 +668,9 @@ module jd_learner_job
         fetch_info0_q  <= fetch_slot_i;
         fetch_info1_q  <= 32'(fetch_response_i);
       end
-      ahead_q <= ahead_q + 2'(fetch_start_o) - 2'(state_q == StStep && step_done_i
-                                                       && (!ActorCritic || phase_q || !phases_i));
-      here_q  <= here_q + 2'(fetched) - 2'(commit_o);
-      if (commit_o) begin
+      ahead_q <= ahead_q + 2'(fetch_start_o) - 2'(step_over && !more_phases);
+      here_q  <= here_q + 2'(fetched) - 2'(commit);
+      if (commit) begin
         done_q        <= done_q + 32'd1;
         since_event_q <= event_due_q ? '0 : since_event_q + 32'd1;
         td_address_q  <= td_address_q + 40'(td_bytes_q);
@@ -641,14 +685,15 @@ module jd_learner_job
       scalars_q[update_o.net].lr <= updated_i.lr;
     end else if (take_stage && !pass && update_o.is_target && !update_o.polyak) begin
       scalars_q[update_o.net].since <= due_q ? '0 : since;
-    end else if (ActorCritic && commit_o && delay_i != '0) begin
+    end else if (ActorCritic && commit && delay_i != '0) begin
       scalars_q[0].waited <= due_step_q ? '0 : scalars_q[0].waited + 32'd1;
     end
   end
 
   // The control waits for the end of a job: StEnd is one clock, and ABORT is sent once.
   `JD_ASSERT_IF(EndIsTaken_A, state_q == StEnd, end_ready_i || soft_reset_i)
-  `JD_ASSERT_IF(OneUpdateAtATime_A, update_start_o || target_start_o, !step_busy_i)
+  `JD_ASSERT_IF(UpdatesAlone_A, update_start_o || target_start_o, !step_busy_i || launched_q)
+  `JD_ASSERT_IF(LaunchOfNext_A, launch, !step_busy_i && (more_phases || begun_q > done_q + 32'd1))
   `JD_ASSERT_IF(StageInHand_A, take_stage,
                 update_o == update_i && index_q != updates_i
                 && scalars_o == scalars_q[NetW'(update_o.net)])
@@ -658,9 +703,9 @@ module jd_learner_job
   `JD_ASSERT_IF(ColumnsOwner_A, columns_start_o, owner_o == 2'd0)
   `JD_ASSERT_IF(Past_A, state_q == StUpdates && settle_q != '0, past_q == (index_q == updates_i))
   `JD_ASSERT_IF(More_A, fetch_begins, begun_q != steps)
-  `JD_ASSERT_IF(Final_A, commit_o, final_q == (done_q + 32'd1 == steps))
+  `JD_ASSERT_IF(Final_A, commit, final_q == (done_q + 32'd1 == steps))
   `JD_ASSERT_IF(FewAhead_A, training, ahead_q != 2'd3)
-  `JD_ASSERT_IF(FewHere_A, fetched, here_q != 2'd3 || commit_o)
+  `JD_ASSERT_IF(FewHere_A, fetched, here_q != 2'd3 || commit)
   `JD_ASSERT_NEXT(ProgramStarts_A, state_q == StSettle && state_d == StProgram, program_start_o)
   `JD_ASSERT_NEXT(ImageStarts_A, state_q == StSettle && state_d == StImage, image_start_o)
   `JD_ASSERT_NEXT(UpdateStarts_A, state_q == StUpdates && state_d == StUpdate, update_start_o)

@@ -7,9 +7,9 @@
 //          frame_*: words of samples, taken in any clock with ready (behind the tensor unit's
 //          results); scalars are a pipe. Both may run one step ahead (other parity).
 //          delta_*: TD errors, ascending samples, a pipe: the taker has room for a batch.
-//          gradient_* and weight_*: pipes, LW words a clock. Weights of a network are not written
-//          and its gradients not read while a stage of it can run: either between steps, or with
-//          the network's bit in update_busy_i, if the program's wait masks name it.
+//          gradient_* and weight_*: pipes, LW words a clock. They are used between steps, or of a
+//          network with its bit in update_busy_i (a target's weights: in target_busy_i), set since
+//          before the step: no stage reads these weights then, and none adds to gradients.
 // Timing   a gradient read answers in 2 clocks. Clocks of a step: the sum over the stages of
 //          DOT ceil(n_out*p/P), AXPY n_out*ceil(p/P), OUTER max(2, ceil(n_out*p/P)) a sample
 //          (p: words of a packed row), and the turn-around of the tensor unit between modes.
@@ -58,6 +58,7 @@ module jd_learner_pipe
   input  step_t               step_i,             // held until step_done_o; frame_rows always
   input  logic [SampleW:0]    samples_ready_i,    // samples 0.. of the step that are complete
   input  logic [NET_MAX-1:0]  update_busy_i,      // networks whose update is not finished
+  input  logic [NET_MAX-1:0]  target_busy_i,      // those whose target's is not
   output logic                step_busy_o,
   output logic                step_done_o,
   output logic                step_nonfinite_o,   // a NaN or infinity in delta, g, BW or WA
@@ -189,7 +190,7 @@ module jd_learner_pipe
   ) u_sequencer (
     .clk_i, .rst_ni, .abort_i,
     .stage_write_i, .stage_index_i, .stage_data_i,
-    .step_start_i, .step_i, .samples_ready_i, .update_busy_i,
+    .step_start_i, .step_i, .samples_ready_i, .update_busy_i, .target_busy_i,
     .ended_o           (ended),
     .done_valid_i      (done_valid),
     .done_stage_i      (done_stage),

@@ -45,6 +45,8 @@ module jd_learner_pipes
   input  stage_t              stage_data_i,
   input  logic                step_start_i,
   input  step_t               step_i,             // the batch of all pipelines, two clocks before
+  input  logic [NET_MAX-1:0]  update_busy_i,
+  input  logic [NET_MAX-1:0]  target_busy_i,
   output logic                step_busy_o,
   output logic                step_done_o,
   output logic                step_nonfinite_o,
@@ -116,7 +118,7 @@ module jd_learner_pipes
       .step_start_i          (pipe_start[p]),
       .step_i                (step),
       .samples_ready_i       (batch[p][LocalW:0]),
-      .update_busy_i         ('0),
+      .update_busy_i, .target_busy_i,
       .step_busy_o           (pipe_busy[p]),
       .step_done_o           (pipe_done[p]),
       .step_nonfinite_o      (pipe_nonfinite[p]),

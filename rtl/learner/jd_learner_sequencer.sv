@@ -6,7 +6,9 @@
 //          as soon as it is read and runs beside the tensor unit; WU and TSM are passed over, as
 //          are delayed stages in a step in which they are not due. The walk begins at the phase's
 //          first stage; those before it are done. A stage issues sample b when all its dependencies
-//          are done with b, b is in the frame memory, and the networks of its wait mask are updated.
+//          are done with b and b is in the frame memory. A stage is begun when the weights that it
+//          reads are those of the step: behind the update of its network and of those of its wait
+//          mask, of a target behind its copy, and OUTER behind all updates (they read gradients).
 // Timing   operations are back to back: within a stage, from stage to stage, and in a chain of
 //          OUTER stages from layer to layer and sample to sample. Bubbles only for dependencies,
 //          for AXPY groups that are not full, between the samples of a chain shorter than
@@ -15,7 +17,8 @@
 //          behind visits of one clock: a visit is taken every other clock at most. A DOT with a
 //          tangent issues an operation every P/p clocks, one for each of its outputs, and a stage
 //          without waits until these are out. A stage sees a sample's token three clocks after the
-//          sample has passed, a new sample and the end of an update after one.
+//          sample has passed, a new sample after one; a stage begins three clocks behind the end of the
+//          update for which it waits.
 // Numbers  none.
 // Source   onchip_replay 3.2.1. Golden model: models/learner/learner.py; clocks: timing.py.
 `include "jd_assert.svh"
@@ -42,7 +45,8 @@ module jd_learner_sequencer
   input  logic                step_start_i,
   input  step_t               step_i,
   input  logic [SampleW:0]    samples_ready_i,
-  input  logic [NET_MAX-1:0]  update_busy_i,
+  input  logic [NET_MAX-1:0]  update_busy_i,      // networks whose weights will change; the bits
+  input  logic [NET_MAX-1:0]  target_busy_i,      // and those of targets only fall during a step
   output logic                ended_o,            // every stage was issued; the adders are done
   // Tokens: samples that have passed a stage.
   input  logic                done_valid_i,       // of the tensor unit
@@ -130,6 +134,10 @@ module jd_learner_sequencer
   logic               walk_next_last_q, single_q;               // the one after it is; the only one
   logic               next_unit_q, next_loss_q;                 // its unit
   logic               next_end_q, next_inner_q;                 // it ends a chain; it does not
+  logic               next_clear_q;                             // its weights are there
+  logic [NET_MAX-1:0] next_net, next_waits;
+  assign next_net   = NET_MAX'(1) << next.net;
+  assign next_waits = next.wait_update | (next.op == OpOuter ? '1 : next.target ? '0 : next_net);
   jd_mem_1r1w #(
     .Depth       (STAGE_MAX),
     .Lanes       (1),
@@ -181,6 +189,8 @@ module jd_learner_sequencer
       ahead_valid_q <= table_read || (ahead_valid_q && !ahead_take);
     end
     next_checked_q <= next_valid_q && !next_take && !abort_i && !step_start_i;
+    next_clear_q   <= (update_busy_i & next_waits) == '0
+                      && (!next.target || (target_busy_i & next_net) == '0);
     if (ahead_take) begin
       next         <= ahead;
       next_unit_q  <= ahead.op inside {OpDot, OpAxpy, OpOuter} && !skipped;
@@ -314,7 +324,7 @@ module jd_learner_sequencer
   // --- May it issue?
   logic [TurnW-1:0]   turn_q, leaves_q, needs_q;
   logic [PeriodW-1:0] period_q;
-  logic               after_axpy_q, here_q, updated_q, go_q, turned_q, spaced, ready, issue;
+  logic               after_axpy_q, here_q, go_q, turned_q, spaced, ready, issue;
   logic               period_over_q;        // period_q is 0
   assign spaced  = !chain_start_q || period_over_q;
   assign ready   = go_q && turned_q && spaced;
@@ -351,13 +361,13 @@ module jd_learner_sequencer
   end
 
   // What a sample waits for: of the sample for which the visit waits in the next clock, and of the
-  // first one of the next entry. Counts only grow and updates only end while a step runs, so those
-  // of a clock before are safe.
+  // first one of the next entry. Counts only grow while a step runs, so those of a clock before are
+  // safe.
   typedef logic [2:0][SampleW:0] counts_t;
   counts_t            counts_q, next_counts_q;      // samples that have passed its dependencies
   logic               advance;              // the visit goes to its next sample or group
   logic [2:0]         free_q, next_free_q;  // there is no dep_a, b, c
-  logic               next_here_q, next_updated_q, here, here_next, updated;
+  logic               next_here_q, here, here_next;
   logic [SampleW-1:0] wait_first, wait_first_q, wait_next_q;
   function automatic counts_t counts_of(input stage_t stage);
     return {count_of(stage.dep_c), count_of(stage.dep_b), count_of(stage.dep_a)};
@@ -376,24 +386,20 @@ module jd_learner_sequencer
   end
   assign here    = samples_ready_i > {1'b0, wait_q};
   assign here_next = samples_ready_i > {1'b0, wait_next_q};
-  assign updated = (stage_q.wait_update & update_busy_i) == '0;
   always_ff @(posedge clk_i) begin
     wait_first_q   <= wait_first;
     next_free_q    <= {passed(next.dep_c), passed(next.dep_b), passed(next.dep_a)};
     next_counts_q  <= counts_of(next);
     next_here_q    <= samples_ready_i > {1'b0, wait_first};
-    next_updated_q <= (next.wait_update & update_busy_i) == '0;
     counts_q  <= take_unit ? next_counts_q : counts_of(stage_q);
     here_q    <= take_unit ? next_here_q : advance ? here_next : here;
-    updated_q <= take_unit ? next_updated_q : updated;
     if (take_unit) begin
       free_q <= next_free_q;
-      go_q   <= each_passed(next_counts_q, next_free_q, wait_first_q) == '1 && next_here_q
-                && next_updated_q;
+      go_q   <= each_passed(next_counts_q, next_free_q, wait_first_q) == '1 && next_here_q;
     end else if (advance) begin
-      go_q   <= each_passed(counts_q, free_q, wait_next_q) == '1 && here_next && updated;
+      go_q   <= each_passed(counts_q, free_q, wait_next_q) == '1 && here_next;
     end else begin
-      go_q   <= each_passed(counts_q, free_q, wait_q) == '1 && here && updated;
+      go_q   <= each_passed(counts_q, free_q, wait_q) == '1 && here;
     end
     // The sample after that, not beyond the last one.
     if (take_unit) begin
@@ -426,8 +432,8 @@ module jd_learner_sequencer
   end
 
   assign stall_data_o   = valid_q && at_start_q && !here_q;
-  assign stall_update_o = valid_q && at_start_q && here_q && !updated_q;
-  assign stall_token_o  = valid_q && !issue && here_q && updated_q;
+  assign stall_token_o  = valid_q && !issue && !stall_data_o;
+  assign stall_update_o = !valid_q && next_checked_q && next_unit_q && !next_clear_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -452,7 +458,8 @@ module jd_learner_sequencer
   // --- Taking the next entry.
   logic visit_done;
   assign visit_done = issue && visit_end;
-  assign take_unit  = next_checked_q && !abort_i && next_unit_q && (!valid_q || visit_done);
+  assign take_unit  = next_checked_q && next_clear_q && !abort_i && next_unit_q
+                      && (!valid_q || visit_done);
   assign take_loss  = next_valid_q && !abort_i && next_loss_q && loss_ready_i;
   assign take_none  = next_valid_q && !abort_i && !next_unit_q && !next_loss_q;
   assign loss_start_o = take_loss;
@@ -617,7 +624,8 @@ module jd_learner_sequencer
   logic unused_stage;
   assign unused_stage = ^{stage_q, next, loss_wait_i};
   `JD_ASSERT_IF(PassedAtMostBatch_A, done_valid_i, 16'(done_q[done_stage_i]) < step_i.batch)
-  `JD_ASSERT(OneState_A, 3'(issue) + 3'(stall_data_o) + 3'(stall_token_o) + 3'(stall_update_o)
-                         == 3'(valid_q))
+  `JD_ASSERT(OneState_A, 2'(issue) + 2'(stall_data_o) + 2'(stall_token_o) == 2'(valid_q))
+  `JD_ASSERT_IF(Clear_A, take_unit, (update_busy_i & next_waits) == '0
+                && (!next.target || (target_busy_i & next_net) == '0))
   `JD_ASSERT_IF(SampleInBatch_A, issue && slot_valid, 16'(slot_sample) < step_i.batch)
 endmodule : jd_learner_sequencer

@@ -76,11 +76,10 @@ module jd_learner_tanh
     end
   end
 
-  // Clock 2: the segment's coefficients; t without its leading zeros.
+  // Clock 2: the segment's coefficients; the zeros in front of t.
   logic [95:0]           coefficients_q;
-  logic [31:0]           t_q;
-  logic [4:0]            zeros;
-  logic [FRAC_W-1:0]     fraction, shifted;
+  logic [4:0]            zeros, zeros_q;
+  logic [FRAC_W-1:0]     fraction, fraction_q;
   assign fraction = fixed_q[FRAC_W-1:0];
   always_comb begin
     zeros = 5'(FRAC_W);
@@ -88,23 +87,26 @@ module jd_learner_tanh
       if (fraction[bit_index]) zeros = 5'(FRAC_W - 1 - bit_index);
     end
   end
-  assign shifted = fraction << zeros;            // at most 24 bits from the leading one on are set
   always_ff @(posedge clk_i) begin
     if (valid_q) begin
       carried_q2     <= carried_q;
       coefficients_q <= TANH_TABLE[fixed_q[FIXED_W-1 -: 9]];
-      t_q            <= fraction == '0 ? '0 : {1'b0, EXP_T - 8'(zeros), shifted[FRAC_W-2 -: 23]};
+      zeros_q        <= zeros;
+      fraction_q     <= fraction;
     end
   end
 
   // Clock 3: the operands. The coefficients come late, out of a memory.
-  logic [31:0] left_q, right_q, factor_q, c1_q, c0_q;
+  logic [31:0]       left_q, right_q, factor_q, c1_q, c0_q, t;
+  logic [FRAC_W-1:0] shifted;                   // at most 24 bits from the leading one on are set
+  assign shifted = fraction_q << zeros_q;
+  assign t       = fraction_q == '0 ? '0 : {1'b0, EXP_T - 8'(zeros_q), shifted[FRAC_W-2 -: 23]};
   always_ff @(posedge clk_i) begin
     if (valid_q2) begin
       carried_q3 <= carried_q2;
-      left_q     <= carried_q2.slope ? carried_q2.other : t_q;
+      left_q     <= carried_q2.slope ? carried_q2.other : t;
       right_q    <= carried_q2.slope ? carried_q2.other : coefficients_q[95:64];
-      factor_q   <= carried_q2.slope ? carried_q2.value : t_q;
+      factor_q   <= carried_q2.slope ? carried_q2.value : t;
       c1_q       <= carried_q2.slope ? ONE : coefficients_q[63:32];
       c0_q       <= coefficients_q[31:0];
     end

@@ -4,8 +4,9 @@
 //
 // Streams  control page on AXI4-Lite; jobs, records and parameters on one AXI4 port; indices of a
 //          batch on SMP, its TD errors on TDE. link_clear_*: as in docs/interfaces.md.
-// Timing   a gradient step takes the pipeline's clocks (jd_learner_pipe), then WU and TSM; records
-//          of the next step are fetched meanwhile.
+// Timing   a gradient step takes the pipeline's clocks (jd_learner_pipe); WU and TSM run beside the
+//          next step's stages that do not read what they write. Records of the next step are
+//          fetched meanwhile.
 // Numbers  binary32, RNE; orders of accumulation as in jd_learner_tensor_unit, jd_learner_loss,
 //          jd_learner_update.
 // Source   onchip_replay 3.2 (Learner Module). Golden model: models/learner/engine.py.
@@ -319,7 +320,9 @@ module jd_learner_top
   logic [7:0]        action, noise, second;
   logic              phases;
   logic [4:0]        updates;
-  logic [3:0]        update_index;
+  logic [4:0]        update_index;
+  logic              updating, updates_first;
+  logic [NET_MAX-1:0] update_busy, target_busy;
   update_t           update_list [UpdateMax];
   update_t           update;                    // in hand
   logic              stage_write;
@@ -405,7 +408,7 @@ module jd_learner_top
   logic          td_memory_done, td_busy, td_go;
   logic [39:0]   td_address;
   logic [1:0]    td_resp;
-  logic          stats_ready, commit, running, job_idle;
+  logic          stats_ready, accept, running, job_idle;
 
   logic              step_phase, step_due;
   logic              batch_start;              // of a step's first phase
@@ -448,7 +451,9 @@ module jd_learner_top
     .columns_i             (columns),
     .updates_i             (updates),
     .update_index_o        (update_index),
-    .update_i              (update_list[update_index]),
+    .update_i              (update_list[update_index[3:0]]),
+    .updating_o            (updating),
+    .updates_first_o       (updates_first),
     .update_o              (update),
     .image_start_o         (image_start),
     .image_done_i          (image_done),
@@ -501,7 +506,7 @@ module jd_learner_top
     .td_memory_resp_i      (td_resp),
     .td_memory_busy_i      (td_busy),
     .stats_ready_i         (stats_ready),
-    .commit_o              (commit),
+    .accept_o              (accept),
     .step_count_o          (step_count),
     .version_o             (version),
     .nonfinite_count_o     (nonfinite_count),
@@ -512,6 +517,16 @@ module jd_learner_top
     .wait_room_o           (wait_room),
     .wait_update_o         (wait_update),
     .idle_o                (job_idle)
+  );
+  jd_learner_pending #(.UpdateMax (UpdateMax)) u_pending (
+    .clk_i,
+    .active_i      (updating),
+    .first_i       (updates_first),
+    .index_i       (update_index),
+    .count_i       (updates),
+    .list_i        (update_list),
+    .update_busy_o (update_busy),
+    .target_busy_o (target_busy)
   );
   assign movers_idle = read_idle && write_idle && list_idle && !fetch_busy && !program_busy
                        && !image_busy;
@@ -645,7 +660,7 @@ module jd_learner_top
     .scale_i       (words[8]),
     .delta_valid_i (delta_valid),
     .delta_i       (delta),
-    .commit_i      (commit),
+    .commit_i      (accept),
     .ready_o       (stats_ready),
     .mean_o        (td_mean),
     .largest_o     (td_max)
@@ -713,6 +728,8 @@ module jd_learner_top
     .stage_data_i          (stage),
     .step_start_i          (step_start),
     .step_i                (step),
+    .update_busy_i         (update_busy),
+    .target_busy_i         (target_busy),
     .step_busy_o           (step_busy),
     .step_done_o           (step_done),
     .step_nonfinite_o      (step_nonfinite),

@@ -57,7 +57,7 @@ def expected(slope: np.ndarray, noise: np.ndarray, x: np.ndarray, other: np.ndar
 async def function(dut: Any) -> None:
     """Random operations back to back and with bubbles; each result after the stated latency."""
     build = parameters()
-    latency = 4 + 2 * build["MulLatency"] + 3 * build["AddLatency"]
+    latency = 5 + 2 * build["MulLatency"] + 3 * build["AddLatency"]
     slope, noise, x, other = draw(COUNT)
     want = expected(slope, noise, x, other)
     pace = rng("pace")
