@@ -221,19 +221,27 @@ class Table:
 
 
 def dqn(geometry: Geometry, config: DqnConfig) -> Program:
-    """Lower DQN (or double DQN) to a program: target pass, online pass, loss, BW, WA, WU, TSM."""
+    """Lower DQN (or double DQN) to a program: target pass, online pass, loss, BW, WA, WU, TSM.
+
+    The first pass is the one whose weights are there first: the target's, which most steps leave
+    as it is, runs beside the WU of the step before; a target that moves each step comes last.
+    """
     sizes = list(config.sizes)
     net = allocate(geometry, sizes, has_target=True)
     frame = Frame(geometry)
     table = Table(geometry, frame)
     state = frame.vector(sizes[0], copies=2)
     following = frame.vector(sizes[0], copies=2)
-    next_outputs, next_ids = table.forward(0, net, following, target=True)
+    moves = config.tau is not None
+    if not moves:
+        next_outputs, next_ids = table.forward(0, net, following, target=True)
     choice: list[int] = []
     choice_ids: list[int] = []
     if config.double:
         choice, choice_ids = table.forward(0, net, following, target=False)
     outputs, ids = table.forward(0, net, state, target=False)
+    if moves:
+        next_outputs, next_ids = table.forward(0, net, following, target=True)
     gradient = frame.vector(sizes[-1])
     loss = table.add(
         Stage(
@@ -254,8 +262,8 @@ def dqn(geometry: Geometry, config: DqnConfig) -> Program:
         Stage(
             OP_TARGET,
             net=0,
-            period=0 if config.tau is not None else config.sync_period,
-            polyak=config.tau is not None,
+            period=0 if moves else config.sync_period,
+            polyak=moves,
             tau=np.float32(config.tau or 0),
             deps=(update,),
         )
@@ -315,7 +323,12 @@ def _actor_critic(
     state, following, given = (frame.vector(states + actions, copies=2) for _ in range(3))
     noise = frame.vector(states + actions, copies=2) if twin else 0
 
-    # The critics: target actor and critics on s', critics on the action taken, TD errors, BW, WA.
+    # The critics: on the action taken, which needs their weights alone and so runs beside the last
+    # WU and TSM of the step before; target actor and critics on s', TD errors, BW, WA.
+    passes = [
+        table.forward(index, nets[index], given, target=False)
+        for index in range(CRITIC, CRITIC + critics)
+    ]
     _, next_ids = table.forward(
         ACTOR, nets[ACTOR], following, target=True, action_lane=states, noise=twin
     )
@@ -325,8 +338,7 @@ def _actor_critic(
         targets.append(outputs[-1])
         target_ids.append(ids[-1])
     lasts = []
-    for index in range(CRITIC, CRITIC + critics):
-        outputs, ids = table.forward(index, nets[index], given, target=False)
+    for index, (outputs, ids) in enumerate(passes, start=CRITIC):
         gradient = frame.vector(1)
         loss = table.add(
             Stage(

@@ -1,8 +1,11 @@
-"""Cycle model of a gradient step: clocks of the tensor unit, turn-arounds, weight update."""
+"""Cycle model of a gradient step: clocks of the tensor unit, turn-arounds, updates beside it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
 
 from models.learner.layout import Geometry, ImageMap
 from models.learner.loss import MODE_MAX
@@ -20,7 +23,9 @@ from models.learner.program import (
 )
 from models.learner.tree import padded_length
 
-STEP = 40  # clocks in which a step is started, judged and counted; the pipe is empty
+STEP = 30  # clocks in which a phase is judged and its updates begin
+LAUNCH = 5  # from there to the start of what comes next
+COLUMNS = 11  # of a copy of columns, beside a clock a word
 LOSS = 4  # clocks of LOSS for a sample, at least; one more for double DQN and twins
 SETTLE = 3  # clocks before each WU and TSM but the first, whose registers settle during the step
 
@@ -90,22 +95,77 @@ def tanh_latency(latencies: Latencies) -> int:
 def pipe_step(
     program: Program, geometry: Geometry, batch: int, latencies: Latencies, due: bool = True
 ) -> int:
-    """Return the clocks of a step in the pipe: tensor work with partly filled AXPY groups, what is
-    not hidden of the latency between the stages, LOSS where it is slower than the stage before it,
-    and the drain behind each phase.
+    """Return the clocks of a step in the pipe, if no weights are waited for: tensor work with
+    partly filled AXPY groups, what is not hidden of the latency between the stages, LOSS where it
+    is slower than the stage before it, and the drain behind each phase.
 
     Args:
         due: the delayed stages run, too.
     """
-    phases = (
+    return sum(
+        _phase_clocks(stages, geometry, batch, latencies, Updates())
+        for stages in _phases(program, due)
+    )
+
+
+def _phases(program: Program, due: bool) -> list[list[Stage]]:
+    return [
         [program.stages[k] for k in phase if due or not program.stages[k].delayed]
         for phase in program.phases
-    )
-    return sum(_phase_clocks(stages, geometry, batch, latencies) for stages in phases)
+    ]
 
 
-def _phase_clocks(stages: list[Stage], geometry: Geometry, batch: int, latencies: Latencies) -> int:
-    """Return the clocks of a phase in the pipe."""
+@dataclass(frozen=True)
+class Updates:
+    """The updates behind a phase, in clocks from their begin.
+
+    Attributes:
+        total: the end of the last one.
+        weights, targets: when each network's are there; others do not change.
+    """
+
+    total: int = 0
+    weights: Mapping[int, int] = field(default_factory=dict)
+    targets: Mapping[int, int] = field(default_factory=dict)
+
+    def ready(self, stage: Stage) -> int:
+        """Return when a stage may begin."""
+        if stage.op == OP_OUTER:  # the gradients are read until then
+            return max(self.weights.values(), default=0)
+        return (self.targets if stage.target else self.weights).get(stage.net, 0)
+
+
+def updates_behind(
+    stages: Sequence[Stage], program: Program, geometry: Geometry, latencies: Latencies, copy: bool
+) -> Updates:
+    """Return the WU and TSM among a phase's stages.
+
+    Args:
+        copy: the periods of hard copies are over.
+    """
+    scalars = 3 * latencies.mul + 4 * latencies.add + 2 * latencies.div + latencies.sqrt + 12
+    pipe = 2 * latencies.mul + 2 * latencies.add + latencies.div + latencies.sqrt + 9
+    now = 0
+    weights: dict[int, int] = {}
+    targets: dict[int, int] = {}
+    for stage in stages:
+        if stage.op == OP_UPDATE:
+            net = program.networks[stage.net]
+            now += ImageMap(geometry, net).words // geometry.lw + scalars + pipe + SETTLE
+            now += net.columns * net.layers[0].n_out + COLUMNS if net.columns else 0
+            weights[stage.net] = now
+        elif stage.op == OP_TARGET and (stage.polyak or copy):
+            words = ImageMap(geometry, program.networks[stage.net]).words
+            now += words // geometry.lw + 9 + SETTLE
+            targets[stage.net] = now
+    return Updates(now, weights, targets)
+
+
+def _phase_clocks(
+    stages: list[Stage], geometry: Geometry, batch: int, latencies: Latencies, updates: Updates
+) -> int:
+    """Return the clocks of a phase in the pipe, launched LAUNCH clocks behind the begin of the
+    updates before it."""
     samples = -(-batch // geometry.dp)
     groups = -(-samples // geometry.gi) * geometry.gi
     total = 8
@@ -119,50 +179,36 @@ def _phase_clocks(stages: list[Stage], geometry: Geometry, batch: int, latencies
         clocks = stage_clocks(stage, geometry) * pace(stage, geometry)
         if not clocks:
             continue
-        total += clocks * (groups if stage.op == OP_AXPY else samples)
         latency = stage_latency(stage, geometry, latencies)
-        total += max(0, before - latency)
+        total = max(total + max(0, before - latency), updates.ready(stage) - LAUNCH)
+        total += clocks * (groups if stage.op == OP_AXPY else samples)
         before = latency
     return total + before
-
-
-def update_clocks(
-    program: Program, geometry: Geometry, latencies: Latencies, due: bool = True
-) -> tuple[int, int]:
-    """Return the clocks of all WU, and of all TSM that copy.
-
-    Args:
-        due: the delayed stages run, too.
-    """
-    words = [ImageMap(geometry, net).words for net in program.networks]
-    scalars = 3 * latencies.mul + 4 * latencies.add + 2 * latencies.div + latencies.sqrt + 12
-    pipe = 2 * latencies.mul + 2 * latencies.add + latencies.div + latencies.sqrt + 9
-    update = target = 0
-    settle = 0  # of the stage in hand
-    for stage in program.stages:
-        if stage.delayed and not due:
-            continue
-        if stage.op == OP_UPDATE:
-            update += words[stage.net] // geometry.lw + scalars + pipe + settle
-            settle = SETTLE
-        elif stage.op == OP_TARGET:
-            target += words[stage.net] // geometry.lw + 9 + settle
-            settle = SETTLE
-    return update, target
 
 
 def step_clocks(
     program: Program, geometry: Geometry, batch: int, latencies: Latencies = Latencies()
 ) -> int:
-    """Return the clocks of a step among many: the pipe, WU, then (averaged over the period) TSM; of
-    steps in which delayed stages run and others the mean."""
+    """Return the mean clocks of a step among many: its phases, each beside the updates behind the
+    one before it, as far as its stages do not wait for them."""
     periods = [s.period for s in program.stages if s.op == OP_TARGET and not s.polyak]
 
-    def clocks(due: bool) -> int:
-        update, target = update_clocks(program, geometry, latencies, due)
-        pipe = pipe_step(program, geometry, batch, latencies, due)
-        return STEP + pipe + update + target // max(1, *periods, 1)
+    def clocks(before: bool, due: bool, copy: bool) -> int:
+        """A step, and the step before it: whether delayed stages ran."""
+        phases = [_phases(program, before)[-1], *_phases(program, due)]
+        total = 0
+        for behind, phase in pairwise(phases):
+            updates = updates_behind(behind, program, geometry, latencies, copy)
+            pipe = LAUNCH + _phase_clocks(phase, geometry, batch, latencies, updates)
+            total += max(pipe, updates.total) + STEP
+        return total
 
-    if not program.delay:
-        return clocks(True)
-    return (clocks(True) + (program.delay - 1) * clocks(False)) // program.delay
+    def mean(copy: bool) -> Fraction:
+        if program.delay < 2:
+            return Fraction(clocks(True, True, copy))
+        rest = (program.delay - 2) * clocks(False, False, copy)
+        ends = clocks(True, False, copy) + clocks(False, True, copy)
+        return Fraction(rest + ends, program.delay)
+
+    share = Fraction(1, max(1, *periods, 1)) if periods else Fraction(0)
+    return int(share * mean(True) + (1 - share) * mean(False))

@@ -62,6 +62,8 @@ module jd_learner_job
   output update_t             update_o,          // the same, a clock later: the stage in hand
   output logic                updating_o,        // updates of a step are made,
   output logic                updates_first_o,   // those of the first of two phases
+  output logic                updates_restart_o, // a step begins
+  output logic [NetMax-1:0][31:0] since_o,       // steps since each network's target was copied
   // Images.
   output logic                image_start_o,
   input  logic                image_done_i,
@@ -301,6 +303,24 @@ module jd_learner_job
   logic [31:0] td_bytes_q;               // of a step's TD errors, in memory
   assign td_address_o = td_address_q;
 
+  // Phases, delayed stages and copies of columns.
+  logic            phase_q, phase_over;  // the second phase; the first one's updates are over
+  logic            due_step_q;           // delayed stages run in this step
+  logic            pass;                 // the stage in hand does not
+  logic            copies;               // its network has a copy of columns
+  logic            behind_update_q;      // in StColumns: of the WU in hand; else of each network
+  logic [NetW-1:0] column_net_q;
+  logic            columns_next;         // the network in hand needs no more
+  logic            due_known;
+  logic            due_ahead_q;          // delayed stages run in what the pipelines do
+
+  // The launch.
+  logic            launch, launched_q;   // the pipelines work on what comes next, or are done,
+  logic            early_q;              // done
+  logic            step_over, more_phases;
+  logic [2:0]      begun_updates_q;
+  logic            parity_q, pipe_phase_q; // of what the pipelines do, or will do next
+
   // The stage of WU and TSM in hand passes registers: itself, its network's scalars, whether its
   // copy is due. They tell of index_q when it has stood for SETTLE clocks.
   localparam logic [1:0] SETTLE = 2'd3;
@@ -318,17 +338,8 @@ module jd_learner_job
                           || (state_q == StTarget && target_done_i)
                           || (take_stage && (pass || (update_o.is_target && !due_q)));
 
-  // Phases, delayed stages and copies of columns. A copy is made anew behind each WU, and before
+  // A copy of columns is made anew behind each WU, and before
   // the first step of a job, for what was loaded since.
-  logic            phase_q, phase_over;  // the second phase; the first one's updates are over
-  logic            due_step_q;           // delayed stages run in this step
-  logic            pass;                 // the stage in hand does not
-  logic            copies;               // its network has a copy of columns
-  logic            behind_update_q;      // in StColumns: of the WU in hand; else of each network
-  logic [NetW-1:0] column_net_q;
-  logic            columns_next;         // the network in hand needs no more
-  logic            due_known;
-  logic            due_ahead_q;          // delayed stages run in what the pipelines do
   if (ActorCritic) begin : gen_actor_critic
     logic [32:0] waited_q;               // with this step
     logic [32:0] after;                  // with the one behind it
@@ -391,15 +402,11 @@ module jd_learner_job
   // The launch of what comes behind the updates in hand. The registers that it depends on, and those
   // that keep its stages from what will change, know of these updates three clocks behind their
   // begin.
-  logic       launch, launched_q;        // the pipelines work on what comes next, or are done,
-  logic       early_q;                   // done
-  logic       step_over, more_phases;
-  logic [2:0] begun_updates_q;
-  logic       parity_q, pipe_phase_q;    // of what the pipelines do, or will do next
   assign updating_o      = state_q inside {StUpdates, StUpdate, StTarget}
                            || (state_q == StColumns && behind_update_q);
   assign more_phases     = ActorCritic && phases_i && !phase_q;
   assign updates_first_o = more_phases;
+  assign updates_restart_o = state_q inside {StData, StCommit};
   assign step_over       = state_q == StStep && (step_done_i || early_q);
   assign launch          = updating_o && begun_updates_q[2] && !launched_q
                            && (more_phases || (!final_q && !stop && here_q[1] && td_room_i));
@@ -423,6 +430,9 @@ module jd_learner_job
   assign step_due_o     = due_ahead_q;
   assign columns_busy_o = ActorCritic && state_q == StColumns;
 
+  always_comb begin
+    for (int unsigned n = 0; n < NetMax; n++) since_o[n] = scalars_q[n].since;
+  end
   always_ff @(posedge clk_i) begin
     update_o  <= update_i;
     past_q    <= index_q == updates_i;

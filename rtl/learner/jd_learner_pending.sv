@@ -3,8 +3,11 @@
 // Which networks' weights, and which targets, the updates of a step will still change.
 //
 // Streams  none: the list of the program's WU and TSM stages, which of them is in hand, and a bit a
-//          network of those that are left. With two phases, those of the phase in hand.
-// Timing   two clocks behind the inputs.
+//          network of those that are left. With two phases, those of the phase in hand. A scan of
+//          the list, from restart_i on, leaves out the stages that this step passes over: delayed
+//          ones, and hard copies whose period is not over.
+// Timing   outputs two clocks behind the inputs. The scan takes three clocks an entry; one that it
+//          has not seen counts as made.
 // Numbers  none.
 // Source   onchip_replay 3.2 (WU serialised with FW..WA); here a step begins beside the updates of
 //          the one before it, as far as it does not read what they write.
@@ -12,21 +15,59 @@ module jd_learner_pending
   import jd_learner_pkg::*;
   import jd_learner_engine_pkg::*;
 #(
-  parameter int unsigned UpdateMax = 16         // entries of the list
+  parameter  int unsigned UpdateMax = 16,       // entries of the list
+  parameter  int unsigned NetMax    = 6,
+  localparam int unsigned NetW      = $clog2(NetMax),
+  localparam int unsigned IndexW    = $clog2(UpdateMax)
 ) (
-  input  logic               clk_i,
-  input  logic               active_i,          // updates of a step are made
-  input  logic               first_i,           // those of the first of two phases
-  input  logic [4:0]         index_i,           // the one in hand; those before it are done
-  input  logic [4:0]         count_i,           // entries that are used
-  input  update_t            list_i [UpdateMax],
-  output logic [NET_MAX-1:0] update_busy_o,
-  output logic [NET_MAX-1:0] target_busy_o
+  input  logic                    clk_i,
+  input  update_t                 list_i [UpdateMax],
+  input  logic [4:0]              count_i,      // entries that are used
+  // The scan, for the step to come.
+  input  logic                    restart_i,
+  input  logic                    due_i,        // delayed stages run in it
+  input  logic [NetMax-1:0][31:0] since_i,      // steps since each target's last copy
+  // The updates.
+  input  logic                    active_i,     // updates of a step are made
+  input  logic                    first_i,      // those of the first of two phases
+  input  logic [4:0]              index_i,      // the one in hand; those before it are done
+  output logic [NET_MAX-1:0]      update_busy_o,
+  output logic [NET_MAX-1:0]      target_busy_o
 );
+  // The scan: an entry, its target's age with this step, whether it is made.
+  logic [UpdateMax-1:0]    made_q;
+  logic [NetMax-1:0][31:0] since_q;             // with the entries that the scan has passed
+  logic [IndexW:0]         at_q;
+  logic [1:0]              beat_q;
+  update_t                 entry_q;
+  logic [31:0]             age_q;
+  logic                    copies, made;
+  assign copies = !entry_q.is_target || entry_q.polyak || age_q >= 32'(entry_q.period);
+  assign made   = copies && (due_i || !entry_q.delayed);
+  always_ff @(posedge clk_i) begin
+    entry_q <= list_i[at_q[IndexW-1:0]];
+    age_q   <= since_q[NetW'(entry_q.net)] + 32'd1;
+    if (restart_i) begin
+      made_q  <= '1;
+      since_q <= since_i;
+      at_q    <= '0;
+      beat_q  <= '0;
+    end else if (!at_q[IndexW]) begin
+      beat_q <= beat_q == 2'd2 ? '0 : beat_q + 2'd1;
+      if (beat_q == 2'd2) begin
+        at_q                       <= at_q + 1'b1;
+        made_q[at_q[IndexW-1:0]] <= made;
+        if (entry_q.is_target && !entry_q.polyak && (due_i || !entry_q.delayed)) begin
+          since_q[NetW'(entry_q.net)] <= copies ? '0 : age_q;
+        end
+      end
+    end
+  end
+
   logic [UpdateMax-1:0] left_q;
   always_ff @(posedge clk_i) begin
     for (int unsigned k = 0; k < UpdateMax; k++) begin
-      left_q[k] <= active_i && 5'(k) >= index_i && 5'(k) < count_i
+      left_q[k] <= active_i && made_q[k] && 5'(k) >= index_i && 5'(k) < count_i
                    && !(first_i && list_i[k].second);
     end
     for (int unsigned n = 0; n < NET_MAX; n++) begin
@@ -39,11 +80,5 @@ module jd_learner_pending
         end
       end
     end
-  end
-
-  logic unused_list;
-  always_comb begin
-    unused_list = 1'b0;
-    for (int unsigned k = 0; k < UpdateMax; k++) unused_list = unused_list ^ (^list_i[k]);
   end
 endmodule : jd_learner_pending

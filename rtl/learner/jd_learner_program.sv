@@ -188,6 +188,8 @@ module jd_learner_program
   logic [17:0]       row_end_q, bias_end_q;    // behind all of its banks
   logic              net_reserved_q, net_count_q, net_align_q;
   logic [LAYERS-1:0] layer_reserved_q, layer_dim_q;
+  logic              columns_dim_q, copy_bad_q;    // of its copy of columns, below
+  logic [16:0]       copy_end_q;
   function automatic logic [17:0] banks_end(input logic [15:0] base, input logic [15:0] size,
                                             input logic three);
     return 18'(base) + 18'(size) + (three ? 18'(size) << 1 : 18'd0);
@@ -216,8 +218,6 @@ module jd_learner_program
 
   // The copy of columns: packed as a layer of the first one's outputs, an output a column. Where it
   // lies is checked with the overlaps.
-  logic        columns_dim_q, copy_bad_q;
-  logic [16:0] copy_end_q;
   if (ActorCritic) begin : gen_copy
     logic [16:0] columns_end_q;
     logic [2:0]  copy_pitch_q;

@@ -321,7 +321,8 @@ module jd_learner_top
   logic              phases;
   logic [4:0]        updates;
   logic [4:0]        update_index;
-  logic              updating, updates_first;
+  logic              updating, updates_first, updates_restart;
+  logic [NetMax-1:0][31:0] since;
   logic [NET_MAX-1:0] update_busy, target_busy;
   update_t           update_list [UpdateMax];
   update_t           update;                    // in hand
@@ -454,6 +455,8 @@ module jd_learner_top
     .update_i              (update_list[update_index[3:0]]),
     .updating_o            (updating),
     .updates_first_o       (updates_first),
+    .updates_restart_o     (updates_restart),
+    .since_o               (since),
     .update_o              (update),
     .image_start_o         (image_start),
     .image_done_i          (image_done),
@@ -518,13 +521,16 @@ module jd_learner_top
     .wait_update_o         (wait_update),
     .idle_o                (job_idle)
   );
-  jd_learner_pending #(.UpdateMax (UpdateMax)) u_pending (
+  jd_learner_pending #(.UpdateMax (UpdateMax), .NetMax (NetMax)) u_pending (
     .clk_i,
+    .list_i        (update_list),
+    .count_i       (updates),
+    .restart_i     (updates_restart),
+    .due_i         (step_due),
+    .since_i       (since),
     .active_i      (updating),
     .first_i       (updates_first),
     .index_i       (update_index),
-    .count_i       (updates),
-    .list_i        (update_list),
     .update_busy_o (update_busy),
     .target_busy_o (target_busy)
   );

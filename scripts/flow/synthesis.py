@@ -191,16 +191,28 @@ def netlist_folder(variant: Variant) -> Path:
     return BUILD / "synth" / f"{variant.top}-{digest}"
 
 
-def yosys(variant: Variant, command: str, folder: Path, name: str) -> None:
-    """Read a variant and run a synthesis command: NAME.json, NAME.stat.json, NAME.log."""
+def reading(variant: Variant) -> str:
+    """The command that reads a variant."""
     design = resolve(variant.core)
     used = set(used_files(design, variant.top))
     sources = " ".join(str(p) for p in design.sources if p in used)
     includes = " ".join(f"-I{p}" for p in design.includes)
     parameters = " ".join(f"-G{k}={v}" for k, v in variant.parameters.items())
+    return f"read_slang --top {variant.top} --ignore-assertions {parameters} {includes} {sources}"
+
+
+def read(variant: Variant, folder: Path) -> None:
+    """Elaborate a variant, and no more. Raises: SynthesisFailed."""
+    log = folder / f"{variant.top}.log"
+    command = f"tee -q -a {log} {reading(variant)}"
+    execute([sys.executable, "-c", YOSYS, command], variant, log, MEMORY_BYTES)
+
+
+def yosys(variant: Variant, command: str, folder: Path, name: str) -> None:
+    """Read a variant and run a synthesis command: NAME.json, NAME.stat.json, NAME.log."""
     log = folder / f"{name}.log"
     steps = [
-        f"read_slang --top {variant.top} --ignore-assertions {parameters} {includes} {sources}",
+        reading(variant),
         f"{command} -top {variant.top}",
         "attrmap -remove src",
     ]

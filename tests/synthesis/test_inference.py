@@ -96,6 +96,18 @@ def test_every_core_has_variants():
     assert all(variants(core) for core in cores)
 
 
+@pytest.mark.parametrize("core", sorted({v.core for v in variants()}))
+def test_every_core_can_be_read(core, tmp_path):
+    """The reader of the flow is stricter than the simulator's, e.g. with names used too early."""
+    synthesis.read(Variant(core, resolve(core).toplevel, "read"), tmp_path)
+
+
+def test_what_cannot_be_read_is_an_error(tmp_path):
+    variant = Variant(FLOAT, "jd_float_mul", "bad", {"Latency": 99})
+    with pytest.raises(SynthesisFailed, match="jd_float_mul bad"):
+        synthesis.read(variant, tmp_path)
+
+
 def test_only_used_files_count():
     names = {p.name for p in used_files(resolve(FLOAT), "jd_float_mul")}
     assert names == {"jd_float_mul.sv", "jd_float_pkg.sv"}

@@ -93,6 +93,13 @@ BINS: dict[str, Bins] = {
         "idle": lambda j: _trained(j) and j.words[3] < j.pipelines,
         "actor_critic": lambda j: _trained(j) and j.pipelines > 1 and bool(_stages(j, OP_LOSS_TD)),
     },
+    "launch": {
+        "step": lambda j: "step" in j.launches and not j.end.error,
+        "phase": lambda j: "phase" in j.launches and not j.end.error,
+        "early": lambda j: "early" in j.launches,
+        "before_error": lambda j: bool(j.launches) and j.end.error != 0,
+        "pipelines": lambda j: bool(j.launches) and j.pipelines > 1,
+    },
     "steps": {
         "one": lambda j: _trained(j) and j.words[2] == 1,
         "several": lambda j: _trained(j) and j.words[2] > 2,

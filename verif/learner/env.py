@@ -65,6 +65,8 @@ class Ended:
         slot: its first optimizer slot.
         clocks: of its record.
         pipelines: of the build.
+        launches: what began beside updates since the job before: `step`, `phase`, and of these
+            `early`: what was done before the updates.
     """
 
     words: list[int]
@@ -73,6 +75,7 @@ class Ended:
     slot: Slot | None
     clocks: int
     pipelines: int = 1
+    launches: frozenset[str] = frozenset()
 
 
 class Words(uvm_subscriber):
@@ -127,6 +130,7 @@ class LearnerEnv(uvm_env):
         self.limit = CLOCK_LIMIT
         self.tail = 0
         self.compared = 0
+        self.launches: set[str] = set()
         self.offered = StreamSequence([])
         self.words = Words("words", self)
         self.sent = self.words.words
@@ -146,6 +150,8 @@ class LearnerEnv(uvm_env):
         self.dut.time_i.value = 0
         await start(self.dut)
         cocotb.start_soon(self._time())
+        cocotb.start_soon(self._launches())
+        cocotb.start_soon(self._early())
         await quiet(self.dut)
         await self.setup()
 
@@ -155,6 +161,16 @@ class LearnerEnv(uvm_env):
             await RisingEdge(self.dut.clk_i)
             time += 1
             self.dut.time_i.value = time
+
+    async def _launches(self) -> None:
+        while True:
+            await RisingEdge(self.dut.u_job.launched_q)
+            self.launches.add("phase" if int(self.dut.u_job.more_phases.value) else "step")
+
+    async def _early(self) -> None:
+        while True:
+            await RisingEdge(self.dut.u_job.early_q)
+            self.launches.add("early")
 
     async def setup(self) -> None:
         """Write the ring's registers."""
@@ -332,7 +348,9 @@ class LearnerEnv(uvm_env):
         program = self.golden.learner.program if self.golden.learner else None
         clocks = int(record[6]) - int(record[4])
         slot = program.slots[0] if program and program.slots else None
-        self.ended.sample(Ended(words, end, program, slot, clocks, self.geometry.dp))
+        launches = frozenset(self.launches)
+        self.launches.clear()
+        self.ended.sample(Ended(words, end, program, slot, clocks, self.geometry.dp, launches))
 
     async def compare_stream(self, what: str, words: list[int], end: JobEnd) -> None:
         """Compare the words of TDE: TD errors in order; tokens may come early, not late."""
