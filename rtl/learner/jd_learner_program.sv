@@ -515,7 +515,6 @@ module jd_learner_program
     logic [15:0] lower;                        // the low digit is above k
   } bound_t;
   bound_t [VECTORS-1:0] first_q, end_q;        // of the vectors that a record fills, in a frame
-  logic [255:0]         given;                 // their rows
   function automatic bound_t bound_of(input logic [7:0] row);
     for (int unsigned k = 0; k < 16; k++) begin
       bound_of.higher[k] = row[7:4] > 4'(k);
@@ -534,12 +533,12 @@ module jd_learner_program
       end_q[v]   <= bound_of(header_end_q[v][7:0]);
     end
   end
-  always_comb begin
+  function automatic logic [255:0] given();      // their rows
     given = '0;
     for (int unsigned v = 0; v < VECTORS; v++) begin
       if (header_has[v]) given = given | (rows_below(end_q[v]) & ~rows_below(first_q[v]));
     end
-  end
+  endfunction
   always_comb begin
     result_first = stage_q.dst
                    + (stage_q.op == OpDot && !slope ? 8'(stage_q.offset >> LANE_L) : 8'd0);
@@ -698,7 +697,7 @@ module jd_learner_program
       state_o       <= beat_q[2][7:0];
       next_state_o  <= beat_q[2][15:8];
       frame_rows_o  <= beat_q[3][7:0];
-      written_q     <= given;
+      written_q     <= given();
       action_words_o <= continuous ? beat_q[1][31:16] : '0;
       action_o       <= continuous ? beat_q[2][23:16] : '0;
       noise_o        <= ActorCritic ? beat_q[2][31:24] : '0;

