@@ -24,7 +24,7 @@ from models.learner.program import (
 from models.learner.tree import padded_length
 
 STEP = 30  # clocks in which a phase is judged and its updates begin
-LAUNCH = 5  # from there to the start of what comes next
+LAUNCH = 6  # from there to the start of what comes next
 COLUMNS = 11  # of a copy of columns, beside a clock a word
 LOSS = 4  # clocks of LOSS for a sample, at least; one more for double DQN and twins
 SETTLE = 3  # clocks before each WU and TSM but the first, whose registers settle during the step

@@ -10,7 +10,7 @@
 //          its own updates begin, when those are over.
 // Timing   a step of TRAIN: the pipeline's clocks, then WU and TSM in program order, each behind
 //          SETTLE clocks (the first one's pass while the step computes) and one, then two clocks;
-//          a launch is three clocks behind their begin. A job starts eight clocks after it came, if
+//          a launch is four clocks behind their begin. A job starts eight clocks after it came, if
 //          nothing is in flight. With ActorCritic a step that is not launched begins three clocks
 //          later, and copies of columns are made behind WU and before the first step: a word a
 //          clock, 11 clocks more each, and 3 for a network without.
@@ -315,9 +315,10 @@ module jd_learner_job
   logic            due_ahead_q;          // delayed stages run in what the pipelines do
 
   // The launch.
-  logic            launch, launched_q;   // the pipelines work on what comes next, or are done,
+  logic            launch, launch_q;     // it is decided, and made a clock later
+  logic            launched_q;           // the pipelines work on what comes next, or are done,
   logic            early_q;              // done
-  logic            step_over, more_phases;
+  logic            step_over, more_phases, good;
   logic [2:0]      begun_updates_q;
   logic            parity_q, pipe_phase_q; // of what the pipelines do, or will do next
 
@@ -410,9 +411,10 @@ module jd_learner_job
   assign step_over       = state_q == StStep && (step_done_i || early_q);
   assign launch          = updating_o && begun_updates_q[2] && !launched_q
                            && (more_phases || (!final_q && !stop && here_q[1] && td_room_i));
-  assign accept_o        = state_q == StResults && state_d == StUpdates && !more_phases;
+  assign accept_o        = state_q == StResults && good && !more_phases;
   always_ff @(posedge clk_i) begin
     begun_updates_q <= updating_o ? {begun_updates_q[1:0], 1'b1} : '0;
+    launch_q        <= rst_ni && launch;
     if (!rst_ni || step_over || state_q inside {StSettle, StFlush}) begin
       launched_q <= 1'b0;
       early_q    <= 1'b0;
@@ -420,10 +422,10 @@ module jd_learner_job
       if (launch)                    launched_q <= 1'b1;
       if (launched_q && step_done_i) early_q    <= 1'b1;
     end
-    if (state_q == StSettle)                                  pipe_phase_q <= 1'b0;
-    else if (state_q == StResults && state_d == StUpdates) pipe_phase_q <= more_phases;
-    if (state_q == StSettle) parity_q <= 1'b0;
-    else if (accept_o)     parity_q <= !parity_q;
+    if (state_q == StSettle)               pipe_phase_q <= 1'b0;
+    else if (state_q == StResults && good) pipe_phase_q <= more_phases;
+    if (state_q == StSettle)               parity_q     <= 1'b0;
+    else if (accept_o)                     parity_q     <= !parity_q;
   end
   assign step_parity_o  = parity_q;
   assign step_phase_o   = pipe_phase_q;
@@ -447,10 +449,13 @@ module jd_learner_job
 
   logic step_ok, commit;                 // commit: a step is complete
   assign step_ok = !step_index_i && !step_nonfinite_i;
+  // Of what the pipelines did, in StResults: its updates begin.
+  assign good    = step_ok && (phase_q || (!stop && td_memory_done_i && stats_ready_i
+                                           && td_memory_resp_i == 2'd0));
 
   always_comb begin
     state_d      = state_q;
-    step_start_o = launch;
+    step_start_o = launch_q;
     unique case (state_q)
       StIdle: if (job_valid_i && !soft_reset_i) state_d = StCheck;
       StCheck: if (checked) state_d = check_error_q != 8'd0 ? StEnd : StSettle;
@@ -482,11 +487,8 @@ module jd_learner_job
         if (step_over || (stop && !phase_q)) state_d = stop && !phase_q ? StFlush : StResults;
       end
       StResults: begin
-        if (!step_ok || (stop && !phase_q)) state_d = StFlush;
-        else if (phase_q)                   state_d = StUpdates;
-        else if (td_memory_done_i && stats_ready_i) begin
-          state_d = td_memory_resp_i != 2'd0 ? StFlush : StUpdates;
-        end
+        if (good) state_d = StUpdates;
+        else if (!step_ok || stop || (td_memory_done_i && stats_ready_i)) state_d = StFlush;
       end
       StUpdates: begin
         if (past_q && settle_q != '0) begin

@@ -255,6 +255,7 @@ module jd_learner_sequencer
     return vector + (parted ? step_i.state_rows : 8'd0);
   endfunction
 
+  logic [7:0]        next_src_q, next_aux_q, next_dst_q, next_other_q;
   logic [15:0]       next_chunks, next_per_row, next_advance;
   logic [2:0]        next_pitch, next_ladder;
   logic [TurnW-1:0]  next_leaves, next_needs;
@@ -263,6 +264,10 @@ module jd_learner_sequencer
   assign next_tangent = ActorCritic && next.op == OpDot && next.act inside {ActTanh, ActSlope};
   assign next_chunks  = (next.n_in + 16'(P - 1)) >> LANE_L;
   always_ff @(posedge clk_i) begin
+    next_src_q   <= copy_of(next.src);
+    next_aux_q   <= copy_of(next.aux);
+    next_dst_q   <= ActorCritic ? copy_of(next.dst) : next.dst;
+    next_other_q <= copy_of(next_slope ? next.aux : step_i.noise);
     next_pitch  <= log2_pitch(next.n_in);
     next_ladder <= '0;
     for (int unsigned k = 0; k < 5; k++) if (next.n_in > 16'(P << k)) next_ladder <= 3'(k + 1);
@@ -476,10 +481,10 @@ module jd_learner_sequencer
       chain_start_q <= next.op == OpOuter && id_q == chain_id_q;
       base_row_q    <= next.row + (next.target ? step_i.target_row[next.net] : 16'd0);
       base_bias_q   <= next.bias + (next.target ? step_i.target_bias[next.net] : 16'd0);
-      src_q         <= copy_of(next.src);
-      aux_q         <= copy_of(next.aux);
-      dst_q         <= ActorCritic ? copy_of(next.dst) : next.dst;
-      other_q       <= copy_of(next_slope ? next.aux : step_i.noise);
+      src_q         <= next_src_q;
+      aux_q         <= next_aux_q;
+      dst_q         <= next_dst_q;
+      other_q       <= next_other_q;
       dst_offset_q  <= next_slope ? '0 : next.offset;
       other_offset_q <= next_slope ? next.offset : '0;
       tangent_q     <= next_tangent;

@@ -673,7 +673,9 @@ module jd_learner_top
   );
 
   // ------------------------------------------------------------------ pipelines
-  step_t step;
+  step_t      step;
+  logic [7:0] action_vector_q;               // of the program
+  always_ff @(posedge clk_i) action_vector_q <= action_words != '0 ? action : NO_VECTOR;
   always_comb begin
     step               = '0;
     step.inverse_batch = words[8];
@@ -682,7 +684,7 @@ module jd_learner_top
     step.stages        = phases && !step_phase ? second : stages;
     step.first         = step_phase ? second : '0;
     step.due           = step_due;
-    step.action        = action_words != '0 ? action : NO_VECTOR;
+    step.action        = action_vector_q;
     step.noise         = noise;
     step.frame_rows    = frame_rows;
     step.state_rows    = state_rows;
