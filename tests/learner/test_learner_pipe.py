@@ -17,6 +17,7 @@ from models.learner.program import (
     OP_LOSS_Q,
     OP_LOSS_TD,
     OP_OUTER,
+    OP_TARGET,
     OP_UPDATE,
     Program,
     Stage,
@@ -181,6 +182,37 @@ def test_pipe_networks(seed: int) -> None:
     sim.close()
 
 
+def test_pipe_waits_for_updates(seed: int) -> None:
+    """No stage begins before the weights that it reads are there, no other one waits for them."""
+    sim = PipeSim(SMALL, seed)
+    g = SMALL.geometry
+    rng = np.random.default_rng(seed)
+    batch = random_batch(rng, (3, 5, 4), 5)
+
+    def waits(program: Program, **busy: int) -> int:
+        learner = Learner(g, program)
+        for index, net in enumerate(learner.networks):
+            learner.load(index, (rng.standard_normal(net.map.words) * 0.4).astype(np.float32))
+        report = run_step(sim, learner, batch, 0, **busy)
+        compare(sim, learner, batch, 0, report)
+        return report.update
+
+    # All run from their targets, network 0 from its weights, too; there is no OUTER.
+    many = many_networks(g, 3, 5, 4)
+    for index in range(g.net_max):
+        assert waits(many, targets=1 << index) > 100, index
+        assert (waits(many, busy=1 << index) > 100) == (index == 0), index
+    # Networks 1 and 3 are not run from their weights, but OUTER waits for all.
+    several = several_networks(g, 3, 5, 4)
+    for index in range(4):
+        assert waits(several, busy=1 << index) > (250 if index == 0 else 10), index
+        assert (waits(several, targets=1 << index) > 100) == (index < 2), index
+    # A wait mask names other networks.
+    first = replace(many.stages[0], wait_update=1 << 3)
+    assert waits(replace(many, stages=(first, *many.stages[1:])), busy=1 << 3) > 250
+    sim.close()
+
+
 def test_pipe_offsets(seed: int) -> None:
     """Outputs that begin in the midst of a row of the frame, beside what is there."""
     sim = PipeSim(SMALL, seed)
@@ -246,17 +278,32 @@ def test_pipe_last_action(seed: int) -> None:
 def test_pipe_late_loss(seed: int) -> None:
     """A loss that waits for stages with two-digit numbers, behind others that do nothing."""
     sim = PipeSim(SMALL, seed)
-    sizes, ahead = (4, 16, 5), 8
-    rng = np.random.default_rng(seed)
-    learner = random_learner(rng, SMALL.geometry, sizes)
-    stages = [
-        replace(s, deps=tuple(d + ahead for d in s.deps)) for s in learner.program.stages
-    ]  # fmt: skip
-    learner.program = replace(
-        learner.program, stages=(*[Stage(OP_UPDATE)] * ahead, *stages)
-    )  # fmt: skip
-    batch = random_batch(rng, sizes, 11)
-    compare(sim, learner, batch, 0, run_step(sim, learner, batch, 0))
+    for sizes, places in (((4, 16, 5), (8,)), ((3, 2), range(61))):
+        rng = np.random.default_rng(seed)
+        for ahead in places:
+            learner = random_learner(rng, SMALL.geometry, sizes)
+            stages = [
+                replace(s, deps=tuple(d + ahead for d in s.deps))
+                for s in learner.program.stages
+                if s.op != OP_UPDATE and s.op != OP_TARGET
+            ]
+            learner.program = replace(
+                learner.program, stages=(*[Stage(OP_UPDATE)] * ahead, *stages)
+            )  # fmt: skip
+            batch = random_batch(rng, sizes, 11 if len(places) == 1 else 3)
+            compare(sim, learner, batch, 0, run_step(sim, learner, batch, 0))
+    sim.close()
+
+
+def test_pipe_thresholds(seed: int) -> None:
+    """Huber thresholds of all sizes: in the highest exponent, below and above the errors."""
+    sim = PipeSim(SMALL, seed)
+    sizes = (4, 16, 5)
+    for kappa in (2**-126, 0.1, 0.25, 0.5, 0.75, 1.5, 2.0, 3.0, 2.0**127, None):
+        rng = np.random.default_rng(seed)
+        learner = random_learner(rng, SMALL.geometry, sizes, kappa=kappa)
+        batch = random_batch(rng, sizes, 24)
+        compare(sim, learner, batch, 0, run_step(sim, learner, batch, 0))
     sim.close()
 
 
@@ -597,6 +644,29 @@ def test_pipe_actor_critic_clocks(seed: int, lagged: bool) -> None:
     assert sum(r.busy for r in reports) == timing.ideal_step(program, config.geometry, 32)
     print(f"{clocks} clocks, predicted {predicted}")
     assert abs(predicted - clocks) <= 0.02 * clocks
+    sim.close()
+
+
+def test_pipe_losses_behind_each_other(seed: int) -> None:
+    """A loss begins when the one before it is done with all samples: its threshold is another."""
+    config = ACTOR_CRITIC["p16"]
+    rng = np.random.default_rng(seed)
+    made = ActorCriticConfig(
+        (3, 8, 1), (4, 8, 1), optim.adam(1e-3), optim.adam(1e-3), kappa=0.5, lagged=True
+    )
+    program = ddpg(config.geometry, made)
+    at = next(k for k, s in enumerate(program.stages) if s.op == OP_LOSS_TD) + 1
+    first = program.stages[at - 1]
+    other = replace(first, kappa=np.float32(0.0625), quiet=True, dst=program.frame_rows)
+    behind = [
+        replace(s, deps=tuple(d + (d >= at) for d in s.deps)) for s in program.stages[at:]
+    ]  # fmt: skip
+    program = replace(
+        program, stages=(*program.stages[:at], other, *behind), frame_rows=program.frame_rows + 1
+    )
+    learner = actor_critic_learner(rng, config.geometry, program)
+    sim = PipeSim(config, seed)
+    run_phases(sim, learner, actor_critic_batch(rng, program, 20), 0)
     sim.close()
 
 

@@ -215,14 +215,21 @@ class PipeSim:
             self._check(self.lib.pipe_scalars(self.handle, parity, sample, _pointer(words)))
 
     def run(
-        self, batch: int, slow: int = 0, busy: int = 0, abort_at: int = 0, limit: int = 2_000_000
+        self,
+        batch: int,
+        slow: int = 0,
+        busy: int = 0,
+        targets: int = 0,
+        abort_at: int = 0,
+        limit: int = 2_000_000,
     ) -> Report:
         """Run the step that set_step describes.
 
         Args:
             batch: samples.
             slow: samples become ready one by one, each after about `slow` clocks; 0: all at once.
-            busy: networks whose update ends late.
+            busy: networks whose update ends late: some 300 clocks behind the start.
+            targets: networks whose target's does.
             abort_at: clock of an abort, 0 never.
             limit: clocks after which a step counts as hung.
         Raises: PipeError.
@@ -231,8 +238,9 @@ class PipeSim:
         report = np.zeros(11, np.uint32)
         self._check(
             self.lib.pipe_step(
-                self.handle, batch, slow, ctypes.c_uint32(busy), ctypes.c_uint32(abort_at),
-                ctypes.c_uint32(limit), _pointer(deltas), _pointer(slots), _pointer(report),
+                self.handle, batch, slow, ctypes.c_uint32(busy), ctypes.c_uint32(targets),
+                ctypes.c_uint32(abort_at), ctypes.c_uint32(limit), _pointer(deltas),
+                _pointer(slots), _pointer(report),
             )
         )  # fmt: skip
         r = [int(x) for x in report]

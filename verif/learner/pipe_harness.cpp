@@ -84,7 +84,7 @@ Pipe* pipe_new(uint32_t seed) {
   pipe->top.weight_valid_i = 0;
   pipe->top.gradient_read_i = 0;
   pipe->top.samples_ready_i = 0;
-  pipe->top.update_busy_i = 0;
+  pipe->top.update_busy_i = pipe->top.target_busy_i = 0;
   for (int k = 0; k < 4; ++k) pipe->tick();
   if (pipe->top.step_busy_o || pipe->top.step_done_o) pipe->error = "busy in reset";
   pipe->top.rst_ni = 1;
@@ -163,15 +163,16 @@ int pipe_scalars(Pipe* pipe, int parity, int sample, const uint32_t* words) {
 void pipe_step_words(Pipe* pipe, const uint32_t* words) { put(pipe->top.step_i, words); }
 
 // Runs a step. `slow`: samples become ready at random times, and the networks of `busy` end their
-// update late. `abort_at`: drop the step at that clock, 0 never.
+// update late, those of `targets` their target's. `abort_at`: drop the step at that clock, 0 never.
 // report: clocks, busy, data, token, update, nonfinite, stage, sample, index, index sample, deltas.
-int pipe_step(Pipe* pipe, int batch, int slow, uint32_t busy, uint32_t abort_at, uint32_t limit,
-              uint32_t* deltas, uint32_t* slots, uint32_t* report) {
+int pipe_step(Pipe* pipe, int batch, int slow, uint32_t busy, uint32_t targets, uint32_t abort_at,
+              uint32_t limit, uint32_t* deltas, uint32_t* slots, uint32_t* report) {
   return guarded(pipe, [&] {
     auto& top = pipe->top;
     std::memset(report, 0, 11 * sizeof(uint32_t));
     int ready = slow ? 0 : batch;
     top.update_busy_i = busy;
+    top.target_busy_i = targets;
     top.step_start_i = 1;
     for (uint32_t clock = 0; clock < limit; ++clock) {
       top.samples_ready_i = ready;
@@ -201,9 +202,9 @@ int pipe_step(Pipe* pipe, int batch, int slow, uint32_t busy, uint32_t abort_at,
       top.step_start_i = 0;
       if (slow) {
         if (ready < batch && pipe->random() % slow == 0) ++ready;
-        if (pipe->random() % 256 == 0) top.update_busy_i = 0;
+        if (pipe->random() % 256 == 0) top.update_busy_i = top.target_busy_i = 0;
       } else if (clock > 300) {
-        top.update_busy_i = 0;
+        top.update_busy_i = top.target_busy_i = 0;
       }
     }
     throw std::runtime_error("the step does not end");

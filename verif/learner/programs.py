@@ -89,7 +89,7 @@ class Maker:
     def _lowered(self) -> Program:
         """DDPG or TD3 as they are lowered, of small networks."""
         draw = self.draw
-        states, actions = draw.randint(1, 5), draw.randint(1, 2)
+        states, actions = draw.randint(1, 5), draw.randint(1, 3)
         hidden = [draw.choice((3, 5, self.geometry.p + 1)) for _ in range(draw.randint(0, 1))]
         config = ActorCriticConfig(
             (states, *hidden, actions), (states + actions, 4, 1), sgd(0.1), adam(0.2),
@@ -129,8 +129,15 @@ class Maker:
                 column = draw.choice((0, first.n_in - 1, draw.randrange(first.n_in)))
                 most = first.n_in - column
                 columns = draw.choice((1, most, draw.randint(1, most)))
-                net = replace(net, column=column, columns=columns, column_row=ends[0])
-                ends = ends[0] + g.weight_rows(first.n_out, columns), ends[1]
+                rows = g.weight_rows(first.n_out, columns)
+                # The copy behind the banks, or in front of them: beside that of the net before.
+                if draw.random() < 0.5:
+                    net = replace(net, column=column, columns=columns, column_row=ends[0])
+                else:
+                    place = net.row_base
+                    net = replace(net, column=column, columns=columns, column_row=place,
+                                  row_base=place + rows)  # fmt: skip
+                ends = ends[0] + rows, ends[1]
             if ends[0] > g.w_rows or ends[1] > g.w_rows * g.ob or masters + words > g.w_rows * g.p:
                 row, bias = net.row_base, net.bias_base
                 continue
@@ -307,7 +314,7 @@ class Maker:
         return (
             replace(
                 stage, q=vectors[0], q_next=vectors[1], chooser=vectors[2], mode=draw.randrange(2),
-                kappa=np.float32(1), n_in=draw.choice((0, n_in)),
+                kappa=np.float32(draw.choice((0.25, 0.5, 1, 3))), n_in=draw.choice((0, n_in)),
             ),
             1,
         )  # fmt: skip

@@ -616,7 +616,8 @@ def actor_critic_programs(env: LearnerEnv) -> Iterator[Program]:
     g = env.geometry
     draw = rng("actor-critic")
     for delay, lagged in ((0, False), (2, False), (0, True), (3, True)):
-        states, actions = draw.choice((2, 3, g.p - 2)), draw.randint(1, 2)
+        actions = draw.randint(1, 3)
+        states = draw.choice((2, 3, g.p - actions))
         hidden = [draw.choice((3, g.p, g.p + 1)) for _ in range(2)]
         config = ActorCriticConfig(
             (states, hidden[0], actions), (states + actions, hidden[1], 1),
