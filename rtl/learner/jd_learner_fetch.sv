@@ -172,13 +172,15 @@ module jd_learner_fetch
   assign address_take  = room_q && (!address_valid_q || address_leave);
 
   logic [15:0] record_words;
-  logic        acts, noisy;              // A is not 0; there is noise
-  assign acts  = ActorCritic && action_words_i != '0;
-  assign noisy = ActorCritic && noise_row_i != '0;
+  logic        acts_q, noisy_q;          // of the program: A is not 0; there is noise
+  always_ff @(posedge clk_i) begin
+    acts_q  <= ActorCritic && action_words_i != '0;
+    noisy_q <= ActorCritic && noise_row_i != '0;
+  end
   if (ActorCritic) begin : gen_record
     logic [15:0] words_q, extra_q;       // of the job
     always_ff @(posedge clk_i) begin
-      extra_q <= (acts ? action_words_i : 16'd1) + (noisy ? action_words_i : 16'd0);
+      extra_q <= (acts_q ? action_words_i : 16'd1) + (noisy_q ? action_words_i : 16'd0);
       words_q <= (state_words_i << 1) + 16'd2 + extra_q;
     end
     assign record_words = words_q;
@@ -270,8 +272,8 @@ module jd_learner_fetch
   assign bad        = head_valid && (head.failed
                                      || (record_valid_i && record_resp_i != 2'd0));
   assign word_valid = active_q && !flush_i && head_valid && !bad && record_valid_i;
-  assign word_last  = part_q == (noisy ? PartNoise : PartNext) && part_last_q;
-  assign advance    = take && !(acts && part_q == PartState && !again_q);
+  assign word_last  = part_q == (noisy_q ? PartNoise : PartNext) && part_last_q;
+  assign advance    = take && !(acts_q && part_q == PartState && !again_q);
   assign take       = word_valid && (vector_ready || part_q == PartScalar);
   assign record_ready_o = flush_i || (advance && (word_last || word_q == 4'd15));
   assign head_pop   = take && word_last;
@@ -356,9 +358,9 @@ module jd_learner_fetch
       part_last_q <= part_q == PartScalar ? left_q[1:0] == 2'd1 : rest_q == 16'd2;
       unique case (part_q)
         PartState: if (part_last_q) begin
-          part_q      <= acts ? PartAction : PartScalar;
-          part_last_q <= acts && one_action_q;
-          if (acts) begin                // a follows s
+          part_q      <= acts_q ? PartAction : PartScalar;
+          part_last_q <= acts_q && one_action_q;
+          if (acts_q) begin                // a follows s
             left_q <= left_q + 16'd1;
             rest_q <= action_words_i;
           end
@@ -378,7 +380,7 @@ module jd_learner_fetch
           end
         end
         default: if (part_last_q) begin
-          if (noisy && part_q == PartNext) begin
+          if (noisy_q && part_q == PartNext) begin
             part_q      <= PartNoise;
             part_last_q <= one_action_q;
             rest_q      <= action_words_i;
