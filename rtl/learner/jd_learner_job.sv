@@ -304,7 +304,8 @@ module jd_learner_job
   assign td_address_o = td_address_q;
 
   // Phases, delayed stages and copies of columns.
-  logic            phase_q, phase_over;  // the second phase; the first one's updates are over
+  logic            phase_q;              // the second phase
+  logic            phase_over_q;         // the first one's updates are over; behind update_o
   logic            due_step_q;           // delayed stages run in this step
   logic            pass;                 // the stage in hand does not
   logic            copies;               // its network has a copy of columns
@@ -315,7 +316,7 @@ module jd_learner_job
   logic            due_ahead_q;          // delayed stages run in what the pipelines do
 
   // The launch.
-  logic            launch, launch_q;     // it is decided, and made a clock later
+  logic            launch;
   logic            launched_q;           // the pipelines work on what comes next, or are done,
   logic            early_q;              // done
   logic            step_over, more_phases, good;
@@ -333,31 +334,31 @@ module jd_learner_job
   assign update_index_o = index_q;
   assign settled        = settle_q == SETTLE;
   assign since          = scalars_o.since + 32'd1;
-  assign take_stage     = state_q == StUpdates && settled && !past_q && !phase_over;
+  assign take_stage     = state_q == StUpdates && settled && !past_q && !phase_over_q;
   assign next_stage     = (state_q == StUpdate && update_done_i && !copies)
                           || (state_q == StColumns && columns_next && behind_update_q)
                           || (state_q == StTarget && target_done_i)
                           || (take_stage && (pass || (update_o.is_target && !due_q)));
 
-  // A copy of columns is made anew behind each WU, and before
-  // the first step of a job, for what was loaded since.
+  // A copy of columns is made anew behind each WU, and before the first step of a job, for what was
+  // loaded since.
   if (ActorCritic) begin : gen_actor_critic
     logic [32:0] waited_q;               // with this step
     logic [32:0] after;                  // with the one behind it
-    assign after = due_step_q ? 33'd1 : waited_q + 33'd1;
     logic [2:0]  known_q;                // due_step_q tells of the step to come
     logic        look_q, skips_q, started_q;
-    assign phase_over    = phases_i && !phase_q && update_o.second;
+    assign after         = due_step_q ? 33'd1 : waited_q + 33'd1;
     assign pass          = update_o.delayed && !due_step_q;
     assign copies        = columns_i[NetW'(update_o.net)];
     assign columns_next  = started_q ? columns_done_i : skips_q;
     assign due_known     = known_q[2];
     assign columns_net_o = behind_update_q ? NetW'(update_o.net) : column_net_q;
     always_ff @(posedge clk_i) begin
+      phase_over_q <= phases_i && !phase_q && update_o.second;
       waited_q   <= {1'b0, scalars_q[0].waited} + 33'd1;
       if (state_q == StData)        due_step_q <= waited_q >= 33'(delay_i);
       else if (state_q == StCommit) due_step_q <= due_ahead_q;
-      if (state_q == StData)                                due_ahead_q <= waited_q >= 33'(delay_i);
+      if (state_q == StData)                              due_ahead_q <= waited_q >= 33'(delay_i);
       else if (updating_o && !more_phases && !launched_q) due_ahead_q <= after >= 33'(delay_i);
       known_q    <= state_q == StData ? {known_q[1:0], 1'b1} : '0;
       if (state_d == StPhase)                                 phase_q <= 1'b1;
@@ -386,7 +387,7 @@ module jd_learner_job
   end else begin : gen_no_actor_critic
     logic unused_inputs;
     assign unused_inputs   = ^{delay_i, phases_i, columns_i, columns_done_i};
-    assign phase_over      = 1'b0;
+    assign phase_over_q    = 1'b0;
     assign phase_q         = 1'b0;
     assign due_step_q      = 1'b1;
     assign due_ahead_q     = 1'b1;
@@ -414,7 +415,6 @@ module jd_learner_job
   assign accept_o        = state_q == StResults && good && !more_phases;
   always_ff @(posedge clk_i) begin
     begun_updates_q <= updating_o ? {begun_updates_q[1:0], 1'b1} : '0;
-    launch_q        <= rst_ni && launch;
     if (!rst_ni || step_over || state_q inside {StSettle, StFlush}) begin
       launched_q <= 1'b0;
       early_q    <= 1'b0;
@@ -447,7 +447,9 @@ module jd_learner_job
     else if (next_stage)                   index_q <= index_q + 5'd1;
   end
 
-  logic step_ok, commit;                 // commit: a step is complete
+  logic step_ok;
+  logic commit;                          // a step is complete
+  logic start;                           // the pipelines begin in the next clock
   assign step_ok = !step_index_i && !step_nonfinite_i;
   // Of what the pipelines did, in StResults: its updates begin.
   assign good    = step_ok && (phase_q || (!stop && td_memory_done_i && stats_ready_i
@@ -455,7 +457,7 @@ module jd_learner_job
 
   always_comb begin
     state_d      = state_q;
-    step_start_o = launch_q;
+    start        = launch;
     unique case (state_q)
       StIdle: if (job_valid_i && !soft_reset_i) state_d = StCheck;
       StCheck: if (checked) state_d = check_error_q != 8'd0 ? StEnd : StSettle;
@@ -478,8 +480,8 @@ module jd_learner_job
         if (stop || (fetch_failed_q && here_q == '0)) begin
           state_d = StFlush;
         end else if (here_q != '0 && td_room_i && due_known) begin
-          state_d      = StStep;
-          step_start_o = 1'b1;
+          state_d = StStep;
+          start   = 1'b1;
         end
       end
       // A step whose first updates have begun is completed.
@@ -493,7 +495,7 @@ module jd_learner_job
       StUpdates: begin
         if (past_q && settle_q != '0) begin
           state_d = ActorCritic && phases_i && !phase_q ? StPhase : StCommit;
-        end else if (settled && phase_over)                 state_d = StPhase;
+        end else if (settled && phase_over_q)               state_d = StPhase;
         else if (take_stage && !pass && !update_o.is_target) state_d = StUpdate;
         else if (take_stage && !pass && due_q)               state_d = StTarget;
       end
@@ -503,8 +505,8 @@ module jd_learner_job
         else if (columns_next && column_net_q == NetW'(NetMax - 1)) state_d = StData;
       end
       StPhase: begin
-        state_d      = StStep;
-        step_start_o = !launched_q;
+        state_d = StStep;
+        start   = !launched_q;
       end
       StTarget: if (target_done_i) state_d = StUpdates;
       StCommit: begin
@@ -603,6 +605,7 @@ module jd_learner_job
       fetch_flush_o      <= 1'b1;
       program_start_o    <= 1'b0;
       image_start_o      <= 1'b0;
+      step_start_o       <= 1'b0;
       update_start_o     <= 1'b0;
       target_start_o     <= 1'b0;
       td_abort_o         <= 1'b0;
@@ -615,6 +618,7 @@ module jd_learner_job
     end else begin
       state_q <= state_d;
       event_o <= commit && event_due_q;
+      step_start_o <= start;
       // Program and weights.
       if (program_start_o) begin
         loaded_program_q <= 1'b0;
@@ -713,6 +717,8 @@ module jd_learner_job
                 due_q == (update_o.polyak || since >= 32'(update_o.period)))
   `JD_ASSERT_IF(Owner_A, update_start_o || target_start_o, owner_o == 2'(update_o.is_target))
   `JD_ASSERT_IF(ColumnsOwner_A, columns_start_o, owner_o == 2'd0)
+  `JD_ASSERT_IF(PhaseOver_A, state_q == StUpdates && settled,
+                phase_over_q == (more_phases && update_o.second))
   `JD_ASSERT_IF(Past_A, state_q == StUpdates && settle_q != '0, past_q == (index_q == updates_i))
   `JD_ASSERT_IF(More_A, fetch_begins, begun_q != steps)
   `JD_ASSERT_IF(Final_A, commit, final_q == (done_q + 32'd1 == steps))

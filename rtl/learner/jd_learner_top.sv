@@ -215,14 +215,14 @@ module jd_learner_top
   logic [7:0]  nonfinite_stage;
   logic [15:0] nonfinite_sample;
   logic        stall_data, stall_token, stall_update;
-  logic [4:0]       count_up;                  // TU_BUSY, STALL_DATA, _TOKEN, _WU, _TDE
+  logic [4:0]       count_q;                   // TU_BUSY, STALL_DATA, _TOKEN, _WU, _TDE
   logic [4:0][63:0] counters_q;
-  assign count_up = {wait_room, wait_update || stall_update, stall_token, wait_data || stall_data,
-                     tensor_busy};
   always_ff @(posedge clk_i) begin
+    count_q <= {wait_room, wait_update || stall_update, stall_token, wait_data || stall_data,
+                tensor_busy};
     for (int unsigned k = 0; k < 5; k++) begin
-      if (!rst_ni)          counters_q[k] <= '0;
-      else if (count_up[k]) counters_q[k] <= counters_q[k] + 64'd1;
+      if (!rst_ni)         counters_q[k] <= '0;
+      else if (count_q[k]) counters_q[k] <= counters_q[k] + 64'd1;
     end
   end
 
