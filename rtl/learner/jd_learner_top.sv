@@ -718,7 +718,7 @@ module jd_learner_top
     new_valid_q      <= rst_ni && weight_valid[owner];
     new_bias_q       <= weight_bias[owner];
     new_row_q        <= weight_row[owner][RowW-1:0];
-    new_bias_index_q <= weight_bias_index[owner][BiasW-1:0];
+    new_bias_index_q <= BiasW'(weight_bias_index[owner]);
     new_sub_q        <= weight_sub[owner];
     new_mask_q       <= weight_mask[owner];
     new_data_q       <= weight_data[owner];
@@ -766,7 +766,7 @@ module jd_learner_top
     .gradient_bias_i       (grad_bias),
     .gradient_row_i        (grad_row[RowW-1:0]),
     .gradient_sub_i        (grad_sub),
-    .gradient_bias_index_i (grad_bias_index[BiasW-1:0]),
+    .gradient_bias_index_i (BiasW'(grad_bias_index)),
     .gradient_valid_o      (grad_valid),
     .gradient_data_o       (grad_data),
     .delta_valid_o         (pipe_delta_valid),
