@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import bench
 import bench_learner
+from flow.design import resolve
 from jackdaw.device import open_device
 from jackdaw.drivers.learner import Learner
 from peers import learners
@@ -61,6 +63,20 @@ def test_learner_sweep_holds_its_networks() -> None:
                 program = work.program(learner)
                 most = min(g.b_max, g.dp * (g.a_rows // program.frame_rows))
                 assert most >= 256, f"{build.name}, {work.name}: {most}"
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_builds_of_the_sweep_pass_lint(large: bool) -> None:
+    """Memories beyond what a program can name are no error (biases of the large builds)."""
+    config = bench_learner.build(4, large)
+    design = resolve(config.core)
+    call = [
+        "verilator", "--lint-only", "-Wall", "--top-module", config.toplevel,
+        *(f"-G{name}={value}" for name, value in config.rtl_parameters().items()),
+        *(f"-I{folder}" for folder in design.includes), *design.waivers, *design.sources,
+    ]  # fmt: skip
+    found = subprocess.run(list(map(str, call)), capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
 
 
 @pytest.mark.parametrize(("kind", "sizes"), [("dqn", (4, 8, 2)), ("ddpg", (3, 8, 1))])
