@@ -1,0 +1,67 @@
+"""RMSProp as the engine's units compute it, every operation rounded to binary32.
+
+Source: a3c 4 (RU), 3 (D10); FA3C 4.2.3, Figure 5. Epsilon stands inside the root, and there is
+no centring and no momentum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.float import add, canonical, div, mul, sqrt, sub
+
+
+@dataclass(frozen=True)
+class HyperParameters:
+    """The numbers of an update, float32, as the host rounded them.
+
+    Attributes:
+        eta: learning rate.
+        rho: decay of the mean square.
+        rest: 1 - rho.
+        eps: added to the mean square before the root; positive.
+    """
+
+    eta: np.float32
+    rho: np.float32
+    rest: np.float32
+    eps: np.float32
+
+    @classmethod
+    def make(cls, eta: float, rho: float = 0.99, eps: float = 0.1) -> HyperParameters:
+        """Round settings; 1 - rho is rounded from the exact difference."""
+        return cls(np.float32(eta), np.float32(rho), np.float32(1 - rho), np.float32(eps))
+
+    def encode(self) -> np.ndarray:
+        """Return the four words, [4] uint32: eta, rho, 1 - rho, eps."""
+        numbers = np.array([self.eta, self.rho, self.rest, self.eps], np.float32)
+        return canonical(numbers).view(np.uint32)
+
+    @classmethod
+    def decode(cls, words: np.ndarray) -> HyperParameters:
+        """Inverse of encode; nothing is checked."""
+        return cls(*np.asarray(words, np.uint32)[:4].view(np.float32))
+
+    @property
+    def legal(self) -> bool:
+        """All are finite and eps is positive, so that padding stays +0."""
+        numbers = np.array([self.eta, self.rho, self.rest, self.eps])
+        return bool(np.isfinite(numbers).all() and self.eps > 0)
+
+
+def rmsprop(
+    theta: np.ndarray, g: np.ndarray, gradient: np.ndarray, settings: HyperParameters
+) -> tuple[np.ndarray, np.ndarray]:
+    """Update parameters once: g' = rho*g + (1-rho)*D*D, theta' = theta - (eta*D)/sqrt(g' + eps).
+
+    Args:
+        theta, g: [N] float32, parameters and their mean squares.
+        gradient: [N] float32, D.
+        settings: the hyper-parameters.
+    Returns: theta' and g', [N] float32.
+    """
+    g = add(mul(settings.rho, g), mul(settings.rest, mul(gradient, gradient)))
+    root = sqrt(add(g, settings.eps))
+    return sub(theta, div(mul(settings.eta, gradient), root)), g
