@@ -31,7 +31,6 @@ COLUMNS_MAX = 64  # output columns of a convolution
 CHANNELS_MAX = 512
 FC_INPUTS_MAX = 65536
 FC_OUTPUTS_MAX = 1024
-PARAMETER_BYTES_MAX = 1 << 31
 
 
 @dataclass(frozen=True)

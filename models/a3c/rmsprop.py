@@ -62,6 +62,7 @@ def rmsprop(
         settings: the hyper-parameters.
     Returns: theta' and g', [N] float32.
     """
-    g = add(mul(settings.rho, g), mul(settings.rest, mul(gradient, gradient)))
-    root = sqrt(add(g, settings.eps))
-    return sub(theta, div(mul(settings.eta, gradient), root)), g
+    numbers = (settings.eta, settings.rho, settings.rest, settings.eps)
+    eta, rho, rest, eps = (np.asarray(number, np.float32) for number in numbers)
+    g = add(mul(rho, g), mul(rest, mul(gradient, gradient)))
+    return sub(theta, div(mul(eta, gradient), sqrt(add(g, eps)))), g

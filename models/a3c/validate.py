@@ -2,7 +2,7 @@
 
 First the frame, then layer by layer (reserved fields, order, zero, maximum, stride, lanes, shape),
 then the network as a whole (order, feature maps, parameters, gradients, line buffers, lanes of
-BW, size of the parameters).
+BW). Parameters of more than 2**31 bytes need no rule: no layer may be so large.
 
 Source: a3c 2, 10.3, 10.4.
 """
@@ -24,7 +24,6 @@ from models.a3c.network import (
     LAYER_WORDS,
     LAYERS_MAX,
     MAGIC,
-    PARAMETER_BYTES_MAX,
     ROW_WORDS,
     SIZE_MAX,
     STRIDES,
@@ -77,11 +76,11 @@ def validate(words: np.ndarray, geometry: Geometry) -> Network:
         ):
             raise NetworkError(Error.E_RESERVED, index)
         layer = Layer.decode(np.array(part, np.uint32))
-        for code in _layer_errors(layer, layers, geometry):
+        if code := next(_layer_errors(layer, layers, geometry), None):
             raise NetworkError(code, index)
         layers.append(layer)
     network = Network(tuple(layers))
-    for code in _network_errors(network, geometry):
+    if code := next(_network_errors(network, geometry), None):
         raise NetworkError(code, WHOLE)
     return network
 
@@ -152,5 +151,3 @@ def _network_errors(network: Network, geometry: Geometry) -> Iterator[Error]:
         layer.lanes_backward != geometry.n_pe for layer in fcs
     ):
         yield Error.E_LANES
-    if network.parameter_bytes >= PARAMETER_BYTES_MAX:
-        yield Error.E_MAX
