@@ -92,13 +92,19 @@ class Task:
         """Inverse of encode; nothing is checked."""
         w = [int(x) for x in words]
         places = [w[at] | w[at + 1] << 32 for at in range(2, TASK_WORDS, 2)]
+        theta, source, target, g_source, g_target, objective = places[:6]
         first = (MAPS_WORD - 2) // 2
         return cls(
-            w[0] & 0xFF,
-            w[1],
-            w[0] >> 8 & 0xFF,
-            w[0] >> 16 & 15,
-            *places[:6],
+            opcode=w[0] & 0xFF,
+            tag=w[1],
+            flags=w[0] >> 8 & 0xFF,
+            network=w[0] >> 16 & 15,
+            theta=theta,
+            source=source,
+            target=target,
+            g_source=g_source,
+            g_target=g_target,
+            objective=objective,
             maps=tuple(places[first : first + (w[0] >> 20 & 15)]),
             stop=bool(w[0] >> 30 & 1),
             interrupt=bool(w[0] >> 31),

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from models.a3c.network import BEAT_BYTES, CONV, ROW_WORDS, SLOT_BYTES, Layer, Network, Region
+from models.a3c.network import CONV, ROW_WORDS, SLOT_BYTES, Layer, Network, Region
 
 PATCH_WORDS = ROW_WORDS * ROW_WORDS
 
@@ -123,8 +123,3 @@ def unpack_map(rows: np.ndarray, region: Region) -> np.ndarray:
 def feature_slot_bytes(network: Network) -> int:
     """Return the bytes of a slot that holds a set of feature maps."""
     return -(-network.feature_bytes // SLOT_BYTES) * SLOT_BYTES
-
-
-def region_bytes(region: Region) -> slice:
-    """Return the bytes of a region in a set of feature maps."""
-    return slice(BEAT_BYTES * region.offset, BEAT_BYTES * (region.offset + region.rows))
