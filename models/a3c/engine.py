@@ -64,7 +64,8 @@ class A3cEngine:
         self.clocks = timing.Clocks()
         self._values = {reg.name: reg.reset for reg in registers.REGISTERS if reg.access == "RW"}
         self._values["CU_ROLE"] = sum(role << 2 * cu for cu, role in enumerate(self._capable()))
-        self._counters = {offset: 0 for _, offset in self._counter_offsets()}
+        self._offsets = dict(self._counter_offsets())
+        self._counters = dict.fromkeys(self._offsets.values(), 0)
         self._high = 0
 
     # Registers.
@@ -162,10 +163,10 @@ class A3cEngine:
 
     def counter(self, name: str) -> int:
         """Return a counter: CU0_ISSUE, PORT0_READ_BEATS, INF, ... Raises KeyError."""
-        return self._counters[dict(self._counter_offsets())[name]]
+        return self._counters[self._offsets[name]]
 
     def _count(self, name: str, amount: int = 1) -> None:
-        self._counters[dict(self._counter_offsets())[name]] += amount
+        self._counters[self._offsets[name]] += amount
 
     def soft_reset(self) -> None:
         """Networks, registers and the number of tickets stay."""

@@ -127,12 +127,14 @@ def stage_clocks(
     )
 
 
+@cache
 def inference_clocks(network: Network, samples: int, geometry: Geometry) -> Clocks:
     """Return the clocks of an inference task."""
     stages = range(len(network.layers))
     return sum((stage_clocks(network, k, FW, samples, geometry) for k in stages), Clocks())
 
 
+@cache
 def training_clocks(network: Network, samples: int, geometry: Geometry) -> Clocks:
     """Return the clocks of a training task: GC of every layer, BW of all but the first."""
     total = Clocks()

@@ -1,0 +1,238 @@
+"""A3C: several agents in turn, each with a snapshot of the parameters, update one set of them.
+
+Softmax and objective are the host's; the network, its gradients and RMSProp are the engine's.
+Source: a3c 13.2; FA3C 2.2, 5.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from jackdaw.drivers.a3c import A3cModel
+from models.a3c.layout import Parameters
+from models.a3c.network import CONV, Geometry, Network
+from models.a3c.rmsprop import HyperParameters
+
+SPARE_SLOTS = 2  # of parameters, beside one an agent: the newest and the next
+
+
+@dataclass(frozen=True)
+class A3cSettings:
+    """Settings of a run.
+
+    Attributes:
+        agents: agents in turn, >= 1.
+        steps: t_max, inferences before an update, 1..8.
+        discount: gamma, 0..1.
+        entropy: beta, weight of the entropy.
+        value: weight of the value's squared error.
+        rate: learning rate at the start.
+        horizon: environment steps of all agents in which it falls to 0.
+        decay: rho of RMSProp.
+        eps: epsilon inside RMSProp's root.
+        clip: rewards are clipped to -clip..clip.
+    """
+
+    agents: int = 16
+    steps: int = 5
+    discount: float = 0.99
+    entropy: float = 0.01
+    value: float = 0.5
+    rate: float = 7e-4
+    horizon: int = 100_000_000
+    decay: float = 0.99
+    eps: float = 0.1
+    clip: float = 1.0
+
+    def hyper_parameters(self, step: int) -> HyperParameters:
+        """RMSProp's numbers after so many environment steps."""
+        rate = self.rate * max(0.0, 1 - step / self.horizon)
+        return HyperParameters.make(rate, self.decay, self.eps)
+
+
+@dataclass(frozen=True)
+class Episode:
+    """An episode that ended: after how many steps of all agents, and its return."""
+
+    step: int
+    total: float
+
+
+def initial(network: Network, rng: np.random.Generator) -> Parameters:
+    """Draw weights and biases from -1/sqrt(n)..1/sqrt(n), n being the inputs of a sum."""
+    out = []
+    for layer in network.layers:
+        bound = 1 / np.sqrt(layer.inputs * layer.kernel**2)
+        shape: tuple[int, ...] = (layer.outputs, layer.inputs)
+        if layer.kind == CONV:
+            shape += (layer.kernel, layer.kernel)
+        weight = rng.uniform(-bound, bound, shape).astype(np.float32)
+        out.append((weight, rng.uniform(-bound, bound, layer.outputs).astype(np.float32)))
+    return out
+
+
+def policy(outputs: np.ndarray, actions: int) -> np.ndarray:
+    """Softmax of the first outputs.
+
+    Args:
+        outputs: [..., O].
+        actions: their number.
+    Returns: [..., actions] float64.
+    """
+    logits = outputs[..., :actions].astype(np.float64)
+    shares = np.exp(logits - logits.max(-1, keepdims=True))
+    return shares / shares.sum(-1, keepdims=True)
+
+
+def returns(rewards: np.ndarray, bootstrap: float, discount: float) -> np.ndarray:
+    """Return R[t] = r[t] + discount*R[t+1] of a rollout, R behind it being `bootstrap`."""
+    out = np.zeros(len(rewards))
+    for t in reversed(range(len(rewards))):
+        bootstrap = rewards[t] + discount * bootstrap
+        out[t] = bootstrap
+    return out
+
+
+def objective_gradient(
+    outputs: np.ndarray,
+    taken: np.ndarray,
+    goals: np.ndarray,
+    actions: int,
+    entropy: float = 0.01,
+    value: float = 0.5,
+) -> np.ndarray:
+    """Gradient of the objective, which is minimized, by a network's outputs.
+
+    Args:
+        outputs: [N, O] float32: logits first, the value last, between them outputs without use.
+        taken: [N] int, the actions.
+        goals: [N], bootstrapped returns R.
+        actions: number of actions.
+        entropy, value: weights of these terms.
+    Returns: [N, O] float32 of sum(-log pi(a)*(R - V) - entropy*H + value*(R - V)^2), R - V in the
+        first term being a constant.
+    """
+    shares = policy(outputs, actions)
+    logs = np.log(np.maximum(shares, 1e-300))
+    advantage = goals - outputs[:, -1].astype(np.float64)
+    chosen = np.eye(actions)[taken]
+    spread = -(shares * logs).sum(1, keepdims=True)
+    out = np.zeros(outputs.shape)
+    out[:, :actions] = (shares - chosen) * advantage[:, None]
+    out[:, :actions] += entropy * shares * (logs + spread)
+    out[:, -1] = -2 * value * advantage
+    return out.astype(np.float32)
+
+
+@dataclass
+class _Agent:
+    """An agent in the middle of a rollout."""
+
+    number: int
+    environment: gymnasium.Env[Any, Any]
+    rng: np.random.Generator
+    observed: np.ndarray
+    slot: int = 0
+    total: float = 0.0
+    outputs: list[np.ndarray] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
+
+
+class A3c:
+    """A run of A3C on the golden engine. It is a function of its seed.
+
+    Attributes:
+        engine: the tasks.
+        settings: of the run.
+        step: environment steps of all agents.
+        updates: trainings.
+        head: slot of the newest parameters.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], gymnasium.Env[Any, Any]],
+        network: Network,
+        geometry: Geometry,
+        settings: A3cSettings,
+        seed: int,
+    ) -> None:
+        self.settings = settings
+        self.actions = 0
+        self._slots = settings.agents + SPARE_SLOTS
+        self._sets = settings.steps + 1
+        self.engine = A3cModel(network, geometry, self._slots, settings.agents * self._sets)
+        self.engine.write_parameters(0, initial(network, np.random.default_rng([seed, 0])))
+        self.head = self.step = self.updates = 0
+        self.agents: list[_Agent] = []
+        for number in range(settings.agents):
+            environment = make()
+            observed, _ = environment.reset(seed=1000 * seed + number)
+            rng = np.random.default_rng([seed, 1 + number])
+            self.agents.append(_Agent(number, environment, rng, observed))
+            space = environment.action_space
+            assert isinstance(space, gymnasium.spaces.Discrete)
+            self.actions = int(space.n)
+
+    def run(self, steps: int) -> Iterator[Episode]:
+        """Let every agent take a step in turn; yields the episodes as they end.
+
+        Args:
+            steps: environment steps of all agents, at which the run ends.
+        """
+        while self.step < steps:
+            for agent in self.agents:
+                yield from self._step(agent)
+
+    def _step(self, agent: _Agent) -> Iterator[Episode]:
+        limit = self.settings.clip
+        maps = agent.number * self._sets
+        count = len(agent.taken)
+        outputs = self.engine.infer(agent.slot, maps + count, agent.observed)
+        action = int(agent.rng.choice(self.actions, p=policy(outputs, self.actions)))
+        agent.observed, reward, terminated, truncated, _ = agent.environment.step(action)
+        self.step += 1
+        agent.total += float(reward)
+        agent.outputs.append(outputs)
+        agent.taken.append(action)
+        agent.rewards.append(float(np.clip(float(reward), -limit, limit)))
+        if terminated or truncated or count + 1 == self.settings.steps:
+            self._update(agent, terminated)
+        if terminated or truncated:
+            yield Episode(self.step, agent.total)
+            agent.observed, _ = agent.environment.reset()
+            agent.total = 0.0
+
+    def _update(self, agent: _Agent, terminated: bool) -> None:
+        """Train on an agent's rollout; it goes on with the newest parameters."""
+        settings = self.settings
+        maps = agent.number * self._sets
+        bootstrap = 0.0
+        if not terminated:
+            last = maps + settings.steps
+            values = self.engine.infer(agent.slot, last, agent.observed, bootstrap=True)
+            bootstrap = float(values[-1])
+        gradients = objective_gradient(
+            np.stack(agent.outputs),
+            np.array(agent.taken),
+            returns(np.array(agent.rewards), bootstrap, settings.discount),
+            self.actions,
+            settings.entropy,
+            settings.value,
+        )
+        sets = range(maps, maps + len(agent.taken))
+        used = {self.head, *(other.slot for other in self.agents)}
+        target = next(slot for slot in range(self._slots) if slot not in used)
+        settings_now = settings.hyper_parameters(self.step)
+        self.engine.train(agent.slot, self.head, target, sets, gradients, settings_now)
+        self.head = agent.slot = target
+        self.updates += 1
+        agent.outputs.clear()
+        agent.taken.clear()
+        agent.rewards.clear()
