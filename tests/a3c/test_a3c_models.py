@@ -801,45 +801,52 @@ def test_a3c_objective_gradient_is_the_derivative(seed: int) -> None:
 
 
 def track(network: Network, geometry: Geometry, seed: int, updates: int) -> list[float]:
-    """Train engine and PyTorch side by side on one stream of batches.
+    """Train engine and PyTorch side by side to tell how bright an image is.
 
     Returns: the relative L2 difference of all parameters after every update.
     """
     rng = np.random.default_rng([seed, 6])
-    bench, actions = Bench(network, geometry), 3
+    bench, last = Bench(network, geometry), len(network.layers)
     parameters = seeded(network, seed)
     bench.put(bench.source, bench.map.pack(parameters))
     reference = TorchNetwork(network, parameters)
-    losses, out = [], []
-    rate, decay, eps = 2e-3, 0.99, 1e-2
+    losses: list[tuple[float, float]] = []
+    out = []
+    rate, decay, eps = 1e-3, 0.99, 1e-2
     for update in range(updates):
         samples = 1 + update % 5
+        bright = rng.random((samples, 1))
         observed = observations(network, rng, samples)
-        taken = (observed.reshape(samples, -1)[:, 0] * actions).astype(int)
-        goals = observed.reshape(samples, -1)[:, 1] * 2
+        observed *= bright.reshape(samples, *[1] * (observed.ndim - 1)).astype(np.float32)
+        goals = bright * np.linspace(-1, 1, network.layers[-1].outputs)
         for number in range(samples):
             bench.observe(number, observed[number])
         assert bench.run(Task(SYNC, source=bench.source, target=bench.local)).error == 0
         assert bench.infer(list(range(samples))).error == 0
-        last = len(network.layers)
         outputs = np.stack([bench.feature(one, last).reshape(-1) for one in bench.sets[:samples]])
-        d = objective_gradient(outputs, taken, goals, actions)
-        bench.put_objective(d, HyperParameters.make(rate, decay, eps))
+        bench.put_objective(
+            (2 * (outputs - goals)).astype(np.float32), HyperParameters.make(rate, decay, eps)
+        )
         work = replace(bench.training(samples), target=bench.source)
         assert bench.run(work).error == 0
-        total = objective(reference.forward(observed)[-1], taken, goals, actions)
-        error = (reference.forward(observed)[-1].detach().numpy()[:, -1] - goals) ** 2
-        losses.append(float(error.mean()))
-        reference.update(reference.gradients(total), rate, decay, eps)
+        wanted = reference.forward(observed)[-1]
+        loss = ((wanted - torch.tensor(goals)) ** 2).sum()
+        losses.append((float(((outputs - goals) ** 2).sum()) / samples, float(loss) / samples))
+        reference.update(reference.gradients(loss), rate, decay, eps)
         got = np.concatenate([a.reshape(-1) for p in bench.parameters(bench.source) for a in p])
         want = np.concatenate([t.detach().numpy().reshape(-1) for t in reference.tensors])
         out.append(float(np.linalg.norm(got - want) / np.linalg.norm(want)))
-    assert np.mean(losses[-50:]) < 0.7 * np.mean(losses[:50])  # the value is learned
+    ours, theirs = np.array(losses).T
+    np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-3 * ours[0])
+    assert ours[-20:].mean() < 0.5 * ours[:20].mean()  # something is learned
     return out
 
 
 def test_a3c_updates_track_pytorch(seed: int) -> None:
-    """300 updates in binary32 beside PyTorch in binary64: rounding grows, but stays rounding."""
+    """300 updates in binary32 beside PyTorch in binary64.
+
+    Rounding every parameter 300 times at 2**-24 costs at most 2e-5; 3e-7 were seen.
+    """
     distance = track(NET_T, TINY, seed, 300)
     print(f"relative difference after 10, 300 updates: {distance[9]:.2e}, {distance[-1]:.2e}")
     assert max(distance[:10]) < 1e-6 and max(distance) < 2e-5
@@ -847,9 +854,10 @@ def test_a3c_updates_track_pytorch(seed: int) -> None:
 
 @pytest.mark.slow
 def test_a3c_many_updates_track_pytorch(seed: int) -> None:
-    distance = track(NET_S, SMALL, seed, 2000)
-    print(f"relative difference after 2000 updates: {distance[-1]:.2e}")
-    assert max(distance) < 1e-3
+    """As above, longer: now and then a ReLU switches in one and not yet in the other."""
+    distance = track(NET_S, SMALL, seed, 800)
+    print(f"relative difference after 10, 800 updates: {distance[9]:.2e}, {distance[-1]:.2e}")
+    assert max(distance[:10]) < 1e-6 and max(distance) < 1e-3
 
 
 # Clocks and beats.
