@@ -513,6 +513,17 @@ def test_a3c_task_that_is_wrong(
     assert [held is None for held in bench.engine.networks] == [False, True, True, True]
 
 
+def test_a3c_task_may_read_a_place_twice() -> None:
+    """One set of maps for two samples, the local parameters as source; a network in slot 3."""
+    bench = Bench(NET_T, TINY)
+    assert bench.load(NET_T, 3).error == 0
+    bench.put_objective(np.ones((2, 7), np.float32), HyperParameters.make(1e-3))
+    work = replace(bench.training(2), source=bench.local, maps=(bench.sets[0],) * 2, network=3)
+    assert bench.run(work).error == 0
+    copy = Task(SYNC, source=bench.source, target=bench.source)
+    assert bench.run(copy).error == 0
+
+
 def test_a3c_task_on_the_wrong_ring() -> None:
     bench = Bench(NET_T, TINY)
     for work in (
@@ -831,7 +842,9 @@ def track(network: Network, geometry: Geometry, seed: int, updates: int) -> list
         assert bench.run(work).error == 0
         wanted = reference.forward(observed)[-1]
         loss = ((wanted - torch.tensor(goals)) ** 2).sum()
-        losses.append((float(((outputs - goals) ** 2).sum()) / samples, float(loss) / samples))
+        losses.append(
+            (float(((outputs - goals) ** 2).sum()) / samples, float(loss.detach()) / samples)
+        )
         reference.update(reference.gradients(loss), rate, decay, eps)
         got = np.concatenate([a.reshape(-1) for p in bench.parameters(bench.source) for a in p])
         want = np.concatenate([t.detach().numpy().reshape(-1) for t in reference.tensors])

@@ -1,0 +1,127 @@
+"""A3C agents on the golden engine, and the game that they learn."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import jackdaw.environments  # noqa: F401  (registers PixelCatch)
+from jackdaw import errors
+from jackdaw.agents.a3c import A3c, A3cSettings, Episode, policy, returns
+from jackdaw.drivers.a3c import A3cModel
+from models.a3c.network import NET_A, NET_S, SMALL
+
+ENVIRONMENT = "jackdaw/PixelCatch-v0"
+SETTINGS = A3cSettings(eps=1e-5)
+
+
+def make() -> gymnasium.Env:
+    return gymnasium.make(ENVIRONMENT)
+
+
+def play(seed: int, aim: bool) -> float:
+    """Mean return of 200 episodes, of a player that follows the ball or one that guesses."""
+    environment = make()
+    rng = np.random.default_rng(seed)
+    total = 0.0
+    for episode in range(200):
+        frames, _ = environment.reset(seed=1000 * seed + episode)
+        ended = False
+        while not ended:
+            newest = frames[-1]
+            ball = np.argwhere(newest[:-1])[0][1] if newest[:-1].any() else 0
+            centre = np.argwhere(newest[-1]).mean()
+            action = int(1 + np.sign(ball - centre)) if aim else int(rng.integers(3))
+            frames, reward, ended, _, _ = environment.step(action)
+            total += float(reward)
+    return total / 200
+
+
+def test_pixelcatch_is_an_environment(seed: int) -> None:
+    check_env(make().unwrapped, skip_render_check=True)
+    assert play(seed, aim=True) == 1.0
+    assert -0.75 < play(seed, aim=False) < -0.3
+
+
+def test_pixelcatch_episode() -> None:
+    environment = make()
+    frames, _ = environment.reset(seed=5)
+    assert frames.shape == (2, 12, 12) and np.array_equal(frames[0], frames[1])
+    for step in range(1, 12):
+        before = frames[1]
+        frames, reward, ended, truncated, _ = environment.step(1)
+        assert np.array_equal(frames[0], before)  # the older frame
+        assert frames[1].sum() in (3, 4) and ended == (step == 11) and not truncated
+        assert (reward != 0) == ended
+
+
+def test_a3c_agent_returns_and_policy() -> None:
+    assert returns(np.array([1.0, 0.0, -1.0]), 4.0, 0.5).tolist() == [1.25, 0.5, 1.0]
+    shares = policy(np.array([1e4, 1e4, -1e4, 7.0], np.float32), 3)
+    np.testing.assert_allclose(shares, [0.5, 0.5, 0.0])
+
+
+def test_a3c_agent_learning_rate_falls_to_zero() -> None:
+    settings = A3cSettings(horizon=1000)
+    assert settings.hyper_parameters(0).eta == np.float32(7e-4)
+    assert settings.hyper_parameters(500).eta == np.float32(3.5e-4)
+    assert settings.hyper_parameters(1000).eta == settings.hyper_parameters(5000).eta == 0
+
+
+def run(seed: int, steps: int) -> tuple[A3c, list[Episode]]:
+    agents = A3c(make, NET_S, SMALL, SETTINGS, seed)
+    return agents, list(agents.run(steps))
+
+
+def test_a3c_agent_is_a_function_of_its_seed(seed: int) -> None:
+    (one, episodes), (two, again) = run(seed, 352), run(seed, 352)
+    assert episodes == again and len(episodes) == 32
+    assert np.array_equal(one.engine.memory.data, two.engine.memory.data)
+    other, _ = run(seed + 1, 352)
+    assert not np.array_equal(one.engine.memory.data, other.engine.memory.data)
+    # 11 steps are two full rollouts and one of a single step, without a bootstrap.
+    counter = one.engine.engine.counter
+    assert (one.updates, counter("TRAIN"), one.engine.engine.tickets) == (96, 96, 96)
+    assert (counter("INF"), counter("BOOT"), counter("SYNC")) == (352, 64, 0)
+
+
+def test_a3c_agent_snapshots_are_not_written(seed: int) -> None:
+    """No update writes the newest parameters or those that an agent still holds."""
+    agents, _ = run(seed, 16 * 3)
+    train = agents.engine.train
+    targets = []
+
+    def watched(local: int, source: int, target: int, *rest: object) -> int:
+        held = {other.slot for other in agents.agents}
+        assert target not in held | {agents.head} and source == agents.head and local in held
+        targets.append(target)
+        return train(local, source, target, *rest)  # type: ignore[arg-type]
+
+    agents.engine.train = watched  # type: ignore[method-assign]
+    list(agents.run(16 * 20))
+    assert len(set(targets)) > 2
+
+
+def test_a3c_driver_names_errors() -> None:
+    with pytest.raises(errors.A3cLanesError):
+        A3cModel(NET_A, SMALL, 1, 1)
+    engine = A3cModel(NET_S, SMALL, 2, 2)
+    with pytest.raises(errors.A3cOverlapError):
+        engine.train(1, 0, 1, [0], np.zeros((1, 16)), SETTINGS.hyper_parameters(0))
+    with pytest.raises(errors.A3cNbError):
+        engine.train(0, 0, 1, [], np.zeros((1, 16)), SETTINGS.hyper_parameters(0))
+
+
+@pytest.mark.slow
+def test_a3c_agent_learns_pixelcatch(seed: int) -> None:
+    """A mean return of 0.9 over 200 episodes within 80 000 steps; guessing gets -0.5."""
+    agents = A3c(make, NET_S, SMALL, SETTINGS, seed)
+    last: list[float] = []
+    for episode in agents.run(80_000):
+        last = [*last[-199:], episode.total]
+        if len(last) == 200 and np.mean(last) >= 0.9:
+            print(f"0.9 after {episode.step} steps")
+            return
+    pytest.fail(f"mean return {np.mean(last)} after {agents.step} steps")
