@@ -36,7 +36,6 @@ def plan(layers: tuple[Layer, ...], geometry: Geometry, samples: int = 5) -> Net
             key=lambda one, k=index: (  # type: ignore[misc]
                 (samples + 1) * clocks(k, one, FW, 1) + clocks(k, one, GC, samples),
                 one.output_blocks,
-                -one.lanes_forward,
             ),
         )
         backward = [geometry.n_pe]
