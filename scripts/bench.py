@@ -436,7 +436,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--memory", default="D", choices=MEMORIES, help="memory preset")
     parser.add_argument("--json", type=Path, help="also write the rows here")
     parser.add_argument("--large", action="store_true",
-                        help="learner: also DDPG 256-128 and 400-300 (an hour)")  # fmt: skip
+                        help="learner: also 4 pipelines of 64 lanes, and DDPG 256-128 and"
+                        " 400-300 (an hour)")  # fmt: skip
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="no software peers")
     parser.add_argument(
         "--plot", type=Path, nargs="?", const=Path(), metavar="FILE",

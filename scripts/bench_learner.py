@@ -99,6 +99,13 @@ def build(dp: int, large: bool) -> Config:
     return Config(f"learner-{'large' if large else 'small'}-dp{dp}", parameters)
 
 
+def wide() -> Config:
+    """The build nearest to the publication's in lanes: 4 pipelines of 64 (it has 276)."""
+    changes = {"LearnerP": 64, "LearnerOB": 16, "LearnerLW": 16, "LearnerWRows": 512,
+               "LearnerARows": 4096, "LearnerActorCritic": 0}  # fmt: skip
+    return Config("learner-wide-dp4", {**build(4, False).parameters, **changes})
+
+
 def latencies_of(config: Config) -> Latencies:
     """The latencies of a build's operators."""
     return Latencies(**{field: config.parameters[name] for name, field in LATENCIES.items()})
@@ -109,6 +116,7 @@ def sweep(pipelines: Sequence[int], large: bool) -> Iterator[tuple[Config, tuple
     for dp in pipelines:
         yield build(dp, False), SMALL
     if large:
+        yield wide(), SMALL[:2]
         for dp in pipelines:
             yield build(dp, True), LARGE
 

@@ -11,7 +11,7 @@ import pytest
 import bench
 import bench_learner
 from flow.design import resolve
-from jackdaw.device import open_device
+from jackdaw.device import Config, open_device
 from jackdaw.drivers.learner import Learner
 from peers import learners
 
@@ -65,10 +65,9 @@ def test_learner_sweep_holds_its_networks() -> None:
                 assert most >= 256, f"{build.name}, {work.name}: {most}"
 
 
-@pytest.mark.parametrize("large", [False, True])
-def test_builds_of_the_sweep_pass_lint(large: bool) -> None:
+@pytest.mark.parametrize("config", [bench_learner.build(4, True), bench_learner.wide()])
+def test_builds_of_the_sweep_pass_lint(config: Config) -> None:
     """Memories beyond what a program can name are no error (biases of the large builds)."""
-    config = bench_learner.build(4, large)
     design = resolve(config.core)
     call = [
         "verilator", "--lint-only", "-Wall", "--top-module", config.toplevel,
