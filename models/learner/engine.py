@@ -19,7 +19,7 @@ from models.learner.validate import ProgramError, validate
 from models.registers import learner as registers
 from models.registers.learner import Error
 
-JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN = 1, 2, 3, 4
+JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN, JOB_INFER = 1, 2, 3, 4, 5
 FLAG_LIST, FLAG_TD_MEMORY, FLAG_TD_STREAM = 1, 2, 4
 KIND_WEIGHTS, KIND_MOMENT, KIND_VARIANCE, KIND_TARGET, KIND_SCALARS = range(5)
 TDE_ERROR, TDE_FETCH_DONE, TDE_ABORT = 0, 1, 2
@@ -86,6 +86,31 @@ class TrainJob:
             list_address=w[10] | w[11] << 32,
             td_address=w[12] | w[13] << 32,
         )
+
+
+@dataclass(frozen=True)
+class InferJob:
+    """Fields of an INFER descriptor.
+
+    Attributes:
+        network: whose forward pass.
+        batch: vectors of a round.
+        base, stride: input vectors: address, bytes between them.
+        count: vectors.
+        out: output vectors, each at a multiple of 64 bytes.
+    """
+
+    network: int
+    batch: int
+    base: int
+    stride: int
+    count: int
+    out: int
+
+    @classmethod
+    def decode(cls, w: list[int]) -> InferJob:
+        """Read a descriptor's words."""
+        return cls(w[2], w[3], w[4] | w[5] << 32, w[6], w[7], w[12] | w[13] << 32)
 
 
 class LearnerEngine:
@@ -189,6 +214,8 @@ class LearnerEngine:
                 self._program(w, memory)
             elif opcode in (JOB_LOAD, JOB_STORE):
                 cycles = self._images(w, memory, store=opcode == JOB_STORE)
+            elif opcode == JOB_INFER:
+                cycles = self._infer(InferJob.decode(w), memory, done)
             else:
                 yield from self._train(TrainJob.decode(w), memory, done)
         except JobError as error:
@@ -205,7 +232,7 @@ class LearnerEngine:
     def _check(self, w: list[int]) -> None:
         """The check of a descriptor: the first rule that is broken."""
         opcode = w[0] & 0xFF
-        if opcode not in (JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN):
+        if opcode not in (JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN, JOB_INFER):
             raise JobError(Error.E_OPCODE)
         reserved = [0xFFFF_FFFF] * 16
         reserved[0] = 0x3FFF_FF00
@@ -216,6 +243,10 @@ class LearnerEngine:
             reserved[3] = reserved[10] = reserved[12] = 0
             reserved[6:10] = [0] * 4
             reserved[11] = reserved[13] = 0xFFFF_FF00
+        elif opcode == JOB_INFER:
+            reserved[2] = 0xFFFF_FF00
+            reserved[3] = reserved[6] = reserved[7] = reserved[12] = 0
+            reserved[13] = 0xFFFF_FF00
         elif opcode != JOB_PROGRAM:
             reserved[2] = 0xFFFF_E000
         for index, (word, mask) in enumerate(zip(w, reserved, strict=True)):
@@ -225,12 +256,16 @@ class LearnerEngine:
             raise JobError(Error.E_NOPROG)
         if opcode == JOB_TRAIN:
             self._check_train(w)
+        elif opcode == JOB_INFER:
+            self._check_infer(w)
         elif opcode != JOB_PROGRAM:
             self._check_images(w, opcode == JOB_STORE)
         aligned = [4]
         if opcode == JOB_TRAIN:
             job = TrainJob.decode(w)
             aligned += [6] + [10] * job.from_list + [12] * job.td_memory
+        elif opcode == JOB_INFER:
+            aligned += [6, 12]
         for index in aligned:
             if w[index] % 64:
                 raise JobError(Error.E_ALIGN, index)
@@ -242,9 +277,25 @@ class LearnerEngine:
             raise JobError(Error.E_NOWEIGHTS)
         if not 1 <= w[2] < 1 << 31:
             raise JobError(Error.E_DIM, 2)
+        self._check_batch(w)
+
+    def _check_batch(self, w: list[int]) -> None:
+        assert self.learner is not None
+        program = self.learner.program
         rows = -(-w[3] // self.geometry.dp) * program.frame_rows
         if not 1 <= w[3] <= self.geometry.b_max or rows > self.geometry.a_rows:
             raise JobError(Error.E_BATCH, 3)
+
+    def _check_infer(self, w: list[int]) -> None:
+        assert self.learner is not None
+        program, network = self.learner.program, w[2]
+        if network >= len(program.networks) or program.forward_pass(network) is None:
+            raise JobError(Error.E_DIM, 2)
+        if not self.loaded >> network & 1:
+            raise JobError(Error.E_NOWEIGHTS, 2)
+        if not w[7]:
+            raise JobError(Error.E_DIM, 7)
+        self._check_batch(w)
 
     def _check_images(self, w: list[int], store: bool) -> None:
         assert self.learner is not None
@@ -335,6 +386,41 @@ class LearnerEngine:
         else:
             net.target = values
             self.learner.publish(index)
+
+    # INFER.
+    def _infer(self, job: InferJob, memory: Memory, done: list[int]) -> int:
+        """Run the rounds; done[0] counts vectors. Returns clocks. Raises JobError."""
+        learner = self.learner
+        assert learner is not None
+        program = learner.program
+        stages = program.forward_pass(job.network)
+        assert stages is not None
+        words = program.stages[stages.start].n_in
+        size = -(-words // 16) * 64
+        for number, start in enumerate(range(0, job.count, job.batch)):
+            inputs = np.zeros((min(job.batch, job.count - start), words), np.float32)
+            for slot, row in enumerate(inputs):
+                address = (job.base + (start + slot) * job.stride) % (1 << 40)
+                try:
+                    vector = memory.read(address, size)
+                except BusError as error:
+                    raise JobError(Error.E_BUS_RD, slot, error.response) from error
+                row[:] = vector.view(np.float32)[:words]
+            outputs = learner.pipe.forward(program, stages, inputs, number & 1)
+            padded = np.zeros((len(outputs), -(-outputs.shape[1] // 16) * 16), np.float32)
+            padded[:, : outputs.shape[1]] = outputs
+            try:
+                memory.write(
+                    (job.out + 4 * start * padded.shape[1]) % (1 << 40),
+                    padded.view(np.uint8).reshape(-1),
+                )
+            except BusError as error:
+                raise JobError(Error.E_BUS_WR, 12, error.response) from error
+            done[0] += len(inputs)
+            self.busy += timing.ideal_pass(program, self.geometry, job.network, len(inputs))
+        return timing.infer_clocks(
+            program, self.geometry, job.network, job.batch, job.count, self.latencies
+        )
 
     # TRAIN.
     def _train(self, job: TrainJob, memory: Memory, done: list[int]) -> Generator[None, None, None]:

@@ -52,6 +52,12 @@ class Batch:
         """B."""
         return int(self.state.shape[0])
 
+    @classmethod
+    def blank(cls, count: int) -> Batch:
+        """Return a batch of samples without data."""
+        none, words = np.zeros((count, 0), np.float32), np.zeros(count, np.float32)
+        return cls(none, none, np.zeros(count, np.int32), words, words, words)
+
 
 @dataclass
 class StepResult:
@@ -106,9 +112,7 @@ class Pipe:
             phase: run only these stages; the batch is taken into the frames in the first phase.
             due: run the delayed stages, too.
         """
-        words = program.frame_rows * self.geometry.p
-        if self.frames.shape[1] != words:
-            self.frames = np.zeros((self.geometry.b_max, words), np.float32)
+        self._fit(program)
         shift = parity * program.copy_rows(self.geometry) * self.geometry.p
         stages = range(len(program.stages)) if phase is None else phase
         if stages.start == 0:
@@ -122,6 +126,40 @@ class Pipe:
             if bad.any() and result.not_finite is None:
                 result.not_finite = (index, int(np.argmax(bad)))
         return result
+
+    def forward(
+        self, program: Program, stages: range, inputs: np.ndarray, parity: int = 0
+    ) -> np.ndarray:
+        """Run a network's forward pass (Program.forward_pass) on inputs; returns its outputs.
+
+        Args:
+            program: a valid program.
+            stages: the pass.
+            inputs: [n, n_in] float32, n at most b_max.
+            parity: which copy of the inputs' vector they are written to.
+        """
+        self._fit(program)
+        shift = parity * program.copy_rows(self.geometry) * self.geometry.p
+        batch, first, last = Batch.blank(len(inputs)), stages.start, stages.stop - 1
+        source = self.vector(
+            program, program.stages[first].src, inputs.shape[1], batch.count, shift
+        )
+        source[:] = canonical(inputs)
+        result = StepResult(np.zeros(batch.count, np.float32))
+        for index in stages:
+            self._stage(
+                program, program.stages[index], batch, np.float32(0), shift, (0,) * 8, result
+            )
+        stage = program.stages[last]
+        end = stage.offset + stage.n_out
+        out = self.vector(program, stage.dst, end, batch.count, shift)
+        return out[:, stage.offset :].copy()
+
+    def _fit(self, program: Program) -> None:
+        """Make frames of the program's size."""
+        words = program.frame_rows * self.geometry.p
+        if self.frames.shape[1] != words:
+            self.frames = np.zeros((self.geometry.b_max, words), np.float32)
 
     def _take(self, program: Program, batch: Batch, shift: int) -> None:
         """Write a batch into the vectors that records fill."""

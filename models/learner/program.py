@@ -168,19 +168,54 @@ class Program:
     @property
     def inputs(self) -> tuple[int, ...]:
         """The vectors that a record fills."""
-        action = (self.action,) if self.continuous else ()
-        return (self.state, self.next_state, *action, *((self.noise,) if self.noise else ()))
+        return (*self.observed, *((self.noise,) if self.noise else ()))
 
     def copy_rows(self, geometry: Geometry) -> int:
         """Return the rows of one copy of a vector that a record fills."""
-        return geometry.vector_rows(
-            self.state_words + (self.action_words if self.continuous else 0)
-        )
+        return geometry.vector_rows(self.input_words)
 
     @property
     def record_words(self) -> int:
         """Words of a record: [s][a][r][d][s'][noise]."""
         return 2 * self.state_words + self.action_words * (2 if self.noise else 1) + 2
+
+    def forward_pass(self, network: int) -> range | None:
+        """Return the stages that INFER runs for a network, or None: it has no such pass.
+
+        The first chain of DOT stages of its online weights, standing one behind the other, with as
+        many stages as the network has layers. The first one reads s, s' or [s][a], each of the
+        others what the one before it wrote.
+        """
+        chain: list[Stage] = []
+        for index, stage in enumerate(self.stages):
+            if (
+                stage.op != OP_DOT
+                or stage.net != network
+                or stage.target
+                or stage.column
+                or stage.noise
+                or stage.act == ACT_TANH_SLOPE
+            ):
+                chain = []
+            elif chain and _reads_result(stage, chain[-1]):
+                chain.append(stage)
+            elif stage.src in self.observed and stage.n_in <= self.input_words:
+                chain = [stage]
+            else:
+                chain = []
+            if chain and len(chain) == len(self.networks[network].layers):
+                return range(index + 1 - len(chain), index + 1)
+        return None
+
+    @property
+    def observed(self) -> tuple[int, ...]:
+        """The vectors that a record fills, but for the noise."""
+        return (self.state, self.next_state, *((self.action,) if self.continuous else ()))
+
+    @property
+    def input_words(self) -> int:
+        """Words for which a vector that a record fills has room."""
+        return self.state_words + (self.action_words if self.continuous else 0)
 
     @property
     def phases(self) -> tuple[range, ...]:
@@ -229,3 +264,8 @@ class Program:
             noise=w[2] >> 24,
             delay=w[4] & 0xFFFF,
         )
+
+
+def _reads_result(stage: Stage, before: Stage) -> bool:
+    """Whether a stage's input is what the DOT before it wrote."""
+    return stage.src == before.dst and stage.n_in == before.n_out and not before.offset

@@ -27,6 +27,9 @@ STEP = 30  # clocks in which a phase is judged and its updates begin
 LAUNCH = 6  # from there to the start of what comes next
 COLUMNS = 11  # of a copy of columns, beside a clock a word
 LOSS = 4  # clocks of LOSS for a sample, at least; one more for double DQN and twins
+INFER = 200  # of an INFER, beside its rounds
+ROUND = 90  # of a round beside the pipe: start, and the answer to the last write
+OUTPUT = 5  # of an output vector, beside a clock a word
 SETTLE = 3  # clocks before each WU and TSM but the first, whose registers settle during the step
 
 
@@ -61,6 +64,33 @@ def ideal_step(program: Program, geometry: Geometry, batch: int, due: bool = Tru
     samples = -(-batch // geometry.dp)
     stages = (s for s in program.stages if due or not s.delayed)
     return samples * sum(stage_clocks(s, geometry) for s in stages)
+
+
+def ideal_pass(program: Program, geometry: Geometry, network: int, count: int) -> int:
+    """Return the clocks of the tensor work of a network's forward pass on `count` vectors."""
+    stages = program.forward_pass(network) or range(0)
+    return -(-count // geometry.dp) * sum(stage_clocks(program.stages[k], geometry) for k in stages)
+
+
+def infer_clocks(
+    program: Program,
+    geometry: Geometry,
+    network: int,
+    batch: int,
+    count: int,
+    latencies: Latencies = Latencies(),
+) -> int:
+    """Return the clocks of an INFER of `count` vectors, `batch` a round."""
+    stages = program.forward_pass(network) or range(0)
+    chosen = [program.stages[k] for k in stages]
+    total = 0
+    for start in range(0, count, batch):
+        vectors = min(batch, count - start)
+        pipe = _phase_clocks(chosen, geometry, vectors, latencies, Updates())
+        fetch = vectors * chosen[0].n_in
+        total += (max(pipe, fetch) if start else fetch + pipe) + ROUND
+        total += vectors * (chosen[-1].n_out + OUTPUT)
+    return total + INFER
 
 
 def mean_ideal(program: Program, geometry: Geometry, batch: int) -> int:

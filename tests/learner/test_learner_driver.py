@@ -13,8 +13,10 @@ from jackdaw.agents.base import default_initialization
 from jackdaw.device import open_device
 from jackdaw.device.base import Device
 from jackdaw.device.config import load_config
-from jackdaw.drivers.learner import Learner, Storage, adam, sgd, td_pitch
+from jackdaw.drivers.learner import Learner, Storage, adam, sgd, td_pitch, vector_pitch
 from jackdaw.errors import ConfigError
+from models.learner import mlp
+from models.learner.program import Program
 from models.registers.learner import Error
 
 SIZES = [4, 16, 2]
@@ -161,6 +163,57 @@ def test_state_resumes_to_the_bit(learner: Learner, device: Device, seed: int) -
     train(learner, device, seed + 1)
     got = learner.state()
     assert all(np.array_equal(got[name], want[name]) for name in want)
+
+
+def test_infer_equals_the_model(learner: Learner, device: Device, seed: int) -> None:
+    """Weights of the device, in one round and in several; from records of the Data Storage, too."""
+    prepare(learner, seed)
+    train(learner, device, seed)
+    states = np.random.default_rng(seed).normal(size=(100, SIZES[0])).astype(np.float32)
+    got = learner.infer(states)
+    x = states
+    for k, (weight, bias) in enumerate(learner.store()):
+        x = mlp.dot(weight, x, bias)
+        x = mlp.relu(x) if k == 0 else x
+    assert np.array_equal(got, x)
+    data = storage(device, seed)
+    out = device.alloc(RECORDS * vector_pitch(SIZES[-1]))
+    job = learner.queue_infer(RECORDS, data, out, batch=5)
+    assert job.wait(10).count == RECORDS
+    records = device.read(data.base, RECORDS * 64).view(np.float32).reshape(RECORDS, 16)
+    want = learner.infer(records[:, : SIZES[0]])
+    assert np.array_equal(learner.outputs(out, RECORDS), want)
+
+
+def test_infer_of_what_cannot_be(learner: Learner, device: Device, seed: int) -> None:
+    with pytest.raises(ConfigError):
+        learner.infer(np.zeros((1, 4)))
+    prepare(learner, seed)
+    for inputs, network in (((0, 4), 0), ((2, 5), 0), ((4,), 0), ((1, 4), 1)):
+        with pytest.raises(ConfigError):
+            learner.infer(np.zeros(inputs), network)
+    data = storage(device, seed)
+    for count, given, out, batch in (
+        (RECORDS + 1, data, 0, None),
+        (0, data, 0, None),
+        (1, data, 32, None),
+        (1, replace(data, stride=0), 0, None),
+        (1, replace(data, base=data.base + 4), 0, None),
+        (1, data, 0, 0),
+        (1, data, 0, learner.geometry.b_max + 1),
+    ):
+        with pytest.raises(ConfigError):
+            learner.queue_infer(count, given, out, batch=batch)
+    table = tuple(replace(s, target=True) if s.op == 1 else s for s in need(learner).stages)
+    learner.load_program(replace(need(learner), stages=table))
+    with pytest.raises(ConfigError, match="no forward pass"):
+        learner.infer(np.zeros((1, 4)))
+
+
+def need(learner: Learner) -> Program:
+    """The program that is loaded."""
+    assert learner.program is not None
+    return learner.program
 
 
 def test_errors_have_names(learner: Learner, device: Device, seed: int) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 
 from models.engine import JobEnd, Link
 from models.learner import mlp, optim
@@ -11,8 +14,9 @@ from models.learner.engine import LearnerEngine
 from models.learner.fp import to_bits
 from models.learner.layout import Geometry, ImageMap
 from models.learner.learner import Batch, Learner
-from models.learner.lower import DqnConfig, dqn
-from models.learner.torch_ref import TorchDqn
+from models.learner.lower import ActorCriticConfig, DqnConfig, ddpg, dqn, td3
+from models.learner.timing import ideal_pass
+from models.learner.torch_ref import TorchDqn, forward
 from models.learner.validate import validate
 from models.registers.learner import Error
 
@@ -140,6 +144,80 @@ def test_models_image_round_trip(seed: int, p: int) -> None:
     back = image_map.unpack(image_map.pack(parameters), program.networks[0])
     for (w, b), (w2, b2) in zip(parameters, back, strict=True):
         assert np.array_equal(w, w2) and np.array_equal(b, b2)
+
+
+@pytest.mark.parametrize("count", [1, 7, 20])
+def test_models_infer_against_pytorch(seed: int, count: int) -> None:
+    """Forward passes of rounds of 8, and what is refused."""
+    rng = np.random.default_rng(seed)
+    sizes = (18, 20, 33, 19)
+    geometry = Geometry()
+    engine, memory = LearnerEngine(geometry), Ram(1 << 18)
+    program = dqn(geometry, DqnConfig((*sizes[:-1], 3), ADAM, double=True))
+    infer = [5, 0, 0, 8, 0x10000, 0, 128, count, 0, 0, 0, 0, 0x20000, 0]
+    assert run(engine, infer, memory).error == Error.E_NOPROG
+    image = program.encode()
+    memory.write(0, image.view(np.uint8))
+    assert run(engine, [3, 0, 4 * image.size], memory).error == 0
+    assert run(engine, infer, memory).error == Error.E_NOWEIGHTS
+    parameters = initial(rng, (*sizes[:-1], 3))
+    memory.write(0x8000, ImageMap(geometry, program.networks[0]).pack(parameters).view(np.uint8))
+    assert run(engine, [1, 0, 0x101, 0, 0x8000], memory).error == 0
+    inputs = rng.normal(size=(count, 32)).astype(np.float32)
+    memory.write(0x10000, inputs.view(np.uint8))
+    end = run(engine, infer, memory)
+    assert (end.error, end.count, engine.version, engine.steps_done) == (0, count, 1, 0)
+    assert engine.busy == sum(
+        ideal_pass(program, geometry, 0, min(8, count - at)) for at in range(0, count, 8)
+    )
+    out = memory.read(0x20000, 64 * (count + 1)).view(np.float32).reshape(-1, 16)
+    assert not out[:count, 3:].any() and not out[count].any()
+    tensors = [torch.tensor(a) for pair in parameters for a in pair]
+    want = forward(tensors, torch.tensor(inputs[:, : sizes[0]])).numpy()
+    np.testing.assert_allclose(out[:count, :3], want, rtol=2e-6, atol=2e-6)
+    for index, value, error in (
+        (2, 1, Error.E_DIM), (2, 256, Error.E_RESERVED), (3, 0, Error.E_BATCH),
+        (3, geometry.b_max + 1, Error.E_BATCH), (7, 0, Error.E_DIM), (4, 32, Error.E_ALIGN),
+        (6, 96, Error.E_ALIGN), (12, 16, Error.E_ALIGN), (8, 1, Error.E_RESERVED),
+    ):  # fmt: skip
+        bad = [*infer[:index], value, *infer[index + 1 :]]
+        end = run(engine, bad, memory)
+        assert (end.error, end.info0) == (error, index)
+
+
+@pytest.mark.parametrize("twin", [False, True])
+def test_models_forward_passes_of_actor_critic(seed: int, twin: bool) -> None:
+    """An actor's states give actions, a critic's states and actions a value."""
+    rng = np.random.default_rng(seed)
+    geometry = Geometry(actor_critic=1)
+    config = ActorCriticConfig((5, 17, 2), (7, 16, 9, 1), ADAM, ADAM)
+    program = td3(geometry, config) if twin else ddpg(geometry, config)
+    learner = Learner(geometry, program)
+    for index, sizes in enumerate([config.actor, *[config.critic] * (2 if twin else 1)]):
+        parameters = initial(rng, sizes)
+        learner.load(index, learner.networks[index].map.pack(parameters))
+        stages = program.forward_pass(index)
+        assert stages is not None
+        inputs = rng.normal(size=(4, sizes[0])).astype(np.float32)
+        got = [learner.pipe.forward(program, stages, inputs, parity) for parity in (0, 1)]
+        assert np.array_equal(got[0], got[1])
+        want = forward([torch.tensor(a) for p in parameters for a in p], torch.tensor(inputs))
+        want = want.tanh() if index == 0 else want
+        np.testing.assert_allclose(got[0], want.numpy(), rtol=2e-6, atol=2e-6)
+
+
+def test_models_no_forward_pass() -> None:
+    """A program without the chain of a network's stages has none."""
+    program = dqn(Geometry(), DqnConfig((4, 16, 2), ADAM))
+    stages = program.forward_pass(0)
+    assert stages == range(2, 4)
+    first, second = (program.stages[k] for k in stages)
+    for changed in (
+        replace(first, target=True), replace(first, src=9), replace(first, n_in=5),
+        replace(first, n_out=15), replace(first, op=2),
+    ):  # fmt: skip
+        table = (*program.stages[:2], changed, second, *program.stages[4:])
+        assert replace(program, stages=table).forward_pass(0) is None
 
 
 def run(engine: LearnerEngine, words: list[int], memory: Ram) -> JobEnd:

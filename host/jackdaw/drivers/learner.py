@@ -1,10 +1,11 @@
-"""Driver of the learner engine: programs, parameters and training jobs.
+"""Driver of the learner engine: programs, parameters, training and inference jobs.
 
     learner = Learner(device)
     learner.load_program(learner.dqn([4, 64, 64, 2], adam(2e-2), sync_period=5))
     learner.load(parameters)                                       # (weight, bias) a layer
     job = learner.train(32, storage, steps=100, td_stream=True)    # from the replay engine
     job.wait(); parameters = learner.store()
+    values = learner.infer(states)                                 # of the weights on the device
 
 Parameters have PyTorch's layout, [n_out, n_in] and [n_out] float32; packing is hidden. Networks are
 lowered to stage tables by models/learner/lower.py. What the build cannot do raises ConfigError
@@ -28,6 +29,7 @@ from models.learner.engine import (
     FLAG_LIST,
     FLAG_TD_MEMORY,
     FLAG_TD_STREAM,
+    JOB_INFER,
     JOB_LOAD,
     JOB_PROGRAM,
     JOB_STORE,
@@ -58,7 +60,7 @@ STATE_KINDS = {
 }
 COUNTERS = ("TU_BUSY", "STALL_DATA", "STALL_TOKEN", "STALL_WU", "STALL_TDE")
 
-__all__ = ["Learner", "Storage", "adam", "momentum", "sgd", "td_pitch"]
+__all__ = ["Learner", "Storage", "adam", "momentum", "sgd", "td_pitch", "vector_pitch"]
 
 
 @dataclass(frozen=True)
@@ -332,6 +334,91 @@ class Learner(EngineDriver):
         raw = self.device.read(td_address, steps * pitch).view(np.float32)
         return raw.reshape(steps, pitch // 4)[:, :batch].copy()
 
+    # ---- Inference ----
+    def infer(self, inputs: np.ndarray, network: int = 0) -> np.ndarray:
+        """Evaluate a network with its weights on the device.
+
+        Args:
+            inputs: [N, n_in] float32; an actor's are states, a critic's of DDPG states and actions.
+            network: in the program.
+        Returns: [N, n_out] float32.
+        Raises: ConfigError for what the program or the build cannot do.
+        """
+        n_in, n_out = self._pass_sizes(network)
+        if np.ndim(inputs) != 2 or np.shape(inputs)[1] != n_in or not len(inputs):
+            raise ConfigError(f"infer: got shape {np.shape(inputs)}, want [N >= 1, {n_in}]")
+        count, pitch = len(inputs), vector_pitch(n_in)
+        padded = np.zeros((count, pitch // 4), np.float32)
+        padded[:, :n_in] = inputs
+        source = self._buffer("inputs", padded.nbytes)
+        self.device.write(source, padded)
+        out = self._buffer("outputs", count * vector_pitch(n_out))
+        self.queue_infer(count, Storage(source, pitch, count), out, network).wait(TIMEOUT_S)
+        return self.outputs(out, count, network)
+
+    def queue_infer(
+        self,
+        count: int,
+        inputs: Storage,
+        out_address: int,
+        network: int = 0,
+        *,
+        batch: int | None = None,
+        irq: bool = True,
+    ) -> Job:
+        """Queue the evaluation of vectors in device memory behind the jobs so far.
+
+        Args:
+            count: vectors: those of the first `count` records.
+            inputs: each record begins with a vector, as those that are trained on begin with s.
+            out_address: where the outputs go, which `outputs` reads; a multiple of 64. They may not
+                lie on the inputs.
+            network: in the program.
+            batch: vectors of a round; default as many as fit.
+            irq: interrupt at the end.
+        Raises: ConfigError for what the program or the build cannot do.
+        """
+        n_in, _ = self._pass_sizes(network)
+        most = self._most(self._need_program())
+        batch = most if batch is None else batch
+        if not 1 <= batch <= most:
+            raise ConfigError(f"infer batch: got {batch}, this build and program hold 1..{most}")
+        if not 1 <= count <= inputs.records:
+            raise ConfigError(f"infer count: got {count}, want 1..{inputs.records}")
+        if inputs.base % 64 or inputs.stride % 64 or inputs.stride < 4 * n_in or out_address % 64:
+            raise ConfigError(
+                f"infer: got inputs {inputs}, outputs at {out_address:#x}, want multiples of 64 "
+                f"and at least {4 * n_in} bytes a record"
+            )
+        return self._ring.submit(
+            [
+                JOB_INFER, 0, network, batch, *_address(inputs.base), inputs.stride, count,
+                0, 0, 0, 0, *_address(out_address),
+            ],
+            irq=irq,
+        )  # fmt: skip
+
+    def outputs(self, out_address: int, count: int, network: int = 0) -> np.ndarray:
+        """Return the [count, n_out] float32 that an INFER wrote to out_address."""
+        _, n_out = self._pass_sizes(network)
+        raw = self.device.read(out_address, count * vector_pitch(n_out)).view(np.float32)
+        return raw.reshape(count, -1)[:, :n_out].copy()
+
+    def _pass_sizes(self, network: int) -> tuple[int, int]:
+        """Inputs and outputs of a network's forward pass."""
+        program = self._need_program()
+        if not 0 <= network < len(program.networks):
+            raise ConfigError(f"network {network}: want 0..{len(program.networks) - 1}")
+        stages = program.forward_pass(network)
+        if stages is None:
+            raise ConfigError(f"network {network}: the program has no forward pass of it")
+        return program.stages[stages.start].n_in, program.stages[stages.stop - 1].n_out
+
+    def _most(self, program: Program) -> int:
+        """Most samples whose frames fit."""
+        g = self.geometry
+        return min(g.b_max, g.dp * (g.a_rows // program.frame_rows))
+
     # ---- Measurements ----
     @property
     def steps(self) -> int:
@@ -384,10 +471,10 @@ class Learner(EngineDriver):
     def _check_train(
         self, batch: int, data: Storage, steps: int, addresses: tuple[int, int]
     ) -> None:
-        g, program = self.geometry, self._need_program()
+        program = self._need_program()
         if not 1 <= steps < 1 << 31:
             raise ConfigError(f"train steps: got {steps}, want 1..2**31-1")
-        most = min(g.b_max, g.dp * (g.a_rows // program.frame_rows))
+        most = self._most(program)
         if not 1 <= batch <= most:
             raise ConfigError(f"train batch: got {batch}, this build and program hold 1..{most}")
         needed = 4 * program.record_words
@@ -441,6 +528,11 @@ class Learner(EngineDriver):
 def td_pitch(batch: int) -> int:
     """Bytes from one step's TD errors in memory to the next step's."""
     return -(-4 * batch // 64) * 64
+
+
+def vector_pitch(words: int) -> int:
+    """Bytes from one vector of an INFER to the next, of so many words each."""
+    return -(-words // 16) * 64
 
 
 def _address(value: int) -> tuple[int, int]:
