@@ -409,13 +409,7 @@ class LearnerEngine:
             outputs = learner.pipe.forward(program, stages, inputs, number & 1)
             padded = np.zeros((len(outputs), -(-outputs.shape[1] // 16) * 16), np.float32)
             padded[:, : outputs.shape[1]] = outputs
-            try:
-                memory.write(
-                    (job.out + 4 * start * padded.shape[1]) % (1 << 40),
-                    padded.view(np.uint8).reshape(-1),
-                )
-            except BusError as error:
-                raise JobError(Error.E_BUS_WR, 12, error.response) from error
+            _write_beats(memory, job.out + 4 * start * padded.shape[1], padded, 12)
             done[0] += len(inputs)
             self.busy += timing.ideal_pass(program, self.geometry, job.network, len(inputs))
         return timing.infer_clocks(
@@ -528,3 +522,22 @@ class LearnerEngine:
             memory.write(address, bits.view(np.uint8))
         except BusError as error:
             raise JobError(Error.E_BUS_WR, 12, error.response) from error
+
+
+def _write_beats(memory: Memory, address: int, data: np.ndarray, word: int) -> None:
+    """Write beats of 64 bytes, all of them, as one command of the write mover.
+
+    Args:
+        address: of the first; modulo 2**40.
+        data: words of 32 bits, a multiple of 16.
+        word: of the descriptor, for the error.
+    Raises: JobError with the worst response, if a beat failed.
+    """
+    worst = 0
+    for k, beat in enumerate(data.reshape(-1, 16).view(np.uint8)):
+        try:
+            memory.write((address + 64 * k) % (1 << 40), beat)
+        except BusError as error:
+            worst = max(worst, error.response)
+    if worst:
+        raise JobError(Error.E_BUS_WR, word, worst)

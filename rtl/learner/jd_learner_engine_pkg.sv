@@ -6,6 +6,18 @@ package jd_learner_engine_pkg;
 
   typedef logic [8:0][31:0] slot_t;             // an optimizer slot's words 0..8
 
+  // A network's forward pass: a chain of DOT stages.
+  typedef struct packed {
+    logic [7:0]  first;                         // its first stage
+    logic [7:0]  behind;                        // behind its last stage
+    logic [7:0]  source;                        // vector of the input, one that a record fills
+    logic [15:0] n_in;                          // words of it
+    logic [7:0]  result;                        // row of the output
+    logic [6:0]  lane;                          // of its first word
+    logic        parted;                        // a copy of it for each parity, as of the input
+    logic [15:0] n_out;
+  } pass_t;
+
   // A network of the program, with where its parameters are.
   typedef struct packed {
     logic [LAYERS-1:0][31:0] layers;            // n_in 15:0, n_out 31:16
@@ -21,6 +33,7 @@ package jd_learner_engine_pkg;
     logic [15:0]             column;            // first input whose column is kept twice,
     logic [15:0]             columns;           // number of these, 0 for none,
     logic [15:0]             column_row;        // and first memory row of the copy
+    pass_t                   forward;           // what INFER runs, if the program has it
   } network_t;
 
   // The scalars `t` of a network.

@@ -8,7 +8,8 @@
 //          error_o says why not.
 //          flush_i (level) takes no more input, drops what returns and empties the block.
 //          A record is [s][a][r][d][s'] and [noise], if there is some; an action of A words goes
-//          behind a second copy of s.
+//          behind a second copy of s. With linear_i the records are taken in their order, from the
+//          job's first on, and of each only its first vector.
 // Timing   max(words of a record, bus) clocks a record behind one memory latency; with an action of
 //          A words s takes two clocks a word.
 // Numbers  address = base + index * stride, modulo 2^40, the stride a multiple of 64.
@@ -29,6 +30,7 @@ module jd_learner_fetch
   input  logic               rst_ni,
   // The job, held while it runs.
   input  logic               job_start_i,     // loads list_base_i
+  input  logic               linear_i,        // the records follow each other
   input  logic               list_i,          // indices from memory, else from SMP
   input  logic [39:0]        data_base_i,
   input  logic [31:0]        stride_i,        // bytes, multiple of 64
@@ -109,6 +111,7 @@ module jd_learner_fetch
   logic [39:0] list_address_q;
   logic [1:0]  list_lane_q;
   logic [15:0] list_bytes_q;             // of a batch
+  logic [31:0] linear_q;                 // next record
 
   // The list of a batch is taken as it comes: a beat that waited on the bus for the records of the
   // beats before it would hold up their data.
@@ -131,18 +134,20 @@ module jd_learner_fetch
 
   // Source: one index a clock, from SMP or from the list.
   logic [127:0] source_word;
+  logic [31:0]  source_index;
   logic         source_valid, source_ready;
   logic [7:0]   source_error;
   always_comb begin
     source_word  = list_i ? beat_data[128*list_lane_q+:128] : smp_data_i;
+    source_index = linear_i ? linear_q : source_word[31:0];
     source_valid = active_q && !flush_i && !stopped_q && !source_end_q
-                   && (list_i ? beat_valid : smp_valid_i);
+                   && (linear_i || (list_i ? beat_valid : smp_valid_i));
     source_error = '0;
-    if (source_word[31:0] >= limit_i) source_error = E_INDEX;
+    if (source_index >= limit_i) source_error = E_INDEX;
     if (list_i) begin
       if (beat_resp != 2'd0) source_error = E_BUS_RD;
-    end else if (source_word[111:96] != slot_q || source_word[127:112] != 16'd1
-                 || smp_last_i != source_last_q) begin
+    end else if (!linear_i && (source_word[111:96] != slot_q || source_word[127:112] != 16'd1
+                               || smp_last_i != source_last_q)) begin
       source_error = E_STREAM;
     end
   end
@@ -160,7 +165,7 @@ module jd_learner_fetch
   logic        room_q;
 
   assign source_ready = !index_valid_q || address_take;
-  assign smp_ready_o  = source_valid && source_ready && !list_i;
+  assign smp_ready_o  = source_valid && source_ready && !list_i && !linear_i;
   assign beat_pop     = list_i && source_valid && source_ready
                         && (list_lane_q == 2'd3 || source_last_q);
 
@@ -172,20 +177,20 @@ module jd_learner_fetch
   assign address_take  = room_q && (!address_valid_q || address_leave);
 
   logic [15:0] record_words;
-  logic        acts_q, noisy_q;          // of the program: A is not 0; there is noise
+  logic        acts_q, noisy_q;          // of a record: A is not 0; there is noise
   always_ff @(posedge clk_i) begin
-    acts_q  <= ActorCritic && action_words_i != '0;
-    noisy_q <= ActorCritic && noise_row_i != '0;
+    acts_q  <= ActorCritic && action_words_i != '0 && !linear_i;
+    noisy_q <= ActorCritic && noise_row_i != '0 && !linear_i;
   end
   if (ActorCritic) begin : gen_record
     logic [15:0] words_q, extra_q;       // of the job
     always_ff @(posedge clk_i) begin
       extra_q <= (acts_q ? action_words_i : 16'd1) + (noisy_q ? action_words_i : 16'd0);
-      words_q <= (state_words_i << 1) + 16'd2 + extra_q;
+      words_q <= linear_i ? state_words_i : (state_words_i << 1) + 16'd2 + extra_q;
     end
     assign record_words = words_q;
   end else begin : gen_fixed_record
-    assign record_words = (state_words_i << 1) + 16'd3;
+    assign record_words = linear_i ? state_words_i : (state_words_i << 1) + 16'd3;
   end
   assign cmd_beats_o      = (record_words + 16'd15) >> 4;
   assign list_bytes_q     = batch_i << 4;
@@ -216,6 +221,8 @@ module jd_learner_fetch
     end else if (list_pending_q && list_cmd_ready_i) begin
       list_address_q <= list_address_q + 40'(list_bytes_q);
     end
+    if (job_start_i)                                   linear_q <= '0;
+    else if (source_valid && source_ready && linear_i) linear_q <= linear_q + 32'd1;
     if (start_i) begin
       slot_q        <= '0;
       source_last_q <= one_sample_q;
@@ -229,7 +236,7 @@ module jd_learner_fetch
       list_lane_q   <= list_lane_q + 2'd1;
     end
     if (source_valid && source_ready) begin
-      index_q       <= source_word[31:0];
+      index_q       <= source_index;
       index_entry_q <= '{failed: source_error != 8'd0, error: source_error, response: beat_resp,
                          weight: source_word[95:64]};
     end
@@ -259,6 +266,7 @@ module jd_learner_fetch
   // Words of the record at the head: s, a, r, d, s', noise. An int32 a is a scalar as r and d.
   typedef enum logic [2:0] { PartState, PartScalar, PartNext, PartAction, PartNoise } part_e;
   part_e       part_q;
+  part_e       last_part_q;              // of the job: the last one of a record
   logic [15:0] left_q;                   // position in the part
   logic [15:0] rest_q;                   // words of the vector from there on
   logic [3:0]  word_q;                   // position in the beat
@@ -272,7 +280,7 @@ module jd_learner_fetch
   assign bad        = head_valid && (head.failed
                                      || (record_valid_i && record_resp_i != 2'd0));
   assign word_valid = active_q && !flush_i && head_valid && !bad && record_valid_i;
-  assign word_last  = part_q == (noisy_q ? PartNoise : PartNext) && part_last_q;
+  assign word_last  = part_q == last_part_q && part_last_q;
   assign advance    = take && !(acts_q && part_q == PartState && !again_q);
   assign take       = word_valid && (vector_ready || part_q == PartScalar);
   assign record_ready_o = flush_i || (advance && (word_last || word_q == 4'd15));
@@ -327,6 +335,7 @@ module jd_learner_fetch
 
   always_ff @(posedge clk_i) begin
     one_sample_q  <= batch_i == 16'd1;
+    last_part_q   <= linear_i ? PartState : noisy_q ? PartNoise : PartNext;
     one_word_q    <= state_words_i == 16'd1;
     state_first_q <= {state_row_i + state_rows_i, state_row_i};
     next_first_q  <= {next_row_i + state_rows_i, next_row_i};
@@ -356,53 +365,54 @@ module jd_learner_fetch
       left_q      <= part_last_q ? '0 : left_q + 16'd1;
       rest_q      <= part_last_q ? state_words_i : rest_q - 16'd1;
       part_last_q <= part_q == PartScalar ? left_q[1:0] == 2'd1 : rest_q == 16'd2;
-      unique case (part_q)
-        PartState: if (part_last_q) begin
-          part_q      <= acts_q ? PartAction : PartScalar;
-          part_last_q <= acts_q && one_action_q;
-          if (acts_q) begin                // a follows s
-            left_q <= left_q + 16'd1;
-            rest_q <= action_words_i;
+      if (word_last) begin
+        part_q        <= PartState;
+        part_last_q   <= one_word_q;
+        sample_q      <= sample_q + 16'd1;
+        sample_last_q <= sample_q + 16'd2 == batch_i;
+        if (pipe == PipeW'(DP - 1)) begin
+          state_base_q  <= state_base_q + 16'(frame_rows_i);
+          next_base_q   <= next_base_q + 16'(frame_rows_i);
+          action_base_q <= action_base_q + 16'(frame_rows_i);
+          noise_base_q  <= noise_base_q + 16'(frame_rows_i);
+        end
+      end else begin
+        unique case (part_q)
+          PartState: if (part_last_q) begin
+            part_q      <= acts_q ? PartAction : PartScalar;
+            part_last_q <= acts_q && one_action_q;
+            if (acts_q) begin                // a follows s
+              left_q <= left_q + 16'd1;
+              rest_q <= action_words_i;
+            end
           end
-        end
-        PartAction: if (part_last_q) begin
-          part_q      <= PartScalar;
-          part_last_q <= 1'b0;
-          left_q      <= 16'd1;
-        end
-        PartScalar: begin
-          if (left_q[1:0] == 2'd0) action_q <= word;
-          if (left_q[1:0] == 2'd1) reward_q <= word;
-          if (part_last_q) begin
-            discount_q  <= word;
-            part_q      <= PartNext;
-            part_last_q <= one_word_q;
+          PartAction: if (part_last_q) begin
+            part_q      <= PartScalar;
+            part_last_q <= 1'b0;
+            left_q      <= 16'd1;
           end
-        end
-        default: if (part_last_q) begin
-          if (noisy_q && part_q == PartNext) begin
+          PartScalar: begin
+            if (left_q[1:0] == 2'd0) action_q <= word;
+            if (left_q[1:0] == 2'd1) reward_q <= word;
+            if (part_last_q) begin
+              discount_q  <= word;
+              part_q      <= PartNext;
+              part_last_q <= one_word_q;
+            end
+          end
+          default: if (part_last_q) begin    // s', with noise behind
             part_q      <= PartNoise;
             part_last_q <= one_action_q;
             rest_q      <= action_words_i;
-          end else begin
-            part_q        <= PartState;
-            part_last_q   <= one_word_q;
-            sample_q      <= sample_q + 16'd1;
-            sample_last_q <= sample_q + 16'd2 == batch_i;
-            if (pipe == PipeW'(DP - 1)) begin
-              state_base_q  <= state_base_q + 16'(frame_rows_i);
-              next_base_q   <= next_base_q + 16'(frame_rows_i);
-              action_base_q <= action_base_q + 16'(frame_rows_i);
-              noise_base_q  <= noise_base_q + 16'(frame_rows_i);
-            end
           end
-        end
-      endcase
+        endcase
+      end
     end
   end
 
   assign busy_o        = active_q || index_valid_q || address_valid_q || list_pending_q;
-  assign wait_index_o  = active_q && !list_i && !source_end_q && !smp_valid_i && !stopped_q;
+  assign wait_index_o  = active_q && !list_i && !linear_i && !source_end_q && !smp_valid_i
+                         && !stopped_q;
 
   `JD_ASSERT_STREAM(CommandStable_A, cmd_valid_o, cmd_ready_i, {cmd_address_o, cmd_beats_o})
   `JD_ASSERT_IF(StrideOfBeats_A, start_i, stride_i[5:0] == '0)

@@ -10,7 +10,8 @@
 //          its own updates begin, when those are over.
 // Timing   a step of TRAIN: the pipeline's clocks, then WU and TSM in program order, each behind
 //          SETTLE clocks (the first one's pass while the step computes) and one, then two clocks;
-//          a launch is four clocks behind their begin. A job starts eight clocks after it came, if
+//          a launch is four clocks behind their begin. INFER goes through the steps' states: a round
+//          is the pipeline's clocks and the writing of its results. A job starts eight clocks after it came, if
 //          nothing is in flight. With ActorCritic a step that is not launched begins three clocks
 //          later, and copies of columns are made behind WU and before the first step: a word a
 //          clock, 11 clocks more each, and 3 for a network without.
@@ -52,6 +53,7 @@ module jd_learner_job
   input  logic [31:0]         program_info1_i,
   input  logic [NetMax-1:0]   program_nets_i,    // networks of the program
   input  logic [NetMax-1:0]   program_targets_i, // those with a target
+  input  logic [NetMax-1:0]   program_passes_i,  // those with a forward pass
   input  logic [7:0]          frame_rows_i,
   input  logic [15:0]         delay_i,           // of the program; 0: no stage is delayed
   input  logic                phases_i,          // it has two phases
@@ -73,6 +75,7 @@ module jd_learner_job
   output logic                fetch_job_o,       // takes the job's addresses
   output logic                fetch_start_o,
   output logic                fetch_parity_o,
+  output logic [15:0]         fetch_batch_o,     // samples of what is fetched, held until done
   output logic                fetch_flush_o,
   input  logic                fetch_done_i,
   input  logic [7:0]          fetch_error_i,
@@ -82,6 +85,7 @@ module jd_learner_job
   // Pipelines.
   output logic                step_start_o,
   output logic                step_parity_o,
+  output logic [15:0]         step_batch_o,      // samples of what the pipelines do
   output logic                step_phase_o,
   output logic                step_due_o,        // delayed stages run
   output logic                step_abort_o,
@@ -92,6 +96,11 @@ module jd_learner_job
   input  logic [15:0]         nonfinite_sample_i,
   input  logic                step_index_i,
   input  logic [15:0]         index_sample_i,
+  // Results of INFER.
+  output logic                infers_o,          // the job is one
+  output logic                infer_start_o,     // with parity and batch of the round
+  input  logic                infer_done_i,
+  input  logic [1:0]          infer_response_i,
   // Update and target.
   output logic                update_start_o,
   input  logic                update_done_i,
@@ -128,7 +137,7 @@ module jd_learner_job
   output logic [31:0]         nonfinite_count_o,
   output logic [7:0]          nonfinite_stage_o,
   output logic [15:0]         nonfinite_sample_o,
-  output logic                running_o,         // TRAIN
+  output logic                running_o,         // TRAIN or INFER
   output logic                wait_data_o,       // a step waits for its records
   output logic                wait_room_o,       // for room in TDE
   output logic                wait_update_o,     // WU or TSM run
@@ -151,10 +160,11 @@ module jd_learner_job
   localparam logic [7:0] JOB_STORE   = 8'd2;
   localparam logic [7:0] JOB_PROGRAM = 8'd3;
   localparam logic [7:0] JOB_TRAIN   = 8'd4;
+  localparam logic [7:0] JOB_INFER   = 8'd5;
 
   typedef enum logic [4:0] {
     StIdle, StCheck, StSettle, StProgram, StImage, StData, StStep, StResults, StUpdates, StUpdate,
-    StTarget, StCommit, StFlush, StDrain, StEnd, StColumns, StPhase
+    StTarget, StCommit, StFlush, StDrain, StEnd, StColumns, StPhase, StInfer
   } state_e;
   state_e            state_q, state_d;
   logic [15:0][31:0] words_q;
@@ -168,9 +178,13 @@ module jd_learner_job
   logic [7:0] opcode;
   logic       from_stream, to_memory;
   assign opcode      = words_q[0][7:0];
-  assign from_stream = !words_q[0][8];
+  assign from_stream = opcode == JOB_TRAIN && !words_q[0][8];
   assign to_memory   = words_q[0][9];
   assign words_o     = words_q;
+  // Of the job in hand; not in the first clock of its check.
+  logic       infers_q;
+  always_ff @(posedge clk_i) infers_q <= opcode == JOB_INFER;
+  assign infers_o = infers_q;
 
   // The check: the first rule that is broken, and the word in which. Four registers: what is wrong
   // with each word, the frames of the batch, the first rule of a kind, the first error. It is
@@ -182,20 +196,22 @@ module jd_learner_job
   logic [15:0][31:0] reserved;           // bits that must be zero
   logic [15:0]       reserved_set_q;     // words with such a bit set
   logic              reserved_bad_q;
-  logic [BatchW-1:0] job_batch;          // TRAIN: word 3
+  logic [BatchW-1:0] job_batch;          // TRAIN, INFER: word 3
   logic [BatchW:0]   job_most;           // samples of the first pipeline
   logic [BatchW+7:0] job_rows_q;         // of the frames of a batch
   logic              opcode_bad_q, nets_missing_q, steps_bad_q, batch_range_q, batch_bad_q;
   logic              masks_bad_q, images_missing_q;
+  logic              pass_missing_q, net_missing_q, none_q;   // INFER
   logic [3:0]        align_bad_q;        // words 4, 6, 10, 12
-  logic [NetMax-1:0] image_nets;
+  logic [NetMax-1:0] image_nets, infer_net;
   assign image_nets = words_q[2][NetMax-1:0];
+  assign infer_net  = NetMax'(8'd1 << words_q[2][2:0]);
   assign job_batch  = words_q[3][BatchW-1:0];
   assign job_most   = ((BatchW + 1)'(job_batch) + (BatchW + 1)'(DP - 1)) >> $clog2(DP);
   assign checked    = state_q == StCheck && check_q == 3'd4;
   always_ff @(posedge clk_i) begin
     check_q        <= state_q == StCheck ? check_q + 3'd1 : '0;
-    opcode_bad_q   <= !(opcode inside {JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN});
+    opcode_bad_q   <= !(opcode inside {JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN, JOB_INFER});
     nets_missing_q <= (program_nets_i & ~loaded_q) != '0;
     steps_bad_q    <= words_q[2] == '0 || words_q[2][31];
     batch_range_q  <= words_q[3] == '0 || words_q[3] > 32'(BMax);
@@ -206,13 +222,16 @@ module jd_learner_job
                       || (words_q[2][8+KIND_TARGET] && (image_nets & ~program_targets_i) != '0);
     images_missing_q <= (opcode == JOB_STORE || !words_q[2][8+KIND_WEIGHTS])
                         && (image_nets & ~loaded_q) != '0;
+    pass_missing_q <= words_q[2][7:3] != '0 || (infer_net & program_passes_i) == '0;
+    net_missing_q  <= (infer_net & loaded_q) == '0;
+    none_q         <= words_q[7] == '0;
     for (int unsigned k = 0; k < 16; k++) begin
       reserved_set_q[k] <= (words_q[k] & reserved[k]) != '0;
     end
     align_bad_q[0] <= words_q[4][5:0] != '0;
     align_bad_q[1] <= words_q[6][5:0] != '0;
     align_bad_q[2] <= !from_stream && words_q[10][5:0] != '0;
-    align_bad_q[3] <= to_memory && words_q[12][5:0] != '0;
+    align_bad_q[3] <= (infers_q || to_memory) && words_q[12][5:0] != '0;
     reserved_bad_q  <= reserved_set_q != '0;
     reserved_word_q <= reserved_word;
     rule_error_q    <= rule_error;
@@ -235,6 +254,12 @@ module jd_learner_job
       reserved[11]    = 32'hFFFF_FF00;
       reserved[12]    = '0;
       reserved[13]    = 32'hFFFF_FF00;
+    end else if (opcode == JOB_INFER) begin
+      reserved[2]     = 32'hFFFF_FF00;
+      reserved[3]     = '0;
+      reserved[7:6]   = '0;
+      reserved[12]    = '0;
+      reserved[13]    = 32'hFFFF_FF00;
     end else if (opcode == JOB_LOAD || opcode == JOB_STORE) begin
       reserved[2]     = 32'hFFFF_E000;
     end
@@ -250,7 +275,16 @@ module jd_learner_job
     end else if (opcode == JOB_TRAIN && steps_bad_q) begin
       rule_error = E_DIM;
       rule_word  = 4'd2;
-    end else if (opcode == JOB_TRAIN && batch_bad_q) begin
+    end else if (opcode == JOB_INFER && pass_missing_q) begin
+      rule_error = E_DIM;
+      rule_word  = 4'd2;
+    end else if (opcode == JOB_INFER && net_missing_q) begin
+      rule_error = E_NOWEIGHTS;
+      rule_word  = 4'd2;
+    end else if (opcode == JOB_INFER && none_q) begin
+      rule_error = E_DIM;
+      rule_word  = 4'd7;
+    end else if (opcode inside {JOB_TRAIN, JOB_INFER} && batch_bad_q) begin
       rule_error = E_BATCH;
       rule_word  = 4'd3;
     end else if (opcode inside {JOB_LOAD, JOB_STORE} && masks_bad_q) begin
@@ -262,7 +296,7 @@ module jd_learner_job
     end else if (align_bad_q[0]) begin
       rule_error = E_ALIGN;
       rule_word  = 4'd4;
-    end else if (opcode == JOB_TRAIN && align_bad_q[3:1] != '0) begin
+    end else if (opcode inside {JOB_TRAIN, JOB_INFER} && align_bad_q[3:1] != '0) begin
       rule_error = E_ALIGN;
       rule_word  = align_bad_q[1] ? 4'd6 : align_bad_q[2] ? 4'd10 : 4'd12;
     end
@@ -290,11 +324,33 @@ module jd_learner_job
   logic [31:0] fetch_info0_q, fetch_info1_q;
   assign steps    = words_q[2];
   assign training = state_q inside {StData, StStep, StResults, StUpdates, StUpdate, StTarget,
-                                    StCommit, StPhase, StColumns};
+                                    StCommit, StPhase, StColumns, StInfer};
   assign fetch_begins   = training && !fetching_q && !fetch_failed_q && !stop && more_q
                           && !ahead_q[1];
   assign fetched        = fetch_done_i && fetch_error_i == 8'd0 && training;
   assign fetch_parity_o = begun_q[0];
+
+  // Rounds of INFER: what is not yet fetched, what has not yet left the pipelines. The batch of a
+  // fetch changes when the one before is over, that of a round when its results are written.
+  logic [31:0] unfetched_q, left_q;      // vectors
+  logic [15:0] next_fetch_q, fetch_batch_q, step_batch_q;
+  function automatic logic [15:0] round_of(input logic [31:0] vectors);
+    return infers_q && vectors < words_q[3] ? vectors[15:0] : words_q[3][15:0];
+  endfunction
+  assign fetch_batch_o = fetch_batch_q;
+  assign step_batch_o  = step_batch_q;
+  always_ff @(posedge clk_i) begin
+    next_fetch_q <= round_of(unfetched_q);
+    step_batch_q <= round_of(left_q);
+    if (fetch_done_i || !training) fetch_batch_q <= next_fetch_q;
+    if (!training) begin
+      unfetched_q <= words_q[7];
+      left_q      <= words_q[7];
+    end else begin
+      if (fetch_start_o) unfetched_q <= unfetched_q - 32'(fetch_batch_q);
+      if (infer_start_o) left_q      <= left_q - 32'(step_batch_q);
+    end
+  end
 
   // Events and TD addresses by counters.
   logic [31:0] since_event_q;
@@ -425,7 +481,7 @@ module jd_learner_job
     if (state_q == StSettle)               pipe_phase_q <= 1'b0;
     else if (state_q == StResults && good) pipe_phase_q <= more_phases;
     if (state_q == StSettle)               parity_q     <= 1'b0;
-    else if (accept_o)                     parity_q     <= !parity_q;
+    else if (accept_o || infer_start_o)    parity_q     <= !parity_q;
   end
   assign step_parity_o  = parity_q;
   assign step_phase_o   = pipe_phase_q;
@@ -469,24 +525,31 @@ module jd_learner_job
           unique case (opcode)
             JOB_PROGRAM: state_d = StProgram;
             JOB_TRAIN:   state_d = ActorCritic ? StColumns : StData;
+            JOB_INFER:   state_d = StData;
             default:     state_d = StImage;
           endcase
         end
       end
       StProgram: if (program_done_i || timeout_q) state_d = StEnd;
       StImage:   if (image_done_i || timeout_q) state_d = StEnd;
-      // TRAIN. A step starts when its records are here and its TD errors have room.
+      // TRAIN, INFER. A step or round starts when its records are here and its TD errors have room.
       StData: begin
         if (stop || (fetch_failed_q && here_q == '0)) begin
           state_d = StFlush;
-        end else if (here_q != '0 && td_room_i && due_known) begin
+        end else if (here_q != '0 && (td_room_i || infers_q) && due_known) begin
           state_d = StStep;
           start   = 1'b1;
         end
       end
       // A step whose first updates have begun is completed.
       StStep: begin
-        if (step_over || (stop && !phase_q)) state_d = stop && !phase_q ? StFlush : StResults;
+        if (step_over || (stop && !phase_q)) begin
+          state_d = stop && !phase_q ? StFlush : infers_q ? StInfer : StResults;
+        end
+      end
+      StInfer: begin
+        if (timeout_q)         state_d = StFlush;
+        else if (infer_done_i) state_d = infer_response_i != 2'd0 ? StFlush : StCommit;
       end
       StResults: begin
         if (good) state_d = StUpdates;
@@ -511,7 +574,7 @@ module jd_learner_job
       StTarget: if (target_done_i) state_d = StUpdates;
       StCommit: begin
         if (stop)            state_d = StFlush;
-        else if (final_q)    state_d = StDrain;
+        else if (final_q)    state_d = infers_q ? StEnd : StDrain;
         else if (launched_q) state_d = StStep;
         else                 state_d = StData;
       end
@@ -526,17 +589,17 @@ module jd_learner_job
   assign job_ready_o     = state_q == StIdle && !soft_reset_i;
   assign end_valid_o     = state_q == StEnd;
   assign end_error_o     = error_q;
-  assign end_count_o     = opcode == JOB_TRAIN ? done_q : '0;
+  assign end_count_o     = opcode inside {JOB_TRAIN, JOB_INFER} ? done_q : '0;
   assign end_info0_o     = info0_q;
   assign end_info1_o     = info1_q;
   assign fetch_job_o     = state_q == StSettle;
   assign step_abort_o    = state_q inside {StFlush, StSettle};
   assign td_clear_o      = state_q == StFlush && !td_memory_busy_i;
   assign td_fetch_done_o = fetched && from_stream;
-  assign commit        = state_q == StCommit;
+  assign commit          = state_q == StCommit && !infers_q;
   assign running_o       = training;
   assign wait_data_o     = state_q == StData && here_q == '0;
-  assign wait_room_o     = (state_q == StData && here_q != '0 && !td_room_i)
+  assign wait_room_o     = (state_q == StData && here_q != '0 && !td_room_i && !infers_q)
                            || state_q == StDrain;
   assign wait_update_o   = (updating_o || state_q == StColumns) && (!launched_q || early_q);
   assign idle_o          = state_q == StIdle;
@@ -584,6 +647,11 @@ module jd_learner_job
             info1_q <= 32'(td_memory_resp_i);
           end
         end
+        StInfer: if (infer_done_i && infer_response_i != 2'd0) begin
+          error_q <= E_BUS_WR;
+          info0_q <= 32'd12;
+          info1_q <= 32'(infer_response_i);
+        end
         default: begin end
       endcase
       if (timeout_q && !(state_q inside {StCheck, StEnd})) begin
@@ -606,6 +674,7 @@ module jd_learner_job
       program_start_o    <= 1'b0;
       image_start_o      <= 1'b0;
       step_start_o       <= 1'b0;
+      infer_start_o      <= 1'b0;
       update_start_o     <= 1'b0;
       target_start_o     <= 1'b0;
       td_abort_o         <= 1'b0;
@@ -618,7 +687,8 @@ module jd_learner_job
     end else begin
       state_q <= state_d;
       event_o <= commit && event_due_q;
-      step_start_o <= start;
+      step_start_o  <= start;
+      infer_start_o <= state_q == StStep && state_d == StInfer;
       // Program and weights.
       if (program_start_o) begin
         loaded_program_q <= 1'b0;
@@ -664,8 +734,8 @@ module jd_learner_job
     settled_q   <= state_q == StSettle && memory_idle_i && !step_busy_i;
     flushed_q   <= state_q == StFlush && fetch_flush_o && memory_idle_i && !step_busy_i
                    && !td_memory_busy_i;
-    more_q      <= begun_q != steps;
-    final_q     <= done_q + 32'd1 == steps;
+    more_q      <= infers_q ? unfetched_q != '0 : begun_q != steps;
+    final_q     <= infers_q ? left_q == '0 : done_q + 32'd1 == steps;
     event_due_q <= words_q[9] != '0 && since_event_q + 32'd1 == words_q[9];
     td_bytes_q  <= ((words_q[3] + 32'd15) >> 4) << 6;
     if (state_q == StSettle || state_q == StCheck) begin
@@ -684,8 +754,11 @@ module jd_learner_job
         fetch_info0_q  <= fetch_slot_i;
         fetch_info1_q  <= 32'(fetch_response_i);
       end
-      ahead_q <= ahead_q + 2'(fetch_start_o) - 2'(step_over && !more_phases);
-      here_q  <= here_q + 2'(fetched) - 2'(commit);
+      // The frames of a round are free when its results are written.
+      ahead_q <= ahead_q + 2'(fetch_start_o)
+                 - 2'(infers_q ? state_q == StCommit : step_over && !more_phases);
+      here_q  <= here_q + 2'(fetched) - 2'(state_q == StCommit);
+      if (state_q == StCommit && infers_q) done_q <= words_q[7] - left_q;
       if (commit) begin
         done_q        <= done_q + 32'd1;
         since_event_q <= event_due_q ? '0 : since_event_q + 32'd1;
@@ -720,10 +793,10 @@ module jd_learner_job
   `JD_ASSERT_IF(PhaseOver_A, state_q == StUpdates && settled,
                 phase_over_q == (more_phases && update_o.second))
   `JD_ASSERT_IF(Past_A, state_q == StUpdates && settle_q != '0, past_q == (index_q == updates_i))
-  `JD_ASSERT_IF(More_A, fetch_begins, begun_q != steps)
+  `JD_ASSERT_IF(More_A, fetch_begins, infers_q ? unfetched_q != '0 : begun_q != steps)
   `JD_ASSERT_IF(Final_A, commit, final_q == (done_q + 32'd1 == steps))
   `JD_ASSERT_IF(FewAhead_A, training, ahead_q != 2'd3)
-  `JD_ASSERT_IF(FewHere_A, fetched, here_q != 2'd3 || commit)
+  `JD_ASSERT_IF(FewHere_A, fetched, here_q != 2'd3 || state_q == StCommit)
   `JD_ASSERT_NEXT(ProgramStarts_A, state_q == StSettle && state_d == StProgram, program_start_o)
   `JD_ASSERT_NEXT(ImageStarts_A, state_q == StSettle && state_d == StImage, image_start_o)
   `JD_ASSERT_NEXT(UpdateStarts_A, state_q == StUpdates && state_d == StUpdate, update_start_o)

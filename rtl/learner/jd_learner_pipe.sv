@@ -96,6 +96,10 @@ module jd_learner_pipe
   output logic                delta_valid_o,
   output logic [SampleW-1:0]  delta_sample_o,
   output logic [31:0]         delta_o,
+  // Rows of the frames to INFER, between steps; data one clock later.
+  input  logic                result_read_i,
+  input  logic [15:0]         result_row_i,
+  output logic [P-1:0][31:0]  result_data_o,
   // Counters: per clock, while a step runs.
   output logic                tensor_busy_o,      // the tensor unit starts an operation
   output logic                stall_data_o,       // it waits for samples
@@ -256,6 +260,7 @@ module jd_learner_pipe
     .bias_sample_o   (bias_sample)
   );
 
+  assign result_data_o    = b_data;
   assign loss_grant       = !b_read;
   assign loss_write_grant = !unit_write;
   jd_learner_loss #(
@@ -350,8 +355,9 @@ module jd_learner_pipe
     .a_read_i               (a_read),
     .a_row_i                (FrameW'(a_row)),
     .a_data_o               (a_data),
-    .b_read_i               (b_read || loss_read),
-    .b_row_i                (FrameW'(b_read ? b_row : loss_read_row)),
+    .b_read_i               (b_read || loss_read || result_read_i),
+    .b_row_i                (FrameW'(b_read ? b_row : result_read_i ? result_row_i
+                                     : loss_read_row)),
     .b_data_o               (b_data),
     .scalars_write_i        (scalars_valid_i),
     .scalars_address_i      ({scalars_parity_i, scalars_sample_i}),
@@ -364,11 +370,13 @@ module jd_learner_pipe
   logic [15:0] unused_rows;
   assign unused_rows = w_row ^ a_row ^ b_row ^ bias_row ^ g_row ^ g_write_row ^ gb_row
                        ^ gb_write_row ^ unit_row ^ loss_read_row ^ loss_write_row ^ frame_row_i
+                       ^ result_row_i
                        ^ {7'd0, lanes_sample} ^ {7'd0, bias_sample};
 
   `JD_ASSUME_IF(StartWhenIdle_M, step_start_i, !step_busy_o)
   `JD_ASSUME_IF(TableBetweenSteps_M, stage_write_i, !step_busy_o)
   `JD_ASSUME_STREAM(FrameStable_M, frame_valid_i, frame_ready_o,
                     {frame_row_i, frame_mask_i, frame_data_i})
+  `JD_ASSUME_IF(ResultsBetweenSteps_M, result_read_i, !step_busy_o)
   `JD_ASSERT_IF(DeltaInBatch_A, delta_valid_o, 16'(delta_sample_o) < step_i.batch)
 endmodule : jd_learner_pipe

@@ -5,10 +5,11 @@
 //
 // Streams  as of jd_learner_pipe. A frame and its scalars go to one pipeline (frame_pipe_i,
 //          scalars_pipe_i), the samples' numbers there are b / DP; weights go to all. TD errors of
-//          the pipelines are put in ascending order of the batch again.
+//          the pipelines are put in ascending order of the batch again. result_read_i: a row of the
+//          frames of one pipeline, between steps.
 // Timing   DP = 1: as of the pipeline. Else a step takes as long as the first pipeline, which has
 //          the most samples, and three clocks; a gradient read answers in 2 clocks and AddLatency
-//          for each level of the sum.
+//          for each level of the sum. A result comes RESULT_LATENCY clocks behind its read.
 // Numbers  binary32, RNE. A gradient is the sum of the pipelines' in pairs of neighbours, level by
 //          level; a pipeline without samples adds +0.
 // Source   onchip_replay 3.2.2 (DP, data-parallel pipelines). Golden model: models/learner/mlp.py,
@@ -81,6 +82,10 @@ module jd_learner_pipes
   output logic                delta_valid_o,
   output logic [SampleW-1:0]  delta_sample_o,
   output logic [31:0]         delta_o,
+  input  logic                result_read_i,
+  input  logic [PipeW-1:0]    result_pipe_i,      // held until the data come
+  input  logic [15:0]         result_row_i,
+  output logic [P-1:0][31:0]  result_data_o,
   // Counters, of the first pipeline.
   output logic                tensor_busy_o,
   output logic                stall_data_o,
@@ -102,6 +107,16 @@ module jd_learner_pipes
   logic [DP-1:0][31:0]          pipe_delta;
   logic [DP-1:0][15:0]          batch;          // samples of each pipeline
   logic                         clear;          // of what is left of a step that was dropped
+
+  // Results: registers on the way to the pipelines and back.
+  logic                         result_read_q;
+  logic [15:0]                  result_row_q;
+  logic [DP-1:0][P-1:0][31:0]   result_data;
+  always_ff @(posedge clk_i) begin
+    result_read_q <= rst_ni && result_read_i;
+    result_row_q  <= result_row_i;
+    result_data_o <= result_data[result_pipe_i];
+  end
 
   for (genvar p = 0; p < DP; p++) begin : gen_pipe
     step_t step;
@@ -142,6 +157,9 @@ module jd_learner_pipes
       .delta_valid_o         (pipe_delta_valid[p]),
       .delta_sample_o        (pipe_delta_sample[p]),
       .delta_o               (pipe_delta[p]),
+      .result_read_i         (result_read_q),
+      .result_row_i          (result_row_q),
+      .result_data_o         (result_data[p]),
       .tensor_busy_o         (tensor_busy[p]),
       .stall_data_o          (stall_data[p]),
       .stall_token_o         (stall_token[p]),

@@ -10,6 +10,7 @@ package jd_learner_pkg;
   localparam int unsigned STAGE_MAX = 64;    // stages of a program
   localparam int unsigned STAGE_L   = 6;
   localparam logic [7:0]  NO_STAGE  = 8'hFF; // dependency: none
+  localparam int unsigned RESULT_LATENCY = 3; // clocks from the read of a result in the frames
 
   typedef enum logic [4:0] {
     OpNone  = 5'd0,
@@ -78,7 +79,7 @@ package jd_learner_pkg;
   // What a running step needs beside the stages; held from its start to its end.
   typedef struct packed {
     logic                     due;            // delayed stages run
-    logic [7:0]               first;          // first stage of the phase
+    logic [7:0]               first;          // first stage: of the phase, of a forward pass
     logic [7:0]               noise;          // vector of the record's noise; 0: there is none
     logic [7:0]               action;         // vector of s and a; NO_VECTOR: there is none
     logic [NET_MAX-1:0][15:0] target_bias;    // added to a stage's bias, row: (1 + bank) * size
@@ -86,7 +87,7 @@ package jd_learner_pkg;
     logic [31:0]              inverse_batch;  // binary32
     logic [15:0]              batch;          // samples, 1..BMax
     logic                     parity;         // which copy of what a record fills
-    logic [7:0]               stages;         // behind the phase's last stage
+    logic [7:0]               stages;         // behind the last stage
     logic [7:0]               frame_rows;     // rows of a sample's frame
     logic [7:0]               state_rows;     // of a copy of a vector that a record fills: two each
     logic [7:0]               next_state;     // vector s'

@@ -55,6 +55,7 @@ module jd_learner_program
   output logic [7:0]         stages_o,
   output logic [NetMax-1:0]  nets_o,           // networks it has
   output logic [NetMax-1:0]  targets_o,        // and those with a target
+  output logic [NetMax-1:0]  passes_o,         // and those with a forward pass
   output network_t           networks_o [NetMax],
   output slot_t              slots_o [NetMax],
   output logic [15:0]        state_words_o,    // S
@@ -421,6 +422,59 @@ module jd_learner_program
     assign bad_delay_q    = 1'b0;
   end
 
+  // Forward passes: chains of DOT stages of a network's online weights. The first one reads what a
+  // record fills, but for the noise, each of the others what the one before it wrote.
+  logic        online_q, starts_q, follows_q;  // the stage may be in a chain; begins, continues it
+  logic [15:0] input_words_q;                  // of a vector that a record fills
+  logic        observed_q;                     // the stage reads such a vector
+  logic [7:0]  length_q;                       // stages of the chain so far
+  logic [7:0]  length_d;
+  logic [7:0]  chain_first_q, chain_source_q;
+  logic [15:0] chain_n_in_q, chain_n_out_q;
+  logic [7:0]  chain_dst_q;
+  logic [2:0]  chain_net_q;
+  logic        chain_open_q;                   // the last stage's result begins at lane 0
+  logic        pass_ends;                      // the stage is the last one of its network's pass
+  pass_t       pass;
+  assign length_d  = !online_q ? 8'd0 : follows_q ? length_q + 8'd1 : starts_q ? 8'd1 : 8'd0;
+  assign pass_ends = length_d != '0 && length_d == stage_net_q.layer_count
+                     && !passes_o[NetW'(stage_q.net)];
+  assign pass      = '{
+    first:  follows_q ? chain_first_q : index_q,
+    behind: index_q + 8'd1,
+    source: follows_q ? chain_source_q : stage_q.src,
+    n_in:   follows_q ? chain_n_in_q : stage_q.n_in,
+    result: stage_q.dst + 8'(stage_q.offset >> LANE_L),
+    lane:   7'(stage_q.offset[LANE_L-1:0]),
+    parted: action_state_q || action_next_q,
+    n_out:  stage_q.n_out
+  };
+  always_ff @(posedge clk_i) begin
+    if (checking) begin
+      online_q      <= stage_q.op == OpDot && !stage_q.target
+                       && !(ActorCritic && (stage_q.column || stage_q.noise
+                                            || stage_q.act == ActSlope));
+      input_words_q <= state_words_o + action_words_o;
+      observed_q    <= stage_q.src == state_o || stage_q.src == next_state_o
+                       || (action_words_o != '0 && stage_q.src == action_o);
+      starts_q      <= observed_q && stage_q.n_in <= input_words_q;
+      follows_q     <= length_q != '0 && chain_open_q && stage_q.net == chain_net_q
+                       && stage_q.src == chain_dst_q && stage_q.n_in == chain_n_out_q;
+    end
+    if (state_q == StIdle) begin
+      length_q <= '0;
+    end else if (state_q == StKeep) begin
+      length_q       <= length_d;
+      chain_first_q  <= pass.first;
+      chain_source_q <= pass.source;
+      chain_n_in_q   <= pass.n_in;
+      chain_n_out_q  <= stage_q.n_out;
+      chain_dst_q    <= stage_q.dst;
+      chain_net_q    <= stage_q.net;
+      chain_open_q   <= stage_q.offset == '0;
+    end
+  end
+
   function automatic logic bad_dependency(input logic [7:0] stage, input logic [7:0] id);
     return stage != NO_STAGE && stage >= id;
   endfunction
@@ -657,6 +711,7 @@ module jd_learner_program
       error_q       <= '0;
       nets_o        <= '0;
       targets_o     <= '0;
+      passes_o      <= '0;
       updates_o     <= '0;
       written_q     <= '0;
       after_update_q <= 1'b0;
@@ -717,6 +772,7 @@ module jd_learner_program
       net_q.slot        <= '0;
       net_q.beats       <= '0;
       net_q.master_base <= '0;
+      net_q.forward     <= '0;
     end
     if (state_q == StNet) begin
       groups_q     <= '0;
@@ -782,6 +838,10 @@ module jd_learner_program
           period:    stage_q.param[15:0],
           tau:       stage_q.tau
         };
+      end
+      if (pass_ends) begin
+        passes_o[NetW'(stage_q.net)]           <= 1'b1;
+        networks_o[NetW'(stage_q.net)].forward <= pass;
       end
       if (stage_q.op == OpUpdate) networks_o[NetW'(stage_q.net)].slot <= stage_q.param[3:0];
     end

@@ -4,7 +4,7 @@
 //
 // Streams  a stage is read from the table while the one before it runs; LOSS goes to the loss unit
 //          as soon as it is read and runs beside the tensor unit; WU and TSM are passed over, as
-//          are delayed stages in a step in which they are not due. The walk begins at the phase's
+//          are delayed stages in a step in which they are not due. The walk begins at the step's
 //          first stage; those before it are done. A stage issues sample b when all its dependencies
 //          are done with b and b is in the frame memory. A stage is begun when the weights that it
 //          reads are those of the step: behind the update of its network and of those of its wait
@@ -75,10 +75,8 @@ module jd_learner_sequencer
   localparam int unsigned PeriodW = $clog2(PERIOD + 1);
   localparam int unsigned TurnW  = 8;
   localparam int unsigned TANH   = 7 + 2 * MulLatency + 3 * AddLatency;   // clocks of a tangent
-  logic [7:0] first;                                   // stage of the phase
-  assign first = ActorCritic ? step_i.first : '0;
   function automatic logic passed(input logic [7:0] dep);   // there is nothing to wait for
-    return dep == NO_STAGE || (ActorCritic && dep < first);
+    return dep == NO_STAGE || dep < step_i.first;
   endfunction
 
   // --- Tokens.
@@ -143,7 +141,7 @@ module jd_learner_sequencer
     .write_mask_i (1'b1),
     .write_data_i (stage_data_i),
     .read_en_i    (table_read),
-    .read_addr_i  (step_start_i ? first[STAGE_L-1:0] : id_after[STAGE_L-1:0]),
+    .read_addr_i  (step_start_i ? step_i.first[STAGE_L-1:0] : id_after[STAGE_L-1:0]),
     .read_data_o  (ahead)
   );
 
@@ -156,7 +154,7 @@ module jd_learner_sequencer
     id_d     = id_q;
     sample_d = walk_sample_q;
     if (step_start_i) begin
-      id_d     = first;
+      id_d     = step_i.first;
       sample_d = '0;
     end else if (next_take) begin
       id_d = id_after;
@@ -199,7 +197,7 @@ module jd_learner_sequencer
                         || (!next_take && (step_start_i ? step_i.batch == 16'd1 : walk_last_q));
     id_q          <= id_d;
     walk_sample_q <= sample_d;
-    if (step_start_i) chain_id_q <= first;
+    if (step_start_i) chain_id_q <= step_i.first;
     else if (next_take && !chain_back && !next_inner_q) begin
       chain_id_q <= id_after;
     end

@@ -313,7 +313,7 @@ module jd_learner_top
   logic              program_start, program_busy, program_done;
   logic [7:0]        program_error, stages, frame_rows, state_rows, state, next_state;
   logic [31:0]       program_info0, program_info1;
-  logic [NetMax-1:0] nets, targets, banks;
+  logic [NetMax-1:0] nets, targets, passes, banks;
   network_t          networks [NetMax];
   slot_t             slots [NetMax];
   logic [15:0]       state_words, action_words, delay;
@@ -376,6 +376,7 @@ module jd_learner_top
     .stages_o      (stages),
     .nets_o        (nets),
     .targets_o     (targets),
+    .passes_o      (passes),
     .networks_o    (networks),
     .slots_o       (slots),
     .state_words_o (state_words),
@@ -400,6 +401,9 @@ module jd_learner_top
   logic          step_index;
   logic [STAGE_L-1:0] bad_stage;
   logic [SampleW-1:0] bad_sample, index_sample;
+  logic [15:0]   fetch_batch, step_batch;
+  logic          infers, infer_start, infer_busy, infer_done;
+  logic [1:0]    infer_response;
   logic          update_start, update_done, target_start, target_done;
   logic [1:0]    owner;
   update_state_t updated, scalars, image_scalars;
@@ -446,6 +450,7 @@ module jd_learner_top
     .program_info1_i       (program_info1),
     .program_nets_i        (nets),
     .program_targets_i     (targets),
+    .program_passes_i      (passes),
     .frame_rows_i          (frame_rows),
     .delay_i               (delay),
     .phases_i              (phases),
@@ -465,6 +470,7 @@ module jd_learner_top
     .fetch_job_o           (fetch_job),
     .fetch_start_o         (fetch_start),
     .fetch_parity_o        (fetch_parity),
+    .fetch_batch_o         (fetch_batch),
     .fetch_flush_o         (fetch_flush),
     .fetch_done_i          (fetch_done),
     .fetch_error_i         (fetch_error),
@@ -473,6 +479,7 @@ module jd_learner_top
     .memory_idle_i         (movers_idle),
     .step_start_o          (step_start),
     .step_parity_o         (step_parity),
+    .step_batch_o          (step_batch),
     .step_phase_o          (step_phase),
     .step_due_o            (step_due),
     .step_abort_o          (step_abort),
@@ -483,6 +490,10 @@ module jd_learner_top
     .nonfinite_sample_i    (16'(bad_sample)),
     .step_index_i          (step_index),
     .index_sample_i        (16'(index_sample)),
+    .infers_o              (infers),
+    .infer_start_o         (infer_start),
+    .infer_done_i          (infer_done),
+    .infer_response_i      (infer_response),
     .update_start_o        (update_start),
     .update_done_i         (update_done),
     .updated_i             (updated),
@@ -535,13 +546,19 @@ module jd_learner_top
     .target_busy_o (target_busy)
   );
   assign movers_idle = read_idle && write_idle && list_idle && !fetch_busy && !program_busy
-                       && !image_busy;
+                       && !image_busy && !infer_busy;
   always_ff @(posedge clk_i) begin
     program_owns_q <= program_start || program_busy;
     image_owns_q   <= image_start || image_busy;
   end
-  `JD_ASSERT_IF(OneOwner_A, program_owns_q || image_owns_q, !fetch_busy && !td_busy)
+  `JD_ASSERT_IF(OneOwner_A, program_owns_q || image_owns_q,
+                !fetch_busy && !td_busy && !infer_busy)
+  `JD_ASSERT_IF(OneWriter_A, infer_busy, !td_busy)
   always_ff @(posedge clk_i) quiet_q <= job_idle && movers_idle && !step_busy && !td_busy;
+
+  network_t     network_q;                   // the one in hand, see below
+  pass_t        forward;                     // of INFER
+  assign forward = network_q.forward;
 
   // ------------------------------------------------------------------ fetch and TD errors
   logic         list_cmd_valid, list_cmd_ready, list_valid, list_ready;
@@ -563,16 +580,17 @@ module jd_learner_top
   ) u_fetch (
     .clk_i, .rst_ni,
     .job_start_i        (fetch_job),
+    .linear_i           (infers),
     .list_i             (words[0][8]),
     .data_base_i        ({words[5][7:0], words[4]}),
     .stride_i           (words[6]),
     .limit_i            (words[7]),
     .list_base_i        ({words[11][7:0], words[10]}),
-    .batch_i            (words[3][15:0]),
-    .state_words_i      (state_words),
+    .batch_i            (fetch_batch),
+    .state_words_i      (infers ? forward.n_in : state_words),
     .action_words_i     (action_words),
     .state_rows_i       (state_rows),
-    .state_row_i        (state),
+    .state_row_i        (infers ? forward.source : state),
     .next_row_i         (next_state),
     .action_row_i       (action),
     .noise_row_i        (noise),
@@ -679,11 +697,11 @@ module jd_learner_top
   always_comb begin
     step               = '0;
     step.inverse_batch = words[8];
-    step.batch         = words[3][15:0];
+    step.batch         = step_batch;
     step.parity        = step_parity;
-    step.stages        = phases && !step_phase ? second : stages;
-    step.first         = step_phase ? second : '0;
-    step.due           = step_due;
+    step.stages        = infers ? forward.behind : phases && !step_phase ? second : stages;
+    step.first         = infers ? forward.first : step_phase ? second : '0;
+    step.due           = step_due || infers;
     step.action        = action_vector_q;
     step.noise         = noise;
     step.frame_rows    = frame_rows;
@@ -724,6 +742,10 @@ module jd_learner_top
     new_data_q       <= weight_data[owner];
   end
 
+  logic               result_read;
+  logic [PipeW-1:0]   result_pipe;
+  logic [15:0]        result_row;
+  logic [P-1:0][31:0] result_data;
   jd_learner_pipes #(
     .DP (DP), .P (P), .OB (OB), .GI (GI), .LW (LW), .MulLatency (MulLatency),
     .AddLatency (AddLatency), .WRows (WRows), .ARows (ARows), .BMax (BMax), .DMax (DMax),
@@ -772,10 +794,48 @@ module jd_learner_top
     .delta_valid_o         (pipe_delta_valid),
     .delta_sample_o        (delta_sample),
     .delta_o               (delta),
+    .result_read_i         (result_read),
+    .result_pipe_i         (result_pipe),
+    .result_row_i          (result_row),
+    .result_data_o         (result_data),
     .tensor_busy_o         (tensor_busy),
     .stall_data_o          (stall_data),
     .stall_token_o         (stall_token),
     .stall_update_o        (stall_update)
+  );
+
+  // ------------------------------------------------------------------ INFER
+  logic         infer_cmd_valid, infer_wvalid, infer_done_ready;
+  logic [39:0]  infer_address;
+  logic [15:0]  infer_beats;
+  logic [511:0] infer_wdata;
+  jd_learner_infer #(.P (P), .DP (DP)) u_infer (
+    .clk_i, .rst_ni,
+    .job_start_i        (fetch_job),
+    .address_i          ({words[13][7:0], words[12]}),
+    .start_i            (infer_start),
+    .count_i            (step_batch),
+    .row_i              (forward.result + (step_parity && forward.parted ? state_rows : 8'd0)),
+    .lane_i             (forward.lane[$clog2(P)-1:0]),
+    .words_i            (forward.n_out),
+    .frame_rows_i       (frame_rows),
+    .busy_o             (infer_busy),
+    .done_o             (infer_done),
+    .response_o         (infer_response),
+    .read_o             (result_read),
+    .read_pipe_o        (result_pipe),
+    .read_row_o         (result_row),
+    .data_i             (result_data),
+    .cmd_valid_o        (infer_cmd_valid),
+    .cmd_ready_i        (write_cmd_ready),
+    .cmd_address_o      (infer_address),
+    .cmd_beats_o        (infer_beats),
+    .write_valid_o      (infer_wvalid),
+    .write_ready_i      (write_ready),
+    .write_data_o       (infer_wdata),
+    .write_done_valid_i (write_done),
+    .write_done_ready_o (infer_done_ready),
+    .write_done_resp_i  (write_resp)
   );
 
   // ------------------------------------------------------------------ WU, TSM, images
@@ -783,14 +843,14 @@ module jd_learner_top
   logic [2:0][3:0][MasterW-1:0]  master_read_addr, master_write_addr;
   logic [2:0][3:0][LW-1:0][31:0] master_write_data;
   logic [3:0][LW-1:0][31:0]      master_data;
-  // The network in hand, of an image or of the stage, is a register, as what follows from it: a
-  // stage waits longer for its own registers, an image a clock before it uses it.
-  network_t                      network_q;
+  // The network in hand, of an image, of INFER or of the stage, is a register, as what follows from
+  // it: a stage waits longer for its own registers, an image a clock before it uses it.
   slot_t                         slot_q;
   logic [15:0]                   target_row_q, target_bias_q;
   logic [NetW-1:0]               net;
   logic                          bank;
-  assign net  = image_owns_q ? image_net : columns_busy ? columns_net : NetW'(update.net);
+  assign net  = image_owns_q ? image_net : columns_busy ? columns_net
+                : infers ? words[2][NetW-1:0] : NetW'(update.net);
   assign bank = banks[NetW'(update.net)];
   always_ff @(posedge clk_i) begin
     network_q     <= networks[net];
@@ -1010,7 +1070,7 @@ module jd_learner_top
   // ------------------------------------------------------------------ memory
   assign read_cmd_valid  = program_owns_q ? program_cmd_valid
                            : image_owns_q ? image_read_valid : fetch_cmd_valid;
-  assign write_cmd_valid = image_owns_q ? image_write_valid : td_cmd_valid;
+  assign write_cmd_valid = image_owns_q ? image_write_valid : td_cmd_valid || infer_cmd_valid;
   assign read_ready      = program_owns_q ? program_ready
                            : image_owns_q ? image_ready : fetch_ready;
 
@@ -1040,14 +1100,15 @@ module jd_learner_top
     .list_resp_o        (list_resp),
     .write_cmd_valid_i  (write_cmd_valid),
     .write_cmd_ready_o  (write_cmd_ready),
-    .write_cmd_address_i (image_owns_q ? image_address : td_cmd_address),
-    .write_cmd_beats_i  (image_owns_q ? image_beats : td_beats),
-    .write_valid_i      (image_owns_q ? image_wvalid : td_wvalid),
+    .write_cmd_address_i (image_owns_q ? image_address
+                          : infer_busy ? infer_address : td_cmd_address),
+    .write_cmd_beats_i  (image_owns_q ? image_beats : infer_busy ? infer_beats : td_beats),
+    .write_valid_i      (image_owns_q ? image_wvalid : td_wvalid || infer_wvalid),
     .write_ready_o      (write_ready),
-    .write_data_i       (image_owns_q ? image_wdata : td_wdata),
-    .write_strb_i       (image_owns_q ? '1 : td_wstrb),
+    .write_data_i       (image_owns_q ? image_wdata : infer_busy ? infer_wdata : td_wdata),
+    .write_strb_i       (image_owns_q || infer_busy ? '1 : td_wstrb),
     .write_done_valid_o (write_done),
-    .write_done_ready_i (image_owns_q ? image_done_ready : td_done_ready),
+    .write_done_ready_i (image_owns_q ? image_done_ready : td_done_ready || infer_done_ready),
     .write_done_resp_o  (write_resp),
     .control_arvalid_i  (c_arvalid),
     .control_arready_o  (c_arready),

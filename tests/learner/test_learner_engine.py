@@ -29,11 +29,13 @@ RUNS = [
     ("U1", "BadStream"),
     ("U1", "ResetMidway"),
     ("U1", "HardReset"),
+    ("U1", "Infer"),
     ("U1", "Networks"),
     ("U1", "Timeouts"),
     ("P16", "Smoke"),
     ("P16", "Random"),
     ("P16", "BackPressure"),
+    ("P16", "InferSlow"),
     ("AC", "Smoke"),
     ("AC", "ActorCritic"),
     ("AC", "ActorCriticSlow"),
@@ -43,9 +45,11 @@ RUNS = [
     ("DP2", "BadStream"),
     ("DP2", "ResetMidway"),
     ("DP2", "BackPressure"),
+    ("DP2", "Infer"),
     ("DP4", "Smoke"),
     ("DP4", "Random"),
     ("DP4", "ActorCritic"),
+    ("DP4", "InferSlow"),
 ]
 _folders: dict[tuple[str, str], Path] = {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from models.learner.engine import JOB_LOAD, JOB_PROGRAM, JOB_STORE, JOB_TRAIN
+from models.learner.engine import JOB_INFER, JOB_LOAD, JOB_PROGRAM, JOB_STORE, JOB_TRAIN
 from models.learner.program import OP_LOSS_Q, OP_LOSS_TD, OP_TARGET
 from models.registers.learner import Error
 from verif.coverage import Bins
@@ -28,12 +28,22 @@ def _stages(job: Any, op: int) -> list[Any]:
     return [s for s in job.program.stages if s.op == op] if job.program else []
 
 
+def _inferred(job: Any) -> bool:
+    return _opcode(job) == JOB_INFER and job.end.count > 0
+
+
+def _last_stage(job: Any) -> Any:
+    stages = job.program.forward_pass(job.words[2])
+    return job.program.stages[stages.stop - 1]
+
+
 BINS: dict[str, Bins] = {
     "opcode": {
         "load": lambda j: _opcode(j) == JOB_LOAD and not j.end.error,
         "store": lambda j: _opcode(j) == JOB_STORE and not j.end.error,
         "program": lambda j: _opcode(j) == JOB_PROGRAM and not j.end.error,
         "train": lambda j: _trained(j) and not j.end.error,
+        "infer": lambda j: _inferred(j) and not j.end.error,
     },
     "error": {
         error.name: (lambda j, code=int(error): j.end.error == code)
@@ -99,6 +109,25 @@ BINS: dict[str, Bins] = {
         "early": lambda j: "early" in j.launches,
         "before_error": lambda j: bool(j.launches) and j.end.error != 0,
         "pipelines": lambda j: bool(j.launches) and j.pipelines > 1,
+    },
+    "infer": {
+        "one_vector": lambda j: _inferred(j) and j.words[7] == 1,
+        "fewer_than_pipelines": lambda j: _inferred(j) and j.words[7] < j.pipelines,
+        "one_full_round": lambda j: _inferred(j) and j.words[7] == j.words[3] > 1,
+        "second_parity": lambda j: _inferred(j) and j.end.count == 2 * j.words[3],
+        "several_rounds": lambda j: _inferred(j) and j.end.count > 2 * j.words[3],
+        "last_round_partial": lambda j: (
+            _inferred(j) and j.end.count > j.words[3] and j.end.count % j.words[3] != 0
+        ),
+        "vectors_apart": lambda j: _inferred(j) and j.words[6] > 64,
+        "several_beats": lambda j: _inferred(j) and _last_stage(j).n_out > 16,
+        "actor": lambda j: _inferred(j) and _last_stage(j).offset != 0,
+        "other_network": lambda j: _inferred(j) and j.words[2] != 0,
+        "pipelines": lambda j: _inferred(j) and 1 < j.pipelines < j.words[7],
+        "some_before_error": lambda j: _inferred(j) and j.end.error != 0,
+        "not_loaded": lambda j: (
+            _opcode(j) == JOB_INFER and j.end.error == Error.E_NOWEIGHTS and j.end.info0 == 2
+        ),
     },
     "steps": {
         "one": lambda j: _trained(j) and j.words[2] == 1,

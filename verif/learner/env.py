@@ -408,6 +408,14 @@ class LearnerEnv(uvm_env):
             to_bits(np.float32(1 / max(batch, 1))), event, LIST, 0, TD, 0,
         ]  # fmt: skip
 
+    def infer(
+        self, count: int, batch: int, *, network: int = 0, stride: int = 64, out: int = OUT
+    ) -> list[int]:
+        """INFER of the first words of records at the usual place."""
+        return [
+            golden.JOB_INFER, 0, network, batch, DATA, 0, stride, count, 0, 0, 0, 0, out, 0,
+        ]  # fmt: skip
+
     def put_records(
         self, generator: np.random.Generator, states: int, actions: int, records: int = 64
     ) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cocotb
 import numpy as np
@@ -12,12 +12,14 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from models.engine import JobEnd
 from models.learner import engine as golden
+from models.learner.layout import Layer
 from models.learner.lower import ActorCriticConfig, DqnConfig, ddpg, dqn, td3
 from models.learner.optim import Slot, adam, momentum, sgd
-from models.learner.program import Program
+from models.learner.program import ACT_RELU, OP_DOT, Program, Stage
 from models.registers import engine_header as header
 from models.registers import learner as registers
 from models.registers.learner import Error
+from verif.agents.axi_memory import AxiTiming
 from verif.bench import rng
 from verif.learner.env import (
     CPL,
@@ -169,7 +171,7 @@ def bad_descriptors(env: LearnerEnv, setup: Setup) -> Iterator[list[int]]:
     """Descriptors that the check of a job refuses; the program and the weights are loaded."""
     good = [*env.train(1, 2, stride=setup.stride), 0, 0]
     changes: list[tuple[int, int]] = [
-        *((0, word) for word in (5, 9, 255)),
+        *((0, word) for word in (0, 6, 9, 255)),
         *((0, golden.JOB_TRAIN | 1 << bit) for bit in (11, 16)),
         *((k, 1) for k in (14, 15)),
         *((k, 1 << 8) for k in (5, 11, 13)),
@@ -187,6 +189,14 @@ def bad_descriptors(env: LearnerEnv, setup: Setup) -> Iterator[list[int]]:
             yield [opcode, 0, mask, 0, IMAGE]
         yield [opcode, 0, 1 | 1 << 8, 0, IMAGE + 8]
         yield [opcode, 0, 1 | 1 << 8, 7, IMAGE]
+    infer = [*env.infer(2, 2, stride=setup.stride), 0, 0]
+    for index, value in (
+        *((0, golden.JOB_INFER | 1 << bit) for bit in (8, 9, 10, 16)), (2, 1), (2, 8), (2, 255),
+        (2, 256), (3, 0), (3, env.geometry.b_max + 1), (3, 1 << 16), (4, DATA + 4), (5, 1 << 8),
+        (6, setup.stride + 32), (7, 0), *((k, 1) for k in (8, 9, 10, 11, 14, 15)), (12, OUT + 16),
+        (13, 1 << 8),
+    ):  # fmt: skip
+        yield [*infer[:index], value, *infer[index + 1 :]]
     for size in (0, 60, 1 << 20):
         yield [golden.JOB_PROGRAM, 0, size, 0, PROGRAM]
 
@@ -216,6 +226,7 @@ async def refused(env: LearnerEnv, programs: int) -> None:
     draw = rng("refused")
     ready = env.train(1, 2)
     await env.run(ready)
+    await env.run(env.infer(1, 1))
     await env.run([golden.JOB_STORE, 0, 1 | 1 << 8, 0, OUT])
     config = DqnConfig((3, env.geometry.p, 2), sgd(0.01), sync_period=1)
     await env.run(env.program(dqn(env.geometry, config)))
@@ -229,6 +240,7 @@ async def refused(env: LearnerEnv, programs: int) -> None:
     await env.run(env.program(setup.program))
     end = await env.run(env.train(1, 2, stride=setup.stride))
     assert end.error == Error.E_NOWEIGHTS, end
+    await env.run(env.infer(1, 1))
     await env.run([golden.JOB_STORE, 0, 1 | 1 << 8, 0, OUT])
     setup = await prepare(env, config, 3)
     for words in bad_descriptors(env, setup):
@@ -419,6 +431,7 @@ async def hard_reset(env: LearnerEnv, times: int) -> None:
             (env.train(6, batch, stride=setup.stride), 3000),
             (env.train(6, batch, flags=golden.FLAG_TD_STREAM, stride=setup.stride), 1500),
             ([golden.JOB_STORE, 0, 1 | ALL_KINDS << 8, 0, OUT], 600),
+            (env.infer(20, 3, stride=setup.stride), 1500),
             ([golden.JOB_LOAD, 0, 1 | 1 << 8, 0, IMAGE], 400),
             (env.program(setup.program), 250),
         )
@@ -449,6 +462,8 @@ async def networks(env: LearnerEnv) -> None:
         env.put(IMAGE, np.concatenate(images))
 
     for net in (2, 0, 3):
+        for other in range(6):
+            await env.run(env.infer(5, 3, network=other, stride=setup.stride))
         put((net, 0))
         await env.run([golden.JOB_LOAD, 0, 1 << net | 1 << 8, 0, IMAGE])
         await env.run(ready)
@@ -473,6 +488,112 @@ async def networks(env: LearnerEnv) -> None:
     await env.run([golden.JOB_STORE, 0, 15 | 23 << 8, 0, OUT])
 
 
+async def infer(env: LearnerEnv) -> None:
+    """Forward passes of random networks between their steps, in rounds of all kinds."""
+    draw = rng("infer")
+    for turn in range(4):
+        config = random_config(draw, env, turn % 4 + 1)
+        if turn == 1:  # inputs of several rows
+            wide = env.geometry.d_max
+            config = replace(config, sizes=(wide, wide, min(env.geometry.p, 6)))
+        setup = await prepare(env, config, draw.getrandbits(32))
+        largest = most(env, setup.program)
+        pipes = env.geometry.dp
+        for count, batch in (
+            (1, 1), (1, largest), (max(1, pipes - 1), largest), (largest, largest),
+            (4, 2), (2 * largest + 1, largest), (draw.randint(5, 30), draw.randint(1, 4)),
+        ):  # fmt: skip
+            await env.run(env.infer(count, min(batch, largest), stride=setup.stride))
+        await train(env, setup, 2, min(3, largest), golden.FLAG_LIST)
+        await env.run(env.infer(9, min(4, largest), stride=setup.stride))
+        await env.run(env.infer(3, min(2, largest), stride=0))
+        await store(env)
+    await infer_wide(env)
+
+
+async def infer_wide(env: LearnerEnv) -> None:
+    """Results of more words than a row and than a beat; a NaN goes through."""
+    g = env.geometry
+    program = several_networks(g, 5, g.p, 3)
+    wide = g.d_max
+    net = program.networks[3]
+    frame = program.frame_rows
+    rows, row = g.weight_rows(3, wide), net.row_base
+    layer = replace(
+        net, layers=(Layer(3, wide),), rows=rows, biases=-(-wide // g.ob) * g.ob
+    )  # fmt: skip
+    stage = Stage(
+        OP_DOT, net=3, n_in=3, n_out=wide, row=row, bias=net.bias_base, src=program.state,
+        dst=frame, act=ACT_RELU,
+    )  # fmt: skip
+    program = replace(
+        program,
+        networks=(*program.networks[:3], layer),
+        stages=(*program.stages[:2], stage, *program.stages[2:]),
+        frame_rows=frame + g.vector_rows(wide),
+    )
+    shifted = [
+        replace(s, deps=tuple(d + (d >= 2) for d in s.deps)) if k > 2 else s
+        for k, s in enumerate(program.stages)
+    ]
+    program = replace(program, stages=tuple(shifted))
+    generator = np.random.default_rng(3)
+    await env.run(env.program(program))
+    await load_all(env, program, generator)
+    stride = env.put_records(generator, 5, 3)
+    largest = most(env, program)
+    for count, batch in ((1, 1), (7, 3), (largest, largest)):
+        await env.run(env.infer(count, batch, network=3, stride=stride))
+    rows_of = env.memory.dump(DATA, 64 * stride).view(np.uint32).reshape(64, -1).copy()
+    rows_of[2, 1] = NAN
+    rows_of[4, 0] = 0x7F80_0000
+    env.put(DATA, rows_of)
+    for network in (0, 2, 3):
+        end = await env.run(env.infer(6, 4, network=network, stride=stride))
+        assert not end.error, end
+
+
+async def infer_errors(env: LearnerEnv) -> None:
+    """Failing reads and writes of INFER: the rounds before are complete, and counted."""
+    config = DqnConfig((5, env.geometry.p, 3), sgd(0.02), sync_period=1)
+    setup = await prepare(env, config, 71)
+    env.put(OUT, np.full(4096, 0x55, np.uint8))
+    for response in (2, 3):
+        for address in (
+            DATA, DATA + 3 * setup.stride, DATA + 6 * setup.stride, DATA + 11 * setup.stride,
+            OUT, OUT + 3 * 64, OUT + 5 * 64, OUT + 11 * 64,
+        ):  # fmt: skip
+            env.fail(address, 64, response)
+            await env.run(env.infer(12, 4, stride=setup.stride))
+            env.heal()
+        await env.run(env.infer(6, 2, stride=setup.stride))
+    await train(env, setup, 2, 3, golden.FLAG_TD_STREAM)
+    await store(env)
+
+
+async def infer_resets(env: LearnerEnv, times: int) -> None:
+    """Soft resets at any clock of an INFER: what it wrote is right, and the engine is usable."""
+    draw = rng("infer reset")
+    config = DqnConfig((4, env.geometry.p, 2), adam(0.01), sync_period=2)
+    setup = await prepare(env, config, 73)
+    words, size = env.infer(20, 3, stride=setup.stride), 20 * 64
+    for _ in range(times):
+        env.put(OUT, np.full(size, 0x55, np.uint8))
+        await env.queue(words)
+        await ClockCycles(env.dut.clk_i, draw.randint(20, 2500))
+        await env.soft_reset()
+        assert not env.predict(words).error
+        got, want = (m.dump(OUT, size).reshape(20, 64) for m in (env.memory, env.golden_memory))
+        right = [bool((a == b).all()) for a, b in zip(got, want, strict=True)]
+        done = right.index(False) if False in right else 20
+        assert (got[done:] == 0x55).all(), f"vectors behind {done} are neither old nor right"
+        env.put(OUT, env.memory.dump(OUT, size))
+        env.golden_memory.load(CPL, env.memory.dump(CPL, 512))
+        await env.run(env.infer(4, 3, stride=setup.stride))
+        await train(env, setup, 1, 3, golden.FLAG_LIST)
+    await store(env)
+
+
 async def together(env: LearnerEnv) -> None:
     """Jobs that wait in the ring while others run."""
     config = DqnConfig((4, env.geometry.p, 2), adam(0.01), sync_period=2)
@@ -483,6 +604,7 @@ async def together(env: LearnerEnv) -> None:
             [
                 env.train(2, 4, flags=flags, stride=setup.stride),
                 [golden.JOB_STORE, 0, 1 | 1 << 8, 0, OUT],
+                env.infer(7, 4, stride=setup.stride, out=OUT + 0x8000),
                 env.train(0, 4),
                 env.train(3, 2, flags=flags, stride=setup.stride),
                 [golden.JOB_STORE, 0, 1 | ALL_KINDS << 8, 0, OUT],
@@ -528,7 +650,10 @@ async def counters(env: LearnerEnv) -> None:
     env.put_list(np.arange(4), np.ones(4))
     before = await env.counter(header.STALL_IN_LO)
     await env.run(env.train(1, 4, stride=setup.stride))
+    await env.run(env.infer(7, 4, stride=setup.stride))
     assert await env.counter(header.STALL_IN_LO) == before, "a list counts as SMP"
+    busy = await env.counter(registers.TU_BUSY_LO)
+    assert busy == env.golden.busy, f"TU_BUSY is {busy}, want {env.golden.busy}"
 
 
 async def beats(env: LearnerEnv, setup: Setup) -> None:
@@ -598,6 +723,13 @@ async def timeouts(env: LearnerEnv) -> None:
     await env.run(env.train(1, 4, records=4, stride=setup.stride), limit=LONG)
     await ended([golden.JOB_STORE, 0, 1 | 1 << 8, 0, OUT])
     await env.run([golden.JOB_STORE, 0, 1 | 3 << 8, 0, OUT], limit=LONG)
+    # INFER whose results are on their way to memory; and one that waits for its vectors.
+    reads = env.port.slave.reads.pipeline
+    for timing in (AxiTiming(latency=(20, 20)), env.timing):
+        reads.timing = timing
+        await ended(env.infer(3, 2, stride=setup.stride))
+        await env.run(env.infer(3, 2, stride=setup.stride), limit=LONG)
+        await env.run(ready, limit=LONG)
     await ended(load)
     env.golden.loaded = 0
     await env.run(ready)
@@ -658,6 +790,10 @@ async def actor_critic(env: LearnerEnv) -> None:
         await store_all(env, program)
         image = env.memory.dump(OUT, 4 * sum(4 * n.map.words + 16 for n in env.networks()))
         await train(env, setup, 4, batch - 1, golden.FLAG_LIST | golden.FLAG_TD_MEMORY)
+        for network in range(len(program.networks) + 1):
+            await env.run(env.infer(2 * batch + 1, batch, network=network, stride=setup.stride))
+        await env.run(env.infer(3, 1, stride=setup.stride))
+        await train(env, setup, 1, batch, golden.FLAG_TD_STREAM)
         await store_all(env, program)
         env.put(IMAGE, image)
         mask = (1 << len(program.networks)) - 1

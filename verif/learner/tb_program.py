@@ -134,6 +134,8 @@ def check_tables(dut: Any, g: Geometry, program: Program, image: np.ndarray, got
     assert int(dut.nets_o.value) == (1 << count) - 1
     targets = sum(net.has_target << k for k, net in enumerate(program.networks))
     assert int(dut.targets_o.value) == targets
+    passes = [program.forward_pass(index) for index in range(count)]
+    assert int(dut.passes_o.value) == sum((p is not None) << k for k, p in enumerate(passes))
     assert int(dut.stages_o.value) == len(program.stages)
     assert int(dut.state_words_o.value) == program.state_words
     assert int(dut.state_rows_o.value) == program.copy_rows(g)
@@ -156,6 +158,7 @@ def check_tables(dut: Any, g: Geometry, program: Program, image: np.ndarray, got
             (len(net.layers), 8), (int(net.has_target), 1), (net.row_base, 16), (net.rows, 16),
             (net.bias_base, 16), (net.biases, 16), (words // 16, 16), (master // g.lw, 24),
             ((slots or [0])[-1], 4), (net.column, 16), (net.columns, 16), (net.column_row, 16),
+            *pass_fields(g, program, passes[index]),
         ):  # fmt: skip
             value = value << width | field
         assert int(dut.networks_o[index].value) == value, f"network {index}"
@@ -175,6 +178,18 @@ def check_tables(dut: Any, g: Geometry, program: Program, image: np.ndarray, got
         assert int(dut.update_o[index].value) == value << 32 | tau, f"update {index}"
 
 
+def pass_fields(g: Geometry, program: Program, stages: range | None) -> tuple[tuple[int, int], ...]:
+    """What is kept of a forward pass: (value, bits)."""
+    if stages is None:
+        return ((0, 80),)
+    first, last = program.stages[stages.start], program.stages[stages.stop - 1]
+    return (
+        (stages.start, 8), (stages.stop, 8), (first.src, 8), (first.n_in, 16),
+        (last.dst + last.offset // g.p, 8), (last.offset % g.p, 7),
+        (int(last.dst in program.inputs), 1), (last.n_out, 16),
+    )  # fmt: skip
+
+
 @cocotb.test()
 async def program(dut: Any) -> None:
     """Programs with no, one or two fields changed, sizes that do not fit, and failing beats."""
@@ -184,7 +199,7 @@ async def program(dut: Any) -> None:
     await start(dut)
     longest = 64 + 128 * g.net_max + 32 * g.st_max
     seen: set[tuple[int, int]] = set()
-    fits = 0
+    fits = passes = 0
     for trial in range(LONGEST):
         missing = {(e.name, k) for e, k in ERRORS_WANTED if (int(e), k) not in seen}
         if trial >= TRIALS and not missing:
@@ -231,5 +246,7 @@ async def program(dut: Any) -> None:
         if good is not None:
             fits += 1
             check_tables(dut, g, good, image, got)
+            passes += any(good.forward_pass(k) for k in range(len(good.networks)))
     assert fits > TRIALS // 5, f"{fits} legal programs"
+    assert passes > TRIALS // 20, f"{passes} programs with a forward pass"
     assert not missing, f"errors that no program had: {missing}"

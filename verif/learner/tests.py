@@ -127,6 +127,29 @@ class BadStream(Base):
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
+class Infer(Base):
+    """Forward passes, quick memory; failing memory, resets."""
+
+    async def body(self) -> None:
+        """See sequences.infer, infer_errors and infer_resets."""
+        await sequences.infer(self.env)
+        await sequences.infer_errors(self.env)
+        await sequences.infer_resets(self.env, times=6)
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
+class InferSlow(Base):
+    """Forward passes with a slow memory."""
+
+    timing = SLOW
+
+    async def body(self) -> None:
+        """See sequences.infer and infer_resets."""
+        await sequences.infer(self.env)
+        await sequences.infer_resets(self.env, times=6)
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
 class ResetMidway(Base):
     """Soft resets during TRAIN."""
 
