@@ -19,7 +19,7 @@ from models.learner.validate import ProgramError, validate
 from models.registers import learner as registers
 from models.registers.learner import Error
 
-JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN, JOB_INFER = 1, 2, 3, 4, 5
+JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN, JOB_INFER, JOB_GRADS, JOB_APPLY = 1, 2, 3, 4, 5, 7, 8
 FLAG_LIST, FLAG_TD_MEMORY, FLAG_TD_STREAM = 1, 2, 4
 KIND_WEIGHTS, KIND_MOMENT, KIND_VARIANCE, KIND_TARGET, KIND_SCALARS = range(5)
 TDE_ERROR, TDE_FETCH_DONE, TDE_ABORT = 0, 1, 2
@@ -44,7 +44,7 @@ class JobError(Exception):
 
 @dataclass(frozen=True)
 class TrainJob:
-    """Fields of a TRAIN descriptor.
+    """Fields of a TRAIN or GRADS descriptor.
 
     Attributes:
         from_list, td_memory, td_stream: the flags.
@@ -53,6 +53,7 @@ class TrainJob:
         inverse_batch: 1/B.
         event_period: steps between events, 0 none.
         list_address, td_address: index list, TD errors out.
+        networks, out: of GRADS: mask, and where their gradient image goes.
     """
 
     from_list: bool
@@ -67,16 +68,19 @@ class TrainJob:
     event_period: int
     list_address: int
     td_address: int
+    networks: int
+    out: int
 
     @classmethod
     def decode(cls, w: list[int]) -> TrainJob:
         """Read a descriptor's words."""
         flags = w[0] >> 8 & 0xFF
+        grads = w[0] & 0xFF == JOB_GRADS
         return cls(
             from_list=bool(flags & FLAG_LIST),
             td_memory=bool(flags & FLAG_TD_MEMORY),
             td_stream=bool(flags & FLAG_TD_STREAM),
-            steps=w[2],
+            steps=1 if grads else w[2],
             batch=w[3],
             base=w[4] | w[5] << 32,
             stride=w[6],
@@ -85,6 +89,8 @@ class TrainJob:
             event_period=w[9],
             list_address=w[10] | w[11] << 32,
             td_address=w[12] | w[13] << 32,
+            networks=w[2] & 0xFF if grads else 0,
+            out=w[14] | w[15] << 32,
         )
 
 
@@ -216,15 +222,17 @@ class LearnerEngine:
                 cycles = self._images(w, memory, store=opcode == JOB_STORE)
             elif opcode == JOB_INFER:
                 cycles = self._infer(InferJob.decode(w), memory, done)
+            elif opcode == JOB_APPLY:
+                cycles = self._apply(w, memory, done)
             else:
                 yield from self._train(TrainJob.decode(w), memory, done)
         except JobError as error:
-            if opcode == JOB_TRAIN and not w[0] >> 8 & FLAG_LIST:
+            if opcode in (JOB_TRAIN, JOB_GRADS) and not w[0] >> 8 & FLAG_LIST:
                 self.tde.put(TDE_ABORT << 48)
             end = JobEnd(int(error.code), 0, done[0], error.info0, error.info1)
         else:
             end = JobEnd(count=done[0], cycles=cycles)
-        if opcode == JOB_TRAIN and self.learner is not None and done[0]:
+        if opcode in (JOB_TRAIN, JOB_GRADS) and self.learner is not None and done[0]:
             clocks = timing.step_clocks(self.learner.program, self.geometry, w[3], self.latencies)
             end = JobEnd(end.error, 0, end.count, end.info0, end.info1, 200 + clocks * done[0])
         return end
@@ -232,17 +240,24 @@ class LearnerEngine:
     def _check(self, w: list[int]) -> None:
         """The check of a descriptor: the first rule that is broken."""
         opcode = w[0] & 0xFF
-        if opcode not in (JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN, JOB_INFER):
+        if opcode not in (
+            JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN, JOB_INFER, JOB_GRADS, JOB_APPLY,
+        ):  # fmt: skip
             raise JobError(Error.E_OPCODE)
         reserved = [0xFFFF_FFFF] * 16
         reserved[0] = 0x3FFF_FF00
         reserved[1] = reserved[2] = reserved[4] = 0
         reserved[5] = 0xFFFF_FF00
-        if opcode == JOB_TRAIN:
+        if opcode in (JOB_TRAIN, JOB_GRADS):
             reserved[0] = 0x3FFF_F800
             reserved[3] = reserved[10] = reserved[12] = 0
             reserved[6:10] = [0] * 4
             reserved[11] = reserved[13] = 0xFFFF_FF00
+            if opcode == JOB_GRADS:
+                reserved[2], reserved[9] = 0xFFFF_FF00, 0xFFFF_FFFF
+                reserved[14], reserved[15] = 0, 0xFFFF_FF00
+        elif opcode == JOB_APPLY:
+            reserved[2] = 0xFFFF_FF00
         elif opcode == JOB_INFER:
             reserved[2] = 0xFFFF_FF00
             reserved[3] = reserved[6] = reserved[7] = reserved[12] = 0
@@ -254,16 +269,17 @@ class LearnerEngine:
                 raise JobError(Error.E_RESERVED, index)
         if opcode != JOB_PROGRAM and self.learner is None:
             raise JobError(Error.E_NOPROG)
-        if opcode == JOB_TRAIN:
+        if opcode in (JOB_TRAIN, JOB_GRADS, JOB_APPLY):
             self._check_train(w)
         elif opcode == JOB_INFER:
             self._check_infer(w)
         elif opcode != JOB_PROGRAM:
             self._check_images(w, opcode == JOB_STORE)
         aligned = [4]
-        if opcode == JOB_TRAIN:
+        if opcode in (JOB_TRAIN, JOB_GRADS):
             job = TrainJob.decode(w)
             aligned += [6] + [10] * job.from_list + [12] * job.td_memory
+            aligned += [14] * (opcode == JOB_GRADS)
         elif opcode == JOB_INFER:
             aligned += [6, 12]
         for index in aligned:
@@ -275,9 +291,13 @@ class LearnerEngine:
         program = self.learner.program
         if self.loaded != (1 << len(program.networks)) - 1:
             raise JobError(Error.E_NOWEIGHTS)
-        if not 1 <= w[2] < 1 << 31:
+        opcode = w[0] & 0xFF
+        if opcode == JOB_TRAIN and not 1 <= w[2] < 1 << 31:
             raise JobError(Error.E_DIM, 2)
-        self._check_batch(w)
+        if opcode != JOB_TRAIN and (not w[2] or w[2] & ~program.trained or len(program.phases) > 1):
+            raise JobError(Error.E_DIM, 2)
+        if opcode != JOB_APPLY:
+            self._check_batch(w)
 
     def _check_batch(self, w: list[int]) -> None:
         assert self.learner is not None
@@ -387,6 +407,45 @@ class LearnerEngine:
             net.target = values
             self.learner.publish(index)
 
+    # GRADS and APPLY.
+    def _write_gradients(self, job: TrainJob, memory: Memory) -> None:
+        """Write the gradient image of the networks of a mask. Raises JobError."""
+        learner = self.learner
+        assert learner is not None
+        address = job.out
+        for index in range(len(learner.networks)):
+            if job.networks >> index & 1:
+                image = words(learner.gradient(index))
+                _write_beats(memory, address, image, 14)
+                address += 4 * image.size
+
+    def _apply(self, w: list[int], memory: Memory, done: list[int]) -> int:
+        """APPLY; returns clocks. Raises JobError."""
+        learner = self.learner
+        assert learner is not None
+        address = w[4] | w[5] << 32
+        gradients: dict[int, np.ndarray] = {}
+        for index, net in enumerate(learner.networks):
+            if w[2] >> index & 1:
+                try:
+                    image = memory.read(address, 4 * net.map.words)
+                except BusError as error:
+                    raise JobError(Error.E_BUS_RD, 4, error.response) from error
+                gradients[index] = image.view(np.float32)
+                address += image.size
+        learner.apply(gradients)
+        self._count_step(done)
+        words_read = sum(g.size for g in gradients.values())
+        updates = timing.updates_behind(
+            learner.program.stages, learner.program, self.geometry, self.latencies, copy=False
+        )
+        return 200 + words_read // 2 // self.geometry.lw + updates.total
+
+    def _count_step(self, done: list[int]) -> None:
+        done[0] += 1
+        self.steps_done += 1
+        self.version += 1
+
     # INFER.
     def _infer(self, job: InferJob, memory: Memory, done: list[int]) -> int:
         """Run the rounds; done[0] counts vectors. Returns clocks. Raises JobError."""
@@ -434,16 +493,22 @@ class LearnerEngine:
             self._check_result(result, step)
             if job.td_memory:
                 self._write_td(job, memory, step, bits)
-            learner.commit()
-            for phase in range(1, len(learner.program.phases)):
-                result = learner.compute(batch, job.inverse_batch, step & 1, phase)
-                self._check_result(result, step)
-                learner.commit(phase)
-            done[0] += 1
-            self.steps_done += 1
-            self.version += 1
-            self.td_mean = to_bits(mean_magnitude(delta, job.inverse_batch))
-            self.td_max = to_bits(np.abs(delta).max())
+            statistics = (
+                to_bits(mean_magnitude(delta, job.inverse_batch)),
+                to_bits(np.abs(delta).max()),
+            )
+            if job.networks:
+                self.td_mean, self.td_max = statistics
+                self._write_gradients(job, memory)
+                done[0] += 1
+            else:
+                learner.commit()
+                for phase in range(1, len(learner.program.phases)):
+                    result = learner.compute(batch, job.inverse_batch, step & 1, phase)
+                    self._check_result(result, step)
+                    learner.commit(phase)
+                self.td_mean, self.td_max = statistics
+                self._count_step(done)
             self.busy += timing.ideal_step(learner.program, self.geometry, job.batch, due)
             if job.event_period and (step + 1) % job.event_period == 0:
                 self.events += 1

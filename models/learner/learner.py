@@ -365,12 +365,40 @@ class Learner:
         stages = self.program.phases[phase]
         return self.pipe.run(self.program, batch, inverse_batch, parity, banks, stages, self.due)
 
-    def commit(self, phase: int = 0) -> None:
-        """Run WU and TSM of the phase that was computed last; behind the last, count the step."""
+    def gradient(self, index: int) -> np.ndarray:
+        """Return the gradient of the step that was computed last, as an image of the network.
+
+        It is +0 where the network's WU are delayed and do not run in this step.
+        """
+        net = self.networks[index]
+        updates = [s for s in self.program.stages if s.op == OP_UPDATE and s.net == index]
+        if not self.due and all(s.delayed for s in updates):
+            return np.zeros(net.map.words, np.float32)
+        return net.map.gather(self.pipe.gradients, self.pipe.bias_gradients)
+
+    def apply(self, gradients: dict[int, np.ndarray]) -> None:
+        """Run WU and TSM of some networks of a program of one phase; count the step.
+
+        Args:
+            gradients: of each of these networks, as an image; its padding does not count.
+        """
+        for index, image in gradients.items():
+            self.networks[index].map.scatter(
+                self.padded(index, image), self.pipe.gradients, self.pipe.bias_gradients
+            )
+        self.commit(networks=sum(1 << index for index in gradients))
+
+    def commit(self, phase: int = 0, networks: int = 0xFF) -> None:
+        """Run WU and TSM of the phase that was computed last; behind the last, count the step.
+
+        Args:
+            phase: its number.
+            networks: mask; stages of others are passed over.
+        """
         phases, due = self.program.phases, self.due
         for index in phases[phase]:
             stage = self.program.stages[index]
-            if stage.delayed and not due:
+            if (stage.delayed and not due) or not networks >> stage.net & 1:
                 continue
             if stage.op == OP_UPDATE:
                 self._update(stage)

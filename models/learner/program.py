@@ -208,6 +208,11 @@ class Program:
         return None
 
     @property
+    def trained(self) -> int:
+        """The networks that a WU stage updates, as a mask."""
+        return sum(1 << n for n in {s.net for s in self.stages if s.op == OP_UPDATE})
+
+    @property
     def observed(self) -> tuple[int, ...]:
         """The vectors that a record fills, but for the noise."""
         return (self.state, self.next_state, *((self.action,) if self.continuous else ()))

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LOAD and STORE: parameter images between memory and the master memories.
+// LOAD and STORE: parameter images between memory and the master memories. APPLY and GRADS:
+// gradient images between memory and the pipelines' gradients.
 //
 // Streams  start_i begins a job over the networks and kinds of the masks, network by network, each
 //          kind a command of its own; done_o for one clock with how it ended. Weights and targets
-//          that are loaded also go to the pipelines, by a pipe.
-// Timing   LOAD two clocks a group of LW words; STORE two clocks a group and one more a beat; one
-//          command at a time.
+//          that are loaded also go to the pipelines, by a pipe; gradients come by one (read, then
+//          valid with the words, any fixed latency).
+// Timing   LOAD two clocks a group of LW words; STORE two clocks a group and one more a beat; of
+//          gradients a clock a group, and the pipe's latency and three more a beat; one command at
+//          a time.
 // Numbers  bits, unchanged; padding words become +0. LOAD of weights sets what is not in the mask:
 //          m = v = +0, scalars to their start, target to the weights.
 // Source   learner 4.1. Golden model: models/learner/engine.py.
@@ -26,6 +29,8 @@ module jd_learner_image
   input  logic                    rst_ni,
   input  logic                    start_i,
   input  logic                    store_i,          // held until done_o, as the masks
+  input  logic                    gradient_i,       // an image of gradients; kinds are its one bit 0
+  input  logic [7:0]              due_mask_i,       // networks that have some; of others +0 is stored
   input  logic [7:0]              net_mask_i,
   input  logic [4:0]              kind_mask_i,
   input  logic [39:0]             address_i,        // with start_i
@@ -66,8 +71,17 @@ module jd_learner_image
   input  logic [3:0][LW-1:0][31:0] master_data_i,
   output logic [3:0]              master_write_o,
   output logic [3:0][LW-1:0][31:0] master_write_data_o,
+  // Gradients, from the pipelines.
+  output logic                    grad_read_o,
+  output logic                    grad_bias_o,
+  output logic [15:0]             grad_row_o,
+  output logic [SubW-1:0]         grad_sub_o,
+  output logic [15:0]             grad_bias_index_o,
+  input  logic                    grad_valid_i,
+  input  logic [LW-1:0][31:0]     grad_data_i,
   // Weights, to the pipelines.
   output logic                    weight_valid_o,
+  output logic                    weight_gradient_o,
   output logic                    weight_bias_o,
   output logic [15:0]             weight_row_o,
   output logic [SubW-1:0]         weight_sub_o,
@@ -79,7 +93,8 @@ module jd_learner_image
   localparam int unsigned FillW = $clog2(FILL) > 0 ? $clog2(FILL) : 1;
 
   typedef enum logic [3:0] {
-    StIdle, StNext, StCommand, StBeat, StGroup, StTarget, StRead, StTake, StSend, StAnswer, StDone
+    StIdle, StNext, StCommand, StBeat, StGroup, StTarget, StRead, StTake, StSend, StAnswer, StDone,
+    StGather
   } state_e;
   state_e           state_q, state_d;
   logic [NetW-1:0]  net_q;
@@ -96,13 +111,21 @@ module jd_learner_image
   logic        wanted, answered, last_net, last_kind, beat_done;
   logic        group_done;                      // a register: the group in hand is taken
   logic        copy_target, scalars;            // registers: a kind is in hand for a clock before
+  state_e      fill;                            // STORE: where a beat is filled
   logic [15:0] beats;
   assign wanted      = net_mask_i[3'(net_q)] && kind_mask_i[kind_q];
   assign answered    = state_q == StAnswer && (!store_i || write_done_valid_i);
   assign last_net    = net_q == NetW'(NetMax - 1);
   assign last_kind   = kind_q == 3'(KIND_SCALARS);
   assign beats       = scalars ? 16'd1 : network_i.beats;
+  assign fill        = gradient_i ? StGather : StRead;
   assign beat_done   = fill_q == FillW'(FILL - 1);
+
+  // STORE of gradients: the reads of a beat's groups, and what comes of them.
+  logic                    asked_q, ask, gathered;
+  logic [FillW-1:0]        gather_q;
+  logic [FILL-1:0][LW-1:0] masks_q;
+  logic                    due_q;
 
   // The walk gives masks and places; it moves with the groups.
   logic          walk_start_q, walk_active, walk_last, walk_bias;
@@ -121,7 +144,7 @@ module jd_learner_image
     .layer_count_i (network_i.layer_count),
     .row_base_i    (network_i.row_base),
     .bias_base_i   (network_i.bias_base),
-    .next_i        (group_done && walk_active),
+    .next_i        ((group_done || ask) && walk_active),
     .active_o      (walk_active),
     .last_o        (walk_last),
     .bias_o        (walk_bias),
@@ -133,6 +156,9 @@ module jd_learner_image
     .bias_end_o    (unused_bias_end)
   );
 
+  assign ask      = state_q == StGather && !asked_q && walk_active;
+  assign gathered = state_q == StGather && grad_valid_i && gather_q == FillW'(FILL - 1);
+
   always_comb begin
     state_d = state_q;
     unique case (state_q)
@@ -143,7 +169,7 @@ module jd_learner_image
         else if (last_net && last_kind)   state_d = StDone;
       end
       StCommand: begin
-        if (store_i && write_cmd_ready_i)      state_d = scalars ? StSend : StRead;
+        if (store_i && write_cmd_ready_i)      state_d = scalars ? StSend : fill;
         else if (!store_i && read_cmd_ready_i) state_d = StBeat;
       end
       // LOAD: a beat, then its groups; the rest of a command behind an error is dropped.
@@ -164,8 +190,9 @@ module jd_learner_image
       // STORE: groups of a beat, then the beat.
       StRead: state_d = StTake;
       StTake: state_d = beat_done ? StSend : StRead;
+      StGather: if (gathered) state_d = StSend;
       StSend: begin
-        if (write_valid_o && write_ready_i) state_d = beats_left_q == 16'd1 ? StAnswer : StRead;
+        if (write_valid_o && write_ready_i) state_d = beats_left_q == 16'd1 ? StAnswer : fill;
       end
       StAnswer: if (answered) state_d = last_net && last_kind ? StDone : StNext;
       default: state_d = StIdle;
@@ -181,7 +208,8 @@ module jd_learner_image
                               || (state_q inside {StGroup, StTarget} && !copy_target
                                   && !beat_done));
     scalars     <= kind_q == 3'(KIND_SCALARS);
-    copy_target <= kind_q == 3'(KIND_WEIGHTS) && !kind_mask_i[KIND_TARGET] && network_i.has_target;
+    copy_target <= kind_q == 3'(KIND_WEIGHTS) && !kind_mask_i[KIND_TARGET] && network_i.has_target
+                   && !gradient_i;
     if (state_q == StIdle && start_i) begin
       net_q      <= '0;
       kind_q     <= '0;
@@ -213,11 +241,25 @@ module jd_learner_image
         if (take_q[f] && kind_q == 3'(k)) beat_q[32*LW*f+:32*LW] <= master_data_i[k];
       end
     end
+    due_q <= due_mask_i[3'(net_q)];
+    if (state_q != StGather) begin
+      asked_q  <= 1'b0;
+      gather_q <= '0;
+    end else begin
+      if (ask && beat_done) asked_q  <= 1'b1;
+      if (grad_valid_i)     gather_q <= gather_q + 1'b1;
+    end
+    if (ask) masks_q[fill_q] <= walk_mask & {LW{due_q}};
+    if (state_q == StGather && grad_valid_i) begin
+      for (int unsigned l = 0; l < LW; l++) begin
+        beat_q[32*(LW*32'(gather_q)+l)+:32] <= masks_q[gather_q][l] ? grad_data_i[l] : '0;
+      end
+    end
     if (write_valid_o && write_ready_i) beats_left_q <= beats_left_q - 16'd1;
     if (state_q == StAnswer && store_i && write_done_valid_i && write_done_resp_i != 2'd0) begin
       response_q <= write_done_resp_i;
     end
-    if (group_done) begin
+    if (group_done || ask) begin
       fill_q   <= beat_done ? '0 : fill_q + 1'b1;
       master_q <= master_q + 1'b1;
     end
@@ -235,10 +277,10 @@ module jd_learner_image
     master_write_data_o = '0;
     for (int unsigned k = 0; k < 4; k++) begin
       if (kind_q == 3'(k)) begin
-        master_write_o[k]      = state_q == StGroup;
+        master_write_o[k]      = state_q == StGroup && !gradient_i;
         master_write_data_o[k] = group;
       end else if (kind_q == 3'(KIND_WEIGHTS)) begin
-        master_write_o[k]      = state_q == StGroup && !kind_mask_i[k];
+        master_write_o[k]      = state_q == StGroup && !kind_mask_i[k] && !gradient_i;
         master_write_data_o[k] = k == KIND_TARGET ? group : '0;
       end
     end
@@ -254,6 +296,12 @@ module jd_learner_image
   assign bank_biases = !target ? '0 : bank_i ? network_i.biases << 1 : network_i.biases;
   assign weight_valid_o = state_q == StTarget
       || (state_q == StGroup && (kind_q == 3'(KIND_WEIGHTS) || kind_q == 3'(KIND_TARGET)));
+  assign weight_gradient_o   = weight_valid_o && gradient_i;
+  assign grad_read_o         = ask;
+  assign grad_bias_o         = walk_bias;
+  assign grad_row_o          = walk_row[15:0];
+  assign grad_sub_o          = weight_sub_o;
+  assign grad_bias_index_o   = walk_bias_index[15:0];
   assign weight_bias_o       = walk_bias;
   assign weight_row_o        = walk_row[15:0] + bank_rows;
   assign weight_bias_index_o = walk_bias_index[15:0] + bank_biases;
@@ -261,7 +309,8 @@ module jd_learner_image
   assign weight_data_o       = group;
 
   assign scalars_write_o = (state_q == StBeat && read_valid_i && read_resp_i == 2'd0 && scalars)
-      || (walk_start_q && !store_i && kind_q == 3'(KIND_WEIGHTS) && !kind_mask_i[KIND_SCALARS]);
+      || (walk_start_q && !store_i && !gradient_i && kind_q == 3'(KIND_WEIGHTS)
+          && !kind_mask_i[KIND_SCALARS]);
   assign scalars_o = scalars
       ? '{p1: read_data_i[31:0], p2: read_data_i[63:32], lr: read_data_i[95:64],
           since: read_data_i[127:96],

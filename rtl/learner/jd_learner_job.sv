@@ -54,6 +54,7 @@ module jd_learner_job
   input  logic [NetMax-1:0]   program_nets_i,    // networks of the program
   input  logic [NetMax-1:0]   program_targets_i, // those with a target
   input  logic [NetMax-1:0]   program_passes_i,  // those with a forward pass
+  input  logic [NetMax-1:0]   program_trained_i, // those with a WU
   input  logic [7:0]          frame_rows_i,
   input  logic [15:0]         delay_i,           // of the program; 0: no stage is delayed
   input  logic                phases_i,          // it has two phases
@@ -66,8 +67,10 @@ module jd_learner_job
   output logic                updates_first_o,   // those of the first of two phases
   output logic                updates_restart_o, // a step begins
   output logic [NetMax-1:0][31:0] since_o,       // steps since each network's target was copied
-  // Images.
+  output logic                gradient_alone_o,  // APPLY: of gradients that were loaded
+  // Images, of gradients in GRADS and APPLY.
   output logic                image_start_o,
+  output logic                gradient_image_o,
   input  logic                image_done_i,
   input  logic [1:0]          image_response_i,
   input  logic                image_busy_i,
@@ -161,6 +164,8 @@ module jd_learner_job
   localparam logic [7:0] JOB_PROGRAM = 8'd3;
   localparam logic [7:0] JOB_TRAIN   = 8'd4;
   localparam logic [7:0] JOB_INFER   = 8'd5;
+  localparam logic [7:0] JOB_GRADS   = 8'd7;
+  localparam logic [7:0] JOB_APPLY   = 8'd8;
 
   typedef enum logic [4:0] {
     StIdle, StCheck, StSettle, StProgram, StImage, StData, StStep, StResults, StUpdates, StUpdate,
@@ -178,13 +183,19 @@ module jd_learner_job
   logic [7:0] opcode;
   logic       from_stream, to_memory;
   assign opcode      = words_q[0][7:0];
-  assign from_stream = opcode == JOB_TRAIN && !words_q[0][8];
+  assign from_stream = opcode inside {JOB_TRAIN, JOB_GRADS} && !words_q[0][8];
   assign to_memory   = words_q[0][9];
   assign words_o     = words_q;
   // Of the job in hand; not in the first clock of its check.
-  logic       infers_q;
-  always_ff @(posedge clk_i) infers_q <= opcode == JOB_INFER;
-  assign infers_o = infers_q;
+  logic       infers_q, grads_q, applies_q;
+  always_ff @(posedge clk_i) begin
+    infers_q  <= opcode == JOB_INFER;
+    grads_q   <= opcode == JOB_GRADS;
+    applies_q <= opcode == JOB_APPLY;
+  end
+  assign infers_o         = infers_q;
+  assign gradient_alone_o = applies_q;
+  assign gradient_image_o = grads_q || applies_q;
 
   // The check: the first rule that is broken, and the word in which. Four registers: what is wrong
   // with each word, the frames of the batch, the first rule of a kind, the first error. It is
@@ -202,7 +213,8 @@ module jd_learner_job
   logic              opcode_bad_q, nets_missing_q, steps_bad_q, batch_range_q, batch_bad_q;
   logic              masks_bad_q, images_missing_q;
   logic              pass_missing_q, net_missing_q, none_q;   // INFER
-  logic [3:0]        align_bad_q;        // words 4, 6, 10, 12
+  logic              trained_bad_q;      // GRADS, APPLY
+  logic [4:0]        align_bad_q;        // words 4, 6, 10, 12, 14
   logic [NetMax-1:0] image_nets, infer_net;
   assign image_nets = words_q[2][NetMax-1:0];
   assign infer_net  = NetMax'(8'd1 << words_q[2][2:0]);
@@ -211,7 +223,8 @@ module jd_learner_job
   assign checked    = state_q == StCheck && check_q == 3'd4;
   always_ff @(posedge clk_i) begin
     check_q        <= state_q == StCheck ? check_q + 3'd1 : '0;
-    opcode_bad_q   <= !(opcode inside {JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN, JOB_INFER});
+    opcode_bad_q   <= !(opcode inside {JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN, JOB_INFER,
+                                       JOB_GRADS, JOB_APPLY});
     nets_missing_q <= (program_nets_i & ~loaded_q) != '0;
     steps_bad_q    <= words_q[2] == '0 || words_q[2][31];
     batch_range_q  <= words_q[3] == '0 || words_q[3] > 32'(BMax);
@@ -225,6 +238,8 @@ module jd_learner_job
     pass_missing_q <= words_q[2][7:3] != '0 || (infer_net & program_passes_i) == '0;
     net_missing_q  <= (infer_net & loaded_q) == '0;
     none_q         <= words_q[7] == '0;
+    trained_bad_q  <= words_q[2][7:0] == '0 || (ActorCritic && phases_i)
+                      || (words_q[2][7:0] & ~8'(program_trained_i)) != '0;
     for (int unsigned k = 0; k < 16; k++) begin
       reserved_set_q[k] <= (words_q[k] & reserved[k]) != '0;
     end
@@ -232,6 +247,7 @@ module jd_learner_job
     align_bad_q[1] <= words_q[6][5:0] != '0;
     align_bad_q[2] <= !from_stream && words_q[10][5:0] != '0;
     align_bad_q[3] <= (infers_q || to_memory) && words_q[12][5:0] != '0;
+    align_bad_q[4] <= grads_q && words_q[14][5:0] != '0;
     reserved_bad_q  <= reserved_set_q != '0;
     reserved_word_q <= reserved_word;
     rule_error_q    <= rule_error;
@@ -246,7 +262,7 @@ module jd_learner_job
     reserved[2] = '0;
     reserved[4] = '0;
     reserved[5] = 32'hFFFF_FF00;
-    if (opcode == JOB_TRAIN) begin
+    if (opcode inside {JOB_TRAIN, JOB_GRADS}) begin
       reserved[0]     = 32'h3FFF_F800;
       reserved[3]     = '0;
       reserved[9:6]   = '0;
@@ -254,6 +270,14 @@ module jd_learner_job
       reserved[11]    = 32'hFFFF_FF00;
       reserved[12]    = '0;
       reserved[13]    = 32'hFFFF_FF00;
+      if (opcode == JOB_GRADS) begin
+        reserved[2]   = 32'hFFFF_FF00;
+        reserved[9]   = '1;
+        reserved[14]  = '0;
+        reserved[15]  = 32'hFFFF_FF00;
+      end
+    end else if (opcode == JOB_APPLY) begin
+      reserved[2]     = 32'hFFFF_FF00;
     end else if (opcode == JOB_INFER) begin
       reserved[2]     = 32'hFFFF_FF00;
       reserved[3]     = '0;
@@ -270,7 +294,7 @@ module jd_learner_job
     rule_word  = '0;
     if (opcode != JOB_PROGRAM && !loaded_program_q) begin
       rule_error = E_NOPROG;
-    end else if (opcode == JOB_TRAIN && nets_missing_q) begin
+    end else if (opcode inside {JOB_TRAIN, JOB_GRADS, JOB_APPLY} && nets_missing_q) begin
       rule_error = E_NOWEIGHTS;
     end else if (opcode == JOB_TRAIN && steps_bad_q) begin
       rule_error = E_DIM;
@@ -284,7 +308,10 @@ module jd_learner_job
     end else if (opcode == JOB_INFER && none_q) begin
       rule_error = E_DIM;
       rule_word  = 4'd7;
-    end else if (opcode inside {JOB_TRAIN, JOB_INFER} && batch_bad_q) begin
+    end else if (opcode inside {JOB_GRADS, JOB_APPLY} && trained_bad_q) begin
+      rule_error = E_DIM;
+      rule_word  = 4'd2;
+    end else if (opcode inside {JOB_TRAIN, JOB_INFER, JOB_GRADS} && batch_bad_q) begin
       rule_error = E_BATCH;
       rule_word  = 4'd3;
     end else if (opcode inside {JOB_LOAD, JOB_STORE} && masks_bad_q) begin
@@ -296,9 +323,9 @@ module jd_learner_job
     end else if (align_bad_q[0]) begin
       rule_error = E_ALIGN;
       rule_word  = 4'd4;
-    end else if (opcode inside {JOB_TRAIN, JOB_INFER} && align_bad_q[3:1] != '0) begin
+    end else if (opcode inside {JOB_TRAIN, JOB_INFER, JOB_GRADS} && align_bad_q[4:1] != '0) begin
       rule_error = E_ALIGN;
-      rule_word  = align_bad_q[1] ? 4'd6 : align_bad_q[2] ? 4'd10 : 4'd12;
+      rule_word  = align_bad_q[1] ? 4'd6 : align_bad_q[2] ? 4'd10 : align_bad_q[3] ? 4'd12 : 4'd14;
     end
   end
 
@@ -315,14 +342,15 @@ module jd_learner_job
   // Fetch runs at most one step ahead of the frames that a step still reads. A start is decided a
   // clock before it, so fetch is flushed from the second clock outside training on.
   logic        training, fetching_q, fetch_failed_q, fetch_begins;
-  logic        more_q;                   // begun_q != steps, a clock late: a fetch lasts longer
+  logic        more_q;                   // there is more to fetch, a clock late: a fetch lasts
+                                         // longer
   logic [31:0] steps, begun_q, done_q;
   logic [1:0]  ahead_q;                  // fetches begun, frames not free yet
   logic [1:0]  here_q;                   // batches fetched, steps not complete: two and one in hand
   logic        fetched, final_q;         // the step in hand is the last one
   logic [7:0]  fetch_error_q;
   logic [31:0] fetch_info0_q, fetch_info1_q;
-  assign steps    = words_q[2];
+  assign steps    = grads_q || applies_q ? 32'd1 : words_q[2];
   assign training = state_q inside {StData, StStep, StResults, StUpdates, StUpdate, StTarget,
                                     StCommit, StPhase, StColumns, StInfer};
   assign fetch_begins   = training && !fetching_q && !fetch_failed_q && !stop && more_q
@@ -342,8 +370,8 @@ module jd_learner_job
   always_ff @(posedge clk_i) begin
     next_fetch_q <= round_of(unfetched_q);
     step_batch_q <= round_of(left_q);
-    if (fetch_done_i || !training) fetch_batch_q <= next_fetch_q;
-    if (!training) begin
+    if (fetch_done_i || state_q inside {StCheck, StSettle}) fetch_batch_q <= next_fetch_q;
+    if (state_q inside {StCheck, StSettle}) begin
       unfetched_q <= words_q[7];
       left_q      <= words_q[7];
     end else begin
@@ -385,6 +413,7 @@ module jd_learner_job
   logic [4:0]  index_q;
   logic [1:0]  settle_q;
   logic        settled, past_q, due_q;   // past_q: index_q is behind the last stage
+  logic        other_q;                  // APPLY: the stage's network is not in its mask
   logic        take_stage, next_stage;
   logic [31:0] since;                    // with this step
   assign update_index_o = index_q;
@@ -404,7 +433,7 @@ module jd_learner_job
     logic [2:0]  known_q;                // due_step_q tells of the step to come
     logic        look_q, skips_q, started_q;
     assign after         = due_step_q ? 33'd1 : waited_q + 33'd1;
-    assign pass          = update_o.delayed && !due_step_q;
+    assign pass          = other_q || (update_o.delayed && !due_step_q);
     assign copies        = columns_i[NetW'(update_o.net)];
     assign columns_next  = started_q ? columns_done_i : skips_q;
     assign due_known     = known_q[2];
@@ -412,7 +441,7 @@ module jd_learner_job
     always_ff @(posedge clk_i) begin
       phase_over_q <= phases_i && !phase_q && update_o.second;
       waited_q   <= {1'b0, scalars_q[0].waited} + 33'd1;
-      if (state_q == StData)        due_step_q <= waited_q >= 33'(delay_i);
+      if (state_q inside {StData, StImage}) due_step_q <= waited_q >= 33'(delay_i);
       else if (state_q == StCommit) due_step_q <= due_ahead_q;
       if (state_q == StData)                              due_ahead_q <= waited_q >= 33'(delay_i);
       else if (updating_o && !more_phases && !launched_q) due_ahead_q <= after >= 33'(delay_i);
@@ -447,7 +476,7 @@ module jd_learner_job
     assign phase_q         = 1'b0;
     assign due_step_q      = 1'b1;
     assign due_ahead_q     = 1'b1;
-    assign pass            = 1'b0;
+    assign pass            = other_q;
     assign copies          = 1'b0;
     assign behind_update_q = 1'b0;
     assign column_net_q    = '0;
@@ -495,11 +524,12 @@ module jd_learner_job
     update_o  <= update_i;
     past_q    <= index_q == updates_i;
     scalars_o <= scalars_q[image_busy_i ? image_net_i : NetW'(update_o.net)];
+    other_q   <= applies_q && !words_q[2][5'(update_o.net)];
     due_q     <= update_o.polyak || since >= 32'(update_o.period);
     owner_o   <= image_busy_i ? 2'd2 : update_o.is_target && !columns_busy_o ? 2'd1 : 2'd0;
-    if (state_q inside {StData, StCommit} || next_stage) settle_q <= '0;
+    if (state_q inside {StData, StCommit, StImage} || next_stage) settle_q <= '0;
     else if (!settled)                                   settle_q <= settle_q + 2'd1;
-    if (state_q inside {StData, StCommit}) index_q <= '0;
+    if (state_q inside {StData, StCommit, StImage}) index_q <= '0;
     else if (next_stage)                   index_q <= index_q + 5'd1;
   end
 
@@ -524,14 +554,21 @@ module jd_learner_job
         end else if (settled_q) begin
           unique case (opcode)
             JOB_PROGRAM: state_d = StProgram;
-            JOB_TRAIN:   state_d = ActorCritic ? StColumns : StData;
+            JOB_TRAIN, JOB_GRADS: state_d = ActorCritic ? StColumns : StData;
             JOB_INFER:   state_d = StData;
             default:     state_d = StImage;
           endcase
         end
       end
       StProgram: if (program_done_i || timeout_q) state_d = StEnd;
-      StImage:   if (image_done_i || timeout_q) state_d = StEnd;
+      // That of GRADS ends the job's step, that of APPLY is before its updates.
+      StImage: begin
+        if (timeout_q || (image_done_i && (stop || image_response_i != 2'd0))) begin
+          state_d = grads_q ? StFlush : StEnd;
+        end else if (image_done_i) begin
+          state_d = grads_q ? StDrain : applies_q ? StUpdates : StEnd;
+        end
+      end
       // TRAIN, INFER. A step or round starts when its records are here and its TD errors have room.
       StData: begin
         if (stop || (fetch_failed_q && here_q == '0)) begin
@@ -552,7 +589,7 @@ module jd_learner_job
         else if (infer_done_i) state_d = infer_response_i != 2'd0 ? StFlush : StCommit;
       end
       StResults: begin
-        if (good) state_d = StUpdates;
+        if (good) state_d = grads_q ? StImage : StUpdates;
         else if (!step_ok || stop || (td_memory_done_i && stats_ready_i)) state_d = StFlush;
       end
       StUpdates: begin
@@ -574,7 +611,7 @@ module jd_learner_job
       StTarget: if (target_done_i) state_d = StUpdates;
       StCommit: begin
         if (stop)            state_d = StFlush;
-        else if (final_q)    state_d = infers_q ? StEnd : StDrain;
+        else if (final_q)    state_d = infers_q || applies_q ? StEnd : StDrain;
         else if (launched_q) state_d = StStep;
         else                 state_d = StData;
       end
@@ -589,7 +626,8 @@ module jd_learner_job
   assign job_ready_o     = state_q == StIdle && !soft_reset_i;
   assign end_valid_o     = state_q == StEnd;
   assign end_error_o     = error_q;
-  assign end_count_o     = opcode inside {JOB_TRAIN, JOB_INFER} ? done_q : '0;
+  assign end_count_o     = opcode inside {JOB_TRAIN, JOB_INFER, JOB_GRADS, JOB_APPLY} ? done_q
+                                                                                      : '0;
   assign end_info0_o     = info0_q;
   assign end_info1_o     = info1_q;
   assign fetch_job_o     = state_q == StSettle;
@@ -623,8 +661,8 @@ module jd_learner_job
           info1_q <= program_info1_i;
         end
         StImage: if (image_done_i && image_response_i != 2'd0) begin
-          error_q <= opcode == JOB_STORE ? E_BUS_WR : E_BUS_RD;
-          info0_q <= 32'd4;
+          error_q <= opcode == JOB_STORE || grads_q ? E_BUS_WR : E_BUS_RD;
+          info0_q <= grads_q ? 32'd14 : 32'd4;
           info1_q <= 32'(image_response_i);
         end
         StData: if (fetch_failed_q && here_q == '0) begin
@@ -710,12 +748,12 @@ module jd_learner_job
       // A unit but the pipeline starts in the first clock of its state. The job's error is there in
       // the first clock of StEnd.
       program_start_o <= state_q == StSettle && settled_q && !stop && opcode == JOB_PROGRAM;
-      image_start_o   <= state_q == StSettle && settled_q && !stop
-                         && opcode inside {JOB_LOAD, JOB_STORE};
+      image_start_o   <= (state_q == StSettle && settled_q && !stop
+                          && opcode inside {JOB_LOAD, JOB_STORE, JOB_APPLY})
+                         || (state_q == StResults && state_d == StImage);
       update_start_o  <= take_stage && !pass && !update_o.is_target;
       target_start_o  <= take_stage && !pass && update_o.is_target && due_q;
-      td_abort_o      <= state_q == StEnd && opcode == JOB_TRAIN && from_stream
-                         && !soft_reset_i && error_q != 8'd0;
+      td_abort_o      <= state_q == StEnd && from_stream && !soft_reset_i && error_q != 8'd0;
       if (commit) begin
         step_count_o <= step_count_o + 32'd1;
         version_o    <= version_o + 32'd1;
@@ -734,7 +772,7 @@ module jd_learner_job
     settled_q   <= state_q == StSettle && memory_idle_i && !step_busy_i;
     flushed_q   <= state_q == StFlush && fetch_flush_o && memory_idle_i && !step_busy_i
                    && !td_memory_busy_i;
-    more_q      <= infers_q ? unfetched_q != '0 : begun_q != steps;
+    more_q      <= infers_q ? unfetched_q != '0 : !applies_q && begun_q != steps;
     final_q     <= infers_q ? left_q == '0 : done_q + 32'd1 == steps;
     event_due_q <= words_q[9] != '0 && since_event_q + 32'd1 == words_q[9];
     td_bytes_q  <= ((words_q[3] + 32'd15) >> 4) << 6;
@@ -757,8 +795,9 @@ module jd_learner_job
       // The frames of a round are free when its results are written.
       ahead_q <= ahead_q + 2'(fetch_start_o)
                  - 2'(infers_q ? state_q == StCommit : step_over && !more_phases);
-      here_q  <= here_q + 2'(fetched) - 2'(state_q == StCommit);
+      here_q  <= here_q + 2'(fetched) - 2'(state_q == StCommit && !applies_q);
       if (state_q == StCommit && infers_q) done_q <= words_q[7] - left_q;
+      if (state_q == StImage && state_d == StDrain) done_q <= 32'd1;
       if (commit) begin
         done_q        <= done_q + 32'd1;
         since_event_q <= event_due_q ? '0 : since_event_q + 32'd1;
@@ -798,7 +837,7 @@ module jd_learner_job
   `JD_ASSERT_IF(FewAhead_A, training, ahead_q != 2'd3)
   `JD_ASSERT_IF(FewHere_A, fetched, here_q != 2'd3 || state_q == StCommit)
   `JD_ASSERT_NEXT(ProgramStarts_A, state_q == StSettle && state_d == StProgram, program_start_o)
-  `JD_ASSERT_NEXT(ImageStarts_A, state_q == StSettle && state_d == StImage, image_start_o)
+  `JD_ASSERT_NEXT(ImageStarts_A, state_q != StImage && state_d == StImage, image_start_o)
   `JD_ASSERT_NEXT(UpdateStarts_A, state_q == StUpdates && state_d == StUpdate, update_start_o)
   `JD_ASSERT_NEXT(TargetStarts_A, state_q == StUpdates && state_d == StTarget, target_start_o)
   `JD_ASSERT_IF(StartsUnflushed_A, fetch_start_o, !fetch_flush_o)

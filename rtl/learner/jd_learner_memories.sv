@@ -27,6 +27,7 @@ module jd_learner_memories
   input  logic                rst_ni,
   // Weights and biases: groups of LW words in, rows out.
   input  logic                weight_valid_i,
+  input  logic                weight_gradient_i,   // to the gradients instead, while none works
   input  logic                weight_bias_i,
   input  logic [RowW-1:0]     weight_row_i,
   input  logic [SubW-1:0]     weight_sub_i,
@@ -100,7 +101,7 @@ module jd_learner_memories
   end
   jd_mem_1r1w #(.Depth (WRows), .Lanes (P), .LaneW (32)) u_weights (
     .clk_i, .rst_ni,
-    .write_en_i   (weight_valid_i && !weight_bias_i),
+    .write_en_i   (weight_valid_i && !weight_gradient_i && !weight_bias_i),
     .write_addr_i (weight_row_i),
     .write_mask_i (weight_mask),
     .write_data_i ({GROUPS{weight_data_i}}),
@@ -110,7 +111,7 @@ module jd_learner_memories
   );
   jd_mem_1r1w #(.Depth (WRows), .Lanes (OB), .LaneW (32)) u_biases (
     .clk_i, .rst_ni,
-    .write_en_i   (weight_valid_i && weight_bias_i),
+    .write_en_i   (weight_valid_i && !weight_gradient_i && weight_bias_i),
     .write_addr_i (RowW'(weight_bias_index_i >> OB_L)),
     .write_mask_i (bias_mask),
     .write_data_i ({BIASES{weight_data_i}}),
@@ -125,20 +126,20 @@ module jd_learner_memories
   logic [BiasW-1:0] bias_index_q;
   jd_mem_1r1w #(.Depth (WRows), .Lanes (P), .LaneW (32)) u_gradients (
     .clk_i, .rst_ni,
-    .write_en_i   (g_write_i),
-    .write_addr_i (g_write_row_i),
-    .write_mask_i ({P{1'b1}}),
-    .write_data_i (g_write_data_i),
+    .write_en_i   (g_write_i || (weight_valid_i && weight_gradient_i && !weight_bias_i)),
+    .write_addr_i (weight_gradient_i ? weight_row_i : g_write_row_i),
+    .write_mask_i (weight_gradient_i ? weight_mask : {P{1'b1}}),
+    .write_data_i (weight_gradient_i ? {GROUPS{weight_data_i}} : g_write_data_i),
     .read_en_i    (g_read_i || (gradient_read_i && !gradient_bias_i)),
     .read_addr_i  (g_read_i ? g_row_i : gradient_row_i),
     .read_data_o  (g_data_o)
   );
   jd_mem_1r1w #(.Depth (WRows), .Lanes (OB), .LaneW (32)) u_bias_gradients (
     .clk_i, .rst_ni,
-    .write_en_i   (gb_write_i),
-    .write_addr_i (gb_write_row_i),
-    .write_mask_i (gb_write_mask_i),
-    .write_data_i (gb_write_data_i),
+    .write_en_i   (gb_write_i || (weight_valid_i && weight_gradient_i && weight_bias_i)),
+    .write_addr_i (weight_gradient_i ? RowW'(weight_bias_index_i >> OB_L) : gb_write_row_i),
+    .write_mask_i (weight_gradient_i ? bias_mask : gb_write_mask_i),
+    .write_data_i (weight_gradient_i ? {BIASES{weight_data_i}} : gb_write_data_i),
     .read_en_i    (gb_read_i || (gradient_read_i && gradient_bias_i)),
     .read_addr_i  (gb_read_i ? gb_row_i : RowW'(gradient_bias_index_i >> OB_L)),
     .read_data_o  (gb_data_o)
@@ -192,4 +193,5 @@ module jd_learner_memories
     .read_data_o  (scalars_o)
   );
   `JD_ASSERT_IF(GradientAlone_A, gradient_read_i, !g_read_i && !g_write_i)
+  `JD_ASSERT_IF(LoadedAlone_A, weight_gradient_i, !g_write_i && !gb_write_i)
 endmodule : jd_learner_memories

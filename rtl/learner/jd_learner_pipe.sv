@@ -78,6 +78,7 @@ module jd_learner_pipe
   input  scalars_t            scalars_i,
   // Parameters from WU, TSM and LOAD.
   input  logic                weight_valid_i,
+  input  logic                weight_gradient_i,  // a gradient instead, between steps
   input  logic                weight_bias_i,      // biases, else weights
   input  logic [RowW-1:0]     weight_row_i,       // weights: memory row, and group of LW words
   input  logic [SubW-1:0]     weight_sub_i,
@@ -325,8 +326,8 @@ module jd_learner_pipe
     .P (P), .OB (OB), .LW (LW), .WRows (WRows), .ARows (ARows), .BMax (BMax)
   ) u_memories (
     .clk_i, .rst_ni,
-    .weight_valid_i, .weight_bias_i, .weight_row_i, .weight_sub_i, .weight_bias_index_i,
-    .weight_mask_i, .weight_data_i,
+    .weight_valid_i, .weight_gradient_i, .weight_bias_i, .weight_row_i, .weight_sub_i,
+    .weight_bias_index_i, .weight_mask_i, .weight_data_i,
     .w_read_i               (w_read),
     .w_row_i                (RowW'(w_row)),
     .w_data_o               (w_data),
@@ -377,6 +378,7 @@ module jd_learner_pipe
   `JD_ASSUME_IF(TableBetweenSteps_M, stage_write_i, !step_busy_o)
   `JD_ASSUME_STREAM(FrameStable_M, frame_valid_i, frame_ready_o,
                     {frame_row_i, frame_mask_i, frame_data_i})
+  `JD_ASSUME_IF(GradientsBetweenSteps_M, weight_gradient_i, !step_busy_o)
   `JD_ASSUME_IF(ResultsBetweenSteps_M, result_read_i, !step_busy_o)
   `JD_ASSERT_IF(DeltaInBatch_A, delta_valid_o, 16'(delta_sample_o) < step_i.batch)
 endmodule : jd_learner_pipe

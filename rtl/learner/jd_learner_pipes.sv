@@ -11,7 +11,8 @@
 //          the most samples, and three clocks; a gradient read answers in 2 clocks and AddLatency
 //          for each level of the sum. A result comes RESULT_LATENCY clocks behind its read.
 // Numbers  binary32, RNE. A gradient is the sum of the pipelines' in pairs of neighbours, level by
-//          level; a pipeline without samples adds +0.
+//          level; a pipeline without samples adds +0. Of gradients that were loaded (alone) the
+//          first pipeline's are the sum.
 // Source   onchip_replay 3.2.2 (DP, data-parallel pipelines). Golden model: models/learner/mlp.py,
 //          outer.
 `include "jd_assert.svh"
@@ -66,12 +67,14 @@ module jd_learner_pipes
   input  logic [SampleW-1:0]  scalars_sample_i,   // of the batch
   input  scalars_t            scalars_i,
   input  logic                weight_valid_i,
+  input  logic                weight_gradient_i,  // a gradient instead, between steps
   input  logic                weight_bias_i,
   input  logic [RowW-1:0]     weight_row_i,
   input  logic [SubW-1:0]     weight_sub_i,
   input  logic [BiasW-1:0]    weight_bias_index_i,
   input  logic [LW-1:0]       weight_mask_i,
   input  logic [LW-1:0][31:0] weight_data_i,
+  input  logic                gradient_alone_i,   // they were loaded; held while they are read
   input  logic                gradient_read_i,
   input  logic                gradient_bias_i,
   input  logic [RowW-1:0]     gradient_row_i,
@@ -149,8 +152,8 @@ module jd_learner_pipes
       .scalars_parity_i,
       .scalars_sample_i      (LocalW'(scalars_sample_i >> DP_L)),
       .scalars_i,
-      .weight_valid_i, .weight_bias_i, .weight_row_i, .weight_sub_i, .weight_bias_index_i,
-      .weight_mask_i, .weight_data_i,
+      .weight_valid_i, .weight_gradient_i, .weight_bias_i, .weight_row_i, .weight_sub_i,
+      .weight_bias_index_i, .weight_mask_i, .weight_data_i,
       .gradient_read_i, .gradient_bias_i, .gradient_row_i, .gradient_sub_i, .gradient_bias_index_i,
       .gradient_valid_o      (gradient_valid[p]),
       .gradient_data_o       (gradient_data[p]),
@@ -189,7 +192,7 @@ module jd_learner_pipes
     assign delta_o            = pipe_delta[0];
     assign clear              = 1'b0;
     logic unused_clear;
-    assign unused_clear = clear;
+    assign unused_clear = clear ^ gradient_alone_i;
   end else begin : gen_many
     // --- Steps.
     logic [DP-1:0] used_q, left_q;         // pipelines with samples; those that are at work
@@ -280,7 +283,11 @@ module jd_learner_pipes
     logic [DP_L:0][DP-1:0][LW-1:0][31:0]  sum;
     always_comb begin
       valid[0] = gradient_valid;
-      for (int unsigned p = 0; p < DP; p++) sum[0][p] = used_q[p] ? gradient_data[p] : '0;
+      // -0 is what changes no bit of another summand.
+      for (int unsigned p = 0; p < DP; p++) begin
+        sum[0][p] = used_q[p] ? gradient_data[p] : '0;
+        if (gradient_alone_i) sum[0][p] = p == 0 ? gradient_data[p] : {LW{32'h8000_0000}};
+      end
     end
     for (genvar level = 1; level <= DP_L; level++) begin : gen_level
       for (genvar k = 0; k < DP; k++) begin : gen_pair

@@ -56,6 +56,8 @@ module jd_learner_program
   output logic [NetMax-1:0]  nets_o,           // networks it has
   output logic [NetMax-1:0]  targets_o,        // and those with a target
   output logic [NetMax-1:0]  passes_o,         // and those with a forward pass
+  output logic [NetMax-1:0]  trained_o,        // those with a WU
+  output logic [NetMax-1:0]  prompt_o,         // those with a WU that is not delayed
   output network_t           networks_o [NetMax],
   output slot_t              slots_o [NetMax],
   output logic [15:0]        state_words_o,    // S
@@ -712,6 +714,8 @@ module jd_learner_program
       nets_o        <= '0;
       targets_o     <= '0;
       passes_o      <= '0;
+      trained_o     <= '0;
+      prompt_o      <= '0;
       updates_o     <= '0;
       written_q     <= '0;
       after_update_q <= 1'b0;
@@ -843,7 +847,11 @@ module jd_learner_program
         passes_o[NetW'(stage_q.net)]           <= 1'b1;
         networks_o[NetW'(stage_q.net)].forward <= pass;
       end
-      if (stage_q.op == OpUpdate) networks_o[NetW'(stage_q.net)].slot <= stage_q.param[3:0];
+      if (stage_q.op == OpUpdate) begin
+        networks_o[NetW'(stage_q.net)].slot <= stage_q.param[3:0];
+        trained_o[NetW'(stage_q.net)]       <= 1'b1;
+        if (!(ActorCritic && stage_q.delayed)) prompt_o[NetW'(stage_q.net)] <= 1'b1;
+      end
     end
   end
 endmodule : jd_learner_program

@@ -313,7 +313,7 @@ module jd_learner_top
   logic              program_start, program_busy, program_done;
   logic [7:0]        program_error, stages, frame_rows, state_rows, state, next_state;
   logic [31:0]       program_info0, program_info1;
-  logic [NetMax-1:0] nets, targets, passes, banks;
+  logic [NetMax-1:0] nets, targets, passes, trained, prompt, banks;
   network_t          networks [NetMax];
   slot_t             slots [NetMax];
   logic [15:0]       state_words, action_words, delay;
@@ -341,7 +341,7 @@ module jd_learner_top
   logic [1:0]   read_resp, write_resp;
   logic         image_wvalid, td_wvalid, write_ready, write_done, image_done_ready, td_done_ready;
   logic [63:0]  td_wstrb;
-  logic         image_start, image_busy, image_done;
+  logic         image_start, image_busy, image_done, gradient_image, gradient_alone;
   logic [1:0]   image_response;
   logic         movers_idle, read_idle, write_idle, list_idle;
   // Program and image own the movers while they are busy, and a clock longer; fetch and TD errors
@@ -377,6 +377,8 @@ module jd_learner_top
     .nets_o        (nets),
     .targets_o     (targets),
     .passes_o      (passes),
+    .trained_o     (trained),
+    .prompt_o      (prompt),
     .networks_o    (networks),
     .slots_o       (slots),
     .state_words_o (state_words),
@@ -451,6 +453,7 @@ module jd_learner_top
     .program_nets_i        (nets),
     .program_targets_i     (targets),
     .program_passes_i      (passes),
+    .program_trained_i     (trained),
     .frame_rows_i          (frame_rows),
     .delay_i               (delay),
     .phases_i              (phases),
@@ -463,7 +466,9 @@ module jd_learner_top
     .updates_restart_o     (updates_restart),
     .since_o               (since),
     .update_o              (update),
+    .gradient_alone_o      (gradient_alone),
     .image_start_o         (image_start),
+    .gradient_image_o      (gradient_image),
     .image_done_i          (image_done),
     .image_response_i      (image_response),
     .image_busy_i          (image_owns_q),
@@ -720,13 +725,22 @@ module jd_learner_top
   logic [2:0][SubW-1:0]     weight_sub;
   logic [2:0][LW-1:0]       weight_mask;
   logic [2:0][LW-1:0][31:0] weight_data;
-  logic                     grad_read, grad_bias, grad_valid;
+  logic                     grad_read, grad_bias, grad_valid;      // WU's, or those of GRADS
   logic [15:0]              grad_row, grad_bias_index;
   logic [SubW-1:0]          grad_sub;
+  logic [1:0]               grad_reads, grad_biases;               // of WU (0), of the image (1)
+  logic [1:0][15:0]         grad_rows, grad_bias_indices;
+  logic [1:0][SubW-1:0]     grad_subs;
+  logic                     image_gradient;                        // it loads gradients
+  assign grad_read       = grad_reads != '0;
+  assign grad_bias       = grad_biases[image_owns_q];
+  assign grad_row        = grad_rows[image_owns_q];
+  assign grad_sub        = grad_subs[image_owns_q];
+  assign grad_bias_index = grad_bias_indices[image_owns_q];
   logic [LW-1:0][31:0]      grad_data;
 
   // The owner's weights, on their way to the pipeline.
-  logic                new_valid_q, new_bias_q;
+  logic                new_valid_q, new_gradient_q, new_bias_q;
   logic [RowW-1:0]     new_row_q;
   logic [BiasW-1:0]    new_bias_index_q;
   logic [SubW-1:0]     new_sub_q;
@@ -734,6 +748,7 @@ module jd_learner_top
   logic [LW-1:0][31:0] new_data_q;
   always_ff @(posedge clk_i) begin
     new_valid_q      <= rst_ni && weight_valid[owner];
+    new_gradient_q   <= rst_ni && image_gradient;
     new_bias_q       <= weight_bias[owner];
     new_row_q        <= weight_row[owner][RowW-1:0];
     new_bias_index_q <= BiasW'(weight_bias_index[owner]);
@@ -778,12 +793,14 @@ module jd_learner_top
     .scalars_sample_i      (scalars_sample),
     .scalars_i             (record_scalars),
     .weight_valid_i        (new_valid_q),
+    .weight_gradient_i     (new_gradient_q),
     .weight_bias_i         (new_bias_q),
     .weight_row_i          (new_row_q),
     .weight_sub_i          (new_sub_q),
     .weight_bias_index_i   (new_bias_index_q),
     .weight_mask_i         (new_mask_q),
     .weight_data_i         (new_data_q),
+    .gradient_alone_i      (gradient_alone),
     .gradient_read_i       (grad_read),
     .gradient_bias_i       (grad_bias),
     .gradient_row_i        (grad_row[RowW-1:0]),
@@ -886,12 +903,12 @@ module jd_learner_top
     .p2_o                (updated.p2),
     .lr_o                (updated.lr),
     .done_o              (update_done),
-    .grad_read_o         (grad_read),
-    .grad_bias_o         (grad_bias),
-    .grad_row_o          (grad_row),
-    .grad_sub_o          (grad_sub),
-    .grad_bias_index_o   (grad_bias_index),
-    .grad_valid_i        (grad_valid),
+    .grad_read_o         (grad_reads[0]),
+    .grad_bias_o         (grad_biases[0]),
+    .grad_row_o          (grad_rows[0]),
+    .grad_sub_o          (grad_subs[0]),
+    .grad_bias_index_o   (grad_bias_indices[0]),
+    .grad_valid_i        (grad_valid && !image_owns_q),
     .grad_data_i         (grad_data),
     .master_read_o       (update_master_read),
     .master_read_addr_o  (update_master_read_addr),
@@ -1008,9 +1025,12 @@ module jd_learner_top
     .clk_i, .rst_ni,
     .start_i             (image_start),
     .store_i             (words[0][1]),
+    .gradient_i          (gradient_image),
+    .due_mask_i          (8'(prompt | {NetMax{step_due}})),
     .net_mask_i          (words[2][7:0]),
-    .kind_mask_i         (words[2][12:8]),
-    .address_i           ({words[5][7:0], words[4]}),
+    .kind_mask_i         (gradient_image ? 5'd1 : words[2][12:8]),
+    .address_i           (gradient_image && words[0][1] ? {words[15][7:0], words[14]}
+                                                        : {words[5][7:0], words[4]}),
     .stop_i              (soft_reset),
     .busy_o              (image_busy),
     .done_o              (image_done),
@@ -1045,6 +1065,14 @@ module jd_learner_top
     .master_data_i       (master_data),
     .master_write_o      (master_write[2]),
     .master_write_data_o (master_write_data[2]),
+    .grad_read_o         (grad_reads[1]),
+    .grad_bias_o         (grad_biases[1]),
+    .grad_row_o          (grad_rows[1]),
+    .grad_sub_o          (grad_subs[1]),
+    .grad_bias_index_o   (grad_bias_indices[1]),
+    .grad_valid_i        (grad_valid),
+    .grad_data_i         (grad_data),
+    .weight_gradient_o   (image_gradient),
     .weight_valid_o      (weight_valid[2]),
     .weight_bias_o       (weight_bias[2]),
     .weight_row_o        (weight_row[2]),

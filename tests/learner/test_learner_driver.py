@@ -210,6 +210,71 @@ def test_infer_of_what_cannot_be(learner: Learner, device: Device, seed: int) ->
         learner.infer(np.zeros((1, 4)))
 
 
+def test_gradients_and_apply_are_a_step(learner: Learner, device: Device, seed: int) -> None:
+    """To the bit, with everything that training changes; the gradients change nothing."""
+    prepare(learner, seed)
+    data = storage(device, seed)
+    indices = np.random.default_rng(seed).integers(0, RECORDS, (4, 1, BATCH))
+    td = device.alloc(td_pitch(BATCH))
+    start = learner.state()
+    errors_of_step = []
+    for step in indices:
+        learner.train(BATCH, data, indices=step, td_address=td).wait(60)
+        errors_of_step.append(learner.td_errors(td, 1, BATCH))
+    want = learner.state()
+    learner.load_state(start)
+    count = learner.steps
+    for step, wanted in zip(indices, errors_of_step, strict=True):
+        before = learner.state()
+        gradients = learner.gradients(BATCH, data, indices=step, td_address=td)
+        assert np.array_equal(learner.td_errors(td, 1, BATCH), wanted)
+        after = learner.state()
+        assert all(np.array_equal(before[name], after[name]) for name in before)
+        learner.apply(gradients)
+    assert learner.steps == count + 4
+    got = learner.state()
+    assert all(np.array_equal(got[name], want[name]) for name in want)
+
+
+def test_gradients_of_two_devices(seed: int) -> None:
+    """Halves of a batch on two devices of one pipeline: the bits of one with two pipelines."""
+    config = load_config("small")
+    two = replace(config, parameters={**config.parameters, "LearnerDP": 2})
+    with open_device("model", two) as a, open_device("model", config) as b:
+        learners = [Learner(a), Learner(b)]
+        assert [x.geometry.dp for x in learners] == [2, 1]
+        data = [storage(x, seed) for x in (a, b)]
+        for learner in learners:
+            prepare(learner, seed)
+        indices = np.random.default_rng(seed).integers(0, RECORDS, (1, BATCH))
+        learners[0].train(BATCH, data[0], indices=indices).wait(60)
+        halves = [
+            learners[1].gradients(BATCH // 2, data[1], total=BATCH, indices=indices[:, k::2])
+            for k in (0, 1)
+        ]
+        learners[1].apply(halves[0] + halves[1])
+        assert equal(learners[0].store(), learners[1].store())
+
+
+def test_gradients_of_what_cannot_be(learner: Learner, device: Device, seed: int) -> None:
+    prepare(learner, seed)
+    data = storage(device, seed)
+    indices = np.zeros((1, BATCH), int)
+    gradients = learner.gradients(BATCH, data, indices=indices)
+    pairs = learner.gradient_parameters(gradients)[0]
+    assert [w.shape for w, _ in pairs] == [(16, 4), (2, 16)]
+    for total, mask in ((BATCH - 1, 1), (BATCH, 0), (BATCH, 3)):
+        with pytest.raises(ConfigError):
+            learner.gradients(BATCH, data, total=total, networks=mask, indices=indices)
+    with pytest.raises(ConfigError):
+        learner.apply(gradients[1:])
+    with open_device("model", "agents") as other:
+        phases = Learner(other)
+        phases.load_program(phases.actor_critic([3, 16, 1], [4, 16, 1], sgd(1.0), sgd(1.0)))
+        with pytest.raises(ConfigError, match="two phases"):
+            phases.apply(gradients)
+
+
 def need(learner: Learner) -> Program:
     """The program that is loaded."""
     assert learner.program is not None

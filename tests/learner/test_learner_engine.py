@@ -30,12 +30,14 @@ RUNS = [
     ("U1", "ResetMidway"),
     ("U1", "HardReset"),
     ("U1", "Infer"),
+    ("U1", "Gradients"),
     ("U1", "Networks"),
     ("U1", "Timeouts"),
     ("P16", "Smoke"),
     ("P16", "Random"),
     ("P16", "BackPressure"),
     ("P16", "InferSlow"),
+    ("P16", "GradientsSlow"),
     ("AC", "Smoke"),
     ("AC", "ActorCritic"),
     ("AC", "ActorCriticSlow"),
@@ -46,10 +48,12 @@ RUNS = [
     ("DP2", "ResetMidway"),
     ("DP2", "BackPressure"),
     ("DP2", "Infer"),
+    ("DP2", "Gradients"),
     ("DP4", "Smoke"),
     ("DP4", "Random"),
     ("DP4", "ActorCritic"),
     ("DP4", "InferSlow"),
+    ("DP4", "Gradients"),
 ]
 _folders: dict[tuple[str, str], Path] = {}
 

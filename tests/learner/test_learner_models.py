@@ -11,7 +11,7 @@ import torch
 from models.engine import JobEnd, Link
 from models.learner import mlp, optim
 from models.learner.engine import LearnerEngine
-from models.learner.fp import to_bits
+from models.learner.fp import to_bits, words
 from models.learner.layout import Geometry, ImageMap
 from models.learner.learner import Batch, Learner
 from models.learner.lower import ActorCriticConfig, DqnConfig, ddpg, dqn, td3
@@ -183,6 +183,111 @@ def test_models_infer_against_pytorch(seed: int, count: int) -> None:
         bad = [*infer[:index], value, *infer[index + 1 :]]
         end = run(engine, bad, memory)
         assert (end.error, end.info0) == (error, index)
+
+
+@pytest.mark.parametrize("dp", [1, 4])
+def test_models_gradients_and_apply(seed: int, dp: int) -> None:
+    """GRADS against autograd; GRADS and APPLY are TRAIN, of a batch and of its shares."""
+    rng = np.random.default_rng(seed)
+    sizes, batch, records = (4, 16, 16, 2), 8, 50
+    geometry = Geometry(dp=dp)
+    program = dqn(geometry, DqnConfig(sizes, ADAM, sync_period=2))
+    image, image_map = program.encode(), ImageMap(geometry, program.networks[0])
+    parameters = initial(rng, sizes)
+    rows = np.zeros((records, 16), np.float32)
+    rows[:, :11] = rng.normal(size=(records, 11))
+    rows.view(np.int32)[:, 4] = rng.integers(0, 2, records)
+    entries = np.zeros((batch, 4), np.uint32)
+    entries[:, 0] = rng.integers(0, records, batch)
+    entries[:, 2] = rng.uniform(0.2, 1, batch).astype(np.float32).view(np.uint32)
+    train = [4 | 3 << 8, 0, 1, batch, 0x20000, 0, 64, records, to_bits(1 / batch), 0]
+    train += [0x40000, 0, 0x50000, 0]
+    grads = [7 | 3 << 8, 0, 1, *train[3:], 0x60000, 0]
+    size = 4 * image_map.words
+
+    def prepared() -> tuple[LearnerEngine, Ram]:
+        engine, memory = LearnerEngine(geometry), Ram(1 << 20)
+        for address, data in (
+            (0, image), (0x4000, image_map.pack(parameters)), (0x20000, rows), (0x40000, entries),
+        ):  # fmt: skip
+            memory.write(address, data.view(np.uint8))
+        assert run(engine, grads, memory).error == Error.E_NOPROG
+        assert run(engine, [3, 0, 4 * image.size], memory).error == 0
+        assert run(engine, grads, memory).error == Error.E_NOWEIGHTS
+        assert run(engine, [1, 0, 0x101, 0, 0x4000], memory).error == 0
+        return engine, memory
+
+    one, memory = prepared()
+    for _ in range(3):
+        assert run(one, train, memory).error == 0
+    wanted_td = memory.read(0x50000, 4 * batch)
+    two, memory = prepared()
+    for step in range(3):
+        for _ in range(2):
+            end = run(two, grads, memory)
+            assert (end.error, end.count) == (0, 1)
+        assert (two.steps_done, two.version) == (step, step + 1)
+        if not step:
+            samples = rows[entries[:, 0]]
+            reference = TorchDqn(
+                parameters, kappa=1.0, double=False, lr=1e-3, optimizer="sgd", sync_period=5
+            )
+            _, wanted = reference.gradients(
+                Batch(samples[:, :4], samples[:, 7:11], samples.view(np.int32)[:, 4], samples[:, 5],
+                      samples[:, 6], entries[:, 2].view(np.float32))
+            )  # fmt: skip
+            got = image_map.unpack(memory.read(0x60000, size).view(np.float32), program.networks[0])
+            for array, want in zip([a for pair in got for a in pair], wanted, strict=True):
+                assert np.abs(array - want).max() <= 2e-6 * np.abs(want).max()
+        assert run(two, [8, 0, 1, 0, 0x60000], memory).count == 1
+    assert np.array_equal(memory.read(0x50000, 4 * batch), wanted_td)
+    for engine in (one, two):
+        assert (engine.steps_done, engine.version) == (3, 4)
+    assert one.learner is not None and two.learner is not None
+    a, b = one.learner.networks[0], two.learner.networks[0]
+    for name in ("weights", "moment", "variance", "target"):
+        assert np.array_equal(words(getattr(a, name)), words(getattr(b, name))), name
+    assert (a.scalars, a.bank) == (b.scalars, b.bank)
+    for index, value, error in (
+        (0, 7 | 8 << 8, Error.E_RESERVED), (2, 0, Error.E_DIM), (2, 2, Error.E_DIM),
+        (2, 256, Error.E_RESERVED), (3, 0, Error.E_BATCH), (9, 1, Error.E_RESERVED),
+        (14, 16, Error.E_ALIGN), (15, 256, Error.E_RESERVED),
+    ):  # fmt: skip
+        end = run(two, [*grads[:index], value, *grads[index + 1 :]], memory)
+        assert (end.error, end.info0) == (error, index)
+    for words_of, error in (
+        ([8, 0, 0], Error.E_DIM), ([8, 0, 2], Error.E_DIM), ([8, 0, 1, 1], Error.E_RESERVED),
+        ([8 | 256, 0, 1], Error.E_RESERVED), ([8, 0, 1, 0, 8], Error.E_ALIGN),
+        ([6], Error.E_OPCODE), ([9], Error.E_OPCODE),
+    ):  # fmt: skip
+        assert run(two, words_of, memory).error == error
+
+
+def test_models_gradients_of_delayed_networks(seed: int) -> None:
+    """The lagged TD3 in GRADS and APPLY: a delayed network's gradient is 0 until it is due."""
+    rng = np.random.default_rng(seed)
+    geometry = Geometry(actor_critic=1)
+    config = ActorCriticConfig((3, 16, 1), (4, 16, 1), ADAM, ADAM, lagged=True)
+    program = td3(geometry, config, delay=3)
+    assert program.trained == 7
+    learners = [Learner(geometry, program) for _ in range(2)]
+    for index, sizes in enumerate([config.actor, config.critic, config.critic]):
+        image = learners[0].networks[index].map.pack(initial(rng, sizes))
+        for learner in learners:
+            learner.load(index, image)
+    for step in range(6):
+        base = random_batch(rng, (3, 1), 8)
+        noise, action = rng.uniform(-1, 1, (2, 8, 1)).astype(np.float32)
+        samples = replace(base, action=action, noise=noise)
+        for learner in learners:
+            learner.compute(samples, np.float32(1 / 8))
+        learners[0].commit()
+        images = {index: learners[1].gradient(index) for index in range(3)}
+        assert images[0].any() == (step % 3 == 2) and images[1].any()
+        learners[1].apply(images)
+    for a, b in zip(learners[0].networks, learners[1].networks, strict=True):
+        assert np.array_equal(a.weights, b.weights) and np.array_equal(a.target, b.target)
+        assert a.scalars == b.scalars
 
 
 @pytest.mark.parametrize("twin", [False, True])

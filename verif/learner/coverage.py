@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from models.learner.engine import JOB_INFER, JOB_LOAD, JOB_PROGRAM, JOB_STORE, JOB_TRAIN
+from models.learner.engine import (
+    JOB_APPLY,
+    JOB_GRADS,
+    JOB_INFER,
+    JOB_LOAD,
+    JOB_PROGRAM,
+    JOB_STORE,
+    JOB_TRAIN,
+)
 from models.learner.program import OP_LOSS_Q, OP_LOSS_TD, OP_TARGET
 from models.registers.learner import Error
 from verif.coverage import Bins
@@ -32,6 +40,18 @@ def _inferred(job: Any) -> bool:
     return _opcode(job) == JOB_INFER and job.end.count > 0
 
 
+def _grads(job: Any) -> bool:
+    return _opcode(job) == JOB_GRADS and job.end.count > 0
+
+
+def _applied(job: Any) -> bool:
+    return _opcode(job) == JOB_APPLY and job.end.count > 0
+
+
+def _several(job: Any) -> bool:
+    return bool(job.words[2] & (job.words[2] - 1))
+
+
 def _last_stage(job: Any) -> Any:
     stages = job.program.forward_pass(job.words[2])
     return job.program.stages[stages.stop - 1]
@@ -44,6 +64,8 @@ BINS: dict[str, Bins] = {
         "program": lambda j: _opcode(j) == JOB_PROGRAM and not j.end.error,
         "train": lambda j: _trained(j) and not j.end.error,
         "infer": lambda j: _inferred(j) and not j.end.error,
+        "grads": lambda j: _opcode(j) == JOB_GRADS and not j.end.error,
+        "apply": lambda j: _opcode(j) == JOB_APPLY and not j.end.error,
     },
     "error": {
         error.name: (lambda j, code=int(error): j.end.error == code)
@@ -128,6 +150,38 @@ BINS: dict[str, Bins] = {
         "not_loaded": lambda j: (
             _opcode(j) == JOB_INFER and j.end.error == Error.E_NOWEIGHTS and j.end.info0 == 2
         ),
+    },
+    "gradients": {
+        "stream": lambda j: _grads(j) and not _flags(j) & 1,
+        "td_stream": lambda j: _grads(j) and _flags(j) & 4 != 0,
+        "td_memory": lambda j: _grads(j) and _flags(j) & 2 != 0,
+        "idle_pipelines": lambda j: _grads(j) and j.words[3] < j.pipelines,
+        "pipelines": lambda j: _grads(j) and 1 < j.pipelines <= j.words[3],
+        "several_networks": lambda j: _grads(j) and _several(j),
+        "some_networks": lambda j: _grads(j) and j.words[2] != j.program.trained,
+        "delayed": lambda j: _grads(j) and bool(j.program.delay),
+        "step_in_error": lambda j: (
+            _opcode(j) == JOB_GRADS and j.end.error in (Error.E_INDEX, Error.E_NONFINITE)
+        ),
+        "two_phases": lambda j: (
+            _opcode(j) == JOB_GRADS and j.end.error == Error.E_DIM and len(j.program.phases) > 1
+        ),
+        "image_error": lambda j: (
+            _opcode(j) == JOB_GRADS and j.end.error == Error.E_BUS_WR and j.end.info0 == 14
+        ),
+    },
+    "apply": {
+        "optimizer_" + name: (lambda j, kind=kind: _applied(j) and j.slot.kind == kind)
+        for kind, name in enumerate(("sgd", "momentum", "adam"))
+    }
+    | {
+        "hard": lambda j: _applied(j) and any(not s.polyak for s in _stages(j, OP_TARGET)),
+        "polyak": lambda j: _applied(j) and any(s.polyak for s in _stages(j, OP_TARGET)),
+        "pipelines": lambda j: _applied(j) and j.pipelines > 1,
+        "some_networks": lambda j: _applied(j) and j.words[2] != j.program.trained,
+        "columns": lambda j: _applied(j) and any(n.columns for n in j.program.networks),
+        "delayed": lambda j: _applied(j) and bool(j.program.delay),
+        "image_error": lambda j: _opcode(j) == JOB_APPLY and j.end.error == Error.E_BUS_RD,
     },
     "steps": {
         "one": lambda j: _trained(j) and j.words[2] == 1,

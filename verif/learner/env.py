@@ -37,6 +37,7 @@ from verif.learner.coverage import BINS
 
 RING, CPL, SLOTS_LOG2 = 0x10000, 0x12000, 4
 PROGRAM, IMAGE, LIST, TD, OUT, DATA = 0x20000, 0x40000, 0x80000, 0xA0000, 0xC0000, 0x100000
+GRADIENTS = 0xE0000
 CLOCK_LIMIT = 60_000
 IRQ_ENABLE, SOFT_RESET = 2, 1
 FAILED = 4
@@ -407,6 +408,28 @@ class LearnerEnv(uvm_env):
             golden.JOB_TRAIN | flags << 8, 0, steps, batch, DATA, 0, stride, records,
             to_bits(np.float32(1 / max(batch, 1))), event, LIST, 0, TD, 0,
         ]  # fmt: skip
+
+    def grads(
+        self,
+        batch: int,
+        *,
+        networks: int = 1,
+        flags: int = golden.FLAG_LIST,
+        records: int = 64,
+        stride: int = 64,
+        total: int = 0,
+    ) -> list[int]:
+        """GRADS at the usual places."""
+        train = self.train(1, batch, flags=flags, records=records, stride=stride)
+        scale = to_bits(np.float32(1 / max(total or batch, 1)))
+        return [
+            golden.JOB_GRADS | flags << 8, 0, networks, *train[3:8], scale, 0, *train[10:],
+            GRADIENTS, 0,
+        ]  # fmt: skip
+
+    def apply(self, networks: int = 1) -> list[int]:
+        """APPLY of the gradients at the usual place."""
+        return [golden.JOB_APPLY, 0, networks, 0, GRADIENTS, 0]
 
     def infer(
         self, count: int, batch: int, *, network: int = 0, stride: int = 64, out: int = OUT

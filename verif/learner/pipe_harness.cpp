@@ -82,7 +82,9 @@ Pipe* pipe_new(uint32_t seed) {
   pipe->top.frame_valid_i = 0;
   pipe->top.scalars_valid_i = 0;
   pipe->top.weight_valid_i = 0;
+  pipe->top.weight_gradient_i = 0;
   pipe->top.gradient_read_i = 0;
+  pipe->top.result_read_i = 0;
   pipe->top.samples_ready_i = 0;
   pipe->top.update_busy_i = pipe->top.target_busy_i = 0;
   for (int k = 0; k < 4; ++k) pipe->tick();

@@ -25,6 +25,7 @@ from verif.learner.env import (
     CPL,
     DATA,
     FAILED,
+    GRADIENTS,
     IMAGE,
     LIST,
     OUT,
@@ -171,7 +172,7 @@ def bad_descriptors(env: LearnerEnv, setup: Setup) -> Iterator[list[int]]:
     """Descriptors that the check of a job refuses; the program and the weights are loaded."""
     good = [*env.train(1, 2, stride=setup.stride), 0, 0]
     changes: list[tuple[int, int]] = [
-        *((0, word) for word in (0, 6, 9, 255)),
+        *((0, word) for word in (6, 9, 255)),
         *((0, golden.JOB_TRAIN | 1 << bit) for bit in (11, 16)),
         *((k, 1) for k in (14, 15)),
         *((k, 1 << 8) for k in (5, 11, 13)),
@@ -197,6 +198,20 @@ def bad_descriptors(env: LearnerEnv, setup: Setup) -> Iterator[list[int]]:
         (13, 1 << 8),
     ):  # fmt: skip
         yield [*infer[:index], value, *infer[index + 1 :]]
+    grads = [*env.grads(2, stride=setup.stride)]
+    for index, value in (
+        *((0, grads[0] | 1 << bit) for bit in (11, 16)), *((2, x) for x in (0, 2, 3, 128, 256)),
+        (3, 0), (3, env.geometry.b_max + 1), (4, DATA + 4), (5, 1 << 8), (6, setup.stride + 32),
+        (9, 1), (10, LIST + 16), (11, 1 << 8), (13, 1 << 8), (14, GRADIENTS + 32), (15, 1 << 8),
+    ):  # fmt: skip
+        yield [*grads[:index], value, *grads[index + 1 :]]
+    yield [*env.grads(2, flags=3, stride=setup.stride)[:12], TD + 4, 0, GRADIENTS, 0]
+    apply = [*env.apply(), *[0] * 10]
+    for index, value in (
+        (0, golden.JOB_APPLY | 1 << 8), *((2, x) for x in (0, 2, 3, 128, 256)),
+        (4, GRADIENTS + 8), (5, 1 << 8), *((k, 1) for k in (3, 6, 7, 8, 9, 10, 12, 14, 15)),
+    ):  # fmt: skip
+        yield [*apply[:index], value, *apply[index + 1 :]]
     for size in (0, 60, 1 << 20):
         yield [golden.JOB_PROGRAM, 0, size, 0, PROGRAM]
 
@@ -227,6 +242,8 @@ async def refused(env: LearnerEnv, programs: int) -> None:
     ready = env.train(1, 2)
     await env.run(ready)
     await env.run(env.infer(1, 1))
+    await env.run(env.grads(2))
+    await env.run(env.apply())
     await env.run([golden.JOB_STORE, 0, 1 | 1 << 8, 0, OUT])
     config = DqnConfig((3, env.geometry.p, 2), sgd(0.01), sync_period=1)
     await env.run(env.program(dqn(env.geometry, config)))
@@ -240,7 +257,8 @@ async def refused(env: LearnerEnv, programs: int) -> None:
     await env.run(env.program(setup.program))
     end = await env.run(env.train(1, 2, stride=setup.stride))
     assert end.error == Error.E_NOWEIGHTS, end
-    await env.run(env.infer(1, 1))
+    for words in (env.infer(1, 1), env.grads(2), env.apply()):
+        await env.run(words)
     await env.run([golden.JOB_STORE, 0, 1 | 1 << 8, 0, OUT])
     setup = await prepare(env, config, 3)
     for words in bad_descriptors(env, setup):
@@ -432,6 +450,8 @@ async def hard_reset(env: LearnerEnv, times: int) -> None:
             (env.train(6, batch, flags=golden.FLAG_TD_STREAM, stride=setup.stride), 1500),
             ([golden.JOB_STORE, 0, 1 | ALL_KINDS << 8, 0, OUT], 600),
             (env.infer(20, 3, stride=setup.stride), 1500),
+            (env.grads(batch, stride=setup.stride), 1500),
+            (env.apply(), 600),
             ([golden.JOB_LOAD, 0, 1 | 1 << 8, 0, IMAGE], 400),
             (env.program(setup.program), 250),
         )
@@ -594,6 +614,105 @@ async def infer_resets(env: LearnerEnv, times: int) -> None:
     await store(env)
 
 
+async def gradients(env: LearnerEnv) -> None:
+    """GRADS and APPLY between steps; of random programs, and of some of several networks."""
+    draw = rng("gradients")
+    for turn in range(5):
+        config = random_config(draw, env, turn % 4 + 1)
+        optimizer = (sgd(0.02), momentum(0.02, 0.9), adam(0.01))[turn % 3]
+        setup = await prepare(env, replace(config, optimizer=optimizer), draw.getrandbits(32))
+        largest = most(env, setup.program)
+        for batch in (1, min(5, largest), min(18, largest)):
+            await step_by_gradients(env, setup, 1, batch, draw.randrange(8))
+            if draw.random() < 0.5:
+                await train(env, setup, 2, min(3, largest), draw.randrange(8))
+        await store(env)
+        values = setup.generator.standard_normal(env.image(0, setup.generator).size)
+        env.put(GRADIENTS, values.astype(np.float32))  # padding that is not 0
+        await env.run(env.apply())
+        await env.run(env.apply())
+        await store(env)
+    g = env.geometry
+    program = several_networks(g, 5, g.p, 3)
+    setup = Setup(DqnConfig((5, g.p, 3), sgd(0)), program, 0, np.random.default_rng(83))
+    await env.run(env.program(program))
+    await load_all(env, program, setup.generator)
+    setup.stride = env.put_records(setup.generator, 5, 3)
+    for networks in (5, 1, 4, 5):
+        await step_by_gradients(env, setup, networks, 4, golden.FLAG_LIST)
+        await env.run([golden.JOB_STORE, 0, 15 | 23 << 8, 0, OUT])
+        await env.run([golden.JOB_STORE, 0, 3 | 8 << 8, 0, OUT])
+    for networks in (0, 2, 3, 8, 16, 128):
+        await env.run(env.grads(2, networks=networks, stride=setup.stride))
+        await env.run(env.apply(networks))
+
+
+async def step_by_gradients(
+    env: LearnerEnv, setup: Setup, networks: int, batch: int, flags: int
+) -> None:
+    """GRADS from a list or from SMP, then APPLY."""
+    indices = setup.generator.integers(0, 64, (1, batch))
+    weights = setup.generator.random((1, batch))
+    words = env.grads(batch, networks=networks, flags=flags, stride=setup.stride, total=2 * batch)
+    if flags & golden.FLAG_LIST:
+        env.put_list(indices, weights)
+        await env.run(words)
+    else:
+        await env.run(words, smp_words(indices, weights))
+    await env.run(env.apply(networks))
+
+
+async def gradients_errors(env: LearnerEnv) -> None:
+    """Failing memory, records in error, resets: nothing changes, and the engine is usable."""
+    draw = rng("gradients errors")
+    config = DqnConfig((5, env.geometry.p, 3), momentum(0.02), sync_period=2)
+    setup = await prepare(env, config, 89)
+    rows = env.memory.dump(DATA, 64 * setup.stride).view(np.uint32).reshape(64, -1)
+    indices = np.arange(4).reshape(1, 4)
+    env.put_list(indices, np.ones((1, 4)))
+    grads = env.grads(4, flags=7, stride=setup.stride)
+    await env.run(grads)
+    for response in (2, 3):
+        for address in (DATA + 2 * setup.stride, LIST, TD, GRADIENTS, GRADIENTS + 192):
+            env.fail(address, 64, response)
+            await env.run(grads)
+            env.heal()
+        for address in (GRADIENTS, GRADIENTS + 192):
+            env.fail(address, 64, response)
+            await env.run(env.apply())
+            env.heal()
+        await store(env)
+    for place, word in ((5, 7), (6, NAN)):
+        bad = rows.copy()
+        bad[1, place] = word
+        env.put(DATA, bad)
+        await env.run(grads)
+        stream = env.grads(4, flags=golden.FLAG_TD_STREAM, stride=setup.stride)
+        await env.run(stream, smp_words(indices, np.ones((1, 4))))
+    env.put(DATA, rows)
+    await env.run(grads)
+    await store(env)
+    # Resets: of GRADS, which leaves some of its image; of APPLY, whose step is done or not.
+    size = 4 * env.image(0, setup.generator).size
+    for turn in range(8):
+        applies = turn % 2 == 1
+        before = await env.axil.read(registers.STEP.offset)
+        words = env.apply() if applies else env.grads(4, stride=setup.stride)
+        await env.queue(words)
+        await ClockCycles(env.dut.clk_i, draw.randint(20, 1500))
+        await env.soft_reset()
+        mean = await env.axil.read(registers.TD_MEAN.offset)
+        if mean != env.golden.read_register(registers.TD_MEAN.offset):
+            assert not applies and env.predict(words).count == 1
+        env.golden_memory.load(CPL, env.memory.dump(CPL, 512))
+        env.golden_memory.load(GRADIENTS, env.memory.dump(GRADIENTS, size))
+        if await env.axil.read(registers.STEP.offset) != before:
+            assert applies and env.predict(env.apply()).count == 1
+        await store(env)
+        await step_by_gradients(env, setup, 1, 3, golden.FLAG_LIST)
+    await store(env)
+
+
 async def together(env: LearnerEnv) -> None:
     """Jobs that wait in the ring while others run."""
     config = DqnConfig((4, env.geometry.p, 2), adam(0.01), sync_period=2)
@@ -605,6 +724,8 @@ async def together(env: LearnerEnv) -> None:
                 env.train(2, 4, flags=flags, stride=setup.stride),
                 [golden.JOB_STORE, 0, 1 | 1 << 8, 0, OUT],
                 env.infer(7, 4, stride=setup.stride, out=OUT + 0x8000),
+                env.grads(4, flags=flags, stride=setup.stride),
+                env.apply(),
                 env.train(0, 4),
                 env.train(3, 2, flags=flags, stride=setup.stride),
                 [golden.JOB_STORE, 0, 1 | ALL_KINDS << 8, 0, OUT],
@@ -730,6 +851,14 @@ async def timeouts(env: LearnerEnv) -> None:
         await ended(env.infer(3, 2, stride=setup.stride))
         await env.run(env.infer(3, 2, stride=setup.stride), limit=LONG)
         await env.run(ready, limit=LONG)
+    reads.timing = AxiTiming(latency=(20, 20))
+    await ended(env.grads(4, stride=setup.stride))
+    reads.timing = env.timing
+    await env.run(env.grads(4, stride=setup.stride), limit=LONG)
+    await ended(env.grads(4, stride=setup.stride))
+    await ended(env.apply())
+    await env.run(env.apply(), limit=LONG)
+    await env.run([golden.JOB_STORE, 0, 1 | ALL_KINDS << 8, 0, OUT], limit=LONG)
     await ended(load)
     env.golden.loaded = 0
     await env.run(ready)
@@ -794,6 +923,9 @@ async def actor_critic(env: LearnerEnv) -> None:
             await env.run(env.infer(2 * batch + 1, batch, network=network, stride=setup.stride))
         await env.run(env.infer(3, 1, stride=setup.stride))
         await train(env, setup, 1, batch, golden.FLAG_TD_STREAM)
+        trained = program.trained
+        for networks in (trained, trained, trained & ~1, trained, trained):
+            await step_by_gradients(env, setup, networks, batch, golden.FLAG_LIST)
         await store_all(env, program)
         env.put(IMAGE, image)
         mask = (1 << len(program.networks)) - 1

@@ -135,6 +135,9 @@ def check_tables(dut: Any, g: Geometry, program: Program, image: np.ndarray, got
     targets = sum(net.has_target << k for k, net in enumerate(program.networks))
     assert int(dut.targets_o.value) == targets
     passes = [program.forward_pass(index) for index in range(count)]
+    assert int(dut.trained_o.value) == program.trained
+    prompt = {s.net for s in program.stages if s.op == OP_UPDATE and not s.delayed}
+    assert int(dut.prompt_o.value) == sum(1 << net for net in prompt)
     assert int(dut.passes_o.value) == sum((p is not None) << k for k, p in enumerate(passes))
     assert int(dut.stages_o.value) == len(program.stages)
     assert int(dut.state_words_o.value) == program.state_words

@@ -150,6 +150,34 @@ class InferSlow(Base):
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
+class Gradients(Base):
+    """Steps by GRADS and APPLY, quick memory; errors and resets."""
+
+    async def body(self) -> None:
+        """See sequences.gradients and gradients_errors."""
+        await sequences.gradients(self.env)
+        await sequences.gradients_errors(self.env)
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
+class GradientsSlow(Base):
+    """Steps by GRADS and APPLY with a slow memory and slow links."""
+
+    timing = SLOW
+
+    def build_phase(self) -> None:
+        """Make the patterns and the environment."""
+        self.smp = random_pauses(rng("smp"), busy=0.3, longest=40)
+        self.tde = bursts(rng("tde"), on=8, off=200)
+        super().build_phase()
+
+    async def body(self) -> None:
+        """See sequences.gradients and gradients_errors."""
+        await sequences.gradients(self.env)
+        await sequences.gradients_errors(self.env)
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
 class ResetMidway(Base):
     """Soft resets during TRAIN."""
 

@@ -29,6 +29,8 @@ from models.learner.engine import (
     FLAG_LIST,
     FLAG_TD_MEMORY,
     FLAG_TD_STREAM,
+    JOB_APPLY,
+    JOB_GRADS,
     JOB_INFER,
     JOB_LOAD,
     JOB_PROGRAM,
@@ -316,9 +318,7 @@ class Learner(EngineDriver):
         self._check_train(batch, data, steps, (list_address, td_address))
         if indices is not None:
             list_address = self._upload_list(steps, batch, indices, weights)
-        flags = FLAG_LIST if list_address else 0
-        flags |= FLAG_TD_MEMORY if td_address else 0
-        flags |= FLAG_TD_STREAM if td_stream else 0
+        flags = _flags(list_address, td_address, td_stream)
         return self._ring.submit(
             [
                 JOB_TRAIN | flags << 8, 0, steps, batch, *_address(data.base), data.stride,
@@ -327,6 +327,89 @@ class Learner(EngineDriver):
             ],
             irq=irq,
         )  # fmt: skip
+
+    def gradients(
+        self,
+        batch: int,
+        data: Storage,
+        *,
+        total: int | None = None,
+        networks: int | None = None,
+        td_stream: bool = False,
+        indices: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
+        list_address: int = 0,
+        td_address: int = 0,
+    ) -> np.ndarray:
+        """Return the gradients of one step, which changes nothing on the device.
+
+        Those of several devices, each with its share of a batch, are summed by `+`; `apply` on each
+        device then makes the step. The program must have one phase (DQN, lagged critics).
+
+        Args:
+            batch: samples of this device's share.
+            data, td_stream, indices, weights, list_address, td_address: as of `train`, of one step.
+            total: samples of the whole batch; default `batch`.
+            networks: mask; default those that the program updates.
+        Returns: [words] float32, a network's image behind the other's (`gradient_parameters`).
+        Raises: ConfigError for what the build cannot do.
+        """
+        total = batch if total is None else total
+        if total < batch:
+            raise ConfigError(f"gradients: {batch} samples of {total}")
+        mask, size = self._gradient_image(networks)
+        self._check_train(batch, data, 1, (list_address, td_address))
+        if indices is not None:
+            list_address = self._upload_list(1, batch, indices, weights)
+        flags = _flags(list_address, td_address, td_stream)
+        out = self._buffer("gradients", 4 * size)
+        self._run(
+            [
+                JOB_GRADS | flags << 8, 0, mask, batch, *_address(data.base), data.stride,
+                data.records, to_bits(np.float32(1.0 / total)), 0,
+                *_address(list_address), *_address(td_address), *_address(out),
+            ]
+        )  # fmt: skip
+        return self.device.read(out, 4 * size).view(np.float32).copy()
+
+    def apply(self, gradients: np.ndarray, networks: int | None = None) -> None:
+        """Update the weights, and what follows from them, by gradients: the rest of a step.
+
+        Args:
+            gradients: [words] float32 as `gradients` returns them, of the same networks.
+            networks: mask; default those that the program updates.
+        Raises: ConfigError for what the build cannot do.
+        """
+        mask, size = self._gradient_image(networks)
+        if np.shape(gradients) != (size,):
+            raise ConfigError(f"apply: got shape {np.shape(gradients)}, want ({size},)")
+        address = self._buffer("gradients", 4 * size)
+        self.device.write(address, np.ascontiguousarray(gradients, np.float32))
+        self._run([JOB_APPLY, 0, mask, 0, *_address(address)])
+
+    def gradient_parameters(
+        self, gradients: np.ndarray, networks: int | None = None
+    ) -> dict[int, Parameters]:
+        """Return gradients in PyTorch's layout, by network."""
+        mask, _ = self._gradient_image(networks)
+        out: dict[int, Parameters] = {}
+        at = 0
+        for index in range(len(self._need_program().networks)):
+            if mask >> index & 1:
+                words = self._map(index).words
+                out[index] = self._unpack(index, gradients[at : at + words])
+                at += words
+        return out
+
+    def _gradient_image(self, networks: int | None) -> tuple[int, int]:
+        """Mask of networks with gradients, and words of their image."""
+        program = self._need_program()
+        mask = program.trained if networks is None else networks
+        if not mask or mask & ~program.trained:
+            raise ConfigError(f"gradients: got mask {mask:#x}, want some of {program.trained:#x}")
+        if len(program.phases) > 1:
+            raise ConfigError("gradients: a program of two phases has not all of them at once")
+        return mask, sum(self._map(k).words for k in range(len(program.networks)) if mask >> k & 1)
 
     def td_errors(self, td_address: int, steps: int, batch: int) -> np.ndarray:
         """Return the TD errors, [steps, B] float32, that a TRAIN wrote to td_address."""
@@ -523,6 +606,13 @@ class Learner(EngineDriver):
             address = self.device.alloc(size)
             self._buffers[name] = (address, size)
         return address
+
+
+def _flags(list_address: int, td_address: int, td_stream: bool) -> int:
+    """The flags of a TRAIN or GRADS."""
+    flags = FLAG_LIST if list_address else 0
+    flags |= FLAG_TD_MEMORY if td_address else 0
+    return flags | (FLAG_TD_STREAM if td_stream else 0)
 
 
 def td_pitch(batch: int) -> int:
