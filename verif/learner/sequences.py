@@ -514,8 +514,8 @@ async def infer(env: LearnerEnv) -> None:
     for turn in range(4):
         config = random_config(draw, env, turn % 4 + 1)
         if turn == 1:  # inputs of several rows
-            wide = env.geometry.d_max
-            config = replace(config, sizes=(wide, wide, min(env.geometry.p, 6)))
+            sizes = (env.geometry.d_max, env.geometry.p, min(env.geometry.p, 6))
+            config = replace(config, sizes=sizes)
         setup = await prepare(env, config, draw.getrandbits(32))
         largest = most(env, setup.program)
         pipes = env.geometry.dp
