@@ -274,17 +274,19 @@ module jd_learner_fetch
   logic        part_last_q;              // left_q is the part's last
   logic        again_q, advance;         // s: the word goes to a second place; it is done with
   logic        one_action_q;             // of the job: A is 1
+  // Of the word in hand, kept as registers for the records' ready: an int32; the record's last, the
+  // last of its beat; it is done with when it is taken.
+  logic        scalar_q, word_last_q, beat_last_q, once_q;
   logic        vector_ready;
-  logic        word_valid, word_last, take, bad;
+  logic        word_valid, take, bad;
 
   assign bad        = head_valid && (head.failed
                                      || (record_valid_i && record_resp_i != 2'd0));
   assign word_valid = active_q && !flush_i && head_valid && !bad && record_valid_i;
-  assign word_last  = part_q == last_part_q && part_last_q;
-  assign advance    = take && !(acts_q && part_q == PartState && !again_q);
-  assign take       = word_valid && (vector_ready || part_q == PartScalar);
-  assign record_ready_o = flush_i || (advance && (word_last || word_q == 4'd15));
-  assign head_pop   = take && word_last;
+  assign advance    = take && once_q;
+  assign take       = word_valid && (vector_ready || scalar_q);
+  assign record_ready_o = flush_i || (advance && beat_last_q);
+  assign head_pop   = take && word_last_q;
 
   logic [31:0] word;
   logic [15:0] state_base_q, next_base_q;      // rows of the sample's s and s'
@@ -300,6 +302,39 @@ module jd_learner_fetch
     endcase
   end
   assign word       = record_data_i[32*word_q+:32];
+  // The word behind the one in hand.
+  part_e      next_part;
+  logic       next_part_last, next_last;
+  logic [3:0] next_word;
+  always_comb begin
+    next_part      = part_q;
+    next_part_last = scalar_q ? left_q[1:0] == 2'd1 : rest_q == 16'd2;
+    if (word_last_q) begin
+      next_part      = PartState;
+      next_part_last = one_word_q;
+    end else if (part_last_q) begin
+      unique case (part_q)
+        PartState: begin
+          next_part      = acts_q ? PartAction : PartScalar;
+          next_part_last = acts_q && one_action_q;
+        end
+        PartAction: begin
+          next_part      = PartScalar;
+          next_part_last = 1'b0;
+        end
+        PartScalar: begin
+          next_part      = PartNext;
+          next_part_last = one_word_q;
+        end
+        default: begin                         // s', with noise behind
+          next_part      = PartNoise;
+          next_part_last = one_action_q;
+        end
+      endcase
+    end
+    next_word = word_last_q ? 4'd0 : word_q + 4'd1;
+    next_last = next_part == last_part_q && next_part_last;
+  end
   // The words pass a skid, which keeps the writes of the pipeline from the records' ready. What is
   // in it when a batch ends is written before its step can begin, also under flush_i.
   logic [LaneW-1:0] lane;
@@ -309,7 +344,7 @@ module jd_learner_fetch
   jd_stream_skid #(.Width (PipeW + 16 + LaneW + 32)) u_frame (
     .clk_i, .rst_ni,
     .clear_i     (1'b0),
-    .in_valid_i  (take && part_q != PartScalar),
+    .in_valid_i  (take && !scalar_q),
     .in_ready_o  (vector_ready),
     .in_data_i   ({pipe, base + (left_q >> LaneW), left_q[LaneW-1:0], word}),
     .out_valid_o (frame_valid_o),
@@ -324,7 +359,7 @@ module jd_learner_fetch
   assign scalars_o = '{action: action_q, reward: reward_q, discount: discount_q,
                        weight: head.weight};
 
-  assign ends = active_q && !flush_i && ((take && word_last && sample_last_q) || bad);
+  assign ends = active_q && !flush_i && ((take && word_last_q && sample_last_q) || bad);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) done_o <= 1'b0;
     else         done_o <= ends;
@@ -345,6 +380,10 @@ module jd_learner_fetch
       noise_first_q  <= {noise_row_i + state_rows_i, noise_row_i};
     end
     if (start_i) begin
+      scalar_q      <= 1'b0;
+      word_last_q   <= last_part_q == PartState && one_word_q;
+      beat_last_q   <= last_part_q == PartState && one_word_q;
+      once_q        <= !acts_q;
       sample_q      <= '0;
       sample_last_q <= one_sample_q;
       state_base_q  <= 16'(state_first_q[parity_i]);
@@ -359,15 +398,19 @@ module jd_learner_fetch
       word_q        <= '0;
     end else if (take && !advance) begin
       again_q <= 1'b1;
+      once_q  <= 1'b1;
     end else if (advance) begin
       again_q     <= 1'b0;
-      word_q      <= word_last ? 4'd0 : word_q + 4'd1;
+      word_q      <= next_word;
+      part_q      <= next_part;
+      part_last_q <= next_part_last;
+      scalar_q    <= next_part == PartScalar;
+      word_last_q <= next_last;
+      beat_last_q <= next_last || next_word == 4'd15;
+      once_q      <= !(acts_q && next_part == PartState);
       left_q      <= part_last_q ? '0 : left_q + 16'd1;
       rest_q      <= part_last_q ? state_words_i : rest_q - 16'd1;
-      part_last_q <= part_q == PartScalar ? left_q[1:0] == 2'd1 : rest_q == 16'd2;
-      if (word_last) begin
-        part_q        <= PartState;
-        part_last_q   <= one_word_q;
+      if (word_last_q) begin
         sample_q      <= sample_q + 16'd1;
         sample_last_q <= sample_q + 16'd2 == batch_i;
         if (pipe == PipeW'(DP - 1)) begin
@@ -377,35 +420,17 @@ module jd_learner_fetch
           noise_base_q  <= noise_base_q + 16'(frame_rows_i);
         end
       end else begin
-        unique case (part_q)
-          PartState: if (part_last_q) begin
-            part_q      <= acts_q ? PartAction : PartScalar;
-            part_last_q <= acts_q && one_action_q;
-            if (acts_q) begin                // a follows s
-              left_q <= left_q + 16'd1;
-              rest_q <= action_words_i;
-            end
-          end
-          PartAction: if (part_last_q) begin
-            part_q      <= PartScalar;
-            part_last_q <= 1'b0;
-            left_q      <= 16'd1;
-          end
-          PartScalar: begin
-            if (left_q[1:0] == 2'd0) action_q <= word;
-            if (left_q[1:0] == 2'd1) reward_q <= word;
-            if (part_last_q) begin
-              discount_q  <= word;
-              part_q      <= PartNext;
-              part_last_q <= one_word_q;
-            end
-          end
-          default: if (part_last_q) begin    // s', with noise behind
-            part_q      <= PartNoise;
-            part_last_q <= one_action_q;
-            rest_q      <= action_words_i;
-          end
-        endcase
+        if (part_q == PartState && part_last_q && acts_q) begin   // a follows s
+          left_q <= left_q + 16'd1;
+          rest_q <= action_words_i;
+        end
+        if (part_q == PartAction && part_last_q) left_q <= 16'd1;
+        if (part_q == PartNext && part_last_q)   rest_q <= action_words_i;
+        if (scalar_q) begin
+          if (left_q[1:0] == 2'd0) action_q   <= word;
+          if (left_q[1:0] == 2'd1) reward_q   <= word;
+          if (part_last_q)         discount_q <= word;
+        end
       end
     end
   end
@@ -420,6 +445,11 @@ module jd_learner_fetch
   `JD_ASSERT_IF(SourceLast_A, active_q, source_last_q == (slot_q + 16'd1 == batch_i)
                                         && source_end_q == (slot_q == batch_i))
   `JD_ASSERT_IF(SampleLast_A, active_q, sample_last_q == (sample_q + 16'd1 == batch_i))
+  `JD_ASSERT_IF(WordInHand_A, active_q && !start_i,
+                scalar_q == (part_q == PartScalar)
+                && word_last_q == (part_q == last_part_q && part_last_q)
+                && beat_last_q == (word_last_q || word_q == 4'd15)
+                && once_q == !(acts_q && part_q == PartState && !again_q))
   logic [15:0] part_end;
   always_comb begin
     unique case (part_q)
