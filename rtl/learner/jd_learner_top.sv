@@ -344,9 +344,9 @@ module jd_learner_top
   logic         image_start, image_busy, image_done, gradient_image, gradient_alone;
   logic [1:0]   image_response;
   logic         movers_idle, read_idle, write_idle, list_idle;
-  // Program and image own the movers while they are busy, and a clock longer; fetch and TD errors
-  // are idle then.
-  logic         program_owns_q, image_owns_q;
+  // Program, image and INFER's results own the movers while they are busy, and a clock longer; fetch
+  // and TD errors are idle then, but for the reads of fetch beside results.
+  logic         program_owns_q, image_owns_q, infer_owns_q;
 
   jd_learner_program #(
     .P (P), .OB (OB), .LW (LW), .WRows (WRows), .ARows (ARows), .DMax (DMax), .LMax (LMax),
@@ -555,10 +555,11 @@ module jd_learner_top
   always_ff @(posedge clk_i) begin
     program_owns_q <= program_start || program_busy;
     image_owns_q   <= image_start || image_busy;
+    infer_owns_q   <= infer_start || infer_busy;
   end
   `JD_ASSERT_IF(OneOwner_A, program_owns_q || image_owns_q,
-                !fetch_busy && !td_busy && !infer_busy)
-  `JD_ASSERT_IF(OneWriter_A, infer_busy, !td_busy)
+                !fetch_busy && !td_busy && !infer_owns_q)
+  `JD_ASSERT_IF(OneWriter_A, infer_owns_q, !td_busy)
   always_ff @(posedge clk_i) quiet_q <= job_idle && movers_idle && !step_busy && !td_busy;
 
   network_t     network_q;                   // the one in hand, see below
@@ -1129,12 +1130,12 @@ module jd_learner_top
     .write_cmd_valid_i  (write_cmd_valid),
     .write_cmd_ready_o  (write_cmd_ready),
     .write_cmd_address_i (image_owns_q ? image_address
-                          : infer_busy ? infer_address : td_cmd_address),
-    .write_cmd_beats_i  (image_owns_q ? image_beats : infer_busy ? infer_beats : td_beats),
+                          : infer_owns_q ? infer_address : td_cmd_address),
+    .write_cmd_beats_i  (image_owns_q ? image_beats : infer_owns_q ? infer_beats : td_beats),
     .write_valid_i      (image_owns_q ? image_wvalid : td_wvalid || infer_wvalid),
     .write_ready_o      (write_ready),
-    .write_data_i       (image_owns_q ? image_wdata : infer_busy ? infer_wdata : td_wdata),
-    .write_strb_i       (image_owns_q || infer_busy ? '1 : td_wstrb),
+    .write_data_i       (image_owns_q ? image_wdata : infer_owns_q ? infer_wdata : td_wdata),
+    .write_strb_i       (image_owns_q || infer_owns_q ? '1 : td_wstrb),
     .write_done_valid_o (write_done),
     .write_done_ready_i (image_owns_q ? image_done_ready : td_done_ready || infer_done_ready),
     .write_done_resp_o  (write_resp),
