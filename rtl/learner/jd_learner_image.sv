@@ -29,8 +29,8 @@ module jd_learner_image
   input  logic                    rst_ni,
   input  logic                    start_i,
   input  logic                    store_i,          // held until done_o, as the masks
-  input  logic                    gradient_i,       // gradients: of the kinds only bit 0
-  input  logic [7:0]              due_mask_i,       // networks with some; else +0 is stored
+  input  logic                    gradient_i,       // of gradients; the kinds' mask is 1
+  input  logic [7:0]              due_mask_i,       // networks that have some; others store +0
   input  logic [7:0]              net_mask_i,
   input  logic [4:0]              kind_mask_i,
   input  logic [39:0]             address_i,        // with start_i

@@ -11,10 +11,11 @@
 // Timing   a step of TRAIN: the pipeline's clocks, then WU and TSM in program order, each behind
 //          SETTLE clocks (the first one's pass while the step computes) and one, then two clocks;
 //          a launch is four clocks behind their begin. INFER goes through the steps' states: a
-//          round is the pipeline's clocks and the writing of its results. A job starts eight clocks
-//          after it came, if nothing is in flight. With ActorCritic a step that is not launched
-//          begins three clocks later, and copies of columns are made behind WU and before the first
-//          step: a word a clock, 11 clocks more each, and 3 for a network without.
+//          round is the pipeline's clocks and the writing of its results. GRADS ends in the one of
+//          images, and APPLY begins there. A job starts eight clocks after it came, if nothing is in
+//          flight. With ActorCritic a step that is not launched begins three clocks later, and
+//          copies of columns are made behind WU and before the first step: a word a clock, 11 clocks
+//          more each, and 3 for a network without.
 // Numbers  none.
 // Source   learner 4.1, 5.4, 7. Golden model: models/learner/engine.py.
 `include "jd_assert.svh"

@@ -344,8 +344,8 @@ module jd_learner_top
   logic         image_start, image_busy, image_done, gradient_image, gradient_alone;
   logic [1:0]   image_response;
   logic         movers_idle, read_idle, write_idle, list_idle;
-  // Program, image and INFER's results own the movers while they are busy, and a clock longer; fetch
-  // and TD errors are idle then, but for the reads of fetch beside results.
+  // Program, image and results own the movers while they are busy, and a clock longer; fetch and TD
+  // errors are idle then, but for the reads of fetch beside results.
   logic         program_owns_q, image_owns_q, infer_owns_q;
 
   jd_learner_program #(
