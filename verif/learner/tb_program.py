@@ -11,8 +11,11 @@ import numpy as np
 from cocotb.triggers import RisingEdge
 
 from models.learner.layout import Geometry, ImageMap
+from models.learner.lower import DqnConfig, dqn
+from models.learner.optim import sgd
 from models.learner.program import (
     HEADER_WORDS,
+    OP_DOT,
     OP_TARGET,
     OP_UPDATE,
     RECORD_WORDS,
@@ -184,13 +187,36 @@ def check_tables(dut: Any, g: Geometry, program: Program, image: np.ndarray, got
 def pass_fields(g: Geometry, program: Program, stages: range | None) -> tuple[tuple[int, int], ...]:
     """What is kept of a forward pass: (value, bits)."""
     if stages is None:
-        return ((0, 80),)
+        return ((0, 72),)
     first, last = program.stages[stages.start], program.stages[stages.stop - 1]
     return (
         (stages.start, 8), (stages.stop, 8), (first.src, 8), (first.n_in, 16),
         (last.dst + last.offset // g.p, 8), (last.offset % g.p, 7),
         (int(last.dst in program.inputs), 1), (last.n_out, 16),
     )  # fmt: skip
+
+
+def with_passes(draw: random.Random, g: Geometry) -> Program:
+    """A program with forward passes, or with what is almost one: a stage of a pass is changed."""
+    width = draw.choice((2, 4, g.p))
+    sizes = (draw.randint(1, 4), *[width] * draw.randint(0, 2), 2)
+    program = dqn(g, DqnConfig(sizes, sgd(0.1), double=draw.random() < 0.5))
+    stages = list(program.stages)
+    place = draw.choice([k for k, s in enumerate(stages) if s.op == OP_DOT])
+    stage, vector = stages[place], draw.randrange(program.frame_rows)
+    kind = draw.randrange(9)
+    if kind < 6:
+        stages[place] = (
+            replace(stage, src=draw.choice((program.state, program.next_state, vector))),
+            replace(stage, n_in=draw.choice((1, program.state_words + 1, width))),
+            replace(stage, n_out=draw.randint(1, width)),
+            replace(stage, offset=draw.randint(1, g.p - 1), dst=program.frame_rows),
+            replace(stage, target=not stage.target),
+            replace(stage, deps=()),
+        )[kind]
+    elif kind < 8:
+        stages.insert(place, replace(stage, dst=program.frame_rows + 1))
+    return replace(program, stages=tuple(stages), frame_rows=program.frame_rows + 4)
 
 
 @cocotb.test()
@@ -207,10 +233,13 @@ async def program(dut: Any) -> None:
         missing = {(e.name, k) for e, k in ERRORS_WANTED if (int(e), k) not in seen}
         if trial >= TRIALS and not missing:
             break
-        made = maker.program()
+        built = draw.random() < 0.15
+        made = with_passes(draw, g) if built else maker.program()
         image = made.encode()
         failing, what = {}, f"trial {trial}: "
-        if draw.random() < 0.06:
+        if built:
+            what += "a program with forward passes "
+        elif draw.random() < 0.06:
             image, text = maker.resize(image)
             what += text
         elif g.actor_critic and draw.random() < 0.4:
