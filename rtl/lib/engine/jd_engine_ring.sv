@@ -195,7 +195,7 @@ module jd_engine_ring
   `JD_ASSUME_IF(EndOwed_M, end_valid_i && !hold_i, state_q == StRun)
   `JD_ASSUME_IF(DropQuiet_M, drop_i, hold_i && !fetching_q && state_q != StRecord)
   `JD_ASSERT_NEXT(JobStable_A, job_valid_o && !job_ready_i && !hold_i, job_valid_o || hold_i)
-  `JD_ASSERT_NEXT(DescriptorStable_A, job_valid_o && !job_ready_i, $stable(job_descriptor_o))
+  `JD_ASSERT_STABLE(DescriptorStable_A, job_valid_o && !job_ready_i, job_descriptor_o)
   `JD_ASSERT_IF(BusyPending_A, state_q != StNext, head_q != tail_i)
   `JD_ASSERT_IF(HeadSubmitted_A, head_submitted_q, head_q != tail_i)
   `JD_ASSERT_IF(FetchSubmitted_A, fetch_valid_o, (state_q == StNext ? head_q : behind_q) != tail_i)
