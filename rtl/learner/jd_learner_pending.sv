@@ -64,20 +64,22 @@ module jd_learner_pending
     end
   end
 
+  // Nothing is left most of the time; simulation then passes over the list.
   logic [UpdateMax-1:0] left_q;
   always_ff @(posedge clk_i) begin
-    for (int unsigned k = 0; k < UpdateMax; k++) begin
-      left_q[k] <= active_i && made_q[k] && 5'(k) >= index_i && 5'(k) < count_i
-                   && !(first_i && list_i[k].second);
-    end
-    for (int unsigned n = 0; n < NET_MAX; n++) begin
-      update_busy_o[n] <= 1'b0;
-      target_busy_o[n] <= 1'b0;
+    left_q        <= '0;
+    update_busy_o <= '0;
+    target_busy_o <= '0;
+    if (active_i) begin
       for (int unsigned k = 0; k < UpdateMax; k++) begin
-        if (left_q[k] && list_i[k].net == 3'(n)) begin
-          if (list_i[k].is_target) target_busy_o[n] <= 1'b1;
-          else                     update_busy_o[n] <= 1'b1;
-        end
+        left_q[k] <= made_q[k] && 5'(k) >= index_i && 5'(k) < count_i
+                     && !(first_i && list_i[k].second);
+      end
+    end
+    if (left_q != '0) begin
+      for (int unsigned k = 0; k < UpdateMax; k++) begin
+        if (left_q[k] && list_i[k].is_target)  target_busy_o[list_i[k].net] <= 1'b1;
+        if (left_q[k] && !list_i[k].is_target) update_busy_o[list_i[k].net] <= 1'b1;
       end
     end
   end
