@@ -12,6 +12,8 @@ from flow import BUILD, ROOT, coverage
 from flow.design import resolve
 from flow.toolchain import compile_slot, environment, locked, verilator_root, verilator_version
 
+# Functions beyond so many statements are split: g++ needs minutes for the largest.
+SPLIT_STATEMENTS = 5000
 CXX_FLAGS = ("-shared", "-fPIC", "-std=gnu++20", "-O2", "-ffp-contract=off")
 COVERAGE_H = ROOT / "scripts/flow/coverage.h"
 
@@ -62,6 +64,7 @@ def build(
     init = "unique" if random_init else "fast"
     args = [
         "--cc", "--build", "-Wall", "--build-jobs", "1", "--x-assign", init, "--x-initial", init,
+        "--output-split-cfuncs", str(SPLIT_STATEMENTS),
         "-CFLAGS", "-fPIC -DVL_USER_STOP -DVL_USER_FATAL",
         "-MAKEFLAGS", f"OPT_FAST={optimize} OPT_GLOBAL={optimize} OPT_SLOW=-O0",
         "--assert" if assertions else "--no-assert",
@@ -112,7 +115,8 @@ def build(
                 folder,
             )  # fmt: skip
             _call(
-                ["g++", "-shared", "harness.o", f"obj/libV{toplevel}.a", "obj/libverilated.a",
+                ["g++", "-shared", "-Wl,-Bsymbolic-functions", "harness.o",
+                 f"obj/libV{toplevel}.a", "obj/libverilated.a",
                  "-pthread", "-latomic", *(["-lz", "-llz4"] if waves else []),
                  "-o", "library.so"],
                 folder,
