@@ -151,7 +151,7 @@ TRAIN_CASES = {
     "records beyond 40 bits": ("E_RESERVED", {"base_high": 256}),
     "records beyond the memory": ("E_BUS_RD", {"base": 0, "base_high": 255}),
     "unknown opcode": ("E_OPCODE", {"word0": 63}),
-    "inference, which this version has not": ("E_OPCODE", {"word0": 5}),
+    "segments, which this engine has not": ("E_OPCODE", {"word0": 6}),
     "unknown flag": ("E_RESERVED", {"word0": JOB_TRAIN | 128 << 8}),
     "indices beyond the records": ("E_INDEX", {"records": 1}),
 }
