@@ -27,8 +27,8 @@ STEP = 30  # clocks in which a phase is judged and its updates begin
 LAUNCH = 6  # from there to the start of what comes next
 COLUMNS = 11  # of a copy of columns, beside a clock a word
 LOSS = 4  # clocks of LOSS for a sample, at least; one more for double DQN and twins
-INFER = 200  # of an INFER, beside its rounds
-ROUND = 90  # of a round beside the pipe: start, and the answer to the last write
+INFER = 100  # of an INFER, beside its rounds
+ROUND = 80  # of a round beside the pipe: start, and the answer to the last write
 OUTPUT = 5  # of an output vector, beside a clock a word
 SETTLE = 3  # clocks before each WU and TSM but the first, whose registers settle during the step
 

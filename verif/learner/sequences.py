@@ -587,6 +587,13 @@ async def infer_errors(env: LearnerEnv) -> None:
             await env.run(env.infer(12, 4, stride=setup.stride))
             env.heal()
         await env.run(env.infer(6, 2, stride=setup.stride))
+    # Words of SMP that come meanwhile wait for the job that takes them.
+    words = smp_words(np.arange(4).reshape(1, 4), np.ones((1, 4)))
+    feeder = cocotb.start_soon(env.offer(words))
+    await env.run(env.infer(9, 4, stride=setup.stride))
+    env.give_golden(words)
+    await env.run(env.train(1, 4, flags=golden.FLAG_TD_STREAM, stride=setup.stride))
+    assert feeder.done(), "words of SMP are left"
     await train(env, setup, 2, 3, golden.FLAG_TD_STREAM)
     await store(env)
 
