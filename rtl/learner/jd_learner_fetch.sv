@@ -280,9 +280,10 @@ module jd_learner_fetch
   logic        vector_ready;
   logic        word_valid, take, bad;
 
+  // The words of a beat with an error go to frames and scalars that no step will read.
   assign bad        = head_valid && (head.failed
                                      || (record_valid_i && record_resp_i != 2'd0));
-  assign word_valid = active_q && !flush_i && head_valid && !bad && record_valid_i;
+  assign word_valid = active_q && !flush_i && head_valid && !head.failed && record_valid_i;
   assign advance    = take && once_q;
   assign take       = word_valid && (vector_ready || scalar_q);
   assign record_ready_o = flush_i || (advance && beat_last_q);

@@ -122,7 +122,7 @@ module jd_learner_image
   assign beat_done   = fill_q == FillW'(FILL - 1);
 
   // STORE of gradients: the reads of a beat's groups, and what comes of them.
-  logic                    asked_q, ask, gathered;
+  logic                    asking_q, ask, gathered;
   logic [FillW-1:0]        gather_q;
   logic [FILL-1:0][LW-1:0] masks_q;
   logic                    due_q;
@@ -156,7 +156,7 @@ module jd_learner_image
     .bias_end_o    (unused_bias_end)
   );
 
-  assign ask      = state_q == StGather && !asked_q && walk_active;
+  assign ask      = asking_q && walk_active;
   assign gathered = state_q == StGather && grad_valid_i && gather_q == FillW'(FILL - 1);
 
   always_comb begin
@@ -243,12 +243,13 @@ module jd_learner_image
     end
     due_q <= due_mask_i[3'(net_q)];
     if (state_q != StGather) begin
-      asked_q  <= 1'b0;
       gather_q <= '0;
     end else begin
-      if (ask && beat_done) asked_q  <= 1'b1;
-      if (grad_valid_i)     gather_q <= gather_q + 1'b1;
+      if (grad_valid_i) gather_q <= gather_q + 1'b1;
     end
+    if (state_d != StGather)       asking_q <= 1'b0;
+    else if (state_q != StGather)  asking_q <= 1'b1;
+    else if (ask && beat_done)     asking_q <= 1'b0;
     if (ask) masks_q[fill_q] <= walk_mask & {LW{due_q}};
     if (state_q == StGather && grad_valid_i) begin
       for (int unsigned l = 0; l < LW; l++) begin

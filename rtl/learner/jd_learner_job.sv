@@ -182,14 +182,14 @@ module jd_learner_job
   update_state_t     scalars_q [NetMax];
 
   logic [7:0] opcode;
-  logic       from_stream, to_memory;
+  logic       to_memory;
   assign opcode      = words_q[0][7:0];
-  assign from_stream = opcode inside {JOB_TRAIN, JOB_GRADS} && !words_q[0][8];
   assign to_memory   = words_q[0][9];
   assign words_o     = words_q;
   // Of the job in hand; not in the first clock of its check.
-  logic       infers_q, grads_q, applies_q;
+  logic       infers_q, grads_q, applies_q, from_stream_q;
   always_ff @(posedge clk_i) begin
+    from_stream_q <= opcode inside {JOB_TRAIN, JOB_GRADS} && !words_q[0][8];
     infers_q  <= opcode == JOB_INFER;
     grads_q   <= opcode == JOB_GRADS;
     applies_q <= opcode == JOB_APPLY;
@@ -246,7 +246,7 @@ module jd_learner_job
     end
     align_bad_q[0] <= words_q[4][5:0] != '0;
     align_bad_q[1] <= words_q[6][5:0] != '0;
-    align_bad_q[2] <= !from_stream && words_q[10][5:0] != '0;
+    align_bad_q[2] <= !from_stream_q && words_q[10][5:0] != '0;
     align_bad_q[3] <= (infers_q || to_memory) && words_q[12][5:0] != '0;
     align_bad_q[4] <= grads_q && words_q[14][5:0] != '0;
     reserved_bad_q  <= reserved_set_q != '0;
@@ -447,7 +447,7 @@ module jd_learner_job
       if (state_q == StData)                              due_ahead_q <= waited_q >= 33'(delay_i);
       else if (updating_o && !more_phases && !launched_q) due_ahead_q <= after >= 33'(delay_i);
       known_q    <= state_q == StData ? {known_q[1:0], 1'b1} : '0;
-      if (state_d == StPhase)                                 phase_q <= 1'b1;
+      if (state_q == StPhase)                                 phase_q <= 1'b1;
       else if (state_q inside {StSettle, StData, StCommit}) phase_q <= 1'b0;
       // Of each network: one clock to look at it, one to start.
       columns_start_o <= rst_ni && state_q == StColumns && !started_q && !skips_q
@@ -634,7 +634,7 @@ module jd_learner_job
   assign fetch_job_o     = state_q == StSettle;
   assign step_abort_o    = state_q inside {StFlush, StSettle};
   assign td_clear_o      = state_q == StFlush && !td_memory_busy_i;
-  assign td_fetch_done_o = fetched && from_stream;
+  assign td_fetch_done_o = fetched && from_stream_q;
   assign commit          = state_q == StCommit && !infers_q;
   assign running_o       = training;
   assign wait_data_o     = state_q == StData && here_q == '0;
@@ -727,7 +727,7 @@ module jd_learner_job
       state_q <= state_d;
       event_o <= commit && event_due_q;
       step_start_o  <= start;
-      infer_start_o <= state_q == StStep && state_d == StInfer;
+      infer_start_o <= step_over && infers_q && !stop;
       // Program and weights.
       if (program_start_o) begin
         loaded_program_q <= 1'b0;
@@ -751,10 +751,10 @@ module jd_learner_job
       program_start_o <= state_q == StSettle && settled_q && !stop && opcode == JOB_PROGRAM;
       image_start_o   <= (state_q == StSettle && settled_q && !stop
                           && opcode inside {JOB_LOAD, JOB_STORE, JOB_APPLY})
-                         || (state_q == StResults && state_d == StImage);
+                         || (state_q == StResults && good && grads_q);
       update_start_o  <= take_stage && !pass && !update_o.is_target;
       target_start_o  <= take_stage && !pass && update_o.is_target && due_q;
-      td_abort_o      <= state_q == StEnd && from_stream && !soft_reset_i && error_q != 8'd0;
+      td_abort_o      <= state_q == StEnd && from_stream_q && !soft_reset_i && error_q != 8'd0;
       if (commit) begin
         step_count_o <= step_count_o + 32'd1;
         version_o    <= version_o + 32'd1;
@@ -798,7 +798,9 @@ module jd_learner_job
                  - 2'(infers_q ? state_q == StCommit : step_over && !more_phases);
       here_q  <= here_q + 2'(fetched) - 2'(state_q == StCommit && !applies_q);
       if (state_q == StCommit && infers_q) done_q <= words_q[7] - left_q;
-      if (state_q == StImage && state_d == StDrain) done_q <= 32'd1;
+      if (state_q == StImage && grads_q && image_done_i && image_response_i == 2'd0 && !stop) begin
+        done_q <= 32'd1;
+      end
       if (commit) begin
         done_q        <= done_q + 32'd1;
         since_event_q <= event_due_q ? '0 : since_event_q + 32'd1;

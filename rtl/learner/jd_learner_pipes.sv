@@ -7,9 +7,9 @@
 //          scalars_pipe_i), the samples' numbers there are b / DP; weights go to all. TD errors of
 //          the pipelines are put in ascending order of the batch again. result_read_i: a row of the
 //          frames of one pipeline, between steps.
-// Timing   DP = 1: as of the pipeline. Else a step takes as long as the first pipeline, which has
-//          the most samples, and three clocks; a gradient read answers in 2 clocks and AddLatency
-//          for each level of the sum. A result comes RESULT_LATENCY clocks behind its read.
+// Timing   DP = 1: as of the pipeline, the end of a step a clock later. Else a step takes as long as
+//          the first pipeline, which has the most samples, and three clocks; a gradient read answers
+//          in 2 clocks and AddLatency for each level of the sum. A result comes RESULT_LATENCY clocks behind its read.
 // Numbers  binary32, RNE. A gradient is the sum of the pipelines' in pairs of neighbours, level by
 //          level; a pipeline without samples adds +0. Of gradients that were loaded (alone) the
 //          first pipeline's are the sum.
@@ -178,8 +178,10 @@ module jd_learner_pipes
   if (DP == 1) begin : gen_one
     assign batch[0]           = step_i.batch;
     assign pipe_start         = step_start_i;
-    assign step_busy_o        = pipe_busy[0];
-    assign step_done_o        = pipe_done[0];
+    logic done_q;
+    assign step_busy_o        = pipe_busy[0] || done_q;
+    assign step_done_o        = done_q;
+    always_ff @(posedge clk_i) done_q <= rst_ni && pipe_done[0];
     assign step_nonfinite_o   = pipe_nonfinite[0];
     assign nonfinite_stage_o  = bad_stage[0];
     assign nonfinite_sample_o = bad_sample[0];

@@ -430,17 +430,15 @@ module jd_learner_program
   logic [15:0] input_words_q;                  // of a vector that a record fills
   logic        observed_q;                     // the stage reads such a vector
   logic [7:0]  length_q;                       // stages of the chain so far
-  logic [7:0]  length_d;
+  logic [7:0]  length_d, length_after_q;       // with this stage
   logic [7:0]  chain_first_q, chain_source_q;
   logic [15:0] chain_n_in_q, chain_n_out_q;
   logic [7:0]  chain_dst_q;
   logic [2:0]  chain_net_q;
   logic        chain_open_q;                   // the last stage's result begins at lane 0
-  logic        pass_ends;                      // the stage is the last one of its network's pass
+  logic        pass_ends_q;                    // the stage is the last one of its network's pass
   pass_t       pass;
   assign length_d  = !online_q ? 8'd0 : follows_q ? length_q + 8'd1 : starts_q ? 8'd1 : 8'd0;
-  assign pass_ends = length_d != '0 && length_d == stage_net_q.layer_count
-                     && !passes_o[NetW'(stage_q.net)];
   assign pass      = '{
     first:  follows_q ? chain_first_q : index_q,
     behind: index_q + 8'd1,
@@ -462,11 +460,14 @@ module jd_learner_program
       starts_q      <= observed_q && stage_q.n_in <= input_words_q;
       follows_q     <= length_q != '0 && chain_open_q && stage_q.net == chain_net_q
                        && stage_q.src == chain_dst_q && stage_q.n_in == chain_n_out_q;
+      length_after_q <= length_d;
+      pass_ends_q    <= length_after_q != '0 && length_after_q == stage_net_q.layer_count
+                        && !passes_o[NetW'(stage_q.net)];
     end
     if (state_q == StIdle) begin
       length_q <= '0;
     end else if (state_q == StKeep) begin
-      length_q       <= length_d;
+      length_q       <= length_after_q;
       chain_first_q  <= pass.first;
       chain_source_q <= pass.source;
       chain_n_in_q   <= pass.n_in;
@@ -843,7 +844,7 @@ module jd_learner_program
           tau:       stage_q.tau
         };
       end
-      if (pass_ends) begin
+      if (pass_ends_q) begin
         passes_o[NetW'(stage_q.net)]           <= 1'b1;
         networks_o[NetW'(stage_q.net)].forward <= pass;
       end

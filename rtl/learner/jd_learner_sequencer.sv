@@ -254,6 +254,7 @@ module jd_learner_sequencer
   endfunction
 
   logic [7:0]        next_src_q, next_aux_q, next_dst_q, next_other_q;
+  logic [7:0]        noise_copy_q;          // of the step
   logic [15:0]       next_chunks, next_per_row, next_advance;
   logic [2:0]        next_pitch, next_ladder;
   logic [TurnW-1:0]  next_leaves, next_needs;
@@ -265,7 +266,8 @@ module jd_learner_sequencer
     next_src_q   <= copy_of(next.src);
     next_aux_q   <= copy_of(next.aux);
     next_dst_q   <= ActorCritic ? copy_of(next.dst) : next.dst;
-    next_other_q <= copy_of(next_slope ? next.aux : step_i.noise);
+    noise_copy_q <= copy_of(step_i.noise);
+    next_other_q <= next_slope ? copy_of(next.aux) : noise_copy_q;
     next_pitch  <= log2_pitch(next.n_in);
     next_ladder <= '0;
     for (int unsigned k = 0; k < 5; k++) if (next.n_in > 16'(P << k)) next_ladder <= 3'(k + 1);
