@@ -42,6 +42,9 @@ for command in sys.argv[1:]:
 """
 XILINX = "synth_xilinx -family xcup -flatten -noiopad -noclkbuf"
 ECP5 = "synth_ecp5"
+# Yosys maps with the delays of 7 series, where carry chains and wide multiplexers are slow beside
+# nets; it then keeps LUTs short of them only. Dearer nets (ps) are nearer to UltraScale+.
+NETS = "scratchpad -set synth_xilinx.abc9.W 1200"
 
 
 class SynthesisFailed(RuntimeError):
@@ -186,7 +189,7 @@ def netlist_folder(variant: Variant) -> Path:
     design = resolve(variant.core)
     files = tuple(used_files(design, variant.top))
     digest = Design(variant.top, (), (), (), {}, files).digest(
-        variant.top, sorted(variant.parameters.items()), YOSYS, XILINX, ECP5, version("pyosys")
+        variant.top, sorted(variant.parameters.items()), YOSYS, XILINX, NETS, ECP5, version("pyosys")
     )
     return BUILD / "synth" / f"{variant.top}-{digest}"
 
@@ -213,6 +216,7 @@ def yosys(variant: Variant, command: str, folder: Path, name: str) -> None:
     log = folder / f"{name}.log"
     steps = [
         reading(variant),
+        NETS,
         f"{command} -top {variant.top}",
         "attrmap -remove src",
     ]
