@@ -69,7 +69,7 @@ class Variant:
     name: str
     parameters: dict[str, int] = field(default_factory=dict)
     ecp5: bool = False
-    timeout_s: float = 900.0
+    timeout_s: float = 1800.0
 
 
 def variants(core: str | None = None) -> list[Variant]:
@@ -106,7 +106,7 @@ def from_options(core: str, options: Sequence[dict[str, Any]]) -> list[Variant]:
                 option.get("name", "default"),
                 parameters,
                 option.get("ecp5", False),
-                option.get("timeout_s", 900.0),
+                option.get("timeout_s", 1800.0),
             )
         )
     return found
@@ -189,7 +189,13 @@ def netlist_folder(variant: Variant) -> Path:
     design = resolve(variant.core)
     files = tuple(used_files(design, variant.top))
     digest = Design(variant.top, (), (), (), {}, files).digest(
-        variant.top, sorted(variant.parameters.items()), YOSYS, XILINX, NETS, ECP5, version("pyosys")
+        variant.top,
+        sorted(variant.parameters.items()),
+        YOSYS,
+        XILINX,
+        NETS,
+        ECP5,
+        version("pyosys"),
     )
     return BUILD / "synth" / f"{variant.top}-{digest}"
 
