@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// In-process simulator of a block without back-pressure: a table of inputs in, one row a clock, and
+// a table of outputs out. The ports are those of the macros INPUTS and OUTPUTS, in their order.
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include MODEL_HEADER
+#include "flow/coverage.h"
+#include "verilated.h"
+
+void vl_stop(const char* file, int line, const char* /*scope*/) {
+  throw std::runtime_error(std::string(file) + ":" + std::to_string(line));
+}
+void vl_fatal(const char* file, int line, const char* /*scope*/, const char* message) {
+  throw std::runtime_error(std::string(message) + " at " + file + ":" + std::to_string(line));
+}
+
+namespace {
+struct Player {
+  VerilatedContext context;
+  MODEL top;
+  uint64_t clocks = 0;
+  std::string error;
+
+  Player() : context(), top(&context) {}
+  ~Player() {
+    // The model's scopes leave the thread's present context, which may be one that is gone.
+    Verilated::threadContextp(&context);
+    if (error.empty()) write_coverage(context);
+  }
+};
+
+// A port takes whole words of a row.
+template <class Port>
+constexpr int words() {
+  return (sizeof(Port) + 3) / 4;
+}
+template <class Port>
+void put(Port& port, const uint32_t*& row) {
+  std::memcpy(&port, row, sizeof(Port));
+  row += words<Port>();
+}
+template <class Port>
+void get(const Port& port, uint32_t*& row) {
+  std::memcpy(row, &port, sizeof(Port));
+  row += words<Port>();
+}
+}  // namespace
+
+extern "C" {
+Player* play_new(uint32_t seed) {
+  Player* player = new Player;
+  player->context.randReset(2);
+  player->context.randSeed(seed);
+  return player;
+}
+
+void play_free(Player* player) { delete player; }
+
+const char* play_error(Player* player) { return player->error.c_str(); }
+
+void play_words(Player* player, int* inputs, int* outputs) {
+  *inputs = *outputs = 0;
+#define X(port) *inputs += words<decltype(player->top.port)>();
+  INPUTS
+#undef X
+#define X(port) *outputs += words<decltype(player->top.port)>();
+  OUTPUTS
+#undef X
+}
+
+// Outputs are as they are before the edge that ends the clock.
+int play_run(Player* player, uint64_t clocks, const uint32_t* in, uint32_t* out) {
+  auto& top = player->top;
+  try {
+    for (uint64_t clock = 0; clock < clocks; ++clock, ++player->clocks) {
+#define X(port) put(top.port, in);
+      INPUTS
+#undef X
+      top.clk_i = 0;
+      top.eval();
+      player->context.timeInc(1);
+#define X(port) get(top.port, out);
+      OUTPUTS
+#undef X
+      top.clk_i = 1;
+      top.eval();
+      player->context.timeInc(1);
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    player->error = error.what();
+    return -1;
+  }
+}
+}
