@@ -34,12 +34,14 @@ class Block:
         core: FuseSoC core that has it.
         top: module.
         inputs, outputs: bits of each port, without clk_i and rst_ni.
+        stream: has a stream `in` and a stream `out` and can be used by Player.stream.
     """
 
     core: str
     top: str
     inputs: Mapping[str, int]
     outputs: Mapping[str, int]
+    stream: bool = False
 
 
 PE = Block(
@@ -63,6 +65,30 @@ RMSPROP_UNIT = Block(
 )  # fmt: skip
 
 
+def transpose(bits: int) -> Block:
+    """jd_a3c_transpose with beats of so many bits."""
+    return Block(
+        "jackdaw:engine:a3c_transpose",
+        "jd_a3c_transpose",
+        {"in_valid_i": 1, "in_data_i": bits, "out_ready_i": 1},
+        {"in_ready_o": 1, "out_valid_o": 1, "out_data_o": bits},
+        stream=True,
+    )
+
+
+def line_buffer(bits: int, word: int) -> Block:
+    """jd_a3c_line_buffer with rows and words of so many bits."""
+    return Block(
+        "jackdaw:engine:a3c_line_buffer",
+        "jd_a3c_line_buffer",
+        {
+            "stitch_valid_i": 1, "stitch_half_i": 1, "stitch_offset_i": 16, "stitch_data_i": bits,
+            "load_i": 1, "pointer_i": 16, "shift_i": 16, "read_valid_i": 1, "read_half_i": 1,
+        },
+        {"word_o": word},
+    )  # fmt: skip
+
+
 def words(bits: int) -> int:
     """Words that a port takes in a row."""
     return -(-bits // 32)
@@ -70,7 +96,7 @@ def words(bits: int) -> int:
 
 @cache
 def library(
-    core: str, top: str, ports: str, parameters: tuple[tuple[str, int], ...]
+    core: str, top: str, ports: str, parameters: tuple[tuple[str, int], ...], stream: bool
 ) -> ctypes.CDLL:
     """Build and open the simulator of a block.
 
@@ -78,6 +104,7 @@ def library(
         core, top: core and module.
         ports: its inputs and outputs, `INPUTS|OUTPUTS` as macro lists.
         parameters: of the module.
+        stream: with play_stream.
     """
     inputs, outputs = ports.split("|")
     path = build(
@@ -86,12 +113,14 @@ def library(
         HARNESS,
         parameters=dict(parameters),
         defines=(f"MODEL=V{top}", f'MODEL_HEADER="V{top}.h"', f"INPUTS={inputs}",
-                 f"OUTPUTS={outputs}"),
+                 f"OUTPUTS={outputs}", *(["STREAM"] if stream else [])),
         optimize="-O0",
     )  # fmt: skip
     lib = ctypes.CDLL(str(path))
     lib.play_new.restype = ctypes.c_void_p
     lib.play_error.restype = ctypes.c_char_p
+    if stream:
+        lib.play_stream.restype = ctypes.c_int64
     return lib
 
 
@@ -110,7 +139,8 @@ class Player:
             " ".join(f"X({name})" for name in names)
             for names in (["rst_ni", *block.inputs], block.outputs)
         )
-        self.lib = library(block.core, block.top, ports, tuple(sorted(parameters.items())))
+        values = tuple(sorted(parameters.items()))
+        self.lib = library(block.core, block.top, ports, values, block.stream)
         self.handle = ctypes.c_void_p(self.lib.play_new(seed & 0x7FFFFFFF))
         self.in_words = 1 + sum(words(bits) for bits in block.inputs.values())
         self.out_words = sum(words(bits) for bits in block.outputs.values())
@@ -171,12 +201,39 @@ class Player:
             at += words(bits)
         return result
 
+    def stream(
+        self, data: np.ndarray, give: np.ndarray, take: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Send words through a block that gives as many as it takes.
+
+        Args:
+            data: [N, words] uint32.
+            give, take: [limit] bool, clocks in which the source may begin to offer a word, and in
+                which the sink is ready.
+        Returns: [N, words] what came out; [N] clocks in which words moved in, and out.
+        Raises: CheckFailed, also if not all words came out within the limit.
+        """
+        data = np.ascontiguousarray(data, np.uint32)
+        out = np.zeros_like(data)
+        clocks = np.zeros((2, len(data)), np.uint32)
+        patterns = [np.ascontiguousarray(p, np.uint8) for p in (give, take)]
+        arrays = (data, out, *patterns, clocks[0], clocks[1])
+        status = self.lib.play_stream(
+            self.handle, ctypes.c_uint64(len(data)), ctypes.c_uint64(give.size),
+            *(ctypes.c_void_p(a.ctypes.data) for a in arrays),
+        )  # fmt: skip
+        if status < 0:
+            where = self.lib.play_error(self.handle).decode()
+            raise CheckFailed(_label(where), where)
+        return out, clocks[0], clocks[1]
+
 
 def _label(where: str) -> str:
     """The label of the check at `FILE:LINE`, or the text itself."""
     found = re.fullmatch(r"(.*):(\d+)", where)
     if not found or not Path(found[1]).is_file():
         return where
-    line = Path(found[1]).read_text().splitlines()[int(found[2]) - 1]
-    label = re.search(r"`JD_\w+\((\w+)", line)
-    return label[1] if label else where
+    # A check may go over several lines; the place is that of its last.
+    lines = Path(found[1]).read_text().splitlines()[: int(found[2])]
+    labels = re.findall(r"`JD_\w+\((\w+)", "\n".join(lines[-4:]))
+    return labels[-1] if labels else where

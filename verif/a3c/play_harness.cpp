@@ -72,6 +72,55 @@ void play_words(Player* player, int* inputs, int* outputs) {
 #undef X
 }
 
+#ifdef STREAM
+// Sends `count` words of in_data_i and takes as many from out_data_o. give and take say in which
+// clocks the source may begin to offer a word and the sink is ready; in_clock and out_clock are the
+// clocks in which the words move. Returns the clocks of the run, -1 for a check that fired, -2 if
+// the limit came first.
+int64_t play_stream(Player* player, uint64_t count, uint64_t limit, const uint32_t* in,
+                    uint32_t* out, const uint8_t* give, const uint8_t* take, uint32_t* in_clock,
+                    uint32_t* out_clock) {
+  auto& top = player->top;
+  uint64_t sent = 0, got = 0;
+  bool offers = false;
+  try {
+    for (uint64_t clock = 0; clock < limit; ++clock) {
+      offers = offers || (sent < count && give[clock]);
+      top.in_valid_i = offers;
+      if (offers) {
+        const uint32_t* word = in + sent * words<decltype(top.in_data_i)>();
+        put(top.in_data_i, word);
+      }
+      top.out_ready_i = take[clock];
+      top.clk_i = 0;
+      top.eval();
+      player->context.timeInc(1);
+      if (top.out_valid_o && top.out_ready_i) {
+        if (got == count) throw std::runtime_error("more words than were sent");
+        out_clock[got++] = clock;
+        get(top.out_data_o, out);
+      }
+      if (offers && top.in_ready_o) {
+        in_clock[sent++] = clock;
+        offers = false;
+      }
+      top.clk_i = 1;
+      top.eval();
+      player->context.timeInc(1);
+      if (got == count) {
+        top.in_valid_i = top.out_ready_i = 0;
+        return clock + 1;
+      }
+    }
+    player->error = std::to_string(got) + " of " + std::to_string(count) + " words came";
+    return -2;
+  } catch (const std::exception& error) {
+    player->error = error.what();
+    return -1;
+  }
+}
+#endif
+
 // Outputs are as they are before the edge that ends the clock.
 int play_run(Player* player, uint64_t clocks, const uint32_t* in, uint32_t* out) {
   auto& top = player->top;
