@@ -2,16 +2,16 @@
 //
 // A line buffer: rows of a feature map, stitched together, that are read word by word.
 //
-// Streams  none: a stitch writes Lanes words from any word on, a read takes the word at the pointer;
-//          each takes one clock, at any time, and nothing stalls. There are two halves, so that one
-//          fills while the other is read.
+// Streams  none: a stitch writes Lanes words from any word on, a read takes the word at the
+//          pointer; each takes one clock, at any time, and nothing stalls. There are two halves, so
+//          that one fills while the other is read.
 // Timing   the word of a read shows on word_o 3 clocks later and stays until that of the next. The
 //          pointer that load_i or shift_i makes is that of the next clock. What a stitch writes can
 //          be read from the next clock on.
 //              clock 0 pointer | 1 memories | 2 bank chosen | 3 word_o
 // Numbers  bits, unchanged. Pointers count words and do not wrap: neither a read nor a stitch goes
 //          beyond the end of a half. The contents are undefined until written.
-// Source   FA3C (ASPLOS 2019) section 4.3 (buffer control unit: stitching and shifting). The
+// Source   FA3C (ASPLOS 2019) section 4.5 (line buffers, buffer control unit). The
 //          published buffer is a shift register; this one is Lanes memories and a pointer, word w
 //          being in memory w mod Lanes, so that a shift of any number of words moves no data.
 `include "jd_assert.svh"

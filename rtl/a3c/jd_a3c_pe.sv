@@ -15,7 +15,7 @@
 // Numbers  binary32, each operation rounded to nearest even, subnormals kept, one canonical NaN:
 //          sum = sum + a * b in the order of the issues; the sum before a first issue is +0. An
 //          issue without its enable leaves the sum as it is.
-// Source   FA3C (ASPLOS 2019) section 4.2 (PE: multiplier, accumulator and their accumulation
+// Source   FA3C (ASPLOS 2019) section 4.2.1 (PE: multiplier, accumulator and their accumulation
 //          frequency). Golden model: models/a3c/ops.py.
 `include "jd_assert.svh"
 module jd_a3c_pe #(
@@ -101,8 +101,8 @@ module jd_a3c_pe #(
     if (drain_valid_i) drain_data_o <= word[drain_half_i];
   end
 
-  // The sum that the product meets. One that leaves the adder is not in the memory yet: in the clock
-  // of the read it goes into the register, in the next clock straight to the adder.
+  // The sum that the product meets. One that leaves the adder is not in the memory yet: in the
+  // clock of the read it goes into the register, in the next clock straight to the adder.
   logic        bypass_q;
   logic [31:0] before_q, product;
   always_ff @(posedge clk_i) begin

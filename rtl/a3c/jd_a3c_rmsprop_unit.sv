@@ -11,7 +11,7 @@
 //              g'     = rho * g + rest * (gradient * gradient)
 //              theta' = theta - (eta * gradient) / sqrt(g' + eps)
 //          With a positive eps and finite hyper-parameters, padding stays: a parameter of +0 whose
-//          gradient is +0 stays +0, and so does its mean square unless rho and rest are both negative.
+//          gradient is +0 stays, and so does its mean square unless rho and rest are both negative.
 // Source   FA3C (ASPLOS 2019) section 4.2.3 and figure 5 (RMSProp unit). Golden model:
 //          models/a3c/rmsprop.py.
 `include "jd_assert.svh"

@@ -2,15 +2,15 @@
 //
 // Transposes square patches of words: rows in, columns out.
 //
-// Streams  in: the rows of a patch, then of the next; out: its columns, word r of column c being word
-//          c of row r. A patch is Lanes beats both ways.
-// Timing   one beat a clock: there is room for two patches, so that one comes while the other leaves.
-//          The first column shows 3 clocks after the last row moved; out_* are registers, and
+// Streams  in: the rows of a patch, then of the next; out: its columns, word r of column c being
+//          word c of row r. A patch is Lanes beats both ways.
+// Timing   one beat a clock: there is room for two patches, one comes while the other leaves. The
+//          first column shows 3 clocks after the last row moved; out_* are registers, and
 //          in_ready_o depends on registers alone.
 // Numbers  bits, unchanged.
-// Source   FA3C (ASPLOS 2019) section 4.4.2 (transpose load unit). The published unit has an array of
-//          registers; this one has Lanes memories. Word c of row r lies in memory (r + c) mod Lanes
-//          at address r, so the words of a row and those of a column lie in different memories:
+// Source   FA3C (ASPLOS 2019) section 4.4.3 (transpose load unit). The published unit is an array
+//          of registers; this one is Lanes memories. Word c of row r lies in memory (r + c) mod
+//          Lanes at address r, so no two words of a row or of a column lie in one memory:
 //              rows turn by r on their way in, columns by c on their way out.
 `include "jd_assert.svh"
 module jd_a3c_transpose #(

@@ -17,6 +17,7 @@ PARTS = {
     "Library": ("jackdaw:lib:",),
     "Replay": ("jackdaw:engine:replay",),
     "Learner": ("jackdaw:engine:learner",),
+    "A3C": ("jackdaw:engine:a3c",),
     "Shell and device": ("jackdaw:shell", "jackdaw:jackdaw"),
 }
 WHOLE = ("jd_top", "jd_replay_top", "jd_learner_top")

@@ -87,6 +87,18 @@ def test_transpose_room(seed: int) -> None:
     np.testing.assert_array_equal(left, 100 + np.arange(64))
 
 
+def test_transpose_fetches_ahead(seed: int) -> None:
+    """The last column of a patch waits; behind it comes the next patch without a bubble."""
+    name = "16x32"
+    generator = np.random.default_rng([seed, 35])
+    clock = np.arange(LIMIT)
+    give = (clock < 16) | (clock >= 60)
+    take = ((clock >= 18) & (clock < 33)) | (clock >= 100)
+    with player(name, seed) as sim:
+        _, left = check(sim, name, patches(generator, 2, *BUILDS[name]), give, take, seed)
+    np.testing.assert_array_equal(left, [*range(18, 33), *range(100, 117)])
+
+
 @pytest.mark.parametrize("rows", [3, 16, 23, 32])
 def test_transpose_reset(rows: int, seed: int) -> None:
     """A reset drops what is inside, at any fill."""

@@ -63,6 +63,16 @@ RMSPROP_UNIT = Block(
     },
     {"valid_o": 1, "theta_o": 32, "square_o": 32},
 )  # fmt: skip
+RMSPROP = Block(
+    "jackdaw:engine:a3c_rmsprop",
+    "jd_a3c_rmsprop",
+    {
+        "eta_i": 32, "rho_i": 32, "rest_i": 32, "eps_i": 32, "in_valid_i": 1, "in_data_i": 1536,
+        "out_ready_i": 1,
+    },
+    {"busy_o": 1, "in_ready_o": 1, "out_valid_o": 1, "out_data_o": 1024},
+    stream=True,
+)  # fmt: skip
 
 
 def transpose(bits: int) -> Block:
@@ -207,14 +217,16 @@ class Player:
         """Send words through a block that gives as many as it takes.
 
         Args:
-            data: [N, words] uint32.
+            data: [N, words of in_data_i] uint32.
             give, take: [limit] bool, clocks in which the source may begin to offer a word, and in
                 which the sink is ready.
-        Returns: [N, words] what came out; [N] clocks in which words moved in, and out.
+        Returns: [N, words of out_data_o] what came out; [N] clocks in which words moved in; and
+            out.
         Raises: CheckFailed, also if not all words came out within the limit.
         """
         data = np.ascontiguousarray(data, np.uint32)
-        out = np.zeros_like(data)
+        wide = words(self.block.outputs["out_data_o"])
+        out = np.zeros((len(data), wide), np.uint32)
         clocks = np.zeros((2, len(data)), np.uint32)
         patterns = [np.ascontiguousarray(p, np.uint8) for p in (give, take)]
         arrays = (data, out, *patterns, clocks[0], clocks[1])

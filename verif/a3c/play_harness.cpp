@@ -83,6 +83,7 @@ int64_t play_stream(Player* player, uint64_t count, uint64_t limit, const uint32
   auto& top = player->top;
   uint64_t sent = 0, got = 0;
   bool offers = false;
+  top.rst_ni = 1;
   try {
     for (uint64_t clock = 0; clock < limit; ++clock) {
       offers = offers || (sent < count && give[clock]);
