@@ -94,26 +94,16 @@ module jd_a3c_line_buffer #(
   // The choice of the word in two steps: by the high half of the lane, then by the low one.
   localparam int unsigned LowW = LaneW / 2;
   localparam int unsigned Lows = 1 << LowW;
-  logic                        chosen_q, fetched_q;
-  logic [LaneW-1:0]            lane_q;
-  logic [LowW-1:0]             low_q;
-  logic [Lows-1:0][WordW-1:0]  group_q;
+  logic [LaneW-1:0]           lane_q;
+  logic [LowW-1:0]            low_q;
+  logic [Lows-1:0][WordW-1:0] group_q;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      fetched_q <= 1'b0;
-      chosen_q  <= 1'b0;
-    end else begin
-      fetched_q <= read_valid_i;
-      chosen_q  <= fetched_q;
+    if (read_valid_i) lane_q <= pointer_q[LaneW-1:0];   // as the memories' registers: holds
+    low_q <= lane_q[LowW-1:0];
+    for (int unsigned k = 0; k < Lows; k++) begin
+      group_q[k] <= words[{lane_q[LaneW-1:LowW], LowW'(k)}];
     end
-    if (read_valid_i) lane_q <= pointer_q[LaneW-1:0];
-    if (fetched_q) begin
-      low_q <= lane_q[LowW-1:0];
-      for (int unsigned k = 0; k < Lows; k++) begin
-        group_q[k] <= words[{lane_q[LaneW-1:LowW], LowW'(k)}];
-      end
-    end
-    if (chosen_q) word_o <= group_q[low_q];
+    word_o <= group_q[low_q];
   end
 
   `JD_ASSUME_IF(HalvesApart_M, stitch_valid_i && read_valid_i, stitch_half_i != read_half_i)

@@ -82,7 +82,8 @@ class Traffic:
         special = float(generator.choice([0.02, 0.1]))
         self.a, self.b = (draw(generator, clocks, special=special) for _ in range(2))
         self.products = mul(floats(self.a), floats(self.b))
-        self.sums: list[list[np.float32 | None]] = [[None] * config.contexts for _ in range(2)]
+        self.sums = np.zeros((2, config.contexts), np.float32)
+        self.holds = np.zeros((2, config.contexts), bool)  # the sum is one that is known
         self.issues = [[(-1000, False)] * config.contexts for _ in range(2)]  # last clock, enabled
         self.halves = (_Half(), _Half())
         clock = 0
@@ -109,7 +110,7 @@ class Traffic:
         for h in range(2):
             for c in range(self.config.contexts):
                 if self.issues[h][c][0] >= clock - self.config.depth - 1:
-                    self.sums[h][c] = None
+                    self.holds[h, c] = False
                 self.issues[h][c] = (-1000, False)
             half = self.halves[h]
             half.tile, half.started, half.last = [], False, -1000
@@ -138,7 +139,7 @@ class Traffic:
         half.tile.remove(c)
         half.last = clock
         enabled = self._chance(0.85)
-        first = self.sums[h][c] is None or self._chance(0.1)
+        first = not self.holds[h, c] or self._chance(0.1)
         self.table.put(
             clock, valid_i=1, enable_i=int(enabled), first_i=int(first), half_i=h, context_i=c,
             a_i=int(self.a[clock]), b_i=int(self.b[clock]),
@@ -151,9 +152,9 @@ class Traffic:
         self.seen["both halves"] += other >= clock - 3
         self.issues[h][c] = (clock, enabled)
         if enabled:
-            before = np.float32(0) if first else self.sums[h][c]
-            assert before is not None
-            self.sums[h][c] = add(before, self.products[clock])
+            before = np.zeros(1, np.float32) if first else self.sums[h, c : c + 1]
+            self.sums[h, c : c + 1] = add(before, self.products[clock : clock + 1])
+            self.holds[h, c] = True
 
     def _side(self, clock: int, h: int) -> None:
         """Drain and preload an idle half; when all is done, begin a tile."""
@@ -164,28 +165,28 @@ class Traffic:
             self.seen["drain at once"] += clock == half.last + config.depth + 1
             half.started = False
             half.drains = list(self.random.permutation(config.contexts))
-            many = self.random.integers(config.contexts + 1)
-            half.preloads = list(self.random.permutation(config.contexts)[:many])
+            count = int(self.random.integers(config.contexts + 1))
+            half.preloads = list(self.random.permutation(config.contexts)[:count])
         column = self.table.columns
         free = [name not in column or not column[name][clock]
                 for name in ("drain_valid_i", "preload_valid_i")]  # fmt: skip
         if half.drains and free[0] and self._chance(0.9):
             c = int(half.drains.pop())
-            value = self.sums[h][c]
-            if value is not None:  # else nobody knows what comes
+            if self.holds[h, c]:
                 self.table.put(clock, drain_valid_i=1, drain_half_i=h, drain_context_i=c)
                 self.seen["drained"] += 1
                 if clock + 1 < self.clocks:
                     self.known[clock + 1] = True
-                    self.want[clock + 1] = bits_of(value)
+                    self.want[clock + 1] = bits_of(self.sums[h, c : c + 1])[0]
         if half.preloads and free[1] and self._chance(0.9):
             c = int(half.preloads.pop())
-            data = int(draw(self.random, 1)[0])
+            data = draw(self.random, 1)
             self.table.put(
                 clock, preload_valid_i=1, preload_half_i=h, preload_context_i=c,
-                preload_data_i=data,
+                preload_data_i=int(data[0]),
             )  # fmt: skip
-            self.sums[h][c] = floats(np.array(data, np.uint32))[()]
+            self.sums[h, c : c + 1] = floats(data)
+            self.holds[h, c] = True
             self.seen["preload beside issue"] += bool(
                 "valid_i" in column and column["valid_i"][clock]
             )
