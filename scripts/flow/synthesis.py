@@ -74,7 +74,7 @@ class Variant:
 
 def variants(core: str | None = None) -> list[Variant]:
     """The variants of a core's `synth` target, or of all cores in the order of their files."""
-    parts = [ROOT / "rtl" / part for part in ("lib", "replay", "learner", "shell")]
+    parts = [ROOT / "rtl" / part for part in ("lib", "replay", "learner", "a3c", "shell")]
     files = [path for part in parts for path in sorted(part.rglob("*.core"), reverse=True)]
     files.append(ROOT / "fusesoc.core")
     found: list[Variant] = []
