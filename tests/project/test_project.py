@@ -13,7 +13,6 @@ import pytest
 from flow import ROOT
 from flow.design import resolve
 
-
 BUILDING = ("rtl/a3c/",)  # engines that have blocks and no top yet
 
 
