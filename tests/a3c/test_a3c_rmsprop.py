@@ -13,7 +13,7 @@ from verif.a3c.play import RMSPROP, CheckFailed, Player
 BUILDS = {"4-short": (4, 2, 2, 4, 4), "8-long": (8, 4, 6, 28, 28), "16-least": (16, 1, 1, 2, 2)}
 NAMES = ("Units", "MulLatency", "AddLatency", "DivLatency", "SqrtLatency")
 USUAL = HyperParameters.make(7e-4)
-LIMIT = 6000
+LIMIT = 30_000
 
 
 def latency(name: str) -> int:
