@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Table and plot of finished runs of scripts/train.py: a panel each agent and environment.
 
-scripts/curves.py runs/ddpg-pendulum-1 runs/ddpg-pendulum-2 ... --plot docs/images/agents.png
+    scripts/curves.py runs/ddpg-pendulum-1 ... --plot agents.png --compared FILE --record
+
+`--compared` takes what scripts/compare.py wrote of the same runs: the returns of Stable-Baselines3.
+`--record` keeps the table in docs/report/data/agents.json, for the report and the README.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from flow import results
 
 WINDOW = 20  # episodes of the running mean
 
@@ -62,10 +67,36 @@ def draw(path: Path, groups: dict[tuple[str, str], list[dict[str, Any]]]) -> Non
     pyplot.close(figure)
 
 
+def row(run: dict[str, Any], compared: list[dict[str, Any]]) -> dict[str, Any]:
+    """A run's line of the table, with Stable-Baselines3's return after as many environment steps.
+
+    Raises: ValueError if the comparison is one of a run with other steps.
+    """
+    peers = [
+        c for c in compared if all(c[key] == run[key] for key in ("agent", "environment", "seed"))
+    ]
+    for peer in peers:
+        if peer["environment_steps"] != run["environment_steps"]:
+            raise ValueError(
+                f"{run['agent']} on {run['environment']}, seed {run['seed']}: compared after "
+                f"{peer['environment_steps']} environment steps, the run has "
+                f"{run['environment_steps']}"
+            )
+    keys = ("agent", "environment", "seed", "device", "threshold", "solved", "gradient_steps",
+            "environment_steps", "mean_return", "evaluation_episodes")  # fmt: skip
+    return {
+        **{key: run[key] for key in keys},
+        "stable_baselines3": peers[-1]["stable_baselines3"] if peers else None,
+    }
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", nargs="+", type=Path, help="folders of scripts/train.py")
     parser.add_argument("--plot", type=Path, help="draw the curves into this file")
+    parser.add_argument("--compared", nargs="+", type=Path, default=[],
+                        help="files of scripts/compare.py --json")  # fmt: skip
+    parser.add_argument("--record", action="store_true", help="keep the table for the report")
     options = parser.parse_args(argv)
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for folder in options.runs:
@@ -74,16 +105,26 @@ def main(argv: list[str] | None = None) -> int:
         except FileNotFoundError as error:
             parser.error(f"{folder} is no finished run of scripts/train.py: {error}")
         groups.setdefault((run["agent"], run["environment"]), []).append(run)
+    try:
+        compared = [c for path in options.compared for c in json.loads(path.read_text())]
+        rows = [row(run, compared) for runs in groups.values() for run in runs]
+    except (FileNotFoundError, ValueError) as error:
+        parser.error(str(error))
     print("| agent | environment | seed | gradient steps | environment steps | mean return of "
-          f"{run['evaluation_episodes']} greedy episodes | solved at |")  # fmt: skip
-    print("|---|---|---|---|---|---|---|")
-    for (agent, environment), runs in groups.items():
-        for run in runs:
-            print(f"| {agent} | {environment} | {run['seed']} | {run['gradient_steps']} | "
-                  f"{run['environment_steps']} | {run['mean_return']:.1f} | "
-                  f"{run['threshold']:g}{'' if run['solved'] else ' (not solved)'} |")  # fmt: skip
+          f"{rows[0]['evaluation_episodes']} greedy episodes | solved at | SB3 |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|---|")
+    for r in rows:
+        peer = r["stable_baselines3"]
+        print(f"| {r['agent']} | {r['environment']} | {r['seed']} | {r['gradient_steps']} | "
+              f"{r['environment_steps']} | {r['mean_return']:.1f} | {r['threshold']:g}"
+              f"{'' if r['solved'] else ' (not solved)'} | "
+              f"{'-' if peer is None else f'{peer:.1f}'} |")  # fmt: skip
     if options.plot:
         draw(options.plot, groups)
+    if options.record:
+        seconds = sum(run["wall_seconds"] for runs in groups.values() for run in runs)
+        results.write("agents", rows, seconds=seconds,
+                      tools=["gymnasium", "stable-baselines3", "torch"])  # fmt: skip
     return 0
 
 

@@ -27,7 +27,6 @@ from flow import BUILD, ROOT, results
 
 PAGE = ROOT / "docs" / "report" / "index.html"
 README = ROOT / "README.md"
-BEGIN, END = "<!-- report -->", "<!-- /report -->"
 
 
 @dataclass(frozen=True)
@@ -257,6 +256,53 @@ def bench_section(data: dict[str, Any]) -> Section:
     )  # fmt: skip
 
 
+def _by_agent(data: dict[str, Any]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """The runs of each agent and environment."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for r in data["rows"]:
+        groups.setdefault((r["agent"], r["environment"]), []).append(r)
+    return groups
+
+
+def agents_section(data: dict[str, Any]) -> Section:
+    rows = data["rows"]
+    solved = sum(r["solved"] for r in rows)
+    columns = _columns(
+        "agent=Agent|environment=Environment|seed#=Seed|device=Device|gradient_steps#=Gradient "
+        "steps|environment_steps#=Environment steps|mean_return#=Mean return|threshold#=Solved at|"
+        "stable_baselines3#=Stable-Baselines3"
+    )
+    return Section(
+        "agents",
+        "Agents",
+        "Training runs until 100 greedy episodes reached the threshold, and Stable-Baselines3 "
+        "with a network of the same hidden layers after as many environment steps, judged by as "
+        "many greedy episodes. The device model gives the bits of the RTL.",
+        tables=[Table(columns, rows)],
+        cards=[card(f"{solved} / {len(rows)}", "training runs solved", solved == len(rows))],
+        summary=[("Training runs that solved their task", f"{solved} of {len(rows)} "
+                  f"({len(_by_agent(data))} agents and tasks)", "`scripts/curves.py`")],
+    )  # fmt: skip
+
+
+def agents_table(data: dict[str, Any]) -> list[str]:
+    """The README's table of the training runs."""
+    lines = ["| agent | task | threshold | seeds | gradient steps | mean returns | "
+             "Stable-Baselines3 |", "|---|---|---|---|---|---|---|"]  # fmt: skip
+    for (agent, environment), runs in _by_agent(data).items():
+        returns = ", ".join(
+            f"{r['mean_return']:.0f}{'' if r['solved'] else ' (not solved)'}" for r in runs
+        )
+        peers = ["-" if p is None else f"{p:.0f}" for p in (r["stable_baselines3"] for r in runs)]
+        steps = [f"{r['gradient_steps']:,}".replace(",", " ") for r in runs]
+        lines.append(
+            f"| `{agent}` | {environment} | {runs[0]['threshold']:g} | "
+            f"{', '.join(str(r['seed']) for r in runs)} | "
+            f"{', '.join(steps)} | {returns} | {', '.join(peers)} |"
+        )
+    return lines
+
+
 def _leaves(row: dict[str, Any]) -> int:
     """Capacity of the replay engine's build, 0 of other engines."""
     found = re.search(r"N=(\d+)", row["config"]) if row["engine"] == "replay" else None
@@ -348,6 +394,7 @@ SECTIONS = {
     "mutate": (mutate_section, "make mutate"),
     "synth": (synth_section, "make synth"),
     "bench": (bench_section, "scripts/bench.py"),
+    "agents": (agents_section, "scripts/curves.py"),
 }
 
 
@@ -414,19 +461,17 @@ def sections() -> list[Section]:
     return found
 
 
-def readme(found: list[Section]) -> None:
-    """Replace the summary between the README's marks. Raises: ValueError if they are missing."""
-    lines = ["| what | result | command |", "|---|---|---|"]
-    lines += [f"| {a} | {b} | {c} |" for s in found for a, b, c in s.summary]
-    text = README.read_text()
+def readme(name: str, lines: list[str]) -> None:
+    """Replace what is between two marks of the README. Raises: ValueError if they are missing."""
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     new, count = re.subn(
-        rf"{BEGIN}.*?{END}",
-        lambda _: f"{BEGIN}\n" + "\n".join(lines) + f"\n{END}",
-        text,
+        rf"{begin}.*?{end}",
+        lambda _: "\n".join([begin, *lines, end]),
+        README.read_text(),
         flags=re.DOTALL,
     )
     if count != 1:
-        raise ValueError(f"README.md has {count} places between {BEGIN} and {END}, want 1")
+        raise ValueError(f"README.md has {count} places between {begin} and {end}, want 1")
     README.write_text(new)
 
 
@@ -448,7 +493,10 @@ def main() -> int:
         sections=found, cards=[c for s in found for c in s.cards]
     )
     PAGE.write_text(page)
-    readme(found)
+    summary = [f"| {a} | {b} | {c} |" for s in found for a, b, c in s.summary]
+    readme("report", ["| what | result | command |", "|---|---|---|", *summary])
+    if any(s.name == "agents" for s in found):
+        readme("agents", agents_table(results.read("agents")))
     print(f"report: {PAGE.relative_to(ROOT)}, {len(found)} sections")
     return 0
 

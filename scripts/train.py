@@ -52,7 +52,11 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--resume", action="store_true", help="go on from the folder's checkpoint")
     parser.add_argument("--overwrite", action="store_true", help="replace an earlier run")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="change the recipe"
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="change the recipe; NAME=VALUE,VALUE for pairs",
     )
     return parser.parse_args(argv)
 
@@ -65,13 +69,16 @@ def chosen_recipe(options: argparse.Namespace) -> Recipe:
         name, _, text = item.partition("=")
         if not hasattr(base, name):
             raise ConfigError(f"--set {item}: the recipe has no {name}")
-        kind = type(getattr(base, name))
-        if kind not in (int, float, str):
+        default = getattr(base, name)
+        kinds = [type(v) for v in default] if isinstance(default, tuple) else [type(default)]
+        if not all(kind in (int, float, str) for kind in kinds):
             raise ConfigError(f"--set {item}: {name} cannot be set here")
+        values = text.split(",") if isinstance(default, tuple) else [text]
         try:
-            changes[name] = kind(text)
+            read = [kinds[0](value) for value in values]
         except ValueError:
-            raise ConfigError(f"--set {item}: want a {kind.__name__}") from None
+            raise ConfigError(f"--set {item}: want {kinds[0].__name__}") from None
+        changes[name] = tuple(read) if isinstance(default, tuple) else read[0]
     if options.max_steps is not None:
         changes["max_steps"] = options.max_steps
     return replace(base, **changes)

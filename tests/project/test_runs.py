@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from scripts import compare, curves, train
+from scripts import compare, curves, report, train
 
 
 def test_curves_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -17,6 +18,51 @@ def test_curves_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert curves.main([str(run), "--plot", str(plot)]) == 0
     assert "| dqn | CartPole-v1 | 1 | 3 |" in capsys.readouterr().out
     assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+ROW = {"agent": "dqn", "environment": "CartPole-v1", "seed": 1, "environment_steps": 6144}
+RUN = {
+    **ROW, "device": "sim", "threshold": 475.0, "solved": True, "gradient_steps": 1175,
+    "mean_return": 499.96, "evaluation_episodes": 100, "history": {},
+}  # fmt: skip
+
+
+def test_a_run_beside_its_comparison() -> None:
+    others = [{**ROW, "seed": 2, "stable_baselines3": 9.0}, {**ROW, "stable_baselines3": 256.2}]
+    row = curves.row(RUN, others)
+    assert row["stable_baselines3"] == 256.2
+    assert "history" not in row
+    assert curves.row(RUN, others[:1])["stable_baselines3"] is None
+    lines = report.agents_table({"rows": [row, {**row, "seed": 3, "solved": False}]})
+    assert lines[2:] == [
+        "| `dqn` | CartPole-v1 | 475 | 1, 3 | 1 175, 1 175 | 500, 500 (not solved) | 256, 256 |"
+    ]
+    section = report.agents_section({"rows": [row, {**row, "solved": False}]})
+    assert section.cards[0]["value"] == "1 / 2"
+    assert section.cards[0]["state"] == "bad"
+
+
+def test_a_comparison_of_other_steps_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, compared = tmp_path / "run", tmp_path / "compared.json"
+    train.main(["--device", "model", "--out", str(run), "--max-steps", "3", "--set", "warm=64"])
+    compared.write_text(json.dumps([{**ROW, "stable_baselines3": 256.2}]))
+    with pytest.raises(SystemExit):
+        curves.main([str(run), "--compared", str(compared)])
+    assert "compared after 6144 environment steps, the run has" in capsys.readouterr().err
+
+
+def test_pairs_of_a_recipe_are_set() -> None:
+    def chosen(*changes: str) -> train.Recipe:
+        sets = [word for change in changes for word in ("--set", change)]
+        return train.chosen_recipe(train.arguments(["--out", "x", *sets]))
+
+    assert chosen("epsilon=0.5,0.25", "hidden=32,16").epsilon == (0.5, 0.25)  # type: ignore[attr-defined]
+    assert chosen("hidden=32").hidden == (32,)
+    for change in ("hidden=a,b", "hidden=", "epsilon=1", "epsilon=0,2"):
+        with pytest.raises(train.ConfigError):
+            chosen(change)
 
 
 @pytest.mark.parametrize("script", [compare, curves])

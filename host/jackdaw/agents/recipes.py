@@ -13,6 +13,10 @@ Checks = dict[str, tuple[Any, bool, str]]
 FLOOR = 0.05  # of a learning rate that falls, in parts of the first one
 
 
+def _pair(values: tuple[float, ...], most: float = float("inf")) -> bool:
+    return len(values) == 2 and all(0 <= v <= most for v in values)
+
+
 @dataclass(frozen=True)
 class Recipe:
     """What decides a run of any algorithm, apart from its seed and its device.
@@ -134,7 +138,7 @@ class DqnRecipe(Recipe):
         return {
             **super()._checks(),
             "sync": (self.sync, 1 <= self.sync < 65536, "1..65535"),
-            "epsilon": (self.epsilon, all(0 <= e <= 1 for e in self.epsilon), "0..1"),
+            "epsilon": (self.epsilon, _pair(self.epsilon, 1), "two of 0..1"),
             "epsilon_steps": (self.epsilon_steps, self.epsilon_steps >= 1, "at least 1"),
         }
 
@@ -169,10 +173,10 @@ class ActorCriticRecipe(Recipe):
             **super()._checks(),
             "critic_learning_rate": (rate, rate > 0, "more than 0"),
             "tau": (self.tau, 0 < self.tau <= 1, "more than 0, at most 1"),
-            "noise": (self.noise, all(n >= 0 for n in self.noise), "at least 0"),
+            "noise": (self.noise, _pair(self.noise), "two of at least 0"),
             "noise_steps": (self.noise_steps, self.noise_steps >= 1, "at least 1"),
             "delay": (self.delay, 1 <= self.delay < 65536, "1..65535"),
-            "smoothing": (self.smoothing, all(n >= 0 for n in self.smoothing), "at least 0"),
+            "smoothing": (self.smoothing, _pair(self.smoothing), "two of at least 0"),
         }
 
 
@@ -260,7 +264,7 @@ RECIPES: dict[tuple[str, str], Recipe] = {
     ("ddpg-lagged", "Pendulum-v1"): replace(PENDULUM, lagged=True),
     ("td3", "Pendulum-v1"): replace(PENDULUM, twin=True),
     ("ddpg", "LunarLanderContinuous-v3"): LANDER,
-    ("td3", "LunarLanderContinuous-v3"): replace(LANDER, twin=True),
+    ("td3", "LunarLanderContinuous-v3"): replace(LANDER, twin=True, gamma=0.98),
     ("td3", "HalfCheetah-v5"): CHEETAH,
 }
 
