@@ -17,7 +17,7 @@ from flow.toolchain import compile_slot, environment, locked, verilator_root, ve
 # statements that happens to the registers' read multiplexers.
 SPLIT_STATEMENTS = 8000
 CXX_FLAGS = ("-shared", "-fPIC", "-std=gnu++20", "-O2", "-ffp-contract=off")
-COVERAGE_H = ROOT / "scripts/flow/coverage.h"
+HARNESS_H = ROOT / "scripts/flow/harness.h"
 
 
 class BuildFailed(RuntimeError):
@@ -80,7 +80,7 @@ def build(
     macros += ["JD_WAVES"] if waves else []
     if coverage.measured(core):
         macros += [f'JD_COVERAGE="{coverage.raw_folder()}"']
-    headers = [COVERAGE_H, *sorted(harness.parent.glob("*.h"))]
+    headers = [HARNESS_H, *sorted(harness.parent.glob("*.h"))]
     texts = [s.read_text() for s in [*extra, harness, *headers]]
     digest = design.digest(toplevel, args, macros, texts, CXX_FLAGS, verilator_version())
     folder = BUILD / "library" / f"{toplevel}-{digest}"

@@ -158,3 +158,16 @@ def test_line_buffer_rules(rule: str, seed: int) -> None:
             with pytest.raises(CheckFailed) as found:
                 sim.run(4, **inputs)
             assert found.value.name == rule
+
+
+def test_registers_start_at_values_of_the_seed(seed: int) -> None:
+    """The harness seeds the simulator before it makes the model."""
+
+    def first(of: int) -> int:
+        inputs = table(4, LATENCY + 2)
+        inputs["load_i"][0] = inputs["read_valid_i"][1] = 1
+        with player("4x2", of) as block:
+            return int(block.run(LATENCY + 2, **inputs)["word_o"][-1])
+
+    assert first(seed) == first(seed)
+    assert len({first(seed + i) for i in range(4)}) > 1

@@ -8,7 +8,7 @@
 #include <string>
 
 #include MODEL_HEADER
-#include "flow/coverage.h"
+#include "flow/harness.h"
 #include "verilated.h"
 
 void vl_stop(const char* file, int line, const char* /*scope*/) {
@@ -25,7 +25,7 @@ struct Player {
   uint64_t clocks = 0;
   std::string error;
 
-  Player() : context(), top(&context) {}
+  explicit Player(uint32_t seed) : context(), top(seeded(context, seed)) {}
   ~Player() {
     // The model's scopes leave the thread's present context, which may be one that is gone.
     Verilated::threadContextp(&context);
@@ -52,10 +52,7 @@ void get(const Port& port, uint32_t*& row) {
 
 extern "C" {
 Player* play_new(uint32_t seed) {
-  Player* player = new Player;
-  player->context.randReset(2);
-  player->context.randSeed(seed);
-  return player;
+  return new Player(seed);
 }
 
 void play_free(Player* player) { delete player; }

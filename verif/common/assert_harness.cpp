@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "Vjd_assert_bench.h"
+#include "flow/harness.h"
 #include "verilated.h"
 
 namespace {
@@ -21,9 +22,7 @@ void vl_fatal(const char*, int line, const char*, const char*) { throw Stopped{l
 extern "C" int assert_run(unsigned select, const uint32_t* inputs, int clocks, unsigned seed,
                           int* line) {
     VerilatedContext context;
-    context.randReset(2);
-    context.randSeed(static_cast<int>(seed) + 1);
-    auto top = std::make_unique<Vjd_assert_bench>(&context);
+    auto top = std::make_unique<Vjd_assert_bench>(seeded(context, seed));
     top->select_i = select;
     int clock = 0;
     try {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "Vjd_float_lanes.h"
-#include "flow/coverage.h"
+#include "flow/harness.h"
 #include "operands.hpp"
 #include "reference.hpp"
 #include "verilated.h"
@@ -57,9 +57,7 @@ struct Report {                                               // as ctypes reads
 
 class Simulation {
  public:
-  explicit Simulation(int seed) {
-    context_.randReset(2);
-    context_.randSeed(seed);
+  explicit Simulation(int seed) : top_{seeded(context_, seed)} {
     top_.rst_ni = 0;
     clock();
     clock();
@@ -130,7 +128,7 @@ class Simulation {
   }
 
   VerilatedContext context_;
-  Vjd_float_lanes top_{&context_};
+  Vjd_float_lanes top_;
 };
 
 Report check_cross(Simulation& sim, int index, uint64_t gap_seed) {

@@ -9,7 +9,7 @@
 
 #include "Vjd_learner_pipe.h"
 #include "Vjd_learner_pipe___024root.h"
-#include "flow/coverage.h"
+#include "flow/harness.h"
 #include "verilated.h"
 
 void vl_stop(const char* file, int line, const char* /*scope*/) {
@@ -31,7 +31,7 @@ struct Pipe {
   std::string error;
   std::mt19937_64 random;
 
-  explicit Pipe(uint32_t seed) : context(), top(&context), random(seed) {}
+  explicit Pipe(uint32_t seed) : context(), top(seeded(context, seed)), random(seed) {}
   ~Pipe() {
     // The model's scopes leave the thread's present context, which may be one that is gone.
     Verilated::threadContextp(&context);
@@ -73,8 +73,6 @@ int guarded(Pipe* pipe, Body body) {
 extern "C" {
 Pipe* pipe_new(uint32_t seed) {
   Pipe* pipe = new Pipe(seed);
-  pipe->context.randReset(2);
-  pipe->context.randSeed(seed);
   pipe->top.rst_ni = 0;
   pipe->top.abort_i = 0;
   pipe->top.stage_write_i = 0;

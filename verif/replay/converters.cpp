@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "flow/coverage.h"
+#include "flow/harness.h"
 
 #ifdef JD_WEIGHT
 #include "Vjd_replay_weight.h"
@@ -27,8 +27,7 @@ double sc_time_stamp() { return 0; }
 extern "C" int run(const uint32_t* settings, const uint32_t* in, uint32_t* out, uint8_t* flag,
                    uint64_t count, uint64_t gap) {
     VerilatedContext context;
-    context.randReset(2);
-    Top top{&context};
+    Top top{seeded(context, 0)};
     auto clock = [&] {
         top.clk_i = 0;
         top.eval();

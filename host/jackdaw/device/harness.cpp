@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-#include "flow/coverage.h"
+#include "flow/harness.h"
 #include "memory.h"
 #include "verilated.h"
 #ifdef JD_WAVES
@@ -191,12 +191,10 @@ void* jd_new(uint8_t* memory, uint64_t bytes, const MemoryConfig* config, uint32
              const char* waves) {
     auto* sim = new Simulator;
     sim->guarded([&] {
-        sim->context.randReset(2);
-        sim->context.randSeed(static_cast<int>(seed & 0x3FFFFFFF) + 1);  // 0 would be the time
 #ifdef JD_WAVES
         sim->context.traceEverOn(true);
 #endif
-        sim->top = std::make_unique<JD_TOP>(&sim->context);
+        sim->top = std::make_unique<JD_TOP>(seeded(sim->context, seed));
         auto& top = *sim->top;
         top.s_axil_arvalid_i = top.s_axil_awvalid_i = top.s_axil_wvalid_i = 0;
         top.s_axil_rready_i = top.s_axil_bready_i = 0;
