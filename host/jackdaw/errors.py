@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from models.a3c import registers as a3c
-from models.registers import engine_header, learner, replay
+from models.registers import a3c, engine_header, learner, replay
 
 ENGINES = {"replay": replay.Error, "learner": learner.Error, "a3c": a3c.Error}
 

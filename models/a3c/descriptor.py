@@ -12,8 +12,8 @@ from itertools import combinations
 import numpy as np
 
 from models.a3c.network import BEAT_BYTES, SLOT_BYTES, Geometry, Network
-from models.a3c.registers import Error
 from models.a3c.validate import DESCRIPTOR_WORDS
+from models.registers.a3c import Error
 
 TASK_WORDS = 32
 INF, TRAIN, SYNC, NET_LOAD = 1, 2, 3, 4

@@ -16,7 +16,7 @@ from collections.abc import Generator
 
 import numpy as np
 
-from models.a3c import descriptor, registers, timing, traffic
+from models.a3c import descriptor, timing, traffic
 from models.a3c.descriptor import (
     DESCRIPTOR_BYTES,
     FLAG_BOOTSTRAP,
@@ -36,11 +36,12 @@ from models.a3c.descriptor import (
 )
 from models.a3c.layout import ParameterMap, pack_map, unpack_map
 from models.a3c.network import BEAT_BYTES, CONV, ROW_WORDS, Geometry, Region
-from models.a3c.registers import Error
 from models.a3c.rmsprop import HyperParameters, rmsprop
 from models.a3c.task import forward, gradients
 from models.a3c.validate import NetworkError, validate
 from models.engine import BusError, JobEnd, Memory, RegisterError
+from models.registers import a3c as registers
+from models.registers.a3c import Error
 
 _THETA, _SOURCE, _TARGET, _G_SOURCE, _G_TARGET, _OBJECTIVE = 2, 4, 6, 8, 10, 12
 _SEQUENCE = 1 << 32  # tickets are counted modulo this
@@ -66,17 +67,17 @@ class A3cEngine:
         self._values["CU_ROLE"] = sum(role << 2 * cu for cu, role in enumerate(self._capable()))
         self._offsets = dict(self._counter_offsets())
         self._counters = dict.fromkeys(self._offsets.values(), 0)
-        self._high = 0
+        self._high = dict.fromkeys(self._counters, 0)
 
     # Registers.
     def read_register(self, offset: int) -> int:
         """Read an engine register (offset from 0x100). Raises RegisterError."""
-        if offset in self._counters:  # the low half latches the high one
+        if offset in self._counters:  # reading the low word latches the high one
             count = self._counters[offset]
-            self._high = count >> 32
+            self._high[offset] = count >> 32
             return count & 0xFFFF_FFFF
         if offset - 4 in self._counters:
-            return self._high
+            return self._high[offset - 4]
         values = self._values | self._capabilities()
         for reg in registers.REGISTERS:
             if reg.offset == offset:
@@ -93,8 +94,6 @@ class A3cEngine:
         value &= reg.write_mask
         if reg is registers.CU_ROLE:
             value &= sum(role << 2 * cu for cu, role in enumerate(self._capable()))
-        elif reg is registers.CFG:
-            value &= ~registers.CFG.field("layout_mode").mask  # only the one layout
         self._values[reg.name] = value
 
     def _capable(self) -> list[int]:
@@ -138,28 +137,21 @@ class A3cEngine:
         constants = list(held.network.constants(layer, self.geometry).values())
         return constants[constant] if constant < len(constants) else 0
 
-    def _counter_offsets(self) -> list[tuple[str, int]]:
-        out = [
-            (
-                f"CU{cu}_{name}",
-                registers.CU_COUNTER_BASE + registers.CU_COUNTER_STRIDE * cu + 8 * index,
-            )
-            for cu in range(self.geometry.cus)
-            for index, name in enumerate(registers.CU_COUNTERS)
-        ]
-        ports = self.geometry.cus if self.geometry.port_per_cu else self.geometry.n_pair
-        out += [
-            (
-                f"PORT{port}_{name}",
-                registers.PORT_COUNTER_BASE + registers.PORT_COUNTER_STRIDE * port + 8 * index,
-            )
-            for port in range(ports)
-            for index, name in enumerate(registers.PORT_COUNTERS)
-        ]
-        return out + [
-            (name, registers.TASK_COUNTER_BASE + 8 * index)
-            for index, name in enumerate(registers.TASK_COUNTERS)
-        ]
+    @staticmethod
+    def _counter_offsets() -> list[tuple[str, int]]:
+        """Names and offsets of the low words; an array's name has the index behind its first word.
+
+        Counters of units and ports that the build does not have stay 0.
+        """
+        out = []
+        for reg in registers.REGISTERS:
+            if reg.access != "RO" or not reg.name.endswith("_LO"):
+                continue
+            first, *rest = reg.name.removesuffix("_LO").split("_")
+            for index in range(reg.count):
+                number = str(index) if reg.count > 1 else ""
+                out.append(("_".join([first + number, *rest]), reg.at(index)))
+        return out
 
     def counter(self, name: str) -> int:
         """Return a counter: CU0_ISSUE, PORT0_READ_BEATS, INF, ... Raises KeyError."""

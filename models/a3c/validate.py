@@ -31,7 +31,7 @@ from models.a3c.network import (
     Layer,
     Network,
 )
-from models.a3c.registers import Error
+from models.registers.a3c import Error
 
 DESCRIPTOR_WORDS = 1 + LAYER_WORDS * LAYERS_MAX  # of the longest network descriptor
 RESERVED = (0xFFFC_CE00, 0, 0, 0xFFFF_0000)  # bits of a layer's words that must be 0

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from jackdaw.agents.a3c import initial, objective_gradient, returns
-from models.a3c import descriptor, registers, task, timing, traffic
+from models.a3c import descriptor, task, timing, traffic
 from models.a3c.descriptor import INF, NET_LOAD, SYNC, TRAIN, Task
 from models.a3c.engine import A3cEngine
 from models.a3c.layout import (
@@ -35,11 +35,12 @@ from models.a3c.network import (
     fc,
 )
 from models.a3c.planner import plan
-from models.a3c.registers import Error
 from models.a3c.rmsprop import HyperParameters, rmsprop
 from models.a3c.torch_ref import TorchNetwork, objective
 from models.a3c.validate import WHOLE, NetworkError, validate
 from models.engine import BusError, JobEnd, RegisterError
+from models.registers import a3c as registers
+from models.registers.a3c import Error
 
 PARAMETERS = list[tuple[np.ndarray, np.ndarray]]
 ODD = Network((
@@ -648,6 +649,7 @@ def test_a3c_registers() -> None:
             write(offset, 1, idle)
     with pytest.raises(RegisterError):
         read(0x3F0)
+    assert read(registers.CU_BUSY_LO.at(7)) == 0  # of a unit that the build does not have
     write(registers.CFG.offset, 0xF, True)
     assert read(registers.CFG.offset) == 0xC  # one layout
     write(registers.MEM_LIMIT_HI.offset, 0xFFFF_FFFF, True)
@@ -1008,7 +1010,7 @@ def test_a3c_counters_are_the_models() -> None:
     parts = [traffic.inference(NET_T, 1, False), traffic.training(NET_T, 3), traffic.sync(NET_T)]
     reads = sum(traffic.total(part).reads for part in [*parts, parts[-1]])
     assert counter("PORT0_READ_BEATS") == reads
-    bench.engine._counters[registers.PORT_COUNTER_BASE] = (3 << 32) + reads
-    assert bench.engine.read_register(registers.PORT_COUNTER_BASE) == reads
-    assert bench.engine.read_register(registers.PORT_COUNTER_BASE + 4) == 3  # latched
-    assert [counter(name) for name in registers.TASK_COUNTERS] == [0, 1, 1, 2]
+    bench.engine._counters[registers.PORT_READ_BEATS_LO.offset] = (3 << 32) + reads
+    assert bench.engine.read_register(registers.PORT_READ_BEATS_LO.offset) == reads
+    assert bench.engine.read_register(registers.PORT_READ_BEATS_LO.offset + 4) == 3  # latched
+    assert [counter(name) for name in ("INF", "BOOT", "TRAIN", "SYNC")] == [0, 1, 1, 2]

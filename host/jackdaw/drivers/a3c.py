@@ -17,7 +17,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from jackdaw.errors import error_class
-from models.a3c import registers
 from models.a3c.descriptor import (
     FLAG_BOOTSTRAP,
     FLAG_SAVE_MAPS,
@@ -35,6 +34,7 @@ from models.a3c.layout import ParameterMap, Parameters, feature_slot_bytes, pack
 from models.a3c.network import BEAT_BYTES, SLOT_BYTES, Geometry, Network
 from models.a3c.rmsprop import HyperParameters
 from models.engine import JobEnd
+from models.registers import a3c as registers
 
 
 class FlatMemory:
