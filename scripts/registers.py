@@ -35,7 +35,7 @@ from models.registers.map import Field, Register  # noqa: E402
 
 HEADER = "engine_header"  # the common header: its bus is jd_engine_control's own
 # Without a bus of their own: a request is one clock, and what is read comes in the next.
-REQUESTED = (HEADER, "learner", "replay")
+REQUESTED = (HEADER, "a3c", "learner", "replay")
 DIRECTORY = "directory"
 INCLUDES = [ROOT / "rtl/lib/engine"]
 PAGE_WORDS = 1024

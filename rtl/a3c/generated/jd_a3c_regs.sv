@@ -7,25 +7,18 @@ module jd_a3c_regs (
         input wire clk,
         input wire rst_n,
 
-        output logic s_axil_awready,
-        input wire s_axil_awvalid,
-        input wire [11:0] s_axil_awaddr,
-        input wire [2:0] s_axil_awprot,
-        output logic s_axil_wready,
-        input wire s_axil_wvalid,
-        input wire [31:0] s_axil_wdata,
-        input wire [3:0]s_axil_wstrb,
-        input wire s_axil_bready,
-        output logic s_axil_bvalid,
-        output logic [1:0] s_axil_bresp,
-        output logic s_axil_arready,
-        input wire s_axil_arvalid,
-        input wire [11:0] s_axil_araddr,
-        input wire [2:0] s_axil_arprot,
-        input wire s_axil_rready,
-        output logic s_axil_rvalid,
-        output logic [31:0] s_axil_rdata,
-        output logic [1:0] s_axil_rresp,
+        input wire s_cpuif_req,
+        input wire s_cpuif_req_is_wr,
+        input wire [11:0] s_cpuif_addr,
+        input wire [31:0] s_cpuif_wr_data,
+        input wire [31:0] s_cpuif_wr_biten,
+        output wire s_cpuif_req_stall_wr,
+        output wire s_cpuif_req_stall_rd,
+        output wire s_cpuif_rd_ack,
+        output wire s_cpuif_rd_err,
+        output wire [31:0] s_cpuif_rd_data,
+        output wire s_cpuif_wr_ack,
+        output wire s_cpuif_wr_err,
 
         input jd_a3c_regs_pkg::jd_a3c__in_t hwif_in,
         output jd_a3c_regs_pkg::jd_a3c__out_t hwif_out
@@ -49,176 +42,34 @@ module jd_a3c_regs (
     logic cpuif_wr_ack;
     logic cpuif_wr_err;
 
-    // Max Outstanding Transactions: 2
-    logic [1:0] axil_n_in_flight;
-    logic axil_prev_was_rd;
-    logic axil_arvalid;
-    logic [11:0] axil_araddr;
-    logic axil_ar_accept;
-    logic axil_awvalid;
-    logic [11:0] axil_awaddr;
-    logic axil_wvalid;
-    logic [31:0] axil_wdata;
-    logic [3:0] axil_wstrb;
-    logic axil_aw_accept;
-    logic axil_resp_acked;
-
-    // Transaction request acceptance
-    always_ff @(posedge clk) begin
-        if(~rst_n) begin
-            axil_prev_was_rd <= '0;
-            axil_arvalid <= '0;
-            axil_araddr <= '0;
-            axil_awvalid <= '0;
-            axil_awaddr <= '0;
-            axil_wvalid <= '0;
-            axil_wdata <= '0;
-            axil_wstrb <= '0;
-            axil_n_in_flight <= '0;
-        end else begin
-            // AR* acceptance register
-            if(axil_ar_accept) begin
-                axil_prev_was_rd <= '1;
-                axil_arvalid <= '0;
-            end
-            if(s_axil_arvalid && s_axil_arready) begin
-                axil_arvalid <= '1;
-                axil_araddr <= s_axil_araddr;
-            end
-
-            // AW* & W* acceptance registers
-            if(axil_aw_accept) begin
-                axil_prev_was_rd <= '0;
-                axil_awvalid <= '0;
-                axil_wvalid <= '0;
-            end
-            if(s_axil_awvalid && s_axil_awready) begin
-                axil_awvalid <= '1;
-                axil_awaddr <= s_axil_awaddr;
-            end
-            if(s_axil_wvalid && s_axil_wready) begin
-                axil_wvalid <= '1;
-                axil_wdata <= s_axil_wdata;
-                axil_wstrb <= s_axil_wstrb;
-            end
-
-            // Keep track of in-flight transactions
-            if((axil_ar_accept || axil_aw_accept) && !axil_resp_acked) begin
-                axil_n_in_flight <= axil_n_in_flight + 1'b1;
-            end else if(!(axil_ar_accept || axil_aw_accept) && axil_resp_acked) begin
-                axil_n_in_flight <= axil_n_in_flight - 1'b1;
-            end
-        end
-    end
-
-    always_comb begin
-        s_axil_arready = (!axil_arvalid || axil_ar_accept);
-        s_axil_awready = (!axil_awvalid || axil_aw_accept);
-        s_axil_wready = (!axil_wvalid || axil_aw_accept);
-    end
-
-    // Request dispatch
-    always_comb begin
-        cpuif_wr_data = axil_wdata;
-        for(int i=0; i<4; i++) begin
-            cpuif_wr_biten[i*8 +: 8] = {8{axil_wstrb[i]}};
-        end
-        cpuif_req = '0;
-        cpuif_req_is_wr = '0;
-        cpuif_addr = '0;
-        axil_ar_accept = '0;
-        axil_aw_accept = '0;
-
-        if(axil_n_in_flight < 2'd2) begin
-            // Can safely issue more transactions without overwhelming response buffer
-            if(axil_arvalid && !axil_prev_was_rd) begin
-                cpuif_req = '1;
-                cpuif_req_is_wr = '0;
-                cpuif_addr = {axil_araddr[11:2], 2'b0};
-                if(!cpuif_req_stall_rd) axil_ar_accept = '1;
-            end else if(axil_awvalid && axil_wvalid) begin
-                cpuif_req = '1;
-                cpuif_req_is_wr = '1;
-                cpuif_addr = {axil_awaddr[11:2], 2'b0};
-                if(!cpuif_req_stall_wr) axil_aw_accept = '1;
-            end else if(axil_arvalid) begin
-                cpuif_req = '1;
-                cpuif_req_is_wr = '0;
-                cpuif_addr = {axil_araddr[11:2], 2'b0};
-                if(!cpuif_req_stall_rd) axil_ar_accept = '1;
-            end
-        end
-    end
-
-
-    // AXI4-Lite Response Logic
-    logic axil_resp_buffer_is_wr[2];
-    logic axil_resp_buffer_err[2];
-    logic [31:0] axil_resp_buffer_rdata[2];
-
-    logic [1:0] axil_resp_wptr;
-    logic [1:0] axil_resp_rptr;
-
-    always_ff @(posedge clk) begin
-        if(~rst_n) begin
-            for(int i=0; i<2; i++) begin
-                axil_resp_buffer_is_wr[i] <= '0;
-                axil_resp_buffer_err[i] <= '0;
-                axil_resp_buffer_rdata[i] <= '0;
-            end
-            axil_resp_wptr <= '0;
-            axil_resp_rptr <= '0;
-        end else begin
-            // Store responses in buffer until AXI response channel accepts them
-            if(cpuif_rd_ack || cpuif_wr_ack) begin
-                if(cpuif_rd_ack) begin
-                    axil_resp_buffer_is_wr[axil_resp_wptr[0:0]] <= '0;
-                    axil_resp_buffer_err[axil_resp_wptr[0:0]] <= cpuif_rd_err;
-                    axil_resp_buffer_rdata[axil_resp_wptr[0:0]] <= cpuif_rd_data;
-
-                end else if(cpuif_wr_ack) begin
-                    axil_resp_buffer_is_wr[axil_resp_wptr[0:0]] <= '1;
-                    axil_resp_buffer_err[axil_resp_wptr[0:0]] <= cpuif_wr_err;
-                end
-                axil_resp_wptr <= axil_resp_wptr + 1'b1;
-            end
-
-            // Advance read pointer when acknowledged
-            if(axil_resp_acked) begin
-                axil_resp_rptr <= axil_resp_rptr + 1'b1;
-            end
-        end
-    end
-
-    always_comb begin
-        axil_resp_acked = '0;
-        s_axil_bvalid = '0;
-        s_axil_rvalid = '0;
-        if(axil_resp_rptr != axil_resp_wptr) begin
-            if(axil_resp_buffer_is_wr[axil_resp_rptr[0:0]]) begin
-                s_axil_bvalid = '1;
-                if(s_axil_bready) axil_resp_acked = '1;
-            end else begin
-                s_axil_rvalid = '1;
-                if(s_axil_rready) axil_resp_acked = '1;
-            end
-        end
-
-        s_axil_rdata = axil_resp_buffer_rdata[axil_resp_rptr[0:0]];
-        if(axil_resp_buffer_err[axil_resp_rptr[0:0]]) begin
-            s_axil_bresp = 2'b10;
-            s_axil_rresp = 2'b10;
-        end else begin
-            s_axil_bresp = 2'b00;
-            s_axil_rresp = 2'b00;
-        end
-    end
+    assign cpuif_req = s_cpuif_req;
+    assign cpuif_req_is_wr = s_cpuif_req_is_wr;
+    assign cpuif_addr = s_cpuif_addr;
+    assign cpuif_wr_data = s_cpuif_wr_data;
+    assign cpuif_wr_biten = s_cpuif_wr_biten;
+    assign s_cpuif_req_stall_wr = cpuif_req_stall_wr;
+    assign s_cpuif_req_stall_rd = cpuif_req_stall_rd;
+    assign s_cpuif_rd_ack = cpuif_rd_ack;
+    assign s_cpuif_rd_err = cpuif_rd_err;
+    assign s_cpuif_rd_data = cpuif_rd_data;
+    assign s_cpuif_wr_ack = cpuif_wr_ack;
+    assign s_cpuif_wr_err = cpuif_wr_err;
 
     logic cpuif_req_masked;
 
-    // Read & write latencies are balanced. Stalls not required
+    // Read latency > write latency. May need to delay next write that follows a read
+    logic [0:0] cpuif_req_stall_sr;
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            cpuif_req_stall_sr <= '0;
+        end else if(cpuif_req && !cpuif_req_is_wr) begin
+            cpuif_req_stall_sr <= '1;
+        end else begin
+            cpuif_req_stall_sr <= (cpuif_req_stall_sr >> 'd1);
+        end
+    end
     assign cpuif_req_stall_rd = '0;
-    assign cpuif_req_stall_wr = '0;
+    assign cpuif_req_stall_wr = cpuif_req_stall_sr[0];
     assign cpuif_req_masked = cpuif_req
                             & !(!cpuif_req_is_wr & cpuif_req_stall_rd)
                             & !(cpuif_req_is_wr & cpuif_req_stall_wr);
@@ -944,162 +795,196 @@ module jd_a3c_regs (
     logic readback_err;
     logic readback_done;
     logic [31:0] readback_data;
+    function automatic bit [6:0] ad_low(bit [11:0] addr);
+        return addr[6:0];
+    endfunction
+    function automatic bit [4:0] ad_hi(bit [11:0] addr);
+        return addr[11:7];
+    endfunction
+
+    // readback stage 1
+    logic [31:0] readback_data_rt_c[32];
     always_comb begin
-        automatic logic [31:0] readback_data_var;
-        readback_data_var = '0;
-        if(rd_mux_addr == 12'h100) begin
-            readback_data_var[7:0] = hwif_in.CAP_CU.n_pe.next;
-            readback_data_var[11:8] = hwif_in.CAP_CU.n_pair.next;
-            readback_data_var[12] = hwif_in.CAP_CU.single_cu.next;
-            readback_data_var[13] = hwif_in.CAP_CU.port_per_cu.next;
-            readback_data_var[14] = hwif_in.CAP_CU.alt_en.next;
+        automatic logic [31:0] readback_data_var[32];
+        for(int i=0; i<32; i++) readback_data_var[i] = '0;
+        if(ad_low(rd_mux_addr) == ad_low(12'h100)) begin
+            readback_data_var[ad_hi(12'h100)][7:0] = hwif_in.CAP_CU.n_pe.next;
+            readback_data_var[ad_hi(12'h100)][11:8] = hwif_in.CAP_CU.n_pair.next;
+            readback_data_var[ad_hi(12'h100)][12] = hwif_in.CAP_CU.single_cu.next;
+            readback_data_var[ad_hi(12'h100)][13] = hwif_in.CAP_CU.port_per_cu.next;
+            readback_data_var[ad_hi(12'h100)][14] = hwif_in.CAP_CU.alt_en.next;
         end
-        if(rd_mux_addr == 12'h104) begin
-            readback_data_var[3:0] = hwif_in.CAP_UNIT.lm.next;
-            readback_data_var[7:4] = hwif_in.CAP_UNIT.la.next;
-            readback_data_var[15:8] = hwif_in.CAP_UNIT.n_ru.next;
-            readback_data_var[19:16] = hwif_in.CAP_UNIT.nb_max.next;
-            readback_data_var[23:20] = hwif_in.CAP_UNIT.n_net.next;
+        if(ad_low(rd_mux_addr) == ad_low(12'h104)) begin
+            readback_data_var[ad_hi(12'h104)][3:0] = hwif_in.CAP_UNIT.lm.next;
+            readback_data_var[ad_hi(12'h104)][7:4] = hwif_in.CAP_UNIT.la.next;
+            readback_data_var[ad_hi(12'h104)][15:8] = hwif_in.CAP_UNIT.n_ru.next;
+            readback_data_var[ad_hi(12'h104)][19:16] = hwif_in.CAP_UNIT.nb_max.next;
+            readback_data_var[ad_hi(12'h104)][23:20] = hwif_in.CAP_UNIT.n_net.next;
         end
-        if(rd_mux_addr == 12'h108) begin
-            readback_data_var[31:0] = hwif_in.CAP_FM.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(12'h108)) begin
+            readback_data_var[ad_hi(12'h108)][31:0] = hwif_in.CAP_FM.value.next;
         end
-        if(rd_mux_addr == 12'h10c) begin
-            readback_data_var[31:0] = hwif_in.CAP_PB_I.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(12'h10c)) begin
+            readback_data_var[ad_hi(12'h10c)][31:0] = hwif_in.CAP_PB_I.value.next;
         end
-        if(rd_mux_addr == 12'h110) begin
-            readback_data_var[31:0] = hwif_in.CAP_PB_T.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(12'h110)) begin
+            readback_data_var[ad_hi(12'h110)][31:0] = hwif_in.CAP_PB_T.value.next;
         end
-        if(rd_mux_addr == 12'h114) begin
-            readback_data_var[31:0] = hwif_in.CAP_GB.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(12'h114)) begin
+            readback_data_var[ad_hi(12'h114)][31:0] = hwif_in.CAP_GB.value.next;
         end
-        if(rd_mux_addr == 12'h118) begin
-            readback_data_var[15:0] = hwif_in.CAP_LB.lbw.next;
-            readback_data_var[23:16] = hwif_in.CAP_LB.nctx.next;
-            readback_data_var[31:24] = hwif_in.CAP_LB.dl.next;
+        if(ad_low(rd_mux_addr) == ad_low(12'h118)) begin
+            readback_data_var[ad_hi(12'h118)][15:0] = hwif_in.CAP_LB.lbw.next;
+            readback_data_var[ad_hi(12'h118)][23:16] = hwif_in.CAP_LB.nctx.next;
+            readback_data_var[ad_hi(12'h118)][31:24] = hwif_in.CAP_LB.dl.next;
         end
-        if(rd_mux_addr == 12'h120) begin
-            readback_data_var[1:0] = 2'h0;
-            readback_data_var[2] = field_storage.CFG.order_en.value;
-            readback_data_var[3] = field_storage.CFG.interleave.value;
+        if(ad_low(rd_mux_addr) == ad_low(12'h120)) begin
+            readback_data_var[ad_hi(12'h120)][1:0] = 2'h0;
+            readback_data_var[ad_hi(12'h120)][2] = field_storage.CFG.order_en.value;
+            readback_data_var[ad_hi(12'h120)][3] = field_storage.CFG.interleave.value;
         end
-        if(rd_mux_addr == 12'h124) begin
-            readback_data_var[31:0] = field_storage.CU_ROLE.roles.value;
+        if(ad_low(rd_mux_addr) == ad_low(12'h124)) begin
+            readback_data_var[ad_hi(12'h124)][31:0] = field_storage.CU_ROLE.roles.value;
         end
-        if(rd_mux_addr == 12'h128) begin
-            readback_data_var[31:0] = field_storage.MEM_BASE_LO.value.value;
+        if(ad_low(rd_mux_addr) == ad_low(12'h128)) begin
+            readback_data_var[ad_hi(12'h128)][31:0] = field_storage.MEM_BASE_LO.value.value;
         end
-        if(rd_mux_addr == 12'h12c) begin
-            readback_data_var[7:0] = field_storage.MEM_BASE_HI.value.value;
+        if(ad_low(rd_mux_addr) == ad_low(12'h12c)) begin
+            readback_data_var[ad_hi(12'h12c)][7:0] = field_storage.MEM_BASE_HI.value.value;
         end
-        if(rd_mux_addr == 12'h130) begin
-            readback_data_var[31:0] = field_storage.MEM_LIMIT_LO.value.value;
+        if(ad_low(rd_mux_addr) == ad_low(12'h130)) begin
+            readback_data_var[ad_hi(12'h130)][31:0] = field_storage.MEM_LIMIT_LO.value.value;
         end
-        if(rd_mux_addr == 12'h134) begin
-            readback_data_var[15:0] = field_storage.MEM_LIMIT_HI.value.value;
+        if(ad_low(rd_mux_addr) == ad_low(12'h134)) begin
+            readback_data_var[ad_hi(12'h134)][15:0] = field_storage.MEM_LIMIT_HI.value.value;
         end
-        if(rd_mux_addr == 12'h138) begin
-            readback_data_var[31:0] = field_storage.ALT2_OFS.value.value;
+        if(ad_low(rd_mux_addr) == ad_low(12'h138)) begin
+            readback_data_var[ad_hi(12'h138)][31:0] = field_storage.ALT2_OFS.value.value;
         end
         for(int i0=0; i0<8; i0++) begin
-            if(rd_mux_addr == 12'h180 + (12)'(i0) * 12'h40) begin
-                readback_data_var[31:0] = hwif_in.CU[i0].BUSY.value.next[31:0];
+            if(ad_low(rd_mux_addr) == ad_low(12'h180 + (12)'(i0) * 12'h40)) begin
+                readback_data_var[ad_hi(12'h180 + (12)'(i0) * 12'h40)][31:0] = hwif_in.CU[i0].BUSY.value.next[31:0];
             end
-            if(rd_mux_addr == 12'h184 + (12)'(i0) * 12'h40) begin
-                readback_data_var = rbuf_storage.CU[i0].BUSY.data[63:32];
+            if(ad_low(rd_mux_addr) == ad_low(12'h184 + (12)'(i0) * 12'h40)) begin
+                readback_data_var[ad_hi(12'h184 + (12)'(i0) * 12'h40)] = rbuf_storage.CU[i0].BUSY.data[63:32];
             end
-            if(rd_mux_addr == 12'h188 + (12)'(i0) * 12'h40) begin
-                readback_data_var[31:0] = hwif_in.CU[i0].ISSUE.value.next[31:0];
+            if(ad_low(rd_mux_addr) == ad_low(12'h188 + (12)'(i0) * 12'h40)) begin
+                readback_data_var[ad_hi(12'h188 + (12)'(i0) * 12'h40)][31:0] = hwif_in.CU[i0].ISSUE.value.next[31:0];
             end
-            if(rd_mux_addr == 12'h18c + (12)'(i0) * 12'h40) begin
-                readback_data_var = rbuf_storage.CU[i0].ISSUE.data[63:32];
+            if(ad_low(rd_mux_addr) == ad_low(12'h18c + (12)'(i0) * 12'h40)) begin
+                readback_data_var[ad_hi(12'h18c + (12)'(i0) * 12'h40)] = rbuf_storage.CU[i0].ISSUE.data[63:32];
             end
-            if(rd_mux_addr == 12'h190 + (12)'(i0) * 12'h40) begin
-                readback_data_var[31:0] = hwif_in.CU[i0].ST_PARAM.value.next[31:0];
+            if(ad_low(rd_mux_addr) == ad_low(12'h190 + (12)'(i0) * 12'h40)) begin
+                readback_data_var[ad_hi(12'h190 + (12)'(i0) * 12'h40)][31:0] = hwif_in.CU[i0].ST_PARAM.value.next[31:0];
             end
-            if(rd_mux_addr == 12'h194 + (12)'(i0) * 12'h40) begin
-                readback_data_var = rbuf_storage.CU[i0].ST_PARAM.data[63:32];
+            if(ad_low(rd_mux_addr) == ad_low(12'h194 + (12)'(i0) * 12'h40)) begin
+                readback_data_var[ad_hi(12'h194 + (12)'(i0) * 12'h40)] = rbuf_storage.CU[i0].ST_PARAM.data[63:32];
             end
-            if(rd_mux_addr == 12'h198 + (12)'(i0) * 12'h40) begin
-                readback_data_var[31:0] = hwif_in.CU[i0].ST_FM.value.next[31:0];
+            if(ad_low(rd_mux_addr) == ad_low(12'h198 + (12)'(i0) * 12'h40)) begin
+                readback_data_var[ad_hi(12'h198 + (12)'(i0) * 12'h40)][31:0] = hwif_in.CU[i0].ST_FM.value.next[31:0];
             end
-            if(rd_mux_addr == 12'h19c + (12)'(i0) * 12'h40) begin
-                readback_data_var = rbuf_storage.CU[i0].ST_FM.data[63:32];
+            if(ad_low(rd_mux_addr) == ad_low(12'h19c + (12)'(i0) * 12'h40)) begin
+                readback_data_var[ad_hi(12'h19c + (12)'(i0) * 12'h40)] = rbuf_storage.CU[i0].ST_FM.data[63:32];
             end
-            if(rd_mux_addr == 12'h1a0 + (12)'(i0) * 12'h40) begin
-                readback_data_var[31:0] = hwif_in.CU[i0].ST_DRAIN.value.next[31:0];
+            if(ad_low(rd_mux_addr) == ad_low(12'h1a0 + (12)'(i0) * 12'h40)) begin
+                readback_data_var[ad_hi(12'h1a0 + (12)'(i0) * 12'h40)][31:0] = hwif_in.CU[i0].ST_DRAIN.value.next[31:0];
             end
-            if(rd_mux_addr == 12'h1a4 + (12)'(i0) * 12'h40) begin
-                readback_data_var = rbuf_storage.CU[i0].ST_DRAIN.data[63:32];
+            if(ad_low(rd_mux_addr) == ad_low(12'h1a4 + (12)'(i0) * 12'h40)) begin
+                readback_data_var[ad_hi(12'h1a4 + (12)'(i0) * 12'h40)] = rbuf_storage.CU[i0].ST_DRAIN.data[63:32];
             end
-            if(rd_mux_addr == 12'h1a8 + (12)'(i0) * 12'h40) begin
-                readback_data_var[31:0] = hwif_in.CU[i0].ST_GB.value.next[31:0];
+            if(ad_low(rd_mux_addr) == ad_low(12'h1a8 + (12)'(i0) * 12'h40)) begin
+                readback_data_var[ad_hi(12'h1a8 + (12)'(i0) * 12'h40)][31:0] = hwif_in.CU[i0].ST_GB.value.next[31:0];
             end
-            if(rd_mux_addr == 12'h1ac + (12)'(i0) * 12'h40) begin
-                readback_data_var = rbuf_storage.CU[i0].ST_GB.data[63:32];
+            if(ad_low(rd_mux_addr) == ad_low(12'h1ac + (12)'(i0) * 12'h40)) begin
+                readback_data_var[ad_hi(12'h1ac + (12)'(i0) * 12'h40)] = rbuf_storage.CU[i0].ST_GB.data[63:32];
             end
-            if(rd_mux_addr == 12'h1b0 + (12)'(i0) * 12'h40) begin
-                readback_data_var[31:0] = hwif_in.CU[i0].ST_CTX.value.next[31:0];
+            if(ad_low(rd_mux_addr) == ad_low(12'h1b0 + (12)'(i0) * 12'h40)) begin
+                readback_data_var[ad_hi(12'h1b0 + (12)'(i0) * 12'h40)][31:0] = hwif_in.CU[i0].ST_CTX.value.next[31:0];
             end
-            if(rd_mux_addr == 12'h1b4 + (12)'(i0) * 12'h40) begin
-                readback_data_var = rbuf_storage.CU[i0].ST_CTX.data[63:32];
+            if(ad_low(rd_mux_addr) == ad_low(12'h1b4 + (12)'(i0) * 12'h40)) begin
+                readback_data_var[ad_hi(12'h1b4 + (12)'(i0) * 12'h40)] = rbuf_storage.CU[i0].ST_CTX.data[63:32];
             end
-            if(rd_mux_addr == 12'h1b8 + (12)'(i0) * 12'h40) begin
-                readback_data_var[31:0] = hwif_in.CU[i0].TASKS.value.next[31:0];
+            if(ad_low(rd_mux_addr) == ad_low(12'h1b8 + (12)'(i0) * 12'h40)) begin
+                readback_data_var[ad_hi(12'h1b8 + (12)'(i0) * 12'h40)][31:0] = hwif_in.CU[i0].TASKS.value.next[31:0];
             end
-            if(rd_mux_addr == 12'h1bc + (12)'(i0) * 12'h40) begin
-                readback_data_var = rbuf_storage.CU[i0].TASKS.data[63:32];
+            if(ad_low(rd_mux_addr) == ad_low(12'h1bc + (12)'(i0) * 12'h40)) begin
+                readback_data_var[ad_hi(12'h1bc + (12)'(i0) * 12'h40)] = rbuf_storage.CU[i0].TASKS.data[63:32];
             end
         end
         for(int i0=0; i0<4; i0++) begin
-            if(rd_mux_addr == 12'h380 + (12)'(i0) * 12'h10) begin
-                readback_data_var[31:0] = hwif_in.PORT[i0].READ_BEATS.value.next[31:0];
+            if(ad_low(rd_mux_addr) == ad_low(12'h380 + (12)'(i0) * 12'h10)) begin
+                readback_data_var[ad_hi(12'h380 + (12)'(i0) * 12'h10)][31:0] = hwif_in.PORT[i0].READ_BEATS.value.next[31:0];
             end
-            if(rd_mux_addr == 12'h384 + (12)'(i0) * 12'h10) begin
-                readback_data_var = rbuf_storage.PORT[i0].READ_BEATS.data[63:32];
+            if(ad_low(rd_mux_addr) == ad_low(12'h384 + (12)'(i0) * 12'h10)) begin
+                readback_data_var[ad_hi(12'h384 + (12)'(i0) * 12'h10)] = rbuf_storage.PORT[i0].READ_BEATS.data[63:32];
             end
-            if(rd_mux_addr == 12'h388 + (12)'(i0) * 12'h10) begin
-                readback_data_var[31:0] = hwif_in.PORT[i0].WRITE_BEATS.value.next[31:0];
+            if(ad_low(rd_mux_addr) == ad_low(12'h388 + (12)'(i0) * 12'h10)) begin
+                readback_data_var[ad_hi(12'h388 + (12)'(i0) * 12'h10)][31:0] = hwif_in.PORT[i0].WRITE_BEATS.value.next[31:0];
             end
-            if(rd_mux_addr == 12'h38c + (12)'(i0) * 12'h10) begin
-                readback_data_var = rbuf_storage.PORT[i0].WRITE_BEATS.data[63:32];
+            if(ad_low(rd_mux_addr) == ad_low(12'h38c + (12)'(i0) * 12'h10)) begin
+                readback_data_var[ad_hi(12'h38c + (12)'(i0) * 12'h10)] = rbuf_storage.PORT[i0].WRITE_BEATS.data[63:32];
             end
         end
-        if(rd_mux_addr == 12'h3d0) begin
-            readback_data_var[31:0] = hwif_in.INF.value.next[31:0];
+        if(ad_low(rd_mux_addr) == ad_low(12'h3d0)) begin
+            readback_data_var[ad_hi(12'h3d0)][31:0] = hwif_in.INF.value.next[31:0];
         end
-        if(rd_mux_addr == 12'h3d4) begin
-            readback_data_var = rbuf_storage.INF.data[63:32];
+        if(ad_low(rd_mux_addr) == ad_low(12'h3d4)) begin
+            readback_data_var[ad_hi(12'h3d4)] = rbuf_storage.INF.data[63:32];
         end
-        if(rd_mux_addr == 12'h3d8) begin
-            readback_data_var[31:0] = hwif_in.BOOT.value.next[31:0];
+        if(ad_low(rd_mux_addr) == ad_low(12'h3d8)) begin
+            readback_data_var[ad_hi(12'h3d8)][31:0] = hwif_in.BOOT.value.next[31:0];
         end
-        if(rd_mux_addr == 12'h3dc) begin
-            readback_data_var = rbuf_storage.BOOT.data[63:32];
+        if(ad_low(rd_mux_addr) == ad_low(12'h3dc)) begin
+            readback_data_var[ad_hi(12'h3dc)] = rbuf_storage.BOOT.data[63:32];
         end
-        if(rd_mux_addr == 12'h3e0) begin
-            readback_data_var[31:0] = hwif_in.TRAIN.value.next[31:0];
+        if(ad_low(rd_mux_addr) == ad_low(12'h3e0)) begin
+            readback_data_var[ad_hi(12'h3e0)][31:0] = hwif_in.TRAIN.value.next[31:0];
         end
-        if(rd_mux_addr == 12'h3e4) begin
-            readback_data_var = rbuf_storage.TRAIN.data[63:32];
+        if(ad_low(rd_mux_addr) == ad_low(12'h3e4)) begin
+            readback_data_var[ad_hi(12'h3e4)] = rbuf_storage.TRAIN.data[63:32];
         end
-        if(rd_mux_addr == 12'h3e8) begin
-            readback_data_var[31:0] = hwif_in.SYNC.value.next[31:0];
+        if(ad_low(rd_mux_addr) == ad_low(12'h3e8)) begin
+            readback_data_var[ad_hi(12'h3e8)][31:0] = hwif_in.SYNC.value.next[31:0];
         end
-        if(rd_mux_addr == 12'h3ec) begin
-            readback_data_var = rbuf_storage.SYNC.data[63:32];
+        if(ad_low(rd_mux_addr) == ad_low(12'h3ec)) begin
+            readback_data_var[ad_hi(12'h3ec)] = rbuf_storage.SYNC.data[63:32];
         end
-        if(rd_mux_addr == 12'h400) begin
-            readback_data_var[3:0] = field_storage.NET_SEL.net.value;
-            readback_data_var[7:4] = field_storage.NET_SEL.layer.value;
-            readback_data_var[12:8] = field_storage.NET_SEL.constant.value;
+        if(ad_low(rd_mux_addr) == ad_low(12'h400)) begin
+            readback_data_var[ad_hi(12'h400)][3:0] = field_storage.NET_SEL.net.value;
+            readback_data_var[ad_hi(12'h400)][7:4] = field_storage.NET_SEL.layer.value;
+            readback_data_var[ad_hi(12'h400)][12:8] = field_storage.NET_SEL.constant.value;
         end
-        if(rd_mux_addr == 12'h404) begin
-            readback_data_var[31:0] = hwif_in.NET_DATA.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(12'h404)) begin
+            readback_data_var[ad_hi(12'h404)][31:0] = hwif_in.NET_DATA.value.next;
         end
-        readback_data = readback_data_var;
-        readback_done = decoded_req & ~decoded_req_is_wr;
-        readback_err = decoded_err;
+        readback_data_rt_c = readback_data_var;
+    end
+
+    logic [31:0] readback_data_rt[32];
+    logic readback_done_rt;
+    logic readback_err_rt;
+    logic [11:0] readback_addr_rt;
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            for(int i=0; i<32; i++) readback_data_rt[i] <= '0;
+            readback_done_rt <= '0;
+            readback_err_rt <= '0;
+            readback_addr_rt <= '0;
+        end else begin
+            readback_data_rt <= readback_data_rt_c;
+            readback_err_rt <= decoded_err;
+            readback_done_rt <= decoded_req & ~decoded_req_is_wr;
+            readback_addr_rt <= rd_mux_addr;
+        end
+    end
+
+
+
+    // readback stage 2
+    always_comb begin
+        readback_data = readback_data_rt[readback_addr_rt[11:7]];
+        readback_done = readback_done_rt;
+        readback_err = readback_err_rt;
     end
 
     assign cpuif_rd_ack = readback_done;
