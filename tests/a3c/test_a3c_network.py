@@ -8,10 +8,10 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from models.a3c.network import FULL, NET_A, NET_S, NET_T, PAPER, SMALL, Geometry, Network
+from models.a3c.network import FULL, NET_A, NET_S, NET_T, PAPER, SMALL, Geometry, Network, fc
 from models.a3c.validate import WHOLE, NetworkError, validate
 from models.registers.a3c import Error
-from verif.a3c.network import Ended, Loader, descriptors
+from verif.a3c.network import Ended, Loader, descriptors, edges
 from verif.a3c.play import CheckFailed
 
 ODD = Geometry(
@@ -55,6 +55,31 @@ def picked(g: Geometry, seed: int) -> list[np.ndarray]:
     return out
 
 
+def compare(loader: Loader, words: np.ndarray, slot: int, what: str) -> Ended:
+    """Load a descriptor, compare with the golden model; returns how it ended."""
+    want, network = outcome(words, loader.g)
+    got = loader.load(words, slot)
+    assert got.error == want.error, f"{what}: {Error(got.error)}, want {want}"
+    if network is None:
+        assert got == want, f"{what}: got {got}, want {want}"
+    else:
+        loader.held[slot] = network
+    loader.check()
+    return got
+
+
+def test_network_edges(seed: int) -> None:
+    """Every field of a convolution and of a connected layer at the edges of what is legal."""
+    g = BUILDS["odd"]
+    thin = tuple(replace(layer, lanes_backward=32) for layer in (*NET_T.layers[2:], fc(7, 5)))
+    loader = Loader(g, seed)
+    with loader.sim:
+        for index, words in enumerate(
+            (*edges(Network(NET_T.layers[:2] + thin)), *edges(Network(thin)))
+        ):
+            compare(loader, words, 0, f"edge {index}")
+
+
 @pytest.mark.parametrize("name", BUILDS)
 def test_network_load(name: str, seed: int) -> None:
     """Descriptors good and bad, one behind the other, against the golden model."""
@@ -66,17 +91,11 @@ def test_network_load(name: str, seed: int) -> None:
     with loader.sim:
         loader.check()
         for index, words in enumerate(picked(g, seed)):
-            want, network = outcome(words, g)
-            slot = int(rng.integers(g.n_net))
-            got = loader.load(words, slot)
-            assert got.error == want.error, f"{index}: {Error(got.error)}, want {want}"
-            if network is None:
-                assert got == want, f"{index}: got {got}, want {want}"
-                codes.add(Error(want.error))
+            got = compare(loader, words, int(rng.integers(g.n_net)), f"descriptor {index}")
+            if got.error:
+                codes.add(Error(got.error))
             else:
-                loader.held[slot] = network
                 good += 1
-            loader.check()
     assert good > 20, f"{good} good networks"
     wanted = {
         Error.E_RESERVED, Error.E_ZERO, Error.E_MAX, Error.E_STRIDE, Error.E_SHAPE, Error.E_ORDER,

@@ -25,6 +25,18 @@ BEATS = 3  # of a descriptor in memory
 BEAT_WORDS = 16
 LAYERS = 8
 LIMIT = 3000  # clocks of a load
+# Fields of a layer: word, lowest bit, bits, and values at the edge of what is legal.
+FIELDS: tuple[tuple[int, int, int, tuple[int, ...]], ...] = (
+    (0, 0, 8, (0, 1, 2, 3, 255)),
+    (0, 12, 2, (0, 1, 2, 3)),
+    (0, 16, 2, (0, 1, 2, 3)),
+    (1, 0, 20, (0, 1, 512, 513, 65536, 65537)),
+    (1, 20, 12, (0, 1, 512, 513, 1024, 1025)),
+    (2, 0, 16, (0, 1, 128, 129, 256)),
+    (2, 16, 16, (0, 1, 64, 65, 66, 128, 129, 384)),
+    (3, 0, 8, (0, 1, 16, 17, 32)),
+    (3, 8, 8, (0, 1, 2, 3, 4, 5, 8)),
+)
 # What a read of layers returns, by names of Network.constants.
 CONSTANTS = {
     "R": "rows", "C": "columns", "J": "taps", "IPAD": "padded_inputs", "Q": "terms",
@@ -281,17 +293,30 @@ def twisted(rng: np.random.Generator, words: np.ndarray) -> np.ndarray:
     if rng.random() < 0.15:
         out[at + rng.integers(4)] ^= 1 << rng.integers(32)
         return out
-    word, lsb, bits, edges = (
-        (0, 0, 8, [0, 1, 2, 3, 255]), (0, 12, 2, range(4)), (0, 16, 2, range(4)),
-        (1, 0, 20, [0, 1, 512, 513, 65536, 65537]), (1, 20, 12, [0, 1, 512, 513, 1024, 1025]),
-        (2, 0, 16, [0, 1, 128, 129, 256]), (2, 16, 16, [0, 1, 64, 65, 66, 128, 129, 384]),
-        (3, 0, 8, [0, 1, 16, 17, 32]), (3, 8, 8, [0, 1, 2, 3, 4, 5, 8]),
-    )[rng.integers(9)]  # fmt: skip
+    word, lsb, bits, edges = FIELDS[rng.integers(len(FIELDS))]
     mask = (1 << bits) - 1
     value = int(out[at + word]) >> lsb & mask
     value = int(rng.choice([value + 1, value - 1, *edges])) & mask
     out[at + word] = int(out[at + word]) & ~(mask << lsb) | value << lsb
     return out
+
+
+def edges(network: Network) -> Iterator[np.ndarray]:
+    """Yield a network's descriptor with one field changed to each of its edges, [48] uint32."""
+    words = np.zeros(BEATS * BEAT_WORDS, np.uint32)
+    words[: 1 + 4 * len(network.layers)] = network.encode()
+    for layer in range(len(network.layers)):
+        for word, lsb, bits, values in FIELDS:
+            at = 1 + 4 * layer + word
+            old = int(words[at]) >> lsb & ((1 << bits) - 1)
+            for value in {*values, old + 1, old - 1} - {-1, 1 << bits}:
+                out = words.copy()
+                out[at] ^= (old ^ value) << lsb
+                yield out
+        for bit in range(128):  # reserved ones among them
+            out = words.copy()
+            out[1 + 4 * layer + bit // 32] ^= 1 << bit % 32
+            yield out
 
 
 def descriptors(rng: np.random.Generator, g: Geometry, twists: float) -> Iterator[np.ndarray]:
