@@ -29,14 +29,14 @@ demo: setup ## train DQN on CartPole with every replay and learner operation in 
 	@$(PYTHON) scripts/train.py --agent dqn --env CartPole-v1 --device sim --seed $(SEED) --out runs/demo-seed$(SEED) --overwrite
 
 test: setup lint ## the regression
-	$(PYTHON) -m pytest -n $(JOBS) --dist loadfile -m "not slow" --durations=15 --junitxml=build/report/tests.xml --seed $(SEED) tests
+	$(PYTHON) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow" --durations=15 --junitxml=build/report/tests.xml --seed $(SEED) tests
 
 test-all: setup lint ## the regression with the full-size runs
-	$(PYTHON) -m pytest -n $(JOBS) --dist loadfile --seed $(SEED) tests
+	$(PYTHON) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --seed $(SEED) tests
 
 coverage: setup ## line, branch, toggle and functional coverage of the regression: build/coverage/html
 	rm -rf build/coverage
-	@start=$$(date +%s); JD_COVERAGE=1 $(PYTHON) -m pytest -n $(JOBS) --dist loadfile -m "not slow" -q --seed $(SEED) tests && \
+	@start=$$(date +%s); JD_COVERAGE=1 $(PYTHON) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow" -q --seed $(SEED) tests && \
 	$(PYTHON) scripts/report_coverage.py --seed $(SEED) --since $$start --record
 
 lint: setup ## ruff, mypy, verible, Verilator -Wall for every core

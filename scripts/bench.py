@@ -408,7 +408,11 @@ def measure_learner(
 ) -> tuple[list[Row], list[peers.Figure], int]:
     """Rows of the learner: of the given builds, or of the sweep."""
     runs = [(build, (*bench_learner.SMALL, *bench_learner.LARGE)) for build in builds]
-    runs = runs or list(bench_learner.sweep((1, 2, 4), options.large))
+    runs = runs or [
+        (build, workloads)
+        for build, workloads in bench_learner.sweep((1, 2, 4), bool(options.large or options.build))
+        if options.build in (None, build.name)
+    ]
     works = {work.name: work for _, workloads in runs for work in workloads}
     software = {}
     if options.peers:
@@ -438,14 +442,18 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--large", action="store_true",
                         help="learner: also 4 pipelines of 64 lanes, and DDPG 256-128 and"
                         " 400-300 (an hour)")  # fmt: skip
+    sweep = [build.name for build, _ in bench_learner.sweep((1, 2, 4), True)]
+    parser.add_argument("--build", choices=sweep, help="learner: one build of the large sweep")
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="no software peers")
     parser.add_argument(
         "--plot", type=Path, nargs="?", const=Path(), metavar="FILE",
         help="draw time against batch size (default docs/images/...)",
     )  # fmt: skip
     options = parser.parse_args(argv)
-    if options.large and options.engine != "learner":
-        parser.error("--large: got replay, want learner")
+    if (options.large or options.build) and options.engine != "learner":
+        parser.error("--large, --build: got replay, want learner")
+    if options.build and options.config:
+        parser.error(f"--build {options.build}: got --config {options.config}, too; want one")
     try:
         if options.config or options.set:
             builds = [configuration(options.config or "demo", options.set)]

@@ -15,15 +15,16 @@ import numpy as np
 from jackdaw.device import Config, load_config
 from jackdaw.device.base import Device
 from jackdaw.device.engines import LATENCIES
-from jackdaw.drivers.learner import Learner, Storage, adam
+from jackdaw.drivers.learner import Learner, Storage, adam, vector_pitch
 from jackdaw.errors import ConfigError
 from models.learner.program import Program
-from models.learner.timing import Latencies, step_clocks
+from models.learner.timing import Latencies, ideal_pass, infer_clocks, step_clocks
 from peers import learners
 
 Row = Callable[..., dict[str, Any]]
 BATCHES = (32, 64, 128, 256, 512)
 RECORDS = 256
+INFERRED = (64, 256)  # vectors of an INFER, at most RECORDS
 MEASURED_CLOCKS = 400_000  # of a row, about, but at least three steps,
 MOST_CLOCKS = 5_200_000  # or two, as far as they are not more than this
 CF = "CF'22, 3.2.3: cycle model at 276 lanes (5 DSP each), DP = 2"
@@ -170,6 +171,8 @@ def measure(
         storage = Storage(device.alloc(words.nbytes), stride, RECORDS)
         device.write(storage.base, words)
         most = min(geometry.b_max, geometry.dp * (geometry.a_rows // program.frame_rows))
+        rows += inferences(learner, work, program, storage, min(most, max(batches)), row,
+                           latencies, progress)  # fmt: skip
         for batch in batches:
             config = f"{work.name} P={geometry.p} DP={geometry.dp} B={batch}"
             if batch > most:
@@ -208,6 +211,36 @@ def measure(
                     round(record.cycles / seconds / 1e3, 1), "kcycles/s"),
             ]  # fmt: skip
         device.free(storage.base)
+    return rows
+
+
+def inferences(
+    learner: Learner,
+    work: Workload,
+    program: Program,
+    storage: Storage,
+    batch: int,
+    row: Row,
+    latencies: Latencies,
+    progress: Callable[[str], None],
+) -> list[dict[str, Any]]:
+    """Clocks of the acting network (of DDPG the actor) a vector, `batch` vectors a round."""
+    device, geometry = learner.device, learner.geometry
+    out = device.alloc(max(INFERRED) * vector_pitch(work.sizes[-1]))
+    rows = []
+    for count in INFERRED:
+        config = f"{work.name} P={geometry.p} DP={geometry.dp} N={count}"
+        ideal = ideal_pass(program, geometry, 0, count)
+        cycles = learner.queue_infer(count, storage, out, 0, batch=batch).wait(3600).cycles
+        predicted = infer_clocks(program, geometry, 0, batch, count, latencies)
+        progress(f"{config}: INFER {cycles} clocks, {100 * ideal / cycles:.1f} % busy")
+        rows += [
+            row("learner", "infer_cycles_per_vector", config, round(cycles / count, 2), "clocks",
+                round(ideal / count, 2)),
+            row("learner", "infer_predicted_cycles_per_vector", config,
+                round(predicted / count, 2), "clocks", round(ideal / count, 2)),
+        ]  # fmt: skip
+    device.free(out)
     return rows
 
 

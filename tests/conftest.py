@@ -19,3 +19,8 @@ def seed(request: pytest.FixtureRequest) -> int:
     value = int(request.config.getoption("--seed"))
     print(f"seed {value}")
     return value
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest file first, so that no worker is left alone with it."""
+    items.sort(key=lambda item: item.path.parent.name != "mutation")

@@ -126,7 +126,7 @@ def test_resumed_run_equals_uninterrupted_run(tmp_path, seed):
         (["--agent", "ddpg", "--env", "Pendulum-v1", "--config", "demo"], "ActorCritic = 0"),
         (["--set", "batch=65"], "replay of this build has 1..64"),
         (["--set", "tau=1"], "the recipe has no tau"),
-        (["--set", "batch=many"], "want a int"),
+        (["--set", "batch=many"], "--set batch=many: want int"),
         (["--resume"], "checkpoint.pkl"),
     ],
 )

@@ -40,7 +40,15 @@ def test_learner_bench_writes_rows_of_the_same_keys(
     rows = json.loads(out.read_text())
     assert all(set(r) == KEYS for r in rows)
     found = {r["figure"]: r for r in rows}
-    assert {r["config"] for r in rows} == {"DQN 4-16-2 P=8 DP=1 B=8"}
+    assert {r["config"] for r in rows} == {
+        f"DQN 4-16-2 P=8 DP=1 {size}" for size in ("B=8", "N=64", "N=256")
+    }
+    counted, predicted = (
+        [r["measured"] for r in rows if r["figure"] == f"infer_{name}_per_vector"]
+        for name in ("cycles", "predicted_cycles")
+    )
+    assert predicted == pytest.approx(counted, rel=0.05) and min(counted) > 12
+    assert found["infer_cycles_per_vector"]["ideal"] == 12
     step = found["cycles_per_gradient_step"]
     assert step["ideal"] < step["measured"] < 3 * step["ideal"]
     assert step["published"]["value"] == 100 and len(step["peers"]) == 1
