@@ -26,6 +26,7 @@ from models.learner.program import (
     OP_UPDATE,
     Program,
     Stage,
+    spatial_unit,
 )
 
 
@@ -105,7 +106,8 @@ class Table:
 
     def add(self, stage: Stage) -> int:
         """Append a stage; returns its id."""
-        self.stages.append(replace(stage, delayed=self.delayed))
+        unit = spatial_unit(stage) if self.geometry.ntu > 1 else 0
+        self.stages.append(replace(stage, delayed=self.delayed, unit=unit))
         return len(self.stages) - 1
 
     def places(self, net: Network) -> list[tuple[int, int]]:

@@ -35,6 +35,7 @@ class Stage:
         column: DOT reads the network's copy of columns.
         delayed: runs only in every delay-th step of the program.
         noise: DOT with ACT_TANH adds the record's noise and keeps the sum within -1 and 1.
+        unit: the tensor unit that runs it, spatial_unit of a build with four, else 0.
         n_in, n_out: DOT, OUTER: of the layer; AXPY: n_in is the width of the result; LOSS: n_out
             actions.
         row, bias: first weight row and bias word, online bank.
@@ -60,6 +61,7 @@ class Stage:
     column: bool = False
     delayed: bool = False
     noise: bool = False
+    unit: int = 0
     n_in: int = 0
     n_out: int = 0
     row: int = 0
@@ -94,7 +96,7 @@ class Stage:
             [
                 self.op | self.net << 5 | int(self.target) << 8 | self.act << 9
                 | int(self.no_bias) << 11 | int(self.chain) << 12 | int(self.column) << 13
-                | int(self.delayed) << 18 | int(self.noise) << 19,
+                | self.unit << 14 | int(self.delayed) << 18 | int(self.noise) << 19,
                 self.n_in | self.n_out << 16,
                 self.row | self.bias << 16,
                 self.src | self.dst << 8 | self.aux << 16 | self.offset << 24,
@@ -115,7 +117,8 @@ class Stage:
         return cls(
             op=op, net=w[0] >> 5 & 7, target=bool(w[0] >> 8 & 1), act=w[0] >> 9 & 3,
             no_bias=bool(w[0] >> 11 & 1), chain=bool(w[0] >> 12 & 1),
-            column=bool(w[0] >> 13 & 1), delayed=bool(w[0] >> 18 & 1), noise=bool(w[0] >> 19 & 1),
+            column=bool(w[0] >> 13 & 1), unit=w[0] >> 14 & 15,
+            delayed=bool(w[0] >> 18 & 1), noise=bool(w[0] >> 19 & 1),
             n_in=w[1] & 0xFFFF, n_out=w[1] >> 16, row=w[2] & 0xFFFF, bias=w[2] >> 16,
             src=w[3] & 0xFF, dst=w[3] >> 8 & 0xFF, aux=w[3] >> 16 & 0xFF, offset=w[3] >> 24,
             deps=tuple(d for d in (w[4] & 0xFF, w[4] >> 8 & 0xFF, w[4] >> 16 & 0xFF)
@@ -129,6 +132,19 @@ class Stage:
             polyak=bool(p >> 16 & 1) if op == OP_TARGET else False,
             kappa=from_bits(w[6]), tau=from_bits(w[7]),
         )  # fmt: skip
+
+
+def spatial_unit(stage: Stage) -> int:
+    """Return the tensor unit of a stage in a spatial pipeline.
+
+    0: DOT of a target; 1: DOT of online weights, LOSS; 2: AXPY; 3: OUTER. WU and TSM have none: 0.
+    Mirrors unit_of in rtl/learner/jd_learner_pkg.sv.
+    """
+    if stage.op == OP_DOT:
+        return 0 if stage.target else 1
+    if stage.op in LOSSES:
+        return 1
+    return {OP_AXPY: 2, OP_OUTER: 3}.get(stage.op, 0)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from models.learner.loss import MODE_MAX
 from models.learner.program import (
     ACT_TANH,
     ACT_TANH_SLOPE,
+    COMPUTE,
     LOSSES,
     OP_AXPY,
     OP_DOT,
@@ -20,6 +21,7 @@ from models.learner.program import (
     OP_UPDATE,
     Program,
     Stage,
+    spatial_unit,
 )
 from models.learner.tree import padded_length
 
@@ -30,6 +32,10 @@ LOSS = 4  # clocks of LOSS for a sample, at least; one more for double DQN and t
 INFER = 100  # of an INFER, beside its rounds
 ROUND = 80  # of a round beside the pipe: start, and the answer to the last write
 OUTPUT = 5  # of an output vector, beside a clock a word
+START = 8  # from a step's start to the first operation of a spatial pipeline
+TOKEN = 6  # of a row through its queue and back to the sequencers
+LOSS_LATENCY = 6  # of LOSS beside its arithmetic
+DRAIN = 3  # from the last result to the end of the step
 SETTLE = 3  # clocks before each WU and TSM but the first, whose registers settle during the step
 
 
@@ -136,6 +142,58 @@ def pipe_step(
         _phase_clocks(stages, geometry, batch, latencies, Updates())
         for stages in _phases(program, due)
     )
+
+
+def spatial_step(
+    program: Program, geometry: Geometry, batch: int, latencies: Latencies, wait: int = 0
+) -> int:
+    """Return the clocks of a step in a spatial pipeline: what each unit waits for, group by group.
+
+    Args:
+        wait: clocks behind the start when the online weights are there.
+    """
+    samples = -(-batch // geometry.dp)
+    compute = [(k, s) for k, s in enumerate(program.stages) if s.op in COMPUTE]
+    tokens = {k: [0] * samples for k, _ in compute}  # when a stage has passed each sample
+    free = [START, START + wait, START + wait, START + wait]  # units
+    turn = [(0, 0)] * 4  # of the last operation: its end, how long it takes in the adders
+    loss_free = 0
+
+    def ready(stage: Stage, sample: int) -> int:
+        return max((tokens[d][sample] for d in stage.deps if d in tokens), default=0)
+
+    for first in range(0, samples, geometry.gi):
+        group = range(first, min(first + geometry.gi, samples))
+        for k, stage in compute:
+            unit = spatial_unit(stage)
+            clocks = stage_clocks(stage, geometry)
+            latency = stage_latency(stage, geometry, latencies) + TOKEN
+            if stage.op == OP_DOT:
+                depth = latencies.add * (padded_length(stage.n_in).bit_length() - 1)
+                end, deep = turn[unit]
+                now = max(free[unit], end + deep - depth)
+                for b in group:
+                    now = max(now, ready(stage, b)) + clocks
+                    tokens[k][b] = now + latency
+                free[unit], turn[unit] = now, (now, depth)
+            elif stage.op == OP_AXPY:
+                now = max(free[unit], ready(stage, group[-1])) + clocks * geometry.gi
+                for b in group:
+                    tokens[k][b] = now - geometry.gi + 1 + b - first + latency
+                free[unit] = now
+            elif stage.op in LOSSES:
+                each = max(stage.n_out, LOSS + (stage.mode != MODE_MAX)) + 1
+                for b in group:
+                    loss_free = max(loss_free, ready(stage, b)) + each
+                    tokens[k][b] = loss_free + LOSS_LATENCY + TOKEN
+                    tokens[k][b] += 2 * (latencies.mul + latencies.add) + latencies.mul
+    outer = [(k, s) for k, s in compute if s.op == OP_OUTER]
+    now = free[3]
+    for b in range(samples):
+        for _, stage in outer:
+            now = max(now, ready(stage, b)) + max(2, stage_clocks(stage, geometry))
+    ends = [now + latencies.mul + latencies.add, *(max(t) for t in tokens.values())]
+    return max(ends) + DRAIN
 
 
 def _phases(program: Program, due: bool) -> list[list[Stage]]:

@@ -31,6 +31,7 @@ from models.learner.program import (
     UPDATES,
     Program,
     Stage,
+    spatial_unit,
 )
 from models.registers.learner import Error
 
@@ -250,6 +251,8 @@ def _bad_order(
 ) -> bool:
     """Whether a stage stands where it may not, or waits for what does not come before it."""
     op, before = stage.op, program.stages[:index]
+    if geometry.ntu > 1 and op in LOSSES and any(s.op in LOSSES for s in before):
+        return True
     deps = [d for d in (w[4] & 0xFF, w[4] >> 8 & 0xFF, w[4] >> 16 & 0xFF) if d != NO_STAGE]
     if any(d >= index or (before[d].delayed and not stage.delayed) for d in deps):
         return True
@@ -272,7 +275,7 @@ def _bad_sizes(
     w: list[int], stage: Stage, index: int, program: Program, geometry: Geometry
 ) -> bool:
     op = stage.op
-    if w[0] >> 14 & 15 or stage.act > (
+    if stage.unit != (spatial_unit(stage) if geometry.ntu > 1 else 0) or stage.act > (
         ACT_TANH_SLOPE if geometry.actor_critic and op == OP_DOT else ACT_RELU
     ):
         return True

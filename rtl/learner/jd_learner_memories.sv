@@ -3,7 +3,7 @@
 // The memories of a pipeline: weights, biases, their gradients, sample frames and scalars.
 //
 // Streams  all ports are pipes: a write takes a clock, a read answers one clock later (gradients
-//          for the weight update two). Frames have two read ports, from two copies.
+//          for the weight update two). Each read port of weights, biases and frames has a copy.
 // Timing   a read of a word that is written in the same clock gives the old word.
 // Numbers  bits, unchanged.
 // Source   onchip_replay 3.2 (weight buffers and scratchpads).
@@ -17,6 +17,9 @@ module jd_learner_memories
   parameter  int unsigned WRows   = 1024,
   parameter  int unsigned ARows   = 2048,
   parameter  int unsigned BMax    = 64,
+  parameter  int unsigned WPorts  = 1,           // read ports of the weights, of the biases, of
+  parameter  int unsigned BiasPorts  = 1,        // the frames
+  parameter  int unsigned FramePorts = 2,
   localparam int unsigned RowW    = $clog2(WRows),
   localparam int unsigned FrameW  = $clog2(ARows),
   localparam int unsigned BiasW   = RowW + $clog2(OB),
@@ -34,12 +37,12 @@ module jd_learner_memories
   input  logic [BiasW-1:0]    weight_bias_index_i,
   input  logic [LW-1:0]       weight_mask_i,
   input  logic [LW-1:0][31:0] weight_data_i,
-  input  logic                w_read_i,
-  input  logic [RowW-1:0]     w_row_i,
-  output logic [P-1:0][31:0]  w_data_o,
-  input  logic                bias_read_i,
-  input  logic [RowW-1:0]     bias_row_i,
-  output logic [OB-1:0][31:0] bias_data_o,
+  input  logic [WPorts-1:0]                  w_read_i,
+  input  logic [WPorts-1:0][RowW-1:0]        w_row_i,
+  output logic [WPorts-1:0][P-1:0][31:0]     w_data_o,
+  input  logic [BiasPorts-1:0]               bias_read_i,
+  input  logic [BiasPorts-1:0][RowW-1:0]     bias_row_i,
+  output logic [BiasPorts-1:0][OB-1:0][31:0] bias_data_o,
   // Gradients: rows in and out, and groups of LW words out.
   input  logic                g_read_i,
   input  logic [RowW-1:0]     g_row_i,
@@ -66,12 +69,9 @@ module jd_learner_memories
   input  logic [FrameW-1:0]   frame_row_i,
   input  logic [P-1:0]        frame_mask_i,
   input  logic [P-1:0][31:0]  frame_data_i,
-  input  logic                a_read_i,
-  input  logic [FrameW-1:0]   a_row_i,
-  output logic [P-1:0][31:0]  a_data_o,
-  input  logic                b_read_i,
-  input  logic [FrameW-1:0]   b_row_i,
-  output logic [P-1:0][31:0]  b_data_o,
+  input  logic [FramePorts-1:0]              read_i,
+  input  logic [FramePorts-1:0][FrameW-1:0]  read_row_i,
+  output logic [FramePorts-1:0][P-1:0][31:0] read_data_o,
   input  logic                scalars_write_i,
   input  logic [SampleW:0]    scalars_address_i,   // {parity, sample}
   input  scalars_t            scalars_i,
@@ -99,26 +99,30 @@ module jd_learner_memories
       if ((weight_bias_index_i & BiasW'(OB - 1)) >> LW_L == BiasW'(g)) bias_mask[g] = weight_mask_i;
     end
   end
-  jd_mem_1r1w #(.Depth (WRows), .Lanes (P), .LaneW (32)) u_weights (
-    .clk_i, .rst_ni,
-    .write_en_i   (weight_valid_i && !weight_gradient_i && !weight_bias_i),
-    .write_addr_i (weight_row_i),
-    .write_mask_i (weight_mask),
-    .write_data_i ({GROUPS{weight_data_i}}),
-    .read_en_i    (w_read_i),
-    .read_addr_i  (w_row_i),
-    .read_data_o  (w_data_o)
-  );
-  jd_mem_1r1w #(.Depth (WRows), .Lanes (OB), .LaneW (32)) u_biases (
-    .clk_i, .rst_ni,
-    .write_en_i   (weight_valid_i && !weight_gradient_i && weight_bias_i),
-    .write_addr_i (RowW'(weight_bias_index_i >> OB_L)),
-    .write_mask_i (bias_mask),
-    .write_data_i ({BIASES{weight_data_i}}),
-    .read_en_i    (bias_read_i),
-    .read_addr_i  (bias_row_i),
-    .read_data_o  (bias_data_o)
-  );
+  for (genvar port = 0; port < WPorts; port++) begin : gen_weights
+    jd_mem_1r1w #(.Depth (WRows), .Lanes (P), .LaneW (32)) u_weights (
+      .clk_i, .rst_ni,
+      .write_en_i   (weight_valid_i && !weight_gradient_i && !weight_bias_i),
+      .write_addr_i (weight_row_i),
+      .write_mask_i (weight_mask),
+      .write_data_i ({GROUPS{weight_data_i}}),
+      .read_en_i    (w_read_i[port]),
+      .read_addr_i  (w_row_i[port]),
+      .read_data_o  (w_data_o[port])
+    );
+  end
+  for (genvar port = 0; port < BiasPorts; port++) begin : gen_biases
+    jd_mem_1r1w #(.Depth (WRows), .Lanes (OB), .LaneW (32)) u_biases (
+      .clk_i, .rst_ni,
+      .write_en_i   (weight_valid_i && !weight_gradient_i && weight_bias_i),
+      .write_addr_i (RowW'(weight_bias_index_i >> OB_L)),
+      .write_mask_i (bias_mask),
+      .write_data_i ({BIASES{weight_data_i}}),
+      .read_en_i    (bias_read_i[port]),
+      .read_addr_i  (bias_row_i[port]),
+      .read_data_o  (bias_data_o[port])
+    );
+  end
 
   // Gradients. The update reads only while no stage adds to them.
   logic            from_bias_q, reading_q;
@@ -166,21 +170,18 @@ module jd_learner_memories
     end
   end
 
-  for (genvar port = 0; port < 2; port++) begin : gen_frames
-    logic [P-1:0][31:0] data;
+  for (genvar port = 0; port < FramePorts; port++) begin : gen_frames
     jd_mem_1r1w #(.Depth (ARows), .Lanes (P), .LaneW (32)) u_frames (
       .clk_i, .rst_ni,
       .write_en_i   (frame_write_i),
       .write_addr_i (frame_row_i),
       .write_mask_i (frame_mask_i),
       .write_data_i (frame_data_i),
-      .read_en_i    (port == 0 ? a_read_i : b_read_i),
-      .read_addr_i  (port == 0 ? a_row_i : b_row_i),
-      .read_data_o  (data)
+      .read_en_i    (read_i[port]),
+      .read_addr_i  (read_row_i[port]),
+      .read_data_o  (read_data_o[port])
     );
   end
-  assign a_data_o = gen_frames[0].data;
-  assign b_data_o = gen_frames[1].data;
 
   jd_mem_1r1w #(.Depth (2 << SampleW), .Lanes (1), .LaneW ($bits(scalars_t))) u_scalars (
     .clk_i, .rst_ni,

@@ -210,6 +210,7 @@ module jd_learner_pipe
     .loss_wait_i       (loss_stage),
     .loss_sample_i     (loss_sample),
     .loss_go_o         (loss_go),
+    .hold_i            (1'b0),
     .stall_data_o, .stall_token_o, .stall_update_o
   );
 
@@ -353,13 +354,10 @@ module jd_learner_pipe
     .frame_row_i            (frame_row),
     .frame_mask_i           (frame_mask),
     .frame_data_i           (frame_data),
-    .a_read_i               (a_read),
-    .a_row_i                (FrameW'(a_row)),
-    .a_data_o               (a_data),
-    .b_read_i               (b_read || loss_read || result_read_i),
-    .b_row_i                (FrameW'(b_read ? b_row : result_read_i ? result_row_i
-                                     : loss_read_row)),
-    .b_data_o               (b_data),
+    .read_i                 ({b_read || loss_read || result_read_i, a_read}),
+    .read_row_i             ({FrameW'(b_read ? b_row : result_read_i ? result_row_i
+                                      : loss_read_row), FrameW'(a_row)}),
+    .read_data_o            ({b_data, a_data}),
     .scalars_write_i        (scalars_valid_i),
     .scalars_address_i      ({scalars_parity_i, scalars_sample_i}),
     .scalars_i,

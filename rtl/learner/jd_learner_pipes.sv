@@ -31,6 +31,7 @@ module jd_learner_pipes
   parameter  int unsigned BMax       = 64,      // samples of a step, in all pipelines
   parameter  int unsigned DMax       = 64,
   parameter  bit          ActorCritic = 1'b0,
+  parameter  int unsigned NTU        = 1,       // tensor units of a pipeline: 1, or 4 (spatial)
   localparam int unsigned RowW       = $clog2(WRows),
   localparam int unsigned BiasW      = RowW + $clog2(OB),
   localparam int unsigned SubW       = $clog2(P / LW) > 0 ? $clog2(P / LW) : 1,
@@ -100,6 +101,9 @@ module jd_learner_pipes
   if (DP != 1 && DP != 2 && DP != 4 && DP != 8) begin : gen_bad_dp
     $fatal(1, "jd_learner_pipes: DP=%0d, want 1, 2, 4 or 8", DP);
   end
+  if (NTU != 1 && NTU != 4) begin : gen_bad_ntu
+    $fatal(1, "jd_learner_pipes: NTU=%0d, want 1 or 4", NTU);
+  end
 
   logic [DP-1:0]                pipe_start, pipe_done, pipe_busy, pipe_nonfinite, pipe_index;
   logic [DP-1:0]                frame_ready, gradient_valid, pipe_delta_valid, tensor_busy;
@@ -127,47 +131,93 @@ module jd_learner_pipes
       step       = step_i;
       step.batch = batch[p];
     end
-    jd_learner_pipe #(
-      .P (P), .OB (OB), .GI (GI), .LW (LW), .MulLatency (MulLatency), .AddLatency (AddLatency),
-      .WRows (WRows), .ARows (ARows), .BMax (Samples), .DMax (DMax), .ActorCritic (ActorCritic)
-    ) u_pipe (
-      .clk_i, .rst_ni, .abort_i,
-      .stage_write_i, .stage_index_i, .stage_data_i,
-      .step_start_i          (pipe_start[p]),
-      .step_i                (step),
-      .samples_ready_i       (batch[p][LocalW:0]),
-      .update_busy_i, .target_busy_i,
-      .step_busy_o           (pipe_busy[p]),
-      .step_done_o           (pipe_done[p]),
-      .step_nonfinite_o      (pipe_nonfinite[p]),
-      .nonfinite_stage_o     (bad_stage[p]),
-      .nonfinite_sample_o    (bad_sample[p]),
-      .step_index_o          (pipe_index[p]),
-      .index_sample_o        (index_sample[p]),
-      .frame_valid_i         (frame_valid_i && frame_pipe_i == PipeW'(p)),
-      .frame_ready_o         (frame_ready[p]),
-      .frame_row_i, .frame_mask_i, .frame_data_i,
-      .scalars_valid_i       (scalars_valid_i
-                              && (scalars_sample_i & SampleW'(DP - 1)) == SampleW'(p)),
-      .scalars_parity_i,
-      .scalars_sample_i      (LocalW'(scalars_sample_i >> DP_L)),
-      .scalars_i,
-      .weight_valid_i, .weight_gradient_i, .weight_bias_i, .weight_row_i, .weight_sub_i,
-      .weight_bias_index_i, .weight_mask_i, .weight_data_i,
-      .gradient_read_i, .gradient_bias_i, .gradient_row_i, .gradient_sub_i, .gradient_bias_index_i,
-      .gradient_valid_o      (gradient_valid[p]),
-      .gradient_data_o       (gradient_data[p]),
-      .delta_valid_o         (pipe_delta_valid[p]),
-      .delta_sample_o        (pipe_delta_sample[p]),
-      .delta_o               (pipe_delta[p]),
-      .result_read_i         (result_read_q),
-      .result_row_i          (result_row_q),
-      .result_data_o         (result_data[p]),
-      .tensor_busy_o         (tensor_busy[p]),
-      .stall_data_o          (stall_data[p]),
-      .stall_token_o         (stall_token[p]),
-      .stall_update_o        (stall_update[p])
-    );
+    if (NTU == 1) begin : gen_temporal
+      jd_learner_pipe #(
+        .P (P), .OB (OB), .GI (GI), .LW (LW), .MulLatency (MulLatency), .AddLatency (AddLatency),
+        .WRows (WRows), .ARows (ARows), .BMax (Samples), .DMax (DMax), .ActorCritic (ActorCritic)
+      ) u_pipe (
+        .clk_i, .rst_ni, .abort_i,
+        .stage_write_i, .stage_index_i, .stage_data_i,
+        .step_start_i          (pipe_start[p]),
+        .step_i                (step),
+        .samples_ready_i       (batch[p][LocalW:0]),
+        .update_busy_i, .target_busy_i,
+        .step_busy_o           (pipe_busy[p]),
+        .step_done_o           (pipe_done[p]),
+        .step_nonfinite_o      (pipe_nonfinite[p]),
+        .nonfinite_stage_o     (bad_stage[p]),
+        .nonfinite_sample_o    (bad_sample[p]),
+        .step_index_o          (pipe_index[p]),
+        .index_sample_o        (index_sample[p]),
+        .frame_valid_i         (frame_valid_i && frame_pipe_i == PipeW'(p)),
+        .frame_ready_o         (frame_ready[p]),
+        .frame_row_i, .frame_mask_i, .frame_data_i,
+        .scalars_valid_i       (scalars_valid_i
+                                && (scalars_sample_i & SampleW'(DP - 1)) == SampleW'(p)),
+        .scalars_parity_i,
+        .scalars_sample_i      (LocalW'(scalars_sample_i >> DP_L)),
+        .scalars_i,
+        .weight_valid_i, .weight_gradient_i, .weight_bias_i, .weight_row_i, .weight_sub_i,
+        .weight_bias_index_i, .weight_mask_i, .weight_data_i,
+        .gradient_read_i, .gradient_bias_i, .gradient_row_i, .gradient_sub_i,
+        .gradient_bias_index_i,
+        .gradient_valid_o      (gradient_valid[p]),
+        .gradient_data_o       (gradient_data[p]),
+        .delta_valid_o         (pipe_delta_valid[p]),
+        .delta_sample_o        (pipe_delta_sample[p]),
+        .delta_o               (pipe_delta[p]),
+        .result_read_i         (result_read_q),
+        .result_row_i          (result_row_q),
+        .result_data_o         (result_data[p]),
+        .tensor_busy_o         (tensor_busy[p]),
+        .stall_data_o          (stall_data[p]),
+        .stall_token_o         (stall_token[p]),
+        .stall_update_o        (stall_update[p])
+      );
+    end else begin : gen_spatial
+      jd_learner_spatial_pipe #(
+        .P (P), .OB (OB), .GI (GI), .LW (LW), .MulLatency (MulLatency), .AddLatency (AddLatency),
+        .WRows (WRows), .ARows (ARows), .BMax (Samples), .DMax (DMax), .ActorCritic (ActorCritic)
+      ) u_pipe (
+        .clk_i, .rst_ni, .abort_i,
+        .stage_write_i, .stage_index_i, .stage_data_i,
+        .step_start_i          (pipe_start[p]),
+        .step_i                (step),
+        .samples_ready_i       (batch[p][LocalW:0]),
+        .update_busy_i, .target_busy_i,
+        .step_busy_o           (pipe_busy[p]),
+        .step_done_o           (pipe_done[p]),
+        .step_nonfinite_o      (pipe_nonfinite[p]),
+        .nonfinite_stage_o     (bad_stage[p]),
+        .nonfinite_sample_o    (bad_sample[p]),
+        .step_index_o          (pipe_index[p]),
+        .index_sample_o        (index_sample[p]),
+        .frame_valid_i         (frame_valid_i && frame_pipe_i == PipeW'(p)),
+        .frame_ready_o         (frame_ready[p]),
+        .frame_row_i, .frame_mask_i, .frame_data_i,
+        .scalars_valid_i       (scalars_valid_i
+                                && (scalars_sample_i & SampleW'(DP - 1)) == SampleW'(p)),
+        .scalars_parity_i,
+        .scalars_sample_i      (LocalW'(scalars_sample_i >> DP_L)),
+        .scalars_i,
+        .weight_valid_i, .weight_gradient_i, .weight_bias_i, .weight_row_i, .weight_sub_i,
+        .weight_bias_index_i, .weight_mask_i, .weight_data_i,
+        .gradient_read_i, .gradient_bias_i, .gradient_row_i, .gradient_sub_i,
+        .gradient_bias_index_i,
+        .gradient_valid_o      (gradient_valid[p]),
+        .gradient_data_o       (gradient_data[p]),
+        .delta_valid_o         (pipe_delta_valid[p]),
+        .delta_sample_o        (pipe_delta_sample[p]),
+        .delta_o               (pipe_delta[p]),
+        .result_read_i         (result_read_q),
+        .result_row_i          (result_row_q),
+        .result_data_o         (result_data[p]),
+        .tensor_busy_o         (tensor_busy[p]),
+        .stall_data_o          (stall_data[p]),
+        .stall_token_o         (stall_token[p]),
+        .stall_update_o        (stall_update[p])
+      );
+    end
   end
   assign frame_ready_o  = frame_ready[frame_pipe_i];
   assign tensor_busy_o  = tensor_busy[0];

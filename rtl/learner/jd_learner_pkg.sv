@@ -12,6 +12,13 @@ package jd_learner_pkg;
   localparam logic [7:0]  NO_STAGE  = 8'hFF; // dependency: none
   localparam int unsigned RESULT_LATENCY = 3; // clocks from the read of a result in the frames
 
+  // Tensor units of a spatial pipeline, by their stages.
+  localparam int unsigned UNITS         = 4;
+  localparam logic [3:0]  UNIT_TARGET   = 4'd0;   // DOT of a target
+  localparam logic [3:0]  UNIT_FORWARD  = 4'd1;   // DOT of online weights; hands LOSS on
+  localparam logic [3:0]  UNIT_BACKWARD = 4'd2;   // AXPY
+  localparam logic [3:0]  UNIT_GRADIENT = 4'd3;   // OUTER
+
   typedef enum logic [4:0] {
     OpNone  = 5'd0,
     OpDot   = 5'd1,     // forward: dst = act(W * src + b)
@@ -57,7 +64,7 @@ package jd_learner_pkg;
     logic [11:0] reserved;       // word 0, 31:20
     logic        noise;          // ActTanh: the record's noise is added
     logic        delayed;        // runs in every d-th step only
-    logic [3:0]  unit;
+    logic [3:0]  unit;           // of a spatial pipeline: unit_of; else 0
     logic        column;         // DOT: the weights are the copy of the network's columns
     logic        chain;          // the next descriptor belongs to this stage
     logic        no_bias;
@@ -150,6 +157,16 @@ package jd_learner_pkg;
     tag_t        tag;
   } operation_t;
 
+  // The unit of a stage in a spatial pipeline; WU and TSM have none, which is 0.
+  function automatic logic [3:0] unit_of(input stage_t stage);
+    unique case (stage.op)
+      OpDot:   return stage.target ? UNIT_TARGET : UNIT_FORWARD;
+      OpAxpy:  return UNIT_BACKWARD;
+      OpOuter: return UNIT_GRADIENT;
+      OpLossQ, OpLossTd, OpLossPi: return UNIT_FORWARD;
+      default: return 4'd0;
+    endcase
+  endfunction
   function automatic logic not_finite(input logic [31:0] value);
     return value[30:23] == 8'hFF;
   endfunction

@@ -25,6 +25,7 @@ module jd_learner_program
   parameter  int unsigned StMax     = 64,
   parameter  int unsigned UpdateMax = 16,      // WU and TSM stages
   parameter  bit          ActorCritic = 1'b0,  // takes programs of DDPG and TD3
+  parameter  int unsigned NTU       = 1,       // tensor units of a pipeline: 1, or 4 (spatial)
   localparam int unsigned NetW      = $clog2(NetMax)
 ) (
   input  logic               clk_i,
@@ -387,6 +388,7 @@ module jd_learner_program
   // Delayed stages: others do not wait for them.
   logic [STAGE_MAX-1:0] delayed_q;
   logic                 chain_delayed_q, reported_q;   // a LOSS_TD before tells its TD errors
+  logic                 lost_q;                        // there was a LOSS
   logic                 bad_delay_q;
   function automatic logic late(input logic [7:0] dep);
     return dep != NO_STAGE && delayed_q[dep[STAGE_L-1:0]];
@@ -500,7 +502,7 @@ module jd_learner_program
                      || (stage_q.op == OpLossPi && stage_q.param[31:8] != '0)
                      || (stage_q.op == OpUpdate && stage_q.param[31:4] != '0)
                      || (stage_q.op == OpTarget && stage_q.param[31:17] != '0);
-    bad_unit_q    <= stage_q.unit != '0
+    bad_unit_q    <= stage_q.unit != (NTU > 1 ? unit_of(stage_q) : 4'd0)
                      || (stage_q.act > ActRelu && !(ActorCritic && stage_q.op == OpDot))
                      || (!losses && 8'(stage_q.net) >= nets_q);
     bad_n_in_q    <= product && bad_size(stage_q.n_in);
@@ -523,6 +525,7 @@ module jd_learner_program
                      || bad_dependency(stage_q.dep_c, index_q);
     bad_order_q   <= (begins && (!ActorCritic || second_q || first_only))
                      || (computes && second_q && first_only)
+                     || (NTU > 1 && losses && lost_q)
                      || (chain_q && (stage_q.op != OpOuter
                                      || (ActorCritic && stage_q.delayed != chain_delayed_q)))
                      || (stage_q.chain && index_q + 8'd1 == stages_o)
@@ -724,6 +727,7 @@ module jd_learner_program
       phases_o      <= 1'b0;
       second_o      <= '0;
       reported_q    <= 1'b0;
+      lost_q        <= 1'b0;
       actions_q     <= '0;
       chain_q       <= 1'b0;
       master_q      <= '0;
@@ -820,6 +824,7 @@ module jd_learner_program
       half_q        <= 1'b1;
       chain_q       <= stage_q.chain;
       after_update_q <= updates;
+      if (losses) lost_q <= 1'b1;
       if (ActorCritic) begin
         chain_delayed_q                 <= stage_q.delayed;
         delayed_q[index_q[STAGE_L-1:0]] <= stage_q.delayed;

@@ -9,6 +9,10 @@
 //          are done with b and b is in the frame memory. A stage is begun when the weights that it
 //          reads are those of the step: behind the update of its network and of those of its wait
 //          mask, of a target behind its copy, and OUTER behind all updates (they read gradients).
+//          In a spatial pipeline a sequencer takes the stages of its unit alone, the gradients' in
+//          this order, the others' group after group: all of its stages for GI samples, then for
+//          the next ones. LOSS goes to the loss unit with the first group, for all samples. hold_i
+//          (spatial): nothing issues in this clock.
 // Timing   operations are back to back: within a stage, from stage to stage, and in a chain of
 //          OUTER stages from layer to layer and sample to sample. Bubbles only for dependencies,
 //          for AXPY groups that are not full, between the samples of a chain shorter than
@@ -32,6 +36,8 @@ module jd_learner_sequencer
   parameter  int unsigned AddLatency = 2,
   parameter  int unsigned BMax       = 64,
   parameter  bit          ActorCritic = 1'b0,     // phases, delayed stages and tangents
+  parameter  bit          Spatial    = 1'b0,      // the stages of a unit alone
+  parameter  logic [3:0]  Unit       = 4'd0,      // UNIT_*
   localparam int unsigned SampleW    = $clog2(BMax) > 0 ? $clog2(BMax) : 1
 ) (
   input  logic                clk_i,
@@ -64,6 +70,7 @@ module jd_learner_sequencer
   input  stage_t              loss_wait_i,        // the stage in the loss unit
   input  logic [SampleW-1:0]  loss_sample_i,      // and the sample for which it waits
   output logic                loss_go_o,          // that sample's dependencies are done
+  input  logic                hold_i,
   // Counters.
   output logic                stall_data_o,
   output logic                stall_token_o,
@@ -74,6 +81,7 @@ module jd_learner_sequencer
   localparam int unsigned PERIOD = AddLatency + 3;     // clocks between uses of a gradient word
   localparam int unsigned PeriodW = $clog2(PERIOD + 1);
   localparam int unsigned TurnW  = 8;
+  localparam bit          GROUPED = Spatial && Unit != UNIT_GRADIENT;
   localparam int unsigned TANH   = 7 + 2 * MulLatency + 3 * AddLatency;   // clocks of a tangent
   function automatic logic passed(input logic [7:0] dep);   // there is nothing to wait for
     return dep == NO_STAGE || dep < step_i.first;
@@ -146,8 +154,51 @@ module jd_learner_sequencer
   );
 
   logic take_unit, take_loss, take_none;
-  logic skipped;                                       // a delayed stage that is not due
-  assign skipped    = ActorCritic && ahead.delayed && !step_i.due;
+  logic skipped;                      // a delayed stage that is not due, a stage of another unit
+
+  // The samples of the walk: all, or those of a group.
+  logic               again;          // behind this stage comes the first one with the next group
+  logic               later;          // what is taken from the table is not of the first group
+  logic [SampleW-1:0] first_sample;
+  logic [15:0]        first_frame;    // first row of that sample's frame
+  if (GROUPED) begin : gen_groups
+    logic [SampleW:0]   next_first_q, next_last_q;     // of the next group
+    logic               more_q, later_q;               // there is a next group
+    logic [SampleW-1:0] first_q;
+    logic [15:0]        frame_q, group_rows_q;
+    assign again        = more_q && id_q == last_id_q;
+    assign later        = later_q || (next_take && again);
+    assign first_sample = first_q;
+    assign first_frame  = frame_q;
+    always_ff @(posedge clk_i) begin
+      group_rows_q <= 16'(GI) * 16'(step_i.frame_rows);
+      next_first_q <= {1'b0, first_q} + (SampleW + 1)'(GI);
+      next_last_q  <= {1'b0, first_q} + (SampleW + 1)'(2 * GI - 1);
+      more_q       <= 16'(first_q) + 16'(GI) < step_i.batch;
+      if (step_start_i) begin
+        first_q       <= '0;
+        frame_q       <= '0;
+        later_q       <= 1'b0;
+        more_q        <= step_i.batch > 16'(GI);
+        last_sample_q <= step_i.batch > 16'(GI) ? SampleW'(GI - 1) : SampleW'(step_i.batch - 16'd1);
+      end else if (next_take && again) begin
+        first_q       <= next_first_q[SampleW-1:0];
+        frame_q       <= frame_q + group_rows_q;
+        later_q       <= 1'b1;
+        more_q        <= 16'(next_last_q) + 16'd1 < step_i.batch;
+        last_sample_q <= 16'(next_last_q) < step_i.batch ? next_last_q[SampleW-1:0]
+                                                         : SampleW'(step_i.batch - 16'd1);
+      end
+    end
+  end else begin : gen_whole
+    assign again        = 1'b0;
+    assign later        = 1'b0;
+    assign first_sample = '0;
+    assign first_frame  = '0;
+    always_ff @(posedge clk_i) last_sample_q <= SampleW'(step_i.batch - 16'd1);
+  end
+  assign skipped    = (ActorCritic && ahead.delayed && !step_i.due)
+                      || (Spatial && ahead.unit != Unit);
   assign chain_back = next_end_q && !walk_last_q;
   assign next_take  = take_unit || take_loss || take_none;
   always_comb begin
@@ -166,9 +217,9 @@ module jd_learner_sequencer
     end
   end
   // What follows the entry is known before it is taken.
-  assign id_after   = chain_back ? chain_id_q : id_q + 8'd1;
+  assign id_after   = chain_back ? chain_id_q : again ? step_i.first : id_q + 8'd1;
   assign walk_last_d = chain_back ? walk_next_last_q : next_inner_q ? walk_last_q : single_q;
-  assign walk_on    = chain_back || id_q != last_id_q;
+  assign walk_on    = chain_back || again || id_q != last_id_q;
   assign table_read = step_start_i || (next_valid_q && !ahead_valid_q && walk_on);
   assign ahead_take = ahead_valid_q && (!next_valid_q || next_take);
   always_ff @(posedge clk_i) begin
@@ -186,7 +237,8 @@ module jd_learner_sequencer
       next         <= ahead;
       next_unit_q  <= ahead.op inside {OpDot, OpAxpy, OpOuter} && !skipped;
       next_loss_q  <= (ahead.op == OpLossQ
-                       || (ActorCritic && ahead.op inside {OpLossTd, OpLossPi})) && !skipped;
+                       || (ActorCritic && ahead.op inside {OpLossTd, OpLossPi})) && !skipped
+                      && !later;
       next_end_q   <= ahead.op == OpOuter && !ahead.chain && !skipped;
       next_inner_q <= ahead.op == OpOuter && ahead.chain && !skipped;
     end
@@ -201,7 +253,6 @@ module jd_learner_sequencer
     else if (next_take && !chain_back && !next_inner_q) begin
       chain_id_q <= id_after;
     end
-    last_sample_q <= SampleW'(step_i.batch - 16'd1);
     if (step_start_i) walk_frame_q <= '0;
     else if (next_take && chain_back) walk_frame_q <= walk_frame_q + 16'(step_i.frame_rows);
     else if (next_take && !next_inner_q) walk_frame_q <= '0;
@@ -221,6 +272,7 @@ module jd_learner_sequencer
   logic [7:0]         other_q;              // of a tangent: noise, or the slope's place
   logic [7:0]         dst_offset_q, other_offset_q;
   logic               tangent_q, slope_q, noise_q;
+  logic [SampleW-1:0] visit_last;           // its last sample, of all
 
   // Counters of the visit.
   logic [SampleW-1:0] group_q;              // AXPY: first sample of the group
@@ -316,7 +368,14 @@ module jd_learner_sequencer
   assign next_frame  = frame_q + 16'(step_i.frame_rows);
   assign slot_sample = axpy ? group_q + SampleW'(slot_q) : wait_q;
   assign slot_valid  = !axpy
-                       || {1'b0, group_q} + (SampleW + 1)'(slot_q) <= {1'b0, last_sample_q};
+                       || {1'b0, group_q} + (SampleW + 1)'(slot_q) <= {1'b0, visit_last};
+  if (GROUPED) begin : gen_visit_last
+    logic [SampleW-1:0] visit_last_q;
+    assign visit_last = visit_last_q;
+    always_ff @(posedge clk_i) if (take_unit) visit_last_q <= last_sample_q;
+  end else begin : gen_batch_last
+    assign visit_last = last_sample_q;
+  end
   assign visit_end   = last_chunk && last_j && last_wait && last_slot;
 
   // --- May it issue?
@@ -328,7 +387,7 @@ module jd_learner_sequencer
   assign ready   = go_q && turned_q && spaced;
   logic               pacing, tail_over;    // see below
   logic [TurnW-1:0]   tail_less;
-  assign issue   = valid_q && !pacing && (!at_start_q || ready);
+  assign issue   = valid_q && !pacing && !(Spatial && hold_i) && (!at_start_q || ready);
 
   // A tangent's outputs pass one by one: the next operation waits for them, and the first one of a
   // stage without a tangent for its results to come behind theirs.
@@ -378,8 +437,9 @@ module jd_learner_sequencer
   always_comb begin
     unique case (next.op)
       OpOuter: wait_first = walk_sample_q;
-      OpAxpy:  wait_first = 16'(last_sample_q) < 16'(GI) ? last_sample_q : SampleW'(GI - 1);
-      default: wait_first = '0;
+      OpAxpy:  wait_first = GROUPED || 16'(last_sample_q) < 16'(GI) ? last_sample_q
+                                                                   : SampleW'(GI - 1);
+      default: wait_first = first_sample;
     endcase
   end
   assign here    = samples_ready_i > {1'b0, wait_q};
@@ -401,16 +461,18 @@ module jd_learner_sequencer
     end
     // The sample after that, not beyond the last one.
     if (take_unit) begin
-      wait_next_q <= next.op == OpAxpy ? after_of(SampleW'(GI - 1), 1'b1) : after_of('0, 1'b0);
+      wait_next_q <= next.op == OpAxpy ? after_of(SampleW'(GI - 1), 1'b1, last_sample_q)
+                                       : after_of(first_sample, 1'b0, last_sample_q);
     end else if (advance) begin
-      wait_next_q <= after_of(wait_next_q, axpy);
+      wait_next_q <= after_of(wait_next_q, axpy, visit_last);
     end
   end
   function automatic logic [SampleW-1:0] after_of(input logic [SampleW-1:0] sample,
-                                                  input logic group);
+                                                  input logic group,
+                                                  input logic [SampleW-1:0] last);
     logic [SampleW:0] after;
     after = {1'b0, sample} + (group ? (SampleW + 1)'(GI) : (SampleW + 1)'(1));
-    return after > {1'b0, last_sample_q} ? last_sample_q : after[SampleW-1:0];
+    return after > {1'b0, last} ? last : after[SampleW-1:0];
   endfunction
 
   // A visit has turned once its first operation may issue: a stage needs no more of itself. That is
@@ -433,6 +495,17 @@ module jd_learner_sequencer
   assign stall_token_o  = valid_q && !issue && !stall_data_o;
   assign stall_update_o = !valid_q && next_checked_q && next_unit_q && !next_clear_q;
 
+  // Beside AXPY an OUTER stage may wait in the midst of its chain: the next sample keeps its distance
+  // from there.
+  logic waited;
+  if (Spatial) begin : gen_waited
+    logic waited_q;
+    assign waited = waited_q;
+    always_ff @(posedge clk_i) waited_q <= !take_unit && (waited_q || (valid_q && !issue));
+  end else begin : gen_never_waited
+    assign waited = 1'b0;
+  end
+
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       turn_q        <= '0;
@@ -443,7 +516,7 @@ module jd_learner_sequencer
       if (issue && leaves_q >= turn_q) turn_q <= leaves_q;
       else                             turn_q <= turn_less;
       if (issue) after_axpy_q <= axpy;
-      if (issue && chain_start_q && at_start_q) begin
+      if (issue && at_start_q && (chain_start_q || (outer && waited))) begin
         period_q      <= PeriodW'(PERIOD - 1);
         period_over_q <= 1'b0;
       end else begin
@@ -494,14 +567,14 @@ module jd_learner_sequencer
       advance_q     <= next_advance;
       leaves_q      <= next_leaves;
       needs_q       <= next_needs;
-      frame_q       <= next.op == OpOuter ? walk_frame_q : '0;
-      group_frame_q <= '0;
+      frame_q       <= next.op == OpOuter ? walk_frame_q : first_frame;
+      group_frame_q <= first_frame;
       at_start_q    <= 1'b1;
       wait_q        <= wait_first_q;
-      last_wait_q   <= last_sample_q == '0;
+      last_wait_q   <= last_sample_q == first_sample;
       if (next.op == OpOuter) last_wait_q <= 1'b1;
-      if (next.op == OpAxpy)  last_wait_q <= 16'(last_sample_q) < 16'(GI);
-      group_q       <= '0;
+      if (next.op == OpAxpy)  last_wait_q <= GROUPED || 16'(last_sample_q) < 16'(GI);
+      group_q       <= first_sample;
       slot_q        <= '0;
       last_slot_q   <= next.op != OpAxpy;
       chunk_q       <= '0;
@@ -526,7 +599,7 @@ module jd_learner_sequencer
           group_frame_q <= next_frame;
           group_q       <= group_q + SampleW'(GI);
           wait_q        <= wait_next_q;
-          last_wait_q   <= wait_next_q == last_sample_q;
+          last_wait_q   <= wait_next_q == visit_last;
         end
         if (!dot || last_chunk) begin
           j_q      <= last_j ? '0 : next_j_q;
@@ -620,7 +693,7 @@ module jd_learner_sequencer
   end
 
   logic unused_stage;
-  assign unused_stage = ^{stage_q, next, loss_wait_i};
+  assign unused_stage = ^{stage_q, next, loss_wait_i, hold_i};
   `JD_ASSERT_IF(PassedAtMostBatch_A, done_valid_i, 16'(done_q[done_stage_i]) < step_i.batch)
   `JD_ASSERT(OneState_A, 2'(issue) + 2'(stall_data_o) + 2'(stall_token_o) == 2'(valid_q))
   `JD_ASSERT_IF(Clear_A, take_unit, (update_busy_i & next_waits) == '0

@@ -31,7 +31,9 @@ module jd_learner_top
   parameter int unsigned StMax       = 64,     // stages of a program, 1..64
   parameter int unsigned WRows       = 1024,   // rows of weights
   parameter int unsigned ARows       = 2048,   // rows of sample frames, of each pipeline
-  parameter bit          ActorCritic = 1'b0    // runs actor-critic programs: DDPG, TD3
+  parameter bit          ActorCritic = 1'b0,   // runs actor-critic programs: DDPG, TD3
+  parameter int unsigned NTU         = 1       // tensor units of a pipeline: 1, or 4 (spatial; no
+                                               // ActorCritic, P 8..64)
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -233,7 +235,7 @@ module jd_learner_top
     hwif.CAP0.ob_log2.next      = 4'($clog2(OB));
     hwif.CAP0.gi.next           = 4'(GI);
     hwif.CAP0.lw_log2.next      = 4'($clog2(LW));
-    hwif.CAP0.ntu.next          = 4'd1;
+    hwif.CAP0.ntu.next          = 4'(NTU);
     hwif.CAP0.actor_critic.next = ActorCritic;
     hwif.CAP1.b_max.next        = 16'(BMax);
     hwif.CAP1.d_max.next        = 16'(DMax);
@@ -350,7 +352,8 @@ module jd_learner_top
 
   jd_learner_program #(
     .P (P), .OB (OB), .LW (LW), .WRows (WRows), .ARows (ARows), .DMax (DMax), .LMax (LMax),
-    .NetMax (NetMax), .StMax (StMax), .UpdateMax (UpdateMax), .ActorCritic (ActorCritic)
+    .NetMax (NetMax), .StMax (StMax), .UpdateMax (UpdateMax), .ActorCritic (ActorCritic),
+    .NTU (NTU)
   ) u_program (
     .clk_i, .rst_ni,
     .start_i       (program_start),
@@ -765,7 +768,7 @@ module jd_learner_top
   jd_learner_pipes #(
     .DP (DP), .P (P), .OB (OB), .GI (GI), .LW (LW), .MulLatency (MulLatency),
     .AddLatency (AddLatency), .WRows (WRows), .ARows (ARows), .BMax (BMax), .DMax (DMax),
-    .ActorCritic (ActorCritic)
+    .ActorCritic (ActorCritic), .NTU (NTU)
   ) u_pipes (
     .clk_i, .rst_ni,
     .abort_i               (step_abort),

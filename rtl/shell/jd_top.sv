@@ -35,6 +35,7 @@ module jd_top #(
   parameter int unsigned LearnerWRows       = 1024, // rows of weights
   parameter int unsigned LearnerARows       = 2048, // rows of sample frames
   parameter bit          LearnerActorCritic = 1'b0, // runs actor-critic programs
+  parameter int unsigned LearnerNTU         = 1,    // tensor units of a pipeline: 1, or 4
   parameter int unsigned LearnerMulLatency  = 2,    // clocks, 1..4
   parameter int unsigned LearnerAddLatency  = 2,    // 1..6
   parameter int unsigned LearnerDivLatency  = 4,    // 2..28
@@ -421,6 +422,7 @@ module jd_top #(
     .WRows       (LearnerWRows),
     .ARows       (LearnerARows),
     .ActorCritic (LearnerActorCritic),
+    .NTU         (LearnerNTU),
     .MulLatency  (LearnerMulLatency),
     .AddLatency  (LearnerAddLatency),
     .DivLatency  (LearnerDivLatency),

@@ -33,7 +33,10 @@ CONFIGS = {
     "gi16": Config(Geometry(p=16, ob=4, gi=16)),
     "latency": Config(SMALL.geometry, mul=4, add=6),
 }
+SPATIAL = Config(Geometry(p=8, ob=2, lw=2, w_rows=2048, a_rows=8192, ntu=4), mul=4, add=6)
+CONFIGS["spatial"] = SPATIAL
 ACTORS = Geometry(p=16, ob=4, w_rows=4096, a_rows=4096, actor_critic=1)
+SPATIAL_PORTS = 7  # that read frames
 ACTOR_CRITIC = {
     "p16": Config(ACTORS),
     "p8": Config(Geometry(p=8, ob=2, lw=2, w_rows=8192, a_rows=8192, actor_critic=1)),
@@ -130,6 +133,8 @@ def compare(sim: PipeSim, learner: Learner, batch: Batch, parity: int, report: R
             assert np.array_equal(frames[:, at : at + size], want), index
     want = words(learner.pipe.frames[:count]).reshape(count, -1)
     assert np.array_equal(frames, want[:, : frames.shape[1]]), "what no stage writes"
+    for port in range(1, SPATIAL_PORTS if geometry.ntu > 1 else 2):
+        assert np.array_equal(frames, sim.frames(program, count, port)), f"copy of port {port}"
 
 
 def random_sizes(rng: np.random.Generator, geometry: Geometry) -> tuple[int, ...]:
@@ -143,14 +148,22 @@ def random_sizes(rng: np.random.Generator, geometry: Geometry) -> tuple[int, ...
 
 
 def test_pipe_random_programs(seed: int) -> None:
+    check_random_programs(SMALL, seed, 40)
+
+
+def test_spatial_random_programs(seed: int) -> None:
+    check_random_programs(SPATIAL, seed, 40)
+
+
+def check_random_programs(config: Config, seed: int, cases: int) -> None:
     """Random networks, batches, losses, banks and parities; late samples and late updates."""
-    sim = PipeSim(SMALL, seed)
-    for case in range(40):
+    sim = PipeSim(config, seed)
+    for case in range(cases):
         rng = np.random.default_rng([seed, case])
-        sizes = random_sizes(rng, SMALL.geometry)
+        sizes = random_sizes(rng, config.geometry)
         kappa = [None, 1.0, 0.25][case % 3]
-        learner = random_learner(rng, SMALL.geometry, sizes, double=case % 2 == 1, kappa=kappa)
-        fits = SMALL.geometry.a_rows // learner.program.frame_rows
+        learner = random_learner(rng, config.geometry, sizes, double=case % 2 == 1, kappa=kappa)
+        fits = config.geometry.a_rows // learner.program.frame_rows
         count = int(rng.integers(1, min(24, fits) + 1))
         batch = random_batch(rng, sizes, count, (2, 100)[case // 3 % 2])
         slow = int(rng.choice([0, 2, 40]))
@@ -365,13 +378,21 @@ def test_pipe_near_ties(seed: int) -> None:
 
 
 def test_pipe_errors(seed: int) -> None:
+    check_errors(SMALL, seed)
+
+
+def test_spatial_errors(seed: int) -> None:
+    check_errors(SPATIAL, seed)
+
+
+def check_errors(config: Config, seed: int) -> None:
     """NaN in q, overflow behind the loss, actions out of range; then a good step again."""
-    sim = PipeSim(SMALL, seed)
+    sim = PipeSim(config, seed)
     sizes = (4, 32, 3)
     rng = np.random.default_rng(seed)
     for case in range(6):
         learner = random_learner(
-            rng, SMALL.geometry, sizes, kappa=np.float32(1) if case == 5 else None
+            rng, config.geometry, sizes, kappa=np.float32(1) if case == 5 else None
         )
         batch = random_batch(rng, sizes, 11)
         if case == 0:
@@ -414,11 +435,19 @@ def test_pipe_error_of_the_last_place(seed: int) -> None:
 
 
 def test_pipe_abort(seed: int) -> None:
+    check_abort(SMALL, seed)
+
+
+def test_spatial_abort(seed: int) -> None:
+    check_abort(SPATIAL, seed)
+
+
+def check_abort(config: Config, seed: int) -> None:
     """An aborted step ends soon, and the next one is right."""
-    sim = PipeSim(SMALL, seed)
+    sim = PipeSim(config, seed)
     rng = np.random.default_rng(seed)
     sizes = (4, 32, 2)
-    learner = random_learner(rng, SMALL.geometry, sizes)
+    learner = random_learner(rng, config.geometry, sizes)
     batch = random_batch(rng, sizes, 16)
     length = run_step(sim, learner, batch, 0).clocks
     for at in rng.integers(1, length, 40):
@@ -427,7 +456,53 @@ def test_pipe_abort(seed: int) -> None:
     sim.close()
 
 
-@pytest.mark.parametrize("name", ["p16", "p8", "latency"])
+def test_spatial_networks(seed: int) -> None:
+    """Several networks: two chains of gradients, two targets, one loss."""
+    sim = PipeSim(SPATIAL, seed)
+    for case in range(4):
+        rng = np.random.default_rng([seed, case])
+        sizes = (int(rng.integers(1, 20)), int(rng.choice([3, 16, 17])), int(rng.integers(1, 9)))
+        learner = Learner(SPATIAL.geometry, several_networks(SPATIAL.geometry, *sizes))
+        for index, net in enumerate(learner.networks):
+            size = net.map.words
+            learner.load(index, (rng.standard_normal(size) * 0.4).astype(np.float32))
+            net.target = (rng.standard_normal(size) * 0.4).astype(np.float32)
+            learner.publish(index)
+        batch = random_batch(rng, sizes, 11)
+        report = run_step(sim, learner, batch, case % 2, busy=case % 3, targets=case // 2)
+        compare(sim, learner, batch, case % 2, report)
+    sim.close()
+
+
+def test_spatial_rows_wait(seed: int) -> None:
+    """Narrow networks: units give a row a clock and more, which their queues hold up."""
+    sim = PipeSim(SPATIAL, seed)
+    for sizes in ((1, 8), (3, 1, 1), (2, 4, 4, 1)):
+        rng = np.random.default_rng(seed)
+        learner = random_learner(rng, SPATIAL.geometry, sizes, double=len(sizes) == 3)
+        batch = random_batch(rng, sizes, 64)
+        compare(sim, learner, batch, 0, run_step(sim, learner, batch, 0))
+    sim.close()
+
+
+@pytest.mark.parametrize("sizes", [(4, 64, 64, 2), (17, 33, 5), (5, 8, 8, 8, 3)], ids=str)
+def test_spatial_clocks(sizes: tuple[int, ...], seed: int) -> None:
+    """The cycle model within 2 %: part of a group, one group, many."""
+    sim = PipeSim(SPATIAL, seed)
+    rng = np.random.default_rng(seed)
+    learner = random_learner(rng, SPATIAL.geometry, sizes)
+    latencies = timing.Latencies(SPATIAL.mul, SPATIAL.add)
+    for count in (3, 8, 36):
+        batch = random_batch(rng, sizes, count)
+        report = run_step(sim, learner, batch, 0)
+        predicted = timing.spatial_step(learner.program, SPATIAL.geometry, count, latencies)
+        print(f"{count} samples: {report.clocks} clocks, predicted {predicted}")
+        assert abs(predicted - report.clocks) <= 0.02 * report.clocks
+        compare(sim, learner, batch, 0, report)
+    sim.close()
+
+
+@pytest.mark.parametrize("name", ["p16", "p8", "latency", "spatial"])
 def test_pipe_builds_give_the_same_bits(seed: int, name: str) -> None:
     check_build(seed, name)
 

@@ -13,11 +13,15 @@ BUILDS = [
      "ARows": 1024},
     {"P": 8, "OB": 2, "LW": 2, "DMax": 32, "LMax": 3, "NetMax": 4, "StMax": 48, "WRows": 128,
      "ARows": 128, "ActorCritic": 1},
+    {"P": 8, "OB": 2, "LW": 2, "DMax": 32, "LMax": 3, "NetMax": 4, "StMax": 24, "WRows": 64,
+     "ARows": 64, "NTU": 4},
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "parameters", BUILDS, ids=lambda b: f"P{b['P']}" + "_actor_critic" * ("ActorCritic" in b)
+    "parameters",
+    BUILDS,
+    ids=lambda b: f"P{b['P']}" + "_actor_critic" * ("ActorCritic" in b) + "_spatial" * ("NTU" in b),
 )
 def test_program_checks(parameters: dict[str, int], seed: int) -> None:
     simulate.run(

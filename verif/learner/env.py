@@ -45,7 +45,7 @@ COMPARED = ("STEP", "WEIGHT_VERSION", "TD_MEAN", "TD_MAX", "NONFINITE", "NF_WHER
 GEOMETRY = {
     "DP": "dp", "P": "p", "OB": "ob", "GI": "gi", "LW": "lw", "BMax": "b_max", "DMax": "d_max",
     "LMax": "l_max", "NetMax": "net_max", "StMax": "st_max", "WRows": "w_rows", "ARows": "a_rows",
-    "ActorCritic": "actor_critic",
+    "ActorCritic": "actor_critic", "NTU": "ntu",
 }  # fmt: skip
 
 

@@ -70,9 +70,10 @@ class Report:
 def library(config: Config) -> ctypes.CDLL:
     """Build and open the simulator of a configuration."""
     g = config.geometry
+    spatial = ("PIPE_SPATIAL",) if g.ntu > 1 else ()
     path = build(
-        "jackdaw:engine:learner_pipe",
-        "jd_learner_pipe",
+        "jackdaw:engine:learner_spatial" if spatial else "jackdaw:engine:learner_pipe",
+        "jd_learner_spatial_pipe" if spatial else "jd_learner_pipe",
         HARNESS,
         parameters={
             "P": g.p, "OB": g.ob, "GI": g.gi, "LW": g.lw, "MulLatency": config.mul,
@@ -80,7 +81,7 @@ def library(config: Config) -> ctypes.CDLL:
             "DMax": g.d_max, "ActorCritic": g.actor_critic,
         },
         assertions=not config.fast,
-        defines=() if config.fast else ("PIPE_PUBLIC",),
+        defines=spatial if config.fast else ("PIPE_PUBLIC", *spatial),
         verilator_args=() if config.fast else (str(PUBLIC),),
         optimize="-O2" if config.fast else "-O1",
     )  # fmt: skip

@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In-process simulator of jd_learner_pipe: loads memories, runs a step, reads the results.
+// In-process simulator of jd_learner_pipe, or of jd_learner_spatial_pipe (PIPE_SPATIAL): loads
+// memories, runs a step, reads the results.
 #include <cstdint>
 #include <cstring>
 #include <random>
 #include <stdexcept>
 #include <string>
 
+#ifdef PIPE_SPATIAL
+#include "Vjd_learner_spatial_pipe.h"
+#include "Vjd_learner_spatial_pipe___024root.h"
+using Top = Vjd_learner_spatial_pipe;
+#define FRAMES(port) \
+  jd_learner_spatial_pipe__DOT__u_memories__DOT__gen_frames__BRA__##port##__KET____DOT__u_frames__DOT__mem
+#else
 #include "Vjd_learner_pipe.h"
 #include "Vjd_learner_pipe___024root.h"
+using Top = Vjd_learner_pipe;
+#define FRAMES(port) \
+  jd_learner_pipe__DOT__u_memories__DOT__gen_frames__BRA__##port##__KET____DOT__u_frames__DOT__mem
+#endif
 #include "flow/harness.h"
 #include "verilated.h"
 
@@ -26,7 +38,7 @@ constexpr int BIASES = LANES / 4;
 
 struct Pipe {
   VerilatedContext context;
-  Vjd_learner_pipe top;
+  Top top;
   uint64_t clocks = 0;
   std::string error;
   std::mt19937_64 random;
@@ -233,14 +245,22 @@ int pipe_gradients(Pipe* pipe, int bias, int row, int rows, uint32_t* words) {
 }
 
 #ifdef PIPE_PUBLIC
-// Copies rows of the frame memory (port 0 or 1).
+// Copies rows of the frame memory, from the copy of a port.
 void pipe_frames(Pipe* pipe, int port, int row, int rows, uint32_t* words) {
   auto* root = pipe->top.rootp;
-  for (int k = 0; k < rows; ++k, words += LANES) {
-    const auto& from =
-        port ? root->jd_learner_pipe__DOT__u_memories__DOT__gen_frames__BRA__1__KET____DOT__u_frames__DOT__mem[row + k]
-             : root->jd_learner_pipe__DOT__u_memories__DOT__gen_frames__BRA__0__KET____DOT__u_frames__DOT__mem[row + k];
-    std::memcpy(words, &from, LANES * sizeof(uint32_t));
+  const auto copy = [&](const auto& memory) {
+    for (int k = 0; k < rows; ++k) std::memcpy(words + k * LANES, &memory[row + k], 4 * LANES);
+  };
+  switch (port) {
+    case 0: return copy(root->FRAMES(0));
+    case 1: return copy(root->FRAMES(1));
+#ifdef PIPE_SPATIAL
+    case 2: return copy(root->FRAMES(2));
+    case 3: return copy(root->FRAMES(3));
+    case 4: return copy(root->FRAMES(4));
+    case 5: return copy(root->FRAMES(5));
+    case 6: return copy(root->FRAMES(6));
+#endif
   }
 }
 #endif

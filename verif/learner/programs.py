@@ -30,6 +30,7 @@ from models.learner.program import (
     STAGE_WORDS,
     Program,
     Stage,
+    spatial_unit,
 )
 from models.learner.validate import UPDATE_MAX
 
@@ -195,6 +196,8 @@ class Maker:
                     room -= 1
             if not stages[-1].op >= OP_UPDATE:
                 break
+        if g.ntu > 1:
+            stages = [replace(s, unit=spatial_unit(s)) for s in stages]
         limit = min(255, g.a_rows)
         if rows > limit:
             return None
@@ -213,6 +216,8 @@ class Maker:
             losses = losses[1:] if phase else losses
         while len(stages) < count:
             delayed = stages[-1].delayed if chain else self._delayed()
+            if g.ntu > 1 and any(s.op in LOSSES for s in stages) and draw.random() < 0.9:
+                losses = []  # a second one is an error
             op = OP_OUTER if chain else draw.choice((OP_DOT, OP_AXPY, OP_OUTER, *losses))
             stage, used = self._compute(op, nets, rows, stages, delayed)
             chain = op == OP_OUTER and len(stages) + 1 < count and draw.random() < 0.5

@@ -544,7 +544,7 @@ async def infer_wide(env: LearnerEnv) -> None:
     )  # fmt: skip
     stage = Stage(
         OP_DOT, net=3, n_in=3, n_out=wide, row=row, bias=net.bias_base, src=program.state,
-        dst=frame, act=ACT_RELU,
+        dst=frame, act=ACT_RELU, unit=1 if g.ntu > 1 else 0,
     )  # fmt: skip
     program = replace(
         program,

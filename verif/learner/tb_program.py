@@ -30,6 +30,7 @@ from verif.learner.programs import Maker
 NAMES = {
     "P": "p", "OB": "ob", "LW": "lw", "WRows": "w_rows", "ARows": "a_rows", "DMax": "d_max",
     "LMax": "l_max", "NetMax": "net_max", "StMax": "st_max", "ActorCritic": "actor_critic",
+    "NTU": "ntu",
 }  # fmt: skip
 ERRORS_WANTED = {
     (Error.E_RESERVED, 0), (Error.E_DIM, 0), (Error.E_ROWS, 0),

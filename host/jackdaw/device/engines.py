@@ -40,6 +40,7 @@ LEARNER = {
     "LearnerWRows": "w_rows",
     "LearnerARows": "a_rows",
     "LearnerActorCritic": "actor_critic",
+    "LearnerNTU": "ntu",
 }
 LATENCIES = {
     "LearnerMulLatency": "mul",
