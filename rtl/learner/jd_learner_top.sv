@@ -190,6 +190,7 @@ module jd_learner_top
     .job_number_o     (unused_job_number),
     .end_valid_i      (end_valid),
     .end_ready_o      (end_ready),
+    .end_job_i        ('0),
     .end_error_i      (end_error),
     .end_detail_i     ('0),
     .end_count_i      (end_count),

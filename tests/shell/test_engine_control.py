@@ -27,14 +27,20 @@ TESTS = (
 FOLDERS: list[Path] = []
 
 
-def run(test: str, seed: int, rings: int = 3) -> Path:
-    """Build (cached) and run one test."""
+def run(test: str, seed: int, rings: int = 3, jobs: int = 1, beats: int = 1) -> Path:
+    """Build (cached) and run one test.
+
+    Args:
+        rings: of the engine.
+        jobs: of a ring, side by side.
+        beats: of a descriptor.
+    """
     return simulate.run(
         CORE,
         toplevel="jd_echo",
         module="verif.engine_control.tests",
         test=test,
-        parameters={"Rings": rings},
+        parameters={"Rings": rings, "Jobs": jobs, "Beats": beats},
         sources=[WRAPPER],
         seed=seed,
     )
@@ -49,6 +55,12 @@ def test_engine_control(test: str, seed: int) -> None:
 def test_engine_control_random_rings(rings: int, seed: int) -> None:
     run("Random", seed, rings)
     run("RingRules", seed, rings)
+
+
+@pytest.mark.parametrize(("jobs", "beats"), [(4, 2), (2, 1)])
+def test_engine_control_side_by_side(jobs: int, beats: int, seed: int) -> None:
+    for test in ("SideBySide", "Random", "Stop", "SoftReset", "RingRules", "BusError", "Counters"):
+        run(test, seed, 3, jobs, beats)
 
 
 @pytest.mark.parametrize("offset", range(3))

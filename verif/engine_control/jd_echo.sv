@@ -15,7 +15,9 @@ module jd_echo
          jd_engine_header_map_pkg::E_OPCODE,
          jd_engine_header_map_pkg::E_RESERVED;
 #(
-  parameter int unsigned Rings = 3
+  parameter int unsigned Rings = 3,
+  parameter int unsigned Jobs  = 1,       // of a ring side by side
+  parameter int unsigned Beats = 1        // of a descriptor; words behind the first 16 must be 0
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -86,7 +88,10 @@ module jd_echo
   logic [3:0] e_axil_wstrb;
   logic [1:0] e_axil_bresp, e_axil_rresp;
   logic [Rings-1:0] job_valid, job_ready, end_valid, end_ready, timeout;
-  logic [Rings-1:0][511:0] job_descriptor;
+  localparam int unsigned JobW = Jobs > 1 ? $clog2(Jobs) : 1;
+  localparam int unsigned DescriptorW = 512 * Beats;
+  logic [Rings-1:0][DescriptorW-1:0] job_descriptor;
+  logic [Rings-1:0][JobW-1:0] end_job;
   logic [Rings-1:0][31:0] job_number, end_count, end_info0, end_info1;
   logic [Rings-1:0][7:0] end_error;
   logic [Rings-1:0][15:0] end_detail;
@@ -141,7 +146,7 @@ module jd_echo
   end
 
   // ---- Jobs
-  logic [Rings-1:0] busy_q;
+  logic [Rings-1:0][Jobs-1:0] busy_q;
   logic [31:0] drain_q;
   assign quiet = soft_reset_o ? drain_q == config_q[2] : busy_q == '0;
   always_ff @(posedge clk_i) begin
@@ -149,31 +154,56 @@ module jd_echo
     else if (drain_q != config_q[2]) drain_q <= drain_q + 1;
   end
 
+  // A ring has a lane for each job that it runs side by side; the first free one takes a job, and
+  // the first that is done ends its job.
   for (genvar r = 0; r < Rings; r++) begin : gen_ring
-    logic hang_q;
-    logic [31:0] left_q;
-    logic expired;
-    assign job_ready[r] = !busy_q[r] && !pause_i[r];
-    assign expired = hang_q ? left_q == '0 && timeout[r] : left_q == '0 || timeout[r];
-    assign end_valid[r] = busy_q[r] && expired && !soft_reset_o;
-    logic [7:0] error_q;
-    assign end_error[r] = timeout[r] ? E_TIMEOUT : error_q;
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni || soft_reset_o) begin
-        busy_q[r] <= 1'b0;
-      end else if (job_valid[r] && job_ready[r]) begin
-        busy_q[r] <= 1'b1;
-        hang_q <= job_descriptor[r][7:0] == HANG;
-        left_q <= job_descriptor[r][64+:32];
-        error_q <= job_descriptor[r][7:0] != ECHO && job_descriptor[r][7:0] != HANG ? E_OPCODE :
-                   job_descriptor[r][511:224] != '0 ? E_RESERVED : job_descriptor[r][96+:8];
-        end_detail[r] <= job_descriptor[r][112+:16];
-        end_count[r] <= job_descriptor[r][128+:32] ^ job_number[r];
-        end_info0[r] <= job_descriptor[r][160+:32];
-        end_info1[r] <= job_descriptor[r][192+:32];
-      end else begin
-        if (left_q != '0) left_q <= left_q - 1;
-        if (end_valid[r] && end_ready[r]) busy_q[r] <= 1'b0;
+    logic [Jobs-1:0] free, done, takes, ends;
+    logic [Jobs-1:0][31:0] left_q, count_q, info0_q, info1_q;
+    logic [Jobs-1:0][7:0] error_q;
+    logic [Jobs-1:0][15:0] detail_q;
+    logic [Jobs-1:0][JobW-1:0] number_q;
+    logic [Jobs-1:0] hang_q;
+    assign free = ~busy_q[r];
+    assign takes = free & (~free + 1'b1);
+    assign ends = done & (~done + 1'b1);
+    assign job_ready[r] = free != '0 && !pause_i[r];
+    assign end_valid[r] = done != '0 && !soft_reset_o;
+    always_comb begin
+      {end_error[r], end_detail[r], end_count[r], end_info0[r], end_info1[r], end_job[r]} = '0;
+      for (int unsigned l = 0; l < Jobs; l++) begin
+        if (ends[l]) begin
+          end_error[r] = timeout[r] ? E_TIMEOUT : error_q[l];
+          end_detail[r] = detail_q[l];
+          end_count[r] = count_q[l];
+          end_info0[r] = info0_q[l];
+          end_info1[r] = info1_q[l];
+          end_job[r] = number_q[l];
+        end
+      end
+    end
+    for (genvar l = 0; l < Jobs; l++) begin : gen_lane
+      assign done[l] = busy_q[r][l] &&
+          (hang_q[l] ? left_q[l] == '0 && timeout[r] : left_q[l] == '0 || timeout[r]);
+      always_ff @(posedge clk_i) begin
+        if (!rst_ni || soft_reset_o) begin
+          busy_q[r][l] <= 1'b0;
+        end else if (job_valid[r] && job_ready[r] && takes[l]) begin
+          busy_q[r][l] <= 1'b1;
+          hang_q[l] <= job_descriptor[r][7:0] == HANG;
+          left_q[l] <= job_descriptor[r][64+:32];
+          error_q[l] <= job_descriptor[r][7:0] != ECHO && job_descriptor[r][7:0] != HANG ?
+                        E_OPCODE :
+                        job_descriptor[r][DescriptorW-1:224] != '0 ? E_RESERVED :
+                        job_descriptor[r][96+:8];
+          number_q[l] <= Jobs > 1 ? job_number[r][JobW-1:0] : '0;
+          detail_q[l] <= job_descriptor[r][112+:16];
+          count_q[l] <= job_descriptor[r][128+:32] ^ job_number[r];
+          info0_q[l] <= job_descriptor[r][160+:32];
+          info1_q[l] <= job_descriptor[r][192+:32];
+        end else begin
+          if (left_q[l] != '0) left_q[l] <= left_q[l] - 1;
+          if (end_valid[r] && end_ready[r] && ends[l]) busy_q[r][l] <= 1'b0;
+        end
       end
     end
   end
@@ -182,6 +212,8 @@ module jd_echo
   assign m_axi_awid_o = '0;
   jd_engine_control #(
     .Rings    (Rings),
+    .Jobs     (Jobs),
+    .Beats    (Beats),
     .IdleOnly (IDLE_ONLY)
   ) u_control (
     .clk_i,
@@ -250,6 +282,7 @@ module jd_echo
     .job_number_o     (job_number),
     .end_valid_i      (end_valid),
     .end_ready_o      (end_ready),
+    .end_job_i        (end_job),
     .end_error_i      (end_error),
     .end_detail_i     (end_detail),
     .end_count_i      (end_count),

@@ -71,9 +71,14 @@ class Job:
         return out
 
     @property
+    def stops_others(self) -> bool:
+        """The control sees the STOP flag: nothing behind the job starts before it has ended."""
+        return self.stop and not self.response
+
+    @property
     def stops(self) -> bool:
         """The control sees the STOP flag and the job fails."""
-        return self.stop and not self.response and self.outcome != 0
+        return self.stops_others and self.outcome != 0
 
     @property
     def outcome(self) -> int:
@@ -133,7 +138,12 @@ class Record:
 
 @dataclass
 class Ring:
-    """State of one ring; jobs holds what was put into each slot, by job number."""
+    """State of one ring.
+
+    Attributes:
+        stopped: the last job that halted it.
+        jobs: what was put into each slot, by job number.
+    """
 
     head: int = 0
     tail: int = 0
@@ -141,6 +151,7 @@ class Ring:
     base: int = 0
     cpl: int = 0
     halted: bool = False
+    stopped: int = 0
     jobs: dict[int, Job] = field(default_factory=dict)
 
     @property
@@ -163,9 +174,13 @@ class ControlModel:
 
     Args:
         rings: 1..4.
+        side: jobs of a ring that run side by side.
+        descriptor_bytes: 64 or more.
     """
 
-    def __init__(self, rings: int) -> None:
+    def __init__(self, rings: int, side: int = 1, descriptor_bytes: int = 64) -> None:
+        self.side = side
+        self.descriptor_bytes = descriptor_bytes
         self.rings = [Ring() for _ in range(rings)]
         self.engine = {CONFIG: 0, SCRATCH: 0, QUIET_CLOCKS: 0, CONSTANT: CONSTANT_VALUE}
         self.hard_reset()
@@ -195,27 +210,37 @@ class ControlModel:
         """A record was answered. Raises AssertionError if it is not the one that must come next."""
         ring = self.rings[index]
         assert ring.pending, f"ring {index}: a record of no job: {record}"
-        assert not ring.halted, f"ring {index}: a record while halted: {record}"
-        job = ring.jobs.pop(ring.head)
-        want = job.record(ring.head)
+        # Halted: only jobs before the one that halted the ring may still run.
+        early = self.side > 1 and (ring.stopped - record.job) & M32 < self.side
+        assert not ring.halted or early, f"ring {index}: a record while halted: {record}"
+        number = ring.head
+        if self.side > 1:
+            number = record.job
+            running = [(ring.head + k) & M32 for k in range((number - ring.head) & M32)]
+            assert len(running) < self.side, f"ring {index}: {record} before job {ring.head}"
+            assert not any(ring.jobs[k].stops_others for k in running if k in ring.jobs)
+        job = ring.jobs.pop(number)
+        want = job.record(number)
         assert record.content == want, f"ring {index}: got {record.content}, want {want} of {job}"
         self.done |= job.irq and not job.response
         if record.error:
             self.jobs_failed += 1
             info: tuple[int, int] | None = (job.info0, job.info1)
             if job.response:
-                slot = ring.head % (1 << ring.size)
-                info = ((ring.base + 64 * slot) & M32, job.response)
+                slot = number % (1 << ring.size)
+                info = ((ring.base + self.descriptor_bytes * slot) & M32, job.response)
             elif job.opcode == 0:
                 info = (0, 0)
-            self.fail(Failure(index, record.error, ring.head & 0xFFFF, info))
+            self.fail(Failure(index, record.error, number & 0xFFFF, info))
         else:
             self.jobs_done += 1
             if job.record_response:
                 info = (address & M32, job.record_response)
-                self.fail(Failure(index, Error.E_BUS_WR, ring.head & 0xFFFF, info))
-        ring.halted = job.stops
-        ring.head = (ring.head + 1) & M32
+                self.fail(Failure(index, Error.E_BUS_WR, number & 0xFFFF, info))
+        if job.stops_others:
+            ring.halted, ring.stopped = job.stops, number
+        while ring.pending and ring.head not in ring.jobs:
+            ring.head = (ring.head + 1) & M32
         return job
 
     def finish_soft_reset(self) -> None:

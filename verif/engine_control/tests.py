@@ -227,7 +227,9 @@ class Stop(EchoTest):
             ring = env.model.rings[last]
             ring.jobs[ring.head] = replace(ring.jobs[ring.head], tag=99)
             slot = ring.head % (1 << ring.size)
-            env.memory.load(ring.base + 64 * slot, ring.jobs[ring.head].words())
+            env.memory.load(
+                ring.base + env.model.descriptor_bytes * slot, ring.jobs[ring.head].words()
+            )
             await env.queue(last, [Job(tag=3)] if bad.opcode == 1 else [])
             await env.ended_all()
             assert not ring.pending
@@ -273,6 +275,49 @@ class SoftReset(EchoTest):
             self.env.moments.sample(Moment("soft_reset", self.env.state_of(index)))
         lasted = await until("its end", dut.clk_i, 500, lambda: not dut.soft_reset_o.value)
         assert lasted >= 7, f"a soft reset of {lasted + 1} clocks"
+
+
+@pyuvm.test(timeout_time=2, timeout_unit="ms")
+class SideBySide(EchoTest):
+    """Jobs of a ring run side by side and end in any order; HEAD counts in order."""
+
+    async def scenario(self) -> None:
+        env, dut, side = self.env, self.dut, self.env.side
+        log = env.records.log
+        for index in range(env.rings):
+            await env.setup(index, size=5)
+        # The first is the slowest: HEAD waits for it, the records do not.
+        jobs = [Job(clocks=400 if k == 0 else 100 - 20 * k, tag=k) for k in range(side)]
+        await env.queue(0, jobs)
+        await until("all but one", dut.clk_i, 300, lambda: len(log) == side - 1)
+        assert {ended.record.tag for ended in log} == set(range(1, side))
+        await ClockCycles(dut.clk_i, 10)
+        assert await env.read(header.RING_HEAD.at(0)) == 0
+        await env.ended_all()
+        assert await env.read(header.RING_HEAD.at(0)) == side
+        # No more than `side` are with the engine, all of them at once.
+        await env.queue(1, [Job(clocks=300, tag=k) for k in range(2 * side)])
+        await env.ended_all()
+        records = [ended.record for ended in log[side:]]
+        begun = sorted(record.start for record in records)
+        ends = sorted(record.end for record in records)
+        assert begun[side - 1] < ends[0], "not side by side"
+        for k in range(side, 2 * side):
+            assert begun[k] > ends[k - side], "one too many"
+        # A job with the STOP flag is alone with those before it.
+        await env.queue(1, [Job(clocks=80), Job(clocks=60, stop=True), Job(), Job(opcode=0)])
+        await env.ended_all()
+        stop = next(ended.record for ended in log if ended.job.stop)
+        assert all(ended.record.start > stop.end for ended in log[-2:])
+        await env.check_registers()
+        # The watchdog tells all that run; what starts later is not told.
+        await env.write(header.WATCHDOG.offset, 100)
+        await env.queue(1, [Job(opcode=HANG, clocks=120 * k) for k in range(side)] + [Job(tag=9)])
+        await env.ended_all()
+        errors = [ended.record.error for ended in log[-side - 1 :]]
+        assert errors == [Error.E_TIMEOUT] * side + [0]
+        assert log[-1].record.start > max(ended.record.end for ended in log[-side - 1 : -1])
+        await self.clear()
 
 
 @pyuvm.test(timeout_time=2, timeout_unit="ms")
@@ -419,10 +464,12 @@ class Counters(EchoTest):
         await env.queue(0, [Job(clocks=i) for i in range(7)])
         await env.ended_all()
         beats = [await self.value(header.RD_BEATS_LO), await self.value(header.WR_BEATS_LO)]
-        assert beats == env.records.beats == [7, 7]
-        # CYCLES: from the end of the job before, or from the doorbell, to the record's answer.
+        assert beats == env.records.beats == [7 * env.model.descriptor_bytes // 64, 7]
+        # CYCLES: from the end of the job before, or its start if the two may run side by side, or
+        # from the doorbell, to the record's answer.
         log = env.records.log
-        assert await self.value(header.CYCLES_LO) == log[-1].time - log[-2].time
+        before = log[-2].time if env.side == 1 else log[-2].record.start - 1
+        assert await self.value(header.CYCLES_LO) == log[-1].time - before
         await ClockCycles(dut.clk_i, 50)
         rung = cocotb.start_soon(self.doorbell_time())
         await env.queue(0, [Job(clocks=9)])

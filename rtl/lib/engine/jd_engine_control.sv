@@ -5,7 +5,8 @@
 //
 // Streams  s_axil_*: the page, AXI4-Lite. e_axil_*: the engine's own registers (from 0x100). job and
 //          end: one of each a ring; a job in hand owes one end. m_axi_*: descriptors and records.
-// Timing   one job of a ring with the engine at a time; soft_reset_o lasts 8 clocks or longer.
+// Timing   at most Jobs jobs of a ring with the engine at a time, which end in any order;
+//          soft_reset_o lasts 8 clocks or longer.
 // Numbers  counters are 64 bits and wrap; job numbers wrap at 2^32.
 // Source   docs/shell.md; registers: jd_engine_header.rdl. Golden model:
 //          verif/engine_control/model.py.
@@ -13,8 +14,12 @@
 module jd_engine_control
   import jd_engine_header_map_pkg::*;
 #(
-  parameter int unsigned   Rings    = 1,  // 1..4
-  parameter logic [1023:0] IdleOnly = '0  // bit i: word i of the page is written only while idle
+  parameter  int unsigned   Rings    = 1,  // 1..4
+  parameter  int unsigned   Jobs     = 1,  // of a ring side by side, power of two 1..16
+  parameter  int unsigned   Beats    = 1,  // of a descriptor, power of two 1..4; 1 if Jobs is
+  parameter  logic [1023:0] IdleOnly = '0, // bit i: word i of the page is written only while idle
+  localparam int unsigned   JobW     = Jobs > 1 ? $clog2(Jobs) : 1,
+  localparam int unsigned   DescriptorW = 512 * Beats
 ) (
   input  logic                    clk_i,
   input  logic                    rst_ni,
@@ -82,10 +87,11 @@ module jd_engine_control
   // Jobs
   output logic [Rings-1:0]        job_valid_o,
   input  logic [Rings-1:0]        job_ready_i,
-  output logic [Rings-1:0][511:0] job_descriptor_o,    // word 0 in the low bits
+  output logic [Rings-1:0][DescriptorW-1:0] job_descriptor_o,   // word 0 in the low bits
   output logic [Rings-1:0][31:0]  job_number_o,
   input  logic [Rings-1:0]        end_valid_i,         // its last write has been answered
   output logic [Rings-1:0]        end_ready_o,
+  input  logic [Rings-1:0][JobW-1:0] end_job_i,        // low bits of its number; 0 if Jobs is 1
   input  logic [Rings-1:0][7:0]   end_error_i,         // 0 ok
   input  logic [Rings-1:0][15:0]  end_detail_i,
   input  logic [Rings-1:0][31:0]  end_count_i,
@@ -110,6 +116,9 @@ module jd_engine_control
 );
   if (Rings < 1 || Rings > 4) begin : gen_bad_rings
     $fatal(1, "jd_engine_control: Rings=%0d, want 1..4", Rings);
+  end
+  if (Jobs == 1 && Beats != 1) begin : gen_bad_beats
+    $fatal(1, "jd_engine_control: Beats=%0d, want 1 with one job at a time", Beats);
   end
 
   localparam int unsigned RingW = Rings > 1 ? $clog2(Rings) : 1;
@@ -270,65 +279,122 @@ module jd_engine_control
   logic drop;
   logic [Rings-1:0] fetch_valid, fetch_ready, fetched;
   logic [Rings-1:0][39:0] fetch_address;
-  logic [511:0] fetched_data;
+  logic [DescriptorW-1:0] fetched_data;
   logic [1:0] fetched_resp, recorded_resp;
   logic [Rings-1:0] running, record_valid, record_ready, recorded;
   logic [Rings-1:0][39:0] record_address;
   logic [Rings-1:0][255:0] record_data;
   logic [31:0] recorded_address;
+  logic [Rings-1:0][31:0] ended_number;
   logic [Rings-1:0] ended_irq;
   logic [Rings-1:0][7:0] ended_error;
   logic [Rings-1:0][31:0] ended_info0, ended_info1;
   logic [Rings-1:0][63:0] ended_since;
   logic memory_idle;
+  logic [Rings-1:0] timeout_q;
 
   for (genvar r = 0; r < Rings; r++) begin : gen_ring
-    jd_engine_ring u_ring (
-      .clk_i,
-      .rst_ni,
-      .time_i,
-      .base_i           ({to_hw.RING[r].BASE_HI.value.value, to_hw.RING[r].BASE_LO.value.value}),
-      .cpl_i            ({to_hw.RING[r].CPL_HI.value.value, to_hw.RING[r].CPL_LO.value.value}),
-      .size_i           (to_hw.RING[r].SIZE.value.value),
-      .tail_i           (to_hw.RING[r].TAIL.value.value),
-      .head_o           (head[r]),
-      .doorbell_i       (doorbell && ring == RingW'(r)),
-      .hold_i           (soft_reset_o),
-      .drop_i           (drop),
-      .fetch_valid_o    (fetch_valid[r]),
-      .fetch_ready_i    (fetch_ready[r]),
-      .fetch_address_o  (fetch_address[r]),
-      .fetched_i        (fetched[r]),
-      .fetched_data_i   (fetched_data),
-      .fetched_resp_i   (fetched_resp),
-      .job_valid_o      (job_valid_o[r]),
-      .job_ready_i      (job_ready_i[r]),
-      .job_descriptor_o (job_descriptor_o[r]),
-      .job_number_o     (job_number_o[r]),
-      .running_o        (running[r]),
-      .end_valid_i      (end_valid_i[r]),
-      .end_ready_o      (end_ready_o[r]),
-      .end_error_i      (end_error_i[r]),
-      .end_detail_i     (end_detail_i[r]),
-      .end_count_i      (end_count_i[r]),
-      .end_info0_i      (end_info0_i[r]),
-      .end_info1_i      (end_info1_i[r]),
-      .record_valid_o   (record_valid[r]),
-      .record_ready_i   (record_ready[r]),
-      .record_address_o (record_address[r]),
-      .record_data_o    (record_data[r]),
-      .recorded_i       (recorded[r]),
-      .ended_irq_o      (ended_irq[r]),
-      .ended_error_o    (ended_error[r]),
-      .ended_info0_o    (ended_info0[r]),
-      .ended_info1_o    (ended_info1[r]),
-      .ended_since_o    (ended_since[r]),
-      .quiet_o          (ring_quiet[r])
-    );
+    if (Jobs == 1) begin : gen_one
+      logic unused_job;
+      assign unused_job = ^end_job_i[r];
+      assign ended_number[r] = head[r];
+      jd_engine_ring u_ring (
+        .clk_i,
+        .rst_ni,
+        .time_i,
+        .base_i           ({to_hw.RING[r].BASE_HI.value.value, to_hw.RING[r].BASE_LO.value.value}),
+        .cpl_i            ({to_hw.RING[r].CPL_HI.value.value, to_hw.RING[r].CPL_LO.value.value}),
+        .size_i           (to_hw.RING[r].SIZE.value.value),
+        .tail_i           (to_hw.RING[r].TAIL.value.value),
+        .head_o           (head[r]),
+        .doorbell_i       (doorbell && ring == RingW'(r)),
+        .hold_i           (soft_reset_o),
+        .drop_i           (drop),
+        .fetch_valid_o    (fetch_valid[r]),
+        .fetch_ready_i    (fetch_ready[r]),
+        .fetch_address_o  (fetch_address[r]),
+        .fetched_i        (fetched[r]),
+        .fetched_data_i   (fetched_data),
+        .fetched_resp_i   (fetched_resp),
+        .job_valid_o      (job_valid_o[r]),
+        .job_ready_i      (job_ready_i[r]),
+        .job_descriptor_o (job_descriptor_o[r]),
+        .job_number_o     (job_number_o[r]),
+        .running_o        (running[r]),
+        .end_valid_i      (end_valid_i[r]),
+        .end_ready_o      (end_ready_o[r]),
+        .end_error_i      (end_error_i[r]),
+        .end_detail_i     (end_detail_i[r]),
+        .end_count_i      (end_count_i[r]),
+        .end_info0_i      (end_info0_i[r]),
+        .end_info1_i      (end_info1_i[r]),
+        .record_valid_o   (record_valid[r]),
+        .record_ready_i   (record_ready[r]),
+        .record_address_o (record_address[r]),
+        .record_data_o    (record_data[r]),
+        .recorded_i       (recorded[r]),
+        .ended_irq_o      (ended_irq[r]),
+        .ended_error_o    (ended_error[r]),
+        .ended_info0_o    (ended_info0[r]),
+        .ended_info1_o    (ended_info1[r]),
+        .ended_since_o    (ended_since[r]),
+        .quiet_o          (ring_quiet[r])
+      );
+    end else begin : gen_many
+      jd_engine_ring_many #(
+        .Jobs  (Jobs),
+        .Beats (Beats)
+      ) u_ring (
+        .clk_i,
+        .rst_ni,
+        .time_i,
+        .base_i           ({to_hw.RING[r].BASE_HI.value.value, to_hw.RING[r].BASE_LO.value.value}),
+        .cpl_i            ({to_hw.RING[r].CPL_HI.value.value, to_hw.RING[r].CPL_LO.value.value}),
+        .size_i           (to_hw.RING[r].SIZE.value.value),
+        .tail_i           (to_hw.RING[r].TAIL.value.value),
+        .head_o           (head[r]),
+        .doorbell_i       (doorbell && ring == RingW'(r)),
+        .hold_i           (soft_reset_o),
+        .drop_i           (drop),
+        .pause_i          (timeout_q[r]),
+        .fetch_valid_o    (fetch_valid[r]),
+        .fetch_ready_i    (fetch_ready[r]),
+        .fetch_address_o  (fetch_address[r]),
+        .fetched_i        (fetched[r]),
+        .fetched_data_i   (fetched_data),
+        .fetched_resp_i   (fetched_resp),
+        .job_valid_o      (job_valid_o[r]),
+        .job_ready_i      (job_ready_i[r]),
+        .job_descriptor_o (job_descriptor_o[r]),
+        .job_number_o     (job_number_o[r]),
+        .running_o        (running[r]),
+        .end_valid_i      (end_valid_i[r]),
+        .end_ready_o      (end_ready_o[r]),
+        .end_job_i        (end_job_i[r]),
+        .end_error_i      (end_error_i[r]),
+        .end_detail_i     (end_detail_i[r]),
+        .end_count_i      (end_count_i[r]),
+        .end_info0_i      (end_info0_i[r]),
+        .end_info1_i      (end_info1_i[r]),
+        .record_valid_o   (record_valid[r]),
+        .record_ready_i   (record_ready[r]),
+        .record_address_o (record_address[r]),
+        .record_data_o    (record_data[r]),
+        .recorded_i       (recorded[r]),
+        .ended_number_o   (ended_number[r]),
+        .ended_irq_o      (ended_irq[r]),
+        .ended_error_o    (ended_error[r]),
+        .ended_info0_o    (ended_info0[r]),
+        .ended_info1_o    (ended_info1[r]),
+        .ended_since_o    (ended_since[r]),
+        .quiet_o          (ring_quiet[r])
+      );
+    end
   end
 
   jd_engine_memory #(
-    .Rings(Rings)
+    .Rings(Rings),
+    .Beats(Beats)
   ) u_memory (
     .clk_i,
     .rst_ni,
@@ -407,7 +473,7 @@ module jd_engine_control
             failure = 1'b1;
             failure_ring = 2'(r);
             failure_code = ended_failed ? ended_error[r] : E_BUS_WR;
-            failure_job = head[r][15:0];
+            failure_job = ended_number[r][15:0];
             failure_info0 = ended_failed ? ended_info0[r] : recorded_address[31:0];
             failure_info1 = ended_failed ? ended_info1[r] : {30'd0, recorded_resp};
           end
@@ -466,10 +532,12 @@ module jd_engine_control
     end
   end
 
-  // ---- Watchdog: what runs when it strikes is told to end; a job that starts later is not
+  // ---- Watchdog: what runs when it strikes is told to end; a job that starts later is not. A ring
+  // with several jobs starts none until all that run have ended.
   logic [31:0] waited_q, limit;
-  logic [Rings-1:0] timeout_q;
   logic started_q;                        // a job started in the clock before
+  logic [Rings-1:0] ending;               // the ring's only job ends
+  assign ending = Jobs == 1 ? end_valid_i : '0;
   assign limit = to_hw.WATCHDOG.value.value == '0 ? WATCHDOG_CLOCKS : to_hw.WATCHDOG.value.value;
   assign timeout_o = timeout_q;
   always_ff @(posedge clk_i) begin
@@ -480,12 +548,12 @@ module jd_engine_control
     end else begin
       started_q <= (job_valid_o & job_ready_i) != '0;
       if (running != '0 || timeout_q != '0) begin
-        timeout_q <= timeout_q & running & ~end_valid_i;
+        timeout_q <= timeout_q & running & ~ending;
         if (progress_i || started_q) begin
           waited_q <= '0;
         end else if (waited_q + 1 >= limit) begin
           waited_q <= '0;
-          timeout_q <= running & ~end_valid_i;
+          timeout_q <= running & ~ending;
         end else begin
           waited_q <= waited_q + 1;
         end

@@ -5,12 +5,15 @@
 //
 // Streams  fetch: a ring's wish for the descriptor at an address, answered by fetched_o. record: a
 //          ring's record for an address, answered by recorded_o after its write response.
-// Timing   one descriptor and one record in flight; the payload is captured when it is taken.
+// Timing   one descriptor and one record in flight; the payload is captured when it is taken. A
+//          descriptor is there with its last beat.
 // Numbers  a record is half a beat: the strobes choose the half.
 // Source   docs/shell.md, rings.
 `include "jd_assert.svh"
 module jd_engine_memory #(
-  parameter int unsigned Rings = 1        // 1..4
+  parameter  int unsigned Rings = 1,      // 1..4
+  parameter  int unsigned Beats = 1,      // of a descriptor, 1..4
+  localparam int unsigned DescriptorW = 512 * Beats
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
@@ -18,7 +21,7 @@ module jd_engine_memory #(
   output logic [Rings-1:0]          fetch_ready_o,
   input  logic [Rings-1:0][39:0]    fetch_address_i,
   output logic [Rings-1:0]          fetched_o,
-  output logic [511:0]              fetched_data_o,
+  output logic [DescriptorW-1:0]    fetched_data_o,
   output logic [1:0]                fetched_resp_o,
   input  logic [Rings-1:0]          record_valid_i,
   output logic [Rings-1:0]          record_ready_o,
@@ -69,7 +72,26 @@ module jd_engine_memory #(
   logic [39:0] fetch_address_q;
   logic read_ready, read_valid, read_last, read_idle, read_id;
   logic [511:0] read_data;
-  assign fetched_data_o = read_data;
+  logic [1:0] read_resp;
+  logic fetched;
+  assign fetched = read_valid && read_last;
+  if (Beats == 1) begin : gen_beat
+    assign fetched_data_o = read_data;
+    assign fetched_resp_o = read_resp;
+  end else begin : gen_beats
+    logic [DescriptorW-513:0] before_q;   // the beats before the last
+    logic [1:0] before_resp_q;            // the first of them that is an error
+    always_ff @(posedge clk_i) begin
+      if (!fetch_busy_q) begin
+        before_resp_q <= '0;
+      end else if (read_valid) begin
+        before_q <= (DescriptorW-512)'({read_data, before_q} >> 512);
+        if (before_resp_q == '0) before_resp_q <= read_resp;
+      end
+    end
+    assign fetched_data_o = {read_data, before_q};
+    assign fetched_resp_o = before_resp_q != '0 ? before_resp_q : read_resp;
+  end
 
   always_comb begin
     fetch_ready_o = '0;
@@ -77,7 +99,7 @@ module jd_engine_memory #(
       fetch_ready_o[choose(fetch_valid_i, fetch_ring_q)] = 1'b1;
     end
     fetched_o = '0;
-    fetched_o[fetch_ring_q] = read_valid;
+    fetched_o[fetch_ring_q] = fetched;
   end
 
   always_ff @(posedge clk_i) begin
@@ -93,7 +115,7 @@ module jd_engine_memory #(
       end
     end else begin
       if (read_ready) fetch_command_q <= 1'b0;
-      if (read_valid) fetch_busy_q <= 1'b0;
+      if (fetched) fetch_busy_q <= 1'b0;
     end
     if (!fetch_busy_q && fetch_valid_i != '0) begin
       fetch_address_q <= fetch_address_i[choose(fetch_valid_i, fetch_ring_q)];
@@ -108,12 +130,12 @@ module jd_engine_memory #(
     .cmd_valid_i    (fetch_command_q),
     .cmd_ready_o    (read_ready),
     .cmd_address_i  (fetch_address_q),
-    .cmd_beats_i    (16'd1),
+    .cmd_beats_i    (16'(Beats)),
     .out_valid_o    (read_valid),
     .out_ready_i    (1'b1),
     .out_data_o     (read_data),
     .out_last_o     (read_last),
-    .out_resp_o     (fetched_resp_o),
+    .out_resp_o     (read_resp),
     .m_axi_arvalid_o,
     .m_axi_arready_i,
     .m_axi_araddr_o,
@@ -207,7 +229,7 @@ module jd_engine_memory #(
   assign idle_o = !fetch_busy_q && !record_busy_q && read_idle && write_idle;
 
   `JD_ASSERT(IdsZero_A, !read_id && !write_id)
-  `JD_ASSERT_IF(FetchAsked_A, read_valid, fetch_busy_q && !fetch_command_q && read_last)
+  `JD_ASSERT_IF(FetchAsked_A, read_valid, fetch_busy_q && !fetch_command_q)
   `JD_ASSERT_IF(RecordTaken_A, record_command_q, write_ready)
   `JD_ASSERT_IF(RecordAsked_A, write_done, record_busy_q && !record_command_q)
 endmodule : jd_engine_memory
