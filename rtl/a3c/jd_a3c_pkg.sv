@@ -10,6 +10,15 @@ package jd_a3c_pkg;
   localparam int unsigned FC_INPUTS_MAX  = 65536;
   localparam int unsigned FC_OUTPUTS_MAX = 1024;
 
+  // Tasks: 32 words, from the rings RING_*.
+  localparam logic [1:0] RING_INF = 2'd0;
+  localparam logic [1:0] RING_TRN = 2'd1;
+  localparam logic [1:0] RING_ADM = 2'd2;
+  localparam logic [7:0] OP_INF      = 8'd1;
+  localparam logic [7:0] OP_TRAIN    = 8'd2;
+  localparam logic [7:0] OP_SYNC     = 8'd3;
+  localparam logic [7:0] OP_NET_LOAD = 8'd4;
+
   // A layer, checked, and what follows from its place in the network. Rows are of 16 words, beats
   // of 64 bytes; capital letters are those of docs/a3c.md.
   typedef struct packed {

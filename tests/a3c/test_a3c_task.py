@@ -1,0 +1,67 @@
+"""Checks of task descriptors: every rule, their order, and the edges of ranges and window."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from models.a3c.network import NET_A, NET_S, NET_T, SMALL, Geometry, Network, fc
+from models.registers.a3c import Error
+from verif.a3c import task
+from verif.a3c.play import Player
+from verif.a3c.task import Case
+
+FLAT = Network((fc(37, 19), fc(19, 1000, relu=False)))
+BUILDS: dict[str, tuple[Geometry, list[Network | None]]] = {
+    "four": (SMALL, [NET_T, None, FLAT, NET_A]),
+    "two": (Geometry(n_net=3, nb_max=2), [NET_S, FLAT, None]),
+}
+TRIALS = 700
+WANTED = {
+    Error.E_OPCODE, Error.E_RESERVED, Error.E_NET, Error.E_NB, Error.E_ALIGN, Error.E_ADDR,
+    Error.E_OVERLAP, Error.E_ROLE,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_task_check(name: str, seed: int) -> None:
+    """Tasks good and bad against the golden model."""
+    g, networks = BUILDS[name]
+    rng = np.random.default_rng([seed, 81])
+    seen: Counter[int] = Counter()
+    longest = 0
+    with Player(task.block(g), {"Slots": g.n_net, "Samples": g.nb_max}, seed) as sim:
+        for trial in range(TRIALS):
+            case: Case = task.good(rng, g, networks)
+            if rng.random() < 0.8:
+                case = task.twisted(rng, g, networks, case)
+            want = case.want(g, networks)
+            *got, clocks = task.run(sim, g, networks, case)
+            longest = max(longest, clocks)
+            assert tuple(got) == want, f"{trial}: got {got}, want {want}: {case}"
+            seen[want[0]] += 1
+    missing = {code for code in WANTED if seen[code] < 4}
+    assert not missing and seen[0] > 100, f"{seen}, too few of {missing}"
+    print(f"at most {longest} clocks")
+
+
+def test_task_reserved(seed: int) -> None:
+    """Every bit of every word of a good task of each kind, set or cleared alone."""
+    g, networks = BUILDS["four"]
+    rng = np.random.default_rng([seed, 82])
+    kinds: set[int] = set()
+    with Player(task.block(g), {"Slots": g.n_net, "Samples": g.nb_max}, seed) as sim:
+        while len(kinds) < 4:
+            case = task.good(rng, g, networks)
+            kind = int(case.words[0]) & 0xFF
+            if kind in kinds:
+                continue
+            kinds.add(kind)
+            for bit in (*range(64), *rng.choice(np.arange(64, 1024), 200, replace=False)):
+                words = case.words.copy()
+                words[bit // 32] ^= np.uint32(1 << bit % 32)
+                changed = Case(words, case.ring, case.window, case.roles)
+                *got, _ = task.run(sim, g, networks, changed)
+                assert tuple(got) == changed.want(g, networks), f"kind {kind}, bit {bit}"
