@@ -55,4 +55,79 @@ package jd_a3c_pkg;
     logic [22:0] map_rows;        // a set of feature maps
     logic [6:0]  output_rows;     // the last map in it
   } network_t;
+  // What a unit keeps of a layer: entry `layers` of a network is no layer but its last output, of
+  // which only the places in memory and buffer count.
+  typedef struct packed {
+    layer_t      layer;
+    logic [16:0] line;            // words of a row of the map that it reads; of a vector all
+    logic        last;            // the network's last layer
+  } unit_layer_t;
+
+  // A task as a unit gets it, checked.
+  typedef struct packed {
+    logic             train;      // else an inference
+    logic             save;       // an inference keeps all its maps
+    logic [3:0]       slot;       // of the network
+    logic [3:0]       layers;
+    logic [3:0]       samples;    // 1..8
+    logic [31:0]      ticket;     // place in the order of updates
+    logic [39:0]      theta;      // for the forward pass, or for BW
+    logic [39:0]      source;     // before and behind the update
+    logic [39:0]      target;
+    logic [39:0]      g_source;
+    logic [39:0]      g_target;
+    logic [39:0]      objective;  // hyper-parameters, 64 bytes behind them the gradients
+    logic [7:0][39:0] maps;       // set of feature maps of each sample
+    logic [3:0][31:0] settings;   // eta, rho, 1 - rho, eps; eta in the low bits
+  } task_t;
+
+  // How a task ended: 0 or the error, the word of the descriptor, the bus's answer.
+  typedef struct packed {
+    logic [7:0] error;
+    logic [4:0] word;
+    logic [1:0] response;
+  } end_t;
+
+  // Gradients that lie ready in the gradient buffer, in the order of the parameters in memory.
+  typedef struct packed {
+    logic [2:0]  layer;
+    logic [25:0] offset;          // of the first one in the image, beats
+    logic [15:0] row;             // in the buffer
+    logic [15:0] rows;            // 1..65535, one behind the other
+    logic        layer_last;      // the layer's last
+    logic        task_last;       // the task's last
+  } chunk_t;
+
+  // Clocks of a unit, one bit each.
+  typedef struct packed {
+    logic busy;                   // it has a task
+    logic issue;                  // its elements get operands
+    logic parameters;             // lost: waiting for parameters
+    logic maps;                   // lost: for feature maps
+    logic drain;                  // lost: for results to leave
+    logic gradients;              // lost: for room in the gradient buffer
+    logic latency;                // lost: to the adders' latency
+  } unit_clocks_t;
+
+  // Input tiles of a window of BW of a fully connected layer: as many as hide the adders' latency,
+  // as long as two windows fit the parameter buffer.
+  function automatic logic [3:0] window_tiles(input int unsigned add_latency,
+                                              input logic [3:0] samples, input logic [6:0] blocks,
+                                              input int unsigned pes, input int unsigned rows);
+    window_tiles = 4'd1;
+    for (int unsigned t = 2; t <= 8; t++) begin
+      if ((t - 1) * 32'(samples) < add_latency && 2 * t * pes * 32'(blocks) <= rows) begin
+        window_tiles = 4'(t);
+      end
+    end
+  endfunction
+
+  // Descriptor words of addresses, for errors.
+  localparam logic [4:0] WORD_THETA     = 5'd2;
+  localparam logic [4:0] WORD_SOURCE    = 5'd4;
+  localparam logic [4:0] WORD_TARGET    = 5'd6;
+  localparam logic [4:0] WORD_G_SOURCE  = 5'd8;
+  localparam logic [4:0] WORD_G_TARGET  = 5'd10;
+  localparam logic [4:0] WORD_OBJECTIVE = 5'd12;
+  localparam logic [4:0] WORD_MAPS      = 5'd16;   // and two more a sample
 endpackage : jd_a3c_pkg
