@@ -1,0 +1,583 @@
+"""The blocks between memory and a compute unit's buffers under test: tasks in, buffers compared."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from flow.library import build
+from models.a3c.network import (
+    BEAT_BYTES,
+    CONV,
+    LANES,
+    ROW_WORDS,
+    SLOT_BYTES,
+    STRIDES,
+    Geometry,
+    Layer,
+    Network,
+    fc,
+)
+from models.a3c.validate import NetworkError, validate
+from verif.a3c.network import LAYER, PACKAGE, layer_fields
+from verif.a3c.play import CheckFailed, _label, words
+
+HARNESS = Path("verif/a3c/actor_harness.cpp")
+MEMORY_H = Path("host/jackdaw/device/memory.h")
+NEVER = (1 << 64) - 1
+REGIONS = 9  # entries of a network: layers and the output
+PASS_CONTEXTS = 32
+WORD_THETA, WORD_OBJECTIVE, WORD_MAPS = 2, 12, 16
+LIMIT = 400_000  # clocks of a run
+
+
+def structure(name: str) -> dict[str, int]:
+    """The fields of a packed structure of jd_a3c_pkg and their bits, the highest first."""
+    found = re.search(rf"struct packed {{([^{{}}]*)}} {name};", PACKAGE.read_text())
+    assert found, name
+    lines = re.findall(r"(logic|\w+_t)\s+((?:\[\d+:0\])*)\s*(\w+);", found[1])
+    sizes = {"layer_t": sum(LAYER.values())}
+    return {
+        field: sizes.get(kind, 1) * math.prod(int(n) + 1 for n in re.findall(r"\[(\d+):", dims))
+        for kind, dims, field in lines
+    }
+
+
+UNIT_LAYER = structure("unit_layer_t")
+TASK = structure("task_t")
+CHUNK = structure("chunk_t")
+
+
+def pack(fields: Mapping[str, int], values: Mapping[str, int]) -> int:
+    """Put a structure's bits together; what is not given is 0."""
+    unknown = values.keys() - fields.keys()
+    if unknown:
+        raise ValueError(f"no fields {sorted(unknown)}")
+    out = 0
+    for name, bits in fields.items():
+        value = values.get(name, 0)
+        if value >> bits:
+            raise ValueError(f"{name}: {value} has more than {bits} bits")
+        out = out << bits | value
+    return out
+
+
+def row(fields: Mapping[str, int], values: Mapping[str, int]) -> np.ndarray:
+    """A structure as the words of a port, [words] uint32."""
+    size = words(sum(fields.values()))
+    return np.frombuffer(pack(fields, values).to_bytes(4 * size, "little"), "<u4")
+
+
+@dataclass(frozen=True)
+class UnitTask:
+    """A task as a unit gets it.
+
+    Attributes:
+        network: whose layers it walks through.
+        train, save, samples, ticket: as in task_t.
+        theta, source, target, g_source, g_target, objective: byte addresses.
+        maps: of each sample.
+        settings: eta, rho, 1 - rho, eps, bits.
+    """
+
+    network: Network
+    train: bool = False
+    samples: int = 1
+    save: bool = True
+    ticket: int = 0
+    theta: int = 0
+    source: int = 0
+    target: int = 0
+    g_source: int = 0
+    g_target: int = 0
+    objective: int = 0
+    maps: tuple[int, ...] = ()
+    settings: tuple[int, ...] = ()
+
+    def row(self) -> np.ndarray:
+        """Its bits."""
+        names = ("train", "save", "samples", "ticket", "theta", "source", "target")
+        values = {name: int(getattr(self, name)) for name in names}
+        values |= {name: getattr(self, name) for name in ("g_source", "g_target", "objective")}
+        values["layers"] = len(self.network.layers)
+        values["maps"] = sum(address << 40 * n for n, address in enumerate(self.maps))
+        values["settings"] = sum(value << 32 * n for n, value in enumerate(self.settings))
+        return row(TASK, values)
+
+    def layers(self, g: Geometry) -> np.ndarray:
+        """The entries of its network, [REGIONS, words] uint32."""
+        count = len(self.network.layers)
+        out = []
+        for index in range(count):
+            layer = self.network.layers[index]
+            line = layer.width if layer.kind == CONV else self.network.regions[index].width
+            value = pack(LAYER, layer_fields(self.network, index, g))
+            fields = {"layer": value, "line": line, "last": int(index == count - 1)}
+            out.append(row(UNIT_LAYER, fields))
+        region = self.network.regions[count]
+        output = {
+            "map_rows": region.rows, "map_offset": region.offset,
+            "buffer_base": self.network.buffer_bases(g)[count],
+            "slots": self.network.slots(count, g),
+        }  # fmt: skip
+        out.append(row(UNIT_LAYER, {"layer": pack(LAYER, output)}))
+        out += [np.full(out[0].size, 0xA5A5_A5A5, np.uint32)] * (REGIONS - count - 1)
+        return np.stack(out)
+
+
+class _Config(ctypes.Structure):
+    _fields_ = [
+        ("latency", ctypes.c_uint32),
+        ("read_num", ctypes.c_uint32), ("read_den", ctypes.c_uint32),
+        ("write_num", ctypes.c_uint32), ("write_den", ctypes.c_uint32),
+        ("shared_num", ctypes.c_uint32), ("shared_den", ctypes.c_uint32),
+        ("max_delay", ctypes.c_uint32),
+        ("seed", ctypes.c_uint64),
+    ]  # fmt: skip
+
+
+class _Settings(ctypes.Structure):
+    _fields_ = [
+        ("memory", _Config),
+        ("stop", ctypes.c_uint64), ("fail", ctypes.c_uint64),
+        ("stall", ctypes.c_uint32), ("pause", ctypes.c_uint32), ("echo", ctypes.c_uint32),
+        ("limit", ctypes.c_uint32),
+    ]  # fmt: skip
+
+
+class _Fault(ctypes.Structure):
+    _fields_ = [
+        ("first", ctypes.c_uint64), ("last", ctypes.c_uint64),
+        ("response", ctypes.c_int), ("direction", ctypes.c_int),
+    ]  # fmt: skip
+
+
+class _Run(ctypes.Structure):
+    _fields_ = [
+        ("tasks", ctypes.c_void_p), ("layers", ctypes.c_void_p), ("finished", ctypes.c_void_p),
+        ("count", ctypes.c_uint64),
+        ("bases", ctypes.c_void_p), ("ends", ctypes.c_void_p), ("after", ctypes.c_void_p),
+        ("pieces", ctypes.c_uint64),
+        ("image", ctypes.c_void_p), ("rows", ctypes.c_uint64),
+        ("log", ctypes.c_void_p), ("log_size", ctypes.c_uint64),
+        ("jobs", ctypes.c_void_p), ("marks", ctypes.c_void_p), ("want", ctypes.c_void_p),
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How memory and the other side behave.
+
+    Attributes:
+        latency: clocks of memory; each burst takes up to `delay` more at random.
+        read, write: beats a clock, as fractions.
+        stall: share of clocks in which a request to memory waits.
+        pause: share of clocks in which the other side waits.
+        stop, fail: clocks in which stop_i and failed_i rise.
+        echo: failed_i follows an error until the task ends.
+    """
+
+    latency: int = 8
+    delay: int = 0
+    read: tuple[int, int] = (1, 1)
+    write: tuple[int, int] = (1, 1)
+    stall: float = 0.0
+    pause: float = 0.0
+    stop: int = NEVER
+    fail: int = NEVER
+    echo: bool = False
+    limit: int = LIMIT
+
+
+FAST = Timing(latency=64)
+
+
+def random_timing(rng: np.random.Generator) -> Timing:
+    """Any memory and any other side."""
+    return Timing(
+        latency=int(rng.choice([1, 2, 8, 64, 150])),
+        delay=int(rng.choice([0, 0, 5, 60])),
+        read=((1, 1), (1, 2), (3, 4))[rng.integers(3)],
+        write=((1, 1), (1, 3), (3, 4))[rng.integers(3)],
+        stall=float(rng.choice([0, 0.3, 0.9])),
+        pause=float(rng.choice([0, 0.3, 0.9])),
+    )
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Addresses that answer with an error.
+
+    Attributes:
+        first, last: bytes, both included.
+        response: 2 SLVERR, 3 DECERR.
+        direction: 1 reads, 2 writes.
+    """
+
+    first: int
+    last: int
+    response: int = 2
+    direction: int = 1
+
+
+@dataclass
+class Result:
+    """What a run showed.
+
+    Attributes:
+        clocks: of the run.
+        finished: [tasks] clocks.
+        reads, writes: beats.
+        first_beat, last_beat: clocks of the first and the last beat read.
+        requests: [bursts, 4] clock, address, beats, 1 for a write.
+        errors: (task, word, response) of each.
+    """
+
+    clocks: int
+    finished: np.ndarray
+    reads: int
+    writes: int
+    first_beat: int
+    last_beat: int
+    requests: np.ndarray
+    errors: list[tuple[int, int, int]]
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+@cache
+def library(name: str, core: str, parameters: tuple[tuple[str, int], ...]) -> ctypes.CDLL:
+    """Build and open the simulator of a block.
+
+    Args:
+        name: of the module behind jd_a3c_.
+        core: FuseSoC core.
+        parameters: of the module.
+    """
+    top = f"jd_a3c_{name}"
+    path = build(
+        core,
+        top,
+        HARNESS,
+        parameters=dict(parameters),
+        defines=(f"MODEL=V{top}", f'MODEL_HEADER="V{top}.h"', name.upper(),
+                 f"MEMORY_SUM={zlib.crc32(MEMORY_H.read_bytes())}"),
+        optimize="-O1",
+    )  # fmt: skip
+    lib = ctypes.CDLL(str(path))
+    lib.actor_new.restype = ctypes.c_void_p
+    lib.actor_error.restype = ctypes.c_char_p
+    lib.actor_run.restype = ctypes.c_int64
+    return lib
+
+
+class Actor:
+    """A block under simulation (a context manager).
+
+    Args:
+        name: of the module behind jd_a3c_.
+        parameters: of the module.
+        seed: of the random register values and of all pauses.
+    """
+
+    def __init__(self, name: str, parameters: Mapping[str, int], seed: int) -> None:
+        self.lib = library(name, f"jackdaw:engine:a3c_{name}", tuple(sorted(parameters.items())))
+        self.handle = ctypes.c_void_p(self.lib.actor_new(seed & 0x3FFF_FFFF))
+        self.seed = seed
+        self.runs = 0
+
+    def __enter__(self) -> Actor:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.lib.actor_free(self.handle)
+
+    def run(
+        self,
+        memory: np.ndarray,
+        timing: Timing,
+        faults: Sequence[Fault] = (),
+        tasks: Sequence[UnitTask] = (),
+        geometry: Geometry | None = None,
+        count: int | None = None,
+        **arrays: np.ndarray | int,
+    ) -> Result:
+        """Run from a reset.
+
+        Args:
+            memory: [bytes] uint8, changed by what is written.
+            timing: of memory and the other side.
+            faults: bus errors.
+            tasks, geometry: that are done.
+            count: of tasks or jobs, by default that of the tasks.
+            arrays: the other parts of Run.
+        Raises: CheckFailed.
+        """
+        self.runs += 1
+        config = _Config(
+            timing.latency, *timing.read, *timing.write, 2, 1, timing.delay,
+            self.seed * 1000 + self.runs,
+        )  # fmt: skip
+        settings = _Settings(
+            config, timing.stop, timing.fail, round(1000 * timing.stall),
+            round(1000 * timing.pause), timing.echo, timing.limit,
+        )  # fmt: skip
+        kept: dict[str, np.ndarray] = {"finished": np.zeros(max(1, len(tasks)), np.uint64)}
+        if tasks:
+            assert geometry
+            kept["tasks"] = np.ascontiguousarray(np.stack([task.row() for task in tasks]))
+            kept["layers"] = np.ascontiguousarray(np.stack([t.layers(geometry) for t in tasks]))
+            if kept["tasks"].shape[1] != self.lib.actor_task_words():
+                raise ValueError(f"a task has {self.lib.actor_task_words()} words")
+        numbers = {"count": len(tasks) if count is None else count}
+        for name, value in arrays.items():
+            if isinstance(value, np.ndarray):
+                kept[name] = value if value.flags.c_contiguous else np.ascontiguousarray(value)
+            else:
+                numbers[name] = int(value)
+        run = _Run(**{k: v.ctypes.data for k, v in kept.items()}, **numbers)
+        bad = (_Fault * max(1, len(faults)))(
+            *((f.first, f.last, f.response, f.direction) for f in faults)
+        )
+        clocks = self.lib.actor_run(
+            self.handle, ctypes.byref(settings), ctypes.byref(run),
+            ctypes.c_void_p(memory.ctypes.data), ctypes.c_uint64(memory.size), bad,
+            ctypes.c_uint64(len(faults)),
+        )  # fmt: skip
+        if clocks < 0:
+            where = self.lib.actor_error(self.handle).decode()
+            raise CheckFailed(_label(where), where)
+        if clocks >= timing.limit:
+            raise TimeoutError(f"no end within {timing.limit} clocks")
+        counts = (ctypes.c_uint64 * 6)()
+        self.lib.actor_counts(self.handle, counts)
+        pairs, errors = (np.zeros(counts[n], np.uint64) for n in (4, 5))
+        self.lib.actor_lists(
+            self.handle, *(ctypes.c_void_p(a.ctypes.data) for a in (pairs, errors))
+        )
+        found = pairs.reshape(-1, 3).astype(np.int64)
+        requests = np.column_stack([found, found[:, 2] >> 16])
+        requests[:, 2] &= 0xFFFF
+        return Result(
+            clocks, kept["finished"].astype(np.int64), counts[0], counts[1], counts[2], counts[3],
+            requests, [(int(t), int(w), int(r)) for t, w, r in errors.reshape(-1, 3)], kept,
+        )  # fmt: skip
+
+
+def random_memory(rng: np.random.Generator, size: int) -> np.ndarray:
+    """Memory of random bytes, rounded up to a page."""
+    return rng.integers(0, 256, -(-size // 4096) * 4096, dtype=np.uint8)
+
+
+def small_network(rng: np.random.Generator, g: Geometry, beats: int = 2500) -> Network:
+    """Draw a network that a build takes, with at most so many beats of parameters."""
+    legal = [lanes for lanes in LANES if lanes <= g.n_pe]
+    while True:
+        layers: list[Layer] = []
+        shape = tuple(int(rng.integers(1, most)) for most in (20, 13, 24))
+        for _ in range(rng.integers(4)):
+            inputs, height, width = shape
+            kernel = int(rng.integers(1, min(height, width, 5) + 1))
+            outputs = int(rng.choice([1, 5, 16, 17, 40]))
+            layer = Layer(
+                CONV, inputs, outputs, height, width, kernel, int(rng.choice(STRIDES)),
+                lanes_forward=int(rng.choice(legal)),
+            )  # fmt: skip
+            backward = [lanes for lanes in legal if layer.phases % lanes == 0]
+            layers.append(replace(layer, lanes_backward=int(rng.choice(backward))))
+            shape = (outputs, layer.rows, layer.columns)
+        inputs = math.prod(shape) if layers else int(rng.choice([1, 37, 200, 700]))
+        for _ in range(rng.integers(1, 6)):
+            outputs = int(rng.choice([1, 7, 16, 33, 64, 130]))
+            layers.append(fc(inputs, outputs, (int(rng.choice(legal)), g.n_pe)))
+            inputs = outputs
+        network = Network(tuple(layers[:8]))
+        if network.parameter_beats > beats:
+            continue
+        words = np.zeros(48, np.uint32)
+        words[: 1 + 4 * len(network.layers)] = network.encode()
+        try:
+            return validate(words, g)
+        except (NetworkError, ValueError):
+            continue
+
+
+def theta_slot(network: Network) -> int:
+    """Bytes of the parameters, rounded up to pages."""
+    return -(-network.parameter_bytes // SLOT_BYTES) * SLOT_BYTES
+
+
+@dataclass(frozen=True)
+class Block:
+    """What the parameter buffer gets at once.
+
+    Attributes:
+        base, end: positions, counted on and on.
+        address: [entries] byte address of each entry's row; transposed: of the patch's first row.
+            Below 0: the entry is not written.
+        column: -1, or the column of the patch that the entry is.
+        held: it is released together with the last of its segment.
+        segment: number of its segment.
+    """
+
+    base: int
+    end: int
+    address: np.ndarray
+    column: np.ndarray
+    held: bool
+    segment: int
+
+
+def window_tiles(g: Geometry, samples: int, blocks: int, rows: int) -> int:
+    """Input tiles of a window of BW of a fully connected layer; as in jd_a3c_pkg."""
+    fits = (t for t in range(2, 9) if (t - 1) * samples < g.la and 2 * t * g.n_pe * blocks <= rows)
+    return max(fits, default=1)
+
+
+def load_blocks(tasks: Sequence[UnitTask], g: Geometry, rows: int) -> list[Block]:
+    """What jd_a3c_load must put into the buffer, in its order.
+
+    Args:
+        tasks: one after the other.
+        g: the build.
+        rows: entries of the buffer.
+    """
+    out: list[Block] = []
+    lanes = g.n_pe // ROW_WORDS
+    position = segment = 0
+
+    def place(blocks: list[tuple[np.ndarray, np.ndarray]], held: bool) -> None:
+        nonlocal position, segment
+        position = -(-position // lanes) * lanes
+        for address, column in blocks:
+            end = position + address.size
+            out.append(Block(position, end, address, column, held, segment))
+            position = end
+        segment += 1
+
+    def forward(task: UnitTask, index: int, first: int, count: int) -> None:
+        layer = task.network.layers[index]
+        biases = task.theta + BEAT_BYTES * task.network.parameter_offsets[index]
+        patches = biases + BEAT_BYTES * layer.output_blocks
+        held = layer.kind == CONV
+        k = np.arange(count)
+        place([(biases + BEAT_BYTES * (first + k), np.full(count, -1))], held)
+        blocks = []
+        for block in range(layer.term_blocks):
+            patch = patches + 1024 * (block * layer.output_blocks + first + k)
+            address = patch + BEAT_BYTES * np.arange(ROW_WORDS)[:, None]
+            blocks.append((address.reshape(-1), np.full(address.size, -1)))
+        place(blocks, held)
+
+    def backward(task: UnitTask, index: int, first: int, span: int, present: int) -> None:
+        layer = task.network.layers[index]
+        biases = task.theta + BEAT_BYTES * task.network.parameter_offsets[index]
+        patches = biases + BEAT_BYTES * layer.output_blocks
+        k = np.arange(span)
+        blocks = []
+        for block in range(layer.output_blocks):
+            patch = patches + 1024 * ((first + k) * layer.output_blocks + block)
+            address = np.tile(np.where(k < present, patch, -1), (ROW_WORDS, 1))
+            column = np.tile(np.arange(ROW_WORDS)[:, None], (1, span))
+            blocks.append((address.reshape(-1), column.reshape(-1)))
+        place(blocks, layer.kind == CONV)
+
+    for task in tasks:
+        layers = task.network.layers
+        kinds = [layer.kind == CONV for layer in layers]
+        convolutions = [n for n, convolves in enumerate(kinds) if convolves]
+        connected = [n for n, convolves in enumerate(kinds) if not convolves]
+        if not task.train:
+            for _ in range(task.samples):
+                for index in convolutions:
+                    forward(task, index, 0, layers[index].output_blocks)
+            for index in connected:
+                blocks = layers[index].output_blocks
+                tile = layers[index].lanes_forward // ROW_WORDS
+                most = PASS_CONTEXTS // task.samples * tile
+                for first in range(0, blocks, most):
+                    forward(task, index, first, min(most, blocks - first))
+            continue
+        for index in [n for n in connected[::-1] if n]:
+            blocks = layers[index].term_blocks
+            most = lanes * window_tiles(g, task.samples, layers[index].output_blocks, rows)
+            for first in range(0, blocks, most):
+                present = min(most, blocks - first)
+                backward(task, index, first, -(-present // lanes) * lanes, present)
+        for index in [n for n in convolutions[::-1] if n]:
+            backward(task, index, 0, layers[index].term_blocks, layers[index].term_blocks)
+    return out
+
+
+def load(
+    actor: Actor,
+    g: Geometry,
+    rows: int,
+    tasks: Sequence[UnitTask],
+    memory: np.ndarray,
+    timing: Timing,
+    faults: Sequence[Fault] = (),
+) -> tuple[Result, int]:
+    """Run jd_a3c_load and compare the buffer after each block.
+
+    Args:
+        actor: the block.
+        g: the build.
+        rows: entries of the buffer.
+        tasks: one after the other.
+        memory: [bytes] uint8.
+        timing, faults: of memory and the reader.
+    Returns: what it showed; blocks that were filled, all unless it was stopped.
+    """
+    blocks = load_blocks(tasks, g, rows)
+    bases, ends = (np.array([getattr(b, n) for b in blocks], np.uint64) for n in ("base", "end"))
+    lasts = {block.segment: n for n, block in enumerate(blocks)}
+    after = [lasts[b.segment] if b.held else n for n, b in enumerate(blocks)]
+    image = np.zeros((sum(b.address.size for b in blocks), ROW_WORDS), np.uint32)
+    before = memory.copy()
+    log = np.zeros(2, np.uint64)
+    result = actor.run(
+        memory, timing, faults, tasks, g, bases=bases, ends=ends, pieces=len(blocks),
+        after=np.array(after, np.uint64), image=image, rows=rows, log=log,
+        marks=np.zeros(len(blocks), np.uint64),
+    )  # fmt: skip
+    filled = int(log[1])
+    stopped = timing.stop < NEVER
+    assert stopped or filled == len(blocks), f"{filled} of {len(blocks)} blocks"
+    np.testing.assert_array_equal(memory, before)
+    # The first byte of whatever answers with an error is 0.
+    seen = memory.copy()
+    for fault in faults:
+        seen[fault.first : fault.last + 1] = 0
+    beats = seen.view(np.uint32).reshape(-1, ROW_WORDS)
+    at = 0
+    for number, block in enumerate(blocks[:filled]):
+        entries = np.flatnonzero(block.address >= 0)
+        first = block.address[entries] // BEAT_BYTES
+        column = block.column[entries]
+        patch = beats[first[:, None] + np.arange(ROW_WORDS) * (column >= 0)[:, None]]
+        want = np.where(
+            (column >= 0)[:, None],
+            patch[np.arange(entries.size), :, np.maximum(column, 0)],
+            beats[first],
+        )
+        got = image[at : at + block.address.size][entries]
+        wrong = np.argwhere(got != want)
+        assert not wrong.size, f"block {number}: {len(wrong)} words differ, first {wrong[0]}"
+        at += block.address.size
+    if not stopped:
+        assert log[0] == result.reads == sum((b.address >= 0).sum() for b in blocks)
+    return result, filled
