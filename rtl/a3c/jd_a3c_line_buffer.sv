@@ -9,8 +9,8 @@
 //          pointer that load_i or shift_i makes is that of the next clock. What a stitch writes can
 //          be read from the next clock on.
 //              clock 0 pointer | 1 memories | 2 bank chosen | 3 word_o
-// Numbers  bits, unchanged. Pointers count words and do not wrap: neither a read nor a stitch goes
-//          beyond the end of a half. The contents are undefined until written.
+// Numbers  bits, unchanged. Pointers count words; a read does not go beyond the end of a half, a
+//          stitch goes on at its begin. The contents are undefined until written.
 // Source   FA3C (ASPLOS 2019) section 4.5 (line buffers, buffer control unit). The
 //          published buffer is a shift register; this one is Lanes memories and a pointer, word w
 //          being in memory w mod Lanes, so that a shift of any number of words moves no data.
@@ -107,7 +107,6 @@ module jd_a3c_line_buffer #(
   end
 
   `JD_ASSUME_IF(HalvesApart_M, stitch_valid_i && read_valid_i, stitch_half_i != read_half_i)
-  `JD_ASSUME_IF(StitchInRange_M, stitch_valid_i, 32'(stitch_offset_i) <= (Rows - 1) * Lanes)
   `JD_ASSUME_IF(ShiftInRange_M, !load_i && shift_i != '0,
                 32'(pointer_q) + 32'(shift_i) < Rows * Lanes)
 endmodule : jd_a3c_line_buffer

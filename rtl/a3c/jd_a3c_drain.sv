@@ -1,0 +1,742 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Prepares the sums of tiles before their products and takes them where they belong behind them: into
+// feature maps, or into the gradient buffer and, as chunks, to the update.
+//
+// Streams  prepare_*: the next tile whose sums are to be prepared; drain_*: the next one to be
+//          drained, when its last product is in its sum. Tiles are drained in order; a tile is
+//          prepared when the one two before it is drained. chunk: gradients that are complete;
+//          chunk_read_i gives the room of the oldest one back. save: maps that are complete.
+// Timing   gradients: a row a clock. Maps of convolutions: 16 sums of 16 lanes take some 50 clocks.
+//          Connected layers: a row a clock, and two for each sum.
+// Numbers  bits, ReLU as in jd_a3c_scatter. Gradients of padding are +0.
+// Source   FA3C (ASPLOS 2019) section 4.3 (gradients go to the RMSProp module), 4.5. a3c 5.6, 6.2-6.4,
+//          7.4.
+//
+// The gradient buffer: rows 0 to resident - 1 are those of the convolutions, where the image has
+// them, for they add up over samples; the rest is a ring of chunks, none of which goes over its end.
+`include "jd_assert.svh"
+module jd_a3c_drain
+  import jd_a3c_pkg::*;
+  import jd_a3c_tile_pkg::*;
+#(
+  parameter  int unsigned Pes          = 16,      // processing elements: 16, 32, 64 or 128
+  parameter  int unsigned GradientRows = 512,     // of the gradient buffer; 0: no trainings
+  localparam int unsigned SEGS         = Pes / 16
+) (
+  input  logic                   clk_i,
+  input  logic                   rst_ni,
+  input  logic                   prepare_valid_i,
+  input  tile_t                  prepare_tile_i,
+  input  logic                   prepare_half_i,
+  input  logic                   prepare_oldest_i, // all tiles before it are drained
+  output logic                   prepare_done_o,
+  input  logic                   drain_valid_i,
+  input  tile_t                  drain_tile_i,
+  input  logic                   drain_half_i,
+  output logic                   drain_done_o,
+  input  logic [15:0]            resident_i,       // of the task of either
+  output logic                   room_o,           // waits for room in the gradient buffer
+  // Sums
+  output logic                   sum_valid_o,
+  output logic                   sum_half_o,
+  output logic [4:0]             sum_o,
+  input  logic [SEGS-1:0][511:0] sum_data_i,
+  output logic [SEGS-1:0]        preload_valid_o,
+  output logic                   preload_half_o,
+  output logic [4:0]             preload_sum_o,
+  output logic [511:0]           preload_data_o,
+  // Gradient buffer
+  output logic                   gradient_write_o,
+  output logic [15:0]            gradient_row_o,
+  output logic [511:0]           gradient_data_o,
+  output logic                   gradient_read_o,  // has precedence
+  output logic [15:0]            gradient_read_row_o,
+  input  logic [511:0]           gradient_read_data_i,
+  output logic                   chunk_valid_o,
+  input  logic                   chunk_ready_i,
+  output chunk_t                 chunk_o,
+  input  logic                   chunk_read_i,
+  // Feature maps
+  output logic                   read_valid_o,
+  input  logic                   read_ready_i,
+  output logic [15:0]            read_row_o,
+  input  logic [511:0]           read_data_i,
+  output logic                   write_valid_o,
+  output logic [15:0]            write_row_o,
+  output logic [15:0]            write_mask_o,
+  output logic [511:0]           write_data_o,
+  output logic                   save_valid_o,
+  input  logic                   save_ready_i,
+  output logic [2:0]             save_sample_o,
+  output logic [22:0]            save_offset_o,    // rows in the set of maps
+  output logic [15:0]            save_row_o,
+  output logic [15:0]            save_rows_o,
+  input  logic                   save_busy_i
+);
+  localparam int unsigned SegsLog2 = $clog2(SEGS);
+
+  typedef enum logic [3:0] {
+    StIdle, StClear, StPreload, StZero, StRoom, StGradients, StFlush, StChunk, StPatch, StTurn,
+    StLines, StVector, StPieces, StSettle, StSave, StDone
+  } state_e;
+  state_e state_q;
+  logic   preparing_q;                            // the tile in hand is the one to be prepared
+  tile_t  tile;
+  kind_e  kind;
+  assign tile = preparing_q ? prepare_tile_i : drain_tile_i;
+  assign kind = tile.kind;
+
+  // ---- Loops. Gradients: slot or input, kernel column or output, group, segment of 16 lanes. Maps:
+  // group, segment, slot, 16 sums. Connected layers: tile, segment, sample.
+  logic [5:0]  slot_q;
+  logic [5:0]  turn_q;
+  logic [2:0]  group_q;
+  logic [2:0]  segment_q;                         // of the group's
+  logic [5:0]  sum_q;
+  logic [1:0]  part_q;                            // 16 sums of a slot
+  logic [4:0]  beat_q;
+  logic [3:0]  lane_q;
+  logic        extra_q;                           // GcConv: the bias
+  logic [9:0]  channel_q;
+  logic [4:0]  top_q;
+  logic [15:0] zero_q;
+  logic [2:0]  sample_q;
+  logic [3:0]  segments;                          // of a group
+  logic [2:0]  element_segment;                   // of all
+  logic [1:0]  groups_log2;
+  assign segments        = 4'd1 << tile.lanes;
+  assign element_segment = 3'(group_q << tile.lanes) | segment_q;
+  assign groups_log2     = 2'(SegsLog2) - tile.lanes;
+
+  logic segment_end, group_end, turn_end, slot_end;
+  assign segment_end = 4'(segment_q) + 4'd1 == segments;
+  always_comb begin
+    unique case (kind)
+      GcConv:  group_end = extra_q || 6'(top_q) + 6'(group_q) + 6'd1 == 6'(tile.kernel)
+                           || 4'(group_q) + 4'd1 == 4'd1 << groups_log2;
+      FwConv, BwConv: group_end = 4'(group_q) + 4'd1 == 4'd1 << groups_log2;
+      default: group_end = 1'b1;
+    endcase
+  end
+  assign turn_end = turn_q == tile.n0 - 6'd1;
+  logic [5:0] inputs_all;                         // GcFc: with those of padding
+  assign inputs_all = tile.biases ? 6'd1
+                      : tile.block_end ? 6'd16 - 6'(tile.input_first) : 6'(tile.input_count);
+  assign slot_end = kind == GcFc ? slot_q == inputs_all - 6'd1 : slot_q == tile.n1 - 6'd1;
+
+  // ---- Gradients: where a row lies, in three clocks
+  typedef struct packed {
+    logic       valid;
+    logic       preload;
+    logic       fresh;                            // its sum is to be read
+    logic       zero;
+    logic [4:0] sum;
+    logic [2:0] segment;                          // of all
+    logic [6:0] block;                            // of 16 outputs
+  } step_t;
+  step_t       step, step_q1, step_q2, step_q3;
+  logic        grad_turn;                         // a row goes into the pipe
+  logic        bias_row, bias_q1, bias_q2;
+  logic [9:0]  taps_q1;
+  logic [3:0]  phase_q1;
+  logic [9:0]  input_q1;
+  logic [17:0] place_q2;
+  logic [15:0] row_q2, row_q3;                    // GcFc
+  logic [15:0] chunk_row_q;                       // first row of the block in hand
+  logic [4:0]  kernel_row;
+  logic [3:0]  stride_mask;
+  assign grad_turn   = state_q == StGradients || state_q == StPreload;
+  assign bias_row    = kind == GcConv ? extra_q : tile.biases;
+  assign kernel_row  = top_q + 5'(group_q);
+  assign stride_mask = 4'((5'd1 << tile.stride) - 5'd1);
+  always_comb begin
+    step.valid   = grad_turn;
+    step.preload = state_q == StPreload;
+    step.fresh   = segment_q == '0 && group_q == '0;
+    step.zero    = kind == GcFc && !tile.biases && slot_q >= 6'(tile.input_count);
+    step.sum     = sum_q[4:0];
+    step.segment = element_segment;
+    step.block   = tile.block_first + 7'(segment_q);
+    if (kind == GcFc) step.block = step.block + 7'(turn_q << tile.lanes);
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      step_q1.valid <= 1'b0;
+      step_q2.valid <= 1'b0;
+      step_q3.valid <= 1'b0;
+    end else begin
+      step_q1.valid <= step.valid;
+      step_q2.valid <= step_q1.valid;
+      step_q3.valid <= step_q2.valid;
+    end
+    if (step.valid) begin
+      {step_q1.preload, step_q1.fresh, step_q1.zero, step_q1.sum, step_q1.segment, step_q1.block}
+          <= {step.preload, step.fresh, step.zero, step.sum, step.segment, step.block};
+      bias_q1  <= bias_row;
+      taps_q1  <= 10'(5'(kernel_row >> tile.stride)) * 10'(tile.taps) + 10'(5'(turn_q) >> tile.stride);
+      phase_q1 <= 4'((4'(kernel_row) & stride_mask) << tile.stride) + (4'(turn_q) & stride_mask);
+      input_q1 <= kind == GcConv ? channel_q : 10'(slot_q);
+    end
+    if (step_q1.valid) begin
+      {step_q2.preload, step_q2.fresh, step_q2.zero, step_q2.sum, step_q2.segment, step_q2.block}
+          <= {step_q1.preload, step_q1.fresh, step_q1.zero, step_q1.sum, step_q1.segment,
+              step_q1.block};
+      bias_q2  <= bias_q1;
+      place_q2 <= ((18'(taps_q1) << {tile.stride, 1'b0}) + 18'(phase_q1)) * 18'(tile.padded_inputs)
+                  + 18'(input_q1);
+      row_q2   <= chunk_row_q + (bias_q1 ? 16'(step_q1.block - tile.block_first)
+                  : (16'(step_q1.block - tile.block_first) << 4) + 16'(tile.input_first)
+                    + 16'(input_q1));
+    end
+    if (step_q2.valid) begin
+      {step_q3.preload, step_q3.fresh, step_q3.zero, step_q3.sum, step_q3.segment, step_q3.block}
+          <= {step_q2.preload, step_q2.fresh, step_q2.zero, step_q2.sum, step_q2.segment,
+              step_q2.block};
+      if (kind == GcConv) begin
+        row_q3 <= bias_q2
+            ? tile.offset[15:0] + 16'(step_q2.block)
+            : tile.offset[15:0] + 16'(tile.blocks)
+              + ((16'(place_q2[17:4]) * 16'(tile.blocks) + 16'(step_q2.block)) << 4)
+              + 16'(place_q2[3:0]);
+      end else begin
+        row_q3 <= row_q2;
+      end
+    end
+  end
+
+  // A sum is read a clock before its first row is written.
+  logic [511:0] gradient;
+  logic [10:0]  gradient_output;                  // of the row's first word
+  assign gradient_output = {step_q3.block, 4'd0};
+  always_comb begin
+    gradient = sum_data_i[step_q3.segment[(SegsLog2 > 0 ? SegsLog2 - 1 : 0):0]];
+    for (int unsigned w = 0; w < 16; w++) begin
+      if (step_q3.zero || gradient_output + 11'(w) >= tile.outputs) gradient[32*w+:32] = '0;
+    end
+  end
+  assign gradient_write_o    = (step_q3.valid && !step_q3.preload) || (state_q == StZero && residents_q == '0);
+  assign gradient_row_o      = state_q == StZero ? zero_q : row_q3;
+  assign gradient_data_o     = state_q == StZero ? '0 : gradient;
+  assign gradient_read_o     = step_q3.valid && step_q3.preload;
+  assign gradient_read_row_o = row_q3;
+
+  // What is preloaded comes 2 clocks later.
+  logic            back_valid_q1, back_valid_q2;
+  logic [4:0]      back_sum_q1, back_sum_q2;
+  logic [2:0]      back_segment_q1, back_segment_q2;
+  logic            clear;
+  assign clear = state_q == StClear;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      back_valid_q1 <= 1'b0;
+      back_valid_q2 <= 1'b0;
+    end else begin
+      back_valid_q1 <= gradient_read_o;
+      back_valid_q2 <= back_valid_q1;
+    end
+    back_sum_q1     <= step_q3.sum;
+    back_sum_q2     <= back_sum_q1;
+    back_segment_q1 <= step_q3.segment;
+    back_segment_q2 <= back_segment_q1;
+  end
+  assign preload_valid_o = clear ? '1 : back_valid_q2 ? SEGS'(32'd1 << back_segment_q2) : '0;
+  assign preload_half_o  = prepare_half_i;
+  assign preload_sum_o   = clear ? sum_q[4:0] : back_sum_q2;
+  assign preload_data_o  = clear ? '0 : gradient_read_data_i;
+
+  // ---- Chunks in the gradient buffer
+  localparam int unsigned CHUNKS = 32;
+  localparam logic [15:0] ROWS = 16'(GradientRows);
+  logic [15:0] ring_base_q, ring_head_q, ring_used_q;
+  logic [15:0] ring_size, ring_left, room_rows, room_take, room_start;
+  logic [15:0] take_q;                            // of the block in hand, with what is passed over
+  logic        room, ring_empty;
+  logic [4:0]  chunks_in_q, chunks_out_q;
+  logic [5:0]  chunks;                            // whose rows are not read
+  logic [15:0] takes_q [CHUNKS];
+  logic [CHUNKS-1:0] resident_q;                  // it is a convolution's
+  logic [4:0]  residents_q;                       // convolutions' that are not read
+  logic        resident_in, resident_out;
+  logic        chunk_push;
+  assign chunks     = 6'(5'(chunks_in_q - chunks_out_q));
+  assign ring_empty = ring_used_q == '0;
+  assign ring_size  = ROWS - ring_base_q;
+  assign ring_left  = ROWS - ring_head_q;
+  assign room_rows  = tile.biases ? 16'(tile.block_count) : 16'(tile.block_count) << 4;
+  assign room_start = ring_left >= room_rows ? ring_head_q : ring_base_q;
+  assign room_take  = ring_left >= room_rows ? room_rows : room_rows + ring_left;
+  assign room       = ring_base_q == resident_i && 17'(ring_used_q) + 17'(room_take) <= 17'(ring_size)
+                      && chunks < 6'(CHUNKS - 2);
+  assign room_o     = state_q == StRoom && !room;
+  assign chunk_valid_o = state_q == StChunk;
+  assign chunk_push    = chunk_valid_o && chunk_ready_i;
+  always_comb begin
+    chunk_o = '{
+      layer: tile.layer, offset: tile.offset, row: chunk_row_q,
+      rows: kind == GcConv ? tile.layer_beats : room_rows,
+      layer_last: kind == GcConv || tile.layer_last, task_last: tile.task_last};
+    if (kind == GcConv) chunk_o.row = tile.offset[15:0];
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      ring_base_q  <= '0;
+      ring_head_q  <= '0;
+      ring_used_q  <= '0;
+      chunks_in_q  <= '0;
+      chunks_out_q <= '0;
+      residents_q  <= '0;
+    end else begin
+      if (chunk_push)   chunks_in_q <= chunks_in_q + 5'd1;
+      if (chunk_read_i) chunks_out_q <= chunks_out_q + 5'd1;
+      ring_used_q <= ring_used_q + (state_q == StRoom && room ? room_take : 16'd0)
+                     - (chunk_read_i ? takes_q[chunks_out_q] : 16'd0);
+      if (resident_in != resident_out) begin
+        residents_q <= resident_in ? residents_q + 5'd1 : residents_q - 5'd1;
+      end
+      if (state_q == StRoom && room) ring_head_q <= room_start + room_rows;
+      else if (ring_empty && residents_q == '0 && state_q == StRoom) begin
+        // Another network's convolutions may need other rows.
+        ring_base_q <= resident_i;
+        ring_head_q <= resident_i;
+      end
+    end
+    if (state_q == StRoom && room) begin
+      chunk_row_q <= room_start;
+      take_q      <= room_take;
+    end
+    if (chunk_push) begin
+      takes_q[chunks_in_q]    <= kind == GcConv ? 16'd0 : take_q;
+      resident_q[chunks_in_q] <= kind == GcConv;
+    end
+  end
+  assign resident_in  = chunk_push && kind == GcConv;
+  assign resident_out = chunk_read_i && resident_q[chunks_out_q];
+
+  // ---- Maps of convolutions: 16 sums of 16 lanes, turned
+  logic         patch_valid_q, patch_ready, line_valid, line_ready;
+  logic [2:0]   patch_segment_q;
+  logic [511:0] line_data;
+  jd_a3c_transpose u_transpose (
+    .clk_i, .rst_ni,
+    .in_valid_i  (patch_valid_q),
+    .in_ready_o  (patch_ready),
+    .in_data_i   (sum_data_i[patch_segment_q[(SegsLog2 > 0 ? SegsLog2 - 1 : 0):0]]),
+    .out_valid_o (line_valid),
+    .out_ready_i (line_ready),
+    .out_data_o  (line_data)
+  );
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) patch_valid_q <= 1'b0;
+    else         patch_valid_q <= state_q == StPatch && !beat_q[4];
+    patch_segment_q <= element_segment;
+  end
+
+  // The place of the patch in the map, registers while it turns.
+  logic [15:0] patch_row_q;                       // FwConv: of lane 0; BwConv: of no channel
+  logic [9:0]  patch_x_q;
+  logic [4:0]  patch_count_q;
+  logic        patch_on_q;                        // it has results
+  logic        patch_fill_q;
+  logic [15:0] line_row_q;
+  logic [7:0]  map_row;                           // FwConv: r; BwConv: v
+  logic [2:0]  share;                             // of a row among groups
+  logic [9:0]  first_column;
+  logic [5:0]  sums_left;
+  logic [9:0]  columns_left;
+  assign share        = group_q & ~(3'b111 << tile.split);
+  assign map_row      = tile.top + (kind == BwConv ? 8'(group_q)
+                        : tile.split != 2'd0 ? 8'(group_q >> tile.split)
+                        : (8'(slot_q) << groups_log2) + 8'(group_q));
+  assign first_column = 10'(tile.column) + 10'({part_q, 4'd0}) + 10'(share) * 10'(tile.n0);
+  assign sums_left    = tile.n0 - {part_q, 4'd0};
+  assign columns_left = 10'(tile.columns) - first_column;
+  logic [4:0] part_count;
+  always_comb begin
+    part_count = sums_left > 6'd16 ? 5'd16 : 5'(sums_left);
+    if (kind == FwConv && !columns_left[9] && columns_left < 10'(part_count)) begin
+      part_count = 5'(columns_left);
+    end
+  end
+
+  // BwConv: channel and phase of a lane.
+  logic [3:0] lane_phase, phase_down, phase_across;
+  logic [9:0] lane_channel;
+  always_comb begin
+    lane_phase   = tile.phase[segment_q];
+    lane_channel = tile.channel[segment_q] + 10'(lane_q);
+    unique case (tile.padded_inputs)
+      10'd1: begin
+        lane_phase   = lane_phase + lane_q;
+        lane_channel = '0;
+      end
+      10'd2: begin
+        lane_phase   = lane_phase + 4'(lane_q[3:1]);
+        lane_channel = 10'(lane_q[0]);
+      end
+      10'd4: begin
+        lane_phase   = lane_phase + 4'(lane_q[3:2]);
+        lane_channel = 10'(lane_q[1:0]);
+      end
+      10'd8: begin
+        lane_phase   = lane_phase + 4'(lane_q[3]);
+        lane_channel = 10'(lane_q[2:0]);
+      end
+      default: ;
+    endcase
+    phase_across = lane_phase & stride_mask;
+    phase_down   = lane_phase >> tile.stride;
+  end
+  logic [8:0] back_row;                           // y
+  logic [8:0] back_column;                        // x of result 0
+  logic [4:0] back_count;
+  logic [8:0] back_left;                          // words of the line from there
+  logic       lane_on;
+  assign back_row    = 9'({1'b0, map_row} << tile.stride) + 9'(phase_down);
+  assign back_column = 9'((9'(tile.left) + 9'({part_q, 4'd0})) << tile.stride) + 9'(phase_across);
+  assign back_left   = 9'(tile.width) + 9'd1 > back_column
+                       ? 9'(tile.width) + 9'd1 - back_column : 9'd0;
+  always_comb begin
+    // Results at every S-th word that lie in the line.
+    logic [8:0] fits;
+    fits       = (back_left + 9'(stride_mask)) >> tile.stride;
+    back_count = fits < 9'(part_count) ? 5'(fits) : part_count;
+  end
+  logic [10:0] lane_output;
+  assign lane_output = tile.output_first + 11'({segment_q, 4'd0}) + 11'(lane_q);
+  assign lane_on = patch_on_q && (kind == FwConv
+      ? lane_output < tile.outputs
+      : lane_channel < tile.inputs && back_row < 9'(tile.height) && back_count != '0);
+
+  // ---- Connected layers: 16 results of a sample, BwFc in pieces of lines
+  logic [16:0] vector_first;                      // of its results, in the layer
+  logic [16:0] vector_left;
+  logic [4:0]  vector_count;
+  logic        vector_on;
+  logic [15:0] flat_row_q, piece_row_q;
+  logic [16:0] flat_word_q, piece_word_q;
+  logic [4:0]  piece_first_q;                     // results before the piece
+  logic [15:0] sample_row_q;
+  assign vector_first = kind == FwFc
+      ? 17'(tile.output_first) + (17'(slot_q) << (3'(tile.lanes) + 3'd4)) + 17'({segment_q, 4'd0})
+      : (17'(slot_q) << (SegsLog2 + 4)) + 17'({segment_q, 4'd0});
+  assign vector_left  = (kind == FwFc ? 17'(tile.outputs) : tile.flat_count) - vector_first;
+  assign vector_on    = !vector_left[16] && vector_left != '0;
+  assign vector_count = vector_left < 17'd16 ? 5'(vector_left) : 5'd16;
+  logic [4:0]  piece, piece_line, piece_block;
+  assign piece_block = 5'd16 - {1'b0, piece_word_q[3:0]};
+  assign piece_line  = tile.line - piece_word_q < 17'd16 ? 5'(tile.line - piece_word_q) : 5'd16;
+  always_comb begin
+    piece = vector_count - piece_first_q;
+    if (piece_block < piece) piece = piece_block;
+    if (piece_line < piece)  piece = piece_line;
+  end
+  logic        piece_last, line_last, sample_end;
+  logic [16:0] word_next;
+  logic [15:0] row_next;
+  assign piece_last = piece_first_q + piece == vector_count;
+  assign word_next  = piece_word_q + 17'(piece);
+  assign line_last  = word_next == tile.line;
+  assign row_next   = line_last ? piece_row_q + 16'(tile.line_blocks) : piece_row_q;
+  assign sample_end = 4'(sample_q) == tile.samples - 4'd1;
+
+  // ---- Into the map
+  logic               scatter_busy, scatter_ready, scatter_valid;
+  logic [511:0]       scatter_data;
+  logic [15:0]        scatter_row;
+  logic signed [9:0]  scatter_x;
+  logic [3:0]         scatter_first;
+  logic [4:0]         scatter_count;
+  logic               scatter_fill;
+  assign line_ready = state_q == StLines && (scatter_ready || !lane_on);
+  always_comb begin
+    scatter_valid = state_q == StLines && line_valid && lane_on;
+    scatter_data  = line_data;
+    scatter_row   = line_row_q;
+    scatter_x     = $signed(patch_x_q);
+    scatter_first = '0;
+    scatter_count = patch_count_q;
+    scatter_fill  = patch_fill_q;
+    if (kind == BwConv) begin
+      scatter_x     = $signed({1'b0, back_column});
+      scatter_count = back_count;
+      scatter_fill  = 1'b0;
+      scatter_row   = tile.to + 16'(lane_channel) * tile.t_channel
+                      + 16'(back_row) * 16'(tile.t_blocks);
+    end
+    if (state_q == StPieces) begin
+      scatter_valid = 1'b1;
+      scatter_data  = sum_data_i[segment_q[(SegsLog2 > 0 ? SegsLog2 - 1 : 0):0]];
+      if (kind == FwFc) begin
+        scatter_x     = '0;
+        scatter_row   = sample_row_q + 16'(vector_first[16:4]);
+        scatter_count = vector_count;
+        scatter_fill  = 1'b1;
+      end else begin
+        // The words of a line's 16, counted from the result 0 on.
+        scatter_x     = $signed({6'd0, piece_word_q[3:0]}) - $signed({5'd0, piece_first_q});
+        scatter_row   = sample_row_q + piece_row_q + 16'(piece_word_q[16:4]);
+        scatter_first = piece_first_q[3:0];
+        scatter_count = piece;
+        scatter_fill  = 1'b0;
+      end
+    end
+  end
+  jd_a3c_scatter u_scatter (
+    .clk_i, .rst_ni,
+    .busy_o        (scatter_busy),
+    .in_valid_i    (scatter_valid),
+    .in_ready_o    (scatter_ready),
+    .in_data_i     (scatter_data),
+    .in_row_i      (scatter_row),
+    .in_x_i        (scatter_x),
+    .in_first_i    (scatter_first),
+    .in_count_i    (scatter_count),
+    .in_stride_i   (kind == BwConv ? tile.stride : 2'd0),
+    .in_fill_i     (scatter_fill),
+    .in_relu_i     (tile.relu && (kind == FwConv || kind == FwFc)),
+    .in_mask_i     (tile.relu && (kind == BwConv || kind == BwFc)),
+    .read_valid_o  (read_valid_o),
+    .read_ready_i  (read_ready_i),
+    .read_row_o    (read_row_o),
+    .read_data_i   (read_data_i),
+    .write_valid_o (write_valid_o),
+    .write_row_o   (write_row_o),
+    .write_mask_o  (write_mask_o),
+    .write_data_o  (write_data_o)
+  );
+
+  // ---- Reads of sums
+  always_comb begin
+    sum_valid_o = step_q2.valid && step_q2.fresh && !step_q2.preload;
+    sum_o       = step_q2.sum;
+    if (state_q == StPatch && !beat_q[4]) begin
+      sum_valid_o = 1'b1;
+      sum_o       = 5'(sum_q) + {1'b0, beat_q[3:0]};
+    end
+    if (state_q == StVector) begin
+      sum_valid_o = 1'b1;
+      sum_o       = 5'(slot_q) * 5'(tile.samples) + 5'(sample_q);
+    end
+    sum_half_o = drain_half_i;
+  end
+
+  // ---- Saving
+  assign save_valid_o  = state_q == StSave;
+  assign save_sample_o = kind == FwConv ? tile.sample : sample_q;
+  assign save_offset_o = tile.save_offset;
+  assign save_rows_o   = tile.save_rows;
+  assign save_row_o    = kind == FwConv ? tile.to : sample_row_q;
+
+  // ---- Steps
+  logic prepares, grads_empty, patch_last, vector_end, patch_skip;
+  assign prepares    = prepare_valid_i && (!prepare_tile_i.preload_late || !prepare_tile_i.preload
+                                           || prepare_oldest_i);
+  assign grads_empty = !step_q1.valid && !step_q2.valid && !step_q3.valid && !back_valid_q1
+                       && !back_valid_q2;
+  assign patch_last  = sums_left <= 6'd16 && slot_end && segment_end && group_end;
+  assign patch_skip  = kind == FwConv ? 9'(map_row) >= 9'(tile.rows) || columns_left[9]
+                                        || columns_left == '0
+                                        || 8'(map_row - tile.top) >= tile.f_rows
+                                      : 4'(group_q) >= tile.groups;
+  assign vector_end  = slot_end && segment_end;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q     <= StIdle;
+      preparing_q <= 1'b0;
+    end else begin
+      unique case (state_q)
+        StIdle: begin
+          if (prepares) begin
+            preparing_q <= 1'b1;
+            state_q     <= prepare_tile_i.kind == BwConv ? StClear
+                           : prepare_tile_i.preload ? StPreload : StDone;
+          end else if (drain_valid_i) begin
+            preparing_q <= 1'b0;
+            unique case (drain_tile_i.kind)
+              GcConv:  state_q <= drain_tile_i.zero ? StZero : StGradients;
+              GcFc:    state_q <= drain_tile_i.block_begin ? StRoom : StGradients;
+              FwFc, BwFc: state_q <= drain_tile_i.settled && save_busy_i ? StIdle : StVector;
+              default: state_q <= drain_tile_i.settled && save_busy_i ? StIdle : StPatch;
+            endcase
+          end
+        end
+        StClear:     if (sum_q + 6'd1 == tile.n0) state_q <= StDone;
+        StZero:      if (residents_q == '0 && zero_q + 16'd1 == resident_i) state_q <= StGradients;
+        StRoom:      if (room) state_q <= StGradients;
+        StPreload, StGradients: if (grad_end) state_q <= StFlush;
+        StFlush: if (grads_empty) begin
+          state_q <= !preparing_q && (kind == GcConv ? tile.chunk : tile.block_end) ? StChunk : StDone;
+        end
+        StChunk:     if (chunk_ready_i) state_q <= StDone;
+        StPatch:     if (beat_q[4]) state_q <= StTurn;
+        StTurn:      state_q <= StLines;
+        StLines: if (line_valid && line_ready && lane_q == 4'd15) begin
+          state_q <= patch_end_q ? StSettle : StPatch;
+        end
+        StVector:    state_q <= vector_on ? StPieces : vector_end ? StSettle : StVector;
+        StPieces: if (scatter_ready && (kind == FwFc || piece_last)) begin
+          state_q <= sample_end && vector_end ? StSettle : StVector;
+        end
+        StSettle: if (!scatter_busy) begin
+          state_q <= tile.stage_last && tile.save && (kind == FwConv || kind == FwFc) ? StSave
+                                                                                       : StDone;
+        end
+        StSave: if (save_ready_i && (kind == FwConv || sample_end)) state_q <= StDone;
+        default:     state_q <= StIdle;
+      endcase
+    end
+  end
+  assign prepare_done_o = state_q == StDone && preparing_q;
+  assign drain_done_o   = state_q == StDone && !preparing_q;
+
+  logic grad_end;                                 // the last row of the tile
+  assign grad_end = kind == GcConv
+      ? segment_end && group_end && (extra_q || (turn_end && slot_end && !tile.biases))
+      : segment_end && turn_end && slot_end;
+  logic patch_end_q;                              // the patch in hand is the tile's last
+  always_ff @(posedge clk_i) begin
+    unique case (state_q)
+      StIdle, StDone: begin
+        slot_q    <= '0;
+        turn_q    <= '0;
+        group_q   <= '0;
+        segment_q <= '0;
+        sum_q     <= '0;
+        part_q    <= '0;
+        beat_q    <= '0;
+        lane_q    <= '0;
+        extra_q   <= 1'b0;
+        zero_q    <= '0;
+        sample_q  <= '0;
+        channel_q <= prepares ? prepare_tile_i.channel_first : drain_tile_i.channel_first;
+        top_q     <= prepares ? prepare_tile_i.slot_top : drain_tile_i.slot_top;
+        sample_row_q  <= drain_tile_i.to;
+        piece_first_q <= '0;
+        if (state_q == StIdle && !prepares && drain_valid_i && drain_tile_i.kind == BwFc
+            && drain_tile_i.flat == FlatStart) begin
+          flat_row_q   <= '0;
+          flat_word_q  <= '0;
+          piece_row_q  <= '0;
+          piece_word_q <= '0;
+        end
+      end
+      StClear: sum_q <= sum_q + 6'd1;
+      StZero:  if (residents_q == '0) zero_q <= zero_q + 16'd1;
+      StPreload, StGradients: begin
+        segment_q <= segment_q + 3'd1;
+        if (segment_end) begin
+          segment_q <= '0;
+          group_q   <= group_q + 3'd1;
+          if (group_end) begin
+            group_q <= '0;
+            turn_q  <= turn_q + 6'd1;
+            sum_q   <= sum_q + 6'd1;
+            if (turn_end) begin
+              turn_q <= '0;
+              slot_q <= slot_q + 6'd1;
+              if (kind == GcConv) begin
+                extra_q <= slot_end && tile.biases;
+                if (6'(top_q) + 6'(4'd1 << groups_log2) < 6'(tile.kernel)) begin
+                  top_q <= top_q + 5'(4'd1 << groups_log2);
+                end else begin
+                  top_q     <= '0;
+                  channel_q <= channel_q + 10'd1;
+                end
+              end
+            end
+          end
+        end
+      end
+      StPatch: begin
+        beat_q <= beat_q + 5'd1;
+        if (beat_q == '0) begin
+          patch_row_q   <= tile.to + 16'(map_row) * 16'(tile.t_blocks);
+          patch_x_q     <= first_column;
+          patch_count_q <= part_count;
+          patch_on_q    <= !patch_skip;
+          patch_fill_q  <= columns_left == 10'(part_count);
+          patch_end_q   <= patch_last;
+        end
+        if (beat_q == 5'd1) begin
+          line_row_q <= patch_row_q
+                        + 16'(tile.output_first + 11'({segment_q, 4'd0})) * tile.t_channel;
+        end
+      end
+      StTurn: begin
+        beat_q <= '0;
+        lane_q <= '0;
+      end
+      StLines: if (line_valid && line_ready) begin
+        lane_q     <= lane_q + 4'd1;
+        line_row_q <= line_row_q + tile.t_channel;
+        if (lane_q == 4'd15) begin
+          // The next patch: sums of the slot, slots, segments, groups.
+          part_q <= part_q + 2'd1;
+          sum_q  <= sum_q + 6'd16;
+          if (sums_left <= 6'd16) begin
+            part_q    <= '0;
+            slot_q    <= slot_q + 6'd1;
+            sum_q     <= sum_q + sums_left;
+            if (slot_end) begin
+              slot_q    <= '0;
+              sum_q     <= '0;
+              segment_q <= segment_q + 3'd1;
+              if (segment_end) begin
+                segment_q <= '0;
+                group_q   <= group_q + 3'd1;
+              end
+            end
+          end
+        end
+      end
+      StVector: if (!vector_on) begin
+        segment_q <= segment_q + 3'd1;
+        if (segment_end) begin
+          segment_q <= '0;
+          slot_q    <= slot_q + 6'd1;
+        end
+      end
+      StPieces: if (scatter_ready) begin
+        if (kind == BwFc) begin
+          piece_first_q <= piece_first_q + piece;
+          piece_row_q   <= row_next;
+          piece_word_q  <= line_last ? '0 : word_next;
+        end
+        if (kind == FwFc || piece_last) begin
+          piece_first_q <= '0;
+          sample_q      <= sample_q + 3'd1;
+          sample_row_q  <= sample_row_q + tile.t_sample;
+          piece_row_q   <= flat_row_q;
+          piece_word_q  <= flat_word_q;
+          if (sample_end) begin
+            sample_q     <= '0;
+            sample_row_q <= tile.to;
+            segment_q    <= segment_q + 3'd1;
+            if (segment_end) begin
+              segment_q <= '0;
+              slot_q    <= slot_q + 6'd1;
+            end
+            if (kind == BwFc) begin
+              flat_row_q   <= row_next;
+              flat_word_q  <= line_last ? '0 : word_next;
+              piece_row_q  <= row_next;
+              piece_word_q <= line_last ? '0 : word_next;
+            end
+          end
+        end
+      end
+      StSettle: sample_row_q <= tile.to;
+      StSave: if (save_ready_i) begin
+        sample_q     <= sample_q + 3'd1;
+        sample_row_q <= sample_row_q + tile.t_sample;
+      end
+      default: ;
+    endcase
+  end
+
+  `JD_ASSERT_IF(PatchRoom_A, patch_valid_q, patch_ready)
+  `JD_ASSERT_IF(OneRead_A, step_q2.valid && step_q2.fresh && !step_q2.preload,
+                state_q != StPatch && state_q != StVector)
+  `JD_ASSERT_IF(ChunkFits_A, state_q == StRoom && room, 32'(room_start) + 32'(room_rows) <= GradientRows)
+endmodule : jd_a3c_drain

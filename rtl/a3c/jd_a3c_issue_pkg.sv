@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What goes with a product from the issuer to the elements.
+package jd_a3c_issue_pkg;
+  typedef struct packed {
+    logic        valid;
+    logic        half;          // of the sums
+    logic [4:0]  sum;
+    logic        first;         // the sum begins at +0
+    logic        one;           // the factor of a group is 1
+    logic        lane;          // that of a lane comes from the lane buffer, else from the parameters
+    logic [1:0]  lanes;         // log2 of lanes/16
+    logic        line_half;     // of the line buffers
+    logic        lane_half;     // of the lane buffer,
+    logic [5:0]  entry;         // its entry
+    logic [15:0] position;      // in the parameter buffer
+  } issue_t;
+endpackage : jd_a3c_issue_pkg
