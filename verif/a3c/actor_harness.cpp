@@ -108,6 +108,7 @@ struct Run {
   const uint32_t* jobs;      // map_save, copy: words of each; update: chunks
   uint64_t* marks;           // clocks of events
   const uint8_t* want;       // update: memory as it must be
+  uint64_t* counts;          // of what happened
 };
 }
 
@@ -380,8 +381,50 @@ void play(Actor& actor, const Run& run) {
     if (feeder.done() && actor.now > run.finished[run.count - 1] + 50) break;
     if (actor.stopped(1) && top.idle_o) break;
   }
-  run.log[0] = writes;
-  run.log[1] = next;
+  run.counts[0] = writes;
+  run.counts[1] = next;
+}
+#endif
+
+#ifdef MAP_LOAD
+/// Takes rows into a log and lets samples and tasks pass once their items are there.
+void play(Actor& actor, const Run& run) {
+  auto& top = actor.top;
+  Feeder feeder{actor, run};
+  uint64_t loaded = 0, samples = 0, writes = 0;
+  bool free = false;
+  while (actor.now < actor.settings.limit) {
+    feeder.drive();
+    const uint32_t pause = actor.settings.pause;
+    free = feeder.go && (free || (samples >= run.ends[feeder.task] && !actor.random.chance(pause)));
+    top.free_i = feeder.go ? free : actor.random.chance(500);
+    top.samples_i = samples & 255;
+    top.write_ready_i = !actor.random.chance(pause);
+    actor.begin();
+    const uint8_t moved = top.loaded_o - (loaded & 255);
+    if (moved > 1) actor.fail("loaded_o moves by more than one");
+    if (moved) run.marks[loaded++] = writes;
+    if (top.write_valid_o && top.write_ready_i) {
+      if (writes == run.log_size) actor.fail("a row too many is written");
+      uint64_t* entry = run.log + 3 * writes;
+      entry[0] = top.write_row_o;
+      entry[1] = samples;
+      entry[2] = actor.now;
+      std::memcpy(run.image + writes++ * BEAT_WORDS, top.write_data_o.data(), BEAT);
+      actor.progress = actor.now;
+    }
+    if (samples < run.pieces && loaded >= run.bases[samples] && !actor.random.chance(pause)) {
+      samples++;
+      actor.progress = actor.now;
+    }
+    if (top.finish_o) free = false;
+    feeder.see();
+    actor.end();
+    if (feeder.done() && actor.now > run.finished[run.count - 1] + 50) break;
+    if (actor.stopped(1) && top.idle_o) break;
+  }
+  run.counts[0] = writes;
+  run.counts[1] = loaded;
 }
 #endif
 }  // namespace

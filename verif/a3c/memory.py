@@ -170,6 +170,7 @@ class _Run(ctypes.Structure):
         ("image", ctypes.c_void_p), ("rows", ctypes.c_uint64),
         ("log", ctypes.c_void_p), ("log_size", ctypes.c_uint64),
         ("jobs", ctypes.c_void_p), ("marks", ctypes.c_void_p), ("want", ctypes.c_void_p),
+        ("counts", ctypes.c_void_p),
     ]  # fmt: skip
 
 
@@ -335,7 +336,10 @@ class Actor:
             config, timing.stop, timing.fail, round(1000 * timing.stall),
             round(1000 * timing.pause), timing.echo, timing.limit,
         )  # fmt: skip
-        kept: dict[str, np.ndarray] = {"finished": np.zeros(max(1, len(tasks)), np.uint64)}
+        kept = {
+            "finished": np.zeros(max(1, len(tasks)), np.uint64),
+            "counts": np.zeros(4, np.uint64),
+        }
         if tasks:
             assert geometry
             kept["tasks"] = np.ascontiguousarray(np.stack([task.row() for task in tasks]))
@@ -548,13 +552,12 @@ def load(
     after = [lasts[b.segment] if b.held else n for n, b in enumerate(blocks)]
     image = np.zeros((sum(b.address.size for b in blocks), ROW_WORDS), np.uint32)
     before = memory.copy()
-    log = np.zeros(2, np.uint64)
     result = actor.run(
         memory, timing, faults, tasks, g, bases=bases, ends=ends, pieces=len(blocks),
-        after=np.array(after, np.uint64), image=image, rows=rows, log=log,
+        after=np.array(after, np.uint64), image=image, rows=rows,
         marks=np.zeros(len(blocks), np.uint64),
     )  # fmt: skip
-    filled = int(log[1])
+    writes, filled = (int(n) for n in result.arrays["counts"][:2])
     stopped = timing.stop < NEVER
     assert stopped or filled == len(blocks), f"{filled} of {len(blocks)} blocks"
     np.testing.assert_array_equal(memory, before)
@@ -579,5 +582,116 @@ def load(
         assert not wrong.size, f"block {number}: {len(wrong)} words differ, first {wrong[0]}"
         at += block.address.size
     if not stopped:
-        assert log[0] == result.reads == sum((b.address >= 0).sum() for b in blocks)
+        assert writes == result.reads == sum((b.address >= 0).sum() for b in blocks)
     return result, filled
+
+
+@dataclass(frozen=True)
+class Item:
+    """A map of a sample, on its way into the buffer.
+
+    Attributes:
+        task: number of the task.
+        sample: number of the sample, counted over all tasks.
+        slot: it has one of two slots of a convolution's map.
+        address: bytes.
+        row, rows: in the buffer.
+        word: of the descriptor, that names it.
+    """
+
+    task: int
+    sample: int
+    slot: bool
+    address: int
+    row: int
+    rows: int
+    word: int
+
+
+def _item(task: UnitTask, n: int, first: int, index: int, b: int, g: Geometry) -> Item:
+    """Map `index` of sample b of task n, whose first sample has the number `first`."""
+    network = task.network
+    region = network.regions[index]
+    if index == len(network.layers):
+        address, word = task.objective + BEAT_BYTES * (1 + b * region.rows), WORD_OBJECTIVE
+        slot = False
+    else:
+        address, word = task.maps[b] + BEAT_BYTES * region.offset, WORD_MAPS + 2 * b
+        slot = network.layers[index].kind == CONV
+    place = (first + b) % 2 if slot else b
+    row = network.buffer_bases(g)[index] + place * region.rows
+    return Item(n, first + b, slot, address, row, region.rows, word)
+
+
+def map_items(tasks: Sequence[UnitTask], g: Geometry) -> list[Item]:
+    """What jd_a3c_map_load must put into the buffer, in its order."""
+    out: list[Item] = []
+    first = 0
+    for n, task in enumerate(tasks):
+        samples = range(task.samples)
+        if task.train:
+            count = len(task.network.layers)
+            convolutions = sum(layer.kind == CONV for layer in task.network.layers)
+            pairs = [(k, b) for k in range(count, convolutions - 1, -1) for b in samples]
+            pairs += [(k, b) for b in samples for k in range(convolutions - 1, -1, -1)]
+        else:
+            pairs = [(0, b) for b in samples]
+        out += [_item(task, n, first, index, b, g) for index, b in pairs]
+        first += task.samples
+    return out
+
+
+def map_load(
+    actor: Actor,
+    g: Geometry,
+    tasks: Sequence[UnitTask],
+    memory: np.ndarray,
+    timing: Timing,
+    faults: Sequence[Fault] = (),
+) -> tuple[Result, int]:
+    """Run jd_a3c_map_load and compare all rows and when they came.
+
+    Args:
+        actor: the block.
+        g: the build.
+        tasks: one after the other.
+        memory: [bytes] uint8.
+        timing, faults: of memory and the reader.
+    Returns: what it showed; items that were loaded, all unless it was stopped.
+    """
+    items = map_items(tasks, g)
+    samples = [task.samples for task in tasks]
+    before = np.concatenate([[0], np.cumsum(samples)])
+    # Items that are there once a sample is complete: later samples' may come before its last.
+    complete = [
+        max(n for n, item in enumerate(items) if item.sample == s) + 1 for s in range(before[-1])
+    ]
+    rows = np.concatenate([item.row + np.arange(item.rows) for item in items])
+    ends = np.cumsum([item.rows for item in items])
+    log = np.zeros((rows.size, 3), np.uint64)
+    image = np.zeros((rows.size, ROW_WORDS), np.uint32)
+    marks = np.zeros(len(items) + 1, np.uint64)
+    kept = memory.copy()
+    result = actor.run(
+        memory, timing, faults, tasks, g, bases=np.array(complete, np.uint64),
+        ends=before.astype(np.uint64), pieces=len(complete), image=image, log=log,
+        log_size=rows.size, marks=marks,
+    )  # fmt: skip
+    writes, loaded = (int(n) for n in result.arrays["counts"][:2])
+    np.testing.assert_array_equal(memory, kept)
+    if timing.stop == NEVER:
+        assert (writes, loaded, result.reads) == (rows.size, len(items), rows.size)
+    seen = memory.copy()
+    for fault in faults:
+        seen[fault.first : fault.last + 1] = 0
+    beats = seen.view(np.uint32).reshape(-1, ROW_WORDS)
+    first = [item.address // BEAT_BYTES + np.arange(item.rows) for item in items]
+    np.testing.assert_array_equal(log[:writes, 0], rows[:writes])
+    np.testing.assert_array_equal(image[:writes], beats[np.concatenate(first)[:writes]])
+    np.testing.assert_array_equal(marks[:loaded], ends[:loaded])
+    of = np.repeat(np.arange(len(items)), [item.rows for item in items])
+    for write in range(writes):
+        item, through = items[of[write]], int(log[write, 1])
+        need = item.sample - 1 if item.slot else before[item.task]
+        assert through >= need, f"row {write} comes before sample {need - 1} is through"
+    return result, loaded

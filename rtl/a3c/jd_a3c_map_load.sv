@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loads the feature maps of tasks into the feature-map buffer, rows of 16 words, in the order in
+// which the compute array uses them.
+//
+// Streams  go_i, task_i: one task after the other, held until finish_o; layer_i: the layer of the
+//          index of one clock before, the network's output behind the last one. write: a row.
+//          loaded_o: items that are in the buffer, modulo 256, an item being a map of one sample.
+//          error: a beat came with an error; its data are written like any other. failed_i changes
+//          nothing here: nothing is written to memory.
+//          Samples are counted over all tasks, modulo 256; that of number n has slot n mod 2 of
+//          the convolutions' maps, and comes once those before n - 1 are through (samples_i). Maps
+//          of fully connected layers have a slot for each sample of a task, and come once all
+//          earlier tasks are through (free_i, which stays until the task's end).
+//            inference  map 0 of each sample.
+//            training   the gradients of the outputs of each sample; fully connected layers
+//                       descending, for each the maps of all samples; then for each sample
+//                       the maps of the convolutions descending.
+// Timing   a row a clock; a row is written one clock after its beat, and R waits for write_ready_i.
+//          Bursts end with a page. finish_o comes when all is written. After stop_i no burst is
+//          begun; idle_o says that none is out.
+// Numbers  bits, unchanged.
+// Source   a3c 5.2, 5.4, 7.8. Golden model: models/a3c/layout.py; verif/a3c/memory.py, map_items.
+`include "jd_assert.svh"
+module jd_a3c_map_load
+  import jd_a3c_pkg::*;
+#(
+  parameter int unsigned Outstanding = 16      // reads, 1..64
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  logic         go_i,
+  input  task_t        task_i,
+  output logic         finish_o,
+  output logic [3:0]   layer_index_o,
+  input  unit_layer_t  layer_i,
+  input  logic         stop_i,
+  output logic         idle_o,
+  input  logic         failed_i,
+  output logic         error_valid_o,
+  output logic [4:0]   error_word_o,
+  output logic [1:0]   error_response_o,
+  output logic         write_valid_o,
+  input  logic         write_ready_i,
+  output logic [15:0]  write_row_o,
+  output logic [511:0] write_data_o,
+  output logic [7:0]   loaded_o,
+  input  logic [7:0]   samples_i,
+  input  logic         free_i,
+  output logic         m_axi_arvalid_o,
+  input  logic         m_axi_arready_i,
+  output logic [39:0]  m_axi_araddr_o,
+  output logic [7:0]   m_axi_arlen_o,
+  output logic [0:0]   m_axi_arid_o,
+  input  logic         m_axi_rvalid_i,
+  output logic         m_axi_rready_o,
+  input  logic [511:0] m_axi_rdata_i,
+  input  logic [1:0]   m_axi_rresp_i,
+  input  logic         m_axi_rlast_i,
+  input  logic [0:0]   m_axi_rid_i
+);
+  localparam int unsigned ITEMS = 16;          // that are asked for and not yet written
+
+  // ---- The walk: items, each one asked for when it may come, page by page
+  typedef enum logic [2:0] {StIdle, StFetch, StLayer, StWait, StItem, StDrain} state_e;
+  state_e state_q, state_d;
+
+  layer_t      layer;
+  logic [3:0]  index_q, sample_q;
+  logic [3:0]  top_q;                 // the last convolution
+  logic [7:0]  first_q;               // number of the task's first sample
+  logic [7:0]  number, ahead;         // of the sample, and how far it is from those in use
+  logic [7:0]  asked_q;               // items
+  logic        record, last_sample, item_done, task_done, may_come, item_ready;
+  logic [15:0] row_q;                 // the item's first row in the buffer
+  logic [33:0] beat_q;                // next beat of the item in memory, and beats from there
+  logic [33:0] record_q;              // where the next sample's record is
+  logic [15:0] left_q;
+  logic [6:0]  in_page, piece;
+  logic        give, command_valid_q, command_ready;
+  logic [33:0] command_beat_q;
+  logic [6:0]  command_beats_q;
+  logic        unused_fields;
+  assign layer         = layer_i.layer;
+  assign layer_index_o = index_q;
+  assign unused_fields = ^{task_i, layer_i, layer, failed_i};
+  assign record        = index_q == task_i.layers;
+  assign last_sample   = sample_q + 4'd1 == task_i.samples;
+  assign number        = first_q + 8'(sample_q);
+  assign ahead         = number - samples_i;
+  assign may_come      = (!record && layer.convolves) ? ahead < 8'd2 : free_i;
+  // Behind the item of sample_q and index_q, another layer of the sample may follow, another sample
+  // of the layer, or both anew.
+  logic item_convolves_q;
+  assign task_done = last_sample && (!task_i.train || index_q == '0);
+
+  assign in_page   = 7'd64 - {1'b0, beat_q[5:0]};
+  assign piece     = (left_q < 16'(in_page)) ? left_q[6:0] : in_page;
+  assign give      = state_q == StItem && (!command_valid_q || command_ready) && !stop_i;
+  assign item_done = give && left_q == 16'(piece);
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      StIdle:  if (go_i) state_d = StFetch;
+      StFetch: state_d = StLayer;
+      StLayer: state_d = StWait;
+      StWait:  if (may_come && item_ready) state_d = StItem;
+      StItem:  if (item_done) state_d = task_done ? StDrain : StFetch;
+      StDrain: if (loaded_o == asked_q) state_d = StIdle;
+      default: state_d = StIdle;
+    endcase
+  end
+  assign finish_o = state_q == StDrain && loaded_o == asked_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q         <= StIdle;
+      first_q         <= '0;
+      asked_q         <= '0;
+      command_valid_q <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      if (finish_o) first_q <= first_q + 8'(task_i.samples);
+      if (state_q == StWait && state_d == StItem) asked_q <= asked_q + 8'd1;
+      if (give)               command_valid_q <= 1'b1;
+      else if (command_ready) command_valid_q <= 1'b0;
+    end
+    unique case (state_q)
+      StIdle: begin
+        index_q  <= task_i.train ? task_i.layers : '0;
+        sample_q <= '0;
+      end
+      StLayer: begin
+        item_convolves_q <= !record && layer.convolves;
+        left_q           <= layer.map_rows[15:0];
+        if (record) begin
+          beat_q   <= (sample_q == '0) ? task_i.objective[39:6] + 34'd1 : record_q;
+        end else begin
+          beat_q   <= task_i.maps[sample_q[2:0]][39:6] + 34'(layer.map_offset);
+        end
+        if (!record && layer.convolves) begin
+          row_q <= layer.buffer_base[15:0] + (number[0] ? layer.map_rows[15:0] : '0);
+        end else begin
+          row_q <= (sample_q == '0) ? layer.buffer_base[15:0] : row_q + layer.map_rows[15:0];
+        end
+      end
+      StItem: begin
+        if (give) begin
+          beat_q   <= beat_q + 34'(piece);
+          record_q <= beat_q + 34'(piece);
+          left_q   <= left_q - 16'(piece);
+        end
+        if (item_done) begin
+          if (task_i.train && item_convolves_q && index_q != '0) begin
+            index_q <= index_q - 4'd1;
+          end else if (!last_sample) begin
+            sample_q <= sample_q + 4'd1;
+            if (item_convolves_q && task_i.train) index_q <= top_q;
+          end else begin
+            sample_q <= '0;
+            index_q  <= index_q - 4'd1;
+            top_q    <= index_q - 4'd1;
+          end
+        end
+      end
+      default: ;
+    endcase
+    if (give) begin
+      command_beat_q  <= beat_q;
+      command_beats_q <= piece;
+    end
+  end
+
+  logic         beat_valid, beat_ready, beat_last, mover_idle;
+  logic [511:0] beat_data;
+  logic [1:0]   beat_response;
+  logic         unused_last;
+  assign unused_last = beat_last;
+  assign idle_o      = mover_idle && !command_valid_q;
+  jd_axi_read_mover #(.MaxOutstanding (Outstanding), .IdW (1)) u_mover (
+    .clk_i, .rst_ni,
+    .idle_o        (mover_idle),
+    .cmd_valid_i   (command_valid_q),
+    .cmd_ready_o   (command_ready),
+    .cmd_address_i ({command_beat_q, 6'd0}),
+    .cmd_beats_i   (16'(command_beats_q)),
+    .out_valid_o   (beat_valid),
+    .out_ready_i   (beat_ready),
+    .out_data_o    (beat_data),
+    .out_last_o    (beat_last),
+    .out_resp_o    (beat_response),
+    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o, .m_axi_arid_o,
+    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i, .m_axi_rid_i
+  );
+
+  // ---- Items in the order of their beats
+  typedef struct packed {
+    logic [15:0] row;
+    logic [15:0] rows;
+    logic [4:0]  word;
+  } item_t;
+  item_t item_in, item;
+  logic  item_valid, item_end, move, row_last;
+  assign item_in = '{
+    row:  row_q,
+    rows: left_q,
+    word: record ? WORD_OBJECTIVE : WORD_MAPS + {sample_q, 1'b0}
+  };
+  jd_stream_fifo #(.Width ($bits(item_t)), .Depth (ITEMS)) u_items (
+    .clk_i, .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (state_q == StWait && may_come),
+    .in_ready_o  (item_ready),
+    .in_data_i   (item_in),
+    .out_valid_o (item_valid),
+    .out_ready_i (item_end),
+    .out_data_o  (item),
+    .count_o     ()
+  );
+
+  logic [15:0] done_q;                // rows of the item that are taken
+  logic        last_q;                // what is written is an item's last row
+  assign beat_ready = item_valid && (!write_valid_o || write_ready_i);
+  assign move       = beat_valid && beat_ready;
+  assign row_last   = done_q + 16'd1 == item.rows;
+  assign item_end   = move && row_last;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      write_valid_o <= 1'b0;
+      error_valid_o <= 1'b0;
+      loaded_o      <= '0;
+      done_q        <= '0;
+    end else begin
+      if (move)               write_valid_o <= 1'b1;
+      else if (write_ready_i) write_valid_o <= 1'b0;
+      error_valid_o <= move && beat_response != '0;
+      if (write_valid_o && write_ready_i && last_q) loaded_o <= loaded_o + 8'd1;
+      if (move) done_q <= row_last ? '0 : done_q + 16'd1;
+    end
+    if (move) begin
+      write_row_o  <= item.row + done_q;
+      write_data_o <= beat_data;
+      last_q       <= row_last;
+    end
+    error_word_o     <= item.word;
+    error_response_o <= beat_response;
+  end
+
+  `JD_ASSUME_IF(TaskLegal_M, go_i,
+                task_i.samples != '0 && task_i.samples <= 4'd8 && task_i.layers != '0)
+  `JD_ASSUME_STABLE(TaskStable_M, go_i && !finish_o, {go_i, task_i})
+  `JD_ASSUME_STABLE(FreeStays_M, go_i && free_i && !finish_o, free_i)
+  `JD_ASSERT_STREAM(WriteStable_A, write_valid_o, write_ready_i, {write_row_o, write_data_o})
+  `JD_ASSERT_IF(BeatExpected_A, beat_valid, item_valid)
+  `JD_ASSUME_IF(RegionHasRows_M, state_q == StWait, left_q != '0)
+  `JD_ASSERT_IF(FinishIsEmpty_A, finish_o, idle_o && !write_valid_o && !item_valid)
+endmodule : jd_a3c_map_load
