@@ -427,6 +427,45 @@ void play(Actor& actor, const Run& run) {
   run.counts[1] = loaded;
 }
 #endif
+
+#ifdef MAP_SAVE
+/// Gives jobs of five words: address, row, rows, word.
+void play(Actor& actor, const Run& run) {
+  auto& top = actor.top;
+  ReadPort port{actor, run.image, run.rows};
+  uint64_t job = 0, quiet = 0, taken = 0;
+  bool offers = false, holds = false;
+  while (actor.now < actor.settings.limit) {
+    port.drive();
+    offers = offers || (job < run.count && !actor.random.chance(actor.settings.pause));
+    top.job_valid_i = offers;
+    const uint32_t* words = run.jobs + 5 * std::min(job, run.count - 1);
+    top.job_address_i = words[0] | uint64_t{words[1]} << 32;
+    top.job_row_i = words[2];
+    top.job_rows_i = words[3];
+    top.job_word_i = words[4];
+    actor.begin();
+    if ((holds || actor.writes_out || top.m_axi_awvalid_o) && !top.busy_o) {
+      actor.fail("not busy with a job");
+    }
+    holds = offers && top.job_ready_o;
+    if (holds) {
+      offers = false;
+      if (!actor.failed) taken = job + 1;
+      run.marks[job++] = actor.now;
+      actor.progress = actor.now;
+    }
+    port.see();
+    actor.note_error(job);
+    quiet = job == run.count && !top.busy_o ? quiet + 1 : 0;
+    actor.end();
+    if (quiet > 50) break;
+    if (actor.stopped(1) && top.idle_o) break;
+  }
+  run.counts[0] = port.taken;
+  run.counts[1] = taken;
+}
+#endif
 }  // namespace
 
 extern "C" {

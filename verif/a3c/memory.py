@@ -695,3 +695,51 @@ def map_load(
         need = item.sample - 1 if item.slot else before[item.task]
         assert through >= need, f"row {write} comes before sample {need - 1} is through"
     return result, loaded
+
+
+@dataclass(frozen=True)
+class SaveJob:
+    """Rows of the buffer for memory.
+
+    Attributes:
+        address: bytes.
+        row, rows: in the buffer.
+        word: of the descriptor, that names them.
+    """
+
+    address: int
+    row: int
+    rows: int
+    word: int = WORD_MAPS
+
+
+def save(
+    actor: Actor,
+    jobs: Sequence[SaveJob],
+    image: np.ndarray,
+    memory: np.ndarray,
+    timing: Timing,
+    faults: Sequence[Fault] = (),
+) -> tuple[Result, np.ndarray]:
+    """Run jd_a3c_map_save.
+
+    Args:
+        actor: the block.
+        jobs: one after the other.
+        image: [rows, 16] uint32, the buffer.
+        memory: [bytes] uint8, changed.
+        timing, faults: of memory and the buffer's port.
+    Returns: what it showed; memory as all jobs together would leave it, but for faults.
+    """
+    want = memory.copy()
+    for job in jobs:
+        rows = image[job.row : job.row + job.rows]
+        want[job.address : job.address + BEAT_BYTES * job.rows] = rows.reshape(-1).view(np.uint8)
+    for fault in faults:
+        want[fault.first : fault.last + 1] = memory[fault.first : fault.last + 1]
+    parts = [(j.address & 0xFFFF_FFFF, j.address >> 32, j.row, j.rows, j.word) for j in jobs]
+    result = actor.run(
+        memory, timing, faults, count=len(jobs), jobs=np.array(parts, np.uint32),
+        image=image, rows=len(image), marks=np.zeros(len(jobs), np.uint64),
+    )  # fmt: skip
+    return result, want

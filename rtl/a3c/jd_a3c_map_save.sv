@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Saves rows of the feature-map buffer to memory.
+//
+// Streams  job: rows that follow each other in the buffer and in memory, with the word of the
+//          descriptor that names them, for errors; JOBS of them queue. read: rows of the buffer;
+//          read_data_i is taken 2 clocks after a read and at no other time. error: a burst was
+//          answered with an error. While failed_i is high jobs are dropped, the rest of the one in
+//          hand too; bursts that are begun are finished.
+// Timing   a row a clock. A burst, which ends with a page, is begun before its rows are read: they
+//          need nothing from memory. busy_o: a job is held or not yet answered. After stop_i no
+//          burst is begun; idle_o says that none is out.
+// Numbers  bits, unchanged.
+// Source   a3c 5.2, 7.8. Golden model: models/a3c/layout.py.
+`include "jd_assert.svh"
+module jd_a3c_map_save #(
+  parameter int unsigned Jobs        = 4,      // that wait, 2..64
+  parameter int unsigned Outstanding = 16      // bursts, 1..64
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  logic         job_valid_i,
+  output logic         job_ready_o,
+  input  logic [39:0]  job_address_i,          // bytes, a multiple of 64
+  input  logic [15:0]  job_row_i,
+  input  logic [15:0]  job_rows_i,             // 1..65535
+  input  logic [4:0]   job_word_i,
+  output logic         busy_o,
+  input  logic         stop_i,
+  output logic         idle_o,
+  input  logic         failed_i,
+  output logic         error_valid_o,
+  output logic [4:0]   error_word_o,
+  output logic [1:0]   error_response_o,
+  output logic         read_valid_o,
+  input  logic         read_ready_i,
+  output logic [15:0]  read_row_o,
+  input  logic [511:0] read_data_i,
+  output logic         m_axi_awvalid_o,
+  input  logic         m_axi_awready_i,
+  output logic [39:0]  m_axi_awaddr_o,
+  output logic [7:0]   m_axi_awlen_o,
+  output logic [0:0]   m_axi_awid_o,
+  output logic         m_axi_wvalid_o,
+  input  logic         m_axi_wready_i,
+  output logic [511:0] m_axi_wdata_o,
+  output logic [63:0]  m_axi_wstrb_o,
+  output logic         m_axi_wlast_o,
+  input  logic         m_axi_bvalid_i,
+  output logic         m_axi_bready_o,
+  input  logic [1:0]   m_axi_bresp_i,
+  input  logic [0:0]   m_axi_bid_i
+);
+  if (Jobs < 2 || Jobs > 64) begin : gen_bad_jobs
+    $fatal(1, "jd_a3c_map_save: Jobs=%0d, want 2..64", Jobs);
+  end
+  localparam int unsigned PIECES = 4;          // that are begun and whose rows are not all read
+  localparam int unsigned HELD   = 8;          // rows that are read and not yet sent
+  localparam int unsigned HeldW  = $clog2(HELD + 1);
+  localparam int unsigned OUT    = Outstanding + 2;  // pieces that are not yet answered
+
+  typedef struct packed {
+    logic [33:0] beat;
+    logic [15:0] row;
+    logic [15:0] rows;
+    logic [4:0]  word;
+  } job_t;
+  typedef struct packed {
+    logic [15:0] row;
+    logic [6:0]  rows;
+  } piece_t;
+
+  // ---- Jobs, cut at pages
+  job_t queued, job_q;
+  logic [$clog2(Jobs+1)-1:0] queued_count;
+  logic queued_valid, take, job_valid_q, cut, last_piece;
+  logic unused_offset;
+  assign unused_offset = |job_address_i[5:0];
+  jd_stream_fifo #(.Width ($bits(job_t)), .Depth (Jobs)) u_jobs (
+    .clk_i, .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (job_valid_i),
+    .in_ready_o  (job_ready_o),
+    .in_data_i   ({job_address_i[39:6], job_row_i, job_rows_i, job_word_i}),
+    .out_valid_o (queued_valid),
+    .out_ready_i (take),
+    .out_data_o  (queued),
+    .count_o     (queued_count)
+  );
+
+  logic [6:0]  in_page, rows;
+  logic        piece_valid_q, piece_taken, command_ready, piece_ready, word_ready;
+  logic [33:0] piece_beat_q;
+  piece_t      piece_q, piece;
+  logic [4:0]  piece_word_q;
+  assign in_page     = 7'd64 - {1'b0, job_q.beat[5:0]};
+  assign last_piece  = job_q.rows <= 16'(in_page);
+  assign rows        = last_piece ? job_q.rows[6:0] : in_page;
+  assign take        = !job_valid_q || failed_i || (cut && last_piece);
+  assign piece_taken = piece_valid_q && command_ready && piece_ready && word_ready;
+  assign cut         = job_valid_q && (!piece_valid_q || piece_taken) && !stop_i && !failed_i;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      job_valid_q   <= 1'b0;
+      piece_valid_q <= 1'b0;
+    end else begin
+      if (take) job_valid_q <= queued_valid && !failed_i;
+      if (cut)              piece_valid_q <= 1'b1;
+      else if (piece_taken) piece_valid_q <= 1'b0;
+    end
+    if (take) begin
+      job_q <= queued;
+    end else if (cut) begin
+      job_q.beat <= job_q.beat + 34'(rows);
+      job_q.row  <= job_q.row + 16'(rows);
+      job_q.rows <= job_q.rows - 16'(rows);
+    end
+    if (cut) begin
+      piece_beat_q <= job_q.beat;
+      piece_q      <= '{row: job_q.row, rows: rows};
+      piece_word_q <= job_q.word;
+    end
+  end
+
+  // ---- A piece is given to memory, to the reader of its rows and to the one who awaits the answer
+  logic       piece_valid, piece_end, done_valid, mover_idle;
+  logic [1:0] done_response;
+  logic [4:0] word;
+  logic       word_valid;
+  jd_stream_fifo #(.Width ($bits(piece_t)), .Depth (PIECES)) u_pieces (
+    .clk_i, .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (piece_valid_q && command_ready && word_ready),
+    .in_ready_o  (piece_ready),
+    .in_data_i   (piece_q),
+    .out_valid_o (piece_valid),
+    .out_ready_i (piece_end),
+    .out_data_o  (piece),
+    .count_o     ()
+  );
+  jd_stream_fifo #(.Width (5), .Depth (OUT)) u_words (
+    .clk_i, .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (piece_valid_q && command_ready && piece_ready),
+    .in_ready_o  (word_ready),
+    .in_data_i   (piece_word_q),
+    .out_valid_o (word_valid),
+    .out_ready_i (done_valid),
+    .out_data_o  (word),
+    .count_o     ()
+  );
+
+  // ---- Rows: as many are asked for as there is room for behind the buffer
+  logic [6:0]       read_q;                    // rows of the piece that are asked for
+  logic [HeldW-1:0] held_q;                    // rows asked for and not sent
+  logic [1:0]       coming_q;                  // a row asked for one and two clocks before
+  logic             read, sent, row_valid, row_ready, row_room;
+  logic [511:0]     row_data;
+  assign read_valid_o = piece_valid && 32'(held_q) < HELD;
+  assign read_row_o   = piece.row + 16'(read_q);
+  assign read         = read_valid_o && read_ready_i;
+  assign piece_end    = read && read_q + 7'd1 == piece.rows;
+  assign sent         = row_valid && row_ready;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      read_q   <= '0;
+      held_q   <= '0;
+      coming_q <= '0;
+    end else begin
+      if (read) read_q <= piece_end ? '0 : read_q + 7'd1;
+      if (read != sent) held_q <= read ? held_q + 1'b1 : held_q - 1'b1;
+      coming_q <= {coming_q[0], read};
+    end
+  end
+  jd_stream_fifo #(.Width (512), .Depth (HELD)) u_rows (
+    .clk_i, .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (coming_q[1]),
+    .in_ready_o  (row_room),
+    .in_data_i   (read_data_i),
+    .out_valid_o (row_valid),
+    .out_ready_i (row_ready),
+    .out_data_o  (row_data),
+    .count_o     ()
+  );
+
+  jd_axi_write_mover #(.MaxOutstanding (Outstanding), .IdW (1)) u_mover (
+    .clk_i, .rst_ni,
+    .idle_o        (mover_idle),
+    .cmd_valid_i   (piece_valid_q && piece_ready && word_ready),
+    .cmd_ready_o   (command_ready),
+    .cmd_address_i ({piece_beat_q, 6'd0}),
+    .cmd_beats_i   (16'(piece_q.rows)),
+    .in_valid_i    (row_valid),
+    .in_ready_o    (row_ready),
+    .in_data_i     (row_data),
+    .in_strb_i     ('1),
+    .done_valid_o  (done_valid),
+    .done_ready_i  (1'b1),
+    .done_resp_o   (done_response),
+    .m_axi_awvalid_o, .m_axi_awready_i, .m_axi_awaddr_o, .m_axi_awlen_o, .m_axi_awid_o,
+    .m_axi_wvalid_o, .m_axi_wready_i, .m_axi_wdata_o, .m_axi_wstrb_o, .m_axi_wlast_o,
+    .m_axi_bvalid_i, .m_axi_bready_o, .m_axi_bresp_i, .m_axi_bid_i
+  );
+  assign idle_o = mover_idle && !piece_valid_q;
+  assign busy_o = !idle_o || job_valid_q || queued_count != '0 || error_valid_o;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) error_valid_o <= 1'b0;
+    else         error_valid_o <= done_valid && done_response != '0;
+    error_word_o     <= word;
+    error_response_o <= done_response;
+  end
+
+  `JD_ASSUME_STREAM(JobStable_M, job_valid_i, job_ready_o,
+                    {job_address_i, job_row_i, job_rows_i, job_word_i})
+  `JD_ASSUME_IF(JobLegal_M, job_valid_i, job_rows_i != '0 && job_address_i[5:0] == '0)
+  `JD_ASSERT_STREAM(ReadStable_A, read_valid_o, read_ready_i, read_row_o)
+  `JD_ASSERT_IF(RowHasRoom_A, coming_q[1], row_room)
+  `JD_ASSERT_IF(AnswerHasWord_A, done_valid, word_valid)
+  `JD_ASSERT_IF(IdleIsEmpty_A, idle_o, !piece_valid && held_q == '0 && !word_valid)
+endmodule : jd_a3c_map_save
