@@ -130,7 +130,7 @@ module jd_a3c_map_save #(
   jd_stream_fifo #(.Width ($bits(piece_t)), .Depth (PIECES)) u_pieces (
     .clk_i, .rst_ni,
     .clear_i     (1'b0),
-    .in_valid_i  (piece_valid_q && command_ready && word_ready),
+    .in_valid_i  (piece_taken),
     .in_ready_o  (piece_ready),
     .in_data_i   (piece_q),
     .out_valid_o (piece_valid),
@@ -141,7 +141,7 @@ module jd_a3c_map_save #(
   jd_stream_fifo #(.Width (5), .Depth (OUT)) u_words (
     .clk_i, .rst_ni,
     .clear_i     (1'b0),
-    .in_valid_i  (piece_valid_q && command_ready && piece_ready),
+    .in_valid_i  (piece_taken),
     .in_ready_o  (word_ready),
     .in_data_i   (piece_word_q),
     .out_valid_o (word_valid),

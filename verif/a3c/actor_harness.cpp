@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -83,7 +84,7 @@ extern "C" {
 struct Settings {
   jackdaw::MemoryConfig memory;
   uint64_t stop;             // clock in which stop_i rises, NEVER for none
-  uint64_t fail;             // clock from which failed_i is high if `failing`
+  uint64_t fail;             // clock in which failed_i rises, until the task's finish
   uint32_t stall;            // share of clocks in which a request waits, permille
   uint32_t pause;            // share of clocks in which the other side waits, permille
   uint32_t echo;             // failed_i follows an error until the task's finish
@@ -99,7 +100,8 @@ struct Run {
   // load: blocks in order. map_load: items. update: chunks. Absolute positions.
   const uint64_t* bases;
   const uint64_t* ends;
-  const uint64_t* after;     // load: the block that is filled before this one is released
+  uint64_t* after;           // load: the block that is filled before this one is released
+                             // update: the layers that are done, and of which task
   uint64_t pieces;
   uint32_t* image;           // what is seen, or the buffer that is read
   uint64_t rows;             // of the buffer
@@ -124,12 +126,14 @@ struct Actor {
   std::string error;
   Request read, write;
   uint64_t now = 0, progress = 0;
+  const uint8_t* bytes = nullptr;                      // memory
   uint64_t reads_out = 0, writes_out = 0;              // bursts
   uint64_t read_beats = 0, write_beats = 0, bursts = 0;
   uint64_t last_read_beat = 0, first_read_beat = NEVER;
   std::vector<uint64_t> requests;                      // clock, address, beats | write << 16
   std::vector<uint64_t> errors;                        // task, word, response
   bool failed = false;
+  std::function<void(uint64_t, uint64_t, bool)> on_request;
 
   explicit Actor(uint32_t seed) : context(), top(seeded(context, seed)), random{seed * 77u + 13u} {
     for (unsigned i = 0; i < 8; ++i) random.next();
@@ -179,7 +183,8 @@ struct Actor {
 #endif
     top.stop_i = now >= settings.stop;
 #ifndef COPY
-    top.failed_i = failed || now >= settings.fail;
+    failed = failed || now == settings.fail;
+    top.failed_i = failed;
 #endif
     top.clk_i = 0;
     top.eval();
@@ -192,6 +197,7 @@ struct Actor {
   }
 
   void log_request(uint64_t address, uint64_t beats, bool writes) {
+    if (on_request) on_request(address, beats, writes);
     requests.insert(requests.end(), {now, address, beats | (writes ? 1u << 16 : 0u)});
     bursts++;
     progress = now;
@@ -466,6 +472,97 @@ void play(Actor& actor, const Run& run) {
   run.counts[1] = taken;
 }
 #endif
+
+#ifdef UPDATE
+/// Gives chunks of gradients and says when a layer's memory may be read, which is checked. A chunk
+/// is overwritten once it is told of; memory is compared when a layer is done.
+void play(Actor& actor, const Run& run) {
+  auto& top = actor.top;
+  Feeder feeder{actor, run};
+  ReadPort port{actor, run.image, run.rows};
+  // Of a task's layer: first and last byte + 1 of theta and g as they are read, as written.
+  const auto range = [&](uint64_t layer, unsigned n) {
+    return run.log + ((feeder.task * 8 + layer) * 4 + n) * 2;
+  };
+  uint64_t chunk = 0, told = 0, dones = 0;
+  uint64_t granted = 0, asks = NEVER, since = 0, wait = 0;  // granted: a bit a layer
+  const unsigned lag = 1 + actor.random.next() % 3;
+  bool go[4] = {}, offers = false;
+  actor.on_request = [&](uint64_t address, uint64_t beats, bool writes) {
+    for (unsigned layer = 0; layer < 8; ++layer) {
+      for (unsigned n = writes ? 2 : 0; n < (writes ? 4 : 2); ++n) {
+        const uint64_t* place = range(layer, n);
+        if (address < place[0] || address + beats * BEAT > place[1]) continue;
+        if (!writes && !(granted >> layer & 1)) actor.fail("a layer is read before its turn");
+        return;
+      }
+    }
+    actor.fail("a burst is of no layer");
+  };
+  while (actor.now < actor.settings.limit) {
+    feeder.drive();
+    port.drive();
+    offers = offers || (chunk < run.pieces && run.bases[chunk] == feeder.task &&
+                        !actor.random.chance(actor.settings.pause));
+    top.chunk_valid_i = offers;
+    if (chunk < run.pieces) {
+      std::memcpy(&top.chunk_i, run.jobs + chunk * (sizeof(top.chunk_i) / 4), sizeof(top.chunk_i));
+    }
+    top.order_go_i = go[lag - 1];
+    actor.begin();
+    for (unsigned n = 3; n; --n) go[n] = go[n - 1];
+    go[0] = top.order_valid_o && (granted >> top.order_layer_o & 1);
+    if (top.order_valid_o) {
+      if (top.order_ticket_o != run.marks[feeder.task]) actor.fail("another ticket");
+      if (asks != top.order_layer_o) {
+        asks = top.order_layer_o;
+        since = actor.now;
+        wait = actor.random.next() % (1 + actor.settings.pause);
+      }
+      if (actor.now - since >= wait) granted |= uint64_t{1} << asks;
+    } else if (actor.random.chance(300)) {
+      go[0] = true;  // nothing is asked: any answer
+    }
+    if (offers && top.chunk_ready_o) {
+      offers = false;
+      chunk++;
+      actor.progress = actor.now;
+    }
+    port.see();
+    if (top.chunk_read_o) {
+      if (told == chunk) actor.fail("a chunk too many is told of");
+      const uint64_t first = run.ends[2 * told], rows = run.ends[2 * told + 1];
+      for (uint64_t word = first * BEAT_WORDS; word < (first + rows) * BEAT_WORDS; ++word) {
+        run.image[word] = actor.random.next();
+      }
+      told++;
+      actor.progress = actor.now;
+    }
+    if (top.layer_done_o) {
+      run.after[dones++] = feeder.task << 3 | top.layer_done_layer_o;
+      for (unsigned n = 2; run.want && n < 4; ++n) {
+        const uint64_t* place = range(top.layer_done_layer_o, n);
+        const uint8_t* want = run.want + feeder.task * run.log_size;
+        if (std::memcmp(actor.bytes + place[0], want + place[0], place[1] - place[0])) {
+          actor.fail("a layer that is done differs in memory");
+        }
+      }
+    }
+    if (top.finish_o) {
+      granted = 0;
+      asks = NEVER;
+      if (actor.writes_out) actor.fail("finish_o before the last answer");
+    }
+    feeder.see();
+    actor.end();
+    if (feeder.done() && actor.now > run.finished[run.count - 1] + 50) break;
+    if (actor.stopped(1) && top.idle_o) break;
+  }
+  run.counts[0] = told;
+  run.counts[1] = dones;
+  run.counts[2] = port.taken;
+}
+#endif
 }  // namespace
 
 extern "C" {
@@ -497,6 +594,8 @@ int64_t actor_run(Actor* actor, const Settings* settings, const Run* run, uint8_
   actor->requests.clear();
   actor->errors.clear();
   actor->failed = false;
+  actor->on_request = nullptr;
+  actor->bytes = bytes;
   actor->random.state ^= settings->memory.seed * 0x9E3779B97F4A7C15u | 1;
   try {
     actor->reset();

@@ -27,6 +27,7 @@ from models.a3c.network import (
     Network,
     fc,
 )
+from models.a3c.rmsprop import HyperParameters, rmsprop
 from models.a3c.validate import NetworkError, validate
 from verif.a3c.network import LAYER, PACKAGE, layer_fields
 from verif.a3c.play import CheckFailed, _label, words
@@ -271,7 +272,7 @@ def library(name: str, core: str, parameters: tuple[tuple[str, int], ...]) -> ct
         parameters=dict(parameters),
         defines=(f"MODEL=V{top}", f'MODEL_HEADER="V{top}.h"', name.upper(),
                  f"MEMORY_SUM={zlib.crc32(MEMORY_H.read_bytes())}"),
-        optimize="-O1",
+        optimize="-O0",
     )  # fmt: skip
     lib = ctypes.CDLL(str(path))
     lib.actor_new.restype = ctypes.c_void_p
@@ -743,3 +744,118 @@ def save(
         image=image, rows=len(image), marks=np.zeros(len(jobs), np.uint64),
     )  # fmt: skip
     return result, want
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Gradients in the buffer, in the order of the parameters.
+
+    Attributes:
+        task: number of the task.
+        layer, offset, row, rows: as in chunk_t.
+        layer_last, task_last: the last one of the layer, of the task.
+    """
+
+    task: int
+    layer: int
+    offset: int
+    row: int
+    rows: int
+    layer_last: bool
+    task_last: bool
+
+
+def random_chunks(
+    rng: np.random.Generator, tasks: Sequence[UnitTask], most: int = 200
+) -> list[Chunk]:
+    """Cut the parameters of tasks into chunks, layers descending; no row is used twice."""
+    out: list[Chunk] = []
+    at = 0
+    for n, task in enumerate(tasks):
+        offsets = task.network.parameter_offsets
+        for layer in range(len(task.network.layers) - 1, -1, -1):
+            offset = offsets[layer]
+            while offset < offsets[layer + 1]:
+                left = offsets[layer + 1] - offset
+                rows = min(left, int(rng.integers(1, most + 1)))
+                last = rows == left
+                out.append(Chunk(n, layer, offset, at, rows, last, last and not layer))
+                offset += rows
+                at += rows
+    return out
+
+
+def updated(
+    memory: np.ndarray, tasks: Sequence[UnitTask], chunks: Sequence[Chunk], image: np.ndarray
+) -> np.ndarray:
+    """Memory behind each task, [tasks, bytes] uint8, by the golden model."""
+    out = []
+    now = memory.copy()
+    for n, task in enumerate(tasks):
+        mine = sorted((c for c in chunks if c.task == n), key=lambda c: c.offset)
+        gradients = np.concatenate([image[c.row : c.row + c.rows] for c in mine]).reshape(-1)
+        size = task.network.parameter_bytes
+        theta, g = (
+            now[at : at + size].view(np.float32).copy() for at in (task.source, task.g_source)
+        )
+        settings = HyperParameters.decode(np.array(task.settings, np.uint32))
+        for at, values in zip(
+            (task.target, task.g_target),
+            rmsprop(theta, g, gradients.view(np.float32), settings),
+            strict=True,
+        ):
+            now[at : at + size] = values.view(np.uint8)
+        out.append(now.copy())
+    return np.stack(out)
+
+
+def update(
+    actor: Actor,
+    tasks: Sequence[UnitTask],
+    chunks: Sequence[Chunk],
+    image: np.ndarray,
+    memory: np.ndarray,
+    timing: Timing,
+    faults: Sequence[Fault] = (),
+    exact: bool = True,
+) -> Result:
+    """Run jd_a3c_update.
+
+    Args:
+        actor: the block.
+        tasks: one after the other.
+        chunks: of all of them, in order.
+        image: [rows, 16] uint32, the gradient buffer.
+        memory: [bytes] uint8, changed.
+        timing, faults: of memory and the buffer's port.
+        exact: memory is compared, whenever a layer is done and at the end.
+    """
+    want = updated(memory, tasks, chunks, image)
+    names = [field for field in CHUNK if field not in ("task",)]
+    jobs = np.stack([row(CHUNK, {k: int(getattr(c, k)) for k in names}) for c in chunks])
+    table = np.zeros((len(tasks), 8, 4, 2), np.uint64)
+    for n, task in enumerate(tasks):
+        bounds = BEAT_BYTES * np.array(task.network.parameter_offsets)
+        for k, at in enumerate((task.source, task.g_source, task.target, task.g_target)):
+            table[n, : len(bounds) - 1, k, 0] = at + bounds[:-1]
+            table[n, : len(bounds) - 1, k, 1] = at + bounds[1:]
+    done = np.zeros(8 * len(tasks), np.uint64)
+    # The geometry does not matter: the block asks for no layer.
+    result = actor.run(
+        memory, timing, faults, tasks, Geometry(), want=want if exact else 0,
+        bases=np.array([c.task for c in chunks], np.uint64),
+        ends=np.array([(c.row, c.rows) for c in chunks], np.uint64), after=done,
+        pieces=len(chunks), image=image.copy(), rows=len(image), log=table, log_size=memory.size,
+        jobs=jobs, marks=np.array([task.ticket for task in tasks], np.uint64),
+    )  # fmt: skip
+    told, dones, _ = (int(n) for n in result.arrays["counts"][:3])
+    if timing.stop == NEVER:
+        assert told == len(chunks)
+        order = [c.task << 3 | c.layer for c in chunks if c.layer_last]
+        np.testing.assert_array_equal(done[:dones], order)
+        if exact:
+            np.testing.assert_array_equal(memory, want[-1])
+            beats = 2 * sum(c.rows for c in chunks)
+            assert (result.reads, result.writes) == (beats, beats)
+            assert not result.errors
+    return result
