@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
-from models.a3c.network import CONV, ROW_WORDS, Geometry, Layer, Network, Region
+from models.a3c.network import CONV, ROW_WORDS, Geometry, Layer, Network
 
 FW, GC, BW = "FW", "GC", "BW"
 START = 200  # clocks of a task beside its issues: descriptor, first parameters, record
@@ -103,14 +103,14 @@ def stage_loops(
         samples: the batch.
         geometry: the build.
     """
-    layer, region = network.layers[index], network.regions[index]
+    layer = network.layers[index]
     if layer.kind == CONV:
         loops = {FW: _conv_forward, GC: _conv_weights, BW: _conv_inputs}[stage]
         return list(loops(layer, samples, geometry))
     if stage == FW:
         return list(_fc_forward(layer, samples, geometry))
     if stage == GC:
-        return list(_fc_weights(layer, region, samples, geometry))
+        return list(_fc_weights(layer, samples, geometry))
     return list(_fc_inputs(layer, samples, geometry))
 
 
@@ -213,27 +213,14 @@ def _fc_forward(layer: Layer, samples: int, geometry: Geometry) -> Iterator[Loop
         yield Loop(1, layer.inputs + 1, _rounds(samples * used))
 
 
-def _fc_weights(layer: Layer, region: Region, samples: int, geometry: Geometry) -> Iterator[Loop]:
-    """GC: contexts are inputs of a row of the map and output tiles."""
+def _fc_weights(layer: Layer, samples: int, geometry: Geometry) -> Iterator[Loop]:
+    """GC: contexts are inputs of a block of 16 and output tiles."""
     tiles = -(-layer.outputs // layer.lanes_forward)
-    rows = (
-        [region.width] * (region.channels * region.height)
-        if region.height > 1 or region.channels > 1
-        else _split(region.width, ROW_WORDS)
-    )
     for used in _split(tiles, min(geometry.contexts, geometry.lane_entries // samples)):
         yield Loop(1, samples, _rounds(used))
         most = 1 << min(ROW_WORDS, geometry.contexts // used).bit_length() - 1
-        parts: list[int] = []
-        start = 0
-        for words in rows:
-            inside = start
-            while inside < start + words:
-                tile_end = (inside // geometry.n_pe + 1) * geometry.n_pe
-                part = min(most, start + words - inside, tile_end - inside)
-                parts.append(part)
-                inside += part
-            start += words
+        whole, rest = divmod(layer.inputs, ROW_WORDS)
+        parts = _split(ROW_WORDS, most) * whole + _split(rest, most)
         for part, times in _runs(sorted(parts)):
             yield Loop(times, samples, _rounds(part * used))
 

@@ -1,0 +1,609 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A compute unit: takes tasks, two at a time, and runs them from and to memory.
+//
+// Streams  task: a task; end: how it ended, in the order of the tasks. lookup: the layers of its
+//          network, one at a time, answered by lookup_valid_i. order: may the gradients of a layer be
+//          applied. m_axi_*: memory.
+// Timing   a task's parameters and feature maps are loaded while the one before it is computed.
+//          stop_i: nothing is begun in memory any more; idle_o, when all that was begun has ended.
+// Numbers  those of models/a3c/ops.py and models/a3c/rmsprop.py.
+// Source   FA3C (ASPLOS 2019) section 4.1, 4.2. a3c 7, 9. Golden model: models/a3c/engine.py.
+//
+// Parts walk through the tasks side by side, each in its own time: the loaders of parameters and of
+// feature maps, the core, the update. Whatever fails, they go through the task to its end, but nothing
+// of it is written to memory any more; so the next task finds everything in order.
+`include "jd_assert.svh"
+module jd_a3c_unit
+  import jd_a3c_pkg::*;
+#(
+  parameter  int unsigned Pes           = 16,     // processing elements: 16, 32, 64 or 128
+  parameter  int unsigned MulLatency    = 3,      // 1..4
+  parameter  int unsigned AddLatency    = 4,      // 2..6
+  parameter  int unsigned DivLatency    = 8,      // of the update, 2..28
+  parameter  int unsigned SqrtLatency   = 8,      // 2..28
+  parameter  int unsigned MapRows       = 512,    // of the feature-map buffer
+  parameter  int unsigned ParameterRows = 512,    // of the parameter buffer, a power of two
+  parameter  int unsigned GradientRows  = 512,    // of the gradient buffer; 0: no trainings
+  parameter  int unsigned UpdateUnits   = 4,      // words of an update a clock, 2**k, 1..16
+  parameter  int unsigned IdW           = 4       // bits of the port's ID, 3..8
+) (
+  input  logic           clk_i,
+  input  logic           rst_ni,
+  input  logic           task_valid_i,
+  output logic           task_ready_o,
+  input  task_t          task_i,
+  output logic           lookup_valid_o,
+  input  logic           lookup_ready_i,
+  output logic [3:0]     lookup_slot_o,
+  output logic [2:0]     lookup_layer_o,
+  input  logic           lookup_valid_i,
+  input  layer_t         lookup_data_i,
+  output logic           end_valid_o,
+  input  logic           end_ready_i,
+  output end_t           end_o,
+  output logic           order_valid_o,
+  output logic [31:0]    order_ticket_o,
+  output logic [2:0]     order_layer_o,
+  input  logic           order_go_i,
+  output logic           layer_done_o,
+  output logic [2:0]     layer_done_layer_o,
+  output unit_clocks_t   clocks_o,
+  output logic           progress_o,
+  input  logic           stop_i,
+  output logic           idle_o,
+  output logic           m_axi_arvalid_o,
+  input  logic           m_axi_arready_i,
+  output logic [39:0]    m_axi_araddr_o,
+  output logic [7:0]     m_axi_arlen_o,
+  output logic [IdW-1:0] m_axi_arid_o,
+  input  logic           m_axi_rvalid_i,
+  output logic           m_axi_rready_o,
+  input  logic [511:0]   m_axi_rdata_i,
+  input  logic [1:0]     m_axi_rresp_i,
+  input  logic           m_axi_rlast_i,
+  input  logic [IdW-1:0] m_axi_rid_i,
+  output logic           m_axi_awvalid_o,
+  input  logic           m_axi_awready_i,
+  output logic [39:0]    m_axi_awaddr_o,
+  output logic [7:0]     m_axi_awlen_o,
+  output logic [IdW-1:0] m_axi_awid_o,
+  output logic           m_axi_wvalid_o,
+  input  logic           m_axi_wready_i,
+  output logic [511:0]   m_axi_wdata_o,
+  output logic [63:0]    m_axi_wstrb_o,
+  output logic           m_axi_wlast_o,
+  input  logic           m_axi_bvalid_i,
+  output logic           m_axi_bready_o,
+  input  logic [1:0]     m_axi_bresp_i,
+  input  logic [IdW-1:0] m_axi_bid_i
+);
+  localparam int unsigned EntryW    = $clog2(ParameterRows);
+  localparam int unsigned PositionW = EntryW + 1;
+
+  // ---- Tasks in hand, and which of them each part is at
+  task_t [1:0]       task_q;
+  logic [1:0]        used_q;                      // the slot has a task,
+  logic [1:0]        ready_q;                     // and its layers
+  logic [1:0]        load_q, map_q, walk_q, core_q, update_q;   // the part is not through with it
+  logic [1:0]        save_q;                      // its maps may still be on their way
+  logic              in_q, out_q;                 // slots of the next task, of the next end
+  logic              load_slot_q, map_slot_q, walk_slot_q, core_slot_q, update_slot_q, save_slot_q;
+  logic              load_finish, map_finish, walk_finish, core_done, update_finish;
+  logic              task_take, task_end, launch;
+  logic              save_busy;
+  assign task_ready_o = !used_q[in_q];
+  assign task_take    = task_valid_i && task_ready_o;
+  assign end_valid_o  = ready_q[out_q] && !load_q[out_q] && !map_q[out_q] && !core_q[out_q]
+                        && !update_q[out_q] && !save_q[out_q];
+  assign task_end     = end_valid_o && end_ready_i;
+  logic              update_none;                 // an inference has none
+  assign update_none  = update_q[update_slot_q] && ready_q[update_slot_q]
+                        && !task_q[update_slot_q].train;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      {used_q, ready_q, load_q, map_q, walk_q, core_q, update_q, save_q} <= '0;
+      {in_q, out_q, load_slot_q, map_slot_q, walk_slot_q, core_slot_q, update_slot_q} <= '0;
+    end else begin
+      if (!save_busy) save_q <= save_q & core_q;
+      if (task_take) begin
+        used_q[in_q] <= 1'b1;
+        in_q         <= !in_q;
+      end
+      if (launch) begin
+        ready_q[fill_slot_q]  <= 1'b1;
+        load_q[fill_slot_q]   <= 1'b1;
+        map_q[fill_slot_q]    <= 1'b1;
+        walk_q[fill_slot_q]   <= 1'b1;
+        core_q[fill_slot_q]   <= 1'b1;
+        update_q[fill_slot_q] <= 1'b1;
+        save_q[fill_slot_q]   <= 1'b1;
+      end
+      if (load_finish) begin
+        load_q[load_slot_q] <= 1'b0;
+        load_slot_q         <= !load_slot_q;
+      end
+      if (map_finish) begin
+        map_q[map_slot_q] <= 1'b0;
+        map_slot_q        <= !map_slot_q;
+      end
+      if (walk_finish) begin
+        walk_q[walk_slot_q] <= 1'b0;
+        walk_slot_q         <= !walk_slot_q;
+      end
+      if (core_done) begin
+        core_q[core_slot_q] <= 1'b0;
+        core_slot_q         <= !core_slot_q;
+      end
+      if (update_finish || update_none) begin
+        update_q[update_slot_q] <= 1'b0;
+        update_slot_q           <= !update_slot_q;
+      end
+      if (task_end) begin
+        used_q[out_q]  <= 1'b0;
+        ready_q[out_q] <= 1'b0;
+        out_q          <= !out_q;
+      end
+    end
+    if (task_take) task_q[in_q] <= task_i;
+  end
+
+  // ---- Layers of a task's network: looked up one by one, then the output as one more
+  logic        fill_q;                            // a task's layers are looked up
+  logic        fill_slot_q;
+  logic        asked_q;                           // an answer is awaited
+  logic [3:0]  fill_index_q;
+  logic        tail_q;                            // the output is written
+  unit_layer_t before_q, entry;                   // the layer before
+  logic        entry_write;
+  logic [1:0][3:0]  convs_q;
+  logic [1:0][15:0] resident_q;
+  assign lookup_valid_o = fill_q && !asked_q && !tail_q;
+  assign lookup_slot_o  = task_q[fill_slot_q].slot;
+  assign lookup_layer_o = fill_index_q[2:0];
+  assign entry_write    = (lookup_valid_i && asked_q) || tail_q;
+  assign launch         = tail_q;
+  logic [7:0] output_rows;
+  assign output_rows    = 8'((12'(before_q.layer.outputs) + 12'd15) >> 4);
+  always_comb begin
+    entry       = '0;
+    entry.layer = lookup_data_i;
+    entry.last  = fill_index_q + 4'd1 == task_q[fill_slot_q].layers;
+    entry.line  = lookup_data_i.convolves ? 17'(lookup_data_i.width)
+                  : fill_index_q != '0 && before_q.layer.convolves
+                    ? 17'(before_q.layer.columns) : lookup_data_i.inputs;
+    if (tail_q) begin
+      entry = '0;
+      entry.layer.map_rows    = 20'(output_rows);
+      entry.layer.map_offset  = before_q.layer.map_offset + 23'(before_q.layer.map_rows);
+      entry.layer.buffer_base = before_q.layer.buffer_base
+                                + 24'(before_q.layer.slots) * 24'(before_q.layer.map_rows);
+      entry.layer.slots       = before_q.layer.slots;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      fill_q      <= 1'b0;
+      fill_slot_q <= 1'b0;
+      asked_q     <= 1'b0;
+      tail_q      <= 1'b0;
+    end else begin
+      tail_q <= 1'b0;
+      if (!fill_q && used_q[fill_slot_q] && !ready_q[fill_slot_q]) fill_q <= 1'b1;
+      if (lookup_valid_o && lookup_ready_i) asked_q <= 1'b1;
+      if (lookup_valid_i && asked_q) begin
+        asked_q <= 1'b0;
+        tail_q  <= entry.last;
+      end
+      if (tail_q) begin
+        fill_q      <= 1'b0;
+        fill_slot_q <= !fill_slot_q;
+      end
+    end
+    if (!fill_q) begin
+      fill_index_q <= '0;
+    end else if (entry_write) begin
+      fill_index_q <= fill_index_q + 4'd1;
+      before_q     <= entry;
+      if (!tail_q) begin
+        // The convolutions come first; their gradients lie where the image has them.
+        if (fill_index_q == '0) begin
+          convs_q[fill_slot_q]    <= '0;
+          resident_q[fill_slot_q] <= '0;
+        end
+        if (lookup_data_i.convolves) convs_q[fill_slot_q] <= fill_index_q + 4'd1;
+        else if (fill_index_q == '0 || before_q.layer.convolves) begin
+          resident_q[fill_slot_q] <= lookup_data_i.theta_offset[15:0];
+        end
+      end
+    end
+  end
+
+  logic [3:0]  load_index, map_index, walk_index;
+  unit_layer_t load_layer, map_layer, walk_layer;
+  for (genvar r = 0; r < 3; r++) begin : gen_reader
+    logic [4:0]  address;
+    unit_layer_t layer;
+    jd_mem_1r1w #(.Depth (32), .Lanes (1), .LaneW ($bits(unit_layer_t))) u_layers (
+      .clk_i, .rst_ni,
+      .write_en_i   (entry_write),
+      .write_addr_i ({fill_slot_q, fill_index_q}),
+      .write_mask_i (1'b1),
+      .write_data_i (entry),
+      .read_en_i    (1'b1),
+      .read_addr_i  (address),
+      .read_data_o  (layer)
+    );
+  end
+  assign gen_reader[0].address = {load_slot_q, load_index};
+  assign gen_reader[1].address = {map_slot_q, map_index};
+  assign gen_reader[2].address = {walk_slot_q, walk_index};
+  assign load_layer = gen_reader[0].layer;
+  assign map_layer  = gen_reader[1].layer;
+  assign walk_layer = gen_reader[2].layer;
+
+  // ---- What fails; the first one of a task stays
+  localparam int unsigned PARTS = 4;
+  localparam int unsigned LOAD = 0, MAP = 1, SAVE = 2, UPDATE = 3;
+  end_t [1:0]              failed_q;
+  logic [PARTS-1:0]        error, error_slot, error_write;
+  logic [PARTS-1:0][4:0]   error_word;
+  logic [PARTS-1:0][1:0]   error_response;
+  assign error_slot  = {update_slot_q, save_slot_q, map_slot_q, load_slot_q};
+  assign end_o       = failed_q[out_q];
+  always_ff @(posedge clk_i) begin
+    for (int unsigned p = 0; p < PARTS; p++) begin
+      if (error[p] && failed_q[error_slot[p]].error == '0) begin
+        failed_q[error_slot[p]] <= '{
+          error: error_write[p] ? jd_engine_header_map_pkg::E_BUS_WR
+                                : jd_engine_header_map_pkg::E_BUS_RD,
+          word: error_word[p], response: error_response[p]};
+      end
+    end
+    if (task_take) failed_q[in_q] <= '0;
+    if (!rst_ni)   failed_q <= '0;
+  end
+
+  // ---- Parts
+  logic                 parameter_valid;
+  logic [EntryW-1:0]    parameter_entry;
+  logic [511:0]         parameter_data;
+  logic [PositionW-1:0] filled, released;
+  logic [PARTS-1:0]     part_idle;
+  logic                 map_valid, map_ready;
+  logic [15:0]          map_row;
+  logic [511:0]         map_data;
+  logic [7:0]           loaded, samples;
+  logic                 map_read_valid, map_read_ready;
+  logic [15:0]          map_read_row;
+  logic [511:0]         map_read_data;
+  logic                 save_valid, save_ready, save_slot;
+  logic [2:0]           save_sample;
+  logic [22:0]          save_offset;
+  logic [15:0]          save_row, save_rows;
+  logic                 chunk_valid, chunk_ready, chunk_read;
+  chunk_t               chunk;
+  logic                 gradient_read_valid, gradient_read_ready;
+  logic [15:0]          gradient_read_row;
+  logic [511:0]         gradient_read_data;
+  unit_clocks_t         core_clocks;
+
+  // The port's clients: load, map_load, save, update.
+  logic [PARTS-1:0]        arvalid, arready, rvalid, rready, rlast;
+  logic [PARTS-1:0][39:0]  araddr, awaddr;
+  logic [PARTS-1:0][7:0]   arlen, awlen;
+  logic [PARTS-1:0][0:0]   arid, rid, awid, bid;
+  logic [PARTS-1:0][511:0] rdata, wdata;
+  logic [PARTS-1:0][1:0]   rresp, bresp;
+  logic [PARTS-1:0]        awvalid, awready, wvalid, wready, wlast, bvalid, bready;
+  logic [PARTS-1:0][63:0]  wstrb;
+
+  jd_a3c_load #(.Pes (Pes), .Rows (ParameterRows), .AddLatency (AddLatency)) u_load (
+    .clk_i, .rst_ni,
+    .go_i             (load_q[load_slot_q]),
+    .task_i           (task_q[load_slot_q]),
+    .finish_o         (load_finish),
+    .layer_index_o    (load_index),
+    .layer_i          (load_layer),
+    .stop_i,
+    .idle_o           (part_idle[LOAD]),
+    .failed_i         (failed_q[load_slot_q].error != '0),
+    .error_valid_o    (error[LOAD]),
+    .error_word_o     (error_word[LOAD]),
+    .error_response_o (error_response[LOAD]),
+    .write_valid_o    (parameter_valid),
+    .write_entry_o    (parameter_entry),
+    .write_data_o     (parameter_data),
+    .filled_o         (filled),
+    .released_i       (released),
+    .m_axi_arvalid_o  (arvalid[LOAD]),
+    .m_axi_arready_i  (arready[LOAD]),
+    .m_axi_araddr_o   (araddr[LOAD]),
+    .m_axi_arlen_o    (arlen[LOAD]),
+    .m_axi_arid_o     (arid[LOAD]),
+    .m_axi_rvalid_i   (rvalid[LOAD]),
+    .m_axi_rready_o   (rready[LOAD]),
+    .m_axi_rdata_i    (rdata[LOAD]),
+    .m_axi_rresp_i    (rresp[LOAD]),
+    .m_axi_rlast_i    (rlast[LOAD]),
+    .m_axi_rid_i      (rid[LOAD])
+  );
+
+  // No task before this one is in the core, nor do its maps wait to be saved.
+  logic map_free;
+  assign map_free = map_slot_q == core_slot_q && !(save_q[!map_slot_q] && !core_q[!map_slot_q]);
+  jd_a3c_map_load u_map_load (
+    .clk_i, .rst_ni,
+    .go_i             (map_q[map_slot_q]),
+    .task_i           (task_q[map_slot_q]),
+    .finish_o         (map_finish),
+    .layer_index_o    (map_index),
+    .layer_i          (map_layer),
+    .stop_i,
+    .idle_o           (part_idle[MAP]),
+    .failed_i         (failed_q[map_slot_q].error != '0),
+    .error_valid_o    (error[MAP]),
+    .error_word_o     (error_word[MAP]),
+    .error_response_o (error_response[MAP]),
+    .write_valid_o    (map_valid),
+    .write_ready_i    (map_ready),
+    .write_row_o      (map_row),
+    .write_data_o     (map_data),
+    .loaded_o         (loaded),
+    .samples_i        (samples),
+    .free_i           (map_free),
+    .m_axi_arvalid_o  (arvalid[MAP]),
+    .m_axi_arready_i  (arready[MAP]),
+    .m_axi_araddr_o   (araddr[MAP]),
+    .m_axi_arlen_o    (arlen[MAP]),
+    .m_axi_arid_o     (arid[MAP]),
+    .m_axi_rvalid_i   (rvalid[MAP]),
+    .m_axi_rready_o   (rready[MAP]),
+    .m_axi_rdata_i    (rdata[MAP]),
+    .m_axi_rresp_i    (rresp[MAP]),
+    .m_axi_rlast_i    (rlast[MAP]),
+    .m_axi_rid_i      (rid[MAP])
+  );
+
+  jd_a3c_core #(
+    .Pes (Pes), .MulLatency (MulLatency), .AddLatency (AddLatency), .MapRows (MapRows),
+    .ParameterRows (ParameterRows), .GradientRows (GradientRows)
+  ) u_core (
+    .clk_i, .rst_ni,
+    .go_i                  (walk_q[walk_slot_q]),
+    .task_i                (task_q[walk_slot_q]),
+    .slot_i                (walk_slot_q),
+    .convs_i               (convs_q[walk_slot_q]),
+    .resident_i            (resident_q),
+    .finish_o              (walk_finish),
+    .layer_index_o         (walk_index),
+    .layer_i               (walk_layer),
+    .done_o                (core_done),
+    .clocks_o              (core_clocks),
+    .progress_o            (progress_o),
+    .parameter_valid_i     (parameter_valid),
+    .parameter_entry_i     (parameter_entry),
+    .parameter_data_i      (parameter_data),
+    .filled_i              (filled),
+    .released_o            (released),
+    .map_valid_i           (map_valid),
+    .map_ready_o           (map_ready),
+    .map_row_i             (map_row),
+    .map_data_i            (map_data),
+    .loaded_i              (loaded),
+    .samples_o             (samples),
+    .map_read_valid_i      (map_read_valid),
+    .map_read_ready_o      (map_read_ready),
+    .map_read_row_i        (map_read_row),
+    .map_read_data_o       (map_read_data),
+    .save_valid_o          (save_valid),
+    .save_ready_i          (save_ready),
+    .save_slot_o           (save_slot),
+    .save_sample_o         (save_sample),
+    .save_offset_o         (save_offset),
+    .save_row_o            (save_row),
+    .save_rows_o           (save_rows),
+    .save_busy_i           (save_busy),
+    .chunk_valid_o         (chunk_valid),
+    .chunk_ready_i         (chunk_ready),
+    .chunk_o               (chunk),
+    .chunk_read_i          (chunk_read),
+    .gradient_read_valid_i (gradient_read_valid),
+    .gradient_read_ready_o (gradient_read_ready),
+    .gradient_read_row_i   (gradient_read_row),
+    .gradient_read_data_o  (gradient_read_data)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (save_valid && save_ready) save_slot_q <= save_slot;
+  end
+  jd_a3c_map_save u_map_save (
+    .clk_i, .rst_ni,
+    .job_valid_i      (save_valid),
+    .job_ready_o      (save_ready),
+    .job_address_i    (task_q[save_slot].maps[save_sample] + {11'd0, save_offset, 6'd0}),
+    .job_row_i        (save_row),
+    .job_rows_i       (save_rows),
+    .job_word_i       (WORD_MAPS + {1'b0, save_sample, 1'b0}),
+    .read_valid_o     (map_read_valid),
+    .read_ready_i     (map_read_ready),
+    .read_row_o       (map_read_row),
+    .read_data_i      (map_read_data),
+    .busy_o           (save_busy),
+    .stop_i,
+    .idle_o           (part_idle[SAVE]),
+    .failed_i         (failed_q[save_valid ? save_slot : save_slot_q].error != '0),
+    .error_valid_o    (error[SAVE]),
+    .error_word_o     (error_word[SAVE]),
+    .error_response_o (error_response[SAVE]),
+    .m_axi_awvalid_o  (awvalid[SAVE]),
+    .m_axi_awready_i  (awready[SAVE]),
+    .m_axi_awaddr_o   (awaddr[SAVE]),
+    .m_axi_awlen_o    (awlen[SAVE]),
+    .m_axi_awid_o     (awid[SAVE]),
+    .m_axi_wvalid_o   (wvalid[SAVE]),
+    .m_axi_wready_i   (wready[SAVE]),
+    .m_axi_wdata_o    (wdata[SAVE]),
+    .m_axi_wstrb_o    (wstrb[SAVE]),
+    .m_axi_wlast_o    (wlast[SAVE]),
+    .m_axi_bvalid_i   (bvalid[SAVE]),
+    .m_axi_bready_o   (bready[SAVE]),
+    .m_axi_bresp_i    (bresp[SAVE]),
+    .m_axi_bid_i      (bid[SAVE])
+  );
+
+  if (GradientRows > 0) begin : gen_update
+    jd_a3c_update #(
+      .Units (UpdateUnits), .MulLatency (MulLatency), .AddLatency (AddLatency),
+      .DivLatency (DivLatency), .SqrtLatency (SqrtLatency)
+    ) u_update (
+      .clk_i, .rst_ni,
+      .go_i               (update_q[update_slot_q] && ready_q[update_slot_q]
+                           && task_q[update_slot_q].train),
+      .task_i             (task_q[update_slot_q]),
+      .finish_o           (update_finish),
+      .stop_i,
+      .idle_o             (part_idle[UPDATE]),
+      .failed_i           (failed_q[update_slot_q].error != '0),
+      .error_valid_o      (error[UPDATE]),
+      .error_word_o       (error_word[UPDATE]),
+      .error_response_o   (error_response[UPDATE]),
+      .chunk_valid_i      (chunk_valid),
+      .chunk_ready_o      (chunk_ready),
+      .chunk_i            (chunk),
+      .chunk_read_o       (chunk_read),
+      .read_valid_o       (gradient_read_valid),
+      .read_ready_i       (gradient_read_ready),
+      .read_row_o         (gradient_read_row),
+      .read_data_i        (gradient_read_data),
+      .order_valid_o, .order_ticket_o, .order_layer_o, .order_go_i,
+      .layer_done_o, .layer_done_layer_o,
+      .m_axi_arvalid_o    (arvalid[UPDATE]),
+      .m_axi_arready_i    (arready[UPDATE]),
+      .m_axi_araddr_o     (araddr[UPDATE]),
+      .m_axi_arlen_o      (arlen[UPDATE]),
+      .m_axi_arid_o       (arid[UPDATE]),
+      .m_axi_rvalid_i     (rvalid[UPDATE]),
+      .m_axi_rready_o     (rready[UPDATE]),
+      .m_axi_rdata_i      (rdata[UPDATE]),
+      .m_axi_rresp_i      (rresp[UPDATE]),
+      .m_axi_rlast_i      (rlast[UPDATE]),
+      .m_axi_rid_i        (rid[UPDATE]),
+      .m_axi_awvalid_o    (awvalid[UPDATE]),
+      .m_axi_awready_i    (awready[UPDATE]),
+      .m_axi_awaddr_o     (awaddr[UPDATE]),
+      .m_axi_awlen_o      (awlen[UPDATE]),
+      .m_axi_awid_o       (awid[UPDATE]),
+      .m_axi_wvalid_o     (wvalid[UPDATE]),
+      .m_axi_wready_i     (wready[UPDATE]),
+      .m_axi_wdata_o      (wdata[UPDATE]),
+      .m_axi_wstrb_o      (wstrb[UPDATE]),
+      .m_axi_wlast_o      (wlast[UPDATE]),
+      .m_axi_bvalid_i     (bvalid[UPDATE]),
+      .m_axi_bready_o     (bready[UPDATE]),
+      .m_axi_bresp_i      (bresp[UPDATE]),
+      .m_axi_bid_i        (bid[UPDATE])
+    );
+  end else begin : gen_no_update
+    logic unused_update;
+    assign unused_update = ^{order_go_i, chunk_valid, chunk, gradient_read_ready,
+                             gradient_read_data, 32'(DivLatency), 32'(SqrtLatency),
+                             32'(UpdateUnits), arready[UPDATE], rvalid[UPDATE], rlast[UPDATE],
+                             rdata[UPDATE], rresp[UPDATE], rid[UPDATE], awready[UPDATE],
+                             wready[UPDATE], bvalid[UPDATE], bresp[UPDATE], bid[UPDATE]};
+    assign update_finish = 1'b0;
+    assign part_idle[UPDATE] = 1'b1;
+    assign error[UPDATE] = 1'b0;
+    assign error_word[UPDATE] = '0;
+    assign error_response[UPDATE] = '0;
+    assign chunk_ready = 1'b1;
+    assign chunk_read = 1'b0;
+    assign gradient_read_valid = 1'b0;
+    assign gradient_read_row = '0;
+    assign order_valid_o = 1'b0;
+    assign order_ticket_o = '0;
+    assign order_layer_o = '0;
+    assign layer_done_o = 1'b0;
+    assign layer_done_layer_o = '0;
+    assign arvalid[UPDATE] = 1'b0;
+    assign araddr[UPDATE] = '0;
+    assign arlen[UPDATE] = '0;
+    assign arid[UPDATE] = '0;
+    assign rready[UPDATE] = 1'b1;
+    assign awvalid[UPDATE] = 1'b0;
+    assign awaddr[UPDATE] = '0;
+    assign awlen[UPDATE] = '0;
+    assign awid[UPDATE] = '0;
+    assign wvalid[UPDATE] = 1'b0;
+    assign wdata[UPDATE] = '0;
+    assign wstrb[UPDATE] = '0;
+    assign wlast[UPDATE] = 1'b0;
+    assign bready[UPDATE] = 1'b1;
+  end
+  assign error_write[LOAD] = 1'b0;
+  assign error_write[MAP]  = 1'b0;
+  assign error_write[SAVE] = 1'b1;
+  assign error_write[UPDATE] = error_word[UPDATE] == WORD_TARGET
+                               || error_word[UPDATE] == WORD_G_TARGET;
+
+  // ---- The port
+  assign {arvalid[SAVE], araddr[SAVE], arlen[SAVE], arid[SAVE]} = '0;
+  assign rready[SAVE] = 1'b1;
+  for (genvar p = LOAD; p <= MAP; p++) begin : gen_reads_only
+    assign {awvalid[p], awaddr[p], awlen[p], awid[p], wvalid[p], wdata[p], wstrb[p], wlast[p]} = '0;
+    assign bready[p] = 1'b1;
+  end
+  logic [2:0] port_arid, port_awid;
+  logic       unused_port;
+  assign m_axi_arid_o = IdW'(port_arid);
+  assign m_axi_awid_o = IdW'(port_awid);
+  assign unused_port  = ^{m_axi_rid_i, m_axi_bid_i, rvalid[SAVE], rdata[SAVE], rresp[SAVE],
+                          rlast[SAVE], rid[SAVE], arready[SAVE], awready[MAP:LOAD],
+                          wready[MAP:LOAD], bvalid[MAP:LOAD], bresp[MAP:LOAD], bid[MAP:LOAD]};
+  jd_axi_mux #(.Clients (PARTS), .IdW (1)) u_port (
+    .clk_i, .rst_ni,
+    .s_axi_arvalid_i (arvalid),
+    .s_axi_arready_o (arready),
+    .s_axi_araddr_i  (araddr),
+    .s_axi_arlen_i   (arlen),
+    .s_axi_arid_i    (arid),
+    .s_axi_rvalid_o  (rvalid),
+    .s_axi_rready_i  (rready),
+    .s_axi_rdata_o   (rdata),
+    .s_axi_rresp_o   (rresp),
+    .s_axi_rlast_o   (rlast),
+    .s_axi_rid_o     (rid),
+    .s_axi_awvalid_i (awvalid),
+    .s_axi_awready_o (awready),
+    .s_axi_awaddr_i  (awaddr),
+    .s_axi_awlen_i   (awlen),
+    .s_axi_awid_i    (awid),
+    .s_axi_wvalid_i  (wvalid),
+    .s_axi_wready_o  (wready),
+    .s_axi_wdata_i   (wdata),
+    .s_axi_wstrb_i   (wstrb),
+    .s_axi_wlast_i   (wlast),
+    .s_axi_bvalid_o  (bvalid),
+    .s_axi_bready_i  (bready),
+    .s_axi_bresp_o   (bresp),
+    .s_axi_bid_o     (bid),
+    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o,
+    .m_axi_arid_o    (port_arid),
+    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i,
+    .m_axi_rid_i     (m_axi_rid_i[2:0]),
+    .m_axi_awvalid_o, .m_axi_awready_i, .m_axi_awaddr_o, .m_axi_awlen_o,
+    .m_axi_awid_o    (port_awid),
+    .m_axi_wvalid_o, .m_axi_wready_i, .m_axi_wdata_o, .m_axi_wstrb_o, .m_axi_wlast_o,
+    .m_axi_bvalid_i, .m_axi_bready_o, .m_axi_bresp_i,
+    .m_axi_bid_i     (m_axi_bid_i[2:0])
+  );
+  assign idle_o = part_idle == '1;
+
+  always_comb begin
+    clocks_o      = core_clocks;
+    clocks_o.busy = used_q != '0;
+  end
+
+  `JD_ASSERT_IF(EndHasTask_A, end_valid_o, used_q[out_q])
+  `JD_ASSERT_IF(TrainsHere_A, task_take && task_i.train, GradientRows > 0)
+endmodule : jd_a3c_unit
