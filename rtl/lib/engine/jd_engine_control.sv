@@ -17,6 +17,7 @@ module jd_engine_control
   parameter  int unsigned   Rings    = 1,  // 1..4
   parameter  int unsigned   Jobs     = 1,  // of a ring side by side, power of two 1..16
   parameter  int unsigned   Beats    = 1,  // of a descriptor, power of two 1..4; 1 if Jobs is
+  parameter  int unsigned   Ports    = 1,  // memory ports whose beats are counted, 1..8
   parameter  logic [1023:0] IdleOnly = '0, // bit i: word i of the page is written only while idle
   localparam int unsigned   JobW     = Jobs > 1 ? $clog2(Jobs) : 1,
   localparam int unsigned   DescriptorW = 512 * Beats
@@ -108,8 +109,8 @@ module jd_engine_control
   input  logic                    stall_in_i,
   input  logic                    stall_out_i,
   input  logic                    progress_i,          // a running job got further in this clock
-  input  logic                    rd_beat_i,           // a beat moved on the engine's port
-  input  logic                    wr_beat_i,
+  input  logic [Ports-1:0]        rd_beat_i,           // a beat moved on the engine's port
+  input  logic [Ports-1:0]        wr_beat_i,
   output logic [Rings-1:0]        timeout_o,           // level until the ring's job ends
   output logic                    idle_o,
   output logic                    irq_o
@@ -517,17 +518,24 @@ module jd_engine_control
   end
 
   // ---- Counters that run from hard reset unless frozen; what they count is seen a clock late
-  logic [5:0] count_q;
+  localparam int unsigned BeatW = $clog2(Ports + 1);
+  logic [5:0][BeatW-1:0] count_q;
   logic [5:0][63:0] counter_q;
+  logic freeze;
+  assign freeze = to_hw.CONTROL.freeze.value;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       counter_q <= '0;
       count_q <= '0;
     end else begin
-      count_q <= to_hw.CONTROL.freeze.value ? '0 :
-                 {wr_beat_i, rd_beat_i, stall_out_i, stall_in_i, stall_mem_i, busy_i};
+      count_q[0] <= freeze ? '0 : BeatW'(busy_i);
+      count_q[1] <= freeze ? '0 : BeatW'(stall_mem_i);
+      count_q[2] <= freeze ? '0 : BeatW'(stall_in_i);
+      count_q[3] <= freeze ? '0 : BeatW'(stall_out_i);
+      count_q[4] <= freeze ? '0 : BeatW'($countones(rd_beat_i));
+      count_q[5] <= freeze ? '0 : BeatW'($countones(wr_beat_i));
       for (int unsigned i = 0; i < 6; i++) begin
-        if (count_q[i]) counter_q[i] <= counter_q[i] + 1;
+        if (count_q[i] != '0) counter_q[i] <= counter_q[i] + 64'(count_q[i]);
       end
     end
   end
