@@ -20,7 +20,7 @@ from models.a3c.network import (
 )
 from verif.a3c.play import Block, Player
 
-PACKAGE = Path("rtl/a3c/jd_a3c_pkg.sv")
+PACKAGE = Path(__file__).resolve().parents[2] / "rtl/a3c/jd_a3c_pkg.sv"
 BEATS = 3  # of a descriptor in memory
 BEAT_WORDS = 16
 LAYERS = 8

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stands in for a compute unit where only what is around units is tested. Of an inference it reads
+// the first beat of theta and writes the network's output as zeros; of a training it adds 1 to the
+// first word of every layer's parameters, in the order of tickets.
+//
+// Streams  those of jd_a3c_unit.
+// Timing   one access at a time.
+// Numbers  -
+// Source   -
+`include "jd_assert.svh"
+module jd_a3c_unit
+  import jd_a3c_pkg::*;
+#(
+  parameter int unsigned Pes           = 64,
+  parameter int unsigned MulLatency    = 3,
+  parameter int unsigned AddLatency    = 4,
+  parameter int unsigned DivLatency    = 4,
+  parameter int unsigned SqrtLatency   = 4,
+  parameter int unsigned MapRows       = 8192,
+  parameter int unsigned ParameterRows = 32768,
+  parameter int unsigned GradientRows  = 0,
+  parameter int unsigned UpdateUnits   = 4,
+  parameter int unsigned IdW           = 4
+) (
+  input  logic           clk_i,
+  input  logic           rst_ni,
+  input  logic           task_valid_i,
+  output logic           task_ready_o,
+  input  task_t          task_i,
+  output logic           lookup_valid_o,
+  input  logic           lookup_ready_i,
+  output logic [3:0]     lookup_slot_o,
+  output logic [2:0]     lookup_layer_o,
+  input  logic           lookup_valid_i,
+  input  layer_t         lookup_data_i,
+  output logic           order_valid_o,
+  output logic [31:0]    order_ticket_o,
+  output logic [2:0]     order_layer_o,
+  input  logic           order_go_i,
+  output logic           layer_done_o,
+  output logic [2:0]     layer_done_layer_o,
+  output logic           end_valid_o,
+  input  logic           end_ready_i,
+  output end_t           end_o,
+  output unit_clocks_t   clocks_o,
+  output logic           progress_o,
+  input  logic           stop_i,
+  output logic           idle_o,
+  output logic           m_axi_arvalid_o,
+  input  logic           m_axi_arready_i,
+  output logic [39:0]    m_axi_araddr_o,
+  output logic [7:0]     m_axi_arlen_o,
+  output logic [IdW-1:0] m_axi_arid_o,
+  input  logic           m_axi_rvalid_i,
+  output logic           m_axi_rready_o,
+  input  logic [511:0]   m_axi_rdata_i,
+  input  logic [1:0]     m_axi_rresp_i,
+  input  logic           m_axi_rlast_i,
+  input  logic [IdW-1:0] m_axi_rid_i,
+  output logic           m_axi_awvalid_o,
+  input  logic           m_axi_awready_i,
+  output logic [39:0]    m_axi_awaddr_o,
+  output logic [7:0]     m_axi_awlen_o,
+  output logic [IdW-1:0] m_axi_awid_o,
+  output logic           m_axi_wvalid_o,
+  input  logic           m_axi_wready_i,
+  output logic [511:0]   m_axi_wdata_o,
+  output logic [63:0]    m_axi_wstrb_o,
+  output logic           m_axi_wlast_o,
+  input  logic           m_axi_bvalid_i,
+  output logic           m_axi_bready_o,
+  input  logic [1:0]     m_axi_bresp_i,
+  input  logic [IdW-1:0] m_axi_bid_i
+);
+  localparam bit Trains = GradientRows != 0;
+
+  typedef enum logic [3:0] {
+    StNext, StAsk, StAnswer, StOrder, StRead, StData, StWrite, StSent, StResponse, StEnd
+  } state_e;
+  state_e       state_q;
+  task_t [1:0]  tasks_q;                    // the oldest first
+  logic [1:0]   count_q;
+  logic         push, pop;
+  task_t        job;
+  logic [2:0]   layer_q;
+  layer_t       found_q;
+  logic [511:0] data_q;
+  logic         aw_q, w_q;                  // StWrite: address and data are gone
+  end_t         end_q;
+  logic         done_q;
+  assign job          = tasks_q[0];
+  assign task_ready_o = count_q != 2'd2;
+  assign push         = task_valid_i && task_ready_o;
+  assign pop          = end_valid_o && end_ready_i;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) count_q <= '0;
+    else         count_q <= count_q + 2'(push) - 2'(pop);
+    if (pop) tasks_q[0] <= tasks_q[1];
+    if (push) begin
+      if (count_q - 2'(pop) == 2'd0) tasks_q[0] <= task_i;
+      else                           tasks_q[1] <= task_i;
+    end
+  end
+
+  logic [2:0] last_layer;
+  assign last_layer = 3'(job.layers - 4'd1);
+  always_ff @(posedge clk_i) begin
+    done_q <= 1'b0;
+    unique case (state_q)
+      StNext: begin
+        layer_q <= last_layer;
+        end_q   <= '0;
+        if (count_q != '0 && !stop_i) state_q <= StAsk;
+      end
+      StAsk:    if (lookup_ready_i) state_q <= StAnswer;
+      StAnswer: if (lookup_valid_i) begin
+        found_q <= lookup_data_i;
+        state_q <= StOrder;
+      end
+      StOrder:  if ((order_go_i || !job.train) && !stop_i) state_q <= StRead;
+      StRead:   if (m_axi_arready_i && m_axi_arvalid_o) state_q <= StData;
+      StData:   if (m_axi_rvalid_i) begin
+        data_q  <= job.train ? {m_axi_rdata_i[511:32], m_axi_rdata_i[31:0] + 32'd1} : '0;
+        state_q <= StWrite;
+        if (m_axi_rresp_i != '0) begin
+          if (end_q.error == '0) end_q <= '{
+            error: jd_engine_header_map_pkg::E_BUS_RD,
+            word: job.train ? WORD_SOURCE : WORD_THETA, response: m_axi_rresp_i};
+          state_q <= StSent;
+        end else if (end_q.error != '0) begin
+          state_q <= StSent;
+        end
+      end
+      StWrite: begin
+        if (m_axi_awvalid_o && m_axi_awready_i) aw_q <= 1'b1;
+        if (m_axi_wvalid_o && m_axi_wready_i)   w_q  <= 1'b1;
+        if (aw_q && w_q) state_q <= StResponse;
+      end
+      StResponse: if (m_axi_bvalid_i) begin
+        if (m_axi_bresp_i != '0 && end_q.error == '0) begin
+          end_q <= '{error: jd_engine_header_map_pkg::E_BUS_WR,
+                     word: job.train ? WORD_TARGET : WORD_MAPS, response: m_axi_bresp_i};
+        end
+        state_q <= StSent;
+      end
+      StSent: begin
+        aw_q    <= 1'b0;
+        w_q     <= 1'b0;
+        done_q  <= job.train;
+        layer_q <= layer_q - 3'd1;
+        state_q <= job.train && layer_q != '0 ? StAsk : StEnd;
+      end
+      default: if (end_ready_i) state_q <= StNext;
+    endcase
+    if (!rst_ni) begin
+      state_q <= StNext;
+      aw_q    <= 1'b0;
+      w_q     <= 1'b0;
+      done_q  <= 1'b0;
+    end
+  end
+  assign lookup_valid_o     = state_q == StAsk;
+  assign lookup_slot_o      = job.slot;
+  assign lookup_layer_o     = layer_q;
+  assign order_valid_o      = state_q == StOrder && job.train;
+  assign order_ticket_o     = job.ticket;
+  assign order_layer_o      = layer_q;
+  assign layer_done_o       = done_q;
+  assign layer_done_layer_o = layer_q + 3'd1;
+  assign end_valid_o        = state_q == StEnd && !done_q;
+  assign end_o              = end_q;
+  assign progress_o         = state_q inside {StAsk, StSent};
+  assign idle_o             = !(state_q inside {StData, StWrite, StResponse})
+                              && !(state_q == StRead && m_axi_arvalid_o);
+  logic [39:0] place;
+  assign place = 40'(found_q.theta_offset) << 6;
+  assign m_axi_arvalid_o = state_q == StRead;
+  assign m_axi_araddr_o  = job.train ? job.source + place : job.theta;
+  assign m_axi_arlen_o   = '0;
+  assign m_axi_arid_o    = IdW'(2);
+  assign m_axi_rready_o  = state_q == StData;
+  assign m_axi_awvalid_o = state_q == StWrite && !aw_q;
+  assign m_axi_awaddr_o  = job.train ? job.target + place : job.maps[0];
+  assign m_axi_awlen_o   = '0;
+  assign m_axi_awid_o    = IdW'(2);
+  assign m_axi_wvalid_o  = state_q == StWrite && !w_q;
+  assign m_axi_wdata_o   = data_q;
+  assign m_axi_wstrb_o   = '1;
+  assign m_axi_wlast_o   = 1'b1;
+  assign m_axi_bready_o  = state_q == StResponse;
+  always_comb begin
+    clocks_o       = '0;
+    clocks_o.busy  = count_q != '0;
+    clocks_o.issue = state_q == StSent;
+    clocks_o.maps  = state_q == StData;
+  end
+
+  logic unused;
+  assign unused = ^{m_axi_rlast_i, m_axi_rid_i, m_axi_bid_i, found_q, job, Pes, MulLatency,
+                    AddLatency, DivLatency, SqrtLatency, MapRows, ParameterRows, UpdateUnits};
+  `JD_ASSUME_STREAM(TaskStable_M, task_valid_i, task_ready_o, task_i)
+  `JD_ASSUME_IF(Able_M, task_valid_i && task_i.train, Trains)
+  `JD_ASSERT_IF(TicketRead_A, state_q == StRead && job.train, found_q.outputs != '0)
+endmodule : jd_a3c_unit
