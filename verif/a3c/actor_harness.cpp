@@ -563,6 +563,41 @@ void play(Actor& actor, const Run& run) {
   run.counts[2] = port.taken;
 }
 #endif
+
+#ifdef COPY
+/// Gives jobs of five words: source, target, beats; takes their ends.
+void play(Actor& actor, const Run& run) {
+  auto& top = actor.top;
+  uint64_t job = 0, ended = 0;
+  bool offers = false;
+  while (actor.now < actor.settings.limit) {
+    offers = offers || (job < run.count && !actor.random.chance(actor.settings.pause));
+    const uint32_t* words = run.jobs + 5 * std::min(job, run.count - 1);
+    top.job_valid_i = offers;
+    top.job_source_i = words[0] | uint64_t{words[1]} << 32;
+    top.job_target_i = words[2] | uint64_t{words[3]} << 32;
+    top.job_beats_i = words[4];
+    top.end_ready_i = !actor.random.chance(actor.settings.pause);
+    actor.begin();
+    if (top.end_valid_o && top.end_ready_i) {
+      if (ended == job) actor.fail("an end too many");
+      if (actor.reads_out || actor.writes_out) actor.fail("an end before the last answer");
+      run.log[ended] = top.end_o;
+      run.marks[ended++] = actor.now;
+      actor.progress = actor.now;
+    }
+    if (offers && top.job_ready_o) {
+      offers = false;
+      job++;
+      actor.progress = actor.now;
+    }
+    actor.end();
+    if (ended == run.count && actor.now > run.marks[ended - 1] + 50) break;
+    if (actor.stopped(1) && top.idle_o) break;
+  }
+  run.counts[0] = ended;
+}
+#endif
 }  // namespace
 
 extern "C" {
