@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.a3c.network import BEAT_BYTES, ROW_WORDS, Network
+from models.a3c.network import BEAT_BYTES, CONV, ROW_WORDS, Network
 
 PAPER_KIB = {  # Table 2: rows of one routine, KiB read and written
     "parameter sync": (2592, 2592),
@@ -42,15 +42,18 @@ class Traffic:
 
 
 def inference(network: Network, samples: int = 1, save: bool = True) -> dict[str, Traffic]:
-    """Return the traffic of an inference task.
+    """Return the traffic of an inference task: a convolution's parameters come once a sample.
 
     Args:
         samples: the batch.
         save: every map is written, else the last one alone.
     """
     rows = [region.rows for region in network.regions]
+    beats = sum(
+        layer.parameter_beats * (samples if layer.kind == CONV else 1) for layer in network.layers
+    )
     return {
-        "inference parameters": Traffic(reads=network.parameter_beats),
+        "inference parameters": Traffic(reads=beats),
         "inference maps": Traffic(rows[0], sum(rows[1:]) if save else rows[-1]) * samples,
     }
 

@@ -984,6 +984,9 @@ def test_a3c_traffic_of_a_routine() -> None:
     assert traffic.total(parts) == traffic.Traffic(454359, 133051)
     pointer = traffic.total(traffic.routine(NET_A, 5, copy=False))
     assert (pointer.reads, pointer.writes) == (411586, 90278)
+    batch = traffic.inference(NET_A, 5)  # convolutions' parameters come once a sample
+    assert batch["inference parameters"].reads == 5 * (257 + 514) + 41488 + 514
+    assert batch["inference maps"] == traffic.Traffic(5 * 2016, 5 * 946)
     rows = traffic.PAPER_KIB
     assert rows.keys() == parts.keys()
     assert sum(row[0] for row in rows.values()) == 27130 != traffic.PAPER_TOTAL_KIB[0]
