@@ -15,13 +15,13 @@ from jackdaw.errors import (
     DeviceMemoryError,
     DeviceMismatchError,
 )
-from models.registers import directory, learner, replay
+from models.registers import a3c, directory, learner, replay
 from models.registers import engine_header as header
 
 PAGE_BYTES = 4096
 MAGIC = 0x574B444A
 LAYOUT_MAJOR = 1
-ENGINE_NAMES = {replay.ENGINE_ID: "replay", learner.ENGINE_ID: "learner"}
+ENGINE_NAMES = {replay.ENGINE_ID: "replay", learner.ENGINE_ID: "learner", a3c.ENGINE_ID: "a3c"}
 
 COUNTERS = {  # name -> offset of the low word; reading it latches the high word
     register.name.removesuffix("_LO"): register.offset
@@ -37,6 +37,8 @@ STATUS_FAILED = header.STATUS.field("failed").mask
 STATUS_EVENT = header.STATUS.field("event_seen").mask
 CAPABILITIES = 0x100  # first capability word of every engine
 DESCRIPTOR_BYTES, RECORD_BYTES = 64, 32
+WIDE_DESCRIPTOR_BYTES = {a3c.ENGINE_ID: 128}  # engines whose descriptors are longer
+UNORDERED = {a3c.ENGINE_ID}  # engines whose jobs of a ring end in any order
 WORD0_STOP, WORD0_IRQ = 1 << 30, 1 << 31
 
 
@@ -50,6 +52,8 @@ class EngineInfo:
         page: its page, 1..31.
         version: major, minor, patch.
         capabilities: the first capability word (0x100 of the page).
+        descriptor_bytes: of a job.
+        unordered: jobs of a ring end in any order.
     """
 
     id: str
@@ -57,6 +61,8 @@ class EngineInfo:
     page: int
     version: tuple[int, int, int]
     capabilities: int
+    descriptor_bytes: int = DESCRIPTOR_BYTES
+    unordered: bool = False
 
 
 @runtime_checkable
@@ -210,6 +216,8 @@ class DeviceBase:
                     page=page,
                     version=(version >> 16, version >> 8 & 0xFF, version & 0xFF),
                     capabilities=self.read32(page * PAGE_BYTES + CAPABILITIES),
+                    descriptor_bytes=WIDE_DESCRIPTOR_BYTES.get(word, DESCRIPTOR_BYTES),
+                    unordered=word in UNORDERED,
                 )
             )
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 CONFIGS = Path(__file__).resolve().parents[3] / "configs"
 CORE, TOPLEVEL = "jackdaw:jackdaw:accelerator", "jd_top"
+TOPS = {TOPLEVEL: CORE, "jd_top_a3c": "jackdaw:jackdaw:a3c"}  # top -> FuseSoC core
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,10 @@ class Config:
 def load_config(name: str | Path | Config) -> Config:
     """Read a configuration: `configs/NAME.json`, or the file of this path.
 
-    Raises: FileNotFoundError naming the known ones, ValueError if a parameter is no integer.
+    Beside the parameters a file may have `Top`, one of TOPS; without it is `jd_top`.
+
+    Raises: FileNotFoundError naming the known ones, ValueError if a parameter is no integer or the
+        top is unknown.
     """
     if isinstance(name, Config):
         return name
@@ -66,7 +70,10 @@ def load_config(name: str | Path | Config) -> Config:
         known = ", ".join(sorted(p.stem for p in CONFIGS.glob("*.json")))
         raise FileNotFoundError(f"no configuration {name}; there are: {known}")
     parameters = json.loads(path.read_text())
+    top = parameters.pop("Top", TOPLEVEL)
+    if top not in TOPS:
+        raise ValueError(f"{path}: top {top!r}, want one of {', '.join(TOPS)}")
     for key, value in parameters.items():
         if not isinstance(value, int):
             raise ValueError(f"{path}: {key} is {value!r}, want an integer")
-    return Config(path.stem, parameters)
+    return Config(path.stem, parameters, TOPS[top], top)

@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jackdaw.device.config import Config
+from models.a3c.engine import A3cEngine
+from models.a3c.network import Geometry as A3cGeometry
 from models.engine import EngineModel, Link
 from models.learner.engine import LearnerEngine
 from models.learner.layout import Geometry
 from models.learner.timing import Latencies
+from models.registers import a3c as a3c_registers
 from models.registers import learner as learner_registers
 from models.registers import replay as replay_registers
 from models.replay.engine import ReplayConfig, ReplayEngine
@@ -48,6 +51,22 @@ LATENCIES = {
     "LearnerDivLatency": "div",
     "LearnerSqrtLatency": "sqrt",
 }
+A3C = {
+    "A3cNPe": "n_pe",
+    "A3cNPair": "n_pair",
+    "A3cSingleCu": "single_cu",
+    "A3cPortPerCu": "port_per_cu",
+    "A3cAltEn": "alt_en",
+    "A3cLm": "lm",
+    "A3cLa": "la",
+    "A3cNRu": "n_ru",
+    "A3cNbMax": "nb_max",
+    "A3cNNet": "n_net",
+    "A3cFmRows": "fm_rows",
+    "A3cPbInference": "pb_inference",
+    "A3cPbTraining": "pb_training",
+    "A3cGbRows": "gb_rows",
+}
 
 
 @dataclass(frozen=True)
@@ -67,10 +86,13 @@ class EngineSpec:
 
 
 def build_engines(config: Config) -> list[EngineSpec]:
-    """Make the golden models of both engines, joined by SMP and TDE.
+    """Make the golden models of a configuration's engines; replay and learner share SMP and TDE.
 
     Raises: ValueError if the configuration lacks one of their parameters.
     """
+    if config.toplevel == "jd_top_a3c":
+        a3c = A3cEngine(A3cGeometry(**_fields(config, A3C)))  # type: ignore[arg-type]
+        return [EngineSpec(a3c_registers.ENGINE_ID, a3c_registers.ENGINE_VERSION, a3c, [])]
     smp, tde = Link(), Link()
     replay = ReplayEngine(ReplayConfig(**_fields(config, REPLAY)), smp, tde)
     learner = LearnerEngine(

@@ -21,6 +21,7 @@ from jackdaw.device.base import (
     STATUS_EVENT,
     STATUS_FAILED,
     STATUS_IDLE,
+    WIDE_DESCRIPTOR_BYTES,
     WORD0_IRQ,
     WORD0_STOP,
 )
@@ -91,6 +92,7 @@ class EnginePage:
 
     def __post_init__(self) -> None:
         self.rings = [_Ring() for _ in range(self.engine.rings)]
+        self._bytes = WIDE_DESCRIPTOR_BYTES.get(self.engine_id, DESCRIPTOR_BYTES)
 
     @property
     def irq(self) -> bool:
@@ -248,12 +250,12 @@ class EnginePage:
         self.flags |= STATUS_FAILED
 
     def _begin(self, index: int, ring: _Ring) -> None:
-        address = ring.base + (ring.head % (1 << ring.size)) * DESCRIPTOR_BYTES
+        address = ring.base + (ring.head % (1 << ring.size)) * self._bytes
         ring.start = self.clock()
         try:
-            ring.words = self.memory.read(address, DESCRIPTOR_BYTES).view("<u4").astype(np.uint32)
+            ring.words = self.memory.read(address, self._bytes).view("<u4").astype(np.uint32)
         except BusError as error:
-            ring.words = np.zeros(DESCRIPTOR_BYTES // 4, np.uint32)
+            ring.words = np.zeros(self._bytes // 4, np.uint32)
             end = JobEnd(Error.E_BUS_RD, info0=address % MODULO, info1=error.response)
             self._end(index, ring, end)
             return

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from jackdaw.device.base import (
-    DESCRIPTOR_BYTES,
     PAGE_BYTES,
     RECORD_BYTES,
     STATUS_DONE,
@@ -143,7 +142,8 @@ class Ring:
         self._page = engine.page * PAGE_BYTES
         self._head = self._page + header.RING_HEAD.at(number)
         self._doorbell = self._page + header.RING_TAIL.at(number)
-        self._base = device.alloc(self.slots * DESCRIPTOR_BYTES)
+        self._bytes = engine.descriptor_bytes
+        self._base = device.alloc(self.slots * self._bytes)
         self._records = device.alloc(self.slots * RECORD_BYTES)
         device.write(self._records, np.full(self.slots * RECORD_BYTES, 0xFF, np.uint8))
         for register, value in (
@@ -175,7 +175,8 @@ class Ring:
         """Queue one job.
 
         Args:
-            descriptor: [16] uint32 or fewer words (the rest is 0); word 1 is the tag.
+            descriptor: [16] uint32 or fewer words (the rest is 0), [32] of engines with longer
+                ones; word 1 is the tag.
             stop: halt the ring if the job fails.
             irq: interrupt when it ends. A failing job always interrupts.
         Returns: the job.
@@ -200,12 +201,12 @@ class Ring:
             )
         jobs = []
         for index, given in enumerate(descriptors):
-            words = np.zeros(DESCRIPTOR_BYTES // 4, np.uint32)
+            words = np.zeros(self._bytes // 4, np.uint32)
             words[: len(given)] = given
             words[0] |= np.uint32(WORD0_STOP if stop else 0)
             words[0] |= np.uint32(WORD0_IRQ if irq and index == len(descriptors) - 1 else 0)
             number = (self._tail + index) % MODULO
-            self.device.write(self._base + number % self.slots * DESCRIPTOR_BYTES, words)
+            self.device.write(self._base + number % self.slots * self._bytes, words)
             jobs.append(Job(self, number, int(words[0]), int(words[1])))
         self._open.extend(jobs)
         self._halted_by = None
@@ -219,19 +220,31 @@ class Ring:
         self.device.write32(self._doorbell, self._tail)
 
     def collect(self) -> None:
-        """Read HEAD and the records of all jobs that ended since."""
+        """Read HEAD and the records of all jobs that ended since.
+
+        A job keeps its slot until HEAD passes it, also where it may end before those before it.
+        """
         head = self.device.read32(self._head)
         while self._open and (head - self._open[0].number - 1) % MODULO < MODULO // 2:
-            job = self._open.popleft()
-            address = self._records + job.number % self.slots * RECORD_BYTES
-            record = Record.decode(self.device.read(address, RECORD_BYTES))
-            if record.number == job.number:
-                job.record = record
-            if record.number != job.number or record.error:
-                job.error = self._job_error(job)
-                self._failed.append(job.number & 0xFFFF)
-                if job.stop:
-                    self._halted_by = job
+            self._end(self._open.popleft(), passed=True)
+        for job in self._open if self.engine.unordered else ():
+            self._end(job, passed=False)
+
+    def _end(self, job: Job, passed: bool) -> None:
+        """Read a job's record; without one the job runs, or failed if HEAD passed it."""
+        if job.ended:
+            return
+        address = self._records + job.number % self.slots * RECORD_BYTES
+        record = Record.decode(self.device.read(address, RECORD_BYTES))
+        if record.number == job.number:
+            job.record = record
+        elif not passed:
+            return
+        if record.number != job.number or record.error:
+            job.error = self._job_error(job)
+            self._failed.append(job.number & 0xFFFF)
+            if job.stop:
+                self._halted_by = job
 
     def wait(
         self,
