@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Trains A3C on PixelCatch on the golden a3c engine, and plots the runs of all seeds.
+"""Trains A3C on PixelCatch on the a3c engine, and plots the runs of all seeds.
 
-    python scripts/a3c_pixelcatch.py --seeds 1 2 3 --out runs/a3c
+    python scripts/a3c_pixelcatch.py --device model --seeds 1 2 3 --out runs/a3c
 
 writes seed<N>.json (the step at which every episode ended, its return) and curve.png. Seeds whose
 file is there already are only plotted.
@@ -20,25 +20,36 @@ import numpy as np
 
 import jackdaw.environments  # noqa: F401  (registers PixelCatch)
 from jackdaw.agents.a3c import A3c, A3cSettings
-from models.a3c.network import NET_S, SMALL
+from jackdaw.device import open_device
+from models.a3c.network import NET_S
 
+CONFIG = "a3c"
 WINDOW, THRESHOLD = 200, 0.9  # episodes, their mean return
+SHOWN = 2000  # steps between two lines of progress
 
 
-def train(seed: int, steps: int) -> dict[str, list[float]]:
-    """Run a seed; returns `steps` and `returns` of its episodes."""
-    run = A3c(
-        lambda: gymnasium.make("jackdaw/PixelCatch-v0"), NET_S, SMALL, A3cSettings(eps=1e-5), seed
-    )
+def train(backend: str, seed: int, steps: int) -> dict[str, list[float]]:
+    """Run a seed on a device; returns `steps` and `returns` of its episodes."""
     out: dict[str, list[float]] = {"steps": [], "returns": []}
     begin, shown = time.monotonic(), 0
-    for episode in run.run(steps):
-        out["steps"].append(episode.step)
-        out["returns"].append(episode.total)
-        if episode.step >= shown + 4000:
-            shown = episode.step
-            mean = np.mean(out["returns"][-WINDOW:])
-            print(f"seed {seed} step {shown} mean {mean:.2f} {time.monotonic() - begin:.0f} s")
+    with open_device(backend, CONFIG) as device:
+        run = A3c(
+            lambda: gymnasium.make("jackdaw/PixelCatch-v0"),
+            NET_S,
+            device,
+            A3cSettings(eps=1e-5),
+            seed,
+        )
+        for episode in run.run(steps):
+            out["steps"].append(episode.step)
+            out["returns"].append(episode.total)
+            if episode.step >= shown + SHOWN:
+                shown = episode.step
+                mean = np.mean(out["returns"][-WINDOW:])
+                print(
+                    f"seed {seed} step {shown} mean {mean:.2f} clock {device.cycles()} "
+                    f"{time.monotonic() - begin:.0f} s"
+                )
     return out
 
 
@@ -50,6 +61,7 @@ def means(values: list[float]) -> np.ndarray:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--device", choices=["model", "sim"], default="model", help="backend")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--steps", type=int, default=80_000, help="environment steps of a seed")
     parser.add_argument("--out", type=Path, default=Path("runs/a3c"))
@@ -62,7 +74,7 @@ def main() -> None:
     for seed in options.seeds:
         path = options.out / f"seed{seed}.json"
         if not path.exists():
-            path.write_text(json.dumps(train(seed, options.steps)))
+            path.write_text(json.dumps(train(options.device, seed, options.steps)))
         run = json.loads(path.read_text())
         curve, steps = means(run["returns"]), run["steps"][WINDOW - 1 :]
         reached = np.flatnonzero(curve >= THRESHOLD)

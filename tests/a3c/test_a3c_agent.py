@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
 import jackdaw.environments  # noqa: F401  (registers PixelCatch)
-from jackdaw import errors
 from jackdaw.agents.a3c import A3c, A3cSettings, Episode, policy, returns
-from jackdaw.drivers.a3c import A3cModel
-from models.a3c.network import NET_A, NET_S, SMALL
+from jackdaw.device import open_device
+from jackdaw.drivers.a3c import Future, Net
+from models.a3c.network import NET_S
 
 ENVIRONMENT = "jackdaw/PixelCatch-v0"
 SETTINGS = A3cSettings(eps=1e-5)
@@ -71,20 +73,20 @@ def test_a3c_agent_learning_rate_falls_to_zero() -> None:
 
 
 def run(seed: int, steps: int) -> tuple[A3c, list[Episode]]:
-    agents = A3c(make, NET_S, SMALL, SETTINGS, seed)
+    agents = A3c(make, NET_S, open_device("model", "a3c"), SETTINGS, seed)
     return agents, list(agents.run(steps))
 
 
 def test_a3c_agent_is_a_function_of_its_seed(seed: int) -> None:
     (one, episodes), (two, again) = run(seed, 352), run(seed, 352)
     assert episodes == again and len(episodes) == 32
-    assert np.array_equal(one.engine.memory.data, two.engine.memory.data)
     other, _ = run(seed + 1, 352)
-    assert not np.array_equal(one.engine.memory.data, other.engine.memory.data)
+    images = [agents.engine.device.read(4096, 1 << 22) for agents in (one, two, other)]
+    assert np.array_equal(images[0], images[1]) and not np.array_equal(images[0], images[2])
     # 11 steps are two full rollouts and one of a single step, without a bootstrap.
-    counter = one.engine.engine.counter
-    assert (one.updates, counter("TRAIN"), one.engine.engine.tickets) == (96, 96, 96)
-    assert (counter("INF"), counter("BOOT"), counter("SYNC")) == (352, 64, 0)
+    counters = one.engine.counters()
+    assert (one.updates, counters["TRAIN"], counters["CU1_TASKS"]) == (96, 96, 96)
+    assert (counters["INF"], counters["BOOT"], counters["SYNC"]) == (352, 64, 0)
 
 
 def test_a3c_agent_snapshots_are_not_written(seed: int) -> None:
@@ -93,31 +95,21 @@ def test_a3c_agent_snapshots_are_not_written(seed: int) -> None:
     train = agents.engine.train
     targets = []
 
-    def watched(local: int, source: int, target: int, *rest: object) -> int:
+    def watched(net: Net, local: int, source: int, target: int, *rest: Any) -> Future[int]:
         held = {other.slot for other in agents.agents}
         assert target not in held | {agents.head} and source == agents.head and local in held
         targets.append(target)
-        return train(local, source, target, *rest)  # type: ignore[arg-type]
+        return train(net, local, source, target, *rest)
 
     agents.engine.train = watched  # type: ignore[method-assign]
     list(agents.run(16 * 20))
     assert len(set(targets)) > 2
 
 
-def test_a3c_driver_names_errors() -> None:
-    with pytest.raises(errors.A3cLanesError):
-        A3cModel(NET_A, SMALL, 1, 1)
-    engine = A3cModel(NET_S, SMALL, 2, 2)
-    with pytest.raises(errors.A3cOverlapError):
-        engine.train(1, 0, 1, [0], np.zeros((1, 16)), SETTINGS.hyper_parameters(0))
-    with pytest.raises(errors.A3cNbError):
-        engine.train(0, 0, 1, [], np.zeros((1, 16)), SETTINGS.hyper_parameters(0))
-
-
 @pytest.mark.slow
 def test_a3c_agent_learns_pixelcatch(seed: int) -> None:
     """A mean return of 0.9 over 200 episodes within 80 000 steps; guessing gets -0.5."""
-    agents = A3c(make, NET_S, SMALL, SETTINGS, seed)
+    agents = A3c(make, NET_S, open_device("model", "a3c"), SETTINGS, seed)
     last: list[float] = []
     for episode in agents.run(80_000):
         last = [*last[-199:], episode.total]

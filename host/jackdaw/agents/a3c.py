@@ -6,16 +6,17 @@ Source: a3c 13.2; FA3C 2.2, 5.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium
 import numpy as np
 
-from jackdaw.drivers.a3c import A3cModel
+from jackdaw.device.base import Device
+from jackdaw.drivers.a3c import A3C, Future
 from models.a3c.layout import Parameters
-from models.a3c.network import CONV, Geometry, Network
+from models.a3c.network import CONV, Layer, Network
 from models.a3c.rmsprop import HyperParameters
 
 SPARE_SLOTS = 2  # of parameters, beside one an agent: the newest and the next
@@ -138,6 +139,7 @@ class _Agent:
     rng: np.random.Generator
     observed: np.ndarray
     slot: int = 0
+    training: Future[int] | None = None  # that makes the parameters in the slot
     total: float = 0.0
     outputs: list[np.ndarray] = field(default_factory=list)
     taken: list[int] = field(default_factory=list)
@@ -145,10 +147,14 @@ class _Agent:
 
 
 class A3c:
-    """A run of A3C on the golden engine. It is a function of its seed.
+    """A run of A3C on the a3c engine of a device. Parameters are a function of its seed.
+
+    The inferences of a round, one an agent, run side by side, and so do trainings; the agents step
+    in turn, so that the order of updates is the same on every device.
 
     Attributes:
-        engine: the tasks.
+        engine: its driver.
+        net: the network on it.
         settings: of the run.
         step: environment steps of all agents.
         updates: trainings.
@@ -158,18 +164,31 @@ class A3c:
     def __init__(
         self,
         make: Callable[[], gymnasium.Env[Any, Any]],
-        network: Network,
-        geometry: Geometry,
+        network: Network | Sequence[Layer],
+        device: Device,
         settings: A3cSettings,
         seed: int,
     ) -> None:
+        """Load the network with random parameters, and reset the environments.
+
+        Args:
+            make: makes an agent's environment.
+            network: as A3C.load_net takes it.
+            device: an open device with the engine.
+            settings: of the run.
+            seed: of parameters, environments and actions.
+        Raises: the engine's named JobError if the network does not fit.
+        """
         self.settings = settings
         self.actions = 0
         self._slots = settings.agents + SPARE_SLOTS
         self._sets = settings.steps + 1
-        self.engine = A3cModel(network, geometry, self._slots, settings.agents * self._sets)
-        self.engine.write_parameters(0, initial(network, np.random.default_rng([seed, 0])))
+        self.engine = A3C(device)
+        self.net = self.engine.load_net(network, self._slots, settings.agents * self._sets)
+        parameters = initial(self.net.network, np.random.default_rng([seed, 0]))
+        self.engine.write_theta(self.net, 0, parameters)
         self.head = self.step = self.updates = 0
+        self._open: list[tuple[Future[int], set[int]]] = []  # trainings, and the slots they name
         self.agents: list[_Agent] = []
         for number in range(settings.agents):
             environment = make()
@@ -187,14 +206,30 @@ class A3c:
             steps: environment steps of all agents, at which the run ends.
         """
         while self.step < steps:
-            for agent in self.agents:
-                yield from self._step(agent)
+            outputs = [self._infer(agent) for agent in self.agents]
+            for agent, future in zip(self.agents, outputs, strict=True):
+                yield from self._step(agent, future.result())
+        for training, _ in self._open:
+            training.result()
+        self._open.clear()
 
-    def _step(self, agent: _Agent) -> Iterator[Episode]:
+    def parameters(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """(weight, bias) of every layer, the newest ones; waits for the trainings."""
+        for training, _ in self._open:
+            training.result()
+        return self.engine.read_theta(self.net, self.head)
+
+    def _infer(self, agent: _Agent, bootstrap: bool = False) -> Future[np.ndarray]:
+        """Queue an inference of what an agent sees; its parameters must be there."""
+        if agent.training is not None:
+            agent.training.result()
+            agent.training = None
+        count = self.settings.steps if bootstrap else len(agent.taken)
+        one = agent.number * self._sets + count
+        return self.engine.infer(self.net, agent.slot, one, agent.observed, bootstrap=bootstrap)
+
+    def _step(self, agent: _Agent, outputs: np.ndarray) -> Iterator[Episode]:
         limit = self.settings.clip
-        maps = agent.number * self._sets
-        count = len(agent.taken)
-        outputs = self.engine.infer(agent.slot, maps + count, agent.observed)
         action = int(agent.rng.choice(self.actions, p=policy(outputs, self.actions)))
         agent.observed, reward, terminated, truncated, _ = agent.environment.step(action)
         self.step += 1
@@ -202,7 +237,7 @@ class A3c:
         agent.outputs.append(outputs)
         agent.taken.append(action)
         agent.rewards.append(float(np.clip(float(reward), -limit, limit)))
-        if terminated or truncated or count + 1 == self.settings.steps:
+        if terminated or truncated or len(agent.taken) == self.settings.steps:
             self._update(agent, terminated)
         if terminated or truncated:
             yield Episode(self.step, agent.total)
@@ -215,9 +250,7 @@ class A3c:
         maps = agent.number * self._sets
         bootstrap = 0.0
         if not terminated:
-            last = maps + settings.steps
-            values = self.engine.infer(agent.slot, last, agent.observed, bootstrap=True)
-            bootstrap = float(values[-1])
+            bootstrap = float(self._infer(agent, bootstrap=True).result()[-1])
         gradients = objective_gradient(
             np.stack(agent.outputs),
             np.array(agent.taken),
@@ -227,12 +260,25 @@ class A3c:
             settings.value,
         )
         sets = range(maps, maps + len(agent.taken))
-        used = {self.head, *(other.slot for other in self.agents)}
-        target = next(slot for slot in range(self._slots) if slot not in used)
+        target = self._free_slot()
         settings_now = settings.hyper_parameters(self.step)
-        self.engine.train(agent.slot, self.head, target, sets, gradients, settings_now)
+        agent.training = self.engine.train(
+            self.net, agent.slot, self.head, target, sets, gradients, settings_now
+        )
+        self._open.append((agent.training, {agent.slot, self.head, target}))
         self.head = agent.slot = target
         self.updates += 1
         agent.outputs.clear()
         agent.taken.clear()
         agent.rewards.clear()
+
+    def _free_slot(self) -> int:
+        """A slot that no agent and no open training uses; waits for trainings if there is none."""
+        held = {self.head, *(other.slot for other in self.agents)}
+        while True:
+            self._open = [(t, named) for t, named in self._open if not t.done()]
+            used = held.union(*(named for _, named in self._open))
+            for slot in range(self._slots):
+                if slot not in used:
+                    return slot
+            self._open[0][0].result()

@@ -1,24 +1,32 @@
-"""The a3c engine's tasks on its golden model: arrays in, descriptors out.
+"""Driver of the a3c engine: networks, parameters and feature maps in device memory, tasks.
 
-    engine = A3cModel(NET_S, SMALL, slots=24, sets=96)
-    engine.write_parameters(0, parameters)                       # (weight, bias) a layer
-    outputs = engine.infer(0, 5, observed)                       # parameters 0, feature maps 5
-    engine.train(0, 0, 1, [5], gradients, HyperParameters.make(7e-4))
+    a3c = A3C(device)                                     # any backend
+    net = a3c.load_net(NET_S.layers, slots=24, sets=96)
+    a3c.write_theta(net, 0, parameters)                   # (weight, bias) a layer
+    outputs = a3c.infer(net, 0, 5, observed).result()     # parameters 0, feature maps 5
+    a3c.train(net, 0, 0, 1, [5], gradients, HyperParameters.make(7e-4)).result()
 
-Everything goes through device memory and descriptors as on the hardware; the engine has no RTL yet,
-so there is no register page behind these calls.
+Tasks are queued at once and run side by side; their results come through futures. A task must not
+read what one that is still open writes, except the parameters and mean squares of trainings: those
+are updated in the order in which the trainings were queued.
 Source: a3c 13.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from jackdaw.errors import error_class
+from jackdaw.device.base import Device
+from jackdaw.drivers.base import EngineDriver
+from jackdaw.drivers.rings import Job
+from jackdaw.errors import ConfigError
 from models.a3c.descriptor import (
     FLAG_BOOTSTRAP,
+    FLAG_ORDERED,
     FLAG_SAVE_MAPS,
     INF,
     NET_LOAD,
@@ -29,155 +37,365 @@ from models.a3c.descriptor import (
     TRAIN,
     Task,
 )
-from models.a3c.engine import A3cEngine
 from models.a3c.layout import ParameterMap, Parameters, feature_slot_bytes, pack_map, unpack_map
-from models.a3c.network import BEAT_BYTES, SLOT_BYTES, Geometry, Network
+from models.a3c.network import BEAT_BYTES, SLOT_BYTES, Geometry, Layer, Network
+from models.a3c.planner import plan
 from models.a3c.rmsprop import HyperParameters
-from models.engine import JobEnd
 from models.registers import a3c as registers
+from models.registers.map import Register
+
+RING_OF = {INF: RING_INF, TRAIN: RING_TRN, SYNC: RING_ADM, NET_LOAD: RING_ADM}
+T = TypeVar("T")
 
 
-class FlatMemory:
-    """Device memory of the golden engine.
-
-    Attributes:
-        data: [bytes] uint8.
-    """
-
-    def __init__(self, nbytes: int) -> None:
-        self.data = np.zeros(nbytes, np.uint8)
-
-    def read(self, address: int, nbytes: int) -> np.ndarray:
-        """Return bytes, a copy."""
-        return self.data[address : address + nbytes].copy()
-
-    def write(self, address: int, data: np.ndarray) -> None:
-        """Store an array's bytes."""
-        raw = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
-        self.data[address : address + raw.size] = raw
-
-
-class A3cModel:
-    """A network on the golden engine, with slots for parameters and feature maps.
+@dataclass(eq=False)
+class Net:
+    """A network that is loaded, and its places in device memory.
 
     Attributes:
-        network: what runs.
-        engine: the golden model.
-        cycles: clocks of all tasks by the cycle model.
+        slot: of the engine.
+        network: its layers, with their lanes.
+        theta: slots of parameters, device addresses.
+        g: mean squares of the gradients.
+        sets: sets of feature maps.
+        objectives: where a training's gradients go, those that no open one has.
+        trainings: that may be open.
     """
 
-    def __init__(self, network: Network, geometry: Geometry, slots: int, sets: int) -> None:
-        """Lay out the memory and load the network.
+    slot: int
+    network: Network
+    map: ParameterMap
+    theta: list[int]
+    g: int
+    sets: list[int]
+    objectives: list[int]
+    trainings: list[Future[int]] = field(default_factory=list)
+
+
+class Future(Generic[T]):
+    """A task that was queued.
+
+    Attributes:
+        job: in its ring.
+    """
+
+    def __init__(self, job: Job, finish: Callable[[Job], T], release: Callable[[], None]) -> None:
+        self.job = job
+        self._finish, self._release = finish, release
+        self._released = False
+        self._value: list[T] = []
+
+    def done(self) -> bool:
+        """Ask the device whether the task has ended."""
+        if ended := self.job.poll():
+            self._free()
+        return ended
+
+    def result(self, timeout_s: float = 60.0, max_cycles: int | None = None) -> T:
+        """Wait for the task's end.
 
         Args:
-            network, geometry: what runs where.
-            slots: slots of parameters.
-            sets: sets of feature maps.
-        Raises: the engine's named JobError if the network does not fit.
+            timeout_s, max_cycles: limits, as of Job.wait.
+        Raises: the engine's named JobError, JobDropped, DeviceTimeout.
         """
-        self.network = network
-        self.engine = A3cEngine(geometry)
+        if not self._value:
+            try:
+                self.job.wait(timeout_s, max_cycles)
+                self._value.append(self._finish(self.job))
+            finally:
+                if self.job.ended:
+                    self._free()
+        return self._value[0]
+
+    def _free(self) -> None:
+        if not self._released:
+            self._released = True
+            self._release()
+
+
+class A3C(EngineDriver):
+    """The a3c engine of a device.
+
+    Attributes:
+        geometry: the build, from the capability words.
+        cycles: clocks of all tasks whose results were read, from their records.
+    """
+
+    def __init__(self, device: Device, page: int | None = None, slots_log2: int = 6) -> None:
+        """Find the engine, read its capabilities, switch its rings on.
+
+        Args:
+            device: an open device.
+            page: the engine's; default the first one's.
+            slots_log2: of each ring.
+        Raises: DeviceMismatchError, DeviceMemoryError.
+        """
+        super().__init__(device, "a3c", page)
+        self.geometry = self._geometry()
         self.cycles = 0
-        self._map = ParameterMap(network)
-        self._theta = SLOT_BYTES
-        self._g = self._theta + slots * self._map.slot_bytes
-        self._sets = self._g + self._map.slot_bytes
-        self._objective = self._sets + sets * feature_slot_bytes(network)
-        records = BEAT_BYTES * (1 + geometry.nb_max * network.regions[-1].rows)
-        limit = self._objective + -(-records // SLOT_BYTES) * SLOT_BYTES
-        self.memory = FlatMemory(limit)
-        self.engine.write_register(registers.MEM_BASE_LO.offset, SLOT_BYTES, True)
-        self.engine.write_register(registers.MEM_LIMIT_LO.offset, limit & 0xFFFF_FFFF, True)
-        self.engine.write_register(registers.MEM_LIMIT_HI.offset, limit >> 32, True)
-        self.memory.write(self._objective, network.encode())
-        self._run(RING_ADM, Task(NET_LOAD, theta=self._objective))
+        self._nets: list[Net | None] = [None] * self.geometry.n_net
+        for ring in (RING_INF, RING_TRN, RING_ADM):
+            self.open_ring(ring, slots_log2)
+        limit = device.memory_bytes
+        for register, value in (
+            (registers.MEM_BASE_LO, SLOT_BYTES),
+            (registers.MEM_BASE_HI, 0),
+            (registers.MEM_LIMIT_LO, limit & 0xFFFF_FFFF),
+            (registers.MEM_LIMIT_HI, limit >> 32),
+        ):
+            self.write(register.offset, value)
 
-    def write_parameters(self, slot: int, parameters: Parameters) -> None:
-        """Write (weight, bias) of every layer, PyTorch's layout, float32."""
-        self.memory.write(self._parameters(slot), self._map.pack(parameters))
+    def _geometry(self) -> Geometry:
+        def field(register: Register, name: str) -> int:
+            return register.field(name).get(self.read(register.offset))
 
-    def read_parameters(self, slot: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Inverse of write_parameters."""
-        image = self.memory.read(self._parameters(slot), 4 * self._map.words)
-        return self._map.unpack(image.view(np.float32))
+        return Geometry(
+            n_pe=field(registers.CAP_CU, "n_pe"),
+            n_pair=field(registers.CAP_CU, "n_pair"),
+            single_cu=bool(field(registers.CAP_CU, "single_cu")),
+            port_per_cu=bool(field(registers.CAP_CU, "port_per_cu")),
+            alt_en=bool(field(registers.CAP_CU, "alt_en")),
+            lm=field(registers.CAP_UNIT, "lm"),
+            la=field(registers.CAP_UNIT, "la"),
+            n_ru=field(registers.CAP_UNIT, "n_ru"),
+            nb_max=field(registers.CAP_UNIT, "nb_max"),
+            n_net=field(registers.CAP_UNIT, "n_net"),
+            fm_rows=self.read(registers.CAP_FM.offset),
+            pb_inference=self.read(registers.CAP_PB_I.offset),
+            pb_training=self.read(registers.CAP_PB_T.offset),
+            gb_rows=self.read(registers.CAP_GB.offset),
+            line_words=field(registers.CAP_LB, "lbw"),
+            contexts=field(registers.CAP_LB, "nctx"),
+            lane_entries=field(registers.CAP_LB, "dl"),
+        )
 
-    def infer(
-        self, slot: int, maps: int, observed: np.ndarray, *, bootstrap: bool = False
-    ) -> np.ndarray:
-        """Run the network on one observation.
+    # ---- Networks and memory
+    def load_net(
+        self,
+        network: Network | Sequence[Layer],
+        slots: int,
+        sets: int,
+        *,
+        trainings: int = 16,
+        samples: int = 5,
+        timeout_s: float = 60.0,
+    ) -> Net:
+        """Load a network into the next free slot of the engine, and reserve its memory.
 
         Args:
-            slot: its parameters.
-            maps: the set of feature maps that keeps what a training needs.
-            observed: [I, H, W] or [Q] float32.
-            bootstrap: keep no feature maps and count the task apart.
-        Returns: [O] float32.
+            network: as it is, or layers whose lanes the planner chooses.
+            slots: of parameters; all begin as zeros.
+            sets: of feature maps.
+            trainings: that may be open at once.
+            samples: of a training, for the planner.
+            timeout_s: of the load.
+        Raises: the engine's named JobError if it does not fit, ConfigError if no slot is free,
+            DeviceMemoryError.
         """
-        address = self._maps(maps)
-        self.memory.write(address, pack_map(observed, self.network.regions[0]))
-        flags = FLAG_BOOTSTRAP if bootstrap else FLAG_SAVE_MAPS
-        theta = self._parameters(slot)
-        self._run(RING_INF, Task(INF, flags=flags, theta=theta, maps=(address,)))
-        last = self.network.regions[-1]
-        rows = self.memory.read(address + BEAT_BYTES * last.offset, BEAT_BYTES * last.rows)
-        return unpack_map(rows.view(np.float32), last).reshape(-1)
+        chosen = network if isinstance(network, Network) else self._planned(network, samples)
+        if None not in self._nets:
+            raise ConfigError(f"a3c: {len(self._nets)} networks are loaded, there is no slot left")
+        slot = self._nets.index(None)
+        words = np.zeros(-(-chosen.encode().nbytes // BEAT_BYTES) * BEAT_BYTES // 4, np.uint32)
+        words[: chosen.encode().size] = chosen.encode()
+        descriptor = self.device.alloc(SLOT_BYTES)
+        try:
+            self.device.write(descriptor, words)
+            self._submit(Task(NET_LOAD, network=slot, theta=descriptor)).wait(timeout_s)
+        finally:
+            self.device.free(descriptor)
+        parameters = ParameterMap(chosen)
+        records = BEAT_BYTES * (1 + self.geometry.nb_max * chosen.regions[-1].rows)
+        net = Net(
+            slot, chosen, parameters,
+            theta=[self._zeros(parameters.slot_bytes) for _ in range(slots)],
+            g=self._zeros(parameters.slot_bytes),
+            sets=[self._zeros(feature_slot_bytes(chosen)) for _ in range(sets)],
+            objectives=[self.device.alloc(records) for _ in range(trainings)],
+        )  # fmt: skip
+        self._nets[slot] = net
+        return net
+
+    def _planned(self, layers: Sequence[Layer], samples: int) -> Network:
+        return plan(tuple(layers), self.geometry, samples)
+
+    def _zeros(self, nbytes: int) -> int:
+        address = self.device.alloc(nbytes)
+        self.device.write(address, np.zeros(nbytes, np.uint8))
+        return address
+
+    def write_theta(self, net: Net, slot: int, parameters: Parameters) -> None:
+        """Write (weight, bias) of every layer, PyTorch's layout, float32."""
+        self.device.write(net.theta[slot], net.map.pack(parameters))
+
+    def read_theta(self, net: Net, slot: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Inverse of write_theta."""
+        return net.map.unpack(self._image(net.theta[slot], net))
+
+    def write_g(self, net: Net, squares: Parameters) -> None:
+        """Write the mean squares, laid out as parameters."""
+        self.device.write(net.g, net.map.pack(squares))
+
+    def read_g(self, net: Net) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Inverse of write_g."""
+        return net.map.unpack(self._image(net.g, net))
+
+    def _image(self, address: int, net: Net) -> np.ndarray:
+        return self.device.read(address, 4 * net.map.words).view(np.float32)
+
+    # ---- Tasks
+    def infer(
+        self,
+        net: Net,
+        theta: int,
+        sets: int | Sequence[int],
+        observed: np.ndarray | None,
+        *,
+        save: bool = True,
+        bootstrap: bool = False,
+    ) -> Future[np.ndarray]:
+        """Run the network on an observation, or on several.
+
+        Args:
+            net: the network.
+            theta: slot of its parameters.
+            sets: the set of feature maps that takes the observation and the outputs; or several.
+            observed: [I, H, W] or [Q] float32, of several sets [N, ...]; None: it is there already.
+            save: keep all feature maps, for a training.
+            bootstrap: count the task apart, and keep only the outputs.
+        Returns: a future of [O] or [N, O] float32.
+        """
+        several = not isinstance(sets, int)
+        chosen = [sets] if isinstance(sets, int) else list(sets)
+        first, last = net.network.regions[0], net.network.regions[-1]
+        if observed is not None:
+            maps = np.asarray(observed, np.float32).reshape(len(chosen), -1)
+            for one, values in zip(chosen, maps, strict=True):
+                self.device.write(net.sets[one], pack_map(values, first))
+        flags = FLAG_BOOTSTRAP if bootstrap else FLAG_SAVE_MAPS if save else 0
+        addresses = tuple(net.sets[one] for one in chosen)
+        task = Task(INF, flags=flags, network=net.slot, theta=net.theta[theta], maps=addresses)
+
+        def outputs(_: Job) -> np.ndarray:
+            out = []
+            for address in addresses:
+                at = address + BEAT_BYTES * last.offset
+                rows = self.device.read(at, BEAT_BYTES * last.rows).view(np.float32)
+                out.append(unpack_map(rows, last).reshape(-1))
+            return np.stack(out) if several else out[0]
+
+        return self._future(task, outputs)
 
     def train(
         self,
+        net: Net,
         local: int,
         source: int,
         target: int,
-        maps: Sequence[int],
+        sets: Sequence[int],
         gradients: np.ndarray,
         settings: HyperParameters,
-    ) -> int:
-        """Compute the gradients of a batch and update the parameters.
+    ) -> Future[int]:
+        """Compute the gradients of a batch and update parameters and mean squares.
 
         Args:
+            net: the network.
             local: slot of the parameters with which the maps were made.
             source, target: slots before and behind the update; may be the same.
-            maps: sets of feature maps, in the order of time.
+            sets: sets of feature maps, in the order of time.
             gradients: [N, O] float32, of the objective by the network's outputs.
             settings: RMSProp's.
-        Returns: the update's ticket.
+        Returns: a future of the update's ticket.
+        Raises: ConfigError if as many trainings are open as the network has room for,
+            RingFullError.
         """
-        last = self.network.regions[-1]
-        self.memory.write(self._objective, settings.encode())
-        records = np.stack([pack_map(d, last) for d in np.asarray(gradients, np.float32)])
-        self.memory.write(self._objective + BEAT_BYTES, records)
+        last = net.network.regions[-1]
+        net.trainings = [other for other in net.trainings if not other.done()]
+        if not net.objectives:
+            raise ConfigError("a3c: no room for another open training; wait for one")
+        objective = net.objectives.pop()
+        rows = np.asarray(gradients, np.float32).reshape(len(sets), last.width)
+        self.device.write(objective, settings.encode())
+        records = [pack_map(d, last) for d in rows]
+        if records:
+            self.device.write(objective + BEAT_BYTES, np.stack(records))
         task = Task(
             TRAIN,
-            theta=self._parameters(local),
-            source=self._parameters(source),
-            target=self._parameters(target),
-            g_source=self._g,
-            g_target=self._g,
-            objective=self._objective,
-            maps=tuple(self._maps(one) for one in maps),
+            network=net.slot,
+            theta=net.theta[local],
+            source=net.theta[source],
+            target=net.theta[target],
+            g_source=net.g,
+            g_target=net.g,
+            objective=objective,
+            maps=tuple(net.sets[one] for one in sets),
         )
-        return self._run(RING_TRN, task).count
+        future = self._future(task, _ticket, lambda: net.objectives.append(objective))
+        net.trainings.append(future)
+        return future
 
-    def sync(self, source: int, target: int) -> None:
-        """Copy parameters from slot to slot."""
-        one, other = self._parameters(source), self._parameters(target)
-        self._run(RING_ADM, Task(SYNC, source=one, target=other))
+    def sync(self, net: Net, source: int, target: int, *, ordered: bool = False) -> Future[int]:
+        """Copy parameters from slot to slot.
 
-    def _parameters(self, slot: int) -> int:
-        return self._theta + slot * self._map.slot_bytes
+        Args:
+            ordered: behind all trainings that were queued before.
+        Returns: a future of the ticket, 0 of a copy without an order.
+        """
+        task = Task(
+            SYNC,
+            flags=FLAG_ORDERED if ordered else 0,
+            network=net.slot,
+            source=net.theta[source],
+            target=net.theta[target],
+        )
+        return self._future(task, _ticket)
 
-    def _maps(self, index: int) -> int:
-        return self._sets + index * feature_slot_bytes(self.network)
+    def _submit(self, task: Task) -> Job:
+        return self.rings[RING_OF[task.opcode]].submit(task.encode())
 
-    def _run(self, ring: int, task: Task) -> JobEnd:
-        job = self.engine.job(ring, task.encode(), self.memory)
-        try:
-            next(job)
-        except StopIteration as stop:
-            end: JobEnd = stop.value
-        else:
-            raise RuntimeError("a task waits, but the engine has no stream")
-        if end.error:
-            failed = error_class("a3c", end.error)
-            raise failed(0, ring, opcode=task.opcode, info=(end.info0, end.info1))
-        self.cycles += end.cycles
-        return end
+    def _future(
+        self, task: Task, finish: Callable[[Job], T], release: Callable[[], None] = lambda: None
+    ) -> Future[T]:
+        def finished(job: Job) -> T:
+            assert job.record is not None
+            self.cycles += job.record.cycles
+            return finish(job)
+
+        return Future(self._submit(task), finished, release)
+
+    # ---- Counters
+    def counters(self) -> dict[str, int]:
+        """The header's counters and the engine's: CU0_ISSUE, PORT0_READ_BEATS, INF, ..."""
+        out = super().counters()
+        present = {"CU": self.geometry.cus, "PORT": self.ports}
+        for register in registers.REGISTERS:
+            if register.access != "RO" or not register.name.endswith("_LO"):
+                continue
+            first, *rest = register.name.removesuffix("_LO").split("_")
+            for index in range(present.get(first, 1)):
+                number = str(index) if register.count > 1 else ""
+                name = "_".join([first + number, *rest])
+                out[name] = self.read64(register.at(index))
+        return out
+
+    @property
+    def ports(self) -> int:
+        """Memory ports of the engine."""
+        return self.geometry.cus if self.geometry.port_per_cu else self.geometry.n_pair
+
+    def derived(self, net: Net, layer: int) -> dict[str, int]:
+        """The constants that the engine derived of a layer, by the names of the golden model."""
+        names: dict[str, Any] = net.network.constants(layer, self.geometry)
+        reg = registers.NET_SEL
+        out = {}
+        for number, name in enumerate(names):
+            fields = {"net": net.slot, "layer": layer, "constant": number}
+            value = sum(reg.field(key).put(word) for key, word in fields.items())
+            self.write(reg.offset, value)
+            out[name] = self.read(registers.NET_DATA.offset)
+        return out
+
+
+def _ticket(job: Job) -> int:
+    assert job.record is not None
+    return job.record.count
