@@ -1,0 +1,59 @@
+"""The a3c engine against its golden model: builds, every sequence, coverage of all runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flow import ROOT, simulate
+from verif.coverage import require
+
+CORE, TOP, MODULE = "jackdaw:engine:a3c", "jd_a3c_top", "verif.a3c.tests"
+BUILD_ARGS = ("-CFLAGS", f"-I{ROOT / 'verif/a3c/include'}")
+SMALL = {
+    "NPe": 16, "NPair": 1, "PortPerCu": 0, "AltEn": 1, "NRu": 4, "FmRows": 512,
+    "PbInference": 512, "PbTraining": 512, "GbRows": 512,
+}  # fmt: skip
+BUILDS = {
+    "pair": SMALL,
+    "two": {**SMALL, "NPair": 2, "PortPerCu": 1, "NNet": 4},
+}
+RUNS = [
+    ("pair", "Smoke"),
+    ("pair", "Random"),
+    ("pair", "Samples"),
+    ("pair", "BackPressure"),
+    ("pair", "BadDescriptor"),
+    ("pair", "BusError"),
+    ("pair", "Timeouts"),
+    ("pair", "ResetMidway"),
+    ("two", "Random"),
+    ("two", "Tickets"),
+    ("two", "HardReset"),
+]
+_folders: dict[tuple[str, str], Path] = {}
+
+
+@pytest.mark.parametrize(("build", "test"), RUNS, ids=lambda value: str(value))
+def test_engine_runs(build: str, test: str, seed: int) -> None:
+    _folders[build, test] = simulate.run(
+        CORE, toplevel=TOP, module=MODULE, test=test, parameters=BUILDS[build], seed=seed,
+        build_args=BUILD_ARGS,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("bits", [0, 1])
+def test_engine_initial(bits: int, seed: int) -> None:
+    """Whatever the registers hold before the reset: all zeros, all ones."""
+    simulate.run(
+        CORE, toplevel=TOP, module=MODULE, test="Smoke", parameters=BUILDS["pair"], seed=seed,
+        build_args=BUILD_ARGS, plusargs=[f"+verilator+rand+reset+{bits}"],
+    )  # fmt: skip
+
+
+def test_engine_coverage_is_complete() -> None:
+    """Every bin is reached by the runs together; needs all of them in the same session."""
+    if len(_folders) != len(RUNS):
+        pytest.skip("not all runs were made")
+    require(_folders.values())
