@@ -382,6 +382,16 @@ class Actor:
         )  # fmt: skip
 
 
+def check_stop(result: Result, timing: Timing, most: int = 2) -> None:
+    """A burst shows at most so long behind a stop or failure that it was given before."""
+    begun = min(timing.stop, timing.fail)
+    late = result.requests[result.requests[:, 0] > begun]
+    if timing.stop == NEVER:
+        late = late[late[:, 3] == 1]  # a failure holds back writes alone
+    counts = np.bincount(late[:, 3], minlength=2)
+    assert (counts <= most).all(), f"{counts} bursts begin behind clock {begun}"
+
+
 def random_memory(rng: np.random.Generator, size: int) -> np.ndarray:
     """Memory of random bytes, rounded up to a page."""
     return rng.integers(0, 256, -(-size // 4096) * 4096, dtype=np.uint8)
