@@ -103,7 +103,7 @@ module jd_a3c_issue
   logic                 parameters, maps, issue;
   assign position   = bias_q ? tile_i.bias + (kind == FwFc ? weight_q : 16'd0) : weight_q;
   assign ahead      = filled_i - position[PositionW-1:0];
-  assign parameters = !uses_weights || (ahead != '0 && !ahead[PositionW-1]);
+  assign parameters = !uses_weights || (ahead != '0 && ahead <= PositionW'(ParameterRows));
   assign maps       = (!uses_lines || (line_full_i[line_use_q] && !line_gone_q[line_use_q]))
                       && (!uses_lanes || (lane_full_i[lane_use_q] && !lane_gone_q[lane_use_q]));
   assign issue      = run_q && !conflict && parameters && maps;

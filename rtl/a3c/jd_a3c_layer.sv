@@ -124,8 +124,8 @@ module jd_a3c_layer
   logic [RULES-1:0] broken_q;
   logic             too_large, unlike, not_flat;
   assign too_large = convolves
-      ? inputs > 20'(CHANNELS_MAX) || outputs > 12'(CHANNELS_MAX) || height > 16'(SIZE_MAX)
-        || width > 16'(SIZE_MAX) || kernel > 8'(KERNEL_MAX)
+      ? inputs > 20'(CHANNELS_MAX) || outputs > 12'(CHANNELS_MAX) || height > 16'(MAP_SIZE_MAX)
+        || width > 16'(MAP_SIZE_MAX) || kernel > 8'(KERNEL_MAX)
       : inputs > 20'(FC_INPUTS_MAX) || outputs > 12'(FC_OUTPUTS_MAX);
   assign unlike   = inputs != 20'(before_outputs_q) || height != 16'(before_rows_q)
                     || width != 16'(before_columns_q);

@@ -4,7 +4,7 @@
 package jd_a3c_pkg;
   localparam int unsigned LAYERS         = 8;      // of a network
   localparam int unsigned CHANNELS_MAX   = 512;    // of a convolution, in or out
-  localparam int unsigned SIZE_MAX       = 128;    // rows or columns of a map
+  localparam int unsigned MAP_SIZE_MAX       = 128;    // rows or columns of a map
   localparam int unsigned KERNEL_MAX     = 16;
   localparam int unsigned COLUMNS_MAX    = 64;     // output columns of a convolution
   localparam int unsigned FC_INPUTS_MAX  = 65536;
