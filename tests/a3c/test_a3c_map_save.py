@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from models.a3c.network import BEAT_BYTES, ROW_WORDS
-from verif.a3c.memory import FAST, Actor, SaveJob, random_memory, random_timing, save
+from verif.a3c.memory import (
+    FAST,
+    Actor,
+    Fault,
+    Result,
+    SaveJob,
+    check_stop,
+    random_memory,
+    random_timing,
+    save,
+)
+from verif.a3c.play import CheckFailed
 
 ROWS = 1024
 
@@ -26,6 +40,16 @@ def random_jobs(rng: np.random.Generator, count: int) -> tuple[list[SaveJob], in
 def buffer(rng: np.random.Generator) -> np.ndarray:
     """Rows of the buffer, [ROWS, 16] uint32."""
     return rng.integers(0, 1 << 32, (ROWS, ROW_WORDS), np.uint32)
+
+
+def check_bursts(result: Result, memory: np.ndarray, before: np.ndarray, want: np.ndarray) -> None:
+    """Memory is as it was, but for the bursts that were begun, which are whole."""
+    now = before.copy()
+    for _, address, beats, _ in result.requests:
+        burst = slice(address, address + BEAT_BYTES * beats)
+        now[burst] = want[burst]
+    np.testing.assert_array_equal(memory, now)
+    assert result.writes == result.requests[:, 2].sum()
 
 
 def test_map_save_random(seed: int) -> None:
@@ -54,3 +78,63 @@ def test_map_save_rate(seed: int) -> None:
     pages = np.arange(64 - 16, 1000, 64)
     cuts = np.union1d(ends, np.append(pages, 0))
     np.testing.assert_array_equal(result.requests[:, 2], np.diff(cuts))
+
+
+def test_map_save_error(seed: int) -> None:
+    """An error of any burst is told of with its job's word; the others go on."""
+    rng = np.random.default_rng([seed, 5])
+    with Actor("map_save", {}, seed) as sim:
+        for _ in range(20):
+            jobs, size = random_jobs(rng, 8)
+            bad = [jobs[n] for n in rng.permutation(8)[:2]]
+            faults = []
+            for job in bad:
+                at = job.address + BEAT_BYTES * int(rng.integers(job.rows))
+                faults.append(Fault(at, at + 63, int(rng.integers(2, 4)), 2))
+            memory = random_memory(rng, size)
+            result, want = save(sim, jobs, buffer(rng), memory, random_timing(rng), faults)
+            np.testing.assert_array_equal(memory, want)
+            # Two errors in one burst are one answer, the worse one.
+            found = {(word, response) for _, word, response in result.errors}
+            worst = {
+                (job.word, max(f.response for f, j in zip(faults, bad, strict=True) if j == job))
+                for job in bad
+            }
+            assert worst <= found
+            assert len(result.errors) <= 2
+
+
+def test_map_save_failed(seed: int) -> None:
+    """Once the task has failed jobs are dropped, but for bursts that are begun."""
+    rng = np.random.default_rng([seed, 6])
+    with Actor("map_save", {}, seed) as sim:
+        for _ in range(30):
+            jobs, size = random_jobs(rng, 10)
+            memory = random_memory(rng, size)
+            before = memory.copy()
+            timing = replace(random_timing(rng), fail=int(rng.integers(1, 2000)))
+            result, want = save(sim, jobs, buffer(rng), memory, timing)
+            check_stop(result, timing)
+            check_bursts(result, memory, before, want)
+
+
+def test_map_save_stop(seed: int) -> None:
+    """After a stop no burst begins and those that are out are finished; a reset begins anew."""
+    rng = np.random.default_rng([seed, 7])
+    with Actor("map_save", {}, seed) as sim:
+        for _ in range(30):
+            jobs, size = random_jobs(rng, 10)
+            memory = random_memory(rng, size)
+            before = memory.copy()
+            timing = replace(random_timing(rng), stop=int(rng.integers(1, 2000)))
+            result, want = save(sim, jobs, buffer(rng), memory, timing)
+            check_stop(result, timing)
+            check_bursts(result, memory, before, want)
+
+
+def test_map_save_rule(seed: int) -> None:
+    """A job without rows is seen."""
+    rng = np.random.default_rng([seed, 8])
+    with Actor("map_save", {}, seed) as sim, pytest.raises(CheckFailed) as found:
+        save(sim, [SaveJob(0, 0, 0)], buffer(rng), random_memory(rng, 4096), FAST)
+    assert found.value.name == "JobLegal_M"
