@@ -79,7 +79,8 @@ def main() -> None:
         curve, steps = means(run["returns"]), run["steps"][WINDOW - 1 :]
         reached = np.flatnonzero(curve >= THRESHOLD)
         first = steps[reached[0]] if reached.size else None
-        print(f"seed {seed}: {THRESHOLD} after {first} steps, at the end {curve[-1]:.3f}")
+        last = f"{curve[-1]:.3f}" if curve.size else "not known yet"
+        print(f"seed {seed}: {THRESHOLD} after {first} steps, at the end {last}")
         axes.plot(steps, curve, label=f"seed {seed}")
     axes.axhline(THRESHOLD, color="grey", linewidth=0.8, linestyle="--")
     axes.set(xlabel="environment steps", ylabel=f"mean return of {WINDOW} episodes")

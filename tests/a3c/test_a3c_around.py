@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from flow import ROOT, simulate
+from flow import simulate
 
 CORE, TOP, MODULE = "jackdaw:verif:a3c_stub", "jd_a3c_top", "verif.a3c.tests"
-BUILD_ARGS = ("-CFLAGS", f"-I{ROOT / 'verif/a3c/include'}")
 SMALL = {
     "NPe": 16, "NPair": 1, "PortPerCu": 0, "AltEn": 1, "NRu": 4, "FmRows": 512,
     "PbInference": 512, "PbTraining": 512, "GbRows": 512,
@@ -38,5 +37,5 @@ RUNS = [
 def test_around_runs(build: str, test: str, seed: int) -> None:
     simulate.run(
         CORE, toplevel=TOP, module=MODULE, test=test, parameters=BUILDS[build], seed=seed,
-        environment_extra={"JD_A3C_STUB": "1"}, build_args=BUILD_ARGS,
+        environment_extra={"JD_A3C_STUB": "1"},
     )  # fmt: skip

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from flow import ROOT, simulate
+from flow import simulate
 from verif.coverage import require
 
 CORE, TOP, MODULE = "jackdaw:engine:a3c", "jd_a3c_top", "verif.a3c.tests"
-BUILD_ARGS = ("-CFLAGS", f"-I{ROOT / 'verif/a3c/include'}")
 SMALL = {
     "NPe": 16, "NPair": 1, "PortPerCu": 0, "AltEn": 1, "NRu": 4, "FmRows": 512,
     "PbInference": 512, "PbTraining": 512, "GbRows": 512,
@@ -39,7 +38,7 @@ _folders: dict[tuple[str, str], Path] = {}
 def test_engine_runs(build: str, test: str, seed: int) -> None:
     _folders[build, test] = simulate.run(
         CORE, toplevel=TOP, module=MODULE, test=test, parameters=BUILDS[build], seed=seed,
-        build_args=BUILD_ARGS,
+       
     )  # fmt: skip
 
 
@@ -48,7 +47,7 @@ def test_engine_initial(bits: int, seed: int) -> None:
     """Whatever the registers hold before the reset: all zeros, all ones."""
     simulate.run(
         CORE, toplevel=TOP, module=MODULE, test="Smoke", parameters=BUILDS["pair"], seed=seed,
-        build_args=BUILD_ARGS, plusargs=[f"+verilator+rand+reset+{bits}"],
+        plusargs=[f"+verilator+rand+reset+{bits}"],
     )  # fmt: skip
 
 
