@@ -335,6 +335,7 @@ module jd_a3c_update
   logic [33:0]      write_beat_q;
   logic [6:0]       write_beats_q;
   logic             send_in_ready, send_valid, send_end;
+  logic [$clog2(SENDS+1)-1:0] sends_held;
   send_t            send_in, send;
   answer_t          answer_in, answer;
   logic             answer_valid, answer_end;
@@ -388,7 +389,7 @@ module jd_a3c_update
     .out_valid_o (send_valid),
     .out_ready_i (send_end),
     .out_data_o  (send),
-    .count_o     ()
+    .count_o     (sends_held)
   );
   jd_stream_fifo #(.Width ($bits(answer_t)), .Depth (ANSWERS)) u_answers (
     .clk_i, .rst_ni,
@@ -461,7 +462,9 @@ module jd_a3c_update
   // ---- Answers, in the order of the pieces
   logic task_done_q, read_bad, write_bad;
   assign done_ready = answer_valid && answer.written;
-  assign answer_end = answer_valid && (!answer.written || done_valid);
+  // A task's end waits until what is dropped is out of the way.
+  assign answer_end = answer_valid && (answer.written ? done_valid :
+                                       !answer.task_last || sends_held == '0);
   assign read_bad   = beat_valid && beat_ready && beat_response != '0;
   assign write_bad  = done_valid && done_ready && done_response != '0;
   always_ff @(posedge clk_i) begin

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,14 +13,19 @@ from verif.a3c.memory import (
     FAST,
     Actor,
     Chunk,
+    Fault,
+    Result,
     UnitTask,
+    check_stop,
     random_chunks,
     random_timing,
     small_network,
     theta_slot,
     update,
+    updated,
 )
 from verif.a3c.numbers import draw
+from verif.a3c.play import CheckFailed
 
 BUILDS = {
     "4": {"Units": 4, "Rows": 128},
@@ -80,3 +87,134 @@ def test_update_rate(name: str, seed: int) -> None:
     span = int(result.finished[0])
     print(f"{name} units: {span} clocks for {rows} rows")
     assert clocks * rows < span < clocks * rows + 600
+
+
+def check_writes(
+    result: Result,
+    memory: np.ndarray,
+    before: np.ndarray,
+    want: np.ndarray,
+    faults: list[Fault] | None = None,
+) -> None:
+    """Memory is as it was, but for the bursts that were begun, which are whole and right.
+
+    Args:
+        want: [tasks, bytes] uint8, memory behind each task; a byte may be of any of them.
+        faults: whose bytes are not written.
+    """
+    begun = np.zeros(memory.size, bool)
+    writes = result.requests[result.requests[:, 3] == 1]
+    for _, address, beats, _ in writes:
+        begun[address : address + 64 * beats] = True
+    for fault in faults or []:
+        begun[fault.first : fault.last + 1] = False
+    np.testing.assert_array_equal(memory[~begun], before[~begun])
+    assert (memory[begun] == want[:, begun]).any(axis=0).all()
+    assert result.writes == writes[:, 2].sum()
+
+
+def apart(tasks: list[UnitTask], slot: int) -> tuple[list[UnitTask], int]:
+    """The same tasks, each with places of its own, and the bytes of all."""
+    out = []
+    for n, task in enumerate(tasks):
+        at = SLOT_BYTES + 4 * n * slot
+        source, target, g_source, g_target = (at + k * slot for k in range(4))
+        out.append(
+            replace(task, source=source, target=target, g_source=g_source, g_target=g_target)
+        )
+    return out, SLOT_BYTES + 4 * len(tasks) * slot
+
+
+def test_update_error(seed: int) -> None:
+    """Behind an error of any kind nothing of the task is written; the next one is whole."""
+    rng = np.random.default_rng([seed, 9])
+    words = {"source": 4, "target": 6, "g_source": 8, "g_target": 10}
+    with Actor("update", BUILDS["4"], seed) as sim:
+        for number in range(24):
+            networks = [small_network(rng, TINY, 400) for _ in range(2)]
+            slot = max(theta_slot(network) for network in networks)
+            tasks, size = apart(random_update(rng, networks, 3)[0], slot)
+            memory = draw(rng, size // 4, special=0.02).view(np.uint8)
+            before = memory.copy()
+            name = list(words)[number % 4]
+            beat = int(rng.integers(tasks[1].network.parameter_beats))
+            at = getattr(tasks[1], name) + 64 * beat
+            fault = Fault(at, at + 63, int(rng.integers(2, 4)), 1 if "source" in name else 2)
+            chunks = random_chunks(rng, tasks, int(rng.choice([20, 200])))
+            image = gradients(rng, chunks)
+            # The block holds back by itself; the unit's failed_i comes on top.
+            timing = replace(random_timing(rng), echo=bool(rng.integers(2)))
+            result = update(sim, tasks, chunks, image, memory, timing, [fault], exact=False)
+            assert result.errors == [(1, words[name], fault.response)]
+            want = updated(before, tasks, chunks, image)
+            check_writes(result, memory, before, want, [fault])
+            for n in (0, 2):
+                mine = slice(tasks[n].source, tasks[n].source + 4 * slot)
+                np.testing.assert_array_equal(memory[mine], want[2][mine])
+            # Of the task itself: no burst that needs what did not come.
+            if "source" in name:
+                target = tasks[1].target + 64 * (beat & ~63)
+                rest = result.requests[result.requests[:, 3] == 1]
+                assert not (rest[:, 1] == target).any()
+
+
+def test_update_failed(seed: int) -> None:
+    """While the task has failed nothing is written, but all goes on; the next one is whole."""
+    rng = np.random.default_rng([seed, 10])
+    with Actor("update", BUILDS["8"], seed) as sim:
+        for _ in range(20):
+            networks = [small_network(rng, TINY, 400) for _ in range(2)]
+            slot = max(theta_slot(network) for network in networks)
+            tasks, size = apart(random_update(rng, networks, 2)[0], slot)
+            memory = draw(rng, size // 4, special=0.02).view(np.uint8)
+            before = memory.copy()
+            chunks = random_chunks(rng, tasks, int(rng.choice([20, 200])))
+            image = gradients(rng, chunks)
+            timing = replace(random_timing(rng), fail=int(rng.integers(1, 2500)))
+            result = update(sim, tasks, chunks, image, memory, timing, exact=False)
+            want = updated(before, tasks, chunks, image)
+            check_writes(result, memory, before, want)
+            failed = int(np.searchsorted(result.finished, timing.fail))
+            if failed < 2:
+                of_failed = result.requests[
+                    (result.requests[:, 0] > timing.fail + 1)
+                    & (result.requests[:, 0] <= result.finished[failed])
+                    & (result.requests[:, 3] == 1)
+                ]
+                assert len(of_failed) <= 2, "a burst begins behind a failure"
+            for n in {0, 1} - {failed}:
+                mine = slice(tasks[n].source, tasks[n].source + 4 * slot)
+                np.testing.assert_array_equal(memory[mine], want[1][mine])
+
+
+def test_update_stop(seed: int) -> None:
+    """After a stop no burst begins and those that are out are finished; a reset begins anew."""
+    rng = np.random.default_rng([seed, 11])
+    with Actor("update", BUILDS["4"], seed) as sim:
+        for _ in range(20):
+            networks = [small_network(rng, TINY, 400)]
+            slot = theta_slot(networks[0])
+            tasks, size = apart(random_update(rng, networks, 2)[0], slot)
+            memory = draw(rng, size // 4, special=0.02).view(np.uint8)
+            before = memory.copy()
+            chunks = random_chunks(rng, tasks)
+            image = gradients(rng, chunks)
+            timing = replace(random_timing(rng), stop=int(rng.integers(1, 3000)))
+            result = update(sim, tasks, chunks, image, memory, timing, exact=False)
+            check_stop(result, timing)
+            check_writes(result, memory, before, updated(before, tasks, chunks, image))
+
+
+def test_update_rule(seed: int) -> None:
+    """A chunk without rows is seen."""
+    rng = np.random.default_rng([seed, 12])
+    tasks, memory = random_update(rng, [Network((fc(16, 16),))], 1)
+    chunks = random_chunks(rng, tasks)
+    chunks[0] = replace(chunks[0], rows=0)
+    with Actor("update", BUILDS["4"], seed) as sim, pytest.raises(CheckFailed) as found:
+        sim.run(
+            memory, FAST, (), tasks, TINY, bases=np.zeros(1, np.uint64), pieces=1,
+            image=gradients(rng, chunks), rows=17, marks=np.zeros(1, np.uint64),
+            jobs=np.zeros(2, np.uint32),
+        )  # fmt: skip
+    assert found.value.name == "ChunkHasRows_M"
