@@ -246,20 +246,20 @@ module jd_a3c_drain
   assign preload_data_o  = clear ? '0 : gradient_read_data_i;
 
   // ---- Chunks in the gradient buffer
-  localparam int unsigned CHUNKS = 32;
+  localparam int unsigned CHUNKS = 64;
   localparam logic [15:0] ROWS = 16'(GradientRows);
   logic [15:0] ring_base_q, ring_head_q, ring_used_q;
   logic [15:0] ring_size, ring_left, room_rows, room_take, room_start;
   logic [15:0] take_q;                            // of the block in hand, with what is passed over
   logic        room, ring_empty;
-  logic [4:0]  chunks_in_q, chunks_out_q;
+  logic [5:0]  chunks_in_q, chunks_out_q;
   logic [5:0]  chunks;                            // whose rows are not read
   logic [15:0] takes_q [CHUNKS];
   logic [CHUNKS-1:0] resident_q;                  // it is a convolution's
   logic [4:0]  residents_q;                       // convolutions' that are not read
   logic        resident_in, resident_out;
   logic        chunk_push;
-  assign chunks     = 6'(5'(chunks_in_q - chunks_out_q));
+  assign chunks     = chunks_in_q - chunks_out_q;
   assign ring_empty = ring_used_q == '0;
   assign ring_size  = ROWS - ring_base_q;
   assign ring_left  = ROWS - ring_head_q;
@@ -287,8 +287,8 @@ module jd_a3c_drain
       chunks_out_q <= '0;
       residents_q  <= '0;
     end else begin
-      if (chunk_push)   chunks_in_q <= chunks_in_q + 5'd1;
-      if (chunk_read_i) chunks_out_q <= chunks_out_q + 5'd1;
+      if (chunk_push)   chunks_in_q <= chunks_in_q + 6'd1;
+      if (chunk_read_i) chunks_out_q <= chunks_out_q + 6'd1;
       ring_used_q <= ring_used_q + (state_q == StRoom && room ? room_take : 16'd0)
                      - (chunk_read_i ? takes_q[chunks_out_q] : 16'd0);
       if (resident_in != resident_out) begin

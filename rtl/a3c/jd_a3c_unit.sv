@@ -453,6 +453,20 @@ module jd_a3c_unit
   );
 
   if (GradientRows > 0) begin : gen_update
+    // As many chunks as the drain leaves in the gradient buffer.
+    logic   wait_valid, wait_ready;
+    chunk_t wait_chunk;
+    jd_stream_fifo #(.Width ($bits(chunk_t)), .Depth (64)) u_chunks (
+      .clk_i, .rst_ni,
+      .clear_i     (1'b0),
+      .in_valid_i  (chunk_valid),
+      .in_ready_o  (chunk_ready),
+      .in_data_i   (chunk),
+      .out_valid_o (wait_valid),
+      .out_ready_i (wait_ready),
+      .out_data_o  (wait_chunk),
+      .count_o     ()
+    );
     jd_a3c_update #(
       .Units (UpdateUnits), .MulLatency (MulLatency), .AddLatency (AddLatency),
       .DivLatency (DivLatency), .SqrtLatency (SqrtLatency)
@@ -468,9 +482,9 @@ module jd_a3c_unit
       .error_valid_o      (error[UPDATE]),
       .error_word_o       (error_word[UPDATE]),
       .error_response_o   (error_response[UPDATE]),
-      .chunk_valid_i      (chunk_valid),
-      .chunk_ready_o      (chunk_ready),
-      .chunk_i            (chunk),
+      .chunk_valid_i      (wait_valid),
+      .chunk_ready_o      (wait_ready),
+      .chunk_i            (wait_chunk),
       .chunk_read_o       (chunk_read),
       .read_valid_o       (gradient_read_valid),
       .read_ready_i       (gradient_read_ready),

@@ -683,7 +683,7 @@ module jd_a3c_walk
         tap_row_q      <= 16'(lay.taps) * phase_blocks_q;
         output_step_q  <= 16'(lay.taps) * 16'(lay.taps) * phase_blocks_q;
         wrap_area_q    <= input_step_q << {lay.stride, 1'b0};
-        row_step_q     <= (16'(slots_q) * 16'(lay.row_blocks)) << (groups_log2 + lay.stride);
+        row_step_q     <= (16'(slots_q) * 16'(lay.row_blocks)) << (3'(groups_log2) + 3'(lay.stride));
         slots_all_q    <= 14'(lay.inputs[9:0]) * 14'(kernel_turns_q);
         if (stage_q == StageBw) tiles_q <= 7'(phase_blocks_q >> lanes);
         tile_q          <= '0;

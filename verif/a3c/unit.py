@@ -16,6 +16,7 @@ from models.a3c.engine import A3cEngine
 from models.a3c.layout import ParameterMap, feature_slot_bytes, pack_map
 from models.a3c.network import BEAT_BYTES, SLOT_BYTES, Geometry, Network
 from models.a3c.rmsprop import HyperParameters
+from models.a3c.validate import validate
 from models.engine import BusError
 from models.registers import a3c as registers
 from verif.a3c.memory import NEVER, TASK, Fault, UnitTask, row
@@ -248,10 +249,12 @@ class Case:
 
     def __init__(
         self, g: Geometry, networks: Sequence[Network], rng: np.random.Generator, *,
-        thetas: int = 2, sets: int = 9, scale: float = 0.3,
+        thetas: int = 3, sets: int = 9, scale: float = 0.3,
     ) -> None:  # fmt: skip
         """Lay out the memory at random: parameters, mean squares, feature maps, objectives."""
         self.g, self.networks, self.rng = g, tuple(networks), rng
+        for network in networks:
+            validate(np.pad(network.encode(), (0, 32)), g)
         self.tasks: list[tuple[Task, UnitTask, int]] = []
         at = SLOT_BYTES
         self.theta: list[list[int]] = []
@@ -359,8 +362,7 @@ class Case:
         at = 4 * int(words[0])
         one, other = (x[at : at + 4].view(np.uint32)[0] for x in (got, want))
         return (
-            f"{words.size} words, the first at {self.name(at)}: got {one:#010x}, "
-            f"want {other:#010x}"
+            f"{words.size} words, the first at {self.name(at)}: got {one:#010x}, want {other:#010x}"
         )
 
     def name(self, at: int) -> str:
