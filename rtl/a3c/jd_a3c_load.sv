@@ -118,7 +118,6 @@ module jd_a3c_load
   logic [3:0]           tiles_q;       // of a window
   logic [13:0]          number_q;      // of the block in its part
   logic                 bias_q;        // the block is the part's biases
-  logic                 align_q;       // it begins a segment
   logic [33:0]          bias_beat_q;   // of the part
   logic [33:0]          part_beat_q;   // the part's first patch
   logic [33:0]          next_beat_q;   // a window's next one's
@@ -133,8 +132,8 @@ module jd_a3c_load
   logic                 last_sample, next_sample, part_last, block_last, layer_last;
   logic                 has_room, run_ready, block_ready, ask;
   assign last_sample = sample_q + 4'd1 == task_i.samples;
-  // Behind the convolutions of a sample come those of the next one.
-  assign next_sample = !task_i.train && !layer.convolves && !last_sample && index_q != '0;
+  // Behind the convolutions of a sample, if there are any, come those of the next one.
+  assign next_sample = !task_i.train && !layer.convolves && !last_sample;
   assign left        = (task_i.train ? blocks : 14'(layer.output_blocks)) - done_q;
   assign window      = 14'(tiles_q) * 14'(SEGMENTS);
   assign limit       = layer.convolves ? left :
@@ -148,8 +147,8 @@ module jd_a3c_load
   assign ask         = state_q == StRoom && has_room && block_ready;
 
   logic [PositionW-1:0] place;
-  assign place = !align_q ? asked_q :
-                 (asked_q + PositionW'(SEGMENTS - 1)) & ~PositionW'(SEGMENTS - 1);
+  // Behind biases; all other blocks end with a multiple of 16.
+  assign place = (asked_q + PositionW'(SEGMENTS - 1)) & ~PositionW'(SEGMENTS - 1);
 
   always_comb begin
     state_d = state_q;
@@ -191,8 +190,6 @@ module jd_a3c_load
         if (next_sample) begin
           index_q  <= '0;
           sample_q <= sample_q + 4'd1;
-        end else if (!layer.convolves) begin
-          sample_q <= task_i.samples - 4'd1;
         end
         done_q      <= '0;
         tiles_q     <= window_tiles(AddLatency, task_i.samples, layer.output_blocks, Pes, Rows);
@@ -207,7 +204,6 @@ module jd_a3c_load
         end
         number_q     <= '0;
         bias_q       <= !task_i.train;
-        align_q      <= 1'b1;
         block_beat_q <= part_beat_q;
       end
       StPlace: begin
@@ -221,8 +217,7 @@ module jd_a3c_load
           patch_beat_q <= patch_beat_q + (task_i.train ? pitch : 34'd16);
           patches_q    <= patches_q - 14'd1;
           if (patches_q == '0) begin
-            bias_q  <= 1'b0;
-            align_q <= bias_q;
+            bias_q <= 1'b0;
             if (!bias_q) begin
               number_q     <= number_q + 14'd1;
               block_beat_q <= block_beat_q + (task_i.train ? 34'd16 : pitch);

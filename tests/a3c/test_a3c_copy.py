@@ -12,6 +12,7 @@ from verif.a3c.memory import (
     Fault,
     copy,
     random_memory,
+    random_stop,
     random_timing,
 )
 
@@ -97,7 +98,7 @@ def test_copy_stop(seed: int) -> None:
     with Actor("copy", {}, seed) as sim:
         for _ in range(40):
             memory = random_memory(rng, 40 * PAGE)
-            stop = int(rng.integers(1, 1600))
+            stop = random_stop(rng)
             timing = random_timing(rng)
             result, _, want = copy(sim, job, memory, replace(timing, stop=stop))
             late = result.requests[result.requests[:, 0] > stop]

@@ -19,6 +19,7 @@ from verif.a3c.memory import (
     load,
     load_blocks,
     random_memory,
+    random_stop,
     random_timing,
     small_network,
     theta_slot,
@@ -104,6 +105,20 @@ def test_load_bursts(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", BUILDS)
+def test_load_full(name: str, seed: int) -> None:
+    """While nothing is taken all comes that has room."""
+    g = BUILDS[name]
+    rng = np.random.default_rng([seed, 8, g.n_pe])
+    with actor(g, seed) as sim:
+        for _ in range(6):
+            tasks, memory = random_tasks(rng, g, 6)
+            timing = replace(FAST, pause=1.0, stop=4 * g.pb_training)
+            _, filled = load(sim, g, g.pb_training, tasks, memory, timing)
+            ends = [block.end for block in load_blocks(tasks, g, g.pb_training)]
+            assert filled == sum(end <= g.pb_training for end in ends)
+
+
+@pytest.mark.parametrize("name", BUILDS)
 def test_load_error(name: str, seed: int) -> None:
     """An error is told of while its task is in hand, and changes nothing else."""
     g = BUILDS[name]
@@ -141,9 +156,9 @@ def test_load_stop(name: str, seed: int) -> None:
     g = BUILDS[name]
     rng = np.random.default_rng([seed, 5, g.n_pe])
     with actor(g, seed) as sim:
-        for _ in range(15):
+        for _ in range(30):
             tasks, memory = random_tasks(rng, g, 3)
-            timing = replace(random_timing(rng), stop=int(rng.integers(1, 3000)))
+            timing = replace(random_timing(rng), stop=random_stop(rng))
             result, _ = load(sim, g, g.pb_training, tasks, memory, timing)
             check_stop(result, timing)
 

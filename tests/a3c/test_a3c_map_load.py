@@ -18,6 +18,7 @@ from verif.a3c.memory import (
     map_items,
     map_load,
     random_memory,
+    random_stop,
     random_timing,
     small_network,
 )
@@ -124,7 +125,7 @@ def test_map_load_stop(seed: int) -> None:
     with Actor("map_load", {}, seed) as sim:
         for _ in range(25):
             tasks, size = random_tasks(rng, TINY, 3)
-            timing = replace(random_timing(rng), stop=int(rng.integers(1, 1500)))
+            timing = replace(random_timing(rng), stop=random_stop(rng))
             result, _ = map_load(sim, TINY, tasks, random_memory(rng, size), timing)
             check_stop(result, timing)
 

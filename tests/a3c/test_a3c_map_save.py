@@ -16,6 +16,7 @@ from verif.a3c.memory import (
     SaveJob,
     check_stop,
     random_memory,
+    random_stop,
     random_timing,
     save,
 )
@@ -126,7 +127,7 @@ def test_map_save_stop(seed: int) -> None:
             jobs, size = random_jobs(rng, 10)
             memory = random_memory(rng, size)
             before = memory.copy()
-            timing = replace(random_timing(rng), stop=int(rng.integers(1, 2000)))
+            timing = replace(random_timing(rng), stop=random_stop(rng))
             result, want = save(sim, jobs, buffer(rng), memory, timing)
             check_stop(result, timing)
             check_bursts(result, memory, before, want)

@@ -18,6 +18,7 @@ from verif.a3c.memory import (
     UnitTask,
     check_stop,
     random_chunks,
+    random_stop,
     random_timing,
     small_network,
     theta_slot,
@@ -199,7 +200,7 @@ def test_update_stop(seed: int) -> None:
             before = memory.copy()
             chunks = random_chunks(rng, tasks)
             image = gradients(rng, chunks)
-            timing = replace(random_timing(rng), stop=int(rng.integers(1, 3000)))
+            timing = replace(random_timing(rng), stop=random_stop(rng))
             result = update(sim, tasks, chunks, image, memory, timing, exact=False)
             check_stop(result, timing)
             check_writes(result, memory, before, updated(before, tasks, chunks, image))

@@ -132,7 +132,7 @@ struct Actor {
   uint64_t last_read_beat = 0, first_read_beat = NEVER;
   std::vector<uint64_t> requests;                      // clock, address, beats | write << 16
   std::vector<uint64_t> errors;                        // task, word, response
-  bool failed = false;
+  bool failed = false, quiet = false;                  // quiet: idle since a stop
   std::function<void(uint64_t, uint64_t, bool)> on_request;
 
   explicit Actor(uint32_t seed) : context(), top(seeded(context, seed)), random{seed * 77u + 13u} {
@@ -234,6 +234,10 @@ struct Actor {
     if (top.m_axi_bvalid_i && top.m_axi_bready_o) writes_out--;
 #endif
     if (top.idle_o && (busy || begins)) fail("idle_o while a burst is out");
+    if (now >= settings.stop) {
+      if (begins && quiet) fail("a burst begins after a stop and idle_o");
+      quiet = quiet || top.idle_o;
+    }
     if (stopped(20) && !top.idle_o) fail("not idle after a stop");
     const bool read_taken = read.valid && bus.m_axi_arready_i[0];
     const bool write_taken = write.valid && bus.m_axi_awready_i[0];
@@ -502,7 +506,8 @@ void play(Actor& actor, const Run& run) {
   while (actor.now < actor.settings.limit) {
     feeder.drive();
     port.drive();
-    offers = offers || (chunk < run.pieces && run.bases[chunk] == feeder.task &&
+    // The next task's chunks may wait already.
+    offers = offers || (chunk < run.pieces && run.bases[chunk] <= feeder.task + 1 &&
                         !actor.random.chance(actor.settings.pause));
     top.chunk_valid_i = offers;
     if (chunk < run.pieces) {
@@ -628,7 +633,7 @@ int64_t actor_run(Actor* actor, const Settings* settings, const Run* run, uint8_
   actor->first_read_beat = NEVER;
   actor->requests.clear();
   actor->errors.clear();
-  actor->failed = false;
+  actor->failed = actor->quiet = false;
   actor->on_request = nullptr;
   actor->bytes = bytes;
   actor->random.state ^= settings->memory.seed * 0x9E3779B97F4A7C15u | 1;

@@ -215,6 +215,11 @@ def random_timing(rng: np.random.Generator) -> Timing:
     )
 
 
+def random_stop(rng: np.random.Generator) -> int:
+    """A clock to stop in: while the first burst is begun, or later."""
+    return int(rng.integers(1, rng.choice([40, 3000])))
+
+
 @dataclass(frozen=True)
 class Fault:
     """Addresses that answer with an error.
