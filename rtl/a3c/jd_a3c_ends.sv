@@ -30,7 +30,6 @@ module jd_a3c_ends
   input  job_t [Workers-1:0]            give_job_i,
   input  logic [Workers-1:0][1:0]       give_ring_i,
   output logic [Workers-1:0][1:0]       count_o,          // tasks that it has
-  output job_t [Workers-1:0]            update_o,         // of a unit, its oldest with a ticket
   input  logic [Workers-1:0]            worker_end_valid_i,
   output logic [Workers-1:0]            worker_end_ready_o,
   input  end_t [Workers-1:0]            worker_end_i,
@@ -69,7 +68,6 @@ module jd_a3c_ends
     held_t given;
     assign given       = '{ring: give_ring_i[w], job: give_job_i[w]};
     assign pops[w]     = worker_end_valid_i[w] && worker_end_ready_o[w] && count_q[w] != '0;
-    assign update_o[w] = held_q[w][0].job.ticketed ? held_q[w][0].job : held_q[w][1].job;
     always_ff @(posedge clk_i) begin
       if (!rst_ni || clear_i) count_q[w] <= '0;
       else count_q[w] <= count_q[w] + 2'(give_valid_i[w]) - 2'(pops[w]);
@@ -80,7 +78,7 @@ module jd_a3c_ends
       end
     end
     `JD_ASSUME_IF(Room_M, give_valid_i[w], count_q[w] < 2'd2)
-    `JD_ASSUME_IF(EndOwed_M, worker_end_valid_i[w] && !dead_i, count_q[w] != '0)
+    `JD_ASSUME_IF(EndOwed_M, worker_end_valid_i[w] && !dead_i && !clear_i, count_q[w] != '0)
   end
 
   // ---- Which end a ring takes: of a job that no worker has, else of the first worker

@@ -262,20 +262,17 @@ module jd_a3c_tasks
   logic [31:0] ticket, first_ticket;
   logic [TICKETS-1:0] ended;
   logic [Workers-1:0][1:0] count;
-  job_t [Workers-1:0]      update;           // oldest with a ticket
-  logic [Units-1:0][TICKET_W-1:0] update_ticket, asked_ticket;
+  // A unit is through with all layers of a task before it asks for the next one's, but the end of that
+  // task may still be on its way here.
+  logic [Units-1:0][TICKET_W-1:0] asked, asked_q;
   for (genvar u = 0; u < Units; u++) begin : gen_ticket
-    assign update_ticket[u] = update[u].ticket[TICKET_W-1:0];
-    assign asked_ticket[u]  = order_ticket_i[u][TICKET_W-1:0];
-    `JD_ASSUME_IF(OrderOfOldest_M, order_valid_i[u] && !dead_q && !clear_i,
-                  count[u] != '0 && order_ticket_i[u] == update[u].ticket)
+    assign asked[u] = order_ticket_i[u][TICKET_W-1:0];
+    always_ff @(posedge clk_i) if (order_valid_i[u]) asked_q[u] <= asked[u];
+    `JD_ASSUME_IF(OrderOut_M, order_valid_i[u] && !dead_q && !clear_i,
+                  order_ticket_i[u] - first_ticket < ticket - first_ticket)
   end
   logic               unused_info;
   assign unused_info = ^{check_info0, check_info1, net_info0, net_info1};
-  logic [Workers-1:0] unused_update;
-  for (genvar w = 0; w < Workers; w++) begin : gen_unused
-    assign unused_update[w] = ^update[w];
-  end
   logic [RINGS-1:0] picks;                   // the ring's task is given away in the next clock on
   assign take_sync  = state_q[RING_ADM] == StTicket && ticket_ready && !clear_i;
   assign take_train = (picks[RING_TRN] || state_q[RING_TRN] == StFail) && ticket_ready
@@ -288,10 +285,10 @@ module jd_a3c_tasks
     .number_o       (ticket),
     .first_o        (first_ticket),
     .done_valid_i   (layer_done_i & {Units{!dead_q}}),
-    .done_ticket_i  (update_ticket),
+    .done_ticket_i  (asked_q),
     .done_layer_i   (layer_done_layer_i),
     .ended_i        (ended),
-    .order_ticket_i (asked_ticket),
+    .order_ticket_i (asked),
     .order_layer_i  (order_layer_i),
     .order_go_o     (order_go_o)
   );
@@ -508,7 +505,6 @@ module jd_a3c_tasks
     .give_job_i         (give_job),
     .give_ring_i        (give_ring),
     .count_o            (count),
-    .update_o           (update),
     .worker_end_valid_i, .worker_end_ready_o, .worker_end_i,
     .taken_i            (takes),
     .taken_number_i     (job_number_i),

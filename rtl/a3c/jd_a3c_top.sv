@@ -331,7 +331,7 @@ module jd_a3c_top
   // ---- Soft reset: all stop; when nothing is in flight, all are reset, and then there is quiet
   logic [Units-1:0] unit_idle;
   logic [NPair-1:0] copy_idle;
-  logic             tasks_idle, tasks_quiet, clear_q, worker_rst_nq;
+  logic             tasks_idle, tasks_quiet, clear_q, reset_q, worker_rst_n;
   logic [3:0]       settle_q;
   logic             all_idle;
   assign all_idle = unit_idle == '1 && copy_idle == '1 && tasks_idle;
@@ -343,9 +343,11 @@ module jd_a3c_top
       if (settle_q != SETTLE_CLOCKS) settle_q <= settle_q + 4'd1;
       if (settle_q == SETTLE_CLOCKS && all_idle) clear_q <= 1'b1;
     end
-    worker_rst_nq <= rst_ni && !clear_q;
-    quiet_q       <= soft_reset ? clear_q && !worker_rst_nq : tasks_quiet && all_idle;
+    reset_q <= clear_q;
+    quiet_q <= soft_reset ? clear_q && reset_q : tasks_quiet && all_idle;
   end
+
+  assign worker_rst_n = rst_ni && !reset_q;
 
   // ---- Tasks
   logic [Units-1:0]          task_valid, task_ready;
@@ -440,7 +442,7 @@ module jd_a3c_top
       .UpdateUnits (NRu), .IdW (4)
     ) u_unit (
       .clk_i,
-      .rst_ni             (worker_rst_nq),
+      .rst_ni             (worker_rst_n),
       .task_valid_i       (task_valid[u]),
       .task_ready_o       (task_ready[u]),
       .task_i             (tasks[u]),
@@ -496,7 +498,7 @@ module jd_a3c_top
     localparam int unsigned Port = PortPerCu && !SingleCu ? 2 * c + 1 : c;
     jd_a3c_copy u_copy (
       .clk_i,
-      .rst_ni          (worker_rst_nq),
+      .rst_ni          (worker_rst_n),
       .stop_i          (soft_reset),
       .idle_o          (copy_idle[c]),
       .job_valid_i     (copy_valid[c]),
