@@ -3,9 +3,9 @@
 // What a compute unit computes: tiles walk through fetch, issue and drain, between the buffers of
 // feature maps, parameters and gradients.
 //
-// Streams  a task by go_i and finish_o (its tiles are all on their way), its layers by layer_index_o;
-//          done_o: its last tile is drained. parameter, map: writes of the loaders. map_read: rows for
-//          the saver. chunk, gradient_read: gradients for the update.
+// Streams  a task by go_i and finish_o (its tiles are all on their way), its layers by
+//          layer_index_o; done_o: its last tile is drained. parameter, map: writes of the loaders.
+//          map_read: rows for the saver. chunk, gradient_read: gradients for the update.
 // Timing   tiles overlap: while one is issued, the next is fetched for and prepared, and the one
 //          before it is drained. Reads of maps and gradients come 2 clocks after they are taken.
 // Numbers  those of models/a3c/ops.py.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prepares the sums of tiles before their products and takes them where they belong behind them: into
-// feature maps, or into the gradient buffer and, as chunks, to the update.
+// Prepares the sums of tiles before their products and takes them where they belong behind them:
+// into feature maps, or into the gradient buffer and, as chunks, to the update.
 //
 // Streams  prepare_*: the next tile whose sums are to be prepared; drain_*: the next one to be
 //          drained, when its last product is in its sum. Tiles are drained in order; a tile is
@@ -10,11 +10,12 @@
 // Timing   gradients: a row a clock. Maps of convolutions: 16 sums of 16 lanes take some 50 clocks.
 //          Connected layers: a row a clock, and two for each sum.
 // Numbers  bits, ReLU as in jd_a3c_scatter. Gradients of padding are +0.
-// Source   FA3C (ASPLOS 2019) section 4.3 (gradients go to the RMSProp module), 4.5. a3c 5.6, 6.2-6.4,
-//          7.4.
+// Source   FA3C (ASPLOS 2019) section 4.3 (gradients go to the RMSProp module), 4.5. a3c 5.6,
+//          6.2-6.4, 7.4.
 //
 // The gradient buffer: rows 0 to resident - 1 are those of the convolutions, where the image has
-// them, for they add up over samples; the rest is a ring of chunks, none of which goes over its end.
+// them, for they add up over samples; the rest is a ring of chunks, none of which goes over its
+// end.
 `include "jd_assert.svh"
 module jd_a3c_drain
   import jd_a3c_pkg::*;
@@ -87,8 +88,8 @@ module jd_a3c_drain
   assign tile = preparing_q ? prepare_tile_i : drain_tile_i;
   assign kind = tile.kind;
 
-  // ---- Loops. Gradients: slot or input, kernel column or output, group, segment of 16 lanes. Maps:
-  // group, segment, slot, 16 sums. Connected layers: tile, segment, sample.
+  // ---- Loops. Gradients: slot or input, kernel column or output, group, segment of 16 lanes.
+  // Maps: group, segment, slot, 16 sums. Connected layers: tile, segment, sample.
   logic [5:0]  slot_q;
   logic [5:0]  turn_q;
   logic [2:0]  group_q;
@@ -174,7 +175,8 @@ module jd_a3c_drain
       {step_q1.preload, step_q1.fresh, step_q1.zero, step_q1.sum, step_q1.segment, step_q1.block}
           <= {step.preload, step.fresh, step.zero, step.sum, step.segment, step.block};
       bias_q1  <= bias_row;
-      taps_q1  <= 10'(5'(kernel_row >> tile.stride)) * 10'(tile.taps) + 10'(5'(turn_q) >> tile.stride);
+      taps_q1  <= 10'(5'(kernel_row >> tile.stride)) * 10'(tile.taps)
+                  + 10'(5'(turn_q) >> tile.stride);
       phase_q1 <= 4'((4'(kernel_row) & stride_mask) << tile.stride) + (4'(turn_q) & stride_mask);
       input_q1 <= kind == GcConv ? channel_q : 10'(slot_q);
     end
@@ -215,7 +217,8 @@ module jd_a3c_drain
       if (step_q3.zero || gradient_output + 11'(w) >= tile.outputs) gradient[32*w+:32] = '0;
     end
   end
-  assign gradient_write_o    = (step_q3.valid && !step_q3.preload) || (state_q == StZero && residents_q == '0);
+  assign gradient_write_o    = (step_q3.valid && !step_q3.preload)
+                               || (state_q == StZero && residents_q == '0);
   assign gradient_row_o      = state_q == StZero ? zero_q : row_q3;
   assign gradient_data_o     = state_q == StZero ? '0 : gradient;
   assign gradient_read_o     = step_q3.valid && step_q3.preload;
@@ -266,7 +269,8 @@ module jd_a3c_drain
   assign room_rows  = tile.biases ? 16'(tile.block_count) : 16'(tile.block_count) << 4;
   assign room_start = ring_left >= room_rows ? ring_head_q : ring_base_q;
   assign room_take  = ring_left >= room_rows ? room_rows : room_rows + ring_left;
-  assign room       = ring_base_q == resident_i && 17'(ring_used_q) + 17'(room_take) <= 17'(ring_size)
+  assign room       = ring_base_q == resident_i
+                      && 17'(ring_used_q) + 17'(room_take) <= 17'(ring_size)
                       && chunks < 6'(CHUNKS - 2);
   assign room_o     = state_q == StRoom && !room;
   assign chunk_valid_o = state_q == StChunk;
@@ -566,7 +570,8 @@ module jd_a3c_drain
         StRoom:      if (room) state_q <= StGradients;
         StPreload, StGradients: if (grad_end) state_q <= StFlush;
         StFlush: if (grads_empty) begin
-          state_q <= !preparing_q && (kind == GcConv ? tile.chunk : tile.block_end) ? StChunk : StDone;
+          state_q <= !preparing_q && (kind == GcConv ? tile.chunk : tile.block_end) ? StChunk
+                                                                                    : StDone;
         end
         StChunk:     if (chunk_ready_i) state_q <= StDone;
         StPatch:     if (beat_q[4]) state_q <= StTurn;
@@ -738,5 +743,6 @@ module jd_a3c_drain
   `JD_ASSERT_IF(PatchRoom_A, patch_valid_q, patch_ready)
   `JD_ASSERT_IF(OneRead_A, step_q2.valid && step_q2.fresh && !step_q2.preload,
                 state_q != StPatch && state_q != StVector)
-  `JD_ASSERT_IF(ChunkFits_A, state_q == StRoom && room, 32'(room_start) + 32'(room_rows) <= GradientRows)
+  `JD_ASSERT_IF(ChunkFits_A, state_q == StRoom && room,
+                32'(room_start) + 32'(room_rows) <= GradientRows)
 endmodule : jd_a3c_drain

@@ -4,15 +4,16 @@
 //
 // Streams  tile_i is the next tile to be fetched for, tile_done_o takes it. read: rows of the
 //          feature-map buffer, data 2 clocks after a row is taken. stitch and lane: the writes.
-//          line_full_o and lane_full_o: halves that are filled; free pulses give the older one back.
-// Timing   a row a clock while there is a free half; a filling is full 3 clocks behind its last row,
-//          one of the lane buffer, which goes through a transposer, 20.
+//          line_full_o and lane_full_o: halves that are filled; free pulses give the older one
+//          back.
+// Timing   a row a clock while there is a free half; a filling is full 3 clocks behind its last
+//          row, one of the lane buffer, which goes through a transposer, 20.
 // Numbers  bits, unchanged. Rows modulo 2^16.
 // Source   FA3C (ASPLOS 2019) section 4.5 (buffer control unit: shifting, stitching). a3c 6.2-6.4.
 //
-// Inputs of a connected layer are stitched flat, 16 at a time for every sample, whatever the lines of
-// the map that they lie in: what a piece of a line brings before or behind its words is overwritten
-// by the next piece or lies beyond the 16.
+// Inputs of a connected layer are stitched flat, 16 at a time for every sample, whatever the lines
+// of the map that they lie in: what a piece of a line brings before or behind its words is
+// overwritten by the next piece or lies beyond the 16.
 `include "jd_assert.svh"
 module jd_a3c_fetch
   import jd_a3c_tile_pkg::*;
@@ -176,12 +177,13 @@ module jd_a3c_fetch
   end
 
   // Lanes.
-  logic lane_channel_end, lane_block_end, lane_segment_end, lanes_end;
+  logic lane_channel_end, lane_block_end, lane_segment_end, lane_outputs_end, lanes_end;
   assign lane_channel_end = lane_channel_q == 4'd15;
   assign lane_block_end   = lane_block_q == tile_i.lane_blocks - 4'd1;
+  assign lane_outputs_end = lane_output_q == tile_i.block_count - 7'd1;
   assign lane_segment_end = 4'(lane_segment_q) + 4'd1 == 4'd1 << tile_i.lanes;
   assign lanes_end        = kind == GcConv ? lane_channel_end && lane_block_end && lane_segment_end
-                                           : sample_end && lane_output_q == tile_i.block_count - 7'd1;
+                                           : sample_end && lane_outputs_end;
 
   assign lanes_ready = lane_open_q || !lane_busy_q[lane_half_q];
   assign lines_ready = line_open_q || !line_busy_q[line_half_q];
@@ -448,7 +450,7 @@ module jd_a3c_fetch
         end
       end else begin
         lane_output_q <= lane_output_q + 7'd1;
-        if (lane_output_q == tile_i.block_count - 7'd1) begin
+        if (lane_outputs_end) begin
           lane_output_q <= '0;
           lane_base_q   <= lane_base_q + tile_i.e2[5:0];
           lane_row_q    <= lane_row_q + tile_i.lane_step;

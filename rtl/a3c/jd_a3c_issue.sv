@@ -2,8 +2,8 @@
 //
 // Issues the products of tiles: for every clock the sum that gets one, and where its factors are.
 //
-// Streams  tile_i is the next tile to be issued, tile_done_o takes it, in the clock of its last issue
-//          or, if it has none, alone. issue_o goes with every product.
+// Streams  tile_i is the next tile to be issued, tile_done_o takes it, in the clock of its last
+//          issue or, if it has none, alone. issue_o goes with every product.
 // Timing   one issue a clock; two clocks between tiles. A sum is issued again after AddLatency
 //          clocks. issue_o is a register.
 // Numbers  positions of the parameter buffer modulo 2^PositionW.
@@ -84,6 +84,7 @@ module jd_a3c_issue
 
   // ---- What an issue needs
   localparam int unsigned HISTORY = AddLatency - 1;
+  localparam int unsigned PastW   = 6 * HISTORY;
   logic [HISTORY-1:0]      past_valid_q;
   logic [HISTORY-1:0][5:0] past_q;                // {half, sum} of the last issues
   logic                    conflict;
@@ -119,8 +120,8 @@ module jd_a3c_issue
   logic line_end, lane_end;
   assign line_end = issue && round_end && !bias_q && end2 && !alone
                     && (kind != GcFc || tile_i.line_last);
-  assign lane_end = issue && round_end && end2 && (kind == GcConv || (kind == GcFc && tile_i.lane_last
-                                                                      && tile_end));
+  assign lane_end = issue && round_end && end2
+                    && (kind == GcConv || (kind == GcFc && tile_i.lane_last && tile_end));
   jd_delay #(.Width (2), .Cycles (3), .Clear (1'b1)) u_free (
     .clk_i, .rst_ni,
     .in_i  ({line_end, lane_end}),
@@ -179,7 +180,7 @@ module jd_a3c_issue
         released_o <= weight3_q[PositionW-1:0] + tile_i.a3[PositionW-1:0];
       end
     end
-    past_q <= (6*HISTORY)'({past_q, tile_half_i, sum_q});
+    past_q <= PastW'({past_q, tile_half_i, sum_q});
     if (!run_q) begin
       bias_q     <= tile_i.biases && (kind == FwConv || kind == FwFc);
       extra_q    <= 1'b0;
@@ -327,8 +328,8 @@ module jd_a3c_issue
     else         issue_o.valid <= issue;
     if (issue) begin
       issue_o.half      <= tile_half_i;
-      issue_o.sum       <= sum_q;
-      issue_o.first     <= kind == FwConv || kind == FwFc
+      issue_o.index     <= sum_q;
+      issue_o.fresh     <= kind == FwConv || kind == FwFc
                            ? bias_q
                            : tile_i.start && turn2_q == '0 && turn3_q == '0 && turn4_q == '0;
       issue_o.one       <= bias_q || extra_q || alone;

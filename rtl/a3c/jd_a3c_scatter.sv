@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes results into lines of a feature map: word by word where they belong, behind a ReLU or under
-// the derivative of one.
+// Writes results into lines of a feature map: word by word where they belong, behind a ReLU or
+// under the derivative of one.
 //
-// Streams  in: 16 results of a line and where they go; write: rows of the feature-map buffer, always
-//          taken; read: the rows that are there now, for the derivative, data 2 clocks after a row is
-//          taken.
+// Streams  in: 16 results of a line and where they go; write: rows of the feature-map buffer,
+//          always taken; read: the rows that are there now, for the derivative, data 2 clocks after
+//          a row is taken.
 // Timing   a row of the line a clock; a row is written 2 clocks behind its turn. busy_o until then.
-// Numbers  result k goes to word x + k*S of the line, results first to first + count - 1 alone. ReLU: a
-//          NaN and what is above 0 stay, all else is +0. Its derivative lets a result through where
-//          the word that it replaces is a NaN or above 0, else it is +0. fill_i sets the words behind
-//          the last result in its row to +0.
-// Source   FA3C (ASPLOS 2019) section 4.5 (scattering). a3c 7.4. Golden model: models/a3c/ops.py, relu
-//          and relu_gradient.
+// Numbers  result k goes to word x + k*S of the line, results first to first + count - 1 alone.
+//          ReLU: a NaN and what is above 0 stay, all else is +0. Its derivative lets a result
+//          through where the word that it replaces is a NaN or above 0, else it is +0. fill_i sets
+//          the words behind the last result in its row to +0.
+// Source   FA3C (ASPLOS 2019) section 4.5 (scattering). a3c 7.4. Golden model: models/a3c/ops.py,
+//          relu and relu_gradient.
 `include "jd_assert.svh"
 module jd_a3c_scatter (
   input  logic               clk_i,
@@ -136,5 +136,6 @@ module jd_a3c_scatter (
   assign write_mask_o  = mask_q2;
   assign busy_o        = valid_q || valid_q1 || valid_q2;
 
-  `JD_ASSUME_IF(CountInRange_M, in_valid_i, in_count_i != '0 && 5'(in_first_i) + in_count_i <= 5'd16)
+  `JD_ASSUME_IF(CountInRange_M, in_valid_i,
+                in_count_i != '0 && 5'(in_first_i) + in_count_i <= 5'd16)
 endmodule : jd_a3c_scatter

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tiles: what the parts of a compute unit do at a time, one tile behind the other. A tile is a set of
-// sums that stand in one half of the elements' memories; it is fetched for, issued and drained.
+// Tiles: what the parts of a compute unit do at a time, one tile behind the other. A tile is a set
+// of sums that stand in one half of the elements' memories; it is fetched for, issued and drained.
 //
 // A tile's issues are a nest of loops. Loops 0 and 1 make a round, in which every sum gets one
 // product; loop 2 goes over what one filling of the line buffers serves; loops 3 and 4 go over
@@ -41,8 +41,8 @@ package jd_a3c_tile_pkg;
     logic             stage_last;
     logic             task_last;
     // ---- Issues
-    logic             biases;         // FwConv, FwFc: a round of biases first; GcConv: one sum more,
-                                      // the bias's; GcFc: the biases alone
+    logic             biases;         // FwConv, FwFc: a round of biases first; GcConv: the
+                                      // bias's sum, too; GcFc: the biases alone
     logic             start;          // sums begin at +0 (FwConv, FwFc with the biases)
     logic [5:0]       n0;             // turns of the loops
     logic [5:0]       n1;

@@ -3,16 +3,16 @@
 // A compute unit: takes tasks, two at a time, and runs them from and to memory.
 //
 // Streams  task: a task; end: how it ended, in the order of the tasks. lookup: the layers of its
-//          network, one at a time, answered by lookup_valid_i. order: may the gradients of a layer be
-//          applied. m_axi_*: memory.
+//          network, one at a time, answered by lookup_valid_i. order: may the gradients of a layer
+//          be applied. m_axi_*: memory.
 // Timing   a task's parameters and feature maps are loaded while the one before it is computed.
 //          stop_i: nothing is begun in memory any more; idle_o, when all that was begun has ended.
 // Numbers  those of models/a3c/ops.py and models/a3c/rmsprop.py.
 // Source   FA3C (ASPLOS 2019) section 4.1, 4.2. a3c 7, 9. Golden model: models/a3c/engine.py.
 //
 // Parts walk through the tasks side by side, each in its own time: the loaders of parameters and of
-// feature maps, the core, the update. Whatever fails, they go through the task to its end, but nothing
-// of it is written to memory any more; so the next task finds everything in order.
+// feature maps, the core, the update. Whatever fails, they go through the task to its end, but
+// nothing of it is written to memory any more; so the next task finds everything in order.
 `include "jd_assert.svh"
 module jd_a3c_unit
   import jd_a3c_pkg::*;
@@ -467,8 +467,9 @@ module jd_a3c_unit
       .out_data_o  (wait_chunk),
       .count_o     ()
     );
+    // Its bursts are as short as those of the parameters, so that both get the same share of reads.
     jd_a3c_update #(
-      .Units (UpdateUnits), .MulLatency (MulLatency), .AddLatency (AddLatency),
+      .Piece (16), .Units (UpdateUnits), .MulLatency (MulLatency), .AddLatency (AddLatency),
       .DivLatency (DivLatency), .SqrtLatency (SqrtLatency)
     ) u_update (
       .clk_i, .rst_ni,

@@ -12,7 +12,7 @@
 //          burst came back with an error. From then, or while failed_i is high, chunks are told of
 //          and layers are done, but nothing more is asked for, and what comes is not written.
 // Timing   a row takes max(2, 16/Units) clocks on memory that reads and writes a beat a clock, with
-//          up to Rows rows on their way before and behind the units. A piece, of at most 64 rows,
+//          up to Rows rows on their way before and behind the units. A piece, of at most Piece rows,
 //          is a burst of parameters and one of mean squares, each way; those that are written
 //          are begun once all their rows are there, so W never waits. finish_o comes 2
 //          clocks after the last answer. After stop_i no burst is begun; idle_o says that
@@ -29,6 +29,7 @@ module jd_a3c_update
   parameter int unsigned DivLatency  = 4,     // clocks, 2..28
   parameter int unsigned SqrtLatency = 4,     // clocks, 2..28
   parameter int unsigned Rows        = 256,   // on their way, 128..1024
+  parameter int unsigned Piece       = 64,    // rows of a piece at most, power of two 4..64
   parameter int unsigned Outstanding = 16     // bursts each way, 1..64
 ) (
   input  logic         clk_i,
@@ -82,8 +83,8 @@ module jd_a3c_update
   input  logic [1:0]   m_axi_bresp_i,
   input  logic [0:0]   m_axi_bid_i
 );
-  if (Rows < 128 || Rows > 1024) begin : gen_bad_rows
-    $fatal(1, "jd_a3c_update: Rows=%0d, want 128..1024", Rows);
+  if (Rows < 128 || Rows > 1024 || !(Piece inside {4, 8, 16, 32, 64})) begin : gen_bad_rows
+    $fatal(1, "jd_a3c_update: Rows=%0d, want 128..1024, Piece=%0d, want 4..64", Rows, Piece);
   end
   localparam int unsigned RoomW   = $clog2(Rows + 1);
   localparam int unsigned PIECES  = 32;              // asked for and not yet written
@@ -134,7 +135,7 @@ module jd_a3c_update
   assign order_valid_o  = chunk_valid_q && ask_q == StChunk;
   assign order_ticket_o = task_i.ticket;
   assign order_layer_o  = chunk_q.layer;
-  assign in_page        = 7'd64 - {1'b0, chunk_q.offset[5:0]};
+  assign in_page        = 7'(Piece) - (7'(chunk_q.offset[5:0]) & 7'(Piece - 1));
   assign last_piece     = chunk_q.rows <= 16'(in_page);
   assign rows           = last_piece ? chunk_q.rows[6:0] : in_page;
   assign room           = 32'(room_q) >= 32'(rows);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Walks through tasks and makes their tiles: which sums stand together, where their factors come from
-// and where they go.
+// Walks through tasks and makes their tiles: which sums stand together, where their factors come
+// from and where they go.
 //
-// Streams  a task by go_i and finish_o, its layers by layer_index_o and layer_i, which is that of the
-//          index one clock before; tile: the task's tiles, in order.
+// Streams  a task by go_i and finish_o, its layers by layer_index_o and layer_i, which is that of
+//          the index one clock before; tile: the task's tiles, in order.
 // Timing   some ten clocks for a stage, then at most 40 for a tile; out_* are registers.
 // Numbers  rows and positions modulo 2^16.
 // Source   FA3C (ASPLOS 2019) section 4.4 (dataflow of the stages), a3c 6, 7.9. Golden model:
 //          models/a3c/timing.py, stage_loops, has the same tiles.
 //
-// An inference is, for each sample, FW of the convolutions, then FW of the connected layers over all
-// samples. A training is the connected layers, last to first, each with GC and BW in turn for windows
-// of inputs, because BW writes over the map that GC reads; then for each sample the convolutions,
-// last to first, GC and BW.
+// An inference is, for each sample, FW of the convolutions, then FW of the connected layers over
+// all samples. A training is the connected layers, last to first, each with GC and BW in turn for
+// windows of inputs, because BW writes over the map that GC reads; then for each sample the
+// convolutions, last to first, GC and BW.
 `include "jd_assert.svh"
 module jd_a3c_walk
   import jd_a3c_pkg::*;
@@ -144,9 +144,9 @@ module jd_a3c_walk
   logic [9:0]  phase_channel_q;
   logic [7:0][3:0] phases_q;
   logic [7:0][9:0] channels_q;
-  logic [15:0] weights_from_q;                   // first weight of the stage, of the pass, the window
+  logic [15:0] weights_from_q;                   // first weight of stage, pass or window
   // Connected layers
-  logic [12:0] window_first_q, block_q;          // blocks of 16 inputs: first of the window, in hand
+  logic [12:0] window_first_q, block_q;          // 16 inputs: first of the window, in hand
   logic [4:0]  input_q;                          // of the 16
   logic [25:0] block_offset_q;                   // the block's first beat in the layer's weights
   logic [25:0] window_offset_q;
@@ -251,8 +251,9 @@ module jd_a3c_walk
   logic connected_end;                           // of the stage, training
   logic has_back;                                // the connected layer has BW
   assign has_back = training && layer_q != '0;
-  assign connected_end = window_last && (back_q || (!has_back && !biases_q && pass_last && block_last
-                                                    && input_end));
+  assign connected_end = window_last
+                         && (back_q || (!has_back && !biases_q && pass_last && block_last
+                                        && input_end));
   always_comb begin
     unique case (stage_q)
       StageFw: tile_end = convolves ? fw_columns_end && fw_rows_end && lane_end : pass_last;
@@ -659,7 +660,8 @@ module jd_a3c_walk
                           + (convolves && slot_line ? lay.map_rows[15:0] : 16'd0);
         base_out_q     <= next_q.layer.buffer_base[15:0]
                           + (!convolves ? 16'd0
-                             : next_q.layer.convolves ? (slot_line ? next_q.layer.map_rows[15:0] : 16'd0)
+                             : next_q.layer.convolves
+                               ? (slot_line ? next_q.layer.map_rows[15:0] : 16'd0)
                              : 16'(sample_q) * next_q.layer.map_rows[15:0]);
         line_rows_q    <= 16'(lay.height) * 16'(lay.row_blocks);
         out_rows_q     <= 16'(lay.rows) * 16'(next_q.layer.row_blocks);
@@ -683,7 +685,8 @@ module jd_a3c_walk
         tap_row_q      <= 16'(lay.taps) * phase_blocks_q;
         output_step_q  <= 16'(lay.taps) * 16'(lay.taps) * phase_blocks_q;
         wrap_area_q    <= input_step_q << {lay.stride, 1'b0};
-        row_step_q     <= (16'(slots_q) * 16'(lay.row_blocks)) << (3'(groups_log2) + 3'(lay.stride));
+        row_step_q     <= (16'(slots_q) * 16'(lay.row_blocks))
+                          << (3'(groups_log2) + 3'(lay.stride));
         slots_all_q    <= 14'(lay.inputs[9:0]) * 14'(kernel_turns_q);
         if (stage_q == StageBw) tiles_q <= 7'(phase_blocks_q >> lanes);
         tile_q          <= '0;
@@ -717,7 +720,8 @@ module jd_a3c_walk
         weights_from_q <= position_q;
         weight_end_q   <= position_q
             + (stage_q == StageFw
-               ? bias_entries + (convolves ? weights_q : 16'(input_blocks) * (16'(pass_blocks) << 4))
+               ? bias_entries
+                 + (convolves ? weights_q : 16'(input_blocks) * (16'(pass_blocks) << 4))
                : 16'(window_tiles_now) * (16'(lay.output_blocks) << (SegsLog2 + 4)));
       end
       StTile: begin

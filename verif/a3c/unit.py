@@ -229,7 +229,7 @@ class _Memory:
 
     def read(self, address: int, nbytes: int) -> np.ndarray:
         if address + nbytes > self.data.size:
-            raise BusError(3)
+            raise BusError(address, 3, False)
         return self.data[address : address + nbytes].copy()
 
     def write(self, address: int, data: np.ndarray) -> None:
@@ -328,10 +328,11 @@ class Case:
         }  # fmt: skip
         head = self.memory[self.objective[slot] :][:16].view(np.uint32)
         self.tasks.append((
-            Task(TRAIN, network=slot, maps=maps, **places),
+            Task(TRAIN, network=slot, maps=maps, **places),  # type: ignore[arg-type]
             UnitTask(
                 self.networks[slot], train=True, samples=len(maps), maps=maps,
-                settings=tuple(int(x) for x in head), **places,
+                settings=tuple(int(x) for x in head),
+                **places,  # type: ignore[arg-type]
             ),
             slot,
         ))  # fmt: skip
