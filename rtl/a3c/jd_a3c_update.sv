@@ -372,10 +372,10 @@ module jd_a3c_update
       if (put && !write.dry) second_q <= !second_q;
       ready_q <= ready_q - ((put && !write.dry && !second_q) ? RoomW'(write.rows) : '0) +
                  RoomW'(new_valid && new_ready);
-      if (put && !write.dry && !failed) write_command_valid_q <= 1'b1;
-      else if (write_command_ready)     write_command_valid_q <= 1'b0;
+      if (put && answer_in.written) write_command_valid_q <= 1'b1;
+      else if (write_command_ready) write_command_valid_q <= 1'b0;
     end
-    if (put) begin
+    if (put && answer_in.written) begin              // not over one that waits
       write_beats_q <= write.rows;
       write_beat_q  <= (second_q ? task_i.g_target[39:6] : task_i.target[39:6]) +
                        34'(write.offset);
