@@ -117,9 +117,9 @@ module jd_a3c_walk
       if (n * 32'(columns) < AddLatency) rows_hiding = 4'(n + 1);
     end
   endfunction
-  function automatic logic [6:0] share(input int unsigned all, input logic [3:0] samples);
-    share = 7'd1;                                                        // all / samples
-    for (int unsigned n = 1; n <= 8; n++) if (4'(n) == samples) share = 7'(all / n);
+  function automatic logic [6:0] share(input int unsigned all, input logic [3:0] parts);
+    share = 7'd1;                                                        // all / parts
+    for (int unsigned n = 1; n <= 8; n++) if (4'(n) == parts) share = 7'(all / n);
   endfunction
   function automatic logic [4:0] inputs_of(input logic [6:0] outputs);   // of a GC tile, 2**k
     inputs_of = 5'd1;

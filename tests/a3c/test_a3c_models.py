@@ -900,7 +900,7 @@ def test_a3c_timing_of_the_papers_network() -> None:
 
 @pytest.mark.parametrize(
     ("la", "forward", "training"),
-    [(3, 47380, 340360), (5, 50487, 341680), (6, 53594, 343251), (8, 59808, 346393)],
+    [(3, 47380, 340360), (5, 50487, 340375), (6, 53594, 340641), (8, 59808, 341173)],
 )
 def test_a3c_timing_with_other_adders(la: int, forward: int, training: int) -> None:
     geometry = replace(FULL, la=la)
