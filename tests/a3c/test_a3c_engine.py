@@ -27,6 +27,7 @@ RUNS = [
     ("pair", "BusError"),
     ("pair", "Timeouts"),
     ("pair", "ResetMidway"),
+    ("pair", "Roles"),
     ("two", "Random"),
     ("two", "Tickets"),
     ("two", "HardReset"),
