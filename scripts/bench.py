@@ -421,7 +421,9 @@ def measure_learner(
     rows: list[Row] = []
     for build, workloads in runs:
         print(f"measuring {build.name} ...", flush=True)
-        with open_device("sim", config=build, memory=options.memory) as device:
+        with open_device(
+            "sim", config=build, memory=options.memory, assertions=False, compiled_arithmetic=True
+        ) as device:
             rows += bench_learner.measure(
                 device, workloads, row, software, bench_learner.latencies_of(build),
                 progress=partial(print, flush=True),
@@ -440,8 +442,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--memory", default="D", choices=MEMORIES, help="memory preset")
     parser.add_argument("--json", type=Path, help="also write the rows here")
     parser.add_argument("--large", action="store_true",
-                        help="learner: also 4 pipelines of 64 lanes, and DDPG 256-128 and"
-                        " 400-300 (an hour)")  # fmt: skip
+                        help="learner: also 4 pipelines of 64 lanes, one of four units, and"
+                        " DDPG 256-128 and 400-300 (an hour)")  # fmt: skip
     sweep = [build.name for build, _ in bench_learner.sweep((1, 2, 4), True)]
     parser.add_argument("--build", choices=sweep, help="learner: one build of the large sweep")
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="no software peers")

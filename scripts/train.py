@@ -43,7 +43,8 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--config", help="build configuration in configs/ (the recipe's)")
     parser.add_argument("--memory", default="D", help="memory preset of the simulator: D S Q I")
     parser.add_argument("--assertions", action="store_true",
-                        help="keep the RTL's assertions: the simulator is slower")  # fmt: skip
+                        help="keep the RTL's assertions and simulate its multipliers and adders,"
+                        " too: slower, the same bits")  # fmt: skip
     parser.add_argument("--mode", choices=("comm_reduction", "default"), default="comm_reduction")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="the run's folder")
@@ -137,7 +138,7 @@ def train(options: argparse.Namespace) -> int:
     began = time.perf_counter()
     with open_device(
         options.device, config=options.config, memory=options.memory, seed=options.seed,
-        assertions=options.assertions,
+        assertions=options.assertions, compiled_arithmetic=not options.assertions,
     ) as device:  # fmt: skip
         if options.device == "sim":
             print(f"simulator ready after {time.perf_counter() - began:.1f} s", flush=True)

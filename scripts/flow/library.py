@@ -37,6 +37,7 @@ def build(
     waves: bool = False,
     optimize: str = "-O2",
     verilator_args: Sequence[str] = (),
+    instead: Path | None = None,
 ) -> Path:
     """Build `lib<toplevel>.so` from a core and a C++ harness; cached by content.
 
@@ -55,19 +56,23 @@ def build(
         waves: compile FST tracing in (macro JD_WAVES).
         optimize: optimization level of the model's C++.
         verilator_args: more Verilator arguments.
+        instead: folder whose *.sv stand in for the core's sources of the same names, and whose
+            *.cpp are compiled too.
     Returns: path of the shared library.
     Raises: BuildFailed with the tool's output.
     """
     design = resolve(core)
     parameters = dict(parameters or {})
     extra = [ROOT / s for s in sources]
+    others = {p.name: p for p in sorted(instead.glob("*.sv"))} if instead else {}
+    compiled = sorted(instead.glob("*.cpp")) if instead else []
     harness = ROOT / harness
     random_init = assertions if random_init is None else random_init
     init = "unique" if random_init else "fast"
     args = [
         "--cc", "--build", "-Wall", "--build-jobs", "1", "--x-assign", init, "--x-initial", init,
         "--output-split-cfuncs", str(SPLIT_STATEMENTS),
-        "-CFLAGS", "-fPIC -DVL_USER_STOP -DVL_USER_FATAL",
+        "-CFLAGS", "-fPIC -DVL_USER_STOP -DVL_USER_FATAL" + " -ffp-contract=off" * bool(compiled),
         "-MAKEFLAGS", f"OPT_FAST={optimize} OPT_GLOBAL={optimize} OPT_SLOW=-O0",
         "--assert" if assertions else "--no-assert",
         *(["--trace-fst"] if waves else []),
@@ -81,7 +86,7 @@ def build(
     if coverage.measured(core):
         macros += [f'JD_COVERAGE="{coverage.raw_folder()}"']
     headers = [HARNESS_H, *sorted(harness.parent.glob("*.h"))]
-    texts = [s.read_text() for s in [*extra, harness, *headers]]
+    texts = [s.read_text() for s in [*extra, harness, *headers, *others.values(), *compiled]]
     digest = design.digest(toplevel, args, macros, texts, CXX_FLAGS, verilator_version())
     folder = BUILD / "library" / f"{toplevel}-{digest}"
     library = folder / f"lib{toplevel}.so"
@@ -90,7 +95,8 @@ def build(
             return library
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        files = [*design.waivers, *design.sources, *extra, *design.compiled]
+        kept = [others.get(source.name, source) for source in design.sources]
+        files = [*design.waivers, *kept, *extra, *design.compiled, *compiled]
         with compile_slot():
             _call(
                 [

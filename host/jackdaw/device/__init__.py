@@ -16,8 +16,8 @@ def open_device(backend: str, config: str | Config = "demo", **options: Any) -> 
     Args:
         backend: `sim`, the Verilated RTL, or `model`, the golden models.
         config: a build configuration, or its name in `configs/`.
-        options: of the backend: `memory`, `seed`, `waves`, `assertions` (see SimDevice; `model` has
-            no timing and takes and ignores them).
+        options: of the backend: `memory`, `seed`, `waves`, `assertions`, `compiled_arithmetic` (see
+            SimDevice; `model` has no timing and takes and ignores them).
     Raises: ValueError for another backend, FileNotFoundError for an unknown configuration.
     """
     chosen = load_config(config)

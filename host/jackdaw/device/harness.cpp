@@ -8,6 +8,7 @@
 //          file and line; the instance then refuses every call and the process lives on.
 #include JD_TOP_HEADER
 
+#include <cfenv>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -32,6 +33,15 @@ using jackdaw::MemoryPort;
 constexpr int MEM_PORTS = JD_MemPorts;
 constexpr int RESET_CLOCKS = 8;
 constexpr uint64_t ACCESS_LIMIT = 100000;  // clocks for one register access
+
+// Round to nearest even, with subnormals, whatever this thread's floating point is set to.
+struct DefaultArithmetic {
+#ifdef JD_COMPILED_ARITHMETIC
+    fenv_t before;
+    DefaultArithmetic() { fegetenv(&before), fesetenv(FE_DFL_ENV); }
+    ~DefaultArithmetic() { fesetenv(&before); }
+#endif
+};
 
 thread_local std::string printed;  // what the model printed since the last call
 
@@ -148,6 +158,7 @@ struct Simulator {
     template <typename F>
     int guarded(F f) {
         if (failed) return -1;
+        [[maybe_unused]] const DefaultArithmetic arithmetic;
         printed.clear();
         try {
             return f();

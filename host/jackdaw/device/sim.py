@@ -22,6 +22,7 @@ from jackdaw.errors import DeviceAccessError, DeviceTimeout, SimulationError
 from models.registers import directory
 
 HARNESS = Path(__file__).with_name("harness.cpp")
+COMPILED = Path(__file__).with_name("compiled")
 CHUNK = 20_000  # clocks between two looks at the wall clock
 OKAY, SLVERR, DECERR = 0, 2, 3
 READ, WRITE, BOTH = 1, 2, 3
@@ -74,20 +75,28 @@ class _MemoryConfig(ctypes.Structure):
 
 
 def build_library(
-    config: Config, *, assertions: bool = True, waves: bool = False, optimize: str = "-O2"
+    config: Config,
+    *,
+    assertions: bool = True,
+    waves: bool = False,
+    optimize: str = "-O2",
+    compiled_arithmetic: bool = False,
 ) -> Path:
     """Build the simulator of a configuration, or find it in the cache. Needs the `flow` package."""
     from flow.library import build
+
+    defines = [f"JD_TOP=V{config.toplevel}", f'JD_TOP_HEADER="V{config.toplevel}.h"']
 
     return build(
         config.core,
         config.toplevel,
         HARNESS,
         parameters=config.rtl_parameters(),
-        defines=[f"JD_TOP=V{config.toplevel}", f'JD_TOP_HEADER="V{config.toplevel}.h"'],
+        defines=[*defines, *(["JD_COMPILED_ARITHMETIC"] if compiled_arithmetic else [])],
         assertions=assertions,
         waves=waves,
         optimize=optimize,
+        instead=COMPILED if compiled_arithmetic else None,
     )
 
 
@@ -130,6 +139,7 @@ class SimDevice(DeviceBase):
         seed: int = 1,
         waves: Path | str | None = None,
         assertions: bool = True,
+        compiled_arithmetic: bool = False,
     ) -> None:
         """Build if needed, reset, and check the directory.
 
@@ -139,12 +149,19 @@ class SimDevice(DeviceBase):
             seed: of initial register values (with assertions) and of random delays.
             waves: record an FST file, from now until `record(False)` or `close`.
             assertions: keep the RTL's assertions; without them it is faster.
+            compiled_arithmetic: the processor multiplies and adds in place of the RTL of
+                jd_float_mul and jd_float_add: the same bits in the same clocks, faster.
         Raises: SimulationError, DeviceMismatchError, flow.library.BuildFailed.
         """
         timing = MEMORIES[memory] if isinstance(memory, str) else memory
         self.name = f"sim:{config.name}"
         self.timing = timing
-        self._library = _load(build_library(config, assertions=assertions, waves=waves is not None))
+        self._library = _load(
+            build_library(
+                config, assertions=assertions, waves=waves is not None,
+                compiled_arithmetic=compiled_arithmetic,
+            )
+        )  # fmt: skip
         self._memory = np.zeros(config.memory_bytes, np.uint8)
         self.memory_bytes = config.memory_bytes
         rates = [

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Adds or subtracts two binary32 numbers: the simulator's stand-in for rtl/lib/float/jd_float_add.sv,
+// whose sum the processor computes.
+//
+// Streams  as of that module.
+// Timing   as of that module.
+// Numbers  binary32, the same bits as of that module (arithmetic.cpp).
+// Source   -
+module jd_float_add #(
+  parameter  int unsigned ExpW    = 8,                 // must be 8
+  parameter  int unsigned ManW    = 23,                // must be 23
+  parameter  int unsigned Latency = 6,                 // clocks, 1..6
+  localparam int unsigned FloatW  = 1 + ExpW + ManW
+) (
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  input  logic              valid_i,
+  input  logic              subtract_i,
+  input  logic [FloatW-1:0] a_i,
+  input  logic [FloatW-1:0] b_i,
+  output logic              valid_o,
+  output logic [FloatW-1:0] result_o
+);
+  if (ExpW != 8 || ManW != 23 || Latency < 1 || Latency > 6) begin : gen_bad_parameters
+    $fatal(1, "jd_float_add: ExpW=%0d ManW=%0d Latency=%0d, want 8, 23, 1..6", ExpW, ManW, Latency);
+  end
+  import "DPI-C" pure function int unsigned jd_compiled_add(input int unsigned a,
+                                                            input int unsigned b);
+
+  // Element k is at the entrance of stage k; each stage loads only under its own valid bit.
+  logic [Latency:1]  valid;
+  logic [FloatW-1:0] result [Latency:1] /*verilator split_var*/;
+  always_ff @(posedge clk_i) begin
+    valid[1] <= rst_ni && valid_i;
+    if (valid_i) result[1] <= jd_compiled_add(a_i, b_i ^ {subtract_i, (FloatW - 1)'(0)});
+  end
+  for (genvar k = 1; k < Latency; k++) begin : gen_stage
+    always_ff @(posedge clk_i) begin
+      valid[k+1] <= rst_ni && valid[k];
+      if (valid[k]) result[k+1] <= result[k];
+    end
+  end
+  assign valid_o  = valid[Latency];
+  assign result_o = result[Latency];
+endmodule : jd_float_add
