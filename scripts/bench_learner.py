@@ -107,6 +107,12 @@ def wide() -> Config:
     return Config("learner-wide-dp4", {**build(4, False).parameters, **changes})
 
 
+def spatial() -> Config:
+    """One pipeline of a tensor unit for each pass, 64 lanes each: the publication's arrangement."""
+    changes = {"LearnerDP": 1, "LearnerNTU": 4, "LearnerARows": 8192}
+    return Config("learner-spatial-dp1", {**wide().parameters, **changes})
+
+
 def latencies_of(config: Config) -> Latencies:
     """The latencies of a build's operators."""
     return Latencies(**{field: config.parameters[name] for name, field in LATENCIES.items()})
@@ -118,6 +124,7 @@ def sweep(pipelines: Sequence[int], large: bool) -> Iterator[tuple[Config, tuple
         yield build(dp, False), SMALL
     if large:
         yield wide(), SMALL[:2]
+        yield spatial(), SMALL[:2]
         for dp in pipelines:
             yield build(dp, True), LARGE
 
@@ -131,7 +138,8 @@ def measure(
     batches: Sequence[int] = BATCHES,
     progress: Callable[[str], None] = print,
 ) -> list[dict[str, Any]]:
-    """Clocks of gradient steps from a list of records in device memory.
+    """Clocks of gradient steps from a list of records in device memory; figures of a spatial build
+    begin with `spatial_`.
 
     Args:
         device: with a learner engine.
@@ -145,6 +153,7 @@ def measure(
     """
     learner = Learner(device)
     geometry = learner.geometry
+    prefix = "spatial_" if geometry.ntu > 1 else ""
     rng = np.random.default_rng(1)
     rows: list[dict[str, Any]] = []
     for work in workloads:
@@ -194,20 +203,20 @@ def measure(
             progress(f"{config}: {cycles:.0f} clocks, {100 * ideal / cycles:.1f} % busy, "
                      f"{record.cycles / seconds / 1e3:.0f} kcycles/s")  # fmt: skip
             rows += [
-                row("learner", "cycles_per_gradient_step", config, round(cycles, 1), "clocks",
-                    ideal, clocks and (clocks, CF), software.get((work.name, batch))),
-                row("learner", "predicted_cycles", config,
+                row("learner", f"{prefix}cycles_per_gradient_step", config, round(cycles, 1),
+                    "clocks", ideal, clocks and (clocks, CF), software.get((work.name, batch))),
+                row("learner", f"{prefix}predicted_cycles", config,
                     step_clocks(program, geometry, batch, latencies), "clocks", ideal),
-                row("learner", "utilization", config, round(ideal / cycles, 4), "1", 1.0),
-                row("learner", "tensor_unit_busy", config,
+                row("learner", f"{prefix}utilization", config, round(ideal / cycles, 4), "1", 1.0),
+                row("learner", f"{prefix}tensor_unit_busy", config,
                     round((learner.busy_cycles() - busy) / record.cycles, 4), "1", 1.0),
-                row("learner", "gradient_steps_per_second", config,
+                row("learner", f"{prefix}gradient_steps_per_second", config,
                     round(device.clock_hz / cycles, 1), rate, round(device.clock_hz / ideal, 1)),
-                row("learner", "experiences_per_second", config,
+                row("learner", f"{prefix}experiences_per_second", config,
                     round(batch * device.clock_hz / cycles), rate,
                     round(batch * device.clock_hz / ideal),
                     work.experiences and (work.experiences, THESIS)),
-                row("learner", "simulation_speed", config,
+                row("learner", f"{prefix}simulation_speed", config,
                     round(record.cycles / seconds / 1e3, 1), "kcycles/s"),
             ]  # fmt: skip
         device.free(storage.base)
@@ -226,6 +235,7 @@ def inferences(
 ) -> list[dict[str, Any]]:
     """Clocks of the acting network (of DDPG the actor) a vector, `batch` vectors a round."""
     device, geometry = learner.device, learner.geometry
+    prefix = "spatial_" if geometry.ntu > 1 else ""
     out = device.alloc(max(INFERRED) * vector_pitch(work.sizes[-1]))
     rows = []
     for count in INFERRED:
@@ -235,9 +245,9 @@ def inferences(
         predicted = infer_clocks(program, geometry, 0, batch, count, latencies)
         progress(f"{config}: INFER {cycles} clocks, {100 * ideal / cycles:.1f} % busy")
         rows += [
-            row("learner", "infer_cycles_per_vector", config, round(cycles / count, 2), "clocks",
-                round(ideal / count, 2)),
-            row("learner", "infer_predicted_cycles_per_vector", config,
+            row("learner", f"{prefix}infer_cycles_per_vector", config, round(cycles / count, 2),
+                "clocks", round(ideal / count, 2)),
+            row("learner", f"{prefix}infer_predicted_cycles_per_vector", config,
                 round(predicted / count, 2), "clocks", round(ideal / count, 2)),
         ]  # fmt: skip
     device.free(out)

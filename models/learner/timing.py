@@ -100,10 +100,11 @@ def infer_clocks(
 
 
 def mean_ideal(program: Program, geometry: Geometry, batch: int) -> int:
-    """Return ideal_step, of programs with delayed stages the mean of their steps."""
+    """Return ideal_step, of programs with delayed stages the mean of their steps; in a spatial
+    pipeline shared evenly by its units."""
     delay = max(1, program.delay)
     rare, common = (ideal_step(program, geometry, batch, due) for due in (True, False))
-    return (rare + (delay - 1) * common) // delay
+    return (rare + (delay - 1) * common) // delay // geometry.ntu
 
 
 def pace(stage: Stage, geometry: Geometry) -> int:
@@ -145,17 +146,22 @@ def pipe_step(
 
 
 def spatial_step(
-    program: Program, geometry: Geometry, batch: int, latencies: Latencies, wait: int = 0
+    program: Program,
+    geometry: Geometry,
+    batch: int,
+    latencies: Latencies,
+    wait: int = 0,
+    target_wait: int = 0,
 ) -> int:
     """Return the clocks of a step in a spatial pipeline: what each unit waits for, group by group.
 
     Args:
-        wait: clocks behind the start when the online weights are there.
+        wait, target_wait: clocks behind the start when the online weights, the target's are there.
     """
     samples = -(-batch // geometry.dp)
     compute = [(k, s) for k, s in enumerate(program.stages) if s.op in COMPUTE]
     tokens = {k: [0] * samples for k, _ in compute}  # when a stage has passed each sample
-    free = [START, START + wait, START + wait, START + wait]  # units
+    free = [START + target_wait, START + wait, START + wait, START + wait]  # units
     turn = [(0, 0)] * 4  # of the last operation: its end, how long it takes in the adders
     loss_free = 0
 
@@ -287,8 +293,15 @@ def step_clocks(
         total = 0
         for behind, phase in pairwise(phases):
             updates = updates_behind(behind, program, geometry, latencies, copy)
-            pipe = LAUNCH + _phase_clocks(phase, geometry, batch, latencies, updates)
-            total += max(pipe, updates.total) + STEP
+            if geometry.ntu > 1:
+                waits = (
+                    max(0, max(ends.values(), default=0) - LAUNCH)
+                    for ends in (updates.weights, updates.targets)
+                )
+                pipe = spatial_step(program, geometry, batch, latencies, *waits)
+            else:
+                pipe = _phase_clocks(phase, geometry, batch, latencies, updates)
+            total += max(LAUNCH + pipe, updates.total) + STEP
         return total
 
     def mean(copy: bool) -> Fraction:

@@ -13,6 +13,7 @@ import bench_learner
 from flow.design import resolve
 from jackdaw.device import Config, open_device
 from jackdaw.drivers.learner import Learner
+from models.learner.timing import step_clocks
 from peers import learners
 
 KEYS = {"engine", "figure", "config", "measured", "unit", "ideal", "published", "peers"}
@@ -73,7 +74,30 @@ def test_learner_sweep_holds_its_networks() -> None:
                 assert most >= 256, f"{build.name}, {work.name}: {most}"
 
 
-@pytest.mark.parametrize("config", [bench_learner.build(4, True), bench_learner.wide()])
+def test_spatial_build_is_predicted() -> None:
+    """The cycle model against the clocks counted on the simulated device (docs/learner.md)."""
+    counted = {
+        "DQN 4-64-64-2": (3887, 6245, 10961, 20393, 39452),
+        "DQN 8-64-64-4": (4128, 6630, 11634, 21642, 42038),
+    }
+    build = bench_learner.spatial()
+    with open_device("model", config=build) as device:
+        learner = Learner(device)
+        for work in bench_learner.SMALL[:2]:
+            program = work.program(learner)
+            learner.load_program(program)
+            for batch, clocks in zip(bench_learner.BATCHES, counted[work.name], strict=True):
+                latencies = bench_learner.latencies_of(build)
+                predicted = step_clocks(program, learner.geometry, batch, latencies)
+                assert predicted == pytest.approx(clocks, rel=0.025), f"{work.name}, {batch}"
+                assert learner.ideal_cycles(batch) < predicted
+
+
+@pytest.mark.parametrize(
+    "config",
+    [bench_learner.build(4, True), bench_learner.wide(), bench_learner.spatial()],
+    ids=lambda c: c.name,
+)
 def test_builds_of_the_sweep_pass_lint(config: Config) -> None:
     """Memories beyond what a program can name are no error (biases of the large builds)."""
     design = resolve(config.core)
