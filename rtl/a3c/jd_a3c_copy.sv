@@ -153,7 +153,6 @@ module jd_a3c_copy
   logic [6:0]       write_beats_q, sent_q;
   send_t            send;
   logic [1:0]       done_response;
-  logic [4:0]       out_q;                           // pieces that are not yet answered
   jd_stream_fifo #(.Width (7), .Depth (PIECES)) u_pieces (
     .clk_i, .rst_ni,
     .clear_i     (1'b0),
@@ -168,7 +167,7 @@ module jd_a3c_copy
   // The last beat's error is known one clock after it.
   assign drop = bad_q;
   assign put  = piece_valid && whole_q != '0 && send_ready &&
-                (drop || (!stop_i && out_q != '1 && (!write_valid_q || write_ready)));
+                (drop || (!stop_i && (!write_valid_q || write_ready)));
   jd_stream_fifo #(.Width ($bits(send_t)), .Depth (SENDS)) u_sends (
     .clk_i, .rst_ni,
     .clear_i     (1'b0),
@@ -209,13 +208,11 @@ module jd_a3c_copy
     if (!rst_ni) begin
       whole_q       <= '0;
       sent_q        <= '0;
-      out_q         <= '0;
       write_valid_q <= 1'b0;
       bad_q         <= 1'b0;
       end_o         <= '0;
     end else begin
       if (arrive != put) whole_q <= arrive ? whole_q + 5'd1 : whole_q - 5'd1;
-      if (begun != done_valid) out_q <= begun ? out_q + 5'd1 : out_q - 5'd1;
       if (begun)            write_valid_q <= 1'b1;
       else if (write_ready) write_valid_q <= 1'b0;
       if (move) sent_q <= send_end ? '0 : sent_q + 7'd1;
@@ -237,8 +234,7 @@ module jd_a3c_copy
   end
   assign idle_o      = read_idle && write_idle && !read_valid_q && !write_valid_q;
   // All that was asked for is answered, written or dropped.
-  assign end_valid_o = busy_q && (left_q == '0 || bad_q) && 32'(room_q) == Rows && idle_o &&
-                       out_q == '0 && !read_give;
+  assign end_valid_o = busy_q && (left_q == '0 || bad_q) && 32'(room_q) == Rows && idle_o;
 
   `JD_ASSUME_STREAM(JobStable_M, job_valid_i, job_ready_o,
                     {job_source_i, job_target_i, job_beats_i})

@@ -19,9 +19,9 @@ from verif.a3c.memory import (
     load,
     load_blocks,
     random_memory,
-    random_stop,
     random_timing,
     small_network,
+    stops,
     theta_slot,
 )
 from verif.a3c.play import CheckFailed
@@ -156,9 +156,8 @@ def test_load_stop(name: str, seed: int) -> None:
     g = BUILDS[name]
     rng = np.random.default_rng([seed, 5, g.n_pe])
     with actor(g, seed) as sim:
-        for _ in range(30):
+        for timing in stops(rng, 15):
             tasks, memory = random_tasks(rng, g, 3)
-            timing = replace(random_timing(rng), stop=random_stop(rng))
             result, _ = load(sim, g, g.pb_training, tasks, memory, timing)
             check_stop(result, timing)
 

@@ -18,9 +18,9 @@ from verif.a3c.memory import (
     map_items,
     map_load,
     random_memory,
-    random_stop,
     random_timing,
     small_network,
+    stops,
 )
 from verif.a3c.play import CheckFailed
 
@@ -123,9 +123,8 @@ def test_map_load_stop(seed: int) -> None:
     """After a stop no burst begins and all that come are taken; a reset begins anew."""
     rng = np.random.default_rng([seed, 5])
     with Actor("map_load", {}, seed) as sim:
-        for _ in range(25):
+        for timing in stops(rng, 15):
             tasks, size = random_tasks(rng, TINY, 3)
-            timing = replace(random_timing(rng), stop=random_stop(rng))
             result, _ = map_load(sim, TINY, tasks, random_memory(rng, size), timing)
             check_stop(result, timing)
 

@@ -16,9 +16,9 @@ from verif.a3c.memory import (
     SaveJob,
     check_stop,
     random_memory,
-    random_stop,
     random_timing,
     save,
+    stops,
 )
 from verif.a3c.play import CheckFailed
 
@@ -123,11 +123,10 @@ def test_map_save_stop(seed: int) -> None:
     """After a stop no burst begins and those that are out are finished; a reset begins anew."""
     rng = np.random.default_rng([seed, 7])
     with Actor("map_save", {}, seed) as sim:
-        for _ in range(30):
+        for timing in stops(rng, 20):
             jobs, size = random_jobs(rng, 10)
             memory = random_memory(rng, size)
             before = memory.copy()
-            timing = replace(random_timing(rng), stop=random_stop(rng))
             result, want = save(sim, jobs, buffer(rng), memory, timing)
             check_stop(result, timing)
             check_bursts(result, memory, before, want)

@@ -18,9 +18,9 @@ from verif.a3c.memory import (
     UnitTask,
     check_stop,
     random_chunks,
-    random_stop,
     random_timing,
     small_network,
+    stops,
     theta_slot,
     update,
     updated,
@@ -76,11 +76,11 @@ def test_update_random(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", BUILDS)
 def test_update_rate(name: str, seed: int) -> None:
-    """Rows follow each other as memory or units allow, on memory of latency 64."""
+    """Rows follow each other as memory or units allow, in bursts up to the ends of pages."""
     rng = np.random.default_rng([seed, 8])
     network = Network((fc(256, 128),))
     tasks, memory = random_update(rng, [network], 1)
-    chunks = random_chunks(rng, tasks, 4000)
+    chunks = random_chunks(rng, tasks, 400)
     clocks = max(2, 16 // BUILDS[name]["Units"])
     with Actor("update", BUILDS[name], seed) as sim:
         result = update(sim, tasks, chunks, gradients(rng, chunks), memory, FAST)
@@ -88,6 +88,11 @@ def test_update_rate(name: str, seed: int) -> None:
     span = int(result.finished[0])
     print(f"{name} units: {span} clocks for {rows} rows")
     assert clocks * rows < span < clocks * rows + 600
+    cuts = np.union1d([c.offset for c in chunks], np.arange(0, rows, 64))
+    pieces = np.repeat(np.diff(np.append(cuts, rows)), 2)
+    for direction in (0, 1):
+        bursts = result.requests[result.requests[:, 3] == direction]
+        np.testing.assert_array_equal(bursts[:, 2], pieces)
 
 
 def check_writes(
@@ -192,15 +197,14 @@ def test_update_stop(seed: int) -> None:
     """After a stop no burst begins and those that are out are finished; a reset begins anew."""
     rng = np.random.default_rng([seed, 11])
     with Actor("update", BUILDS["4"], seed) as sim:
-        for _ in range(20):
+        for timing in stops(rng, 15, 80):
             networks = [small_network(rng, TINY, 400)]
             slot = theta_slot(networks[0])
             tasks, size = apart(random_update(rng, networks, 2)[0], slot)
             memory = draw(rng, size // 4, special=0.02).view(np.uint8)
             before = memory.copy()
-            chunks = random_chunks(rng, tasks)
+            chunks = random_chunks(rng, tasks, 3 if timing.stop <= 80 else 200)
             image = gradients(rng, chunks)
-            timing = replace(random_timing(rng), stop=random_stop(rng))
             result = update(sim, tasks, chunks, image, memory, timing, exact=False)
             check_stop(result, timing)
             check_writes(result, memory, before, updated(before, tasks, chunks, image))

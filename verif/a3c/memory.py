@@ -215,9 +215,12 @@ def random_timing(rng: np.random.Generator) -> Timing:
     )
 
 
-def random_stop(rng: np.random.Generator) -> int:
-    """A clock to stop in: while the first burst is begun, or later."""
-    return int(rng.integers(1, rng.choice([40, 3000])))
+def stops(rng: np.random.Generator, count: int, most: int = 40) -> list[Timing]:
+    """Stops in each clock in which the first bursts are begun, then in any, with any memory."""
+    first = [Timing(latency=5, stop=clock) for clock in range(1, most + 1)]
+    return first + [
+        replace(random_timing(rng), stop=int(rng.integers(1, 3000))) for _ in range(count)
+    ]
 
 
 @dataclass(frozen=True)
@@ -387,8 +390,8 @@ class Actor:
         )  # fmt: skip
 
 
-def check_stop(result: Result, timing: Timing, most: int = 2) -> None:
-    """A burst shows at most so long behind a stop or failure that it was given before."""
+def check_stop(result: Result, timing: Timing, most: int = 3) -> None:
+    """Behind a stop or failure at most so many bursts of each kind show: those given before."""
     begun = min(timing.stop, timing.fail)
     late = result.requests[result.requests[:, 0] > begun]
     if timing.stop == NEVER:
