@@ -404,7 +404,15 @@ async def bad_networks(env: A3cEnv, here: World) -> None:
     }  # fmt: skip
     assert seen >= wanted, f"never: {wanted - seen}"
     assert not await load(FLAT.encode(), 3)
-    assert not await load(NET_T.encode(), 1)
+    # NET_DATA follows a slot that NET_SEL shows already.
+    reg = registers.NET_SEL
+    chosen = reg.field("net").put(1) | reg.field("layer").put(1) | reg.field("constant").put(8)
+    await env.write_both(reg.offset, chosen)
+    for network in (FLAT, NET_T):
+        assert not await load(network.encode(), 1)
+        got = await env.axil.read(registers.NET_DATA.offset)
+        want = env.golden.read_register(registers.NET_DATA.offset)
+        assert got == want, f"NET_DATA behind a load: {got}, want {want}"
 
 
 async def bus_errors(env: A3cEnv) -> None:
