@@ -1,10 +1,10 @@
 """Layers of a network, forward and backward, in binary32 and in the engine's order of accumulation.
 
 Every product and every sum is rounded on its own. A sum starts from +0 and takes its terms one by
-one in the order that each function states; the functions are vectorized over the sums, never over
-the terms of one, so their bits depend on no number of processing elements, lanes or tiles. Taps
-outside a map are skipped, not multiplied by zero. A NaN that comes out is the canonical one: as
-none of the operations looks at a NaN's payload, it is made canonical once, at the end.
+one in the order that each function states; additions are vectorized over the sums, never over the
+terms of one, so their bits depend on no number of processing elements, lanes or tiles. Taps outside
+a map are skipped, not multiplied by zero. A NaN that comes out is the canonical one: as none of the
+operations looks at a NaN's payload, it is made canonical once, at the end.
 
 Names: N samples, I input and O output channels, H x W input and R x C output pixels, kernel K,
 stride S, Q inputs of a fully connected layer. All arrays are float32.
@@ -39,12 +39,13 @@ def conv_forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray, stride: int) ->
     rows, columns = output_size(height, kernel, stride), output_size(width, kernel, stride)
     total = np.zeros((samples, outputs, rows, columns), np.float32)
     product = np.empty_like(total)
+    taps = np.empty((samples, 1, rows, columns), np.float32)
     with np.errstate(all="ignore"):
         total += bias[None, :, None, None]
         for i in range(channels):
             for ky in range(kernel):
                 for kx in range(kernel):
-                    taps = x[:, None, i, _taps(ky, rows, stride), _taps(kx, columns, stride)]
+                    taps[:, 0] = x[:, i, _taps(ky, rows, stride), _taps(kx, columns, stride)]
                     np.multiply(w[None, :, i, ky, kx, None, None], taps, out=product)
                     total += product
     return canonical(total)
@@ -63,19 +64,20 @@ def conv_weight_gradient(
     """
     samples, outputs, rows, columns = d.shape
     channels = x.shape[1]
-    weights = np.zeros((outputs, channels, kernel, kernel), np.float32)
-    bias = np.zeros(outputs, np.float32)
+    view = np.lib.stride_tricks.sliding_window_view(x, (kernel, kernel), (2, 3))
+    view = view[:, :, ::stride, ::stride].transpose(0, 2, 3, 1, 4, 5)
+    windows = np.ascontiguousarray(view).reshape(samples * rows * columns, 1, -1)
+    terms = np.ascontiguousarray(d.transpose(0, 2, 3, 1)).reshape(len(windows), outputs, 1)
+    weights = np.zeros((outputs, channels * kernel * kernel), np.float32)
+    bias = np.zeros((outputs, 1), np.float32)
     product = np.empty_like(weights)
     with np.errstate(all="ignore"):
-        for n in range(samples):
-            for r in range(rows):
-                for c in range(columns):
-                    y, left = r * stride, c * stride
-                    window = x[n, :, y : y + kernel, left : left + kernel]
-                    np.multiply(d[n, :, r, c, None, None, None], window[None], out=product)
-                    weights += product
-                    bias += d[n, :, r, c]
-    return canonical(weights), canonical(bias)
+        for window, term in zip(windows, terms, strict=True):
+            np.multiply(term, window, out=product)
+            weights += product
+            bias += term
+    shape = (outputs, channels, kernel, kernel)
+    return canonical(weights.reshape(shape)), canonical(bias[:, 0])
 
 
 def conv_input_gradient(
@@ -92,15 +94,21 @@ def conv_input_gradient(
     """
     samples, outputs, rows, columns = d.shape
     _, channels, kernel, _ = w.shape
-    total = np.zeros((samples, channels, height, width), np.float32)
-    product = np.empty((samples, channels, rows, columns), np.float32)
+    # Pixels of a phase of the stride side by side, samples innermost.
+    phases = (-(-height // stride), -(-width // stride))
+    total = np.zeros((stride, stride, channels, *phases, samples), np.float32)
+    terms = np.ascontiguousarray(d.transpose(1, 2, 3, 0))
+    product = np.empty((channels, rows, columns, samples), np.float32)
     with np.errstate(all="ignore"):
         for o in range(outputs):
             for ky in range(kernel):
                 for kx in range(kernel):
-                    np.multiply(w[o, :, ky, kx, None, None], d[:, o, None], out=product)
-                    total[:, :, _taps(ky, rows, stride), _taps(kx, columns, stride)] += product
-    return canonical(total)
+                    np.multiply(w[o, :, ky, kx, None, None, None], terms[o], out=product)
+                    (jy, py), (jx, px) = divmod(ky, stride), divmod(kx, stride)
+                    total[py, px, :, jy : jy + rows, jx : jx + columns] += product
+    shape = (samples, channels, phases[0] * stride, phases[1] * stride)
+    pixels = total.transpose(5, 2, 3, 0, 4, 1).reshape(shape)  # n, i, y, py, x, px
+    return canonical(pixels[:, :, :height, :width].copy())
 
 
 def fc_forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -112,15 +120,12 @@ def fc_forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray) -> np.ndarray:
         bias: [O].
     Returns: [N, O], before any ReLU.
     """
-    total = np.zeros((x.shape[0], w.shape[0]), np.float32)
-    product = np.empty_like(total)
-    columns = np.ascontiguousarray(w.T)
+    terms = np.empty((x.shape[0], w.shape[0], 1 + w.shape[1]), np.float32)
     with np.errstate(all="ignore"):
-        total += bias
-        for q in range(x.shape[1]):
-            np.multiply(columns[q], x[:, q, None], out=product)
-            total += product
-    return canonical(total)
+        np.add(np.float32(0), bias, out=terms[..., 0])
+        np.multiply(w, x[:, None], out=terms[..., 1:])
+        np.add.accumulate(terms, axis=2, out=terms)  # adds term by term, unlike reduce
+    return canonical(terms[..., -1].copy())
 
 
 def fc_weight_gradient(x: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.float import add, canonical, div, mul, sqrt, sub
+from models.float import canonical
 
 
 @dataclass(frozen=True)
@@ -64,5 +64,13 @@ def rmsprop(
     """
     numbers = (settings.eta, settings.rho, settings.rest, settings.eps)
     eta, rho, rest, eps = (np.asarray(number, np.float32) for number in numbers)
-    g = add(mul(rho, g), mul(rest, mul(gradient, gradient)))
-    return sub(theta, div(mul(eta, gradient), sqrt(add(g, eps)))), g
+    with np.errstate(all="ignore"):
+        square = gradient * gradient
+        square *= rest
+        g = rho * g
+        g += square
+        root = np.add(g, eps, out=square)
+        np.sqrt(root, out=root)
+        step = eta * gradient
+        step /= root
+        return canonical(np.subtract(theta, step, out=step)), canonical(g)
