@@ -353,7 +353,7 @@ module jd_a3c_update
   );
   assign enough      = second_q || 32'(ready_q) >= 32'(write.rows);
   assign drop        = failed && enough && send_in_ready;
-  assign begin_write = !failed && enough && send_in_ready && !stop_i &&
+  assign begin_write = enough && send_in_ready && !stop_i &&
                        (!write_command_valid_q || write_command_ready);
   // A piece, or half of one, goes on its way.
   assign put       = write_valid && answer_ready && (write.dry || drop || begin_write);
