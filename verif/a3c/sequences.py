@@ -416,18 +416,17 @@ async def bad_networks(env: A3cEnv, here: World) -> None:
 
 
 async def bus_errors(env: A3cEnv) -> None:
-    """SLVERR and DECERR for every address of every kind of task, good tasks beside and behind."""
+    """SLVERR or DECERR for every address of every kind of task, a good task behind each."""
     here = await world(env)
-    for response in (SLVERR, DECERR):
-        for net in here.nets:
-            for task in (
-                here.infer(net, 0, [0, 1]),
-                here.train(net, 0, 2, 3, [2, 3], g=(0, 1)),
-                here.train(net, 0, 2, 2, [2, 3]),
-                here.copy(net, 0, 4),
-                here.copy(net, 2, 5, ordered=True),
-            ):
-                await fail_each(env, here, net, task, response)
+    for net, response in zip(here.nets, (SLVERR, DECERR), strict=True):
+        for task in (
+            here.infer(net, 0, [0, 1]),
+            here.train(net, 0, 2, 3, [2, 3], g=(0, 1)),
+            here.train(net, 0, 2, 2, [2, 3]),
+            here.copy(net, 0, 4),
+            here.copy(net, 2, 5, ordered=True),
+        ):
+            await fail_each(env, here, net, task, response)
     descriptor = here.take(192)
     env.put(descriptor, FLAT.encode())
     for response in (SLVERR, DECERR):
