@@ -156,8 +156,12 @@ def test_load_stop(name: str, seed: int) -> None:
     g = BUILDS[name]
     rng = np.random.default_rng([seed, 5, g.n_pe])
     with actor(g, seed) as sim:
+        network = Network((fc(64, 32, (16, g.n_pe)), fc(32, 32, (16, g.n_pe))))
         for timing in stops(rng, 15):
             tasks, memory = random_tasks(rng, g, 3)
+            if timing.stop <= 40:  # each clock of the same task
+                tasks = [UnitTask(network, True, 1)]
+                memory = random_memory(rng, theta_slot(network))
             result, _ = load(sim, g, g.pb_training, tasks, memory, timing)
             check_stop(result, timing)
 
