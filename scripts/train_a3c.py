@@ -51,7 +51,7 @@ class Game:
     config: str
     settings: A3cSettings = field(default_factory=A3cSettings)
     steps: int = 100_000_000
-    window: int = 100
+    window: int = 1000
     goal: float | None = None
 
 
