@@ -166,7 +166,7 @@ module jd_a3c_update
       order_q <= (order_valid_o && order_q != ORDER) ? order_q + 2'd1 :
                  order_valid_o                       ? order_q : '0;
       unique case (ask_q)
-        StChunk:  if (order_q == ORDER && order_go_i) ask_q <= StTheta;
+        StChunk:  if (order_valid_o && order_q == ORDER && order_go_i) ask_q <= StTheta;
         StTheta:  if (piece) ask_q <= StSquare;
         StSquare: if (read_give) ask_q <= more_q ? StTheta : StChunk;
         default:  ask_q <= StChunk;
@@ -497,6 +497,7 @@ module jd_a3c_update
   `JD_ASSUME_IF(ChunkHasRows_M, chunk_valid_i, chunk_i.rows != '0)
   `JD_ASSUME_IF(LastOfTaskIsLastOfLayer_M, chunk_valid_i, chunk_i.layer_last || !chunk_i.task_last)
   `JD_ASSUME_STABLE(TaskStable_M, go_i && !finish_o, {go_i, task_i})
+  `JD_ASSERT_IF(PieceHasChunk_A, ask_q == StTheta || piece, chunk_valid_q)
   `JD_ASSERT_STREAM(ReadStable_A, read_valid_o, read_ready_i, read_row_o)
   `JD_ASSERT_IF(ResponseNeverWaits_A, m_axi_rvalid_i, m_axi_rready_o)
   `JD_ASSERT_IF(RowHasRoom_A, coming_q[1], row_room)

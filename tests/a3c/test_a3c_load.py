@@ -127,7 +127,7 @@ def test_load_error(name: str, seed: int) -> None:
         for _ in range(8):
             tasks, memory = random_tasks(rng, g, 3)
             blocks = load_blocks(tasks, g, g.pb_training)
-            addresses = np.concatenate([b.address[b.address >= 0] for b in blocks])
+            addresses = np.concatenate([[], *(b.address[b.address >= 0] for b in blocks)])
             if not addresses.size:
                 continue
             at = int(rng.choice(addresses))

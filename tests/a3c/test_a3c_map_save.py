@@ -119,6 +119,30 @@ def test_map_save_failed(seed: int) -> None:
             check_bursts(result, memory, before, want)
 
 
+def test_map_save_next_task(seed: int) -> None:
+    """Jobs of the failed task are dropped, those that come when it has ended are saved."""
+    rng = np.random.default_rng([seed, 9])
+    with Actor("map_save", {}, seed) as sim:
+        for _ in range(40):
+            jobs, size = random_jobs(rng, 10)
+            memory = random_memory(rng, size)
+            before = memory.copy()
+            fail = int(rng.integers(1, 500))
+            timing = replace(random_timing(rng), fail=fail, heal=fail + int(rng.integers(1, 200)))
+            result, want = save(sim, jobs, buffer(rng), memory, timing)
+            check_bursts(result, memory, before, want)
+            healed = result.arrays["counts"][1]
+            begun = np.zeros(memory.size, bool)
+            for _, address, beats, _ in result.requests:
+                begun[address : address + BEAT_BYTES * beats] = True
+            for job, clock in zip(jobs, result.arrays["marks"], strict=True):
+                whole = begun[job.address : job.address + BEAT_BYTES * job.rows]
+                if fail <= clock < healed:
+                    assert not whole.any(), "a job of a failed task is saved"
+                elif clock >= healed:
+                    assert whole.all(), "a job of the next task is dropped"
+
+
 def test_map_save_stop(seed: int) -> None:
     """After a stop no burst begins and those that are out are finished; a reset begins anew."""
     rng = np.random.default_rng([seed, 7])

@@ -159,9 +159,10 @@ def test_update_error(seed: int) -> None:
                 np.testing.assert_array_equal(memory[mine], want[2][mine])
             # Of the task itself: no burst that needs what did not come.
             if "source" in name:
-                target = tasks[1].target + 64 * (beat & ~63)
                 rest = result.requests[result.requests[:, 3] == 1]
-                assert not (rest[:, 1] == target).any()
+                for target in (tasks[1].target + 64 * beat, tasks[1].g_target + 64 * beat):
+                    behind = rest[:, 1] + 64 * rest[:, 2]
+                    assert not ((rest[:, 1] <= target) & (target < behind)).any()
 
 
 def test_update_failed(seed: int) -> None:
@@ -187,7 +188,7 @@ def test_update_failed(seed: int) -> None:
                     & (result.requests[:, 0] <= result.finished[failed])
                     & (result.requests[:, 3] == 1)
                 ]
-                assert len(of_failed) <= 2, "a burst begins behind a failure"
+                assert len(of_failed) <= 3, "a burst begins behind a failure"
             for n in {0, 1} - {failed}:
                 mine = slice(tasks[n].source, tasks[n].source + 4 * slot)
                 np.testing.assert_array_equal(memory[mine], want[1][mine])

@@ -85,6 +85,7 @@ struct Settings {
   jackdaw::MemoryConfig memory;
   uint64_t stop;             // clock in which stop_i rises, NEVER for none
   uint64_t fail;             // clock in which failed_i rises, until the task's finish
+  uint64_t heal;             // map_save: it falls when the block is not busy from this clock on
   uint32_t stall;            // share of clocks in which a request waits, permille
   uint32_t pause;            // share of clocks in which the other side waits, permille
   uint32_t echo;             // failed_i follows an error until the task's finish
@@ -125,7 +126,7 @@ struct Actor {
   std::vector<jackdaw::Fault> faults;
   std::string error;
   Request read, write;
-  uint64_t now = 0, progress = 0;
+  uint64_t now = 0, progress = 0, healed = NEVER;
   const uint8_t* bytes = nullptr;                      // memory
   uint64_t reads_out = 0, writes_out = 0;              // bursts
   uint64_t read_beats = 0, write_beats = 0, bursts = 0;
@@ -183,6 +184,12 @@ struct Actor {
 #endif
     top.stop_i = now >= settings.stop;
 #ifndef COPY
+#ifdef MAP_SAVE
+    if (failed && now >= settings.heal && !top.busy_o && !(top.job_valid_i && top.job_ready_o)) {
+      failed = false;
+      healed = now;
+    }
+#endif
     failed = failed || now == settings.fail;
     top.failed_i = failed;
 #endif
@@ -457,7 +464,8 @@ void play(Actor& actor, const Run& run) {
     top.job_rows_i = words[3];
     top.job_word_i = words[4];
     actor.begin();
-    const bool owes = !actor.failed && actor.settings.stop == NEVER && rows != actor.write_beats;
+    const bool owes = std::min(actor.settings.fail, actor.settings.stop) == NEVER &&
+                      rows != actor.write_beats;
     if ((holds || owes || actor.writes_out || top.m_axi_awvalid_o) && !top.busy_o) {
       actor.fail("not busy with a job");
     }
@@ -476,6 +484,7 @@ void play(Actor& actor, const Run& run) {
     if (actor.stopped(1) && top.idle_o) break;
   }
   run.counts[0] = port.taken;
+  run.counts[1] = actor.healed;
 }
 #endif
 
@@ -636,6 +645,7 @@ int64_t actor_run(Actor* actor, const Settings* settings, const Run* run, uint8_
   actor->requests.clear();
   actor->errors.clear();
   actor->failed = actor->quiet = false;
+  actor->healed = NEVER;
   actor->on_request = nullptr;
   actor->bytes = bytes;
   actor->random.state ^= settings->memory.seed * 0x9E3779B97F4A7C15u | 1;

@@ -149,7 +149,7 @@ class _Config(ctypes.Structure):
 class _Settings(ctypes.Structure):
     _fields_ = [
         ("memory", _Config),
-        ("stop", ctypes.c_uint64), ("fail", ctypes.c_uint64),
+        ("stop", ctypes.c_uint64), ("fail", ctypes.c_uint64), ("heal", ctypes.c_uint64),
         ("stall", ctypes.c_uint32), ("pause", ctypes.c_uint32), ("echo", ctypes.c_uint32),
         ("limit", ctypes.c_uint32),
     ]  # fmt: skip
@@ -185,6 +185,7 @@ class Timing:
         stall: share of clocks in which a request to memory waits.
         pause: share of clocks in which the other side waits.
         stop, fail: clocks in which stop_i and failed_i rise.
+        heal: clock from which failed_i falls when the saver is not busy.
         echo: failed_i follows an error until the task ends.
     """
 
@@ -196,6 +197,7 @@ class Timing:
     pause: float = 0.0
     stop: int = NEVER
     fail: int = NEVER
+    heal: int = NEVER
     echo: bool = False
     limit: int = LIMIT
 
@@ -342,7 +344,7 @@ class Actor:
             self.seed * 1000 + self.runs,
         )  # fmt: skip
         settings = _Settings(
-            config, timing.stop, timing.fail, round(1000 * timing.stall),
+            config, timing.stop, timing.fail, timing.heal, round(1000 * timing.stall),
             round(1000 * timing.pause), timing.echo, timing.limit,
         )  # fmt: skip
         kept = {
