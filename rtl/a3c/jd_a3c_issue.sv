@@ -159,6 +159,11 @@ module jd_a3c_issue
     end
   end
 
+  // What ends with padding may be through before that is loaded: its room goes back with the last.
+  logic [PositionW-1:0] release_q;
+  logic                 release_filled;
+  assign release_filled = PositionW'(filled_i - release_q) <= PositionW'(ParameterRows);
+
   // ---- Steps
   logic [15:0] step2, step3;
   assign step2 = phase_across_q == 2'((3'd1 << tile_i.stride) - 3'd1) && kind == FwConv
@@ -168,6 +173,7 @@ module jd_a3c_issue
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       run_q        <= 1'b0;
+      release_q    <= '0;
       released_o   <= '0;
       past_valid_q <= '0;
     end else begin
@@ -175,10 +181,11 @@ module jd_a3c_issue
       if (!run_q) run_q <= tile_valid_i && !none;
       else if (issue && tile_end) run_q <= 1'b0;
       if (tile_done_o && tile_i.free_end) begin
-        released_o <= tile_i.weight_end[PositionW-1:0];
+        release_q <= tile_i.weight_end[PositionW-1:0];
       end else if (issue && round_end && !bias_q && end2 && tile_i.free_blocks) begin
-        released_o <= weight3_q[PositionW-1:0] + tile_i.a3[PositionW-1:0];
+        release_q <= weight3_q[PositionW-1:0] + tile_i.a3[PositionW-1:0];
       end
+      if (release_filled) released_o <= release_q;
     end
     past_q <= PastW'({past_q, tile_half_i, sum_q});
     if (!run_q) begin

@@ -332,9 +332,14 @@ module jd_a3c_unit
   // No task before this one is in the core, nor do its maps wait to be saved.
   logic map_free;
   assign map_free = map_slot_q == core_slot_q && !(save_q[!map_slot_q] && !core_q[!map_slot_q]);
+  // Maps come while the task before is in the core, unless that has another network, and so other
+  // places for them.
+  logic map_go;
+  assign map_go = map_q[map_slot_q]
+                  && (map_free || task_q[!map_slot_q].slot == task_q[map_slot_q].slot);
   jd_a3c_map_load u_map_load (
     .clk_i, .rst_ni,
-    .go_i             (map_q[map_slot_q]),
+    .go_i             (map_go),
     .task_i           (task_q[map_slot_q]),
     .finish_o         (map_finish),
     .layer_index_o    (map_index),

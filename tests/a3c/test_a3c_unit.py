@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from models.a3c import timing, traffic
-from models.a3c.network import NET_T, TINY, Geometry, Network, conv, fc
+from models.a3c.network import CONV, NET_T, TINY, Geometry, Network, conv, fc
 from models.registers.a3c import Error
 from verif.a3c.memory import Fault, small_network
 from verif.a3c.unit import PRESETS, Case, Memory, Result, Unit, unit_parameters
@@ -138,10 +138,12 @@ def test_unit_shares_rows_among_groups(forward: int, backward: int, seed: int) -
         fc(33 * 7 * 5, 40),
         fc(40, 3),
     ]
-    network = Network(tuple(
-        replace(one, lanes_forward=forward, lanes_backward=backward if one.kind == 1 else 64)
-        for one in layers
-    ))  # fmt: skip
+    chosen = []
+    for layer in layers:
+        legal = [n for n in (16, 32, 64) if n <= backward and layer.phases % n == 0]
+        lanes = legal[-1] if layer.kind == CONV else 64
+        chosen.append(replace(layer, lanes_forward=forward, lanes_backward=lanes))
+    network = Network(tuple(chosen))
     case = Case(WIDE, [network], np.random.default_rng([seed, 33]))
     case.infer(0, 0, [0])
     case.train(0, 0, 0, 1, [1, 2])

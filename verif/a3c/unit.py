@@ -132,7 +132,7 @@ class Unit:
     """
 
     def __init__(
-        self, parameters: Mapping[str, int], seed: int, waves: bool = False, optimize: str = "-O1"
+        self, parameters: Mapping[str, int], seed: int, waves: bool = False, optimize: str = "-O0"
     ) -> None:
         self.lib = library(tuple(sorted(parameters.items())), waves, optimize)
         self.handle = ctypes.c_void_p(self.lib.unit_new(seed & 0x7FFFFFFF))
