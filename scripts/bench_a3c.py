@@ -1,0 +1,352 @@
+"""The a3c engine's part of bench.py: tasks, traffic and inferences a second of the paper's network.
+
+The host is modelled in clocks: an agent's environment takes 0.5 ms a step, and every task that it
+queues 30 microseconds; agents do not wait for each other. An agent's routine is five inferences, a
+sixth one for the bootstrap, and a training, for which it waits before the next routine. With ZERO
+it goes on with the newest complete parameters, with COPY it copies the shared ones first. All that
+the agents compute is real: the simulated hardware's arithmetic is on, only gradients are made up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jackdaw.agents.a3c import initial
+from jackdaw.device import Config, load_config
+from jackdaw.device.sim import SimDevice
+from jackdaw.drivers.a3c import A3C, Future, Net
+from models.a3c import timing, traffic
+from models.a3c.network import FULL, NET_A, Geometry, Network
+from models.a3c.rmsprop import HyperParameters
+
+Row = Callable[..., dict[str, Any]]
+CLOCK_HZ = 180_000_000
+STEP_CLOCKS = CLOCK_HZ // 2000  # of an environment, 0.5 ms
+HOST_CLOCKS = CLOCK_HZ * 3 // 100_000  # of a task that is queued, 30 microseconds
+POLL_CLOCKS = 900  # the host looks for ends so often
+T_MAX = 5
+WARM_UP = 16  # routines of all agents, at least one each
+MEASURED = 32
+PUBLISHED_IPS = (2550.0, "FA3C, 5.2: 256 processing elements, 16 agents")
+PAPER_GEOMETRY = {"A3cPbInference": 4096, "A3cGbRows": 4096}
+LATENCY = {"A3cDivLatency": 16, "A3cSqrtLatency": 16}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A configuration of the specification's queueing table.
+
+    Attributes:
+        name: its letter.
+        changes: parameters beside those of the full build.
+        memory: preset.
+        copy: parameters are copied to each agent, else agents hold slots.
+        floor: inferences a second that it must reach.
+        expected: by the queueing model.
+    """
+
+    name: str
+    changes: dict[str, int] = field(default_factory=dict)
+    memory: str = "D"
+    copy: bool = False
+    floor: float | None = None
+    expected: float | None = None
+
+    @property
+    def config(self) -> Config:
+        """The build."""
+        return build(self.changes)
+
+    @property
+    def text(self) -> str:
+        """What a row says of it."""
+        parameters = self.config.parameters
+        return (
+            f"{self.name}: {parameters['A3cNPair']} pairs of {parameters['A3cNPe']}, "
+            f"{'a port a unit' if parameters['A3cPortPerCu'] else 'a port a pair'}, "
+            f"memory {self.memory}, {'COPY' if self.copy else 'ZERO'}, "
+            f"{parameters['A3cPbInference'] // 16} KiB parameters, "
+            f"{parameters['A3cGbRows'] // 16} KiB gradients, {parameters['A3cNRu']} RMSProp units"
+        )
+
+
+PAIR_PORTS = {"A3cPortPerCu": 0, "MemPorts": 2}
+SETUPS = (
+    Setup("A", {}, "D", False, 5000, 5226),
+    Setup("C", {}, "Q", False, None, 5224),
+    Setup("F", PAPER_GEOMETRY, "D", False, None, 3948),
+    Setup("H", PAIR_PORTS, "D", False, 4150, 4314),
+    Setup("J", {**PAIR_PORTS, **PAPER_GEOMETRY, "A3cNRu": 4}, "S", True, 2450, 2558),
+)
+ONE_PAIR = {**PAIR_PORTS, **PAPER_GEOMETRY, "A3cNRu": 4, "A3cNPair": 1, "MemPorts": 1}
+FIGURE_10 = (
+    Setup("FA3C", ONE_PAIR, "S", True),
+    Setup(
+        "SingleCU",
+        {**ONE_PAIR, "A3cSingleCu": 1, "A3cNPe": 128, "A3cPbInference": 8192,
+         "A3cPbTraining": 8192, "A3cGbRows": 8192},
+        "S", True,
+    ),
+)  # fmt: skip
+AGENTS = (1, 2, 4, 8, 16, 32)
+
+
+def build(changes: dict[str, int]) -> Config:
+    """The full build with some parameters changed."""
+    base = load_config("a3c")
+    full = {
+        "MemPorts": 4, "MemSizeLog2": 28, "ClockHz": CLOCK_HZ, "A3cNPe": 64, "A3cNPair": 2,
+        "A3cPortPerCu": 1, "A3cAltEn": 0, "A3cNRu": 8, "A3cFmRows": FULL.fm_rows,
+        "A3cPbInference": FULL.pb_inference, "A3cPbTraining": FULL.pb_training,
+        "A3cGbRows": FULL.gb_rows, **LATENCY,
+    }  # fmt: skip
+    parameters = {**base.parameters, **full, **changes}
+    name = "a3c-" + "-".join(str(parameters[k]) for k in sorted(full) if k.startswith("A3c"))
+    return Config(name, parameters, base.core, base.toplevel)
+
+
+def open_simulator(config: Config, memory: str) -> SimDevice:
+    """The simulator as fast as it gets: no assertions, the processor's own arithmetic."""
+    return SimDevice(config, memory=memory, assertions=False, compiled_arithmetic=True)
+
+
+# ---- Agents, by events
+@dataclass
+class Agent:
+    """Where an agent is in its routine.
+
+    Attributes:
+        step: inferences done in the routine, T_MAX + 1 behind the bootstrap.
+        due: clock at which it queues its next task, if none is open.
+        open: the task that it waits for.
+        kind: what that task is.
+        slot: parameters that it holds.
+        target: those that its training makes.
+    """
+
+    number: int
+    step: int = 0
+    due: int = 0
+    open: Future[Any] | None = None
+    kind: str = ""
+    slot: int = 0
+    target: int = 0
+
+
+class Host:
+    """Agents on a device.
+
+    Attributes:
+        done: (clock, kind) of every task that ended.
+    """
+
+    def __init__(self, device: SimDevice, network: Network, agents: int, copy: bool) -> None:
+        self.device, self.copy = device, copy
+        self.a3c = A3C(device)
+        slots = agents + (1 if copy else 4 + 2 * self.a3c.geometry.cus)
+        self.net: Net = self.a3c.load_net(
+            network, slots=slots, sets=agents * (T_MAX + 1), trainings=agents + 1
+        )
+        rng = np.random.default_rng(1)
+        parameters = initial(network, rng)
+        for slot in range(slots if copy else 1):
+            self.a3c.write_theta(self.net, slot, parameters)
+        self.gradients = (0.01 * rng.standard_normal((T_MAX, network.layers[-1].outputs))).astype(
+            np.float32
+        )
+        self.settings = HyperParameters.make(7e-4, 0.99, 0.1)
+        observed = rng.random(network.regions[0].words).astype(np.float32)
+        self.a3c.infer(self.net, 0, 0, observed).result()
+        maps = device.read(self.net.sets[0], network.feature_bytes)
+        for place in self.net.sets[1:]:
+            device.write(place, maps)
+        begin = device.clock
+        self.agents = [
+            Agent(n, due=begin + n * STEP_CLOCKS // agents, slot=n + 1 if copy else 0)
+            for n in range(agents)
+        ]
+        self.done: list[tuple[int, str]] = []
+        self.head = self.newest = 0  # the last version queued, and the last one complete
+        self.free = list(range(1, slots))
+        self.users = {0: agents}
+
+    def _sets(self, agent: Agent) -> list[int]:
+        first = agent.number * (T_MAX + 1)
+        return list(range(first, first + T_MAX))
+
+    def _queue(self, agent: Agent) -> None:
+        net, sets = self.net, self._sets(agent)
+        if self.copy and agent.kind == "train":
+            agent.open, agent.kind = self.a3c.sync(net, 0, agent.slot), "sync"
+        elif agent.step < T_MAX:
+            agent.open = self.a3c.infer(net, agent.slot, sets[agent.step], None)
+            agent.kind = "infer"
+        elif agent.step == T_MAX:
+            spare = sets[-1] + 1
+            agent.open = self.a3c.infer(net, agent.slot, spare, None, bootstrap=True)
+            agent.kind = "bootstrap"
+        else:
+            source = 0 if self.copy else self.head
+            target = 0 if self.copy else self.free.pop(0)
+            if not self.copy:
+                self.head = target
+                self.users[target] = 0
+            agent.open = self.a3c.train(
+                net, agent.slot, source, target, sets, self.gradients, self.settings
+            )
+            agent.target = target
+            agent.kind = "train"
+
+    def _ended(self, agent: Agent, now: int) -> None:
+        assert agent.open is not None
+        agent.open.result()
+        agent.open = None
+        self.done.append((now, agent.kind))
+        agent.due = now + HOST_CLOCKS
+        if agent.kind == "infer":
+            agent.step += 1
+            agent.due += STEP_CLOCKS
+        elif agent.kind == "bootstrap":
+            agent.step += 1
+        else:
+            agent.step = 0
+            if agent.kind == "train" and not self.copy:
+                self.users[agent.slot] -= 1
+                self.newest = agent.target
+                agent.slot = self.newest
+                self.users[self.newest] += 1
+                self._collect()
+            if agent.kind == "sync":
+                agent.kind = ""
+
+    def _collect(self) -> None:
+        """Free the versions that nobody holds and that no update will read."""
+        open_targets = {a.target for a in self.agents if a.open and a.kind == "train"}
+        for slot, users in list(self.users.items()):
+            if not users and slot not in (self.head, self.newest) and slot not in open_targets:
+                del self.users[slot]
+                self.free.append(slot)
+
+    def run(self, routines: int) -> None:
+        """Go on until so many more trainings have ended."""
+        left = routines
+        while left > 0:
+            now = self.device.clock
+            for agent in self.agents:
+                if agent.open is not None and agent.open.done():
+                    self._ended(agent, now)
+                    left -= self.done[-1][1] == "train"
+                if agent.open is None and agent.due <= now:
+                    self._queue(agent)
+            self.device.step(POLL_CLOCKS)
+
+
+def inferences_a_second(host: Host, agents: int, routines: int) -> float:
+    """Inferences that are no bootstrap, over a window behind a warm-up."""
+    host.run(max(WARM_UP, agents))
+    first = len(host.done)
+    begin = host.device.clock
+    host.run(routines)
+    count = sum(kind == "infer" for _, kind in host.done[first:])
+    return count * CLOCK_HZ / (host.device.clock - begin)
+
+
+def ips_rows(row: Row, setups: Sequence[Setup], agents: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Inferences a second of builds and numbers of agents."""
+    for setup in setups:
+        for count in agents:
+            with open_simulator(setup.config, setup.memory) as device:
+                host = Host(device, NET_A, count, setup.copy)
+                measured = inferences_a_second(host, count, MEASURED if count >= 8 else 2 * count)
+                yield row(
+                    "a3c", "inferences a second", f"{setup.text}, {count} agents",
+                    measured, "IPS", bound(host.a3c.geometry),
+                    PUBLISHED_IPS if count == 16 and setup.floor else None,
+                )  # fmt: skip
+
+
+def bound(geometry: Geometry) -> float:
+    """Inferences a second if the trainings' issues never waited."""
+    clocks = timing.training_clocks(NET_A, T_MAX, geometry).ideal
+    if geometry.single_cu:
+        clocks += (T_MAX + 1) * timing.inference_clocks(NET_A, 1, geometry).ideal
+    return geometry.n_pair * T_MAX * CLOCK_HZ / clocks
+
+
+# ---- Single tasks
+def task_rows(row: Row, setup: Setup, memories: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Clocks of one inference and one training, alone and back to back, and their beats."""
+    for memory in memories:
+        with open_simulator(setup.config, memory) as device:
+            host = Host(device, NET_A, 1, False)
+            a3c, net, g = host.a3c, host.net, host.a3c.geometry
+            place = f"{g.n_pe} elements, memory {memory}"
+            model = timing.inference_clocks(NET_A, 1, g), timing.training_clocks(NET_A, T_MAX, g)
+
+            infer = partial(a3c.infer, net, 0, 0, None)
+            train = partial(
+                a3c.train, net, 0, 0, 1, range(1, 1 + T_MAX), host.gradients, host.settings
+            )
+            for name, task, clocks in (
+                ("inference", infer, model[0]),
+                ("training", train, model[1]),
+            ):
+                before = a3c.counters()
+                alone = records([task()])
+                after = a3c.counters()
+                unit = 0 if name == "inference" else 1
+                names = ("ISSUE", "ST_CTX", "ST_PARAM", "ST_FM", "ST_DRAIN", "ST_GB")
+                spent = [after[f"CU{unit}_{n}"] - before[f"CU{unit}_{n}"] for n in names]
+                yield row(
+                    "a3c", f"{name}: issues and the adders' bubbles", place, spent[0] + spent[1],
+                    "clocks", clocks.ideal,
+                )  # fmt: skip
+                assert spent[0] == clocks.issued, f"{name}: {spent[0]} issues, want {clocks.issued}"
+                yield row("a3c", f"{name}, alone", place, alone[0][1] - alone[0][0], "clocks",
+                          clocks.ideal)  # fmt: skip
+                several = records([task() for _ in range(4)])
+                period = (several[-1][1] - several[0][1]) / 3
+                yield row("a3c", f"{name}, back to back", place, period, "clocks", clocks.ideal)
+                for counter, lost in zip(names[2:], spent[2:], strict=True):
+                    yield row("a3c", f"{name}, alone: {counter}", place, lost, "clocks", 0)
+
+
+def records(futures: Sequence[Future[Any]]) -> list[tuple[int, int]]:
+    """Begin and end of tasks, from their completion records."""
+    out = []
+    for future in futures:
+        future.result()
+        assert future.job.record is not None
+        out.append((future.job.record.start, future.job.record.end))
+    return out
+
+
+def traffic_rows(row: Row, setup: Setup) -> Iterator[dict[str, Any]]:
+    """Beats of one routine, beside the traffic model's."""
+    with open_simulator(setup.config, setup.memory) as device:
+        host = Host(device, NET_A, 1, True)
+        a3c, net = host.a3c, host.net
+        before = a3c.counters()
+        for step in range(T_MAX):
+            a3c.infer(net, 1, step, None).result()
+        a3c.infer(net, 1, T_MAX, None, bootstrap=True).result()
+        a3c.train(net, 1, 0, 0, range(T_MAX), host.gradients, host.settings).result()
+        middle = a3c.counters()
+        a3c.sync(net, 0, 1).result()
+        after = a3c.counters()
+        for copy, last in ((False, middle), (True, after)):
+            want = traffic.total(traffic.routine(NET_A, T_MAX, copy))
+            kib = [sum(x) for x in zip(*traffic.PAPER_KIB.values(), strict=True)]
+            for index, (kind, model) in enumerate((("READ", want.reads), ("WRITE", want.writes))):
+                names = [n for n in after if n.startswith("PORT") and n.endswith(f"{kind}_BEATS")]
+                measured = sum(last[n] - before[n] for n in names)
+                yield row(
+                    "a3c", f"a routine's beats, {kind.lower()}", "COPY" if copy else "ZERO",
+                    measured, "beats", model,
+                    (kib[index] * 16, "FA3C, Table 2: rows, in beats") if copy else None,
+                )  # fmt: skip
