@@ -502,6 +502,7 @@ module jd_a3c_update
   `JD_ASSERT_IF(ResponseNeverWaits_A, m_axi_rvalid_i, m_axi_rready_o)
   `JD_ASSERT_IF(RowHasRoom_A, coming_q[1], row_room)
   `JD_ASSERT_IF(DataNeverWait_A, send_valid, kept_valid)
+  `JD_ASSERT_IF(FinishIsLast_A, finish_o, !layer_done_o && !error_valid_o)
   `JD_ASSERT_IF(FinishIsEmpty_A, finish_o, idle_o && !units_busy && !theta_valid &&
                 !gradients_valid && !write_valid && !send_valid && !answer_valid)
 endmodule : jd_a3c_update

@@ -15,6 +15,7 @@ from verif.a3c.memory import (
     Chunk,
     Fault,
     Result,
+    Timing,
     UnitTask,
     check_stop,
     random_chunks,
@@ -165,33 +166,51 @@ def test_update_error(seed: int) -> None:
                     assert not ((rest[:, 1] <= target) & (target < behind)).any()
 
 
+def check_failed(
+    sim: Actor, rng: np.random.Generator, networks: list[Network], timing: Timing, most: int
+) -> None:
+    """Run two tasks, one of which may fail; the other one is whole."""
+    slot = max(theta_slot(network) for network in networks)
+    tasks, size = apart(random_update(rng, networks, 2)[0], slot)
+    memory = draw(rng, size // 4, special=0.02).view(np.uint8)
+    before = memory.copy()
+    chunks = random_chunks(rng, tasks, most)
+    image = gradients(rng, chunks)
+    result = update(sim, tasks, chunks, image, memory, timing, exact=False)
+    want = updated(before, tasks, chunks, image)
+    check_writes(result, memory, before, want)
+    failed = int(np.searchsorted(result.finished, timing.fail))
+    if failed < 2:
+        of_failed = result.requests[
+            (result.requests[:, 0] > timing.fail + 1)
+            & (result.requests[:, 0] <= result.finished[failed])
+            & (result.requests[:, 3] == 1)
+        ]
+        assert len(of_failed) <= 3, "a burst begins behind a failure"
+    for n in {0, 1} - {failed}:
+        mine = slice(tasks[n].source, tasks[n].source + 4 * slot)
+        np.testing.assert_array_equal(memory[mine], want[1][mine])
+
+
 def test_update_failed(seed: int) -> None:
     """While the task has failed nothing is written, but all goes on; the next one is whole."""
     rng = np.random.default_rng([seed, 10])
     with Actor("update", BUILDS["8"], seed) as sim:
         for _ in range(20):
             networks = [small_network(rng, TINY, 400) for _ in range(2)]
-            slot = max(theta_slot(network) for network in networks)
-            tasks, size = apart(random_update(rng, networks, 2)[0], slot)
-            memory = draw(rng, size // 4, special=0.02).view(np.uint8)
-            before = memory.copy()
-            chunks = random_chunks(rng, tasks, int(rng.choice([20, 200])))
-            image = gradients(rng, chunks)
             timing = replace(random_timing(rng), fail=int(rng.integers(1, 2500)))
-            result = update(sim, tasks, chunks, image, memory, timing, exact=False)
-            want = updated(before, tasks, chunks, image)
-            check_writes(result, memory, before, want)
-            failed = int(np.searchsorted(result.finished, timing.fail))
-            if failed < 2:
-                of_failed = result.requests[
-                    (result.requests[:, 0] > timing.fail + 1)
-                    & (result.requests[:, 0] <= result.finished[failed])
-                    & (result.requests[:, 3] == 1)
-                ]
-                assert len(of_failed) <= 3, "a burst begins behind a failure"
-            for n in {0, 1} - {failed}:
-                mine = slice(tasks[n].source, tasks[n].source + 4 * slot)
-                np.testing.assert_array_equal(memory[mine], want[1][mine])
+            check_failed(sim, rng, networks, timing, int(rng.choice([20, 200])))
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.9])
+def test_update_failed_in_each_clock(stall: float, seed: int) -> None:
+    """The same from the first chunk to the last answer, also while a layer's turn is awaited."""
+    rng = np.random.default_rng([seed, 13])
+    networks = [Network((fc(16, 16), fc(16, 16), fc(16, 16)))]
+    with Actor("update", BUILDS["4"], seed) as sim:
+        for fail in range(1, 260):
+            timing = Timing(latency=5, stall=stall, pause=0.06, fail=fail)
+            check_failed(sim, rng, networks, timing, 6)
 
 
 def test_update_stop(seed: int) -> None:

@@ -501,7 +501,7 @@ void play(Actor& actor, const Run& run) {
   };
   uint64_t chunk = 0, told = 0, dones = 0;
   uint64_t granted = 0, asks = NEVER, since = 0, wait = 0;  // granted: a bit a layer
-  const unsigned lag = 1 + actor.random.next() % 3;
+  const unsigned lag = actor.random.next() % 4;             // clocks of the answer
   bool go[4] = {}, offers = false;
   actor.on_request = [&](uint64_t address, uint64_t beats, bool writes) {
     for (unsigned layer = 0; layer < 8; ++layer) {
@@ -524,7 +524,7 @@ void play(Actor& actor, const Run& run) {
     if (chunk < run.pieces) {
       std::memcpy(&top.chunk_i, run.jobs + chunk * (sizeof(top.chunk_i) / 4), sizeof(top.chunk_i));
     }
-    top.order_go_i = go[lag - 1];
+    if (lag) top.order_go_i = go[lag - 1];
     actor.begin();
     for (unsigned n = 3; n; --n) go[n] = go[n - 1];
     go[0] = top.order_valid_o && (granted >> top.order_layer_o & 1);
@@ -538,6 +538,10 @@ void play(Actor& actor, const Run& run) {
       if (actor.now - since >= wait) granted |= uint64_t{1} << asks;
     } else if (actor.random.chance(300)) {
       go[0] = true;  // nothing is asked: any answer
+    }
+    if (!lag) {
+      top.order_go_i = go[0];
+      top.eval();
     }
     if (offers && top.chunk_ready_o) {
       offers = false;
