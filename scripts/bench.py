@@ -3,6 +3,7 @@
 
     scripts/bench.py replay [--plot [FILE]]     # a sweep over K and capacity; figure 8 of CF'22
     scripts/bench.py learner [--large] [--plot [FILE]]  # DQN, DDPG on 1, 2 and 4 pipelines
+    scripts/bench.py a3c [--setups A,H,J] [--agents 16]  # tasks, traffic, inferences a second
     scripts/bench.py replay|learner --config demo [--set NAME=VALUE]    # one build
         [--memory D] [--json FILE]
 
@@ -25,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+import bench_a3c
 import bench_learner
 import peers
 from flow import results
@@ -434,7 +436,7 @@ def measure_learner(
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("engine", choices=("replay", "learner"))
+    parser.add_argument("engine", choices=("replay", "learner", "a3c"))
     parser.add_argument("--config", help="build configuration in configs/ (default: replay's sweep;"
                         " learner: demo)")  # fmt: skip
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
@@ -444,6 +446,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--large", action="store_true",
                         help="learner: also 4 pipelines of 64 lanes, one of four units, and"
                         " DDPG 256-128 and 400-300 (an hour)")  # fmt: skip
+    parser.add_argument("--setups", default="A,H,J", help="a3c: configurations, of A,C,F,H,J and"
+                        " FA3C,SingleCU (each builds for minutes)")  # fmt: skip
+    parser.add_argument("--agents", default="16", help="a3c: numbers of agents, with commas")
     sweep = [build.name for build, _ in bench_learner.sweep((1, 2, 4), True)]
     parser.add_argument("--build", choices=sweep, help="learner: one build of the large sweep")
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="no software peers")
@@ -467,7 +472,18 @@ def main(argv: list[str] | None = None) -> int:
         parser.error(str(error))
     latency = MEMORIES[options.memory].latency
     rows, figures, clock_hz = (
-        measure_replay(builds, options, latency)
+        (
+            bench_a3c.measure(
+                row,
+                options.setups.split(","),
+                [int(n) for n in options.agents.split(",")],
+                [options.memory],
+            ),
+            [],
+            bench_a3c.CLOCK_HZ,
+        )
+        if options.engine == "a3c"
+        else measure_replay(builds, options, latency)
         if options.engine == "replay"
         else measure_learner(builds, options)
     )
@@ -478,7 +494,7 @@ def main(argv: list[str] | None = None) -> int:
     if figures:
         print(f"\nThis machine: {peers.machine()}")
         print(peers_table(rows, 1e9 / clock_hz))
-    if options.plot is not None:
+    if options.plot is not None and options.engine != "a3c":
         path = options.plot if options.plot.name else PLOTS[options.engine]
         if options.engine == "learner":
             bench_learner.draw(path, rows, clock_hz)

@@ -309,8 +309,10 @@ def task_rows(row: Row, setup: Setup, memories: Sequence[str]) -> Iterator[dict[
                 assert spent[0] == clocks.issued, f"{name}: {spent[0]} issues, want {clocks.issued}"
                 yield row("a3c", f"{name}, alone", place, alone[0][1] - alone[0][0], "clocks",
                           clocks.ideal)  # fmt: skip
-                several = records([task() for _ in range(4)])
-                period = (several[-1][1] - several[0][1]) / 3
+                # As many on every unit, so that ends come in groups a period apart.
+                several = records([task() for _ in range(4 * g.n_pair)])
+                ends = sorted(end for _, end in several)
+                period = (ends[-1] - ends[0]) / 3
                 yield row("a3c", f"{name}, back to back", place, period, "clocks", clocks.ideal)
                 for counter, lost in zip(names[2:], spent[2:], strict=True):
                     yield row("a3c", f"{name}, alone: {counter}", place, lost, "clocks", 0)
@@ -320,7 +322,7 @@ def records(futures: Sequence[Future[Any]]) -> list[tuple[int, int]]:
     """Begin and end of tasks, from their completion records."""
     out = []
     for future in futures:
-        future.result()
+        future.result(timeout_s=1800)
         assert future.job.record is not None
         out.append((future.job.record.start, future.job.record.end))
     return out
@@ -350,3 +352,19 @@ def traffic_rows(row: Row, setup: Setup) -> Iterator[dict[str, Any]]:
                     measured, "beats", model,
                     (kib[index] * 16, "FA3C, Table 2: rows, in beats") if copy else None,
                 )  # fmt: skip
+
+
+def measure(
+    row: Row, names: Sequence[str], agents: Sequence[int], memories: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Rows of single tasks, of a routine's beats, and of inferences a second.
+
+    Args:
+        row: makes one.
+        names: of the setups that are run, of SETUPS and FIGURE_10.
+        agents: their numbers.
+        memories: presets for single tasks.
+    """
+    chosen = [setup for setup in SETUPS + FIGURE_10 if setup.name in names]
+    out = [*task_rows(row, SETUPS[0], memories), *traffic_rows(row, SETUPS[0])]
+    return [*out, *ips_rows(row, chosen, agents)]
