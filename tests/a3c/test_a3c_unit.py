@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from models.a3c import timing, traffic
-from models.a3c.network import CONV, NET_T, TINY, Geometry, Network, conv, fc
+from models.a3c.network import CONV, FULL, NET_A, NET_T, TINY, Geometry, Network, conv, fc
 from models.registers.a3c import Error
 from verif.a3c.memory import Fault, small_network
 from verif.a3c.unit import PRESETS, Case, Memory, Result, Unit, unit_parameters
@@ -248,3 +248,22 @@ def test_unit_goes_on_behind_a_reset(seed: int) -> None:
             memory = case.memory.copy()
             unit.run(memory, tasks, case.networks, NARROW)
             assert not case.difference(memory, case.golden())
+
+
+@pytest.mark.slow
+def test_unit_runs_the_papers_network(seed: int) -> None:
+    """Full size, bits and clocks: an inference after the other, a training after the other."""
+    for train, most in ((False, 49_500), (True, 350_000)):
+        case = Case(FULL, [NET_A], np.random.default_rng([seed, 38]), scale=0.05)
+        for n in range(3):
+            if train:
+                case.train(0, 0, 0, 1, range(5))
+            else:
+                case.infer(0, 0, [n])
+        memory = case.memory.copy()
+        with Unit(unit_parameters(FULL, train), seed, optimize="-O2") as unit:
+            result = unit.run(memory, [task for _, task, _ in case.tasks], case.networks, FULL)
+        assert not case.difference(memory, case.golden())
+        assert result.counted["issue"] == clocks(case).issued
+        periods = np.diff([end[3] for end in result.ends])
+        assert periods.max() <= most
