@@ -533,6 +533,8 @@ module jd_a3c_drain
   assign save_row_o    = kind == FwConv ? tile.to : sample_row_q;
 
   // ---- Steps
+  logic grad_end;                                 // the last row of the tile
+  logic patch_end_q;                              // the patch in hand is the tile's last
   logic prepares, grads_empty, patch_last, vector_end, patch_skip;
   assign prepares    = prepare_valid_i && (!prepare_tile_i.preload_late || !prepare_tile_i.preload
                                            || prepare_oldest_i);
@@ -595,11 +597,9 @@ module jd_a3c_drain
   assign prepare_done_o = state_q == StDone && preparing_q;
   assign drain_done_o   = state_q == StDone && !preparing_q;
 
-  logic grad_end;                                 // the last row of the tile
   assign grad_end = kind == GcConv
       ? segment_end && group_end && (extra_q || (turn_end && slot_end && !tile.biases))
       : segment_end && turn_end && slot_end;
-  logic patch_end_q;                              // the patch in hand is the tile's last
   always_ff @(posedge clk_i) begin
     unique case (state_q)
       StIdle, StDone: begin

@@ -82,6 +82,7 @@ module jd_a3c_unit
   localparam int unsigned PositionW = EntryW + 1;
 
   // ---- Tasks in hand, and which of them each part is at
+  logic        fill_slot_q;
   task_t [1:0]       task_q;
   logic [1:0]        used_q;                      // the slot has a task,
   logic [1:0]        ready_q;                     // and its layers
@@ -150,7 +151,6 @@ module jd_a3c_unit
 
   // ---- Layers of a task's network: looked up one by one, then the output as one more
   logic        fill_q;                            // a task's layers are looked up
-  logic        fill_slot_q;
   logic        asked_q;                           // an answer is awaited
   logic [3:0]  fill_index_q;
   logic        tail_q;                            // the output is written
@@ -158,12 +158,12 @@ module jd_a3c_unit
   logic        entry_write;
   logic [1:0][3:0]  convs_q;
   logic [1:0][15:0] resident_q;
+  logic [7:0] output_rows;
   assign lookup_valid_o = fill_q && !asked_q && !tail_q;
   assign lookup_slot_o  = task_q[fill_slot_q].slot;
   assign lookup_layer_o = fill_index_q[2:0];
   assign entry_write    = (lookup_valid_i && asked_q) || tail_q;
   assign launch         = tail_q;
-  logic [7:0] output_rows;
   assign output_rows    = 8'((12'(before_q.layer.outputs) + 12'd15) >> 4);
   always_comb begin
     entry       = '0;

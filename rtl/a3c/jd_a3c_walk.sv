@@ -530,6 +530,8 @@ module jd_a3c_walk
   end
 
   // ---- Steps
+  logic stage_first_conv;                        // the last convolution: a sample's first one
+  logic [15:0] convs_end_q;                      // behind the parameters of convolutions
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q      <= StIdle;
@@ -603,7 +605,6 @@ module jd_a3c_walk
       end
     end
   end
-  logic stage_first_conv;                        // the last convolution: the first one of a sample
   assign stage_first_conv = layer_q + 4'd1 == convs_i;
 
   always_comb begin
@@ -839,6 +840,5 @@ module jd_a3c_walk
       convs_end_q <= position_q + (layer_q != '0 ? weights_q : 16'd0);
     end
   end
-  logic [15:0] convs_end_q;
   assign finish_o = state_q == StFinish;
 endmodule : jd_a3c_walk
