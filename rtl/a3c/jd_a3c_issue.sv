@@ -94,6 +94,7 @@ module jd_a3c_issue
       if (past_valid_q[k] && past_q[k] == {tile_half_i, sum_q}) conflict = 1'b1;
     end
   end
+  logic [1:0] line_gone_q, lane_gone_q;
   logic uses_weights, uses_lines, uses_lanes, alone;
   assign alone        = kind == GcFc && tile_i.biases;
   assign uses_weights = kind != GcConv && kind != GcFc;
@@ -137,7 +138,6 @@ module jd_a3c_issue
     end
   end
   // A half that is used up still counts as full for a moment.
-  logic [1:0] line_gone_q, lane_gone_q;
   logic       line_back_q, lane_back_q;           // the next one that goes back
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
