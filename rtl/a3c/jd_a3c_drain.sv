@@ -207,6 +207,8 @@ module jd_a3c_drain
     end
   end
 
+  logic [4:0]  residents_q;                       // convolutions' that are not read
+
   // A sum is read a clock before its first row is written.
   logic [511:0] gradient;
   logic [10:0]  gradient_output;                  // of the row's first word
@@ -259,7 +261,6 @@ module jd_a3c_drain
   logic [5:0]  chunks;                            // whose rows are not read
   logic [15:0] takes_q [CHUNKS];
   logic [CHUNKS-1:0] resident_q;                  // it is a convolution's
-  logic [4:0]  residents_q;                       // convolutions' that are not read
   logic        resident_in, resident_out;
   logic        chunk_push;
   assign chunks     = chunks_in_q - chunks_out_q;
