@@ -129,6 +129,20 @@ def test_unit_computes_shapes(shape: str, samples: int, seed: int) -> None:
     check(case, seed)
 
 
+@pytest.mark.parametrize("shape", ["dead taps", "floor rows", "long kernel", "passes"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_unit_computes_special_values(shape: str, count: int, seed: int) -> None:
+    """Infinities and NaNs reach what they must, nothing else: a tap that is none adds nothing."""
+    layers = [replace(one, lanes_forward=16, lanes_backward=16) for one in SHAPES[shape]]
+    specials = np.array([np.inf, -np.inf, np.nan, 1e-44, -0.0, 3e38], np.float32)
+    for number in range(4):
+        case = Case(NARROW, [Network(tuple(layers))], np.random.default_rng([seed, 39, number]))
+        case.change(0, 0, specials[: 6 if count > 1 else 1], count)
+        case.infer(0, 0, [0, 1])
+        case.train(0, 0, 1, 2, [2, 3])
+        check(case, seed)
+
+
 @pytest.mark.parametrize(("forward", "backward"), [(16, 16), (32, 32), (64, 64), (16, 64)])
 def test_unit_shares_rows_among_groups(forward: int, backward: int, seed: int) -> None:
     """Groups take rows, a short last tile several groups a row."""

@@ -301,6 +301,13 @@ class Case:
         values = (scale * self.rng.standard_normal(held.words)).astype(np.float32)
         return np.where(held.valid, np.abs(values) if positive else values, np.float32(0))
 
+    def change(self, slot: int, theta: int, values: np.ndarray, count: int) -> None:
+        """Put some of these values in place of `count` weights or biases, never of padding."""
+        place = self.theta[slot][theta]
+        image = self.memory[place : place + 4 * self.maps[slot].words].view(np.float32)
+        chosen = self.rng.choice(np.flatnonzero(self.maps[slot].valid), count, replace=False)
+        image[chosen] = self.rng.choice(values, count)
+
     def infer(self, slot: int, theta: int, sets: Sequence[int], save: bool = True) -> None:
         """Add an inference of the samples in these sets of feature maps."""
         maps = tuple(self.sets[slot][n] for n in sets)
