@@ -85,14 +85,14 @@ class Geometry:
 
 FULL = Geometry()
 PAPER = Geometry(
-    port_per_cu=False, alt_en=True, n_ru=4, pb_inference=4096, gb_rows=4096
+    port_per_cu=False, alt_en=False, n_ru=4, pb_inference=4096, gb_rows=4096
 )  # as many memories as the paper's
 SMALL = Geometry(
-    n_pe=16, n_pair=1, port_per_cu=False, alt_en=True, n_ru=4,
+    n_pe=16, n_pair=1, port_per_cu=False, alt_en=False, n_ru=4,
     fm_rows=1024, pb_inference=2048, pb_training=1024, gb_rows=1024,
 )  # fmt: skip
 TINY = Geometry(
-    n_pe=16, n_pair=1, port_per_cu=False, alt_en=True, n_ru=4,
+    n_pe=16, n_pair=1, port_per_cu=False, alt_en=False, n_ru=4,
     fm_rows=512, pb_inference=512, pb_training=512, gb_rows=512,
 )  # fmt: skip
 

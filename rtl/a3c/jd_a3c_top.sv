@@ -21,7 +21,7 @@ module jd_a3c_top
   parameter  int unsigned NPair       = 2,       // pairs of an inference and a training unit
   parameter  bit          SingleCu    = 1'b0,    // a pair is one unit with both roles
   parameter  bit          PortPerCu   = 1'b1,    // a memory port for each unit, else for each pair
-  parameter  bit          AltEn       = 1'b0,    // the other layouts can be chosen: none is built
+  parameter  bit          AltEn       = 1'b0,    // other layouts can be chosen; 0: there are none
   parameter  int unsigned Lm          = 3,       // latency of the multiplier
   parameter  int unsigned La          = 4,       // of the adder, 2..8
   parameter  int unsigned NRu         = 8,       // RMSProp units of a training unit
@@ -86,6 +86,9 @@ module jd_a3c_top
   if (!(NPe inside {16, 32, 64, 128}) || NPair < 1 || Units > 8 || Ports > 4) begin : gen_bad_units
     $fatal(1, "jd_a3c_top: NPe=%0d, want 16, 32, 64 or 128, NPair=%0d, want 1.. with at most 8 %s",
            NPe, NPair, "units and 4 ports");
+  end
+  if (AltEn) begin : gen_bad_layouts
+    $fatal(1, "jd_a3c_top: AltEn=1, want 0: there are no other layouts of the parameters");
   end
   if (SingleCu && PbInference != PbTraining) begin : gen_bad_parameters
     $fatal(1, "jd_a3c_top: PbInference=%0d, PbTraining=%0d, want the same in units of both roles",

@@ -17,7 +17,7 @@ module jd_top_a3c #(
   parameter int unsigned A3cNPair       = 1,    // pairs of an inference and a training unit
   parameter bit          A3cSingleCu    = 1'b0, // a pair is one unit with both roles
   parameter bit          A3cPortPerCu   = 1'b0, // a memory port for each unit, else for each pair
-  parameter bit          A3cAltEn       = 1'b1, // the other layouts can be chosen: none is built
+  parameter bit          A3cAltEn       = 1'b0, // the other layouts can be chosen; 0: none is built
   parameter int unsigned A3cLm          = 3,    // latency of the multiplier, clocks
   parameter int unsigned A3cLa          = 4,    // of the adder
   parameter int unsigned A3cNRu         = 4,    // RMSProp units of a training unit

@@ -8,7 +8,7 @@ from flow import simulate
 
 CORE, TOP, MODULE = "jackdaw:verif:a3c_stub", "jd_a3c_top", "verif.a3c.tests"
 SMALL = {
-    "NPe": 16, "NPair": 1, "PortPerCu": 0, "AltEn": 1, "NRu": 4, "FmRows": 512,
+    "NPe": 16, "NPair": 1, "PortPerCu": 0, "AltEn": 0, "NRu": 4, "FmRows": 512,
     "PbInference": 512, "PbTraining": 512, "GbRows": 512,
 }  # fmt: skip
 BUILDS = {
