@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 from flow import BUILD, ROOT, coverage
 from flow.design import Design, resolve
@@ -36,6 +37,14 @@ get_runner("verilator").test(**json.loads(sys.argv[1]))
 
 class SimulationFailed(AssertionError):
     """A cocotb test failed, or none ran."""
+
+
+def _reasons(results: Path) -> str:
+    """What a results file says of the tests that failed."""
+    if not results.exists():
+        return "no results"
+    failures = ElementTree.parse(results).iter("failure")
+    return "; ".join(f"{f.get('type')}: {f.get('message')}" for f in failures) or "no failure told"
 
 
 def run(
@@ -128,8 +137,8 @@ def run(
     if not count or bad or failure:
         tail = "\n".join(log.splitlines()[-60:])
         raise SimulationFailed(
-            f"{module}.{test} on {toplevel} {parameters} seed {seed}: "
-            f"{count} ran, {bad} failed {failure}\n{folder}\n{tail}"
+            f"{test}: {_reasons(results)}: {module} on {toplevel} {parameters} seed {seed}: "
+            f"{count} ran, {bad} failed {failure}\n{folder}\n{tail or 'The log is empty.'}"
         )
     coverage.keep(core, folder)
     if os.environ.get("JD_SHOW_LOG"):
