@@ -98,6 +98,13 @@ package jd_a3c_pkg;
     logic        task_last;       // the task's last
   } chunk_t;
 
+  // How far an update is.
+  typedef struct packed {
+    logic        valid;
+    logic [2:0]  layer;           // in hand
+    logic [25:0] behind;          // its rows before this one of the image are written and answered
+  } written_t;
+
   // Clocks of a unit, one bit each.
   typedef struct packed {
     logic busy;                   // it has a task

@@ -82,9 +82,11 @@ module jd_a3c_tasks
   input  logic [Units-1:0]             order_valid_i,
   input  logic [Units-1:0][31:0]       order_ticket_i,
   input  logic [Units-1:0][2:0]        order_layer_i,
+  input  logic [Units-1:0][25:0]       order_behind_i,
   output logic [Units-1:0]             order_go_o,
   input  logic [Units-1:0]             layer_done_i,
   input  logic [Units-1:0][2:0]        layer_done_layer_i,
+  input  written_t [Units-1:0]         written_i,
   output logic [Copies-1:0]            copy_valid_o,
   input  logic [Copies-1:0]            copy_ready_i,
   output copy_t                        copy_o,          // of them all
@@ -288,8 +290,11 @@ module jd_a3c_tasks
     .done_ticket_i  (asked_q),
     .done_layer_i   (layer_done_layer_i),
     .ended_i        (ended),
+    .written_i,
+    .written_ticket_i (asked_q),
     .order_ticket_i (asked),
-    .order_layer_i  (order_layer_i),
+    .order_layer_i,
+    .order_behind_i,
     .order_go_o     (order_go_o)
   );
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tickets: the order in which tasks update parameters. A layer may be read for an update when every
-// earlier ticket is through with it or has ended; a task goes through its layers from the last down.
+// Tickets: the order in which tasks update parameters. Rows of a layer may be read for an update when
+// every earlier ticket is through with them, with the layer, or has ended; a task goes through its
+// layers from the last down. So units that train the same network follow each other row by row.
 //
 // Streams  take_i gives number_o away, only with ready_o. done: a unit's task is through with a
-//          layer. ended_i: tickets, by their low bits, that end. go_o answers the unit's question in
-//          the same clock, and stays once given.
+//          layer; written: and so far with the layer in hand. ended_i: tickets, by their low bits,
+//          that end. go_o answers the unit's question from 2 clocks on, and stays once given.
 // Timing   first_o passes a ticket that ended in the clock after, one a clock.
 // Numbers  tickets count modulo 2^32; at most TICKETS are out, so low bits tell them apart.
 // Source   a3c 3 (D11), 9.
 `include "jd_assert.svh"
 module jd_a3c_tickets
+  import jd_a3c_pkg::*;
   import jd_a3c_tasks_pkg::*;
 #(
   parameter int unsigned Units = 2               // 1..8
@@ -26,8 +28,11 @@ module jd_a3c_tickets
   input  logic [Units-1:0][TICKET_W-1:0]   done_ticket_i,
   input  logic [Units-1:0][2:0]            done_layer_i,
   input  logic [TICKETS-1:0]               ended_i,
+  input  written_t [Units-1:0]             written_i,
+  input  logic [Units-1:0][TICKET_W-1:0]   written_ticket_i,
   input  logic [Units-1:0][TICKET_W-1:0]   order_ticket_i,
   input  logic [Units-1:0][2:0]            order_layer_i,
+  input  logic [Units-1:0][25:0]           order_behind_i,  // the row behind those asked for
   output logic [Units-1:0]                 order_go_o
 );
   localparam logic [3:0] NONE = 4'd8;            // above every layer
@@ -60,14 +65,23 @@ module jd_a3c_tickets
     end
   end
 
-  // A ticket stands in the way if it is out, earlier, and not through with the layer.
+  // A ticket stands in the way if it is out, earlier, and through neither with the layer nor with its
+  // rows up to those asked for.
   for (genvar u = 0; u < Units; u++) begin : gen_unit
     logic [TICKET_W-1:0] place;                  // of the ticket asked for, from the first
+    logic [TICKETS-1:0]  ahead_q;                // tickets whose rows are written so far
     assign place = order_ticket_i[u] - first;
+    always_ff @(posedge clk_i) begin
+      ahead_q <= '0;
+      for (int unsigned v = 0; v < Units; v++) begin
+        if (written_i[v].valid && written_i[v].layer == order_layer_i[u]
+            && written_i[v].behind >= order_behind_i[u]) ahead_q[written_ticket_i[v]] <= 1'b1;
+      end
+    end
     always_comb begin
       order_go_o[u] = 1'b1;
       for (int unsigned t = 0; t < TICKETS; t++) begin
-        if (TICKET_W'(t) - first < place && !ended_q[t]
+        if (TICKET_W'(t) - first < place && !ended_q[t] && !ahead_q[t]
             && through_q[t] > {1'b0, order_layer_i[u]}) order_go_o[u] = 1'b0;
       end
     end

@@ -362,6 +362,8 @@ module jd_a3c_top
   logic [Units-1:0]          order_valid, order_go, layer_done;
   logic [Units-1:0][31:0]    order_ticket;
   logic [Units-1:0][2:0]     order_layer, layer_done_layer;
+  logic [Units-1:0][25:0]    order_behind;
+  written_t [Units-1:0]      written;
   logic [NPair-1:0]          copy_valid, copy_ready;
   copy_t                     copy_job;
   logic [Workers-1:0]        worker_end_valid, worker_end_ready;
@@ -410,9 +412,11 @@ module jd_a3c_top
     .order_valid_i      (order_valid),
     .order_ticket_i     (order_ticket),
     .order_layer_i      (order_layer),
+    .order_behind_i     (order_behind),
     .order_go_o         (order_go),
     .layer_done_i       (layer_done),
     .layer_done_layer_i (layer_done_layer),
+    .written_i          (written),
     .copy_valid_o       (copy_valid),
     .copy_ready_i       (copy_ready),
     .copy_o             (copy_job),
@@ -458,9 +462,11 @@ module jd_a3c_top
       .order_valid_o      (order_valid[u]),
       .order_ticket_o     (order_ticket[u]),
       .order_layer_o      (order_layer[u]),
+      .order_behind_o     (order_behind[u]),
       .order_go_i         (order_go[u]),
       .layer_done_o       (layer_done[u]),
       .layer_done_layer_o (layer_done_layer[u]),
+      .written_o          (written[u]),
       .end_valid_o        (worker_end_valid[u]),
       .end_ready_i        (worker_end_ready[u]),
       .end_o              (worker_end[u]),

@@ -45,9 +45,11 @@ module jd_a3c_unit
   output logic           order_valid_o,
   output logic [31:0]    order_ticket_o,
   output logic [2:0]     order_layer_o,
+  output logic [25:0]    order_behind_o,
   input  logic           order_go_i,
   output logic           layer_done_o,
   output logic [2:0]     layer_done_layer_o,
+  output written_t       written_o,
   output unit_clocks_t   clocks_o,
   output logic           progress_o,
   input  logic           stop_i,
@@ -496,8 +498,8 @@ module jd_a3c_unit
       .read_ready_i       (gradient_read_ready),
       .read_row_o         (gradient_read_row),
       .read_data_i        (gradient_read_data),
-      .order_valid_o, .order_ticket_o, .order_layer_o, .order_go_i,
-      .layer_done_o, .layer_done_layer_o,
+      .order_valid_o, .order_ticket_o, .order_layer_o, .order_behind_o, .order_go_i,
+      .layer_done_o, .layer_done_layer_o, .written_o,
       .m_axi_arvalid_o    (arvalid[UPDATE]),
       .m_axi_arready_i    (arready[UPDATE]),
       .m_axi_araddr_o     (araddr[UPDATE]),
@@ -543,8 +545,10 @@ module jd_a3c_unit
     assign order_valid_o = 1'b0;
     assign order_ticket_o = '0;
     assign order_layer_o = '0;
+    assign order_behind_o = '0;
     assign layer_done_o = 1'b0;
     assign layer_done_layer_o = '0;
+    assign written_o = '0;
     assign arvalid[UPDATE] = 1'b0;
     assign araddr[UPDATE] = '0;
     assign arlen[UPDATE] = '0;

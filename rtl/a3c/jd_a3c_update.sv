@@ -8,7 +8,8 @@
 //          read. read: rows of the gradient buffer; read_data_i is taken 2 clocks after a read and
 //          at no other time. order: memory of a layer is read once order_go_i is high for its
 //          ticket and layer, which is looked at from ORDER clocks after they show and stays until
-//          the layer's end. layer_done_o: all of a layer is written and answered. error: a beat or
+//          the chunk's end, the row behind whose last is order_behind_o. written_o: what of the layer
+//          in hand is written and answered. layer_done_o: all of a layer is. error: a beat or
 //          burst came back with an error. From then, or while failed_i is high, chunks are told of
 //          and layers are done, but nothing more is asked for, and what comes is not written.
 // Timing   a row takes max(2, 16/Units) clocks on memory that reads and writes a beat a clock, with
@@ -54,9 +55,11 @@ module jd_a3c_update
   output logic         order_valid_o,
   output logic [31:0]  order_ticket_o,
   output logic [2:0]   order_layer_o,
+  output logic [25:0]  order_behind_o,
   input  logic         order_go_i,
   output logic         layer_done_o,
   output logic [2:0]   layer_done_layer_o,
+  output written_t     written_o,
   output logic         m_axi_arvalid_o,
   input  logic         m_axi_arready_i,
   output logic [39:0]  m_axi_araddr_o,
@@ -135,6 +138,7 @@ module jd_a3c_update
   assign order_valid_o  = chunk_valid_q && ask_q == StChunk;
   assign order_ticket_o = task_i.ticket;
   assign order_layer_o  = chunk_q.layer;
+  assign order_behind_o = chunk_q.offset + 26'(chunk_q.rows);
   assign in_page        = 7'(Piece) - (7'(chunk_q.offset[5:0]) & 7'(Piece - 1));
   assign last_piece     = chunk_q.rows <= 16'(in_page);
   assign rows           = last_piece ? chunk_q.rows[6:0] : in_page;
@@ -324,11 +328,13 @@ module jd_a3c_update
     logic       drop;                                // not written
   } send_t;
   typedef struct packed {
-    logic       square;
-    logic       written;
-    logic [2:0] layer;
-    logic       layer_last;
-    logic       task_last;
+    logic        square;
+    logic        written;
+    logic [25:0] offset;
+    logic [6:0]  rows;
+    logic [2:0]  layer;
+    logic        layer_last;
+    logic        task_last;
   } answer_t;
   logic [RoomW-1:0] ready_q;                         // rows that are there for later pieces
   logic             write_valid, write_end, second_q, enough, begin_write, drop, put;
@@ -360,7 +366,8 @@ module jd_a3c_update
   assign write_end = put && (write.dry || second_q);
   assign send_in   = '{rows: write.rows, square: second_q, drop: failed};
   assign answer_in = '{
-    square: second_q, written: !write.dry && !failed, layer: write.layer,
+    square: second_q, written: !write.dry && !failed, offset: write.offset, rows: write.rows,
+    layer: write.layer,
     layer_last: write_end && write.layer_last, task_last: write_end && write.task_last
   };
   always_ff @(posedge clk_i) begin
@@ -470,12 +477,15 @@ module jd_a3c_update
   assign write_bad  = done_valid && done_ready && done_response != '0;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      layer_done_o  <= 1'b0;
-      task_done_q   <= 1'b0;
-      finish_o      <= 1'b0;
-      error_valid_o <= 1'b0;
-      bad_q         <= 1'b0;
+      layer_done_o    <= 1'b0;
+      written_o.valid <= 1'b0;
+      task_done_q     <= 1'b0;
+      finish_o        <= 1'b0;
+      error_valid_o   <= 1'b0;
+      bad_q           <= 1'b0;
     end else begin
+      if (layer_done_o)                                       written_o.valid <= 1'b0;
+      else if (answer_end && answer.written && answer.square) written_o.valid <= 1'b1;
       layer_done_o  <= answer_end && answer.layer_last;
       task_done_q   <= answer_end && answer.task_last;
       finish_o      <= task_done_q;
@@ -484,6 +494,12 @@ module jd_a3c_update
       else          bad_q <= bad_q || read_bad || write_bad;
     end
     layer_done_layer_o <= answer.layer;
+    // The layer's rows that are written without a gap from its first one on.
+    if (answer_end && answer.written && answer.square
+        && (!written_o.valid || written_o.behind == answer.offset)) begin
+      written_o.layer  <= answer.layer;
+      written_o.behind <= answer.offset + 26'(answer.rows);
+    end
     if (write_bad) begin
       error_word_o     <= answer.square ? WORD_G_TARGET : WORD_TARGET;
       error_response_o <= done_response;
@@ -493,6 +509,8 @@ module jd_a3c_update
     end
   end
 
+  `JD_ASSERT_IF(WrittenIsOfLayer_A, written_o.valid && answer_end && answer.square,
+                answer.layer == written_o.layer)
   `JD_ASSUME_STREAM(ChunkStable_M, chunk_valid_i, chunk_ready_o, chunk_i)
   `JD_ASSUME_IF(ChunkHasRows_M, chunk_valid_i, chunk_i.rows != '0)
   `JD_ASSUME_IF(LastOfTaskIsLastOfLayer_M, chunk_valid_i, chunk_i.layer_last || !chunk_i.task_last)

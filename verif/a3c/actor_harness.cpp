@@ -499,8 +499,24 @@ void play(Actor& actor, const Run& run) {
   const auto range = [&](uint64_t layer, unsigned n) {
     return run.log + ((feeder.task * 8 + layer) * 4 + n) * 2;
   };
-  uint64_t chunk = 0, told = 0, dones = 0;
-  uint64_t granted = 0, asks = NEVER, since = 0, wait = 0;  // granted: a bit a layer
+  uint64_t chunk = 0, told = 0, dones = 0, seen = 0, told_written = 0;
+  uint64_t asks = NEVER, since = 0, wait = 0;
+  uint64_t granted[8] = {};  // rows of the image that may be read of a layer end before this one
+  auto packed = [&](uint64_t n) {
+    uint64_t word;
+    std::memcpy(&word, run.jobs + 2 * n, sizeof word);
+    return word;  // jd_a3c_pkg::chunk_t
+  };
+  static_assert(sizeof(top.chunk_i) == 8);
+  auto first_row = [&](uint64_t layer) {  // of the image, of a layer
+    for (uint64_t n = 0; n < run.pieces; ++n) {
+      if (run.bases[n] == feeder.task && (packed(n) >> 60 & 7) == layer) {
+        return packed(n) >> 34 & 0x3FFFFFF;
+      }
+    }
+    actor.fail("no chunk of the layer");
+    return uint64_t{0};
+  };
   const unsigned lag = actor.random.next() % 4;             // clocks of the answer
   bool go[4] = {}, offers = false;
   actor.on_request = [&](uint64_t address, uint64_t beats, bool writes) {
@@ -508,7 +524,8 @@ void play(Actor& actor, const Run& run) {
       for (unsigned n = writes ? 2 : 0; n < (writes ? 4 : 2); ++n) {
         const uint64_t* place = range(layer, n);
         if (address < place[0] || address + beats * BEAT > place[1]) continue;
-        if (!writes && !(granted >> layer & 1)) actor.fail("a layer is read before its turn");
+        const uint64_t behind = first_row(layer) + (address - place[0]) / BEAT + beats;
+        if (!writes && behind > granted[layer]) actor.fail("rows are read before their turn");
         return;
       }
     }
@@ -527,15 +544,15 @@ void play(Actor& actor, const Run& run) {
     if (lag) top.order_go_i = go[lag - 1];
     actor.begin();
     for (unsigned n = 3; n; --n) go[n] = go[n - 1];
-    go[0] = top.order_valid_o && (granted >> top.order_layer_o & 1);
+    go[0] = top.order_valid_o && granted[top.order_layer_o] >= top.order_behind_o;
     if (top.order_valid_o) {
       if (top.order_ticket_o != run.marks[feeder.task]) actor.fail("another ticket");
-      if (asks != top.order_layer_o) {
-        asks = top.order_layer_o;
+      if (asks != (uint64_t{top.order_layer_o} << 32 | top.order_behind_o)) {
+        asks = uint64_t{top.order_layer_o} << 32 | top.order_behind_o;
         since = actor.now;
         wait = actor.random.next() % (1 + actor.settings.pause);
       }
-      if (actor.now - since >= wait) granted |= uint64_t{1} << asks;
+      if (actor.now - since >= wait) granted[top.order_layer_o] = top.order_behind_o;
     } else if (actor.random.chance(300)) {
       go[0] = true;  // nothing is asked: any answer
     }
@@ -558,6 +575,24 @@ void play(Actor& actor, const Run& run) {
       told++;
       actor.progress = actor.now;
     }
+    const uint64_t written = top.written_o;  // jd_a3c_pkg::written_t
+    if (written >> 29) {
+      const uint64_t layer = written >> 26 & 7;
+      const uint64_t bytes = ((written & 0x3FFFFFF) - first_row(layer)) * BEAT;
+      if (!bytes || written >> 30) actor.fail("written_o makes no sense");
+      if (written != seen) {
+        told_written += bytes;
+        for (unsigned n = 2; run.want && n < 4; ++n) {
+          const uint64_t* place = range(layer, n);
+          const uint8_t* want = run.want + feeder.task * run.log_size;
+          if (place[0] + bytes > place[1] ||
+              std::memcmp(actor.bytes + place[0], want + place[0], bytes)) {
+            actor.fail("rows that are written differ in memory");
+          }
+        }
+      }
+    }
+    seen = written;
     if (top.layer_done_o) {
       run.after[dones++] = feeder.task << 3 | top.layer_done_layer_o;
       for (unsigned n = 2; run.want && n < 4; ++n) {
@@ -569,7 +604,7 @@ void play(Actor& actor, const Run& run) {
       }
     }
     if (top.finish_o) {
-      granted = 0;
+      std::fill(std::begin(granted), std::end(granted), 0);
       asks = NEVER;
       if (actor.writes_out) actor.fail("finish_o before the last answer");
     }
@@ -581,6 +616,7 @@ void play(Actor& actor, const Run& run) {
   run.counts[0] = told;
   run.counts[1] = dones;
   run.counts[2] = port.taken;
+  run.counts[3] = told_written;
 }
 #endif
 

@@ -868,13 +868,14 @@ def update(
         pieces=len(chunks), image=image.copy(), rows=len(image), log=table, log_size=memory.size,
         jobs=jobs, marks=np.array([task.ticket for task in tasks], np.uint64),
     )  # fmt: skip
-    told, dones, _ = (int(n) for n in result.arrays["counts"][:3])
+    told, dones, _, early = (int(n) for n in result.arrays["counts"][:4])
     if timing.stop == NEVER:
         assert told == len(chunks)
         order = [c.task << 3 | c.layer for c in chunks if c.layer_last]
         np.testing.assert_array_equal(done[:dones], order)
         if exact:
             np.testing.assert_array_equal(memory, want[-1])
+            assert early or all(c.rows <= 64 and c.layer_last for c in chunks), "no rows were told of"
             beats = 2 * sum(c.rows for c in chunks)
             assert (result.reads, result.writes) == (beats, beats)
             assert not result.errors

@@ -37,9 +37,11 @@ module jd_a3c_unit
   output logic           order_valid_o,
   output logic [31:0]    order_ticket_o,
   output logic [2:0]     order_layer_o,
+  output logic [25:0]    order_behind_o,
   input  logic           order_go_i,
   output logic           layer_done_o,
   output logic [2:0]     layer_done_layer_o,
+  output written_t       written_o,
   output logic           end_valid_o,
   input  logic           end_ready_i,
   output end_t           end_o,
@@ -168,6 +170,8 @@ module jd_a3c_unit
   assign order_layer_o      = layer_q;
   assign layer_done_o       = done_q;
   assign layer_done_layer_o = layer_q + 3'd1;
+  assign order_behind_o     = '0;
+  assign written_o          = '0;                // layer by layer
   assign end_valid_o        = state_q == StEnd && !done_q;
   assign end_o              = end_q;
   assign progress_o         = state_q inside {StAsk, StSent};
