@@ -3,7 +3,7 @@
 
     scripts/bench.py replay [--plot [FILE]]     # a sweep over K and capacity; figure 8 of CF'22
     scripts/bench.py learner [--large] [--plot [FILE]]  # DQN, DDPG on 1, 2 and 4 pipelines
-    scripts/bench.py a3c [--setups A,H,J] [--agents 16]  # tasks, traffic, inferences a second
+    scripts/bench.py a3c [--setups tasks,A,H,J] [--agents 16] [--record] [--plot [FILE]]
     scripts/bench.py replay|learner --config demo [--set NAME=VALUE]    # one build
         [--memory D] [--json FILE]
 
@@ -43,7 +43,11 @@ from models.replay.timing import Timing
 Row = dict[str, Any]
 THESIS = "thesis, Eq. 4.2 and 4.3"
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-PLOTS = {"replay": IMAGES / "replay_latency.png", "learner": IMAGES / "learner_clocks.png"}
+PLOTS = {
+    "replay": IMAGES / "replay_latency.png",
+    "learner": IMAGES / "learner_clocks.png",
+    "a3c": IMAGES / "a3c_inferences.png",
+}
 CAPACITIES, BATCHES = (4096, 65536, 1 << 20), (32, 64, 128, 256, 512)
 SUSTAINED_JOBS = 32
 SUSTAINED_BATCHES = 64
@@ -434,6 +438,16 @@ def measure_learner(
     return rows, [], clock_hz
 
 
+def record(rows: list[Row]) -> list[Row]:
+    """Put rows into the recorded results; returns all of them of these engines."""
+    recorded = results.read("bench")
+    new = {(r["engine"], r["figure"], r["config"]): r for r in rows}
+    kept = [r for r in recorded["rows"] if (r["engine"], r["figure"], r["config"]) not in new]
+    results.write("bench", [*kept, *rows], seconds=recorded["seconds"], seed=recorded["seed"],
+                  tools=["verilator"])  # fmt: skip
+    return [r for r in [*kept, *rows] if r["engine"] in {r["engine"] for r in rows}]
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("engine", choices=("replay", "learner", "a3c"))
@@ -443,11 +457,12 @@ def main(argv: list[str] | None = None) -> int:
                         help="change a parameter of the configuration")  # fmt: skip
     parser.add_argument("--memory", default="D", choices=MEMORIES, help="memory preset")
     parser.add_argument("--json", type=Path, help="also write the rows here")
+    parser.add_argument("--record", action="store_true", help="put the rows into the recorded ones")
     parser.add_argument("--large", action="store_true",
                         help="learner: also 4 pipelines of 64 lanes, one of four units, and"
                         " DDPG 256-128 and 400-300 (an hour)")  # fmt: skip
-    parser.add_argument("--setups", default="A,H,J", help="a3c: configurations, of A,C,F,H,J and"
-                        " FA3C,SingleCU (each builds for minutes)")  # fmt: skip
+    parser.add_argument("--setups", default="tasks,A,H,J", help="a3c: tasks (single tasks,"
+                        " traffic), configurations A C F H J FA3C SingleCU")  # fmt: skip
     parser.add_argument("--agents", default="16", help="a3c: numbers of agents, with commas")
     sweep = [build.name for build, _ in bench_learner.sweep((1, 2, 4), True)]
     parser.add_argument("--build", choices=sweep, help="learner: one build of the large sweep")
@@ -494,9 +509,13 @@ def main(argv: list[str] | None = None) -> int:
     if figures:
         print(f"\nThis machine: {peers.machine()}")
         print(peers_table(rows, 1e9 / clock_hz))
-    if options.plot is not None and options.engine != "a3c":
+    if options.record:
+        rows = record(rows)
+    if options.plot is not None:
         path = options.plot if options.plot.name else PLOTS[options.engine]
-        if options.engine == "learner":
+        if options.engine == "a3c":
+            bench_a3c.draw(path, rows)
+        elif options.engine == "learner":
             bench_learner.draw(path, rows, clock_hz)
         else:
             largest = max(build.parameters["ReplayNLog2"] for build in builds)

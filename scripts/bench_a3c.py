@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,8 @@ STEP_CLOCKS = CLOCK_HZ // 2000  # of an environment, 0.5 ms
 HOST_CLOCKS = CLOCK_HZ * 3 // 100_000  # of a task that is queued, 30 microseconds
 POLL_CLOCKS = 900  # the host looks for ends so often
 T_MAX = 5
-WARM_UP = 16  # routines of all agents, at least one each
-MEASURED = 32
+MEASURED = 32  # routines behind one of each agent; four of each if there are few agents
+INFERENCES = "inferences_per_second"
 PUBLISHED_IPS = (2550.0, "FA3C, 5.2: 256 processing elements, 16 agents")
 PAPER_GEOMETRY = {"A3cPbInference": 4096, "A3cGbRows": 4096}
 LATENCY = {"A3cDivLatency": 16, "A3cSqrtLatency": 16}
@@ -94,6 +95,7 @@ FIGURE_10 = (
     ),
 )  # fmt: skip
 AGENTS = (1, 2, 4, 8, 16, 32)
+TASKS = "tasks"
 
 
 def build(changes: dict[str, int]) -> Config:
@@ -248,7 +250,7 @@ class Host:
 
 def inferences_a_second(host: Host, agents: int, routines: int) -> float:
     """Inferences that are no bootstrap, over a window behind a warm-up."""
-    host.run(max(WARM_UP, agents))
+    host.run(agents)
     first = len(host.done)
     begin = host.device.clock
     host.run(routines)
@@ -262,9 +264,9 @@ def ips_rows(row: Row, setups: Sequence[Setup], agents: Sequence[int]) -> Iterat
         for count in agents:
             with open_simulator(setup.config, setup.memory) as device:
                 host = Host(device, NET_A, count, setup.copy)
-                measured = inferences_a_second(host, count, MEASURED if count >= 8 else 2 * count)
+                measured = inferences_a_second(host, count, min(MEASURED, 4 * count))
                 yield row(
-                    "a3c", "inferences a second", f"{setup.text}, {count} agents",
+                    "a3c", INFERENCES, f"{setup.text}, {count} agents",
                     measured, "IPS", bound(host.a3c.geometry),
                     PUBLISHED_IPS if count == 16 and setup.floor else None,
                 )  # fmt: skip
@@ -303,19 +305,19 @@ def task_rows(row: Row, setup: Setup, memories: Sequence[str]) -> Iterator[dict[
                 names = ("ISSUE", "ST_CTX", "ST_PARAM", "ST_FM", "ST_DRAIN", "ST_GB")
                 spent = [after[f"CU{unit}_{n}"] - before[f"CU{unit}_{n}"] for n in names]
                 yield row(
-                    "a3c", f"{name}: issues and the adders' bubbles", place, spent[0] + spent[1],
+                    "a3c", f"{name}_issues_and_bubbles", place, spent[0] + spent[1],
                     "clocks", clocks.ideal,
                 )  # fmt: skip
                 assert spent[0] == clocks.issued, f"{name}: {spent[0]} issues, want {clocks.issued}"
-                yield row("a3c", f"{name}, alone", place, alone[0][1] - alone[0][0], "clocks",
+                yield row("a3c", f"{name}_alone", place, alone[0][1] - alone[0][0], "clocks",
                           clocks.ideal)  # fmt: skip
                 # As many on every unit, so that ends come in groups a period apart.
                 several = records([task() for _ in range(4 * g.n_pair)])
                 ends = sorted(end for _, end in several)
                 period = (ends[-1] - ends[0]) / 3
-                yield row("a3c", f"{name}, back to back", place, period, "clocks", clocks.ideal)
+                yield row("a3c", f"{name}_back_to_back", place, period, "clocks", clocks.ideal)
                 for counter, lost in zip(names[2:], spent[2:], strict=True):
-                    yield row("a3c", f"{name}, alone: {counter}", place, lost, "clocks", 0)
+                    yield row("a3c", f"{name}_alone_{counter.lower()}", place, lost, "clocks", 0)
 
 
 def records(futures: Sequence[Future[Any]]) -> list[tuple[int, int]]:
@@ -348,10 +350,54 @@ def traffic_rows(row: Row, setup: Setup) -> Iterator[dict[str, Any]]:
                 names = [n for n in after if n.startswith("PORT") and n.endswith(f"{kind}_BEATS")]
                 measured = sum(last[n] - before[n] for n in names)
                 yield row(
-                    "a3c", f"a routine's beats, {kind.lower()}", "COPY" if copy else "ZERO",
+                    "a3c", f"routine_{kind.lower()}_beats", "COPY" if copy else "ZERO",
                     measured, "beats", model,
                     (kib[index] * 16, "FA3C, Table 2: rows, in beats") if copy else None,
                 )  # fmt: skip
+
+
+def of_agents(rows: Sequence[dict[str, Any]]) -> dict[str, dict[int, float]]:
+    """Inferences a second by setup and number of agents."""
+    out: dict[str, dict[int, float]] = {}
+    for r in rows:
+        if r["figure"] == INFERENCES:
+            setup, _, count = r["config"].removesuffix(" agents").rpartition(", ")
+            out.setdefault(setup.split(":")[0], {})[int(count)] = float(r["measured"])
+    return {name: dict(sorted(found.items())) for name, found in out.items()}
+
+
+def draw(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Inferences a second against agents (figure 8), and beside FA3C's on one pair (figure 10)."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    found = of_agents(rows)
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 3.8), dpi=110, layout="constrained")
+    compared = [s.name for s in FIGURE_10]
+    for name, points in found.items():
+        if name not in compared:
+            left.plot(list(points), list(points.values()), "o-", label=f"configuration {name}")
+    value, source = PUBLISHED_IPS
+    left.plot([16], [value], "k*", markersize=11, label=source.split(",")[0] + ", published")
+    left.set_xscale("log", base=2)
+    left.set_xticks(AGENTS, [str(n) for n in AGENTS])
+    left.set(xlabel="agents", ylabel="inferences a second at 180 MHz", ylim=(0, None))
+    left.grid(alpha=0.3)
+    left.legend(fontsize=8)
+    reference = found.get(FIGURE_10[0].name, {})
+    shown = [name for name in compared if name in found]
+    for number, name in enumerate(shown):
+        at = [n for n in reference if n in found[name]]
+        places = [list(reference).index(n) + (number - (len(shown) - 1) / 2) * 0.25 for n in at]
+        bars = right.bar(places, [found[name][n] / reference[n] for n in at], 0.24, label=name)
+        right.bar_label(bars, [f"{found[name][n]:.0f}" for n in at], fontsize=7)
+    right.set_xticks(range(len(reference)), [str(n) for n in reference])
+    right.set(xlabel="agents", ylabel="inferences a second, FA3C = 1")
+    right.legend(fontsize=8, loc="lower left")
+    figure.savefig(path)
+    pyplot.close(figure)
 
 
 def measure(
@@ -361,10 +407,12 @@ def measure(
 
     Args:
         row: makes one.
-        names: of the setups that are run, of SETUPS and FIGURE_10.
+        names: of the setups that are run, of SETUPS and FIGURE_10; TASKS: single tasks, too.
         agents: their numbers.
         memories: presets for single tasks.
     """
+    out: list[dict[str, Any]] = []
+    if TASKS in names:
+        out += [*task_rows(row, SETUPS[0], memories), *traffic_rows(row, SETUPS[0])]
     chosen = [setup for setup in SETUPS + FIGURE_10 if setup.name in names]
-    out = [*task_rows(row, SETUPS[0], memories), *traffic_rows(row, SETUPS[0])]
     return [*out, *ips_rows(row, chosen, agents)]

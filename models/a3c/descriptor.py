@@ -11,6 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
+from models.a3c.layout import second_image
 from models.a3c.network import BEAT_BYTES, SLOT_BYTES, Geometry, Network
 from models.a3c.validate import DESCRIPTOR_WORDS
 from models.registers.a3c import Error
@@ -164,15 +165,17 @@ class Extent:
         return self.start < other.start + other.size and other.start < self.start + self.size
 
 
-def extents(task: Task, network: Network | None) -> list[Extent]:
+def extents(task: Task, network: Network | None, second: bool = False) -> list[Extent]:
     """Return the ranges that a task names, in the order of the descriptor's words.
 
     Args:
         network: of its slot; not looked at by NET_LOAD.
+        second: parameters have a second image behind the first.
     """
     if task.opcode == NET_LOAD or network is None:
         return [Extent(_THETA, task.theta, DESCRIPTOR_BYTES)]
-    size = network.parameter_bytes
+    squares = network.parameter_bytes
+    size = squares + (second_image(network) if second else 0)
     records = RECORDS_OFFSET + len(task.maps) * BEAT_BYTES * network.regions[-1].rows
     maps = [
         Extent(MAPS_WORD + 2 * n, start, network.feature_bytes, task.opcode == INF)
@@ -187,8 +190,8 @@ def extents(task: Task, network: Network | None) -> list[Extent]:
         theta,
         Extent(_SOURCE, task.source, size),
         Extent(_TARGET, task.target, size, True),
-        Extent(_G_SOURCE, task.g_source, size),
-        Extent(_G_TARGET, task.g_target, size, True),
+        Extent(_G_SOURCE, task.g_source, squares),
+        Extent(_G_TARGET, task.g_target, squares, True),
         Extent(_OBJECTIVE, task.objective, records),
         *maps,
     ]
@@ -201,6 +204,7 @@ def check(
     network: Callable[[int], Network | None],
     window: Window,
     roles: int,
+    second: bool = False,
 ) -> Task:
     """Check and decode a descriptor: the first rule that is broken decides.
 
@@ -227,7 +231,7 @@ def check(
         raise TaskError(Error.E_NET)
     if opcode in (INF, TRAIN) and not 1 <= samples <= geometry.nb_max:
         raise TaskError(Error.E_NB)
-    ranges = extents(task, net)
+    ranges = extents(task, net, second)
     for extent in ranges:
         whole = extent.word < _OBJECTIVE and opcode != NET_LOAD
         if extent.start % (SLOT_BYTES if whole else BEAT_BYTES):

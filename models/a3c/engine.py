@@ -34,7 +34,7 @@ from models.a3c.descriptor import (
     TaskError,
     Window,
 )
-from models.a3c.layout import ParameterMap, pack_map, unpack_map
+from models.a3c.layout import ParameterMap, pack_map, second_image, unpack_map
 from models.a3c.network import BEAT_BYTES, CONV, ROW_WORDS, Geometry, Region
 from models.a3c.rmsprop import HyperParameters, rmsprop
 from models.a3c.task import forward, gradients
@@ -44,6 +44,7 @@ from models.registers import a3c as registers
 from models.registers.a3c import Error
 
 _THETA, _SOURCE, _TARGET, _G_SOURCE, _G_TARGET, _OBJECTIVE = 2, 4, 6, 8, 10, 12
+FA3C, ALT1, ALT2 = 0, 1, 2  # layouts of the parameters; Alt1 differs in its clocks alone
 _SEQUENCE = 1 << 32  # tickets are counted modulo this
 
 
@@ -200,6 +201,7 @@ class A3cEngine:
             lambda slot: held.network if (held := self.networks[slot]) else None,
             window,
             roles_held,
+            self.layout == ALT2,
         )
         if task.opcode == NET_LOAD:
             self._load(task, memory)
@@ -225,6 +227,12 @@ class A3cEngine:
         self.clocks = clocks
         detail = cu | len(task.maps) << 4
         return JobEnd(0, detail, ticket, cycles=timing.START + waits)
+
+    @property
+    def layout(self) -> int:
+        """The layout of the parameters: FA3C, ALT1 or ALT2."""
+        chosen = registers.CFG.field("layout_mode").get(self._values["CFG"])
+        return chosen if self.geometry.alt_en and chosen in (ALT1, ALT2) else FA3C
 
     def _account(self, cu: int, clocks: timing.Clocks, beats: traffic.Traffic) -> None:
         self._count(f"CU{cu}_ISSUE", clocks.issued)
@@ -293,12 +301,13 @@ class A3cEngine:
             )
             for index, region in enumerate(inputs)
         ]
+        second = second_image(network) if self.layout == ALT2 else 0
         # Of the local parameters, BW needs the weights of all layers but the first.
         image = np.zeros(held.words, np.float32)
         for index, layer in enumerate(network.layers[1:], 1):
             first = network.parameter_offsets[index] + layer.output_blocks
             beats = network.parameter_offsets[index + 1] - first
-            part = read(task.theta + BEAT_BYTES * first, BEAT_BYTES * beats, _THETA)
+            part = read(task.theta + second + BEAT_BYTES * first, BEAT_BYTES * beats, _THETA)
             image[ROW_WORDS * first : ROW_WORDS * (first + beats)] = part
         theta = read(task.source, 4 * held.words, _SOURCE)
         g = read(task.g_source, 4 * held.words, _G_SOURCE)
@@ -306,17 +315,21 @@ class A3cEngine:
         theta, g = rmsprop(theta, g, gradient, settings)
         _write(memory, task.target, theta, _TARGET, ticket)
         _write(memory, task.g_target, g, _G_TARGET, ticket)
+        if second:
+            _write(memory, task.target + second, theta, _TARGET, ticket)
         self._count("TRAIN")
         clocks = timing.training_clocks(network, len(task.maps), self.geometry)
-        return clocks, traffic.training(network, len(task.maps))
+        return clocks, traffic.training(network, len(task.maps), bool(second))
 
     def _copy(
         self, task: Task, held: ParameterMap, memory: Memory, ticket: int
     ) -> tuple[timing.Clocks, dict[str, traffic.Traffic]]:
-        image = _read(memory, task.source, 4 * held.words, _SOURCE, ticket)
+        second = self.layout == ALT2
+        size = 4 * held.words + (second_image(held.network) if second else 0)
+        image = _read(memory, task.source, size, _SOURCE, ticket)
         _write(memory, task.target, image, _TARGET, ticket)
         self._count("SYNC")
-        return timing.Clocks(), traffic.sync(held.network)
+        return timing.Clocks(), traffic.sync(held.network, second)
 
 
 def _shape(held: ParameterMap, index: int) -> tuple[int, ...]:

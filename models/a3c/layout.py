@@ -120,6 +120,11 @@ def unpack_map(rows: np.ndarray, region: Region) -> np.ndarray:
     return padded[..., : region.width].copy()
 
 
+def second_image(network: Network) -> int:
+    """Return the bytes from parameters to their second image, if the layout has one (Alt2)."""
+    return -(-network.parameter_bytes // SLOT_BYTES) * SLOT_BYTES
+
+
 def feature_slot_bytes(network: Network) -> int:
     """Return the bytes of a slot that holds a set of feature maps."""
     return -(-network.feature_bytes // SLOT_BYTES) * SLOT_BYTES

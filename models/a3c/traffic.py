@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from models.a3c.layout import second_image
 from models.a3c.network import BEAT_BYTES, CONV, ROW_WORDS, Network
 
 PAPER_KIB = {  # Table 2: rows of one routine, KiB read and written
@@ -58,19 +59,26 @@ def inference(network: Network, samples: int = 1, save: bool = True) -> dict[str
     }
 
 
-def training(network: Network, samples: int) -> dict[str, Traffic]:
-    """Return the traffic of a training task: BW reads no bias and not the first layer."""
+def training(network: Network, samples: int, second: bool = False) -> dict[str, Traffic]:
+    """Return the traffic of a training task: BW reads no bias and not the first layer.
+
+    Args:
+        samples: the batch.
+        second: parameters have a second image, which is written, too.
+    """
     weights = [ROW_WORDS * layer.term_blocks * layer.output_blocks for layer in network.layers[1:]]
     return {
         "training parameters": Traffic(reads=sum(weights)),
         "training update": Traffic(network.parameter_beats, network.parameter_beats) * 2,
+        **({"training second image": Traffic(writes=network.parameter_beats)} if second else {}),
         "training maps": Traffic(reads=network.feature_rows) * samples,
     }
 
 
-def sync(network: Network) -> dict[str, Traffic]:
-    """Return the traffic of a parameter copy."""
-    return {"parameter sync": Traffic(network.parameter_beats, network.parameter_beats)}
+def sync(network: Network, second: bool = False) -> dict[str, Traffic]:
+    """Return the traffic of a parameter copy, with what lies between two images."""
+    beats = network.parameter_beats + (second_image(network) // BEAT_BYTES if second else 0)
+    return {"parameter sync": Traffic(beats, beats)}
 
 
 def routine(network: Network, samples: int, copy: bool) -> dict[str, Traffic]:

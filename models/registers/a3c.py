@@ -30,10 +30,8 @@ CAP_LB = Register(name='CAP_LB', offset=280, access='RO', reset=0, idle_only=Fal
     Field(name='lbw', lsb=0, width=16, access='RO', reset=0, description="words of a line buffer's half"), 
     Field(name='nctx', lsb=16, width=8, access='RO', reset=0, description='accumulation contexts of a half'), 
     Field(name='dl', lsb=24, width=8, access='RO', reset=0, description='lane buffer entries')), description='line buffers and accumulation')
-CFG = Register(name='CFG', offset=288, access='RW', reset=12, idle_only=True, count=1, stride=4, fields=(
-    Field(name='layout_mode', lsb=0, width=2, access='RO', reset=0, description='layout of the parameters, 0 FA3C; this build has no other'), 
-    Field(name='order_en', lsb=2, width=1, access='RW', reset=1, description='updates in the order of tickets'), 
-    Field(name='interleave', lsb=3, width=1, access='RW', reset=1, description='GC and BW of fully connected layers interleaved')), description='how tasks are run')
+CFG = Register(name='CFG', offset=288, access='RW', reset=0, idle_only=True, count=1, stride=4, fields=(
+    Field(name='layout_mode', lsb=0, width=2, access='RW', reset=0, description='layout of the parameters, if CAP_CU.alt_en: 1 Alt1, 2 Alt2; else FA3C'),), description='how tasks are run')
 CU_ROLE = Register(name='CU_ROLE', offset=292, access='RW', reset=0, idle_only=True, count=1, stride=4, fields=(
     Field(name='roles', lsb=0, width=32, access='RW', reset=0, description='roles'),), description='bit 2u: unit u runs inferences, bit 2u + 1: trainings; reads as what the units can do of it')
 MEM_BASE_LO = Register(name='MEM_BASE_LO', offset=296, access='RW', reset=0, idle_only=True, count=1, stride=4, fields=(
@@ -44,8 +42,6 @@ MEM_LIMIT_LO = Register(name='MEM_LIMIT_LO', offset=304, access='RW', reset=0, i
     Field(name='value', lsb=0, width=32, access='RW', reset=0, description='value'),), description='first byte behind the window')
 MEM_LIMIT_HI = Register(name='MEM_LIMIT_HI', offset=308, access='RW', reset=0, idle_only=True, count=1, stride=4, fields=(
     Field(name='value', lsb=0, width=16, access='RW', reset=0, description='value'),), description='first byte behind the window')
-ALT2_OFS = Register(name='ALT2_OFS', offset=312, access='RW', reset=0, idle_only=True, count=1, stride=4, fields=(
-    Field(name='value', lsb=0, width=32, access='RW', reset=0, description='value'),), description='bytes to the copy of the parameters for BW')
 CU_BUSY_LO = Register(name='CU_BUSY_LO', offset=384, access='RO', reset=0, idle_only=False, count=8, stride=64, fields=(
     Field(name='value', lsb=0, width=32, access='RO', reset=0, description='value'),), description='clocks in which the unit had a task')
 CU_BUSY_HI = Register(name='CU_BUSY_HI', offset=388, access='RO', reset=0, idle_only=False, count=8, stride=64, fields=(
@@ -123,7 +119,6 @@ REGISTERS: tuple[Register, ...] = (
     MEM_BASE_HI,
     MEM_LIMIT_LO,
     MEM_LIMIT_HI,
-    ALT2_OFS,
     CU_BUSY_LO,
     CU_BUSY_HI,
     CU_ISSUE_LO,

@@ -28,6 +28,7 @@ module jd_a3c_check
   input  logic [39:0]          base_i,            // first byte that a task may name,
   input  logic [47:0]          limit_i,           // and first byte behind
   input  logic [1:0]           roles_i,           // that some unit has: inference, training
+  input  logic                 second_i,          // parameters have a second image
   output logic                 busy_o,
   output logic                 done_o,
   output logic [7:0]           error_o,           // 0: the task may run
@@ -119,6 +120,8 @@ module jd_a3c_check
   assign whole = pair_q < PAIR_OBJECTIVE && opcode != OP_NET_LOAD;
   always_comb begin
     size = {3'd0, network.theta_beats, 6'd0};
+    if (second_i && pair_q <= PAIR_TARGET) size = {2'd0, second_beats(network.theta_beats), 6'd0}
+                                                  + {3'd0, network.theta_beats, 6'd0};
     if (pair_q == PAIR_OBJECTIVE) size = {18'd0, 11'(samples) * 11'(network.output_rows) + 11'd1,
                                           6'd0};
     if (pair_q >= PAIR_MAPS)      size = {6'd0, network.map_rows, 6'd0};

@@ -4,7 +4,7 @@
 //
 // Streams  tile_i is the next tile to be issued, tile_done_o takes it, in the clock of its last
 //          issue or, if it has none, alone. issue_o goes with every product.
-// Timing   one issue a clock; two clocks between tiles. A sum is issued again after AddLatency
+// Timing   one issue a clock, or one weight a clock if they are gathered; two clocks between tiles. A sum is issued again after AddLatency
 //          clocks. issue_o is a register.
 // Numbers  positions of the parameter buffer modulo 2^PositionW.
 // Source   FA3C (ASPLOS 2019) section 4.2.1 (accumulation frequency), 4.4. a3c 6.1 to 6.4. Golden
@@ -103,9 +103,11 @@ module jd_a3c_issue
   logic [15:0]          position;
   logic [PositionW-1:0] ahead;                    // entries there from the position on
   logic                 parameters, maps, issue;
+  logic [7:0]           gathered_q;               // weights of the next issues
   assign position   = bias_q ? tile_i.bias + (kind == FwFc ? weight_q : 16'd0) : weight_q;
   assign ahead      = filled_i - position[PositionW-1:0];
-  assign parameters = !uses_weights || (ahead != '0 && ahead <= PositionW'(ParameterRows));
+  assign parameters = (!uses_weights || (ahead != '0 && ahead <= PositionW'(ParameterRows)))
+                      && (!tile_i.gather || turn0_q != '0 || gathered_q == 8'(Pes - 1));
   assign maps       = (!uses_lines || (line_full_i[line_use_q] && !line_gone_q[line_use_q]))
                       && (!uses_lanes || (lane_full_i[lane_use_q] && !lane_gone_q[lane_use_q]));
   assign issue      = run_q && !conflict && parameters && maps;
@@ -116,6 +118,13 @@ module jd_a3c_issue
   logic none;                                     // the tile has no products
   assign none = tile_i.n2 == '0 || tile_i.n3 == '0;
   assign tile_done_o = run_q ? issue && tile_end : tile_valid_i && none;
+
+  // Weights that come one by one, a clock each, are gathered for all elements while those before are
+  // in use.
+  always_ff @(posedge clk_i) begin
+    if (!run_q || (issue && turn0_q == '0))  gathered_q <= '0;
+    else if (gathered_q != 8'(Pes - 1))      gathered_q <= gathered_q + 8'd1;
+  end
 
   // ---- Halves and room that go back, when their last reads are through
   logic line_end, lane_end;

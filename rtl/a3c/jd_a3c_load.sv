@@ -13,7 +13,7 @@
 //                       layers by passes of at most 32 contexts: the biases; then the patches
 //                       block by block of 16 inputs. Entry of input 16*block + j, output block k:
 //                       block + j*N + k, N the output blocks of the layer or pass.
-//            training   fully connected layers descending, by windows of inputs, then convolutions
+//            training   from the second image, if there is one: fully connected layers descending, by windows of inputs, then convolutions
 //                       descending, each a single window, without layer 0: transposed patches block by
 //                       block of 16 outputs. Entry of output 16*block + j, input block k:
 //                       block + j*N + k, N the input blocks of the window. The last window
@@ -91,7 +91,8 @@ module jd_a3c_load
   logic           unused_inputs;
   assign layer         = layer_i.layer;
   assign blocks        = layer.padded_terms[17:4];
-  assign head          = task_i.theta[39:6] + 34'(layer.theta_offset);
+  assign head          = task_i.theta[39:6] + 34'(layer.theta_offset)
+                         + (task_i.train ? 34'(task_i.second) : '0);
   assign pitch         = 34'({layer.output_blocks, 4'd0});
   assign layer_index_o = index_q;
   assign unused_inputs = ^{task_i, layer_i, layer, failed_i};

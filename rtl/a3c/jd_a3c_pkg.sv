@@ -63,6 +63,15 @@ package jd_a3c_pkg;
     logic        last;            // the network's last layer
   } unit_layer_t;
 
+  // Where parameters lie, and how BW gets them: the published layout and its alternatives, one image
+  // without a transposer, two images.
+  typedef enum logic [1:0] {LayoutFa3c, LayoutAlt1, LayoutAlt2, LayoutNone} layout_e;
+
+  // From parameters to their second image: it begins with a page, as they do.
+  function automatic logic [26:0] second_beats(input logic [25:0] theta_beats);
+    second_beats = (27'(theta_beats) + 27'd63) & ~27'd63;
+  endfunction
+
   // A task as a unit gets it, checked.
   typedef struct packed {
     logic             train;      // else an inference
@@ -71,6 +80,8 @@ package jd_a3c_pkg;
     logic [3:0]       layers;
     logic [3:0]       samples;    // 1..8
     logic [31:0]      ticket;     // place in the order of updates
+    logic             gather;     // BW of connected layers gets its weights one by one
+    logic [25:0]      second;     // beats from parameters to their second image, 0: there is none
     logic [39:0]      theta;      // for the forward pass, or for BW
     logic [39:0]      source;     // before and behind the update
     logic [39:0]      target;

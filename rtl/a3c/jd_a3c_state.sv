@@ -8,7 +8,8 @@
 // Source   a3c 10.2; jd_a3c.rdl.
 `include "jd_assert.svh"
 module jd_a3c_state
-  import jd_a3c_pkg::unit_clocks_t;
+  import jd_a3c_pkg::unit_clocks_t, jd_a3c_pkg::layout_e, jd_a3c_pkg::LayoutFa3c,
+         jd_a3c_pkg::LayoutNone;
   import jd_a3c_tasks_pkg::RINGS;
 #(
   parameter int unsigned        Units       = 2,       // 1..8
@@ -54,6 +55,7 @@ module jd_a3c_state
   output logic [Units-1:0][1:0]    roles_o,
   output logic [39:0]              base_o,           // of the window that tasks may name,
   output logic [47:0]              limit_o,          // and first byte behind
+  output layout_e                  layout_o,
   output logic [3:0]               net_o,            // NET_SEL
   output logic [3:0]               index_o,
   output logic [4:0]               constant_o,
@@ -127,6 +129,8 @@ module jd_a3c_state
   end
   assign base_o     = {to_hw.MEM_BASE_HI.value.value, to_hw.MEM_BASE_LO.value.value};
   assign limit_o    = {to_hw.MEM_LIMIT_HI.value.value, to_hw.MEM_LIMIT_LO.value.value};
+  assign layout_o   = AltEn && to_hw.CFG.layout_mode.value != LayoutNone
+                      ? layout_e'(to_hw.CFG.layout_mode.value) : LayoutFa3c;
   assign net_o      = to_hw.NET_SEL.net.value;
   assign index_o    = to_hw.NET_SEL.layer.value;
   assign constant_o = to_hw.NET_SEL.constant.value;

@@ -51,6 +51,7 @@ module jd_a3c_tasks
   input  logic [Units-1:0][1:0]        roles_i,         // inference, training
   input  logic [39:0]                  base_i,
   input  logic [47:0]                  limit_i,
+  input  layout_e                      layout_i,
   input  logic [3:0]                   net_i,           // NET_SEL
   input  logic [3:0]                   index_i,
   input  logic [4:0]                   constant_i,
@@ -172,6 +173,7 @@ module jd_a3c_tasks
     .networks_i   (networks),
     .base_i, .limit_i,
     .roles_i      (roles),
+    .second_i     (layout_i == LayoutAlt2),
     .busy_o       (check_busy),
     .done_o       (check_done),
     .error_o      (check_error),
@@ -432,11 +434,17 @@ module jd_a3c_tasks
         task_q[r] <= '{
           train: 2'(r) == RING_TRN, save: heads[r][8], slot: heads[r][19:16],
           layers: '0, samples: heads[r][23:20], ticket: '0,
+          gather: layout_i == LayoutAlt1, second: '0,
           theta: places[r][1], source: places[r][2], target: places[r][3],
           g_source: places[r][4], g_target: places[r][5], objective: places[r][6],
           maps: places[r][15:8], settings: '0};
         for (int unsigned s = 0; s < Slots; s++) begin
-          if (heads[r][19:16] == 4'(s)) task_q[r].layers <= networks[s].layers;
+          if (heads[r][19:16] == 4'(s)) begin
+            task_q[r].layers <= networks[s].layers;
+            if (layout_i == LayoutAlt2) begin
+              task_q[r].second <= 26'(second_beats(networks[s].theta_beats));
+            end
+          end
         end
       end
     end
@@ -444,7 +452,10 @@ module jd_a3c_tasks
       copy_q.source <= places[RING_ADM][2];
       copy_q.target <= places[RING_ADM][3];
       for (int unsigned s = 0; s < Slots; s++) begin
-        if (heads[RING_ADM][19:16] == 4'(s)) copy_q.beats <= networks[s].theta_beats;
+        if (heads[RING_ADM][19:16] == 4'(s)) begin
+          copy_q.beats <= networks[s].theta_beats
+              + (layout_i == LayoutAlt2 ? 26'(second_beats(networks[s].theta_beats)) : '0);
+        end
       end
     end
     // A NET_LOAD's end: its check's or the network's.

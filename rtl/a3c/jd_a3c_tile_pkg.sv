@@ -43,6 +43,7 @@ package jd_a3c_tile_pkg;
     // ---- Issues
     logic             biases;         // FwConv, FwFc: a round of biases first; GcConv: the
                                       // bias's sum, too; GcFc: the biases alone
+    logic             gather;         // BwFc: weights come one by one
     logic             start;          // sums begin at +0 (FwConv, FwFc with the biases)
     logic [5:0]       n0;             // turns of the loops
     logic [5:0]       n1;

@@ -87,9 +87,6 @@ module jd_a3c_top
     $fatal(1, "jd_a3c_top: NPe=%0d, want 16, 32, 64 or 128, NPair=%0d, want 1.. with at most 8 %s",
            NPe, NPair, "units and 4 ports");
   end
-  if (AltEn) begin : gen_bad_layouts
-    $fatal(1, "jd_a3c_top: AltEn=1, want 0: there are no other layouts of the parameters");
-  end
   if (SingleCu && PbInference != PbTraining) begin : gen_bad_parameters
     $fatal(1, "jd_a3c_top: PbInference=%0d, PbTraining=%0d, want the same in units of both roles",
            PbInference, PbTraining);
@@ -282,6 +279,7 @@ module jd_a3c_top
 
   logic [Units-1:0][1:0]    roles, done;
   logic [39:0]              base;
+  layout_e                  layout;
   logic [47:0]              limit;
   logic [3:0]               net, index;
   logic [4:0]               constant;
@@ -318,6 +316,7 @@ module jd_a3c_top
     .roles_o          (roles),
     .base_o           (base),
     .limit_o          (limit),
+    .layout_o         (layout),
     .net_o            (net),
     .index_o          (index),
     .constant_o       (constant),
@@ -383,6 +382,7 @@ module jd_a3c_top
     .roles_i            (roles),
     .base_i             (base),
     .limit_i            (limit),
+    .layout_i           (layout),
     .net_i              (net),
     .index_i            (index),
     .constant_i         (constant),
@@ -446,7 +446,7 @@ module jd_a3c_top
       .Pes (NPe), .MulLatency (Lm), .AddLatency (La), .DivLatency (DivLatency),
       .SqrtLatency (SqrtLatency), .MapRows (FmRows),
       .ParameterRows (Trains ? PbTraining : PbInference), .GradientRows (Trains ? GbRows : 0),
-      .UpdateUnits (NRu), .IdW (4)
+      .SecondImage (AltEn), .UpdateUnits (NRu), .IdW (4)
     ) u_unit (
       .clk_i,
       .rst_ni             (worker_rst_n),

@@ -25,6 +25,7 @@ module jd_a3c_unit
   parameter  int unsigned MapRows       = 512,    // of the feature-map buffer
   parameter  int unsigned ParameterRows = 512,    // of the parameter buffer, a power of two
   parameter  int unsigned GradientRows  = 512,    // of the gradient buffer; 0: no trainings
+  parameter  bit          SecondImage   = 1'b0,   // tasks may have a second image of parameters
   parameter  int unsigned UpdateUnits   = 4,      // words of an update a clock, 2**k, 1..16
   parameter  int unsigned IdW           = 4       // bits of the port's ID, 3..8
 ) (
@@ -476,7 +477,7 @@ module jd_a3c_unit
     );
     // Its bursts are as short as those of the parameters, so that both get the same share of reads.
     jd_a3c_update #(
-      .Piece (16), .Units (UpdateUnits), .MulLatency (MulLatency), .AddLatency (AddLatency),
+      .Piece (16), .Second (SecondImage), .Units (UpdateUnits), .MulLatency (MulLatency), .AddLatency (AddLatency),
       .DivLatency (DivLatency), .SqrtLatency (SqrtLatency)
     ) u_update (
       .clk_i, .rst_ni,

@@ -18,6 +18,7 @@
 //          are begun once all their rows are there, so W never waits. finish_o comes 2
 //          clocks after the last answer. After stop_i no burst is begun; idle_o says that
 //          none is out.
+//          Parameters with a second image are written twice, the second time behind the mean squares.
 // Numbers  those of jd_a3c_rmsprop.
 // Source   a3c 7.6; FA3C (ASPLOS 2019) section 4.2.3. Golden model: models/a3c/rmsprop.py.
 `include "jd_assert.svh"
@@ -31,6 +32,7 @@ module jd_a3c_update
   parameter int unsigned SqrtLatency = 4,     // clocks, 2..28
   parameter int unsigned Rows        = 256,   // on their way, 128..1024
   parameter int unsigned Piece       = 64,    // rows of a piece at most, power of two 4..64
+  parameter bit          Second      = 1'b0,  // parameters may have a second image
   parameter int unsigned Outstanding = 16     // bursts each way, 1..64
 ) (
   input  logic         clk_i,
@@ -322,13 +324,15 @@ module jd_a3c_update
   );
 
   // ---- What is written: the parameters of a piece, then its mean squares
+  localparam logic [1:0] THETA = 2'd0, SQUARE = 2'd1, AGAIN = 2'd2;   // AGAIN: theta's second image
   typedef struct packed {
     logic [6:0] rows;
-    logic       square;
+    logic [1:0] part;
     logic       drop;                                // not written
   } send_t;
   typedef struct packed {
-    logic        square;
+    logic [1:0]  part;
+    logic        last;                               // of the piece
     logic        written;
     logic [25:0] offset;
     logic [6:0]  rows;
@@ -337,7 +341,8 @@ module jd_a3c_update
     logic        task_last;
   } answer_t;
   logic [RoomW-1:0] ready_q;                         // rows that are there for later pieces
-  logic             write_valid, write_end, second_q, enough, begin_write, drop, put;
+  logic             write_valid, write_end, last_part, enough, begin_write, drop, put;
+  logic [1:0]       part_q;
   logic             write_command_valid_q, write_command_ready, answer_ready;
   logic [33:0]      write_beat_q;
   logic [6:0]       write_beats_q;
@@ -357,35 +362,36 @@ module jd_a3c_update
     .out_data_o  (write),
     .count_o     ()
   );
-  assign enough      = second_q || 32'(ready_q) >= 32'(write.rows);
+  assign last_part   = part_q == (Second && task_i.second != '0 ? AGAIN : SQUARE);
+  assign enough      = part_q != THETA || 32'(ready_q) >= 32'(write.rows);
   assign drop        = failed && enough && send_in_ready;
   assign begin_write = enough && send_in_ready && !stop_i &&
                        (!write_command_valid_q || write_command_ready);
-  // A piece, or half of one, goes on its way.
+  // A piece, or a part of one, goes on its way.
   assign put       = write_valid && answer_ready && (write.dry || drop || begin_write);
-  assign write_end = put && (write.dry || second_q);
-  assign send_in   = '{rows: write.rows, square: second_q, drop: failed};
+  assign write_end = put && (write.dry || last_part);
+  assign send_in   = '{rows: write.rows, part: part_q, drop: failed};
   assign answer_in = '{
-    square: second_q, written: !write.dry && !failed, offset: write.offset, rows: write.rows,
+    part: part_q, last: last_part, written: !write.dry && !failed, offset: write.offset, rows: write.rows,
     layer: write.layer,
     layer_last: write_end && write.layer_last, task_last: write_end && write.task_last
   };
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      second_q              <= 1'b0;
+      part_q                <= THETA;
       ready_q               <= '0;
       write_command_valid_q <= 1'b0;
     end else begin
-      if (put && !write.dry) second_q <= !second_q;
-      ready_q <= ready_q - ((put && !write.dry && !second_q) ? RoomW'(write.rows) : '0) +
+      if (put && !write.dry) part_q <= last_part ? THETA : part_q + 2'd1;
+      ready_q <= ready_q - ((put && !write.dry && part_q == THETA) ? RoomW'(write.rows) : '0) +
                  RoomW'(new_valid && new_ready);
       if (put && answer_in.written) write_command_valid_q <= 1'b1;
       else if (write_command_ready) write_command_valid_q <= 1'b0;
     end
     if (put && answer_in.written) begin              // not over one that waits
       write_beats_q <= write.rows;
-      write_beat_q  <= (second_q ? task_i.g_target[39:6] : task_i.target[39:6]) +
-                       34'(write.offset);
+      write_beat_q  <= (part_q == SQUARE ? task_i.g_target[39:6] : task_i.target[39:6]) +
+                       34'(write.offset) + (part_q == AGAIN ? 34'(task_i.second) : '0);
     end
   end
   jd_stream_fifo #(.Width ($bits(send_t)), .Depth (SENDS)) u_sends (
@@ -411,11 +417,23 @@ module jd_a3c_update
     .count_o     ()
   );
 
-  logic         kept_theta_valid, kept_square_valid, kept_valid, send_row, row_ready;
-  logic [511:0] kept_theta, kept_square;
+  logic         kept_theta_valid, kept_square_valid, kept_again_valid, kept_valid;
+  logic         new_again_ready, send_row, row_ready;
+  logic [511:0] kept_theta, kept_square, kept_again, kept;
   logic [6:0]   sent_q;                              // rows of the burst
-  assign new_ready  = new_theta_ready && new_square_ready;
-  assign kept_valid = send_valid && (send.square ? kept_square_valid : kept_theta_valid);
+  assign new_ready  = new_theta_ready && new_square_ready && new_again_ready;
+  always_comb begin
+    unique case (send.part)
+      THETA:   kept_valid = send_valid && kept_theta_valid;
+      SQUARE:  kept_valid = send_valid && kept_square_valid;
+      default: kept_valid = send_valid && kept_again_valid;
+    endcase
+    unique case (send.part)
+      THETA:   kept = kept_theta;
+      SQUARE:  kept = kept_square;
+      default: kept = kept_again;
+    endcase
+  end
   assign send_row   = kept_valid && (send.drop || row_ready);
   assign send_end   = send_row && sent_q + 7'd1 == send.rows;
   always_ff @(posedge clk_i) begin
@@ -425,25 +443,42 @@ module jd_a3c_update
   jd_stream_fifo #(.Width (512), .Depth (Rows)) u_new_theta (
     .clk_i, .rst_ni,
     .clear_i     (1'b0),
-    .in_valid_i  (new_valid && new_square_ready),
+    .in_valid_i  (new_valid && new_square_ready && new_again_ready),
     .in_ready_o  (new_theta_ready),
     .in_data_i   (new_theta),
     .out_valid_o (kept_theta_valid),
-    .out_ready_i (send_row && !send.square),
+    .out_ready_i (send_row && send.part == THETA),
     .out_data_o  (kept_theta),
     .count_o     ()
   );
   jd_stream_fifo #(.Width (512), .Depth (Rows)) u_new_square (
     .clk_i, .rst_ni,
     .clear_i     (1'b0),
-    .in_valid_i  (new_valid && new_theta_ready),
+    .in_valid_i  (new_valid && new_theta_ready && new_again_ready),
     .in_ready_o  (new_square_ready),
     .in_data_i   (new_square),
     .out_valid_o (kept_square_valid),
-    .out_ready_i (send_row && send.square),
+    .out_ready_i (send_row && send.part == SQUARE),
     .out_data_o  (kept_square),
     .count_o     ()
   );
+  if (Second) begin : gen_second
+    jd_stream_fifo #(.Width (512), .Depth (Rows)) u_again (
+      .clk_i, .rst_ni,
+      .clear_i     (1'b0),
+      .in_valid_i  (new_valid && new_theta_ready && new_square_ready && task_i.second != '0),
+      .in_ready_o  (new_again_ready),
+      .in_data_i   (new_theta),
+      .out_valid_o (kept_again_valid),
+      .out_ready_i (send_row && send.part == AGAIN),
+      .out_data_o  (kept_again),
+      .count_o     ()
+    );
+  end else begin : gen_no_second
+    assign new_again_ready  = 1'b1;
+    assign kept_again_valid = 1'b0;
+    assign kept_again       = '0;
+  end
 
   logic       done_valid, done_ready, write_idle;
   logic [1:0] done_response;
@@ -456,7 +491,7 @@ module jd_a3c_update
     .cmd_beats_i   (16'(write_beats_q)),
     .in_valid_i    (kept_valid && !send.drop),
     .in_ready_o    (row_ready),
-    .in_data_i     (send.square ? kept_square : kept_theta),
+    .in_data_i     (kept),
     .in_strb_i     ('1),
     .done_valid_o  (done_valid),
     .done_ready_i  (done_ready),
@@ -484,8 +519,8 @@ module jd_a3c_update
       error_valid_o   <= 1'b0;
       bad_q           <= 1'b0;
     end else begin
-      if (layer_done_o)                                       written_o.valid <= 1'b0;
-      else if (answer_end && answer.written && answer.square) written_o.valid <= 1'b1;
+      if (layer_done_o)                                     written_o.valid <= 1'b0;
+      else if (answer_end && answer.written && answer.last) written_o.valid <= 1'b1;
       layer_done_o  <= answer_end && answer.layer_last;
       task_done_q   <= answer_end && answer.task_last;
       finish_o      <= task_done_q;
@@ -495,13 +530,13 @@ module jd_a3c_update
     end
     layer_done_layer_o <= answer.layer;
     // The layer's rows that are written without a gap from its first one on.
-    if (answer_end && answer.written && answer.square
+    if (answer_end && answer.written && answer.last
         && (!written_o.valid || written_o.behind == answer.offset)) begin
       written_o.layer  <= answer.layer;
       written_o.behind <= answer.offset + 26'(answer.rows);
     end
     if (write_bad) begin
-      error_word_o     <= answer.square ? WORD_G_TARGET : WORD_TARGET;
+      error_word_o     <= answer.part == SQUARE ? WORD_G_TARGET : WORD_TARGET;
       error_response_o <= done_response;
     end else begin
       error_word_o     <= beat_square_q ? WORD_G_SOURCE : WORD_SOURCE;
@@ -509,8 +544,9 @@ module jd_a3c_update
     end
   end
 
-  `JD_ASSERT_IF(WrittenIsOfLayer_A, written_o.valid && answer_end && answer.square,
+  `JD_ASSERT_IF(WrittenIsOfLayer_A, written_o.valid && answer_end && answer.written && answer.last,
                 answer.layer == written_o.layer)
+  `JD_ASSUME_IF(SecondLegal_M, go_i, Second || task_i.second == '0)
   `JD_ASSUME_STREAM(ChunkStable_M, chunk_valid_i, chunk_ready_o, chunk_i)
   `JD_ASSUME_IF(ChunkHasRows_M, chunk_valid_i, chunk_i.rows != '0)
   `JD_ASSUME_IF(LastOfTaskIsLastOfLayer_M, chunk_valid_i, chunk_i.layer_last || !chunk_i.task_last)

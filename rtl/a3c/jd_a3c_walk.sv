@@ -461,6 +461,7 @@ module jd_a3c_walk
         tile.f_sample     = lay.map_rows[15:0];
         if (back_q) begin
           tile.kind        = BwFc;
+          tile.gather      = task_i.gather;
           tile.lanes       = 2'(SegsLog2);
           tile.relu        = relu_before_q;
           tile.n0          = 6'(task_i.samples);

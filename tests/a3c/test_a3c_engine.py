@@ -17,6 +17,7 @@ SMALL = {
 BUILDS = {
     "pair": SMALL,
     "two": {**SMALL, "NPair": 2, "PortPerCu": 1, "NNet": 4},
+    "layouts": {**SMALL, "AltEn": 1},
 }
 RUNS = [
     ("pair", "Smoke"),
@@ -31,6 +32,7 @@ RUNS = [
     ("two", "Random"),
     ("two", "Tickets"),
     ("two", "HardReset"),
+    ("layouts", "Layouts"),
 ]
 _folders: dict[tuple[str, str], Path] = {}
 
@@ -38,9 +40,8 @@ _folders: dict[tuple[str, str], Path] = {}
 @pytest.mark.parametrize(("build", "test"), RUNS, ids=lambda value: str(value))
 def test_engine_runs(build: str, test: str, seed: int) -> None:
     _folders[build, test] = simulate.run(
-        CORE, toplevel=TOP, module=MODULE, test=test, parameters=BUILDS[build], seed=seed,
-       
-    )  # fmt: skip
+        CORE, toplevel=TOP, module=MODULE, test=test, parameters=BUILDS[build], seed=seed
+    )
 
 
 @pytest.mark.parametrize("bits", [0, 1])

@@ -40,13 +40,13 @@ def actor(g: Geometry, seed: int) -> Actor:
 def random_tasks(
     rng: np.random.Generator, g: Geometry, count: int
 ) -> tuple[list[UnitTask], np.ndarray]:
-    """Tasks of two networks, and their memory."""
+    """Tasks of two networks, with or without a second image, and their memory."""
     networks = [small_network(rng, g) for _ in range(2)]
-    sizes = [theta_slot(network) for network in networks]
+    sizes = [2 * theta_slot(network) for network in networks]
     tasks = [
         UnitTask(
             networks[n], bool(rng.integers(2)), int(rng.integers(1, 9)),
-            theta=SLOT_BYTES + n * sizes[0],
+            theta=SLOT_BYTES + n * sizes[0], second=bool(rng.integers(2)),
         )
         for n in rng.integers(0, 2, count)
     ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,6 +63,6 @@ def test_task_reserved(seed: int) -> None:
             for bit in (*range(64), *rng.choice(np.arange(64, 1024), 200, replace=False)):
                 words = case.words.copy()
                 words[bit // 32] ^= np.uint32(1 << bit % 32)
-                changed = Case(words, case.ring, case.window, case.roles)
+                changed = replace(case, words=words)
                 *got, _ = task.run(sim, g, networks, changed)
                 assert tuple(got) == changed.want(g, networks), f"kind {kind}, bit {bit}"

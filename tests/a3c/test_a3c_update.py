@@ -30,16 +30,16 @@ from verif.a3c.numbers import draw
 from verif.a3c.play import CheckFailed
 
 BUILDS = {
-    "4": {"Units": 4, "Rows": 128},
+    "4": {"Units": 4, "Rows": 128, "Second": 1},
     "8": {"Units": 8, "Rows": 256, "AddLatency": 6, "DivLatency": 28, "SqrtLatency": 28},
 }
 
 
 def random_update(
-    rng: np.random.Generator, networks: list[Network], count: int
+    rng: np.random.Generator, networks: list[Network], count: int, second: bool = False
 ) -> tuple[list[UnitTask], np.ndarray]:
-    """Tasks of some networks, in place or not, and their memory."""
-    slot = max(theta_slot(network) for network in networks)
+    """Tasks of some networks, in place or not, some with a second image; and their memory."""
+    slot = max(theta_slot(network) for network in networks) * (1 + second)
     tasks = []
     for _ in range(count):
         theta, g = rng.permutation(3)[:2], 3 + rng.permutation(3)[:2]
@@ -53,6 +53,7 @@ def random_update(
                 source=SLOT_BYTES + int(theta[0]) * slot, target=SLOT_BYTES + int(theta[1]) * slot,
                 g_source=SLOT_BYTES + int(g[0]) * slot, g_target=SLOT_BYTES + int(g[1]) * slot,
                 settings=tuple(int(word) for word in settings),
+                second=second and bool(rng.integers(4)),
             )
         )  # fmt: skip
     return tasks, draw(rng, (SLOT_BYTES + 6 * slot) // 4, special=0.02).view(np.uint8)
@@ -70,7 +71,7 @@ def test_update_random(name: str, seed: int) -> None:
     with Actor("update", BUILDS[name], seed) as sim:
         for most in (1, 20, 200, 2000):
             networks = [small_network(rng, TINY, 600) for _ in range(2)]
-            tasks, memory = random_update(rng, networks, 3)
+            tasks, memory = random_update(rng, networks, 3, "Second" in BUILDS[name])
             chunks = random_chunks(rng, tasks, most)
             update(sim, tasks, chunks, gradients(rng, chunks), memory, random_timing(rng))
 

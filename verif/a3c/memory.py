@@ -15,6 +15,7 @@ from types import TracebackType
 import numpy as np
 
 from flow.library import build
+from models.a3c.layout import second_image
 from models.a3c.network import (
     BEAT_BYTES,
     CONV,
@@ -84,6 +85,7 @@ class UnitTask:
 
     Attributes:
         network: whose layers it walks through.
+        second: parameters have a second image.
         train, save, samples, ticket: as in task_t.
         theta, source, target, g_source, g_target, objective: byte addresses.
         maps: of each sample.
@@ -103,6 +105,12 @@ class UnitTask:
     objective: int = 0
     maps: tuple[int, ...] = ()
     settings: tuple[int, ...] = ()
+    second: bool = False
+
+    @property
+    def second_bytes(self) -> int:
+        """From parameters to their second image, 0 if there is none."""
+        return second_image(self.network) if self.second else 0
 
     def row(self) -> np.ndarray:
         """Its bits."""
@@ -110,6 +118,7 @@ class UnitTask:
         values = {name: int(getattr(self, name)) for name in names}
         values |= {name: getattr(self, name) for name in ("g_source", "g_target", "objective")}
         values["layers"] = len(self.network.layers)
+        values["second"] = self.second_bytes // BEAT_BYTES
         values["maps"] = sum(address << 40 * n for n, address in enumerate(self.maps))
         values["settings"] = sum(value << 32 * n for n, value in enumerate(self.settings))
         return row(TASK, values)
@@ -509,7 +518,8 @@ def load_blocks(tasks: Sequence[UnitTask], g: Geometry, rows: int) -> list[Block
 
     def backward(task: UnitTask, index: int, first: int, span: int, present: int) -> None:
         layer = task.network.layers[index]
-        biases = task.theta + BEAT_BYTES * task.network.parameter_offsets[index]
+        image = task.theta + task.second_bytes
+        biases = image + BEAT_BYTES * task.network.parameter_offsets[index]
         patches = biases + BEAT_BYTES * layer.output_blocks
         k = np.arange(span)
         blocks = []
@@ -825,6 +835,9 @@ def updated(
             strict=True,
         ):
             now[at : at + size] = values.view(np.uint8)
+        if task.second:
+            at = task.target + task.second_bytes
+            now[at : at + size] = now[task.target : task.target + size]
         out.append(now.copy())
     return np.stack(out)
 
@@ -853,10 +866,13 @@ def update(
     want = updated(memory, tasks, chunks, image)
     names = [field for field in CHUNK if field not in ("task",)]
     jobs = np.stack([row(CHUNK, {k: int(getattr(c, k)) for k in names}) for c in chunks])
-    table = np.zeros((len(tasks), 8, 4, 2), np.uint64)
+    table = np.zeros((len(tasks), 8, 5, 2), np.uint64)
     for n, task in enumerate(tasks):
         bounds = BEAT_BYTES * np.array(task.network.parameter_offsets)
-        for k, at in enumerate((task.source, task.g_source, task.target, task.g_target)):
+        again = task.target + task.second_bytes if task.second else None
+        for k, at in enumerate((task.source, task.g_source, task.target, task.g_target, again)):
+            if at is None:
+                continue
             table[n, : len(bounds) - 1, k, 0] = at + bounds[:-1]
             table[n, : len(bounds) - 1, k, 1] = at + bounds[1:]
     done = np.zeros(8 * len(tasks), np.uint64)
@@ -875,9 +891,13 @@ def update(
         np.testing.assert_array_equal(done[:dones], order)
         if exact:
             np.testing.assert_array_equal(memory, want[-1])
-            assert early or all(c.rows <= 64 and c.layer_last for c in chunks), "no rows were told of"
-            beats = 2 * sum(c.rows for c in chunks)
-            assert (result.reads, result.writes) == (beats, beats)
+            assert early or all(c.rows <= 64 and c.layer_last for c in chunks), (
+                "no rows were told of"
+            )
+            rows = [sum(c.rows for c in chunks if c.task == n) for n in range(len(tasks))]
+            beats = 2 * sum(rows)
+            again = sum(n for n, task in zip(rows, tasks, strict=True) if task.second)
+            assert (result.reads, result.writes) == (beats, beats + again)
             assert not result.errors
     return result
 

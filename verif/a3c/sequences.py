@@ -23,6 +23,7 @@ from models.a3c.descriptor import (
     Window,
     extents,
 )
+from models.a3c.engine import ALT1, ALT2, FA3C
 from models.a3c.layout import ParameterMap, feature_slot_bytes, pack_map
 from models.a3c.network import BEAT_BYTES, NET_T, SLOT_BYTES, Network, fc
 from models.a3c.rmsprop import HyperParameters
@@ -83,13 +84,16 @@ class World:
         self.env.put(descriptor, network.encode())
         await self.env.run([Task(NET_LOAD, network=slot, theta=descriptor)])
         net = Net(slot, network, ParameterMap(network))
-        net.theta = [self.take(net.map.slot_bytes) for _ in range(theta)]
+        images = 1 + self.env.geometry.alt_en
+        net.theta = [self.take(images * net.map.slot_bytes) for _ in range(theta)]
         net.g = [self.take(net.map.slot_bytes) for _ in range(2)]
         net.maps = [self.take(feature_slot_bytes(network)) for _ in range(maps)]
         records = BEAT_BYTES * (1 + self.env.geometry.nb_max * network.regions[-1].rows)
         net.objectives = [self.take(records) for _ in range(objectives)]
         for address in net.theta:
-            self.env.put(address, self.parameters(net, 0.3))
+            # What a second image holds need not be what the first one does.
+            for image in range(images):
+                self.env.put(address + image * net.map.slot_bytes, self.parameters(net, 0.3))
         for address in net.g:
             self.env.put(address, np.abs(self.parameters(net, 0.1)))
         for address in net.maps:
@@ -224,6 +228,20 @@ async def random_tasks(env: A3cEnv, batches: int, size: int, samples: int) -> No
         await env.run(here.batch(size, samples))
     await env.compare_counters()
     await env.compare_networks(every=7)
+
+
+async def layouts(env: A3cEnv, batches: int) -> None:
+    """Random tasks in every layout of the parameters; the one that does not exist is FA3C's."""
+    here = await world(env)
+    for layout in (ALT2, ALT1, 3, FA3C, ALT2):
+        await env.write_both(registers.CFG.offset, registers.CFG.field("layout_mode").put(layout))
+        for _ in range(batches):
+            await env.run(here.batch(8, 3))
+        net = here.nets[1]
+        await env.run([here.infer(net, 0, [0]), here.train(net, 0, 2, 2, [1, 2])])
+        await env.run([here.copy(net, 2, 5)])
+        env.gathered = env.gathered or layout == ALT1
+        await env.compare_counters()
 
 
 async def all_samples(env: A3cEnv) -> None:
@@ -454,7 +472,7 @@ def stub_reaches(task: Task, word: int, write: bool, net: Net) -> int | None:
 async def fail_each(env: A3cEnv, here: World, net: Net, task: Task, response: int) -> None:
     """A task whose ranges fail one after another, by reads and by writes."""
     extra = [here.infer(net, 1, [8]), here.train(net, 1, 2, 2, [9], 3)]
-    for extent in extents(task, net.network):
+    for extent in extents(task, net.network, env.second):
         for write in (False, True):
             if write and not extent.written:
                 continue

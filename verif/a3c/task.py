@@ -36,7 +36,7 @@ def block(g: Geometry) -> Block:
         {
             "start_i": 1, "ring_i": 2, "descriptor_i": 1024,
             "networks_i": sum(NETWORK.values()) * g.n_net, "base_i": 40, "limit_i": 48,
-            "roles_i": 2,
+            "roles_i": 2, "second_i": 1,
         },
         {"busy_o": 1, "done_o": 1, "error_o": 8, "info0_o": 32, "info1_o": 32},
     )  # fmt: skip
@@ -66,17 +66,22 @@ class Case:
         ring: where it comes from.
         window: what it may name.
         roles: that some unit has.
+        second: parameters have a second image.
     """
 
     words: np.ndarray
     ring: int
     window: Window
     roles: int
+    second: bool = False
 
     def want(self, g: Geometry, networks: list[Network | None]) -> tuple[int, int, int]:
         """Error, ERR_INFO0 and ERR_INFO1 of the golden model."""
         try:
-            check(self.words, self.ring, g, lambda slot: networks[slot], self.window, self.roles)
+            check(
+                self.words, self.ring, g, lambda slot: networks[slot], self.window, self.roles,
+                self.second,
+            )  # fmt: skip
         except TaskError as error:
             return int(error.code), error.info0, error.info1
         return 0, 0, 0
@@ -91,6 +96,7 @@ def run(sim: Player, g: Geometry, networks: list[Network | None], case: Case) ->
         "base_i": case.window.base,
         "limit_i": case.window.limit,
         "roles_i": case.roles,
+        "second_i": int(case.second),
     }
     held = {name: port(value, sim.block.inputs[name]) for name, value in values.items()}
     clocks = 0
@@ -118,7 +124,8 @@ def good(rng: np.random.Generator, g: Geometry, networks: list[Network | None]) 
     flags = int(rng.integers(256)) & FLAGS[kind]
     task = Task(kind, int(rng.integers(1 << 32)), flags, slot, maps=(0,) * samples,
                 stop=bool(rng.integers(2)), interrupt=bool(rng.integers(2)))  # fmt: skip
-    ranges = extents(task, networks[slot])
+    second = bool(rng.integers(2))
+    ranges = extents(task, networks[slot], second)
     base = int(rng.choice([0, 64, 4096, 1 << 32, (1 << 40) - (1 << 28)]))
     at, places = base, {}
     for index in rng.permutation(len(ranges)):
@@ -134,14 +141,14 @@ def good(rng: np.random.Generator, g: Geometry, networks: list[Network | None]) 
     maps = tuple(places[16 + 2 * n] for n in range(samples))
     words = replace(task, **named, maps=maps).encode()  # type: ignore[arg-type]
     ring = next(ring for ring, opcodes in OPCODES.items() if kind in opcodes)
-    return Case(words, ring, Window(base, max(last, at - 4096)), 3)
+    return Case(words, ring, Window(base, max(last, at - 4096)), 3, second)
 
 
 def twisted(rng: np.random.Generator, g: Geometry, networks: list[Network | None],
             case: Case) -> Case:  # fmt: skip
     """Break a rule of a good task, or nearly."""
     words, task = case.words.copy(), Task.decode(case.words)
-    ranges: list[Extent] = extents(task, networks[task.network])
+    ranges: list[Extent] = extents(task, networks[task.network], case.second)
     one, other = ranges[rng.integers(len(ranges))], ranges[rng.integers(len(ranges))]
     kind = rng.random()
     if kind < 0.1:

@@ -56,6 +56,15 @@ class Random(Base):
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
+class Layouts(Base):
+    """Random tasks in every layout of the parameters."""
+
+    async def body(self) -> None:
+        """See sequences.layouts."""
+        await sequences.layouts(self.env, batches=2)
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
 class Samples(Base):
     """Every size of a batch."""
 

@@ -18,7 +18,6 @@ package jd_a3c_map_pkg;
   localparam logic [11:0] MEM_BASE_HI_OFFSET = 12'h12C;
   localparam logic [11:0] MEM_LIMIT_LO_OFFSET = 12'h130;
   localparam logic [11:0] MEM_LIMIT_HI_OFFSET = 12'h134;
-  localparam logic [11:0] ALT2_OFS_OFFSET = 12'h138;
   localparam logic [11:0] CU_BUSY_LO_OFFSET = 12'h180;
   localparam logic [11:0] CU_BUSY_HI_OFFSET = 12'h184;
   localparam logic [11:0] CU_ISSUE_LO_OFFSET = 12'h188;
@@ -67,5 +66,5 @@ package jd_a3c_map_pkg;
   localparam logic [7:0] E_ROLE = 8'd16;
   // Bit i: word i of the page (offset 4i) may be written only while the engine is idle.
   localparam logic [1023:0] IDLE_ONLY =
-    1024'h7F000000000000000000;
+    1024'h3F000000000000000000;
 endpackage : jd_a3c_map_pkg

@@ -91,7 +91,6 @@ module jd_a3c_regs (
         logic MEM_BASE_HI;
         logic MEM_LIMIT_LO;
         logic MEM_LIMIT_HI;
-        logic ALT2_OFS;
         struct {
             logic [1:0] BUSY;
             logic [1:0] ISSUE;
@@ -165,9 +164,6 @@ module jd_a3c_regs (
         decoded_reg_strb.MEM_LIMIT_HI = cpuif_req_masked & (cpuif_addr == 12'h134);
         is_valid_addr |= cpuif_req_masked & (cpuif_addr == 12'h134);
         is_valid_rw |= cpuif_req_masked & (cpuif_addr == 12'h134);
-        decoded_reg_strb.ALT2_OFS = cpuif_req_masked & (cpuif_addr == 12'h138);
-        is_valid_addr |= cpuif_req_masked & (cpuif_addr == 12'h138);
-        is_valid_rw |= cpuif_req_masked & (cpuif_addr == 12'h138);
         for(int i0=0; i0<8; i0++) begin
             decoded_reg_strb.CU[i0].BUSY[0] = cpuif_req_masked & (cpuif_addr == 12'h180 + (12)'(i0) * 12'h40) & !cpuif_req_is_wr;
             is_valid_addr |= cpuif_req_masked & (cpuif_addr == 12'h180 + (12)'(i0) * 12'h40);
@@ -278,13 +274,9 @@ module jd_a3c_regs (
     typedef struct {
         struct {
             struct {
-                logic next;
+                logic [1:0] next;
                 logic load_next;
-            } order_en;
-            struct {
-                logic next;
-                logic load_next;
-            } interleave;
+            } layout_mode;
         } CFG;
         struct {
             struct {
@@ -318,12 +310,6 @@ module jd_a3c_regs (
         } MEM_LIMIT_HI;
         struct {
             struct {
-                logic [31:0] next;
-                logic load_next;
-            } value;
-        } ALT2_OFS;
-        struct {
-            struct {
                 logic [3:0] next;
                 logic load_next;
             } net;
@@ -342,11 +328,8 @@ module jd_a3c_regs (
     typedef struct {
         struct {
             struct {
-                logic value;
-            } order_en;
-            struct {
-                logic value;
-            } interleave;
+                logic [1:0] value;
+            } layout_mode;
         } CFG;
         struct {
             struct {
@@ -375,11 +358,6 @@ module jd_a3c_regs (
         } MEM_LIMIT_HI;
         struct {
             struct {
-                logic [31:0] value;
-            } value;
-        } ALT2_OFS;
-        struct {
-            struct {
                 logic [3:0] value;
             } net;
             struct {
@@ -392,52 +370,29 @@ module jd_a3c_regs (
     } field_storage_t;
     field_storage_t field_storage;
 
-    // Field: jd_a3c.CFG.order_en
+    // Field: jd_a3c.CFG.layout_mode
     always_comb begin
-        automatic logic [0:0] next_c;
+        automatic logic [1:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.CFG.order_en.value;
+        next_c = field_storage.CFG.layout_mode.value;
         load_next_c = '0;
         if(decoded_reg_strb.CFG && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.CFG.order_en.value & ~decoded_wr_biten[2:2]) | (decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
+            next_c = (field_storage.CFG.layout_mode.value & ~decoded_wr_biten[1:0]) | (decoded_wr_data[1:0] & decoded_wr_biten[1:0]);
             load_next_c = '1;
         end
-        field_combo.CFG.order_en.next = next_c;
-        field_combo.CFG.order_en.load_next = load_next_c;
+        field_combo.CFG.layout_mode.next = next_c;
+        field_combo.CFG.layout_mode.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(~rst_n) begin
-            field_storage.CFG.order_en.value <= 1'h1;
+            field_storage.CFG.layout_mode.value <= 2'h0;
         end else begin
-            if(field_combo.CFG.order_en.load_next) begin
-                field_storage.CFG.order_en.value <= field_combo.CFG.order_en.next;
+            if(field_combo.CFG.layout_mode.load_next) begin
+                field_storage.CFG.layout_mode.value <= field_combo.CFG.layout_mode.next;
             end
         end
     end
-    assign hwif_out.CFG.order_en.value = field_storage.CFG.order_en.value;
-    // Field: jd_a3c.CFG.interleave
-    always_comb begin
-        automatic logic [0:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.CFG.interleave.value;
-        load_next_c = '0;
-        if(decoded_reg_strb.CFG && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.CFG.interleave.value & ~decoded_wr_biten[3:3]) | (decoded_wr_data[3:3] & decoded_wr_biten[3:3]);
-            load_next_c = '1;
-        end
-        field_combo.CFG.interleave.next = next_c;
-        field_combo.CFG.interleave.load_next = load_next_c;
-    end
-    always_ff @(posedge clk) begin
-        if(~rst_n) begin
-            field_storage.CFG.interleave.value <= 1'h1;
-        end else begin
-            if(field_combo.CFG.interleave.load_next) begin
-                field_storage.CFG.interleave.value <= field_combo.CFG.interleave.next;
-            end
-        end
-    end
-    assign hwif_out.CFG.interleave.value = field_storage.CFG.interleave.value;
+    assign hwif_out.CFG.layout_mode.value = field_storage.CFG.layout_mode.value;
     // Field: jd_a3c.CU_ROLE.roles
     always_comb begin
         automatic logic [31:0] next_c;
@@ -557,29 +512,6 @@ module jd_a3c_regs (
         end
     end
     assign hwif_out.MEM_LIMIT_HI.value.value = field_storage.MEM_LIMIT_HI.value.value;
-    // Field: jd_a3c.ALT2_OFS.value
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.ALT2_OFS.value.value;
-        load_next_c = '0;
-        if(decoded_reg_strb.ALT2_OFS && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.ALT2_OFS.value.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
-            load_next_c = '1;
-        end
-        field_combo.ALT2_OFS.value.next = next_c;
-        field_combo.ALT2_OFS.value.load_next = load_next_c;
-    end
-    always_ff @(posedge clk) begin
-        if(~rst_n) begin
-            field_storage.ALT2_OFS.value.value <= 32'h0;
-        end else begin
-            if(field_combo.ALT2_OFS.value.load_next) begin
-                field_storage.ALT2_OFS.value.value <= field_combo.ALT2_OFS.value.next;
-            end
-        end
-    end
-    assign hwif_out.ALT2_OFS.value.value = field_storage.ALT2_OFS.value.value;
     // Field: jd_a3c.NET_SEL.net
     always_comb begin
         automatic logic [3:0] next_c;
@@ -839,9 +771,7 @@ module jd_a3c_regs (
             readback_data_var[ad_hi(12'h118)][31:24] = hwif_in.CAP_LB.dl.next;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h120)) begin
-            readback_data_var[ad_hi(12'h120)][1:0] = 2'h0;
-            readback_data_var[ad_hi(12'h120)][2] = field_storage.CFG.order_en.value;
-            readback_data_var[ad_hi(12'h120)][3] = field_storage.CFG.interleave.value;
+            readback_data_var[ad_hi(12'h120)][1:0] = field_storage.CFG.layout_mode.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h124)) begin
             readback_data_var[ad_hi(12'h124)][31:0] = field_storage.CU_ROLE.roles.value;
@@ -857,9 +787,6 @@ module jd_a3c_regs (
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h134)) begin
             readback_data_var[ad_hi(12'h134)][15:0] = field_storage.MEM_LIMIT_HI.value.value;
-        end
-        if(ad_low(rd_mux_addr) == ad_low(12'h138)) begin
-            readback_data_var[ad_hi(12'h138)][31:0] = field_storage.ALT2_OFS.value.value;
         end
         for(int i0=0; i0<8; i0++) begin
             if(ad_low(rd_mux_addr) == ad_low(12'h180 + (12)'(i0) * 12'h40)) begin

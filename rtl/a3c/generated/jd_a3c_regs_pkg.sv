@@ -279,16 +279,11 @@ package jd_a3c_regs_pkg;
     } jd_a3c__in_t;
 
     typedef struct {
-        logic value;
-    } jd_a3c__CFG__order_en__out_t;
+        logic [1:0] value;
+    } jd_a3c__CFG__layout_mode__out_t;
 
     typedef struct {
-        logic value;
-    } jd_a3c__CFG__interleave__out_t;
-
-    typedef struct {
-        jd_a3c__CFG__order_en__out_t order_en;
-        jd_a3c__CFG__interleave__out_t interleave;
+        jd_a3c__CFG__layout_mode__out_t layout_mode;
     } jd_a3c__CFG__out_t;
 
     typedef struct {
@@ -333,14 +328,6 @@ package jd_a3c_regs_pkg;
     } jd_a3c__MEM_LIMIT_HI__out_t;
 
     typedef struct {
-        logic [31:0] value;
-    } jd_config32_desc_d820a409_idle_only_t__value__out_t;
-
-    typedef struct {
-        jd_config32_desc_d820a409_idle_only_t__value__out_t value;
-    } jd_config32_desc_d820a409_idle_only_t__out_t;
-
-    typedef struct {
         logic [3:0] value;
     } jd_a3c__NET_SEL__net__out_t;
 
@@ -365,7 +352,6 @@ package jd_a3c_regs_pkg;
         jd_a3c__MEM_BASE_HI__out_t MEM_BASE_HI;
         jd_config32_desc_994f4d7b_idle_only_t__out_t MEM_LIMIT_LO;
         jd_a3c__MEM_LIMIT_HI__out_t MEM_LIMIT_HI;
-        jd_config32_desc_d820a409_idle_only_t__out_t ALT2_OFS;
         jd_a3c__NET_SEL__out_t NET_SEL;
     } jd_a3c__out_t;
 endpackage
