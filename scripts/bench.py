@@ -462,7 +462,7 @@ def main(argv: list[str] | None = None) -> int:
                         help="learner: also 4 pipelines of 64 lanes, one of four units, and"
                         " DDPG 256-128 and 400-300 (an hour)")  # fmt: skip
     parser.add_argument("--setups", default="tasks,A,H,J", help="a3c: tasks (single tasks,"
-                        " traffic), configurations A C F H J FA3C SingleCU")  # fmt: skip
+                        " traffic), configurations A C F H J FA3C Alt1 Alt2 SingleCU")  # fmt: skip
     parser.add_argument("--agents", default="16", help="a3c: numbers of agents, with commas")
     sweep = [build.name for build, _ in bench_learner.sweep((1, 2, 4), True)]
     parser.add_argument("--build", choices=sweep, help="learner: one build of the large sweep")

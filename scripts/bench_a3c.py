@@ -49,6 +49,7 @@ class Setup:
         copy: parameters are copied to each agent, else agents hold slots.
         floor: inferences a second that it must reach.
         expected: by the queueing model.
+        layout: of the parameters.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Setup:
     copy: bool = False
     floor: float | None = None
     expected: float | None = None
+    layout: str = "fa3c"
 
     @property
     def config(self) -> Config:
@@ -85,8 +87,11 @@ SETUPS = (
     Setup("J", {**PAIR_PORTS, **PAPER_GEOMETRY, "A3cNRu": 4}, "S", True, 2450, 2558),
 )
 ONE_PAIR = {**PAIR_PORTS, **PAPER_GEOMETRY, "A3cNRu": 4, "A3cNPair": 1, "MemPorts": 1}
+ANY_LAYOUT = {**ONE_PAIR, "A3cAltEn": 1}
 FIGURE_10 = (
-    Setup("FA3C", ONE_PAIR, "S", True),
+    Setup("FA3C", ANY_LAYOUT, "S", True),
+    Setup("Alt1", ANY_LAYOUT, "S", True, layout="alt1"),
+    Setup("Alt2", ANY_LAYOUT, "S", True, layout="alt2"),
     Setup(
         "SingleCU",
         {**ONE_PAIR, "A3cSingleCu": 1, "A3cNPe": 128, "A3cPbInference": 8192,
@@ -147,9 +152,11 @@ class Host:
         done: (clock, kind) of every task that ended.
     """
 
-    def __init__(self, device: SimDevice, network: Network, agents: int, copy: bool) -> None:
+    def __init__(
+        self, device: SimDevice, network: Network, agents: int, copy: bool, layout: str = "fa3c"
+    ) -> None:
         self.device, self.copy = device, copy
-        self.a3c = A3C(device)
+        self.a3c = A3C(device, layout=layout)
         slots = agents + (1 if copy else 4 + 2 * self.a3c.geometry.cus)
         self.net: Net = self.a3c.load_net(
             network, slots=slots, sets=agents * (T_MAX + 1), trainings=agents + 1
@@ -263,7 +270,7 @@ def ips_rows(row: Row, setups: Sequence[Setup], agents: Sequence[int]) -> Iterat
     for setup in setups:
         for count in agents:
             with open_simulator(setup.config, setup.memory) as device:
-                host = Host(device, NET_A, count, setup.copy)
+                host = Host(device, NET_A, count, setup.copy, setup.layout)
                 measured = inferences_a_second(host, count, min(MEASURED, 4 * count))
                 yield row(
                     "a3c", INFERENCES, f"{setup.text}, {count} agents",

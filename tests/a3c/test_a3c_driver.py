@@ -132,3 +132,33 @@ def load_config_with_top(top: str) -> Device:
         path = Path(folder) / "odd.json"
         path.write_text(json.dumps({"Top": top, "MemPorts": 1, "MemSizeLog2": 20, "ClockHz": 1}))
         return open_device("model", str(path))
+
+
+@pytest.mark.parametrize("layout", ["fa3c", "alt1", "alt2"])
+def test_a3c_driver_has_layouts(layout: str, seed: int) -> None:
+    """Parameters lie as chosen, twice in Alt2; an update and a copy give the same in all."""
+    config = load_config("a3c")
+    every = replace(config, parameters={**config.parameters, "A3cAltEn": 1})
+    with open_device("model", every) as device, open_device("model", "a3c") as plain:
+        both = [A3C(device, layout=layout), A3C(plain)]
+        images = []
+        for a3c in both:
+            net, rng = prepared(a3c, NET_T, seed)
+            first, last = net.network.regions[0], net.network.regions[-1]
+            a3c.infer(net, 0, 0, rng.random(first.words).astype(np.float32)).result()
+            d = rng.standard_normal((1, last.width)).astype(np.float32)
+            a3c.train(net, 0, 0, 1, [0], d, SETTINGS).result()
+            a3c.sync(net, 1, 2, ordered=True).result()
+            size = 4 * net.map.words
+            images += [a3c.device.read(net.theta[n], size) for n in (1, 2)]
+            if a3c.layout == "alt2":
+                second = net.map.slot_bytes
+                images += [a3c.device.read(net.theta[n] + second, size) for n in (1, 2)]
+        assert all(np.array_equal(image, images[0]) for image in images)
+
+
+def test_a3c_driver_refuses_layouts(a3c: A3C) -> None:
+    with pytest.raises(errors.ConfigError, match="AltEn=0"):
+        A3C(a3c.device, layout="alt2")
+    with pytest.raises(errors.ConfigError, match="want one of fa3c, alt1, alt2"):
+        A3C(a3c.device, layout="alt3")

@@ -37,6 +37,7 @@ from models.a3c.descriptor import (
     TRAIN,
     Task,
 )
+from models.a3c.engine import ALT1, ALT2, FA3C
 from models.a3c.layout import ParameterMap, Parameters, feature_slot_bytes, pack_map, unpack_map
 from models.a3c.network import BEAT_BYTES, SLOT_BYTES, Geometry, Layer, Network
 from models.a3c.planner import plan
@@ -45,6 +46,7 @@ from models.registers import a3c as registers
 from models.registers.map import Register
 
 RING_OF = {INF: RING_INF, TRAIN: RING_TRN, SYNC: RING_ADM, NET_LOAD: RING_ADM}
+LAYOUTS = {"fa3c": FA3C, "alt1": ALT1, "alt2": ALT2}
 T = TypeVar("T")
 
 
@@ -118,26 +120,37 @@ class A3C(EngineDriver):
 
     Attributes:
         geometry: the build, from the capability words.
+        layout: of the parameters, see LAYOUTS.
         cycles: clocks of all tasks whose results were read, from their records.
     """
 
-    def __init__(self, device: Device, page: int | None = None, slots_log2: int = 6) -> None:
+    def __init__(
+        self, device: Device, page: int | None = None, slots_log2: int = 6, layout: str = "fa3c"
+    ) -> None:
         """Find the engine, read its capabilities, switch its rings on.
 
         Args:
             device: an open device.
             page: the engine's; default the first one's.
             slots_log2: of each ring.
-        Raises: DeviceMismatchError, DeviceMemoryError.
+            layout: how parameters lie in memory: fa3c, or for comparison one of the published
+                alternatives, alt1 and alt2, if the build has them.
+        Raises: DeviceMismatchError, DeviceMemoryError, ConfigError.
         """
         super().__init__(device, "a3c", page)
         self.geometry = self._geometry()
+        if layout not in LAYOUTS:
+            raise ConfigError(f"a3c: layout {layout!r}, want one of {', '.join(LAYOUTS)}")
+        if LAYOUTS[layout] and not self.geometry.alt_en:
+            raise ConfigError(f"a3c: layout {layout!r}, but the build has fa3c alone (AltEn=0)")
+        self.layout = layout
         self.cycles = 0
         self._nets: list[Net | None] = [None] * self.geometry.n_net
         for ring in (RING_INF, RING_TRN, RING_ADM):
             self.open_ring(ring, slots_log2)
         limit = device.memory_bytes
         for register, value in (
+            (registers.CFG, registers.CFG.field("layout_mode").put(LAYOUTS[layout])),
             (registers.MEM_BASE_LO, SLOT_BYTES),
             (registers.MEM_BASE_HI, 0),
             (registers.MEM_LIMIT_LO, limit & 0xFFFF_FFFF),
@@ -208,13 +221,18 @@ class A3C(EngineDriver):
         records = BEAT_BYTES * (1 + self.geometry.nb_max * chosen.regions[-1].rows)
         net = Net(
             slot, chosen, parameters,
-            theta=[self._zeros(parameters.slot_bytes) for _ in range(slots)],
+            theta=[self._zeros(self._images * parameters.slot_bytes) for _ in range(slots)],
             g=self._zeros(parameters.slot_bytes),
             sets=[self._zeros(feature_slot_bytes(chosen)) for _ in range(sets)],
             objectives=[self.device.alloc(records) for _ in range(trainings)],
         )  # fmt: skip
         self._nets[slot] = net
         return net
+
+    @property
+    def _images(self) -> int:
+        """Images of a slot of parameters."""
+        return 2 if self.layout == "alt2" else 1
 
     def _planned(self, layers: Sequence[Layer], samples: int) -> Network:
         return plan(tuple(layers), self.geometry, samples)
@@ -226,7 +244,9 @@ class A3C(EngineDriver):
 
     def write_theta(self, net: Net, slot: int, parameters: Parameters) -> None:
         """Write (weight, bias) of every layer, PyTorch's layout, float32."""
-        self.device.write(net.theta[slot], net.map.pack(parameters))
+        for image in range(self._images):
+            at = net.theta[slot] + image * net.map.slot_bytes
+            self.device.write(at, net.map.pack(parameters))
 
     def read_theta(self, net: Net, slot: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Inverse of write_theta."""
