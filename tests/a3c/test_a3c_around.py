@@ -12,18 +12,15 @@ SMALL = {
     "PbInference": 512, "PbTraining": 512, "GbRows": 512,
 }  # fmt: skip
 BUILDS = {
-    "pair": SMALL,
     "two": {**SMALL, "NPair": 2, "PortPerCu": 1},
     "single": {**SMALL, "NPair": 2, "SingleCu": 1, "NNet": 2},
 }
 RUNS = [
-    ("pair", "Smoke"),
-    ("pair", "Random"),
-    ("pair", "BackPressure"),
-    ("pair", "BadDescriptor"),
-    ("pair", "BusError"),
-    ("pair", "Timeouts"),
+    ("two", "Smoke"),
     ("two", "Random"),
+    ("two", "BadDescriptor"),
+    ("two", "BusError"),
+    ("two", "Timeouts"),
     ("two", "Tickets"),
     ("two", "Roles"),
     ("two", "ResetMidway"),
