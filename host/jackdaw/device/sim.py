@@ -225,7 +225,8 @@ class SimDevice(DeviceBase):
 
     @property
     def clock(self) -> int:
-        """Clocks since the hard reset; does not run the clock."""
+        """Clocks since the hard reset; does not run the clock. Raises DeviceClosedError."""
+        self._check_open()
         return int(self._library.jd_clock(self._handle))
 
     def step(self, clocks: int) -> None:

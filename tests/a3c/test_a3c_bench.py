@@ -1,0 +1,71 @@
+"""The a3c engine's benchmark: agents by events on the simulated hardware, rows, plot."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import bench
+import bench_a3c
+from flow import results
+from jackdaw.device import open_device
+from models.a3c.network import NET_T
+
+
+@pytest.mark.parametrize("copy", [False, True], ids=["ZERO", "COPY"])
+def test_a3c_bench_host(copy: bool, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Agents go through their routines; inferences that are no bootstrap are counted."""
+    monkeypatch.setattr(bench_a3c, "STEP_CLOCKS", 2000)
+    monkeypatch.setattr(bench_a3c, "HOST_CLOCKS", 200)
+    agents, routines = 3, 4
+    with open_device("sim", "a3c", seed=seed) as device:
+        host = bench_a3c.Host(device, NET_T, agents, copy)
+        before = host.a3c.counters()
+        begin = device.clock
+        speed = bench_a3c.inferences_a_second(host, agents, routines)
+        after, clocks = host.a3c.counters(), device.clock - begin
+    kinds = Counter(kind for _, kind in host.done)
+    steps = bench_a3c.T_MAX
+    assert kinds["train"] >= agents + routines
+    assert 0 <= kinds["infer"] - steps * kinds["train"] <= steps * agents
+    assert 0 <= kinds["bootstrap"] - kinds["train"] <= agents
+    assert bool(kinds["sync"]) == copy and kinds["train"] - kinds["sync"] * copy <= (
+        agents if copy else kinds["train"]
+    )
+    for counter, kind in (("INF", "infer"), ("BOOT", "bootstrap"), ("TRAIN", "train")):
+        assert 0 <= after[counter] - before[counter] - kinds[kind] <= agents
+    assert 0 < speed < steps * bench_a3c.CLOCK_HZ * agents * routines / clocks
+
+
+def test_a3c_bench_setups() -> None:
+    """Every configuration builds a geometry; floors are those of the specification."""
+    names = [setup.name for setup in (*bench_a3c.SETUPS, *bench_a3c.FIGURE_10)]
+    assert len(set(names)) == len(names)
+    for setup in (*bench_a3c.SETUPS, *bench_a3c.FIGURE_10):
+        assert setup.text.startswith(f"{setup.name}: ")
+        parameters = setup.config.parameters
+        ports = parameters["A3cNPair"] * (2 if parameters["A3cPortPerCu"] else 1)
+        assert parameters["MemPorts"] == ports
+    floors = {setup.name: setup.floor for setup in bench_a3c.SETUPS if setup.floor}
+    assert floors == {"A": 5000, "H": 4150, "J": 2450}
+
+
+def test_a3c_bench_record_and_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows take the place of those of their names; the plot has every configuration."""
+    monkeypatch.setattr(results, "RECORDED", tmp_path)
+
+    def made(name: str, agents: int, value: float) -> bench.Row:
+        config = f"{name}: as it is, {agents} agents"
+        return bench.row("a3c", bench_a3c.INFERENCES, config, value, "IPS")
+
+    other = bench.row("replay", "figure", "config", 1, "clocks")
+    results.write("bench", [other, made("A", 16, 1.0)], seconds=1, seed=1)
+    rows = [made("A", 16, 2.0), made("FA3C", 4, 4.0), made("Alt1", 4, 3.0)]
+    assert bench.record(rows) == rows
+    assert results.read("bench")["rows"] == json.loads(json.dumps([other, *rows]))
+    assert bench_a3c.of_agents(rows) == {"A": {16: 2.0}, "FA3C": {4: 4.0}, "Alt1": {4: 3.0}}
+    bench_a3c.draw(tmp_path / "plot.png", rows)
+    assert (tmp_path / "plot.png").stat().st_size > 10_000
