@@ -477,8 +477,8 @@ module jd_a3c_unit
     );
     // Its bursts are as short as those of the parameters, so that both get the same share of reads.
     jd_a3c_update #(
-      .Piece (16), .Second (SecondImage), .Units (UpdateUnits), .MulLatency (MulLatency), .AddLatency (AddLatency),
-      .DivLatency (DivLatency), .SqrtLatency (SqrtLatency)
+      .Piece (16), .Second (SecondImage), .Units (UpdateUnits), .MulLatency (MulLatency),
+      .AddLatency (AddLatency), .DivLatency (DivLatency), .SqrtLatency (SqrtLatency)
     ) u_update (
       .clk_i, .rst_ni,
       .go_i               (update_q[update_slot_q] && ready_q[update_slot_q]

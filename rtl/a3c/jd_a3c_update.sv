@@ -372,8 +372,8 @@ module jd_a3c_update
   assign write_end = put && (write.dry || last_part);
   assign send_in   = '{rows: write.rows, part: part_q, drop: failed};
   assign answer_in = '{
-    part: part_q, last: last_part, written: !write.dry && !failed, offset: write.offset, rows: write.rows,
-    layer: write.layer,
+    part: part_q, last: last_part, written: !write.dry && !failed,
+    offset: write.offset, rows: write.rows, layer: write.layer,
     layer_last: write_end && write.layer_last, task_last: write_end && write.task_last
   };
   always_ff @(posedge clk_i) begin
