@@ -20,6 +20,7 @@ module jd_a3c_unit
   parameter int unsigned MapRows       = 8192,
   parameter int unsigned ParameterRows = 32768,
   parameter int unsigned GradientRows  = 0,
+  parameter bit          SecondImage   = 1'b0,
   parameter int unsigned UpdateUnits   = 4,
   parameter int unsigned IdW           = 4
 ) (
@@ -202,7 +203,8 @@ module jd_a3c_unit
 
   logic unused;
   assign unused = ^{m_axi_rlast_i, m_axi_rid_i, m_axi_bid_i, found_q, job, Pes, MulLatency,
-                    AddLatency, DivLatency, SqrtLatency, MapRows, ParameterRows, UpdateUnits};
+                    AddLatency, DivLatency, SqrtLatency, MapRows, ParameterRows, SecondImage,
+                    UpdateUnits};
   `JD_ASSUME_STREAM(TaskStable_M, task_valid_i, task_ready_o, task_i)
   `JD_ASSUME_IF(Able_M, task_valid_i && task_i.train, Trains)
   `JD_ASSERT_IF(TicketRead_A, state_q == StRead && job.train, found_q.outputs != '0)
