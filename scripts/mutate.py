@@ -181,7 +181,7 @@ def campaign(
 
         # One file after another, so that what was learnt of its tests serves the next mutant.
         runner.run([(n, m.file, tests[m.key]) for n, m in todo], report)
-        shutil.rmtree(BUILD / "runs", ignore_errors=True)
+        shutil.rmtree(runner.runs, ignore_errors=True)
     return {m.key: book.outcomes[m.key] for m in chosen if m.key in book.outcomes}
 
 

@@ -98,11 +98,13 @@ class Campaign:
         self.tests = list(dict.fromkeys(tests))
         self.overlay, self.work, self.seed, self.jobs = overlay, work, seed, jobs
         self.known: dict[str, Knowledge] = {}
+        self.runs = work / "runs"  # not among those of tests that run beside it
         work.mkdir(parents=True, exist_ok=True)
 
     def _environment(self, mutant: int, record: Path) -> dict[str, str]:
         return {
             "JD_OVERLAY": str(self.overlay),
+            "JD_RUNS": str(self.runs),
             "JD_MUTANT": str(mutant),
             "JD_RECORD": str(record),
             "COCOTB_LOG_LEVEL": "WARNING",

@@ -78,6 +78,7 @@ def run(
         timeout_s: wall-clock limit (seconds) of the run; the environment variable JD_TIMEOUT_S
             lowers it.
         waves: write dump.fst; default: the environment variable JD_WAVES.
+    The environment variable JD_RUNS names another folder for runs than build/runs.
     Returns: the run's folder (results.xml, dump.fst, coverage files).
     Raises: SimulationFailed.
     """
@@ -94,7 +95,7 @@ def run(
         [*build_args, *coverage.verilator_arguments(core, toggles=True)],
         waves,
     )
-    runs = BUILD / "runs"
+    runs = Path(os.environ.get("JD_RUNS", BUILD / "runs"))
     runs.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{module.split('.')[-1]}-{test}-{seed}-", dir=runs))
     env = environment()

@@ -49,6 +49,7 @@ BINS: dict[str, Bins] = {
         "in place": lambda e: _good(e, TRAIN) and e.task.source == e.task.target,
         "elsewhere": lambda e: _good(e, TRAIN) and e.task.source != e.task.target,
         "waits": lambda e: _good(e, TRAIN) and e.waited,
+        "follows by rows": lambda e: _good(e, TRAIN) and e.followed,
     },
     "copy": {
         "ordered": lambda e: _good(e, SYNC) and e.task.flags & FLAG_ORDERED != 0,

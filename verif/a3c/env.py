@@ -83,6 +83,7 @@ class Ended:
         unit: that had it.
         late: a task behind it in its ring ended before it.
         waited: an update waited for an earlier ticket since the batch began.
+        followed: one went on behind rows of a layer that another was still at.
     """
 
     ring: int
@@ -91,6 +92,7 @@ class Ended:
     unit: int
     late: bool = False
     waited: bool = False
+    followed: bool = False
 
     @property
     def task(self) -> Task:
@@ -126,7 +128,7 @@ class A3cEnv(uvm_env):
         self.ended = Coverage("ended", self, "a3c.task", BINS, enforce=False)
         self.tails = [0] * len(RINGS)
         self.compared = 0
-        self.waited = False
+        self.waited = self.followed = False
         self.exact = True  # no task has failed in a unit: the units' counters are the golden ones
         self.tickets_lost = False  # tasks with tickets were dropped
         self.gathered = False  # a task's weights were
@@ -157,11 +159,25 @@ class A3cEnv(uvm_env):
             self.dut.time_i.value = time
 
     async def _waits(self) -> None:
-        """Note whether a unit waits for an earlier ticket."""
+        """Note whether a unit waits for an earlier ticket, or goes on close behind one."""
         asks, goes = self.dut.order_valid, self.dut.order_go
+        layers, written, tickets = self.dut.order_layer, self.dut.written, self.dut.order_ticket
+        units = range(self.geometry.cus)
         while True:
             await RisingEdge(self.dut.clk_i)
-            self.waited = self.waited or bool(int(asks.value) & ~int(goes.value))
+            asked = int(asks.value)
+            if not asked:
+                continue
+            self.waited = self.waited or bool(asked & ~int(goes.value))
+            if not self.followed and asked & int(goes.value):
+                layer, others, ticket = (int(h.value) for h in (layers, written, tickets))
+                told = [others >> 30 * v & (1 << 30) - 1 for v in units]  # jd_a3c_pkg::written_t
+                number = [ticket >> 32 * v & 0xFFFF_FFFF for v in units]
+                self.followed = any(
+                    (asked & int(goes.value)) >> u & told[v] >> 29 & 1
+                    and told[v] >> 26 & 7 == layer >> 3 * u & 7 and number[v] < number[u]
+                    for u in units for v in units
+                )  # fmt: skip
 
     async def quiet(self, clocks: int = 24) -> None:
         """Check that nothing comes out behind a reset."""
@@ -299,7 +315,7 @@ class A3cEnv(uvm_env):
         for _, words in pairs:
             words[1] = self.random.getrandbits(32)
         await self.axil.write(header.STATUS.offset, FAILED)
-        self.waited = False
+        self.waited = self.followed = False
         queued = await self.queue(pairs)
         records = await self.records(queued, limit)
         tickets = [int(record[2]) for record in records]
@@ -321,7 +337,9 @@ class A3cEnv(uvm_env):
                 for other in range(len(pairs))
             )  # fmt: skip
             unit = int(records[index][1]) >> 16 & 15
-            self.ended.sample(Ended(ring, words, ends[index], unit, late, self.waited))
+            self.ended.sample(
+                Ended(ring, words, ends[index], unit, late, self.waited, self.followed)
+            )
         return ends
 
     @property
