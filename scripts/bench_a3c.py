@@ -159,7 +159,7 @@ class Host:
         self.a3c = A3C(device, layout=layout)
         slots = agents + (1 if copy else 4 + 2 * self.a3c.geometry.cus)
         self.net: Net = self.a3c.load_net(
-            network, slots=slots, sets=agents * (T_MAX + 1), trainings=agents + 1
+            network, slots=slots, sets=agents * (T_MAX + 1), trainings=max(agents + 1, 16)
         )
         rng = np.random.default_rng(1)
         parameters = initial(network, rng)
