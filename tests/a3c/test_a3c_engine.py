@@ -15,14 +15,14 @@ SMALL = {
     "PbInference": 512, "PbTraining": 512, "GbRows": 512,
 }  # fmt: skip
 BUILDS = {
-    "pair": SMALL,
+    "pair": {**SMALL, "AltEn": 1},
     "two": {**SMALL, "NPair": 2, "PortPerCu": 1, "NNet": 4},
-    "layouts": {**SMALL, "AltEn": 1},
 }
 RUNS = [
     ("pair", "Smoke"),
     ("pair", "Random"),
     ("pair", "Samples"),
+    ("pair", "Layouts"),
     ("pair", "BackPressure"),
     ("pair", "BadDescriptor"),
     ("pair", "BusError"),
@@ -32,7 +32,6 @@ RUNS = [
     ("two", "Random"),
     ("two", "Tickets"),
     ("two", "HardReset"),
-    ("layouts", "Layouts"),
 ]
 _folders: dict[tuple[str, str], Path] = {}
 
