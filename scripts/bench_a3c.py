@@ -22,7 +22,8 @@ from jackdaw.device import Config, load_config
 from jackdaw.device.sim import SimDevice
 from jackdaw.drivers.a3c import A3C, Future, Net
 from models.a3c import timing, traffic
-from models.a3c.network import FULL, NET_A, Geometry, Network
+from models.a3c.network import CONV, FULL, NET_A, Geometry, Network
+from models.a3c.planner import plan
 from models.a3c.rmsprop import HyperParameters
 
 Row = Callable[..., dict[str, Any]]
@@ -157,7 +158,11 @@ class Host:
     ) -> None:
         self.device, self.copy = device, copy
         self.a3c = A3C(device, layout=layout)
-        slots = agents + (1 if copy else 4 + 2 * self.a3c.geometry.cus)
+        # With versions every agent may hold one and train another.
+        slots = agents + 1 if copy else 2 * agents + 4
+        elements = self.a3c.geometry.n_pe
+        if any(c.kind != CONV and c.lanes_backward != elements for c in network.layers):
+            network = plan(network.layers, self.a3c.geometry, T_MAX)
         self.net: Net = self.a3c.load_net(
             network, slots=slots, sets=agents * (T_MAX + 1), trainings=max(agents + 1, 16)
         )
