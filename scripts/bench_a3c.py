@@ -407,7 +407,7 @@ def draw(path: Path, rows: Sequence[dict[str, Any]]) -> None:
         right.bar_label(bars, [f"{found[name][n]:.0f}" for n in at], fontsize=7)
     right.set_xticks(range(len(reference)), [str(n) for n in reference])
     right.set(xlabel="agents", ylabel="inferences a second, FA3C = 1")
-    right.legend(fontsize=8, loc="lower left")
+    right.legend(fontsize=8, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     figure.savefig(path)
     pyplot.close(figure)
 
