@@ -473,9 +473,15 @@ def main(argv: list[str] | None = None) -> int:
     )  # fmt: skip
     options = parser.parse_args(argv)
     if (options.large or options.build) and options.engine != "learner":
-        parser.error("--large, --build: got replay, want learner")
+        parser.error(f"--large, --build: got {options.engine}, want learner")
     if options.build and options.config:
         parser.error(f"--build {options.build}: got --config {options.config}, too; want one")
+    setups, agents = options.setups.split(","), options.agents.split(",")
+    known = [bench_a3c.TASKS, *(s.name for s in bench_a3c.SETUPS + bench_a3c.FIGURE_10)]
+    if unknown := [name for name in setups if name not in known]:
+        parser.error(f"--setups: got {', '.join(unknown)}, want some of {', '.join(known)}")
+    if not all(text.isdecimal() and int(text) for text in agents):
+        parser.error(f"--agents: got {options.agents}, want numbers from 1 on, with commas")
     try:
         if options.config or options.set:
             builds = [configuration(options.config or "demo", options.set)]
@@ -490,8 +496,8 @@ def main(argv: list[str] | None = None) -> int:
         (
             bench_a3c.measure(
                 row,
-                options.setups.split(","),
-                [int(n) for n in options.agents.split(",")],
+                setups,
+                [int(n) for n in agents],
                 [options.memory],
             ),
             [],

@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from models.a3c.layout import second_image
+from models.a3c.layout import parameter_slot_bytes
 from models.a3c.network import BEAT_BYTES, SLOT_BYTES, Geometry, Network
 from models.a3c.validate import DESCRIPTOR_WORDS
 from models.registers.a3c import Error
@@ -175,7 +175,7 @@ def extents(task: Task, network: Network | None, second: bool = False) -> list[E
     if task.opcode == NET_LOAD or network is None:
         return [Extent(_THETA, task.theta, DESCRIPTOR_BYTES)]
     squares = network.parameter_bytes
-    size = squares + (second_image(network) if second else 0)
+    size = squares + (parameter_slot_bytes(network) if second else 0)
     records = RECORDS_OFFSET + len(task.maps) * BEAT_BYTES * network.regions[-1].rows
     maps = [
         Extent(MAPS_WORD + 2 * n, start, network.feature_bytes, task.opcode == INF)

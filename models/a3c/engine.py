@@ -34,7 +34,7 @@ from models.a3c.descriptor import (
     TaskError,
     Window,
 )
-from models.a3c.layout import ParameterMap, pack_map, second_image, unpack_map
+from models.a3c.layout import ParameterMap, pack_map, parameter_slot_bytes, unpack_map
 from models.a3c.network import BEAT_BYTES, CONV, ROW_WORDS, Geometry, Region
 from models.a3c.rmsprop import HyperParameters, rmsprop
 from models.a3c.task import forward, gradients
@@ -301,7 +301,7 @@ class A3cEngine:
             )
             for index, region in enumerate(inputs)
         ]
-        second = second_image(network) if self.layout == ALT2 else 0
+        second = parameter_slot_bytes(network) if self.layout == ALT2 else 0
         # Of the local parameters, BW needs the weights of all layers but the first.
         image = np.zeros(held.words, np.float32)
         for index, layer in enumerate(network.layers[1:], 1):
@@ -325,7 +325,7 @@ class A3cEngine:
         self, task: Task, held: ParameterMap, memory: Memory, ticket: int
     ) -> tuple[timing.Clocks, dict[str, traffic.Traffic]]:
         second = self.layout == ALT2
-        size = 4 * held.words + (second_image(held.network) if second else 0)
+        size = 4 * held.words + (parameter_slot_bytes(held.network) if second else 0)
         image = _read(memory, task.source, size, _SOURCE, ticket)
         _write(memory, task.target, image, _TARGET, ticket)
         self._count("SYNC")

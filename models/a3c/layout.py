@@ -59,7 +59,7 @@ class ParameterMap:
     def __init__(self, network: Network) -> None:
         self.network = network
         self.words = network.parameter_beats * ROW_WORDS
-        self.slot_bytes = -(-4 * self.words // SLOT_BYTES) * SLOT_BYTES
+        self.slot_bytes = parameter_slot_bytes(network)
         self._weights: list[np.ndarray] = []
         self._biases: list[slice] = []
         for layer, beat in zip(network.layers, network.parameter_offsets, strict=False):
@@ -120,8 +120,8 @@ def unpack_map(rows: np.ndarray, region: Region) -> np.ndarray:
     return padded[..., : region.width].copy()
 
 
-def second_image(network: Network) -> int:
-    """Return the bytes from parameters to their second image, if the layout has one (Alt2)."""
+def parameter_slot_bytes(network: Network) -> int:
+    """Return the bytes of a slot that holds parameters; a second image begins behind it (Alt2)."""
     return -(-network.parameter_bytes // SLOT_BYTES) * SLOT_BYTES
 
 

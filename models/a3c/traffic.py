@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.a3c.layout import second_image
+from models.a3c.layout import parameter_slot_bytes
 from models.a3c.network import BEAT_BYTES, CONV, ROW_WORDS, Network
 
 PAPER_KIB = {  # Table 2: rows of one routine, KiB read and written
@@ -77,7 +77,7 @@ def training(network: Network, samples: int, second: bool = False) -> dict[str, 
 
 def sync(network: Network, second: bool = False) -> dict[str, Traffic]:
     """Return the traffic of a parameter copy, with what lies between two images."""
-    beats = network.parameter_beats + (second_image(network) // BEAT_BYTES if second else 0)
+    beats = network.parameter_beats + (parameter_slot_bytes(network) // BEAT_BYTES if second else 0)
     return {"parameter sync": Traffic(beats, beats)}
 
 

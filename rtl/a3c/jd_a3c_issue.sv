@@ -4,8 +4,8 @@
 //
 // Streams  tile_i is the next tile to be issued, tile_done_o takes it, in the clock of its last
 //          issue or, if it has none, alone. issue_o goes with every product.
-// Timing   one issue a clock, or one weight a clock if they are gathered; two clocks between tiles. A sum is issued again after AddLatency
-//          clocks. issue_o is a register.
+// Timing   one issue a clock, or one weight a clock if they are gathered; two clocks between tiles.
+//          A sum is issued again after AddLatency clocks. issue_o is a register.
 // Numbers  positions of the parameter buffer modulo 2^PositionW.
 // Source   FA3C (ASPLOS 2019) section 4.2.1 (accumulation frequency), 4.4. a3c 6.1 to 6.4. Golden
 //          model: models/a3c/timing.py.

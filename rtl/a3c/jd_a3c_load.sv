@@ -13,8 +13,8 @@
 //                       layers by passes of at most 32 contexts: the biases; then the patches
 //                       block by block of 16 inputs. Entry of input 16*block + j, output block k:
 //                       block + j*N + k, N the output blocks of the layer or pass.
-//            training   from the second image, if there is one: fully connected layers descending, by windows of inputs, then convolutions
-//                       descending, each a single window, without layer 0: transposed patches block by
+//            training   from the second image, if there is one: fully connected layers
+//                       descending, by windows of inputs, then convolutions descending, each a single window, without layer 0: transposed patches block by
 //                       block of 16 outputs. Entry of output 16*block + j, input block k:
 //                       block + j*N + k, N the input blocks of the window. The last window
 //                       is filled up to whole lanes: entries behind the last input block are

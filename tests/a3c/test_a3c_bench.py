@@ -53,6 +53,15 @@ def test_a3c_bench_setups() -> None:
     assert floors == {"A": 5000, "H": 4150, "J": 2450}
 
 
+@pytest.mark.parametrize(
+    "wrong", [["--setups", "A,B"], ["--agents", "0"], ["--agents", "4,x"], ["--agents", ""]]
+)
+def test_a3c_bench_refuses(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        bench.main(["a3c", *wrong])
+    assert f"{wrong[0]}: got" in capsys.readouterr().err
+
+
 def test_a3c_bench_record_and_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows take the place of those of their names; the plot has every configuration."""
     monkeypatch.setattr(results, "RECORDED", tmp_path)

@@ -15,7 +15,7 @@ from types import TracebackType
 import numpy as np
 
 from flow.library import build
-from models.a3c.layout import second_image
+from models.a3c.layout import parameter_slot_bytes
 from models.a3c.network import (
     BEAT_BYTES,
     CONV,
@@ -110,7 +110,7 @@ class UnitTask:
     @property
     def second_bytes(self) -> int:
         """From parameters to their second image, 0 if there is none."""
-        return second_image(self.network) if self.second else 0
+        return parameter_slot_bytes(self.network) if self.second else 0
 
     def row(self) -> np.ndarray:
         """Its bits."""

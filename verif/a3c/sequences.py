@@ -233,6 +233,7 @@ async def random_tasks(env: A3cEnv, batches: int, size: int, samples: int) -> No
 async def layouts(env: A3cEnv, batches: int) -> None:
     """Random tasks in every layout of the parameters; the one that does not exist is FA3C's."""
     here = await world(env)
+    lost: dict[int, int] = {}
     for layout in (ALT2, ALT1, 3, FA3C, ALT2):
         await env.write_both(registers.CFG.offset, registers.CFG.field("layout_mode").put(layout))
         for _ in range(batches):
@@ -240,8 +241,16 @@ async def layouts(env: A3cEnv, batches: int) -> None:
         net = here.nets[1]
         await env.run([here.infer(net, 0, [0]), here.train(net, 0, 2, 2, [1, 2])])
         await env.run([here.copy(net, 2, 5)])
+        waits = registers.CU_ST_PARAM_LO.at(1), registers.CU_ST_CTX_LO.at(1)
+        before = sum([await env.counter(at) for at in waits])
+        await env.run([here.train(net, 0, 2, 2, [3])])
+        lost[layout] = sum([await env.counter(at) for at in waits]) - before
         env.gathered = env.gathered or layout == ALT1
         await env.compare_counters()
+    # The last layer's BW, of 32 inputs with their padding: in Alt1 a weight a clock.
+    gathered = 32 * net.network.layers[1].outputs
+    late = lost[ALT1] - lost[FA3C]
+    assert gathered // 2 < late < 2 * gathered, f"lost {lost}, gathering takes {gathered} clocks"
 
 
 async def all_samples(env: A3cEnv) -> None:
