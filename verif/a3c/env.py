@@ -159,25 +159,36 @@ class A3cEnv(uvm_env):
             self.dut.time_i.value = time
 
     async def _waits(self) -> None:
-        """Note whether a unit waits for an earlier ticket, or goes on close behind one."""
+        """Note whether a unit waits for an earlier ticket, or goes on close behind one.
+
+        It must not go on to rows of the layer in hand that an earlier ticket has not written.
+        """
         asks, goes = self.dut.order_valid, self.dut.order_go
         layers, written, tickets = self.dut.order_layer, self.dut.written, self.dut.order_ticket
+        ends = self.dut.order_behind
         units = range(self.geometry.cus)
+        age = [0 for _ in units]  # clocks since a unit asked; the answer counts from the third on
         while True:
             await RisingEdge(self.dut.clk_i)
             asked = int(asks.value)
+            age = [age[u] + 1 if asked >> u & 1 else 0 for u in units]
             if not asked:
                 continue
-            self.waited = self.waited or bool(asked & ~int(goes.value))
-            if not self.followed and asked & int(goes.value):
-                layer, others, ticket = (int(h.value) for h in (layers, written, tickets))
-                told = [others >> 30 * v & (1 << 30) - 1 for v in units]  # jd_a3c_pkg::written_t
-                number = [ticket >> 32 * v & 0xFFFF_FFFF for v in units]
-                self.followed = any(
-                    (asked & int(goes.value)) >> u & told[v] >> 29 & 1
-                    and told[v] >> 26 & 7 == layer >> 3 * u & 7 and number[v] < number[u]
-                    for u in units for v in units
-                )  # fmt: skip
+            goes_on = asked & int(goes.value)
+            self.waited = self.waited or goes_on != asked
+            if not goes_on:
+                continue
+            layer, others, ticket, end = (int(h.value) for h in (layers, written, tickets, ends))
+            told = [others >> 30 * v & (1 << 30) - 1 for v in units]  # jd_a3c_pkg::written_t
+            number = [ticket >> 32 * v & 0xFFFF_FFFF for v in units]
+            for u in units:
+                for v in units:
+                    if not (goes_on >> u & told[v] >> 29 & 1 and number[v] < number[u]):
+                        continue
+                    if told[v] >> 26 & 7 == layer >> 3 * u & 7 and age[u] > 2:
+                        self.followed = True
+                        rows, wanted = told[v] & (1 << 26) - 1, end >> 26 * u & (1 << 26) - 1
+                        assert rows >= wanted, f"unit {u} goes on to row {wanted} behind {rows}"
 
     async def quiet(self, clocks: int = 24) -> None:
         """Check that nothing comes out behind a reset."""
