@@ -72,7 +72,7 @@ def test_update_random(name: str, seed: int) -> None:
         for most in (1, 20, 200, 2000):
             networks = [small_network(rng, TINY, 600) for _ in range(2)]
             tasks, memory = random_update(rng, networks, 3, "Second" in BUILDS[name])
-            chunks = random_chunks(rng, tasks, most)
+            chunks = random_chunks(rng, tasks, most, shuffled=bool(rng.integers(2)))
             update(sim, tasks, chunks, gradients(rng, chunks), memory, random_timing(rng))
 
 

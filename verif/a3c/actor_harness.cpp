@@ -552,7 +552,8 @@ void play(Actor& actor, const Run& run) {
         since = actor.now;
         wait = actor.random.next() % (1 + actor.settings.pause);
       }
-      if (actor.now - since >= wait) granted[top.order_layer_o] = top.order_behind_o;
+      uint64_t& rows = granted[top.order_layer_o];
+      if (actor.now - since >= wait) rows = std::max<uint64_t>(rows, top.order_behind_o);
     } else if (actor.random.chance(300)) {
       go[0] = true;  // nothing is asked: any answer
     }

@@ -796,21 +796,29 @@ class Chunk:
 
 
 def random_chunks(
-    rng: np.random.Generator, tasks: Sequence[UnitTask], most: int = 200
+    rng: np.random.Generator, tasks: Sequence[UnitTask], most: int = 200, shuffled: bool = False
 ) -> list[Chunk]:
-    """Cut the parameters of tasks into chunks, layers descending; no row is used twice."""
+    """Cut the parameters of tasks into chunks, layers descending; no row is used twice.
+
+    Args:
+        most: rows of a chunk.
+        shuffled: behind a layer's first chunk come the others in any order.
+    """
     out: list[Chunk] = []
     at = 0
     for n, task in enumerate(tasks):
         offsets = task.network.parameter_offsets
         for layer in range(len(task.network.layers) - 1, -1, -1):
-            offset = offsets[layer]
+            offset, parts = offsets[layer], []
             while offset < offsets[layer + 1]:
-                left = offsets[layer + 1] - offset
-                rows = min(left, int(rng.integers(1, most + 1)))
-                last = rows == left
-                out.append(Chunk(n, layer, offset, at, rows, last, last and not layer))
+                rows = min(offsets[layer + 1] - offset, int(rng.integers(1, most + 1)))
+                parts.append((offset, rows))
                 offset += rows
+            if shuffled:
+                parts[1:] = [parts[1 + k] for k in rng.permutation(len(parts) - 1)]
+            for number, (offset, rows) in enumerate(parts, 1):
+                last = number == len(parts)
+                out.append(Chunk(n, layer, offset, at, rows, last, last and not layer))
                 at += rows
     return out
 
