@@ -25,6 +25,7 @@ FLAGS = {INF: FLAG_SAVE_MAPS | FLAG_BOOTSTRAP, TRAIN: 0, SYNC: FLAG_ORDERED, NET
 ROLE_INFERENCE, ROLE_TRAINING = 1, 2
 RECORDS_OFFSET = BEAT_BYTES  # from the hyper-parameters to the objective's gradients
 DESCRIPTOR_BYTES = -(-4 * DESCRIPTOR_WORDS // BEAT_BYTES) * BEAT_BYTES  # that NET_LOAD reads
+FA3C, ALT1, ALT2, NO_LAYOUT = range(4)  # of the parameters; Alt1 differs in its clocks alone
 MAPS_WORD = 16  # first word of the addresses of feature maps
 
 _THETA, _SOURCE, _TARGET, _G_SOURCE, _G_TARGET, _OBJECTIVE = 2, 4, 6, 8, 10, 12
@@ -204,7 +205,7 @@ def check(
     network: Callable[[int], Network | None],
     window: Window,
     roles: int,
-    second: bool = False,
+    layout: int = FA3C,
 ) -> Task:
     """Check and decode a descriptor: the first rule that is broken decides.
 
@@ -215,6 +216,7 @@ def check(
         network: the network of a slot, None of an empty one.
         window: what the task may touch.
         roles: ROLE_* that some compute unit has.
+        layout: of the parameters; with NO_LAYOUT only networks can be loaded.
     Raises: TaskError.
     """
     w = [int(x) for x in words]
@@ -231,7 +233,9 @@ def check(
         raise TaskError(Error.E_NET)
     if opcode in (INF, TRAIN) and not 1 <= samples <= geometry.nb_max:
         raise TaskError(Error.E_NB)
-    ranges = extents(task, net, second)
+    if layout == NO_LAYOUT and opcode != NET_LOAD:
+        raise TaskError(Error.E_LAYOUT)
+    ranges = extents(task, net, layout == ALT2)
     for extent in ranges:
         whole = extent.word < _OBJECTIVE and opcode != NET_LOAD
         if extent.start % (SLOT_BYTES if whole else BEAT_BYTES):

@@ -18,7 +18,9 @@ import numpy as np
 
 from models.a3c import descriptor, timing, traffic
 from models.a3c.descriptor import (
+    ALT2,
     DESCRIPTOR_BYTES,
+    FA3C,
     FLAG_BOOTSTRAP,
     FLAG_ORDERED,
     FLAG_SAVE_MAPS,
@@ -26,6 +28,7 @@ from models.a3c.descriptor import (
     INF,
     MAPS_WORD,
     NET_LOAD,
+    NO_LAYOUT,
     RECORDS_OFFSET,
     ROLE_INFERENCE,
     ROLE_TRAINING,
@@ -44,7 +47,6 @@ from models.registers import a3c as registers
 from models.registers.a3c import Error
 
 _THETA, _SOURCE, _TARGET, _G_SOURCE, _G_TARGET, _OBJECTIVE = 2, 4, 6, 8, 10, 12
-FA3C, ALT1, ALT2 = 0, 1, 2  # layouts of the parameters; Alt1 differs in its clocks alone
 _SEQUENCE = 1 << 32  # tickets are counted modulo this
 
 
@@ -201,7 +203,7 @@ class A3cEngine:
             lambda slot: held.network if (held := self.networks[slot]) else None,
             window,
             roles_held,
-            self.layout == ALT2,
+            self.layout,
         )
         if task.opcode == NET_LOAD:
             self._load(task, memory)
@@ -230,9 +232,9 @@ class A3cEngine:
 
     @property
     def layout(self) -> int:
-        """The layout of the parameters: FA3C, ALT1 or ALT2."""
+        """The layout of the parameters, NO_LAYOUT if the build does not have it."""
         chosen = registers.CFG.field("layout_mode").get(self._values["CFG"])
-        return chosen if self.geometry.alt_en and chosen in (ALT1, ALT2) else FA3C
+        return chosen if chosen == FA3C or self.geometry.alt_en else NO_LAYOUT
 
     def _account(self, cu: int, clocks: timing.Clocks, beats: traffic.Traffic) -> None:
         self._count(f"CU{cu}_ISSUE", clocks.issued)

@@ -31,7 +31,7 @@ CAP_LB = Register(name='CAP_LB', offset=280, access='RO', reset=0, idle_only=Fal
     Field(name='nctx', lsb=16, width=8, access='RO', reset=0, description='accumulation contexts of a half'), 
     Field(name='dl', lsb=24, width=8, access='RO', reset=0, description='lane buffer entries')), description='line buffers and accumulation')
 CFG = Register(name='CFG', offset=288, access='RW', reset=0, idle_only=True, count=1, stride=4, fields=(
-    Field(name='layout_mode', lsb=0, width=2, access='RW', reset=0, description='layout of the parameters, if CAP_CU.alt_en: 1 Alt1, 2 Alt2; else FA3C'),), description='how tasks are run')
+    Field(name='layout_mode', lsb=0, width=2, access='RW', reset=0, description='layout of the parameters: 0 FA3C; if CAP_CU.alt_en: 1 Alt1, 2 Alt2'),), description='how tasks are run')
 CU_ROLE = Register(name='CU_ROLE', offset=292, access='RW', reset=0, idle_only=True, count=1, stride=4, fields=(
     Field(name='roles', lsb=0, width=32, access='RW', reset=0, description='roles'),), description='bit 2u: unit u runs inferences, bit 2u + 1: trainings; reads as what the units can do of it')
 MEM_BASE_LO = Register(name='MEM_BASE_LO', offset=296, access='RW', reset=0, idle_only=True, count=1, stride=4, fields=(
@@ -171,6 +171,7 @@ class Error(IntEnum):
     E_OVERLAP = 14
     E_HPARAM = 15
     E_ROLE = 16
+    E_LAYOUT = 17
     E_BUS_RD = 64
     E_BUS_WR = 65
     E_ALIGN = 66
@@ -197,6 +198,7 @@ ERROR_TEXT: dict[int, str] = {
     14: 'what the task writes overlaps something else that it names',
     15: 'a hyper-parameter is not finite, or epsilon is not positive',
     16: 'no compute unit has the role that the task needs',
+    17: 'the build does not have the layout of CFG',
     64: 'a read was answered with SLVERR or DECERR (ERR_INFO1 1:0)',
     65: 'a write was answered with SLVERR or DECERR (ERR_INFO1 1:0)',
     66: 'an address or a length is not aligned',

@@ -28,7 +28,7 @@ module jd_a3c_check
   input  logic [39:0]          base_i,            // first byte that a task may name,
   input  logic [47:0]          limit_i,           // and first byte behind
   input  logic [1:0]           roles_i,           // that some unit has: inference, training
-  input  logic                 second_i,          // parameters have a second image
+  input  layout_e              layout_i,          // of the parameters
   output logic                 busy_o,
   output logic                 done_o,
   output logic [7:0]           error_o,           // 0: the task may run
@@ -120,8 +120,9 @@ module jd_a3c_check
   assign whole = pair_q < PAIR_OBJECTIVE && opcode != OP_NET_LOAD;
   always_comb begin
     size = {3'd0, network.theta_beats, 6'd0};
-    if (second_i && pair_q <= PAIR_TARGET) size = {2'd0, second_beats(network.theta_beats), 6'd0}
-                                                  + {3'd0, network.theta_beats, 6'd0};
+    if (layout_i == LayoutAlt2 && pair_q <= PAIR_TARGET) begin  // and the second image
+      size = {2'd0, second_beats(network.theta_beats), 6'd0} + {3'd0, network.theta_beats, 6'd0};
+    end
     if (pair_q == PAIR_OBJECTIVE) size = {18'd0, 11'(samples) * 11'(network.output_rows) + 11'd1,
                                           6'd0};
     if (pair_q >= PAIR_MAPS)      size = {6'd0, network.map_rows, 6'd0};
@@ -157,10 +158,11 @@ module jd_a3c_check
   assign last       = pair_q == 4'd15;
   assign last_first = first_q == 4'd15;
   logic over;                                     // the last pass is through behind this range
-  logic wrong_slot, wrong_samples, wrong_role;
+  logic wrong_slot, wrong_samples, wrong_layout, wrong_role;
   assign over          = pass_q == PassPairs && last && (hold_q ? first_q == 4'd14 : last_first);
   assign wrong_slot    = 32'(slot) >= Slots || (!network.valid && opcode != OP_NET_LOAD);
   assign wrong_samples = batch && (samples == '0 || 32'(samples) > Samples);
+  assign wrong_layout  = layout_i == LayoutNone && opcode != OP_NET_LOAD;
   assign wrong_role    = (opcode == OP_INF && !roles_i[0]) || (opcode == OP_TRAIN && !roles_i[1]);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -172,7 +174,7 @@ module jd_a3c_check
           if ((word & reserved) != '0) state_q <= StDone;
           else if (word_q == 5'd31)    state_q <= StSlot;
         end
-        StSlot: state_q <= wrong_slot || wrong_samples ? StDone : StPick;
+        StSlot: state_q <= wrong_slot || wrong_samples || wrong_layout ? StDone : StPick;
         StPick: state_q <= is_named ? StEnd : over ? StRole : StPick;
         StEnd:  state_q <= StTest;
         StTest: state_q <= broken != '0 ? StDone : over ? StRole : StPick;
@@ -201,6 +203,7 @@ module jd_a3c_check
         end
       end
       StSlot: begin
+        if (wrong_layout)  error_q <= E_LAYOUT;
         if (wrong_samples) error_q <= E_NB;
         if (wrong_slot)    error_q <= E_NET;
       end

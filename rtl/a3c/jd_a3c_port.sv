@@ -2,15 +2,21 @@
 //
 // A memory port of the a3c engine: up to two units, and three blocks that move little.
 //
+// Reads of the second unit go first: it trains, and trainings bound a pair's rate, while the first
+// one only runs ahead. A read of the first unit waits for at most Patience of the second's, and
+// those in the registers.
+//
 // Streams  unit_axi_*: the units; misc_axi_*: the blocks. m_axi_*: the port. unit_read_o,
 //          unit_write_o: a beat of the units' or of block 2, the copy engine, moved.
-// Timing   that of jd_axi_mux, for the blocks twice. At most Reads reads and Writes writes are out.
+// Timing   that of jd_axi_mux, for the blocks twice; unit_axi_arready_o[0] follows
+//          unit_axi_arvalid_i[1] in the same clock. At most Reads reads and Writes writes are out.
 // Numbers  an ID is {client, ID of the client}: a unit's bits 2:1, the block's number.
 // Source   shell 2.
 `include "jd_assert.svh"
 module jd_a3c_port #(
-  parameter int unsigned Reads  = 16,              // 1..31
-  parameter int unsigned Writes = 16               // 1..31
+  parameter int unsigned Reads    = 16,            // 1..31
+  parameter int unsigned Writes   = 16,            // 1..31
+  parameter int unsigned Patience = 15             // 1..15
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -174,6 +180,20 @@ module jd_a3c_port #(
     `JD_ASSUME_IF(WriteId_M, unit_axi_awvalid_i[u],
                   !unit_axi_awid_i[u][3] && !unit_axi_awid_i[u][0])
   end
+
+  // Of the first unit a read is seen by the multiplexer in the clock in which it is taken.
+  logic [1:0] unit_arvalid, unit_arready;
+  logic [3:0] passed_q;                          // reads of the second unit before the first's
+  logic       wait_for_second;
+  assign wait_for_second = unit_axi_arvalid_i[1] && passed_q != 4'(Patience);
+  assign unit_arvalid[0] = unit_axi_arvalid_i[0] && unit_arready[0] && !wait_for_second;
+  assign unit_arvalid[1] = unit_axi_arvalid_i[1];
+  assign unit_axi_arready_o[0] = unit_arready[0] && !wait_for_second;
+  assign unit_axi_arready_o[1] = unit_arready[1];
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || !unit_axi_arvalid_i[0] || unit_axi_arready_o[0]) passed_q <= '0;
+    else if (unit_arvalid[1] && unit_arready[1] && wait_for_second) passed_q <= passed_q + 4'd1;
+  end
   assign s_rid   = rid[0];
   assign s_bid   = bid[0];
   assign s_rdata = rdata[0];
@@ -182,8 +202,8 @@ module jd_a3c_port #(
   assign s_bresp = bresp[0];
   jd_axi_mux #(.Clients (3), .IdW (2)) u_port (
     .clk_i, .rst_ni,
-    .s_axi_arvalid_i ({unit_axi_arvalid_i, s_arvalid}),
-    .s_axi_arready_o ({unit_axi_arready_o, s_arready}),
+    .s_axi_arvalid_i ({unit_arvalid, s_arvalid}),
+    .s_axi_arready_o ({unit_arready, s_arready}),
     .s_axi_araddr_i  ({unit_axi_araddr_i, s_araddr}),
     .s_axi_arlen_i   ({unit_axi_arlen_i, s_arlen}),
     .s_axi_arid_i    (arid),

@@ -129,8 +129,8 @@ module jd_a3c_state
   end
   assign base_o     = {to_hw.MEM_BASE_HI.value.value, to_hw.MEM_BASE_LO.value.value};
   assign limit_o    = {to_hw.MEM_LIMIT_HI.value.value, to_hw.MEM_LIMIT_LO.value.value};
-  assign layout_o   = AltEn && to_hw.CFG.layout_mode.value != LayoutNone
-                      ? layout_e'(to_hw.CFG.layout_mode.value) : LayoutFa3c;
+  assign layout_o   = AltEn || to_hw.CFG.layout_mode.value == LayoutFa3c
+                      ? layout_e'(to_hw.CFG.layout_mode.value) : LayoutNone;
   assign net_o      = to_hw.NET_SEL.net.value;
   assign index_o    = to_hw.NET_SEL.layer.value;
   assign constant_o = to_hw.NET_SEL.constant.value;

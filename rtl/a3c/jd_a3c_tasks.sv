@@ -173,7 +173,7 @@ module jd_a3c_tasks
     .networks_i   (networks),
     .base_i, .limit_i,
     .roles_i      (roles),
-    .second_i     (layout_i == LayoutAlt2),
+    .layout_i,
     .busy_o       (check_busy),
     .done_o       (check_done),
     .error_o      (check_error),

@@ -22,7 +22,7 @@ BUILDS: dict[str, tuple[Geometry, list[Network | None]]] = {
 TRIALS = 700
 WANTED = {
     Error.E_OPCODE, Error.E_RESERVED, Error.E_NET, Error.E_NB, Error.E_ALIGN, Error.E_ADDR,
-    Error.E_OVERLAP, Error.E_ROLE,
+    Error.E_OVERLAP, Error.E_ROLE, Error.E_LAYOUT,
 }  # fmt: skip
 
 

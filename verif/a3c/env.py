@@ -23,6 +23,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from pyuvm import uvm_component, uvm_env
 
 from models.a3c.descriptor import (
+    ALT2,
     INF,
     NET_LOAD,
     RING_ADM,
@@ -36,7 +37,7 @@ from models.a3c.descriptor import (
     Task,
     extents,
 )
-from models.a3c.engine import ALT2, A3cEngine
+from models.a3c.engine import A3cEngine
 from models.a3c.network import BEAT_BYTES, Geometry, Network
 from models.engine import JobEnd
 from models.registers import a3c as registers

@@ -9,11 +9,15 @@ import numpy as np
 from cocotb.triggers import ClockCycles
 
 from models.a3c.descriptor import (
+    ALT1,
+    ALT2,
+    FA3C,
     FLAG_BOOTSTRAP,
     FLAG_ORDERED,
     FLAG_SAVE_MAPS,
     INF,
     NET_LOAD,
+    NO_LAYOUT,
     RING_ADM,
     RING_INF,
     RING_TRN,
@@ -23,7 +27,6 @@ from models.a3c.descriptor import (
     Window,
     extents,
 )
-from models.a3c.engine import ALT1, ALT2, FA3C
 from models.a3c.layout import ParameterMap, feature_slot_bytes, pack_map
 from models.a3c.network import BEAT_BYTES, NET_T, SLOT_BYTES, Network, fc
 from models.a3c.rmsprop import HyperParameters
@@ -231,11 +234,11 @@ async def random_tasks(env: A3cEnv, batches: int, size: int, samples: int) -> No
 
 
 async def layouts(env: A3cEnv, batches: int) -> None:
-    """Random tasks in every layout of the parameters; the one that does not exist is FA3C's."""
+    """Random tasks in every layout of the parameters."""
     here = await world(env)
     lost: dict[int, int] = {}
-    for layout in (ALT2, ALT1, 3, FA3C, ALT2):
-        await env.write_both(registers.CFG.offset, registers.CFG.field("layout_mode").put(layout))
+    for layout in (ALT2, ALT1, FA3C, ALT2):
+        await choose_layout(env, layout)
         for _ in range(batches):
             await env.run(here.batch(8, 3))
         net = here.nets[1]
@@ -251,6 +254,26 @@ async def layouts(env: A3cEnv, batches: int) -> None:
     gathered = 32 * net.network.layers[1].outputs
     late = lost[ALT1] - lost[FA3C]
     assert gathered // 2 < late < 2 * gathered, f"lost {lost}, gathering takes {gathered} clocks"
+
+
+async def choose_layout(env: A3cEnv, layout: int) -> None:
+    """Write CFG."""
+    await env.write_both(registers.CFG.offset, registers.CFG.field("layout_mode").put(layout))
+
+
+async def bad_layouts(env: A3cEnv, here: World, net: Net) -> None:
+    """Layouts that the build does not have: networks can be loaded, and nothing else."""
+    descriptor = here.take(192)
+    env.put(descriptor, net.network.encode())
+    for layout in (NO_LAYOUT,) if env.geometry.alt_en else (ALT1, ALT2, NO_LAYOUT):
+        await choose_layout(env, layout)
+        for task in (here.infer(net, 0, [0]), here.train(net, 0, 2, 2, [0]), here.copy(net, 2, 5)):
+            ends = await env.run([task])
+            assert ends[0].error == Error.E_LAYOUT, f"layout {layout}: {ends[0]}"
+        ends = await env.run([Task(NET_LOAD, network=net.slot, theta=descriptor)])
+        assert not ends[0].error, f"layout {layout}: {ends[0]}"
+    await choose_layout(env, FA3C)
+    await env.run([here.infer(net, 0, [0])])
 
 
 async def all_samples(env: A3cEnv) -> None:
@@ -379,6 +402,7 @@ async def refused(env: A3cEnv, count: int) -> None:
     ):
         await env.run([task])
     await bad_settings(env, here, net)
+    await bad_layouts(env, here, net)
     await bad_networks(env, here)
     await env.compare_networks(every=5)
     await env.compare_counters()

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from models.a3c.descriptor import (
+    ALT1,
+    ALT2,
+    FA3C,
     FLAGS,
     INF,
     NET_LOAD,
@@ -36,7 +39,7 @@ def block(g: Geometry) -> Block:
         {
             "start_i": 1, "ring_i": 2, "descriptor_i": 1024,
             "networks_i": sum(NETWORK.values()) * g.n_net, "base_i": 40, "limit_i": 48,
-            "roles_i": 2, "second_i": 1,
+            "roles_i": 2, "layout_i": 2,
         },
         {"busy_o": 1, "done_o": 1, "error_o": 8, "info0_o": 32, "info1_o": 32},
     )  # fmt: skip
@@ -66,21 +69,21 @@ class Case:
         ring: where it comes from.
         window: what it may name.
         roles: that some unit has.
-        second: parameters have a second image.
+        layout: of the parameters.
     """
 
     words: np.ndarray
     ring: int
     window: Window
     roles: int
-    second: bool = False
+    layout: int = FA3C
 
     def want(self, g: Geometry, networks: list[Network | None]) -> tuple[int, int, int]:
         """Error, ERR_INFO0 and ERR_INFO1 of the golden model."""
         try:
             check(
                 self.words, self.ring, g, lambda slot: networks[slot], self.window, self.roles,
-                self.second,
+                self.layout,
             )  # fmt: skip
         except TaskError as error:
             return int(error.code), error.info0, error.info1
@@ -96,7 +99,7 @@ def run(sim: Player, g: Geometry, networks: list[Network | None], case: Case) ->
         "base_i": case.window.base,
         "limit_i": case.window.limit,
         "roles_i": case.roles,
-        "second_i": int(case.second),
+        "layout_i": case.layout,
     }
     held = {name: port(value, sim.block.inputs[name]) for name, value in values.items()}
     clocks = 0
@@ -124,8 +127,8 @@ def good(rng: np.random.Generator, g: Geometry, networks: list[Network | None]) 
     flags = int(rng.integers(256)) & FLAGS[kind]
     task = Task(kind, int(rng.integers(1 << 32)), flags, slot, maps=(0,) * samples,
                 stop=bool(rng.integers(2)), interrupt=bool(rng.integers(2)))  # fmt: skip
-    second = bool(rng.integers(2))
-    ranges = extents(task, networks[slot], second)
+    layout = int(rng.choice([FA3C, ALT1, ALT2]))
+    ranges = extents(task, networks[slot], layout == ALT2)
     base = int(rng.choice([0, 64, 4096, 1 << 32, (1 << 40) - (1 << 28)]))
     at, places = base, {}
     for index in rng.permutation(len(ranges)):
@@ -141,16 +144,18 @@ def good(rng: np.random.Generator, g: Geometry, networks: list[Network | None]) 
     maps = tuple(places[16 + 2 * n] for n in range(samples))
     words = replace(task, **named, maps=maps).encode()  # type: ignore[arg-type]
     ring = next(ring for ring, opcodes in OPCODES.items() if kind in opcodes)
-    return Case(words, ring, Window(base, max(last, at - 4096)), 3, second)
+    return Case(words, ring, Window(base, max(last, at - 4096)), 3, layout)
 
 
 def twisted(rng: np.random.Generator, g: Geometry, networks: list[Network | None],
             case: Case) -> Case:  # fmt: skip
     """Break a rule of a good task, or nearly."""
     words, task = case.words.copy(), Task.decode(case.words)
-    ranges: list[Extent] = extents(task, networks[task.network], case.second)
+    ranges: list[Extent] = extents(task, networks[task.network], case.layout == ALT2)
     one, other = ranges[rng.integers(len(ranges))], ranges[rng.integers(len(ranges))]
     kind = rng.random()
+    if kind < 0.05:
+        return replace(case, layout=int(rng.integers(4)))
     if kind < 0.1:
         return replace(case, ring=int(rng.integers(4)), roles=int(rng.integers(4)))
     if kind < 0.2:

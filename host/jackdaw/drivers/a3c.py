@@ -25,6 +25,9 @@ from jackdaw.drivers.base import EngineDriver
 from jackdaw.drivers.rings import Job
 from jackdaw.errors import ConfigError
 from models.a3c.descriptor import (
+    ALT1,
+    ALT2,
+    FA3C,
     FLAG_BOOTSTRAP,
     FLAG_ORDERED,
     FLAG_SAVE_MAPS,
@@ -37,7 +40,6 @@ from models.a3c.descriptor import (
     TRAIN,
     Task,
 )
-from models.a3c.engine import ALT1, ALT2, FA3C
 from models.a3c.layout import ParameterMap, Parameters, feature_slot_bytes, pack_map, unpack_map
 from models.a3c.network import BEAT_BYTES, SLOT_BYTES, Geometry, Layer, Network
 from models.a3c.planner import plan

@@ -64,6 +64,7 @@ package jd_a3c_map_pkg;
   localparam logic [7:0] E_OVERLAP = 8'd14;
   localparam logic [7:0] E_HPARAM = 8'd15;
   localparam logic [7:0] E_ROLE = 8'd16;
+  localparam logic [7:0] E_LAYOUT = 8'd17;
   // Bit i: word i of the page (offset 4i) may be written only while the engine is idle.
   localparam logic [1023:0] IDLE_ONLY =
     1024'h3F000000000000000000;
