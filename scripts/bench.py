@@ -3,7 +3,7 @@
 
     scripts/bench.py replay [--plot [FILE]]     # a sweep over K and capacity; figure 8 of CF'22
     scripts/bench.py learner [--large] [--plot [FILE]]  # DQN, DDPG on 1, 2 and 4 pipelines
-    scripts/bench.py a3c [--setups tasks,A,H,J] [--agents 16] [--record] [--plot [FILE]]
+    scripts/bench.py a3c [--setups golden,layers,A] [--agents 16] [--record] [--plot [FILE]]
     scripts/bench.py replay|learner --config demo [--set NAME=VALUE]    # one build
         [--memory D] [--json FILE]
 
@@ -461,8 +461,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--large", action="store_true",
                         help="learner: also 4 pipelines of 64 lanes, one of four units, and"
                         " DDPG 256-128 and 400-300 (an hour)")  # fmt: skip
-    parser.add_argument("--setups", default="tasks,A,H,J", help="a3c: tasks (single tasks,"
-                        " traffic), configurations A C F H J FA3C Alt1 Alt2 SingleCU")  # fmt: skip
+    parser.add_argument("--setups", default="golden,layers,tasks,A,H,J",
+                        help="a3c: golden (a routine against the model and PyTorch), layers (clocks"
+                        " of stages), tasks (single tasks, traffic), configurations A C F H J FA3C"
+                        " Alt1 Alt2 SingleCU")  # fmt: skip
     parser.add_argument("--agents", default="16", help="a3c: numbers of agents, with commas")
     sweep = [build.name for build, _ in bench_learner.sweep((1, 2, 4), True)]
     parser.add_argument("--build", choices=sweep, help="learner: one build of the large sweep")
@@ -477,7 +479,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.build and options.config:
         parser.error(f"--build {options.build}: got --config {options.config}, too; want one")
     setups, agents = options.setups.split(","), options.agents.split(",")
-    known = [bench_a3c.TASKS, *(s.name for s in bench_a3c.SETUPS + bench_a3c.FIGURE_10)]
+    known = [*bench_a3c.PARTS, *(s.name for s in bench_a3c.SETUPS + bench_a3c.FIGURE_10)]
     if unknown := [name for name in setups if name not in known]:
         parser.error(f"--setups: got {', '.join(unknown)}, want some of {', '.join(known)}")
     if not all(text.isdecimal() and int(text) for text in agents):

@@ -1,4 +1,4 @@
-"""The a3c engine's part of bench.py: tasks, traffic and inferences a second of the paper's network.
+"""The a3c engine's part of bench.py: the golden model, stages, tasks, traffic, inferences a second.
 
 The host is modelled in clocks: an agent's environment takes 0.5 ms a step, and every task that it
 queues 30 microseconds; agents do not wait for each other. An agent's routine is five inferences, a
@@ -16,15 +16,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from jackdaw.agents.a3c import initial
-from jackdaw.device import Config, load_config
+from jackdaw.device import Config, load_config, open_device
+from jackdaw.device.base import Device
 from jackdaw.device.sim import SimDevice
 from jackdaw.drivers.a3c import A3C, Future, Net
 from models.a3c import timing, traffic
-from models.a3c.network import CONV, FULL, NET_A, Geometry, Network
+from models.a3c.network import CONV, FULL, NET_A, NET_S, NET_T, Geometry, Network
 from models.a3c.planner import plan
 from models.a3c.rmsprop import HyperParameters
+from models.a3c.torch_ref import TorchNetwork
+from verif.a3c.unit import PRESETS, Case, Unit, stage_model, unit_parameters
 
 Row = Callable[..., dict[str, Any]]
 CLOCK_HZ = 180_000_000
@@ -101,7 +105,15 @@ FIGURE_10 = (
     ),
 )  # fmt: skip
 AGENTS = (1, 2, 4, 8, 16, 32)
-TASKS = "tasks"
+GOLDEN, LAYERS, TASKS = PARTS = ("golden", "layers", "tasks")
+CHECKED = (  # builds whose routine is compared with the golden model
+    ("tiny network", "a3c", {}, NET_T, "fa3c"),
+    ("small network", "a3c", {}, NET_S, "fa3c"),
+    ("small network, Alt1", "a3c", {"A3cAltEn": 1}, NET_S, "alt1"),
+    ("small network, Alt2", "a3c", {"A3cAltEn": 1}, NET_S, "alt2"),
+    ("small network, SingleCU", "a3c", {"A3cSingleCu": 1}, NET_S, "fa3c"),
+    ("the paper's network", "a3c_full", {}, NET_A, "fa3c"),
+)
 
 
 def build(changes: dict[str, int]) -> Config:
@@ -292,6 +304,95 @@ def bound(geometry: Geometry) -> float:
     return geometry.n_pair * T_MAX * CLOCK_HZ / clocks
 
 
+# ---- Against the golden model and PyTorch
+def routine(device: Device, network: Network, layout: str) -> tuple[np.ndarray, float]:
+    """Five inferences, a bootstrap, a training and a copy.
+
+    Returns: all of the parameters, mean squares and maps behind it, [bytes]; and the largest
+        relative error (2-norm) of a tensor of the new parameters against PyTorch in float64.
+    """
+    a3c, rng = A3C(device, layout=layout), np.random.default_rng(1)
+    net = a3c.load_net(network.layers, slots=3, sets=T_MAX + 1)
+    network = net.network
+    parameters = initial(network, rng)
+    a3c.write_theta(net, 0, parameters)
+    first = network.layers[0]
+    shape = (T_MAX + 1, first.inputs, first.height, first.width)
+    observed = rng.random(shape).astype(np.float32)
+    for step in range(T_MAX):
+        a3c.infer(net, 0, step, observed[step]).result(timeout_s=600)
+    a3c.infer(net, 0, T_MAX, observed[T_MAX], bootstrap=True).result(timeout_s=600)
+    d = rng.standard_normal((T_MAX, network.layers[-1].outputs)).astype(np.float32)
+    settings = HyperParameters.make(7e-4, 0.99, 0.1)
+    a3c.train(net, 0, 0, 1, range(T_MAX), d, settings).result(timeout_s=600)
+    a3c.sync(net, 1, 2).result(timeout_s=600)
+    images = 2 if layout == "alt2" else 1
+    places = [(at, images * net.map.slot_bytes) for at in net.theta]
+    places += [(net.g, net.map.slot_bytes), *((at, network.feature_bytes) for at in net.sets)]
+    reference = TorchNetwork(network, parameters)
+    outputs = reference.forward(observed[:T_MAX])[-1]
+    gradients = torch.autograd.grad(outputs, reference.tensors, torch.tensor(d.astype(np.float64)))
+    reference.update(list(gradients), 7e-4, 0.99, 0.1)
+    tensors = [array for pair in a3c.read_theta(net, 2) for array in pair]
+    error = max(
+        float(
+            torch.linalg.norm(torch.tensor(got) - want.detach()) / torch.linalg.norm(want.detach())
+        )
+        for got, want in zip(tensors, reference.tensors, strict=True)
+    )
+    return np.concatenate([device.read(*place) for place in places]), error
+
+
+def golden_rows(row: Row) -> Iterator[dict[str, Any]]:
+    """Bytes of device memory behind a routine, compared; every build must be equal to the model."""
+    for name, base, changes, network, layout in CHECKED:
+        config = load_config(base)
+        config = Config(
+            f"{base}-{layout}", {**config.parameters, **changes}, config.core, config.toplevel
+        )
+        found = []
+        for backend in ("sim", "model"):
+            with open_device(backend, config) as device:
+                found.append(routine(device, network, layout))
+        (simulated, error), (model, _) = found
+        yield row("a3c", "routine_bytes_compared", name, simulated.size, "bytes")
+        yield row("a3c", "routine_bytes_wrong", name, int((simulated != model).sum()), "bytes", 0)
+        yield row("a3c", "routine_parameters_error", f"{name}, PyTorch in float64", error,
+                  "relative", 0)  # fmt: skip
+
+
+# ---- Stages of layers
+def layer_rows(row: Row, memory: str) -> Iterator[dict[str, Any]]:
+    """Clocks of every layer's stages, of an inference and a training of the paper's network.
+
+    A stage's clocks are counted in the compute unit, in which its tiles follow each other: products
+    and bubbles, which must be the cycle model's, then those that it waits.
+    """
+    for train in (False, True):
+        case = Case(FULL, [NET_A], np.random.default_rng(1), scale=0.05)
+        if train:
+            case.train(0, 0, 0, 1, range(T_MAX))
+        else:
+            case.infer(0, 0, [0])
+        tasks = [task for _, task, _ in case.tasks]
+        with Unit(unit_parameters(FULL, train), 1, optimize="-O2") as unit:
+            result = unit.run(
+                case.memory, tasks, case.networks, FULL, memory_timing=PRESETS[memory]
+            )
+        for (kind, layer), model in stage_model(FULL, tasks).items():
+            spent = result.stages[kind, layer]
+            place = f"layer {layer + 1} {kind}, {FULL.n_pe} elements, memory {memory}"
+            issues = spent["issue"] + spent["latency"]
+            assert issues == model.stepped, f"{place}: {issues} clocks, want {model.stepped}"
+            yield row("a3c", "stage_issues_and_bubbles", place, issues, "clocks", model.ideal)
+            waits = {name: spent[name] for name in ("parameters", "maps", "drain", "gradients")}
+            yield row("a3c", "stage_busy", place, issues + sum(waits.values()), "clocks",
+                      model.ideal)  # fmt: skip
+            for name, count in waits.items():
+                if count:
+                    yield row("a3c", f"stage_waits_for_{name}", place, count, "clocks", 0)
+
+
 # ---- Single tasks
 def task_rows(row: Row, setup: Setup, memories: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Clocks of one inference and one training, alone and back to back, and their beats."""
@@ -415,15 +516,21 @@ def draw(path: Path, rows: Sequence[dict[str, Any]]) -> None:
 def measure(
     row: Row, names: Sequence[str], agents: Sequence[int], memories: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Rows of single tasks, of a routine's beats, and of inferences a second.
+    """Rows of correctness, stages, single tasks, a routine's beats, and inferences a second.
 
     Args:
         row: makes one.
-        names: of the setups that are run, of SETUPS and FIGURE_10; TASKS: single tasks, too.
+        names: of the setups that are run, of SETUPS and FIGURE_10; and PARTS: GOLDEN compares
+            with the golden model, LAYERS measures their stages, TASKS single tasks.
         agents: their numbers.
-        memories: presets for single tasks.
+        memories: presets for single tasks and stages.
     """
     out: list[dict[str, Any]] = []
+    if GOLDEN in names:
+        out += golden_rows(row)
+    if LAYERS in names:
+        for memory in memories:
+            out += layer_rows(row, memory)
     if TASKS in names:
         out += [*task_rows(row, SETUPS[0], memories), *traffic_rows(row, SETUPS[0])]
     chosen = [setup for setup in SETUPS + FIGURE_10 if setup.name in names]

@@ -338,6 +338,8 @@ module jd_a3c_core
     clocks_o.drain      = waits && !room_wait;
   end
   assign progress_o = issue.valid || drain_done || grad_write;
+  logic [5:0] unused_stage;                       // of the clock, for simulators: see lint/a3c.vlt
+  assign unused_stage = {issue_tile.kind, issue_tile.layer};
 
   logic unused_issue;
   assign unused_issue = ^{map_read_row, write_row, map_row_i};

@@ -53,6 +53,15 @@ def test_a3c_bench_setups() -> None:
     assert floors == {"A": 5000, "H": 4150, "J": 2450}
 
 
+def test_a3c_bench_golden(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A routine on the RTL equals the model, and PyTorch as closely as rounding lets it."""
+    monkeypatch.setattr(bench_a3c, "CHECKED", bench_a3c.CHECKED[:1])
+    rows = {r["figure"]: r["measured"] for r in bench_a3c.golden_rows(bench.row)}
+    assert rows["routine_bytes_compared"] > 3 * NET_T.parameter_bytes
+    assert rows["routine_bytes_wrong"] == 0
+    assert 0 < rows["routine_parameters_error"] < 1e-6
+
+
 @pytest.mark.parametrize(
     "wrong", [["--setups", "A,B"], ["--agents", "0"], ["--agents", "4,x"], ["--agents", ""]]
 )

@@ -11,7 +11,7 @@ from models.a3c import timing, traffic
 from models.a3c.network import CONV, FULL, NET_A, NET_T, TINY, Geometry, Network, conv, fc
 from models.registers.a3c import Error
 from verif.a3c.memory import Fault, small_network
-from verif.a3c.unit import PRESETS, Case, Memory, Result, Unit, unit_parameters
+from verif.a3c.unit import PRESETS, Case, Memory, Result, Unit, stage_model, unit_parameters
 
 WIDE = Geometry(
     n_pe=64, n_pair=1, lm=2, la=3, n_ru=8, fm_rows=4096, pb_inference=4096, pb_training=4096,
@@ -31,7 +31,7 @@ def run(
     with Unit(unit_parameters(case.g, True), seed) as unit:
         result = unit.run(
             memory, [task for _, task, _ in case.tasks], case.networks, case.g,
-            timing=timing_of, seed=seed, **options,  # type: ignore[arg-type]
+            memory_timing=timing_of, seed=seed, **options,  # type: ignore[arg-type]
         )  # fmt: skip
     return result, memory
 
@@ -67,6 +67,10 @@ def check(case: Case, seed: int, timing_of: Memory = PRESETS["D"]) -> Result:
     want, moved = clocks(case), beats(case)
     assert result.counted["issue"] == want.issued
     assert result.counted["latency"] <= want.stepped - want.issued
+    model = stage_model(case.g, [task for _, task, _ in case.tasks])
+    assert {key: found["issue"] for key, found in result.stages.items()} == {
+        key: stage.issued for key, stage in model.items()
+    }
     assert (result.counted["read"], result.counted["written"]) == (moved.reads, moved.writes)
     return result
 
@@ -175,6 +179,8 @@ def test_unit_issues_by_the_cycle_model(seed: int) -> None:
         result = check(case, seed, PRESETS["I"])
         want = clocks(case)
         assert result.counted["latency"] == want.stepped - want.issued
+        for key, stage in stage_model(NARROW, [task for _, task, _ in case.tasks]).items():
+            assert result.stages[key]["latency"] == stage.stepped - stage.issued, key
         others = ("parameters", "maps", "drain", "gradients")
         assert result.clocks <= want.stepped + sum(result.counted[n] for n in others) + 800
 

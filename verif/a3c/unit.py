@@ -11,10 +11,11 @@ from types import TracebackType
 import numpy as np
 
 from flow.library import build
+from models.a3c import timing
 from models.a3c.descriptor import FLAG_SAVE_MAPS, INF, RING_INF, RING_TRN, TRAIN, Task
 from models.a3c.engine import A3cEngine
 from models.a3c.layout import ParameterMap, feature_slot_bytes, pack_map
-from models.a3c.network import BEAT_BYTES, SLOT_BYTES, Geometry, Network
+from models.a3c.network import BEAT_BYTES, CONV, SLOT_BYTES, Geometry, Network
 from models.a3c.rmsprop import HyperParameters
 from models.a3c.validate import validate
 from models.engine import BusError
@@ -24,6 +25,7 @@ from verif.a3c.network import LAYER, layer_fields
 from verif.a3c.play import CheckFailed, _label
 
 HARNESS = "verif/a3c/unit_harness.cpp"
+KINDS = ("FwConv", "GcConv", "BwConv", "FwFc", "GcFc", "BwFc")
 CLOCK_NAMES = ("busy", "issue", "parameters", "maps", "drain", "gradients", "latency")
 
 
@@ -48,6 +50,7 @@ class _Run(ctypes.Structure):
         ("layers", ctypes.c_void_p),
         ("ends", ctypes.c_void_p),
         ("clocks", ctypes.c_void_p),
+        ("stages", ctypes.c_void_p),
     ]
 
 
@@ -87,11 +90,28 @@ class Result:
         clocks: of the run.
         ends: a task's (error, word, response, clock).
         counted: clocks by CLOCK_NAMES, and beats `read` and `written`.
+        stages: clocks by (kind of a stage, layer), then by CLOCK_NAMES; busy is the whole unit's.
     """
 
     clocks: int
     ends: list[tuple[int, int, int, int]]
     counted: dict[str, int]
+    stages: dict[tuple[str, int], dict[str, int]]
+
+
+def stage_model(g: Geometry, tasks: Sequence[UnitTask]) -> dict[tuple[str, int], timing.Clocks]:
+    """Clocks by (kind of a stage, layer) by the cycle model, as in Result.stages."""
+    out: dict[tuple[str, int], timing.Clocks] = {}
+    for task in tasks:
+        for index, layer in enumerate(task.network.layers):
+            stages = [timing.FW]
+            if task.train:
+                stages = [timing.GC, timing.BW] if index else [timing.GC]
+            for stage in stages:
+                key = stage.capitalize() + ("Conv" if layer.kind == CONV else "Fc"), index
+                more = timing.stage_clocks(task.network, index, stage, task.samples, g)
+                out[key] = out.get(key, timing.Clocks()) + more
+    return out
 
 
 def unit_parameters(g: Geometry, training: bool, **latencies: int) -> dict[str, int]:
@@ -155,7 +175,7 @@ class Unit:
         networks: Sequence[Network],
         g: Geometry,
         *,
-        timing: Memory | None = None,
+        memory_timing: Memory | None = None,
         faults: Sequence[Fault] = (),
         stop: int | None = None,
         starts: Sequence[int] = (),
@@ -169,7 +189,7 @@ class Unit:
             tasks: in their order; their networks are among `networks`.
             networks: by slot.
             g: the build.
-            timing: of the memory; default preset D.
+            memory_timing: default preset D.
             faults: ranges that answer with an error.
             stop: clock in which stop_i rises.
             starts: clocks before which a task is not offered.
@@ -177,7 +197,7 @@ class Unit:
             seed: of the memory's delays.
         Raises: CheckFailed, also if the tasks do not end.
         """
-        timing = timing or PRESETS["D"]
+        m = memory_timing or PRESETS["D"]
         table = np.stack([slot_row(task, networks.index(task.network)) for task in tasks])
         layers = np.zeros((len(networks), 8, row(LAYER, {}).size), np.uint32)
         for slot, network in enumerate(networks):
@@ -187,12 +207,12 @@ class Unit:
         begin[: len(starts)] = starts
         ends = np.zeros((len(tasks), 4), np.uint64)
         counts = np.zeros(len(CLOCK_NAMES) + 2, np.uint64)
-        config = _Config(
-            timing.latency, *timing.reads, *timing.writes, *timing.shared, timing.max_delay, seed
-        )
+        stages = np.zeros((8, 8, len(CLOCK_NAMES)), np.uint64)
+        config = _Config(m.latency, *m.reads, *m.writes, *m.shared, m.max_delay, seed)
         run = _Run(
             config, limit, NEVER if stop is None else stop, table.ctypes.data, begin.ctypes.data,
             len(tasks), layers.ctypes.data, ends.ctypes.data, counts.ctypes.data,
+            stages.ctypes.data,
         )  # fmt: skip
         held = (_Fault * max(1, len(faults)))(
             *(_Fault(f.first, f.last, f.response, f.direction) for f in faults)
@@ -209,6 +229,12 @@ class Unit:
             int(clocks),
             [tuple(int(x) for x in end) for end in ends],  # type: ignore[misc]
             dict(zip(names, (int(x) for x in counts), strict=True)),
+            {
+                (kind, layer): dict(zip(CLOCK_NAMES, map(int, stages[k, layer]), strict=True))
+                for k, kind in enumerate(KINDS)
+                for layer in range(8)
+                if stages[k, layer, CLOCK_NAMES.index("issue")]
+            },
         )
 
 

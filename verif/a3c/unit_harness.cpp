@@ -10,6 +10,7 @@
 
 #include "../../host/jackdaw/device/memory.h"
 #include "Vjd_a3c_unit.h"
+#include "Vjd_a3c_unit___024root.h"
 #include "flow/harness.h"
 #include "verilated.h"
 #ifdef JD_WAVES
@@ -24,7 +25,7 @@ void vl_fatal(const char* file, int line, const char* /*scope*/, const char* mes
 }
 
 namespace {
-constexpr unsigned LAYERS = 8, CLOCKS = 7;
+constexpr unsigned LAYERS = 8, CLOCKS = 7, ISSUE = 1;
 constexpr uint64_t NEVER = ~uint64_t{0};
 constexpr uint64_t STUCK = 100000;  // clocks without any progress
 constexpr uint64_t QUIET = 200;     // clocks in which nothing may begin after a stop
@@ -142,6 +143,7 @@ struct UnitRun {
   const uint32_t* layers;   // [slots][LAYERS][words of layer_t]
   uint64_t* ends;           // [count][error, word, response, clock]
   uint64_t* clocks;         // [CLOCKS] by the order of unit_clocks_t, then read and write beats
+  uint64_t* stages;         // [kind_e][layer][CLOCKS]
 };
 
 Unit* unit_new(uint32_t seed) {
@@ -160,7 +162,7 @@ int64_t unit_run(Unit* unit, const UnitRun* run, uint8_t* bytes, uint64_t size,
   unit->memory = new jackdaw::MemoryPort(run->memory, bytes, size, &unit->faults, 0);
   unit->memory->start(unit->bus, 0);
   uint64_t given = 0, ended = 0, progress = 0, answer = NEVER, quiet = 0;
-  unsigned slot = 0, layer = 0;
+  unsigned slot = 0, layer = 0, stage = 0;
   const uint64_t begin = unit->now;
   try {
     Verilated::threadContextp(&unit->context);
@@ -199,7 +201,14 @@ int64_t unit_run(Unit* unit, const UnitRun* run, uint8_t* bytes, uint64_t size,
         given++;
         progress = clock;
       }
-      for (unsigned i = 0; i < CLOCKS; ++i) run->clocks[i] += top.clocks_o >> (CLOCKS - 1 - i) & 1;
+      // An issue is seen the clock after its tile's.
+      const unsigned before = stage;
+      stage = top.rootp->jd_a3c_unit__DOT__u_core__DOT__unused_stage;
+      for (unsigned i = 0; i < CLOCKS; ++i) {
+        const unsigned counts = top.clocks_o >> (CLOCKS - 1 - i) & 1;
+        run->clocks[i] += counts;
+        run->stages[(i == ISSUE ? before : stage) * CLOCKS + i] += counts;
+      }
       if (top.progress_o) progress = clock;
       const bool read = top.m_axi_rvalid_i && top.m_axi_rready_o;
       const bool write = top.m_axi_wvalid_o && top.m_axi_wready_i;
