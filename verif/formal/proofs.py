@@ -8,6 +8,7 @@ STREAM = "jackdaw:lib:stream"
 AXI = "jackdaw:lib:axi"
 ENGINE = "jackdaw:lib:engine"
 SHELL = "jackdaw:shell:shell"
+A3C = "jackdaw:engine:a3c_around"
 TREE = "jackdaw:engine:replay_tree"
 
 PROOFS: tuple[Proof, ...] = (
@@ -255,5 +256,20 @@ PROOFS: tuple[Proof, ...] = (
             depth=8,
             skip=6,
         ),
+    ),
+    Proof(
+        name="a3c_tickets",
+        block="jd_a3c_tickets",
+        harness="jd_prove_tickets",
+        core=A3C,
+        words="no update reads before every earlier one is through; the first never waits",
+        depth=2,
+        bug=Bug(
+            file="jd_a3c_tickets.sv",
+            pattern=r"TICKET_W'\(t\) - first < place",
+            replacement="TICKET_W'(t) < order_ticket_i[u]",
+            words="which ticket is the earlier one is told by low bits alone",
+        ),
+        cover_depth=8,
     ),
 )
