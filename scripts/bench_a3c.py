@@ -111,7 +111,7 @@ CHECKED = (  # builds whose routine is compared with the golden model
     ("small network", "a3c", {}, NET_S, "fa3c"),
     ("small network, Alt1", "a3c", {"A3cAltEn": 1}, NET_S, "alt1"),
     ("small network, Alt2", "a3c", {"A3cAltEn": 1}, NET_S, "alt2"),
-    ("small network, SingleCU", "a3c", {"A3cSingleCu": 1}, NET_S, "fa3c"),
+    ("small network, SingleCU", "a3c", {"A3cSingleCu": 1, "A3cPbTraining": 2048}, NET_S, "fa3c"),
     ("the paper's network", "a3c_full", {}, NET_A, "fa3c"),
 )
 
