@@ -163,12 +163,20 @@ def check_random_programs(config: Config, seed: int, cases: int) -> None:
         sizes = random_sizes(rng, config.geometry)
         kappa = [None, 1.0, 0.25][case % 3]
         learner = random_learner(rng, config.geometry, sizes, double=case % 2 == 1, kappa=kappa)
+        if case % 4 >= 2:  # what a stage waits for, in any order
+            stages = [
+                replace(s, deps=tuple(int(d) for d in rng.permutation(s.deps)))
+                for s in learner.program.stages
+            ]
+            learner.program = replace(learner.program, stages=tuple(stages))
         fits = config.geometry.a_rows // learner.program.frame_rows
         count = int(rng.integers(1, min(24, fits) + 1))
         batch = random_batch(rng, sizes, count, (2, 100)[case // 3 % 2])
         slow = int(rng.choice([0, 2, 40]))
         report = run_step(sim, learner, batch, case // 2 % 2, slow=slow, busy=case % 2)
         compare(sim, learner, batch, case // 2 % 2, report)
+        if config.geometry.ntu == 1 and slow != 2:  # the samples are there, or they are late
+            assert (report.data > 0) == (slow == 40)
     sim.close()
 
 
@@ -234,10 +242,14 @@ def test_pipe_offsets(seed: int) -> None:
         rng = np.random.default_rng([seed, case])
         sizes = (3, 8, int(rng.integers(1, 6)))
         learner = random_learner(rng, SMALL.geometry, sizes)
-        stages = [
-            replace(s, offset=int(rng.integers(1, p - s.n_out + 1))) if s.op == OP_DOT else s
-            for s in learner.program.stages
-        ]
+        stages = []
+        for s in learner.program.stages:
+            if s.op == OP_DOT:
+                # Rows count for the result's place as part of its offset, too.
+                rows = min(s.dst, int(rng.integers(6))) if case % 2 else 0
+                offset = p * rows + int(rng.integers(1, p - s.n_out + 1))
+                s = replace(s, dst=s.dst - rows, offset=offset)
+            stages.append(s)
         learner.program = replace(learner.program, stages=tuple(stages))
         batch = random_batch(rng, sizes, 7)
         compare(sim, learner, batch, 0, run_step(sim, learner, batch, 0))
