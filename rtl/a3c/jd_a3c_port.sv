@@ -4,8 +4,7 @@
 //
 // Reads of the second unit go first: it trains, and trainings bound a pair's rate, while the first
 // one only runs ahead. A read of the first unit waits for at most Patience of the second's, and
-// those in the registers. While first_leads_i is high, units take turns: then tasks wait for the
-// first unit and none for the second, so inferences bound the rate.
+// those in the registers.
 //
 // Streams  unit_axi_*: the units; misc_axi_*: the blocks. m_axi_*: the port. unit_read_o,
 //          unit_write_o: a beat of the units' or of block 2, the copy engine, moved.
@@ -92,7 +91,6 @@ module jd_a3c_port #(
   output logic              m_axi_bready_o,
   input  logic [1:0]        m_axi_bresp_i,
   input  logic [3:0]        m_axi_bid_i,
-  input  logic              first_leads_i,
   output logic              unit_read_o,
   output logic              unit_write_o
 );
@@ -186,14 +184,13 @@ module jd_a3c_port #(
   // Of the first unit a read is seen by the multiplexer in the clock in which it is taken.
   logic [1:0] unit_arvalid, unit_arready;
   logic [3:0] passed_q;                          // reads of the second unit before the first's
-  logic       wait_for_second, leads_q;
-  assign wait_for_second = unit_axi_arvalid_i[1] && passed_q != 4'(Patience) && !leads_q;
+  logic       wait_for_second;
+  assign wait_for_second = unit_axi_arvalid_i[1] && passed_q != 4'(Patience);
   assign unit_arvalid[0] = unit_axi_arvalid_i[0] && unit_arready[0] && !wait_for_second;
   assign unit_arvalid[1] = unit_axi_arvalid_i[1];
   assign unit_axi_arready_o[0] = unit_arready[0] && !wait_for_second;
   assign unit_axi_arready_o[1] = unit_arready[1];
   always_ff @(posedge clk_i) begin
-    leads_q <= first_leads_i;
     if (!rst_ni || !unit_axi_arvalid_i[0] || unit_axi_arready_o[0]) passed_q <= '0;
     else if (unit_arvalid[1] && unit_arready[1] && wait_for_second) passed_q <= passed_q + 4'd1;
   end

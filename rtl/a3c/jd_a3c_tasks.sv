@@ -95,7 +95,6 @@ module jd_a3c_tasks
   output logic [Workers-1:0]           worker_end_ready_o,
   input  end_t [Workers-1:0]           worker_end_i,
   // What ended.
-  output logic [Units-1:0]             waiting_o,       // a task behind the unit's first
   output logic [Units-1:0][1:0]        done_o,          // tasks of a unit
   output logic [RINGS-1:0]             good_o,          // without an error, and
   output logic [RINGS-1:0][3:0]        good_samples_o,
@@ -267,9 +266,6 @@ module jd_a3c_tasks
   logic [31:0] ticket, first_ticket;
   logic [TICKETS-1:0] ended;
   logic [Workers-1:0][1:0] count;
-  for (genvar u = 0; u < Units; u++) begin : gen_waiting
-    assign waiting_o[u] = count[u] == 2'd2;
-  end
   // A unit is through with all layers of a task before it asks for the next one's, but the end of that
   // task may still be on its way here.
   logic [Units-1:0][TICKET_W-1:0] asked, asked_q;

@@ -285,7 +285,6 @@ module jd_a3c_top
   logic [4:0]               constant;
   logic [31:0]              constant_word;
   unit_clocks_t [Units-1:0] clocks;
-  logic [Units-1:0]         waiting;           // a task waits behind the unit's first
   logic [Ports-1:0]         unit_reads, unit_writes;
   logic [RINGS-1:0]         good, good_bootstrap;
   logic [RINGS-1:0][3:0]    good_samples;
@@ -424,7 +423,6 @@ module jd_a3c_top
     .worker_end_valid_i (worker_end_valid),
     .worker_end_ready_o (worker_end_ready),
     .worker_end_i       (worker_end),
-    .waiting_o          (waiting),
     .done_o             (done),
     .good_o             (good),
     .good_samples_o     (good_samples),
@@ -610,14 +608,6 @@ module jd_a3c_top
       assign b_wlast[3*p+2] = '0;
       assign b_bready[3*p+2] = '0;
     end
-    logic first_leads;
-    if (PortPerCu || SingleCu) begin : gen_alone
-      logic unused_waiting;
-      assign first_leads    = 1'b0;
-      assign unused_waiting = ^waiting;
-    end else begin : gen_pair
-      assign first_leads = waiting[2*p] && !waiting[2*p+1];
-    end
     jd_a3c_port u_port (
       .clk_i, .rst_ni,
       .unit_axi_arvalid_i (u_arvalid[2*p+:2]),
@@ -691,7 +681,6 @@ module jd_a3c_top
       .m_axi_bready_o (m_axi_bready_o[p]),
       .m_axi_bresp_i (m_axi_bresp_i[p]),
       .m_axi_bid_i (m_axi_bid_i[p]),
-      .first_leads_i (first_leads),
       .unit_read_o  (unit_reads[p]),
       .unit_write_o (unit_writes[p])
     );

@@ -19,8 +19,7 @@ PORT = Block(
         "unit_axi_arid_i": 2 * ID_BITS, "unit_axi_rready_i": 2, "unit_axi_awvalid_i": 2,
         "unit_axi_wvalid_i": 2, "unit_axi_bready_i": 2, "misc_axi_arvalid_i": 3,
         "misc_axi_rready_i": 3, "misc_axi_awvalid_i": 3, "misc_axi_wvalid_i": 3,
-        "misc_axi_bready_i": 3, "first_leads_i": 1, "m_axi_arready_i": 1, "m_axi_rvalid_i": 1,
-        "m_axi_rlast_i": 1,
+        "misc_axi_bready_i": 3, "m_axi_arready_i": 1, "m_axi_rvalid_i": 1, "m_axi_rlast_i": 1,
         "m_axi_rid_i": ID_BITS, "m_axi_awready_i": 1, "m_axi_wready_i": 1, "m_axi_bvalid_i": 1,
     },
     {
@@ -36,7 +35,6 @@ def reads(
     asks: Callable[[int, int], bool],
     ready: Callable[[int], bool] = lambda clock: True,
     latency: int = 3,
-    first_leads: bool = False,
 ) -> tuple[list[tuple[int, int]], list[int]]:
     """Play the units and memory; every read is of one beat.
 
@@ -44,7 +42,6 @@ def reads(
         asks: whether a unit begins to ask for its next read, by unit and clock.
         ready: whether memory takes an address, by clock.
         latency: clocks from an address to its data.
-        first_leads: of the port.
     Returns: (unit, number) of the reads in the order of the port, and their clocks.
     """
     asking, number = [False, False], [0, 0]
@@ -59,7 +56,6 @@ def reads(
             "unit_axi_arvalid_i": asking[0] | asking[1] << 1,
             "unit_axi_araddr_i": address,
             "unit_axi_rready_i": 3,
-            "first_leads_i": int(first_leads),
             "m_axi_arready_i": int(ready(clock)),
             "m_axi_rvalid_i": int(answer is not None),
             "m_axi_rlast_i": 1,
@@ -108,15 +104,6 @@ def test_port_second_goes_first(seed: int) -> None:
             # Two of the second may be in the port's registers.
             assert gaps.min() >= PATIENCE and gaps.max() <= PATIENCE + 3, gaps
             sim.run(RESET_CLOCKS, rst_ni=np.zeros(RESET_CLOCKS))
-
-
-def test_port_turns(seed: int) -> None:
-    """While the first unit leads, both take turns."""
-    with Player(PORT, {}, seed) as sim:
-        went, _ = reads(sim, 300, lambda unit, clock: True, first_leads=True)
-    units = np.array([unit for unit, _ in went])
-    assert len(units) > 290
-    assert (units[3:-1] != units[4:]).all()
 
 
 def test_port_first_alone(seed: int) -> None:
