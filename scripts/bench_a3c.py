@@ -272,28 +272,49 @@ class Host:
             self.device.step(POLL_CLOCKS)
 
 
-def inferences_a_second(host: Host, agents: int, routines: int) -> float:
-    """Inferences that are no bootstrap, over a window behind a warm-up."""
+def window(host: Host, agents: int, routines: int) -> tuple[float, dict[str, float]]:
+    """Measure behind a warm-up.
+
+    Returns: inferences a second, bootstraps not counted; and where the clocks went: of the units of
+        a role, and of the memory ports, as parts of all clocks.
+    """
     host.run(agents)
-    first = len(host.done)
-    begin = host.device.clock
+    first, before, begin = len(host.done), host.a3c.counters(), host.device.clock
     host.run(routines)
+    clocks, after = host.device.clock - begin, host.a3c.counters()
     count = sum(kind == "infer" for _, kind in host.done[first:])
-    return count * CLOCK_HZ / (host.device.clock - begin)
+    geometry, ports = host.a3c.geometry, host.a3c.ports
+    roles = {"inference": range(0, geometry.cus, 2), "training": range(1, geometry.cus, 2)}
+    if geometry.single_cu:
+        roles = {"single": range(geometry.cus)}
+
+    def share(names: Sequence[str]) -> float:
+        return sum(after[name] - before[name] for name in names) / clocks / len(names)
+
+    shares = {
+        f"{role}_units_{what.lower()}": share([f"CU{unit}_{what}" for unit in units])
+        for role, units in roles.items()
+        for what in ("BUSY", "ISSUE", "ST_CTX", "ST_PARAM", "ST_FM", "ST_DRAIN", "ST_GB")
+    }
+    for what in ("READ_BEATS", "WRITE_BEATS"):
+        shares[f"ports_{what.lower()}"] = share([f"PORT{port}_{what}" for port in range(ports)])
+    return count * CLOCK_HZ / clocks, shares
 
 
 def ips_rows(row: Row, setups: Sequence[Setup], agents: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Inferences a second of builds and numbers of agents."""
+    """Inferences a second of builds and numbers of agents, and where the clocks went."""
     for setup in setups:
         for count in agents:
             with open_simulator(setup.config, setup.memory) as device:
                 host = Host(device, NET_A, count, setup.copy, setup.layout)
-                measured = inferences_a_second(host, count, min(MEASURED, 4 * count))
+                measured, shares = window(host, count, min(MEASURED, 4 * count))
+                place = f"{setup.text}, {count} agents"
                 yield row(
-                    "a3c", INFERENCES, f"{setup.text}, {count} agents",
-                    measured, "IPS", bound(host.a3c.geometry),
+                    "a3c", INFERENCES, place, measured, "IPS", bound(host.a3c.geometry),
                     PUBLISHED_IPS if count == 16 and setup.floor else None,
                 )  # fmt: skip
+                for name, part in shares.items():
+                    yield row("a3c", name, place, 100 * part, "% of the clocks")
 
 
 def bound(geometry: Geometry) -> float:

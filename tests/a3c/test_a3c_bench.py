@@ -25,7 +25,7 @@ def test_a3c_bench_host(copy: bool, monkeypatch: pytest.MonkeyPatch, seed: int) 
         host = bench_a3c.Host(device, NET_T, agents, copy)
         before = host.a3c.counters()
         begin = device.clock
-        speed = bench_a3c.inferences_a_second(host, agents, routines)
+        speed, shares = bench_a3c.window(host, agents, routines)
         after, clocks = host.a3c.counters(), device.clock - begin
     kinds = Counter(kind for _, kind in host.done)
     steps = bench_a3c.T_MAX
@@ -37,6 +37,12 @@ def test_a3c_bench_host(copy: bool, monkeypatch: pytest.MonkeyPatch, seed: int) 
     )
     for counter, kind in (("INF", "infer"), ("BOOT", "bootstrap"), ("TRAIN", "train")):
         assert 0 <= after[counter] - before[counter] - kinds[kind] <= agents
+    assert 0 < shares["training_units_issue"] < shares["training_units_busy"] <= 1
+    for role in ("inference", "training"):  # every clock of a task is an issue or has a reason
+        waits = ("issue", "st_ctx", "st_param", "st_fm", "st_drain", "st_gb")
+        spent = sum(shares[f"{role}_units_{what}"] for what in waits)
+        assert spent <= shares[f"{role}_units_busy"]
+    assert 0 < shares["ports_write_beats"] < shares["ports_read_beats"] <= 1
     assert 0 < speed < steps * bench_a3c.CLOCK_HZ * agents * routines / clocks
 
 
