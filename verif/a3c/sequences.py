@@ -580,6 +580,8 @@ async def timeouts(env: A3cEnv) -> None:
     codes = [int(record[1]) & 0xFF for record in records]
     assert set(codes) == {int(Error.E_TIMEOUT)}, f"errors {codes}"
     assert not any(int(record[1]) >> 16 for record in records)
+    infos = [await env.axil.read(r.offset) for r in (header.ERR_INFO0, header.ERR_INFO1)]
+    assert infos == [0, 0], f"ERR_INFO {infos} of a time-out"
     await env.axil.write(header.WATCHDOG.offset, 0)
     await env.soft_reset()
     await env.run([here.infer(net, 0, [0]), here.train(net, 0, 2, 2, [1])], limit=100_000)
