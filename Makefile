@@ -47,9 +47,9 @@ lint: setup ## ruff, mypy, verible, Verilator -Wall for every core
 	$(PYTHON) scripts/learner_tables.py --check
 	$(PYTHON) scripts/replay_tables.py --check
 	@verible-verilog-lint --rules_config lint/verible.rules $(SV)
-	@for core in $(CORES); do \
-	  fusesoc --log-file build/fusesoc-lint.log run --target=lint $$core > build/lint.log 2>&1 || { cat build/lint.log; echo "lint of $$core failed"; exit 1; }; \
-	  echo "lint $$core: clean"; done
+	@printf '%s\n' $(CORES) | xargs -P $(JOBS) -I{} sh -c 'log=build/lint/$$(echo {} | tr : _).log; mkdir -p build/lint; \
+	  fusesoc --log-file $$log.fusesoc run --target=lint {} > $$log 2>&1 || { cat $$log; echo "lint of {} failed"; exit 255; }; \
+	  echo "lint {}: clean"'
 
 prove: setup ## formal proofs of the blocks (all, or PROOFS="NAME ..."), each with a planted bug
 	$(PYTHON) scripts/prove.py $(PROOFS)
