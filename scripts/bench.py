@@ -439,13 +439,14 @@ def measure_learner(
 
 
 def record(rows: list[Row]) -> list[Row]:
-    """Put rows into the recorded results; returns all of them of these engines."""
+    """Put rows into the recorded results, in their places; returns all of these engines."""
     recorded = results.read("bench")
     new = {(r["engine"], r["figure"], r["config"]): r for r in rows}
-    kept = [r for r in recorded["rows"] if (r["engine"], r["figure"], r["config"]) not in new]
-    results.write("bench", [*kept, *rows], seconds=recorded["seconds"], seed=recorded["seed"],
+    kept = [new.pop((r["engine"], r["figure"], r["config"]), r) for r in recorded["rows"]]
+    every = [*kept, *new.values()]
+    results.write("bench", every, seconds=recorded["seconds"], seed=recorded["seed"],
                   tools=["verilator"])  # fmt: skip
-    return [r for r in [*kept, *rows] if r["engine"] in {r["engine"] for r in rows}]
+    return [r for r in every if r["engine"] in {r["engine"] for r in rows}]
 
 
 def main(argv: list[str] | None = None) -> int:

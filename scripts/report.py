@@ -234,7 +234,7 @@ def bench_section(data: dict[str, Any]) -> Section:
     step = next(
         r
         for r in rows
-        if r["figure"] == "cycles_per_gradient_step" and r["config"].endswith("B=64")
+        if r["figure"] == "cycles_per_gradient_step" and r["config"].endswith("DP=1 B=64")
     )
     columns = _columns(
         "engine=Engine|figure=Figure|config=Configuration|measured#=Measured|ideal#=Ideal|"
