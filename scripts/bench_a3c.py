@@ -23,6 +23,7 @@ from jackdaw.device import Config, load_config, open_device
 from jackdaw.device.base import Device
 from jackdaw.device.sim import SimDevice
 from jackdaw.drivers.a3c import A3C, Future, Net
+from jackdaw.errors import DeviceTimeout
 from models.a3c import timing, traffic
 from models.a3c.network import CONV, FULL, NET_A, NET_S, NET_T, Geometry, Network
 from models.a3c.planner import plan
@@ -36,6 +37,7 @@ CLOCK_HZ = 180_000_000
 STEP_CLOCKS = CLOCK_HZ // 2000  # of an environment, 0.5 ms
 HOST_CLOCKS = CLOCK_HZ * 3 // 100_000  # of a task that is queued, 30 microseconds
 POLL_CLOCKS = 300  # the host looks for ends so often
+PATIENCE_CLOCKS = 50_000_000  # without any end, which come every million or sooner
 T_MAX = 5
 MEASURED = 32  # routines behind one of each agent; four of each if there are few agents
 INFERENCES = "inferences_per_second"
@@ -260,11 +262,20 @@ class Host:
                 self.free.append(slot)
 
     def run(self, routines: int) -> None:
-        """Go on until so many more trainings have ended."""
+        """Go on until so many more trainings have ended.
+
+        Raises: DeviceTimeout if nothing ends for PATIENCE_CLOCKS, the error of a task that failed.
+        """
         self.device.write32(directory.IRQ_ENABLE.offset, 0)  # an interrupt would stop the clock
-        left = routines
+        left, ended, last = routines, len(self.done), self.device.clock
         while left > 0:
             now = self.device.clock
+            if len(self.done) > ended:
+                ended, last = len(self.done), now
+            if now - last > PATIENCE_CLOCKS:
+                raise DeviceTimeout(
+                    f"no task ended for {now - last} clocks", self.device.counters()
+                )
             for agent in self.agents:
                 if agent.open is not None and agent.open.done():
                     self._ended(agent, now)
@@ -379,7 +390,9 @@ def golden_rows(row: Row) -> Iterator[dict[str, Any]]:
                 found.append(routine(device, network, layout))
         (simulated, error), (model, _) = found
         yield row("a3c", "routine_bytes_compared", name, simulated.size, "bytes")
-        yield row("a3c", "routine_bytes_wrong", name, int((simulated != model).sum()), "bytes", 0)
+        wrong = int((simulated != model).sum())
+        assert not wrong, f"{name}: {wrong} of {simulated.size} bytes are not the golden model's"
+        yield row("a3c", "routine_bytes_wrong", name, wrong, "bytes", 0)
         yield row("a3c", "routine_parameters_error", f"{name}, PyTorch in float64", error,
                   "relative", 0)  # fmt: skip
 

@@ -94,6 +94,11 @@ module jd_a3c_port #(
   output logic              unit_read_o,
   output logic              unit_write_o
 );
+  if (Reads < 1 || Reads > 31 || Writes < 1 || Writes > 31 || Patience < 1 || Patience > 15)
+  begin : gen_bad_parameters
+    $fatal(1, "jd_a3c_port: Reads=%0d, Writes=%0d, want 1..31, Patience=%0d, want 1..15", Reads,
+           Writes, Patience);
+  end
   // ---- The blocks, behind a multiplexer of their own: two bits of ID are enough for them all
   logic         s_arvalid, s_arready, s_rvalid, s_rready, s_rlast;
   logic         s_awvalid, s_awready, s_wvalid, s_wready, s_wlast, s_bvalid, s_bready;

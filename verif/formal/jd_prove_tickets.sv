@@ -4,7 +4,7 @@
 // through with its layer or has ended, or has written those rows; the first ticket never waits; a
 // ticket is passed only when it has ended; tickets are given away one after the other, at most 16.
 //
-// Method       induction. watched_q is any ticket; over_q and layer_q are what became of it.
+// Method       induction. watched_i is any ticket; over_q and layer_q are what became of it.
 // Assumptions  units tell only of tickets that are out, a layer once and from the last one down
 //              (LayersFall_M of the block), and no two of the same ticket in one clock.
 //              Tickets are taken as the block says (TakesFree_M). Reset and clear at any time.
