@@ -158,6 +158,7 @@ def test_spatial_random_programs(seed: int) -> None:
 def check_random_programs(config: Config, seed: int, cases: int) -> None:
     """Random networks, batches, losses, banks and parities; late samples and late updates."""
     sim = PipeSim(config, seed)
+    stalls = 0
     for case in range(cases):
         rng = np.random.default_rng([seed, case])
         sizes = random_sizes(rng, config.geometry)
@@ -175,8 +176,9 @@ def check_random_programs(config: Config, seed: int, cases: int) -> None:
         slow = int(rng.choice([0, 2, 40]))
         report = run_step(sim, learner, batch, case // 2 % 2, slow=slow, busy=case % 2)
         compare(sim, learner, batch, case // 2 % 2, report)
-        if config.geometry.ntu == 1 and slow != 2:  # the samples are there, or they are late
-            assert (report.data > 0) == (slow == 40)
+        assert slow or not report.data  # all samples are there
+        stalls += report.data
+    assert stalls > 0  # a large network may find slow samples in time, but not all do
     sim.close()
 
 
