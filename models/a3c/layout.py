@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numba import njit
 
 from models.a3c.network import CONV, ROW_WORDS, SLOT_BYTES, Layer, Network, Region
 
@@ -60,10 +61,12 @@ class ParameterMap:
         self.network = network
         self.words = network.parameter_beats * ROW_WORDS
         self.slot_bytes = parameter_slot_bytes(network)
+        # Outputs last, as the memory has them: copies then touch whole beats.
         self._weights: list[np.ndarray] = []
         self._biases: list[slice] = []
         for layer, beat in zip(network.layers, network.parameter_offsets, strict=False):
-            self._weights.append(weight_words(layer) + beat * ROW_WORDS)
+            words = np.moveaxis(weight_words(layer) + beat * ROW_WORDS, 0, -1)
+            self._weights.append(np.ascontiguousarray(words, np.uint32))
             self._biases.append(slice(beat * ROW_WORDS, beat * ROW_WORDS + layer.outputs))
         self.valid = np.zeros(self.words, bool)
         for weights, biases in zip(self._weights, self._biases, strict=True):
@@ -82,22 +85,38 @@ class ParameterMap:
         for index, (weights, biases, (weight, bias)) in enumerate(
             zip(self._weights, self._biases, parameters, strict=True)
         ):
-            outputs = self.network.layers[index].outputs
-            if weight.shape != weights.shape or bias.shape != (outputs,):
+            shape = (weights.shape[-1], *weights.shape[:-1])
+            if weight.shape != shape or bias.shape != shape[:1]:
                 raise ValueError(
                     f"layer {index}: got weight {weight.shape} and bias {bias.shape}, "
-                    f"want {weights.shape} and {(outputs,)}"
+                    f"want {shape} and {shape[:1]}"
                 )
-            image[weights] = weight
+            values = np.ascontiguousarray(np.moveaxis(weight, 0, -1), np.float32)
+            _put(image, weights.reshape(-1), values.reshape(-1))
             image[biases] = bias
         return image
 
     def unpack(self, image: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Inverse of pack; padding is not looked at. The arrays are copies."""
-        return [
-            (image[weights], image[biases].copy())
-            for weights, biases in zip(self._weights, self._biases, strict=True)
-        ]
+        image = np.ascontiguousarray(image)
+        parameters = []
+        for weights, biases in zip(self._weights, self._biases, strict=True):
+            values = np.empty(weights.shape, np.float32)
+            _take(image, weights.reshape(-1), values.reshape(-1))
+            parameters.append((np.moveaxis(values, -1, 0), image[biases].copy()))
+        return parameters
+
+
+@njit(cache=True)
+def _take(image, words, values):  # type: ignore[no-untyped-def]
+    for k in range(len(words)):
+        values[k] = image[words[k]]
+
+
+@njit(cache=True)
+def _put(image, words, values):  # type: ignore[no-untyped-def]
+    for k in range(len(words)):
+        image[words[k]] = values[k]
 
 
 def pack_map(values: np.ndarray, region: Region) -> np.ndarray:

@@ -1,9 +1,10 @@
 """Layers of a network, forward and backward, in binary32 and in the engine's order of accumulation.
 
-Every product and every sum is rounded on its own. A sum starts from +0 and takes its terms one by
-one in the order that each function states; additions are vectorized over the sums, never over the
-terms of one, so their bits depend on no number of processing elements, lanes or tiles. Taps outside
-a map are skipped, not multiplied by zero. A NaN that comes out is the canonical one: as none of the
+Every product and every sum is rounded on its own (Numba contracts nothing and reorders nothing
+unless it is told to). A sum starts from +0 and takes its terms one by one in the order that each
+function states; the loops are compiled, and vectorized over sums, never over the terms of one, so
+their bits depend on no number of processing elements, lanes or tiles. Taps outside a map are
+skipped, not multiplied by zero. A NaN that comes out is the canonical one: as none of the
 operations looks at a NaN's payload, it is made canonical once, at the end.
 
 Names: N samples, I input and O output channels, H x W input and R x C output pixels, kernel K,
@@ -15,6 +16,7 @@ Source: a3c 4; FA3C 4.2 (an accumulation of I*K*K + 1 terms, the bias being one)
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 
 from models.float import canonical
 
@@ -34,21 +36,29 @@ def conv_forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray, stride: int) ->
         stride: S.
     Returns: [N, O, R, C], before any ReLU.
     """
-    samples, channels, height, width = x.shape
-    outputs, _, kernel, _ = w.shape
-    rows, columns = output_size(height, kernel, stride), output_size(width, kernel, stride)
-    total = np.zeros((samples, outputs, rows, columns), np.float32)
-    product = np.empty_like(total)
-    taps = np.empty((samples, 1, rows, columns), np.float32)
-    with np.errstate(all="ignore"):
-        total += bias[None, :, None, None]
-        for i in range(channels):
-            for ky in range(kernel):
-                for kx in range(kernel):
-                    taps[:, 0] = x[:, i, _taps(ky, rows, stride), _taps(kx, columns, stride)]
-                    np.multiply(w[None, :, i, ky, kx, None, None], taps, out=product)
-                    total += product
-    return canonical(total)
+    filters = np.ascontiguousarray(w.transpose(1, 2, 3, 0))
+    rows, columns = (output_size(size, w.shape[2], stride) for size in x.shape[2:])
+    total = np.zeros((len(x), rows, columns, len(w)), np.float32)
+    _conv_forward(np.ascontiguousarray(x), filters, np.ascontiguousarray(bias), stride, total)
+    return canonical(np.ascontiguousarray(total.transpose(0, 3, 1, 2)))
+
+
+@njit(cache=True)
+def _conv_forward(x, w, bias, stride, total):  # type: ignore[no-untyped-def]
+    samples, rows, columns, outputs = total.shape
+    inputs, kernel = w.shape[:2]
+    for n in range(samples):
+        for r in range(rows):
+            for c in range(columns):
+                for o in range(outputs):
+                    total[n, r, c, o] += bias[o]
+            for i in range(inputs):
+                for ky in range(kernel):
+                    for kx in range(kernel):
+                        for c in range(columns):
+                            tap = x[n, i, r * stride + ky, c * stride + kx]
+                            for o in range(outputs):
+                                total[n, r, c, o] += w[i, ky, kx, o] * tap
 
 
 def conv_weight_gradient(
@@ -62,22 +72,29 @@ def conv_weight_gradient(
         kernel, stride: K, S.
     Returns: [O, I, K, K] and [O].
     """
-    samples, outputs, rows, columns = d.shape
-    channels = x.shape[1]
-    view = np.lib.stride_tricks.sliding_window_view(x, (kernel, kernel), (2, 3))
-    view = view[:, :, ::stride, ::stride].transpose(0, 2, 3, 1, 4, 5)
-    windows = np.ascontiguousarray(view).reshape(samples * rows * columns, 1, -1)
-    terms = np.ascontiguousarray(d.transpose(0, 2, 3, 1)).reshape(len(windows), outputs, 1)
-    weights = np.zeros((outputs, channels * kernel * kernel), np.float32)
-    bias = np.zeros((outputs, 1), np.float32)
-    product = np.empty_like(weights)
-    with np.errstate(all="ignore"):
-        for window, term in zip(windows, terms, strict=True):
-            np.multiply(term, window, out=product)
-            weights += product
-            bias += term
-    shape = (outputs, channels, kernel, kernel)
-    return canonical(weights.reshape(shape)), canonical(bias[:, 0])
+    outputs = d.shape[1]
+    weights = np.zeros((x.shape[1], kernel, kernel, outputs), np.float32)
+    bias = np.zeros(outputs, np.float32)
+    pixels = np.ascontiguousarray(d.transpose(0, 2, 3, 1))
+    _conv_weight_gradient(np.ascontiguousarray(x), pixels, stride, weights, bias)
+    return canonical(weights).transpose(3, 0, 1, 2), canonical(bias)
+
+
+@njit(cache=True)
+def _conv_weight_gradient(x, d, stride, weights, bias):  # type: ignore[no-untyped-def]
+    samples, rows, columns, outputs = d.shape
+    inputs, kernel = weights.shape[:2]
+    for n in range(samples):
+        for r in range(rows):
+            for c in range(columns):
+                for o in range(outputs):
+                    bias[o] += d[n, r, c, o]
+                for i in range(inputs):
+                    for ky in range(kernel):
+                        for kx in range(kernel):
+                            tap = x[n, i, r * stride + ky, c * stride + kx]
+                            for o in range(outputs):
+                                weights[i, ky, kx, o] += d[n, r, c, o] * tap
 
 
 def conv_input_gradient(
@@ -92,23 +109,27 @@ def conv_input_gradient(
         height, width: H, W of the input; pixels that no tap reaches get +0.
     Returns: [N, I, H, W], before any ReLU's derivative.
     """
+    total = np.zeros((len(d), height, width, w.shape[1]), np.float32)
+    filters = np.ascontiguousarray(w.transpose(0, 2, 3, 1))
+    _conv_input_gradient(np.ascontiguousarray(d), filters, stride, total)
+    return canonical(np.ascontiguousarray(total.transpose(0, 3, 1, 2)))
+
+
+@njit(cache=True)
+def _conv_input_gradient(d, w, stride, total):  # type: ignore[no-untyped-def]
     samples, outputs, rows, columns = d.shape
-    _, channels, kernel, _ = w.shape
-    # Pixels of a phase of the stride side by side, samples innermost.
-    phases = (-(-height // stride), -(-width // stride))
-    total = np.zeros((stride, stride, channels, *phases, samples), np.float32)
-    terms = np.ascontiguousarray(d.transpose(1, 2, 3, 0))
-    product = np.empty((channels, rows, columns, samples), np.float32)
-    with np.errstate(all="ignore"):
+    kernel, inputs = w.shape[1], w.shape[3]
+    for n in range(samples):
         for o in range(outputs):
             for ky in range(kernel):
                 for kx in range(kernel):
-                    np.multiply(w[o, :, ky, kx, None, None, None], terms[o], out=product)
-                    (jy, py), (jx, px) = divmod(ky, stride), divmod(kx, stride)
-                    total[py, px, :, jy : jy + rows, jx : jx + columns] += product
-    shape = (samples, channels, phases[0] * stride, phases[1] * stride)
-    pixels = total.transpose(5, 2, 3, 0, 4, 1).reshape(shape)  # n, i, y, py, x, px
-    return canonical(pixels[:, :, :height, :width].copy())
+                    for r in range(rows):
+                        for c in range(columns):
+                            term = d[n, o, r, c]
+                            for i in range(inputs):
+                                total[n, r * stride + ky, c * stride + kx, i] += (
+                                    w[o, ky, kx, i] * term
+                                )
 
 
 def fc_forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -120,12 +141,20 @@ def fc_forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray) -> np.ndarray:
         bias: [O].
     Returns: [N, O], before any ReLU.
     """
-    terms = np.empty((x.shape[0], w.shape[0], 1 + w.shape[1]), np.float32)
-    with np.errstate(all="ignore"):
-        np.add(np.float32(0), bias, out=terms[..., 0])
-        np.multiply(w, x[:, None], out=terms[..., 1:])
-        np.add.accumulate(terms, axis=2, out=terms)  # adds term by term, unlike reduce
-    return canonical(terms[..., -1].copy())
+    total = np.zeros((len(x), len(w)), np.float32)
+    _fc_forward(np.ascontiguousarray(x), np.ascontiguousarray(w.T), bias, total)
+    return canonical(total)
+
+
+@njit(cache=True)
+def _fc_forward(x, w, bias, total):  # type: ignore[no-untyped-def]
+    samples, outputs = total.shape
+    for n in range(samples):
+        for o in range(outputs):
+            total[n, o] += bias[o]
+        for q in range(len(w)):
+            for o in range(outputs):
+                total[n, o] += w[q, o] * x[n, q]
 
 
 def fc_weight_gradient(x: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -136,13 +165,22 @@ def fc_weight_gradient(x: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.nda
         d: [N, O], gradient of its output before the ReLU.
     Returns: [O, Q] and [O].
     """
-    weights = np.zeros((d.shape[1], x.shape[1]), np.float32)
+    weights = np.zeros((x.shape[1], d.shape[1]), np.float32)
     bias = np.zeros(d.shape[1], np.float32)
-    with np.errstate(all="ignore"):
-        for n in range(d.shape[0]):
-            weights += d[n, :, None] * x[n]
-            bias += d[n]
-    return canonical(weights), canonical(bias)
+    _fc_weight_gradient(np.ascontiguousarray(x), np.ascontiguousarray(d), weights, bias)
+    return canonical(weights).T, canonical(bias)
+
+
+@njit(cache=True)
+def _fc_weight_gradient(x, d, weights, bias):  # type: ignore[no-untyped-def]
+    inputs, outputs = weights.shape
+    for n in range(len(d)):
+        for o in range(outputs):
+            bias[o] += d[n, o]
+    for q in range(inputs):
+        for n in range(len(d)):
+            for o in range(outputs):
+                weights[q, o] += d[n, o] * x[n, q]
 
 
 def fc_input_gradient(d: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -153,11 +191,18 @@ def fc_input_gradient(d: np.ndarray, w: np.ndarray) -> np.ndarray:
         w: [O, Q].
     Returns: [N, Q], before any ReLU's derivative.
     """
-    total = np.zeros((d.shape[0], w.shape[1]), np.float32)
-    with np.errstate(all="ignore"):
-        for o in range(w.shape[0]):
-            total += w[o] * d[:, o, None]
+    total = np.zeros((len(d), w.shape[1]), np.float32)
+    _fc_input_gradient(np.ascontiguousarray(d), np.ascontiguousarray(w), total)
     return canonical(total)
+
+
+@njit(cache=True)
+def _fc_input_gradient(d, w, total):  # type: ignore[no-untyped-def]
+    samples, inputs = total.shape
+    for o in range(len(w)):
+        for n in range(samples):
+            for q in range(inputs):
+                total[n, q] += w[o, q] * d[n, o]
 
 
 def relu(a: np.ndarray) -> np.ndarray:
@@ -168,8 +213,3 @@ def relu(a: np.ndarray) -> np.ndarray:
 def relu_gradient(d: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Derivative of the ReLU that made x: d where x is NaN or above 0, else +0."""
     return canonical(np.where(np.isnan(x) | (x > 0), d, np.float32(0)))
-
-
-def _taps(offset: int, count: int, stride: int) -> slice:
-    """The `count` pixels along an axis that meet a kernel's row or column `offset`."""
-    return slice(offset, offset + (count - 1) * stride + 1, stride)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 
 from models.float import canonical
 
@@ -62,15 +63,16 @@ def rmsprop(
         settings: the hyper-parameters.
     Returns: theta' and g', [N] float32.
     """
-    numbers = (settings.eta, settings.rho, settings.rest, settings.eps)
-    eta, rho, rest, eps = (np.asarray(number, np.float32) for number in numbers)
-    with np.errstate(all="ignore"):
-        square = gradient * gradient
-        square *= rest
-        g = rho * g
-        g += square
-        root = np.add(g, eps, out=square)
-        np.sqrt(root, out=root)
-        step = eta * gradient
-        step /= root
-        return canonical(np.subtract(theta, step, out=step)), canonical(g)
+    eta, rho = np.float32(settings.eta), np.float32(settings.rho)
+    rest, eps = np.float32(settings.rest), np.float32(settings.eps)
+    out, g_out = np.empty_like(theta), np.empty_like(g)
+    _rmsprop(theta, g, gradient, eta, rho, rest, eps, out, g_out)
+    return canonical(out), canonical(g_out)
+
+
+@njit(cache=True, error_model="numpy")
+def _rmsprop(theta, g, gradient, eta, rho, rest, eps, theta_out, g_out):  # type: ignore[no-untyped-def]
+    for k in range(len(theta)):
+        d = gradient[k]
+        g_out[k] = rho * g[k] + d * d * rest
+        theta_out[k] = theta[k] - eta * d / np.sqrt(g_out[k] + eps)
