@@ -83,10 +83,13 @@ module jd_a3c_drain
   } state_e;
   state_e state_q;
   logic   preparing_q;                            // the tile in hand is the one to be prepared
-  tile_t  tile;
+  logic   prepares;
+  tile_t  tile_q;
   kind_e  kind;
-  assign tile = preparing_q ? prepare_tile_i : drain_tile_i;
-  assign kind = tile.kind;
+  always_ff @(posedge clk_i) begin
+    if (state_q == StIdle) tile_q <= prepares ? prepare_tile_i : drain_tile_i;
+  end
+  assign kind = tile_q.kind;
 
   // ---- Loops. Gradients: slot or input, kernel column or output, group, segment of 16 lanes.
   // Maps: group, segment, slot, 16 sums. Connected layers: tile, segment, sample.
@@ -106,25 +109,25 @@ module jd_a3c_drain
   logic [3:0]  segments;                          // of a group
   logic [2:0]  element_segment;                   // of all
   logic [1:0]  groups_log2;
-  assign segments        = 4'd1 << tile.lanes;
-  assign element_segment = 3'(group_q << tile.lanes) | segment_q;
-  assign groups_log2     = 2'(SegsLog2) - tile.lanes;
+  assign segments        = 4'd1 << tile_q.lanes;
+  assign element_segment = 3'(group_q << tile_q.lanes) | segment_q;
+  assign groups_log2     = 2'(SegsLog2) - tile_q.lanes;
 
   logic segment_end, group_end, turn_end, slot_end;
   assign segment_end = 4'(segment_q) + 4'd1 == segments;
   always_comb begin
     unique case (kind)
-      GcConv:  group_end = extra_q || 6'(top_q) + 6'(group_q) + 6'd1 == 6'(tile.kernel)
+      GcConv:  group_end = extra_q || 6'(top_q) + 6'(group_q) + 6'd1 == 6'(tile_q.kernel)
                            || 4'(group_q) + 4'd1 == 4'd1 << groups_log2;
       FwConv, BwConv: group_end = 4'(group_q) + 4'd1 == 4'd1 << groups_log2;
       default: group_end = 1'b1;
     endcase
   end
-  assign turn_end = turn_q == tile.n0 - 6'd1;
+  assign turn_end = turn_q == tile_q.n0 - 6'd1;
   logic [5:0] inputs_all;                         // GcFc: with those of padding
-  assign inputs_all = tile.biases ? 6'd1
-                      : tile.block_end ? 6'd16 - 6'(tile.input_first) : 6'(tile.input_count);
-  assign slot_end = kind == GcFc ? slot_q == inputs_all - 6'd1 : slot_q == tile.n1 - 6'd1;
+  assign inputs_all = tile_q.biases ? 6'd1
+                      : tile_q.block_end ? 6'd16 - 6'(tile_q.input_first) : 6'(tile_q.input_count);
+  assign slot_end = kind == GcFc ? slot_q == inputs_all - 6'd1 : slot_q == tile_q.n1 - 6'd1;
 
   // ---- Gradients: where a row lies, in three clocks
   typedef struct packed {
@@ -148,18 +151,18 @@ module jd_a3c_drain
   logic [4:0]  kernel_row;
   logic [3:0]  stride_mask;
   assign grad_turn   = state_q == StGradients || state_q == StPreload;
-  assign bias_row    = kind == GcConv ? extra_q : tile.biases;
+  assign bias_row    = kind == GcConv ? extra_q : tile_q.biases;
   assign kernel_row  = top_q + 5'(group_q);
-  assign stride_mask = 4'((5'd1 << tile.stride) - 5'd1);
+  assign stride_mask = 4'((5'd1 << tile_q.stride) - 5'd1);
   always_comb begin
     step.valid   = grad_turn;
     step.preload = state_q == StPreload;
     step.fresh   = segment_q == '0 && group_q == '0;
-    step.zero    = kind == GcFc && !tile.biases && slot_q >= 6'(tile.input_count);
+    step.zero    = kind == GcFc && !tile_q.biases && slot_q >= 6'(tile_q.input_count);
     step.sum     = sum_q[4:0];
     step.segment = element_segment;
-    step.block   = tile.block_first + 7'(segment_q);
-    if (kind == GcFc) step.block = step.block + 7'(turn_q << tile.lanes);
+    step.block   = tile_q.block_first + 7'(segment_q);
+    if (kind == GcFc) step.block = step.block + 7'(turn_q << tile_q.lanes);
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -175,9 +178,9 @@ module jd_a3c_drain
       {step_q1.preload, step_q1.fresh, step_q1.zero, step_q1.sum, step_q1.segment, step_q1.block}
           <= {step.preload, step.fresh, step.zero, step.sum, step.segment, step.block};
       bias_q1  <= bias_row;
-      taps_q1  <= 10'(5'(kernel_row >> tile.stride)) * 10'(tile.taps)
-                  + 10'(5'(turn_q) >> tile.stride);
-      phase_q1 <= 4'((4'(kernel_row) & stride_mask) << tile.stride) + (4'(turn_q) & stride_mask);
+      taps_q1  <= 10'(5'(kernel_row >> tile_q.stride)) * 10'(tile_q.taps)
+                  + 10'(5'(turn_q) >> tile_q.stride);
+      phase_q1 <= 4'((4'(kernel_row) & stride_mask) << tile_q.stride) + (4'(turn_q) & stride_mask);
       input_q1 <= kind == GcConv ? channel_q : 10'(slot_q);
     end
     if (step_q1.valid) begin
@@ -185,10 +188,10 @@ module jd_a3c_drain
           <= {step_q1.preload, step_q1.fresh, step_q1.zero, step_q1.sum, step_q1.segment,
               step_q1.block};
       bias_q2  <= bias_q1;
-      place_q2 <= ((18'(taps_q1) << {tile.stride, 1'b0}) + 18'(phase_q1)) * 18'(tile.padded_inputs)
-                  + 18'(input_q1);
-      row_q2   <= chunk_row_q + (bias_q1 ? 16'(step_q1.block - tile.block_first)
-                  : (16'(step_q1.block - tile.block_first) << 4) + 16'(tile.input_first)
+      place_q2 <= ((18'(taps_q1) << {tile_q.stride, 1'b0}) + 18'(phase_q1))
+                  * 18'(tile_q.padded_inputs) + 18'(input_q1);
+      row_q2   <= chunk_row_q + (bias_q1 ? 16'(step_q1.block - tile_q.block_first)
+                  : (16'(step_q1.block - tile_q.block_first) << 4) + 16'(tile_q.input_first)
                     + 16'(input_q1));
     end
     if (step_q2.valid) begin
@@ -197,9 +200,9 @@ module jd_a3c_drain
               step_q2.block};
       if (kind == GcConv) begin
         row_q3 <= bias_q2
-            ? tile.offset[15:0] + 16'(step_q2.block)
-            : tile.offset[15:0] + 16'(tile.blocks)
-              + ((16'(place_q2[17:4]) * 16'(tile.blocks) + 16'(step_q2.block)) << 4)
+            ? tile_q.offset[15:0] + 16'(step_q2.block)
+            : tile_q.offset[15:0] + 16'(tile_q.blocks)
+              + ((16'(place_q2[17:4]) * 16'(tile_q.blocks) + 16'(step_q2.block)) << 4)
               + 16'(place_q2[3:0]);
       end else begin
         row_q3 <= row_q2;
@@ -216,7 +219,7 @@ module jd_a3c_drain
   always_comb begin
     gradient = sum_data_i[step_q3.segment[(SegsLog2 > 0 ? SegsLog2 - 1 : 0):0]];
     for (int unsigned w = 0; w < 16; w++) begin
-      if (step_q3.zero || gradient_output + 11'(w) >= tile.outputs) gradient[32*w+:32] = '0;
+      if (step_q3.zero || gradient_output + 11'(w) >= tile_q.outputs) gradient[32*w+:32] = '0;
     end
   end
   assign gradient_write_o    = (step_q3.valid && !step_q3.preload)
@@ -267,7 +270,7 @@ module jd_a3c_drain
   assign ring_empty = ring_used_q == '0;
   assign ring_size  = ROWS - ring_base_q;
   assign ring_left  = ROWS - ring_head_q;
-  assign room_rows  = tile.biases ? 16'(tile.block_count) : 16'(tile.block_count) << 4;
+  assign room_rows  = tile_q.biases ? 16'(tile_q.block_count) : 16'(tile_q.block_count) << 4;
   assign room_start = ring_left >= room_rows ? ring_head_q : ring_base_q;
   assign room_take  = ring_left >= room_rows ? room_rows : room_rows + ring_left;
   assign room       = ring_base_q == resident_i
@@ -278,10 +281,10 @@ module jd_a3c_drain
   assign chunk_push    = chunk_valid_o && chunk_ready_i;
   always_comb begin
     chunk_o = '{
-      layer: tile.layer, offset: tile.offset, row: chunk_row_q,
-      rows: kind == GcConv ? tile.layer_beats : room_rows,
-      layer_last: kind == GcConv || tile.layer_last, task_last: tile.task_last};
-    if (kind == GcConv) chunk_o.row = tile.offset[15:0];
+      layer: tile_q.layer, offset: tile_q.offset, row: chunk_row_q,
+      rows: kind == GcConv ? tile_q.layer_beats : room_rows,
+      layer_last: kind == GcConv || tile_q.layer_last, task_last: tile_q.task_last};
+    if (kind == GcConv) chunk_o.row = tile_q.offset[15:0];
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -338,8 +341,10 @@ module jd_a3c_drain
   end
 
   // The place of the patch in the map, registers while it turns.
+  // One part behind the other, in the first clocks of StPatch.
+  logic [7:0]  map_row_q;
+  logic [9:0]  first_column_q;                    // = patch_x
   logic [15:0] patch_row_q;                       // FwConv: of lane 0; BwConv: of no channel
-  logic [9:0]  patch_x_q;
   logic [4:0]  patch_count_q;
   logic        patch_on_q;                        // it has results
   logic        patch_fill_q;
@@ -349,13 +354,13 @@ module jd_a3c_drain
   logic [9:0]  first_column;
   logic [5:0]  sums_left;
   logic [9:0]  columns_left;
-  assign share        = group_q & ~(3'b111 << tile.split);
-  assign map_row      = tile.top + (kind == BwConv ? 8'(group_q)
-                        : tile.split != 2'd0 ? 8'(group_q >> tile.split)
+  assign share        = group_q & ~(3'b111 << tile_q.split);
+  assign map_row      = tile_q.top + (kind == BwConv ? 8'(group_q)
+                        : tile_q.split != 2'd0 ? 8'(group_q >> tile_q.split)
                         : (8'(slot_q) << groups_log2) + 8'(group_q));
-  assign first_column = 10'(tile.column) + 10'({part_q, 4'd0}) + 10'(share) * 10'(tile.n0);
-  assign sums_left    = tile.n0 - {part_q, 4'd0};
-  assign columns_left = 10'(tile.columns) - first_column;
+  assign first_column = 10'(tile_q.column) + 10'({part_q, 4'd0}) + 10'(share) * 10'(tile_q.n0);
+  assign sums_left    = tile_q.n0 - {part_q, 4'd0};
+  assign columns_left = 10'(tile_q.columns) - first_column_q;
   logic [4:0] part_count;
   always_comb begin
     part_count = sums_left > 6'd16 ? 5'd16 : 5'(sums_left);
@@ -368,9 +373,9 @@ module jd_a3c_drain
   logic [3:0] lane_phase, phase_down, phase_across;
   logic [9:0] lane_channel;
   always_comb begin
-    lane_phase   = tile.phase[segment_q];
-    lane_channel = tile.channel[segment_q] + 10'(lane_q);
-    unique case (tile.padded_inputs)
+    lane_phase   = tile_q.phase[segment_q];
+    lane_channel = tile_q.channel[segment_q] + 10'(lane_q);
+    unique case (tile_q.padded_inputs)
       10'd1: begin
         lane_phase   = lane_phase + lane_q;
         lane_channel = '0;
@@ -390,117 +395,126 @@ module jd_a3c_drain
       default: ;
     endcase
     phase_across = lane_phase & stride_mask;
-    phase_down   = lane_phase >> tile.stride;
+    phase_down   = lane_phase >> tile_q.stride;
   end
   logic [8:0] back_row;                           // y
   logic [8:0] back_column;                        // x of result 0
   logic [4:0] back_count;
   logic [8:0] back_left;                          // words of the line from there
   logic       lane_on;
-  assign back_row    = 9'({1'b0, map_row} << tile.stride) + 9'(phase_down);
-  assign back_column = 9'((9'(tile.left) + 9'({part_q, 4'd0})) << tile.stride) + 9'(phase_across);
-  assign back_left   = 9'(tile.width) + 9'd1 > back_column
-                       ? 9'(tile.width) + 9'd1 - back_column : 9'd0;
+  assign back_row    = 9'({1'b0, map_row_q} << tile_q.stride) + 9'(phase_down);
+  assign back_column = 9'((9'(tile_q.left) + 9'({part_q, 4'd0})) << tile_q.stride)
+                       + 9'(phase_across);
+  assign back_left   = 9'(tile_q.width) + 9'd1 > back_column
+                       ? 9'(tile_q.width) + 9'd1 - back_column : 9'd0;
   always_comb begin
     // Results at every S-th word that lie in the line.
     logic [8:0] fits;
-    fits       = (back_left + 9'(stride_mask)) >> tile.stride;
-    back_count = fits < 9'(part_count) ? 5'(fits) : part_count;
+    fits       = (back_left + 9'(stride_mask)) >> tile_q.stride;
+    back_count = fits < 9'(patch_count_q) ? 5'(fits) : patch_count_q;
   end
   logic [10:0] lane_output;
-  assign lane_output = tile.output_first + 11'({segment_q, 4'd0}) + 11'(lane_q);
+  assign lane_output = tile_q.output_first + 11'({segment_q, 4'd0}) + 11'(lane_q);
   assign lane_on = patch_on_q && (kind == FwConv
-      ? lane_output < tile.outputs
-      : lane_channel < tile.inputs && back_row < 9'(tile.height) && back_count != '0);
+      ? lane_output < tile_q.outputs
+      : lane_channel < tile_q.inputs && back_row < 9'(tile_q.height) && back_count != '0);
 
   // ---- Connected layers: 16 results of a sample, BwFc in pieces of lines
   logic [16:0] vector_first;                      // of its results, in the layer
   logic [16:0] vector_left;
-  logic [4:0]  vector_count;
+  logic [12:0] vector_row_q;                      // = vector_first / 16
+  logic [4:0]  vector_count_q;
   logic        vector_on;
   logic [15:0] flat_row_q, piece_row_q;
   logic [16:0] flat_word_q, piece_word_q;
   logic [4:0]  piece_first_q;                     // results before the piece
   logic [15:0] sample_row_q;
   assign vector_first = kind == FwFc
-      ? 17'(tile.output_first) + (17'(slot_q) << (3'(tile.lanes) + 3'd4)) + 17'({segment_q, 4'd0})
+      ? 17'(tile_q.output_first) + (17'(slot_q) << (3'(tile_q.lanes) + 3'd4))
+        + 17'({segment_q, 4'd0})
       : (17'(slot_q) << (SegsLog2 + 4)) + 17'({segment_q, 4'd0});
-  assign vector_left  = (kind == FwFc ? 17'(tile.outputs) : tile.flat_count) - vector_first;
+  assign vector_left  = (kind == FwFc ? 17'(tile_q.outputs) : tile_q.flat_count) - vector_first;
   assign vector_on    = !vector_left[16] && vector_left != '0;
-  assign vector_count = vector_left < 17'd16 ? 5'(vector_left) : 5'd16;
   logic [4:0]  piece, piece_line, piece_block;
   assign piece_block = 5'd16 - {1'b0, piece_word_q[3:0]};
-  assign piece_line  = tile.line - piece_word_q < 17'd16 ? 5'(tile.line - piece_word_q) : 5'd16;
+  assign piece_line  = tile_q.line - piece_word_q < 17'd16 ? 5'(tile_q.line - piece_word_q) : 5'd16;
   always_comb begin
-    piece = vector_count - piece_first_q;
+    piece = vector_count_q - piece_first_q;
     if (piece_block < piece) piece = piece_block;
     if (piece_line < piece)  piece = piece_line;
   end
   logic        piece_last, line_last, sample_end;
   logic [16:0] word_next;
   logic [15:0] row_next;
-  assign piece_last = piece_first_q + piece == vector_count;
+  assign piece_last = piece_first_q + piece == vector_count_q;
   assign word_next  = piece_word_q + 17'(piece);
-  assign line_last  = word_next == tile.line;
-  assign row_next   = line_last ? piece_row_q + 16'(tile.line_blocks) : piece_row_q;
-  assign sample_end = 4'(sample_q) == tile.samples - 4'd1;
+  assign line_last  = word_next == tile_q.line;
+  assign row_next   = line_last ? piece_row_q + 16'(tile_q.line_blocks) : piece_row_q;
+  assign sample_end = 4'(sample_q) == tile_q.samples - 4'd1;
 
-  // ---- Into the map
-  logic               scatter_busy, scatter_ready, scatter_valid;
-  logic [511:0]       scatter_data;
-  logic [15:0]        scatter_row;
-  logic signed [9:0]  scatter_x;
-  logic [3:0]         scatter_first;
-  logic [4:0]         scatter_count;
-  logic               scatter_fill;
-  assign line_ready = state_q == StLines && (scatter_ready || !lane_on);
+  // ---- Into the map, through a register: the row of a line is a product behind it
+  typedef struct packed {
+    logic [511:0]      data;
+    logic [15:0]       row;                       // of channel 0 and line 0
+    logic [9:0]        channel;
+    logic [8:0]        line;
+    logic signed [9:0] x;
+    logic [3:0]        first;
+    logic [4:0]        count;
+    logic              fill;
+  } result_t;
+  result_t     result, result_q;
+  logic        result_valid, result_valid_q;
+  logic        result_ready;
+  logic        scatter_busy, scatter_ready;
+  logic [15:0] scatter_row;
+  assign line_ready   = state_q == StLines && result_ready;
+  assign result_valid = (state_q == StLines && line_valid && lane_on) || state_q == StPieces;
+  assign result_ready = !result_valid_q || scatter_ready;
+  assign scatter_row  = result_q.row + 16'(result_q.channel) * tile_q.t_channel
+                        + 16'(result_q.line) * 16'(tile_q.t_blocks);
   always_comb begin
-    scatter_valid = state_q == StLines && line_valid && lane_on;
-    scatter_data  = line_data;
-    scatter_row   = line_row_q;
-    scatter_x     = $signed(patch_x_q);
-    scatter_first = '0;
-    scatter_count = patch_count_q;
-    scatter_fill  = patch_fill_q;
+    result = '{data: line_data, row: line_row_q, channel: '0, line: '0,
+               x: $signed(first_column_q), first: '0, count: patch_count_q, fill: patch_fill_q};
     if (kind == BwConv) begin
-      scatter_x     = $signed({1'b0, back_column});
-      scatter_count = back_count;
-      scatter_fill  = 1'b0;
-      scatter_row   = tile.to + 16'(lane_channel) * tile.t_channel
-                      + 16'(back_row) * 16'(tile.t_blocks);
+      result.row     = tile_q.to;
+      result.channel = lane_channel;
+      result.line    = back_row;
+      result.x       = $signed({1'b0, back_column});
+      result.count   = back_count;
+      result.fill    = 1'b0;
     end
     if (state_q == StPieces) begin
-      scatter_valid = 1'b1;
-      scatter_data  = sum_data_i[segment_q[(SegsLog2 > 0 ? SegsLog2 - 1 : 0):0]];
-      if (kind == FwFc) begin
-        scatter_x     = '0;
-        scatter_row   = sample_row_q + 16'(vector_first[16:4]);
-        scatter_count = vector_count;
-        scatter_fill  = 1'b1;
-      end else begin
-        // The words of a line's 16, counted from the result 0 on.
-        scatter_x     = $signed({6'd0, piece_word_q[3:0]}) - $signed({5'd0, piece_first_q});
-        scatter_row   = sample_row_q + piece_row_q + 16'(piece_word_q[16:4]);
-        scatter_first = piece_first_q[3:0];
-        scatter_count = piece;
-        scatter_fill  = 1'b0;
-      end
+      result.data  = sum_data_i[segment_q[(SegsLog2 > 0 ? SegsLog2 - 1 : 0):0]];
+      result.count = kind == FwFc ? vector_count_q : piece;
+      result.fill  = kind == FwFc;
+      result.first = kind == FwFc ? '0 : piece_first_q[3:0];
+      // The words of a line's 16, counted from the result 0 on.
+      result.x     = kind == FwFc ? '0
+                     : $signed({6'd0, piece_word_q[3:0]}) - $signed({5'd0, piece_first_q});
+      result.row   = sample_row_q + (kind == FwFc ? 16'(vector_row_q)
+                                                  : piece_row_q + 16'(piece_word_q[16:4]));
     end
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni)           result_valid_q <= 1'b0;
+    else if (result_ready) result_valid_q <= result_valid;
+    if (result_ready && result_valid) result_q <= result;
   end
   jd_a3c_scatter u_scatter (
     .clk_i, .rst_ni,
     .busy_o        (scatter_busy),
-    .in_valid_i    (scatter_valid),
+    .in_valid_i    (result_valid_q),
     .in_ready_o    (scatter_ready),
-    .in_data_i     (scatter_data),
+    .in_data_i     (result_q.data),
     .in_row_i      (scatter_row),
-    .in_x_i        (scatter_x),
-    .in_first_i    (scatter_first),
-    .in_count_i    (scatter_count),
-    .in_stride_i   (kind == BwConv ? tile.stride : 2'd0),
-    .in_fill_i     (scatter_fill),
-    .in_relu_i     (tile.relu && (kind == FwConv || kind == FwFc)),
-    .in_mask_i     (tile.relu && (kind == BwConv || kind == BwFc)),
+    .in_x_i        (result_q.x),
+    .in_first_i    (result_q.first),
+    .in_count_i    (result_q.count),
+    .in_stride_i   (kind == BwConv ? tile_q.stride : 2'd0),
+    .in_fill_i     (result_q.fill),
+    .in_relu_i     (tile_q.relu && (kind == FwConv || kind == FwFc)),
+    .in_mask_i     (tile_q.relu && (kind == BwConv || kind == BwFc)),
     .read_valid_o  (read_valid_o),
     .read_ready_i  (read_ready_i),
     .read_row_o    (read_row_o),
@@ -521,31 +535,31 @@ module jd_a3c_drain
     end
     if (state_q == StVector) begin
       sum_valid_o = 1'b1;
-      sum_o       = 5'(slot_q) * 5'(tile.samples) + 5'(sample_q);
+      sum_o       = 5'(slot_q) * 5'(tile_q.samples) + 5'(sample_q);
     end
     sum_half_o = drain_half_i;
   end
 
   // ---- Saving
   assign save_valid_o  = state_q == StSave;
-  assign save_sample_o = kind == FwConv ? tile.sample : sample_q;
-  assign save_offset_o = tile.save_offset;
-  assign save_rows_o   = tile.save_rows;
-  assign save_row_o    = kind == FwConv ? tile.to : sample_row_q;
+  assign save_sample_o = kind == FwConv ? tile_q.sample : sample_q;
+  assign save_offset_o = tile_q.save_offset;
+  assign save_rows_o   = tile_q.save_rows;
+  assign save_row_o    = kind == FwConv ? tile_q.to : sample_row_q;
 
   // ---- Steps
   logic grad_end;                                 // the last row of the tile
   logic patch_end_q;                              // the patch in hand is the tile's last
-  logic prepares, grads_empty, patch_last, vector_end, patch_skip;
+  logic grads_empty, patch_last, vector_end, patch_skip;
   assign prepares    = prepare_valid_i && (!prepare_tile_i.preload_late || !prepare_tile_i.preload
                                            || prepare_oldest_i);
   assign grads_empty = !step_q1.valid && !step_q2.valid && !step_q3.valid && !back_valid_q1
                        && !back_valid_q2;
   assign patch_last  = sums_left <= 6'd16 && slot_end && segment_end && group_end;
-  assign patch_skip  = kind == FwConv ? 9'(map_row) >= 9'(tile.rows) || columns_left[9]
+  assign patch_skip  = kind == FwConv ? 9'(map_row_q) >= 9'(tile_q.rows) || columns_left[9]
                                         || columns_left == '0
-                                        || 8'(map_row - tile.top) >= tile.f_rows
-                                      : 4'(group_q) >= tile.groups;
+                                        || 8'(map_row_q - tile_q.top) >= tile_q.f_rows
+                                      : 4'(group_q) >= tile_q.groups;
   assign vector_end  = slot_end && segment_end;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -568,12 +582,12 @@ module jd_a3c_drain
             endcase
           end
         end
-        StClear:     if (sum_q + 6'd1 == tile.n0) state_q <= StDone;
+        StClear:     if (sum_q + 6'd1 == tile_q.n0) state_q <= StDone;
         StZero:      if (residents_q == '0 && zero_q + 16'd1 == resident_i) state_q <= StGradients;
         StRoom:      if (room) state_q <= StGradients;
         StPreload, StGradients: if (grad_end) state_q <= StFlush;
         StFlush: if (grads_empty) begin
-          state_q <= !preparing_q && (kind == GcConv ? tile.chunk : tile.block_end) ? StChunk
+          state_q <= !preparing_q && (kind == GcConv ? tile_q.chunk : tile_q.block_end) ? StChunk
                                                                                     : StDone;
         end
         StChunk:     if (chunk_ready_i) state_q <= StDone;
@@ -583,11 +597,11 @@ module jd_a3c_drain
           state_q <= patch_end_q ? StSettle : StPatch;
         end
         StVector:    state_q <= vector_on ? StPieces : vector_end ? StSettle : StVector;
-        StPieces: if (scatter_ready && (kind == FwFc || piece_last)) begin
+        StPieces: if (result_ready && (kind == FwFc || piece_last)) begin
           state_q <= sample_end && vector_end ? StSettle : StVector;
         end
-        StSettle: if (!scatter_busy) begin
-          state_q <= tile.stage_last && tile.save && (kind == FwConv || kind == FwFc) ? StSave
+        StSettle: if (!result_valid_q && !scatter_busy) begin
+          state_q <= tile_q.stage_last && tile_q.save && (kind == FwConv || kind == FwFc) ? StSave
                                                                                        : StDone;
         end
         StSave: if (save_ready_i && (kind == FwConv || sample_end)) state_q <= StDone;
@@ -599,7 +613,7 @@ module jd_a3c_drain
   assign drain_done_o   = state_q == StDone && !preparing_q;
 
   assign grad_end = kind == GcConv
-      ? segment_end && group_end && (extra_q || (turn_end && slot_end && !tile.biases))
+      ? segment_end && group_end && (extra_q || (turn_end && slot_end && !tile_q.biases))
       : segment_end && turn_end && slot_end;
   always_ff @(posedge clk_i) begin
     unique case (state_q)
@@ -642,8 +656,8 @@ module jd_a3c_drain
               turn_q <= '0;
               slot_q <= slot_q + 6'd1;
               if (kind == GcConv) begin
-                extra_q <= slot_end && tile.biases;
-                if (6'(top_q) + 6'(4'd1 << groups_log2) < 6'(tile.kernel)) begin
+                extra_q <= slot_end && tile_q.biases;
+                if (6'(top_q) + 6'(4'd1 << groups_log2) < 6'(tile_q.kernel)) begin
                   top_q <= top_q + 5'(4'd1 << groups_log2);
                 end else begin
                   top_q     <= '0;
@@ -657,16 +671,19 @@ module jd_a3c_drain
       StPatch: begin
         beat_q <= beat_q + 5'd1;
         if (beat_q == '0) begin
-          patch_row_q   <= tile.to + 16'(map_row) * 16'(tile.t_blocks);
-          patch_x_q     <= first_column;
-          patch_count_q <= part_count;
-          patch_on_q    <= !patch_skip;
-          patch_fill_q  <= columns_left == 10'(part_count);
-          patch_end_q   <= patch_last;
+          map_row_q      <= map_row;
+          first_column_q <= first_column;
+          patch_end_q    <= patch_last;
         end
         if (beat_q == 5'd1) begin
+          patch_row_q   <= tile_q.to + 16'(map_row_q) * 16'(tile_q.t_blocks);
+          patch_count_q <= part_count;
+          patch_on_q    <= !patch_skip;
+        end
+        if (beat_q == 5'd2) begin
+          patch_fill_q <= columns_left == 10'(patch_count_q);
           line_row_q <= patch_row_q
-                        + 16'(tile.output_first + 11'({segment_q, 4'd0})) * tile.t_channel;
+                        + 16'(tile_q.output_first + 11'({segment_q, 4'd0})) * tile_q.t_channel;
         end
       end
       StTurn: begin
@@ -675,7 +692,7 @@ module jd_a3c_drain
       end
       StLines: if (line_valid && line_ready) begin
         lane_q     <= lane_q + 4'd1;
-        line_row_q <= line_row_q + tile.t_channel;
+        line_row_q <= line_row_q + tile_q.t_channel;
         if (lane_q == 4'd15) begin
           // The next patch: sums of the slot, slots, segments, groups.
           part_q <= part_q + 2'd1;
@@ -696,14 +713,18 @@ module jd_a3c_drain
           end
         end
       end
-      StVector: if (!vector_on) begin
-        segment_q <= segment_q + 3'd1;
-        if (segment_end) begin
-          segment_q <= '0;
-          slot_q    <= slot_q + 6'd1;
+      StVector: begin
+        vector_row_q   <= vector_first[16:4];
+        vector_count_q <= vector_left < 17'd16 ? 5'(vector_left) : 5'd16;
+        if (!vector_on) begin
+          segment_q <= segment_q + 3'd1;
+          if (segment_end) begin
+            segment_q <= '0;
+            slot_q    <= slot_q + 6'd1;
+          end
         end
       end
-      StPieces: if (scatter_ready) begin
+      StPieces: if (result_ready) begin
         if (kind == BwFc) begin
           piece_first_q <= piece_first_q + piece;
           piece_row_q   <= row_next;
@@ -712,12 +733,12 @@ module jd_a3c_drain
         if (kind == FwFc || piece_last) begin
           piece_first_q <= '0;
           sample_q      <= sample_q + 3'd1;
-          sample_row_q  <= sample_row_q + tile.t_sample;
+          sample_row_q  <= sample_row_q + tile_q.t_sample;
           piece_row_q   <= flat_row_q;
           piece_word_q  <= flat_word_q;
           if (sample_end) begin
             sample_q     <= '0;
-            sample_row_q <= tile.to;
+            sample_row_q <= tile_q.to;
             segment_q    <= segment_q + 3'd1;
             if (segment_end) begin
               segment_q <= '0;
@@ -732,10 +753,10 @@ module jd_a3c_drain
           end
         end
       end
-      StSettle: sample_row_q <= tile.to;
+      StSettle: sample_row_q <= tile_q.to;
       StSave: if (save_ready_i) begin
         sample_q     <= sample_q + 3'd1;
-        sample_row_q <= sample_row_q + tile.t_sample;
+        sample_row_q <= sample_row_q + tile_q.t_sample;
       end
       default: ;
     endcase
