@@ -129,29 +129,33 @@ module jd_a3c_drain
                       : tile_q.block_end ? 6'd16 - 6'(tile_q.input_first) : 6'(tile_q.input_count);
   assign slot_end = kind == GcFc ? slot_q == inputs_all - 6'd1 : slot_q == tile_q.n1 - 6'd1;
 
-  // ---- Gradients: where a row lies, in three clocks
+  // ---- Gradients: where a row lies, in four clocks
   typedef struct packed {
     logic       valid;
     logic       preload;
     logic       fresh;                            // its sum is to be read
     logic       zero;
+    logic       bias;
     logic [4:0] sum;
     logic [2:0] segment;                          // of all
     logic [6:0] block;                            // of 16 outputs
   } step_t;
-  step_t       step, step_q1, step_q2, step_q3;
+  step_t       step, step_q0, step_q1, step_q2, step_q3;
   logic        grad_turn;                         // a row goes into the pipe
-  logic        bias_row, bias_q1, bias_q2;
-  logic [9:0]  taps_q1;
-  logic [3:0]  phase_q1;
-  logic [9:0]  input_q1;
+  logic [4:0]  kernel_row_q0;
+  logic [5:0]  turn_q0;
+  logic [3:0]  phase_q0;
+  logic [9:0]  input_q0, input_q1;
+  logic [9:0]  tap_q1;                            // jy*J + jx
+  logic [17:0] tap_inputs_q;                      // of all phases
+  logic [13:0] inside_q1;                         // of the tap's
   logic [17:0] place_q2;
-  logic [15:0] row_q2, row_q3;                    // GcFc
+  logic [15:0] row_q2, row_q3;                    // row_q2: GcConv: of the place 0
   logic [15:0] chunk_row_q;                       // first row of the block in hand
+  logic [15:0] weights_row_q;                     // GcConv: of the layer's weights
   logic [4:0]  kernel_row;
   logic [3:0]  stride_mask;
   assign grad_turn   = state_q == StGradients || state_q == StPreload;
-  assign bias_row    = kind == GcConv ? extra_q : tile_q.biases;
   assign kernel_row  = top_q + 5'(group_q);
   assign stride_mask = 4'((5'd1 << tile_q.stride) - 5'd1);
   always_comb begin
@@ -159,54 +163,46 @@ module jd_a3c_drain
     step.preload = state_q == StPreload;
     step.fresh   = segment_q == '0 && group_q == '0;
     step.zero    = kind == GcFc && !tile_q.biases && slot_q >= 6'(tile_q.input_count);
+    step.bias    = kind == GcConv ? extra_q : tile_q.biases;
     step.sum     = sum_q[4:0];
     step.segment = element_segment;
     step.block   = tile_q.block_first + 7'(segment_q);
     if (kind == GcFc) step.block = step.block + 7'(turn_q << tile_q.lanes);
   end
+  logic [6:0]  block_q1;                          // of the tile
+  assign block_q1 = step_q1.block - tile_q.block_first;
   always_ff @(posedge clk_i) begin
+    step_q0 <= step;
+    step_q1 <= step_q0;
+    step_q2 <= step_q1;
+    step_q3 <= step_q2;
     if (!rst_ni) begin
+      step_q0.valid <= 1'b0;
       step_q1.valid <= 1'b0;
       step_q2.valid <= 1'b0;
       step_q3.valid <= 1'b0;
+    end
+    kernel_row_q0 <= kernel_row;
+    turn_q0       <= turn_q;
+    phase_q0      <= 4'((4'(kernel_row) & stride_mask) << tile_q.stride)
+                     | (4'(turn_q) & stride_mask);
+    input_q0      <= kind == GcConv ? channel_q : 10'(slot_q);
+    weights_row_q <= tile_q.offset[15:0] + 16'(tile_q.blocks);
+    tap_inputs_q  <= 18'(tile_q.padded_inputs) << {tile_q.stride, 1'b0};
+    tap_q1        <= 10'(5'(kernel_row_q0 >> tile_q.stride)) * 10'(tile_q.taps)
+                     + 10'(5'(turn_q0) >> tile_q.stride);
+    inside_q1     <= 14'(phase_q0) * 14'(tile_q.padded_inputs) + 14'(input_q0);
+    input_q1      <= input_q0;
+    place_q2      <= 18'(tap_q1) * tap_inputs_q + 18'(inside_q1);
+    if (kind == GcConv) begin
+      row_q2 <= step_q1.bias ? tile_q.offset[15:0] + 16'(step_q1.block)
+                             : weights_row_q + (16'(step_q1.block) << 4);
+      row_q3 <= step_q2.bias ? row_q2
+                : row_q2 + {12'(16'(place_q2[17:4]) * 16'(tile_q.blocks)), place_q2[3:0]};
     end else begin
-      step_q1.valid <= step.valid;
-      step_q2.valid <= step_q1.valid;
-      step_q3.valid <= step_q2.valid;
-    end
-    if (step.valid) begin
-      {step_q1.preload, step_q1.fresh, step_q1.zero, step_q1.sum, step_q1.segment, step_q1.block}
-          <= {step.preload, step.fresh, step.zero, step.sum, step.segment, step.block};
-      bias_q1  <= bias_row;
-      taps_q1  <= 10'(5'(kernel_row >> tile_q.stride)) * 10'(tile_q.taps)
-                  + 10'(5'(turn_q) >> tile_q.stride);
-      phase_q1 <= 4'((4'(kernel_row) & stride_mask) << tile_q.stride) + (4'(turn_q) & stride_mask);
-      input_q1 <= kind == GcConv ? channel_q : 10'(slot_q);
-    end
-    if (step_q1.valid) begin
-      {step_q2.preload, step_q2.fresh, step_q2.zero, step_q2.sum, step_q2.segment, step_q2.block}
-          <= {step_q1.preload, step_q1.fresh, step_q1.zero, step_q1.sum, step_q1.segment,
-              step_q1.block};
-      bias_q2  <= bias_q1;
-      place_q2 <= ((18'(taps_q1) << {tile_q.stride, 1'b0}) + 18'(phase_q1))
-                  * 18'(tile_q.padded_inputs) + 18'(input_q1);
-      row_q2   <= chunk_row_q + (bias_q1 ? 16'(step_q1.block - tile_q.block_first)
-                  : (16'(step_q1.block - tile_q.block_first) << 4) + 16'(tile_q.input_first)
-                    + 16'(input_q1));
-    end
-    if (step_q2.valid) begin
-      {step_q3.preload, step_q3.fresh, step_q3.zero, step_q3.sum, step_q3.segment, step_q3.block}
-          <= {step_q2.preload, step_q2.fresh, step_q2.zero, step_q2.sum, step_q2.segment,
-              step_q2.block};
-      if (kind == GcConv) begin
-        row_q3 <= bias_q2
-            ? tile_q.offset[15:0] + 16'(step_q2.block)
-            : tile_q.offset[15:0] + 16'(tile_q.blocks)
-              + ((16'(place_q2[17:4]) * 16'(tile_q.blocks) + 16'(step_q2.block)) << 4)
-              + 16'(place_q2[3:0]);
-      end else begin
-        row_q3 <= row_q2;
-      end
+      row_q2 <= chunk_row_q + (step_q1.bias ? 16'(block_q1)
+                : (16'(block_q1) << 4) + 16'(tile_q.input_first) + 16'(input_q1));
+      row_q3 <= row_q2;
     end
   end
 
@@ -259,6 +255,8 @@ module jd_a3c_drain
   logic [15:0] ring_base_q, ring_head_q, ring_used_q;
   logic [15:0] ring_size, ring_left, room_rows, room_take, room_start;
   logic [15:0] take_q;                            // of the block in hand, with what is passed over
+  logic        room_known_q;                      // the room to take, and where, in registers
+  logic [15:0] start_q;
   logic        room, ring_empty;
   logic [5:0]  chunks_in_q, chunks_out_q;
   logic [5:0]  chunks;                            // whose rows are not read
@@ -273,8 +271,8 @@ module jd_a3c_drain
   assign room_rows  = tile_q.biases ? 16'(tile_q.block_count) : 16'(tile_q.block_count) << 4;
   assign room_start = ring_left >= room_rows ? ring_head_q : ring_base_q;
   assign room_take  = ring_left >= room_rows ? room_rows : room_rows + ring_left;
-  assign room       = ring_base_q == resident_i
-                      && 17'(ring_used_q) + 17'(room_take) <= 17'(ring_size)
+  assign room       = room_known_q && ring_base_q == resident_i
+                      && 17'(ring_used_q) + 17'(take_q) <= 17'(ring_size)
                       && chunks < 6'(CHUNKS - 2);
   assign room_o     = state_q == StRoom && !room;
   assign chunk_valid_o = state_q == StChunk;
@@ -297,22 +295,24 @@ module jd_a3c_drain
     end else begin
       if (chunk_push)   chunks_in_q <= chunks_in_q + 6'd1;
       if (chunk_read_i) chunks_out_q <= chunks_out_q + 6'd1;
-      ring_used_q <= ring_used_q + (state_q == StRoom && room ? room_take : 16'd0)
+      ring_used_q <= ring_used_q + (state_q == StRoom && room ? take_q : 16'd0)
                      - (chunk_read_i ? takes_q[chunks_out_q] : 16'd0);
       if (resident_in != resident_out) begin
         residents_q <= resident_in ? residents_q + 5'd1 : residents_q - 5'd1;
       end
-      if (state_q == StRoom && room) ring_head_q <= room_start + room_rows;
+      if (state_q == StRoom && room) ring_head_q <= start_q + room_rows;
       else if (ring_empty && residents_q == '0 && state_q == StRoom) begin
         // Another network's convolutions may need other rows.
         ring_base_q <= resident_i;
         ring_head_q <= resident_i;
       end
     end
-    if (state_q == StRoom && room) begin
-      chunk_row_q <= room_start;
-      take_q      <= room_take;
+    room_known_q <= state_q == StRoom && ring_base_q == resident_i && !room;
+    if (state_q == StRoom && !room) begin
+      start_q <= room_start;
+      take_q  <= room_take;
     end
+    if (state_q == StRoom && room) chunk_row_q <= start_q;
     if (chunk_push) begin
       takes_q[chunks_in_q]    <= kind == GcConv ? 16'd0 : take_q;
       resident_q[chunks_in_q] <= kind == GcConv;
@@ -343,6 +343,8 @@ module jd_a3c_drain
   // The place of the patch in the map, registers while it turns.
   // One part behind the other, in the first clocks of StPatch.
   logic [7:0]  map_row_q;
+  logic [8:0]  share_column_q;
+  logic [10:0] patch_output_q;
   logic [9:0]  first_column_q;                    // = patch_x
   logic [15:0] patch_row_q;                       // FwConv: of lane 0; BwConv: of no channel
   logic [4:0]  patch_count_q;
@@ -358,7 +360,7 @@ module jd_a3c_drain
   assign map_row      = tile_q.top + (kind == BwConv ? 8'(group_q)
                         : tile_q.split != 2'd0 ? 8'(group_q >> tile_q.split)
                         : (8'(slot_q) << groups_log2) + 8'(group_q));
-  assign first_column = 10'(tile_q.column) + 10'({part_q, 4'd0}) + 10'(share) * 10'(tile_q.n0);
+  assign first_column = 10'(tile_q.column) + 10'({part_q, 4'd0}) + 10'(share_column_q);
   assign sums_left    = tile_q.n0 - {part_q, 4'd0};
   assign columns_left = 10'(tile_q.columns) - first_column_q;
   logic [4:0] part_count;
@@ -370,25 +372,30 @@ module jd_a3c_drain
   end
 
   // BwConv: channel and phase of a lane.
+  logic [3:0] back_phase_q;                       // of lane 0
+  logic [9:0] back_channel_q;
+  logic [3:0] back_few_q;                         // IPAD, if fewer than 16
+  logic [8:0] back_row_q, back_column_q;          // of phase 0
+  logic [9:0] back_left_q;
   logic [3:0] lane_phase, phase_down, phase_across;
   logic [9:0] lane_channel;
   always_comb begin
-    lane_phase   = tile_q.phase[segment_q];
-    lane_channel = tile_q.channel[segment_q] + 10'(lane_q);
-    unique case (tile_q.padded_inputs)
-      10'd1: begin
+    lane_phase   = back_phase_q;
+    lane_channel = back_channel_q + 10'(lane_q);
+    unique case (back_few_q)
+      4'b0001: begin
         lane_phase   = lane_phase + lane_q;
         lane_channel = '0;
       end
-      10'd2: begin
+      4'b0010: begin
         lane_phase   = lane_phase + 4'(lane_q[3:1]);
         lane_channel = 10'(lane_q[0]);
       end
-      10'd4: begin
+      4'b0100: begin
         lane_phase   = lane_phase + 4'(lane_q[3:2]);
         lane_channel = 10'(lane_q[1:0]);
       end
-      10'd8: begin
+      4'b1000: begin
         lane_phase   = lane_phase + 4'(lane_q[3]);
         lane_channel = 10'(lane_q[2:0]);
       end
@@ -400,21 +407,19 @@ module jd_a3c_drain
   logic [8:0] back_row;                           // y
   logic [8:0] back_column;                        // x of result 0
   logic [4:0] back_count;
-  logic [8:0] back_left;                          // words of the line from there
+  logic [9:0] back_left;                          // words of the line from there, and S - 1
   logic       lane_on;
-  assign back_row    = 9'({1'b0, map_row_q} << tile_q.stride) + 9'(phase_down);
-  assign back_column = 9'((9'(tile_q.left) + 9'({part_q, 4'd0})) << tile_q.stride)
-                       + 9'(phase_across);
-  assign back_left   = 9'(tile_q.width) + 9'd1 > back_column
-                       ? 9'(tile_q.width) + 9'd1 - back_column : 9'd0;
+  assign back_row    = back_row_q + 9'(phase_down);
+  assign back_column = back_column_q | 9'(phase_across);
+  assign back_left   = back_left_q - 10'(phase_across);
   always_comb begin
     // Results at every S-th word that lie in the line.
     logic [8:0] fits;
-    fits       = (back_left + 9'(stride_mask)) >> tile_q.stride;
+    fits       = back_left[9] ? 9'd0 : back_left[8:0] >> tile_q.stride;
     back_count = fits < 9'(patch_count_q) ? 5'(fits) : patch_count_q;
   end
   logic [10:0] lane_output;
-  assign lane_output = tile_q.output_first + 11'({segment_q, 4'd0}) + 11'(lane_q);
+  assign lane_output = patch_output_q + 11'(lane_q);
   assign lane_on = patch_on_q && (kind == FwConv
       ? lane_output < tile_q.outputs
       : lane_channel < tile_q.inputs && back_row < 9'(tile_q.height) && back_count != '0);
@@ -423,11 +428,12 @@ module jd_a3c_drain
   logic [16:0] vector_first;                      // of its results, in the layer
   logic [16:0] vector_left;
   logic [12:0] vector_row_q;                      // = vector_first / 16
-  logic [4:0]  vector_count_q;
   logic        vector_on;
   logic [15:0] flat_row_q, piece_row_q;
   logic [16:0] flat_word_q, piece_word_q;
-  logic [4:0]  piece_first_q;                     // results before the piece
+  logic [16:0] flat_left_q, piece_left_q;         // words to the end of the line
+  logic [4:0]  piece_first_q;                     // results before the piece,
+  logic [4:0]  rest_q;                            // and from it on
   logic [15:0] sample_row_q;
   assign vector_first = kind == FwFc
       ? 17'(tile_q.output_first) + (17'(slot_q) << (3'(tile_q.lanes) + 3'd4))
@@ -436,20 +442,22 @@ module jd_a3c_drain
   assign vector_left  = (kind == FwFc ? 17'(tile_q.outputs) : tile_q.flat_count) - vector_first;
   assign vector_on    = !vector_left[16] && vector_left != '0;
   logic [4:0]  piece, piece_line, piece_block;
-  assign piece_block = 5'd16 - {1'b0, piece_word_q[3:0]};
-  assign piece_line  = tile_q.line - piece_word_q < 17'd16 ? 5'(tile_q.line - piece_word_q) : 5'd16;
-  always_comb begin
-    piece = vector_count_q - piece_first_q;
-    if (piece_block < piece) piece = piece_block;
-    if (piece_line < piece)  piece = piece_line;
-  end
+  logic        rest_in_block, rest_in_line, block_in_line;
   logic        piece_last, line_last, sample_end;
-  logic [16:0] word_next;
+  logic [16:0] word_next, left_next;
   logic [15:0] row_next;
-  assign piece_last = piece_first_q + piece == vector_count_q;
-  assign word_next  = piece_word_q + 17'(piece);
-  assign line_last  = word_next == tile_q.line;
-  assign row_next   = line_last ? piece_row_q + 16'(tile_q.line_blocks) : piece_row_q;
+  assign piece_block   = 5'd16 - {1'b0, piece_word_q[3:0]};
+  assign piece_line    = piece_left_q < 17'd17 ? 5'(piece_left_q) : 5'd17;
+  assign rest_in_block = rest_q <= piece_block;
+  assign rest_in_line  = rest_q <= piece_line;
+  assign block_in_line = piece_block <= piece_line;
+  assign piece         = rest_in_block && rest_in_line ? rest_q
+                         : block_in_line ? piece_block : piece_line;
+  assign piece_last    = rest_in_block && rest_in_line;
+  assign line_last     = piece_line <= rest_q && piece_line <= piece_block;
+  assign word_next     = line_last ? '0 : piece_word_q + 17'(piece);
+  assign left_next     = line_last ? tile_q.line : piece_left_q - 17'(piece);
+  assign row_next      = line_last ? piece_row_q + 16'(tile_q.line_blocks) : piece_row_q;
   assign sample_end = 4'(sample_q) == tile_q.samples - 4'd1;
 
   // ---- Into the map, through a register: the row of a line is a product behind it
@@ -486,7 +494,7 @@ module jd_a3c_drain
     end
     if (state_q == StPieces) begin
       result.data  = sum_data_i[segment_q[(SegsLog2 > 0 ? SegsLog2 - 1 : 0):0]];
-      result.count = kind == FwFc ? vector_count_q : piece;
+      result.count = kind == FwFc ? rest_q : piece;
       result.fill  = kind == FwFc;
       result.first = kind == FwFc ? '0 : piece_first_q[3:0];
       // The words of a line's 16, counted from the result 0 on.
@@ -553,8 +561,8 @@ module jd_a3c_drain
   logic grads_empty, patch_last, vector_end, patch_skip;
   assign prepares    = prepare_valid_i && (!prepare_tile_i.preload_late || !prepare_tile_i.preload
                                            || prepare_oldest_i);
-  assign grads_empty = !step_q1.valid && !step_q2.valid && !step_q3.valid && !back_valid_q1
-                       && !back_valid_q2;
+  assign grads_empty = !step_q0.valid && !step_q1.valid && !step_q2.valid && !step_q3.valid
+                       && !back_valid_q1 && !back_valid_q2;
   assign patch_last  = sums_left <= 6'd16 && slot_end && segment_end && group_end;
   assign patch_skip  = kind == FwConv ? 9'(map_row_q) >= 9'(tile_q.rows) || columns_left[9]
                                         || columns_left == '0
@@ -637,8 +645,10 @@ module jd_a3c_drain
             && drain_tile_i.flat == FlatStart) begin
           flat_row_q   <= '0;
           flat_word_q  <= '0;
+          flat_left_q  <= drain_tile_i.line;
           piece_row_q  <= '0;
           piece_word_q <= '0;
+          piece_left_q <= drain_tile_i.line;
         end
       end
       StClear: sum_q <= sum_q + 6'd1;
@@ -672,18 +682,28 @@ module jd_a3c_drain
         beat_q <= beat_q + 5'd1;
         if (beat_q == '0) begin
           map_row_q      <= map_row;
-          first_column_q <= first_column;
+          share_column_q <= 9'(share) * 9'(tile_q.n0);
           patch_end_q    <= patch_last;
+          back_column_q  <= 9'((9'(tile_q.left) + 9'({part_q, 4'd0})) << tile_q.stride);
+          back_phase_q   <= tile_q.phase[segment_q];
+          back_channel_q <= tile_q.channel[segment_q];
+          back_few_q     <= tile_q.padded_inputs[3:0];
         end
         if (beat_q == 5'd1) begin
-          patch_row_q   <= tile_q.to + 16'(map_row_q) * 16'(tile_q.t_blocks);
+          patch_row_q    <= tile_q.to + 16'(map_row_q) * 16'(tile_q.t_blocks);
+          first_column_q <= first_column;
+          patch_output_q <= tile_q.output_first + 11'({segment_q, 4'd0});
+          back_row_q     <= 9'({1'b0, map_row_q} << tile_q.stride);
+          back_left_q    <= 10'(tile_q.width) + 10'd1 + 10'(stride_mask) - 10'(back_column_q);
+        end
+        if (beat_q == 5'd2) begin
           patch_count_q <= part_count;
           patch_on_q    <= !patch_skip;
         end
-        if (beat_q == 5'd2) begin
+        if (beat_q == 5'd3) begin
           patch_fill_q <= columns_left == 10'(patch_count_q);
           line_row_q <= patch_row_q
-                        + 16'(tile_q.output_first + 11'({segment_q, 4'd0})) * tile_q.t_channel;
+                        + 16'(patch_output_q) * tile_q.t_channel;
         end
       end
       StTurn: begin
@@ -715,7 +735,7 @@ module jd_a3c_drain
       end
       StVector: begin
         vector_row_q   <= vector_first[16:4];
-        vector_count_q <= vector_left < 17'd16 ? 5'(vector_left) : 5'd16;
+        rest_q         <= vector_left < 17'd16 ? 5'(vector_left) : 5'd16;
         if (!vector_on) begin
           segment_q <= segment_q + 3'd1;
           if (segment_end) begin
@@ -727,8 +747,10 @@ module jd_a3c_drain
       StPieces: if (result_ready) begin
         if (kind == BwFc) begin
           piece_first_q <= piece_first_q + piece;
+          rest_q        <= rest_q - piece;
           piece_row_q   <= row_next;
-          piece_word_q  <= line_last ? '0 : word_next;
+          piece_word_q  <= word_next;
+          piece_left_q  <= left_next;
         end
         if (kind == FwFc || piece_last) begin
           piece_first_q <= '0;
@@ -736,6 +758,7 @@ module jd_a3c_drain
           sample_row_q  <= sample_row_q + tile_q.t_sample;
           piece_row_q   <= flat_row_q;
           piece_word_q  <= flat_word_q;
+          piece_left_q  <= flat_left_q;
           if (sample_end) begin
             sample_q     <= '0;
             sample_row_q <= tile_q.to;
@@ -746,9 +769,11 @@ module jd_a3c_drain
             end
             if (kind == BwFc) begin
               flat_row_q   <= row_next;
-              flat_word_q  <= line_last ? '0 : word_next;
+              flat_word_q  <= word_next;
+              flat_left_q  <= left_next;
               piece_row_q  <= row_next;
-              piece_word_q <= line_last ? '0 : word_next;
+              piece_word_q <= word_next;
+              piece_left_q <= left_next;
             end
           end
         end
@@ -766,5 +791,5 @@ module jd_a3c_drain
   `JD_ASSERT_IF(OneRead_A, step_q2.valid && step_q2.fresh && !step_q2.preload,
                 state_q != StPatch && state_q != StVector)
   `JD_ASSERT_IF(ChunkFits_A, state_q == StRoom && room,
-                32'(room_start) + 32'(room_rows) <= GradientRows)
+                32'(start_q) + 32'(room_rows) <= GradientRows)
 endmodule : jd_a3c_drain
