@@ -377,33 +377,40 @@ module jd_a3c_drain
   logic [3:0] back_few_q;                         // IPAD, if fewer than 16
   logic [8:0] back_row_q, back_column_q;          // of phase 0
   logic [9:0] back_left_q;
-  logic [3:0] lane_phase, phase_down, phase_across;
-  logic [9:0] lane_channel;
+  logic [3:0] lane_next;                          // the lane in the next clock
+  logic [3:0] lane_phase, lane_phase_q, phase_down, phase_across;
+  logic [9:0] lane_channel, lane_channel_q;
+  assign lane_next = state_q == StTurn ? 4'd0
+                     : line_valid && line_ready ? lane_q + 4'd1 : lane_q;
   always_comb begin
     lane_phase   = back_phase_q;
-    lane_channel = back_channel_q + 10'(lane_q);
+    lane_channel = back_channel_q + 10'(lane_next);
     unique case (back_few_q)
       4'b0001: begin
-        lane_phase   = lane_phase + lane_q;
+        lane_phase   = lane_phase + lane_next;
         lane_channel = '0;
       end
       4'b0010: begin
-        lane_phase   = lane_phase + 4'(lane_q[3:1]);
-        lane_channel = 10'(lane_q[0]);
+        lane_phase   = lane_phase + 4'(lane_next[3:1]);
+        lane_channel = 10'(lane_next[0]);
       end
       4'b0100: begin
-        lane_phase   = lane_phase + 4'(lane_q[3:2]);
-        lane_channel = 10'(lane_q[1:0]);
+        lane_phase   = lane_phase + 4'(lane_next[3:2]);
+        lane_channel = 10'(lane_next[1:0]);
       end
       4'b1000: begin
-        lane_phase   = lane_phase + 4'(lane_q[3]);
-        lane_channel = 10'(lane_q[2:0]);
+        lane_phase   = lane_phase + 4'(lane_next[3]);
+        lane_channel = 10'(lane_next[2:0]);
       end
       default: ;
     endcase
-    phase_across = lane_phase & stride_mask;
-    phase_down   = lane_phase >> tile_q.stride;
   end
+  always_ff @(posedge clk_i) begin
+    lane_phase_q   <= lane_phase;
+    lane_channel_q <= lane_channel;
+  end
+  assign phase_across = lane_phase_q & stride_mask;
+  assign phase_down   = lane_phase_q >> tile_q.stride;
   logic [8:0] back_row;                           // y
   logic [8:0] back_column;                        // x of result 0
   logic [4:0] back_count;
@@ -422,7 +429,7 @@ module jd_a3c_drain
   assign lane_output = patch_output_q + 11'(lane_q);
   assign lane_on = patch_on_q && (kind == FwConv
       ? lane_output < tile_q.outputs
-      : lane_channel < tile_q.inputs && back_row < 9'(tile_q.height) && back_count != '0);
+      : lane_channel_q < tile_q.inputs && back_row < 9'(tile_q.height) && back_count != '0);
 
   // ---- Connected layers: 16 results of a sample, BwFc in pieces of lines
   logic [16:0] vector_first;                      // of its results, in the layer
@@ -486,7 +493,7 @@ module jd_a3c_drain
                x: $signed(first_column_q), first: '0, count: patch_count_q, fill: patch_fill_q};
     if (kind == BwConv) begin
       result.row     = tile_q.to;
-      result.channel = lane_channel;
+      result.channel = lane_channel_q;
       result.line    = back_row;
       result.x       = $signed({1'b0, back_column});
       result.count   = back_count;

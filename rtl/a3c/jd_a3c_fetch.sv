@@ -51,7 +51,11 @@ module jd_a3c_fetch
   typedef enum logic [2:0] {StIdle, StBegin, StLanes, StLines, StFlush} state_e;
   state_e state_q;
   kind_e  kind;
-  assign kind = tile_i.kind;
+  tile_t  tile_q;                                 // in hand
+  assign kind = tile_q.kind;
+  always_ff @(posedge clk_i) begin
+    if (state_q == StIdle) tile_q <= tile_i;
+  end
 
   // ---- Where the loops are
   logic [9:0]  high_q;                            // loop 4
@@ -67,6 +71,7 @@ module jd_a3c_fetch
   // Flat inputs: where the 16 begin, and where the piece in hand does.
   logic [15:0] flat_row_q, mark_row_q, piece_row_q;
   logic [16:0] flat_word_q, mark_word_q, piece_word_q;
+  logic [16:0] flat_left_q, mark_left_q, piece_left_q;      // words to the end of the line
   logic [4:0]  place_q;                           // of the piece's first word
   // Gradients for the lanes.
   logic [15:0] lane_row_q, lane_line_q, lane_group_q;
@@ -120,25 +125,30 @@ module jd_a3c_fetch
   // ---- The row in hand
   logic        flat_kind;
   assign flat_kind = kind == FwFc || kind == GcFc;
-  logic [4:0]  piece, piece_line, piece_block;    // words of the piece
-  assign piece_block = 5'd16 - {1'b0, piece_word_q[3:0]};
-  assign piece_line  = tile_i.line - piece_word_q < 17'd16 ? 5'(tile_i.line - piece_word_q) : 5'd16;
-  always_comb begin
-    piece = 5'd16 - place_q;
-    if (piece_block < piece) piece = piece_block;
-    if (piece_line < piece)  piece = piece_line;
-  end
-  logic [16:0] word_next;
+  logic [4:0]  piece, piece_line, piece_block, piece_room;  // words of the piece
+  logic        room_in_block, room_in_line, block_in_line;
+  logic [16:0] word_next, left_next;
+  logic [15:0] row_next;
   logic        line_end, place_end;
-  assign word_next = piece_word_q + 17'(piece);
-  assign line_end  = word_next == tile_i.line;
-  assign place_end = place_q + piece == 5'd16;
+  assign piece_block   = 5'd16 - {1'b0, piece_word_q[3:0]};
+  assign piece_line    = piece_left_q < 17'd17 ? 5'(piece_left_q) : 5'd17;
+  assign piece_room    = 5'd16 - place_q;
+  assign room_in_block = piece_room <= piece_block;
+  assign room_in_line  = piece_room <= piece_line;
+  assign block_in_line = piece_block <= piece_line;
+  assign piece         = room_in_block && room_in_line ? piece_room
+                         : block_in_line ? piece_block : piece_line;
+  assign place_end     = room_in_block && room_in_line;
+  assign line_end      = piece_line <= piece_room && piece_line <= piece_block;
+  assign word_next     = line_end ? '0 : piece_word_q + 17'(piece);
+  assign left_next     = line_end ? tile_q.line : piece_left_q - 17'(piece);
+  assign row_next      = line_end ? piece_row_q + 16'(tile_q.line_blocks) : piece_row_q;
 
   // A group of BwConv has no row for the tap.
   logic [8:0] tap_row;                            // v - jy
   logic       no_row;
-  assign tap_row = 9'(tile_i.top) + 9'(group_q) - 9'(tile_i.tap_top) - 9'(low_q[4:0]);
-  assign no_row  = kind == BwConv && (tap_row[8] || tap_row[7:0] >= tile_i.rows);
+  assign tap_row = 9'(tile_q.top) + 9'(group_q) - 9'(tile_q.tap_top) - 9'(low_q[4:0]);
+  assign no_row  = kind == BwConv && (tap_row[8] || tap_row[7:0] >= tile_q.rows);
 
   typedef struct packed {
     logic            last;                        // of its filling
@@ -157,17 +167,17 @@ module jd_a3c_fetch
   logic        block_end, group_end, slot_end, sample_end, fill_end;
   logic        lanes_ready, lines_ready;
   logic        lane_open_q, line_open_q;          // the filling has its half
-  assign sample_end = 4'(sample_q) == tile_i.samples - 4'd1;
-  assign block_end  = block_q == tile_i.f_blocks - 4'd1;
+  assign sample_end = 4'(sample_q) == tile_q.samples - 4'd1;
+  assign block_end  = block_q == tile_q.f_blocks - 4'd1;
   always_comb begin
     unique case (kind)
-      FwConv:  group_end = group_q == tile_i.f_rows - 8'd1;
-      GcConv:  group_end = group_q[3:0] == tile_i.groups - 4'd1
-                           || 6'(top_q) + 6'(group_q[3:0]) + 6'd1 == 6'(tile_i.kernel);
-      default: group_end = group_q[3:0] == tile_i.groups - 4'd1;
+      FwConv:  group_end = group_q == tile_q.f_rows - 8'd1;
+      GcConv:  group_end = group_q[3:0] == tile_q.groups - 4'd1
+                           || 6'(top_q) + 6'(group_q[3:0]) + 6'd1 == 6'(tile_q.kernel);
+      default: group_end = group_q[3:0] == tile_q.groups - 4'd1;
     endcase
   end
-  assign slot_end = kind != GcConv || slot_q == tile_i.n1 - 6'd1;
+  assign slot_end = kind != GcConv || slot_q == tile_q.n1 - 6'd1;
   always_comb begin
     unique case (kind)
       FwFc, GcFc: fill_end = sample_end && place_end;
@@ -179,9 +189,9 @@ module jd_a3c_fetch
   // Lanes.
   logic lane_channel_end, lane_block_end, lane_segment_end, lane_outputs_end, lanes_end;
   assign lane_channel_end = lane_channel_q == 4'd15;
-  assign lane_block_end   = lane_block_q == tile_i.lane_blocks - 4'd1;
-  assign lane_outputs_end = lane_output_q == tile_i.block_count - 7'd1;
-  assign lane_segment_end = 4'(lane_segment_q) + 4'd1 == 4'd1 << tile_i.lanes;
+  assign lane_block_end   = lane_block_q == tile_q.lane_blocks - 4'd1;
+  assign lane_outputs_end = lane_output_q == tile_q.block_count - 7'd1;
+  assign lane_segment_end = 4'(lane_segment_q) + 4'd1 == 4'd1 << tile_q.lanes;
   assign lanes_end        = kind == GcConv ? lane_channel_end && lane_block_end && lane_segment_end
                                            : sample_end && lane_outputs_end;
 
@@ -199,9 +209,9 @@ module jd_a3c_fetch
   assign line_now = line_open_q ? !line_half_q : line_half_q;
   assign lane_now = lane_open_q ? !lane_half_q : lane_half_q;
   logic [SEGS-1:0] split_mask;                    // groups that share the row
-  assign split_mask = SEGS'((32'd1 << (32'd1 << tile_i.split)) - 32'd1);
+  assign split_mask = SEGS'((32'd1 << (32'd1 << tile_q.split)) - 32'd1);
   logic [SegsLog2:0] groups_log2;                 // of a tile
-  assign groups_log2 = (SegsLog2 + 1)'(SegsLog2) - (SegsLog2 + 1)'(tile_i.lanes);
+  assign groups_log2 = (SegsLog2 + 1)'(SegsLog2) - (SegsLog2 + 1)'(tile_q.lanes);
   logic [7:0] group_slot;                         // FwConv: slot of the row
   logic [2:0] group_place;                        // and its group
   assign group_slot  = group_q >> groups_log2;
@@ -214,8 +224,8 @@ module jd_a3c_fetch
       place.half  = lane_now;
       place.patch = kind == GcConv;
       place.lane  = kind != GcConv;
-      place.mask  = SEGS'(32'd1 << (3'(lane_output_q) & ~(3'b111 << tile_i.lanes)));
-      place.entry = lane_base_q + 6'(lane_output_q >> tile_i.lanes);
+      place.mask  = SEGS'(32'd1 << (3'(lane_output_q) & ~(3'b111 << tile_q.lanes)));
+      place.entry = lane_base_q + 6'(lane_output_q >> tile_q.lanes);
       row         = kind == GcConv ? lane_row_q + 16'(lane_block_q)
                                    : lane_row_q + 16'(lane_output_q);
     end else begin
@@ -225,9 +235,9 @@ module jd_a3c_fetch
       place.mask = SEGS'(1);
       unique case (kind)
         FwConv: begin
-          place.mask   = tile_i.split != 2'd0 ? split_mask << (32'(group_q) << tile_i.split)
+          place.mask   = tile_q.split != 2'd0 ? split_mask << (32'(group_q) << tile_q.split)
                                               : SEGS'(32'd1 << group_place);
-          place.offset = 8'({group_slot[3:0] * tile_i.f_blocks + block_q, 4'd0});
+          place.offset = 8'({group_slot[3:0] * tile_q.f_blocks + block_q, 4'd0});
         end
         GcConv: begin
           place.mask   = SEGS'(32'd1 << group_q[2:0]);
@@ -290,8 +300,8 @@ module jd_a3c_fetch
   logic       out_end;
   logic [2:0] patches_q;                          // that are in the transposer
   logic       patch_in, patch_out;
-  assign out_end = out_column_q == 4'd15 && out_block_q == tile_i.lane_blocks - 4'd1
-                   && 4'(out_segment_q) + 4'd1 == 4'd1 << tile_i.lanes;
+  assign out_end = out_column_q == 4'd15 && out_block_q == tile_q.lane_blocks - 4'd1
+                   && 4'(out_segment_q) + 4'd1 == 4'd1 << tile_q.lanes;
   assign patch_in  = state_q == StLanes && take && kind == GcConv && lane_channel_end;
   assign patch_out = column_valid && out_column_q == 4'd15;
   always_ff @(posedge clk_i) begin
@@ -306,7 +316,7 @@ module jd_a3c_fetch
         out_column_q <= out_column_q + 4'd1;
         if (out_column_q == 4'd15) begin
           out_block_q <= out_block_q + 4'd1;
-          if (out_block_q == tile_i.lane_blocks - 4'd1) begin
+          if (out_block_q == tile_q.lane_blocks - 4'd1) begin
             out_block_q   <= '0;
             out_segment_q <= out_end ? '0 : out_segment_q + 3'd1;
           end
@@ -331,11 +341,11 @@ module jd_a3c_fetch
   logic empty, wants_lanes, wants_lines, low_end, high_end;
   logic [7:0] ahead;                              // items loaded beyond those needed
   assign ahead       = loaded_i - tile_i.need;
-  assign empty       = tile_i.n2 == '0 || tile_i.n3 == '0;
-  assign wants_lanes = kind == GcConv || (kind == GcFc && tile_i.lane_first);
-  assign wants_lines = kind != GcFc || (tile_i.line_first && !tile_i.biases);
-  assign low_end     = flat_kind && kind == GcFc ? 1'b1 : low_q == tile_i.n3 - 13'd1;
-  assign high_end    = high_q == tile_i.n4 - 10'd1;
+  assign empty       = tile_q.n2 == '0 || tile_q.n3 == '0;
+  assign wants_lanes = kind == GcConv || (kind == GcFc && tile_q.lane_first);
+  assign wants_lines = kind != GcFc || (tile_q.line_first && !tile_q.biases);
+  assign low_end     = flat_kind && kind == GcFc ? 1'b1 : low_q == tile_q.n3 - 13'd1;
+  assign high_end    = high_q == tile_q.n4 - 10'd1;
   logic pipe_empty;
   assign pipe_empty  = !passed_q1 && !passed_q2 && patches_q == '0;
   assign tile_done_o = state_q == StFlush && pipe_empty;
@@ -367,7 +377,7 @@ module jd_a3c_fetch
         end
         default: if (pipe_empty) begin
           state_q   <= StIdle;
-          samples_o <= samples_o + 8'(tile_i.samples_done);
+          samples_o <= samples_o + 8'(tile_q.samples_done);
         end
       endcase
     end
@@ -383,24 +393,24 @@ module jd_a3c_fetch
       sample_q      <= '0;
       slot_word_q   <= '0;
       place_q       <= '0;
-      top_q         <= tile_i.slot_top;
-      high_row_q    <= tile_i.from;
-      low_row_q     <= tile_i.from;
-      slot_row_q    <= tile_i.from;
-      group_row_q   <= tile_i.from;
-      line_row_q    <= tile_i.f_channel;
-      channel_row_q <= tile_i.f_channel;
-      sample_row_q  <= tile_i.from;
-      lane_row_q    <= tile_i.lane_from;
-      lane_line_q   <= tile_i.lane_from;
-      lane_group_q  <= tile_i.lane_from;
+      top_q         <= tile_q.slot_top;
+      high_row_q    <= tile_q.from;
+      low_row_q     <= tile_q.from;
+      slot_row_q    <= tile_q.from;
+      group_row_q   <= tile_q.from;
+      line_row_q    <= tile_q.f_channel;
+      channel_row_q <= tile_q.f_channel;
+      sample_row_q  <= tile_q.from;
+      lane_row_q    <= tile_q.lane_from;
+      lane_line_q   <= tile_q.lane_from;
+      lane_group_q  <= tile_q.lane_from;
       lane_segment_q <= '0;
       lane_block_q   <= '0;
       lane_channel_q <= '0;
       lane_output_q  <= '0;
       lane_base_q    <= '0;
       if (flat_kind) begin
-        unique case (tile_i.flat)
+        unique case (tile_q.flat)
           FlatStart: begin
             flat_row_q  <= '0;
             flat_word_q <= '0;
@@ -408,22 +418,30 @@ module jd_a3c_fetch
             mark_word_q <= '0;
             piece_row_q  <= '0;
             piece_word_q <= '0;
+            flat_left_q  <= tile_q.line;
+            mark_left_q  <= tile_q.line;
+            piece_left_q <= tile_q.line;
           end
           FlatMark: begin
             mark_row_q   <= flat_row_q;
             mark_word_q  <= flat_word_q;
+            mark_left_q  <= flat_left_q;
             piece_row_q  <= flat_row_q;
             piece_word_q <= flat_word_q;
+            piece_left_q <= flat_left_q;
           end
           FlatBack: begin
             flat_row_q   <= mark_row_q;
             flat_word_q  <= mark_word_q;
+            flat_left_q  <= mark_left_q;
             piece_row_q  <= mark_row_q;
             piece_word_q <= mark_word_q;
+            piece_left_q <= mark_left_q;
           end
           default: begin
             piece_row_q  <= flat_row_q;
             piece_word_q <= flat_word_q;
+            piece_left_q <= flat_left_q;
           end
         endcase
       end
@@ -431,20 +449,20 @@ module jd_a3c_fetch
     if (state_q == StLanes && take) begin
       if (kind == GcConv) begin
         lane_channel_q <= lane_channel_q + 4'd1;
-        lane_row_q     <= lane_row_q + tile_i.lane_step;
+        lane_row_q     <= lane_row_q + tile_q.lane_step;
         if (lane_channel_end) begin
           lane_block_q <= lane_block_q + 4'd1;
           lane_row_q   <= lane_group_q;
           if (lane_block_end) begin
             lane_block_q   <= '0;
             lane_segment_q <= lane_segment_q + 3'd1;
-            lane_group_q   <= lane_row_q + tile_i.lane_step;
-            lane_row_q     <= lane_row_q + tile_i.lane_step;
+            lane_group_q   <= lane_row_q + tile_q.lane_step;
+            lane_row_q     <= lane_row_q + tile_q.lane_step;
             if (lane_segment_end) begin
               lane_segment_q <= '0;
-              lane_line_q    <= lane_line_q + 16'(tile_i.lane_blocks);
-              lane_group_q   <= lane_line_q + 16'(tile_i.lane_blocks);
-              lane_row_q     <= lane_line_q + 16'(tile_i.lane_blocks);
+              lane_line_q    <= lane_line_q + 16'(tile_q.lane_blocks);
+              lane_group_q   <= lane_line_q + 16'(tile_q.lane_blocks);
+              lane_row_q     <= lane_line_q + 16'(tile_q.lane_blocks);
             end
           end
         end
@@ -452,8 +470,8 @@ module jd_a3c_fetch
         lane_output_q <= lane_output_q + 7'd1;
         if (lane_outputs_end) begin
           lane_output_q <= '0;
-          lane_base_q   <= lane_base_q + tile_i.e2[5:0];
-          lane_row_q    <= lane_row_q + tile_i.lane_step;
+          lane_base_q   <= lane_base_q + tile_q.e2[5:0];
+          lane_row_q    <= lane_row_q + tile_q.lane_step;
           sample_q      <= sample_end ? '0 : sample_q + 3'd1;
         end
       end
@@ -461,70 +479,74 @@ module jd_a3c_fetch
     if (state_q == StLines && take) begin
       if (flat_kind) begin
         place_q      <= place_q + piece;
-        piece_word_q <= line_end ? '0 : word_next;
-        if (line_end) piece_row_q <= piece_row_q + 16'(tile_i.line_blocks);
+        piece_row_q  <= row_next;
+        piece_word_q <= word_next;
+        piece_left_q <= left_next;
         if (place_end) begin
           place_q      <= '0;
           sample_q     <= sample_q + 3'd1;
-          sample_row_q <= sample_row_q + tile_i.f_sample;
+          sample_row_q <= sample_row_q + tile_q.f_sample;
           piece_row_q  <= flat_row_q;
           piece_word_q <= flat_word_q;
+          piece_left_q <= flat_left_q;
           if (sample_end) begin
             sample_q     <= '0;
-            sample_row_q <= tile_i.from;
+            sample_row_q <= tile_q.from;
             low_q        <= low_q + 13'd1;
-            flat_row_q   <= line_end ? piece_row_q + 16'(tile_i.line_blocks) : piece_row_q;
-            flat_word_q  <= line_end ? '0 : word_next;
-            piece_row_q  <= line_end ? piece_row_q + 16'(tile_i.line_blocks) : piece_row_q;
-            piece_word_q <= line_end ? '0 : word_next;
+            flat_row_q   <= row_next;
+            flat_word_q  <= word_next;
+            flat_left_q  <= left_next;
+            piece_row_q  <= row_next;
+            piece_word_q <= word_next;
+            piece_left_q <= left_next;
           end
         end
       end else if (kind == BwFc) begin
         sample_q     <= sample_end ? '0 : sample_q + 3'd1;
-        sample_row_q <= sample_end ? tile_i.from : sample_row_q + tile_i.f_sample;
+        sample_row_q <= sample_end ? tile_q.from : sample_row_q + tile_q.f_sample;
         if (sample_end) low_q <= low_q + 13'd1;
       end else begin
         block_q <= block_q + 4'd1;
         if (block_end) begin
           block_q     <= '0;
           group_q     <= group_q + 8'd1;
-          group_row_q <= group_row_q + tile_i.f_group;
+          group_row_q <= group_row_q + tile_q.f_group;
           if (group_end) begin
             group_q     <= '0;
             slot_q      <= slot_q + 6'd1;
-            slot_word_q <= slot_word_q + {tile_i.f_blocks, 4'd0};
-            if (6'(top_q) + 6'(tile_i.groups) < 6'(tile_i.kernel)) begin
-              top_q       <= top_q + 5'(tile_i.groups);
-              slot_row_q  <= slot_row_q + tile_i.f_slot;
-              group_row_q <= slot_row_q + tile_i.f_slot;
+            slot_word_q <= slot_word_q + {tile_q.f_blocks, 4'd0};
+            if (6'(top_q) + 6'(tile_q.groups) < 6'(tile_q.kernel)) begin
+              top_q       <= top_q + 5'(tile_q.groups);
+              slot_row_q  <= slot_row_q + tile_q.f_slot;
+              group_row_q <= slot_row_q + tile_q.f_slot;
             end else begin
               top_q         <= '0;
-              channel_row_q <= channel_row_q + tile_i.f_high;
-              slot_row_q    <= channel_row_q + tile_i.f_high;
-              group_row_q   <= channel_row_q + tile_i.f_high;
+              channel_row_q <= channel_row_q + tile_q.f_high;
+              slot_row_q    <= channel_row_q + tile_q.f_high;
+              group_row_q   <= channel_row_q + tile_q.f_high;
             end
             if (slot_end) begin
               // The next filling.
               slot_q      <= '0;
               slot_word_q <= '0;
-              top_q       <= tile_i.slot_top;
+              top_q       <= tile_q.slot_top;
               low_q       <= low_q + 13'd1;
               if (kind == BwConv) begin
-                low_row_q   <= low_row_q - tile_i.f_low;
-                group_row_q <= low_row_q - tile_i.f_low;
+                low_row_q   <= low_row_q - tile_q.f_low;
+                group_row_q <= low_row_q - tile_q.f_low;
               end else begin
-                low_row_q   <= low_row_q + tile_i.f_low;
-                slot_row_q  <= low_row_q + tile_i.f_low;
-                group_row_q <= low_row_q + tile_i.f_low;
+                low_row_q   <= low_row_q + tile_q.f_low;
+                slot_row_q  <= low_row_q + tile_q.f_low;
+                group_row_q <= low_row_q + tile_q.f_low;
               end
-              line_row_q    <= line_row_q + tile_i.f_low;
-              channel_row_q <= line_row_q + tile_i.f_low;
+              line_row_q    <= line_row_q + tile_q.f_low;
+              channel_row_q <= line_row_q + tile_q.f_low;
               if (low_end) begin
                 low_q       <= '0;
                 high_q      <= high_q + 10'd1;
-                high_row_q  <= high_row_q + tile_i.f_high;
-                low_row_q   <= high_row_q + tile_i.f_high;
-                group_row_q <= high_row_q + tile_i.f_high;
+                high_row_q  <= high_row_q + tile_q.f_high;
+                low_row_q   <= high_row_q + tile_q.f_high;
+                group_row_q <= high_row_q + tile_q.f_high;
               end
             end
           end

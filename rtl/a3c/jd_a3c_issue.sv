@@ -55,7 +55,8 @@ module jd_a3c_issue
   logic [1:0]  phase_across_q, phase_down_q;      // of the kernel's column and row
   logic        line_use_q, lane_use_q;
   kind_e       kind;
-  assign kind = tile_i.kind;
+  tile_t       tile_q;                            // in hand, while run_q
+  assign kind = tile_q.kind;
 
   // BwConv: the sums that a tap meets.
   function automatic logic [5:0] first_sum(input logic [6:0] left, input logic [7:0] tap);
@@ -66,20 +67,20 @@ module jd_a3c_issue
   endfunction
   logic [7:0] tap, tap_down;                      // of the row, of the column
   logic [8:0] sums_end;                           // BwConv: behind the last sum
-  assign tap      = 8'(tile_i.tap_left) + 8'(turn2_q);
-  assign tap_down = 8'(tile_i.tap_top) + 8'(turn3_q[4:0]);
-  assign sums_end = 9'(tap) + 9'(tile_i.columns) - 9'(tile_i.left);
+  assign tap      = 8'(tile_q.tap_left) + 8'(turn2_q);
+  assign tap_down = 8'(tile_q.tap_top) + 8'(turn3_q[4:0]);
+  assign sums_end = 9'(tap) + 9'(tile_q.columns) - 9'(tile_q.left);
 
   logic end0, end1, round_end, end2, end3, end4, tile_end;
   logic [6:0] most2;
-  assign most2 = turn3_q == tile_i.n3 - 13'd1 ? tile_i.n2_last : tile_i.n2;
-  assign end0  = turn0_q == tile_i.n0 - 6'd1
+  assign most2 = turn3_q == tile_q.n3 - 13'd1 ? tile_q.n2_last : tile_q.n2;
+  assign end0  = turn0_q == tile_q.n0 - 6'd1
                  || (kind == BwConv && 9'(sum_q) + 9'd1 == sums_end);
-  assign end1  = turn1_q == tile_i.n1 - 6'd1;
-  assign round_end = extra_q || (end0 && end1 && !(kind == GcConv && tile_i.biases));
+  assign end1  = turn1_q == tile_q.n1 - 6'd1;
+  assign round_end = extra_q || (end0 && end1 && !(kind == GcConv && tile_q.biases));
   assign end2  = turn2_q == most2 - 7'd1;
-  assign end3  = turn3_q == tile_i.n3 - 13'd1;
-  assign end4  = turn4_q == tile_i.n4 - 10'd1;
+  assign end3  = turn3_q == tile_q.n3 - 13'd1;
+  assign end4  = turn4_q == tile_q.n4 - 10'd1;
   assign tile_end = round_end && !bias_q && end2 && end3 && end4;
 
   // ---- What an issue needs
@@ -96,7 +97,7 @@ module jd_a3c_issue
   end
   logic [1:0] line_gone_q, lane_gone_q;
   logic uses_weights, uses_lines, uses_lanes, alone;
-  assign alone        = kind == GcFc && tile_i.biases;
+  assign alone        = kind == GcFc && tile_q.biases;
   assign uses_weights = kind != GcConv && kind != GcFc;
   assign uses_lanes   = !uses_weights;
   assign uses_lines   = !bias_q && !alone;
@@ -104,10 +105,10 @@ module jd_a3c_issue
   logic [PositionW-1:0] ahead;                    // entries there from the position on
   logic                 parameters, maps, issue;
   logic [7:0]           gathered_q;               // weights of the next issues
-  assign position   = bias_q ? tile_i.bias + (kind == FwFc ? weight_q : 16'd0) : weight_q;
+  assign position   = bias_q ? tile_q.bias + (kind == FwFc ? weight_q : 16'd0) : weight_q;
   assign ahead      = filled_i - position[PositionW-1:0];
   assign parameters = (!uses_weights || (ahead != '0 && ahead <= PositionW'(ParameterRows)))
-                      && (!tile_i.gather || turn0_q != '0 || gathered_q == 8'(Pes - 1));
+                      && (!tile_q.gather || turn0_q != '0 || gathered_q == 8'(Pes - 1));
   assign maps       = (!uses_lines || (line_full_i[line_use_q] && !line_gone_q[line_use_q]))
                       && (!uses_lanes || (lane_full_i[lane_use_q] && !lane_gone_q[lane_use_q]));
   assign issue      = run_q && !conflict && parameters && maps;
@@ -129,9 +130,9 @@ module jd_a3c_issue
   // ---- Halves and room that go back, when their last reads are through
   logic line_end, lane_end;
   assign line_end = issue && round_end && !bias_q && end2 && !alone
-                    && (kind != GcFc || tile_i.line_last);
+                    && (kind != GcFc || tile_q.line_last);
   assign lane_end = issue && round_end && end2
-                    && (kind == GcConv || (kind == GcFc && tile_i.lane_last && tile_end));
+                    && (kind == GcConv || (kind == GcFc && tile_q.lane_last && tile_end));
   jd_delay #(.Width (2), .Cycles (3), .Clear (1'b1)) u_free (
     .clk_i, .rst_ni,
     .in_i  ({line_end, lane_end}),
@@ -175,10 +176,10 @@ module jd_a3c_issue
 
   // ---- Steps
   logic [15:0] step2, step3;
-  assign step2 = phase_across_q == 2'((3'd1 << tile_i.stride) - 3'd1) && kind == FwConv
-                 ? tile_i.a2_wrap : tile_i.a2;
-  assign step3 = phase_down_q == 2'((3'd1 << tile_i.stride) - 3'd1) && kind == FwConv
-                 ? tile_i.a3_wrap : tile_i.a3;
+  assign step2 = phase_across_q == 2'((3'd1 << tile_q.stride) - 3'd1) && kind == FwConv
+                 ? tile_q.a2_wrap : tile_q.a2;
+  assign step3 = phase_down_q == 2'((3'd1 << tile_q.stride) - 3'd1) && kind == FwConv
+                 ? tile_q.a3_wrap : tile_q.a3;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       run_q        <= 1'b0;
@@ -189,27 +190,29 @@ module jd_a3c_issue
       past_valid_q <= HISTORY'({past_valid_q, issue});
       if (!run_q) run_q <= tile_valid_i && !none;
       else if (issue && tile_end) run_q <= 1'b0;
-      if (tile_done_o && tile_i.free_end) begin
-        release_q <= tile_i.weight_end[PositionW-1:0];
-      end else if (issue && round_end && !bias_q && end2 && tile_i.free_blocks) begin
-        release_q <= weight3_q[PositionW-1:0] + tile_i.a3[PositionW-1:0];
+      if (tile_done_o && (run_q ? tile_q.free_end : tile_i.free_end)) begin
+        release_q <= run_q ? tile_q.weight_end[PositionW-1:0] : tile_i.weight_end[PositionW-1:0];
+      end else if (issue && round_end && !bias_q && end2 && tile_q.free_blocks) begin
+        release_q <= weight3_q[PositionW-1:0] + tile_q.a3[PositionW-1:0];
       end
       if (release_filled) released_o <= release_q;
     end
     past_q <= PastW'({past_q, tile_half_i, sum_q});
     if (!run_q) begin
-      bias_q     <= tile_i.biases && (kind == FwConv || kind == FwFc);
+      tile_q     <= tile_i;
+      bias_q     <= tile_i.biases && (tile_i.kind == FwConv || tile_i.kind == FwFc);
       extra_q    <= 1'b0;
       turn0_q    <= '0;
       turn1_q    <= '0;
       turn2_q    <= '0;
       turn3_q    <= '0;
       turn4_q    <= '0;
-      sum_q      <= kind == BwConv ? 5'(first_sum(tile_i.left, 8'(tile_i.tap_left))) : 5'd0;
-      pointer_q  <= kind == BwConv ? first_word(tile_i.left, 8'(tile_i.tap_left)) : tile_i.pointer;
+      sum_q      <= tile_i.kind == BwConv ? 5'(first_sum(tile_i.left, 8'(tile_i.tap_left))) : 5'd0;
+      pointer_q  <= tile_i.kind == BwConv ? first_word(tile_i.left, 8'(tile_i.tap_left))
+                                          : tile_i.pointer;
       pointer1_q <= tile_i.pointer;
       pointer2_q <= tile_i.pointer;
-      weight_q   <= tile_i.biases && kind == FwFc ? 16'd0 : tile_i.weight;
+      weight_q   <= tile_i.biases && tile_i.kind == FwFc ? 16'd0 : tile_i.weight;
       weight2_q  <= tile_i.weight;
       weight3_q  <= tile_i.weight;
       weight4_q  <= tile_i.weight;
@@ -217,20 +220,20 @@ module jd_a3c_issue
       entry2_q   <= '0;
       phase_across_q <= '0;
       phase_down_q   <= '0;
-      if (kind == BwConv) turn0_q <= first_sum(tile_i.left, 8'(tile_i.tap_left));
+      if (tile_i.kind == BwConv) turn0_q <= first_sum(tile_i.left, 8'(tile_i.tap_left));
     end else if (issue) begin
       sum_q     <= sum_q + 5'd1;
       turn0_q   <= turn0_q + 6'd1;
-      pointer_q <= pointer_q + tile_i.p0;
-      entry_q   <= entry_q + 6'(tile_i.e0);
+      pointer_q <= pointer_q + tile_q.p0;
+      entry_q   <= entry_q + 6'(tile_q.e0);
       if (end0) begin
         turn0_q    <= '0;
         turn1_q    <= turn1_q + 6'd1;
-        pointer_q  <= pointer1_q + tile_i.p1;
-        pointer1_q <= pointer1_q + tile_i.p1;
-        weight_q   <= weight_q + tile_i.a1;
+        pointer_q  <= pointer1_q + tile_q.p1;
+        pointer1_q <= pointer1_q + tile_q.p1;
+        weight_q   <= weight_q + tile_q.a1;
         entry_q    <= entry2_q;
-        if (end1 && kind == GcConv && tile_i.biases) extra_q <= 1'b1;
+        if (end1 && kind == GcConv && tile_q.biases) extra_q <= 1'b1;
       end
       if (round_end) begin
         extra_q    <= 1'b0;
@@ -239,51 +242,51 @@ module jd_a3c_issue
         sum_q      <= '0;
         if (bias_q) begin
           bias_q     <= 1'b0;
-          pointer_q  <= tile_i.pointer;
-          pointer1_q <= tile_i.pointer;
-          weight_q   <= tile_i.weight;
+          pointer_q  <= tile_q.pointer;
+          pointer1_q <= tile_q.pointer;
+          weight_q   <= tile_q.weight;
         end else begin
           turn2_q    <= turn2_q + 7'd1;
-          pointer_q  <= pointer2_q + tile_i.p2;
-          pointer1_q <= pointer2_q + tile_i.p2;
-          pointer2_q <= pointer2_q + tile_i.p2;
+          pointer_q  <= pointer2_q + tile_q.p2;
+          pointer1_q <= pointer2_q + tile_q.p2;
+          pointer2_q <= pointer2_q + tile_q.p2;
           weight_q   <= weight2_q + step2;
           weight2_q  <= weight2_q + step2;
-          entry_q    <= entry2_q + tile_i.e2[5:0];
-          entry2_q   <= entry2_q + tile_i.e2[5:0];
-          phase_across_q <= phase_across_q == 2'((3'd1 << tile_i.stride) - 3'd1)
+          entry_q    <= entry2_q + tile_q.e2[5:0];
+          entry2_q   <= entry2_q + tile_q.e2[5:0];
+          phase_across_q <= phase_across_q == 2'((3'd1 << tile_q.stride) - 3'd1)
                             ? 2'd0 : phase_across_q + 2'd1;
           if (kind == BwConv) begin
-            turn0_q   <= first_sum(tile_i.left, tap + 8'd1);
-            sum_q     <= 5'(first_sum(tile_i.left, tap + 8'd1));
-            pointer_q <= first_word(tile_i.left, tap + 8'd1);
+            turn0_q   <= first_sum(tile_q.left, tap + 8'd1);
+            sum_q     <= 5'(first_sum(tile_q.left, tap + 8'd1));
+            pointer_q <= first_word(tile_q.left, tap + 8'd1);
           end
           if (end2) begin
             turn2_q    <= '0;
             turn3_q    <= turn3_q + 13'd1;
-            pointer_q  <= tile_i.pointer;
-            pointer1_q <= tile_i.pointer;
-            pointer2_q <= tile_i.pointer;
+            pointer_q  <= tile_q.pointer;
+            pointer1_q <= tile_q.pointer;
+            pointer2_q <= tile_q.pointer;
             weight_q   <= weight3_q + step3;
             weight2_q  <= weight3_q + step3;
             weight3_q  <= weight3_q + step3;
             entry_q    <= '0;
             entry2_q   <= '0;
             phase_across_q <= '0;
-            phase_down_q   <= phase_down_q == 2'((3'd1 << tile_i.stride) - 3'd1)
+            phase_down_q   <= phase_down_q == 2'((3'd1 << tile_q.stride) - 3'd1)
                               ? 2'd0 : phase_down_q + 2'd1;
             if (kind == BwConv) begin
-              turn0_q   <= first_sum(tile_i.left, 8'(tile_i.tap_left));
-              sum_q     <= 5'(first_sum(tile_i.left, 8'(tile_i.tap_left)));
-              pointer_q <= first_word(tile_i.left, 8'(tile_i.tap_left));
+              turn0_q   <= first_sum(tile_q.left, 8'(tile_q.tap_left));
+              sum_q     <= 5'(first_sum(tile_q.left, 8'(tile_q.tap_left)));
+              pointer_q <= first_word(tile_q.left, 8'(tile_q.tap_left));
             end
             if (end3) begin
               turn3_q   <= '0;
               turn4_q   <= turn4_q + 10'd1;
-              weight_q  <= weight4_q + tile_i.a4;
-              weight2_q <= weight4_q + tile_i.a4;
-              weight3_q <= weight4_q + tile_i.a4;
-              weight4_q <= weight4_q + tile_i.a4;
+              weight_q  <= weight4_q + tile_q.a4;
+              weight2_q <= weight4_q + tile_q.a4;
+              weight3_q <= weight4_q + tile_q.a4;
+              weight4_q <= weight4_q + tile_q.a4;
               phase_down_q <= '0;
             end
           end
@@ -299,18 +302,18 @@ module jd_a3c_issue
     for (int unsigned s = 0; s < SEGS; s++) begin
       logic [2:0] group, place;
       logic [8:0] row;
-      group = 3'(s >> tile_i.lanes);
-      place = 3'(s) & ~(3'b111 << tile_i.lanes);
-      row   = 9'(tile_i.top) + 9'(group) - 9'(tap_down);
-      segment_on[s] = 4'(group) < tile_i.groups
-                      && (kind != BwConv || (!row[8] && row[7:0] < tile_i.rows));
+      group = 3'(s >> tile_q.lanes);
+      place = 3'(s) & ~(3'b111 << tile_q.lanes);
+      row   = 9'(tile_q.top) + 9'(group) - 9'(tap_down);
+      segment_on[s] = 4'(group) < tile_q.groups
+                      && (kind != BwConv || (!row[8] && row[7:0] < tile_q.rows));
       for (int unsigned l = 0; l < 16; l++) begin
         logic [3:0] phase, across, down, mask;
         logic [9:0] channel;
-        mask  = 4'((5'd1 << tile_i.stride) - 5'd1);
-        phase = tile_i.phase[place];
-        channel = tile_i.channel[place] + 10'(l);
-        unique case (tile_i.padded_inputs)
+        mask  = 4'((5'd1 << tile_q.stride) - 5'd1);
+        phase = tile_q.phase[place];
+        channel = tile_q.channel[place] + 10'(l);
+        unique case (tile_q.padded_inputs)
           10'd1: begin
             phase   = phase + 4'(l);
             channel = '0;
@@ -330,11 +333,11 @@ module jd_a3c_issue
           default: ;
         endcase
         across = phase & mask;
-        down   = phase >> tile_i.stride;
+        down   = phase >> tile_q.stride;
         lane_on[s][l] = kind != BwConv
-            || (channel < tile_i.inputs
-                && (tap << tile_i.stride) + 8'(across) < 8'(tile_i.kernel)
-                && (tap_down << tile_i.stride) + 8'(down) < 8'(tile_i.kernel));
+            || (channel < tile_q.inputs
+                && (tap << tile_q.stride) + 8'(across) < 8'(tile_q.kernel)
+                && (tap_down << tile_q.stride) + 8'(down) < 8'(tile_q.kernel));
       end
     end
   end
@@ -347,20 +350,20 @@ module jd_a3c_issue
       issue_o.index     <= sum_q;
       issue_o.fresh     <= kind == FwConv || kind == FwFc
                            ? bias_q
-                           : tile_i.start && turn2_q == '0 && turn3_q == '0 && turn4_q == '0;
+                           : tile_q.start && turn2_q == '0 && turn3_q == '0 && turn4_q == '0;
       issue_o.one       <= bias_q || extra_q || alone;
       issue_o.lane      <= uses_lanes;
-      issue_o.lanes     <= tile_i.lanes;
+      issue_o.lanes     <= tile_q.lanes;
       issue_o.line_half <= line_use_q;
       issue_o.lane_half <= lane_use_q;
       issue_o.entry     <= extra_q ? entry2_q : entry_q;
       issue_o.position  <= position;
       for (int unsigned m = 0; m < SEGS; m++) begin
         logic [2:0] share;
-        share = 3'(m) & ~(3'b111 << tile_i.split);
-        pointer_o[m] <= pointer_q + (share[0] ? tile_i.split_step : 8'd0)
-                        + (share[1] ? tile_i.split_step << 1 : 8'd0)
-                        + (share[2] ? tile_i.split_step << 2 : 8'd0);
+        share = 3'(m) & ~(3'b111 << tile_q.split);
+        pointer_o[m] <= pointer_q + (share[0] ? tile_q.split_step : 8'd0)
+                        + (share[1] ? tile_q.split_step << 1 : 8'd0)
+                        + (share[2] ? tile_q.split_step << 2 : 8'd0);
       end
       for (int unsigned s = 0; s < SEGS; s++) enable_o[s] <= segment_on[s] ? lane_on[s] : '0;
     end

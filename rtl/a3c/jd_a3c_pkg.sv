@@ -134,7 +134,7 @@ package jd_a3c_pkg;
                                               input int unsigned pes, input int unsigned rows);
     window_tiles = 4'd1;
     for (int unsigned t = 2; t <= 8; t++) begin
-      if ((t - 1) * 32'(samples) < add_latency && 2 * t * pes * 32'(blocks) <= rows) begin
+      if (32'(samples) <= (add_latency - 1) / (t - 1) && 32'(blocks) <= rows / (2 * t * pes)) begin
         window_tiles = 4'(t);
       end
     end
