@@ -5,7 +5,9 @@
 //
 // Streams  a task by go_i and finish_o, its layers by layer_index_o and layer_i, which is that of
 //          the index one clock before; tile: the task's tiles, in order.
-// Timing   some ten clocks for a stage, then at most 40 for a tile; out_* are registers.
+// Timing   some 15 clocks for a stage, then at most 40 for a tile; out_* are registers. What a tile
+//          takes is computed in registers while nothing moves: four of them in a row from StAdvance
+//          to StOffer, three to StPass.
 // Numbers  rows and positions modulo 2^16.
 // Source   FA3C (ASPLOS 2019) section 4.4 (dataflow of the stages), a3c 6, 7.9. Golden model:
 //          models/a3c/timing.py, stage_loops, has the same tiles.
@@ -40,13 +42,14 @@ module jd_a3c_walk
   localparam int unsigned SegsLog2 = $clog2(SEGS);
   localparam logic [15:0] SEGS_MASK = 16'(SEGS - 1);
 
-  typedef enum logic [3:0] {
-    StIdle, StStage, StRead, StThis, StNext, StBefore, StProducts, StSums, StPass, StTile, StMake,
-    StOffer, StSlots, StAdvance, StFinish
+  typedef enum logic [4:0] {
+    StIdle, StStage, StRead, StThis, StNext, StBefore, StProducts, StSums, StLead1, StLead2,
+    StLead3, StPass, StTile, StMake, StOffer, StSlots, StAdvance, StFinish
   } state_e;
   // What a stage does.
   typedef enum logic [1:0] {StageFw, StageGc, StageBw, StageConnected} stage_e;
   state_e      state_q;
+  logic        pass_begin_q;                     // a pass or a window begins behind StLead3
   stage_e      stage_q;
 
   // ---- Where the walk is
@@ -70,14 +73,16 @@ module jd_a3c_walk
   assign last_sample = 3'(task_i.samples - 4'd1);
 
   // ---- Constants of a stage
-  logic [1:0]  lanes;                            // log2 of lanes/16
-  logic [1:0]  groups_log2;
-  logic [3:0]  groups;
-  logic [3:0]  lane_blocks;                      // lanes/16
-  assign lanes       = stage_q == StageBw ? lay.lanes_backward : lay.lanes_forward;
-  assign groups_log2 = 2'(SegsLog2) - lanes;
-  assign groups      = 4'd1 << groups_log2;
-  assign lane_blocks = 4'd1 << lanes;
+  logic [1:0]  lanes_q;                          // log2 of lanes/16
+  logic [1:0]  groups_log2_q;
+  logic [3:0]  groups_q;
+  logic [3:0]  lane_blocks_q;                    // lanes/16
+  always_ff @(posedge clk_i) begin
+    lanes_q       <= stage_q == StageBw ? lay.lanes_backward : lay.lanes_forward;
+    groups_log2_q <= 2'(SegsLog2) - lanes_q;
+    groups_q      <= 4'd1 << (2'(SegsLog2) - lanes_q);
+    lane_blocks_q <= 4'd1 << lanes_q;
+  end
 
   logic [15:0] base_in_q, base_out_q;            // rows of the sample's maps
   logic [15:0] line_rows_q;                      // H * XB, R * XB of the output, IPAD * OB
@@ -93,7 +98,9 @@ module jd_a3c_walk
   logic [3:0]  slots_q;                          // FW: rows of a group
   logic [15:0] row_step_q;                       // FW: rows of a tile, S * XB each
   logic [4:0]  kernel_turns_q;                   // GC: KT
+  logic [4:0]  kernels_q, lines_q;               // that fit in it
   logic [4:0]  slots_most_q;                     // GC: slots of a tile
+  logic [9:0]  taps_square_q;
   logic [13:0] slots_all_q;                      // GC: I * KT
   logic [12:0] input_blocks;                     // QP/16
   logic [3:0]  window_q;                         // BW of a connected layer: tiles of a window
@@ -105,16 +112,16 @@ module jd_a3c_walk
   // Quotients of small numbers.
   function automatic logic [4:0] kernels_of(input logic [4:0] kernel);   // 31 / K
     kernels_of = 5'd1;
-    for (int unsigned n = 2; n <= 31; n++) if (n * 32'(kernel) <= 31) kernels_of = 5'(n);
+    for (int unsigned k = 1; k <= 31; k++) if (kernel == 5'(k)) kernels_of = 5'(31 / k);
   endfunction
   function automatic logic [4:0] lines_of(input logic [12:0] blocks);    // 16 / XB
     lines_of = 5'd1;
-    for (int unsigned n = 2; n <= 16; n++) if (n * 32'(blocks) <= 16) lines_of = 5'(n);
+    for (int unsigned k = 1; k <= 16; k++) if (blocks == 13'(k)) lines_of = 5'(16 / k);
   endfunction
   function automatic logic [3:0] rows_hiding(input logic [6:0] columns); // LA / C, up
     rows_hiding = 4'd1;
-    for (int unsigned n = 1; n < AddLatency; n++) begin
-      if (n * 32'(columns) < AddLatency) rows_hiding = 4'(n + 1);
+    for (int unsigned k = 1; k < AddLatency; k++) begin
+      if (columns == 7'(k)) rows_hiding = 4'((AddLatency + k - 1) / k);
     end
   endfunction
   function automatic logic [6:0] share(input int unsigned all, input logic [3:0] parts);
@@ -152,32 +159,39 @@ module jd_a3c_walk
   logic [25:0] window_offset_q;
   logic        biases_q;                         // the tile of biases is in hand
   logic        back_q;                           // BW of the window is
-  logic [6:0]  pass_tiles;                       // of this pass
-  logic [12:0] window_blocks;                    // of this window
-  logic [3:0]  window_tiles_now;
-  logic        pass_one;                         // there is one pass
-  logic        pass_last, window_last, block_last;
-  logic [12:0] blocks_left;
-  assign pass_tiles  = tiles_q - tile_q > pass_most_q ? pass_most_q : tiles_q - tile_q;
-  assign pass_one    = tiles_q <= pass_most_q;
-  assign pass_last   = tile_q + pass_tiles == tiles_q;
-  assign blocks_left = input_blocks - window_first_q;
-  assign window_blocks = blocks_left > 13'(window_q) << SegsLog2 ? 13'(window_q) << SegsLog2
-                                                                 : blocks_left;
-  assign window_tiles_now = 4'((window_blocks + 13'(SEGS) - 13'd1) >> SegsLog2);
-  assign window_last = window_blocks == blocks_left;
-  assign block_last  = block_q == window_first_q + window_blocks - 13'd1;
+  logic [6:0]  pass_tiles_q;                     // of this pass
+  logic [12:0] window_blocks_q;                  // of this window
+  logic [3:0]  window_parts, window_tiles_q;     // tiles of this window
+  assign window_parts = 4'((window_blocks_q + 13'(SEGS) - 13'd1) >> SegsLog2);
+  logic        pass_one_q;                       // there is one pass
+  logic        pass_last_q, window_last_q, block_last_q;
+  logic [12:0] blocks_left_q;
+  logic [12:0] window_end_q;                     // its last block
+  always_ff @(posedge clk_i) begin
+    pass_tiles_q  <= tiles_q - tile_q > pass_most_q ? pass_most_q : tiles_q - tile_q;
+    pass_one_q    <= tiles_q <= pass_most_q;
+    pass_last_q   <= tile_q + pass_tiles_q == tiles_q;
+    blocks_left_q <= input_blocks - window_first_q;
+    window_blocks_q <= blocks_left_q > 13'(window_q) << SegsLog2 ? 13'(window_q) << SegsLog2
+                                                                 : blocks_left_q;
+    window_tiles_q <= window_parts;
+    window_last_q <= window_blocks_q == blocks_left_q;
+    window_end_q  <= window_first_q + window_blocks_q - 13'd1;
+    block_last_q  <= block_q == window_end_q;
+  end
 
-  logic [4:0]  inputs_most;                      // of a GC tile
-  logic [4:0]  inputs_here;                      // of the block in hand
+  logic [4:0]  inputs_most_q;                    // of a GC tile
+  logic [4:0]  inputs_here_q;                    // of the block in hand
   logic [4:0]  inputs_last;                      // of the layer's last block
-  logic        input_end;                        // the tile ends its block
-  logic [4:0]  input_count;
-  assign inputs_most = inputs_of(pass_tiles);
+  logic        input_end_q;                      // the tile ends its block
+  logic [4:0]  input_count_q;
   assign inputs_last = 5'(lay.inputs[3:0] == 4'd0) << 4 | 5'(lay.inputs[3:0]);
-  assign inputs_here = block_q == input_blocks - 13'd1 ? inputs_last : 5'd16;
-  assign input_end   = input_q + inputs_most >= inputs_here;
-  assign input_count = input_end ? inputs_here - input_q : inputs_most;
+  always_ff @(posedge clk_i) begin
+    inputs_most_q <= inputs_of(pass_tiles_q);
+    inputs_here_q <= block_q == input_blocks - 13'd1 ? inputs_last : 5'd16;
+    input_end_q   <= input_q + inputs_most_q >= inputs_here_q;
+    input_count_q <= input_end_q ? inputs_here_q - input_q : inputs_most_q;
+  end
 
   logic [6:0]  output_rows;                      // rows of 16 outputs
   logic [4:0]  outputs_last;
@@ -185,49 +199,55 @@ module jd_a3c_walk
   assign outputs_last = 5'(lay.outputs[3:0] == 4'd0) << 4 | 5'(lay.outputs[3:0]);
 
   // FwConv: rows of the tile, groups that share one, its columns.
-  logic [7:0]  rows_left, fw_rows, rows_most;
-  logic [1:0]  split;
-  logic [6:0]  split_columns;
+  logic [7:0]  rows_left_q, fw_rows_q, rows_most_q;
+  logic [1:0]  split_q;
+  logic [6:0]  split_columns_q;
   logic [7:0]  columns_left;
   logic [5:0]  fw_width;
-  logic [3:0]  fw_slots;
-  assign rows_left = lay.rows - row_q;
-  assign rows_most = 8'(slots_q) << groups_log2;
-  assign fw_rows   = rows_left < rows_most ? rows_left : rows_most;
-  always_comb begin
-    split = 2'd0;
-    for (int unsigned s = 1; s <= 3; s++) if (fw_rows << s <= 8'(groups)) split = 2'(s);
+  logic [3:0]  fw_slots_q;
+  always_ff @(posedge clk_i) begin
+    rows_left_q <= lay.rows - row_q;
+    rows_most_q <= 8'(slots_q) << groups_log2_q;
+    fw_rows_q   <= rows_left_q < rows_most_q ? rows_left_q : rows_most_q;
+    split_q     <= 2'd0;
+    for (int unsigned s = 1; s <= 3; s++) if (fw_rows_q << s <= 8'(groups_q)) split_q <= 2'(s);
   end
-  assign split_columns = 7'((8'(lay.columns) + (8'd1 << split) - 8'd1) >> split);
-  assign columns_left  = 8'(split_columns) - column_q;
+  assign columns_left  = 8'(split_columns_q) - column_q;
   assign fw_width      = columns_left > 8'd32 ? 6'd32 : 6'(columns_left);
-  assign fw_slots      = 4'((fw_rows + 8'(groups) - 8'd1) >> groups_log2);
+  always_ff @(posedge clk_i) begin
+    split_columns_q <= 7'((8'(lay.columns) + (8'd1 << split_q) - 8'd1) >> split_q);
+    fw_slots_q      <= 4'((fw_rows_q + 8'(groups_q) - 8'd1) >> groups_log2_q);
+  end
 
   // GcConv: slots of the tile.
-  logic [13:0] slots_left;
-  logic [4:0]  gc_slots;
-  assign slots_left = slots_all_q - slots_done_q;
-  assign gc_slots   = slots_left < 14'(slots_most_q) ? 5'(slots_left) : slots_most_q;
+  logic [13:0] slots_left_q;
+  logic [4:0]  gc_slots_q;
+  always_ff @(posedge clk_i) begin
+    slots_left_q <= slots_all_q - slots_done_q;
+    gc_slots_q   <= slots_left_q < 14'(slots_most_q) ? 5'(slots_left_q) : slots_most_q;
+  end
 
   // BwConv: rows and columns of the tile and the taps that meet them.
-  logic [7:0]  bw_left;
-  logic [3:0]  bw_rows;
-  logic [5:0]  bw_width;
-  logic [7:0]  bw_columns_left;
-  logic [8:0]  tap_top, tap_bottom, tap_left, tap_right;      // first, and behind the last
+  logic [7:0]  bw_left_q;
+  logic [3:0]  bw_rows_q;
+  logic [5:0]  bw_width_q;
+  logic [7:0]  bw_columns_left_q;
+  logic [8:0]  tap_top_q, tap_bottom_q, tap_left_q, tap_right_q;  // first, and behind the last
   logic [4:0]  taps_down, taps_across;
-  assign bw_left         = phase_rows_q - row_q;
-  assign bw_rows         = bw_left < 8'(groups) ? 4'(bw_left) : groups;
-  assign bw_columns_left = phase_columns_q - column_q;
-  assign bw_width        = bw_columns_left > 8'd32 ? 6'd32 : 6'(bw_columns_left);
-  assign tap_top    = row_q >= lay.rows ? 9'(row_q - lay.rows) + 9'd1 : 9'd0;
-  assign tap_bottom = 9'(row_q) + 9'(bw_rows) < 9'(lay.taps) ? 9'(row_q) + 9'(bw_rows)
+  assign taps_down   = tap_bottom_q > tap_top_q ? 5'(tap_bottom_q - tap_top_q) : 5'd0;
+  assign taps_across = tap_right_q > tap_left_q ? 5'(tap_right_q - tap_left_q) : 5'd0;
+  always_ff @(posedge clk_i) begin
+    bw_left_q         <= phase_rows_q - row_q;
+    bw_rows_q         <= bw_left_q < 8'(groups_q) ? 4'(bw_left_q) : groups_q;
+    bw_columns_left_q <= phase_columns_q - column_q;
+    bw_width_q        <= bw_columns_left_q > 8'd32 ? 6'd32 : 6'(bw_columns_left_q);
+    tap_top_q    <= row_q >= lay.rows ? 9'(row_q - lay.rows) + 9'd1 : 9'd0;
+    tap_bottom_q <= 9'(row_q) + 9'(bw_rows_q) < 9'(lay.taps) ? 9'(row_q) + 9'(bw_rows_q)
                                                             : 9'(lay.taps);
-  assign tap_left   = column_q >= 8'(lay.columns) ? 9'(column_q - 8'(lay.columns)) + 9'd1 : 9'd0;
-  assign tap_right  = 9'(column_q) + 9'(bw_width) < 9'(lay.taps) ? 9'(column_q) + 9'(bw_width)
+    tap_left_q   <= column_q >= 8'(lay.columns) ? 9'(column_q - 8'(lay.columns)) + 9'd1 : 9'd0;
+    tap_right_q  <= 9'(column_q) + 9'(bw_width_q) < 9'(lay.taps) ? 9'(column_q) + 9'(bw_width_q)
                                                                  : 9'(lay.taps);
-  assign taps_down   = tap_bottom > tap_top ? 5'(tap_bottom - tap_top) : 5'd0;
-  assign taps_across = tap_right > tap_left ? 5'(tap_right - tap_left) : 5'd0;
+  end
 
   logic [3:0]  phases_step;                      // phases of 16 lanes, of few channels
   always_comb begin
@@ -241,24 +261,26 @@ module jd_a3c_walk
 
   // ---- What is last
   logic tile_end;                                // of the stage
-  logic fw_columns_end, fw_rows_end, gc_end, bw_columns_end, bw_rows_end, lane_end;
-  assign lane_end       = tile_q == tiles_q - 7'd1;
+  logic fw_columns_end, fw_rows_end, gc_end_q, bw_columns_end, bw_rows_end, lane_end_q;
   assign fw_columns_end = columns_left <= 8'd32;
-  assign fw_rows_end    = fw_rows == rows_left;
-  assign gc_end         = slots_left <= 14'(slots_most_q);
-  assign bw_columns_end = bw_columns_left <= 8'd32;
-  assign bw_rows_end    = bw_left <= 8'(groups);
+  assign fw_rows_end    = fw_rows_q == rows_left_q;
+  assign bw_columns_end = bw_columns_left_q <= 8'd32;
+  assign bw_rows_end    = bw_left_q <= 8'(groups_q);
+  always_ff @(posedge clk_i) begin
+    lane_end_q <= tile_q == tiles_q - 7'd1;
+    gc_end_q   <= slots_left_q <= 14'(slots_most_q);
+  end
   logic connected_end;                           // of the stage, training
   logic has_back;                                // the connected layer has BW
   assign has_back = training && layer_q != '0;
-  assign connected_end = window_last
-                         && (back_q || (!has_back && !biases_q && pass_last && block_last
-                                        && input_end));
+  assign connected_end = window_last_q
+                         && (back_q || (!has_back && !biases_q && pass_last_q && block_last_q
+                                        && input_end_q));
   always_comb begin
     unique case (stage_q)
-      StageFw: tile_end = convolves ? fw_columns_end && fw_rows_end && lane_end : pass_last;
-      StageGc: tile_end = gc_end && lane_end;
-      StageBw: tile_end = bw_columns_end && bw_rows_end && lane_end;
+      StageFw: tile_end = convolves ? fw_columns_end && fw_rows_end && lane_end_q : pass_last_q;
+      StageGc: tile_end = gc_end_q && lane_end_q;
+      StageBw: tile_end = bw_columns_end && bw_rows_end && lane_end_q;
       default: tile_end = connected_end;
     endcase
   end
@@ -276,12 +298,33 @@ module jd_a3c_walk
   end
 
   // ---- The tile
-  logic [6:0] pass_blocks;                       // of 16 outputs
+  logic [6:0] pass_blocks_q;                     // of 16 outputs
   logic [6:0] pass_first;
-  logic [15:0] bias_entries;                     // rounded up to whole rows of the buffer
-  assign pass_blocks  = pass_tiles << lanes;
-  assign pass_first   = tile_q << lanes;
-  assign bias_entries = (16'(convolves ? lay.output_blocks : pass_blocks) + SEGS_MASK) & ~SEGS_MASK;
+  logic [15:0] bias_entries_q;                   // rounded up to whole rows of the buffer
+  assign pass_first   = tile_q << lanes_q;
+  always_ff @(posedge clk_i) begin
+    pass_blocks_q  <= pass_tiles_q << lanes_q;
+    bias_entries_q <= (16'(convolves ? lay.output_blocks : 7'(pass_tiles_q << lanes_q)) + SEGS_MASK)
+                      & ~SEGS_MASK;
+  end
+
+  logic [15:0] pass_entries_q;                   // of the parameter buffer: a pass, a window
+  logic [15:0] window_entries_q;
+  logic [25:0] weights_offset_q;                 // the layer's first weight
+  logic [15:0] wraps_q, a3_wrap_q;
+  logic [15:0] turn_rows_q;                      // GcConv: to the first kernel row
+  logic [15:0] first_rows_q;                     // BwConv: to the first tap's row
+  always_ff @(posedge clk_i) begin
+    pass_entries_q   <= bias_entries_q
+                        + (convolves ? weights_q
+                                     : 16'(input_blocks) * (16'(pass_blocks_q) << 4));
+    window_entries_q <= 16'(window_parts) * (16'(lay.output_blocks) << (SegsLog2 + 4));
+    weights_offset_q <= lay.theta_offset + 26'(lay.output_blocks);
+    wraps_q          <= 16'(lay.taps) * wrap_area_q;
+    a3_wrap_q        <= wraps_q - wrap_area_q + (input_step_q << lay.stride);
+    turn_rows_q      <= (16'(turn_q) * 16'(lay.row_blocks)) << groups_log2_q;
+    first_rows_q     <= (16'(row_q) - 16'(tap_top_q)) * 16'(next_q.layer.row_blocks);
+  end
 
   logic [15:0] tap_offset_q;                     // BwConv: of the first taps
   logic [15:0] weight_end_q;
@@ -292,7 +335,7 @@ module jd_a3c_walk
     tile.layer         = layer_q[2:0];
     tile.samples       = task_i.samples;
     tile.sample        = sample_q;
-    tile.lanes         = lanes;
+    tile.lanes         = lanes_q;
     tile.barrier       = barrier_q && stage_begin_q;
     tile.need          = items_q;
     tile.stage_first   = stage_begin_q;
@@ -309,7 +352,7 @@ module jd_a3c_walk
     tile.line_last     = 1'b1;
     tile.lane_first    = 1'b1;
     tile.lane_last     = 1'b1;
-    tile.groups        = groups;
+    tile.groups        = groups_q;
     tile.columns       = lay.columns;
     tile.kernel        = lay.kernel;
     tile.rows          = lay.rows;
@@ -319,7 +362,7 @@ module jd_a3c_walk
     tile.channel       = channels_q;
     tile.weight_end    = weight_end_q;
     tile.outputs       = lay.outputs;
-    tile.output_first  = 11'(tile_q) << (3'(lanes) + 3'd4);
+    tile.output_first  = 11'(tile_q) << (3'(lanes_q) + 3'd4);
     tile.blocks        = lay.output_blocks;
     tile.block_first   = pass_first;
     tile.taps          = lay.taps;
@@ -337,13 +380,13 @@ module jd_a3c_walk
         tile.start   = 1'b1;
         tile.to      = base_out_q;
         tile.bias    = weights_from_q + (convolves ? 16'(pass_first) : 16'd0);
-        tile.weight  = weights_from_q + bias_entries + (convolves ? 16'(pass_first) : 16'd0);
+        tile.weight  = weights_from_q + bias_entries_q + (convolves ? 16'(pass_first) : 16'd0);
         tile.free_end = convolves ? tile_end : 1'b1;
         if (convolves) begin
           tile.kind         = FwConv;
           tile.samples_done = tile_end && layer_q == '0 ? 4'd1 : 4'd0;
           tile.n0           = fw_width;
-          tile.n1           = 6'(fw_slots);
+          tile.n1           = 6'(fw_slots_q);
           tile.n2           = 7'(lay.kernel);
           tile.n2_last      = 7'(lay.kernel);
           tile.n3           = 13'(lay.kernel);
@@ -352,19 +395,18 @@ module jd_a3c_walk
           tile.p0           = 8'd1 << lay.stride;
           tile.p1           = {lay.row_blocks[3:0], 4'd0};
           tile.p2           = 8'd1;
-          tile.split        = split;
-          tile.split_step   = 8'(split_columns) << lay.stride;
+          tile.split        = split_q;
+          tile.split_step   = 8'(split_columns_q) << lay.stride;
           tile.a2           = input_step_q;
           tile.a2_wrap      = wrap_area_q - (input_step_q << lay.stride) + input_step_q;
           tile.a3           = input_step_q << lay.stride;
-          tile.a3_wrap      = 16'(lay.taps) * wrap_area_q - wrap_area_q
-                              + (input_step_q << lay.stride);
+          tile.a3_wrap      = a3_wrap_q;
           tile.a4           = 16'(lay.output_blocks);
           tile.from         = row_from_q;
           tile.f_high       = line_rows_q;
           tile.f_low        = 16'(lay.row_blocks);
           tile.f_group      = 16'(lay.row_blocks) << lay.stride;
-          tile.f_rows       = fw_rows;
+          tile.f_rows       = fw_rows_q;
           tile.top          = row_q;
           tile.column       = column_q;
           tile.width        = lay.columns - 7'd1;
@@ -374,15 +416,15 @@ module jd_a3c_walk
           tile.kind         = FwFc;
           tile.samples_done = tile_end && task_end && convs_i == '0 ? task_i.samples : 4'd0;
           tile.n0           = 6'(task_i.samples);
-          tile.n1           = 6'(pass_tiles);
+          tile.n1           = 6'(pass_tiles_q);
           tile.n2           = 7'd16;
           tile.n2_last      = 7'(inputs_last);
           tile.n3           = input_blocks;
           tile.p0           = 8'(LINE_STEP);
           tile.p2           = 8'd1;
-          tile.a1           = 16'(lane_blocks);
-          tile.a2           = 16'(pass_blocks);
-          tile.a3           = 16'(pass_blocks) << 4;
+          tile.a1           = 16'(lane_blocks_q);
+          tile.a2           = 16'(pass_blocks_q);
+          tile.a3           = 16'(pass_blocks_q) << 4;
           tile.free_blocks  = 1'b1;
           tile.groups       = 4'd1;
           tile.from         = base_in_q;
@@ -397,12 +439,12 @@ module jd_a3c_walk
         tile.biases       = slots_done_q == '0;
         tile.start        = sample_q == '0;
         tile.preload      = sample_q != '0;
-        tile.preload_late = lane_end && tile_q == '0 && gc_end && slots_done_q == '0;
+        tile.preload_late = lane_end_q && tile_q == '0 && gc_end_q && slots_done_q == '0;
         tile.zero         = !zeroed_q;
         tile.chunk        = tile_end && sample_q == last_sample;
         tile.free_end     = task_end;
         tile.n0           = 6'(lay.kernel);
-        tile.n1           = 6'(gc_slots);
+        tile.n1           = 6'(gc_slots_q);
         tile.n2           = lay.columns;
         tile.n2_last      = lay.columns;
         tile.n3           = 13'(lay.rows);
@@ -410,14 +452,13 @@ module jd_a3c_walk
         tile.p1           = {lay.row_blocks[3:0], 4'd0};
         tile.p2           = 8'd1 << lay.stride;
         tile.e2           = 7'd1;
-        tile.from         = channel_from_q
-                            + ((16'(turn_q) * 16'(lay.row_blocks)) << groups_log2);
+        tile.from         = channel_from_q + turn_rows_q;
         tile.f_high       = line_rows_q;
         tile.f_low        = 16'(lay.row_blocks) << lay.stride;
         tile.f_group      = 16'(lay.row_blocks);
-        tile.f_slot       = 16'(lay.row_blocks) << groups_log2;
+        tile.f_slot       = 16'(lay.row_blocks) << groups_log2_q;
         tile.f_channel    = channel_from_q;
-        tile.slot_top     = turn_q << groups_log2;
+        tile.slot_top     = turn_q << groups_log2_q;
         tile.lane_from    = lanes_from_q;
         tile.lane_step    = out_rows_q;
         tile.lane_blocks  = next_q.layer.row_blocks[3:0];
@@ -428,7 +469,7 @@ module jd_a3c_walk
       StageBw: begin
         tile.kind       = BwConv;
         tile.relu       = relu_before_q;
-        tile.n0         = bw_width;
+        tile.n0         = bw_width_q;
         tile.n2         = 7'(taps_across);
         tile.n2_last    = 7'(taps_across);
         tile.n3         = 13'(taps_down);
@@ -438,12 +479,12 @@ module jd_a3c_walk
         tile.a2         = phase_blocks_q;
         tile.a3         = tap_row_q;
         tile.a4         = output_step_q;
-        tile.groups     = bw_rows;
+        tile.groups     = bw_rows_q;
         tile.left       = column_q[6:0];
-        tile.tap_left   = 5'(tap_left);
-        tile.tap_top    = 5'(tap_top);
+        tile.tap_left   = 5'(tap_left_q);
+        tile.tap_top    = 5'(tap_top_q);
         tile.top        = row_q;
-        tile.from       = base_out_q + (16'(row_q) - 16'(tap_top)) * 16'(next_q.layer.row_blocks);
+        tile.from       = base_out_q + first_rows_q;
         tile.f_high     = out_rows_q;
         tile.f_low      = 16'(next_q.layer.row_blocks);
         tile.f_group    = 16'(next_q.layer.row_blocks);
@@ -465,7 +506,7 @@ module jd_a3c_walk
           tile.lanes       = 2'(SegsLog2);
           tile.relu        = relu_before_q;
           tile.n0          = 6'(task_i.samples);
-          tile.n1          = 6'(window_tiles_now);
+          tile.n1          = 6'(window_tiles_q);
           tile.n2          = 7'd16;
           tile.n2_last     = 7'(outputs_last);
           tile.n3          = 13'(output_rows);
@@ -474,8 +515,8 @@ module jd_a3c_walk
           tile.start       = 1'b1;
           tile.weight      = weights_from_q;
           tile.a1          = 16'(SEGS);
-          tile.a2          = 16'(window_tiles_now) << SegsLog2;
-          tile.a3          = 16'(window_tiles_now) << (SegsLog2 + 4);
+          tile.a2          = 16'(window_tiles_q) << SegsLog2;
+          tile.a3          = 16'(window_tiles_q) << (SegsLog2 + 4);
           tile.free_end    = 1'b1;
           tile.from        = base_out_q;
           tile.f_sample    = next_q.layer.map_rows[15:0];
@@ -483,22 +524,23 @@ module jd_a3c_walk
           tile.to          = base_in_q;
           tile.t_sample    = lay.map_rows[15:0];
           tile.flat_first  = {window_first_q, 4'd0};
-          tile.flat_count  = window_last ? lay.inputs - {window_first_q, 4'd0}
-                                         : 17'(window_blocks) << 4;
+          tile.flat_count  = window_last_q ? lay.inputs - {window_first_q, 4'd0}
+                                         : 17'(window_blocks_q) << 4;
         end else begin
           tile.kind        = GcFc;
           tile.start       = 1'b1;
-          tile.n0          = 6'(pass_tiles);
+          tile.n0          = 6'(pass_tiles_q);
           tile.n2          = 7'(task_i.samples);
           tile.n2_last     = 7'(task_i.samples);
           tile.e0          = 1'b1;
-          tile.e2          = pass_tiles;
+          tile.e2          = pass_tiles_q;
           tile.lane_from   = base_out_q + 16'(pass_first);
           tile.lane_step   = next_q.layer.map_rows[15:0];
-          tile.block_count = pass_blocks;
-          tile.lane_first  = biases_q || (!pass_one && block_q == window_first_q && input_q == '0
+          tile.block_count = pass_blocks_q;
+          tile.lane_first  = biases_q || (!pass_one_q && block_q == window_first_q && input_q == '0
                                           && window_first_q != '0);
-          tile.lane_last   = !biases_q && block_last && input_end && (!pass_one || window_last);
+          tile.lane_last   = !biases_q && block_last_q && input_end_q
+                             && (!pass_one_q || window_last_q);
           tile.block_begin = 1'b1;
           tile.block_end   = 1'b1;
           if (biases_q) begin
@@ -507,19 +549,18 @@ module jd_a3c_walk
             tile.line_last  = 1'b0;
             tile.offset     = lay.theta_offset + 26'(pass_first);
           end else begin
-            tile.n1          = 6'(input_count);
+            tile.n1          = 6'(input_count_q);
             tile.pointer     = 8'(input_q);
             tile.p1          = 8'd1;
             tile.p2          = 8'(LINE_STEP);
             tile.line_first  = input_q == '0;
-            tile.line_last   = input_end;
+            tile.line_last   = input_end_q;
             tile.block_begin = input_q == '0;
-            tile.block_end   = input_end;
+            tile.block_end   = input_end_q;
             tile.input_first = input_q;
-            tile.input_count = input_count;
-            tile.offset      = lay.theta_offset + 26'(lay.output_blocks) + block_offset_q
-                               + (26'(pass_first) << 4);
-            tile.layer_last  = window_last && pass_last && block_last && input_end;
+            tile.input_count = input_count_q;
+            tile.offset      = weights_offset_q + block_offset_q + (26'(pass_first) << 4);
+            tile.layer_last  = window_last_q && pass_last_q && block_last_q && input_end_q;
             tile.flat        = FlatOn;
             if (block_q == window_first_q && input_q == '0) begin
               tile.flat = tile_q != '0 ? FlatBack : window_first_q == '0 ? FlatStart : FlatMark;
@@ -553,7 +594,8 @@ module jd_a3c_walk
         StBefore:   state_q <= StProducts;
         StProducts: state_q <= StSums;
         StSums: begin
-          state_q <= StPass;
+          state_q <= StLead1;
+          pass_begin_q <= 1'b1;
           // Feature maps that the stage needs.
           unique case (stage_q)
             StageFw: begin
@@ -564,15 +606,16 @@ module jd_a3c_walk
             default: ;
           endcase
         end
+        StLead1: state_q <= StLead2;
+        StLead2: state_q <= StLead3;
+        StLead3: state_q <= pass_begin_q ? StPass : StTile;
         StPass: begin
           // What the parameter buffer has for the stage, the pass or the window.
           if (stage_q == StageFw) begin
-            position_q <= position_q + bias_entries
-                          + (convolves ? weights_q : 16'(input_blocks) * (16'(pass_blocks) << 4));
+            position_q <= position_q + pass_entries_q;
           end
           if (stage_q == StageConnected && has_back && back_q) begin
-            position_q <= position_q
-                          + 16'(window_tiles_now) * (16'(lay.output_blocks) << (SegsLog2 + 4));
+            position_q <= position_q + window_entries_q;
           end
           if (stage_q == StageGc && layer_q != '0) position_q <= position_q + weights_q;
           state_q <= stage_q == StageBw ? StSlots : StTile;
@@ -585,13 +628,13 @@ module jd_a3c_walk
         end
         StSlots: if (steps_q == 5'd1) state_q <= stage_q == StageGc ? StAdvance : StTile;
         StAdvance: begin
-          state_q <= StTile;
+          state_q      <= StLead1;
+          pass_begin_q <= (stage_q == StageFw && !convolves)
+                          || (stage_q == StageConnected
+                              && (back_q || (has_back && !biases_q && pass_last_q && block_last_q
+                                             && input_end_q)));
           if (tile_end_q) state_q <= task_end_q ? StFinish : StStage;
-          else if (stage_q == StageFw && !convolves) state_q <= StPass;
           else if (stage_q == StageBw && bw_columns_end && bw_rows_end) state_q <= StSlots;
-          else if (stage_q == StageConnected
-                   && (back_q || (has_back && !biases_q && pass_last && block_last && input_end)))
-            state_q <= StPass;
         end
         StStage:  state_q <= StRead;
         StFinish: begin
@@ -670,11 +713,12 @@ module jd_a3c_walk
         input_step_q   <= 16'(lay.padded_inputs) * 16'(lay.output_blocks);
         phase_blocks_q <= 16'((17'(lay.padded_inputs) << {lay.stride, 1'b0}) >> 4);
         weights_q      <= 16'(lay.padded_terms[17:4]) * (16'(lay.output_blocks) << 4);
-        tiles_q        <= lay.output_blocks >> lanes;
+        tiles_q        <= lay.output_blocks >> lanes_q;
         slots_q        <= rows_hiding(lay.columns);
-        kernel_turns_q <= 5'((6'(lay.kernel) + 6'(groups) - 6'd1) >> groups_log2);
-        slots_most_q   <= kernels_of(lay.kernel) < lines_of(lay.row_blocks)
-                          ? kernels_of(lay.kernel) : lines_of(lay.row_blocks);
+        kernel_turns_q <= 5'((6'(lay.kernel) + 6'(groups_q) - 6'd1) >> groups_log2_q);
+        kernels_q      <= kernels_of(lay.kernel);
+        lines_q        <= lines_of(lay.row_blocks);
+        taps_square_q  <= 10'(lay.taps) * 10'(lay.taps);
         phase_rows_q   <= (lay.height + (8'd1 << lay.stride) - 8'd1) >> lay.stride;
         phase_columns_q <= (lay.width + (8'd1 << lay.stride) - 8'd1) >> lay.stride;
         window_q       <= window_tiles(AddLatency, task_i.samples, lay.output_blocks, Pes,
@@ -685,12 +729,13 @@ module jd_a3c_walk
       end
       StSums: begin
         tap_row_q      <= 16'(lay.taps) * phase_blocks_q;
-        output_step_q  <= 16'(lay.taps) * 16'(lay.taps) * phase_blocks_q;
+        output_step_q  <= 16'(taps_square_q) * phase_blocks_q;
+        slots_most_q   <= kernels_q < lines_q ? kernels_q : lines_q;
         wrap_area_q    <= input_step_q << {lay.stride, 1'b0};
         row_step_q     <= (16'(slots_q) * 16'(lay.row_blocks))
-                          << (3'(groups_log2) + 3'(lay.stride));
+                          << (3'(groups_log2_q) + 3'(lay.stride));
         slots_all_q    <= 14'(lay.inputs[9:0]) * 14'(kernel_turns_q);
-        if (stage_q == StageBw) tiles_q <= 7'(phase_blocks_q >> lanes);
+        if (stage_q == StageBw) tiles_q <= 7'(phase_blocks_q >> lanes_q);
         tile_q          <= '0;
         row_q           <= '0;
         column_q        <= '0;
@@ -716,20 +761,17 @@ module jd_a3c_walk
         if (stage_q == StageGc) begin
           weights_from_q <= stage_first_conv && sample_q != '0 ? convs_position_q : position_q;
         end
-        steps_q <= 5'(lane_blocks);
+        steps_q <= 5'(lane_blocks_q);
       end
       StPass: if (stage_q == StageFw || stage_q == StageConnected) begin
         weights_from_q <= position_q;
         weight_end_q   <= position_q
-            + (stage_q == StageFw
-               ? bias_entries
-                 + (convolves ? weights_q : 16'(input_blocks) * (16'(pass_blocks) << 4))
-               : 16'(window_tiles_now) * (16'(lay.output_blocks) << (SegsLog2 + 4)));
+                          + (stage_q == StageFw ? pass_entries_q : window_entries_q);
       end
       StTile: begin
-        tap_offset_q <= 16'(tap_top) * tap_row_q + 16'(tap_left) * phase_blocks_q;
-        if (stage_q == StageGc) steps_q <= gc_slots;
+        tap_offset_q <= 16'(tap_top_q) * tap_row_q + 16'(tap_left_q) * phase_blocks_q;
       end
+      StMake: if (stage_q == StageGc) steps_q <= gc_slots_q;
       StOffer: begin
         tile_end_q <= tile_end;
         task_end_q <= task_end;
@@ -748,8 +790,8 @@ module jd_a3c_walk
           end
         end else begin
           // Phase and channel of the next 16 lanes.
-          phases_q[3'(5'(lane_blocks) - steps_q)]   <= phase_q;
-          channels_q[3'(5'(lane_blocks) - steps_q)] <= phase_channel_q;
+          phases_q[3'(5'(lane_blocks_q) - steps_q)]   <= phase_q;
+          channels_q[3'(5'(lane_blocks_q) - steps_q)] <= phase_channel_q;
           if (lay.padded_inputs < 10'd16) begin
             phase_q <= phase_q + phases_step;
           end else begin
@@ -763,16 +805,16 @@ module jd_a3c_walk
       end
       StAdvance: begin
         stage_begin_q <= 1'b0;
-        steps_q       <= 5'(lane_blocks);
+        steps_q       <= 5'(lane_blocks_q);
         unique case (stage_q)
           StageFw: begin
             if (!convolves) begin
-              tile_q <= tile_q + pass_tiles;
+              tile_q <= tile_q + pass_tiles_q;
             end else begin
               column_q <= column_q + 8'd32;
               if (fw_columns_end) begin
                 column_q   <= '0;
-                row_q      <= row_q + rows_most;
+                row_q      <= row_q + rows_most_q;
                 row_from_q <= row_from_q + row_step_q;
                 if (fw_rows_end) begin
                   row_q      <= '0;
@@ -788,13 +830,13 @@ module jd_a3c_walk
             channel_q      <= '0;
             turn_q         <= '0;
             channel_from_q <= base_in_q;
-            lanes_from_q   <= lanes_from_q + (out_rows_q << (3'(lanes) + 3'd4));
+            lanes_from_q   <= lanes_from_q + (out_rows_q << (3'(lanes_q) + 3'd4));
           end
           StageBw: begin
             column_q <= column_q + 8'd32;
             if (bw_columns_end) begin
               column_q <= '0;
-              row_q    <= row_q + 8'(groups);
+              row_q    <= row_q + 8'(groups_q);
               if (bw_rows_end) begin
                 row_q  <= '0;
                 tile_q <= tile_q + 7'd1;
@@ -805,25 +847,25 @@ module jd_a3c_walk
             biases_q <= 1'b0;
             if (back_q) begin
               back_q          <= 1'b0;
-              window_first_q  <= window_first_q + window_blocks;
+              window_first_q  <= window_first_q + window_blocks_q;
               window_offset_q <= block_offset_q;
               tile_q          <= '0;
             end else if (!biases_q) begin
-              input_q <= input_q + inputs_most;
-              if (input_end) begin
+              input_q <= input_q + inputs_most_q;
+              if (input_end_q) begin
                 input_q        <= '0;
                 block_q        <= block_q + 13'd1;
                 block_offset_q <= block_offset_q + (26'(lay.output_blocks) << 4);
-                if (block_last) begin
-                  if (!pass_last) begin
-                    tile_q         <= tile_q + pass_tiles;
+                if (block_last_q) begin
+                  if (!pass_last_q) begin
+                    tile_q         <= tile_q + pass_tiles_q;
                     block_q        <= window_first_q;
                     block_offset_q <= window_offset_q;
                     biases_q       <= window_first_q == '0;
                   end else if (has_back) begin
                     back_q <= 1'b1;
                   end else begin
-                    window_first_q  <= window_first_q + window_blocks;
+                    window_first_q  <= window_first_q + window_blocks_q;
                     window_offset_q <= block_offset_q + (26'(lay.output_blocks) << 4);
                     tile_q          <= '0;
                   end
