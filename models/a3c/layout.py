@@ -21,6 +21,7 @@ import numpy as np
 from numba import njit
 
 from models.a3c.network import CONV, ROW_WORDS, SLOT_BYTES, Layer, Network, Region
+from models.a3c.ops import check
 
 PATCH_WORDS = ROW_WORDS * ROW_WORDS
 
@@ -97,7 +98,11 @@ class ParameterMap:
         return image
 
     def unpack(self, image: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Inverse of pack; padding is not looked at. The arrays are copies."""
+        """Inverse of pack; padding is not looked at. The arrays are copies.
+
+        Raises: TypeError if the image is not float32, ValueError if it has not `words` words.
+        """
+        check("image", image, self.words)
         image = np.ascontiguousarray(image)
         parameters = []
         for weights, biases in zip(self._weights, self._biases, strict=True):

@@ -8,7 +8,8 @@ skipped, not multiplied by zero. A NaN that comes out is the canonical one: as n
 operations looks at a NaN's payload, it is made canonical once, at the end.
 
 Names: N samples, I input and O output channels, H x W input and R x C output pixels, kernel K,
-stride S, Q inputs of a fully connected layer. All arrays are float32.
+stride S, Q inputs of a fully connected layer. All arrays are float32. Compiled loops check no
+index, so every function checks shapes and types first: ValueError and TypeError.
 
 Source: a3c 4; FA3C 4.2 (an accumulation of I*K*K + 1 terms, the bias being one).
 """
@@ -26,6 +27,14 @@ def output_size(size: int, kernel: int, stride: int) -> int:
     return (size - kernel) // stride + 1
 
 
+def check(name: str, array: np.ndarray, *shape: int) -> None:
+    """Raise TypeError or ValueError unless the array is float32 and of a shape."""
+    if array.dtype != np.float32:
+        raise TypeError(f"{name}: got {array.dtype}, want float32")
+    if array.shape != shape:
+        raise ValueError(f"{name}: got shape {array.shape}, want {shape}")
+
+
 def conv_forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray, stride: int) -> np.ndarray:
     """Convolve: the bias first, then i, ky, kx ascending.
 
@@ -36,6 +45,10 @@ def conv_forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray, stride: int) ->
         stride: S.
     Returns: [N, O, R, C], before any ReLU.
     """
+    outputs, inputs, kernel, _ = w.shape
+    check("x", x, len(x), inputs, *x.shape[2:4])
+    check("w", w, outputs, inputs, kernel, kernel)
+    check("bias", bias, outputs)
     filters = np.ascontiguousarray(w.transpose(1, 2, 3, 0))
     rows, columns = (output_size(size, w.shape[2], stride) for size in x.shape[2:])
     total = np.zeros((len(x), rows, columns, len(w)), np.float32)
@@ -73,6 +86,9 @@ def conv_weight_gradient(
     Returns: [O, I, K, K] and [O].
     """
     outputs = d.shape[1]
+    rows, columns = (output_size(size, kernel, stride) for size in x.shape[2:])
+    check("x", x, *x.shape[:4])
+    check("d", d, len(x), outputs, rows, columns)
     weights = np.zeros((x.shape[1], kernel, kernel, outputs), np.float32)
     bias = np.zeros(outputs, np.float32)
     pixels = np.ascontiguousarray(d.transpose(0, 2, 3, 1))
@@ -109,7 +125,11 @@ def conv_input_gradient(
         height, width: H, W of the input; pixels that no tap reaches get +0.
     Returns: [N, I, H, W], before any ReLU's derivative.
     """
-    total = np.zeros((len(d), height, width, w.shape[1]), np.float32)
+    outputs, inputs, kernel, _ = w.shape
+    rows, columns = (output_size(size, kernel, stride) for size in (height, width))
+    check("w", w, outputs, inputs, kernel, kernel)
+    check("d", d, len(d), outputs, min(d.shape[2], rows), min(d.shape[3], columns))
+    total = np.zeros((len(d), height, width, inputs), np.float32)
     filters = np.ascontiguousarray(w.transpose(0, 2, 3, 1))
     _conv_input_gradient(np.ascontiguousarray(d), filters, stride, total)
     return canonical(np.ascontiguousarray(total.transpose(0, 3, 1, 2)))
@@ -141,6 +161,9 @@ def fc_forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray) -> np.ndarray:
         bias: [O].
     Returns: [N, O], before any ReLU.
     """
+    check("w", w, *w.shape[:2])
+    check("x", x, len(x), w.shape[1])
+    check("bias", bias, len(w))
     total = np.zeros((len(x), len(w)), np.float32)
     _fc_forward(np.ascontiguousarray(x), np.ascontiguousarray(w.T), bias, total)
     return canonical(total)
@@ -165,6 +188,8 @@ def fc_weight_gradient(x: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.nda
         d: [N, O], gradient of its output before the ReLU.
     Returns: [O, Q] and [O].
     """
+    check("x", x, *x.shape[:2])
+    check("d", d, len(x), *d.shape[1:2])
     weights = np.zeros((x.shape[1], d.shape[1]), np.float32)
     bias = np.zeros(d.shape[1], np.float32)
     _fc_weight_gradient(np.ascontiguousarray(x), np.ascontiguousarray(d), weights, bias)
@@ -191,6 +216,8 @@ def fc_input_gradient(d: np.ndarray, w: np.ndarray) -> np.ndarray:
         w: [O, Q].
     Returns: [N, Q], before any ReLU's derivative.
     """
+    check("w", w, *w.shape[:2])
+    check("d", d, len(d), len(w))
     total = np.zeros((len(d), w.shape[1]), np.float32)
     _fc_input_gradient(np.ascontiguousarray(d), np.ascontiguousarray(w), total)
     return canonical(total)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from models.a3c.ops import check
 from models.float import canonical
 
 
@@ -62,7 +63,10 @@ def rmsprop(
         gradient: [N] float32, D.
         settings: the hyper-parameters.
     Returns: theta' and g', [N] float32.
+    Raises: TypeError, ValueError if an array is not float32 or not as long as theta.
     """
+    for name, array in (("theta", theta), ("g", g), ("gradient", gradient)):
+        check(name, array, len(theta))
     eta, rho = np.float32(settings.eta), np.float32(settings.rho)
     rest, eps = np.float32(settings.rest), np.float32(settings.eps)
     out, g_out = np.empty_like(theta), np.empty_like(g)

@@ -7,7 +7,8 @@
 //          drained, when its last product is in its sum. Tiles are drained in order; a tile is
 //          prepared when the one two before it is drained. chunk: gradients that are complete;
 //          chunk_read_i gives the room of the oldest one back. save: maps that are complete.
-// Timing   gradients: a row a clock. Maps of convolutions: 16 sums of 16 lanes take some 50 clocks.
+// Timing   gradients: a row a clock, written four behind its turn, and two to look for room.
+//          Maps of convolutions: 16 sums of 16 lanes take some 50 clocks.
 //          Connected layers: a row a clock, and two for each sum.
 // Numbers  bits, ReLU as in jd_a3c_scatter. Gradients of padding are +0.
 // Source   FA3C (ASPLOS 2019) section 4.3 (gradients go to the RMSProp module), 4.5. a3c 5.6,
@@ -340,12 +341,12 @@ module jd_a3c_drain
     patch_segment_q <= element_segment;
   end
 
-  // The place of the patch in the map, registers while it turns.
-  // One part behind the other, in the first clocks of StPatch.
+  // The place of the patch in the map, registers while it turns: one behind the other, in the first
+  // clocks of StPatch.
   logic [7:0]  map_row_q;
   logic [8:0]  share_column_q;
   logic [10:0] patch_output_q;
-  logic [9:0]  first_column_q;                    // = patch_x
+  logic [9:0]  first_column_q;                    // of result 0
   logic [15:0] patch_row_q;                       // FwConv: of lane 0; BwConv: of no channel
   logic [4:0]  patch_count_q;
   logic        patch_on_q;                        // it has results
@@ -434,7 +435,7 @@ module jd_a3c_drain
   // ---- Connected layers: 16 results of a sample, BwFc in pieces of lines
   logic [16:0] vector_first;                      // of its results, in the layer
   logic [16:0] vector_left;
-  logic [12:0] vector_row_q;                      // = vector_first / 16
+  logic [12:0] vector_row_q;                      // 16 results before it, each
   logic        vector_on;
   logic [15:0] flat_row_q, piece_row_q;
   logic [16:0] flat_word_q, piece_word_q;

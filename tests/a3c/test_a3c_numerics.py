@@ -10,6 +10,8 @@ import torch
 from torch.nn import functional
 
 from models.a3c import ops
+from models.a3c.layout import ParameterMap
+from models.a3c.network import NET_S
 from models.a3c.rmsprop import HyperParameters, rmsprop
 from tests.a3c import literal
 
@@ -239,3 +241,28 @@ def test_a3c_fully_connected_agrees_with_pytorch(seed: int, shape: tuple[int, in
     terms = [inputs + 1, samples, samples, outputs]
     for one, want, magnitude, count in zip(got, *results, terms, strict=True):
         assert_bounded(one, want, magnitude, count)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda f: ops.conv_forward(f(1, 2, 6, 6), f(3, 1, 2, 2), f(3), 1), "x: got shape"),
+        (lambda f: ops.conv_forward(f(1, 2, 6, 6), f(3, 2, 2, 2), f(2), 1), "bias: got shape"),
+        (lambda f: ops.conv_weight_gradient(f(1, 2, 6, 6), f(1, 3, 6, 5), 2, 1), "d: got shape"),
+        (lambda f: ops.conv_input_gradient(f(1, 3, 6, 6), f(3, 2, 2, 2), 1, 6, 6), "d: got shape"),
+        (lambda f: ops.fc_forward(f(1, 5), f(3, 4), f(3)), "x: got shape"),
+        (lambda f: ops.fc_weight_gradient(f(2, 5), f(1, 3)), "d: got shape"),
+        (lambda f: ops.fc_input_gradient(f(1, 4), f(3, 5)), "d: got shape"),
+        (lambda f: rmsprop(f(4), f(3), f(4), HyperParameters.make(1e-3)), "g: got shape"),
+        (lambda f: ParameterMap(NET_S).unpack(f(15)), "image: got shape"),
+    ],
+)
+def test_shapes_are_checked_before_compiled_loops(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(lambda *shape: np.zeros(shape, np.float32))
+
+
+def test_types_are_checked_before_compiled_loops() -> None:
+    one = np.zeros((1, 1), np.float32)
+    with pytest.raises(TypeError, match="x: got float64, want float32"):
+        ops.fc_forward(one.astype(float), one, one[0])
