@@ -449,23 +449,14 @@ module jd_a3c_drain
       : (17'(slot_q) << (SegsLog2 + 4)) + 17'({segment_q, 4'd0});
   assign vector_left  = (kind == FwFc ? 17'(tile_q.outputs) : tile_q.flat_count) - vector_first;
   assign vector_on    = !vector_left[16] && vector_left != '0;
-  logic [4:0]  piece, piece_line, piece_block;
-  logic        rest_in_block, rest_in_line, block_in_line;
-  logic        piece_last, line_last, sample_end;
+  piece_t      piece;
+  logic        sample_end;
   logic [16:0] word_next, left_next;
   logic [15:0] row_next;
-  assign piece_block   = 5'd16 - {1'b0, piece_word_q[3:0]};
-  assign piece_line    = piece_left_q < 17'd17 ? 5'(piece_left_q) : 5'd17;
-  assign rest_in_block = rest_q <= piece_block;
-  assign rest_in_line  = rest_q <= piece_line;
-  assign block_in_line = piece_block <= piece_line;
-  assign piece         = rest_in_block && rest_in_line ? rest_q
-                         : block_in_line ? piece_block : piece_line;
-  assign piece_last    = rest_in_block && rest_in_line;
-  assign line_last     = piece_line <= rest_q && piece_line <= piece_block;
-  assign word_next     = line_last ? '0 : piece_word_q + 17'(piece);
-  assign left_next     = line_last ? tile_q.line : piece_left_q - 17'(piece);
-  assign row_next      = line_last ? piece_row_q + 16'(tile_q.line_blocks) : piece_row_q;
+  assign piece         = piece_of(rest_q, piece_word_q[3:0], piece_left_q);
+  assign word_next     = piece.line_last ? '0 : piece_word_q + 17'(piece.words);
+  assign left_next     = piece.line_last ? tile_q.line : piece_left_q - 17'(piece.words);
+  assign row_next      = piece.line_last ? piece_row_q + 16'(tile_q.line_blocks) : piece_row_q;
   assign sample_end = 4'(sample_q) == tile_q.samples - 4'd1;
 
   // ---- Into the map, through a register: the row of a line is a product behind it
@@ -502,7 +493,7 @@ module jd_a3c_drain
     end
     if (state_q == StPieces) begin
       result.data  = sum_data_i[segment_q[(SegsLog2 > 0 ? SegsLog2 - 1 : 0):0]];
-      result.count = kind == FwFc ? rest_q : piece;
+      result.count = kind == FwFc ? rest_q : piece.words;
       result.fill  = kind == FwFc;
       result.first = kind == FwFc ? '0 : piece_first_q[3:0];
       // The words of a line's 16, counted from the result 0 on.
@@ -613,7 +604,7 @@ module jd_a3c_drain
           state_q <= patch_end_q ? StSettle : StPatch;
         end
         StVector:    state_q <= vector_on ? StPieces : vector_end ? StSettle : StVector;
-        StPieces: if (result_ready && (kind == FwFc || piece_last)) begin
+        StPieces: if (result_ready && (kind == FwFc || piece.last)) begin
           state_q <= sample_end && vector_end ? StSettle : StVector;
         end
         StSettle: if (!result_valid_q && !scatter_busy) begin
@@ -754,13 +745,13 @@ module jd_a3c_drain
       end
       StPieces: if (result_ready) begin
         if (kind == BwFc) begin
-          piece_first_q <= piece_first_q + piece;
-          rest_q        <= rest_q - piece;
+          piece_first_q <= piece_first_q + piece.words;
+          rest_q        <= rest_q - piece.words;
           piece_row_q   <= row_next;
           piece_word_q  <= word_next;
           piece_left_q  <= left_next;
         end
-        if (kind == FwFc || piece_last) begin
+        if (kind == FwFc || piece.last) begin
           piece_first_q <= '0;
           sample_q      <= sample_q + 3'd1;
           sample_row_q  <= sample_row_q + tile_q.t_sample;

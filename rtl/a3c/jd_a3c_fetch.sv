@@ -125,24 +125,13 @@ module jd_a3c_fetch
   // ---- The row in hand
   logic        flat_kind;
   assign flat_kind = kind == FwFc || kind == GcFc;
-  logic [4:0]  piece, piece_line, piece_block, piece_room;  // words of the piece
-  logic        room_in_block, room_in_line, block_in_line;
+  piece_t      piece;
   logic [16:0] word_next, left_next;
   logic [15:0] row_next;
-  logic        line_end, place_end;
-  assign piece_block   = 5'd16 - {1'b0, piece_word_q[3:0]};
-  assign piece_line    = piece_left_q < 17'd17 ? 5'(piece_left_q) : 5'd17;
-  assign piece_room    = 5'd16 - place_q;
-  assign room_in_block = piece_room <= piece_block;
-  assign room_in_line  = piece_room <= piece_line;
-  assign block_in_line = piece_block <= piece_line;
-  assign piece         = room_in_block && room_in_line ? piece_room
-                         : block_in_line ? piece_block : piece_line;
-  assign place_end     = room_in_block && room_in_line;
-  assign line_end      = piece_line <= piece_room && piece_line <= piece_block;
-  assign word_next     = line_end ? '0 : piece_word_q + 17'(piece);
-  assign left_next     = line_end ? tile_q.line : piece_left_q - 17'(piece);
-  assign row_next      = line_end ? piece_row_q + 16'(tile_q.line_blocks) : piece_row_q;
+  assign piece         = piece_of(5'd16 - place_q, piece_word_q[3:0], piece_left_q);
+  assign word_next     = piece.line_last ? '0 : piece_word_q + 17'(piece.words);
+  assign left_next     = piece.line_last ? tile_q.line : piece_left_q - 17'(piece.words);
+  assign row_next      = piece.line_last ? piece_row_q + 16'(tile_q.line_blocks) : piece_row_q;
 
   // A group of BwConv has no row for the tap.
   logic [8:0] tap_row;                            // v - jy
@@ -180,7 +169,7 @@ module jd_a3c_fetch
   assign slot_end = kind != GcConv || slot_q == tile_q.n1 - 6'd1;
   always_comb begin
     unique case (kind)
-      FwFc, GcFc: fill_end = sample_end && place_end;
+      FwFc, GcFc: fill_end = sample_end && piece.last;
       BwFc:       fill_end = sample_end;
       default:    fill_end = block_end && group_end && slot_end;
     endcase
@@ -478,11 +467,11 @@ module jd_a3c_fetch
     end
     if (state_q == StLines && take) begin
       if (flat_kind) begin
-        place_q      <= place_q + piece;
+        place_q      <= place_q + piece.words;
         piece_row_q  <= row_next;
         piece_word_q <= word_next;
         piece_left_q <= left_next;
-        if (place_end) begin
+        if (piece.last) begin
           place_q      <= '0;
           sample_q     <= sample_q + 3'd1;
           sample_row_q <= sample_row_q + tile_q.f_sample;

@@ -139,4 +139,20 @@ package jd_a3c_tile_pkg;
     logic             save;
     logic             settled;        // the drained maps' slots must have been saved first
   } tile_t;
+
+  // Words that stand side by side: those wanted of a line, up to the end of its row of 16 words.
+  typedef struct packed {
+    logic [4:0] words;
+    logic       last;              // no more are wanted behind them
+    logic       line_last;         // they end the line
+  } piece_t;
+  function automatic piece_t piece_of(input logic [4:0] wanted, input logic [3:0] word,
+                                      input logic [16:0] left);       // words to the line's end
+    logic [4:0] block, line;
+    block = 5'd16 - {1'b0, word};
+    line  = left < 17'd17 ? 5'(left) : 5'd17;
+    piece_of.last      = wanted <= block && wanted <= line;
+    piece_of.line_last = line <= wanted && line <= block;
+    piece_of.words     = piece_of.last ? wanted : block <= line ? block : line;
+  endfunction
 endpackage : jd_a3c_tile_pkg
