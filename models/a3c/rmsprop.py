@@ -59,18 +59,19 @@ def rmsprop(
     """Update parameters once: g' = rho*g + (1-rho)*D*D, theta' = theta - (eta*D)/sqrt(g' + eps).
 
     Args:
-        theta, g: [N] float32, parameters and their mean squares.
-        gradient: [N] float32, D.
+        theta, g: [...] float32, parameters and their mean squares, of one shape.
+        gradient: [...] float32, D.
         settings: the hyper-parameters.
-    Returns: theta' and g', [N] float32.
-    Raises: TypeError, ValueError if an array is not float32 or not as long as theta.
+    Returns: theta' and g', [...] float32.
+    Raises: TypeError, ValueError if an array is not float32 or not of theta's shape.
     """
     for name, array in (("theta", theta), ("g", g), ("gradient", gradient)):
-        check(name, array, len(theta))
+        check(name, array, *theta.shape)
     eta, rho = np.float32(settings.eta), np.float32(settings.rho)
     rest, eps = np.float32(settings.rest), np.float32(settings.eps)
-    out, g_out = np.empty_like(theta), np.empty_like(g)
-    _rmsprop(theta, g, gradient, eta, rho, rest, eps, out, g_out)
+    out, g_out = np.empty(theta.shape, np.float32), np.empty(theta.shape, np.float32)
+    arrays = (theta.ravel(), g.ravel(), gradient.ravel())
+    _rmsprop(*arrays, eta, rho, rest, eps, out.ravel(), g_out.ravel())
     return canonical(out), canonical(g_out)
 
 
