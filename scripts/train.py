@@ -23,7 +23,7 @@ import numpy as np
 
 from jackdaw.agents.base import EnvironmentSpec, evaluate
 from jackdaw.agents.make import make_agent
-from jackdaw.agents.recipes import RECIPES, Recipe, recipe
+from jackdaw.agents.recipes import RECIPES, Recipe, recipe, settings_from
 from jackdaw.device import load_config, open_device
 from jackdaw.errors import ConfigError
 from jackdaw.runtime import checkpoint
@@ -65,21 +65,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
 def chosen_recipe(options: argparse.Namespace) -> Recipe:
     """The recipe with the command line's changes. Raises ConfigError."""
     base = recipe(options.agent, options.env)
-    changes: dict[str, Any] = {}
-    for item in options.set:
-        name, _, text = item.partition("=")
-        if not hasattr(base, name):
-            raise ConfigError(f"--set {item}: the recipe has no {name}")
-        default = getattr(base, name)
-        kinds = [type(v) for v in default] if isinstance(default, tuple) else [type(default)]
-        if not all(kind in (int, float, str) for kind in kinds):
-            raise ConfigError(f"--set {item}: {name} cannot be set here")
-        values = text.split(",") if isinstance(default, tuple) else [text]
-        try:
-            read = [kinds[0](value) for value in values]
-        except ValueError:
-            raise ConfigError(f"--set {item}: want {kinds[0].__name__}") from None
-        changes[name] = tuple(read) if isinstance(default, tuple) else read[0]
+    changes = settings_from(base, options.set)
     if options.max_steps is not None:
         changes["max_steps"] = options.max_steps
     return replace(base, **changes)

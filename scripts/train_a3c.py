@@ -3,18 +3,21 @@
 
     python scripts/train_a3c.py --env PixelCatch --device model --seeds 1 2 3 --out runs/a3c
     python scripts/train_a3c.py --env ALE/Breakout-v5 --minutes 30 --out runs/breakout
+    python scripts/train_a3c.py --env ALE/Breakout-v5 --minutes 30 --out runs/breakout --resume
 
-writes seed<N>.json (the step at which every episode ended, its return), TensorBoard events and
-curve.png. Seeds whose file is there already are only plotted.
+writes seed<N>.json (the step at which every episode ended, its return), seed<N>.npz (parameters and
+mean squares, a checkpoint), TensorBoard events and curve.png. Seeds whose file is there already are
+only plotted, or with --resume trained further.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,8 +28,10 @@ import numpy as np
 from torch.utils.tensorboard import SummaryWriter
 
 import jackdaw.environments  # noqa: F401  (registers PixelCatch)
-from jackdaw.agents.a3c import A3c, A3cSettings
+from jackdaw.agents.a3c import A3c, A3cSettings, Checkpoint
+from jackdaw.agents.recipes import settings_from
 from jackdaw.device import open_device
+from jackdaw.errors import ConfigError
 from models.a3c.network import NET_A, NET_S, Network
 
 SHOWN = 1000  # steps between two lines of progress
@@ -65,21 +70,72 @@ def game(name: str) -> Game:
     return Game(partial(make_atari, name), NET_A, "a3c_full")
 
 
+class Record:
+    """A seed's run on disk: its episodes (JSON) and what it goes on with (npz).
+
+    Attributes:
+        ends, returns: step at which every episode ended, its return.
+        updates, step: so far.
+        seconds: of all its parts.
+        start: checkpoint of the part before.
+    """
+
+    def __init__(self, folder: Path, seed: int, about: dict[str, Any], resume: bool) -> None:
+        """Begin, or go on with what is there. Raises: ConfigError if there is no checkpoint."""
+        self.path, self.about = folder / f"seed{seed}.json", about
+        self.ends: list[int] = []
+        self.returns: list[float] = []
+        self.step = self.updates = 0
+        self.seconds = 0.0
+        self.start: Checkpoint | None = None
+        if not resume:
+            return
+        if not self.checkpoint.exists():
+            raise ConfigError(f"--resume: there is no {self.checkpoint}")
+        self.start = Checkpoint.load(self.checkpoint)
+        self.step, self.updates = self.start.step, self.start.updates
+        old = json.loads(self.path.read_text())
+        done = sum(end <= self.step for end in old["steps"])
+        self.ends, self.returns = old["steps"][:done], old["returns"][:done]
+        self.seconds = float(old["seconds"])
+
+    @property
+    def checkpoint(self) -> Path:
+        """File of the checkpoint."""
+        return self.path.with_suffix(".npz")
+
+    def write(self, at: Checkpoint, seconds: float) -> None:
+        """Keep all so far."""
+        self.step, self.updates, self.seconds = at.step, at.updates, seconds
+        record = {
+            **self.about, "environment_steps": at.step, "updates": at.updates,
+            "seconds": round(seconds), "steps": self.ends, "returns": self.returns,
+        }  # fmt: skip
+        half = self.path.with_suffix(".half")
+        half.write_text(json.dumps(record))
+        half.replace(self.path)
+        at.save(self.checkpoint)
+
+
 def train(
-    chosen: Game, backend: str, seed: int, steps: int, seconds: float, folder: Path
-) -> dict[str, Any]:
+    chosen: Game, backend: str, seed: int, limits: tuple[int, float, float], record: Record
+) -> None:
     """Run a seed on a device until steps or time are used up.
 
-    Returns: `environment_steps`, `updates` and `seconds` of the run, `steps` and `returns` of its
-        episodes.
+    Args:
+        chosen: what is trained.
+        backend: of the device.
+        seed: of the run.
+        limits: environment steps, seconds of this part, seconds between checkpoints.
+        record: takes its episodes.
     """
-    ends: list[int] = []
-    returns: list[float] = []
-    writer = SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
+    steps, seconds, between = limits
+    ends, returns = record.ends, record.returns
+    writer = SummaryWriter(str(record.path.with_suffix("")))  # type: ignore[no-untyped-call]
     begin = time.monotonic()
-    passed = 0.0
+    before, passed, kept, first = record.seconds, 0.0, 0.0, record.step
     with open_device(backend, chosen.config) as device:
-        run = A3c(chosen.make, chosen.network, device, chosen.settings, seed)
+        run = A3c(chosen.make, chosen.network, device, chosen.settings, seed, record.start)
         while run.step < steps and passed < seconds:
             for episode in run.run(min(run.step + SHOWN, steps)):
                 ends.append(episode.step)
@@ -91,7 +147,7 @@ def train(
                 ("train/mean_return", mean),
                 ("train/updates", run.updates),
                 ("device/cycles", device.cycles()),
-                ("host/steps_per_second", run.step / passed),
+                ("host/steps_per_second", (run.step - first) / passed),
             ):
                 writer.add_scalar(name, value, run.step)  # type: ignore[no-untyped-call]
             print(
@@ -99,14 +155,11 @@ def train(
                 f"clock {device.cycles()} {passed:.0f} s",
                 flush=True,
             )
+            if passed - kept > between:
+                kept = passed
+                record.write(run.checkpoint(), before + passed)
+        record.write(run.checkpoint(), before + passed)
     writer.close()  # type: ignore[no-untyped-call]
-    return {
-        "environment_steps": run.step,
-        "updates": run.updates,
-        "seconds": round(passed),
-        "steps": ends,
-        "returns": returns,
-    }
 
 
 def means(values: list[float], window: int) -> np.ndarray:
@@ -115,32 +168,38 @@ def means(values: list[float], window: int) -> np.ndarray:
     return (sums[window:] - sums[:-window]) / window
 
 
-def main(argv: list[str] | None = None) -> None:
+def arguments(argv: list[str] | None) -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--env", default="PixelCatch", help="or an Atari game: ALE/Pong-v5")
     parser.add_argument("--device", choices=["model", "sim"], default="model", help="backend")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--steps", type=int, help="environment steps of a seed")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="limit of a seed")
+    parser.add_argument(
+        "--checkpoint-minutes", type=float, default=10.0, help="between two checkpoints"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="go on from the seeds' checkpoints in --out"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE",
+        help="change the settings: rate=2e-4, eps=1e-5, agents=8, ...",
+    )  # fmt: skip
     parser.add_argument("--window", type=int, help="episodes of a mean")
     parser.add_argument("--out", type=Path, default=Path("runs/a3c"))
-    options = parser.parse_args(argv)
-    options.out.mkdir(parents=True, exist_ok=True)
-    chosen = game(options.env)
+    return parser.parse_args(argv)
+
+
+def draw(options: argparse.Namespace, chosen: Game) -> Path:
+    """Plot the runs of all seeds."""
     window = options.window or chosen.window
     mpl.use("Agg")
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7, 3.5), layout="constrained")
     for seed in options.seeds:
-        path = options.out / f"seed{seed}.json"
-        if not path.exists():
-            run = train(
-                chosen, options.device, seed, options.steps or chosen.steps,
-                60 * options.minutes, options.out / f"seed{seed}",
-            )  # fmt: skip
-            path.write_text(json.dumps({"env": options.env, "device": options.device, **run}))
-        run = json.loads(path.read_text())
+        run = json.loads((options.out / f"seed{seed}.json").read_text())
         curve, steps = means(run["returns"], window), run["steps"][window - 1 :]
         if chosen.goal is not None:
             reached = np.flatnonzero(curve >= chosen.goal)
@@ -154,9 +213,31 @@ def main(argv: list[str] | None = None) -> None:
     axes.set_title(options.env)
     axes.legend(loc="lower right")
     axes.grid(alpha=0.3)
-    figure.savefig(options.out / "curve.png", dpi=110)
-    print(options.out / "curve.png")
+    path: Path = options.out / "curve.png"
+    figure.savefig(path, dpi=110)
+    return path
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = arguments(argv)
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+        chosen = game(options.env)
+        changed = replace(chosen.settings, **settings_from(chosen.settings, options.set))
+        chosen = replace(chosen, settings=changed)
+        about = {"env": options.env, "device": options.device, "settings": asdict(changed)}
+        limits = (options.steps or chosen.steps, 60 * options.minutes)
+        for seed in options.seeds:
+            if options.resume or not (options.out / f"seed{seed}.json").exists():
+                record = Record(options.out, seed, about, options.resume)
+                between = 60 * options.checkpoint_minutes
+                train(chosen, options.device, seed, (*limits, between), record)
+    except ConfigError as error:
+        print(f"train_a3c: {error}", file=sys.stderr)
+        return 2
+    print(draw(options, chosen))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -10,9 +12,10 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import jackdaw.environments  # noqa: F401  (registers PixelCatch)
-from jackdaw.agents.a3c import A3c, A3cSettings, Episode, policy, returns
+from jackdaw.agents.a3c import A3c, A3cSettings, Checkpoint, Episode, policy, returns
 from jackdaw.device import open_device
 from jackdaw.drivers.a3c import Future, Net
+from jackdaw.errors import ConfigError
 from models.a3c.network import NET_S
 
 ENVIRONMENT = "jackdaw/PixelCatch-v0"
@@ -104,6 +107,46 @@ def test_a3c_agent_snapshots_are_not_written(seed: int) -> None:
     agents.engine.train = watched  # type: ignore[method-assign]
     list(agents.run(16 * 20))
     assert len(set(targets)) > 2
+
+
+def test_a3c_agent_goes_on_from_a_checkpoint(seed: int, tmp_path: Path) -> None:
+    """The file holds parameters and mean squares to the bit, and the run's other half uses them."""
+    first, _ = run(seed, 352)
+    kept = first.checkpoint()
+    kept.save(tmp_path / "seed1.npz")
+    assert [p.name for p in tmp_path.iterdir()] == ["seed1.npz"]
+    read = Checkpoint.load(tmp_path / "seed1.npz")
+    assert (read.step, read.updates) == (first.step, first.updates) == (352, 96)
+    engine = open_device("model", "a3c")
+    second = A3c(make, NET_S, engine, SETTINGS, seed, read)
+    for pairs, same in (
+        (second.parameters(), kept.parameters),
+        (second.engine.read_g(second.net), kept.squares),
+        (second.checkpoint().squares, read.squares),
+    ):
+        for arrays, wanted in zip(pairs, same, strict=True):
+            assert all(
+                np.array_equal(a, b) and a.any() for a, b in zip(arrays, wanted, strict=True)
+            )
+    assert second.settings.hyper_parameters(second.step).eta < np.float32(7e-4)
+    episodes = list(second.run(704))
+    assert (second.step, second.updates) == (704, 192) and len(episodes) == 32
+    assert min(e.step for e in episodes) > 352
+    again = A3c(make, NET_S, open_device("model", "a3c"), SETTINGS, seed, read)
+    assert list(again.run(704)) == episodes
+    np.savez(tmp_path / "other.npz", weight=np.zeros(3))
+    with pytest.raises(ConfigError, match="want a checkpoint of A3C"):
+        Checkpoint.load(tmp_path / "other.npz")
+    with pytest.raises(ValueError, match="layer 0: got weight"):
+        wrong = [(w[..., :1], b) for w, b in read.parameters]
+        A3c(
+            make,
+            NET_S,
+            open_device("model", "a3c"),
+            SETTINGS,
+            seed,
+            replace(read, parameters=wrong),
+        )
 
 
 @pytest.mark.slow

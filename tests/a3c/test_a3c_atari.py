@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -138,4 +140,34 @@ def test_a3c_training_script(tmp_path: Any, capsys: pytest.CaptureFixture[str]) 
     main(arguments)  # only plots
     assert capsys.readouterr().out.count("16 episodes") == 2
     assert (tmp_path / "curve.png").exists() and list((tmp_path / "seed1").glob("events*"))
+    more = ["--steps", "352", "--window", "4", "--out", str(tmp_path), "--resume"]
+    assert main([*more, "--set", "eps=1e-3", "--set", "agents=8"]) == 0
+    record = json.loads((tmp_path / "seed1.json").read_text())
+    assert record["environment_steps"] == 352 and len(record["returns"]) == 32
+    assert (record["settings"]["eps"], record["settings"]["agents"]) == (1e-3, 8)
+    assert record["steps"] == sorted(record["steps"]) and record["updates"] == 96
+    # An interruption between the two files: what the checkpoint does not know is played again.
+    record |= {"steps": [*record["steps"], 355], "returns": [*record["returns"], 9.0]}
+    (tmp_path / "seed1.json").write_text(json.dumps(record))
+    assert main([*more, "--set", "agents=8"]) == 0
+    record = json.loads((tmp_path / "seed1.json").read_text())
+    assert len(record["returns"]) == 32 and 9.0 not in record["returns"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--resume"], "there is no"),
+        (["--set", "tau=1"], "the recipe has no tau"),
+        (["--set", "agents=few"], "want int"),
+    ],
+)
+def test_a3c_training_script_bad_arguments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main([*arguments, "--out", str(tmp_path)]) == 2
+    assert message in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_a3c_training_script_means() -> None:
     assert means([1.0, 2.0, 3.0], 2).tolist() == [1.5, 2.5] and not means([1.0], 2).size

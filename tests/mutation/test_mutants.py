@@ -101,8 +101,8 @@ def test_campaign_finds_tests_by_file_function_and_case(tmp_path: Path) -> None:
 def test_sample_of_fifo_is_killed() -> None:
     """A small sample in every run of the regression; `make mutate` runs the full ones."""
     command = [
-        sys.executable, "scripts/mutate.py", "lib", "--only", "rtl/lib/stream/jd_stream_fifo.sv", "--count", "8",
-        "--netlist", "4", "--seed", "1", "--jobs", "1", "--fresh",
+        sys.executable, "scripts/mutate.py", "lib", "--only", "rtl/lib/stream/jd_stream_fifo.sv",
+        "--count", "8", "--netlist", "4", "--seed", "1", "--jobs", "1", "--fresh",
     ]  # fmt: skip
     beside = BUILD / "runs" / "beside-a-campaign"  # like those of tests that run at the same time
     beside.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -15,6 +16,7 @@ import numpy as np
 
 from jackdaw.device.base import Device
 from jackdaw.drivers.a3c import A3C, Future
+from jackdaw.errors import ConfigError
 from models.a3c.layout import Parameters
 from models.a3c.network import CONV, Layer, Network
 from models.a3c.rmsprop import HyperParameters
@@ -62,6 +64,45 @@ class Episode:
 
     step: int
     total: float
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a later run goes on with; episodes that are being played are not part of it.
+
+    Attributes:
+        step, updates: so far.
+        parameters, squares: (weight, bias) of every layer, and their mean squares.
+    """
+
+    step: int
+    updates: int
+    parameters: Parameters
+    squares: Parameters
+
+    def save(self, path: Path) -> None:
+        """Write an npz file, which is never seen half written."""
+        arrays = {"progress": np.array([self.step, self.updates])}
+        for name, pairs in (("parameters", self.parameters), ("squares", self.squares)):
+            for number, (weight, bias) in enumerate(pairs):
+                arrays |= {f"{name}{number}_weight": weight, f"{name}{number}_bias": bias}
+        half = path.with_suffix(".half.npz")
+        np.savez(half, **arrays)  # type: ignore[arg-type]
+        half.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> Checkpoint:
+        """Inverse of save. Raises: FileNotFoundError, ConfigError if it is another file."""
+        with np.load(path) as file:
+            if "progress" not in file or (len(file.files) - 1) % 4:
+                raise ConfigError(f"{path}: got {file.files}, want a checkpoint of A3C")
+            step, updates = (int(n) for n in file["progress"])
+            layers = range((len(file.files) - 1) // 4)
+            parameters, squares = (
+                [(file[f"{name}{n}_weight"], file[f"{name}{n}_bias"]) for n in layers]
+                for name in ("parameters", "squares")
+            )
+        return cls(step, updates, parameters, squares)
 
 
 def initial(network: Network, rng: np.random.Generator) -> Parameters:
@@ -168,6 +209,7 @@ class A3c:
         device: Device,
         settings: A3cSettings,
         seed: int,
+        start: Checkpoint | None = None,
     ) -> None:
         """Load the network with random parameters, and reset the environments.
 
@@ -177,7 +219,9 @@ class A3c:
             device: an open device with the engine.
             settings: of the run.
             seed: of parameters, environments and actions.
-        Raises: the engine's named JobError if the network does not fit.
+            start: an earlier run's, in place of random parameters.
+        Raises: the engine's named JobError if the network does not fit, ValueError if `start` is
+            of another network.
         """
         self.settings = settings
         self.actions = 0
@@ -185,15 +229,21 @@ class A3c:
         self._sets = settings.steps + 1
         self.engine = A3C(device)
         self.net = self.engine.load_net(network, self._slots, settings.agents * self._sets)
-        parameters = initial(self.net.network, np.random.default_rng([seed, 0]))
-        self.engine.write_theta(self.net, 0, parameters)
         self.head = self.step = self.updates = 0
+        if start is None:
+            parameters = initial(self.net.network, np.random.default_rng([seed, 0]))
+        else:
+            parameters = start.parameters
+            self.engine.write_g(self.net, start.squares)
+            self.step, self.updates = start.step, start.updates
+        self.engine.write_theta(self.net, 0, parameters)
         self._open: list[tuple[Future[int], set[int]]] = []  # trainings, and the slots they name
         self.agents: list[_Agent] = []
         for number in range(settings.agents):
             environment = make()
-            observed, _ = environment.reset(seed=1000 * seed + number)
-            rng = np.random.default_rng([seed, 1 + number])
+            rng = np.random.default_rng([seed, 1 + number, *([self.step] if start else [])])
+            first = int(rng.integers(1 << 31)) if start else 1000 * seed + number
+            observed, _ = environment.reset(seed=first)
             self.agents.append(_Agent(number, environment, rng, observed))
             space = environment.action_space
             assert isinstance(space, gymnasium.spaces.Discrete)
@@ -218,6 +268,11 @@ class A3c:
         for training, _ in self._open:
             training.result()
         return self.engine.read_theta(self.net, self.head)
+
+    def checkpoint(self) -> Checkpoint:
+        """What another run can start with; waits for the trainings."""
+        parameters = self.parameters()
+        return Checkpoint(self.step, self.updates, parameters, self.engine.read_g(self.net))
 
     def _infer(self, agent: _Agent, bootstrap: bool = False) -> Future[np.ndarray]:
         """Queue an inference of what an agent sees; its parameters must be there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -276,3 +276,30 @@ def recipe(agent: str, environment: str) -> Recipe:
     except KeyError:
         known = ", ".join(f"{a} on {e}" for a, e in RECIPES)
         raise ConfigError(f"no recipe for {agent} on {environment}; there are: {known}") from None
+
+
+def settings_from(base: Any, items: Sequence[str]) -> dict[str, Any]:
+    """Read a command line's changes of a recipe.
+
+    Args:
+        base: a dataclass; what it holds says which type is wanted.
+        items: NAME=VALUE each, NAME=VALUE,VALUE of a pair.
+    Returns: the changes, for dataclasses.replace.
+    Raises: ConfigError.
+    """
+    changes: dict[str, Any] = {}
+    for item in items:
+        name, _, text = item.partition("=")
+        if not hasattr(base, name):
+            raise ConfigError(f"--set {item}: the recipe has no {name}")
+        default = getattr(base, name)
+        kinds = [type(v) for v in default] if isinstance(default, tuple) else [type(default)]
+        if not all(kind in (int, float, str) for kind in kinds):
+            raise ConfigError(f"--set {item}: {name} cannot be set here")
+        values = text.split(",") if isinstance(default, tuple) else [text]
+        try:
+            read = [kinds[0](value) for value in values]
+        except ValueError:
+            raise ConfigError(f"--set {item}: want {kinds[0].__name__}") from None
+        changes[name] = tuple(read) if isinstance(default, tuple) else read[0]
+    return changes
