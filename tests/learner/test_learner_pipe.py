@@ -13,6 +13,7 @@ from models.learner.layout import Geometry, allocate
 from models.learner.learner import Batch, Learner
 from models.learner.lower import ActorCriticConfig, DqnConfig, ddpg, dqn, td3
 from models.learner.program import (
+    NO_STAGE,
     OP_DOT,
     OP_LOSS_Q,
     OP_LOSS_TD,
@@ -164,9 +165,9 @@ def check_random_programs(config: Config, seed: int, cases: int) -> None:
         sizes = random_sizes(rng, config.geometry)
         kappa = [None, 1.0, 0.25][case % 3]
         learner = random_learner(rng, config.geometry, sizes, double=case % 2 == 1, kappa=kappa)
-        if case % 4 >= 2:  # what a stage waits for, in any order
+        if case % 4 >= 2:  # what a stage waits for, in any of the three places
             stages = [
-                replace(s, deps=tuple(int(d) for d in rng.permutation(s.deps)))
+                replace(s, deps=tuple(rng.permutation([*s.deps, *[NO_STAGE] * 3][:3]).tolist()))
                 for s in learner.program.stages
             ]
             learner.program = replace(learner.program, stages=tuple(stages))
