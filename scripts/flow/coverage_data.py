@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 BRANCHES = ("if", "else", "cond_then", "cond_else")
+STUB = re.compile(r"jackdaw\.verif\.(\w+)_stub")
 
 
 class CoverageError(ValueError):
@@ -163,6 +164,8 @@ def read_points(files: Iterable[Path], root: Path) -> dict[Point, int]:
 def read_bins(files: Iterable[Path]) -> dict[tuple[str, str], dict[str, tuple[int, int]]]:
     """Add up the functional bins of all runs.
 
+    An engine with a stub in place of its units, `jackdaw:verif:NAME_stub`, counts as the engine.
+
     Args:
         files: `<core>~<run>.yaml`, as flow.coverage.keep names them.
     Returns: (core, point) -> bin -> (hits, goal).
@@ -171,7 +174,7 @@ def read_bins(files: Iterable[Path]) -> dict[tuple[str, str], dict[str, tuple[in
 
     bins: dict[tuple[str, str], dict[str, tuple[int, int]]] = defaultdict(dict)
     for path in files:
-        core = path.name.partition("~")[0]
+        core = STUB.sub(r"jackdaw.engine.\1", path.name.partition("~")[0])
         for name, point in yaml.load(path.read_text(), yaml.CSafeLoader).items():
             for label, hits in point.get("bins:_hits", {}).items():
                 before = bins[core, name].get(label, (0, 0))
