@@ -336,7 +336,7 @@ module jd_a3c_issue
         down   = phase >> tile_q.stride;
         lane_on[s][l] = kind != BwConv
             || (channel < tile_q.inputs
-                && (tap << tile_q.stride) + 8'(across) < 8'(tile_q.kernel)
+                && (tap << tile_q.stride | 8'(across)) < 8'(tile_q.kernel)
                 && (tap_down << tile_q.stride) + 8'(down) < 8'(tile_q.kernel));
       end
     end

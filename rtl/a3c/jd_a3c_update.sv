@@ -129,7 +129,8 @@ module jd_a3c_update
   logic [1:0] order_q;
   logic [6:0] in_page, rows;
   logic       last_piece, room, dry, wet, gradients_ready, writes_ready, piece;
-  logic [RoomW-1:0] room_q;                          // rows that may be asked for
+  logic [RoomW-1:0] room_q;                          // rows that may be asked for, before
+  logic [6:0] taken_q;                               // those of the last clock; StSquare is between
   logic       read_give, read_free, read_command_valid_q, read_command_ready;
   logic [33:0] read_beat_q, square_beat_q;           // square: of the piece in hand
   logic [6:0]  read_beats_q;
@@ -167,6 +168,7 @@ module jd_a3c_update
       order_q              <= '0;
       read_command_valid_q <= 1'b0;
       room_q               <= RoomW'(Rows);
+      taken_q              <= '0;
     end else begin
       if (finish_o) ended_q <= 1'b0;
       order_q <= (order_valid_o && order_q != ORDER) ? order_q + 2'd1 :
@@ -186,7 +188,8 @@ module jd_a3c_update
       end
       if (read_give)               read_command_valid_q <= 1'b1;
       else if (read_command_ready) read_command_valid_q <= 1'b0;
-      room_q <= room_q - ((piece && wet) ? RoomW'(rows) : '0) + RoomW'(feed);
+      taken_q <= piece && wet ? rows : '0;
+      room_q  <= room_q - RoomW'(taken_q) + RoomW'(feed);
     end
     if (chunk_valid_i && chunk_ready_o) begin
       chunk_q <= chunk_i;
