@@ -117,14 +117,15 @@ module jd_a3c_check
   logic [40:0] end_q, first_end_q;
   logic        written, written_q, first_written_q;
   logic        whole;                             // parameters: a slot of 4 KiB
+  logic [10:0] records_q;                         // rows of the gradients, long before their range
   assign whole = pair_q < PAIR_OBJECTIVE && opcode != OP_NET_LOAD;
+  always_ff @(posedge clk_i) records_q <= 11'(samples) * 11'(network.output_rows);
   always_comb begin
     size = {3'd0, network.theta_beats, 6'd0};
     if (layout_i == LayoutAlt2 && pair_q <= PAIR_TARGET) begin  // and the second image
       size = {2'd0, second_beats(network.theta_beats), 6'd0} + {3'd0, network.theta_beats, 6'd0};
     end
-    if (pair_q == PAIR_OBJECTIVE) size = {18'd0, 11'(samples) * 11'(network.output_rows) + 11'd1,
-                                          6'd0};
+    if (pair_q == PAIR_OBJECTIVE) size = {18'd0, records_q + 11'd1, 6'd0};
     if (pair_q >= PAIR_MAPS)      size = {6'd0, network.map_rows, 6'd0};
     if (opcode == OP_NET_LOAD)    size = 35'd192;
     written = pair_q == PAIR_TARGET || pair_q == PAIR_G_TARGET
