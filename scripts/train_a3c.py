@@ -81,7 +81,7 @@ class Record:
     """
 
     def __init__(self, folder: Path, seed: int, about: dict[str, Any], resume: bool) -> None:
-        """Begin, or go on with what is there. Raises: ConfigError if there is no checkpoint."""
+        """Begin, or go on with what is there. Raises: ConfigError if it is not usable."""
         self.path, self.about = folder / f"seed{seed}.json", about
         self.ends: list[int] = []
         self.returns: list[float] = []
@@ -90,11 +90,14 @@ class Record:
         self.start: Checkpoint | None = None
         if not resume:
             return
-        if not self.checkpoint.exists():
-            raise ConfigError(f"--resume: there is no {self.checkpoint}")
+        for path in (self.path, self.checkpoint):
+            if not path.exists():
+                raise ConfigError(f"--resume: there is no {path}")
         self.start = Checkpoint.load(self.checkpoint)
         self.step, self.updates = self.start.step, self.start.updates
         old = json.loads(self.path.read_text())
+        if old["env"] != about["env"]:
+            raise ConfigError(f"--resume: {self.path} is of {old['env']}, got {about['env']}")
         done = sum(end <= self.step for end in old["steps"])
         self.ends, self.returns = old["steps"][:done], old["returns"][:done]
         self.seconds = float(old["seconds"])

@@ -152,6 +152,11 @@ def test_a3c_training_script(tmp_path: Any, capsys: pytest.CaptureFixture[str]) 
     assert main([*more, "--set", "agents=8"]) == 0
     record = json.loads((tmp_path / "seed1.json").read_text())
     assert len(record["returns"]) == 32 and 9.0 not in record["returns"]
+    assert main([*more, "--env", BREAKOUT]) == 2
+    (tmp_path / "seed1.npz").write_text("no checkpoint")
+    assert main(more) == 2
+    err = capsys.readouterr().err
+    assert "is of PixelCatch, got ALE/Breakout-v5" in err and "want a checkpoint of A3C" in err
 
 
 @pytest.mark.parametrize(
@@ -160,6 +165,10 @@ def test_a3c_training_script(tmp_path: Any, capsys: pytest.CaptureFixture[str]) 
         (["--resume"], "there is no"),
         (["--set", "tau=1"], "the recipe has no tau"),
         (["--set", "agents=few"], "want int"),
+        (["--set", "agents=0"], "agents is 0, want 1 or more"),
+        (["--set", "steps=9"], "steps is 9, want 1..8"),
+        (["--set", "eps=0"], "eps above 0"),
+        (["--set", "rate=nan"], "want finite numbers"),
     ],
 )
 def test_a3c_training_script_bad_arguments(

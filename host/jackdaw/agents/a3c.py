@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import gymnasium
 import numpy as np
@@ -52,6 +53,23 @@ class A3cSettings:
     eps: float = 0.1
     clip: float = 1.0
 
+    def __post_init__(self) -> None:
+        """Raise ConfigError where a setting is none."""
+        for name, legal, wanted in (
+            ("agents", self.agents >= 1, "1 or more"),
+            ("steps", 1 <= self.steps <= 8, "1..8"),
+            ("discount", 0 <= self.discount <= 1, "0..1"),
+            ("horizon", self.horizon >= 1, "1 or more"),
+            ("clip", self.clip > 0, "a positive number"),
+            ("entropy", np.isfinite(self.entropy), "a finite number"),
+            ("value", np.isfinite(self.value), "a finite number"),
+        ):
+            if not legal:
+                raise ConfigError(f"A3C: {name} is {getattr(self, name)}, want {wanted}")
+        if not self.hyper_parameters(0).legal:
+            got = f"rate {self.rate}, decay {self.decay}, eps {self.eps}"
+            raise ConfigError(f"A3C: got {got}, want finite numbers of binary32 and eps above 0")
+
     def hyper_parameters(self, step: int) -> HyperParameters:
         """RMSProp's numbers after so many environment steps."""
         rate = self.rate * max(0.0, 1 - step / self.horizon)
@@ -92,8 +110,12 @@ class Checkpoint:
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint:
-        """Inverse of save. Raises: FileNotFoundError, ConfigError if it is another file."""
-        with np.load(path) as file:
+        """Inverse of save. Raises: ConfigError if there is no such file, or another one."""
+        try:
+            file = np.load(path)
+        except (OSError, ValueError, EOFError, BadZipFile) as error:
+            raise ConfigError(f"{path}: {error}; want a checkpoint of A3C") from None
+        with file:
             if "progress" not in file or (len(file.files) - 1) % 4:
                 raise ConfigError(f"{path}: got {file.files}, want a checkpoint of A3C")
             step, updates = (int(n) for n in file["progress"])
