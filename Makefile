@@ -4,14 +4,15 @@ VENV    := .venv
 PYTHON  := $(VENV)/bin/python
 STAMP   := $(VENV)/.done
 PATHS   := . host scripts scripts/flow/plugins
-CORES   := $(shell sed -n 's/^name: *\(jackdaw:[a-z0-9:_]*\):.*/\1/p' fusesoc.core rtl/*/*.core rtl/lib/*/*.core 2>/dev/null)
 SV      := $(shell git ls-files '*.sv' '*.svh' | grep -v /generated/)
 JOBS    ?= 2
 SEED    ?= 1
 COUNT   ?= 200
+PYTEST   = $(PYTHON) -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations=15 \
+  --junitxml=build/report/tests.xml --seed $(SEED)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-.PHONY: help setup demo test test-all coverage lint format waves registers clean prove mutate report synth
+.PHONY: help setup demo test regress test-all coverage lint lint-types lint-rtl format waves registers clean prove mutate report synth
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-10s%s\n", n, $$0}'
@@ -28,28 +29,34 @@ $(STAMP): requirements.txt
 demo: setup ## train DQN on CartPole with every replay and learner operation in simulated RTL
 	@$(PYTHON) scripts/train.py --agent dqn --env CartPole-v1 --device sim --seed $(SEED) --out runs/demo-seed$(SEED) --overwrite
 
-test: setup lint ## the regression
-	$(PYTHON) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow" --durations=15 --junitxml=build/report/tests.xml --seed $(SEED) tests
+test: setup lint ## the regression, in ten minutes: each block, each engine's smallest build (CHANGED=1: what changed)
+	JD_EFFORT=$(or $(EFFORT),0.1) $(PYTEST) --tier test --batch 8 $(if $(CHANGED),--changed) tests
 
-test-all: setup lint ## the regression with the full-size runs
-	$(PYTHON) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --seed $(SEED) tests
+regress: setup lint ## the thorough regression, hours: all configurations, goals, proofs (FOLDERS="a3c lib" for some)
+	$(PYTEST) --tier regress $(or $(addprefix tests/,$(FOLDERS)),tests)
+
+test-all: setup lint ## the thorough regression with the full-size runs
+	$(PYTEST) --tier all tests
 
 coverage: setup ## line, branch, toggle and functional coverage of the regression: build/coverage/html
 	rm -rf build/coverage
-	@start=$$(date +%s); JD_COVERAGE=1 $(PYTHON) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow" -q --seed $(SEED) tests && \
+	@start=$$(date +%s); JD_COVERAGE=1 $(PYTEST) --tier regress -q $(or $(addprefix tests/,$(FOLDERS)),tests) && \
 	$(PYTHON) scripts/report_coverage.py --seed $(SEED) --since $$start --record
 
 lint: setup ## ruff, mypy, verible, Verilator -Wall for every core
+	@$(MAKE) --no-print-directory -j $(JOBS) lint-types lint-rtl
+
+lint-types: setup
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
+
+lint-rtl: setup
 	$(PYTHON) scripts/registers.py --check
 	$(PYTHON) scripts/learner_tables.py --check
 	$(PYTHON) scripts/replay_tables.py --check
 	@verible-verilog-lint --rules_config lint/verible.rules $(SV)
-	@printf '%s\n' $(CORES) | xargs -P $(JOBS) -I{} sh -c 'log=build/lint/$$(echo {} | tr : _).log; mkdir -p build/lint; \
-	  fusesoc --log-file $$log.fusesoc run --target=lint {} > $$log 2>&1 || { cat $$log; echo "lint of {} failed"; exit 255; }; \
-	  echo "lint {}: clean"'
+	$(PYTHON) scripts/lint_rtl.py --jobs 1
 
 prove: setup ## formal proofs of the blocks (all, or PROOFS="NAME ..."), each with a planted bug
 	$(PYTHON) scripts/prove.py $(PROOFS)

@@ -142,9 +142,10 @@ def campaign(
     seed: int,
     jobs: int,
     fresh: bool,
+    tier: str,
 ) -> dict[str, Outcome]:
     """Run the mutants of one overlay; outcomes by key of those that were not killed before."""
-    work = BUILD / "mutation" / f"{folder}-{level}-{seed}"
+    work = BUILD / "mutation" / f"{folder}-{level}-{seed}-{tier}"
     work.mkdir(parents=True, exist_ok=True)
     if fresh:
         (work / "book.jsonl").unlink(missing_ok=True)
@@ -157,7 +158,9 @@ def campaign(
         and (m.key not in book.outcomes or book.outcomes[m.key].status == "survived")
     ]
     if todo:
-        runner = Campaign([t for _, m in todo for t in tests[m.key]], target, work, seed, jobs)
+        runner = Campaign(
+            [t for _, m in todo for t in tests[m.key]], target, work, seed, jobs, tier
+        )
         console.print(f"{folder} {level}: {len(todo)} mutants to run, building and baseline ...")
         start = time.monotonic()
         runner.baseline()
@@ -254,6 +257,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
     parser.add_argument("--fresh", action="store_true", help="forget earlier outcomes")
     parser.add_argument("--record", action="store_true", help="write docs/report/data")
+    parser.add_argument("--tier", choices=("test", "regress"), default="regress", help="tests")
     parser.add_argument("--only", default="*", help="files to mutate, a pattern: 'rtl/lib/axi/*'")
     parser.add_argument("--list", action="store_true", help="print the sample and stop")
     arguments = parser.parse_args()

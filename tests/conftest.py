@@ -1,8 +1,10 @@
-"""Shared by all tests: the seed, and where a build's parameters come from."""
+"""Shared by all tests: the regression's plugin, and the seed."""
 
 from __future__ import annotations
 
 import pytest
+
+pytest_plugins = ["flow.regression"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -19,8 +21,3 @@ def seed(request: pytest.FixtureRequest) -> int:
     value = int(request.config.getoption("--seed"))
     print(f"seed {value}")
     return value
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest file first, so that no worker is left alone with it."""
-    items.sort(key=lambda item: item.path.parent.name != "mutation")

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from cocotb_coverage.coverage import CoverPoint, coverage_db, merge_coverage
-from pyuvm import uvm_component, uvm_subscriber
+from pyuvm import uvm_component, uvm_root, uvm_subscriber
 
 FILE = "coverage.yaml"
 Bins = Mapping[str, Callable[[Any], bool]]
@@ -90,11 +90,21 @@ class Coverage(uvm_subscriber):
             if hits < self.goal
         ]
 
+    def final_phase(self) -> None:
+        """The next test of this process counts from zero."""
+        coverage_db.clear()
+
     def check_phase(self) -> None:
         """Export the database; fail if a goal is missed."""
-        coverage_db.export_to_yaml(FILE)
+        save(type(uvm_root().uvm_test_top).__name__)
         if self.enforce and (missed := self.missed()):
             raise CoverageMissed(f"{self.get_full_name()}: missed {', '.join(missed)}")
+
+
+def save(test: str) -> None:
+    """Leave the database in the test's folder: this one, or one of several in it."""
+    folder = Path(test)
+    coverage_db.export_to_yaml(str(folder / FILE if folder.is_dir() else FILE))
 
 
 def merge(folders: Iterable[Path], into: Path) -> dict[str, dict[str, Any]]:

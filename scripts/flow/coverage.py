@@ -45,17 +45,17 @@ def verilator_arguments(core: str, toggles: bool = False) -> list[str]:
     return ["--coverage-line", "--coverage-user", *toggle]
 
 
-def keep(core: str, run: Path) -> None:
+def keep(core: str, run: Path, name: str) -> None:
     """Keep what a passed cocotb run left in its folder.
 
     Args:
         core: the core that ran; the functional bins count for its RTL folder.
-        run: the run's folder, of a unique name.
-    Raises: FileNotFoundError if the simulator wrote no counts.
+        run: the run's folder.
+        name: a unique name of the run.
     """
     if not measured(core):
         return
-    shutil.move(run / "coverage.dat", raw_folder() / f"{run.name}.dat")
+    if (run / "coverage.dat").exists():
+        shutil.move(run / "coverage.dat", raw_folder() / f"{name}.dat")
     if (run / "coverage.yaml").exists():
-        name = f"{core.replace(':', '.')}~{run.name}.yaml"
-        shutil.copy2(run / "coverage.yaml", raw_folder() / name)
+        shutil.copy2(run / "coverage.yaml", raw_folder() / f"{core.replace(':', '.')}~{name}.yaml")

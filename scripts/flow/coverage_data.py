@@ -143,7 +143,7 @@ def read_points(files: Iterable[Path], root: Path) -> dict[Point, int]:
     points: dict[Point, int] = defaultdict(int)
     for key, count in counts.items():
         fields = dict(part.partition("\x02")[::2] for part in key.split("\x01") if part)
-        file = Path(fields["f"])
+        file = root / fields["f"]  # relative to the root, or absolute
         if not file.is_relative_to(root / "rtl"):
             continue
         kind = fields["page"].partition("/")[0].removeprefix("v_")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,15 +35,15 @@ class Design:
     files: tuple[Path, ...]
     compiled: tuple[Path, ...] = ()
 
-    def digest(self, *extra: object) -> str:
-        """Hash of the contents of all files and of `extra`, 12 hex digits."""
+    def digest(self, *extra: object, digits: int = 12) -> str:
+        """Hash of the contents of all files, under names relative to the root, and of `extra`."""
         h = hashlib.sha256()
         for path in sorted(set(self.files)):
-            h.update(str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path).encode())
+            h.update(os.path.relpath(path, ROOT).encode())
             h.update(path.read_bytes())
         for item in extra:
             h.update(repr(item).encode())
-        return h.hexdigest()[:12]
+        return h.hexdigest()[:digits]
 
 
 @cache
@@ -70,16 +71,17 @@ def resolve(vlnv: str, target: str = "default") -> Design:
 
     fusesoc = _fusesoc()
     core = fusesoc.get_core(vlnv)
-    work = BUILD / "resolve" / core.name.sanitized_name / target / str(os.getpid())
-    work.mkdir(parents=True, exist_ok=True)
     flags = dict(core.get_flags(target), target=target)
-    edam = Edalizer(
-        toplevel=core.name,
-        flags=flags,
-        work_root=str(work),
-        core_manager=fusesoc.cm,
-        export_root=None,
-    ).run()
+    BUILD.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:  # the names are relative to it
+        work = Path(folder)
+        edam = Edalizer(
+            toplevel=core.name,
+            flags=flags,
+            work_root=folder,
+            core_manager=fusesoc.cm,
+            export_root=None,
+        ).run()
 
     def path(file: dict[str, Any]) -> Path:
         return (work / file["name"]).resolve()

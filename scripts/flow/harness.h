@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <string>
 
 #include "verilated_cov.h"
@@ -24,13 +25,15 @@ inline VerilatedContext* seeded(VerilatedContext& context, uint32_t seed) {
     return &context;
 }
 
-// Leaves the coverage of a model that ran without failure in a file of its own. Call it while the
-// model lives; without coverage it does nothing.
+// Leaves the coverage of a model that ran without failure in a file of its own, in the folder that
+// JD_COVERAGE_FOLDER names. Call it while the model lives; without coverage it does nothing.
 inline void write_coverage(VerilatedContext& context) {
 #ifdef JD_COVERAGE
     static std::atomic<unsigned> number{0};
     const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-    context.coveragep()->write(std::string(JD_COVERAGE "/") + std::to_string(getpid()) + "-" +
+    const char* const folder = std::getenv("JD_COVERAGE_FOLDER");
+    if (!folder) return;
+    context.coveragep()->write(std::string(folder) + "/" + std::to_string(getpid()) + "-" +
                                std::to_string(now) + "-" + std::to_string(number++) + ".dat");
 #else
     (void)context;

@@ -1,50 +1,100 @@
-"""Build a cocotb simulation once for each configuration and run one test in it."""
+"""Run cocotb tests in a simulator that is built once (flow/simulator.py).
+
+`run` is one test. The regression knows the tests of a session beforehand (`planning`), so that it
+can build first, and run several tests of one simulator in one process (`batch`): starting one
+costs more than a short test. A test that fails ends its process; those after it get a new one.
+"""
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import re
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
-from flow import BUILD, ROOT, coverage
-from flow.design import Design, resolve
-from flow.toolchain import compile_slot, environment, locked, verilator_version
+from flow import BUILD, ROOT, coverage, process, record
+from flow.simulator import BuildFailed, Simulator
+from flow.toolchain import environment
 
-BUILD_ARGS = (
-    "--assert",
-    "-Wall",
-    "--x-assign",
-    "unique",
-    "--x-initial",
-    "unique",
-    "--build-jobs",
-    "1",
-)
-# The runner keeps its state in the process and has no time-out: a child process runs it.
-RUNNER = """
-import json, sys
-from cocotb_tools.runner import get_runner
-get_runner("verilator").test(**json.loads(sys.argv[1]))
-"""
+__all__ = ["BuildFailed", "Request", "SimulationFailed", "batch", "planning", "run"]
+
+CPU_S = 600.0
+# Every signal, also below generate loops, which a control file cannot reach: large and slow.
+FLAT = ("--public-flat-rw",)
 
 
 class SimulationFailed(AssertionError):
     """A cocotb test failed, or none ran."""
 
 
-def _reasons(results: Path) -> str:
-    """What a results file says of the tests that failed."""
-    if not results.exists():
-        return "no results"
-    failures = ElementTree.parse(results).iter("failure")
-    return "; ".join(f"{f.get('type')}: {f.get('message')}" for f in failures) or "no failure told"
+@dataclass(frozen=True)
+class Request:
+    """One cocotb test in one simulator.
+
+    Attributes:
+        simulator: what it runs in.
+        module: Python module with the cocotb tests.
+        test: name of exactly one test.
+        seed: of cocotb, of random register values and of the test's own generators.
+        plusargs: more plusargs.
+        environment: more environment variables of the process.
+        cpu_s: limit of CPU seconds.
+        alone: needs a process of its own.
+    """
+
+    simulator: Simulator
+    module: str
+    test: str
+    seed: int = 1
+    plusargs: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+    cpu_s: float = CPU_S
+    alone: bool = False
+
+    @property
+    def group(self) -> tuple[object, ...]:
+        """Tests of equal groups may run in one process."""
+        return (
+            self.simulator, self.module, self.seed, self.plusargs, self.environment,
+            self.test if self.alone else "",
+        )  # fmt: skip
+
+
+@dataclass
+class _Session:
+    """What this process knows of the requests that will come."""
+
+    planned: list[Request] | None = None  # being collected
+    batches: dict[Request, tuple[Request, ...]] = field(default_factory=dict)
+    results: dict[Request, Path | SimulationFailed] = field(default_factory=dict)
+
+
+_session = _Session()
+made: list[Path] = []  # folders of the tests that passed; whoever reads it clears it
+
+
+@contextmanager
+def planning() -> Iterator[list[Request]]:
+    """Inside, `run` runs nothing: it only notes what it was asked for."""
+    _session.planned = []
+    try:
+        yield _session.planned
+    finally:
+        _session.planned = None
+
+
+def batch(requests: Sequence[Request]) -> None:
+    """Announce tests of one group that will all be wanted: they share a process."""
+    for request in requests:
+        _session.batches[request] = tuple(requests)
 
 
 def run(
@@ -59,10 +109,14 @@ def run(
     plusargs: Sequence[str] = (),
     environment_extra: Mapping[str, str] | None = None,
     build_args: Sequence[str] = (),
-    timeout_s: float = 600.0,
+    cpu_s: float = CPU_S,
+    alone: bool = False,
     waves: bool | None = None,
 ) -> Path:
     """Build `toplevel` (cached by content) and run cocotb test `test` of Python module `module`.
+
+    cocotb reaches the signals of the toplevel, and those that `public.vlt` beside the module
+    names; with `build_args=FLAT` all.
 
     Args:
         core: FuseSoC core that holds the sources.
@@ -75,127 +129,149 @@ def run(
         plusargs: more plusargs.
         environment_extra: more environment variables for the test.
         build_args: more Verilator arguments.
-        timeout_s: wall-clock limit (seconds) of the run; the environment variable JD_TIMEOUT_S
-            lowers it.
+        cpu_s: limit of CPU seconds; the environment variable JD_CPU_S lowers it.
+        alone: the test needs a process of its own, whoever else uses the simulator.
         waves: write dump.fst; default: the environment variable JD_WAVES.
     The environment variable JD_RUNS names another folder for runs than build/runs.
-    Returns: the run's folder (results.xml, dump.fst, coverage files).
-    Raises: SimulationFailed.
+    Returns: the test's folder (dump.fst, coverage files).
+    Raises: SimulationFailed, BuildFailed.
     """
-    from cocotb_tools.check_results import get_results
-
-    design = resolve(core)
-    parameters = dict(parameters or {})
-    waves = bool(os.environ.get("JD_WAVES")) if waves is None else waves
-    build = _build(
-        design,
+    public = ROOT.joinpath(*module.split(".")[:-1]) / "public.vlt"
+    simulator = Simulator(
+        core,
         toplevel,
-        parameters,
-        [ROOT / s for s in sources],
-        [*build_args, *coverage.verilator_arguments(core, toggles=True)],
-        waves,
+        tuple((parameters or {}).items()),
+        sources=tuple(os.path.relpath(ROOT / source, ROOT) for source in sources),
+        control=(os.path.relpath(public, ROOT),) if public.exists() else (),
+        arguments=tuple(build_args),
+        waves=bool(os.environ.get("JD_WAVES")) if waves is None else waves,
+        toggles=True,
     )
+    request = Request(
+        simulator, module, test, seed, tuple(plusargs), tuple((environment_extra or {}).items()),
+        cpu_s, alone or simulator.waves,
+    )  # fmt: skip
+    if _session.planned is not None:
+        _session.planned.append(request)
+        return BUILD
+    result = _session.results.pop(request, None)
+    while result is None:
+        left = [r for r in _session.batches.pop(request, ()) if r not in _session.results]
+        _run_process([request, *(r for r in left if r != request)])
+        result = _session.results.pop(request, None)
+    if isinstance(result, SimulationFailed):
+        raise result
+    made.append(result)
+    return result
+
+
+def _run_process(requests: Sequence[Request]) -> None:
+    """Run tests of one group in one process; at least the first has a result then."""
+    first = requests[0]
+    it, parameters = first.simulator, dict(first.simulator.parameters)
+    program = it.build()
     runs = Path(os.environ.get("JD_RUNS", BUILD / "runs"))
     runs.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f"{module.split('.')[-1]}-{test}-{seed}-", dir=runs))
-    env = environment()
-    env["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "host"), str(ROOT / "scripts")])
-    env["JD_PARAMETERS"] = json.dumps(parameters)
-    env["JD_SEED"] = str(seed)
-    env.update(environment_extra or {})
-    arguments = {
-        "test_module": module,
-        "hdl_toplevel": toplevel,
-        "hdl_toplevel_lang": "verilog",
-        "build_dir": str(build),
-        "test_dir": str(folder),
-        "seed": seed,
-        "results_xml": str(folder / "results.xml"),
-        "test_filter": rf"(^|\.){test}$",
-        "plusargs": ["+verilator+rand+reset+2", f"+verilator+seed+{seed}", *plusargs],
-        "timescale": ("1ns", "1ps"),
-        "waves": waves,
-        "log_file": str(folder / "run.log"),
+    names = [request.test for request in requests]
+    prefix = f"{first.module.split('.')[-1]}-{first.test}-{first.seed}-"
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=runs))
+    for name in names:
+        (folder / name).mkdir()
+    here = folder / names[0] if len(names) == 1 else folder
+    env = _environment(it.toplevel, first.module) | {
+        "JD_PARAMETERS": json.dumps(parameters),
+        "JD_SEED": str(first.seed),
+        "COCOTB_RANDOM_SEED": str(first.seed),
+        "COCOTB_TEST_FILTER": rf"(^|\.)({'|'.join(map(re.escape, names))})$",
+        "COCOTB_RESULTS_FILE": str(folder / "results.xml"),
+        "COCOTB_MAX_FAILURES": "1",  # what a failed test leaves must not decide about the next
+        **dict(first.environment),
     }
-    command = [sys.executable, "-c", RUNNER, json.dumps(arguments)]
-    child = subprocess.Popen(
-        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        start_new_session=True,
-    )  # fmt: skip
-    timeout_s = min(timeout_s, float(os.environ.get("JD_TIMEOUT_S", timeout_s)))
+    command = [
+        program, *(["--trace"] if it.waves else []), "+verilator+rand+reset+2",
+        f"+verilator+seed+{first.seed}", *first.plusargs,
+    ]  # fmt: skip
+    limit = sum(request.cpu_s for request in requests)
+    limit = min(limit, float(os.environ.get("JD_CPU_S", limit)))
+    done = process.run(command, cwd=here, log=folder / "run.log", env=env, cpu_s=limit)
+    record.add("runs", what=str(it), core=it.core, tests=names, cpu=round(done.cpu_s, 2))
+    told = _told(folder / "results.xml")
+    if told.get(first.test) == "skipped":
+        del told[first.test]  # nothing passes by being skipped
+    passed = [name for name in names if told.get(name) == ""]
+    clean = len(passed) == len(names) and not done.code and not done.limit
+    for request in requests:
+        if request.test in passed and (clean or len(passed) < len(names)):
+            _session.results[request] = folder / request.test
+    if clean:
+        if coverage.measured(it.core):
+            # The counts of a process are kept once; without them, Verilator wrote none: an error.
+            (here / "coverage.dat").rename(folder / names[0] / "coverage.dat")
+            for name in names:
+                coverage.keep(it.core, folder / name, f"{folder.name}-{name}")
+        if os.environ.get("JD_SHOW_LOG"):
+            print(done.output)
+        if it.waves:
+            shutil.copy2(here / "dump.fst", BUILD / "last.fst")
+        return
+    # The first without a pass was running when it ended; those after it did not run.
+    failed = next((name for name in names if told.get(name)), None)
+    failed = failed or next((name for name in names if name not in passed), names[-1])
+    at = next(request for request in requests if request.test == failed)
+    tail = "\n".join(done.output.splitlines()[-60:])
+    beside = [name for name in names if name != failed]
+    _session.results[at] = SimulationFailed(
+        f"{failed}: {told.get(failed) or 'no result'}: {first.module} on {it} seed {first.seed}: "
+        f"{done.limit or f'exit code {done.code}'}"
+        f"{f'; in one process with {beside}' if beside else ''}\n{folder}\n"
+        f"{tail or 'The log is empty.'}"
+    )
+
+
+def _told(results: Path) -> dict[str, str]:
+    """Test -> what a results file says: nothing if it passed, `skipped`, or why it failed."""
+    if not results.exists():
+        return {}
+    told: dict[str, str] = {}
     try:
-        output, _ = child.communicate(timeout=timeout_s)
-        failure = output[-2000:] if child.returncode else ""
-    except subprocess.TimeoutExpired:
-        failure = f"no end within {timeout_s} s"
-    finally:
-        if child.returncode is None:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
-    results = folder / "results.xml"
-    count, bad = get_results(results) if results.exists() else (0, 1)
-    log = (folder / "run.log").read_text(errors="replace") if (folder / "run.log").exists() else ""
-    if not count or bad or failure:
-        tail = "\n".join(log.splitlines()[-60:])
-        raise SimulationFailed(
-            f"{test}: {_reasons(results)}: {module} on {toplevel} {parameters} seed {seed}: "
-            f"{count} ran, {bad} failed {failure}\n{folder}\n{tail or 'The log is empty.'}"
-        )
-    coverage.keep(core, folder)
-    if os.environ.get("JD_SHOW_LOG"):
-        print(log)
-    if waves:
-        shutil.copy2(folder / "dump.fst", BUILD / "last.fst")
-    return folder
+        cases = list(ElementTree.parse(results).iter("testcase"))
+    except ElementTree.ParseError:
+        return {}
+    for case in cases:
+        bad = [*case.iter("failure"), *case.iter("error")]
+        reasons = "; ".join(f"{f.get('type')}: {f.get('message')}" for f in bad)
+        skipped = "skipped" if case.find("skipped") is not None else ""
+        told[str(case.get("name"))] = (reasons or "failed") if bad else skipped
+    return told
 
 
-def _build(
-    design: Design,
-    toplevel: str,
-    parameters: dict[str, int],
-    sources: list[Path],
-    build_args: list[str],
-    waves: bool,
-) -> Path:
-    from cocotb_tools.runner import get_runner
+def _environment(toplevel: str, module: str) -> dict[str, str]:
+    """The environment in which a simulator finds cocotb and the project."""
+    libraries, gpi_users = _cocotb()
+    env = environment()
+    env.update(
+        PYTHONPATH=os.pathsep.join([str(ROOT), str(ROOT / "host"), str(ROOT / "scripts")]),
+        LD_LIBRARY_PATH=os.pathsep.join([libraries, *filter(None, [env.get("LD_LIBRARY_PATH")])]),
+        GPI_USERS=gpi_users,
+        PYGPI_PYTHON_BIN=sys.executable,
+        TOPLEVEL_LANG="verilog",
+        COCOTB_TOPLEVEL=toplevel,
+        COCOTB_TEST_MODULES=module,
+        COCOTB_TRUST_INERTIAL_WRITES="1",
+        GPI_LOG_LEVEL=env.get("GPI_LOG_LEVEL", "WARNING"),
+    )
+    for name in ("COCOTB_TESTCASE", "COCOTB_RANDOM_TEST_ORDER", "WAVES", "GUI"):
+        env.pop(name, None)
+    return env
 
-    args = [*BUILD_ARGS, *build_args, *(["--trace-fst"] if waves else [])]
-    args += [str(f) for f in design.compiled] + (["-Wno-fatal"] if design.compiled else [])
-    texts = [s.read_text() for s in sources]
-    digest = design.digest(toplevel, sorted(parameters.items()), texts, args, verilator_version())
-    build = BUILD / "sim" / f"{toplevel}-{digest}"
-    with locked(BUILD / "sim" / f"{toplevel}-{digest}.lock"):
-        if (build / "done").exists():
-            return build
-        shutil.rmtree(build, ignore_errors=True)
-        saved, saved_env = Path.cwd(), dict(os.environ)
-        try:
-            os.environ.update(environment())
-            os.environ["MAKEFLAGS"] = "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1"
-            with compile_slot():
-                get_runner("verilator").build(
-                    sources=[*design.waivers, *design.sources, *sources],
-                    includes=list(design.includes),
-                    parameters=parameters,
-                    hdl_toplevel=toplevel,
-                    build_dir=build,
-                    build_args=args,
-                    always=True,
-                    timescale=("1ns", "1ps"),
-                    waves=waves,
-                    log_file=str(build.with_suffix(".log")),
-                )
-        except (Exception, SystemExit) as error:
-            log = build.with_suffix(".log")
-            tail = log.read_text(errors="replace")[-6000:] if log.exists() else ""
-            raise SimulationFailed(f"build of {toplevel} {parameters}: {error}\n{tail}") from error
-        finally:
-            os.chdir(saved)
-            os.environ.clear()
-            os.environ.update(saved_env)
-        # What only the compiler needed is most of the size.
-        for pattern in ("*.gch", "*.o", "*.a"):
-            for path in build.glob(pattern):
-                path.unlink()
-        (build / "done").touch()
-    return build
+
+@functools.cache
+def _cocotb() -> tuple[str, str]:
+    """Folder of cocotb's libraries, and what GPI loads."""
+    import find_libpython
+    from cocotb_tools import config
+
+    python = find_libpython.find_libpython()
+    if python is None:
+        raise BuildFailed("this Python has no shared library; cocotb needs one")
+    return str(config.libs_dir), ";".join([str(python), config.pygpi_entry_point()])

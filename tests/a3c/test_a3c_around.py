@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from flow import simulate
+from flow.regression import regress
+
+pytestmark = pytest.mark.cocotb
 
 CORE, TOP, MODULE = "jackdaw:verif:a3c_stub", "jd_a3c_top", "verif.a3c.tests"
 SMALL = {
@@ -30,7 +33,15 @@ RUNS = [
 ]
 
 
-@pytest.mark.parametrize(("build", "test"), RUNS, ids=lambda value: str(value))
+# What the smallest build of the whole engine cannot show.
+FAST = (("two", "Tickets"), ("two", "HardReset"))
+
+
+@pytest.mark.parametrize(
+    ("build", "test"),
+    [run if run in FAST else regress(*run) for run in RUNS],
+    ids=lambda value: str(value),
+)
 def test_around_runs(build: str, test: str, seed: int) -> None:
     simulate.run(
         CORE, toplevel=TOP, module=MODULE, test=test, parameters=BUILDS[build], seed=seed,

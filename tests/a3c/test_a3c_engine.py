@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from flow import simulate
+from flow.regression import regress
 from verif.coverage import require
+
+pytestmark = pytest.mark.cocotb
 
 CORE, TOP, MODULE = "jackdaw:engine:a3c", "jd_a3c_top", "verif.a3c.tests"
 SMALL = {
@@ -33,17 +36,18 @@ RUNS = [
     ("two", "Tickets"),
     ("two", "HardReset"),
 ]
-_folders: dict[tuple[str, str], Path] = {}
 
 
-@pytest.mark.parametrize(("build", "test"), RUNS, ids=lambda value: str(value))
+@pytest.mark.parametrize(
+    ("build", "test"),
+    [run if run[0] == "pair" else regress(*run) for run in RUNS],
+    ids=lambda value: str(value),
+)
 def test_engine_runs(build: str, test: str, seed: int) -> None:
-    _folders[build, test] = simulate.run(
-        CORE, toplevel=TOP, module=MODULE, test=test, parameters=BUILDS[build], seed=seed
-    )
+    simulate.run(CORE, toplevel=TOP, module=MODULE, test=test, parameters=BUILDS[build], seed=seed)
 
 
-@pytest.mark.parametrize("bits", [0, 1])
+@pytest.mark.parametrize("bits", [0, regress(1)])
 def test_engine_initial(bits: int, seed: int) -> None:
     """Whatever the registers hold before the reset: all zeros, all ones."""
     simulate.run(
@@ -52,8 +56,8 @@ def test_engine_initial(bits: int, seed: int) -> None:
     )  # fmt: skip
 
 
-def test_engine_coverage_is_complete() -> None:
-    """Every bin is reached by the runs together; needs all of them in the same session."""
-    if len(_folders) != len(RUNS):
-        pytest.skip("not all runs were made")
-    require(_folders.values())
+@pytest.mark.goal
+@pytest.mark.regress
+def test_engine_coverage_is_complete(runs: list[Path]) -> None:
+    """Every bin is reached by the runs together."""
+    require(runs)

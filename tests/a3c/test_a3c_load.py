@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from flow.regression import keep
 from models.a3c import traffic
 from models.a3c.network import BEAT_BYTES, SLOT_BYTES, TINY, Geometry, Network, conv, fc
 from verif.a3c.memory import (
@@ -60,7 +61,7 @@ def beats(task: UnitTask) -> int:
     return traffic.inference(task.network, task.samples)["inference parameters"].reads
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@pytest.mark.parametrize("name", keep(BUILDS))
 def test_load_random(name: str, seed: int) -> None:
     """Tasks of random networks in a row, with any memory and any reader."""
     g = BUILDS[name]

@@ -8,6 +8,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from flow.regression import keep
 from models.a3c.network import FULL, NET_A, NET_S, NET_T, PAPER, SMALL, Geometry, Network, conv, fc
 from models.a3c.validate import WHOLE, NetworkError, validate
 from models.registers.a3c import Error
@@ -112,7 +113,7 @@ def test_network_limits(seed: int) -> None:
             assert 0 in codes and len(codes) > 1, f"family {number}: {codes}"
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@pytest.mark.parametrize("name", keep(BUILDS))
 def test_network_load(name: str, seed: int) -> None:
     """Descriptors good and bad, one behind the other, against the golden model."""
     g = BUILDS[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from flow.regression import keep
 from models.a3c import ops
 from verif.a3c.numbers import bits_of, draw, floats
 from verif.a3c.pe import Config, Traffic, preload, sums
@@ -23,7 +24,7 @@ GOALS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", keep(CONFIGS))
 def test_pe_random(name: str, seed: int) -> None:
     """Contexts in any order, as close as they may be, on both halves; masks, drains, resets."""
     config = CONFIGS[name]

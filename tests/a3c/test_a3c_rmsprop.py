@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from flow.regression import keep
 from models.a3c.rmsprop import HyperParameters, rmsprop
 from verif.a3c.numbers import bits_of, draw, floats
 from verif.a3c.play import RMSPROP, CheckFailed, Player
@@ -56,7 +57,7 @@ def check(
     return came, left
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@pytest.mark.parametrize("name", keep(BUILDS))
 def test_rmsprop_rate(name: str, seed: int) -> None:
     """Row after row without a gap, and the stated latency."""
     ones = np.ones(LIMIT, bool)

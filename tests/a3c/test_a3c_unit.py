@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from flow.regression import keep, regress
 from models.a3c import timing, traffic
 from models.a3c.network import CONV, FULL, NET_A, NET_T, TINY, Geometry, Network, conv, fc
 from models.registers.a3c import Error
@@ -101,7 +102,7 @@ def random_case(rng: np.random.Generator, g: Geometry, count: int) -> Case:
 
 
 @pytest.mark.parametrize("build", BUILDS)
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", keep(range(12), 2))
 def test_unit_runs_random_tasks(build: str, number: int, seed: int) -> None:
     rng = np.random.default_rng([seed, 31, number])
     case = random_case(rng, BUILDS[build], int(rng.integers(1, 5)))
@@ -122,7 +123,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("samples", [1, 3, 8])
+@pytest.mark.parametrize("samples", [regress(1), 3, regress(8)])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_unit_computes_shapes(shape: str, samples: int, seed: int) -> None:
     """Layers at the edges of what loops do, forward and backward."""
@@ -147,7 +148,9 @@ def test_unit_computes_special_values(shape: str, count: int, seed: int) -> None
         check(case, seed)
 
 
-@pytest.mark.parametrize(("forward", "backward"), [(16, 16), (32, 32), (64, 64), (16, 64)])
+@pytest.mark.parametrize(
+    ("forward", "backward"), [(16, 64), regress(16, 16), regress(32, 32), regress(64, 64)]
+)
 def test_unit_shares_rows_among_groups(forward: int, backward: int, seed: int) -> None:
     """Groups take rows, a short last tile several groups a row."""
     layers = [

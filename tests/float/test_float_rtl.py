@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from flow.regression import scale
 from verif.float.lanes import (
     CROSS,
     EXPONENTS,
@@ -25,8 +26,10 @@ from verif.float.lanes import (
     expect_clean,
 )
 
-FULL = 10_000_000  # random cases of each operation, at the latency of the simulated accelerator
-PART = 500_000  # at every other latency and conversion
+FULL = scale(
+    10_000_000
+)  # random cases of each operation, at the latency of the simulated accelerator
+PART = scale(500_000)  # at every other latency and conversion
 PARTS = 32  # of an exhaustive run over pairs
 
 

@@ -6,6 +6,9 @@ from __future__ import annotations
 import pytest
 
 from flow import simulate
+from flow.regression import regress
+
+pytestmark = pytest.mark.cocotb
 
 BLOCKS = {
     "mul32": {"Operation": 0, "ExpW": 8, "ManW": 23, "Latency": 2},
@@ -29,7 +32,9 @@ def run(block: str, test: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("test", ["EveryClock", "WithGaps"])
-@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize(
+    "block", ["mul32", "add32", *(regress(block) for block in ("add16", "div32", "sqrt16"))]
+)
 def test_float_uvm(block: str, test: str, seed: int) -> None:
     run(block, test, seed)
 

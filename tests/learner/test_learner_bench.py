@@ -11,6 +11,7 @@ import pytest
 import bench
 import bench_learner
 from flow.design import resolve
+from flow.regression import keep
 from jackdaw.device import Config, open_device
 from jackdaw.drivers.learner import Learner
 from models.learner.timing import step_clocks
@@ -95,7 +96,7 @@ def test_spatial_build_is_predicted() -> None:
 
 @pytest.mark.parametrize(
     "config",
-    [bench_learner.build(4, True), bench_learner.wide(), bench_learner.spatial()],
+    keep([bench_learner.spatial(), bench_learner.build(4, True), bench_learner.wide()]),
     ids=lambda c: c.name,
 )
 def test_builds_of_the_sweep_pass_lint(config: Config) -> None:

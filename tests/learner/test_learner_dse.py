@@ -110,6 +110,7 @@ BUILDS = {
 }  # fmt: skip
 
 
+@pytest.mark.regress
 @pytest.mark.parametrize("build", BUILDS)
 def test_prediction_against_counted_clocks(build, seed):
     """The cycle model, on which the search rests, is within 1 % of the simulated device, of steps

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from flow import simulate
+from flow.regression import regress
 from verif.coverage import require
+
+pytestmark = pytest.mark.cocotb
 
 MODULE = "verif.learner.tests"
 BUILDS = {
@@ -60,18 +63,24 @@ RUNS = [
     ("DP4", "InferSlow"),
     ("DP4", "Gradients"),
 ]
-_folders: dict[tuple[str, str], Path] = {}
 
 
-@pytest.mark.parametrize(("build", "test"), RUNS, ids=lambda value: str(value))
+FAST = {("AC", "Smoke"), ("AC", "ActorCritic"), ("P16", "BackPressure")}
+
+
+@pytest.mark.parametrize(
+    ("build", "test"),
+    [run if run[0] == "U1" or run in FAST else regress(*run) for run in RUNS],
+    ids=lambda value: str(value),
+)
 def test_engine_runs(build: str, test: str, seed: int) -> None:
-    _folders[build, test] = simulate.run(
+    simulate.run(
         "jackdaw:engine:learner", toplevel="jd_learner_top", module=MODULE, test=test,
         parameters=BUILDS[build], seed=seed,
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("bits", [0, 1])
+@pytest.mark.parametrize("bits", [0, regress(1)])
 def test_engine_initial(bits: int, seed: int) -> None:
     """Whatever the registers hold before the reset: all zeros, all ones."""
     simulate.run(
@@ -80,8 +89,8 @@ def test_engine_initial(bits: int, seed: int) -> None:
     )  # fmt: skip
 
 
-def test_engine_coverage_is_complete() -> None:
-    """Every bin is reached by the runs together; needs all of them in the same session."""
-    if len(_folders) != len(RUNS):
-        pytest.skip("not all runs were made")
-    require(_folders.values())
+@pytest.mark.goal
+@pytest.mark.regress
+def test_engine_coverage_is_complete(runs: list[Path]) -> None:
+    """Every bin is reached by the runs together."""
+    require(runs)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from flow.regression import keep, scale
 from models.learner import optim, timing
 from models.learner.fp import words
 from models.learner.layout import Geometry, allocate
@@ -149,9 +150,10 @@ def random_sizes(rng: np.random.Generator, geometry: Geometry) -> tuple[int, ...
 
 
 def test_pipe_random_programs(seed: int) -> None:
-    check_random_programs(SMALL, seed, 40)
+    check_random_programs(SMALL, seed, scale(40, 8))
 
 
+@pytest.mark.regress
 def test_spatial_random_programs(seed: int) -> None:
     check_random_programs(SPATIAL, seed, 40)
 
@@ -335,6 +337,7 @@ def test_pipe_thresholds(seed: int) -> None:
     sim.close()
 
 
+@pytest.mark.regress
 def test_pipe_long_latencies(seed: int) -> None:
     """Losses of one action follow one another faster than they are worked off."""
     config = CONFIGS["latency"]
@@ -517,7 +520,7 @@ def test_spatial_clocks(sizes: tuple[int, ...], seed: int) -> None:
     sim.close()
 
 
-@pytest.mark.parametrize("name", ["p16", "p8", "latency", "spatial"])
+@pytest.mark.parametrize("name", keep(["spatial", "p16", "p8", "latency"]))
 def test_pipe_builds_give_the_same_bits(seed: int, name: str) -> None:
     check_build(seed, name)
 
@@ -707,7 +710,7 @@ def check_actor_critic(name: str, seed: int, cases: int) -> None:
 
 
 def test_pipe_actor_critic(seed: int) -> None:
-    check_actor_critic("p16", seed, 24)
+    check_actor_critic("p16", seed, scale(24, 6))
 
 
 @pytest.mark.slow

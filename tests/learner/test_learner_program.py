@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from flow import simulate
+from flow.regression import regress
+
+pytestmark = pytest.mark.cocotb
 
 BUILDS = [
     {"P": 8, "OB": 2, "LW": 2, "DMax": 32, "LMax": 3, "NetMax": 4, "StMax": 24, "WRows": 64,
@@ -20,7 +23,7 @@ BUILDS = [
 
 @pytest.mark.parametrize(
     "parameters",
-    BUILDS,
+    [BUILDS[0], regress(BUILDS[1]), BUILDS[2], regress(BUILDS[3])],
     ids=lambda b: f"P{b['P']}" + "_actor_critic" * ("ActorCritic" in b) + "_spatial" * ("NTU" in b),
 )
 def test_program_checks(parameters: dict[str, int], seed: int) -> None:

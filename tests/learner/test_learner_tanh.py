@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from flow import simulate
+from flow.regression import regress
 
-BUILDS = [(1, 1), (2, 2), (4, 6)]
+pytestmark = pytest.mark.cocotb
+
+BUILDS = [regress(1, 1), (2, 2), regress(4, 6)]
 
 
 @pytest.mark.parametrize(("mul", "add"), BUILDS)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from flow.regression import keep
 from models.learner.fp import words
 from models.learner.layout import Geometry, Network
 from models.learner.learner import Batch, Pipe
@@ -157,7 +158,7 @@ def check(config: Config, seed: int, programs: int, special: float) -> None:
     sim.close()
 
 
-@pytest.mark.parametrize("p", [8, 16])
+@pytest.mark.parametrize("p", keep([8, 16]))
 def test_tensor_unit_random(seed: int, p: int) -> None:
     check(CONFIGS[p], seed, programs=40, special=0.0)
 

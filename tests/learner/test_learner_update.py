@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from flow import simulate
+from flow.regression import regress
+
+pytestmark = pytest.mark.cocotb
 
 MODULE = "verif.learner.tb_update"
 SHORT = {"MulLatency": 2, "AddLatency": 2}
@@ -19,7 +22,13 @@ DIVIDERS = [(4, 4), (2, 3), (4, 4), (28, 28)]
 
 @pytest.mark.parametrize(
     "parameters",
-    [dict(b, DivLatency=d, SqrtLatency=s) for b, (d, s) in zip(BUILDS, DIVIDERS, strict=True)],
+    [
+        pytest.param(
+            dict(b, DivLatency=d, SqrtLatency=s),
+            marks=() if b is BUILDS[1] else pytest.mark.regress,
+        )
+        for b, (d, s) in zip(BUILDS, DIVIDERS, strict=True)
+    ],
     ids=lambda b: f"P{b['P']}-LW{b['LW']}",
 )
 def test_update_random(parameters: dict[str, int], seed: int) -> None:
@@ -29,7 +38,11 @@ def test_update_random(parameters: dict[str, int], seed: int) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", BUILDS, ids=lambda b: f"P{b['P']}-LW{b['LW']}")
+@pytest.mark.parametrize(
+    "parameters",
+    [b if b is BUILDS[1] else regress(b) for b in BUILDS],
+    ids=lambda b: f"P{b['P']}-LW{b['LW']}",
+)
 def test_target_random(parameters: dict[str, int], seed: int) -> None:
     simulate.run(
         "jackdaw:engine:learner", toplevel="jd_learner_target", module=MODULE, test="target",

@@ -6,6 +6,8 @@ import pytest
 
 from flow import simulate
 
+pytestmark = pytest.mark.cocotb
+
 
 @pytest.mark.parametrize("bits", [0, 1, 2])
 def test_access(bits: int, seed: int) -> None:

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from flow import simulate
+from flow.regression import regress
 from verif.coverage import require
+
+pytestmark = pytest.mark.cocotb
 
 SMALL = {"Clients": 1, "MaxOutstanding": 1}
 ODD = {"Clients": 3, "MaxOutstanding": 3, "IdW": 2}
@@ -23,7 +26,9 @@ def movers(test: str, parameters: dict[str, int], seed: int) -> Path:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", [SMALL, ODD, LARGE], ids=["small", "odd", "large"])
+@pytest.mark.parametrize(
+    "parameters", [regress(SMALL), ODD, regress(LARGE)], ids=["small", "odd", "large"]
+)
 def test_movers_traffic(parameters: dict[str, int], seed: int) -> None:
     folders = [
         movers("Random", parameters, seed),
@@ -45,7 +50,8 @@ def test_movers_full_rate(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("targets", "page", "address", "rest"), [(1, 12, 13, 0), (3, 12, 20, 0), (2, 8, 12, 1)]
+    ("targets", "page", "address", "rest"),
+    [regress(1, 12, 13, 0), (3, 12, 20, 0), regress(2, 8, 12, 1)],
 )
 def test_demux_traffic(targets: int, page: int, address: int, rest: int, seed: int) -> None:
     for test in ("Random", "ResetMidway"):

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from flow import simulate
+from flow.regression import regress
 from verif.lib.xoshiro import Xoshiro
 
+pytestmark = pytest.mark.cocotb
+
 MODULE = "verif.lib.tb_mem"
-MEMORIES = [(2, 2, 1, 1), (5, 3, 7, 2), (64, 16, 32, 4)]
+MEMORIES = [regress(2, 2, 1, 1), (5, 3, 7, 2), regress(64, 16, 32, 4)]
 
 
 @pytest.mark.parametrize(("depth", "lanes", "bits", "latency"), MEMORIES)
@@ -20,7 +23,7 @@ def test_mem_random(depth: int, lanes: int, bits: int, latency: int, seed: int) 
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("width", "cycles"), [(1, 0), (1, 1), (33, 7)])
+@pytest.mark.parametrize(("width", "cycles"), [regress(1, 0), regress(1, 1), (33, 7)])
 def test_delay_random(width: int, cycles: int, seed: int) -> None:
     simulate.run(
         "jackdaw:lib:common", toplevel="jd_delay", module=MODULE, test="Delay",

@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from flow import simulate
+from flow.regression import regress
+
+pytestmark = pytest.mark.cocotb
 
 CORE = "jackdaw:lib:stream"
-FIFOS = [(1, 1), (7, 2), (9, 3), (65, 7), (8, 64)]
-ARBITERS = [(1, 1), (3, 9), (8, 33)]
+FIFOS = [(1, 1), (9, 3), regress(7, 2), regress(65, 7), regress(8, 64)]
+ARBITERS = [(3, 9), regress(1, 1), regress(8, 33)]
 
 
 def stream(test: str, toplevel: str, parameters: dict[str, int], seed: int) -> Path:
@@ -28,7 +31,7 @@ def test_fifo_traffic(width: int, depth: int, seed: int) -> None:
         stream(test, "jd_stream_fifo", parameters, seed)
 
 
-@pytest.mark.parametrize("width", [1, 65])
+@pytest.mark.parametrize("width", [regress(1), 65])
 def test_skid_traffic(width: int, seed: int) -> None:
     for test in ("Random", "FullRate", "ResetMidway"):
         stream(test, "jd_stream_skid", {"Width": width}, seed)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from flow import library, simulate
+from flow.regression import regress
 from models.replay.priority import priorities
 from models.replay.weights import weights
 
@@ -98,6 +99,7 @@ def test_weight_matches_model(seed: int, beta: int, minimum: int) -> None:
     assert got[0] == 0x3F800000
 
 
+@pytest.mark.cocotb
 @pytest.mark.parametrize("test", ["random", "boundaries", "carries"])
 def test_generate(test: str, seed: int) -> None:
     simulate.run(
@@ -106,6 +108,7 @@ def test_generate(test: str, seed: int) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.cocotb
 def test_row_compare_exhaustive(seed: int) -> None:
     """K = 4, children of 3 bits: every row and every target, without a pause."""
     simulate.run(
@@ -114,7 +117,10 @@ def test_row_compare_exhaustive(seed: int) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("fan", "width"), [(1, 8), (3, 9), (4, 32), (5, 20), (6, 44)])
+@pytest.mark.cocotb
+@pytest.mark.parametrize(
+    ("fan", "width"), [(3, 9), *(regress(*sizes) for sizes in ((1, 8), (4, 32), (5, 20), (6, 44)))]
+)
 def test_row_compare_random(seed: int, fan: int, width: int) -> None:
     simulate.run(
         CORE, toplevel="jd_replay_row_compare", module="verif.replay.tb_row_compare",

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from flow import simulate
+from flow.regression import regress
 from verif.coverage import require
+
+pytestmark = pytest.mark.cocotb
 
 CORE = "jackdaw:engine:replay_tree"
 
@@ -31,27 +35,32 @@ BUILDS = {
     "k64n12": _build(6, 12, 32),
 }
 
-FOLDERS: list[Path] = []
+
+FAST = ("k4n6", "k16n12")
+
+
+def _tier(build: str) -> Any:
+    return build if build in FAST else regress(build)
 
 
 def _run(build: str, test: str, seed: int, toplevel: str = "jd_replay_core") -> Path:
     return simulate.run(
         CORE, toplevel=toplevel, module="verif.replay.tb_core", test=test,
-        parameters=BUILDS[build], seed=seed, timeout_s=300,
+        parameters=BUILDS[build], seed=seed, cpu_s=300, alone=True, build_args=simulate.FLAT,
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("build", [_tier(build) for build in BUILDS])
 def test_core_random(build: str, seed: int) -> None:
-    FOLDERS.append(_run(build, "random", seed))
+    _run(build, "random", seed)
 
 
-@pytest.mark.parametrize("build", ["k2n4", "k4n6", "k4n2", "k8n8", "k16n12"])
+@pytest.mark.parametrize("build", [_tier(b) for b in ("k2n4", "k4n6", "k4n2", "k8n8", "k16n12")])
 def test_core_corners(build: str, seed: int) -> None:
     _run(build, "corners", seed)
 
 
-@pytest.mark.parametrize("build", ["k4n6", "k4n2", "k8n8"])
+@pytest.mark.parametrize("build", [_tier(b) for b in ("k4n6", "k4n2", "k8n8")])
 @pytest.mark.parametrize("test", ["random", "corners"])
 def test_core_sequential(build: str, test: str, seed: int) -> None:
     _run(build, test, seed, "jd_replay_core_sequential")
@@ -61,39 +70,39 @@ def test_core_sequential_clocks(seed: int) -> None:
     _run("k16n12", "scan", seed, "jd_replay_core_sequential")
 
 
-@pytest.mark.parametrize("build", ["k4n6", "k16n12"])
+@pytest.mark.parametrize("build", [_tier(b) for b in ("k4n6", "k16n12")])
 def test_core_distances(build: str, seed: int) -> None:
-    FOLDERS.append(_run(build, "distances", seed))
+    _run(build, "distances", seed)
 
 
-def test_core_hazards() -> None:
-    """The runs above meet every hazard: level, distance, first and last child, both ends."""
-    if len(FOLDERS) < len(BUILDS) + 2:
-        pytest.skip("needs the other tests of this file in the same process")
-    require(FOLDERS)
+@pytest.mark.goal
+@pytest.mark.regress
+def test_core_hazards(runs: list[Path]) -> None:
+    """The runs meet every hazard: level, distance, first and last child, both ends."""
+    require(runs)
 
 
-@pytest.mark.parametrize("build", ["k4n6", "k16n12"])
+@pytest.mark.parametrize("build", [_tier(b) for b in ("k4n6", "k16n12")])
 def test_core_history(build: str, seed: int) -> None:
     _run(build, "history", seed)
 
 
-@pytest.mark.parametrize("build", ["k16n12", "k64n12"])
+@pytest.mark.parametrize("build", [_tier(b) for b in ("k16n12", "k64n12")])
 def test_core_rate(build: str, seed: int) -> None:
     _run(build, "rate", seed)
 
 
-@pytest.mark.parametrize("build", ["k4n6", "k4n2", "k8n8"])
+@pytest.mark.parametrize("build", [_tier(b) for b in ("k4n6", "k4n2", "k8n8")])
 def test_core_check(build: str, seed: int) -> None:
     _run(build, "check", seed)
 
 
-@pytest.mark.parametrize("build", ["k4n6", "k4n2"])
+@pytest.mark.parametrize("build", [_tier(b) for b in ("k4n6", "k4n2")])
 def test_core_check_sequential(build: str, seed: int) -> None:
     _run(build, "check", seed, "jd_replay_core_sequential")
 
 
-@pytest.mark.parametrize("build", ["k4n6", "k8n8"])
+@pytest.mark.parametrize("build", [_tier(b) for b in ("k4n6", "k8n8")])
 @pytest.mark.parametrize("test", ["check_order", "loads"])
 def test_core_interface(build: str, test: str, seed: int) -> None:
     """Checks and loads, seen through the ports alone."""

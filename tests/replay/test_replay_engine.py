@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from flow import simulate
+from flow.regression import regress
 from verif.coverage import require
+
+pytestmark = pytest.mark.cocotb
 
 SMALL = {"KLog2": 1, "NLog2": 4, "LeafW": 8, "BatchLog2": 3}  # U1
 MEDIUM = {"KLog2": 2, "NLog2": 6, "LeafW": 32, "BatchLog2": 5}  # U2
@@ -35,7 +38,6 @@ TESTS = (
 MODULES = dict.fromkeys(FAULTS, "faults") | dict.fromkeys(WAITS, "waits") | {"Check": "checks"}
 GATHERS = ("Gather", "GatherErrors", "GatherTimeouts", "GatherSpeed")
 MODULES |= dict.fromkeys(GATHERS, "gather")
-FOLDERS: list[Path] = []
 
 
 def run(test: str, seed: int, parameters: dict[str, int], *plusargs: str) -> Path:
@@ -48,55 +50,58 @@ def run(test: str, seed: int, parameters: dict[str, int], *plusargs: str) -> Pat
         parameters=parameters,
         seed=seed,
         plusargs=plusargs,
+        build_args=simulate.FLAT if test == "Check" else (),
     )
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_replay_engine(test: str, seed: int) -> None:
-    FOLDERS.append(run(test, seed, LARGE))
+    run(test, seed, LARGE)
 
 
 @pytest.mark.parametrize("test", ["Random", "BackPressure"])
-@pytest.mark.parametrize("build", [SMALL, MEDIUM, LARGE], ids=["u1", "u2", "s1"])
+@pytest.mark.parametrize("build", [SMALL, regress(MEDIUM), regress(LARGE)], ids=["u1", "u2", "s1"])
 def test_replay_engine_random(test: str, build: dict[str, int], seed: int) -> None:
-    FOLDERS.append(run(test, seed, build))
+    run(test, seed, build)
 
 
+@pytest.mark.regress
 @pytest.mark.parametrize("test", ["Smoke", "Stale", "Corners", "Concurrent", "Batches"])
 @pytest.mark.parametrize("build", [SMALL, MEDIUM], ids=["u1", "u2"])
 def test_replay_engine_small(test: str, build: dict[str, int], seed: int) -> None:
-    FOLDERS.append(run(test, seed, build))
+    run(test, seed, build)
 
 
+@pytest.mark.regress
 @pytest.mark.parametrize(
     "test", ["Smoke", "Random", "Concurrent", "Stale", "TrainLoop", "ResetMidway", "Check"]
 )
 def test_replay_engine_sequential(test: str, seed: int) -> None:
-    FOLDERS.append(run(test, seed, SEQUENTIAL))
+    run(test, seed, SEQUENTIAL)
 
 
 @pytest.mark.parametrize("test", GATHERS)
 def test_replay_engine_gather(test: str, seed: int) -> None:
-    FOLDERS.append(run(test, seed, MEDIUM))
+    run(test, seed, MEDIUM)
 
 
-@pytest.mark.parametrize("bits", [0, 1])
+@pytest.mark.parametrize("bits", [0, regress(1)])
 def test_replay_engine_initial(bits: int, seed: int) -> None:
     """Whatever the registers hold before the reset: all zeros, all ones."""
     run("Smoke", seed, SMALL, f"+verilator+rand+reset+{bits}")
 
 
 def test_replay_engine_small_reset(seed: int) -> None:
-    FOLDERS.append(run("HardReset", seed, SMALL))
+    run("HardReset", seed, SMALL)
 
 
 @pytest.mark.parametrize("test", WAITS)
 def test_replay_engine_waits(test: str, seed: int) -> None:
-    FOLDERS.append(run(test, seed, SMALL))
+    run(test, seed, SMALL)
 
 
-def test_replay_engine_coverage(seed: int) -> None:
-    """All runs before together reach every bin."""
-    if len(FOLDERS) < len(TESTS) + 2 * 3 + 5 * 2 + 7 + 1 + len(GATHERS) + len(WAITS):
-        pytest.skip("needs the other tests of this file in the same process")
-    require(FOLDERS)
+@pytest.mark.goal
+@pytest.mark.regress
+def test_replay_engine_coverage(runs: list[Path]) -> None:
+    """All runs together reach every bin."""
+    require(runs)

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from flow import simulate
+from flow.regression import regress
 from verif.coverage import require
+
+pytestmark = pytest.mark.cocotb
 
 CORE = "jackdaw:lib:engine"
 WRAPPER = "verif/engine_control/jd_echo.sv"
@@ -24,7 +27,6 @@ TESTS = (
     "ResetMidway",
     "ScoreboardFires",
 )
-FOLDERS: list[Path] = []
 
 
 def run(test: str, seed: int, rings: int = 3, jobs: int = 1, beats: int = 1) -> Path:
@@ -42,35 +44,36 @@ def run(test: str, seed: int, rings: int = 3, jobs: int = 1, beats: int = 1) -> 
         test=test,
         parameters={"Rings": rings, "Jobs": jobs, "Beats": beats},
         sources=[WRAPPER],
+        build_args=simulate.FLAT,
         seed=seed,
     )
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_engine_control(test: str, seed: int) -> None:
-    FOLDERS.append(run(test, seed))
+    run(test, seed)
 
 
-@pytest.mark.parametrize("rings", [1, 4])
+@pytest.mark.parametrize("rings", [1, regress(4)])
 def test_engine_control_random_rings(rings: int, seed: int) -> None:
     run("Random", seed, rings)
     run("RingRules", seed, rings)
 
 
-@pytest.mark.parametrize(("jobs", "beats"), [(4, 2), (2, 1)])
+@pytest.mark.parametrize(("jobs", "beats"), [(4, 2), regress(2, 1)])
 def test_engine_control_side_by_side(jobs: int, beats: int, seed: int) -> None:
     for test in ("SideBySide", "Random", "Stop", "SoftReset", "RingRules", "BusError", "Counters"):
         run(test, seed, 3, jobs, beats)
 
 
+@pytest.mark.regress
 @pytest.mark.parametrize("offset", range(3))
 def test_engine_control_random(offset: int, seed: int) -> None:
-    FOLDERS.append(run("Random", 100 * seed + offset))
+    run("Random", 100 * seed + offset)
 
 
-def test_engine_control_coverage(seed: int) -> None:
-    """All goals over the runs of this file; without them (one worker each), runs of its own."""
-    needed = 11 + 3
-    while len(FOLDERS) < needed:
-        FOLDERS.append(run((*TESTS, *["Random"] * 3)[len(FOLDERS)], seed))
-    require(FOLDERS)
+@pytest.mark.goal
+@pytest.mark.regress
+def test_engine_control_coverage(runs: list[Path]) -> None:
+    """Every bin is reached by the runs together."""
+    require(runs)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 
 from flow import simulate
+from flow.regression import regress
 from verif.coverage import require
+
+pytestmark = pytest.mark.cocotb
 
 MODULE = "verif.shell.tests"
 
 
 @pytest.mark.parametrize("test", ["LinkRandom", "LinkClear", "LinkRate"])
-@pytest.mark.parametrize("depth", [3, 16])
+@pytest.mark.parametrize("depth", [3, regress(16)])
 def test_link(test: str, depth: int, seed: int) -> None:
     simulate.run(
         "jackdaw:shell:shell",

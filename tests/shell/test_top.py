@@ -8,6 +8,8 @@ import pytest
 
 from flow import ROOT, simulate
 
+pytestmark = pytest.mark.cocotb
+
 
 @pytest.mark.parametrize("test", ["Present", "LinkFlush"])
 def test_top(test: str, seed: int) -> None:

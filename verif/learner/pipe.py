@@ -82,7 +82,7 @@ def library(config: Config) -> ctypes.CDLL:
         },
         assertions=not config.fast,
         defines=spatial if config.fast else ("PIPE_PUBLIC", *spatial),
-        verilator_args=() if config.fast else (str(PUBLIC),),
+        control=() if config.fast else (PUBLIC,),
         optimize="-O2" if config.fast else "-O1",
     )  # fmt: skip
     lib = ctypes.CDLL(str(path))

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from cocotb_coverage.coverage import coverage_db
 
 from models.replay.timing import Timing
-from verif.coverage import FILE, Bins, Coverage
+from verif.coverage import Bins, Coverage, save
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ class Hazards:
 
     def save(self) -> None:
         """Leave the bins in the run's folder."""
-        coverage_db.export_to_yaml(FILE)
+        save("")
 
 
 def _meets(kind: str, level: int, distance: int) -> Callable[[Any], bool]:

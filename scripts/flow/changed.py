@@ -1,0 +1,114 @@
+"""Which tests passed on this machine with the same inputs: `make test CHANGED=1`.
+
+A test's inputs are taken too wide rather than too narrow: everything in the repository but
+documents, and, for the tests of an engine, but the folders of the other engines, which it cannot
+reach (two engines meet only in rtl/shell; tests/project checks the imports). Beside the files, the
+seed, the settings and the versions of all tools and packages decide.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
+
+from flow import ROOT, cache, record
+from flow.simulator import tools
+
+ENGINES = ("a3c", "learner", "replay")
+TOPS = ("rtl", "verif", "models", "tests")
+SETTINGS = ("JD_EFFORT", "JD_COVERAGE", "JD_OVERLAY", "JD_MUTANT", "CXXFLAGS", "PYTEST_ADDOPTS")
+
+
+@functools.cache
+def files() -> dict[str, str]:
+    """Name and hash of every file of the work tree that git does not ignore."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, check=True,
+    ).stdout.decode().split("\0")  # fmt: skip
+    return {
+        name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest()
+        for name in sorted(listed)
+        if name and (ROOT / name).is_file()
+    }
+
+
+def is_input(name: str, area: str) -> bool:
+    """Whether a file may decide about the tests of an area (a folder below `tests`)."""
+    if area not in ENGINES:
+        return True
+    if name.startswith("docs/") or name in ("README.md", "LICENSE"):
+        return False
+    others = [engine for engine in ENGINES if engine != area]
+    return not any(name.startswith(f"{top}/{other}/") for top in TOPS for other in others)
+
+
+@functools.cache
+def inputs(area: str, seed: int) -> str:
+    """Hash of everything that may decide about the tests of an area."""
+    h = hashlib.sha256()
+    for name, digest in files().items():
+        if is_input(name, area):
+            h.update(f"{name} {digest}\n".encode())
+    h.update(repr((seed, [(s, os.environ.get(s)) for s in SETTINGS], tools())).encode())
+    h.update(repr(sorted((d.name, d.version) for d in distributions())).encode())
+    return h.hexdigest()[:20]
+
+
+def _folder() -> Path:
+    folder = cache.root() / "passed"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _of(item: Any) -> tuple[str, str]:
+    name = str(item.nodeid)
+    parts = name.split("/")
+    return name, parts[1] if len(parts) > 2 else ""
+
+
+def passed(item: Any, seed: int) -> None:
+    """Note that a test passed with what is there now."""
+    name, area = _of(item)
+    with (_folder() / f"{area}-{inputs(area, seed)}").open("a") as handle:
+        handle.write(name + "\n")
+
+
+def divide(items: Sequence[Any], seed: int) -> tuple[list[Any], list[Any]]:
+    """Tests to run, and those that passed with the same inputs; goals go with their runs."""
+    known: dict[str, set[str]] = {}
+    for area in {_of(item)[1] for item in items}:
+        path = _folder() / f"{area}-{inputs(area, seed)}"
+        known[area] = set(path.read_text().splitlines()) if path.exists() else set()
+    same = {item for item in items if _of(item)[0] in known[_of(item)[1]]}
+    # A goal needs every run of its file in the same session.
+    wanted = {item.path for item in items if item.get_closest_marker("goal") and item not in same}
+    same = {item for item in same if item.path not in wanted}
+    record.add("left_out", count=len(same))
+    return [i for i in items if i not in same], [i for i in items if i in same]
+
+
+@functools.cache
+def seconds() -> dict[str, float]:
+    """What tests took when they ran last on this machine: CPU seconds by name."""
+    path = cache.root() / "seconds.json"
+    try:
+        return dict(json.loads(path.read_text()))
+    except (OSError, ValueError):
+        return {}
+
+
+def keep_seconds(folder: Path) -> None:
+    """Note what the tests of a session took."""
+    path = cache.root() / "seconds.json"
+    new = seconds() | {line["test"]: line["cpu"] for line in record.read(folder, "tests")}
+    part = path.with_suffix(f".{os.getpid()}")
+    part.write_text(json.dumps(new))
+    os.replace(part, path)

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Verilator's -Wall on every core: what `fusesoc run --target=lint CORE` does, in one process.
+
+Starting FuseSoC for each core takes as long as all of Verilator's work; here it is asked for all
+file lists at once. The exit code is 1 if a core has a warning.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from flow import ROOT
+from flow.design import Design, resolve
+from flow.toolchain import environment
+
+NAME = re.compile(r"^name: *(jackdaw:[a-z0-9:_]*):", re.M)
+
+
+def cores() -> list[str]:
+    """Every core of the accelerator, in the order of their files."""
+    files = [ROOT / "fusesoc.core", *sorted((ROOT / "rtl").rglob("*.core"))]
+    return [name for file in files for name in NAME.findall(file.read_text())]
+
+
+def lint(design: Design) -> subprocess.CompletedProcess[str]:
+    """Run Verilator over a core's lint target; the exit code is not 0 at a warning."""
+    command = [
+        "verilator", "--lint-only", "-Wall", "--top-module", design.toplevel,
+        *(f"-I{os.path.relpath(path, ROOT)}" for path in design.includes),
+        *(f"-G{name}={value}" for name, value in design.parameters.items()),
+        *(os.path.relpath(path, ROOT) for path in (*design.waivers, *design.sources)),
+    ]  # fmt: skip
+    return subprocess.run(
+        command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cores", nargs="*", help="names; default: all")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    names = options.cores or cores()
+    designs = [resolve(name, "lint") for name in names]
+    failed = 0
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for name, done in zip(names, pool.map(lint, designs), strict=True):
+            if done.returncode:
+                failed += 1
+                print(f"{done.stdout}{done.stderr}\nlint of {name} failed", file=sys.stderr)
+    print(f"lint: {len(names) - failed} of {len(names)} cores clean")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,177 @@
+"""The regression's own rules: limits, skips, goals, keys of simulators, what changed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from flow import ROOT, changed, process, regression, simulator
+from flow.simulator import Simulator
+
+FIFO = Simulator("jackdaw:lib:stream", "jd_stream_fifo", (("Width", 3), ("Depth", 2)))
+
+
+def child(code: str, tmp_path: Path, **limits: float) -> process.Ended:
+    """Run a Python program."""
+    return process.run([sys.executable, "-c", code], cwd=tmp_path, log=tmp_path / "log", **limits)
+
+
+def test_a_loop_ends_at_its_cpu_limit(tmp_path: Path) -> None:
+    done = child("while True: pass", tmp_path, cpu_s=1)
+    assert done.code < 0 and "CPU time" in done.limit and done.cpu_s < 5
+
+
+def test_a_wait_without_end_is_ended(tmp_path: Path) -> None:
+    done = child("import time; time.sleep(1000)", tmp_path, cpu_s=100, stall_s=1)
+    assert done.code < 0 and done.limit == "no CPU time used for 1 s"
+
+
+def test_waiting_uses_no_limit(tmp_path: Path) -> None:
+    done = child("import time; time.sleep(2); print('end')", tmp_path, cpu_s=1)
+    assert (done.code, done.limit, done.output) == (0, "", "end\n")
+
+
+def test_children_count(tmp_path: Path) -> None:
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])"
+    assert "CPU time" in child(code, tmp_path, cpu_s=1).limit
+
+
+def run(tmp_path: Path, text: str, *options: str) -> str:
+    """Run pytest with the regression's plugin on a file."""
+    (tmp_path / "test_it.py").write_text("import pytest\n" + text)
+    command = [
+        sys.executable, "-m", "pytest", "-p", "flow.regression", "-p", "no:cacheprovider", "-q",
+        "--rootdir", str(tmp_path), "-c", os.devnull, *options, str(tmp_path / "test_it.py"),
+    ]  # fmt: skip
+    env = {**os.environ, "PYTEST_ADDOPTS": "", "PYTHONPATH": f"{ROOT}/scripts"}
+    env["JACKDAW_CACHE"] = str(tmp_path / "store")
+    (tmp_path / "seed.py").write_text(
+        "def pytest_addoption(parser): parser.addoption('--seed', type=int, default=1)\n"
+    )
+    command[5:5] = ["-p", "seed"]
+    env["PYTHONPATH"] += f":{tmp_path}"
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False).stdout
+
+
+def test_a_skip_that_is_not_listed_fails(tmp_path: Path) -> None:
+    told = run(tmp_path, "def test_a(): pytest.skip('why not')\ndef test_b(): pass")
+    assert "1 failed, 1 passed" in told and "does not list" in told
+
+
+def test_a_listed_skip_is_none() -> None:
+    assert regression.allowed_skip(
+        "tests/device/test_device_memory.py::test_x",
+        "Skipped: FST files need the package liblz4-dev",
+    )
+    assert not regression.allowed_skip("tests/a3c/test_a3c_pe.py::test_x", "Skipped: FST files")
+
+
+def test_tiers_leave_out_what_is_marked(tmp_path: Path) -> None:
+    text = """
+@pytest.mark.slow
+def test_slow(): pass
+@pytest.mark.regress
+def test_regress(): pass
+def test_fast(): pass
+"""
+    for tier, passed in (("test", "1 passed"), ("regress", "2 passed"), ("all", "3 passed")):
+        assert passed in run(tmp_path, text, "--tier", tier)
+
+
+def test_a_goal_without_runs_fails(tmp_path: Path) -> None:
+    text = "@pytest.mark.goal\ndef test_goal(runs): pass\ndef test_other(): pass"
+    told = run(tmp_path, text)
+    assert "no simulation of this file is among the tests" in told and "1 passed" in told
+
+
+def test_a_test_without_end_is_ended(tmp_path: Path) -> None:
+    text = "@pytest.mark.cpu_limit(1)\ndef test_loop():\n    while True: pass"
+    told = run(tmp_path, text)
+    assert "1 failed" in told and "OutOfTime" in told
+
+
+def test_what_passed_is_left_out_until_it_changes(tmp_path: Path) -> None:
+    text = "def test_a(): pass\ndef test_b(): assert not __import__('os').environ.get('JD_EFFORT')"
+    assert "2 passed" in run(tmp_path, text, "--changed")
+    assert "2 deselected" in run(tmp_path, text, "--changed")
+    os.environ["JD_EFFORT"] = "0.5"
+    try:
+        assert "1 failed, 1 passed" in run(tmp_path, text, "--changed")
+        assert "1 failed, 1 deselected" in run(tmp_path, text, "--changed")
+    finally:
+        del os.environ["JD_EFFORT"]
+
+
+@pytest.mark.parametrize(
+    ("file", "areas"),
+    [
+        ("rtl/lib/float/jd_float_mul.sv", ("a3c", "learner", "replay", "lib", "e2e")),
+        ("rtl/a3c/jd_a3c_pe.sv", ("a3c", "e2e")),
+        ("models/learner/learner.py", ("learner", "e2e")),
+        ("models/engine.py", ("a3c", "learner", "replay", "e2e")),
+        ("verif/agents/stream.py", ("a3c", "learner", "replay", "lib")),
+        ("verif/replay/public.vlt", ("replay", "e2e")),
+        ("configs/demo.json", ("learner", "e2e")),
+        ("scripts/flow/simulate.py", ("a3c", "lib", "project")),
+        ("requirements.txt", ("a3c", "lib", "project")),
+    ],
+)
+def test_a_changed_file_is_noticed(
+    file: str, areas: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = changed.files()
+    assert file in known
+    before = {area: changed.inputs.__wrapped__(area, 1) for area in areas}
+    monkeypatch.setattr(changed, "files", lambda: known | {file: "another"})
+    for area in areas:
+        assert changed.inputs.__wrapped__(area, 1) != before[area], area
+
+
+def test_engines_do_not_import_each_other() -> None:
+    """What `changed.is_input` rests on: an engine's tests reach no other engine's folders."""
+    for area in changed.ENGINES:
+        others = [engine for engine in changed.ENGINES if engine != area]
+        for top in changed.TOPS:
+            for path in (ROOT / top / area).rglob("*.py"):
+                text = path.read_text()
+                for other in others:
+                    for package in ("models", "verif", "tests"):
+                        for word in (f"from {package}.{other}", f"import {package}.{other}"):
+                            assert word not in text, f"{path}: {word}"
+
+
+def test_a_key_follows_every_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {FIFO.name}
+    for change in (
+        {"parameters": (("Width", 4), ("Depth", 2))}, {"toplevel": "jd_stream_skid"},
+        {"sources": ("verif/lib/jd_unstable_bench.sv",)}, {"assertions": False},
+        {"control": ("verif/learner/public.vlt",)}, {"optimize": "-O1"}, {"waves": True},
+        {"arguments": ("-DX",)}, {"harness": "verif/common/assert_harness.cpp"},
+    ):  # fmt: skip
+        names.add(replace(FIFO, **change).name)  # type: ignore[arg-type]
+    monkeypatch.setenv("CXXFLAGS", "-g")
+    names.add(FIFO.name)
+    monkeypatch.setenv("JD_COVERAGE", "1")
+    names.add(FIFO.name)
+    assert len(names) == 12
+
+
+def test_a_key_follows_the_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = FIFO.name
+    monkeypatch.setattr(simulator, "tools", lambda: ("another compiler",))
+    simulator._key.cache_clear()
+    assert FIFO.name != before
+    simulator._key.cache_clear()
+
+
+def test_includes_of_a_harness_are_inputs(tmp_path: Path) -> None:
+    (tmp_path / "b.h").write_text('#include "c.hpp"\n#include "Vtop.h"\n')
+    (tmp_path / "c.hpp").write_text("")
+    (tmp_path / "a.cpp").write_text('#include <vector>\n#include "b.h"\n')
+    names = {path.name for path in simulator.included(tmp_path / "a.cpp", [])}
+    assert names == {"a.cpp", "b.h", "c.hpp"}
