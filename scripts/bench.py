@@ -206,7 +206,7 @@ def sustained_rows(
 ) -> list[Row]:
     """Clocks of each operation while batches, and jobs of one batch, follow one another."""
     batch, batches, jobs = replay.max_batch, SUSTAINED_BATCHES, SUSTAINED_JOBS
-    ideal = 1.0
+    ideal: float | None = 1.0
     if prefix:  # many clocks a sample
         batches, jobs, ideal = batches // 8, jobs // 8, None
     paper = 2 * fan * (batch + depth) / batch, 2 * (batch + depth) / batch
@@ -231,10 +231,10 @@ def sustained_rows(
     count = batch * batches
     for operation, opcode in (("insert", Opcode.INSERT), ("retrieve", Opcode.RETRIEVE)):
         cycles = replay.measure_host(opcode, count)
-        published = (round(paper[1], 3), THESIS) if operation == "insert" else None
+        beside = (round(paper[1], 3), THESIS) if operation == "insert" else None
         rows.append(
             row("replay", f"{prefix}cycles_per_{operation}", f"{name}, a job of {count}",
-                round(cycles / count, 3), "clocks", ideal, published)
+                round(cycles / count, 3), "clocks", ideal, beside)
         )  # fmt: skip
     return rows
 
@@ -413,7 +413,8 @@ def measure_learner(
     builds: list[Config], options: argparse.Namespace
 ) -> tuple[list[Row], list[peers.Figure], int]:
     """Rows of the learner: of the given builds, or of the sweep."""
-    runs = [(build, (*bench_learner.SMALL, *bench_learner.LARGE)) for build in builds]
+    every: tuple[bench_learner.Workload, ...] = (*bench_learner.SMALL, *bench_learner.LARGE)
+    runs = [(build, every) for build in builds]
     runs = runs or [
         (build, workloads)
         for build, workloads in bench_learner.sweep((1, 2, 4), bool(options.large or options.build))

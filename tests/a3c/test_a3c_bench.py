@@ -12,6 +12,7 @@ import bench
 import bench_a3c
 from flow import results
 from jackdaw.device import open_device
+from jackdaw.device.sim import SimDevice
 from models.a3c.network import NET_T
 
 
@@ -25,6 +26,7 @@ def test_a3c_bench_host(
     monkeypatch.setattr(bench_a3c, "HOST_CLOCKS", 200)
     routines = 4
     with open_device("sim", "a3c", seed=seed) as device:
+        assert isinstance(device, SimDevice)
         host = bench_a3c.Host(device, NET_T, agents, copy)
         before = host.a3c.counters()
         begin = device.clock

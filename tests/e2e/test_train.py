@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import train
 from jackdaw.runtime.environment import Environment
-from scripts import train
 
 CARTPOLE = ("dqn", "CartPole-v1")
 AGENTS = [
