@@ -9,6 +9,8 @@ SV      := $(shell git ls-files '*.sv' '*.svh' | grep -v /generated/)
 JOBS    ?= 2
 SEED    ?= 1
 COUNT   ?= 200
+# Records are of commits: --record where the tree is one's, asked when a flow begins.
+RECORD   = $(shell $(PYTHON) -m flow.results)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .PHONY: help setup demo test test-all coverage lint format waves registers clean prove mutate report synth
@@ -37,7 +39,7 @@ test-all: setup lint ## the regression with the full-size runs
 coverage: setup ## line, branch, toggle and functional coverage of the regression: build/coverage/html
 	rm -rf build/coverage
 	@start=$$(date +%s); JD_COVERAGE=1 $(PYTHON) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow" -q --seed $(SEED) tests && \
-	$(PYTHON) scripts/report_coverage.py --seed $(SEED) --since $$start --record
+	$(PYTHON) scripts/report_coverage.py --seed $(SEED) --since $$start $(RECORD)
 
 lint: setup ## ruff, mypy, verible, Verilator -Wall for every core
 	$(PYTHON) -m ruff check .
@@ -52,16 +54,16 @@ lint: setup ## ruff, mypy, verible, Verilator -Wall for every core
 	  echo "lint {}: clean"'
 
 prove: setup ## formal proofs of the blocks (all, or PROOFS="NAME ..."), each with a planted bug
-	$(PYTHON) scripts/prove.py $(PROOFS)
+	$(PYTHON) scripts/prove.py $(or $(PROOFS),$(RECORD))
 
 mutate: setup ## mutation score (FOLDERS="lib replay learner shell" COUNT=200 SEED=1)
-	$(PYTHON) scripts/mutate.py $(FOLDERS) --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --record
+	$(PYTHON) scripts/mutate.py $(FOLDERS) --count $(COUNT) --seed $(SEED) --jobs $(JOBS) $(RECORD)
 
 report: setup ## one page of everything that was measured: docs/report/index.html
-	$(PYTHON) scripts/report.py --bench $(addprefix --tests ,$(wildcard build/report/tests.xml))
+	$(PYTHON) scripts/report.py $(RECORD) --bench $(addprefix --tests ,$(wildcard build/report/tests.xml))
 
 synth: setup ## synthesise every block, estimate its longest path (docs/synthesis.md)
-	$(PYTHON) scripts/synth.py
+	$(PYTHON) scripts/synth.py $(RECORD)
 
 format: setup ## format Python
 	$(PYTHON) -m ruff check --fix .

@@ -440,13 +440,16 @@ def measure_learner(
 
 
 def record(rows: list[Row]) -> list[Row]:
-    """Put rows into the recorded results, in their places; returns all of these engines."""
+    """Put rows into the recorded results, in their places; returns all of these engines.
+
+    Raises: NotRecorded.
+    """
     recorded = results.read("bench")
     new = {(r["engine"], r["figure"], r["config"]): r for r in rows}
     kept = [new.pop((r["engine"], r["figure"], r["config"]), r) for r in recorded["rows"]]
     every = [*kept, *new.values()]
     results.write("bench", every, seconds=recorded["seconds"], seed=recorded["seed"],
-                  tools=["verilator"])  # fmt: skip
+                  record=True, tools=["verilator"])  # fmt: skip
     return [r for r in every if r["engine"] in {r["engine"] for r in rows}]
 
 
@@ -495,6 +498,7 @@ def main(argv: list[str] | None = None) -> int:
             builds = []
     except ValueError as error:
         parser.error(str(error))
+    results.check_record(parser, options.record)
     latency = MEMORIES[options.memory].latency
     rows, figures, clock_hz = (
         (

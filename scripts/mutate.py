@@ -260,6 +260,7 @@ def main() -> int:
     for folder in arguments.folders:
         if folder not in FOLDERS:
             parser.error(f"unknown folder {folder}, want {', '.join(FOLDERS)}")
+    results.check_record(parser, arguments.record)
     rows, survivors = [], []
     for folder in arguments.folders:
         every = candidates(folder)
