@@ -10,6 +10,8 @@ SEED    ?= 1
 COUNT   ?= 200
 PYTEST   = $(PYTHON) -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations=15 \
   --junitxml=build/report/tests.xml --seed $(SEED)
+# Records are of commits: --record where the tree is one's, asked when a flow begins.
+RECORD   = $(shell $(PYTHON) -m flow.results)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .PHONY: help setup demo test regress test-all coverage lint lint-types lint-rtl format waves registers clean prove mutate report synth
@@ -41,7 +43,7 @@ test-all: setup lint ## the thorough regression with the full-size runs
 coverage: setup ## line, branch, toggle and functional coverage of the regression: build/coverage/html
 	rm -rf build/coverage
 	@start=$$(date +%s); JD_COVERAGE=1 $(PYTEST) --tier regress -q $(or $(addprefix tests/,$(FOLDERS)),tests) && \
-	$(PYTHON) scripts/report_coverage.py --seed $(SEED) --since $$start --record
+	$(PYTHON) scripts/report_coverage.py --seed $(SEED) --since $$start $(if $(FOLDERS),,$(RECORD))
 
 lint: setup ## ruff, mypy, verible, Verilator -Wall for every core
 	@$(MAKE) --no-print-directory -j $(JOBS) lint-types lint-rtl
@@ -59,16 +61,16 @@ lint-rtl: setup
 	$(PYTHON) scripts/lint_rtl.py --jobs 1
 
 prove: setup ## formal proofs of the blocks (all, or PROOFS="NAME ..."), each with a planted bug
-	$(PYTHON) scripts/prove.py $(PROOFS)
+	$(PYTHON) scripts/prove.py $(or $(PROOFS),$(RECORD))
 
 mutate: setup ## mutation score (FOLDERS="lib replay learner shell" COUNT=200 SEED=1)
-	$(PYTHON) scripts/mutate.py $(FOLDERS) --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --record
+	$(PYTHON) scripts/mutate.py $(FOLDERS) --count $(COUNT) --seed $(SEED) --jobs $(JOBS) $(RECORD)
 
 report: setup ## one page of everything that was measured: docs/report/index.html
-	$(PYTHON) scripts/report.py --bench $(addprefix --tests ,$(wildcard build/report/tests.xml))
+	$(PYTHON) scripts/report.py $(RECORD) --bench $(addprefix --tests ,$(wildcard build/report/tests.xml))
 
 synth: setup ## synthesise every block, estimate its longest path (docs/synthesis.md)
-	$(PYTHON) scripts/synth.py
+	$(PYTHON) scripts/synth.py $(RECORD)
 
 format: setup ## format Python
 	$(PYTHON) -m ruff check --fix .

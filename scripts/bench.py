@@ -206,7 +206,7 @@ def sustained_rows(
 ) -> list[Row]:
     """Clocks of each operation while batches, and jobs of one batch, follow one another."""
     batch, batches, jobs = replay.max_batch, SUSTAINED_BATCHES, SUSTAINED_JOBS
-    ideal = 1.0
+    ideal: float | None = 1.0
     if prefix:  # many clocks a sample
         batches, jobs, ideal = batches // 8, jobs // 8, None
     paper = 2 * fan * (batch + depth) / batch, 2 * (batch + depth) / batch
@@ -231,10 +231,10 @@ def sustained_rows(
     count = batch * batches
     for operation, opcode in (("insert", Opcode.INSERT), ("retrieve", Opcode.RETRIEVE)):
         cycles = replay.measure_host(opcode, count)
-        published = (round(paper[1], 3), THESIS) if operation == "insert" else None
+        beside = (round(paper[1], 3), THESIS) if operation == "insert" else None
         rows.append(
             row("replay", f"{prefix}cycles_per_{operation}", f"{name}, a job of {count}",
-                round(cycles / count, 3), "clocks", ideal, published)
+                round(cycles / count, 3), "clocks", ideal, beside)
         )  # fmt: skip
     return rows
 
@@ -413,7 +413,8 @@ def measure_learner(
     builds: list[Config], options: argparse.Namespace
 ) -> tuple[list[Row], list[peers.Figure], int]:
     """Rows of the learner: of the given builds, or of the sweep."""
-    runs = [(build, (*bench_learner.SMALL, *bench_learner.LARGE)) for build in builds]
+    every: tuple[bench_learner.Workload, ...] = (*bench_learner.SMALL, *bench_learner.LARGE)
+    runs = [(build, every) for build in builds]
     runs = runs or [
         (build, workloads)
         for build, workloads in bench_learner.sweep((1, 2, 4), bool(options.large or options.build))
@@ -439,13 +440,16 @@ def measure_learner(
 
 
 def record(rows: list[Row]) -> list[Row]:
-    """Put rows into the recorded results, in their places; returns all of these engines."""
+    """Put rows into the recorded results, in their places; returns all of these engines.
+
+    Raises: NotRecorded.
+    """
     recorded = results.read("bench")
     new = {(r["engine"], r["figure"], r["config"]): r for r in rows}
     kept = [new.pop((r["engine"], r["figure"], r["config"]), r) for r in recorded["rows"]]
     every = [*kept, *new.values()]
     results.write("bench", every, seconds=recorded["seconds"], seed=recorded["seed"],
-                  tools=["verilator"])  # fmt: skip
+                  record=True, tools=["verilator"])  # fmt: skip
     return [r for r in every if r["engine"] in {r["engine"] for r in rows}]
 
 
@@ -494,6 +498,7 @@ def main(argv: list[str] | None = None) -> int:
             builds = []
     except ValueError as error:
         parser.error(str(error))
+    results.check_record(parser, options.record)
     latency = MEMORIES[options.memory].latency
     rows, figures, clock_hz = (
         (

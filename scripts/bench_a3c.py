@@ -109,7 +109,8 @@ FIGURE_10 = (
 )  # fmt: skip
 AGENTS = (1, 2, 4, 8, 16, 32)
 GOLDEN, LAYERS, TASKS = PARTS = ("golden", "layers", "tasks")
-CHECKED = (  # builds whose routine is compared with the golden model
+# Builds whose routine is compared with the golden model.
+CHECKED: tuple[tuple[str, str, dict[str, int], Network, str], ...] = (
     ("tiny network", "a3c", {}, NET_T, "fa3c"),
     ("small network", "a3c", {}, NET_S, "fa3c"),
     ("small network, Alt1", "a3c", {"A3cAltEn": 1}, NET_S, "alt1"),

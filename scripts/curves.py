@@ -98,6 +98,7 @@ def main(argv: list[str] | None = None) -> int:
                         help="files of scripts/compare.py --json")  # fmt: skip
     parser.add_argument("--record", action="store_true", help="keep the table for the report")
     options = parser.parse_args(argv)
+    results.check_record(parser, options.record)
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for folder in options.runs:
         try:
@@ -123,7 +124,7 @@ def main(argv: list[str] | None = None) -> int:
         draw(options.plot, groups)
     if options.record:
         seconds = sum(run["wall_seconds"] for runs in groups.values() for run in runs)
-        results.write("agents", rows, seconds=seconds,
+        results.write("agents", rows, seconds=seconds, record=True,
                       tools=["gymnasium", "stable-baselines3", "torch"])  # fmt: skip
     return 0
 

@@ -264,6 +264,7 @@ def main() -> int:
     for folder in arguments.folders:
         if folder not in FOLDERS:
             parser.error(f"unknown folder {folder}, want {', '.join(FOLDERS)}")
+    results.check_record(parser, arguments.record)
     rows, survivors = [], []
     for folder in arguments.folders:
         every = candidates(folder)
@@ -289,7 +290,7 @@ def main() -> int:
         for level, picked, texts, tests_by_key, total in levels:
             outcomes = campaign(
                 folder, level, picked, overlay(texts), tests_by_key, arguments.seed,
-                arguments.jobs, arguments.fresh,
+                arguments.jobs, arguments.fresh, arguments.tier,
             )  # fmt: skip
             row, left = summary(folder, level, picked, outcomes, time.monotonic() - start)
             rows.append({**row, "candidates": total} if total else row)

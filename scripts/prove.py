@@ -72,9 +72,10 @@ def show(rows: list[dict[str, Any]], console: Console) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="proofs (default: all, and record the results)")
+    parser.add_argument("names", nargs="*", help="proofs (default: all)")
     parser.add_argument("--jobs", type=int, default=2, help="proofs at a time (default 2)")
     parser.add_argument("--list", action="store_true", help="list the proofs")
+    parser.add_argument("--record", action="store_true", help="write docs/report/data")
     arguments = parser.parse_args()
     console = Console()
     known = {proof.name: proof for proof in PROOFS}
@@ -84,6 +85,9 @@ def main() -> int:
         for proof in PROOFS:
             console.print(f"{proof.name:22} {proof.method:22} {proof.words}", highlight=False)
         return 0
+    if arguments.record and arguments.names:
+        parser.error(f"--record: want all proofs, got {', '.join(arguments.names)}")
+    results.check_record(parser, arguments.record)
     chosen = [known[name] for name in arguments.names] or list(PROOFS)
     for proof in chosen:
         formal.resolve(proof.core)  # FuseSoC is not made for threads
@@ -103,7 +107,7 @@ def main() -> int:
         rows,
         seconds=time.monotonic() - start,
         tools=TOOLS,
-        record=not arguments.names,
+        record=arguments.record,
         properties=sum(row["properties"] for row in rows if row["result"] == "proved"),
     )
     console.print(f"{sum(map(good, rows))} of {len(rows)} good; {path.relative_to(ROOT)}")

@@ -1,10 +1,10 @@
 """One static page of what is measured: tests, coverage, proofs, mutation, synthesis, cycles.
 
-    scripts/report.py [--bench] [--tests build/report/tests.xml]
+    scripts/report.py [--record] [--bench] [--tests build/report/tests.xml]
 
 The flows leave their results in docs/report/data; `--bench` measures the engines again and
-`--tests` takes the regression's JUnit file. Writes docs/report/index.html and the summary table of
-the README.
+`--tests` takes the regression's JUnit file, both for the record with `--record`. Writes
+docs/report/index.html and the summary table of the README.
 """
 
 from __future__ import annotations
@@ -410,7 +410,7 @@ SECTIONS = {
 }
 
 
-def record_tests(path: Path) -> None:
+def write_tests(path: Path, record: bool) -> None:
     """Put the regression's JUnit file into the results, a row an area of tests."""
     areas: dict[str, dict[str, Any]] = {}
     seconds = 0.0
@@ -427,19 +427,19 @@ def record_tests(path: Path) -> None:
         row["seconds"] += float(case.get("time", 0))
     rows = [{**r, "seconds": round(r["seconds"], 1)} for r in areas.values()]
     results.write(
-        "tests", sorted(rows, key=lambda r: r["area"]), seconds=seconds, seed=1,
+        "tests", sorted(rows, key=lambda r: r["area"]), seconds=seconds, seed=1, record=record,
         tools=["cocotb", "pyuvm", "verilator", "pytest"],
     )  # fmt: skip
 
 
-def record_bench() -> None:
-    """Measure the engines. Raises: CalledProcessError."""
+def write_bench(record: bool) -> None:
+    """Measure the engines, for the record with their plots. Raises: CalledProcessError."""
     rows: list[dict[str, Any]] = []
     start = time.monotonic()
     for engine in ("replay", "learner"):
         path = BUILD / "report" / f"bench-{engine}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        plot = ["--plot"]
+        plot = ["--plot"] if record else []
         subprocess.run(
             [sys.executable, "scripts/bench.py", engine, "--json", str(path), *plot],
             cwd=ROOT, check=True, timeout=3600, stdout=subprocess.DEVNULL,
@@ -453,7 +453,10 @@ def record_bench() -> None:
             r["peers"] = []
     # The a3c engine's take hours: `scripts/bench.py a3c --record` measures them.
     rows += [r for r in results.read("bench")["rows"] if r["engine"] == "a3c"]
-    results.write("bench", rows, seconds=time.monotonic() - start, seed=1, tools=["verilator"])
+    results.write(
+        "bench", rows, seconds=time.monotonic() - start, seed=1, record=record,
+        tools=["verilator"],
+    )  # fmt: skip
 
 
 def sections() -> list[Section]:
@@ -493,11 +496,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bench", action="store_true", help="measure the engines again")
     parser.add_argument("--tests", type=Path, help="JUnit file of the regression")
+    parser.add_argument("--record", action="store_true", help="write docs/report/data")
     options = parser.parse_args()
+    results.check_record(parser, options.record)
     if options.tests:
-        record_tests(options.tests)
+        write_tests(options.tests, options.record)
     if options.bench:
-        record_bench()
+        write_bench(options.record)
     found = sections()
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(ROOT / "scripts" / "flow"), autoescape=True

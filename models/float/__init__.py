@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+Operand = np.ndarray | np.floating[Any]
 FLOATS = (np.dtype(np.float32), np.dtype(np.float16))
 EXACT_BITS = 53  # integers up to 2**53 are exact in binary64
 
@@ -35,49 +36,49 @@ def canonical(values: np.ndarray) -> np.ndarray:
     return values
 
 
-def mul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def mul(a: Operand, b: Operand) -> np.ndarray:
     """a * b; mirrors jd_float_mul."""
     _check(a, b)
     with np.errstate(all="ignore"):
         return canonical(np.multiply(a, b))
 
 
-def add(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def add(a: Operand, b: Operand) -> np.ndarray:
     """a + b; mirrors jd_float_add."""
     _check(a, b)
     with np.errstate(all="ignore"):
         return canonical(np.add(a, b))
 
 
-def sub(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def sub(a: Operand, b: Operand) -> np.ndarray:
     """a - b; mirrors jd_float_add with subtract_i."""
     _check(a, b)
     with np.errstate(all="ignore"):
         return canonical(np.subtract(a, b))
 
 
-def div(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def div(a: Operand, b: Operand) -> np.ndarray:
     """a / b; mirrors jd_float_div."""
     _check(a, b)
     with np.errstate(all="ignore"):
         return canonical(np.divide(a, b))
 
 
-def sqrt(a: np.ndarray) -> np.ndarray:
+def sqrt(a: Operand) -> np.ndarray:
     """The square root of a; mirrors jd_float_sqrt."""
     _check(a)
     with np.errstate(all="ignore"):
         return canonical(np.sqrt(a))
 
 
-def less(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def less(a: Operand, b: Operand) -> np.ndarray:
     """a < b, false if unordered; mirrors less_o of jd_float_compare. Returns: [...] bool."""
     _check(a, b)
     with np.errstate(all="ignore"):
         return np.less(a, b)
 
 
-def equal(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def equal(a: Operand, b: Operand) -> np.ndarray:
     """a = b, false if unordered; mirrors equal_o of jd_float_compare. Returns: [...] bool."""
     _check(a, b)
     with np.errstate(all="ignore"):
@@ -137,7 +138,7 @@ def to_fixed(a: np.ndarray, integer: int, fraction: int = 0, signed: bool = True
     return np.where(low, dtype(least), out)
 
 
-def _check(*operands: np.ndarray) -> None:
+def _check(*operands: Operand) -> None:
     kinds = {np.asarray(x).dtype for x in operands}
     if len(kinds) != 1 or not kinds <= set(FLOATS):
         raise TypeError(f"operands of type {sorted(map(str, kinds))}: want all float32 or float16")

@@ -20,6 +20,9 @@ from flow.design import resolve
 
 GRACE_S = 30.0
 BUILT_S = 10.0
+# A campaign reads what its pytest prints and judges by how it ends: options of the user's own
+# pytest are not for it.
+NO_OPTIONS = {"PYTEST_ADDOPTS": ""}
 # What every run imports: the forks share it.
 PRELOAD = (
     "numpy", "pytest", "yaml", "fusesoc.fusesoc", "fusesoc.edalizer", "cocotb_tools.runner",
@@ -112,6 +115,7 @@ class Campaign:
 
     def _environment(self, mutant: int, record: Path) -> dict[str, str]:
         return {
+            **NO_OPTIONS,
             "JD_OVERLAY": str(self.overlay),
             "JD_RUNS": str(self.runs),
             "JD_MUTANT": str(mutant),
@@ -174,8 +178,9 @@ class Campaign:
         """Node IDs of the tests; those that only sum up coverage take runs of their own."""
         command = [sys.executable, "-m", "pytest", "--collect-only", *self._arguments(self.tests)]
         done = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
-        )
+            command, cwd=ROOT, env={**os.environ, **NO_OPTIONS}, capture_output=True, text=True,
+            timeout=300, check=False,
+        )  # fmt: skip
         if done.returncode:
             raise BaselineFailed(f"collection failed: {done.stdout[-2000:]}")
         lines = [line for line in done.stdout.splitlines() if "::" in line]

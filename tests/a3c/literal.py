@@ -44,7 +44,7 @@ def conv_forward(x: Any, w: Any, bias: Any, s: int) -> Any:
     inputs, height, width = len(x[0]), len(x[0][0]), len(x[0][0][0])
     k = len(w[0][0])
     rows, columns = (height - k) // s + 1, (width - k) // s + 1
-    out = []
+    out: list[Any] = []
     for sample in x:
         out.append([])
         for o, filters in enumerate(w):
@@ -65,8 +65,8 @@ def conv_forward(x: Any, w: Any, bias: Any, s: int) -> Any:
 
 def conv_weight_gradient(x: Any, d: Any, k: int, s: int) -> Any:
     samples, outputs, rows, columns = len(d), len(d[0]), len(d[0][0]), len(d[0][0][0])
-    weights = []
-    biases = []
+    weights: list[Any] = []
+    biases: list[float] = []
     for o in range(outputs):
         a = 0.0
         for b in range(samples):
@@ -93,7 +93,7 @@ def conv_weight_gradient(x: Any, d: Any, k: int, s: int) -> Any:
 def conv_input_gradient(d: Any, w: Any, s: int, height: int, width: int) -> Any:
     outputs, rows, columns = len(d[0]), len(d[0][0]), len(d[0][0][0])
     k = len(w[0][0])
-    out = []
+    out: list[Any] = []
     for sample in d:
         out.append([])
         for i in range(len(w[0])):
@@ -117,7 +117,7 @@ def conv_input_gradient(d: Any, w: Any, s: int, height: int, width: int) -> Any:
 
 
 def fc_forward(x: Any, w: Any, bias: Any) -> Any:
-    out = []
+    out: list[Any] = []
     for sample in x:
         out.append([])
         for o, row in enumerate(w):
@@ -129,8 +129,8 @@ def fc_forward(x: Any, w: Any, bias: Any) -> Any:
 
 
 def fc_weight_gradient(x: Any, d: Any) -> Any:
-    weights = []
-    biases = []
+    weights: list[Any] = []
+    biases: list[float] = []
     for o in range(len(d[0])):
         a = 0.0
         for one in d:
@@ -146,7 +146,7 @@ def fc_weight_gradient(x: Any, d: Any) -> Any:
 
 
 def fc_input_gradient(d: Any, w: Any) -> Any:
-    out = []
+    out: list[Any] = []
     for one in d:
         out.append([])
         for q in range(len(w[0])):

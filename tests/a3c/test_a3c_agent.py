@@ -92,7 +92,7 @@ def test_a3c_agent_is_a_function_of_its_seed(seed: int) -> None:
     assert (counters["INF"], counters["BOOT"], counters["SYNC"]) == (352, 64, 0)
 
 
-def test_a3c_agent_snapshots_are_not_written(seed: int) -> None:
+def test_a3c_agent_snapshots_are_not_written(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """No update writes the newest parameters or those that an agent still holds."""
     agents, _ = run(seed, 16 * 3)
     train = agents.engine.train
@@ -104,7 +104,7 @@ def test_a3c_agent_snapshots_are_not_written(seed: int) -> None:
         targets.append(target)
         return train(net, local, source, target, *rest)
 
-    agents.engine.train = watched  # type: ignore[method-assign]
+    monkeypatch.setattr(agents.engine, "train", watched)
     list(agents.run(16 * 20))
     assert len(set(targets)) > 2
 

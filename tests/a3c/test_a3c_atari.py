@@ -44,7 +44,8 @@ class Reference:
         self.seen = [shrink(self.game.unwrapped.ale.getScreenGrayscale())] * 4
 
     def step(self, action: int) -> tuple[float, bool]:
-        total, screens, ended = 0.0, [], False
+        total, ended = 0.0, False
+        screens: list[np.ndarray] = []
         while len(screens) < 4 and not ended:
             _, reward, ended, _, _ = self.game.step(action)
             total += reward
@@ -129,7 +130,7 @@ def test_a3c_atari_updates_repeat(seed: int) -> None:
     (one, episodes, moved), (two, again, same) = run(), run()
     assert (one.step, one.updates, one.actions) == (12, 2, 4) and episodes == again
     assert all(np.array_equal(a, b) and a.any() for a, b in zip(moved, same, strict=True))
-    used = moved[-1].any(1)
+    used = np.asarray(moved[-1].any(1))
     assert used[:4].all() and used[31] and not used[4:31].any()  # logits first, the value last
     assert one.engine.counters() == two.engine.counters()
 

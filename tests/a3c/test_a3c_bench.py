@@ -13,6 +13,7 @@ import bench_a3c
 from flow import results
 from flow.regression import keep
 from jackdaw.device import open_device
+from jackdaw.device.sim import SimDevice
 from models.a3c.network import NET_T
 
 
@@ -26,6 +27,7 @@ def test_a3c_bench_host(
     monkeypatch.setattr(bench_a3c, "HOST_CLOCKS", 200)
     routines = 4
     with open_device("sim", "a3c", seed=seed) as device:
+        assert isinstance(device, SimDevice)
         host = bench_a3c.Host(device, NET_T, agents, copy)
         before = host.a3c.counters()
         begin = device.clock
@@ -84,13 +86,14 @@ def test_a3c_bench_refuses(wrong: list[str], capsys: pytest.CaptureFixture[str])
 def test_a3c_bench_record_and_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows take the place of those of their names; the plot has every configuration."""
     monkeypatch.setattr(results, "RECORDED", tmp_path)
+    monkeypatch.setattr(results, "recordable", lambda: "0123456789")
 
     def made(name: str, agents: int, value: float) -> bench.Row:
         config = f"{name}: as it is, {agents} agents"
         return bench.row("a3c", bench_a3c.INFERENCES, config, value, "IPS")
 
     other = bench.row("replay", "figure", "config", 1, "clocks")
-    results.write("bench", [other, made("A", 16, 1.0)], seconds=1, seed=1)
+    results.write("bench", [other, made("A", 16, 1.0)], seconds=1, seed=1, record=True)
     rows = [made("A", 16, 2.0), made("FA3C", 4, 4.0), made("Alt1", 4, 3.0)]
     assert bench.record(rows) == rows
     assert results.read("bench")["rows"] == json.loads(json.dumps([other, *rows]))

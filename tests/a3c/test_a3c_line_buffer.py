@@ -63,7 +63,7 @@ def test_line_buffer_random(name: str, seed: int) -> None:
             inputs["shift_i"][clock] = generator.integers(size)  # looked at by nobody
             pointer = int(inputs["pointer_i"][clock])
         else:
-            step = int(generator.choice([0, 1, 1, 2, 4, generator.integers(size)]))
+            step = int(generator.choice([0, 1, 1, 2, 4, int(generator.integers(size))]))
             step = min(step, size - 1 - pointer)
             inputs["shift_i"][clock] = step
             pointer += step

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -222,7 +223,7 @@ def test_a3c_network_descriptor_round_trip(network: Network, geometry: Geometry)
     assert validate(network.encode(), geometry) == network
 
 
-def layer_with(network: Network, index: int, **changes: int) -> np.ndarray:
+def layer_with(network: Network, index: int, **changes: Any) -> np.ndarray:
     """Encode a network with a layer changed."""
     layers = list(network.layers)
     layers[index] = replace(layers[index], **changes)
@@ -395,6 +396,22 @@ def placing(word: int, other: int, offset: int) -> Callable[[np.ndarray, Bench],
 
 
 FLAG = 1 << 8
+WINDOWS: list[tuple[int, int, int | str]] = [  # kind, word, what it becomes
+    (INF, 2, 0),
+    (INF, 16, "limit"),
+    (INF, 17, 0xFF),
+    (TRAIN, 2, "program"),
+    (TRAIN, 4, 0),
+    (TRAIN, 6, "program"),
+    (TRAIN, 8, "limit"),
+    (TRAIN, 11, 1),
+    (TRAIN, 12, "limit"),
+    (TRAIN, 18, 64),
+    (SYNC, 4, 0),
+    (SYNC, 6, "limit"),
+    (NET_LOAD, 2, "limit"),
+    (NET_LOAD, 2, 64),
+]
 BAD_TASKS: list[tuple[str, Callable[[Bench], np.ndarray], Error, int]] = [
     ("opcode 5", bad_task(adding(0, 1), NET_LOAD), Error.E_OPCODE, 0),
     *[
@@ -448,22 +465,7 @@ BAD_TASKS: list[tuple[str, Callable[[Bench], np.ndarray], Error, int]] = [
     ],
     *[
         (f"window {kind} {word}", bad_task(setting(word, value), kind), Error.E_ADDR, word & ~1)
-        for kind, word, value in [
-            (INF, 2, 0),
-            (INF, 16, "limit"),
-            (INF, 17, 0xFF),
-            (TRAIN, 2, "program"),
-            (TRAIN, 4, 0),
-            (TRAIN, 6, "program"),
-            (TRAIN, 8, "limit"),
-            (TRAIN, 11, 1),
-            (TRAIN, 12, "limit"),
-            (TRAIN, 18, 64),
-            (SYNC, 4, 0),
-            (SYNC, 6, "limit"),
-            (NET_LOAD, 2, "limit"),
-            (NET_LOAD, 2, 64),
-        ]
+        for kind, word, value in WINDOWS
     ],
     *[
         (
@@ -497,7 +499,10 @@ BAD_TASKS: list[tuple[str, Callable[[Bench], np.ndarray], Error, int]] = [
     ids=[case[0] for case in BAD_TASKS],
 )
 def test_a3c_task_that_is_wrong(
-    make: Callable[[Bench], np.ndarray], code: Error, word: int
+    make: Callable[[Bench], np.ndarray],
+    code: Error,
+    word: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The code and the word that broke the rule; memory and engine stay as they were."""
     bench = Bench(NET_T, TINY)
@@ -506,7 +511,12 @@ def test_a3c_task_that_is_wrong(
     before = bench.memory.data.copy()
     counters = dict(bench.engine._counters)
     reads: list[int] = []
-    bench.memory.read = lambda address, nbytes: reads.append(address)  # type: ignore[assignment]
+
+    def read(address: int, nbytes: int) -> np.ndarray:
+        reads.append(address)
+        return np.zeros(nbytes, np.uint8)
+
+    monkeypatch.setattr(bench.memory, "read", read)
     end = bench.run(make(bench))
     assert (Error(end.error), end.info0) == (code, word)
     assert not reads and np.array_equal(bench.memory.data, before)
@@ -702,7 +712,7 @@ def test_a3c_batch_is_its_samples(seed: int, network: Network) -> None:
 def relative(got: np.ndarray, want: torch.Tensor) -> float:
     """Relative L2 error."""
     wanted = want.detach().numpy()
-    return float(np.linalg.norm(got - wanted) / max(np.linalg.norm(wanted), 1e-30))
+    return float(np.linalg.norm(got - wanted) / max(float(np.linalg.norm(wanted)), 1e-30))
 
 
 @pytest.mark.parametrize(
@@ -718,10 +728,12 @@ def test_a3c_routine_agrees_with_pytorch(seed: int, network: Network, geometry: 
     rng = np.random.default_rng([seed, 5])
     bench, steps, actions = Bench(network, geometry), 5, 2
     parameters = seeded(network, seed)
-    others = [  # the global parameters have moved since the snapshot was taken
-        tuple(a + rng.normal(scale=1e-3, size=a.shape).astype(np.float32) for a in pair)
-        for pair in parameters
-    ]
+
+    def moved(values: np.ndarray) -> np.ndarray:
+        return values + rng.normal(scale=1e-3, size=values.shape).astype(np.float32)
+
+    # The global parameters have moved since the snapshot was taken.
+    others = [(moved(weight), moved(bias)) for weight, bias in parameters]
     bench.put(bench.local, bench.map.pack(parameters))
     bench.put(bench.source, bench.map.pack(others))
     bench.put(bench.target, np.full(bench.map.words, np.nan, np.float32))

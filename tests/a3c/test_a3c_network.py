@@ -84,21 +84,21 @@ def test_network_edges(seed: int) -> None:
 
 def test_network_limits(seed: int) -> None:
     """Networks that fill a buffer to the row, and the next larger ones."""
-    back = {"lanes": (16, 32)}
-    last = fc(16, 16, **back)
+    back = (16, 32)
+    last = fc(16, 16, back)
     families: list[list[Network]] = [
-        [Network((fc(16 * n, 16, **back),)) for n in range(195, 203)],  # feature maps
-        [Network((fc(16, 16 * n, **back),)) for n in range(1, 24)],  # parameters for BW
+        [Network((fc(16 * n, 16, back),)) for n in range(195, 203)],  # feature maps
+        [Network((fc(16, 16 * n, back),)) for n in range(1, 24)],  # parameters for BW
         [
-            Network((conv(2, 16 * n, 4, 4, 4), fc(16 * n, 16, **back), last)) for n in range(8, 13)
+            Network((conv(2, 16 * n, 4, 4, 4), fc(16 * n, 16, back), last)) for n in range(8, 13)
         ],  # parameters of a convolution
         [
-            Network((conv(1, 1, (1, n), 1, s), fc((n - 1) // s + 1, 16, **back)))
+            Network((conv(1, 1, (1, n), 1, s), fc((n - 1) // s + 1, 16, back)))
             for n in (15, 16, 17, 31, 32, 33, 34)
             for s in (1, 2, 4)
         ],  # line buffers
         [
-            Network((conv(2, 16, 4, 4, 4), conv(16, 128, 1, 1, 1), fc(128, 16 * n, **back)))
+            Network((conv(2, 16, 4, 4, 4), conv(16, 128, 1, 1, 1), fc(128, 16 * n, back)))
             for n in range(10, 15)
         ],  # gradients, and at 13 the parameters for BW
     ]

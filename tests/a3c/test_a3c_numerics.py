@@ -77,15 +77,15 @@ def test_a3c_convolution_is_the_loops(seed: int, shape: tuple[int, ...], special
     height, width, kernel, stride = shape[3:]
     for _ in range(3):
         x, w, bias, d = conv_case(rng, shape, special)
-        lists = [array.tolist() for array in (x, w, bias, d)]
+        xs, ws, biases, ds = (array.tolist() for array in (x, w, bias, d))
         got = ops.conv_forward(x, w, bias, stride)
-        assert_same(got, literal.conv_forward(*lists[:3], stride))
+        assert_same(got, literal.conv_forward(xs, ws, biases, stride))
         got_w, got_b = ops.conv_weight_gradient(x, d, kernel, stride)
-        want_w, want_b = literal.conv_weight_gradient(lists[0], lists[3], kernel, stride)
+        want_w, want_b = literal.conv_weight_gradient(xs, ds, kernel, stride)
         assert_same(got_w, want_w)
         assert_same(got_b, want_b)
         got = ops.conv_input_gradient(d, w, stride, height, width)
-        assert_same(got, literal.conv_input_gradient(lists[3], lists[1], stride, height, width))
+        assert_same(got, literal.conv_input_gradient(ds, ws, stride, height, width))
 
 
 @pytest.mark.parametrize("special", [0.0, 0.02, 0.3])
@@ -117,7 +117,7 @@ def test_a3c_relu_is_the_rule(seed: int) -> None:
     assert_same(ops.relu(x), [literal.relu(v) for v in x.tolist()])
     want = [literal.relu_gradient(*pair) for pair in zip(d.tolist(), x.tolist(), strict=True)]
     assert_same(ops.relu_gradient(d, x), want)
-    assert bits(ops.relu(np.float32([-0.0, -1.0]))).tolist() == [0, 0]
+    assert bits(ops.relu(np.array([-0.0, -1.0], np.float32))).tolist() == [0, 0]
     payload = np.array([0xFFC1_2345, 0x7F80_0001], np.uint32).view(np.float32)
     assert bits(ops.relu(payload)).tolist() == [0x7FC0_0000] * 2
 
@@ -126,7 +126,7 @@ def test_a3c_sums_begin_at_positive_zero() -> None:
     """-0 alone gives +0, as +0 + -0 does."""
     minus = np.full((1, 1, 1, 1), -0.0, np.float32)
     one = np.ones((1, 1, 1, 1), np.float32)
-    bias = np.float32([-0.0])
+    bias = np.array([-0.0], np.float32)
     results = [
         ops.conv_forward(minus, one, bias, 1),
         *ops.conv_weight_gradient(one, minus, 1, 1),

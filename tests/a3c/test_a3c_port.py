@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -91,6 +92,11 @@ def reads(
     return went, when
 
 
+def chosen(pattern: np.ndarray, *index: int) -> bool:
+    """An element of a drawn pattern."""
+    return bool(pattern[index])
+
+
 def test_port_second_goes_first(seed: int) -> None:
     """While both ask, a read of the first goes behind PATIENCE of the second; a slow memory too."""
     rng = np.random.default_rng([seed, 3])
@@ -124,8 +130,8 @@ def test_port_random(seed: int) -> None:
             went, _ = reads(
                 sim,
                 400,
-                lambda unit, clock, asks=asks: bool(asks[unit, clock]),
-                lambda clock, quick=quick: bool(quick[clock]),
+                partial(chosen, asks),
+                partial(chosen, quick),
                 int(rng.integers(1, 40)),
             )
             assert {unit for unit, _ in went} == {0, 1}

@@ -74,10 +74,10 @@ def test_rmsprop_stalls(name: str, give: float, take: float, seed: int) -> None:
     generator = np.random.default_rng([seed, 52])
     with player(name, seed) as sim:
         for span in (1, 60):
-            patterns = [
+            given, taken = (
                 np.repeat(generator.random(LIMIT // span) < share, span) for share in (give, take)
-            ]
-            check(sim, 120, *patterns, seed)
+            )
+            check(sim, 120, given, taken, seed)
 
 
 @pytest.mark.parametrize("name", BUILDS)

@@ -61,7 +61,8 @@ def compare(
     got_valid, theta, square = stream(sim, build, settings, valid, words)
     late = latency(build)
     np.testing.assert_array_equal(got_valid, np.pad(valid, (late, 0)), f"seed {seed}: valid_o")
-    want = rmsprop(*(floats(w) for w in words), HyperParameters.decode(settings))
+    start, mean, gradient = (floats(w) for w in words)
+    want = rmsprop(start, mean, gradient, HyperParameters.decode(settings))
     for name, got, numbers in (("theta", theta, want[0]), ("square", square, want[1])):
         wrong = np.flatnonzero((got[late:] != bits_of(numbers)) & valid)
         assert not wrong.size, (

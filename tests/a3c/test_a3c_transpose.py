@@ -69,10 +69,10 @@ def test_transpose_stalls(name: str, give: float, take: float, seed: int) -> Non
     lanes, bits = BUILDS[name]
     with player(name, seed) as sim:
         for span in (1, 40):
-            patterns = [
+            given, taken = (
                 np.repeat(generator.random(LIMIT // span) < share, span) for share in (give, take)
-            ]
-            check(sim, name, patches(generator, 20, lanes, bits), *patterns, seed)
+            )
+            check(sim, name, patches(generator, 20, lanes, bits), given, taken, seed)
 
 
 def test_transpose_room(seed: int) -> None:

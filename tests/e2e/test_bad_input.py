@@ -12,6 +12,7 @@ import pytest
 
 from jackdaw import errors
 from jackdaw.device import open_device
+from jackdaw.device.base import Device
 from jackdaw.drivers.learner import Learner, Storage, adam
 from jackdaw.drivers.replay import Replay, ReplaySettings
 from models.learner.engine import FLAG_LIST, JOB_PROGRAM, JOB_TRAIN
@@ -33,11 +34,17 @@ def replay(device) -> Replay:
     return Replay(device, ReplaySettings(leaves=1000, seed=1))
 
 
+class Stored(Learner):
+    """A learner, and where its records lie."""
+
+    def __init__(self, device: Device) -> None:
+        super().__init__(device)
+        self.storage = Storage(device.alloc(RECORDS * 64), 64, RECORDS)
+
+
 @pytest.fixture(scope="module")
-def learner(device) -> Learner:
-    driver = Learner(device)
-    driver.storage = Storage(device.alloc(RECORDS * 64), 64, RECORDS)
-    return driver
+def learner(device) -> Stored:
+    return Stored(device)
 
 
 def named(engine: str, code: str) -> type[Exception]:
@@ -110,7 +117,7 @@ def parameters() -> list[tuple[np.ndarray, np.ndarray]]:
     ]
 
 
-def prepare(learner: Learner, spoil: float | None = None, action: int | None = None) -> None:
+def prepare(learner: Stored, spoil: float | None = None, action: int | None = None) -> None:
     """Load program, weights and records; one record may hold a bad number or action."""
     learner.load_program(learner.dqn(SIZES, adam(0.01), sync_period=5))
     learner.load(parameters())
@@ -123,7 +130,7 @@ def prepare(learner: Learner, spoil: float | None = None, action: int | None = N
     learner.device.write(learner.storage.base, rows)
 
 
-def learner_works(learner: Learner) -> None:
+def learner_works(learner: Stored) -> None:
     """The next job after an error trains."""
     prepare(learner)
     learner.train(8, learner.storage, indices=np.arange(8)[None]).wait(20.0)
@@ -131,7 +138,7 @@ def learner_works(learner: Learner) -> None:
     assert not np.array_equal(after[0][0], parameters()[0][0])
 
 
-def train_words(learner: Learner, **changes: int) -> list[int]:
+def train_words(learner: Stored, **changes: int) -> list[int]:
     storage = learner.storage
     words = {
         "word0": JOB_TRAIN | FLAG_LIST << 8, "tag": 0, "steps": 1, "batch": 8,

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import train
 from flow.regression import keep
 from jackdaw.runtime.environment import Environment
-from scripts import train
 
 CARTPOLE = ("dqn", "CartPole-v1")
 AGENTS = [

@@ -8,10 +8,13 @@ exponents, and random pairs that are close, sparse, halfway, subnormal or near o
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import models.float as golden
+from flow import ROOT
 from flow.regression import scale
 from verif.float.lanes import (
     CROSS,
@@ -26,11 +29,12 @@ from verif.float.lanes import (
     expect_clean,
 )
 
-FULL = scale(
-    10_000_000
-)  # random cases of each operation, at the latency of the simulated accelerator
+# Random cases of each operation, at the latency of the simulated accelerator.
+FULL = scale(10_000_000)
 PART = scale(500_000)  # at every other latency and conversion
 PARTS = 32  # of an exhaustive run over pairs
+MULTIPLIER = "rtl/lib/float/jd_float_mul.sv"
+INCREMENT = "product[SigW-2] & (sticky | product[SigW-1]);"
 
 
 @pytest.fixture(scope="module", params=["f32", "f16"])
@@ -86,11 +90,31 @@ def test_float_half_all_pairs(half: Lanes, operation: str, part: int) -> None:
     expect_clean(half.check(lane, RANGE, (part + 1) * size, part * size), lane, "all pairs")
 
 
-def test_float_report_shows_a_mismatch(lanes: Lanes) -> None:
-    """The comparison fails if the lane is not what the reference computes."""
-    lane = lanes.find("mul")
-    got = lanes.run(lane, np.array([0, 1], np.uint64), np.array([0, 1], np.uint64))
-    report = lanes.check(lane, RANDOM, 10, 1)
-    report.mismatches = int((got != 1).sum())
-    with pytest.raises(FloatLaneError, match="2 of 10 differ"):
-        expect_clean(report, lane, "on purpose")
+@pytest.mark.parametrize("planted", [False, True], ids=["original", "planted"])
+def test_float_comparison_finds_a_wrong_multiplier(tmp_path: Path, planted: bool) -> None:
+    """All halves times 0.33: every increment that a multiplier loses is noticed, and no other."""
+    text = (ROOT / MULTIPLIER).read_text()
+    assert text.count(INCREMENT) == 1
+    if planted:
+        wrong = f"{INCREMENT[:-1]} & minus;"  # positive products are cut off
+        (tmp_path / Path(MULTIPLIER).name).write_text(text.replace(INCREMENT, wrong))
+    factor, size = 0x3555, 1 << 16  # 0.3333
+    a, b = np.arange(size, dtype=np.uint64), np.full(size, factor, np.uint64)
+    want = golden.mul(*(x.astype(np.uint16).view(np.float16) for x in (a, b))).view(np.uint16)
+    with Lanes("f16", count=1, instead=tmp_path) as lanes:
+        (lane,) = lanes.lanes
+        report = lanes.check(lane, RANGE, (factor + 1) * size, factor * size)
+        got = lanes.run(lane, a, b)
+    differ = np.flatnonzero(got != want)
+    assert (report.compared, report.mismatches) == (size, differ.size)
+    if not planted:
+        expect_clean(report, lane, "all halves")
+        assert not differ.size
+        return
+    with pytest.raises(FloatLaneError, match=f"{differ.size} of {size} differ"):
+        expect_clean(report, lane, "all halves")
+    assert differ.size > size // 8
+    assert (want[differ] - got[differ] == 1).all() and (a[differ] < 1 << 15).all()
+    first = differ[0]
+    assert (report.a, report.b) == (first, factor)
+    assert (report.got, report.want) == (got[first], want[first])

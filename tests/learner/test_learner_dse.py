@@ -102,7 +102,7 @@ def test_cost_model_gives_back_what_was_synthesised(cost):
 
 
 # What is simulated: a build and its tasks (sizes, double, batch).
-BUILDS = {
+BUILDS: dict[str, list[tuple[tuple[int, ...], bool, int]]] = {
     "small": [((4, 16, 16, 2), False, 16), ((4, 16, 16, 2), True, 16), ((8, 16, 16, 4), False, 8),
               ((8, 16, 16, 4), False, 16), ((3, 16, 1), False, 16), ((5, 13, 11, 3), False, 13)],
     "demo": [(CARTPOLE, False, 16), (CARTPOLE, False, 32), (CARTPOLE, False, 64),

@@ -84,6 +84,21 @@ def test_campaign_unrelated_tests_notice_nothing(tmp_path: Path) -> None:
         Campaign([f"{test}_missing"], tmp_path, tmp_path, 1, 1).baseline(timeout_s=120)
 
 
+@pytest.mark.parametrize("options", ["-v", "-k no_such_test", "--no-such-option"])
+def test_campaign_knows_no_options_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str
+) -> None:
+    """Options that change what pytest prints or runs: neither baseline nor mutant has them."""
+    test = "tests/lib/test_mem.py::test_xoshiro_model_published_values"
+    monkeypatch.setenv("PYTEST_ADDOPTS", options)
+    campaign = Campaign([test], tmp_path, tmp_path, 1, 1)
+    campaign.baseline(timeout_s=120)
+    assert list(campaign.known) == [test]
+    outcomes = []
+    campaign.run([(1, "rtl/x.sv", [test])], lambda _, outcome: outcomes.append(outcome.status))
+    assert outcomes == ["survived"]
+
+
 def test_campaign_finds_tests_by_file_function_and_case(tmp_path: Path) -> None:
     """Each test that a folder names is run, also a function that stands for many cases."""
     campaign = Campaign([], tmp_path, tmp_path, 1, 1)

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,13 @@ def test_requirements_are_pinned():
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     loose = [line for line in lines if line and not line.startswith("#") and "==" not in line]
     assert not loose
+
+
+def test_types_are_checked_everywhere():
+    checked = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["files"]
+    assert not {str(p.relative_to(ROOT)) for p in tracked("*.py") if p.is_file()} - {
+        str(p.relative_to(ROOT)) for top in checked for p in (ROOT / top).rglob("*.py")
+    }
 
 
 @pytest.mark.parametrize(

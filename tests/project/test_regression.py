@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from flow.simulator import Simulator
 FIFO = Simulator("jackdaw:lib:stream", "jd_stream_fifo", (("Width", 3), ("Depth", 2)))
 
 
-def child(code: str, tmp_path: Path, **limits: float) -> process.Ended:
+def child(code: str, tmp_path: Path, **limits: Any) -> process.Ended:
     """Run a Python program."""
     return process.run([sys.executable, "-c", code], cwd=tmp_path, log=tmp_path / "log", **limits)
 

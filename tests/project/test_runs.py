@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from scripts import compare, curves, report, train
+import compare
+import curves
+import report
+import train
 
 
 def test_curves_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

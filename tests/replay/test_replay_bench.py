@@ -50,7 +50,7 @@ def test_replay_bench_writes_rows_of_the_same_keys(
 
 
 @pytest.mark.parametrize("opcode", [Opcode.RETRIEVE, Opcode.INSERT])
-def test_replay_operations_take_a_clock_each(opcode: Opcode) -> None:
+def test_replay_operations_take_a_clock_each(opcode: int) -> None:
     """Also at the memory's latency of 64 clocks: enough reads and writes are out at a time."""
     with open_device("sim", bench.configuration("small", ["ReplayBatchLog2=4"])) as device:
         replay = Replay(device, ReplaySettings(leaves=256, seed=1))

@@ -19,7 +19,7 @@ from jackdaw.drivers.learner import Learner, adam
 from jackdaw.replay import PrioritizedReplayBuffer, row_layout
 
 CONFIG = "small"
-FIELDS = {
+FIELDS: dict[str, dict[str, Any]] = {
     "obs": {"shape": 4},
     "image": {"shape": (2, 3), "dtype": np.uint8},
     "act": {"dtype": np.int32},
@@ -295,7 +295,7 @@ def test_replay_buffer_feeds_the_learner_from_its_rows(seed: int) -> None:
     Both backends give the same bits; TD errors are those of NumPy on the sampled fields. The
     widths are small, so float32 sums in another order differ by a few units in the last place.
     """
-    fields = {
+    fields: dict[str, dict[str, Any]] = {
         "obs": {"shape": 4},
         "act": {"dtype": np.int32},
         "rew": {},
@@ -350,12 +350,13 @@ def test_replay_buffer_lays_rows_out_for_the_learner() -> None:
     assert row.itemsize == 64 and row.names == tuple(FIELDS)
     assert row["image"].base == np.uint8 and row["image"].shape == (2, 3)
     assert row_layout({"obs": {"shape": 17}}).itemsize == 128
-    for bad in (
+    wrong: list[dict[str, dict[str, Any]]] = [
         {},
         {"weights": {}},
         {"a": {"shape": 0}},
         {"a": {"dtype": object}},
         {"a": {"x": 1}},
-    ):
+    ]
+    for bad in wrong:
         with pytest.raises(errors.BufferFieldError):
-            row_layout(bad)  # type: ignore[arg-type]
+            row_layout(bad)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,9 @@ from flow.path_delay import CLOCK_TO_Q, LUT, NET, SETUP, longest
 
 def netlist(tmp_path, cells):
     """A module of these cells: name -> (type, {input port: bits}, {output port: bits})."""
-    module = {"ports": {"clk_i": {"direction": "input", "bits": [2]}}, "netnames": {}, "cells": {}}
+    module: dict[str, dict[str, Any]] = {
+        "ports": {"clk_i": {"direction": "input", "bits": [2]}}, "netnames": {}, "cells": {},
+    }  # fmt: skip
     for name, (kind, inputs, outputs) in cells.items():
         module["cells"][name] = {
             "type": kind,

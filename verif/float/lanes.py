@@ -63,25 +63,40 @@ class Lane:
 
 
 class Lanes:
-    """The simulator of all blocks of one format (a context manager)."""
+    """The simulator of the blocks of one format (a context manager)."""
 
-    def __init__(self, float_format: str, seed: int = 1) -> None:
-        """Build the simulator (cached) and reset it; registers start random from `seed`."""
+    def __init__(
+        self,
+        float_format: str,
+        seed: int = 1,
+        *,
+        count: int = LANES,
+        instead: Path | None = None,
+    ) -> None:
+        """Build the simulator (cached) and reset it; registers start random from `seed`.
+
+        Args:
+            float_format: one of FORMATS.
+            seed: see above.
+            count: how many lanes, from the first; few build fast.
+            instead: folder with other sources of the blocks (flow.library).
+        """
         exp, man = FORMATS[float_format]
         path = build(
             "jackdaw:lib:float",
             "jd_float_lanes",
             HERE / "harness.cpp",
-            parameters={"ExpW": exp, "ManW": man},
+            parameters={"ExpW": exp, "ManW": man, "Lanes": count},
             sources=[HERE / "jd_float_lanes.sv"],
             defines=header_digest(),
+            instead=instead,
         )
         self.library = ctypes.CDLL(str(path))
         self.library.jd_open.restype = ctypes.c_void_p
         self.library.jd_lane.restype = ctypes.c_uint32
         self.library.jd_reference.restype = ctypes.c_uint64
         self._handle = ctypes.c_void_p(self.library.jd_open(ctypes.c_int(seed & 0x7FFFFFFF)))
-        self.lanes = tuple(self._describe(i) for i in range(LANES))
+        self.lanes = tuple(self._describe(i) for i in range(count))
 
     def __enter__(self) -> Lanes:
         return self
