@@ -32,7 +32,7 @@ demo: setup ## train DQN on CartPole with every replay and learner operation in 
 	@$(PYTHON) scripts/train.py --agent dqn --env CartPole-v1 --device sim --seed $(SEED) --out runs/demo-seed$(SEED) --overwrite
 
 test: setup lint ## the regression, in ten minutes: each block, each engine's smallest build (CHANGED=1: what changed)
-	JD_EFFORT=$(or $(EFFORT),0.1) $(PYTEST) --tier test --batch 8 $(if $(CHANGED),--changed) tests
+	JD_OPTIMIZE=-O0 JD_EFFORT=$(or $(EFFORT),0.1) $(PYTEST) --tier test --batch 8 $(if $(CHANGED),--changed) tests
 
 regress: setup lint ## the thorough regression, hours: all configurations, goals, proofs (FOLDERS="a3c lib" for some)
 	$(PYTEST) --tier regress $(or $(addprefix tests/,$(FOLDERS)),tests)

@@ -23,7 +23,15 @@ from flow.simulator import tools
 
 ENGINES = ("a3c", "learner", "replay")
 TOPS = ("rtl", "verif", "models", "tests")
-SETTINGS = ("JD_EFFORT", "JD_COVERAGE", "JD_OVERLAY", "JD_MUTANT", "CXXFLAGS", "PYTEST_ADDOPTS")
+SETTINGS = (
+    "JD_EFFORT",
+    "JD_OPTIMIZE",
+    "JD_COVERAGE",
+    "JD_OVERLAY",
+    "JD_MUTANT",
+    "CXXFLAGS",
+    "PYTEST_ADDOPTS",
+)
 
 
 @functools.cache

@@ -255,7 +255,7 @@ class _Build:
                 *it.arguments, *(["-Wno-fatal"] if design.compiled else []),
                 *(f"-G{name}={value}" for name, value in it.parameters),
                 *(f"-I{_relative(include)}" for include in design.includes),
-                *([] if it.harness else [top]), *it.control,
+                *([] if it.harness or "--public-flat-rw" in it.arguments else [top]), *it.control,
                 *(_relative(path) for path in design.waivers),
                 *(_relative(self.others.get(path.name, path)) for path in design.sources),
                 *it.sources,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from flow import simulate
-from flow.regression import regress
 
 pytestmark = pytest.mark.cocotb
 
@@ -33,15 +32,8 @@ RUNS = [
 ]
 
 
-# What the smallest build of the whole engine cannot show.
-FAST = (("two", "Tickets"), ("two", "HardReset"))
-
-
-@pytest.mark.parametrize(
-    ("build", "test"),
-    [run if run in FAST else regress(*run) for run in RUNS],
-    ids=lambda value: str(value),
-)
+@pytest.mark.regress
+@pytest.mark.parametrize(("build", "test"), RUNS, ids=lambda value: str(value))
 def test_around_runs(build: str, test: str, seed: int) -> None:
     simulate.run(
         CORE, toplevel=TOP, module=MODULE, test=test, parameters=BUILDS[build], seed=seed,

@@ -11,14 +11,14 @@ import pytest
 import bench
 import bench_a3c
 from flow import results
-from flow.regression import keep
 from jackdaw.device import open_device
 from jackdaw.device.sim import SimDevice
 from models.a3c.network import NET_T
 
 
+@pytest.mark.regress
 @pytest.mark.parametrize("copy", [False, True], ids=["ZERO", "COPY"])
-@pytest.mark.parametrize("agents", keep([3, 1]))
+@pytest.mark.parametrize("agents", [1, 3])
 def test_a3c_bench_host(
     agents: int, copy: bool, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

@@ -32,6 +32,8 @@ RUNS = [
     ("pair", "Timeouts"),
     ("pair", "ResetMidway"),
     ("pair", "Roles"),
+    ("pair", "Tickets"),
+    ("pair", "HardReset"),
     ("two", "Random"),
     ("two", "Tickets"),
     ("two", "HardReset"),

@@ -7,6 +7,7 @@ on the host's speed.
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import time
 from collections.abc import Sequence
@@ -79,10 +80,14 @@ def build_library(
     *,
     assertions: bool = True,
     waves: bool = False,
-    optimize: str = "-O2",
+    optimize: str | None = None,
     compiled_arithmetic: bool = False,
 ) -> Path:
-    """Build the simulator of a configuration, or find it in the cache. Needs the `flow` package."""
+    """Build the simulator of a configuration, or find it in the cache. Needs the `flow` package.
+
+    Without `optimize` the environment variable JD_OPTIMIZE names the compiler's level; it is -O2,
+    which takes minutes to build and trains several times faster than -O0.
+    """
     from flow.library import build
 
     defines = [f"JD_TOP=V{config.toplevel}", f'JD_TOP_HEADER="V{config.toplevel}.h"']
@@ -95,7 +100,7 @@ def build_library(
         defines=[*defines, *(["JD_COMPILED_ARITHMETIC"] if compiled_arithmetic else [])],
         assertions=assertions,
         waves=waves,
-        optimize=optimize,
+        optimize=optimize or os.environ.get("JD_OPTIMIZE", "-O2"),
         instead=COMPILED if compiled_arithmetic else None,
     )
 
