@@ -239,6 +239,8 @@ def _told(results: Path) -> dict[str, str]:
         return {}
     for case in cases:
         bad = [*case.iter("failure"), *case.iter("error")]
+        if any(b.get("type") == "RegressionTerminated" for b in bad):
+            continue  # it did not run, because one before it failed
         reasons = "; ".join(f"{f.get('type')}: {f.get('message')}" for f in bad)
         skipped = "skipped" if case.find("skipped") is not None else ""
         told[str(case.get("name"))] = (reasons or "failed") if bad else skipped
