@@ -243,7 +243,10 @@ class _Build:
             "--output-split-cfuncs", SPLIT_STATEMENTS,
             "--assert" if it.assertions else "--no-assert",
         ]  # fmt: skip
+        # Where everything is public, a control file would hide the generate loops from cocotb.
+        flat = "--public-flat-rw" in it.arguments
         top = self.folder / "top.vlt"
+        control: list[object] = [] if flat else [*([] if it.harness else [top]), *it.control]
         top.write_text(f'`verilator_config\npublic_flat_rw -module "{it.toplevel}" -var "*"\n')
         self._call(
             "verilator",
@@ -255,7 +258,7 @@ class _Build:
                 *it.arguments, *(["-Wno-fatal"] if design.compiled else []),
                 *(f"-G{name}={value}" for name, value in it.parameters),
                 *(f"-I{_relative(include)}" for include in design.includes),
-                *([] if it.harness or "--public-flat-rw" in it.arguments else [top]), *it.control,
+                *control,
                 *(_relative(path) for path in design.waivers),
                 *(_relative(self.others.get(path.name, path)) for path in design.sources),
                 *it.sources,

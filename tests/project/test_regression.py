@@ -42,14 +42,14 @@ def test_children_count(tmp_path: Path) -> None:
     assert "CPU time" in child(code, tmp_path, cpu_s=1).limit
 
 
-def run(tmp_path: Path, text: str, *options: str) -> str:
+def run(tmp_path: Path, text: str, *options: str, **settings: str) -> str:
     """Run pytest with the regression's plugin on a file."""
     (tmp_path / "test_it.py").write_text("import pytest\n" + text)
     command = [
         sys.executable, "-m", "pytest", "-p", "flow.regression", "-p", "no:cacheprovider", "-q",
         "--rootdir", str(tmp_path), "-c", os.devnull, *options, str(tmp_path / "test_it.py"),
     ]  # fmt: skip
-    env = {**os.environ, "PYTEST_ADDOPTS": "", "PYTHONPATH": f"{ROOT}/scripts"}
+    env = {**os.environ, "PYTEST_ADDOPTS": "", "PYTHONPATH": f"{ROOT}/scripts", **settings}
     env["JACKDAW_CACHE"] = str(tmp_path / "store")
     (tmp_path / "seed.py").write_text(
         "def pytest_addoption(parser): parser.addoption('--seed', type=int, default=1)\n"
@@ -97,15 +97,11 @@ def test_a_test_without_end_is_ended(tmp_path: Path) -> None:
 
 
 def test_what_passed_is_left_out_until_it_changes(tmp_path: Path) -> None:
-    text = "def test_a(): pass\ndef test_b(): assert not __import__('os').environ.get('JD_EFFORT')"
-    assert "2 passed" in run(tmp_path, text, "--changed")
-    assert "2 deselected" in run(tmp_path, text, "--changed")
-    os.environ["JD_EFFORT"] = "0.5"
-    try:
-        assert "1 failed, 1 passed" in run(tmp_path, text, "--changed")
-        assert "1 failed, 1 deselected" in run(tmp_path, text, "--changed")
-    finally:
-        del os.environ["JD_EFFORT"]
+    text = "def test_a(): pass\ndef test_b(): assert __import__('os').environ['JD_EFFORT'] == '1'"
+    assert "2 passed" in run(tmp_path, text, "--changed", JD_EFFORT="1")
+    assert "2 deselected" in run(tmp_path, text, "--changed", JD_EFFORT="1")
+    assert "1 failed, 1 passed" in run(tmp_path, text, "--changed", JD_EFFORT="0.5")
+    assert "1 failed, 1 deselected" in run(tmp_path, text, "--changed", JD_EFFORT="0.5")
 
 
 @pytest.mark.parametrize(
