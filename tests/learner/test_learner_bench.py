@@ -12,6 +12,7 @@ import bench
 import bench_learner
 from flow.design import resolve
 from flow.regression import keep
+from flow.toolchain import environment
 from jackdaw.device import Config, open_device
 from jackdaw.drivers.learner import Learner
 from models.learner.timing import step_clocks
@@ -107,7 +108,9 @@ def test_builds_of_the_sweep_pass_lint(config: Config) -> None:
         *(f"-G{name}={value}" for name, value in config.rtl_parameters().items()),
         *(f"-I{folder}" for folder in design.includes), *design.waivers, *design.sources,
     ]  # fmt: skip
-    found = subprocess.run(list(map(str, call)), capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        list(map(str, call)), env=environment(), capture_output=True, text=True, check=False
+    )
     assert found.returncode == 0, found.stderr
 
 
