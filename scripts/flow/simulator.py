@@ -243,11 +243,13 @@ class _Build:
             "--output-split-cfuncs", SPLIT_STATEMENTS,
             "--assert" if it.assertions else "--no-assert",
         ]  # fmt: skip
-        # Where everything is public, a control file would hide the generate loops from cocotb.
+        # Where everything is public, rules for modules of the design hide generate loops from
+        # cocotb; without any rule it does not find them either.
         flat = "--public-flat-rw" in it.arguments
+        public = "jd_none" if flat else it.toplevel
         top = self.folder / "top.vlt"
-        control: list[object] = [] if flat else [*([] if it.harness else [top]), *it.control]
-        top.write_text(f'`verilator_config\npublic_flat_rw -module "{it.toplevel}" -var "*"\n')
+        control: list[object] = [*([] if it.harness else [top]), *([] if flat else it.control)]
+        top.write_text(f'`verilator_config\npublic_flat_rw -module "{public}" -var "*"\n')
         self._call(
             "verilator",
             [
