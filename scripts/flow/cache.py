@@ -27,6 +27,7 @@ LAYOUT = "v1"  # of the store; a new one leaves the old one alone
 DEFAULT_GB = 8.0
 MANIFEST = "manifest.json"
 SLOTS = os.cpu_count() or 1
+WAIT_S = 3600.0  # for another process that builds the same
 _held: dict[Path, int] = {}  # open locks of the entries that this process reads
 
 
@@ -90,18 +91,16 @@ def entry(name: str, make: Callable[[Path], None]) -> Path:
         name: a readable part and the hash of everything that decides the content.
         make: puts the files into the empty folder it is given; what it raises is passed on.
     Returns: the entry's folder, which stays until this process ends.
-    Raises: CacheFull, CacheError.
+    Raises: CacheFull, CacheError, also where another process builds it and does not end.
     """
-    while True:
-        if (path := find(name)) is not None:
-            return path
-        folder = root()
-        lock = _lock(folder / "locks" / name, fcntl.LOCK_EX)
-        try:
-            if not _whole(folder / "entries" / name):
-                _make(folder, name, make)
-        finally:
-            os.close(lock)  # `find` takes it again, shared
+    end = time.monotonic() + WAIT_S
+    while (path := find(name)) is None:
+        # Waiting for the lock itself would be waiting for those who read what was built meanwhile.
+        if not try_entry(name, make):
+            if time.monotonic() > end:
+                raise CacheError(f"{name}: another process has not built it within {WAIT_S:.0f} s")
+            time.sleep(0.1)
+    return path
 
 
 def try_entry(name: str, make: Callable[[Path], None]) -> bool:

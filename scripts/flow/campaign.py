@@ -125,8 +125,8 @@ class Campaign:
 
     def _arguments(self, tests: Sequence[str]) -> list[str]:
         return [
-            "-q", "--tier", self.tier, "-p", "no:cacheprovider", "--seed", str(self.seed),
-            "--rootdir", str(ROOT), *tests,
+            "-q", "--tier", self.tier, "-m", "not goal and not last",
+            "-p", "no:cacheprovider", "--seed", str(self.seed), "--rootdir", str(ROOT), *tests,
         ]  # fmt: skip
 
     def baseline(self, timeout_s: float = 3600) -> None:
@@ -160,6 +160,7 @@ class Campaign:
             str(self.jobs), "--dist", "load", *self._arguments(tests),
         ]  # fmt: skip
         env = {**os.environ, **self._environment(0, record)}
+        env.pop("JD_SESSION", None)
         with log.open("w") as handle:
             done = subprocess.run(
                 command, cwd=ROOT, env=env, stdout=handle, stderr=handle, timeout=timeout_s,
@@ -175,7 +176,7 @@ class Campaign:
                 self.known[line["test"]] = Knowledge(line["seconds"])
 
     def _collect(self) -> list[str]:
-        """Node IDs of the tests; those that only sum up coverage take runs of their own."""
+        """Node IDs of the tests; those that judge other tests' runs are none of a mutant's."""
         command = [sys.executable, "-m", "pytest", "--collect-only", *self._arguments(self.tests)]
         done = subprocess.run(
             command, cwd=ROOT, env={**os.environ, **NO_OPTIONS}, capture_output=True, text=True,
@@ -183,8 +184,7 @@ class Campaign:
         )  # fmt: skip
         if done.returncode:
             raise BaselineFailed(f"collection failed: {done.stdout[-2000:]}")
-        lines = [line for line in done.stdout.splitlines() if "::" in line]
-        return [line for line in lines if "coverage" not in line.split("::")[1]]
+        return [line for line in done.stdout.splitlines() if "::" in line]
 
     def _digest(self) -> str:
         """Hash of what decides a test's outcome: overlay, tests, environments and models."""
@@ -275,6 +275,7 @@ class Campaign:
         code = 3
         try:
             os.environ.update(self._environment(number, record))
+            os.environ.pop("JD_SESSION", None)
             resolve.cache_clear()  # of the original, which the parent may know
             log = os.open(record.with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(log, 1)

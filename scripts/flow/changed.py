@@ -23,6 +23,7 @@ from flow.simulator import tools
 
 ENGINES = ("a3c", "learner", "replay")
 TOPS = ("rtl", "verif", "models", "tests")
+NOTES_KEPT = 200
 SETTINGS = (
     "JD_EFFORT",
     "JD_OPTIMIZE",
@@ -114,7 +115,10 @@ def seconds() -> dict[str, float]:
 
 
 def keep_seconds(folder: Path) -> None:
-    """Note what the tests of a session took."""
+    """Note what the tests of a session took; forget what passed long ago."""
+    notes = sorted(_folder().iterdir(), key=lambda note: note.stat().st_mtime)
+    for note in notes[:-NOTES_KEPT]:
+        note.unlink(missing_ok=True)
     path = cache.root() / "seconds.json"
     new = seconds() | {line["test"]: line["cpu"] for line in record.read(folder, "tests")}
     part = path.with_suffix(f".{os.getpid()}")

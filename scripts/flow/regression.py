@@ -17,10 +17,12 @@
 
 from __future__ import annotations
 
+import argparse
 import faulthandler
 import fnmatch
 import json
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -35,12 +37,14 @@ from typing import Any
 import pytest
 import yaml
 
-from flow import BUILD, ROOT, cache, changed, process, record, simulate
+from flow import BUILD, ROOT, budget, cache, changed, effort, process, record, simulate
 from flow.simulator import Simulator
 
 CPU_LIMIT_S = 900.0
 STALL_S = 600.0
 WAIT_S = 3600.0  # of a goal, for workers that are still at its runs
+SESSIONS_KEPT = 20
+RUNS_KEPT_S = 3 * 24 * 3600.0
 SKIPS = ROOT / "tests/skips.yaml"
 GROUPS = "groups.json"  # test -> number of the group that stays in one worker
 LEFT_OUT = {"test": ("slow", "regress"), "regress": ("slow",), "all": ()}
@@ -53,29 +57,52 @@ class OutOfTime(Exception):
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("jackdaw")
     group.addoption("--tier", choices=list(LEFT_OUT), default="all", help="how thorough")
-    group.addoption("--batch", type=int, default=1, help="cocotb tests that share a process")
+    group.addoption("--batch", type=_positive, default=1, help="cocotb tests that share a process")
     group.addoption("--changed", action="store_true", help="leave out what passed as it is")
 
 
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"got {text!r}, want a whole number from 1 on")
+    return int(text)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    try:
+        effort.effort()
+    except effort.EffortError as error:
+        raise pytest.UsageError(str(error)) from error
     for line in (
         "slow: long runs, only in `make test-all`",
         "regress: not in `make test`",
         "cocotb: does nothing but simulate",
         "goal: judges what the other tests of its file left",
+        "last: judges the record of all other tests",
         "cpu_limit(seconds): limit of CPU time",
     ):
         config.addinivalue_line("markers", line)
     mutant = "JD_MUTANT" in os.environ  # a campaign keeps its own record
     if not hasattr(config, "workerinput") and not config.option.collectonly and not mutant:
+        inner = "JD_SESSION" in os.environ  # a run inside a test is not the latest
+        if not inner:
+            _prune()
         folder = BUILD / "record" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
         folder.mkdir(parents=True)
         latest = BUILD / "record" / "latest"
-        if "JD_SESSION" not in os.environ:  # a run inside a test is not the latest
+        if not inner:
             latest.unlink(missing_ok=True)
             latest.symlink_to(folder.name)
         config.stash[_SESSION] = os.environ.get("JD_SESSION")
         os.environ["JD_SESSION"] = str(folder)
+
+
+def _prune() -> None:
+    """Forget the records of all but the last sessions, and what old simulations left."""
+    sessions = sorted((BUILD / "record").glob("2*"))[:-SESSIONS_KEPT]
+    old = time.time() - RUNS_KEPT_S
+    runs = [path for path in (BUILD / "runs").glob("*") if path.stat().st_mtime < old]
+    for path in (*sessions, *runs):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 _SESSION = pytest.StashKey[str | None]()
@@ -121,14 +148,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--changed"):
         kept, unchanged = changed.divide(kept, int(config.getoption("--seed")))
         dropped += unchanged
-        config.stash[_UNCHANGED] = len(unchanged)
     config.hook.pytest_deselected(items=dropped)
 
     groups: dict[object, list[pytest.Item]] = defaultdict(list)
     goals: list[pytest.Item] = []
+    last: list[pytest.Item] = []
     for item in kept:
         of = {request.group for request in requests(item)}
-        if item.get_closest_marker("goal"):
+        if item.get_closest_marker("last"):
+            last.append(item)
+        elif item.get_closest_marker("goal"):
             goals.append(item)
         elif len(of) == 1:
             groups[of.pop()].append(item)
@@ -138,17 +167,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             groups[item.path].append(item)
     size = config.getoption("--batch")
     order: list[list[pytest.Item]] = []
-    for key, members in groups.items():
+    for members in groups.values():
         step = size if requests(members[0]) else len(members)
         order += [members[i : i + step] for i in range(0, len(members), step)]
-        del key
     order.sort(key=_weight, reverse=True)
     for number, members in enumerate(order):
         for item in members:
             item.stash[_GROUP] = number
-    for number, item in enumerate(goals):
+    for number, item in enumerate(goals + last):
         item.stash[_GROUP] = -1 - number
-    items[:] = [item for members in order for item in members] + goals
+    items[:] = [item for members in order for item in members] + goals + last
     if hasattr(config, "workerinput") and (folder := record.session()):
         part = folder / f"{GROUPS}.{os.getpid()}"  # every worker writes the same
         part.write_text(json.dumps({item.nodeid: item.stash[_GROUP] for item in items}))
@@ -156,7 +184,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Workers get whole groups, in the order of the tests."""
+    """With `--dist loadgroup` workers get whole groups, in the order of the tests."""
+    if config.getoption("dist") != "loadgroup":
+        return None
     from xdist.scheduler import LoadScopeScheduling
 
     class Groups(LoadScopeScheduling):  # type: ignore[misc]
@@ -174,9 +204,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Groups(config, log)
 
 
-_UNCHANGED = pytest.StashKey[int]()
-
-
 def _weight(members: list[pytest.Item]) -> tuple[float, int]:
     """How long tests may take: by what they took last on this machine, else large ones first."""
     known = changed.seconds()
@@ -192,6 +219,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Build every simulator of the chosen tests, the largest first."""
     if session.config.option.collectonly:
         return
+    if hasattr(session.config, "workerinput") or not session.config.getoption("numprocesses", 0):
+        budget.measure_speed()
     batches: dict[object, list[simulate.Request]] = defaultdict(list)
     wanted: dict[Simulator, None] = {}
     for item in session.items:
@@ -240,23 +269,42 @@ def runs(request: pytest.FixtureRequest) -> list[Path]:
         item.nodeid
         for item in request.session.items
         if item.path == mine and item.get_closest_marker("cocotb") and item is not request.node
-    } - {request.node.nodeid}
+    }
     if not expected:
         pytest.fail("no simulation of this file is among the tests: run the whole file")
+    lines = _ended_tests(expected)
+    failed = sorted(name for name in expected if lines[name]["outcome"] != "passed")
+    if failed:
+        pytest.fail(f"nothing is known of the goals: failed {failed}")
+    return [Path(folder) for name in sorted(expected) for folder in lines[name]["folders"]]
+
+
+def _ended_tests(expected: set[str]) -> dict[str, dict[str, Any]]:
+    """The lines of some tests in the record, once all are there."""
     folder, waited = record.session(), time.monotonic()
     assert folder is not None
     while True:
         lines = {line["test"]: line for line in record.read(folder, "tests")}
         missing = expected - set(lines)
         if not missing:
-            break
+            return lines
         if time.monotonic() - waited > WAIT_S:
             pytest.fail(f"no end of {sorted(missing)}")
         time.sleep(0.5)
-    failed = sorted(name for name in expected if lines[name]["outcome"] != "passed")
-    if failed:
-        pytest.fail(f"nothing is known of the goals: failed {failed}")
-    return [Path(folder) for name in sorted(expected) for folder in lines[name]["folders"]]
+
+
+@pytest.fixture
+def session_record(request: pytest.FixtureRequest) -> Path:
+    """Folder of this session's record, once all tests that come before a test marked `last` ended.
+
+    Needs the mark `last`.
+    """
+    last = {item.nodeid for item in request.session.items if item.get_closest_marker("last")}
+    assert request.node.nodeid in last
+    _ended_tests({item.nodeid for item in request.session.items} - last)
+    folder = record.session()
+    assert folder is not None
+    return folder
 
 
 def regress(*values: object, name: str | None = None) -> Any:
@@ -267,16 +315,6 @@ def regress(*values: object, name: str | None = None) -> Any:
 def keep(values: Iterable[Any], count: int = 1) -> list[Any]:
     """Parameters of a test, of which the first `count` are in `make test`."""
     return [v if i < count else regress(v) for i, v in enumerate(values)]
-
-
-def scale(count: int, least: int = 1) -> int:
-    """A random test's length, scaled by JD_EFFORT."""
-    return max(least, round(count * effort()))
-
-
-def effort() -> float:
-    """The setting JD_EFFORT: 1 for full lengths, less for shorter random tests."""
-    return float(os.environ.get("JD_EFFORT", "1"))
 
 
 class _Watch:
@@ -338,7 +376,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         "tests", test=item.nodeid, outcome=outcome, wall=round(time.monotonic() - start, 2),
         cpu=round(cpu, 2), folders=[str(folder) for folder in simulate.made],
     )  # fmt: skip
-    if outcome == "passed":
+    if record.session() is not None:
+        budget.measure_again()
+    if outcome == "passed" and record.session() is not None:
         changed.passed(item, int(item.config.getoption("--seed")))
 
 
@@ -393,7 +433,7 @@ def area(test: str) -> str:
 
 
 def phases(folder: Path) -> dict[str, dict[str, float]]:
-    """CPU seconds by area of the tests, then by phase; `all` is their sum.
+    """CPU seconds by area of the tests, then by phase; `sum` is that of an area's phases.
 
     A build belongs to the area of the core that it is of, Verilator's own objects to `shared`.
     """
@@ -418,15 +458,12 @@ def phases(folder: Path) -> dict[str, dict[str, float]]:
     return {name: dict(row) for name, row in table.items()}
 
 
-ENGINES = ("a3c", "learner", "replay")
-
-
 def core_area(core: str) -> str:
     """The folder of tests that a core's builds and simulations count for."""
     if not core:
         return "shared"
     kind, name = core.split(":")[1:3]
-    for engine in ENGINES:
+    for engine in changed.ENGINES:
         if name.startswith(engine):
             return engine
     if name.startswith("device"):
@@ -455,6 +492,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         for column in columns:
             total[column] += row.get(column, 0)
     terminalreporter.line(f"{'all':12}" + "".join(f"{total[c]:12.0f}" for c in columns))
+    terminalreporter.line(
+        f"This core is {budget.slower(folder):.1f} times slower than an ordinary one."
+    )
 
 
 def _count(folder: Path) -> int:

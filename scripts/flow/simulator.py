@@ -221,8 +221,6 @@ class _Build:
         start = time.time()
         self._verilate()
         objects = self._model()
-        if self.it.harness:
-            objects.append(self._harness())
         objects += [
             self._compile(path, f"more{i}.o", "-O2", ()) for i, path in enumerate(self.more)
         ]
@@ -269,14 +267,17 @@ class _Build:
         )  # fmt: skip
 
     def _model(self) -> list[Path]:
-        """Compile Verilator's C++; a program's has cocotb's main beside it."""
+        """Compile Verilator's C++, and cocotb's main or the harness."""
         obj = self.folder / "obj"
         files = sorted(obj.glob("*.cpp"))
-        main = [] if self.it.harness else [_cocotb_share() / "lib/verilator/verilator.cpp"]
+        main = _cocotb_share() / "lib/verilator/verilator.cpp"
+        if self.it.harness:
+            main = ROOT / self.it.harness
         if self.it.optimize == "-O0":
-            return [self._unit("model", [*files, *main], "-O0")]
+            return [self._unit("model", [*files, main], "-O0")]
         fast = set(self._listed("FAST"))
-        objects = [self._unit("slow", [f for f in files if f.stem not in fast] + main, "-O0")]
+        objects = [self._unit("slow", [f for f in files if f.stem not in fast], "-O0")]
+        objects.append(self._unit("main", [main], "-O2"))
         group: list[Path] = []
         for path in [f for f in files if f.stem in fast]:
             if group and sum(f.stat().st_size for f in (*group, path)) > UNIT_BYTES:
@@ -317,20 +318,26 @@ class _Build:
 
         return cache.entry(f"runtime-{name}-{key.hexdigest()[:16]}", make) / "object.o"
 
-    def _harness(self) -> Path:
-        it = self.it
-        assert it.harness is not None
-        macros = [f"JD_{name}={value}" for name, value in it.parameters] + list(it.defines)
-        macros += ["JD_WAVES"] if it.waves else []
-        macros += ["JD_COVERAGE"] if coverage.measured(it.core) else []
-        path = ROOT / it.harness
-        includes = ("-Iobj", f"-I{path.parent}", f"-I{ROOT}/scripts")
-        return self._compile(path, "harness.o", "-O2", (*(f"-D{m}" for m in macros), *includes))
-
     def _unit(self, name: str, files: Iterable[Path], optimize: str) -> Path:
         unit = self.folder / f"{name}.cpp"
-        unit.write_text("".join(f'#include "{path}"\n' for path in files))
-        return self._compile(unit, f"{name}.o", optimize, ("-Iobj",))
+        lines = []
+        for path in files:
+            if self.it.harness and path == ROOT / self.it.harness:
+                # After Verilator's code, whose names a macro could change.
+                lines += [f"#define {macro.replace('=', ' ', 1)}\n" for macro in self._macros()]
+            lines.append(f'#include "{path}"\n')
+        unit.write_text("".join(lines))
+        return self._compile(unit, f"{name}.o", optimize, ("-Iobj", f"-I{ROOT}/scripts"))
+
+    def _macros(self) -> list[str]:
+        """What the harness is told."""
+        it = self.it
+        return [
+            *(f"JD_{name}={value}" for name, value in it.parameters),
+            *it.defines,
+            *(["JD_WAVES"] if it.waves else []),
+            *(["JD_COVERAGE"] if coverage.measured(it.core) else []),
+        ]
 
     def _compile(self, path: Path, name: str, optimize: str, more: Sequence[str]) -> Path:
         command = ["g++", optimize, *self.flags, *more, "-c", path, "-o", name]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import jackdaw.environments  # noqa: F401  (registers PixelCatch)
+from flow.effort import scale
 from jackdaw import errors
 from jackdaw.agents.a3c import A3c, A3cSettings, initial
 from jackdaw.device import load_config, open_device
@@ -149,8 +150,9 @@ def test_a3c_agents_are_the_same_on_both(seed: int) -> None:
                 lambda: gymnasium.make("jackdaw/PixelCatch-v0"), NET_S, device,
                 A3cSettings(agents=3, eps=1e-5), seed,
             )  # fmt: skip
-            episodes = list(agents.run(33))
-            assert agents.updates == 9
+            turns = scale(33, 11)
+            episodes = list(agents.run(turns))
+            assert agents.updates == turns // 11 * 3
             found[backend] = (agents.net.map.pack(agents.parameters()), episodes)
     np.testing.assert_array_equal(found["sim"][0], found["model"][0])
     assert found["sim"][1] == found["model"][1]

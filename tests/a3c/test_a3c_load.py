@@ -74,7 +74,7 @@ def test_load_random(name: str, seed: int) -> None:
             assert not result.errors
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@pytest.mark.parametrize("name", keep(BUILDS))
 @pytest.mark.parametrize("train", [False, True])
 def test_load_rate(name: str, train: bool, seed: int) -> None:
     """A beat a clock on memory of latency 64, also through the transposer."""
@@ -89,6 +89,7 @@ def test_load_rate(name: str, train: bool, seed: int) -> None:
     assert result.finished[0] - result.last_beat < 25
 
 
+@pytest.mark.regress
 def test_load_bursts(seed: int) -> None:
     """What lies in a row in memory comes in bursts up to the ends of pages."""
     rng = np.random.default_rng([seed, 3])
@@ -105,7 +106,7 @@ def test_load_bursts(seed: int) -> None:
             ]
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@pytest.mark.parametrize("name", keep(BUILDS))
 def test_load_full(name: str, seed: int) -> None:
     """While nothing is taken all comes that has room."""
     g = BUILDS[name]
@@ -119,7 +120,7 @@ def test_load_full(name: str, seed: int) -> None:
             assert filled == sum(end <= g.pb_training for end in ends)
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@pytest.mark.parametrize("name", keep(BUILDS))
 def test_load_error(name: str, seed: int) -> None:
     """An error is told of while its task is in hand, and changes nothing else."""
     g = BUILDS[name]
@@ -151,7 +152,7 @@ def test_load_error(name: str, seed: int) -> None:
             assert result.errors == want
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@pytest.mark.parametrize("name", keep(BUILDS))
 def test_load_stop(name: str, seed: int) -> None:
     """After a stop no burst begins and all that come are taken; a reset begins anew."""
     g = BUILDS[name]

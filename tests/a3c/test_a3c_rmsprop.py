@@ -67,7 +67,7 @@ def test_rmsprop_rate(name: str, seed: int) -> None:
     np.testing.assert_array_equal(left, came + latency(name) + slices(name) + 3)
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@pytest.mark.parametrize("name", keep(BUILDS))
 @pytest.mark.parametrize(("give", "take"), [(0.2, 1.0), (1.0, 0.1), (0.5, 0.5)])
 def test_rmsprop_stalls(name: str, give: float, take: float, seed: int) -> None:
     """Pauses of the source and back-pressure of the sink, of a clock and of many."""
@@ -80,7 +80,7 @@ def test_rmsprop_stalls(name: str, give: float, take: float, seed: int) -> None:
             check(sim, 120, given, taken, seed)
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@pytest.mark.parametrize("name", keep(BUILDS))
 def test_rmsprop_room(name: str, seed: int) -> None:
     """While nothing is taken so many rows come as have a place, and none is lost."""
     room = -(-latency(name) // slices(name)) + 8

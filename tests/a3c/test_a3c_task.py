@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from flow.regression import keep
 from models.a3c.network import NET_A, NET_S, NET_T, SMALL, Geometry, Network, fc
 from models.registers.a3c import Error
 from verif.a3c import task
@@ -26,7 +27,7 @@ WANTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@pytest.mark.parametrize("name", keep(BUILDS))
 def test_task_check(name: str, seed: int) -> None:
     """Tasks good and bad against the golden model."""
     g, networks = BUILDS[name]

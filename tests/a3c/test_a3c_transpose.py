@@ -61,7 +61,7 @@ def test_transpose_without_stalls(name: str, seed: int) -> None:
     np.testing.assert_array_equal(left, np.arange(12 * lanes) + lanes - 1 + LATENCY)
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@pytest.mark.parametrize("name", keep(BUILDS))
 @pytest.mark.parametrize(("give", "take"), [(0.3, 1.0), (1.0, 0.3), (0.6, 0.6), (0.95, 0.95)])
 def test_transpose_stalls(name: str, give: float, take: float, seed: int) -> None:
     """Random pauses of the source and back-pressure of the sink, of a clock and of many."""

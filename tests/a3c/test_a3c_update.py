@@ -77,7 +77,7 @@ def test_update_random(name: str, seed: int) -> None:
             update(sim, tasks, chunks, gradients(rng, chunks), memory, random_timing(rng))
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@pytest.mark.parametrize("name", keep(BUILDS))
 def test_update_rate(name: str, seed: int) -> None:
     """Rows follow each other as memory or units allow, in bursts up to the ends of pages."""
     rng = np.random.default_rng([seed, 8])
@@ -194,6 +194,7 @@ def check_failed(
         np.testing.assert_array_equal(memory[mine], want[1][mine])
 
 
+@pytest.mark.regress
 def test_update_failed(seed: int) -> None:
     """While the task has failed nothing is written, but all goes on; the next one is whole."""
     rng = np.random.default_rng([seed, 10])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import train
-from flow.regression import keep
+from flow.regression import keep, regress
 from jackdaw.runtime.environment import Environment
 
 CARTPOLE = ("dqn", "CartPole-v1")
@@ -70,7 +70,7 @@ def comparable(state: dict[str, Any]) -> dict[str, Any]:
     return state
 
 
-@pytest.mark.parametrize("steps", [40, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("steps", [6, regress(40), pytest.param(300, marks=pytest.mark.slow)])
 def test_rtl_and_models_train_to_the_same_bits(tmp_path, steps, seed):
     sim = comparable(run(tmp_path / "sim", "sim", steps, seed=seed))
     model = comparable(run(tmp_path / "model", "model", steps, seed=seed))

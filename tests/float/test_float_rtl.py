@@ -15,7 +15,7 @@ import pytest
 
 import models.float as golden
 from flow import ROOT
-from flow.regression import scale
+from flow.effort import scale
 from verif.float.lanes import (
     CROSS,
     EXPONENTS,

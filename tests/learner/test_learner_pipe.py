@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from flow.regression import keep, scale
+from flow.effort import scale
+from flow.regression import keep
 from models.learner import optim, timing
 from models.learner.fp import words
 from models.learner.layout import Geometry, allocate

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -68,7 +70,8 @@ def make(folder):
     Path(sys.argv[1]).open("a").write("made\\n")
     time.sleep(float(sys.argv[2]))
     (folder / "file").write_text("whole")
-print((cache.entry("a-1", make) / "file").read_text())
+print((cache.entry("a-1", make) / "file").read_text(), flush=True)
+sys.stdin.read()  # it reads the entry until it is told to end
 """
 
 
@@ -76,7 +79,8 @@ def builder(marks: Path, seconds: float) -> subprocess.Popen[str]:
     """Another process that builds the entry, and takes so long."""
     env = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
     command = [sys.executable, "-c", BUILDER, str(marks), str(seconds)]
-    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, text=True)
 
 
 def wait_for(path: Path) -> None:
@@ -96,9 +100,47 @@ def test_a_killed_build_is_no_entry(tmp_path: Path) -> None:
 
 
 def test_two_at_once_build_once(tmp_path: Path) -> None:
+    """And the second has it while the first still reads it."""
     children = [builder(tmp_path / "marks", 0.5) for _ in range(2)]
-    assert [child.communicate()[0] for child in children] == ["whole\n", "whole\n"]
+    try:
+        for child in children:
+            assert child.stdout is not None
+            assert select.select([child.stdout], [], [], 30)[0], "waits for who reads the entry"
+            assert child.stdout.readline() == "whole\n"
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
     assert (tmp_path / "marks").read_text() == "made\n"
+
+
+def test_readers_hold_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry that another process ends and reads just after this one did not find it."""
+    child = builder(tmp_path / "marks", 0)
+    assert child.stdout is not None and child.stdout.readline() == "whole\n"
+    look, times = cache.find, iter(range(1000))
+    monkeypatch.setattr(cache, "find", lambda name: look(name) if next(times) else None)
+    found: list[Path] = []
+    waiter = threading.Thread(target=lambda: found.append(cache.entry("a-1", fill())))  # type: ignore[arg-type]
+    waiter.start()
+    waiter.join(10)
+    in_time = list(found)
+    child.kill()
+    child.wait()
+    waiter.join()
+    assert in_time
+
+
+def test_a_build_of_another_that_does_not_end_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "WAIT_S", 0.2)
+    child = builder(tmp_path / "marks", 60)
+    wait_for(tmp_path / "marks")
+    with pytest.raises(cache.CacheError, match="a-1: another process has not built it"):
+        cache.entry("a-1", fill())  # type: ignore[arg-type]
+    child.kill()
+    child.wait()
 
 
 def test_the_oldest_unused_entries_go(store: Path) -> None:

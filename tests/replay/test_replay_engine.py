@@ -55,8 +55,9 @@ def run(test: str, seed: int, parameters: dict[str, int], *plusargs: str) -> Pat
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_replay_engine(test: str, seed: int) -> None:
-    run(test, seed, LARGE)
+@pytest.mark.parametrize("build", [SMALL, regress(LARGE)], ids=["u1", "s1"])
+def test_replay_engine(test: str, build: dict[str, int], seed: int) -> None:
+    run(test, seed, build)
 
 
 @pytest.mark.parametrize("test", ["Random", "BackPressure"])
@@ -67,9 +68,8 @@ def test_replay_engine_random(test: str, build: dict[str, int], seed: int) -> No
 
 @pytest.mark.regress
 @pytest.mark.parametrize("test", ["Smoke", "Stale", "Corners", "Concurrent", "Batches"])
-@pytest.mark.parametrize("build", [SMALL, MEDIUM], ids=["u1", "u2"])
-def test_replay_engine_small(test: str, build: dict[str, int], seed: int) -> None:
-    run(test, seed, build)
+def test_replay_engine_medium(test: str, seed: int) -> None:
+    run(test, seed, MEDIUM)
 
 
 @pytest.mark.regress
@@ -81,18 +81,15 @@ def test_replay_engine_sequential(test: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("test", GATHERS)
-def test_replay_engine_gather(test: str, seed: int) -> None:
-    run(test, seed, MEDIUM)
+@pytest.mark.parametrize("build", [SMALL, regress(MEDIUM)], ids=["u1", "u2"])
+def test_replay_engine_gather(test: str, build: dict[str, int], seed: int) -> None:
+    run(test, seed, build)
 
 
 @pytest.mark.parametrize("bits", [0, regress(1)])
 def test_replay_engine_initial(bits: int, seed: int) -> None:
     """Whatever the registers hold before the reset: all zeros, all ones."""
     run("Smoke", seed, SMALL, f"+verilator+rand+reset+{bits}")
-
-
-def test_replay_engine_small_reset(seed: int) -> None:
-    run("HardReset", seed, SMALL)
 
 
 @pytest.mark.parametrize("test", WAITS)

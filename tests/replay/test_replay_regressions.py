@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from flow.effort import scale
 from jackdaw import errors
 from jackdaw.device import open_device
 from jackdaw.drivers.replay import Replay, ReplaySettings
@@ -114,7 +115,7 @@ def test_sum_drifts_after_many_updates_rtl(seed: int) -> None:
     with open_device("sim", CONFIG) as device:
         replay = Replay(device, ReplaySettings(LARGEST))
         want = np.zeros(LARGEST, np.int64)
-        for _ in range(20):
+        for _ in range(scale(20, 2)):
             indices = rng.integers(0, LARGEST, 10_000)
             values = rng.integers(0, 1 << 32, 10_000) >> rng.integers(0, 32, 10_000)
             replay.update(indices, values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyuvm
 from pyuvm import uvm_test
 
+from flow.effort import scale
 from verif.a3c import sequences
 from verif.a3c.env import CLOCK_LIMIT, A3cEnv
 from verif.agents.axi_memory import AxiTiming
@@ -52,7 +53,7 @@ class Random(Base):
 
     async def body(self) -> None:
         """See sequences.random_tasks and all_samples."""
-        await sequences.random_tasks(self.env, batches=4, size=8, samples=3)
+        await sequences.random_tasks(self.env, batches=scale(4), size=8, samples=3)
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
@@ -61,7 +62,7 @@ class Layouts(Base):
 
     async def body(self) -> None:
         """See sequences.layouts."""
-        await sequences.layouts(self.env, batches=2)
+        await sequences.layouts(self.env, batches=scale(2))
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
@@ -82,7 +83,7 @@ class BackPressure(Base):
 
     async def body(self) -> None:
         """See sequences.random_tasks."""
-        await sequences.random_tasks(self.env, batches=2, size=8, samples=2)
+        await sequences.random_tasks(self.env, batches=scale(2), size=8, samples=2)
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
@@ -94,7 +95,7 @@ class Tickets(Base):
 
     async def body(self) -> None:
         """See sequences.tickets and many."""
-        await sequences.tickets(self.env, rounds=4)
+        await sequences.tickets(self.env, rounds=scale(4, 2))
         await sequences.many(self.env)
 
 
@@ -114,7 +115,7 @@ class BadDescriptor(Base):
 
     async def body(self) -> None:
         """See sequences.refused."""
-        await sequences.refused(self.env, count=60)
+        await sequences.refused(self.env, count=scale(60, 12))
 
 
 @pyuvm.test(timeout_time=80, timeout_unit="ms")
@@ -135,7 +136,7 @@ class ResetMidway(Base):
 
     async def body(self) -> None:
         """See sequences.reset_midway and soft_reset_of_idle."""
-        await sequences.reset_midway(self.env, times=8, clocks=3000)
+        await sequences.reset_midway(self.env, times=scale(8, 3), clocks=3000)
         await sequences.soft_reset_of_idle(self.env)
 
 
@@ -148,7 +149,7 @@ class HardReset(Base):
 
     async def body(self) -> None:
         """See sequences.hard_resets."""
-        await sequences.hard_resets(self.env, times=4, clocks=2000)
+        await sequences.hard_resets(self.env, times=scale(4, 2), clocks=2000)
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")

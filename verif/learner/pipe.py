@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -83,7 +84,7 @@ def library(config: Config) -> ctypes.CDLL:
         assertions=not config.fast,
         defines=spatial if config.fast else ("PIPE_PUBLIC", *spatial),
         control=() if config.fast else (PUBLIC,),
-        optimize="-O2" if config.fast else "-O1",
+        optimize="-O2" if config.fast else os.environ.get("JD_OPTIMIZE", "-O1"),
     )  # fmt: skip
     lib = ctypes.CDLL(str(path))
     lib.pipe_new.restype = ctypes.c_void_p

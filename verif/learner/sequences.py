@@ -10,6 +10,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge
 
+from flow.effort import scale
 from models.engine import JobEnd
 from models.learner import engine as golden
 from models.learner.layout import Layer
@@ -511,7 +512,7 @@ async def networks(env: LearnerEnv) -> None:
 async def infer(env: LearnerEnv) -> None:
     """Forward passes of random networks between their steps, in rounds of all kinds."""
     draw = rng("infer")
-    for turn in range(4):
+    for turn in range(scale(4, 2)):
         config = random_config(draw, env, turn % 4 + 1)
         if turn == 1:  # inputs of several rows
             sizes = (env.geometry.d_max, env.geometry.p, min(env.geometry.p, 6))
@@ -624,7 +625,7 @@ async def infer_resets(env: LearnerEnv, times: int) -> None:
 async def gradients(env: LearnerEnv) -> None:
     """GRADS and APPLY between steps; of random programs, and of some of several networks."""
     draw = rng("gradients")
-    for turn in range(5):
+    for turn in range(scale(5, 3)):
         config = random_config(draw, env, turn % 4 + 1)
         optimizer = (sgd(0.02), momentum(0.02, 0.9), adam(0.01))[turn % 3]
         setup = await prepare(env, replace(config, optimizer=optimizer), draw.getrandbits(32))
@@ -701,7 +702,7 @@ async def gradients_errors(env: LearnerEnv) -> None:
     await store(env)
     # Resets: of GRADS, which leaves some of its image; of APPLY, whose step is done or not.
     size = 4 * env.image(0, setup.generator).size
-    for turn in range(8):
+    for turn in range(scale(8, 4)):
         applies = turn % 2 == 1
         before = await env.axil.read(registers.STEP.offset)
         words = env.apply() if applies else env.grads(4, stride=setup.stride)

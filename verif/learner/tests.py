@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyuvm
 from pyuvm import uvm_test
 
+from flow.effort import scale
 from verif.agents.axi_memory import AxiTiming
 from verif.agents.timing import Pattern, bursts, random_pauses
 from verif.bench import rng
@@ -57,7 +58,7 @@ class Random(Base):
 
     async def body(self) -> None:
         """See sequences.random_training."""
-        await sequences.random_training(self.env, programs=4, jobs=3)
+        await sequences.random_training(self.env, programs=scale(4, 2), jobs=3)
 
 
 @pyuvm.test(timeout_time=100, timeout_unit="ms")
@@ -74,7 +75,7 @@ class BackPressure(Base):
 
     async def body(self) -> None:
         """See sequences.random_training."""
-        await sequences.random_training(self.env, programs=3, jobs=3)
+        await sequences.random_training(self.env, programs=scale(3), jobs=3)
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
@@ -94,7 +95,7 @@ class BadDescriptor(Base):
 
     async def body(self) -> None:
         """See sequences.refused."""
-        await sequences.refused(self.env, programs=60)
+        await sequences.refused(self.env, programs=scale(60, 12))
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
@@ -134,7 +135,7 @@ class Infer(Base):
         """See sequences.infer, infer_errors and infer_resets."""
         await sequences.infer(self.env)
         await sequences.infer_errors(self.env)
-        await sequences.infer_resets(self.env, times=6)
+        await sequences.infer_resets(self.env, times=scale(6, 2))
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
@@ -146,7 +147,7 @@ class InferSlow(Base):
     async def body(self) -> None:
         """See sequences.infer and infer_resets."""
         await sequences.infer(self.env)
-        await sequences.infer_resets(self.env, times=6)
+        await sequences.infer_resets(self.env, times=scale(6, 2))
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
@@ -185,7 +186,7 @@ class ResetMidway(Base):
 
     async def body(self) -> None:
         """See sequences.reset_midway."""
-        await sequences.reset_midway(self.env, times=8)
+        await sequences.reset_midway(self.env, times=scale(8, 3))
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
@@ -196,7 +197,7 @@ class HardReset(Base):
 
     async def body(self) -> None:
         """See sequences.hard_reset."""
-        await sequences.hard_reset(self.env, times=12)
+        await sequences.hard_reset(self.env, times=scale(12, 8))
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
@@ -247,4 +248,4 @@ class ActorCriticSlow(Base):
     async def body(self) -> None:
         """See sequences.actor_critic and actor_critic_resets."""
         await sequences.actor_critic(self.env)
-        await sequences.actor_critic_resets(self.env, times=3)
+        await sequences.actor_critic_resets(self.env, times=scale(3))

@@ -8,6 +8,7 @@ import numpy as np
 import pyuvm
 from cocotb.triggers import ClockCycles
 
+from flow.effort import scale
 from models.engine import JobEnd
 from models.registers import engine_header as header
 from models.registers import replay as registers
@@ -102,7 +103,7 @@ class BusError(ReplayTest):
         await self.clear()
         await self.empty_before_error()
         await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
-        for round_ in range(12):
+        for round_ in range(scale(12, 2)):
             beat, response = rng.randrange(8), 2 + round_ % 2
             count = rng.randint(8 * beat + 1, 64)
             for memory in (env.memory, env.golden_memory):
@@ -167,7 +168,7 @@ class ResetMidway(ReplayTest):
         await self.clear()
         await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
         slowest, states = 0, set()
-        for _ in range(60):
+        for _ in range(scale(60, 20)):
             env.learner.answers = rng.random() < 0.5
             count = rng.choice((1, 40))
             index = np.array([rng.randrange(self.leaves) for _ in range(count)], np.uint32)
@@ -186,7 +187,7 @@ class ResetMidway(ReplayTest):
             await env.submit(0, env.descriptor(0, train[0], **train[1]))
             if host[0] != Job.CLEAR:
                 await env.submit(1, env.descriptor(1, host[0], **host[1]))
-            await ClockCycles(self.dut.clk_i, rng.randint(0, rng.choice((60, 300))))
+            await ClockCycles(self.dut.clk_i, rng.randint(0, rng.choice((20, 60, 300))))
             states.add(("ring 0", int(self.dut.u_training.state_q.value)))
             states.add(("ring 1", int(self.dut.u_host.state_q.value)))
             slowest = max(slowest, await env.soft_reset())
@@ -216,7 +217,7 @@ class HardReset(ReplayTest):
 
     async def scenario(self) -> None:
         env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
-        for round_ in range(24):
+        for round_ in range(scale(24, 12)):
             await self.rest()
             await env.compare_registers()
             await self.clear()

@@ -9,6 +9,7 @@ import numpy as np
 import pyuvm
 from cocotb.triggers import ClockCycles
 
+from flow.effort import scale
 from models.registers import engine_header as header
 from models.registers.replay import Error
 from models.replay.engine import Flag, Job
@@ -60,14 +61,16 @@ class Gather(GatherTest):
     async def body(self) -> None:
         env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
         for row in ROWS:
-            for count in (1, 2, 3, 4, 5, rng.randint(6, 40)):
+            for count in rng.sample((1, 2, 3, 4, 5, rng.randint(6, 40)), scale(6, 2)):
                 env.load(OUTPUT[2], np.zeros(count * row + 256, np.uint8))
                 await self.gather(count, row, rng.random() < 0.5)
                 size = count * row + 256
                 behind = [m.dump(OUTPUT[2], size) for m in (env.memory, env.golden_memory)]
                 assert (behind[0] == behind[1]).all(), f"{count} rows of {row} bytes"
         await env.run(1, Job.INSERT, flags=Flag.PMAX, count=self.leaves - 1)
-        for _ in range(6):  # what was sampled, while the next batch is sampled and updated
+        for _ in range(
+            scale(6, 2)
+        ):  # what was sampled, while the next batch is sampled and updated
             await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
             responses = env.memory.dump(OUTPUT[0], 16 * batch).view("<u4").reshape(-1, 4)
             words = env.descriptor(
@@ -101,8 +104,8 @@ class GatherErrors(GatherTest):
             {"count": 0}, {"count": (1 << 20) + 1}, {"count": 1 << 31},
         ):  # fmt: skip
             await env.run(2, Job.GATHER, **({"count": 1, "data": one} | options))
-        await self.gather(2, 1 << 20)  # the largest: from behind the storage's rows, zeros
-        for turn in range(24):
+        await self.gather(scale(2), 1 << 20)  # the largest: from behind the storage's rows, zeros
+        for turn in range(scale(24, 4)):
             row, count = rng.choice(ROWS[:7]), rng.randint(1, 60)
             wide = turn % 2 == 1
             data = indices(rng, self.leaves - 1, count, wide)
@@ -131,7 +134,7 @@ class GatherErrors(GatherTest):
                 env.golden_memory.heal()
             env.load(OUTPUT[2], np.zeros(1 << 19, np.uint8))
             await self.gather(count, row, wide)
-        for _ in range(30):
+        for _ in range(scale(30, 4)):
             count, row = rng.randint(1, 60), rng.choice((16, 64, 1024, 1 << 20))
             data = indices(rng, self.leaves - 1, count, False)
             words = env.descriptor(2, Job.GATHER, count=count, data=data, row_bytes=row)
@@ -174,7 +177,7 @@ class GatherSpeed(GatherTest):
 
     async def body(self) -> None:
         env = self.env
-        for row, count in (
+        for row, most in (
             (16, 4096),
             (32, 4096),
             (64, 4096),
@@ -182,6 +185,7 @@ class GatherSpeed(GatherTest):
             (1024, 256),
             (7104, 64),
         ):
+            count = scale(most, 64)
             data = indices(self.rng, self.leaves - 1, count, False)
             words = env.descriptor(2, Job.GATHER, count=count, data=data, row_bytes=row)
             number = await env.submit(2, words)

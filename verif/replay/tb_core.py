@@ -8,6 +8,7 @@ from typing import Any
 import cocotb
 import numpy as np
 
+from flow.effort import scale, some
 from models.replay.rmm import Batch, Op
 from models.replay.rng import splitmix64
 from verif.replay.core_driver import Core, Sample, Update
@@ -75,7 +76,7 @@ async def random(dut: Any) -> None:
     most = 1 << core.config.n_log2
     await core.start()
     await core.seed(splitmix64(int(rng.integers(1 << 62))))
-    rounds = int(os.environ.get("JD_CLOCKS", "1200"))
+    rounds = scale(1200, 200)
     for leaves, rate in ((most, 1.0), (max(1, most - most // 3 - 1), 0.9), (most, 0.4)):
         clocks = await core.clear(leaves, int(rng.integers(1, core.rmm.leaf_max + 1)))
         lanes = min(core.config.k_log2, core.config.n_log2)
@@ -113,7 +114,7 @@ async def corners(dut: Any) -> None:
     core.check_state()
 
     await core.clear(most)
-    full = min(most, 1024)
+    full = min(most, scale(1024, 256))
     for i in rng.permutation(full):
         await core.step(Sample(), Update(Op.UPDATE, int(i) * (most // full), top))
     for i in range(full):
@@ -122,7 +123,7 @@ async def corners(dut: Any) -> None:
         await core.step(Sample(), Update(Op.UPDATE, 0, int(rng.integers(top + 1))))
     await core.drain()
     core.check_state()
-    await core.check_boundaries(rng, 500)
+    await core.check_boundaries(rng, scale(500, 50))
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
@@ -273,14 +274,14 @@ async def carries(dut: Any) -> None:
     rng, core = _rng(), Core(dut)
     most, slots_log2 = 1 << core.config.n_log2, core.config.batch_log2
     await core.start()
-    for leaves in range(1, most + 1):
+    for leaves in some(range(1, most + 1), 16):
         await core.clear(most)
         for leaf in range(leaves):
             await core.step(None, Update(Op.UPDATE, leaf, 1))
         await core.drain()
         even = (leaves & -leaves).bit_length() - 1
         bits = 48 + slots_log2 - even
-        for _ in range(50):
+        for _ in range(scale(50, 10)):
             near = int(rng.integers(1, 1 << int(rng.integers(1, 48)))) * int(rng.choice([-1, 1]))
             position = near * pow(leaves >> even, -1, 1 << bits) % (1 << bits)
             position += int(rng.integers(1 << even)) << bits
@@ -299,7 +300,7 @@ async def loads(dut: Any) -> None:
         most,
         1,
         max(1, most - most // 3 - 1),
-        *(int(n) for n in rng.integers(1, most, 9)),
+        *(int(n) for n in rng.integers(1, most, scale(9, 2))),
     ):
         await core.clear(leaves, 1)
         for _ in range(4):

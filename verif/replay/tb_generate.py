@@ -13,6 +13,7 @@ import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 
+from flow.effort import scale
 from models.replay.flat import target
 from models.replay.rng import Xoshiro, splitmix64
 from verif.replay.core_driver import Sample
@@ -91,7 +92,7 @@ async def compare(dut: Any, draw: Callable[[np.random.Generator, int, int], Requ
     wanted: deque[tuple[int, int]] = deque()
     totals: dict[int, int] = {}  # by clock, read by the request at the order point
     compared = 0
-    for clock in range(int(os.environ.get("JD_CLOCKS", "20000"))):
+    for clock in range(scale(20_000)):
         send = rng.random() < 0.95
         dut.valid_i.value = send
         if send:

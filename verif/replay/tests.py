@@ -10,6 +10,7 @@ import numpy as np
 import pyuvm
 from cocotb.triggers import ClockCycles
 
+from flow.effort import scale
 from models.registers import engine_header as header
 from models.registers import replay as registers
 from models.registers.replay import Error
@@ -52,7 +53,7 @@ class Smoke(ReplayTest):
 class RandomJobs(ReplayTest):
     """Random jobs, one after another, on a tree in which operations collide."""
 
-    jobs = 60
+    jobs = scale(60, 20)
 
     async def scenario(self) -> None:
         env, rng = self.env, self.rng
@@ -99,7 +100,7 @@ class BackPressure(RandomJobs):
     """Random jobs, with a slow memory, a slow learner and a slow source of TD errors."""
 
     timing = AxiTiming(latency=(10, 120), busy=0.35)
-    jobs = 40
+    jobs = scale(40, 20)
 
     def patterns(self) -> tuple[Pattern | None, Pattern | None]:
         return random_pauses(bench.rng("smp"), 0.3, 8), bursts(bench.rng("tde"), 4, 12)
@@ -112,7 +113,7 @@ class DuringClear(ReplayTest):
     async def scenario(self) -> None:
         env, dut = self.env, self.dut
         await self.clear()
-        for turn in range(8):
+        for turn in range(scale(8, 2)):
             await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
             clear = env.descriptor(1, Job.CLEAR)
             first = await env.submit(1, clear)
@@ -156,7 +157,7 @@ class Stale(ReplayTest):
         leaves = max(self.leaves // 2, 9)
         await self.clear(leaves)
         await env.run(1, Job.INSERT, count=leaves, data=self.pairs(leaves, top=6))
-        for round_ in range(12):
+        for round_ in range(scale(12, 6)):
             env.learner.answers = False
             await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
             kind = round_ % 3
@@ -178,7 +179,7 @@ class Stale(ReplayTest):
             if kind == 2:
                 await env.run(1, Job.COMMIT, count=count, data=self.pairs(count, top=6))
             await env.compare_registers()
-        assert env.golden.rmm.statistics.stale > 20
+        assert env.golden.rmm.statistics.stale > scale(20, 5)
 
     async def insert(self, count: int) -> None:
         """INSERT of that many leaves."""
@@ -228,7 +229,7 @@ class Concurrent(ReplayTest):
         await env.run(1, Job.INSERT, flags=Flag.PMAX, count=min(self.leaves, 30))
         trace = Trace(env)
         trace.start()
-        for round_ in range(18):
+        for round_ in range(scale(18, 6)):
             await ClockCycles(self.dut.clk_i, 40)
             await self.rest()
             await env.configure(CFG_PRIO=0x4CCD | 16 << 16 | (round_ % 2) << 24)
@@ -252,7 +253,7 @@ class Concurrent(ReplayTest):
             trace.finish(kind, OUTPUT[1])
             await env.axil.write(header.STATUS.offset, 0xE)
             await env.compare_registers()
-        assert trace.both > 20, trace.both
+        assert trace.both > scale(20, 3), trace.both
 
     def host_job(self, rng: random.Random) -> tuple[int, int, dict[str, Any], list[HostOp]]:
         """A long job of ring 1: opcode, flags, options and its operations."""
@@ -407,7 +408,7 @@ class Mixed(ReplayTest):
         await env.run(1, Job.INSERT, flags=Flag.PMAX, count=8)
         await env.run(0, Job.SAMPLE, count=8)
         ops = [Op.SAMPLE, Op.RETRIEVE, Op.UPDATE_DELTA, Op.UPDATE_SLOT, Op.NOP] + [Op.UPDATE] * 6
-        for _ in range(6):
+        for _ in range(scale(6, 2)):
             count = rng.randint(40, 120)
             data = np.array([jobs.request(rng.choice(ops)) for _ in range(count)], np.uint32)
             data[:, 1] %= min(self.leaves, 8)

@@ -12,6 +12,7 @@ import numpy as np
 import pyuvm
 from cocotb.triggers import ClockCycles, RisingEdge
 
+from flow.effort import scale, some
 from models.registers import engine_header as header
 from models.registers import replay as registers
 from models.registers.replay import Error
@@ -318,7 +319,7 @@ class Emptied(ReplayTest):
         data = np.array([[0, 0]], np.uint32)
         for flags, cut in ((0, range(batch)), (Flag.WEIGHTS, range(1))):
             env.learner.cut.clear()
-            for offset in range(60):
+            for offset in range(scale(60, 30)):
                 await self.clear()
                 await env.run(1, Job.INSERT, flags=Flag.PMAX, count=1)
                 update = env.put(1, env.descriptor(1, Job.UPDATE, count=1, data=data))
@@ -351,7 +352,7 @@ class CutShort(ReplayTest):
         env.learner.answers, env.learner.broken = False, True
         errors = []
         for flags in (0, Flag.WEIGHTS):
-            for offset in range(0, 140, 2 - bool(flags)):
+            for offset in some(range(0, 140, 2 - bool(flags))):
                 await self.clear()
                 await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
                 words = env.descriptor(0, Job.SAMPLE, flags=flags | Flag.SMP, count=batch)
@@ -706,7 +707,7 @@ class ResetSweep(ReplayTest):
             (self.clearing, range(0, 120, 5)), (self.answered, range(0, 24)),
             (self.unlinked, range(0, 24)),
         ):  # fmt: skip
-            for offset in offsets:
+            for offset in some(offsets, 8):
                 await self.clear()
                 await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
                 await kind(batch)

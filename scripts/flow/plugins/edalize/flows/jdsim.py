@@ -43,6 +43,6 @@ class Jdsim:
         """Nothing: pytest builds each configuration that it needs."""
 
     def run(self, args: Any = None) -> None:
-        command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow", *self.tests]
+        command = [sys.executable, "-m", "pytest", "-q", "--tier", "regress", *self.tests]
         if subprocess.run(command, cwd=ROOT, check=False).returncode:
             raise RuntimeError(f"{self.name}: {' '.join(self.tests)} failed")
