@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -161,12 +161,14 @@ def _surroundings(core: str) -> tuple[str, str, tuple[str, ...]]:
 @functools.cache
 def _key(it: Simulator, overlay: str, flags: str, counted: tuple[str, ...]) -> str:
     """Hash of everything that decides what is built, 16 hex digits."""
-    files = [*BUILDER, *it._extra, *(ROOT / name for name in it.control), *_instead(it)]
+    files = [*BUILDER, *it._extra, *(ROOT / name for name in it.control)]
     if it.harness:
         files += included(ROOT / it.harness, [ROOT / "scripts"])
+    others = [(path.name, path.read_bytes()) for path in _instead(it)]  # wherever they lie
     return resolve(it.core).digest(
-        it, flags, counted, tools(), *((_relative(f), f.read_bytes()) for f in files), digits=16
-    )
+        replace(it, instead=None), bool(it.instead), others, flags, counted, tools(),
+        *((_relative(f), f.read_bytes()) for f in files), digits=16,
+    )  # fmt: skip
 
 
 def included(path: Path, folders: Sequence[Path]) -> list[Path]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jackdaw.environments  # noqa: F401  (registers PixelCatch)
-from flow.effort import scale
+from flow.effort import effort
 from jackdaw import errors
 from jackdaw.agents.a3c import A3c, A3cSettings, initial
 from jackdaw.device import load_config, open_device
@@ -146,13 +146,13 @@ def test_a3c_agents_are_the_same_on_both(seed: int) -> None:
     found = {}
     for backend in BACKENDS:
         with open_device(backend, CONFIG, seed=seed) as device:
+            count, turns = (3, 33) if effort() >= 1 else (2, 12)
             agents = A3c(
                 lambda: gymnasium.make("jackdaw/PixelCatch-v0"), NET_S, device,
-                A3cSettings(agents=3, eps=1e-5), seed,
+                A3cSettings(agents=count, eps=1e-5), seed,
             )  # fmt: skip
-            turns = scale(33, 18)
             episodes = list(agents.run(turns))
-            assert agents.updates == (9 if turns == 33 else 3)
+            assert agents.updates == (9 if count == 3 else 2)
             found[backend] = (agents.net.map.pack(agents.parameters()), episodes)
     np.testing.assert_array_equal(found["sim"][0], found["model"][0])
     assert found["sim"][1] == found["model"][1]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from flow.effort import scale
 from models.engine import JobEnd
 from models.learner import mlp, optim, tanh, timing
 from models.learner.engine import LearnerEngine
@@ -370,7 +371,7 @@ def test_gradients_are_those_of_autograd(seed: int, name: str) -> None:
             assert np.abs(got - tensor.numpy()).max() <= 2e-6 * largest, (index, got.shape)
 
 
-STEPS = 300
+STEPS = scale(300, 100)
 
 
 def values(network: list[torch.Tensor]) -> np.ndarray:

@@ -469,7 +469,7 @@ def check_abort(config: Config, seed: int) -> None:
     learner = random_learner(rng, config.geometry, sizes)
     batch = random_batch(rng, sizes, 16)
     length = run_step(sim, learner, batch, 0).clocks
-    for at in rng.integers(1, length, 40):
+    for at in rng.integers(1, length, scale(40)):
         assert run_step(sim, learner, batch, 0, abort_at=int(at)).clocks < at + 200
         compare(sim, learner, batch, 1, run_step(sim, learner, batch, 1))
     sim.close()

@@ -83,7 +83,7 @@ class BackPressure(Base):
 
     async def body(self) -> None:
         """See sequences.random_tasks."""
-        await sequences.random_tasks(self.env, batches=scale(2), size=8, samples=2)
+        await sequences.random_tasks(self.env, batches=scale(2), size=scale(8, 4), samples=2)
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
@@ -136,7 +136,7 @@ class ResetMidway(Base):
 
     async def body(self) -> None:
         """See sequences.reset_midway and soft_reset_of_idle."""
-        await sequences.reset_midway(self.env, times=scale(8, 3), clocks=3000)
+        await sequences.reset_midway(self.env, times=scale(8, 2), clocks=3000)
         await sequences.soft_reset_of_idle(self.env)
 
 

@@ -105,7 +105,7 @@ class GatherErrors(GatherTest):
         ):  # fmt: skip
             await env.run(2, Job.GATHER, **({"count": 1, "data": one} | options))
         await self.gather(scale(2), 1 << 20)  # the largest: from behind the storage's rows, zeros
-        for turn in range(scale(24, 4)):
+        for turn in range(scale(24, 2)):
             row, count = rng.choice(ROWS[:7]), rng.randint(1, 60)
             wide = turn % 2 == 1
             data = indices(rng, self.leaves - 1, count, wide)
