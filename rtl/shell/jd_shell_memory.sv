@@ -79,7 +79,9 @@ module jd_shell_memory #(
 );
   localparam logic [2:0] BYTES_64 = 3'd6;
   localparam logic [1:0] INCR = 2'b01;
-  localparam logic [3:0] BUFFERABLE = 4'b0011;         // modifiable, not cached
+  // Modifiable, not cached and not bufferable: B says that the memory has the data, and engines
+  // order their accesses by it.
+  localparam logic [3:0] NORMAL = 4'b0010;
 
   if (Engines < 1 || Engines > 8 || MemPorts < 1 || MemPorts > 16) begin : gen_bad_sizes
     $fatal(1, "jd_shell_memory: Engines=%0d, want 1..8, MemPorts=%0d, want 1..16", Engines,
@@ -119,12 +121,12 @@ module jd_shell_memory #(
     assign m_axi_arsize_o[p]  = BYTES_64;
     assign m_axi_arburst_o[p] = INCR;
     assign m_axi_arlock_o[p]  = 1'b0;
-    assign m_axi_arcache_o[p] = BUFFERABLE;
+    assign m_axi_arcache_o[p] = NORMAL;
     assign m_axi_arprot_o[p]  = '0;
     assign m_axi_awsize_o[p]  = BYTES_64;
     assign m_axi_awburst_o[p] = INCR;
     assign m_axi_awlock_o[p]  = 1'b0;
-    assign m_axi_awcache_o[p] = BUFFERABLE;
+    assign m_axi_awcache_o[p] = NORMAL;
     assign m_axi_awprot_o[p]  = '0;
     jd_axi_mux #(
       .Clients(Engines),
