@@ -13,6 +13,9 @@ PYTEST   = $(PYTHON) -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorde
 # Records are of commits: --record where the tree is one's, asked when a flow begins.
 RECORD   = $(shell $(PYTHON) -m flow.results)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+# Hundreds of processes import the same modules; what they compile is kept, but not in the tree.
+export PYTHONDONTWRITEBYTECODE :=
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 
 .PHONY: help setup demo test regress test-all coverage lint lint-types lint-rtl format waves registers clean prove mutate report synth
 

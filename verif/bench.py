@@ -6,13 +6,14 @@ import json
 import os
 import random
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
+from cocotb.triggers import ClockCycles, Event, FallingEdge, First, RisingEdge, Timer
+from cocotb.utils import get_sim_time
 
 PERIOD_NS = 4
 # What an engine offers to the outside.
@@ -55,6 +56,38 @@ def enumeration(source: Path, name: str) -> tuple[str, ...]:
     if found is None or "=" in found[1]:
         raise ValueError(f"{source}: no enumeration {name} without numbers")
     return tuple(value.strip() for value in found[1].split(","))
+
+
+class Activity:
+    """Lets a monitor sleep while none of some signals is 1: a task that wakes in every clock costs
+    more than the simulation of a small design.
+
+    Args:
+        signals: valid signals of a clocked bus, one bit each.
+        reset_n: its reset; a monitor that sleeps wakes when it begins, too.
+    """
+
+    def __init__(self, signals: Sequence[Any], reset_n: Any) -> None:
+        self._signals = tuple(signals)
+        self._woken = Event()
+        for trigger in (*map(RisingEdge, self._signals), FallingEdge(reset_n)):
+            cocotb.start_soon(self._watch(trigger))
+
+    async def _watch(self, trigger: Any) -> None:
+        while True:
+            await trigger
+            self._woken.set()
+
+    async def wait(self) -> None:
+        """Return when a signal is 1 or rises; the next clock edge is the first to look at."""
+        self._woken.clear()
+        if not any(signal.value for signal in self._signals):
+            await self._woken.wait()
+
+
+def clock_number() -> int:
+    """Clocks of `start` until now."""
+    return int(get_sim_time("ns") // PERIOD_NS)
 
 
 async def start(dut: Any, reset_clocks: int = 4) -> None:

@@ -1,8 +1,7 @@
 """What an engine may cost in `make test`, in seconds of an ordinary core.
 
-A machine's speed is the CPU time of a fixed loop. Each worker measures it when a session begins and
-then now and then between its tests, because cores share their units, and a machine in a data
-centre is not always as fast. An ordinary core needs ORDINARY_S for the loop.
+A core's speed is the CPU time of a fixed loop. Each worker measures it between its tests, because
+cores share their units, and a machine in a data centre is not always as fast.
 """
 
 from __future__ import annotations
@@ -14,30 +13,21 @@ from pathlib import Path
 from flow import record
 
 ENGINE_S = 150.0
-ORDINARY_S = 0.040
+ORDINARY_S = 0.025  # of CPU time, for the loop
 STEPS = 1_000_000
-TRIALS = 7
 EVERY_S = 10.0
-_measured = 0.0
+_measured = -EVERY_S
 
 
-def measure_speed(trials: int = TRIALS) -> None:
-    """Record how many times slower than an ordinary core this one is."""
+def measure_speed() -> None:
+    """Record how many times slower than an ordinary core this one is, every EVERY_S seconds."""
     global _measured
-    times = []
-    for _ in range(trials):
-        start, total = time.process_time(), 1
-        for i in range(STEPS):
-            total = (total * 33 + i) & 0xFFFFFFFF
-        times.append(time.process_time() - start)
-    record.add("speed", slower=round(statistics.median(times) / ORDINARY_S, 3))
+    if time.monotonic() - _measured < EVERY_S:
+        return
+    start = time.process_time()
+    sum(i * i for i in range(STEPS))
+    record.add("speed", slower=round((time.process_time() - start) / ORDINARY_S, 3))
     _measured = time.monotonic()
-
-
-def measure_again() -> None:
-    """As `measure_speed`, quickly, if the last measurement was EVERY_S ago."""
-    if time.monotonic() - _measured > EVERY_S:
-        measure_speed(1)
 
 
 def slower(folder: Path) -> float:

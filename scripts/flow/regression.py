@@ -83,13 +83,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
     mutant = "JD_MUTANT" in os.environ  # a campaign keeps its own record
     if not hasattr(config, "workerinput") and not config.option.collectonly and not mutant:
-        inner = "JD_SESSION" in os.environ  # a run inside a test is not the latest
-        if not inner:
+        outer = record.session()
+        top = (outer or BUILD) / "record"  # a run inside a test is a part of that test's
+        if outer is None:
             _prune()
-        folder = BUILD / "record" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+        folder = top / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
         folder.mkdir(parents=True)
-        latest = BUILD / "record" / "latest"
-        if not inner:
+        if outer is None:
+            latest = top / "latest"
             latest.unlink(missing_ok=True)
             latest.symlink_to(folder.name)
         config.stash[_SESSION] = os.environ.get("JD_SESSION")
@@ -219,8 +220,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Build every simulator of the chosen tests, the largest first."""
     if session.config.option.collectonly:
         return
-    if hasattr(session.config, "workerinput") or not session.config.getoption("numprocesses", 0):
-        budget.measure_speed()
     batches: dict[object, list[simulate.Request]] = defaultdict(list)
     wanted: dict[Simulator, None] = {}
     for item in session.items:
@@ -376,9 +375,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         "tests", test=item.nodeid, outcome=outcome, wall=round(time.monotonic() - start, 2),
         cpu=round(cpu, 2), folders=[str(folder) for folder in simulate.made],
     )  # fmt: skip
-    if record.session() is not None:
-        budget.measure_again()
-    if outcome == "passed" and record.session() is not None:
+    if record.session() is None:
+        return
+    budget.measure_speed()
+    if outcome == "passed":
         changed.passed(item, int(item.config.getoption("--seed")))
 
 

@@ -261,6 +261,9 @@ def _environment(toplevel: str, module: str) -> dict[str, str]:
         COCOTB_TEST_MODULES=module,
         COCOTB_TRUST_INERTIAL_WRITES="1",
         GPI_LOG_LEVEL=env.get("GPI_LOG_LEVEL", "WARNING"),
+        # Each process reads modules whose assertions pytest has rewritten: seconds without a cache.
+        PYTHONDONTWRITEBYTECODE="",
+        PYTHONPYCACHEPREFIX=str(BUILD / "pycache"),
     )
     for name in ("COCOTB_TESTCASE", "COCOTB_RANDOM_TEST_ORDER", "WAVES", "GUI"):
         env.pop(name, None)

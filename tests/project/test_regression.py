@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from flow import ROOT, changed, process, regression, simulator
+from flow import ROOT, changed, effort, process, regression, simulator
 from flow.simulator import Simulator
 
 FIFO = Simulator("jackdaw:lib:stream", "jd_stream_fifo", (("Width", 3), ("Depth", 2)))
@@ -56,7 +56,8 @@ def run(tmp_path: Path, text: str, *options: str, **settings: str) -> str:
     )
     command[5:5] = ["-p", "seed"]
     env["PYTHONPATH"] += f":{tmp_path}"
-    return subprocess.run(command, env=env, capture_output=True, text=True, check=False).stdout
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
 
 
 def test_a_skip_that_is_not_listed_fails(tmp_path: Path) -> None:
@@ -82,6 +83,27 @@ def test_fast(): pass
 """
     for tier, passed in (("test", "1 passed"), ("regress", "2 passed"), ("all", "3 passed")):
         assert passed in run(tmp_path, text, "--tier", tier)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "much"])
+def test_an_effort_that_is_no_length_is_named(tmp_path: Path, text: str) -> None:
+    told = run(tmp_path, "def test_a(): pass", JD_EFFORT=text)
+    assert f"JD_EFFORT: got '{text}', want a positive number" in told
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "x"])
+def test_a_batch_that_is_no_count_is_named(tmp_path: Path, text: str) -> None:
+    told = run(tmp_path, "def test_a(): pass", f"--batch={text}")
+    assert f"got '{text}', want a whole number from 1 on" in told
+
+
+def test_a_sweep_is_thinned_but_keeps_its_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JD_EFFORT", "0.1")
+    assert effort.some(range(3, 103)) == range(3, 103, 10)
+    assert len(effort.some(range(10), 4)) >= 4 and effort.some(range(2), 8) == range(2)
+    assert (effort.scale(40), effort.scale(40, 8), effort.scale(2)) == (4, 8, 1)
+    monkeypatch.setenv("JD_EFFORT", "1")
+    assert effort.some(range(3, 103)) == range(3, 103) and effort.scale(40) == 40
 
 
 def test_a_goal_without_runs_fails(tmp_path: Path) -> None:

@@ -174,6 +174,7 @@ class A3cEnv(uvm_env):
             asked = int(asks.value)
             age = [age[u] + 1 if asked >> u & 1 else 0 for u in units]
             if not asked:
+                await asks.value_change
                 continue
             goes_on = asked & int(goes.value)
             self.waited = self.waited or goes_on != asked

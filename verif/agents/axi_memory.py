@@ -30,7 +30,7 @@ from typing import Any
 import cocotb
 import numpy as np
 from cocotb.queue import Queue
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import RisingEdge, Timer
 from cocotbext.axi import AxiBus as ExtAxiBus
 from cocotbext.axi.axi_slave import AxiSlaveRead, AxiSlaveWrite
 from cocotbext.axi.sparse_memory import SparseMemory
@@ -39,7 +39,7 @@ from pyuvm import uvm_agent, uvm_analysis_port, uvm_component, uvm_monitor
 from models.engine import BusError
 from verif.agents.bus import axi_ports
 from verif.agents.timing import pauses, random_pauses
-from verif.bench import rng
+from verif.bench import PERIOD_NS, Activity, clock_number, rng
 
 BEAT_BYTES = 64
 PAGE_BYTES = 4096
@@ -200,13 +200,12 @@ class _Pipeline:
         self.clock = clock
         self.timing = timing
         self.random = generator
-        self.clocks = 0
         self.queue: Queue[tuple[int, Any]] = Queue(maxsize=timing.held)
         self.tasks: list[Any] = []
 
     def start(self, *jobs: Any) -> None:
-        """Run the jobs and the clock count."""
-        self.tasks = [cocotb.start_soon(job) for job in (self._count(), *jobs)]
+        """Run the jobs."""
+        self.tasks = [cocotb.start_soon(job) for job in jobs]
 
     def stop(self) -> None:
         """Stop the jobs and forget all requests."""
@@ -216,19 +215,16 @@ class _Pipeline:
         while not self.queue.empty():
             self.queue.get_nowait()
 
-    async def _count(self) -> None:
-        while True:
-            await RisingEdge(self.clock)
-            self.clocks += 1
-
     async def put(self, request: Any) -> None:
         """Queue a request; waits while too many are held."""
-        await self.queue.put((self.clocks + self.random.randint(*self.timing.latency), request))
+        await self.queue.put((clock_number() + self.random.randint(*self.timing.latency), request))
 
     async def get(self) -> Any:
         """The oldest request, when its latency is over."""
         due, request = await self.queue.get()
-        while self.clocks < due:
+        if (left := due - clock_number()) > 1:
+            await Timer(left * PERIOD_NS - PERIOD_NS // 2, "ns")  # into the clock before
+        if left > 0:
             await RisingEdge(self.clock)
         return request
 
@@ -412,7 +408,10 @@ class AxiMonitor(uvm_monitor):
         ]
         edge = RisingEdge(self.bus.entity.clk_i)
         reset_n = self.bus.entity.rst_ni
+        activity = Activity([valid for _, valid, *_ in channels], reset_n)
         while True:
+            if not self.waiting:  # else a valid that falls must be seen
+                await activity.wait()
             await edge
             if not reset_n.value:
                 self._forget()

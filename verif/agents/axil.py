@@ -32,7 +32,7 @@ from pyuvm import (
 from verif.agents.bus import Ports
 from verif.agents.stream import StreamSequence
 from verif.agents.timing import Pattern, pauses
-from verif.bench import within
+from verif.bench import Activity, within
 
 PINS = (
     *("awvalid", "awready", "awaddr", "wvalid", "wready", "wdata", "wstrb"),
@@ -170,11 +170,14 @@ class AxilMonitor(uvm_monitor):
         words: deque[tuple[int, int]] = deque()
         reads: deque[int] = deque()
         edge = RisingEdge(self.bus.entity.clk_i)
+        valids = [pin[f"{channel}valid"] for channel in ("aw", "w", "b", "ar", "r")]
+        activity = Activity(valids, self.bus.entity.rst_ni)
 
         def moved(channel: str) -> bool:
             return bool(pin[f"{channel}valid"].value and pin[f"{channel}ready"].value)
 
         while True:
+            await activity.wait()
             await edge
             if not self.bus.entity.rst_ni.value:
                 addresses.clear()
