@@ -27,6 +27,7 @@ LAYOUT = "v1"  # of the store; a new one leaves the old one alone
 DEFAULT_GB = 8.0
 MANIFEST = "manifest.json"
 SLOTS = os.cpu_count() or 1
+ROOM_BYTES = 32_000_000  # with less, a build that fails may have failed for it
 WAIT_S = 3600.0  # for another process that builds the same
 _held: dict[Path, int] = {}  # open locks of the entries that this process reads
 
@@ -186,7 +187,7 @@ def _make(folder: Path, name: str, make: Callable[[Path], None]) -> None:
             if attempt:
                 raise CacheFull(
                     f"no space left below {folder} ({shutil.disk_usage(folder).free} bytes free) "
-                    f"to build {name}; JACKDAW_CACHE names another folder"
+                    f"to build {name}; JACKDAW_CACHE names another folder ({error})"
                 ) from error
             shutil.rmtree(work, ignore_errors=True)
             evict(0)
@@ -198,7 +199,8 @@ def _make(folder: Path, name: str, make: Callable[[Path], None]) -> None:
 def _no_space(error: Exception, folder: Path) -> bool:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return True
-    return "No space left on device" in str(error) or shutil.disk_usage(folder).free < 1 << 16
+    # A compiler may fail without a word: its log lies on the same disk.
+    return "No space left on device" in str(error) or shutil.disk_usage(folder).free < ROOM_BYTES
 
 
 def _whole(path: Path) -> bool:

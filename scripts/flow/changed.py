@@ -14,6 +14,7 @@ import json
 import os
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -84,9 +85,9 @@ def _of(item: Any) -> tuple[str, str]:
 
 
 def passed(item: Any, seed: int) -> None:
-    """Note that a test passed with what is there now."""
+    """Note that a test passed with what is there now; a note that cannot be written is lost."""
     name, area = _of(item)
-    with (_folder() / f"{area}-{inputs(area, seed)}").open("a") as handle:
+    with suppress(OSError), (_folder() / f"{area}-{inputs(area, seed)}").open("a") as handle:
         handle.write(name + "\n")
 
 
@@ -115,12 +116,13 @@ def seconds() -> dict[str, float]:
 
 
 def keep_seconds(folder: Path) -> None:
-    """Note what the tests of a session took; forget what passed long ago."""
-    notes = sorted(_folder().iterdir(), key=lambda note: note.stat().st_mtime)
-    for note in notes[:-NOTES_KEPT]:
-        note.unlink(missing_ok=True)
-    path = cache.root() / "seconds.json"
+    """Note what the tests of a session took, if there is room; forget what passed long ago."""
     new = seconds() | {line["test"]: line["cpu"] for line in record.read(folder, "tests")}
-    part = path.with_suffix(f".{os.getpid()}")
-    part.write_text(json.dumps(new))
-    os.replace(part, path)
+    with suppress(OSError):
+        notes = sorted(_folder().iterdir(), key=lambda note: note.stat().st_mtime)
+        for note in notes[:-NOTES_KEPT]:
+            note.unlink(missing_ok=True)
+        path = cache.root() / "seconds.json"
+        part = path.with_suffix(f".{os.getpid()}")
+        part.write_text(json.dumps(new))
+        os.replace(part, path)
