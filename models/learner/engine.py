@@ -162,11 +162,14 @@ class LearnerEngine:
             return x.bit_length() - 1
 
         values = {
-            "CAP0": log2(g.dp) | log2(g.p) << 4 | log2(g.ob) << 8 | g.gi << 12
-            | log2(g.lw) << 16 | g.ntu << 20 | g.actor_critic << 24,
-            "CAP1": g.b_max | g.d_max << 16,
-            "CAP2": g.l_max | g.net_max << 8 | g.st_max << 16,
-            "CAP3": g.w_rows | g.a_rows << 16,
+            "CAP0": registers.CAP0.word(
+                dp_log2=log2(g.dp), p_log2=log2(g.p), ob_log2=log2(g.ob), gi=g.gi,
+                lw_log2=log2(g.lw), ntu=g.ntu, actor_critic=g.actor_critic,
+            ),
+            "CAP1": registers.CAP1.word(b_max=g.b_max, d_max=g.d_max),
+            "CAP2": registers.CAP2.word(l_max=g.l_max, net_max=g.net_max, st_max=g.st_max),
+            "CAP3": registers.CAP3.word(w_rows=g.w_rows),
+            "CAP4": registers.CAP4.word(a_rows=g.a_rows),
             "STEP": self.steps_done,
             "WEIGHT_VERSION": self.version,
             "TD_MEAN": self.td_mean,

@@ -15,7 +15,7 @@ MAX_LAYERS = 6  # layers that a network record can name
 
 @dataclass(frozen=True)
 class Geometry:
-    """Parameters of a learner build (capability words CAP0..CAP3).
+    """Parameters of a learner build (capability words CAP0..CAP4).
 
     Attributes:
         p: lanes, words of a memory row; power of two 8..128.

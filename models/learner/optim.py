@@ -85,14 +85,15 @@ class Scalars:
     """The state `t` of a network.
 
     Attributes:
-        p1, p2: powers of the betas.
+        c1, c2: Adam's bias corrections, 1 minus the power of a beta. They are summed like the
+            moments, c = beta*c + rest, so that no bits cancel in the first steps.
         lr: learning rate now.
         since: steps since the target was copied.
         waited: of network 0, steps since the program's delayed stages ran.
     """
 
-    p1: np.float32 = ONE
-    p2: np.float32 = ONE
+    c1: np.float32 = ZERO
+    c2: np.float32 = ZERO
     lr: np.float32 = ZERO
     since: int = 0
     waited: int = 0
@@ -100,15 +101,15 @@ class Scalars:
     def encode(self) -> np.ndarray:
         """Return the image, [16] uint32."""
         out = np.zeros(SLOT_WORDS, np.uint32)
-        out[:3] = [to_bits(self.p1), to_bits(self.p2), to_bits(self.lr)]
+        out[:3] = [to_bits(self.c1), to_bits(self.c2), to_bits(self.lr)]
         out[3:5] = self.since, self.waited
         return out
 
     @classmethod
     def decode(cls, words: np.ndarray) -> Scalars:
         """Inverse of encode."""
-        p1, p2, lr = (from_bits(int(w)) for w in words[:3])
-        return cls(p1, p2, lr, int(words[3]), int(words[4]))
+        c1, c2, lr = (from_bits(int(w)) for w in words[:3])
+        return cls(c1, c2, lr, int(words[3]), int(words[4]))
 
 
 def update(
@@ -128,11 +129,11 @@ def update(
         if slot.kind == ADAM:
             m = slot.beta1 * m + slot.rest1 * g
             v = slot.beta2 * v + slot.rest2 * (g * g)
-            p1, p2 = state.p1 * slot.beta1, state.p2 * slot.beta2
-            rate = state.lr / (ONE - p1)
-            root = ONE / np.sqrt(ONE - p2)
+            c1 = slot.beta1 * state.c1 + slot.rest1
+            c2 = slot.beta2 * state.c2 + slot.rest2
+            rate, root = state.lr / c1, ONE / np.sqrt(c2)
             w = w - rate * (m / (np.sqrt(v) * root + slot.eps))
-            state = replace(state, p1=p1, p2=p2)
+            state = replace(state, c1=c1, c2=c2)
         else:
             if slot.kind == MOMENTUM:
                 m = slot.beta1 * m + g

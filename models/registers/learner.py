@@ -10,10 +10,10 @@ CAP0 = Register(name='CAP0', offset=256, access='RO', reset=0, idle_only=False, 
     Field(name='dp_log2', lsb=0, width=4, access='RO', reset=0, description='log2 of the pipelines'), 
     Field(name='p_log2', lsb=4, width=4, access='RO', reset=0, description='log2 of the lanes'), 
     Field(name='ob_log2', lsb=8, width=4, access='RO', reset=0, description='log2 of the outputs a clock'), 
-    Field(name='gi', lsb=12, width=4, access='RO', reset=0, description='sample interleave of the backward pass'), 
-    Field(name='lw_log2', lsb=16, width=4, access='RO', reset=0, description='log2 of the lanes of the weight update'), 
-    Field(name='ntu', lsb=20, width=4, access='RO', reset=0, description='tensor units of a pipeline'), 
-    Field(name='actor_critic', lsb=24, width=1, access='RO', reset=0, description='1: runs actor-critic programs')), description='geometry of the build')
+    Field(name='gi', lsb=12, width=5, access='RO', reset=0, description='sample interleave of the backward pass'), 
+    Field(name='lw_log2', lsb=17, width=4, access='RO', reset=0, description='log2 of the lanes of the weight update'), 
+    Field(name='ntu', lsb=21, width=4, access='RO', reset=0, description='tensor units of a pipeline'), 
+    Field(name='actor_critic', lsb=25, width=1, access='RO', reset=0, description='1: runs actor-critic programs')), description='geometry of the build')
 CAP1 = Register(name='CAP1', offset=260, access='RO', reset=0, idle_only=False, count=1, stride=4, fields=(
     Field(name='b_max', lsb=0, width=16, access='RO', reset=0, description='largest batch'), 
     Field(name='d_max', lsb=16, width=16, access='RO', reset=0, description='most inputs or outputs of a layer')), description='largest batch and layer')
@@ -22,8 +22,9 @@ CAP2 = Register(name='CAP2', offset=264, access='RO', reset=0, idle_only=False, 
     Field(name='net_max', lsb=8, width=8, access='RO', reset=0, description='networks, and optimizer slots'), 
     Field(name='st_max', lsb=16, width=16, access='RO', reset=0, description='stages of a program')), description='most layers, networks and stages')
 CAP3 = Register(name='CAP3', offset=268, access='RO', reset=0, idle_only=False, count=1, stride=4, fields=(
-    Field(name='w_rows', lsb=0, width=16, access='RO', reset=0, description='rows of weights'), 
-    Field(name='a_rows', lsb=16, width=16, access='RO', reset=0, description='rows of sample frames')), description='memories, in rows of P words')
+    Field(name='w_rows', lsb=0, width=17, access='RO', reset=0, description='rows of P words'),), description='memory of weights')
+CAP4 = Register(name='CAP4', offset=272, access='RO', reset=0, idle_only=False, count=1, stride=4, fields=(
+    Field(name='a_rows', lsb=0, width=17, access='RO', reset=0, description='rows of P words'),), description='memory of sample frames')
 STEP = Register(name='STEP', offset=292, access='RO', reset=0, idle_only=False, count=1, stride=4, fields=(
     Field(name='value', lsb=0, width=32, access='RO', reset=0, description='value'),), description='gradient steps done (all WU and TSM of a step), since hard reset')
 WEIGHT_VERSION = Register(name='WEIGHT_VERSION', offset=296, access='RO', reset=0, idle_only=False, count=1, stride=4, fields=(
@@ -63,6 +64,7 @@ REGISTERS: tuple[Register, ...] = (
     CAP1,
     CAP2,
     CAP3,
+    CAP4,
     STEP,
     WEIGHT_VERSION,
     TD_MEAN,

@@ -80,6 +80,13 @@ class Register:
                 return field
         raise KeyError(f"{self.name}.{name}")
 
+    def word(self, **values: int) -> int:
+        """The word with these fields; others are 0. Raises: KeyError, ValueError (does not fit)."""
+        word = 0
+        for name, value in values.items():
+            word = self.field(name).put(value, word)
+        return word
+
     @property
     def write_mask(self) -> int:
         """The bits that keep what is written."""

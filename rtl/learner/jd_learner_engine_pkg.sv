@@ -39,8 +39,8 @@ package jd_learner_engine_pkg;
   // The scalars `t` of a network.
   typedef struct packed {
     logic [31:0] waited;                        // network 0: steps since the delayed stages ran
-    logic [31:0] p1;                            // beta1 to the power of the steps, FP32
-    logic [31:0] p2;
+    logic [31:0] c1;                            // 1 - beta1 to the power of the steps, FP32
+    logic [31:0] c2;                            // the same of beta2
     logic [31:0] lr;                            // learning rate now, FP32
     logic [31:0] since;                         // steps since the last target copy
   } update_state_t;

@@ -232,8 +232,8 @@ module jd_learner_image
       if (read_resp_i != 2'd0 && response_q == 2'd0) response_q <= read_resp_i;
     end
     if (state_q == StCommand) begin   // STORE writes the groups of other kinds over it
-      beat_q <= 512'({scalars_i.waited, scalars_i.since, scalars_i.lr, scalars_i.p2,
-                      scalars_i.p1});
+      beat_q <= 512'({scalars_i.waited, scalars_i.since, scalars_i.lr, scalars_i.c2,
+                      scalars_i.c1});
     end
     for (int unsigned f = 0; f < FILL; f++) begin
       take_q[f] <= state_q == StTake && fill_q == FillW'(f);
@@ -313,10 +313,10 @@ module jd_learner_image
       || (walk_start_q && !store_i && !gradient_i && kind_q == 3'(KIND_WEIGHTS)
           && !kind_mask_i[KIND_SCALARS]);
   assign scalars_o = scalars
-      ? '{p1: read_data_i[31:0], p2: read_data_i[63:32], lr: read_data_i[95:64],
+      ? '{c1: read_data_i[31:0], c2: read_data_i[63:32], lr: read_data_i[95:64],
           since: read_data_i[127:96],
           waited: counts_i && net_q == '0 ? read_data_i[159:128] : '0}
-      : '{p1: 32'h3F80_0000, p2: 32'h3F80_0000, lr: start_lr_i, since: '0,
+      : '{c1: '0, c2: '0, lr: start_lr_i, since: '0,
           waited: '0};
 
   assign busy_o             = state_q != StIdle;

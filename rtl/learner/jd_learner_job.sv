@@ -811,8 +811,8 @@ module jd_learner_job
     if (image_busy_i) begin
       if (image_scalars_write_i) scalars_q[image_net_i] <= image_scalars_i;
     end else if (state_q == StUpdate && update_done_i) begin
-      scalars_q[update_o.net].p1 <= updated_i.p1;
-      scalars_q[update_o.net].p2 <= updated_i.p2;
+      scalars_q[update_o.net].c1 <= updated_i.c1;
+      scalars_q[update_o.net].c2 <= updated_i.c2;
       scalars_q[update_o.net].lr <= updated_i.lr;
     end else if (take_stage && !pass && update_o.is_target && !update_o.polyak) begin
       scalars_q[update_o.net].since <= due_q ? '0 : since;

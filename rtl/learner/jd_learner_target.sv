@@ -173,4 +173,8 @@ module jd_learner_target #(
     if (!rst_ni) done_q <= 1'b0;
     else         done_q <= out_valid && out_last;
   end
+
+  `JD_ASSUME_IF(StartWhenIdle_M, start_i, !read_active && !out_valid)
+  `JD_ASSERT_IF(AllIsWritten_A, done_q, !read_active && write_addr_q == read_addr_q)
+  `JD_ASSERT(LanesTogether_A, sum_valid == '0 || sum_valid == '1)
 endmodule : jd_learner_target

@@ -234,7 +234,7 @@ module jd_learner_top
     hwif.CAP0.dp_log2.next      = 4'($clog2(DP));
     hwif.CAP0.p_log2.next       = 4'($clog2(P));
     hwif.CAP0.ob_log2.next      = 4'($clog2(OB));
-    hwif.CAP0.gi.next           = 4'(GI);
+    hwif.CAP0.gi.next           = 5'(GI);
     hwif.CAP0.lw_log2.next      = 4'($clog2(LW));
     hwif.CAP0.ntu.next          = 4'(NTU);
     hwif.CAP0.actor_critic.next = ActorCritic;
@@ -243,8 +243,8 @@ module jd_learner_top
     hwif.CAP2.l_max.next        = 8'(LMax);
     hwif.CAP2.net_max.next      = 8'(NetMax);
     hwif.CAP2.st_max.next       = 16'(StMax);
-    hwif.CAP3.w_rows.next       = 16'(WRows);
-    hwif.CAP3.a_rows.next       = 16'(ARows);
+    hwif.CAP3.w_rows.next       = 17'(WRows);
+    hwif.CAP4.a_rows.next       = 17'(ARows);
     hwif.STEP.value.next        = step_count;
     hwif.WEIGHT_VERSION.value.next = version;
     hwif.TD_MEAN.value.next     = td_mean;
@@ -901,11 +901,11 @@ module jd_learner_top
     .bias_base_i         (network_q.bias_base),
     .master_base_i       (network_q.master_base[MasterW-1:0]),
     .slot_i              (slot_q),
-    .p1_i                (scalars.p1),
-    .p2_i                (scalars.p2),
+    .c1_i                (scalars.c1),
+    .c2_i                (scalars.c2),
     .lr_i                (scalars.lr),
-    .p1_o                (updated.p1),
-    .p2_o                (updated.p2),
+    .c1_o                (updated.c1),
+    .c2_o                (updated.c2),
     .lr_o                (updated.lr),
     .done_o              (update_done),
     .grad_read_o         (grad_reads[0]),

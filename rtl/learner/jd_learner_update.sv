@@ -40,11 +40,11 @@ module jd_learner_update #(
   input  logic [BiasW-1:0]      bias_base_i,
   input  logic [MasterW-1:0]    master_base_i,
   input  logic [8:0][31:0]      slot_i,
-  input  logic [31:0]           p1_i,
-  input  logic [31:0]           p2_i,
+  input  logic [31:0]           c1_i,
+  input  logic [31:0]           c2_i,
   input  logic [31:0]           lr_i,
-  output logic [31:0]           p1_o,           // valid at done_o
-  output logic [31:0]           p2_o,
+  output logic [31:0]           c1_o,           // valid at done_o
+  output logic [31:0]           c2_o,
   output logic [31:0]           lr_o,
   output logic                  done_o,
   // Gradients.
@@ -91,14 +91,14 @@ module jd_learner_update #(
     .clk_i, .rst_ni,
     .start_i (start_i),
     .slot_i  (slot_i),
-    .p1_i    (p1_i),
-    .p2_i    (p2_i),
+    .c1_i    (c1_i),
+    .c2_i    (c2_i),
     .lr_i    (lr_i),
     .done_o  (rate_done),
     .rate_o  (rate),
     .root_o  (root),
-    .p1_o    (p1_o),
-    .p2_o    (p2_o),
+    .c1_o    (c1_o),
+    .c2_o    (c2_o),
     .lr_o    (lr_o)
   );
 

@@ -5,13 +5,14 @@
 //
 // Streams  s_axi_*: engine e in element e, on memory port PortOf[e]; m_axi_*: the device's ports.
 // Timing   that of jd_axi_mux: round robin, whole bursts; addresses one clock later.
-// Numbers  an engine's ID must fit in 4 - clog2(Engines) bits; its number goes above it.
+// Numbers  an engine's ID has 4 bits; its number goes above it.
 // Source   docs/shell.md, memory.
-`include "jd_assert.svh"
 module jd_shell_memory #(
-  parameter int unsigned              Engines  = 2,    // 1..8
-  parameter int unsigned              MemPorts = 1,    // 1..16
-  parameter logic [Engines-1:0][3:0]  PortOf   = '0    // memory port of each engine
+  parameter  int unsigned             Engines  = 2,    // 1..8
+  parameter  int unsigned             MemPorts = 1,    // 1..16
+  parameter  logic [Engines-1:0][3:0] PortOf   = '0,   // memory port of each engine
+  localparam int unsigned             IdW      = 4,
+  localparam int unsigned             PortIdW  = IdW + $clog2(Engines)
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
@@ -42,7 +43,7 @@ module jd_shell_memory #(
   output logic [Engines-1:0][1:0]   s_axi_bresp_o,
   output logic                      m_axi_arvalid_o [MemPorts],
   input  logic                      m_axi_arready_i [MemPorts],
-  output logic [3:0]                m_axi_arid_o    [MemPorts],
+  output logic [PortIdW-1:0]        m_axi_arid_o    [MemPorts],
   output logic [39:0]               m_axi_araddr_o  [MemPorts],
   output logic [7:0]                m_axi_arlen_o   [MemPorts],
   output logic [2:0]                m_axi_arsize_o  [MemPorts],
@@ -52,13 +53,13 @@ module jd_shell_memory #(
   output logic [2:0]                m_axi_arprot_o  [MemPorts],
   input  logic                      m_axi_rvalid_i  [MemPorts],
   output logic                      m_axi_rready_o  [MemPorts],
-  input  logic [3:0]                m_axi_rid_i     [MemPorts],
+  input  logic [PortIdW-1:0]        m_axi_rid_i     [MemPorts],
   input  logic [511:0]              m_axi_rdata_i   [MemPorts],
   input  logic [1:0]                m_axi_rresp_i   [MemPorts],
   input  logic                      m_axi_rlast_i   [MemPorts],
   output logic                      m_axi_awvalid_o [MemPorts],
   input  logic                      m_axi_awready_i [MemPorts],
-  output logic [3:0]                m_axi_awid_o    [MemPorts],
+  output logic [PortIdW-1:0]        m_axi_awid_o    [MemPorts],
   output logic [39:0]               m_axi_awaddr_o  [MemPorts],
   output logic [7:0]                m_axi_awlen_o   [MemPorts],
   output logic [2:0]                m_axi_awsize_o  [MemPorts],
@@ -73,13 +74,14 @@ module jd_shell_memory #(
   output logic                      m_axi_wlast_o   [MemPorts],
   input  logic                      m_axi_bvalid_i  [MemPorts],
   output logic                      m_axi_bready_o  [MemPorts],
-  input  logic [3:0]                m_axi_bid_i     [MemPorts],
+  input  logic [PortIdW-1:0]        m_axi_bid_i     [MemPorts],
   input  logic [1:0]                m_axi_bresp_i   [MemPorts]
 );
-  localparam int unsigned IdW = 4 - $clog2(Engines);   // of an engine
   localparam logic [2:0] BYTES_64 = 3'd6;
   localparam logic [1:0] INCR = 2'b01;
-  localparam logic [3:0] BUFFERABLE = 4'b0011;         // modifiable, not cached
+  // Modifiable, not cached and not bufferable: B says that the memory has the data, and engines
+  // order their accesses by it.
+  localparam logic [3:0] NORMAL = 4'b0010;
 
   if (Engines < 1 || Engines > 8 || MemPorts < 1 || MemPorts > 16) begin : gen_bad_sizes
     $fatal(1, "jd_shell_memory: Engines=%0d, want 1..8, MemPorts=%0d, want 1..16", Engines,
@@ -91,7 +93,6 @@ module jd_shell_memory #(
     end
   end
 
-  logic [Engines-1:0][IdW-1:0] arid, awid;
   logic [MemPorts-1:0][Engines-1:0] here;              // the engine is on this port
   logic [MemPorts-1:0][Engines-1:0] arready, rvalid, rlast, awready, wready, bvalid;
   logic [MemPorts-1:0][Engines-1:0][IdW-1:0] rid, bid;
@@ -100,21 +101,17 @@ module jd_shell_memory #(
 
   for (genvar e = 0; e < Engines; e++) begin : gen_engine
     localparam int unsigned Port = 32'(PortOf[e]);
-    assign arid[e] = s_axi_arid_i[e][IdW-1:0];
-    assign awid[e] = s_axi_awid_i[e][IdW-1:0];
     assign s_axi_arready_o[e] = arready[Port][e];
     assign s_axi_rvalid_o[e]  = rvalid[Port][e];
-    assign s_axi_rid_o[e]     = 4'(rid[Port][e]);
+    assign s_axi_rid_o[e]     = rid[Port][e];
     assign s_axi_rdata_o[e]   = rdata[Port][e];
     assign s_axi_rresp_o[e]   = rresp[Port][e];
     assign s_axi_rlast_o[e]   = rlast[Port][e];
     assign s_axi_awready_o[e] = awready[Port][e];
     assign s_axi_wready_o[e]  = wready[Port][e];
     assign s_axi_bvalid_o[e]  = bvalid[Port][e];
-    assign s_axi_bid_o[e]     = 4'(bid[Port][e]);
+    assign s_axi_bid_o[e]     = bid[Port][e];
     assign s_axi_bresp_o[e]   = bresp[Port][e];
-    `JD_ASSUME_IF(ReadIdFits_M, s_axi_arvalid_i[e], 4'(arid[e]) == s_axi_arid_i[e])
-    `JD_ASSUME_IF(WriteIdFits_M, s_axi_awvalid_i[e], 4'(awid[e]) == s_axi_awid_i[e])
     for (genvar p = 0; p < MemPorts; p++) begin : gen_here
       assign here[p][e] = 32'(PortOf[e]) == p;
     end
@@ -124,12 +121,12 @@ module jd_shell_memory #(
     assign m_axi_arsize_o[p]  = BYTES_64;
     assign m_axi_arburst_o[p] = INCR;
     assign m_axi_arlock_o[p]  = 1'b0;
-    assign m_axi_arcache_o[p] = BUFFERABLE;
+    assign m_axi_arcache_o[p] = NORMAL;
     assign m_axi_arprot_o[p]  = '0;
     assign m_axi_awsize_o[p]  = BYTES_64;
     assign m_axi_awburst_o[p] = INCR;
     assign m_axi_awlock_o[p]  = 1'b0;
-    assign m_axi_awcache_o[p] = BUFFERABLE;
+    assign m_axi_awcache_o[p] = NORMAL;
     assign m_axi_awprot_o[p]  = '0;
     jd_axi_mux #(
       .Clients(Engines),
@@ -141,7 +138,7 @@ module jd_shell_memory #(
       .s_axi_arready_o (arready[p]),
       .s_axi_araddr_i,
       .s_axi_arlen_i,
-      .s_axi_arid_i    (arid),
+      .s_axi_arid_i,
       .s_axi_rvalid_o  (rvalid[p]),
       .s_axi_rready_i,
       .s_axi_rdata_o   (rdata[p]),
@@ -152,7 +149,7 @@ module jd_shell_memory #(
       .s_axi_awready_o (awready[p]),
       .s_axi_awaddr_i,
       .s_axi_awlen_i,
-      .s_axi_awid_i    (awid),
+      .s_axi_awid_i,
       .s_axi_wvalid_i  (s_axi_wvalid_i & here[p]),
       .s_axi_wready_o  (wready[p]),
       .s_axi_wdata_i,

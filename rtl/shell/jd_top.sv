@@ -39,7 +39,8 @@ module jd_top #(
   parameter int unsigned LearnerMulLatency  = 2,    // clocks, 1..4
   parameter int unsigned LearnerAddLatency  = 2,    // 1..6
   parameter int unsigned LearnerDivLatency  = 4,    // 2..28
-  parameter int unsigned LearnerSqrtLatency = 4     // 2..28
+  parameter int unsigned LearnerSqrtLatency = 4,    // 2..28
+  localparam int unsigned MemIdW            = 5     // an engine's 4 bits and its number
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -63,7 +64,7 @@ module jd_top #(
   output logic [1:0]   s_axil_rresp_o,
   output logic         m_axi_arvalid_o [MemPorts],
   input  logic         m_axi_arready_i [MemPorts],
-  output logic [3:0]   m_axi_arid_o    [MemPorts],
+  output logic [MemIdW-1:0] m_axi_arid_o    [MemPorts],
   output logic [39:0]  m_axi_araddr_o  [MemPorts],
   output logic [7:0]   m_axi_arlen_o   [MemPorts],
   output logic [2:0]   m_axi_arsize_o  [MemPorts],
@@ -73,13 +74,13 @@ module jd_top #(
   output logic [2:0]   m_axi_arprot_o  [MemPorts],
   input  logic         m_axi_rvalid_i  [MemPorts],
   output logic         m_axi_rready_o  [MemPorts],
-  input  logic [3:0]   m_axi_rid_i     [MemPorts],
+  input  logic [MemIdW-1:0] m_axi_rid_i     [MemPorts],
   input  logic [511:0] m_axi_rdata_i   [MemPorts],
   input  logic [1:0]   m_axi_rresp_i   [MemPorts],
   input  logic         m_axi_rlast_i   [MemPorts],
   output logic         m_axi_awvalid_o [MemPorts],
   input  logic         m_axi_awready_i [MemPorts],
-  output logic [3:0]   m_axi_awid_o    [MemPorts],
+  output logic [MemIdW-1:0] m_axi_awid_o    [MemPorts],
   output logic [39:0]  m_axi_awaddr_o  [MemPorts],
   output logic [7:0]   m_axi_awlen_o   [MemPorts],
   output logic [2:0]   m_axi_awsize_o  [MemPorts],
@@ -94,7 +95,7 @@ module jd_top #(
   output logic         m_axi_wlast_o   [MemPorts],
   input  logic         m_axi_bvalid_i  [MemPorts],
   output logic         m_axi_bready_o  [MemPorts],
-  input  logic [3:0]   m_axi_bid_i     [MemPorts],
+  input  logic [MemIdW-1:0] m_axi_bid_i     [MemPorts],
   input  logic [1:0]   m_axi_bresp_i   [MemPorts]
 );
   localparam int unsigned Engines = 2;

@@ -72,6 +72,15 @@ def test_geometry_tells_of_actor_critic(built: int) -> None:
         assert Learner(device).geometry.actor_critic == built
 
 
+def test_geometry_tells_of_the_largest_build() -> None:
+    """Every legal maximum fits in its capability field."""
+    config = load_config("small")
+    largest = {"LearnerGI": 16, "LearnerWRows": 65536, "LearnerARows": 65536}
+    with open_device("model", replace(config, parameters=config.parameters | largest)) as device:
+        geometry = Learner(device).geometry
+    assert (geometry.gi, geometry.w_rows, geometry.a_rows) == (16, 65536, 65536)
+
+
 def test_parameters_return_as_they_went(learner: Learner, seed: int) -> None:
     prepare(learner, seed)
     learner.queue_store().wait(10)

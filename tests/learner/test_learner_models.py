@@ -388,3 +388,30 @@ def test_models_engine_trains(seed: int) -> None:
     kinds = [word >> 48 for word, _ in engine.tde.words]
     assert kinds == [1] + [0] * batch + [2]
     assert engine.read_register(0x124) == 3
+
+
+def test_models_adam_corrects_its_bias_in_the_first_steps(seed: int) -> None:
+    """As close to PyTorch in binary64 as PyTorch in binary32 is, to a last place.
+
+    With the corrections as differences, 1 - beta**t, the first steps were off by four times as
+    much: 1 - 0.999 has 14 bits of binary32.
+    """
+    rng = np.random.default_rng(seed)
+    for steps in (1, 2, 5, 10) * 5:
+        w = rng.standard_normal(9).astype(np.float32)
+        gradients = rng.standard_normal((steps, 9)).astype(np.float32)
+        slot, state = optim.adam(1e-2), optim.Scalars(lr=np.float32(1e-2))
+        got, m, v = w.copy(), np.zeros_like(w), np.zeros_like(w)
+        for g in gradients:
+            state, got, m, v = optim.update(slot, state, got, m, v, g)
+        want = []
+        for dtype in (torch.float64, torch.float32):
+            parameter = torch.tensor(w, dtype=dtype, requires_grad=True)
+            optimizer = torch.optim.Adam([parameter], lr=1e-2)
+            for g in gradients:
+                parameter.grad = torch.tensor(g, dtype=dtype)
+                optimizer.step()
+            want.append(parameter.detach().numpy().astype(np.float64))
+        exact, single = want
+        place = np.spacing(np.abs(w).max())
+        assert np.abs(got - exact).max() <= np.abs(single - exact).max() + place / 2

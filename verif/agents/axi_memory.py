@@ -45,7 +45,7 @@ BEAT_BYTES = 64
 PAGE_BYTES = 4096
 ADDRESS_BITS = 40
 # 64-byte beats, INCR, no exclusive access, bufferable and modifiable, unprivileged secure data.
-ATTRIBUTES = {"size": 6, "burst": 1, "lock": 0, "cache": 3, "prot": 0}
+ATTRIBUTES = {"size": 6, "burst": 1, "lock": 0, "cache": 2, "prot": 0}
 FAILED_BEAT = b"\xee" * BEAT_BYTES
 
 
@@ -122,9 +122,12 @@ class DeviceMemory:
         reads: bool = True,
         writes: bool = True,
     ) -> None:
-        """Answer a range with SLVERR (2) or DECERR (3); failed writes change nothing."""
-        if response not in (2, 3):
-            raise ValueError(f"response {response}: want 2 (SLVERR) or 3 (DECERR)")
+        """Answer a range with SLVERR (2) or DECERR (3); failed writes change nothing.
+
+        EXOKAY (1) is no failure: the range is read and written.
+        """
+        if response not in (1, 2, 3):
+            raise ValueError(f"response {response}: want 1 (EXOKAY), 2 (SLVERR) or 3 (DECERR)")
         self._faults.append(_Fault(start, nbytes, response, reads, writes))
 
     def heal(self) -> None:
@@ -175,7 +178,7 @@ class DeviceMemory:
     def put_beat(self, address: int, data: int, strobes: int) -> int:
         """Write a beat of the bus; returns its response."""
         code = self.response(address, BEAT_BYTES, write=True)
-        if not code:
+        if code < 2:
             words = data.to_bytes(BEAT_BYTES, "little")
             if strobes != (1 << BEAT_BYTES) - 1:
                 old = self._bytes.read(address, BEAT_BYTES)
@@ -186,7 +189,7 @@ class DeviceMemory:
     def get_beat(self, address: int) -> tuple[int, int]:
         """Read a beat of the bus; returns data and response."""
         code = self.response(address, BEAT_BYTES, write=False)
-        words = FAILED_BEAT if code else self._bytes.read(address, BEAT_BYTES)
+        words = FAILED_BEAT if code > 1 else self._bytes.read(address, BEAT_BYTES)
         return int.from_bytes(words, "little"), code
 
 

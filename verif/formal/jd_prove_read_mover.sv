@@ -126,7 +126,7 @@ module jd_prove_read_mover #(
   `JD_ASSERT_IF(NothingMore_A, out_valid, owed_q != '0)
   `JD_ASSERT_IF(LastOfFollowed_A, followed_q && out_valid && until_q == 16'd1, out_last)
   `JD_ASSERT(PassedThrough_A, out_valid == m_axi_rvalid_i && out_data == m_axi_rdata_i &&
-             out_resp == m_axi_rresp_i && rready == out_ready_i)
+             out_resp == (m_axi_rresp_i == 2'd1 ? 2'd0 : m_axi_rresp_i) && rready == out_ready_i)
 
   // The block's ring beside the memory's queue.
   `JD_ASSERT(Counts_A, 32'(u_dut.outstanding_q) == bursts_q &&

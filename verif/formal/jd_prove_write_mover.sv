@@ -111,7 +111,8 @@ module jd_prove_write_mover #(
   logic [1:0]  worst_q, worst, done_worst_q;
   logic [39:0] address_q;
   logic [7:0]  len_q;
-  assign worst = (m_axi_bresp_i > worst_q) ? m_axi_bresp_i : worst_q;
+  // EXOKAY is okay.
+  assign worst = (m_axi_bresp_i > 2'd1 && m_axi_bresp_i > worst_q) ? m_axi_bresp_i : worst_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       out_q      <= '0;

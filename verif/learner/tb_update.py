@@ -251,7 +251,7 @@ async def update(dut: Any) -> None:
                 for memory, kept in zip(memories, before, strict=True):
                     memory[:] = kept
             # Words beside the network's own keep what they hold.
-            dut.p1_i.value, dut.p2_i.value = to_bits(state.p1), to_bits(state.p2)
+            dut.c1_i.value, dut.c2_i.value = to_bits(state.c1), to_bits(state.c2)
             dut.lr_i.value = to_bits(state.lr)
             w, m, v = (bench.master(k).copy() for k in range(3))
             want = optim.update(slot, state, w, m, v, image)
@@ -263,8 +263,8 @@ async def update(dut: Any) -> None:
             bench.check(f"{where} m", bench.master(1), want[2])
             bench.check(f"{where} v", bench.master(2), want[3])
             bench.check(f"{where} port", image_map.gather(bench.weights, bench.biases), new)
-            got = [int(x.value) for x in (dut.p1_o, dut.p2_o, dut.lr_o)]
-            assert got == [to_bits(x) for x in (state.p1, state.p2, state.lr)], where
+            got = [int(x.value) for x in (dut.c1_o, dut.c2_o, dut.lr_o)]
+            assert got == [to_bits(x) for x in (state.c1, state.c2, state.lr)], where
             groups = image_map.words // g.lw
             dut._log.info(f"{where}: {groups} groups in {clocks} clocks")
             assert clocks <= groups + latency, f"{where}: {clocks} clocks for {groups} groups"

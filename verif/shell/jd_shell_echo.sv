@@ -10,7 +10,8 @@
 // Source   docs/shell.md.
 module jd_shell_echo #(
   localparam int unsigned Engines  = 3,
-  localparam int unsigned MemPorts = 2
+  localparam int unsigned MemPorts = 2,
+  localparam int unsigned MemIdW   = 4 + $clog2(Engines)
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -38,7 +39,7 @@ module jd_shell_echo #(
   output logic [1:0]   s_axil_rresp_o,
   output logic         m_axi_arvalid_o [MemPorts],
   input  logic         m_axi_arready_i [MemPorts],
-  output logic [3:0]   m_axi_arid_o    [MemPorts],
+  output logic [MemIdW-1:0] m_axi_arid_o    [MemPorts],
   output logic [39:0]  m_axi_araddr_o  [MemPorts],
   output logic [7:0]   m_axi_arlen_o   [MemPorts],
   output logic [2:0]   m_axi_arsize_o  [MemPorts],
@@ -48,13 +49,13 @@ module jd_shell_echo #(
   output logic [2:0]   m_axi_arprot_o  [MemPorts],
   input  logic         m_axi_rvalid_i  [MemPorts],
   output logic         m_axi_rready_o  [MemPorts],
-  input  logic [3:0]   m_axi_rid_i     [MemPorts],
+  input  logic [MemIdW-1:0] m_axi_rid_i     [MemPorts],
   input  logic [511:0] m_axi_rdata_i   [MemPorts],
   input  logic [1:0]   m_axi_rresp_i   [MemPorts],
   input  logic         m_axi_rlast_i   [MemPorts],
   output logic         m_axi_awvalid_o [MemPorts],
   input  logic         m_axi_awready_i [MemPorts],
-  output logic [3:0]   m_axi_awid_o    [MemPorts],
+  output logic [MemIdW-1:0] m_axi_awid_o    [MemPorts],
   output logic [39:0]  m_axi_awaddr_o  [MemPorts],
   output logic [7:0]   m_axi_awlen_o   [MemPorts],
   output logic [2:0]   m_axi_awsize_o  [MemPorts],
@@ -69,7 +70,7 @@ module jd_shell_echo #(
   output logic         m_axi_wlast_o   [MemPorts],
   input  logic         m_axi_bvalid_i  [MemPorts],
   output logic         m_axi_bready_o  [MemPorts],
-  input  logic [3:0]   m_axi_bid_i     [MemPorts],
+  input  logic [MemIdW-1:0] m_axi_bid_i     [MemPorts],
   input  logic [1:0]   m_axi_bresp_i   [MemPorts]
 );
   localparam int unsigned Pages = 1 + Engines;

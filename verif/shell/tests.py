@@ -471,8 +471,8 @@ class Traffic(uvm_test):
             memory.fail(base + 0x8000, 0x1000, 2 + engine % 2)
             content = bytearray(draw.randbytes(0x1_0000))
             memory.load(base, np.frombuffer(bytes(content), np.uint8))
-            writes = []
-            for identity, place in enumerate(draw.sample(range(16), 4)):
+            writes, identities = [], draw.sample(range(16), 4)
+            for identity, place in zip(identities, draw.sample(range(16), 4), strict=True):
                 start = place * 0x1000 + 64 * draw.randrange(16)
                 data = draw.randbytes(
                     64 * draw.choice((1, 1, 1, 2, 5, 16, 48)) - draw.choice((0, draw.randrange(64)))
@@ -486,8 +486,8 @@ class Traffic(uvm_test):
                 want = 2 + engine % 2 if start >> 12 == 8 else 0
                 assert event.data.resp == want, f"engine {engine} write at {start:#x}: {event.data}"
             reads = [
-                (start, size, master.init_read(base + start, size, arid=3 - identity))
-                for identity, (start, size, _) in enumerate(writes)
+                (start, size, master.init_read(base + start, size, arid=identity))
+                for identity, (start, size, _) in zip(identities[::-1], writes, strict=True)
             ]
             for start, size, event in reads:
                 await event.wait()

@@ -120,7 +120,7 @@ class Learner(EngineDriver):
             lw=1 << get(r.CAP0, "lw_log2"), b_max=get(r.CAP1, "b_max"),
             d_max=get(r.CAP1, "d_max"), l_max=get(r.CAP2, "l_max"),
             net_max=get(r.CAP2, "net_max"), st_max=get(r.CAP2, "st_max"),
-            w_rows=get(r.CAP3, "w_rows"), a_rows=get(r.CAP3, "a_rows"),
+            w_rows=get(r.CAP3, "w_rows"), a_rows=get(r.CAP4, "a_rows"),
             dp=1 << get(r.CAP0, "dp_log2"), ntu=get(r.CAP0, "ntu"),
             actor_critic=get(r.CAP0, "actor_critic"),
         )  # fmt: skip

@@ -9,6 +9,7 @@ package jd_learner_map_pkg;
   localparam logic [11:0] CAP1_OFFSET = 12'h104;
   localparam logic [11:0] CAP2_OFFSET = 12'h108;
   localparam logic [11:0] CAP3_OFFSET = 12'h10C;
+  localparam logic [11:0] CAP4_OFFSET = 12'h110;
   localparam logic [11:0] STEP_OFFSET = 12'h124;
   localparam logic [11:0] WEIGHT_VERSION_OFFSET = 12'h128;
   localparam logic [11:0] TD_MEAN_OFFSET = 12'h12C;

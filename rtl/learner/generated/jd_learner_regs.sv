@@ -81,6 +81,7 @@ module jd_learner_regs (
         logic CAP1;
         logic CAP2;
         logic CAP3;
+        logic CAP4;
         logic STEP;
         logic WEIGHT_VERSION;
         logic TD_MEAN;
@@ -118,6 +119,9 @@ module jd_learner_regs (
         decoded_reg_strb.CAP3 = cpuif_req_masked & (cpuif_addr == 12'h10c) & !cpuif_req_is_wr;
         is_valid_addr |= cpuif_req_masked & (cpuif_addr == 12'h10c);
         is_valid_rw |= cpuif_req_masked & (cpuif_addr == 12'h10c) & !cpuif_req_is_wr;
+        decoded_reg_strb.CAP4 = cpuif_req_masked & (cpuif_addr == 12'h110) & !cpuif_req_is_wr;
+        is_valid_addr |= cpuif_req_masked & (cpuif_addr == 12'h110);
+        is_valid_rw |= cpuif_req_masked & (cpuif_addr == 12'h110) & !cpuif_req_is_wr;
         decoded_reg_strb.STEP = cpuif_req_masked & (cpuif_addr == 12'h124) & !cpuif_req_is_wr;
         is_valid_addr |= cpuif_req_masked & (cpuif_addr == 12'h124);
         is_valid_rw |= cpuif_req_masked & (cpuif_addr == 12'h124) & !cpuif_req_is_wr;
@@ -266,10 +270,10 @@ module jd_learner_regs (
             readback_data_var[ad_hi(12'h100)][3:0] = hwif_in.CAP0.dp_log2.next;
             readback_data_var[ad_hi(12'h100)][7:4] = hwif_in.CAP0.p_log2.next;
             readback_data_var[ad_hi(12'h100)][11:8] = hwif_in.CAP0.ob_log2.next;
-            readback_data_var[ad_hi(12'h100)][15:12] = hwif_in.CAP0.gi.next;
-            readback_data_var[ad_hi(12'h100)][19:16] = hwif_in.CAP0.lw_log2.next;
-            readback_data_var[ad_hi(12'h100)][23:20] = hwif_in.CAP0.ntu.next;
-            readback_data_var[ad_hi(12'h100)][24] = hwif_in.CAP0.actor_critic.next;
+            readback_data_var[ad_hi(12'h100)][16:12] = hwif_in.CAP0.gi.next;
+            readback_data_var[ad_hi(12'h100)][20:17] = hwif_in.CAP0.lw_log2.next;
+            readback_data_var[ad_hi(12'h100)][24:21] = hwif_in.CAP0.ntu.next;
+            readback_data_var[ad_hi(12'h100)][25] = hwif_in.CAP0.actor_critic.next;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h104)) begin
             readback_data_var[ad_hi(12'h104)][15:0] = hwif_in.CAP1.b_max.next;
@@ -281,8 +285,10 @@ module jd_learner_regs (
             readback_data_var[ad_hi(12'h108)][31:16] = hwif_in.CAP2.st_max.next;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h10c)) begin
-            readback_data_var[ad_hi(12'h10c)][15:0] = hwif_in.CAP3.w_rows.next;
-            readback_data_var[ad_hi(12'h10c)][31:16] = hwif_in.CAP3.a_rows.next;
+            readback_data_var[ad_hi(12'h10c)][16:0] = hwif_in.CAP3.w_rows.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h110)) begin
+            readback_data_var[ad_hi(12'h110)][16:0] = hwif_in.CAP4.a_rows.next;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h124)) begin
             readback_data_var[ad_hi(12'h124)][31:0] = hwif_in.STEP.value.next;

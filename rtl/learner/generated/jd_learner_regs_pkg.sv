@@ -22,7 +22,7 @@ package jd_learner_regs_pkg;
     } jd_learner__CAP0__ob_log2__in_t;
 
     typedef struct {
-        logic [3:0] next;
+        logic [4:0] next;
     } jd_learner__CAP0__gi__in_t;
 
     typedef struct {
@@ -79,17 +79,20 @@ package jd_learner_regs_pkg;
     } jd_learner__CAP2__in_t;
 
     typedef struct {
-        logic [15:0] next;
+        logic [16:0] next;
     } jd_learner__CAP3__w_rows__in_t;
 
     typedef struct {
-        logic [15:0] next;
-    } jd_learner__CAP3__a_rows__in_t;
+        jd_learner__CAP3__w_rows__in_t w_rows;
+    } jd_learner__CAP3__in_t;
 
     typedef struct {
-        jd_learner__CAP3__w_rows__in_t w_rows;
-        jd_learner__CAP3__a_rows__in_t a_rows;
-    } jd_learner__CAP3__in_t;
+        logic [16:0] next;
+    } jd_learner__CAP4__a_rows__in_t;
+
+    typedef struct {
+        jd_learner__CAP4__a_rows__in_t a_rows;
+    } jd_learner__CAP4__in_t;
 
     typedef struct {
         logic [31:0] next;
@@ -189,6 +192,7 @@ package jd_learner_regs_pkg;
         jd_learner__CAP1__in_t CAP1;
         jd_learner__CAP2__in_t CAP2;
         jd_learner__CAP3__in_t CAP3;
+        jd_learner__CAP4__in_t CAP4;
         jd_value32_desc_d11ac8d8__in_t STEP;
         jd_value32_desc_9a3ee0a2__in_t WEIGHT_VERSION;
         jd_value32_desc_0540ff61__in_t TD_MEAN;

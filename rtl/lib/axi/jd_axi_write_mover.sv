@@ -85,6 +85,7 @@ module jd_axi_write_mover #(
   logic [CountW-1:0]              unsent_q;         // issued, data not sent
   logic [5:0]                     sent_beats_q;     // of the burst at send_q
   logic [1:0]                     worst_q, worst;   // of the command's bursts so far
+  logic [1:0]                     answer;           // EXOKAY is okay
   logic                           issue, move, send, finish;
   // Whether the next beat is the last of its burst, known before: if nothing moves, if a beat moves
   // and if the last one does. If no burst waits for its data, the next to be issued counts.
@@ -98,7 +99,8 @@ module jd_axi_write_mover #(
   assign move           = m_axi_wvalid_o && m_axi_wready_i;
   assign send           = move && last_q;
   assign finish         = m_axi_bvalid_i && m_axi_bready_o;
-  assign worst          = (m_axi_bresp_i > worst_q) ? m_axi_bresp_i : worst_q;
+  assign answer         = m_axi_bresp_i & {1'b1, m_axi_bresp_i[1]};
+  assign worst          = (answer > worst_q) ? answer : worst_q;
   assign idle_o         = !burst_valid && outstanding_q == '0 && !done_valid_o;
   assign m_axi_awid_o   = '0;
   assign m_axi_wvalid_o = in_valid_i && unsent_q != '0;

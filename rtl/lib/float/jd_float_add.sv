@@ -10,6 +10,7 @@
 //          any NaN and the difference of equal infinities give the canonical quiet NaN; an exact
 //          difference of zero is +0. Exact up to the rounding.
 // Source   IEEE 754-2019, 5.4.1 and 6.3. Golden model: models/float, add and sub.
+`include "jd_assert.svh"
 module jd_float_add
   import jd_float_pkg::*;
 #(
@@ -182,4 +183,7 @@ module jd_float_add
       if (valid_in) advance();
     end
   end
+
+  `JD_ASSERT_IF(NanIsCanonical_A, valid_o,
+                result_o[FloatW-2:0] <= INFINITE || result_o == QUIET_NAN)
 endmodule : jd_float_add

@@ -8,6 +8,7 @@
 // Numbers  IEEE 754 binary format of ExpW and ManW, round to nearest even, subnormals in and out;
 //          any NaN and infinity times zero give the canonical quiet NaN. Exact up to the rounding.
 // Source   IEEE 754-2019, 5.4.1. Golden model: models/float, mul.
+`include "jd_assert.svh"
 module jd_float_mul
   import jd_float_pkg::*;
 #(
@@ -170,4 +171,7 @@ module jd_float_mul
       if (valid_in) advance();
     end
   end
+
+  `JD_ASSERT_IF(NanIsCanonical_A, valid_o,
+                result_o[FloatW-2:0] <= INFINITE || result_o == QUIET_NAN)
 endmodule : jd_float_mul
