@@ -76,7 +76,8 @@ def test_geometry_tells_of_the_largest_build() -> None:
     """Every legal maximum fits in its capability field."""
     config = load_config("small")
     largest = {"LearnerGI": 16, "LearnerWRows": 65536, "LearnerARows": 65536}
-    with open_device("model", replace(config, parameters=config.parameters | largest)) as device:
+    parameters = {**config.parameters, **largest}
+    with open_device("model", replace(config, parameters=parameters)) as device:
         geometry = Learner(device).geometry
     assert (geometry.gi, geometry.w_rows, geometry.a_rows) == (16, 65536, 65536)
 
