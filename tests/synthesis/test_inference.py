@@ -113,4 +113,4 @@ def test_what_cannot_be_read_is_an_error(tmp_path):
 
 def test_only_used_files_count():
     names = {p.name for p in used_files(resolve(FLOAT), "jd_float_mul")}
-    assert names == {"jd_float_mul.sv", "jd_float_pkg.sv"}
+    assert names == {"jd_assert.svh", "jd_float_mul.sv", "jd_float_pkg.sv"}
