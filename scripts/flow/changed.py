@@ -1,9 +1,9 @@
 """Which tests passed on this machine with the same inputs: `make test CHANGED=1`.
 
-A test's inputs are taken too wide rather than too narrow: everything in the repository but
-documents, and, for the tests of an engine, but the folders of the other engines, which it cannot
-reach (two engines meet only in rtl/shell; tests/project checks the imports). Beside the files, the
-seed, the settings and the versions of all tools and packages decide.
+A test's inputs are taken too wide rather than too narrow: everything in the repository. Only the
+tests of an engine do without documents and without RTL, environment and tests of the engines that
+share no device with it (tests/project checks devices and imports). Beside the files, the seed, the
+settings and the versions of all tools and packages decide.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from typing import Any
 from flow import ROOT, cache, record
 from flow.simulator import tools
 
-ENGINES = ("a3c", "learner", "replay")
-TOPS = ("rtl", "verif", "models", "tests")
+DEVICES = (("a3c",), ("learner", "replay"))  # engines that share a device
+ENGINES = tuple(engine for device in DEVICES for engine in device)
+TOPS = ("rtl", "verif", "tests")
 NOTES_KEPT = 200
 SETTINGS = (
     "JD_EFFORT",
@@ -56,7 +57,7 @@ def is_input(name: str, area: str) -> bool:
         return True
     if name.startswith("docs/") or name in ("README.md", "LICENSE"):
         return False
-    others = [engine for engine in ENGINES if engine != area]
+    others = [engine for device in DEVICES if area not in device for engine in device]
     return not any(name.startswith(f"{top}/{other}/") for top in TOPS for other in others)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from flow import ROOT, changed, effort, process, regression, simulator
+from flow.design import resolve
 from flow.simulator import Simulator
 
 FIFO = Simulator("jackdaw:lib:stream", "jd_stream_fifo", (("Width", 3), ("Depth", 2)))
@@ -131,10 +133,11 @@ def test_what_passed_is_left_out_until_it_changes(tmp_path: Path) -> None:
     [
         ("rtl/lib/float/jd_float_mul.sv", ("a3c", "learner", "replay", "lib", "e2e")),
         ("rtl/a3c/jd_a3c_pe.sv", ("a3c", "e2e")),
-        ("models/learner/learner.py", ("learner", "e2e")),
+        ("rtl/learner/jd_learner_rate.sv", ("learner", "replay", "e2e")),
+        ("models/learner/learner.py", ("a3c", "learner", "replay", "e2e")),
         ("models/engine.py", ("a3c", "learner", "replay", "e2e")),
         ("verif/agents/stream.py", ("a3c", "learner", "replay", "lib")),
-        ("verif/replay/public.vlt", ("replay", "e2e")),
+        ("verif/replay/public.vlt", ("learner", "replay", "e2e")),
         ("configs/demo.json", ("learner", "e2e")),
         ("scripts/flow/simulate.py", ("a3c", "lib", "project")),
         ("requirements.txt", ("a3c", "lib", "project")),
@@ -151,15 +154,26 @@ def test_a_changed_file_is_noticed(
         assert changed.inputs.__wrapped__(area, 1) != before[area], area
 
 
+def test_devices_hold_the_engines_that_share_one() -> None:
+    """What `changed.is_input` rests on: what a device is built of."""
+    found = []
+    for core in (ROOT / "fusesoc.core", *ROOT.glob("rtl/shell/*.core")):
+        name = re.search(r"^name: (jackdaw:jackdaw:\w+)", core.read_text(), re.M)
+        if name is not None:
+            folders = {path.relative_to(ROOT).parts[1] for path in resolve(name[1]).sources}
+            found.append(folders & set(changed.ENGINES))
+    assert sorted(found, key=sorted) == [set(device) for device in changed.DEVICES]
+
+
 def test_engines_do_not_import_each_other() -> None:
-    """What `changed.is_input` rests on: an engine's tests reach no other engine's folders."""
+    """What `changed.is_input` rests on: an engine's tests reach no other device's folders."""
     for area in changed.ENGINES:
-        others = [engine for engine in changed.ENGINES if engine != area]
+        others = [e for device in changed.DEVICES if area not in device for e in device]
         for top in changed.TOPS:
             for path in (ROOT / top / area).rglob("*.py"):
                 text = path.read_text()
                 for other in others:
-                    for package in ("models", "verif", "tests"):
+                    for package in ("verif", "tests"):
                         for word in (f"from {package}.{other}", f"import {package}.{other}"):
                             assert word not in text, f"{path}: {word}"
 
