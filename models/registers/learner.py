@@ -5,7 +5,7 @@ from enum import IntEnum
 from models.registers.map import Field, Register
 
 ENGINE_ID = 0x524E524C
-ENGINE_VERSION = 0x00010000
+ENGINE_VERSION = 0x00020000
 CAP0 = Register(name='CAP0', offset=256, access='RO', reset=0, idle_only=False, count=1, stride=4, fields=(
     Field(name='dp_log2', lsb=0, width=4, access='RO', reset=0, description='log2 of the pipelines'), 
     Field(name='p_log2', lsb=4, width=4, access='RO', reset=0, description='log2 of the lanes'), 

@@ -176,7 +176,7 @@ class Campaign:
                 self.known[line["test"]] = Knowledge(line["seconds"])
 
     def _collect(self) -> list[str]:
-        """Node IDs of the tests; those that judge other tests' runs are none of a mutant's."""
+        """Node IDs of the tests, without those that judge the runs of other tests."""
         command = [sys.executable, "-m", "pytest", "--collect-only", *self._arguments(self.tests)]
         done = subprocess.run(
             command, cwd=ROOT, env={**os.environ, **NO_OPTIONS}, capture_output=True, text=True,

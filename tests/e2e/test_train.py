@@ -143,6 +143,15 @@ def test_resume_refuses_another_run(tmp_path):
         run(tmp_path, "model", 4, "--resume", "--set", "batch=16")
 
 
+def test_resume_refuses_a_checkpoint_of_before(tmp_path, monkeypatch):
+    """Its state means another thing: Adam would go on with wrong corrections, without a word."""
+    with monkeypatch.context() as older:
+        older.setattr(train.checkpoint, "FORMAT", 2)
+        run(tmp_path, "model", 2)
+    with pytest.raises(train.checkpoint.CheckpointMismatch, match="format 2, want 3"):
+        run(tmp_path, "model", 4, "--resume")
+
+
 def test_run_folder_is_complete(tmp_path):
     run(tmp_path, "model", 5)
     summary = json.loads((tmp_path / "summary.json").read_text())

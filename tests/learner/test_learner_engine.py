@@ -22,7 +22,7 @@ BUILDS = {
     "DP2": {"DP": 2, "P": 8, "OB": 2, "LW": 2, "BMax": 16, "DMax": 16, "WRows": 512, "ARows": 256},
     "DP4": {"DP": 4, "P": 8, "OB": 2, "LW": 2, "BMax": 30, "DMax": 32, "WRows": 512, "ARows": 512,
             "ActorCritic": 1},
-    # The largest of what the capability words tell; the samples of a step are those of U1.
+    # The largest values of the capability fields.
     "MOST": {"P": 8, "OB": 2, "GI": 16, "LW": 2, "BMax": 16, "DMax": 16, "WRows": 65536,
              "ARows": 65536},
 }  # fmt: skip

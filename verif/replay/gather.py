@@ -104,7 +104,7 @@ class GatherErrors(GatherTest):
             {"count": 0}, {"count": (1 << 20) + 1}, {"count": 1 << 31},
         ):  # fmt: skip
             await env.run(2, Job.GATHER, **({"count": 1, "data": one} | options))
-        await self.gather(scale(2), 1 << 20)  # the largest: from behind the storage's rows, zeros
+        await self.gather(scale(2), 1 << 20)  # the largest row: beyond the storage it reads zeros
         for turn in range(scale(24, 2)):
             row, count = rng.choice(ROWS[:7]), rng.randint(1, 60)
             wide = turn % 2 == 1

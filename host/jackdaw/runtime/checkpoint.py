@@ -7,7 +7,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-FORMAT = 2
+FORMAT = 3  # 3: the learner's image holds Adam's bias corrections, before powers of the betas
 
 
 class CheckpointMismatch(RuntimeError):

@@ -4,7 +4,7 @@
 // Learner engine: offsets in the page, error codes, words writable only while idle.
 package jd_learner_map_pkg;
   localparam logic [31:0] ENGINE_ID = 32'h524E524C;
-  localparam logic [31:0] ENGINE_VERSION = 32'h00010000;
+  localparam logic [31:0] ENGINE_VERSION = 32'h00020000;
   localparam logic [11:0] CAP0_OFFSET = 12'h100;
   localparam logic [11:0] CAP1_OFFSET = 12'h104;
   localparam logic [11:0] CAP2_OFFSET = 12'h108;
