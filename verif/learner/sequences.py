@@ -126,7 +126,12 @@ def most(env: LearnerEnv, program: Program) -> int:
 
 
 async def smoke(env: LearnerEnv) -> None:
-    """A small network from SMP with TD errors to TDE, then everything is stored."""
+    """Capabilities; a small network from SMP with TD errors to TDE; everything is stored."""
+    for register in registers.REGISTERS:
+        if register.name.startswith("CAP"):
+            got = await env.axil.read(register.offset)
+            want = env.golden.read_register(register.offset)
+            assert got == want, f"{register.name}: {got:#x}, want {want:#x}"
     config = DqnConfig((4, env.geometry.p, 2), adam(1e-2), sync_period=2)
     setup = await prepare(env, config, 1)
     await train(env, setup, 3, 4, golden.FLAG_TD_STREAM, event=2)
