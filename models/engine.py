@@ -7,9 +7,9 @@ The same objects serve as reference in the verification environments and as the 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -76,6 +76,10 @@ class EngineModel(Protocol):
     """An engine's golden model at job level."""
 
     rings: int
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, int], streams: Mapping[str, Link]) -> Self:
+        """Make it of a configuration's parameters and streams, by name (its engine.yaml)."""
 
     def read_register(self, offset: int) -> int:
         """Read an engine register (offset from 0x100). Raises RegisterError."""

@@ -19,7 +19,6 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,6 @@ import peers
 from flow import results
 from jackdaw.device import Config, load_config, open_device
 from jackdaw.device.base import Device
-from jackdaw.device.engines import REPLAY
 from jackdaw.device.sim import MEMORIES
 from jackdaw.drivers.replay import Replay, ReplaySettings
 from models.replay.engine import Job as Opcode
@@ -92,35 +90,32 @@ def configuration(name: str, settings: list[str]) -> Config:
     Raises: ValueError for another name or no number.
     """
     config = load_config(name)
-    changed = dict(config.parameters)
+    changes = {}
     for text in settings:
         key, _, value = text.partition("=")
-        if key not in changed:
-            raise ValueError(f"--set {text}: want one of {', '.join(changed)}")
-        changed[key] = int(value)
-    return replace(config, parameters=changed)
+        if not re.fullmatch(r"-?\d+", value):
+            raise ValueError(f"--set {text}: want NAME=NUMBER")
+        changes[key] = int(value)
+    return config.changed(changes)
 
 
 def replay_timing(config: Config) -> Timing:
     """The cycle formulas of a build's replay engine."""
-    parameters = config.parameters
-    return Timing(ReplayConfig(**{field: parameters[name] for name, field in REPLAY.items()}))
+    return Timing(ReplayConfig(**config.instance("replay").fields))
 
 
 def replay_sweep() -> list[Config]:
     """Builds of the replay engine from 4 to 64 children and to a million leaves, batches to 512."""
     small = load_config("small")
     return [
-        replace(
-            small,
-            parameters={
-                **small.parameters,
+        small.changed(
+            {
                 "MemPorts": 1,
                 "MemSizeLog2": 28 if n_log2 > 16 else 26,
-                "ReplayKLog2": k_log2,
-                "ReplayNLog2": n_log2,
-                "ReplayBatchLog2": 9,
-                "ReplaySequential": sequential,
+                "replay.KLog2": k_log2,
+                "replay.NLog2": n_log2,
+                "replay.BatchLog2": 9,
+                "replay.Sequential": sequential,
             },
         )
         for k_log2, n_log2, sequential in SWEEP
@@ -532,8 +527,8 @@ def main(argv: list[str] | None = None) -> int:
         elif options.engine == "learner":
             bench_learner.draw(path, rows, clock_hz)
         else:
-            largest = max(build.parameters["ReplayNLog2"] for build in builds)
-            shown = [build for build in builds if build.parameters["ReplayNLog2"] == largest]
+            largest = max(build.parameters["replay.NLog2"] for build in builds)
+            shown = [build for build in builds if build.parameters["replay.NLog2"] == largest]
             draw_latency(path, rows, shown, clock_hz)
         print(path)
     if options.json:

@@ -42,8 +42,8 @@ T_MAX = 5
 MEASURED = 32  # routines behind one of each agent; four of each if there are few agents
 INFERENCES = "inferences_per_second"
 PUBLISHED_IPS = (2550.0, "FA3C, 5.2: 256 processing elements, 16 agents")
-PAPER_GEOMETRY = {"A3cPbInference": 4096, "A3cGbRows": 4096}
-LATENCY = {"A3cDivLatency": 16, "A3cSqrtLatency": 16}
+PAPER_GEOMETRY = {"a3c.PbInference": 4096, "a3c.GbRows": 4096}
+LATENCY = {"a3c.DivLatency": 16, "a3c.SqrtLatency": 16}
 
 
 @dataclass(frozen=True)
@@ -86,24 +86,24 @@ class Setup:
         )
 
 
-PAIR_PORTS = {"A3cPortPerCu": 0, "MemPorts": 2}
+PAIR_PORTS = {"a3c.PortPerCu": 0, "MemPorts": 2}
 SETUPS = (
     Setup("A", {}, "D", False, 5000, 5226),
     Setup("C", {}, "Q", False, None, 5224),
     Setup("F", PAPER_GEOMETRY, "D", False, None, 3948),
     Setup("H", PAIR_PORTS, "D", False, 4150, 4314),
-    Setup("J", {**PAIR_PORTS, **PAPER_GEOMETRY, "A3cNRu": 4}, "S", True, 2450, 2558),
+    Setup("J", {**PAIR_PORTS, **PAPER_GEOMETRY, "a3c.NRu": 4}, "S", True, 2450, 2558),
 )
-ONE_PAIR = {**PAIR_PORTS, **PAPER_GEOMETRY, "A3cNRu": 4, "A3cNPair": 1, "MemPorts": 1}
-ANY_LAYOUT = {**ONE_PAIR, "A3cAltEn": 1}
+ONE_PAIR = {**PAIR_PORTS, **PAPER_GEOMETRY, "a3c.NRu": 4, "a3c.NPair": 1, "MemPorts": 1}
+ANY_LAYOUT = {**ONE_PAIR, "a3c.AltEn": 1}
 FIGURE_10 = (
     Setup("FA3C", ANY_LAYOUT, "S", True),
     Setup("Alt1", ANY_LAYOUT, "S", True, layout="alt1"),
     Setup("Alt2", ANY_LAYOUT, "S", True, layout="alt2"),
     Setup(
         "SingleCU",
-        {**ONE_PAIR, "A3cSingleCu": 1, "A3cNPe": 128, "A3cPbInference": 8192,
-         "A3cPbTraining": 8192, "A3cGbRows": 8192},
+        {**ONE_PAIR, "a3c.SingleCu": 1, "a3c.NPe": 128, "a3c.PbInference": 8192,
+         "a3c.PbTraining": 8192, "a3c.GbRows": 8192},
         "S", True,
     ),
 )  # fmt: skip
@@ -113,9 +113,9 @@ GOLDEN, LAYERS, TASKS = PARTS = ("golden", "layers", "tasks")
 CHECKED: tuple[tuple[str, str, dict[str, int], Network, str], ...] = (
     ("tiny network", "a3c", {}, NET_T, "fa3c"),
     ("small network", "a3c", {}, NET_S, "fa3c"),
-    ("small network, Alt1", "a3c", {"A3cAltEn": 1}, NET_S, "alt1"),
-    ("small network, Alt2", "a3c", {"A3cAltEn": 1}, NET_S, "alt2"),
-    ("small network, SingleCU", "a3c", {"A3cSingleCu": 1, "A3cPbTraining": 2048}, NET_S, "fa3c"),
+    ("small network, Alt1", "a3c", {"a3c.AltEn": 1}, NET_S, "alt1"),
+    ("small network, Alt2", "a3c", {"a3c.AltEn": 1}, NET_S, "alt2"),
+    ("small network, SingleCU", "a3c", {"a3c.SingleCu": 1, "a3c.PbTraining": 2048}, NET_S, "fa3c"),
     ("the paper's network", "a3c_full", {}, NET_A, "fa3c"),
 )
 
@@ -124,14 +124,14 @@ def build(changes: dict[str, int]) -> Config:
     """The full build with some parameters changed."""
     base = load_config("a3c")
     full = {
-        "MemPorts": 4, "MemSizeLog2": 28, "ClockHz": CLOCK_HZ, "A3cNPe": 64, "A3cNPair": 2,
-        "A3cPortPerCu": 1, "A3cAltEn": 0, "A3cNRu": 8, "A3cFmRows": FULL.fm_rows,
-        "A3cPbInference": FULL.pb_inference, "A3cPbTraining": FULL.pb_training,
-        "A3cGbRows": FULL.gb_rows, **LATENCY,
+        "MemPorts": 4, "MemSizeLog2": 28, "ClockHz": CLOCK_HZ, "a3c.NPe": 64, "a3c.NPair": 2,
+        "a3c.PortPerCu": 1, "a3c.AltEn": 0, "a3c.NRu": 8, "a3c.FmRows": FULL.fm_rows,
+        "a3c.PbInference": FULL.pb_inference, "a3c.PbTraining": FULL.pb_training,
+        "a3c.GbRows": FULL.gb_rows, **LATENCY,
     }  # fmt: skip
-    parameters = {**base.parameters, **full, **changes}
-    name = "a3c-" + "-".join(str(parameters[k]) for k in sorted(full) if k.startswith("A3c"))
-    return Config(name, parameters, base.core, base.toplevel)
+    numbers = {**full, **changes}
+    name = "a3c-" + "-".join(str(numbers[k]) for k in sorted(full) if k.startswith("a3c."))
+    return base.changed(numbers, name)
 
 
 def open_simulator(config: Config, memory: str) -> SimDevice:
@@ -381,10 +381,7 @@ def routine(device: Device, network: Network, layout: str) -> tuple[np.ndarray, 
 def golden_rows(row: Row) -> Iterator[dict[str, Any]]:
     """Bytes of device memory behind a routine, compared; every build must be equal to the model."""
     for name, base, changes, network, layout in CHECKED:
-        config = load_config(base)
-        config = Config(
-            f"{base}-{layout}", {**config.parameters, **changes}, config.core, config.toplevel
-        )
+        config = load_config(base).changed(changes, f"{base}-{layout}")
         found = []
         for backend in ("sim", "model"):
             with open_device(backend, config) as device:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,6 @@ import numpy as np
 
 from jackdaw.device import Config, load_config
 from jackdaw.device.base import Device
-from jackdaw.device.engines import LATENCIES
 from jackdaw.drivers.learner import Learner, Storage, adam, vector_pitch
 from jackdaw.errors import ConfigError
 from models.learner.program import Program
@@ -80,42 +80,42 @@ def build(dp: int, large: bool) -> Config:
     """A build for the small or the large workloads with some pipelines, batches up to 512."""
     small = load_config("small")
     sizes = (
-        {"LearnerP": 32, "LearnerOB": 8, "LearnerLW": 8, "LearnerDMax": 512, "LearnerWRows": 32768}
+        {"learner.P": 32, "learner.OB": 8, "learner.LW": 8, "learner.DMax": 512, "learner.WRows": 32768}
         if large
-        else {"LearnerP": 16, "LearnerOB": 4, "LearnerLW": 4, "LearnerDMax": 64,
-              "LearnerWRows": 4096}
+        else {"learner.P": 16, "learner.OB": 4, "learner.LW": 4, "learner.DMax": 64,
+              "learner.WRows": 4096}
     )  # fmt: skip
-    parameters = {
-        **small.parameters,
+    changes = {
         **sizes,
-        "LearnerDP": dp,
-        "LearnerGI": 8,
-        "LearnerBMax": 512,
-        "LearnerARows": (61440 if large else 40960) // (1 if large else dp),
-        "LearnerLMax": 4,
-        "LearnerNetMax": 6,
-        "LearnerStMax": 64,
-        "LearnerActorCritic": 1,
+        "learner.DP": dp,
+        "learner.GI": 8,
+        "learner.BMax": 512,
+        "learner.ARows": (61440 if large else 40960) // (1 if large else dp),
+        "learner.LMax": 4,
+        "learner.NetMax": 6,
+        "learner.StMax": 64,
+        "learner.ActorCritic": 1,
     }
-    return Config(f"learner-{'large' if large else 'small'}-dp{dp}", parameters)
+    return small.changed(changes, f"learner-{'large' if large else 'small'}-dp{dp}")
 
 
 def wide() -> Config:
     """The build nearest to the publication's in lanes: 4 pipelines of 64 (it has 276)."""
-    changes = {"LearnerP": 64, "LearnerOB": 16, "LearnerLW": 16, "LearnerWRows": 512,
-               "LearnerARows": 4096, "LearnerActorCritic": 0}  # fmt: skip
-    return Config("learner-wide-dp4", {**build(4, False).parameters, **changes})
+    changes = {"learner.P": 64, "learner.OB": 16, "learner.LW": 16, "learner.WRows": 512,
+               "learner.ARows": 4096, "learner.ActorCritic": 0}  # fmt: skip
+    return build(4, False).changed(changes, "learner-wide-dp4")
 
 
 def spatial() -> Config:
     """One pipeline of a tensor unit for each pass, 64 lanes each: the publication's arrangement."""
-    changes = {"LearnerDP": 1, "LearnerNTU": 4, "LearnerARows": 8192}
-    return Config("learner-spatial-dp1", {**wide().parameters, **changes})
+    changes = {"learner.DP": 1, "learner.NTU": 4, "learner.ARows": 8192}
+    return wide().changed(changes, "learner-spatial-dp1")
 
 
 def latencies_of(config: Config) -> Latencies:
     """The latencies of a build's operators."""
-    return Latencies(**{field: config.parameters[name] for name, field in LATENCIES.items()})
+    fields = config.instance("learner").fields
+    return Latencies(**{f.name: fields[f.name] for f in dataclasses.fields(Latencies)})
 
 
 def sweep(pipelines: Sequence[int], large: bool) -> Iterator[tuple[Config, tuple[Workload, ...]]]:

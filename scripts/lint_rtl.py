@@ -15,16 +15,22 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from flow import ROOT
+from flow.configuration import load_config
+from flow.configuration import names as configurations
 from flow.design import Design, resolve
+from flow.manifest import engines
 from flow.toolchain import environment
 
 NAME = re.compile(r"^name: *(jackdaw:[a-z0-9:_]*):", re.M)
 
 
 def cores() -> list[str]:
-    """Every core of the accelerator, in the order of their files."""
-    files = [ROOT / "fusesoc.core", *sorted((ROOT / "rtl").rglob("*.core"))]
-    return [name for file in files for name in NAME.findall(file.read_text())]
+    """Every core of hand-written RTL, and the device of every configuration."""
+    places = [ROOT / "rtl", *(manifest.folder for manifest in engines().values())]
+    found = {path for place in places for path in place.rglob("*.core")}
+    texts = [path.read_text() for path in sorted(found)]
+    blocks = [name for text in texts if "generators:" not in text for name in NAME.findall(text)]
+    return [*blocks, *(load_config(name).core() for name in configurations())]
 
 
 def lint(design: Design) -> subprocess.CompletedProcess[str]:

@@ -504,9 +504,7 @@ def main() -> int:
     if options.bench:
         write_bench(options.record)
     found = sections()
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(ROOT / "scripts" / "flow"), autoescape=True
-    )
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(ROOT / "flow"), autoescape=True)
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     page = environment.get_template("report.html.j2").render(
         sections=found, cards=[c for s in found for c in s.cards]

@@ -19,7 +19,7 @@ from typing import TypeVar
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "host"), str(ROOT / "scripts")]
 
-from jackdaw.device.config import load_config  # noqa: E402
+from flow.configuration import load_config  # noqa: E402
 from jackdaw.device.sim import SimDevice, build_library  # noqa: E402
 
 Result = TypeVar("Result")

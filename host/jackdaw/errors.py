@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from models.registers import a3c, engine_header, learner, replay
+from flow.configuration import ConfigError as ConfigError
+from flow.manifest import engines
+from models.registers import engine_header
 
-ENGINES = {"replay": replay.Error, "learner": learner.Error, "a3c": a3c.Error}
-
-
-class ConfigError(ValueError):
-    """A setting outside its range; says which, what was got and what is allowed."""
+ENGINES = {name: manifest.module().Error for name, manifest in engines().items()}
 
 
 class BufferFieldError(ValueError):

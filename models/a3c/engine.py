@@ -12,7 +12,7 @@ Source: a3c 4, 5, 7.9, 10; FA3C 4.3.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from models.a3c.network import BEAT_BYTES, CONV, ROW_WORDS, Geometry, Region
 from models.a3c.rmsprop import HyperParameters, rmsprop
 from models.a3c.task import forward, gradients
 from models.a3c.validate import NetworkError, validate
-from models.engine import BusError, JobEnd, Memory, RegisterError
+from models.engine import BusError, JobEnd, Link, Memory, RegisterError
 from models.registers import a3c as registers
 from models.registers.a3c import Error
 
@@ -60,6 +60,11 @@ class A3cEngine:
     """
 
     rings = 3
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, int], streams: Mapping[str, Link]) -> A3cEngine:
+        """Make it of a configuration's parameters, by name; it has no streams."""
+        return cls(Geometry(**fields))  # type: ignore[arg-type]
 
     def __init__(self, geometry: Geometry | None = None) -> None:
         self.geometry = geometry or Geometry()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import dataclasses
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -130,6 +131,15 @@ class LearnerEngine:
     """
 
     rings = 1
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, int], streams: Mapping[str, Link]) -> LearnerEngine:
+        """Make it of a configuration's parameters and streams, by name."""
+        latencies = {f.name: fields[f.name] for f in dataclasses.fields(timing.Latencies)}
+        geometry = {name: value for name, value in fields.items() if name not in latencies}
+        return cls(
+            Geometry(**geometry), streams["smp"], streams["tde"], timing.Latencies(**latencies)
+        )
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ Rules that the RTL shares, beyond the engine's page:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -149,6 +149,11 @@ class ReplayEngine:
     """
 
     rings = 3
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, int], streams: Mapping[str, Link]) -> ReplayEngine:
+        """Make it of a configuration's parameters and streams, by name."""
+        return cls(ReplayConfig(**fields), streams["smp"], streams["tde"])
 
     def __init__(self, config: ReplayConfig, smp: Link, tde: Link) -> None:
         self.config = config

@@ -1,46 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Connects the engines' memory ports to the device's by a table, and adds the signals of AXI4 that
-// are constant here: 64-byte beats, INCR, normal access.
+// Connects the engines' memory ports, its clients, to the device's by a table, and adds the signals
+// of AXI4 that are constant here: 64-byte beats, INCR, normal access.
 //
-// Streams  s_axi_*: engine e in element e, on memory port PortOf[e]; m_axi_*: the device's ports.
+// Streams  s_axi_*: client c in element c, on memory port PortOf[c]; m_axi_*: the device's ports.
 // Timing   that of jd_axi_mux: round robin, whole bursts; addresses one clock later.
-// Numbers  an engine's ID has 4 bits; its number goes above it.
+// Numbers  a client's ID has 4 bits; its number goes above it.
 // Source   docs/shell.md, memory.
 module jd_shell_memory #(
-  parameter  int unsigned             Engines  = 2,    // 1..8
+  parameter  int unsigned             Clients  = 2,    // 1..16
   parameter  int unsigned             MemPorts = 1,    // 1..16
-  parameter  logic [Engines-1:0][3:0] PortOf   = '0,   // memory port of each engine
+  parameter  logic [Clients-1:0][3:0] PortOf   = '0,   // memory port of each client
   localparam int unsigned             IdW      = 4,
-  localparam int unsigned             PortIdW  = IdW + $clog2(Engines)
+  localparam int unsigned             PortIdW  = IdW + $clog2(Clients)
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
-  input  logic [Engines-1:0]        s_axi_arvalid_i,
-  output logic [Engines-1:0]        s_axi_arready_o,
-  input  logic [Engines-1:0][3:0]   s_axi_arid_i,
-  input  logic [Engines-1:0][39:0]  s_axi_araddr_i,
-  input  logic [Engines-1:0][7:0]   s_axi_arlen_i,
-  output logic [Engines-1:0]        s_axi_rvalid_o,
-  input  logic [Engines-1:0]        s_axi_rready_i,
-  output logic [Engines-1:0][3:0]   s_axi_rid_o,
-  output logic [Engines-1:0][511:0] s_axi_rdata_o,
-  output logic [Engines-1:0][1:0]   s_axi_rresp_o,
-  output logic [Engines-1:0]        s_axi_rlast_o,
-  input  logic [Engines-1:0]        s_axi_awvalid_i,
-  output logic [Engines-1:0]        s_axi_awready_o,
-  input  logic [Engines-1:0][3:0]   s_axi_awid_i,
-  input  logic [Engines-1:0][39:0]  s_axi_awaddr_i,
-  input  logic [Engines-1:0][7:0]   s_axi_awlen_i,
-  input  logic [Engines-1:0]        s_axi_wvalid_i,
-  output logic [Engines-1:0]        s_axi_wready_o,
-  input  logic [Engines-1:0][511:0] s_axi_wdata_i,
-  input  logic [Engines-1:0][63:0]  s_axi_wstrb_i,
-  input  logic [Engines-1:0]        s_axi_wlast_i,
-  output logic [Engines-1:0]        s_axi_bvalid_o,
-  input  logic [Engines-1:0]        s_axi_bready_i,
-  output logic [Engines-1:0][3:0]   s_axi_bid_o,
-  output logic [Engines-1:0][1:0]   s_axi_bresp_o,
+  input  logic [Clients-1:0]        s_axi_arvalid_i,
+  output logic [Clients-1:0]        s_axi_arready_o,
+  input  logic [Clients-1:0][3:0]   s_axi_arid_i,
+  input  logic [Clients-1:0][39:0]  s_axi_araddr_i,
+  input  logic [Clients-1:0][7:0]   s_axi_arlen_i,
+  output logic [Clients-1:0]        s_axi_rvalid_o,
+  input  logic [Clients-1:0]        s_axi_rready_i,
+  output logic [Clients-1:0][3:0]   s_axi_rid_o,
+  output logic [Clients-1:0][511:0] s_axi_rdata_o,
+  output logic [Clients-1:0][1:0]   s_axi_rresp_o,
+  output logic [Clients-1:0]        s_axi_rlast_o,
+  input  logic [Clients-1:0]        s_axi_awvalid_i,
+  output logic [Clients-1:0]        s_axi_awready_o,
+  input  logic [Clients-1:0][3:0]   s_axi_awid_i,
+  input  logic [Clients-1:0][39:0]  s_axi_awaddr_i,
+  input  logic [Clients-1:0][7:0]   s_axi_awlen_i,
+  input  logic [Clients-1:0]        s_axi_wvalid_i,
+  output logic [Clients-1:0]        s_axi_wready_o,
+  input  logic [Clients-1:0][511:0] s_axi_wdata_i,
+  input  logic [Clients-1:0][63:0]  s_axi_wstrb_i,
+  input  logic [Clients-1:0]        s_axi_wlast_i,
+  output logic [Clients-1:0]        s_axi_bvalid_o,
+  input  logic [Clients-1:0]        s_axi_bready_i,
+  output logic [Clients-1:0][3:0]   s_axi_bid_o,
+  output logic [Clients-1:0][1:0]   s_axi_bresp_o,
   output logic                      m_axi_arvalid_o [MemPorts],
   input  logic                      m_axi_arready_i [MemPorts],
   output logic [PortIdW-1:0]        m_axi_arid_o    [MemPorts],
@@ -83,37 +83,37 @@ module jd_shell_memory #(
   // order their accesses by it.
   localparam logic [3:0] NORMAL = 4'b0010;
 
-  if (Engines < 1 || Engines > 8 || MemPorts < 1 || MemPorts > 16) begin : gen_bad_sizes
-    $fatal(1, "jd_shell_memory: Engines=%0d, want 1..8, MemPorts=%0d, want 1..16", Engines,
+  if (Clients < 1 || Clients > 16 || MemPorts < 1 || MemPorts > 16) begin : gen_bad_sizes
+    $fatal(1, "jd_shell_memory: Clients=%0d, want 1..16, MemPorts=%0d, want 1..16", Clients,
            MemPorts);
   end
-  for (genvar e = 0; e < Engines; e++) begin : gen_table
-    if (32'(PortOf[e]) >= MemPorts) begin : gen_bad_port
-      $fatal(1, "jd_shell_memory: PortOf[%0d]=%0d, want 0..%0d", e, PortOf[e], MemPorts - 1);
+  for (genvar c = 0; c < Clients; c++) begin : gen_table
+    if (32'(PortOf[c]) >= MemPorts) begin : gen_bad_port
+      $fatal(1, "jd_shell_memory: PortOf[%0d]=%0d, want 0..%0d", c, PortOf[c], MemPorts - 1);
     end
   end
 
-  logic [MemPorts-1:0][Engines-1:0] here;              // the engine is on this port
-  logic [MemPorts-1:0][Engines-1:0] arready, rvalid, rlast, awready, wready, bvalid;
-  logic [MemPorts-1:0][Engines-1:0][IdW-1:0] rid, bid;
-  logic [MemPorts-1:0][Engines-1:0][511:0] rdata;
-  logic [MemPorts-1:0][Engines-1:0][1:0] rresp, bresp;
+  logic [MemPorts-1:0][Clients-1:0] here;              // the client is on this port
+  logic [MemPorts-1:0][Clients-1:0] arready, rvalid, rlast, awready, wready, bvalid;
+  logic [MemPorts-1:0][Clients-1:0][IdW-1:0] rid, bid;
+  logic [MemPorts-1:0][Clients-1:0][511:0] rdata;
+  logic [MemPorts-1:0][Clients-1:0][1:0] rresp, bresp;
 
-  for (genvar e = 0; e < Engines; e++) begin : gen_engine
-    localparam int unsigned Port = 32'(PortOf[e]);
-    assign s_axi_arready_o[e] = arready[Port][e];
-    assign s_axi_rvalid_o[e]  = rvalid[Port][e];
-    assign s_axi_rid_o[e]     = rid[Port][e];
-    assign s_axi_rdata_o[e]   = rdata[Port][e];
-    assign s_axi_rresp_o[e]   = rresp[Port][e];
-    assign s_axi_rlast_o[e]   = rlast[Port][e];
-    assign s_axi_awready_o[e] = awready[Port][e];
-    assign s_axi_wready_o[e]  = wready[Port][e];
-    assign s_axi_bvalid_o[e]  = bvalid[Port][e];
-    assign s_axi_bid_o[e]     = bid[Port][e];
-    assign s_axi_bresp_o[e]   = bresp[Port][e];
+  for (genvar c = 0; c < Clients; c++) begin : gen_client
+    localparam int unsigned Port = 32'(PortOf[c]);
+    assign s_axi_arready_o[c] = arready[Port][c];
+    assign s_axi_rvalid_o[c]  = rvalid[Port][c];
+    assign s_axi_rid_o[c]     = rid[Port][c];
+    assign s_axi_rdata_o[c]   = rdata[Port][c];
+    assign s_axi_rresp_o[c]   = rresp[Port][c];
+    assign s_axi_rlast_o[c]   = rlast[Port][c];
+    assign s_axi_awready_o[c] = awready[Port][c];
+    assign s_axi_wready_o[c]  = wready[Port][c];
+    assign s_axi_bvalid_o[c]  = bvalid[Port][c];
+    assign s_axi_bid_o[c]     = bid[Port][c];
+    assign s_axi_bresp_o[c]   = bresp[Port][c];
     for (genvar p = 0; p < MemPorts; p++) begin : gen_here
-      assign here[p][e] = 32'(PortOf[e]) == p;
+      assign here[p][c] = 32'(PortOf[c]) == p;
     end
   end
 
@@ -129,7 +129,7 @@ module jd_shell_memory #(
     assign m_axi_awcache_o[p] = NORMAL;
     assign m_axi_awprot_o[p]  = '0;
     jd_axi_mux #(
-      .Clients(Engines),
+      .Clients(Clients),
       .IdW    (IdW)
     ) u_mux (
       .clk_i,

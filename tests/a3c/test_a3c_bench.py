@@ -59,7 +59,7 @@ def test_a3c_bench_setups() -> None:
     for setup in (*bench_a3c.SETUPS, *bench_a3c.FIGURE_10):
         assert setup.text.startswith(f"{setup.name}: ")
         parameters = setup.config.parameters
-        ports = parameters["A3cNPair"] * (2 if parameters["A3cPortPerCu"] else 1)
+        ports = parameters["a3c.NPair"] * (2 if parameters["a3c.PortPerCu"] else 1)
         assert parameters["MemPorts"] == ports
     floors = {setup.name: setup.floor for setup in bench_a3c.SETUPS if setup.floor}
     assert floors == {"A": 5000, "H": 4150, "J": 2450}

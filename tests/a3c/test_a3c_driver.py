@@ -11,8 +11,6 @@ import pytest
 from jackdaw import errors
 from jackdaw.agents.a3c import initial
 from jackdaw.device import load_config, open_device
-from jackdaw.device.base import Device
-from jackdaw.device.config import Config
 from jackdaw.drivers.a3c import A3C, Net
 from models.a3c.network import NET_A, NET_S, NET_T, SMALL, Network, fc
 from models.a3c.rmsprop import HyperParameters, rmsprop
@@ -38,8 +36,7 @@ def prepared(a3c: A3C, network: Network, seed: int) -> tuple[Net, np.random.Gene
 def test_a3c_driver_reads_the_build(a3c: A3C) -> None:
     assert a3c.geometry == SMALL
     config = load_config("a3c")
-    wide = Config("wide", {**config.parameters, "A3cNPair": 2, "A3cPortPerCu": 1, "MemPorts": 4},
-                  config.core, config.toplevel)  # fmt: skip
+    wide = config.changed({"a3c.NPair": 2, "a3c.PortPerCu": 1, "MemPorts": 4})
     with open_device("model", wide) as device:
         other = A3C(device)
         assert other.geometry == replace(SMALL, n_pair=2, port_per_cu=True) and other.ports == 4
@@ -118,27 +115,13 @@ def test_a3c_driver_has_slots_and_room(a3c: A3C) -> None:
 def test_a3c_driver_needs_the_engine() -> None:
     with open_device("model", "small") as device, pytest.raises(errors.DeviceMismatchError):
         A3C(device)
-    with pytest.raises(ValueError, match="top"):
-        load_config_with_top("other")
-
-
-def load_config_with_top(top: str) -> Device:
-    """Open a configuration of another top."""
-    import json
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "odd.json"
-        path.write_text(json.dumps({"Top": top, "MemPorts": 1, "MemSizeLog2": 20, "ClockHz": 1}))
-        return open_device("model", str(path))
 
 
 @pytest.mark.parametrize("layout", ["fa3c", "alt1", "alt2"])
 def test_a3c_driver_has_layouts(layout: str, seed: int) -> None:
     """Parameters lie as chosen, twice in Alt2; an update and a copy give the same in all."""
     config = load_config("a3c")
-    every = replace(config, parameters={**config.parameters, "A3cAltEn": 1})
+    every = config.changed({"a3c.AltEn": 1})
     with open_device("model", every) as device, open_device("model", "a3c") as plain:
         both = [A3C(device, layout=layout), A3C(plain)]
         images = []

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from jackdaw.device.config import Config
+from flow.configuration import Config
 from jackdaw.device.engines import EngineSpec
 from models.engine import JobEnd, Link, Memory, RegisterError
 from models.registers import engine_header as header
 
 ECHO_ID = 0x4F484345
 ECHO, HANG, WAIT = 1, 2, 3  # WAIT: only in the model, waits for a word of its link
-CONFIG = Config(
-    "echo",
-    {"MemPorts": 2, "MemSizeLog2": 20, "ClockHz": 250_000_000},
-    core="jackdaw:verif:device_echo",
-    toplevel="jd_device_echo",
+
+
+@dataclass(frozen=True)
+class HandWritten(Config):
+    """A device with a top of its own, which takes the device's numbers as parameters."""
+
+    made: str = ""
+    top: str = ""
+
+    @property
+    def toplevel(self) -> str:
+        return self.top
+
+    def core(self) -> str:
+        return self.made
+
+    def rtl_parameters(self) -> dict[str, int]:
+        return {**self.parameters, "BuildHash": self.build_hash}
+
+
+CONFIG = HandWritten(
+    "echo", 250_000_000, 20, 2, made="jackdaw:verif:device_echo", top="jd_device_echo"
 )
 
 

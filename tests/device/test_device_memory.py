@@ -12,15 +12,12 @@ import numpy as np
 import pytest
 
 from jackdaw import errors
-from jackdaw.device.config import Config
 from jackdaw.device.sim import MEMORIES, MemoryTiming, SimDevice, build_library
 from models.registers import directory
+from tests.device.echo import HandWritten
 
-CONFIG = Config(
-    "bench",
-    {"MemPorts": 2, "MemSizeLog2": 20, "ClockHz": 250_000_000},
-    core="jackdaw:verif:device_bench",
-    toplevel="jd_device_bench",
+CONFIG = HandWritten(
+    "bench", 250_000_000, 20, 2, made="jackdaw:verif:device_bench", top="jd_device_bench"
 )
 READ, WRITE, ORDERED, FAIL_ASSERTION, BREAK_LAST = 1, 2, 4, 8, 16
 RESULTS = {

@@ -102,10 +102,9 @@ def test_spatial_build_is_predicted() -> None:
 )
 def test_builds_of_the_sweep_pass_lint(config: Config) -> None:
     """Memories beyond what a program can name are no error (biases of the large builds)."""
-    design = resolve(config.core)
+    design = resolve(config.core())
     call = [
         "verilator", "--lint-only", "-Wall", "--top-module", config.toplevel,
-        *(f"-G{name}={value}" for name, value in config.rtl_parameters().items()),
         *(f"-I{folder}" for folder in design.includes), *design.waivers, *design.sources,
     ]  # fmt: skip
     found = subprocess.run(

@@ -10,9 +10,8 @@ import pytest
 
 from jackdaw import errors
 from jackdaw.agents.base import default_initialization
-from jackdaw.device import open_device
+from jackdaw.device import load_config, open_device
 from jackdaw.device.base import Device
-from jackdaw.device.config import load_config
 from jackdaw.drivers.learner import Learner, Storage, adam, sgd, td_pitch, vector_pitch
 from jackdaw.errors import ConfigError
 from models.learner import mlp
@@ -67,17 +66,15 @@ def train(learner: Learner, device: Device, seed: int, steps: int = 3) -> tuple[
 @pytest.mark.parametrize("built", [0, 1])
 def test_geometry_tells_of_actor_critic(built: int) -> None:
     config = load_config("small")
-    parameters = {**config.parameters, "LearnerActorCritic": built}
-    with open_device("model", replace(config, parameters=parameters)) as device:
+    with open_device("model", config.changed({"learner.ActorCritic": built})) as device:
         assert Learner(device).geometry.actor_critic == built
 
 
 def test_geometry_tells_of_the_largest_build() -> None:
     """Every legal maximum fits in its capability field."""
     config = load_config("small")
-    largest = {"LearnerGI": 16, "LearnerWRows": 65536, "LearnerARows": 65536}
-    parameters = {**config.parameters, **largest}
-    with open_device("model", replace(config, parameters=parameters)) as device:
+    largest = {"learner.GI": 16, "learner.WRows": 65536, "learner.ARows": 65536}
+    with open_device("model", config.changed(largest)) as device:
         geometry = Learner(device).geometry
     assert (geometry.gi, geometry.w_rows, geometry.a_rows) == (16, 65536, 65536)
 
@@ -249,7 +246,7 @@ def test_gradients_and_apply_are_a_step(learner: Learner, device: Device, seed: 
 def test_gradients_of_two_devices(seed: int) -> None:
     """Halves of a batch on two devices of one pipeline: the bits of one with two pipelines."""
     config = load_config("small")
-    two = replace(config, parameters={**config.parameters, "LearnerDP": 2})
+    two = config.changed({"learner.DP": 2})
     with open_device("model", two) as a, open_device("model", config) as b:
         learners = [Learner(a), Learner(b)]
         assert [x.geometry.dp for x in learners] == [2, 1]

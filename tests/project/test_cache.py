@@ -77,7 +77,7 @@ sys.stdin.read()  # it reads the entry until it is told to end
 
 def builder(marks: Path, seconds: float) -> subprocess.Popen[str]:
     """Another process that builds the entry, and takes so long."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", BUILDER, str(marks), str(seconds)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, text=True)

@@ -139,7 +139,7 @@ def test_what_passed_is_left_out_until_it_changes(tmp_path: Path) -> None:
         ("verif/agents/stream.py", ("a3c", "learner", "replay", "lib")),
         ("verif/replay/public.vlt", ("learner", "replay", "e2e")),
         ("configs/demo.json", ("learner", "e2e")),
-        ("scripts/flow/simulate.py", ("a3c", "lib", "project")),
+        ("flow/simulate.py", ("a3c", "lib", "project")),
         ("requirements.txt", ("a3c", "lib", "project")),
     ],
 )

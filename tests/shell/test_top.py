@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from flow import ROOT, simulate
+from flow import simulate
+from flow.configuration import load_config
 
 pytestmark = pytest.mark.cocotb
 
 
 @pytest.mark.parametrize("test", ["Present", "LinkFlush"])
 def test_top(test: str, seed: int) -> None:
-    small = json.loads((ROOT / "configs/small.json").read_text())
+    small = load_config("small")
     simulate.run(
-        "jackdaw:jackdaw:accelerator",
-        toplevel="jd_top",
-        module="verif.shell.top_tests",
-        test=test,
-        parameters={**small, "BuildHash": 0x9ABCDEF0},
-        seed=seed,
+        small.core(), toplevel=small.toplevel, module="verif.shell.top_tests", test=test, seed=seed
     )

@@ -138,7 +138,7 @@ module jd_memory_bench #(
   end
 
   jd_shell_memory #(
-    .Engines  (Engines),
+    .Clients  (Engines),
     .MemPorts (MemPorts),
     .PortOf   ({4'd1, 4'd0, 4'd0})
   ) u_memory (

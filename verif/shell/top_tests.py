@@ -10,14 +10,16 @@ import pyuvm
 from cocotb.triggers import ClockCycles
 from pyuvm import uvm_env, uvm_test
 
+from flow.configuration import load_config
 from models.registers import directory, learner, replay
 from models.registers import engine_header as header
 from verif import bench
 from verif.agents.axi_memory import AxiBus, AxiMemoryAgent, AxiTiming, DeviceMemory
 from verif.agents.axil import AxilAgent, AxilBus, AxilItem
-from verif.bench import parameters, until
+from verif.bench import until
 from verif.engine_control.model import SLVERR
 
+CONFIG = load_config("small")
 REPLAY, LEARNER = 0x1000, 0x2000
 CLEAR, SAMPLE, INSERT = 1, 2, 6
 TO_STREAM, USE_PMAX = 1 << 5, 1 << 1
@@ -36,7 +38,7 @@ class TopEnv(uvm_env):
         timing = AxiTiming(latency=(4, 20), busy=0.8)
         self.ports = [
             AxiMemoryAgent(f"port{p}", self, AxiBus(top, index=p), self.memory, timing)
-            for p in range(parameters()["MemPorts"])
+            for p in range(CONFIG.memory_ports)
         ]
 
 
@@ -75,16 +77,16 @@ class Present(TopBase):
     """Directory and pages: both engines are where the directory says, the rest is SLVERR."""
 
     async def scenario(self) -> None:
-        axil, built = self.env.axil, parameters()
+        axil, built = self.env.axil, CONFIG
         for register, value in (
             (directory.MAGIC, directory.MAGIC.reset),
             (directory.LAYOUT, directory.LAYOUT.reset),
-            (directory.BUILD, built["BuildHash"]),
+            (directory.BUILD, built.build_hash),
             (directory.N_ENGINE, 2),
-            (directory.CLOCK_HZ, built["ClockHz"]),
-            (directory.MEM_SIZE_LO, 1 << built["MemSizeLog2"]),
+            (directory.CLOCK_HZ, built.clock_hz),
+            (directory.MEM_SIZE_LO, built.memory_bytes),
             (directory.MEM_SIZE_HI, 0),
-            (directory.MEM_PORTS, built["MemPorts"]),
+            (directory.MEM_PORTS, built.memory_ports),
         ):
             assert await axil.read(register.offset) == value, register.name
         for n, (page, name) in enumerate(((REPLAY, b"RPLY"), (LEARNER, b"LRNR"))):
@@ -129,14 +131,14 @@ class LinkFlush(TopBase):
             await told
             await self.soft_reset(LEARNER if page == REPLAY else REPLAY)
             await ClockCycles(dut.clk_i, 4)
-            assert self.held() == 0 and not dut.u_smp.out_valid_o.value
+            assert self.held() == 0 and not dut.u_replay_smp.out_valid_o.value
             for each in (REPLAY, LEARNER):
                 assert await axil.read(each + header.STATUS.offset) & 1
                 await axil.write(each + header.STATUS.offset, 0xE)
 
     def held(self) -> int:
         """Words in the SMP link."""
-        return int(self.dut.u_smp.count.value)
+        return int(self.dut.u_replay_smp.count.value)
 
     async def queue(self, ring: int, jobs: list[tuple[int, int]]) -> None:
         """Queue replay jobs: word 0 and count."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from flow.configuration import Config, load_config
 from jackdaw.device.base import Device, EngineInfo
-from jackdaw.device.config import Config, load_config
 
 __all__ = ["Config", "Device", "EngineInfo", "load_config", "open_device"]
 

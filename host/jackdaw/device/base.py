@@ -9,19 +9,20 @@ from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
+from flow import manifest
+from flow.configuration import Config
 from jackdaw.errors import (
     DeviceAccessError,
     DeviceClosedError,
     DeviceMemoryError,
     DeviceMismatchError,
 )
-from models.registers import a3c, directory, learner, replay
+from models.registers import directory
 from models.registers import engine_header as header
 
 PAGE_BYTES = 4096
 MAGIC = 0x574B444A
 LAYOUT_MAJOR = 1
-ENGINE_NAMES = {replay.ENGINE_ID: "replay", learner.ENGINE_ID: "learner", a3c.ENGINE_ID: "a3c"}
 
 COUNTERS = {  # name -> offset of the low word; reading it latches the high word
     register.name.removesuffix("_LO"): register.offset
@@ -37,8 +38,6 @@ STATUS_FAILED = header.STATUS.field("failed").mask
 STATUS_EVENT = header.STATUS.field("event_seen").mask
 CAPABILITIES = 0x100  # first capability word of every engine
 DESCRIPTOR_BYTES, RECORD_BYTES = 64, 32
-WIDE_DESCRIPTOR_BYTES = {a3c.ENGINE_ID: 128}  # engines whose descriptors are longer
-UNORDERED = {a3c.ENGINE_ID}  # engines whose jobs of a ring end in any order
 WORD0_STOP, WORD0_IRQ = 1 << 30, 1 << 31
 
 
@@ -50,6 +49,7 @@ class EngineInfo:
         id: four characters, e.g. `RPLY`.
         name: name of the engine in this project, e.g. `replay`.
         page: its page, 1..31.
+        instance: its name in the configuration, e.g. `replay`, or `second`.
         version: major, minor, patch.
         capabilities: the first capability word (0x100 of the page).
         descriptor_bytes: of a job.
@@ -61,6 +61,7 @@ class EngineInfo:
     page: int
     version: tuple[int, int, int]
     capabilities: int
+    instance: str = ""
     descriptor_bytes: int = DESCRIPTOR_BYTES
     unordered: bool = False
 
@@ -184,12 +185,13 @@ class DeviceBase:
     def _release(self) -> None:
         """Free what the backend holds."""
 
-    def _identify(self, build_hash: int) -> None:
+    def _identify(self, config: Config) -> None:
         """Read the directory and check that it is the configuration that was asked for."""
+        instances = [instance.name for instance in config.instances]
         checks = [
             ("MAGIC", directory.MAGIC.offset, 0xFFFFFFFF, MAGIC),
             ("LAYOUT major", directory.LAYOUT.offset, 0xFFFF0000, LAYOUT_MAJOR << 16),
-            ("BUILD", directory.BUILD.offset, 0xFFFFFFFF, build_hash),
+            ("BUILD", directory.BUILD.offset, 0xFFFFFFFF, config.build_hash),
         ]
         for label, offset, mask, want in checks:
             got = self.read32(offset) & mask
@@ -208,16 +210,18 @@ class DeviceBase:
             if word != self.read32(page * PAGE_BYTES + header.ID.offset):
                 raise DeviceMismatchError(f"{self.name}: page {page} is not engine {word:#x}")
             label = word.to_bytes(4, "little").decode("ascii", "replace")
+            known = manifest.by_id().get(word)
             version = self.read32(page * PAGE_BYTES + header.VERSION.offset)
             self._engines.append(
                 EngineInfo(
                     id=label,
-                    name=ENGINE_NAMES.get(word, label.strip().lower()),
+                    name=known.name if known else label.strip().lower(),
                     page=page,
                     version=(version >> 16, version >> 8 & 0xFF, version & 0xFF),
                     capabilities=self.read32(page * PAGE_BYTES + CAPABILITIES),
-                    descriptor_bytes=WIDE_DESCRIPTOR_BYTES.get(word, DESCRIPTOR_BYTES),
-                    unordered=word in UNORDERED,
+                    instance=instances[index] if index < len(instances) else "",
+                    descriptor_bytes=known.descriptor_bytes if known else DESCRIPTOR_BYTES,
+                    unordered=known is not None and not known.ordered,
                 )
             )
 

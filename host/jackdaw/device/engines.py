@@ -2,71 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jackdaw.device.config import Config
-from models.a3c.engine import A3cEngine
-from models.a3c.network import Geometry as A3cGeometry
+from flow.configuration import Config
+from flow.manifest import load_object
+from jackdaw.device.base import DESCRIPTOR_BYTES
 from models.engine import EngineModel, Link
-from models.learner.engine import LearnerEngine
-from models.learner.layout import Geometry
-from models.learner.timing import Latencies
-from models.registers import a3c as a3c_registers
-from models.registers import learner as learner_registers
-from models.registers import replay as replay_registers
-from models.replay.engine import ReplayConfig, ReplayEngine
-
-# Parameter of the top -> field of the golden model's configuration.
-REPLAY = {
-    "ReplayKLog2": "k_log2",
-    "ReplayNLog2": "n_log2",
-    "ReplayLeafW": "leaf_w",
-    "ReplayBatchLog2": "batch_log2",
-    "ReplayLatLut": "lat_lut",
-    "ReplayLatBram": "lat_bram",
-    "ReplayLatUram": "lat_uram",
-    "ReplayLatMul": "lat_mul",
-    "ReplaySequential": "sequential",
-}
-LEARNER = {
-    "LearnerDP": "dp",
-    "LearnerP": "p",
-    "LearnerOB": "ob",
-    "LearnerGI": "gi",
-    "LearnerLW": "lw",
-    "LearnerBMax": "b_max",
-    "LearnerDMax": "d_max",
-    "LearnerLMax": "l_max",
-    "LearnerNetMax": "net_max",
-    "LearnerStMax": "st_max",
-    "LearnerWRows": "w_rows",
-    "LearnerARows": "a_rows",
-    "LearnerActorCritic": "actor_critic",
-    "LearnerNTU": "ntu",
-}
-LATENCIES = {
-    "LearnerMulLatency": "mul",
-    "LearnerAddLatency": "add",
-    "LearnerDivLatency": "div",
-    "LearnerSqrtLatency": "sqrt",
-}
-A3C = {
-    "A3cNPe": "n_pe",
-    "A3cNPair": "n_pair",
-    "A3cSingleCu": "single_cu",
-    "A3cPortPerCu": "port_per_cu",
-    "A3cAltEn": "alt_en",
-    "A3cLm": "lm",
-    "A3cLa": "la",
-    "A3cNRu": "n_ru",
-    "A3cNbMax": "nb_max",
-    "A3cNNet": "n_net",
-    "A3cFmRows": "fm_rows",
-    "A3cPbInference": "pb_inference",
-    "A3cPbTraining": "pb_training",
-    "A3cGbRows": "gb_rows",
-}
 
 
 @dataclass(frozen=True)
@@ -77,37 +19,38 @@ class EngineSpec:
         engine_id, version: words of its header.
         engine: its golden model.
         links: the streams that begin or end in it.
+        descriptor_bytes: of a job.
     """
 
     engine_id: int
     version: int
     engine: EngineModel
     links: Sequence[Link]
+    descriptor_bytes: int = DESCRIPTOR_BYTES
 
 
 def build_engines(config: Config) -> list[EngineSpec]:
-    """Make the golden models of a configuration's engines; replay and learner share SMP and TDE.
+    """Make the golden models of a configuration's engines, by page.
 
-    Raises: ValueError if the configuration lacks one of their parameters.
+    A stream without a link gets one that has no other end.
     """
-    if config.toplevel == "jd_top_a3c":
-        a3c = A3cEngine(A3cGeometry(**_fields(config, A3C)))  # type: ignore[arg-type]
-        return [EngineSpec(a3c_registers.ENGINE_ID, a3c_registers.ENGINE_VERSION, a3c, [])]
-    smp, tde = Link(), Link()
-    replay = ReplayEngine(ReplayConfig(**_fields(config, REPLAY)), smp, tde)
-    learner = LearnerEngine(
-        Geometry(**_fields(config, LEARNER)), smp, tde, Latencies(**_fields(config, LATENCIES))
-    )
-    return [
-        EngineSpec(replay_registers.ENGINE_ID, replay_registers.ENGINE_VERSION, replay, [smp, tde]),
-        EngineSpec(
-            learner_registers.ENGINE_ID, learner_registers.ENGINE_VERSION, learner, [smp, tde]
-        ),
-    ]
-
-
-def _fields(config: Config, names: Mapping[str, str]) -> dict[str, int]:
-    missing = set(names) - set(config.parameters)
-    if missing:
-        raise ValueError(f"configuration {config.name}: {sorted(missing)} missing")
-    return {field: config.parameters[name] for name, field in names.items()}
+    streams: dict[tuple[str, str], Link] = {}
+    for link in config.links:
+        between = Link()
+        streams[link.source, link.out.name] = streams[link.sink, link.into.name] = between
+    specs = []
+    for instance in config.instances:
+        manifest = instance.engine
+        mine = {name: streams.get((instance.name, name), Link()) for name in manifest.streams}
+        made = load_object(manifest.model).from_fields(instance.fields, mine)
+        registers = manifest.module()
+        specs.append(
+            EngineSpec(
+                registers.ENGINE_ID,
+                registers.ENGINE_VERSION,
+                made,
+                list(mine.values()),
+                manifest.descriptor_bytes,
+            )
+        )
+    return specs

@@ -30,7 +30,7 @@ using jackdaw::Fault;
 using jackdaw::MemoryConfig;
 using jackdaw::MemoryPort;
 
-constexpr int MEM_PORTS = JD_MemPorts;
+constexpr int MEM_PORTS = JD_MEM_PORTS;
 constexpr int RESET_CLOCKS = 8;
 constexpr uint64_t ACCESS_LIMIT = 100000;  // clocks for one register access
 

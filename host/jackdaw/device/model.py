@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from flow.configuration import Config
 from jackdaw.device.base import LAYOUT_MAJOR, MAGIC, PAGE_BYTES, DeviceBase
-from jackdaw.device.config import Config
 from jackdaw.device.engines import EngineSpec, build_engines
 from jackdaw.device.page import EnginePage
 from jackdaw.errors import DeviceAccessError, DeviceTimeout
@@ -88,6 +88,7 @@ class ModelDevice(DeviceBase):
                 self._bus,
                 clock=lambda: self._time,
                 advance=self._advance,
+                descriptor_bytes=spec.descriptor_bytes,
             )
             for spec in specs
         ]
@@ -98,7 +99,7 @@ class ModelDevice(DeviceBase):
                 for other in self._pages
                 if other is not page and shared & {id(link) for link in other.links}
             ]
-        self._identify(config.build_hash)
+        self._identify(config)
 
     def read32(self, address: int) -> int:
         """Read a register. Raises DeviceAccessError."""
@@ -173,10 +174,10 @@ class ModelDevice(DeviceBase):
             "LAYOUT": LAYOUT_MAJOR << 16,
             "BUILD": self._config.build_hash,
             "N_ENGINE": len(self._pages),
-            "CLOCK_HZ": self._config.parameters["ClockHz"],
+            "CLOCK_HZ": self._config.clock_hz,
             "MEM_SIZE_LO": self.memory_bytes & 0xFFFFFFFF,
             "MEM_SIZE_HI": self.memory_bytes >> 32,
-            "MEM_PORTS": self._config.parameters["MemPorts"],
+            "MEM_PORTS": self._config.memory_ports,
             "IRQ_PENDING": sum(page.irq << index for index, page in enumerate(self._pages)),
             "IRQ_ENABLE": self._irq_enable,
             "TIME_LO": self._time & 0xFFFFFFFF,

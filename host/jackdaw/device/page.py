@@ -21,7 +21,6 @@ from jackdaw.device.base import (
     STATUS_EVENT,
     STATUS_FAILED,
     STATUS_IDLE,
-    WIDE_DESCRIPTOR_BYTES,
     WORD0_IRQ,
     WORD0_STOP,
 )
@@ -71,6 +70,7 @@ class EnginePage:
         links: the streams that end or begin here; a soft reset empties them.
         memory: device memory.
         clock: reads the device's clock; `advance` moves it to a clock that is not earlier.
+        descriptor_bytes: of a job.
         neighbours: pages at the other ends of the links.
     """
 
@@ -81,6 +81,7 @@ class EnginePage:
     memory: Memory
     clock: Callable[[], int]
     advance: Callable[[int], None]
+    descriptor_bytes: int = DESCRIPTOR_BYTES
     neighbours: list[EnginePage] = field(default_factory=list)
     control: int = 0
     flags: int = 0  # done, failed, event of STATUS
@@ -92,7 +93,6 @@ class EnginePage:
 
     def __post_init__(self) -> None:
         self.rings = [_Ring() for _ in range(self.engine.rings)]
-        self._bytes = WIDE_DESCRIPTOR_BYTES.get(self.engine_id, DESCRIPTOR_BYTES)
 
     @property
     def irq(self) -> bool:
@@ -250,12 +250,14 @@ class EnginePage:
         self.flags |= STATUS_FAILED
 
     def _begin(self, index: int, ring: _Ring) -> None:
-        address = ring.base + (ring.head % (1 << ring.size)) * self._bytes
+        address = ring.base + (ring.head % (1 << ring.size)) * self.descriptor_bytes
         ring.start = self.clock()
         try:
-            ring.words = self.memory.read(address, self._bytes).view("<u4").astype(np.uint32)
+            ring.words = (
+                self.memory.read(address, self.descriptor_bytes).view("<u4").astype(np.uint32)
+            )
         except BusError as error:
-            ring.words = np.zeros(self._bytes // 4, np.uint32)
+            ring.words = np.zeros(self.descriptor_bytes // 4, np.uint32)
             end = JobEnd(Error.E_BUS_RD, info0=address % MODULO, info1=error.response)
             self._end(index, ring, end)
             return

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
+from flow.configuration import Config
 from jackdaw.device.base import DeviceBase
-from jackdaw.device.config import Config
 from jackdaw.errors import DeviceAccessError, DeviceTimeout, SimulationError
 from models.registers import directory
 
@@ -90,10 +90,12 @@ def build_library(
     """
     from flow.library import build
 
-    defines = [f"JD_TOP=V{config.toplevel}", f'JD_TOP_HEADER="V{config.toplevel}.h"']
-
+    defines = [
+        f"JD_TOP=V{config.toplevel}", f'JD_TOP_HEADER="V{config.toplevel}.h"',
+        f"JD_MEM_PORTS={config.memory_ports}",
+    ]  # fmt: skip
     return build(
-        config.core,
+        config.core(),
         config.toplevel,
         HARNESS,
         parameters=config.rtl_parameters(),
@@ -185,7 +187,7 @@ class SimDevice(DeviceBase):
         self._irq_enable = 0
         try:
             self._check_alive()
-            self._identify(config.build_hash)
+            self._identify(config)
         except Exception:
             self.close()
             raise

@@ -24,7 +24,9 @@ from typing import Any
 import yaml
 
 from flow import BUILD, ROOT
+from flow.configuration import load_config
 from flow.design import Design, resolve
+from flow.manifest import engines
 from flow.path_delay import Longest, longest
 from flow.toolchain import locked
 
@@ -62,6 +64,7 @@ class Variant:
         parameters: of the top.
         ecp5: place and route it for ECP5, too.
         timeout_s: wall-clock limit (seconds) of each tool.
+        made: the core of a device that was made of a configuration, in place of `core`.
     """
 
     core: str
@@ -70,11 +73,18 @@ class Variant:
     parameters: dict[str, int] = field(default_factory=dict)
     ecp5: bool = False
     timeout_s: float = 1800.0
+    made: str = ""
+
+    @property
+    def design(self) -> Design:
+        """Its files."""
+        return resolve(self.made or self.core)
 
 
 def variants(core: str | None = None) -> list[Variant]:
     """The variants of a core's `synth` target, or of all cores in the order of their files."""
-    parts = [ROOT / "rtl" / part for part in ("lib", "replay", "learner", "a3c", "shell")]
+    folders = [engine.folder for engine in engines().values()]
+    parts = [ROOT / "rtl/lib", *folders, ROOT / "rtl/shell"]
     files = [path for part in parts for path in sorted(part.rglob("*.core"), reverse=True)]
     files.append(ROOT / "fusesoc.core")
     found: list[Variant] = []
@@ -94,11 +104,10 @@ def from_options(core: str, options: Sequence[dict[str, Any]]) -> list[Variant]:
     """Variants from flow options: `{top, name, config, parameters, ecp5, timeout_s}` each."""
     found = []
     for option in options:
-        parameters: dict[str, int] = {}
+        parameters, made = option.get("parameters", {}), ""
         if "config" in option:
-            path = ROOT / "configs" / f"{option['config']}.json"
-            parameters = json.loads(path.read_text())
-        parameters |= option.get("parameters", {})
+            config = load_config(option["config"]).changed(parameters)
+            parameters, made = {}, config.core()
         found.append(
             Variant(
                 core,
@@ -107,6 +116,7 @@ def from_options(core: str, options: Sequence[dict[str, Any]]) -> list[Variant]:
                 parameters,
                 option.get("ecp5", False),
                 option.get("timeout_s", 1800.0),
+                made,
             )
         )
     return found
@@ -186,7 +196,7 @@ def is_kept(variant: Variant) -> bool:
 
 def netlist_folder(variant: Variant) -> Path:
     """Where a variant's netlists and its row are kept: named by the content of all inputs."""
-    design = resolve(variant.core)
+    design = variant.design
     files = tuple(used_files(design, variant.top))
     digest = Design(variant.top, (), (), (), {}, files).digest(
         variant.top,
@@ -202,7 +212,7 @@ def netlist_folder(variant: Variant) -> Path:
 
 def reading(variant: Variant) -> str:
     """The command that reads a variant."""
-    design = resolve(variant.core)
+    design = variant.design
     used = set(used_files(design, variant.top))
     sources = " ".join(str(p) for p in design.sources if p in used)
     includes = " ".join(f"-I{p}" for p in design.includes)

@@ -39,7 +39,7 @@ COCOTB_ARGS = (
     "--vpi", "--assert", "-Wall", "--x-assign", "unique", "--x-initial", "unique",
     "--timescale", "1ns/1ps",
 )  # fmt: skip
-HARNESS_H = ROOT / "scripts/flow/harness.h"
+HARNESS_H = ROOT / "flow/harness.h"
 BUILDER = (Path(__file__), HARNESS_H)
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
@@ -163,7 +163,7 @@ def _key(it: Simulator, overlay: str, flags: str, counted: tuple[str, ...]) -> s
     """Hash of everything that decides what is built, 16 hex digits."""
     files = [*BUILDER, *it._extra, *(ROOT / name for name in it.control)]
     if it.harness:
-        files += included(ROOT / it.harness, [ROOT / "scripts"])
+        files += included(ROOT / it.harness, [ROOT])
     others = [(path.name, path.read_bytes()) for path in _instead(it)]  # wherever they lie
     return resolve(it.core).digest(
         replace(it, instead=None), bool(it.instead), others, flags, counted, tools(),
@@ -329,7 +329,7 @@ class _Build:
                 lines += [f"#define {macro.replace('=', ' ', 1)}\n" for macro in self._macros()]
             lines.append(f'#include "{path}"\n')
         unit.write_text("".join(lines))
-        return self._compile(unit, f"{name}.o", optimize, ("-Iobj", f"-I{ROOT}/scripts"))
+        return self._compile(unit, f"{name}.o", optimize, ("-Iobj", f"-I{ROOT}"))
 
     def _macros(self) -> list[str]:
         """What the harness is told."""

@@ -54,6 +54,15 @@ def _fusesoc() -> Any:
     return Fusesoc(Config(str(ROOT / "fusesoc.conf")))
 
 
+def add_library(name: str, folder: Path) -> None:
+    """Tell FuseSoC of a folder with cores, in this process."""
+    from fusesoc.librarymanager import Library
+
+    fusesoc = _fusesoc()
+    if not any(library.name == name for library in fusesoc.cm.get_libraries()):
+        fusesoc.cm.add_library(Library(name, str(folder)), [])
+
+
 @cache
 def resolve(vlnv: str, target: str = "default") -> Design:
     """Ask FuseSoC for the files of a core, in dependency order.

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
-ROOT = Path(__file__).resolve().parents[5]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 class Jdsynth:
@@ -44,7 +44,7 @@ class Jdsynth:
         """Nothing: results are kept by content, in build/synth."""
 
     def run(self, args: Any = None) -> None:
-        sys.path.insert(0, str(ROOT / "scripts"))
+        sys.path.insert(0, str(ROOT))
         from flow.synthesis import from_options
         from flow.synthesis_table import run_all
 
