@@ -278,7 +278,8 @@ def _links(where: str, instances: Mapping[str, Instance], data: list[str]) -> It
         if not match:
             raise ConfigError(f"{where}: link {text!r}, want 'engine.stream > engine.stream'")
         found = []
-        for end, out in ((match.group(1, 2), True), (match.group(3, 4), False)):
+        source, out_name, sink, into_name = match.groups()
+        for end, out in (((source, out_name), True), ((sink, into_name), False)):
             instance = instances.get(end[0])
             stream = instance.engine.streams.get(end[1]) if instance else None
             if stream is None or stream.out != out:
@@ -291,4 +292,4 @@ def _links(where: str, instances: Mapping[str, Instance], data: list[str]) -> It
         out_, into = found
         if (out_.bits, out_.last) != (into.bits, into.last):
             raise ConfigError(f"{where}: link {text!r}: {out_} and {into} are not alike")
-        yield Link(match.group(1), out_, match.group(3), into)
+        yield Link(source, out_, sink, into)

@@ -80,7 +80,8 @@ def build(dp: int, large: bool) -> Config:
     """A build for the small or the large workloads with some pipelines, batches up to 512."""
     small = load_config("small")
     sizes = (
-        {"learner.P": 32, "learner.OB": 8, "learner.LW": 8, "learner.DMax": 512, "learner.WRows": 32768}
+        {"learner.P": 32, "learner.OB": 8, "learner.LW": 8, "learner.DMax": 512,
+         "learner.WRows": 32768}
         if large
         else {"learner.P": 16, "learner.OB": 4, "learner.LW": 4, "learner.DMax": 64,
               "learner.WRows": 4096}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +43,11 @@ class EchoEngine:
     """Golden model of verif/engine_control/jd_echo.sv: a job ends as its descriptor says."""
 
     rings = 2
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, int], streams: Mapping[str, Link]) -> EchoEngine:
+        """It has no parameters."""
+        return cls(**streams)
 
     def __init__(self, source: Link | None = None, sink: Link | None = None) -> None:
         self.registers = [0, 0, 0]
