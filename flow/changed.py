@@ -2,7 +2,8 @@
 
 A test's inputs are taken too wide rather than too narrow: everything in the repository. Only the
 tests of an engine do without documents and without RTL, environment and tests of the engines that
-share no device with it (tests/project checks devices and imports). Beside the files, the seed, the
+share no device with it in a configuration that they open (tests/project checks that, and imports).
+Beside the files, the seed, the
 settings and the versions of all tools and packages decide.
 """
 
@@ -20,10 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from flow import ROOT, cache, record
+from flow.configuration import load_config, names
+from flow.manifest import engines
 from flow.simulator import tools
 
-DEVICES = (("a3c",), ("learner", "replay"))  # engines that share a device
-ENGINES = tuple(engine for device in DEVICES for engine in device)
+ENGINES = tuple(sorted(engines()))
+WHOLE = ("all", "learners")  # configurations that only tests outside the engines' folders open
 TOPS = ("rtl", "verif", "tests")
 NOTES_KEPT = 200
 SETTINGS = (
@@ -51,13 +54,24 @@ def files() -> dict[str, str]:
     }
 
 
+@functools.cache
+def together(area: str) -> frozenset[str]:
+    """An engine and those that share a device with it, but in WHOLE."""
+    found = {area}
+    for name in set(names()) - set(WHOLE):
+        kinds = {instance.engine.name for instance in load_config(name).instances}
+        if area in kinds:
+            found |= kinds
+    return frozenset(found)
+
+
 def is_input(name: str, area: str) -> bool:
     """Whether a file may decide about the tests of an area (a folder below `tests`)."""
     if area not in ENGINES:
         return True
     if name.startswith("docs/") or name in ("README.md", "LICENSE"):
         return False
-    others = [engine for device in DEVICES if area not in device for engine in device]
+    others = set(ENGINES) - together(area)
     return not any(name.startswith(f"{top}/{other}/") for top in TOPS for other in others)
 
 

@@ -463,6 +463,9 @@ def core_area(core: str) -> str:
     if not core:
         return "shared"
     kind, name = core.split(":")[1:3]
+    if kind == "device":  # of a configuration: its name and a hash
+        name = name.rpartition("_")[0]
+        return name if name in changed.ENGINES else kind
     for engine in changed.ENGINES:
         if name.startswith(engine):
             return engine

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from flow import ROOT, changed, effort, process, regression, simulator
-from flow.design import resolve
 from flow.simulator import Simulator
 
 FIFO = Simulator("jackdaw:lib:stream", "jd_stream_fifo", (("Width", 3), ("Depth", 2)))
@@ -154,21 +153,21 @@ def test_a_changed_file_is_noticed(
         assert changed.inputs.__wrapped__(area, 1) != before[area], area
 
 
-def test_devices_hold_the_engines_that_share_one() -> None:
-    """What `changed.is_input` rests on: what a device is built of."""
-    found = []
-    for core in (ROOT / "fusesoc.core", *ROOT.glob("rtl/shell/*.core")):
-        name = re.search(r"^name: (jackdaw:jackdaw:\w+)", core.read_text(), re.M)
-        if name is not None:
-            folders = {path.relative_to(ROOT).parts[1] for path in resolve(name[1]).sources}
-            found.append(folders & set(changed.ENGINES))
-    assert sorted(found, key=sorted) == [set(device) for device in changed.DEVICES]
+def test_whole_devices_are_opened_elsewhere() -> None:
+    """What `changed.is_input` rests on: no engine's tests open a device of all engines."""
+    assert changed.together("a3c") == {"a3c"}
+    assert changed.together("learner") == changed.together("replay") == {"learner", "replay"}
+    opens = re.compile(rf"""(?:config|device|load\w*)\b.*["']({"|".join(changed.WHOLE)})["']""")
+    for area in changed.ENGINES:
+        for top in ("tests", "verif"):
+            for path in (ROOT / top / area).rglob("*.py"):
+                assert not opens.search(path.read_text()), path
 
 
 def test_engines_do_not_import_each_other() -> None:
     """What `changed.is_input` rests on: an engine's tests reach no other device's folders."""
     for area in changed.ENGINES:
-        others = [e for device in changed.DEVICES if area not in device for e in device]
+        others = set(changed.ENGINES) - changed.together(area)
         for top in changed.TOPS:
             for path in (ROOT / top / area).rglob("*.py"):
                 text = path.read_text()
