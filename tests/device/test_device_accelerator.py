@@ -8,21 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from flow.manifest import engine, engines
+from flow.regression import regress
 from jackdaw import errors
 from jackdaw.device import load_config, open_device
-from jackdaw.device.base import CAPABILITIES, PAGE_BYTES, STATUS_IDLE
+from jackdaw.device.base import CAPABILITIES, PAGE_BYTES, STATUS_IDLE, EngineInfo
 from jackdaw.drivers.base import EngineDriver
 from jackdaw.drivers.rings import Ring
-from models.registers import directory, learner, replay
+from models.registers import directory, replay
 from models.registers import engine_header as header
 from models.registers.map import Register
 
 CONFIG = "small"
+CONFIGS = [CONFIG, "all", regress("learners")]
 BACKENDS = ("sim", "model")
-RINGS = [("replay", 0), ("replay", 1), ("learner", 0)]
 MAPS: dict[str, tuple[Register, ...]] = {
-    "replay": replay.REGISTERS,
-    "learner": learner.REGISTERS,
+    name: manifest.module().REGISTERS for name, manifest in engines().items()
 }
 TIMEOUT_S, MAX_CYCLES = 60.0, 50_000
 UNKNOWN_OPCODE = 0x7F
@@ -38,6 +39,27 @@ def device(request: pytest.FixtureRequest, seed: int) -> Iterator[Any]:
         yield opened
 
 
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    """Name of a backend."""
+    return str(request.param)
+
+
+@pytest.fixture(params=CONFIGS)
+def every(request: pytest.FixtureRequest, backend: str, seed: int) -> Iterator[Any]:
+    """Each configuration on one backend."""
+    with open_device(backend, request.param, seed=seed) as opened:
+        yield opened
+
+
+def rings(device: Any) -> Iterator[tuple[EngineInfo, EngineDriver, Ring]]:
+    """Every ring of every engine, opened."""
+    for info in device.engines():
+        driver = EngineDriver(device, info.name, info.instance)
+        for ring in range(engine(info.name).rings):
+            yield info, driver, driver.open_ring(ring, 2)
+
+
 def words_after_reset(device: Any) -> dict[str, int]:
     """Every readable word of the directory and of the engines' own registers, TIME excepted."""
     words = {}
@@ -49,26 +71,33 @@ def words_after_reset(device: Any) -> dict[str, int]:
             for index in range(register.count):
                 if register.access != "WO":
                     at = engine.page * PAGE_BYTES + register.at(index)
-                    words[f"{engine.name} {register.name}[{index}]"] = device.read32(at)
+                    words[f"{engine.instance} {register.name}[{index}]"] = device.read32(at)
     return words
 
 
-def test_backends_report_the_same_directory_and_capabilities(seed: int) -> None:
+@pytest.mark.parametrize("name", CONFIGS)
+def test_backends_report_the_same_directory_and_capabilities(name: str, seed: int) -> None:
     found = {}
     for backend in BACKENDS:
-        with open_device(backend, CONFIG, seed=seed) as device:
+        with open_device(backend, name, seed=seed) as device:
             found[backend] = (device.engines(), words_after_reset(device))
     assert found["sim"] == found["model"]
-    engines, words = found["sim"]
-    assert [engine.name for engine in engines] == ["replay", "learner"]
-    assert words["BUILD"] == load_config(CONFIG).build_hash
+    infos, words = found["sim"]
+    config = load_config(name)
+    assert [(info.instance, info.name, info.page) for info in infos] == [
+        (instance.name, instance.engine.name, instance.page) for instance in config.instances
+    ]
+    assert words["BUILD"] == config.build_hash
 
 
-def test_own_registers_keep_what_is_written(device: Any, seed: int) -> None:
-    rng = np.random.default_rng(seed)
+STATES = ("CNT", "WP", "RESV", "PMAX", "CFG_N", "CU_ROLE")  # take only what is legal
+
+
+def test_own_registers_keep_what_is_written(every: Any, seed: int) -> None:
+    rng, device = np.random.default_rng(seed), every
     for engine in device.engines():
         for register in MAPS[engine.name]:
-            if register.access != "RW" or register.name in ("CNT", "WP", "RESV", "PMAX", "CFG_N"):
+            if register.access != "RW" or register.name in STATES:
                 continue
             for index in range(register.count):
                 at = engine.page * PAGE_BYTES + register.at(index)
@@ -77,7 +106,8 @@ def test_own_registers_keep_what_is_written(device: Any, seed: int) -> None:
                 assert device.read32(at) == value, register.name
 
 
-def test_unknown_words_of_the_engines_are_refused(device: Any) -> None:
+def test_unknown_words_of_the_engines_are_refused(every: Any) -> None:
+    device = every
     for engine in device.engines():
         known = {r.at(i) for r in MAPS[engine.name] for i in range(r.count)}
         for offset in range(CAPABILITIES, 0x240, 4):
@@ -88,35 +118,31 @@ def test_unknown_words_of_the_engines_are_refused(device: Any) -> None:
             device.write32(engine.page * PAGE_BYTES + CAPABILITIES, 0)
 
 
-@pytest.mark.parametrize(("name", "ring"), RINGS)
-def test_rings_take_jobs_and_name_errors(device: Any, name: str, ring: int) -> None:
-    driver = EngineDriver(device, name)
-    jobs = driver.open_ring(ring, 2)
-    for tag in range(6):
-        record = jobs.submit([0, tag]).wait(TIMEOUT_S, MAX_CYCLES)
-        assert (record.tag, record.number, record.error) == (tag, tag, 0)
-    unknown = jobs.submit([UNKNOWN_OPCODE, 1])
-    with pytest.raises(errors.error_class(name, int(header.Error.E_OPCODE))) as caught:
-        unknown.wait(TIMEOUT_S, MAX_CYCLES)
-    assert caught.value.number == 6
-    reserved = jobs.submit([0, 1, 5])
-    with pytest.raises(errors.error_class(name, int(header.Error.E_RESERVED))):
-        reserved.wait(TIMEOUT_S, MAX_CYCLES)
-    driver.soft_reset()
-    assert driver.read(header.STATUS.offset) & STATUS_IDLE
-    assert jobs.submit([0, 9]).wait(TIMEOUT_S, MAX_CYCLES).tag == 9
+def test_rings_take_jobs_and_name_errors(every: Any) -> None:
+    for info, driver, jobs in rings(every):
+        for tag in range(6):
+            record = jobs.submit([0, tag]).wait(TIMEOUT_S, MAX_CYCLES)
+            assert (record.tag, record.number, record.error) == (tag, tag, 0)
+        unknown = jobs.submit([UNKNOWN_OPCODE, 1])
+        with pytest.raises(errors.error_class(info.name, int(header.Error.E_OPCODE))) as caught:
+            unknown.wait(TIMEOUT_S, MAX_CYCLES)
+        assert caught.value.number == 6
+        reserved = jobs.submit([0, 1, 5])
+        with pytest.raises(errors.error_class(info.name, int(header.Error.E_RESERVED))):
+            reserved.wait(TIMEOUT_S, MAX_CYCLES)
+        driver.soft_reset()
+        assert driver.read(header.STATUS.offset) & STATUS_IDLE
+        assert jobs.submit([0, 9]).wait(TIMEOUT_S, MAX_CYCLES).tag == 9
 
 
-@pytest.mark.parametrize(("name", "ring"), RINGS)
-def test_bus_errors_of_descriptors(device: Any, name: str, ring: int) -> None:
-    driver = EngineDriver(device, name)
-    jobs = driver.open_ring(ring, 2)
-    device.inject(jobs._base, 64, 3, direction=1)
-    job = jobs.submit([0, 1])
-    with pytest.raises(errors.error_class(name, int(header.Error.E_BUS_RD))):
-        job.wait(TIMEOUT_S, MAX_CYCLES)
-    device.clear_faults()
-    assert jobs.submit([0, 2]).wait(TIMEOUT_S, MAX_CYCLES).tag == 2
+def test_bus_errors_of_descriptors(every: Any) -> None:
+    for info, _, jobs in rings(every):
+        every.inject(jobs._base, 64, 3, direction=1)
+        job = jobs.submit([0, 1])
+        with pytest.raises(errors.error_class(info.name, int(header.Error.E_BUS_RD))):
+            job.wait(TIMEOUT_S, MAX_CYCLES)
+        every.clear_faults()
+        assert jobs.submit([0, 2]).wait(TIMEOUT_S, MAX_CYCLES).tag == 2
 
 
 def replay_rings(device: Any, leaves: int = 100) -> tuple[Ring, Ring]:
@@ -191,9 +217,8 @@ def test_learner_errors_leave_the_engine_usable(
     assert ring.submit([0, 5]).wait(TIMEOUT_S, MAX_CYCLES).tag == 5
 
 
-def test_engines_run_side_by_side(device: Any) -> None:
-    rings = [EngineDriver(device, name).open_ring(ring, 3) for name, ring in RINGS[1:]]
-    jobs = [ring.submit_all([[0, tag] for tag in range(8)]) for ring in rings]
-    for queued in jobs:
-        queued[-1].wait(TIMEOUT_S, MAX_CYCLES)
-        assert all(job.record and job.record.error == 0 for job in queued)
+def test_engines_run_side_by_side(every: Any) -> None:
+    queued = [ring.submit_all([[0, tag] for tag in range(4)]) for _, _, ring in rings(every)]
+    for jobs in queued:
+        jobs[-1].wait(TIMEOUT_S, MAX_CYCLES)
+        assert all(job.record and job.record.error == 0 for job in jobs)

@@ -127,13 +127,17 @@ class A3C(EngineDriver):
     """
 
     def __init__(
-        self, device: Device, page: int | None = None, slots_log2: int = 6, layout: str = "fa3c"
+        self,
+        device: Device,
+        page: int | str | None = None,
+        slots_log2: int = 6,
+        layout: str = "fa3c",
     ) -> None:
         """Find the engine, read its capabilities, switch its rings on.
 
         Args:
             device: an open device.
-            page: the engine's; default the first one's.
+            page: the engine's page or instance; default the first one's.
             slots_log2: of each ring.
             layout: how parameters lie in memory: fa3c, or for comparison one of the published
                 alternatives, alt1 and alt2, if the build has them.

@@ -27,18 +27,19 @@ class EngineDriver:
         rings: the rings made by `open_ring`, by number.
     """
 
-    def __init__(self, device: Device, name: str, page: int | None = None) -> None:
+    def __init__(self, device: Device, name: str, page: int | str | None = None) -> None:
         """Find the engine and enable its interrupt.
 
         Args:
             device: an open device.
-            name: `replay` or `learner`.
-            page: its page; default the first engine of that name.
+            name: of the engine, e.g. `replay`.
+            page: its page, or its name in the configuration; default the first engine of that kind.
         Raises: DeviceMismatchError if the device has no such engine.
         """
-        found = [e for e in device.engines() if e.name == name and page in (None, e.page)]
+        places = [e for e in device.engines() if e.name == name]
+        found = [e for e in places if page in (None, e.page, e.instance)]
         if not found:
-            where = "" if page is None else f" on page {page}"
+            where = "" if page is None else f" {'on page ' if isinstance(page, int) else ''}{page}"
             raise DeviceMismatchError(f"{device.name} has no engine {name}{where}")
         self.device = device
         self.info: EngineInfo = found[0]

@@ -94,14 +94,14 @@ class Learner(EngineDriver):
 
     Args:
         device: an open device.
-        page: the engine's page; default the first learner.
+        page: the engine's page or instance; default the first learner.
 
     Attributes:
         geometry: the build, from its capability words.
         program: the program that is loaded, if any.
     """
 
-    def __init__(self, device: Device, page: int | None = None) -> None:
+    def __init__(self, device: Device, page: int | str | None = None) -> None:
         super().__init__(device, "learner", page)
         self.geometry = self._read_geometry()
         self.program: Program | None = None

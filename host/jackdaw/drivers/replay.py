@@ -101,11 +101,13 @@ class Replay(EngineDriver):
     Args:
         device: an open device.
         settings: how to configure the engine; `clear` is run.
-        page: the engine's page; default the first replay engine.
+        page: the engine's page or instance; default the first replay engine.
     Raises: ConfigError if the build is too small; DeviceMismatchError.
     """
 
-    def __init__(self, device: Device, settings: ReplaySettings, page: int | None = None) -> None:
+    def __init__(
+        self, device: Device, settings: ReplaySettings, page: int | str | None = None
+    ) -> None:
         super().__init__(device, "replay", page)
         geometry = self.read(registers.CAP_GEOM.offset)
         field = registers.CAP_GEOM.field
