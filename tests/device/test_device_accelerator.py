@@ -66,12 +66,12 @@ def words_after_reset(device: Any) -> dict[str, int]:
     for register in directory.REGISTERS:
         if not register.name.startswith("TIME"):
             words[register.name] = device.read32(register.offset)
-    for engine in device.engines():
-        for register in MAPS[engine.name]:
+    for info in device.engines():
+        for register in MAPS[info.name]:
             for index in range(register.count):
                 if register.access != "WO":
-                    at = engine.page * PAGE_BYTES + register.at(index)
-                    words[f"{engine.instance} {register.name}[{index}]"] = device.read32(at)
+                    at = info.page * PAGE_BYTES + register.at(index)
+                    words[f"{info.instance} {register.name}[{index}]"] = device.read32(at)
     return words
 
 
@@ -95,12 +95,12 @@ STATES = ("CNT", "WP", "RESV", "PMAX", "CFG_N", "CU_ROLE")  # take only what is 
 
 def test_own_registers_keep_what_is_written(every: Any, seed: int) -> None:
     rng, device = np.random.default_rng(seed), every
-    for engine in device.engines():
-        for register in MAPS[engine.name]:
+    for info in device.engines():
+        for register in MAPS[info.name]:
             if register.access != "RW" or register.name in STATES:
                 continue
             for index in range(register.count):
-                at = engine.page * PAGE_BYTES + register.at(index)
+                at = info.page * PAGE_BYTES + register.at(index)
                 value = int(rng.integers(1 << 32)) & register.write_mask
                 device.write32(at, value)
                 assert device.read32(at) == value, register.name
@@ -108,14 +108,14 @@ def test_own_registers_keep_what_is_written(every: Any, seed: int) -> None:
 
 def test_unknown_words_of_the_engines_are_refused(every: Any) -> None:
     device = every
-    for engine in device.engines():
-        known = {r.at(i) for r in MAPS[engine.name] for i in range(r.count)}
+    for info in device.engines():
+        known = {r.at(i) for r in MAPS[info.name] for i in range(r.count)}
         for offset in range(CAPABILITIES, 0x240, 4):
             if offset not in known:
                 with pytest.raises(errors.DeviceAccessError):
-                    device.read32(engine.page * PAGE_BYTES + offset)
+                    device.read32(info.page * PAGE_BYTES + offset)
         with pytest.raises(errors.DeviceAccessError):
-            device.write32(engine.page * PAGE_BYTES + CAPABILITIES, 0)
+            device.write32(info.page * PAGE_BYTES + CAPABILITIES, 0)
 
 
 def test_rings_take_jobs_and_name_errors(every: Any) -> None:
