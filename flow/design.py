@@ -51,6 +51,8 @@ def _fusesoc() -> Any:
     from fusesoc.config import Config
     from fusesoc.fusesoc import Fusesoc
 
+    BUILD.mkdir(exist_ok=True)
+    (BUILD / "FUSESOC_IGNORE").touch()  # what is generated there is no part of the library
     return Fusesoc(Config(str(ROOT / "fusesoc.conf")))
 
 
@@ -81,7 +83,6 @@ def resolve(vlnv: str, target: str = "default") -> Design:
     fusesoc = _fusesoc()
     core = fusesoc.get_core(vlnv)
     flags = dict(core.get_flags(target), target=target)
-    BUILD.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:  # the names are relative to it
         work = Path(folder)
         edam = Edalizer(

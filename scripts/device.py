@@ -38,6 +38,8 @@ def generate(path: Path) -> None:
     asked = yaml.safe_load(path.read_text())
     given = asked["parameters"]
     config = chosen(given["config"], given.get("set", []))
+    (ROOT / "build").mkdir(exist_ok=True)
+    (ROOT / "build/FUSESOC_IGNORE").touch()  # another run is not to find this one's cores
     Path(f"{TOP}.sv").write_text(top(config))
     content = {
         "name": asked["vlnv"],

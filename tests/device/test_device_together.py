@@ -5,12 +5,16 @@ Source: docs/shell.md, errors.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import train_together
+from flow.regression import regress
 from jackdaw import errors
 from jackdaw.agents.a3c import initial
 from jackdaw.agents.base import default_initialization
@@ -213,3 +217,23 @@ def test_a_held_reset_holds_up_nobody(seed: int) -> None:
     wanted = run("model", seed, others, None, CONFIG)
     for got, want in zip(run("sim", seed, others, disturb, CONFIG), wanted, strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("steps", [2, regress(20)])
+def test_two_agents_train_at_once(steps: int, tmp_path: Path, seed: int) -> None:
+    """DQN on CartPole and A3C on PixelCatch: the same bits on the RTL and on the models."""
+    found = {}
+    for backend in BACKENDS:
+        folder = tmp_path / backend
+        train_together.main(
+            ["--device", backend, "--seed", str(seed), "--out", str(folder), "--assertions"]
+            + ["--gradient-steps", str(steps), "--steps", "12", "--agents", "2"]
+        )
+        found[backend] = json.loads((folder / "summary.json").read_text())
+        assert (folder / "curve.png").exists()
+    for summary in found.values():
+        for name in ("device", "cycles", "wall_seconds"):
+            summary.pop(name)
+    assert found["sim"] == found["model"]
+    assert found["sim"]["cartpole_gradient_steps"] == steps
+    assert found["sim"]["pixelcatch_updates"] > 0

@@ -277,13 +277,21 @@ class A3c:
         Args:
             steps: environment steps of all agents, at which the run ends.
         """
-        while self.step < steps:
-            outputs = [self._infer(agent) for agent in self.agents]
-            for agent, future in zip(self.agents, outputs, strict=True):
-                yield from self._step(agent, future.result())
+        for ended in self.rounds(steps):
+            yield from ended
         for training, _ in self._open:
             training.result()
         self._open.clear()
+
+    def rounds(self, steps: int) -> Iterator[list[Episode]]:
+        """As `run`, yielding after each step of all agents; trainings may be under way then."""
+        while self.step < steps:
+            outputs = [self._infer(agent) for agent in self.agents]
+            yield [
+                episode
+                for agent, future in zip(self.agents, outputs, strict=True)
+                for episode in self._step(agent, future.result())
+            ]
 
     def parameters(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """(weight, bias) of every layer, the newest ones; waits for the trainings."""

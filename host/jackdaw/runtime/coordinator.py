@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
@@ -158,19 +158,24 @@ class Lockstep:
             report: called after each round.
             stop: asked after each round; True ends the run early.
         """
+        for progress in self.rounds():
+            report(progress)
+            if progress.gradient_steps and stop():
+                break
+        return self.solved
+
+    def rounds(self) -> Iterator[Progress]:
+        """Train until solved or out of steps; yields after each round."""
         recipe = self.agent.recipe
         while self.stored < recipe.warm:
             self._collect()
-            report(self.progress)
+            yield self.progress
         while not self.solved and self.progress.gradient_steps < recipe.max_steps:
             self._collect()
             self._train()
             if self.progress.gradient_steps % recipe.evaluate_every == 0:
                 self.solved = self._evaluate()
-            report(self.progress)
-            if stop():
-                break
-        return self.solved
+            yield self.progress
 
     def close(self) -> None:
         """End the actors."""
