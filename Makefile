@@ -10,6 +10,8 @@ SEED    ?= 1
 COUNT   ?= 200
 PYTEST   = $(PYTHON) -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations=15 \
   --junitxml=build/report/tests.xml --seed $(SEED)
+# Where tests are: here, and in engines that bring their own.
+TESTS    = tests $(shell $(PYTHON) -m flow.manifest tests)
 # Records are of commits: --record where the tree is one's, asked when a flow begins.
 RECORD   = $(shell $(PYTHON) -m flow.results)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
@@ -35,17 +37,17 @@ demo: setup ## train DQN on CartPole with every replay and learner operation in 
 	@$(PYTHON) scripts/train.py --agent dqn --env CartPole-v1 --device sim --seed $(SEED) --out runs/demo-seed$(SEED) --overwrite
 
 test: setup lint ## the regression, in ten minutes: each block, each engine's smallest build (CHANGED=1: what changed)
-	JD_OPTIMIZE=-O0 JD_EFFORT=$(or $(EFFORT),0.1) $(PYTEST) --tier test --batch 8 $(if $(CHANGED),--changed) tests
+	JD_OPTIMIZE=-O0 JD_EFFORT=$(or $(EFFORT),0.1) $(PYTEST) --tier test --batch 8 $(if $(CHANGED),--changed) $(TESTS)
 
 regress: setup lint ## the thorough regression, hours: all configurations, goals, proofs (FOLDERS="a3c lib" for some)
-	$(PYTEST) --tier regress $(or $(addprefix tests/,$(FOLDERS)),tests)
+	$(PYTEST) --tier regress $(or $(addprefix tests/,$(FOLDERS)),$(TESTS))
 
 test-all: setup lint ## the thorough regression with the full-size runs
-	$(PYTEST) --tier all tests
+	$(PYTEST) --tier all $(TESTS)
 
 coverage: setup ## line, branch, toggle and functional coverage of the regression: build/coverage/html
 	rm -rf build/coverage
-	@start=$$(date +%s); JD_COVERAGE=1 $(PYTEST) --tier regress -q $(or $(addprefix tests/,$(FOLDERS)),tests) && \
+	@start=$$(date +%s); JD_COVERAGE=1 $(PYTEST) --tier regress -q $(or $(addprefix tests/,$(FOLDERS)),$(TESTS)) && \
 	$(PYTHON) scripts/report_coverage.py --seed $(SEED) --since $$start $(if $(FOLDERS),,$(RECORD))
 
 lint: setup ## ruff, mypy, verible, Verilator -Wall for every core
@@ -54,7 +56,7 @@ lint: setup ## ruff, mypy, verible, Verilator -Wall for every core
 lint-types: setup
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
-	$(PYTHON) -m mypy
+	MYPYPATH=$$($(PYTHON) -m flow.manifest python) $(PYTHON) -m mypy
 
 lint-rtl: setup
 	$(PYTHON) scripts/registers.py --check

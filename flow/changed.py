@@ -72,7 +72,13 @@ def is_input(name: str, area: str) -> bool:
     if name.startswith("docs/") or name in ("README.md", "LICENSE"):
         return False
     others = set(ENGINES) - together(area)
-    return not any(name.startswith(f"{top}/{other}/") for top in TOPS for other in others)
+    return not any(name.startswith(folder) for other in others for folder in folders(other))
+
+
+def folders(engine: str) -> list[str]:
+    """What belongs to an engine alone: its own folder, its environment, its tests."""
+    own = os.path.relpath(engines()[engine].folder, ROOT)
+    return [f"{folder}/" for folder in (own, *(f"{top}/{engine}" for top in TOPS))]
 
 
 @functools.cache

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from flow import BUILD, ROOT
+from flow.manifest import engines
 
 
 @dataclass(frozen=True)
@@ -53,16 +54,23 @@ def _fusesoc() -> Any:
 
     BUILD.mkdir(exist_ok=True)
     (BUILD / "FUSESOC_IGNORE").touch()  # what is generated there is no part of the library
-    return Fusesoc(Config(str(ROOT / "fusesoc.conf")))
+    fusesoc = Fusesoc(Config(str(ROOT / "fusesoc.conf")))
+    for manifest in engines().values():
+        if not manifest.folder.is_relative_to(ROOT):
+            _add(fusesoc, f"engine_{manifest.name}", manifest.folder)
+    return fusesoc
+
+
+def _add(fusesoc: Any, name: str, folder: Path) -> None:
+    from fusesoc.librarymanager import Library
+
+    if not any(library.name == name for library in fusesoc.cm.get_libraries()):
+        fusesoc.cm.add_library(Library(name, str(folder)), [])
 
 
 def add_library(name: str, folder: Path) -> None:
     """Tell FuseSoC of a folder with cores, in this process."""
-    from fusesoc.librarymanager import Library
-
-    fusesoc = _fusesoc()
-    if not any(library.name == name for library in fusesoc.cm.get_libraries()):
-        fusesoc.cm.add_library(Library(name, str(folder)), [])
+    _add(_fusesoc(), name, folder)
 
 
 @cache

@@ -92,6 +92,7 @@ class Manifest:
         name: of the engine, e.g. `replay`.
         about: one sentence.
         folder: where the manifest is.
+        python: folder of its own Python package, if it brings one.
         core: FuseSoC core.
         top: SystemVerilog module.
         package: SystemVerilog package with ENGINE_ID.
@@ -99,7 +100,7 @@ class Manifest:
         model: `module:class` of the golden model.
         driver: `module:class`, or None.
         bench: `module:function` that yields rows of the benchmark, or None.
-        page: its documentation, relative to the folder's repository, or None.
+        page: its documentation, relative to the folder, or None.
         rings: how many.
         descriptor_bytes: of a job.
         ordered: jobs of a ring end in order.
@@ -112,6 +113,7 @@ class Manifest:
     name: str
     about: str
     folder: Path
+    python: Path | None
     core: str
     top: str
     package: str
@@ -221,21 +223,20 @@ def read(folder: Path) -> Manifest:
     if not isinstance(data, dict):
         raise ManifestError(f"{path}: want a mapping")
     fields = {f for f in Manifest.__dataclass_fields__ if f not in ("name", "folder")} | {"engine"}
-    fields.add("python")
     for what, names in (
         ("unknown", set(data) - fields),
         ("missing", fields - set(data) - OPTIONAL),
     ):
         if names:
             raise ManifestError(f"{path}: {what}: {', '.join(sorted(names))}")
-    if "python" in data:  # an engine in one folder brings its own package
-        place = str((folder / data["python"]).resolve())
-        if place not in sys.path:
-            sys.path.append(place)
+    python = (folder / data["python"]).resolve() if "python" in data else None
+    if python is not None and str(python) not in sys.path:
+        sys.path.append(str(python))
     try:
         return Manifest(
             name=data["engine"],
             folder=folder,
+            python=python,
             driver=data.get("driver"),
             bench=data.get("bench"),
             page=data.get("page"),
@@ -281,3 +282,19 @@ def _parameter(name: str, data: Mapping[str, Any]) -> Parameter:
     return Parameter(
         name, data["meaning"], data["default"], low, high, choices, bit, data.get("field")
     )
+
+
+def main() -> None:
+    """Print folders for the Makefile: of tests or packages that engines bring themselves."""
+    asked = sys.argv[1:]
+    if asked not in (["tests"], ["python"]):
+        sys.exit("usage: python -m flow.manifest tests|python")
+    found = engines().values()
+    own = [m.folder / "tests" for m in found if (m.folder / "tests").is_dir()]
+    if asked == ["python"]:
+        own = [m.python for m in found if m.python is not None]
+    print((" " if asked == ["tests"] else os.pathsep).join(os.path.relpath(f) for f in own))
+
+
+if __name__ == "__main__":
+    main()

@@ -38,6 +38,7 @@ import pytest
 import yaml
 
 from flow import BUILD, ROOT, budget, cache, changed, effort, process, record, simulate
+from flow.manifest import engines
 from flow.simulator import Simulator
 
 CPU_LIMIT_S = 900.0
@@ -59,6 +60,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tier", choices=list(LEFT_OUT), default="all", help="how thorough")
     group.addoption("--batch", type=_positive, default=1, help="cocotb tests that share a process")
     group.addoption("--changed", action="store_true", help="leave out what passed as it is")
+    group.addoption("--seed", type=int, default=1, help="seed of all random tests")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"seed: {config.getoption('--seed')} (rerun with --seed N)"
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """The run's seed; every random test derives its generators from it."""
+    value = int(request.config.getoption("--seed"))
+    print(f"seed {value}")
+    return value
 
 
 def _positive(text: str) -> int:
@@ -427,7 +441,10 @@ def allowed_skip(test: str, reason: str) -> bool:
 
 
 def area(test: str) -> str:
-    """The folder of a test below `tests`."""
+    """The folder of a test below `tests`, or the engine whose folder it is in."""
+    for engine in engines().values():
+        if (ROOT / test.split("::")[0]).resolve().is_relative_to(engine.folder):
+            return engine.name
     parts = test.split("/")
     return parts[1] if len(parts) > 2 else ""
 

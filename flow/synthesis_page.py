@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from flow import ROOT, path_delay
+from flow.manifest import engines
 from flow.synthesis import ECP5_SEED
 from flow.synthesis_table import markdown, slow
 
@@ -15,12 +16,10 @@ PAGE = ROOT / "docs" / "synthesis.md"
 TEXT = Path(__file__).with_name("synthesis.md.in")
 PARTS = {
     "Library": ("jackdaw:lib:",),
-    "Replay": ("jackdaw:engine:replay",),
-    "Learner": ("jackdaw:engine:learner",),
-    "A3C": ("jackdaw:engine:a3c",),
+    **{name.capitalize(): (manifest.core,) for name, manifest in engines().items()},
     "Shell and device": ("jackdaw:shell", "jackdaw:jackdaw"),
 }
-WHOLE = ("jd_top", "jd_replay_top", "jd_learner_top")
+WHOLE = ("jd_top", *(manifest.top for manifest in engines().values()))
 
 
 def page(result: Mapping[str, Any]) -> str:

@@ -29,6 +29,7 @@ import bench_a3c
 import bench_learner
 import peers
 from flow import results
+from flow.manifest import engines, load_object
 from jackdaw.device import Config, load_config, open_device
 from jackdaw.device.base import Device
 from jackdaw.device.sim import MEMORIES
@@ -82,6 +83,10 @@ def row(
         "published": published and {"value": published[0], "source": published[1]},
         "peers": peers or [],
     }
+
+
+# Engines whose manifest names their benchmark.
+OTHERS = {name: manifest for name, manifest in engines().items() if manifest.bench}
 
 
 def configuration(name: str, settings: list[str]) -> Config:
@@ -450,7 +455,7 @@ def record(rows: list[Row]) -> list[Row]:
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("engine", choices=("replay", "learner", "a3c"))
+    parser.add_argument("engine", choices=(*PLOTS, *OTHERS))
     parser.add_argument("--config", help="build configuration in configs/ (default: replay's sweep;"
                         " learner: demo)")  # fmt: skip
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
@@ -494,6 +499,9 @@ def main(argv: list[str] | None = None) -> int:
     except ValueError as error:
         parser.error(str(error))
     results.check_record(parser, options.record)
+    if options.engine in OTHERS:
+        measure = load_object(str(OTHERS[options.engine].bench))
+        return finish(list(measure(row, options.memory)), options)
     latency = MEMORIES[options.memory].latency
     rows, figures, clock_hz = (
         (
@@ -518,8 +526,6 @@ def main(argv: list[str] | None = None) -> int:
     if figures:
         print(f"\nThis machine: {peers.machine()}")
         print(peers_table(rows, 1e9 / clock_hz))
-    if options.record:
-        rows = record(rows)
     if options.plot is not None:
         path = options.plot if options.plot.name else PLOTS[options.engine]
         if options.engine == "a3c":
@@ -531,6 +537,15 @@ def main(argv: list[str] | None = None) -> int:
             shown = [build for build in builds if build.parameters["replay.NLog2"] == largest]
             draw_latency(path, rows, shown, clock_hz)
         print(path)
+    return finish(rows, options, shown=True)
+
+
+def finish(rows: list[Row], options: argparse.Namespace, shown: bool = False) -> int:
+    """Show rows, if they are not shown yet; put them where the command line says."""
+    if not shown:
+        print(table(rows))
+    if options.record:
+        rows = record(rows)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2) + "\n")
     return 0

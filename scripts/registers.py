@@ -6,6 +6,8 @@ From each `jd_<name>.rdl` come, all of them committed:
     <folder>/generated/jd_<name>_map_pkg.sv     offsets, error codes, idle-only words
     models/registers/<name>.py                  the same for Python
     docs/registers/<name>.md                    the tables
+An engine that brings its own Python package (`python` in its engine.yaml) has the last two, too, in
+its own folder: the module that its manifest names, and registers.md.
 
 How a description looks is written in docs/registers/README.md. With --check nothing is written;
 the exit status is 1 if a committed file differs from what the descriptions give.
@@ -31,11 +33,12 @@ from peakrdl_regblock.udps import ALL_UDPS  # noqa: E402
 from systemrdl import RDLCompiler  # noqa: E402
 from systemrdl.node import AddressableNode, AddrmapNode, FieldNode, RegNode  # noqa: E402
 
+from flow.manifest import engines  # noqa: E402
 from models.registers.map import Field, Register  # noqa: E402
 
 HEADER = "engine_header"  # the common header: its bus is jd_engine_control's own
 # Without a bus of their own: a request is one clock, and what is read comes in the next.
-REQUESTED = (HEADER, "a3c", "learner", "replay")
+REQUESTED = {HEADER, *engines()}
 DIRECTORY = "directory"
 INCLUDES = [ROOT / "rtl/lib/engine"]
 PAGE_WORDS = 1024
@@ -67,12 +70,20 @@ class Map:
 
     @property
     def relative(self) -> str:
-        return self.source.relative_to(ROOT).as_posix()
+        return relative(self.source)
+
+
+def relative(path: Path) -> str:
+    """A path from the root, or for an engine out of the tree from its folder's parent."""
+    top = ROOT if path.is_relative_to(ROOT) else path.parents[1]
+    return path.relative_to(top).as_posix()
 
 
 def find_sources() -> list[Path]:
     """The register descriptions, the common header first."""
-    found = sorted(p for p in (ROOT / "rtl").rglob("jd_*.rdl") if p.stem != "jd_properties")
+    places = {ROOT / "rtl", *(manifest.folder for manifest in engines().values())}
+    found = sorted({p for place in places for p in place.rglob("jd_*.rdl")})
+    found = [p for p in found if p.stem != "jd_properties"]
     return sorted(found, key=lambda p: p.stem != f"jd_{HEADER}")
 
 
@@ -221,7 +232,7 @@ def render_regblock(top: AddrmapNode, source: Path) -> dict[str, str]:
             err_if_bad_rw=True,
             retime_read_fanin=name in REQUESTED,
         )
-        origin = f"// {GENERATED} {source.relative_to(ROOT).as_posix()}\n"
+        origin = f"// {GENERATED} {relative(source)}\n"
         return {p.name: SPDX + origin + p.read_text() for p in sorted(Path(folder).iterdir())}
 
 
@@ -329,8 +340,14 @@ def render_all() -> dict[Path, str]:
         for name, text in render_regblock(top, source).items():
             files[folder / name] = text
         files[folder / f"jd_{item.name}_map_pkg.sv"] = render_package(item)
-        files[ROOT / "models/registers" / f"{item.name}.py"] = render_python(item, common)
-        files[ROOT / "docs/registers" / f"{item.name}.md"] = render_markdown(item)
+        manifest = engines().get(item.name)
+        module = ROOT / "models/registers" / f"{item.name}.py"
+        page = ROOT / "docs/registers" / f"{item.name}.md"
+        if manifest is not None and manifest.python is not None:
+            module = manifest.python / f"{manifest.registers.replace('.', '/')}.py"
+            page = source.parent / "registers.md"
+        files[module] = render_python(item, common)
+        files[page] = render_markdown(item)
     return files
 
 
@@ -348,13 +365,13 @@ def main() -> int:
     if parser.parse_args().check:
         stale = stale_files()
         for path in stale:
-            print(f"stale: {path.relative_to(ROOT)}; run scripts/registers.py", file=sys.stderr)
+            print(f"stale: {relative(path)}; run scripts/registers.py", file=sys.stderr)
         return int(bool(stale))
     for path, text in render_all().items():
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.is_file() or path.read_text() != text:
             path.write_text(text)
-            print(path.relative_to(ROOT))
+            print(relative(path))
     return 0
 
 

@@ -24,6 +24,7 @@ from typing import Any
 import jinja2
 
 from flow import BUILD, ROOT, results
+from flow.manifest import engines
 
 PAGE = ROOT / "docs" / "report" / "index.html"
 README = ROOT / "README.md"
@@ -436,7 +437,8 @@ def write_bench(record: bool) -> None:
     """Measure the engines, for the record with their plots. Raises: CalledProcessError."""
     rows: list[dict[str, Any]] = []
     start = time.monotonic()
-    for engine in ("replay", "learner"):
+    others = [name for name, manifest in engines().items() if manifest.bench]
+    for engine in ("replay", "learner", *others):
         path = BUILD / "report" / f"bench-{engine}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         plot = ["--plot"] if record else []

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -21,9 +22,11 @@ from rich.table import Table
 
 from flow import ROOT, coverage, results
 from flow import coverage_data as data
+from flow.manifest import engines
 
 GOAL = 98.0  # per cent of lines and of branches
-GROUPS = ("rtl/lib", "rtl/replay", "rtl/learner", "rtl/a3c", "rtl/shell")
+ENGINES = [manifest.folder for manifest in engines().values()]
+GROUPS = ("rtl/lib", *(os.path.relpath(f, ROOT) for f in ENGINES if "rtl" in f.parts), "rtl/shell")
 JUMP = re.compile(r"\b(return|break|continue)\b")
 WAIVERS = ROOT / "verif/coverage_waivers.yaml"
 

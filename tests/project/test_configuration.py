@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -75,7 +77,7 @@ def test_model_has_what_the_manifest_says(name: str) -> None:
     if manifest.driver:
         assert issubclass(load_object(manifest.driver), EngineDriver)
     if manifest.page:
-        assert (ROOT / manifest.page).is_file()
+        assert (manifest.folder / manifest.page).is_file()
 
 
 def one(name: str, **parameters: int) -> configuration.Config:
@@ -223,3 +225,56 @@ def test_a_parameter_is_written_once() -> None:
     assert {f.name for f in dataclasses.fields(configuration.Config)} == {
         "name", "clock_hz", "memory_size_log2", "memory_ports", "instances", "links",
     }  # fmt: skip
+
+
+EXAMPLE = ROOT / "examples/engine_scale"
+
+
+def test_the_example_is_in_its_folder_alone() -> None:
+    """No file outside names it, but the page that explains it and this one."""
+    listed = subprocess.run(
+        ["git", "grep", "-lE", "engine_scale|jd_scale|ScaleEngine|SCAL\\b|example:scale"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    ).stdout.split()  # fmt: skip
+    outside = {name for name in listed if not name.startswith("examples/engine_scale/")}
+    assert outside <= {"docs/new-engine.md", "tests/project/test_configuration.py"}
+    assert "scale" in engines()
+
+
+def test_an_engine_out_of_the_tree(tmp_path: Path) -> None:
+    """The example under another name, elsewhere: registers, lint, its tests, CHANGED, benchmark."""
+    folder = tmp_path / "engine_other"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("generated", "__pycache__"))
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_file():
+            text = path.read_text().replace("SCAL", "OTHR").replace("jd_scale", "jd_other")
+            text = re.sub(r"engine_scale|example:scale|scale_error|test_scale",
+                          lambda m: m[0].replace("scale", "other"), text)  # fmt: skip
+            text = text.replace('"scale"', '"other"').replace("engine: scale", "engine: other")
+            text = re.sub(r"Scale(Bus\w+Error)", r"Other\1", text)
+            path.write_text(text)
+        if "scale" in path.name:
+            path.rename(path.with_name(path.name.replace("scale", "other")))
+    env = os.environ | {ELSEWHERE: str(folder), "JD_OPTIMIZE": "-O0", "JD_EFFORT": "0.1"}
+
+    def call(*command: str) -> str:
+        done = subprocess.run(
+            [sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True,
+            check=False, timeout=600,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    copied = "jackdaw:example:other"
+    assert "generated/jd_other_regs.sv" in call("scripts/registers.py")
+    call("scripts/registers.py", "--check")
+    assert "1 of 1 cores clean" in call("scripts/lint_rtl.py", copied)
+    assert "engine_other/tests" in call("-m", "flow.manifest", "tests")
+    told = call(
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tier", "test",
+        "tests/project/test_cache.py", str(folder / "tests"), "-k", "words or watchdog",
+    )  # fmt: skip
+    assert "3 passed" in told
+    assert "65536 words" in call("scripts/bench.py", "other", "--memory", "I")
+    names = "from flow.synthesis import variants; print({v.top for v in variants()})"
+    assert "jd_other_work" in call("-c", names)

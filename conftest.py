@@ -1,0 +1,3 @@
+"""Shared by all tests: the regression's plugin."""
+
+pytest_plugins = ["flow.regression"]

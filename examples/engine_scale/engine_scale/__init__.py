@@ -1,0 +1,1 @@
+"""The scale engine: the example of docs/new-engine.md."""

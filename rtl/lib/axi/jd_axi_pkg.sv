@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bundles of AXI4: what a client of an engine's memory port drives and what it gets.
+//
+// Numbers  512 bits of data, 40 bits of address; no IDs: a client's data come in order.
+// Source   docs/interfaces.md; AMBA AXI and ACE protocol specification.
+package jd_axi_pkg;
+  typedef struct packed {
+    logic         arvalid;
+    logic [39:0]  araddr;
+    logic [7:0]   arlen;
+    logic         rready;
+    logic         awvalid;
+    logic [39:0]  awaddr;
+    logic [7:0]   awlen;
+    logic         wvalid;
+    logic [511:0] wdata;
+    logic [63:0]  wstrb;
+    logic         wlast;
+    logic         bready;
+  } axi_request_t;
+
+  typedef struct packed {
+    logic         arready;
+    logic         rvalid;
+    logic [511:0] rdata;
+    logic [1:0]   rresp;
+    logic         rlast;
+    logic         awready;
+    logic         wready;
+    logic         bvalid;
+    logic [1:0]   bresp;
+  } axi_response_t;
+
+  // An access to a register block without a bus of its own (PeakRDL's passthrough interface): a
+  // write is answered in the clock of the request, a read in the next.
+  typedef struct packed {
+    logic         valid;
+    logic         write;
+    logic [11:0]  address;   // offset in the page
+    logic [31:0]  data;
+    logic [31:0]  mask;      // bits that are written
+  } register_request_t;
+
+  typedef struct packed {
+    logic         write_done;
+    logic         write_error;
+    logic         read_done;
+    logic         read_error;
+    logic [31:0]  read_data;
+  } register_response_t;
+endpackage : jd_axi_pkg

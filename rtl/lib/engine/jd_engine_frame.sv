@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every engine is built in: rings and records, register access, and one memory port that the
+// engine's blocks share. An engine adds its register block and its work.
+//
+// Streams  s_axil_*: the page. m_axi_*: the memory port. job: a descriptor that the engine takes and
+//          then owes an end. register_*: accesses to the engine's own words, from 0x100.
+//          memory_*: the engine's clients of the port, in turn, a whole burst each.
+// Timing   a client's AR and AW are at the port two clocks later; R, W and B pass through.
+// Numbers  IDs at the port are the client's number, 0 for rings and records.
+// Source   docs/interfaces.md, the engine's frame.
+`include "jd_assert.svh"
+module jd_engine_frame
+  import jd_axi_pkg::*;
+#(
+  parameter  logic [31:0]   Id       = '0,
+  parameter  logic [31:0]   Version  = '0,
+  parameter  logic [1023:0] IdleOnly = '0,   // bit i: word i of the page is written only while idle
+  parameter  int unsigned   Rings    = 1,    // 1..4
+  parameter  int unsigned   Jobs     = 1,    // of a ring side by side, power of two 1..16
+  parameter  int unsigned   Beats    = 1,    // of a descriptor, power of two 1..4; 1 if Jobs is
+  parameter  int unsigned   Clients  = 1,    // of the memory port, 1..7
+  localparam int unsigned   JobW     = Jobs > 1 ? $clog2(Jobs) : 1,
+  localparam int unsigned   DescriptorW = 512 * Beats
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  logic [63:0]  time_i,
+  output logic         irq_o,
+  input  logic         s_axil_awvalid_i,
+  output logic         s_axil_awready_o,
+  input  logic [11:0]  s_axil_awaddr_i,
+  input  logic         s_axil_wvalid_i,
+  output logic         s_axil_wready_o,
+  input  logic [31:0]  s_axil_wdata_i,
+  input  logic [3:0]   s_axil_wstrb_i,
+  output logic         s_axil_bvalid_o,
+  input  logic         s_axil_bready_i,
+  output logic [1:0]   s_axil_bresp_o,
+  input  logic         s_axil_arvalid_i,
+  output logic         s_axil_arready_o,
+  input  logic [11:0]  s_axil_araddr_i,
+  output logic         s_axil_rvalid_o,
+  input  logic         s_axil_rready_i,
+  output logic [31:0]  s_axil_rdata_o,
+  output logic [1:0]   s_axil_rresp_o,
+  output logic         m_axi_arvalid_o,
+  input  logic         m_axi_arready_i,
+  output logic [39:0]  m_axi_araddr_o,
+  output logic [7:0]   m_axi_arlen_o,
+  output logic [3:0]   m_axi_arid_o,
+  input  logic         m_axi_rvalid_i,
+  output logic         m_axi_rready_o,
+  input  logic [511:0] m_axi_rdata_i,
+  input  logic [1:0]   m_axi_rresp_i,
+  input  logic         m_axi_rlast_i,
+  input  logic [3:0]   m_axi_rid_i,
+  output logic         m_axi_awvalid_o,
+  input  logic         m_axi_awready_i,
+  output logic [39:0]  m_axi_awaddr_o,
+  output logic [7:0]   m_axi_awlen_o,
+  output logic [3:0]   m_axi_awid_o,
+  output logic         m_axi_wvalid_o,
+  input  logic         m_axi_wready_i,
+  output logic [511:0] m_axi_wdata_o,
+  output logic [63:0]  m_axi_wstrb_o,
+  output logic         m_axi_wlast_o,
+  input  logic         m_axi_bvalid_i,
+  output logic         m_axi_bready_o,
+  input  logic [1:0]   m_axi_bresp_i,
+  input  logic [3:0]   m_axi_bid_i,
+  output register_request_t       register_request_o,
+  input  register_response_t      register_response_i,
+  input  axi_request_t  [Clients-1:0] memory_request_i,
+  output axi_response_t [Clients-1:0] memory_response_o,
+  // Jobs and their ends, as in jd_engine_control
+  output logic [Rings-1:0]        job_valid_o,
+  input  logic [Rings-1:0]        job_ready_i,
+  output logic [Rings-1:0][DescriptorW-1:0] job_descriptor_o,
+  output logic [Rings-1:0][31:0]  job_number_o,
+  input  logic [Rings-1:0]        end_valid_i,
+  output logic [Rings-1:0]        end_ready_o,
+  input  logic [Rings-1:0][JobW-1:0] end_job_i,
+  input  logic [Rings-1:0][7:0]   end_error_i,
+  input  logic [Rings-1:0][15:0]  end_detail_i,
+  input  logic [Rings-1:0][31:0]  end_count_i,
+  input  logic [Rings-1:0][31:0]  end_info0_i,
+  input  logic [Rings-1:0][31:0]  end_info1_i,
+  output logic [Rings-1:0]        timeout_o,
+  // Status
+  output logic                    soft_reset_o,
+  input  logic                    quiet_i,
+  input  logic                    error_valid_i,
+  input  logic [7:0]              error_code_i,
+  input  logic                    event_i,
+  input  logic                    busy_i,
+  input  logic                    stall_mem_i,
+  input  logic                    stall_in_i,
+  input  logic                    stall_out_i,
+  input  logic                    progress_i,
+  output logic                    idle_o
+);
+  localparam int unsigned All = Clients + 1;        // of the port: rings and records are 0
+  localparam int unsigned IdW = 4 - $clog2(All);    // below the client's number
+  if (Clients < 1 || Clients > 7) begin : gen_bad_clients
+    $fatal(1, "jd_engine_frame: Clients=%0d, want 1..7", Clients);
+  end
+
+  // ---- Rings, records, common header
+  logic e_axil_awvalid;
+  logic e_axil_awready;
+  logic [11:0] e_axil_awaddr;
+  logic e_axil_wvalid;
+  logic e_axil_wready;
+  logic [31:0] e_axil_wdata;
+  logic [3:0] e_axil_wstrb;
+  logic e_axil_bvalid;
+  logic e_axil_bready;
+  logic [1:0] e_axil_bresp;
+  logic e_axil_arvalid;
+  logic e_axil_arready;
+  logic [11:0] e_axil_araddr;
+  logic e_axil_rvalid;
+  logic e_axil_rready;
+  logic [31:0] e_axil_rdata;
+  logic [1:0] e_axil_rresp;
+  axi_request_t  [All-1:0] request;
+  axi_response_t [All-1:0] response;
+  assign request[All-1:1]  = memory_request_i;
+  assign memory_response_o = response[All-1:1];
+
+  jd_engine_control #(
+    .Rings    (Rings),
+    .Jobs     (Jobs),
+    .Beats    (Beats),
+    .IdleOnly (IdleOnly)
+  ) u_control (
+    .clk_i,
+    .rst_ni,
+    .id_i             (Id),
+    .version_i        (Version),
+    .time_i,
+    .s_axil_awvalid_i,
+    .s_axil_awready_o,
+    .s_axil_awaddr_i,
+    .s_axil_wvalid_i,
+    .s_axil_wready_o,
+    .s_axil_wdata_i,
+    .s_axil_wstrb_i,
+    .s_axil_bvalid_o,
+    .s_axil_bready_i,
+    .s_axil_bresp_o,
+    .s_axil_arvalid_i,
+    .s_axil_arready_o,
+    .s_axil_araddr_i,
+    .s_axil_rvalid_o,
+    .s_axil_rready_i,
+    .s_axil_rdata_o,
+    .s_axil_rresp_o,
+    .e_axil_awvalid_o (e_axil_awvalid),
+    .e_axil_awready_i (e_axil_awready),
+    .e_axil_awaddr_o (e_axil_awaddr),
+    .e_axil_wvalid_o (e_axil_wvalid),
+    .e_axil_wready_i (e_axil_wready),
+    .e_axil_wdata_o (e_axil_wdata),
+    .e_axil_wstrb_o (e_axil_wstrb),
+    .e_axil_bvalid_i (e_axil_bvalid),
+    .e_axil_bready_o (e_axil_bready),
+    .e_axil_bresp_i (e_axil_bresp),
+    .e_axil_arvalid_o (e_axil_arvalid),
+    .e_axil_arready_i (e_axil_arready),
+    .e_axil_araddr_o (e_axil_araddr),
+    .e_axil_rvalid_i (e_axil_rvalid),
+    .e_axil_rready_o (e_axil_rready),
+    .e_axil_rdata_i (e_axil_rdata),
+    .e_axil_rresp_i (e_axil_rresp),
+    .m_axi_arvalid_o (request[0].arvalid),
+    .m_axi_arready_i (response[0].arready),
+    .m_axi_araddr_o (request[0].araddr),
+    .m_axi_arlen_o (request[0].arlen),
+    .m_axi_rvalid_i (response[0].rvalid),
+    .m_axi_rready_o (request[0].rready),
+    .m_axi_rdata_i (response[0].rdata),
+    .m_axi_rresp_i (response[0].rresp),
+    .m_axi_rlast_i (response[0].rlast),
+    .m_axi_awvalid_o (request[0].awvalid),
+    .m_axi_awready_i (response[0].awready),
+    .m_axi_awaddr_o (request[0].awaddr),
+    .m_axi_awlen_o (request[0].awlen),
+    .m_axi_wvalid_o (request[0].wvalid),
+    .m_axi_wready_i (response[0].wready),
+    .m_axi_wdata_o (request[0].wdata),
+    .m_axi_wstrb_o (request[0].wstrb),
+    .m_axi_wlast_o (request[0].wlast),
+    .m_axi_bvalid_i (response[0].bvalid),
+    .m_axi_bready_o (request[0].bready),
+    .m_axi_bresp_i (response[0].bresp),
+    .job_valid_o,
+    .job_ready_i,
+    .job_descriptor_o,
+    .job_number_o,
+    .end_valid_i,
+    .end_ready_o,
+    .end_job_i,
+    .end_error_i,
+    .end_detail_i,
+    .end_count_i,
+    .end_info0_i,
+    .end_info1_i,
+    .soft_reset_o,
+    .quiet_i,
+    .error_valid_i,
+    .error_code_i,
+    .event_i,
+    .busy_i,
+    .stall_mem_i,
+    .stall_in_i,
+    .stall_out_i,
+    .progress_i,
+    .rd_beat_i        (m_axi_rvalid_i && m_axi_rready_o),
+    .wr_beat_i        (m_axi_wvalid_o && m_axi_wready_i),
+    .timeout_o,
+    .idle_o,
+    .irq_o
+  );
+
+  // ---- Register access
+  jd_engine_access u_access (
+    .clk_i,
+    .rst_ni,
+    .s_axil_awvalid_i (e_axil_awvalid),
+    .s_axil_awready_o (e_axil_awready),
+    .s_axil_awaddr_i (e_axil_awaddr[11:2]),
+    .s_axil_wvalid_i (e_axil_wvalid),
+    .s_axil_wready_o (e_axil_wready),
+    .s_axil_wdata_i (e_axil_wdata),
+    .s_axil_wstrb_i (e_axil_wstrb),
+    .s_axil_bvalid_o (e_axil_bvalid),
+    .s_axil_bready_i (e_axil_bready),
+    .s_axil_bresp_o (e_axil_bresp),
+    .s_axil_arvalid_i (e_axil_arvalid),
+    .s_axil_arready_o (e_axil_arready),
+    .s_axil_araddr_i (e_axil_araddr[11:2]),
+    .s_axil_rvalid_o (e_axil_rvalid),
+    .s_axil_rready_i (e_axil_rready),
+    .s_axil_rdata_o (e_axil_rdata),
+    .s_axil_rresp_o (e_axil_rresp),
+    .request_o     (register_request_o.valid),
+    .write_o       (register_request_o.write),
+    .address_o     (register_request_o.address),
+    .data_o        (register_request_o.data),
+    .mask_o        (register_request_o.mask),
+    .read_done_i   (register_response_i.read_done),
+    .read_error_i  (register_response_i.read_error),
+    .read_data_i   (register_response_i.read_data),
+    .write_done_i  (register_response_i.write_done),
+    .write_error_i (register_response_i.write_error)
+  );
+  logic unused_address;
+  assign unused_address = ^{e_axil_awaddr[1:0], e_axil_araddr[1:0]};   // words only
+
+  // ---- The memory port: bundles into arrays, client c in element c
+  logic [All-1:0] c_arvalid;
+  logic [All-1:0] c_arready;
+  logic [All-1:0][39:0] c_araddr;
+  logic [All-1:0][7:0] c_arlen;
+  logic [All-1:0] c_rvalid;
+  logic [All-1:0] c_rready;
+  logic [All-1:0][511:0] c_rdata;
+  logic [All-1:0][1:0] c_rresp;
+  logic [All-1:0] c_rlast;
+  logic [All-1:0] c_awvalid;
+  logic [All-1:0] c_awready;
+  logic [All-1:0][39:0] c_awaddr;
+  logic [All-1:0][7:0] c_awlen;
+  logic [All-1:0] c_wvalid;
+  logic [All-1:0] c_wready;
+  logic [All-1:0][511:0] c_wdata;
+  logic [All-1:0][63:0] c_wstrb;
+  logic [All-1:0] c_wlast;
+  logic [All-1:0] c_bvalid;
+  logic [All-1:0] c_bready;
+  logic [All-1:0][1:0] c_bresp;
+  logic [All-1:0][IdW-1:0] c_rid, c_bid;
+  for (genvar c = 0; c < All; c++) begin : gen_client
+    assign c_arvalid[c] = request[c].arvalid;
+    assign response[c].arready = c_arready[c];
+    assign c_araddr[c] = request[c].araddr;
+    assign c_arlen[c] = request[c].arlen;
+    assign response[c].rvalid = c_rvalid[c];
+    assign c_rready[c] = request[c].rready;
+    assign response[c].rdata = c_rdata[c];
+    assign response[c].rresp = c_rresp[c];
+    assign response[c].rlast = c_rlast[c];
+    assign c_awvalid[c] = request[c].awvalid;
+    assign response[c].awready = c_awready[c];
+    assign c_awaddr[c] = request[c].awaddr;
+    assign c_awlen[c] = request[c].awlen;
+    assign c_wvalid[c] = request[c].wvalid;
+    assign response[c].wready = c_wready[c];
+    assign c_wdata[c] = request[c].wdata;
+    assign c_wstrb[c] = request[c].wstrb;
+    assign c_wlast[c] = request[c].wlast;
+    assign response[c].bvalid = c_bvalid[c];
+    assign c_bready[c] = request[c].bready;
+    assign response[c].bresp = c_bresp[c];
+  end
+
+  jd_axi_mux #(
+    .Clients (All),
+    .IdW     (IdW)
+  ) u_mux (
+    .clk_i,
+    .rst_ni,
+    .s_axi_arvalid_i (c_arvalid),
+    .s_axi_arready_o (c_arready),
+    .s_axi_araddr_i (c_araddr),
+    .s_axi_arlen_i (c_arlen),
+    .s_axi_arid_i ('0),
+    .s_axi_rvalid_o (c_rvalid),
+    .s_axi_rready_i (c_rready),
+    .s_axi_rdata_o (c_rdata),
+    .s_axi_rresp_o (c_rresp),
+    .s_axi_rlast_o (c_rlast),
+    .s_axi_rid_o (c_rid),
+    .s_axi_awvalid_i (c_awvalid),
+    .s_axi_awready_o (c_awready),
+    .s_axi_awaddr_i (c_awaddr),
+    .s_axi_awlen_i (c_awlen),
+    .s_axi_awid_i ('0),
+    .s_axi_wvalid_i (c_wvalid),
+    .s_axi_wready_o (c_wready),
+    .s_axi_wdata_i (c_wdata),
+    .s_axi_wstrb_i (c_wstrb),
+    .s_axi_wlast_i (c_wlast),
+    .s_axi_bvalid_o (c_bvalid),
+    .s_axi_bready_i (c_bready),
+    .s_axi_bresp_o (c_bresp),
+    .s_axi_bid_o (c_bid),
+    .m_axi_arvalid_o,
+    .m_axi_arready_i,
+    .m_axi_araddr_o,
+    .m_axi_arlen_o,
+    .m_axi_arid_o,
+    .m_axi_rvalid_i,
+    .m_axi_rready_o,
+    .m_axi_rdata_i,
+    .m_axi_rresp_i,
+    .m_axi_rlast_i,
+    .m_axi_rid_i,
+    .m_axi_awvalid_o,
+    .m_axi_awready_i,
+    .m_axi_awaddr_o,
+    .m_axi_awlen_o,
+    .m_axi_awid_o,
+    .m_axi_wvalid_o,
+    .m_axi_wready_i,
+    .m_axi_wdata_o,
+    .m_axi_wstrb_o,
+    .m_axi_wlast_o,
+    .m_axi_bvalid_i,
+    .m_axi_bready_o,
+    .m_axi_bresp_i,
+    .m_axi_bid_i
+  );
+  logic unused_id;
+  assign unused_id = ^{c_rid, c_bid};                // a client's data come in order
+endmodule : jd_engine_frame
