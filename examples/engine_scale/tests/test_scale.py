@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from engine_scale.driver import Scale
 from engine_scale.model import MOST, scale
-from engine_scale.registers import CAP, N_WORDS
+from engine_scale.registers import CAP, N_WORDS, Error
 
 from flow.configuration import parse
 from flow.effort import scale as scale_count
@@ -86,18 +86,11 @@ def test_errors_are_named_and_the_engine_goes_on(
     descriptor = [1, 0, 40, 0, 0, 0, place, 0, place, 0, 0, 0, 0, 0, 0, 0]
     for at, value in words.items():
         descriptor[at] = value
-    code = int(engine.info and getattr(_codes(), error))
-    with pytest.raises(errors.error_class("scale", code)):
+    with pytest.raises(errors.error_class("scale", int(getattr(Error, error)))):
         engine.rings[0].submit(descriptor).wait(60)
     np.testing.assert_array_equal(device.read(place, 1 << 12), before)
     x = np.arange(100, dtype=np.float32)
     np.testing.assert_array_equal(engine.scale(x, 3, 4), 3 * x + 4)
-
-
-def _codes() -> Any:
-    from engine_scale.registers import Error
-
-    return Error
 
 
 @pytest.mark.parametrize("direction", [1, 2])
