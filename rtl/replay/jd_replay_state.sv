@@ -2,14 +2,15 @@
 //
 // The engine's registers from 0x100: configuration, the tree's state and statistics.
 //
-// Streams  s_axil_*: AXI4-Lite, behind jd_engine_control, which keeps idle-only words from being
-//          written at other times; one access at a time.
-// Timing   a write is answered two clocks after it came, a read three. A write of the tree's state
-//          reaches the tree one clock after it reached the register.
+// Streams  register_*: accesses from the engine's frame, which keeps idle-only words from being
+//          written at other times; one at a time.
+// Timing   a write is answered in the clock of its request, a read in the next. A write of the tree's
+//          state reaches the tree one clock after it reached the register.
 // Numbers  statistics wrap at 2^64 or 2^32.
 // Source   jd_replay.rdl
 `include "jd_assert.svh"
 module jd_replay_state
+  import jd_axi_pkg::*;
   import jd_replay_pkg::*;
   import jd_replay_job_pkg::*;
 #(
@@ -21,23 +22,8 @@ module jd_replay_state
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
-  input  logic               s_axil_awvalid_i,
-  output logic               s_axil_awready_o,
-  input  logic [11:0]        s_axil_awaddr_i,
-  input  logic               s_axil_wvalid_i,
-  output logic               s_axil_wready_o,
-  input  logic [31:0]        s_axil_wdata_i,
-  input  logic [3:0]         s_axil_wstrb_i,
-  output logic               s_axil_bvalid_o,
-  input  logic               s_axil_bready_i,
-  output logic [1:0]         s_axil_bresp_o,
-  input  logic               s_axil_arvalid_i,
-  output logic               s_axil_arready_o,
-  input  logic [11:0]        s_axil_araddr_i,
-  output logic               s_axil_rvalid_o,
-  input  logic               s_axil_rready_i,
-  output logic [31:0]        s_axil_rdata_o,
-  output logic [1:0]         s_axil_rresp_o,
+  input  register_request_t  register_request_i,
+  output register_response_t register_response_o,
   // Configuration.
   output logic [31:0]        leaves_o,          // N of the next CLEAR
   output logic [15:0]        alpha_o,
@@ -82,29 +68,12 @@ module jd_replay_state
   // ---- The access in hand
   logic        request, write;
   logic [11:0] address;
-  logic [31:0] write_data, write_mask, read_data;
-  logic        stall_write, stall_read, read_done, read_error, write_done, write_error;
-  jd_engine_access u_access (
-    .clk_i, .rst_ni,
-    .s_axil_awvalid_i, .s_axil_awready_o,
-    .s_axil_awaddr_i (s_axil_awaddr_i[11:2]),
-    .s_axil_wvalid_i, .s_axil_wready_o, .s_axil_wdata_i, .s_axil_wstrb_i,
-    .s_axil_bvalid_o, .s_axil_bready_i, .s_axil_bresp_o,
-    .s_axil_arvalid_i, .s_axil_arready_o,
-    .s_axil_araddr_i (s_axil_araddr_i[11:2]),
-    .s_axil_rvalid_o, .s_axil_rready_i, .s_axil_rdata_o, .s_axil_rresp_o,
-    .request_o       (request),
-    .write_o         (write),
-    .address_o       (address),
-    .data_o          (write_data),
-    .mask_o          (write_mask),
-    .read_done_i     (read_done),
-    .read_error_i    (read_error),
-    .read_data_i     (read_data),
-    .write_done_i    (write_done),
-    .write_error_i   (write_error)
-  );
-
+  logic [31:0] write_data;
+  logic        stall_write, stall_read;
+  assign request    = register_request_i.valid;
+  assign write      = register_request_i.write;
+  assign address    = register_request_i.address;
+  assign write_data = register_request_i.data;
   jd_replay_regs u_regs (
     .clk                  (clk_i),
     .rst_n                (rst_ni),
@@ -112,14 +81,14 @@ module jd_replay_state
     .s_cpuif_req_is_wr    (write),
     .s_cpuif_addr         (address),
     .s_cpuif_wr_data      (write_data),
-    .s_cpuif_wr_biten     (write_mask),
+    .s_cpuif_wr_biten     (register_request_i.mask),
     .s_cpuif_req_stall_wr (stall_write),
     .s_cpuif_req_stall_rd (stall_read),
-    .s_cpuif_rd_ack       (read_done),
-    .s_cpuif_rd_err       (read_error),
-    .s_cpuif_rd_data      (read_data),
-    .s_cpuif_wr_ack       (write_done),
-    .s_cpuif_wr_err       (write_error),
+    .s_cpuif_rd_ack       (register_response_o.read_done),
+    .s_cpuif_rd_err       (register_response_o.read_error),
+    .s_cpuif_rd_data      (register_response_o.read_data),
+    .s_cpuif_wr_ack       (register_response_o.write_done),
+    .s_cpuif_wr_err       (register_response_o.write_error),
     .hwif_in              (from_hw),
     .hwif_out             (to_hw)
   );
@@ -228,6 +197,7 @@ module jd_replay_state
     from_hw.DUP.value.next        = duplicates_q;
   end
 
-  `JD_ASSERT_IF(NoStall_A, request, write ? write_done && !stall_write : !stall_read)
+  `JD_ASSERT_IF(NoStall_A, request,
+                write ? register_response_o.write_done && !stall_write : !stall_read)
   `JD_ASSUME_IF(OneStateWrite_M, seed_q != '0, $onehot(seed_q))
 endmodule : jd_replay_state

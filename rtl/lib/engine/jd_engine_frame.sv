@@ -6,8 +6,9 @@
 // Streams  s_axil_*: the page. m_axi_*: the memory port. job: a descriptor that the engine takes and
 //          then owes an end. register_*: accesses to the engine's own words, from 0x100.
 //          memory_*: the engine's clients of the port, in turn, a whole burst each.
-// Timing   a client's AR and AW are at the port two clocks later; R, W and B pass through.
-// Numbers  IDs at the port are the client's number, 0 for rings and records.
+// Timing   a client's AR and AW are at the port two clocks later; R, W and B pass through. At most
+//          16 reads and 16 writes are out.
+// Numbers  IDs at the port are the client's number from 1 on, 0 for rings and records.
 // Source   docs/interfaces.md, the engine's frame.
 `include "jd_assert.svh"
 module jd_engine_frame
@@ -101,7 +102,7 @@ module jd_engine_frame
   output logic                    idle_o
 );
   localparam int unsigned All = Clients + 1;        // of the port: rings and records are 0
-  localparam int unsigned IdW = 4 - $clog2(All);    // below the client's number
+  localparam int unsigned IdW = 1 + $clog2(All);    // of the multiplexer: below the number one bit
   if (Clients < 1 || Clients > 7) begin : gen_bad_clients
     $fatal(1, "jd_engine_frame: Clients=%0d, want 1..7", Clients);
   end
@@ -281,7 +282,6 @@ module jd_engine_frame
   logic [All-1:0] c_bvalid;
   logic [All-1:0] c_bready;
   logic [All-1:0][1:0] c_bresp;
-  logic [All-1:0][IdW-1:0] c_rid, c_bid;
   for (genvar c = 0; c < All; c++) begin : gen_client
     assign c_arvalid[c] = request[c].arvalid;
     assign response[c].arready = c_arready[c];
@@ -306,9 +306,43 @@ module jd_engine_frame
     assign response[c].bresp = c_bresp[c];
   end
 
+  // ---- At most so many transactions: once there is room, until the next one goes
+  localparam logic [4:0] MOST = 5'd16;
+  logic       arvalid, awvalid, reads_free_q, writes_free_q;
+  logic       read_begins, read_ends, write_begins, write_ends;
+  logic [4:0] reads_q, writes_q;
+  assign m_axi_arvalid_o = arvalid && reads_free_q;
+  assign m_axi_awvalid_o = awvalid && writes_free_q;
+  assign read_begins     = m_axi_arvalid_o && m_axi_arready_i;
+  assign read_ends       = m_axi_rvalid_i && m_axi_rready_o && m_axi_rlast_i;
+  assign write_begins    = m_axi_awvalid_o && m_axi_awready_i;
+  assign write_ends      = m_axi_bvalid_i && m_axi_bready_o;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      reads_q       <= '0;
+      reads_free_q  <= 1'b1;
+      writes_q      <= '0;
+      writes_free_q <= 1'b1;
+    end else begin
+      if (read_begins != read_ends) begin
+        reads_q      <= read_begins ? reads_q + 5'd1 : reads_q - 5'd1;
+        reads_free_q <= !read_begins || reads_q != MOST - 5'd1;
+      end
+      if (write_begins != write_ends) begin
+        writes_q      <= write_begins ? writes_q + 5'd1 : writes_q - 5'd1;
+        writes_free_q <= !write_begins || writes_q != MOST - 5'd1;
+      end
+    end
+  end
+
+  logic [IdW-1:0] arid, awid;
+  logic [All-1:0] client_rid, client_bid;
+  assign m_axi_arid_o = 4'(arid[IdW-1:1]);
+  assign m_axi_awid_o = 4'(awid[IdW-1:1]);
+
   jd_axi_mux #(
     .Clients (All),
-    .IdW     (IdW)
+    .IdW     (1)
   ) u_mux (
     .clk_i,
     .rst_ni,
@@ -322,7 +356,7 @@ module jd_engine_frame
     .s_axi_rdata_o (c_rdata),
     .s_axi_rresp_o (c_rresp),
     .s_axi_rlast_o (c_rlast),
-    .s_axi_rid_o (c_rid),
+    .s_axi_rid_o (client_rid),
     .s_axi_awvalid_i (c_awvalid),
     .s_axi_awready_o (c_awready),
     .s_axi_awaddr_i (c_awaddr),
@@ -336,23 +370,23 @@ module jd_engine_frame
     .s_axi_bvalid_o (c_bvalid),
     .s_axi_bready_i (c_bready),
     .s_axi_bresp_o (c_bresp),
-    .s_axi_bid_o (c_bid),
-    .m_axi_arvalid_o,
-    .m_axi_arready_i,
+    .s_axi_bid_o (client_bid),
+    .m_axi_arvalid_o (arvalid),
+    .m_axi_arready_i (m_axi_arready_i && reads_free_q),
     .m_axi_araddr_o,
     .m_axi_arlen_o,
-    .m_axi_arid_o,
+    .m_axi_arid_o (arid),
     .m_axi_rvalid_i,
     .m_axi_rready_o,
     .m_axi_rdata_i,
     .m_axi_rresp_i,
     .m_axi_rlast_i,
-    .m_axi_rid_i,
-    .m_axi_awvalid_o,
-    .m_axi_awready_i,
+    .m_axi_rid_i ({m_axi_rid_i[IdW-2:0], 1'b0}),
+    .m_axi_awvalid_o (awvalid),
+    .m_axi_awready_i (m_axi_awready_i && writes_free_q),
     .m_axi_awaddr_o,
     .m_axi_awlen_o,
-    .m_axi_awid_o,
+    .m_axi_awid_o (awid),
     .m_axi_wvalid_o,
     .m_axi_wready_i,
     .m_axi_wdata_o,
@@ -361,8 +395,14 @@ module jd_engine_frame
     .m_axi_bvalid_i,
     .m_axi_bready_o,
     .m_axi_bresp_i,
-    .m_axi_bid_i
+    .m_axi_bid_i ({m_axi_bid_i[IdW-2:0], 1'b0})
   );
-  logic unused_id;
-  assign unused_id = ^{c_rid, c_bid};                // a client's data come in order
+  logic unused_id;                                  // a client's own bit is 0, its data in order
+  assign unused_id = ^{client_rid, client_bid, arid[0], awid[0], m_axi_rid_i[3:IdW-1],
+                       m_axi_bid_i[3:IdW-1]};
+
+  `JD_ASSERT(Reads_A, reads_q <= MOST && reads_free_q == (reads_q != MOST))
+  `JD_ASSERT(Writes_A, writes_q <= MOST && writes_free_q == (writes_q != MOST))
+  `JD_ASSUME_IF(ReadId_M, m_axi_rvalid_i, m_axi_rid_i < 4'(All))
+  `JD_ASSUME_IF(WriteId_M, m_axi_bvalid_i, m_axi_bid_i < 4'(All))
 endmodule : jd_engine_frame
