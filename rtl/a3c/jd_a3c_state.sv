@@ -2,12 +2,13 @@
 //
 // The a3c engine's own registers, and its counters.
 //
-// Streams  s_axil_*: behind jd_engine_control, one access at a time.
-// Timing   jd_engine_access; a counter shows an event two clocks later.
+// Streams  register_*: accesses from the engine's page, one at a time.
+// Timing   a counter shows an event two clocks later.
 // Numbers  counters are 64 bits, run from hard reset and wrap.
 // Source   a3c 10.2; jd_a3c.rdl.
 `include "jd_assert.svh"
 module jd_a3c_state
+  import jd_axi_pkg::*;
   import jd_a3c_pkg::unit_clocks_t, jd_a3c_pkg::layout_e, jd_a3c_pkg::LayoutFa3c,
          jd_a3c_pkg::LayoutNone;
   import jd_a3c_tasks_pkg::RINGS;
@@ -35,23 +36,8 @@ module jd_a3c_state
 ) (
   input  logic                     clk_i,
   input  logic                     rst_ni,
-  input  logic                     s_axil_awvalid_i,
-  output logic                     s_axil_awready_o,
-  input  logic [11:0]              s_axil_awaddr_i,
-  input  logic                     s_axil_wvalid_i,
-  output logic                     s_axil_wready_o,
-  input  logic [31:0]              s_axil_wdata_i,
-  input  logic [3:0]               s_axil_wstrb_i,
-  output logic                     s_axil_bvalid_o,
-  input  logic                     s_axil_bready_i,
-  output logic [1:0]               s_axil_bresp_o,
-  input  logic                     s_axil_arvalid_i,
-  output logic                     s_axil_arready_o,
-  input  logic [11:0]              s_axil_araddr_i,
-  output logic                     s_axil_rvalid_o,
-  input  logic                     s_axil_rready_i,
-  output logic [31:0]              s_axil_rdata_o,
-  output logic [1:0]               s_axil_rresp_o,
+  input  register_request_t        register_request_i,
+  output register_response_t       register_response_o,
   output logic [Units-1:0][1:0]    roles_o,
   output logic [39:0]              base_o,           // of the window that tasks may name,
   output logic [47:0]              limit_o,          // and first byte behind
@@ -73,46 +59,27 @@ module jd_a3c_state
   jd_a3c_regs_pkg::jd_a3c__out_t to_hw;
   logic        request, write;
   logic [11:0] address;
-  logic [31:0] write_data, write_mask, read_data;
-  logic        stall_write, stall_read, read_done, read_error, write_done, write_error;
+  logic        stall_write, stall_read;
+  assign request = register_request_i.valid;
+  assign write   = register_request_i.write;
+  assign address = register_request_i.address;
   logic        unused;
-  assign unused = ^{s_axil_awaddr_i[1:0], s_axil_araddr_i[1:0], good_samples_i[2:1],
-                    good_bootstrap_i[2:1]};
-  jd_engine_access u_access (
-    .clk_i, .rst_ni,
-    .s_axil_awvalid_i, .s_axil_awready_o,
-    .s_axil_awaddr_i (s_axil_awaddr_i[11:2]),
-    .s_axil_wvalid_i, .s_axil_wready_o, .s_axil_wdata_i, .s_axil_wstrb_i,
-    .s_axil_bvalid_o, .s_axil_bready_i, .s_axil_bresp_o,
-    .s_axil_arvalid_i, .s_axil_arready_o,
-    .s_axil_araddr_i (s_axil_araddr_i[11:2]),
-    .s_axil_rvalid_o, .s_axil_rready_i, .s_axil_rdata_o, .s_axil_rresp_o,
-    .request_o       (request),
-    .write_o         (write),
-    .address_o       (address),
-    .data_o          (write_data),
-    .mask_o          (write_mask),
-    .read_done_i     (read_done),
-    .read_error_i    (read_error),
-    .read_data_i     (read_data),
-    .write_done_i    (write_done),
-    .write_error_i   (write_error)
-  );
+  assign unused = ^{good_samples_i[2:1], good_bootstrap_i[2:1]};
   jd_a3c_regs u_regs (
     .clk                  (clk_i),
     .rst_n                (rst_ni),
     .s_cpuif_req          (request),
     .s_cpuif_req_is_wr    (write),
     .s_cpuif_addr         (address),
-    .s_cpuif_wr_data      (write_data),
-    .s_cpuif_wr_biten     (write_mask),
+    .s_cpuif_wr_data      (register_request_i.data),
+    .s_cpuif_wr_biten     (register_request_i.mask),
     .s_cpuif_req_stall_wr (stall_write),
     .s_cpuif_req_stall_rd (stall_read),
-    .s_cpuif_rd_ack       (read_done),
-    .s_cpuif_rd_err       (read_error),
-    .s_cpuif_rd_data      (read_data),
-    .s_cpuif_wr_ack       (write_done),
-    .s_cpuif_wr_err       (write_error),
+    .s_cpuif_rd_ack       (register_response_o.read_done),
+    .s_cpuif_rd_err       (register_response_o.read_error),
+    .s_cpuif_rd_data      (register_response_o.read_data),
+    .s_cpuif_wr_ack       (register_response_o.write_done),
+    .s_cpuif_wr_err       (register_response_o.write_error),
     .hwif_in              (from_hw),
     .hwif_out             (to_hw)
   );
@@ -242,5 +209,6 @@ module jd_a3c_state
     from_hw.SYNC.value.next  = copied_q;
   end
 
-  `JD_ASSERT_IF(NoStall_A, request, write ? write_done && !stall_write : !stall_read)
+  `JD_ASSERT_IF(NoStall_A, request,
+                write ? register_response_o.write_done && !stall_write : !stall_read)
 endmodule : jd_a3c_state

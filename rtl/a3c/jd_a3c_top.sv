@@ -14,6 +14,7 @@
 //          models/a3c/network.py, Geometry.
 `include "jd_assert.svh"
 module jd_a3c_top
+  import jd_axi_pkg::*;
   import jd_a3c_pkg::*;
   import jd_a3c_tasks_pkg::*;
 #(
@@ -99,23 +100,10 @@ module jd_a3c_top
   localparam logic [3:0] SETTLE_CLOCKS = 4'd4;   // until stop_i is seen everywhere
 
   // ---- Control and registers
-  logic e_axil_awvalid;
-  logic e_axil_awready;
-  logic [11:0] e_axil_awaddr;
-  logic e_axil_wvalid;
-  logic e_axil_wready;
-  logic [31:0] e_axil_wdata;
-  logic [3:0] e_axil_wstrb;
-  logic e_axil_bvalid;
-  logic e_axil_bready;
-  logic [1:0] e_axil_bresp;
-  logic e_axil_arvalid;
-  logic e_axil_arready;
-  logic [11:0] e_axil_araddr;
-  logic e_axil_rvalid;
-  logic e_axil_rready;
-  logic [31:0] e_axil_rdata;
-  logic [1:0] e_axil_rresp;
+  register_request_t  register_request;
+  register_response_t register_response;
+  axi_request_t       page_request;       // descriptors and records
+  axi_response_t      page_response;
   logic [RINGS-1:0]             job_valid, job_ready, end_valid, end_ready, timeout;
   logic [RINGS-1:0][1023:0]     job_descriptor;
   logic [RINGS-1:0][31:0]       job_number;
@@ -182,72 +170,24 @@ module jd_a3c_top
   logic [Blocks-1:0] b_bready;
   logic [Blocks-1:0][1:0] b_bresp;
 
-  jd_engine_control #(
+  jd_engine_page #(
+    .Id       (jd_a3c_map_pkg::ENGINE_ID),
+    .Version  (jd_a3c_map_pkg::ENGINE_VERSION),
+    .IdleOnly (jd_a3c_map_pkg::IDLE_ONLY),
     .Rings    (RINGS),
     .Jobs     (JOBS),
     .Beats    (2),
-    .Ports    (Ports),
-    .IdleOnly (jd_a3c_map_pkg::IDLE_ONLY)
-  ) u_control (
-    .clk_i, .rst_ni,
-    .id_i             (jd_a3c_map_pkg::ENGINE_ID),
-    .version_i        (jd_a3c_map_pkg::ENGINE_VERSION),
-    .time_i,
-    .s_axil_awvalid_i,
-    .s_axil_awready_o,
-    .s_axil_awaddr_i,
-    .s_axil_wvalid_i,
-    .s_axil_wready_o,
-    .s_axil_wdata_i,
-    .s_axil_wstrb_i,
-    .s_axil_bvalid_o,
-    .s_axil_bready_i,
-    .s_axil_bresp_o,
-    .s_axil_arvalid_i,
-    .s_axil_arready_o,
-    .s_axil_araddr_i,
-    .s_axil_rvalid_o,
-    .s_axil_rready_i,
-    .s_axil_rdata_o,
-    .s_axil_rresp_o,
-    .e_axil_awvalid_o (e_axil_awvalid),
-    .e_axil_awready_i (e_axil_awready),
-    .e_axil_awaddr_o (e_axil_awaddr),
-    .e_axil_wvalid_o (e_axil_wvalid),
-    .e_axil_wready_i (e_axil_wready),
-    .e_axil_wdata_o (e_axil_wdata),
-    .e_axil_wstrb_o (e_axil_wstrb),
-    .e_axil_bvalid_i (e_axil_bvalid),
-    .e_axil_bready_o (e_axil_bready),
-    .e_axil_bresp_i (e_axil_bresp),
-    .e_axil_arvalid_o (e_axil_arvalid),
-    .e_axil_arready_i (e_axil_arready),
-    .e_axil_araddr_o (e_axil_araddr),
-    .e_axil_rvalid_i (e_axil_rvalid),
-    .e_axil_rready_o (e_axil_rready),
-    .e_axil_rdata_i (e_axil_rdata),
-    .e_axil_rresp_i (e_axil_rresp),
-    .m_axi_arvalid_o (b_arvalid[0]),
-    .m_axi_arready_i (b_arready[0]),
-    .m_axi_araddr_o (b_araddr[0]),
-    .m_axi_arlen_o (b_arlen[0]),
-    .m_axi_rvalid_i (b_rvalid[0]),
-    .m_axi_rready_o (b_rready[0]),
-    .m_axi_rdata_i (b_rdata[0]),
-    .m_axi_rresp_i (b_rresp[0]),
-    .m_axi_rlast_i (b_rlast[0]),
-    .m_axi_awvalid_o (b_awvalid[0]),
-    .m_axi_awready_i (b_awready[0]),
-    .m_axi_awaddr_o (b_awaddr[0]),
-    .m_axi_awlen_o (b_awlen[0]),
-    .m_axi_wvalid_o (b_wvalid[0]),
-    .m_axi_wready_i (b_wready[0]),
-    .m_axi_wdata_o (b_wdata[0]),
-    .m_axi_wstrb_o (b_wstrb[0]),
-    .m_axi_wlast_o (b_wlast[0]),
-    .m_axi_bvalid_i (b_bvalid[0]),
-    .m_axi_bready_o (b_bready[0]),
-    .m_axi_bresp_i (b_bresp[0]),
+    .Ports    (Ports)
+  ) u_page (
+    .clk_i, .rst_ni, .time_i, .irq_o,
+    .s_axil_awvalid_i, .s_axil_awready_o, .s_axil_awaddr_i, .s_axil_wvalid_i, .s_axil_wready_o,
+    .s_axil_wdata_i, .s_axil_wstrb_i, .s_axil_bvalid_o, .s_axil_bready_i, .s_axil_bresp_o,
+    .s_axil_arvalid_i, .s_axil_arready_o, .s_axil_araddr_i, .s_axil_rvalid_o, .s_axil_rready_i,
+    .s_axil_rdata_o, .s_axil_rresp_o,
+    .register_request_o  (register_request),
+    .register_response_i (register_response),
+    .memory_request_o    (page_request),
+    .memory_response_i   (page_response),
     .job_valid_o      (job_valid),
     .job_ready_i      (job_ready),
     .job_descriptor_o (job_descriptor),
@@ -273,9 +213,29 @@ module jd_a3c_top
     .rd_beat_i        (rd_beats),
     .wr_beat_i        (wr_beats),
     .timeout_o        (timeout),
-    .idle_o           (),
-    .irq_o
+    .idle_o           ()
   );
+  assign b_arvalid[0] = page_request.arvalid;
+  assign page_response.arready = b_arready[0];
+  assign b_araddr[0] = page_request.araddr;
+  assign b_arlen[0] = page_request.arlen;
+  assign page_response.rvalid = b_rvalid[0];
+  assign b_rready[0] = page_request.rready;
+  assign page_response.rdata = b_rdata[0];
+  assign page_response.rresp = b_rresp[0];
+  assign page_response.rlast = b_rlast[0];
+  assign b_awvalid[0] = page_request.awvalid;
+  assign page_response.awready = b_awready[0];
+  assign b_awaddr[0] = page_request.awaddr;
+  assign b_awlen[0] = page_request.awlen;
+  assign b_wvalid[0] = page_request.wvalid;
+  assign page_response.wready = b_wready[0];
+  assign b_wdata[0] = page_request.wdata;
+  assign b_wstrb[0] = page_request.wstrb;
+  assign b_wlast[0] = page_request.wlast;
+  assign page_response.bvalid = b_bvalid[0];
+  assign b_bready[0] = page_request.bready;
+  assign page_response.bresp = b_bresp[0];
 
   logic [Units-1:0][1:0]    roles, done;
   logic [39:0]              base;
@@ -296,23 +256,8 @@ module jd_a3c_top
     .LaneEntries (ENTRIES)
   ) u_state (
     .clk_i, .rst_ni,
-    .s_axil_awvalid_i (e_axil_awvalid),
-    .s_axil_awready_o (e_axil_awready),
-    .s_axil_awaddr_i (e_axil_awaddr),
-    .s_axil_wvalid_i (e_axil_wvalid),
-    .s_axil_wready_o (e_axil_wready),
-    .s_axil_wdata_i (e_axil_wdata),
-    .s_axil_wstrb_i (e_axil_wstrb),
-    .s_axil_bvalid_o (e_axil_bvalid),
-    .s_axil_bready_i (e_axil_bready),
-    .s_axil_bresp_o (e_axil_bresp),
-    .s_axil_arvalid_i (e_axil_arvalid),
-    .s_axil_arready_o (e_axil_arready),
-    .s_axil_araddr_i (e_axil_araddr),
-    .s_axil_rvalid_o (e_axil_rvalid),
-    .s_axil_rready_i (e_axil_rready),
-    .s_axil_rdata_o (e_axil_rdata),
-    .s_axil_rresp_o (e_axil_rresp),
+    .register_request_i  (register_request),
+    .register_response_o (register_response),
     .roles_o          (roles),
     .base_o           (base),
     .limit_o          (limit),

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The learner's way to its memory port: a mover of reads, a mover of writes and a reader of lists,
-// beside the shared control, whose bursts pass unchanged.
+// The learner's two clients of its memory port: movers of reads and of writes, and a reader of lists.
 //
 // Streams  read_*, write_*, list_*: commands (address, beats of 64 bytes) and data, in order of the
-//          commands; write_done_*: the response of a write command. control_*: AXI4 of the control,
-//          without IDs. m_axi_*: the port. A mover is idle when nothing of it is under way.
+//          commands; write_done_*: the response of a write command. mover_*, list_*: the clients.
+//          A mover is idle when nothing of it is under way.
 // Timing   registers between commands and movers, read data and their reader, write data and their
-//          writer; write data at most every second clock. Else as jd_axi_read_mover, _write_mover,
-//          _mux.
+//          writer; write data at most every second clock. Else as jd_axi_read_mover, _write_mover.
 // Numbers  bits, unchanged.
 // Source   design of this project; AMBA AXI and ACE protocol specification.
 `include "jd_assert.svh"
-module jd_learner_port (
+module jd_learner_port
+  import jd_axi_pkg::*;
+(
   input  logic         clk_i,
   input  logic         rst_ni,
   output logic         read_idle_o,
@@ -46,100 +46,23 @@ module jd_learner_port (
   output logic         write_done_valid_o,
   input  logic         write_done_ready_i,
   output logic [1:0]   write_done_resp_o,
-  input  logic         control_arvalid_i,
-  output logic         control_arready_o,
-  input  logic [39:0]  control_araddr_i,
-  input  logic [7:0]   control_arlen_i,
-  output logic         control_rvalid_o,
-  input  logic         control_rready_i,
-  output logic [511:0] control_rdata_o,
-  output logic [1:0]   control_rresp_o,
-  output logic         control_rlast_o,
-  input  logic         control_awvalid_i,
-  output logic         control_awready_o,
-  input  logic [39:0]  control_awaddr_i,
-  input  logic [7:0]   control_awlen_i,
-  input  logic         control_wvalid_i,
-  output logic         control_wready_o,
-  input  logic [511:0] control_wdata_i,
-  input  logic [63:0]  control_wstrb_i,
-  input  logic         control_wlast_i,
-  output logic         control_bvalid_o,
-  input  logic         control_bready_i,
-  output logic [1:0]   control_bresp_o,
-  output logic         m_axi_arvalid_o,
-  input  logic         m_axi_arready_i,
-  output logic [39:0]  m_axi_araddr_o,
-  output logic [7:0]   m_axi_arlen_o,
-  output logic [3:0]   m_axi_arid_o,
-  input  logic         m_axi_rvalid_i,
-  output logic         m_axi_rready_o,
-  input  logic [511:0] m_axi_rdata_i,
-  input  logic [1:0]   m_axi_rresp_i,
-  input  logic         m_axi_rlast_i,
-  input  logic [3:0]   m_axi_rid_i,
-  output logic         m_axi_awvalid_o,
-  input  logic         m_axi_awready_i,
-  output logic [39:0]  m_axi_awaddr_o,
-  output logic [7:0]   m_axi_awlen_o,
-  output logic [3:0]   m_axi_awid_o,
-  output logic         m_axi_wvalid_o,
-  input  logic         m_axi_wready_i,
-  output logic [511:0] m_axi_wdata_o,
-  output logic [63:0]  m_axi_wstrb_o,
-  output logic         m_axi_wlast_o,
-  input  logic         m_axi_bvalid_i,
-  output logic         m_axi_bready_o,
-  input  logic [1:0]   m_axi_bresp_i,
-  input  logic [3:0]   m_axi_bid_i
+  output axi_request_t  mover_request_o,
+  input  axi_response_t mover_response_i,
+  output axi_request_t  list_request_o,
+  input  axi_response_t list_response_i
 );
-  localparam int unsigned CONTROL = 0;
-  localparam int unsigned MOVERS  = 1;
-  localparam int unsigned LISTS   = 2;
-  localparam int unsigned CLIENTS = 3;
-
-  logic [CLIENTS-1:0]        c_arvalid, c_arready, c_rvalid, c_rready, c_rlast;
-  logic [CLIENTS-1:0][39:0]  c_araddr, c_awaddr;
-  logic [CLIENTS-1:0][7:0]   c_arlen, c_awlen;
-  logic [CLIENTS-1:0][0:0]   c_arid, c_rid, c_awid, c_bid;
-  logic [CLIENTS-1:0][1:0]   c_rresp, c_bresp;
-  logic [2:0]                port_arid, port_awid;    // the shell shares the port: 3 bits here
-  logic [CLIENTS-1:0][511:0] c_rdata, c_wdata;
-  logic [CLIENTS-1:0]        c_awvalid, c_awready, c_wvalid, c_wready, c_wlast, c_bvalid, c_bready;
-  logic [CLIENTS-1:0][63:0]  c_wstrb;
-
-  assign c_arvalid[CONTROL] = control_arvalid_i;
-  assign c_araddr[CONTROL]  = control_araddr_i;
-  assign c_arlen[CONTROL]   = control_arlen_i;
-  assign c_arid[CONTROL]    = '0;
-  assign c_rready[CONTROL]  = control_rready_i;
-  assign c_awvalid[CONTROL] = control_awvalid_i;
-  assign c_awaddr[CONTROL]  = control_awaddr_i;
-  assign c_awlen[CONTROL]   = control_awlen_i;
-  assign c_awid[CONTROL]    = '0;
-  assign c_wvalid[CONTROL]  = control_wvalid_i;
-  assign c_wdata[CONTROL]   = control_wdata_i;
-  assign c_wstrb[CONTROL]   = control_wstrb_i;
-  assign c_wlast[CONTROL]   = control_wlast_i;
-  assign c_bready[CONTROL]  = control_bready_i;
-  assign control_arready_o  = c_arready[CONTROL];
-  assign control_rvalid_o   = c_rvalid[CONTROL];
-  assign control_rdata_o    = c_rdata[CONTROL];
-  assign control_rresp_o    = c_rresp[CONTROL];
-  assign control_rlast_o    = c_rlast[CONTROL];
-  assign control_awready_o  = c_awready[CONTROL];
-  assign control_wready_o   = c_wready[CONTROL];
-  assign control_bvalid_o   = c_bvalid[CONTROL];
-  assign control_bresp_o    = c_bresp[CONTROL];
-  assign c_awvalid[LISTS]   = 1'b0;
-  assign c_awaddr[LISTS]    = '0;
-  assign c_awlen[LISTS]     = '0;
-  assign c_awid[LISTS]      = '0;
-  assign c_wvalid[LISTS]    = 1'b0;
-  assign c_wdata[LISTS]     = '0;
-  assign c_wstrb[LISTS]     = '0;
-  assign c_wlast[LISTS]     = 1'b0;
-  assign c_bready[LISTS]    = 1'b1;
+  assign list_request_o.awvalid = 1'b0;
+  assign list_request_o.awaddr  = '0;
+  assign list_request_o.awlen   = '0;
+  assign list_request_o.wvalid  = 1'b0;
+  assign list_request_o.wdata   = '0;
+  assign list_request_o.wstrb   = '0;
+  assign list_request_o.wlast   = 1'b0;
+  assign list_request_o.bready  = 1'b1;
+  logic [2:0] unused_id;
+  logic       unused;
+  assign unused = ^{unused_id, list_response_i.awready, list_response_i.wready,
+                    list_response_i.bvalid, list_response_i.bresp};
 
   // What the registers before and behind the movers offer: commands, and data as they come.
   logic         read_go, read_taken, write_go, write_taken;
@@ -209,17 +132,17 @@ module jd_learner_port (
     .out_data_o      (data),
     .out_last_o      (data_last),
     .out_resp_o      (data_resp),
-    .m_axi_arvalid_o (c_arvalid[MOVERS]),
-    .m_axi_arready_i (c_arready[MOVERS]),
-    .m_axi_araddr_o  (c_araddr[MOVERS]),
-    .m_axi_arlen_o   (c_arlen[MOVERS]),
-    .m_axi_arid_o    (c_arid[MOVERS]),
-    .m_axi_rvalid_i  (c_rvalid[MOVERS]),
-    .m_axi_rready_o  (c_rready[MOVERS]),
-    .m_axi_rdata_i   (c_rdata[MOVERS]),
-    .m_axi_rresp_i   (c_rresp[MOVERS]),
-    .m_axi_rlast_i   (c_rlast[MOVERS]),
-    .m_axi_rid_i     (c_rid[MOVERS])
+    .m_axi_arvalid_o (mover_request_o.arvalid),
+    .m_axi_arready_i (mover_response_i.arready),
+    .m_axi_araddr_o  (mover_request_o.araddr),
+    .m_axi_arlen_o   (mover_request_o.arlen),
+    .m_axi_arid_o    (unused_id[0]),
+    .m_axi_rvalid_i  (mover_response_i.rvalid),
+    .m_axi_rready_o  (mover_request_o.rready),
+    .m_axi_rdata_i   (mover_response_i.rdata),
+    .m_axi_rresp_i   (mover_response_i.rresp),
+    .m_axi_rlast_i   (mover_response_i.rlast),
+    .m_axi_rid_i     ('0)
   );
   jd_axi_read_mover #(.MaxOutstanding (2), .IdW (1)) u_list (
     .clk_i, .rst_ni,
@@ -233,17 +156,17 @@ module jd_learner_port (
     .out_data_o      (list_data_o),
     .out_last_o      (unused_list_last),
     .out_resp_o      (list_resp_o),
-    .m_axi_arvalid_o (c_arvalid[LISTS]),
-    .m_axi_arready_i (c_arready[LISTS]),
-    .m_axi_araddr_o  (c_araddr[LISTS]),
-    .m_axi_arlen_o   (c_arlen[LISTS]),
-    .m_axi_arid_o    (c_arid[LISTS]),
-    .m_axi_rvalid_i  (c_rvalid[LISTS]),
-    .m_axi_rready_o  (c_rready[LISTS]),
-    .m_axi_rdata_i   (c_rdata[LISTS]),
-    .m_axi_rresp_i   (c_rresp[LISTS]),
-    .m_axi_rlast_i   (c_rlast[LISTS]),
-    .m_axi_rid_i     (c_rid[LISTS])
+    .m_axi_arvalid_o (list_request_o.arvalid),
+    .m_axi_arready_i (list_response_i.arready),
+    .m_axi_araddr_o  (list_request_o.araddr),
+    .m_axi_arlen_o   (list_request_o.arlen),
+    .m_axi_arid_o    (unused_id[1]),
+    .m_axi_rvalid_i  (list_response_i.rvalid),
+    .m_axi_rready_o  (list_request_o.rready),
+    .m_axi_rdata_i   (list_response_i.rdata),
+    .m_axi_rresp_i   (list_response_i.rresp),
+    .m_axi_rlast_i   (list_response_i.rlast),
+    .m_axi_rid_i     ('0)
   );
   jd_axi_write_mover #(.MaxOutstanding (16), .IdW (1)) u_write (
     .clk_i, .rst_ni,
@@ -259,59 +182,20 @@ module jd_learner_port (
     .done_valid_o    (write_done_valid_o),
     .done_ready_i    (write_done_ready_i),
     .done_resp_o     (write_done_resp_o),
-    .m_axi_awvalid_o (c_awvalid[MOVERS]),
-    .m_axi_awready_i (c_awready[MOVERS]),
-    .m_axi_awaddr_o  (c_awaddr[MOVERS]),
-    .m_axi_awlen_o   (c_awlen[MOVERS]),
-    .m_axi_awid_o    (c_awid[MOVERS]),
-    .m_axi_wvalid_o  (c_wvalid[MOVERS]),
-    .m_axi_wready_i  (c_wready[MOVERS]),
-    .m_axi_wdata_o   (c_wdata[MOVERS]),
-    .m_axi_wstrb_o   (c_wstrb[MOVERS]),
-    .m_axi_wlast_o   (c_wlast[MOVERS]),
-    .m_axi_bvalid_i  (c_bvalid[MOVERS]),
-    .m_axi_bready_o  (c_bready[MOVERS]),
-    .m_axi_bresp_i   (c_bresp[MOVERS]),
-    .m_axi_bid_i     (c_bid[MOVERS])
+    .m_axi_awvalid_o (mover_request_o.awvalid),
+    .m_axi_awready_i (mover_response_i.awready),
+    .m_axi_awaddr_o  (mover_request_o.awaddr),
+    .m_axi_awlen_o   (mover_request_o.awlen),
+    .m_axi_awid_o    (unused_id[2]),
+    .m_axi_wvalid_o  (mover_request_o.wvalid),
+    .m_axi_wready_i  (mover_response_i.wready),
+    .m_axi_wdata_o   (mover_request_o.wdata),
+    .m_axi_wstrb_o   (mover_request_o.wstrb),
+    .m_axi_wlast_o   (mover_request_o.wlast),
+    .m_axi_bvalid_i  (mover_response_i.bvalid),
+    .m_axi_bready_o  (mover_request_o.bready),
+    .m_axi_bresp_i   (mover_response_i.bresp),
+    .m_axi_bid_i     ('0)
   );
-  jd_axi_mux #(.Clients (CLIENTS), .IdW (1)) u_mux (
-    .clk_i, .rst_ni,
-    .s_axi_arvalid_i (c_arvalid),
-    .s_axi_arready_o (c_arready),
-    .s_axi_araddr_i  (c_araddr),
-    .s_axi_arlen_i   (c_arlen),
-    .s_axi_arid_i    (c_arid),
-    .s_axi_rvalid_o  (c_rvalid),
-    .s_axi_rready_i  (c_rready),
-    .s_axi_rdata_o   (c_rdata),
-    .s_axi_rresp_o   (c_rresp),
-    .s_axi_rlast_o   (c_rlast),
-    .s_axi_rid_o     (c_rid),
-    .s_axi_awvalid_i (c_awvalid),
-    .s_axi_awready_o (c_awready),
-    .s_axi_awaddr_i  (c_awaddr),
-    .s_axi_awlen_i   (c_awlen),
-    .s_axi_awid_i    (c_awid),
-    .s_axi_wvalid_i  (c_wvalid),
-    .s_axi_wready_o  (c_wready),
-    .s_axi_wdata_i   (c_wdata),
-    .s_axi_wstrb_i   (c_wstrb),
-    .s_axi_wlast_i   (c_wlast),
-    .s_axi_bvalid_o  (c_bvalid),
-    .s_axi_bready_i  (c_bready),
-    .s_axi_bresp_o   (c_bresp),
-    .s_axi_bid_o     (c_bid),
-    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o,
-    .m_axi_arid_o    (port_arid),
-    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i,
-    .m_axi_rid_i     (m_axi_rid_i[2:0]),
-    .m_axi_awvalid_o, .m_axi_awready_i, .m_axi_awaddr_o, .m_axi_awlen_o,
-    .m_axi_awid_o    (port_awid),
-    .m_axi_wvalid_o, .m_axi_wready_i, .m_axi_wdata_o, .m_axi_wstrb_o, .m_axi_wlast_o,
-    .m_axi_bvalid_i, .m_axi_bready_o, .m_axi_bresp_i,
-    .m_axi_bid_i     (m_axi_bid_i[2:0])
-  );
-  assign m_axi_arid_o = {1'b0, port_arid};
-  assign m_axi_awid_o = {1'b0, port_awid};
   `JD_ASSERT_NEXT(NothingWhenIdle_A, read_idle_o && !read_cmd_valid_i, !read_valid_o)
 endmodule : jd_learner_port

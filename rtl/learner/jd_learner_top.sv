@@ -12,6 +12,7 @@
 // Source   onchip_replay 3.2 (Learner Module). Golden model: models/learner/engine.py.
 `include "jd_assert.svh"
 module jd_learner_top
+  import jd_axi_pkg::*;
   import jd_learner_pkg::*;
   import jd_learner_engine_pkg::*;
 #(
@@ -110,13 +111,10 @@ module jd_learner_top
   localparam int unsigned UpdateMax = 16;
 
   // ------------------------------------------------------------------ control and registers
-  logic         e_awvalid, e_awready, e_wvalid, e_wready, e_bvalid, e_bready;
-  logic         e_arvalid, e_arready, e_rvalid, e_rready;
-  logic [11:0]  e_awaddr, e_araddr;
-  logic [31:0]  e_wdata, e_rdata;
-  logic [3:0]   e_wstrb;
-  logic [1:0]   e_bresp, e_rresp;
-
+  register_request_t   register_request;
+  register_response_t  register_response;
+  axi_request_t  [1:0] request;
+  axi_response_t [1:0] response;
   logic         job_valid, job_ready, end_valid, end_ready, soft_reset, quiet_q, timeout, job_event;
   logic [511:0] job_descriptor;
   logic [7:0]   end_error;
@@ -124,66 +122,26 @@ module jd_learner_top
   logic         tensor_busy, wait_index, wait_data, wait_room, wait_update, progress_q;
   logic         unused_idle;
 
-  // The control's part of the memory port.
-  logic         c_arvalid, c_arready, c_rvalid, c_rready, c_rlast;
-  logic         c_awvalid, c_awready, c_wvalid, c_wready, c_wlast, c_bvalid, c_bready;
-  logic [39:0]  c_araddr, c_awaddr;
-  logic [7:0]   c_arlen, c_awlen;
-  logic [1:0]   c_rresp, c_bresp;
-  logic [511:0] c_rdata, c_wdata;
-  logic [63:0]  c_wstrb;
-
-  jd_engine_control #(
-    .Rings    (1),
-    .IdleOnly (jd_learner_map_pkg::IDLE_ONLY)
-  ) u_control (
-    .clk_i, .rst_ni,
-    .id_i             (jd_learner_map_pkg::ENGINE_ID),
-    .version_i        (jd_learner_map_pkg::ENGINE_VERSION),
-    .time_i           (time_i),
-    .s_axil_awvalid_i, .s_axil_awready_o, .s_axil_awaddr_i,
-    .s_axil_wvalid_i, .s_axil_wready_o, .s_axil_wdata_i, .s_axil_wstrb_i,
-    .s_axil_bvalid_o, .s_axil_bready_i, .s_axil_bresp_o,
-    .s_axil_arvalid_i, .s_axil_arready_o, .s_axil_araddr_i,
-    .s_axil_rvalid_o, .s_axil_rready_i, .s_axil_rdata_o, .s_axil_rresp_o,
-    .e_axil_awvalid_o (e_awvalid),
-    .e_axil_awready_i (e_awready),
-    .e_axil_awaddr_o  (e_awaddr),
-    .e_axil_wvalid_o  (e_wvalid),
-    .e_axil_wready_i  (e_wready),
-    .e_axil_wdata_o   (e_wdata),
-    .e_axil_wstrb_o   (e_wstrb),
-    .e_axil_bvalid_i  (e_bvalid),
-    .e_axil_bready_o  (e_bready),
-    .e_axil_bresp_i   (e_bresp),
-    .e_axil_arvalid_o (e_arvalid),
-    .e_axil_arready_i (e_arready),
-    .e_axil_araddr_o  (e_araddr),
-    .e_axil_rvalid_i  (e_rvalid),
-    .e_axil_rready_o  (e_rready),
-    .e_axil_rdata_i   (e_rdata),
-    .e_axil_rresp_i   (e_rresp),
-    .m_axi_arvalid_o  (c_arvalid),
-    .m_axi_arready_i  (c_arready),
-    .m_axi_araddr_o   (c_araddr),
-    .m_axi_arlen_o    (c_arlen),
-    .m_axi_rvalid_i   (c_rvalid),
-    .m_axi_rready_o   (c_rready),
-    .m_axi_rdata_i    (c_rdata),
-    .m_axi_rresp_i    (c_rresp),
-    .m_axi_rlast_i    (c_rlast),
-    .m_axi_awvalid_o  (c_awvalid),
-    .m_axi_awready_i  (c_awready),
-    .m_axi_awaddr_o   (c_awaddr),
-    .m_axi_awlen_o    (c_awlen),
-    .m_axi_wvalid_o   (c_wvalid),
-    .m_axi_wready_i   (c_wready),
-    .m_axi_wdata_o    (c_wdata),
-    .m_axi_wstrb_o    (c_wstrb),
-    .m_axi_wlast_o    (c_wlast),
-    .m_axi_bvalid_i   (c_bvalid),
-    .m_axi_bready_o   (c_bready),
-    .m_axi_bresp_i    (c_bresp),
+  jd_engine_frame #(
+    .Id       (jd_learner_map_pkg::ENGINE_ID),
+    .Version  (jd_learner_map_pkg::ENGINE_VERSION),
+    .IdleOnly (jd_learner_map_pkg::IDLE_ONLY),
+    .Clients  (2)
+  ) u_frame (
+    .clk_i, .rst_ni, .time_i, .irq_o,
+    .s_axil_awvalid_i, .s_axil_awready_o, .s_axil_awaddr_i, .s_axil_wvalid_i, .s_axil_wready_o,
+    .s_axil_wdata_i, .s_axil_wstrb_i, .s_axil_bvalid_o, .s_axil_bready_i, .s_axil_bresp_o,
+    .s_axil_arvalid_i, .s_axil_arready_o, .s_axil_araddr_i, .s_axil_rvalid_o, .s_axil_rready_i,
+    .s_axil_rdata_o, .s_axil_rresp_o,
+    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o, .m_axi_arid_o,
+    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i,
+    .m_axi_rid_i, .m_axi_awvalid_o, .m_axi_awready_i, .m_axi_awaddr_o, .m_axi_awlen_o,
+    .m_axi_awid_o, .m_axi_wvalid_o, .m_axi_wready_i, .m_axi_wdata_o, .m_axi_wstrb_o,
+    .m_axi_wlast_o, .m_axi_bvalid_i, .m_axi_bready_o, .m_axi_bresp_i, .m_axi_bid_i,
+    .register_request_o  (register_request),
+    .register_response_i (register_response),
+    .memory_request_i    (request),
+    .memory_response_o   (response),
     .job_valid_o      (job_valid),
     .job_ready_i      (job_ready),
     .job_descriptor_o (job_descriptor),
@@ -206,11 +164,8 @@ module jd_learner_top
     .stall_in_i       (wait_data && wait_index),
     .stall_out_i      (wait_room),
     .progress_i       (progress_q),
-    .rd_beat_i        (m_axi_rvalid_i && m_axi_rready_o),
-    .wr_beat_i        (m_axi_wvalid_o && m_axi_wready_i),
     .timeout_o        (timeout),
-    .idle_o           (unused_idle),
-    .irq_o            (irq_o)
+    .idle_o           (unused_idle)
   );
   assign link_clear_o = soft_reset;
 
@@ -258,59 +213,27 @@ module jd_learner_top
     hwif.NF_WHERE.stage.next    = nonfinite_stage;
     hwif.NF_WHERE.slot.next     = nonfinite_sample;
   end
-  logic        request, request_write;
-  logic [11:0] request_address;
-  logic [31:0] request_data, request_mask, answer_data;
-  logic        stall_write, stall_read, answer_read, answer_read_error;
-  logic        answer_write, answer_write_error;
-  jd_engine_access u_access (
-    .clk_i, .rst_ni,
-    .s_axil_awvalid_i (e_awvalid),
-    .s_axil_awready_o (e_awready),
-    .s_axil_awaddr_i  (e_awaddr[11:2]),
-    .s_axil_wvalid_i  (e_wvalid),
-    .s_axil_wready_o  (e_wready),
-    .s_axil_wdata_i   (e_wdata),
-    .s_axil_wstrb_i   (e_wstrb),
-    .s_axil_bvalid_o  (e_bvalid),
-    .s_axil_bready_i  (e_bready),
-    .s_axil_bresp_o   (e_bresp),
-    .s_axil_arvalid_i (e_arvalid),
-    .s_axil_arready_o (e_arready),
-    .s_axil_araddr_i  (e_araddr[11:2]),
-    .s_axil_rvalid_o  (e_rvalid),
-    .s_axil_rready_i  (e_rready),
-    .s_axil_rdata_o   (e_rdata),
-    .s_axil_rresp_o   (e_rresp),
-    .request_o        (request),
-    .write_o          (request_write),
-    .address_o        (request_address),
-    .data_o           (request_data),
-    .mask_o           (request_mask),
-    .read_done_i      (answer_read),
-    .read_error_i     (answer_read_error),
-    .read_data_i      (answer_data),
-    .write_done_i     (answer_write),
-    .write_error_i    (answer_write_error)
-  );
+  logic        stall_write, stall_read;
   jd_learner_regs u_regs (
     .clk                  (clk_i),
     .rst_n                (rst_ni),
-    .s_cpuif_req          (request),
-    .s_cpuif_req_is_wr    (request_write),
-    .s_cpuif_addr         (request_address),
-    .s_cpuif_wr_data      (request_data),
-    .s_cpuif_wr_biten     (request_mask),
+    .s_cpuif_req          (register_request.valid),
+    .s_cpuif_req_is_wr    (register_request.write),
+    .s_cpuif_addr         (register_request.address),
+    .s_cpuif_wr_data      (register_request.data),
+    .s_cpuif_wr_biten     (register_request.mask),
     .s_cpuif_req_stall_wr (stall_write),
     .s_cpuif_req_stall_rd (stall_read),
-    .s_cpuif_rd_ack       (answer_read),
-    .s_cpuif_rd_err       (answer_read_error),
-    .s_cpuif_rd_data      (answer_data),
-    .s_cpuif_wr_ack       (answer_write),
-    .s_cpuif_wr_err       (answer_write_error),
+    .s_cpuif_rd_ack       (register_response.read_done),
+    .s_cpuif_rd_err       (register_response.read_error),
+    .s_cpuif_rd_data      (register_response.read_data),
+    .s_cpuif_wr_ack       (register_response.write_done),
+    .s_cpuif_wr_err       (register_response.write_error),
     .hwif_in              (hwif)
   );
-  `JD_ASSERT_IF(NoStall_A, request, request_write ? answer_write && !stall_write : !stall_read)
+  `JD_ASSERT_IF(NoStall_A, register_request.valid,
+                register_request.write ? register_response.write_done && !stall_write
+                                       : !stall_read)
 
   // ------------------------------------------------------------------ program and jobs
   logic              program_start, program_busy, program_done;
@@ -1143,32 +1066,10 @@ module jd_learner_top
     .write_done_valid_o (write_done),
     .write_done_ready_i (image_owns_q ? image_done_ready : td_done_ready || infer_done_ready),
     .write_done_resp_o  (write_resp),
-    .control_arvalid_i  (c_arvalid),
-    .control_arready_o  (c_arready),
-    .control_araddr_i   (c_araddr),
-    .control_arlen_i    (c_arlen),
-    .control_rvalid_o   (c_rvalid),
-    .control_rready_i   (c_rready),
-    .control_rdata_o    (c_rdata),
-    .control_rresp_o    (c_rresp),
-    .control_rlast_o    (c_rlast),
-    .control_awvalid_i  (c_awvalid),
-    .control_awready_o  (c_awready),
-    .control_awaddr_i   (c_awaddr),
-    .control_awlen_i    (c_awlen),
-    .control_wvalid_i   (c_wvalid),
-    .control_wready_o   (c_wready),
-    .control_wdata_i    (c_wdata),
-    .control_wstrb_i    (c_wstrb),
-    .control_wlast_i    (c_wlast),
-    .control_bvalid_o   (c_bvalid),
-    .control_bready_i   (c_bready),
-    .control_bresp_o    (c_bresp),
-    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o, .m_axi_arid_o,
-    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i, .m_axi_rid_i,
-    .m_axi_awvalid_o, .m_axi_awready_i, .m_axi_awaddr_o, .m_axi_awlen_o, .m_axi_awid_o,
-    .m_axi_wvalid_o, .m_axi_wready_i, .m_axi_wdata_o, .m_axi_wstrb_o, .m_axi_wlast_o,
-    .m_axi_bvalid_i, .m_axi_bready_o, .m_axi_bresp_i, .m_axi_bid_i
+    .mover_request_o    (request[0]),
+    .mover_response_i   (response[0]),
+    .list_request_o     (request[1]),
+    .list_response_i    (response[1])
   );
 
   always_ff @(posedge clk_i) begin

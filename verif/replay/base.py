@@ -49,7 +49,7 @@ class ReplayTest(uvm_test):
 
     async def rest(self) -> None:
         """Wait until the engine is idle: then its configuration can be written."""
-        idle = self.dut.u_frame.u_control.idle_o
+        idle = self.dut.u_frame.u_page.u_control.idle_o
         await until("idle", self.dut.clk_i, 2000, lambda: idle.value)
 
     async def clear(self, leaves: int | None = None) -> None:

@@ -330,7 +330,7 @@ class ReplayEnv(uvm_env):
             raise TimeoutError(f"ring {ring} job {number}: no record within {clocks} clocks")
         await until(
             "HEAD", self.dut.clk_i, 1000,
-            lambda: int(self.dut.u_frame.u_control.head.value[32 * ring + 31 : 32 * ring]) > number,
+            lambda: int(self.dut.u_frame.u_page.u_control.head.value[32 * ring + 31 : 32 * ring]) > number,
         )  # fmt: skip
         record = self.memory.dump(address - 12, 32).view("<u4").copy()
         self.memory.load(address - 12, np.full(32, 0xFF, np.uint8))
@@ -460,7 +460,7 @@ class ReplayEnv(uvm_env):
 
     def take_tails(self) -> None:
         """Behind a soft reset the rings go on at HEAD."""
-        head = self.dut.u_frame.u_control.head.value
+        head = self.dut.u_frame.u_page.u_control.head.value
         self.tails = [int(head[32 * r + 31 : 32 * r]) for r in RINGS]
 
     async def hard_reset(self, clocks: int) -> None:

@@ -107,158 +107,35 @@ module jd_engine_frame
     $fatal(1, "jd_engine_frame: Clients=%0d, want 1..7", Clients);
   end
 
-  // ---- Rings, records, common header
-  logic e_axil_awvalid;
-  logic e_axil_awready;
-  logic [11:0] e_axil_awaddr;
-  logic e_axil_wvalid;
-  logic e_axil_wready;
-  logic [31:0] e_axil_wdata;
-  logic [3:0] e_axil_wstrb;
-  logic e_axil_bvalid;
-  logic e_axil_bready;
-  logic [1:0] e_axil_bresp;
-  logic e_axil_arvalid;
-  logic e_axil_arready;
-  logic [11:0] e_axil_araddr;
-  logic e_axil_rvalid;
-  logic e_axil_rready;
-  logic [31:0] e_axil_rdata;
-  logic [1:0] e_axil_rresp;
+  // ---- The page
   axi_request_t  [All-1:0] request;
   axi_response_t [All-1:0] response;
   assign request[All-1:1]  = memory_request_i;
   assign memory_response_o = response[All-1:1];
 
-  jd_engine_control #(
+  jd_engine_page #(
+    .Id       (Id),
+    .Version  (Version),
+    .IdleOnly (IdleOnly),
     .Rings    (Rings),
     .Jobs     (Jobs),
-    .Beats    (Beats),
-    .IdleOnly (IdleOnly)
-  ) u_control (
-    .clk_i,
-    .rst_ni,
-    .id_i             (Id),
-    .version_i        (Version),
-    .time_i,
-    .s_axil_awvalid_i,
-    .s_axil_awready_o,
-    .s_axil_awaddr_i,
-    .s_axil_wvalid_i,
-    .s_axil_wready_o,
-    .s_axil_wdata_i,
-    .s_axil_wstrb_i,
-    .s_axil_bvalid_o,
-    .s_axil_bready_i,
-    .s_axil_bresp_o,
-    .s_axil_arvalid_i,
-    .s_axil_arready_o,
-    .s_axil_araddr_i,
-    .s_axil_rvalid_o,
-    .s_axil_rready_i,
-    .s_axil_rdata_o,
-    .s_axil_rresp_o,
-    .e_axil_awvalid_o (e_axil_awvalid),
-    .e_axil_awready_i (e_axil_awready),
-    .e_axil_awaddr_o (e_axil_awaddr),
-    .e_axil_wvalid_o (e_axil_wvalid),
-    .e_axil_wready_i (e_axil_wready),
-    .e_axil_wdata_o (e_axil_wdata),
-    .e_axil_wstrb_o (e_axil_wstrb),
-    .e_axil_bvalid_i (e_axil_bvalid),
-    .e_axil_bready_o (e_axil_bready),
-    .e_axil_bresp_i (e_axil_bresp),
-    .e_axil_arvalid_o (e_axil_arvalid),
-    .e_axil_arready_i (e_axil_arready),
-    .e_axil_araddr_o (e_axil_araddr),
-    .e_axil_rvalid_i (e_axil_rvalid),
-    .e_axil_rready_o (e_axil_rready),
-    .e_axil_rdata_i (e_axil_rdata),
-    .e_axil_rresp_i (e_axil_rresp),
-    .m_axi_arvalid_o (request[0].arvalid),
-    .m_axi_arready_i (response[0].arready),
-    .m_axi_araddr_o (request[0].araddr),
-    .m_axi_arlen_o (request[0].arlen),
-    .m_axi_rvalid_i (response[0].rvalid),
-    .m_axi_rready_o (request[0].rready),
-    .m_axi_rdata_i (response[0].rdata),
-    .m_axi_rresp_i (response[0].rresp),
-    .m_axi_rlast_i (response[0].rlast),
-    .m_axi_awvalid_o (request[0].awvalid),
-    .m_axi_awready_i (response[0].awready),
-    .m_axi_awaddr_o (request[0].awaddr),
-    .m_axi_awlen_o (request[0].awlen),
-    .m_axi_wvalid_o (request[0].wvalid),
-    .m_axi_wready_i (response[0].wready),
-    .m_axi_wdata_o (request[0].wdata),
-    .m_axi_wstrb_o (request[0].wstrb),
-    .m_axi_wlast_o (request[0].wlast),
-    .m_axi_bvalid_i (response[0].bvalid),
-    .m_axi_bready_o (request[0].bready),
-    .m_axi_bresp_i (response[0].bresp),
-    .job_valid_o,
-    .job_ready_i,
-    .job_descriptor_o,
-    .job_number_o,
-    .end_valid_i,
-    .end_ready_o,
-    .end_job_i,
-    .end_error_i,
-    .end_detail_i,
-    .end_count_i,
-    .end_info0_i,
-    .end_info1_i,
-    .soft_reset_o,
-    .quiet_i,
-    .error_valid_i,
-    .error_code_i,
-    .event_i,
-    .busy_i,
-    .stall_mem_i,
-    .stall_in_i,
-    .stall_out_i,
-    .progress_i,
-    .rd_beat_i        (m_axi_rvalid_i && m_axi_rready_o),
-    .wr_beat_i        (m_axi_wvalid_o && m_axi_wready_i),
-    .timeout_o,
-    .idle_o,
-    .irq_o
+    .Beats    (Beats)
+  ) u_page (
+    .clk_i, .rst_ni, .time_i, .irq_o,
+    .s_axil_awvalid_i, .s_axil_awready_o, .s_axil_awaddr_i, .s_axil_wvalid_i, .s_axil_wready_o,
+    .s_axil_wdata_i, .s_axil_wstrb_i, .s_axil_bvalid_o, .s_axil_bready_i, .s_axil_bresp_o,
+    .s_axil_arvalid_i, .s_axil_arready_o, .s_axil_araddr_i, .s_axil_rvalid_o, .s_axil_rready_i,
+    .s_axil_rdata_o, .s_axil_rresp_o,
+    .register_request_o, .register_response_i,
+    .memory_request_o  (request[0]),
+    .memory_response_i (response[0]),
+    .rd_beat_i         (m_axi_rvalid_i && m_axi_rready_o),
+    .wr_beat_i         (m_axi_wvalid_o && m_axi_wready_i),
+    .job_valid_o, .job_ready_i, .job_descriptor_o, .job_number_o, .end_valid_i, .end_ready_o,
+    .end_job_i, .end_error_i, .end_detail_i, .end_count_i, .end_info0_i, .end_info1_i, .timeout_o,
+    .soft_reset_o, .quiet_i, .error_valid_i, .error_code_i, .event_i, .busy_i, .stall_mem_i,
+    .stall_in_i, .stall_out_i, .progress_i, .idle_o
   );
-
-  // ---- Register access
-  jd_engine_access u_access (
-    .clk_i,
-    .rst_ni,
-    .s_axil_awvalid_i (e_axil_awvalid),
-    .s_axil_awready_o (e_axil_awready),
-    .s_axil_awaddr_i (e_axil_awaddr[11:2]),
-    .s_axil_wvalid_i (e_axil_wvalid),
-    .s_axil_wready_o (e_axil_wready),
-    .s_axil_wdata_i (e_axil_wdata),
-    .s_axil_wstrb_i (e_axil_wstrb),
-    .s_axil_bvalid_o (e_axil_bvalid),
-    .s_axil_bready_i (e_axil_bready),
-    .s_axil_bresp_o (e_axil_bresp),
-    .s_axil_arvalid_i (e_axil_arvalid),
-    .s_axil_arready_o (e_axil_arready),
-    .s_axil_araddr_i (e_axil_araddr[11:2]),
-    .s_axil_rvalid_o (e_axil_rvalid),
-    .s_axil_rready_i (e_axil_rready),
-    .s_axil_rdata_o (e_axil_rdata),
-    .s_axil_rresp_o (e_axil_rresp),
-    .request_o     (register_request_o.valid),
-    .write_o       (register_request_o.write),
-    .address_o     (register_request_o.address),
-    .data_o        (register_request_o.data),
-    .mask_o        (register_request_o.mask),
-    .read_done_i   (register_response_i.read_done),
-    .read_error_i  (register_response_i.read_error),
-    .read_data_i   (register_response_i.read_data),
-    .write_done_i  (register_response_i.write_done),
-    .write_error_i (register_response_i.write_error)
-  );
-  logic unused_address;
-  assign unused_address = ^{e_axil_awaddr[1:0], e_axil_araddr[1:0]};   // words only
 
   // ---- The memory port: bundles into arrays, client c in element c
   logic [All-1:0] c_arvalid;
