@@ -75,8 +75,8 @@ module jd_scale_top
   // ---- The frame: rings, register access, memory port
   register_request_t    register_request;
   register_response_t   register_response;
-  axi_request_t  [1:0]  memory_request;
-  axi_response_t [1:0]  memory_response;
+  axi_request_t         memory_request;
+  axi_response_t        memory_response;
   logic                 job_valid, job_ready, end_valid, end_ready, timeout, soft_reset;
   logic [15:0][31:0]    words;
   logic [7:0]           end_error;
@@ -85,8 +85,7 @@ module jd_scale_top
   jd_engine_frame #(
     .Id       (ENGINE_ID),
     .Version  (ENGINE_VERSION),
-    .IdleOnly (IDLE_ONLY),
-    .Clients  (2)
+    .IdleOnly (IDLE_ONLY)
   ) u_frame (
     .clk_i,
     .rst_ni,
@@ -271,10 +270,8 @@ module jd_scale_top
     .error_address_o  (error_address),
     .error_response_o (error_response),
     .moved_o          (moved),
-    .read_request_o   (memory_request[0]),
-    .read_response_i  (memory_response[0]),
-    .write_request_o  (memory_request[1]),
-    .write_response_i (memory_response[1])
+    .memory_request_o  (memory_request),
+    .memory_response_i (memory_response)
   );
   logic unused;
   assign unused = ^{unused_number, unused_idle, unused_stall_write, unused_stall_read,

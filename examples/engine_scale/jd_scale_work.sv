@@ -2,8 +2,8 @@
 //
 // Reads a vector, multiplies and adds, writes the result: 16 words per clock.
 //
-// Streams  start: a job that was checked. done: it ended, with the first failure. read_*, write_*:
-//          the two clients of the memory port.
+// Streams  start: a job that was checked. done: it ended, with the first failure. memory_*: the
+//          client of the memory port.
 // Timing   a beat per clock. Reads are asked for only with room for their data, so R never waits;
 //          a write only with its burst's data at hand. Bursts are of 16 beats, the last is shorter.
 // Numbers  FP32, multiplied and then added, each rounded; words beyond the count are not written.
@@ -32,10 +32,8 @@ module jd_scale_work
   output logic [39:0]   error_address_o,     // of the beat read, or of the burst written
   output logic [1:0]    error_response_o,
   output logic          moved_o,             // a beat was read or written
-  output axi_request_t  read_request_o,
-  input  axi_response_t read_response_i,
-  output axi_request_t  write_request_o,
-  input  axi_response_t write_response_i
+  output axi_request_t  memory_request_o,
+  input  axi_response_t memory_response_i
 );
   localparam int unsigned Lanes   = 16;
   localparam logic [15:0] BURST   = 16'd16;                   // beats
@@ -81,26 +79,18 @@ module jd_scale_work
     .out_data_o      (beat),
     .out_last_o      (unused_last),
     .out_resp_o      (beat_response),
-    .m_axi_arvalid_o (read_request_o.arvalid),
-    .m_axi_arready_i (read_response_i.arready),
-    .m_axi_araddr_o  (read_request_o.araddr),
-    .m_axi_arlen_o   (read_request_o.arlen),
+    .m_axi_arvalid_o (memory_request_o.read.arvalid),
+    .m_axi_arready_i (memory_response_i.read.arready),
+    .m_axi_araddr_o  (memory_request_o.read.araddr),
+    .m_axi_arlen_o   (memory_request_o.read.arlen),
     .m_axi_arid_o    (unused_read_id),
-    .m_axi_rvalid_i  (read_response_i.rvalid),
-    .m_axi_rready_o  (read_request_o.rready),
-    .m_axi_rdata_i   (read_response_i.rdata),
-    .m_axi_rresp_i   (read_response_i.rresp),
-    .m_axi_rlast_i   (read_response_i.rlast),
+    .m_axi_rvalid_i  (memory_response_i.read.rvalid),
+    .m_axi_rready_o  (memory_request_o.read.rready),
+    .m_axi_rdata_i   (memory_response_i.read.rdata),
+    .m_axi_rresp_i   (memory_response_i.read.rresp),
+    .m_axi_rlast_i   (memory_response_i.read.rlast),
     .m_axi_rid_i     ('0)
   );
-  assign read_request_o.awvalid = 1'b0;
-  assign read_request_o.awaddr  = '0;
-  assign read_request_o.awlen   = '0;
-  assign read_request_o.wvalid  = 1'b0;
-  assign read_request_o.wdata   = '0;
-  assign read_request_o.wstrb   = '0;
-  assign read_request_o.wlast   = 1'b0;
-  assign read_request_o.bready  = 1'b1;
 
   // ---- Arithmetic: pipes that never stall
   logic [Lanes-1:0] scaled;
@@ -188,30 +178,23 @@ module jd_scale_work
     .done_valid_o    (answer_valid),
     .done_ready_i    (1'b1),
     .done_resp_o     (answer),
-    .m_axi_awvalid_o (write_request_o.awvalid),
-    .m_axi_awready_i (write_response_i.awready),
-    .m_axi_awaddr_o  (write_request_o.awaddr),
-    .m_axi_awlen_o   (write_request_o.awlen),
+    .m_axi_awvalid_o (memory_request_o.write.awvalid),
+    .m_axi_awready_i (memory_response_i.write.awready),
+    .m_axi_awaddr_o  (memory_request_o.write.awaddr),
+    .m_axi_awlen_o   (memory_request_o.write.awlen),
     .m_axi_awid_o    (unused_write_id),
-    .m_axi_wvalid_o  (write_request_o.wvalid),
-    .m_axi_wready_i  (write_response_i.wready),
-    .m_axi_wdata_o   (write_request_o.wdata),
-    .m_axi_wstrb_o   (write_request_o.wstrb),
-    .m_axi_wlast_o   (write_request_o.wlast),
-    .m_axi_bvalid_i  (write_response_i.bvalid),
-    .m_axi_bready_o  (write_request_o.bready),
-    .m_axi_bresp_i   (write_response_i.bresp),
+    .m_axi_wvalid_o  (memory_request_o.write.wvalid),
+    .m_axi_wready_i  (memory_response_i.write.wready),
+    .m_axi_wdata_o   (memory_request_o.write.wdata),
+    .m_axi_wstrb_o   (memory_request_o.write.wstrb),
+    .m_axi_wlast_o   (memory_request_o.write.wlast),
+    .m_axi_bvalid_i  (memory_response_i.write.bvalid),
+    .m_axi_bready_o  (memory_request_o.write.bready),
+    .m_axi_bresp_i   (memory_response_i.write.bresp),
     .m_axi_bid_i     ('0)
   );
-  assign write_request_o.arvalid = 1'b0;
-  assign write_request_o.araddr  = '0;
-  assign write_request_o.arlen   = '0;
-  assign write_request_o.rready  = 1'b1;
   logic unused;
-  assign unused = ^{scaled[Lanes-1:1], unused_last, unused_read_id, unused_write_id,
-                    read_response_i.awready, read_response_i.wready, read_response_i.bvalid,
-                    read_response_i.bresp, write_response_i.arready, write_response_i.rvalid,
-                    write_response_i.rdata, write_response_i.rresp, write_response_i.rlast};
+  assign unused = ^{scaled[Lanes-1:1], unused_last, unused_read_id, unused_write_id};
 
   // ---- The job
   localparam int unsigned PIPE = MulLatency + AddLatency;
@@ -287,6 +270,6 @@ module jd_scale_work
 
   `JD_ASSUME_IF(StartWhileIdle_M, start_valid_i, idle_o)
   `JD_ASSERT_IF(Room_A, scaled[0], unused_room)
-  `JD_ASSERT_IF(NeverHoldsUpRead_A, read_response_i.rvalid, read_request_o.rready)
-  `JD_ASSERT_IF(DataAtHand_A, write_request_o.wvalid, held)
+  `JD_ASSERT_IF(NeverHoldsUpRead_A, memory_response_i.read.rvalid, memory_request_o.read.rready)
+  `JD_ASSERT_IF(DataAtHand_A, memory_request_o.write.wvalid, held)
 endmodule : jd_scale_work

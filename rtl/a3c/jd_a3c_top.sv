@@ -215,27 +215,27 @@ module jd_a3c_top
     .timeout_o        (timeout),
     .idle_o           ()
   );
-  assign b_arvalid[0] = page_request.arvalid;
-  assign page_response.arready = b_arready[0];
-  assign b_araddr[0] = page_request.araddr;
-  assign b_arlen[0] = page_request.arlen;
-  assign page_response.rvalid = b_rvalid[0];
-  assign b_rready[0] = page_request.rready;
-  assign page_response.rdata = b_rdata[0];
-  assign page_response.rresp = b_rresp[0];
-  assign page_response.rlast = b_rlast[0];
-  assign b_awvalid[0] = page_request.awvalid;
-  assign page_response.awready = b_awready[0];
-  assign b_awaddr[0] = page_request.awaddr;
-  assign b_awlen[0] = page_request.awlen;
-  assign b_wvalid[0] = page_request.wvalid;
-  assign page_response.wready = b_wready[0];
-  assign b_wdata[0] = page_request.wdata;
-  assign b_wstrb[0] = page_request.wstrb;
-  assign b_wlast[0] = page_request.wlast;
-  assign page_response.bvalid = b_bvalid[0];
-  assign b_bready[0] = page_request.bready;
-  assign page_response.bresp = b_bresp[0];
+  assign b_arvalid[0] = page_request.read.arvalid;
+  assign page_response.read.arready = b_arready[0];
+  assign b_araddr[0] = page_request.read.araddr;
+  assign b_arlen[0] = page_request.read.arlen;
+  assign page_response.read.rvalid = b_rvalid[0];
+  assign b_rready[0] = page_request.read.rready;
+  assign page_response.read.rdata = b_rdata[0];
+  assign page_response.read.rresp = b_rresp[0];
+  assign page_response.read.rlast = b_rlast[0];
+  assign b_awvalid[0] = page_request.write.awvalid;
+  assign page_response.write.awready = b_awready[0];
+  assign b_awaddr[0] = page_request.write.awaddr;
+  assign b_awlen[0] = page_request.write.awlen;
+  assign b_wvalid[0] = page_request.write.wvalid;
+  assign page_response.write.wready = b_wready[0];
+  assign b_wdata[0] = page_request.write.wdata;
+  assign b_wstrb[0] = page_request.write.wstrb;
+  assign b_wlast[0] = page_request.write.wlast;
+  assign page_response.write.bvalid = b_bvalid[0];
+  assign b_bready[0] = page_request.write.bready;
+  assign page_response.write.bresp = b_bresp[0];
 
   logic [Units-1:0][1:0]    roles, done;
   logic [39:0]              base;

@@ -46,23 +46,14 @@ module jd_learner_port
   output logic         write_done_valid_o,
   input  logic         write_done_ready_i,
   output logic [1:0]   write_done_resp_o,
-  output axi_request_t  mover_request_o,
-  input  axi_response_t mover_response_i,
-  output axi_request_t  list_request_o,
-  input  axi_response_t list_response_i
+  output axi_request_t       mover_request_o,
+  input  axi_response_t      mover_response_i,
+  output axi_read_request_t  list_request_o,
+  input  axi_read_response_t list_response_i
 );
-  assign list_request_o.awvalid = 1'b0;
-  assign list_request_o.awaddr  = '0;
-  assign list_request_o.awlen   = '0;
-  assign list_request_o.wvalid  = 1'b0;
-  assign list_request_o.wdata   = '0;
-  assign list_request_o.wstrb   = '0;
-  assign list_request_o.wlast   = 1'b0;
-  assign list_request_o.bready  = 1'b1;
   logic [2:0] unused_id;
   logic       unused;
-  assign unused = ^{unused_id, list_response_i.awready, list_response_i.wready,
-                    list_response_i.bvalid, list_response_i.bresp};
+  assign unused = ^unused_id;
 
   // What the registers before and behind the movers offer: commands, and data as they come.
   logic         read_go, read_taken, write_go, write_taken;
@@ -132,16 +123,16 @@ module jd_learner_port
     .out_data_o      (data),
     .out_last_o      (data_last),
     .out_resp_o      (data_resp),
-    .m_axi_arvalid_o (mover_request_o.arvalid),
-    .m_axi_arready_i (mover_response_i.arready),
-    .m_axi_araddr_o  (mover_request_o.araddr),
-    .m_axi_arlen_o   (mover_request_o.arlen),
+    .m_axi_arvalid_o (mover_request_o.read.arvalid),
+    .m_axi_arready_i (mover_response_i.read.arready),
+    .m_axi_araddr_o  (mover_request_o.read.araddr),
+    .m_axi_arlen_o   (mover_request_o.read.arlen),
     .m_axi_arid_o    (unused_id[0]),
-    .m_axi_rvalid_i  (mover_response_i.rvalid),
-    .m_axi_rready_o  (mover_request_o.rready),
-    .m_axi_rdata_i   (mover_response_i.rdata),
-    .m_axi_rresp_i   (mover_response_i.rresp),
-    .m_axi_rlast_i   (mover_response_i.rlast),
+    .m_axi_rvalid_i  (mover_response_i.read.rvalid),
+    .m_axi_rready_o  (mover_request_o.read.rready),
+    .m_axi_rdata_i   (mover_response_i.read.rdata),
+    .m_axi_rresp_i   (mover_response_i.read.rresp),
+    .m_axi_rlast_i   (mover_response_i.read.rlast),
     .m_axi_rid_i     ('0)
   );
   jd_axi_read_mover #(.MaxOutstanding (2), .IdW (1)) u_list (
@@ -182,19 +173,19 @@ module jd_learner_port
     .done_valid_o    (write_done_valid_o),
     .done_ready_i    (write_done_ready_i),
     .done_resp_o     (write_done_resp_o),
-    .m_axi_awvalid_o (mover_request_o.awvalid),
-    .m_axi_awready_i (mover_response_i.awready),
-    .m_axi_awaddr_o  (mover_request_o.awaddr),
-    .m_axi_awlen_o   (mover_request_o.awlen),
+    .m_axi_awvalid_o (mover_request_o.write.awvalid),
+    .m_axi_awready_i (mover_response_i.write.awready),
+    .m_axi_awaddr_o  (mover_request_o.write.awaddr),
+    .m_axi_awlen_o   (mover_request_o.write.awlen),
     .m_axi_awid_o    (unused_id[2]),
-    .m_axi_wvalid_o  (mover_request_o.wvalid),
-    .m_axi_wready_i  (mover_response_i.wready),
-    .m_axi_wdata_o   (mover_request_o.wdata),
-    .m_axi_wstrb_o   (mover_request_o.wstrb),
-    .m_axi_wlast_o   (mover_request_o.wlast),
-    .m_axi_bvalid_i  (mover_response_i.bvalid),
-    .m_axi_bready_o  (mover_request_o.bready),
-    .m_axi_bresp_i   (mover_response_i.bresp),
+    .m_axi_wvalid_o  (mover_request_o.write.wvalid),
+    .m_axi_wready_i  (mover_response_i.write.wready),
+    .m_axi_wdata_o   (mover_request_o.write.wdata),
+    .m_axi_wstrb_o   (mover_request_o.write.wstrb),
+    .m_axi_wlast_o   (mover_request_o.write.wlast),
+    .m_axi_bvalid_i  (mover_response_i.write.bvalid),
+    .m_axi_bready_o  (mover_request_o.write.bready),
+    .m_axi_bresp_i   (mover_response_i.write.bresp),
     .m_axi_bid_i     ('0)
   );
   `JD_ASSERT_NEXT(NothingWhenIdle_A, read_idle_o && !read_cmd_valid_i, !read_valid_o)

@@ -1030,6 +1030,9 @@ module jd_learner_top
   assign read_ready      = program_owns_q ? program_ready
                            : image_owns_q ? image_ready : fetch_ready;
 
+  assign request[1].write = no_write();
+  logic unused_response;
+  assign unused_response = ^response[1].write;
   jd_learner_port u_port (
     .clk_i, .rst_ni,
     .read_idle_o        (read_idle),
@@ -1068,8 +1071,8 @@ module jd_learner_top
     .write_done_resp_o  (write_resp),
     .mover_request_o    (request[0]),
     .mover_response_i   (response[0]),
-    .list_request_o     (request[1]),
-    .list_response_i    (response[1])
+    .list_request_o     (request[1].read),
+    .list_response_i    (response[1].read)
   );
 
   always_ff @(posedge clk_i) begin

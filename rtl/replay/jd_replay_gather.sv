@@ -5,7 +5,7 @@
 //
 //    indices -> address of the row -> reads of up to CHUNK beats -> pack -> beats -> writes
 //
-// Streams  job_*, end_*: of jd_engine_control. i_axi_*, m_axi_*: the memory.
+// Streams  job_*, end_*: of jd_engine_control. index_*, row_*: the memory.
 // Timing   a read a clock: a row of 64 bytes or less a clock, of larger ones a beat a clock, read and
 //          written at the same time. As many beats are asked for as there is room for, up to DEPTH:
 //          the port is never held up. Nothing is written before its beats are here.
@@ -14,6 +14,7 @@
 // Source   thesis 4.2 (data storage). Golden model: models/replay/engine.py.
 `include "jd_assert.svh"
 module jd_replay_gather
+  import jd_axi_pkg::*;
   import jd_replay_pkg::*;
   import jd_replay_map_pkg::*;
   import jd_replay_job_pkg::*;
@@ -39,37 +40,11 @@ module jd_replay_gather
   input  logic [INDEX_W:0]   leaves_i,          // N
   output logic               idle_o,            // nothing of it is in flight at the memory
   // Memory: indices.
-  output logic               i_axi_arvalid_o,
-  input  logic               i_axi_arready_i,
-  output logic [39:0]        i_axi_araddr_o,
-  output logic [7:0]         i_axi_arlen_o,
-  input  logic               i_axi_rvalid_i,
-  output logic               i_axi_rready_o,
-  input  logic [511:0]       i_axi_rdata_i,
-  input  logic [1:0]         i_axi_rresp_i,
-  input  logic               i_axi_rlast_i,
+  output axi_read_request_t  index_request_o,
+  input  axi_read_response_t index_response_i,
   // Memory: rows, and where they are brought.
-  output logic               m_axi_arvalid_o,
-  input  logic               m_axi_arready_i,
-  output logic [39:0]        m_axi_araddr_o,
-  output logic [7:0]         m_axi_arlen_o,
-  input  logic               m_axi_rvalid_i,
-  output logic               m_axi_rready_o,
-  input  logic [511:0]       m_axi_rdata_i,
-  input  logic [1:0]         m_axi_rresp_i,
-  input  logic               m_axi_rlast_i,
-  output logic               m_axi_awvalid_o,
-  input  logic               m_axi_awready_i,
-  output logic [39:0]        m_axi_awaddr_o,
-  output logic [7:0]         m_axi_awlen_o,
-  output logic               m_axi_wvalid_o,
-  input  logic               m_axi_wready_i,
-  output logic [511:0]       m_axi_wdata_o,
-  output logic [63:0]        m_axi_wstrb_o,
-  output logic               m_axi_wlast_o,
-  input  logic               m_axi_bvalid_i,
-  output logic               m_axi_bready_o,
-  input  logic [1:0]         m_axi_bresp_i
+  output axi_request_t       row_request_o,
+  input  axi_response_t      row_response_i
 );
   localparam int unsigned CHUNK  = 16;     // beats of a command
   localparam int unsigned DEPTH  = 256;    // beats asked for and not written
@@ -107,15 +82,8 @@ module jd_replay_gather
     .error_o         (read_error),
     .response_o      (read_response),
     .idle_o          (read_idle),
-    .m_axi_arvalid_o (i_axi_arvalid_o),
-    .m_axi_arready_i (i_axi_arready_i),
-    .m_axi_araddr_o  (i_axi_araddr_o),
-    .m_axi_arlen_o   (i_axi_arlen_o),
-    .m_axi_rvalid_i  (i_axi_rvalid_i),
-    .m_axi_rready_o  (i_axi_rready_o),
-    .m_axi_rdata_i   (i_axi_rdata_i),
-    .m_axi_rresp_i   (i_axi_rresp_i),
-    .m_axi_rlast_i   (i_axi_rlast_i)
+    .memory_request_o  (index_request_o),
+    .memory_response_i (index_response_i)
   );
   jd_axi_read_mover #(
     .MaxOutstanding(16)
@@ -132,16 +100,16 @@ module jd_replay_gather
     .out_last_o     (),
     .out_resp_o     (row_response),
     .idle_o         (row_idle),
-    .m_axi_arvalid_o,
-    .m_axi_arready_i,
-    .m_axi_araddr_o,
-    .m_axi_arlen_o,
+    .m_axi_arvalid_o (row_request_o.read.arvalid),
+    .m_axi_arready_i (row_response_i.read.arready),
+    .m_axi_araddr_o (row_request_o.read.araddr),
+    .m_axi_arlen_o (row_request_o.read.arlen),
     .m_axi_arid_o   (),
-    .m_axi_rvalid_i,
-    .m_axi_rready_o,
-    .m_axi_rdata_i,
-    .m_axi_rresp_i,
-    .m_axi_rlast_i,
+    .m_axi_rvalid_i (row_response_i.read.rvalid),
+    .m_axi_rready_o (row_request_o.read.rready),
+    .m_axi_rdata_i (row_response_i.read.rdata),
+    .m_axi_rresp_i (row_response_i.read.rresp),
+    .m_axi_rlast_i (row_response_i.read.rlast),
     .m_axi_rid_i    (1'b0)
   );
   jd_axi_write_mover #(
@@ -161,19 +129,19 @@ module jd_replay_gather
     .done_valid_o    (write_done),
     .done_ready_i    (1'b1),
     .done_resp_o     (write_response),
-    .m_axi_awvalid_o,
-    .m_axi_awready_i,
-    .m_axi_awaddr_o,
-    .m_axi_awlen_o,
+    .m_axi_awvalid_o (row_request_o.write.awvalid),
+    .m_axi_awready_i (row_response_i.write.awready),
+    .m_axi_awaddr_o (row_request_o.write.awaddr),
+    .m_axi_awlen_o (row_request_o.write.awlen),
     .m_axi_awid_o    (),
-    .m_axi_wvalid_o,
-    .m_axi_wready_i,
-    .m_axi_wdata_o,
-    .m_axi_wstrb_o,
-    .m_axi_wlast_o,
-    .m_axi_bvalid_i,
-    .m_axi_bready_o,
-    .m_axi_bresp_i,
+    .m_axi_wvalid_o (row_request_o.write.wvalid),
+    .m_axi_wready_i (row_response_i.write.wready),
+    .m_axi_wdata_o (row_request_o.write.wdata),
+    .m_axi_wstrb_o (row_request_o.write.wstrb),
+    .m_axi_wlast_o (row_request_o.write.wlast),
+    .m_axi_bvalid_i (row_response_i.write.bvalid),
+    .m_axi_bready_o (row_request_o.write.bready),
+    .m_axi_bresp_i (row_response_i.write.bresp),
     .m_axi_bid_i     (1'b0)
   );
   assign idle_o = read_idle && row_idle && write_idle;

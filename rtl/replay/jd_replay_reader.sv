@@ -2,7 +2,7 @@
 //
 // Reads an array of device memory and hands out its elements, one a clock.
 //
-// Streams  item_*: the elements in order, in the low bits. m_axi_ar*, m_axi_r*: the memory.
+// Streams  item_*: the elements in order, in the low bits. memory_*: the port.
 // Timing   start_i (a pulse, while idle_o) begins. Beats are asked for only as there is room for
 //          them, so that the memory port is never held up. abort_i (level) drops what is still to
 //          come; idle_o is up again when the memory owes nothing.
@@ -10,6 +10,7 @@
 // Source   -
 `include "jd_assert.svh"
 module jd_replay_reader
+  import jd_axi_pkg::*;
   import jd_replay_job_pkg::*;
 (
   input  logic               clk_i,
@@ -25,15 +26,8 @@ module jd_replay_reader
   output logic               error_o,       // the next element was answered with an error
   output logic [1:0]         response_o,
   output logic               idle_o,
-  output logic               m_axi_arvalid_o,
-  input  logic               m_axi_arready_i,
-  output logic [39:0]        m_axi_araddr_o,
-  output logic [7:0]         m_axi_arlen_o,
-  input  logic               m_axi_rvalid_i,
-  output logic               m_axi_rready_o,
-  input  logic [511:0]       m_axi_rdata_i,
-  input  logic [1:0]         m_axi_rresp_i,
-  input  logic               m_axi_rlast_i
+  output axi_read_request_t  memory_request_o,
+  input  axi_read_response_t memory_response_i
 );
   localparam int unsigned CHUNK  = 8;             // beats of a command
   localparam int unsigned AHEAD  = 32;            // beats asked for and not used
@@ -102,16 +96,16 @@ module jd_replay_reader
     .out_last_o     (),
     .out_resp_o     (memory_response),
     .idle_o         (mover_idle),
-    .m_axi_arvalid_o,
-    .m_axi_arready_i,
-    .m_axi_araddr_o,
-    .m_axi_arlen_o,
+    .m_axi_arvalid_o (memory_request_o.arvalid),
+    .m_axi_arready_i (memory_response_i.arready),
+    .m_axi_araddr_o (memory_request_o.araddr),
+    .m_axi_arlen_o (memory_request_o.arlen),
     .m_axi_arid_o   (),
-    .m_axi_rvalid_i,
-    .m_axi_rready_o,
-    .m_axi_rdata_i,
-    .m_axi_rresp_i,
-    .m_axi_rlast_i,
+    .m_axi_rvalid_i (memory_response_i.rvalid),
+    .m_axi_rready_o (memory_request_o.rready),
+    .m_axi_rdata_i (memory_response_i.rdata),
+    .m_axi_rresp_i (memory_response_i.rresp),
+    .m_axi_rlast_i (memory_response_i.rlast),
     .m_axi_rid_i    (1'b0)
   );
 

@@ -645,15 +645,8 @@ module jd_replay_top
     .error_o       (x_error),
     .response_o    (x_response),
     .idle_o        (numbers_idle),
-    .m_axi_arvalid_o (request[0].arvalid),
-    .m_axi_arready_i (response[0].arready),
-    .m_axi_araddr_o (request[0].araddr),
-    .m_axi_arlen_o (request[0].arlen),
-    .m_axi_rvalid_i (response[0].rvalid),
-    .m_axi_rready_o (request[0].rready),
-    .m_axi_rdata_i (response[0].rdata),
-    .m_axi_rresp_i (response[0].rresp),
-    .m_axi_rlast_i (response[0].rlast)
+    .memory_request_o (request[0].read),
+    .memory_response_i (response[0].read)
   );
 
   // Whether a sample is granted is known too late to move the numbers in the same clock.
@@ -721,18 +714,8 @@ module jd_replay_top
     .error_o         (t_write_error),
     .response_o      (t_write_response),
     .idle_o          (t_write_idle),
-    .m_axi_awvalid_o (request[0].awvalid),
-    .m_axi_awready_i (response[0].awready),
-    .m_axi_awaddr_o (request[0].awaddr),
-    .m_axi_awlen_o (request[0].awlen),
-    .m_axi_wvalid_o (request[0].wvalid),
-    .m_axi_wready_i (response[0].wready),
-    .m_axi_wdata_o (request[0].wdata),
-    .m_axi_wstrb_o (request[0].wstrb),
-    .m_axi_wlast_o (request[0].wlast),
-    .m_axi_bvalid_i (response[0].bvalid),
-    .m_axi_bready_o (request[0].bready),
-    .m_axi_bresp_i (response[0].bresp)
+    .memory_request_o (request[0].write),
+    .memory_response_i (response[0].write)
   );
 
   // ---- Ring 1
@@ -835,15 +818,8 @@ module jd_replay_top
     .error_o       (read_error),
     .response_o    (read_response),
     .idle_o        (read_idle),
-    .m_axi_arvalid_o (request[1].arvalid),
-    .m_axi_arready_i (response[1].arready),
-    .m_axi_araddr_o (request[1].araddr),
-    .m_axi_arlen_o (request[1].arlen),
-    .m_axi_rvalid_i (response[1].rvalid),
-    .m_axi_rready_o (request[1].rready),
-    .m_axi_rdata_i (response[1].rdata),
-    .m_axi_rresp_i (response[1].rresp),
-    .m_axi_rlast_i (response[1].rlast)
+    .memory_request_o (request[1].read),
+    .memory_response_i (response[1].read)
   );
 
   jd_replay_writer u_host_writer (
@@ -858,18 +834,8 @@ module jd_replay_top
     .error_o         (h_write_error),
     .response_o      (h_write_response),
     .idle_o          (h_write_idle),
-    .m_axi_awvalid_o (request[1].awvalid),
-    .m_axi_awready_i (response[1].awready),
-    .m_axi_awaddr_o (request[1].awaddr),
-    .m_axi_awlen_o (request[1].awlen),
-    .m_axi_wvalid_o (request[1].wvalid),
-    .m_axi_wready_i (response[1].wready),
-    .m_axi_wdata_o (request[1].wdata),
-    .m_axi_wstrb_o (request[1].wstrb),
-    .m_axi_wlast_o (request[1].wlast),
-    .m_axi_bvalid_i (response[1].bvalid),
-    .m_axi_bready_o (request[1].bready),
-    .m_axi_bresp_i (response[1].bresp)
+    .memory_request_o (request[1].write),
+    .memory_response_i (response[1].write)
   );
 
   // ---- Ring 2
@@ -892,45 +858,12 @@ module jd_replay_top
     .waiting_o        (gather_waiting),
     .leaves_i         (leaves),
     .idle_o           (gather_idle),
-    .i_axi_arvalid_o (request[2].arvalid),
-    .i_axi_arready_i (response[2].arready),
-    .i_axi_araddr_o (request[2].araddr),
-    .i_axi_arlen_o (request[2].arlen),
-    .i_axi_rvalid_i (response[2].rvalid),
-    .i_axi_rready_o (request[2].rready),
-    .i_axi_rdata_i (response[2].rdata),
-    .i_axi_rresp_i (response[2].rresp),
-    .i_axi_rlast_i (response[2].rlast),
-    .m_axi_arvalid_o (request[3].arvalid),
-    .m_axi_arready_i (response[3].arready),
-    .m_axi_araddr_o (request[3].araddr),
-    .m_axi_arlen_o (request[3].arlen),
-    .m_axi_rvalid_i (response[3].rvalid),
-    .m_axi_rready_o (request[3].rready),
-    .m_axi_rdata_i (response[3].rdata),
-    .m_axi_rresp_i (response[3].rresp),
-    .m_axi_rlast_i (response[3].rlast),
-    .m_axi_awvalid_o (request[3].awvalid),
-    .m_axi_awready_i (response[3].awready),
-    .m_axi_awaddr_o (request[3].awaddr),
-    .m_axi_awlen_o (request[3].awlen),
-    .m_axi_wvalid_o (request[3].wvalid),
-    .m_axi_wready_i (response[3].wready),
-    .m_axi_wdata_o (request[3].wdata),
-    .m_axi_wstrb_o (request[3].wstrb),
-    .m_axi_wlast_o (request[3].wlast),
-    .m_axi_bvalid_i (response[3].bvalid),
-    .m_axi_bready_o (request[3].bready),
-    .m_axi_bresp_i (response[3].bresp)
+    .index_request_o (request[2].read),
+    .index_response_i (response[2].read),
+    .row_request_o (request[3]),
+    .row_response_i (response[3])
   );
-  assign request[2].awvalid = 1'b0;
-  assign request[2].awaddr = '0;
-  assign request[2].awlen = '0;
-  assign request[2].wvalid = 1'b0;
-  assign request[2].wdata = '0;
-  assign request[2].wstrb = '0;
-  assign request[2].wlast = 1'b0;
-  assign request[2].bready = 1'b1;
+  assign request[2].write = no_write();
 
   // ---- Status
   always_ff @(posedge clk_i) begin

@@ -2,14 +2,16 @@
 //
 // Writes 16-byte responses to consecutive addresses of device memory, four to a beat.
 //
-// Streams  in_*: the responses. m_axi_aw*, m_axi_w*, m_axi_b*: the memory.
+// Streams  in_*: the responses. memory_*: the port.
 // Timing   start_i (a pulse, while idle_o) begins; one response a clock. Four beats go in one
 //          command. flush_i (level, after the last response) writes what is left; idle_o is up
 //          when the memory has answered all of it. After an error what is left is dropped.
 // Numbers  bits, unchanged.
 // Source   -
 `include "jd_assert.svh"
-module jd_replay_writer (
+module jd_replay_writer
+  import jd_axi_pkg::*;
+(
   input  logic         clk_i,
   input  logic         rst_ni,
   input  logic         start_i,
@@ -21,18 +23,8 @@ module jd_replay_writer (
   output logic         error_o,
   output logic [1:0]   response_o,
   output logic         idle_o,
-  output logic         m_axi_awvalid_o,
-  input  logic         m_axi_awready_i,
-  output logic [39:0]  m_axi_awaddr_o,
-  output logic [7:0]   m_axi_awlen_o,
-  output logic         m_axi_wvalid_o,
-  input  logic         m_axi_wready_i,
-  output logic [511:0] m_axi_wdata_o,
-  output logic [63:0]  m_axi_wstrb_o,
-  output logic         m_axi_wlast_o,
-  input  logic         m_axi_bvalid_i,
-  output logic         m_axi_bready_o,
-  input  logic [1:0]   m_axi_bresp_i
+  output axi_write_request_t  memory_request_o,
+  input  axi_write_response_t memory_response_i
 );
   localparam int unsigned CHUNK = 4;    // beats of a command
   localparam int unsigned DEPTH = 16;   // beats held
@@ -143,19 +135,19 @@ module jd_replay_writer (
     .done_ready_i   (1'b1),
     .done_resp_o    (done_response),
     .idle_o         (mover_idle),
-    .m_axi_awvalid_o,
-    .m_axi_awready_i,
-    .m_axi_awaddr_o,
-    .m_axi_awlen_o,
+    .m_axi_awvalid_o (memory_request_o.awvalid),
+    .m_axi_awready_i (memory_response_i.awready),
+    .m_axi_awaddr_o (memory_request_o.awaddr),
+    .m_axi_awlen_o (memory_request_o.awlen),
     .m_axi_awid_o   (),
-    .m_axi_wvalid_o,
-    .m_axi_wready_i,
-    .m_axi_wdata_o,
-    .m_axi_wstrb_o,
-    .m_axi_wlast_o,
-    .m_axi_bvalid_i,
-    .m_axi_bready_o,
-    .m_axi_bresp_i,
+    .m_axi_wvalid_o (memory_request_o.wvalid),
+    .m_axi_wready_i (memory_response_i.wready),
+    .m_axi_wdata_o (memory_request_o.wdata),
+    .m_axi_wstrb_o (memory_request_o.wstrb),
+    .m_axi_wlast_o (memory_request_o.wlast),
+    .m_axi_bvalid_i (memory_response_i.bvalid),
+    .m_axi_bready_o (memory_request_o.bready),
+    .m_axi_bresp_i (memory_response_i.bresp),
     .m_axi_bid_i    (1'b0)
   );
 

@@ -10,6 +10,17 @@ package jd_axi_pkg;
     logic [39:0]  araddr;
     logic [7:0]   arlen;
     logic         rready;
+  } axi_read_request_t;
+
+  typedef struct packed {
+    logic         arready;
+    logic         rvalid;
+    logic [511:0] rdata;
+    logic [1:0]   rresp;
+    logic         rlast;
+  } axi_read_response_t;
+
+  typedef struct packed {
     logic         awvalid;
     logic [39:0]  awaddr;
     logic [7:0]   awlen;
@@ -18,19 +29,29 @@ package jd_axi_pkg;
     logic [63:0]  wstrb;
     logic         wlast;
     logic         bready;
-  } axi_request_t;
+  } axi_write_request_t;
 
   typedef struct packed {
-    logic         arready;
-    logic         rvalid;
-    logic [511:0] rdata;
-    logic [1:0]   rresp;
-    logic         rlast;
     logic         awready;
     logic         wready;
     logic         bvalid;
     logic [1:0]   bresp;
+  } axi_write_response_t;
+
+  typedef struct packed {
+    axi_read_request_t  read;
+    axi_write_request_t write;
+  } axi_request_t;
+
+  typedef struct packed {
+    axi_read_response_t  read;
+    axi_write_response_t write;
   } axi_response_t;
+
+  // What a client drives that never writes.
+  function automatic axi_write_request_t no_write();
+    return '{bready: 1'b1, default: '0};
+  endfunction
 
   // An access to a register block without a bus of its own (PeakRDL's passthrough interface): a
   // write is answered in the clock of the request, a read in the next.

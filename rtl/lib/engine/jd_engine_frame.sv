@@ -160,27 +160,27 @@ module jd_engine_frame
   logic [All-1:0] c_bready;
   logic [All-1:0][1:0] c_bresp;
   for (genvar c = 0; c < All; c++) begin : gen_client
-    assign c_arvalid[c] = request[c].arvalid;
-    assign response[c].arready = c_arready[c];
-    assign c_araddr[c] = request[c].araddr;
-    assign c_arlen[c] = request[c].arlen;
-    assign response[c].rvalid = c_rvalid[c];
-    assign c_rready[c] = request[c].rready;
-    assign response[c].rdata = c_rdata[c];
-    assign response[c].rresp = c_rresp[c];
-    assign response[c].rlast = c_rlast[c];
-    assign c_awvalid[c] = request[c].awvalid;
-    assign response[c].awready = c_awready[c];
-    assign c_awaddr[c] = request[c].awaddr;
-    assign c_awlen[c] = request[c].awlen;
-    assign c_wvalid[c] = request[c].wvalid;
-    assign response[c].wready = c_wready[c];
-    assign c_wdata[c] = request[c].wdata;
-    assign c_wstrb[c] = request[c].wstrb;
-    assign c_wlast[c] = request[c].wlast;
-    assign response[c].bvalid = c_bvalid[c];
-    assign c_bready[c] = request[c].bready;
-    assign response[c].bresp = c_bresp[c];
+    assign c_arvalid[c] = request[c].read.arvalid;
+    assign response[c].read.arready = c_arready[c];
+    assign c_araddr[c] = request[c].read.araddr;
+    assign c_arlen[c] = request[c].read.arlen;
+    assign response[c].read.rvalid = c_rvalid[c];
+    assign c_rready[c] = request[c].read.rready;
+    assign response[c].read.rdata = c_rdata[c];
+    assign response[c].read.rresp = c_rresp[c];
+    assign response[c].read.rlast = c_rlast[c];
+    assign c_awvalid[c] = request[c].write.awvalid;
+    assign response[c].write.awready = c_awready[c];
+    assign c_awaddr[c] = request[c].write.awaddr;
+    assign c_awlen[c] = request[c].write.awlen;
+    assign c_wvalid[c] = request[c].write.wvalid;
+    assign response[c].write.wready = c_wready[c];
+    assign c_wdata[c] = request[c].write.wdata;
+    assign c_wstrb[c] = request[c].write.wstrb;
+    assign c_wlast[c] = request[c].write.wlast;
+    assign response[c].write.bvalid = c_bvalid[c];
+    assign c_bready[c] = request[c].write.bready;
+    assign response[c].write.bresp = c_bresp[c];
   end
 
   // ---- At most so many transactions: once there is room, until the next one goes
