@@ -78,11 +78,11 @@ class Setup:
         """What a row says of it."""
         parameters = self.config.parameters
         return (
-            f"{self.name}: {parameters['A3cNPair']} pairs of {parameters['A3cNPe']}, "
-            f"{'a port a unit' if parameters['A3cPortPerCu'] else 'a port a pair'}, "
+            f"{self.name}: {parameters['a3c.NPair']} pairs of {parameters['a3c.NPe']}, "
+            f"{'a port a unit' if parameters['a3c.PortPerCu'] else 'a port a pair'}, "
             f"memory {self.memory}, {'COPY' if self.copy else 'ZERO'}, "
-            f"{parameters['A3cPbInference'] // 16} KiB parameters, "
-            f"{parameters['A3cGbRows'] // 16} KiB gradients, {parameters['A3cNRu']} RMSProp units"
+            f"{parameters['a3c.PbInference'] // 16} KiB parameters, "
+            f"{parameters['a3c.GbRows'] // 16} KiB gradients, {parameters['a3c.NRu']} RMSProp units"
         )
 
 

@@ -208,7 +208,7 @@ module jd_shell_echo #(
   end
 
   jd_shell_memory #(
-    .Engines  (Engines),
+    .Clients  (Engines),
     .MemPorts (MemPorts),
     .PortOf   (PORT_OF)
   ) u_memory (
