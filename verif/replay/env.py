@@ -328,9 +328,10 @@ class ReplayEnv(uvm_env):
             await ClockCycles(self.dut.clk_i, 8)
         else:
             raise TimeoutError(f"ring {ring} job {number}: no record within {clocks} clocks")
+        control = self.dut.u_frame.u_page.u_control
         await until(
             "HEAD", self.dut.clk_i, 1000,
-            lambda: int(self.dut.u_frame.u_page.u_control.head.value[32 * ring + 31 : 32 * ring]) > number,
+            lambda: int(control.head.value[32 * ring + 31 : 32 * ring]) > number,
         )  # fmt: skip
         record = self.memory.dump(address - 12, 32).view("<u4").copy()
         self.memory.load(address - 12, np.full(32, 0xFF, np.uint8))
