@@ -85,7 +85,9 @@ def test_requirements_are_pinned():
 def test_types_are_checked_everywhere():
     checked = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["files"]
     assert not {str(p.relative_to(ROOT)) for p in tracked("*.py") if p.is_file()} - {
-        str(p.relative_to(ROOT)) for top in checked for p in (ROOT / top).rglob("*.py")
+        str(p.relative_to(ROOT))
+        for top in checked
+        for p in ((ROOT / top).rglob("*.py") if (ROOT / top).is_dir() else [ROOT / top])
     }
 
 

@@ -50,13 +50,8 @@ def run(tmp_path: Path, text: str, *options: str, **settings: str) -> str:
         sys.executable, "-m", "pytest", "-p", "flow.regression", "-p", "no:cacheprovider", "-q",
         "--rootdir", str(tmp_path), "-c", os.devnull, *options, str(tmp_path / "test_it.py"),
     ]  # fmt: skip
-    env = {**os.environ, "PYTEST_ADDOPTS": "", "PYTHONPATH": f"{ROOT}/scripts", **settings}
+    env = {**os.environ, "PYTEST_ADDOPTS": "", "PYTHONPATH": str(ROOT), **settings}
     env["JACKDAW_CACHE"] = str(tmp_path / "store")
-    (tmp_path / "seed.py").write_text(
-        "def pytest_addoption(parser): parser.addoption('--seed', type=int, default=1)\n"
-    )
-    command[5:5] = ["-p", "seed"]
-    env["PYTHONPATH"] += f":{tmp_path}"
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
 

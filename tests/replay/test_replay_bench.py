@@ -26,7 +26,7 @@ def test_replay_bench_writes_rows_of_the_same_keys(
         peers, "measure", lambda leaves, batches: list(peers.plain_trees(binary, 256, batches[:1]))
     )
     out, plot = tmp_path / "rows.json", tmp_path / "latency.png"
-    command = ["replay", "--config", "small", "--set", "ReplayBatchLog2=4"]  # as it is
+    command = ["replay", "--config", "small", "--set", "replay.BatchLog2=4"]  # as it is
     command += ["--json", str(out), "--plot", str(plot)]
     assert bench.main(command) == 0
     rows = json.loads(out.read_text())
@@ -52,7 +52,7 @@ def test_replay_bench_writes_rows_of_the_same_keys(
 @pytest.mark.parametrize("opcode", [Opcode.RETRIEVE, Opcode.INSERT])
 def test_replay_operations_take_a_clock_each(opcode: int) -> None:
     """Also at the memory's latency of 64 clocks: enough reads and writes are out at a time."""
-    with open_device("sim", bench.configuration("small", ["ReplayBatchLog2=4"])) as device:
+    with open_device("sim", bench.configuration("small", ["replay.BatchLog2=4"])) as device:
         replay = Replay(device, ReplaySettings(leaves=256, seed=1))
         replay.insert(np.arange(1, 257))
         short, long = 1024, 5120
@@ -81,9 +81,9 @@ def test_replay_peers_sample_and_update() -> None:
 
 def test_replay_bench_refuses_bad_options(capsys: pytest.CaptureFixture[str]) -> None:
     for options, text in (
-        (["--set", "Batch=4"], "want one of"),
-        (["--set", "ReplayBatchLog2=x"], "invalid literal"),
-        (["--config", "small", "--set", "MemSizeLog2=50"], "outside 12..32"),
+        (["--set", "Batch=4"], "has no Batch; it has"),
+        (["--set", "replay.BatchLog2=x"], "want NAME=NUMBER"),
+        (["--config", "small", "--set", "MemSizeLog2=50"], "want 12..32"),
     ):
         with pytest.raises(SystemExit):
             bench.main(["replay", *options])
