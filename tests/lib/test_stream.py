@@ -12,7 +12,7 @@ from flow.regression import regress
 pytestmark = pytest.mark.cocotb
 
 CORE = "jackdaw:lib:stream"
-FIFOS = [(1, 1), (9, 3), regress(7, 2), regress(65, 7), regress(8, 64)]
+FIFOS = [(1, 1), (7, 2), (9, 3), regress(65, 7), regress(8, 64)]
 ARBITERS = [(3, 9), regress(1, 1), regress(8, 33)]
 
 
