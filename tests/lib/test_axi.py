@@ -15,13 +15,14 @@ pytestmark = pytest.mark.cocotb
 SMALL = {"Clients": 1, "MaxOutstanding": 1}
 ODD = {"Clients": 3, "MaxOutstanding": 3, "IdW": 2}
 LARGE = {"Clients": 1, "MaxOutstanding": 16}
+FRAME = {"Clients": 2, "MaxOutstanding": 16, "Frame": 1}
 DIRECT = {"Clients": 1, "MaxOutstanding": 3, "IdW": 2, "Direct": 1}
 
 
 def movers(test: str, parameters: dict[str, int], seed: int) -> Path:
     """Run a test of the movers."""
     return simulate.run(
-        "jackdaw:lib:axi", toplevel="jd_movers_bench", module="verif.lib.tb_axi", test=test,
+        "jackdaw:lib:engine", toplevel="jd_movers_bench", module="verif.lib.tb_axi", test=test,
         parameters=parameters, seed=seed, sources=["verif/lib/jd_movers_bench.sv"],
     )  # fmt: skip
 
@@ -43,6 +44,12 @@ def test_movers_alone(seed: int) -> None:
     """Without the multiplexer: data may move in the first clock of their burst."""
     for test in ("Random", "FullRate"):
         movers(test, DIRECT, seed)
+
+
+@pytest.mark.parametrize("test", ["Random", "BusError", "ResetMidway", "FrameLimit"])
+def test_frame_traffic(test: str, seed: int) -> None:
+    """The frame's memory port, with two clients of 16 reads and writes each."""
+    movers(test, FRAME, seed)
 
 
 def test_movers_full_rate(seed: int) -> None:

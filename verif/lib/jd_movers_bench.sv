@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Test bench: for each client a read and a write mover, all behind one jd_axi_mux (or, Direct, one
-// client without it). Ports of clients are unpacked arrays, so that agents find each by its index.
+// client without it; or, Frame, behind jd_engine_frame, whose page nobody uses). Ports of clients are
+// unpacked arrays, so that agents find each by its index.
 // The movers' ID is 0 and they check that of their responses; each client's is another at the
 // multiplexer, which must bring it back.
 module jd_movers_bench #(
@@ -9,7 +10,8 @@ module jd_movers_bench #(
   parameter  int unsigned MaxOutstanding = 4,
   parameter  int unsigned IdW            = 1,
   parameter  bit          Direct         = 1'b0,   // one client, without the multiplexer
-  localparam int unsigned PortIdW        = IdW + $clog2(Clients)
+  parameter  bit          Frame          = 1'b0,   // behind the frame; the clients have no IDs
+  localparam int unsigned PortIdW        = Frame ? 4 : IdW + $clog2(Clients)
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -70,7 +72,7 @@ module jd_movers_bench #(
   logic [Clients-1:0][63:0]    wstrb;
   logic [Clients-1:0][1:0]     rresp, bresp;
   for (genvar c = 0; c < Clients; c++) begin : gen_client
-    localparam logic [IdW-1:0] Id = IdW'(c + 1);
+    localparam logic [IdW-1:0] Id = Frame ? '0 : IdW'(c + 1);
     logic [IdW-1:0] mover_arid, mover_awid;
     assign arid[c] = mover_arid ^ Id;
     assign awid[c] = mover_awid ^ Id;
@@ -156,6 +158,98 @@ module jd_movers_bench #(
     assign m_axi_bready_o = bready;
     assign bresp = m_axi_bresp_i;
     assign bid = m_axi_bid_i;
+  end else if (Frame) begin : gen_frame
+    jd_axi_pkg::axi_request_t  [Clients-1:0] request;
+    jd_axi_pkg::axi_response_t [Clients-1:0] response;
+    logic unused;
+    assign unused = ^{arid, awid};
+    for (genvar c = 0; c < Clients; c++) begin : gen_bundle
+      assign request[c].read  = '{arvalid[c], araddr[c], arlen[c], rready[c]};
+      assign request[c].write = '{awvalid[c], awaddr[c], awlen[c], wvalid[c], wdata[c], wstrb[c],
+                                  wlast[c], bready[c]};
+      assign {arready[c], rvalid[c], rdata[c], rresp[c], rlast[c]} = response[c].read;
+      assign {awready[c], wready[c], bvalid[c], bresp[c]} = response[c].write;
+    end
+    assign rid = '0;
+    assign bid = '0;
+    // verilator lint_off PINCONNECTEMPTY
+    jd_engine_frame #(.Clients(Clients)) u_frame (
+      .clk_i               (clk_i),
+      .rst_ni              (rst_ni),
+      .time_i              ('0),
+      .irq_o               (),
+      .s_axil_awvalid_i    ('0),
+      .s_axil_awready_o    (),
+      .s_axil_awaddr_i     ('0),
+      .s_axil_wvalid_i     ('0),
+      .s_axil_wready_o     (),
+      .s_axil_wdata_i      ('0),
+      .s_axil_wstrb_i      ('0),
+      .s_axil_bvalid_o     (),
+      .s_axil_bready_i     (1'b1),
+      .s_axil_bresp_o      (),
+      .s_axil_arvalid_i    ('0),
+      .s_axil_arready_o    (),
+      .s_axil_araddr_i     ('0),
+      .s_axil_rvalid_o     (),
+      .s_axil_rready_i     (1'b1),
+      .s_axil_rdata_o      (),
+      .s_axil_rresp_o      (),
+      .m_axi_arvalid_o     (m_axi_arvalid_o),
+      .m_axi_arready_i     (m_axi_arready_i),
+      .m_axi_araddr_o      (m_axi_araddr_o),
+      .m_axi_arlen_o       (m_axi_arlen_o),
+      .m_axi_arid_o        (m_axi_arid_o),
+      .m_axi_rvalid_i      (m_axi_rvalid_i),
+      .m_axi_rready_o      (m_axi_rready_o),
+      .m_axi_rdata_i       (m_axi_rdata_i),
+      .m_axi_rresp_i       (m_axi_rresp_i),
+      .m_axi_rlast_i       (m_axi_rlast_i),
+      .m_axi_rid_i         (m_axi_rid_i),
+      .m_axi_awvalid_o     (m_axi_awvalid_o),
+      .m_axi_awready_i     (m_axi_awready_i),
+      .m_axi_awaddr_o      (m_axi_awaddr_o),
+      .m_axi_awlen_o       (m_axi_awlen_o),
+      .m_axi_awid_o        (m_axi_awid_o),
+      .m_axi_wvalid_o      (m_axi_wvalid_o),
+      .m_axi_wready_i      (m_axi_wready_i),
+      .m_axi_wdata_o       (m_axi_wdata_o),
+      .m_axi_wstrb_o       (m_axi_wstrb_o),
+      .m_axi_wlast_o       (m_axi_wlast_o),
+      .m_axi_bvalid_i      (m_axi_bvalid_i),
+      .m_axi_bready_o      (m_axi_bready_o),
+      .m_axi_bresp_i       (m_axi_bresp_i),
+      .m_axi_bid_i         (m_axi_bid_i),
+      .register_request_o  (),
+      .register_response_i ('0),
+      .memory_request_i    (request),
+      .memory_response_o   (response),
+      .job_valid_o         (),
+      .job_ready_i         ('0),
+      .job_descriptor_o    (),
+      .job_number_o        (),
+      .end_valid_i         ('0),
+      .end_ready_o         (),
+      .end_job_i           ('0),
+      .end_error_i         ('0),
+      .end_detail_i        ('0),
+      .end_count_i         ('0),
+      .end_info0_i         ('0),
+      .end_info1_i         ('0),
+      .timeout_o           (),
+      .soft_reset_o        (),
+      .quiet_i             (1'b1),
+      .error_valid_i       ('0),
+      .error_code_i        ('0),
+      .event_i             ('0),
+      .busy_i              ('0),
+      .stall_mem_i         ('0),
+      .stall_in_i          ('0),
+      .stall_out_i         ('0),
+      .progress_i          ('0),
+      .idle_o              ()
+    );
+    // verilator lint_on PINCONNECTEMPTY
   end else begin : gen_mux
     jd_axi_mux #(.Clients(Clients), .IdW(IdW)) u_mux (
       .clk_i           (clk_i),

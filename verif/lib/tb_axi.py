@@ -22,6 +22,7 @@ from verif.scoreboard import Scoreboard
 REGION_BYTES = 1 << 17  # of a client's reads, and of its writes behind it
 SINGLES = 40  # single beats, more than may be outstanding
 LIMIT = 20_000  # clocks that any wait may take
+FRAME_LIMIT = 16  # reads, and writes, that jd_engine_frame lets out
 
 
 def transfers(generator: random.Random, base: int, beats: int) -> Iterator[StreamItem]:
@@ -183,6 +184,8 @@ class Environment(uvm_env):
         dut, clients = cocotb.top, parameters()["Clients"]
         self.memory = DeviceMemory()
         limit = parameters()["MaxOutstanding"] * clients
+        if parameters().get("Frame"):
+            limit = FRAME_LIMIT
         bus = AxiBus(dut, "m_axi", max_reads=limit, max_writes=limit)
         self.port = AxiMemoryAgent("port", self, bus, self.memory, self.timing)
         self.clients = [
@@ -287,7 +290,7 @@ class Random(MoversTest):
 class BackPressure(MoversTest):
     """Everything is slow: buffers fill and the outstanding limit is reached."""
 
-    timing = AxiTiming(latency=(200, 240), busy=0.4, longest=10)
+    timing = AxiTiming(latency=(200, 240), busy=0.4, longest=10, held=64)
     busy = 0.3
     beats = 200
 
@@ -299,6 +302,24 @@ class BackPressure(MoversTest):
         monitor, limit = self.environment.port.monitor, parameters()["MaxOutstanding"]
         assert monitor.most_reads >= limit, f"{monitor.most_reads} reads at once"
         assert monitor.most_writes >= limit, f"{monitor.most_writes} writes at once"
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class FrameLimit(BackPressure):
+    """All clients together want twice as much as the frame lets out; the memory would take it."""
+
+    async def body(self) -> None:
+        """Single beats of every client at once: the limit is reached, and never passed."""
+        for client in self.environment.clients:
+            client.golden = self.environment.memory.copy()
+        clients = self.environment.clients
+        assert parameters()["MaxOutstanding"] * len(clients) > FRAME_LIMIT
+        offsets = [64 * beat for beat in range(SINGLES)]
+        tasks = [cocotb.start_soon(self.single_beats(client, offsets)) for client in clients]
+        for task in tasks:
+            await task
+        monitor = self.environment.port.monitor
+        assert (monitor.most_reads, monitor.most_writes) == (FRAME_LIMIT, FRAME_LIMIT)
 
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")
