@@ -20,7 +20,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
-from flow import ROOT, cache, record
+from flow import ROOT, cache, record, write_whole
 from flow.configuration import load_config, names
 from flow.manifest import engines
 from flow.simulator import tools
@@ -144,6 +144,4 @@ def keep_seconds(folder: Path) -> None:
         for note in notes[:-NOTES_KEPT]:
             note.unlink(missing_ok=True)
         path = cache.root() / "seconds.json"
-        part = path.with_suffix(f".{os.getpid()}")
-        part.write_text(json.dumps(new))
-        os.replace(part, path)
+        write_whole(path, json.dumps(new))

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from flow import BUILD
+from flow import BUILD, write_whole
 from flow.configuration import Config, Instance, Link
 from flow.design import add_library
 from flow.manifest import Stream
@@ -70,9 +70,7 @@ def write(config: Config, text: str, name: str, folder: Path) -> None:
     for file, content in files.items():
         path = folder / file
         if not path.exists() or path.read_text() != content:
-            part = path.with_suffix(f".{hashlib.sha256(str(path).encode()).hexdigest()[:6]}")
-            part.write_text(content)
-            part.replace(path)
+            write_whole(path, content)
 
 
 def _twice(config: Config) -> bool:
@@ -120,7 +118,7 @@ def top(config: Config) -> str:
 );
 {body}
 
-  // The demultiplexer chose the page; the upper address bits have no meaning behind it.
+  // The demultiplexer chose the page; the upper address bits mean nothing after it.
   logic unused_address;
   assign unused_address = ^{{axil_awaddr, axil_araddr}};
 endmodule : {TOP}

@@ -37,7 +37,7 @@ from typing import Any
 import pytest
 import yaml
 
-from flow import BUILD, ROOT, budget, cache, changed, effort, process, record, simulate
+from flow import BUILD, ROOT, budget, cache, changed, effort, process, record, simulate, write_whole
 from flow.manifest import engines
 from flow.simulator import Simulator
 
@@ -193,9 +193,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.stash[_GROUP] = -1 - number
     items[:] = [item for members in order for item in members] + goals + last
     if hasattr(config, "workerinput") and (folder := record.session()):
-        part = folder / f"{GROUPS}.{os.getpid()}"  # every worker writes the same
-        part.write_text(json.dumps({item.nodeid: item.stash[_GROUP] for item in items}))
-        os.replace(part, folder / GROUPS)
+        # Every worker writes the same.
+        chosen = {item.nodeid: item.stash[_GROUP] for item in items}
+        write_whole(folder / GROUPS, json.dumps(chosen))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:

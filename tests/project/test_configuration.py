@@ -278,3 +278,21 @@ def test_an_engine_out_of_the_tree(tmp_path: Path) -> None:
     assert "65536 words" in call("scripts/bench.py", "other", "--memory", "I")
     names = "from flow.synthesis import variants; print({v.top for v in variants()})"
     assert "jd_other_work" in call("-c", names)
+
+
+def test_a_file_is_written_whole_by_many_processes(tmp_path: Path) -> None:
+    """Workers write the same devices at once: none sees half a file or takes one away."""
+    code = (
+        "import sys; from pathlib import Path; from flow import write_whole\n"
+        "path, text = Path(sys.argv[1]), sys.argv[2] * 100_000\n"
+        "for _ in range(200):\n"
+        "    write_whole(path, text)\n"
+        "    assert len(path.read_text()) == 100_000\n"
+    )
+    path = tmp_path / "jd_top.sv"
+    runs = [
+        subprocess.Popen([sys.executable, "-c", code, str(path), letter], cwd=ROOT)
+        for letter in "abcd"
+    ]
+    assert [run.wait(timeout=60) for run in runs] == [0] * 4
+    assert list(tmp_path.iterdir()) == [path]
