@@ -1,10 +1,10 @@
 """Which tests passed on this machine with the same inputs: `make test CHANGED=1`.
 
-A test's inputs are taken too wide rather than too narrow: everything in the repository. Only the
-tests of an engine do without documents and without RTL, environment and tests of the engines that
-share no device with it in a configuration that they open (tests/project checks that, and imports).
-Beside the files, the seed, the
-settings and the versions of all tools and packages decide.
+A test's inputs are taken too wide rather than too narrow: everything in the repository and in the
+folders of engines out of the tree. Only the tests of an engine do without documents and without
+RTL, environment and tests of the engines that share no device with it in a configuration that they
+open (tests/project checks that, and imports). Beside the files, the seed, the settings and the
+versions of all tools and packages decide.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,7 +23,7 @@ from typing import Any
 
 from flow import ROOT, cache, record, write_whole
 from flow.configuration import load_config, names
-from flow.manifest import engines
+from flow.manifest import ELSEWHERE, engines
 from flow.simulator import tools
 
 ENGINES = tuple(sorted(engines()))
@@ -36,22 +37,37 @@ SETTINGS = (
     "JD_OVERLAY",
     "JD_MUTANT",
     "CXXFLAGS",
+    ELSEWHERE,
     "PYTEST_ADDOPTS",
 )
 
 
 @functools.cache
 def files() -> dict[str, str]:
-    """Name and hash of every file of the work tree that git does not ignore."""
+    """Name and hash of every file of the work tree that git does not ignore, and of `outside`."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, capture_output=True, check=True,
     ).stdout.decode().split("\0")  # fmt: skip
     return {
         name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest()
-        for name in sorted(listed)
+        for name in sorted({*listed, *outside()})
         if name and (ROOT / name).is_file()
     }
+
+
+def outside() -> set[str]:
+    """The files of engines out of the tree: all but hidden ones and what Python makes."""
+    found = set()
+    for manifest in engines().values():
+        for folder in {manifest.folder, manifest.python or manifest.folder}:
+            if not folder.is_relative_to(ROOT):
+                found |= {
+                    os.path.relpath(path, ROOT)
+                    for path in folder.rglob("*")
+                    if not re.search(r"/(\.|__pycache__/)", f"/{path.relative_to(folder)}")
+                }
+    return found
 
 
 @functools.cache

@@ -8,8 +8,9 @@ A file `configs/NAME.json`:
      "links": ["replay.smp > second.smp", "second.tde > replay.tde"]}
 
 The engines are on the pages 1, 2, ... in the order of the file. An instance without `engine` has
-the engine of its name; a parameter that is not there has its default (engine.yaml); without
-`ports`, memory port c of all engines (counted in order) is on the device's port c mod MemPorts.
+the engine of its name; names are lower-case letters and digits. A parameter that is not there has
+its default (engine.yaml); without `ports`, memory port c of all engines (counted in order) is on
+the device's port c mod MemPorts.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -30,6 +31,10 @@ CONFIGS = ROOT / "configs"
 DEVICE = {"ClockHz": (1, 2**32 - 1), "MemSizeLog2": (12, 32), "MemPorts": (1, 16)}
 MOST_ENGINES, MOST_CLIENTS = 31, 16
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+# Without `_`, so that no signal of the device's top has two meanings; these are signals themselves.
+INSTANCE = re.compile(r"[a-z][a-z0-9]*")
+RESERVED = ("address", "axi", "axil", "demux", "directory", "memory")
+SETTING = re.compile(r"([\w.]+)=(-?\d+)", re.ASCII)
 LINK = re.compile(r"\s*(\w+)\.(\w+)\s*>\s*(\w+)\.(\w+)\s*")
 
 
@@ -205,10 +210,30 @@ def load_config(name: str | Path | Config) -> Config:
     if not path.exists():
         raise FileNotFoundError(f"no configuration {name}; there are: {', '.join(names())}")
     try:
-        data = json.loads(path.read_text())
-    except json.JSONDecodeError as error:
+        data = json.loads(path.read_text(), object_pairs_hook=_once)
+    except (json.JSONDecodeError, ConfigError) as error:
         raise ConfigError(f"{path}: {error}") from error
     return parse(path.stem, data)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object. Raises: ConfigError if a key is there twice."""
+    keys = [key for key, _ in pairs]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ConfigError(f"{key!r} is there twice")
+    return dict(pairs)
+
+
+def numbers(settings: Iterable[str]) -> dict[str, int]:
+    """The changes that texts NAME=NUMBER ask for, as in `changed`. Raises: ConfigError."""
+    found = {}
+    for text in settings:
+        match = SETTING.fullmatch(text)
+        if not match:
+            raise ConfigError(f"got {text!r}, want NAME=NUMBER")
+        found[match[1]] = int(match[2])
+    return found
 
 
 def names() -> list[str]:
@@ -219,8 +244,7 @@ def names() -> list[str]:
 def parse(name: str, data: Any) -> Config:
     """The configuration of a file's content. Raises: ConfigError."""
     where = f"configuration {name}"
-    if not isinstance(data, dict):
-        raise ConfigError(f"{where}: want an object, got {type(data).__name__}")
+    _kind(where, data, dict)
     _known(where, data, {*DEVICE, "engines", "links"}, {*DEVICE, "engines"})
     if not NAME.fullmatch(name.replace("-", "_")):
         raise ConfigError(f"{where}: want lower-case letters, digits, _ and -")
@@ -229,6 +253,8 @@ def parse(name: str, data: Any) -> Config:
             raise ConfigError(f"{where}: {key} is {data[key]!r}, want an integer")
         if not low <= data[key] <= high:
             raise ConfigError(f"{where}: {key} is {data[key]}, want {low}..{high}")
+    _kind(f"{where}: engines", data["engines"], dict)
+    _kind(f"{where}: links", data.get("links", []), list)
     instances: list[Instance] = []
     client = 0
     for key, given in data["engines"].items():
@@ -248,6 +274,12 @@ def parse(name: str, data: Any) -> Config:
     )  # fmt: skip
 
 
+def _kind(where: str, data: Any, kind: type) -> None:
+    words: dict[type, str] = {dict: "an object", list: "a list", str: "a text"}
+    if not isinstance(data, kind):
+        raise ConfigError(f"{where}: got {data!r}, want {words[kind]}")
+
+
 def _known(where: str, data: Mapping[str, Any], allowed: set[str], needed: set[str]) -> None:
     for what, found in (("unknown", set(data) - allowed), ("missing", needed - set(data))):
         if found:
@@ -256,17 +288,24 @@ def _known(where: str, data: Mapping[str, Any], allowed: set[str], needed: set[s
 
 def _instance(where: str, name: str, data: Any, page: int, client: int, ports: int) -> Instance:
     at = f"{where}: {name}"
-    if not NAME.fullmatch(name) or not isinstance(data, dict):
-        raise ConfigError(f"{at}: want a name of lower-case letters, digits, _ and an object")
+    if not INSTANCE.fullmatch(name) or name in RESERVED:
+        raise ConfigError(
+            f"{at}: want a name of lower-case letters and digits, none of {', '.join(RESERVED)}"
+        )
+    _kind(at, data, dict)
     _known(at, data, {"engine", "parameters", "ports"}, set())
+    kind, given = data.get("engine", name), data.get("parameters", {})
+    _kind(f"{at}: engine", kind, str)
+    _kind(f"{at}: parameters", given, dict)
     try:
-        manifest = engine(data.get("engine", name))
-        values = manifest.values(data.get("parameters", {}), at)
+        manifest = engine(kind)
+        values = manifest.values(given, at)
     except ManifestError as error:
         raise ConfigError(str(error) if at in str(error) else f"{at}: {error}") from error
     count = manifest.ports(values)
     chosen = data.get("ports", [(client + i) % ports for i in range(count)])
-    if len(chosen) != count or not all(isinstance(p, int) and 0 <= p < ports for p in chosen):
+    _kind(f"{at}: ports", chosen, list)
+    if len(chosen) != count or any(type(p) is not int or not 0 <= p < ports for p in chosen):
         raise ConfigError(f"{at}: ports {chosen}, want {count} of 0..{ports - 1}")
     return Instance(name, manifest, page, MappingProxyType(values), tuple(chosen), client)
 
@@ -274,6 +313,7 @@ def _instance(where: str, name: str, data: Any, page: int, client: int, ports: i
 def _links(where: str, instances: Mapping[str, Instance], data: list[str]) -> Iterator[Link]:
     ends: set[tuple[str, str]] = set()
     for text in data:
+        _kind(f"{where}: link", text, str)
         match = LINK.fullmatch(text)
         if not match:
             raise ConfigError(f"{where}: link {text!r}, want 'engine.stream > engine.stream'")

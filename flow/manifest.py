@@ -25,6 +25,8 @@ from flow import ROOT
 FILE = "engine.yaml"
 PLACES = ("rtl", "examples")  # folders of the project whose folders may be engines
 ELSEWHERE = "JACKDAW_ENGINES"  # folders of engines out of the tree, with os.pathsep between
+NAME = re.compile(r"[a-z][a-z0-9]*")
+MOST_PORTS = 16
 OPTIONAL = {
     "bench", "descriptor_bytes", "driver", "ordered", "page", "python", "rules", "streams",
 }  # fmt: skip
@@ -173,10 +175,14 @@ def load_object(path: str) -> Any:
 
 
 def evaluate(expression: int | str, values: Mapping[str, int]) -> int:
-    """The value of an expression in parameters."""
+    """The value of an expression in parameters. Raises: ManifestError."""
     if isinstance(expression, int):
         return expression
-    return int(eval(expression, {"__builtins__": {}}, dict(values)))
+    try:
+        return int(eval(expression, {"__builtins__": {}}, dict(values)))
+    except Exception as error:
+        got = ", ".join(f"{name}={value}" for name, value in values.items())
+        raise ManifestError(f"{expression!r} with {got}: {error}") from error
 
 
 def folders() -> list[Path]:
@@ -233,7 +239,7 @@ def read(folder: Path) -> Manifest:
     if python is not None and str(python) not in sys.path:
         sys.path.append(str(python))
     try:
-        return Manifest(
+        manifest = Manifest(
             name=data["engine"],
             folder=folder,
             python=python,
@@ -260,8 +266,14 @@ def read(folder: Path) -> Manifest:
                 )
             },
         )  # fmt: skip
+        if not NAME.fullmatch(manifest.name):
+            raise ValueError(f"engine is {manifest.name!r}, want lower-case letters and digits")
+        ports = manifest.ports(manifest.values({}, "defaults"))
+        if not 1 <= ports <= MOST_PORTS:
+            raise ValueError(f"memory_ports is {ports}, want 1..{MOST_PORTS}")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ManifestError(f"{path}: {type(error).__name__}: {error}") from error
+    return manifest
 
 
 def _one_of(value: str, true: str, false: str) -> bool:

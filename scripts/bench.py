@@ -29,6 +29,7 @@ import bench_a3c
 import bench_learner
 import peers
 from flow import results
+from flow.configuration import numbers
 from flow.manifest import engines, load_object
 from jackdaw.device import Config, load_config, open_device
 from jackdaw.device.base import Device
@@ -90,18 +91,8 @@ OTHERS = {name: manifest for name, manifest in engines().items() if manifest.ben
 
 
 def configuration(name: str, settings: list[str]) -> Config:
-    """A build configuration with some parameters changed, NAME=VALUE each.
-
-    Raises: ValueError for another name or no number.
-    """
-    config = load_config(name)
-    changes = {}
-    for text in settings:
-        key, _, value = text.partition("=")
-        if not re.fullmatch(r"-?\d+", value):
-            raise ValueError(f"--set {text}: want NAME=NUMBER")
-        changes[key] = int(value)
-    return config.changed(changes)
+    """A configuration with some parameters changed, NAME=NUMBER each. Raises: ConfigError."""
+    return load_config(name).changed(numbers(settings))
 
 
 def replay_timing(config: Config) -> Timing:

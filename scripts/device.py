@@ -18,26 +18,17 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT)]
 
-from flow.configuration import Config, ConfigError, load_config  # noqa: E402
+from flow.configuration import ConfigError, load_config, numbers  # noqa: E402
 from flow.device import FOLDER, TOP, top, write  # noqa: E402
-
-
-def chosen(name: str, settings: list[str]) -> Config:
-    """A configuration with NAME=VALUE changed. Raises: ConfigError, FileNotFoundError."""
-    changes = {}
-    for text in settings:
-        key, _, value = text.partition("=")
-        if not value.removeprefix("-").isdecimal():
-            raise ConfigError(f"--set {text}: want NAME=NUMBER")
-        changes[key] = int(value)
-    return load_config(name).changed(changes)
 
 
 def generate(path: Path) -> None:
     """What FuseSoC asks for: the top alone, in this folder; its core knows what it depends on."""
     asked = yaml.safe_load(path.read_text())
-    given = asked["parameters"]
-    config = chosen(given["config"], given.get("set", []))
+    given = asked.get("parameters") or {}
+    if set(given) - {"set"} != {"config"}:
+        raise ConfigError(f"{path}: parameters are {sorted(given)}, want config, perhaps set")
+    config = load_config(given["config"]).changed(numbers(given.get("set", [])))
     (ROOT / "build").mkdir(exist_ok=True)
     (ROOT / "build/FUSESOC_IGNORE").touch()  # another run is not to find this one's cores
     Path(f"{TOP}.sv").write_text(top(config))
@@ -55,11 +46,11 @@ def main() -> int:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--out", type=Path, help="folder; default: build/devices/NAME")
     options = parser.parse_args()
-    if options.config.endswith((".yml", ".yaml")):
-        generate(Path(options.config))
-        return 0
     try:
-        config = chosen(options.config, options.set)
+        if options.config.endswith((".yml", ".yaml")):
+            generate(Path(options.config))
+            return 0
+        config = load_config(options.config).changed(numbers(options.set))
     except (ConfigError, FileNotFoundError) as error:
         parser.error(str(error))
     folder = options.out or FOLDER / config.name

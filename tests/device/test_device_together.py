@@ -33,7 +33,7 @@ CONFIG = "all"
 BACKENDS = ("sim", "model")
 UNKNOWN_OPCODE = 0x7F
 WATCHDOG = 1500  # clocks
-SIZES, BATCH, RECORDS, STEPS = [4, 16, 2], 8, 32, 3
+SIZES, BATCH, RECORDS, STEPS, PAIR_STEPS = [4, 16, 2], 8, 32, 3, 20
 SETTINGS = HyperParameters.make(1e-2, eps=1e-2)
 
 # A piece of work: prepares, yields once its first jobs run, then returns what came out.
@@ -99,8 +99,23 @@ def of_replay(device: Any, name: str, seed: int) -> Work:
     return [*found, replay.retrieve(np.arange(60))]
 
 
+def of_pair(device: Any, _: str, seed: int) -> Work:
+    """Gradient steps on the replay engine's samples; its priorities follow the TD errors."""
+    replay, learner = Replay(device, ReplaySettings(leaves=RECORDS, seed=seed)), Learner(device)
+    learner.load_program(learner.dqn(SIZES, adam(1e-2), sync_period=2))
+    learner.load(default_initialization(SIZES, np.random.default_rng(seed)))
+    replay.insert(np.random.default_rng(seed).random(RECORDS).astype(np.float32), td=True)
+    train = learner.train(BATCH, storage(device, seed), steps=PAIR_STEPS, td_stream=True)
+    loop = replay.train_loop(BATCH, PAIR_STEPS, stratified=True)
+    yield
+    loop.wait(60)
+    assert train.wait(60).count == PAIR_STEPS
+    return [replay.retrieve(np.arange(RECORDS)), *learner.state().values()]
+
+
+PAIR = {"replay", "learner"}  # with links between them
 WORK: dict[str, Callable[[Any, str, int], Work]] = {
-    "replay": of_replay, "learner": of_learner, "a3c": of_a3c
+    "replay": of_replay, "learner": of_learner, "a3c": of_a3c, "pair": of_pair
 }  # fmt: skip
 
 
@@ -152,7 +167,9 @@ def run(
     """What the work of some engines gives, all at once, while another is disturbed."""
     with open_device(backend, config, seed=seed) as device:
         kinds = {info.instance: info.name for info in device.engines()}
-        work = [WORK[kinds[name]](device, name, seed + n) for n, name in enumerate(names)]
+        tasks = [name for name in names if name not in PAIR or not set(names) >= PAIR]
+        tasks += ["pair"] if set(names) >= PAIR else []
+        work = [WORK[kinds.get(t, t)](device, t, seed + n) for n, t in enumerate(tasks)]
         for each in work:
             next(each)
         if disturb is not None:
@@ -221,19 +238,39 @@ def test_a_held_reset_holds_up_nobody(seed: int) -> None:
 
 @pytest.mark.parametrize("steps", [2, regress(20)])
 def test_two_agents_train_at_once(steps: int, tmp_path: Path, seed: int) -> None:
-    """DQN on CartPole and A3C on PixelCatch: the same bits on the RTL and on the models."""
-    found = {}
-    for backend in BACKENDS:
-        folder = tmp_path / backend
-        train_together.main(
-            ["--device", backend, "--seed", str(seed), "--out", str(folder), "--assertions"]
-            + ["--gradient-steps", str(steps), "--steps", "12", "--agents", "2"]
+    """DQN on CartPole and A3C on PixelCatch: on the RTL the bits that each has on a device of its
+    own, of the golden models."""  # fmt: skip
+
+    def train(name: str, *more: str) -> dict[str, Any]:
+        folder = tmp_path / name
+        done = train_together.main(
+            [*more, "--seed", str(seed), "--out", str(folder), "--assertions"]
+            + ["--set", f"max_steps={steps}", "--set", "warm=64", "--steps", "12", "--agents", "2"]
         )
-        found[backend] = json.loads((folder / "summary.json").read_text())
-        assert (folder / "curve.png").exists()
-    for summary in found.values():
-        for name in ("device", "cycles", "wall_seconds"):
-            summary.pop(name)
-    assert found["sim"] == found["model"]
-    assert found["sim"]["cartpole_gradient_steps"] == steps
-    assert found["sim"]["pixelcatch_updates"] > 0
+        assert done == 1 and (folder / "curve.png").exists()
+        return dict(json.loads((folder / "summary.json").read_text()))
+
+    together = train("sim", "--device", "sim")
+    for agent, config in (("cartpole", "demo"), ("pixelcatch", "a3c")):
+        alone = train(agent, "--device", "model", "--config", config, "--only", agent)
+        assert together[agent] == alone[agent]
+    assert together["cartpole"]["gradient_steps"] == steps
+    assert together["pixelcatch"]["updates"] > 0
+
+
+def test_two_agents_want_their_engines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be trained is named, before a folder is made."""
+    for arguments, message in (
+        (["--config", "demo"], "configuration demo has no a3c"),
+        (["--config", "a3c"], "configuration a3c has no learner, replay"),
+        (["--config", "nothing"], "no configuration nothing"),
+        (["--set", "warm=x"], "want int"),
+        (["--set", "warms=1"], "the recipe has no warms"),
+    ):
+        folder = tmp_path / "none"
+        assert train_together.main([*arguments, "--out", str(folder)]) == 2
+        assert message in capsys.readouterr().err
+        assert not folder.exists()
+    with pytest.raises(SystemExit):
+        train_together.main(["--steps", "0", "--out", "x"])
+    assert "--steps: got 0, want at least 1" in capsys.readouterr().err

@@ -130,6 +130,16 @@ WRONG = [
     ({"engines": {"learner": {"parameters": {"OB": 8}}}}, "P=16, OB=8: want OB = P / 4"),
     ({"engines": {"learner": {"parameters": {"NTU": 4, "ActorCritic": 1}}}}, "want no ActorCritic"),
     ({"engines": {"Replay": {}}}, "want a name of lower-case"),
+    ({"engines": {"replay_smp": {"engine": "replay"}}}, "replay_smp: want a name of lower-case"),
+    ({"engines": {"axi": {"engine": "replay"}}}, "axi: want a name of .* none of address, axi"),
+    ({"engines": ["replay"]}, r"engines: got \['replay'\], want an object"),
+    ({"engines": {"replay": 1}}, "replay: got 1, want an object"),
+    ({"engines": {"replay": {"engine": ["replay"]}}}, r"engine: got \['replay'\], want a text"),
+    ({"engines": {"replay": {"parameters": [1]}}}, r"parameters: got \[1\], want an object"),
+    ({"engines": {"replay": {"ports": 0}}}, "ports: got 0, want a list"),
+    ({"engines": {"replay": {"ports": [False]}}}, r"ports \[False\], want 1 of 0\.\.0"),
+    ({"links": "replay.smp > replay.tde"}, "links: got 'replay.smp .*, want a list"),
+    ({"links": [1]}, "link: got 1, want a text"),
     ({"engines": {"replay": {"ports": [0, 0]}}}, r"ports \[0, 0\], want 1 of 0\.\.0"),
     ({"engines": {"replay": {"ports": [1]}}}, r"ports \[1\], want 1 of 0\.\.0"),
     ({"engines": {"replay": {"port": 0}}}, "unknown: port"),
@@ -151,6 +161,22 @@ def test_a_wrong_configuration_is_named(changes: dict, message: str) -> None:
     assert parse("right", right)
     with pytest.raises(ConfigError, match=message):
         parse("wrong", {**right, **changes})
+
+
+def test_a_wrong_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.json"
+    for text, message in (
+        ('{"engines": {"replay": {}, "replay": {}}}', "'replay' is there twice"),
+        ("{", "wrong.json: Expecting"),
+        ("[]", r"got \[\], want an object"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ConfigError, match=message):
+            load_config(path)
+    for text in ("a", "a=", "a=b", "a=1.5", "=1", "a=\u00b2"):
+        with pytest.raises(ConfigError, match="want NAME=NUMBER"):
+            configuration.numbers([text])
+    assert configuration.numbers(["replay.KLog2=3", "b=-1"]) == {"replay.KLog2": 3, "b": -1}
 
 
 def test_a_stream_has_one_link() -> None:
@@ -197,6 +223,11 @@ def test_a_wrong_manifest_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "want out or in": right.replace("direction: in", "direction: up"),
         "want a range": right.replace("range: [1, 6], field: k_log2", "field: k_log2"),
         "want a mapping": "- 1\n",
+        "want lower-case letters": right.replace("engine: replay", "engine: Re_play"),
+        "invalid syntax": right.replace("memory_ports: 1", "memory_ports: 1 +"),
+        "memory_ports is 17, want 1": right.replace("memory_ports: 1", "memory_ports: 17"),
+        "name 'Depth' is not defined": right.replace("memory_ports: 1", "memory_ports: Depth"),
+        "modulo by zero": right.replace("memory_ports: 1", "memory_ports: 1 // 0"),
     }
     for number, (message, text) in enumerate(wrongs.items()):
         folder = tmp_path / str(number)
@@ -275,6 +306,11 @@ def test_an_engine_out_of_the_tree(tmp_path: Path) -> None:
         "tests/project/test_cache.py", str(folder / "tests"), "-k", "words or watchdog",
     )  # fmt: skip
     assert "3 passed" in told
+    inputs = "from flow import changed; print(changed.inputs('engine_other', 1))"
+    before = call("-c", inputs)
+    work = folder / "jd_other_work.sv"
+    work.write_text(work.read_text() + "// end\n")
+    assert call("-c", inputs) != before
     assert "65536 words" in call("scripts/bench.py", "other", "--memory", "I")
     names = "from flow.synthesis import variants; print({v.top for v in variants()})"
     assert "jd_other_work" in call("-c", names)
