@@ -137,9 +137,9 @@ def make_errors(device: Any, driver: EngineDriver) -> None:
 
 
 def soft_reset(device: Any, driver: EngineDriver) -> None:
-    """Drop queued jobs, twice."""
+    """Drop queued jobs, again and again."""
     ring = opened_ring(driver)
-    for _ in range(2):
+    for _ in range(20):
         ring.submit_all([[0, tag] for tag in range(7)])
         driver.soft_reset()
         assert driver.read(header.STATUS.offset) & STATUS_IDLE
