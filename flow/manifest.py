@@ -101,7 +101,7 @@ class Manifest:
         registers: Python module that is generated from the register description.
         model: `module:class` of the golden model.
         driver: `module:class`, or None.
-        bench: `module:function` that yields rows of the benchmark, or None.
+        bench: `module:class` of its benchmark (benchmarks/base.py), or None.
         page: its documentation, relative to the folder, or None.
         rings: how many.
         descriptor_bytes: of a job.

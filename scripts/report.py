@@ -23,8 +23,8 @@ from typing import Any
 
 import jinja2
 
+from benchmarks.base import benchmarks
 from flow import BUILD, ROOT, results
-from flow.manifest import engines
 
 PAGE = ROOT / "docs" / "report" / "index.html"
 README = ROOT / "README.md"
@@ -437,11 +437,13 @@ def write_bench(record: bool) -> None:
     """Measure the engines, for the record with their plots. Raises: CalledProcessError."""
     rows: list[dict[str, Any]] = []
     start = time.monotonic()
-    others = [name for name, manifest in engines().items() if manifest.bench]
-    for engine in ("replay", "learner", *others):
+    measured = benchmarks()
+    for engine, benchmark in measured.items():
+        if benchmark.long:  # `scripts/bench.py ENGINE --record` measures them
+            continue
         path = BUILD / "report" / f"bench-{engine}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        plot = ["--plot"] if record else []
+        plot = ["--plot"] if record and benchmark.image else []
         subprocess.run(
             [sys.executable, "scripts/bench.py", engine, "--json", str(path), *plot],
             cwd=ROOT, check=True, timeout=3600, stdout=subprocess.DEVNULL,
@@ -453,8 +455,8 @@ def write_bench(record: bool) -> None:
     for r in (r for r in rows if r["engine"] == "replay"):
         if not (r["figure"].startswith("cycles_per_") and r["config"].startswith(largest)):
             r["peers"] = []
-    # The a3c engine's take hours: `scripts/bench.py a3c --record` measures them.
-    rows += [r for r in results.read("bench")["rows"] if r["engine"] == "a3c"]
+    long = {name for name, benchmark in measured.items() if benchmark.long}
+    rows += [r for r in results.read("bench")["rows"] if r["engine"] in long]
     results.write(
         "bench", rows, seconds=time.monotonic() - start, seed=1, record=record,
         tools=["verilator"],

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import bench
-import bench_a3c
+from benchmarks import a3c as bench_a3c
+from benchmarks.base import Row, row
 from flow import results
 from jackdaw.device import open_device
 from jackdaw.device.sim import SimDevice
@@ -68,7 +69,7 @@ def test_a3c_bench_setups() -> None:
 def test_a3c_bench_golden(monkeypatch: pytest.MonkeyPatch) -> None:
     """A routine on the RTL equals the model, and PyTorch as closely as rounding lets it."""
     monkeypatch.setattr(bench_a3c, "CHECKED", bench_a3c.CHECKED[:1])
-    rows = {r["figure"]: r["measured"] for r in bench_a3c.golden_rows(bench.row)}
+    rows = {r["figure"]: r["measured"] for r in bench_a3c.golden_rows()}
     assert rows["routine_bytes_compared"] > 3 * NET_T.parameter_bytes
     assert rows["routine_bytes_wrong"] == 0
     assert 0 < rows["routine_parameters_error"] < 1e-6
@@ -88,11 +89,11 @@ def test_a3c_bench_record_and_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(results, "RECORDED", tmp_path)
     monkeypatch.setattr(results, "recordable", lambda: "0123456789")
 
-    def made(name: str, agents: int, value: float) -> bench.Row:
+    def made(name: str, agents: int, value: float) -> Row:
         config = f"{name}: as it is, {agents} agents"
-        return bench.row("a3c", bench_a3c.INFERENCES, config, value, "IPS")
+        return row("a3c", bench_a3c.INFERENCES, config, value, "IPS")
 
-    other = bench.row("replay", "figure", "config", 1, "clocks")
+    other = row("replay", "figure", "config", 1, "clocks")
     results.write("bench", [other, made("A", 16, 1.0)], seconds=1, seed=1, record=True)
     rows = [made("A", 16, 2.0), made("FA3C", 4, 4.0), made("Alt1", 4, 3.0)]
     assert bench.record(rows) == rows

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 import bench
-import bench_learner
+from benchmarks import learner as bench_learner
+from benchmarks.peers import learners
 from flow.design import resolve
 from flow.regression import keep
 from flow.toolchain import environment
 from jackdaw.device import Config, open_device
 from jackdaw.drivers.learner import Learner
 from models.learner.timing import step_clocks
-from peers import learners
 
 KEYS = {"engine", "figure", "config", "measured", "unit", "ideal", "published", "peers"}
 
@@ -122,4 +122,4 @@ def test_learner_peers_take_steps(kind: str, sizes: tuple[int, ...]) -> None:
 def test_learner_bench_refuses_bad_options(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         bench.main(["replay", "--large"])
-    assert "want learner" in capsys.readouterr().err
+    assert "unrecognized arguments: --large" in capsys.readouterr().err

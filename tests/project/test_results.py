@@ -17,6 +17,7 @@ import prove
 import report
 import report_coverage
 import synth
+from benchmarks.replay import ReplayBenchmark
 from flow import results
 
 ROWS = [{"block": "jd_x", "lut": 3}]
@@ -205,11 +206,11 @@ def test_flows_refuse_before_they_begin(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(bench, "measure_replay", lambda *_: ([], [], 1))
+    monkeypatch.setattr(ReplayBenchmark, "rows", lambda *_: [])
     monkeypatch.setattr(prove, "PROOFS", ())
     monkeypatch.setattr(synth, "variants", lambda: [])
     edited(tree)
-    monkeypatch.setattr("sys.argv", ["flow", "--record", *arguments])
+    monkeypatch.setattr("sys.argv", ["flow", *arguments, "--record"])
     with pytest.raises(SystemExit, match="2"):
         main()
     assert "rtl/jd_x.sv" in capsys.readouterr().err

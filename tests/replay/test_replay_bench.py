@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import bench
-import peers
-from jackdaw.device import open_device
+from benchmarks import peers
+from benchmarks.replay import replay_name, replay_sweep, replay_timing
+from jackdaw.device import load_config, open_device
 from jackdaw.drivers.replay import Replay, ReplaySettings
 from models.replay.engine import Job as Opcode
 
@@ -52,7 +53,7 @@ def test_replay_bench_writes_rows_of_the_same_keys(
 @pytest.mark.parametrize("opcode", [Opcode.RETRIEVE, Opcode.INSERT])
 def test_replay_operations_take_a_clock_each(opcode: int) -> None:
     """Also at the memory's latency of 64 clocks: enough reads and writes are out at a time."""
-    with open_device("sim", bench.configuration("small", ["replay.BatchLog2=4"])) as device:
+    with open_device("sim", load_config("small").changed({"replay.BatchLog2": 4})) as device:
         replay = Replay(device, ReplaySettings(leaves=256, seed=1))
         replay.insert(np.arange(1, 257))
         short, long = 1024, 5120
@@ -62,12 +63,12 @@ def test_replay_operations_take_a_clock_each(opcode: int) -> None:
 
 
 def test_replay_bench_sweeps_to_a_million_leaves() -> None:
-    names = [bench.replay_name(bench.replay_timing(build)) for build in bench.replay_sweep()]
+    names = [replay_name(replay_timing(build)) for build in replay_sweep()]
     assert {"K=16 N=1048576", "K=64 N=1048576", "K=16 N=4096, sequential"} <= set(names)
     # 36.1 and 34.2 Mb a copy.
     for name, bits in (("K=16 N=1048576", 72.2e6), ("K=64 N=1048576", 68.4e6)):
-        build = bench.replay_sweep()[names.index(name)]
-        assert abs(bench.replay_timing(build).memory_bits() - bits) < 0.05e6 * 2
+        build = replay_sweep()[names.index(name)]
+        assert abs(replay_timing(build).memory_bits() - bits) < 0.05e6 * 2
 
 
 def test_replay_peers_sample_and_update() -> None:

@@ -16,8 +16,8 @@ from typing import Any
 
 import torch
 
+from benchmarks.peers import FLAGS
 from flow import BUILD
-from peers import FLAGS
 
 SOURCE = Path(__file__).with_name("learner.cpp")
 ROUNDS, ROUND_S = 5, 0.1

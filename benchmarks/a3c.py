@@ -1,4 +1,4 @@
-"""The a3c engine's part of bench.py: the golden model, stages, tasks, traffic, inferences a second.
+"""The a3c engine's benchmark: the golden model, stages, tasks, traffic, inferences a second.
 
 The host is modelled in clocks: an agent's environment takes 0.5 ms a step, and every task that it
 queues 30 microseconds; agents do not wait for each other. An agent's routine is five inferences, a
@@ -9,7 +9,8 @@ the agents compute is real: the simulated hardware's arithmetic is on, only grad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.base import IMAGES, Benchmark, Row, row
+from flow import results
 from jackdaw.agents.a3c import initial
 from jackdaw.device import Config, load_config, open_device
 from jackdaw.device.base import Device
@@ -32,7 +35,6 @@ from models.a3c.torch_ref import TorchNetwork
 from models.registers import directory
 from verif.a3c.unit import PRESETS, Case, Unit, stage_model, unit_parameters
 
-Row = Callable[..., dict[str, Any]]
 CLOCK_HZ = 180_000_000
 STEP_CLOCKS = CLOCK_HZ // 2000  # of an environment, 0.5 ms
 HOST_CLOCKS = CLOCK_HZ * 3 // 100_000  # of a task that is queued, 30 microseconds
@@ -315,7 +317,7 @@ def window(host: Host, agents: int, routines: int) -> tuple[float, dict[str, flo
     return count * CLOCK_HZ / clocks, shares
 
 
-def ips_rows(row: Row, setups: Sequence[Setup], agents: Sequence[int]) -> Iterator[dict[str, Any]]:
+def ips_rows(setups: Sequence[Setup], agents: Sequence[int]) -> Iterator[Row]:
     """Inferences a second of builds and numbers of agents, and where the clocks went."""
     for setup in setups:
         for count in agents:
@@ -378,7 +380,7 @@ def routine(device: Device, network: Network, layout: str) -> tuple[np.ndarray, 
     return np.concatenate([device.read(*place) for place in places]), error
 
 
-def golden_rows(row: Row) -> Iterator[dict[str, Any]]:
+def golden_rows() -> Iterator[Row]:
     """Bytes of device memory behind a routine, compared; every build must be equal to the model."""
     for name, base, changes, network, layout in CHECKED:
         config = load_config(base).changed(changes, f"{base}-{layout}")
@@ -396,7 +398,7 @@ def golden_rows(row: Row) -> Iterator[dict[str, Any]]:
 
 
 # ---- Stages of layers
-def layer_rows(row: Row, memory: str) -> Iterator[dict[str, Any]]:
+def layer_rows(memory: str) -> Iterator[Row]:
     """Clocks of every layer's stages, of an inference and a training of the paper's network.
 
     A stage's clocks are counted in the compute unit, in which its tiles follow each other: products
@@ -428,7 +430,7 @@ def layer_rows(row: Row, memory: str) -> Iterator[dict[str, Any]]:
 
 
 # ---- Single tasks
-def task_rows(row: Row, setup: Setup, memories: Sequence[str]) -> Iterator[dict[str, Any]]:
+def task_rows(setup: Setup, memories: Sequence[str]) -> Iterator[Row]:
     """Clocks of one inference and one training, alone and back to back, and their beats."""
     for memory in memories:
         with open_simulator(setup.config, memory) as device:
@@ -477,7 +479,7 @@ def records(futures: Sequence[Future[Any]]) -> list[tuple[int, int]]:
     return out
 
 
-def traffic_rows(row: Row, setup: Setup) -> Iterator[dict[str, Any]]:
+def traffic_rows(setup: Setup) -> Iterator[Row]:
     """Beats of one routine, beside the traffic model's."""
     with open_simulator(setup.config, setup.memory) as device:
         host = Host(device, NET_A, 1, True)
@@ -547,25 +549,54 @@ def draw(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     pyplot.close(figure)
 
 
-def measure(
-    row: Row, names: Sequence[str], agents: Sequence[int], memories: Sequence[str]
-) -> list[dict[str, Any]]:
+def measure(names: Sequence[str], agents: Sequence[int], memories: Sequence[str]) -> Iterator[Row]:
     """Rows of correctness, stages, single tasks, a routine's beats, and inferences a second.
 
     Args:
-        row: makes one.
         names: of the setups that are run, of SETUPS and FIGURE_10; and PARTS: GOLDEN compares
             with the golden model, LAYERS measures their stages, TASKS single tasks.
         agents: their numbers.
         memories: presets for single tasks and stages.
     """
-    out: list[dict[str, Any]] = []
     if GOLDEN in names:
-        out += golden_rows(row)
+        yield from golden_rows()
     if LAYERS in names:
         for memory in memories:
-            out += layer_rows(row, memory)
+            yield from layer_rows(memory)
     if TASKS in names:
-        out += [*task_rows(row, SETUPS[0], memories), *traffic_rows(row, SETUPS[0])]
-    chosen = [setup for setup in SETUPS + FIGURE_10 if setup.name in names]
-    return [*out, *ips_rows(row, chosen, agents)]
+        yield from task_rows(SETUPS[0], memories)
+        yield from traffic_rows(SETUPS[0])
+    yield from ips_rows([s for s in SETUPS + FIGURE_10 if s.name in names], agents)
+
+
+class A3cBenchmark(Benchmark):
+    """See the module."""
+
+    image = IMAGES / "a3c_inferences.png"
+    long = True
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """See Benchmark."""
+        parser.add_argument("--setups", default="golden,layers,tasks,A,H,J",
+                            help="golden (a routine against the model and PyTorch), layers (clocks"
+                            " of stages), tasks (single tasks, traffic), configurations A C F H J"
+                            " FA3C Alt1 Alt2 SingleCU")  # fmt: skip
+        parser.add_argument("--agents", default="16", help="numbers of agents, with commas")
+
+    def check(self, options: argparse.Namespace) -> None:
+        """See Benchmark."""
+        known = [*PARTS, *(s.name for s in SETUPS + FIGURE_10)]
+        if unknown := [name for name in options.setups.split(",") if name not in known]:
+            raise ValueError(f"--setups: got {', '.join(unknown)}, want some of {', '.join(known)}")
+        if not all(text.isdecimal() and int(text) for text in options.agents.split(",")):
+            raise ValueError(f"--agents: got {options.agents}, want numbers from 1 on, with commas")
+
+    def rows(self, options: argparse.Namespace) -> Iterable[Row]:
+        """See Benchmark."""
+        agents = [int(n) for n in options.agents.split(",")]
+        return measure(options.setups.split(","), agents, [options.memory])
+
+    def draw(self, path: Path, options: argparse.Namespace, rows: list[Row]) -> None:
+        """What is recorded, with these rows in their places."""
+        recorded = [r for r in results.read("bench")["rows"] if r["engine"] == "a3c"]
+        draw(path, [*recorded, *rows])

@@ -1,27 +1,29 @@
-"""The learner's part of bench.py: workloads, builds, measured rows."""
+"""The learner's benchmark: workloads, builds, clocks of gradient steps, steps in software."""
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jackdaw.device import Config, load_config
+from benchmarks.base import IMAGES, Benchmark, Row, add_build_options, builds, row
+from benchmarks.peers import learners
+from jackdaw.device import Config, load_config, open_device
 from jackdaw.device.base import Device
 from jackdaw.drivers.learner import Learner, Storage, adam, vector_pitch
 from jackdaw.errors import ConfigError
 from models.learner.program import Program
 from models.learner.timing import Latencies, ideal_pass, infer_clocks, step_clocks
-from peers import learners
 
-Row = Callable[..., dict[str, Any]]
 BATCHES = (32, 64, 128, 256, 512)
 RECORDS = 256
 INFERRED = (64, 256)  # vectors of an INFER, at most RECORDS
@@ -133,12 +135,11 @@ def sweep(pipelines: Sequence[int], large: bool) -> Iterator[tuple[Config, tuple
 def measure(
     device: Device,
     workloads: Sequence[Workload],
-    row: Row,
     software: dict[tuple[str, int], list[dict[str, Any]]],
     latencies: Latencies,
     batches: Sequence[int] = BATCHES,
     progress: Callable[[str], None] = print,
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Clocks of gradient steps from a list of records in device memory; figures of a spatial build
     begin with `spatial_`.
 
@@ -146,7 +147,6 @@ def measure(
         device: with a learner engine.
         workloads: those that do not fit the build, or take too long, are left out, and said to
             be.
-        row: makes a row (bench.row).
         software: peers by workload and batch.
         latencies: of the build's operators, for the prediction.
         batches: those beyond the build's maximum are left out.
@@ -156,7 +156,7 @@ def measure(
     geometry = learner.geometry
     prefix = "spatial_" if geometry.ntu > 1 else ""
     rng = np.random.default_rng(1)
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for work in workloads:
         try:
             program = work.program(learner)
@@ -181,7 +181,7 @@ def measure(
         storage = Storage(device.alloc(words.nbytes), stride, RECORDS)
         device.write(storage.base, words)
         most = min(geometry.b_max, geometry.dp * (geometry.a_rows // program.frame_rows))
-        rows += inferences(learner, work, program, storage, min(most, max(batches)), row,
+        rows += inferences(learner, work, program, storage, min(most, max(batches)),
                            latencies, progress)  # fmt: skip
         for batch in batches:
             config = f"{work.name} P={geometry.p} DP={geometry.dp} B={batch}"
@@ -205,7 +205,8 @@ def measure(
                      f"{record.cycles / seconds / 1e3:.0f} kcycles/s")  # fmt: skip
             rows += [
                 row("learner", f"{prefix}cycles_per_gradient_step", config, round(cycles, 1),
-                    "clocks", ideal, clocks and (clocks, CF), software.get((work.name, batch))),
+                    "clocks", ideal, (clocks, CF) if clocks else None,
+                    software.get((work.name, batch))),
                 row("learner", f"{prefix}predicted_cycles", config,
                     step_clocks(program, geometry, batch, latencies), "clocks", ideal),
                 row("learner", f"{prefix}utilization", config, round(ideal / cycles, 4), "1", 1.0),
@@ -216,7 +217,7 @@ def measure(
                 row("learner", f"{prefix}experiences_per_second", config,
                     round(batch * device.clock_hz / cycles), rate,
                     round(batch * device.clock_hz / ideal),
-                    work.experiences and (work.experiences, THESIS)),
+                    (work.experiences, THESIS) if work.experiences else None),
                 row("learner", f"{prefix}simulation_speed", config,
                     round(record.cycles / seconds / 1e3, 1), "kcycles/s"),
             ]  # fmt: skip
@@ -230,10 +231,9 @@ def inferences(
     program: Program,
     storage: Storage,
     batch: int,
-    row: Row,
     latencies: Latencies,
     progress: Callable[[str], None],
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Clocks of the acting network (of DDPG the actor) a vector, `batch` vectors a round."""
     device, geometry = learner.device, learner.geometry
     prefix = "spatial_" if geometry.ntu > 1 else ""
@@ -326,3 +326,58 @@ def draw(path: Path, rows: Sequence[dict[str, Any]], clock_hz: int) -> None:
 
 def _batch(row: dict[str, Any]) -> int:
     return int(row["config"].rsplit("B=", 1)[1])
+
+
+class LearnerBenchmark(Benchmark):
+    """See the module."""
+
+    image = IMAGES / "learner_clocks.png"
+
+    def __init__(self) -> None:
+        self.runs: list[tuple[Config, Sequence[Workload]]] = []
+        self.clock_hz = 0
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """See Benchmark."""
+        add_build_options(parser)
+        parser.add_argument("--large", action="store_true",
+                            help="also 4 pipelines of 64 lanes, one of four units, and DDPG"
+                            " 256-128 and 400-300 (an hour)")  # fmt: skip
+        parser.add_argument("--build", choices=[build.name for build, _ in sweep((1, 2, 4), True)],
+                            help="one build of the large sweep")  # fmt: skip
+
+    def check(self, options: argparse.Namespace) -> None:
+        """See Benchmark."""
+        chosen = builds(options)
+        if options.build and chosen:
+            raise ValueError(f"--build {options.build}: got --config or --set, too; want one")
+        for build in chosen:
+            build.instance("learner")
+        self.runs = [(build, (*SMALL, *LARGE)) for build in chosen] or [
+            (build, workloads)
+            for build, workloads in sweep((1, 2, 4), bool(options.large or options.build))
+            if options.build in (None, build.name)
+        ]
+
+    def rows(self, options: argparse.Namespace) -> Iterable[Row]:
+        """See Benchmark."""
+        works = {work.name: work for _, workloads in self.runs for work in workloads}
+        found = {}
+        if options.peers:
+            print("timing software ...", flush=True)
+            found = software(list(works.values()))
+        for build, workloads in self.runs:
+            print(f"measuring {build.name} ...", flush=True)
+            with open_device(
+                "sim", config=build, memory=options.memory, assertions=False,
+                compiled_arithmetic=True,
+            ) as device:  # fmt: skip
+                yield from measure(
+                    device, workloads, found, latencies_of(build),
+                    progress=partial(print, flush=True),
+                )  # fmt: skip
+                self.clock_hz = device.clock_hz
+
+    def draw(self, path: Path, options: argparse.Namespace, rows: list[Row]) -> None:
+        """See Benchmark."""
+        draw(path, rows, self.clock_hz)
