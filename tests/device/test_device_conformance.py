@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from jackdaw import errors
-from jackdaw.device import open_device
+from jackdaw.device import base as device_base
+from jackdaw.device import open_device, sim
 from jackdaw.device.base import IRQ_ENABLE, PAGE_BYTES, STATUS_DONE, STATUS_FAILED, STATUS_IDLE
+from jackdaw.drivers import rings
 from jackdaw.drivers.base import EngineDriver
 from jackdaw.drivers.rings import Ring
 from models.registers import directory
@@ -188,15 +192,29 @@ def test_wait_returns_the_lowest_page_at_once(device: Any) -> None:
     assert device.read32(directory.IRQ_PENDING.offset) == 0b10
 
 
+def test_a_loaded_machine_ends_no_wait(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others have the processor for an hour at each look at the clock: nothing to a simulator."""
+    loaded = SimpleNamespace(
+        monotonic=itertools.count(0, 3600).__next__, process_time=time.process_time
+    )
+    for module in (device_base, sim, rings):
+        monkeypatch.setattr(module, "time", loaded, raising=False)
+    with open_device("sim", CONFIG, seed=seed) as device:
+        ring = open_echo_ring(device)
+        device.write32(PAGE_BYTES + header.WATCHDOG.offset, 3 * sim.CHUNK)
+        with pytest.raises(errors.error_class("echo", int(header.Error.E_TIMEOUT))):
+            ring.submit([HANG]).wait(TIMEOUT_S)
+
+
 def test_wait_times_out_with_all_counters(device: Any) -> None:
     ring = open_echo_ring(device)
     job = ring.submit([HANG, 0x77])
-    began = time.monotonic()
+    began = device.seconds()
     with pytest.raises(errors.DeviceTimeout, match=r"tag 0x77.*did not end") as caught:
         job.wait(TIMEOUT_S, max_cycles=2000)
     with pytest.raises(errors.DeviceTimeout):
         job.wait(0.05)
-    assert time.monotonic() - began < TIMEOUT_S
+    assert device.seconds() - began < TIMEOUT_S
     assert set(caught.value.counters) == {1, 2}
     assert {"STATUS", "JOBS_DONE", "CYCLES", "BUSY", "RD_BEATS"} <= set(caught.value.counters[1])
     assert not caught.value.counters[1]["STATUS"] & STATUS_IDLE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -100,10 +101,16 @@ class Device(Protocol):
 
         Args:
             pages: pages of engines.
-            timeout_s: wall-clock limit, seconds.
+            timeout_s: limit, counted by `seconds`.
             max_cycles: limit in clocks.
         Returns: the lowest of the pages whose interrupt is up.
         Raises: DeviceTimeout with all counters.
+        """
+
+    def seconds(self) -> float:
+        """What limits of waits are counted in: wall time; of a simulator the process's CPU time.
+
+        A simulation is as fast as its share of the processor: a loaded machine ends no wait early.
         """
 
     def cycles(self) -> int:
@@ -260,6 +267,10 @@ class DeviceBase:
         self._check_open()
         self._check_range(address, nbytes)
         return self._memory[address : address + nbytes].copy()
+
+    def seconds(self) -> float:
+        """See Device."""
+        return time.monotonic()
 
     def cycles(self) -> int:
         """TIME: clocks since the hard reset."""

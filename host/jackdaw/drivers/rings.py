@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -254,7 +253,7 @@ class Ring:
         on_event: Callable[[], None] | None = None,
     ) -> Record:
         """Wait for a job's end; see Job.wait. `on_event` is called when the engine sets EVENT."""
-        deadline = time.monotonic() + timeout_s
+        deadline = self.device.seconds() + timeout_s
         while not job.poll():
             if self._halted_by is not None:
                 raise RingHaltedError(
@@ -263,7 +262,7 @@ class Ring:
                 )
             if not any(j.irq for j in self._open if (j.number - job.number) % MODULO < self.slots):
                 raise ValueError(f"{self._name(job)} and those behind it have no IRQ flag")
-            left = max(deadline - time.monotonic(), 0.0)
+            left = max(deadline - self.device.seconds(), 0.0)
             try:
                 self.device.wait([self.engine.page], left, max_cycles)
             except DeviceTimeout as error:
