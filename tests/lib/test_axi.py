@@ -1,4 +1,4 @@
-"""AXI blocks: movers behind the multiplexer, AXI4-Lite demultiplexer."""
+"""AXI blocks: movers behind the multiplexer or a register slice, AXI4-Lite demultiplexer."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ ODD = {"Clients": 3, "MaxOutstanding": 3, "IdW": 2}
 LARGE = {"Clients": 1, "MaxOutstanding": 16}
 FRAME = {"Clients": 2, "MaxOutstanding": 16, "Frame": 1}
 DIRECT = {"Clients": 1, "MaxOutstanding": 3, "IdW": 2, "Direct": 1}
+SLICE = {"Clients": 1, "MaxOutstanding": 16, "Direct": 1, "Slice": 1}
+READY = {**SLICE, "Forward": 0, "Backward": 0b01001}  # as at the device's ports
 
 
 def movers(test: str, parameters: dict[str, int], seed: int) -> Path:
@@ -44,6 +46,13 @@ def test_movers_alone(seed: int) -> None:
     """Without the multiplexer: data may move in the first clock of their burst."""
     for test in ("Random", "FullRate"):
         movers(test, DIRECT, seed)
+
+
+@pytest.mark.parametrize("parameters", [SLICE, READY], ids=["all", "ready"])
+def test_slice_traffic(parameters: dict[str, int], seed: int) -> None:
+    """Through a slice: order, back-pressure, a beat a clock."""
+    for test in ("Random", "BackPressure", "ResetMidway", "FullRate"):
+        movers(test, parameters, seed)
 
 
 @pytest.mark.parametrize("test", ["Random", "BusError", "ResetMidway", "FrameLimit"])
