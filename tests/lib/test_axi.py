@@ -61,6 +61,11 @@ def test_frame_traffic(test: str, seed: int) -> None:
     movers(test, FRAME, seed)
 
 
+def test_movers_too_many_bursts_fail(seed: int) -> None:
+    with pytest.raises(simulate.SimulationFailed, match=r"port\.monitor: 17 \w+ of engine port 0"):
+        movers("TooMany", {**DIRECT, "MaxOutstanding": 17}, seed)
+
+
 def test_movers_full_rate(seed: int) -> None:
     movers("FullRate", LARGE, seed)
 
