@@ -76,10 +76,10 @@ RMSPROP = Block(
 
 
 def transpose(bits: int) -> Block:
-    """jd_a3c_transpose with beats of so many bits."""
+    """jd_stream_transpose with beats of so many bits."""
     return Block(
-        "jackdaw:engine:a3c_transpose",
-        "jd_a3c_transpose",
+        "jackdaw:lib:stream",
+        "jd_stream_transpose",
         {"in_valid_i": 1, "in_data_i": bits, "out_ready_i": 1},
         {"in_ready_o": 1, "out_valid_o": 1, "out_data_o": bits},
         stream=True,
