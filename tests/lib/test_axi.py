@@ -18,6 +18,7 @@ LARGE = {"Clients": 1, "MaxOutstanding": 16}
 FRAME = {"Clients": 2, "MaxOutstanding": 16, "Frame": 1}
 DIRECT = {"Clients": 1, "MaxOutstanding": 3, "IdW": 2, "Direct": 1}
 SLICE = {"Clients": 1, "MaxOutstanding": 16, "Direct": 1, "Slice": 1}
+LIMIT = {"Clients": 1, "MaxOutstanding": 16, "Direct": 1, "Limit": 3}
 READY = {**SLICE, "Forward": 0, "Backward": 0b01001}  # as at the device's ports
 
 
@@ -55,7 +56,13 @@ def test_slice_traffic(parameters: dict[str, int], seed: int) -> None:
         movers(test, parameters, seed)
 
 
-@pytest.mark.parametrize("test", ["Random", "BusError", "ResetMidway", "FrameLimit"])
+def test_limit_traffic(seed: int) -> None:
+    """Movers of 16 bursts behind a limit of 3: it is reached, and never passed."""
+    for test in ("Random", "ResetMidway", "Limited"):
+        movers(test, LIMIT, seed)
+
+
+@pytest.mark.parametrize("test", ["Random", "BusError", "ResetMidway", "Limited"])
 def test_frame_traffic(test: str, seed: int) -> None:
     """The frame's memory port, with two clients of 16 reads and writes each."""
     movers(test, FRAME, seed)
