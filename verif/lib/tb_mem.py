@@ -1,4 +1,4 @@
-"""Tests of jd_mem_1r1w, _hold, jd_delay and jd_random_xoshiro against a model, clock by clock."""
+"""Tests of memories, delay, serial product and random numbers against models, clock by clock."""
 
 from __future__ import annotations
 
@@ -168,6 +168,33 @@ class Hold(ClockedTest):
                 held.clear()
                 shown = None
         assert both_full, "never pushed while full"
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class Multiply(ClockedTest):
+    """Products of factors of all lengths, and the clocks that each takes."""
+
+    async def body(self) -> None:
+        """One product after another."""
+        dut, p = self.dut, parameters()
+        dut.start_i.value = 0
+        await start(dut)
+        for _ in range(CLOCKS // 10):
+            first = self.random.getrandbits(self.random.randint(1, p["FirstW"]))
+            second = self.random.getrandbits(self.random.randint(1, p["SecondW"]))
+            if self.random.random() < 0.1:
+                first, second = (1 << p["FirstW"]) - 1, (1 << p["SecondW"]) - 1
+            dut.first_i.value, dut.second_i.value, dut.start_i.value = first, second, 1
+            await RisingEdge(dut.clk_i)
+            dut.start_i.value = 0
+            await RisingEdge(dut.clk_i)
+            clocks = 0
+            while dut.busy_o.value:
+                clocks += 1
+                assert clocks <= p["SecondW"], f"{first} * {second} takes {clocks} clocks"
+                await RisingEdge(dut.clk_i)
+            want = first * second % (1 << p["ProductW"]), max(1, second.bit_length())
+            self.compare(want, (int(dut.product_o.value), clocks))
 
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")
