@@ -67,7 +67,7 @@ module jd_a3c_array
   // ---- Line buffers, one a group
   logic [SEGS-1:0][31:0] words;
   for (genvar m = 0; m < SEGS; m++) begin : gen_line
-    jd_a3c_line_buffer u_line (
+    jd_mem_line_buffer u_line (
       .clk_i, .rst_ni,
       .stitch_valid_i  (stitch_valid_i[m]),
       .stitch_half_i   (stitch_half_i),

@@ -326,7 +326,7 @@ module jd_a3c_drain
   logic         patch_valid_q, patch_ready, line_valid, line_ready;
   logic [2:0]   patch_segment_q;
   logic [511:0] line_data;
-  jd_a3c_transpose u_transpose (
+  jd_stream_transpose u_transpose (
     .clk_i, .rst_ni,
     .in_valid_i  (patch_valid_q),
     .in_ready_o  (patch_ready),

@@ -274,7 +274,7 @@ module jd_a3c_fetch
 
   // Gradients of a convolution come as rows of a channel and go as channels of a column.
   assign patch_valid = passed_q2 && place_q2.patch;
-  jd_a3c_transpose u_transpose (
+  jd_stream_transpose u_transpose (
     .clk_i, .rst_ni,
     .in_valid_i  (patch_valid),
     .in_ready_o  (patch_ready),

@@ -194,7 +194,7 @@ module jd_a3c_layer
       default:     {first, second} = {22'(padded_terms_q), 18'(blocks_q)};
     endcase
   end
-  jd_a3c_multiply #(.FirstW (22), .SecondW (18), .ProductW (26)) u_multiply (
+  jd_multiply #(.FirstW (22), .SecondW (18), .ProductW (26)) u_multiply (
     .clk_i, .rst_ni,
     .start_i   (state_q == StStart),
     .first_i   (first),

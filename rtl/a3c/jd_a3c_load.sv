@@ -330,7 +330,7 @@ module jd_a3c_load
 
   logic         turn_ready, turned_valid;
   logic [511:0] turned_data;
-  jd_a3c_transpose #(.Lanes (16), .WordW (32)) u_transpose (
+  jd_stream_transpose #(.Lanes (16), .WordW (32)) u_transpose (
     .clk_i, .rst_ni,
     .in_valid_i  (beat_valid && task_i.train),
     .in_ready_o  (turn_ready),

@@ -170,7 +170,7 @@ module jd_a3c_port #(
   logic [2:0][511:0] rdata;
   logic [2:0][1:0]   rresp, bresp;
   logic [2:0]        rlast;
-  logic              arvalid, awvalid, reads_free_q, writes_free_q;
+  logic              arvalid, arready, awvalid, awready;
   assign arid = {unit_axi_arid_i[1][2:1], unit_axi_arid_i[0][2:1], s_arid[2:1]};
   assign awid = {unit_axi_awid_i[1][2:1], unit_axi_awid_i[0][2:1], s_awid[2:1]};
   for (genvar u = 0; u < 2; u++) begin : gen_unit
@@ -233,7 +233,7 @@ module jd_a3c_port #(
     .s_axi_bresp_o   (bresp),
     .s_axi_bid_o     (bid),
     .m_axi_arvalid_o (arvalid),
-    .m_axi_arready_i (m_axi_arready_i && reads_free_q),
+    .m_axi_arready_i (arready),
     .m_axi_araddr_o,
     .m_axi_arlen_o,
     .m_axi_arid_o,
@@ -244,7 +244,7 @@ module jd_a3c_port #(
     .m_axi_rlast_i,
     .m_axi_rid_i,
     .m_axi_awvalid_o (awvalid),
-    .m_axi_awready_i (m_axi_awready_i && writes_free_q),
+    .m_axi_awready_i (awready),
     .m_axi_awaddr_o,
     .m_axi_awlen_o,
     .m_axi_awid_o,
@@ -259,32 +259,19 @@ module jd_a3c_port #(
     .m_axi_bid_i
   );
 
-  // ---- How many are out. Once free, the port stays so until its next address goes.
-  logic [4:0] reads_q, writes_q;
-  logic       read_begins, read_ends, write_begins, write_ends;
-  assign m_axi_arvalid_o = arvalid && reads_free_q;
-  assign m_axi_awvalid_o = awvalid && writes_free_q;
-  assign read_begins  = m_axi_arvalid_o && m_axi_arready_i;
-  assign read_ends    = m_axi_rvalid_i && m_axi_rready_o && m_axi_rlast_i;
-  assign write_begins = m_axi_awvalid_o && m_axi_awready_i;
-  assign write_ends   = m_axi_bvalid_i && m_axi_bready_o;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      reads_q       <= '0;
-      writes_q      <= '0;
-      reads_free_q  <= 1'b1;
-      writes_free_q <= 1'b1;
-    end else begin
-      if (read_begins != read_ends) begin
-        reads_q      <= read_begins ? reads_q + 5'd1 : reads_q - 5'd1;
-        reads_free_q <= !read_begins || reads_q != 5'(Reads - 1);
-      end
-      if (write_begins != write_ends) begin
-        writes_q      <= write_begins ? writes_q + 5'd1 : writes_q - 5'd1;
-        writes_free_q <= !write_begins || writes_q != 5'(Writes - 1);
-      end
-    end
-  end
+  jd_axi_limit #(.Reads (Reads), .Writes (Writes)) u_limit (
+    .clk_i, .rst_ni,
+    .s_axi_arvalid_i (arvalid),
+    .s_axi_arready_o (arready),
+    .s_axi_awvalid_i (awvalid),
+    .s_axi_awready_o (awready),
+    .m_axi_arvalid_o,
+    .m_axi_arready_i,
+    .m_axi_awvalid_o,
+    .m_axi_awready_i,
+    .read_end_i      (m_axi_rvalid_i && m_axi_rready_o && m_axi_rlast_i),
+    .write_end_i     (m_axi_bvalid_i && m_axi_bready_o)
+  );
 
   // ---- Beats of tasks
   assign unit_read_o  = |(unit_axi_rvalid_o & unit_axi_rready_i)
@@ -292,8 +279,6 @@ module jd_a3c_port #(
   assign unit_write_o = |(unit_axi_wvalid_i & unit_axi_wready_o)
                         || (misc_axi_wvalid_i[2] && misc_axi_wready_o[2]);
 
-  `JD_ASSERT(Reads_A, reads_q <= 5'(Reads) && reads_free_q == (reads_q != 5'(Reads)))
-  `JD_ASSERT(Writes_A, writes_q <= 5'(Writes) && writes_free_q == (writes_q != 5'(Writes)))
   `JD_ASSUME_IF(ReadClient_M, m_axi_rvalid_i, m_axi_rid_i[3:2] != 2'd3)
   `JD_ASSUME_IF(WriteClient_M, m_axi_bvalid_i, m_axi_bid_i[3:2] != 2'd3)
 endmodule : jd_a3c_port

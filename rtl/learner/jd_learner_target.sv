@@ -101,7 +101,7 @@ module jd_learner_target #(
   end
 
   // The old target waits for its step.
-  jd_learner_hold #(.Width (LW * 32), .Depth (HoldDepth)) u_targets (
+  jd_mem_hold #(.Width (LW * 32), .Depth (HoldDepth)) u_targets (
     .clk_i, .rst_ni,
     .push_i (read_valid_q2 && polyak_i),
     .data_i (master_target_i),

@@ -132,7 +132,7 @@ module jd_learner_update #(
   assign grad_row_o        = read_row[RowW-1:0];
   assign grad_bias_index_o = read_bias_index[BiasW-1:0];
 
-  jd_learner_hold #(.Width (LW), .Depth (2 ** $clog2(GradientLatency + 4))) u_masks (
+  jd_mem_hold #(.Width (LW), .Depth (2 ** $clog2(GradientLatency + 4))) u_masks (
     .clk_i, .rst_ni,
     .push_i (read_active),
     .data_i (read_mask),
@@ -214,7 +214,7 @@ module jd_learner_update #(
     end
   end
 
-  jd_learner_hold #(.Width (LW * 32), .Depth (HoldDepth)) u_moments (
+  jd_mem_hold #(.Width (LW * 32), .Depth (HoldDepth)) u_moments (
     .clk_i, .rst_ni,
     .push_i (moment_valid[0] && adam),
     .data_i (moment),

@@ -4,7 +4,10 @@
 // of AXI4 that are constant here: 64-byte beats, INCR, normal access.
 //
 // Streams  s_axi_*: client c in element c, on memory port PortOf[c]; m_axi_*: the device's ports.
-// Timing   that of jd_axi_mux: round robin, whole bursts; addresses one clock later.
+// Timing   that of jd_axi_mux: round robin, whole bursts; addresses two clocks later. At the device's
+//          ports RREADY and BREADY are registers: one more beat or response is taken while the
+//          client waits. W depends on the clients' W in the same clock, and no other output on any
+//          input.
 // Numbers  a client's ID has 4 bits; its number goes above it.
 // Source   docs/shell.md, memory.
 module jd_shell_memory #(
@@ -128,6 +131,15 @@ module jd_shell_memory #(
     assign m_axi_awlock_o[p]  = 1'b0;
     assign m_axi_awcache_o[p] = NORMAL;
     assign m_axi_awprot_o[p]  = '0;
+    logic               port_arvalid, port_arready, port_rvalid, port_rready, port_rlast;
+    logic               port_awvalid, port_awready, port_wvalid, port_wready, port_wlast;
+    logic               port_bvalid, port_bready;
+    logic [39:0]        port_araddr, port_awaddr;
+    logic [7:0]         port_arlen, port_awlen;
+    logic [PortIdW-1:0] port_arid, port_rid, port_awid, port_bid;
+    logic [511:0]       port_rdata, port_wdata;
+    logic [63:0]        port_wstrb;
+    logic [1:0]         port_rresp, port_bresp;
     jd_axi_mux #(
       .Clients(Clients),
       .IdW    (IdW)
@@ -159,31 +171,91 @@ module jd_shell_memory #(
       .s_axi_bready_i,
       .s_axi_bresp_o   (bresp[p]),
       .s_axi_bid_o     (bid[p]),
+      .m_axi_arvalid_o (port_arvalid),
+      .m_axi_arready_i (port_arready),
+      .m_axi_araddr_o  (port_araddr),
+      .m_axi_arlen_o   (port_arlen),
+      .m_axi_arid_o    (port_arid),
+      .m_axi_rvalid_i  (port_rvalid),
+      .m_axi_rready_o  (port_rready),
+      .m_axi_rdata_i   (port_rdata),
+      .m_axi_rresp_i   (port_rresp),
+      .m_axi_rlast_i   (port_rlast),
+      .m_axi_rid_i     (port_rid),
+      .m_axi_awvalid_o (port_awvalid),
+      .m_axi_awready_i (port_awready),
+      .m_axi_awaddr_o  (port_awaddr),
+      .m_axi_awlen_o   (port_awlen),
+      .m_axi_awid_o    (port_awid),
+      .m_axi_wvalid_o  (port_wvalid),
+      .m_axi_wready_i  (port_wready),
+      .m_axi_wdata_o   (port_wdata),
+      .m_axi_wstrb_o   (port_wstrb),
+      .m_axi_wlast_o   (port_wlast),
+      .m_axi_bvalid_i  (port_bvalid),
+      .m_axi_bready_o  (port_bready),
+      .m_axi_bresp_i   (port_bresp),
+      .m_axi_bid_i     (port_bid)
+    );
+    // The multiplexer's requests are registers. Its RREADY and BREADY follow RID and BID, so they need
+    // one here. W passes from the engine, where it follows no input of the port.
+    jd_axi_slice #(
+      .IdW      (PortIdW),
+      .Forward  ('0),
+      .Backward (5'b01001)
+    ) u_slice (
+      .clk_i,
+      .rst_ni,
+      .s_axi_arvalid_i (port_arvalid),
+      .s_axi_arready_o (port_arready),
+      .s_axi_araddr_i (port_araddr),
+      .s_axi_arlen_i (port_arlen),
+      .s_axi_arid_i (port_arid),
+      .s_axi_rvalid_o (port_rvalid),
+      .s_axi_rready_i (port_rready),
+      .s_axi_rdata_o (port_rdata),
+      .s_axi_rresp_o (port_rresp),
+      .s_axi_rlast_o (port_rlast),
+      .s_axi_rid_o (port_rid),
+      .s_axi_awvalid_i (port_awvalid),
+      .s_axi_awready_o (port_awready),
+      .s_axi_awaddr_i (port_awaddr),
+      .s_axi_awlen_i (port_awlen),
+      .s_axi_awid_i (port_awid),
+      .s_axi_wvalid_i (port_wvalid),
+      .s_axi_wready_o (port_wready),
+      .s_axi_wdata_i (port_wdata),
+      .s_axi_wstrb_i (port_wstrb),
+      .s_axi_wlast_i (port_wlast),
+      .s_axi_bvalid_o (port_bvalid),
+      .s_axi_bready_i (port_bready),
+      .s_axi_bresp_o (port_bresp),
+      .s_axi_bid_o (port_bid),
       .m_axi_arvalid_o (m_axi_arvalid_o[p]),
       .m_axi_arready_i (m_axi_arready_i[p]),
-      .m_axi_araddr_o  (m_axi_araddr_o[p]),
-      .m_axi_arlen_o   (m_axi_arlen_o[p]),
-      .m_axi_arid_o    (m_axi_arid_o[p]),
-      .m_axi_rvalid_i  (m_axi_rvalid_i[p]),
-      .m_axi_rready_o  (m_axi_rready_o[p]),
-      .m_axi_rdata_i   (m_axi_rdata_i[p]),
-      .m_axi_rresp_i   (m_axi_rresp_i[p]),
-      .m_axi_rlast_i   (m_axi_rlast_i[p]),
-      .m_axi_rid_i     (m_axi_rid_i[p]),
+      .m_axi_araddr_o (m_axi_araddr_o[p]),
+      .m_axi_arlen_o (m_axi_arlen_o[p]),
+      .m_axi_arid_o (m_axi_arid_o[p]),
+      .m_axi_rvalid_i (m_axi_rvalid_i[p]),
+      .m_axi_rready_o (m_axi_rready_o[p]),
+      .m_axi_rdata_i (m_axi_rdata_i[p]),
+      .m_axi_rresp_i (m_axi_rresp_i[p]),
+      .m_axi_rlast_i (m_axi_rlast_i[p]),
+      .m_axi_rid_i (m_axi_rid_i[p]),
       .m_axi_awvalid_o (m_axi_awvalid_o[p]),
       .m_axi_awready_i (m_axi_awready_i[p]),
-      .m_axi_awaddr_o  (m_axi_awaddr_o[p]),
-      .m_axi_awlen_o   (m_axi_awlen_o[p]),
-      .m_axi_awid_o    (m_axi_awid_o[p]),
-      .m_axi_wvalid_o  (m_axi_wvalid_o[p]),
-      .m_axi_wready_i  (m_axi_wready_i[p]),
-      .m_axi_wdata_o   (m_axi_wdata_o[p]),
-      .m_axi_wstrb_o   (m_axi_wstrb_o[p]),
-      .m_axi_wlast_o   (m_axi_wlast_o[p]),
-      .m_axi_bvalid_i  (m_axi_bvalid_i[p]),
-      .m_axi_bready_o  (m_axi_bready_o[p]),
-      .m_axi_bresp_i   (m_axi_bresp_i[p]),
-      .m_axi_bid_i     (m_axi_bid_i[p])
+      .m_axi_awaddr_o (m_axi_awaddr_o[p]),
+      .m_axi_awlen_o (m_axi_awlen_o[p]),
+      .m_axi_awid_o (m_axi_awid_o[p]),
+      .m_axi_wvalid_o (m_axi_wvalid_o[p]),
+      .m_axi_wready_i (m_axi_wready_i[p]),
+      .m_axi_wdata_o (m_axi_wdata_o[p]),
+      .m_axi_wstrb_o (m_axi_wstrb_o[p]),
+      .m_axi_wlast_o (m_axi_wlast_o[p]),
+      .m_axi_bvalid_i (m_axi_bvalid_i[p]),
+      .m_axi_bready_o (m_axi_bready_o[p]),
+      .m_axi_bresp_i (m_axi_bresp_i[p]),
+      .m_axi_bid_i (m_axi_bid_i[p])
     );
   end
 endmodule : jd_shell_memory

@@ -36,6 +36,7 @@ def start(device: SimDevice, port: int = 0, go: int = READ | WRITE, **changes: i
     """Start traffic: bursts of `beats`, reads from 0, writes from WRITE_BASE."""
     settings = {"reads": 64, "writes": 64, "beats": 16, "read_base": 0, "write_base": WRITE_BASE}
     settings |= {"stride": 1024, "strobe_lo": 0xFFFFFFFF, "strobe_hi": 0xFFFFFFFF, "gap": 0}
+    settings |= {"limit": 16}
     settings |= changes
     for index, value in enumerate(settings.values()):
         device.write32((1 + port) * 4096 + 4 + 4 * index, value)
@@ -184,6 +185,8 @@ def test_random_delays_come_from_the_seed() -> None:
         ({"beats": 65, "stride": 8192}, "read of 65 beats crosses 4 KiB"),
         ({"go": WRITE | BREAK_LAST}, "WLAST is wrong in beat 1"),
         ({"go": READ | FAIL_ASSERTION}, "Assertion failed in .*Unbroken_A"),
+        ({"go": READ, "limit": 17}, "memory port 0: 17 reads of engine port 0 are outstanding"),
+        ({"go": WRITE, "limit": 17, "beats": 1}, "17 writes of engine port 0 are outstanding"),
     ],
 )
 def test_faults_of_the_device_raise_and_the_process_lives_on(

@@ -1,4 +1,4 @@
-"""AXI blocks: movers behind the multiplexer, AXI4-Lite demultiplexer."""
+"""AXI blocks: movers behind the multiplexer or a register slice, AXI4-Lite demultiplexer."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ ODD = {"Clients": 3, "MaxOutstanding": 3, "IdW": 2}
 LARGE = {"Clients": 1, "MaxOutstanding": 16}
 FRAME = {"Clients": 2, "MaxOutstanding": 16, "Frame": 1}
 DIRECT = {"Clients": 1, "MaxOutstanding": 3, "IdW": 2, "Direct": 1}
+SLICE = {"Clients": 1, "MaxOutstanding": 16, "Direct": 1, "Slice": 1}
+LIMIT = {"Clients": 1, "MaxOutstanding": 16, "Direct": 1, "Limit": 3}
+READY = {**SLICE, "Forward": 0, "Backward": 0b01001}  # as at the device's ports
 
 
 def movers(test: str, parameters: dict[str, int], seed: int) -> Path:
@@ -46,10 +49,28 @@ def test_movers_alone(seed: int) -> None:
         movers(test, DIRECT, seed)
 
 
-@pytest.mark.parametrize("test", ["Random", "BusError", "ResetMidway", "FrameLimit"])
+@pytest.mark.parametrize("parameters", [SLICE, READY], ids=["all", "ready"])
+def test_slice_traffic(parameters: dict[str, int], seed: int) -> None:
+    """Through a slice: order, back-pressure, a beat a clock."""
+    for test in ("Random", "BackPressure", "ResetMidway", "FullRate"):
+        movers(test, parameters, seed)
+
+
+def test_limit_traffic(seed: int) -> None:
+    """Movers of 16 bursts behind a limit of 3: it is reached, and never passed."""
+    for test in ("Random", "ResetMidway", "Limited"):
+        movers(test, LIMIT, seed)
+
+
+@pytest.mark.parametrize("test", ["Random", "BusError", "ResetMidway", "Limited"])
 def test_frame_traffic(test: str, seed: int) -> None:
     """The frame's memory port, with two clients of 16 reads and writes each."""
     movers(test, FRAME, seed)
+
+
+def test_movers_too_many_bursts_fail(seed: int) -> None:
+    with pytest.raises(simulate.SimulationFailed, match=r"port\.monitor: 17 \w+ of engine port 0"):
+        movers("TooMany", {**DIRECT, "MaxOutstanding": 17}, seed)
 
 
 def test_movers_full_rate(seed: int) -> None:

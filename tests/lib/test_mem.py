@@ -23,6 +23,22 @@ def test_mem_random(depth: int, lanes: int, bits: int, latency: int, seed: int) 
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(("width", "depth"), [regress(1, 2), (9, 4), regress(128, 32)])
+def test_hold_random(width: int, depth: int, seed: int) -> None:
+    simulate.run(
+        "jackdaw:lib:mem", toplevel="jd_mem_hold", module=MODULE, test="Hold",
+        parameters={"Width": width, "Depth": depth}, seed=seed,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "second", "product"), [(22, 18, 26), regress(1, 1, 1)])
+def test_multiply_random(first: int, second: int, product: int, seed: int) -> None:
+    simulate.run(
+        "jackdaw:lib:common", toplevel="jd_multiply", module=MODULE, test="Multiply",
+        parameters={"FirstW": first, "SecondW": second, "ProductW": product}, seed=seed,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(("width", "cycles"), [regress(1, 0), regress(1, 1), (33, 7)])
 def test_delay_random(width: int, cycles: int, seed: int) -> None:
     simulate.run(

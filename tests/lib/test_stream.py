@@ -1,4 +1,4 @@
-"""Stream blocks: skid, FIFO, arbiter; and that the checks themselves can fail."""
+"""Stream blocks: skid, slice, FIFO, arbiter; and that the checks themselves can fail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ARBITERS = [(3, 9), regress(1, 1), regress(8, 33)]
 
 
 def stream(test: str, toplevel: str, parameters: dict[str, int], seed: int) -> Path:
-    """Run a test of a FIFO or a skid."""
+    """Run a test of a FIFO, a skid or a slice."""
     return simulate.run(
         CORE, toplevel=toplevel, module="verif.lib.tb_stream", test=test, parameters=parameters,
         seed=seed,
@@ -35,6 +35,15 @@ def test_fifo_traffic(width: int, depth: int, seed: int) -> None:
 def test_skid_traffic(width: int, seed: int) -> None:
     for test in ("Random", "FullRate", "ResetMidway"):
         stream(test, "jd_stream_skid", {"Width": width}, seed)
+
+
+@pytest.mark.parametrize(
+    ("width", "forward", "backward"), [(65, 0, 1), (9, 1, 0), regress(7, 1, 1)]
+)
+def test_slice_traffic(width: int, forward: int, backward: int, seed: int) -> None:
+    parameters = {"Width": width, "Forward": forward, "Backward": backward}
+    for test in ("Random", "FullRate", "ResetMidway"):
+        stream(test, "jd_stream_slice", parameters, seed)
 
 
 @pytest.mark.parametrize(("streams", "width"), ARBITERS)

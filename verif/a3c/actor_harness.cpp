@@ -677,7 +677,8 @@ int64_t actor_run(Actor* actor, const Settings* settings, const Run* run, uint8_
   actor->settings = *settings;
   actor->faults.assign(faults, faults + fault_count);
   delete actor->memory;
-  actor->memory = new jackdaw::MemoryPort(settings->memory, bytes, size, &actor->faults, 0);
+  actor->memory = new jackdaw::MemoryPort(settings->memory, bytes, size, &actor->faults, 0,
+                                         jackdaw::Requests::held);
   actor->bus = Bus{};
   actor->memory->start(actor->bus, 0);
   actor->read = actor->write = Request{};

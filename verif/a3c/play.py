@@ -76,10 +76,10 @@ RMSPROP = Block(
 
 
 def transpose(bits: int) -> Block:
-    """jd_a3c_transpose with beats of so many bits."""
+    """jd_stream_transpose with beats of so many bits."""
     return Block(
-        "jackdaw:engine:a3c_transpose",
-        "jd_a3c_transpose",
+        "jackdaw:lib:stream",
+        "jd_stream_transpose",
         {"in_valid_i": 1, "in_data_i": bits, "out_ready_i": 1},
         {"in_ready_o": 1, "out_valid_o": 1, "out_data_o": bits},
         stream=True,
@@ -87,10 +87,10 @@ def transpose(bits: int) -> Block:
 
 
 def line_buffer(bits: int, word: int) -> Block:
-    """jd_a3c_line_buffer with rows and words of so many bits."""
+    """jd_mem_line_buffer with rows and words of so many bits."""
     return Block(
-        "jackdaw:engine:a3c_line_buffer",
-        "jd_a3c_line_buffer",
+        "jackdaw:lib:mem",
+        "jd_mem_line_buffer",
         {
             "stitch_valid_i": 1, "stitch_half_i": 1, "stitch_offset_i": 16, "stitch_data_i": bits,
             "load_i": 1, "pointer_i": 16, "shift_i": 16, "read_valid_i": 1, "read_half_i": 1,

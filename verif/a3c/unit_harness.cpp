@@ -159,7 +159,8 @@ int64_t unit_run(Unit* unit, const UnitRun* run, uint8_t* bytes, uint64_t size,
   auto& top = unit->top;
   unit->faults.assign(faults, faults + fault_count);
   delete unit->memory;
-  unit->memory = new jackdaw::MemoryPort(run->memory, bytes, size, &unit->faults, 0);
+  unit->memory = new jackdaw::MemoryPort(run->memory, bytes, size, &unit->faults, 0,
+                                         jackdaw::Requests::held);
   unit->memory->start(unit->bus, 0);
   uint64_t given = 0, ended = 0, progress = 0, answer = NEVER, quiet = 0;
   unsigned slot = 0, layer = 0, stage = 0;

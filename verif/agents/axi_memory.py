@@ -14,9 +14,10 @@ flight together are unordered, as on the real port.
 
 The monitor fails the test on: a burst that is unaligned, longer than 64 beats or crosses 4 KiB, or
 whose attributes are not ATTRIBUTES, where the port has them; an address or a beat that changes
-while it waits; wlast at the wrong beat; responses without request; more than 16 reads or writes
-outstanding; anything left outstanding at the end. Its `ap` writes an `AxiBurst` for each burst that
-ended. `ports` binds to `m_axi_araddr_o` and the like; size and burst need not exist.
+while it waits; wlast at the wrong beat; responses without request; more than 16 reads or writes of
+an engine's port outstanding (its number is in an ID's bits above the lowest 4); anything left
+outstanding at the end. Its `ap` writes an `AxiBurst` for each burst that ended. `ports` binds to
+`m_axi_araddr_o` and the like; size and burst need not exist.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from verif.bench import PERIOD_NS, Activity, clock_number, rng
 
 BEAT_BYTES = 64
 PAGE_BYTES = 4096
+ENGINE_ID_BITS = 4
 ADDRESS_BITS = 40
 # 64-byte beats, INCR, no exclusive access, bufferable and modifiable, unprivileged secure data.
 ATTRIBUTES = {"size": 6, "burst": 1, "lock": 0, "cache": 2, "prot": 0}
@@ -57,7 +59,7 @@ class AxiBus:
         entity: cocotb handle of the design; it has clk_i and rst_ni.
         prefix: common part of the port names.
         index: element, where the ports are unpacked arrays.
-        max_reads, max_writes: bursts that may be outstanding.
+        max_reads, max_writes: bursts of an engine's port that may be outstanding.
     """
 
     entity: Any
@@ -446,17 +448,25 @@ class AxiMonitor(uvm_monitor):
             assert got == ATTRIBUTES[name], f"{where}: {name} is {got}, want {ATTRIBUTES[name]}"
         return burst
 
+    def _check_outstanding(self, what: str, bursts: deque[AxiBurst], most: int) -> None:
+        port = bursts[-1].id >> ENGINE_ID_BITS
+        number = sum(burst.id >> ENGINE_ID_BITS == port for burst in bursts)
+        assert number <= most, (
+            f"{self.get_full_name()}: {number} {what} of engine port {port} outstanding, "
+            f"want at most {most}"
+        )
+
     def _ar(self, address: int, length: int, identity: int, *attributes: int) -> None:
         self.reads.append(self._request(address, length, identity, attributes, write=False))
         self.most_reads = max(self.most_reads, len(self.reads))
-        assert len(self.reads) <= self.bus.max_reads, f"{len(self.reads)} reads outstanding"
+        self._check_outstanding("reads", self.reads, self.bus.max_reads)
 
     def _aw(self, address: int, length: int, identity: int, *attributes: int) -> None:
         burst = self._request(address, length, identity, attributes, write=True)
         self.writes.append(burst)
         self.unsent.append(burst)
         self.most_writes = max(self.most_writes, len(self.writes))
-        assert len(self.writes) <= self.bus.max_writes, f"{len(self.writes)} writes outstanding"
+        self._check_outstanding("writes", self.writes, self.bus.max_writes)
         self._match()
 
     def _w(self, data: int, strobes: int, last: int) -> None:

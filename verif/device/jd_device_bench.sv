@@ -4,7 +4,8 @@
 //
 // Streams  AXI4-Lite registers in, one AXI4 master a port out. Page 0 has the directory words that
 //          a host checks (no engine); page 1 + p drives port p, registers below.
-// Timing   a burst's address is offered as soon as the last was taken, a beat every clock.
+// Timing   a burst's address is offered as soon as the last was taken, unless LIMIT (16 from reset)
+//          reads or writes are out; a beat every clock.
 // Numbers  written beat i has its 64-bit words equal to {i, ~i} repeated; read beats are summed.
 // Source   none: only for checks of the in-process simulator and its memory.
 `include "jd_assert.svh"
@@ -69,6 +70,7 @@ module jd_device_bench #(
   localparam logic [11:0] GO = 12'h000, READS = 12'h004, WRITES = 12'h008, BEATS = 12'h00C;
   localparam logic [11:0] READ_BASE = 12'h010, WRITE_BASE = 12'h014, STRIDE = 12'h018;
   localparam logic [11:0] STROBE_LO = 12'h01C, STROBE_HI = 12'h020, READ_GAP = 12'h024;
+  localparam logic [11:0] LIMIT = 12'h028;
   localparam logic [11:0] DONE = 12'h040, READ_CLOCKS = 12'h044, WRITE_CLOCKS = 12'h048;
   localparam logic [11:0] READ_LATENCY = 12'h04C, WRITE_LATENCY = 12'h050, WORST = 12'h054;
   localparam logic [11:0] SUM = 12'h058;
@@ -150,6 +152,7 @@ module jd_device_bench #(
     logic [63:0] strobe_q;
     logic [31:0] ar_left_q, r_left_q, aw_left_q, w_left_q, b_left_q;
     logic [31:0] w_beat_q, w_count_q, gap_left_q;
+    logic [7:0]  limit_q, reads_out_q, writes_out_q;
     logic [31:0] read_clocks_q, write_clocks_q, read_latency_q, write_latency_q, sum_q;
     logic [31:0] first_ar_q, first_aw_q, last_w_q;
     logic        running_q, ordered_q, break_last_q, fail_q, done_q;
@@ -172,14 +175,15 @@ module jd_device_bench #(
     assign m_axi_arsize_o[p]  = 3'd6;
     assign m_axi_arburst_o[p] = 2'd1;
     // Ordered: as many read bursts as write bursts are left, once the write is answered.
-    assign m_axi_arvalid_o[p] = ar_left_q != '0 && (!ordered_q || b_left_q < ar_left_q);
+    assign m_axi_arvalid_o[p] = ar_left_q != '0 && (!ordered_q || b_left_q < ar_left_q) &&
+                                reads_out_q < limit_q;
     assign m_axi_rready_o[p]  = gap_left_q == '0;
     assign m_axi_awid_o[p]    = aw_left_q[3:0];
     assign m_axi_awaddr_o[p]  = {8'd0, write_base_q};
     assign m_axi_awlen_o[p]   = 8'(beats_q - 32'd1);
     assign m_axi_awsize_o[p]  = 3'd6;
     assign m_axi_awburst_o[p] = 2'd1;
-    assign m_axi_awvalid_o[p] = aw_left_q != '0;
+    assign m_axi_awvalid_o[p] = aw_left_q != '0 && writes_out_q < limit_q;
     assign m_axi_wdata_o[p]   = {8{w_count_q, ~w_count_q}};
     assign m_axi_wstrb_o[p]   = strobe_q;
     assign m_axi_wlast_o[p]   = (w_beat_q == 32'd1) != break_last_q;
@@ -194,8 +198,10 @@ module jd_device_bench #(
     end
 
     always_ff @(posedge clk_i) begin
-      now_q  <= now_q + 32'd1;
-      fail_q <= 1'b0;
+      now_q        <= now_q + 32'd1;
+      reads_out_q  <= reads_out_q + 8'(ar_take) - 8'(r_take && m_axi_rlast_i[p]);
+      writes_out_q <= writes_out_q + 8'(aw_take) - 8'(b_take);
+      fail_q       <= 1'b0;
       if (ar_take) begin
         ar_left_q   <= ar_left_q - 32'd1;
         read_base_q <= read_base_q + stride_q;
@@ -265,6 +271,7 @@ module jd_device_bench #(
           STROBE_LO:  strobe_q[31:0] <= s_axil_wdata_i;
           STROBE_HI:  strobe_q[63:32] <= s_axil_wdata_i;
           READ_GAP:   gap_q <= s_axil_wdata_i;
+          LIMIT:      limit_q <= s_axil_wdata_i[7:0];
           default:    ;
         endcase
       end
@@ -280,6 +287,9 @@ module jd_device_bench #(
         w_left_q   <= '0;
         r_left_q   <= '0;
         b_left_q   <= '0;
+        limit_q    <= 8'd16;
+        reads_out_q  <= '0;
+        writes_out_q <= '0;
       end
     end
 
@@ -300,7 +310,7 @@ module jd_device_bench #(
 
     `JD_ASSERT(Unbroken_A, !fail_q)
     logic unused_port;
-    assign unused_port = ^{m_axi_rid_i[p], m_axi_rlast_i[p], m_axi_bid_i[p]};
+    assign unused_port = ^{m_axi_rid_i[p], m_axi_bid_i[p]};
   end
   logic unused;
   assign unused = ^s_axil_wstrb_i;

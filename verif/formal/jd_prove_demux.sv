@@ -5,6 +5,8 @@
 // answer goes back unchanged; an access to a page without target answers SLVERR with data 0 and
 // reaches none; only a target can delay a response; valid stays until ready on every side.
 //
+// The slices in front of the writes are proved by themselves; a write is accepted behind them.
+//
 // Method       induction: the access in hand is kept beside the block, read and write apart.
 // Assumptions  the host holds its requests until taken (those of the block). A target answers only
 //              what it was asked, once, and holds its answer until taken (AXI4-Lite). Reset at any
@@ -148,6 +150,8 @@ module jd_prove_demux #(
   logic [Targets-1:0] aw_asked_q, w_asked_q, w_answered_q, w_owed;
   logic [1:0]         w_answer_q;
   logic [Targets-1:0] w_answer;
+  logic               w_accept;
+  assign w_accept = u_dut.w_accept;
   assign w_owed   = aw_asked_q & w_asked_q & ~w_answered_q;
   assign w_answer = m_bvalid_i & m_bready;
   always_ff @(posedge clk_i) begin
@@ -157,9 +161,9 @@ module jd_prove_demux #(
       w_asked_q    <= '0;
       w_answered_q <= '0;
     end else begin
-      if (awvalid_i && awready)    w_open_q <= 1'b1;
+      if (w_accept)    w_open_q <= 1'b1;
       else if (bvalid && bready_i) w_open_q <= 1'b0;
-      if (awvalid_i && awready) begin
+      if (w_accept) begin
         aw_asked_q   <= '0;
         w_asked_q    <= '0;
         w_answered_q <= '0;
@@ -169,15 +173,17 @@ module jd_prove_demux #(
         w_answered_q <= w_answered_q | w_answer;
       end
     end
-    if (awvalid_i && awready) begin
-      w_address_q <= awaddr_i;
-      w_data_q    <= {wstrb_i, wdata_i};
+    if (w_accept) begin
+      w_address_q <= u_dut.aw_address;
+      w_data_q    <= {u_dut.w_strobes, u_dut.w_data};
       w_answer_q  <= SLVERR;
     end
     for (int unsigned t = 0; t < Targets; t++) if (w_answer[t]) w_answer_q <= m_bresp_i[t];
   end
-  `JD_ASSERT(WriteTogether_A, awready == wready && (!awready || (awvalid_i && wvalid_i)))
-  `JD_ASSERT_IF(WriteAlone_A, w_open_q, !awready)
+  `JD_ASSERT(WriteOpen_A, w_open_q == (u_dut.w_state_q != 2'd0))
+  `JD_ASSERT(WriteTaken_A, w_accept == (u_dut.aw_valid && u_dut.w_valid && !w_open_q))
+  `JD_ASSERT(WriteAddressOffered_A, u_dut.aw_valid == (awvalid_i || !awready))
+  `JD_ASSERT(WriteDataOffered_A, u_dut.w_valid == (wvalid_i || !wready))
   `JD_ASSERT_IF(WriteAnswerOwed_A, bvalid, w_open_q && w_owed == '0 && m_awvalid == '0 &&
                 m_wvalid == '0)
   `JD_ASSERT_IF(WriteAnswer_A, bvalid, bresp == w_answer_q)

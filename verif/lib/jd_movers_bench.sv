@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Test bench: for each client a read and a write mover, all behind one jd_axi_mux (or, Direct, one
-// client without it; or, Frame, behind jd_engine_frame, whose page nobody uses). Ports of clients are
+// client without it, with Slice behind a jd_axi_slice, with Limit behind a jd_axi_limit; or, Frame, behind jd_engine_frame, whose page nobody uses). Ports of clients are
 // unpacked arrays, so that agents find each by its index.
 // The movers' ID is 0 and they check that of their responses; each client's is another at the
 // multiplexer, which must bring it back.
@@ -10,6 +10,10 @@ module jd_movers_bench #(
   parameter  int unsigned MaxOutstanding = 4,
   parameter  int unsigned IdW            = 1,
   parameter  bit          Direct         = 1'b0,   // one client, without the multiplexer
+  parameter  bit          Slice          = 1'b0,   // Direct, behind a slice
+  parameter  int unsigned Forward        = 31,     // of the slice
+  parameter  int unsigned Backward       = 31,
+  parameter  int unsigned Limit          = 0,      // Direct, at most so many reads and writes out
   parameter  bit          Frame          = 1'b0,   // behind the frame; the clients have no IDs
   localparam int unsigned PortIdW        = Frame ? 4 : IdW + $clog2(Clients)
 ) (
@@ -132,9 +136,83 @@ module jd_movers_bench #(
       .m_axi_bid_i     (bid[c] ^ Id)
     );
   end
-  if (Direct) begin : gen_direct
-    assign m_axi_arvalid_o = arvalid;
-    assign arready = m_axi_arready_i;
+  if (Direct && Slice) begin : gen_slice
+    jd_axi_slice #(.IdW(IdW), .Forward(5'(Forward)), .Backward(5'(Backward))) u_slice (
+      .clk_i           (clk_i),
+      .rst_ni          (rst_ni),
+      .s_axi_arvalid_i (arvalid),
+      .s_axi_arready_o (arready),
+      .s_axi_araddr_i  (araddr),
+      .s_axi_arlen_i   (arlen),
+      .s_axi_arid_i    (arid),
+      .s_axi_rvalid_o  (rvalid),
+      .s_axi_rready_i  (rready),
+      .s_axi_rdata_o   (rdata),
+      .s_axi_rresp_o   (rresp),
+      .s_axi_rlast_o   (rlast),
+      .s_axi_rid_o     (rid),
+      .s_axi_awvalid_i (awvalid),
+      .s_axi_awready_o (awready),
+      .s_axi_awaddr_i  (awaddr),
+      .s_axi_awlen_i   (awlen),
+      .s_axi_awid_i    (awid),
+      .s_axi_wvalid_i  (wvalid),
+      .s_axi_wready_o  (wready),
+      .s_axi_wdata_i   (wdata),
+      .s_axi_wstrb_i   (wstrb),
+      .s_axi_wlast_i   (wlast),
+      .s_axi_bvalid_o  (bvalid),
+      .s_axi_bready_i  (bready),
+      .s_axi_bresp_o   (bresp),
+      .s_axi_bid_o     (bid),
+      .m_axi_arvalid_o (m_axi_arvalid_o),
+      .m_axi_arready_i (m_axi_arready_i),
+      .m_axi_araddr_o  (m_axi_araddr_o),
+      .m_axi_arlen_o   (m_axi_arlen_o),
+      .m_axi_arid_o    (m_axi_arid_o),
+      .m_axi_rvalid_i  (m_axi_rvalid_i),
+      .m_axi_rready_o  (m_axi_rready_o),
+      .m_axi_rdata_i   (m_axi_rdata_i),
+      .m_axi_rresp_i   (m_axi_rresp_i),
+      .m_axi_rlast_i   (m_axi_rlast_i),
+      .m_axi_rid_i     (m_axi_rid_i),
+      .m_axi_awvalid_o (m_axi_awvalid_o),
+      .m_axi_awready_i (m_axi_awready_i),
+      .m_axi_awaddr_o  (m_axi_awaddr_o),
+      .m_axi_awlen_o   (m_axi_awlen_o),
+      .m_axi_awid_o    (m_axi_awid_o),
+      .m_axi_wvalid_o  (m_axi_wvalid_o),
+      .m_axi_wready_i  (m_axi_wready_i),
+      .m_axi_wdata_o   (m_axi_wdata_o),
+      .m_axi_wstrb_o   (m_axi_wstrb_o),
+      .m_axi_wlast_o   (m_axi_wlast_o),
+      .m_axi_bvalid_i  (m_axi_bvalid_i),
+      .m_axi_bready_o  (m_axi_bready_o),
+      .m_axi_bresp_i   (m_axi_bresp_i),
+      .m_axi_bid_i     (m_axi_bid_i)
+    );
+  end else if (Direct) begin : gen_direct
+    if (Limit != 0) begin : gen_limit
+      jd_axi_limit #(.Reads(Limit), .Writes(Limit)) u_limit (
+        .clk_i           (clk_i),
+        .rst_ni          (rst_ni),
+        .s_axi_arvalid_i (arvalid),
+        .s_axi_arready_o (arready),
+        .s_axi_awvalid_i (awvalid),
+        .s_axi_awready_o (awready),
+        .m_axi_arvalid_o (m_axi_arvalid_o),
+        .m_axi_arready_i (m_axi_arready_i),
+        .m_axi_awvalid_o (m_axi_awvalid_o),
+        .m_axi_awready_i (m_axi_awready_i),
+        .read_end_i      (m_axi_rvalid_i && m_axi_rready_o && m_axi_rlast_i),
+        .write_end_i     (m_axi_bvalid_i && m_axi_bready_o)
+      );
+    end else begin : gen_free
+      assign m_axi_arvalid_o = arvalid;
+      assign arready = m_axi_arready_i;
+      assign m_axi_awvalid_o = awvalid;
+      assign awready = m_axi_awready_i;
+    end
     assign m_axi_araddr_o = araddr;
     assign m_axi_arlen_o = arlen;
     assign m_axi_arid_o = arid;
@@ -144,8 +222,6 @@ module jd_movers_bench #(
     assign rresp = m_axi_rresp_i;
     assign rlast = m_axi_rlast_i;
     assign rid = m_axi_rid_i;
-    assign m_axi_awvalid_o = awvalid;
-    assign awready = m_axi_awready_i;
     assign m_axi_awaddr_o = awaddr;
     assign m_axi_awlen_o = awlen;
     assign m_axi_awid_o = awid;

@@ -1,4 +1,4 @@
-"""Tests of jd_mem_1r1w, jd_delay and jd_random_xoshiro against a model, clock by clock."""
+"""Tests of memories, delay, serial product and random numbers against models, clock by clock."""
 
 from __future__ import annotations
 
@@ -134,6 +134,67 @@ class Memory(ClockedTest):
                 await reset(dut, latency + 1)
                 pipe = deque([None] * latency, latency)
                 shown = None
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class Hold(ClockedTest):
+    """Pushes and pops at random: a pop shows the oldest word a clock later; a reset empties it."""
+
+    async def body(self) -> None:
+        """Fill and drain in turn; reset in the middle."""
+        dut, depth, width = self.dut, parameters()["Depth"], parameters()["Width"]
+        dut.push_i.value = dut.pop_i.value = 0
+        await start(dut)
+        held: deque[int] = deque()
+        shown: int | None = None
+        both_full = 0
+        for clock in range(CLOCKS):
+            often, seldom = (0.8, 0.3) if clock // (4 * depth) % 2 == 0 else (0.3, 0.8)
+            pop = bool(held) and self.random.random() < seldom
+            push = (len(held) < depth or pop) and self.random.random() < often
+            both_full += push and len(held) == depth
+            word = self.random.getrandbits(width)
+            dut.push_i.value, dut.data_i.value, dut.pop_i.value = int(push), word, int(pop)
+            await RisingEdge(dut.clk_i)
+            if shown is not None:
+                self.compare(shown, int(dut.data_o.value))
+            if pop:
+                shown = held.popleft()
+            if push:
+                held.append(word)
+            if clock == CLOCKS // 2:
+                dut.push_i.value = dut.pop_i.value = 0
+                await reset(dut, 2)
+                held.clear()
+                shown = None
+        assert both_full, "never pushed while full"
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class Multiply(ClockedTest):
+    """Products of factors of all lengths, and the clocks that each takes."""
+
+    async def body(self) -> None:
+        """One product after another."""
+        dut, p = self.dut, parameters()
+        dut.start_i.value = 0
+        await start(dut)
+        for _ in range(CLOCKS // 10):
+            first = self.random.getrandbits(self.random.randint(1, p["FirstW"]))
+            second = self.random.getrandbits(self.random.randint(1, p["SecondW"]))
+            if self.random.random() < 0.1:
+                first, second = (1 << p["FirstW"]) - 1, (1 << p["SecondW"]) - 1
+            dut.first_i.value, dut.second_i.value, dut.start_i.value = first, second, 1
+            await RisingEdge(dut.clk_i)
+            dut.start_i.value = 0
+            await RisingEdge(dut.clk_i)
+            clocks = 0
+            while dut.busy_o.value:
+                clocks += 1
+                assert clocks <= p["SecondW"], f"{first} * {second} takes {clocks} clocks"
+                await RisingEdge(dut.clk_i)
+            want = first * second % (1 << p["ProductW"]), max(1, second.bit_length())
+            self.compare(want, (int(dut.product_o.value), clocks))
 
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")

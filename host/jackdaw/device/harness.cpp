@@ -210,7 +210,8 @@ void* jd_new(uint8_t* memory, uint64_t bytes, const MemoryConfig* config, uint32
         top.s_axil_arvalid_i = top.s_axil_awvalid_i = top.s_axil_wvalid_i = 0;
         top.s_axil_rready_i = top.s_axil_bready_i = 0;
         for (int p = 0; p < MEM_PORTS; p++) {
-            sim->ports.emplace_back(*config, memory, bytes, &sim->faults, p);
+            sim->ports.emplace_back(*config, memory, bytes, &sim->faults, p,
+                                    jackdaw::Requests::checked);
             sim->ports[p].start(top, p);
         }
 #ifdef JD_WAVES

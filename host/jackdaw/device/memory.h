@@ -11,6 +11,9 @@
 // Errors     Beats in a fault's range get its response, those beyond memory DECERR; they change
 //            nothing. The response of a write is the worst of its beats.
 // Checks     Size, burst type, alignment, 4 KiB crossing, WLAST, and that what is offered stays.
+// Limit      Requests::checked: every request is taken, and the 17th read or write of an engine's port
+//            that is outstanding is a failure. Requests::held: the port takes 16 of each, as an
+//            engine's port does for the blocks behind it.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +28,8 @@ namespace jackdaw {
 constexpr unsigned BEAT_BYTES = 64;
 constexpr unsigned PAGE_BYTES = 4096;
 constexpr unsigned MAX_BEATS = 64;
-constexpr unsigned MAX_OUTSTANDING = 16;  // reads, and writes
+constexpr unsigned MAX_OUTSTANDING = 16;  // reads, and writes, of an engine's port
+constexpr unsigned ENGINE_ID_BITS = 4;    // above them an ID has the number of the engine's port
 constexpr int DECERR = 3;
 
 struct Failure : std::runtime_error {
@@ -34,6 +38,8 @@ struct Failure : std::runtime_error {
     explicit Failure(const std::string& message, const char* at = "", int number = 0)
         : std::runtime_error(message), file(at), line(number) {}
 };
+
+enum class Requests { checked, held };
 
 /// Mirrored by jackdaw.device.sim.MemoryConfig. A rate is num / den beats a clock.
 struct MemoryConfig {
@@ -72,23 +78,36 @@ struct Burst {
     uint64_t strobes[MAX_BEATS];  // write
 };
 
-/// A queue of bursts in fixed places.
+/// A queue of bursts in a ring of places that grows when it is full.
 struct Bursts {
     std::vector<Burst> slots = std::vector<Burst>(MAX_OUTSTANDING);
     unsigned first = 0, count = 0;
-    Burst& at(unsigned index) { return slots[(first + index) % MAX_OUTSTANDING]; }
-    Burst& push() { return at(count++); }
+    Burst& at(unsigned index) { return slots[(first + index) % slots.size()]; }
+    Burst& push() {
+        if (count == slots.size()) {
+            std::rotate(slots.begin(), slots.begin() + first, slots.end());
+            first = 0;
+            slots.resize(2 * slots.size());
+        }
+        return at(count++);
+    }
     void pop() {
-        first = (first + 1) % MAX_OUTSTANDING;
+        first = (first + 1) % slots.size();
         count--;
+    }
+    unsigned of_engine_port(unsigned port) {
+        unsigned number = 0;
+        for (unsigned i = 0; i < count; i++) number += at(i).id >> ENGINE_ID_BITS == port;
+        return number;
     }
 };
 
 class MemoryPort {
   public:
     MemoryPort(const MemoryConfig& config, uint8_t* memory, uint64_t bytes,
-               const std::vector<Fault>* faults, int port)
+               const std::vector<Fault>* faults, int port, Requests requests)
         : config_(config),
+          requests_(requests),
           memory_(memory),
           bytes_(bytes),
           faults_(faults),
@@ -172,6 +191,7 @@ class MemoryPort {
     };
 
     MemoryConfig config_;
+    Requests requests_;
     uint8_t* memory_;
     uint64_t bytes_;
     const std::vector<Fault>* faults_;
@@ -214,6 +234,17 @@ class MemoryPort {
         if (type != 1) fail(p, name + " is not INCR", address);
         if (beats > MAX_BEATS || address % PAGE_BYTES + beats * BEAT_BYTES > PAGE_BYTES)
             fail(p, name + " of " + std::to_string(beats) + " beats crosses 4 KiB", address);
+    }
+
+    void check_outstanding(int p, const char* what, Bursts& bursts, const Burst& newest) {
+        if (requests_ != Requests::checked) return;
+        const unsigned port = newest.id >> ENGINE_ID_BITS;
+        const unsigned number = bursts.of_engine_port(port);
+        if (number > MAX_OUTSTANDING)
+            fail(p, std::to_string(number) + " " + what + " of engine port " + std::to_string(port) +
+                        " are outstanding, at most " + std::to_string(MAX_OUTSTANDING) +
+                        " may be; the newest is",
+                 newest.address);
     }
 
     template <typename Top>
@@ -261,6 +292,7 @@ class MemoryPort {
             if (burst.response[i]) std::memset(burst.data + i * BEAT_BYTES, 0, BEAT_BYTES);
             else std::memcpy(burst.data + i * BEAT_BYTES, memory_ + at, BEAT_BYTES);
         }
+        check_outstanding(p, "reads", reads_, burst);
     }
 
     template <typename Top>
@@ -273,6 +305,7 @@ class MemoryPort {
         burst.id = top.m_axi_awid_o[p];
         burst.beats = beats;
         burst.next = 0;
+        check_outstanding(p, "writes", writes_, burst);
     }
 
     template <typename Top>
@@ -335,8 +368,9 @@ class MemoryPort {
             bvalid_ = true;
             commit(writes_.at(0));
         }
-        arready_ = reads_.count < MAX_OUTSTANDING;
-        awready_ = writes_.count < MAX_OUTSTANDING;
+        const bool all = requests_ == Requests::checked;
+        arready_ = all || reads_.count < MAX_OUTSTANDING;
+        awready_ = all || writes_.count < MAX_OUTSTANDING;
     }
 };
 

@@ -7,8 +7,8 @@
 //          has all pages from its own up. Targets get the whole address.
 // Timing   one read and one write at a time, independent of each other; a target's request one
 //          clock after the host's, the host's response one clock after the target's. All
-//          outputs but the readies are registers; s_axil_awready_o and s_axil_wready_o are one and
-//          wait for both valids.
+//          outputs follow registers only. The address and the data of a write come in any order,
+//          and those of the next one may come while one is under way.
 // Numbers  bits, unchanged.
 // Source   AMBA AXI and ACE protocol specification, part B.
 `include "jd_assert.svh"
@@ -91,10 +91,32 @@ module jd_axil_demux #(
   logic [31:0]        wdata_q;
   logic [3:0]         wstrb_q;
   logic               w_accept;
-  assign w_decode         = decode(s_axil_awaddr_i);
-  assign w_accept         = w_state_q == StIdle && s_axil_awvalid_i && s_axil_wvalid_i;
-  assign s_axil_awready_o = w_accept;
-  assign s_axil_wready_o  = w_accept;
+  logic               aw_valid, w_valid;
+  logic [AddrW-1:0]   aw_address;
+  logic [31:0]        w_data;
+  logic [3:0]         w_strobes;
+  jd_stream_slice #(.Width(AddrW), .Forward(1'b0)) u_aw (
+    .clk_i       (clk_i),
+    .rst_ni      (rst_ni),
+    .in_valid_i  (s_axil_awvalid_i),
+    .in_ready_o  (s_axil_awready_o),
+    .in_data_i   (s_axil_awaddr_i),
+    .out_valid_o (aw_valid),
+    .out_ready_i (w_accept),
+    .out_data_o  (aw_address)
+  );
+  jd_stream_slice #(.Width(36), .Forward(1'b0)) u_w (
+    .clk_i       (clk_i),
+    .rst_ni      (rst_ni),
+    .in_valid_i  (s_axil_wvalid_i),
+    .in_ready_o  (s_axil_wready_o),
+    .in_data_i   ({s_axil_wstrb_i, s_axil_wdata_i}),
+    .out_valid_o (w_valid),
+    .out_ready_i (w_accept),
+    .out_data_o  ({w_strobes, w_data})
+  );
+  assign w_decode         = decode(aw_address);
+  assign w_accept         = w_state_q == StIdle && aw_valid && w_valid;
   assign s_axil_bvalid_o  = w_state_q == StAnswer;
   assign m_axil_awaddr_o  = {Targets{awaddr_q}};
   assign m_axil_wdata_o   = {Targets{wdata_q}};
@@ -121,9 +143,9 @@ module jd_axil_demux #(
     end
     if (w_accept) begin
       w_target_q     <= w_decode.target;
-      awaddr_q       <= s_axil_awaddr_i;
-      wdata_q        <= s_axil_wdata_i;
-      wstrb_q        <= s_axil_wstrb_i;
+      awaddr_q       <= aw_address;
+      wdata_q        <= w_data;
+      wstrb_q        <= w_strobes;
       s_axil_bresp_o <= SLVERR;
     end
     if (w_state_q == StWait) s_axil_bresp_o <= m_axil_bresp_i[w_target_q];

@@ -183,34 +183,21 @@ module jd_engine_frame
     assign response[c].write.bresp = c_bresp[c];
   end
 
-  // ---- At most so many transactions: once there is room, until the next one goes
-  localparam logic [4:0] MOST = 5'd16;
-  logic       arvalid, awvalid, reads_free_q, writes_free_q;
-  logic       read_begins, read_ends, write_begins, write_ends;
-  logic [4:0] reads_q, writes_q;
-  assign m_axi_arvalid_o = arvalid && reads_free_q;
-  assign m_axi_awvalid_o = awvalid && writes_free_q;
-  assign read_begins     = m_axi_arvalid_o && m_axi_arready_i;
-  assign read_ends       = m_axi_rvalid_i && m_axi_rready_o && m_axi_rlast_i;
-  assign write_begins    = m_axi_awvalid_o && m_axi_awready_i;
-  assign write_ends      = m_axi_bvalid_i && m_axi_bready_o;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      reads_q       <= '0;
-      reads_free_q  <= 1'b1;
-      writes_q      <= '0;
-      writes_free_q <= 1'b1;
-    end else begin
-      if (read_begins != read_ends) begin
-        reads_q      <= read_begins ? reads_q + 5'd1 : reads_q - 5'd1;
-        reads_free_q <= !read_begins || reads_q != MOST - 5'd1;
-      end
-      if (write_begins != write_ends) begin
-        writes_q      <= write_begins ? writes_q + 5'd1 : writes_q - 5'd1;
-        writes_free_q <= !write_begins || writes_q != MOST - 5'd1;
-      end
-    end
-  end
+  logic arvalid, arready, awvalid, awready;
+  jd_axi_limit u_limit (
+    .clk_i,
+    .rst_ni,
+    .s_axi_arvalid_i (arvalid),
+    .s_axi_arready_o (arready),
+    .s_axi_awvalid_i (awvalid),
+    .s_axi_awready_o (awready),
+    .m_axi_arvalid_o,
+    .m_axi_arready_i,
+    .m_axi_awvalid_o,
+    .m_axi_awready_i,
+    .read_end_i      (m_axi_rvalid_i && m_axi_rready_o && m_axi_rlast_i),
+    .write_end_i     (m_axi_bvalid_i && m_axi_bready_o)
+  );
 
   logic [IdW-1:0] arid, awid;
   logic [All-1:0] client_rid, client_bid;
@@ -249,7 +236,7 @@ module jd_engine_frame
     .s_axi_bresp_o (c_bresp),
     .s_axi_bid_o (client_bid),
     .m_axi_arvalid_o (arvalid),
-    .m_axi_arready_i (m_axi_arready_i && reads_free_q),
+    .m_axi_arready_i (arready),
     .m_axi_araddr_o,
     .m_axi_arlen_o,
     .m_axi_arid_o (arid),
@@ -260,7 +247,7 @@ module jd_engine_frame
     .m_axi_rlast_i,
     .m_axi_rid_i ({m_axi_rid_i[IdW-2:0], 1'b0}),
     .m_axi_awvalid_o (awvalid),
-    .m_axi_awready_i (m_axi_awready_i && writes_free_q),
+    .m_axi_awready_i (awready),
     .m_axi_awaddr_o,
     .m_axi_awlen_o,
     .m_axi_awid_o (awid),
@@ -278,8 +265,6 @@ module jd_engine_frame
   assign unused_id = ^{client_rid, client_bid, arid[0], awid[0], m_axi_rid_i[3:IdW-1],
                        m_axi_bid_i[3:IdW-1]};
 
-  `JD_ASSERT(Reads_A, reads_q <= MOST && reads_free_q == (reads_q != MOST))
-  `JD_ASSERT(Writes_A, writes_q <= MOST && writes_free_q == (writes_q != MOST))
   `JD_ASSUME_IF(ReadId_M, m_axi_rvalid_i, m_axi_rid_i < 4'(All))
   `JD_ASSUME_IF(WriteId_M, m_axi_bvalid_i, m_axi_bid_i < 4'(All))
 endmodule : jd_engine_frame

@@ -15,7 +15,7 @@
 //          published buffer is a shift register; this one is Lanes memories and a pointer, word w
 //          being in memory w mod Lanes, so that a shift of any number of words moves no data.
 `include "jd_assert.svh"
-module jd_a3c_line_buffer #(
+module jd_mem_line_buffer #(
   parameter  int unsigned Lanes    = 16,             // words of a row, power of two 4..32
   parameter  int unsigned Rows     = 16,             // rows of a half, power of two 2..32
   parameter  int unsigned WordW    = 32,             // bits of a word, 1..64
@@ -38,13 +38,13 @@ module jd_a3c_line_buffer #(
   output logic [WordW-1:0]    word_o
 );
   if (Lanes < 4 || Lanes > 32 || Lanes != 1 << LaneW) begin : gen_bad_lanes
-    $fatal(1, "jd_a3c_line_buffer: Lanes=%0d, want a power of two 4..32", Lanes);
+    $fatal(1, "jd_mem_line_buffer: Lanes=%0d, want a power of two 4..32", Lanes);
   end
   if (Rows < 2 || Rows > 32 || Rows != 1 << RowW) begin : gen_bad_rows
-    $fatal(1, "jd_a3c_line_buffer: Rows=%0d, want a power of two 2..32", Rows);
+    $fatal(1, "jd_mem_line_buffer: Rows=%0d, want a power of two 2..32", Rows);
   end
   if (WordW < 1 || WordW > 64) begin : gen_bad_word
-    $fatal(1, "jd_a3c_line_buffer: WordW=%0d, want 1..64", WordW);
+    $fatal(1, "jd_mem_line_buffer: WordW=%0d, want 1..64", WordW);
   end
 
   typedef logic [Lanes-1:0][WordW-1:0] row_t;
@@ -109,4 +109,4 @@ module jd_a3c_line_buffer #(
   `JD_ASSUME_IF(HalvesApart_M, stitch_valid_i && read_valid_i, stitch_half_i != read_half_i)
   `JD_ASSUME_IF(ShiftInRange_M, !load_i && shift_i != '0,
                 32'(pointer_q) + 32'(shift_i) < Rows * Lanes)
-endmodule : jd_a3c_line_buffer
+endmodule : jd_mem_line_buffer

@@ -13,7 +13,7 @@
 //          Lanes at address r, so no two words of a row or of a column lie in one memory:
 //              rows turn by r on their way in, columns by c on their way out.
 `include "jd_assert.svh"
-module jd_a3c_transpose #(
+module jd_stream_transpose #(
   parameter  int unsigned Lanes  = 16,            // words of a beat, beats of a patch; 2**k, 4..32
   parameter  int unsigned WordW  = 32,            // bits of a word, 1..64
   localparam int unsigned LaneW  = $clog2(Lanes),
@@ -29,10 +29,10 @@ module jd_a3c_transpose #(
   output logic [DataW-1:0] out_data_o
 );
   if (Lanes < 4 || Lanes > 32 || Lanes != 1 << LaneW) begin : gen_bad_lanes
-    $fatal(1, "jd_a3c_transpose: Lanes=%0d, want a power of two 4..32", Lanes);
+    $fatal(1, "jd_stream_transpose: Lanes=%0d, want a power of two 4..32", Lanes);
   end
   if (WordW < 1 || WordW > 64) begin : gen_bad_word
-    $fatal(1, "jd_a3c_transpose: WordW=%0d, want 1..64", WordW);
+    $fatal(1, "jd_stream_transpose: WordW=%0d, want 1..64", WordW);
   end
 
   typedef logic [Lanes-1:0][WordW-1:0] beat_t;
@@ -107,4 +107,4 @@ module jd_a3c_transpose #(
   `JD_ASSERT_STREAM(OutStable_A, out_valid_o, out_ready_i, out_data_o)
   `JD_ASSERT_IF(PatchesApart_A, write && full_q != '0, write_q[LaneW] != read_q[LaneW])
   `JD_ASSERT_IF(OnePatchReads_A, read, full_q[read_q[LaneW]])
-endmodule : jd_a3c_transpose
+endmodule : jd_stream_transpose

@@ -6,11 +6,11 @@
 //          pipes: the user knows that there is room and that there is a word.
 // Timing   a word can be popped from the clock after its push.
 // Numbers  none.
-// Source   project. Golden model: none needed (no arithmetic).
+// Source   -
 `include "jd_assert.svh"
-module jd_learner_hold #(
-  parameter  int unsigned Width = 128,    // bits of a word
-  parameter  int unsigned Depth = 16,     // words, power of two
+module jd_mem_hold #(
+  parameter  int unsigned Width = 128,    // bits of a word, 1..4096
+  parameter  int unsigned Depth = 16,     // words, power of two 2..4096
   localparam int unsigned PtrW  = $clog2(Depth)
 ) (
   input  logic             clk_i,
@@ -20,6 +20,11 @@ module jd_learner_hold #(
   input  logic             pop_i,
   output logic [Width-1:0] data_o
 );
+  if (Width < 1 || Width > 4096 || Depth < 2 || Depth > 4096 || Depth != 2 ** PtrW)
+  begin : gen_bad_parameters
+    $fatal(1, "jd_mem_hold: Width=%0d, want 1..4096, Depth=%0d, want a power of two 2..4096", Width,
+           Depth);
+  end
   logic [PtrW:0] head_q, tail_q;
 
   jd_mem_1r1w #(
@@ -51,4 +56,4 @@ module jd_learner_hold #(
 
   `JD_ASSERT_IF(PopOfWord_A, pop_i, head_q != tail_q)
   `JD_ASSERT_IF(PushHasRoom_A, push_i, tail_q - head_q != (PtrW + 1)'(Depth) || pop_i)
-endmodule : jd_learner_hold
+endmodule : jd_mem_hold

@@ -8,7 +8,7 @@
 // Numbers  unsigned, modulo 2**ProductW.
 // Source   -
 `include "jd_assert.svh"
-module jd_a3c_multiply #(
+module jd_multiply #(
   parameter int unsigned FirstW   = 22,   // bits of the first factor, 1..ProductW
   parameter int unsigned SecondW  = 18,   // and of the second
   parameter int unsigned ProductW = 26
@@ -22,7 +22,7 @@ module jd_a3c_multiply #(
   output logic [ProductW-1:0] product_o
 );
   if (FirstW < 1 || FirstW > ProductW) begin : gen_bad_width
-    $fatal(1, "jd_a3c_multiply: FirstW=%0d, want 1..%0d", FirstW, ProductW);
+    $fatal(1, "jd_multiply: FirstW=%0d, want 1..%0d", FirstW, ProductW);
   end
 
   logic [ProductW-1:0] first_q;
@@ -42,4 +42,4 @@ module jd_a3c_multiply #(
   end
 
   `JD_ASSUME_IF(StartsFree_M, start_i, !busy_o)
-endmodule : jd_a3c_multiply
+endmodule : jd_multiply
