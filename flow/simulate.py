@@ -21,6 +21,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from flow import BUILD, ROOT, coverage, process, record
+from flow.manifest import engines
 from flow.simulator import BuildFailed, Simulator
 from flow.toolchain import environment
 
@@ -250,9 +251,10 @@ def _told(results: Path) -> dict[str, str]:
 def _environment(toplevel: str, module: str) -> dict[str, str]:
     """The environment in which a simulator finds cocotb and the project."""
     libraries, gpi_users = _cocotb()
+    own = [engine.python for engine in engines().values() if engine.python is not None]
     env = environment()
     env.update(
-        PYTHONPATH=os.pathsep.join([str(ROOT), str(ROOT / "host"), str(ROOT / "scripts")]),
+        PYTHONPATH=os.pathsep.join(map(str, [ROOT, ROOT / "host", ROOT / "scripts", *own])),
         LD_LIBRARY_PATH=os.pathsep.join([libraries, *filter(None, [env.get("LD_LIBRARY_PATH")])]),
         GPI_USERS=gpi_users,
         PYGPI_PYTHON_BIN=sys.executable,

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import cocotb
 from cocotb.clock import Clock
+from cocotb.handle import ArrayObject
 from cocotb.triggers import ClockCycles, Event, FallingEdge, First, RisingEdge, Timer
 from cocotb.utils import get_sim_time
 
@@ -114,11 +115,16 @@ async def reset(dut: Any, clocks: int = 3) -> None:
 
 async def quiet(dut: Any, clocks: int = 24) -> None:
     """Check that nothing comes out of an engine behind its reset: access, word or interrupt."""
-    names = [n for n in OFFERS if hasattr(dut, n)]
+    found = {name: getattr(dut, name) for name in OFFERS if hasattr(dut, name)}
+    offers = [
+        (name, port)
+        for name, handle in found.items()
+        for port in (handle if isinstance(handle, ArrayObject) else (handle,))
+    ]
     for clock in range(clocks):
         await RisingEdge(dut.clk_i)
-        for name in names:
-            assert not int(getattr(dut, name).value), f"{name}, {clock} clocks behind the reset"
+        for name, port in offers:
+            assert not int(port.value), f"{name}, {clock} clocks behind the reset"
 
 
 async def within(what: str, clock: Any, clocks: int, job: Awaitable[Result]) -> Result:

@@ -19,9 +19,7 @@ from models.a3c.descriptor import (
     INF,
     NET_LOAD,
     NO_LAYOUT,
-    RING_ADM,
     RING_INF,
-    RING_TRN,
     SYNC,
     TRAIN,
     Task,
@@ -32,15 +30,18 @@ from models.a3c.layout import ParameterMap, feature_slot_bytes, pack_map
 from models.a3c.network import BEAT_BYTES, NET_T, SLOT_BYTES, Network, fc
 from models.a3c.rmsprop import HyperParameters
 from models.registers import a3c as registers
-from models.registers import engine_header as header
 from models.registers.a3c import Error
 from verif.a3c import task as tasks
-from verif.a3c.env import WINDOW, A3cEnv, beats
+from verif.a3c.env import WINDOW, A3cEnv
 from verif.agents.axil import AxilItem
+from verif.engine_env import EngineSequence, JobItem
 
 FLAT = Network((fc(37, 19), fc(19, 7, relu=False)))
 NETWORKS = {0: NET_T, 1: FLAT}
 SLVERR, DECERR = 2, 3
+
+
+A3cSequence = EngineSequence[A3cEnv]
 
 
 @dataclass
@@ -86,7 +87,7 @@ class World:
         """Load a network; make and fill what its tasks need."""
         descriptor = self.take(192)
         self.env.put(descriptor, network.encode())
-        await self.env.run([Task(NET_LOAD, network=slot, theta=descriptor)])
+        await self.env.run(Task(NET_LOAD, network=slot, theta=descriptor))
         net = Net(slot, network, ParameterMap(network))
         images = 1 + self.env.geometry.alt_en
         net.theta = [self.take(images * net.map.slot_bytes) for _ in range(theta)]
@@ -209,57 +210,74 @@ async def world(env: A3cEnv, networks: dict[int, Network] | None = None) -> Worl
     return out
 
 
-async def smoke(env: A3cEnv) -> None:
+class Smoke(A3cSequence):
     """A task of every kind, alone: a routine of an agent."""
-    await env.compare_registers()
-    here = await world(env, {0: NET_T})
-    net = here.nets[0]
-    for step in range(2):
-        await env.run([here.infer(net, 0, [step])])
-    await env.run([here.infer(net, 0, [2], FLAG_BOOTSTRAP)])
-    await env.run([here.train(net, 0, 2, 3, [0, 1])])
-    await env.run([here.copy(net, 3, 0, ordered=True)])
-    await env.run([here.infer(net, 0, [0], 0)])
-    await env.compare_networks(every=3)
-    await env.compare_counters()
-    await env.compare_registers()
 
-
-async def random_tasks(env: A3cEnv, batches: int, size: int, samples: int) -> None:
-    """Random tasks of two networks side by side."""
-    here = await world(env)
-    for _ in range(batches):
-        await env.run(here.batch(size, samples))
-    await env.compare_counters()
-    await env.compare_networks(every=7)
-
-
-async def layouts(env: A3cEnv, batches: int) -> None:
-    """Random tasks in every layout of the parameters."""
-    here = await world(env)
-    lost: dict[int, int] = {}
-    for layout in (ALT2, ALT1, FA3C, ALT2)[: scale(4, 3)]:
-        await choose_layout(env, layout)
-        for _ in range(batches):
-            await env.run(here.batch(scale(8, 2), scale(3, 2)))
-        net = here.nets[1]
-        await env.run([here.infer(net, 0, [0]), here.train(net, 0, 2, 2, [1, 2])])
-        await env.run([here.copy(net, 2, 5)])
-        waits = registers.CU_ST_PARAM_LO.at(1), registers.CU_ST_CTX_LO.at(1)
-        before = sum([await env.counter(at) for at in waits])
-        await env.run([here.train(net, 0, 2, 2, [3])])
-        lost[layout] = sum([await env.counter(at) for at in waits]) - before
-        env.gathered = env.gathered or layout == ALT1
+    async def body(self) -> None:
+        env = self.env
+        await env.compare_registers()
+        here = await world(env, {0: NET_T})
+        net = here.nets[0]
+        for step in range(2):
+            await env.run(here.infer(net, 0, [step]))
+        await env.run(here.infer(net, 0, [2], FLAG_BOOTSTRAP))
+        await env.run(here.train(net, 0, 2, 3, [0, 1]))
+        await env.run(here.copy(net, 3, 0, ordered=True))
+        await env.run(here.infer(net, 0, [0], 0))
+        await env.compare_networks(every=3)
         await env.compare_counters()
-    # The last layer's BW, of 32 inputs with their padding: in Alt1 a weight a clock.
-    gathered = 32 * net.network.layers[1].outputs
-    late = lost[ALT1] - lost[FA3C]
-    assert gathered // 2 < late < 2 * gathered, f"lost {lost}, gathering takes {gathered} clocks"
+        await env.compare_registers()
+
+
+class RandomTasks(A3cSequence):
+    """Random tasks of two networks side by side."""
+
+    batches = 1
+    size = 1
+    samples = 1
+
+    async def body(self) -> None:
+        env = self.env
+        here = await world(env)
+        for _ in range(self.batches):
+            await env.run(*here.batch(self.size, self.samples))
+        await env.compare_counters()
+        await env.compare_networks(every=7)
+
+
+class Layouts(A3cSequence):
+    """Random tasks in every layout of the parameters."""
+
+    batches = 1
+
+    async def body(self) -> None:
+        env = self.env
+        here = await world(env)
+        lost: dict[int, int] = {}
+        for layout in (ALT2, ALT1, FA3C, ALT2)[: scale(4, 3)]:
+            await choose_layout(env, layout)
+            for _ in range(self.batches):
+                await env.run(*here.batch(scale(8, 2), scale(3, 2)))
+            net = here.nets[1]
+            await env.run(here.infer(net, 0, [0]), here.train(net, 0, 2, 2, [1, 2]))
+            await env.run(here.copy(net, 2, 5))
+            waits = registers.CU_ST_PARAM_LO.at(1), registers.CU_ST_CTX_LO.at(1)
+            before = sum([await env.counter(at) for at in waits])
+            await env.run(here.train(net, 0, 2, 2, [3]))
+            lost[layout] = sum([await env.counter(at) for at in waits]) - before
+            env.gathered = env.gathered or layout == ALT1
+            await env.compare_counters()
+        # The last layer's BW, of 32 inputs with their padding: in Alt1 a weight a clock.
+        gathered = 32 * net.network.layers[1].outputs
+        late = lost[ALT1] - lost[FA3C]
+        assert gathered // 2 < late < 2 * gathered, (
+            f"lost {lost}, gathering takes {gathered} clocks"
+        )
 
 
 async def choose_layout(env: A3cEnv, layout: int) -> None:
     """Write CFG."""
-    await env.write_both(registers.CFG.offset, registers.CFG.field("layout_mode").put(layout))
+    await env.write(registers.CFG, registers.CFG.field("layout_mode").put(layout))
 
 
 async def bad_layouts(env: A3cEnv, here: World, net: Net) -> None:
@@ -269,46 +287,51 @@ async def bad_layouts(env: A3cEnv, here: World, net: Net) -> None:
     for layout in (NO_LAYOUT,) if env.geometry.alt_en else (ALT1, ALT2, NO_LAYOUT):
         await choose_layout(env, layout)
         for task in (here.infer(net, 0, [0]), here.train(net, 0, 2, 2, [0]), here.copy(net, 2, 5)):
-            ends = await env.run([task])
+            ends = await env.run(task)
             assert ends[0].error == Error.E_LAYOUT, f"layout {layout}: {ends[0]}"
-        ends = await env.run([Task(NET_LOAD, network=net.slot, theta=descriptor)])
+        ends = await env.run(Task(NET_LOAD, network=net.slot, theta=descriptor))
         assert not ends[0].error, f"layout {layout}: {ends[0]}"
     await choose_layout(env, FA3C)
-    await env.run([here.infer(net, 0, [0])])
+    await env.run(here.infer(net, 0, [0]))
 
 
-async def all_samples(env: A3cEnv) -> None:
+class AllSamples(A3cSequence):
     """Every size of a batch, of inferences and trainings."""
-    here = await world(env, {0: NET_T, 1: FLAT})
-    net = here.nets[1]
-    for count in range(1, env.geometry.nb_max + 1):
-        await env.run(
-            [
+
+    async def body(self) -> None:
+        env = self.env
+        here = await world(env, {0: NET_T, 1: FLAT})
+        net = here.nets[1]
+        for count in range(1, env.geometry.nb_max + 1):
+            await env.run(
                 here.infer(net, 0, list(range(count))),
                 here.train(net, 0, 2, 2, list(range(8, 8 + count))),
-            ]
-        )
-    await env.compare_counters()
+            )
+        await env.compare_counters()
 
 
-async def tickets(env: A3cEnv, rounds: int) -> None:
+class Tickets(A3cSequence):
     """Several trainings and ordered copies of the same parameters at once."""
-    here = await world(env, {1: FLAT})
-    net = here.nets[0]
-    for turn in range(rounds):
-        jobs = [here.next_update(net, 0, [n], n) for n in range(4)]
-        jobs.insert(int(here.generator.integers(4)), here.copy(net, 2, 4, ordered=True))
-        jobs.append(here.copy(net, 3, 5, ordered=True))
-        if turn % 2:
-            bad = here.next_update(net, 0, [4], 5)
-            nan = HyperParameters.make(float("nan"))
-            here.objective(net, net.objectives[5], nan)
-            jobs.insert(2, replace(bad, target=bad.source))
-            net.head = (jobs[-2].target == net.theta[3]) if jobs[-2].opcode == TRAIN else net.head
-            net.head = newest(net, jobs)
-        await env.run(jobs)
-        here.objective(net, net.objectives[5])
-    await env.compare_counters()
+
+    rounds = 1
+
+    async def body(self) -> None:
+        env = self.env
+        here = await world(env, {1: FLAT})
+        net = here.nets[0]
+        for turn in range(self.rounds):
+            jobs = [here.next_update(net, 0, [n], n) for n in range(4)]
+            jobs.insert(int(here.generator.integers(4)), here.copy(net, 2, 4, ordered=True))
+            jobs.append(here.copy(net, 3, 5, ordered=True))
+            if turn % 2:
+                bad = here.next_update(net, 0, [4], 5)
+                nan = HyperParameters.make(float("nan"))
+                here.objective(net, net.objectives[5], nan)
+                jobs.insert(2, replace(bad, target=bad.source))
+                net.head = newest(net, jobs)
+            await env.run(*jobs)
+            here.objective(net, net.objectives[5])
+        await env.compare_counters()
 
 
 def newest(net: Net, jobs: list[Task]) -> int:
@@ -317,52 +340,64 @@ def newest(net: Net, jobs: list[Task]) -> int:
     return net.theta.index(trained[-1].target) - 2
 
 
-async def many(env: A3cEnv) -> None:
+class Many(A3cSequence):
     """More trainings than tickets are out, all of them bad but the last."""
-    here = await world(env, {1: FLAT})
-    net = here.nets[0]
-    here.objective(net, net.objectives[1], HyperParameters.make(float("inf")))
-    for _ in range(scale(3)):
-        jobs = [here.train(net, 0, 2, 2, [n], 1) for n in range(12)]
-        jobs.insert(0, here.train(net, 0, 2, 2, [12], 0))
-        jobs.append(here.train(net, 0, 2, 2, [13], 0))
-        ends = await env.run(jobs)
-        assert [bool(end.error) for end in ends] == [False, *[True] * 12, False]
+
+    async def body(self) -> None:
+        env = self.env
+        here = await world(env, {1: FLAT})
+        net = here.nets[0]
+        here.objective(net, net.objectives[1], HyperParameters.make(float("inf")))
+        for _ in range(scale(3)):
+            jobs = [here.train(net, 0, 2, 2, [n], 1) for n in range(12)]
+            jobs.insert(0, here.train(net, 0, 2, 2, [12], 0))
+            jobs.append(here.train(net, 0, 2, 2, [13], 0))
+            ends = await env.run(*jobs)
+            assert [bool(end.error) for end in ends] == [False, *[True] * 12, False]
 
 
-async def roles(env: A3cEnv) -> None:
+class Roles(A3cSequence):
     """Units that may not do what they can; the register keeps what the units can do of it."""
-    here = await world(env, {1: FLAT})
-    net = here.nets[0]
-    for value in (0xFFFF_FFFF, 0x1, 0x8, 0x0, 0x99 if env.geometry.cus > 2 else 0x9, 0xFFFF_FFFF):
-        await env.write_both(registers.CU_ROLE.offset, value)
-        await env.compare_registers()
-        await env.run([here.infer(net, 0, [n]) for n in range(3)])
-        await env.run([here.train(net, 0, 2, 2, [n]) for n in range(3)])
-        await env.run([here.copy(net, 0, 4), here.copy(net, 1, 5)])
+
+    async def body(self) -> None:
+        env = self.env
+        here = await world(env, {1: FLAT})
+        net = here.nets[0]
+        for value in (
+            0xFFFF_FFFF,
+            0x1,
+            0x8,
+            0x0,
+            0x99 if env.geometry.cus > 2 else 0x9,
+            0xFFFF_FFFF,
+        ):
+            await env.write(registers.CU_ROLE, value)
+            await env.compare_registers()
+            await env.run(*[here.infer(net, 0, [n]) for n in range(3)])
+            await env.run(*[here.train(net, 0, 2, 2, [n]) for n in range(3)])
+            await env.run(here.copy(net, 0, 4), here.copy(net, 1, 5))
 
 
-async def registers_while_busy(env: A3cEnv) -> None:
+class RegistersWhileBusy(A3cSequence):
     """Registers that are written only while the engine is idle."""
-    here = await world(env, {1: FLAT})
-    net = here.nets[0]
-    queued = await env.queue([(RING_INF, here.infer(net, 0, [n]).encode()) for n in range(3)])
-    busy = [r for r in registers.REGISTERS if r.idle_only]
-    assert busy
-    for register in busy:
-        item = await env.axil.access(AxilItem(register.offset, 0))
-        assert item.response == SLVERR, f"{register.name} while busy: {item}"
-    await env.records(queued)
-    for ring, number in queued:
-        assert not int(env.record(ring, number)[1]) & 0xFF
-        slot = number % 16
-        env.predict(ring, env.memory.dump(0x10000 + 128 * slot, 128).view(np.uint32))
-    await env.compare_registers()
-    await env.run([here.infer(net, 0, [4])])
+
+    async def body(self) -> None:
+        env = self.env
+        here = await world(env, {1: FLAT})
+        net = here.nets[0]
+        jobs = await env.send(*[here.infer(net, 0, [n]) for n in range(3)])
+        busy = [r for r in registers.REGISTERS if r.idle_only]
+        assert busy
+        for register in busy:
+            item = await env.axil.access(AxilItem(register.offset, 0))
+            assert item.response == SLVERR, f"{register.name} while busy: {item}"
+        await env.check(*jobs)
+        await env.compare_registers()
+        await env.run(here.infer(net, 0, [4]))
 
 
-def bad_descriptors(here: World, count: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Rings and descriptors that break rules, of networks that are loaded."""
+def bad_descriptors(here: World, count: int) -> Iterator[JobItem]:
+    """Jobs that break rules, of networks that are loaded."""
     env, draw = here.env, here.generator
     known: list[Network | None] = [held.network if held else None for held in env.golden.networks]
     window = Window(*WINDOW)
@@ -378,35 +413,40 @@ def bad_descriptors(here: World, count: int) -> Iterator[tuple[int, np.ndarray]]
             moved.words[0] &= np.uint32(0xBFFF_FFFF)  # no STOP: the ring goes on
             if moved.want(env.geometry, known)[0]:
                 made += 1
-                yield moved.ring, moved.words
+                yield env.job(moved.words, moved.ring)
 
 
-async def refused(env: A3cEnv, count: int) -> None:
+class Refused(A3cSequence):
     """Descriptors that break every rule, of tasks and networks; a good task behind some."""
-    here = await world(env)
-    net = here.nets[1]
-    for index, job in enumerate(bad_descriptors(here, count)):
-        await env.run([job])
-        if index % 8 == 0:
-            await env.run([here.infer(net, 0, [0])])
-    for flags, samples in ((0, 0), (1, 9)):
-        words = here.infer(net, 0, [0], flags).encode()
-        words[0] = int(words[0]) & ~(15 << 20) | samples << 20
-        if samples > 8:
-            words[18:32] = 0
-        await env.run([(RING_INF, words)])
-    await env.run([replace(here.infer(net, 0, [0]), network=3)])
-    for task in (
-        replace(here.infer(net, 0, [0]), theta=net.theta[0] + 64),
-        replace(here.infer(net, 0, [0]), theta=WINDOW[1]),
-        here.train(net, 0, 2, 0, [0]),
-    ):
-        await env.run([task])
-    await bad_settings(env, here, net)
-    await bad_layouts(env, here, net)
-    await bad_networks(env, here)
-    await env.compare_networks(every=5)
-    await env.compare_counters()
+
+    count = 1
+
+    async def body(self) -> None:
+        env = self.env
+        here = await world(env)
+        net = here.nets[1]
+        for index, job in enumerate(bad_descriptors(here, self.count)):
+            await env.run(job)
+            if index % 8 == 0:
+                await env.run(here.infer(net, 0, [0]))
+        for flags, samples in ((0, 0), (1, 9)):
+            words = here.infer(net, 0, [0], flags).encode()
+            words[0] = int(words[0]) & ~(15 << 20) | samples << 20
+            if samples > 8:
+                words[18:32] = 0
+            await env.run(env.job(words, RING_INF))
+        await env.run(replace(here.infer(net, 0, [0]), network=3))
+        for task in (
+            replace(here.infer(net, 0, [0]), theta=net.theta[0] + 64),
+            replace(here.infer(net, 0, [0]), theta=WINDOW[1]),
+            here.train(net, 0, 2, 0, [0]),
+        ):
+            await env.run(task)
+        await bad_settings(env, here, net)
+        await bad_layouts(env, here, net)
+        await bad_networks(env, here)
+        await env.compare_networks(every=5)
+        await env.compare_counters()
 
 
 async def bad_settings(env: A3cEnv, here: World, net: Net) -> None:
@@ -415,11 +455,11 @@ async def bad_settings(env: A3cEnv, here: World, net: Net) -> None:
     for name in ("eta", "rho", "rest", "eps"):
         for value in (np.nan, np.inf, -np.inf):
             here.objective(net, net.objectives[0], replace(good, **{name: np.float32(value)}))
-            ends = await env.run([here.train(net, 0, 2, 2, [0])])
+            ends = await env.run(here.train(net, 0, 2, 2, [0]))
             assert ends[0].error == Error.E_HPARAM
     for value, error in ((0.0, True), (-0.0, True), (-1.0, True), (1e-45, False)):
         here.objective(net, net.objectives[0], replace(good, eps=np.float32(value)))
-        ends = await env.run([here.train(net, 0, 2, 2, [0])])
+        ends = await env.run(here.train(net, 0, 2, 2, [0]))
         assert bool(ends[0].error) == error, f"epsilon {value}"
     here.objective(net, net.objectives[0])
 
@@ -432,7 +472,7 @@ async def bad_networks(env: A3cEnv, here: World) -> None:
         full = np.zeros(48, np.uint32)
         full[: words.size] = words
         env.put(at, full)
-        ends = await env.run([Task(NET_LOAD, network=slot, theta=at)])
+        ends = await env.run(Task(NET_LOAD, network=slot, theta=at))
         return int(ends[0].error)
 
     layers = NET_T.layers
@@ -459,7 +499,7 @@ async def bad_networks(env: A3cEnv, here: World) -> None:
     # NET_DATA follows a slot that NET_SEL shows already.
     reg = registers.NET_SEL
     chosen = reg.field("net").put(1) | reg.field("layer").put(1) | reg.field("constant").put(8)
-    await env.write_both(reg.offset, chosen)
+    await env.write(reg, chosen)
     for network in (FLAT, NET_T):
         assert not await load(network.encode(), 1)
         got = await env.axil.read(registers.NET_DATA.offset)
@@ -467,29 +507,32 @@ async def bad_networks(env: A3cEnv, here: World) -> None:
         assert got == want, f"NET_DATA behind a load: {got}, want {want}"
 
 
-async def bus_errors(env: A3cEnv) -> None:
+class BusErrors(A3cSequence):
     """SLVERR or DECERR for every address of every kind of task, a good task behind each."""
-    here = await world(env)
-    for first, (net, response) in enumerate(zip(here.nets, (SLVERR, DECERR), strict=True)):
-        cases = (
-            here.infer(net, 0, [0, 1]),
-            here.train(net, 0, 2, 3, [2, 3], g=(0, 1)),
-            here.train(net, 0, 2, 2, [2, 3]),
-            here.copy(net, 0, 4),
-            here.copy(net, 2, 5, ordered=True),
-        )
-        # A short run divides the kinds among the networks.
-        for case in range(len(cases)) if effort() >= 1 else ((0, 4), (1, 3))[first]:
-            await fail_each(env, here, net, cases[case], response)
-    descriptor = here.take(192)
-    env.put(descriptor, FLAT.encode())
-    for response in (SLVERR, DECERR):
-        for offset in (0, 64, 128):
-            env.fail(descriptor + offset, 64, response)
-            await env.run([Task(NET_LOAD, network=1, theta=descriptor)])
-            env.heal()
-    await env.run([Task(NET_LOAD, network=2, theta=descriptor)])
-    await env.compare_networks(every=5)
+
+    async def body(self) -> None:
+        env = self.env
+        here = await world(env)
+        for first, (net, response) in enumerate(zip(here.nets, (SLVERR, DECERR), strict=True)):
+            cases = (
+                here.infer(net, 0, [0, 1]),
+                here.train(net, 0, 2, 3, [2, 3], g=(0, 1)),
+                here.train(net, 0, 2, 2, [2, 3]),
+                here.copy(net, 0, 4),
+                here.copy(net, 2, 5, ordered=True),
+            )
+            # A short run divides the kinds among the networks.
+            for case in range(len(cases)) if effort() >= 1 else ((0, 4), (1, 3))[first]:
+                await fail_each(env, here, net, cases[case], response)
+        descriptor = here.take(192)
+        env.put(descriptor, FLAT.encode())
+        for response in (SLVERR, DECERR):
+            for offset in (0, 64, 128):
+                env.fail(descriptor + offset, 64, response)
+                await env.run(Task(NET_LOAD, network=1, theta=descriptor))
+                env.heal()
+        await env.run(Task(NET_LOAD, network=2, theta=descriptor))
+        await env.compare_networks(every=5)
 
 
 def stub_reaches(task: Task, word: int, write: bool, net: Net) -> int | None:
@@ -529,72 +572,82 @@ async def fail_each(env: A3cEnv, here: World, net: Net, task: Task, response: in
                 continue
             at = extent.start + BEAT_BYTES * beat
             env.fail(at, BEAT_BYTES, response, reads=not write, writes=write)
-            ends = await env.run([task])
+            ends = await env.run(task)
             assert ends[0].error, f"{task}, word {extent.word}, write {write}: no error"
             env.heal()
-    await env.run(extra)
+    await env.run(*extra)
 
 
-async def reset_midway(env: A3cEnv, times: int, clocks: int) -> None:
+class ResetMidway(A3cSequence):
     """Soft resets at any clock of tasks side by side; networks and the order of tickets stay."""
-    here = await world(env)
-    draw = here.generator
-    descriptor = here.take(192)
-    env.put(descriptor, FLAT.encode())
-    for turn in range(times):
-        jobs = here.batch(8, 3)
-        if turn % 3 == 0:
-            jobs.append(Task(NET_LOAD, network=1, theta=descriptor))
-        await env.queue([({INF: 0, TRAIN: 1}.get(j.opcode, 2), j.encode()) for j in jobs])
-        await ClockCycles(env.dut.clk_i, int(draw.integers(1, clocks)))
-        await env.soft_reset()
-        for net in here.nets:
-            for address in net.theta[2:4] + net.g[:1]:  # finite again
-                env.put(address, np.abs(here.parameters(net, 0.1)))
-        await env.run(here.batch(4, 2))
-    await env.compare_networks(every=5)
 
+    times = 1
+    clocks = 1
 
-async def hard_resets(env: A3cEnv, times: int, clocks: int) -> None:
-    """Hard resets at any clock."""
-    for _ in range(times):
+    async def body(self) -> None:
+        env = self.env
         here = await world(env)
-        jobs = here.batch(8, 3)
-        await env.queue([({INF: 0, TRAIN: 1}.get(j.opcode, 2), j.encode()) for j in jobs])
-        await ClockCycles(env.dut.clk_i, int(here.generator.integers(1, clocks)))
-        await env.hard_reset(int(here.generator.integers(1, 4)))
-        await env.compare_registers()
-        await env.compare_networks(every=3)
-    here = await world(env)
-    await env.run(here.batch(4, 2))
+        draw = here.generator
+        descriptor = here.take(192)
+        env.put(descriptor, FLAT.encode())
+        for turn in range(self.times):
+            jobs = here.batch(8, 3)
+            if turn % 3 == 0:
+                jobs.append(Task(NET_LOAD, network=1, theta=descriptor))
+            await env.send(*jobs)
+            await ClockCycles(env.dut.clk_i, int(draw.integers(1, self.clocks)))
+            await env.soft_reset()
+            for net in here.nets:
+                for address in net.theta[2:4] + net.g[:1]:  # finite again
+                    env.put(address, np.abs(here.parameters(net, 0.1)))
+            await env.run(*here.batch(4, 2))
+        await env.compare_networks(every=5)
 
 
-async def timeouts(env: A3cEnv) -> None:
+class HardResets(A3cSequence):
+    """Hard resets at any clock."""
+
+    times = 1
+    clocks = 1
+
+    async def body(self) -> None:
+        env = self.env
+        for _ in range(self.times):
+            here = await world(env)
+            jobs = here.batch(8, 3)
+            await env.send(*jobs)
+            await ClockCycles(env.dut.clk_i, int(here.generator.integers(1, self.clocks)))
+            await env.hard_reset(int(here.generator.integers(1, 4)))
+            await env.compare_registers()
+            await env.compare_networks(every=3)
+        here = await world(env)
+        await env.run(*here.batch(4, 2))
+
+
+class Timeouts(A3cSequence):
     """The watchdog ends all tasks and those behind them, until a soft reset."""
-    here = await world(env, {1: FLAT})
-    net = here.nets[0]
-    await env.axil.write(header.WATCHDOG.offset, 200)
-    jobs = [(RING_INF, here.infer(net, 0, [n]).encode()) for n in range(4)]
-    jobs += [(RING_TRN, here.train(net, 0, 2, 2, [8 + n], n).encode()) for n in range(3)]
-    jobs += [(RING_ADM, here.copy(net, 0, 4).encode())]
-    jobs += [(RING_ADM, Task(NET_LOAD, network=2, theta=net.g[0]).encode())]
-    queued = await env.queue(jobs)
-    records = await env.records(queued, limit=40_000, idle=False)
-    codes = [int(record[1]) & 0xFF for record in records]
-    assert set(codes) == {int(Error.E_TIMEOUT)}, f"errors {codes}"
-    assert not any(int(record[1]) >> 16 for record in records)
-    infos = [await env.axil.read(r.offset) for r in (header.ERR_INFO0, header.ERR_INFO1)]
-    assert infos == [0, 0], f"ERR_INFO {infos} of a time-out"
-    await env.axil.write(header.WATCHDOG.offset, 0)
-    await env.soft_reset()
-    await env.run([here.infer(net, 0, [0]), here.train(net, 0, 2, 2, [1])], limit=100_000)
 
-
-async def soft_reset_of_idle(env: A3cEnv) -> None:
-    """A soft reset of an engine that has nothing to do; jobs behind it."""
-    here = await world(env, {1: FLAT})
-    net = here.nets[0]
-    for _ in range(3):
+    async def body(self) -> None:
+        env = self.env
+        here = await world(env, {1: FLAT})
+        net = here.nets[0]
+        await env.watchdog(200)
+        jobs = [here.infer(net, 0, [n]) for n in range(4)]
+        jobs += [here.train(net, 0, 2, 2, [8 + n], n) for n in range(3)]
+        jobs += [here.copy(net, 0, 4), Task(NET_LOAD, network=2, theta=net.g[0])]
+        await env.timed_out(*await env.send(*jobs), limit=40_000)
+        await env.watchdog(0)
         await env.soft_reset()
-        await env.run([here.infer(net, 0, [0]), here.copy(net, 0, 4, ordered=True)])
-    assert beats(net.network)
+        await env.run(here.infer(net, 0, [0]), here.train(net, 0, 2, 2, [1]), limit=100_000)
+
+
+class SoftResetOfIdle(A3cSequence):
+    """A soft reset of an engine that has nothing to do; jobs behind it."""
+
+    async def body(self) -> None:
+        env = self.env
+        here = await world(env, {1: FLAT})
+        net = here.nets[0]
+        for _ in range(3):
+            await env.soft_reset()
+            await env.run(here.infer(net, 0, [0]), here.copy(net, 0, 4, ordered=True))

@@ -177,6 +177,22 @@ class DeviceMemory:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def difference(self, want: DeviceMemory) -> str:
+        """Where it differs first, for messages; empty if it does not."""
+        mine, theirs = self._bytes.segs, want._bytes.segs
+        zero = bytes(PAGE_BYTES)
+        out: list[str] = []
+        for key in sorted({*mine, *theirs}):
+            pages = (mine.get(key, zero), theirs.get(key, zero))
+            if pages[0] == pages[1] or len(out) == 4:
+                continue
+            words = [np.frombuffer(bytes(page), "<u4") for page in pages]
+            where = np.flatnonzero(words[0] != words[1])
+            first = int(where[0])
+            at, (got, wanted) = key + 4 * first, (int(page[first]) for page in words)
+            out.append(f"{where.size} words from {at:#x} on: {got:#010x}, want {wanted:#010x}")
+        return "; ".join(out)
+
     def put_beat(self, address: int, data: int, strobes: int) -> int:
         """Write a beat of the bus; returns its response."""
         code = self.response(address, BEAT_BYTES, write=True)

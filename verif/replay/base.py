@@ -6,51 +6,30 @@ import random
 
 import cocotb
 import numpy as np
-from pyuvm import uvm_test
 
-from models.registers import engine_header as header
 from models.registers import replay as registers
 from models.replay.engine import Flag, Job
 from verif import bench
 from verif.agents.axi_memory import AxiTiming
-from verif.agents.timing import Pattern
-from verif.bench import until
+from verif.engine_env import EngineTest
 from verif.replay.env import OUTPUT, ReplayEnv
 
 
-class ReplayTest(uvm_test):
+class ReplayTest(EngineTest):
     """Environment, clock and reset; a test is its `scenario`."""
 
+    environment = ReplayEnv
     timing = AxiTiming(latency=(4, 20), busy=0.8)
-
-    def patterns(self) -> tuple[Pattern | None, Pattern | None]:
-        """Back-pressure of SMP and idle clocks of TDE."""
-        return None, None
 
     def build_phase(self) -> None:
         """Make the environment."""
+        super().build_phase()
         self.dut = cocotb.top
         self.rng: random.Random = bench.rng(type(self).__name__)
-        self.env = ReplayEnv("env", self, self.timing, *self.patterns())
-
-    async def run_phase(self) -> None:
-        """Reset, run the scenario, compare everything at the end."""
-        self.raise_objection()
-        await self.env.start()
-        await self.scenario()
-        await self.env.settle()
-        self.env.compare_smp()
-        await self.env.compare_registers()
-        self.drop_objection()
-
-    async def scenario(self) -> None:
-        """What the test does."""
-        raise NotImplementedError
 
     async def rest(self) -> None:
         """Wait until the engine is idle: then its configuration can be written."""
-        idle = self.dut.u_frame.u_page.u_control.idle_o
-        await until("idle", self.dut.clk_i, 2000, lambda: idle.value)
+        await self.env.idle()
 
     async def clear(self, leaves: int | None = None) -> None:
         """Configure and clear."""
@@ -59,7 +38,7 @@ class ReplayTest(uvm_test):
         await self.rest()
         await env.configure(CFG_N=leaves, CFG_PINIT=1 << min(16, env.config.leaf_w - 1))
         await env.seed(self.rng)
-        await env.run(1, Job.CLEAR)
+        await env.do(1, Job.CLEAR)
 
     async def adopt(self) -> None:
         """Take state that a dropped job may have changed from the design into the model."""
@@ -83,14 +62,14 @@ class ReplayTest(uvm_test):
     async def leaves_of(self, which: range) -> list[int]:
         """Leaves as the design has them (they are only read here)."""
         env = self.env
-        words = env.descriptor(
+        job = env.descriptor(
             1, Job.RETRIEVE, flags=Flag.MEMORY, count=len(which),
             data=np.array(which, np.uint32),
         )  # fmt: skip
-        await env.finish(1, await env.submit(1, words))
+        await env.ended(*await env.send(job))
         raw = env.memory.dump(OUTPUT[1], 16 * len(which))
-        env.golden_memory.load(OUTPUT[1], raw)
-        await env.axil.write(header.STATUS.offset, 0xE)
+        env.put(OUTPUT[1], raw)
+        await env.clear_status()
         return [int(v) for v in raw.view("<u4")[1::4]]
 
     @property

@@ -20,19 +20,19 @@ class Check(ReplayTest):
     async def scenario(self) -> None:
         env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
         await self.clear()
-        await env.run(1, Job.CHECK)
+        await env.do(1, Job.CHECK)
         for turn in range(4):
             leaves = self.leaves if turn % 2 else self.leaves - 3
             await self.clear(leaves)
-            await env.run(1, Job.INSERT, flags=Flag.PMAX, count=leaves + 3)
-            await env.run(1, Job.UPDATE, count=60, data=self.pairs(60, leaves))
-            await env.run(1, Job.CHECK)
-            await env.run(1, Job.RETRIEVE, flags=Flag.MEMORY, count=leaves,
+            await env.do(1, Job.INSERT, flags=Flag.PMAX, count=leaves + 3)
+            await env.do(1, Job.UPDATE, count=60, data=self.pairs(60, leaves))
+            await env.do(1, Job.CHECK)
+            await env.do(1, Job.RETRIEVE, flags=Flag.MEMORY, count=leaves,
                           data=np.arange(leaves, dtype=np.uint32))  # fmt: skip
-            await env.run(0, Job.SAMPLE, flags=Flag.SMP | Flag.WEIGHTS, count=batch)
-            await env.run(1, Job.CHECK)  # perhaps before the batch's TD errors, perhaps behind
+            await env.do(0, Job.SAMPLE, flags=Flag.SMP | Flag.WEIGHTS, count=batch)
+            await env.do(1, Job.CHECK)  # perhaps before the batch's TD errors, perhaps behind
             await env.settle()
-            await env.run(1, Job.CHECK)
+            await env.do(1, Job.CHECK)
         await self.wrong_root()
         await self.wrong_nodes()
         await self.busy(batch)
@@ -46,11 +46,11 @@ class Check(ReplayTest):
         for bit in (0, 3):
             total.value = int(total.value) ^ 1 << bit
             env.golden.rmm.tree.total ^= 1 << bit
-            end = await env.run(1, Job.CHECK)
+            end = await env.do(1, Job.CHECK)
             assert (end.error, end.info1) == (Error.E_CHECK, 0), end
             total.value = int(total.value) ^ 1 << bit
             env.golden.rmm.tree.total ^= 1 << bit
-            await env.run(1, Job.CHECK)
+            await env.do(1, Job.CHECK)
 
     async def wrong_nodes(self) -> None:
         """A node of a level is not the sum of its leaves: its level and place."""
@@ -61,15 +61,15 @@ class Check(ReplayTest):
             row = self.rng.randrange(len(memory))
             good = int(memory[row].value)
             memory[row].value = good ^ 1
-            number = await env.submit(1, env.descriptor(1, Job.CHECK))
-            record = await env.finish(1, number)
+            (job,) = await env.send(env.descriptor(1, Job.CHECK))
+            await env.ended(job)
             fan = 1 if env.config.sequential else 1 << env.config.k_log2
             place = await env.axil.read(header.ERR_INFO1.offset)
-            assert int(record[1]) & 0xFF == Error.E_CHECK, record
+            assert job.record.error == Error.E_CHECK, job.record
             assert place == level << 24 | row * fan, f"{place:#x}, level {level}, row {row}"
             memory[row].value = good
-            await env.axil.write(header.STATUS.offset, 0xE)
-            await env.run(1, Job.CHECK)
+            await env.clear_status()
+            await env.do(1, Job.CHECK)
 
     async def busy(self, batch: int) -> None:
         """While ring 0 has a job, it is refused."""
@@ -77,15 +77,16 @@ class Check(ReplayTest):
         env.learner.answers = False
         before = len(env.learner.batches)
         loop = env.descriptor(0, Job.TRAIN_LOOP, count=batch, batches=1)
-        number = await env.submit(0, loop)
+        await env.send(loop)
         await until("a batch", self.dut.clk_i, 2000,
                     lambda: len(env.learner.batches) > before)  # fmt: skip
-        record = await env.finish(1, await env.submit(1, env.descriptor(1, Job.CHECK)))
-        assert (int(record[1]) & 0xFF, int(record[2])) == (Error.E_BUSY, 0), record
-        await env.axil.write(header.STATUS.offset, 0xE)
+        (job,) = await env.send(env.descriptor(1, Job.CHECK))
+        await env.ended(job)
+        assert (job.record.error, job.record.count) == (Error.E_BUSY, 0), job.record
+        await env.clear_status()
         env.learner.answers = True
         await env.learner.answer(batch)
-        await env.check(0, loop, await env.finish(0, number), number)
+        await env.check(loop)
         await env.settle()
 
     async def waiting(self, batch: int) -> None:
@@ -93,24 +94,23 @@ class Check(ReplayTest):
         env, dut = self.env, self.dut
         for turn in range(6):
             check = env.descriptor(1, Job.CHECK)
-            first = await env.submit(1, check)
+            await env.send(check)
             await until("CHECK", dut.clk_i, 500, lambda: dut.u_host.hold_o.value)
             await ClockCycles(dut.clk_i, self.rng.randint(0, self.leaves + 40))
             flags = (Flag.MEMORY, Flag.SMP)[turn % 2]
             sample = env.descriptor(0, Job.SAMPLE, flags=flags, count=batch)
-            second = await env.submit(0, sample)
-            await env.check(1, check, await env.finish(1, first), first)
-            await env.check(0, sample, await env.finish(0, second), second)
+            await env.send(sample)
+            await env.check(check)
+            await env.check(sample)
             await env.settle()
             env.compare_smp()
 
     async def dropped(self, clocks: int) -> None:
         """A soft reset in its midst: the next one passes."""
         env = self.env
-        await env.submit(1, env.descriptor(1, Job.CHECK))
+        await env.send(env.descriptor(1, Job.CHECK))
         await ClockCycles(self.dut.clk_i, clocks)
         await env.soft_reset()
         env.learner.sent.clear()
-        env.take_tails()
-        await env.run(1, Job.CHECK)
-        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=8)
+        await env.do(1, Job.CHECK)
+        await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=8)

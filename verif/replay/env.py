@@ -1,8 +1,7 @@
 """Environment of jd_replay_top: control bus, memory, both streams, and the golden engine beside it.
 
-The golden `ReplayEngine` has a memory and links of its own. A test queues jobs for the design with
-`submit`, lets a `Learner` answer SMP on TDE, and calls `predict` with the same words: then record,
-ERR_INFO, output memory, SMP words and registers are compared to the bit.
+What it adds to `EngineEnv`: a `Learner` that answers SMP on TDE, the comparison of SMP, and
+descriptors at the usual places. Of memory what a job writes is compared: others may still run.
 """
 
 from __future__ import annotations
@@ -15,45 +14,24 @@ from typing import Any
 
 import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles, Event, RisingEdge
-from pyuvm import uvm_component, uvm_env, uvm_subscriber
+from cocotb.triggers import ClockCycles, Event
+from pyuvm import uvm_subscriber
 
-from models.engine import JobEnd, Link
+from models.engine import JobEnd
 from models.registers import engine_header as header
 from models.registers import replay as registers
+from models.registers.map import Register
 from models.registers.replay import Error
-from models.replay.engine import Flag, Job, ReplayConfig, ReplayEngine
-from verif.agents.axi_memory import AxiBus, AxiMemoryAgent, AxiTiming, DeviceMemory
-from verif.agents.axil import AxilAgent, AxilBus
-from verif.agents.stream import StreamAgent, StreamBus, StreamItem, StreamSequence
-from verif.agents.timing import Pattern, always
-from verif.bench import parameters, quiet, reset, rng, start, until
-from verif.coverage import Coverage
+from models.replay.engine import Flag, Job, ReplayConfig
+from verif.agents.stream import StreamItem
+from verif.bench import rng, until
+from verif.engine_env import CLEAR, CLOCK_LIMIT, EngineEnv, JobItem
 from verif.replay.coverage import BINS
 
-BASE, CPL, SLOTS_LOG2 = (0x10000, 0x12000, 0x14000), (0x11000, 0x13000, 0x15000), 4
 INPUT, OUTPUT = (0x100000, 0x200000, 0x500000), (0x300000, 0x400000, 0x600000)
 REGION, STORAGE = 0x40000, 0x1000000
-RINGS = (0, 1, 2)
-CLOCK_LIMIT = 60_000
 FETCH_DONE, ABORT = 1 << 48, 2 << 48
-IRQ_ENABLE, SOFT_RESET = 2, 1
-FAILED = 4
 IGNORED = ("FETCH_ACK",)
-ELEMENT_BYTES = {
-    Job.SAMPLE: 8, Job.RETRIEVE: 4, Job.UPDATE: 8, Job.UPDATE_DELTA: 8, Job.INSERT: 8,
-    Job.COMMIT: 8, Job.STREAM: 16, Job.GATHER: 4,
-}  # fmt: skip
-
-
-def engine_config(given: dict[str, int]) -> ReplayConfig:
-    """The golden model's configuration of a build's parameters."""
-    names = {
-        "KLog2": "k_log2", "NLog2": "n_log2", "LeafW": "leaf_w", "BatchLog2": "batch_log2",
-        "LatLut": "lat_lut", "LatBram": "lat_bram", "LatUram": "lat_uram", "LatMul": "lat_mul",
-        "Sequential": "sequential",
-    }  # fmt: skip
-    return ReplayConfig(**{names[key]: value for key, value in given.items()})
 
 
 @dataclass
@@ -162,52 +140,23 @@ class Words(uvm_subscriber):
         self.learner.taken(item)
 
 
-class ReplayEnv(uvm_env):
-    """Agents and golden model.
+class ReplayEnv(EngineEnv):
+    """The common environment, with SMP and TDE."""
 
-    Args:
-        timing: of the memory.
-        smp: back-pressure of SMP.
-        tde: idle clocks of TDE.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        parent: uvm_component,
-        timing: AxiTiming,
-        smp: Pattern | None = None,
-        tde: Pattern | None = None,
-    ) -> None:
-        super().__init__(name, parent)
-        self.timing, self.smp_pattern, self.tde_pattern = timing, smp, tde
+    engine, group, bins = "replay", "replay.job", BINS
 
     def build_phase(self) -> None:
         """Make the parts."""
-        self.dut = cocotb.top
-        self.config = engine_config(parameters())
-        self.golden = ReplayEngine(self.config, Link(), Link())
-        self.memory, self.golden_memory = DeviceMemory(), DeviceMemory()
-        self.port = AxiMemoryAgent("port", self, AxiBus(self.dut), self.memory, self.timing)
-        self.axil = AxilAgent("axil", self, AxilBus(self.dut))
-        self.smp = StreamAgent(
-            "smp", self, StreamBus(self.dut, "smp", ("data", "last")), "sink",
-            self.smp_pattern or always(),
-        )  # fmt: skip
-        self.tde = StreamAgent(
-            "tde", self, StreamBus(self.dut, "tde"), "source", self.tde_pattern or always()
-        )
-        self.ended = Coverage("ended", self, "replay.job", BINS, enforce=False)
+        super().build_phase()
+        self.config: ReplayConfig = self.golden.config
         self.learner = Learner(self, rng("learner"))
         self.words = Words("words", self)
         self.words.learner = self.learner
-        self.tails = [0] * len(RINGS)
-        self.compared = 0
-        self.sending = StreamSequence([])
 
     def connect_phase(self) -> None:
         """Let the learner see SMP."""
-        self.smp.ap.connect(self.words.analysis_export)
+        super().connect_phase()
+        self.streams["smp"].ap.connect(self.words.analysis_export)
 
     # ---- The design
     @property
@@ -216,42 +165,9 @@ class ReplayEnv(uvm_env):
         dut = self.dut
         return (dut.gen_sequential if self.config.sequential else dut.gen_pipelined).u_core
 
-    async def start(self) -> None:
-        """Reset; switch the rings and the interrupt on."""
-        self.dut.link_clear_i.value = 0
-        self.dut.time_i.value = 0
-        await start(self.dut)
-        cocotb.start_soon(self._time())
-        await quiet(self.dut)
-        await self.setup()
-
-    async def _time(self) -> None:
-        time = 0
-        while True:
-            await RisingEdge(self.dut.clk_i)
-            time += 1
-            self.dut.time_i.value = time
-
-    async def setup(self) -> None:
-        """Write the rings' registers."""
-        for ring in RINGS:
-            for register, value in (
-                (header.RING_BASE_LO, BASE[ring]),
-                (header.RING_CPL_LO, CPL[ring]),
-                (header.RING_SIZE, SLOTS_LOG2),
-            ):
-                await self.axil.write(register.at(ring), value)
-        await self.axil.write(header.CONTROL.offset, IRQ_ENABLE)
-
     async def send_tde(self, words: Iterable[int]) -> None:
         """Offer words to TDE, and wait until they are taken."""
-        self.sending = StreamSequence(StreamItem(data=w) for w in words)
-        await self.sending.start(self.tde.sequencer)
-
-    async def write(self, register: registers.Register, value: int, index: int = 0) -> None:
-        """Write an engine register, in the design and in the golden model."""
-        await self.axil.write(register.at(index), value)
-        self.golden.write_register(register.at(index), value, True)
+        await self.offer("tde", (StreamItem(data=w) for w in words))
 
     async def configure(self, **values: int) -> None:
         """Write registers by name."""
@@ -262,6 +178,23 @@ class ReplayEnv(uvm_env):
         """A random state of the generator."""
         for word in range(8):
             await self.write(registers.SEED, random_.getrandbits(32), word)
+
+    async def soft_reset(self) -> int:
+        """As the parent."""
+        took = await super().soft_reset()
+        self.learner.words.clear()
+        await self.clear_status()
+        return took
+
+    async def hard_reset(self, clocks: int) -> None:
+        """As the parent; the learner forgets."""
+        self.learner.forget()
+        await super().hard_reset(clocks)
+        self.learner.forget()
+
+    async def clear_status(self) -> None:
+        """Clear all of it."""
+        await self.axil.write(header.STATUS.offset, CLEAR)
 
     # ---- Jobs
     def descriptor(
@@ -276,8 +209,8 @@ class ReplayEnv(uvm_env):
         beta: int = 0,
         row_bytes: int = 64,
         **words: Any,
-    ) -> list[int]:
-        """Words of a descriptor; the input array goes to both memories.
+    ) -> JobItem:
+        """A job; the input array goes to both memories.
 
         Args:
             data: the input array; needed unless the job reads nothing.
@@ -286,134 +219,72 @@ class ReplayEnv(uvm_env):
         """
         result = [0] * 16
         result[0] = opcode | flags << 8 | 1 << 31
-        result[1] = self.tails[ring] ^ 0x5A5A0000
         result[2], result[3], result[8] = count, batches, beta
         if data is not None:
             result[4] = INPUT[ring]
-            self.load(INPUT[ring], data)
+            self.put(INPUT[ring], data)
         if flags & Flag.MEMORY or opcode == Job.GATHER:
             result[6] = OUTPUT[ring]
         if opcode == Job.GATHER:
             result[9], result[10] = row_bytes, STORAGE
         for name, value in words.items():
             result[int(name[1:])] = value
-        return result
+        return self.job(result, ring)
 
-    def load(self, address: int, data: np.ndarray) -> None:
-        """Store an array in both memories."""
-        self.memory.load(address, data)
-        self.golden_memory.load(address, data)
+    async def do(self, ring: int, opcode: int, **options: Any) -> JobEnd:
+        """Run one job in both and compare. Options as of `descriptor`."""
+        (end,) = await self.run(self.descriptor(ring, opcode, **options))
+        return end
 
-    def put(self, ring: int, words: list[int]) -> int:
-        """Store a descriptor in its ring; the next TAIL makes it a job. Returns its number."""
-        number = self.tails[ring]
-        self.memory.load(BASE[ring] + 64 * (number % 16), np.array(words, np.uint32))
-        self.tails[ring] += 1
-        return number
+    def feed(self, job: JobItem) -> None:
+        """The learner's words, batch by batch."""
+        assert self.learner.sent, f"{job}: the golden engine waits for a stream"
+        for word in self.learner.sent.popleft():
+            self.golden.tde.put(word)
 
-    async def submit(self, ring: int, words: list[int]) -> int:
-        """Queue one job; returns its number."""
-        number = self.put(ring, words)
-        await self.axil.write(header.RING_TAIL.at(ring), self.tails[ring])
-        return number
+    async def compare(self, *jobs: JobItem) -> None:
+        """As the parent; the words of SMP that were there when a job ended, too."""
+        await super().compare(*jobs)
+        await self.clear_status()
+        for job in jobs:
+            if job.ring == 0 and not job.end.error:
+                left = sum(len(batch) for batch in self.learner.batches)
+                good = sum(not word >> 120 for word, _ in self.golden.smp.words)
+                assert left == good, f"{job}: {left} words of SMP when it ended, want {good}"
 
-    async def finish(self, ring: int, number: int, clocks: int = CLOCK_LIMIT) -> np.ndarray:
-        """Wait for a job's record, [8] uint32."""
-        address = CPL[ring] + 32 * (number % 16) + 12
-        for _ in range(clocks // 8):
-            if int(self.memory.dump(address, 4).view("<u4")[0]) == number and self.record_new(
-                ring, number
-            ):
-                break
-            await ClockCycles(self.dut.clk_i, 8)
-        else:
-            raise TimeoutError(f"ring {ring} job {number}: no record within {clocks} clocks")
-        control = self.dut.u_frame.u_page.u_control
-        await until(
-            "HEAD", self.dut.clk_i, 1000,
-            lambda: int(control.head.value[32 * ring + 31 : 32 * ring]) > number,
-        )  # fmt: skip
-        record = self.memory.dump(address - 12, 32).view("<u4").copy()
-        self.memory.load(address - 12, np.full(32, 0xFF, np.uint8))
-        return record
+    async def compare_status(self, *jobs: JobItem) -> None:
+        """As the parent, if a job failed: what fails beside those that did not is its own."""
+        if any(job.end.error for job in jobs):
+            await super().compare_status(*jobs)
 
-    def record_new(self, ring: int, number: int) -> bool:
-        """Whether the record was written (job 0 looks like memory that never was)."""
-        address = CPL[ring] + 32 * (number % 16)
-        return bool(self.memory.dump(address + 16, 16).any())
-
-    def golden_end(self, ring: int, words: list[int]) -> JobEnd:
-        """Run the golden model; it gets the learner's words batch by batch as it waits."""
-        job = self.golden.job(ring, np.array(words, np.uint32), self.golden_memory)
-        for _ in range(10_000):
-            try:
-                next(job)
-            except StopIteration as stop:
-                return stop.value
-            if not self.learner.sent:
-                raise AssertionError("the golden model waits for a stream")
-            for word in self.learner.sent.popleft():
-                self.golden.tde.put(word)
-        raise AssertionError("the golden model never ends")
-
-    async def check(
-        self,
-        ring: int,
-        words: list[int],
-        record: np.ndarray,
-        number: int,
-        output: int | None = None,
-    ) -> JobEnd:
-        """Run the golden model and compare what the job did; its output is at OUTPUT[ring]."""
-        output = OUTPUT[ring] if output is None else output
-        want = self.golden_end(ring, words)
-        opcode, flags = words[0] & 0xFF, words[0] >> 8 & 0xFF
-        got = [int(v) for v in record]
-        name = f"ring {ring} job {number} opcode {opcode} flags {flags:#x} count {words[2]}"
-        assert got[0] == words[1], f"{name}: tag {got[0]:#x}"
-        assert (got[1] & 0xFF, got[2]) == (want.error, want.count), (
-            f"{name}: error {got[1] & 0xFF} count {got[2]}, want {want}"
-        )
-        assert (got[1] >> 8, got[3]) == (opcode, number), f"{name}: record {got}"
-        start_, end = got[4] | got[5] << 32, got[6] | got[7] << 32
-        assert start_ <= end, f"{name}: from {start_} to {end}"
-        if want.error:
-            status = await self.axil.read(header.STATUS.offset)
-            assert status & FAILED and status >> 8 & 0xFF == want.error, f"{name}: {status:#x}"
-            info = (
-                await self.axil.read(header.ERR_INFO0.offset),
-                await self.axil.read(header.ERR_INFO1.offset),
-            )
-            assert info == (want.info0, want.info1), f"{name}: info {info}, want {want}"
-        await self.axil.write(header.STATUS.offset, 0xE)
-        if opcode == Job.GATHER and want.error in (0, Error.E_INDEX, Error.E_BUS_RD):
-            size = want.count * words[9]
-            mine, theirs = (m.dump(output, size) for m in (self.memory, self.golden_memory))
-            assert (mine == theirs).all(), f"{name}: {words[9]} bytes a row"
-        elif flags & Flag.MEMORY and want.error not in (Error.E_BUS_WR, Error.E_OPCODE):
-            batches = max(words[3], 1) if opcode == Job.SAMPLE else 1
-            size = min(16 * min(words[2] * batches, 1 << 16) + 256, REGION)
+    def compare_memory(self, *jobs: JobItem) -> None:
+        """Compare what jobs write."""
+        for job in jobs:
+            size, output = self.written(job), job.words[6]
             mine, theirs = (m.dump(output, size) for m in (self.memory, self.golden_memory))
             if (mine != theirs).any():
                 at = int(np.nonzero(mine != theirs)[0][0]) // 16
                 raise AssertionError(
-                    f"{name}: response {at}: {mine[16 * at : 16 * at + 16].view('<u4')}, "
+                    f"{job}: response {at}: {mine[16 * at : 16 * at + 16].view('<u4')}, "
                     f"want {theirs[16 * at : 16 * at + 16].view('<u4')}"
                 )
-        if ring == 0 and not want.error:
-            left = sum(len(batch) for batch in self.learner.batches)
-            good = sum(not word >> 120 for word, _ in self.golden.smp.words)
-            assert left == good, f"{name}: {left} words of SMP when it ended, want {good}"
-        self.compared += 1
-        self.ended.sample(Ended(ring, opcode, flags, words[2], want, end - start_))
-        return want
 
-    async def run(self, ring: int, opcode: int, **options: Any) -> JobEnd:
-        """Run one job on both and compare. Options as of `descriptor`. Returns its end."""
-        words = self.descriptor(ring, opcode, **options)
-        number = await self.submit(ring, words)
-        record = await self.finish(ring, number)
-        return await self.check(ring, words, record, number)
+    def written(self, job: JobItem) -> int:
+        """Bytes of the output of a job, and some behind it; 0 if they are not defined."""
+        flags, error, batches = job.words[0] >> 8 & 0xFF, job.end.error, job.words[3]
+        if job.opcode == Job.GATHER:
+            defined = error in (0, Error.E_INDEX, Error.E_BUS_RD)
+            return job.end.count * job.words[9] if defined else 0
+        if not flags & Flag.MEMORY or error in (Error.E_BUS_WR, Error.E_OPCODE):
+            return 0
+        responses = job.words[2] * (max(batches, 1) if job.opcode == Job.SAMPLE else 1)
+        return min(16 * min(responses, 1 << 16) + 256, REGION)
+
+    def sample(self, *jobs: JobItem) -> None:
+        """All of them."""
+        for job in jobs:
+            flags, count = job.words[0] >> 8 & 0xFF, job.words[2]
+            self.cover.sample(Ended(job.ring, job.opcode, flags, count, job.end, job.clocks))
 
     def compare_smp(self) -> None:
         """Compare the words of SMP so far, failing ones apart."""
@@ -438,46 +309,13 @@ class ReplayEnv(uvm_env):
                 self.golden.tde.put(word)
         self.golden.poll()
 
-    async def compare_registers(self) -> None:
-        """Compare every readable register; the engine is at rest."""
-        for register in registers.REGISTERS:
-            if register.name in IGNORED:
-                continue
-            for index in range(register.count):
-                got = await self.axil.read(register.at(index))
-                want = self.golden.read_register(register.at(index))
-                assert got == want, f"{register.name}[{index}]: {got:#x}, want {want:#x}"
+    def compares(self, register: Register) -> bool:
+        """All but what is only written."""
+        return register.name not in IGNORED
 
-    async def soft_reset(self) -> int:
-        """Soft reset of both; returns the clocks it took."""
-        await self.axil.write(header.CONTROL.offset, SOFT_RESET | IRQ_ENABLE)
-        took = await until(
-            "soft reset", self.dut.clk_i, 2000, lambda: not self.dut.link_clear_o.value
-        )
-        self.golden.soft_reset()
-        self.learner.words.clear()
-        await self.axil.write(header.STATUS.offset, 0xE)
-        return took
-
-    def take_tails(self) -> None:
-        """Behind a soft reset the rings go on at HEAD."""
-        head = self.dut.u_frame.u_page.u_control.head.value
-        self.tails = [int(head[32 * r + 31 : 32 * r]) for r in RINGS]
-
-    async def hard_reset(self, clocks: int) -> None:
-        """Hold the running design in reset; both begin anew. The memory's content stays."""
-        self.sending.stop()
-        self.learner.forget()
-        await reset(self.dut, clocks)
-        self.learner.forget()
-        self.golden = ReplayEngine(self.config, Link(), Link())
-        self.tails = [0] * len(RINGS)
-        for ring in RINGS:
-            self.memory.load(CPL[ring], np.zeros(32 << SLOTS_LOG2, np.uint8))
-            self.load(OUTPUT[ring], np.zeros(1 << 14, np.uint8))
-        await quiet(self.dut)
-        await self.setup()
-
-    def check_phase(self) -> None:
-        """Fail if nothing was compared."""
-        assert self.compared, "no job was compared"
+    async def finish(self) -> None:
+        """As the parent; words of SMP and registers, too."""
+        await self.settle()
+        self.compare_smp()
+        await self.compare_registers()
+        await super().finish()

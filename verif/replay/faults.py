@@ -17,8 +17,9 @@ from models.replay.engine import Flag, Job
 from models.replay.rmm import Op
 from verif.agents.axi_memory import AxiTiming
 from verif.bench import until
+from verif.engine_env import RECORDS, RING_BYTES, RINGS
 from verif.replay.base import ReplayTest
-from verif.replay.env import ABORT, BASE, FETCH_DONE, INPUT, OUTPUT, Ended
+from verif.replay.env import ABORT, FETCH_DONE, INPUT, OUTPUT, Ended
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
@@ -27,18 +28,18 @@ class BadDescriptor(ReplayTest):
 
     async def scenario(self) -> None:
         env, batch = self.env, 1 << self.env.config.batch_log2
-        await env.run(1, Job.RETRIEVE, count=1, data=np.zeros(1, np.uint32))  # E_NOTCLEAR
-        await env.run(0, Job.SAMPLE, count=1)
-        await env.run(1, Job.CHECK)
+        await env.do(1, Job.RETRIEVE, count=1, data=np.zeros(1, np.uint32))  # E_NOTCLEAR
+        await env.do(0, Job.SAMPLE, count=1)
+        await env.do(1, Job.CHECK)
         for values in (
             {"CFG_N": 0}, {"CFG_N": self.leaves + 1}, {"CFG_N": self.leaves, "CFG_PINIT": 0},
             {"CFG_PINIT": 1, "CFG_PMIN": 100, "CFG_PCLIP": 99}, {"CFG_PCLIP": 0xFFFFFFFF},
         ):  # fmt: skip
             await env.configure(**values)
-            await env.run(1, Job.CLEAR)
+            await env.do(1, Job.CLEAR)
         await env.configure(CFG_PMIN=1)
         await self.clear()
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=5)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=5)
         one = np.zeros((1, 2), np.uint32)
         cases: list[tuple[int, int, dict[str, Any]]] = [
             (0, 12, {}), (1, 12, {}), (0, 13, {}), (1, 13, {}), (2, 13, {}), (0, 255, {}),
@@ -74,10 +75,10 @@ class BadDescriptor(ReplayTest):
             (1, Job.UPDATE, {"flags": Flag.SLOTS, "data": one}),
         ]  # fmt: skip
         for ring, opcode, options in cases:
-            await env.run(ring, opcode, **({"count": 1} | options))
+            await env.do(ring, opcode, **({"count": 1} | options))
         await self.requests(batch)
-        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
-        await env.run(1, Job.UPDATE, flags=Flag.SLOTS, count=1,
+        await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        await env.do(1, Job.UPDATE, flags=Flag.SLOTS, count=1,
                       data=np.array([[batch, 7]], np.uint32))  # fmt: skip
 
     async def requests(self, batch: int) -> None:
@@ -91,7 +92,7 @@ class BadDescriptor(ReplayTest):
             [Op.UPDATE_SLOT, 0, 0, 0], [Op.COMMIT, 0, 0, 0],
         ):  # fmt: skip
             data = np.array([good, bad, good], np.uint32)
-            await self.env.run(1, Job.STREAM, flags=Flag.MEMORY, count=3, data=data)
+            await self.env.do(1, Job.STREAM, flags=Flag.MEMORY, count=3, data=data)
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
@@ -102,59 +103,53 @@ class BusError(ReplayTest):
         env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
         await self.clear()
         await self.empty_before_error()
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
         for round_ in range(scale(12, 2)):
             beat, response = rng.randrange(8), 2 + round_ % 2
             count = rng.randint(8 * beat + 1, 64)
-            for memory in (env.memory, env.golden_memory):
-                memory.fail(INPUT[1] + 64 * beat, 64, response, writes=False)
-            await env.run(1, Job.UPDATE, flags=Flag.MEMORY, count=count, data=self.pairs(count))
+            env.fail(INPUT[1] + 64 * beat, 64, response, writes=False)
+            await env.do(1, Job.UPDATE, flags=Flag.MEMORY, count=count, data=self.pairs(count))
             self.heal()
-            for memory in (env.memory, env.golden_memory):
-                memory.fail(OUTPUT[1], 64, response)
-            await env.run(1, Job.UPDATE, flags=Flag.MEMORY, count=count, data=self.pairs(count))
+            env.fail(OUTPUT[1], 64, response)
+            await env.do(1, Job.UPDATE, flags=Flag.MEMORY, count=count, data=self.pairs(count))
             self.heal()
             # Both: what was read tells.
-            for memory in (env.memory, env.golden_memory):
-                memory.fail(INPUT[1] + 64 * beat, 64, response ^ 1, writes=False)
-                memory.fail(OUTPUT[1], 1 << 14, response)
-            await env.run(1, Job.UPDATE, flags=Flag.MEMORY, count=count, data=self.pairs(count))
+            env.fail(INPUT[1] + 64 * beat, 64, response ^ 1, writes=False)
+            env.fail(OUTPUT[1], 1 << 14, response)
+            await env.do(1, Job.UPDATE, flags=Flag.MEMORY, count=count, data=self.pairs(count))
             self.heal()
-            for memory in (env.memory, env.golden_memory):
-                memory.fail(OUTPUT[0], 1 << 16, response)
-                memory.fail(INPUT[0], 64, response)
-            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY | Flag.SMP, count=batch)
+            env.fail(OUTPUT[0], 1 << 16, response)
+            env.fail(INPUT[0], 64, response)
+            await env.do(0, Job.SAMPLE, flags=Flag.MEMORY | Flag.SMP, count=batch)
             env.golden.tde.words.clear()
             await env.settle()
             x = np.zeros(batch, np.uint64)
             flags = Flag.HOST_X | Flag.SMP * (round_ % 2)
-            await env.run(0, Job.SAMPLE, flags=flags, count=batch, data=x)
+            await env.do(0, Job.SAMPLE, flags=flags, count=batch, data=x)
             self.heal()
             await env.settle()
-            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
-        env.memory.fail(BASE[1], 1 << 12, 3)
-        number = await env.submit(1, env.descriptor(1, Job.CLEAR))
-        record = await env.finish(1, number)
-        assert int(record[1]) == Error.E_BUS_RD and int(record[0]) == 0
+            await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        env.memory.fail(RINGS + RING_BYTES, RECORDS, 3)
+        (job,) = await env.send(env.descriptor(1, Job.CLEAR))
+        await env.ended(job)
+        assert job.record.content == (0, Error.E_BUS_RD, 0, 0, 0, job.number), job.record
         self.heal()
-        await env.axil.write(header.STATUS.offset, 0xE)
+        await env.clear_status()
 
     async def empty_before_error(self) -> None:
         """The last request that can be read samples an empty tree: that ends the job."""
         requests = np.zeros((8, 4), np.uint32)
         requests[:, 0] = [Op.RETRIEVE] * 3 + [Op.SAMPLE] * 5
-        for memory in (self.env.memory, self.env.golden_memory):
-            memory.fail(INPUT[1] + 64, 64, 2, writes=False)
-        end = await self.env.run(1, Job.STREAM, flags=Flag.MEMORY, count=8, data=requests)
+        self.env.fail(INPUT[1] + 64, 64, 2, writes=False)
+        end = await self.env.do(1, Job.STREAM, flags=Flag.MEMORY, count=8, data=requests)
         assert (end.error, end.count) == (Error.E_EMPTY, 3), end
         self.heal()
 
     def heal(self) -> None:
         """No range fails; the output is empty (what a failed job wrote of it is not defined)."""
-        self.env.memory.heal()
-        self.env.golden_memory.heal()
+        self.env.heal()
         for ring in (0, 1):
-            self.env.load(OUTPUT[ring], np.zeros(1 << 14, np.uint8))
+            self.env.put(OUTPUT[ring], np.zeros(1 << 14, np.uint8))
 
 
 @pyuvm.test(timeout_time=10, timeout_unit="ms")
@@ -166,7 +161,7 @@ class ResetMidway(ReplayTest):
     async def scenario(self) -> None:
         env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
         await self.clear()
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
         slowest, states = 0, set()
         for _ in range(scale(60, 20)):
             env.learner.answers = rng.random() < 0.5
@@ -184,27 +179,26 @@ class ResetMidway(ReplayTest):
                               "data": np.zeros(batch, np.uint64)}),
             ]  # fmt: skip
             host, train = rng.choice(hosts), rng.choice(trains)
-            await env.submit(0, env.descriptor(0, train[0], **train[1]))
+            await env.send(env.descriptor(0, train[0], **train[1]))
             if host[0] != Job.CLEAR:
-                await env.submit(1, env.descriptor(1, host[0], **host[1]))
-            await ClockCycles(self.dut.clk_i, rng.randint(0, rng.choice((20, 60, 300))))
+                await env.send(env.descriptor(1, host[0], **host[1]))
+            await ClockCycles(self.dut.clk_i, rng.randint(0, rng.choice((20, 60, 150))))
             states.add(("ring 0", int(self.dut.u_training.state_q.value)))
             states.add(("ring 1", int(self.dut.u_host.state_q.value)))
             slowest = max(slowest, await env.soft_reset())
             env.learner.sent.clear()
-            env.take_tails()
             # What the dropped jobs did to the leaves and the generator: from the design.
             await self.adopt()
-            env.load(OUTPUT[0], np.zeros(1 << 14, np.uint8))
-            env.load(OUTPUT[1], np.zeros(1 << 14, np.uint8))
-            await env.run(1, Job.RETRIEVE, flags=Flag.MEMORY, count=9,
+            env.put(OUTPUT[0], np.zeros(1 << 14, np.uint8))
+            env.put(OUTPUT[1], np.zeros(1 << 14, np.uint8))
+            await env.do(1, Job.RETRIEVE, flags=Flag.MEMORY, count=9,
                           data=np.arange(9, dtype=np.uint32))  # fmt: skip
             # The words that the dropped jobs sent are nobody's.
             env.learner.batches.clear()
             env.learner.words.clear()
             env.learner.failed.clear()
             env.golden.smp.clear()
-            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+            await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
         self.logger.info("slowest soft reset: %d clocks, %d states", slowest, len(states))
         assert slowest < 400 and len(states) > 5, (slowest, states)
 
@@ -221,18 +215,18 @@ class HardReset(ReplayTest):
             await self.rest()
             await env.compare_registers()
             await self.clear()
-            await env.run(1, Job.INSERT, flags=Flag.PMAX | Flag.MEMORY, count=9)
-            await env.run(1, Job.UPDATE, flags=Flag.MEMORY, count=20, data=self.pairs(20))
-            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY | Flag.WEIGHTS, count=batch)
+            await env.do(1, Job.INSERT, flags=Flag.PMAX | Flag.MEMORY, count=9)
+            await env.do(1, Job.UPDATE, flags=Flag.MEMORY, count=20, data=self.pairs(20))
+            await env.do(0, Job.SAMPLE, flags=Flag.MEMORY | Flag.WEIGHTS, count=batch)
             await env.write(registers.FETCH_ACK, 0)
-            await env.run(1, Job.RESERVE, count=2)
-            await env.run(1, Job.COMMIT, flags=Flag.MEMORY, count=2, data=self.pairs(2))
-            await env.run(0, Job.SAMPLE, flags=Flag.SMP | Flag.STRATIFIED, count=batch)
+            await env.do(1, Job.RESERVE, count=2)
+            await env.do(1, Job.COMMIT, flags=Flag.MEMORY, count=2, data=self.pairs(2))
+            await env.do(0, Job.SAMPLE, flags=Flag.SMP | Flag.STRATIFIED, count=batch)
             await env.settle()
             env.compare_smp()
             host, train = self.jobs(round_, batch)
-            await env.submit(0, env.descriptor(0, train[0], **train[1]))
-            await env.submit(1, env.descriptor(1, host[0], **host[1]))
+            await env.send(env.descriptor(0, train[0], **train[1]))
+            await env.send(env.descriptor(1, host[0], **host[1]))
             await ClockCycles(self.dut.clk_i, rng.randint(0, 300))
             await env.hard_reset(rng.randint(1, 3))
 
@@ -261,13 +255,13 @@ class BadStream(ReplayTest):
     async def scenario(self) -> None:
         env, batch = self.env, 1 << self.env.config.batch_log2
         await self.clear()
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
         for words in ([0], [FETCH_DONE], [ABORT], [3 << 48]):  # outside of any job
             await env.send_tde(words)
             await ClockCycles(self.dut.clk_i, 8)
             status = await env.axil.read(header.STATUS.offset)
             assert status >> 8 & 0xFF == Error.E_STREAM, f"{words}: {status:#x}"
-            await env.axil.write(header.STATUS.offset, 0xE)
+            await env.clear_status()
         env.learner.answers = False
         value = 0x3F800000
         for words in (
@@ -275,32 +269,32 @@ class BadStream(ReplayTest):
             [FETCH_DONE, value, 2 << 32 | value], [FETCH_DONE, 3 << 48], [FETCH_DONE, 1 << 50],
         ):  # fmt: skip
             descriptor = env.descriptor(0, Job.TRAIN_LOOP, count=batch, batches=2)
-            number = await env.submit(0, descriptor)
+            await env.send(descriptor)
             await until("SMP", self.dut.clk_i, 2000, lambda: len(env.learner.batches) == 1)
             if words == [ABORT]:  # while ring 0 runs
                 await self.clear_is_busy()
             env.learner.sent.append(words)
             await env.send_tde(words)
-            record = await env.finish(0, number)
-            assert (await env.check(0, descriptor, record, number)).error == Error.E_STREAM
+            (end,) = await env.check(descriptor)
+            assert end.error == Error.E_STREAM, end
             await until("SMP", self.dut.clk_i, 2000, lambda: len(env.learner.failed) == 1)
             env.compare_smp()
             await env.soft_reset()
             env.learner.sent.clear()
             await env.compare_registers()
-        await env.axil.write(header.WATCHDOG.offset, 300)
+        await env.watchdog(300)
         jobs: list[tuple[int, int, dict[str, Any]]] = [
             (0, Job.TRAIN_LOOP, {"count": batch, "batches": 2}),
             (1, Job.RESERVE, {"count": 1}),
         ]
         for ring, opcode, options in jobs:
-            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)  # never acknowledged
-            number = await env.submit(ring, env.descriptor(ring, opcode, **options))
-            record = await env.finish(ring, number)
-            assert int(record[1]) & 0xFF == Error.E_TIMEOUT, record
+            await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)  # never acknowledged
+            (job,) = await env.send(env.descriptor(ring, opcode, **options))
+            await env.ended(job)
+            assert job.record.error == Error.E_TIMEOUT, job.record
             end = JobEnd(error=int(Error.E_TIMEOUT))
-            env.ended.sample(Ended(ring, opcode, 0, options["count"], end, 0))
-            await env.axil.write(header.STATUS.offset, 0xE)
+            env.cover.sample(Ended(ring, opcode, 0, options["count"], end, 0))
+            await env.clear_status()
             await env.soft_reset()
             if ring == 1:
                 env.golden.rmm.reserved, env.golden.rmm.moves = 1, env.golden.rmm.moves + 1
@@ -309,16 +303,16 @@ class BadStream(ReplayTest):
             env.learner.failed.clear()
             env.golden.smp.clear()
         env.learner.answers = True
-        await env.run(0, Job.TRAIN_LOOP, count=batch, batches=2)
+        await env.do(0, Job.TRAIN_LOOP, count=batch, batches=2)
 
     async def clear_is_busy(self) -> None:
         """CLEAR while ring 0 has a job."""
         env = self.env
-        words = env.descriptor(1, Job.CLEAR)
-        number = await env.submit(1, words)
-        record = await env.finish(1, number)
+        job = env.descriptor(1, Job.CLEAR)
+        await env.send(job)
+        await env.ended(job)
         env.golden._sampling = True
-        await env.check(1, words, record, number)
+        await env.check(job)
         env.golden._sampling = False
 
 
@@ -330,4 +324,4 @@ class ScoreboardFires(ReplayTest):
         await self.clear()
         self.env.golden.rmm.tree.set(3, 5)
         leaf = np.array([3], np.uint32)
-        await self.env.run(1, Job.RETRIEVE, flags=Flag.MEMORY, count=1, data=leaf)
+        await self.env.do(1, Job.RETRIEVE, flags=Flag.MEMORY, count=1, data=leaf)

@@ -10,7 +10,6 @@ import pyuvm
 from cocotb.triggers import ClockCycles
 
 from flow.effort import scale
-from models.registers import engine_header as header
 from models.registers.replay import Error
 from models.replay.engine import Flag, Job
 from verif.agents.axi_memory import AxiTiming
@@ -34,8 +33,8 @@ class GatherTest(ReplayTest):
     """A storage with random rows."""
 
     async def scenario(self) -> None:
-        self.env.load(STORAGE, np.frombuffer(self.rng.randbytes(self.leaves * 7168), np.uint8))
-        await self.env.run(2, Job.GATHER, count=1, data=np.zeros(1, np.uint32))  # E_NOTCLEAR
+        self.env.put(STORAGE, np.frombuffer(self.rng.randbytes(self.leaves * 7168), np.uint8))
+        await self.env.do(2, Job.GATHER, count=1, data=np.zeros(1, np.uint32))  # E_NOTCLEAR
         await self.clear(self.leaves - 1)
         await self.body()
 
@@ -48,7 +47,7 @@ class GatherTest(ReplayTest):
         data = options.pop("data", None)
         if data is None:
             data = indices(self.rng, self.leaves - 1, count, wide)
-        return await self.env.run(
+        return await self.env.do(
             2, Job.GATHER, flags=Flag.SLOTS * wide, count=count, data=data,
             row_bytes=row_bytes, **options,
         )  # fmt: skip
@@ -62,18 +61,18 @@ class Gather(GatherTest):
         env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
         for row in ROWS:
             for count in rng.sample((1, 2, 3, 4, 5, rng.randint(6, 40)), scale(6, 2)):
-                env.load(OUTPUT[2], np.zeros(count * row + 256, np.uint8))
+                env.put(OUTPUT[2], np.zeros(count * row + 256, np.uint8))
                 await self.gather(count, row, rng.random() < 0.5)
                 size = count * row + 256
                 behind = [m.dump(OUTPUT[2], size) for m in (env.memory, env.golden_memory)]
                 assert (behind[0] == behind[1]).all(), f"{count} rows of {row} bytes"
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=self.leaves - 1)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=self.leaves - 1)
         for _ in range(
             scale(6, 2)
         ):  # what was sampled, while the next batch is sampled and updated
-            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+            await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
             responses = env.memory.dump(OUTPUT[0], 16 * batch).view("<u4").reshape(-1, 4)
-            words = env.descriptor(
+            job = env.descriptor(
                 2,
                 Job.GATHER,
                 flags=Flag.SLOTS,
@@ -81,10 +80,10 @@ class Gather(GatherTest):
                 data=responses,
                 row_bytes=rng.choice(ROWS),
             )
-            number = await env.submit(2, words)
-            await env.run(1, Job.UPDATE, count=9, data=self.pairs(9, self.leaves - 1))
-            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
-            await env.check(2, words, await env.finish(2, number), number)
+            await env.send(job)
+            await env.do(1, Job.UPDATE, count=9, data=self.pairs(9, self.leaves - 1))
+            await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+            await env.check(job)
 
 
 @pyuvm.test(timeout_time=20, timeout_unit="ms")
@@ -103,7 +102,7 @@ class GatherErrors(GatherTest):
             *({"w9": size} for size in (0, 8, 15, 17, 33, 48, 63, 65, 96, 1 << 20 | 64, 1 << 31)),
             {"count": 0}, {"count": (1 << 20) + 1}, {"count": 1 << 31},
         ):  # fmt: skip
-            await env.run(2, Job.GATHER, **({"count": 1, "data": one} | options))
+            await env.do(2, Job.GATHER, **({"count": 1, "data": one} | options))
         await self.gather(scale(2), 1 << 20)  # the largest row: beyond the storage it reads zeros
         for turn in range(scale(24, 2)):
             row, count = rng.choice(ROWS[:7]), rng.randint(1, 60)
@@ -115,34 +114,29 @@ class GatherErrors(GatherTest):
             end = await self.gather(count, row, wide, data=data)
             assert end.error == Error.E_INDEX and end.count == bad, end
             if bad:  # the row before fails, after the index behind it was refused
-                for memory in (env.memory, env.golden_memory):
-                    place = STORAGE + int(flat[bad - 1, 0]) * row // 64 * 64
-                    memory.fail(place, 64, 2 + turn % 2, writes=False)
+                place = STORAGE + int(flat[bad - 1, 0]) * row // 64 * 64
+                env.fail(place, 64, 2 + turn % 2, writes=False)
                 end = await self.gather(count, row, wide, data=data)
                 assert end.error == Error.E_BUS_RD and end.count < bad, end
-                env.memory.heal()
-                env.golden_memory.heal()
+                env.heal()
             for place, size, reads in (
                 (STORAGE + rng.randrange(self.leaves * row) // 64 * 64, 64, True),
                 (INPUT[2] + rng.randrange(data.nbytes) // 64 * 64, 64, True),
                 (OUTPUT[2] + rng.randrange(count * row) // 64 * 64, 64, False),
             ):
-                for memory in (env.memory, env.golden_memory):
-                    memory.fail(place, size, 2 + turn % 2, writes=not reads, reads=reads)
+                env.fail(place, size, 2 + turn % 2, writes=not reads, reads=reads)
                 await self.gather(count, row, wide)
-                env.memory.heal()
-                env.golden_memory.heal()
-            env.load(OUTPUT[2], np.zeros(1 << 19, np.uint8))
+                env.heal()
+            env.put(OUTPUT[2], np.zeros(1 << 19, np.uint8))
             await self.gather(count, row, wide)
         for _ in range(scale(30, 4)):
             count, row = rng.randint(1, 60), rng.choice((16, 64, 1024, 1 << 20))
             data = indices(rng, self.leaves - 1, count, False)
-            words = env.descriptor(2, Job.GATHER, count=count, data=data, row_bytes=row)
-            await env.submit(2, words)
+            job = env.descriptor(2, Job.GATHER, count=count, data=data, row_bytes=row)
+            await env.send(job)
             await ClockCycles(self.dut.clk_i, rng.randint(0, 400))
             assert await env.soft_reset() < 600
-            env.take_tails()
-            env.load(OUTPUT[2], np.zeros(1 << 20, np.uint8))
+            env.put(OUTPUT[2], np.zeros(1 << 20, np.uint8))
             await self.gather(7, rng.choice((16, 32, 192)))
 
 
@@ -155,16 +149,15 @@ class GatherTimeouts(GatherTest):
     async def body(self) -> None:
         env = self.env
         for row in (16, 64, 1088):
-            await env.axil.write(header.WATCHDOG.offset, 300)
+            await env.watchdog(300)
             data = indices(self.rng, self.leaves - 1, 20, False)
-            words = env.descriptor(2, Job.GATHER, count=20, data=data, row_bytes=row)
-            record = await env.finish(2, await env.submit(2, words))
-            assert int(record[1]) & 0xFF == Error.E_TIMEOUT, record
-            await env.axil.write(header.STATUS.offset, 0xE)
+            job = env.descriptor(2, Job.GATHER, count=20, data=data, row_bytes=row)
+            await env.ended(*await env.send(job))
+            assert job.record.error == Error.E_TIMEOUT, job.record
+            await env.clear_status()
             await env.soft_reset()
-            env.take_tails()
-            await env.axil.write(header.WATCHDOG.offset, 0)
-            env.load(OUTPUT[2], np.zeros(1 << 16, np.uint8))
+            await env.watchdog(0)
+            env.put(OUTPUT[2], np.zeros(1 << 16, np.uint8))
             await self.gather(20, row)
 
 
@@ -187,11 +180,9 @@ class GatherSpeed(GatherTest):
         ):
             count = scale(most, 64)
             data = indices(self.rng, self.leaves - 1, count, False)
-            words = env.descriptor(2, Job.GATHER, count=count, data=data, row_bytes=row)
-            number = await env.submit(2, words)
-            record = await env.finish(2, number)
-            end = await env.check(2, words, record, number)
-            clocks, ideal = int(record[6]) - int(record[4]), end.cycles
+            job = env.descriptor(2, Job.GATHER, count=count, data=data, row_bytes=row)
+            (end,) = await env.run(job)
+            clocks, ideal = job.clocks, end.cycles
             reads = count * -(-row // 1024)  # of up to 16 beats
             ideal = max(ideal, reads * (self.LATENCY + 4) // 16)
             self.logger.warning("rows of %d bytes: %d clocks, ideal %d", row, clocks, ideal)

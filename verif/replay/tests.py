@@ -11,7 +11,6 @@ import pyuvm
 from cocotb.triggers import ClockCycles
 
 from flow.effort import scale
-from models.registers import engine_header as header
 from models.registers import replay as registers
 from models.registers.replay import Error
 from models.replay.engine import Flag, Job
@@ -34,19 +33,19 @@ class Smoke(ReplayTest):
         env, batch = self.env, 8
         await self.clear()
         await env.compare_registers()
-        await env.run(1, Job.UPDATE, flags=Flag.MEMORY, count=13, data=self.pairs(13))
+        await env.do(1, Job.UPDATE, flags=Flag.MEMORY, count=13, data=self.pairs(13))
         index = np.arange(min(40, self.leaves), dtype=np.uint32)
-        await env.run(1, Job.RETRIEVE, flags=Flag.MEMORY, count=len(index), data=index)
+        await env.do(1, Job.RETRIEVE, flags=Flag.MEMORY, count=len(index), data=index)
         for count in (1, 2, batch - 1, batch):
-            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=count)
-        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY | Flag.WEIGHTS, count=batch, beta=1 << 29)
-        await env.run(0, Job.SAMPLE, flags=Flag.SMP | Flag.WEIGHTS | Flag.STRATIFIED, count=batch)
+            await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=count)
+        await env.do(0, Job.SAMPLE, flags=Flag.MEMORY | Flag.WEIGHTS, count=batch, beta=1 << 29)
+        await env.do(0, Job.SAMPLE, flags=Flag.SMP | Flag.WEIGHTS | Flag.STRATIFIED, count=batch)
         await env.settle()
-        await env.run(1, Job.INSERT, flags=Flag.MEMORY | Flag.PMAX, count=3)
+        await env.do(1, Job.INSERT, flags=Flag.MEMORY | Flag.PMAX, count=3)
         await env.write(registers.FETCH_ACK, 0)
-        await env.run(1, Job.RESERVE, flags=Flag.MEMORY, count=2)
-        await env.run(1, Job.COMMIT, flags=Flag.MEMORY, count=2, data=self.pairs(2))
-        await env.run(0, Job.TRAIN_LOOP, flags=Flag.WEIGHTS, count=batch, batches=3)
+        await env.do(1, Job.RESERVE, flags=Flag.MEMORY, count=2)
+        await env.do(1, Job.COMMIT, flags=Flag.MEMORY, count=2, data=self.pairs(2))
+        await env.do(0, Job.TRAIN_LOOP, flags=Flag.WEIGHTS, count=batch, batches=3)
         await ClockCycles(self.dut.clk_i, 10)
 
 
@@ -61,12 +60,12 @@ class RandomJobs(ReplayTest):
         await self.clear(leaves)
         await self.settings()
         jobs = Jobs(rng, leaves, env.config.leaf_w, 1 << env.config.batch_log2)
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=min(leaves, 20))
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=min(leaves, 20))
         for number in range(self.jobs):
             ring, opcode, options = jobs.draw()
             if opcode == Job.RESERVE or rng.random() < 0.1:
                 await env.write(registers.FETCH_ACK, 0)
-            await env.run(ring, opcode, **options)
+            await env.do(ring, opcode, **options)
             if number % 10 == 9:
                 await env.settle()
                 env.compare_smp()
@@ -102,8 +101,11 @@ class BackPressure(RandomJobs):
     timing = AxiTiming(latency=(10, 120), busy=0.35)
     jobs = scale(40, 20)
 
-    def patterns(self) -> tuple[Pattern | None, Pattern | None]:
-        return random_pauses(bench.rng("smp"), 0.3, 8), bursts(bench.rng("tde"), 4, 12)
+    def patterns(self) -> dict[str, Pattern]:
+        return {
+            "smp": random_pauses(bench.rng("smp"), 0.3, 8),
+            "tde": bursts(bench.rng("tde"), 4, 12),
+        }
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
@@ -114,16 +116,16 @@ class DuringClear(ReplayTest):
         env, dut = self.env, self.dut
         await self.clear()
         for turn in range(scale(8, 2)):
-            await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+            await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
             clear = env.descriptor(1, Job.CLEAR)
-            first = await env.submit(1, clear)
+            await env.send(clear)
             await until("CLEAR", dut.clk_i, 500, lambda: dut.u_host.hold_o.value)
             await ClockCycles(dut.clk_i, self.rng.randint(0, 100))
             flags = (Flag.MEMORY, Flag.SMP)[turn % 2]
             sample = env.descriptor(0, Job.SAMPLE, flags=flags, count=8)
-            second = await env.submit(0, sample)
-            await env.check(1, clear, await env.finish(1, first), first)
-            end = await env.check(0, sample, await env.finish(0, second), second)
+            await env.send(sample)
+            await env.check(clear)
+            (end,) = await env.check(sample)
             assert end.error == Error.E_EMPTY, end
             await env.settle()
             env.compare_smp()
@@ -139,9 +141,9 @@ class TrainLoop(ReplayTest):
         await env.configure(CFG_DBETA=1 << 24)
         for rounds in range(4):
             count = min(self.leaves // 2 + 3, 100)
-            await env.run(1, Job.INSERT, count=count, data=self.pairs(count))
+            await env.do(1, Job.INSERT, count=count, data=self.pairs(count))
             flags = Flag.WEIGHTS * (rounds % 2) | Flag.STRATIFIED * (rounds // 2)
-            await env.run(
+            await env.do(
                 0, Job.TRAIN_LOOP, flags=flags, count=batch >> rng.randint(0, 2), batches=8
             )
             env.compare_smp()
@@ -156,10 +158,10 @@ class Stale(ReplayTest):
         env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
         leaves = max(self.leaves // 2, 9)
         await self.clear(leaves)
-        await env.run(1, Job.INSERT, count=leaves, data=self.pairs(leaves, top=6))
+        await env.do(1, Job.INSERT, count=leaves, data=self.pairs(leaves, top=6))
         for round_ in range(scale(12, 6)):
             env.learner.answers = False
-            await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
+            await env.do(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
             kind = round_ % 3
             if kind == 0:  # a few leaves; those at both ends of the range are in the batch
                 await self.insert(rng.randint(1, leaves // 2))
@@ -169,7 +171,7 @@ class Stale(ReplayTest):
                 await env.send_tde([FETCH_DONE])
                 env.golden.tde.put(FETCH_DONE)
                 count = rng.randint(1, leaves // 2)
-                await env.run(1, Job.RESERVE, count=count)
+                await env.do(1, Job.RESERVE, count=count)
             words = [slot << 32 | bits for slot, bits in enumerate(env.learner.errors(batch))]
             if kind != 2:
                 words.insert(0, FETCH_DONE)
@@ -177,13 +179,13 @@ class Stale(ReplayTest):
             await env.send_tde(words)
             await env.settle()
             if kind == 2:
-                await env.run(1, Job.COMMIT, count=count, data=self.pairs(count, top=6))
+                await env.do(1, Job.COMMIT, count=count, data=self.pairs(count, top=6))
             await env.compare_registers()
         assert env.golden.rmm.statistics.stale > scale(20, 5)
 
     async def insert(self, count: int) -> None:
         """INSERT of that many leaves."""
-        await self.env.run(1, Job.INSERT, count=count, data=self.pairs(count, top=6))
+        await self.env.do(1, Job.INSERT, count=count, data=self.pairs(count, top=6))
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
@@ -194,28 +196,28 @@ class Corners(ReplayTest):
         env, batch = self.env, 1 << self.env.config.batch_log2
         full = (1 << env.config.leaf_w) - 1
         await self.clear(1)
-        await env.run(0, Job.SAMPLE, flags=Flag.SMP | Flag.WEIGHTS, count=batch)
-        await env.run(0, Job.TRAIN_LOOP, count=2, batches=2)
+        await env.do(0, Job.SAMPLE, flags=Flag.SMP | Flag.WEIGHTS, count=batch)
+        await env.do(0, Job.TRAIN_LOOP, count=2, batches=2)
         empty = np.array(
             [[Op.RETRIEVE, 0, 0, 0], [Op.SAMPLE, 0, 0, 0], [Op.NOP, 0, 0, 0]], np.uint32
         )
-        await env.run(1, Job.STREAM, flags=Flag.MEMORY, count=3, data=empty)
-        await env.run(1, Job.RESERVE, count=1)
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=3)
-        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        await env.do(1, Job.STREAM, flags=Flag.MEMORY, count=3, data=empty)
+        await env.do(1, Job.RESERVE, count=1)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=3)
+        await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
         await self.clear(self.leaves - 1)
         only = np.array([[self.leaves - 2, 1]], np.uint32)
-        await env.run(1, Job.UPDATE, count=1, data=only)
-        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY | Flag.WEIGHTS, count=batch)
+        await env.do(1, Job.UPDATE, count=1, data=only)
+        await env.do(0, Job.SAMPLE, flags=Flag.MEMORY | Flag.WEIGHTS, count=batch)
         await self.clear()
         some = min(self.leaves, 512)
         largest = np.array([[self.leaves - 1 - i, full] for i in range(some)], np.uint32)
-        await env.run(1, Job.UPDATE, flags=Flag.MEMORY, count=some, data=largest)
+        await env.do(1, Job.UPDATE, flags=Flag.MEMORY, count=some, data=largest)
         ends = np.array([0, 2**48 - 1, 1, 2**47] * (batch // 4), np.uint64)
-        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY | Flag.HOST_X, count=len(ends), data=ends)
+        await env.do(0, Job.SAMPLE, flags=Flag.MEMORY | Flag.HOST_X, count=len(ends), data=ends)
         same = np.array([[5, self.rng.getrandbits(8)] for _ in range(200)], np.uint32)
-        await env.run(1, Job.UPDATE, flags=Flag.MEMORY, count=200, data=same)
-        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=1)
+        await env.do(1, Job.UPDATE, flags=Flag.MEMORY, count=200, data=same)
+        await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=1)
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
@@ -226,7 +228,7 @@ class Concurrent(ReplayTest):
         env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
         await self.clear()
         await env.configure(CFG_DBETA=1 << 22)
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=min(self.leaves, 30))
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=min(self.leaves, 30))
         trace = Trace(env)
         trace.start()
         for round_ in range(scale(18, 6)):
@@ -243,15 +245,15 @@ class Concurrent(ReplayTest):
             train = (Job.TRAIN_LOOP, flags) if round_ % 3 else (Job.SAMPLE, flags | Flag.SMP)
             loop = env.descriptor(0, train[0], flags=train[1], count=size, batches=batches)
             work = env.descriptor(1, opcode, flags=kind, count=len(host), **options)
-            numbers = [await env.submit(0, loop)]
+            await env.send(loop)
             await ClockCycles(self.dut.clk_i, rng.randint(0, 120))
-            numbers.append(await env.submit(1, work))
-            for ring in (0, 1):
-                record = await env.finish(ring, numbers[ring])
-                assert int(record[1]) & 0xFF == 0, f"ring {ring}: {record}"
+            await env.send(work)
+            await env.ended(loop, work)
+            for job in (loop, work):
+                assert not job.record.error, f"{job}: {job.record}"
             await until("TDE", self.dut.clk_i, 4000, lambda: not trace.waits)
             trace.finish(kind, OUTPUT[1])
-            await env.axil.write(header.STATUS.offset, 0xE)
+            await env.clear_status()
             await env.compare_registers()
         assert trace.both > scale(20, 3), trace.both
 
@@ -283,7 +285,7 @@ class Cycles(ReplayTest):
     async def scenario(self) -> None:
         env, golden = self.env, self.env.golden
         await self.clear()
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=min(self.leaves, 100))
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=min(self.leaves, 100))
         largest = 1 << env.config.batch_log2
         for count in [c for c in (32, 64, 128) if c <= largest]:
             for opcode, flags in (
@@ -297,12 +299,10 @@ class Cycles(ReplayTest):
                 if opcode == Job.RETRIEVE:
                     data = {"data": np.arange(count, dtype=np.uint32)}
                 ring = int(opcode != Job.SAMPLE)
-                words = env.descriptor(ring, opcode, flags=flags, count=count, **data)
-                number = await env.submit(ring, words)
-                record = await env.finish(ring, number)
-                end = await env.check(ring, words, record, number)
+                job = env.descriptor(ring, opcode, flags=flags, count=count, **data)
+                (end,) = await env.run(job)
                 await env.settle()
-                took = int(record[6]) - int(record[4])
+                took = job.clocks
                 over = took - end.cycles
                 reads, writes = int("data" in data), int(bool(flags & Flag.MEMORY))
                 golden.smp.clear()
@@ -331,7 +331,7 @@ class Batches(ReplayTest):
         env, largest = self.env, 1 << self.env.config.batch_log2
         await self.clear()
         count = min(self.leaves, 100)
-        await env.run(1, Job.INSERT, count=count, data=self.pairs(count))
+        await env.do(1, Job.INSERT, count=count, data=self.pairs(count))
         for size in (1, 2, 3, largest - 1, largest):
             for flags in (0, Flag.WEIGHTS, Flag.MEMORY, Flag.MEMORY | Flag.WEIGHTS):
                 one, many = [await self.clocks(flags, size, batches) for batches in (1, 17)]
@@ -343,40 +343,38 @@ class Batches(ReplayTest):
                 assert abs(gap) <= (8 if flags & Flag.MEMORY else 0), (size, flags, one, many)
         data = self.pairs(largest)
         data[:, 0] = np.arange(largest)
-        await env.run(1, Job.UPDATE, flags=Flag.SLOTS | Flag.MEMORY, count=largest, data=data)
+        await env.do(1, Job.UPDATE, flags=Flag.SLOTS | Flag.MEMORY, count=largest, data=data)
         await self.answered(largest)
         # Where no leaf can be drawn, all slots are issued all the same.
         await self.clear()
-        await env.run(0, Job.SAMPLE, flags=Flag.WEIGHTS, count=largest, batches=20)
-        await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=1, batches=300)
+        await env.do(0, Job.SAMPLE, flags=Flag.WEIGHTS, count=largest, batches=20)
+        await env.do(0, Job.SAMPLE, flags=Flag.SMP, count=1, batches=300)
         await env.compare_registers()
 
     async def clocks(self, flags: int, size: int, batches: int) -> int:
         """Clocks of one SAMPLE job."""
         env = self.env
-        words = env.descriptor(0, Job.SAMPLE, flags=flags, count=size, batches=batches)
-        number = await env.submit(0, words)
-        record = await env.finish(0, number)
-        await env.check(0, words, record, number)
-        return int(record[6]) - int(record[4])
+        job = env.descriptor(0, Job.SAMPLE, flags=flags, count=size, batches=batches)
+        await env.run(job)
+        return job.clocks
 
     async def answered(self, largest: int) -> None:
         """Batches to SMP, more of them than the memo holds. Their TD errors change no priority, for
         the golden model does not know when they are taken."""
         env = self.env
         await env.configure(CFG_PINIT=100, CFG_PMIN=100, CFG_PCLIP=100)
-        await env.run(1, Job.CLEAR)
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=min(self.leaves, 100))
+        await env.do(1, Job.CLEAR)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=min(self.leaves, 100))
         env.learner.answers = False
-        await env.run(0, Job.SAMPLE, flags=Flag.SMP | Flag.WEIGHTS, count=largest, batches=6)
-        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=1, batches=3)
+        await env.do(0, Job.SAMPLE, flags=Flag.SMP | Flag.WEIGHTS, count=largest, batches=6)
+        await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=1, batches=3)
         for _ in range(6):
             await env.learner.answer(largest)
         await env.settle()
         # Without TD errors the memo fills up; the next batch waits for them.
         most = max(8 * largest, 512) // largest - 1
-        words = env.descriptor(0, Job.SAMPLE, flags=Flag.SMP, count=largest, batches=most + 2)
-        number = await env.submit(0, words)
+        job = env.descriptor(0, Job.SAMPLE, flags=Flag.SMP, count=largest, batches=most + 2)
+        await env.send(job)
         clock, done = self.dut.clk_i, env.learner.batches
         done.clear()
         env.golden.smp.clear()
@@ -385,12 +383,12 @@ class Batches(ReplayTest):
         assert len(done) == most, "a batch was sampled without room for it"
         for _ in range(most + 2):
             await env.learner.answer(largest)
-        await env.check(0, words, await env.finish(0, number), number)
+        await env.check(job)
         await env.settle()
         env.compare_smp()
         env.learner.answers = True
         for size, batches in ((largest, 13), (1, 200), (largest // 2, 30)):
-            await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=size, batches=batches)
+            await env.do(0, Job.SAMPLE, flags=Flag.SMP, count=size, batches=batches)
             await env.settle()
             env.compare_smp()
             await env.compare_registers()
@@ -404,15 +402,15 @@ class Mixed(ReplayTest):
         env, rng = self.env, self.rng
         await self.clear()
         jobs = Jobs(rng, min(self.leaves, 8), env.config.leaf_w, 8)
-        await env.run(0, Job.SAMPLE, count=1)  # E_EMPTY: no batch to name slots of
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=8)
-        await env.run(0, Job.SAMPLE, count=8)
+        await env.do(0, Job.SAMPLE, count=1)  # E_EMPTY: no batch to name slots of
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=8)
+        await env.do(0, Job.SAMPLE, count=8)
         ops = [Op.SAMPLE, Op.RETRIEVE, Op.UPDATE_DELTA, Op.UPDATE_SLOT, Op.NOP] + [Op.UPDATE] * 6
         for _ in range(scale(6, 2)):
             count = rng.randint(40, 120)
             data = np.array([jobs.request(rng.choice(ops)) for _ in range(count)], np.uint32)
             data[:, 1] %= min(self.leaves, 8)
             data[-1] = [Op.UPDATE, 0, 9, 0]
-            await env.run(1, Job.STREAM, flags=Flag.MEMORY, count=count, data=data)
+            await env.do(1, Job.STREAM, flags=Flag.MEMORY, count=count, data=data)
             await env.compare_registers()
         assert env.golden.rmm.statistics.samples > 20

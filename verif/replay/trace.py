@@ -170,4 +170,3 @@ class Trace:
         assert not self._open and not self._errors
         self.env.learner.batches.clear()
         self.words, self.responses = [], []
-        self.env.compared += 1

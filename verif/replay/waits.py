@@ -39,13 +39,13 @@ class Restore(ReplayTest):
         await env.compare_registers()
         leaves = self.leaves - 1
         await self.clear(leaves)
-        await env.run(1, Job.UPDATE, count=9, data=self.pairs(9, leaves))
+        await env.do(1, Job.UPDATE, count=9, data=self.pairs(9, leaves))
         for round_ in range(8):
-            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=4)
+            await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=4)
             await env.write(registers.FETCH_ACK, 0)
             reserved = round_ % 3
             if reserved:
-                await env.run(1, Job.RESERVE, count=reserved)
+                await env.do(1, Job.RESERVE, count=reserved)
             loads = [
                 (registers.CNT, rng.choice((0, leaves, rng.randrange(leaves)))),
                 (registers.WP, rng.choice((0, leaves - 1, rng.randrange(leaves)))),
@@ -59,10 +59,10 @@ class Restore(ReplayTest):
             await env.compare_registers()
             if reserved:
                 flags = Flag.PMAX | Flag.MEMORY
-                await env.run(1, Job.COMMIT, flags=flags, count=reserved)
+                await env.do(1, Job.COMMIT, flags=flags, count=reserved)
             index = np.array([[slot, 3] for slot in range(4)], np.uint32)
-            await env.run(1, Job.UPDATE, flags=Flag.SLOTS | Flag.MEMORY, count=4, data=index)
-            await env.run(1, Job.INSERT, flags=Flag.PMAX | Flag.MEMORY, count=2)
+            await env.do(1, Job.UPDATE, flags=Flag.SLOTS | Flag.MEMORY, count=4, data=index)
+            await env.do(1, Job.INSERT, flags=Flag.PMAX | Flag.MEMORY, count=2)
             await env.compare_registers()
 
 
@@ -74,38 +74,38 @@ class Fetched(ReplayTest):
         env, batch = self.env, 1 << self.env.config.batch_log2
         env.learner.answers = False
         await self.clear()
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
         # FETCH_ACK in the middle of a job is not for its batch.
-        words = env.descriptor(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
-        number = await env.submit(0, words)
+        job = env.descriptor(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        await env.send(job)
         await until("issue", self.dut.clk_i, 500, lambda: self.dut.s_valid.value)
         await env.write(registers.FETCH_ACK, 0)
         assert int(self.dut.train_busy.value), "the job is too short for this test"
-        await env.check(0, words, await env.finish(0, number), number)
+        await env.check(job)
         await self.reserve(waits=True)
         # A RESERVE that fails does not wait.
-        await env.run(1, Job.COMMIT, flags=Flag.PMAX, count=1)
-        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
-        end = await env.run(1, Job.RESERVE, count=self.leaves)
+        await env.do(1, Job.COMMIT, flags=Flag.PMAX, count=1)
+        await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        end = await env.do(1, Job.RESERVE, count=self.leaves)
         assert end.error == Error.E_INSERT, end
-        await env.run(1, Job.COMMIT, flags=Flag.PMAX, count=end.count)
+        await env.do(1, Job.COMMIT, flags=Flag.PMAX, count=end.count)
         # Batches that are void: CLEAR and soft reset forget them, and no_fetch does not count them.
-        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
         await self.clear()
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
         await self.reserve(waits=False)
-        await env.run(1, Job.COMMIT, flags=Flag.PMAX, count=1)
-        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        await env.do(1, Job.COMMIT, flags=Flag.PMAX, count=1)
+        await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
         await env.soft_reset()
         one = np.array([[0, 7]], np.uint32)
-        await env.run(1, Job.UPDATE, flags=Flag.SLOTS, count=1, data=one)  # E_INDEX: no batch
+        await env.do(1, Job.UPDATE, flags=Flag.SLOTS, count=1, data=one)  # E_INDEX: no batch
         await self.reserve(waits=False)
-        await env.run(1, Job.COMMIT, flags=Flag.PMAX, count=1)
+        await env.do(1, Job.COMMIT, flags=Flag.PMAX, count=1)
         await self.rest()
         await env.configure(CFG_PRIO=0x4CCD | 16 << 16 | NO_FETCH)
-        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
         await self.reserve(waits=False)
-        await env.run(1, Job.COMMIT, flags=Flag.PMAX, count=1)
+        await env.do(1, Job.COMMIT, flags=Flag.PMAX, count=1)
         await self.rest()
         await env.configure(CFG_PRIO=0x4CCD | 16 << 16)
         await self.cancelled(batch)
@@ -114,25 +114,25 @@ class Fetched(ReplayTest):
     async def reserve(self, waits: bool) -> None:
         """RESERVE of one leaf, which waits for FETCH_ACK or not."""
         env = self.env
-        words = env.descriptor(1, Job.RESERVE, count=1)
-        number = await env.submit(1, words)
+        job = env.descriptor(1, Job.RESERVE, count=1)
+        await env.send(job)
         if waits:
             await until("fetching", self.dut.clk_i, 500, lambda: self.dut.fetching.value)
             await ClockCycles(self.dut.clk_i, 200)
             assert self.dut.fetching.value, "RESERVE did not wait"
             await env.write(registers.FETCH_ACK, 0)
-        await env.check(1, words, await env.finish(1, number), number)
+        await env.check(job)
 
     async def cancelled(self, batch: int) -> None:
         """A batch that was not sampled need not be fetched; one before it must."""
         env = self.env
         for before in (False, True):
             await self.clear()
-            await env.run(1, Job.INSERT, flags=Flag.PMAX, count=1)
+            await env.do(1, Job.INSERT, flags=Flag.PMAX, count=1)
             if before:
-                await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
-            await env.run(1, Job.UPDATE, count=1, data=np.zeros((1, 2), np.uint32))
-            end = await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+                await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+            await env.do(1, Job.UPDATE, count=1, data=np.zeros((1, 2), np.uint32))
+            end = await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
             assert end.error == Error.E_EMPTY
             await self.reserve(waits=before)
 
@@ -140,20 +140,20 @@ class Fetched(ReplayTest):
         """FETCH_DONE of the batches before RESERVE ends it, whatever was sampled since."""
         env = self.env
         await self.clear()
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
-        await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
-        words = env.descriptor(1, Job.RESERVE, count=1)
-        number = await env.submit(1, words)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        await env.do(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
+        job = env.descriptor(1, Job.RESERVE, count=1)
+        await env.send(job)
         await until("fetching", self.dut.clk_i, 500, lambda: self.dut.fetching.value)
-        golden = env.golden.job(1, np.array(words, np.uint32), env.golden_memory)
+        golden = env.golden.job(1, job.array(), env.golden_memory)
         next(golden)
-        await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
+        await env.do(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
         assert self.dut.fetching.value, "RESERVE did not wait"
         await env.send_tde([FETCH_DONE])
         env.golden.tde.put(FETCH_DONE)
-        record = await env.finish(1, number)
+        await env.ended(job)
         end = next(golden, None)
-        assert end is None and int(record[1]) & 0xFF == 0 and int(record[2]) == 1, record
+        assert end is None and job.record.error == 0 and job.record.count == 1, job.record
         await self.errors_of(2 * batch, batch)
 
     async def errors_of(self, count: int, batch: int) -> None:
@@ -173,9 +173,9 @@ class Marked(ReplayTest):
     timing = AxiTiming(latency=(300, 300))
     stalled = False
 
-    def patterns(self) -> tuple[Pattern | None, Pattern | None]:
+    def patterns(self) -> dict[str, Pattern]:
         """A learner that takes nothing while it is stalled."""
-        return ((0, 1) if self.stalled else (1, 0) for _ in repeat(None)), None
+        return {"smp": ((0, 1) if self.stalled else (1, 0) for _ in repeat(None))}
 
     async def scenario(self) -> None:
         batch = 1 << self.env.config.batch_log2
@@ -188,7 +188,7 @@ class Marked(ReplayTest):
     async def begin(self) -> None:
         """A few leaves."""
         await self.clear()
-        await self.env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        await self.env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
 
     async def fetching(self) -> None:
         """Wait until RESERVE waits; it goes on to."""
@@ -200,21 +200,21 @@ class Marked(ReplayTest):
         """FETCH_ACK in the middle of a job ends a RESERVE that waits for the batch before it."""
         env = self.env
         await self.begin()
-        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
-        words = env.descriptor(1, Job.RESERVE, count=1)
-        number = await env.submit(1, words)
+        await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        job = env.descriptor(1, Job.RESERVE, count=1)
+        await env.send(job)
         await self.fetching()
-        golden = env.golden.job(1, np.array(words, np.uint32), env.golden_memory)
+        golden = env.golden.job(1, job.array(), env.golden_memory)
         next(golden)
         sample = env.descriptor(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
-        first = await env.submit(0, sample)
+        await env.send(sample)
         await until("issue", self.dut.clk_i, 2000, lambda: self.dut.s_valid.value)
         await env.write(registers.FETCH_ACK, 0)
         assert int(self.dut.train_busy.value), "the job is too short for this test"
-        record = await env.finish(1, number)
+        await env.ended(job)
         end = next(golden, None)
-        assert end is None and int(record[1]) & 0xFF == 0 and int(record[2]) == 1, record
-        await env.check(0, sample, await env.finish(0, first), first)
+        assert end is None and job.record.error == 0 and job.record.count == 1, job.record
+        await env.check(sample)
         await env.write(registers.FETCH_ACK, 0)
 
     async def dropped(self, flags: int, batch: int) -> None:
@@ -222,26 +222,26 @@ class Marked(ReplayTest):
         env = self.env
         await self.begin()
         self.stalled = True
-        first = await env.submit(
-            0, env.descriptor(0, Job.SAMPLE, flags=flags, count=batch, batches=12)
+        (first,) = await env.send(
+            env.descriptor(0, Job.SAMPLE, flags=flags, count=batch, batches=12)
         )
         await until("issue", self.dut.clk_i, 2000, lambda: self.dut.s_valid.value)
-        words = env.descriptor(1, Job.RESERVE, count=1)
-        number = await env.submit(1, words)
+        job = env.descriptor(1, Job.RESERVE, count=1)
+        await env.send(job)
         await self.fetching()
         begun = int(self.dut.u_errors.begun_q.value)
         await env.send_tde([3 << 48])
         await ClockCycles(self.dut.clk_i, 10)
         self.stalled = False
-        record = await env.finish(0, first)
-        assert int(record[1]) & 0xFF == Error.E_STREAM, record
-        await env.axil.write(header.STATUS.offset, 0xE)
+        await env.ended(first)
+        assert first.record.error == Error.E_STREAM, first.record
+        await env.clear_status()
         await until("failing word", self.dut.clk_i, 200, lambda: env.learner.failed)
         assert 0 < len(env.learner.batches) < begun, f"{begun} begun, all or none delivered"
         assert self.dut.fetching.value, "RESERVE did not wait for what was delivered"
         await env.send_tde([FETCH_DONE] * len(env.learner.batches))
         await env.write(registers.FETCH_ACK, 0)
-        await env.check(1, words, await env.finish(1, number), number)
+        await env.check(job)
         assert not env.learner.words, "words behind the failing one"
         env.learner.forget()
         await self.adopt()
@@ -270,7 +270,7 @@ class Reserved(ReplayTest):
     async def stream(self, ops: list[Op]) -> int:
         """One STREAM job; returns its error."""
         data = np.array([[op, 0, 5 + i % 7, 0] for i, op in enumerate(ops)], np.uint32)
-        end = await self.env.run(1, Job.STREAM, flags=Flag.MEMORY, count=len(ops), data=data)
+        end = await self.env.do(1, Job.STREAM, flags=Flag.MEMORY, count=len(ops), data=data)
         await self.env.compare_registers()
         return int(end.error)
 
@@ -281,26 +281,24 @@ class Backlog(ReplayTest):
 
     stalled = True
 
-    def patterns(self) -> tuple[Pattern | None, Pattern | None]:
+    def patterns(self) -> dict[str, Pattern]:
         """A learner that takes nothing while it is stalled."""
-        return ((0, 1) if self.stalled else (1, 0) for _ in repeat(None)), None
+        return {"smp": ((0, 1) if self.stalled else (1, 0) for _ in repeat(None))}
 
     async def scenario(self) -> None:
         env, batch = self.env, 1 << self.env.config.batch_log2
         env.learner.answers = False
         await self.clear()
-        await env.run(1, Job.INSERT, count=self.leaves, data=self.pairs(self.leaves))
+        await env.do(1, Job.INSERT, count=self.leaves, data=self.pairs(self.leaves))
         for flags in (Flag.WEIGHTS, Flag.WEIGHTS | Flag.MEMORY, 0):
             for count in (batch, 5, 2, 1):
                 self.stalled = True
-                words = env.descriptor(
-                    0, Job.SAMPLE, flags=flags | Flag.SMP, count=count, batches=40
-                )
-                number = await env.submit(0, words)
+                job = env.descriptor(0, Job.SAMPLE, flags=flags | Flag.SMP, count=count, batches=40)
+                await env.send(job)
                 await ClockCycles(self.dut.clk_i, 200 + 40 * count)
                 assert int(self.dut.train_busy.value), "the learner does not hold the job up"
                 self.stalled = False
-                await env.check(0, words, await env.finish(0, number), number)
+                await env.check(job)
                 env.compare_smp()
                 for _ in range(40):
                     await env.learner.answer(count)
@@ -321,19 +319,18 @@ class Emptied(ReplayTest):
             env.learner.cut.clear()
             for offset in range(scale(60, 30)):
                 await self.clear()
-                await env.run(1, Job.INSERT, flags=Flag.PMAX, count=1)
-                update = env.put(1, env.descriptor(1, Job.UPDATE, count=1, data=data))
+                await env.do(1, Job.INSERT, flags=Flag.PMAX, count=1)
+                update = env.descriptor(1, Job.UPDATE, count=1, data=data)
                 sample = env.descriptor(
                     0, Job.SAMPLE, flags=flags | Flag.SMP, count=batch, batches=3
                 )
-                await env.axil.write(header.RING_TAIL.at(1), env.tails[1])
+                await env.send(update)
                 await ClockCycles(self.dut.clk_i, offset)
-                number = await env.submit(0, sample)
-                record = await env.finish(0, number)
-                await env.finish(1, update)
-                assert int(record[1]) & 0xFF in (0, Error.E_EMPTY), record
-                assert int(record[2]) == batch * len(env.learner.batches), record
-                await env.axil.write(header.STATUS.offset, 0xE)
+                await env.send(sample)
+                await env.ended(sample, update)
+                assert sample.record.error in (0, Error.E_EMPTY), sample.record
+                assert sample.record.count == batch * len(env.learner.batches), sample.record
+                await env.clear_status()
                 await self.rest()
                 env.learner.forget()
                 await self.adopt()
@@ -354,23 +351,23 @@ class CutShort(ReplayTest):
         for flags in (0, Flag.WEIGHTS):
             for offset in some(range(0, 140, 2 - bool(flags))):
                 await self.clear()
-                await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
-                words = env.descriptor(0, Job.SAMPLE, flags=flags | Flag.SMP, count=batch)
-                number = await env.submit(0, words)
+                await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
+                job = env.descriptor(0, Job.SAMPLE, flags=flags | Flag.SMP, count=batch)
+                await env.send(job)
                 await until("issue", self.dut.clk_i, 2000, lambda: self.dut.s_valid.value)
                 await ClockCycles(self.dut.clk_i, offset)
                 await env.send_tde([3 << 48])
-                record = await env.finish(0, number)
-                errors.append(int(record[1]) & 0xFF)
+                await env.ended(job)
+                errors.append(job.record.error)
                 if errors[-1]:
-                    assert errors[-1] == Error.E_STREAM, record
+                    assert errors[-1] == Error.E_STREAM, job.record
                     failed = env.learner.failed
                     await until("failing word", self.dut.clk_i, 200, lambda f=failed: f)
                     batches = len(env.learner.batches)
                     await ClockCycles(self.dut.clk_i, 60)
                     assert len(env.learner.batches) == batches, "a batch behind the failing word"
                     assert not env.learner.words, "words behind the failing one"
-                await env.axil.write(header.STATUS.offset, 0xE)
+                await env.clear_status()
                 await self.rest()
                 env.learner.forget()
                 await self.adopt()
@@ -385,17 +382,17 @@ class Loops(ReplayTest):
     async def scenario(self) -> None:
         env, batch = self.env, 1 << self.env.config.batch_log2
         await self.clear()
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
         # A loop does not wait for the TD errors of the job before it, if the memo has room.
         env.learner.answers = False
-        await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
-        words = env.descriptor(0, Job.TRAIN_LOOP, count=batch, batches=2)
-        number = await env.submit(0, words)
+        await env.do(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
+        job = env.descriptor(0, Job.TRAIN_LOOP, count=batch, batches=2)
+        await env.send(job)
         await until("SMP", self.dut.clk_i, 2000, lambda: len(env.learner.batches) == 2)
         env.learner.answers = True
         await env.learner.answer(batch)
         await env.learner.answer(batch)
-        await env.check(0, words, await env.finish(0, number), number)
+        await env.check(job)
         await env.settle()
         env.compare_smp()
         await env.compare_registers()
@@ -404,15 +401,15 @@ class Loops(ReplayTest):
         await self.clear(1)
         await self.rest()
         await env.configure(CFG_EPS=0, CFG_PMIN=0, CFG_DBETA=1 << 20)
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=1)
-        words = env.descriptor(0, Job.TRAIN_LOOP, flags=Flag.WEIGHTS, count=2, batches=4)
-        number = await env.submit(0, words)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=1)
+        job = env.descriptor(0, Job.TRAIN_LOOP, flags=Flag.WEIGHTS, count=2, batches=4)
+        await env.send(job)
         for done in range(2):
             await until("SMP", self.dut.clk_i, 2000, lambda n=done: len(env.learner.batches) > n)
             errors = [slot << 32 | 0x3F800000 * (1 - done) for slot in range(2)]
             env.learner.sent.append([FETCH_DONE, *errors])
             await env.send_tde([FETCH_DONE, *errors])
-        end = await env.check(0, words, await env.finish(0, number), number)
+        (end,) = await env.check(job)
         assert (end.error, end.count) == (Error.E_EMPTY, 2), end
         await until("SMP", self.dut.clk_i, 2000, lambda: len(env.learner.failed) == 1)
         env.compare_smp()
@@ -421,9 +418,9 @@ class Loops(ReplayTest):
         await self.rest()
         await env.configure(CFG_EPS=0x3C23D70A, CFG_PMIN=1)
         await self.clear()
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
-        words = env.descriptor(0, Job.TRAIN_LOOP, count=batch, batches=3)
-        number = await env.submit(0, words)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        job = env.descriptor(0, Job.TRAIN_LOOP, count=batch, batches=3)
+        await env.send(job)
         await until("SMP", self.dut.clk_i, 2000, lambda: len(env.learner.batches) == 1)
         errors = [slot << 32 | bits for slot, bits in enumerate(env.learner.errors(batch))]
         env.learner.sent.append(errors)
@@ -431,14 +428,14 @@ class Loops(ReplayTest):
         await until("SMP", self.dut.clk_i, 2000, lambda: len(env.learner.batches) == 2)
         env.learner.sent.append([3 << 48])
         await env.send_tde([3 << 48])
-        end = await env.check(0, words, await env.finish(0, number), number)
+        (end,) = await env.check(job)
         assert (end.error, end.count) == (Error.E_STREAM, 1), end
         await until("SMP", self.dut.clk_i, 2000, lambda: len(env.learner.failed) == 1)
         env.compare_smp()
         # A later failure does not tell what an earlier one left.
         await env.soft_reset()
-        await env.run(0, Job.SAMPLE, count=0)
-        await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+        await env.do(0, Job.SAMPLE, count=0)
+        await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
         env.learner.answers = True
 
 
@@ -448,30 +445,28 @@ class Patience(ReplayTest):
 
     timing = AxiTiming(latency=(10, 40), busy=0.2, longest=8)
 
-    def patterns(self) -> tuple[Pattern | None, Pattern | None]:
+    def patterns(self) -> dict[str, Pattern]:
         """Slow streams."""
-        return (
-            random_pauses(bench.rng("smp"), 0.1, 12), random_pauses(bench.rng("tde"), 0.1, 12),
-        )  # fmt: skip
+        return {name: random_pauses(bench.rng(name), 0.1, 12) for name in ("smp", "tde")}
 
     async def scenario(self) -> None:
         env, batch = self.env, 1 << self.env.config.batch_log2
         limit = env.golden.timing.sample_latency + 100
-        await env.axil.write(header.WATCHDOG.offset, limit)
+        await env.watchdog(limit)
         await self.clear()
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
         for opcode in (Job.UPDATE, Job.RETRIEVE):
             data = self.pairs(300)
             if opcode == Job.RETRIEVE:
                 data = np.ascontiguousarray(data[:, 0])
-            await env.run(1, opcode, flags=Flag.MEMORY, count=300, data=data)
+            await env.do(1, opcode, flags=Flag.MEMORY, count=300, data=data)
         far = np.full(2000, 0xFFFFFFFF, np.uint32)  # what was read ahead is dropped
-        await env.run(1, Job.RETRIEVE, flags=Flag.MEMORY, count=2000, data=far)
-        await env.run(0, Job.SAMPLE, flags=Flag.SMP | Flag.WEIGHTS, count=batch)
+        await env.do(1, Job.RETRIEVE, flags=Flag.MEMORY, count=2000, data=far)
+        await env.do(0, Job.SAMPLE, flags=Flag.SMP | Flag.WEIGHTS, count=batch)
         await env.settle()
-        await env.run(0, Job.TRAIN_LOOP, count=batch, batches=2)
+        await env.do(0, Job.TRAIN_LOOP, count=batch, batches=2)
         x = np.array([self.rng.getrandbits(48) for _ in range(batch)], np.uint64)
-        await env.run(0, Job.SAMPLE, flags=Flag.HOST_X | Flag.MEMORY, count=batch, data=x)
+        await env.do(0, Job.SAMPLE, flags=Flag.HOST_X | Flag.MEMORY, count=batch, data=x)
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
@@ -480,14 +475,14 @@ class Queued(ReplayTest):
 
     timing = AxiTiming(latency=(1, 1))
 
-    def patterns(self) -> tuple[Pattern | None, Pattern | None]:
+    def patterns(self) -> dict[str, Pattern]:
         """A slow learner: its words leave long after they were sampled."""
-        return random_pauses(bench.rng("smp"), 0.1, 12), None
+        return {"smp": random_pauses(bench.rng("smp"), 0.1, 12)}
 
     async def scenario(self) -> None:
         env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
         await self.clear()
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
         for _ in range(4):
             bad = rng.choice((0, 1, 5, 70))  # the first job ends there; more was read ahead
             first = self.pairs(400)
@@ -501,15 +496,13 @@ class Queued(ReplayTest):
             ])  # fmt: skip
             x = [np.array([rng.getrandbits(48) for _ in range(batch)], np.uint64) for _ in "abc"]
             flags = Flag.HOST_X | Flag.MEMORY
-            for memory in (env.memory, env.golden_memory):
-                memory.fail(INPUT[0] + 0x8000, 64, 3)  # of the second job
+            env.fail(INPUT[0] + 0x8000, 64, 3)  # of the second job
             await self.together([
                 (0, Job.SAMPLE, flags, x[0]), (0, Job.SAMPLE, flags, x[1]),
                 (0, Job.SAMPLE, flags, x[2]), (0, Job.SAMPLE, Flag.MEMORY, x[2][:3]),
             ])  # fmt: skip
-            for memory in (env.memory, env.golden_memory):
-                memory.heal()
-            await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
+            env.heal()
+            await env.do(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
             await env.settle()
         await self.stalled()
 
@@ -519,19 +512,19 @@ class Queued(ReplayTest):
         requests = np.zeros((400, 4), np.uint32)  # NOP
         bad = 4 * AHEAD - 2
         requests[bad, 0] = 15
-        words = env.descriptor(1, Job.STREAM, count=len(requests), data=requests)
-        number = await env.submit(1, words)
+        job = env.descriptor(1, Job.STREAM, count=len(requests), data=requests)
+        await env.send(job)
         taken = 0
         while taken < 1 + AHEAD // 8:  # the descriptor and all that is read ahead
             await RisingEdge(dut.clk_i)
             taken += int(dut.m_axi_arvalid_o.value) & int(dut.m_axi_arready_i.value)
-        channel = env.port.slave.reads.ar_channel
+        channel = env.ports[0].slave.reads.ar_channel
         channel.pause = True
         await until("abort", dut.clk_i, 500, lambda: dut.read_abort.value)
         assert dut.m_axi_arvalid_o.value, "no request waits"
         await ClockCycles(dut.clk_i, 20)
         channel.pause = False
-        end = await env.check(1, words, await env.finish(1, number), number)
+        (end,) = await env.check(job)
         assert (end.error, end.count) == (Error.E_OPCODE, bad), end
 
     async def together(self, jobs: list[tuple[int, int, int, np.ndarray]]) -> None:
@@ -539,18 +532,17 @@ class Queued(ReplayTest):
         env, queued = self.env, []
         for place, (ring, opcode, flags, data) in enumerate(jobs):
             source, output = INPUT[ring] + 0x8000 * place, OUTPUT[ring] + 0x8000 * place
-            env.load(source, data)
-            env.load(output, np.zeros(0x2000, np.uint8))
-            words = env.descriptor(
+            env.put(source, data)
+            env.put(output, np.zeros(0x2000, np.uint8))
+            job = env.descriptor(
                 ring, opcode, flags=flags, count=len(data),
                 w6=output if flags & Flag.MEMORY else 0,
                 w4=source if ring or flags & Flag.HOST_X else 0,
             )  # fmt: skip
-            queued.append((ring, words, env.put(ring, words), output))
-        await env.axil.write(header.RING_TAIL.at(ring), env.tails[ring])
-        for ring, words, number, output in queued:
-            record = await env.finish(ring, number)
-            await env.check(ring, words, record, number, output)
+            queued.append(job)
+        await env.send(*queued)
+        for job in queued:
+            await env.check(job)
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
@@ -560,18 +552,18 @@ class Between(ReplayTest):
     async def scenario(self) -> None:
         env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
         await self.clear()
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
         # With numbers of its own, ring 1 leaves the generator to ring 0.
         requests = np.array(
             [[Op.SAMPLE | 4 << 4 | i << 8, 0, rng.getrandbits(32), i] for i in range(200)],
             np.uint32,
         )
-        words = env.descriptor(1, Job.STREAM, flags=Flag.MEMORY, count=200, data=requests)
-        number = await env.submit(1, words)
+        job = env.descriptor(1, Job.STREAM, flags=Flag.MEMORY, count=200, data=requests)
+        await env.send(job)
         for _ in range(24):
-            await env.run(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
+            await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
         assert self.dut.host_busy.value, "ring 1 ended too early"
-        await env.check(1, words, await env.finish(1, number), number)
+        await env.check(job)
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
@@ -583,26 +575,24 @@ class FarMemory(ReplayTest):
     async def scenario(self) -> None:
         env = self.env
         await self.clear()
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
         index = np.arange(1000, dtype=np.uint32) % self.leaves
-        await env.run(1, Job.RETRIEVE, flags=Flag.MEMORY, count=len(index), data=index)
+        await env.do(1, Job.RETRIEVE, flags=Flag.MEMORY, count=len(index), data=index)
         for fault in (True, False):  # a failed read; an illegal first operation
-            for memory in (env.memory, env.golden_memory):
-                if fault:
-                    memory.fail(INPUT[1], 64, 2)
+            if fault:
+                env.fail(INPUT[1], 64, 2)
             before = await env.axil.read(header.RD_BEATS_LO.offset)
             data = self.pairs(1000)
             data[0, 0] = self.leaves
-            await env.run(1, Job.UPDATE, count=len(data), data=data)
+            await env.do(1, Job.UPDATE, count=len(data), data=data)
             beats = await env.axil.read(header.RD_BEATS_LO.offset) - before
             assert beats == 1 + AHEAD, f"{beats} beats read, want a descriptor and {AHEAD}"
-            env.memory.heal()
-            env.golden_memory.heal()
+            env.heal()
         # INSERT behind reserved leaves that end at the last one: the head is leaf 0.
         await self.clear(8)
-        await env.run(1, Job.INSERT, flags=Flag.PMAX, count=5)
-        await env.run(1, Job.RESERVE, count=3)
-        end = await env.run(1, Job.INSERT, flags=Flag.PMAX, count=1)
+        await env.do(1, Job.INSERT, flags=Flag.PMAX, count=5)
+        await env.do(1, Job.RESERVE, count=3)
+        end = await env.do(1, Job.INSERT, flags=Flag.PMAX, count=1)
         assert (end.error, end.info1) == (Error.E_INSERT, 0), end
 
 
@@ -614,9 +604,9 @@ class Counters(ReplayTest):
     timing = AxiTiming(latency=(LATENCY, LATENCY))
     NAMES = ("BUSY", "STALL_MEM", "STALL_IN", "STALL_OUT", "RD_BEATS", "WR_BEATS")
 
-    def patterns(self) -> tuple[Pattern | None, Pattern | None]:
+    def patterns(self) -> dict[str, Pattern]:
         """A slow learner."""
-        return random_pauses(bench.rng("smp"), 0.3, 8), None
+        return {"smp": random_pauses(bench.rng("smp"), 0.3, 8)}
 
     async def scenario(self) -> None:
         env, batch = self.env, 1 << self.env.config.batch_log2
@@ -642,7 +632,7 @@ class Counters(ReplayTest):
         """Run a job that reads `arrays` arrays and waits `waits` times for TD errors."""
         before, moved = await self.read(), dict(self.moved)
         waited, held = self.waited, self.held
-        await self.env.run(ring, opcode, **job)
+        await self.env.do(ring, opcode, **job)
         await self.env.settle()
         after = await self.read()
         got = {name: after[name] - before[name] for name in self.NAMES}
@@ -693,9 +683,9 @@ class ResetSweep(ReplayTest):
         ("jd_replay_host", ("StCheck", "StStart", "StWait", "StClearing")),
     )
 
-    def patterns(self) -> tuple[Pattern | None, Pattern | None]:
+    def patterns(self) -> dict[str, Pattern]:
         """TD errors every second clock: words of each kind are met on their way."""
-        return None, repeat((1, 1))
+        return {"tde": repeat((1, 1))}
 
     async def scenario(self) -> None:
         env, batch = self.env, 1 << self.env.config.batch_log2
@@ -709,7 +699,7 @@ class ResetSweep(ReplayTest):
         ):  # fmt: skip
             for offset in some(offsets, 8):
                 await self.clear()
-                await env.run(1, Job.INSERT, flags=Flag.PMAX, count=9)
+                await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
                 await kind(batch)
                 await ClockCycles(self.dut.clk_i, offset)
                 await self.reset(seen)
@@ -723,26 +713,26 @@ class ResetSweep(ReplayTest):
         """A job of each ring."""
         env = self.env
         data = np.array([[1, 4]], np.uint32)
-        await env.submit(0, env.descriptor(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch))
-        await env.submit(1, env.descriptor(1, Job.UPDATE, count=1, data=data))
+        await env.send(env.descriptor(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch))
+        await env.send(env.descriptor(1, Job.UPDATE, count=1, data=data))
 
     async def empty(self, batch: int) -> None:
         """A job that finds the total 0, and tells it by SMP."""
         env = self.env
         await self.clear()
-        await env.submit(0, env.descriptor(0, Job.SAMPLE, flags=Flag.SMP, count=2))
+        await env.send(env.descriptor(0, Job.SAMPLE, flags=Flag.SMP, count=2))
 
     async def clearing(self, batch: int) -> None:
         """CLEAR while updates by TDE are on their way."""
         env = self.env
-        await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
-        await env.submit(1, env.descriptor(1, Job.CLEAR))
+        await env.do(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
+        await env.send(env.descriptor(1, Job.CLEAR))
         await env.send_tde([slot << 32 | 0x3F800000 for slot in range(batch // 2)])
 
     async def answered(self, batch: int) -> None:
         """TD errors of a batch."""
         env = self.env
-        await env.run(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
+        await env.do(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
         cocotb.start_soon(env.send_tde([slot << 32 | 0x3F800000 for slot in range(batch)]))
 
     async def unlinked(self, batch: int) -> None:
@@ -762,7 +752,6 @@ class ResetSweep(ReplayTest):
         await env.soft_reset()
         await watch
         env.learner.sent.clear()
-        env.take_tails()
         await self.adopt()
         env.golden.rmm.statistics.inserts = await env.axil.read(registers.N_INSERT_LO.offset)
         env.learner.batches.clear()

@@ -1,0 +1,108 @@
+"""pyuvm tests of jd_scale_top; tests/test_scale_engine.py runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyuvm
+from cocotb.triggers import ClockCycles
+
+from engine_scale.model import LANES, SCALE
+from flow.effort import scale as scale_count
+from verif.agents.axi_memory import AxiTiming
+from verif.engine_env import EngineEnv, EngineSequence, EngineTest, JobItem
+
+SOURCE, TARGET, ROOM, MOST = 0x100000, 0x200000, 0x10000, 700
+
+
+class ScaleEnv(EngineEnv):
+    """The common environment; what a job writes that ends with a bus error is not defined."""
+
+    engine = "scale"
+
+    def undefined(self, job: JobItem) -> Iterable[tuple[int, int]]:
+        return [(job.words[8], 64 * -(-job.words[2] // LANES))] if job.end.info1 else []
+
+    def vector(self, place: int = 0) -> list[int]:
+        """The descriptor of a random job; its operands are in memory."""
+        count = self.random.choice((1, 15, 16, 17, 256, self.random.randint(1, MOST)))
+        words = np.frombuffer(self.random.randbytes(4 * count), np.uint32)
+        self.put(SOURCE + ROOM * place, words)
+        a, b = self.random.getrandbits(32), self.random.getrandbits(32)
+        source, target = SOURCE + ROOM * place, TARGET + ROOM * place
+        return [SCALE, 0, count, a, b, 0, source, 0, target, 0]
+
+
+class Jobs(EngineSequence[ScaleEnv]):
+    """Jobs behind one another, each error of a descriptor, and failing memory."""
+
+    rounds = 1
+
+    async def body(self) -> None:
+        env = self.env
+        for turn in range(self.rounds):
+            await env.run(*[env.vector(place) for place in range(4)])
+            good = env.vector()
+            for word, value in ((0, 2), (2, 0), (2, 1 << 20), (5, 1), (6, SOURCE + 4), (9, 256)):
+                await env.run([*good[:word], value, *good[word + 1 :]])
+            for address in (good[6], good[8]):
+                env.fail(address, 64, 2 + turn % 2)
+                (end,) = await env.run(good)
+                assert end.error, "no error"
+                env.heal()
+            await env.run(good)
+            await env.compare_registers()
+
+
+class Resets(EngineSequence[ScaleEnv]):
+    """Soft and hard resets at any clock of a job; the next one is right."""
+
+    times = 1
+
+    async def body(self) -> None:
+        env = self.env
+        for turn in range(self.times):
+            (job,) = await env.send(env.vector())
+            await ClockCycles(env.dut.clk_i, env.random.randint(1, 300))
+            if turn % 2:
+                await env.hard_reset(env.random.randint(1, 3))
+            else:
+                await env.soft_reset()
+                if job.ended.is_set():
+                    env.predict(job)
+                env.adopt(TARGET, ROOM)
+            await env.run(env.vector())
+            await env.compare_registers()
+
+
+class Base(EngineTest):
+    """The usual environment."""
+
+    environment = ScaleEnv
+
+
+@pyuvm.test(timeout_time=4, timeout_unit="ms")
+class Smoke(Base):
+    """Jobs with a quick memory."""
+
+    sequences = (Jobs(rounds=2),)
+
+
+@pyuvm.test(timeout_time=20, timeout_unit="ms")
+class BackPressure(Base):
+    """Jobs and resets with a slow memory."""
+
+    timing = AxiTiming(latency=(1, 120), busy=0.6)
+    sequences = (Jobs(rounds=scale_count(8, 2)), Resets(times=scale_count(20, 4)))
+
+
+@pyuvm.test(timeout_time=4, timeout_unit="ms", expect_error=AssertionError)
+class ScoreboardFires(Base):
+    """An operand that differs in the golden memory makes the comparison fail."""
+
+    async def scenario(self) -> None:
+        words = self.env.vector()
+        self.env.memory.load(SOURCE, np.array([2], np.float32))
+        self.env.golden_memory.load(SOURCE, np.array([3], np.float32))
+        await self.env.run([*words[:3], 0x3F800000, *words[4:]])
