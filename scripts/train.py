@@ -21,7 +21,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from jackdaw.agents.base import EnvironmentSpec, evaluate
+from jackdaw.agents.base import EnvironmentSpec
 from jackdaw.agents.make import make_agent
 from jackdaw.agents.recipes import RECIPES, Recipe, recipe, settings_from
 from jackdaw.device import load_config, open_device
@@ -29,6 +29,7 @@ from jackdaw.errors import ConfigError
 from jackdaw.runtime import checkpoint
 from jackdaw.runtime.coordinator import EVALUATION_EPISODES, Lockstep, Progress
 from jackdaw.runtime.environment import Environment
+from jackdaw.runtime.evaluation import evaluate
 from jackdaw.runtime.report import Reporter, draw_curve, write_json
 from jackdaw.runtime.seeds import derive, generator
 from jackdaw.runtime.trainer import DeviceTrainer

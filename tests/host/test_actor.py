@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jackdaw.agents.base import EnvironmentSpec, record_stride, record_words
+from jackdaw.agents.base import EnvironmentSpec, Transition, record_stride, record_words
 from jackdaw.agents.make import make_agent
 from jackdaw.agents.recipes import CARTPOLE, PENDULUM, recipe
 from jackdaw.errors import ConfigError
-from jackdaw.runtime.actor import Actor, ActorPool, NStepWindow, Transition
+from jackdaw.runtime.actor import Actor, ActorPool, NStepWindow
 from jackdaw.runtime.environment import Environment, EnvironmentDiverged
 from jackdaw.runtime.queues import BoundedQueue, QueueClosed, QueueStalled
 from jackdaw.runtime.seeds import derive, generator

@@ -17,10 +17,11 @@ from typing import Any, Protocol
 import gymnasium
 import numpy as np
 
-from jackdaw.agents.base import Agent, evaluate
+from jackdaw.agents.base import Agent, Parameters
 from jackdaw.runtime.actor import Actor, ActorPool, NStepWindow
+from jackdaw.runtime.evaluation import evaluate
 from jackdaw.runtime.seeds import derive, generator
-from jackdaw.runtime.weights import Parameters, WeightStore
+from jackdaw.runtime.weights import WeightStore
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,6 @@ class Trainer(Protocol):
 
     def cycles(self) -> int:
         """Clocks since the device was opened (0 if it has none)."""
-
-    def state(self) -> dict[str, Any]:
-        """Everything that a later run needs to go on to the bit."""
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take a state. Raises CheckpointMismatch."""
 
 
 @dataclass
