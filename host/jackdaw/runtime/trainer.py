@@ -17,7 +17,7 @@ from jackdaw.device.base import COUNTERS, Device
 from jackdaw.drivers.learner import Learner, Storage
 from jackdaw.drivers.replay import Replay, ReplaySettings
 from jackdaw.errors import ConfigError
-from jackdaw.runtime.coordinator import StepResult
+from jackdaw.runtime.lockstep import StepResult
 from models.replay.engine import Job as Opcode
 
 MODES = ("comm_reduction", "default")
@@ -25,7 +25,7 @@ TIMEOUT_S = 120.0
 
 
 class DeviceTrainer:
-    """Trains an agent's networks on a device (see `coordinator.Trainer`).
+    """Trains an agent's networks on a device (see `lockstep.Trainer`).
 
     Args:
         device: an open device with a replay and a learner engine.
