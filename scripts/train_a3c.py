@@ -26,7 +26,7 @@ from jackdaw.agents.recipes import settings_from
 from jackdaw.device import open_device
 from jackdaw.errors import CheckpointError, ConfigError
 from jackdaw.runtime.report import running_means
-from jackdaw.runtime.run_folder import RunFolder, kept
+from jackdaw.runtime.run_folder import CHECKPOINT, RunFolder, kept
 from jackdaw.runtime.training import AsynchronousTraining, train
 
 SHOWN = 1000  # steps between two lines of progress
@@ -145,7 +145,7 @@ def main(argv: list[str] | None = None) -> int:
         steps, window = options.steps or chosen.steps, options.window or chosen.window
         chosen = replace(chosen, settings=changed, steps=steps, window=window)
         for seed in options.seeds:
-            known = (options.out / f"seed{seed}" / "checkpoint.npz").exists()
+            known = (options.out / f"seed{seed}" / CHECKPOINT).exists()
             if options.resume or options.overwrite or not known:
                 train_seed(chosen, options, seed)
         print(draw(options, chosen))

@@ -78,7 +78,9 @@ def together(options: argparse.Namespace, cartpole: Recipe) -> int:
         "cartpole": LockstepTraining.identity(cartpole, options.seed, config.name),
         "pixelcatch": AsynchronousTraining.identity(pixelcatch, options.seed),
     }
-    identity = {"loop": "together", **{agent: identities[agent] for agent in agents}}
+    identity = {"loop": "together"}
+    for agent in agents:
+        identity |= {f"{agent} {name}": value for name, value in identities[agent].items()}
     folder = RunFolder(options.out, identity, resume=options.resume, overwrite=options.overwrite)
     began = time.perf_counter()
     with open_device(

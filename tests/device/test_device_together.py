@@ -258,7 +258,9 @@ def test_two_agents_train_at_once(steps: int, tmp_path: Path, seed: int) -> None
     assert together["pixelcatch"]["updates"] > 0
 
 
-def test_two_agents_go_on_from_a_checkpoint(tmp_path: Path, seed: int) -> None:
+def test_two_agents_go_on_from_a_checkpoint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int
+) -> None:
     """DQN to the bit; A3C with its parameters and steps, its episodes beginning anew."""
 
     def train(name: str, steps: int, *more: str) -> dict[str, Any]:
@@ -275,8 +277,13 @@ def test_two_agents_go_on_from_a_checkpoint(tmp_path: Path, seed: int) -> None:
     assert parts["cartpole"] == whole["cartpole"] != half["cartpole"]
     assert (half["pixelcatch"]["steps"], parts["pixelcatch"]["steps"]) == (24, 48)
     assert parts["pixelcatch"]["updates"] > half["pixelcatch"]["updates"] > 0
-    files = {p.name.split(".vm")[0] for p in (tmp_path / "parts").iterdir()}
+    files = {p.name for p in (tmp_path / "parts").iterdir()}
     assert {"config.json", "summary.json", "curve.png", "checkpoint.npz"} < files
+    arguments = ["--device", "model", "--seed", str(seed), "--out", str(tmp_path / "parts")]
+    assert train_together.main([*arguments, "--resume", "--set", "batch=16"]) == 2
+    assert "cartpole batch is 32, this run has 16" in capsys.readouterr().err
+    assert train_together.main(arguments) == 2
+    assert "is not empty; --resume or --overwrite" in capsys.readouterr().err
 
 
 def test_two_agents_want_their_engines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -173,6 +173,10 @@ def test_checkpoint_damaged(tmp_path: Path) -> None:
         "a list": edited(path, "state.json", b"[]"),
         "a number": edited(path, "state.json", json.dumps({"dict": 4}).encode()),
         "no state": edited(path, "state.json", json.dumps({"dict": {"format": 4}}).encode()),
+        "no identity": edited(
+            path, "state.json",
+            json.dumps({"dict": {"format": 4, "identity": 4, "state": {"dict": {}}}}).encode(),
+        ),
         "a kind": edited(
             path, "state.json",
             json.dumps({"dict": {"format": 4, "identity": {"set": []}, "state": 1}}).encode(),

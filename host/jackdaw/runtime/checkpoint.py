@@ -64,7 +64,7 @@ def load(path: Path, identity: dict[str, Any] | None = None) -> dict[str, Any]:
             if found != FORMAT:
                 raise CheckpointMismatch(f"{path}: got format {found!r}, want {FORMAT}")
             content = _decode(encoded, file)
-            saved, state = content["identity"], content["state"]
+            saved, state = dict(content["identity"]), content["state"]
     except (FileNotFoundError, CheckpointMismatch):
         raise
     except (
