@@ -21,7 +21,7 @@ import torch
 
 from benchmarks.base import IMAGES, Benchmark, Row, row
 from flow import results
-from jackdaw.agents.a3c import initial
+from jackdaw.agents.a3c import initial_parameters
 from jackdaw.device import Config, load_config, open_device
 from jackdaw.device.base import Device
 from jackdaw.device.sim import SimDevice
@@ -185,7 +185,7 @@ class Host:
             network, slots=slots, sets=agents * (T_MAX + 1), trainings=max(agents + 1, 16)
         )
         rng = np.random.default_rng(1)
-        parameters = initial(network, rng)
+        parameters = initial_parameters(network, rng)
         for slot in range(slots if copy else 1):
             self.a3c.write_theta(self.net, slot, parameters)
         self.gradients = (0.01 * rng.standard_normal((T_MAX, network.layers[-1].outputs))).astype(
@@ -351,7 +351,7 @@ def routine(device: Device, network: Network, layout: str) -> tuple[np.ndarray, 
     a3c, rng = A3C(device, layout=layout), np.random.default_rng(1)
     net = a3c.load_net(network.layers, slots=3, sets=T_MAX + 1)
     network = net.network
-    parameters = initial(network, rng)
+    parameters = initial_parameters(network, rng)
     a3c.write_theta(net, 0, parameters)
     first = network.layers[0]
     shape = (T_MAX + 1, first.inputs, first.height, first.width)

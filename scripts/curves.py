@@ -11,21 +11,21 @@ from __future__ import annotations
 
 import argparse
 import json
-import pickle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from flow import results
+from jackdaw.errors import CheckpointError
+from jackdaw.runtime import checkpoint
 
 WINDOW = 20  # episodes of the running mean
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """What a run's folder says of it. Raises: FileNotFoundError."""
-    with (folder / "checkpoint.pkl").open("rb") as handle:
-        history = pickle.load(handle)["state"]["run"]["history"]
+    """What a run's folder says of it. Raises: FileNotFoundError, CheckpointError."""
+    history = checkpoint.load(folder / "checkpoint.npz")["run"]["history"]
     return {
         **json.loads((folder / "config.json").read_text()),
         **json.loads((folder / "summary.json").read_text()),
@@ -103,7 +103,7 @@ def main(argv: list[str] | None = None) -> int:
     for folder in options.runs:
         try:
             run = read(folder)
-        except FileNotFoundError as error:
+        except (CheckpointError, FileNotFoundError) as error:
             parser.error(f"{folder} is no finished run of scripts/train.py: {error}")
         groups.setdefault((run["agent"], run["environment"]), []).append(run)
     try:

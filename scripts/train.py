@@ -10,28 +10,16 @@ Exit code 0 only if the evaluation (100 greedy episodes) reached the recipe's th
 from __future__ import annotations
 
 import argparse
-import shutil
-import signal
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import gymnasium
-import numpy as np
-
-from jackdaw.agents.base import EnvironmentSpec, evaluate
-from jackdaw.agents.make import make_agent
 from jackdaw.agents.recipes import RECIPES, Recipe, recipe, settings_from
 from jackdaw.device import load_config, open_device
-from jackdaw.errors import ConfigError
-from jackdaw.runtime import checkpoint
-from jackdaw.runtime.coordinator import EVALUATION_EPISODES, Lockstep, Progress
-from jackdaw.runtime.environment import Environment
-from jackdaw.runtime.report import Reporter, draw_curve, write_json
-from jackdaw.runtime.seeds import derive, generator
-from jackdaw.runtime.trainer import DeviceTrainer
+from jackdaw.errors import CheckpointError, ConfigError
+from jackdaw.runtime.run_folder import RunFolder
+from jackdaw.runtime.training import LockstepTraining, train_agent
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
@@ -75,47 +63,21 @@ def main(argv: list[str] | None = None) -> int:
     options = arguments(argv)
     try:
         return train(options)
-    except (ConfigError, FileNotFoundError) as error:
+    except (CheckpointError, ConfigError, FileNotFoundError) as error:
         print(f"train: {error}", file=sys.stderr)
         return 2
 
 
 def train(options: argparse.Namespace) -> int:
-    """Train and judge. Raises ConfigError, FileNotFoundError before anything is trained."""
+    """Train and judge. Raises CheckpointError, ConfigError, FileNotFoundError before it trains."""
     chosen = chosen_recipe(options)
     options.config = options.config or chosen.config
-    load_config(options.config)  # before a folder is touched
-    saved = options.out / "checkpoint.pkl"
-    if options.out.exists() and any(options.out.iterdir()) and not options.resume:
-        if not options.overwrite:
-            print(f"train: {options.out} is not empty; --resume or --overwrite", file=sys.stderr)
-            return 2
-        shutil.rmtree(options.out)
-    options.out.mkdir(parents=True, exist_ok=True)
-
-    def make() -> gymnasium.Env[Any, Any]:
-        return Environment(options.env)
-
-    environment = make()
-    spec = EnvironmentSpec.of(environment)
-    environment.close()
-    agent = make_agent(chosen, spec)
-    # What must be the same for a run to go on from a checkpoint (its end may be moved).
-    identity = {
-        **asdict(replace(chosen, max_steps=1)),
-        "seed": options.seed,
-        "config": options.config,
-    }
-    identity = {k: list(v) if isinstance(v, tuple) else v for k, v in identity.items()}
-    write_json(
-        options.out / "config.json",
-        {
-            "recipe": asdict(chosen),
-            **{
-                k: getattr(options, k)
-                for k in ("agent", "device", "config", "memory", "mode", "seed")
-            },
-        },
+    load_config(options.config)
+    folder = RunFolder(
+        options.out,
+        LockstepTraining.identity(chosen, options.seed, options.config),
+        resume=options.resume,
+        overwrite=options.overwrite,
     )
     print(
         f"Jackdaw: {options.agent} on {options.env}, device {options.device} "
@@ -128,85 +90,14 @@ def train(options: argparse.Namespace) -> int:
     ) as device:  # fmt: skip
         if options.device == "sim":
             print(f"simulator ready after {time.perf_counter() - began:.1f} s", flush=True)
-        began = time.perf_counter()
-        parameters = agent.initial_parameters(generator(options.seed, "network"))
-        trainer = DeviceTrainer(
-            device, agent, parameters, derive(options.seed, "replay"), options.mode
+        names = ("agent", "device", "config", "memory", "mode", "seed")
+        about = {name: getattr(options, name) for name in names}
+        summary = train_agent(
+            device, chosen, options.seed, folder, about, options.mode, options.checkpoint_every
         )
-        run = Lockstep(agent, trainer, make, options.seed, parameters[0])
-        if options.resume:
-            state = checkpoint.load(saved, identity)
-            trainer.load_state(state["trainer"])
-            run.load_state(state["run"])
-        reporter = Reporter(options.out, chosen.max_steps, run.progress.gradient_steps)
-        interrupted = False
-
-        def on_signal(*_: object) -> None:
-            nonlocal interrupted
-            interrupted = True
-
-        previous = signal.signal(signal.SIGINT, on_signal)
-
-        def save() -> None:
-            checkpoint.save(saved, identity, {"trainer": trainer.state(), "run": run.state()})
-
-        def report(progress: Progress) -> None:
-            reporter(progress)
-            steps = progress.gradient_steps
-            if steps and steps % options.checkpoint_every == 0:
-                save()
-
-        try:
-            solved = run.run(report, lambda: interrupted)
-        finally:
-            signal.signal(signal.SIGINT, previous)
-            reporter.close()
-            run.close()
-        save()
-        seconds = time.perf_counter() - began
-        if solved:
-            mean = run.history.evaluations[-1][2]
-        else:
-            returns = evaluate(
-                agent,
-                trainer.parameters(),
-                make,
-                EVALUATION_EPISODES,
-                derive(options.seed, "final"),
-            )
-            mean = float(np.mean(returns))
-        summary = {
-            "environment": options.env,
-            "device": options.device,
-            "config": options.config,
-            "seed": options.seed,
-            "solved": mean >= chosen.threshold,
-            "threshold": chosen.threshold,
-            "mean_return": mean,
-            "evaluation_episodes": EVALUATION_EPISODES,
-            "gradient_steps": run.progress.gradient_steps,
-            "environment_steps": run.progress.environment_steps,
-            "episodes": run.progress.episodes,
-            "wall_seconds": round(seconds, 2),
-            "device_seconds": round(run.progress.device_seconds, 2),
-            **trainer.measurements(),
-        }
-        if run.progress.device_seconds:
-            summary["simulated_cycles_per_second"] = round(
-                run.progress.cycles / run.progress.device_seconds
-            )
-    write_json(options.out / "summary.json", summary)
-    draw_curve(
-        options.out / "curve.png",
-        f"{options.agent} on {options.env}, device {options.device}, seed {options.seed}",
-        run.history,
-        chosen.threshold,
-    )
     width = max(len(k) for k in summary)
     print("\n".join(f"  {k:{width}}  {v}" for k, v in summary.items()))
-    print(
-        f"{options.out}/curve.png  {options.out}/summary.json  (tensorboard --logdir {options.out})"
-    )
+    print(f"{folder.curve}  {folder.summary}  (tensorboard --logdir {folder.path})")
     return 0 if summary["solved"] else 1
 
 

@@ -5,170 +5,81 @@
     python scripts/train_a3c.py --env ALE/Breakout-v5 --minutes 30 --out runs/breakout
     python scripts/train_a3c.py --env ALE/Breakout-v5 --minutes 30 --out runs/breakout --resume
 
-writes seed<N>.json (the step at which every episode ended, its return), seed<N>.npz (parameters and
-mean squares, a checkpoint), TensorBoard events and curve.png. Seeds whose file is there already are
-only plotted, or with --resume trained further.
+Every seed is a run with a folder of its own, seed<N> below --out: config.json, summary.json,
+curve.png, TensorBoard events and a checkpoint, which holds the episodes, too. curve.png in --out is
+of all seeds. Seeds that have a checkpoint already are only plotted, or with --resume trained
+further, or with --overwrite trained anew.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
-import gymnasium
 import matplotlib as mpl
 import numpy as np
-from torch.utils.tensorboard import SummaryWriter
 
-import jackdaw.environments  # noqa: F401  (registers PixelCatch)
-from jackdaw.agents.a3c import A3c, A3cSettings, Checkpoint
+from jackdaw.agents.a3c import A3cRecipe, a3c_recipe
 from jackdaw.agents.recipes import settings_from
 from jackdaw.device import open_device
-from jackdaw.errors import ConfigError
-from models.a3c.network import NET_A, NET_S, Network
+from jackdaw.errors import CheckpointError, ConfigError
+from jackdaw.runtime.report import running_means
+from jackdaw.runtime.run_folder import CHECKPOINT, RunFolder, kept
+from jackdaw.runtime.training import AsynchronousTraining, train
 
 SHOWN = 1000  # steps between two lines of progress
 
 
-@dataclass(frozen=True)
-class Game:
-    """What an environment is trained with.
+def train_seed(chosen: A3cRecipe, options: argparse.Namespace, seed: int) -> None:
+    """Run a seed on a device until steps or time are used up. Raises: ConfigError."""
+    folder = RunFolder(
+        options.out / f"seed{seed}",
+        AsynchronousTraining.identity(chosen, seed),
+        resume=options.resume,
+        overwrite=options.overwrite,
+    )
+    about = {"device": options.device, "config": chosen.config, "seed": seed}
+    with open_device(options.device, chosen.config) as device:
+        training = AsynchronousTraining(device, chosen, seed, folder.start)
+        folder.begin({"recipe": asdict(chosen), **about})
+        writer = folder.events()
+        shown, kept_at = training.step, 0.0
 
-    Attributes:
-        make: makes one.
-        network: of the agents.
-        config: build that has room for it.
-        settings: of the run.
-        steps: environment steps of a run.
-        window: episodes of a mean.
-        goal: mean return that counts as learned, if there is one.
-    """
-
-    make: Callable[[], gymnasium.Env[Any, Any]]
-    network: Network
-    config: str
-    settings: A3cSettings = field(default_factory=A3cSettings)
-    steps: int = 100_000_000
-    window: int = 1000
-    goal: float | None = None
-
-
-def game(name: str) -> Game:
-    """PixelCatch, or an Atari game with the paper's network and settings."""
-    if name == "PixelCatch":
-        make = partial(gymnasium.make, "jackdaw/PixelCatch-v0")
-        return Game(make, NET_S, "a3c", A3cSettings(eps=1e-5), 80_000, 200, 0.9)
-    from jackdaw.environments.atari import make_atari
-
-    return Game(partial(make_atari, name), NET_A, "a3c_full")
-
-
-class Record:
-    """A seed's run on disk: its episodes (JSON) and what it goes on with (npz).
-
-    Attributes:
-        ends, returns: step at which every episode ended, its return.
-        updates, step: so far.
-        seconds: of all its parts.
-        start: checkpoint of the part before.
-    """
-
-    def __init__(self, folder: Path, seed: int, about: dict[str, Any], resume: bool) -> None:
-        """Begin, or go on with what is there. Raises: ConfigError if it is not usable."""
-        self.path, self.about = folder / f"seed{seed}.json", about
-        self.ends: list[int] = []
-        self.returns: list[float] = []
-        self.step = self.updates = 0
-        self.seconds = 0.0
-        self.start: Checkpoint | None = None
-        if not resume:
-            return
-        for path in (self.path, self.checkpoint):
-            if not path.exists():
-                raise ConfigError(f"--resume: there is no {path}")
-        self.start = Checkpoint.load(self.checkpoint)
-        self.step, self.updates = self.start.step, self.start.updates
-        old = json.loads(self.path.read_text())
-        if old["env"] != about["env"]:
-            raise ConfigError(f"--resume: {self.path} is of {old['env']}, got {about['env']}")
-        done = sum(end <= self.step for end in old["steps"])
-        self.ends, self.returns = old["steps"][:done], old["returns"][:done]
-        self.seconds = float(old["seconds"])
-
-    @property
-    def checkpoint(self) -> Path:
-        """File of the checkpoint."""
-        return self.path.with_suffix(".npz")
-
-    def write(self, at: Checkpoint, seconds: float) -> None:
-        """Keep all so far."""
-        self.step, self.updates, self.seconds = at.step, at.updates, seconds
-        record = {
-            **self.about, "environment_steps": at.step, "updates": at.updates,
-            "seconds": round(seconds), "steps": self.ends, "returns": self.returns,
-        }  # fmt: skip
-        half = self.path.with_suffix(".half")
-        half.write_text(json.dumps(record))
-        half.replace(self.path)
-        at.save(self.checkpoint)
-
-
-def train(
-    chosen: Game, backend: str, seed: int, limits: tuple[int, float, float], record: Record
-) -> None:
-    """Run a seed on a device until steps or time are used up.
-
-    Args:
-        chosen: what is trained.
-        backend: of the device.
-        seed: of the run.
-        limits: environment steps, seconds of this part, seconds between checkpoints.
-        record: takes its episodes.
-    """
-    steps, seconds, between = limits
-    ends, returns = record.ends, record.returns
-    writer = SummaryWriter(str(record.path.with_suffix("")))  # type: ignore[no-untyped-call]
-    begin = time.monotonic()
-    before, passed, kept, first = record.seconds, 0.0, 0.0, record.step
-    with open_device(backend, chosen.config) as device:
-        run = A3c(chosen.make, chosen.network, device, chosen.settings, seed, record.start)
-        while run.step < steps and passed < seconds:
-            for episode in run.run(min(run.step + SHOWN, steps)):
-                ends.append(episode.step)
-                returns.append(episode.total)
-                writer.add_scalar("episode/return", episode.total, episode.step)  # type: ignore[no-untyped-call]
-            passed = time.monotonic() - begin
-            mean = float(np.mean(returns[-chosen.window :])) if returns else float("nan")
-            for name, value in (
-                ("train/mean_return", mean),
-                ("train/updates", run.updates),
-                ("device/cycles", device.cycles()),
-                ("host/steps_per_second", (run.step - first) / passed),
-            ):
-                writer.add_scalar(name, value, run.step)  # type: ignore[no-untyped-call]
+        def report() -> None:
+            nonlocal shown
+            if training.step < min(shown + SHOWN, chosen.steps):
+                return
+            shown = training.step
+            training.run.wait()
+            training.write_events(writer)
             print(
-                f"seed {seed} step {run.step} episode {len(returns)} mean {mean:.2f} "
-                f"clock {device.cycles()} {passed:.0f} s",
+                f"seed {seed} step {shown} episode {len(training.returns)} "
+                f"mean {training.mean:.2f} clock {device.cycles()} {training.passed:.0f} s",
                 flush=True,
             )
-            if passed - kept > between:
-                kept = passed
-                record.write(run.checkpoint(), before + passed)
-        record.write(run.checkpoint(), before + passed)
-    writer.close()  # type: ignore[no-untyped-call]
 
+        def due() -> bool:
+            nonlocal kept_at
+            late = training.step == shown and (
+                training.passed - kept_at > 60 * options.checkpoint_minutes
+            )
+            if late:
+                kept_at = training.passed
+            return late
 
-def means(values: list[float], window: int) -> np.ndarray:
-    """Mean of the last `window` values, from the first full window on."""
-    sums = np.cumsum([0.0, *values])
-    return (sums[window:] - sums[:-window]) / window
+        def stop() -> bool:
+            return training.step == shown and training.passed >= 60 * options.minutes
+
+        try:
+            train({f"seed{seed}": training}, folder, training.state, report, due, stop)
+        finally:
+            writer.close()
+            training.close()
+        title = f"A3C on {chosen.environment}, device {options.device}, seed {seed}"
+        cycles = {"total_cycles": device.cycles()}
+        folder.finish({**about, **training.summary(), **cycles}, [training.curve()], title)
 
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -185,6 +96,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--resume", action="store_true", help="go on from the seeds' checkpoints in --out"
     )
+    parser.add_argument("--overwrite", action="store_true", help="replace earlier runs")
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE",
         help="change the settings: rate=2e-4, eps=1e-5, agents=8, ...",
@@ -194,16 +106,19 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def draw(options: argparse.Namespace, chosen: Game) -> Path:
-    """Plot the runs of all seeds."""
-    window = options.window or chosen.window
+def draw(options: argparse.Namespace, chosen: A3cRecipe) -> Path:
+    """Plot the runs of all seeds. Raises: CheckpointError for one of another environment."""
     mpl.use("Agg")
     from matplotlib import pyplot
 
+    window = chosen.window
     figure, axes = pyplot.subplots(figsize=(7, 3.5), layout="constrained")
     for seed in options.seeds:
-        run = json.loads((options.out / f"seed{seed}.json").read_text())
-        curve, steps = means(run["returns"], window), run["steps"][window - 1 :]
+        identity = AsynchronousTraining.identity(chosen, seed)
+        run = kept(options.out / f"seed{seed}", identity)
+        # From the first full window on.
+        curve = running_means(run["returns"], window)[window - 1 :]
+        steps = run["ends"][window - 1 :]
         if chosen.goal is not None:
             reached = np.flatnonzero(curve >= chosen.goal)
             print(f"seed {seed}: {chosen.goal} after {steps[reached[0]] if reached.size else None}")
@@ -218,27 +133,25 @@ def draw(options: argparse.Namespace, chosen: Game) -> Path:
     axes.grid(alpha=0.3)
     path: Path = options.out / "curve.png"
     figure.savefig(path, dpi=110)
+    pyplot.close(figure)
     return path
 
 
 def main(argv: list[str] | None = None) -> int:
     options = arguments(argv)
     try:
-        options.out.mkdir(parents=True, exist_ok=True)
-        chosen = game(options.env)
+        chosen = a3c_recipe(options.env)
         changed = replace(chosen.settings, **settings_from(chosen.settings, options.set))
-        chosen = replace(chosen, settings=changed)
-        about = {"env": options.env, "device": options.device, "settings": asdict(changed)}
-        limits = (options.steps or chosen.steps, 60 * options.minutes)
+        steps, window = options.steps or chosen.steps, options.window or chosen.window
+        chosen = replace(chosen, settings=changed, steps=steps, window=window)
         for seed in options.seeds:
-            if options.resume or not (options.out / f"seed{seed}.json").exists():
-                record = Record(options.out, seed, about, options.resume)
-                between = 60 * options.checkpoint_minutes
-                train(chosen, options.device, seed, (*limits, between), record)
-    except ConfigError as error:
+            known = (options.out / f"seed{seed}" / CHECKPOINT).exists()
+            if options.resume or options.overwrite or not known:
+                train_seed(chosen, options, seed)
+        print(draw(options, chosen))
+    except (CheckpointError, ConfigError) as error:
         print(f"train_a3c: {error}", file=sys.stderr)
         return 2
-    print(draw(options, chosen))
     return 0
 
 

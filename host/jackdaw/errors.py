@@ -36,6 +36,14 @@ class BufferStateError(ValueError):
     """A saved state of another replay buffer; names the first setting that differs."""
 
 
+class CheckpointError(ValueError):
+    """A file that is no checkpoint, or a damaged one."""
+
+
+class CheckpointMismatch(CheckpointError):
+    """A checkpoint of another format or run; says what was got and what was wanted."""
+
+
 class DeviceError(Exception):
     """Anything that goes wrong on a device or between it and the host."""
 

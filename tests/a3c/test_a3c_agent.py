@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,11 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import jackdaw.environments  # noqa: F401  (registers PixelCatch)
-from jackdaw.agents.a3c import A3c, A3cSettings, Checkpoint, Episode, policy, returns
+from jackdaw.agents.a3c import A3cSettings, policy, returns
 from jackdaw.device import open_device
 from jackdaw.drivers.a3c import Future, Net
-from jackdaw.errors import ConfigError
+from jackdaw.runtime import checkpoint
+from jackdaw.runtime.asynchronous import AsynchronousRun, Episode
 from models.a3c.network import NET_S
 
 ENVIRONMENT = "jackdaw/PixelCatch-v0"
@@ -75,8 +75,8 @@ def test_a3c_agent_learning_rate_falls_to_zero() -> None:
     assert settings.hyper_parameters(1000).eta == settings.hyper_parameters(5000).eta == 0
 
 
-def run(seed: int, steps: int) -> tuple[A3c, list[Episode]]:
-    agents = A3c(make, NET_S, open_device("model", "a3c"), SETTINGS, seed)
+def run(seed: int, steps: int) -> tuple[AsynchronousRun, list[Episode]]:
+    agents = AsynchronousRun(make, NET_S, open_device("model", "a3c"), SETTINGS, seed)
     return agents, list(agents.run(steps))
 
 
@@ -112,17 +112,17 @@ def test_a3c_agent_snapshots_are_not_written(seed: int, monkeypatch: pytest.Monk
 def test_a3c_agent_goes_on_from_a_checkpoint(seed: int, tmp_path: Path) -> None:
     """The file holds parameters and mean squares to the bit, and the run's other half uses them."""
     first, _ = run(seed, 352)
-    kept = first.checkpoint()
-    kept.save(tmp_path / "seed1.npz")
-    assert [p.name for p in tmp_path.iterdir()] == ["seed1.npz"]
-    read = Checkpoint.load(tmp_path / "seed1.npz")
-    assert (read.step, read.updates) == (first.step, first.updates) == (352, 96)
+    kept = first.state()
+    checkpoint.save(tmp_path / "checkpoint.npz", {}, kept)
+    assert [p.name for p in tmp_path.iterdir()] == ["checkpoint.npz"]
+    read = checkpoint.load(tmp_path / "checkpoint.npz", {})
+    assert (read["step"], read["updates"]) == (first.step, first.updates) == (352, 96)
     engine = open_device("model", "a3c")
-    second = A3c(make, NET_S, engine, SETTINGS, seed, read)
+    second = AsynchronousRun(make, NET_S, engine, SETTINGS, seed, read)
     for pairs, same in (
-        (second.parameters(), kept.parameters),
-        (second.engine.read_g(second.net), kept.squares),
-        (second.checkpoint().squares, read.squares),
+        (second.parameters(), kept["parameters"]),
+        (second.engine.read_g(second.net), kept["squares"]),
+        (second.state()["squares"], read["squares"]),
     ):
         for arrays, wanted in zip(pairs, same, strict=True):
             assert all(
@@ -132,27 +132,24 @@ def test_a3c_agent_goes_on_from_a_checkpoint(seed: int, tmp_path: Path) -> None:
     episodes = list(second.run(704))
     assert (second.step, second.updates) == (704, 192) and len(episodes) == 32
     assert min(e.step for e in episodes) > 352
-    again = A3c(make, NET_S, open_device("model", "a3c"), SETTINGS, seed, read)
+    again = AsynchronousRun(make, NET_S, open_device("model", "a3c"), SETTINGS, seed, read)
     assert list(again.run(704)) == episodes
-    np.savez(tmp_path / "other.npz", weight=np.zeros(3))
-    with pytest.raises(ConfigError, match="want a checkpoint of A3C"):
-        Checkpoint.load(tmp_path / "other.npz")
     with pytest.raises(ValueError, match="layer 0: got weight"):
-        wrong = [(w[..., :1], b) for w, b in read.parameters]
-        A3c(
+        wrong = [(w[..., :1], b) for w, b in read["parameters"]]
+        AsynchronousRun(
             make,
             NET_S,
             open_device("model", "a3c"),
             SETTINGS,
             seed,
-            replace(read, parameters=wrong),
+            {**read, "parameters": wrong},
         )
 
 
 @pytest.mark.slow
 def test_a3c_agent_learns_pixelcatch(seed: int) -> None:
     """A mean return of 0.9 over 200 episodes within 80 000 steps; guessing gets -0.5."""
-    agents = A3c(make, NET_S, open_device("model", "a3c"), SETTINGS, seed)
+    agents = AsynchronousRun(make, NET_S, open_device("model", "a3c"), SETTINGS, seed)
     last: list[float] = []
     for episode in agents.run(80_000):
         last = [*last[-199:], episode.total]

@@ -13,10 +13,14 @@ import pytest
 
 pytest.importorskip("ale_py")
 
-from jackdaw.agents.a3c import A3c, Episode
+from jackdaw.agents.a3c import a3c_recipe
 from jackdaw.device import open_device
+from jackdaw.environments import make_frames
 from jackdaw.environments.atari import NO_OPS, area_sums, make_atari
-from train_a3c import game, main, means
+from jackdaw.runtime.asynchronous import AsynchronousRun, Episode
+from jackdaw.runtime.report import running_means
+from jackdaw.runtime.run_folder import kept
+from train_a3c import main
 
 GAMES = {"ALE/Breakout-v5": 240, "ALE/Pong-v5": 100}  # steps that are compared
 BREAKOUT, PONG = GAMES
@@ -116,12 +120,14 @@ def test_a3c_atari_is_a_function_of_its_seed(seed: int) -> None:
 
 def test_a3c_atari_updates_repeat(seed: int) -> None:
     """A rollout of two agents and one step more, twice: the same parameters, and they moved."""
-    chosen = game(BREAKOUT)
+    chosen = a3c_recipe(BREAKOUT)
     settings = replace(chosen.settings, agents=2)
 
-    def run() -> tuple[A3c, list[Episode], list[np.ndarray]]:
+    def run() -> tuple[AsynchronousRun, list[Episode], list[np.ndarray]]:
         device = open_device("model", chosen.config)
-        agents = A3c(chosen.make, chosen.network, device, settings, seed)
+        agents = AsynchronousRun(
+            lambda: make_frames(BREAKOUT), chosen.network, device, settings, seed
+        )
         first = agents.parameters()
         episodes = list(agents.run(2 * 6))
         moved = [a - b for (a, _), (b, _) in zip(agents.parameters(), first, strict=True)]
@@ -136,28 +142,38 @@ def test_a3c_atari_updates_repeat(seed: int) -> None:
 
 
 def test_a3c_training_script(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "seed1"
     arguments = ["--steps", "176", "--window", "4", "--out", str(tmp_path)]
     main(arguments)
+    kept_at = (folder / "checkpoint.npz").stat().st_mtime_ns
     main(arguments)  # only plots
+    assert (folder / "checkpoint.npz").stat().st_mtime_ns == kept_at
     assert capsys.readouterr().out.count("16 episodes") == 2
-    assert (tmp_path / "curve.png").exists() and list((tmp_path / "seed1").glob("events*"))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["curve.png", "seed1"]
+    files = {p.name for p in folder.iterdir() if not p.name.startswith("events.out.tfevents.")}
+    assert files == {"config.json", "summary.json", "curve.png", "checkpoint.npz"}
+    assert list(folder.glob("events.out.tfevents.*"))
     more = ["--steps", "352", "--window", "4", "--out", str(tmp_path), "--resume"]
     assert main([*more, "--set", "eps=1e-3", "--set", "agents=8"]) == 0
-    record = json.loads((tmp_path / "seed1.json").read_text())
-    assert record["environment_steps"] == 352 and len(record["returns"]) == 32
-    assert (record["settings"]["eps"], record["settings"]["agents"]) == (1e-3, 8)
-    assert record["steps"] == sorted(record["steps"]) and record["updates"] == 96
-    # An interruption between the two files: what the checkpoint does not know is played again.
-    record |= {"steps": [*record["steps"], 355], "returns": [*record["returns"], 9.0]}
-    (tmp_path / "seed1.json").write_text(json.dumps(record))
-    assert main([*more, "--set", "agents=8"]) == 0
-    record = json.loads((tmp_path / "seed1.json").read_text())
-    assert len(record["returns"]) == 32 and 9.0 not in record["returns"]
+    state = kept(folder)
+    assert state["run"]["step"] == 352 and state["run"]["updates"] == 96
+    assert len(state["returns"]) == len(state["ends"]) == 32
+    assert state["ends"] == sorted(state["ends"])
+    summary = json.loads((folder / "summary.json").read_text())
+    assert (summary["environment_steps"], summary["updates"], summary["episodes"]) == (352, 96, 32)
+    settings = json.loads((folder / "config.json").read_text())["recipe"]["settings"]
+    assert (settings["eps"], settings["agents"]) == (1e-3, 8)
     assert main([*more, "--env", BREAKOUT]) == 2
-    (tmp_path / "seed1.npz").write_text("no checkpoint")
+    assert main([*arguments, "--env", BREAKOUT]) == 2  # would only be plotted
+    assert capsys.readouterr().err.count("environment is 'PixelCatch', this run has 'ALE/") == 2
+    (folder / "checkpoint.npz").write_text("no checkpoint")
     assert main(more) == 2
-    err = capsys.readouterr().err
-    assert "is of PixelCatch, got ALE/Breakout-v5" in err and "want a checkpoint of A3C" in err
+    assert "no whole checkpoint" in capsys.readouterr().err
+    (folder / "checkpoint.npz").unlink()
+    assert main(arguments) == 2
+    assert "seed1 is not empty; --resume or --overwrite" in capsys.readouterr().err
+    assert main([*arguments, "--overwrite"]) == 0
+    assert kept(folder)["run"]["step"] == 176
 
 
 @pytest.mark.parametrize(
@@ -179,5 +195,6 @@ def test_a3c_training_script_bad_arguments(
     assert message in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
-def test_a3c_training_script_means() -> None:
-    assert means([1.0, 2.0, 3.0], 2).tolist() == [1.5, 2.5] and not means([1.0], 2).size
+def test_running_means() -> None:
+    assert running_means([1.0, 2.0, 3.0], 2).tolist() == [1.0, 1.5, 2.5]
+    assert running_means([1.0], 5).tolist() == [1.0] and not running_means([], 5).size

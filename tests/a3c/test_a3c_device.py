@@ -12,10 +12,11 @@ import pytest
 import jackdaw.environments  # noqa: F401  (registers PixelCatch)
 from flow.effort import effort
 from jackdaw import errors
-from jackdaw.agents.a3c import A3c, A3cSettings, initial
+from jackdaw.agents.a3c import A3cSettings, initial_parameters
 from jackdaw.device import load_config, open_device
 from jackdaw.device.base import PAGE_BYTES, STATUS_IDLE
 from jackdaw.drivers.a3c import A3C, Net
+from jackdaw.runtime.asynchronous import AsynchronousRun
 from models.a3c.descriptor import INF, Task
 from models.a3c.network import NET_S, NET_T
 from models.a3c.rmsprop import HyperParameters
@@ -41,7 +42,7 @@ def prepared(device: Any, seed: int) -> tuple[A3C, Net, np.random.Generator]:
     """A network with random parameters."""
     a3c, rng = A3C(device), np.random.default_rng(seed)
     net = a3c.load_net(NET_T, slots=4, sets=6)
-    a3c.write_theta(net, 0, initial(net.network, rng))
+    a3c.write_theta(net, 0, initial_parameters(net.network, rng))
     return a3c, net, rng
 
 
@@ -147,7 +148,7 @@ def test_a3c_agents_are_the_same_on_both(seed: int) -> None:
     for backend in BACKENDS:
         with open_device(backend, CONFIG, seed=seed) as device:
             count, turns = (3, 33) if effort() >= 1 else (2, 12)
-            agents = A3c(
+            agents = AsynchronousRun(
                 lambda: gymnasium.make("jackdaw/PixelCatch-v0"), NET_S, device,
                 A3cSettings(agents=count, eps=1e-5), seed,
             )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jackdaw import errors
-from jackdaw.agents.a3c import initial
+from jackdaw.agents.a3c import initial_parameters
 from jackdaw.device import load_config, open_device
 from jackdaw.drivers.a3c import A3C, Net
 from models.a3c.network import NET_A, NET_S, NET_T, SMALL, Network, fc
@@ -29,7 +29,7 @@ def prepared(a3c: A3C, network: Network, seed: int) -> tuple[Net, np.random.Gene
     """A network with random parameters in slot 0."""
     rng = np.random.default_rng(seed)
     net = a3c.load_net(network, slots=3, sets=6)
-    a3c.write_theta(net, 0, initial(net.network, rng))
+    a3c.write_theta(net, 0, initial_parameters(net.network, rng))
     return net, rng
 
 

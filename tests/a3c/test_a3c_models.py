@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from jackdaw.agents.a3c import initial, objective_gradient, returns
+from jackdaw.agents.a3c import initial_parameters, objective_gradient, returns
 from models.a3c import descriptor, task, timing, traffic
 from models.a3c.descriptor import INF, NET_LOAD, SYNC, TRAIN, Task
 from models.a3c.engine import A3cEngine
@@ -52,7 +52,7 @@ FLAT = Network((fc(37, 19), fc(19, 5, relu=False)))  # no convolution: the input
 
 
 def seeded(network: Network, *seed: int) -> PARAMETERS:
-    return list(initial(network, np.random.default_rng(seed)))
+    return list(initial_parameters(network, np.random.default_rng(seed)))
 
 
 def observations(network: Network, rng: np.random.Generator, samples: int) -> np.ndarray:

@@ -16,7 +16,7 @@ import pytest
 import train_together
 from flow.regression import regress
 from jackdaw import errors
-from jackdaw.agents.a3c import initial
+from jackdaw.agents.a3c import initial_parameters
 from jackdaw.agents.base import default_initialization
 from jackdaw.device import load_config, open_device
 from jackdaw.device.base import IRQ_ENABLE, PAGE_BYTES, SOFT_RESET, STATUS_FAILED, STATUS_IDLE
@@ -54,7 +54,7 @@ def of_a3c(device: Any, name: str, seed: int) -> Work:
     """Inferences and two trainings."""
     a3c, rng = A3C(device, name), np.random.default_rng(seed)
     net = a3c.load_net(NET_T, slots=3, sets=6)
-    a3c.write_theta(net, 0, initial(net.network, rng))
+    a3c.write_theta(net, 0, initial_parameters(net.network, rng))
     first, last = NET_T.regions[0], NET_T.regions[-1]
     seen = rng.standard_normal((6, first.words)).astype(np.float32)
     d = rng.standard_normal((6, last.width)).astype(np.float32)
@@ -256,6 +256,34 @@ def test_two_agents_train_at_once(steps: int, tmp_path: Path, seed: int) -> None
         assert together[agent] == alone[agent]
     assert together["cartpole"]["gradient_steps"] == steps
     assert together["pixelcatch"]["updates"] > 0
+
+
+def test_two_agents_go_on_from_a_checkpoint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int
+) -> None:
+    """DQN to the bit; A3C with its parameters and steps, its episodes beginning anew."""
+
+    def train(name: str, steps: int, *more: str) -> dict[str, Any]:
+        train_together.main(
+            [*more, "--device", "model", "--seed", str(seed), "--out", str(tmp_path / name)]
+            + ["--set", f"max_steps={steps}", "--set", "warm=64", "--agents", "2"]
+            + ["--steps", str(12 * steps), "--checkpoint-minutes", "0"]
+        )
+        return dict(json.loads((tmp_path / name / "summary.json").read_text()))
+
+    whole = train("whole", 4)
+    half = train("parts", 2)
+    parts = train("parts", 4, "--resume")
+    assert parts["cartpole"] == whole["cartpole"] != half["cartpole"]
+    assert (half["pixelcatch"]["steps"], parts["pixelcatch"]["steps"]) == (24, 48)
+    assert parts["pixelcatch"]["updates"] > half["pixelcatch"]["updates"] > 0
+    files = {p.name for p in (tmp_path / "parts").iterdir()}
+    assert {"config.json", "summary.json", "curve.png", "checkpoint.npz"} < files
+    arguments = ["--device", "model", "--seed", str(seed), "--out", str(tmp_path / "parts")]
+    assert train_together.main([*arguments, "--resume", "--set", "batch=16"]) == 2
+    assert "cartpole batch is 32, this run has 16" in capsys.readouterr().err
+    assert train_together.main(arguments) == 2
+    assert "is not empty; --resume or --overwrite" in capsys.readouterr().err
 
 
 def test_two_agents_want_their_engines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import threading
 import time
 from typing import Any
@@ -13,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jackdaw.agents.base import EnvironmentSpec, record_stride, record_words
+from jackdaw.agents.base import EnvironmentSpec, Transition, record_stride, record_words
 from jackdaw.agents.make import make_agent
 from jackdaw.agents.recipes import CARTPOLE, PENDULUM, recipe
 from jackdaw.errors import ConfigError
-from jackdaw.runtime.actor import Actor, ActorPool, NStepWindow, Transition
+from jackdaw.runtime.actor import Actor, ActorPool, NStepWindow
 from jackdaw.runtime.environment import Environment, EnvironmentDiverged
 from jackdaw.runtime.queues import BoundedQueue, QueueClosed, QueueStalled
 from jackdaw.runtime.seeds import derive, generator
@@ -287,7 +286,7 @@ def test_actor_critic_recipe_refuses(field, value):
     "name", ["CartPole-v1", "Pendulum-v1", "LunarLander-v3", "LunarLanderContinuous-v3"]
 )
 def test_environments_go_on_after_a_copy(name, seed):
-    """A pickled environment repeats all that follows, before and behind a reset."""
+    """An environment made of a state repeats all that follows, before and behind a reset."""
     rng = np.random.default_rng(seed)
     one = Environment(name)
     space = one.action_space
@@ -302,7 +301,7 @@ def test_environments_go_on_after_a_copy(name, seed):
     for _ in range(2):  # in the first episode, and in one that no seed began
         for _ in range(9):
             one.step(action())
-        other = pickle.loads(pickle.dumps(one))
+        other = Environment.restored(one.state())
         for k in range(40):
             a = action()
             if k == 20:
@@ -319,7 +318,7 @@ def test_an_environment_that_does_not_repeat_is_refused():
     environment.step(np.zeros(1, np.float32))
     environment._actions.append(np.ones(1, np.float32))
     with pytest.raises(EnvironmentDiverged, match="after 2 steps"):
-        pickle.loads(pickle.dumps(environment))
+        Environment.restored(environment.state())
 
 
 def test_actions_reach_their_bounds():

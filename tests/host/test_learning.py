@@ -9,8 +9,8 @@ import torch
 from jackdaw.agents.base import EnvironmentSpec
 from jackdaw.agents.dqn import DqnAgent
 from jackdaw.agents.recipes import CARTPOLE
-from jackdaw.runtime.coordinator import Lockstep
 from jackdaw.runtime.cpu import CpuTrainer
+from jackdaw.runtime.lockstep import LockstepRun
 from jackdaw.runtime.seeds import derive, generator
 
 
@@ -20,10 +20,12 @@ def test_cartpole_is_solved_on_the_cpu(run_seed):
     agent = DqnAgent(CARTPOLE, EnvironmentSpec(4, 2))
     (parameters,) = agent.initial_parameters(generator(run_seed, "network"))
     trainer = CpuTrainer(agent, parameters, derive(run_seed, "replay"))
-    run = Lockstep(agent, trainer, lambda: gymnasium.make("CartPole-v1"), run_seed, parameters)
+    run = LockstepRun(agent, trainer, lambda: gymnasium.make("CartPole-v1"), run_seed, parameters)
     try:
-        assert run.run(lambda progress: None, lambda: False)
+        for _ in run.rounds():
+            pass
     finally:
         run.close()
+    assert run.solved
     steps, episodes, mean = run.history.evaluations[-1]
     assert episodes == 100 and mean >= 475 and steps <= 700

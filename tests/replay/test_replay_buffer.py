@@ -17,7 +17,7 @@ from jackdaw import errors
 from jackdaw.agents.base import default_initialization
 from jackdaw.device import open_device
 from jackdaw.drivers.learner import Learner, adam
-from jackdaw.replay import PrioritizedReplayBuffer, row_layout
+from jackdaw.replay_buffer import PrioritizedReplayBuffer, row_layout
 
 CONFIG = "small"
 FIELDS: dict[str, dict[str, Any]] = {

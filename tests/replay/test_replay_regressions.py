@@ -17,7 +17,7 @@ from flow.effort import scale
 from jackdaw import errors
 from jackdaw.device import open_device
 from jackdaw.drivers.replay import Replay, ReplaySettings
-from jackdaw.replay import PrioritizedReplayBuffer
+from jackdaw.replay_buffer import PrioritizedReplayBuffer
 from models.replay.flat import FlatTree, target
 from models.replay.tree import SumTree
 

@@ -1,28 +1,19 @@
-"""A3C: several agents in turn, each with a snapshot of the parameters, update one set of them.
+"""A3C: settings, first parameters, softmax and objective.
 
-Softmax and objective are the host's; the network, its gradients and RMSProp are the engine's.
+The network, its gradients and RMSProp are the engine's; the loop is runtime/asynchronous.py.
 Source: a3c 13.2; FA3C 2.2, 5.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile
 
-import gymnasium
 import numpy as np
 
-from jackdaw.device.base import Device
-from jackdaw.drivers.a3c import A3C, Future
 from jackdaw.errors import ConfigError
 from models.a3c.layout import Parameters
-from models.a3c.network import CONV, Layer, Network
+from models.a3c.network import CONV, NET_A, NET_S, Network
 from models.a3c.rmsprop import HyperParameters
-
-SPARE_SLOTS = 2  # of parameters, beside one an agent: the newest and the next
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,7 @@ class A3cSettings:
     clip: float = 1.0
 
     def __post_init__(self) -> None:
-        """Raise ConfigError where a setting is none."""
+        """Raises ConfigError if a setting is invalid."""
         for name, legal, wanted in (
             ("agents", self.agents >= 1, "1 or more"),
             ("steps", 1 <= self.steps <= 8, "1..8"),
@@ -77,57 +68,37 @@ class A3cSettings:
 
 
 @dataclass(frozen=True)
-class Episode:
-    """An episode that ended: after how many steps of all agents, and its return."""
-
-    step: int
-    total: float
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """What a later run goes on with; episodes that are being played are not part of it.
+class A3cRecipe:
+    """What an environment is trained with.
 
     Attributes:
-        step, updates: so far.
-        parameters, squares: (weight, bias) of every layer, and their mean squares.
+        environment: PixelCatch, or Gymnasium's id of an Atari game.
+        network: of the agents.
+        config: build configuration that has room for it.
+        settings: of the run.
+        steps: environment steps of a run.
+        window: episodes of a mean.
+        goal: mean return that counts as learned, if there is one.
     """
 
-    step: int
-    updates: int
-    parameters: Parameters
-    squares: Parameters
-
-    def save(self, path: Path) -> None:
-        """Write an npz file, which is never seen half written."""
-        arrays = {"progress": np.array([self.step, self.updates])}
-        for name, pairs in (("parameters", self.parameters), ("squares", self.squares)):
-            for number, (weight, bias) in enumerate(pairs):
-                arrays |= {f"{name}{number}_weight": weight, f"{name}{number}_bias": bias}
-        half = path.with_suffix(".half.npz")
-        np.savez(half, **arrays)  # type: ignore[arg-type]
-        half.replace(path)
-
-    @classmethod
-    def load(cls, path: Path) -> Checkpoint:
-        """Inverse of save. Raises: ConfigError if there is no such file, or another one."""
-        try:
-            file = np.load(path)
-        except (OSError, ValueError, EOFError, BadZipFile) as error:
-            raise ConfigError(f"{path}: {error}; want a checkpoint of A3C") from None
-        with file:
-            if "progress" not in file or (len(file.files) - 1) % 4:
-                raise ConfigError(f"{path}: got {file.files}, want a checkpoint of A3C")
-            step, updates = (int(n) for n in file["progress"])
-            layers = range((len(file.files) - 1) // 4)
-            parameters, squares = (
-                [(file[f"{name}{n}_weight"], file[f"{name}{n}_bias"]) for n in layers]
-                for name in ("parameters", "squares")
-            )
-        return cls(step, updates, parameters, squares)
+    environment: str
+    network: Network = NET_A
+    config: str = "a3c_full"
+    settings: A3cSettings = field(default_factory=A3cSettings)
+    steps: int = 100_000_000
+    window: int = 1000
+    goal: float | None = None
 
 
-def initial(network: Network, rng: np.random.Generator) -> Parameters:
+PIXEL_CATCH = A3cRecipe("PixelCatch", NET_S, "a3c", A3cSettings(eps=1e-5), 80_000, 200, 0.9)
+
+
+def a3c_recipe(environment: str) -> A3cRecipe:
+    """The recipe of PixelCatch; of an Atari game, the publication's network and settings."""
+    return PIXEL_CATCH if environment == PIXEL_CATCH.environment else A3cRecipe(environment)
+
+
+def initial_parameters(network: Network, rng: np.random.Generator) -> Parameters:
     """Draw weights and biases from -1/sqrt(n)..1/sqrt(n), n being the inputs of a sum."""
     out = []
     for layer in network.layers:
@@ -191,179 +162,3 @@ def objective_gradient(
     out[:, :actions] += entropy * shares * (logs + spread)
     out[:, -1] = -2 * value * advantage
     return out.astype(np.float32)
-
-
-@dataclass
-class _Agent:
-    """An agent in the middle of a rollout."""
-
-    number: int
-    environment: gymnasium.Env[Any, Any]
-    rng: np.random.Generator
-    observed: np.ndarray
-    slot: int = 0
-    training: Future[int] | None = None  # that makes the parameters in the slot
-    total: float = 0.0
-    outputs: list[np.ndarray] = field(default_factory=list)
-    taken: list[int] = field(default_factory=list)
-    rewards: list[float] = field(default_factory=list)
-
-
-class A3c:
-    """A run of A3C on the a3c engine of a device. Parameters are a function of its seed.
-
-    The inferences of a round, one an agent, run side by side, and so do trainings; the agents step
-    in turn, so that the order of updates is the same on every device.
-
-    Attributes:
-        engine: its driver.
-        net: the network on it.
-        settings: of the run.
-        step: environment steps of all agents.
-        updates: trainings.
-        head: slot of the newest parameters.
-    """
-
-    def __init__(
-        self,
-        make: Callable[[], gymnasium.Env[Any, Any]],
-        network: Network | Sequence[Layer],
-        device: Device,
-        settings: A3cSettings,
-        seed: int,
-        start: Checkpoint | None = None,
-    ) -> None:
-        """Load the network with random parameters, and reset the environments.
-
-        Args:
-            make: makes an agent's environment.
-            network: as A3C.load_net takes it.
-            device: an open device with the engine.
-            settings: of the run.
-            seed: of parameters, environments and actions.
-            start: an earlier run's, in place of random parameters.
-        Raises: the engine's named JobError if the network does not fit, ValueError if `start` is
-            of another network.
-        """
-        self.settings = settings
-        self.actions = 0
-        self._slots = settings.agents + SPARE_SLOTS
-        self._sets = settings.steps + 1
-        self.engine = A3C(device)
-        self.net = self.engine.load_net(network, self._slots, settings.agents * self._sets)
-        self.head = self.step = self.updates = 0
-        if start is None:
-            parameters = initial(self.net.network, np.random.default_rng([seed, 0]))
-        else:
-            parameters = start.parameters
-            self.engine.write_g(self.net, start.squares)
-            self.step, self.updates = start.step, start.updates
-        self.engine.write_theta(self.net, 0, parameters)
-        self._open: list[tuple[Future[int], set[int]]] = []  # trainings, and the slots they name
-        self.agents: list[_Agent] = []
-        for number in range(settings.agents):
-            environment = make()
-            rng = np.random.default_rng([seed, 1 + number, *([self.step] if start else [])])
-            first = int(rng.integers(1 << 31)) if start else 1000 * seed + number
-            observed, _ = environment.reset(seed=first)
-            self.agents.append(_Agent(number, environment, rng, observed))
-            space = environment.action_space
-            assert isinstance(space, gymnasium.spaces.Discrete)
-            self.actions = int(space.n)
-
-    def run(self, steps: int) -> Iterator[Episode]:
-        """Let every agent take a step in turn; yields the episodes as they end.
-
-        Args:
-            steps: environment steps of all agents, at which the run ends.
-        """
-        for ended in self.rounds(steps):
-            yield from ended
-        for training, _ in self._open:
-            training.result()
-        self._open.clear()
-
-    def rounds(self, steps: int) -> Iterator[list[Episode]]:
-        """As `run`, yielding after each step of all agents; trainings may be under way then."""
-        while self.step < steps:
-            outputs = [self._infer(agent) for agent in self.agents]
-            yield [
-                episode
-                for agent, future in zip(self.agents, outputs, strict=True)
-                for episode in self._step(agent, future.result())
-            ]
-
-    def parameters(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """(weight, bias) of every layer, the newest ones; waits for the trainings."""
-        for training, _ in self._open:
-            training.result()
-        return self.engine.read_theta(self.net, self.head)
-
-    def checkpoint(self) -> Checkpoint:
-        """What another run can start with; waits for the trainings."""
-        parameters = self.parameters()
-        return Checkpoint(self.step, self.updates, parameters, self.engine.read_g(self.net))
-
-    def _infer(self, agent: _Agent, bootstrap: bool = False) -> Future[np.ndarray]:
-        """Queue an inference of what an agent sees; its parameters must be there."""
-        if agent.training is not None:
-            agent.training.result()
-            agent.training = None
-        count = self.settings.steps if bootstrap else len(agent.taken)
-        one = agent.number * self._sets + count
-        return self.engine.infer(self.net, agent.slot, one, agent.observed, bootstrap=bootstrap)
-
-    def _step(self, agent: _Agent, outputs: np.ndarray) -> Iterator[Episode]:
-        limit = self.settings.clip
-        action = int(agent.rng.choice(self.actions, p=policy(outputs, self.actions)))
-        agent.observed, reward, terminated, truncated, _ = agent.environment.step(action)
-        self.step += 1
-        agent.total += float(reward)
-        agent.outputs.append(outputs)
-        agent.taken.append(action)
-        agent.rewards.append(float(np.clip(float(reward), -limit, limit)))
-        if terminated or truncated or len(agent.taken) == self.settings.steps:
-            self._update(agent, terminated)
-        if terminated or truncated:
-            yield Episode(self.step, agent.total)
-            agent.observed, _ = agent.environment.reset()
-            agent.total = 0.0
-
-    def _update(self, agent: _Agent, terminated: bool) -> None:
-        """Train on an agent's rollout; it goes on with the newest parameters."""
-        settings = self.settings
-        maps = agent.number * self._sets
-        bootstrap = 0.0
-        if not terminated:
-            bootstrap = float(self._infer(agent, bootstrap=True).result()[-1])
-        gradients = objective_gradient(
-            np.stack(agent.outputs),
-            np.array(agent.taken),
-            returns(np.array(agent.rewards), bootstrap, settings.discount),
-            self.actions,
-            settings.entropy,
-            settings.value,
-        )
-        sets = range(maps, maps + len(agent.taken))
-        target = self._free_slot()
-        settings_now = settings.hyper_parameters(self.step)
-        agent.training = self.engine.train(
-            self.net, agent.slot, self.head, target, sets, gradients, settings_now
-        )
-        self._open.append((agent.training, {agent.slot, self.head, target}))
-        self.head = agent.slot = target
-        self.updates += 1
-        agent.outputs.clear()
-        agent.taken.clear()
-        agent.rewards.clear()
-
-    def _free_slot(self) -> int:
-        """A slot that no agent and no open training uses; waits for trainings if there is none."""
-        held = {self.head, *(other.slot for other in self.agents)}
-        while True:
-            self._open = [(t, named) for t, named in self._open if not t.done()]
-            used = held.union(*(named for _, named in self._open))
-            for slot in range(self._slots):
-                if slot not in used:
-                    return slot
-            self._open[0][0].result()

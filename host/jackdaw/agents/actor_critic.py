@@ -12,6 +12,8 @@ import numpy as np
 
 from jackdaw.agents.base import (
     EnvironmentSpec,
+    Parameters,
+    Transition,
     default_initialization,
     pack_records,
     record_stride,
@@ -19,8 +21,6 @@ from jackdaw.agents.base import (
 from jackdaw.agents.recipes import ActorCriticRecipe
 from jackdaw.drivers.learner import Learner
 from jackdaw.errors import ConfigError
-from jackdaw.runtime.actor import Transition
-from jackdaw.runtime.weights import Parameters
 from models.learner.mlp import dot, relu
 from models.learner.program import Program
 from models.learner.tanh import tanh

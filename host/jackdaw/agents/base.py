@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
@@ -13,9 +13,34 @@ import numpy as np
 from jackdaw.agents.recipes import Recipe
 from jackdaw.drivers.learner import Learner
 from jackdaw.errors import ConfigError
-from jackdaw.runtime.actor import Action, Transition
-from jackdaw.runtime.weights import Parameters
 from models.learner.program import Program
+
+Parameters = list[tuple[np.ndarray, np.ndarray]]
+"""A network's layers in PyTorch's layout: (weights [n_out, n_in], biases [n_out]), float32."""
+
+Action = int | np.ndarray
+"""A discrete action, or [A] float32 from -1 to 1."""
+
+
+@dataclass(frozen=True)
+class Transition:
+    """One n-step record, before it is packed for device memory.
+
+    Attributes:
+        state: [S] float32, s_t.
+        action: the action taken in s_t.
+        reward: sum over k of gamma**k * r[t+k], times the reward scale.
+        discount: gamma**n, or 0 if the episode terminated inside the window.
+        next_state: [S] float32, s_(t+n).
+        noise: [A] float32 that the target action in s_(t+n) is disturbed by, if any.
+    """
+
+    state: np.ndarray
+    action: Action
+    reward: float
+    discount: float
+    next_state: np.ndarray
+    noise: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -151,41 +176,3 @@ def default_initialization(
         bias = rng.uniform(-bound, bound, n_out).astype(np.float32)
         out.append((weight, bias))
     return out
-
-
-def evaluate(
-    agent: Agent,
-    parameters: Parameters,
-    make: Callable[[], gymnasium.Env[Any, Any]],
-    episodes: int,
-    seed: int,
-) -> list[float]:
-    """Play greedy episodes, all at once, on environments of their own.
-
-    Args:
-        agent: chooses the actions.
-        parameters: the weights to judge.
-        make: makes one environment.
-        episodes: how many, at least 1.
-        seed: episode i is reset with seed + i.
-    Returns: the undiscounted returns, in order.
-    """
-    environments = [make() for _ in range(episodes)]
-    try:
-        states = np.stack(
-            [e.reset(seed=(seed + i) % (1 << 31))[0] for i, e in enumerate(environments)]
-        ).astype(np.float32)
-        returns = np.zeros(episodes)
-        active = np.arange(episodes)
-        while active.size:
-            actions = agent.greedy(parameters, states[active])
-            ended = np.zeros(active.size, dtype=bool)
-            for k, (i, action) in enumerate(zip(active, actions, strict=True)):
-                states[i], reward, terminated, truncated, _ = environments[i].step(action)
-                returns[i] += float(reward)
-                ended[k] = terminated or truncated
-            active = active[~ended]
-        return [float(r) for r in returns]
-    finally:
-        for environment in environments:
-            environment.close()

@@ -11,6 +11,8 @@ import numpy as np
 
 from jackdaw.agents.base import (
     EnvironmentSpec,
+    Parameters,
+    Transition,
     default_initialization,
     pack_records,
     record_stride,
@@ -18,8 +20,6 @@ from jackdaw.agents.base import (
 from jackdaw.agents.recipes import DqnRecipe
 from jackdaw.drivers.learner import Learner
 from jackdaw.errors import ConfigError
-from jackdaw.runtime.actor import Transition
-from jackdaw.runtime.weights import Parameters
 from models.learner.mlp import dot, relu
 from models.learner.program import Program
 

@@ -15,32 +15,9 @@ from typing import Any, Protocol
 import gymnasium
 import numpy as np
 
-from jackdaw.runtime.queues import BoundedQueue
-from jackdaw.runtime.weights import Parameters, WeightStore
-
-Action = int | np.ndarray
-"""A discrete action, or [A] float32 from -1 to 1."""
-
-
-@dataclass(frozen=True)
-class Transition:
-    """One n-step record, before it is packed for device memory.
-
-    Attributes:
-        state: [S] float32, s_t.
-        action: the action taken in s_t.
-        reward: sum over k of gamma**k * r[t+k], times the reward scale.
-        discount: gamma**n, or 0 if the episode terminated inside the window.
-        next_state: [S] float32, s_(t+n).
-        noise: [A] float32 that the target action in s_(t+n) is disturbed by, if any.
-    """
-
-    state: np.ndarray
-    action: Action
-    reward: float
-    discount: float
-    next_state: np.ndarray
-    noise: np.ndarray | None = None
+from jackdaw.agents.base import Action, Parameters, Transition
+from jackdaw.runtime.queues import BoundedQueue, QueueClosed
+from jackdaw.runtime.weights import WeightStore
 
 
 class NStepWindow:
@@ -223,8 +200,6 @@ class ActorPool:
             actor.environment.close()
 
     def _loop(self, index: int) -> None:
-        from jackdaw.runtime.queues import QueueClosed
-
         try:
             while True:
                 count = self.permits[index].get()

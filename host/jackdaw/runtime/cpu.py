@@ -6,14 +6,12 @@ takes no device; its learning curves are like the accelerator's, its bits are no
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 
+from jackdaw.agents.base import Parameters
 from jackdaw.agents.dqn import DqnAgent
-from jackdaw.runtime.coordinator import StepResult
-from jackdaw.runtime.weights import Parameters
+from jackdaw.runtime.lockstep import StepResult
 from models.replay.rmm import Batch, Converter, Geometry, Op, Rmm, next_beta
 from models.replay.rng import splitmix64
 from models.replay.weights import BETA_ONE, weights
@@ -75,30 +73,6 @@ class CpuTrainer:
     def cycles(self) -> int:
         """See Trainer: a CPU has no device clock."""
         return 0
-
-    def measurements(self) -> dict[str, Any]:
-        """Nothing of a device."""
-        return {}
-
-    def state(self) -> dict[str, Any]:
-        """See Trainer."""
-        return {
-            "replay": self.replay,
-            "beta": self.beta,
-            "rows": self.rows,
-            "online": self.online.state_dict(),
-            "target": self.target.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "steps": self.steps,
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """See Trainer."""
-        self.replay, self.beta = state["replay"], state["beta"]
-        self.rows, self.steps = state["rows"], state["steps"]
-        self.online.load_state_dict(state["online"])
-        self.target.load_state_dict(state["target"])
-        self.optimizer.load_state_dict(state["optimizer"])
 
     def _step(self) -> float:
         recipe, states = self.agent.recipe, self.agent.spec.states

@@ -1,4 +1,4 @@
-"""Environments as actors use them: actions from -1 to 1, and copies of any kind of them."""
+"""Environments as actors use them: actions from -1 to 1, and a state that can be kept."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class EnvironmentDiverged(RuntimeError):
 
 
 class Environment(gymnasium.Wrapper):  # type: ignore[type-arg]
-    """An environment by name, which can be pickled whatever it is made of.
+    """An environment by name, whose state can be kept whatever it is made of.
 
     A simulation engine's state cannot always be copied. What is kept is how the episode began and
-    its actions; the copy is made anew and plays them again, and must see the same.
+    its actions; `restored` makes it anew and plays them again, and must see the same.
     Continuous actions are from -1 to 1 and rescaled to the bounds.
 
     Args:
@@ -64,28 +64,32 @@ class Environment(gymnasium.Wrapper):  # type: ignore[type-arg]
     def _generator(self) -> Any:
         return self.unwrapped.np_random.bit_generator
 
-    def __getstate__(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Any]:
+        """What `restored` makes the environment of, in the middle of an episode too."""
         return {
             "name": self.name,
             "begin": self._begin,
-            "actions": self._actions,
+            "actions": list(self._actions),
             "seen": self._seen,
             "generator": self._generator().state,
         }
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["name"])  # type: ignore[misc]
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> Environment:
+        """Make an environment that goes on from a state. Raises: EnvironmentDiverged."""
+        made = cls(state["name"])
         if state["begin"] is not None:
             seed, generator = state["begin"]
             if generator is not None:
-                self._generator().state = generator
-            self.reset(seed=seed)
+                made._generator().state = generator
+            made.reset(seed=seed)
             for action in state["actions"]:
-                self.step(action)
-        if not np.array_equal(self._seen, state["seen"]):
+                made.step(action)
+        if not np.array_equal(made._seen, state["seen"]):
             raise EnvironmentDiverged(
-                f"{self.name}: after {len(state['actions'])} steps it shows {self._seen}, "
+                f"{made.name}: after {len(state['actions'])} steps it shows {made._seen}, "
                 f"want {state['seen']}"
             )
-        self._begin = state["begin"]
-        self._generator().state = state["generator"]
+        made._begin = state["begin"]
+        made._generator().state = state["generator"]
+        return made

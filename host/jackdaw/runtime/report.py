@@ -1,31 +1,57 @@
-"""A run's folder: configuration, summary, curve and TensorBoard events."""
+"""What a run shows: a live line and its curve."""
 
 from __future__ import annotations
 
-import json
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
-from jackdaw.runtime.coordinator import History, Progress
+from jackdaw.runtime.lockstep import EVALUATION_EPISODES, SCREENS, Progress
+
+MARKERS = ("v", "s", "*")  # of evaluations, by their number of episodes
 
 
-class Reporter:
-    """Shows a live line and writes TensorBoard events.
+@dataclass(frozen=True)
+class Curve:
+    """The returns of a run.
+
+    Attributes:
+        unit: of the steps.
+        window: episodes of the running mean.
+        goal: the return that counts as learned, if there is one.
+        steps, returns: of every training episode that ended.
+        evaluations: (step, episodes, mean return) of each greedy evaluation.
+        title: above the panel.
+    """
+
+    unit: str
+    window: int
+    goal: float | None
+    steps: Sequence[int]
+    returns: Sequence[float]
+    evaluations: Sequence[tuple[int, int, float]] = ()
+    title: str = ""
+
+    @property
+    def newest(self) -> float:
+        """Mean of the newest returns; 0 before the first."""
+        values = self.returns[-self.window :]
+        return float(np.mean(values)) if len(values) else 0.0
+
+
+class Line:
+    """The live line of a lockstep run.
 
     Args:
-        folder: the run's folder.
         total: gradient steps after which the run gives up.
         initial: gradient steps already done (a resumed run).
     """
 
-    def __init__(self, folder: Path, total: int, initial: int = 0) -> None:
-        from torch.utils.tensorboard import SummaryWriter
-
-        self.writer = SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
+    def __init__(self, total: int, initial: int = 0) -> None:
         self.bar = tqdm(
             total=total,
             initial=initial,
@@ -35,11 +61,9 @@ class Reporter:
             bar_format="{n_fmt}/{total_fmt} gradient steps {bar:10} "
             "{elapsed} (at most {remaining} left) {postfix}",
         )
-        self.cycles = 0
-        self.seconds = 0.0
-        self.evaluation: tuple[float, int] | None = None
 
-    def __call__(self, progress: Progress) -> None:
+    def show(self, progress: Progress) -> None:
+        """Bring the line up to date."""
         rate = progress.cycles / progress.device_seconds if progress.device_seconds else 0.0
         text = (
             f"episode {progress.episodes} return {progress.mean_return:.0f} "
@@ -51,60 +75,57 @@ class Reporter:
             text += f", evaluation {progress.evaluation[0]:.0f} ({progress.evaluation[1]})"
         self.bar.set_postfix_str(text, refresh=False)
         self.bar.update(progress.gradient_steps - self.bar.n)
-        step = progress.gradient_steps
-        add = self.writer.add_scalar
-        add("train/mean_return", progress.mean_return, step)  # type: ignore[no-untyped-call]
-        add("train/mean_td", progress.mean_td, step)  # type: ignore[no-untyped-call]
-        add("train/exploration", progress.exploration, step)  # type: ignore[no-untyped-call]
-        add("device/cycles", progress.cycles, step)  # type: ignore[no-untyped-call]
-        if progress.evaluation != self.evaluation and progress.evaluation:
-            self.evaluation = progress.evaluation
-            add("evaluation/mean_return", progress.evaluation[0], step)  # type: ignore[no-untyped-call]
 
     def close(self) -> None:
-        """End the line and the event file."""
+        """End the line."""
         self.bar.close()
-        self.writer.close()  # type: ignore[no-untyped-call]
 
 
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a JSON file for people and programs."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=2) + "\n")
+def running_means(values: Sequence[float], window: int) -> np.ndarray:
+    """Mean of the last `window` values, [n] float64; of fewer at the beginning."""
+    sums = np.cumsum([0.0, *values])
+    ends = np.arange(1, len(values) + 1)
+    begins = np.maximum(ends - window, 0)
+    return (sums[ends] - sums[begins]) / (ends - begins)
 
 
-def draw_curve(path: Path, title: str, history: History, threshold: float) -> None:
-    """Plot training returns, their running mean and the greedy evaluations."""
+def draw_curves(path: Path, curves: Sequence[Curve], title: str = "") -> None:
+    """Plot returns, running means and greedy evaluations, a panel each run."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(7.2, 4.0), dpi=120)
-    if history.episodes:
-        steps = np.array([e[1] for e in history.episodes])
-        returns = np.array([e[2] for e in history.episodes])
-        axes.plot(steps, returns, ".", color="#9ecae1", markersize=4, label="training episode")
-        mean = [np.mean(returns[max(0, i - 19) : i + 1]) for i in range(len(returns))]
-        axes.plot(steps, mean, color="#08519c", label="mean of 20 episodes")
-    for count, marker in ((5, "v"), (20, "s"), (100, "*")):
-        points = [(s, m) for s, n, m in history.evaluations if n == count]
-        if points:
+    width = 7.2 if len(curves) == 1 else 4.8 * len(curves)
+    figure, panels = plt.subplots(1, len(curves), figsize=(width, 4.0), dpi=120, squeeze=False)
+    for axes, curve in zip(panels[0], curves, strict=True):
+        if len(curve.returns):
             axes.plot(
-                [p[0] for p in points],
-                [p[1] for p in points],
-                marker,
-                color="#d94801",
-                markersize=12 if count == 100 else 5,
-                label=f"greedy evaluation, {count} episodes",
-            )
-    axes.axhline(threshold, color="#666666", linewidth=0.8, linestyle="--")
-    axes.set_xlabel("gradient steps")
-    axes.set_ylabel("return")
-    axes.set_title(title)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(loc="upper left", fontsize=8)
-    axes.grid(alpha=0.25)
+                curve.steps, curve.returns, ".", color="#9ecae1", markersize=4,
+                label="training episode",
+            )  # fmt: skip
+            means = running_means(curve.returns, curve.window)
+            label = f"mean of {curve.window} episodes"
+            axes.plot(curve.steps, means, color="#08519c", label=label)
+        for count, marker in zip((*SCREENS, EVALUATION_EPISODES), MARKERS, strict=True):
+            points = [(step, mean) for step, n, mean in curve.evaluations if n == count]
+            if points:
+                axes.plot(
+                    [p[0] for p in points],
+                    [p[1] for p in points],
+                    marker,
+                    color="#d94801",
+                    markersize=12 if count == EVALUATION_EPISODES else 5,
+                    label=f"greedy evaluation, {count} episodes",
+                )
+        if curve.goal is not None:
+            axes.axhline(curve.goal, color="#666666", linewidth=0.8, linestyle="--")
+        axes.set(xlabel=curve.unit, ylabel="return", title=curve.title)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(loc="upper left", fontsize=8)
+        axes.grid(alpha=0.25)
+    if title:
+        figure.suptitle(title)
     figure.tight_layout()
     figure.savefig(path)
     plt.close(figure)

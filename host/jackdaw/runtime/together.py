@@ -13,7 +13,7 @@ def in_turn(runs: Mapping[str, Iterable[Any]]) -> Iterator[tuple[str, Any]]:
     function of its seed alone: the others change when its jobs run, never what comes out.
 
     Args:
-        runs: name and rounds of each, e.g. `Lockstep.rounds()`.
+        runs: name and rounds of each, e.g. `LockstepRun.rounds()`.
     Yields: the name of the run and what its round gave.
     """
     left = {name: iter(rounds) for name, rounds in runs.items()}

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from jackdaw.agents.base import Agent
+from jackdaw.agents.base import Agent, Parameters
 from jackdaw.device.base import COUNTERS, Device
 from jackdaw.drivers.learner import Learner, Storage
 from jackdaw.drivers.replay import Replay, ReplaySettings
 from jackdaw.errors import ConfigError
-from jackdaw.runtime.coordinator import StepResult
-from jackdaw.runtime.weights import Parameters
+from jackdaw.runtime.lockstep import StepResult
 from models.replay.engine import Job as Opcode
 
 MODES = ("comm_reduction", "default")
@@ -26,7 +25,7 @@ TIMEOUT_S = 120.0
 
 
 class DeviceTrainer:
-    """Trains an agent's networks on a device (see `coordinator.Trainer`).
+    """Trains an agent's networks on a device (see `lockstep.Trainer`).
 
     Args:
         device: an open device with a replay and a learner engine.
@@ -77,7 +76,6 @@ class DeviceTrainer:
         self.stratified = recipe.batch & (recipe.batch - 1) == 0
         self.td_address = device.alloc(4 * recipe.batch, 64)
         self.train_cycles = 0
-        self.replay_cycles = 0
         self.train_steps = 0
         self.busy_cycles = self.learner.busy_cycles()
 
@@ -111,7 +109,7 @@ class DeviceTrainer:
         return self.device.cycles()
 
     def state(self) -> dict[str, Any]:
-        """See Trainer."""
+        """Everything that a later run needs to go on to the bit."""
         replay = self.replay.state()
         used = replay["CNT"] * self.storage.stride
         return {
@@ -121,7 +119,7 @@ class DeviceTrainer:
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """See Trainer."""
+        """Go on from a state of the same agent."""
         self.replay.load_state(state["replay"])
         for network, saved in enumerate(state["learner"]):
             self.learner.load_state(saved, network)
@@ -165,7 +163,7 @@ class DeviceTrainer:
         store = self.learner.queue_store()
         loop = self.replay.train_loop(batch, steps, stratified=self.stratified)
         try:
-            record = loop.wait(TIMEOUT_S)
+            loop.wait(TIMEOUT_S)
             store.wait(TIMEOUT_S)
             trained = train.wait(TIMEOUT_S)
         except Exception:
@@ -174,7 +172,6 @@ class DeviceTrainer:
             self.learner.soft_reset()
             raise
         self.train_cycles += trained.cycles
-        self.replay_cycles += record.cycles
 
     def _train_by_host(self) -> None:
         batch = self.agent.recipe.batch

@@ -1,7 +1,7 @@
-"""Double-buffered weights: the learner writes one buffer while actors read the other.
+"""The published weights: actors read one version while the next is prepared.
 
-Source: thesis 4.2.1 (iteration i writes buffer i mod 2). Publishing flips one reference, so a
-reader never sees a mixture of two versions and never waits.
+Source: thesis 4.2.1 (two buffers in turn). Publishing replaces one reference to arrays that are
+never written again, so a reader never sees a mixture of two versions and never waits.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-Parameters = list[tuple[np.ndarray, np.ndarray]]
-"""A network's layers in PyTorch's layout: (weights [n_out, n_in], biases [n_out]), float32."""
+from jackdaw.agents.base import Parameters
 
 
 @dataclass(frozen=True)
@@ -26,17 +25,12 @@ class WeightStore:
     """Holds the published version; `publish` is called by one thread, `read` by any."""
 
     def __init__(self, parameters: Parameters) -> None:
-        self._buffers: list[Published | None] = [None, None]
         self._current = Published(0, freeze(parameters))
-        self._buffers[0] = self._current
 
     def publish(self, parameters: Parameters) -> int:
         """Make new weights visible. Returns their version."""
-        version = self._current.version + 1
-        published = Published(version, freeze(parameters))
-        self._buffers[version % 2] = published
-        self._current = published
-        return version
+        self._current = Published(self._current.version + 1, freeze(parameters))
+        return self._current.version
 
     def read(self) -> Published:
         """Return the newest version."""

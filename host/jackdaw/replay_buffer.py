@@ -1,7 +1,7 @@
 """A prioritized replay buffer on a device, for training loops that were written for cpprb.
 
     from jackdaw.device import open_device
-    from jackdaw.replay import PrioritizedReplayBuffer
+    from jackdaw.replay_buffer import PrioritizedReplayBuffer
 
     with open_device("sim") as device:
         fields = {"obs": {"shape": 4}, "act": {"dtype": int}, "rew": {}, "done": {}}

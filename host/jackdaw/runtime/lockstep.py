@@ -17,10 +17,12 @@ from typing import Any, Protocol
 import gymnasium
 import numpy as np
 
-from jackdaw.agents.base import Agent, evaluate
+from jackdaw.agents.base import Agent, Parameters
 from jackdaw.runtime.actor import Actor, ActorPool, NStepWindow
+from jackdaw.runtime.environment import Environment
+from jackdaw.runtime.evaluation import evaluate
 from jackdaw.runtime.seeds import derive, generator
-from jackdaw.runtime.weights import Parameters, WeightStore
+from jackdaw.runtime.weights import WeightStore
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,6 @@ class Trainer(Protocol):
 
     def cycles(self) -> int:
         """Clocks since the device was opened (0 if it has none)."""
-
-    def state(self) -> dict[str, Any]:
-        """Everything that a later run needs to go on to the bit."""
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take a state. Raises CheckpointMismatch."""
 
 
 @dataclass
@@ -106,7 +102,7 @@ SCREENS = (5, 20)
 EVALUATION_EPISODES = 100
 
 
-class Lockstep:
+class LockstepRun:
     """One run: agent, actors and accelerator under one seed.
 
     Args:
@@ -150,19 +146,6 @@ class Lockstep:
         self.stored = 0
         self.solved = False
         self._began = time.perf_counter()
-
-    def run(self, report: Callable[[Progress], None], stop: Callable[[], bool]) -> bool:
-        """Train until solved, out of steps, or `stop()`. Returns whether it is solved.
-
-        Args:
-            report: called after each round.
-            stop: asked after each round; True ends the run early.
-        """
-        for progress in self.rounds():
-            report(progress)
-            if progress.gradient_steps and stop():
-                break
-        return self.solved
 
     def rounds(self) -> Iterator[Progress]:
         """Train until solved or out of steps; yields after each round."""
@@ -235,10 +218,11 @@ class Lockstep:
             "history": asdict(self.history),
             "recent": list(self.recent),
             "stored": self.stored,
+            "solved": self.solved,
             "parameters": self.weights.read().parameters,
             "actors": [
                 {
-                    "environment": actor.environment,
+                    "environment": _kept(actor.environment),
                     "pending": list(actor.window.pending),
                     "rng": actor.rng.bit_generator.state,
                     "taken": actor.taken,
@@ -255,13 +239,21 @@ class Lockstep:
         self.history = History(**state["history"])
         self.recent.extend(state["recent"])
         self.stored = state["stored"]
+        self.solved = state["solved"]
         self.weights.publish(state["parameters"])
         for actor, saved in zip(self.actors, state["actors"], strict=True):
             actor.environment.close()
-            actor.environment = saved["environment"]
+            actor.environment = Environment.restored(saved["environment"])
             actor.window.pending.extend(saved["pending"])
             actor.rng.bit_generator.state = saved["rng"]
             actor.taken = saved["taken"]
             actor.episode_return = saved["episode_return"]
             actor.state = saved["state"]
         self._began = time.perf_counter() - self.progress.seconds
+
+
+def _kept(environment: gymnasium.Env[Any, Any]) -> dict[str, Any]:
+    """An environment's state. Raises: TypeError for one that has none."""
+    if not isinstance(environment, Environment):
+        raise TypeError(f"got {environment}, want an Environment, whose state can be kept")
+    return environment.state()

@@ -1,0 +1,49 @@
+"""Greedy episodes that judge an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from jackdaw.agents.base import Agent, Parameters
+
+
+def evaluate(
+    agent: Agent,
+    parameters: Parameters,
+    make: Callable[[], gymnasium.Env[Any, Any]],
+    episodes: int,
+    seed: int,
+) -> list[float]:
+    """Play greedy episodes, all at once, on environments of their own.
+
+    Args:
+        agent: chooses the actions.
+        parameters: the weights to judge.
+        make: makes one environment.
+        episodes: how many, at least 1.
+        seed: episode i is reset with seed + i.
+    Returns: the undiscounted returns, in order.
+    """
+    environments = [make() for _ in range(episodes)]
+    try:
+        states = np.stack(
+            [e.reset(seed=(seed + i) % (1 << 31))[0] for i, e in enumerate(environments)]
+        ).astype(np.float32)
+        returns = np.zeros(episodes)
+        active = np.arange(episodes)
+        while active.size:
+            actions = agent.greedy(parameters, states[active])
+            ended = np.zeros(active.size, dtype=bool)
+            for k, (i, action) in enumerate(zip(active, actions, strict=True)):
+                states[i], reward, terminated, truncated, _ = environments[i].step(action)
+                returns[i] += float(reward)
+                ended[k] = terminated or truncated
+            active = active[~ended]
+        return [float(r) for r in returns]
+    finally:
+        for environment in environments:
+            environment.close()

@@ -1,0 +1,434 @@
+"""Trainings: an agent, its loop and its curve on a device, as every training script drives them."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any, Protocol
+
+import gymnasium
+import numpy as np
+
+from jackdaw.agents.a3c import A3cRecipe
+from jackdaw.agents.base import EnvironmentSpec
+from jackdaw.agents.make import make_agent
+from jackdaw.agents.recipes import Recipe
+from jackdaw.device.base import Device
+from jackdaw.environments import make_frames
+from jackdaw.runtime.asynchronous import AsynchronousRun
+from jackdaw.runtime.environment import Environment
+from jackdaw.runtime.evaluation import evaluate
+from jackdaw.runtime.lockstep import EVALUATION_EPISODES, LockstepRun, Progress
+from jackdaw.runtime.report import Curve, Line
+from jackdaw.runtime.run_folder import RunFolder
+from jackdaw.runtime.seeds import derive, generator
+from jackdaw.runtime.together import in_turn
+from jackdaw.runtime.trainer import DeviceTrainer
+
+
+class Training(Protocol):
+    """One agent's training.
+
+    Attributes:
+        most: steps after which it gives up.
+    """
+
+    most: int
+
+    @property
+    def step(self) -> int:
+        """Steps so far, in the unit of `most`."""
+
+    @property
+    def solved(self) -> bool:
+        """Whether it reached its goal."""
+
+    def rounds(self) -> Iterator[Any]:
+        """Train, to the goal or to `most`; yields after each round."""
+
+    def state(self) -> dict[str, Any]:
+        """What a later training starts with."""
+
+    def curve(self) -> Curve:
+        """The returns so far."""
+
+    def outcome(self) -> dict[str, Any]:
+        """Where it is, with a hash of all that was learned."""
+
+    def write_events(self, writer: Any, prefix: str = "") -> None:
+        """Write what is new since the last call to TensorBoard."""
+
+    def close(self) -> None:
+        """End what it holds on the host."""
+
+
+class LockstepTraining:
+    """DQN, DDPG or TD3 on the replay and the learner engine, until an evaluation is good enough.
+
+    Args:
+        device: an open device with the two engines.
+        recipe: all settings.
+        seed: of the run.
+        mode: see `DeviceTrainer`.
+        start: `state` of an earlier training with the same recipe and seed.
+    Attributes:
+        trainer: the device's side.
+        run: the loop.
+    Raises: ConfigError if the build is too small for the recipe.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        recipe: Recipe,
+        seed: int,
+        mode: str = "comm_reduction",
+        start: dict[str, Any] | None = None,
+    ) -> None:
+        self.recipe, self.seed = recipe, seed
+        self.most = recipe.max_steps
+        environment = self._make()
+        self.agent = make_agent(recipe, EnvironmentSpec.of(environment))
+        environment.close()
+        parameters = self.agent.initial_parameters(generator(seed, "network"))
+        self.trainer = DeviceTrainer(device, self.agent, parameters, derive(seed, "replay"), mode)
+        self.run = LockstepRun(self.agent, self.trainer, self._make, seed, parameters[0])
+        self._evaluation: tuple[float, int] | None = None
+        if start is not None:
+            self.trainer.load_state(start["trainer"])
+            self.run.load_state(start["run"])
+
+    @staticmethod
+    def identity(recipe: Recipe, seed: int, config: str) -> dict[str, Any]:
+        """What must be the same for a run to go on from a checkpoint (its end may be moved)."""
+        settings = asdict(replace(recipe, max_steps=1))
+        return {"loop": "lockstep", **settings, "seed": seed, "config": config}
+
+    def rounds(self) -> Iterator[Progress]:
+        """See Training."""
+        yield from self.run.rounds()
+
+    def close(self) -> None:
+        """End the actors."""
+        self.run.close()
+
+    @property
+    def step(self) -> int:
+        """Gradient steps so far."""
+        return self.run.progress.gradient_steps
+
+    @property
+    def solved(self) -> bool:
+        """Whether an evaluation reached the threshold."""
+        return self.run.solved
+
+    def state(self) -> dict[str, Any]:
+        """See Training: all that decides how it goes on, to the bit."""
+        return {"trainer": self.trainer.state(), "run": self.run.state()}
+
+    def final_return(self) -> float:
+        """Mean return of 100 greedy episodes with the weights of now."""
+        if self.solved:
+            return self.run.history.evaluations[-1][2]
+        seed = derive(self.seed, "final")
+        parameters = self.trainer.parameters()
+        returns = evaluate(self.agent, parameters, self._make, EVALUATION_EPISODES, seed)
+        return float(np.mean(returns))
+
+    def curve(self) -> Curve:
+        """See Training."""
+        history = self.run.history
+        return Curve(
+            "gradient steps",
+            20,
+            self.recipe.threshold,
+            [e[1] for e in history.episodes],
+            [e[2] for e in history.episodes],
+            history.evaluations,
+        )
+
+    def outcome(self) -> dict[str, Any]:
+        """See Training; the hash is of all parameters and the optimizer's state."""
+        bits = hashlib.sha256()
+        for saved in self.trainer.state()["learner"]:
+            for name in sorted(saved):
+                bits.update(np.ascontiguousarray(saved[name]).tobytes())
+        evaluations = self.run.history.evaluations
+        return {
+            "solved": self.solved,
+            "gradient_steps": self.step,
+            "mean_return": evaluations[-1][2] if evaluations else self.run.progress.mean_return,
+            "parameters_sha256": bits.hexdigest(),
+        }
+
+    def write_events(self, writer: Any, prefix: str = "") -> None:
+        """See Training."""
+        progress = self.run.progress
+        values = {
+            "train/mean_return": progress.mean_return,
+            "train/mean_td": progress.mean_td,
+            "train/exploration": progress.exploration,
+            "device/cycles": progress.cycles,
+        }
+        if progress.evaluation and progress.evaluation != self._evaluation:
+            self._evaluation = progress.evaluation
+            values["evaluation/mean_return"] = progress.evaluation[0]
+        for name, value in values.items():
+            writer.add_scalar(prefix + name, value, self.step)
+
+    def _make(self) -> gymnasium.Env[Any, Any]:
+        return Environment(self.recipe.environment)
+
+
+class AsynchronousTraining:
+    """A3C on the a3c engine.
+
+    Args:
+        device: an open device with the engine.
+        recipe: what is trained; its `steps` end the training.
+        seed: of the run.
+        start: `state` of an earlier training with the same network and seed.
+        until_goal: end at the recipe's goal.
+    Attributes:
+        run: the loop.
+        ends, returns: step at which every episode ended, its return.
+        seconds: of all parts of the run.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        recipe: A3cRecipe,
+        seed: int,
+        start: dict[str, Any] | None = None,
+        until_goal: bool = False,
+    ) -> None:
+        self.device, self.recipe, self.until_goal = device, recipe, until_goal
+        self.most = recipe.steps
+        self.run = AsynchronousRun(
+            partial(make_frames, recipe.environment), recipe.network, device, recipe.settings,
+            seed, start["run"] if start else None,
+        )  # fmt: skip
+        self.ends: list[int] = start["ends"] if start else []
+        self.returns: list[float] = start["returns"] if start else []
+        self._before = float(start["seconds"]) if start else 0.0
+        self._first, self._began = self.run.step, time.monotonic()
+        self._written = len(self.returns)
+
+    @staticmethod
+    def identity(recipe: A3cRecipe, seed: int) -> dict[str, Any]:
+        """What must be the same for a run to go on from a checkpoint; settings may change."""
+        return {"loop": "asynchronous", "environment": recipe.environment, "seed": seed}
+
+    def rounds(self) -> Iterator[None]:
+        """See Training."""
+        if self.until_goal and self.solved:
+            return
+        for ended in self.run.rounds(self.most):
+            for episode in ended:
+                self.ends.append(episode.step)
+                self.returns.append(episode.total)
+            yield
+            if self.until_goal and self.solved:
+                return
+
+    def close(self) -> None:
+        """Close the environments."""
+        for agent in self.run.agents:
+            agent.environment.close()
+
+    @property
+    def step(self) -> int:
+        """Environment steps so far."""
+        return self.run.step
+
+    @property
+    def mean(self) -> float:
+        """Mean return of the newest episodes; NaN before the first."""
+        newest = self.returns[-self.recipe.window :]
+        return float(np.mean(newest)) if newest else float("nan")
+
+    @property
+    def solved(self) -> bool:
+        """Whether enough episodes reached the goal."""
+        goal = self.recipe.goal
+        return goal is not None and len(self.returns) >= self.recipe.window and self.mean >= goal
+
+    @property
+    def passed(self) -> float:
+        """Seconds of this part of the run."""
+        return time.monotonic() - self._began
+
+    def state(self) -> dict[str, Any]:
+        """See Training; episodes that are being played are not part of it."""
+        return {
+            "run": self.run.state(),
+            "ends": self.ends,
+            "returns": self.returns,
+            "seconds": self._before + self.passed,
+        }
+
+    def curve(self) -> Curve:
+        """See Training."""
+        recipe = self.recipe
+        return Curve("environment steps", recipe.window, recipe.goal, self.ends, self.returns)
+
+    def outcome(self) -> dict[str, Any]:
+        """See Training; the hash is of all parameters and mean squares."""
+        final = [self.run.parameters(), self.run.engine.read_g(self.run.net)]
+        bits = hashlib.sha256(b"".join(self.run.net.map.pack(one).tobytes() for one in final))
+        return {
+            "solved": self.solved,
+            "steps": self.step,
+            "updates": self.run.updates,
+            "mean_return": round(self.mean, 4) if self.returns else 0.0,
+            "parameters_sha256": bits.hexdigest(),
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """What summary.json says of it."""
+        outcome = self.outcome()
+        return {
+            "environment": self.recipe.environment,
+            "solved": outcome["solved"],
+            "goal": self.recipe.goal,
+            "mean_return": outcome["mean_return"],
+            "window": self.recipe.window,
+            "environment_steps": self.step,
+            "updates": self.run.updates,
+            "episodes": len(self.returns),
+            "parameters_sha256": outcome["parameters_sha256"],
+            "wall_seconds": round(self._before + self.passed),
+        }
+
+    def write_events(self, writer: Any, prefix: str = "") -> None:
+        """See Training."""
+        for number in range(self._written, len(self.returns)):
+            name = f"{prefix}episode/return"
+            writer.add_scalar(name, self.returns[number], self.ends[number])
+        self._written = len(self.returns)
+        for name, value in (
+            ("train/mean_return", self.mean),
+            ("train/updates", self.run.updates),
+            ("device/cycles", self.device.cycles()),
+            ("host/steps_per_second", (self.step - self._first) / max(self.passed, 1e-9)),
+        ):
+            writer.add_scalar(prefix + name, value, self.step)
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C ends nothing inside, but makes what is yielded return True."""
+    asked = False
+
+    def on_signal(*_: object) -> None:
+        nonlocal asked
+        asked = True
+
+    previous = signal.signal(signal.SIGINT, on_signal)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def train(
+    trainings: Mapping[str, Training],
+    folder: RunFolder,
+    state: Callable[[], dict[str, Any]],
+    report: Callable[[], None],
+    due: Callable[[], bool],
+    stop: Callable[[], bool] = lambda: False,
+) -> None:
+    """Give each training a round in turn until all have ended, and keep checkpoints.
+
+    Ctrl-C ends the run when every training has taken its first step.
+
+    Args:
+        trainings: by name.
+        folder: takes the checkpoints, the last one at the end.
+        state: what a checkpoint holds.
+        report: called after each round.
+        due: asked after each round; True writes a checkpoint.
+        stop: asked after each round; True ends the run early.
+    """
+    with interruptible() as interrupted:
+        for _ in in_turn({name: training.rounds() for name, training in trainings.items()}):
+            report()
+            if due():
+                folder.save(state())
+            if stop() or (interrupted() and all(one.step for one in trainings.values())):
+                break
+    folder.save(state())
+
+
+def train_agent(
+    device: Device,
+    recipe: Recipe,
+    seed: int,
+    folder: RunFolder,
+    about: dict[str, Any],
+    mode: str = "comm_reduction",
+    every: int = 100,
+) -> dict[str, Any]:
+    """Train an agent alone and judge it by 100 greedy episodes.
+
+    Args:
+        device: an open device with a replay and a learner engine.
+        recipe: all settings.
+        seed: of the run.
+        folder: takes all that is kept; the run goes on from its checkpoint if it has one.
+        about: agent, device and config by name, and what else config.json says.
+        mode: see `DeviceTrainer`.
+        every: gradient steps between checkpoints.
+    Returns: what summary.json says.
+    Raises: ConfigError if the build is too small for the recipe; then nothing is written.
+    """
+    began = time.perf_counter()
+    training = LockstepTraining(device, recipe, seed, mode, folder.start)
+    folder.begin({"recipe": asdict(recipe), **about})
+    run, trainer = training.run, training.trainer
+    line, writer = Line(recipe.max_steps, training.step), folder.events()
+
+    def report() -> None:
+        line.show(run.progress)
+        training.write_events(writer)
+
+    def due() -> bool:
+        return training.step > 0 and training.step % every == 0
+
+    try:
+        train({about["agent"]: training}, folder, training.state, report, due)
+    finally:
+        line.close()
+        writer.close()
+        training.close()
+    seconds = time.perf_counter() - began
+    mean = training.final_return()
+    summary = {
+        "environment": recipe.environment,
+        "device": about["device"],
+        "config": about["config"],
+        "seed": seed,
+        "solved": mean >= recipe.threshold,
+        "threshold": recipe.threshold,
+        "mean_return": mean,
+        "evaluation_episodes": EVALUATION_EPISODES,
+        "gradient_steps": run.progress.gradient_steps,
+        "environment_steps": run.progress.environment_steps,
+        "episodes": run.progress.episodes,
+        "wall_seconds": round(seconds, 2),
+        "device_seconds": round(run.progress.device_seconds, 2),
+        **trainer.measurements(),
+    }
+    if run.progress.device_seconds:
+        rate = run.progress.cycles / run.progress.device_seconds
+        summary["simulated_cycles_per_second"] = round(rate)
+    title = f"{about['agent']} on {recipe.environment}, device {about['device']}, seed {seed}"
+    folder.finish(summary, [training.curve()], title)
+    return summary
