@@ -41,7 +41,7 @@ HOST_CLOCKS = CLOCK_HZ * 3 // 100_000  # of a task that is queued, 30 microsecon
 POLL_CLOCKS = 300  # the host looks for ends so often
 PATIENCE_CLOCKS = 50_000_000  # without any end, which come every million or sooner
 T_MAX = 5
-MEASURED = 32  # routines behind one of each agent; four of each if there are few agents
+MEASURED = 32  # routines after one of each agent; four of each if there are few agents
 INFERENCES = "inferences_per_second"
 PUBLISHED_IPS = (2550.0, "FA3C, 5.2: 256 processing elements, 16 agents")
 PAPER_GEOMETRY = {"a3c.PbInference": 4096, "a3c.GbRows": 4096}
@@ -147,7 +147,7 @@ class Agent:
     """Where an agent is in its routine.
 
     Attributes:
-        step: inferences done in the routine, T_MAX + 1 behind the bootstrap.
+        step: inferences done in the routine, T_MAX + 1 after the bootstrap.
         due: clock at which it queues its next task, if none is open.
         open: the task that it waits for.
         kind: what that task is.
@@ -289,7 +289,7 @@ class Host:
 
 
 def window(host: Host, agents: int, routines: int) -> tuple[float, dict[str, float]]:
-    """Measure behind a warm-up.
+    """Measure after a warm-up.
 
     Returns: inferences a second, bootstraps not counted; and where the clocks went: of the units of
         a role, and of the memory ports, as parts of all clocks.
@@ -345,7 +345,7 @@ def bound(geometry: Geometry) -> float:
 def routine(device: Device, network: Network, layout: str) -> tuple[np.ndarray, float]:
     """Five inferences, a bootstrap, a training and a copy.
 
-    Returns: all of the parameters, mean squares and maps behind it, [bytes]; and the largest
+    Returns: all of the parameters, mean squares and maps after it, [bytes]; and the largest
         relative error (2-norm) of a tensor of the new parameters against PyTorch in float64.
     """
     a3c, rng = A3C(device, layout=layout), np.random.default_rng(1)
@@ -381,7 +381,7 @@ def routine(device: Device, network: Network, layout: str) -> tuple[np.ndarray, 
 
 
 def golden_rows() -> Iterator[Row]:
-    """Bytes of device memory behind a routine, compared; every build must be equal to the model."""
+    """Bytes of device memory after a routine, compared; every build must be equal to the model."""
     for name, base, changes, network, layout in CHECKED:
         config = load_config(base).changed(changes, f"{base}-{layout}")
         found = []

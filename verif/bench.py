@@ -124,7 +124,7 @@ async def quiet(dut: Any, clocks: int = 24) -> None:
     for clock in range(clocks):
         await RisingEdge(dut.clk_i)
         for name, port in offers:
-            assert not int(port.value), f"{name}, {clock} clocks behind the reset"
+            assert not int(port.value), f"{name}, {clock} clocks after the reset"
 
 
 async def within(what: str, clock: Any, clocks: int, job: Awaitable[Result]) -> Result:

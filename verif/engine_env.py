@@ -63,7 +63,7 @@ from verif.coverage import Bins, Coverage
 from verif.engine_control.model import RECORD_BYTES, Record
 from verif.scoreboard import Scoreboard
 
-RINGS, RING_BYTES, RECORDS = 0x10000, 0x2000, 0x1000  # rings in memory; records behind descriptors
+RINGS, RING_BYTES, RECORDS = 0x10000, 0x2000, 0x1000  # rings in memory; records after descriptors
 SLOTS_LOG2 = 4
 SLOTS = 1 << SLOTS_LOG2
 HALF = (1 << RECORD_BYTES) - 1  # strobes of the lower record of a beat
@@ -81,7 +81,7 @@ class JobItem(uvm_sequence_item):
     Attributes:
         ring: where it is queued.
         words: its descriptor.
-        doorbell: TAIL is written behind it; False: with the next job of the ring.
+        doorbell: TAIL is written after it; False: with the next job of the ring.
         number: in its ring; -1 until it is queued.
         record: as the design wrote it, once it did.
         end: as the golden engine says, once it ran the job.
@@ -142,7 +142,7 @@ class Bursts(uvm_subscriber):
         self.clear()
 
     def clear(self) -> None:
-        """As behind a hard reset."""
+        """As after a hard reset."""
         self.open: dict[tuple[int, int], JobItem] = {}  # ring, slot -> the job that is queued there
         self.beats = [0, 0]  # read, written
         self.jobs = [0, 0]  # that ended well, that failed
@@ -234,7 +234,7 @@ class EngineEnv(uvm_env):
             port.ap.connect(self.bursts.analysis_export)
 
     def new_golden(self) -> Any:
-        """A golden engine as behind a hard reset, with links of its own."""
+        """A golden engine as after a hard reset, with links of its own."""
         links = {name: Link() for name in self.manifest.streams}
         fields = self.manifest.fields(self.parameters)
         return load_object(self.manifest.model).from_fields(fields, links)
@@ -271,7 +271,7 @@ class EngineEnv(uvm_env):
         await self.go_on_at_head()
 
     async def go_on_at_head(self) -> None:
-        """Behind a reset the rings are empty and go on at HEAD; jobs that were queued are void."""
+        """After a reset the rings are empty and go on at HEAD; jobs that were queued are void."""
         self.bursts.open.clear()
         for ring in range(self.manifest.rings):
             self.tails[ring] = await self.axil.read(header.RING_HEAD.at(ring))
@@ -298,7 +298,7 @@ class EngineEnv(uvm_env):
         self.golden_memory = self.memory.copy()
         await quiet(self.dut)
         await self.setup()
-        assert not any(self.tails), f"HEAD is {self.tails} behind a hard reset"
+        assert not any(self.tails), f"HEAD is {self.tails} after a hard reset"
 
     # ---- Registers
     async def write(self, register: Register, value: int, index: int = 0) -> None:

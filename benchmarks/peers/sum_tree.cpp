@@ -10,7 +10,7 @@
 //                  side, updates by difference; a batch goes level by level, so that its cache
 //                  misses overlap
 //   K=... prefix   the same, but a node's children are running sums: a sample counts those below
-//                  its target and an update adds to all behind it, both in vector instructions
+//                  its target and an update adds to all after it, both in vector instructions
 // A sample includes its random number; the time is the least of several rounds.
 #include <algorithm>
 #include <chrono>

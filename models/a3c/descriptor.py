@@ -48,11 +48,11 @@ class Task:
         network: network slot.
         theta: parameters of the forward pass and BW; of NET_LOAD the network descriptor.
         source, target: parameters to update or copy, and where the result goes.
-        g_source, g_target: mean squares before and behind the update.
-        objective: hyper-parameters, and RECORDS_OFFSET behind them a record a sample: gradient of
+        g_source, g_target: mean squares before and after the update.
+        objective: hyper-parameters, and RECORDS_OFFSET after them a record a sample: gradient of
             the objective, laid out as the last feature map.
         maps: sets of feature maps, one a sample.
-        stop, interrupt: the ring halts behind the task, an interrupt is asked for.
+        stop, interrupt: the ring halts after the task, an interrupt is asked for.
     """
 
     opcode: int
@@ -139,7 +139,7 @@ class Window:
     """What a task may touch.
 
     Attributes:
-        base, limit: first byte, and first byte behind.
+        base, limit: first byte, and first byte after.
     """
 
     base: int = 0
@@ -171,7 +171,7 @@ def extents(task: Task, network: Network | None, second: bool = False) -> list[E
 
     Args:
         network: of its slot; not looked at by NET_LOAD.
-        second: parameters have a second image behind the first.
+        second: parameters have a second image after the first.
     """
     if task.opcode == NET_LOAD or network is None:
         return [Extent(_THETA, task.theta, DESCRIPTOR_BYTES)]

@@ -147,7 +147,7 @@ class A3cEngine:
 
     @staticmethod
     def _counter_offsets() -> list[tuple[str, int]]:
-        """Names and offsets of the low words; an array's name has the index behind its first word.
+        """Names and offsets of the low words; an array's name has the index after its first word.
 
         Counters of units and ports that the build does not have stay 0.
         """

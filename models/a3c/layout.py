@@ -5,7 +5,7 @@ outputs of 1 KiB, so that forward and backward pass both read them in whole beat
 inputs are ordered tap by tap, taps by phase of the stride:
 
     p = (((jy*J + jx)*S + py)*S + px)*IPAD + i       ky = S*jy + py, kx = S*jx + px
-    word = 16*OB + ((p/16)*OB + o/16)*256 + (p%16)*16 + o%16        behind the layer's first beat
+    word = 16*OB + ((p/16)*OB + o/16)*256 + (p%16)*16 + o%16        after the layer's first beat
 
 with the OB beats of biases in front. Feature maps keep every row of pixels at the start of a beat.
 All padding is +0.
@@ -29,7 +29,7 @@ Parameters = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 def weight_words(layer: Layer) -> np.ndarray:
-    """Return the word of each weight behind the layer's first beat.
+    """Return the word of each weight after the layer's first beat.
 
     Returns: [O, I, K, K] int64 of a convolution, [O, Q] of a fully connected layer.
     """
@@ -145,7 +145,7 @@ def unpack_map(rows: np.ndarray, region: Region) -> np.ndarray:
 
 
 def parameter_slot_bytes(network: Network) -> int:
-    """Return the bytes of a slot that holds parameters; a second image begins behind it (Alt2)."""
+    """Return the bytes of a slot that holds parameters; a second image begins after it (Alt2)."""
     return -(-network.parameter_bytes // SLOT_BYTES) * SLOT_BYTES
 
 

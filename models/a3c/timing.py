@@ -77,7 +77,7 @@ class Clocks:
 
 @cache
 def _tile_clocks(steps: int, rounds: tuple[tuple[int, int], ...], la: int) -> int:
-    """Step the issuer through one tile; returns the clock behind its last issue."""
+    """Step the issuer through one tile; returns the clock after its last issue."""
     if len(rounds) == 1:
         count = rounds[0][1] - rounds[0][0]
         return (steps - 1) * max(count, la) + count

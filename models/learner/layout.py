@@ -74,7 +74,7 @@ class Network:
 
     Attributes:
         layers: its layers, first to last.
-        has_target: two target banks lie behind the online bank.
+        has_target: two target banks lie after the online bank.
         row_base, rows: first memory row of the online bank, rows of a bank.
         bias_base, biases: first bias word of the online bank, bias words of a bank.
         column, columns: first of the inputs whose columns of the online first layer are kept a
@@ -193,7 +193,7 @@ class ImageMap:
     def scatter_columns(self, image: np.ndarray, weights: np.ndarray) -> None:
         """Write the copy of the first layer's columns, if the network has one.
 
-        Row c of the copy holds W[0..n_out-1][column + c] of the first layer; the padding behind it
+        Row c of the copy holds W[0..n_out-1][column + c] of the first layer; the padding after it
         is left as it is, and no result depends on it.
         """
         net, geometry = self.network, self.geometry
@@ -246,12 +246,12 @@ def allocate(
     bias_base: int = 0,
     columns: tuple[int, int] = (0, 0),
 ) -> Network:
-    """Place a network of the given layer sizes behind what is already allocated.
+    """Place a network of the given layer sizes after what is already allocated.
 
     Args:
         sizes: node counts, input first: [4, 64, 64, 2] has three layers.
         row_base, bias_base: first free row and bias word (multiple of ob).
-        columns: first and number of the inputs whose columns are copied, behind all banks.
+        columns: first and number of the inputs whose columns are copied, after all banks.
     """
     layers = tuple(Layer(a, b) for a, b in itertools.pairwise(sizes))
     rows = sum(geometry.weight_rows(x.n_in, x.n_out) for x in layers)
@@ -262,7 +262,7 @@ def allocate(
 
 
 def free_place(geometry: Geometry, network: Network) -> tuple[int, int]:
-    """Return the first row and bias word behind a network that `allocate` placed."""
+    """Return the first row and bias word after a network that `allocate` placed."""
     banks = 3 if network.has_target else 1
     row = network.row_base + banks * network.rows
     if network.columns:

@@ -389,7 +389,7 @@ class Learner:
         self.commit(networks=sum(1 << index for index in gradients))
 
     def commit(self, phase: int = 0, networks: int = 0xFF) -> None:
-        """Run WU and TSM of the phase that was computed last; behind the last, count the step.
+        """Run WU and TSM of the phase that was computed last; after the last, count the step.
 
         Args:
             phase: its number.

@@ -62,7 +62,7 @@ class ActorCriticConfig:
         tau: what the targets move by each step (of TD3: each delayed step).
         kappa: Huber threshold of the critics; None for the squared error.
         lagged: the actor's gradient is that of the critic before this step's update (CF, lagged
-            critic), so that all updates of a step come last; else of the critic behind it.
+            critic), so that all updates of a step come last; else of the critic after it.
     """
 
     actor: tuple[int, ...]

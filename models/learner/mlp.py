@@ -69,7 +69,7 @@ def outer(
         x: [B, n_in] inputs.
         pipelines: 1, 2, 4 or 8.
     Returns: [n_out, n_in] and [n_out] gradients; [B] bool, whether a NaN or an infinity was in a
-        sum behind sample b.
+        sum after sample b.
     Source: learner OUTER and reduce (CF stages WA and WU).
     """
     bad = np.zeros(d.shape[0], bool)

@@ -122,7 +122,7 @@ def update(
         state: the network's scalars before the step.
         w, m, v: [N] float32, parameters and moments.
         g: [N] float32, gradients.
-    Returns: scalars, w, m, v behind the step.
+    Returns: scalars, w, m, v after the step.
     Source: learner WU; mirrors rtl/learner/jd_learner_update.sv and jd_learner_rate.sv.
     """
     with np.errstate(all="ignore"):
@@ -144,6 +144,6 @@ def update(
 
 
 def polyak(t: np.ndarray, w: np.ndarray, tau: np.float32) -> np.ndarray:
-    """Return t + tau*(w - t), the target parameters behind a soft copy."""
+    """Return t + tau*(w - t), the target parameters after a soft copy."""
     with np.errstate(all="ignore"):
         return canonical(t + tau * (w - t))

@@ -155,7 +155,7 @@ class Program:
         stages, networks, slots: the tables.
         state_words, action_words: S and A of a record.
         state, next_state: vectors of s and s'; with an action vector each has room for an action
-            behind, at lane S.
+            after, at lane S.
         action: vector that gets [s][a], or NO_VECTOR: the action is one int32.
         frame_rows: rows of a sample's frame.
         noise: vector that gets the record's noise (A words), or 0: records have none.
@@ -198,7 +198,7 @@ class Program:
     def forward_pass(self, network: int) -> range | None:
         """Return the stages that INFER runs for a network, or None: it has no such pass.
 
-        The first chain of DOT stages of its online weights, standing one behind the other, with as
+        The first chain of DOT stages of its online weights, standing one after the other, with as
         many stages as the network has layers. The first one reads s, s' or [s][a], each of the
         others what the one before it wrote.
         """

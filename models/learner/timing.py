@@ -134,7 +134,7 @@ def pipe_step(
 ) -> int:
     """Return the clocks of a step in the pipe, if no weights are waited for: tensor work with
     partly filled AXPY groups, what is not hidden of the latency between the stages, LOSS where it
-    is slower than the stage before it, and the drain behind each phase.
+    is slower than the stage before it, and the drain after each phase.
 
     Args:
         due: the delayed stages run, too.
@@ -156,7 +156,7 @@ def spatial_step(
     """Return the clocks of a step in a spatial pipeline: what each unit waits for, group by group.
 
     Args:
-        wait, target_wait: clocks behind the start when the online weights, the target's are there.
+        wait, target_wait: clocks after the start when the online weights, the target's are there.
     """
     samples = -(-batch // geometry.dp)
     compute = [(k, s) for k, s in enumerate(program.stages) if s.op in COMPUTE]
@@ -211,7 +211,7 @@ def _phases(program: Program, due: bool) -> list[list[Stage]]:
 
 @dataclass(frozen=True)
 class Updates:
-    """The updates behind a phase, in clocks from their begin.
+    """The updates after a phase, in clocks from their begin.
 
     Attributes:
         total: the end of the last one.
@@ -258,7 +258,7 @@ def updates_behind(
 def _phase_clocks(
     stages: list[Stage], geometry: Geometry, batch: int, latencies: Latencies, updates: Updates
 ) -> int:
-    """Return the clocks of a phase in the pipe, launched LAUNCH clocks behind the begin of the
+    """Return the clocks of a phase in the pipe, launched LAUNCH clocks after the begin of the
     updates before it."""
     samples = -(-batch // geometry.dp)
     groups = -(-samples // geometry.gi) * geometry.gi
@@ -283,7 +283,7 @@ def _phase_clocks(
 def step_clocks(
     program: Program, geometry: Geometry, batch: int, latencies: Latencies = Latencies()
 ) -> int:
-    """Return the mean clocks of a step among many: its phases, each beside the updates behind the
+    """Return the mean clocks of a step among many: its phases, each beside the updates after the
     one before it, as far as its stages do not wait for them."""
     periods = [s.period for s in program.stages if s.op == OP_TARGET and not s.polyak]
 

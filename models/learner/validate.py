@@ -178,7 +178,7 @@ def _network_error(w: list[int], index: int, program: Program, geometry: Geometr
 
 
 def _biases_end(net: Network) -> int:
-    """Return the first bias word behind all banks of a network."""
+    """Return the first bias word after all banks of a network."""
     return net.bias_base + (3 if net.has_target else 1) * net.biases
 
 
@@ -338,7 +338,7 @@ def _vector_error(stage: Stage, program: Program, geometry: Geometry) -> Error |
 def _result_rows(stage: Stage, program: Program, geometry: Geometry) -> set[int]:
     """Return the rows of a frame that a stage writes.
 
-    An action behind s or s' counts as a row that no vector has: there may be one of each.
+    An action after s or s' counts as a row that no vector has: there may be one of each.
     """
     if stage.op == OP_DOT:
         offset = 0 if stage.act == ACT_TANH_SLOPE else stage.offset

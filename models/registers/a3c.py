@@ -39,9 +39,9 @@ MEM_BASE_LO = Register(name='MEM_BASE_LO', offset=296, access='RW', reset=0, idl
 MEM_BASE_HI = Register(name='MEM_BASE_HI', offset=300, access='RW', reset=0, idle_only=True, count=1, stride=4, fields=(
     Field(name='value', lsb=0, width=8, access='RW', reset=0, description='value'),), description='first byte of the window')
 MEM_LIMIT_LO = Register(name='MEM_LIMIT_LO', offset=304, access='RW', reset=0, idle_only=True, count=1, stride=4, fields=(
-    Field(name='value', lsb=0, width=32, access='RW', reset=0, description='value'),), description='first byte behind the window')
+    Field(name='value', lsb=0, width=32, access='RW', reset=0, description='value'),), description='first byte after the window')
 MEM_LIMIT_HI = Register(name='MEM_LIMIT_HI', offset=308, access='RW', reset=0, idle_only=True, count=1, stride=4, fields=(
-    Field(name='value', lsb=0, width=16, access='RW', reset=0, description='value'),), description='first byte behind the window')
+    Field(name='value', lsb=0, width=16, access='RW', reset=0, description='value'),), description='first byte after the window')
 CU_BUSY_LO = Register(name='CU_BUSY_LO', offset=384, access='RO', reset=0, idle_only=False, count=8, stride=64, fields=(
     Field(name='value', lsb=0, width=32, access='RO', reset=0, description='value'),), description='clocks in which the unit had a task')
 CU_BUSY_HI = Register(name='CU_BUSY_HI', offset=388, access='RO', reset=0, idle_only=False, count=8, stride=64, fields=(
@@ -187,7 +187,7 @@ ERROR_TEXT: dict[int, str] = {
     3: 'a dimension, the number of layers or the parameters are above the maximum',
     4: 'a stride is not 1, 2 or 4, or a kernel is larger than its map',
     5: "a layer's input is not the output of the layer before it",
-    6: 'a convolution behind a fully connected layer, or no fully connected layer',
+    6: 'a convolution after a fully connected layer, or no fully connected layer',
     7: 'lanes that the build does not have or that do not divide the layer',
     8: 'the feature maps do not fit the feature-map buffer',
     9: "a layer's parameters do not fit the parameter buffer",

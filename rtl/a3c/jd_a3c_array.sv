@@ -4,8 +4,8 @@
 // buffer, parameter buffer.
 //
 // Streams  none: issues, drains, preloads and writes take one clock each; nothing stalls.
-// Timing   a product is in its sum 6 + MulLatency + AddLatency + 1 clocks behind issue_i. drain_data_o
-//          comes 1 clock behind its drain and holds.
+// Timing   a product is in its sum 6 + MulLatency + AddLatency + 1 clocks after issue_i. drain_data_o
+//          comes 1 clock after its drain and holds.
 //              clock 0 pointers | 1 memories | 3 parameters, lanes | 4 words | 5 factors | 6 elements
 // Numbers  those of jd_a3c_pe. Element 16*s + k has lane 16*(s mod lanes/16) + k of group
 //          s / (lanes/16).

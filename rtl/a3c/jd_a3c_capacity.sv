@@ -4,7 +4,7 @@
 //
 // Streams  clear_i begins a network, add_i takes a layer; layers come in order.
 // Timing   layer_o is the layer on layer_i with its places, in the same clock. network_o and error_o
-//          are the network's from two clocks behind the last add_i on.
+//          are the network's from two clocks after the last add_i on.
 // Numbers  unsigned, exact: the sums of eight legal layers fit.
 // Source   a3c 5.4 to 5.6, 10.3. Golden model: models/a3c/validate.py, _network_errors, and
 //          models/a3c/network.py.
@@ -63,7 +63,7 @@ module jd_a3c_capacity
   end
 
   // ---- Sums
-  logic [12:0] odd_phases;                // blocks behind the last whole group of lanes
+  logic [12:0] odd_phases;                // blocks after the last whole group of lanes
   assign odd_phases = phase_blocks & ((13'd1 << layer_i.lanes_backward) - 13'd1);
   always_ff @(posedge clk_i) begin
     if (clear_i) begin
@@ -104,7 +104,7 @@ module jd_a3c_capacity
     end
   end
 
-  // ---- The network, a clock behind its last layer, and its rules in their order
+  // ---- The network, a clock after its last layer, and its rules in their order
   logic [23:0] buffer_end_q;
   logic [25:0] back_q, grad_q;
   logic [12:0] forward_q;

@@ -7,7 +7,7 @@
 //          high for one clock with the result.
 // Timing   35 clocks for the words; then 3 for each range that the task names in two passes, and 3
 //          for each pair of them: 440 for a training of eight samples.
-// Numbers  addresses are bytes, 40 bits; a range may end behind them, so ends have 41.
+// Numbers  addresses are bytes, 40 bits; a range may end after them, so ends have 41.
 // Source   a3c 10.1, 10.4. Golden model: models/a3c/descriptor.py, check.
 `include "jd_assert.svh"
 module jd_a3c_check
@@ -153,12 +153,12 @@ module jd_a3c_check
   end
 
   // ---- Steps. A pass goes through all pairs of words; the last one holds a range and goes through
-  // those behind it, for every range.
+  // those after it, for every range.
   logic is_named, last, last_first;
   assign is_named   = named(pair_q, opcode, samples);
   assign last       = pair_q == 4'd15;
   assign last_first = first_q == 4'd15;
-  logic over;                                     // the last pass is through behind this range
+  logic over;                                     // the last pass is through after this range
   logic wrong_slot, wrong_samples, wrong_layout, wrong_role;
   assign over          = pass_q == PassPairs && last && (hold_q ? first_q == 4'd14 : last_first);
   assign wrong_slot    = 32'(slot) >= Slots || (!network.valid && opcode != OP_NET_LOAD);

@@ -8,7 +8,7 @@
 //          way: enough for a latency of Rows - 136 clocks. Pieces end with a page of the source;
 //          one is written once all its beats are there, so W never waits. After stop_i no
 //          burst is begun; idle_o says that none is out.
-// Numbers  bits, unchanged. Behind an error nothing more is read or written: what comes is dropped,
+// Numbers  bits, unchanged. After an error nothing more is read or written: what comes is dropped,
 //          the piece with the error too.
 // Source   a3c 7.7; FA3C (ASPLOS 2019) section 3.3 (parameter sync).
 `include "jd_assert.svh"
@@ -140,7 +140,7 @@ module jd_a3c_copy
     .count_o     ()
   );
 
-  // ---- A piece is written when its last beat has come, and dropped behind an error
+  // ---- A piece is written when its last beat has come, and dropped after an error
   typedef struct packed {
     logic [6:0] rows;
     logic       drop;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prepares the sums of tiles before their products and takes them where they belong behind them:
+// Prepares the sums of tiles before their products and takes them where they belong after them:
 // into feature maps, or into the gradient buffer and, as chunks, to the update.
 //
 // Streams  prepare_*: the next tile whose sums are to be prepared; drain_*: the next one to be
 //          drained, when its last product is in its sum. Tiles are drained in order; a tile is
 //          prepared when the one two before it is drained. chunk: gradients that are complete;
 //          chunk_read_i gives the room of the oldest one back. save: maps that are complete.
-// Timing   gradients: a row a clock, written four behind its turn, and two to look for room.
+// Timing   gradients: a row a clock, written four after its turn, and two to look for room.
 //          Maps of convolutions: 16 sums of 16 lanes take some 50 clocks.
 //          Connected layers: a row a clock, and two for each sum.
 // Numbers  bits, ReLU as in jd_a3c_scatter. Gradients of padding are +0.
@@ -341,7 +341,7 @@ module jd_a3c_drain
     patch_segment_q <= element_segment;
   end
 
-  // The place of the patch in the map, registers while it turns: one behind the other, in the first
+  // The place of the patch in the map, registers while it turns: one after the other, in the first
   // clocks of StPatch.
   logic [7:0]  map_row_q;
   logic [8:0]  share_column_q;
@@ -459,7 +459,7 @@ module jd_a3c_drain
   assign row_next      = piece.line_last ? piece_row_q + 16'(tile_q.line_blocks) : piece_row_q;
   assign sample_end = 4'(sample_q) == tile_q.samples - 4'd1;
 
-  // ---- Into the map, through a register: the row of a line is a product behind it
+  // ---- Into the map, through a register: the row of a line is a product after it
   typedef struct packed {
     logic [511:0]      data;
     logic [15:0]       row;                       // of channel 0 and line 0

@@ -6,13 +6,13 @@
 //          feature-map buffer, data 2 clocks after a row is taken. stitch and lane: the writes.
 //          line_full_o and lane_full_o: halves that are filled; free pulses give the older one
 //          back.
-// Timing   a row a clock while there is a free half; a filling is full 3 clocks behind its last
+// Timing   a row a clock while there is a free half; a filling is full 3 clocks after its last
 //          row, one of the lane buffer, which goes through a transposer, 20.
 // Numbers  bits, unchanged. Rows modulo 2^16.
 // Source   FA3C (ASPLOS 2019) section 4.5 (buffer control unit: shifting, stitching). a3c 6.2-6.4.
 //
 // Inputs of a connected layer are stitched flat, 16 at a time for every sample, whatever the lines
-// of the map that they lie in: what a piece of a line brings before or behind its words is
+// of the map that they lie in: what a piece of a line brings before or after its words is
 // overwritten by the next piece or lies beyond the 16.
 `include "jd_assert.svh"
 module jd_a3c_fetch

@@ -66,7 +66,7 @@ module jd_a3c_issue
     first_word = 8'(left) >= tap ? 8'(left) - tap : 8'd0;
   endfunction
   logic [7:0] tap, tap_down;                      // of the row, of the column
-  logic [8:0] sums_end;                           // BwConv: behind the last sum
+  logic [8:0] sums_end;                           // BwConv: after the last sum
   assign tap      = 8'(tile_q.tap_left) + 8'(turn2_q);
   assign tap_down = 8'(tile_q.tap_top) + 8'(turn3_q[4:0]);
   assign sums_end = 9'(tap) + 9'(tile_q.columns) - 9'(tile_q.left);

@@ -70,7 +70,7 @@ module jd_a3c_layer
   logic     product_last;
   assign product_last = product_q == Beats;
 
-  // ---- Shape, a clock behind the words; the rules below say when it is meaningful
+  // ---- Shape, a clock after the words; the rules below say when it is meaningful
   logic [1:0]  stride_q;                  // log2
   logic        stride_legal_q;
   logic [7:0]  rows_q, columns_q;

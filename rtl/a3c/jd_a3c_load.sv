@@ -17,7 +17,7 @@
 //                       descending, by windows of inputs, then convolutions descending, each a single window, without layer 0: transposed patches block by
 //                       block of 16 outputs. Entry of output 16*block + j, input block k:
 //                       block + j*N + k, N the input blocks of the window. The last window
-//                       is filled up to whole lanes: entries behind the last input block are
+//                       is filled up to whole lanes: entries after the last input block are
 //                       neither read nor written.
 // Timing   a beat a clock. An entry is written one clock after its beat, a transposed patch 20
 //          clocks after its last beat; filled_o moves a clock after the last write of a block or
@@ -124,10 +124,10 @@ module jd_a3c_load
   logic [33:0]          next_beat_q;   // a window's next one's
   logic [33:0]          block_beat_q;  // the block's first patch
   logic [33:0]          patch_beat_q;  // the patch that is asked for
-  logic [13:0]          patches_q;     // behind it in the block
-  logic [PositionW-1:0] asked_q;       // position behind all that is asked for
+  logic [13:0]          patches_q;     // after it in the block
+  logic [PositionW-1:0] asked_q;       // position after all that is asked for
   logic [EntryW-1:0]    place_q;       // the block's first entry
-  logic [PositionW-1:0] end_q;         // position behind it
+  logic [PositionW-1:0] end_q;         // position after it
   logic [13:0]          limit, left, window;
   logic [13:0]          count;         // blocks of the part
   logic                 last_sample, next_sample, part_last, block_last, layer_last;
@@ -148,7 +148,7 @@ module jd_a3c_load
   assign ask         = state_q == StRoom && has_room && block_ready;
 
   logic [PositionW-1:0] place;
-  // Behind biases; all other blocks end with a multiple of 16.
+  // After biases; all other blocks end with a multiple of 16.
   assign place = (asked_q + PositionW'(SEGMENTS - 1)) & ~PositionW'(SEGMENTS - 1);
 
   always_comb begin
@@ -386,7 +386,7 @@ module jd_a3c_load
   `JD_ASSUME_IF(TaskLegal_M, go_i,
                 task_i.samples != '0 && task_i.samples <= 4'd8 && task_i.layers != '0)
   `JD_ASSUME_STABLE(TaskStable_M, go_i && !finish_o, {go_i, task_i})
-  // The reader's next segment may begin behind what is filled.
+  // The reader's next segment may begin after what is filled.
   `JD_ASSUME(ReleasedInRange_M, 32'(kept) <= Rows || 32'(PositionW'(-kept)) < SEGMENTS)
   `JD_ASSERT_IF(BeatExpected_A, beat_valid, block_valid || task_i.train)
   `JD_ASSERT_IF(ResponseNeverWaits_A, m_axi_rvalid_i, m_axi_rready_o)

@@ -4,7 +4,7 @@
 // which the compute array uses them.
 //
 // Streams  go_i, task_i: one task after the other, held until finish_o; layer_i: the layer of the
-//          index of one clock before, the network's output behind the last one. write: a row.
+//          index of one clock before, the network's output after the last one. write: a row.
 //          loaded_o: items that are in the buffer, modulo 256, an item being a map of one sample.
 //          error: a beat came with an error; its data are written like any other. failed_i changes
 //          nothing here: nothing is written to memory.
@@ -89,7 +89,7 @@ module jd_a3c_map_load
   assign number        = first_q + 8'(sample_q);
   assign ahead         = number - samples_i;
   assign may_come      = (!record && layer.convolves) ? ahead < 8'd2 : free_i;
-  // Behind the item of sample_q and index_q, another layer of the sample may follow, another sample
+  // After the item of sample_q and index_q, another layer of the sample may follow, another sample
   // of the layer, or both anew.
   logic item_convolves_q;
   assign task_done = last_sample && (!task_i.train || index_q == '0);

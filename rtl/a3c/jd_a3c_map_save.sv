@@ -150,7 +150,7 @@ module jd_a3c_map_save #(
     .count_o     ()
   );
 
-  // ---- Rows: as many are asked for as there is room for behind the buffer
+  // ---- Rows: as many are asked for as there is room for after the buffer
   logic [6:0]       read_q;                    // rows of the piece that are asked for
   logic [HeldW-1:0] held_q;                    // rows asked for and not sent
   logic [1:0]       coming_q;                  // a row asked for one and two clocks before

@@ -7,7 +7,7 @@
 //          layers are done with; done_o for one clock with how it ended. A read of a layer takes any
 //          slot that has a network, at any time.
 // Timing   a layer: some 20 clocks and those of its products, jd_a3c_layer. layer_o comes 2 clocks
-//          behind its read and stays until the next read's.
+//          after its read and stays until the next read's.
 // Numbers  those of jd_a3c_layer and jd_a3c_capacity.
 // Source   a3c 10.3. Golden model: models/a3c/engine.py, _load; models/a3c/validate.py.
 //
@@ -30,7 +30,7 @@ module jd_a3c_network
   localparam int unsigned SlotW       = (Slots > 1) ? $clog2(Slots) : 1
 ) (
   input  logic                 clk_i,
-  input  logic                 rst_ni,           // all slots are empty behind it
+  input  logic                 rst_ni,           // all slots are empty after it
   input  logic                 start_i,
   input  logic [SlotW-1:0]     slot_i,           // with start_i
   input  logic [39:0]          address_i,

@@ -83,11 +83,11 @@ package jd_a3c_pkg;
     logic             gather;     // BW of connected layers gets its weights one by one
     logic [25:0]      second;     // beats from parameters to their second image, 0: there is none
     logic [39:0]      theta;      // for the forward pass, or for BW
-    logic [39:0]      source;     // before and behind the update
+    logic [39:0]      source;     // before and after the update
     logic [39:0]      target;
     logic [39:0]      g_source;
     logic [39:0]      g_target;
-    logic [39:0]      objective;  // hyper-parameters, 64 bytes behind them the gradients
+    logic [39:0]      objective;  // hyper-parameters, 64 bytes after them the gradients
     logic [7:0][39:0] maps;       // set of feature maps of each sample
     logic [3:0][31:0] settings;   // eta, rho, 1 - rho, eps; eta in the low bits
   } task_t;
@@ -104,7 +104,7 @@ package jd_a3c_pkg;
     logic [2:0]  layer;
     logic [25:0] offset;          // of the first one in the image, beats
     logic [15:0] row;             // in the buffer
-    logic [15:0] rows;            // 1..65535, one behind the other
+    logic [15:0] rows;            // 1..65535, one after the other
     logic        layer_last;      // the layer's last
     logic        task_last;       // the task's last
   } chunk_t;

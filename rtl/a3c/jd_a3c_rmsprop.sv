@@ -43,7 +43,7 @@ module jd_a3c_rmsprop #(
   localparam int unsigned SliceW  = (SLICES > 1) ? $clog2(SLICES) : 1;
   localparam int unsigned PartW   = Units * 32;
   localparam int unsigned LATENCY = 2 * MulLatency + 3 * AddLatency + DivLatency + SqrtLatency;
-  // Rows that are inside at full rate: those in the units, and those before and behind them.
+  // Rows that are inside at full rate: those in the units, and those before and after them.
   localparam int unsigned ROWS    = (LATENCY + SLICES - 1) / SLICES + 8;
   localparam int unsigned CountW  = $clog2(ROWS + 1);
   localparam logic [SliceW-1:0] LAST = SliceW'(SLICES - 1);

@@ -11,7 +11,7 @@
 //          how its oldest task ended, units first. lookup: layers of a task's network. order:
 //          jd_a3c_tickets. m_axi_*: network descriptors and hyper-parameters, read only.
 // Timing   a task is checked when it is the next one of its ring, and waits outside it: the ring
-//          fetches the one behind it meanwhile. A task goes to the unit with the fewest tasks of
+//          fetches the one after it meanwhile. A task goes to the unit with the fewest tasks of
 //          those that have its role, two at most.
 // Numbers  a ticket is taken when a TRAIN is given to a unit or fails its hyper-parameters, and when
 //          an ordered SYNC is next.
@@ -114,7 +114,7 @@ module jd_a3c_tasks
   localparam int unsigned UnitW = (Units > 1) ? $clog2(Units) : 1;
   localparam int unsigned CopyW = (Copies > 1) ? $clog2(Copies) : 1;
 
-  // What is done for the next job of a ring. It leaves its ring behind StTake.
+  // What is done for the next job of a ring. It leaves its ring after StTake.
   typedef enum logic [3:0] {
     StNew,        // none, or not looked at
     StCheck,

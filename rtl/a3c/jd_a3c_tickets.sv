@@ -32,7 +32,7 @@ module jd_a3c_tickets
   input  logic [Units-1:0][TICKET_W-1:0]   written_ticket_i,
   input  logic [Units-1:0][TICKET_W-1:0]   order_ticket_i,
   input  logic [Units-1:0][2:0]            order_layer_i,
-  input  logic [Units-1:0][25:0]           order_behind_i,  // the row behind those asked for
+  input  logic [Units-1:0][25:0]           order_behind_i,  // the row after those asked for
   output logic [Units-1:0]                 order_go_o
 );
   localparam logic [3:0] NONE = 4'd8;            // above every layer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tiles: what the parts of a compute unit do at a time, one tile behind the other. A tile is a set
+// Tiles: what the parts of a compute unit do at a time, one tile after the other. A tile is a set
 // of sums that stand in one half of the elements' memories; it is fetched for, issued and drained.
 //
 // A tile's issues are a nest of loops. Loops 0 and 1 make a round, in which every sum gets one
@@ -36,7 +36,7 @@ package jd_a3c_tile_pkg;
     logic [1:0]       lanes;          // log2 of lanes/16
     logic             barrier;        // it reads what the tile before it writes
     logic [7:0]       need;           // items of feature maps that must be loaded
-    logic [3:0]       samples_done;   // whose convolutions' maps are not read any more behind it
+    logic [3:0]       samples_done;   // whose convolutions' maps are not read any more after it
     logic             stage_first;    // of its stage
     logic             stage_last;
     logic             task_last;
@@ -65,7 +65,7 @@ package jd_a3c_tile_pkg;
     logic [15:0]      a3;
     logic [15:0]      a3_wrap;
     logic [15:0]      a4;
-    logic             free_blocks;    // what is behind goes with every turn of loop 3
+    logic             free_blocks;    // what is after goes with every turn of loop 3
     logic             free_end;       // all before weight_end goes with the tile
     logic [15:0]      weight_end;
     logic [1:0]       stride;         // log2
@@ -143,7 +143,7 @@ package jd_a3c_tile_pkg;
   // Words that stand side by side: those wanted of a line, up to the end of its row of 16 words.
   typedef struct packed {
     logic [4:0] words;
-    logic       last;              // no more are wanted behind them
+    logic       last;              // no more are wanted after them
     logic       line_last;         // they end the line
   } piece_t;
   function automatic piece_t piece_of(input logic [4:0] wanted, input logic [3:0] word,

@@ -3,22 +3,22 @@
 // Updates parameters and mean squares in memory by the gradients of a task (RMSProp).
 //
 // Streams  go_i, task_i: one task after the other, held until finish_o. chunk: rows of gradients
-//          that lie one behind the other in the gradient buffer and in the image of the
+//          that lie one after the other in the gradient buffer and in the image of the
 //          parameters; chunk_read_o: all rows of the oldest chunk that was not yet told of are
 //          read. read: rows of the gradient buffer; read_data_i is taken 2 clocks after a read and
 //          at no other time. order: memory of a layer is read once order_go_i is high for its
 //          ticket and layer, which is looked at from ORDER clocks after they show and stays until
-//          the chunk's end, the row behind whose last is order_behind_o. written_o: what of the layer
+//          the chunk's end, the row after whose last is order_behind_o. written_o: what of the layer
 //          in hand is written and answered. layer_done_o: all of a layer is. error: a beat or
 //          burst came back with an error. From then, or while failed_i is high, chunks are told of
 //          and layers are done, but nothing more is asked for, and what comes is not written.
 // Timing   a row takes max(2, 16/Units) clocks on memory that reads and writes a beat a clock, with
-//          up to Rows rows on their way before and behind the units. A piece, of at most Piece rows,
+//          up to Rows rows on their way before and after the units. A piece, of at most Piece rows,
 //          is a burst of parameters and one of mean squares, each way; those that are written
 //          are begun once all their rows are there, so W never waits. finish_o comes 2
 //          clocks after the last answer. After stop_i no burst is begun; idle_o says that
 //          none is out.
-//          Parameters with a second image are written twice, the second time behind the mean squares.
+//          Parameters with a second image are written twice, the second time after the mean squares.
 // Numbers  those of jd_a3c_rmsprop.
 // Source   a3c 7.6; FA3C (ASPLOS 2019) section 4.2.3. Golden model: models/a3c/rmsprop.py.
 `include "jd_assert.svh"
@@ -125,7 +125,7 @@ module jd_a3c_update
   ask_e       ask_q;
   chunk_t     chunk_q;
   logic       chunk_valid_q, ended_q;                // the task's last chunk is here
-  logic       more_q;                                // the chunk goes on behind the piece
+  logic       more_q;                                // the chunk goes on after the piece
   logic [1:0] order_q;
   logic [6:0] in_page, rows;
   logic       last_piece, room, dry, wet, gradients_ready, writes_ready, piece;

@@ -49,13 +49,13 @@ module jd_a3c_walk
   // What a stage does.
   typedef enum logic [1:0] {StageFw, StageGc, StageBw, StageConnected} stage_e;
   state_e      state_q;
-  logic        pass_begin_q;                     // a pass or a window begins behind StLead3
+  logic        pass_begin_q;                     // a pass or a window begins after StLead3
   stage_e      stage_q;
 
   // ---- Where the walk is
   logic [3:0]  layer_q;                          // in hand
   logic [2:0]  sample_q;                         // of the convolutions
-  logic [15:0] position_q;                       // in the parameter buffer, behind the last segment
+  logic [15:0] position_q;                       // in the parameter buffer, after the last segment
   logic [15:0] convs_position_q;                 // training: of the first convolution's
   logic [7:0]  items_q;                          // of feature maps, up to this stage
   logic [7:0]  number_q;                         // samples before the task
@@ -232,7 +232,7 @@ module jd_a3c_walk
   logic [3:0]  bw_rows_q;
   logic [5:0]  bw_width_q;
   logic [7:0]  bw_columns_left_q;
-  logic [8:0]  tap_top_q, tap_bottom_q, tap_left_q, tap_right_q;  // first, and behind the last
+  logic [8:0]  tap_top_q, tap_bottom_q, tap_left_q, tap_right_q;  // first, and after the last
   logic [4:0]  taps_down, taps_across;
   assign taps_down   = tap_bottom_q > tap_top_q ? 5'(tap_bottom_q - tap_top_q) : 5'd0;
   assign taps_across = tap_right_q > tap_left_q ? 5'(tap_right_q - tap_left_q) : 5'd0;
@@ -573,7 +573,7 @@ module jd_a3c_walk
 
   // ---- Steps
   logic stage_first_conv;                        // the last convolution: a sample's first one
-  logic [15:0] convs_end_q;                      // behind the parameters of convolutions
+  logic [15:0] convs_end_q;                      // after the parameters of convolutions
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q      <= StIdle;

@@ -9,7 +9,7 @@ package jd_learner_engine_pkg;
   // A network's forward pass: a chain of DOT stages.
   typedef struct packed {
     logic [7:0]  first;                         // its first stage
-    logic [7:0]  behind;                        // behind its last stage
+    logic [7:0]  behind;                        // after its last stage
     logic [7:0]  source;                        // vector of the input, one that a record fills
     logic [15:0] n_in;                          // words of it
     logic [7:0]  result;                        // row of the output

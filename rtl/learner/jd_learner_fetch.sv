@@ -4,13 +4,13 @@
 //
 // Streams  start_i begins a batch; its indices come from SMP or from a list in memory, a read of
 //          the record follows each, up to the movers' limit in flight, and the words return in
-//          order. done_o is one clock, two behind the last word: every record is in the frames, or
+//          order. done_o is one clock, two after the last word: every record is in the frames, or
 //          error_o says why not.
 //          flush_i (level) takes no more input, drops what returns and empties the block.
 //          A record is [s][a][r][d][s'] and [noise], if there is some; an action of A words goes
-//          behind a second copy of s. With linear_i the records are taken in their order, from the
+//          after a second copy of s. With linear_i the records are taken in their order, from the
 //          job's first on, and of each only its first vector.
-// Timing   max(words of a record, bus) clocks a record behind one memory latency; with an action of
+// Timing   max(words of a record, bus) clocks a record after one memory latency; with an action of
 //          A words s takes two clocks a word.
 // Numbers  address = base + index * stride, modulo 2^40, the stride a multiple of 64.
 // Source   learner 5.7, 4.3. Golden model: models/learner/engine.py.
@@ -303,7 +303,7 @@ module jd_learner_fetch
     endcase
   end
   assign word       = record_data_i[32*word_q+:32];
-  // The word behind the one in hand.
+  // The word after the one in hand.
   part_e      next_part;
   logic       next_part_last, next_last;
   logic [3:0] next_word;

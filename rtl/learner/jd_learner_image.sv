@@ -34,7 +34,7 @@ module jd_learner_image
   input  logic [7:0]              net_mask_i,
   input  logic [4:0]              kind_mask_i,
   input  logic [39:0]             address_i,        // with start_i
-  input  logic                    stop_i,           // level: end behind the command that runs
+  input  logic                    stop_i,           // level: end after the command that runs
   output logic                    busy_o,
   output logic                    done_o,
   output logic [1:0]              response_o,       // with done_o: 0, or the bus's error
@@ -172,7 +172,7 @@ module jd_learner_image
         if (store_i && write_cmd_ready_i)      state_d = scalars ? StSend : fill;
         else if (!store_i && read_cmd_ready_i) state_d = StBeat;
       end
-      // LOAD: a beat, then its groups; the rest of a command behind an error is dropped.
+      // LOAD: a beat, then its groups; the rest of a command after an error is dropped.
       StBeat: begin
         if (read_valid_i) begin
           if (read_resp_i != 2'd0 || response_q != 2'd0) begin

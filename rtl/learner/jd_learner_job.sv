@@ -5,16 +5,16 @@
 // Streams  a job at a time from jd_engine_control, one end each. Units are started by a pulse and
 //          answer by a pulse; the records of the next step are fetched while a step computes.
 //          With two phases a step is the pipe's part and the updates of one, then of the other.
-//          What comes behind updates, a step or a step's second phase, is launched beside them (a
+//          What comes after updates, a step or a step's second phase, is launched beside them (a
 //          step: when its records are there); its stages wait for what they read. It is judged, and
 //          its own updates begin, when those are over.
 // Timing   a step of TRAIN: the pipeline's clocks, then WU and TSM in program order, each behind
 //          SETTLE clocks (the first one's pass while the step computes) and one, then two clocks;
-//          a launch is four clocks behind their begin. INFER goes through the steps' states: a
+//          a launch is four clocks after their begin. INFER goes through the steps' states: a
 //          round is the pipeline's clocks and the writing of its results. GRADS ends in the one of
 //          images, and APPLY begins there. A job starts eight clocks after it came, if nothing is in
 //          flight. With ActorCritic a step that is not launched begins three clocks later, and
-//          copies of columns are made behind WU and before the first step: a word a clock, 11 clocks
+//          copies of columns are made after WU and before the first step: a word a clock, 11 clocks
 //          more each, and 3 for a network without.
 // Numbers  none.
 // Source   learner 4.1, 5.4, 7. Golden model: models/learner/engine.py.
@@ -108,7 +108,7 @@ module jd_learner_job
   // Update and target.
   output logic                update_start_o,
   input  logic                update_done_i,
-  input  update_state_t       updated_i,         // scalars behind an update
+  input  update_state_t       updated_i,         // scalars after an update
   output logic                target_start_o,
   input  logic                target_done_i,
   output logic                columns_start_o,   // a network's copy of columns
@@ -390,7 +390,7 @@ module jd_learner_job
 
   // Phases, delayed stages and copies of columns.
   logic            phase_q;              // the second phase
-  logic            phase_over_q;         // the first one's updates are over; behind update_o
+  logic            phase_over_q;         // the first one's updates are over; after update_o
   logic            due_step_q;           // delayed stages run in this step
   logic            pass;                 // the stage in hand does not
   logic            copies;               // its network has a copy of columns
@@ -413,7 +413,7 @@ module jd_learner_job
   localparam logic [1:0] SETTLE = 2'd3;
   logic [4:0]  index_q;
   logic [1:0]  settle_q;
-  logic        settled, past_q, due_q;   // past_q: index_q is behind the last stage
+  logic        settled, past_q, due_q;   // past_q: index_q is after the last stage
   logic        other_q;                  // APPLY: the stage's network is not in its mask
   logic        take_stage, next_stage;
   logic [31:0] since;                    // with this step
@@ -426,11 +426,11 @@ module jd_learner_job
                           || (state_q == StTarget && target_done_i)
                           || (take_stage && (pass || (update_o.is_target && !due_q)));
 
-  // A copy of columns is made anew behind each WU, and before the first step of a job, for what was
+  // A copy of columns is made anew after each WU, and before the first step of a job, for what was
   // loaded since.
   if (ActorCritic) begin : gen_actor_critic
     logic [32:0] waited_q;               // with this step
-    logic [32:0] after;                  // with the one behind it
+    logic [32:0] after;                  // with the one after it
     logic [2:0]  known_q;                // due_step_q tells of the step to come
     logic        look_q, skips_q, started_q;
     assign after         = due_step_q ? 33'd1 : waited_q + 33'd1;
@@ -487,8 +487,8 @@ module jd_learner_job
     assign columns_start_o = 1'b0;
   end
 
-  // The launch of what comes behind the updates in hand. The registers that it depends on, and those
-  // that keep its stages from what will change, know of these updates three clocks behind their
+  // The launch of what comes after the updates in hand. The registers that it depends on, and those
+  // that keep its stages from what will change, know of these updates three clocks after their
   // begin.
   assign updating_o      = state_q inside {StUpdates, StUpdate, StTarget}
                            || (state_q == StColumns && behind_update_q);

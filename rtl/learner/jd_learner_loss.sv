@@ -81,7 +81,7 @@ module jd_learner_loss
   logic               got_next_q, got_chooser_q, got_value_q, hand, scan_free, last;
   logic [RecW:0]      in_q, write_q;                   // records: see below
   logic               scanning_q;
-  logic               drained_q;                       // nothing is behind the reader
+  logic               drained_q;                       // nothing is after the reader
   logic               chooses;                         // there is a vector qd
   logic               twin_q, critic_q, actor_q, quiet_q;   // of the stage
   logic [15:0]        frame_q;                         // first row of the sample's frame

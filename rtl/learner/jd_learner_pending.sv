@@ -6,7 +6,7 @@
 //          network of those that are left. With two phases, those of the phase in hand. A scan of
 //          the list, from restart_i on, leaves out the stages that this step passes over: delayed
 //          ones, and hard copies whose period is not over.
-// Timing   outputs two clocks behind the inputs. The scan takes three clocks an entry; one that it
+// Timing   outputs two clocks after the inputs. The scan takes three clocks an entry; one that it
 //          has not seen counts as made.
 // Numbers  none.
 // Source   onchip_replay 3.2 (WU serialised with FW..WA); here a step begins beside the updates of

@@ -4,7 +4,7 @@
 //
 // Streams  step_*: one step at a time; step_done_o for one clock at its end, when every result is
 //          written and all TD errors are out; the error outputs hold from then to the next start.
-//          frame_*: words of samples, taken in any clock with ready (behind the tensor unit's
+//          frame_*: words of samples, taken in any clock with ready (after the tensor unit's
 //          results); scalars are a pipe. Both may run one step ahead (other parity).
 //          delta_*: TD errors, ascending samples, a pipe: the taker has room for a batch.
 //          gradient_* and weight_*: pipes, LW words a clock. They are used between steps, or of a
@@ -20,7 +20,7 @@
 //            phase; the dependencies are earlier stages, and WU or TSM only of a phase before;
 //          - no stage writes rows of a frame that an earlier stage may still read: each vector has
 //            its own rows. What a record fills has state_rows rows for each parity, one copy after
-//            the other; right behind s and s' there may be an action;
+//            the other; right after s and s' there may be an action;
 //          - one writer's outputs stay in a row each clock: offset % P + n_out <= P, or the offset
 //            is 0; AXPY has offset 0; LOSS has n_out <= P and its vectors at a row's first lane;
 //          - the OUTER stages of a chain are adjacent, the last one without the chain bit; a row of

@@ -9,7 +9,7 @@
 //          frames of one pipeline, between steps.
 // Timing   DP = 1: as of the pipeline, the end of a step a clock later. Else a step takes as long as
 //          the first pipeline, which has the most samples, and three clocks; a gradient read answers
-//          in 2 clocks and AddLatency for each level of the sum. A result comes RESULT_LATENCY clocks behind its read.
+//          in 2 clocks and AddLatency for each level of the sum. A result comes RESULT_LATENCY clocks after its read.
 // Numbers  binary32, RNE. A gradient is the sum of the pipelines' in pairs of neighbours, level by
 //          level; a pipeline without samples adds +0. Of gradients that were loaded (alone) the
 //          first pipeline's are the sum.
@@ -265,7 +265,7 @@ module jd_learner_pipes
       ended_q <= running_q && !step_start_i && !step_done_o && left_q == '0 && merged;
     end
 
-    // --- The smallest of what was found, two clocks behind the pipelines' registers: first what
+    // --- The smallest of what was found, two clocks after the pipelines' registers: first what
     // each has to say, all ones if it is nothing; then the least. The number of the pipeline is in
     // it, so no two are the same.
     typedef logic [STAGE_L+SampleW:0] where_t;      // the highest bit: there is none

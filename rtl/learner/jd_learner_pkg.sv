@@ -94,7 +94,7 @@ package jd_learner_pkg;
     logic [31:0]              inverse_batch;  // binary32
     logic [15:0]              batch;          // samples, 1..BMax
     logic                     parity;         // which copy of what a record fills
-    logic [7:0]               stages;         // behind the last stage
+    logic [7:0]               stages;         // after the last stage
     logic [7:0]               frame_rows;     // rows of a sample's frame
     logic [7:0]               state_rows;     // of a copy of a vector that a record fills: two each
     logic [7:0]               next_state;     // vector s'

@@ -189,7 +189,7 @@ module jd_learner_program
   // Network: what its record says, then the walk over its image says the rest.
   network_t          net_q;
   logic [7:0]        net_error_q;
-  logic [17:0]       row_end_q, bias_end_q;    // behind all of its banks
+  logic [17:0]       row_end_q, bias_end_q;    // after all of its banks
   logic              net_reserved_q, net_count_q, net_align_q;
   logic [LAYERS-1:0] layer_reserved_q, layer_dim_q;
   logic              columns_dim_q, copy_bad_q;    // of its copy of columns, below
@@ -394,9 +394,9 @@ module jd_learner_program
     return dep != NO_STAGE && delayed_q[dep[STAGE_L-1:0]];
   endfunction
 
-  // An action right behind s or s': of each there may be one.
+  // An action right after s or s': of each there may be one.
   logic       action_state_q, action_next_q;   // such a one
-  logic [1:0] actions_q;                       // behind s, s'
+  logic [1:0] actions_q;                       // after s, s'
   logic       columns_bad_q, columns_row_q, noise_bad_q;
   if (ActorCritic) begin : gen_actor_critic
     logic behind_q, at_state_q, at_next_q;
@@ -705,7 +705,7 @@ module jd_learner_program
     walk_start_q <= state_q == StNet && checked && !bad_q;
     sized_q      <= state_q == StSize;
     size_bad_q   <= bytes_q < 32'd64 || bytes_q > 32'(MAX_BYTES);
-    clash_q      <= state_q == StMark && written_q[mark_q];   // behind the last row, unseen
+    clash_q      <= state_q == StMark && written_q[mark_q];   // after the last row, unseen
     kind_last_q  <= kind_last;
     if (state_q == StIdle && start_i) begin
       address_q     <= address_i;

@@ -7,8 +7,8 @@
 //          are delayed stages in a step in which they are not due. The walk begins at the step's
 //          first stage; those before it are done. A stage issues sample b when all its dependencies
 //          are done with b and b is in the frame memory. A stage is begun when the weights that it
-//          reads are those of the step: behind the update of its network and of those of its wait
-//          mask, of a target behind its copy, and OUTER behind all updates (they read gradients).
+//          reads are those of the step: after the update of its network and of those of its wait
+//          mask, of a target after its copy, and OUTER after all updates (they read gradients).
 //          In a spatial pipeline a sequencer takes the stages of its unit alone, the gradients' in
 //          this order, the others' group after group: all of its stages for GI samples, then for
 //          the next ones. LOSS goes to the loss unit with the first group, for all samples. hold_i
@@ -18,10 +18,10 @@
 //          for AXPY groups that are not full, between the samples of a chain shorter than
 //          AddLatency + 3, for the turn-around (an operation waits until those before it have left
 //          the adders and result registers that it will need; a DOT stage one clock at least), and
-//          behind visits of one clock: a visit is taken every other clock at most. A DOT with a
+//          after visits of one clock: a visit is taken every other clock at most. A DOT with a
 //          tangent issues an operation every P/p clocks, one for each of its outputs, and a stage
 //          without waits until these are out. A stage sees a sample's token three clocks after the
-//          sample has passed, a new sample after one; a stage begins three clocks behind the end of the
+//          sample has passed, a new sample after one; a stage begins three clocks after the end of the
 //          update for which it waits.
 // Numbers  none.
 // Source   onchip_replay 3.2.1. Golden model: models/learner/learner.py; clocks: timing.py.
@@ -121,7 +121,7 @@ module jd_learner_sequencer
   end
 
   // --- The walk: the stage table's next entry, and the sample for which a chain comes by. The
-  // entry behind it is read ahead; it is taken a clock after it came, when it was checked.
+  // entry after it is read ahead; it is taken a clock after it came, when it was checked.
   logic               next_valid_q, next_checked_q, next_take, walk_on, ahead_valid_q, ahead_take;
   stage_t             next, ahead;
   logic [7:0]         id_q, chain_id_q, id_d;
@@ -157,7 +157,7 @@ module jd_learner_sequencer
   logic skipped;                      // a delayed stage that is not due, a stage of another unit
 
   // The samples of the walk: all, or those of a group.
-  logic               again;          // behind this stage comes the first one with the next group
+  logic               again;          // after this stage comes the first one with the next group
   logic               later;          // what is taken from the table is not of the first group
   logic [SampleW-1:0] first_sample;
   logic [15:0]        first_frame;    // first row of that sample's frame
@@ -390,7 +390,7 @@ module jd_learner_sequencer
   assign issue   = valid_q && !pacing && !(Spatial && hold_i) && (!at_start_q || ready);
 
   // A tangent's outputs pass one by one: the next operation waits for them, and the first one of a
-  // stage without a tangent for its results to come behind theirs.
+  // stage without a tangent for its results to come after theirs.
   if (ActorCritic) begin : gen_pace
     logic             pacing_q, paced_q;
     logic [TurnW-1:0] pace_q, tail_q;
@@ -476,7 +476,7 @@ module jd_learner_sequencer
   endfunction
 
   // A visit has turned once its first operation may issue: a stage needs no more of itself. That is
-  // known as it is taken for OUTER and for AXPY behind AXPY, else a clock later.
+  // known as it is taken for OUTER and for AXPY after AXPY, else a clock later.
   logic [TurnW-1:0] turn_less;
   assign turn_less = turn_q == '0 ? '0 : turn_q - 1'b1;
   always_ff @(posedge clk_i) begin

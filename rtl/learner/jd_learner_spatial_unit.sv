@@ -7,7 +7,7 @@
 //          jd_learner_tensor_unit. row_*: its results, whole rows of a frame (their lanes that are
 //          results), a stream; row_done_o: the sample has passed row_stage_o with this row. OUTER
 //          has no rows; its tokens are gradient_done_*.
-// Timing   a row leaves the unit 3 clocks behind its last word, or behind the first word of the
+// Timing   a row leaves the unit 3 clocks after its last word, or after the first word of the
 //          next row. Nothing issues while the queue has no room for all that may be under way.
 // Numbers  as of jd_learner_tensor_unit.
 // Source   onchip_replay 3.2.1 (tensor units of the stages, FIFOs between them). Golden model:

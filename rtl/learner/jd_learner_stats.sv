@@ -83,7 +83,7 @@ module jd_learner_stats #(
     .unordered_o (unused_unordered)
   );
 
-  // StTake a magnitude, carry it upwards through the full levels (StCarry, StAdd); behind the last
+  // StTake a magnitude, carry it upwards through the full levels (StCarry, StAdd); after the last
   // the levels that are left are folded, lowest first (folding_q).
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

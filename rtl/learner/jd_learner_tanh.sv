@@ -34,9 +34,9 @@ module jd_learner_tanh
   localparam logic [7:0]  EXP_SMALL = 8'd119;    // of 2^-8: below, the result is x
   localparam logic [7:0]  EXP_LARGE = 8'd130;    // of 8: from here on it is 1
   localparam int unsigned FRAC_W    = 25;        // 64*a: 9 bits, point, 25 bits: 2^-8 has 23 bits
-                                                 // behind its leading one, which is 2^-2
+                                                 // after its leading one, which is 2^-2
   localparam int unsigned FIXED_W   = 9 + FRAC_W;
-  localparam logic [7:0]  EXP_T     = 8'd126;    // of t with its leading one right behind the point
+  localparam logic [7:0]  EXP_T     = 8'd126;    // of t with its leading one right after the point
 
   typedef struct packed {
     logic        slope;

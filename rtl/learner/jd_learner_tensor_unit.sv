@@ -267,7 +267,7 @@ module jd_learner_tensor_unit
     );
   end
 
-  // Adders, a clock behind the products. As a tree, adder P - P/2^(k-1) + n is node n of level k; as
+  // Adders, a clock after the products. As a tree, adder P - P/2^(k-1) + n is node n of level k; as
   // lanes, adder l adds product l to an accumulator. The leaves choose before their registers; a
   // node of a higher level is at work as a lane if it is not as a node.
   line_t              at_addend;

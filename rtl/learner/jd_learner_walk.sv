@@ -34,7 +34,7 @@ module jd_learner_walk #(
   output logic [SubW-1:0]       sub_o,         // place in that row, in groups
   output logic [BiasW:0]        bias_index_o,  // bias of the group's first word
   output logic [LW-1:0]         mask_o,        // words that are no padding
-  output logic [RowW:0]         row_end_o,     // behind the last group: first row not used
+  output logic [RowW:0]         row_end_o,     // after the last group: first row not used
   output logic [BiasW:0]        bias_end_o     // and first bias not used
 );
   localparam int unsigned LANE_L = $clog2(P);
@@ -80,7 +80,7 @@ module jd_learner_walk #(
   logic [4:0]        step_q;               // rows of a group, or 1
   logic              narrow_q, single_q;   // a group has several rows; a row has one group
   logic              row_last_q;           // the group is its row's last
-  logic              past_q, next_past_q;  // j_q, next_j_q are behind the last output
+  logic              past_q, next_past_q;  // j_q, next_j_q are after the last output
   logic [31:0]       next_layer_q, layer;
   logic [LANE_L-1:0] lanes;
   logic [4:0]        step;

@@ -107,10 +107,10 @@ module jd_replay_errors
   logic               load, one, two;         // one, two: so many are begun and not loaded
   logic [PLACE_W-1:0] place_q, place_after_q; // one more
   logic [SLOT_W:0]    slot_q, left_q;
-  logic [SLOT_W:0]    slot_after_q;           // the slot behind it, 0 if it is the last
+  logic [SLOT_W:0]    slot_after_q;           // the slot after it, 0 if it is the last
   logic               last_q;                 // one is left
   logic               sent_q;                 // the word of this slot went out, and no hold,
-  logic               sent, sent_after;       // and that of the slot behind it
+  logic               sent, sent_after;       // and that of the slot after it
   logic               is_error, is_fetch, take, step, close, forget;
   assign is_error   = sent_q && fits_q;
   assign op_valid_o = is_error;
@@ -145,11 +145,11 @@ module jd_replay_errors
                 (step ? word_offered.slot[SLOT_W:0] == slot_after_q
                       : word_offered.slot[SLOT_W:0] == slot_q);
     end
-    // No word of a batch behind it is here yet.
+    // No word of a batch after it is here yet.
     if (!rst_ni || drop_q || forget || clear_q) fits_q <= 1'b0;
   end
 
-  // A closed batch counts as fetched: fetched_q never is behind closed_q.
+  // A closed batch counts as fetched: fetched_q never is after closed_q.
   logic is_begun, is_fetching;
   assign is_begun    = fetched_q == begun_q;
   assign is_fetching = behind(fetched_q, delivered_q);

@@ -58,7 +58,7 @@ module jd_replay_front
   localparam int unsigned RowW     = (RowsLog2 > 0) ? RowsLog2 : 1;
   localparam logic [LeafW-1:0] LEAF_MAX = '1;
 
-  // ---- Acceptance: the leaf, and the insertion state behind the operation ----
+  // ---- Acceptance: the leaf, and the insertion state after the operation ----
   function automatic logic [INDEX_W-1:0] wrap(logic [INDEX_W:0] index, logic [INDEX_W:0] leaves);
     return INDEX_W'(index >= leaves ? index - leaves : index);
   endfunction

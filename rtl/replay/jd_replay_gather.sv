@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ring 2: runs GATHER jobs: brings the rows of the data storage that an array of indices names to
-// one place in memory, one behind the other.
+// one place in memory, one after the other.
 //
 //    indices -> address of the row -> reads of up to CHUNK beats -> pack -> beats -> writes
 //
@@ -173,9 +173,9 @@ module jd_replay_gather
   logic [14:0]        left_q;              // beats of it that are not asked for
   logic               outside;             // no leaf has that index
   logic               held_valid, held_ready;   // an index before these stages
-  logic               bad_q;               // such an index came: nothing is taken behind it
+  logic               bad_q;               // such an index came: nothing is taken after it
   logic               cut_q;               // what is not asked for yet is not wanted any more
-  logic               offers, offers_q;    // a command to the register behind these stages
+  logic               offers, offers_q;    // a command to the register after these stages
   logic               asks, last_ask, room_q, ask_ready;
   logic [COUNT_W-1:0] items_q;             // indices to come
   logic               more_q;              // some
@@ -270,7 +270,7 @@ module jd_replay_gather
   // ---- Pack: beats as they come, or small rows side by side
   logic [CountW-1:0]  owed_q;              // beats asked for that did not come
   logic               beat_last;           // the beat is its row's last
-  logic [14:0]        rest_q;              // beats of the row behind this one
+  logic [14:0]        rest_q;              // beats of the row after this one
   logic               failed_q;            // a beat was an error
   logic [31:0]        good_q;              // rows before it
   logic [1:0]         place_q;             // of the next small row

@@ -125,7 +125,7 @@ module jd_replay_generate
     return sums;
   endfunction
 
-  // Stage k is k+1 clocks behind the factors.
+  // Stage k is k+1 clocks after the factors.
   logic [LatMul-1:0] sum_valid_q;
   terms_t            sums_q [LatMul];
   always_ff @(posedge clk_i) begin

@@ -461,7 +461,7 @@ module jd_replay_host
         StEnd: if (soft_reset_i || end_ready_i) state_q <= StIdle;
         default: state_q <= StIdle;
       endcase
-      // Behind the others, for it is the latest to be known.
+      // After the others, for it is the latest to be known.
       if (run_q && leave) begin
         state_q <= StDrain;
         run_q   <= 1'b0;

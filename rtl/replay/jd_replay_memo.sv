@@ -77,7 +77,7 @@ module jd_replay_memo
 
   // ---- Places
   logic [PLACE_W-1:0] begin_end_q, delivered_end_q, write_q, read_q, sent_q, oldest_place_q;
-  logic [SLOT_W:0]    write_left_q, read_left_q;   // slots of the batch, behind the next one
+  logic [SLOT_W:0]    write_left_q, read_left_q;   // slots of the batch, after the next one
   logic               fresh_write_q, fresh_read_q; // the next one is slot 0
   logic               write_last, read_last;
   assign begin_place_o = begin_end_q;

@@ -127,7 +127,7 @@ module jd_replay_reader
 
   // ---- Elements
   logic [511:0]       beat_q;        // the next element in the low bits
-  logic [3:0]         left_q;        // elements of the beat behind the next one
+  logic [3:0]         left_q;        // elements of the beat after the next one
   logic               held_q;
   logic               last_q;        // the next one is the beat's or the array's last
   logic [COUNT_W-1:0] items_q;       // elements not yet handed out

@@ -23,7 +23,7 @@ module jd_replay_results
   input  logic                       to_stream_i,
   input  logic                       to_memory_i,
   input  logic [31:0]                beta_i,
-  output logic                       beta_step_o,    // pulse: the samples behind have the next beta
+  output logic                       beta_step_o,    // pulse: the samples after have the next beta
   input  logic                       stop_i,         // level: read no more
   input  logic                       fail_i,         // pulse, while nothing is read: send one word,
                                                      // unless the buffer is full

@@ -4,7 +4,7 @@
 // grants them in turn, looks up the leaves of updates by slot and makes priorities of TD errors.
 //
 // Streams  train_*, host_*: samples of ring 0 and ring 1. tde_*, op_*: the other operations. What is
-//          granted enters the tree; nothing behind the grant ever waits. Nothing is granted while
+//          granted enters the tree; nothing after the grant ever waits. Nothing is granted while
 //          ready_i is down.
 // Timing   samples enter in the clock of the grant; other operations LANE_LATENCY clocks later, in
 //          the order of the grants. One of each a clock.

@@ -73,7 +73,7 @@ def test_a3c_device_is_the_same_on_both(seed: int) -> None:
 
 
 def test_a3c_device_gives_the_same_bits(seed: int) -> None:
-    """Inferences side by side, trainings one behind the other, copies: parameters and outputs."""
+    """Inferences side by side, trainings one after the other, copies: parameters and outputs."""
     found = {}
     for backend in BACKENDS:
         with open_device(backend, CONFIG, seed=seed) as device:
@@ -106,7 +106,7 @@ def test_a3c_device_derives_the_constants(device: Any, seed: int) -> None:
 
 
 def test_a3c_device_names_errors(device: Any, seed: int) -> None:
-    """Wrong tasks, and memory that fails; a good task behind each."""
+    """Wrong tasks, and memory that fails; a good task after each."""
     a3c, net, rng = prepared(device, seed)
     seen = rng.standard_normal(NET_T.regions[0].words).astype(np.float32)
 

@@ -275,7 +275,7 @@ BAD_NETWORKS: list[tuple[str, Callable[[], np.ndarray], Geometry, Error, int]] =
     ("FC with a map", lambda: layer_with(NET_S, 2, height=2), SMALL, Error.E_SHAPE, 2),
     ("FC with a kernel", lambda: layer_with(NET_S, 2, kernel=2), SMALL, Error.E_SHAPE, 2),
     (
-        "conv behind FC",
+        "conv after FC",
         Network((*NET_S.layers[:3], conv(64, 8, 1, 1, 1), NET_S.layers[3])).encode,
         SMALL,
         Error.E_ORDER,
@@ -387,7 +387,7 @@ def adding(word: int, value: int) -> Callable[[np.ndarray, Bench], None]:
 
 
 def placing(word: int, other: int, offset: int) -> Callable[[np.ndarray, Bench], None]:
-    """Put an address behind that of another word."""
+    """Put an address after that of another word."""
 
     def change(words: np.ndarray, bench: Bench) -> None:
         words[word] = int(words[other]) + offset
@@ -559,7 +559,7 @@ def test_a3c_task_on_the_wrong_ring() -> None:
     ],
 )
 def test_a3c_hyper_parameters_that_are_wrong(settings: HyperParameters) -> None:
-    """The error comes behind the ticket, and nothing is written."""
+    """The error comes after the ticket, and nothing is written."""
     bench = Bench(NET_T, TINY)
     bench.put_objective(np.ones((2, 7), np.float32), settings)
     before = bench.memory.data.copy()

@@ -115,7 +115,7 @@ def test_network_limits(seed: int) -> None:
 
 @pytest.mark.parametrize("name", keep(BUILDS))
 def test_network_load(name: str, seed: int) -> None:
-    """Descriptors good and bad, one behind the other, against the golden model."""
+    """Descriptors good and bad, one after the other, against the golden model."""
     g = BUILDS[name]
     loader = Loader(g, seed)
     rng = np.random.default_rng([seed, 72])

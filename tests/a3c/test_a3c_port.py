@@ -98,7 +98,7 @@ def chosen(pattern: np.ndarray, *index: int) -> bool:
 
 
 def test_port_second_goes_first(seed: int) -> None:
-    """While both ask, a read of the first goes behind PATIENCE of the second; a slow memory too."""
+    """While both ask, a read of the first goes after PATIENCE of the second; a slow memory too."""
     rng = np.random.default_rng([seed, 3])
     slow = rng.random(4000) < 0.3
     with Player(PORT, {}, seed) as sim:

@@ -53,7 +53,7 @@ def check(
     expected = np.concatenate([bits_of(w) for w in want], 1)
     wrong = np.argwhere(got != expected)
     assert not wrong.size, f"seed {seed}: {len(wrong)} words differ, first {wrong[0]}"
-    assert not settle(sim, settings)["busy_o"].any(), "busy behind the last row"
+    assert not settle(sim, settings)["busy_o"].any(), "busy after the last row"
     return came, left
 
 

@@ -150,7 +150,7 @@ def test_rmsprop_unit_reset(seed: int) -> None:
 
 
 def test_rmsprop_unit_settings_are_held(seed: int) -> None:
-    """A hyper-parameter that changes while a word is in the unit is seen, and not behind it."""
+    """A hyper-parameter that changes while a word is in the unit is seen, and not after it."""
     build = BUILDS["2-2-4-4"]
     late = latency(build)
     for after, broken in ((late, True), (late + 1, False)):

@@ -27,7 +27,7 @@ WORD_THETA, WORD_SOURCE, WORD_TARGET, WORD_OBJECTIVE, WORD_MAPS = 2, 4, 6, 12, 1
 def run(
     case: Case, seed: int, timing_of: Memory = PRESETS["D"], **options: object
 ) -> tuple[Result, np.ndarray]:
-    """Run a case's tasks in the simulator; returns the result and memory behind it."""
+    """Run a case's tasks in the simulator; returns the result and memory after it."""
     memory = case.memory.copy()
     with Unit(unit_parameters(case.g, True), seed) as unit:
         result = unit.run(
@@ -200,7 +200,7 @@ FAULTS = {
 @pytest.mark.parametrize("kind", FAULTS)
 @pytest.mark.parametrize("response", [2, 3])
 def test_unit_ends_a_task_by_a_bus_error(kind: str, response: int, seed: int) -> None:
-    """The task that meets it ends with it; those before and behind are as if it were not there."""
+    """The task that meets it ends with it; those before and after are as if it were not there."""
     word, error, direction = FAULTS[kind]
     rng = np.random.default_rng([seed, 35, word])
     network = NET_T
@@ -235,7 +235,7 @@ def test_unit_ends_a_task_by_a_bus_error(kind: str, response: int, seed: int) ->
     got = memory.copy()
     got[first:last] = want[first:last]
     assert not case.difference(got, want)
-    # Nothing is written behind the failure: of a training that cannot read, nothing at all.
+    # Nothing is written after the failure: of a training that cannot read, nothing at all.
     if train and kind in ("objective", "maps"):
         assert (memory[first:last] == case.memory[first:last]).all()
 
@@ -247,7 +247,7 @@ def _with(entry: tuple, name: str, value: int) -> tuple:  # type: ignore[type-ar
 
 @pytest.mark.parametrize("part", range(8))
 def test_unit_stops(part: int, seed: int) -> None:
-    """Soon behind a stop nothing moves in memory; the harness finds whoever begins something."""
+    """Soon after a stop nothing moves in memory; the harness finds whoever begins something."""
     case = Case(NARROW, [NET_T], np.random.default_rng([seed, 36]))
     case.infer(0, 0, [0])
     case.train(0, 0, 0, 1, [1, 2, 3])
@@ -258,7 +258,7 @@ def test_unit_stops(part: int, seed: int) -> None:
 
 
 def test_unit_goes_on_behind_a_reset(seed: int) -> None:
-    """A run that was stopped leaves nothing behind: the next one in the same unit is right."""
+    """A run that was stopped leaves nothing after: the next one in the same unit is right."""
     rng = np.random.default_rng([seed, 37])
     case = Case(NARROW, [NET_T], rng)
     case.infer(0, 0, [0])

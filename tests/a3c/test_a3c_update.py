@@ -108,7 +108,7 @@ def check_writes(
     """Memory is as it was, but for the bursts that were begun, which are whole and right.
 
     Args:
-        want: [tasks, bytes] uint8, memory behind each task; a byte may be of any of them.
+        want: [tasks, bytes] uint8, memory after each task; a byte may be of any of them.
         faults: whose bytes are not written.
     """
     begun = np.zeros(memory.size, bool)
@@ -135,7 +135,7 @@ def apart(tasks: list[UnitTask], slot: int) -> tuple[list[UnitTask], int]:
 
 
 def test_update_error(seed: int) -> None:
-    """Behind an error of any kind nothing of the task is written; the next one is whole."""
+    """After an error of any kind nothing of the task is written; the next one is whole."""
     rng = np.random.default_rng([seed, 9])
     words = {"source": 4, "target": 6, "g_source": 8, "g_target": 10}
     with Actor("update", BUILDS["4"], seed) as sim:
@@ -188,7 +188,7 @@ def check_failed(
             & (result.requests[:, 0] <= result.finished[failed])
             & (result.requests[:, 3] == 1)
         ]
-        assert len(of_failed) <= 3, "a burst begins behind a failure"
+        assert len(of_failed) <= 3, "a burst begins after a failure"
     for n in {0, 1} - {failed}:
         mine = slice(tasks[n].source, tasks[n].source + 4 * slot)
         np.testing.assert_array_equal(memory[mine], want[1][mine])

@@ -45,7 +45,7 @@ def test_compiled_arithmetic_is_the_models(library: Path, operation: str, seed: 
 
 
 def run(seed: int, compiled: bool, scale: float) -> tuple[list[Any], list[int]]:
-    """Train and evaluate; every result as bits, and the clock behind each job.
+    """Train and evaluate; every result as bits, and the clock after each job.
 
     Args:
         scale: of the first weights; small ones make subnormal products.

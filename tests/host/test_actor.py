@@ -286,7 +286,7 @@ def test_actor_critic_recipe_refuses(field, value):
     "name", ["CartPole-v1", "Pendulum-v1", "LunarLander-v3", "LunarLanderContinuous-v3"]
 )
 def test_environments_go_on_after_a_copy(name, seed):
-    """An environment made of a state repeats all that follows, before and behind a reset."""
+    """An environment made of a state repeats all that follows, before and after a reset."""
     rng = np.random.default_rng(seed)
     one = Environment(name)
     space = one.action_space

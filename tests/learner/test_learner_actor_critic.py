@@ -283,7 +283,7 @@ def columns(learner: Learner) -> np.ndarray:
 
 
 def test_columns_follow_the_weights(seed: int) -> None:
-    """Behind LOAD and behind each update the copy holds the first layer's action columns."""
+    """After LOAD and after each update the copy holds the first layer's action columns."""
     rng = np.random.default_rng(seed)
     learner, _ = start(rng, PROGRAMS["ddpg"]())
     for count in range(3):
@@ -319,7 +319,7 @@ def test_action_gradient(seed: int) -> None:
     outputs = mlp.relu(mlp.dot(*_first(parameters[ACTOR][0], batch.state)))
     outputs = mlp.relu(mlp.dot(*_first(parameters[ACTOR][1], outputs)))
     outputs = tanh.tanh(mlp.dot(*_first(parameters[ACTOR][2], outputs)))
-    assert np.array_equal(words(action), words(outputs)), "the action lies behind the state"
+    assert np.array_equal(words(action), words(outputs)), "the action lies after the state"
 
 
 def _first(
@@ -513,7 +513,7 @@ def test_vectors_of_several_rows(seed: int) -> None:
         wide = replace(batch, state=float32(rng, 7, 8), next_state=float32(rng, 7, 8))
         for count in range(4):
             result = step(learner, wide, count & 1)
-        second = (program.action + -(-10 // p)) * p  # the copy of parity 1, behind the other
+        second = (program.action + -(-10 // p)) * p  # the copy of parity 1, after the other
         joined = learner.pipe.frames[:7, second : second + 10]
         assert np.array_equal(joined, np.concatenate([wide.state, wide.action], axis=1))
         got.append(
@@ -617,11 +617,11 @@ HEADER_CASES: dict[str, tuple[Program, Error]] = {
     "action on the state": (replace(TD3, action=TD3.state), Error.E_ROWS),
     "action beside the next state": (replace(TD3, action=TD3.next_state + 1), Error.E_ROWS),
     "noise on the action": (replace(TD3, noise=TD3.action), Error.E_ROWS),
-    "noise behind the frame": (replace(TD3, noise=TD3.frame_rows - 1), Error.E_ROWS),
+    "noise after the frame": (replace(TD3, noise=TD3.frame_rows - 1), Error.E_ROWS),
     "delay above 65535": (replace(TD3, delay=1 << 16), Error.E_RESERVED),
 }
 NETWORK_CASES: dict[str, tuple[Program, int, Error]] = {
-    "columns behind the inputs": (at_network(TD3, CRITIC, column=STATES + 1), 1, Error.E_DIM),
+    "columns after the inputs": (at_network(TD3, CRITIC, column=STATES + 1), 1, Error.E_DIM),
     "column without columns": (at_network(TD3, TWIN, column=1), 2, Error.E_RESERVED),
     "row without columns": (at_network(TD3, TWIN, column_row=1), 2, Error.E_RESERVED),
     "columns on its own bank": (
@@ -629,7 +629,7 @@ NETWORK_CASES: dict[str, tuple[Program, int, Error]] = {
     "columns on another's bank": (at_network(TD3, CRITIC, column_row=0), 1, Error.E_ROWS),
     "bank on another's columns": (
         at_network(TD3, TWIN, row_base=TD3.networks[CRITIC].column_row), 2, Error.E_ROWS),
-    "columns behind the memory": (
+    "columns after the memory": (
         at_network(TD3, CRITIC, column_row=BUILD.w_rows - 1), 1, Error.E_ROWS),
 }  # fmt: skip
 STAGE_CASES: dict[str, tuple[Program, int, Error]] = {
@@ -658,7 +658,7 @@ STAGE_CASES: dict[str, tuple[Program, int, Error]] = {
     "columns of other outputs": (at_stage(TD3, COLUMN, n_out=1), COLUMN, Error.E_DIM),
     "two that report": (at_stage(TD3, SECOND, quiet=False), SECOND, Error.E_DEP),
     "a delayed LOSS_TD": (at_stage(TD3, LOSS, delayed=True), LOSS, Error.E_DEP),
-    "a LOSS_TD behind an update": (
+    "a LOSS_TD after an update": (
         at_stage(TD3, PI, op=OP_LOSS_TD, quiet=True, delayed=False, deps=()), PI, Error.E_DEP),
     "one that waits for a delayed one": (
         at_stage(TD3, BEHIND, delayed=False), BEHIND, Error.E_DEP),
@@ -671,15 +671,15 @@ STAGE_CASES: dict[str, tuple[Program, int, Error]] = {
         len(TD3.stages), Error.E_DEP),
     "columns at another row": (
         at_stage(TD3, COLUMN, row=TD3.networks[CRITIC].row_base), COLUMN, Error.E_ROWS),
-    "tangents behind the frame": (
+    "tangents after the frame": (
         at_stage(TD3, COLUMN, aux=SPARE, offset=0), COLUMN, Error.E_ROWS),
     "tangents over two rows": (at_stage(TD3, COLUMN, offset=15), COLUMN, Error.E_ROWS),
-    "twin behind the frame": (at_stage(TD3, LOSS, chooser=SPARE), LOSS, Error.E_ROWS),
-    "target value behind the frame": (at_stage(TD3, LOSS, q_next=SPARE), LOSS, Error.E_ROWS),
+    "twin after the frame": (at_stage(TD3, LOSS, chooser=SPARE), LOSS, Error.E_ROWS),
+    "target value after the frame": (at_stage(TD3, LOSS, q_next=SPARE), LOSS, Error.E_ROWS),
     "loss at a lane": (at_stage(TD3, LOSS, offset=1), LOSS, Error.E_ROWS),
-    "value behind the frame": (at_stage(TD3, PI, q=SPARE), PI, Error.E_ROWS),
+    "value after the frame": (at_stage(TD3, PI, q=SPARE), PI, Error.E_ROWS),
     "action on the state": (at_stage(TD3, ACTS, offset=STATES - 1), ACTS, Error.E_ROWS),
-    "two actions behind one state": (
+    "two actions after one state": (
         at_stage(TD3, ACTS, dst=TD3.next_state), ACTS, Error.E_ROWS),
     "result on the action": (at_stage(TD3, LOSS, dst=TD3.action), LOSS, Error.E_ROWS),
     "result on the noise": (at_stage(TD3, LOSS, dst=TD3.noise + 1), LOSS, Error.E_ROWS),

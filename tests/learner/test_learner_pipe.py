@@ -307,7 +307,7 @@ def test_pipe_last_action(seed: int) -> None:
 
 
 def test_pipe_late_loss(seed: int) -> None:
-    """A loss that waits for stages with two-digit numbers, behind others that do nothing."""
+    """A loss that waits for stages with two-digit numbers, after others that do nothing."""
     sim = PipeSim(SMALL, seed)
     for sizes, places in (((4, 16, 5), (8,)), ((3, 2), range(61))):
         rng = np.random.default_rng(seed)
@@ -405,7 +405,7 @@ def test_spatial_errors(seed: int) -> None:
 
 
 def check_errors(config: Config, seed: int) -> None:
-    """NaN in q, overflow behind the loss, actions out of range; then a good step again."""
+    """NaN in q, overflow after the loss, actions out of range; then a good step again."""
     sim = PipeSim(config, seed)
     sizes = (4, 32, 3)
     rng = np.random.default_rng(seed)

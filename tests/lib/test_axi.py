@@ -57,7 +57,7 @@ def test_slice_traffic(parameters: dict[str, int], seed: int) -> None:
 
 
 def test_limit_traffic(seed: int) -> None:
-    """Movers of 16 bursts behind a limit of 3: it is reached, and never passed."""
+    """Movers of 16 bursts after a limit of 3: it is reached, and never passed."""
     for test in ("Random", "ResetMidway", "Limited"):
         movers(test, LIMIT, seed)
 

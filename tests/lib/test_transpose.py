@@ -89,7 +89,7 @@ def test_transpose_room(seed: int) -> None:
 
 
 def test_transpose_fetches_ahead(seed: int) -> None:
-    """The last column of a patch waits; behind it comes the next patch without a bubble."""
+    """The last column of a patch waits; after it comes the next patch without a bubble."""
     name = "16x32"
     generator = np.random.default_rng([seed, 35])
     clock = np.arange(LIMIT)

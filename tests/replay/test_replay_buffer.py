@@ -100,7 +100,7 @@ def program(buffer: Any, size: int, seed: int) -> list[np.ndarray]:
     for step in range(60):
         kind = int(rng.integers(4)) if step else 0
         if kind < 2:
-            # cpprb 11.0.0 gives rows behind the buffer's end the priorities of the batch's first
+            # cpprb 11.0.0 gives rows after the buffer's end the priorities of the batch's first
             # rows, so no batch crosses it here; test_replay_regressions.py crosses it.
             count = min(int(rng.integers(1, 9)), size - shadow.next)
             rows = make_rows(rng, None if count == 1 else count)

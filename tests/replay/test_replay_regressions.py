@@ -332,7 +332,7 @@ def test_new_rows_get_a_rounded_largest_priority(
 def test_priorities_restart_behind_the_end_of_the_buffer(
     buffer: Callable[..., PrioritizedReplayBuffer],
 ) -> None:
-    """A batch of rows with priorities that crosses the buffer's end: rows behind the end get the
+    """A batch of rows with priorities that crosses the buffer's end: rows after the end get the
     priorities of the batch's first rows (seen with cpprb 11.0.0, a buffer of 7, 5 rows and then
     7). Also with more rows than the buffer holds, which raises IndexError there."""
     for more in (7, 16):

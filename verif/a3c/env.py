@@ -56,9 +56,9 @@ class Ended:
         ring, words: where it came from, its descriptor.
         end: how it ended.
         unit: that had it.
-        late: a task behind it in its ring ended before it.
+        late: a task after it in its ring ended before it.
         waited: an update waited for an earlier ticket since the batch began.
-        followed: one went on behind rows of a layer that another was still at.
+        followed: one went on after rows of a layer that another was still at.
     """
 
     ring: int
@@ -103,7 +103,7 @@ class A3cEnv(EngineEnv):
         cocotb.start_soon(self._waits())
 
     async def _waits(self) -> None:
-        """Note whether a unit waits for an earlier ticket, or goes on close behind one.
+        """Note whether a unit waits for an earlier ticket, or goes on close after one.
 
         It must not go on to rows of the layer in hand that an earlier ticket has not written.
         """
@@ -133,7 +133,7 @@ class A3cEnv(EngineEnv):
                     if told[v] >> 26 & 7 == layer >> 3 * u & 7 and age[u] > 2:
                         self.followed = True
                         rows, wanted = told[v] & (1 << 26) - 1, end >> 26 * u & (1 << 26) - 1
-                        assert rows >= wanted, f"unit {u} goes on to row {wanted} behind {rows}"
+                        assert rows >= wanted, f"unit {u} goes on to row {wanted} after {rows}"
 
     async def setup(self) -> None:
         """As the parent; open the window."""
@@ -246,7 +246,7 @@ class A3cEnv(EngineEnv):
             assert unit < self.geometry.cus or not busy, f"unit {unit} is not there"
         if self.stub or not self.exact:
             return
-        # Behind weights that are gathered no sum waits for itself.
+        # After weights that are gathered no sum waits for itself.
         issues = ("_ISSUE",) if self.gathered else ("_ISSUE", "_ST_CTX")
         for ends in (issues, ("_READ_BEATS",), ("_WRITE_BEATS",)):
             mine, theirs = total(got, *ends), total(want, *ends)

@@ -402,13 +402,13 @@ class Actor:
 
 
 def check_stop(result: Result, timing: Timing, most: int = 3) -> None:
-    """Behind a stop or failure at most so many bursts of each kind show: those given before."""
+    """After a stop or failure at most so many bursts of each kind show: those given before."""
     begun = min(timing.stop, timing.fail)
     late = result.requests[result.requests[:, 0] > begun]
     if timing.stop == NEVER:
         late = late[late[:, 3] == 1]  # a failure holds back writes alone
     counts = np.bincount(late[:, 3], minlength=2)
-    assert (counts <= most).all(), f"{counts} bursts begin behind clock {begun}"
+    assert (counts <= most).all(), f"{counts} bursts begin after clock {begun}"
 
 
 def random_memory(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -802,7 +802,7 @@ def random_chunks(
 
     Args:
         most: rows of a chunk.
-        shuffled: behind a layer's first chunk come the others in any order.
+        shuffled: after a layer's first chunk come the others in any order.
     """
     out: list[Chunk] = []
     at = 0
@@ -826,7 +826,7 @@ def random_chunks(
 def updated(
     memory: np.ndarray, tasks: Sequence[UnitTask], chunks: Sequence[Chunk], image: np.ndarray
 ) -> np.ndarray:
-    """Memory behind each task, [tasks, bytes] uint8, by the golden model."""
+    """Memory after each task, [tasks, bytes] uint8, by the golden model."""
     out = []
     now = memory.copy()
     for n, task in enumerate(tasks):

@@ -211,7 +211,7 @@ class Loader:
             done = np.flatnonzero(out["done_o"])
             if done.size:
                 assert done.size == 1
-                assert beat == BEATS, f"ended behind {beat} beats"
+                assert beat == BEATS, f"ended after {beat} beats"
                 assert out["busy_o"][: done[0] + 1].all()
                 assert not out["busy_o"][done[0] + 1 :].any()
                 return Ended(*(int(out[n][done[0]]) for n in ("error_o", "info0_o", "info1_o")))
@@ -320,7 +320,7 @@ def edges(network: Network) -> Iterator[np.ndarray]:
 
 
 def descriptors(rng: np.random.Generator, g: Geometry, twists: float) -> Iterator[np.ndarray]:
-    """Yield random descriptors in memory, [48] uint32; behind the last layer is anything."""
+    """Yield random descriptors in memory, [48] uint32; after the last layer is anything."""
     while True:
         words = random_network(rng, g).encode()
         for _ in range(rng.integers(1, 3) if rng.random() < twists else 0):

@@ -195,7 +195,7 @@ class World:
         return out
 
     def next_update(self, net: Net, local: int, maps: list[int], objective: int) -> Task:
-        """A training behind the newest parameters of the chain, in place or into the other slot."""
+        """A training after the newest parameters of the chain, in place or into the other slot."""
         source = 2 + net.head
         if self.generator.integers(2):
             net.head = 1 - net.head
@@ -335,7 +335,7 @@ class Tickets(A3cSequence):
 
 
 def newest(net: Net, jobs: list[Task]) -> int:
-    """The head of the chain behind the trainings of a batch, in their order."""
+    """The head of the chain after the trainings of a batch, in their order."""
     trained = [job for job in jobs if job.opcode == TRAIN]
     return net.theta.index(trained[-1].target) - 2
 
@@ -417,7 +417,7 @@ def bad_descriptors(here: World, count: int) -> Iterator[JobItem]:
 
 
 class Refused(A3cSequence):
-    """Descriptors that break every rule, of tasks and networks; a good task behind some."""
+    """Descriptors that break every rule, of tasks and networks; a good task after some."""
 
     count = 1
 
@@ -504,11 +504,11 @@ async def bad_networks(env: A3cEnv, here: World) -> None:
         assert not await load(network.encode(), 1)
         got = await env.axil.read(registers.NET_DATA.offset)
         want = env.golden.read_register(registers.NET_DATA.offset)
-        assert got == want, f"NET_DATA behind a load: {got}, want {want}"
+        assert got == want, f"NET_DATA after a load: {got}, want {want}"
 
 
 class BusErrors(A3cSequence):
-    """SLVERR or DECERR for every address of every kind of task, a good task behind each."""
+    """SLVERR or DECERR for every address of every kind of task, a good task after each."""
 
     async def body(self) -> None:
         env = self.env
@@ -625,7 +625,7 @@ class HardResets(A3cSequence):
 
 
 class Timeouts(A3cSequence):
-    """The watchdog ends all tasks and those behind them, until a soft reset."""
+    """The watchdog ends all tasks and those after them, until a soft reset."""
 
     async def body(self) -> None:
         env = self.env
@@ -642,7 +642,7 @@ class Timeouts(A3cSequence):
 
 
 class SoftResetOfIdle(A3cSequence):
-    """A soft reset of an engine that has nothing to do; jobs behind it."""
+    """A soft reset of an engine that has nothing to do; jobs after it."""
 
     async def body(self) -> None:
         env = self.env

@@ -173,7 +173,7 @@ def twisted(rng: np.random.Generator, g: Geometry, networks: list[Network | None
         words[one.word] ^= np.uint32(1 << rng.integers(14))
     elif kind < 0.7:
         return replace(case, roles=int(rng.integers(4)))
-    else:  # one range at, just before or just behind another
+    else:  # one range at, just before or just after another
         grain = 4096 if one.word < 12 and task.opcode != NET_LOAD else 64
         at = other.start + int(rng.choice([0, grain, -grain, other.size, -one.size]))
         at = max(0, at // grain * grain + int(rng.choice([0, 0, grain, -grain])))

@@ -182,7 +182,7 @@ class Unit:
         limit: int = 5_000_000,
         seed: int = 1,
     ) -> Result:
-        """Run tasks behind a reset.
+        """Run tasks after a reset.
 
         Args:
             memory: [bytes] uint8, changed.
@@ -371,7 +371,7 @@ class Case:
         ))  # fmt: skip
 
     def golden(self) -> np.ndarray:
-        """Memory behind the tasks by the golden model."""
+        """Memory after the tasks by the golden model."""
         engine = A3cEngine(self.g)
         engine.networks[: len(self.maps)] = self.maps
         memory = _Memory(self.memory.copy())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device's boundary with one echo engine on each memory port, behind the shell's directory.
+// The device's boundary with one echo engine on each memory port, after the shell's directory.
 //
 // Streams  AXI4-Lite registers in (page 0 the directory, page 1 + p the engine of port p), one AXI4
 //          master a port out.

@@ -231,7 +231,7 @@ class EchoEnv(uvm_env):
             await self.write(register.at(index), value)
 
     def place(self, index: int, jobs: list[Job]) -> int:
-        """Write descriptors behind those queued; returns the TAIL that queues them."""
+        """Write descriptors after those queued; returns the TAIL that queues them."""
         ring = self.model.rings[index]
         number = max([ring.tail - 1, *ring.jobs]) + 1
         for job in jobs:

@@ -17,7 +17,7 @@ module jd_echo
 #(
   parameter int unsigned Rings = 3,
   parameter int unsigned Jobs  = 1,       // of a ring side by side
-  parameter int unsigned Beats = 1        // of a descriptor; words behind the first 16 must be 0
+  parameter int unsigned Beats = 1        // of a descriptor; words after the first 16 must be 0
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,

@@ -72,7 +72,7 @@ class Job:
 
     @property
     def stops_others(self) -> bool:
-        """The control sees the STOP flag: nothing behind the job starts before it has ended."""
+        """The control sees the STOP flag: nothing after the job starts before it has ended."""
         return self.stop and not self.response
 
     @property

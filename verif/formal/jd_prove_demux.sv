@@ -5,7 +5,7 @@
 // answer goes back unchanged; an access to a page without target answers SLVERR with data 0 and
 // reaches none; only a target can delay a response; valid stays until ready on every side.
 //
-// The slices in front of the writes are proved by themselves; a write is accepted behind them.
+// The slices in front of the writes are proved by themselves; a write is accepted after them.
 //
 // Method       induction: the access in hand is kept beside the block, read and write apart.
 // Assumptions  the host holds its requests until taken (those of the block). A target answers only

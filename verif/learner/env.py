@@ -1,6 +1,6 @@
 """Environment of jd_learner_top: control bus, memory, both streams, the golden engine beside it.
 
-What it adds to `EngineEnv`: index words for SMP, the comparison of TDE and of registers behind each
+What it adds to `EngineEnv`: index words for SMP, the comparison of TDE and of registers after each
 job, what began beside updates, and descriptors at the usual places.
 """
 
@@ -167,7 +167,7 @@ class LearnerEnv(EngineEnv):
         extra = kinds[0].count(TDE_FETCH_DONE) - kinds[1].count(TDE_FETCH_DONE)
         assert extra in ((0, 1) if end.error else (0,)), f"{what}: {extra} FETCH_DONE too many"
         assert kinds[0].count(TDE_ABORT) == kinds[1].count(TDE_ABORT), f"{what}: ABORT {kinds}"
-        assert TDE_ABORT not in kinds[0][:-1], f"{what}: words behind ABORT"
+        assert TDE_ABORT not in kinds[0][:-1], f"{what}: words after ABORT"
         if not words[0] >> 8 & golden.FLAG_LIST:
             fetched = sent = 0
             for kind in kinds[0]:

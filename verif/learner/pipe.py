@@ -230,7 +230,7 @@ class PipeSim:
         Args:
             batch: samples.
             slow: samples become ready one by one, each after about `slow` clocks; 0: all at once.
-            busy: networks whose update ends late: some 300 clocks behind the start.
+            busy: networks whose update ends late: some 300 clocks after the start.
             targets: networks whose target's does.
             abort_at: clock of an abort, 0 never.
             limit: clocks after which a step counts as hung.

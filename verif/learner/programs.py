@@ -131,7 +131,7 @@ class Maker:
                 most = first.n_in - column
                 columns = draw.choice((1, most, draw.randint(1, most)))
                 rows = g.weight_rows(first.n_out, columns)
-                # The copy behind the banks, or in front of them: beside that of the net before.
+                # The copy after the banks, or in front of them: beside that of the net before.
                 if draw.random() < 0.5:
                     net = replace(net, column=column, columns=columns, column_row=ends[0])
                 else:
@@ -224,7 +224,7 @@ class Maker:
             stage = replace(stage, chain=chain)
             rows += used
             if op in (OP_DOT, OP_AXPY) and len(stages) + 1 < count and draw.random() < 0.3:
-                # One whose result lies right behind this one's comes before it.
+                # One whose result lies right after this one's comes before it.
                 other, used = self._compute(OP_DOT, nets, rows, stages, False)
                 stages.append(other)
                 rows += used
@@ -241,7 +241,7 @@ class Maker:
     def _compute(
         self, op: int, nets: tuple[Network, ...], rows: int, stages: list[Stage], delayed: bool
     ) -> tuple[Stage, int]:
-        """A stage whose result begins behind the first `rows` rows; and the rows it takes."""
+        """A stage whose result begins after the first `rows` rows; and the rows it takes."""
         g, draw = self.geometry, self.draw
         number = draw.randrange(len(nets))
         net = nets[number]

@@ -396,7 +396,7 @@ class BadStream(LearnerSequence):
 
 
 class WordsBehindAnError(LearnerSequence):
-    """A word that breaks the rules ends the job; the next job finds the words behind it."""
+    """A word that breaks the rules ends the job; the next job finds the words after it."""
 
     async def body(self) -> None:
         env = self.env
@@ -443,7 +443,7 @@ class NoStream(LearnerSequence):
             got = (job.record.error, job.record.count)
             info = await env.info()
             assert got == (Error.E_TIMEOUT, steps), f"error, steps: {got}"
-            assert info == [0, steps], f"ERR_INFO {info} behind {steps} steps"
+            assert info == [0, steps], f"ERR_INFO {info} after {steps} steps"
             await env.soft_reset()
             env.put_list(indices, weights)
             env.predict(env.train(steps, 4, stride=setup.stride))
@@ -680,7 +680,7 @@ class InferResets(LearnerSequence):
             got, want = (m.dump(OUT, size).reshape(20, 64) for m in (env.memory, env.golden_memory))
             right = [bool((a == b).all()) for a, b in zip(got, want, strict=True)]
             done = right.index(False) if False in right else 20
-            assert (got[done:] == 0x55).all(), f"vectors behind {done} are neither old nor right"
+            assert (got[done:] == 0x55).all(), f"vectors after {done} are neither old nor right"
             env.adopt(OUT, size)
             await env.run(env.infer(4, 3, stride=setup.stride))
             await train(env, setup, 1, 3, golden.FLAG_LIST)

@@ -14,7 +14,7 @@ module jd_movers_bench #(
   parameter  int unsigned Forward        = 31,     // of the slice
   parameter  int unsigned Backward       = 31,
   parameter  int unsigned Limit          = 0,      // Direct, at most so many reads and writes out
-  parameter  bit          Frame          = 1'b0,   // behind the frame; the clients have no IDs
+  parameter  bit          Frame          = 1'b0,   // after the frame; the clients have no IDs
   localparam int unsigned PortIdW        = Frame ? 4 : IdW + $clog2(Clients)
 ) (
   input  logic               clk_i,

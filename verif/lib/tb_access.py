@@ -47,12 +47,12 @@ async def access(dut: Any, draw: random.Random, words: list[int]) -> None:
         dut.s_axil_araddr_i.value, dut.s_axil_arvalid_i.value = place, 1
         await FallingEdge(dut.clk_i)
         dut.s_axil_arvalid_i.value = 0
-    assert int(dut.request_o.value) == 1, "no request in the clock behind the access"
+    assert int(dut.request_o.value) == 1, "no request in the clock after the access"
     valid = dut.s_axil_bvalid_o if write else dut.s_axil_rvalid_o
     other = dut.s_axil_rvalid_o if write else dut.s_axil_bvalid_o
     ready = dut.s_axil_bready_i if write else dut.s_axil_rready_i
-    for clock in range(2 if write else 3):  # answered two, three clocks behind it
-        assert int(valid.value) == 0, f"answered {clock} clocks behind its request"
+    for clock in range(2 if write else 3):  # answered two, three clocks after it
+        assert int(valid.value) == 0, f"answered {clock} clocks after its request"
         await FallingEdge(dut.clk_i)
         assert int(dut.request_o.value) == 0
         if clock == (0 if write else 1):

@@ -19,7 +19,7 @@ from verif.bench import parameters, reset, rng, start, until
 from verif.coverage import Coverage
 from verif.scoreboard import Scoreboard
 
-REGION_BYTES = 1 << 17  # of a client's reads, and of its writes behind it
+REGION_BYTES = 1 << 17  # of a client's reads, and of its writes after it
 SINGLES = 40  # single beats, more than may be outstanding
 LIMIT = 20_000  # clocks that any wait may take
 FRAME_LIMIT = 16  # reads, and writes, that jd_engine_frame lets out

@@ -111,10 +111,10 @@ class Core:
             await RisingEdge(dut.clk_i)
         dut.rst_ni.value = 1
         await RisingEdge(dut.clk_i)
-        assert int(dut.idle_o.value), "not idle behind reset"
+        assert int(dut.idle_o.value), "not idle after reset"
         for name in ("leaves_o", "count_o", "pointer_o", "reserved_o", "moves_o"):
             value = int(getattr(dut, name).value)
-            assert value == 0, f"{name} is {value} behind reset"
+            assert value == 0, f"{name} is {value} after reset"
 
     async def clear(self, leaves: int, pmax: int = 1) -> int:
         """Clear, with N and PMAX. Returns its clocks."""

@@ -270,7 +270,7 @@ class ReplayEnv(EngineEnv):
                 )
 
     def written(self, job: JobItem) -> int:
-        """Bytes of the output of a job, and some behind it; 0 if they are not defined."""
+        """Bytes of the output of a job, and some after it; 0 if they are not defined."""
         flags, error, batches = job.words[0] >> 8 & 0xFF, job.end.error, job.words[3]
         if job.opcode == Job.GATHER:
             defined = error in (0, Error.E_INDEX, Error.E_BUS_RD)

@@ -82,7 +82,7 @@ class BadDescriptor(ReplayTest):
                       data=np.array([[batch, 7]], np.uint32))  # fmt: skip
 
     async def requests(self, batch: int) -> None:
-        """Bad requests of STREAM, each behind a good one."""
+        """Bad requests of STREAM, each after a good one."""
         good = [Op.UPDATE | 0x1234 << 8, 3, 77, 0]
         for bad in (
             [9, 0, 0, 0], [15, 0, 0, 0], [Op.NOP | 1 << 24, 5, 0, 0], [Op.NOP | 1 << 7, 5, 0, 0],

@@ -55,7 +55,7 @@ class GatherTest(ReplayTest):
 
 @pyuvm.test(timeout_time=20, timeout_unit="ms")
 class Gather(GatherTest):
-    """Rows of every size, beside jobs of the other rings; what is behind the last row stays."""
+    """Rows of every size, beside jobs of the other rings; what is after the last row stays."""
 
     async def body(self) -> None:
         env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
@@ -113,7 +113,7 @@ class GatherErrors(GatherTest):
             flat[bad, 0] = rng.choice((self.leaves - 1, 1 << 20, 1 << 21, 0xFFFFFFFF))
             end = await self.gather(count, row, wide, data=data)
             assert end.error == Error.E_INDEX and end.count == bad, end
-            if bad:  # the row before fails, after the index behind it was refused
+            if bad:  # the row before fails, after the index after it was refused
                 place = STORAGE + int(flat[bad - 1, 0]) * row // 64 * 64
                 env.fail(place, 64, 2 + turn % 2, writes=False)
                 end = await self.gather(count, row, wide, data=data)

@@ -1,7 +1,7 @@
 """Functional coverage of what meets in the tree: updates and samples, at every level and distance.
 
 Distances are in slots of the order point. Two updates of a node less than LU+1 slots apart are
-bypassed; a sample LU slots behind an update of its row is the first to find it in memory.
+bypassed; a sample LU slots after an update of its row is the first to find it in memory.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Hazards:
         return self.node(leaf, level) >> self.timing.nodes_log2(level) - above
 
     def update(self, slot: int, leaf: int) -> None:
-        """An update of a leaf passes; it comes behind the sample of the same slot."""
+        """An update of a leaf passes; it comes after the sample of the same slot."""
         for level in self.levels:
             for before, other in self.updates:
                 if self.node(leaf, level) == self.node(other, level):

@@ -185,11 +185,11 @@ async def history(dut: Any) -> None:
 
 
 async def passing_checks(core: Core, rng: np.random.Generator, leaves: int) -> None:
-    """Checks of an empty tree, behind random operations and with gaps, which change nothing."""
+    """Checks of an empty tree, after random operations and with gaps, which change nothing."""
     await core.clear(leaves, 3)
     assert await core.check(rng) is None, "an empty tree"
     await storm(core, rng, 300, 1.0)
-    assert await core.check(rng) is None, "behind operations"
+    assert await core.check(rng) is None, "after operations"
     assert await core.check(rng, 0.6) is None, "with gaps"
     core.check_state()
 

@@ -51,7 +51,7 @@ class Round:
 
 @dataclass
 class Trace:
-    """Follows the order point and runs the golden model behind it.
+    """Follows the order point and runs the golden model after it.
 
     Attributes:
         now: what is queued.

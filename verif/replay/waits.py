@@ -1,4 +1,4 @@
-"""Tests of jd_replay_top: loaded state, what jobs wait for, jobs behind one another; run by
+"""Tests of jd_replay_top: loaded state, what jobs wait for, jobs after one another; run by
 test_replay_engine.py."""
 
 from __future__ import annotations
@@ -242,14 +242,14 @@ class Marked(ReplayTest):
         await env.send_tde([FETCH_DONE] * len(env.learner.batches))
         await env.write(registers.FETCH_ACK, 0)
         await env.check(job)
-        assert not env.learner.words, "words behind the failing one"
+        assert not env.learner.words, "words after the failing one"
         env.learner.forget()
         await self.adopt()
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
 class Reserved(ReplayTest):
-    """RESERVE, COMMIT and INSERT one behind another, at the bounds of what may be reserved."""
+    """RESERVE, COMMIT and INSERT one after another, at the bounds of what may be reserved."""
 
     async def scenario(self) -> None:
         for leaves in (self.leaves, self.leaves - 1):
@@ -258,7 +258,7 @@ class Reserved(ReplayTest):
             ops = [Op.RESERVE] * half + [Op.COMMIT, Op.RESERVE] * 6 + [Op.COMMIT] * half
             ops += [Op.INSERT] + [Op.RESERVE, Op.COMMIT, Op.INSERT] * 4
             await self.stream(ops)
-            # One too many, at once behind one that is right.
+            # One too many, at once after one that is right.
             for good, bad in (
                 ([Op.RESERVE] * half, Op.RESERVE), ([], Op.COMMIT), ([Op.RESERVE], Op.INSERT),
                 ([Op.RESERVE, Op.COMMIT], Op.COMMIT),
@@ -340,7 +340,7 @@ class Emptied(ReplayTest):
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
 class CutShort(ReplayTest):
-    """A bad TDE word in every clock of a job: nothing comes behind the failing word."""
+    """A bad TDE word in every clock of a job: nothing comes after the failing word."""
 
     timing = AxiTiming(latency=(5, 5))
 
@@ -365,8 +365,8 @@ class CutShort(ReplayTest):
                     await until("failing word", self.dut.clk_i, 200, lambda f=failed: f)
                     batches = len(env.learner.batches)
                     await ClockCycles(self.dut.clk_i, 60)
-                    assert len(env.learner.batches) == batches, "a batch behind the failing word"
-                    assert not env.learner.words, "words behind the failing one"
+                    assert len(env.learner.batches) == batches, "a batch after the failing word"
+                    assert not env.learner.words, "words after the failing one"
                 await env.clear_status()
                 await self.rest()
                 env.learner.forget()
@@ -377,7 +377,7 @@ class CutShort(ReplayTest):
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
 class Loops(ReplayTest):
-    """A loop behind a batch that is open, a loop that runs empty, a bad word in a later batch."""
+    """A loop after a batch that is open, a loop that runs empty, a bad word in a later batch."""
 
     async def scenario(self) -> None:
         env, batch = self.env, 1 << self.env.config.batch_log2
@@ -414,7 +414,7 @@ class Loops(ReplayTest):
         await until("SMP", self.dut.clk_i, 2000, lambda: len(env.learner.failed) == 1)
         env.compare_smp()
         await env.compare_registers()
-        # A bad word behind the first batch.
+        # A bad word after the first batch.
         await self.rest()
         await env.configure(CFG_EPS=0x3C23D70A, CFG_PMIN=1)
         await self.clear()
@@ -471,7 +471,7 @@ class Patience(ReplayTest):
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
 class Queued(ReplayTest):
-    """Jobs behind one another with a quick memory: nothing of one is left for the next."""
+    """Jobs after one another with a quick memory: nothing of one is left for the next."""
 
     timing = AxiTiming(latency=(1, 1))
 
@@ -588,7 +588,7 @@ class FarMemory(ReplayTest):
             beats = await env.axil.read(header.RD_BEATS_LO.offset) - before
             assert beats == 1 + AHEAD, f"{beats} beats read, want a descriptor and {AHEAD}"
             env.heal()
-        # INSERT behind reserved leaves that end at the last one: the head is leaf 0.
+        # INSERT after reserved leaves that end at the last one: the head is leaf 0.
         await self.clear(8)
         await env.do(1, Job.INSERT, flags=Flag.PMAX, count=5)
         await env.do(1, Job.RESERVE, count=3)

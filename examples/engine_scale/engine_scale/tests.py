@@ -35,7 +35,7 @@ class ScaleEnv(EngineEnv):
 
 
 class Jobs(EngineSequence[ScaleEnv]):
-    """Jobs behind one another, each error of a descriptor, and failing memory."""
+    """Jobs after one another, each error of a descriptor, and failing memory."""
 
     rounds = 1
 

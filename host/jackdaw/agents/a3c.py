@@ -125,7 +125,7 @@ def policy(outputs: np.ndarray, actions: int) -> np.ndarray:
 
 
 def returns(rewards: np.ndarray, bootstrap: float, discount: float) -> np.ndarray:
-    """Return R[t] = r[t] + discount*R[t+1] of a rollout, R behind it being `bootstrap`."""
+    """Return R[t] = r[t] + discount*R[t+1] of a rollout, R after it being `bootstrap`."""
     out = np.zeros(len(rewards))
     for t in reversed(range(len(rewards))):
         bootstrap = rewards[t] + discount * bootstrap

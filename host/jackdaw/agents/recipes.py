@@ -112,7 +112,7 @@ class Recipe:
         return kinds[self.optimizer](learning_rate, decrement=fall, floor=floor)
 
     def scheduled(self, ends: tuple[float, float], steps: int, step: int) -> float:
-        """A value after `step` environment steps: from its start to its end, behind the warm-up."""
+        """A value after `step` environment steps: from its start to its end, after the warm-up."""
         start, end = ends
         fraction = min(1.0, max(0.0, (step - self.warm) / steps))
         return start + (end - start) * fraction

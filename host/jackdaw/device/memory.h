@@ -13,7 +13,7 @@
 // Checks     Size, burst type, alignment, 4 KiB crossing, WLAST, and that what is offered stays.
 // Limit      Requests::checked: every request is taken, and the 17th read or write of an engine's port
 //            that is outstanding is a failure. Requests::held: the port takes 16 of each, as an
-//            engine's port does for the blocks behind it.
+//            engine's port does for the blocks after it.
 #pragma once
 
 #include <algorithm>

@@ -327,7 +327,7 @@ class A3C(EngineDriver):
         Args:
             net: the network.
             local: slot of the parameters with which the maps were made.
-            source, target: slots before and behind the update; may be the same.
+            source, target: slots before and after the update; may be the same.
             sets: sets of feature maps, in the order of time.
             gradients: [N, O] float32, of the objective by the network's outputs.
             settings: RMSProp's.
@@ -364,7 +364,7 @@ class A3C(EngineDriver):
         """Copy parameters from slot to slot.
 
         Args:
-            ordered: behind all trainings that were queued before.
+            ordered: after all trainings that were queued before.
         Returns: a future of the ticket, 0 of a copy without an order.
         """
         task = Task(

@@ -243,7 +243,7 @@ class Learner(EngineDriver):
         return self._unpack(network, image)
 
     def queue_store(self, network: int = 0) -> Job:
-        """Queue a copy of the weights behind the jobs so far; `fetch` reads it.
+        """Queue a copy of the weights after the jobs so far; `fetch` reads it.
 
         Two buffers take turns: actors read one while the engine writes the other.
         Raises: ConfigError if both are still to be written.
@@ -351,7 +351,7 @@ class Learner(EngineDriver):
             data, td_stream, indices, weights, list_address, td_address: as of `train`, of one step.
             total: samples of the whole batch; default `batch`.
             networks: mask; default those that the program updates.
-        Returns: [words] float32, a network's image behind the other's (`gradient_parameters`).
+        Returns: [words] float32, a network's image after the other's (`gradient_parameters`).
         Raises: ConfigError for what the build cannot do.
         """
         total = batch if total is None else total
@@ -449,7 +449,7 @@ class Learner(EngineDriver):
         batch: int | None = None,
         irq: bool = True,
     ) -> Job:
-        """Queue the evaluation of vectors in device memory behind the jobs so far.
+        """Queue the evaluation of vectors in device memory after the jobs so far.
 
         Args:
             count: vectors: those of the first `count` records.

@@ -214,7 +214,7 @@ class Ring:
         return jobs
 
     def resume(self) -> None:
-        """Go on behind a job with the STOP flag that failed."""
+        """Go on after a job with the STOP flag that failed."""
         self._halted_by = None
         self.device.write32(self._doorbell, self._tail)
 
@@ -257,11 +257,11 @@ class Ring:
         while not job.poll():
             if self._halted_by is not None:
                 raise RingHaltedError(
-                    f"{self._name(job)} waits behind job {self._halted_by.number}, which failed "
+                    f"{self._name(job)} waits after job {self._halted_by.number}, which failed "
                     "and has the STOP flag"
                 )
             if not any(j.irq for j in self._open if (j.number - job.number) % MODULO < self.slots):
-                raise ValueError(f"{self._name(job)} and those behind it have no IRQ flag")
+                raise ValueError(f"{self._name(job)} and those after it have no IRQ flag")
             left = max(deadline - self.device.seconds(), 0.0)
             try:
                 self.device.wait([self.engine.page], left, max_cycles)

@@ -313,11 +313,11 @@ package jd_a3c_regs_pkg;
 
     typedef struct {
         logic [31:0] value;
-    } jd_config32_desc_994f4d7b_idle_only_t__value__out_t;
+    } jd_config32_desc_a9115647_idle_only_t__value__out_t;
 
     typedef struct {
-        jd_config32_desc_994f4d7b_idle_only_t__value__out_t value;
-    } jd_config32_desc_994f4d7b_idle_only_t__out_t;
+        jd_config32_desc_a9115647_idle_only_t__value__out_t value;
+    } jd_config32_desc_a9115647_idle_only_t__out_t;
 
     typedef struct {
         logic [15:0] value;
@@ -350,7 +350,7 @@ package jd_a3c_regs_pkg;
         jd_a3c__CU_ROLE__out_t CU_ROLE;
         jd_config32_desc_0df65eb8_idle_only_t__out_t MEM_BASE_LO;
         jd_a3c__MEM_BASE_HI__out_t MEM_BASE_HI;
-        jd_config32_desc_994f4d7b_idle_only_t__out_t MEM_LIMIT_LO;
+        jd_config32_desc_a9115647_idle_only_t__out_t MEM_LIMIT_LO;
         jd_a3c__MEM_LIMIT_HI__out_t MEM_LIMIT_HI;
         jd_a3c__NET_SEL__out_t NET_SEL;
     } jd_a3c__out_t;

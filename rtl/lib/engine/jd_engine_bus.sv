@@ -74,7 +74,7 @@ module jd_engine_bus #(
   logic aw_held_q, w_held_q, ar_held_q;
   logic [11:0] aw_q, ar_q;
   logic [11:0] address_q;                 // of the access
-  // A write goes first; behind it a waiting read does, as no further write is held then.
+  // A write goes first; after it a waiting read does, as no further write is held then.
   logic write_next;
   assign write_next = aw_held_q && w_held_q;
   logic [31:0] wdata_q, data_q;

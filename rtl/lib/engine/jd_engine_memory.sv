@@ -62,7 +62,7 @@ module jd_engine_memory #(
       if (ask[r-1]) choose = RingW'(r - 1);                              // the first,
     end
     for (int unsigned r = Rings; r > 0; r--) begin
-      if (ask[r-1] && RingW'(r - 1) > last) choose = RingW'(r - 1);      // but for one behind it
+      if (ask[r-1] && RingW'(r - 1) > last) choose = RingW'(r - 1);      // but for one after it
     end
   endfunction
 

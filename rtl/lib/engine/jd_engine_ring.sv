@@ -7,7 +7,7 @@
 //          record: the completion record; answered by one recorded_i.
 // Timing   a job is offered in the clock after fetched_i, or after recorded_i of the job before if
 //          its descriptor was prefetched. One descriptor is prefetched while a job runs, unless
-//          that job has the STOP flag, so nothing behind a halt is ever held.
+//          that job has the STOP flag, so nothing after a halt is ever held.
 // Numbers  job numbers count modulo 2^32; slot = number modulo 2^size_i; times are TIME.
 // Source   docs/shell.md, rings. Golden model: verif/engine_control/model.py.
 `include "jd_assert.svh"
@@ -63,7 +63,7 @@ module jd_engine_ring
   } state_e;
 
   state_e state_q, state_d;
-  logic [31:0] head_q, behind_q;          // HEAD, and the job behind it
+  logic [31:0] head_q, behind_q;          // HEAD, and the job after it
   logic halted_q;
   logic fetching_q;
   logic held_q;                           // descriptor_q holds the next descriptor
@@ -82,8 +82,8 @@ module jd_engine_ring
   always_ff @(posedge clk_i) slot_mask_q <= 12'((13'd1 << size_i) - 13'd1);   // long before a job
   assign fetch_address_o = base_i + {22'd0, fetch_number & slot_mask_q, 6'd0};
   assign record_address_o = cpl_i + {23'd0, head_q[11:0] & slot_mask_q, 5'd0};
-  // Whether job HEAD was submitted, and the one behind it; a clock late to see a doorbell. The one
-  // behind is not asked for in the two clocks after HEAD moved.
+  // Whether job HEAD was submitted, and the one after it; a clock late to see a doorbell. The one
+  // after is not asked for in the two clocks after HEAD moved.
   logic head_submitted_q, behind_submitted_q;
   always_ff @(posedge clk_i) begin
     head_submitted_q <= rst_ni && !drop_i && (recorded_i ? behind_q != tail_i : head_q != tail_i);

@@ -7,9 +7,9 @@
 //          engine; it falls without being taken only under hold_i or pause_i. end: which job ended,
 //          and how; ends come in any order. record: a completion record; answered by one recorded_i.
 // Timing   a job is offered in the clock after fetched_i if there is room for it. One descriptor is
-//          prefetched, unless the job before it has the STOP flag: nothing behind that is fetched
+//          prefetched, unless the job before it has the STOP flag: nothing after that is fetched
 //          until its record is written. Records are written in the order of their jobs, as far as
-//          they ended; HEAD follows two clocks behind a record.
+//          they ended; HEAD follows two clocks after a record.
 // Numbers  job numbers count modulo 2^32; slot = number modulo 2^size_i; times are TIME.
 // Source   docs/shell.md, rings. Golden model: verif/engine_control/model.py.
 `include "jd_assert.svh"
@@ -106,7 +106,7 @@ module jd_engine_ring_many
   job_e [Jobs-1:0]        jobs_q;
   record_e                record_q;
   logic [31:0]            head_q;
-  logic [31:0]            next_q, behind_q;   // the job to start next, and the one behind it
+  logic [31:0]            next_q, behind_q;   // the job to start next, and the one after it
   logic                   halted_q;
   logic                   barrier_q;          // a job with the STOP flag is not recorded yet
   logic                   fetching_q;

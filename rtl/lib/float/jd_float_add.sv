@@ -71,7 +71,7 @@ module jd_float_add
   assign valid_o     = valid[Latency];
   assign result_o    = work[Latency][FloatW-1:0];
 
-  logic unused_differ;                                 // nothing reads it behind the last stage
+  logic unused_differ;                                 // nothing reads it after the last stage
   assign unused_differ = differ[Latency];
 
   // The shift of an alignment: 31 leaves only the sticky bit, as do all above.

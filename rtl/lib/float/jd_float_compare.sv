@@ -3,7 +3,7 @@
 // Compares two floating-point numbers.
 //
 // Streams  none.
-// Timing   combinational: one comparison of magnitudes and a few levels behind it.
+// Timing   combinational: one comparison of magnitudes and a few levels after it.
 // Numbers  IEEE 754 binary format of ExpW and ManW; +0 equals -0; of a < b, a = b, a > b and
 //          unordered exactly one holds, the last if any operand is a NaN.
 // Source   IEEE 754-2019, 5.11. Golden model: models/float, less and equal.

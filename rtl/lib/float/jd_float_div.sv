@@ -54,8 +54,8 @@ module jd_float_div
   localparam int unsigned STEPS     = QuotW + 2;
 
   // Element k is at the entrance of stage k. The exponent is one less than the biased one (the
-  // hidden bit adds the one). Behind the decoding, `shift` and `quotient` hold the leading zeros of
-  // the dividend and of the divisor; behind the bits, `shift` makes a quotient of too low an
+  // hidden bit adds the one). After the decoding, `shift` and `quotient` hold the leading zeros of
+  // the dividend and of the divisor; after the bits, `shift` makes a quotient of too low an
   // exponent subnormal.
   logic              valid[Latency+1]    /*verilator split_var*/;
   logic [RestW-1:0]  rest[Latency+1]     /*verilator split_var*/;

@@ -52,7 +52,7 @@ module jd_float_sqrt
   localparam int unsigned STEPS     = RootW + 2;
 
   // Element k is at the entrance of stage k. The exponent is the result's, less one (the hidden
-  // bit adds it). Behind the decoding, `root` holds the pairs of leading zeros of the radicand.
+  // bit adds it). After the decoding, `root` holds the pairs of leading zeros of the radicand.
   logic             valid[Latency+1]    /*verilator split_var*/;
   logic [RadW-1:0]  radicand[Latency+1] /*verilator split_var*/;
   logic [RestW-1:0] rest[Latency+1]     /*verilator split_var*/;
