@@ -9,7 +9,7 @@ import torch
 from jackdaw.agents.base import EnvironmentSpec
 from jackdaw.agents.dqn import DqnAgent
 from jackdaw.agents.recipes import CARTPOLE
-from jackdaw.runtime.cpu import CpuTrainer
+from jackdaw.runtime.cpu_trainer import CpuTrainer
 from jackdaw.runtime.lockstep import LockstepRun
 from jackdaw.runtime.seeds import derive, generator
 

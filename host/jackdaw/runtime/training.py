@@ -21,6 +21,7 @@ from jackdaw.agents.recipes import Recipe
 from jackdaw.device.base import Device
 from jackdaw.environments import make_frames
 from jackdaw.runtime.asynchronous import AsynchronousRun
+from jackdaw.runtime.device_trainer import DeviceTrainer
 from jackdaw.runtime.environment import Environment
 from jackdaw.runtime.evaluation import evaluate
 from jackdaw.runtime.lockstep import EVALUATION_EPISODES, LockstepRun, Progress
@@ -28,7 +29,6 @@ from jackdaw.runtime.report import Curve, Line
 from jackdaw.runtime.run_folder import RunFolder
 from jackdaw.runtime.seeds import derive, generator
 from jackdaw.runtime.together import in_turn
-from jackdaw.runtime.trainer import DeviceTrainer
 
 
 class Training(Protocol):
