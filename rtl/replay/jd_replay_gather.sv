@@ -68,7 +68,9 @@ module jd_replay_gather
   logic               write_cmd_valid, write_cmd_ready, write_valid, write_ready, write_done;
   logic               write_idle;
   logic [63:0]        write_strobes;
-  jd_replay_reader u_indices (
+  jd_axi_array_reader #(
+    .CountW (COUNT_W)
+  ) u_indices (
     .clk_i,
     .rst_ni,
     .start_i         (read_start),

@@ -4,7 +4,7 @@
 //
 //   ring 0 -> jd_replay_training -+-> jd_replay_sequencer -> jd_replay_core --+--> jd_replay_memo
 //   ring 1 -> jd_replay_host -----+                                           |          |
-//   TDE ----> jd_replay_errors ---+      memory <- jd_replay_writer <---------+   jd_replay_results
+//   TDE ----> jd_replay_errors ---+      memory <- jd_axi_array_writer <---------+   jd_replay_results
 //                                                                                 -> SMP, memory
 //   ring 2 -> jd_replay_gather: rows of the data storage, memory to memory
 //
@@ -631,7 +631,9 @@ module jd_replay_top
   );
   always_ff @(posedge clk_i) train_idle_q <= !train_busy;
 
-  jd_replay_reader u_numbers (
+  jd_axi_array_reader #(
+    .CountW (COUNT_W)
+  ) u_numbers (
     .clk_i,
     .rst_ni,
     .start_i       (x_start),
@@ -702,7 +704,7 @@ module jd_replay_top
     .word_data_o     (t_word)
   );
 
-  jd_replay_writer u_train_writer (
+  jd_axi_array_writer u_train_writer (
     .clk_i,
     .rst_ni,
     .start_i         (t_write_start),
@@ -804,7 +806,9 @@ module jd_replay_top
     .write_idle_i      (h_write_idle)
   );
 
-  jd_replay_reader u_items (
+  jd_axi_array_reader #(
+    .CountW (COUNT_W)
+  ) u_items (
     .clk_i,
     .rst_ni,
     .start_i       (read_start),
@@ -822,7 +826,7 @@ module jd_replay_top
     .memory_response_i (response[1].read)
   );
 
-  jd_replay_writer u_host_writer (
+  jd_axi_array_writer u_host_writer (
     .clk_i,
     .rst_ni,
     .start_i         (h_write_start),

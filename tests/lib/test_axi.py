@@ -88,3 +88,19 @@ def test_demux_traffic(targets: int, page: int, address: int, rest: int, seed: i
             parameters={"Targets": targets, "PageBits": page, "AddrW": address, "Rest": rest},
             seed=seed, sources=["verif/lib/jd_demux_bench.sv"],
         )  # fmt: skip
+
+
+def arrays(test: str, seed: int) -> Path:
+    """Run a test of the reader and the writer of arrays."""
+    return simulate.run(
+        "jackdaw:lib:axi", toplevel="jd_arrays_bench", module="verif.lib.tb_arrays", test=test,
+        seed=seed, sources=["verif/lib/jd_arrays_bench.sv"],
+    )  # fmt: skip
+
+
+def test_arrays_traffic(seed: int) -> None:
+    require([arrays(test, seed) for test in ("Random", "BackPressure", "ResetMidway")])
+
+
+def test_arrays_full_rate(seed: int) -> None:
+    arrays("FullRate", seed)

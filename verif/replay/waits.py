@@ -27,7 +27,7 @@ from verif.replay.env import FETCH_DONE, INPUT, OUTPUT
 
 NO_FETCH = 1 << 25
 RTL = Path(__file__).parents[2] / "rtl/replay"
-AHEAD = 32  # beats that jd_replay_reader asks for at most
+AHEAD = 32  # beats that jd_axi_array_reader asks for at most
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")

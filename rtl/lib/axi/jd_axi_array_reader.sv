@@ -7,17 +7,19 @@
 //          them, so that the memory port is never held up. abort_i (level) drops what is still to
 //          come; idle_o is up again when the memory owes nothing.
 // Numbers  count_i elements of 2^size_log2_i bytes, from an address that is a multiple of 64.
-// Source   -
+//          An answer of SLVERR or DECERR ends it: error_o and response_o, no more elements.
+// Source   docs/interfaces.md, library.
 `include "jd_assert.svh"
-module jd_replay_reader
+module jd_axi_array_reader
   import jd_axi_pkg::*;
-  import jd_replay_job_pkg::*;
-(
+#(
+  parameter int unsigned CountW = 21    // bits of a number of elements
+) (
   input  logic               clk_i,
   input  logic               rst_ni,
   input  logic               start_i,
   input  logic [39:0]        address_i,
-  input  logic [COUNT_W-1:0] count_i,
+  input  logic [CountW-1:0]  count_i,
   input  logic [2:0]         size_log2_i,   // 2..4
   input  logic               abort_i,
   output logic               item_valid_o,
@@ -31,7 +33,7 @@ module jd_replay_reader
 );
   localparam int unsigned CHUNK  = 8;             // beats of a command
   localparam int unsigned AHEAD  = 32;            // beats asked for and not used
-  localparam int unsigned BeatW  = COUNT_W - 1;   // 2^20 elements of 16 bytes are 2^18 beats
+  localparam int unsigned BeatW  = CountW - 1;    // a beat has four of the largest elements
   localparam int unsigned AheadW = $clog2(AHEAD + 1);
 
   // ---- Commands
@@ -52,8 +54,8 @@ module jd_replay_reader
   assign command_beats = beats_q > BeatW'(CHUNK) ? 16'(CHUNK) : 16'(beats_q);
   assign command_valid = beats_q != '0 && ahead_q <= AheadW'(AHEAD - CHUNK) && !asked_q;
 
-  logic [COUNT_W+3:0] bytes;         // 2^20 elements of 16 bytes
-  assign bytes = (COUNT_W + 4)'(count_i) << size_log2_i;
+  logic [CountW+3:0] bytes;
+  assign bytes = (CountW + 4)'(count_i) << size_log2_i;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -64,7 +66,7 @@ module jd_replay_reader
       asked_q <= command_valid && command_ready;
       // An offered command stays until the mover takes it.
       if (start_i) begin
-        beats_q <= BeatW'((bytes + (COUNT_W + 4)'(63)) >> 6);
+        beats_q <= BeatW'((bytes + (CountW + 4)'(63)) >> 6);
       end else if (asked_q) begin
         beats_q <= stop ? '0 : beats_q - BeatW'(command_beats);
       end else if (stop && !command_valid) begin
@@ -81,6 +83,11 @@ module jd_replay_reader
     else if (asked_q) address_q <= address_q + 40'(CHUNK * 64);
   end
 
+  logic              unused_last, unused_id;
+  logic [AheadW-1:0] unused_count;
+  logic              unused;
+  assign unused = ^{unused_last, unused_id, unused_count};
+
   jd_axi_read_mover #(
     .MaxOutstanding(4)
   ) u_mover (
@@ -93,14 +100,14 @@ module jd_replay_reader
     .out_valid_o    (memory_valid),
     .out_ready_i    (memory_ready),
     .out_data_o     (memory_data),
-    .out_last_o     (),
+    .out_last_o     (unused_last),
     .out_resp_o     (memory_response),
     .idle_o         (mover_idle),
     .m_axi_arvalid_o (memory_request_o.arvalid),
     .m_axi_arready_i (memory_response_i.arready),
     .m_axi_araddr_o (memory_request_o.araddr),
     .m_axi_arlen_o (memory_request_o.arlen),
-    .m_axi_arid_o   (),
+    .m_axi_arid_o   (unused_id),
     .m_axi_rvalid_i (memory_response_i.rvalid),
     .m_axi_rready_o (memory_request_o.rready),
     .m_axi_rdata_i (memory_response_i.rdata),
@@ -122,7 +129,7 @@ module jd_replay_reader
     .out_valid_o (beat_valid),
     .out_ready_i (beat_ready),
     .out_data_o  ({beat_response, beat_data}),
-    .count_o     ()
+    .count_o     (unused_count)
   );
 
   // ---- Elements
@@ -130,7 +137,7 @@ module jd_replay_reader
   logic [3:0]         left_q;        // elements of the beat after the next one
   logic               held_q;
   logic               last_q;        // the next one is the beat's or the array's last
-  logic [COUNT_W-1:0] items_q;       // elements not yet handed out
+  logic [CountW-1:0] items_q;       // elements not yet handed out
   logic [2:0]         size_q;
   logic               take;
   assign item_valid_o = held_q;
@@ -164,9 +171,9 @@ module jd_replay_reader
       if (!stop) response_o <= beat_response;
       beat_q <= beat_data;
       left_q <= 4'((7'd64 >> size_q) - 7'd1);
-      last_q <= items_q == (take ? COUNT_W'(2) : COUNT_W'(1));
+      last_q <= items_q == (take ? CountW'(2) : CountW'(1));
     end else if (take) begin
-      last_q <= left_q == 4'd1 || items_q == COUNT_W'(2);
+      last_q <= left_q == 4'd1 || items_q == CountW'(2);
       beat_q <= size_q == 3'd2 ? beat_q >> 32 : size_q == 3'd3 ? beat_q >> 64 : beat_q >> 128;
       left_q <= left_q - 1'b1;
     end
@@ -175,5 +182,5 @@ module jd_replay_reader
   `JD_ASSUME_IF(StartWhileIdle_M, start_i, idle_o && address_i[5:0] == '0 && count_i != '0)
   `JD_ASSERT_IF(RoomForBeats_A, memory_valid, memory_ready)
   `JD_ASSERT_IF(ItemsLeft_A, held_q, items_q != '0)
-  `JD_ASSERT_IF(Last_A, held_q, last_q == (left_q == '0 || items_q == COUNT_W'(1)))
-endmodule : jd_replay_reader
+  `JD_ASSERT_IF(Last_A, held_q, last_q == (left_q == '0 || items_q == CountW'(1)))
+endmodule : jd_axi_array_reader

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes 16-byte responses to consecutive addresses of device memory, four to a beat.
+// Writes elements of 16 bytes to consecutive addresses of device memory, four to a beat.
 //
-// Streams  in_*: the responses. memory_*: the port.
-// Timing   start_i (a pulse, while idle_o) begins; one response a clock. Four beats go in one
-//          command. flush_i (level, after the last response) writes what is left; idle_o is up
+// Streams  in_*: the elements. memory_*: the port.
+// Timing   start_i (a pulse, while idle_o) begins; one element a clock. Four beats go in one
+//          command. flush_i (level, after the last element) writes what is left; idle_o is up
 //          when the memory has answered all of it. After an error what is left is dropped.
 // Numbers  bits, unchanged.
-// Source   -
+// Source   docs/interfaces.md, library.
 `include "jd_assert.svh"
-module jd_replay_writer
+module jd_axi_array_writer
   import jd_axi_pkg::*;
 (
   input  logic         clk_i,
@@ -30,7 +30,7 @@ module jd_replay_writer
   localparam int unsigned DEPTH = 16;   // beats held
   localparam int unsigned CountW = $clog2(DEPTH + 1);
 
-  // ---- Four responses to a beat; a beat carries the number of its responses, less one.
+  // ---- Four elements to a beat; a beat carries the number of its elements, less one.
   logic [2:0][127:0] held_q;
   logic [1:0]        fill_q;
   logic              push, push_ready;
@@ -50,6 +50,11 @@ module jd_replay_writer
     if (in_valid_i && in_ready_o && fill_q != 2'd3)  held_q[fill_q] <= in_data_i;
   end
 
+  logic              unused_id;
+  logic [CountW-1:0] unused_count;
+  logic              unused;
+  assign unused = ^{unused_id, unused_count};
+
   jd_stream_fifo #(
     .Width(514),
     .Depth(DEPTH)
@@ -63,7 +68,7 @@ module jd_replay_writer
     .out_valid_o (beat_valid),
     .out_ready_i (beat_ready),
     .out_data_o  (beat_data),
-    .count_o     ()
+    .count_o     (unused_count)
   );
 
   // ---- Commands: for beats that are in the buffer
@@ -139,7 +144,7 @@ module jd_replay_writer
     .m_axi_awready_i (memory_response_i.awready),
     .m_axi_awaddr_o (memory_request_o.awaddr),
     .m_axi_awlen_o (memory_request_o.awlen),
-    .m_axi_awid_o   (),
+    .m_axi_awid_o   (unused_id),
     .m_axi_wvalid_o (memory_request_o.wvalid),
     .m_axi_wready_i (memory_response_i.wready),
     .m_axi_wdata_o (memory_request_o.wdata),
@@ -153,4 +158,4 @@ module jd_replay_writer
 
   `JD_ASSERT_IF(Idle_A, idle_o, idle)
   `JD_ASSUME_IF(StartWhileIdle_M, start_i, idle_o && address_i[5:0] == '0)
-endmodule : jd_replay_writer
+endmodule : jd_axi_array_writer
