@@ -23,6 +23,7 @@ SOURCE, TARGET, REGION_BYTES = 0x1_0000, 0x10_0000, 1 << 16
 ELEMENT_BYTES = 16  # of the writer
 COUNTS = (1, 2, 3, 4, 5, 15, 16, 17, 64, 65, 127, 128, 129)
 SLVERR, DECERR = 2, 3
+LEAST = 40  # arrays, whatever the effort
 LIMIT = 20_000  # clocks that any wait may take
 
 
@@ -95,7 +96,7 @@ class ArraysTest(uvm_test):
 
     timing = AxiTiming(latency=(1, 40), busy=0.7)
     busy = 0.7
-    arrays = 60
+    arrays = 200
 
     def build_phase(self) -> None:
         """Make the environment."""
@@ -114,8 +115,8 @@ class ArraysTest(uvm_test):
     async def body(self) -> None:
         """Reads and writes at the same time."""
         tasks = [
-            cocotb.start_soon(self.reads(rng("reads"), scale(self.arrays))),
-            cocotb.start_soon(self.writes(rng("writes"), scale(self.arrays))),
+            cocotb.start_soon(self.reads(rng("reads"), max(scale(self.arrays), LEAST))),
+            cocotb.start_soon(self.writes(rng("writes"), max(scale(self.arrays), LEAST))),
         ]
         for task in tasks:
             await task
@@ -228,7 +229,7 @@ class BackPressure(ArraysTest):
 
     timing = AxiTiming(latency=(100, 140), busy=0.4, longest=10)
     busy = 0.2
-    arrays = 15
+    arrays = 60
 
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")
@@ -253,7 +254,7 @@ class ResetMidway(ArraysTest):
             for _ in range(2):
                 await RisingEdge(dut.clk_i)
             assert int(dut.read_idle_o.value) and int(dut.write_idle_o.value)
-        self.arrays = 10
+        self.arrays = LEAST
         await super().body()
 
 
