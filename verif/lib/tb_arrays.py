@@ -169,6 +169,7 @@ class ArraysTest(uvm_test):
         await until("idle", dut.clk_i, LIMIT, lambda: int(dut.read_idle_o.value))
         dut.read_abort_i.value = 0
         assert bool(int(dut.read_error_o.value)) == bool(response)
+        assert not response or int(dut.read_response_o.value) == response
 
     async def writes(self, draw: random.Random, arrays: int) -> None:
         """Random arrays; of one in four a beat fails, of which what comes later is lost."""
