@@ -114,7 +114,7 @@ async def reset(dut: Any, clocks: int = 3) -> None:
 
 
 async def quiet(dut: Any, clocks: int = 24) -> None:
-    """Check that nothing comes out of an engine behind its reset: access, word or interrupt."""
+    """Check that nothing comes out of an engine after its reset: access, word or interrupt."""
     found = {name: getattr(dut, name) for name in OFFERS if hasattr(dut, name)}
     offers = [
         (name, port)

@@ -26,7 +26,7 @@ module jd_a3c_check
   input  logic [1023:0]        descriptor_i,      // word 0 in the low bits
   input  network_t [Slots-1:0] networks_i,
   input  logic [39:0]          base_i,            // first byte that a task may name,
-  input  logic [47:0]          limit_i,           // and first byte behind
+  input  logic [47:0]          limit_i,           // and first byte after
   input  logic [1:0]           roles_i,           // that some unit has: inference, training
   input  layout_e              layout_i,          // of the parameters
   output logic                 busy_o,

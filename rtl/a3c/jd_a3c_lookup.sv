@@ -4,7 +4,7 @@
 //
 // Streams  lookup: a unit asks for a layer of its task's network; one question of each unit at a
 //          time, answered by one lookup_valid_o. read: jd_a3c_network's.
-// Timing   an answer comes two clocks after the question; the host's word is 5 clocks behind
+// Timing   an answer comes two clocks after the question; the host's word is 5 clocks after
 //          NET_SEL, and before all units.
 // Numbers  -
 // Source   a3c 10.2. Golden model: models/a3c/network.py, constants.

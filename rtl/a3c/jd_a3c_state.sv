@@ -40,7 +40,7 @@ module jd_a3c_state
   output register_response_t       register_response_o,
   output logic [Units-1:0][1:0]    roles_o,
   output logic [39:0]              base_o,           // of the window that tasks may name,
-  output logic [47:0]              limit_o,          // and first byte behind
+  output logic [47:0]              limit_o,          // and first byte after
   output layout_e                  layout_o,
   output logic [3:0]               net_o,            // NET_SEL
   output logic [3:0]               index_o,

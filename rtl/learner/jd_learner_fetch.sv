@@ -327,7 +327,7 @@ module jd_learner_fetch
           next_part      = PartNext;
           next_part_last = one_word_q;
         end
-        default: begin                         // s', with noise behind
+        default: begin                         // s', with noise after
           next_part      = PartNoise;
           next_part_last = one_action_q;
         end

@@ -8,7 +8,7 @@
 //          What comes after updates, a step or a step's second phase, is launched beside them (a
 //          step: when its records are there); its stages wait for what they read. It is judged, and
 //          its own updates begin, when those are over.
-// Timing   a step of TRAIN: the pipeline's clocks, then WU and TSM in program order, each behind
+// Timing   a step of TRAIN: the pipeline's clocks, then WU and TSM in program order, each after
 //          SETTLE clocks (the first one's pass while the step computes) and one, then two clocks;
 //          a launch is four clocks after their begin. INFER goes through the steps' states: a
 //          round is the pipeline's clocks and the writing of its results. GRADS ends in the one of

@@ -231,7 +231,7 @@ module jd_learner_tensor_unit
     end
   end
 
-  // --- Clock 2 and on: what an operation is, beside the arithmetic. Entry k is k clocks behind
+  // --- Clock 2 and on: what an operation is, beside the arithmetic. Entry k is k clocks after
   // the multipliers' entrance.
   typedef struct packed {
     mode_e       mode;
@@ -661,7 +661,7 @@ module jd_learner_tensor_unit
       data  = '0;
       lanes = '0;
       if (dot_result) begin
-        // Word k goes to lane late.lane + k, if there is one. ReLU keeps NaN, whose sign is 0 behind
+        // Word k goes to lane late.lane + k, if there is one. ReLU keeps NaN, whose sign is 0 after
         // an adder, and what is greater than zero.
         for (int unsigned l = 0; l < P; l++) begin
           for (int unsigned k = 0; k < OB && k <= l; k++) begin

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Test bench: for each client a read and a write mover, all behind one jd_axi_mux (or, Direct, one
-// client without it, with Slice behind a jd_axi_slice, with Limit behind a jd_axi_limit; or, Frame, behind jd_engine_frame, whose page nobody uses). Ports of clients are
-// unpacked arrays, so that agents find each by its index.
+// Test bench: for each client a read and a write mover, all behind one jd_axi_mux; or, Direct, one
+// client without it, with Slice behind a jd_axi_slice, with Limit behind a jd_axi_limit; or, Frame,
+// behind jd_engine_frame, whose page nobody uses. Ports of clients are unpacked arrays, so that
+// agents find each by its index.
 // The movers' ID is 0 and they check that of their responses; each client's is another at the
 // multiplexer, which must bring it back.
 module jd_movers_bench #(

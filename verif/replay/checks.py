@@ -30,7 +30,7 @@ class Check(ReplayTest):
             await env.do(1, Job.RETRIEVE, flags=Flag.MEMORY, count=leaves,
                           data=np.arange(leaves, dtype=np.uint32))  # fmt: skip
             await env.do(0, Job.SAMPLE, flags=Flag.SMP | Flag.WEIGHTS, count=batch)
-            await env.do(1, Job.CHECK)  # perhaps before the batch's TD errors, perhaps behind
+            await env.do(1, Job.CHECK)  # perhaps before the batch's TD errors, perhaps after
             await env.settle()
             await env.do(1, Job.CHECK)
         await self.wrong_root()

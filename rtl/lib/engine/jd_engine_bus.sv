@@ -83,7 +83,7 @@ module jd_engine_bus #(
   logic e_aw_q, e_w_q, e_ar_q;            // offered to the engine's registers
 
   logic is_header, denied, answered;      // is_header: address_q is in the common header
-  logic header_valid_q, header_done_q;    // its clock, and the one behind
+  logic header_valid_q, header_done_q;    // its clock, and the one after
   logic [11:0] next_address;
   assign next_address = write_next ? aw_q : ar_q;
   assign denied = write_q && !is_header && !idle_i && IdleOnly[address_q[11:2]];

@@ -32,7 +32,7 @@ module jd_stream_arbiter #(
   // The first that offers a word above the one served last; if there is none, the first of all.
   // out_index_o keeps the one served last.
   logic [Streams-1:0] above_q;                    // streams above the one served last
-  logic [Streams-1:0] offered, granted, behind;   // after: above the granted one
+  logic [Streams-1:0] offered, granted, behind;   // behind: above the granted one
   logic [IndexW-1:0]  index_d;
   logic [Width-1:0]   data_d;
   logic               advance, found;
