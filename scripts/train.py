@@ -95,8 +95,9 @@ def train(options: argparse.Namespace) -> int:
         summary = train_agent(
             device, chosen, options.seed, folder, about, options.mode, options.checkpoint_every
         )
-    width = max(len(k) for k in summary)
-    print("\n".join(f"  {k:{width}}  {v}" for k, v in summary.items()))
+    shown = {k: v for k, v in summary.items() if not isinstance(v, dict)}  # the file has all
+    width = max(len(k) for k in shown)
+    print("\n".join(f"  {k:{width}}  {v}" for k, v in shown.items()))
     print(f"{folder.curve}  {folder.summary}  (tensorboard --logdir {folder.path})")
     return 0 if summary["solved"] else 1
 
