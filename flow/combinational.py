@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
@@ -21,15 +23,18 @@ SELECTS = {"$mux": "S", "$pmux": "S"}  # of all bits
 
 def elaborate(variant: Variant) -> dict[str, Any]:
     """The variant's flat netlist, of words. Raises: SynthesisFailed."""
-    folder = netlist_folder(variant).with_name(f"{netlist_folder(variant).name}-words")
+    made = netlist_folder(variant)
+    digest = hashlib.sha256(repr(STEPS).encode()).hexdigest()[:8]
+    folder = made.with_name(f"{made.name}-words-{digest}")
     path = folder / "netlist.json"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        log = folder / "words.log"
-        steps = [reading(variant), *STEPS, f"write_json {folder}/written.json"]
+        part = folder / f"netlist.{os.getpid()}"
+        log = part.with_suffix(f".{os.getpid()}.log")
+        steps = [reading(variant), *STEPS, f"write_json {part}"]
         command = [sys.executable, "-c", YOSYS, *(f"tee -q -a {log} {step}" for step in steps)]
         execute(command, variant, log, MEMORY_BYTES)
-        (folder / "written.json").rename(path)
+        part.replace(path)
     module: dict[str, Any] = json.loads(path.read_text())["modules"][variant.top]
     return module
 

@@ -34,6 +34,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 import yaml
 
@@ -82,6 +83,12 @@ def _positive(text: str) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # The same examples each time, however slow the machine.
+    hypothesis.settings.register_profile(
+        "jackdaw", deadline=None, derandomize=True,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )  # fmt: skip
+    hypothesis.settings.load_profile("jackdaw")
     try:
         effort.effort()
     except effort.EffortError as error:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from jackdaw.agents.recipes import RECIPES, Recipe, recipe, settings_from
 from jackdaw.device import load_config, open_device
-from jackdaw.errors import CheckpointError, ConfigError
+from jackdaw.errors import CheckpointError, ConfigError, DeviceMemoryError
 from jackdaw.runtime.run_folder import RunFolder
 from jackdaw.runtime.training import LockstepTraining, train_agent
 
@@ -47,7 +47,10 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
         metavar="NAME=VALUE",
         help="change the recipe; NAME=VALUE,VALUE for pairs",
     )
-    return parser.parse_args(argv)
+    options = parser.parse_args(argv)
+    if options.checkpoint_every < 1:
+        parser.error(f"--checkpoint-every: got {options.checkpoint_every}, want at least 1")
+    return options
 
 
 def chosen_recipe(options: argparse.Namespace) -> Recipe:
@@ -63,7 +66,7 @@ def main(argv: list[str] | None = None) -> int:
     options = arguments(argv)
     try:
         return train(options)
-    except (CheckpointError, ConfigError, FileNotFoundError) as error:
+    except (CheckpointError, ConfigError, DeviceMemoryError, FileNotFoundError) as error:
         print(f"train: {error}", file=sys.stderr)
         return 2
 

@@ -24,7 +24,7 @@ import numpy as np
 from jackdaw.agents.a3c import A3cRecipe, a3c_recipe
 from jackdaw.agents.recipes import settings_from
 from jackdaw.device import open_device
-from jackdaw.errors import CheckpointError, ConfigError
+from jackdaw.errors import CheckpointError, ConfigError, DeviceMemoryError
 from jackdaw.runtime.report import running_means
 from jackdaw.runtime.run_folder import CHECKPOINT, RunFolder, kept
 from jackdaw.runtime.training import AsynchronousTraining, train
@@ -32,8 +32,11 @@ from jackdaw.runtime.training import AsynchronousTraining, train
 SHOWN = 1000  # steps between two lines of progress
 
 
-def train_seed(chosen: A3cRecipe, options: argparse.Namespace, seed: int) -> None:
-    """Run a seed on a device until steps or time are used up. Raises: ConfigError."""
+def train_seed(chosen: A3cRecipe, options: argparse.Namespace, seed: int) -> bool:
+    """Run a seed on a device until steps or time are used up. Raises: ConfigError.
+
+    Returns: whether Ctrl-C was pressed.
+    """
     folder = RunFolder(
         options.out / f"seed{seed}",
         AsynchronousTraining.identity(chosen, seed),
@@ -73,13 +76,15 @@ def train_seed(chosen: A3cRecipe, options: argparse.Namespace, seed: int) -> Non
             return training.step == shown and training.passed >= 60 * options.minutes
 
         try:
-            train({f"seed{seed}": training}, folder, training.state, report, due, stop)
+            trainings = {f"seed{seed}": training}
+            interrupted = train(trainings, folder, training.state, report, due, stop)
         finally:
             writer.close()
             training.close()
         title = f"A3C on {chosen.environment}, device {options.device}, seed {seed}"
         cycles = {"total_cycles": device.cycles()}
         folder.finish({**about, **training.summary(), **cycles}, [training.curve()], title)
+    return interrupted
 
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -146,10 +151,11 @@ def main(argv: list[str] | None = None) -> int:
         chosen = replace(chosen, settings=changed, steps=steps, window=window)
         for seed in options.seeds:
             known = (options.out / f"seed{seed}" / CHECKPOINT).exists()
-            if options.resume or options.overwrite or not known:
-                train_seed(chosen, options, seed)
+            wanted = options.resume or options.overwrite or not known
+            if wanted and train_seed(chosen, options, seed):
+                return 1  # the seeds after it are not begun
         print(draw(options, chosen))
-    except (CheckpointError, ConfigError) as error:
+    except (CheckpointError, ConfigError, DeviceMemoryError) as error:
         print(f"train_a3c: {error}", file=sys.stderr)
         return 2
     return 0

@@ -22,7 +22,7 @@ from tqdm import tqdm
 from jackdaw.agents.a3c import PIXEL_CATCH
 from jackdaw.agents.recipes import Recipe, recipe, settings_from
 from jackdaw.device import load_config, open_device
-from jackdaw.errors import CheckpointError, ConfigError
+from jackdaw.errors import CheckpointError, ConfigError, DeviceMemoryError
 from jackdaw.runtime.run_folder import RunFolder
 from jackdaw.runtime.training import AsynchronousTraining, LockstepTraining, Training, train
 
@@ -59,7 +59,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         base = recipe("dqn", "CartPole-v1")
         return together(options, replace(base, **settings_from(base, options.set)))
-    except (CheckpointError, ConfigError, FileNotFoundError) as error:
+    except (CheckpointError, ConfigError, DeviceMemoryError, FileNotFoundError) as error:
         print(f"train_together: {error}", file=sys.stderr)
         return 2
 

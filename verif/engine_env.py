@@ -69,6 +69,8 @@ SLOTS = 1 << SLOTS_LOG2
 HALF = (1 << RECORD_BYTES) - 1  # strobes of the lower record of a beat
 CLOCK_LIMIT = 60_000  # of a job
 READ_LIMIT = 4000  # reads of a register that will change
+HEAD_READS = 200  # of HEAD after its record: other rings may write theirs first
+RESET_CLOCKS = 8000  # of a soft reset: what is in the memory's hands is waited for
 IDLE, FAILED = (header.STATUS.word(**{name: 1}) for name in ("idle", "failed"))
 CLEAR = header.STATUS.word(done=1, failed=1, event_seen=1)
 IRQ_ENABLE = header.CONTROL.word(irq_enable=1)
@@ -284,6 +286,7 @@ class EngineEnv(uvm_env):
         await self.axil.write(header.CONTROL.offset, IRQ_ENABLE | SOFT_RESET)
         await self.reads(header.CONTROL, lambda value: not value & SOFT_RESET)
         took = clock_number() - begun
+        assert took < RESET_CLOCKS, f"a soft reset of {took} clocks"
         self.golden.soft_reset()
         await self.go_on_at_head()
         return took
@@ -311,9 +314,11 @@ class EngineEnv(uvm_env):
         low = await self.axil.read(offset)
         return low | await self.axil.read(offset + 4) << 32
 
-    async def reads(self, register: Register, wanted: Any, index: int = 0) -> int:
-        """Read a register until wanted(value). Raises: TimeoutError."""
-        for _ in range(READ_LIMIT):
+    async def reads(
+        self, register: Register, wanted: Any, index: int = 0, limit: int = READ_LIMIT
+    ) -> int:
+        """Read a register until wanted(value), at most so often. Raises: TimeoutError."""
+        for _ in range(limit):
             value = await self.axil.read(register.at(index))
             if wanted(value):
                 return value
@@ -378,21 +383,22 @@ class EngineEnv(uvm_env):
             await self.axil.write(header.RING_TAIL.at(ring), self.tails[ring])
 
     async def send(self, *jobs: Job) -> list[JobItem]:
-        """Queue jobs, or descriptors of ring 0; those of a ring with one doorbell."""
+        """Queue jobs, or descriptors of ring 0; those of a ring with one doorbell, by the last."""
         items = [self.job(job) for job in jobs]
-        last = {item.ring: item for item in items}
+        last = {item.ring: item for item in items if item.doorbell}
         for item in items:
-            item.doorbell = item.doorbell and item is last[item.ring]
+            item.doorbell = item is last.get(item.ring)
         await StreamSequence(items).start(self.sequencer)
         return items
 
     async def ended(self, *jobs: JobItem, limit: int = 0) -> None:
-        """Wait for records, until HEAD is behind them. Raises: TimeoutError."""
+        """Wait for records, until HEAD is past them. Raises: TimeoutError."""
         for job in jobs:
             clocks = limit or self.limit
             await within(f"record of {job}", self.dut.clk_i, clocks, job.ended.wait())
         for job in jobs:
-            await self.reads(header.RING_HEAD, lambda head, n=job.number: head > n, job.ring)
+            await self.reads(header.RING_HEAD, lambda head, n=job.number: head > n, job.ring,
+                             HEAD_READS)  # fmt: skip
 
     async def idle(self) -> None:
         """Wait until the engine is idle. Raises: TimeoutError."""

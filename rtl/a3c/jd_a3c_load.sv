@@ -133,7 +133,7 @@ module jd_a3c_load
   logic                 last_sample, next_sample, part_last, block_last, layer_last;
   logic                 has_room, run_ready, block_ready, ask;
   assign last_sample = sample_q + 4'd1 == task_i.samples;
-  // Behind the convolutions of a sample, if there are any, come those of the next one.
+  // After the convolutions of a sample, if there are any, come those of the next one.
   assign next_sample = !task_i.train && !layer.convolves && !last_sample;
   assign left        = (task_i.train ? blocks : 14'(layer.output_blocks)) - done_q;
   assign window      = 14'(tiles_q) * 14'(SEGMENTS);

@@ -149,7 +149,7 @@ module jd_replay_errors
     if (!rst_ni || drop_q || forget || clear_q) fits_q <= 1'b0;
   end
 
-  // A closed batch counts as fetched: fetched_q never is after closed_q.
+  // A closed batch counts as fetched: fetched_q is never less than closed_q.
   logic is_begun, is_fetching;
   assign is_begun    = fetched_q == begun_q;
   assign is_fetching = behind(fetched_q, delivered_q);

@@ -4,7 +4,7 @@
 //
 //   ring 0 -> jd_replay_training -+-> jd_replay_sequencer -> jd_replay_core --+--> jd_replay_memo
 //   ring 1 -> jd_replay_host -----+                                           |          |
-//   TDE ----> jd_replay_errors ---+      memory <- jd_axi_array_writer <---------+   jd_replay_results
+//   TDE ----> jd_replay_errors ---+      memory <- jd_axi_array_writer <------+   jd_replay_results
 //                                                                                 -> SMP, memory
 //   ring 2 -> jd_replay_gather: rows of the data storage, memory to memory
 //

@@ -90,16 +90,20 @@ def test_demux_traffic(targets: int, page: int, address: int, rest: int, seed: i
         )  # fmt: skip
 
 
-def arrays(test: str, seed: int) -> Path:
-    """Run a test of the reader and the writer of arrays."""
+def arrays(test: str, seed: int, bits: int = 21) -> Path:
+    """Run a test of the reader and the writer of arrays, of 2^bits - 1 elements at most."""
     return simulate.run(
         "jackdaw:lib:axi", toplevel="jd_arrays_bench", module="verif.lib.tb_arrays", test=test,
-        seed=seed, sources=["verif/lib/jd_arrays_bench.sv"],
+        parameters={"CountW": bits}, seed=seed, sources=["verif/lib/jd_arrays_bench.sv"],
     )  # fmt: skip
 
 
 def test_arrays_traffic(seed: int) -> None:
     require([arrays(test, seed) for test in ("Random", "BackPressure", "ResetMidway")])
+
+
+def test_arrays_of_the_largest_count(seed: int) -> None:
+    arrays("Most", seed, bits=5)
 
 
 def test_arrays_full_rate(seed: int) -> None:

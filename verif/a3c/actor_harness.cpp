@@ -347,7 +347,7 @@ struct ReadPort {
     std::memcpy(data[1], data[0], sizeof data[0]);
     valid[0] = top.read_valid_o && top.read_ready_i;
     if (valid[0]) {
-      if (top.read_row_o >= rows) actor.fail("a row behind the buffer is read");
+      if (top.read_row_o >= rows) actor.fail("a row after the buffer is read");
       std::memcpy(data[0], image + uint64_t{top.read_row_o} * BEAT_WORDS, sizeof data[0]);
       taken++;
       actor.progress = actor.now;

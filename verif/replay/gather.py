@@ -113,7 +113,7 @@ class GatherErrors(GatherTest):
             flat[bad, 0] = rng.choice((self.leaves - 1, 1 << 20, 1 << 21, 0xFFFFFFFF))
             end = await self.gather(count, row, wide, data=data)
             assert end.error == Error.E_INDEX and end.count == bad, end
-            if bad:  # the row before fails, after the index after it was refused
+            if bad:  # the row before fails, after the next index was refused
                 place = STORAGE + int(flat[bad - 1, 0]) * row // 64 * 64
                 env.fail(place, 64, 2 + turn % 2, writes=False)
                 end = await self.gather(count, row, wide, data=data)

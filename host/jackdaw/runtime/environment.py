@@ -8,10 +8,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from jackdaw.errors import ConfigError
+from jackdaw.errors import CheckpointError, ConfigError
 
 
-class EnvironmentDiverged(RuntimeError):
+class EnvironmentDiverged(CheckpointError):
     """An environment did not repeat its episode, so a run cannot go on to the bit."""
 
 

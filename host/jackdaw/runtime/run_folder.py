@@ -46,6 +46,8 @@ class RunFolder:
         self.path, self.identity = path, identity
         self.start: dict[str, Any] | None = None
         self._overwrite = overwrite and not resume
+        if path.exists() and not path.is_dir():
+            raise ConfigError(f"{path} is a file, want a folder")
         if resume:
             if not self.checkpoint.exists():
                 raise ConfigError(f"--resume: there is no {self.checkpoint}")

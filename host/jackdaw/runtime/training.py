@@ -344,7 +344,7 @@ def train(
     report: Callable[[], None],
     due: Callable[[], bool],
     stop: Callable[[], bool] = lambda: False,
-) -> None:
+) -> bool:
     """Give each training a round in turn until all have ended, and keep checkpoints.
 
     Ctrl-C ends the run when every training has taken its first step.
@@ -356,6 +356,7 @@ def train(
         report: called after each round.
         due: asked after each round; True writes a checkpoint.
         stop: asked after each round; True ends the run early.
+    Returns: whether Ctrl-C was pressed.
     """
     with interruptible() as interrupted:
         for _ in in_turn({name: training.rounds() for name, training in trainings.items()}):
@@ -364,7 +365,9 @@ def train(
                 folder.save(state())
             if stop() or (interrupted() and all(one.step for one in trainings.values())):
                 break
+        asked = interrupted()
     folder.save(state())
+    return asked
 
 
 def train_agent(

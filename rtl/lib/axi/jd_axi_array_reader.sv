@@ -13,7 +13,7 @@
 module jd_axi_array_reader
   import jd_axi_pkg::*;
 #(
-  parameter int unsigned CountW = 21    // bits of a number of elements
+  parameter int unsigned CountW = 21    // bits of a number of elements, 5..32
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -35,6 +35,9 @@ module jd_axi_array_reader
   localparam int unsigned AHEAD  = 32;            // beats asked for and not used
   localparam int unsigned BeatW  = CountW - 1;    // a beat has four of the largest elements
   localparam int unsigned AheadW = $clog2(AHEAD + 1);
+  if (CountW < 5 || CountW > 32) begin : gen_bad_count
+    $fatal(1, "jd_axi_array_reader: CountW=%0d, want 5..32", CountW);
+  end
 
   // ---- Commands
   logic [39:0]        address_q;
@@ -54,8 +57,8 @@ module jd_axi_array_reader
   assign command_beats = beats_q > BeatW'(CHUNK) ? 16'(CHUNK) : 16'(beats_q);
   assign command_valid = beats_q != '0 && ahead_q <= AheadW'(AHEAD - CHUNK) && !asked_q;
 
-  logic [CountW+3:0] bytes;
-  assign bytes = (CountW + 4)'(count_i) << size_log2_i;
+  logic [CountW+4:0] bytes;
+  assign bytes = (CountW + 5)'(count_i) << size_log2_i;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -66,7 +69,7 @@ module jd_axi_array_reader
       asked_q <= command_valid && command_ready;
       // An offered command stays until the mover takes it.
       if (start_i) begin
-        beats_q <= BeatW'((bytes + (CountW + 4)'(63)) >> 6);
+        beats_q <= BeatW'((bytes + (CountW + 5)'(63)) >> 6);
       end else if (asked_q) begin
         beats_q <= stop ? '0 : beats_q - BeatW'(command_beats);
       end else if (stop && !command_valid) begin
@@ -179,7 +182,8 @@ module jd_axi_array_reader
     end
   end
 
-  `JD_ASSUME_IF(StartWhileIdle_M, start_i, idle_o && address_i[5:0] == '0 && count_i != '0)
+  `JD_ASSUME_IF(StartWhileIdle_M, start_i, idle_o && address_i[5:0] == '0 && count_i != '0
+                                          && size_log2_i inside {[3'd2:3'd4]})
   `JD_ASSERT_IF(RoomForBeats_A, memory_valid, memory_ready)
   `JD_ASSERT_IF(ItemsLeft_A, held_q, items_q != '0)
   `JD_ASSERT_IF(Last_A, held_q, last_q == (left_q == '0 || items_q == CountW'(1)))
