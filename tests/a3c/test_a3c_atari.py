@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("ale_py")
 
+import train_a3c
 from jackdaw.agents.a3c import a3c_recipe
 from jackdaw.device import open_device
 from jackdaw.environments import make_frames
@@ -183,6 +184,7 @@ def test_a3c_training_script(tmp_path: Any, capsys: pytest.CaptureFixture[str]) 
         (["--set", "tau=1"], "the recipe has no tau"),
         (["--set", "agents=few"], "want int"),
         (["--set", "agents=0"], "agents is 0, want 1 or more"),
+        (["--set", "agents=100000"], "no room for"),
         (["--set", "steps=9"], "steps is 9, want 1..8"),
         (["--set", "eps=0"], "eps above 0"),
         (["--set", "rate=nan"], "want finite numbers"),
@@ -193,6 +195,12 @@ def test_a3c_training_script_bad_arguments(
 ) -> None:
     assert main([*arguments, "--out", str(tmp_path)]) == 2
     assert message in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_ends_all_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train_a3c, "train", lambda *_: True)
+    assert main(["--seeds", "1", "2", "--out", str(tmp_path)]) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["seed1"]
 
 
 def test_running_means() -> None:

@@ -171,6 +171,13 @@ def test_an_earlier_run_is_not_lost(tmp_path, capsys):
     assert state["run"]["progress"]["gradient_steps"] == 2
 
 
+def test_a_checkpoint_every_no_steps_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        train.main(["--out", str(tmp_path / "run"), "--checkpoint-every", "0"])
+    assert "--checkpoint-every: got 0, want at least 1" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_run_folder_is_complete(tmp_path):
     run(tmp_path, "model", 5)
     summary = json.loads((tmp_path / "summary.json").read_text())

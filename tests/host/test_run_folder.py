@@ -68,6 +68,15 @@ def test_run_folder_is_asked_for(tmp_path: Path) -> None:
         RunFolder(path, IDENTITY, resume=True)
 
 
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    path.write_text("x")
+    for options in ({}, {"resume": True}, {"overwrite": True}):
+        with pytest.raises(ConfigError, match="is a file, want a folder"):
+            RunFolder(path, IDENTITY, **options)
+    assert path.read_text() == "x"
+
+
 class Steps:
     """A training that counts, and calls for its end in a step."""
 
@@ -110,7 +119,8 @@ def test_training_keeps_checkpoints(tmp_path: Path, interrupt_at: int, last: int
         step = kept(folder.path)["step"] if folder.checkpoint.exists() else None
         seen.append((one.step, step))
 
-    train({"one": one}, folder, one.state, report, lambda: one.step == 2)
+    interrupted = train({"one": one}, folder, one.state, report, lambda: one.step == 2)
+    assert interrupted == (interrupt_at >= 0)
     assert kept(folder.path) == {"step": last} and one.step == last
     assert (last, 2 if last > 2 else None) in seen
 
