@@ -13,7 +13,7 @@ from cocotb.triggers import RisingEdge
 from pyuvm import uvm_component, uvm_env, uvm_subscriber, uvm_test
 
 from flow.effort import scale
-from verif.agents.axi_memory import AxiBus, AxiMemoryAgent, AxiTiming, DeviceMemory
+from verif.agents.axi_memory import AxiBurst, AxiBus, AxiMemoryAgent, AxiTiming, DeviceMemory
 from verif.agents.stream import StreamAgent, StreamBus, StreamItem, StreamSequence
 from verif.agents.timing import Pattern, always, random_pauses
 from verif.bench import clock_number, parameters, reset, rng, start, until
@@ -23,6 +23,7 @@ SOURCE, TARGET, REGION_BYTES = 0x1_0000, 0x10_0000, 1 << 16
 ELEMENT_BYTES = 16  # of the writer
 COUNTS = (1, 2, 3, 4, 5, 15, 16, 17, 64, 65, 127, 128, 129)
 SLVERR, DECERR = 2, 3
+AHEAD = 40  # beats that were asked for, and those of a command that was offered
 LATE = 2  # elements that may come when an array is given up
 LEAST = 40  # arrays, whatever the effort
 LIMIT = 20_000  # clocks that any wait may take
@@ -38,6 +39,18 @@ class Items(uvm_subscriber):
     def write(self, item: StreamItem) -> None:
         """One element."""
         self.data.append(item.data)
+
+
+class Beats(uvm_subscriber):
+    """Counts the beats that were read."""
+
+    def __init__(self, name: str, parent: uvm_component) -> None:
+        super().__init__(name, parent)
+        self.read = 0
+
+    def write(self, item: AxiBurst) -> None:
+        """A burst ended."""
+        self.read += 0 if item.write else item.beats
 
 
 class Ends(Coverage):
@@ -76,11 +89,13 @@ class Environment(uvm_env):
             "in", self, StreamBus(top, "in", ("data",)), "source", self._pattern("in")
         )
         self.found = Items("found", self)
+        self.beats = Beats("beats", self)
         self.ends = Ends("ends", self)
 
     def connect_phase(self) -> None:
         """Collect the elements."""
         self.items.ap.connect(self.found.analysis_export)
+        self.port.ap.connect(self.beats.analysis_export)
 
     def _pattern(self, what: str) -> Pattern:
         return always() if self.busy == 1 else random_pauses(rng(what), self.busy, 6)
@@ -168,8 +183,11 @@ class ArraysTest(uvm_test):
         elif left < count:
             await until("elements", dut.clk_i, LIMIT, lambda: len(found.data) >= left)
             dut.read_abort_i.value = 1
+            before = self.env.beats.read
         await until("idle", dut.clk_i, LIMIT, lambda: int(dut.read_idle_o.value))
         dut.read_abort_i.value = 0
+        if left < count and not response:
+            assert self.env.beats.read - before <= AHEAD, "beats are asked for after the abort"
         assert bool(int(dut.read_error_o.value)) == bool(response)
         assert not response or int(dut.read_response_o.value) == response
 
