@@ -106,5 +106,6 @@ def test_arrays_of_the_largest_count(seed: int) -> None:
     arrays("Most", seed, bits=5)
 
 
-def test_arrays_full_rate(seed: int) -> None:
-    arrays("FullRate", seed)
+@pytest.mark.parametrize("test", ["FullRate", "GivenUp"])
+def test_arrays(test: str, seed: int) -> None:
+    arrays(test, seed)

@@ -296,6 +296,19 @@ class Most(ArraysTest):
 
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")
+class GivenUp(ArraysTest):
+    """A long array is given up: what was asked for comes, and no more."""
+
+    async def body(self) -> None:
+        """After some elements, then a whole array."""
+        data = np.frombuffer(rng("data").randbytes(ELEMENT_BYTES * 1000), np.uint8)
+        self.env.memory.load(SOURCE, data)
+        for left in (0, 1, 200, 1000):
+            await self.read(SOURCE, 1000, 4, left, 0)
+            assert self.env.found.data[:left] == list(elements(data, 4))[:left]
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
 class FullRate(ArraysTest):
     """An element per clock in both directions, once the memory answers."""
 
