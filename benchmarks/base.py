@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -39,11 +40,11 @@ def row(
     }
 
 
-class Benchmark:
+class Benchmark(ABC):
     """An engine's benchmark; `bench` of its manifest names the class.
 
     Attributes:
-        image: file of the plot; None: there is none.
+        image: file of the plot, or None without one.
         long: takes hours, so the report keeps what is recorded.
     """
 
@@ -56,17 +57,16 @@ class Benchmark:
     def check(self, options: argparse.Namespace) -> None:
         """Refuse what cannot be measured. Raises: ValueError saying what was got and wanted."""
 
+    @abstractmethod
     def rows(self, options: argparse.Namespace) -> Iterable[Row]:
         """Measure; `options.memory` names the memory preset."""
-        raise NotImplementedError
 
     def more(self, options: argparse.Namespace, rows: list[Row]) -> str:
         """What is shown after the rows' table."""
         return ""
 
     def draw(self, path: Path, options: argparse.Namespace, rows: list[Row]) -> None:
-        """Plot rows."""
-        raise NotImplementedError
+        """Plot rows; asked for only where there is an image."""
 
 
 def add_build_options(parser: argparse.ArgumentParser) -> None:

@@ -200,7 +200,7 @@ def stream_rows(replay: Replay, name: str) -> list[Row]:
 def gather_rows(replay: Replay, name: str, timing: Timing, latency: int) -> list[Row]:
     """Clocks of each row that GATHER brings together, from 16 bytes to a stack of four frames.
 
-    The ideal is the port's: a beat a clock, and 16 reads at a time, `latency` clocks each.
+    The ideal is that of the port: one beat per clock, and 16 reads out, of `latency` clocks each.
     """
     rng = np.random.default_rng(1)
     size = min(GATHERED_BYTES, replay.device.memory_bytes // 8)
@@ -225,7 +225,7 @@ def gather_rows(replay: Replay, name: str, timing: Timing, latency: int) -> list
 
 
 def peers_table(rows: list[Row], nanoseconds: float) -> str:
-    """This engine, with `nanoseconds` a clock, and its peers as a Markdown table of ns each.
+    """This engine, at `nanoseconds` per clock, and its peers: a Markdown table of ns per operation.
 
     Peers of the smallest and the largest batch; the rows have them all.
     """

@@ -28,7 +28,7 @@ def generate(path: Path) -> None:
     given = asked.get("parameters") or {}
     if set(given) - {"set"} != {"config"}:
         raise ConfigError(f"{path}: parameters are {sorted(given)}, want config, perhaps set")
-    config = load_config(given["config"]).changed(numbers(given.get("set", [])))
+    config = load_config(given["config"]).changed(numbers(map(str, given.get("set") or [])))
     (ROOT / "build").mkdir(exist_ok=True)
     (ROOT / "build/FUSESOC_IGNORE").touch()  # another run is not to find this one's cores
     Path(f"{TOP}.sv").write_text(top(config))

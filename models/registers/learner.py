@@ -9,7 +9,7 @@ ENGINE_VERSION = 0x00020000
 CAP0 = Register(name='CAP0', offset=256, access='RO', reset=0, idle_only=False, count=1, stride=4, fields=(
     Field(name='dp_log2', lsb=0, width=4, access='RO', reset=0, description='log2 of the pipelines'), 
     Field(name='p_log2', lsb=4, width=4, access='RO', reset=0, description='log2 of the lanes'), 
-    Field(name='ob_log2', lsb=8, width=4, access='RO', reset=0, description='log2 of the outputs a clock'), 
+    Field(name='ob_log2', lsb=8, width=4, access='RO', reset=0, description='log2 of the outputs per clock'), 
     Field(name='gi', lsb=12, width=5, access='RO', reset=0, description='sample interleave of the backward pass'), 
     Field(name='lw_log2', lsb=17, width=4, access='RO', reset=0, description='log2 of the lanes of the weight update'), 
     Field(name='ntu', lsb=21, width=4, access='RO', reset=0, description='tensor units of a pipeline'), 

@@ -4,7 +4,7 @@
 //
 // Streams  job: source, target and beats; end: how it ended, in order: 0, or the first error with
 //          the word of the address and the bus's answer.
-// Timing   a beat a clock on memory that reads and writes one, with up to Rows beats on their
+// Timing   a beat per clock on memory that reads and writes one, with up to Rows beats on their
 //          way: enough for a latency of Rows - 136 clocks. Pieces end with a page of the source;
 //          one is written once all its beats are there, so W never waits. After stop_i no
 //          burst is begun; idle_o says that none is out.

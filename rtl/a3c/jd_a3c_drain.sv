@@ -7,9 +7,9 @@
 //          drained, when its last product is in its sum. Tiles are drained in order; a tile is
 //          prepared when the one two before it is drained. chunk: gradients that are complete;
 //          chunk_read_i gives the room of the oldest one back. save: maps that are complete.
-// Timing   gradients: a row a clock, written four after its turn, and two to look for room.
+// Timing   gradients: a row per clock, written four after its turn, and two to look for room.
 //          Maps of convolutions: 16 sums of 16 lanes take some 50 clocks.
-//          Connected layers: a row a clock, and two for each sum.
+//          Connected layers: a row per clock, and two for each sum.
 // Numbers  bits, ReLU as in jd_a3c_scatter. Gradients of padding are +0.
 // Source   FA3C (ASPLOS 2019) section 4.3 (gradients go to the RMSProp module), 4.5. a3c 5.6,
 //          6.2-6.4, 7.4.

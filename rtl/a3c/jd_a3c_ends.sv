@@ -115,7 +115,7 @@ module jd_a3c_ends
   end
   assign over_ready_o = dead_i ? '0 : free & over_valid_i;
 
-  // ---- Ends. A dead engine ends what has not ended yet, one a clock, and nothing else.
+  // ---- Ends. A dead engine ends what has not ended yet, one per clock, and nothing else.
   logic [RINGS-1:0][JOBS-1:0]  live_q;           // jobs of the ring that have not ended
   logic [RINGS-1:0][JOB_W-1:0] oldest;           // any of them
   logic [RINGS-1:0]            loads;

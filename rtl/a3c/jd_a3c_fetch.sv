@@ -6,7 +6,7 @@
 //          feature-map buffer, data 2 clocks after a row is taken. stitch and lane: the writes.
 //          line_full_o and lane_full_o: halves that are filled; free pulses give the older one
 //          back.
-// Timing   a row a clock while there is a free half; a filling is full 3 clocks after its last
+// Timing   a row per clock while there is a free half; a filling is full 3 clocks after its last
 //          row, one of the lane buffer, which goes through a transposer, 20.
 // Numbers  bits, unchanged. Rows modulo 2^16.
 // Source   FA3C (ASPLOS 2019) section 4.5 (buffer control unit: shifting, stitching). a3c 6.2-6.4.

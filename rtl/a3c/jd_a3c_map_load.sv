@@ -16,7 +16,7 @@
 //            training   the gradients of the outputs of each sample; fully connected layers
 //                       descending, for each the maps of all samples; then for each sample
 //                       the maps of the convolutions descending.
-// Timing   a row a clock; a row is written one clock after its beat, and R waits for write_ready_i.
+// Timing   a row per clock; a row is written one clock after its beat, and R waits for write_ready_i.
 //          Bursts end with a page. finish_o comes when all is written. After stop_i no burst is
 //          begun; idle_o says that none is out.
 // Numbers  bits, unchanged.

@@ -7,7 +7,7 @@
 //          read_data_i is taken 2 clocks after a read and at no other time. error: a burst was
 //          answered with an error. While failed_i is high jobs are dropped, the rest of the one in
 //          hand too; bursts that are begun are finished. It stays until busy_o is low.
-// Timing   a row a clock. A burst, which ends with a page, is begun before its rows are read: they
+// Timing   a row per clock. A burst, which ends with a page, is begun before its rows are read: they
 //          need nothing from memory. busy_o: a job is held or not yet answered. After stop_i no
 //          burst is begun; idle_o says that none is out.
 // Numbers  bits, unchanged.

@@ -14,7 +14,7 @@
 //          clock, since a row is four beats there). Golden model: models/a3c/rmsprop.py.
 `include "jd_assert.svh"
 module jd_a3c_rmsprop #(
-  parameter  int unsigned Units       = 4,    // words a clock, power of two 1..16
+  parameter  int unsigned Units       = 4,    // words per clock, power of two 1..16
   parameter  int unsigned MulLatency  = 2,    // clocks, 1..4
   parameter  int unsigned AddLatency  = 2,    // clocks, 1..6
   parameter  int unsigned DivLatency  = 4,    // clocks, 2..28
@@ -39,7 +39,7 @@ module jd_a3c_rmsprop #(
     $fatal(1, "jd_a3c_rmsprop: Units=%0d, want a power of two 1..16", Units);
   end
 
-  localparam int unsigned SLICES  = 16 / Units;                  // of a row, one a clock
+  localparam int unsigned SLICES  = 16 / Units;                  // of a row, one per clock
   localparam int unsigned SliceW  = (SLICES > 1) ? $clog2(SLICES) : 1;
   localparam int unsigned PartW   = Units * 32;
   localparam int unsigned LATENCY = 2 * MulLatency + 3 * AddLatency + DivLatency + SqrtLatency;

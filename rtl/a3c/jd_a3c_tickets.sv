@@ -7,7 +7,7 @@
 // Streams  take_i gives number_o away, only with ready_o. done: a unit's task is through with a
 //          layer; written: and so far with the layer in hand. ended_i: tickets, by their low bits,
 //          that end. go_o answers the unit's question from 2 clocks on, and stays once given.
-// Timing   first_o passes a ticket that ended in the clock after, one a clock.
+// Timing   first_o passes a ticket that ended in the clock after, one per clock.
 // Numbers  tickets count modulo 2^32; at most TICKETS are out, so low bits tell them apart.
 // Source   a3c 3 (D11), 9.
 `include "jd_assert.svh"

@@ -26,7 +26,7 @@ module jd_a3c_unit
   parameter  int unsigned ParameterRows = 512,    // of the parameter buffer, a power of two
   parameter  int unsigned GradientRows  = 512,    // of the gradient buffer; 0: no trainings
   parameter  bit          SecondImage   = 1'b0,   // tasks may have a second image of parameters
-  parameter  int unsigned UpdateUnits   = 4,      // words of an update a clock, 2**k, 1..16
+  parameter  int unsigned UpdateUnits   = 4,      // words of an update per clock, 2**k, 1..16
   parameter  int unsigned IdW           = 4       // bits of the port's ID, 3..8
 ) (
   input  logic           clk_i,

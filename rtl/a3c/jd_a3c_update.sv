@@ -12,7 +12,7 @@
 //          in hand is written and answered. layer_done_o: all of a layer is. error: a beat or
 //          burst came back with an error. From then, or while failed_i is high, chunks are told of
 //          and layers are done, but nothing more is asked for, and what comes is not written.
-// Timing   a row takes max(2, 16/Units) clocks on memory that reads and writes a beat a clock, with
+// Timing   a row takes max(2, 16/Units) clocks on memory that reads and writes a beat per clock, with
 //          up to Rows rows on their way before and after the units. A piece, of at most Piece rows,
 //          is a burst of parameters and one of mean squares, each way; those that are written
 //          are begun once all their rows are there, so W never waits. finish_o comes 2

@@ -6,7 +6,7 @@
 // Streams  start_i with the network's layout; done_o for one clock when the last word is written.
 //          Master memory w is read two clocks after the address; the words go to the pipelines by a
 //          pipe.
-// Timing   a word a clock, column by column; 8 clocks more.
+// Timing   a word per clock, column by column; 8 clocks more.
 // Numbers  bits, unchanged. Word j of row c of the copy is weight (j, column + c); its rows are
 //          packed as those of a layer of n_out inputs.
 // Source   learner 5.2 (column copy WT). Golden model: models/learner/layout.py, scatter_columns.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fetches the records of one batch and writes them into the sample frames, a word a clock.
+// Fetches the records of one batch and writes them into the sample frames, a word per clock.
 //
 // Streams  start_i begins a batch; its indices come from SMP or from a list in memory, a read of
 //          the record follows each, up to the movers' limit in flight, and the words return in

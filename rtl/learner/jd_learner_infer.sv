@@ -62,7 +62,7 @@ module jd_learner_infer
   logic [15:0]               words_q;         // of the vector, not yet in a beat
   logic [LANE_L-1:0]         skip_q;          // lanes before the vector's first word
   logic [LANE_L:0]           lanes_q;         // of the row in hand
-  logic [P-1:0][31:0]        lane_q;          // the row, moved down by a word a clock
+  logic [P-1:0][31:0]        lane_q;          // the row, moved down by a word per clock
   logic [15:0][31:0]         beat_q;
   logic [3:0]                word_q;
   logic [RESULT_LATENCY-1:0] wait_q;

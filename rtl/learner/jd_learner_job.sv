@@ -14,7 +14,7 @@
 //          round is the pipeline's clocks and the writing of its results. GRADS ends in the one of
 //          images, and APPLY begins there. A job starts eight clocks after it came, if nothing is in
 //          flight. With ActorCritic a step that is not launched begins three clocks later, and
-//          copies of columns are made after WU and before the first step: a word a clock, 11 clocks
+//          copies of columns are made after WU and before the first step: a word per clock, 11 clocks
 //          more each, and 3 for a network without.
 // Numbers  none.
 // Source   learner 4.1, 5.4, 7. Golden model: models/learner/engine.py.

@@ -159,7 +159,7 @@ module jd_learner_loss
     if (got_value_q)                         value_row_q   <= read_data_i;
   end
 
-  // --- Scanner: an action a clock; the rows move down by a word.
+  // --- Scanner: an action per clock; the rows move down by a word.
   logic               scan_last, replace;
   logic [P-1:0][31:0] next_scan_q, chooser_scan_q, value_scan_q;
   logic [LANE_L:0]    action_q;

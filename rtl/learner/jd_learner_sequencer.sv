@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sequencer: walks the stage table and issues a step's work, an operation a clock.
+// Sequencer: walks the stage table and issues a step's work, an operation per clock.
 //
 // Streams  a stage is read from the table while the one before it runs; LOSS goes to the loss unit
 //          as soon as it is read and runs beside the tensor unit; WU and TSM are passed over, as

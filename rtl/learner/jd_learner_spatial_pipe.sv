@@ -8,7 +8,7 @@
 //            unit 0: DOT   unit 1: DOT    unit 2: AXPY  unit 3: OUTER -> gradients
 //              target        online            |
 //                 |             |   LOSS       |
-//                 +--> rows <---+----+---------+   one a clock, written to all frames: tokens
+//                 +--> rows <---+----+---------+   one per clock, written to all frames: tokens
 //
 // Streams  as of jd_learner_pipe. The units work side by side, each on the stages whose unit field
 //          names it: units 0, 1 and 2 on groups of GI samples, stage after stage, unit 3 on sample
@@ -157,7 +157,7 @@ module jd_learner_spatial_pipe
   logic [P-1:0][31:0]  loss_data, loss_read_data;
   scalars_t            scalars;
 
-  // --- Rows to the frames: one a clock, through a register.
+  // --- Rows to the frames: one per clock, through a register.
   logic               write_q, result_q, done_q;
   logic [5:0]         done_stage_q;
   logic [FrameW-1:0]  write_row_q;

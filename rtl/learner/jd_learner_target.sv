@@ -5,7 +5,7 @@
 // Streams  start_i with the network's layout; done_o for one clock when the last word is written.
 //          Master memories w and t are read two clocks after the address; the new target goes to
 //          memory t and, by a pipe, to the pipelines.
-// Timing   a group a clock; Polyak adds its three operators' latency.
+// Timing   a group per clock; Polyak adds its three operators' latency.
 // Numbers  hard: t = w. Polyak: t = t + tau*(w - t), binary32, RNE, each operation rounded.
 // Source   learner 5.6 D10 (CF 3.2: Target Synchronization Module). Golden model:
 //          models/learner/optim.py.

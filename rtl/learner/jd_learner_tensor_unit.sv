@@ -3,7 +3,7 @@
 // Tensor unit: P multipliers and P adders that work as a dot product, a scaled row or an outer
 // product.
 //
-// Streams  operations come one a clock, a pipe without stalls; memories are read and written by
+// Streams  operations come one per clock, a pipe without stalls; memories are read and written by
 //          pipes, too. Between operations of different modes the sequencer leaves the clocks that
 //          the adders need (jd_learner_sequencer: turn-around).
 // Timing   with M, A the latencies of multiplier and adder: DOT has its result in the frame memory
@@ -11,7 +11,7 @@
 //          the last; OUTER in the gradient memory M + A + 3.
 //              clock 0 memories | 1 operands | 2 multiply | 3+M add | 3+M+A lanes written
 //          DOT: 3+M+k*A level k of the tree and the ladder | +2 bias | +A activation | write
-//          With a tangent an output a clock leaves, 6 + 2*M + 3*A clocks later than without; the
+//          With a tangent an output per clock leaves, 6 + 2*M + 3*A clocks later than without; the
 //          sequencer keeps operations as far apart as they have outputs.
 // Numbers  binary32, each operation rounded.
 //          DOT    products padded with +0, added pairwise, level by level; chunks of P lanes join

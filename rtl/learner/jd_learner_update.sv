@@ -6,7 +6,7 @@
 //          one clock when the last word is written. Gradients are asked for by a pipe (read, then
 //          valid with the words, any fixed latency); weights leave by a pipe to the pipelines, and
 //          the master memories are read two clocks after the address.
-// Timing   scalars (jd_learner_rate), then a group a clock, then the latency of the optimizer.
+// Timing   scalars (jd_learner_rate), then a group per clock, then the latency of the optimizer.
 // Numbers  binary32, RNE, every operation rounded:
 //          SGD       w = w - lr*g
 //          momentum  m = mu*m + g; w = w - lr*m

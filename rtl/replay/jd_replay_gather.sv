@@ -6,7 +6,7 @@
 //    indices -> address of the row -> reads of up to CHUNK beats -> pack -> beats -> writes
 //
 // Streams  job_*, end_*: of jd_engine_control. index_*, row_*: the memory.
-// Timing   a read a clock: a row of 64 bytes or less a clock, of larger ones a beat a clock, read and
+// Timing   a read per clock: a row of 64 bytes or less per clock, of larger ones a beat per clock, read and
 //          written at the same time. As many beats are asked for as there is room for, up to DEPTH:
 //          the port is never held up. Nothing is written before its beats are here.
 // Numbers  a row's address is the storage's plus its index times the row's bytes: 16, 32, or a

@@ -6,7 +6,7 @@
 // Streams  smp_*: to the learner. word_*: to memory. Words come in the order of slots; the last one
 //          of a batch has `last`.
 // Timing   start_i (a pulse) begins a job. A slot is read as soon as the memo has it; batches follow
-//          one another without a gap. One word a clock; delivered_o as the last word of a batch
+//          one another without a gap. One word per clock; delivered_o as the last word of a batch
 //          goes into the buffers, drained_o (level) when all words have left them.
 // Numbers  weights are (p_min / p)^beta, FP32; 1.0 without.
 // Source   onchip_replay 3.1. Golden model: models/replay/weights.py.

@@ -73,7 +73,7 @@ module jd_replay_scan
   assign in_ready_o  = state_q == StIdle || (out_valid_o && out_ready_i);
   assign take        = in_valid_i && in_ready_o;
 
-  // ---- Memory: children are asked for one a clock, and come Lm clocks later.
+  // ---- Memory: children are asked for one per clock, and come Lm clocks later.
   logic [FanLog2:0]     asked_q;             // children asked for
   logic [FanLog2-1:0]   child_q;             // the child that comes next
   logic [Lm-1:0]        coming_q;            // element k: data of this slot come in k clocks

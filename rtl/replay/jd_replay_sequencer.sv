@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Brings the operations of both rings and of TDE into the two lanes of the tree, one a clock each:
+// Brings the operations of both rings and of TDE into the two lanes of the tree, one per clock each:
 // grants them in turn, looks up the leaves of updates by slot and makes priorities of TD errors.
 //
 // Streams  train_*, host_*: samples of ring 0 and ring 1. tde_*, op_*: the other operations. What is

@@ -4,7 +4,7 @@
 // delivered and waits, between the batches of a loop, for their TD errors.
 //
 // Streams  job_*, end_*: of jd_engine_control. x_*: numbers of the host. sample_*: to the sequencer.
-// Timing   the first sample leaves three clocks after the job is taken, then one a clock: the batches
+// Timing   the first sample leaves three clocks after the job is taken, then one per clock: the batches
 //          of a SAMPLE follow one another without a gap, as long as the memo has room.
 // Numbers  -
 // Source   onchip_replay 3.1. Golden model: models/replay/engine.py.

@@ -48,7 +48,7 @@ def test_copy_random(seed: int) -> None:
 
 
 def test_copy_rate(seed: int) -> None:
-    """A beat a clock on memory of latency 64, in bursts of a page."""
+    """A beat per clock on memory of latency 64, in bursts of a page."""
     rng = np.random.default_rng([seed, 6])
     with Actor("copy", {}, seed) as sim:
         memory = random_memory(rng, 80 * PAGE)

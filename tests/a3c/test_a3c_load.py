@@ -77,7 +77,7 @@ def test_load_random(name: str, seed: int) -> None:
 @pytest.mark.parametrize("name", keep(BUILDS))
 @pytest.mark.parametrize("train", [False, True])
 def test_load_rate(name: str, train: bool, seed: int) -> None:
-    """A beat a clock on memory of latency 64, also through the transposer."""
+    """A beat per clock on memory of latency 64, also through the transposer."""
     g = BUILDS[name]
     rng = np.random.default_rng([seed, 2])
     network = Network((conv(4, 16, 9, 3, 2), fc(256, 64, (16, g.n_pe)), fc(64, 16, (16, g.n_pe))))

@@ -82,7 +82,7 @@ def test_map_load_samples_wrap(seed: int) -> None:
 
 
 def test_map_load_rate(seed: int) -> None:
-    """A row a clock on memory of latency 64, in bursts up to the ends of pages."""
+    """A row per clock on memory of latency 64, in bursts up to the ends of pages."""
     rng = np.random.default_rng([seed, 3])
     network = Network((fc(4000, 16), fc(16, 16)))
     maps = tuple(1024 + 64 * 256 * b for b in range(8))

@@ -67,7 +67,7 @@ def test_map_save_random(seed: int) -> None:
 
 
 def test_map_save_rate(seed: int) -> None:
-    """A row a clock on memory of latency 64, in bursts up to the end of a page."""
+    """A row per clock on memory of latency 64, in bursts up to the end of a page."""
     rng = np.random.default_rng([seed, 4])
     jobs = [SaveJob(1024 + 64 * 200 * n, 5 + 200 * n, 200) for n in range(5)]
     with Actor("map_save", {}, seed) as sim:

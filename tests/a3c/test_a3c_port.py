@@ -113,7 +113,7 @@ def test_port_second_goes_first(seed: int) -> None:
 
 
 def test_port_first_alone(seed: int) -> None:
-    """Without the second unit the first one's reads go, one a clock."""
+    """Without the second unit the first one's reads go, one per clock."""
     with Player(PORT, {}, seed) as sim:
         went, when = reads(sim, 300, lambda unit, clock: unit == 0)
     assert len(went) > 290

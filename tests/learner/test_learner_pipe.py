@@ -494,7 +494,7 @@ def test_spatial_networks(seed: int) -> None:
 
 
 def test_spatial_rows_wait(seed: int) -> None:
-    """Narrow networks: units give a row a clock and more, which their queues hold up."""
+    """Narrow networks: units give a row per clock and more, which their queues hold up."""
     sim = PipeSim(SPATIAL, seed)
     for sizes in ((1, 8), (3, 1, 1), (2, 4, 4, 1)):
         rng = np.random.default_rng(seed)

@@ -51,7 +51,7 @@ def test_movers_alone(seed: int) -> None:
 
 @pytest.mark.parametrize("parameters", [SLICE, READY], ids=["all", "ready"])
 def test_slice_traffic(parameters: dict[str, int], seed: int) -> None:
-    """Through a slice: order, back-pressure, a beat a clock."""
+    """Through a slice: order, back-pressure, a beat per clock."""
     for test in ("Random", "BackPressure", "ResetMidway", "FullRate"):
         movers(test, parameters, seed)
 

@@ -20,7 +20,7 @@ def player(name: str, seed: int) -> Player:
 
 
 def table(lanes: int, clocks: int) -> dict[str, np.ndarray]:
-    """Inputs that do nothing, a row a clock."""
+    """Inputs that do nothing, a row per clock."""
     names = ("stitch_valid_i", "stitch_half_i", "stitch_offset_i", "load_i", "pointer_i",
              "shift_i", "read_valid_i", "read_half_i")  # fmt: skip
     inputs = {name: np.zeros(clocks, np.uint32) for name in names}
@@ -111,7 +111,7 @@ def test_line_buffer_every_offset(seed: int) -> None:
 
 
 def test_line_buffer_convolution_rows(seed: int) -> None:
-    """The operands of a convolution's row: words x = c*S + kx of each slot, one a clock."""
+    """The operands of a convolution's row: words x = c*S + kx of each slot, one per clock."""
     name = "16x16"
     lanes, _ = BUILDS[name]
     width, stride, kernel, columns, slots, beats = 20, 2, 4, 9, 3, 2

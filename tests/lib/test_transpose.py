@@ -50,7 +50,7 @@ def check(
 
 @pytest.mark.parametrize("name", keep(BUILDS))
 def test_transpose_without_stalls(name: str, seed: int) -> None:
-    """A beat a clock on both sides, without a bubble, and the stated latency."""
+    """A beat per clock on both sides, without a bubble, and the stated latency."""
     generator = np.random.default_rng([seed, 31])
     lanes, bits = BUILDS[name]
     words = patches(generator, 12, lanes, bits)

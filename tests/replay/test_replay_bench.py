@@ -45,7 +45,7 @@ def test_replay_bench_writes_rows_of_the_same_keys(
     # K = 4, 256 leaves of 32 bits: levels of 4, 16, 64 and 256 nodes, in two copies.
     assert found["memory_bits"]["measured"] == 2 * (4 * 38 + 16 * 36 + 64 * 34 + 256 * 32)
     assert found["gather_bytes_per_clock"]["measured"] <= 64
-    # Updates have no largest batch: a long job comes near to one a clock.
+    # Updates have no largest batch: a long job comes near to one per clock.
     assert min(r["measured"] for r in rows if r["figure"] == "cycles_per_update") < 2
     assert plot.read_bytes().startswith(b"\x89PNG")
 

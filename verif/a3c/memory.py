@@ -190,7 +190,7 @@ class Timing:
 
     Attributes:
         latency: clocks of memory; each burst takes up to `delay` more at random.
-        read, write: beats a clock, as fractions.
+        read, write: beats per clock, as fractions.
         stall: share of clocks in which a request to memory waits.
         pause: share of clocks in which the other side waits.
         stop, fail: clocks in which stop_i and failed_i rise.

@@ -37,7 +37,7 @@ class Config:
 
 
 class Table:
-    """Inputs of an element, a row a clock; rows are zeros until something is put there."""
+    """Inputs of an element, a row per clock; rows are zeros until something is put there."""
 
     def __init__(self, clocks: int) -> None:
         self.clocks = clocks

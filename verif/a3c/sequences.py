@@ -267,7 +267,7 @@ class Layouts(A3cSequence):
             lost[layout] = sum([await env.counter(at) for at in waits]) - before
             env.gathered = env.gathered or layout == ALT1
             await env.compare_counters()
-        # The last layer's BW, of 32 inputs with their padding: in Alt1 a weight a clock.
+        # The last layer's BW, of 32 inputs with their padding: in Alt1 a weight per clock.
         gathered = 32 * net.network.layers[1].outputs
         late = lost[ALT1] - lost[FA3C]
         assert gathered // 2 < late < 2 * gathered, (

@@ -65,7 +65,7 @@ class _Fault(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Memory:
-    """Timing of the simulated memory: latency, beats a clock each way and together, delays."""
+    """Timing of the simulated memory: latency, beats per clock each way and together, delays."""
 
     latency: int = 64
     reads: tuple[int, int] = (1, 1)

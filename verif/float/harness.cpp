@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams operands through one lane of jd_float_lanes, one a clock or with random gaps, and checks
+// Streams operands through one lane of jd_float_lanes, one per clock or with random gaps, and checks
 // every result and the clock in which it appears against reference.hpp.
 #include <deque>
 #include <stdexcept>

@@ -162,7 +162,7 @@ class Lanes:
     def run(
         self, lane: Lane, a: np.ndarray, b: np.ndarray | None = None, subtract: bool = False
     ) -> np.ndarray:
-        """Stream operands one a clock.
+        """Stream operands one per clock.
 
         Args:
             lane: the block.

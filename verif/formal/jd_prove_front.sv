@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Proof of jd_replay_front: operations take effect in order, one a clock; each sees its leaf as the
+// Proof of jd_replay_front: operations take effect in order, one per clock; each sees its leaf as the
 // operations before it left it, changes it as its code says, and the difference that goes to the
 // tree is the new leaf less the old one, so that the root is the sum of the leaves.
 //

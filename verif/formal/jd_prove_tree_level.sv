@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Proof of jd_replay_level with its jd_replay_row_compare: whatever updates come, one a clock, every
+// Proof of jd_replay_level with its jd_replay_row_compare: whatever updates come, one per clock, every
 // node is the sum of the leaves below it; a sample sees exactly the updates of the slots before its
 // own, and chooses the first child whose running sum reaches the target, whose value is never 0. The
 // updates go on to the next level as they came, so all levels agree: a node is the sum of its

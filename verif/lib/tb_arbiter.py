@@ -1,4 +1,4 @@
-"""Tests of jd_stream_arbiter: each input's words in order, fairly, one a clock."""
+"""Tests of jd_stream_arbiter: each input's words in order, fairly, one per clock."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Random(ArbiterTest):
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")
 class FullRate(ArbiterTest):
-    """All inputs always offer: they are served in turn, a word a clock."""
+    """All inputs always offer: they are served in turn, a word per clock."""
 
     paused = False
 

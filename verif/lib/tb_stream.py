@@ -165,7 +165,7 @@ class Random(StreamTest):
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")
 class FullRate(StreamTest):
-    """Without pauses the block takes and gives a word a clock (a FIFO of Depth 1 one in two)."""
+    """Without pauses the block takes and gives a word per clock (a FIFO of Depth 1 one in two)."""
 
     enforce = False
 

@@ -32,6 +32,7 @@ INPUT, OUTPUT = (0x100000, 0x200000, 0x500000), (0x300000, 0x400000, 0x600000)
 REGION, STORAGE = 0x40000, 0x1000000
 FETCH_DONE, ABORT = 1 << 48, 2 << 48
 IGNORED = ("FETCH_ACK",)
+RESET_CLOCKS = 2000  # of a soft reset, at most
 
 
 @dataclass
@@ -182,6 +183,7 @@ class ReplayEnv(EngineEnv):
     async def soft_reset(self) -> int:
         """As the parent."""
         took = await super().soft_reset()
+        assert took < RESET_CLOCKS, f"a soft reset took {took} clocks"
         self.learner.words.clear()
         await self.clear_status()
         return took

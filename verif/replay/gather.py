@@ -163,7 +163,7 @@ class GatherTimeouts(GatherTest):
 
 @pyuvm.test(timeout_time=20, timeout_unit="ms")
 class GatherSpeed(GatherTest):
-    """At the port's limit: a beat a clock, indices included, or 16 reads at a time."""
+    """At the port's limit: a beat per clock, indices included, or 16 reads at a time."""
 
     LATENCY = 30
     timing = AxiTiming(latency=(LATENCY, LATENCY))

@@ -110,7 +110,7 @@ class LinkClear(LinkBase):
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")
 class LinkRate(uvm_test):
-    """Holds as many words as built, offers the first without being asked, moves one a clock."""
+    """Holds as many words as built, offers the first without being asked, moves one per clock."""
 
     async def run_phase(self) -> None:
         """Fill it, empty it, then let a stream through; several times, so that it wraps."""

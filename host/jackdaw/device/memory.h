@@ -41,10 +41,10 @@ struct Failure : std::runtime_error {
 
 enum class Requests { checked, held };
 
-/// Mirrored by jackdaw.device.sim.MemoryConfig. A rate is num / den beats a clock.
+/// Mirrored by jackdaw.device.sim.MemoryConfig. A rate is num / den beats per clock.
 struct MemoryConfig {
     uint32_t latency;             // clocks, 1 or more
-    uint32_t read_num, read_den;  // at most 1 beat a clock
+    uint32_t read_num, read_den;  // at most 1 beat per clock
     uint32_t write_num, write_den;
     uint32_t shared_num, shared_den;  // both together; shared_den 0: separate channels
     uint32_t max_delay;               // up to so many more clocks for each burst, at random

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads an array of device memory and hands out its elements, one a clock.
+// Reads an array of device memory and hands out its elements, one per clock.
 //
 // Streams  item_*: the elements in order, in the low bits. memory_*: the port.
 // Timing   start_i (a pulse, while idle_o) begins. Beats are asked for only as there is room for

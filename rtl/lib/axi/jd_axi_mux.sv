@@ -5,7 +5,7 @@
 // Streams  s_axi_*: the clients; m_axi_*: the port. AR and AW are granted round robin; the write
 //          data of a burst follow its grant, in whole bursts. Responses go to the client whose
 //          number is in the high bits of their ID; the client's own ID is below it.
-// Timing   AR and AW: latency 2, one a clock, registers, also their ready signals. W: passed through
+// Timing   AR and AW: latency 2, one per clock, registers, also their ready signals. W: passed through
 //          in the same clock, from the third clock after its AW was taken, and not waiting for
 //          m_axi_awready_i; a client that holds back its data holds up the write data of all. R and
 //          B: passed through. Their ready signals follow those of the other side in the same clock.

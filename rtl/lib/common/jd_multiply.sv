@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Product of two numbers, a bit a clock.
+// Product of two numbers, a bit per clock.
 //
 // Streams  start_i takes the factors; product_o is theirs while busy_o is low.
 // Timing   busy_o is high for as many clocks as the second factor has bits up to its highest 1, at
@@ -10,7 +10,7 @@
 `include "jd_assert.svh"
 module jd_multiply #(
   parameter int unsigned FirstW   = 22,   // bits of the first factor, 1..ProductW
-  parameter int unsigned SecondW  = 18,   // and of the second
+  parameter int unsigned SecondW  = 18,   // and of the second, 1 or more
   parameter int unsigned ProductW = 26
 ) (
   input  logic                clk_i,
@@ -21,8 +21,9 @@ module jd_multiply #(
   output logic                busy_o,
   output logic [ProductW-1:0] product_o
 );
-  if (FirstW < 1 || FirstW > ProductW) begin : gen_bad_width
-    $fatal(1, "jd_multiply: FirstW=%0d, want 1..%0d", FirstW, ProductW);
+  if (FirstW < 1 || FirstW > ProductW || SecondW < 1) begin : gen_bad_width
+    $fatal(1, "jd_multiply: FirstW=%0d, want 1..%0d, SecondW=%0d, want 1 or more", FirstW, ProductW,
+           SecondW);
   end
 
   logic [ProductW-1:0] first_q;

@@ -5,7 +5,7 @@
 // Streams  push_i stores data_i; pop_i shows the oldest word on data_o one clock later. Both are
 //          pipes: the user knows that there is room and that there is a word.
 // Timing   a word can be popped from the clock after its push.
-// Numbers  none.
+// Numbers  bits, unchanged.
 // Source   -
 `include "jd_assert.svh"
 module jd_mem_hold #(

@@ -5,7 +5,7 @@
 // Streams  in, out: the same words in the same order. clear_i empties it; a word that is taken in
 //          that clock is dropped too.
 // Timing   latency 1 at Depth 1 and 2, 2 above (the words are in a RAM whose read register is the
-//          output). One word a clock; at Depth 1 one word every two clocks. No path from any
+//          output). One word per clock; at Depth 1 one word every two clocks. No path from any
 //          input to in_ready_o, out_* or count_o.
 // Numbers  bits, unchanged; count_o is the words held, the offered one included.
 // Source   -
