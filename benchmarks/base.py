@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -40,7 +39,7 @@ def row(
     }
 
 
-class Benchmark(ABC):
+class Benchmark:
     """An engine's benchmark; `bench` of its manifest names the class.
 
     Attributes:
@@ -57,16 +56,17 @@ class Benchmark(ABC):
     def check(self, options: argparse.Namespace) -> None:
         """Refuse what cannot be measured. Raises: ValueError saying what was got and wanted."""
 
-    @abstractmethod
     def rows(self, options: argparse.Namespace) -> Iterable[Row]:
-        """Measure; `options.memory` names the memory preset."""
+        """Measure; `options.memory` names the memory preset. Every benchmark has its own."""
+        raise NotImplementedError
 
     def more(self, options: argparse.Namespace, rows: list[Row]) -> str:
         """What is shown after the rows' table."""
         return ""
 
     def draw(self, path: Path, options: argparse.Namespace, rows: list[Row]) -> None:
-        """Plot rows; asked for only where there is an image."""
+        """Plot rows. A benchmark with an image has its own."""
+        raise NotImplementedError
 
 
 def add_build_options(parser: argparse.ArgumentParser) -> None:

@@ -1,9 +1,9 @@
 """Cycle model: clocks in which a compute unit issues, stage by stage.
 
-A unit issues one vector of products per clock. It holds a context until LA clocks after the context's
-own last issue, so a loop over fewer than LA contexts has bubbles. A stage is a list of loops; from
-them follow the clocks in closed form, which count a loop's last round in full, and those of the
-issuer's rule, which the hardware's counters must equal.
+A unit issues one vector of products per clock. It holds a context until LA clocks after the
+context's own last issue, so a loop over fewer than LA contexts has bubbles. A stage is a list of
+loops; from them follow the clocks in closed form, which count a loop's last round in full, and
+those of the issuer's rule, which the hardware's counters must equal.
 
 Source: a3c 6 (loops), 6.6 (closed forms), 8.1 (figures of the paper's network).
 """

@@ -164,7 +164,8 @@ class ResetMidway(ReplayTest):
         env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
         await self.clear()
         await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
-        slowest, states = 0, set()
+        slowest = 0
+        states: set[tuple[str, int]] = set()
         # At least so many resets, and more until they met enough states by chance.
         least, most = scale(60, 20), 200
         for number in range(most):
