@@ -383,7 +383,9 @@ def routine(device: Device, network: Network, layout: str) -> tuple[np.ndarray, 
 def golden_rows() -> Iterator[Row]:
     """Bytes of device memory after a routine, compared; every build must be equal to the model."""
     for name, base, changes, network, layout in CHECKED:
-        config = load_config(base).changed(changes, f"{base}-{layout}")
+        config = load_config(base)
+        if changes:
+            config = config.changed(changes, f"{base}-{layout}")
         found = []
         for backend in ("sim", "model"):
             with open_device(backend, config) as device:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from flow import write_whole
 
 build_cpu_s = 0.0  # CPU seconds of all builds of this process: no part of a test's time
 
@@ -46,3 +48,24 @@ def built(what: str, core: str, wall_s: float, seconds: Mapping[str, float]) -> 
     build_cpu_s += sum(seconds.values())
     add("builds", what=what, core=core, wall=round(wall_s, 2),
         **{name: round(value, 2) for name, value in seconds.items()})  # fmt: skip
+
+
+def write_plan(names: Iterable[str]) -> Path | None:
+    """Write down the simulators that the run builds before its tests: names of the cache's entries.
+
+    Returns: the file, which JD_PLAN names while a test runs that must keep to it.
+    """
+    folder = session()
+    if folder is None:
+        return None
+    path = folder / "plan.json"
+    write_whole(path, json.dumps(sorted(names)))
+    return path
+
+
+def used(what: str, name: str) -> None:
+    """Record a simulator that the present test opens, unless it was planned."""
+    plan = os.environ.get("JD_PLAN")
+    if plan and name not in json.loads(Path(plan).read_text()):
+        test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+        add("unplanned", what=what, test=test)

@@ -2,9 +2,11 @@
 
 - **Tiers.** `--tier test` leaves out what is marked `regress` or `slow`, `--tier regress` what is
   marked `slow`; `--tier all` leaves out nothing.
-- **Builds first.** A test marked `cocotb` does nothing but call `flow.simulate.run`. It is called
-  once while tests are collected, to learn what it will simulate, so all simulators are built before
-  the first test, the largest first, one by each worker.
+- **Builds first.** All simulators are built before the first test, the largest first, one by each
+  worker. A test marked `cocotb` does nothing but call `flow.simulate.run`; it is called once while
+  tests are collected, to learn what it will simulate. Any other test that opens a simulator has
+  marks `builds(f, ...)`: functions of its parameters that open one, called at the same time. A test
+  that opens another one is in the record; one that must is marked `unplanned(reason)`.
 - **Batches.** With `--batch N` up to N such tests of one simulator share a process, and a worker.
 - **Goals.** A test marked `goal` judges what the other tests of its file left (fixture `runs`); it
   comes last and waits for them.
@@ -20,6 +22,7 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import fnmatch
+import inspect
 import json
 import os
 import shutil
@@ -30,6 +33,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,7 +44,7 @@ import yaml
 
 from flow import BUILD, ROOT, budget, cache, changed, effort, process, record, simulate, write_whole
 from flow.manifest import engines
-from flow.simulator import Simulator
+from flow.simulator import Planned, Simulator, planning
 
 CPU_LIMIT_S = 900.0
 STALL_S = 600.0
@@ -97,6 +101,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "slow: long runs, only in `make test-all`",
         "regress: not in `make test`",
         "cocotb: does nothing but simulate",
+        "builds(f, ...): opens the simulators that these functions of its parameters open",
+        "unplanned(reason): opens simulators that are not built first",
         "goal: judges what the other tests of its file left",
         "last: judges the record of all other tests",
         "cpu_limit(seconds): limit of CPU time",
@@ -130,6 +136,7 @@ def _prune() -> None:
 _SESSION = pytest.StashKey[str | None]()
 _GROUP = pytest.StashKey[int]()
 _REQUESTS = pytest.StashKey[list[simulate.Request]]()
+_PLAN = pytest.StashKey[Path | None]()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -145,9 +152,7 @@ def requests(item: pytest.Item) -> list[simulate.Request]:
     if _REQUESTS not in item.stash:
         found: list[simulate.Request] = []
         if item.get_closest_marker("cocotb") and not item.get_closest_marker("goal"):
-            callspec = getattr(item, "callspec", None)
-            given = dict(callspec.params) if callspec else {}
-            given["seed"] = int(item.config.getoption("--seed"))
+            given = _parameters(item)
             wanted = item._fixtureinfo.argnames  # type: ignore[attr-defined]
             function = item.function  # type: ignore[attr-defined]
             with simulate.planning() as found:
@@ -159,6 +164,29 @@ def requests(item: pytest.Item) -> list[simulate.Request]:
                     pass
         item.stash[_REQUESTS] = found
     return item.stash[_REQUESTS]
+
+
+def _parameters(item: pytest.Item) -> dict[str, Any]:
+    """A test's parameters, also those of its fixtures, and the seed."""
+    callspec = getattr(item, "callspec", None)
+    seed = int(item.config.getoption("--seed"))
+    return {**(callspec.params if callspec else {}), "seed": seed}
+
+
+def opens(item: pytest.Item) -> list[Simulator]:
+    """What a test opens in its own process, by its marks `builds`.
+
+    A function with a parameter that the test does not have is not for it.
+    """
+    given, found = _parameters(item), []
+    for mark in item.iter_markers("builds"):
+        for opener in mark.args:
+            names = inspect.signature(opener).parameters.keys()
+            if names <= given.keys():
+                with planning() as noted, suppress(Planned):
+                    opener(**{name: given[name] for name in names})
+                found += noted
+    return found
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -246,11 +274,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     for item in session.items:
         asked = requests(item)
         wanted.update(dict.fromkeys(request.simulator for request in asked))
+        wanted.update(dict.fromkeys(opens(item)))
         if len({request.group for request in asked}) == 1 and _GROUP in item.stash:
             batches[item.stash[_GROUP]] += asked
     for members in batches.values():
         if not members[0].alone and session.config.getoption("--batch") > 1:
             simulate.batch(list(dict.fromkeys(members)))
+    session.config.stash[_PLAN] = record.write_plan(it.name for it in wanted)
     todo = sorted((s for s in wanted if not s.built), key=lambda s: -s.size)
     if todo:
         _build(session.config, todo)
@@ -389,7 +419,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     start, used, built = time.monotonic(), process.tree_cpu_s(os.getpid()), record.build_cpu_s
     simulate.made.clear()
     item.stash[_OUTCOME] = "passed"
-    yield
+    plan = item.config.stash.get(_PLAN, None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("JD_PLAN", raising=False)
+        if plan is not None and item.get_closest_marker("unplanned") is None:
+            patch.setenv("JD_PLAN", str(plan))
+        yield
     cpu = process.tree_cpu_s(os.getpid()) - used - (record.build_cpu_s - built)
     outcome = item.stash[_OUTCOME]
     record.add(
@@ -506,6 +541,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         return
     table = phases(folder)
     changed.keep_seconds(folder)
+    for what, test in unplanned(folder):
+        terminalreporter.line(f"opened, but not built first: {what} by {test}")
     if config.getoption("--changed"):
         terminalreporter.line(f"{_count(folder)} tests were left out: they passed as they are now")
     if not table:
@@ -522,6 +559,12 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     terminalreporter.line(
         f"This core is {budget.slower(folder):.1f} times slower than an ordinary one."
     )
+
+
+def unplanned(folder: Path) -> list[tuple[str, str]]:
+    """Simulators that tests of a session opened without a mark, each with its test."""
+    found = {(line["what"], line["test"]): None for line in record.read(folder, "unplanned")}
+    return list(found)
 
 
 def _count(folder: Path) -> int:

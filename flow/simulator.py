@@ -9,6 +9,9 @@ Three things make building fast. Verilator's own objects (`verilated*.o`) are co
 each set of flags. cocotb reaches the signals of the top, and of the modules that the environment
 names in its `public.vlt`; the compiler may melt all others together. And a model that nobody waits
 for (-O0) is one translation unit, because reading the headers costs more than a small model.
+
+The regression builds before its tests. It learns what a test will open by `planning`; each use of a
+simulator that it did not learn of is in its record.
 """
 
 from __future__ import annotations
@@ -20,7 +23,8 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -46,6 +50,25 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 class BuildFailed(RuntimeError):
     """Verilator or the C++ compiler refused; says which, and its last words."""
+
+
+class Planned(Exception):
+    """A simulator was asked for while builds are only planned."""
+
+
+_planned: list[Simulator] | None = None
+
+
+@contextmanager
+def planning() -> Iterator[list[Simulator]]:
+    """Inside, `Simulator.build` builds nothing: it notes the simulator and raises Planned."""
+    global _planned
+    found: list[Simulator] = []
+    _planned = found
+    try:
+        yield found
+    finally:
+        _planned = None
 
 
 @dataclass(frozen=True)
@@ -112,8 +135,12 @@ class Simulator:
         return "simulator.so" if self.harness else "simulator"
 
     def build(self) -> Path:
-        """Build it, or find it. Raises: BuildFailed, cache.CacheError."""
+        """Build it, or find it. Raises: BuildFailed, cache.CacheError, Planned."""
+        if _planned is not None:
+            _planned.append(self)
+            raise Planned(str(self))
         name = self.name
+        record.used(str(self), name)
         if (found := cache.find(name)) is None:
             found = cache.entry(name, self._make)
         if self.harness and coverage.measured(self.core):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from verif.a3c.memory import (
     FAST,
@@ -14,6 +15,8 @@ from verif.a3c.memory import (
     random_timing,
     stops,
 )
+
+pytestmark = pytest.mark.builds(lambda: Actor("copy", {}, 1))
 
 PAGE = 4096
 E_BUS_RD, E_BUS_WR = 64, 65

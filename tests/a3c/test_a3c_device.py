@@ -24,6 +24,8 @@ from models.registers import a3c as registers
 from models.registers import directory
 from models.registers import engine_header as header
 
+pytestmark = pytest.mark.builds(lambda: open_device("sim", CONFIG))
+
 CONFIG = "a3c"
 BACKENDS = ("sim", "model")
 SETTINGS = HyperParameters.make(1e-2, eps=1e-2)

@@ -27,6 +27,8 @@ from verif.a3c.memory import (
 )
 from verif.a3c.play import CheckFailed
 
+pytestmark = pytest.mark.builds(lambda name: actor(BUILDS[name], 1))
+
 WIDE = Geometry(
     n_pe=64, la=5, fm_rows=8192, pb_inference=2048, pb_training=2048, gb_rows=8192
 )  # fmt: skip
@@ -90,6 +92,7 @@ def test_load_rate(name: str, train: bool, seed: int) -> None:
 
 
 @pytest.mark.regress
+@pytest.mark.builds(lambda: actor(WIDE, 1))
 def test_load_bursts(seed: int) -> None:
     """What lies in a row in memory comes in bursts up to the ends of pages."""
     rng = np.random.default_rng([seed, 3])
@@ -168,6 +171,7 @@ def test_load_stop(name: str, seed: int) -> None:
             check_stop(result, timing)
 
 
+@pytest.mark.builds(lambda: actor(TINY, 1))
 def test_load_rule(seed: int) -> None:
     """A task that cannot be is seen."""
     rng = np.random.default_rng([seed, 6])

@@ -24,6 +24,8 @@ from verif.a3c.memory import (
 )
 from verif.a3c.play import CheckFailed
 
+pytestmark = pytest.mark.builds(lambda: Actor("map_load", {}, 1))
+
 WIDE = Geometry(n_pe=64, fm_rows=8192, pb_inference=2048, pb_training=2048, gb_rows=8192)
 BUILDS = {"16": TINY, "64": WIDE}
 

@@ -22,6 +22,8 @@ from verif.a3c.memory import (
 )
 from verif.a3c.play import CheckFailed
 
+pytestmark = pytest.mark.builds(lambda: Actor("map_save", {}, 1))
+
 ROWS = 1024
 
 

@@ -15,6 +15,8 @@ from models.registers.a3c import Error
 from verif.a3c.network import Ended, Loader, descriptors, edges
 from verif.a3c.play import CheckFailed
 
+pytestmark = pytest.mark.builds(lambda name: Loader(BUILDS[name], 1))
+
 # Its limits are met to the row by the networks of test_network_limits.
 ODD = Geometry(
     n_pe=32, nb_max=2, n_net=1, line_words=32, fm_rows=400, pb_inference=660, pb_training=960,
@@ -70,6 +72,7 @@ def compare(loader: Loader, words: np.ndarray, slot: int, what: str) -> Ended:
     return got
 
 
+@pytest.mark.builds(lambda: Loader(BUILDS["odd"], 1))
 def test_network_edges(seed: int) -> None:
     """Every field of a convolution and of a connected layer at the edges of what is legal."""
     g = BUILDS["odd"]
@@ -82,6 +85,7 @@ def test_network_edges(seed: int) -> None:
             compare(loader, words, 0, f"edge {index}")
 
 
+@pytest.mark.builds(lambda: Loader(ODD, 1))
 def test_network_limits(seed: int) -> None:
     """Networks that fill a buffer to the row, and the next larger ones."""
     back = (16, 32)
@@ -137,6 +141,7 @@ def test_network_load(name: str, seed: int) -> None:
     assert codes >= wanted, f"never: {wanted - codes}"
 
 
+@pytest.mark.builds(lambda: Loader(SMALL, 1))
 def test_network_bus_error(seed: int) -> None:
     """A beat that cannot be read ends the load, whatever the rest says; the slot stays."""
     loader = Loader(SMALL, seed)
@@ -152,6 +157,7 @@ def test_network_bus_error(seed: int) -> None:
                 loader.check()
 
 
+@pytest.mark.builds(lambda: Loader(SMALL, 1))
 def test_network_reset(seed: int) -> None:
     """A reset empties the slots, in the middle of a load, too."""
     loader = Loader(SMALL, seed)
@@ -169,6 +175,7 @@ def test_network_reset(seed: int) -> None:
             loader.check()
 
 
+@pytest.mark.builds(lambda: Loader(FULL, 1))
 def test_network_of_the_paper(seed: int) -> None:
     """The network that the figures are for."""
     words = np.concatenate([NET_A.encode(), np.zeros(48 - 17, np.uint32)])
@@ -179,6 +186,7 @@ def test_network_of_the_paper(seed: int) -> None:
         loader.check()
 
 
+@pytest.mark.builds(lambda: Loader(SMALL, 1))
 def test_network_rule(seed: int) -> None:
     """A read of a slot without a network is seen."""
     loader = Loader(SMALL, seed)

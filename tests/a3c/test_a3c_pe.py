@@ -11,6 +11,11 @@ from verif.a3c.numbers import bits_of, draw, floats
 from verif.a3c.pe import Config, Traffic, preload, sums
 from verif.a3c.play import PE, CheckFailed, Player
 
+pytestmark = pytest.mark.builds(
+    lambda: Player(PE, CONFIGS["32-M3-A4"].parameters, 1),
+    lambda name: Player(PE, CONFIGS[name].parameters, 1),
+)
+
 CONFIGS = {
     "32-M3-A4": Config(),
     "2-M1-A2": Config(2, 1, 2),
@@ -68,6 +73,7 @@ def test_pe_convolution_forward(seed: int, special: float) -> None:
 
 
 @pytest.mark.parametrize("special", [0.0, 0.04])
+@pytest.mark.builds(lambda: Player(PE, CONFIGS["16-M4-A6"].parameters, 1))
 def test_pe_weight_gradient(seed: int, special: float) -> None:
     """Gradients that go on from sample to sample: drained, then preloaded in the other half."""
     config = CONFIGS["16-M4-A6"]

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+import pytest
 
 from verif.a3c.play import RESET_CLOCKS, Block, Player, words
+
+pytestmark = pytest.mark.builds(lambda: Player(PORT, {}, 1))
 
 ADDRESS_BITS, ID_BITS, BEAT = 40, 4, 64
 PATIENCE, READS = 15, 16

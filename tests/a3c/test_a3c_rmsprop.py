@@ -10,6 +10,8 @@ from models.a3c.rmsprop import HyperParameters, rmsprop
 from verif.a3c.numbers import bits_of, draw, floats
 from verif.a3c.play import RMSPROP, CheckFailed, Player
 
+pytestmark = pytest.mark.builds(lambda: player("4-short", 1), lambda name: player(name, 1))
+
 # units, then the latencies of multiplier, adder, divider, root
 BUILDS = {"4-short": (4, 2, 2, 4, 4), "8-long": (8, 4, 6, 28, 28), "16-least": (16, 1, 1, 2, 2)}
 NAMES = ("Units", "MulLatency", "AddLatency", "DivLatency", "SqrtLatency")

@@ -10,6 +10,10 @@ from models.a3c.rmsprop import HyperParameters, rmsprop
 from verif.a3c.numbers import SPECIALS, bits_of, draw, floats
 from verif.a3c.play import RMSPROP_UNIT, CheckFailed, Player
 
+pytestmark = pytest.mark.builds(
+    lambda: player(BUILDS["2-2-4-4"], 1), lambda name: player(BUILDS[name], 1)
+)
+
 # multiplier, adder, divider, root
 BUILDS = {"2-2-4-4": (2, 2, 4, 4), "1-3-2-5": (1, 3, 2, 5), "4-6-28-28": (4, 6, 28, 28)}
 NAMES = ("MulLatency", "AddLatency", "DivLatency", "SqrtLatency")

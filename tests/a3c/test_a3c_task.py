@@ -15,6 +15,8 @@ from verif.a3c import task
 from verif.a3c.play import Player
 from verif.a3c.task import Case
 
+pytestmark = pytest.mark.builds(lambda: player("four", 1), lambda name: player(name, 1))
+
 FLAT = Network((fc(37, 19), fc(19, 1000, relu=False)))
 BUILDS: dict[str, tuple[Geometry, list[Network | None]]] = {
     "four": (SMALL, [NET_T, None, FLAT, NET_A]),
@@ -27,6 +29,12 @@ WANTED = {
 }  # fmt: skip
 
 
+def player(name: str, seed: int) -> Player:
+    """The block in a build."""
+    g, _ = BUILDS[name]
+    return Player(task.block(g), {"Slots": g.n_net, "Samples": g.nb_max}, seed)
+
+
 @pytest.mark.parametrize("name", keep(BUILDS))
 def test_task_check(name: str, seed: int) -> None:
     """Tasks good and bad against the golden model."""
@@ -34,7 +42,7 @@ def test_task_check(name: str, seed: int) -> None:
     rng = np.random.default_rng([seed, 81])
     seen: Counter[int] = Counter()
     longest = 0
-    with Player(task.block(g), {"Slots": g.n_net, "Samples": g.nb_max}, seed) as sim:
+    with player(name, seed) as sim:
         for trial in range(TRIALS):
             case: Case = task.good(rng, g, networks)
             if rng.random() < 0.8:
@@ -54,7 +62,7 @@ def test_task_reserved(seed: int) -> None:
     g, networks = BUILDS["four"]
     rng = np.random.default_rng([seed, 82])
     kinds: set[int] = set()
-    with Player(task.block(g), {"Slots": g.n_net, "Samples": g.nb_max}, seed) as sim:
+    with player("four", seed) as sim:
         while len(kinds) < 4:
             case = task.good(rng, g, networks)
             kind = int(case.words[0]) & 0xFF

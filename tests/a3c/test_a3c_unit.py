@@ -14,6 +14,8 @@ from models.registers.a3c import Error
 from verif.a3c.memory import Fault, small_network
 from verif.a3c.unit import PRESETS, Case, Memory, Result, Unit, stage_model, unit_parameters
 
+pytestmark = pytest.mark.builds(lambda: Unit(unit_parameters(NARROW, True), 1))
+
 WIDE = Geometry(
     n_pe=64, n_pair=1, lm=2, la=3, n_ru=8, fm_rows=4096, pb_inference=4096, pb_training=4096,
     gb_rows=4096,
@@ -103,6 +105,7 @@ def random_case(rng: np.random.Generator, g: Geometry, count: int) -> Case:
 
 @pytest.mark.parametrize("build", keep(BUILDS))
 @pytest.mark.parametrize("number", keep(range(12), 2))
+@pytest.mark.builds(lambda build: Unit(unit_parameters(BUILDS[build], True), 1))
 def test_unit_runs_random_tasks(build: str, number: int, seed: int) -> None:
     rng = np.random.default_rng([seed, 31, number])
     case = random_case(rng, BUILDS[build], int(rng.integers(1, 5)))
@@ -150,6 +153,7 @@ def test_unit_computes_special_values(shape: str, count: int, seed: int) -> None
 
 @pytest.mark.regress
 @pytest.mark.parametrize(("forward", "backward"), [(16, 64), (16, 16), (32, 32), (64, 64)])
+@pytest.mark.builds(lambda: Unit(unit_parameters(WIDE, True), 1))
 def test_unit_shares_rows_among_groups(forward: int, backward: int, seed: int) -> None:
     """Groups take rows, a short last tile several groups a row."""
     layers = [
@@ -273,6 +277,10 @@ def test_unit_goes_on_behind_a_reset(seed: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.builds(
+    lambda: Unit(unit_parameters(FULL, False), 1, optimize="-O2"),
+    lambda: Unit(unit_parameters(FULL, True), 1, optimize="-O2"),
+)
 def test_unit_runs_the_papers_network(seed: int) -> None:
     """Full size, bits and clocks: an inference after the other, a training after the other."""
     for train, most in ((False, 49_500), (True, 350_000)):

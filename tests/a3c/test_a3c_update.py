@@ -30,6 +30,10 @@ from verif.a3c.memory import (
 from verif.a3c.numbers import draw
 from verif.a3c.play import CheckFailed
 
+pytestmark = pytest.mark.builds(
+    lambda: Actor("update", BUILDS["4"], 1), lambda name: Actor("update", BUILDS[name], 1)
+)
+
 BUILDS = {
     "4": {"Units": 4, "Rows": 128, "Second": 1},
     "8": {"Units": 8, "Rows": 256, "AddLatency": 6, "DivLatency": 28, "SqrtLatency": 28},
@@ -195,6 +199,7 @@ def check_failed(
 
 
 @pytest.mark.regress
+@pytest.mark.builds(lambda: Actor("update", BUILDS["8"], 1))
 def test_update_failed(seed: int) -> None:
     """While the task has failed nothing is written, but all goes on; the next one is whole."""
     rng = np.random.default_rng([seed, 10])

@@ -19,6 +19,12 @@ from models.registers import directory, replay
 from models.registers import engine_header as header
 from models.registers.map import Register
 
+pytestmark = pytest.mark.builds(
+    lambda name: open_device("sim", name),
+    lambda device: open_device(device, CONFIG),
+    lambda backend, every: open_device(backend, every),
+)
+
 CONFIG = "small"
 CONFIGS = [CONFIG, "all", regress("learners")]
 BACKENDS = ("sim", "model")
@@ -154,6 +160,7 @@ def replay_rings(device: Any, leaves: int = 100) -> tuple[Ring, Ring]:
     return sampling, host
 
 
+@pytest.mark.builds(lambda: open_device("sim", CONFIG))
 def test_replay_jobs_give_the_same_bytes(seed: int) -> None:
     found = {}
     for backend in BACKENDS:

@@ -17,6 +17,11 @@ from jackdaw.device.sim import SimDevice, build_library
 from jackdaw.drivers.learner import Learner, Storage, adam, td_pitch
 from verif.float import oracle
 
+pytestmark = pytest.mark.builds(
+    lambda: SimDevice(CONFIG),
+    lambda: build_library(CONFIG, assertions=False, compiled_arithmetic=True),
+)
+
 CONFIG = load_config("small")
 SIZES, RECORDS, BATCH, STEPS = (4, 16, 2), 32, 16, 7
 

@@ -24,6 +24,8 @@ from models.registers import engine_header as header
 from models.registers.map import by_offset
 from tests.device.echo import CONFIG, ECHO, ECHO_ID, HANG
 
+pytestmark = pytest.mark.builds(lambda: open_device("sim", CONFIG))
+
 UNKNOWN_OPCODE = 0x7F
 NOP = 0
 TIMEOUT_S = 30.0

@@ -29,6 +29,8 @@ from models.a3c.network import NET_T
 from models.a3c.rmsprop import HyperParameters
 from models.registers import engine_header as header
 
+pytestmark = pytest.mark.builds(lambda backend, config: open_device(backend, config))
+
 CONFIG = "all"
 BACKENDS = ("sim", "model")
 UNKNOWN_OPCODE = 0x7F
@@ -223,6 +225,7 @@ def test_others_go_on_undisturbed(
         np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.builds(lambda: open_device("sim", CONFIG))
 def test_a_held_reset_holds_up_nobody(seed: int) -> None:
     """A soft reset that is asked for again and again, without waiting for its end."""
     others = ["replay", "learner"]
@@ -237,6 +240,7 @@ def test_a_held_reset_holds_up_nobody(seed: int) -> None:
 
 
 @pytest.mark.parametrize("steps", [2, regress(20)])
+@pytest.mark.builds(lambda: open_device("sim", CONFIG))
 def test_two_agents_train_at_once(steps: int, tmp_path: Path, seed: int) -> None:
     """DQN on CartPole and A3C on PixelCatch: on the RTL the bits that each has on a device of its
     own, of the golden models."""  # fmt: skip

@@ -19,6 +19,8 @@ from models.learner.engine import FLAG_LIST, JOB_PROGRAM, JOB_TRAIN
 from models.replay.engine import Flag
 from models.replay.engine import Job as Opcode
 
+pytestmark = pytest.mark.builds(lambda device: open_device(device, "demo"))
+
 SIZES = [4, 16, 2]
 RECORDS = 64
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import models.float as golden
-from flow import ROOT
+from flow import BUILD, ROOT, write_whole
 from flow.effort import scale
 from verif.float.lanes import (
     CROSS,
@@ -28,6 +28,8 @@ from verif.float.lanes import (
     Lanes,
     expect_clean,
 )
+
+pytestmark = pytest.mark.builds(lambda lanes: Lanes(lanes))
 
 # Random cases of each operation, at the latency of the simulated accelerator.
 FULL = scale(10_000_000)
@@ -71,6 +73,7 @@ def test_float_random(lanes: Lanes, operation: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("operation", ["sqrt", "to_fixed", "from_fixed"])
+@pytest.mark.builds(lambda: Lanes("f16"))
 def test_float_half_exhaustive(half: Lanes, operation: str) -> None:
     """Every operand of one argument, where these are not more than 2**24."""
     for lane in (x for x in half.lanes if x.operation == operation):
@@ -84,24 +87,33 @@ def test_float_half_exhaustive(half: Lanes, operation: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("operation", ["mul", "add"])
+@pytest.mark.builds(lambda: Lanes("f16"))
 def test_float_half_all_pairs(half: Lanes, operation: str, part: int) -> None:
     lane = half.find(operation)
     size = (1 << 32) // PARTS
     expect_clean(half.check(lane, RANGE, (part + 1) * size, part * size), lane, "all pairs")
 
 
-@pytest.mark.parametrize("planted", [False, True], ids=["original", "planted"])
-def test_float_comparison_finds_a_wrong_multiplier(tmp_path: Path, planted: bool) -> None:
-    """All halves times 0.33: every increment that a multiplier loses is noticed, and no other."""
+def multiplier_of_halves(planted: bool) -> Lanes:
+    """The multiplier alone, from its source or from one that cuts off positive products."""
+    folder = BUILD / "multipliers" / ("planted" if planted else "original")
+    folder.mkdir(parents=True, exist_ok=True)
     text = (ROOT / MULTIPLIER).read_text()
     assert text.count(INCREMENT) == 1
     if planted:
-        wrong = f"{INCREMENT[:-1]} & minus;"  # positive products are cut off
-        (tmp_path / Path(MULTIPLIER).name).write_text(text.replace(INCREMENT, wrong))
+        wrong = f"{INCREMENT[:-1]} & minus;"
+        write_whole(folder / Path(MULTIPLIER).name, text.replace(INCREMENT, wrong))
+    return Lanes("f16", count=1, instead=folder)
+
+
+@pytest.mark.parametrize("planted", [False, True], ids=["original", "planted"])
+@pytest.mark.builds(lambda planted: multiplier_of_halves(planted))
+def test_float_comparison_finds_a_wrong_multiplier(planted: bool) -> None:
+    """All halves times 0.33: every increment that a multiplier loses is noticed, and no other."""
     factor, size = 0x3555, 1 << 16  # 0.3333
     a, b = np.arange(size, dtype=np.uint64), np.full(size, factor, np.uint64)
     want = golden.mul(*(x.astype(np.uint16).view(np.float16) for x in (a, b))).view(np.uint16)
-    with Lanes("f16", count=1, instead=tmp_path) as lanes:
+    with multiplier_of_halves(planted) as lanes:
         (lane,) = lanes.lanes
         report = lanes.check(lane, RANGE, (factor + 1) * size, factor * size)
         got = lanes.run(lane, a, b)

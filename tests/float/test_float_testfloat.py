@@ -10,7 +10,7 @@ import pytest
 
 import testfloat
 from verif.float import oracle
-from verif.float.lanes import FORMATS
+from verif.float.lanes import FORMATS, Lanes
 
 FLOATS = ("f32", "f16")
 INTEGERS = ("i32", "ui32", "i64", "ui64")
@@ -64,6 +64,7 @@ def vectors(name: str, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.builds(lambda name: Lanes(testfloat.parse_operation(name).float_format))
 def test_testfloat_accepts(
     name: str, seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,6 +75,7 @@ def test_testfloat_accepts(
 
 
 @pytest.mark.parametrize("name", ["f32_mul", "f16_lt", "ui64_to_f32", "f32_to_i32"])
+@pytest.mark.builds(lambda name: Lanes(testfloat.parse_operation(name).float_format))
 def test_testfloat_reports_one_wrong_vector(
     name: str, seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,6 +21,7 @@ from models.learner.timing import step_clocks
 KEYS = {"engine", "figure", "config", "measured", "unit", "ideal", "published", "peers"}
 
 
+@pytest.mark.builds(lambda: open_device("sim", "small"))
 def test_learner_bench_writes_rows_of_the_same_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,6 +112,7 @@ BUILDS: dict[str, list[tuple[tuple[int, ...], bool, int]]] = {
 
 @pytest.mark.regress
 @pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.builds(lambda build: open_device("sim", load_config(build)))
 def test_prediction_against_counted_clocks(build, seed):
     """The cycle model, on which the search rests, is within 1 % of the simulated device, of steps
     of few clocks within 3 %."""

@@ -28,6 +28,8 @@ from models.learner.program import (
 from verif.learner.pipe import FILL, Config, PipeSim, Report
 from verif.learner.programs import many_networks, several_networks
 
+pytestmark = pytest.mark.builds(lambda: PipeSim(SMALL, 1))
+
 SMALL = Config(Geometry(p=16, ob=4))
 CONFIGS = {
     "p16": SMALL,
@@ -155,6 +157,7 @@ def test_pipe_random_programs(seed: int) -> None:
 
 
 @pytest.mark.regress
+@pytest.mark.builds(lambda: PipeSim(SPATIAL, 1))
 def test_spatial_random_programs(seed: int) -> None:
     check_random_programs(SPATIAL, seed, 40)
 
@@ -339,6 +342,7 @@ def test_pipe_thresholds(seed: int) -> None:
 
 
 @pytest.mark.regress
+@pytest.mark.builds(lambda: PipeSim(CONFIGS["latency"], 1))
 def test_pipe_long_latencies(seed: int) -> None:
     """Losses of one action follow one another faster than they are worked off."""
     config = CONFIGS["latency"]
@@ -400,6 +404,7 @@ def test_pipe_errors(seed: int) -> None:
     check_errors(SMALL, seed)
 
 
+@pytest.mark.builds(lambda: PipeSim(SPATIAL, 1))
 def test_spatial_errors(seed: int) -> None:
     check_errors(SPATIAL, seed)
 
@@ -457,6 +462,7 @@ def test_pipe_abort(seed: int) -> None:
     check_abort(SMALL, seed)
 
 
+@pytest.mark.builds(lambda: PipeSim(SPATIAL, 1))
 def test_spatial_abort(seed: int) -> None:
     check_abort(SPATIAL, seed)
 
@@ -475,6 +481,7 @@ def check_abort(config: Config, seed: int) -> None:
     sim.close()
 
 
+@pytest.mark.builds(lambda: PipeSim(SPATIAL, 1))
 def test_spatial_networks(seed: int) -> None:
     """Several networks: two chains of gradients, two targets, one loss."""
     sim = PipeSim(SPATIAL, seed)
@@ -493,6 +500,7 @@ def test_spatial_networks(seed: int) -> None:
     sim.close()
 
 
+@pytest.mark.builds(lambda: PipeSim(SPATIAL, 1))
 def test_spatial_rows_wait(seed: int) -> None:
     """Narrow networks: units give a row per clock and more, which their queues hold up."""
     sim = PipeSim(SPATIAL, seed)
@@ -505,6 +513,7 @@ def test_spatial_rows_wait(seed: int) -> None:
 
 
 @pytest.mark.parametrize("sizes", [(4, 64, 64, 2), (17, 33, 5), (5, 8, 8, 8, 3)], ids=str)
+@pytest.mark.builds(lambda: PipeSim(SPATIAL, 1))
 def test_spatial_clocks(sizes: tuple[int, ...], seed: int) -> None:
     """The cycle model within 2 %: part of a group, one group, many."""
     sim = PipeSim(SPATIAL, seed)
@@ -522,12 +531,14 @@ def test_spatial_clocks(sizes: tuple[int, ...], seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", keep(["spatial", "p16", "p8", "latency"]))
+@pytest.mark.builds(lambda name: PipeSim(CONFIGS[name], 1))
 def test_pipe_builds_give_the_same_bits(seed: int, name: str) -> None:
     check_build(seed, name)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["p64", "gi16"])
+@pytest.mark.builds(lambda name: PipeSim(CONFIGS[name], 1))
 def test_pipe_more_builds_give_the_same_bits(seed: int, name: str) -> None:
     check_build(seed, name)
 
@@ -710,17 +721,20 @@ def check_actor_critic(name: str, seed: int, cases: int) -> None:
     sim.close()
 
 
+@pytest.mark.builds(lambda: PipeSim(ACTOR_CRITIC["p16"], 1))
 def test_pipe_actor_critic(seed: int) -> None:
     check_actor_critic("p16", seed, scale(24, 6))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["p8", "latency"])
+@pytest.mark.builds(lambda name: PipeSim(ACTOR_CRITIC[name], 1))
 def test_pipe_actor_critic_builds(seed: int, name: str) -> None:
     check_actor_critic(name, seed, 16)
 
 
 @pytest.mark.parametrize("lagged", [False, True])
+@pytest.mark.builds(lambda: PipeSim(ACTOR_CRITIC["p16"], 1))
 def test_pipe_actor_critic_clocks(seed: int, lagged: bool) -> None:
     """DDPG on Pendulum, 32 samples: the cycle model within 2 %."""
     config = ACTOR_CRITIC["p16"]
@@ -741,6 +755,7 @@ def test_pipe_actor_critic_clocks(seed: int, lagged: bool) -> None:
     sim.close()
 
 
+@pytest.mark.builds(lambda: PipeSim(ACTOR_CRITIC["p16"], 1))
 def test_pipe_losses_behind_each_other(seed: int) -> None:
     """A loss begins when the one before it is done with all samples: its threshold is another."""
     config = ACTOR_CRITIC["p16"]
@@ -764,6 +779,7 @@ def test_pipe_losses_behind_each_other(seed: int) -> None:
     sim.close()
 
 
+@pytest.mark.builds(lambda: PipeSim(ACTOR_CRITIC["p16"], 1))
 def test_pipe_actor_critic_errors(seed: int) -> None:
     """What is not finite counts where the model says: in the targets, the losses, the gradients."""
     config = ACTOR_CRITIC["p16"]

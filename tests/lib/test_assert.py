@@ -42,6 +42,7 @@ def expected(select: int, inputs: np.ndarray) -> int:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.builds(lambda: library())
 def test_a_check_fails_when_its_property_does(name: str) -> None:
     select = NAMES.index(name)
     line = next(n for n, text in enumerate(SOURCE.read_text().split("\n"), 1) if name in text)

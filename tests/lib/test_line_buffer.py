@@ -8,6 +8,8 @@ import pytest
 from flow.regression import keep
 from verif.a3c.play import CheckFailed, Player, line_buffer
 
+pytestmark = pytest.mark.builds(lambda: player("16x16", 1), lambda name: player(name, 1))
+
 # lanes, rows of a half; words have 32 bits
 BUILDS = {"16x16": (16, 16), "4x2": (4, 2), "8x32": (8, 32)}
 LATENCY = 3  # clocks from a read to its word
@@ -159,6 +161,7 @@ def test_line_buffer_rules(rule: str, seed: int) -> None:
             assert found.value.name == rule
 
 
+@pytest.mark.builds(lambda: player("4x2", 1))
 def test_registers_start_at_values_of_the_seed(seed: int) -> None:
     """The harness seeds the simulator before it makes the model."""
 

@@ -8,6 +8,8 @@ import pytest
 from flow.regression import keep
 from verif.a3c.play import CheckFailed, Player, transpose
 
+pytestmark = pytest.mark.builds(lambda: player("16x32", 1), lambda name: player(name, 1))
+
 BUILDS = {"16x32": (16, 32), "4x8": (4, 8), "8x36": (8, 36)}
 LATENCY = 3  # clocks from a patch's last row to its first column
 LIMIT = 20_000

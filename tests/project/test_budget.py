@@ -1,4 +1,4 @@
-"""`make test` stays short: an engine's part of it is held by the run's own record."""
+"""`make test` stays short, and builds before its tests: the run's own record says so."""
 
 from __future__ import annotations
 
@@ -42,3 +42,9 @@ def test_a_dear_engine_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     record.add("tests", test="tests/replay/test_x.py::test_b", outcome="passed", cpu=50.0)
     with pytest.raises(AssertionError, match=r"replay: 17. s of an ordinary core"):
         check(tmp_path)
+
+
+@pytest.mark.last
+def test_simulators_are_built_first(session_record: Path) -> None:
+    """No test opens a simulator that is not planned: tests would build one after the other."""
+    assert not regression.unplanned(session_record), "want a mark `builds` or `unplanned`"

@@ -114,6 +114,34 @@ def test_a_test_without_end_is_ended(tmp_path: Path) -> None:
     assert "1 failed" in told and "OutOfTime" in told
 
 
+OPENERS = """
+from dataclasses import replace
+from flow.simulator import Simulator
+Simulator._make = lambda self, folder: (folder / self.file).write_text(self.toplevel)
+FIFO = Simulator("jackdaw:lib:stream", "jd_stream_fifo", harness="verif/common/assert_harness.cpp")
+def opened(depth):
+    simulator = replace(FIFO, parameters=(("Depth", depth),))
+    there = simulator.built
+    return simulator.build().read_text(), there
+@pytest.mark.builds(lambda depth: opened(depth), lambda other: opened(0))
+@pytest.mark.parametrize("depth", [2, 4])
+def test_planned(depth): assert opened(depth) == ("jd_stream_fifo", True)
+@pytest.mark.builds(lambda: opened(6))
+def test_another(): assert opened(8) == ("jd_stream_fifo", False)
+@pytest.mark.unplanned("builds by itself")
+def test_exempt(): assert opened(10) == ("jd_stream_fifo", False)
+"""
+
+
+def test_what_tests_open_is_built_before_them(tmp_path: Path) -> None:
+    """A simulator that a test opens without a mark is told of, also if it is there already."""
+    for there in ("False", "True"):
+        told = run(tmp_path, OPENERS.replace("False", there))
+        assert "4 passed" in told, told
+        assert told.count("opened, but not built first") == 1
+        assert "jd_stream_fifo Depth=8 by test_it.py::test_another" in told
+
+
 def test_what_passed_is_left_out_until_it_changes(tmp_path: Path) -> None:
     text = "def test_a(): pass\ndef test_b(): assert __import__('os').environ['JD_EFFORT'] == '1'"
     assert "2 passed" in run(tmp_path, text, "--changed", JD_EFFORT="1")

@@ -55,6 +55,7 @@ def _bits(value: float) -> int:
         (0.0, _bits(1.0), 16, 1, 0xFFFFFFFF),
     ],
 )
+@pytest.mark.builds(lambda: _library("jd_replay_priority"))
 def test_priority_matches_model(
     seed: int, alpha: float, eps: int, fraction: int, smallest: int, largest: int
 ) -> None:
@@ -87,6 +88,7 @@ def test_priority_small_leaf(seed: int) -> None:
 
 @pytest.mark.parametrize("beta", [0, 1 << 28, int(0.4 * 2**30), 1 << 30, (1 << 32) - 1])
 @pytest.mark.parametrize("minimum", [1, 1039, 1 << 31])
+@pytest.mark.builds(lambda: _library("jd_replay_weight"))
 def test_weight_matches_model(seed: int, beta: int, minimum: int) -> None:
     rng = np.random.default_rng(seed)
     shift = rng.integers(0, 32, 70_000, dtype=np.uint64)

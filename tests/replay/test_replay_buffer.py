@@ -19,6 +19,8 @@ from jackdaw.device import open_device
 from jackdaw.drivers.learner import Learner, adam
 from jackdaw.replay_buffer import PrioritizedReplayBuffer, row_layout
 
+pytestmark = pytest.mark.builds(lambda: open_device("sim", CONFIG))
+
 CONFIG = "small"
 FIELDS: dict[str, dict[str, Any]] = {
     "obs": {"shape": 4},

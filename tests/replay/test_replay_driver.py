@@ -13,6 +13,8 @@ from jackdaw.device import open_device
 from jackdaw.drivers.replay import Replay, ReplaySettings
 from models.replay.rmm import Op
 
+pytestmark = pytest.mark.builds(lambda: open_device("sim", CONFIG))
+
 CONFIG = "small"
 LEAVES = 50
 

@@ -21,6 +21,8 @@ from jackdaw.replay_buffer import PrioritizedReplayBuffer
 from models.replay.flat import FlatTree, target
 from models.replay.tree import SumTree
 
+pytestmark = pytest.mark.builds(lambda: open_device("sim", CONFIG))
+
 CONFIG, LARGEST = "small", 256
 TOP = (1 << 48) - 1  # the largest uniform number: total minus epsilon
 

@@ -17,6 +17,8 @@ from jackdaw import errors
 from jackdaw.device import open_device
 from models.registers import engine_header as header
 
+pytestmark = pytest.mark.builds(lambda: open_device("sim", CONFIG))
+
 CONFIG = parse(
     "scale", {"ClockHz": 1, "MemSizeLog2": 23, "MemPorts": 1, "engines": {"scale": {}}}
 )  # fmt: skip
