@@ -68,14 +68,12 @@ module jd_a3c_network
   localparam int unsigned BankW        = $clog2(Slots + 1);
 
   typedef enum logic [3:0] {
-    StIdle, StCommand, StBeat, StWord, StHead, StLayer, StAdd, StSum, StWhole, StDrain, StDone
+    StIdle, StCommand, StWord, StHead, StLayer, StAdd, StSum, StWhole, StDrain, StDone
   } state_e;
   state_e           state_q, state_d;
   logic [39:0]      address_q;
   logic [SlotW-1:0] slot_q;
-  logic [511:0]     beat_q;               // the next word in the low bits
-  logic [3:0]       word_q;               // its number in the beat
-  logic             beat_last_q;
+  logic             beat_last_q;          // all beats are here
   logic [1:0]       response_q;           // the first that is an error
   logic             head_q;               // the next word is the head
   logic [1:0]       part_q;               // words of a layer that are there
@@ -127,29 +125,39 @@ module jd_a3c_network
     .error_o   (whole_error)
   );
 
+  // ---- Words, one after the other; in StDrain beats are dropped
+  logic        word_valid, take;
+  logic [31:0] word;
+  assign take = state_q == StWord && word_valid;
+  jd_stream_width #(.InW (512), .OutW (32)) u_words (
+    .clk_i, .rst_ni,
+    .clear_i     (state_q == StDrain),
+    .flush_i     (1'b0),
+    .in_valid_i  (beat_valid_i),
+    .in_ready_o  (beat_ready_o),
+    .in_data_i   (beat_data_i),
+    .in_count_i  (5'd16),
+    .out_valid_o (word_valid),
+    .out_ready_i (take),
+    .out_data_o  (word),
+    .out_count_o ()
+  );
+
   // ---- Steps
-  logic take, beat_empty;                 // a word of the beat is taken; it was the last
-  assign take       = state_q == StWord;
-  assign beat_empty = word_q == 4'd15;
   always_comb begin
     state_d = state_q;
     unique case (state_q)
       StIdle:    if (start_i) state_d = StCommand;
-      StCommand: if (cmd_ready_i) state_d = StBeat;
-      StBeat:    if (beat_valid_i) state_d = StWord;
+      StCommand: if (cmd_ready_i) state_d = StWord;
       StWord: begin
-        if (head_q)              state_d = StHead;
-        else if (part_q == 2'd3) state_d = StLayer;
-        else if (beat_empty)     state_d = StBeat;
+        if (take && head_q)              state_d = StHead;
+        else if (take && part_q == 2'd3) state_d = StLayer;
       end
       StHead:    state_d = head_error != '0 ? StDrain : StWord;
       StLayer: begin
         if (layer_done) state_d = layer_error != '0 ? StDrain : StAdd;
       end
-      StAdd: begin
-        if (index_q + 4'd1 == layers_q) state_d = StSum;
-        else                            state_d = word_q == '0 ? StBeat : StWord;
-      end
+      StAdd:     state_d = index_q + 4'd1 == layers_q ? StSum : StWord;
       StSum:     state_d = StWhole;
       StWhole:   state_d = StDrain;
       StDrain:   if (beat_last_q) state_d = StDone;
@@ -176,15 +184,11 @@ module jd_a3c_network
       error_q     <= '0;
     end
     if (beat_valid_i && beat_ready_o) begin
-      beat_q      <= beat_data_i;
-      word_q      <= '0;
       beat_last_q <= beat_last_i;
       if (response_q == 2'd0) response_q <= beat_resp_i;
     end
     if (take) begin
-      beat_q  <= beat_q >> 32;
-      word_q  <= word_q + 4'd1;
-      words_q <= {beat_q[31:0], words_q[127:32]};
+      words_q <= {word, words_q[127:32]};
       head_q  <= 1'b0;
       if (!head_q) part_q <= part_q + 2'd1;
     end
@@ -216,7 +220,6 @@ module jd_a3c_network
   assign cmd_valid_o   = state_q == StCommand;
   assign cmd_address_o = address_q;
   assign cmd_beats_o   = BEATS;
-  assign beat_ready_o  = state_q == StBeat || (state_q == StDrain && !beat_last_q);
 
   // ---- Slots and banks
   network_t [Slots-1:0]        networks_q;

@@ -101,11 +101,9 @@ module jd_learner_tde #(
   state_e       state_q;
   logic [15:0]  left_q;                        // words to send
   logic         word_last_q, all_sent_q;       // one, none
-  logic [3:0]   word_q;
-  logic         pop, word_valid, beat_valid_q;
+  logic         offer, pop, word_valid, word_ready;
   logic [31:0]  queue_data;
-  logic [511:0] beat_q;
-  logic [63:0]  strobes_q;
+  logic [4:0]   words;                         // of the beat that goes out next
 
   logic                        unused_ready;
   logic [$clog2(BMax + 1)-1:0] unused_count;
@@ -121,22 +119,31 @@ module jd_learner_tde #(
     .count_o     (unused_count)
   );
 
-  assign pop = state_q == StData && word_valid && !beat_valid_q && !all_sent_q;
+  assign offer = state_q == StData && word_valid && !all_sent_q;
+  assign pop   = offer && word_ready;
+  jd_stream_width #(.InW (32), .OutW (512)) u_beat (
+    .clk_i, .rst_ni,
+    .clear_i     (step_start_i),
+    .flush_i     (all_sent_q),
+    .in_valid_i  (offer),
+    .in_ready_o  (word_ready),
+    .in_data_i   (queue_data),
+    .in_count_i  (5'd1),
+    .out_valid_o, .out_ready_i, .out_data_o,
+    .out_count_o (words)
+  );
 
   assign cmd_valid_o   = state_q == StCommand;
   assign cmd_address_o = address_i;
   assign cmd_beats_o   = (batch_i + 16'd15) >> 4;
-  assign out_valid_o   = beat_valid_q;
-  assign out_data_o    = beat_q;
-  assign out_strb_o    = strobes_q;
+  assign out_strb_o    = ~(~64'd0 << {words, 2'd0});
   assign done_ready_o  = state_q == StAnswer;
   assign memory_done_o = state_q == StDone;
   assign memory_busy_o = state_q inside {StCommand, StData, StAnswer};
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      state_q      <= StIdle;
-      beat_valid_q <= 1'b0;
+      state_q <= StIdle;
     end else begin
       unique case (state_q)
         StIdle: begin end
@@ -151,27 +158,19 @@ module jd_learner_tde #(
         default: if (memory_clear_i) state_q <= StIdle;
       endcase
       if (step_start_i) state_q <= StGather;
-      if (pop && (word_q == 4'd15 || word_last_q)) beat_valid_q <= 1'b1;
-      else if (out_ready_i)                      beat_valid_q <= 1'b0;
     end
     if (step_start_i) begin
       left_q        <= batch_i;
       word_last_q   <= batch_i == 16'd1;
       all_sent_q    <= 1'b0;
-      word_q        <= '0;
       memory_resp_o <= '0;
     end else begin
       if (pop) begin
         left_q      <= left_q - 16'd1;
         word_last_q <= left_q == 16'd2;
         all_sent_q  <= word_last_q;
-        word_q      <= word_q + 4'd1;
       end
       if (state_q == StAnswer) memory_resp_o <= done_resp_i;   // that of the last clock stays
-    end
-    if (pop) begin
-      beat_q[32*word_q+:32] <= queue_data;
-      strobes_q             <= word_q == 4'd0 ? 64'hF : strobes_q | (64'hF << {word_q, 2'd0});
     end
   end
 

@@ -75,14 +75,13 @@ module jd_replay_generate
   end
 
   // The multiplier: parts of the position times parts of the total, each product one DSP slice,
-  // then their sum in pairs, spread over the other clocks.
+  // then their sum, spread over the other clocks.
   localparam int unsigned POSITION_PART = 17;   // bits of the unsigned factors of a slice
   localparam int unsigned TOTAL_PART    = 26;
   localparam int unsigned PositionParts = (PositionW + POSITION_PART - 1) / POSITION_PART;  // 3, 4
   localparam int unsigned TotalParts    = (TotalW + TOTAL_PART - 1) / TOTAL_PART;           // 1, 2
-  localparam int unsigned TERMS_LOG2    = 3;
-  localparam int unsigned TERMS         = 2 ** TERMS_LOG2;
-  typedef logic [TERMS-1:0][ProductW-1:0] terms_t;
+  localparam int unsigned Terms         = PositionParts * TotalParts;                       // 3..8
+  typedef logic [Terms-1:0][ProductW-1:0] terms_t;
 
   logic                 factors_valid_q;
   logic [PositionW-1:0] factor_q;
@@ -97,7 +96,6 @@ module jd_replay_generate
   end
   function automatic terms_t products(logic [PositionW-1:0] factor, logic [TotalW-1:0] total);
     terms_t terms;
-    terms = '0;
     for (int unsigned i = 0; i < PositionParts; i++) begin
       for (int unsigned j = 0; j < TotalParts; j++) begin
         logic [POSITION_PART-1:0] a;
@@ -111,38 +109,23 @@ module jd_replay_generate
     return terms;
   endfunction
 
-  // Of the sums of pairs, those that stage `stage` does.
-  function automatic terms_t add_pairs(int unsigned stage, terms_t terms);
-    terms_t sums;
-    sums = terms;
-    for (int unsigned level = 0; level < TERMS_LOG2; level++) begin
-      if (stage == 1 + level * (LatMul - 1) / TERMS_LOG2) begin
-        for (int unsigned i = 0; i < TERMS; i++) begin
-          sums[i] = i < (TERMS >> (level + 1)) ? sums[2*i] + sums[2*i+1] : '0;
-        end
-      end
-    end
-    return sums;
-  endfunction
-
-  // Stage k is k+1 clocks after the factors.
-  logic [LatMul-1:0] sum_valid_q;
-  terms_t            sums_q [LatMul];
+  logic                terms_valid_q, product_valid;
+  terms_t              terms_q;
+  logic [ProductW-1:0] product;
+  jd_reduce #(.Items(Terms), .Width(ProductW), .Latency(LatMul - 1)) u_sum (
+    .clk_i, .rst_ni,
+    .valid_i(terms_valid_q), .items_i(terms_q), .valid_o(product_valid), .result_o(product)
+  );
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      sum_valid_q <= '0;
-      valid_o     <= 1'b0;
+      terms_valid_q <= 1'b0;
+      valid_o       <= 1'b0;
     end else begin
-      sum_valid_q <= LatMul'({sum_valid_q, factors_valid_q});
-      valid_o     <= sum_valid_q[LatMul-1];
+      terms_valid_q <= factors_valid_q;
+      valid_o       <= product_valid;
     end
-    if (factors_valid_q) sums_q[0] <= products(factor_q, total_q);
-    for (int unsigned stage = 1; stage < LatMul; stage++) begin
-      if (sum_valid_q[stage-1]) sums_q[stage] <= add_pairs(stage, sums_q[stage-1]);
-    end
-    if (sum_valid_q[LatMul-1]) begin
-      target_o <= TotalW'(sums_q[LatMul-1][0] >> PositionW) + TotalW'(1);
-    end
+    if (factors_valid_q) terms_q  <= products(factor_q, total_q);
+    if (product_valid)   target_o <= TotalW'(product >> PositionW) + TotalW'(1);
   end
 
   `JD_ASSUME_IF(SlotInBatch_M, valid_i && request_i.stratified,

@@ -91,28 +91,18 @@ module jd_replay_row_compare
       end
     end
 
-    // Sums of the groups, by pairs.
-    for (genvar stage = 0; stage < ItemsLog2; stage++) begin : gen_sum
-      localparam int unsigned Sums = Fan >> (stage + 1);
-      logic [Sums-1:0][GroupW-1:0] sums_q;
-      if (stage == 0) begin : gen_first
-        always_ff @(posedge clk_i) begin
-          if (valid_i) begin
-            for (int unsigned i = 0; i < Sums; i++) begin
-              sums_q[i] <= GroupW'(row_i[2*i]) + GroupW'(row_i[2*i+1]);
-            end
-          end
-        end
-      end else begin : gen_next
-        always_ff @(posedge clk_i) begin
-          if (valid_q[stage-1]) begin
-            for (int unsigned i = 0; i < Sums; i++) begin
-              sums_q[i] <= gen_sum[stage-1].sums_q[2*i] + gen_sum[stage-1].sums_q[2*i+1];
-            end
-          end
-        end
-      end
+    // Sums of the groups.
+    logic [Groups-1:0][Items-1:0][GroupW-1:0] children;
+    logic [Groups-1:0][GroupW-1:0]            sums;
+    logic                                     sums_valid;
+    always_comb begin
+      for (int unsigned g = 0; g < Groups; g++) children[g] = widen(row_i[g*Items +: Items]);
     end
+    jd_reduce #(
+      .Groups(Groups), .Items(Items), .Width(GroupW), .Latency(ItemsLog2)
+    ) u_sums (
+      .clk_i, .rst_ni, .valid_i, .items_i(children), .valid_o(sums_valid), .result_o(sums)
+    );
 
     // Running sums over the groups: after stage s each covers 2^(s+1) groups.
     for (genvar stage = 0; stage < GroupsLog2; stage++) begin : gen_run
@@ -120,7 +110,7 @@ module jd_replay_row_compare
       logic [Groups-1:0][SumW-1:0] sums_q;
       for (genvar g = 0; g < Groups; g++) begin : gen_terms
         if (stage == 0) begin : gen_first
-          assign terms[g] = SumW'(gen_sum[ItemsLog2-1].sums_q[g]);
+          assign terms[g] = SumW'(sums[g]);
         end else begin : gen_next
           assign terms[g] = gen_run[stage-1].sums_q[g];
         end
@@ -167,6 +157,7 @@ module jd_replay_row_compare
         group_child  <= ItemsLog2'(child_q[Stages-1]);
       end
     end
+    `JD_ASSERT(SumsInStep_A, sums_valid == valid_q[ItemsLog2-1])
     `JD_ASSERT_IF(SomeGroup_A, valid_q[Stages-1] && !force_q[Stages-1],
                   run_q[Groups-1] >= target_q[Stages-1])
   end

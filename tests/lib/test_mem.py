@@ -1,4 +1,4 @@
-"""Memory, delay line and random number generator."""
+"""Memory, delay line, product, reduction and random number generator."""
 
 from __future__ import annotations
 
@@ -36,6 +36,26 @@ def test_multiply_random(first: int, second: int, product: int, seed: int) -> No
     simulate.run(
         "jackdaw:lib:common", toplevel="jd_multiply", module=MODULE, test="Multiply",
         parameters={"FirstW": first, "SecondW": second, "ProductW": product}, seed=seed,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("groups", "items", "width", "operation", "latency"),
+    [
+        (3, 5, 7, 0, 2), (1, 9, 33, 1, 7), regress(1, 2, 1, 2, 0), regress(2, 7, 40, 3, 3),
+        regress(4, 64, 65, 0, 6), regress(1, 2, 9, 1, 1),
+    ],
+)  # fmt: skip
+def test_reduce_random(
+    groups: int, items: int, width: int, operation: int, latency: int, seed: int
+) -> None:
+    parameters = {
+        "Groups": groups, "Items": items, "Width": width, "Operation": operation,
+        "Latency": latency,
+    }  # fmt: skip
+    simulate.run(
+        "jackdaw:lib:common", toplevel="jd_reduce", module=MODULE, test="Reduce",
+        parameters=parameters, seed=seed,
     )  # fmt: skip
 
 

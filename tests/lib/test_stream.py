@@ -1,4 +1,4 @@
-"""Stream blocks: skid, slice, FIFO, arbiter; and that the checks themselves can fail."""
+"""Stream blocks: skid, slice, FIFO, arbiter, fork, width; and that the checks can fail."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ pytestmark = pytest.mark.cocotb
 CORE = "jackdaw:lib:stream"
 FIFOS = [(1, 1), (7, 2), (9, 3), regress(65, 7), regress(8, 64)]
 ARBITERS = [(3, 9), regress(1, 1), regress(8, 33)]
+FORKS = [(3, 9), regress(1, 1), regress(8, 33)]
+WIDTHS = [(7, 21), (21, 7), regress(1, 2), regress(2, 1), regress(32, 512), regress(512, 32)]
 
 
 def stream(test: str, toplevel: str, parameters: dict[str, int], seed: int) -> Path:
@@ -53,6 +55,25 @@ def test_arbiter_traffic(streams: int, width: int, seed: int) -> None:
             CORE, toplevel="jd_arbiter_bench", module="verif.lib.tb_arbiter", test=test,
             parameters={"Streams": streams, "Width": width}, seed=seed,
             sources=["verif/lib/jd_arbiter_bench.sv"],
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(("takers", "width"), FORKS)
+def test_fork_traffic(takers: int, width: int, seed: int) -> None:
+    for test in ("Random", "FullRate", "ResetMidway"):
+        simulate.run(
+            CORE, toplevel="jd_fork_bench", module="verif.lib.tb_fork", test=test,
+            parameters={"Takers": takers, "Width": width}, seed=seed,
+            sources=["verif/lib/jd_fork_bench.sv"],
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(("in_bits", "out_bits"), WIDTHS)
+def test_width_traffic(in_bits: int, out_bits: int, seed: int) -> None:
+    for test in ("Random", "FullRate", "Room", "ResetMidway"):
+        simulate.run(
+            CORE, toplevel="jd_stream_width", module="verif.lib.tb_width", test=test,
+            parameters={"InW": in_bits, "OutW": out_bits}, seed=seed,
         )  # fmt: skip
 
 

@@ -190,14 +190,14 @@ module jd_prove_mux #(
 
   // ---- The block's order buffer (two places), and the request before it
   logic       held, first, second;
-  assign held   = u_dut.aw_valid && !u_dut.order_sent_q;
+  assign held   = u_dut.aw_valid && !u_dut.u_granted.have_q[1];
   assign first  = u_dut.u_order.out_valid_o;
   assign second = u_dut.u_order.spare_valid_q;
   `JD_ASSERT(Counted_A, bursts_q == 3'(first) + 3'(second) + 3'(held))
   `JD_ASSERT_IF(First_A, first, u_dut.u_order.out_data_o == order_q[0])
   `JD_ASSERT_IF(Second_A, second, first && u_dut.u_order.spare_q == order_q[1])
   `JD_ASSERT_IF(HeldClient_A, held, u_dut.aw_client == order_q[2'(first)+2'(second)])
-  `JD_ASSERT(Open_A, aw_open_q == (u_dut.aw_valid && !u_dut.aw_sent_q))
+  `JD_ASSERT(Open_A, aw_open_q == (u_dut.aw_valid && !u_dut.u_granted.have_q[0]))
 
   SecondInTurn_C : cover property (@(posedge clk_i) disable iff (!rst_ni)
       (finish && order_q[0] == '0 && bursts_q == 3'd3 && order_q[1] == ClientW'(1)));

@@ -1,9 +1,11 @@
-"""Tests of memories, delay, serial product and random numbers against models, clock by clock."""
+"""Tests of memory, delay, product, reduction, random numbers against models, clock by clock."""
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import reduce
+from operator import add, and_, or_
 from typing import Any
 
 import cocotb
@@ -17,6 +19,7 @@ from verif.lib.xoshiro import Xoshiro
 from verif.scoreboard import Scoreboard
 
 CLOCKS = 3000
+OPERATIONS = (add, max, and_, or_)  # of jd_reduce, by their numbers
 
 
 @dataclass(frozen=True)
@@ -195,6 +198,41 @@ class Multiply(ClockedTest):
                 await RisingEdge(dut.clk_i)
             want = first * second % (1 << p["ProductW"]), max(1, second.bit_length())
             self.compare(want, (int(dut.product_o.value), clocks))
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class Reduce(ClockedTest):
+    """Random groups, with pauses and without; a reset drops what is on its way."""
+
+    async def body(self) -> None:
+        """Many alike items, so that equal ones, zeros and ones meet; two resets."""
+        dut, p = self.dut, parameters()
+        groups, items, width, latency = p["Groups"], p["Items"], p["Width"], p["Latency"]
+        operation = OPERATIONS[p["Operation"]]
+        mask = (1 << width) - 1
+        dut.valid_i.value = 0
+        await start(dut)
+        pipe: deque[int | None] = deque([None] * latency)
+        for clock in range(CLOCKS // 3):
+            base = self.random.choice((0, mask, self.random.getrandbits(width)))
+            words = [
+                [self.random.choice((base, self.random.getrandbits(width))) for _ in range(items)]
+                for _ in range(groups)
+            ]
+            valid = clock % 200 < 100 or self.random.random() < 0.5
+            flat = [word for group in words for word in group]
+            dut.items_i.value = sum(word << width * k for k, word in enumerate(flat))
+            dut.valid_i.value = int(valid)
+            await RisingEdge(dut.clk_i)
+            results = [reduce(operation, group) & mask for group in words]
+            pipe.append(sum(word << width * k for k, word in enumerate(results)) if valid else None)
+            want = pipe.popleft()
+            got = int(dut.result_o.value) if dut.valid_o.value else None
+            self.compare(want, got)
+            if clock % 500 == 250:
+                dut.valid_i.value = 0
+                await reset(dut, 1)
+                pipe = deque([None] * latency)
 
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")

@@ -31,24 +31,29 @@ module jd_axi_array_writer
   localparam int unsigned CountW = $clog2(DEPTH + 1);
 
   // ---- Four elements to a beat; a beat carries the number of its elements, less one.
-  logic [2:0][127:0] held_q;
-  logic [1:0]        fill_q;
   logic              push, push_ready;
-  logic [513:0]      push_data;
+  logic [511:0]      push_data;
+  logic [2:0]        fill;             // elements of the next beat
   logic              beat_valid, beat_ready;
   logic [513:0]      beat_data;
-  logic              partial;
   logic              flush_q;
-  assign partial    = flush_q && !in_valid_i && fill_q != '0;
-  assign in_ready_o = push_ready;
-  assign push       = (in_valid_i && fill_q == 2'd3) || partial;
-  assign push_data  = {partial ? fill_q - 2'd1 : 2'd3, in_data_i, held_q};
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni || start_i)                          fill_q <= '0;
-    else if (partial && push_ready)                  fill_q <= '0;
-    else if (in_valid_i && in_ready_o)               fill_q <= fill_q + 2'd1;
-    if (in_valid_i && in_ready_o && fill_q != 2'd3)  held_q[fill_q] <= in_data_i;
-  end
+  jd_stream_width #(
+    .InW (128),
+    .OutW(512)
+  ) u_beat (
+    .clk_i,
+    .rst_ni,
+    .clear_i     (start_i),
+    .flush_i     (flush_q),
+    .in_valid_i,
+    .in_ready_o,
+    .in_data_i,
+    .in_count_i  (3'd1),
+    .out_valid_o (push),
+    .out_ready_i (push_ready),
+    .out_data_o  (push_data),
+    .out_count_o (fill)
+  );
 
   logic              unused_id;
   logic [CountW-1:0] unused_count;
@@ -64,7 +69,7 @@ module jd_axi_array_writer
     .clear_i     (1'b0),
     .in_valid_i  (push),
     .in_ready_o  (push_ready),
-    .in_data_i   (push_data),
+    .in_data_i   ({2'(fill - 3'd1), push_data}),
     .out_valid_o (beat_valid),
     .out_ready_i (beat_ready),
     .out_data_o  (beat_data),
@@ -85,12 +90,12 @@ module jd_axi_array_writer
   assign drop      = error_o && !command_q && sending_q == '0 && waiting_q != '0 && beat_valid;
   assign ask_beats = waiting_q >= CountW'(CHUNK) ? 3'(CHUNK) : 3'(waiting_q);
   assign ask       = !command_q && !error_o &&
-                     (waiting_q >= CountW'(CHUNK) || (flush_q && fill_q == '0 && waiting_q != '0));
+                     (waiting_q >= CountW'(CHUNK) || (flush_q && fill == '0 && waiting_q != '0));
   assign asked      = ask ? CountW'(ask_beats) : '0;
   assign without    = ask ? -CountW'(ask_beats) : -CountW'(drop);
   assign with_push  = ask ? CountW'(1) - CountW'(ask_beats) : CountW'(!drop);
   assign beat_ready = sending_q != '0 ? mover_ready : drop;
-  assign idle       = fill_q == '0 && waiting_q == '0 && sending_q == '0 &&
+  assign idle       = fill == '0 && waiting_q == '0 && sending_q == '0 &&
                       !command_q && mover_idle;
 
   always_ff @(posedge clk_i) begin

@@ -138,7 +138,7 @@ module jd_axi_mux #(
 
   // Writes: a granted request goes to the port and into the order in which data are passed on; it
   // leaves the arbiter when both have it.
-  logic aw_valid, aw_taken, order_taken, aw_sent_q, order_sent_q, order_ready, w_valid;
+  logic aw_valid, aw_taken, order_valid, order_ready, w_valid;
   jd_stream_arbiter #(.Streams(Clients), .Width(RequestW)) u_aw (
     .clk_i       (clk_i),
     .rst_ni      (rst_ni),
@@ -146,29 +146,25 @@ module jd_axi_mux #(
     .in_ready_o  (aw_ready),
     .in_data_i   (aw_held),
     .out_valid_o (aw_valid),
-    .out_ready_i (aw_taken && order_taken),
+    .out_ready_i (aw_taken),
     .out_data_o  (aw_request),
     .out_index_o (aw_client)
   );
-  assign aw_taken        = aw_sent_q || m_axi_awready_i;
-  assign order_taken     = order_sent_q || order_ready;
-  assign m_axi_awvalid_o = aw_valid && !aw_sent_q;
+  jd_stream_fork u_granted (
+    .clk_i       (clk_i),
+    .rst_ni      (rst_ni),
+    .in_valid_i  (aw_valid),
+    .in_ready_o  (aw_taken),
+    .out_valid_o ({order_valid, m_axi_awvalid_o}),
+    .out_ready_i ({order_ready, m_axi_awready_i})
+  );
   assign {m_axi_awaddr_o, m_axi_awlen_o} = aw_request[RequestW-1:IdW];
   assign m_axi_awid_o    = PortIdW'({aw_client, aw_request[IdW-1:0]});
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni || !aw_valid || (aw_taken && order_taken)) begin
-      aw_sent_q    <= 1'b0;
-      order_sent_q <= 1'b0;
-    end else begin
-      aw_sent_q    <= aw_taken;
-      order_sent_q <= order_taken;
-    end
-  end
   jd_stream_skid #(.Width(ClientW)) u_order (
     .clk_i       (clk_i),
     .rst_ni      (rst_ni),
     .clear_i     (1'b0),
-    .in_valid_i  (aw_valid && !order_sent_q),
+    .in_valid_i  (order_valid),
     .in_ready_o  (order_ready),
     .in_data_i   (aw_client),
     .out_valid_o (w_valid),
