@@ -3,7 +3,7 @@
 // The a3c engine: pairs of compute units for inference and training of A3C agents.
 //
 //   page -> jd_engine_control, jd_a3c_state      rings -> jd_a3c_tasks -+-> jd_a3c_unit[Units]
-//                                                                       +-> jd_a3c_copy[NPair]
+//                                                                       +-> jd_axi_copy[NPair]
 //   memory port p <- jd_a3c_port: its units, its copy engine; port 0 also rings and descriptors
 //
 // Streams  s_axil_*: the page. m_axi_*: a memory port a unit (PortPerCu), or a pair.
@@ -17,6 +17,7 @@ module jd_a3c_top
   import jd_axi_pkg::*;
   import jd_a3c_pkg::*;
   import jd_a3c_tasks_pkg::*;
+  import jd_engine_header_map_pkg::E_BUS_RD, jd_engine_header_map_pkg::E_BUS_WR;
 #(
   parameter  int unsigned NPe         = 64,      // elements of a unit: 16, 32, 64, 128
   parameter  int unsigned NPair       = 2,       // pairs of an inference and a training unit
@@ -450,7 +451,12 @@ module jd_a3c_top
   // ---- Copy engines, each beside its pair's training unit
   for (genvar c = 0; c < NPair; c++) begin : gen_copy
     localparam int unsigned Port = PortPerCu && !SingleCu ? 2 * c + 1 : c;
-    jd_a3c_copy u_copy (
+    logic [1:0] response;
+    logic       writes;
+    assign worker_end[Units+c] = response == '0 ? '0
+        : writes ? end_t'{error: E_BUS_WR, word: WORD_TARGET, response: response}
+                 : end_t'{error: E_BUS_RD, word: WORD_SOURCE, response: response};
+    jd_axi_copy u_copy (
       .clk_i,
       .rst_ni          (worker_rst_n),
       .stop_i          (soft_reset),
@@ -462,7 +468,8 @@ module jd_a3c_top
       .job_beats_i     (copy_job.beats),
       .end_valid_o     (worker_end_valid[Units+c]),
       .end_ready_i     (worker_end_ready[Units+c]),
-      .end_o           (worker_end[Units+c]),
+      .end_response_o  (response),
+      .end_write_o     (writes),
       .m_axi_arvalid_o (b_arvalid[3*Port+2]),
       .m_axi_arready_i (b_arready[3*Port+2]),
       .m_axi_araddr_o (b_araddr[3*Port+2]),

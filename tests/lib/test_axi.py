@@ -1,4 +1,4 @@
-"""AXI blocks: movers behind the multiplexer or a register slice, AXI4-Lite demultiplexer."""
+"""AXI blocks: movers behind the multiplexer or a slice, copier, AXI4-Lite demultiplexer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flow import simulate
-from flow.regression import regress
+from flow.regression import keep, regress
 from verif.coverage import require
 
 pytestmark = pytest.mark.cocotb
@@ -19,6 +19,11 @@ FRAME = {"Clients": 2, "MaxOutstanding": 16, "Frame": 1}
 DIRECT = {"Clients": 1, "MaxOutstanding": 3, "IdW": 2, "Direct": 1}
 SLICE = {"Clients": 1, "MaxOutstanding": 16, "Direct": 1, "Slice": 1}
 LIMIT = {"Clients": 1, "MaxOutstanding": 16, "Direct": 1, "Limit": 3}
+COPIES = {
+    "odd": {"Rows": 200, "Outstanding": 3},
+    "small": {"Rows": 128, "Outstanding": 1},
+    "large": {"Rows": 256, "Outstanding": 16},
+}
 READY = {**SLICE, "Forward": 0, "Backward": 0b01001}  # as at the device's ports
 
 
@@ -88,6 +93,25 @@ def test_demux_traffic(targets: int, page: int, address: int, rest: int, seed: i
             parameters={"Targets": targets, "PageBits": page, "AddrW": address, "Rest": rest},
             seed=seed, sources=["verif/lib/jd_demux_bench.sv"],
         )  # fmt: skip
+
+
+def copies(test: str, name: str, seed: int) -> Path:
+    """Run a test of the copier."""
+    return simulate.run(
+        "jackdaw:lib:axi", toplevel="jd_axi_copy", module="verif.lib.tb_copy", test=test,
+        parameters=COPIES[name], seed=seed,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", keep(COPIES))
+def test_copy_traffic(name: str, seed: int) -> None:
+    tests = ("Random", "BackPressure", "BusError", "Stop", "ResetMidway")
+    require([copies(test, name, seed) for test in tests])
+
+
+@pytest.mark.parametrize("name", [regress("large")])
+def test_copy_full_rate(name: str, seed: int) -> None:
+    copies("FullRate", name, seed)
 
 
 def arrays(test: str, seed: int, bits: int = 21) -> Path:

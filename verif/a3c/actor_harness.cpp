@@ -23,10 +23,10 @@ void vl_fatal(const char* file, int line, const char* /*scope*/, const char* mes
   throw std::runtime_error(std::string(message) + " at " + file + ":" + std::to_string(line));
 }
 
-#if defined(LOAD) || defined(MAP_LOAD) || defined(UPDATE) || defined(COPY)
+#if defined(LOAD) || defined(MAP_LOAD) || defined(UPDATE)
 #define READS
 #endif
-#if defined(MAP_SAVE) || defined(UPDATE) || defined(COPY)
+#if defined(MAP_SAVE) || defined(UPDATE)
 #define WRITES
 #endif
 #if defined(LOAD) || defined(MAP_LOAD) || defined(UPDATE)
@@ -108,7 +108,7 @@ struct Run {
   uint64_t rows;             // of the buffer
   uint64_t* log;             // map_load: row, samples, clock of each write
   uint64_t log_size;
-  const uint32_t* jobs;      // map_save, copy: words of each; update: chunks
+  const uint32_t* jobs;      // map_save: words of each; update: chunks
   uint64_t* marks;           // clocks of events
   const uint8_t* want;       // update: memory as it must be
   uint64_t* counts;          // of what happened
@@ -183,7 +183,6 @@ struct Actor {
     top.m_axi_bid_i = 0;
 #endif
     top.stop_i = now >= settings.stop;
-#ifndef COPY
 #ifdef MAP_SAVE
     if (failed && now >= settings.heal && !top.busy_o && !(top.job_valid_i && top.job_ready_o)) {
       failed = false;
@@ -192,7 +191,6 @@ struct Actor {
 #endif
     failed = failed || now == settings.fail;
     top.failed_i = failed;
-#endif
     top.clk_i = 0;
     top.eval();
     context.timeInc(1);
@@ -272,13 +270,11 @@ struct Actor {
     if (now - progress > STUCK) fail("no progress");
   }
 
-#ifndef COPY
   void note_error(uint64_t task) {
     if (!top.error_valid_o) return;
     errors.insert(errors.end(), {task, top.error_word_o, top.error_response_o});
     if (settings.echo) failed = true;
   }
-#endif
 };
 
 #ifdef TASKS
@@ -622,40 +618,6 @@ void play(Actor& actor, const Run& run) {
 }
 #endif
 
-#ifdef COPY
-/// Gives jobs of five words: source, target, beats; takes their ends.
-void play(Actor& actor, const Run& run) {
-  auto& top = actor.top;
-  uint64_t job = 0, ended = 0;
-  bool offers = false;
-  while (actor.now < actor.settings.limit) {
-    offers = offers || (job < run.count && !actor.random.chance(actor.settings.pause));
-    const uint32_t* words = run.jobs + 5 * std::min(job, run.count - 1);
-    top.job_valid_i = offers;
-    top.job_source_i = words[0] | uint64_t{words[1]} << 32;
-    top.job_target_i = words[2] | uint64_t{words[3]} << 32;
-    top.job_beats_i = words[4];
-    top.end_ready_i = !actor.random.chance(actor.settings.pause);
-    actor.begin();
-    if (top.end_valid_o && top.end_ready_i) {
-      if (ended == job) actor.fail("an end too many");
-      if (actor.reads_out || actor.writes_out) actor.fail("an end before the last answer");
-      run.log[ended] = top.end_o;
-      run.marks[ended++] = actor.now;
-      actor.progress = actor.now;
-    }
-    if (offers && top.job_ready_o) {
-      offers = false;
-      job++;
-      actor.progress = actor.now;
-    }
-    actor.end();
-    if (ended == run.count && actor.now > run.marks[ended - 1] + 50) break;
-    if (actor.stopped(1) && top.idle_o) break;
-  }
-  run.counts[0] = ended;
-}
-#endif
 }  // namespace
 
 extern "C" {

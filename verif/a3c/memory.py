@@ -908,35 +908,3 @@ def update(
             assert (result.reads, result.writes) == (beats, beats + again)
             assert not result.errors
     return result
-
-
-def copy(
-    actor: Actor,
-    jobs: Sequence[tuple[int, int, int]],
-    memory: np.ndarray,
-    timing: Timing,
-    faults: Sequence[Fault] = (),
-) -> tuple[Result, list[tuple[int, int, int]], np.ndarray]:
-    """Run jd_a3c_copy.
-
-    Args:
-        actor: the block.
-        jobs: source and target, bytes, and beats of each.
-        memory: [bytes] uint8, changed.
-        timing, faults: of memory and the taker of the ends.
-    Returns: what it showed; error, word and response of each job that ended; memory as it would be
-        without faults.
-    """
-    want = memory.copy()
-    for source, target, beats in jobs:
-        size = BEAT_BYTES * beats
-        want[target : target + size] = want[source : source + size].copy()
-    low = 0xFFFF_FFFF
-    parts = [(s & low, s >> 32, t & low, t >> 32, beats) for s, t, beats in jobs]
-    log = np.zeros(len(jobs), np.uint64)
-    result = actor.run(
-        memory, timing, faults, count=len(jobs), jobs=np.array(parts, np.uint32), log=log,
-        marks=np.zeros(len(jobs), np.uint64),
-    )  # fmt: skip
-    ends = [(n >> 7, n >> 2 & 31, n & 3) for n in map(int, log[: result.arrays["counts"][0]])]
-    return result, ends, want

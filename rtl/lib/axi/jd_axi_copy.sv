@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies parameters from one place in memory to another.
+// Copies beats from one place in memory to another.
 //
-// Streams  job: source, target and beats; end: how it ended, in order: 0, or the first error with
-//          the word of the address and the bus's answer.
+// Streams  job: source, target and beats; end: how it ended, in order: 0, or the bus's answer of the
+//          first error and whether it was to a write.
 // Timing   a beat per clock on memory that reads and writes one, with up to Rows beats on their
 //          way: enough for a latency of Rows - 136 clocks. Pieces end with a page of the source;
 //          one is written once all its beats are there, so W never waits. After stop_i no
 //          burst is begun; idle_o says that none is out.
 // Numbers  bits, unchanged. After an error nothing more is read or written: what comes is dropped,
 //          the piece with the error too.
-// Source   a3c 7.7; FA3C (ASPLOS 2019) section 3.3 (parameter sync).
+// Source   docs/interfaces.md, library.
 `include "jd_assert.svh"
-module jd_a3c_copy
-  import jd_a3c_pkg::*;
-  import jd_engine_header_map_pkg::E_BUS_RD, jd_engine_header_map_pkg::E_BUS_WR;
-#(
+module jd_axi_copy #(
   parameter int unsigned Rows        = 256,    // beats on their way, 128..1024
   parameter int unsigned Outstanding = 16      // bursts each way, 1..64
 ) (
@@ -28,7 +25,8 @@ module jd_a3c_copy
   input  logic [25:0]  job_beats_i,            // 1 or more
   output logic         end_valid_o,
   input  logic         end_ready_i,
-  output end_t         end_o,
+  output logic [1:0]   end_response_o,
+  output logic         end_write_o,
   input  logic         stop_i,
   output logic         idle_o,
   output logic         m_axi_arvalid_o,
@@ -58,14 +56,17 @@ module jd_a3c_copy
   input  logic [0:0]   m_axi_bid_i
 );
   if (Rows < 128 || Rows > 1024) begin : gen_bad_rows
-    $fatal(1, "jd_a3c_copy: Rows=%0d, want 128..1024", Rows);
+    $fatal(1, "jd_axi_copy: Rows=%0d, want 128..1024", Rows);
   end
   localparam int unsigned RoomW  = $clog2(Rows + 1);
   localparam int unsigned PIECES = 16;               // asked for and not yet written
   localparam int unsigned SENDS  = 4;                // pieces whose beats are not all sent
 
-  logic unused_low;
-  assign unused_low = ^{job_source_i[5:0], job_target_i[5:0]};
+  logic [RoomW-1:0]             unused_beats;
+  logic [$clog2(PIECES+1)-1:0]  unused_pieces;
+  logic [$clog2(SENDS+1)-1:0]   unused_sends;
+  logic                         unused;
+  assign unused = ^{job_source_i[5:0], job_target_i[5:0], unused_beats, unused_pieces, unused_sends};
 
   // ---- The job in hand, cut into pieces at the pages of its source
   logic        busy_q;
@@ -137,7 +138,7 @@ module jd_a3c_copy
     .out_valid_o (kept_valid),
     .out_ready_i (move),
     .out_data_o  (kept),
-    .count_o     ()
+    .count_o     (unused_beats)
   );
 
   // ---- A piece is written when its last beat has come, and dropped after an error
@@ -162,7 +163,7 @@ module jd_a3c_copy
     .out_valid_o (piece_valid),
     .out_ready_i (put),
     .out_data_o  (piece),
-    .count_o     ()
+    .count_o     (unused_pieces)
   );
   // The last beat's error is known one clock after it.
   assign drop = bad_q;
@@ -177,7 +178,7 @@ module jd_a3c_copy
     .out_valid_o (send_valid),
     .out_ready_i (send_end),
     .out_data_o  (send),
-    .count_o     ()
+    .count_o     (unused_sends)
   );
   assign move     = send_valid && kept_valid && (send.drop || row_ready);
   assign send_end = move && sent_q + 7'd1 == send.rows;
@@ -210,20 +211,19 @@ module jd_a3c_copy
       sent_q        <= '0;
       write_valid_q <= 1'b0;
       bad_q         <= 1'b0;
-      end_o         <= '0;
     end else begin
       if (arrive != put) whole_q <= arrive ? whole_q + 5'd1 : whole_q - 5'd1;
       if (begun)            write_valid_q <= 1'b1;
       else if (write_ready) write_valid_q <= 1'b0;
       if (move) sent_q <= send_end ? '0 : sent_q + 7'd1;
-      if (!busy_q) begin
-        bad_q <= 1'b0;
-        end_o <= '0;
-      end else if ((read_bad || write_bad) && !bad_q) begin
-        bad_q <= 1'b1;
-        end_o <= read_bad ? '{error: E_BUS_RD, word: WORD_SOURCE, response: beat_response} :
-                            '{error: E_BUS_WR, word: WORD_TARGET, response: done_response};
-      end
+      bad_q <= busy_q && (bad_q || read_bad || write_bad);
+    end
+    if (!busy_q) begin
+      end_response_o <= '0;
+      end_write_o    <= 1'b0;
+    end else if ((read_bad || write_bad) && !bad_q) begin
+      end_response_o <= read_bad ? beat_response : done_response;
+      end_write_o    <= !read_bad;
     end
     if (job_valid_i && job_ready_o) target_q <= job_target_i[39:6];
     else if (put)                   target_q <= target_q + 34'(piece);
@@ -240,8 +240,9 @@ module jd_a3c_copy
                     {job_source_i, job_target_i, job_beats_i})
   `JD_ASSUME_IF(JobLegal_M, job_valid_i,
                 job_beats_i != '0 && (job_source_i[5:0] | job_target_i[5:0]) == '0)
-  `JD_ASSERT_STREAM(EndStable_A, end_valid_o, end_ready_i, end_o)
+  `JD_ASSERT_STREAM(EndStable_A, end_valid_o, end_ready_i, {end_response_o, end_write_o})
   `JD_ASSERT_IF(ResponseNeverWaits_A, m_axi_rvalid_i, m_axi_rready_o)
   `JD_ASSERT_IF(DataNeverWait_A, send_valid, kept_valid)
+  `JD_ASSERT_IF(EndOfError_A, end_valid_o, (end_response_o != '0) == bad_q)
   `JD_ASSERT_IF(EndIsEmpty_A, end_valid_o, !kept_valid && !piece_valid && whole_q == '0)
-endmodule : jd_a3c_copy
+endmodule : jd_axi_copy
