@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -58,13 +59,19 @@ def page(result: Mapping[str, Any]) -> str:
         s_ram=d.SETUP["RAM"],
         level=d.LUT + d.NET,
         ratio=median(ratios) if ratios else float("nan"),
-        commit=result["commit"],
-        count=len(rows),
+        measured=measured(result),
         late=", ".join(late) or "none",
         missing=", ".join(f"`{m}`" for m in result["missing"]) or "nothing",
         tables=tables,
         rows="\n".join(whole(row) for row in rows if row["block"] in WHOLE),
     )
+
+
+def measured(result: Mapping[str, Any]) -> str:
+    """Which commits the rows are of: some may have been measured before the others."""
+    count = Counter(row.get("commit", result["commit"]) for row in result["rows"])
+    commits = ", ".join(f"{n} of commit {commit}" for commit, n in count.most_common())
+    return f"{count.total()} variants, {commits}"
 
 
 def whole(row: Mapping[str, Any]) -> str:

@@ -43,6 +43,26 @@ def run_all(variants: Iterable[Variant], ecp5: bool = True) -> list[dict[str, An
     return rows
 
 
+def with_recorded(
+    old: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], every: Sequence[Variant]
+) -> tuple[list[Mapping[str, Any]], list[Variant]]:
+    """Put new rows among those that are recorded.
+
+    Args:
+        old: the record.
+        rows: what was measured now.
+        every: all variants; rows of others, which were renamed or are gone, are dropped.
+    Returns: the rows in the order of the variants, each older one with its commit; the variants
+        without a row.
+    """
+    found: dict[tuple[str, str], Mapping[str, Any]] = {
+        (row["block"], row["configuration"]): row
+        for row in (*({"commit": old["commit"], **row} for row in old["rows"]), *rows)
+    }
+    known = [(variant, found.get((variant.top, variant.name))) for variant in every]
+    return [row for _, row in known if row], [variant for variant, row in known if not row]
+
+
 def summary(row: Mapping[str, Any]) -> str:
     """One line about a row."""
     cost = ", ".join(f"{row[key]:g} {key}" for key in COLUMNS[:6] if row[key])

@@ -199,6 +199,7 @@ def synth_section(data: dict[str, Any]) -> Section:
     period = data["period_ns"]
     over = sum(r["path_ns"] > period for r in timed)
     missing = [{"variant": name} for name in data["missing"]]
+    others = sorted({r["commit"] for r in rows if "commit" in r} - {data["commit"]})
     columns = _columns(
         "block=Block|configuration=Configuration|lut#=LUT|ff#=FF|dsp#=DSP|bram36#=BRAM36|"
         "uram#=URAM|levels#=Levels|path_ns#=Path, ns|ecp5_mhz#=ECP5, MHz|path=Longest path"
@@ -213,7 +214,8 @@ def synth_section(data: dict[str, Any]) -> Section:
         "Synthesis",
         "Mapped with Yosys for UltraScale+; the longest register-to-register path is an estimate "
         "from logic levels (docs/synthesis.md states the measure), and place and route on ECP5 "
-        "is the witness where a block fits that device.",
+        "is the witness where a block fits that device."
+        + (f" Some rows are of earlier commits: {', '.join(others)}." if others else ""),
         tables=tables,
         cards=[card(f"{len(timed) - over} / {len(timed)}",
                     f"blocks within {period:g} ns ({1000 / period:g} MHz)", not over)],

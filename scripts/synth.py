@@ -2,7 +2,8 @@
 
 scripts/synth.py                 all, into build/report/data
 scripts/synth.py --record        all: docs/report/data/synth.json, docs/synthesis.md
-scripts/synth.py jd_float_mul    only these tops, nothing is written
+scripts/synth.py jd_float_mul    only these tops, nothing is written; with --record their rows
+                                 replace those that are recorded, each row with its commit
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from flow import results  # noqa: E402
 from flow.path_delay import PERIOD_NS  # noqa: E402
 from flow.synthesis import ECP5_SEED, SynthesisFailed, is_kept, variants  # noqa: E402
 from flow.synthesis_page import write_page  # noqa: E402
-from flow.synthesis_table import run_all  # noqa: E402
+from flow.synthesis_table import run_all, with_recorded  # noqa: E402
 
 
 def main() -> int:
@@ -33,8 +34,8 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="write docs/report/data")
     options = parser.parse_args()
     whole = not (options.tops or options.configuration or options.no_ecp5)
-    if options.record and not whole:
-        parser.error("--record: want every variant, placed and routed; got a choice")
+    if options.record and options.no_ecp5:
+        parser.error("--record: want every variant placed and routed")
     results.check_record(parser, options.record)
     every = variants()
     known = sorted({v.top for v in every})
@@ -54,7 +55,9 @@ def main() -> int:
     except SynthesisFailed as error:
         print(error, file=sys.stderr)
         return 1
-    if whole:
+    if options.record and not whole:
+        rows, missing = with_recorded(results.read("synth"), rows, every)
+    if whole or options.record:
         path = results.write(
             "synth",
             rows,
