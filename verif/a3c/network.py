@@ -194,20 +194,22 @@ class Loader:
             assert out["cmd_beats_o"][0] == BEATS
         assert self.step(1, cmd_ready_i=one)["cmd_valid_o"][0]
         beat = clocks = 0
+        offers = False  # a beat, which stays until it is taken
         while clocks < LIMIT:
-            span = int(self.rng.integers(1, 40))
-            give = np.zeros(span)
-            give[0] = beat < BEATS  # one at most, in the first clock
+            offers = offers or (beat < BEATS and self.rng.random() < 0.7)
+            span = 1 if offers else int(self.rng.integers(1, 40))
             at = min(beat, BEATS - 1)
             out = self.step(
                 span,
-                beat_valid_i=give,
+                beat_valid_i=np.full(span, offers),
                 beat_data_i=np.tile(words[BEAT_WORDS * at :][:BEAT_WORDS], (span, 1)),
                 beat_resp_i=np.full(span, responses[at]),
                 beat_last_i=np.full(span, at == BEATS - 1),
             )
             assert not out["cmd_valid_o"].any(), "a second command"
-            beat += int(give[0] and out["beat_ready_o"][0])
+            taken = bool(offers and out["beat_ready_o"][0])
+            beat += taken
+            offers = offers and not taken
             done = np.flatnonzero(out["done_o"])
             if done.size:
                 assert done.size == 1
@@ -215,18 +217,6 @@ class Loader:
                 assert out["busy_o"][: done[0] + 1].all()
                 assert not out["busy_o"][done[0] + 1 :].any()
                 return Ended(*(int(out[n][done[0]]) for n in ("error_o", "info0_o", "info1_o")))
-            # What is offered stays until it is taken.
-            while give[0] and not out["beat_ready_o"][0]:
-                out = self.step(
-                    1,
-                    beat_valid_i=one,
-                    beat_data_i=words[BEAT_WORDS * at :][:BEAT_WORDS].reshape(1, -1),
-                    beat_resp_i=np.full(1, responses[at]),
-                    beat_last_i=np.full(1, at == BEATS - 1),
-                )
-                beat += int(out["beat_ready_o"][0])
-                clocks += 1
-                assert clocks < LIMIT, "a beat is not taken"
             clocks += span
         raise TimeoutError(f"no end within {LIMIT} clocks")
 

@@ -66,7 +66,8 @@ module jd_axi_copy #(
   logic [$clog2(PIECES+1)-1:0]  unused_pieces;
   logic [$clog2(SENDS+1)-1:0]   unused_sends;
   logic                         unused;
-  assign unused = ^{job_source_i[5:0], job_target_i[5:0], unused_beats, unused_pieces, unused_sends};
+  assign unused = ^{job_source_i[5:0], job_target_i[5:0], unused_beats, unused_pieces,
+                    unused_sends};
 
   // ---- The job in hand, cut into pieces at the pages of its source
   logic        busy_q;
