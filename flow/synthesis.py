@@ -227,6 +227,24 @@ def read(variant: Variant, folder: Path) -> None:
     execute([sys.executable, "-c", YOSYS, command], variant, log, MEMORY_BYTES)
 
 
+def memories(variant: Variant, folder: Path) -> dict[str, tuple[int, int]]:
+    """The arrays of an elaborated variant: bits of a word and write ports, by name.
+
+    Raises: SynthesisFailed.
+    """
+    path = folder / f"{variant.top}.json"
+    log = folder / f"{variant.top}.log"
+    steps = [reading(variant), f"hierarchy -top {variant.top}", "proc", "memory_collect"]
+    commands = [f"tee -q -a {log} {step}" for step in [*steps, f"write_json {path}"]]
+    execute([sys.executable, "-c", YOSYS, *commands], variant, log, MEMORY_BYTES)
+    return {
+        name: (int(cell["parameters"]["WIDTH"], 2), int(cell["parameters"]["WR_PORTS"], 2))
+        for module in json.loads(path.read_text())["modules"].values()
+        for name, cell in module["cells"].items()
+        if cell["type"] == "$mem_v2"
+    }
+
+
 def yosys(variant: Variant, command: str, folder: Path, name: str) -> None:
     """Read a variant and run a synthesis command: NAME.json, NAME.stat.json, NAME.log."""
     log = folder / f"{name}.log"

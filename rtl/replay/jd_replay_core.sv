@@ -24,7 +24,8 @@ module jd_replay_core
   parameter int unsigned LatLut     = 1,   // read latency of LUT RAM, 1..6
   parameter int unsigned LatBram    = 2,   // of block RAM, 1..6
   parameter int unsigned LatUram    = 4,   // of UltraRAM, 1..6
-  parameter int unsigned LatMul     = 6    // of the multiplier, 3..8
+  parameter int unsigned LatMul     = 6,   // of the multiplier, 3..8
+  parameter int unsigned UltraLog2  = ULTRA_LOG2   // log2 of the most nodes not in UltraRAM
 ) (
   input  logic                 clk_i,
   input  logic                 rst_ni,
@@ -116,7 +117,7 @@ module jd_replay_core
 
   jd_replay_front #(
     .KLog2(KLog2), .NLog2(NLog2), .LeafW(LeafW),
-    .LatLut(LatLut), .LatBram(LatBram), .LatUram(LatUram)
+    .LatLut(LatLut), .LatBram(LatBram), .LatUram(LatUram), .Ultra(NLog2 > UltraLog2)
   ) u_front (
     .clk_i, .rst_ni,
     .clear_i(clear_q), .clear_index_i(clear_index_q),
@@ -171,7 +172,8 @@ module jd_replay_core
     logic [ChildW-1:0] rest, value;
     jd_replay_level #(
       .Level(d), .KLog2(KLog2), .NLog2(NLog2), .LeafW(LeafW),
-      .LatLut(LatLut), .LatBram(LatBram), .LatUram(LatUram)
+      .LatLut(LatLut), .LatBram(LatBram), .LatUram(LatUram),
+      .Ultra(nodes_log2(NLog2, KLog2, d) > UltraLog2)
     ) u_level (
       .clk_i, .rst_ni,
       .clear_i(clear_q), .clear_index_i(clear_index_q),

@@ -5,7 +5,9 @@
 // Streams  u_*: operations in, responses out; change_*: updates for the tree, in the clock of their
 //          response. Pipes: valid only, no stall.
 // Timing   latency F = front_latency() of jd_replay_pkg, one operation a clock. The clock of the
-//          response is the operation's order point. A leaf's last Lm+2 changes are bypassed.
+//          response is the operation's order point. A leaf's last Lm+2 changes are bypassed; one
+//          of them is written in the clock in which the leaf is read, so it does not matter what
+//          the memory then tells.
 // Numbers  unsigned leaves of LeafW bits; a changed leaf saturates to 0 and 2^LeafW-1.
 // Source   thesis 4.4.1 (retrieval, update by difference), 4.2.2 (collision-free insertion).
 //          Golden model: models/replay/rmm.py, apply.
@@ -18,7 +20,8 @@ module jd_replay_front
   parameter int unsigned LeafW   = 32,  // bits of a leaf, 8..32
   parameter int unsigned LatLut  = 1,   // read latencies, 1..6
   parameter int unsigned LatBram = 2,
-  parameter int unsigned LatUram = 4
+  parameter int unsigned LatUram = 4,
+  parameter bit          Ultra   = in_uram(NLog2)   // leaves in UltraRAM
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -173,8 +176,7 @@ module jd_replay_front
   logic [LeafW-1:0]          past_q [Lm+1];   // leaf after the operation at clock F+k
   assign write_lane = Fan'(1) << FanLog2'(operation_q[F].index);
   jd_mem_1r1w #(
-    .Depth(2 ** RowsLog2), .Lanes(Fan), .LaneW(LeafW), .ReadLatency(Lm),
-    .Ultra(in_uram(NLog2))
+    .Depth(2 ** RowsLog2), .Lanes(Fan), .LaneW(LeafW), .ReadLatency(Lm), .Ultra(Ultra)
   ) u_leaves (
     .clk_i, .rst_ni,
     .write_en_i  (clear_i || change_valid_o),

@@ -8,11 +8,14 @@
 // Timing   latency level_latency() of jd_replay_pkg on both lanes, one operation a clock on each.
 //          An update reads its node in its own clock A and writes it at A+LU; the sample of the
 //          slot reads its row at A+LU, too, and so sees exactly the updates of the slots before
-//          its own: no forwarding into rows is needed. Updates less than LU+1 slots apart are
-//          bypassed. A check is a sample and an update of one slot that go to the same leaf and
-//          change nothing; its leaves come in order, from the first of a node to its last. That a
-//          node is not the sum of its leaves, or not the same in both copies, is known two clocks
-//          after its last leaf has left.
+//          its own: no forwarding into rows is needed. UltraRAM does not tell a word that is
+//          being written: there the row is written at A+LU+1, and a sample whose row the update
+//          of the slot before it is writing gets that node from the update. Updates less than
+//          LU+1 slots apart are bypassed, which includes the one that writes in clock A. A check
+//          is a sample and an update of one slot that go to the same leaf and change nothing;
+//          its leaves come in order, from the first of a node to its last. That a node is not
+//          the sum of its leaves, or not the same in both copies, is known two clocks after its
+//          last leaf has left.
 // Numbers  unsigned integers, exact: a node of this level holds at most NodeW bits.
 // Source   onchip_replay 2.1.2, 3.1, figure 5. Golden model: models/replay/tree.py.
 `include "jd_assert.svh"
@@ -26,6 +29,7 @@ module jd_replay_level
   parameter  int unsigned LatLut  = 1,    // read latencies, 1..6
   parameter  int unsigned LatBram = 2,
   parameter  int unsigned LatUram = 4,
+  parameter  bit          Ultra   = in_uram(nodes_log2(NLog2, KLog2, Level)),   // in UltraRAM
   localparam int unsigned NodesLog2 = nodes_log2(NLog2, KLog2, Level),
   localparam int unsigned FanLog2   = fan_log2(NLog2, KLog2, Level),
   localparam int unsigned NodeW     = node_w(NLog2, KLog2, LeafW, Level),
@@ -100,7 +104,7 @@ module jd_replay_level
     return NodesLog2'(index >> (NLog2 - NodesLog2));
   endfunction
 
-  // The write of the S copy, and of the U copy of an inner level, Lu clocks after the arrival.
+  // The write of the nodes, Lu clocks after the arrival; of rows in UltraRAM, a clock later.
   logic                 write;
   logic [NodesLog2-1:0] write_node;
   logic [NodeW-1:0]     write_value;
@@ -139,21 +143,59 @@ module jd_replay_level
     end
     assign row = row_q;
   end else begin : gen_rows
-    logic [Fan-1:0] write_lane;
-    assign write_lane = Fan'(1) << FanLog2'(write_node);
+    logic                      row_write;
+    logic [NodesLog2-1:0]      row_node;
+    logic [NodeW-1:0]          row_value;
+    logic [Fan-1:0]            row_lane;
+    logic [Fan-1:0][NodeW-1:0] stored;
+    assign row_lane = Fan'(1) << FanLog2'(row_node);
     jd_mem_1r1w #(
-      .Depth(2 ** RowsLog2), .Lanes(Fan), .LaneW(NodeW), .ReadLatency(Lm),
-      .Ultra(in_uram(NodesLog2))
+      .Depth(2 ** RowsLog2), .Lanes(Fan), .LaneW(NodeW), .ReadLatency(Lm), .Ultra(Ultra)
     ) u_rows (
       .clk_i, .rst_ni,
-      .write_en_i  (clear_i || write),
-      .write_addr_i(clear_i ? RowW'(clear_index_i) : RowW'(write_node >> FanLog2)),
-      .write_mask_i(clear_i ? '1 : write_lane),
-      .write_data_i(clear_i ? '0 : {Fan{write_value}}),
+      .write_en_i  (clear_i || row_write),
+      .write_addr_i(clear_i ? RowW'(clear_index_i) : RowW'(row_node >> FanLog2)),
+      .write_mask_i(clear_i ? '1 : row_lane),
+      .write_data_i(clear_i ? '0 : {Fan{row_value}}),
       .read_en_i   (s_valid[Lu]),
       .read_addr_i (RowW'(s_index_q[Lu])),
-      .read_data_o (row)
+      .read_data_o (stored)
     );
+    if (Ultra) begin : gen_late
+      // What the update writes, at its clock Lu+1 and at Lu+Lm+1, where the sample of the slot
+      // after it gets its row.
+      logic [NodeW-1:0] late_value;
+      if (IsLeaf) begin : gen_leaf_value
+        assign row_value  = u_q[Lu+1].leaf;
+        assign late_value = u_q[Lu+Lm+1].leaf;
+      end else begin : gen_inner_value
+        assign row_value = gen_inner.past_q[1];
+        always_ff @(posedge clk_i) if (u_valid[Lu+Lm]) late_value <= gen_inner.past_q[Lm];
+      end
+      assign row_write = u_valid[Lu+1] && !u_q[Lu+1].check;
+      assign row_node  = node_of(u_q[Lu+1].index);
+
+      logic [NodesLog2-1:0] late_node;
+      logic [Fan-1:0]       late_q;       // the child that the memory does not tell
+      assign late_node = node_of(u_q[Lu+Lm].index);
+      always_ff @(posedge clk_i) begin
+        if (s_valid[Lu+Lm-1]) begin
+          late_q <= '0;
+          if (u_valid[Lu+Lm] && !u_q[Lu+Lm].check &&
+              late_node >> FanLog2 == NodesLog2'(s_index_q[Lu+Lm-1])) begin
+            late_q[FanLog2'(late_node)] <= 1'b1;
+          end
+        end
+      end
+      for (genvar k = 0; k < Fan; k++) begin : gen_child
+        assign row[k] = late_q[k] ? late_value : stored[k];
+      end
+    end else begin : gen_same
+      assign row_write = write;
+      assign row_node  = write_node;
+      assign row_value = write_value;
+      assign row       = stored;
+    end
   end
 
   // ---- Sample: the row against the target ----
@@ -180,8 +222,7 @@ module jd_replay_level
       assign stored = row[node_of(u_index_i)];
     end else begin : gen_memory
       jd_mem_1r1w #(
-        .Depth(Nodes), .Lanes(1), .LaneW(NodeW), .ReadLatency(Lm),
-        .Ultra(in_uram(NodesLog2))
+        .Depth(Nodes), .Lanes(1), .LaneW(NodeW), .ReadLatency(Lm), .Ultra(Ultra)
       ) u_nodes (
         .clk_i, .rst_ni,
         .write_en_i  (clear_i || write),

@@ -93,13 +93,15 @@ package jd_replay_pkg;
 
   // ---- Latency table, in clocks ----
   // Memory of 2^nodes_log2 nodes: LUT RAM up to 2048, block RAM up to 65536, then UltraRAM.
+  localparam int unsigned ULTRA_LOG2 = 16;
+
   function automatic int unsigned ram_latency(int unsigned nodes, int unsigned lm_lut,
                                               int unsigned lm_bram, int unsigned lm_uram);
-    return nodes <= 11 ? lm_lut : nodes <= 16 ? lm_bram : lm_uram;
+    return nodes <= 11 ? lm_lut : nodes <= ULTRA_LOG2 ? lm_bram : lm_uram;
   endfunction
 
   function automatic logic in_uram(int unsigned nodes);
-    return nodes > 16;
+    return nodes > ULTRA_LOG2;
   endfunction
 
   // LM: read latency of a level; the single row of level 1 is in registers.

@@ -192,6 +192,7 @@ module jd_replay_scan
     if (wrong && !check_bad_o) check_node_o <= node_q;
   end
 
+  `JD_ASSERT(ReadApart_A, !(ask && write))   // so the order of UltraRAM's ports does not matter
   `JD_ASSERT_IF(SomeChild_A, state_q == StScan && came && child_q == '1, chosen)
   `JD_ASSUME_IF(ClearAlone_M, clear_i, state_q == StIdle && !in_valid_i)
   `JD_ASSUME_IF(SlotNotVoid_M, in_valid_i, in_sample_i || in_update_i)

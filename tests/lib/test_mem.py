@@ -11,12 +11,17 @@ from verif.lib.xoshiro import Xoshiro
 pytestmark = pytest.mark.cocotb
 
 MODULE = "verif.lib.tb_mem"
-MEMORIES = [regress(2, 2, 1, 1), (5, 3, 7, 2), regress(64, 16, 32, 4)]
+MEMORIES = [
+    regress(2, 2, 1, 1, 0), (5, 3, 7, 2, 0), (5, 3, 7, 2, 1), regress(64, 16, 32, 4, 0),
+    regress(8, 2, 17, 3, 1),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("depth", "lanes", "bits", "latency"), MEMORIES)
-def test_mem_random(depth: int, lanes: int, bits: int, latency: int, seed: int) -> None:
-    parameters = {"Depth": depth, "Lanes": lanes, "LaneW": bits, "ReadLatency": latency}
+@pytest.mark.parametrize(("depth", "lanes", "bits", "latency", "ultra"), MEMORIES)
+def test_mem_random(depth: int, lanes: int, bits: int, latency: int, ultra: int, seed: int) -> None:
+    parameters = {
+        "Depth": depth, "Lanes": lanes, "LaneW": bits, "ReadLatency": latency, "Ultra": ultra,
+    }  # fmt: skip
     simulate.run(
         "jackdaw:lib:mem", toplevel="jd_mem_1r1w", module=MODULE, test="Memory",
         parameters=parameters, seed=seed,

@@ -17,20 +17,22 @@ CORE = "jackdaw:engine:replay_tree"
 
 
 def _build(
-    k: int, n: int, leaf: int, lut: int = 1, bram: int = 2, uram: int = 4, mul: int = 6
-) -> dict[str, int]:
+    k: int, n: int, leaf: int, lut: int = 1, bram: int = 2, uram: int = 4, mul: int = 6,
+    ultra: int = 16,
+) -> dict[str, int]:  # fmt: skip
     return {
         "KLog2": k, "NLog2": n, "LeafW": leaf, "SlotsLog2": 9,
-        "LatLut": lut, "LatBram": bram, "LatUram": uram, "LatMul": mul,
+        "LatLut": lut, "LatBram": bram, "LatUram": uram, "LatMul": mul, "UltraLog2": ultra,
     }  # fmt: skip
 
 
-# Fan-outs 2..64, one level to four, even and uneven top levels, three sets of latencies.
+# Fan-outs 2..64, one level to four, even and uneven top levels, three sets of latencies; all
+# memories of k4n6 and the leaves of k8n8 as if in UltraRAM.
 BUILDS = {
     "k2n4": _build(1, 4, 8),
-    "k4n6": _build(2, 6, 8, 2, 3, 6),
+    "k4n6": _build(2, 6, 8, 2, 3, 6, ultra=3),
     "k4n2": _build(2, 2, 9, mul=3),
-    "k8n8": _build(3, 8, 12, 1, 1, 1, 8),
+    "k8n8": _build(3, 8, 12, 1, 1, 1, 8, ultra=7),
     "k16n12": _build(4, 12, 32),
     "k64n12": _build(6, 12, 32),
 }
@@ -44,9 +46,12 @@ def _tier(build: str) -> Any:
 
 
 def _run(build: str, test: str, seed: int, toplevel: str = "jd_replay_core") -> Path:
+    parameters = dict(BUILDS[build])
+    if toplevel != "jd_replay_core":
+        del parameters["UltraLog2"]
     return simulate.run(
         CORE, toplevel=toplevel, module="verif.replay.tb_core", test=test,
-        parameters=BUILDS[build], seed=seed, cpu_s=300, alone=True, build_args=simulate.FLAT,
+        parameters=parameters, seed=seed, cpu_s=300, alone=True, build_args=simulate.FLAT,
     )  # fmt: skip
 
 

@@ -87,6 +87,25 @@ def test_counts_fail_when_a_reset_breaks_the_inference(
         check(Variant(MEM, top, "broken", parameters, timeout_s=300), bounds)
 
 
+@pytest.mark.parametrize(
+    ("core", "top", "parameters"),
+    [
+        (MEM, "jd_mem_1r1w", {"Depth": 512, "Lanes": 8, "LaneW": 20}),
+        (TREE, "jd_replay_level", {"Level": 9, "KLog2": 2, "NLog2": 20}),
+        regress(TREE, "jd_replay_level", {"Level": 3, "KLog2": 6, "NLog2": 20}),
+        regress(TREE, "jd_replay_front", {"KLog2": 2, "NLog2": 18, "LeafW": 29}),
+    ],
+)
+def test_lanes_are_whole_bytes(core, top, parameters, tmp_path):
+    """RAM has a write enable for every 8 or every 9 bits: a lane is no other part of a word."""
+    found = synthesis.memories(Variant(core, top, "lanes", parameters), tmp_path)
+    lanes = {name: word for name, word in found.items() if name.endswith("mem") and word[1] > 1}
+    assert lanes
+    for name, (width, ports) in lanes.items():
+        bits = width // ports
+        assert bits % 8 == 0 or bits % 9 == 0, f"{top}: {bits} bits of {name} have an enable"
+
+
 def test_time_limit_is_named(tmp_path):
     variant = Variant(FLOAT, "jd_float_mul", "late", {"Latency": 3}, timeout_s=0.01)
     with pytest.raises(SynthesisFailed, match=r"jd_float_mul late: no end within"):

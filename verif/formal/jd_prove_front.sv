@@ -15,7 +15,8 @@ module jd_prove_front
 #(
   parameter int unsigned KLog2 = 1,
   parameter int unsigned NLog2 = 2,
-  parameter int unsigned LeafW = 8
+  parameter int unsigned LeafW = 8,
+  parameter bit          Ultra = 1'b0    // the memory does not tell what is being written
 ) (
   input logic             clk_i,
   input logic             rst_ni,
@@ -58,7 +59,8 @@ module jd_prove_front
   logic [INDEX_W:0]      leaves, count, reserved;
   logic [31:0]           order_moves, moves;
   jd_replay_front #(
-    .KLog2(KLog2), .NLog2(NLog2), .LeafW(LeafW), .LatLut(1), .LatBram(2), .LatUram(4)
+    .KLog2(KLog2), .NLog2(NLog2), .LeafW(LeafW), .LatLut(1), .LatBram(2), .LatUram(4),
+    .Ultra(Ultra)
   ) u_dut (
     .clk_i,
     .rst_ni,

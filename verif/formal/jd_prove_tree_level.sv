@@ -7,8 +7,8 @@
 // children. A check changes nothing, and finds both copies of its node to be the same.
 //
 // Method       induction. leaf_q is every leaf and known_q every node of the level in the order of
-//              arrival, written_q what the memories must hold now; the updates in flight lie
-//              between the two.
+//              arrival, written_q and rows_q what the memories must hold now; the updates in
+//              flight lie between. With Ultra a memory does not tell what is being written.
 // Assumptions  the tree is cleared first, row by row, with nothing in flight (ClearWhenIdle_M and
 //              NoneWhileClearing_M of jd_replay_core). An update's difference is its new leaf less
 //              the old one, which jd_prove_front proves. A sample's target is 1..the sum of its row,
@@ -22,6 +22,7 @@ module jd_prove_tree_level
   parameter  int unsigned KLog2 = 1,
   parameter  int unsigned NLog2 = 3,
   parameter  int unsigned LeafW = 8,
+  parameter  bit          Ultra = 1'b0,
   localparam int unsigned NodesLog2 = nodes_log2(NLog2, KLog2, Level),
   localparam int unsigned FanLog2   = fan_log2(NLog2, KLog2, Level),
   localparam int unsigned NodeW     = node_w(NLog2, KLog2, LeafW, Level),
@@ -46,6 +47,7 @@ module jd_prove_tree_level
   localparam int unsigned Lm       = read_latency(NLog2, KLog2, Level, 1, 2, 4);
   localparam int unsigned Lu       = write_latency(NLog2, KLog2, Level, 1, 2, 4);
   localparam int unsigned Total    = level_latency(NLog2, KLog2, Level, 1, 2, 4);
+  localparam int unsigned Lw       = Ultra ? Lu + 1 : Lu;
   localparam int unsigned LastClear = 2 ** (NLog2 - KLog2) - 1;
 
   // The sweep of jd_replay_core.
@@ -72,7 +74,7 @@ module jd_prove_tree_level
   logic [LeafW-1:0]   u_new;
   jd_replay_level #(
     .Level(Level), .KLog2(KLog2), .NLog2(NLog2), .LeafW(LeafW), .LatLut(1), .LatBram(2),
-    .LatUram(4)
+    .LatUram(4), .Ultra(Ultra)
   ) u_dut (
     .clk_i,
     .rst_ni,
@@ -108,6 +110,7 @@ module jd_prove_tree_level
   localparam int unsigned Leaves = 2 ** NLog2;
   logic [Leaves-1:0][LeafW-1:0] leaf_q;
   logic [Nodes-1:0][NodeW-1:0]  known_q, written_q;
+  logic [Nodes-1:0][NodeW-1:0]  rows_q;      // as written_q, of the rows
   logic [Total:1][NodeW-1:0]   after_q;     // of the update k clocks after its arrival: its node
   logic [NodeW-1:0]            after;       //   just after it
   logic signed [NodeW+1:0]     exact;
@@ -118,11 +121,13 @@ module jd_prove_tree_level
     if (clear_q) begin
       known_q   <= '0;
       written_q <= '0;
+      rows_q    <= '0;
       leaf_q    <= '0;
     end else begin
       if (u_valid_i)          leaf_q[u_index_i] <= u_new_i;
       if (u_valid_i)          known_q[node_of(u_index_i)] <= after;
       if (u_dut.u_valid[Lu])  written_q[node_of(u_dut.u_q[Lu].index)] <= after_q[Lu];
+      if (u_dut.u_valid[Lw])  rows_q[node_of(u_dut.u_q[Lw].index)] <= after_q[Lw];
     end
   end
 
@@ -185,7 +190,16 @@ module jd_prove_tree_level
   `JD_ASSERT_IF(PassedOn_A, u_valid, update_q[Total] == {u_check, u_index, u_delta, u_new})
   `JD_ASSERT_IF(InWidth_A, cleared_q && u_valid_i && !IsLeaf, exact[NodeW+1:NodeW] == 2'b00)
   `JD_ASSERT_IF(WritesRight_A, u_dut.write, u_dut.write_value == after_q[Lu])
+  if (Ultra) begin : gen_late
+    `JD_ASSERT_IF(RowRight_A, u_dut.gen_rows.row_write,
+                  u_dut.gen_rows.row_value == after_q[Lw])
+    `JD_ASSERT_IF(LateRight_A, u_dut.u_valid[Lw+Lm],
+                  u_dut.gen_rows.gen_late.late_value == after_q[Lw+Lm])
+  end
   for (genvar n = 0; n < Nodes; n++) begin : gen_node
+    `JD_ASSERT_IF(RowsLater_A, cleared_q, written_q[n] ==
+                  (Ultra && u_dut.u_valid[Lw] && node_of(u_dut.u_q[Lw].index) == NodesLog2'(n)
+                   ? after_q[Lw] : rows_q[n]))
     `JD_ASSERT_IF(Known_A, cleared_q, known_q[n] == prior(NodesLog2'(n), 0))
     `JD_ASSERT_IF(KnownIsWrittenWhenIdle_A, cleared_q && u_dut.u_valid[Lu:1] == '0,
                   known_q[n] == written_q[n])
@@ -193,8 +207,8 @@ module jd_prove_tree_level
       `JD_ASSERT_IF(Row_A, cleared_q, u_dut.gen_row.row_q[n] == written_q[n])
     end else begin : gen_rows
       `JD_ASSERT_IF(Row_A, cleared_q || (clear_q && (n >> FanLog2) < 32'(clear_index_q)),
-                    u_dut.gen_rows.u_rows.mem[n>>FanLog2][(n%Fan)*NodeW +: NodeW] ==
-                    (cleared_q ? written_q[n] : '0))
+                    u_dut.gen_rows.u_rows.mem[n>>FanLog2][(n%Fan)*u_dut.gen_rows.u_rows.KeptW +: NodeW] ==
+                    (cleared_q ? rows_q[n] : '0))
     end
     if (!IsTop && !IsLeaf) begin : gen_stored
       `JD_ASSERT_IF(Node_A, cleared_q || (clear_q && n < 32'(clear_index_q)),

@@ -209,7 +209,8 @@ async def check(dut: Any) -> None:
         nodes = {0, depth * lanes - 1, *(int(n) for n in rng.integers(0, depth * lanes, 6))}
         for node in nodes:
             cell = memory if single else memory[node // lanes]
-            flip = 1 << int(rng.integers(bits)) << node % lanes * bits
+            lane_bits = len(cell.value) // lanes  # kept, the node's and more
+            flip = 1 << int(rng.integers(bits)) << node % lanes * lane_bits
             cell.value = int(cell.value) ^ flip
             await core.step()
             # What the front says of a leaf is what all nodes above it are held against.

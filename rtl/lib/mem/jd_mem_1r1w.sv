@@ -5,8 +5,13 @@
 // Streams  none: a write takes one clock; a read's data come a fixed time after it.
 // Timing   read_data_o shows a word ReadLatency clocks after its read_en_i and holds it until the
 //          next read's data; one read and one write a clock. A read of the word that is being
-//          written in the same clock returns the old word.
+//          written in the same clock returns the old word. With Ultra it returns the old word in
+//          the lanes that are not written; the others are undefined, because an UltraRAM has no
+//          such mode: it serves its port A before its port B, and which of them reads is the
+//          tool's choice. The simulation returns the complement of what is written.
 // Numbers  bits, unchanged. The contents are undefined until written; reset does not touch them.
+//          Block RAM and UltraRAM have a write enable for every 8 or every 9 bits. A lane is
+//          therefore kept in the least multiple of 8 or of 9 bits; what fills it up is 0.
 // Source   -
 `include "jd_assert.svh"
 module jd_mem_1r1w #(
@@ -38,20 +43,43 @@ module jd_mem_1r1w #(
     $fatal(1, "jd_mem_1r1w: ReadLatency=%0d, want 1..8", ReadLatency);
   end
 
+  // The bits that a lane is kept in. A word of one lane has one write enable.
+  localparam int unsigned By8W  = 8 * ((LaneW + 7) / 8);
+  localparam int unsigned By9W  = 9 * ((LaneW + 8) / 9);
+  localparam int unsigned KeptW = (Lanes == 1) ? LaneW : (By8W < By9W) ? By8W : By9W;
+
 `ifndef FORMAL   // a proof looks into the memory
   (* ram_style = Ultra ? "ultra" : "auto" *)
 `endif
-  logic [DataW-1:0] mem [Depth];
-  logic [DataW-1:0] data_q;
+  logic [Lanes*KeptW-1:0] mem [Depth];
+  logic [Lanes*KeptW-1:0] kept_q;
   always_ff @(posedge clk_i) begin
     if (write_en_i) begin
       for (int unsigned lane = 0; lane < Lanes; lane++) begin
         if (write_mask_i[lane]) begin
-          mem[write_addr_i][lane*LaneW +: LaneW] <= write_data_i[lane*LaneW +: LaneW];
+          mem[write_addr_i][lane*KeptW +: KeptW] <= KeptW'(write_data_i[lane*LaneW +: LaneW]);
         end
       end
     end
-    if (read_en_i) data_q <= mem[read_addr_i];
+    if (read_en_i) kept_q <= mem[read_addr_i];
+`ifndef SYNTHESIS
+    if (Ultra && read_en_i && write_en_i && read_addr_i == write_addr_i) begin
+      for (int unsigned lane = 0; lane < Lanes; lane++) begin
+        if (write_mask_i[lane]) begin
+          kept_q[lane*KeptW +: KeptW] <= KeptW'(~write_data_i[lane*LaneW +: LaneW]);
+        end
+      end
+    end
+`endif
+  end
+
+  logic [DataW-1:0] data_q;
+  if (KeptW == LaneW) begin : gen_as_kept
+    assign data_q = kept_q;
+  end else begin : gen_lanes
+    for (genvar lane = 0; lane < Lanes; lane++) begin : gen_lane
+      assign data_q[lane*LaneW +: LaneW] = kept_q[lane*KeptW +: LaneW];
+    end
   end
 
   if (ReadLatency == 1) begin : gen_direct
