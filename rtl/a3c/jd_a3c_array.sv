@@ -164,4 +164,14 @@ module jd_a3c_array
       );
     end
   end
+
+  // ---- Checks
+  logic [EntryW-1:0] read_entry;
+  assign read_entry = issue_q[1].position[EntryW-1:0];
+  `JD_ASSUME_IF(LanesFit_M, issue_i.valid, issue_i.lanes <= 2'(SegsLog2))
+  `JD_ASSUME_IF(LaneHalvesApart_M, lane_valid_i != '0 && lane_read,
+                lane_half_i != issue_q[1].lane_half)
+  // UltraRAM does not tell a word that is being written.
+  `JD_ASSUME_IF(ParameterApart_M, parameter_valid_i && parameter_read,
+                (parameter_entry_i >> issue_q[1].lanes) != (read_entry >> issue_q[1].lanes))
 endmodule : jd_a3c_array

@@ -318,6 +318,8 @@ module jd_a3c_core
       .read_addr_i  (row[GradientW-1:0]),
       .read_data_o  (grad_read_data)
     );
+    `JD_ASSERT_IF(GradientsApart_A, grad_write && (grad_read || gradient_read_valid_i),
+                  row != grad_row)
   end else begin : gen_none
     logic unused_gradients;
     assign grad_read_data   = '0;
@@ -343,5 +345,8 @@ module jd_a3c_core
 
   logic unused_issue;
   assign unused_issue = ^{map_read_row, write_row, map_row_i};
+  // UltraRAM does not tell what is being written. What the drain writes of a row that is read, as it
+  // looks at the words to be masked, are other words.
+  `JD_ASSERT_IF(MapLoadApart_A, map_read && !write_valid && map_valid_i, map_read_row != map_row_i)
   `JD_ASSERT_IF(ChunkWanted_A, chunk_valid_o, GradientRows > 0)
 endmodule : jd_a3c_core

@@ -653,4 +653,28 @@ module jd_a3c_top
     end
   end
   always_ff @(posedge clk_i) progress_q <= moves != '0 || unit_progress != '0;
+
+  // ---- Checks
+  `JD_ASSERT_IF(ResetWhenIdle_A, reset_q, all_idle && task_valid == '0 && copy_valid == '0)
+  for (genvar u = 0; u < Units; u++) begin : gen_unit_check
+    `JD_ASSERT_IF(Capable_A, task_valid[u], CAPABLE[2*u+32'(tasks[u].train)])
+  end
+  for (genvar p = 0; p < Ports; p++) begin : gen_port_check
+    logic [7:0] reads_q, writes_q;               // out
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        reads_q  <= '0;
+        writes_q <= '0;
+      end else begin
+        reads_q  <= reads_q + 8'(m_axi_arvalid_o[p] && m_axi_arready_i[p])
+                    - 8'(m_axi_rvalid_i[p] && m_axi_rready_o[p] && m_axi_rlast_i[p]);
+        writes_q <= writes_q + 8'(m_axi_awvalid_o[p] && m_axi_awready_i[p])
+                    - 8'(m_axi_bvalid_i[p] && m_axi_bready_o[p]);
+      end
+    end
+    `JD_ASSUME_IF(ReadOwed_M, m_axi_rvalid_i[p], reads_q != '0)
+    `JD_ASSUME_IF(WriteOwed_M, m_axi_bvalid_i[p], writes_q != '0)
+    `JD_ASSERT_NEXT(QuietReset_A, soft_reset && quiet_q,
+                    soft_reset || (reads_q == '0 && writes_q == '0))
+  end
 endmodule : jd_a3c_top

@@ -884,4 +884,27 @@ module jd_a3c_walk
     end
   end
   assign finish_o = state_q == StFinish;
+
+  // ---- Checks
+  logic offer, over_q;                           // a tile goes out; the task's last one has
+  assign offer = state_q == StOffer && (!tile_valid_o || tile_ready_i);
+  always_ff @(posedge clk_i) begin
+    over_q <= rst_ni && state_q != StIdle && (over_q || (offer && task_end));
+  end
+  `JD_ASSUME_NEXT(GoHeld_M, go_i && !finish_o, go_i)
+  `JD_ASSUME_STABLE(TaskHeld_M, state_q != StIdle && !finish_o, {task_i, slot_i, convs_i})
+  `JD_ASSUME_IF(TaskNotVoid_M, go_i, task_i.samples != '0 && task_i.layers != '0
+                                     && convs_i <= task_i.layers)
+  `JD_ASSERT_STREAM(TileStable_A, tile_valid_o, tile_ready_i, tile_o)
+  `JD_ASSERT_IF(LastTileOnce_A, offer, !over_q)
+  `JD_ASSERT_IF(LastTileOut_A, finish_o, over_q)
+  `JD_ASSERT_IF(StepsLeft_A, state_q == StSlots, steps_q != '0)
+  `JD_ASSERT_IF(LayerOfTask_A, offer, layer_q < task_i.layers && 4'(sample_q) < task_i.samples)
+  `JD_ASSERT_IF(SumsFit_A, offer, tile.n0 != '0 && tile.n1 != '0
+                                  && 12'(tile.n0) * 12'(tile.n1) <= 12'd32)
+  `JD_ASSERT_IF(GroupsFit_A, offer, tile.groups != '0 && tile.groups <= 4'(SEGS)
+                                    && tile.lanes <= 2'(SegsLog2))
+  `JD_ASSERT_IF(InMap_A, offer && tile.kind == FwConv, row_q < lay.rows
+                                                       && column_q < 8'(lay.columns))
+  `JD_ASSERT(WholeRows_A, (position_q & SEGS_MASK) == '0)
 endmodule : jd_a3c_walk

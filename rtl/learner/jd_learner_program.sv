@@ -860,4 +860,29 @@ module jd_learner_program
       end
     end
   end
+
+  // ---- Checks
+  logic [15:0] beats_q;                        // of the image, still to come
+  logic        taken;
+  assign taken = beat_valid_i && beat_ready_o;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni)                        beats_q <= '0;
+    else if (cmd_valid_o && cmd_ready_i) beats_q <= cmd_beats_o;
+    else if (taken)                     beats_q <= beats_q - 16'd1;
+  end
+  `JD_ASSUME_IF(StartWhenIdle_M, start_i, state_q == StIdle)
+  `JD_ASSERT_STREAM(CommandStable_A, cmd_valid_o, cmd_ready_i, {cmd_address_o, cmd_beats_o})
+  `JD_ASSERT_IF(CommandFits_A, cmd_valid_o, cmd_beats_o != '0
+                                            && 32'(cmd_beats_o) <= (MAX_BYTES + 63) / 64)
+  `JD_ASSUME_IF(BeatOwed_M, taken, beats_q != '0 && beat_last_i == (beats_q == 16'd1))
+  `JD_ASSERT_IF(NoneLeft_A, done_o, beats_q == '0)
+  `JD_ASSERT_IF(DoneOnce_A, done_o, state_d == StIdle)
+  `JD_ASSERT_IF(OfKind_A, accepted && kind_q != KindHeader,
+                index_q < (kind_q == KindNet ? nets_q : kind_q == KindSlot ? slots_q : stages_o))
+  `JD_ASSERT_IF(InTables_A, accepted && kind_q != KindHeader,
+                32'(nets_q) <= NetMax && 32'(slots_q) <= NetMax && 32'(stages_o) <= StMax)
+  `JD_ASSERT_IF(NoErrorKept_A, accepted || stage_write_o, error_q == '0 && error == '0)
+  `JD_ASSERT_IF(UpdateFits_A, stage_write_o && updates, 32'(updates_o) < UpdateMax)
+  `JD_ASSERT_IF(NetOfProgram_A, stage_write_o && !losses, nets_o[NetW'(stage_q.net)])
+  `JD_ASSERT_IF(MarkInFrame_A, state_q == StMark && mark_left_q != '0, mark_q < frame_rows_o)
 endmodule : jd_learner_program

@@ -885,5 +885,12 @@ module jd_replay_top
                 (m_axi_wvalid_o && m_axi_wready_i) || (m_axi_bvalid_i && m_axi_bready_o);
   end
 
+  // ---- Checks
+  `JD_ASSERT_STREAM(SmpStable_A, smp_valid_o, smp_ready_i || link_clear_o || link_clear_i,
+                    {smp_data_o, smp_last_o})
+  `JD_ASSERT_IF(SmpEmpty_A, soft_reset && quiet_q, !smp_valid_o)
+  `JD_ASSERT_IF(TdeOwed_A, tde_updated, tde_flight_q != '0)
+  `JD_ASSERT_IF(LeavesInTree_A, u_valid || s_valid, leaves != '0
+                                                   && leaves <= (INDEX_W + 1)'(2 ** NLog2))
   `JD_ASSERT(TdeIdle_A, tde_idle_q == (tde_flight_q == '0))
 endmodule : jd_replay_top

@@ -238,6 +238,7 @@ module jd_engine_control
     end
     jd_engine_guard u_guard (
       .clk_i,
+      .rst_ni,
       .valid_i   (write_address[7] && write_ring == 2'(r)),
       .offset_i  (write_address[4:2]),
       .data_i    (header_wdata),

@@ -265,6 +265,22 @@ module jd_engine_frame
   assign unused_id = ^{client_rid, client_bid, arid[0], awid[0], m_axi_rid_i[3:IdW-1],
                        m_axi_bid_i[3:IdW-1]};
 
+  logic [4:0] reads_q, writes_q;                    // out, for the checks
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      reads_q  <= '0;
+      writes_q <= '0;
+    end else begin
+      reads_q  <= reads_q + 5'(m_axi_arvalid_o && m_axi_arready_i)
+                  - 5'(m_axi_rvalid_i && m_axi_rready_o && m_axi_rlast_i);
+      writes_q <= writes_q + 5'(m_axi_awvalid_o && m_axi_awready_i)
+                  - 5'(m_axi_bvalid_i && m_axi_bready_o);
+    end
+  end
+  `JD_ASSUME_IF(ReadOwed_M, m_axi_rvalid_i, reads_q != '0)
+  `JD_ASSUME_IF(WriteOwed_M, m_axi_bvalid_i, writes_q != '0)
+  `JD_ASSERT_NEXT(QuietReset_A, soft_reset_o && quiet_i,
+                  soft_reset_o || (reads_q == '0 && writes_q == '0))
   `JD_ASSUME_IF(ReadId_M, m_axi_rvalid_i, m_axi_rid_i < 4'(All))
   `JD_ASSUME_IF(WriteId_M, m_axi_bvalid_i, m_axi_bid_i < 4'(All))
 endmodule : jd_engine_frame
