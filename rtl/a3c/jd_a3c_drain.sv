@@ -261,7 +261,7 @@ module jd_a3c_drain
   logic        room, ring_empty;
   logic [5:0]  chunks_in_q, chunks_out_q;
   logic [5:0]  chunks;                            // whose rows are not read
-  logic [15:0] takes_q [CHUNKS];
+  logic [15:0] take_out;                          // take_q of the chunk that is read next
   logic [CHUNKS-1:0] resident_q;                  // it is a convolution's
   logic        resident_in, resident_out;
   logic        chunk_push;
@@ -297,7 +297,7 @@ module jd_a3c_drain
       if (chunk_push)   chunks_in_q <= chunks_in_q + 6'd1;
       if (chunk_read_i) chunks_out_q <= chunks_out_q + 6'd1;
       ring_used_q <= ring_used_q + (state_q == StRoom && room ? take_q : 16'd0)
-                     - (chunk_read_i ? takes_q[chunks_out_q] : 16'd0);
+                     - (chunk_read_i ? take_out : 16'd0);
       if (resident_in != resident_out) begin
         residents_q <= resident_in ? residents_q + 5'd1 : residents_q - 5'd1;
       end
@@ -314,11 +314,16 @@ module jd_a3c_drain
       take_q  <= room_take;
     end
     if (state_q == StRoom && room) chunk_row_q <= start_q;
-    if (chunk_push) begin
-      takes_q[chunks_in_q]    <= kind == GcConv ? 16'd0 : take_q;
-      resident_q[chunks_in_q] <= kind == GcConv;
-    end
+    if (chunk_push) resident_q[chunks_in_q] <= kind == GcConv;
   end
+  jd_mem_lut #(.Depth (CHUNKS), .Width (16)) u_takes (
+    .clk_i, .rst_ni,
+    .write_en_i   (chunk_push),
+    .write_addr_i (chunks_in_q),
+    .write_data_i (kind == GcConv ? 16'd0 : take_q),
+    .read_addr_i  (chunks_out_q),
+    .read_data_o  (take_out)
+  );
   assign resident_in  = chunk_push && kind == GcConv;
   assign resident_out = chunk_read_i && resident_q[chunks_out_q];
 

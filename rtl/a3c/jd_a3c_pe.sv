@@ -85,17 +85,20 @@ module jd_a3c_pe #(
   logic             sum_valid;
   logic [1:0][31:0] word;
   for (genvar h = 0; h < 2; h++) begin : gen_half
-    logic [31:0]         mem [Contexts];
     logic                drain, preload, write;
     logic [ContextW-1:0] write_context;
     assign drain         = drain_valid_i && drain_half_i == 1'(h);
     assign preload       = preload_valid_i && preload_half_i == 1'(h);
     assign write         = preload || (run[WRITE] && place[WRITE].half == 1'(h));
     assign write_context = preload ? preload_context_i : place[WRITE].index;
-    assign word[h]       = mem[drain ? drain_context_i : place[READ].index];
-    always_ff @(posedge clk_i) begin
-      if (write) mem[write_context] <= preload ? preload_data_i : sum;
-    end
+    jd_mem_lut #(.Depth (Contexts), .Width (32)) u_sums (
+      .clk_i, .rst_ni,
+      .write_en_i   (write),
+      .write_addr_i (write_context),
+      .write_data_i (preload ? preload_data_i : sum),
+      .read_addr_i  (drain ? drain_context_i : place[READ].index),
+      .read_data_o  (word[h])
+    );
   end
   always_ff @(posedge clk_i) begin
     if (drain_valid_i) drain_data_o <= word[drain_half_i];

@@ -216,10 +216,10 @@ module jd_learner_loss
     logic               in_range;
     logic               bad;                // an input that must be finite is not
   } record_t;
-  record_t         records_q [RECORDS];
-  logic [31:0]     scale_q [RECORDS];       // w*invB
-  logic [31:0]     gradient_q [RECORDS];
-  logic            bad_q [RECORDS];
+  record_t         record_in, at_delta, at_gradient, at_write;
+  logic [31:0]     at_delta_scale;          // w*invB
+  logic [31:0]     at_write_gradient;
+  logic            at_gradient_bad;
   logic [RecW:0]   gradient_at_q;
   logic [RecW-1:0] product_q, delta_q;
   logic            delta_valid;
@@ -227,10 +227,48 @@ module jd_learner_loss
   logic            gradient_valid;
   logic [31:0]     discount_q, weight_q, reward_q, reward, value_late;
   logic [31:0]     product, scale, target, clamped_q, clamped_scale_q, gradient;
-  record_t         at_delta, at_write;
-  assign room     = !full_q;
-  assign at_delta = records_q[delta_q];
-  assign at_write = records_q[write_q[RecW-1:0]];
+  assign room = !full_q;
+  always_comb begin
+    record_in = '{
+      sample:   scan_sample_q,
+      row:      scan_frame_q + 16'(stage_q.dst),
+      action:   scalars_q.action[LANE_L-1:0],
+      in_range: in_range,
+      bad:      bad_input
+    };
+  end
+  jd_mem_lut #(.Depth (RECORDS), .Width ($bits(record_t)), .Reads (3)) u_records (
+    .clk_i, .rst_ni,
+    .write_en_i   (feed),
+    .write_addr_i (in_q[RecW-1:0]),
+    .write_data_i (record_in),
+    .read_addr_i  ({write_q[RecW-1:0], gradient_at_q[RecW-1:0], delta_q}),
+    .read_data_o  ({at_write, at_gradient, at_delta})
+  );
+  jd_mem_lut #(.Depth (RECORDS), .Width (32)) u_scales (
+    .clk_i, .rst_ni,
+    .write_en_i   (product_valid),
+    .write_addr_i (product_q),
+    .write_data_i (scale),
+    .read_addr_i  (delta_q),
+    .read_data_o  (at_delta_scale)
+  );
+  jd_mem_lut #(.Depth (RECORDS), .Width (1)) u_bad (
+    .clk_i, .rst_ni,
+    .write_en_i   (delta_valid),
+    .write_addr_i (delta_q),
+    .write_data_i (at_delta.bad || (!actor_q && not_finite(delta_o))),
+    .read_addr_i  (gradient_at_q[RecW-1:0]),
+    .read_data_o  (at_gradient_bad)
+  );
+  jd_mem_lut #(.Depth (RECORDS), .Width (32)) u_gradients (
+    .clk_i, .rst_ni,
+    .write_en_i   (gradient_valid),
+    .write_addr_i (gradient_at_q[RecW-1:0]),
+    .write_data_i (gradient),
+    .read_addr_i  (write_q[RecW-1:0]),
+    .read_data_o  (at_write_gradient)
+  );
 
   // What an adder needs comes with its other operand. Cleared, so that the last stage is a register.
   jd_delay #(.Width (32), .Cycles (MulLatency)) u_reward (
@@ -280,7 +318,7 @@ module jd_learner_loss
     else         clamped_valid_q <= delta_valid;
     if (delta_valid) begin
       clamped_q       <= delta_o;
-      clamped_scale_q <= scale_q[delta_q];
+      clamped_scale_q <= at_delta_scale;
       if (delta_o[30:0] <= INFINITY[30:0] && delta_o[30:0] > stage_q.kappa[30:0]) begin
         clamped_q <= {delta_o[31], stage_q.kappa[30:0]};
       end
@@ -300,8 +338,8 @@ module jd_learner_loss
   assign index_bad_o    = feed && !in_range;
   assign index_sample_o = scan_sample_q;
   assign bad_o          = gradient_valid
-                          && (bad_q[gradient_at_q[RecW-1:0]] || not_finite(gradient));
-  assign bad_sample_o   = records_q[gradient_at_q[RecW-1:0]].sample;
+                          && (at_gradient_bad || not_finite(gradient));
+  assign bad_sample_o   = at_gradient.sample;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -324,20 +362,10 @@ module jd_learner_loss
       if (write_o && write_grant_i) write_q       <= write_q + 1'b1;
     end
     if (feed) begin
-      records_q[in_q[RecW-1:0]] <= '{
-        sample:   scan_sample_q,
-        row:      scan_frame_q + 16'(stage_q.dst),
-        action:   scalars_q.action[LANE_L-1:0],
-        in_range: in_range,
-        bad:      bad_input
-      };
       discount_q <= scalars_q.discount;
       weight_q   <= scalars_q.weight;
       reward_q   <= scalars_q.reward;
     end
-    if (product_valid)  scale_q[product_q] <= scale;
-    if (delta_valid)  bad_q[delta_q] <= at_delta.bad || (!actor_q && not_finite(delta_o));
-    if (gradient_valid) gradient_q[gradient_at_q[RecW-1:0]] <= gradient;
   end
 
   // --- Writer.
@@ -348,7 +376,7 @@ module jd_learner_loss
     write_data_o = '0;
     if (write_o) begin
       for (int unsigned l = 0; l < P; l++) write_mask_o[l] = 16'(l) < stage_q.n_out;
-      if (at_write.in_range) write_data_o[at_write.action] = gradient_q[write_q[RecW-1:0]];
+      if (at_write.in_range) write_data_o[at_write.action] = at_write_gradient;
     end
   end
   assign done_valid_o = write_o && write_grant_i;

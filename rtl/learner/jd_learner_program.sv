@@ -276,7 +276,7 @@ module jd_learner_program
   logic [31:0]     master_q, master_end_q;     // of all before it; with this one's so far
   logic [NetW-1:0] other_q;
   logic            image_bad_q, overlap_q;
-  logic [17:0]     row_ends_q [NetMax], bias_ends_q [NetMax];
+  logic            last_other;                 // the network was compared with all before it
   logic [15:0]     other_row_q, other_bias_q;
   logic [17:0]     other_row_end_q, other_bias_end_q;
   logic            copy_overlap_q;             // of a copy of columns with the other network
@@ -284,12 +284,19 @@ module jd_learner_program
     logic        other_copies_q;               // the other network has a copy
     logic [15:0] other_copy_q;
     logic [16:0] other_copy_end_q;
-    logic [16:0] copy_ends_q [NetMax];
+    logic [16:0] other_copy_end;
+    jd_mem_lut #(.Depth (NetMax), .Width (17)) u_copy_ends (
+      .clk_i, .rst_ni,
+      .write_en_i   (state_q == StOverlap && last_other),
+      .write_addr_i (other_q),
+      .write_data_i (copy_end_q),
+      .read_addr_i  (other_q),
+      .read_data_o  (other_copy_end)
+    );
     always_ff @(posedge clk_i) if (checking) begin
-      if (state_q == StOverlap && other_q == index_q[NetW-1:0]) copy_ends_q[other_q] <= copy_end_q;
       other_copies_q   <= networks_o[other_q].columns != '0;
       other_copy_q     <= networks_o[other_q].column_row;
-      other_copy_end_q <= copy_ends_q[other_q];
+      other_copy_end_q <= other_copy_end;
       copy_overlap_q   <= (net_q.columns != '0 && 18'(net_q.column_row) < other_row_end_q
                            && 17'(other_row_q) < copy_end_q)
                           || (other_copies_q && 18'(other_copy_q) < row_end_q
@@ -303,11 +310,20 @@ module jd_learner_program
     assign unused_copy_end = copy_end_q;
     assign copy_overlap_q  = 1'b0;
   end
+  logic [17:0] other_row_end, other_bias_end;
+  jd_mem_lut #(.Depth (NetMax), .Width (36)) u_ends (
+    .clk_i, .rst_ni,
+    .write_en_i   (state_q == StOverlap && checked && last_other),
+    .write_addr_i (other_q),
+    .write_data_i ({row_end_q, bias_end_q}),
+    .read_addr_i  (other_q),
+    .read_data_o  ({other_row_end, other_bias_end})
+  );
   always_ff @(posedge clk_i) if (checking) begin
     other_row_q      <= networks_o[other_q].row_base;
     other_bias_q     <= networks_o[other_q].bias_base;
-    other_row_end_q  <= row_ends_q[other_q];
-    other_bias_end_q <= bias_ends_q[other_q];
+    other_row_end_q  <= other_row_end;
+    other_bias_end_q <= other_bias_end;
     overlap_q <= (18'(net_q.row_base) < other_row_end_q && 18'(other_row_q) < row_end_q)
                  || (18'(net_q.bias_base) < other_bias_end_q && 18'(other_bias_q) < bias_end_q);
     image_bad_q <= walk_row_end > 17'(net_q.rows) || walk_bias_end > 17'(net_q.biases)
@@ -615,7 +631,6 @@ module jd_learner_program
 
   // What the record's checks say.
   logic [7:0] check_error;
-  logic       last_other;                      // the network was compared with all before it
   assign last_other = other_q == index_q[NetW-1:0];
   always_comb begin
     unique case (state_q)
@@ -796,8 +811,6 @@ module jd_learner_program
       if (!last_other) begin
         other_q <= other_q + 1'b1;
       end else begin
-        row_ends_q[other_q]             <= row_end_q;
-        bias_ends_q[other_q]            <= bias_end_q;
         networks_o[other_q]             <= net_q;
         networks_o[other_q].beats       <= 16'(groups_q / FILL);
         networks_o[other_q].master_base <= master_q[23:0];

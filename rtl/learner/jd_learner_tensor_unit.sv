@@ -117,13 +117,19 @@ module jd_learner_tensor_unit
 
   // Tags are read twice, by pointers of their own: when a bias or a gradient is read, and when the
   // result is there.
-  tag_t            tags_q [TAGS];
   logic [TagW-1:0] tag_in_q, tag_early_q, tag_late_q;
   logic            pop_early, pop_late;
-  tag_t            early, late;                       // late: read a clock ahead
+  tag_t            early, late, late_d;               // late: read a clock ahead
   logic [TagW-1:0] tag_late_d, tag_after_q;           // tag_after_q: tag_late_q + 1
   logic            tag_fresh;                         // the late tag of the next clock comes now
-  assign early      = tags_q[tag_early_q];
+  jd_mem_lut #(.Depth (TAGS), .Width ($bits(tag_t)), .Reads (2)) u_tags (
+    .clk_i, .rst_ni,
+    .write_en_i   (has_tag),
+    .write_addr_i (tag_in_q),
+    .write_data_i (operation_i.tag),
+    .read_addr_i  ({tag_late_d, tag_early_q}),
+    .read_data_o  ({late_d, early})
+  );
   assign tag_late_d = pop_late ? tag_after_q : tag_late_q;
   assign tag_fresh  = has_tag && (pop_late ? tag_in_q == tag_after_q : tag_in_q == tag_late_q);
   always_ff @(posedge clk_i) begin
@@ -138,8 +144,7 @@ module jd_learner_tensor_unit
       tag_late_q <= tag_late_d;
       if (pop_late) tag_after_q <= tag_after_q + 1'b1;
     end
-    if (has_tag) tags_q[tag_in_q] <= operation_i.tag;
-    late <= tag_fresh ? operation_i.tag : tags_q[tag_late_d];
+    late <= tag_fresh ? operation_i.tag : late_d;
   end
 
   // --- Clock 1: operands, from the memories' words; where they lie was found a clock before.
@@ -198,12 +203,23 @@ module jd_learner_tensor_unit
 
   logic [P-1:0][31:0]  mul_a_q, mul_b_q;
   logic [OB-1:0][31:0] grad_q;                  // OUTER: gradients for the bias adders
-  logic [P-1:0]        masks_q [MASKS];         // AXPY: activation > 0
+  logic [P-1:0]        mask_in, mask;           // AXPY: activation > 0
   logic [MaskW-1:0]    mask_in_q, mask_out_q;
+  always_comb begin
+    mask_in = '0;
+    if (axpy_q) for (int unsigned l = 0; l < P; l++) mask_in[l] = greater(a_data_i[l], '0);
+  end
+  jd_mem_lut #(.Depth (MASKS), .Width (P)) u_masks (
+    .clk_i, .rst_ni,
+    .write_en_i   (take_q && axpy_q && op_q.last),
+    .write_addr_i (mask_in_q),
+    .write_data_i (mask_in),
+    .read_addr_i  (mask_out_q),
+    .read_data_o  (mask)
+  );
 
   always_ff @(posedge clk_i) begin
     logic [P-1:0][31:0] inputs, weights;
-    logic [P-1:0]       lanes;
     if (take_q) begin
       inputs  = repeated(a_data_i, pitch_q);
       weights = w_data_i >> {op_q.w_lane[LANE_L-1:2], 7'd0};
@@ -212,10 +228,6 @@ module jd_learner_tensor_unit
         mul_b_q[l] <= !lanes_q[l] ? '0 : axpy_q ? b_data_i[b_lane_q[l]] : inputs[l];
       end
       for (int unsigned k = 0; k < OB; k++) grad_q[k] <= b_data_i[b_lane_q[0]|LANE_L'(k)];
-      if (axpy_q && op_q.last) begin
-        for (int unsigned l = 0; l < P; l++) lanes[l] = greater(a_data_i[l], '0);
-        masks_q[mask_in_q] <= lanes;
-      end
     end
   end
 
@@ -274,7 +286,7 @@ module jd_learner_tensor_unit
   logic               lane, lane_q;
   logic [P-1:0][31:0] product_q, addend, addend_q, sum;
   logic [P/2-1:0][31:0] leaf_a_q, leaf_b_q;
-  logic [P-1:0][31:0] sums_q [GI];              // AXPY accumulators of a group
+  logic [P-1:0][31:0] sum_so_far;               // AXPY: accumulators of a group
   logic [LANE_L:1]    level_valid_q;
   assign at_addend = line_q[MulLatency];
   assign lane      = at_addend.mode == ModeAxpy || at_addend.mode == ModeOuter;
@@ -291,7 +303,7 @@ module jd_learner_tensor_unit
   always_comb begin
     addend = '0;
     if (!at_addend.first) begin
-      addend = at_addend.mode == ModeAxpy ? sums_q[at_addend.slot[SlotW-1:0]] : g_data_i;
+      addend = at_addend.mode == ModeAxpy ? sum_so_far : g_data_i;
     end
   end
   for (genvar k = 1; k <= LANE_L; k++) begin : gen_level
@@ -345,9 +357,14 @@ module jd_learner_tensor_unit
   assign g_write_row_o  = late.row;
   assign g_write_data_o = sum;
   assign mask_pop       = axpy_result;
-  always_ff @(posedge clk_i) begin
-    if (at_sum.mode == ModeAxpy && !at_sum.last) sums_q[at_sum.slot[SlotW-1:0]] <= sum;
-  end
+  jd_mem_lut #(.Depth (GI), .Width (32 * P)) u_sums (
+    .clk_i, .rst_ni,
+    .write_en_i   (at_sum.mode == ModeAxpy && !at_sum.last),
+    .write_addr_i (at_sum.slot[SlotW-1:0]),
+    .write_data_i (sum),
+    .read_addr_i  (at_addend.slot[SlotW-1:0]),
+    .read_data_o  (sum_so_far)
+  );
   always_comb begin
     lanes_bad_o = 1'b0;
     if (axpy_result || outer_result) begin
@@ -674,7 +691,7 @@ module jd_learner_tensor_unit
       end else begin
         for (int unsigned l = 0; l < P; l++) begin
           lanes[l] = 8'(l) < late.count;
-          data[l]  = (!late.act || masks_q[mask_out_q][l]) ? sum[l] : '0;
+          data[l]  = (!late.act || mask[l]) ? sum[l] : '0;
         end
       end
       frame_row_o  <= late.row;

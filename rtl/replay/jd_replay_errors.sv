@@ -87,8 +87,6 @@ module jd_replay_errors
     logic [SLOT_W:0]    size;
     logic               single;      // it is 1
   } batch_t;
-  (* ram_style = "distributed" *)
-  batch_t batches_q [2**BATCH_W];
   count_t begun_q, delivered_q, closed_q, fetched_q, mark_q;
   count_t after_q;                   // closed_q + 1
   logic   stream_q;                  // the job's batches go to SMP
@@ -121,11 +119,20 @@ module jd_replay_errors
   assign close      = step && last_q;
   assign closed_o   = close;
   assign open_o     = delivered_q - closed_q;
-  assign first      = batches_q[load_q[BATCH_W-1:0]];
-  assign second     = batches_q[load_after_q[BATCH_W-1:0]];
   assign one        = !(load_q == begun_q);
   assign two        = (load_after_q ^ begun_q) != '0;
   assign load       = (next_valid_q && !head_valid_q) || (step && next_valid_q && last_q);
+  batch_t begun;
+  assign begun = '{batch: begin_batch_i, place: begin_place_i, size: size_i,
+                   single: size_i == (SLOT_W + 1)'(1)};
+  jd_mem_lut #(.Depth (2 ** BATCH_W), .Width ($bits(batch_t)), .Reads (2)) u_batches (
+    .clk_i, .rst_ni,
+    .write_en_i   (begin_i && begin_stream_i),
+    .write_addr_i (begun_q[BATCH_W-1:0]),
+    .write_data_i (begun),
+    .read_addr_i  ({load_after_q[BATCH_W-1:0], load_q[BATCH_W-1:0]}),
+    .read_data_o  ({second, first})
+  );
   always_comb begin
     op_o       = '0;
     op_o.op    = OpUpdateSlot;
@@ -197,10 +204,6 @@ module jd_replay_errors
       next_valid_q <= !cancel_q && !forget && (load ? two : one);
     end
     if (begin_i) stream_q <= begin_stream_i;
-    if (begin_i && begin_stream_i) begin
-      batches_q[begun_q[BATCH_W-1:0]] <= '{batch: begin_batch_i, place: begin_place_i,
-                                           size: size_i, single: size_i == (SLOT_W + 1)'(1)};
-    end
     next_q        <= load ? second : first;
     next_after_q  <= (load ? second.place : first.place) + 1'b1;
     if (load) begin

@@ -122,7 +122,7 @@ module jd_replay_memo
   // ---- Batches
   logic [CountW-1:0]       begun_q, delivered_q, closed_q, oldest_q, kept_q;
   logic [BATCHES-1:0]      stream_q;               // TD errors come for it
-  logic [PLACE_W-1:0]      place_q [BATCHES];      // its first place
+  logic [PLACE_W-1:0]      oldest_place;           // its first place
   logic                    skip;                   // the oldest that is not closed has no errors
   assign begin_batch_o = begun_q[BATCH_W-1:0];
   assign skip          = closed_q != delivered_q && !stream_q[closed_q[BATCH_W-1:0]];
@@ -146,16 +146,22 @@ module jd_replay_memo
         oldest_q <= oldest_q + 1'b1;
       end
     end
-    if (begin_i) begin
-      stream_q[begun_q[BATCH_W-1:0]] <= begin_stream_i;
-      place_q[begun_q[BATCH_W-1:0]]  <= begin_end_q;
-    end
+    if (begin_i) stream_q[begun_q[BATCH_W-1:0]] <= begin_stream_i;
     if (delivered_i) begin
       last_batch_o <= delivered_q[BATCH_W-1:0];
       last_place_o <= delivered_end_q;
       last_size_o  <= size_i;
     end
   end
+
+  jd_mem_lut #(.Depth (BATCHES), .Width (PLACE_W)) u_places (
+    .clk_i, .rst_ni,
+    .write_en_i   (begin_i),
+    .write_addr_i (begun_q[BATCH_W-1:0]),
+    .write_data_i (begin_end_q),
+    .read_addr_i  (oldest_q[BATCH_W-1:0]),
+    .read_data_o  (oldest_place)
+  );
 
   // Room for two: that the batch before begins now is known a clock late.
   logic [PLACE_W-1:0] used_q;
@@ -167,7 +173,7 @@ module jd_replay_memo
   assign fits_two   = with_two <= (PLACE_W + 1)'(1 << AddrW);
   assign fits_three = with_three <= (PLACE_W + 1)'(1 << AddrW);
   always_ff @(posedge clk_i) begin
-    oldest_place_q <= oldest_q == begun_q ? begin_end_q : place_q[oldest_q[BATCH_W-1:0]];
+    oldest_place_q <= oldest_q == begun_q ? begin_end_q : oldest_place;
     used_q         <= begin_end_q - oldest_place_q;     // without what begins now:
     kept_q         <= begun_q - oldest_q;
     begin_q        <= begin_i;

@@ -28,6 +28,16 @@ def test_mem_random(depth: int, lanes: int, bits: int, latency: int, ultra: int,
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("depth", "width", "reads"), [regress(2, 1, 1), (6, 9, 2), regress(64, 128, 4)]
+)
+def test_lut_random(depth: int, width: int, reads: int, seed: int) -> None:
+    simulate.run(
+        "jackdaw:lib:mem", toplevel="jd_mem_lut", module=MODULE, test="Lut",
+        parameters={"Depth": depth, "Width": width, "Reads": reads}, seed=seed,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(("width", "depth"), [regress(1, 2), (9, 4), regress(128, 32)])
 def test_hold_random(width: int, depth: int, seed: int) -> None:
     simulate.run(

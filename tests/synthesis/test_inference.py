@@ -25,6 +25,7 @@ CASES: list[tuple[str, str, dict[str, int], dict[str, Bound]]] = [
      {"bram36": (2.5, 3), "ff": (1, 161), "lutram": 0}),
     (MEM, "jd_mem_1r1w", {"Depth": 8192, "Lanes": 16, "LaneW": 32, "ReadLatency": 4, "Ultra": 1},
      {"uram": (15, 16), "bram36": 0, "ff": (1, 3 * 512 + 4), "lutram": 0}),
+    (MEM, "jd_mem_lut", {"Depth": 32, "Width": 32, "Reads": 2}, {"lutram": (4, 16), "ff": 0}),
     (STREAM, "jd_stream_fifo", {"Width": 512, "Depth": 512},
      {"bram36": 7.5, "ff": (1, 64), "lutram": 0}),
     (STREAM, "jd_stream_fifo", {"Width": 64, "Depth": 16},

@@ -195,6 +195,12 @@ module jd_prove_tree_level
                   u_dut.gen_rows.row_value == after_q[Lw])
     `JD_ASSERT_IF(LateRight_A, u_dut.u_valid[Lw+Lm],
                   u_dut.gen_rows.gen_late.late_value == after_q[Lw+Lm])
+    for (genvar k = 1; k <= Lu; k++) begin : gen_seen
+      for (genvar i = 0; i < Fan; i++) begin : gen_child
+        `JD_ASSERT_IF(Seen_A, u_dut.s_valid[k], seen_q[k][i] ==
+                      prior(NodesLog2'({u_dut.s_index_q[k], FanLog2'(i)}), k))
+      end
+    end
   end
   for (genvar n = 0; n < Nodes; n++) begin : gen_node
     `JD_ASSERT_IF(RowsLater_A, cleared_q, written_q[n] ==

@@ -278,7 +278,7 @@ PROOFS: tuple[Proof, ...] = (
         core=TREE,
         words="the same of an inner level in UltraRAM, which does not tell what is being written",
         parameters={"Level": 2, "LeafW": 3, "Ultra": 1},
-        depth=5,
+        depth=4,
         bug=Bug(
             file="jd_replay_level.sv",
             pattern=r"assign row\[k\] = late_q\[k\] \? late_value : stored\[k\];",
@@ -295,7 +295,7 @@ PROOFS: tuple[Proof, ...] = (
         core=TREE,
         words="the same of the leaves",
         parameters={"Level": 3, "LeafW": 3, "Ultra": 1},
-        depth=5,
+        depth=4,
         bug=Bug(
             file="jd_replay_level.sv",
             pattern=r"assign row_write = u_valid\[Lu\+1\] && !u_q\[Lu\+1\]\.check;",

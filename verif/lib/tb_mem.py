@@ -148,6 +148,42 @@ class Memory(ClockedTest):
 
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")
+class Lut(ClockedTest):
+    """Random reads and writes, often of the same word: the old one in the clock of the write."""
+
+    async def body(self) -> None:
+        """Write all words, then random accesses; reset in the middle keeps the contents."""
+        dut, p = self.dut, parameters()
+        depth, width, reads = p["Depth"], p["Width"], p["Reads"]
+        bits = (depth - 1).bit_length()
+        words = [0] * depth
+        same = 0
+        dut.write_en_i.value = 0
+        await start(dut)
+        for clock in range(depth + CLOCKS):
+            fill = clock < depth
+            write = fill or self.random.random() < 0.6
+            target = clock if fill else self.random.randrange(depth)
+            word = self.random.getrandbits(width)
+            places = [self.random.choice((target, self.random.randrange(depth)))
+                      for _ in range(reads)]  # fmt: skip
+            dut.write_en_i.value, dut.write_addr_i.value = int(write), target
+            dut.write_data_i.value = word
+            dut.read_addr_i.value = sum(a << port * bits for port, a in enumerate(places))
+            await RisingEdge(dut.clk_i)
+            if not fill:
+                same += write and target in places
+                want = sum(words[a] << port * width for port, a in enumerate(places))
+                self.compare(want, int(dut.read_data_o.value))
+            if write:
+                words[target] = word
+            if clock == depth + CLOCKS // 2:
+                dut.write_en_i.value = 0
+                await reset(dut, 2)
+        assert same, "no word was read and written in one clock"
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
 class Hold(ClockedTest):
     """Pushes and pops at random: a pop shows the oldest word a clock later; a reset empties it."""
 
