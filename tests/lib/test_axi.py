@@ -15,7 +15,7 @@ pytestmark = pytest.mark.cocotb
 SMALL = {"Clients": 1, "MaxOutstanding": 1}
 ODD = {"Clients": 3, "MaxOutstanding": 3, "IdW": 2}
 LARGE = {"Clients": 1, "MaxOutstanding": 16}
-FRAME = {"Clients": 2, "MaxOutstanding": 16, "Frame": 1}
+FRAME = {"Clients": 2, "MaxOutstanding": 16, "Frame": 1, "Queue": 128}
 DIRECT = {"Clients": 1, "MaxOutstanding": 3, "IdW": 2, "Direct": 1}
 SLICE = {"Clients": 1, "MaxOutstanding": 16, "Direct": 1, "Slice": 1}
 LIMIT = {"Clients": 1, "MaxOutstanding": 16, "Direct": 1, "Limit": 3}
@@ -24,6 +24,8 @@ COPIES = {
     "small": {"Rows": 128, "Outstanding": 1},
     "large": {"Rows": 256, "Outstanding": 16},
 }
+QUEUE = {"Clients": 1, "MaxOutstanding": 16, "Direct": 1, "Queue": 256}
+QUEUES = {"Clients": 3, "MaxOutstanding": 3, "IdW": 2, "Queue": 80, "Burst": 8}
 READY = {**SLICE, "Forward": 0, "Backward": 0b01001}  # as at the device's ports
 
 
@@ -65,6 +67,18 @@ def test_limit_traffic(seed: int) -> None:
     """Movers of 16 bursts after a limit of 3: it is reached, and never passed."""
     for test in ("Random", "ResetMidway", "Limited"):
         movers(test, LIMIT, seed)
+
+
+@pytest.mark.parametrize("test", ["Random", "BusError", "ResetMidway", "FullRate"])
+def test_queue_traffic(test: str, seed: int) -> None:
+    """Queues alone: their users may be slow, R and W never wait for them; a beat per clock."""
+    movers(test, QUEUE, seed)
+
+
+@pytest.mark.parametrize("test", ["Random", "BackPressure", "ResetMidway"])
+def test_queues_traffic(test: str, seed: int) -> None:
+    """Short queues behind the multiplexer, writes in bursts of 8."""
+    movers(test, QUEUES, seed)
 
 
 @pytest.mark.parametrize("test", ["Random", "BusError", "ResetMidway", "Limited"])

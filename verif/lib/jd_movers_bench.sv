@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Test bench: for each client a read and a write mover, all behind one jd_axi_mux; or, Direct, one
+// Test bench: for each client a read and a write mover, all behind one jd_axi_mux (Queue: queues in
+// place of the movers, their contract checked at the port); or, Direct, one
 // client without it, with Slice behind a jd_axi_slice, with Limit behind a jd_axi_limit; or, Frame,
 // behind jd_engine_frame, whose page nobody uses. Ports of clients are unpacked arrays, so that
 // agents find each by its index.
@@ -16,6 +17,8 @@ module jd_movers_bench #(
   parameter  int unsigned Backward       = 31,
   parameter  int unsigned Limit          = 0,      // Direct, at most so many reads and writes out
   parameter  bit          Frame          = 1'b0,   // after the frame; the clients have no IDs
+  parameter  int unsigned Queue          = 0,      // beats of each queue
+  parameter  int unsigned Burst          = 64,     // of a queue's writes
   localparam int unsigned PortIdW        = Frame ? 4 : IdW + $clog2(Clients)
 ) (
   input  logic               clk_i,
@@ -81,60 +84,122 @@ module jd_movers_bench #(
     logic [IdW-1:0] mover_arid, mover_awid;
     assign arid[c] = mover_arid ^ Id;
     assign awid[c] = mover_awid ^ Id;
-    jd_axi_read_mover #(.MaxOutstanding(MaxOutstanding), .IdW(IdW)) u_read (
-      .clk_i           (clk_i),
-      .rst_ni          (rst_ni),
-      .idle_o          (read_idle_o[c]),
-      .cmd_valid_i     (read_valid_i[c]),
-      .cmd_ready_o     (read_ready_o[c]),
-      .cmd_address_i   (read_address_i[c]),
-      .cmd_beats_i     (read_beats_i[c]),
-      .out_valid_o     (out_valid_o[c]),
-      .out_ready_i     (out_ready_i[c]),
-      .out_data_o      (out_data_o[c]),
-      .out_last_o      (out_last_o[c]),
-      .out_resp_o      (out_resp_o[c]),
-      .m_axi_arvalid_o (arvalid[c]),
-      .m_axi_arready_i (arready[c]),
-      .m_axi_araddr_o  (araddr[c]),
-      .m_axi_arlen_o   (arlen[c]),
-      .m_axi_arid_o    (mover_arid),
-      .m_axi_rvalid_i  (rvalid[c]),
-      .m_axi_rready_o  (rready[c]),
-      .m_axi_rdata_i   (rdata[c]),
-      .m_axi_rresp_i   (rresp[c]),
-      .m_axi_rlast_i   (rlast[c]),
-      .m_axi_rid_i     (rid[c] ^ Id)
-    );
-    jd_axi_write_mover #(.MaxOutstanding(MaxOutstanding), .IdW(IdW)) u_write (
-      .clk_i           (clk_i),
-      .rst_ni          (rst_ni),
-      .idle_o          (write_idle_o[c]),
-      .cmd_valid_i     (write_valid_i[c]),
-      .cmd_ready_o     (write_ready_o[c]),
-      .cmd_address_i   (write_address_i[c]),
-      .cmd_beats_i     (write_beats_i[c]),
-      .in_valid_i      (in_valid_i[c]),
-      .in_ready_o      (in_ready_o[c]),
-      .in_data_i       (in_data_i[c]),
-      .in_strb_i       (in_strb_i[c]),
-      .done_valid_o    (done_valid_o[c]),
-      .done_ready_i    (done_ready_i[c]),
-      .done_resp_o     (done_resp_o[c]),
-      .m_axi_awvalid_o (awvalid[c]),
-      .m_axi_awready_i (awready[c]),
-      .m_axi_awaddr_o  (awaddr[c]),
-      .m_axi_awlen_o   (awlen[c]),
-      .m_axi_awid_o    (mover_awid),
-      .m_axi_wvalid_o  (wvalid[c]),
-      .m_axi_wready_i  (wready[c]),
-      .m_axi_wdata_o   (wdata[c]),
-      .m_axi_wstrb_o   (wstrb[c]),
-      .m_axi_wlast_o   (wlast[c]),
-      .m_axi_bvalid_i  (bvalid[c]),
-      .m_axi_bready_o  (bready[c]),
-      .m_axi_bresp_i   (bresp[c]),
-      .m_axi_bid_i     (bid[c] ^ Id)
+    if (Queue != 0) begin : gen_queues
+      jd_axi_pkg::axi_request_t  request;
+      jd_axi_pkg::axi_response_t response;
+      logic unused_ids;
+      assign unused_ids = ^{rid[c], bid[c]};
+      assign mover_arid = '0;
+      assign mover_awid = '0;
+      assign {arvalid[c], araddr[c], arlen[c], rready[c]} = request.read;
+      assign {awvalid[c], awaddr[c], awlen[c], wvalid[c], wdata[c], wstrb[c], wlast[c], bready[c]}
+          = request.write;
+      assign response.read  = '{arready[c], rvalid[c], rdata[c], rresp[c], rlast[c]};
+      assign response.write = '{awready[c], wready[c], bvalid[c], bresp[c]};
+      jd_axi_read_queue #(.Depth(Queue), .MaxOutstanding(MaxOutstanding)) u_read (
+        .clk_i             (clk_i),
+        .rst_ni            (rst_ni),
+        .idle_o            (read_idle_o[c]),
+        .cmd_valid_i       (read_valid_i[c]),
+        .cmd_ready_o       (read_ready_o[c]),
+        .cmd_address_i     (read_address_i[c]),
+        .cmd_beats_i       (read_beats_i[c]),
+        .out_valid_o       (out_valid_o[c]),
+        .out_ready_i       (out_ready_i[c]),
+        .out_data_o        (out_data_o[c]),
+        .out_last_o        (out_last_o[c]),
+        .out_resp_o        (out_resp_o[c]),
+        .memory_request_o  (request.read),
+        .memory_response_i (response.read)
+      );
+      jd_axi_write_queue #(
+        .Burst(Burst), .Depth(Queue), .MaxOutstanding(MaxOutstanding)
+      ) u_write (
+        .clk_i             (clk_i),
+        .rst_ni            (rst_ni),
+        .idle_o            (write_idle_o[c]),
+        .cmd_valid_i       (write_valid_i[c]),
+        .cmd_ready_o       (write_ready_o[c]),
+        .cmd_address_i     (write_address_i[c]),
+        .cmd_beats_i       (write_beats_i[c]),
+        .in_valid_i        (in_valid_i[c]),
+        .in_ready_o        (in_ready_o[c]),
+        .in_data_i         (in_data_i[c]),
+        .in_strb_i         (in_strb_i[c]),
+        .done_valid_o      (done_valid_o[c]),
+        .done_ready_i      (done_ready_i[c]),
+        .done_resp_o       (done_resp_o[c]),
+        .memory_request_o  (request.write),
+        .memory_response_i (response.write)
+      );
+    end else begin : gen_movers
+      jd_axi_read_mover #(.MaxOutstanding(MaxOutstanding), .IdW(IdW)) u_read (
+        .clk_i           (clk_i),
+        .rst_ni          (rst_ni),
+        .idle_o          (read_idle_o[c]),
+        .cmd_valid_i     (read_valid_i[c]),
+        .cmd_ready_o     (read_ready_o[c]),
+        .cmd_address_i   (read_address_i[c]),
+        .cmd_beats_i     (read_beats_i[c]),
+        .out_valid_o     (out_valid_o[c]),
+        .out_ready_i     (out_ready_i[c]),
+        .out_data_o      (out_data_o[c]),
+        .out_last_o      (out_last_o[c]),
+        .out_resp_o      (out_resp_o[c]),
+        .m_axi_arvalid_o (arvalid[c]),
+        .m_axi_arready_i (arready[c]),
+        .m_axi_araddr_o  (araddr[c]),
+        .m_axi_arlen_o   (arlen[c]),
+        .m_axi_arid_o    (mover_arid),
+        .m_axi_rvalid_i  (rvalid[c]),
+        .m_axi_rready_o  (rready[c]),
+        .m_axi_rdata_i   (rdata[c]),
+        .m_axi_rresp_i   (rresp[c]),
+        .m_axi_rlast_i   (rlast[c]),
+        .m_axi_rid_i     (rid[c] ^ Id)
+      );
+      jd_axi_write_mover #(.MaxOutstanding(MaxOutstanding), .IdW(IdW)) u_write (
+        .clk_i           (clk_i),
+        .rst_ni          (rst_ni),
+        .idle_o          (write_idle_o[c]),
+        .cmd_valid_i     (write_valid_i[c]),
+        .cmd_ready_o     (write_ready_o[c]),
+        .cmd_address_i   (write_address_i[c]),
+        .cmd_beats_i     (write_beats_i[c]),
+        .in_valid_i      (in_valid_i[c]),
+        .in_ready_o      (in_ready_o[c]),
+        .in_data_i       (in_data_i[c]),
+        .in_strb_i       (in_strb_i[c]),
+        .done_valid_o    (done_valid_o[c]),
+        .done_ready_i    (done_ready_i[c]),
+        .done_resp_o     (done_resp_o[c]),
+        .m_axi_awvalid_o (awvalid[c]),
+        .m_axi_awready_i (awready[c]),
+        .m_axi_awaddr_o  (awaddr[c]),
+        .m_axi_awlen_o   (awlen[c]),
+        .m_axi_awid_o    (mover_awid),
+        .m_axi_wvalid_o  (wvalid[c]),
+        .m_axi_wready_i  (wready[c]),
+        .m_axi_wdata_o   (wdata[c]),
+        .m_axi_wstrb_o   (wstrb[c]),
+        .m_axi_wlast_o   (wlast[c]),
+        .m_axi_bvalid_i  (bvalid[c]),
+        .m_axi_bready_o  (bready[c]),
+        .m_axi_bresp_i   (bresp[c]),
+        .m_axi_bid_i     (bid[c] ^ Id)
+      );
+    end
+  end
+  if (Queue != 0 && !Frame) begin : gen_prompt
+    jd_axi_prompt u_prompt (
+      .clk_i, .rst_ni,
+      .rvalid_i  (m_axi_rvalid_i),
+      .rready_i  (m_axi_rready_o),
+      .awvalid_i (m_axi_awvalid_o),
+      .awready_i (m_axi_awready_i),
+      .wvalid_i  (m_axi_wvalid_o),
+      .wready_i  (m_axi_wready_i),
+      .wlast_i   (m_axi_wlast_o)
     );
   end
   if (Direct && Slice) begin : gen_slice

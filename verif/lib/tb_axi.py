@@ -22,6 +22,7 @@ from verif.scoreboard import Scoreboard
 REGION_BYTES = 1 << 17  # of a client's reads, and of its writes after it
 SINGLES = 40  # single beats, more than may be outstanding
 LIMIT = 20_000  # clocks that any wait may take
+STREAMS = ("read", "out", "write", "in", "done")  # of a client
 FRAME_LIMIT = 16  # reads, and writes, that jd_engine_frame lets out
 
 
@@ -50,21 +51,30 @@ class Client(uvm_component):
     """The streams of one pair of movers, and what they must do."""
 
     def __init__(
-        self, name: str, parent: uvm_component, index: int, memory: DeviceMemory, busy: float
+        self,
+        name: str,
+        parent: uvm_component,
+        index: int,
+        memory: DeviceMemory,
+        busy: float,
+        slow: tuple[str, ...],
     ) -> None:
         super().__init__(name, parent)
         self.index = index
         self.memory = memory
         self.busy = busy
+        self.slow = slow
         self.base = (rng("regions").getrandbits(18) << 4 | index) * 2 * REGION_BYTES
         self.golden = DeviceMemory()
         self.writing: deque[int] = deque()  # addresses of the beats that come next
+        self.words: deque[StreamItem] = deque()  # beats that came before their command
         self.ends: deque[int] = deque()  # beats of each write command that are still to come
         self.worst = 0
 
     def _pattern(self, what: str) -> Pattern:
         generator = rng(f"{self.get_full_name()}.{what}")
-        return always() if self.busy == 1 else random_pauses(generator, self.busy, 5)
+        pauses = self.busy < 1 and what in self.slow
+        return random_pauses(generator, self.busy, 5) if pauses else always()
 
     def build_phase(self) -> None:
         """Make agents and scoreboards."""
@@ -80,14 +90,13 @@ class Client(uvm_component):
         self.data = agent("in", ("data", "strb"), "source")
         self.done = agent("done", ("resp",), "sink")
         self.reads = Scoreboard("reads", self, model=self._read)
-        self.writes = Scoreboard("writes", self, model=self._data)
-        self.accepted = Scoreboard("accepted", self, model=self._write, least=0)
+        self.writes = Scoreboard("writes", self, model=self._write)
 
     def connect_phase(self) -> None:
         """Connect the monitors."""
         self.read.ap.connect(self.reads.inputs)
         self.out.ap.connect(self.reads.outputs)
-        self.write.ap.connect(self.accepted.inputs)
+        self.write.ap.connect(self.writes.inputs)
         self.data.ap.connect(self.writes.inputs)
         self.done.ap.connect(self.writes.outputs)
 
@@ -98,19 +107,22 @@ class Client(uvm_component):
             yield StreamItem(data=data, last=int(beat == item.beats - 1), resp=told)
 
     def _write(self, item: StreamItem) -> Iterator[StreamItem]:
-        self.writing.extend(item.address + 64 * beat for beat in range(item.beats))
-        self.ends.append(item.beats)
-        return iter(())
-
-    def _data(self, item: StreamItem) -> Iterator[StreamItem]:
-        assert self.writing, "data were taken before their command"
-        response = self.golden.put_beat(self.writing.popleft(), item.data, item.strb)
-        self.worst = max(self.worst, response if response > 1 else 0)
-        self.ends[0] -= 1
-        if not self.ends[0]:
-            self.ends.popleft()
-            yield StreamItem(resp=self.worst)
-            self.worst = 0
+        """A command or a beat of data; a queue takes beats before their command."""
+        if "beats" in item.fields:
+            self.writing.extend(item.address + 64 * beat for beat in range(item.beats))
+            self.ends.append(item.beats)
+        else:
+            assert self.writing or parameters().get("Queue"), "data were taken before their command"
+            self.words.append(item)
+        while self.writing and self.words:
+            word = self.words.popleft()
+            response = self.golden.put_beat(self.writing.popleft(), word.data, word.strb)
+            self.worst = max(self.worst, response if response > 1 else 0)
+            self.ends[0] -= 1
+            if not self.ends[0]:
+                self.ends.popleft()
+                yield StreamItem(resp=self.worst)
+                self.worst = 0
 
     def sequences(self, beats: int) -> list[tuple[StreamSequence, StreamAgent]]:
         """Random reads and writes of so many beats each."""
@@ -135,6 +147,7 @@ class Client(uvm_component):
         self.reads.clear()
         self.writes.clear()
         self.writing.clear()
+        self.words.clear()
         self.ends.clear()
         self.worst = 0
         self.golden = self.memory.copy()
@@ -183,11 +196,18 @@ class Environment(uvm_env):
     """Clients, the memory behind the port, coverage."""
 
     def __init__(
-        self, name: str, parent: uvm_component, timing: AxiTiming, busy: float, limit: int | None
+        self,
+        name: str,
+        parent: uvm_component,
+        timing: AxiTiming,
+        busy: float,
+        slow: tuple[str, ...],
+        limit: int | None,
     ) -> None:
         super().__init__(name, parent)
         self.timing = timing
         self.busy = busy
+        self.slow = slow
         self.limit = limit
 
     def build_phase(self) -> None:
@@ -198,7 +218,7 @@ class Environment(uvm_env):
         bus = AxiBus(dut, "m_axi", max_reads=limit, max_writes=limit)
         self.port = AxiMemoryAgent("port", self, bus, self.memory, self.timing)
         self.clients = [
-            Client(f"client{index}", self, index, self.memory, self.busy)
+            Client(f"client{index}", self, index, self.memory, self.busy, self.slow)
             for index in range(clients)
         ]
         for client in self.clients:
@@ -216,13 +236,16 @@ class MoversTest(uvm_test):
 
     timing = AxiTiming(latency=(1, 40), busy=0.7)
     busy = 0.7
+    slow: tuple[str, ...] = STREAMS  # those of the users that pause
     beats = 500
     limit: int | None = None  # of reads, and of writes; None: that of the movers or of the frame
 
     def build_phase(self) -> None:
         """Make the environment."""
         self.dut = cocotb.top
-        self.environment = Environment("environment", self, self.timing, self.busy, self.limit)
+        self.environment = Environment(
+            "environment", self, self.timing, self.busy, self.slow, self.limit
+        )
 
     async def run_phase(self) -> None:
         """Run the body between the objections."""
@@ -294,6 +317,20 @@ class MoversTest(uvm_test):
 @pyuvm.test(timeout_time=1, timeout_unit="ms")
 class Random(MoversTest):
     """Random transfers, idle clocks and back-pressure on every channel."""
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class SlowOut(MoversTest):
+    """Whoever takes what is read pauses, nobody else: of movers R waits, by design."""
+
+    slow = ("out",)
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class SlowIn(MoversTest):
+    """Whoever gives what is written pauses, nobody else: of movers W waits, by design."""
+
+    slow = ("in",)
 
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")

@@ -14,6 +14,7 @@
 `include "jd_assert.svh"
 module jd_axi_write_mover #(
   parameter int unsigned MaxOutstanding = 16,   // bursts, 1..64
+  parameter int unsigned Burst          = 64,   // beats of the longest, power of two 2..64
   parameter int unsigned IdW            = 1     // bits of the port's ID, 1..8
 ) (
   input  logic           clk_i,
@@ -60,7 +61,7 @@ module jd_axi_write_mover #(
   logic        burst_valid, burst_ready, burst_final, burst_single;
   logic [39:0] burst_address;
   logic [7:0]  burst_len;
-  jd_axi_split u_split (
+  jd_axi_split #(.Burst (Burst)) u_split (
     .clk_i           (clk_i),
     .rst_ni          (rst_ni),
     .cmd_valid_i     (cmd_valid_i),
