@@ -101,7 +101,7 @@ module jd_learner_tde #(
   state_e       state_q;
   logic [15:0]  left_q;                        // words to send
   logic         word_last_q, all_sent_q;       // one, none
-  logic         offer, pop, word_valid, word_ready;
+  logic         offer, pop, word_valid, word_ready, beat_valid, sending;
   logic [31:0]  queue_data;
   logic [4:0]   words;                         // of the beat that goes out next
 
@@ -119,23 +119,28 @@ module jd_learner_tde #(
     .count_o     (unused_count)
   );
 
-  assign offer = state_q == StData && word_valid && !all_sent_q;
-  assign pop   = offer && word_ready;
+  // The first beat is gathered before the step is judged.
+  assign offer   = state_q inside {StGather, StCommand, StData} && word_valid && !all_sent_q;
+  assign pop     = offer && word_ready;
+  assign sending = state_q inside {StData, StAnswer};
   jd_stream_width #(.InW (32), .OutW (512)) u_beat (
     .clk_i, .rst_ni,
-    .clear_i     (step_start_i),
+    .clear_i     (step_start_i || memory_clear_i),
     .flush_i     (all_sent_q),
     .in_valid_i  (offer),
     .in_ready_o  (word_ready),
     .in_data_i   (queue_data),
     .in_count_i  (5'd1),
-    .out_valid_o, .out_ready_i, .out_data_o,
+    .out_valid_o (beat_valid),
+    .out_ready_i (out_ready_i && sending),
+    .out_data_o,
     .out_count_o (words)
   );
 
   assign cmd_valid_o   = state_q == StCommand;
   assign cmd_address_o = address_i;
   assign cmd_beats_o   = (batch_i + 16'd15) >> 4;
+  assign out_valid_o   = beat_valid && sending;
   assign out_strb_o    = ~(~64'd0 << {words, 2'd0});
   assign done_ready_o  = state_q == StAnswer;
   assign memory_done_o = state_q == StDone;
@@ -175,7 +180,7 @@ module jd_learner_tde #(
   end
 
   `JD_ASSERT_IF(DeltaHasRoom_A, push && delta_valid_i, in_ready)
-  `JD_ASSERT_IF(LastWord_A, state_q == StData,
+  `JD_ASSERT_IF(LastWord_A, state_q inside {StGather, StData},
                 word_last_q == (left_q == 16'd1) && all_sent_q == (left_q == '0))
   `JD_ASSERT_IF(MemoryHasRoom_A, delta_valid_i && to_memory_i, unused_ready)
 endmodule : jd_learner_tde
