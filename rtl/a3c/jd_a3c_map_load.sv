@@ -16,13 +16,14 @@
 //            training   the gradients of the outputs of each sample; fully connected layers
 //                       descending, for each the maps of all samples; then for each sample
 //                       the maps of the convolutions descending.
-// Timing   a row per clock; a row is written one clock after its beat, and R waits for write_ready_i.
-//          Bursts end with a page. finish_o comes when all is written. After stop_i no burst is
+// Timing   a row per clock; a row is written three clocks after its beat, or when write_ready_i lets
+//          it; R never waits. Bursts end with a page. finish_o comes when all is written. After stop_i no burst is
 //          begun; idle_o says that none is out.
 // Numbers  bits, unchanged.
 // Source   a3c 5.2, 5.4, 7.8. Golden model: models/a3c/layout.py; verif/a3c/memory.py, map_items.
 `include "jd_assert.svh"
 module jd_a3c_map_load
+  import jd_axi_pkg::*;
   import jd_a3c_pkg::*;
 #(
   parameter int unsigned Outstanding = 16      // reads, 1..64
@@ -171,26 +172,41 @@ module jd_a3c_map_load
     end
   end
 
-  logic         beat_valid, beat_ready, beat_last, mover_idle;
+  logic         beat_valid, beat_ready, beat_last, queue_idle;
   logic [511:0] beat_data;
   logic [1:0]   beat_response;
   logic         unused_last;
   assign unused_last = beat_last;
-  assign idle_o      = mover_idle && !command_valid_q;
-  jd_axi_read_mover #(.MaxOutstanding (Outstanding), .IdW (1)) u_mover (
+  assign idle_o      = queue_idle && !command_valid_q;
+  // The buffer's other writers go first, so beats wait in a queue of their own, and never in R. Its
+  // depth lets a row come per clock from a memory of latency 128.
+  axi_read_request_t  request;
+  axi_read_response_t response;
+  logic               unused_id;
+  assign unused_id       = ^m_axi_rid_i;
+  assign m_axi_arvalid_o = request.arvalid;
+  assign m_axi_araddr_o  = request.araddr;
+  assign m_axi_arlen_o   = request.arlen;
+  assign m_axi_arid_o    = '0;
+  assign m_axi_rready_o  = request.rready;
+  assign response = '{
+    arready: m_axi_arready_i, rvalid: m_axi_rvalid_i, rdata: m_axi_rdata_i, rresp: m_axi_rresp_i,
+    rlast: m_axi_rlast_i
+  };
+  jd_axi_read_queue #(.Depth (256), .MaxOutstanding (Outstanding)) u_queue (
     .clk_i, .rst_ni,
-    .idle_o        (mover_idle),
-    .cmd_valid_i   (command_valid_q),
-    .cmd_ready_o   (command_ready),
-    .cmd_address_i ({command_beat_q, 6'd0}),
-    .cmd_beats_i   (16'(command_beats_q)),
-    .out_valid_o   (beat_valid),
-    .out_ready_i   (beat_ready),
-    .out_data_o    (beat_data),
-    .out_last_o    (beat_last),
-    .out_resp_o    (beat_response),
-    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o, .m_axi_arid_o,
-    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i, .m_axi_rid_i
+    .idle_o            (queue_idle),
+    .cmd_valid_i       (command_valid_q),
+    .cmd_ready_o       (command_ready),
+    .cmd_address_i     ({command_beat_q, 6'd0}),
+    .cmd_beats_i       (16'(command_beats_q)),
+    .out_valid_o       (beat_valid),
+    .out_ready_i       (beat_ready),
+    .out_data_o        (beat_data),
+    .out_last_o        (beat_last),
+    .out_resp_o        (beat_response),
+    .memory_request_o  (request),
+    .memory_response_i (response)
   );
 
   // ---- Items in the order of their beats

@@ -7,13 +7,15 @@
 //          read_data_i is taken 2 clocks after a read and at no other time. error: a burst was
 //          answered with an error. While failed_i is high jobs are dropped, the rest of the one in
 //          hand too; bursts that are begun are finished. It stays until busy_o is low.
-// Timing   a row per clock. A burst, which ends with a page, is begun before its rows are read: they
-//          need nothing from memory. busy_o: a job is held or not yet answered. After stop_i no
+// Timing   a row per clock. A piece of at most 16 rows is a burst, which is asked for when all its rows
+//          are read. busy_o: a job is held or not yet answered. After stop_i no
 //          burst is begun; idle_o says that none is out.
 // Numbers  bits, unchanged.
 // Source   a3c 5.2, 7.8. Golden model: models/a3c/layout.py.
 `include "jd_assert.svh"
-module jd_a3c_map_save #(
+module jd_a3c_map_save
+  import jd_axi_pkg::*;
+#(
   parameter int unsigned Jobs        = 4,      // that wait, 2..64
   parameter int unsigned Outstanding = 16      // bursts, 1..64
 ) (
@@ -54,8 +56,9 @@ module jd_a3c_map_save #(
   if (Jobs < 2 || Jobs > 64) begin : gen_bad_jobs
     $fatal(1, "jd_a3c_map_save: Jobs=%0d, want 2..64", Jobs);
   end
+  localparam int unsigned PIECE  = 16;         // rows of the longest: a burst
   localparam int unsigned PIECES = 4;          // that are begun and whose rows are not all read
-  localparam int unsigned HELD   = 8;          // rows that are read and not yet sent
+  localparam int unsigned HELD   = 32;         // rows that are read and not yet sent
   localparam int unsigned HeldW  = $clog2(HELD + 1);
   localparam int unsigned OUT    = Outstanding + 2;  // pieces that are not yet answered
 
@@ -67,10 +70,10 @@ module jd_a3c_map_save #(
   } job_t;
   typedef struct packed {
     logic [15:0] row;
-    logic [6:0]  rows;
+    logic [4:0]  rows;
   } piece_t;
 
-  // ---- Jobs, cut at pages
+  // ---- Jobs, cut at multiples of a piece in memory
   job_t queued, job_q;
   logic [$clog2(Jobs+1)-1:0] queued_count;
   logic queued_valid, take, job_valid_q, cut, last_piece;
@@ -88,14 +91,14 @@ module jd_a3c_map_save #(
     .count_o     (queued_count)
   );
 
-  logic [6:0]  in_page, rows;
+  logic [4:0]  in_piece, rows;
   logic        piece_valid_q, piece_taken, command_ready, piece_ready, word_ready;
   logic [33:0] piece_beat_q;
   piece_t      piece_q, piece;
   logic [4:0]  piece_word_q;
-  assign in_page     = 7'd64 - {1'b0, job_q.beat[5:0]};
-  assign last_piece  = job_q.rows <= 16'(in_page);
-  assign rows        = last_piece ? job_q.rows[6:0] : in_page;
+  assign in_piece    = 5'(PIECE) - 5'(job_q.beat[3:0]);
+  assign last_piece  = job_q.rows <= 16'(in_piece);
+  assign rows        = last_piece ? job_q.rows[4:0] : in_piece;
   assign take        = !job_valid_q || failed_i || (cut && last_piece);
   assign piece_taken = piece_valid_q && command_ready && piece_ready && word_ready;
   assign cut         = job_valid_q && (!piece_valid_q || piece_taken) && !stop_i && !failed_i;
@@ -123,7 +126,7 @@ module jd_a3c_map_save #(
   end
 
   // ---- A piece is given to memory, to the reader of its rows and to the one who awaits the answer
-  logic       piece_valid, piece_end, done_valid, mover_idle;
+  logic       piece_valid, piece_end, done_valid, queue_idle;
   logic [1:0] done_response;
   logic [4:0] word;
   logic       word_valid;
@@ -151,58 +154,60 @@ module jd_a3c_map_save #(
   );
 
   // ---- Rows: as many are asked for as there is room for after the buffer
-  logic [6:0]       read_q;                    // rows of the piece that are asked for
+  logic [4:0]       read_q;                    // rows of the piece that are asked for
   logic [HeldW-1:0] held_q;                    // rows asked for and not sent
   logic [1:0]       coming_q;                  // a row asked for one and two clocks before
-  logic             read, sent, row_valid, row_ready, row_room;
-  logic [511:0]     row_data;
+  logic             read, sent, row_room;
   assign read_valid_o = piece_valid && 32'(held_q) < HELD;
   assign read_row_o   = piece.row + 16'(read_q);
   assign read         = read_valid_o && read_ready_i;
-  assign piece_end    = read && read_q + 7'd1 == piece.rows;
-  assign sent         = row_valid && row_ready;
+  assign piece_end    = read && read_q + 5'd1 == piece.rows;
+  assign sent         = m_axi_wvalid_o && m_axi_wready_i;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       read_q   <= '0;
       held_q   <= '0;
       coming_q <= '0;
     end else begin
-      if (read) read_q <= piece_end ? '0 : read_q + 7'd1;
+      if (read) read_q <= piece_end ? '0 : read_q + 5'd1;
       if (read != sent) held_q <= read ? held_q + 1'b1 : held_q - 1'b1;
       coming_q <= {coming_q[0], read};
     end
   end
-  jd_stream_fifo #(.Width (512), .Depth (HELD)) u_rows (
+  axi_write_request_t  request;
+  axi_write_response_t response;
+  logic                unused_id;
+  assign unused_id       = ^m_axi_bid_i;
+  assign m_axi_awvalid_o = request.awvalid;
+  assign m_axi_awaddr_o  = request.awaddr;
+  assign m_axi_awlen_o   = request.awlen;
+  assign m_axi_awid_o    = '0;
+  assign m_axi_wvalid_o  = request.wvalid;
+  assign m_axi_wdata_o   = request.wdata;
+  assign m_axi_wstrb_o   = request.wstrb;
+  assign m_axi_wlast_o   = request.wlast;
+  assign m_axi_bready_o  = request.bready;
+  assign response = '{
+    awready: m_axi_awready_i, wready: m_axi_wready_i, bvalid: m_axi_bvalid_i, bresp: m_axi_bresp_i
+  };
+  jd_axi_write_queue #(.Burst (PIECE), .Depth (HELD), .MaxOutstanding (Outstanding)) u_queue (
     .clk_i, .rst_ni,
-    .clear_i     (1'b0),
-    .in_valid_i  (coming_q[1]),
-    .in_ready_o  (row_room),
-    .in_data_i   (read_data_i),
-    .out_valid_o (row_valid),
-    .out_ready_i (row_ready),
-    .out_data_o  (row_data),
-    .count_o     ()
+    .idle_o            (queue_idle),
+    .cmd_valid_i       (piece_valid_q && piece_ready && word_ready),
+    .cmd_ready_o       (command_ready),
+    .cmd_address_i     ({piece_beat_q, 6'd0}),
+    .cmd_beats_i       (16'(piece_q.rows)),
+    .in_valid_i        (coming_q[1]),
+    .in_ready_o        (row_room),
+    .in_data_i         (read_data_i),
+    .in_strb_i         ('1),
+    .done_valid_o      (done_valid),
+    .done_ready_i      (1'b1),
+    .done_resp_o       (done_response),
+    .memory_request_o  (request),
+    .memory_response_i (response)
   );
-
-  jd_axi_write_mover #(.MaxOutstanding (Outstanding), .IdW (1)) u_mover (
-    .clk_i, .rst_ni,
-    .idle_o        (mover_idle),
-    .cmd_valid_i   (piece_valid_q && piece_ready && word_ready),
-    .cmd_ready_o   (command_ready),
-    .cmd_address_i ({piece_beat_q, 6'd0}),
-    .cmd_beats_i   (16'(piece_q.rows)),
-    .in_valid_i    (row_valid),
-    .in_ready_o    (row_ready),
-    .in_data_i     (row_data),
-    .in_strb_i     ('1),
-    .done_valid_o  (done_valid),
-    .done_ready_i  (1'b1),
-    .done_resp_o   (done_response),
-    .m_axi_awvalid_o, .m_axi_awready_i, .m_axi_awaddr_o, .m_axi_awlen_o, .m_axi_awid_o,
-    .m_axi_wvalid_o, .m_axi_wready_i, .m_axi_wdata_o, .m_axi_wstrb_o, .m_axi_wlast_o,
-    .m_axi_bvalid_i, .m_axi_bready_o, .m_axi_bresp_i, .m_axi_bid_i
-  );
-  assign idle_o = mover_idle && !piece_valid_q;
+  assign idle_o = queue_idle && !piece_valid_q;
   assign busy_o = !idle_o || job_valid_q || queued_count != '0 || error_valid_o;
 
   always_ff @(posedge clk_i) begin

@@ -3,8 +3,8 @@
 // NET_LOAD: reads a network descriptor, checks it rule by rule, and keeps its layers, with all that
 // follows from them, for the units.
 //
-// Streams  start_i with a slot and the descriptor's address; one read of three beats, taken as the
-//          layers are done with; done_o for one clock with how it ended. A read of a layer takes any
+// Streams  start_i with a slot and the descriptor's address; one read of three beats, each taken at
+//          once; done_o for one clock with how it ended. A read of a layer takes any
 //          slot that has a network, at any time.
 // Timing   a layer: some 20 clocks and those of its products, jd_a3c_layer. layer_o comes 2 clocks
 //          after its read and stays until the next read's.
@@ -82,6 +82,22 @@ module jd_a3c_network
   logic [7:0]       error_q;
   logic [3:0]       where_q;              // it is in
 
+  // ---- The descriptor waits here until its layers are done with
+  logic         held_valid, held_ready, held_last;
+  logic [1:0]   held_response;
+  logic [511:0] held_data;
+  jd_stream_fifo #(.Width (515), .Depth (32'(BEATS))) u_beats (
+    .clk_i, .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (beat_valid_i),
+    .in_ready_o  (beat_ready_o),
+    .in_data_i   ({beat_last_i, beat_resp_i, beat_data_i}),
+    .out_valid_o (held_valid),
+    .out_ready_i (held_ready),
+    .out_data_o  ({held_last, held_response, held_data}),
+    .count_o     ()
+  );
+
   // ---- The head
   logic [15:0] magic, layers;
   logic [7:0]  head_error;
@@ -133,9 +149,9 @@ module jd_a3c_network
     .clk_i, .rst_ni,
     .clear_i     (state_q == StDrain),
     .flush_i     (1'b0),
-    .in_valid_i  (beat_valid_i),
-    .in_ready_o  (beat_ready_o),
-    .in_data_i   (beat_data_i),
+    .in_valid_i  (held_valid),
+    .in_ready_o  (held_ready),
+    .in_data_i   (held_data),
     .in_count_i  (5'd16),
     .out_valid_o (word_valid),
     .out_ready_i (take),
@@ -183,9 +199,9 @@ module jd_a3c_network
       index_q     <= '0;
       error_q     <= '0;
     end
-    if (beat_valid_i && beat_ready_o) begin
-      beat_last_q <= beat_last_i;
-      if (response_q == 2'd0) response_q <= beat_resp_i;
+    if (held_valid && held_ready) begin
+      beat_last_q <= held_last;
+      if (response_q == 2'd0) response_q <= held_response;
     end
     if (take) begin
       words_q <= {word, words_q[127:32]};
