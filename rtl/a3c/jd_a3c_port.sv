@@ -10,6 +10,8 @@
 //          unit_write_o: a beat of the units' or of block 2, the copy engine, moved.
 // Timing   that of jd_axi_mux, for the blocks twice; unit_axi_arready_o[0] follows
 //          unit_axi_arvalid_i[1] in the same clock. At most Reads reads and Writes writes are out.
+//          Clients take R at once and have the data of a burst when they ask for it: jd_axi_prompt
+//          checks that at the port.
 // Numbers  an ID is {client, ID of the client}: a unit's bits 2:1, the block's number.
 // Source   shell 2.
 `include "jd_assert.svh"
@@ -271,6 +273,18 @@ module jd_a3c_port #(
     .m_axi_awready_i,
     .read_end_i      (m_axi_rvalid_i && m_axi_rready_o && m_axi_rlast_i),
     .write_end_i     (m_axi_bvalid_i && m_axi_bready_o)
+  );
+
+  jd_axi_prompt u_prompt (
+    .clk_i,
+    .rst_ni,
+    .rvalid_i  (m_axi_rvalid_i),
+    .rready_i  (m_axi_rready_o),
+    .awvalid_i (m_axi_awvalid_o),
+    .awready_i (m_axi_awready_i),
+    .wvalid_i  (m_axi_wvalid_o),
+    .wready_i  (m_axi_wready_i),
+    .wlast_i   (m_axi_wlast_o)
   );
 
   // ---- Beats of tasks

@@ -81,6 +81,14 @@ def test_queues_traffic(test: str, seed: int) -> None:
     movers(test, QUEUES, seed)
 
 
+@pytest.mark.parametrize("held", ["out", "in"])
+def test_slow_users_of_movers_fail(held: str, seed: int) -> None:
+    """Movers whose users are slow, behind the frame: it sees that R or W waits, by design."""
+    name = {"out": "ReadNeverWaits_A", "in": "DataAtHand_A"}[held]
+    with pytest.raises(simulate.SimulationFailed, match=f"u_frame.u_prompt.{name}"):
+        movers(f"Slow{held.capitalize()}", {**FRAME, "Queue": 0}, seed)
+
+
 @pytest.mark.parametrize("test", ["Random", "BusError", "ResetMidway", "Limited"])
 def test_frame_traffic(test: str, seed: int) -> None:
     """The frame's memory port, with two clients of 16 reads and writes each."""

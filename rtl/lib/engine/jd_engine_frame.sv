@@ -7,7 +7,8 @@
 //          then owes an end. register_*: accesses to the engine's own words, from 0x100.
 //          memory_*: the engine's clients of the port, in turn, a whole burst each.
 // Timing   a client's AR and AW are at the port two clocks later; R, W and B pass through. At most
-//          16 reads and 16 writes are out.
+//          16 reads and 16 writes are out. A client takes R at once and has the data of a burst when
+//          it asks for it: jd_axi_prompt checks that at the port.
 // Numbers  IDs at the port are the client's number from 1 on, 0 for rings and records.
 // Source   docs/interfaces.md, the engine's frame.
 `include "jd_assert.svh"
@@ -261,6 +262,18 @@ module jd_engine_frame
     .m_axi_bresp_i,
     .m_axi_bid_i ({m_axi_bid_i[IdW-2:0], 1'b0})
   );
+  jd_axi_prompt u_prompt (
+    .clk_i,
+    .rst_ni,
+    .rvalid_i  (m_axi_rvalid_i),
+    .rready_i  (m_axi_rready_o),
+    .awvalid_i (m_axi_awvalid_o),
+    .awready_i (m_axi_awready_i),
+    .wvalid_i  (m_axi_wvalid_o),
+    .wready_i  (m_axi_wready_i),
+    .wlast_i   (m_axi_wlast_o)
+  );
+
   logic unused_id;                                  // a client's own bit is 0, its data in order
   assign unused_id = ^{client_rid, client_bid, arid[0], awid[0], m_axi_rid_i[3:IdW-1],
                        m_axi_bid_i[3:IdW-1]};
