@@ -13,6 +13,13 @@ from typing import Protocol, Self
 
 import numpy as np
 
+ADDRESSES = 1 << 40  # bytes of device memory that an address can name
+
+
+def beyond(address: int, nbytes: int) -> bool:
+    """Whether an array does not lie wholly in the addresses; mirrors jd_axi_pkg, beyond."""
+    return address + nbytes > ADDRESSES
+
 
 class BusError(Exception):
     """A memory access that was answered with SLVERR (2) or DECERR (3)."""

@@ -66,6 +66,7 @@ module jd_scale_top
   localparam logic [7:0]  SCALE    = 8'd1;
   localparam logic [19:0] MOST     = 20'd1 << 19;
   localparam logic [7:0]  LANES    = 8'd16;
+  localparam logic [7:0]  E_ADDR = jd_engine_header_map_pkg::E_ADDR;
   localparam logic [7:0]  E_OPCODE = jd_engine_header_map_pkg::E_OPCODE;
   localparam logic [7:0]  E_RESERVED = jd_engine_header_map_pkg::E_RESERVED;
   localparam logic [7:0]  E_BUS_RD = jd_engine_header_map_pkg::E_BUS_RD;
@@ -205,8 +206,8 @@ module jd_scale_top
              || job_q[7][31:8] != '0 || job_q[9][31:8] != '0) bad = E_RESERVED;
     else if (job_q[2] == '0 || job_q[2] > 32'(MOST)) bad = E_COUNT;
     else if (job_q[6][5:0] != '0 || job_q[8][5:0] != '0) bad = E_ALIGN;
-    else if ({1'b0, job_q[7][7:0], job_q[6]} + bytes > 41'h100_0000_0000
-             || {1'b0, job_q[9][7:0], job_q[8]} + bytes > 41'h100_0000_0000) bad = E_ADDR;
+    else if (beyond({job_q[7][7:0], job_q[6]}, 64'(bytes))
+             || beyond({job_q[9][7:0], job_q[8]}, 64'(bytes))) bad = E_ADDR;
   end
   assign job_ready = state_q == StIdle && !soft_reset;
   assign end_valid = state_q == StEnd;

@@ -14,6 +14,7 @@ from flow.manifest import engines
 from models.registers import engine_header
 
 ENGINES = {name: manifest.module().Error for name, manifest in engines().items()}
+TEXTS = {name: manifest.module().ERROR_TEXT for name, manifest in engines().items()}
 
 
 class BufferFieldError(ValueError):
@@ -106,7 +107,7 @@ class JobError(DeviceError):
 
     Attributes:
         engine: name of the engine (`replay`).
-        code, code_name: the error code and its name (`E_INDEX`).
+        code, code_name, text: the error code, its name (`E_INDEX`) and what it means.
         page, ring: where the job was queued.
         number, tag, opcode: the job (number -1: an error outside any job).
         detail, count: engine detail and operations done, from the completion record.
@@ -116,6 +117,7 @@ class JobError(DeviceError):
     engine = ""
     code = 0
     code_name = ""
+    text = ""
 
     def __init__(
         self,
@@ -131,7 +133,7 @@ class JobError(DeviceError):
         job = f"job {number} (opcode {opcode}, tag {tag:#x})" if number >= 0 else "no job"
         super().__init__(
             f"{self.engine} {self.code_name} (code {self.code}): {job} of ring {ring} on page "
-            f"{page}; {count} done, detail {detail:#x}, info {info[0]:#x} {info[1]:#x}"
+            f"{page}; {count} done, detail {detail:#x}, info {info[0]:#x} {info[1]:#x}: {self.text}"
         )
         self.page, self.ring, self.number, self.tag = page, ring, number, tag
         self.opcode, self.detail, self.count, self.info = opcode, detail, count, info
@@ -156,7 +158,9 @@ def error_class(engine: str, code: int) -> type[JobError]:
     """The class of an error code of an engine, own or common; unknown codes get one too."""
     codes = {int(error): error.name for error in ENGINES.get(engine, engine_header.Error)}
     name = codes.get(code, f"E_CODE{code}")
-    fields = {"engine": engine, "code": code, "code_name": name, "__module__": __name__}
+    text = TEXTS.get(engine, engine_header.ERROR_TEXT).get(code, "unknown")
+    fields = {"engine": engine, "code": code, "code_name": name, "text": text,
+              "__module__": __name__}  # fmt: skip
     return type(class_name(engine, name), (JobError,), fields)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from models.a3c.layout import parameter_slot_bytes
 from models.a3c.network import BEAT_BYTES, SLOT_BYTES, Geometry, Network
 from models.a3c.validate import DESCRIPTOR_WORDS
+from models.engine import beyond
 from models.registers.a3c import Error
 
 TASK_WORDS = 32
@@ -241,7 +242,8 @@ def check(
         if extent.start % (SLOT_BYTES if whole else BEAT_BYTES):
             raise TaskError(Error.E_ALIGN, extent.word)
     for extent in ranges:
-        if extent.start < window.base or extent.start + extent.size > window.limit:
+        outside = extent.start < window.base or extent.start + extent.size > window.limit
+        if outside or beyond(extent.start, extent.size):
             raise TaskError(Error.E_ADDR, extent.word)
     for one, other in _conflicts(ranges):
         raise TaskError(Error.E_OVERLAP, other.word, one.word << 8)

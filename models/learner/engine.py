@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from models.engine import BusError, JobEnd, Link, Memory, RegisterError
+from models.engine import BusError, JobEnd, Link, Memory, RegisterError, beyond
 from models.learner import timing
 from models.learner.fp import from_bits, to_bits, words
 from models.learner.layout import Geometry
@@ -298,6 +298,47 @@ class LearnerEngine:
         for index in aligned:
             if w[index] % 64:
                 raise JobError(Error.E_ALIGN, index)
+        for index, nbytes in self.arrays(w):
+            if beyond(w[index] | w[index + 1] << 32, nbytes):
+                raise JobError(Error.E_ADDR, index)
+
+    def arrays(self, w: list[int]) -> list[tuple[int, int]]:
+        """The word of each array's address, and its bytes, to the end of its last beat."""
+        opcode = w[0] & 0xFF
+        if opcode == JOB_PROGRAM:
+            return [(4, w[2])]
+        assert self.learner is not None
+        program = self.learner.program
+        mask, kinds = w[2] & 0xFF, w[2] >> 8 & 31
+        if opcode in (JOB_LOAD, JOB_STORE):
+            return [(4, self._image_bytes(mask, kinds))]
+        if opcode == JOB_APPLY:
+            return [(4, self._image_bytes(mask, 1 << KIND_WEIGHTS))]
+        last = (w[7] - 1) * w[6]  # of the records
+        if opcode == JOB_INFER:
+            stages = program.forward_pass(w[2])
+            assert stages is not None
+            first, result = program.stages[stages.start], program.stages[stages.stop - 1]
+            return [(4, last + _beats(first.n_in)), (12, w[7] * _beats(result.n_out))]
+        job = TrainJob.decode(w)
+        arrays = [(4, last + _beats(program.record_words))]
+        if job.from_list:
+            arrays.append((10, job.steps * job.batch * 16))
+        if job.td_memory:
+            arrays.append((12, job.steps * _beats(job.batch)))
+        if opcode == JOB_GRADS:
+            arrays.append((14, self._image_bytes(mask, 1 << KIND_WEIGHTS)))
+        return arrays
+
+    def _image_bytes(self, networks: int, kinds: int) -> int:
+        """Of the images of the networks and kinds of two masks."""
+        assert self.learner is not None
+        size = 0
+        for index, net in enumerate(self.learner.networks):
+            if networks >> index & 1:
+                words = net.map.words * (kinds & ~(1 << KIND_SCALARS)).bit_count()
+                size += 4 * words + 64 * (kinds >> KIND_SCALARS & 1)
+        return size
 
     def _check_train(self, w: list[int]) -> None:
         assert self.learner is not None
@@ -472,7 +513,7 @@ class LearnerEngine:
         for number, start in enumerate(range(0, job.count, job.batch)):
             inputs = np.zeros((min(job.batch, job.count - start), words), np.float32)
             for slot, row in enumerate(inputs):
-                address = (job.base + (start + slot) * job.stride) % (1 << 40)
+                address = job.base + (start + slot) * job.stride
                 try:
                     vector = memory.read(address, size)
                 except BusError as error:
@@ -573,7 +614,7 @@ class LearnerEngine:
         weights = np.zeros(job.batch, np.float32)
         for slot in range(job.batch):
             index, weights[slot] = yield from self._index(job, memory, step, slot)
-            address = (job.base + index * job.stride) % (1 << 40)
+            address = job.base + index * job.stride
             try:
                 record = memory.read(address, -(-4 * length // 64) * 64)
             except BusError as error:
@@ -595,18 +636,23 @@ class LearnerEngine:
 
     def _write_td(self, job: TrainJob, memory: Memory, step: int, bits: np.ndarray) -> None:
         pitch = -(-4 * job.batch // 64) * 64
-        address = (job.td_address + step * pitch) % (1 << 40)
+        address = job.td_address + step * pitch
         try:
             memory.write(address, bits.view(np.uint8))
         except BusError as error:
             raise JobError(Error.E_BUS_WR, 12, error.response) from error
 
 
+def _beats(words: int) -> int:
+    """Bytes of the whole beats that so many words of 32 bits take."""
+    return -(-words // 16) * 64
+
+
 def _write_beats(memory: Memory, address: int, data: np.ndarray, word: int) -> None:
     """Write beats of 64 bytes, all of them, as one command of the write mover.
 
     Args:
-        address: of the first; modulo 2**40.
+        address: of the first.
         data: words of 32 bits, a multiple of 16.
         word: of the descriptor, for the error.
     Raises: JobError with the worst response, if a beat failed.
@@ -614,7 +660,7 @@ def _write_beats(memory: Memory, address: int, data: np.ndarray, word: int) -> N
     worst = 0
     for k, beat in enumerate(data.reshape(-1, 16).view(np.uint8)):
         try:
-            memory.write((address + 64 * k) % (1 << 40), beat)
+            memory.write(address + 64 * k, beat)
         except BusError as error:
             worst = max(worst, error.response)
     if worst:

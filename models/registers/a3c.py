@@ -167,7 +167,6 @@ class Error(IntEnum):
     E_CAP_GB = 10
     E_CAP_LB = 11
     E_NB = 12
-    E_ADDR = 13
     E_OVERLAP = 14
     E_HPARAM = 15
     E_ROLE = 16
@@ -179,6 +178,7 @@ class Error(IntEnum):
     E_RING = 68
     E_OPCODE = 69
     E_RESERVED = 70
+    E_ADDR = 71
 
 
 ERROR_TEXT: dict[int, str] = {
@@ -194,7 +194,6 @@ ERROR_TEXT: dict[int, str] = {
     10: 'the gradients do not fit the gradient buffer',
     11: 'a row of a map does not fit the line buffers',
     12: 'the batch is 0 or above NB_MAX',
-    13: 'an address range wraps or leaves MEM_BASE..MEM_LIMIT',
     14: 'what the task writes overlaps something else that it names',
     15: 'a hyper-parameter is not finite, or epsilon is not positive',
     16: 'no compute unit has the role that the task needs',
@@ -202,8 +201,9 @@ ERROR_TEXT: dict[int, str] = {
     64: 'a read was answered with SLVERR or DECERR (ERR_INFO1 1:0)',
     65: 'a write was answered with SLVERR or DECERR (ERR_INFO1 1:0)',
     66: 'an address or a length is not aligned',
-    67: 'a running job made no progress for WATCHDOG clocks',
+    67: 'no progress for WATCHDOG clocks, of a running job or of the memory',
     68: 'a ring register was written against the rules; nothing changed',
     69: 'the opcode is unknown or not of this ring',
     70: 'a reserved field or an address bit above 39 is not zero',
+    71: 'an array does not lie wholly below 2^40 (a3c: and within MEM_BASE..MEM_LIMIT)',
 }

@@ -59,7 +59,7 @@ ERR_INFO0 = Register(name='ERR_INFO0', offset=80, access='RO', reset=0, idle_onl
 ERR_INFO1 = Register(name='ERR_INFO1', offset=84, access='RO', reset=0, idle_only=False, count=1, stride=4, fields=(
     Field(name='value', lsb=0, width=32, access='RO', reset=0, description='value'),), description='detail of the error in STATUS')
 WATCHDOG = Register(name='WATCHDOG', offset=88, access='RW', reset=0, idle_only=False, count=1, stride=4, fields=(
-    Field(name='value', lsb=0, width=32, access='RW', reset=0, description='value'),), description='clocks without progress of a running job before E_TIMEOUT; 0 = 2^24')
+    Field(name='value', lsb=0, width=32, access='RW', reset=0, description='value'),), description='clocks without progress before E_TIMEOUT; 0 = 2^24')
 RING_BASE_LO = Register(name='RING_BASE_LO', offset=128, access='RW', reset=0, idle_only=False, count=4, stride=32, fields=(
     Field(name='value', lsb=0, width=32, access='RW', reset=0, description='value'),), description='descriptors, address 31:0; 4 KiB aligned')
 RING_BASE_HI = Register(name='RING_BASE_HI', offset=132, access='RW', reset=0, idle_only=False, count=4, stride=32, fields=(
@@ -119,14 +119,16 @@ class Error(IntEnum):
     E_RING = 68
     E_OPCODE = 69
     E_RESERVED = 70
+    E_ADDR = 71
 
 
 ERROR_TEXT: dict[int, str] = {
     64: 'a read was answered with SLVERR or DECERR (ERR_INFO1 1:0)',
     65: 'a write was answered with SLVERR or DECERR (ERR_INFO1 1:0)',
     66: 'an address or a length is not aligned',
-    67: 'a running job made no progress for WATCHDOG clocks',
+    67: 'no progress for WATCHDOG clocks, of a running job or of the memory',
     68: 'a ring register was written against the rules; nothing changed',
     69: 'the opcode is unknown or not of this ring',
     70: 'a reserved field or an address bit above 39 is not zero',
+    71: 'an array does not lie wholly below 2^40 (a3c: and within MEM_BASE..MEM_LIMIT)',
 }

@@ -103,6 +103,7 @@ class Error(IntEnum):
     E_RING = 68
     E_OPCODE = 69
     E_RESERVED = 70
+    E_ADDR = 71
 
 
 ERROR_TEXT: dict[int, str] = {
@@ -118,8 +119,9 @@ ERROR_TEXT: dict[int, str] = {
     64: 'a read was answered with SLVERR or DECERR (ERR_INFO1 1:0)',
     65: 'a write was answered with SLVERR or DECERR (ERR_INFO1 1:0)',
     66: 'an address or a length is not aligned',
-    67: 'a running job made no progress for WATCHDOG clocks',
+    67: 'no progress for WATCHDOG clocks, of a running job or of the memory',
     68: 'a ring register was written against the rules; nothing changed',
     69: 'the opcode is unknown or not of this ring',
     70: 'a reserved field or an address bit above 39 is not zero',
+    71: 'an array does not lie wholly below 2^40 (a3c: and within MEM_BASE..MEM_LIMIT)',
 }

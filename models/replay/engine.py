@@ -4,8 +4,8 @@ Rules that the RTL shares, beyond the engine's page:
 
 - Order of the checks of a descriptor: opcode and ring, flags (E_OPCODE); reserved fields, unused
   addresses and address bits above 39 (E_RESERVED); addresses that are 0 or not aligned where they
-  are used (E_ALIGN); counts (E_COUNT); then E_STRAT, E_BUSY, E_NOTCLEAR, E_CFG. Such a job has
-  count 0, ERR_INFO0 0 and ERR_INFO1 0, writes nothing and sends nothing.
+  are used (E_ALIGN); counts (E_COUNT); then E_STRAT, E_NOTCLEAR, E_ADDR, E_BUSY, E_CFG. Such a job
+  has count 0, ERR_INFO0 0 and ERR_INFO1 0, writes nothing and sends nothing.
 - A sampling job issues all its slots. If the total is 0 at some, the first of them is the op that
   failed (ERR_INFO1 all ones); responses before it are delivered, without weights.
 - A job with results to SMP that fails after these checks sends one word with `last`: index all
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.engine import BusError, JobEnd, Link, Memory, RegisterError
+from models.engine import BusError, JobEnd, Link, Memory, RegisterError, beyond
 from models.registers import replay as registers
 from models.registers.replay import Error
 from models.replay.rmm import Batch, Geometry, Op, OperationError, Rmm, next_beta
@@ -405,6 +405,15 @@ class ReplayEngine:
             raise _JobError(Error.E_STRAT)
         if opcode != Job.CLEAR and self.rmm.leaves == 0:
             raise _JobError(Error.E_NOTCLEAR)
+        copies = max(batches, 1) if opcode == Job.SAMPLE else 1
+        item = _JOBS[Job.STREAM][2] if gathers and flags & Flag.SLOTS else element
+        arrays = [(source, count * item)] if reads else []
+        if gathers:
+            arrays += [(destination, count * words[9]), (storage, self.rmm.leaves * words[9])]
+        elif writes:
+            arrays.append((destination, count * copies * 16))
+        if any(beyond(address, nbytes) for address, nbytes in arrays):
+            raise _JobError(Error.E_ADDR)
         if opcode in _WHOLE and self._sampling:
             raise _JobError(Error.E_BUSY)
         if opcode == Job.CLEAR:

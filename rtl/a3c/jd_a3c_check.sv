@@ -13,8 +13,9 @@
 module jd_a3c_check
   import jd_a3c_pkg::*;
   import jd_a3c_map_pkg::*;
-  import jd_engine_header_map_pkg::E_ALIGN, jd_engine_header_map_pkg::E_OPCODE,
-         jd_engine_header_map_pkg::E_RESERVED;
+  import jd_axi_pkg::beyond;
+  import jd_engine_header_map_pkg::E_ADDR, jd_engine_header_map_pkg::E_ALIGN,
+         jd_engine_header_map_pkg::E_OPCODE, jd_engine_header_map_pkg::E_RESERVED;
 #(
   parameter int unsigned Slots   = 4,             // of networks, 1..15
   parameter int unsigned Samples = 8              // largest batch, 1..8
@@ -134,9 +135,9 @@ module jd_a3c_check
 
   // ---- Rules of a range, and of a pair of them
   logic misplaced, outside, in_place, meets;
-  logic below_q;                                  // it starts before the window
+  logic below_q, beyond_q;                        // it starts before the window, ends after memory
   assign misplaced = (whole ? start_q[11:0] : {6'd0, start_q[5:0]}) != '0;
-  assign outside   = below_q || 48'(end_q) > limit_i;
+  assign outside   = below_q || beyond_q || 48'(end_q) > limit_i;
   assign in_place  = start_q == first_start_q
                      && ((first_q == PAIR_SOURCE && pair_q == PAIR_TARGET)
                          || (first_q == PAIR_G_SOURCE && pair_q == PAIR_G_TARGET));
@@ -215,8 +216,9 @@ module jd_a3c_check
         if (pass_q == PassPairs && !hold_q) first_q <= is_named ? pair_q : pair_q + 4'd1;
       end
       StEnd: begin
-        end_q   <= 41'(start_q) + 41'(size_q);
-        below_q <= start_q < base_i;
+        end_q    <= 41'(start_q) + 41'(size_q);
+        below_q  <= start_q < base_i;
+        beyond_q <= beyond(start_q, 64'(size_q));
       end
       StTest: begin
         if (broken != '0) begin

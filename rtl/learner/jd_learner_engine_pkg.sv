@@ -57,6 +57,15 @@ package jd_learner_engine_pkg;
     logic [31:0] tau;
   } update_t;
 
+  // Opcodes.
+  localparam logic [7:0] JOB_LOAD    = 8'd1;
+  localparam logic [7:0] JOB_STORE   = 8'd2;
+  localparam logic [7:0] JOB_PROGRAM = 8'd3;
+  localparam logic [7:0] JOB_TRAIN   = 8'd4;
+  localparam logic [7:0] JOB_INFER   = 8'd5;
+  localparam logic [7:0] JOB_GRADS   = 8'd7;
+  localparam logic [7:0] JOB_APPLY   = 8'd8;
+
   // What an image holds, bit numbers of the descriptor's mask.
   localparam int unsigned KIND_WEIGHTS = 0;
   localparam int unsigned KIND_MOMENT  = 1;

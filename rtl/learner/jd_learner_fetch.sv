@@ -12,7 +12,7 @@
 //          job's first on, and of each only its first vector.
 // Timing   max(words of a record, bus) clocks a record after one memory latency; with an action of
 //          A words s takes two clocks a word.
-// Numbers  address = base + index * stride, modulo 2^40, the stride a multiple of 64.
+// Numbers  address = base + index * stride, below 2^40, the stride a multiple of 64.
 // Source   learner 5.7, 4.3. Golden model: models/learner/engine.py.
 `include "jd_assert.svh"
 module jd_learner_fetch

@@ -61,6 +61,8 @@ module jd_learner_job
   input  logic                phases_i,          // it has two phases
   input  logic [NetMax-1:0]   columns_i,         // networks with a copy of columns
   input  logic [4:0]          updates_i,         // WU and TSM stages of the program
+  input  logic                beyond_i,          // an array of the job does not lie below 2^40,
+  input  logic [3:0]          beyond_word_i,     // of the address in this word; jd_learner_extents
   output logic [4:0]          update_index_o,
   input  update_t             update_i,          // that stage
   output update_t             update_o,          // the same, a clock later: the stage in hand
@@ -155,18 +157,11 @@ module jd_learner_job
   import jd_learner_map_pkg::E_BATCH;
   import jd_engine_header_map_pkg::E_BUS_RD;
   import jd_engine_header_map_pkg::E_BUS_WR;
+  import jd_engine_header_map_pkg::E_ADDR;
   import jd_engine_header_map_pkg::E_ALIGN;
   import jd_engine_header_map_pkg::E_TIMEOUT;
   import jd_engine_header_map_pkg::E_OPCODE;
   import jd_engine_header_map_pkg::E_RESERVED;
-
-  localparam logic [7:0] JOB_LOAD    = 8'd1;
-  localparam logic [7:0] JOB_STORE   = 8'd2;
-  localparam logic [7:0] JOB_PROGRAM = 8'd3;
-  localparam logic [7:0] JOB_TRAIN   = 8'd4;
-  localparam logic [7:0] JOB_INFER   = 8'd5;
-  localparam logic [7:0] JOB_GRADS   = 8'd7;
-  localparam logic [7:0] JOB_APPLY   = 8'd8;
 
   typedef enum logic [4:0] {
     StIdle, StCheck, StSettle, StProgram, StImage, StData, StStep, StResults, StUpdates, StUpdate,
@@ -332,8 +327,10 @@ module jd_learner_job
 
   // Both last for more than a clock, and so may be seen a clock late.
   logic       soft_reset_q, timeout_q, stop;
+  logic       begins;                    // the job leaves StSettle for its work
   logic [7:0] stop_error;
   assign stop       = soft_reset_q || timeout_q;
+  assign begins     = state_q == StSettle && settled_q && !stop && !beyond_i;
   assign stop_error = E_TIMEOUT;
   always_ff @(posedge clk_i) begin
     soft_reset_q <= rst_ni && soft_reset_i;
@@ -548,7 +545,7 @@ module jd_learner_job
     unique case (state_q)
       StIdle: if (job_valid_i && !soft_reset_i) state_d = StCheck;
       StCheck: if (checked) state_d = check_error_q != 8'd0 ? StEnd : StSettle;
-      // What an earlier job left in flight (after a time-out) ends before this one begins.
+      // What is left in flight, as the pipelines' last words, ends before the job begins.
       StSettle: begin
         if (stop) begin
           state_d = StEnd;
@@ -559,12 +556,13 @@ module jd_learner_job
             JOB_INFER:   state_d = StData;
             default:     state_d = StImage;
           endcase
+          if (beyond_i) state_d = StEnd;
         end
       end
-      StProgram: if (program_done_i || timeout_q) state_d = StEnd;
+      StProgram: if (program_done_i) state_d = StEnd;
       // That of GRADS ends the job's step, that of APPLY is before its updates.
       StImage: begin
-        if (timeout_q || (image_done_i && (stop || image_response_i != 2'd0))) begin
+        if (image_done_i && (stop || image_response_i != 2'd0)) begin
           state_d = grads_q ? StFlush : StEnd;
         end else if (image_done_i) begin
           state_d = grads_q ? StDrain : applies_q ? StUpdates : StEnd;
@@ -655,6 +653,10 @@ module jd_learner_job
         StCheck: if (checked) begin
           error_q <= check_error_q;
           info0_q <= 32'(check_word_q);
+        end
+        StSettle: if (settled_q && beyond_i) begin
+          error_q <= E_ADDR;
+          info0_q <= 32'(beyond_word_i);
         end
         StProgram: if (program_done_i) begin
           error_q <= program_error_i;
@@ -748,9 +750,8 @@ module jd_learner_job
       else if (fetch_done_i) fetching_q <= 1'b0;
       // A unit but the pipeline starts in the first clock of its state. The job's error is there in
       // the first clock of StEnd.
-      program_start_o <= state_q == StSettle && settled_q && !stop && opcode == JOB_PROGRAM;
-      image_start_o   <= (state_q == StSettle && settled_q && !stop
-                          && opcode inside {JOB_LOAD, JOB_STORE, JOB_APPLY})
+      program_start_o <= begins && opcode == JOB_PROGRAM;
+      image_start_o   <= (begins && opcode inside {JOB_LOAD, JOB_STORE, JOB_APPLY})
                          || (state_q == StResults && good && grads_q);
       update_start_o  <= take_stage && !pass && !update_o.is_target;
       target_start_o  <= take_stage && !pass && update_o.is_target && due_q;

@@ -355,6 +355,8 @@ module jd_learner_top
       columns[n] <= ActorCritic && nets[n] && networks[n].columns != '0;
     end
   end
+  logic          array_beyond;
+  logic [3:0]    array_word;
   jd_learner_job #(
     .BMax (BMax), .ARows (ARows), .DP (DP), .NetMax (NetMax), .ActorCritic (ActorCritic)
   ) u_job (
@@ -386,6 +388,8 @@ module jd_learner_top
     .phases_i              (phases),
     .columns_i             (columns),
     .updates_i             (updates),
+    .beyond_i              (array_beyond),
+    .beyond_word_i         (array_word),
     .update_index_o        (update_index),
     .update_i              (update_list[update_index[3:0]]),
     .updating_o            (updating),
@@ -492,6 +496,15 @@ module jd_learner_top
   network_t     network_q;                   // the one in hand, see below
   pass_t        forward;                     // of INFER
   assign forward = network_q.forward;
+  jd_learner_extents #(.NetMax (NetMax)) u_extents (
+    .clk_i,
+    .words_i        (words),
+    .networks_i     (networks),
+    .record_beats_i (fetch_beats),
+    .result_words_i (forward.n_out),
+    .beyond_o       (array_beyond),
+    .word_o         (array_word)
+  );
 
   // ------------------------------------------------------------------ fetch and TD errors
   logic         list_cmd_valid, list_cmd_ready, list_valid, list_ready;

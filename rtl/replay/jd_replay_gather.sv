@@ -8,7 +8,9 @@
 // Streams  job_*, end_*: of jd_engine_control. index_*, row_*: the memory.
 // Timing   a read per clock: a row of 64 bytes or less per clock, of larger ones a beat per clock, read and
 //          written at the same time. As many beats are asked for as there is room for, up to DEPTH:
-//          the port is never held up. Nothing is written before its beats are here.
+//          the port is never held up. Nothing is written before its beats are here. After a write
+//          that failed rows are still read and counted, but no more are written; after a time-out
+//          neither.
 // Numbers  a row's address is the storage's plus its index times the row's bytes: 16, 32, or a
 //          multiple of 64 up to 2^20.
 // Source   thesis 4.2 (data storage). Golden model: models/replay/engine.py.
@@ -345,7 +347,8 @@ module jd_replay_gather
   logic [39:0]       write_address_q;
   logic              write_bad_q;
   logic [1:0]        write_worst_q;
-  logic              beat_valid, moves;
+  logic              beat_valid, sends, drops;
+  logic              halt_q;               // no more is asked to be written: what is not is dropped
   logic [3:0]        quarters;
   jd_stream_fifo #(
     .Width(512 + 4),
@@ -358,15 +361,16 @@ module jd_replay_gather
     .in_ready_o  (queue_ready),
     .in_data_i   ({quarters_q, pack_q}),
     .out_valid_o (beat_valid),
-    .out_ready_i (moves),
+    .out_ready_i (sends || drops),
     .out_data_o  ({quarters, write_data}),
     .count_o     (queued)
   );
-  assign write_valid     = beat_valid;
-  assign moves             = beat_valid && write_ready;
+  assign write_valid     = beat_valid && promised_q != '0;
+  assign sends           = write_valid && write_ready;
+  assign drops           = halt_q && promised_q == '0 && !write_offer_q && !write_new_q;
   assign free              = queued - promised_q;
   assign writes            = free >= CountW'(CHUNK) ? 5'(CHUNK) : free[4:0];
-  assign write_go          = !write_offer_q &&
+  assign write_go          = !write_offer_q && !halt_q &&
                              (writes == 5'(CHUNK) || (ended && place_q == '0 && writes != '0));
   assign write_cmd_valid   = write_offer_q;
   assign write_cmd_address = write_address_q;
@@ -380,11 +384,12 @@ module jd_replay_gather
       write_offer_q <= 1'b0;
       write_new_q   <= 1'b0;
     end else begin
-      promised_q  <= promised_q + (write_new_q ? CountW'(offer_q) : '0) - CountW'(moves);
+      promised_q  <= promised_q + (write_new_q ? CountW'(offer_q) : '0) - CountW'(sends);
       write_new_q <= write_go;
       if (write_go)               write_offer_q <= 1'b1;
       else if (write_cmd_ready) write_offer_q <= 1'b0;
     end
+    halt_q <= write_bad_q || soft_reset_i || (state_q == StDrain && error_q == E_TIMEOUT);
     if (write_go) offer_q <= writes;
     if (state_q == StStart) begin
       write_address_q  <= job_q.output_address;
@@ -441,7 +446,7 @@ module jd_replay_gather
     if (takes) taken_q <= item_index;
     if (job_valid_i && job_ready_o) begin
       job_q    <= gather_of(job_descriptor_i);
-      checks_q <= gather_checks_of(job_descriptor_i);
+      checks_q <= gather_checks_of(job_descriptor_i, leaves_i);
       info1_q  <= '0;
     end
     if (state_q == StCheck) begin
@@ -478,6 +483,5 @@ module jd_replay_gather
   `JD_ASSERT_IF(RoomForLane_A, asks && small_q, lane_ready)
   `JD_ASSERT_IF(LaneIsThere_A, comes && small_q, lane_valid)
   `JD_ASSERT_IF(Owed_A, comes, owed_q != '0)
-  `JD_ASSERT_IF(Promised_A, moves, promised_q != '0)
   `JD_ASSERT_IF(AllCame_A, end_valid_o && error_q == '0, good_q == 32'(job_q.count))
 endmodule : jd_replay_gather

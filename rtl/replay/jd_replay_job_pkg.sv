@@ -5,6 +5,8 @@
 package jd_replay_job_pkg;
   import jd_replay_pkg::*;
   import jd_replay_map_pkg::*;
+  import jd_axi_pkg::beyond;
+  import jd_engine_header_map_pkg::E_ADDR;
   import jd_engine_header_map_pkg::E_ALIGN;
   import jd_engine_header_map_pkg::E_OPCODE;
   import jd_engine_header_map_pkg::E_RESERVED;
@@ -162,6 +164,9 @@ package jd_replay_job_pkg;
     logic count;
     logic strat;
     logic clear;       // no error: the job needs no leaves
+    logic input_beyond;
+    logic [39:0] output_address;
+    logic [35:0] output_bytes;
   } checks_t;
 
   // `host` is ring 1.
@@ -193,7 +198,20 @@ package jd_replay_job_pkg;
                             (sampling && !loop && words[96+:32] > 32'd1 << 20) ||
                             count > (sampling ? 32'(batch_max) : 32'd1 << 20);
     checks.strat    = job.flags.stratified && !is_pow2(job.count);
+    checks.input_beyond   = reads && beyond(job.input_address, 64'(job.count) << element_log2(job));
+    checks.output_address = job.output_address;
+    // Of 16 bytes each: a SAMPLE's of all its batches, all others' are counted.
+    checks.output_bytes   = '0;
+    if (job.flags.to_memory) begin
+      checks.output_bytes[35:4] = host || job.batches == '0 ? 32'(job.count)
+                                  : 32'(job.count[SLOT_W:0]) * 32'(job.batches[COUNT_W-1:0]);
+    end
     return checks;
+  endfunction
+
+  // Whether an array does not lie wholly below 2^40.
+  function automatic logic job_beyond(checks_t checks);
+    return checks.input_beyond || beyond(checks.output_address, 64'(checks.output_bytes));
   endfunction
 
   // The first of it; 0 if nothing is.
@@ -204,14 +222,15 @@ package jd_replay_job_pkg;
     else if (checks.align) error = E_ALIGN;
     else if (checks.count) error = E_COUNT;
     else if (checks.strat) error = E_STRAT;
-    else error = checks.clear || cleared ? '0 : E_NOTCLEAR;
+    else if (!checks.clear && !cleared) error = E_NOTCLEAR;
+    else error = job_beyond(checks) ? E_ADDR : '0;
     return error;
   endfunction
 
   // Whether there is none.
   function automatic logic job_fine(checks_t checks, logic cleared);
     return !checks.opcode && !checks.reserved && !checks.align && !checks.count && !checks.strat &&
-           (checks.clear || cleared);
+           (checks.clear || cleared) && !job_beyond(checks);
   endfunction
 
   function automatic gather_t gather_of(logic [511:0] words);
@@ -231,9 +250,15 @@ package jd_replay_job_pkg;
     logic reserved;
     logic align;
     logic count;
+    logic input_beyond;
+    logic [39:0] output_address;
+    logic [41:0] output_bytes;
+    logic [39:0] storage_address;
+    logic [41:0] storage_bytes;
   } gather_checks_t;
 
-  function automatic gather_checks_t gather_checks_of(logic [511:0] words);
+  function automatic gather_checks_t gather_checks_of(logic [511:0] words,
+                                                      logic [INDEX_W:0] leaves);
     gather_t job;
     gather_checks_t checks;
     logic [31:0] count, bytes;
@@ -249,6 +274,12 @@ package jd_replay_job_pkg;
                       job.storage_address[5:0] != '0 || bytes > 32'd1 << 20 ||
                       !(bytes inside {32'd16, 32'd32} || (bytes[5:0] == '0 && bytes != '0));
     checks.count    = count == '0 || count > 32'd1 << 20;
+    checks.input_beyond    = beyond(job.input_address,
+                                    64'(job.count) << (job.responses ? 3'd4 : 3'd2));
+    checks.output_address  = job.output_address;
+    checks.output_bytes    = {38'(job.count) * 38'(job.row_bytes[20:4]), 4'd0};
+    checks.storage_address = job.storage_address;
+    checks.storage_bytes   = {38'(leaves) * 38'(job.row_bytes[20:4]), 4'd0};
     return checks;
   endfunction
 
@@ -259,7 +290,10 @@ package jd_replay_job_pkg;
     else if (checks.reserved) error = E_RESERVED;
     else if (checks.align) error = E_ALIGN;
     else if (checks.count) error = E_COUNT;
-    else error = cleared ? '0 : E_NOTCLEAR;
+    else if (!cleared) error = E_NOTCLEAR;
+    else if (checks.input_beyond || beyond(checks.output_address, 64'(checks.output_bytes)) ||
+             beyond(checks.storage_address, 64'(checks.storage_bytes))) error = E_ADDR;
+    else error = '0;
     return error;
   endfunction
 endpackage : jd_replay_job_pkg

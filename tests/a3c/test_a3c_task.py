@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from flow.regression import keep
+from models.a3c.descriptor import ALT2, INF, NET_LOAD, SYNC, TRAIN, Task, Window, extents
 from models.a3c.network import NET_A, NET_S, NET_T, SMALL, Geometry, Network, fc
+from models.engine import ADDRESSES
 from models.registers.a3c import Error
 from verif.a3c import task
 from verif.a3c.play import Player
@@ -55,6 +57,32 @@ def test_task_check(name: str, seed: int) -> None:
     missing = {code for code in WANTED if seen[code] < 4}
     assert not missing and seen[0] > 100, f"{seen}, too few of {missing}"
     print(f"at most {longest} clocks")
+
+
+def test_task_at_the_end_of_the_addresses(seed: int) -> None:
+    """Each range of a task of each kind ends with the last address, then goes on; a wide window."""
+    g, networks = BUILDS["four"]
+    rng = np.random.default_rng([seed, 83])
+    kinds: set[int] = set()
+    with player("four", seed) as sim:
+        while len(kinds) < 4:
+            case = task.good(rng, g, networks)
+            named = Task.decode(case.words)
+            if named.opcode in kinds or case.window.limit > ADDRESSES // 2:
+                continue
+            kinds.add(named.opcode)
+            for extent in extents(named, networks[named.network], case.layout == ALT2):
+                grain = 4096 if extent.word < 12 and named.opcode != NET_LOAD else 64
+                last = (ADDRESSES - extent.size) // grain * grain
+                for address in (last, last + grain):
+                    words = case.words.copy()
+                    words[extent.word : extent.word + 2] = address & 0xFFFF_FFFF, address >> 32
+                    wide = replace(case, words=words, window=Window(0, (1 << 48) - 1))
+                    *got, _ = task.run(sim, g, networks, wide)
+                    assert tuple(got) == wide.want(g, networks), f"{address:#x} of {extent}"
+                    beyond = Error.E_RESERVED if address == ADDRESSES else Error.E_ADDR
+                    assert got[0] == (0 if address == last else beyond), f"{address:#x}: {got}"
+    assert kinds == {INF, TRAIN, SYNC, NET_LOAD}
 
 
 def test_task_reserved(seed: int) -> None:

@@ -74,6 +74,9 @@ REPLAY_CASES = {
     "reserved word": ("E_RESERVED", 1, [Opcode.CLEAR, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
     "address beyond 40 bits": ("E_RESERVED", 1, [Opcode.RETRIEVE, 0, 1, 0, 4096, 256]),
     "address beyond the memory": ("E_BUS_RD", 1, [Opcode.RETRIEVE, 0, 1, 0, 0, 255]),
+    "array over the end of the addresses": (
+        "E_ADDR", 1, [Opcode.RETRIEVE, 0, 17, 0, 0xFFFF_FFC0, 255]
+    ),
     "commit of nothing": ("E_INSERT", 1, [Opcode.COMMIT | Flag.PMAX << 8, 0, 1]),
     "stratified batch of 3": (
         "E_STRAT", 0, [TO_MEMORY | Flag.STRATIFIED << 8, 0, 3, 0, 0, 0, 4096]
@@ -159,6 +162,7 @@ TRAIN_CASES = {
     "misaligned stride": ("E_ALIGN", {"stride": 20}),
     "records beyond 40 bits": ("E_RESERVED", {"base_high": 256}),
     "records beyond the memory": ("E_BUS_RD", {"base": 0, "base_high": 255}),
+    "records over the end of the addresses": ("E_ADDR", {"base": 0xFFFF_FFC0, "base_high": 255}),
     "unknown opcode": ("E_OPCODE", {"word0": 63}),
     "segments, which this engine has not": ("E_OPCODE", {"word0": 6}),
     "unknown flag": ("E_RESERVED", {"word0": JOB_TRAIN | 128 << 8}),

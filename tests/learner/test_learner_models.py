@@ -183,6 +183,11 @@ def test_models_infer_against_pytorch(seed: int, count: int) -> None:
         bad = [*infer[:index], value, *infer[index + 1 :]]
         end = run(engine, bad, memory)
         assert (end.error, end.info0) == (error, index)
+    for index, nbytes in ((4, 64 * count - 64), (12, 64 * count - 64)):
+        address = (1 << 40) - nbytes
+        bad = [*infer[:index], address & 0xFFFF_FFFF, address >> 32, *infer[index + 2 :]]
+        end = run(engine, bad, memory)
+        assert (end.error, end.info0) == (Error.E_ADDR, index)
 
 
 @pytest.mark.parametrize("dp", [1, 4])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.engine import JobEnd, Link
+from models.engine import ADDRESSES, JobEnd, Link
 from models.registers import replay as registers
 from models.registers.replay import Error
 from models.replay.engine import Flag, Job, ReplayConfig, ReplayEngine, TdeKind
@@ -220,6 +220,12 @@ class _Bench:
         return self.memory.read(address, 16 * count).view(np.uint32).reshape(count, 4)
 
 
+def _last(word: str, nbytes: int) -> dict[str, int]:
+    """An address so many bytes before the end of all addresses."""
+    address, number = ADDRESSES - nbytes, int(word[1:])
+    return {word: address & 0xFFFF_FFFF, f"w{number + 1}": address >> 32}
+
+
 @pytest.mark.parametrize(
     ("ring", "opcode", "flags", "words", "error"),
     [
@@ -236,6 +242,14 @@ class _Bench:
         (0, Job.SAMPLE, 0, {"w2": 513}, Error.E_COUNT),
         (0, Job.TRAIN_LOOP, 0, {"w2": 32}, Error.E_COUNT),
         (0, Job.SAMPLE, Flag.STRATIFIED, {"w2": 33}, Error.E_STRAT),
+        (1, Job.RETRIEVE, 0, {"w2": 17} | _last("w4", 64), Error.E_ADDR),
+        (1, Job.UPDATE, 0, {"w2": 9} | _last("w4", 64), Error.E_ADDR),
+        (1, Job.STREAM, 0, {"w2": 5} | _last("w4", 64), Error.E_ADDR),
+        (1, Job.RESERVE, Flag.MEMORY, {"w2": 5} | _last("w6", 64), Error.E_ADDR),
+        (0, Job.SAMPLE, Flag.MEMORY, {"w2": 4, "w3": 3} | _last("w6", 128), Error.E_ADDR),
+        (0, Job.SAMPLE, Flag.MEMORY, {"w2": 4, "w3": 2} | _last("w6", 128), Error.E_EMPTY),
+        (0, Job.SAMPLE, Flag.HOST_X, {"w2": 9} | _last("w4", 64), Error.E_ADDR),
+        (0, Job.SAMPLE, Flag.HOST_X, {"w2": 8} | _last("w4", 64), Error.E_EMPTY),
         (0, Job.SAMPLE, 0, {"w2": 32}, Error.E_EMPTY),
         (1, Job.COMMIT, Flag.PMAX, {"w2": 1}, Error.E_INSERT),
         (1, Job.RESERVE, 0, {"w2": 501}, Error.E_INSERT),

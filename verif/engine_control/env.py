@@ -23,6 +23,7 @@ BEAT = 64
 HALF = (1 << RECORD_BYTES) - 1  # strobes of the lower record of a beat
 CLOCK_LIMIT = 20_000  # of any wait
 STATES = ("next", "run", "end", "record")
+UNREACHED = ("E_RING", "E_BUS_WR", "E_ALIGN", "E_ADDR")  # by a job of the echo engine
 
 
 class EchoMemory(DeviceMemory):
@@ -77,7 +78,7 @@ ENDED_BINS: dict[str, dict[str, Any]] = {
         for name, code in (
             ("none", 0),
             ("own", 9),
-            *((e.name, e.value) for e in Error if e.name not in ("E_RING", "E_BUS_WR", "E_ALIGN")),
+            *((e.name, e.value) for e in Error if e.name not in UNREACHED),
         )
     },
     "opcode": {
@@ -114,6 +115,7 @@ MOMENT_BINS: dict[str, dict[str, Any]] = {
         for name in (
             *("off", "too_far", "behind", "base_align", "cpl_align", "size_max", "base_high"),
             *("base_busy", "cpl_busy", "size_busy", "in_soft_reset"),
+            *("base_beyond", "cpl_beyond"),
         )
     },
 }

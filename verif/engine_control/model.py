@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from models.engine import beyond
 from models.registers import engine_header as header
 from models.registers.engine_header import Error
 
@@ -326,5 +327,8 @@ class ControlModel:
         if word == 4:
             return Error.E_RING if new > SIZE_MAX else 0
         queued, before = (new - ring.head) & M32, (ring.tail - ring.head) & M32
-        bad = ring.size == 0 or queued > 1 << ring.size or queued < before
-        return Error.E_RING if bad else 0
+        if ring.size == 0 or queued > 1 << ring.size or queued < before:
+            return Error.E_RING
+        slots = 1 << ring.size
+        over = beyond(ring.base, slots * self.descriptor_bytes)
+        return Error.E_ADDR if over or beyond(ring.cpl, slots * RECORD_BYTES) else 0

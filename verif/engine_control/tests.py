@@ -11,16 +11,17 @@ import pyuvm
 from cocotb.triggers import ClockCycles, RisingEdge
 from pyuvm import uvm_test
 
+from models.engine import ADDRESSES
 from models.registers import engine_header as header
 from models.registers.engine_header import Error
 from verif import bench
-from verif.agents.axi_memory import AxiTiming
+from verif.agents.axi_memory import CHANNELS, AxiTiming
 from verif.agents.axil import AxilItem
 from verif.agents.timing import random_pauses
 from verif.bench import until
 from verif.engine_control import model as golden
 from verif.engine_control.env import CLOCK_LIMIT, EchoEnv, Moment, random_job
-from verif.engine_control.model import HANG, OKAY, SLVERR, Failure, Job
+from verif.engine_control.model import HANG, OKAY, RECORD_BYTES, SLVERR, Failure, Job
 
 IRQ_ENABLE, SOFT_RESET, FREEZE = 2, 1, 4
 IDLE, DONE, FAILED, EVENT = 1, 2, 4, 8
@@ -142,6 +143,27 @@ class RingRules(EchoTest):
         env.moments.sample(Moment(event))
         await self.clear(FAILED)
 
+    async def beyond(self, ring: int) -> None:
+        """Arrays that end with the last address are used; those that go on are refused."""
+        env, size = self.env, 8  # records of two pages, so that a page more is an address
+        for event, array, slot in (
+            ("base_beyond", "base", env.model.descriptor_bytes),
+            ("cpl_beyond", "cpl", RECORD_BYTES),
+        ):
+            tail, top = env.model.rings[ring].tail, ADDRESSES - (slot << size)
+            await env.setup(ring, size=size, **{array: top + 4096})
+            await self.refused(event, header.RING_TAIL.at(ring), tail + 1, Error.E_ADDR)
+            await self.refused("too_far", header.RING_TAIL.at(ring), tail + 257)
+            await env.setup(ring, size=size, **{array: top})
+            await env.queue(ring, [Job(tag=tail)])
+            await env.ended_all()
+            # All slots of the last page.
+            slots_log2 = 12 - (slot - 1).bit_length()
+            await env.setup(ring, size=slots_log2, **{array: ADDRESSES - 4096})
+            await env.queue(ring, [Job(opcode=0, tag=k) for k in range(1 << slots_log2)])
+            await env.ended_all()
+        await env.check_registers()
+
     async def scenario(self) -> None:
         env, last = self.env, self.env.rings - 1
         for ring in range(env.rings):
@@ -154,6 +176,7 @@ class RingRules(EchoTest):
             await self.refused("size_max", header.RING_SIZE.at(last), size)
         await env.setup(last, size=12, base=0xFF_1234_5000, cpl=0x7F_0000_1000)
         await env.check_registers()
+        await self.beyond(last)
         await env.setup(last, size=3)
         await self.refused("too_far", header.RING_TAIL.at(last), 9)
         await self.refused("too_far", header.RING_TAIL.at(last), 0xFFFF_FFFF)
@@ -168,7 +191,8 @@ class RingRules(EchoTest):
         await env.check_registers()
         # Bytes of a register: what counts is the register after the write.
         await env.write(header.RING_BASE_LO.at(last), 0xABCD_EF00, strobe=0b1100)
-        await env.write(header.RING_TAIL.at(last), 0xFFFF_FF08, strobe=0b0001)
+        tail = env.model.rings[last].tail & 0xFF
+        await env.write(header.RING_TAIL.at(last), 0xFFFF_FF00 | tail, strobe=0b0001)
         await env.check_registers()
         await env.write(golden.QUIET_CLOCKS, 100)
         await env.write(header.CONTROL.offset, SOFT_RESET)
@@ -372,6 +396,47 @@ class Watchdog(EchoTest):
         await ClockCycles(dut.clk_i, 3000)
         assert env.model.rings[0].pending
         await self.soft_reset()
+
+
+@pyuvm.test(timeout_time=2, timeout_unit="ms")
+class Silence(EchoTest):
+    """A memory that does not answer for descriptors or records: STATUS tells, again and again."""
+
+    LIMIT = 100  # clocks of the watchdog
+    LATE = 30  # clocks until a channel is needed, and of a read of STATUS
+
+    async def told(self, ring: int, clocks: int) -> None:
+        """STATUS is set after so many clocks, with the job that waits."""
+        env, head = self.env, self.env.model.rings[ring].head
+        begun = bench.clock_number()
+        await until("STATUS", self.dut.clk_i, 4 * self.LIMIT, lambda: self.dut.irq_o.value)
+        took = bench.clock_number() - begun
+        assert clocks - self.LATE <= took <= clocks + self.LATE, f"{took} clocks, want {clocks}"
+        status = await env.read(header.STATUS.offset)
+        got = (bool(status & FAILED), status >> 4 & 3, status >> 8 & 0xFF, status >> 16)
+        want = (True, ring, Error.E_TIMEOUT, head & 0xFFFF)
+        assert got == want, f"STATUS tells of {got}, want {want}"
+
+    async def scenario(self) -> None:
+        env = self.env
+        await env.write(header.CONTROL.offset, IRQ_ENABLE)
+        await env.write(header.WATCHDOG.offset, self.LIMIT)
+        for index in range(env.rings):
+            await env.setup(index, size=2)
+        for number, channel in enumerate(CHANNELS):
+            ring = number % env.rings
+            env.port.hush(channel)
+            await env.queue(ring, [Job(clocks=number, tag=number)])
+            await self.told(ring, 2 * self.LIMIT)
+            await self.clear(FAILED)
+            await self.told(ring, self.LIMIT)
+            head = env.model.rings[ring].head & 0xFFFF
+            env.model.fail(Failure(ring, Error.E_TIMEOUT, head, (0, 0)))
+            env.port.hush()
+            await env.ended_all()
+            assert not env.records.log[-1].record.error
+            await env.check_registers()
+            await self.clear()
 
 
 @pyuvm.test(timeout_time=2, timeout_unit="ms")

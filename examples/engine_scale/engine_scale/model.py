@@ -8,10 +8,9 @@ import numpy as np
 
 from engine_scale import registers
 from engine_scale.registers import Error
-from models.engine import BusError, JobEnd, Link, Memory, RegisterError
+from models.engine import BusError, JobEnd, Link, Memory, RegisterError, beyond
 
 SCALE, MOST, LANES, BURST_BYTES = 1, 1 << 19, 16, 1024
-ADDRESSES = 1 << 40
 
 
 def scale(x: np.ndarray, a: np.float32, b: np.float32) -> np.ndarray:
@@ -87,7 +86,7 @@ class ScaleEngine:
             return Error.E_COUNT
         if source % 64 or target % 64:
             return Error.E_ALIGN
-        if max(source, target) + nbytes > ADDRESSES:
+        if beyond(source, nbytes) or beyond(target, nbytes):
             return Error.E_ADDR
         return None
 

@@ -23,23 +23,23 @@ class Error(IntEnum):
 
     E_COUNT = 1
     E_ALIGN = 2
-    E_ADDR = 3
     E_BUS_RD = 64
     E_BUS_WR = 65
     E_TIMEOUT = 67
     E_RING = 68
     E_OPCODE = 69
     E_RESERVED = 70
+    E_ADDR = 71
 
 
 ERROR_TEXT: dict[int, str] = {
     1: 'the count is 0 or above 2^19',
     2: 'an address is no multiple of 64',
-    3: 'an array goes beyond 2^40',
     64: 'a read was answered with SLVERR or DECERR (ERR_INFO1 1:0)',
     65: 'a write was answered with SLVERR or DECERR (ERR_INFO1 1:0)',
-    67: 'a running job made no progress for WATCHDOG clocks',
+    67: 'no progress for WATCHDOG clocks, of a running job or of the memory',
     68: 'a ring register was written against the rules; nothing changed',
     69: 'the opcode is unknown or not of this ring',
     70: 'a reserved field or an address bit above 39 is not zero',
+    71: 'an array does not lie wholly below 2^40 (a3c: and within MEM_BASE..MEM_LIMIT)',
 }

@@ -9,7 +9,6 @@ package jd_scale_map_pkg;
   localparam logic [11:0] N_WORDS_OFFSET = 12'h104;
   localparam logic [7:0] E_COUNT = 8'd1;
   localparam logic [7:0] E_ALIGN = 8'd2;
-  localparam logic [7:0] E_ADDR = 8'd3;
   // Bit i: word i of the page (offset 4i) may be written only while the engine is idle.
   localparam logic [1023:0] IDLE_ONLY =
     1024'h0;

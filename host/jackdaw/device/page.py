@@ -24,7 +24,7 @@ from jackdaw.device.base import (
     WORD0_IRQ,
     WORD0_STOP,
 )
-from models.engine import BusError, EngineModel, JobEnd, Link, Memory, RegisterError
+from models.engine import BusError, EngineModel, JobEnd, Link, Memory, RegisterError, beyond
 from models.registers import engine_header as header
 from models.registers.map import by_offset
 
@@ -219,6 +219,10 @@ class EnginePage:
             queued = (value - ring.head) % MODULO
             if ring.size == 0 or queued > 1 << ring.size or queued < ring.queued:
                 refusal = Error.E_RING
+            elif beyond(ring.base, self.descriptor_bytes << ring.size) or beyond(
+                ring.cpl, RECORD_BYTES << ring.size
+            ):
+                refusal = Error.E_ADDR
         elif (
             ring.queued
             or (name.endswith("_LO") and value % 4096)

@@ -60,7 +60,6 @@ package jd_a3c_map_pkg;
   localparam logic [7:0] E_CAP_GB = 8'd10;
   localparam logic [7:0] E_CAP_LB = 8'd11;
   localparam logic [7:0] E_NB = 8'd12;
-  localparam logic [7:0] E_ADDR = 8'd13;
   localparam logic [7:0] E_OVERLAP = 8'd14;
   localparam logic [7:0] E_HPARAM = 8'd15;
   localparam logic [7:0] E_ROLE = 8'd16;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bundles of AXI4: what a client of an engine's memory port drives and what it gets.
+// Bundles of AXI4: what a client of an engine's memory port drives and what it gets; and where its
+// memory ends.
 //
 // Numbers  512 bits of data, 40 bits of address; no IDs: a client's data come in order.
 // Source   docs/interfaces.md; AMBA AXI and ACE protocol specification.
@@ -51,6 +52,11 @@ package jd_axi_pkg;
   // What a client drives that never writes.
   function automatic axi_write_request_t no_write();
     return '{bready: 1'b1, default: '0};
+  endfunction
+
+  // Whether an array does not lie wholly below 2^40. Golden model: models/engine.py, beyond.
+  function automatic logic beyond(logic [39:0] address, logic [63:0] bytes);
+    return 65'(address) + 65'(bytes) > 65'd1 << 40;
   endfunction
 
   // An access to a register block without a bus of its own (PeakRDL's passthrough interface): a

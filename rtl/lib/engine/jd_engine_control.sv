@@ -12,6 +12,7 @@
 //          verif/engine_control/model.py.
 `include "jd_assert.svh"
 module jd_engine_control
+  import jd_axi_pkg::beyond;
   import jd_engine_header_map_pkg::*;
 #(
   parameter  int unsigned   Rings    = 1,  // 1..4
@@ -213,7 +214,7 @@ module jd_engine_control
   // ---- Writes to ring registers, checked before they reach the registers: in the two clocks
   // before, by an older HEAD. If it moves on in between, the older one never lets more through.
   logic [Rings-1:0][31:0] head, head_q, full_q;
-  logic [Rings-1:0] busy_q;
+  logic [Rings-1:0] busy_q, beyond_q;     // beyond_q: of what a ring's registers were a clock ago
   logic [Rings-1:0] ring_quiet;           // HEAD = TAIL
   logic is_ring, no_ring;
   logic [1:0] page_ring, write_ring;      // of the four that the page has room for
@@ -231,7 +232,14 @@ module jd_engine_control
   assign write_ring = write_address[6:5];
 
   for (genvar r = 0; r < Rings; r++) begin : gen_guard
+    logic [39:0] base, cpl;               // of descriptors and records
+    logic [12:0] slots;
+    assign base  = {to_hw.RING[r].BASE_HI.value.value, to_hw.RING[r].BASE_LO.value.value};
+    assign cpl   = {to_hw.RING[r].CPL_HI.value.value, to_hw.RING[r].CPL_LO.value.value};
+    assign slots = 13'd1 << to_hw.RING[r].SIZE.value.value;
     always_ff @(posedge clk_i) begin
+      beyond_q[r] <= beyond(base, 64'(slots) << (6 + $clog2(Beats))) ||
+                     beyond(cpl, 64'(slots) << 5);
       head_q[r] <= head[r];
       busy_q[r] <= to_hw.RING[r].TAIL.value.value != head[r];
       full_q[r] <= 32'hFFFF_FFFF << to_hw.RING[r].SIZE.value.value;
@@ -251,6 +259,7 @@ module jd_engine_control
       .busy_i    (busy_q[r]),
       .full_i    (full_q[r]),
       .reset_i   (soft_reset_o),
+      .beyond_i  (beyond_q[r]),
       .refusal_o (refusals[r]),
       .far_o     (fars[r])
     );
@@ -304,8 +313,8 @@ module jd_engine_control
         .clk_i,
         .rst_ni,
         .time_i,
-        .base_i           ({to_hw.RING[r].BASE_HI.value.value, to_hw.RING[r].BASE_LO.value.value}),
-        .cpl_i            ({to_hw.RING[r].CPL_HI.value.value, to_hw.RING[r].CPL_LO.value.value}),
+        .base_i           (gen_guard[r].base),
+        .cpl_i            (gen_guard[r].cpl),
         .size_i           (to_hw.RING[r].SIZE.value.value),
         .tail_i           (to_hw.RING[r].TAIL.value.value),
         .head_o           (head[r]),
@@ -350,8 +359,8 @@ module jd_engine_control
         .clk_i,
         .rst_ni,
         .time_i,
-        .base_i           ({to_hw.RING[r].BASE_HI.value.value, to_hw.RING[r].BASE_LO.value.value}),
-        .cpl_i            ({to_hw.RING[r].CPL_HI.value.value, to_hw.RING[r].CPL_LO.value.value}),
+        .base_i           (gen_guard[r].base),
+        .cpl_i            (gen_guard[r].cpl),
         .size_i           (to_hw.RING[r].SIZE.value.value),
         .tail_i           (to_hw.RING[r].TAIL.value.value),
         .head_o           (head[r]),

@@ -26,6 +26,7 @@ module jd_engine_guard
   input  logic        busy_i,             // TAIL is not HEAD
   input  logic [31:0] full_i,             // 2^size - 1 has none of these bits, all else has one
   input  logic        reset_i,            // a soft reset is under way
+  input  logic        beyond_i,           // an array of the ring does not lie wholly below 2^40
   output logic [7:0]  refusal_o,          // 0: the write may go on, if far_o is 0
   output logic [3:0]  far_o               // not 0: TAIL beyond the ring's room, which is E_RING
 );
@@ -67,6 +68,7 @@ module jd_engine_guard
         SIZE: if (size > {28'd0, SIZE_MAX}) refusal_o = E_RING;
         TAIL: begin
           if (size_i == '0 || back) refusal_o = E_RING;
+          else if (beyond_i) refusal_o = E_ADDR;
           // Byte by byte: what is left to be put together is short enough for the next clock.
           for (int unsigned b = 0; b < 4; b++) begin
             far_o[b] = tail != head_i && (last[8*b+:8] & full_i[8*b+:8]) != '0;

@@ -40,6 +40,7 @@ package jd_engine_header_map_pkg;
   localparam logic [7:0] E_RING = 8'd68;
   localparam logic [7:0] E_OPCODE = 8'd69;
   localparam logic [7:0] E_RESERVED = 8'd70;
+  localparam logic [7:0] E_ADDR = 8'd71;
   // Bit i: word i of the page (offset 4i) may be written only while the engine is idle.
   localparam logic [1023:0] IDLE_ONLY =
     1024'h0;

@@ -230,11 +230,11 @@ package jd_engine_header_regs_pkg;
 
     typedef struct {
         logic [31:0] value;
-    } jd_config32_desc_f2322683__value__out_t;
+    } jd_config32_desc_e68875cf__value__out_t;
 
     typedef struct {
-        jd_config32_desc_f2322683__value__out_t value;
-    } jd_config32_desc_f2322683__out_t;
+        jd_config32_desc_e68875cf__value__out_t value;
+    } jd_config32_desc_e68875cf__out_t;
 
     typedef struct {
         logic [31:0] value;
@@ -296,7 +296,7 @@ package jd_engine_header_regs_pkg;
     typedef struct {
         jd_engine_header__CONTROL__out_t CONTROL;
         jd_engine_header__STATUS__out_t STATUS;
-        jd_config32_desc_f2322683__out_t WATCHDOG;
+        jd_config32_desc_e68875cf__out_t WATCHDOG;
         jd_ring__out_t RING[4];
     } jd_engine_header__out_t;
 endpackage
