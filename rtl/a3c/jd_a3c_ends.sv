@@ -4,8 +4,8 @@
 //
 // Streams  give_valid_i: a worker gets a task, only while count_o says that it has room. worker_end:
 //          how its oldest task ended. over: ends of jobs that no worker has had. taken_i: a job came
-//          from its ring; dead_i: all those that have not ended end with E_TIMEOUT, and what workers
-//          say is dropped. end: to jd_engine_control.
+//          from its ring. dead_i: what workers say is dropped, and with clear_i all jobs that have
+//          not ended end with E_TIMEOUT; else they are forgotten. end: to jd_engine_control.
 // Timing   an end leaves two clocks after its task's; one of a ring a clock in two.
 // Numbers  detail {samples[7:4], unit[3:0]}, 0 for a task without a ticket that failed; of one with a
 //          ticket that failed the samples. count: the ticket.
@@ -25,6 +25,7 @@ module jd_a3c_ends
   input  logic                          rst_ni,
   input  logic                          clear_i,
   input  logic                          dead_i,
+  output logic                          none_o,           // no job has not ended
   // Workers.
   input  logic [Workers-1:0]            give_valid_i,
   input  job_t [Workers-1:0]            give_job_i,
@@ -115,7 +116,7 @@ module jd_a3c_ends
   end
   assign over_ready_o = dead_i ? '0 : free & over_valid_i;
 
-  // ---- Ends. A dead engine ends what has not ended yet, one per clock, and nothing else.
+  // ---- Ends. A dead engine that was cleared ends what has not ended yet, one per clock.
   logic [RINGS-1:0][JOBS-1:0]  live_q;           // jobs of the ring that have not ended
   logic [RINGS-1:0][JOB_W-1:0] oldest;           // any of them
   logic [RINGS-1:0]            loads;
@@ -125,13 +126,14 @@ module jd_a3c_ends
       for (int unsigned j = 0; j < JOBS; j++) if (live_q[r][j]) oldest[r] = JOB_W'(j);
     end
   end
+  assign none_o = live_q == '0 && end_valid_o == '0;
   for (genvar r = 0; r < RINGS; r++) begin : gen_load
     assign free[r]  = !end_valid_o[r] || end_ready_i[r];
-    assign loads[r] = free[r] && (dead_i ? live_q[r] != '0 : chosen[r]);
+    assign loads[r] = free[r] && (dead_i ? clear_i && live_q[r] != '0 : chosen[r]);
   end
   always_ff @(posedge clk_i) begin
     for (int unsigned r = 0; r < RINGS; r++) begin
-      if (!rst_ni || clear_i) begin
+      if (!rst_ni || (clear_i && !dead_i)) begin
         end_valid_o[r] <= 1'b0;
         live_q[r]      <= '0;
       end else begin
@@ -182,7 +184,8 @@ module jd_a3c_ends
   for (genvar r = 0; r < RINGS; r++) begin : gen_ring
     `JD_ASSERT_IF(EndsLive_A, loads[r] && !dead_i, live_q[r][pick[r].job.number])
     `JD_ASSUME_IF(TakenOnce_M, taken_i[r], !live_q[r][taken_number_i[r]])
-    `JD_ASSERT_STREAM(EndStable_A, end_valid_o[r] && !clear_i, end_ready_i[r] || clear_i,
+    `JD_ASSERT_STREAM(EndStable_A, end_valid_o[r] && (!clear_i || dead_i),
+                      end_ready_i[r] || (clear_i && !dead_i),
                       {end_job_o[r], end_error_o[r], end_detail_o[r], end_count_o[r]})
   end
 endmodule : jd_a3c_ends

@@ -19,7 +19,7 @@
 //
 // stop_i: nothing begins, neither job nor read; clear_i, once idle_o is there and the units are
 // idle: all jobs are forgotten. A network that is being loaded is loaded to its end. dead_o: the
-// watchdog struck. Every job ends with E_TIMEOUT until clear_i.
+// watchdog struck; with clear_i all jobs end with E_TIMEOUT, and then the engine is as it was.
 `include "jd_assert.svh"
 module jd_a3c_tasks
   import jd_a3c_pkg::*;
@@ -134,7 +134,7 @@ module jd_a3c_tasks
   over_t [RINGS-1:0]  over_q;                // the job, and how it ends if it comes to that
   task_t [RINGS-1:0]  task_q;
   copy_t              copy_q;
-  logic               dead_q;
+  logic               dead_q, ends_none;
   assign dead_o = dead_q;
 
   // ---- The check: one job at a time, the rings in turn. While a network waits to be loaded, the
@@ -152,7 +152,7 @@ module jd_a3c_tasks
     roles = '0;
     for (int unsigned u = 0; u < Units; u++) roles = roles | roles_i[u];
     for (int unsigned r = 0; r < RINGS; r++) begin
-      wants[r] = state_q[r] == StNew && job_valid_i[r] && !stop_i && !dead_q
+      wants[r] = state_q[r] == StNew && job_valid_i[r] && !stop_i
                  && (!loading || 2'(r) == RING_ADM);
     end
     next_ring = check_ring_q;
@@ -194,7 +194,7 @@ module jd_a3c_tasks
   logic [SlotW-1:0] read_slot;
   logic [2:0]       read_layer;
   layer_t           layer;
-  assign net_start = state_q[RING_ADM] == StDrain && quiet_o && !stop_i && !dead_q;
+  assign net_start = state_q[RING_ADM] == StDrain && quiet_o && !stop_i;
   assign settings_valid = state_q[RING_TRN] == StSettings && !net_busy;
   jd_a3c_network #(
     .Slots (Slots), .Pes (Pes), .Samples (Samples), .MapRows (MapRows),
@@ -371,7 +371,7 @@ module jd_a3c_tasks
   logic [RINGS-1:0] takes, over_ready;
   always_comb begin
     for (int unsigned r = 0; r < RINGS; r++) begin
-      takes[r] = job_valid_i[r] && !stop_i && (dead_q || state_q[r] == StTake);
+      takes[r] = job_valid_i[r] && !stop_i && state_q[r] == StTake;
     end
   end
   assign job_ready_o = takes;
@@ -402,19 +402,11 @@ module jd_a3c_tasks
         StLoad:   if (net_done) state_q[r] <= StOver;
         default:  if (over_ready[r]) state_q[r] <= StNew;
       endcase
-      // What a dead engine has offered stays offered; a read that is out comes back.
-      if (dead_q && !(state_q[r] inside {StSettings, StGive, StRead, StLoad})) begin
-        state_q[r] <= StNew;
-      end
       if (!rst_ni || clear_i) state_q[r] <= StNew;
     end
-    if (!rst_ni || clear_i) begin
-      check_start_q <= 1'b0;
-      dead_q        <= 1'b0;
-    end else begin
-      check_start_q <= check_next;
-      if (timeout_i != '0) dead_q <= 1'b1;
-    end
+    check_start_q <= rst_ni && !clear_i && check_next;
+    if (!rst_ni || (clear_i && ends_none && timeout_i == '0)) dead_q <= 1'b0;
+    else if (timeout_i != '0 && !clear_i) dead_q <= 1'b1;
     if (!rst_ni) check_ring_q <= '0;
     else if (check_next) check_ring_q <= next_ring;
   end
@@ -427,7 +419,7 @@ module jd_a3c_tasks
         over_q[r].info0 <= check_info0[7:0];
         over_q[r].info1 <= check_info1[15:0];
       end
-      if (takes[r] && !dead_q) begin
+      if (takes[r]) begin
         over_q[r].job <= '{
           number: job_number_i[r], samples: heads[r][23:20],
           bootstrap: heads[r][10], ticketed: 1'b0, ticket: '0};
@@ -448,7 +440,7 @@ module jd_a3c_tasks
         end
       end
     end
-    if (takes[RING_ADM] && !dead_q) begin
+    if (takes[RING_ADM]) begin
       copy_q.source <= places[RING_ADM][2];
       copy_q.target <= places[RING_ADM][3];
       for (int unsigned s = 0; s < Slots; s++) begin
@@ -517,6 +509,7 @@ module jd_a3c_tasks
   jd_a3c_ends #(.Units (Units), .Copies (Copies), .SingleCu (SingleCu)) u_ends (
     .clk_i, .rst_ni, .clear_i,
     .dead_i             (dead_q),
+    .none_o             (ends_none),
     .give_valid_i       (give_valid),
     .give_job_i         (give_job),
     .give_ring_i        (give_ring),

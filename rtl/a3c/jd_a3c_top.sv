@@ -276,15 +276,17 @@ module jd_a3c_top
     .good_bootstrap_i (good_bootstrap)
   );
 
-  // ---- Soft reset: all stop; when nothing is in flight, all are reset, and then there is quiet
+  // ---- Soft reset, and a strike of the watchdog: all stop; when nothing is in flight, all are reset,
+  // and then there is quiet
   logic [Units-1:0] unit_idle;
   logic [NPair-1:0] copy_idle;
   logic             tasks_idle, tasks_quiet, clear_q, reset_q, worker_rst_n;
   logic [3:0]       settle_q;
-  logic             all_idle;
+  logic             all_idle, dead, stop;
+  assign stop = soft_reset || dead;
   assign all_idle = unit_idle == '1 && copy_idle == '1 && tasks_idle;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || !soft_reset) begin
+    if (!rst_ni || !stop) begin
       settle_q <= '0;
       clear_q  <= 1'b0;
     end else begin
@@ -292,7 +294,7 @@ module jd_a3c_top
       if (settle_q == SETTLE_CLOCKS && all_idle) clear_q <= 1'b1;
     end
     reset_q <= clear_q;
-    quiet_q <= soft_reset ? clear_q && reset_q : tasks_quiet && all_idle;
+    quiet_q <= soft_reset ? clear_q && reset_q && !dead : tasks_quiet && all_idle && !dead;
   end
 
   assign worker_rst_n = rst_ni && !reset_q;
@@ -320,11 +322,11 @@ module jd_a3c_top
     .GradRows (GbRows), .LineRows (LINE_WORDS / 16)
   ) u_tasks (
     .clk_i, .rst_ni,
-    .stop_i             (soft_reset),
+    .stop_i             (stop),
     .clear_i            (clear_q),
     .idle_o             (tasks_idle),
     .quiet_o            (tasks_quiet),
-    .dead_o             (),
+    .dead_o             (dead),
     .roles_i            (roles),
     .base_i             (base),
     .limit_i            (limit),
@@ -418,7 +420,7 @@ module jd_a3c_top
       .end_o              (worker_end[u]),
       .clocks_o           (clocks[u]),
       .progress_o         (unit_progress[u]),
-      .stop_i             (soft_reset),
+      .stop_i             (stop),
       .idle_o             (unit_idle[u]),
       .m_axi_arvalid_o (u_arvalid[Place]),
       .m_axi_arready_i (u_arready[Place]),
@@ -459,7 +461,7 @@ module jd_a3c_top
     jd_axi_copy u_copy (
       .clk_i,
       .rst_ni          (worker_rst_n),
-      .stop_i          (soft_reset),
+      .stop_i          (stop),
       .idle_o          (copy_idle[c]),
       .job_valid_i     (copy_valid[c]),
       .job_ready_o     (copy_ready[c]),

@@ -583,10 +583,7 @@ module jd_learner_job
           state_d = stop && !phase_q ? StFlush : infers_q ? StInfer : StResults;
         end
       end
-      StInfer: begin
-        if (timeout_q)         state_d = StFlush;
-        else if (infer_done_i) state_d = infer_response_i != 2'd0 ? StFlush : StCommit;
-      end
+      StInfer: if (infer_done_i) state_d = infer_response_i != 2'd0 || stop ? StFlush : StCommit;
       StResults: begin
         if (good) state_d = grads_q ? StImage : StUpdates;
         else if (!step_ok || stop || (td_memory_done_i && stats_ready_i)) state_d = StFlush;
@@ -615,7 +612,7 @@ module jd_learner_job
         else                 state_d = StData;
       end
       // An error: drop what is in flight.
-      StFlush: if (flushed_q || timeout_q) state_d = StEnd;
+      StFlush: if (flushed_q) state_d = StEnd;
       StDrain: if (td_empty_i || stop) state_d = StEnd;
       StEnd:   if (end_ready_i || soft_reset_i) state_d = StIdle;
       default: state_d = StIdle;
@@ -735,7 +732,9 @@ module jd_learner_job
         loaded_program_q <= 1'b0;
         loaded_q         <= '0;
       end
-      if (state_q == StProgram && program_done_i) loaded_program_q <= program_error_i == 8'd0;
+      if (state_q == StProgram && program_done_i) begin
+        loaded_program_q <= program_error_i == 8'd0 && !timeout_q;
+      end
       if (image_start_o && opcode == JOB_LOAD) loaded_q <= loaded_q & ~image_nets;
       if (state_q == StImage && image_done_i && image_response_i == 2'd0 && opcode == JOB_LOAD
           && !stop) begin

@@ -972,7 +972,7 @@ module jd_learner_top
     .kind_mask_i         (gradient_image ? 5'd1 : words[2][12:8]),
     .address_i           (gradient_image && words[0][1] ? {words[15][7:0], words[14]}
                                                         : {words[5][7:0], words[4]}),
-    .stop_i              (soft_reset),
+    .stop_i              (soft_reset || timeout),
     .busy_o              (image_busy),
     .done_o              (image_done),
     .response_o          (image_response),

@@ -309,6 +309,20 @@ def test_watchdog_ends_a_job_without_progress(seed: int) -> None:
         assert job.record and 500 <= job.record.cycles < 600
 
 
+def test_a_memory_that_never_answers(seed: int) -> None:
+    """A named error: of the engine's watchdog, or if that is patient of the wait's own limit."""
+    never = sim.MemoryTiming(latency=1 << 30)
+    with open_device("sim", CONFIG, seed=seed, memory=never) as device:
+        ring = open_echo_ring(device)
+        with pytest.raises(errors.DeviceTimeout, match="did not end"):
+            ring.submit([ECHO, 1]).wait(TIMEOUT_S, max_cycles=2000)
+        device.write32(PAGE_BYTES + header.WATCHDOG.offset, 500)
+        for _ in range(2):  # it is told again
+            with pytest.raises(errors.error_class("echo", int(header.Error.E_TIMEOUT))) as caught:
+                ring.submit([ECHO, 2]).wait(TIMEOUT_S, max_cycles=2000)
+        assert "no progress" in str(caught.value)
+
+
 def test_stop_halts_the_ring_until_the_doorbell(device: Any) -> None:
     ring = open_echo_ring(device)
     bad, behind = ring.submit_all([[UNKNOWN_OPCODE], [ECHO, 5]], stop=True)

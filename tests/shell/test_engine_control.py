@@ -21,6 +21,7 @@ TESTS = (
     "Stop",
     "SoftReset",
     "Watchdog",
+    "Silence",
     "Access",
     "Counters",
     "Irq",

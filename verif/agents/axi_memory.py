@@ -46,6 +46,7 @@ BEAT_BYTES = 64
 PAGE_BYTES = 4096
 ENGINE_ID_BITS = 4
 ADDRESS_BITS = 40
+CHANNELS = ("ar", "r", "aw", "w", "b")
 # 64-byte beats, INCR, no exclusive access, bufferable and modifiable, unprivileged secure data.
 ATTRIBUTES = {"size": 6, "burst": 1, "lock": 0, "cache": 2, "prot": 0}
 FAILED_BEAT = b"\xee" * BEAT_BYTES
@@ -363,6 +364,7 @@ class AxiBurst:
         write: the direction.
         id: of the port.
         response: the worst of its beats.
+        begun: clock in which its address was taken.
         data: 512-bit words, one a beat.
         strobes: of a write, one a beat.
     """
@@ -372,8 +374,20 @@ class AxiBurst:
     write: bool
     id: int
     response: int = 0
+    begun: int = 0
     data: list[int] = field(default_factory=list)
     strobes: list[int] = field(default_factory=list)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """First and last byte that a write changes; of none the burst's first address twice."""
+        written = [
+            self.address + BEAT_BYTES * beat + byte
+            for beat, strobes in enumerate(self.strobes)
+            for byte in ((strobes & -strobes).bit_length() - 1, strobes.bit_length() - 1)
+            if strobes
+        ]
+        return (min(written), max(written)) if written else (self.address, self.address)
 
 
 class AxiMonitor(uvm_monitor):
@@ -453,7 +467,7 @@ class AxiMonitor(uvm_monitor):
     def _request(
         self, address: int, length: int, identity: int, attributes: tuple[int, ...], write: bool
     ) -> AxiBurst:
-        burst = AxiBurst(address, length + 1, write, identity)
+        burst = AxiBurst(address, length + 1, write, identity, begun=clock_number())
         where = f"{self.get_full_name()}: {'write' if write else 'read'} of {burst.beats} beats"
         where += f" at {address:#x}"
         assert address % BEAT_BYTES == 0, f"{where} is not aligned"
@@ -550,6 +564,18 @@ class AxiMemoryAgent(uvm_agent):
         super().build_phase()
         self.slave = AxiMemorySlave("slave", self, self.bus, self.memory, self.timing)
         self.monitor = AxiMonitor("monitor", self, self.bus)
+
+    def hush(self, *channels: str) -> None:
+        """Let these channels rest until the next call, and all others move without a pause.
+
+        Args:
+            channels: of CHANNELS; none: memory answers again.
+        """
+        for half, names in ((self.slave.reads, CHANNELS[:2]), (self.slave.writes, CHANNELS[2:])):
+            for name in names:
+                channel = getattr(half, f"{name}_channel")
+                channel.clear_pause_generator()
+                channel.pause = name in channels
 
     @property
     def ap(self) -> uvm_analysis_port:

@@ -448,6 +448,7 @@ module jd_engine_control
 
   // ---- What ended in this clock, and the first failure since it was cleared
   logic ended, ended_failed, failure, clear_failed;
+  logic silent;                           // pulse: the memory does not answer
   logic [1:0] failure_ring;
   logic [7:0] failure_code;
   logic [15:0] failure_job;
@@ -466,6 +467,16 @@ module jd_engine_control
     failure_job = '0;
     failure_info0 = '0;
     failure_info1 = '0;
+    if (silent && !error_valid_i) begin
+      failure = 1'b1;
+      failure_code = E_TIMEOUT;
+      for (int unsigned r = Rings; r > 0; r--) begin
+        if (!ring_quiet[r-1]) begin
+          failure_ring = 2'(r - 1);
+          failure_job = head[r-1][15:0];
+        end
+      end
+    end
     if (header_valid && refused) begin
       failure = 1'b1;
       failure_ring = page_ring;
@@ -550,32 +561,34 @@ module jd_engine_control
     end
   end
 
-  // ---- Watchdog: what runs when it strikes is told to end; a job that starts later is not. A ring
-  // with several jobs starts none until all that run have ended.
+  // ---- Watchdog. What runs when it strikes is told to end; a job that starts later is not. A ring
+  // with several jobs starts none until all that run have ended. If nothing moves for as long again,
+  // the memory does not answer, and no record may ever be written: STATUS tells.
   logic [31:0] waited_q, limit;
   logic started_q;                        // a job started in the clock before
+  logic warned_q;                         // it struck, and nothing has moved since
+  logic waits, moves, strikes;
   logic [Rings-1:0] ending;               // the ring's only job ends
   assign ending = Jobs == 1 ? end_valid_i : '0;
   assign limit = to_hw.WATCHDOG.value.value == '0 ? WATCHDOG_CLOCKS : to_hw.WATCHDOG.value.value;
   assign timeout_o = timeout_q;
+  assign waits   = running != '0 || timeout_q != '0 || !memory_idle;
+  assign moves   = progress_i || started_q ||
+                   (running == '0 && (fetched != '0 || recorded != '0));
+  assign strikes = waits && !moves && waited_q + 1 >= limit;
+  assign silent  = strikes && warned_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       waited_q <= '0;
       timeout_q <= '0;
       started_q <= 1'b0;
+      warned_q <= 1'b0;
     end else begin
       started_q <= (job_valid_o & job_ready_i) != '0;
-      if (running != '0 || timeout_q != '0) begin
-        timeout_q <= timeout_q & running & ~ending;
-        if (progress_i || started_q) begin
-          waited_q <= '0;
-        end else if (waited_q + 1 >= limit) begin
-          waited_q <= '0;
-          timeout_q <= running & ~ending;
-        end else begin
-          waited_q <= waited_q + 1;
-        end
-      end
+      timeout_q <= (strikes ? running : timeout_q & running) & ~ending;
+      if (moves || strikes) waited_q <= '0;
+      else if (waits) waited_q <= waited_q + 1;
+      warned_q <= waits && !moves && (strikes || warned_q);
     end
   end
 
