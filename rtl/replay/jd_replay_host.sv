@@ -88,6 +88,7 @@ module jd_replay_host
   output logic               write_start_o,
   output logic [39:0]        write_address_o,
   output logic               write_flush_o,
+  output logic               write_abort_o,   // after a time-out
   output logic               word_valid_o,
   input  logic               word_ready_i,
   output logic [127:0]       word_data_o,
@@ -377,6 +378,7 @@ module jd_replay_host
   assign write_start_o    = starts && job.flags.to_memory;
   assign write_address_o  = job.output_address;
   assign write_flush_o    = drain_q && alone_q && stored_q;
+  assign write_abort_o    = drain_q && error_q == E_TIMEOUT;
   assign mark_o           = drain_q && drained_q;
   assign end_valid_o      = state_q == StEnd && !soft_reset_i;
   assign end_error_o      = error_q;

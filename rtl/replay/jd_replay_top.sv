@@ -557,7 +557,7 @@ module jd_replay_top
   logic               results_start, results_weights, results_stop, results_fail;
   logic               results_delivered, results_quiet, results_drained, results_stored;
   logic [7:0]         results_status;
-  logic               t_write_start, t_write_flush, t_write_error, t_write_idle;
+  logic               t_write_start, t_write_flush, t_write_abort, t_write_error, t_write_idle;
   logic [39:0]        t_write_address;
   logic [1:0]         t_write_response;
   logic               t_word_valid, t_word_ready;
@@ -625,6 +625,7 @@ module jd_replay_top
     .write_start_o         (t_write_start),
     .write_address_o       (t_write_address),
     .write_flush_o         (t_write_flush),
+    .write_abort_o         (t_write_abort),
     .write_error_i         (t_write_error),
     .write_response_i      (t_write_response),
     .write_idle_i          (t_write_idle)
@@ -710,6 +711,7 @@ module jd_replay_top
     .start_i         (t_write_start),
     .address_i       (t_write_address),
     .flush_i         (t_write_flush),
+    .abort_i         (t_write_abort),
     .in_valid_i      (t_word_valid),
     .in_ready_o      (t_word_ready),
     .in_data_i       (t_word),
@@ -728,7 +730,7 @@ module jd_replay_top
   logic [2:0]         read_size_log2;
   logic [127:0]       item_data;
   logic [1:0]         read_response;
-  logic               h_write_start, h_write_flush, h_write_error, h_write_idle;
+  logic               h_write_start, h_write_flush, h_write_abort, h_write_error, h_write_idle;
   logic [39:0]        h_write_address;
   logic [1:0]         h_write_response;
   logic               h_word_valid, h_word_ready;
@@ -798,6 +800,7 @@ module jd_replay_top
     .write_start_o     (h_write_start),
     .write_address_o   (h_write_address),
     .write_flush_o     (h_write_flush),
+    .write_abort_o     (h_write_abort),
     .word_valid_o      (h_word_valid),
     .word_ready_i      (h_word_ready),
     .word_data_o       (h_word),
@@ -832,6 +835,7 @@ module jd_replay_top
     .start_i         (h_write_start),
     .address_i       (h_write_address),
     .flush_i         (h_write_flush),
+    .abort_i         (h_write_abort),
     .in_valid_i      (h_word_valid),
     .in_ready_o      (h_word_ready),
     .in_data_i       (h_word),

@@ -85,6 +85,7 @@ module jd_replay_training
   output logic                 write_start_o,
   output logic [39:0]          write_address_o,
   output logic                 write_flush_o,
+  output logic                 write_abort_o,   // after a time-out
   input  logic                 write_error_i,
   input  logic [1:0]           write_response_i,
   input  logic                 write_idle_i
@@ -250,6 +251,7 @@ module jd_replay_training
   assign write_address_o   = job.output_address;
   assign write_flush_o     = (state_q == StFlush || state_q == StFail) && results_quiet_i &&
                              results_stored_i;
+  assign write_abort_o     = state_q == StFail && error_q == E_TIMEOUT;
   assign beta_set_o        = starts && job.beta != '0;
   assign beta_o            = job.beta;
   assign size_o            = size;

@@ -24,6 +24,7 @@ ELEMENT_BYTES = 16  # of the writer
 COUNTS = (1, 2, 3, 4, 5, 15, 16, 17, 64, 65, 127, 128, 129)
 SLVERR, DECERR = 2, 3
 AHEAD = 40  # beats that were asked for, and those of a command that was offered
+ASKED = 32  # beats of writes that are out or in the mover when an array is given up
 LATE = 2  # elements that may come when an array is given up
 LEAST = 40  # arrays, whatever the effort
 LIMIT = 20_000  # clocks that any wait may take
@@ -42,15 +43,18 @@ class Items(uvm_subscriber):
 
 
 class Beats(uvm_subscriber):
-    """Counts the beats that were read."""
+    """Counts the beats that were read and written."""
 
     def __init__(self, name: str, parent: uvm_component) -> None:
         super().__init__(name, parent)
-        self.read = 0
+        self.read = self.written = 0
 
     def write(self, item: AxiBurst) -> None:
         """A burst ended."""
-        self.read += 0 if item.write else item.beats
+        if item.write:
+            self.written += item.beats
+        else:
+            self.read += item.beats
 
 
 class Ends(Coverage):
@@ -122,7 +126,8 @@ class ArraysTest(uvm_test):
     async def run_phase(self) -> None:
         """Run the body between the objections."""
         self.raise_objection()
-        for name in ("read_start_i", "read_abort_i", "write_start_i", "write_flush_i"):
+        for name in ("read_start_i", "read_abort_i", "write_start_i", "write_flush_i",
+                     "write_abort_i"):  # fmt: skip
             getattr(self.dut, name).value = 0
         await start(self.dut)
         await self.body()
@@ -216,20 +221,29 @@ class ArraysTest(uvm_test):
             self.env.memory.heal(TARGET, REGION_BYTES)
             self.cover("write", "error" if response else "part" if nbytes % 64 else "whole")
 
-    async def write(self, address: int, data: np.ndarray) -> None:
-        """Write an array."""
+    async def write(self, address: int, data: np.ndarray, left: int | None = None) -> None:
+        """Write an array, or give it up after so many clocks."""
         dut = self.dut
         dut.write_address_i.value, dut.write_start_i.value = address, 1
         await RisingEdge(dut.clk_i)
         dut.write_start_i.value = 0
         items = [StreamItem(data=value) for value in elements(data, 4)]
-        await StreamSequence(items).start(self.env.words.sequencer)
+        words = cocotb.start_soon(StreamSequence(items).start(self.env.words.sequencer))
+        before = 0
+        if left is not None:
+            for _ in range(left):
+                await RisingEdge(dut.clk_i)
+            dut.write_abort_i.value = 1
+            before = self.env.beats.written
+        await words
         dut.write_flush_i.value = 1
         await RisingEdge(dut.clk_i)
         await RisingEdge(dut.clk_i)
         await until("idle", dut.clk_i, LIMIT, lambda: int(dut.write_idle_o.value))
-        dut.write_flush_i.value = 0
+        dut.write_flush_i.value = dut.write_abort_i.value = 0
         await RisingEdge(dut.clk_i)
+        if left is not None:
+            assert self.env.beats.written - before <= ASKED, "asked for after the array is given up"
 
 
 def elements(data: np.ndarray, size_log2: int) -> Iterator[int]:
@@ -306,6 +320,16 @@ class GivenUp(ArraysTest):
         for left in (0, 1, 200, 1000):
             await self.read(SOURCE, 1000, 4, left, 0)
             assert self.env.found.data[:left] == list(elements(data, 4))[:left]
+        for left in (0, 5, 100, 500):
+            before = self.env.memory.dump(TARGET, len(data))
+            await self.write(TARGET, data, left)
+            got = self.env.memory.dump(TARGET, len(data))
+            missing = np.flatnonzero(got != data)
+            at = int(missing[0]) // 64 * 64 if missing.size else len(data)
+            np.testing.assert_array_equal(got[at:], before[at:])
+            data = data[::-1].copy()
+        await self.write(TARGET, data)
+        np.testing.assert_array_equal(self.env.memory.dump(TARGET, len(data)), data)
 
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")

@@ -5,7 +5,8 @@
 // Streams  in_*: the elements. memory_*: the port.
 // Timing   start_i (a pulse, while idle_o) begins; one element a clock. Four beats go in one
 //          command. flush_i (level, after the last element) writes what is left; idle_o is up
-//          when the memory has answered all of it. After an error what is left is dropped.
+//          when the memory has answered all of it. After an error, and while abort_i is high, what
+//          is not asked for yet is dropped.
 // Numbers  bits, unchanged.
 // Source   docs/interfaces.md, library.
 `include "jd_assert.svh"
@@ -17,6 +18,7 @@ module jd_axi_array_writer
   input  logic         start_i,
   input  logic [39:0]  address_i,
   input  logic         flush_i,
+  input  logic         abort_i,
   input  logic         in_valid_i,
   output logic         in_ready_o,
   input  logic [127:0] in_data_i,
@@ -84,12 +86,13 @@ module jd_axi_array_writer
   logic [2:0]        beats_q;
   logic              mover_ready, mover_idle, done_valid;
   logic [1:0]        done_response;
-  logic              ask, drop, idle;
+  logic              ask, drop, halt, idle;
   logic [CountW-1:0] asked, with_push, without;   // of a command; what waiting_q gains
   logic [2:0]        ask_beats;
-  assign drop      = error_o && !command_q && sending_q == '0 && waiting_q != '0 && beat_valid;
+  assign halt      = error_o || abort_i;
+  assign drop      = halt && !command_q && sending_q == '0 && waiting_q != '0 && beat_valid;
   assign ask_beats = waiting_q >= CountW'(CHUNK) ? 3'(CHUNK) : 3'(waiting_q);
-  assign ask       = !command_q && !error_o &&
+  assign ask       = !command_q && !halt &&
                      (waiting_q >= CountW'(CHUNK) || (flush_q && fill == '0 && waiting_q != '0));
   assign asked      = ask ? CountW'(ask_beats) : '0;
   assign without    = ask ? -CountW'(ask_beats) : -CountW'(drop);
