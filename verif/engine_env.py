@@ -67,6 +67,7 @@ RINGS, RING_BYTES, RECORDS = 0x10000, 0x2000, 0x1000  # rings in memory; records
 SLOTS_LOG2 = 4
 SLOTS = 1 << SLOTS_LOG2
 HALF = (1 << RECORD_BYTES) - 1  # strobes of the lower record of a beat
+WRITES_ON = 16  # bursts that may be asked for, not begun, when an engine sees that one failed
 CLOCK_LIMIT = 60_000  # of a job
 READ_LIMIT = 4000  # reads of a register that will change
 SOON = 200  # reads of one that will change soon: HEAD after a record, idle after the last job
@@ -87,6 +88,8 @@ class JobItem(uvm_sequence_item):
         record: as the design wrote it, once it did.
         end: as the golden engine says, once it ran the job.
         ended: set with the record.
+        writes: clocks in which bursts of its outputs began.
+        refused_at: clock in which memory answered one of them with an error.
     """
 
     record: Record
@@ -97,6 +100,8 @@ class JobItem(uvm_sequence_item):
         self.ring, self.words, self.doorbell = ring, [int(word) for word in words], doorbell
         self.number = -1
         self.ended = Event()
+        self.writes: list[int] = []
+        self.refused_at: int | None = None
 
     @property
     def opcode(self) -> int:
@@ -107,6 +112,10 @@ class JobItem(uvm_sequence_item):
     def clocks(self) -> int:
         """Of the record: from start to end."""
         return self.record.end - self.record.start
+
+    def writes_after(self, clock: int) -> int:
+        """Bursts of its outputs that began after a clock."""
+        return sum(begun > clock for begun in self.writes)
 
     def array(self) -> np.ndarray:
         """The descriptor, uint32."""
@@ -139,7 +148,7 @@ class Bursts(uvm_subscriber):
 
     def __init__(self, name: str, parent: EngineEnv) -> None:
         super().__init__(name, parent)
-        self.rings = parent.manifest.rings
+        self.env, self.rings = parent, parent.manifest.rings
         self.clear()
 
     def clear(self) -> None:
@@ -152,8 +161,27 @@ class Bursts(uvm_subscriber):
         """A burst ended."""
         self.beats[item.write] += item.beats
         ring, place = divmod(item.address - RINGS, RING_BYTES)
-        if not item.write or item.response > 1 or not 0 <= ring < self.rings or place < RECORDS:
+        if not item.write:
             return
+        if not 0 <= ring < self.rings or place < RECORDS:
+            self.work(item)
+        elif item.response < 2:
+            self.record(item, ring, place)
+
+    def work(self, item: AxiBurst) -> None:
+        """A burst that is no record: an output of a job that has not ended."""
+        first, last = item.span
+        for job in self.open.values():
+            if any(a <= first and last < a + n for a, n in self.env.outputs(job)):
+                break
+        else:
+            raise AssertionError(f"{item.address:#x}, {item.beats} beats: no job writes there")
+        job.writes.append(item.begun)
+        if item.response > 1 and job.refused_at is None:
+            job.refused_at = clock_number()
+
+    def record(self, item: AxiBurst, ring: int, place: int) -> None:
+        """A completion record."""
         assert item.strobes in ([HALF], [HALF << RECORD_BYTES]), f"{item}: want one record"
         upper = item.strobes != [HALF]
         job = self.open.pop((ring, (place - RECORDS) // RECORD_BYTES + upper), None)
@@ -462,6 +490,11 @@ class EngineEnv(uvm_env):
         """Compare a record with the golden end. `alone`: nothing ran beside the job."""
         got, end = job.record, job.end
         assert got.start <= got.end, f"{job}: from {got.start} to {got.end}"
+        if end.error in (Error.E_ALIGN, Error.E_ADDR):
+            assert not job.writes, f"{job}: {len(job.writes)} writes of a job that was refused"
+        if end.error == Error.E_BUS_WR and job.refused_at is not None:
+            after = job.writes_after(job.refused_at)
+            assert after <= WRITES_ON, f"{job}: {after} writes began after one had failed"
         detail = self.detail(job, alone)
         want = (job.words[1], end.error, job.opcode, detail, end.count, job.number)
         self.scoreboard.expect((str(job), want))
@@ -500,6 +533,13 @@ class EngineEnv(uvm_env):
                 self.adopt(address, nbytes)
         different = self.memory.difference(self.golden_memory)
         assert not different, f"{'; '.join(map(str, jobs))}: memory differs: {different}"
+
+    def dropped(self) -> None:
+        """A job was ended in its midst: what else than its outputs may have changed is adopted."""
+
+    def outputs(self, job: JobItem) -> Iterable[tuple[int, int]]:
+        """Addresses and bytes of all that a job may write beside its record."""
+        return ()
 
     def undefined(self, job: JobItem) -> Iterable[tuple[int, int]]:
         """Addresses and bytes of what a job may leave in any state."""

@@ -34,6 +34,7 @@ RUNS = [
     ("pair", "Roles"),
     ("pair", "Tickets"),
     ("pair", "HardReset"),
+    ("two", "Failures"),
     ("two", "Random"),
     ("two", "Tickets"),
     ("two", "HardReset"),

@@ -17,7 +17,8 @@ MEDIUM = {"KLog2": 2, "NLog2": 6, "LeafW": 32, "BatchLog2": 5}  # U2
 SEQUENTIAL = MEDIUM | {"Sequential": 1}
 LARGE = {"KLog2": 4, "NLog2": 12, "LeafW": 32, "BatchLog2": 7}  # S1
 FAULTS = (
-    "BadDescriptor", "BusError", "BadStream", "ResetMidway", "HardReset", "ScoreboardFires",
+    "BadDescriptor", "BusError", "BadStream", "ResetMidway", "HardReset", "Failures",
+    "ScoreboardFires",
 )  # fmt: skip
 WAITS = (
     "Restore", "Fetched", "Marked", "Reserved", "Backlog", "Emptied", "CutShort", "Loops",

@@ -144,10 +144,14 @@ class A3cEnv(EngineEnv):
     async def soft_reset(self) -> int:
         """As the parent. What was in flight is dropped, wherever it was."""
         took = await super().soft_reset()
-        self.tickets_lost, self.exact = True, False
         await self.idle()
-        self.golden_memory = self.memory.copy()
+        self.dropped()
         return took
+
+    def dropped(self) -> None:
+        """Tickets, counters and memory."""
+        self.tickets_lost, self.exact = True, False
+        self.golden_memory = self.memory.copy()
 
     async def hard_reset(self, clocks: int) -> None:
         """As the parent."""
@@ -203,6 +207,10 @@ class A3cEnv(EngineEnv):
         if job.opcode == SYNC:
             assert self.geometry.single_cu or unit % 2, f"{job}: unit {unit}"
         return want & ~15 | unit
+
+    def outputs(self, job: JobItem) -> Iterable[tuple[int, int]]:
+        """What its task may write."""
+        return self.written(Task.decode(job.array()))
 
     def undefined(self, job: JobItem) -> Iterable[tuple[int, int]]:
         """What a task writes that ended with a bus error."""

@@ -32,9 +32,10 @@ from models.a3c.rmsprop import HyperParameters
 from models.registers import a3c as registers
 from models.registers.a3c import Error
 from verif.a3c import task as tasks
-from verif.a3c.env import WINDOW, A3cEnv
+from verif.a3c.env import RING_OF, WINDOW, A3cEnv
 from verif.agents.axil import AxilItem
 from verif.engine_env import EngineSequence, JobItem
+from verif.failures import Array, Case
 
 FLAT = Network((fc(37, 19), fc(19, 7, relu=False)))
 NETWORKS = {0: NET_T, 1: FLAT}
@@ -604,6 +605,32 @@ class ResetMidway(A3cSequence):
         await env.compare_networks(every=5)
 
 
+async def cases(env: A3cEnv) -> list[Case]:
+    """A task of each kind, for `verif.failures`; the window is all of memory."""
+    for register, value in (
+        (registers.MEM_BASE_LO, 0), (registers.MEM_LIMIT_LO, 0xFFFF_FFFF),
+        (registers.MEM_LIMIT_HI, 0xFFFF),
+    ):  # fmt: skip
+        await env.write(register, value)
+    here = await world(env, {1: FLAT})
+    net = here.nets[0]
+    found = [
+        here.infer(net, 0, [0, 1]), here.copy(net, 0, 4), here.train(net, 0, 2, 3, [2], 0, (0, 1)),
+        Task(NET_LOAD, network=1, theta=WINDOW[0]),
+    ]  # fmt: skip
+    out = []
+    for task in found:
+        arrays = {}
+        for extent in extents(task, net.network, env.second):
+            whole = extent.word < 12 and task.opcode != NET_LOAD
+            align = SLOT_BYTES if whole else BEAT_BYTES
+            arrays[extent.word] = Array(extent.size, extent.written, align)
+        ring = RING_OF[task.opcode]
+        words = [int(word) for word in task.encode()]
+        out.append(Case(words, arrays, ring, repeats=task.opcode in (INF, SYNC)))
+    return out
+
+
 class HardResets(A3cSequence):
     """Hard resets at any clock."""
 
@@ -625,7 +652,7 @@ class HardResets(A3cSequence):
 
 
 class Timeouts(A3cSequence):
-    """The watchdog ends all tasks and those after them, until a soft reset."""
+    """The watchdog ends all tasks, and also those after them meet it; then others are right."""
 
     async def body(self) -> None:
         env = self.env
@@ -637,7 +664,7 @@ class Timeouts(A3cSequence):
         jobs += [here.copy(net, 0, 4), Task(NET_LOAD, network=2, theta=net.g[0])]
         await env.timed_out(*await env.send(*jobs), limit=40_000)
         await env.watchdog(0)
-        await env.soft_reset()
+        env.dropped()
         await env.run(here.infer(net, 0, [0]), here.train(net, 0, 2, 2, [1]), limit=100_000)
 
 

@@ -9,6 +9,7 @@ from verif.a3c import sequences
 from verif.a3c.env import A3cEnv
 from verif.agents.axi_memory import AxiTiming
 from verif.engine_env import EngineTest
+from verif.failures import all_failures
 
 QUICK = AxiTiming(latency=(10, 10))
 PATIENCE = 300_000  # clocks, for a slow memory
@@ -113,3 +114,10 @@ class Timeouts(Base):
 
     timing = AxiTiming(latency=(600, 900))
     sequences = (sequences.Timeouts(),)
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
+class Failures(Base):
+    """Arrays at the end of memory, and a memory that fails or does not answer."""
+
+    sequences = all_failures(sequences.cases)

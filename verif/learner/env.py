@@ -6,6 +6,7 @@ job, what began beside updates, and descriptors at the usual places.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,6 +137,19 @@ class LearnerEnv(EngineEnv):
         await super().compare(*jobs)
         await self.compare_stream(jobs[-1])
         await self.compare_registers()
+
+    def outputs(self, job: JobItem) -> Iterable[tuple[int, int]]:
+        """Images, TD errors and results, as far as the golden engine knows the program."""
+        words = {
+            golden.JOB_STORE: (4,), golden.JOB_TRAIN: (12,), golden.JOB_INFER: (12,),
+            golden.JOB_GRADS: (12, 14),
+        }.get(job.opcode, ())  # fmt: skip
+        arrays = dict(self.golden.arrays(job.words)) if words else {}
+        return [
+            (job.words[word] | job.words[word + 1] << 32, arrays[word])
+            for word in words
+            if word in arrays
+        ]
 
     def compares(self, register: Register) -> bool:
         """Those that a job may change."""

@@ -23,6 +23,7 @@ from models.registers.learner import Error
 from verif.agents.axi_memory import AxiTiming
 from verif.bench import rng
 from verif.engine_env import EngineSequence
+from verif.failures import Array, Case
 from verif.learner.env import (
     DATA,
     GRADIENTS,
@@ -327,6 +328,35 @@ class BusErrors(LearnerSequence):
             env.heal()
             setup = await prepare(env, config, 7)
             env.put_list(indices, np.ones((3, 4)))
+
+
+async def cases(env: LearnerEnv) -> list[Case]:
+    """A job of each kind, for `verif.failures`."""
+    config = DqnConfig((4, env.geometry.p + 1, 2), sgd(0.01), sync_period=1)
+    setup = await prepare(env, config, 41)
+    steps, batch = 2, 5
+    env.put_list(np.arange(10).reshape(steps, batch), np.ones((steps, batch)))
+    flags, stride = golden.FLAG_LIST | golden.FLAG_TD_MEMORY, setup.stride
+    record = -(-4 * setup.program.record_words // 64) * 64
+    records, vectors = Array(63 * stride + record), Array(8 * stride + 64)
+    image = Array(4 * env.networks()[0].map.words)
+    gradients = Array(image.nbytes, written=True)
+    program = env.program(setup.program)
+    train = env.train(steps, batch, flags=flags, stride=stride)
+    lists, errors = Array(16 * steps * batch), Array(64 * steps, written=True)
+    one = {4: records, 10: Array(16 * batch), 12: Array(64, written=True)}
+    all_kinds = Array(4 * image.nbytes + 64, written=True)
+    load = [golden.JOB_LOAD, 0, 1 | 1 << 8, 0, IMAGE, 0]
+    return [
+        Case(program, {4: Array(program[2])}),
+        Case(load, {4: image}),
+        Case([golden.JOB_STORE, 0, 1 | ALL_KINDS << 8, 0, OUT, 0], {4: all_kinds}, repeats=True),
+        Case(train, {4: records, 10: lists, 12: errors}),
+        Case(env.infer(9, 4, stride=stride), {4: vectors, 12: Array(9 * 64, written=True)},
+             repeats=True),
+        Case(env.grads(batch, flags=flags, stride=stride), one | {14: gradients}, repeats=True),
+        Case(env.apply(), {4: image}),
+    ]  # fmt: skip
 
 
 class BadData(LearnerSequence):

@@ -9,6 +9,7 @@ from verif.agents.axi_memory import AxiTiming
 from verif.agents.timing import Pattern, bursts, random_pauses
 from verif.bench import rng
 from verif.engine_env import EngineTest
+from verif.failures import all_failures
 from verif.learner import sequences
 from verif.learner.env import LearnerEnv
 
@@ -77,6 +78,13 @@ class BusError(Base):
     """SLVERR and DECERR for each kind of access."""
 
     sequences = (sequences.BusErrors(),)
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
+class Failures(Base):
+    """Arrays at the end of memory, and a memory that fails or does not answer."""
+
+    sequences = all_failures(sequences.cases)
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")

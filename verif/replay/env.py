@@ -271,6 +271,12 @@ class ReplayEnv(EngineEnv):
                     f"want {theirs[16 * at : 16 * at + 16].view('<u4')}"
                 )
 
+    def outputs(self, job: JobItem) -> Iterable[tuple[int, int]]:
+        """Its rows or responses."""
+        size = job.words[9] if job.opcode == Job.GATHER else 16
+        copies = max(job.words[3], 1) if job.opcode == Job.SAMPLE else 1
+        return [(job.words[6] | job.words[7] << 32, job.words[2] * size * copies)]
+
     def written(self, job: JobItem) -> int:
         """Bytes of the output of a job, and some after it; 0 if they are not defined."""
         flags, error, batches = job.words[0] >> 8 & 0xFF, job.end.error, job.words[3]

@@ -18,8 +18,9 @@ from models.replay.rmm import Op
 from verif.agents.axi_memory import AxiTiming
 from verif.bench import until
 from verif.engine_env import RECORDS, RING_BYTES, RINGS
+from verif.failures import Array, Case, all_failures
 from verif.replay.base import ReplayTest
-from verif.replay.env import ABORT, FETCH_DONE, INPUT, OUTPUT, Ended
+from verif.replay.env import ABORT, FETCH_DONE, INPUT, OUTPUT, STORAGE, Ended, ReplayEnv
 
 STATES = 5  # of both rings, fewer than are met by resets at random
 
@@ -321,6 +322,56 @@ class BadStream(ReplayTest):
         env.golden._sampling = True
         await env.check(job)
         env.golden._sampling = False
+
+
+@pyuvm.test(timeout_time=8, timeout_unit="ms")
+class Failures(ReplayTest):
+    """Arrays at the end of memory, and a memory that fails or does not answer."""
+
+    async def scenario(self) -> None:
+        for sequence in all_failures(self.cases):
+            await sequence.start(self.env.sequencer)
+
+    async def cases(self, env: ReplayEnv) -> list[Case]:
+        """A job of each kind that names an array; what opens a batch comes last."""
+        await self.clear()
+        count, row, batch = 5, 1088, 1 << env.config.batch_log2
+        many = np.arange(200, dtype=np.uint32) % self.leaves
+        env.put(STORAGE, np.frombuffer(self.rng.randbytes(self.leaves * row), np.uint8))
+        leaves = np.arange(count, dtype=np.uint32)
+        responses, x = np.zeros((count, 4), np.uint32), np.arange(batch, dtype=np.uint64)
+        pairs, two = self.pairs(count), self.pairs(2)
+        memory = Flag.MEMORY
+        found: list[tuple[int, int, dict[str, Any]]] = [
+            (2, Job.GATHER, {"data": many, "count": len(many) // 4, "row_bytes": row}),
+            (2, Job.GATHER, {"data": leaves, "row_bytes": 16}),
+            (2, Job.GATHER, {"data": responses, "flags": Flag.SLOTS, "row_bytes": 64}),
+            (1, Job.RETRIEVE, {"data": many, "count": len(many), "flags": memory}),
+            (1, Job.UPDATE, {"data": pairs, "flags": memory}),
+            (1, Job.UPDATE_DELTA, {"data": pairs & np.uint32(15), "flags": memory}),
+            (1, Job.STREAM, {"data": responses, "flags": memory}),
+            (1, Job.INSERT, {"data": pairs, "flags": memory}),
+            (1, Job.RESERVE, {"flags": memory, "count": 4}),
+            (1, Job.COMMIT, {"data": two, "flags": memory, "count": 2}),
+            (0, Job.SAMPLE, {"flags": memory, "count": batch, "batches": 3}),
+            (0, Job.SAMPLE, {"flags": memory | Flag.HOST_X, "count": batch, "data": x}),
+        ]
+        cases = []
+        for place, (ring, opcode, options) in enumerate(found):
+            job = env.descriptor(ring, opcode, **({"count": count} | options))
+            number, arrays = job.words[2], {}
+            if (data := options.get("data")) is not None:
+                # Each case has an input of its own.
+                job.words[4] += 0x1000 * place
+                env.put(job.words[4], data)
+                arrays[4] = Array(data[:number].nbytes)
+            size = job.words[9] if ring == 2 else 16 * max(job.words[3], 1)
+            arrays[6] = Array(number * size, written=True)
+            if ring == 2:
+                arrays[10] = Array(self.leaves * size)
+            repeats = opcode in (Job.GATHER, Job.RETRIEVE)
+            cases.append(Case(job.words, arrays, ring, repeats=repeats))
+        return cases
 
 
 @pyuvm.test(expect_error=AssertionError, timeout_time=1, timeout_unit="ms")

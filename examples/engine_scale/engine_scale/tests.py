@@ -13,6 +13,7 @@ from engine_scale.registers import N_WORDS
 from flow.effort import scale as scale_count
 from verif.agents.axi_memory import AxiTiming
 from verif.engine_env import EngineEnv, EngineSequence, EngineTest, JobItem
+from verif.failures import Array, Case, all_failures
 
 SOURCE, TARGET, ROOM, MOST = 0x100000, 0x200000, 0x10000, 700
 ONE = 0x3F800000
@@ -22,6 +23,9 @@ class ScaleEnv(EngineEnv):
     """The common environment; what a job writes that ends with a bus error is not defined."""
 
     engine = "scale"
+
+    def outputs(self, job: JobItem) -> Iterable[tuple[int, int]]:
+        return [(job.words[8] | job.words[9] << 32, 4 * job.words[2])]
 
     def undefined(self, job: JobItem) -> Iterable[tuple[int, int]]:
         return [(job.words[8], 64 * -(-job.words[2] // LANES))] if job.end.info1 else []
@@ -79,6 +83,14 @@ class Resets(EngineSequence[ScaleEnv]):
             await env.compare_registers()
 
 
+async def cases(env: ScaleEnv) -> list[Case]:
+    """A job, for `verif.failures`."""
+    while (words := env.vector())[2] <= LANES:
+        pass
+    nbytes = 64 * -(-words[2] // LANES)
+    return [Case(words, {6: Array(nbytes), 8: Array(nbytes, written=True)}, repeats=True)]
+
+
 class Base(EngineTest):
     """The usual environment."""
 
@@ -98,6 +110,13 @@ class BackPressure(Base):
 
     timing = AxiTiming(latency=(1, 120), busy=0.6)
     sequences = (Jobs(rounds=scale_count(8, 2)), Resets(times=scale_count(20, 4)))
+
+
+@pyuvm.test(timeout_time=4, timeout_unit="ms")
+class Failures(Base):
+    """Arrays at the end of memory, and a memory that fails or does not answer."""
+
+    sequences = all_failures(cases)
 
 
 @pyuvm.test(timeout_time=4, timeout_unit="ms", expect_error=AssertionError)

@@ -10,7 +10,7 @@ from flow.regression import regress
 pytestmark = pytest.mark.cocotb
 
 
-@pytest.mark.parametrize("test", ["Smoke", "BackPressure", "ScoreboardFires"])
+@pytest.mark.parametrize("test", ["Smoke", "BackPressure", "Failures", "ScoreboardFires"])
 @pytest.mark.parametrize("depth", [32, regress(128)])
 def test_scale_engine(test: str, depth: int, seed: int) -> None:
     simulate.run(
