@@ -98,7 +98,7 @@ def check(operation: Operation, lines: Iterable[str]) -> tuple[int, int, int]:
     """Run vectors through the RTL and print what differs.
 
     Returns: vectors compared, vectors skipped, mismatches.
-    Raises: BadVector, FloatLaneError.
+    Raises: BadVector, flow.library.CheckFailed.
     """
     exp, man = FORMATS[operation.float_format]
     infinite, sign = np.uint64(((1 << exp) - 1) << man), np.uint64(1 << (exp + man))

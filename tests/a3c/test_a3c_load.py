@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from flow.library import CheckFailed
 from flow.regression import keep
 from models.a3c import traffic
 from models.a3c.network import BEAT_BYTES, SLOT_BYTES, TINY, Geometry, Network, conv, fc
@@ -25,7 +26,6 @@ from verif.a3c.memory import (
     stops,
     theta_slot,
 )
-from verif.a3c.play import CheckFailed
 
 pytestmark = pytest.mark.builds(lambda name: actor(BUILDS[name], 1))
 

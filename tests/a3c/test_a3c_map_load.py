@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from flow.library import CheckFailed
 from models.a3c import traffic
 from models.a3c.network import BEAT_BYTES, NET_T, TINY, Geometry, Network, conv, fc
 from verif.a3c.memory import (
@@ -22,7 +23,6 @@ from verif.a3c.memory import (
     small_network,
     stops,
 )
-from verif.a3c.play import CheckFailed
 
 pytestmark = pytest.mark.builds(lambda: Actor("map_load", {}, 1))
 

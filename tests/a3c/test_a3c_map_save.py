@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from flow.library import CheckFailed
 from models.a3c.network import BEAT_BYTES, ROW_WORDS
 from verif.a3c.memory import (
     FAST,
@@ -20,7 +21,6 @@ from verif.a3c.memory import (
     save,
     stops,
 )
-from verif.a3c.play import CheckFailed
 
 pytestmark = pytest.mark.builds(lambda: Actor("map_save", {}, 1))
 

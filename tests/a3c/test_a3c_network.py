@@ -8,12 +8,12 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from flow.library import CheckFailed
 from flow.regression import keep
 from models.a3c.network import FULL, NET_A, NET_S, NET_T, PAPER, SMALL, Geometry, Network, conv, fc
 from models.a3c.validate import WHOLE, NetworkError, validate
 from models.registers.a3c import Error
 from verif.a3c.network import Ended, Loader, descriptors, edges
-from verif.a3c.play import CheckFailed
 
 pytestmark = pytest.mark.builds(lambda name: Loader(BUILDS[name], 1))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from flow.library import CheckFailed
 from flow.regression import keep
 from models.a3c import ops
 from verif.a3c.numbers import bits_of, draw, floats
-from verif.a3c.pe import Config, Traffic, preload, sums
-from verif.a3c.play import PE, CheckFailed, Player
+from verif.a3c.pe import PE, Config, Traffic, preload, sums
+from verif.play import Player
 
 pytestmark = pytest.mark.builds(
     lambda: Player(PE, CONFIGS["32-M3-A4"].parameters, 1),

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from verif.a3c.play import RESET_CLOCKS, Block, Player, words
+from verif.play import RESET_CLOCKS, Block, Player, words
 
 pytestmark = pytest.mark.builds(lambda: Player(PORT, {}, 1))
 

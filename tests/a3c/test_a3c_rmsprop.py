@@ -5,12 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from flow.library import CheckFailed
 from flow.regression import keep
 from models.a3c.rmsprop import HyperParameters, rmsprop
 from verif.a3c.numbers import bits_of, draw, floats
-from verif.a3c.play import RMSPROP, CheckFailed, Player
+from verif.play import Block, Player
 
 pytestmark = pytest.mark.builds(lambda: player("4-short", 1), lambda name: player(name, 1))
+
+RMSPROP = Block(
+    "jackdaw:engine:a3c_rmsprop",
+    "jd_a3c_rmsprop",
+    {
+        "eta_i": 32, "rho_i": 32, "rest_i": 32, "eps_i": 32, "in_valid_i": 1, "in_data_i": 1536,
+        "out_ready_i": 1,
+    },
+    {"busy_o": 1, "in_ready_o": 1, "out_valid_o": 1, "out_data_o": 1024},
+    stream=True,
+)  # fmt: skip
 
 # units, then the latencies of multiplier, adder, divider, root
 BUILDS = {"4-short": (4, 2, 2, 4, 4), "8-long": (8, 4, 6, 28, 28), "16-least": (16, 1, 1, 2, 2)}

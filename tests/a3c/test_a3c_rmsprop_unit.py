@@ -5,14 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from flow.library import CheckFailed
 from flow.regression import keep
 from models.a3c.rmsprop import HyperParameters, rmsprop
 from verif.a3c.numbers import SPECIALS, bits_of, draw, floats
-from verif.a3c.play import RMSPROP_UNIT, CheckFailed, Player
+from verif.play import Block, Player
 
 pytestmark = pytest.mark.builds(
     lambda: player(BUILDS["2-2-4-4"], 1), lambda name: player(BUILDS[name], 1)
 )
+
+RMSPROP_UNIT = Block(
+    "jackdaw:engine:a3c_rmsprop",
+    "jd_a3c_rmsprop_unit",
+    {
+        "eta_i": 32, "rho_i": 32, "rest_i": 32, "eps_i": 32, "valid_i": 1, "theta_i": 32,
+        "square_i": 32, "gradient_i": 32,
+    },
+    {"valid_o": 1, "theta_o": 32, "square_o": 32},
+)  # fmt: skip
 
 # multiplier, adder, divider, root
 BUILDS = {"2-2-4-4": (2, 2, 4, 4), "1-3-2-5": (1, 3, 2, 5), "4-6-28-28": (4, 6, 28, 28)}

@@ -14,8 +14,8 @@ from models.a3c.network import NET_A, NET_S, NET_T, SMALL, Geometry, Network, fc
 from models.engine import ADDRESSES
 from models.registers.a3c import Error
 from verif.a3c import task
-from verif.a3c.play import Player
 from verif.a3c.task import Case
+from verif.play import Player
 
 pytestmark = pytest.mark.builds(lambda: player("four", 1), lambda name: player(name, 1))
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from flow.library import CheckFailed
 from flow.regression import keep
 from models.a3c.network import ROW_WORDS, SLOT_BYTES, TINY, Network, fc
 from models.a3c.rmsprop import HyperParameters
@@ -28,7 +29,6 @@ from verif.a3c.memory import (
     updated,
 )
 from verif.a3c.numbers import draw
-from verif.a3c.play import CheckFailed
 
 pytestmark = pytest.mark.builds(
     lambda: Actor("update", BUILDS["4"], 1), lambda name: Actor("update", BUILDS[name], 1)

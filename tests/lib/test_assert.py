@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import ctypes
-from functools import cache
-
 import numpy as np
 import pytest
 
 from flow import ROOT
-from flow.library import build
+from flow.library import CheckFailed
+from verif.play import Block, Player
 
 SOURCE = ROOT / "verif/common/jd_assert_bench.sv"
 NAMES = ("Always_A", "If_A", "Next_A", "Stable_A", "Stream_A", "If_M")
-
-
-@cache
-def library() -> ctypes.CDLL:
-    harness = ROOT / "verif/common/assert_harness.cpp"
-    return ctypes.CDLL(str(build("jackdaw:verif:assert_bench", "jd_assert_bench", harness)))
+BENCH = Block(
+    "jackdaw:verif:assert_bench",
+    "jd_assert_bench",
+    {"select_i": 3, "when_i": 1, "expression_i": 1, "valid_i": 1, "ready_i": 1, "payload_i": 128},
+    {},
+)
 
 
 def expected(select: int, inputs: np.ndarray) -> int:
@@ -42,7 +40,7 @@ def expected(select: int, inputs: np.ndarray) -> int:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.builds(lambda: library())
+@pytest.mark.builds(lambda: Player(BENCH, {}, 1))
 def test_a_check_fails_when_its_property_does(name: str) -> None:
     select = NAMES.index(name)
     line = next(n for n, text in enumerate(SOURCE.read_text().split("\n"), 1) if name in text)
@@ -55,11 +53,19 @@ def test_a_check_fails_when_its_property_does(name: str) -> None:
         inputs = sum(b.astype(np.uint32) << k for k, b in enumerate(bits))
         inputs = np.array(inputs | changes.astype(np.uint32) << 8, np.uint32)
         inputs[:2] &= ~np.uint32(1)
-        at = ctypes.c_int()
-        clock = library().assert_run(
-            select, inputs.ctypes.data_as(ctypes.c_void_p), len(inputs), seed, ctypes.byref(at)
-        )
+        columns = {
+            port: inputs >> k & 1
+            for k, port in enumerate(("rst_ni", "when_i", "expression_i", "valid_i", "ready_i"))
+        }
+        payload = np.zeros((24, 4), np.uint32)
+        payload[:, 3] = inputs >> 8
+        clock = -1
+        with Player(BENCH, {}, seed) as bench:
+            try:
+                bench.run(24, select_i=np.full(24, select), payload_i=payload, **columns)
+            except CheckFailed as failed:
+                clock = failed.failure.clock
+                assert (failed.name, failed.failure.line) == (name, line)
         assert clock == expected(select, inputs), f"seed {seed}"
-        assert clock < 0 or at.value == line
         found.append(clock)
     assert len(set(found)) > 10 and -1 in found

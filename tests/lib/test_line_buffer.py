@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from flow.library import CheckFailed
 from flow.regression import keep
-from verif.a3c.play import CheckFailed, Player, line_buffer
+from verif.play import Block, Player
 
 pytestmark = pytest.mark.builds(lambda: player("16x16", 1), lambda name: player(name, 1))
 
@@ -14,6 +15,19 @@ pytestmark = pytest.mark.builds(lambda: player("16x16", 1), lambda name: player(
 BUILDS = {"16x16": (16, 16), "4x2": (4, 2), "8x32": (8, 32)}
 LATENCY = 3  # clocks from a read to its word
 CLOCKS = 8000
+
+
+def line_buffer(bits: int, word: int) -> Block:
+    """jd_mem_line_buffer with rows and words of so many bits."""
+    return Block(
+        "jackdaw:lib:mem",
+        "jd_mem_line_buffer",
+        {
+            "stitch_valid_i": 1, "stitch_half_i": 1, "stitch_offset_i": 16, "stitch_data_i": bits,
+            "load_i": 1, "pointer_i": 16, "shift_i": 16, "read_valid_i": 1, "read_half_i": 1,
+        },
+        {"word_o": word},
+    )  # fmt: skip
 
 
 def player(name: str, seed: int) -> Player:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from flow.library import CheckFailed
 from flow.regression import keep
-from verif.a3c.play import CheckFailed, Player, transpose
+from verif.play import Block, Player
 
 pytestmark = pytest.mark.builds(lambda: player("16x32", 1), lambda name: player(name, 1))
 
@@ -28,6 +29,17 @@ def pack(beats: np.ndarray, bits: int) -> np.ndarray:
 def patches(generator: np.random.Generator, count: int, lanes: int, bits: int) -> np.ndarray:
     """[count, lanes, lanes] random words."""
     return generator.integers(0, 1 << bits, (count, lanes, lanes), np.uint64)
+
+
+def transpose(bits: int) -> Block:
+    """jd_stream_transpose with beats of so many bits."""
+    return Block(
+        "jackdaw:lib:stream",
+        "jd_stream_transpose",
+        {"in_valid_i": 1, "in_data_i": bits, "out_ready_i": 1},
+        {"in_ready_o": 1, "out_valid_o": 1, "out_data_o": bits},
+        stream=True,
+    )
 
 
 def player(name: str, seed: int) -> Player:

@@ -118,7 +118,7 @@ OPENERS = """
 from dataclasses import replace
 from flow.simulator import Simulator
 Simulator._make = lambda self, folder: (folder / self.file).write_text(self.toplevel)
-FIFO = Simulator("jackdaw:lib:stream", "jd_stream_fifo", harness="verif/common/assert_harness.cpp")
+FIFO = Simulator("jackdaw:lib:stream", "jd_stream_fifo", harness="verif/play.cpp")
 def opened(depth):
     simulator = replace(FIFO, parameters=(("Depth", depth),))
     there = simulator.built
@@ -206,7 +206,7 @@ def test_a_key_follows_every_input(monkeypatch: pytest.MonkeyPatch) -> None:
         {"parameters": (("Width", 4), ("Depth", 2))}, {"toplevel": "jd_stream_skid"},
         {"sources": ("verif/lib/jd_unstable_bench.sv",)}, {"assertions": False},
         {"control": ("verif/learner/public.vlt",)}, {"optimize": "-O1"}, {"waves": True},
-        {"arguments": ("-DX",)}, {"harness": "verif/common/assert_harness.cpp"},
+        {"arguments": ("-DX",)}, {"harness": "verif/play.cpp"},
     ):  # fmt: skip
         names.add(replace(FIFO, **change).name)  # type: ignore[arg-type]
     monkeypatch.setenv("CXXFLAGS", "-g")

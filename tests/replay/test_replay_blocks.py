@@ -2,44 +2,55 @@
 
 from __future__ import annotations
 
-import ctypes
-from functools import cache
-
 import numpy as np
 import pytest
 
-from flow import library, simulate
+from flow import simulate
 from flow.regression import regress
 from models.replay.priority import priorities
 from models.replay.weights import weights
+from verif.play import Block, Player
 
 CORE = "jackdaw:engine:replay_tree"
+PRIORITY = Block(
+    CORE,
+    "jd_replay_priority",
+    {
+        "alpha_i": 16, "eps_i": 32, "fraction_bits_i": 5, "smallest_i": 32, "largest_i": 32,
+        "valid_i": 1, "error_i": 32,
+    },
+    {"valid_o": 1, "priority_o": 32, "nonfinite_o": 1},
+    optimize="-O2",
+)  # fmt: skip
+WEIGHT = Block(
+    CORE,
+    "jd_replay_weight",
+    {"beta_i": 32, "minimum_i": 32, "valid_i": 1, "priority_i": 32},
+    {"valid_o": 1, "weight_o": 32},
+    optimize="-O2",
+)
 # Latencies of jd_replay_pkg.
 PRIORITY_LATENCY, WEIGHT_LATENCY = 15, 10
 
 
-@cache
-def _library(block: str) -> ctypes.CDLL:
-    defines = ["JD_WEIGHT"] if block == "jd_replay_weight" else []
-    path = library.build(CORE, block, "verif/replay/converters.cpp", defines=defines)
-    return ctypes.CDLL(str(path))
-
-
 def _run(
-    block: str, settings: list[int], words: np.ndarray, gap: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Pass uint32 words through a converter, with a pause every `gap` clocks (0 none)."""
-    setting = np.array(settings, np.uint32)
-    words = np.ascontiguousarray(words, np.uint32)
-    out, flag = np.zeros(len(words), np.uint32), np.zeros(len(words), np.uint8)
-    latency = _library(block).run(
-        *(ctypes.c_void_p(a.ctypes.data) for a in (setting, words, out, flag)),
-        ctypes.c_uint64(len(words)),
-        ctypes.c_uint64(gap),
-    )
-    want = PRIORITY_LATENCY if block == "jd_replay_priority" else WEIGHT_LATENCY
-    assert latency == want
-    return out, flag.astype(bool)
+    block: Block, latency: int, words: dict[str, np.ndarray], gap: int, seed: int, **settings: int
+) -> dict[str, np.ndarray]:
+    """Pass words through a converter, with a pause every `gap` clocks (0 none)."""
+    ((name, given),) = words.items()
+    clocks = len(given) + (-(-len(given) // (gap - 1)) if gap else 0) + latency
+    sent = np.zeros(clocks, bool)
+    sent[: clocks - latency] = np.arange(clocks - latency) % gap != 0 if gap else True
+    sent[np.flatnonzero(sent)[len(given) :]] = False
+    table = np.full(clocks, settings.get("minimum_i", 0), np.uint32)
+    table[sent] = given
+    held = {port: np.full(clocks, value, np.uint32) for port, value in settings.items()}
+    with Player(block, {}, seed) as converter:
+        out = converter.run(clocks, valid_i=sent, **{name: table}, **held)
+    came = out.pop("valid_o").astype(bool)
+    np.testing.assert_array_equal(came[latency:], sent[:-latency])
+    assert not came[:latency].any()
+    return {port: values[came] for port, values in out.items()}
 
 
 def _bits(value: float) -> int:
@@ -55,7 +66,7 @@ def _bits(value: float) -> int:
         (0.0, _bits(1.0), 16, 1, 0xFFFFFFFF),
     ],
 )
-@pytest.mark.builds(lambda: _library("jd_replay_priority"))
+@pytest.mark.builds(lambda: Player(PRIORITY, {}, 1))
 def test_priority_matches_model(
     seed: int, alpha: float, eps: int, fraction: int, smallest: int, largest: int
 ) -> None:
@@ -70,12 +81,15 @@ def test_priority_matches_model(
         ]
     )
     a = int(alpha * 2**15)
-    got, flags = _run("jd_replay_priority", [a, eps, fraction, smallest, largest], words, 5)
+    got = _run(
+        PRIORITY, PRIORITY_LATENCY, {"error_i": words}, 5, seed, alpha_i=a, eps_i=eps,
+        fraction_bits_i=fraction, smallest_i=smallest, largest_i=largest,
+    )  # fmt: skip
     want, nonfinite = priorities(
         words, alpha=a, eps=eps, fraction_bits=fraction, smallest=smallest, largest=largest
     )
-    np.testing.assert_array_equal(got, want)
-    np.testing.assert_array_equal(flags, nonfinite)
+    np.testing.assert_array_equal(got["priority_o"], want)
+    np.testing.assert_array_equal(got["nonfinite_o"], nonfinite)
 
 
 def test_priority_small_leaf(seed: int) -> None:
@@ -88,14 +102,16 @@ def test_priority_small_leaf(seed: int) -> None:
 
 @pytest.mark.parametrize("beta", [0, 1 << 28, int(0.4 * 2**30), 1 << 30, (1 << 32) - 1])
 @pytest.mark.parametrize("minimum", [1, 1039, 1 << 31])
-@pytest.mark.builds(lambda: _library("jd_replay_weight"))
+@pytest.mark.builds(lambda: Player(WEIGHT, {}, 1))
 def test_weight_matches_model(seed: int, beta: int, minimum: int) -> None:
     rng = np.random.default_rng(seed)
     shift = rng.integers(0, 32, 70_000, dtype=np.uint64)
     words = rng.integers(0, 1 << 32, 70_000, dtype=np.uint64) >> shift
     words = np.maximum(words, minimum)
     words[:4] = [minimum, minimum + 1, (1 << 32) - 1, minimum]
-    got, _ = _run("jd_replay_weight", [beta, minimum], words, 0)
+    settings = {"beta_i": beta, "minimum_i": minimum}
+    out = _run(WEIGHT, WEIGHT_LATENCY, {"priority_i": words}, 0, seed, **settings)
+    got = out["weight_o"]
     want = weights(words.astype(np.int64), minimum, beta)
     np.testing.assert_array_equal(got, want)
     assert got[0] == 0x3F800000

@@ -7,21 +7,13 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <stdexcept>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include MODEL_HEADER
-#include "../../host/jackdaw/device/memory.h"
 #include "flow/harness.h"
-#include "verilated.h"
-
-void vl_stop(const char* file, int line, const char* /*scope*/) {
-  throw std::runtime_error(std::string(file) + ":" + std::to_string(line));
-}
-void vl_fatal(const char* file, int line, const char* /*scope*/, const char* message) {
-  throw std::runtime_error(std::string(message) + " at " + file + ":" + std::to_string(line));
-}
+#include "flow/memory.h"
 
 #if defined(LOAD) || defined(MAP_LOAD) || defined(UPDATE)
 #define READS
@@ -46,18 +38,16 @@ constexpr uint64_t NEVER = ~uint64_t{0};
 constexpr uint64_t QUIET = 300;  // clocks in which nothing may begin after a stop
 constexpr uint64_t STUCK = 20000;  // clocks without any progress
 
-/// What the simulated memory has for ports: one of each.
+/// The memory's port: behind the requests below.
 struct Bus {
-  uint8_t m_axi_arvalid_o[1] = {}, m_axi_arready_i[1] = {}, m_axi_arid_o[1] = {};
-  uint8_t m_axi_arlen_o[1] = {}, m_axi_arsize_o[1] = {6}, m_axi_arburst_o[1] = {1};
-  uint8_t m_axi_awvalid_o[1] = {}, m_axi_awready_i[1] = {}, m_axi_awid_o[1] = {};
-  uint8_t m_axi_awlen_o[1] = {}, m_axi_awsize_o[1] = {6}, m_axi_awburst_o[1] = {1};
-  uint64_t m_axi_araddr_o[1] = {}, m_axi_awaddr_o[1] = {}, m_axi_wstrb_o[1] = {};
-  uint8_t m_axi_wvalid_o[1] = {}, m_axi_wready_i[1] = {}, m_axi_wlast_o[1] = {};
-  uint8_t m_axi_rvalid_i[1] = {}, m_axi_rready_o[1] = {}, m_axi_rresp_i[1] = {};
-  uint8_t m_axi_rlast_i[1] = {}, m_axi_rid_i[1] = {};
-  uint8_t m_axi_bvalid_i[1] = {}, m_axi_bready_o[1] = {}, m_axi_bresp_i[1] = {}, m_axi_bid_i[1] = {};
-  VlWide<16> m_axi_rdata_i[1], m_axi_wdata_o[1];
+  uint8_t m_axi_arvalid_o = 0, m_axi_arready_i = 0, m_axi_arid_o = 0, m_axi_arlen_o = 0;
+  uint8_t m_axi_awvalid_o = 0, m_axi_awready_i = 0, m_axi_awid_o = 0, m_axi_awlen_o = 0;
+  uint64_t m_axi_araddr_o = 0, m_axi_awaddr_o = 0, m_axi_wstrb_o = 0;
+  uint8_t m_axi_wvalid_o = 0, m_axi_wready_i = 0, m_axi_wlast_o = 0;
+  uint8_t m_axi_rvalid_i = 0, m_axi_rready_o = 0, m_axi_rresp_i = 0, m_axi_rlast_i = 0;
+  uint8_t m_axi_rid_i = 0;
+  uint8_t m_axi_bvalid_i = 0, m_axi_bready_o = 0, m_axi_bresp_i = 0, m_axi_bid_i = 0;
+  VlWide<16> m_axi_rdata_i, m_axi_wdata_o;
 };
 
 /// A request between the block and the memory, so that the block's may wait.
@@ -116,51 +106,29 @@ struct Run {
 }
 
 namespace {
-struct Actor {
-  VerilatedContext context;
-  MODEL top;
+struct Actor : jackdaw::Simulation<MODEL> {
   Bus bus;
   Random random;
   Settings settings{};
-  jackdaw::MemoryPort* memory = nullptr;
+  std::optional<jackdaw::MemoryPort> memory;
   std::vector<jackdaw::Fault> faults;
-  std::string error;
   Request read, write;
-  uint64_t now = 0, progress = 0, healed = NEVER;
+  const uint64_t& now = clocks;
+  uint64_t progress = 0, healed = NEVER;
   const uint8_t* bytes = nullptr;                      // memory
   uint64_t reads_out = 0, writes_out = 0;              // bursts
   uint64_t read_beats = 0, write_beats = 0, bursts = 0;
   uint64_t last_read_beat = 0, first_read_beat = NEVER;
   std::vector<uint64_t> requests;                      // clock, address, beats | write << 16
   std::vector<uint64_t> errors;                        // task, word, response
-  bool failed = false, quiet = false;                  // quiet: idle since a stop
+  bool failing = false, quiet = false;                 // failed_i; idle since a stop
   std::function<void(uint64_t, uint64_t, bool)> on_request;
 
-  explicit Actor(uint32_t seed) : context(), top(seeded(context, seed)), random{seed * 77u + 13u} {
+  explicit Actor(uint32_t seed) : Simulation(seed), random{seed * 77u + 13u} {
     for (unsigned i = 0; i < 8; ++i) random.next();
   }
-  ~Actor() {
-    Verilated::threadContextp(&context);
-    if (error.empty()) write_coverage(context);
-    delete memory;
-  }
 
-  void fail(const std::string& what) const {
-    throw std::runtime_error(what + " in clock " + std::to_string(now));
-  }
-
-  void reset() {
-    top.rst_ni = 0;
-    for (int i = 0; i < 4; ++i) {
-      top.clk_i = 0;
-      top.eval();
-      context.timeInc(1);
-      top.clk_i = 1;
-      top.eval();
-      context.timeInc(1);
-    }
-    top.rst_ni = 1;
-  }
+  void fail(const std::string& what) const { throw jackdaw::Failure(what); }
 
   /// Sets the inputs from memory and settles the block's outputs.
   void begin() {
@@ -168,32 +136,30 @@ struct Actor {
 #ifdef READS
     read.ready = !read.valid && !random.chance(settings.stall);
     top.m_axi_arready_i = read.ready;
-    top.m_axi_rvalid_i = bus.m_axi_rvalid_i[0];
-    top.m_axi_rresp_i = bus.m_axi_rresp_i[0];
-    top.m_axi_rlast_i = bus.m_axi_rlast_i[0];
+    top.m_axi_rvalid_i = bus.m_axi_rvalid_i;
+    top.m_axi_rresp_i = bus.m_axi_rresp_i;
+    top.m_axi_rlast_i = bus.m_axi_rlast_i;
     top.m_axi_rid_i = 0;
-    top.m_axi_rdata_i = bus.m_axi_rdata_i[0];
+    top.m_axi_rdata_i = bus.m_axi_rdata_i;
 #endif
 #ifdef WRITES
     write.ready = !write.valid && !random.chance(settings.stall);
     top.m_axi_awready_i = write.ready;
-    top.m_axi_wready_i = bus.m_axi_wready_i[0];
-    top.m_axi_bvalid_i = bus.m_axi_bvalid_i[0];
-    top.m_axi_bresp_i = bus.m_axi_bresp_i[0];
+    top.m_axi_wready_i = bus.m_axi_wready_i;
+    top.m_axi_bvalid_i = bus.m_axi_bvalid_i;
+    top.m_axi_bresp_i = bus.m_axi_bresp_i;
     top.m_axi_bid_i = 0;
 #endif
     top.stop_i = now >= settings.stop;
 #ifdef MAP_SAVE
-    if (failed && now >= settings.heal && !top.busy_o && !(top.job_valid_i && top.job_ready_o)) {
-      failed = false;
+    if (failing && now >= settings.heal && !top.busy_o && !(top.job_valid_i && top.job_ready_o)) {
+      failing = false;
       healed = now;
     }
 #endif
-    failed = failed || now == settings.fail;
-    top.failed_i = failed;
-    top.clk_i = 0;
-    top.eval();
-    context.timeInc(1);
+    failing = failing || now == settings.fail;
+    top.failed_i = failing;
+    settle();
   }
 
   /// So many times the quiet span after a stop.
@@ -214,10 +180,10 @@ struct Actor {
     bool begins = false;
 #ifdef READS
     begins = begins || top.m_axi_arvalid_o;
-    bus.m_axi_arvalid_o[0] = read.valid;
-    bus.m_axi_araddr_o[0] = read.address;
-    bus.m_axi_arlen_o[0] = read.length;
-    bus.m_axi_rready_o[0] = top.m_axi_rready_o;
+    bus.m_axi_arvalid_o = read.valid;
+    bus.m_axi_araddr_o = read.address;
+    bus.m_axi_arlen_o = read.length;
+    bus.m_axi_rready_o = top.m_axi_rready_o;
     if (top.m_axi_rvalid_i && top.m_axi_rready_o) {
       if (first_read_beat == NEVER) first_read_beat = now;
       last_read_beat = progress = now;
@@ -227,14 +193,14 @@ struct Actor {
 #endif
 #ifdef WRITES
     begins = begins || top.m_axi_awvalid_o;
-    bus.m_axi_awvalid_o[0] = write.valid;
-    bus.m_axi_awaddr_o[0] = write.address;
-    bus.m_axi_awlen_o[0] = write.length;
-    bus.m_axi_wvalid_o[0] = top.m_axi_wvalid_o;
-    bus.m_axi_wlast_o[0] = top.m_axi_wlast_o;
-    bus.m_axi_wstrb_o[0] = top.m_axi_wstrb_o;
-    bus.m_axi_bready_o[0] = top.m_axi_bready_o;
-    bus.m_axi_wdata_o[0] = top.m_axi_wdata_o;
+    bus.m_axi_awvalid_o = write.valid;
+    bus.m_axi_awaddr_o = write.address;
+    bus.m_axi_awlen_o = write.length;
+    bus.m_axi_wvalid_o = top.m_axi_wvalid_o;
+    bus.m_axi_wlast_o = top.m_axi_wlast_o;
+    bus.m_axi_wstrb_o = top.m_axi_wstrb_o;
+    bus.m_axi_bready_o = top.m_axi_bready_o;
+    bus.m_axi_wdata_o = top.m_axi_wdata_o;
     if (top.m_axi_wvalid_o && top.m_axi_wready_i) write_beats++, progress = now;
     if (top.m_axi_bvalid_i && top.m_axi_bready_o) writes_out--;
 #endif
@@ -244,8 +210,8 @@ struct Actor {
       quiet = quiet || top.idle_o;
     }
     if (stopped(20) && !top.idle_o) fail("not idle after a stop");
-    const bool read_taken = read.valid && bus.m_axi_arready_i[0];
-    const bool write_taken = write.valid && bus.m_axi_awready_i[0];
+    const bool read_taken = read.valid && bus.m_axi_arready_i;
+    const bool write_taken = write.valid && bus.m_axi_awready_i;
     memory->step(bus, 0, now);
     if (read_taken) read.valid = false;
     if (write_taken) write.valid = false;
@@ -263,17 +229,14 @@ struct Actor {
       log_request(write.address, write.length + 1u, true);
     }
 #endif
-    top.clk_i = 1;
-    top.eval();
-    context.timeInc(1);
-    ++now;
+    edge();
     if (now - progress > STUCK) fail("no progress");
   }
 
   void note_error(uint64_t task) {
     if (!top.error_valid_o) return;
     errors.insert(errors.end(), {task, top.error_word_o, top.error_response_o});
-    if (settings.echo) failed = true;
+    if (settings.echo) failing = true;
   }
 };
 
@@ -312,7 +275,7 @@ struct Feeder {
       run.finished[task++] = actor.now;
       actor.progress = actor.now;
       go = false;
-      actor.failed = false;
+      actor.failing = false;
       // The next task may show at once.
     }
   }
@@ -621,9 +584,7 @@ void play(Actor& actor, const Run& run) {
 }  // namespace
 
 extern "C" {
-Actor* actor_new(uint32_t seed) { return new Actor(seed); }
-void actor_free(Actor* actor) { delete actor; }
-const char* actor_error(Actor* actor) { return actor->error.c_str(); }
+Actor* jd_new(uint32_t seed) { return new Actor(seed); }
 
 unsigned actor_task_words() {
 #ifdef TASKS
@@ -633,35 +594,30 @@ unsigned actor_task_words() {
 #endif
 }
 
-// Runs a block from a reset on; returns the clocks, or -1 with an error.
+// Runs a block from a reset on; returns the clocks.
 int64_t actor_run(Actor* actor, const Settings* settings, const Run* run, uint8_t* bytes,
                   uint64_t size, const jackdaw::Fault* faults, uint64_t fault_count) {
   actor->settings = *settings;
   actor->faults.assign(faults, faults + fault_count);
-  delete actor->memory;
-  actor->memory = new jackdaw::MemoryPort(settings->memory, bytes, size, &actor->faults, 0,
-                                         jackdaw::Requests::held);
+  actor->memory.emplace(settings->memory, bytes, size, &actor->faults, 0, jackdaw::Requests::held);
   actor->bus = Bus{};
   actor->memory->start(actor->bus, 0);
   actor->read = actor->write = Request{};
-  actor->now = actor->progress = actor->reads_out = actor->writes_out = 0;
+  actor->progress = actor->reads_out = actor->writes_out = 0;
   actor->read_beats = actor->write_beats = actor->bursts = actor->last_read_beat = 0;
   actor->first_read_beat = NEVER;
   actor->requests.clear();
   actor->errors.clear();
-  actor->failed = actor->quiet = false;
+  actor->failing = actor->quiet = false;
   actor->healed = NEVER;
   actor->on_request = nullptr;
   actor->bytes = bytes;
   actor->random.state ^= settings->memory.seed * 0x9E3779B97F4A7C15u | 1;
-  try {
+  return actor->guarded([&] {
     actor->reset();
     play(*actor, *run);
     return static_cast<int64_t>(actor->now);
-  } catch (const std::exception& error) {
-    actor->error = error.what();
-    return -1;
-  }
+  });
 }
 
 // Beats read and written, clocks of the first and the last beat read, then sizes of the lists.

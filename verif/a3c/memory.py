@@ -5,16 +5,14 @@ from __future__ import annotations
 import ctypes
 import math
 import re
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
-from flow.library import build
+from flow.library import Harness, MemoryConfig, MemoryFault, build, open_library
 from models.a3c.layout import parameter_slot_bytes
 from models.a3c.network import (
     BEAT_BYTES,
@@ -31,10 +29,9 @@ from models.a3c.network import (
 from models.a3c.rmsprop import HyperParameters, rmsprop
 from models.a3c.validate import NetworkError, validate
 from verif.a3c.network import LAYER, PACKAGE, layer_fields
-from verif.a3c.play import CheckFailed, _label, words
+from verif.play import words
 
 HARNESS = Path("verif/a3c/actor_harness.cpp")
-MEMORY_H = Path("host/jackdaw/device/memory.h")
 NEVER = (1 << 64) - 1
 REGIONS = 9  # entries of a network: layers and the output
 PASS_CONTEXTS = 32
@@ -144,30 +141,12 @@ class UnitTask:
         return np.stack(out)
 
 
-class _Config(ctypes.Structure):
-    _fields_ = [
-        ("latency", ctypes.c_uint32),
-        ("read_num", ctypes.c_uint32), ("read_den", ctypes.c_uint32),
-        ("write_num", ctypes.c_uint32), ("write_den", ctypes.c_uint32),
-        ("shared_num", ctypes.c_uint32), ("shared_den", ctypes.c_uint32),
-        ("max_delay", ctypes.c_uint32),
-        ("seed", ctypes.c_uint64),
-    ]  # fmt: skip
-
-
 class _Settings(ctypes.Structure):
     _fields_ = [
-        ("memory", _Config),
+        ("memory", MemoryConfig),
         ("stop", ctypes.c_uint64), ("fail", ctypes.c_uint64), ("heal", ctypes.c_uint64),
         ("stall", ctypes.c_uint32), ("pause", ctypes.c_uint32), ("echo", ctypes.c_uint32),
         ("limit", ctypes.c_uint32),
-    ]  # fmt: skip
-
-
-class _Fault(ctypes.Structure):
-    _fields_ = [
-        ("first", ctypes.c_uint64), ("last", ctypes.c_uint64),
-        ("response", ctypes.c_int), ("direction", ctypes.c_int),
     ]  # fmt: skip
 
 
@@ -289,18 +268,13 @@ def library(name: str, core: str, parameters: tuple[tuple[str, int], ...]) -> ct
         top,
         HARNESS,
         parameters=dict(parameters),
-        defines=(f"MODEL=V{top}", f'MODEL_HEADER="V{top}.h"', name.upper(),
-                 f"MEMORY_SUM={zlib.crc32(MEMORY_H.read_bytes())}"),
+        defines=(f"MODEL=V{top}", f'MODEL_HEADER="V{top}.h"', name.upper()),
         optimize="-O0",
-    )  # fmt: skip
-    lib = ctypes.CDLL(str(path))
-    lib.actor_new.restype = ctypes.c_void_p
-    lib.actor_error.restype = ctypes.c_char_p
-    lib.actor_run.restype = ctypes.c_int64
-    return lib
+    )
+    return open_library(path)
 
 
-class Actor:
+class Actor(Harness):
     """A block under simulation (a context manager).
 
     Args:
@@ -310,21 +284,10 @@ class Actor:
     """
 
     def __init__(self, name: str, parameters: Mapping[str, int], seed: int) -> None:
-        self.lib = library(name, f"jackdaw:engine:a3c_{name}", tuple(sorted(parameters.items())))
-        self.handle = ctypes.c_void_p(self.lib.actor_new(seed & 0x3FFF_FFFF))
+        values = tuple(sorted(parameters.items()))
+        super().__init__(library(name, f"jackdaw:engine:a3c_{name}", values), seed)
         self.seed = seed
         self.runs = 0
-
-    def __enter__(self) -> Actor:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.lib.actor_free(self.handle)
 
     def run(
         self,
@@ -348,7 +311,7 @@ class Actor:
         Raises: CheckFailed.
         """
         self.runs += 1
-        config = _Config(
+        config = MemoryConfig(
             timing.latency, *timing.read, *timing.write, 2, 1, timing.delay,
             self.seed * 1000 + self.runs,
         )  # fmt: skip
@@ -364,8 +327,8 @@ class Actor:
             assert geometry
             kept["tasks"] = np.ascontiguousarray(np.stack([task.row() for task in tasks]))
             kept["layers"] = np.ascontiguousarray(np.stack([t.layers(geometry) for t in tasks]))
-            if kept["tasks"].shape[1] != self.lib.actor_task_words():
-                raise ValueError(f"a task has {self.lib.actor_task_words()} words")
+            if kept["tasks"].shape[1] != self.library.actor_task_words():
+                raise ValueError(f"a task has {self.library.actor_task_words()} words")
         numbers = {"count": len(tasks) if count is None else count}
         for name, value in arrays.items():
             if isinstance(value, np.ndarray):
@@ -373,23 +336,20 @@ class Actor:
             else:
                 numbers[name] = int(value)
         run = _Run(**{k: v.ctypes.data for k, v in kept.items()}, **numbers)
-        bad = (_Fault * max(1, len(faults)))(
+        bad = (MemoryFault * max(1, len(faults)))(
             *((f.first, f.last, f.response, f.direction) for f in faults)
         )
-        clocks = self.lib.actor_run(
-            self.handle, ctypes.byref(settings), ctypes.byref(run),
+        clocks = self.call(
+            "actor_run", ctypes.byref(settings), ctypes.byref(run),
             ctypes.c_void_p(memory.ctypes.data), ctypes.c_uint64(memory.size), bad,
             ctypes.c_uint64(len(faults)),
         )  # fmt: skip
-        if clocks < 0:
-            where = self.lib.actor_error(self.handle).decode()
-            raise CheckFailed(_label(where), where)
         if clocks >= timing.limit:
             raise TimeoutError(f"no end within {timing.limit} clocks")
         counts = (ctypes.c_uint64 * 6)()
-        self.lib.actor_counts(self.handle, counts)
+        self.library.actor_counts(self.handle, counts)
         pairs, errors = (np.zeros(counts[n], np.uint64) for n in (4, 5))
-        self.lib.actor_lists(
+        self.library.actor_lists(
             self.handle, *(ctypes.c_void_p(a.ctypes.data) for a in (pairs, errors))
         )
         found = pairs.reshape(-1, 3).astype(np.int64)

@@ -18,7 +18,7 @@ from models.a3c.network import (
     Network,
     fc,
 )
-from verif.a3c.play import Block, Player
+from verif.play import Block, Player
 
 PACKAGE = Path(__file__).resolve().parents[2] / "rtl/a3c/jd_a3c_pkg.sv"
 BEATS = 3  # of a descriptor in memory

@@ -9,7 +9,18 @@ import numpy as np
 
 from models.float import add, mul
 from verif.a3c.numbers import bits_of, draw, floats
-from verif.a3c.play import Player
+from verif.play import Block, Player
+
+PE = Block(
+    "jackdaw:engine:a3c_pe",
+    "jd_a3c_pe",
+    {
+        "valid_i": 1, "enable_i": 1, "first_i": 1, "half_i": 1, "context_i": 6, "a_i": 32,
+        "b_i": 32, "drain_valid_i": 1, "drain_half_i": 1, "drain_context_i": 6,
+        "preload_valid_i": 1, "preload_half_i": 1, "preload_context_i": 6, "preload_data_i": 32,
+    },
+    {"drain_data_o": 32},
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

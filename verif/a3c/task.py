@@ -25,7 +25,7 @@ from models.a3c.descriptor import (
 )
 from models.a3c.network import Geometry, Network
 from verif.a3c.network import NETWORK, network_fields
-from verif.a3c.play import Block, Player, words
+from verif.play import Block, Player, words
 
 LIMIT = 1000  # clocks of a check
 PLACES = {2: "theta", 4: "source", 6: "target", 8: "g_source", 10: "g_target", 12: "objective"}

@@ -6,11 +6,10 @@ import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from types import TracebackType
 
 import numpy as np
 
-from flow.library import build
+from flow.library import Harness, MemoryConfig, MemoryFault, build, open_library
 from models.a3c import timing
 from models.a3c.descriptor import FLAG_SAVE_MAPS, INF, RING_INF, RING_TRN, TRAIN, Task
 from models.a3c.engine import A3cEngine
@@ -22,26 +21,15 @@ from models.engine import BusError
 from models.registers import a3c as registers
 from verif.a3c.memory import NEVER, TASK, Fault, UnitTask, row
 from verif.a3c.network import LAYER, layer_fields
-from verif.a3c.play import CheckFailed, _label
 
 HARNESS = "verif/a3c/unit_harness.cpp"
 KINDS = ("FwConv", "GcConv", "BwConv", "FwFc", "GcFc", "BwFc")
 CLOCK_NAMES = ("busy", "issue", "parameters", "maps", "drain", "gradients", "latency")
 
 
-class _Config(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_uint32)
-        for name in (
-            "latency", "read_num", "read_den", "write_num", "write_den", "shared_num",
-            "shared_den", "max_delay",
-        )
-    ] + [("seed", ctypes.c_uint64)]  # fmt: skip
-
-
 class _Run(ctypes.Structure):
     _fields_ = [
-        ("memory", _Config),
+        ("memory", MemoryConfig),
         ("limit", ctypes.c_uint64),
         ("stop", ctypes.c_uint64),
         ("tasks", ctypes.c_void_p),
@@ -51,15 +39,6 @@ class _Run(ctypes.Structure):
         ("ends", ctypes.c_void_p),
         ("clocks", ctypes.c_void_p),
         ("stages", ctypes.c_void_p),
-    ]
-
-
-class _Fault(ctypes.Structure):
-    _fields_ = [
-        ("first", ctypes.c_uint64),
-        ("last", ctypes.c_uint64),
-        ("response", ctypes.c_int),
-        ("direction", ctypes.c_int),
     ]
 
 
@@ -135,14 +114,10 @@ def library(parameters: tuple[tuple[str, int], ...], waves: bool, optimize: str)
         "jackdaw:engine:a3c_unit", "jd_a3c_unit", HARNESS, parameters=dict(parameters),
         waves=waves, optimize=optimize,
     )  # fmt: skip
-    lib = ctypes.CDLL(str(path))
-    lib.unit_new.restype = ctypes.c_void_p
-    lib.unit_error.restype = ctypes.c_char_p
-    lib.unit_run.restype = ctypes.c_int64
-    return lib
+    return open_library(path)
 
 
-class Unit:
+class Unit(Harness):
     """A unit under simulation (a context manager).
 
     Args:
@@ -154,19 +129,7 @@ class Unit:
     def __init__(
         self, parameters: Mapping[str, int], seed: int, waves: bool = False, optimize: str = "-O0"
     ) -> None:
-        self.lib = library(tuple(sorted(parameters.items())), waves, optimize)
-        self.handle = ctypes.c_void_p(self.lib.unit_new(seed & 0x7FFFFFFF))
-
-    def __enter__(self) -> Unit:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.lib.unit_free(self.handle)
+        super().__init__(library(tuple(sorted(parameters.items())), waves, optimize), seed)
 
     def run(
         self,
@@ -208,22 +171,19 @@ class Unit:
         ends = np.zeros((len(tasks), 4), np.uint64)
         counts = np.zeros(len(CLOCK_NAMES) + 2, np.uint64)
         stages = np.zeros((8, 8, len(CLOCK_NAMES)), np.uint64)
-        config = _Config(m.latency, *m.reads, *m.writes, *m.shared, m.max_delay, seed)
+        config = MemoryConfig(m.latency, *m.reads, *m.writes, *m.shared, m.max_delay, seed)
         run = _Run(
             config, limit, NEVER if stop is None else stop, table.ctypes.data, begin.ctypes.data,
             len(tasks), layers.ctypes.data, ends.ctypes.data, counts.ctypes.data,
             stages.ctypes.data,
         )  # fmt: skip
-        held = (_Fault * max(1, len(faults)))(
-            *(_Fault(f.first, f.last, f.response, f.direction) for f in faults)
+        held = (MemoryFault * max(1, len(faults)))(
+            *(MemoryFault(f.first, f.last, f.response, f.direction) for f in faults)
         )
-        clocks = self.lib.unit_run(
-            self.handle, ctypes.byref(run), ctypes.c_void_p(memory.ctypes.data),
+        clocks = self.call(
+            "unit_run", ctypes.byref(run), ctypes.c_void_p(memory.ctypes.data),
             ctypes.c_uint64(memory.size), held, ctypes.c_uint64(len(faults)),
         )  # fmt: skip
-        if clocks < 0:
-            where = self.lib.unit_error(self.handle).decode()
-            raise CheckFailed(_label(where.partition(" in clock")[0]), where)
         names = (*CLOCK_NAMES, "read", "written")
         return Result(
             int(clocks),

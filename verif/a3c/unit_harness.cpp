@@ -3,26 +3,15 @@
 // In-process simulator of a compute unit of the a3c engine: tasks, the layers that it looks up, the
 // order of updates and its memory.
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
-#include <stdexcept>
-#include <string>
+#include <optional>
 #include <vector>
 
-#include "../../host/jackdaw/device/memory.h"
 #include "Vjd_a3c_unit.h"
 #include "Vjd_a3c_unit___024root.h"
 #include "flow/harness.h"
-#include "verilated.h"
-#ifdef JD_WAVES
-#include "verilated_fst_c.h"
-#endif
-
-void vl_stop(const char* file, int line, const char* /*scope*/) {
-  throw std::runtime_error(std::string(file) + ":" + std::to_string(line));
-}
-void vl_fatal(const char* file, int line, const char* /*scope*/, const char* message) {
-  throw std::runtime_error(std::string(message) + " at " + file + ":" + std::to_string(line));
-}
+#include "flow/memory.h"
 
 namespace {
 constexpr unsigned LAYERS = 8, CLOCKS = 7, ISSUE = 1;
@@ -30,103 +19,13 @@ constexpr uint64_t NEVER = ~uint64_t{0};
 constexpr uint64_t STUCK = 100000;  // clocks without any progress
 constexpr uint64_t QUIET = 200;     // clocks in which nothing may begin after a stop
 
-/// What the simulated memory has for ports: one of each.
-struct Bus {
-  uint8_t m_axi_arvalid_o[1] = {}, m_axi_arready_i[1] = {}, m_axi_arid_o[1] = {};
-  uint8_t m_axi_arlen_o[1] = {}, m_axi_arsize_o[1] = {6}, m_axi_arburst_o[1] = {1};
-  uint8_t m_axi_awvalid_o[1] = {}, m_axi_awready_i[1] = {}, m_axi_awid_o[1] = {};
-  uint8_t m_axi_awlen_o[1] = {}, m_axi_awsize_o[1] = {6}, m_axi_awburst_o[1] = {1};
-  uint64_t m_axi_araddr_o[1] = {}, m_axi_awaddr_o[1] = {}, m_axi_wstrb_o[1] = {};
-  uint8_t m_axi_wvalid_o[1] = {}, m_axi_wready_i[1] = {}, m_axi_wlast_o[1] = {};
-  uint8_t m_axi_rvalid_i[1] = {}, m_axi_rready_o[1] = {}, m_axi_rresp_i[1] = {};
-  uint8_t m_axi_rlast_i[1] = {}, m_axi_rid_i[1] = {};
-  uint8_t m_axi_bvalid_i[1] = {}, m_axi_bready_o[1] = {}, m_axi_bresp_i[1] = {}, m_axi_bid_i[1] = {};
-  VlWide<16> m_axi_rdata_i[1], m_axi_wdata_o[1];
-};
-
-struct Unit {
-  VerilatedContext context;
-  Vjd_a3c_unit top;
-  Bus bus;
-  jackdaw::MemoryPort* memory = nullptr;
+struct Unit : jackdaw::Simulation<Vjd_a3c_unit> {
+  std::optional<jackdaw::MemoryPort> memory;
   std::vector<jackdaw::Fault> faults;
-  std::string error;
-  uint64_t now = 0;
-#ifdef JD_WAVES
-  VerilatedFstC trace;
-#endif
 
-  explicit Unit(uint32_t seed) : context(), top(seeded(context, seed)) {
-#ifdef JD_WAVES
-    context.traceEverOn(true);
-    top.trace(&trace, 99);
-    trace.open(getenv("JD_WAVES_FILE") ? getenv("JD_WAVES_FILE") : "unit.fst");
-#endif
-  }
-  ~Unit() {
-    Verilated::threadContextp(&context);
-    if (error.empty()) write_coverage(context);
-#ifdef JD_WAVES
-    trace.close();
-#endif
-    delete memory;
-  }
-
-  void settle() {
-    top.clk_i = 0;
-    top.eval();
-#ifdef JD_WAVES
-    trace.dump(context.time());
-#endif
-    context.timeInc(1);
-  }
-  void edge() {
-    top.clk_i = 1;
-    top.eval();
-#ifdef JD_WAVES
-    trace.dump(context.time());
-#endif
-    context.timeInc(1);
-  }
-  void reset() {
-    top.rst_ni = 0;
-    for (int i = 0; i < 4; ++i) {
-      settle();
-      edge();
-    }
-    top.rst_ni = 1;
-  }
-
-  void drive_memory() {
-    memory->drive(bus, 0);
-    top.m_axi_arready_i = bus.m_axi_arready_i[0];
-    top.m_axi_rvalid_i = bus.m_axi_rvalid_i[0];
-    top.m_axi_rresp_i = bus.m_axi_rresp_i[0];
-    top.m_axi_rlast_i = bus.m_axi_rlast_i[0];
-    top.m_axi_rid_i = bus.m_axi_rid_i[0];
-    top.m_axi_rdata_i = bus.m_axi_rdata_i[0];
-    top.m_axi_awready_i = bus.m_axi_awready_i[0];
-    top.m_axi_wready_i = bus.m_axi_wready_i[0];
-    top.m_axi_bvalid_i = bus.m_axi_bvalid_i[0];
-    top.m_axi_bresp_i = bus.m_axi_bresp_i[0];
-    top.m_axi_bid_i = bus.m_axi_bid_i[0];
-  }
-  void step_memory() {
-    bus.m_axi_arvalid_o[0] = top.m_axi_arvalid_o;
-    bus.m_axi_araddr_o[0] = top.m_axi_araddr_o;
-    bus.m_axi_arlen_o[0] = top.m_axi_arlen_o;
-    bus.m_axi_arid_o[0] = top.m_axi_arid_o;
-    bus.m_axi_rready_o[0] = top.m_axi_rready_o;
-    bus.m_axi_awvalid_o[0] = top.m_axi_awvalid_o;
-    bus.m_axi_awaddr_o[0] = top.m_axi_awaddr_o;
-    bus.m_axi_awlen_o[0] = top.m_axi_awlen_o;
-    bus.m_axi_awid_o[0] = top.m_axi_awid_o;
-    bus.m_axi_wvalid_o[0] = top.m_axi_wvalid_o;
-    bus.m_axi_wlast_o[0] = top.m_axi_wlast_o;
-    bus.m_axi_wstrb_o[0] = top.m_axi_wstrb_o;
-    bus.m_axi_wdata_o[0] = top.m_axi_wdata_o;
-    bus.m_axi_bready_o[0] = top.m_axi_bready_o;
-    memory->step(bus, 0, now);
+  explicit Unit(uint32_t seed) : Simulation(seed) {
+    const char* const path = std::getenv("JD_WAVES_FILE");
+    record(path ? path : "unit.fst");
   }
 };
 }  // namespace
@@ -146,38 +45,30 @@ struct UnitRun {
   uint64_t* stages;         // [kind_e][layer][CLOCKS]
 };
 
-Unit* unit_new(uint32_t seed) {
-  Unit* unit = new Unit(seed);
-  return unit;
-}
-void unit_free(Unit* unit) { delete unit; }
-const char* unit_error(Unit* unit) { return unit->error.c_str(); }
+Unit* jd_new(uint32_t seed) { return new Unit(seed); }
 
 /// Runs tasks until all have ended, or until all is quiet after a stop. Returns the clocks, -1 for an error.
 int64_t unit_run(Unit* unit, const UnitRun* run, uint8_t* bytes, uint64_t size,
                  const jackdaw::Fault* faults, uint64_t fault_count) {
   auto& top = unit->top;
   unit->faults.assign(faults, faults + fault_count);
-  delete unit->memory;
-  unit->memory = new jackdaw::MemoryPort(run->memory, bytes, size, &unit->faults, 0,
-                                         jackdaw::Requests::held);
-  unit->memory->start(unit->bus, 0);
   uint64_t given = 0, ended = 0, progress = 0, answer = NEVER, quiet = 0;
   unsigned slot = 0, layer = 0, stage = 0;
-  const uint64_t begin = unit->now;
-  try {
-    Verilated::threadContextp(&unit->context);
+  return unit->guarded([&]() -> int64_t {
     top.end_ready_i = 1;
     top.order_go_i = 1;
     top.task_valid_i = 0;
     top.lookup_valid_i = 0;
     top.stop_i = 0;
+    auto& memory = unit->memory.emplace(run->memory, bytes, size, &unit->faults, 0,
+                                        jackdaw::Requests::held);
+    memory.start(top, 0);
     unit->reset();
-    for (;; ++unit->now) {
-      const uint64_t clock = unit->now - begin;
-      if (clock >= run->limit) throw std::runtime_error("limit of clocks");
-      if (clock - progress > STUCK) throw std::runtime_error("no progress");
-      unit->drive_memory();
+    for (;;) {
+      const uint64_t clock = unit->clocks;
+      if (clock >= run->limit) throw jackdaw::Failure("limit of clocks");
+      if (clock - progress > STUCK) throw jackdaw::Failure("no progress");
+      memory.drive(top, 0);
       top.stop_i = clock >= run->stop;
       top.task_valid_i = given < run->count && clock >= run->starts[given];
       if (top.task_valid_i) {
@@ -216,7 +107,7 @@ int64_t unit_run(Unit* unit, const UnitRun* run, uint8_t* bytes, uint64_t size,
       run->clocks[CLOCKS] += read;
       run->clocks[CLOCKS + 1] += write;
       if (top.end_valid_o) {
-        if (ended == given) throw std::runtime_error("an end without a task");
+        if (ended == given) throw jackdaw::Failure("an end without a task");
         uint64_t* end = run->ends + 4 * ended++;
         end[0] = top.end_o >> 7;
         end[1] = top.end_o >> 2 & 31;
@@ -225,16 +116,10 @@ int64_t unit_run(Unit* unit, const UnitRun* run, uint8_t* bytes, uint64_t size,
         progress = clock;
       }
       quiet = top.stop_i && top.idle_o && !top.m_axi_arvalid_o && !top.m_axi_awvalid_o ? quiet + 1 : 0;
-      unit->step_memory();
+      memory.step(top, 0, clock);
       unit->edge();
-      if (ended == run->count || quiet == QUIET) {
-        unit->now++;
-        return static_cast<int64_t>(clock + 1);
-      }
+      if (ended == run->count || quiet == QUIET) return static_cast<int64_t>(clock + 1);
     }
-  } catch (const std::exception& error) {
-    unit->error = std::string(error.what()) + " in clock " + std::to_string(unit->now - begin);
-    return -1;
-  }
+  });
 }
 }

@@ -3,22 +3,12 @@
 // Streams operands through one lane of jd_float_lanes, one per clock or with random gaps, and checks
 // every result and the clock in which it appears against reference.hpp.
 #include <deque>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "Vjd_float_lanes.h"
 #include "flow/harness.h"
 #include "operands.hpp"
 #include "reference.hpp"
-#include "verilated.h"
-
-void vl_stop(const char* file, int line, const char*) {
-  throw std::runtime_error(std::string(file) + ":" + std::to_string(line) + ": assertion failed");
-}
-void vl_fatal(const char* file, int line, const char* hier, const char*) {
-  vl_stop(file, line, hier);
-}
 
 namespace {
 
@@ -55,22 +45,15 @@ struct Report {                                               // as ctypes reads
   uint64_t compared, mismatches, a, b, subtract, got, want;   // the first mismatch
 };
 
-class Simulation {
- public:
-  explicit Simulation(int seed) : top_{seeded(context_, seed)} {
-    top_.rst_ni = 0;
-    clock();
-    clock();
-    top_.rst_ni = 1;
+struct Simulation : jackdaw::Simulation<Vjd_float_lanes> {
+  explicit Simulation(uint32_t seed) : jackdaw::Simulation<Vjd_float_lanes>(seed) {
+    guarded([&] {
+      reset();
+      return 0;
+    });
   }
 
-  ~Simulation() {
-    // The model's scopes leave the thread's present context, which may be one that is gone.
-    Verilated::threadContextp(&context_);
-    if (!failed) write_coverage(context_);
-  }
-
-  Lane lane(int index) { return Lane(top_.lane_o[index]); }
+  Lane lane(int index) { return Lane(top.lane_o[index]); }
 
   // Takes operands from `next` until it has no more, and gives each result to `take`.
   template <class Next, class Take>
@@ -84,18 +67,18 @@ class Simulation {
     while (more || expected) {
       bool offer = more && !(gap_seed && gaps.below(3) == 0);
       if (offer) more = offer = next(item);
-      top_.valid_i = offer ? bit : 0;
+      top.valid_i = offer ? bit : 0;
       if (offer) {
-        top_.a_i = item.a, top_.b_i = item.b, top_.subtract_i = item.subtract;
+        top.a_i = item.a, top.b_i = item.b, top.subtract_i = item.subtract;
         flying.push_back(item);
         expected |= 1ull << latency;
       }
-      clock();
+      tick();
       expected >>= 1;
-      if (top_.valid_o != (expected & 1 ? bit : 0))
-        throw std::runtime_error("valid_o in the wrong clock");
+      if (top.valid_o != (expected & 1 ? bit : 0))
+        throw jackdaw::Failure("valid_o in the wrong clock");
       if (expected & 1) {
-        take(flying.front(), top_.result_o[index]);
+        take(flying.front(), top.result_o[index]);
         flying.pop_front();
         expected &= ~1ull;
       }
@@ -115,20 +98,6 @@ class Simulation {
     });
     return report;
   }
-
-  bool failed = false;
-
- private:
-  void clock() {
-    top_.clk_i = 0;
-    top_.eval();
-    context_.timeInc(1);  // checks are off at time 0
-    top_.clk_i = 1;
-    top_.eval();
-  }
-
-  VerilatedContext context_;
-  Vjd_float_lanes top_;
 };
 
 Report check_cross(Simulation& sim, int index, uint64_t gap_seed) {
@@ -195,47 +164,36 @@ Report check_range(Simulation& sim, int index, uint64_t first, uint64_t last, ui
   });
 }
 
-template <class Call> int guarded(void* sim, char* error, Call call) {
-  try {
-    call(*static_cast<Simulation*>(sim));
-    return 0;
-  } catch (const std::exception& e) {
-    static_cast<Simulation*>(sim)->failed = true;
-    strncpy(error, e.what(), 255);
-    return -1;
-  }
-}
-
 }  // namespace
 
 extern "C" {
 
-void* jd_open(int seed) { return new Simulation(seed); }
-void jd_close(void* sim) { delete static_cast<Simulation*>(sim); }
-uint32_t jd_lane(void* sim, int index) {
-  Lane lane = static_cast<Simulation*>(sim)->lane(index);
+Simulation* jd_new(uint32_t seed) { return new Simulation(seed); }
+uint32_t jd_lane(Simulation* sim, int index) {
+  Lane lane = sim->lane(index);
   return uint32_t(lane.operation | (lane.is_signed ? 0 : 128)) << 24 | lane.latency << 16 |
          lane.integer << 8 | lane.fraction;
 }
 
 // mode 0: classes x classes; 1: exponents x exponents; 2: `count` random; 3: range first..count-1.
-int jd_check(void* sim, int index, int mode, uint64_t count, uint64_t first, uint64_t gap_seed,
-             Report* report, char* error) {
-  return guarded(sim, error, [&](Simulation& s) {
+int64_t jd_check(Simulation* sim, int index, int mode, uint64_t count, uint64_t first,
+                 uint64_t gap_seed, Report* report) {
+  return sim->guarded([&] {
     switch (mode) {
-      case 0: *report = check_cross(s, index, gap_seed); break;
-      case 1: *report = check_exponents(s, index, gap_seed); break;
-      case 2: *report = check_random(s, index, count, first, gap_seed); break;
-      default: *report = check_range(s, index, first, count, gap_seed); break;
+      case 0: *report = check_cross(*sim, index, gap_seed); break;
+      case 1: *report = check_exponents(*sim, index, gap_seed); break;
+      case 2: *report = check_random(*sim, index, count, first, gap_seed); break;
+      default: *report = check_range(*sim, index, first, count, gap_seed); break;
     }
+    return 0;
   });
 }
 
-int jd_run(void* sim, int index, uint64_t count, const uint64_t* a, const uint64_t* b,
-           int subtract, uint64_t* out, char* error) {
-  return guarded(sim, error, [&](Simulation& s) {
+int64_t jd_run(Simulation* sim, int index, uint64_t count, const uint64_t* a, const uint64_t* b,
+               int subtract, uint64_t* out) {
+  return sim->guarded([&] {
     uint64_t n = 0, done = 0;
-    s.stream(
+    sim->stream(
         index, 0,
         [&](Item& item) {
           if (n == count) return false;
@@ -244,6 +202,7 @@ int jd_run(void* sim, int index, uint64_t count, const uint64_t* a, const uint64
           return true;
         },
         [&](const Item&, uint64_t got) { out[done++] = got; });
+    return 0;
   });
 }
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
-from flow.library import build
+from flow.library import Harness, build, open_library
 
 HERE = Path("verif/float")
 FORMATS = {"f32": (8, 23), "f16": (5, 10)}
@@ -24,7 +23,7 @@ CROSS, EXPONENTS, RANDOM, RANGE = range(4)
 
 
 class FloatLaneError(AssertionError):
-    """An RTL assertion fired, a result came in the wrong clock, or results differ."""
+    """Results differ."""
 
 
 class Report(ctypes.Structure):
@@ -62,7 +61,7 @@ class Lane:
         return f"{self.operation}{fixed if 'fixed' in self.operation else ''}-latency{self.latency}"
 
 
-class Lanes:
+class Lanes(Harness):
     """The simulator of the blocks of one format (a context manager)."""
 
     def __init__(
@@ -88,29 +87,16 @@ class Lanes:
             HERE / "harness.cpp",
             parameters={"ExpW": exp, "ManW": man, "Lanes": count},
             sources=[HERE / "jd_float_lanes.sv"],
-            defines=header_digest(),
             instead=instead,
         )
-        self.library = ctypes.CDLL(str(path))
-        self.library.jd_open.restype = ctypes.c_void_p
-        self.library.jd_lane.restype = ctypes.c_uint32
-        self.library.jd_reference.restype = ctypes.c_uint64
-        self._handle = ctypes.c_void_p(self.library.jd_open(ctypes.c_int(seed & 0x7FFFFFFF)))
+        library = open_library(path)
+        library.jd_lane.restype = ctypes.c_uint32
+        library.jd_reference.restype = ctypes.c_uint64
+        super().__init__(library, seed)
         self.lanes = tuple(self._describe(i) for i in range(count))
 
-    def __enter__(self) -> Lanes:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.library.jd_close(self._handle)
-
     def _describe(self, index: int) -> Lane:
-        word = self.library.jd_lane(self._handle, index)
+        word = self.library.jd_lane(self.handle, index)
         return Lane(
             index=index,
             operation=OPERATIONS[word >> 24 & 127],
@@ -142,21 +128,11 @@ class Lanes:
                 from seed `first`) or RANGE (patterns `first` to `count` - 1).
             count, first: see mode.
             gap_seed: not 0: a third of the clocks carries no operand.
-        Raises: FloatLaneError on an assertion or a result in a wrong clock; not on mismatches.
+        Raises: CheckFailed, also for a result in a wrong clock; not on mismatches.
         """
-        report, error = Report(), ctypes.create_string_buffer(256)
-        status = self.library.jd_check(
-            self._handle,
-            lane.index,
-            mode,
-            ctypes.c_uint64(count),
-            ctypes.c_uint64(first),
-            ctypes.c_uint64(gap_seed),
-            ctypes.byref(report),
-            error,
-        )
-        if status:
-            raise FloatLaneError(f"{lane.name}: {error.value.decode()}")
+        report = Report()
+        numbers = (ctypes.c_uint64(x) for x in (count, first, gap_seed))
+        self.call("jd_check", lane.index, mode, *numbers, ctypes.byref(report))
         return report
 
     def run(
@@ -169,26 +145,16 @@ class Lanes:
             a, b: [N] unsigned bit patterns (b: zeros if left out).
             subtract: a - b (add only).
         Returns: [N] uint64, the results; for compare bit 0 less, 1 equal, 2 unordered.
-        Raises: FloatLaneError on an assertion or a result in a wrong clock.
+        Raises: CheckFailed, also for a result in a wrong clock.
         """
         a = np.ascontiguousarray(a, dtype=np.uint64)
         b = np.zeros_like(a) if b is None else np.ascontiguousarray(b, dtype=np.uint64)
         if a.shape != b.shape or a.ndim != 1:
             raise ValueError(f"operands {a.shape} and {b.shape}: want equal, one dimension")
-        out, error = np.empty_like(a), ctypes.create_string_buffer(256)
-        pointers = [ctypes.c_void_p(x.ctypes.data) for x in (a, b, out)]
-        status = self.library.jd_run(
-            self._handle,
-            lane.index,
-            ctypes.c_uint64(a.size),
-            pointers[0],
-            pointers[1],
-            int(subtract),
-            pointers[2],
-            error,
-        )
-        if status:
-            raise FloatLaneError(f"{lane.name}: {error.value.decode()}")
+        out = np.empty_like(a)
+        first, second, result = (ctypes.c_void_p(x.ctypes.data) for x in (a, b, out))
+        size = ctypes.c_uint64(a.size)
+        self.call("jd_run", lane.index, size, first, second, int(subtract), result)
         return out
 
 
@@ -200,13 +166,3 @@ def expect_clean(report: Report, lane: Lane, what: str) -> None:
             f"a={report.a:#x} b={report.b:#x} subtract={report.subtract}: "
             f"got {report.got:#x}, want {report.want:#x}"
         )
-
-
-def header_digest() -> list[str]:
-    """A macro that changes with the harness's headers, which the build cache does not see."""
-    import hashlib
-
-    from flow import ROOT
-
-    text = b"".join((ROOT / HERE / f"{n}.hpp").read_bytes() for n in ("operands", "reference"))
-    return [f"HEADERS=0x{hashlib.sha256(text).hexdigest()[:8]}"]

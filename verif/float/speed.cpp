@@ -2,14 +2,10 @@
 //
 // Processor time of an operation: the whole array works in every clock, or is idle.
 #include <ctime>
-#include <stdexcept>
 
 #include "Vjd_float_array.h"
+#include "flow/harness.h"
 #include "operands.hpp"
-#include "verilated.h"
-
-void vl_stop(const char* file, int, const char*) { throw std::runtime_error(file); }
-void vl_fatal(const char* file, int, const char*, const char*) { throw std::runtime_error(file); }
 
 // Nanoseconds an operation: operands 0 any bit pattern, 1 numbers below one, 2 none (idle).
 extern "C" double jd_speed(int operands, int clocks) {

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 
 from flow.library import build
-from verif.float.lanes import HERE, header_digest
+from verif.float.lanes import HERE
 
 OPERATIONS = ("mul", "add")
 OPERANDS = ("any bit pattern", "numbers below 1", "idle")
@@ -31,7 +31,6 @@ def measure(operation: int, operands: int, runs: int = RUNS, clocks: int = CLOCK
         HERE / "speed.cpp",
         parameters={"Operation": operation},
         sources=[HERE / "jd_float_array.sv"],
-        defines=header_digest(),
     )
     library = ctypes.CDLL(str(path))
     library.jd_speed.restype = ctypes.c_double

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from flow import ROOT
-from flow.library import build
+from flow.library import Harness, build, open_library
 from models.learner.fp import to_bits
 from models.learner.layout import Geometry
 from models.learner.learner import Batch
@@ -22,10 +22,6 @@ HARNESS = Path("verif/learner/pipe_harness.cpp")
 
 
 FILL = np.float32(7)  # of frames, before a step
-
-
-class PipeError(Exception):
-    """An assertion of the RTL, or a step without end."""
 
 
 @dataclass(frozen=True)
@@ -86,17 +82,14 @@ def library(config: Config) -> ctypes.CDLL:
         control=() if config.fast else (PUBLIC,),
         optimize="-O2" if config.fast else os.environ.get("JD_OPTIMIZE", "-O1"),
     )  # fmt: skip
-    lib = ctypes.CDLL(str(path))
-    lib.pipe_new.restype = ctypes.c_void_p
-    lib.pipe_error.restype = ctypes.c_char_p
-    return lib
+    return open_library(path)
 
 
 def _pointer(words: np.ndarray) -> ctypes.c_void_p:
     return ctypes.c_void_p(words.ctypes.data)
 
 
-class PipeSim:
+class PipeSim(Harness):
     """A pipe under simulation.
 
     Args:
@@ -105,25 +98,14 @@ class PipeSim:
     """
 
     def __init__(self, config: Config, seed: int) -> None:
+        super().__init__(library(config), seed)
         self.config = config
-        self.lib = library(config)
-        self.handle = ctypes.c_void_p(self.lib.pipe_new(seed))
-        if error := self.lib.pipe_error(self.handle):
-            raise PipeError(error.decode())
-
-    def close(self) -> None:
-        """Free the simulator."""
-        self.lib.pipe_free(self.handle)
-
-    def _check(self, status: int) -> None:
-        if status < 0:
-            raise PipeError(self.lib.pipe_error(self.handle).decode())
 
     def load_program(self, program: Program) -> None:
         """Write the stage table."""
         for index, stage in enumerate(program.stages):
             words = stage.encode()
-            self._check(self.lib.pipe_stage(self.handle, index, _pointer(words)))
+            self.call("pipe_stage", index, _pointer(words))
 
     def load_weights(self, weights: np.ndarray, biases: np.ndarray) -> None:
         """Write all weights and biases (flat float32 or uint32 arrays of whole rows)."""
@@ -131,14 +113,14 @@ class PipeSim:
         for bias, flat, width in ((0, weights, g.p), (1, biases, g.ob)):
             words = np.ascontiguousarray(flat).view(np.uint32)
             rows = words.size // width
-            self._check(self.lib.pipe_weights(self.handle, bias, 0, rows, _pointer(words)))
+            self.call("pipe_weights", bias, 0, rows, _pointer(words))
 
     def load_frame(self, program: Program, sample: int, row: int, words: np.ndarray) -> None:
         """Write whole rows of a frame from its row `row` on."""
         words = np.ascontiguousarray(words).view(np.uint32)
         count = words.size // self.config.geometry.p
         first = sample * program.frame_rows + row
-        self._check(self.lib.pipe_frame(self.handle, first, count, _pointer(words)))
+        self.call("pipe_frame", first, count, _pointer(words))
 
     def set_step(
         self,
@@ -183,7 +165,7 @@ class PipeSim:
         field(stages.start, 8)
         field(int(due), 1)
         words = np.frombuffer(value.to_bytes(48, "little"), np.uint32).copy()
-        self.lib.pipe_step_words(self.handle, _pointer(words))
+        self.library.pipe_step_words(self.handle, _pointer(words))
 
     def load_batch(self, program: Program, batch: Batch, parity: int) -> None:
         """Write what a batch's records fill, and the scalars."""
@@ -214,7 +196,7 @@ class PipeSim:
                 ],
                 np.uint32,
             )
-            self._check(self.lib.pipe_scalars(self.handle, parity, sample, _pointer(words)))
+            self.call("pipe_scalars", parity, sample, _pointer(words))
 
     def run(
         self,
@@ -234,16 +216,14 @@ class PipeSim:
             targets: networks whose target's does.
             abort_at: clock of an abort, 0 never.
             limit: clocks after which a step counts as hung.
-        Raises: PipeError.
+        Raises: CheckFailed.
         """
         deltas, slots = np.zeros((2, max(batch, 1)), np.uint32)
         report = np.zeros(11, np.uint32)
-        self._check(
-            self.lib.pipe_step(
-                self.handle, batch, slow, ctypes.c_uint32(busy), ctypes.c_uint32(targets),
-                ctypes.c_uint32(abort_at), ctypes.c_uint32(limit), _pointer(deltas),
-                _pointer(slots), _pointer(report),
-            )
+        self.call(
+            "pipe_step", batch, slow, ctypes.c_uint32(busy), ctypes.c_uint32(targets),
+            ctypes.c_uint32(abort_at), ctypes.c_uint32(limit), _pointer(deltas), _pointer(slots),
+            _pointer(report),
         )  # fmt: skip
         r = [int(x) for x in report]
         return Report(
@@ -257,13 +237,12 @@ class PipeSim:
         """Read rows of (bias) gradients; flat uint32."""
         g = self.config.geometry
         words = np.zeros(rows * (g.ob if bias else g.p), np.uint32)
-        status = self.lib.pipe_gradients(self.handle, int(bias), row, rows, _pointer(words))
-        self._check(status)
+        self.call("pipe_gradients", int(bias), row, rows, _pointer(words))
         return words
 
     def frames(self, program: Program, count: int, port: int = 0) -> np.ndarray:
         """Return the frames of the first samples, [count, frame words] uint32."""
         rows = program.frame_rows * count
         words = np.zeros(rows * self.config.geometry.p, np.uint32)
-        self.lib.pipe_frames(self.handle, port, 0, rows, _pointer(words))
+        self.library.pipe_frames(self.handle, port, 0, rows, _pointer(words))
         return words.reshape(count, -1)

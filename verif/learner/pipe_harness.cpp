@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
-#include <stdexcept>
-#include <string>
 
 #ifdef PIPE_SPATIAL
 #include "Vjd_learner_spatial_pipe.h"
@@ -22,70 +20,26 @@ using Top = Vjd_learner_pipe;
   jd_learner_pipe__DOT__u_memories__DOT__gen_frames__BRA__##port##__KET____DOT__u_frames__DOT__mem
 #endif
 #include "flow/harness.h"
-#include "verilated.h"
-
-void vl_stop(const char* file, int line, const char* /*scope*/) {
-  throw std::runtime_error(std::string("assertion at ") + file + ":" + std::to_string(line));
-}
-void vl_fatal(const char* file, int line, const char* /*scope*/, const char* message) {
-  throw std::runtime_error(std::string(message) + " at " + file + ":" + std::to_string(line));
-}
 
 namespace {
 constexpr int LANES = JD_P;
 constexpr int GROUP = JD_LW;
 constexpr int BIASES = LANES / 4;
 
-struct Pipe {
-  VerilatedContext context;
-  Top top;
-  uint64_t clocks = 0;
-  std::string error;
+struct Pipe : jackdaw::Simulation<Top> {
   std::mt19937_64 random;
-
-  explicit Pipe(uint32_t seed) : context(), top(seeded(context, seed)), random(seed) {}
-  ~Pipe() {
-    // The model's scopes leave the thread's present context, which may be one that is gone.
-    Verilated::threadContextp(&context);
-    if (error.empty()) write_coverage(context);
-  }
-
-  // Settles the inputs, so that outputs can be read, and then gives the clock edge.
-  void settle() {
-    top.clk_i = 0;
-    top.eval();
-  }
-  void edge() {
-    top.clk_i = 1;
-    top.eval();
-    ++clocks;
-  }
-  void tick() {
-    settle();
-    edge();
-  }
+  explicit Pipe(uint32_t seed) : Simulation(seed), random(seed) {}
 };
 
 template <class Port>
 void put(Port& port, const void* source) {
   std::memcpy(&port, source, sizeof(port));
 }
-
-template <class Body>
-int guarded(Pipe* pipe, Body body) {
-  try {
-    return body();
-  } catch (const std::exception& error) {
-    pipe->error = error.what();
-    return -1;
-  }
-}
 }  // namespace
 
 extern "C" {
-Pipe* pipe_new(uint32_t seed) {
+Pipe* jd_new(uint32_t seed) {
   Pipe* pipe = new Pipe(seed);
-  pipe->top.rst_ni = 0;
   pipe->top.abort_i = 0;
   pipe->top.stage_write_i = 0;
   pipe->top.step_start_i = 0;
@@ -97,18 +51,16 @@ Pipe* pipe_new(uint32_t seed) {
   pipe->top.result_read_i = 0;
   pipe->top.samples_ready_i = 0;
   pipe->top.update_busy_i = pipe->top.target_busy_i = 0;
-  for (int k = 0; k < 4; ++k) pipe->tick();
-  if (pipe->top.step_busy_o || pipe->top.step_done_o) pipe->error = "busy in reset";
-  pipe->top.rst_ni = 1;
+  pipe->guarded([&] {
+    pipe->reset();
+    if (pipe->top.step_busy_o || pipe->top.step_done_o) throw jackdaw::Failure("busy in reset");
+    return 0;
+  });
   return pipe;
 }
 
-void pipe_free(Pipe* pipe) { delete pipe; }
-
-const char* pipe_error(Pipe* pipe) { return pipe->error.c_str(); }
-
-int pipe_stage(Pipe* pipe, int index, const uint32_t* words) {
-  return guarded(pipe, [&] {
+int64_t pipe_stage(Pipe* pipe, int index, const uint32_t* words) {
+  return pipe->guarded([&] {
     pipe->top.stage_write_i = 1;
     pipe->top.stage_index_i = index;
     put(pipe->top.stage_data_i, words);
@@ -119,8 +71,8 @@ int pipe_stage(Pipe* pipe, int index, const uint32_t* words) {
 }
 
 // Writes rows of LANES weights, or of BIASES biases, a group at a time.
-int pipe_weights(Pipe* pipe, int bias, int row, int rows, const uint32_t* words) {
-  return guarded(pipe, [&] {
+int64_t pipe_weights(Pipe* pipe, int bias, int row, int rows, const uint32_t* words) {
+  return pipe->guarded([&] {
     const int width = bias ? BIASES : LANES;
     auto& top = pipe->top;
     top.weight_valid_i = 1;
@@ -140,8 +92,8 @@ int pipe_weights(Pipe* pipe, int bias, int row, int rows, const uint32_t* words)
 }
 
 // Writes whole rows of the frame memory.
-int pipe_frame(Pipe* pipe, int row, int rows, const uint32_t* words) {
-  return guarded(pipe, [&] {
+int64_t pipe_frame(Pipe* pipe, int row, int rows, const uint32_t* words) {
+  return pipe->guarded([&] {
     auto& top = pipe->top;
     const uint64_t all[2] = {~0ull >> (LANES < 64 ? 64 - LANES : 0), ~0ull};
     put(top.frame_mask_i, all);
@@ -159,8 +111,8 @@ int pipe_frame(Pipe* pipe, int row, int rows, const uint32_t* words) {
   });
 }
 
-int pipe_scalars(Pipe* pipe, int parity, int sample, const uint32_t* words) {
-  return guarded(pipe, [&] {
+int64_t pipe_scalars(Pipe* pipe, int parity, int sample, const uint32_t* words) {
+  return pipe->guarded([&] {
     auto& top = pipe->top;
     top.scalars_valid_i = 1;
     top.scalars_parity_i = parity;
@@ -177,9 +129,10 @@ void pipe_step_words(Pipe* pipe, const uint32_t* words) { put(pipe->top.step_i, 
 // Runs a step. `slow`: samples become ready at random times, and the networks of `busy` end their
 // update late, those of `targets` their target's. `abort_at`: drop the step at that clock, 0 never.
 // report: clocks, busy, data, token, update, nonfinite, stage, sample, index, index sample, deltas.
-int pipe_step(Pipe* pipe, int batch, int slow, uint32_t busy, uint32_t targets, uint32_t abort_at,
-              uint32_t limit, uint32_t* deltas, uint32_t* slots, uint32_t* report) {
-  return guarded(pipe, [&] {
+int64_t pipe_step(Pipe* pipe, int batch, int slow, uint32_t busy, uint32_t targets,
+                  uint32_t abort_at, uint32_t limit, uint32_t* deltas, uint32_t* slots,
+                  uint32_t* report) {
+  return pipe->guarded([&] {
     auto& top = pipe->top;
     std::memset(report, 0, 11 * sizeof(uint32_t));
     int ready = slow ? 0 : batch;
@@ -206,7 +159,7 @@ int pipe_step(Pipe* pipe, int batch, int slow, uint32_t busy, uint32_t targets, 
       report[3] += top.stall_token_o;
       report[4] += top.stall_update_o;
       if (top.delta_valid_o) {
-        if (report[10] == uint32_t(batch)) throw std::runtime_error("too many TD errors");
+        if (report[10] == uint32_t(batch)) throw jackdaw::Failure("too many TD errors");
         slots[report[10]] = top.delta_sample_o;
         deltas[report[10]++] = top.delta_o;
       }
@@ -219,13 +172,13 @@ int pipe_step(Pipe* pipe, int batch, int slow, uint32_t busy, uint32_t targets, 
         top.update_busy_i = top.target_busy_i = 0;
       }
     }
-    throw std::runtime_error("the step does not end");
+    throw jackdaw::Failure("the step does not end");
   });
 }
 
 // Reads rows of gradients (or of bias gradients), a group at a time.
-int pipe_gradients(Pipe* pipe, int bias, int row, int rows, uint32_t* words) {
-  return guarded(pipe, [&] {
+int64_t pipe_gradients(Pipe* pipe, int bias, int row, int rows, uint32_t* words) {
+  return pipe->guarded([&] {
     const int width = bias ? BIASES : LANES;
     auto& top = pipe->top;
     for (int at = row * width; at < (row + rows) * width; at += GROUP, words += GROUP) {
@@ -237,7 +190,7 @@ int pipe_gradients(Pipe* pipe, int bias, int row, int rows, uint32_t* words) {
       pipe->tick();
       top.gradient_read_i = 0;
       pipe->tick();
-      if (!top.gradient_valid_o) throw std::runtime_error("no gradient after two clocks");
+      if (!top.gradient_valid_o) throw jackdaw::Failure("no gradient after two clocks");
       std::memcpy(words, &top.gradient_data_o, GROUP * sizeof(uint32_t));
     }
     return 0;

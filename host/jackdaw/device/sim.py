@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from flow.configuration import Config
+from flow.library import MemoryConfig, build, failure, open_library
 from jackdaw.device.base import DeviceBase
 from jackdaw.errors import DeviceAccessError, DeviceTimeout, SimulationError
 from models.registers import directory
@@ -65,16 +65,6 @@ MEMORIES = {
 }
 
 
-class _MemoryConfig(ctypes.Structure):
-    """jackdaw::MemoryConfig of memory.h."""
-
-    _fields_ = (
-        *((name, ctypes.c_uint32) for name in ("latency", "rn", "rd", "wn", "wd", "sn", "sd")),
-        ("max_delay", ctypes.c_uint32),
-        ("seed", ctypes.c_uint64),
-    )
-
-
 def build_library(
     config: Config,
     *,
@@ -83,13 +73,11 @@ def build_library(
     optimize: str | None = None,
     compiled_arithmetic: bool = False,
 ) -> Path:
-    """Build the simulator of a configuration, or find it in the cache. Needs the `flow` package.
+    """Build the simulator of a configuration, or find it in the cache.
 
     Without `optimize` the environment variable JD_OPTIMIZE names the compiler's level; it is -O2,
     which takes minutes to build and trains several times faster than -O0.
     """
-    from flow.library import build
-
     defines = [
         f"JD_TOP=V{config.toplevel}", f'JD_TOP_HEADER="V{config.toplevel}.h"',
         f"JD_MEM_PORTS={config.memory_ports}",
@@ -108,11 +96,10 @@ def build_library(
 
 
 def _load(path: Path) -> ctypes.CDLL:
-    library = ctypes.CDLL(str(path))
+    library = open_library(path)
     handle, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
     for name, result, *arguments in (
-        ("jd_new", handle, handle, u64, ctypes.POINTER(_MemoryConfig), u32, ctypes.c_char_p),
-        ("jd_free", None, handle),
+        ("jd_new", handle, handle, u64, ctypes.POINTER(MemoryConfig), u32, ctypes.c_char_p),
         ("jd_read", ctypes.c_int, handle, u32, ctypes.POINTER(u32)),
         ("jd_write", ctypes.c_int, handle, u32, u32),
         ("jd_run", ctypes.c_int, handle, u64),
@@ -120,13 +107,6 @@ def _load(path: Path) -> ctypes.CDLL:
         ("jd_clear_faults", None, handle),
         ("jd_record", None, handle, ctypes.c_int),
         ("jd_clock", u64, handle),
-        (
-            "jd_failure",
-            ctypes.c_char_p,
-            handle,
-            ctypes.POINTER(ctypes.c_char_p),
-            ctypes.POINTER(ctypes.c_int),
-        ),
     ):
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -179,7 +159,7 @@ class SimDevice(DeviceBase):
         self._handle = self._library.jd_new(
             self._memory.ctypes.data,
             self._memory.size,
-            _MemoryConfig(timing.latency, *rates, timing.max_delay, seed & (1 << 64) - 1),
+            MemoryConfig(timing.latency, *rates, timing.max_delay, seed & (1 << 64) - 1),
             seed & 0xFFFFFFFF,
             str(waves).encode() if waves is not None else None,
         )
@@ -285,9 +265,6 @@ class SimDevice(DeviceBase):
             raise DeviceAccessError(f"{self.name}: {what} of register {address:#x}: {answer}")
 
     def _check_alive(self) -> None:
-        file, line = ctypes.c_char_p(), ctypes.c_int()
-        text = self._library.jd_failure(self._handle, ctypes.byref(file), ctypes.byref(line))
-        if text is not None:
-            source = (file.value or b"").decode()
-            message = re.sub(r"(?m)^\[\d+\] %Error: \S+ ", "", text.decode()).strip()
-            raise SimulationError(message, source, line.value, self.clock)
+        found = failure(self._library, self._handle)
+        if found is not None:
+            raise SimulationError(found.message, found.file, found.line, found.clock)

@@ -19,9 +19,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "flow/harness.h"
 
 namespace jackdaw {
 
@@ -31,13 +32,6 @@ constexpr unsigned MAX_BEATS = 64;
 constexpr unsigned MAX_OUTSTANDING = 16;  // reads, and writes, of an engine's port
 constexpr unsigned ENGINE_ID_BITS = 4;    // above them an ID has the number of the engine's port
 constexpr int DECERR = 3;
-
-struct Failure : std::runtime_error {
-    std::string file;
-    int line;
-    explicit Failure(const std::string& message, const char* at = "", int number = 0)
-        : std::runtime_error(message), file(at), line(number) {}
-};
 
 enum class Requests { checked, held };
 
@@ -102,6 +96,24 @@ struct Bursts {
     }
 };
 
+/// A pin of a port: of a device an element of an array, of a block the pin itself.
+template <class T, std::size_t N>
+T& pin(T (&pins)[N], int p) {
+    return pins[p];
+}
+template <class T, std::size_t N>
+T& pin(VlUnpacked<T, N>& pins, int p) {
+    return pins[p];
+}
+template <class T, std::size_t N>
+const T& pin(const VlUnpacked<T, N>& pins, int p) {
+    return pins[p];
+}
+template <class T>
+T& pin(T& one, int) {
+    return one;
+}
+
 class MemoryPort {
   public:
     MemoryPort(const MemoryConfig& config, uint8_t* memory, uint64_t bytes,
@@ -118,7 +130,7 @@ class MemoryPort {
 
     template <typename Top>
     void start(Top& top, int p) {
-        top.m_axi_rvalid_i[p] = top.m_axi_bvalid_i[p] = 0;
+        pin(top.m_axi_rvalid_i, p) = pin(top.m_axi_bvalid_i, p) = 0;
         dirty_ = true;
         drive(top, p);
     }
@@ -128,36 +140,36 @@ class MemoryPort {
     void drive(Top& top, int p) {
         if (!dirty_) return;
         dirty_ = false;
-        top.m_axi_arready_i[p] = arready_;
-        top.m_axi_awready_i[p] = awready_;
-        top.m_axi_wready_i[p] = wready_;
-        top.m_axi_rvalid_i[p] = rvalid_;
+        pin(top.m_axi_arready_i, p) = arready_;
+        pin(top.m_axi_awready_i, p) = awready_;
+        pin(top.m_axi_wready_i, p) = wready_;
+        pin(top.m_axi_rvalid_i, p) = rvalid_;
         if (rvalid_) {
             const Burst& burst = reads_.at(0);
-            top.m_axi_rid_i[p] = burst.id;
-            top.m_axi_rresp_i[p] = burst.response[burst.next];
-            top.m_axi_rlast_i[p] = burst.next + 1 == burst.beats;
-            std::memcpy(top.m_axi_rdata_i[p].data(), burst.data + burst.next * BEAT_BYTES,
+            pin(top.m_axi_rid_i, p) = burst.id;
+            pin(top.m_axi_rresp_i, p) = burst.response[burst.next];
+            pin(top.m_axi_rlast_i, p) = burst.next + 1 == burst.beats;
+            std::memcpy(pin(top.m_axi_rdata_i, p).data(), burst.data + burst.next * BEAT_BYTES,
                         BEAT_BYTES);
         }
-        top.m_axi_bvalid_i[p] = bvalid_;
+        pin(top.m_axi_bvalid_i, p) = bvalid_;
         if (bvalid_) {
-            top.m_axi_bid_i[p] = writes_.at(0).id;
-            top.m_axi_bresp_i[p] = writes_.at(0).response[0];
+            pin(top.m_axi_bid_i, p) = writes_.at(0).id;
+            pin(top.m_axi_bresp_i, p) = writes_.at(0).response[0];
         }
     }
 
     /// Takes the settled handshakes of clock `now` and chooses the inputs of the next one.
     template <typename Top>
     void step(const Top& top, int p, uint64_t now) {
-        const bool arvalid = top.m_axi_arvalid_o[p];
-        const bool awvalid = top.m_axi_awvalid_o[p];
-        const bool wvalid = top.m_axi_wvalid_o[p];
+        const bool arvalid = pin(top.m_axi_arvalid_o, p);
+        const bool awvalid = pin(top.m_axi_awvalid_o, p);
+        const bool wvalid = pin(top.m_axi_wvalid_o, p);
         if (idle_ && !arvalid && !awvalid && !wvalid) return;
         dirty_ = true;
         check_stable(top, p, arvalid, awvalid, wvalid);
         if (arvalid && arready_) accept_read(top, p, now);
-        if (rvalid_ && top.m_axi_rready_o[p]) {
+        if (rvalid_ && pin(top.m_axi_rready_o, p)) {
             rvalid_ = false;
             if (++reads_.at(0).next == reads_.at(0).beats) reads_.pop();
         }
@@ -168,7 +180,7 @@ class MemoryPort {
             shared_credit_.refund();
         }
         if (awvalid && awready_) accept_write(top, p);
-        if (bvalid_ && top.m_axi_bready_o[p]) {
+        if (bvalid_ && pin(top.m_axi_bready_o, p)) {
             bvalid_ = false;
             writes_.pop();
             filled_--;
@@ -226,12 +238,16 @@ class MemoryPort {
         return 0;
     }
 
-    static void check_burst(int p, const char* what, uint64_t address, unsigned beats,
-                            unsigned size, unsigned type) {
+    static void check_kind(int p, const char* what, uint64_t address, unsigned size,
+                           unsigned type) {
         const std::string name = what;
-        if (address % BEAT_BYTES) fail(p, name + " is not aligned", address);
         if (size != 6) fail(p, name + " has a size other than 64 bytes", address);
         if (type != 1) fail(p, name + " is not INCR", address);
+    }
+
+    static void check_burst(int p, const char* what, uint64_t address, unsigned beats) {
+        const std::string name = what;
+        if (address % BEAT_BYTES) fail(p, name + " is not aligned", address);
         if (beats > MAX_BEATS || address % PAGE_BYTES + beats * BEAT_BYTES > PAGE_BYTES)
             fail(p, name + " of " + std::to_string(beats) + " beats crosses 4 KiB", address);
     }
@@ -249,18 +265,18 @@ class MemoryPort {
 
     template <typename Top>
     void check_stable(const Top& top, int p, bool arvalid, bool awvalid, bool wvalid) {
-        check_offer(p, "read address", read_offer_, arvalid, arready_, top.m_axi_araddr_o[p],
-                    top.m_axi_arid_o[p], top.m_axi_arlen_o[p]);
-        check_offer(p, "write address", write_offer_, awvalid, awready_, top.m_axi_awaddr_o[p],
-                    top.m_axi_awid_o[p], top.m_axi_awlen_o[p]);
+        check_offer(p, "read address", read_offer_, arvalid, arready_, pin(top.m_axi_araddr_o, p),
+                    pin(top.m_axi_arid_o, p), pin(top.m_axi_arlen_o, p));
+        check_offer(p, "write address", write_offer_, awvalid, awready_, pin(top.m_axi_awaddr_o, p),
+                    pin(top.m_axi_awid_o, p), pin(top.m_axi_awlen_o, p));
         if (data_offer_.stalled &&
-            (!wvalid || data_offer_.strobe != top.m_axi_wstrb_o[p] ||
-             std::memcmp(data_offer_.data, top.m_axi_wdata_o[p].data(), BEAT_BYTES)))
+            (!wvalid || data_offer_.strobe != pin(top.m_axi_wstrb_o, p) ||
+             std::memcmp(data_offer_.data, pin(top.m_axi_wdata_o, p).data(), BEAT_BYTES)))
             fail(p, "write data changed while it waited", 0);
         data_offer_.stalled = wvalid && !wready_;
         if (data_offer_.stalled) {
-            data_offer_.strobe = top.m_axi_wstrb_o[p];
-            std::memcpy(data_offer_.data, top.m_axi_wdata_o[p].data(), BEAT_BYTES);
+            data_offer_.strobe = pin(top.m_axi_wstrb_o, p);
+            std::memcpy(data_offer_.data, pin(top.m_axi_wdata_o, p).data(), BEAT_BYTES);
         }
     }
 
@@ -277,13 +293,15 @@ class MemoryPort {
 
     template <typename Top>
     void accept_read(const Top& top, int p, uint64_t now) {
-        const uint64_t address = top.m_axi_araddr_o[p];
-        const unsigned beats = top.m_axi_arlen_o[p] + 1u;
-        check_burst(p, "read", address, beats, top.m_axi_arsize_o[p], top.m_axi_arburst_o[p]);
+        const uint64_t address = pin(top.m_axi_araddr_o, p);
+        const unsigned beats = pin(top.m_axi_arlen_o, p) + 1u;
+        if constexpr (requires { top.m_axi_arsize_o; })
+            check_kind(p, "read", address, pin(top.m_axi_arsize_o, p), pin(top.m_axi_arburst_o, p));
+        check_burst(p, "read", address, beats);
         Burst& burst = reads_.push();
         burst.address = address;
         burst.ready = now + config_.latency + delay();
-        burst.id = top.m_axi_arid_o[p];
+        burst.id = pin(top.m_axi_arid_o, p);
         burst.beats = beats;
         burst.next = 0;
         for (unsigned i = 0; i < beats; i++) {
@@ -297,12 +315,14 @@ class MemoryPort {
 
     template <typename Top>
     void accept_write(const Top& top, int p) {
-        const uint64_t address = top.m_axi_awaddr_o[p];
-        const unsigned beats = top.m_axi_awlen_o[p] + 1u;
-        check_burst(p, "write", address, beats, top.m_axi_awsize_o[p], top.m_axi_awburst_o[p]);
+        const uint64_t address = pin(top.m_axi_awaddr_o, p);
+        const unsigned beats = pin(top.m_axi_awlen_o, p) + 1u;
+        if constexpr (requires { top.m_axi_awsize_o; })
+            check_kind(p, "write", address, pin(top.m_axi_awsize_o, p), pin(top.m_axi_awburst_o, p));
+        check_burst(p, "write", address, beats);
         Burst& burst = writes_.push();
         burst.address = address;
-        burst.id = top.m_axi_awid_o[p];
+        burst.id = pin(top.m_axi_awid_o, p);
         burst.beats = beats;
         burst.next = 0;
         check_outstanding(p, "writes", writes_, burst);
@@ -311,10 +331,10 @@ class MemoryPort {
     template <typename Top>
     void take_beat(const Top& top, int p, uint64_t now) {
         Burst& burst = writes_.at(filled_);
-        std::memcpy(burst.data + burst.next * BEAT_BYTES, top.m_axi_wdata_o[p].data(), BEAT_BYTES);
-        burst.strobes[burst.next] = top.m_axi_wstrb_o[p];
+        std::memcpy(burst.data + burst.next * BEAT_BYTES, pin(top.m_axi_wdata_o, p).data(), BEAT_BYTES);
+        burst.strobes[burst.next] = pin(top.m_axi_wstrb_o, p);
         const bool last = ++burst.next == burst.beats;
-        if (last != static_cast<bool>(top.m_axi_wlast_o[p]))
+        if (last != static_cast<bool>(pin(top.m_axi_wlast_o, p)))
             fail(p, "WLAST is wrong in beat " + std::to_string(burst.next), burst.address);
         if (last) {
             burst.ready = now + config_.latency + delay();

@@ -1,29 +1,19 @@
-"""Blocks without back-pressure in an in-process simulator: tables of inputs in, of outputs out."""
+"""Blocks in an in-process simulator: tables of inputs in, tables of outputs out, or a stream."""
 
 from __future__ import annotations
 
 import ctypes
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
-from flow.library import build
+from flow.library import Harness, build, open_library
 
-HARNESS = Path("verif/a3c/play_harness.cpp")
+HARNESS = Path("verif/play.cpp")
 RESET_CLOCKS = 4
-
-
-class CheckFailed(AssertionError):
-    """A check of the RTL fired; `name` is its label."""
-
-    def __init__(self, name: str, where: str) -> None:
-        super().__init__(f"{name} at {where}")
-        self.name = name
 
 
 @dataclass(frozen=True)
@@ -35,6 +25,7 @@ class Block:
         top: module.
         inputs, outputs: bits of each port, without clk_i and rst_ni.
         stream: has a stream `in` and a stream `out` and can be used by Player.stream.
+        optimize: level of the model's C++.
     """
 
     core: str
@@ -42,61 +33,7 @@ class Block:
     inputs: Mapping[str, int]
     outputs: Mapping[str, int]
     stream: bool = False
-
-
-PE = Block(
-    "jackdaw:engine:a3c_pe",
-    "jd_a3c_pe",
-    {
-        "valid_i": 1, "enable_i": 1, "first_i": 1, "half_i": 1, "context_i": 6, "a_i": 32,
-        "b_i": 32, "drain_valid_i": 1, "drain_half_i": 1, "drain_context_i": 6,
-        "preload_valid_i": 1, "preload_half_i": 1, "preload_context_i": 6, "preload_data_i": 32,
-    },
-    {"drain_data_o": 32},
-)  # fmt: skip
-RMSPROP_UNIT = Block(
-    "jackdaw:engine:a3c_rmsprop",
-    "jd_a3c_rmsprop_unit",
-    {
-        "eta_i": 32, "rho_i": 32, "rest_i": 32, "eps_i": 32, "valid_i": 1, "theta_i": 32,
-        "square_i": 32, "gradient_i": 32,
-    },
-    {"valid_o": 1, "theta_o": 32, "square_o": 32},
-)  # fmt: skip
-RMSPROP = Block(
-    "jackdaw:engine:a3c_rmsprop",
-    "jd_a3c_rmsprop",
-    {
-        "eta_i": 32, "rho_i": 32, "rest_i": 32, "eps_i": 32, "in_valid_i": 1, "in_data_i": 1536,
-        "out_ready_i": 1,
-    },
-    {"busy_o": 1, "in_ready_o": 1, "out_valid_o": 1, "out_data_o": 1024},
-    stream=True,
-)  # fmt: skip
-
-
-def transpose(bits: int) -> Block:
-    """jd_stream_transpose with beats of so many bits."""
-    return Block(
-        "jackdaw:lib:stream",
-        "jd_stream_transpose",
-        {"in_valid_i": 1, "in_data_i": bits, "out_ready_i": 1},
-        {"in_ready_o": 1, "out_valid_o": 1, "out_data_o": bits},
-        stream=True,
-    )
-
-
-def line_buffer(bits: int, word: int) -> Block:
-    """jd_mem_line_buffer with rows and words of so many bits."""
-    return Block(
-        "jackdaw:lib:mem",
-        "jd_mem_line_buffer",
-        {
-            "stitch_valid_i": 1, "stitch_half_i": 1, "stitch_offset_i": 16, "stitch_data_i": bits,
-            "load_i": 1, "pointer_i": 16, "shift_i": 16, "read_valid_i": 1, "read_half_i": 1,
-        },
-        {"word_o": word},
-    )  # fmt: skip
+    optimize: str = "-O0"
 
 
 def words(bits: int) -> int:
@@ -106,12 +43,17 @@ def words(bits: int) -> int:
 
 @cache
 def library(
-    core: str, top: str, ports: str, parameters: tuple[tuple[str, int], ...], stream: bool
+    core: str,
+    top: str,
+    ports: str,
+    parameters: tuple[tuple[str, int], ...],
+    stream: bool,
+    optimize: str,
 ) -> ctypes.CDLL:
     """Build and open the simulator of a block.
 
     Args:
-        core, top: core and module.
+        core, top, optimize: see Block.
         ports: its inputs and outputs, `INPUTS|OUTPUTS` as macro lists.
         parameters: of the module.
         stream: with play_stream.
@@ -124,17 +66,12 @@ def library(
         parameters=dict(parameters),
         defines=(f"MODEL=V{top}", f'MODEL_HEADER="V{top}.h"', f"INPUTS={inputs}",
                  f"OUTPUTS={outputs}", *(["STREAM"] if stream else [])),
-        optimize="-O0",
+        optimize=optimize,
     )  # fmt: skip
-    lib = ctypes.CDLL(str(path))
-    lib.play_new.restype = ctypes.c_void_p
-    lib.play_error.restype = ctypes.c_char_p
-    if stream:
-        lib.play_stream.restype = ctypes.c_int64
-    return lib
+    return open_library(path)
 
 
-class Player:
+class Player(Harness):
     """A block under simulation (a context manager); it comes out of a reset.
 
     Args:
@@ -150,26 +87,16 @@ class Player:
             for names in (["rst_ni", *block.inputs], block.outputs)
         )
         values = tuple(sorted(parameters.items()))
-        self.lib = library(block.core, block.top, ports, values, block.stream)
-        self.handle = ctypes.c_void_p(self.lib.play_new(seed & 0x7FFFFFFF))
+        super().__init__(
+            library(block.core, block.top, ports, values, block.stream, block.optimize), seed
+        )
         self.in_words = 1 + sum(words(bits) for bits in block.inputs.values())
         self.out_words = sum(words(bits) for bits in block.outputs.values())
         have = (ctypes.c_int(), ctypes.c_int())
-        self.lib.play_words(self.handle, *(ctypes.byref(x) for x in have))
+        self.library.play_words(self.handle, *(ctypes.byref(x) for x in have))
         if (have[0].value, have[1].value) != (self.in_words, self.out_words):
             raise ValueError(f"{block.top}: ports take {have}, not as listed")
         self.run(RESET_CLOCKS, rst_ni=np.zeros(RESET_CLOCKS))
-
-    def __enter__(self) -> Player:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.lib.play_free(self.handle)
 
     def run(self, clocks: int, **inputs: np.ndarray) -> dict[str, np.ndarray]:
         """Give inputs for a number of clocks.
@@ -195,15 +122,10 @@ class Player:
                 table[:, at : at + words(bits)] = values
             at += words(bits)
         out = np.zeros((clocks, self.out_words), np.uint32)
-        status = self.lib.play_run(
-            self.handle,
-            ctypes.c_uint64(clocks),
-            ctypes.c_void_p(table.ctypes.data),
+        self.call(
+            "play_run", ctypes.c_uint64(clocks), ctypes.c_void_p(table.ctypes.data),
             ctypes.c_void_p(out.ctypes.data),
-        )
-        if status:
-            where = self.lib.play_error(self.handle).decode()
-            raise CheckFailed(_label(where), where)
+        )  # fmt: skip
         result, at = {}, 0
         for name, bits in self.block.outputs.items():
             part = out[:, at : at + words(bits)]
@@ -230,22 +152,8 @@ class Player:
         clocks = np.zeros((2, len(data)), np.uint32)
         patterns = [np.ascontiguousarray(p, np.uint8) for p in (give, take)]
         arrays = (data, out, *patterns, clocks[0], clocks[1])
-        status = self.lib.play_stream(
-            self.handle, ctypes.c_uint64(len(data)), ctypes.c_uint64(give.size),
+        self.call(
+            "play_stream", ctypes.c_uint64(len(data)), ctypes.c_uint64(give.size),
             *(ctypes.c_void_p(a.ctypes.data) for a in arrays),
         )  # fmt: skip
-        if status < 0:
-            where = self.lib.play_error(self.handle).decode()
-            raise CheckFailed(_label(where), where)
         return out, clocks[0], clocks[1]
-
-
-def _label(where: str) -> str:
-    """The label of the check at `FILE:LINE`, or the text itself."""
-    found = re.fullmatch(r"(.*):(\d+)", where)
-    if not found or not Path(found[1]).is_file():
-        return where
-    # A check may go over several lines; the place is that of its last.
-    lines = Path(found[1]).read_text().splitlines()[: int(found[2])]
-    labels = re.findall(r"`JD_\w+\((\w+)", "\n".join(lines[-4:]))
-    return labels[-1] if labels else where
