@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from jackdaw.agents.base import default_initialization
 from jackdaw.device import load_config, open_device
@@ -77,6 +78,7 @@ def measure(seed: int) -> dict[str, dict[str, int]]:
         return found
 
 
+@pytest.mark.builds(lambda: open_device("sim", CONFIG))
 def test_a_learner_at_work_holds_up_nobody(seed: int) -> None:
     found = measure(seed)
     print("\n".join(f"{name}: {clocks}" for name, clocks in found.items()))
