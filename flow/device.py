@@ -32,19 +32,20 @@ AXIL = (
     ("arvalid", 1, True), ("arready", 1, False), ("araddr", 20, True),
     ("rvalid", 1, False), ("rready", 1, True), ("rdata", 32, False), ("rresp", 2, False),
 )  # fmt: skip
-# AXI4: what an engine has, and what the device's pins have beside it. Width 0: that of an ID.
+# AXI4, with the constant signals after each address's length. Width 0: that of an ID.
 AXI = (
     ("arvalid", 1, True), ("arready", 1, False), ("arid", 0, True), ("araddr", 40, True),
-    ("arlen", 8, True),
+    ("arlen", 8, True), ("arsize", 3, True), ("arburst", 2, True), ("arlock", 1, True),
+    ("arcache", 4, True), ("arprot", 3, True),
     ("rvalid", 1, False), ("rready", 1, True), ("rid", 0, False), ("rdata", 512, False),
     ("rresp", 2, False), ("rlast", 1, False),
     ("awvalid", 1, True), ("awready", 1, False), ("awid", 0, True), ("awaddr", 40, True),
-    ("awlen", 8, True),
+    ("awlen", 8, True), ("awsize", 3, True), ("awburst", 2, True), ("awlock", 1, True),
+    ("awcache", 4, True), ("awprot", 3, True),
     ("wvalid", 1, True), ("wready", 1, False), ("wdata", 512, True), ("wstrb", 64, True),
     ("wlast", 1, True),
     ("bvalid", 1, False), ("bready", 1, True), ("bid", 0, False), ("bresp", 2, False),
 )  # fmt: skip
-CONSTANT = (("size", 3), ("burst", 2), ("lock", 1), ("cache", 4), ("prot", 3))
 
 
 def core(config: Config) -> str:
@@ -108,19 +109,17 @@ def top(config: Config) -> str:
     sections = [
         _header(config),
         _control(config),
-        _memory(config, id_w),
+        _memory(config),
         *([_links(config)] if config.links else []),
         *(_engine(config, instance) for instance in config.instances),
     ]
     body = "\n".join(line for section in sections for line in section)
-    return f"""{_title(config)}module {TOP} (
+    return f"""{_title(config)}module {TOP}
+  import jd_axi_pkg::*;
+(
 {_pins(config, id_w)}
 );
-{body}
-
-  // The demultiplexer chose the page; the upper address bits mean nothing after it.
-  logic unused_address;
-  assign unused_address = ^{{axil_awaddr, axil_araddr}};
+{body.rstrip()}
 endmodule : {TOP}
 """
 
@@ -154,19 +153,11 @@ def _pins(config: Config, id_w: int) -> str:
     for name, width, master in AXIL:
         way, end = ("input ", "i") if master else ("output", "o")
         lines.append(f"  {way} logic {_range(width)}s_axil_{name}_{end}")
-    for name, width, master in _pin_signals(id_w):
-        way, end = ("output", "o") if master else ("input ", "i")
-        lines.append(f"  {way} logic {_range(width)}m_axi_{name}_{end} [{config.memory_ports}]")
-    return ",\n".join(lines)
-
-
-def _pin_signals(id_w: int) -> Iterator[tuple[str, int, bool]]:
-    """AXI4 at the device's pins: with the constant signals, after each address's length."""
     for name, width, master in AXI:
-        yield name, width or id_w, master
-        if name.endswith("len"):
-            for constant, bits in CONSTANT:
-                yield name[:2] + constant, bits, True
+        way, end = ("output", "o") if master else ("input ", "i")
+        pin = f"m_axi_{name}_{end} [{config.memory_ports}]"
+        lines.append(f"  {way} logic {_range(width or id_w)}{pin}")
+    return ",\n".join(lines)
 
 
 def _header(config: Config) -> Iterator[str]:
@@ -188,17 +179,20 @@ def _header(config: Config) -> Iterator[str]:
 def _control(config: Config) -> Iterator[str]:
     pages = len(config.instances) + 1
     yield "  // ---- Control: page p in element p"
-    for name, width, _ in AXIL:
-        yield f"  logic [{pages - 1}:0]{_range(width).strip()} axil_{name};"
-    yield "  jd_axil_demux #("
-    yield f"    .Targets({pages}), .PageBits(12), .AddrW(20)"
-    yield "  ) u_demux ("
-    yield "    .clk_i, .rst_ni,"
-    pins, inner = [], []
+    yield "  axil_req_t axil_req;"
+    yield "  axil_rsp_t axil_rsp;"
     for name, _, master in AXIL:
-        pins.append(f"    .s_axil_{name}_{'i' if master else 'o'}")
-        inner.append(f"    .m_axil_{name}_{'o' if master else 'i'}(axil_{name})")
-    yield ",\n".join([*pins, *inner])
+        yield (
+            f"  assign axil_req.{name} = s_axil_{name}_i;"
+            if master
+            else f"  assign s_axil_{name}_o = axil_rsp.{name};"
+        )
+    yield f"  axil_req_t [{pages - 1}:0] page_req;"
+    yield f"  axil_rsp_t [{pages - 1}:0] page_rsp;"
+    yield f"  jd_axil_demux #(.Targets({pages})) u_demux ("
+    yield "    .clk_i, .rst_ni,"
+    yield "    .axil_req_i(axil_req), .axil_rsp_o(axil_rsp),"
+    yield "    .page_req_o(page_req), .page_rsp_i(page_rsp)"
     yield "  );"
     yield "  jd_shell_directory #("
     yield f"    .Engines({len(config.instances)}), .EngineIds(ENGINE_IDS),"
@@ -206,31 +200,20 @@ def _control(config: Config) -> Iterator[str]:
     yield f"    .MemPorts({config.memory_ports}), .BuildHash(32'h{config.build_hash:08x})"
     yield "  ) u_directory ("
     yield "    .clk_i, .rst_ni, .irq_o, .irq_i(irq), .time_o(time_now),"
-    yield ",\n".join(_page(0))
+    yield "    .axil_req_i(page_req[0]), .axil_rsp_o(page_rsp[0])"
     yield "  );"
     yield ""
 
 
-def _page(page: int) -> Iterator[str]:
-    """The connections of a page's AXI4-Lite."""
-    for name, width, master in AXIL:
-        part = "[11:0]" if width == 20 else ""
-        yield f"    .s_axil_{name}_{'i' if master else 'o'}(axil_{name}[{page}]{part})"
-
-
-def _memory(config: Config, id_w: int) -> Iterator[str]:
+def _memory(config: Config) -> Iterator[str]:
     yield "  // ---- Memory: client c in element c"
-    for name, width, _ in AXI:
-        yield f"  logic [{config.clients - 1}:0]{_range(width or ENGINE_ID_W).strip()} axi_{name};"
+    yield f"  axi_req_t [{config.clients - 1}:0] mem_req;"
+    yield f"  axi_rsp_t [{config.clients - 1}:0] mem_rsp;"
     yield "  jd_shell_memory #("
     yield f"    .Clients({config.clients}), .MemPorts({config.memory_ports}), .PortOf(PORT_OF)"
     yield "  ) u_memory ("
-    yield "    .clk_i, .rst_ni,"
-    lines = [f"    .s_axi_{name}_{'i' if master else 'o'}(axi_{name})" for name, _, master in AXI]
-    lines += [
-        f"    .m_axi_{name}_{'o' if master else 'i'}" for name, _, master in _pin_signals(id_w)
-    ]
-    yield ",\n".join(lines)
+    yield "    .clk_i, .rst_ni, .client_req_i(mem_req), .client_rsp_o(mem_rsp),"
+    yield ",\n".join(f"    .m_axi_{name}_{'o' if master else 'i'}" for name, _, master in AXI)
     yield "  );"
     yield ""
 
@@ -260,39 +243,26 @@ def _links(config: Config) -> Iterator[str]:
 
 def _engine(config: Config, instance: Instance) -> Iterator[str]:
     manifest, name = instance.engine, instance.name
-    array = isinstance(manifest.memory_ports, str)
     streams = list(_streams(config, instance))
     yield f"  // ---- {name}"
     yield from _without_link(config, instance)
-    if array:
-        yield from _array(instance)
     values = ",\n".join(
         f"    .{p.name}({BIT if p.bit else ''}{instance.parameters[p.name]})"
         for p in manifest.parameters.values()
     )
+    first, last = instance.client, instance.client + len(instance.ports) - 1
+    ports = f"[{first}]" if first == last else f"[{last}:{first}]"
     yield f"  {manifest.top} #("
     yield values
     yield f"  ) u_{name} ("
     yield f"    .clk_i, .rst_ni, .time_i(time_now), .irq_o(irq[{instance.page - 1}]),"
-    lines = list(_page(instance.page))
-    for signal, _, master in AXI:
-        wire = f"{name}_{signal}" if array else f"axi_{signal}[{instance.client}]"
-        lines.append(f"    .m_axi_{signal}_{'o' if master else 'i'}({wire})")
+    lines = [
+        f"    .axil_req_i(page_req[{instance.page}]), .axil_rsp_o(page_rsp[{instance.page}])",
+        f"    .mem_req_o(mem_req{ports}), .mem_rsp_i(mem_rsp{ports})",
+    ]
     yield ",\n".join(lines + streams)
     yield "  );"
     yield ""
-
-
-def _array(instance: Instance) -> Iterator[str]:
-    """Between an engine's array of memory ports and the clients."""
-    n, first = len(instance.ports), instance.client
-    for signal, width, _ in AXI:
-        yield f"  logic {_range(width or ENGINE_ID_W)}{instance.name}_{signal} [{n}];"
-    yield f"  for (genvar p = 0; p < {n}; p++) begin : gen_{instance.name}"
-    for signal, _, master in AXI:
-        here, there = f"{instance.name}_{signal}[p]", f"axi_{signal}[{first}+p]"
-        yield f"    assign {there} = {here};" if master else f"    assign {here} = {there};"
-    yield "  end"
 
 
 def _link_of(config: Config, instance: Instance, stream: Stream) -> Link | None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
-from flow import BUILD, ROOT, coverage, process, record
+from flow import BUILD, ROOT, coverage, pins, process, record
 from flow.manifest import engines
 from flow.simulator import BuildFailed, Simulator
 from flow.toolchain import environment
@@ -117,7 +117,8 @@ def run(
     """Build `toplevel` (cached by content) and run cocotb test `test` of Python module `module`.
 
     cocotb reaches the signals of the toplevel, and those that `public.vlt` beside the module
-    names; with `build_args=FLAT` all.
+    names; with `build_args=FLAT` all. If ports of the toplevel are structs of a bus, it is `u_dut`
+    in a module with flat pins (flow/pins.py).
 
     Args:
         core: FuseSoC core that holds the sources.
@@ -138,12 +139,14 @@ def run(
     Raises: SimulationFailed, BuildFailed.
     """
     public = ROOT.joinpath(*module.split(".")[:-1]) / "public.vlt"
+    flat = pins.flat(core, toplevel, sources)
+    extra = tuple(os.path.relpath(ROOT / source, ROOT) for source in sources)
     simulator = Simulator(
         core,
-        toplevel,
+        flat.toplevel,
         tuple((parameters or {}).items()),
-        sources=tuple(os.path.relpath(ROOT / source, ROOT) for source in sources),
-        control=(os.path.relpath(public, ROOT),) if public.exists() else (),
+        sources=(*extra, *flat.sources),
+        control=(*((os.path.relpath(public, ROOT),) if public.exists() else ()), *flat.control),
         arguments=tuple(build_args),
         waves=bool(os.environ.get("JD_WAVES")) if waves is None else waves,
         toggles=True,

@@ -225,6 +225,7 @@ class EngineEnv(uvm_env):
     def build_phase(self) -> None:
         """Make the parts that the manifest tells of."""
         self.dut: Any = cocotb.top
+        self.design: Any = self.dut.u_dut  # in its flat pins
         self.manifest = manifest_of(self.engine)
         self.registers = self.manifest.module().REGISTERS
         self.parameters = self.manifest.values(parameters(), "simulation")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from flow import pins
 from flow.library import Harness, build, open_library
 
 HARNESS = Path("verif/play.cpp")
@@ -59,11 +60,14 @@ def library(
         stream: with play_stream.
     """
     inputs, outputs = ports.split("|")
+    flat = pins.flat(core, top, packed=True)
+    top = flat.toplevel
     path = build(
         core,
         top,
         HARNESS,
         parameters=dict(parameters),
+        sources=flat.sources,
         defines=(f"MODEL=V{top}", f'MODEL_HEADER="V{top}.h"', f"INPUTS={inputs}",
                  f"OUTPUTS={outputs}", *(["STREAM"] if stream else [])),
         optimize=optimize,

@@ -2,7 +2,7 @@
 //
 // The scale engine: y = a x + b over a vector of FP32 in memory.
 //
-// Streams  s_axil_*: the page. m_axi_*: the memory port. One ring, opcode 1 SCALE; words of its
+// Streams  axil_*: the page. mem_*: the memory port. One ring, opcode 1 SCALE; words of its
 //          descriptor: 2 count, 3 a, 4 b, 6 and 7 address of x, 8 and 9 of y; all others 0.
 // Timing   a beat of 16 words per clock, see jd_scale_work.
 // Numbers  see jd_scale_work. After a failed write, bursts that were under way are written.
@@ -16,52 +16,14 @@ module jd_scale_top
   parameter int unsigned AddLatency = 2,    // of the adder, 1..6
   parameter int unsigned Depth      = 128   // beats between reading and writing
 ) (
-  input  logic         clk_i,
-  input  logic         rst_ni,
-  input  logic [63:0]  time_i,
-  output logic         irq_o,
-  input  logic         s_axil_awvalid_i,
-  output logic         s_axil_awready_o,
-  input  logic [11:0]  s_axil_awaddr_i,
-  input  logic         s_axil_wvalid_i,
-  output logic         s_axil_wready_o,
-  input  logic [31:0]  s_axil_wdata_i,
-  input  logic [3:0]   s_axil_wstrb_i,
-  output logic         s_axil_bvalid_o,
-  input  logic         s_axil_bready_i,
-  output logic [1:0]   s_axil_bresp_o,
-  input  logic         s_axil_arvalid_i,
-  output logic         s_axil_arready_o,
-  input  logic [11:0]  s_axil_araddr_i,
-  output logic         s_axil_rvalid_o,
-  input  logic         s_axil_rready_i,
-  output logic [31:0]  s_axil_rdata_o,
-  output logic [1:0]   s_axil_rresp_o,
-  output logic         m_axi_arvalid_o,
-  input  logic         m_axi_arready_i,
-  output logic [39:0]  m_axi_araddr_o,
-  output logic [7:0]   m_axi_arlen_o,
-  output logic [3:0]   m_axi_arid_o,
-  input  logic         m_axi_rvalid_i,
-  output logic         m_axi_rready_o,
-  input  logic [511:0] m_axi_rdata_i,
-  input  logic [1:0]   m_axi_rresp_i,
-  input  logic         m_axi_rlast_i,
-  input  logic [3:0]   m_axi_rid_i,
-  output logic         m_axi_awvalid_o,
-  input  logic         m_axi_awready_i,
-  output logic [39:0]  m_axi_awaddr_o,
-  output logic [7:0]   m_axi_awlen_o,
-  output logic [3:0]   m_axi_awid_o,
-  output logic         m_axi_wvalid_o,
-  input  logic         m_axi_wready_i,
-  output logic [511:0] m_axi_wdata_o,
-  output logic [63:0]  m_axi_wstrb_o,
-  output logic         m_axi_wlast_o,
-  input  logic         m_axi_bvalid_i,
-  output logic         m_axi_bready_o,
-  input  logic [1:0]   m_axi_bresp_i,
-  input  logic [3:0]   m_axi_bid_i
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic [63:0] time_i,
+  output logic        irq_o,
+  input  axil_req_t   axil_req_i,
+  output axil_rsp_t   axil_rsp_o,
+  output axi_req_t    mem_req_o,
+  input  axi_rsp_t    mem_rsp_i
 );
   localparam logic [7:0]  SCALE    = 8'd1;
   localparam logic [19:0] MOST     = 20'd1 << 19;
@@ -74,10 +36,10 @@ module jd_scale_top
   localparam logic [7:0]  E_TIMEOUT = jd_engine_header_map_pkg::E_TIMEOUT;
 
   // ---- The frame: rings, register access, memory port
-  register_request_t    register_request;
-  register_response_t   register_response;
-  axi_request_t         memory_request;
-  axi_response_t        memory_response;
+  register_req_t        register_req;
+  register_rsp_t        register_rsp;
+  axi_req_t             client_req;
+  axi_rsp_t             client_rsp;
   logic                 job_valid, job_ready, end_valid, end_ready, timeout, soft_reset;
   logic [15:0][31:0]    words;
   logic [7:0]           end_error;
@@ -92,52 +54,14 @@ module jd_scale_top
     .rst_ni,
     .time_i,
     .irq_o,
-    .s_axil_awvalid_i,
-    .s_axil_awready_o,
-    .s_axil_awaddr_i,
-    .s_axil_wvalid_i,
-    .s_axil_wready_o,
-    .s_axil_wdata_i,
-    .s_axil_wstrb_i,
-    .s_axil_bvalid_o,
-    .s_axil_bready_i,
-    .s_axil_bresp_o,
-    .s_axil_arvalid_i,
-    .s_axil_arready_o,
-    .s_axil_araddr_i,
-    .s_axil_rvalid_o,
-    .s_axil_rready_i,
-    .s_axil_rdata_o,
-    .s_axil_rresp_o,
-    .m_axi_arvalid_o,
-    .m_axi_arready_i,
-    .m_axi_araddr_o,
-    .m_axi_arlen_o,
-    .m_axi_arid_o,
-    .m_axi_rvalid_i,
-    .m_axi_rready_o,
-    .m_axi_rdata_i,
-    .m_axi_rresp_i,
-    .m_axi_rlast_i,
-    .m_axi_rid_i,
-    .m_axi_awvalid_o,
-    .m_axi_awready_i,
-    .m_axi_awaddr_o,
-    .m_axi_awlen_o,
-    .m_axi_awid_o,
-    .m_axi_wvalid_o,
-    .m_axi_wready_i,
-    .m_axi_wdata_o,
-    .m_axi_wstrb_o,
-    .m_axi_wlast_o,
-    .m_axi_bvalid_i,
-    .m_axi_bready_o,
-    .m_axi_bresp_i,
-    .m_axi_bid_i,
-    .register_request_o  (register_request),
-    .register_response_i (register_response),
-    .memory_request_i    (memory_request),
-    .memory_response_o   (memory_response),
+    .axil_req_i,
+    .axil_rsp_o,
+    .mem_req_o,
+    .mem_rsp_i,
+    .register_req_o      (register_req),
+    .register_rsp_i      (register_rsp),
+    .client_req_i        (client_req),
+    .client_rsp_o        (client_rsp),
     .job_valid_o         (job_valid),
     .job_ready_i         (job_ready),
     .job_descriptor_o    (words),
@@ -170,18 +94,18 @@ module jd_scale_top
   jd_scale_regs u_registers (
     .clk                  (clk_i),
     .rst_n                (rst_ni),
-    .s_cpuif_req          (register_request.valid),
-    .s_cpuif_req_is_wr    (register_request.write),
-    .s_cpuif_addr         (register_request.address),
-    .s_cpuif_wr_data      (register_request.data),
-    .s_cpuif_wr_biten     (register_request.mask),
+    .s_cpuif_req          (register_req.valid),
+    .s_cpuif_req_is_wr    (register_req.write),
+    .s_cpuif_addr         (register_req.address),
+    .s_cpuif_wr_data      (register_req.data),
+    .s_cpuif_wr_biten     (register_req.mask),
     .s_cpuif_req_stall_wr (unused_stall_write),
     .s_cpuif_req_stall_rd (unused_stall_read),
-    .s_cpuif_rd_ack       (register_response.read_done),
-    .s_cpuif_rd_err       (register_response.read_error),
-    .s_cpuif_rd_data      (register_response.read_data),
-    .s_cpuif_wr_ack       (register_response.write_done),
-    .s_cpuif_wr_err       (register_response.write_error),
+    .s_cpuif_rd_ack       (register_rsp.read_done),
+    .s_cpuif_rd_err       (register_rsp.read_error),
+    .s_cpuif_rd_data      (register_rsp.read_data),
+    .s_cpuif_wr_ack       (register_rsp.write_done),
+    .s_cpuif_wr_err       (register_rsp.write_error),
     .hwif_in              (from_hw)
   );
   logic [31:0] done_words_q;
@@ -271,8 +195,8 @@ module jd_scale_top
     .error_address_o  (error_address),
     .error_response_o (error_response),
     .moved_o          (moved),
-    .memory_request_o  (memory_request),
-    .memory_response_i (memory_response)
+    .mem_req_o        (client_req),
+    .mem_rsp_i        (client_rsp)
   );
   logic unused;
   assign unused = ^{unused_number, unused_idle, unused_stall_write, unused_stall_read,

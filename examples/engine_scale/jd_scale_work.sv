@@ -32,8 +32,8 @@ module jd_scale_work
   output logic [39:0]   error_address_o,     // of the beat read, or of the burst written
   output logic [1:0]    error_response_o,
   output logic          moved_o,             // a beat was read or written
-  output axi_request_t  memory_request_o,
-  input  axi_response_t memory_response_i
+  output axi_req_t      mem_req_o,
+  input  axi_rsp_t      mem_rsp_i
 );
   localparam int unsigned Lanes   = 16;
   localparam logic [15:0] BURST   = 16'd16;                   // beats
@@ -63,7 +63,6 @@ module jd_scale_work
                       && 32'(reserved_q) + 32'(read_beats) <= Depth;
   logic read_taken;
   assign read_taken = read_valid && read_ready;
-  logic unused_read_id;
   jd_axi_read_mover #(
     .MaxOutstanding (16)
   ) u_read (
@@ -79,17 +78,8 @@ module jd_scale_work
     .out_data_o      (beat),
     .out_last_o      (unused_last),
     .out_resp_o      (beat_response),
-    .m_axi_arvalid_o (memory_request_o.read.arvalid),
-    .m_axi_arready_i (memory_response_i.read.arready),
-    .m_axi_araddr_o  (memory_request_o.read.araddr),
-    .m_axi_arlen_o   (memory_request_o.read.arlen),
-    .m_axi_arid_o    (unused_read_id),
-    .m_axi_rvalid_i  (memory_response_i.read.rvalid),
-    .m_axi_rready_o  (memory_request_o.read.rready),
-    .m_axi_rdata_i   (memory_response_i.read.rdata),
-    .m_axi_rresp_i   (memory_response_i.read.rresp),
-    .m_axi_rlast_i   (memory_response_i.read.rlast),
-    .m_axi_rid_i     ('0)
+    .mem_req_o       (mem_req_o.read),
+    .mem_rsp_i       (mem_rsp_i.read)
   );
 
   // ---- Arithmetic: pipes that never stall
@@ -145,7 +135,7 @@ module jd_scale_work
   // ---- Writing: a burst is asked for when its beats are in the buffer
   logic [CountW-1:0] granted_q;  // beats of bursts asked for, not taken
   logic [15:0] beats_left_q;                                  // not yet given to the writer
-  logic        write_valid, write_ready, word_ready, answer_valid, write_idle, unused_write_id;
+  logic        write_valid, write_ready, word_ready, answer_valid, write_idle;
   logic [1:0]  answer;
   logic [63:0] strobes;
   assign write_valid = running_q && !halt && write_left_q != '0
@@ -178,23 +168,11 @@ module jd_scale_work
     .done_valid_o    (answer_valid),
     .done_ready_i    (1'b1),
     .done_resp_o     (answer),
-    .m_axi_awvalid_o (memory_request_o.write.awvalid),
-    .m_axi_awready_i (memory_response_i.write.awready),
-    .m_axi_awaddr_o  (memory_request_o.write.awaddr),
-    .m_axi_awlen_o   (memory_request_o.write.awlen),
-    .m_axi_awid_o    (unused_write_id),
-    .m_axi_wvalid_o  (memory_request_o.write.wvalid),
-    .m_axi_wready_i  (memory_response_i.write.wready),
-    .m_axi_wdata_o   (memory_request_o.write.wdata),
-    .m_axi_wstrb_o   (memory_request_o.write.wstrb),
-    .m_axi_wlast_o   (memory_request_o.write.wlast),
-    .m_axi_bvalid_i  (memory_response_i.write.bvalid),
-    .m_axi_bready_o  (memory_request_o.write.bready),
-    .m_axi_bresp_i   (memory_response_i.write.bresp),
-    .m_axi_bid_i     ('0)
+    .mem_req_o       (mem_req_o.write),
+    .mem_rsp_i       (mem_rsp_i.write)
   );
   logic unused;
-  assign unused = ^{scaled[Lanes-1:1], unused_last, unused_read_id, unused_write_id};
+  assign unused = ^{scaled[Lanes-1:1], unused_last};
 
   // ---- The job
   localparam int unsigned PIPE = MulLatency + AddLatency;
@@ -270,6 +248,6 @@ module jd_scale_work
 
   `JD_ASSUME_IF(StartWhileIdle_M, start_valid_i, idle_o)
   `JD_ASSERT_IF(Room_A, scaled[0], unused_room)
-  `JD_ASSERT_IF(NeverHoldsUpRead_A, memory_response_i.read.rvalid, memory_request_o.read.rready)
-  `JD_ASSERT_IF(DataAtHand_A, memory_request_o.write.wvalid, held)
+  `JD_ASSERT_IF(NeverHoldsUpRead_A, mem_rsp_i.read.rvalid, mem_req_o.read.rready)
+  `JD_ASSERT_IF(DataAtHand_A, mem_req_o.write.wvalid, held)
 endmodule : jd_scale_work

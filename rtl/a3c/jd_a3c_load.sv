@@ -30,6 +30,7 @@
 //          models/a3c/layout.py, traffic.py; verif/a3c/memory.py, load_blocks.
 `include "jd_assert.svh"
 module jd_a3c_load
+  import jd_axi_pkg::*;
   import jd_a3c_pkg::*;
 #(
   parameter  int unsigned Pes         = 64,    // processing elements: 16, 32, 64 or 128
@@ -57,17 +58,8 @@ module jd_a3c_load
   output logic [511:0]         write_data_o,
   output logic [PositionW-1:0] filled_o,
   input  logic [PositionW-1:0] released_i,
-  output logic                 m_axi_arvalid_o,
-  input  logic                 m_axi_arready_i,
-  output logic [39:0]          m_axi_araddr_o,
-  output logic [7:0]           m_axi_arlen_o,
-  output logic [0:0]           m_axi_arid_o,
-  input  logic                 m_axi_rvalid_i,
-  output logic                 m_axi_rready_o,
-  input  logic [511:0]         m_axi_rdata_i,
-  input  logic [1:0]           m_axi_rresp_i,
-  input  logic                 m_axi_rlast_i,
-  input  logic [0:0]           m_axi_rid_i
+  output axi_read_req_t        mem_req_o,
+  input  axi_read_rsp_t        mem_rsp_i
 );
   if (!(Pes inside {16, 32, 64, 128}) || Rows < 256 || Rows > 65536 || Rows != 1 << EntryW ||
       AddLatency < 1 || AddLatency > 8) begin : gen_bad_parameters
@@ -282,7 +274,7 @@ module jd_a3c_load
   logic         unused_last;
   assign unused_last = beat_last;
   assign idle_o      = mover_idle && !command_valid_q;
-  jd_axi_read_mover #(.MaxOutstanding (Outstanding), .IdW (1)) u_mover (
+  jd_axi_read_mover #(.MaxOutstanding (Outstanding)) u_mover (
     .clk_i, .rst_ni,
     .idle_o        (mover_idle),
     .cmd_valid_i   (command_valid_q),
@@ -294,8 +286,8 @@ module jd_a3c_load
     .out_data_o    (beat_data),
     .out_last_o    (beat_last),
     .out_resp_o    (beat_response),
-    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o, .m_axi_arid_o,
-    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i, .m_axi_rid_i
+    .mem_req_o,
+    .mem_rsp_i
   );
 
   // ---- Blocks in the order of their beats. Nothing of one task is out when the next one begins,
@@ -389,7 +381,7 @@ module jd_a3c_load
   // The reader's next segment may begin after what is filled.
   `JD_ASSUME(ReleasedInRange_M, 32'(kept) <= Rows || 32'(PositionW'(-kept)) < SEGMENTS)
   `JD_ASSERT_IF(BeatExpected_A, beat_valid, block_valid || task_i.train)
-  `JD_ASSERT_IF(ResponseNeverWaits_A, m_axi_rvalid_i, m_axi_rready_o)
+  `JD_ASSERT_IF(ResponseNeverWaits_A, mem_rsp_i.rvalid, mem_req_o.rready)
   `JD_ASSERT_IF(RoomAsked_A, state_q == StPatch, 32'(PositionW'(asked_q - released_i)) <= Rows)
   `JD_ASSERT_IF(BurstInPage_A, command_valid_q, command_beats_q != '0 &&
                 32'(command_beat_q[5:0]) + 32'(command_beats_q) <= 64)

@@ -28,37 +28,28 @@ module jd_a3c_map_load
 #(
   parameter int unsigned Outstanding = 16      // reads, 1..64
 ) (
-  input  logic         clk_i,
-  input  logic         rst_ni,
-  input  logic         go_i,
-  input  task_t        task_i,
-  output logic         finish_o,
-  output logic [3:0]   layer_index_o,
-  input  unit_layer_t  layer_i,
-  input  logic         stop_i,
-  output logic         idle_o,
-  input  logic         failed_i,
-  output logic         error_valid_o,
-  output logic [4:0]   error_word_o,
-  output logic [1:0]   error_response_o,
-  output logic         write_valid_o,
-  input  logic         write_ready_i,
-  output logic [15:0]  write_row_o,
-  output logic [511:0] write_data_o,
-  output logic [7:0]   loaded_o,
-  input  logic [7:0]   samples_i,
-  input  logic         free_i,
-  output logic         m_axi_arvalid_o,
-  input  logic         m_axi_arready_i,
-  output logic [39:0]  m_axi_araddr_o,
-  output logic [7:0]   m_axi_arlen_o,
-  output logic [0:0]   m_axi_arid_o,
-  input  logic         m_axi_rvalid_i,
-  output logic         m_axi_rready_o,
-  input  logic [511:0] m_axi_rdata_i,
-  input  logic [1:0]   m_axi_rresp_i,
-  input  logic         m_axi_rlast_i,
-  input  logic [0:0]   m_axi_rid_i
+  input  logic          clk_i,
+  input  logic          rst_ni,
+  input  logic          go_i,
+  input  task_t         task_i,
+  output logic          finish_o,
+  output logic [3:0]    layer_index_o,
+  input  unit_layer_t   layer_i,
+  input  logic          stop_i,
+  output logic          idle_o,
+  input  logic          failed_i,
+  output logic          error_valid_o,
+  output logic [4:0]    error_word_o,
+  output logic [1:0]    error_response_o,
+  output logic          write_valid_o,
+  input  logic          write_ready_i,
+  output logic [15:0]   write_row_o,
+  output logic [511:0]  write_data_o,
+  output logic [7:0]    loaded_o,
+  input  logic [7:0]    samples_i,
+  input  logic          free_i,
+  output axi_read_req_t mem_req_o,
+  input  axi_read_rsp_t mem_rsp_i
 );
   localparam int unsigned ITEMS = 16;          // that are asked for and not yet written
 
@@ -180,19 +171,6 @@ module jd_a3c_map_load
   assign idle_o      = queue_idle && !command_valid_q;
   // The buffer's other writers go first, so beats wait in a queue of their own, and never in R. Its
   // depth lets a row come per clock from a memory of latency 128.
-  axi_read_request_t  request;
-  axi_read_response_t response;
-  logic               unused_id;
-  assign unused_id       = ^m_axi_rid_i;
-  assign m_axi_arvalid_o = request.arvalid;
-  assign m_axi_araddr_o  = request.araddr;
-  assign m_axi_arlen_o   = request.arlen;
-  assign m_axi_arid_o    = '0;
-  assign m_axi_rready_o  = request.rready;
-  assign response = '{
-    arready: m_axi_arready_i, rvalid: m_axi_rvalid_i, rdata: m_axi_rdata_i, rresp: m_axi_rresp_i,
-    rlast: m_axi_rlast_i
-  };
   jd_axi_read_queue #(.Depth (256), .MaxOutstanding (Outstanding)) u_queue (
     .clk_i, .rst_ni,
     .idle_o            (queue_idle),
@@ -205,8 +183,8 @@ module jd_a3c_map_load
     .out_data_o        (beat_data),
     .out_last_o        (beat_last),
     .out_resp_o        (beat_response),
-    .memory_request_o  (request),
-    .memory_response_i (response)
+    .mem_req_o,
+    .mem_rsp_i
   );
 
   // ---- Items in the order of their beats

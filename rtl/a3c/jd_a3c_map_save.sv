@@ -19,39 +19,27 @@ module jd_a3c_map_save
   parameter int unsigned Jobs        = 4,      // that wait, 2..64
   parameter int unsigned Outstanding = 16      // bursts, 1..64
 ) (
-  input  logic         clk_i,
-  input  logic         rst_ni,
-  input  logic         job_valid_i,
-  output logic         job_ready_o,
-  input  logic [39:0]  job_address_i,          // bytes, a multiple of 64
-  input  logic [15:0]  job_row_i,
-  input  logic [15:0]  job_rows_i,             // 1..65535
-  input  logic [4:0]   job_word_i,
-  output logic         busy_o,
-  input  logic         stop_i,
-  output logic         idle_o,
-  input  logic         failed_i,
-  output logic         error_valid_o,
-  output logic [4:0]   error_word_o,
-  output logic [1:0]   error_response_o,
-  output logic         read_valid_o,
-  input  logic         read_ready_i,
-  output logic [15:0]  read_row_o,
-  input  logic [511:0] read_data_i,
-  output logic         m_axi_awvalid_o,
-  input  logic         m_axi_awready_i,
-  output logic [39:0]  m_axi_awaddr_o,
-  output logic [7:0]   m_axi_awlen_o,
-  output logic [0:0]   m_axi_awid_o,
-  output logic         m_axi_wvalid_o,
-  input  logic         m_axi_wready_i,
-  output logic [511:0] m_axi_wdata_o,
-  output logic [63:0]  m_axi_wstrb_o,
-  output logic         m_axi_wlast_o,
-  input  logic         m_axi_bvalid_i,
-  output logic         m_axi_bready_o,
-  input  logic [1:0]   m_axi_bresp_i,
-  input  logic [0:0]   m_axi_bid_i
+  input  logic           clk_i,
+  input  logic           rst_ni,
+  input  logic           job_valid_i,
+  output logic           job_ready_o,
+  input  logic [39:0]    job_address_i,          // bytes, a multiple of 64
+  input  logic [15:0]    job_row_i,
+  input  logic [15:0]    job_rows_i,             // 1..65535
+  input  logic [4:0]     job_word_i,
+  output logic           busy_o,
+  input  logic           stop_i,
+  output logic           idle_o,
+  input  logic           failed_i,
+  output logic           error_valid_o,
+  output logic [4:0]     error_word_o,
+  output logic [1:0]     error_response_o,
+  output logic           read_valid_o,
+  input  logic           read_ready_i,
+  output logic [15:0]    read_row_o,
+  input  logic [511:0]   read_data_i,
+  output axi_write_req_t mem_req_o,
+  input  axi_write_rsp_t mem_rsp_i
 );
   if (Jobs < 2 || Jobs > 64) begin : gen_bad_jobs
     $fatal(1, "jd_a3c_map_save: Jobs=%0d, want 2..64", Jobs);
@@ -162,7 +150,7 @@ module jd_a3c_map_save
   assign read_row_o   = piece.row + 16'(read_q);
   assign read         = read_valid_o && read_ready_i;
   assign piece_end    = read && read_q + 5'd1 == piece.rows;
-  assign sent         = m_axi_wvalid_o && m_axi_wready_i;
+  assign sent         = mem_req_o.wvalid && mem_rsp_i.wready;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       read_q   <= '0;
@@ -174,22 +162,6 @@ module jd_a3c_map_save
       coming_q <= {coming_q[0], read};
     end
   end
-  axi_write_request_t  request;
-  axi_write_response_t response;
-  logic                unused_id;
-  assign unused_id       = ^m_axi_bid_i;
-  assign m_axi_awvalid_o = request.awvalid;
-  assign m_axi_awaddr_o  = request.awaddr;
-  assign m_axi_awlen_o   = request.awlen;
-  assign m_axi_awid_o    = '0;
-  assign m_axi_wvalid_o  = request.wvalid;
-  assign m_axi_wdata_o   = request.wdata;
-  assign m_axi_wstrb_o   = request.wstrb;
-  assign m_axi_wlast_o   = request.wlast;
-  assign m_axi_bready_o  = request.bready;
-  assign response = '{
-    awready: m_axi_awready_i, wready: m_axi_wready_i, bvalid: m_axi_bvalid_i, bresp: m_axi_bresp_i
-  };
   jd_axi_write_queue #(.Burst (PIECE), .Depth (HELD), .MaxOutstanding (Outstanding)) u_queue (
     .clk_i, .rst_ni,
     .idle_o            (queue_idle),
@@ -204,8 +176,8 @@ module jd_a3c_map_save
     .done_valid_o      (done_valid),
     .done_ready_i      (1'b1),
     .done_resp_o       (done_response),
-    .memory_request_o  (request),
-    .memory_response_i (response)
+    .mem_req_o,
+    .mem_rsp_i
   );
   assign idle_o = queue_idle && !piece_valid_q;
   assign busy_o = !idle_o || job_valid_q || queued_count != '0 || error_valid_o;

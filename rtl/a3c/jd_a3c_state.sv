@@ -36,8 +36,8 @@ module jd_a3c_state
 ) (
   input  logic                     clk_i,
   input  logic                     rst_ni,
-  input  register_request_t        register_request_i,
-  output register_response_t       register_response_o,
+  input  register_req_t            register_req_i,
+  output register_rsp_t            register_rsp_o,
   output logic [Units-1:0][1:0]    roles_o,
   output logic [39:0]              base_o,           // of the window that tasks may name,
   output logic [47:0]              limit_o,          // and first byte after
@@ -60,26 +60,26 @@ module jd_a3c_state
   logic        request, write;
   logic [11:0] address;
   logic        stall_write, stall_read;
-  assign request = register_request_i.valid;
-  assign write   = register_request_i.write;
-  assign address = register_request_i.address;
+  assign request = register_req_i.valid;
+  assign write   = register_req_i.write;
+  assign address = register_req_i.address;
   logic        unused;
   assign unused = ^{good_samples_i[2:1], good_bootstrap_i[2:1]};
-  jd_a3c_regs u_regs (
+  jd_a3c_regs u_registers (
     .clk                  (clk_i),
     .rst_n                (rst_ni),
     .s_cpuif_req          (request),
     .s_cpuif_req_is_wr    (write),
     .s_cpuif_addr         (address),
-    .s_cpuif_wr_data      (register_request_i.data),
-    .s_cpuif_wr_biten     (register_request_i.mask),
+    .s_cpuif_wr_data      (register_req_i.data),
+    .s_cpuif_wr_biten     (register_req_i.mask),
     .s_cpuif_req_stall_wr (stall_write),
     .s_cpuif_req_stall_rd (stall_read),
-    .s_cpuif_rd_ack       (register_response_o.read_done),
-    .s_cpuif_rd_err       (register_response_o.read_error),
-    .s_cpuif_rd_data      (register_response_o.read_data),
-    .s_cpuif_wr_ack       (register_response_o.write_done),
-    .s_cpuif_wr_err       (register_response_o.write_error),
+    .s_cpuif_rd_ack       (register_rsp_o.read_done),
+    .s_cpuif_rd_err       (register_rsp_o.read_error),
+    .s_cpuif_rd_data      (register_rsp_o.read_data),
+    .s_cpuif_wr_ack       (register_rsp_o.write_done),
+    .s_cpuif_wr_err       (register_rsp_o.write_error),
     .hwif_in              (from_hw),
     .hwif_out             (to_hw)
   );
@@ -210,5 +210,5 @@ module jd_a3c_state
   end
 
   `JD_ASSERT_IF(NoStall_A, request,
-                write ? register_response_o.write_done && !stall_write : !stall_read)
+                write ? register_rsp_o.write_done && !stall_write : !stall_read)
 endmodule : jd_a3c_state

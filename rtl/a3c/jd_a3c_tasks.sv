@@ -9,7 +9,7 @@
 //
 // Streams  job, end: those of jd_engine_control. task, copy: to a unit and a copy engine; worker_end:
 //          how its oldest task ended, units first. lookup: layers of a task's network. order:
-//          jd_a3c_tickets. m_axi_*: network descriptors and hyper-parameters, read only.
+//          jd_a3c_tickets. mem_*: network descriptors and hyper-parameters, read only.
 // Timing   a task is checked when it is the next one of its ring, and waits outside it: the ring
 //          fetches the one after it meanwhile. A task goes to the unit with the fewest tasks of
 //          those that have its role, two at most.
@@ -22,6 +22,7 @@
 // watchdog struck; with clear_i all jobs end with E_TIMEOUT, and then the engine is as it was.
 `include "jd_assert.svh"
 module jd_a3c_tasks
+  import jd_axi_pkg::*;
   import jd_a3c_pkg::*;
   import jd_a3c_map_pkg::*;
   import jd_a3c_tasks_pkg::*;
@@ -100,15 +101,8 @@ module jd_a3c_tasks
   output logic [RINGS-1:0][3:0]        good_samples_o,
   output logic [RINGS-1:0]             good_bootstrap_o,
   // Memory.
-  output logic                         m_axi_arvalid_o,
-  input  logic                         m_axi_arready_i,
-  output logic [39:0]                  m_axi_araddr_o,
-  output logic [7:0]                   m_axi_arlen_o,
-  input  logic                         m_axi_rvalid_i,
-  output logic                         m_axi_rready_o,
-  input  logic [511:0]                 m_axi_rdata_i,
-  input  logic [1:0]                   m_axi_rresp_i,
-  input  logic                         m_axi_rlast_i
+  output axi_read_req_t                mem_req_o,
+  input  axi_read_rsp_t                mem_rsp_i
 );
   localparam int unsigned SlotW = (Slots > 1) ? $clog2(Slots) : 1;
   localparam int unsigned UnitW = (Units > 1) ? $clog2(Units) : 1;
@@ -236,10 +230,8 @@ module jd_a3c_tasks
     .out_data_o    (beat),
     .out_last_o    (beat_last),
     .out_resp_o    (response),
-    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o,
-    .m_axi_arid_o  (),
-    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i,
-    .m_axi_rid_i   (1'b0)
+    .mem_req_o,
+    .mem_rsp_i
   );
   logic settings_legal;
   always_comb begin

@@ -6,7 +6,7 @@
 //                                                                       +-> jd_axi_copy[NPair]
 //   memory port p <- jd_a3c_port: its units, its copy engine; port 0 also rings and descriptors
 //
-// Streams  s_axil_*: the page. m_axi_*: a memory port a unit (PortPerCu), or a pair.
+// Streams  axil_*: the page. mem_*: a memory port a unit (PortPerCu), or a pair.
 // Timing   docs/a3c.md. A soft reset ends when units, copy engines and readers have nothing in
 //          flight; units and copy engines are then reset, networks and the number of tickets stay.
 // Numbers  models/a3c.
@@ -38,52 +38,14 @@ module jd_a3c_top
   localparam int unsigned Units = SingleCu ? NPair : 2 * NPair,
   localparam int unsigned Ports = PortPerCu ? Units : NPair
 ) (
-  input  logic         clk_i,
-  input  logic         rst_ni,
-  input  logic [63:0]  time_i,
-  output logic         irq_o,
-  input  logic         s_axil_awvalid_i,
-  output logic         s_axil_awready_o,
-  input  logic [11:0]  s_axil_awaddr_i,
-  input  logic         s_axil_wvalid_i,
-  output logic         s_axil_wready_o,
-  input  logic [31:0]  s_axil_wdata_i,
-  input  logic [3:0]   s_axil_wstrb_i,
-  output logic         s_axil_bvalid_o,
-  input  logic         s_axil_bready_i,
-  output logic [1:0]   s_axil_bresp_o,
-  input  logic         s_axil_arvalid_i,
-  output logic         s_axil_arready_o,
-  input  logic [11:0]  s_axil_araddr_i,
-  output logic         s_axil_rvalid_o,
-  input  logic         s_axil_rready_i,
-  output logic [31:0]  s_axil_rdata_o,
-  output logic [1:0]   s_axil_rresp_o,
-  output logic         m_axi_arvalid_o  [Ports],
-  input  logic         m_axi_arready_i  [Ports],
-  output logic [39:0]  m_axi_araddr_o   [Ports],
-  output logic [7:0]   m_axi_arlen_o    [Ports],
-  output logic [3:0]   m_axi_arid_o     [Ports],
-  input  logic         m_axi_rvalid_i   [Ports],
-  output logic         m_axi_rready_o   [Ports],
-  input  logic [511:0] m_axi_rdata_i    [Ports],
-  input  logic [1:0]   m_axi_rresp_i    [Ports],
-  input  logic         m_axi_rlast_i    [Ports],
-  input  logic [3:0]   m_axi_rid_i      [Ports],
-  output logic         m_axi_awvalid_o  [Ports],
-  input  logic         m_axi_awready_i  [Ports],
-  output logic [39:0]  m_axi_awaddr_o   [Ports],
-  output logic [7:0]   m_axi_awlen_o    [Ports],
-  output logic [3:0]   m_axi_awid_o     [Ports],
-  output logic         m_axi_wvalid_o   [Ports],
-  input  logic         m_axi_wready_i   [Ports],
-  output logic [511:0] m_axi_wdata_o    [Ports],
-  output logic [63:0]  m_axi_wstrb_o    [Ports],
-  output logic         m_axi_wlast_o    [Ports],
-  input  logic         m_axi_bvalid_i   [Ports],
-  output logic         m_axi_bready_o   [Ports],
-  input  logic [1:0]   m_axi_bresp_i    [Ports],
-  input  logic [3:0]   m_axi_bid_i      [Ports]
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  input  logic [63:0]          time_i,
+  output logic                 irq_o,
+  input  axil_req_t            axil_req_i,
+  output axil_rsp_t            axil_rsp_o,
+  output axi_req_t [Ports-1:0] mem_req_o,
+  input  axi_rsp_t [Ports-1:0] mem_rsp_i
 );
   if (!(NPe inside {16, 32, 64, 128}) || NPair < 1 || Units > 8 || Ports > 4) begin : gen_bad_units
     $fatal(1, "jd_a3c_top: NPe=%0d, want 16, 32, 64 or 128, NPair=%0d, want 1.. with at most 8 %s",
@@ -101,10 +63,8 @@ module jd_a3c_top
   localparam logic [3:0] SETTLE_CLOCKS = 4'd4;   // until stop_i is seen everywhere
 
   // ---- Control and registers
-  register_request_t  register_request;
-  register_response_t register_response;
-  axi_request_t       page_request;       // descriptors and records
-  axi_response_t      page_response;
+  register_req_t register_req;
+  register_rsp_t register_rsp;
   logic [RINGS-1:0]             job_valid, job_ready, end_valid, end_ready, timeout;
   logic [RINGS-1:0][1023:0]     job_descriptor;
   logic [RINGS-1:0][31:0]       job_number;
@@ -120,56 +80,11 @@ module jd_a3c_top
   end
   assign unused_number = ^job_number;
 
-  // The memory ports' clients: of port p the units 2p and 2p+1 of this list, and the blocks 3p to
-  // 3p+2: control, tasks, copy engine.
-  localparam int unsigned UnitPlaces = 2 * Ports;
-  localparam int unsigned Blocks     = 3 * Ports;
-  logic [UnitPlaces-1:0] u_arvalid;
-  logic [UnitPlaces-1:0] u_arready;
-  logic [UnitPlaces-1:0][39:0] u_araddr;
-  logic [UnitPlaces-1:0][7:0] u_arlen;
-  logic [UnitPlaces-1:0][3:0] u_arid;
-  logic [UnitPlaces-1:0] u_rvalid;
-  logic [UnitPlaces-1:0] u_rready;
-  logic [UnitPlaces-1:0][511:0] u_rdata;
-  logic [UnitPlaces-1:0][1:0] u_rresp;
-  logic [UnitPlaces-1:0] u_rlast;
-  logic [UnitPlaces-1:0][3:0] u_rid;
-  logic [UnitPlaces-1:0] u_awvalid;
-  logic [UnitPlaces-1:0] u_awready;
-  logic [UnitPlaces-1:0][39:0] u_awaddr;
-  logic [UnitPlaces-1:0][7:0] u_awlen;
-  logic [UnitPlaces-1:0][3:0] u_awid;
-  logic [UnitPlaces-1:0] u_wvalid;
-  logic [UnitPlaces-1:0] u_wready;
-  logic [UnitPlaces-1:0][511:0] u_wdata;
-  logic [UnitPlaces-1:0][63:0] u_wstrb;
-  logic [UnitPlaces-1:0] u_wlast;
-  logic [UnitPlaces-1:0] u_bvalid;
-  logic [UnitPlaces-1:0] u_bready;
-  logic [UnitPlaces-1:0][1:0] u_bresp;
-  logic [UnitPlaces-1:0][3:0] u_bid;
-  logic [Blocks-1:0] b_arvalid;
-  logic [Blocks-1:0] b_arready;
-  logic [Blocks-1:0][39:0] b_araddr;
-  logic [Blocks-1:0][7:0] b_arlen;
-  logic [Blocks-1:0] b_rvalid;
-  logic [Blocks-1:0] b_rready;
-  logic [Blocks-1:0][511:0] b_rdata;
-  logic [Blocks-1:0][1:0] b_rresp;
-  logic [Blocks-1:0] b_rlast;
-  logic [Blocks-1:0] b_awvalid;
-  logic [Blocks-1:0] b_awready;
-  logic [Blocks-1:0][39:0] b_awaddr;
-  logic [Blocks-1:0][7:0] b_awlen;
-  logic [Blocks-1:0] b_wvalid;
-  logic [Blocks-1:0] b_wready;
-  logic [Blocks-1:0][511:0] b_wdata;
-  logic [Blocks-1:0][63:0] b_wstrb;
-  logic [Blocks-1:0] b_wlast;
-  logic [Blocks-1:0] b_bvalid;
-  logic [Blocks-1:0] b_bready;
-  logic [Blocks-1:0][1:0] b_bresp;
+  // The memory ports' clients: of each up to two units, and the blocks control, tasks, copy engine.
+  axi_req_t [Ports-1:0][1:0] unit_req;
+  axi_rsp_t [Ports-1:0][1:0] unit_rsp;
+  axi_req_t [Ports-1:0][2:0] misc_req;
+  axi_rsp_t [Ports-1:0][2:0] misc_rsp;
 
   jd_engine_page #(
     .Id       (jd_a3c_map_pkg::ENGINE_ID),
@@ -181,14 +96,11 @@ module jd_a3c_top
     .Ports    (Ports)
   ) u_page (
     .clk_i, .rst_ni, .time_i, .irq_o,
-    .s_axil_awvalid_i, .s_axil_awready_o, .s_axil_awaddr_i, .s_axil_wvalid_i, .s_axil_wready_o,
-    .s_axil_wdata_i, .s_axil_wstrb_i, .s_axil_bvalid_o, .s_axil_bready_i, .s_axil_bresp_o,
-    .s_axil_arvalid_i, .s_axil_arready_o, .s_axil_araddr_i, .s_axil_rvalid_o, .s_axil_rready_i,
-    .s_axil_rdata_o, .s_axil_rresp_o,
-    .register_request_o  (register_request),
-    .register_response_i (register_response),
-    .memory_request_o    (page_request),
-    .memory_response_i   (page_response),
+    .axil_req_i, .axil_rsp_o,
+    .register_req_o   (register_req),
+    .register_rsp_i   (register_rsp),
+    .mem_req_o        (misc_req[0][0]),
+    .mem_rsp_i        (misc_rsp[0][0]),
     .job_valid_o      (job_valid),
     .job_ready_i      (job_ready),
     .job_descriptor_o (job_descriptor),
@@ -216,28 +128,6 @@ module jd_a3c_top
     .timeout_o        (timeout),
     .idle_o           ()
   );
-  assign b_arvalid[0] = page_request.read.arvalid;
-  assign page_response.read.arready = b_arready[0];
-  assign b_araddr[0] = page_request.read.araddr;
-  assign b_arlen[0] = page_request.read.arlen;
-  assign page_response.read.rvalid = b_rvalid[0];
-  assign b_rready[0] = page_request.read.rready;
-  assign page_response.read.rdata = b_rdata[0];
-  assign page_response.read.rresp = b_rresp[0];
-  assign page_response.read.rlast = b_rlast[0];
-  assign b_awvalid[0] = page_request.write.awvalid;
-  assign page_response.write.awready = b_awready[0];
-  assign b_awaddr[0] = page_request.write.awaddr;
-  assign b_awlen[0] = page_request.write.awlen;
-  assign b_wvalid[0] = page_request.write.wvalid;
-  assign page_response.write.wready = b_wready[0];
-  assign b_wdata[0] = page_request.write.wdata;
-  assign b_wstrb[0] = page_request.write.wstrb;
-  assign b_wlast[0] = page_request.write.wlast;
-  assign page_response.write.bvalid = b_bvalid[0];
-  assign b_bready[0] = page_request.write.bready;
-  assign page_response.write.bresp = b_bresp[0];
-
   logic [Units-1:0][1:0]    roles, done;
   logic [39:0]              base;
   layout_e                  layout;
@@ -257,8 +147,8 @@ module jd_a3c_top
     .LaneEntries (ENTRIES)
   ) u_state (
     .clk_i, .rst_ni,
-    .register_request_i  (register_request),
-    .register_response_o (register_response),
+    .register_req_i   (register_req),
+    .register_rsp_o   (register_rsp),
     .roles_o          (roles),
     .base_o           (base),
     .limit_o          (limit),
@@ -375,26 +265,20 @@ module jd_a3c_top
     .good_o             (good),
     .good_samples_o     (good_samples),
     .good_bootstrap_o   (good_bootstrap),
-    .m_axi_arvalid_o    (b_arvalid[1]),
-    .m_axi_arready_i    (b_arready[1]),
-    .m_axi_araddr_o     (b_araddr[1]),
-    .m_axi_arlen_o      (b_arlen[1]),
-    .m_axi_rvalid_i     (b_rvalid[1]),
-    .m_axi_rready_o     (b_rready[1]),
-    .m_axi_rdata_i      (b_rdata[1]),
-    .m_axi_rresp_i      (b_rresp[1]),
-    .m_axi_rlast_i      (b_rlast[1])
+    .mem_req_o          (misc_req[0][1].read),
+    .mem_rsp_i          (misc_rsp[0][1].read)
   );
 
   // ---- Units: of a pair the even one infers, the odd one trains
   for (genvar u = 0; u < Units; u++) begin : gen_unit
     localparam bit          Trains = SingleCu || u % 2 == 1;
-    localparam int unsigned Place  = PortPerCu || SingleCu ? 2 * u : u;
+    localparam int unsigned Port   = PortPerCu || SingleCu ? u : u / 2;
+    localparam int unsigned Place  = PortPerCu || SingleCu ? 0 : u % 2;
     jd_a3c_unit #(
       .Pes (NPe), .MulLatency (Lm), .AddLatency (La), .DivLatency (DivLatency),
       .SqrtLatency (SqrtLatency), .MapRows (FmRows),
       .ParameterRows (Trains ? PbTraining : PbInference), .GradientRows (Trains ? GbRows : 0),
-      .SecondImage (AltEn), .UpdateUnits (NRu), .IdW (4)
+      .SecondImage (AltEn), .UpdateUnits (NRu)
     ) u_unit (
       .clk_i,
       .rst_ni             (worker_rst_n),
@@ -422,31 +306,8 @@ module jd_a3c_top
       .progress_o         (unit_progress[u]),
       .stop_i             (stop),
       .idle_o             (unit_idle[u]),
-      .m_axi_arvalid_o (u_arvalid[Place]),
-      .m_axi_arready_i (u_arready[Place]),
-      .m_axi_araddr_o (u_araddr[Place]),
-      .m_axi_arlen_o (u_arlen[Place]),
-      .m_axi_arid_o (u_arid[Place]),
-      .m_axi_rvalid_i (u_rvalid[Place]),
-      .m_axi_rready_o (u_rready[Place]),
-      .m_axi_rdata_i (u_rdata[Place]),
-      .m_axi_rresp_i (u_rresp[Place]),
-      .m_axi_rlast_i (u_rlast[Place]),
-      .m_axi_rid_i (u_rid[Place]),
-      .m_axi_awvalid_o (u_awvalid[Place]),
-      .m_axi_awready_i (u_awready[Place]),
-      .m_axi_awaddr_o (u_awaddr[Place]),
-      .m_axi_awlen_o (u_awlen[Place]),
-      .m_axi_awid_o (u_awid[Place]),
-      .m_axi_wvalid_o (u_wvalid[Place]),
-      .m_axi_wready_i (u_wready[Place]),
-      .m_axi_wdata_o (u_wdata[Place]),
-      .m_axi_wstrb_o (u_wstrb[Place]),
-      .m_axi_wlast_o (u_wlast[Place]),
-      .m_axi_bvalid_i (u_bvalid[Place]),
-      .m_axi_bready_o (u_bready[Place]),
-      .m_axi_bresp_i (u_bresp[Place]),
-      .m_axi_bid_i (u_bid[Place])
+      .mem_req_o          (unit_req[Port][Place]),
+      .mem_rsp_i          (unit_rsp[Port][Place])
     );
   end
 
@@ -472,31 +333,8 @@ module jd_a3c_top
       .end_ready_i     (worker_end_ready[Units+c]),
       .end_response_o  (response),
       .end_write_o     (writes),
-      .m_axi_arvalid_o (b_arvalid[3*Port+2]),
-      .m_axi_arready_i (b_arready[3*Port+2]),
-      .m_axi_araddr_o (b_araddr[3*Port+2]),
-      .m_axi_arlen_o (b_arlen[3*Port+2]),
-      .m_axi_arid_o (),
-      .m_axi_rvalid_i (b_rvalid[3*Port+2]),
-      .m_axi_rready_o (b_rready[3*Port+2]),
-      .m_axi_rdata_i (b_rdata[3*Port+2]),
-      .m_axi_rresp_i (b_rresp[3*Port+2]),
-      .m_axi_rlast_i (b_rlast[3*Port+2]),
-      .m_axi_rid_i (1'b0),
-      .m_axi_awvalid_o (b_awvalid[3*Port+2]),
-      .m_axi_awready_i (b_awready[3*Port+2]),
-      .m_axi_awaddr_o (b_awaddr[3*Port+2]),
-      .m_axi_awlen_o (b_awlen[3*Port+2]),
-      .m_axi_awid_o (),
-      .m_axi_wvalid_o (b_wvalid[3*Port+2]),
-      .m_axi_wready_i (b_wready[3*Port+2]),
-      .m_axi_wdata_o (b_wdata[3*Port+2]),
-      .m_axi_wstrb_o (b_wstrb[3*Port+2]),
-      .m_axi_wlast_o (b_wlast[3*Port+2]),
-      .m_axi_bvalid_i (b_bvalid[3*Port+2]),
-      .m_axi_bready_o (b_bready[3*Port+2]),
-      .m_axi_bresp_i (b_bresp[3*Port+2]),
-      .m_axi_bid_i (1'b0)
+      .mem_req_o       (misc_req[Port][2]),
+      .mem_rsp_i       (misc_rsp[Port][2])
     );
   end
 
@@ -504,143 +342,36 @@ module jd_a3c_top
   logic [Ports-1:0] moves;
   for (genvar p = 0; p < Ports; p++) begin : gen_port
     localparam bit Copies = !PortPerCu || SingleCu || p % 2 == 1;
+    localparam axi_req_t NONE = '0;
+    logic unused_rsp;
     if (PortPerCu || SingleCu) begin : gen_one_unit
-      assign u_arvalid[2*p+1] = '0;
-      assign u_araddr[2*p+1] = '0;
-      assign u_arlen[2*p+1] = '0;
-      assign u_arid[2*p+1] = '0;
-      assign u_rready[2*p+1] = '0;
-      assign u_awvalid[2*p+1] = '0;
-      assign u_awaddr[2*p+1] = '0;
-      assign u_awlen[2*p+1] = '0;
-      assign u_awid[2*p+1] = '0;
-      assign u_wvalid[2*p+1] = '0;
-      assign u_wdata[2*p+1] = '0;
-      assign u_wstrb[2*p+1] = '0;
-      assign u_wlast[2*p+1] = '0;
-      assign u_bready[2*p+1] = '0;
+      assign unit_req[p][1] = NONE;
     end
     if (p != 0) begin : gen_no_control
-      assign b_arvalid[3*p] = '0;
-      assign b_araddr[3*p] = '0;
-      assign b_arlen[3*p] = '0;
-      assign b_rready[3*p] = '0;
-      assign b_awvalid[3*p] = '0;
-      assign b_awaddr[3*p] = '0;
-      assign b_awlen[3*p] = '0;
-      assign b_wvalid[3*p] = '0;
-      assign b_wdata[3*p] = '0;
-      assign b_wstrb[3*p] = '0;
-      assign b_wlast[3*p] = '0;
-      assign b_bready[3*p] = '0;
+      assign misc_req[p][1:0] = {2{NONE}};
+      assign unused_rsp       = '0;
+    end else begin : gen_control
+      assign misc_req[p][1].write = NONE.write;
+      assign unused_rsp           = ^misc_rsp[p][1].write;
     end
-    if (p != 0) begin : gen_no_tasks
-      assign b_arvalid[3*p+1] = '0;
-      assign b_araddr[3*p+1] = '0;
-      assign b_arlen[3*p+1] = '0;
-      assign b_rready[3*p+1] = '0;
-    end
-    assign b_awvalid[3*p+1] = '0;
-    assign b_awaddr[3*p+1] = '0;
-    assign b_awlen[3*p+1] = '0;
-    assign b_wvalid[3*p+1] = '0;
-    assign b_wdata[3*p+1] = '0;
-    assign b_wstrb[3*p+1] = '0;
-    assign b_wlast[3*p+1] = '0;
-    assign b_bready[3*p+1] = '0;
     if (!Copies) begin : gen_no_copy
-      assign b_arvalid[3*p+2] = '0;
-      assign b_araddr[3*p+2] = '0;
-      assign b_arlen[3*p+2] = '0;
-      assign b_rready[3*p+2] = '0;
-      assign b_awvalid[3*p+2] = '0;
-      assign b_awaddr[3*p+2] = '0;
-      assign b_awlen[3*p+2] = '0;
-      assign b_wvalid[3*p+2] = '0;
-      assign b_wdata[3*p+2] = '0;
-      assign b_wstrb[3*p+2] = '0;
-      assign b_wlast[3*p+2] = '0;
-      assign b_bready[3*p+2] = '0;
+      assign misc_req[p][2] = NONE;
     end
     jd_a3c_port u_port (
       .clk_i, .rst_ni,
-      .unit_axi_arvalid_i (u_arvalid[2*p+:2]),
-      .unit_axi_arready_o (u_arready[2*p+:2]),
-      .unit_axi_araddr_i (u_araddr[2*p+:2]),
-      .unit_axi_arlen_i (u_arlen[2*p+:2]),
-      .unit_axi_arid_i (u_arid[2*p+:2]),
-      .unit_axi_rvalid_o (u_rvalid[2*p+:2]),
-      .unit_axi_rready_i (u_rready[2*p+:2]),
-      .unit_axi_rdata_o (u_rdata[2*p+:2]),
-      .unit_axi_rresp_o (u_rresp[2*p+:2]),
-      .unit_axi_rlast_o (u_rlast[2*p+:2]),
-      .unit_axi_rid_o (u_rid[2*p+:2]),
-      .unit_axi_awvalid_i (u_awvalid[2*p+:2]),
-      .unit_axi_awready_o (u_awready[2*p+:2]),
-      .unit_axi_awaddr_i (u_awaddr[2*p+:2]),
-      .unit_axi_awlen_i (u_awlen[2*p+:2]),
-      .unit_axi_awid_i (u_awid[2*p+:2]),
-      .unit_axi_wvalid_i (u_wvalid[2*p+:2]),
-      .unit_axi_wready_o (u_wready[2*p+:2]),
-      .unit_axi_wdata_i (u_wdata[2*p+:2]),
-      .unit_axi_wstrb_i (u_wstrb[2*p+:2]),
-      .unit_axi_wlast_i (u_wlast[2*p+:2]),
-      .unit_axi_bvalid_o (u_bvalid[2*p+:2]),
-      .unit_axi_bready_i (u_bready[2*p+:2]),
-      .unit_axi_bresp_o (u_bresp[2*p+:2]),
-      .unit_axi_bid_o (u_bid[2*p+:2]),
-      .misc_axi_arvalid_i (b_arvalid[3*p+:3]),
-      .misc_axi_arready_o (b_arready[3*p+:3]),
-      .misc_axi_araddr_i (b_araddr[3*p+:3]),
-      .misc_axi_arlen_i (b_arlen[3*p+:3]),
-      .misc_axi_rvalid_o (b_rvalid[3*p+:3]),
-      .misc_axi_rready_i (b_rready[3*p+:3]),
-      .misc_axi_rdata_o (b_rdata[3*p+:3]),
-      .misc_axi_rresp_o (b_rresp[3*p+:3]),
-      .misc_axi_rlast_o (b_rlast[3*p+:3]),
-      .misc_axi_awvalid_i (b_awvalid[3*p+:3]),
-      .misc_axi_awready_o (b_awready[3*p+:3]),
-      .misc_axi_awaddr_i (b_awaddr[3*p+:3]),
-      .misc_axi_awlen_i (b_awlen[3*p+:3]),
-      .misc_axi_wvalid_i (b_wvalid[3*p+:3]),
-      .misc_axi_wready_o (b_wready[3*p+:3]),
-      .misc_axi_wdata_i (b_wdata[3*p+:3]),
-      .misc_axi_wstrb_i (b_wstrb[3*p+:3]),
-      .misc_axi_wlast_i (b_wlast[3*p+:3]),
-      .misc_axi_bvalid_o (b_bvalid[3*p+:3]),
-      .misc_axi_bready_i (b_bready[3*p+:3]),
-      .misc_axi_bresp_o (b_bresp[3*p+:3]),
-      .m_axi_arvalid_o (m_axi_arvalid_o[p]),
-      .m_axi_arready_i (m_axi_arready_i[p]),
-      .m_axi_araddr_o (m_axi_araddr_o[p]),
-      .m_axi_arlen_o (m_axi_arlen_o[p]),
-      .m_axi_arid_o (m_axi_arid_o[p]),
-      .m_axi_rvalid_i (m_axi_rvalid_i[p]),
-      .m_axi_rready_o (m_axi_rready_o[p]),
-      .m_axi_rdata_i (m_axi_rdata_i[p]),
-      .m_axi_rresp_i (m_axi_rresp_i[p]),
-      .m_axi_rlast_i (m_axi_rlast_i[p]),
-      .m_axi_rid_i (m_axi_rid_i[p]),
-      .m_axi_awvalid_o (m_axi_awvalid_o[p]),
-      .m_axi_awready_i (m_axi_awready_i[p]),
-      .m_axi_awaddr_o (m_axi_awaddr_o[p]),
-      .m_axi_awlen_o (m_axi_awlen_o[p]),
-      .m_axi_awid_o (m_axi_awid_o[p]),
-      .m_axi_wvalid_o (m_axi_wvalid_o[p]),
-      .m_axi_wready_i (m_axi_wready_i[p]),
-      .m_axi_wdata_o (m_axi_wdata_o[p]),
-      .m_axi_wstrb_o (m_axi_wstrb_o[p]),
-      .m_axi_wlast_o (m_axi_wlast_o[p]),
-      .m_axi_bvalid_i (m_axi_bvalid_i[p]),
-      .m_axi_bready_o (m_axi_bready_o[p]),
-      .m_axi_bresp_i (m_axi_bresp_i[p]),
-      .m_axi_bid_i (m_axi_bid_i[p]),
+      .unit_req_i   (unit_req[p]),
+      .unit_rsp_o   (unit_rsp[p]),
+      .misc_req_i   (misc_req[p]),
+      .misc_rsp_o   (misc_rsp[p]),
+      .mem_req_o    (mem_req_o[p]),
+      .mem_rsp_i    (mem_rsp_i[p]),
       .unit_read_o  (unit_reads[p]),
       .unit_write_o (unit_writes[p])
     );
-    assign rd_beats[p] = m_axi_rvalid_i[p] && m_axi_rready_o[p];
-    assign wr_beats[p] = m_axi_wvalid_o[p] && m_axi_wready_i[p];
-    assign moves[p]    = rd_beats[p] || wr_beats[p] || (m_axi_bvalid_i[p] && m_axi_bready_o[p]);
+    assign rd_beats[p] = mem_rsp_i[p].read.rvalid && mem_req_o[p].read.rready;
+    assign wr_beats[p] = mem_req_o[p].write.wvalid && mem_rsp_i[p].write.wready;
+    assign moves[p]    = rd_beats[p] || wr_beats[p]
+                         || (mem_rsp_i[p].write.bvalid && mem_req_o[p].write.bready);
   end
 
   // ---- Status
@@ -668,14 +399,14 @@ module jd_a3c_top
         reads_q  <= '0;
         writes_q <= '0;
       end else begin
-        reads_q  <= reads_q + 8'(m_axi_arvalid_o[p] && m_axi_arready_i[p])
-                    - 8'(m_axi_rvalid_i[p] && m_axi_rready_o[p] && m_axi_rlast_i[p]);
-        writes_q <= writes_q + 8'(m_axi_awvalid_o[p] && m_axi_awready_i[p])
-                    - 8'(m_axi_bvalid_i[p] && m_axi_bready_o[p]);
+        reads_q  <= reads_q + 8'(mem_req_o[p].read.arvalid && mem_rsp_i[p].read.arready)
+                    - 8'(rd_beats[p] && mem_rsp_i[p].read.rlast);
+        writes_q <= writes_q + 8'(mem_req_o[p].write.awvalid && mem_rsp_i[p].write.awready)
+                    - 8'(mem_rsp_i[p].write.bvalid && mem_req_o[p].write.bready);
       end
     end
-    `JD_ASSUME_IF(ReadOwed_M, m_axi_rvalid_i[p], reads_q != '0)
-    `JD_ASSUME_IF(WriteOwed_M, m_axi_bvalid_i[p], writes_q != '0)
+    `JD_ASSUME_IF(ReadOwed_M, mem_rsp_i[p].read.rvalid, reads_q != '0)
+    `JD_ASSUME_IF(WriteOwed_M, mem_rsp_i[p].write.bvalid, writes_q != '0)
     `JD_ASSERT_NEXT(QuietReset_A, soft_reset && quiet_q,
                     soft_reset || (reads_q == '0 && writes_q == '0))
   end

@@ -4,7 +4,7 @@
 //
 // Streams  task: a task; end: how it ended, in the order of the tasks. lookup: the layers of its
 //          network, one at a time, answered by lookup_valid_i. order: may the gradients of a layer
-//          be applied. m_axi_*: memory.
+//          be applied. mem_*: memory.
 // Timing   a task's parameters and feature maps are loaded while the one before it is computed.
 //          stop_i: nothing is begun in memory any more; idle_o, when all that was begun has ended.
 // Numbers  those of models/a3c/ops.py and models/a3c/rmsprop.py.
@@ -15,6 +15,7 @@
 // nothing of it is written to memory any more; so the next task finds everything in order.
 `include "jd_assert.svh"
 module jd_a3c_unit
+  import jd_axi_pkg::*;
   import jd_a3c_pkg::*;
 #(
   parameter  int unsigned Pes           = 16,     // processing elements: 16, 32, 64 or 128
@@ -26,8 +27,7 @@ module jd_a3c_unit
   parameter  int unsigned ParameterRows = 512,    // of the parameter buffer, a power of two
   parameter  int unsigned GradientRows  = 512,    // of the gradient buffer; 0: no trainings
   parameter  bit          SecondImage   = 1'b0,   // tasks may have a second image of parameters
-  parameter  int unsigned UpdateUnits   = 4,      // words of an update per clock, 2**k, 1..16
-  parameter  int unsigned IdW           = 4       // bits of the port's ID, 3..8
+  parameter  int unsigned UpdateUnits   = 4       // words of an update per clock, 2**k, 1..16
 ) (
   input  logic           clk_i,
   input  logic           rst_ni,
@@ -55,31 +55,8 @@ module jd_a3c_unit
   output logic           progress_o,
   input  logic           stop_i,
   output logic           idle_o,
-  output logic           m_axi_arvalid_o,
-  input  logic           m_axi_arready_i,
-  output logic [39:0]    m_axi_araddr_o,
-  output logic [7:0]     m_axi_arlen_o,
-  output logic [IdW-1:0] m_axi_arid_o,
-  input  logic           m_axi_rvalid_i,
-  output logic           m_axi_rready_o,
-  input  logic [511:0]   m_axi_rdata_i,
-  input  logic [1:0]     m_axi_rresp_i,
-  input  logic           m_axi_rlast_i,
-  input  logic [IdW-1:0] m_axi_rid_i,
-  output logic           m_axi_awvalid_o,
-  input  logic           m_axi_awready_i,
-  output logic [39:0]    m_axi_awaddr_o,
-  output logic [7:0]     m_axi_awlen_o,
-  output logic [IdW-1:0] m_axi_awid_o,
-  output logic           m_axi_wvalid_o,
-  input  logic           m_axi_wready_i,
-  output logic [511:0]   m_axi_wdata_o,
-  output logic [63:0]    m_axi_wstrb_o,
-  output logic           m_axi_wlast_o,
-  input  logic           m_axi_bvalid_i,
-  output logic           m_axi_bready_o,
-  input  logic [1:0]     m_axi_bresp_i,
-  input  logic [IdW-1:0] m_axi_bid_i
+  output axi_req_t       mem_req_o,
+  input  axi_rsp_t       mem_rsp_i
 );
   localparam int unsigned EntryW    = $clog2(ParameterRows);
   localparam int unsigned PositionW = EntryW + 1;
@@ -292,14 +269,8 @@ module jd_a3c_unit
   unit_clocks_t         core_clocks;
 
   // The port's clients: load, map_load, save, update.
-  logic [PARTS-1:0]        arvalid, arready, rvalid, rready, rlast;
-  logic [PARTS-1:0][39:0]  araddr, awaddr;
-  logic [PARTS-1:0][7:0]   arlen, awlen;
-  logic [PARTS-1:0][0:0]   arid, rid, awid, bid;
-  logic [PARTS-1:0][511:0] rdata, wdata;
-  logic [PARTS-1:0][1:0]   rresp, bresp;
-  logic [PARTS-1:0]        awvalid, awready, wvalid, wready, wlast, bvalid, bready;
-  logic [PARTS-1:0][63:0]  wstrb;
+  axi_req_t [PARTS-1:0] client_req;
+  axi_rsp_t [PARTS-1:0] client_rsp;
 
   jd_a3c_load #(.Pes (Pes), .Rows (ParameterRows), .AddLatency (AddLatency)) u_load (
     .clk_i, .rst_ni,
@@ -319,17 +290,8 @@ module jd_a3c_unit
     .write_data_o     (parameter_data),
     .filled_o         (filled),
     .released_i       (released),
-    .m_axi_arvalid_o  (arvalid[LOAD]),
-    .m_axi_arready_i  (arready[LOAD]),
-    .m_axi_araddr_o   (araddr[LOAD]),
-    .m_axi_arlen_o    (arlen[LOAD]),
-    .m_axi_arid_o     (arid[LOAD]),
-    .m_axi_rvalid_i   (rvalid[LOAD]),
-    .m_axi_rready_o   (rready[LOAD]),
-    .m_axi_rdata_i    (rdata[LOAD]),
-    .m_axi_rresp_i    (rresp[LOAD]),
-    .m_axi_rlast_i    (rlast[LOAD]),
-    .m_axi_rid_i      (rid[LOAD])
+    .mem_req_o        (client_req[LOAD].read),
+    .mem_rsp_i        (client_rsp[LOAD].read)
   );
 
   // No task before this one is in the core, nor do its maps wait to be saved.
@@ -360,17 +322,8 @@ module jd_a3c_unit
     .loaded_o         (loaded),
     .samples_i        (samples),
     .free_i           (map_free),
-    .m_axi_arvalid_o  (arvalid[MAP]),
-    .m_axi_arready_i  (arready[MAP]),
-    .m_axi_araddr_o   (araddr[MAP]),
-    .m_axi_arlen_o    (arlen[MAP]),
-    .m_axi_arid_o     (arid[MAP]),
-    .m_axi_rvalid_i   (rvalid[MAP]),
-    .m_axi_rready_o   (rready[MAP]),
-    .m_axi_rdata_i    (rdata[MAP]),
-    .m_axi_rresp_i    (rresp[MAP]),
-    .m_axi_rlast_i    (rlast[MAP]),
-    .m_axi_rid_i      (rid[MAP])
+    .mem_req_o        (client_req[MAP].read),
+    .mem_rsp_i        (client_rsp[MAP].read)
   );
 
   jd_a3c_core #(
@@ -444,20 +397,8 @@ module jd_a3c_unit
     .error_valid_o    (error[SAVE]),
     .error_word_o     (error_word[SAVE]),
     .error_response_o (error_response[SAVE]),
-    .m_axi_awvalid_o  (awvalid[SAVE]),
-    .m_axi_awready_i  (awready[SAVE]),
-    .m_axi_awaddr_o   (awaddr[SAVE]),
-    .m_axi_awlen_o    (awlen[SAVE]),
-    .m_axi_awid_o     (awid[SAVE]),
-    .m_axi_wvalid_o   (wvalid[SAVE]),
-    .m_axi_wready_i   (wready[SAVE]),
-    .m_axi_wdata_o    (wdata[SAVE]),
-    .m_axi_wstrb_o    (wstrb[SAVE]),
-    .m_axi_wlast_o    (wlast[SAVE]),
-    .m_axi_bvalid_i   (bvalid[SAVE]),
-    .m_axi_bready_o   (bready[SAVE]),
-    .m_axi_bresp_i    (bresp[SAVE]),
-    .m_axi_bid_i      (bid[SAVE])
+    .mem_req_o        (client_req[SAVE].write),
+    .mem_rsp_i        (client_rsp[SAVE].write)
   );
 
   if (GradientRows > 0) begin : gen_update
@@ -501,39 +442,14 @@ module jd_a3c_unit
       .read_data_i        (gradient_read_data),
       .order_valid_o, .order_ticket_o, .order_layer_o, .order_behind_o, .order_go_i,
       .layer_done_o, .layer_done_layer_o, .written_o,
-      .m_axi_arvalid_o    (arvalid[UPDATE]),
-      .m_axi_arready_i    (arready[UPDATE]),
-      .m_axi_araddr_o     (araddr[UPDATE]),
-      .m_axi_arlen_o      (arlen[UPDATE]),
-      .m_axi_arid_o       (arid[UPDATE]),
-      .m_axi_rvalid_i     (rvalid[UPDATE]),
-      .m_axi_rready_o     (rready[UPDATE]),
-      .m_axi_rdata_i      (rdata[UPDATE]),
-      .m_axi_rresp_i      (rresp[UPDATE]),
-      .m_axi_rlast_i      (rlast[UPDATE]),
-      .m_axi_rid_i        (rid[UPDATE]),
-      .m_axi_awvalid_o    (awvalid[UPDATE]),
-      .m_axi_awready_i    (awready[UPDATE]),
-      .m_axi_awaddr_o     (awaddr[UPDATE]),
-      .m_axi_awlen_o      (awlen[UPDATE]),
-      .m_axi_awid_o       (awid[UPDATE]),
-      .m_axi_wvalid_o     (wvalid[UPDATE]),
-      .m_axi_wready_i     (wready[UPDATE]),
-      .m_axi_wdata_o      (wdata[UPDATE]),
-      .m_axi_wstrb_o      (wstrb[UPDATE]),
-      .m_axi_wlast_o      (wlast[UPDATE]),
-      .m_axi_bvalid_i     (bvalid[UPDATE]),
-      .m_axi_bready_o     (bready[UPDATE]),
-      .m_axi_bresp_i      (bresp[UPDATE]),
-      .m_axi_bid_i        (bid[UPDATE])
+      .mem_req_o          (client_req[UPDATE]),
+      .mem_rsp_i          (client_rsp[UPDATE])
     );
   end else begin : gen_no_update
     logic unused_update;
     assign unused_update = ^{order_go_i, chunk_valid, chunk, gradient_read_ready,
                              gradient_read_data, 32'(DivLatency), 32'(SqrtLatency),
-                             32'(UpdateUnits), arready[UPDATE], rvalid[UPDATE], rlast[UPDATE],
-                             rdata[UPDATE], rresp[UPDATE], rid[UPDATE], awready[UPDATE],
-                             wready[UPDATE], bvalid[UPDATE], bresp[UPDATE], bid[UPDATE]};
+                             32'(UpdateUnits), client_rsp[UPDATE]};
     assign update_finish = 1'b0;
     assign part_idle[UPDATE] = 1'b1;
     assign error[UPDATE] = 1'b0;
@@ -550,20 +466,7 @@ module jd_a3c_unit
     assign layer_done_o = 1'b0;
     assign layer_done_layer_o = '0;
     assign written_o = '0;
-    assign arvalid[UPDATE] = 1'b0;
-    assign araddr[UPDATE] = '0;
-    assign arlen[UPDATE] = '0;
-    assign arid[UPDATE] = '0;
-    assign rready[UPDATE] = 1'b1;
-    assign awvalid[UPDATE] = 1'b0;
-    assign awaddr[UPDATE] = '0;
-    assign awlen[UPDATE] = '0;
-    assign awid[UPDATE] = '0;
-    assign wvalid[UPDATE] = 1'b0;
-    assign wdata[UPDATE] = '0;
-    assign wstrb[UPDATE] = '0;
-    assign wlast[UPDATE] = 1'b0;
-    assign bready[UPDATE] = 1'b1;
+    assign client_req[UPDATE] = '{read: no_read(), write: no_write()};
   end
   assign error_write[LOAD] = 1'b0;
   assign error_write[MAP]  = 1'b0;
@@ -572,55 +475,17 @@ module jd_a3c_unit
                                || error_word[UPDATE] == WORD_G_TARGET;
 
   // ---- The port
-  assign {arvalid[SAVE], araddr[SAVE], arlen[SAVE], arid[SAVE]} = '0;
-  assign rready[SAVE] = 1'b1;
-  for (genvar p = LOAD; p <= MAP; p++) begin : gen_reads_only
-    assign {awvalid[p], awaddr[p], awlen[p], awid[p], wvalid[p], wdata[p], wstrb[p], wlast[p]} = '0;
-    assign bready[p] = 1'b1;
-  end
-  logic [2:0] port_arid, port_awid;
-  logic       unused_port;
-  assign m_axi_arid_o = IdW'(port_arid);
-  assign m_axi_awid_o = IdW'(port_awid);
-  assign unused_port  = ^{m_axi_rid_i, m_axi_bid_i, rvalid[SAVE], rdata[SAVE], rresp[SAVE],
-                          rlast[SAVE], rid[SAVE], arready[SAVE], awready[MAP:LOAD],
-                          wready[MAP:LOAD], bvalid[MAP:LOAD], bresp[MAP:LOAD], bid[MAP:LOAD]};
-  jd_axi_mux #(.Clients (PARTS), .IdW (1)) u_port (
+  assign client_req[SAVE].read  = no_read();
+  assign client_req[LOAD].write = no_write();
+  assign client_req[MAP].write  = no_write();
+  logic unused_port;
+  assign unused_port = ^{client_rsp[SAVE].read, client_rsp[LOAD].write, client_rsp[MAP].write};
+  jd_axi_mux #(.Clients (PARTS)) u_port (
     .clk_i, .rst_ni,
-    .s_axi_arvalid_i (arvalid),
-    .s_axi_arready_o (arready),
-    .s_axi_araddr_i  (araddr),
-    .s_axi_arlen_i   (arlen),
-    .s_axi_arid_i    (arid),
-    .s_axi_rvalid_o  (rvalid),
-    .s_axi_rready_i  (rready),
-    .s_axi_rdata_o   (rdata),
-    .s_axi_rresp_o   (rresp),
-    .s_axi_rlast_o   (rlast),
-    .s_axi_rid_o     (rid),
-    .s_axi_awvalid_i (awvalid),
-    .s_axi_awready_o (awready),
-    .s_axi_awaddr_i  (awaddr),
-    .s_axi_awlen_i   (awlen),
-    .s_axi_awid_i    (awid),
-    .s_axi_wvalid_i  (wvalid),
-    .s_axi_wready_o  (wready),
-    .s_axi_wdata_i   (wdata),
-    .s_axi_wstrb_i   (wstrb),
-    .s_axi_wlast_i   (wlast),
-    .s_axi_bvalid_o  (bvalid),
-    .s_axi_bready_i  (bready),
-    .s_axi_bresp_o   (bresp),
-    .s_axi_bid_o     (bid),
-    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o,
-    .m_axi_arid_o    (port_arid),
-    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i,
-    .m_axi_rid_i     (m_axi_rid_i[2:0]),
-    .m_axi_awvalid_o, .m_axi_awready_i, .m_axi_awaddr_o, .m_axi_awlen_o,
-    .m_axi_awid_o    (port_awid),
-    .m_axi_wvalid_o, .m_axi_wready_i, .m_axi_wdata_o, .m_axi_wstrb_o, .m_axi_wlast_o,
-    .m_axi_bvalid_i, .m_axi_bready_o, .m_axi_bresp_i,
-    .m_axi_bid_i     (m_axi_bid_i[2:0])
+    .client_req_i (client_req),
+    .client_rsp_o (client_rsp),
+    .mem_req_o,
+    .mem_rsp_i
   );
   assign idle_o = part_idle == '1;
 

@@ -23,6 +23,7 @@
 // Source   a3c 7.6; FA3C (ASPLOS 2019) section 4.2.3. Golden model: models/a3c/rmsprop.py.
 `include "jd_assert.svh"
 module jd_a3c_update
+  import jd_axi_pkg::*;
   import jd_a3c_pkg::*;
 #(
   parameter int unsigned Units       = 8,     // of RMSProp, power of two 1..16
@@ -62,31 +63,8 @@ module jd_a3c_update
   output logic         layer_done_o,
   output logic [2:0]   layer_done_layer_o,
   output written_t     written_o,
-  output logic         m_axi_arvalid_o,
-  input  logic         m_axi_arready_i,
-  output logic [39:0]  m_axi_araddr_o,
-  output logic [7:0]   m_axi_arlen_o,
-  output logic [0:0]   m_axi_arid_o,
-  input  logic         m_axi_rvalid_i,
-  output logic         m_axi_rready_o,
-  input  logic [511:0] m_axi_rdata_i,
-  input  logic [1:0]   m_axi_rresp_i,
-  input  logic         m_axi_rlast_i,
-  input  logic [0:0]   m_axi_rid_i,
-  output logic         m_axi_awvalid_o,
-  input  logic         m_axi_awready_i,
-  output logic [39:0]  m_axi_awaddr_o,
-  output logic [7:0]   m_axi_awlen_o,
-  output logic [0:0]   m_axi_awid_o,
-  output logic         m_axi_wvalid_o,
-  input  logic         m_axi_wready_i,
-  output logic [511:0] m_axi_wdata_o,
-  output logic [63:0]  m_axi_wstrb_o,
-  output logic         m_axi_wlast_o,
-  input  logic         m_axi_bvalid_i,
-  output logic         m_axi_bready_o,
-  input  logic [1:0]   m_axi_bresp_i,
-  input  logic [0:0]   m_axi_bid_i
+  output axi_req_t     mem_req_o,
+  input  axi_rsp_t     mem_rsp_i
 );
   if (Rows < 128 || Rows > 1024 || !(Piece inside {4, 8, 16, 32, 64})) begin : gen_bad_rows
     $fatal(1, "jd_a3c_update: Rows=%0d, want 128..1024, Piece=%0d, want 4..64", Rows, Piece);
@@ -212,7 +190,7 @@ module jd_a3c_update
   logic         beat_valid, beat_ready, beat_last, read_idle, beat_square_q;
   logic [511:0] beat_data;
   logic [1:0]   beat_response;
-  jd_axi_read_mover #(.MaxOutstanding (Outstanding), .IdW (1)) u_read (
+  jd_axi_read_mover #(.MaxOutstanding (Outstanding)) u_read (
     .clk_i, .rst_ni,
     .idle_o        (read_idle),
     .cmd_valid_i   (read_command_valid_q),
@@ -224,8 +202,8 @@ module jd_a3c_update
     .out_data_o    (beat_data),
     .out_last_o    (beat_last),
     .out_resp_o    (beat_response),
-    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o, .m_axi_arid_o,
-    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i, .m_axi_rid_i
+    .mem_req_o     (mem_req_o.read),
+    .mem_rsp_i     (mem_rsp_i.read)
   );
   logic theta_ready, square_ready, theta_valid, square_valid;
   logic [511:0] theta, square;
@@ -485,7 +463,7 @@ module jd_a3c_update
 
   logic       done_valid, done_ready, write_idle;
   logic [1:0] done_response;
-  jd_axi_write_mover #(.MaxOutstanding (Outstanding), .IdW (1)) u_write (
+  jd_axi_write_mover #(.MaxOutstanding (Outstanding)) u_write (
     .clk_i, .rst_ni,
     .idle_o        (write_idle),
     .cmd_valid_i   (write_command_valid_q),
@@ -499,9 +477,8 @@ module jd_a3c_update
     .done_valid_o  (done_valid),
     .done_ready_i  (done_ready),
     .done_resp_o   (done_response),
-    .m_axi_awvalid_o, .m_axi_awready_i, .m_axi_awaddr_o, .m_axi_awlen_o, .m_axi_awid_o,
-    .m_axi_wvalid_o, .m_axi_wready_i, .m_axi_wdata_o, .m_axi_wstrb_o, .m_axi_wlast_o,
-    .m_axi_bvalid_i, .m_axi_bready_o, .m_axi_bresp_i, .m_axi_bid_i
+    .mem_req_o     (mem_req_o.write),
+    .mem_rsp_i     (mem_rsp_i.write)
   );
   assign idle_o = read_idle && write_idle && !read_command_valid_q && !write_command_valid_q;
 
@@ -556,7 +533,7 @@ module jd_a3c_update
   `JD_ASSUME_STABLE(TaskStable_M, go_i && !finish_o, {go_i, task_i})
   `JD_ASSERT_IF(PieceHasChunk_A, ask_q == StTheta || piece, chunk_valid_q)
   `JD_ASSERT_STREAM(ReadStable_A, read_valid_o, read_ready_i, read_row_o)
-  `JD_ASSERT_IF(ResponseNeverWaits_A, m_axi_rvalid_i, m_axi_rready_o)
+  `JD_ASSERT_IF(ResponseNeverWaits_A, mem_rsp_i.read.rvalid, mem_req_o.read.rready)
   `JD_ASSERT_IF(RowHasRoom_A, coming_q[1], row_room)
   `JD_ASSERT_IF(DataNeverWait_A, send_valid, kept_valid)
   `JD_ASSERT_IF(FinishIsLast_A, finish_o, !layer_done_o && !error_valid_o)

@@ -14,50 +14,49 @@
 module jd_learner_port
   import jd_axi_pkg::*;
 (
-  input  logic         clk_i,
-  input  logic         rst_ni,
-  output logic         read_idle_o,
-  output logic         list_idle_o,
-  output logic         write_idle_o,
-  input  logic         read_cmd_valid_i,
-  output logic         read_cmd_ready_o,
-  input  logic [39:0]  read_cmd_address_i,
-  input  logic [15:0]  read_cmd_beats_i,
-  output logic         read_valid_o,
-  input  logic         read_ready_i,
-  output logic [511:0] read_data_o,
-  output logic         read_last_o,
-  output logic [1:0]   read_resp_o,
-  input  logic         list_cmd_valid_i,
-  output logic         list_cmd_ready_o,
-  input  logic [39:0]  list_cmd_address_i,
-  input  logic [15:0]  list_cmd_beats_i,
-  output logic         list_valid_o,
-  input  logic         list_ready_i,
-  output logic [511:0] list_data_o,
-  output logic [1:0]   list_resp_o,
-  input  logic         write_cmd_valid_i,
-  output logic         write_cmd_ready_o,
-  input  logic [39:0]  write_cmd_address_i,
-  input  logic [15:0]  write_cmd_beats_i,
-  input  logic         write_valid_i,
-  output logic         write_ready_o,
-  input  logic [511:0] write_data_i,
-  input  logic [63:0]  write_strb_i,
-  output logic         write_done_valid_o,
-  input  logic         write_done_ready_i,
-  output logic [1:0]   write_done_resp_o,
-  output axi_request_t       mover_request_o,
-  input  axi_response_t      mover_response_i,
-  output axi_read_request_t  list_request_o,
-  input  axi_read_response_t list_response_i
+  input  logic          clk_i,
+  input  logic          rst_ni,
+  output logic          read_idle_o,
+  output logic          list_idle_o,
+  output logic          write_idle_o,
+  input  logic          read_cmd_valid_i,
+  output logic          read_cmd_ready_o,
+  input  logic [39:0]   read_cmd_address_i,
+  input  logic [15:0]   read_cmd_beats_i,
+  output logic          read_valid_o,
+  input  logic          read_ready_i,
+  output logic [511:0]  read_data_o,
+  output logic          read_last_o,
+  output logic [1:0]    read_resp_o,
+  input  logic          list_cmd_valid_i,
+  output logic          list_cmd_ready_o,
+  input  logic [39:0]   list_cmd_address_i,
+  input  logic [15:0]   list_cmd_beats_i,
+  output logic          list_valid_o,
+  input  logic          list_ready_i,
+  output logic [511:0]  list_data_o,
+  output logic [1:0]    list_resp_o,
+  input  logic          write_cmd_valid_i,
+  output logic          write_cmd_ready_o,
+  input  logic [39:0]   write_cmd_address_i,
+  input  logic [15:0]   write_cmd_beats_i,
+  input  logic          write_valid_i,
+  output logic          write_ready_o,
+  input  logic [511:0]  write_data_i,
+  input  logic [63:0]   write_strb_i,
+  output logic          write_done_valid_o,
+  input  logic          write_done_ready_i,
+  output logic [1:0]    write_done_resp_o,
+  output axi_req_t      mem_req_o,
+  input  axi_rsp_t      mem_rsp_i,
+  output axi_read_req_t list_req_o,
+  input  axi_read_rsp_t list_rsp_i
 );
   // What the registers before the movers offer.
   logic         read_go, read_taken, write_go, write_taken;
   logic [39:0]  read_address, write_address;
   logic [15:0]  read_beats, write_beats;
-  logic         reads_idle, writes_idle, unused_list_last, unused_id, unused;
-  assign unused       = unused_list_last ^ unused_id;
+  logic         reads_idle, writes_idle, unused_list_last;
   assign read_idle_o  = reads_idle && !read_go;
   assign write_idle_o = writes_idle && !write_go;
 
@@ -93,10 +92,10 @@ module jd_learner_port
     .out_data_o        (read_data_o),
     .out_last_o        (read_last_o),
     .out_resp_o        (read_resp_o),
-    .memory_request_o  (mover_request_o.read),
-    .memory_response_i (mover_response_i.read)
+    .mem_req_o         (mem_req_o.read),
+    .mem_rsp_i         (mem_rsp_i.read)
   );
-  jd_axi_read_mover #(.MaxOutstanding (2), .IdW (1)) u_list (
+  jd_axi_read_mover #(.MaxOutstanding (2)) u_list (
     .clk_i, .rst_ni,
     .idle_o          (list_idle_o),
     .cmd_valid_i     (list_cmd_valid_i),
@@ -108,17 +107,8 @@ module jd_learner_port
     .out_data_o      (list_data_o),
     .out_last_o      (unused_list_last),
     .out_resp_o      (list_resp_o),
-    .m_axi_arvalid_o (list_request_o.arvalid),
-    .m_axi_arready_i (list_response_i.arready),
-    .m_axi_araddr_o  (list_request_o.araddr),
-    .m_axi_arlen_o   (list_request_o.arlen),
-    .m_axi_arid_o    (unused_id),
-    .m_axi_rvalid_i  (list_response_i.rvalid),
-    .m_axi_rready_o  (list_request_o.rready),
-    .m_axi_rdata_i   (list_response_i.rdata),
-    .m_axi_rresp_i   (list_response_i.rresp),
-    .m_axi_rlast_i   (list_response_i.rlast),
-    .m_axi_rid_i     ('0)
+    .mem_req_o       (list_req_o),
+    .mem_rsp_i       (list_rsp_i)
   );
   // Beats come slowly: the shorter the bursts, the sooner the last one is written.
   jd_axi_write_queue #(.Burst (8), .Depth (16), .MaxOutstanding (16)) u_write (
@@ -135,8 +125,8 @@ module jd_learner_port
     .done_valid_o      (write_done_valid_o),
     .done_ready_i      (write_done_ready_i),
     .done_resp_o       (write_done_resp_o),
-    .memory_request_o  (mover_request_o.write),
-    .memory_response_i (mover_response_i.write)
+    .mem_req_o         (mem_req_o.write),
+    .mem_rsp_i         (mem_rsp_i.write)
   );
 
   `JD_ASSERT_NEXT(NothingWhenIdle_A, read_idle_o && !read_cmd_valid_i, !read_valid_o)

@@ -2,8 +2,8 @@
 //
 // The learner engine: trains networks by a stage program, from replayed records to new weights.
 //
-// Streams  control page on AXI4-Lite; jobs, records and parameters on one AXI4 port; indices of a
-//          batch on SMP, its TD errors on TDE. link_clear_*: as in docs/interfaces.md.
+// Streams  axil_*: the page. mem_*: jobs, records and parameters. smp_*: indices of a batch; tde_*:
+//          its TD errors. link_clear_*: as in docs/interfaces.md.
 // Timing   a gradient step takes the pipeline's clocks (jd_learner_pipe); WU and TSM run beside the
 //          next step's stages that do not read what they write. Records of the next step are
 //          fetched meanwhile.
@@ -40,48 +40,10 @@ module jd_learner_top
   input  logic         rst_ni,
   input  logic [63:0]  time_i,
   output logic         irq_o,
-  input  logic         s_axil_awvalid_i,
-  output logic         s_axil_awready_o,
-  input  logic [11:0]  s_axil_awaddr_i,
-  input  logic         s_axil_wvalid_i,
-  output logic         s_axil_wready_o,
-  input  logic [31:0]  s_axil_wdata_i,
-  input  logic [3:0]   s_axil_wstrb_i,
-  output logic         s_axil_bvalid_o,
-  input  logic         s_axil_bready_i,
-  output logic [1:0]   s_axil_bresp_o,
-  input  logic         s_axil_arvalid_i,
-  output logic         s_axil_arready_o,
-  input  logic [11:0]  s_axil_araddr_i,
-  output logic         s_axil_rvalid_o,
-  input  logic         s_axil_rready_i,
-  output logic [31:0]  s_axil_rdata_o,
-  output logic [1:0]   s_axil_rresp_o,
-  output logic         m_axi_arvalid_o,
-  input  logic         m_axi_arready_i,
-  output logic [39:0]  m_axi_araddr_o,
-  output logic [7:0]   m_axi_arlen_o,
-  output logic [3:0]   m_axi_arid_o,
-  input  logic         m_axi_rvalid_i,
-  output logic         m_axi_rready_o,
-  input  logic [511:0] m_axi_rdata_i,
-  input  logic [1:0]   m_axi_rresp_i,
-  input  logic         m_axi_rlast_i,
-  input  logic [3:0]   m_axi_rid_i,
-  output logic         m_axi_awvalid_o,
-  input  logic         m_axi_awready_i,
-  output logic [39:0]  m_axi_awaddr_o,
-  output logic [7:0]   m_axi_awlen_o,
-  output logic [3:0]   m_axi_awid_o,
-  output logic         m_axi_wvalid_o,
-  input  logic         m_axi_wready_i,
-  output logic [511:0] m_axi_wdata_o,
-  output logic [63:0]  m_axi_wstrb_o,
-  output logic         m_axi_wlast_o,
-  input  logic         m_axi_bvalid_i,
-  output logic         m_axi_bready_o,
-  input  logic [1:0]   m_axi_bresp_i,
-  input  logic [3:0]   m_axi_bid_i,
+  input  axil_req_t    axil_req_i,
+  output axil_rsp_t    axil_rsp_o,
+  output axi_req_t     mem_req_o,
+  input  axi_rsp_t     mem_rsp_i,
   input  logic         smp_valid_i,
   output logic         smp_ready_o,
   input  logic [127:0] smp_data_i,
@@ -111,10 +73,10 @@ module jd_learner_top
   localparam int unsigned UpdateMax = 16;
 
   // ------------------------------------------------------------------ control and registers
-  register_request_t   register_request;
-  register_response_t  register_response;
-  axi_request_t  [1:0] request;
-  axi_response_t [1:0] response;
+  register_req_t  register_req;
+  register_rsp_t  register_rsp;
+  axi_req_t [1:0] client_req;
+  axi_rsp_t [1:0] client_rsp;
   logic         job_valid, job_ready, end_valid, end_ready, soft_reset, quiet_q, timeout, job_event;
   logic [511:0] job_descriptor;
   logic [7:0]   end_error;
@@ -129,19 +91,14 @@ module jd_learner_top
     .Clients  (2)
   ) u_frame (
     .clk_i, .rst_ni, .time_i, .irq_o,
-    .s_axil_awvalid_i, .s_axil_awready_o, .s_axil_awaddr_i, .s_axil_wvalid_i, .s_axil_wready_o,
-    .s_axil_wdata_i, .s_axil_wstrb_i, .s_axil_bvalid_o, .s_axil_bready_i, .s_axil_bresp_o,
-    .s_axil_arvalid_i, .s_axil_arready_o, .s_axil_araddr_i, .s_axil_rvalid_o, .s_axil_rready_i,
-    .s_axil_rdata_o, .s_axil_rresp_o,
-    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o, .m_axi_arid_o,
-    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i,
-    .m_axi_rid_i, .m_axi_awvalid_o, .m_axi_awready_i, .m_axi_awaddr_o, .m_axi_awlen_o,
-    .m_axi_awid_o, .m_axi_wvalid_o, .m_axi_wready_i, .m_axi_wdata_o, .m_axi_wstrb_o,
-    .m_axi_wlast_o, .m_axi_bvalid_i, .m_axi_bready_o, .m_axi_bresp_i, .m_axi_bid_i,
-    .register_request_o  (register_request),
-    .register_response_i (register_response),
-    .memory_request_i    (request),
-    .memory_response_o   (response),
+    .axil_req_i,
+    .axil_rsp_o,
+    .mem_req_o,
+    .mem_rsp_i,
+    .register_req_o   (register_req),
+    .register_rsp_i   (register_rsp),
+    .client_req_i     (client_req),
+    .client_rsp_o     (client_rsp),
     .job_valid_o      (job_valid),
     .job_ready_i      (job_ready),
     .job_descriptor_o (job_descriptor),
@@ -214,25 +171,25 @@ module jd_learner_top
     hwif.NF_WHERE.slot.next     = nonfinite_sample;
   end
   logic        stall_write, stall_read;
-  jd_learner_regs u_regs (
+  jd_learner_regs u_registers (
     .clk                  (clk_i),
     .rst_n                (rst_ni),
-    .s_cpuif_req          (register_request.valid),
-    .s_cpuif_req_is_wr    (register_request.write),
-    .s_cpuif_addr         (register_request.address),
-    .s_cpuif_wr_data      (register_request.data),
-    .s_cpuif_wr_biten     (register_request.mask),
+    .s_cpuif_req          (register_req.valid),
+    .s_cpuif_req_is_wr    (register_req.write),
+    .s_cpuif_addr         (register_req.address),
+    .s_cpuif_wr_data      (register_req.data),
+    .s_cpuif_wr_biten     (register_req.mask),
     .s_cpuif_req_stall_wr (stall_write),
     .s_cpuif_req_stall_rd (stall_read),
-    .s_cpuif_rd_ack       (register_response.read_done),
-    .s_cpuif_rd_err       (register_response.read_error),
-    .s_cpuif_rd_data      (register_response.read_data),
-    .s_cpuif_wr_ack       (register_response.write_done),
-    .s_cpuif_wr_err       (register_response.write_error),
+    .s_cpuif_rd_ack       (register_rsp.read_done),
+    .s_cpuif_rd_err       (register_rsp.read_error),
+    .s_cpuif_rd_data      (register_rsp.read_data),
+    .s_cpuif_wr_ack       (register_rsp.write_done),
+    .s_cpuif_wr_err       (register_rsp.write_error),
     .hwif_in              (hwif)
   );
-  `JD_ASSERT_IF(NoStall_A, register_request.valid,
-                register_request.write ? register_response.write_done && !stall_write
+  `JD_ASSERT_IF(NoStall_A, register_req.valid,
+                register_req.write ? register_rsp.write_done && !stall_write
                                        : !stall_read)
 
   // ------------------------------------------------------------------ program and jobs
@@ -1043,9 +1000,9 @@ module jd_learner_top
   assign read_ready      = program_owns_q ? program_ready
                            : image_owns_q ? image_ready : fetch_ready;
 
-  assign request[1].write = no_write();
+  assign client_req[1].write = no_write();
   logic unused_response;
-  assign unused_response = ^response[1].write;
+  assign unused_response = ^client_rsp[1].write;
   jd_learner_port u_port (
     .clk_i, .rst_ni,
     .read_idle_o        (read_idle),
@@ -1082,16 +1039,18 @@ module jd_learner_top
     .write_done_valid_o (write_done),
     .write_done_ready_i (image_owns_q ? image_done_ready : td_done_ready || infer_done_ready),
     .write_done_resp_o  (write_resp),
-    .mover_request_o    (request[0]),
-    .mover_response_i   (response[0]),
-    .list_request_o     (request[1].read),
-    .list_response_i    (response[1].read)
+    .mem_req_o          (client_req[0]),
+    .mem_rsp_i          (client_rsp[0]),
+    .list_req_o         (client_req[1].read),
+    .list_rsp_i         (client_rsp[1].read)
   );
 
   always_ff @(posedge clk_i) begin
     progress_q <= tensor_busy || (|weight_valid) || grad_read || pipe_delta_valid
-                  || (m_axi_rvalid_i && m_axi_rready_o) || (m_axi_wvalid_o && m_axi_wready_i)
-                  || (m_axi_bvalid_i && m_axi_bready_o) || (tde_valid_o && tde_ready_i);
+                  || (mem_rsp_i.read.rvalid && mem_req_o.read.rready)
+                  || (mem_req_o.write.wvalid && mem_rsp_i.write.wready)
+                  || (mem_rsp_i.write.bvalid && mem_req_o.write.bready)
+                  || (tde_valid_o && tde_ready_i);
   end
 
   // ------------------------------------------------------------------ checks

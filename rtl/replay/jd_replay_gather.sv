@@ -42,11 +42,11 @@ module jd_replay_gather
   input  logic [INDEX_W:0]   leaves_i,          // N
   output logic               idle_o,            // nothing of it is in flight at the memory
   // Memory: indices.
-  output axi_read_request_t  index_request_o,
-  input  axi_read_response_t index_response_i,
+  output axi_read_req_t      index_req_o,
+  input  axi_read_rsp_t      index_rsp_i,
   // Memory: rows, and where they are brought.
-  output axi_request_t       row_request_o,
-  input  axi_response_t      row_response_i
+  output axi_req_t           row_req_o,
+  input  axi_rsp_t           row_rsp_i
 );
   localparam int unsigned CHUNK  = 16;     // beats of a command
   localparam int unsigned DEPTH  = 256;    // beats asked for and not written
@@ -86,8 +86,8 @@ module jd_replay_gather
     .error_o         (read_error),
     .response_o      (read_response),
     .idle_o          (read_idle),
-    .memory_request_o  (index_request_o),
-    .memory_response_i (index_response_i)
+    .mem_req_o       (index_req_o),
+    .mem_rsp_i       (index_rsp_i)
   );
   jd_axi_read_mover #(
     .MaxOutstanding(16)
@@ -104,17 +104,8 @@ module jd_replay_gather
     .out_last_o     (),
     .out_resp_o     (row_response),
     .idle_o         (row_idle),
-    .m_axi_arvalid_o (row_request_o.read.arvalid),
-    .m_axi_arready_i (row_response_i.read.arready),
-    .m_axi_araddr_o (row_request_o.read.araddr),
-    .m_axi_arlen_o (row_request_o.read.arlen),
-    .m_axi_arid_o   (),
-    .m_axi_rvalid_i (row_response_i.read.rvalid),
-    .m_axi_rready_o (row_request_o.read.rready),
-    .m_axi_rdata_i (row_response_i.read.rdata),
-    .m_axi_rresp_i (row_response_i.read.rresp),
-    .m_axi_rlast_i (row_response_i.read.rlast),
-    .m_axi_rid_i    (1'b0)
+    .mem_req_o      (row_req_o.read),
+    .mem_rsp_i      (row_rsp_i.read)
   );
   jd_axi_write_mover #(
     .MaxOutstanding(5)
@@ -133,20 +124,8 @@ module jd_replay_gather
     .done_valid_o    (write_done),
     .done_ready_i    (1'b1),
     .done_resp_o     (write_response),
-    .m_axi_awvalid_o (row_request_o.write.awvalid),
-    .m_axi_awready_i (row_response_i.write.awready),
-    .m_axi_awaddr_o (row_request_o.write.awaddr),
-    .m_axi_awlen_o (row_request_o.write.awlen),
-    .m_axi_awid_o    (),
-    .m_axi_wvalid_o (row_request_o.write.wvalid),
-    .m_axi_wready_i (row_response_i.write.wready),
-    .m_axi_wdata_o (row_request_o.write.wdata),
-    .m_axi_wstrb_o (row_request_o.write.wstrb),
-    .m_axi_wlast_o (row_request_o.write.wlast),
-    .m_axi_bvalid_i (row_response_i.write.bvalid),
-    .m_axi_bready_o (row_request_o.write.bready),
-    .m_axi_bresp_i (row_response_i.write.bresp),
-    .m_axi_bid_i     (1'b0)
+    .mem_req_o       (row_req_o.write),
+    .mem_rsp_i       (row_rsp_i.write)
   );
   assign idle_o = read_idle && row_idle && write_idle;
 

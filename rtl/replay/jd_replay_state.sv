@@ -22,8 +22,8 @@ module jd_replay_state
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
-  input  register_request_t  register_request_i,
-  output register_response_t register_response_o,
+  input  register_req_t      register_req_i,
+  output register_rsp_t      register_rsp_o,
   // Configuration.
   output logic [31:0]        leaves_o,          // N of the next CLEAR
   output logic [15:0]        alpha_o,
@@ -70,25 +70,25 @@ module jd_replay_state
   logic [11:0] address;
   logic [31:0] write_data;
   logic        stall_write, stall_read;
-  assign request    = register_request_i.valid;
-  assign write      = register_request_i.write;
-  assign address    = register_request_i.address;
-  assign write_data = register_request_i.data;
-  jd_replay_regs u_regs (
+  assign request    = register_req_i.valid;
+  assign write      = register_req_i.write;
+  assign address    = register_req_i.address;
+  assign write_data = register_req_i.data;
+  jd_replay_regs u_registers (
     .clk                  (clk_i),
     .rst_n                (rst_ni),
     .s_cpuif_req          (request),
     .s_cpuif_req_is_wr    (write),
     .s_cpuif_addr         (address),
     .s_cpuif_wr_data      (write_data),
-    .s_cpuif_wr_biten     (register_request_i.mask),
+    .s_cpuif_wr_biten     (register_req_i.mask),
     .s_cpuif_req_stall_wr (stall_write),
     .s_cpuif_req_stall_rd (stall_read),
-    .s_cpuif_rd_ack       (register_response_o.read_done),
-    .s_cpuif_rd_err       (register_response_o.read_error),
-    .s_cpuif_rd_data      (register_response_o.read_data),
-    .s_cpuif_wr_ack       (register_response_o.write_done),
-    .s_cpuif_wr_err       (register_response_o.write_error),
+    .s_cpuif_rd_ack       (register_rsp_o.read_done),
+    .s_cpuif_rd_err       (register_rsp_o.read_error),
+    .s_cpuif_rd_data      (register_rsp_o.read_data),
+    .s_cpuif_wr_ack       (register_rsp_o.write_done),
+    .s_cpuif_wr_err       (register_rsp_o.write_error),
     .hwif_in              (from_hw),
     .hwif_out             (to_hw)
   );
@@ -198,6 +198,6 @@ module jd_replay_state
   end
 
   `JD_ASSERT_IF(NoStall_A, request,
-                write ? register_response_o.write_done && !stall_write : !stall_read)
+                write ? register_rsp_o.write_done && !stall_write : !stall_read)
   `JD_ASSUME_IF(OneStateWrite_M, seed_q != '0, $onehot(seed_q))
 endmodule : jd_replay_state

@@ -8,7 +8,7 @@
 //                                                                                 -> SMP, memory
 //   ring 2 -> jd_replay_gather: rows of the data storage, memory to memory
 //
-// Streams  s_axil_*: the page. m_axi_*: memory. smp_*: samples to the learner. tde_*: TD errors and
+// Streams  axil_*: the page. mem_*: memory. smp_*: samples to the learner. tde_*: TD errors and
 //          progress from it. link_clear_o: what is in the links is void; link_clear_i: the same from
 //          the other end.
 // Timing   docs/replay.md. A soft reset ends when the lanes and the memory port are empty.
@@ -35,48 +35,10 @@ module jd_replay_top
   input  logic         rst_ni,
   input  logic [63:0]  time_i,
   output logic         irq_o,
-  input  logic         s_axil_awvalid_i,
-  output logic         s_axil_awready_o,
-  input  logic [11:0]  s_axil_awaddr_i,
-  input  logic         s_axil_wvalid_i,
-  output logic         s_axil_wready_o,
-  input  logic [31:0]  s_axil_wdata_i,
-  input  logic [3:0]   s_axil_wstrb_i,
-  output logic         s_axil_bvalid_o,
-  input  logic         s_axil_bready_i,
-  output logic [1:0]   s_axil_bresp_o,
-  input  logic         s_axil_arvalid_i,
-  output logic         s_axil_arready_o,
-  input  logic [11:0]  s_axil_araddr_i,
-  output logic         s_axil_rvalid_o,
-  input  logic         s_axil_rready_i,
-  output logic [31:0]  s_axil_rdata_o,
-  output logic [1:0]   s_axil_rresp_o,
-  output logic         m_axi_arvalid_o,
-  input  logic         m_axi_arready_i,
-  output logic [39:0]  m_axi_araddr_o,
-  output logic [7:0]   m_axi_arlen_o,
-  output logic [3:0]   m_axi_arid_o,
-  input  logic         m_axi_rvalid_i,
-  output logic         m_axi_rready_o,
-  input  logic [511:0] m_axi_rdata_i,
-  input  logic [1:0]   m_axi_rresp_i,
-  input  logic         m_axi_rlast_i,
-  input  logic [3:0]   m_axi_rid_i,
-  output logic         m_axi_awvalid_o,
-  input  logic         m_axi_awready_i,
-  output logic [39:0]  m_axi_awaddr_o,
-  output logic [7:0]   m_axi_awlen_o,
-  output logic [3:0]   m_axi_awid_o,
-  output logic         m_axi_wvalid_o,
-  input  logic         m_axi_wready_i,
-  output logic [511:0] m_axi_wdata_o,
-  output logic [63:0]  m_axi_wstrb_o,
-  output logic         m_axi_wlast_o,
-  input  logic         m_axi_bvalid_i,
-  output logic         m_axi_bready_o,
-  input  logic [1:0]   m_axi_bresp_i,
-  input  logic [3:0]   m_axi_bid_i,
+  input  axil_req_t    axil_req_i,
+  output axil_rsp_t    axil_rsp_o,
+  output axi_req_t     mem_req_o,
+  input  axi_rsp_t     mem_rsp_i,
   output logic         smp_valid_o,
   input  logic         smp_ready_i,
   output logic [127:0] smp_data_o,
@@ -97,10 +59,10 @@ module jd_replay_top
   localparam int unsigned CLIENTS = 4;   // of the memory port: rings 0, 1, two of ring 2
 
   // ---- The frame: rings, register access, memory port
-  register_request_t           register_request;
-  register_response_t          register_response;
-  axi_request_t  [CLIENTS-1:0] request;
-  axi_response_t [CLIENTS-1:0] response;
+  register_req_t          register_req;
+  register_rsp_t          register_rsp;
+  axi_req_t [CLIENTS-1:0] client_req;
+  axi_rsp_t [CLIENTS-1:0] client_rsp;
   logic [RINGS-1:0]        job_valid, job_ready, end_valid, end_ready, timeout;
   logic [RINGS-1:0][511:0] job_descriptor;
   logic [RINGS-1:0][7:0]   end_error;
@@ -119,52 +81,14 @@ module jd_replay_top
     .rst_ni,
     .time_i,
     .irq_o,
-    .s_axil_awvalid_i,
-    .s_axil_awready_o,
-    .s_axil_awaddr_i,
-    .s_axil_wvalid_i,
-    .s_axil_wready_o,
-    .s_axil_wdata_i,
-    .s_axil_wstrb_i,
-    .s_axil_bvalid_o,
-    .s_axil_bready_i,
-    .s_axil_bresp_o,
-    .s_axil_arvalid_i,
-    .s_axil_arready_o,
-    .s_axil_araddr_i,
-    .s_axil_rvalid_o,
-    .s_axil_rready_i,
-    .s_axil_rdata_o,
-    .s_axil_rresp_o,
-    .m_axi_arvalid_o,
-    .m_axi_arready_i,
-    .m_axi_araddr_o,
-    .m_axi_arlen_o,
-    .m_axi_arid_o,
-    .m_axi_rvalid_i,
-    .m_axi_rready_o,
-    .m_axi_rdata_i,
-    .m_axi_rresp_i,
-    .m_axi_rlast_i,
-    .m_axi_rid_i,
-    .m_axi_awvalid_o,
-    .m_axi_awready_i,
-    .m_axi_awaddr_o,
-    .m_axi_awlen_o,
-    .m_axi_awid_o,
-    .m_axi_wvalid_o,
-    .m_axi_wready_i,
-    .m_axi_wdata_o,
-    .m_axi_wstrb_o,
-    .m_axi_wlast_o,
-    .m_axi_bvalid_i,
-    .m_axi_bready_o,
-    .m_axi_bresp_i,
-    .m_axi_bid_i,
-    .register_request_o  (register_request),
-    .register_response_i (register_response),
-    .memory_request_i    (request),
-    .memory_response_o   (response),
+    .axil_req_i,
+    .axil_rsp_o,
+    .mem_req_o,
+    .mem_rsp_i,
+    .register_req_o   (register_req),
+    .register_rsp_i   (register_rsp),
+    .client_req_i     (client_req),
+    .client_rsp_o     (client_rsp),
     .job_valid_o      (job_valid),
     .job_ready_i      (job_ready),
     .job_descriptor_o (job_descriptor),
@@ -220,8 +144,8 @@ module jd_replay_top
   ) u_state (
     .clk_i,
     .rst_ni,
-    .register_request_i  (register_request),
-    .register_response_o (register_response),
+    .register_req_i    (register_req),
+    .register_rsp_o    (register_rsp),
     .leaves_o          (config_leaves),
     .alpha_o           (alpha),
     .fraction_bits_o   (fraction_bits),
@@ -648,8 +572,8 @@ module jd_replay_top
     .error_o       (x_error),
     .response_o    (x_response),
     .idle_o        (numbers_idle),
-    .memory_request_o (request[0].read),
-    .memory_response_i (response[0].read)
+    .mem_req_o     (client_req[0].read),
+    .mem_rsp_i     (client_rsp[0].read)
   );
 
   // Whether a sample is granted is known too late to move the numbers in the same clock.
@@ -718,8 +642,8 @@ module jd_replay_top
     .error_o         (t_write_error),
     .response_o      (t_write_response),
     .idle_o          (t_write_idle),
-    .memory_request_o (request[0].write),
-    .memory_response_i (response[0].write)
+    .mem_req_o       (client_req[0].write),
+    .mem_rsp_i       (client_rsp[0].write)
   );
 
   // ---- Ring 1
@@ -825,8 +749,8 @@ module jd_replay_top
     .error_o       (read_error),
     .response_o    (read_response),
     .idle_o        (read_idle),
-    .memory_request_o (request[1].read),
-    .memory_response_i (response[1].read)
+    .mem_req_o     (client_req[1].read),
+    .mem_rsp_i     (client_rsp[1].read)
   );
 
   jd_axi_array_writer u_host_writer (
@@ -842,8 +766,8 @@ module jd_replay_top
     .error_o         (h_write_error),
     .response_o      (h_write_response),
     .idle_o          (h_write_idle),
-    .memory_request_o (request[1].write),
-    .memory_response_i (response[1].write)
+    .mem_req_o       (client_req[1].write),
+    .mem_rsp_i       (client_rsp[1].write)
   );
 
   // ---- Ring 2
@@ -866,12 +790,12 @@ module jd_replay_top
     .waiting_o        (gather_waiting),
     .leaves_i         (leaves),
     .idle_o           (gather_idle),
-    .index_request_o (request[2].read),
-    .index_response_i (response[2].read),
-    .row_request_o (request[3]),
-    .row_response_i (response[3])
+    .index_req_o      (client_req[2].read),
+    .index_rsp_i      (client_rsp[2].read),
+    .row_req_o        (client_req[3]),
+    .row_rsp_i        (client_rsp[3])
   );
-  assign request[2].write = no_write();
+  assign client_req[2].write = no_write();
 
   // ---- Status
   always_ff @(posedge clk_i) begin
@@ -885,8 +809,10 @@ module jd_replay_top
   assign stall_out = smp_valid_o && !smp_ready_i;
   always_ff @(posedge clk_i) begin
     progress <= busy || sampled || updated || hold || (smp_valid_o && smp_ready_i) ||
-                (tde_valid_i && tde_ready_o) || (m_axi_rvalid_i && m_axi_rready_o) ||
-                (m_axi_wvalid_o && m_axi_wready_i) || (m_axi_bvalid_i && m_axi_bready_o);
+                (tde_valid_i && tde_ready_o) ||
+                (mem_rsp_i.read.rvalid && mem_req_o.read.rready) ||
+                (mem_req_o.write.wvalid && mem_rsp_i.write.wready) ||
+                (mem_rsp_i.write.bvalid && mem_req_o.write.bready);
   end
 
   // ---- Checks

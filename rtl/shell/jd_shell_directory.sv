@@ -2,13 +2,15 @@
 //
 // Page 0 of the device: what is in the build, TIME, and the interrupt.
 //
-// Streams  s_axil_*: AXI4-Lite, 12-bit offsets.
+// Streams  axil_*: AXI4-Lite, 12-bit offsets.
 // Timing   time_o counts every clock from reset, beginning with TimeStart; irq_o is level, a register
 //          behind irq_i.
 // Numbers  TIME is 64 bits.
 // Source   docs/shell.md, directory; registers: jd_directory.rdl.
 `include "jd_assert.svh"
-module jd_shell_directory #(
+module jd_shell_directory
+  import jd_axi_pkg::*;
+#(
   parameter int unsigned             Engines     = 1,            // 1..31
   parameter logic [Engines-1:0][31:0] EngineIds  = '0,           // engine 0 in the low bits
   parameter int unsigned             ClockHz     = 250_000_000,  // Hz
@@ -19,23 +21,8 @@ module jd_shell_directory #(
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
-  input  logic               s_axil_awvalid_i,
-  output logic               s_axil_awready_o,
-  input  logic [11:0]        s_axil_awaddr_i,
-  input  logic               s_axil_wvalid_i,
-  output logic               s_axil_wready_o,
-  input  logic [31:0]        s_axil_wdata_i,
-  input  logic [3:0]         s_axil_wstrb_i,
-  output logic               s_axil_bvalid_o,
-  input  logic               s_axil_bready_i,
-  output logic [1:0]         s_axil_bresp_o,
-  input  logic               s_axil_arvalid_i,
-  output logic               s_axil_arready_o,
-  input  logic [11:0]        s_axil_araddr_i,
-  output logic               s_axil_rvalid_o,
-  input  logic               s_axil_rready_i,
-  output logic [31:0]        s_axil_rdata_o,
-  output logic [1:0]         s_axil_rresp_o,
+  input  axil_req_t          axil_req_i,
+  output axil_rsp_t          axil_rsp_o,
   input  logic [Engines-1:0] irq_i,           // engine n asks
   output logic [63:0]        time_o,
   output logic               irq_o
@@ -50,31 +37,34 @@ module jd_shell_directory #(
   jd_directory_regs_pkg::jd_directory__in_t from_hw;
   jd_directory_regs_pkg::jd_directory__out_t to_hw;
 
-  jd_directory_regs u_regs (
+  jd_directory_regs u_registers (
     .clk            (clk_i),
     .rst_n          (rst_ni),
-    .s_axil_awready (s_axil_awready_o),
-    .s_axil_awvalid (s_axil_awvalid_i),
-    .s_axil_awaddr  (s_axil_awaddr_i),
+    .s_axil_awready (axil_rsp_o.awready),
+    .s_axil_awvalid (axil_req_i.awvalid),
+    .s_axil_awaddr  (axil_req_i.awaddr[11:0]),
     .s_axil_awprot  (3'd0),
-    .s_axil_wready  (s_axil_wready_o),
-    .s_axil_wvalid  (s_axil_wvalid_i),
-    .s_axil_wdata   (s_axil_wdata_i),
-    .s_axil_wstrb   (s_axil_wstrb_i),
-    .s_axil_bready  (s_axil_bready_i),
-    .s_axil_bvalid  (s_axil_bvalid_o),
-    .s_axil_bresp   (s_axil_bresp_o),
-    .s_axil_arready (s_axil_arready_o),
-    .s_axil_arvalid (s_axil_arvalid_i),
-    .s_axil_araddr  (s_axil_araddr_i),
+    .s_axil_wready  (axil_rsp_o.wready),
+    .s_axil_wvalid  (axil_req_i.wvalid),
+    .s_axil_wdata   (axil_req_i.wdata),
+    .s_axil_wstrb   (axil_req_i.wstrb),
+    .s_axil_bready  (axil_req_i.bready),
+    .s_axil_bvalid  (axil_rsp_o.bvalid),
+    .s_axil_bresp   (axil_rsp_o.bresp),
+    .s_axil_arready (axil_rsp_o.arready),
+    .s_axil_arvalid (axil_req_i.arvalid),
+    .s_axil_araddr  (axil_req_i.araddr[11:0]),
     .s_axil_arprot  (3'd0),
-    .s_axil_rready  (s_axil_rready_i),
-    .s_axil_rvalid  (s_axil_rvalid_o),
-    .s_axil_rdata   (s_axil_rdata_o),
-    .s_axil_rresp   (s_axil_rresp_o),
+    .s_axil_rready  (axil_req_i.rready),
+    .s_axil_rvalid  (axil_rsp_o.rvalid),
+    .s_axil_rdata   (axil_rsp_o.rdata),
+    .s_axil_rresp   (axil_rsp_o.rresp),
     .hwif_in        (from_hw),
     .hwif_out       (to_hw)
   );
+
+  logic unused_address;                      // the page is chosen
+  assign unused_address = ^{axil_req_i.awaddr[19:12], axil_req_i.araddr[19:12]};
 
   logic [Engines-1:0] pending_q;
   always_ff @(posedge clk_i) begin

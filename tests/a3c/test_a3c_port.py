@@ -13,7 +13,7 @@ from verif.play import RESET_CLOCKS, Block, Player, words
 
 pytestmark = pytest.mark.builds(lambda: Player(PORT, {}, 1))
 
-ADDRESS_BITS, ID_BITS, BEAT = 40, 4, 64
+ADDRESS_BITS, ID_BITS, BEAT = 40, 8, 64
 PATIENCE, READS = 15, 16
 PORT = Block(
     "jackdaw:engine:a3c_port",

@@ -107,9 +107,13 @@ class A3cEnv(EngineEnv):
 
         It must not go on to rows of the layer in hand that an earlier ticket has not written.
         """
-        asks, goes = self.dut.order_valid, self.dut.order_go
-        layers, written, tickets = self.dut.order_layer, self.dut.written, self.dut.order_ticket
-        ends = self.dut.order_behind
+        asks, goes = self.design.order_valid, self.design.order_go
+        layers, written, tickets = (
+            self.design.order_layer,
+            self.design.written,
+            self.design.order_ticket,
+        )
+        ends = self.design.order_behind
         units = range(self.geometry.cus)
         age = [0 for _ in units]  # clocks since a unit asked; the answer counts from the third on
         while True:

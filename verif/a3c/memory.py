@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from flow import pins
 from flow.library import Harness, MemoryConfig, MemoryFault, build, open_library
 from models.a3c.layout import parameter_slot_bytes
 from models.a3c.network import (
@@ -262,12 +263,14 @@ def library(name: str, core: str, parameters: tuple[tuple[str, int], ...]) -> ct
         core: FuseSoC core.
         parameters: of the module.
     """
-    top = f"jd_a3c_{name}"
+    flat = pins.flat(core, f"jd_a3c_{name}")
+    top = flat.toplevel
     path = build(
         core,
         top,
         HARNESS,
         parameters=dict(parameters),
+        sources=flat.sources,
         defines=(f"MODEL=V{top}", f'MODEL_HEADER="V{top}.h"', name.upper()),
         optimize="-O0",
     )

@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 
+from flow import pins
 from flow.library import Harness, MemoryConfig, MemoryFault, build, open_library
 from models.a3c import timing
 from models.a3c.descriptor import FLAG_SAVE_MAPS, INF, RING_INF, RING_TRN, TRAIN, Task
@@ -22,7 +23,7 @@ from models.registers import a3c as registers
 from verif.a3c.memory import NEVER, TASK, Fault, UnitTask, row
 from verif.a3c.network import LAYER, layer_fields
 
-HARNESS = "verif/a3c/unit_harness.cpp"
+CORE, HARNESS = "jackdaw:engine:a3c_unit", "verif/a3c/unit_harness.cpp"
 KINDS = ("FwConv", "GcConv", "BwConv", "FwFc", "GcFc", "BwFc")
 CLOCK_NAMES = ("busy", "issue", "parameters", "maps", "drain", "gradients", "latency")
 
@@ -110,8 +111,9 @@ def unit_parameters(g: Geometry, training: bool, **latencies: int) -> dict[str, 
 @cache
 def library(parameters: tuple[tuple[str, int], ...], waves: bool, optimize: str) -> ctypes.CDLL:
     """Build and open the simulator of a unit."""
+    flat = pins.flat(CORE, "jd_a3c_unit")
     path = build(
-        "jackdaw:engine:a3c_unit", "jd_a3c_unit", HARNESS, parameters=dict(parameters),
+        CORE, flat.toplevel, HARNESS, parameters=dict(parameters), sources=flat.sources,
         waves=waves, optimize=optimize,
     )  # fmt: skip
     return open_library(path)

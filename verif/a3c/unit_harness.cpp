@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "Vjd_a3c_unit.h"
-#include "Vjd_a3c_unit___024root.h"
+#include "Vjd_a3c_unit_pins.h"
+#include "Vjd_a3c_unit_pins___024root.h"
 #include "flow/harness.h"
 #include "flow/memory.h"
 
@@ -19,7 +19,7 @@ constexpr uint64_t NEVER = ~uint64_t{0};
 constexpr uint64_t STUCK = 100000;  // clocks without any progress
 constexpr uint64_t QUIET = 200;     // clocks in which nothing may begin after a stop
 
-struct Unit : jackdaw::Simulation<Vjd_a3c_unit> {
+struct Unit : jackdaw::Simulation<Vjd_a3c_unit_pins> {
   std::optional<jackdaw::MemoryPort> memory;
   std::vector<jackdaw::Fault> faults;
 
@@ -95,7 +95,7 @@ int64_t unit_run(Unit* unit, const UnitRun* run, uint8_t* bytes, uint64_t size,
       }
       // An issue is seen the clock after its tile's.
       const unsigned before = stage;
-      stage = top.rootp->jd_a3c_unit__DOT__u_core__DOT__unused_stage;
+      stage = top.rootp->jd_a3c_unit_pins__DOT__u_dut__DOT__u_core__DOT__unused_stage;
       for (unsigned i = 0; i < CLOCKS; ++i) {
         const unsigned counts = top.clocks_o >> (CLOCKS - 1 - i) & 1;
         run->clocks[i] += counts;

@@ -7,7 +7,9 @@
 // Timing   that of the directory and of jd_engine_control.
 // Numbers  none.
 // Source   docs/interfaces.md. Golden model: tests/device/echo.py.
-module jd_device_echo #(
+module jd_device_echo
+  import jd_axi_pkg::*;
+#(
     parameter int unsigned MemPorts    = 2,            // 1..4
     parameter int unsigned MemSizeLog2 = 20,           // 12..32
     parameter int unsigned ClockHz     = 250_000_000,
@@ -67,62 +69,26 @@ module jd_device_echo #(
   localparam int unsigned TARGETS = MemPorts + 1;
   localparam logic [31:0] ECHO_ID = 32'h4F484345;
 
-  logic [TARGETS-1:0] page_awvalid;
-  logic [TARGETS-1:0] page_awready;
-  logic [TARGETS-1:0][19:0] page_awaddr;
-  logic [TARGETS-1:0] page_wvalid;
-  logic [TARGETS-1:0] page_wready;
-  logic [TARGETS-1:0][31:0] page_wdata;
-  logic [TARGETS-1:0][3:0] page_wstrb;
-  logic [TARGETS-1:0] page_bvalid;
-  logic [TARGETS-1:0] page_bready;
-  logic [TARGETS-1:0][1:0] page_bresp;
-  logic [TARGETS-1:0] page_arvalid;
-  logic [TARGETS-1:0] page_arready;
-  logic [TARGETS-1:0][19:0] page_araddr;
-  logic [TARGETS-1:0] page_rvalid;
-  logic [TARGETS-1:0] page_rready;
-  logic [TARGETS-1:0][31:0] page_rdata;
-  logic [TARGETS-1:0][1:0] page_rresp;
+  axil_req_t axil_req;
+  axil_rsp_t axil_rsp;
+  assign axil_req = '{
+      awvalid: s_axil_awvalid_i, awaddr: s_axil_awaddr_i,
+      wvalid: s_axil_wvalid_i, wdata: s_axil_wdata_i, wstrb: s_axil_wstrb_i,
+      bready: s_axil_bready_i,
+      arvalid: s_axil_arvalid_i, araddr: s_axil_araddr_i, rready: s_axil_rready_i};
+  assign {s_axil_awready_o, s_axil_wready_o, s_axil_bvalid_o, s_axil_bresp_o, s_axil_arready_o,
+          s_axil_rvalid_o, s_axil_rdata_o, s_axil_rresp_o} = axil_rsp;
+  axil_req_t [TARGETS-1:0] page_req;
+  axil_rsp_t [TARGETS-1:0] page_rsp;
   jd_axil_demux #(
       .Targets(TARGETS)
   ) u_demux (
       .clk_i,
       .rst_ni,
-      .s_axil_awvalid_i,
-      .s_axil_awready_o,
-      .s_axil_awaddr_i,
-      .s_axil_wvalid_i,
-      .s_axil_wready_o,
-      .s_axil_wdata_i,
-      .s_axil_wstrb_i,
-      .s_axil_bvalid_o,
-      .s_axil_bready_i,
-      .s_axil_bresp_o,
-      .s_axil_arvalid_i,
-      .s_axil_arready_o,
-      .s_axil_araddr_i,
-      .s_axil_rvalid_o,
-      .s_axil_rready_i,
-      .s_axil_rdata_o,
-      .s_axil_rresp_o,
-      .m_axil_awvalid_o(page_awvalid),
-      .m_axil_awready_i(page_awready),
-      .m_axil_awaddr_o (page_awaddr),
-      .m_axil_wvalid_o (page_wvalid),
-      .m_axil_wready_i (page_wready),
-      .m_axil_wdata_o  (page_wdata),
-      .m_axil_wstrb_o  (page_wstrb),
-      .m_axil_bvalid_i (page_bvalid),
-      .m_axil_bready_o (page_bready),
-      .m_axil_bresp_i  (page_bresp),
-      .m_axil_arvalid_o(page_arvalid),
-      .m_axil_arready_i(page_arready),
-      .m_axil_araddr_o (page_araddr),
-      .m_axil_rvalid_i (page_rvalid),
-      .m_axil_rready_o (page_rready),
-      .m_axil_rdata_i  (page_rdata),
-      .m_axil_rresp_i  (page_rresp)
+      .axil_req_i(axil_req),
+      .axil_rsp_o(axil_rsp),
+      .page_req_o(page_req),
+      .page_rsp_i(page_rsp)
   );
 
   logic [MemPorts-1:0] engine_irq;
@@ -140,28 +106,37 @@ module jd_device_echo #(
       .irq_i(engine_irq),
       .irq_o,
       .time_o(unused_time),
-      .s_axil_awvalid_i(page_awvalid[0]),
-      .s_axil_awready_o(page_awready[0]),
-      .s_axil_awaddr_i(page_awaddr[0][11:0]),
-      .s_axil_wvalid_i(page_wvalid[0]),
-      .s_axil_wready_o(page_wready[0]),
-      .s_axil_wdata_i(page_wdata[0]),
-      .s_axil_wstrb_i(page_wstrb[0]),
-      .s_axil_bvalid_o(page_bvalid[0]),
-      .s_axil_bready_i(page_bready[0]),
-      .s_axil_bresp_o(page_bresp[0]),
-      .s_axil_arvalid_i(page_arvalid[0]),
-      .s_axil_arready_o(page_arready[0]),
-      .s_axil_araddr_i(page_araddr[0][11:0]),
-      .s_axil_rvalid_o(page_rvalid[0]),
-      .s_axil_rready_i(page_rready[0]),
-      .s_axil_rdata_o(page_rdata[0]),
-      .s_axil_rresp_o(page_rresp[0])
+      .axil_req_i(page_req[0]),
+      .axil_rsp_o(page_rsp[0])
   );
 
   for (genvar p = 0; p < MemPorts; p++) begin : gen_engine
     logic [63:0] unused_engine_time;
     logic unused_idle, unused_reset;
+    axi_req_t mem_req;
+    axi_rsp_t mem_rsp;
+    assign m_axi_arvalid_o[p] = mem_req.read.arvalid;
+    assign m_axi_araddr_o[p]  = mem_req.read.araddr;
+    assign m_axi_arlen_o[p]   = mem_req.read.arlen;
+    assign m_axi_arid_o[p]    = mem_req.read.arid[3:0];
+    assign m_axi_rready_o[p]  = mem_req.read.rready;
+    assign m_axi_awvalid_o[p] = mem_req.write.awvalid;
+    assign m_axi_awaddr_o[p]  = mem_req.write.awaddr;
+    assign m_axi_awlen_o[p]   = mem_req.write.awlen;
+    assign m_axi_awid_o[p]    = mem_req.write.awid[3:0];
+    assign m_axi_wvalid_o[p]  = mem_req.write.wvalid;
+    assign m_axi_wdata_o[p]   = mem_req.write.wdata;
+    assign m_axi_wstrb_o[p]   = mem_req.write.wstrb;
+    assign m_axi_wlast_o[p]   = mem_req.write.wlast;
+    assign m_axi_bready_o[p]  = mem_req.write.bready;
+    assign mem_rsp.read = '{
+        arready: m_axi_arready_i[p], rvalid: m_axi_rvalid_i[p], rdata: m_axi_rdata_i[p],
+        rresp: m_axi_rresp_i[p], rlast: m_axi_rlast_i[p], rid: 8'(m_axi_rid_i[p])};
+    assign mem_rsp.write = '{
+        awready: m_axi_awready_i[p], wready: m_axi_wready_i[p], bvalid: m_axi_bvalid_i[p],
+        bresp: m_axi_bresp_i[p], bid: 8'(m_axi_bid_i[p])};
+    logic unused_id;
+    assign unused_id = ^{mem_req.read.arid[7:4], mem_req.write.awid[7:4]};
     assign m_axi_arsize_o[p]  = 3'd6;
     assign m_axi_arburst_o[p] = 2'd1;
     assign m_axi_awsize_o[p]  = 3'd6;
@@ -181,48 +156,10 @@ module jd_device_echo #(
         .count_i         (4'd0),
         .progress_i      (1'b0),
         .pause_i         ({RINGS{1'b0}}),
-        .s_axil_awvalid_i(page_awvalid[p+1]),
-        .s_axil_awready_o(page_awready[p+1]),
-        .s_axil_awaddr_i (page_awaddr[p+1][11:0]),
-        .s_axil_wvalid_i (page_wvalid[p+1]),
-        .s_axil_wready_o (page_wready[p+1]),
-        .s_axil_wdata_i  (page_wdata[p+1]),
-        .s_axil_wstrb_i  (page_wstrb[p+1]),
-        .s_axil_bvalid_o (page_bvalid[p+1]),
-        .s_axil_bready_i (page_bready[p+1]),
-        .s_axil_bresp_o  (page_bresp[p+1]),
-        .s_axil_arvalid_i(page_arvalid[p+1]),
-        .s_axil_arready_o(page_arready[p+1]),
-        .s_axil_araddr_i (page_araddr[p+1][11:0]),
-        .s_axil_rvalid_o (page_rvalid[p+1]),
-        .s_axil_rready_i (page_rready[p+1]),
-        .s_axil_rdata_o  (page_rdata[p+1]),
-        .s_axil_rresp_o  (page_rresp[p+1]),
-        .m_axi_arvalid_o (m_axi_arvalid_o[p]),
-        .m_axi_arready_i (m_axi_arready_i[p]),
-        .m_axi_arid_o    (m_axi_arid_o[p]),
-        .m_axi_araddr_o  (m_axi_araddr_o[p]),
-        .m_axi_arlen_o   (m_axi_arlen_o[p]),
-        .m_axi_rvalid_i  (m_axi_rvalid_i[p]),
-        .m_axi_rready_o  (m_axi_rready_o[p]),
-        .m_axi_rid_i     (m_axi_rid_i[p]),
-        .m_axi_rdata_i   (m_axi_rdata_i[p]),
-        .m_axi_rresp_i   (m_axi_rresp_i[p]),
-        .m_axi_rlast_i   (m_axi_rlast_i[p]),
-        .m_axi_awvalid_o (m_axi_awvalid_o[p]),
-        .m_axi_awready_i (m_axi_awready_i[p]),
-        .m_axi_awid_o    (m_axi_awid_o[p]),
-        .m_axi_awaddr_o  (m_axi_awaddr_o[p]),
-        .m_axi_awlen_o   (m_axi_awlen_o[p]),
-        .m_axi_wvalid_o  (m_axi_wvalid_o[p]),
-        .m_axi_wready_i  (m_axi_wready_i[p]),
-        .m_axi_wdata_o   (m_axi_wdata_o[p]),
-        .m_axi_wstrb_o   (m_axi_wstrb_o[p]),
-        .m_axi_wlast_o   (m_axi_wlast_o[p]),
-        .m_axi_bvalid_i  (m_axi_bvalid_i[p]),
-        .m_axi_bready_o  (m_axi_bready_o[p]),
-        .m_axi_bid_i     (m_axi_bid_i[p]),
-        .m_axi_bresp_i   (m_axi_bresp_i[p])
+        .axil_req_i      (page_req[p+1]),
+        .axil_rsp_o      (page_rsp[p+1]),
+        .mem_req_o       (mem_req),
+        .mem_rsp_i       (mem_rsp)
     );
   end
 endmodule : jd_device_echo

@@ -189,6 +189,7 @@ class EchoEnv(uvm_env):
     def build_phase(self) -> None:
         """Make the parts."""
         self.dut: Any = cocotb.top
+        self.design: Any = self.dut.u_dut  # in its flat pins
         self.rings = parameters().get("Rings", 3)
         self.side = parameters().get("Jobs", 1)
         self.model = ControlModel(self.rings, self.side, BEAT * parameters().get("Beats", 1))
@@ -285,7 +286,7 @@ class EchoEnv(uvm_env):
         """Where a ring is, for coverage: from inside the design."""
         if self.side > 1:
             return "running"
-        ring: Any = self.dut.u_control.gen_ring[index].gen_one.u_ring
+        ring: Any = self.design.u_control.gen_ring[index].gen_one.u_ring
         state = STATES[int(ring.state_q.value)]
         if state != "next":
             return state

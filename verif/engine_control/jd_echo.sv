@@ -3,7 +3,7 @@
 // A tiny engine behind jd_engine_control: a job runs for a number of clocks and ends with what its
 // descriptor says. Test inputs drive the status bits that a real engine derives from its work.
 //
-// Streams  s_axil_*: the page. m_axi_*: memory port. Words of a descriptor: 0 opcode 1 ECHO, 2 HANG;
+// Streams  axil_*: the page. mem_*: memory port. Words of a descriptor: 0 opcode 1 ECHO, 2 HANG;
 //          2 clocks; 3 error 7:0, detail 31:16; 4 count; 5, 6 ERR_INFO0, 1; others must be 0.
 // Timing   a job ends `clocks` + 1 clocks after it is taken, or when the watchdog strikes; HANG ends
 //          by the watchdog alone, and not before `clocks`. Every fourth clock takes an access.
@@ -11,6 +11,7 @@
 //          to quiet, 0x10C RO; all others answer SLVERR.
 // Source   docs/interfaces.md.
 module jd_echo
+  import jd_axi_pkg::*;
   import jd_engine_header_map_pkg::E_TIMEOUT,
          jd_engine_header_map_pkg::E_OPCODE,
          jd_engine_header_map_pkg::E_RESERVED;
@@ -31,48 +32,10 @@ module jd_echo
   input  logic [3:0]   count_i,           // stall_out, stall_in, stall_mem, busy
   input  logic         progress_i,
   input  logic [Rings-1:0] pause_i,       // the ring's jobs are not taken
-  input  logic         s_axil_awvalid_i,
-  output logic         s_axil_awready_o,
-  input  logic [11:0]  s_axil_awaddr_i,
-  input  logic         s_axil_wvalid_i,
-  output logic         s_axil_wready_o,
-  input  logic [31:0]  s_axil_wdata_i,
-  input  logic [3:0]   s_axil_wstrb_i,
-  output logic         s_axil_bvalid_o,
-  input  logic         s_axil_bready_i,
-  output logic [1:0]   s_axil_bresp_o,
-  input  logic         s_axil_arvalid_i,
-  output logic         s_axil_arready_o,
-  input  logic [11:0]  s_axil_araddr_i,
-  output logic         s_axil_rvalid_o,
-  input  logic         s_axil_rready_i,
-  output logic [31:0]  s_axil_rdata_o,
-  output logic [1:0]   s_axil_rresp_o,
-  output logic         m_axi_arvalid_o,
-  input  logic         m_axi_arready_i,
-  output logic [3:0]   m_axi_arid_o,
-  output logic [39:0]  m_axi_araddr_o,
-  output logic [7:0]   m_axi_arlen_o,
-  input  logic         m_axi_rvalid_i,
-  output logic         m_axi_rready_o,
-  input  logic [3:0]   m_axi_rid_i,
-  input  logic [511:0] m_axi_rdata_i,
-  input  logic [1:0]   m_axi_rresp_i,
-  input  logic         m_axi_rlast_i,
-  output logic         m_axi_awvalid_o,
-  input  logic         m_axi_awready_i,
-  output logic [3:0]   m_axi_awid_o,
-  output logic [39:0]  m_axi_awaddr_o,
-  output logic [7:0]   m_axi_awlen_o,
-  output logic         m_axi_wvalid_o,
-  input  logic         m_axi_wready_i,
-  output logic [511:0] m_axi_wdata_o,
-  output logic [63:0]  m_axi_wstrb_o,
-  output logic         m_axi_wlast_o,
-  input  logic         m_axi_bvalid_i,
-  output logic         m_axi_bready_o,
-  input  logic [3:0]   m_axi_bid_i,
-  input  logic [1:0]   m_axi_bresp_i
+  input  axil_req_t    axil_req_i,
+  output axil_rsp_t    axil_rsp_o,
+  output axi_req_t     mem_req_o,
+  input  axi_rsp_t     mem_rsp_i
 );
   localparam logic [31:0] ID = 32'h4F484345;      // "ECHO"
   localparam logic [31:0] VERSION = 32'h0001_0203;
@@ -81,12 +44,8 @@ module jd_echo
   localparam logic [31:0] CONSTANT = 32'hC0FF_EE00;
   localparam logic [1023:0] IDLE_ONLY = 1024'd1 << (12'h100 / 4);
 
-  logic e_axil_awvalid, e_axil_awready, e_axil_wvalid, e_axil_wready, e_axil_bvalid, e_axil_bready;
-  logic e_axil_arvalid, e_axil_arready, e_axil_rvalid, e_axil_rready;
-  logic [11:0] e_axil_awaddr, e_axil_araddr;
-  logic [31:0] e_axil_wdata, e_axil_rdata;
-  logic [3:0] e_axil_wstrb;
-  logic [1:0] e_axil_bresp, e_axil_rresp;
+  axil_req_t engine_req;
+  axil_rsp_t engine_rsp;
   logic [Rings-1:0] job_valid, job_ready, end_valid, end_ready, timeout;
   localparam int unsigned JobW = Jobs > 1 ? $clog2(Jobs) : 1;
   localparam int unsigned DescriptorW = 512 * Beats;
@@ -104,43 +63,46 @@ module jd_echo
 
   // ---- Registers
   logic [2:0][31:0] config_q;
-  logic write;
-  assign e_axil_awready = write;
-  assign e_axil_wready = write;
-  assign write = e_axil_awvalid && e_axil_wvalid && !e_axil_bvalid && time_o[1:0] == '0;
-  assign e_axil_arready = e_axil_arvalid && !e_axil_rvalid && time_o[1:0] == '0;
+  logic write, read, bvalid_q, rvalid_q;
+  logic [1:0] bresp_q, rresp_q;
+  logic [31:0] rdata_q;
+  assign write = engine_req.awvalid && engine_req.wvalid && !bvalid_q && time_o[1:0] == '0;
+  assign read = engine_req.arvalid && !rvalid_q && time_o[1:0] == '0;
+  assign engine_rsp = '{
+    awready: write, wready: write, bvalid: bvalid_q, bresp: bresp_q,
+    arready: read, rvalid: rvalid_q, rdata: rdata_q, rresp: rresp_q};
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       config_q <= '0;
-      e_axil_bvalid <= 1'b0;
-      e_axil_rvalid <= 1'b0;
+      bvalid_q <= 1'b0;
+      rvalid_q <= 1'b0;
     end else begin
       if (write) begin
-        e_axil_bvalid <= 1'b1;
-        e_axil_bresp <= 2'b10;
-        if (e_axil_awaddr >= 12'h100 && e_axil_awaddr < 12'h10C) begin
-          e_axil_bresp <= 2'b00;
+        bvalid_q <= 1'b1;
+        bresp_q <= 2'b10;
+        if (engine_req.awaddr[11:0] >= 12'h100 && engine_req.awaddr[11:0] < 12'h10C) begin
+          bresp_q <= 2'b00;
           for (int unsigned lane = 0; lane < 4; lane++) begin
-            if (e_axil_wstrb[lane]) begin
-              config_q[e_axil_awaddr[3:2]][8*lane+:8] <= e_axil_wdata[8*lane+:8];
+            if (engine_req.wstrb[lane]) begin
+              config_q[engine_req.awaddr[3:2]][8*lane+:8] <= engine_req.wdata[8*lane+:8];
             end
           end
         end
-      end else if (e_axil_bready) begin
-        e_axil_bvalid <= 1'b0;
+      end else if (engine_req.bready) begin
+        bvalid_q <= 1'b0;
       end
-      if (e_axil_arready) begin
-        e_axil_rvalid <= 1'b1;
-        e_axil_rresp <= 2'b00;
-        if (e_axil_araddr >= 12'h100 && e_axil_araddr < 12'h10C) begin
-          e_axil_rdata <= config_q[e_axil_araddr[3:2]];
-        end else if (e_axil_araddr[11:2] == 10'h43) begin
-          e_axil_rdata <= CONSTANT;
+      if (read) begin
+        rvalid_q <= 1'b1;
+        rresp_q <= 2'b00;
+        if (engine_req.araddr[11:0] >= 12'h100 && engine_req.araddr[11:0] < 12'h10C) begin
+          rdata_q <= config_q[engine_req.araddr[3:2]];
+        end else if (engine_req.araddr[11:2] == 10'h43) begin
+          rdata_q <= CONSTANT;
         end else begin
-          e_axil_rresp <= 2'b10;
+          rresp_q <= 2'b10;
         end
-      end else if (e_axil_rready) begin
-        e_axil_rvalid <= 1'b0;
+      end else if (engine_req.rready) begin
+        rvalid_q <= 1'b0;
       end
     end
   end
@@ -208,8 +170,6 @@ module jd_echo
     end
   end
 
-  assign m_axi_arid_o = '0;
-  assign m_axi_awid_o = '0;
   jd_engine_control #(
     .Rings    (Rings),
     .Jobs     (Jobs),
@@ -221,61 +181,12 @@ module jd_echo
     .id_i             (ID),
     .version_i        (VERSION),
     .time_i           (time_o),
-    .s_axil_awvalid_i,
-    .s_axil_awready_o,
-    .s_axil_awaddr_i,
-    .s_axil_wvalid_i,
-    .s_axil_wready_o,
-    .s_axil_wdata_i,
-    .s_axil_wstrb_i,
-    .s_axil_bvalid_o,
-    .s_axil_bready_i,
-    .s_axil_bresp_o,
-    .s_axil_arvalid_i,
-    .s_axil_arready_o,
-    .s_axil_araddr_i,
-    .s_axil_rvalid_o,
-    .s_axil_rready_i,
-    .s_axil_rdata_o,
-    .s_axil_rresp_o,
-    .e_axil_awvalid_o (e_axil_awvalid),
-    .e_axil_awready_i (e_axil_awready),
-    .e_axil_awaddr_o  (e_axil_awaddr),
-    .e_axil_wvalid_o  (e_axil_wvalid),
-    .e_axil_wready_i  (e_axil_wready),
-    .e_axil_wdata_o   (e_axil_wdata),
-    .e_axil_wstrb_o   (e_axil_wstrb),
-    .e_axil_bvalid_i  (e_axil_bvalid),
-    .e_axil_bready_o  (e_axil_bready),
-    .e_axil_bresp_i   (e_axil_bresp),
-    .e_axil_arvalid_o (e_axil_arvalid),
-    .e_axil_arready_i (e_axil_arready),
-    .e_axil_araddr_o  (e_axil_araddr),
-    .e_axil_rvalid_i  (e_axil_rvalid),
-    .e_axil_rready_o  (e_axil_rready),
-    .e_axil_rdata_i   (e_axil_rdata),
-    .e_axil_rresp_i   (e_axil_rresp),
-    .m_axi_arvalid_o,
-    .m_axi_arready_i,
-    .m_axi_araddr_o,
-    .m_axi_arlen_o,
-    .m_axi_rvalid_i,
-    .m_axi_rready_o,
-    .m_axi_rdata_i,
-    .m_axi_rresp_i,
-    .m_axi_rlast_i,
-    .m_axi_awvalid_o,
-    .m_axi_awready_i,
-    .m_axi_awaddr_o,
-    .m_axi_awlen_o,
-    .m_axi_wvalid_o,
-    .m_axi_wready_i,
-    .m_axi_wdata_o,
-    .m_axi_wstrb_o,
-    .m_axi_wlast_o,
-    .m_axi_bvalid_i,
-    .m_axi_bready_o,
-    .m_axi_bresp_i,
+    .axil_req_i,
+    .axil_rsp_o,
+    .engine_req_o     (engine_req),
+    .engine_rsp_i     (engine_rsp),
+    .mem_req_o,
+    .mem_rsp_i,
     .job_valid_o      (job_valid),
     .job_ready_i      (job_ready),
     .job_descriptor_o (job_descriptor),
@@ -298,13 +209,13 @@ module jd_echo
     .stall_in_i       (count_i[2]),
     .stall_out_i      (count_i[3]),
     .progress_i,
-    .rd_beat_i        (m_axi_rvalid_i && m_axi_rready_o),
-    .wr_beat_i        (m_axi_wvalid_o && m_axi_wready_i),
+    .rd_beat_i        (mem_rsp_i.read.rvalid && mem_req_o.read.rready),
+    .wr_beat_i        (mem_req_o.write.wvalid && mem_rsp_i.write.wready),
     .timeout_o        (timeout),
     .idle_o,
     .irq_o
   );
 
-  logic unused_ids;                       // one ID is enough: answers come in order
-  assign unused_ids = ^{m_axi_rid_i, m_axi_bid_i};
+  logic unused_address;                   // the page is chosen
+  assign unused_address = ^{engine_req.awaddr[19:12], engine_req.araddr[19:12]};
 endmodule : jd_echo

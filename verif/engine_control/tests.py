@@ -35,6 +35,7 @@ class EchoTest(uvm_test):
     def build_phase(self) -> None:
         """Make the environment and drive the test inputs."""
         self.dut: Any = cocotb.top
+        self.design: Any = self.dut.u_dut
         self.rng: random.Random = bench.rng(type(self).__name__)
         self.env = EchoEnv("env", self, self.timing)
 
@@ -513,8 +514,8 @@ class Counters(EchoTest):
             assert got == want, f"turn {turn}: {got}, want {want}"
         await env.write(header.CONTROL.offset, 0)
         # Reading LO latches HI, so a carry between the two reads does not show.
-        counters = int(dut.u_control.counter_q.value) & ~(M64)
-        dut.u_control.counter_q.value = counters | 0xFFFF_FFFF
+        counters = int(self.design.u_control.counter_q.value) & ~(M64)
+        self.design.u_control.counter_q.value = counters | 0xFFFF_FFFF
         await RisingEdge(dut.clk_i)
         await RisingEdge(dut.clk_i)
         assert await env.read(header.BUSY_LO.offset) == 0xFFFF_FFFF
@@ -545,7 +546,7 @@ class Counters(EchoTest):
 
     async def doorbell_time(self) -> int:
         """TIME of the next doorbell."""
-        await until("doorbell", self.dut.clk_i, 500, lambda: self.dut.u_control.doorbell.value)
+        await until("doorbell", self.dut.clk_i, 500, lambda: self.design.u_control.doorbell.value)
         return int(self.dut.time_o.value)
 
 
@@ -583,7 +584,7 @@ class Irq(EchoTest):
         """Clear all bits; the model clears in the clock in which the device does."""
         item = AxilItem(header.STATUS.offset, DONE | FAILED | EVENT)
         task = cocotb.start_soon(self.env.axil.access(item))
-        await until("clear", self.dut.clk_i, 100, lambda: self.dut.u_control.clear_failed.value)
+        await until("clear", self.dut.clk_i, 100, lambda: self.design.u_control.clear_failed.value)
         self.cleared = int(self.dut.time_o.value)
         if self.struck != self.cleared:  # else the strike did it, before its failure
             self.env.model.write(header.STATUS.offset, item.data)
@@ -603,7 +604,7 @@ class Irq(EchoTest):
         await RisingEdge(dut.clk_i)
         dut.error_valid_i.value, dut.event_i.value = 0, 0
         self.struck = int(dut.time_o.value)
-        if dut.u_control.clear_failed.value:
+        if self.design.u_control.clear_failed.value:
             model.write(header.STATUS.offset, DONE | FAILED | EVENT)
         model.event = True
         model.fail(Failure(0, code, 0, (0, 0)))
@@ -633,7 +634,7 @@ class ResetMidway(EchoTest):
             await bench.reset(dut, rng.randint(1, 3))
             env.model.hard_reset()
             env.records.beats = [0, 0]
-            assert not int(dut.u_control.timeout_o.value), "a time-out of before the reset"
+            assert not int(self.design.u_control.timeout_o.value), "a time-out of before the reset"
             await ClockCycles(dut.clk_i, 2)
             await env.check_registers()
             status = await env.read(header.STATUS.offset)

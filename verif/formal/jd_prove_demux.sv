@@ -12,22 +12,23 @@
 //              what it was asked, once, and holds its answer until taken (AXI4-Lite). Reset at any
 //              time, of both sides.
 `include "jd_assert.svh"
-module jd_prove_demux #(
+module jd_prove_demux
+  import jd_axi_pkg::*;
+#(
   parameter int unsigned Targets  = 3,
   parameter int unsigned PageBits = 4,
-  parameter int unsigned AddrW    = 6,
   parameter bit          Rest     = 1'b0
 ) (
   input logic                     clk_i,
   input logic                     rst_ni,
   input logic                     awvalid_i,
-  input logic [AddrW-1:0]         awaddr_i,
+  input logic [19:0]         awaddr_i,
   input logic                     wvalid_i,
   input logic [31:0]              wdata_i,
   input logic [3:0]               wstrb_i,
   input logic                     bready_i,
   input logic                     arvalid_i,
-  input logic [AddrW-1:0]         araddr_i,
+  input logic [19:0]         araddr_i,
   input logic                     rready_i,
   input logic [Targets-1:0]       m_awready_i,
   input logic [Targets-1:0]       m_wready_i,
@@ -42,54 +43,39 @@ module jd_prove_demux #(
   logic [1:0]                    bresp, rresp;
   logic [31:0]                   rdata;
   logic [Targets-1:0]            m_awvalid, m_wvalid, m_bready, m_arvalid, m_rready;
-  logic [Targets-1:0][AddrW-1:0] m_awaddr, m_araddr;
+  logic [Targets-1:0][19:0] m_awaddr, m_araddr;
   logic [Targets-1:0][31:0]      m_wdata;
   logic [Targets-1:0][3:0]       m_wstrb;
+  axil_req_t               req;
+  axil_rsp_t               rsp;
+  axil_req_t [Targets-1:0] page_req;
+  axil_rsp_t [Targets-1:0] page_rsp;
+  assign req = '{awvalid: awvalid_i, awaddr: awaddr_i, wvalid: wvalid_i, wdata: wdata_i,
+                 wstrb: wstrb_i, bready: bready_i, arvalid: arvalid_i, araddr: araddr_i,
+                 rready: rready_i};
+  assign {awready, wready, bvalid, bresp, arready, rvalid, rdata, rresp} = rsp;
+  for (genvar t = 0; t < Targets; t++) begin : gen_page
+    assign {m_awvalid[t], m_awaddr[t], m_wvalid[t], m_wdata[t], m_wstrb[t], m_bready[t],
+            m_arvalid[t], m_araddr[t], m_rready[t]} = page_req[t];
+    assign page_rsp[t] = '{awready: m_awready_i[t], wready: m_wready_i[t], bvalid: m_bvalid_i[t],
+                           bresp: m_bresp_i[t], arready: m_arready_i[t], rvalid: m_rvalid_i[t],
+                           rdata: m_rdata_i[t], rresp: m_rresp_i[t]};
+  end
   jd_axil_demux #(
-    .Targets(Targets), .PageBits(PageBits), .AddrW(AddrW), .Rest(Rest)
+    .Targets(Targets), .PageBits(PageBits), .Rest(Rest)
   ) u_dut (
     .clk_i,
     .rst_ni,
-    .s_axil_awvalid_i (awvalid_i),
-    .s_axil_awready_o (awready),
-    .s_axil_awaddr_i  (awaddr_i),
-    .s_axil_wvalid_i  (wvalid_i),
-    .s_axil_wready_o  (wready),
-    .s_axil_wdata_i   (wdata_i),
-    .s_axil_wstrb_i   (wstrb_i),
-    .s_axil_bvalid_o  (bvalid),
-    .s_axil_bready_i  (bready_i),
-    .s_axil_bresp_o   (bresp),
-    .s_axil_arvalid_i (arvalid_i),
-    .s_axil_arready_o (arready),
-    .s_axil_araddr_i  (araddr_i),
-    .s_axil_rvalid_o  (rvalid),
-    .s_axil_rready_i  (rready_i),
-    .s_axil_rdata_o   (rdata),
-    .s_axil_rresp_o   (rresp),
-    .m_axil_awvalid_o (m_awvalid),
-    .m_axil_awready_i (m_awready_i),
-    .m_axil_awaddr_o  (m_awaddr),
-    .m_axil_wvalid_o  (m_wvalid),
-    .m_axil_wready_i  (m_wready_i),
-    .m_axil_wdata_o   (m_wdata),
-    .m_axil_wstrb_o   (m_wstrb),
-    .m_axil_bvalid_i  (m_bvalid_i),
-    .m_axil_bready_o  (m_bready),
-    .m_axil_bresp_i   (m_bresp_i),
-    .m_axil_arvalid_o (m_arvalid),
-    .m_axil_arready_i (m_arready_i),
-    .m_axil_araddr_o  (m_araddr),
-    .m_axil_rvalid_i  (m_rvalid_i),
-    .m_axil_rready_o  (m_rready),
-    .m_axil_rdata_i   (m_rdata_i),
-    .m_axil_rresp_i   (m_rresp_i)
+    .axil_req_i (req),
+    .axil_rsp_o (rsp),
+    .page_req_o (page_req),
+    .page_rsp_i (page_rsp)
   );
 
   localparam logic [1:0] SLVERR = 2'd2;
 
   // Targets that may see an access: one, or none.
-  function automatic logic [Targets-1:0] targets(logic [AddrW-1:0] address);
+  function automatic logic [Targets-1:0] targets(logic [19:0] address);
     for (int unsigned t = 0; t < Targets; t++) begin
       targets[t] = 32'(address) >> PageBits == t ||
                    (Rest && t == Targets - 1 && 32'(address) >> PageBits >= Targets);
@@ -98,7 +84,7 @@ module jd_prove_demux #(
 
   // ---- Reads
   logic               r_open_q;                  // accepted, not answered
-  logic [AddrW-1:0]   r_address_q;
+  logic [19:0]   r_address_q;
   logic [Targets-1:0] r_asked_q, r_owed_q;       // asked ever for this access; owes its answer
   logic [33:0]        r_answer_q;                // the target's {resp, data}
   logic [Targets-1:0] r_ask, r_answer;
@@ -145,7 +131,7 @@ module jd_prove_demux #(
 
   // ---- Writes: a target owes its answer from the second of address and data on
   logic               w_open_q;
-  logic [AddrW-1:0]   w_address_q;
+  logic [19:0]   w_address_q;
   logic [35:0]        w_data_q;
   logic [Targets-1:0] aw_asked_q, w_asked_q, w_answered_q, w_owed;
   logic [1:0]         w_answer_q;

@@ -9,7 +9,9 @@
 //              and those in its buffer of two responses.
 // Assumptions  the host holds its requests until taken (AXI4-Lite). Reset at any time.
 `include "jd_assert.svh"
-module jd_prove_directory (
+module jd_prove_directory
+  import jd_axi_pkg::*;
+(
   input logic        clk_i,
   input logic        rst_ni,
   input logic        awvalid_i,
@@ -30,29 +32,20 @@ module jd_prove_directory (
   logic [1:0]  bresp, rresp;
   logic [31:0] rdata;
   logic [63:0] now;
+  axil_req_t   req;
+  axil_rsp_t   rsp;
+  assign req = '{awvalid: awvalid_i, awaddr: 20'(awaddr_i), wvalid: wvalid_i, wdata: wdata_i,
+                 wstrb: wstrb_i, bready: bready_i, arvalid: arvalid_i, araddr: 20'(araddr_i),
+                 rready: rready_i};
+  assign {awready, wready, bvalid, bresp, arready, rvalid, rdata, rresp} = rsp;
   jd_shell_directory #(
     .Engines(2), .EngineIds(IDS), .ClockHz(250_000_000), .MemSizeLog2(34), .MemPorts(2),
     .BuildHash(32'hCAFE_F00D)
   ) u_dut (
     .clk_i,
     .rst_ni,
-    .s_axil_awvalid_i (awvalid_i),
-    .s_axil_awready_o (awready),
-    .s_axil_awaddr_i  (awaddr_i),
-    .s_axil_wvalid_i  (wvalid_i),
-    .s_axil_wready_o  (wready),
-    .s_axil_wdata_i   (wdata_i),
-    .s_axil_wstrb_i   (wstrb_i),
-    .s_axil_bvalid_o  (bvalid),
-    .s_axil_bready_i  (bready_i),
-    .s_axil_bresp_o   (bresp),
-    .s_axil_arvalid_i (arvalid_i),
-    .s_axil_arready_o (arready),
-    .s_axil_araddr_i  (araddr_i),
-    .s_axil_rvalid_o  (rvalid),
-    .s_axil_rready_i  (rready_i),
-    .s_axil_rdata_o   (rdata),
-    .s_axil_rresp_o   (rresp),
+    .axil_req_i (req),
+    .axil_rsp_o (rsp),
     .irq_i,
     .time_o           (now),
     .irq_o            (irq)
@@ -62,8 +55,8 @@ module jd_prove_directory (
   logic        aw_q, w_q, ar_q;
   logic [11:0] waddress_q, raddress_q;
   logic        read, written, taken;   // carried out in this clock; a response is taken
-  assign read    = u_dut.u_regs.axil_ar_accept;
-  assign written = u_dut.u_regs.axil_aw_accept;
+  assign read    = u_dut.u_registers.axil_ar_accept;
+  assign written = u_dut.u_registers.axil_aw_accept;
   assign taken   = (bvalid && bready_i) || (rvalid && rready_i);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -150,21 +143,22 @@ module jd_prove_directory (
   // ---- The block's registers
   logic [1:0] held;
   logic       first;
-  assign held  = u_dut.u_regs.axil_resp_wptr - u_dut.u_regs.axil_resp_rptr;
-  assign first = u_dut.u_regs.axil_resp_rptr[0];
-  `JD_ASSERT(Waiting_A, u_dut.u_regs.axil_awvalid == aw_q && u_dut.u_regs.axil_wvalid == w_q &&
-             u_dut.u_regs.axil_arvalid == ar_q &&
-             (!aw_q || u_dut.u_regs.axil_awaddr == waddress_q) &&
-             (!ar_q || u_dut.u_regs.axil_araddr == raddress_q))
-  `JD_ASSERT(Buffer_A, u_dut.u_regs.axil_n_in_flight == count_q && held == count_q)
+  assign held  = u_dut.u_registers.axil_resp_wptr - u_dut.u_registers.axil_resp_rptr;
+  assign first = u_dut.u_registers.axil_resp_rptr[0];
+  `JD_ASSERT(Waiting_A, u_dut.u_registers.axil_awvalid == aw_q &&
+             u_dut.u_registers.axil_wvalid == w_q &&
+             u_dut.u_registers.axil_arvalid == ar_q &&
+             (!aw_q || u_dut.u_registers.axil_awaddr == waddress_q) &&
+             (!ar_q || u_dut.u_registers.axil_araddr == raddress_q))
+  `JD_ASSERT(Buffer_A, u_dut.u_registers.axil_n_in_flight == count_q && held == count_q)
   for (genvar n = 0; n < 2; n++) begin : gen_answer
     logic place;
     assign place = first ^ 1'(n);
     `JD_ASSERT_IF(Kept_A, 2'(n) < count_q,
-                  u_dut.u_regs.axil_resp_buffer_is_wr[place] == answers_q[n][12] &&
-                  u_dut.u_regs.axil_resp_buffer_err[place] == !mapped(answers_q[n]) &&
+                  u_dut.u_registers.axil_resp_buffer_is_wr[place] == answers_q[n][12] &&
+                  u_dut.u_registers.axil_resp_buffer_err[place] == !mapped(answers_q[n]) &&
                   (answers_q[n][12] || !constant(answers_q[n][11:2]) ||
-                   u_dut.u_regs.axil_resp_buffer_rdata[place] == value(answers_q[n][11:2])))
+                   u_dut.u_registers.axil_resp_buffer_rdata[place] == value(answers_q[n][11:2])))
   end
 
   RefusedBehindEngineId_C : cover property (@(posedge clk_i) disable iff (!rst_ni)

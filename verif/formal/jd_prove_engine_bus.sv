@@ -12,7 +12,9 @@
 //              header answers in the clock after an access, as jd_engine_control asserts. Reset at
 //              any time.
 `include "jd_assert.svh"
-module jd_prove_engine_bus (
+module jd_prove_engine_bus
+  import jd_axi_pkg::*;
+(
   input logic        clk_i,
   input logic        rst_ni,
   input logic        idle_i,
@@ -44,48 +46,29 @@ module jd_prove_engine_bus (
   logic [1:0]  bresp, rresp;
   logic [31:0] rdata, e_wdata, header_wdata;
   logic        e_awvalid, e_wvalid, e_bready, e_arvalid, e_rready;
-  logic [11:0] e_awaddr, e_araddr;
+  logic [19:0] e_awaddr, e_araddr;
   logic [3:0]  e_wstrb, header_strb;
   logic        header_valid, header_write;
   logic [7:0]  header_address;
+  axil_req_t   req, e_req;
+  axil_rsp_t   rsp, e_rsp;
+  assign req = '{awvalid: awvalid_i, awaddr: 20'(awaddr_i), wvalid: wvalid_i, wdata: wdata_i,
+                 wstrb: wstrb_i, bready: bready_i, arvalid: arvalid_i, araddr: 20'(araddr_i),
+                 rready: rready_i};
+  assign {awready, wready, bvalid, bresp, arready, rvalid, rdata, rresp} = rsp;
+  assign {e_awvalid, e_awaddr, e_wvalid, e_wdata, e_wstrb, e_bready, e_arvalid, e_araddr,
+          e_rready} = e_req;
+  assign e_rsp = '{awready: e_awready_i, wready: e_wready_i, bvalid: e_bvalid_i,
+                   bresp: e_bresp_i, arready: e_arready_i, rvalid: e_rvalid_i, rdata: e_rdata_i,
+                   rresp: e_rresp_i};
   jd_engine_bus #(.IdleOnly(IDLE_ONLY)) u_dut (
     .clk_i,
     .rst_ni,
     .idle_i,
-    .s_axil_awvalid_i (awvalid_i),
-    .s_axil_awready_o (awready),
-    .s_axil_awaddr_i  (awaddr_i),
-    .s_axil_wvalid_i  (wvalid_i),
-    .s_axil_wready_o  (wready),
-    .s_axil_wdata_i   (wdata_i),
-    .s_axil_wstrb_i   (wstrb_i),
-    .s_axil_bvalid_o  (bvalid),
-    .s_axil_bready_i  (bready_i),
-    .s_axil_bresp_o   (bresp),
-    .s_axil_arvalid_i (arvalid_i),
-    .s_axil_arready_o (arready),
-    .s_axil_araddr_i  (araddr_i),
-    .s_axil_rvalid_o  (rvalid),
-    .s_axil_rready_i  (rready_i),
-    .s_axil_rdata_o   (rdata),
-    .s_axil_rresp_o   (rresp),
-    .e_axil_awvalid_o (e_awvalid),
-    .e_axil_awready_i (e_awready_i),
-    .e_axil_awaddr_o  (e_awaddr),
-    .e_axil_wvalid_o  (e_wvalid),
-    .e_axil_wready_i  (e_wready_i),
-    .e_axil_wdata_o   (e_wdata),
-    .e_axil_wstrb_o   (e_wstrb),
-    .e_axil_bvalid_i  (e_bvalid_i),
-    .e_axil_bready_o  (e_bready),
-    .e_axil_bresp_i   (e_bresp_i),
-    .e_axil_arvalid_o (e_arvalid),
-    .e_axil_arready_i (e_arready_i),
-    .e_axil_araddr_o  (e_araddr),
-    .e_axil_rvalid_i  (e_rvalid_i),
-    .e_axil_rready_o  (e_rready),
-    .e_axil_rdata_i   (e_rdata_i),
-    .e_axil_rresp_i   (e_rresp_i),
+    .axil_req_i       (req),
+    .axil_rsp_o       (rsp),
+    .engine_req_o     (e_req),
+    .engine_rsp_i     (e_rsp),
     .header_valid_o   (header_valid),
     .header_write_o   (header_write),
     .write_address_o  (),
@@ -180,8 +163,8 @@ module jd_prove_engine_bus (
   `JD_ASSERT_IF(HeaderAccess_A, header_valid, header_address == (header_write ? waddress_q[7:0]
                 : raddress_q[7:0]) && (!header_write || {header_strb, header_wdata} == wdata_q))
   `JD_ASSERT_IF(EngineWrite_A, e_awvalid || e_wvalid, aw_q && w_q && !w_to_header &&
-                e_awaddr == waddress_q && {e_wstrb, e_wdata} == wdata_q)
-  `JD_ASSERT_IF(EngineRead_A, e_arvalid, ar_q && !r_to_header && e_araddr == raddress_q)
+                e_awaddr == 20'(waddress_q) && {e_wstrb, e_wdata} == wdata_q)
+  `JD_ASSERT_IF(EngineRead_A, e_arvalid, ar_q && !r_to_header && e_araddr == 20'(raddress_q))
   `JD_ASSERT(EngineOnce_A, !(e_awvalid && e_aw_q) && !(e_wvalid && e_w_q) && !(e_arvalid && e_ar_q))
   `JD_ASSERT_IF(IdleOnlyKept_A, e_awvalid && !$past(e_awvalid) && idle_only, $past(idle_i))
   `JD_ASSERT_STREAM(EngineAddressStable_A, e_awvalid, e_awready_i, e_awaddr)

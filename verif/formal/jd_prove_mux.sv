@@ -11,7 +11,9 @@
 // Assumptions  clients hold their requests and data until taken (AXI4); the port answers only the
 //              IDs of clients and holds its responses (those of the block). Reset at any time.
 `include "jd_assert.svh"
-module jd_prove_mux #(
+module jd_prove_mux
+  import jd_axi_pkg::*;
+#(
   parameter  int unsigned Clients = 2,
   parameter  int unsigned IdW     = 1,
   localparam int unsigned ClientW = $clog2(Clients),
@@ -55,60 +57,47 @@ module jd_prove_mux #(
   logic [PortIdW-1:0]          m_arid, m_awid;
   logic [511:0]                m_wdata;
   logic [63:0]                 m_wstrb;
+  axi_req_t [Clients-1:0] client_req;
+  axi_rsp_t [Clients-1:0] client_rsp;
+  axi_req_t               mem_req;
+  axi_rsp_t               mem_rsp;
+  logic [7:0]             port_arid, port_awid;
+  for (genvar c = 0; c < Clients; c++) begin : gen_bundle
+    logic [7:0] own_rid, own_bid;
+    assign client_req[c].read = '{
+      arvalid: arvalid_i[c], araddr: araddr_i[c], arlen: arlen_i[c], arid: 8'(arid_i[c]),
+      rready: rready_i[c]};
+    assign client_req[c].write = '{
+      awvalid: awvalid_i[c], awaddr: awaddr_i[c], awlen: awlen_i[c], awid: 8'(awid_i[c]),
+      wvalid: wvalid_i[c], wdata: wdata_i[c], wstrb: wstrb_i[c], wlast: wlast_i[c],
+      bready: bready_i[c]};
+    assign {arready[c], rvalid[c], rdata[c], rresp[c], rlast[c], own_rid} = client_rsp[c].read;
+    assign {awready[c], wready[c], bvalid[c], bresp[c], own_bid} = client_rsp[c].write;
+    assign rid[c] = own_rid[IdW-1:0];
+    assign bid[c] = own_bid[IdW-1:0];
+    `JD_ASSERT(OwnId_A, own_rid == 8'(rid[c]) && own_bid == 8'(bid[c]))
+  end
+  assign {m_arvalid, m_araddr, m_arlen, port_arid, m_rready} = mem_req.read;
+  assign {m_awvalid, m_awaddr, m_awlen, port_awid, m_wvalid, m_wdata, m_wstrb, m_wlast, m_bready} =
+      mem_req.write;
+  assign m_arid = port_arid[PortIdW-1:0];
+  assign m_awid = port_awid[PortIdW-1:0];
+  assign mem_rsp.read = '{
+    arready: m_arready_i, rvalid: m_rvalid_i, rdata: m_rdata_i, rresp: m_rresp_i,
+    rlast: m_rlast_i, rid: 8'(m_rid_i)};
+  assign mem_rsp.write = '{
+    awready: m_awready_i, wready: m_wready_i, bvalid: m_bvalid_i, bresp: m_bresp_i,
+    bid: 8'(m_bid_i)};
   jd_axi_mux #(.Clients(Clients), .IdW(IdW)) u_dut (
     .clk_i,
     .rst_ni,
-    .s_axi_arvalid_i (arvalid_i),
-    .s_axi_arready_o (arready),
-    .s_axi_araddr_i  (araddr_i),
-    .s_axi_arlen_i   (arlen_i),
-    .s_axi_arid_i    (arid_i),
-    .s_axi_rvalid_o  (rvalid),
-    .s_axi_rready_i  (rready_i),
-    .s_axi_rdata_o   (rdata),
-    .s_axi_rresp_o   (rresp),
-    .s_axi_rlast_o   (rlast),
-    .s_axi_rid_o     (rid),
-    .s_axi_awvalid_i (awvalid_i),
-    .s_axi_awready_o (awready),
-    .s_axi_awaddr_i  (awaddr_i),
-    .s_axi_awlen_i   (awlen_i),
-    .s_axi_awid_i    (awid_i),
-    .s_axi_wvalid_i  (wvalid_i),
-    .s_axi_wready_o  (wready),
-    .s_axi_wdata_i   (wdata_i),
-    .s_axi_wstrb_i   (wstrb_i),
-    .s_axi_wlast_i   (wlast_i),
-    .s_axi_bvalid_o  (bvalid),
-    .s_axi_bready_i  (bready_i),
-    .s_axi_bresp_o   (bresp),
-    .s_axi_bid_o     (bid),
-    .m_axi_arvalid_o (m_arvalid),
-    .m_axi_arready_i (m_arready_i),
-    .m_axi_araddr_o  (m_araddr),
-    .m_axi_arlen_o   (m_arlen),
-    .m_axi_arid_o    (m_arid),
-    .m_axi_rvalid_i  (m_rvalid_i),
-    .m_axi_rready_o  (m_rready),
-    .m_axi_rdata_i   (m_rdata_i),
-    .m_axi_rresp_i   (m_rresp_i),
-    .m_axi_rlast_i   (m_rlast_i),
-    .m_axi_rid_i     (m_rid_i),
-    .m_axi_awvalid_o (m_awvalid),
-    .m_axi_awready_i (m_awready_i),
-    .m_axi_awaddr_o  (m_awaddr),
-    .m_axi_awlen_o   (m_awlen),
-    .m_axi_awid_o    (m_awid),
-    .m_axi_wvalid_o  (m_wvalid),
-    .m_axi_wready_i  (m_wready_i),
-    .m_axi_wdata_o   (m_wdata),
-    .m_axi_wstrb_o   (m_wstrb),
-    .m_axi_wlast_o   (m_wlast),
-    .m_axi_bvalid_i  (m_bvalid_i),
-    .m_axi_bready_o  (m_bready),
-    .m_axi_bresp_i   (m_bresp_i),
-    .m_axi_bid_i     (m_bid_i)
+    .client_req_i (client_req),
+    .client_rsp_o (client_rsp),
+    .mem_req_o    (mem_req),
+    .mem_rsp_i    (mem_rsp)
   );
+  `JD_ASSERT_IF(ReadId_A, m_arvalid, port_arid == 8'(m_arid))
+  `JD_ASSERT_IF(WriteId_A, m_awvalid, port_awid == 8'(m_awid))
 
   localparam int unsigned RequestW = PortIdW + 48;
   logic [RequestW-1:0] ar_granted, aw_granted, ar_q, aw_q;   // {id at the port, address, len}
@@ -123,10 +112,10 @@ module jd_prove_mux #(
     aw_client  = '0;
     for (int unsigned c = 0; c < Clients; c++) begin
       if (u_dut.ar_ready[c]) begin
-        ar_granted = {ClientW'(c), u_dut.ar_held[c][IdW-1:0], u_dut.ar_held[c][IdW+:48]};
+        ar_granted = {ClientW'(c), u_dut.ar_held[c][IdW-1:0], u_dut.ar_held[c][8+:48]};
       end
       if (u_dut.aw_ready[c]) begin
-        aw_granted = {ClientW'(c), u_dut.aw_held[c][IdW-1:0], u_dut.aw_held[c][IdW+:48]};
+        aw_granted = {ClientW'(c), u_dut.aw_held[c][IdW-1:0], u_dut.aw_held[c][8+:48]};
         aw_client  = ClientW'(c);
       end
     end

@@ -11,7 +11,9 @@
 //              taken (AXI4); commands are legal (those of the blocks). Commands up to CmdMax beats
 //              keep the sums of owed beats in 16 bits. Reset at any time, of both sides.
 `include "jd_assert.svh"
-module jd_prove_read_mover #(
+module jd_prove_read_mover
+  import jd_axi_pkg::*;
+#(
   parameter int unsigned MaxOutstanding = 3
 ) (
   input logic         clk_i,
@@ -29,12 +31,17 @@ module jd_prove_read_mover #(
 );
   localparam int unsigned CmdMax = 16384;
 
-  logic         idle, cmd_ready, out_valid, out_last, arvalid, rready, arid;
+  logic         idle, cmd_ready, out_valid, out_last, arvalid, rready;
   logic [511:0] out_data;
   logic [1:0]   out_resp;
   logic [39:0]  araddr;
   logic [7:0]   arlen;
-  jd_axi_read_mover #(.MaxOutstanding(MaxOutstanding), .IdW(1)) u_dut (
+  axi_read_req_t req;
+  axi_read_rsp_t rsp;
+  assign {arvalid, araddr, arlen, rready} = {req.arvalid, req.araddr, req.arlen, req.rready};
+  assign rsp = '{arready: m_axi_arready_i, rvalid: m_axi_rvalid_i, rdata: m_axi_rdata_i,
+                 rresp: m_axi_rresp_i, rlast: m_axi_rlast_i, rid: '0};
+  jd_axi_read_mover #(.MaxOutstanding(MaxOutstanding)) u_dut (
     .clk_i,
     .rst_ni,
     .idle_o          (idle),
@@ -47,17 +54,8 @@ module jd_prove_read_mover #(
     .out_data_o      (out_data),
     .out_last_o      (out_last),
     .out_resp_o      (out_resp),
-    .m_axi_arvalid_o (arvalid),
-    .m_axi_arready_i,
-    .m_axi_araddr_o  (araddr),
-    .m_axi_arlen_o   (arlen),
-    .m_axi_arid_o    (arid),
-    .m_axi_rvalid_i,
-    .m_axi_rready_o  (rready),
-    .m_axi_rdata_i,
-    .m_axi_rresp_i,
-    .m_axi_rlast_i,
-    .m_axi_rid_i     (1'b0)
+    .mem_req_o       (req),
+    .mem_rsp_i       (rsp)
   );
 
   // The memory: beats of each burst that is out, the oldest in element 0.
@@ -119,7 +117,7 @@ module jd_prove_read_mover #(
   `JD_ASSERT(LimitKept_A, bursts_q <= MaxOutstanding)
   `JD_ASSERT_IF(PageKept_A, arvalid,
                 13'(araddr[11:0]) + 13'({7'(arlen[5:0]) + 7'd1, 6'd0}) <= 13'd4096 &&
-                arlen < 8'd64 && !arid)
+                arlen < 8'd64 && req.arid == '0)
   `JD_ASSERT(AllAccounted_A, owed_q == owed_out + to_ask)
   `JD_ASSERT_IF(IdleOwesNothing_A, idle, owed_q == '0)
   `JD_ASSERT_IF(OwedIsNotIdle_A, owed_q != '0, !idle)

@@ -11,7 +11,9 @@
 //              until taken, commands are legal (those of the blocks). Commands up to CmdMax beats
 //              keep the sums of owed beats in 16 bits. Reset at any time, of both sides.
 `include "jd_assert.svh"
-module jd_prove_write_mover #(
+module jd_prove_write_mover
+  import jd_axi_pkg::*;
+#(
   parameter int unsigned MaxOutstanding = 3
 ) (
   input logic         clk_i,
@@ -30,13 +32,19 @@ module jd_prove_write_mover #(
 );
   localparam int unsigned CmdMax = 16384;
 
-  logic         idle, cmd_ready, in_ready, done_valid, awvalid, awid, wvalid, wlast, bready;
+  logic         idle, cmd_ready, in_ready, done_valid, awvalid, wvalid, wlast, bready;
   logic [1:0]   done_resp;
   logic [39:0]  awaddr;
   logic [7:0]   awlen;
   logic [511:0] wdata;
   logic [63:0]  wstrb;
-  jd_axi_write_mover #(.MaxOutstanding(MaxOutstanding), .IdW(1)) u_dut (
+  logic [7:0]     awid;
+  axi_write_req_t req;
+  axi_write_rsp_t rsp;
+  assign {awvalid, awaddr, awlen, awid, wvalid, wdata, wstrb, wlast, bready} = req;
+  assign rsp = '{awready: m_axi_awready_i, wready: m_axi_wready_i, bvalid: m_axi_bvalid_i,
+                 bresp: m_axi_bresp_i, bid: '0};
+  jd_axi_write_mover #(.MaxOutstanding(MaxOutstanding)) u_dut (
     .clk_i,
     .rst_ni,
     .idle_o          (idle),
@@ -51,20 +59,8 @@ module jd_prove_write_mover #(
     .done_valid_o    (done_valid),
     .done_ready_i,
     .done_resp_o     (done_resp),
-    .m_axi_awvalid_o (awvalid),
-    .m_axi_awready_i,
-    .m_axi_awaddr_o  (awaddr),
-    .m_axi_awlen_o   (awlen),
-    .m_axi_awid_o    (awid),
-    .m_axi_wvalid_o  (wvalid),
-    .m_axi_wready_i,
-    .m_axi_wdata_o   (wdata),
-    .m_axi_wstrb_o   (wstrb),
-    .m_axi_wlast_o   (wlast),
-    .m_axi_bvalid_i,
-    .m_axi_bready_o  (bready),
-    .m_axi_bresp_i,
-    .m_axi_bid_i     (1'b0)
+    .mem_req_o       (req),
+    .mem_rsp_i       (rsp)
   );
 
   // Bursts that are out, the oldest in element 0: beats to send, end of a command.
@@ -148,7 +144,7 @@ module jd_prove_write_mover #(
   `JD_ASSERT(LimitKept_A, bursts_q <= MaxOutstanding && sent_q <= bursts_q)
   `JD_ASSERT_IF(PageKept_A, awvalid,
                 13'(awaddr[11:0]) + 13'({7'(awlen[5:0]) + 7'd1, 6'd0}) <= 13'd4096 &&
-                awlen < 8'd64 && !awid)
+                awlen < 8'd64 && awid == '0)
   `JD_ASSERT_IF(RequestIsBurst_A, awvalid, awaddr == address_q && awlen == len_q)
   `JD_ASSERT_NEXT(RequestFollows_A, issue, awvalid)
   `JD_ASSERT_IF(NoneLost_A, issue, !awvalid || m_axi_awready_i)

@@ -217,8 +217,8 @@ PROOFS: tuple[Proof, ...] = (
         depth=2,
         bug=Bug(
             file="jd_axil_demux.sv",
-            pattern=r"m_axil_wvalid_o  <= m_axil_wvalid_o & ~m_axil_wready_i;",
-            replacement="m_axil_wvalid_o  <= m_axil_wvalid_o & ~m_axil_awready_i;",
+            pattern=r"page_wvalid_q  <= page_wvalid_q & ~page_wready;",
+            replacement="page_wvalid_q  <= page_wvalid_q & ~page_awready;",
             words="write data are withdrawn when the address is taken",
         ),
     ),
@@ -375,8 +375,8 @@ PROOFS: tuple[Proof, ...] = (
         depth=2,
         bug=Bug(
             file="jd_axi_mux.sv",
-            pattern=r"\.out_ready_i \(\{order_ready, m_axi_awready_i\}\)",
-            replacement=".out_ready_i ({1'b1, m_axi_awready_i})",
+            pattern=r"\.out_ready_i \(\{order_ready, mem_rsp_i\.write\.awready\}\)",
+            replacement=".out_ready_i ({1'b1, mem_rsp_i.write.awready})",
             words="a grant leaves without its place in the order of the data",
             depth=8,
             skip=6,

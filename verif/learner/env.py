@@ -97,12 +97,12 @@ class LearnerEnv(EngineEnv):
 
     async def _launches(self) -> None:
         while True:
-            await RisingEdge(self.dut.u_job.launched_q)
-            self.launches.add("phase" if int(self.dut.u_job.more_phases.value) else "step")
+            await RisingEdge(self.design.u_job.launched_q)
+            self.launches.add("phase" if int(self.design.u_job.more_phases.value) else "step")
 
     async def _early(self) -> None:
         while True:
-            await RisingEdge(self.dut.u_job.early_q)
+            await RisingEdge(self.design.u_job.early_q)
             self.launches.add("early")
 
     async def go_on_at_head(self) -> None:

@@ -28,7 +28,7 @@ async def access(dut: Any, draw: random.Random, words: list[int]) -> None:
     data, strobes, held = draw.getrandbits(32), draw.getrandbits(4), draw.choice((0, 0, 1, 5))
     await FallingEdge(dut.clk_i)
     if write:
-        dut.s_axil_awaddr_i.value, dut.s_axil_wdata_i.value = place, data
+        dut.s_axil_awaddr_i.value, dut.s_axil_wdata_i.value = 4 * place, data
         dut.s_axil_wstrb_i.value = strobes
         first = draw.choice(("aw", "w", "both"))
         dut.s_axil_awvalid_i.value, dut.s_axil_wvalid_i.value = first != "w", first != "aw"
@@ -44,7 +44,7 @@ async def access(dut: Any, draw: random.Random, words: list[int]) -> None:
         # The access was taken at the edge between, and its request is out.
         dut.s_axil_awvalid_i.value = dut.s_axil_wvalid_i.value = 0
     else:
-        dut.s_axil_araddr_i.value, dut.s_axil_arvalid_i.value = place, 1
+        dut.s_axil_araddr_i.value, dut.s_axil_arvalid_i.value = 4 * place, 1
         await FallingEdge(dut.clk_i)
         dut.s_axil_arvalid_i.value = 0
     assert int(dut.request_o.value) == 1, "no request in the clock after the access"
@@ -86,7 +86,7 @@ async def access_clocks(dut: Any) -> None:
     await still(dut, 6)
     words = [0] * 16
     for place in range(16):
-        dut.words_q[place].value = 0
+        dut.u_dut.words_q[place].value = 0
     for turn in range(400):
         await access(dut, draw, words)
         if draw.random() < 0.3:

@@ -24,6 +24,7 @@ from verif.coverage import Coverage
 from verif.scoreboard import Scoreboard
 
 ACCESSES = 250
+ADDRESS_BITS = 20
 WORDS = 6  # addresses of a page that are accessed, so that reads meet what was written
 OKAY, SLVERR, DECERR = 0, 2, 3
 
@@ -104,7 +105,7 @@ class Environment(uvm_env):
                 cocotb.top.clk_i,
                 cocotb.top.rst_ni,
                 reset_active_level=False,
-                size=1 << parameters()["AddrW"],
+                size=1 << ADDRESS_BITS,
             )
             for name, channel in {
                 "aw": ram.write_if.aw_channel,
@@ -142,7 +143,7 @@ class Environment(uvm_env):
 
     def accesses(self, generator: random.Random, count: int) -> Iterator[AxilItem]:
         """Random accesses, expected as they are sent."""
-        bits = parameters()["AddrW"] - self.page
+        bits = ADDRESS_BITS - self.page
         near = range(min(self.targets + 2, 1 << bits))
         words = [4 * generator.randrange(1 << self.page - 2) for _ in range(WORDS - 4)]
         words += [4 * word for word in range(4)]

@@ -25,6 +25,7 @@ class ReplayTest(EngineTest):
         """Make the environment."""
         super().build_phase()
         self.dut = cocotb.top
+        self.design = self.dut.u_dut
         self.rng: random.Random = bench.rng(type(self).__name__)
 
     async def rest(self) -> None:

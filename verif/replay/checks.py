@@ -95,7 +95,7 @@ class Check(ReplayTest):
         for turn in range(6):
             check = env.descriptor(1, Job.CHECK)
             await env.send(check)
-            await until("CHECK", dut.clk_i, 500, lambda: dut.u_host.hold_o.value)
+            await until("CHECK", dut.clk_i, 500, lambda: self.design.u_host.hold_o.value)
             await ClockCycles(dut.clk_i, self.rng.randint(0, self.leaves + 40))
             flags = (Flag.MEMORY, Flag.SMP)[turn % 2]
             sample = env.descriptor(0, Job.SAMPLE, flags=flags, count=batch)

@@ -163,7 +163,7 @@ class ReplayEnv(EngineEnv):
     @property
     def core(self) -> Any:
         """The tree."""
-        dut = self.dut
+        dut = self.design
         return (dut.gen_sequential if self.config.sequential else dut.gen_pipelined).u_core
 
     async def send_tde(self, words: Iterable[int]) -> None:
@@ -310,7 +310,7 @@ class ReplayEnv(EngineEnv):
 
     async def settle(self) -> None:
         """Wait until the learner's words are applied, in both."""
-        await until("TDE", self.dut.clk_i, CLOCK_LIMIT, lambda: not int(self.dut.open.value))
+        await until("TDE", self.dut.clk_i, CLOCK_LIMIT, lambda: not int(self.design.open.value))
         await ClockCycles(self.dut.clk_i, 60)
         while self.learner.sent:
             for word in self.learner.sent.popleft():

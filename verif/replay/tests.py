@@ -119,7 +119,7 @@ class DuringClear(ReplayTest):
             await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
             clear = env.descriptor(1, Job.CLEAR)
             await env.send(clear)
-            await until("CLEAR", dut.clk_i, 500, lambda: dut.u_host.hold_o.value)
+            await until("CLEAR", dut.clk_i, 500, lambda: self.design.u_host.hold_o.value)
             await ClockCycles(dut.clk_i, self.rng.randint(0, 100))
             flags = (Flag.MEMORY, Flag.SMP)[turn % 2]
             sample = env.descriptor(0, Job.SAMPLE, flags=flags, count=8)

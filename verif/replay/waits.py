@@ -78,9 +78,9 @@ class Fetched(ReplayTest):
         # FETCH_ACK in the middle of a job is not for its batch.
         job = env.descriptor(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
         await env.send(job)
-        await until("issue", self.dut.clk_i, 500, lambda: self.dut.s_valid.value)
+        await until("issue", self.dut.clk_i, 500, lambda: self.design.s_valid.value)
         await env.write(registers.FETCH_ACK, 0)
-        assert int(self.dut.train_busy.value), "the job is too short for this test"
+        assert int(self.design.train_busy.value), "the job is too short for this test"
         await env.check(job)
         await self.reserve(waits=True)
         # A RESERVE that fails does not wait.
@@ -117,9 +117,9 @@ class Fetched(ReplayTest):
         job = env.descriptor(1, Job.RESERVE, count=1)
         await env.send(job)
         if waits:
-            await until("fetching", self.dut.clk_i, 500, lambda: self.dut.fetching.value)
+            await until("fetching", self.dut.clk_i, 500, lambda: self.design.fetching.value)
             await ClockCycles(self.dut.clk_i, 200)
-            assert self.dut.fetching.value, "RESERVE did not wait"
+            assert self.design.fetching.value, "RESERVE did not wait"
             await env.write(registers.FETCH_ACK, 0)
         await env.check(job)
 
@@ -144,11 +144,11 @@ class Fetched(ReplayTest):
         await env.do(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
         job = env.descriptor(1, Job.RESERVE, count=1)
         await env.send(job)
-        await until("fetching", self.dut.clk_i, 500, lambda: self.dut.fetching.value)
+        await until("fetching", self.dut.clk_i, 500, lambda: self.design.fetching.value)
         golden = env.golden.job(1, job.array(), env.golden_memory)
         next(golden)
         await env.do(0, Job.SAMPLE, flags=Flag.SMP, count=batch)
-        assert self.dut.fetching.value, "RESERVE did not wait"
+        assert self.design.fetching.value, "RESERVE did not wait"
         await env.send_tde([FETCH_DONE])
         env.golden.tde.put(FETCH_DONE)
         await env.ended(job)
@@ -192,9 +192,9 @@ class Marked(ReplayTest):
 
     async def fetching(self) -> None:
         """Wait until RESERVE waits; it goes on to."""
-        await until("fetching", self.dut.clk_i, 2000, lambda: self.dut.fetching.value)
+        await until("fetching", self.dut.clk_i, 2000, lambda: self.design.fetching.value)
         await ClockCycles(self.dut.clk_i, 20)
-        assert self.dut.fetching.value, "RESERVE did not wait"
+        assert self.design.fetching.value, "RESERVE did not wait"
 
     async def later(self, batch: int) -> None:
         """FETCH_ACK in the middle of a job ends a RESERVE that waits for the batch before it."""
@@ -208,9 +208,9 @@ class Marked(ReplayTest):
         next(golden)
         sample = env.descriptor(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
         await env.send(sample)
-        await until("issue", self.dut.clk_i, 2000, lambda: self.dut.s_valid.value)
+        await until("issue", self.dut.clk_i, 2000, lambda: self.design.s_valid.value)
         await env.write(registers.FETCH_ACK, 0)
-        assert int(self.dut.train_busy.value), "the job is too short for this test"
+        assert int(self.design.train_busy.value), "the job is too short for this test"
         await env.ended(job)
         end = next(golden, None)
         assert end is None and job.record.error == 0 and job.record.count == 1, job.record
@@ -225,11 +225,11 @@ class Marked(ReplayTest):
         (first,) = await env.send(
             env.descriptor(0, Job.SAMPLE, flags=flags, count=batch, batches=12)
         )
-        await until("issue", self.dut.clk_i, 2000, lambda: self.dut.s_valid.value)
+        await until("issue", self.dut.clk_i, 2000, lambda: self.design.s_valid.value)
         job = env.descriptor(1, Job.RESERVE, count=1)
         await env.send(job)
         await self.fetching()
-        begun = int(self.dut.u_errors.begun_q.value)
+        begun = int(self.design.u_errors.begun_q.value)
         await env.send_tde([3 << 48])
         await ClockCycles(self.dut.clk_i, 10)
         self.stalled = False
@@ -238,7 +238,7 @@ class Marked(ReplayTest):
         await env.clear_status()
         await until("failing word", self.dut.clk_i, 200, lambda: env.learner.failed)
         assert 0 < len(env.learner.batches) < begun, f"{begun} begun, all or none delivered"
-        assert self.dut.fetching.value, "RESERVE did not wait for what was delivered"
+        assert self.design.fetching.value, "RESERVE did not wait for what was delivered"
         await env.send_tde([FETCH_DONE] * len(env.learner.batches))
         await env.write(registers.FETCH_ACK, 0)
         await env.check(job)
@@ -296,7 +296,7 @@ class Backlog(ReplayTest):
                 job = env.descriptor(0, Job.SAMPLE, flags=flags | Flag.SMP, count=count, batches=40)
                 await env.send(job)
                 await ClockCycles(self.dut.clk_i, 200 + 40 * count)
-                assert int(self.dut.train_busy.value), "the learner does not hold the job up"
+                assert int(self.design.train_busy.value), "the learner does not hold the job up"
                 self.stalled = False
                 await env.check(job)
                 env.compare_smp()
@@ -354,7 +354,7 @@ class CutShort(ReplayTest):
                 await env.do(1, Job.INSERT, flags=Flag.PMAX, count=9)
                 job = env.descriptor(0, Job.SAMPLE, flags=flags | Flag.SMP, count=batch)
                 await env.send(job)
-                await until("issue", self.dut.clk_i, 2000, lambda: self.dut.s_valid.value)
+                await until("issue", self.dut.clk_i, 2000, lambda: self.design.s_valid.value)
                 await ClockCycles(self.dut.clk_i, offset)
                 await env.send_tde([3 << 48])
                 await env.ended(job)
@@ -520,7 +520,7 @@ class Queued(ReplayTest):
             taken += int(dut.m_axi_arvalid_o.value) & int(dut.m_axi_arready_i.value)
         channel = env.ports[0].slave.reads.ar_channel
         channel.pause = True
-        await until("abort", dut.clk_i, 500, lambda: dut.read_abort.value)
+        await until("abort", dut.clk_i, 500, lambda: self.design.read_abort.value)
         assert dut.m_axi_arvalid_o.value, "no request waits"
         await ClockCycles(dut.clk_i, 20)
         channel.pause = False
@@ -562,7 +562,7 @@ class Between(ReplayTest):
         await env.send(job)
         for _ in range(24):
             await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=batch)
-        assert self.dut.host_busy.value, "ring 1 ended too early"
+        assert self.design.host_busy.value, "ring 1 ended too early"
         await env.check(job)
 
 
@@ -747,7 +747,7 @@ class ResetSweep(ReplayTest):
     async def reset(self, seen: tuple[set[int], set[int]]) -> None:
         """Soft reset; the engine is as new but for its tree and statistics."""
         env = self.env
-        states = [self.dut.u_training.state_q, self.dut.u_host.state_q]
+        states = [self.design.u_training.state_q, self.design.u_host.state_q]
         watch = cocotb.start_soon(self.watch(states, seen))
         await env.soft_reset()
         await watch

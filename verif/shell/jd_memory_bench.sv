@@ -8,7 +8,9 @@
 // Numbers  none.
 // Source   docs/shell.md, memory.
 `include "jd_assert.svh"
-module jd_memory_bench #(
+module jd_memory_bench
+  import jd_axi_pkg::*;
+#(
   localparam int unsigned Engines  = 3,
   localparam int unsigned MemPorts = 2,
   localparam int unsigned MemIdW   = 4 + $clog2(Engines)
@@ -80,61 +82,32 @@ module jd_memory_bench #(
   input  logic [MemIdW-1:0] m_axi_bid_i       [MemPorts],
   input  logic [1:0]   m_axi_bresp_i     [MemPorts]
 );
-  logic [Engines-1:0] arvalid;
-  logic [Engines-1:0] arready;
-  logic [Engines-1:0][3:0] arid;
-  logic [Engines-1:0][39:0] araddr;
-  logic [Engines-1:0][7:0] arlen;
-  logic [Engines-1:0] rvalid;
-  logic [Engines-1:0] rready;
-  logic [Engines-1:0][3:0] rid;
-  logic [Engines-1:0][511:0] rdata;
-  logic [Engines-1:0][1:0] rresp;
-  logic [Engines-1:0] rlast;
-  logic [Engines-1:0] awvalid;
-  logic [Engines-1:0] awready;
-  logic [Engines-1:0][3:0] awid;
-  logic [Engines-1:0][39:0] awaddr;
-  logic [Engines-1:0][7:0] awlen;
-  logic [Engines-1:0] wvalid;
-  logic [Engines-1:0] wready;
-  logic [Engines-1:0][511:0] wdata;
-  logic [Engines-1:0][63:0] wstrb;
-  logic [Engines-1:0] wlast;
-  logic [Engines-1:0] bvalid;
-  logic [Engines-1:0] bready;
-  logic [Engines-1:0][3:0] bid;
-  logic [Engines-1:0][1:0] bresp;
+  axi_req_t [Engines-1:0] client_req;
+  axi_rsp_t [Engines-1:0] client_rsp;
   for (genvar e = 0; e < Engines; e++) begin : gen_engine
-    assign arvalid[e] = s_axi_arvalid_i[e];
-    assign s_axi_arready_o[e] = arready[e];
-    assign arid[e] = s_axi_arid_i[e];
-    assign araddr[e] = s_axi_araddr_i[e];
-    assign arlen[e] = s_axi_arlen_i[e];
-    assign s_axi_rvalid_o[e] = rvalid[e];
-    assign rready[e] = s_axi_rready_i[e];
-    assign s_axi_rid_o[e] = rid[e];
-    assign s_axi_rdata_o[e] = rdata[e];
-    assign s_axi_rresp_o[e] = rresp[e];
-    assign s_axi_rlast_o[e] = rlast[e];
-    assign awvalid[e] = s_axi_awvalid_i[e];
-    assign s_axi_awready_o[e] = awready[e];
-    assign awid[e] = s_axi_awid_i[e];
-    assign awaddr[e] = s_axi_awaddr_i[e];
-    assign awlen[e] = s_axi_awlen_i[e];
-    assign wvalid[e] = s_axi_wvalid_i[e];
-    assign s_axi_wready_o[e] = wready[e];
-    assign wdata[e] = s_axi_wdata_i[e];
-    assign wstrb[e] = s_axi_wstrb_i[e];
-    assign wlast[e] = s_axi_wlast_i[e];
-    assign s_axi_bvalid_o[e] = bvalid[e];
-    assign bready[e] = s_axi_bready_i[e];
-    assign s_axi_bid_o[e] = bid[e];
-    assign s_axi_bresp_o[e] = bresp[e];
+    assign client_req[e].read = '{
+      arvalid: s_axi_arvalid_i[e], araddr: s_axi_araddr_i[e], arlen: s_axi_arlen_i[e],
+      arid: 8'(s_axi_arid_i[e]), rready: s_axi_rready_i[e]};
+    assign client_req[e].write = '{
+      awvalid: s_axi_awvalid_i[e], awaddr: s_axi_awaddr_i[e], awlen: s_axi_awlen_i[e],
+      awid: 8'(s_axi_awid_i[e]), wvalid: s_axi_wvalid_i[e], wdata: s_axi_wdata_i[e],
+      wstrb: s_axi_wstrb_i[e], wlast: s_axi_wlast_i[e], bready: s_axi_bready_i[e]};
+    assign s_axi_arready_o[e] = client_rsp[e].read.arready;
+    assign s_axi_rvalid_o[e]  = client_rsp[e].read.rvalid;
+    assign s_axi_rid_o[e]     = client_rsp[e].read.rid[3:0];
+    assign s_axi_rdata_o[e]   = client_rsp[e].read.rdata;
+    assign s_axi_rresp_o[e]   = client_rsp[e].read.rresp;
+    assign s_axi_rlast_o[e]   = client_rsp[e].read.rlast;
+    assign s_axi_awready_o[e] = client_rsp[e].write.awready;
+    assign s_axi_wready_o[e]  = client_rsp[e].write.wready;
+    assign s_axi_bvalid_o[e]  = client_rsp[e].write.bvalid;
+    assign s_axi_bid_o[e]     = client_rsp[e].write.bid[3:0];
+    assign s_axi_bresp_o[e]   = client_rsp[e].write.bresp;
     `JD_ASSUME_IF(ReadKind_M, s_axi_arvalid_i[e],
                   s_axi_arsize_i[e] == 3'd6 && s_axi_arburst_i[e] == 2'd1)
     `JD_ASSUME_IF(WriteKind_M, s_axi_awvalid_i[e],
                   s_axi_awsize_i[e] == 3'd6 && s_axi_awburst_i[e] == 2'd1)
+    `JD_ASSERT(OwnId_A, client_rsp[e].read.rid[7:4] == '0 && client_rsp[e].write.bid[7:4] == '0)
   end
 
   jd_shell_memory #(
@@ -144,31 +117,8 @@ module jd_memory_bench #(
   ) u_memory (
     .clk_i,
     .rst_ni,
-    .s_axi_arvalid_i (arvalid),
-    .s_axi_arready_o (arready),
-    .s_axi_arid_i    (arid),
-    .s_axi_araddr_i  (araddr),
-    .s_axi_arlen_i   (arlen),
-    .s_axi_rvalid_o  (rvalid),
-    .s_axi_rready_i  (rready),
-    .s_axi_rid_o     (rid),
-    .s_axi_rdata_o   (rdata),
-    .s_axi_rresp_o   (rresp),
-    .s_axi_rlast_o   (rlast),
-    .s_axi_awvalid_i (awvalid),
-    .s_axi_awready_o (awready),
-    .s_axi_awid_i    (awid),
-    .s_axi_awaddr_i  (awaddr),
-    .s_axi_awlen_i   (awlen),
-    .s_axi_wvalid_i  (wvalid),
-    .s_axi_wready_o  (wready),
-    .s_axi_wdata_i   (wdata),
-    .s_axi_wstrb_i   (wstrb),
-    .s_axi_wlast_i   (wlast),
-    .s_axi_bvalid_o  (bvalid),
-    .s_axi_bready_i  (bready),
-    .s_axi_bid_o     (bid),
-    .s_axi_bresp_o   (bresp),
+    .client_req_i (client_req),
+    .client_rsp_o (client_rsp),
     .m_axi_arvalid_o,
     .m_axi_arready_i,
     .m_axi_arid_o,

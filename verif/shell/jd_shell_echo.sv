@@ -3,12 +3,14 @@
 // The shell with three echo engines instead of real ones: 0 and 1 share memory port 0, engine 2 has
 // port 1 for itself.
 //
-// Streams  s_axil_*: control; m_axi_*: memory. error_valid_i, error_code_i: an error of engine e.
+// Streams  axil_*: control; m_axi_*: memory. error_valid_i, error_code_i: an error of engine e.
 //          hold_data_i: engine e offers no new write data.
 // Timing   that of the parts; TIME begins 4096 clocks before its low 63 bits roll over.
 // Numbers  none.
 // Source   docs/shell.md.
-module jd_shell_echo #(
+module jd_shell_echo
+  import jd_axi_pkg::*;
+#(
   localparam int unsigned Engines  = 3,
   localparam int unsigned MemPorts = 2,
   localparam int unsigned MemIdW   = 4 + $clog2(Engines)
@@ -20,23 +22,8 @@ module jd_shell_echo #(
   input  logic [Engines-1:0] error_valid_i,
   input  logic [7:0]   error_code_i,
   input  logic [Engines-1:0] hold_data_i,
-  input  logic         s_axil_awvalid_i,
-  output logic         s_axil_awready_o,
-  input  logic [19:0]  s_axil_awaddr_i,
-  input  logic         s_axil_wvalid_i,
-  output logic         s_axil_wready_o,
-  input  logic [31:0]  s_axil_wdata_i,
-  input  logic [3:0]   s_axil_wstrb_i,
-  output logic         s_axil_bvalid_o,
-  input  logic         s_axil_bready_i,
-  output logic [1:0]   s_axil_bresp_o,
-  input  logic         s_axil_arvalid_i,
-  output logic         s_axil_arready_o,
-  input  logic [19:0]  s_axil_araddr_i,
-  output logic         s_axil_rvalid_o,
-  input  logic         s_axil_rready_i,
-  output logic [31:0]  s_axil_rdata_o,
-  output logic [1:0]   s_axil_rresp_o,
+  input  axil_req_t    axil_req_i,
+  output axil_rsp_t    axil_rsp_o,
   output logic         m_axi_arvalid_o [MemPorts],
   input  logic         m_axi_arready_i [MemPorts],
   output logic [MemIdW-1:0] m_axi_arid_o    [MemPorts],
@@ -80,63 +67,18 @@ module jd_shell_echo #(
   logic [Engines-1:0] irq, idle, soft_reset;
   logic [Engines-1:0][63:0] engine_time;
 
-  logic [Pages-1:0] axil_awvalid;
-  logic [Pages-1:0] axil_awready;
-  logic [Pages-1:0][19:0] axil_awaddr;
-  logic [Pages-1:0] axil_wvalid;
-  logic [Pages-1:0] axil_wready;
-  logic [Pages-1:0][31:0] axil_wdata;
-  logic [Pages-1:0][3:0] axil_wstrb;
-  logic [Pages-1:0] axil_bvalid;
-  logic [Pages-1:0] axil_bready;
-  logic [Pages-1:0][1:0] axil_bresp;
-  logic [Pages-1:0] axil_arvalid;
-  logic [Pages-1:0] axil_arready;
-  logic [Pages-1:0][19:0] axil_araddr;
-  logic [Pages-1:0] axil_rvalid;
-  logic [Pages-1:0] axil_rready;
-  logic [Pages-1:0][31:0] axil_rdata;
-  logic [Pages-1:0][1:0] axil_rresp;
+  axil_req_t [Pages-1:0] page_req;
+  axil_rsp_t [Pages-1:0] page_rsp;
 
   jd_axil_demux #(
     .Targets(Pages)
   ) u_demux (
     .clk_i,
     .rst_ni,
-    .s_axil_awvalid_i,
-    .s_axil_awready_o,
-    .s_axil_awaddr_i,
-    .s_axil_wvalid_i,
-    .s_axil_wready_o,
-    .s_axil_wdata_i,
-    .s_axil_wstrb_i,
-    .s_axil_bvalid_o,
-    .s_axil_bready_i,
-    .s_axil_bresp_o,
-    .s_axil_arvalid_i,
-    .s_axil_arready_o,
-    .s_axil_araddr_i,
-    .s_axil_rvalid_o,
-    .s_axil_rready_i,
-    .s_axil_rdata_o,
-    .s_axil_rresp_o,
-    .m_axil_awvalid_o (axil_awvalid),
-    .m_axil_awready_i (axil_awready),
-    .m_axil_awaddr_o  (axil_awaddr),
-    .m_axil_wvalid_o  (axil_wvalid),
-    .m_axil_wready_i  (axil_wready),
-    .m_axil_wdata_o   (axil_wdata),
-    .m_axil_wstrb_o   (axil_wstrb),
-    .m_axil_bvalid_i  (axil_bvalid),
-    .m_axil_bready_o  (axil_bready),
-    .m_axil_bresp_i   (axil_bresp),
-    .m_axil_arvalid_o (axil_arvalid),
-    .m_axil_arready_i (axil_arready),
-    .m_axil_araddr_o  (axil_araddr),
-    .m_axil_rvalid_i  (axil_rvalid),
-    .m_axil_rready_o  (axil_rready),
-    .m_axil_rdata_i   (axil_rdata),
-    .m_axil_rresp_i   (axil_rresp)
+    .axil_req_i,
+    .axil_rsp_o,
+    .page_req_o (page_req),
+    .page_rsp_i (page_rsp)
   );
 
   jd_shell_directory #(
@@ -150,61 +92,31 @@ module jd_shell_echo #(
   ) u_directory (
     .clk_i,
     .rst_ni,
-    .s_axil_awvalid_i (axil_awvalid[0]),
-    .s_axil_awready_o (axil_awready[0]),
-    .s_axil_awaddr_i  (axil_awaddr[0][11:0]),
-    .s_axil_wvalid_i  (axil_wvalid[0]),
-    .s_axil_wready_o  (axil_wready[0]),
-    .s_axil_wdata_i   (axil_wdata[0]),
-    .s_axil_wstrb_i   (axil_wstrb[0]),
-    .s_axil_bvalid_o  (axil_bvalid[0]),
-    .s_axil_bready_i  (axil_bready[0]),
-    .s_axil_bresp_o   (axil_bresp[0]),
-    .s_axil_arvalid_i (axil_arvalid[0]),
-    .s_axil_arready_o (axil_arready[0]),
-    .s_axil_araddr_i  (axil_araddr[0][11:0]),
-    .s_axil_rvalid_o  (axil_rvalid[0]),
-    .s_axil_rready_i  (axil_rready[0]),
-    .s_axil_rdata_o   (axil_rdata[0]),
-    .s_axil_rresp_o   (axil_rresp[0]),
+    .axil_req_i       (page_req[0]),
+    .axil_rsp_o       (page_rsp[0]),
     .irq_i            (irq),
     .time_o,
     .irq_o
   );
 
-  logic [Engines-1:0] axi_arvalid;
-  logic [Engines-1:0] axi_arready;
-  logic [Engines-1:0][3:0] axi_arid;
-  logic [Engines-1:0][39:0] axi_araddr;
-  logic [Engines-1:0][7:0] axi_arlen;
-  logic [Engines-1:0] axi_rvalid;
-  logic [Engines-1:0] axi_rready;
-  logic [Engines-1:0][3:0] axi_rid;
-  logic [Engines-1:0][511:0] axi_rdata;
-  logic [Engines-1:0][1:0] axi_rresp;
-  logic [Engines-1:0] axi_rlast;
-  logic [Engines-1:0] axi_awvalid;
-  logic [Engines-1:0] axi_awready;
-  logic [Engines-1:0][3:0] axi_awid;
-  logic [Engines-1:0][39:0] axi_awaddr;
-  logic [Engines-1:0][7:0] axi_awlen;
-  logic [Engines-1:0] axi_wvalid;
-  logic [Engines-1:0] axi_wready;
-  logic [Engines-1:0][511:0] axi_wdata;
-  logic [Engines-1:0][63:0] axi_wstrb;
-  logic [Engines-1:0] axi_wlast;
-  logic [Engines-1:0] axi_bvalid;
-  logic [Engines-1:0] axi_bready;
-  logic [Engines-1:0][3:0] axi_bid;
-  logic [Engines-1:0][1:0] axi_bresp;
+  axi_req_t [Engines-1:0] engine_req, client_req;
+  axi_rsp_t [Engines-1:0] engine_rsp, client_rsp;
 
   // Write data that may come later than its address; what was offered stays.
-  logic [Engines-1:0] engine_wvalid, engine_wready, offered_q;
-  assign axi_wvalid    = engine_wvalid & (~hold_data_i | offered_q);
-  assign engine_wready = axi_wready & (~hold_data_i | offered_q);
+  logic [Engines-1:0] pass, offered_q;
+  assign pass = ~hold_data_i | offered_q;
+  always_comb begin
+    client_req = engine_req;
+    engine_rsp = client_rsp;
+    for (int unsigned e = 0; e < Engines; e++) begin
+      client_req[e].write.wvalid = engine_req[e].write.wvalid && pass[e];
+      engine_rsp[e].write.wready = client_rsp[e].write.wready && pass[e];
+    end
+  end
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) offered_q <= '0;
-    else         offered_q <= axi_wvalid & ~axi_wready;
+    for (int unsigned e = 0; e < Engines; e++) begin
+      offered_q[e] <= rst_ni && client_req[e].write.wvalid && !client_rsp[e].write.wready;
+    end
   end
 
   jd_shell_memory #(
@@ -214,31 +126,8 @@ module jd_shell_echo #(
   ) u_memory (
     .clk_i,
     .rst_ni,
-    .s_axi_arvalid_i (axi_arvalid),
-    .s_axi_arready_o (axi_arready),
-    .s_axi_arid_i    (axi_arid),
-    .s_axi_araddr_i  (axi_araddr),
-    .s_axi_arlen_i   (axi_arlen),
-    .s_axi_rvalid_o  (axi_rvalid),
-    .s_axi_rready_i  (axi_rready),
-    .s_axi_rid_o     (axi_rid),
-    .s_axi_rdata_o   (axi_rdata),
-    .s_axi_rresp_o   (axi_rresp),
-    .s_axi_rlast_o   (axi_rlast),
-    .s_axi_awvalid_i (axi_awvalid),
-    .s_axi_awready_o (axi_awready),
-    .s_axi_awid_i    (axi_awid),
-    .s_axi_awaddr_i  (axi_awaddr),
-    .s_axi_awlen_i   (axi_awlen),
-    .s_axi_wvalid_i  (axi_wvalid),
-    .s_axi_wready_o  (axi_wready),
-    .s_axi_wdata_i   (axi_wdata),
-    .s_axi_wstrb_i   (axi_wstrb),
-    .s_axi_wlast_i   (axi_wlast),
-    .s_axi_bvalid_o  (axi_bvalid),
-    .s_axi_bready_i  (axi_bready),
-    .s_axi_bid_o     (axi_bid),
-    .s_axi_bresp_o   (axi_bresp),
+    .client_req_i (client_req),
+    .client_rsp_o (client_rsp),
     .m_axi_arvalid_o,
     .m_axi_arready_i,
     .m_axi_arid_o,
@@ -292,51 +181,13 @@ module jd_shell_echo #(
       .count_i          ('0),
       .progress_i       (1'b0),
       .pause_i          ('0),
-      .s_axil_awvalid_i (axil_awvalid[e+1]),
-      .s_axil_awready_o (axil_awready[e+1]),
-      .s_axil_awaddr_i  (axil_awaddr[e+1][11:0]),
-      .s_axil_wvalid_i  (axil_wvalid[e+1]),
-      .s_axil_wready_o  (axil_wready[e+1]),
-      .s_axil_wdata_i   (axil_wdata[e+1]),
-      .s_axil_wstrb_i   (axil_wstrb[e+1]),
-      .s_axil_bvalid_o  (axil_bvalid[e+1]),
-      .s_axil_bready_i  (axil_bready[e+1]),
-      .s_axil_bresp_o   (axil_bresp[e+1]),
-      .s_axil_arvalid_i (axil_arvalid[e+1]),
-      .s_axil_arready_o (axil_arready[e+1]),
-      .s_axil_araddr_i  (axil_araddr[e+1][11:0]),
-      .s_axil_rvalid_o  (axil_rvalid[e+1]),
-      .s_axil_rready_i  (axil_rready[e+1]),
-      .s_axil_rdata_o   (axil_rdata[e+1]),
-      .s_axil_rresp_o   (axil_rresp[e+1]),
-      .m_axi_arvalid_o  (axi_arvalid[e]),
-      .m_axi_arready_i  (axi_arready[e]),
-      .m_axi_arid_o     (axi_arid[e]),
-      .m_axi_araddr_o   (axi_araddr[e]),
-      .m_axi_arlen_o    (axi_arlen[e]),
-      .m_axi_rvalid_i   (axi_rvalid[e]),
-      .m_axi_rready_o   (axi_rready[e]),
-      .m_axi_rid_i      (axi_rid[e]),
-      .m_axi_rdata_i    (axi_rdata[e]),
-      .m_axi_rresp_i    (axi_rresp[e]),
-      .m_axi_rlast_i    (axi_rlast[e]),
-      .m_axi_awvalid_o  (axi_awvalid[e]),
-      .m_axi_awready_i  (axi_awready[e]),
-      .m_axi_awid_o     (axi_awid[e]),
-      .m_axi_awaddr_o   (axi_awaddr[e]),
-      .m_axi_awlen_o    (axi_awlen[e]),
-      .m_axi_wvalid_o   (engine_wvalid[e]),
-      .m_axi_wready_i   (engine_wready[e]),
-      .m_axi_wdata_o    (axi_wdata[e]),
-      .m_axi_wstrb_o    (axi_wstrb[e]),
-      .m_axi_wlast_o    (axi_wlast[e]),
-      .m_axi_bvalid_i   (axi_bvalid[e]),
-      .m_axi_bready_o   (axi_bready[e]),
-      .m_axi_bid_i      (axi_bid[e]),
-      .m_axi_bresp_i    (axi_bresp[e])
+      .axil_req_i       (page_req[e+1]),
+      .axil_rsp_o       (page_rsp[e+1]),
+      .mem_req_o        (engine_req[e]),
+      .mem_rsp_i        (engine_rsp[e])
     );
   end
 
-  logic unused;  // the demultiplexer chose the page; engines keep time
-  assign unused = ^{axil_awaddr, axil_araddr, engine_time, idle, soft_reset};
+  logic unused;  // engines keep time
+  assign unused = ^{engine_time, idle, soft_reset};
 endmodule : jd_shell_echo

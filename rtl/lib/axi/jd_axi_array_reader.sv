@@ -2,7 +2,7 @@
 //
 // Reads an array of device memory and hands out its elements, one per clock.
 //
-// Streams  item_*: the elements in order, in the low bits. memory_*: the port.
+// Streams  item_*: the elements in order, in the low bits. mem_*: the port.
 // Timing   start_i (a pulse, while idle_o) begins. Beats are asked for only as there is room for
 //          them, so that the memory port is never held up. abort_i (level) drops what is still to
 //          come; idle_o is up again when the memory owes nothing.
@@ -15,21 +15,21 @@ module jd_axi_array_reader
 #(
   parameter int unsigned CountW = 21    // bits of a number of elements, 5..32
 ) (
-  input  logic               clk_i,
-  input  logic               rst_ni,
-  input  logic               start_i,
-  input  logic [39:0]        address_i,
-  input  logic [CountW-1:0]  count_i,
-  input  logic [2:0]         size_log2_i,   // 2..4
-  input  logic               abort_i,
-  output logic               item_valid_o,
-  input  logic               item_ready_i,
-  output logic [127:0]       item_data_o,
-  output logic               error_o,       // the next element was answered with an error
-  output logic [1:0]         response_o,
-  output logic               idle_o,
-  output axi_read_request_t  memory_request_o,
-  input  axi_read_response_t memory_response_i
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  input  logic              start_i,
+  input  logic [39:0]       address_i,
+  input  logic [CountW-1:0] count_i,
+  input  logic [2:0]        size_log2_i,   // 2..4
+  input  logic              abort_i,
+  output logic              item_valid_o,
+  input  logic              item_ready_i,
+  output logic [127:0]      item_data_o,
+  output logic              error_o,       // the next element was answered with an error
+  output logic [1:0]        response_o,
+  output logic              idle_o,
+  output axi_read_req_t     mem_req_o,
+  input  axi_read_rsp_t     mem_rsp_i
 );
   localparam int unsigned CHUNK  = 8;             // beats of a command
   localparam int unsigned AHEAD  = 32;            // beats asked for and not used
@@ -86,10 +86,10 @@ module jd_axi_array_reader
     else if (asked_q) address_q <= address_q + 40'(CHUNK * 64);
   end
 
-  logic              unused_last, unused_id;
+  logic              unused_last;
   logic [AheadW-1:0] unused_count;
   logic              unused;
-  assign unused = ^{unused_last, unused_id, unused_count};
+  assign unused = ^{unused_last, unused_count};
 
   jd_axi_read_mover #(
     .MaxOutstanding(4)
@@ -106,17 +106,8 @@ module jd_axi_array_reader
     .out_last_o     (unused_last),
     .out_resp_o     (memory_response),
     .idle_o         (mover_idle),
-    .m_axi_arvalid_o (memory_request_o.arvalid),
-    .m_axi_arready_i (memory_response_i.arready),
-    .m_axi_araddr_o (memory_request_o.araddr),
-    .m_axi_arlen_o (memory_request_o.arlen),
-    .m_axi_arid_o   (unused_id),
-    .m_axi_rvalid_i (memory_response_i.rvalid),
-    .m_axi_rready_o (memory_request_o.rready),
-    .m_axi_rdata_i (memory_response_i.rdata),
-    .m_axi_rresp_i (memory_response_i.rresp),
-    .m_axi_rlast_i (memory_response_i.rlast),
-    .m_axi_rid_i    (1'b0)
+    .mem_req_o,
+    .mem_rsp_i
   );
 
   jd_stream_fifo #(

@@ -2,7 +2,7 @@
 //
 // Writes elements of 16 bytes to consecutive addresses of device memory, four to a beat.
 //
-// Streams  in_*: the elements. memory_*: the port.
+// Streams  in_*: the elements. mem_*: the port.
 // Timing   start_i (a pulse, while idle_o) begins; one element a clock. Four beats go in one
 //          command. flush_i (level, after the last element) writes what is left; idle_o is up
 //          when the memory has answered all of it. After an error, and while abort_i is high, what
@@ -13,20 +13,20 @@
 module jd_axi_array_writer
   import jd_axi_pkg::*;
 (
-  input  logic         clk_i,
-  input  logic         rst_ni,
-  input  logic         start_i,
-  input  logic [39:0]  address_i,
-  input  logic         flush_i,
-  input  logic         abort_i,
-  input  logic         in_valid_i,
-  output logic         in_ready_o,
-  input  logic [127:0] in_data_i,
-  output logic         error_o,
-  output logic [1:0]   response_o,
-  output logic         idle_o,
-  output axi_write_request_t  memory_request_o,
-  input  axi_write_response_t memory_response_i
+  input  logic           clk_i,
+  input  logic           rst_ni,
+  input  logic           start_i,
+  input  logic [39:0]    address_i,
+  input  logic           flush_i,
+  input  logic           abort_i,
+  input  logic           in_valid_i,
+  output logic           in_ready_o,
+  input  logic [127:0]   in_data_i,
+  output logic           error_o,
+  output logic [1:0]     response_o,
+  output logic           idle_o,
+  output axi_write_req_t mem_req_o,
+  input  axi_write_rsp_t mem_rsp_i
 );
   localparam int unsigned CHUNK = 4;    // beats of a command
   localparam int unsigned DEPTH = 16;   // beats held
@@ -57,10 +57,9 @@ module jd_axi_array_writer
     .out_count_o (fill)
   );
 
-  logic              unused_id;
   logic [CountW-1:0] unused_count;
   logic              unused;
-  assign unused = ^{unused_id, unused_count};
+  assign unused = ^unused_count;
 
   jd_stream_fifo #(
     .Width(514),
@@ -148,20 +147,8 @@ module jd_axi_array_writer
     .done_ready_i   (1'b1),
     .done_resp_o    (done_response),
     .idle_o         (mover_idle),
-    .m_axi_awvalid_o (memory_request_o.awvalid),
-    .m_axi_awready_i (memory_response_i.awready),
-    .m_axi_awaddr_o (memory_request_o.awaddr),
-    .m_axi_awlen_o (memory_request_o.awlen),
-    .m_axi_awid_o   (unused_id),
-    .m_axi_wvalid_o (memory_request_o.wvalid),
-    .m_axi_wready_i (memory_response_i.wready),
-    .m_axi_wdata_o (memory_request_o.wdata),
-    .m_axi_wstrb_o (memory_request_o.wstrb),
-    .m_axi_wlast_o (memory_request_o.wlast),
-    .m_axi_bvalid_i (memory_response_i.bvalid),
-    .m_axi_bready_o (memory_request_o.bready),
-    .m_axi_bresp_i (memory_response_i.bresp),
-    .m_axi_bid_i    (1'b0)
+    .mem_req_o,
+    .mem_rsp_i
   );
 
   `JD_ASSERT_IF(Idle_A, idle_o, idle)

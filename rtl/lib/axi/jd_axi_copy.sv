@@ -12,7 +12,9 @@
 //          the piece with the error too.
 // Source   docs/interfaces.md, library.
 `include "jd_assert.svh"
-module jd_axi_copy #(
+module jd_axi_copy
+  import jd_axi_pkg::*;
+#(
   parameter int unsigned Rows        = 256,    // beats on their way, 128..1024
   parameter int unsigned Outstanding = 16      // bursts each way, 1..64
 ) (
@@ -29,31 +31,8 @@ module jd_axi_copy #(
   output logic         end_write_o,
   input  logic         stop_i,
   output logic         idle_o,
-  output logic         m_axi_arvalid_o,
-  input  logic         m_axi_arready_i,
-  output logic [39:0]  m_axi_araddr_o,
-  output logic [7:0]   m_axi_arlen_o,
-  output logic [0:0]   m_axi_arid_o,
-  input  logic         m_axi_rvalid_i,
-  output logic         m_axi_rready_o,
-  input  logic [511:0] m_axi_rdata_i,
-  input  logic [1:0]   m_axi_rresp_i,
-  input  logic         m_axi_rlast_i,
-  input  logic [0:0]   m_axi_rid_i,
-  output logic         m_axi_awvalid_o,
-  input  logic         m_axi_awready_i,
-  output logic [39:0]  m_axi_awaddr_o,
-  output logic [7:0]   m_axi_awlen_o,
-  output logic [0:0]   m_axi_awid_o,
-  output logic         m_axi_wvalid_o,
-  input  logic         m_axi_wready_i,
-  output logic [511:0] m_axi_wdata_o,
-  output logic [63:0]  m_axi_wstrb_o,
-  output logic         m_axi_wlast_o,
-  input  logic         m_axi_bvalid_i,
-  output logic         m_axi_bready_o,
-  input  logic [1:0]   m_axi_bresp_i,
-  input  logic [0:0]   m_axi_bid_i
+  output axi_req_t     mem_req_o,
+  input  axi_rsp_t     mem_rsp_i
 );
   if (Rows < 128 || Rows > 1024) begin : gen_bad_rows
     $fatal(1, "jd_axi_copy: Rows=%0d, want 128..1024", Rows);
@@ -111,7 +90,7 @@ module jd_axi_copy #(
   logic         beat_valid, beat_ready, beat_last, read_idle, read_bad;
   logic [511:0] beat_data;
   logic [1:0]   beat_response;
-  jd_axi_read_mover #(.MaxOutstanding (Outstanding), .IdW (1)) u_read (
+  jd_axi_read_mover #(.MaxOutstanding (Outstanding)) u_read (
     .clk_i, .rst_ni,
     .idle_o        (read_idle),
     .cmd_valid_i   (read_valid_q),
@@ -123,8 +102,8 @@ module jd_axi_copy #(
     .out_data_o    (beat_data),
     .out_last_o    (beat_last),
     .out_resp_o    (beat_response),
-    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o, .m_axi_arid_o,
-    .m_axi_rvalid_i, .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i, .m_axi_rid_i
+    .mem_req_o     (mem_req_o.read),
+    .mem_rsp_i     (mem_rsp_i.read)
   );
   assign read_bad = beat_valid && beat_ready && beat_response != '0;
 
@@ -183,7 +162,7 @@ module jd_axi_copy #(
   );
   assign move     = send_valid && kept_valid && (send.drop || row_ready);
   assign send_end = move && sent_q + 7'd1 == send.rows;
-  jd_axi_write_mover #(.MaxOutstanding (Outstanding), .IdW (1)) u_write (
+  jd_axi_write_mover #(.MaxOutstanding (Outstanding)) u_write (
     .clk_i, .rst_ni,
     .idle_o        (write_idle),
     .cmd_valid_i   (write_valid_q),
@@ -197,9 +176,8 @@ module jd_axi_copy #(
     .done_valid_o  (done_valid),
     .done_ready_i  (1'b1),
     .done_resp_o   (done_response),
-    .m_axi_awvalid_o, .m_axi_awready_i, .m_axi_awaddr_o, .m_axi_awlen_o, .m_axi_awid_o,
-    .m_axi_wvalid_o, .m_axi_wready_i, .m_axi_wdata_o, .m_axi_wstrb_o, .m_axi_wlast_o,
-    .m_axi_bvalid_i, .m_axi_bready_o, .m_axi_bresp_i, .m_axi_bid_i
+    .mem_req_o     (mem_req_o.write),
+    .mem_rsp_i     (mem_rsp_i.write)
   );
 
   logic arrive, begun, write_bad;
@@ -242,7 +220,7 @@ module jd_axi_copy #(
   `JD_ASSUME_IF(JobLegal_M, job_valid_i,
                 job_beats_i != '0 && (job_source_i[5:0] | job_target_i[5:0]) == '0)
   `JD_ASSERT_STREAM(EndStable_A, end_valid_o, end_ready_i, {end_response_o, end_write_o})
-  `JD_ASSERT_IF(ResponseNeverWaits_A, m_axi_rvalid_i, m_axi_rready_o)
+  `JD_ASSERT_IF(ResponseNeverWaits_A, mem_rsp_i.read.rvalid, mem_req_o.read.rready)
   `JD_ASSERT_IF(DataNeverWait_A, send_valid, kept_valid)
   `JD_ASSERT_IF(EndOfError_A, end_valid_o, (end_response_o != '0) == bad_q)
   `JD_ASSERT_IF(EndIsEmpty_A, end_valid_o, !kept_valid && !piece_valid && whole_q == '0)

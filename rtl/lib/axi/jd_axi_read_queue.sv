@@ -2,7 +2,7 @@
 //
 // Reads transfers from AXI4 memory into a buffer, whose reader may be slow.
 //
-// Streams  cmd, out: as of jd_axi_read_mover. memory_*: the port. idle_o: nothing is asked for, out
+// Streams  cmd, out: as of jd_axi_read_mover. mem_*: the port. idle_o: nothing is asked for, out
 //          or in the buffer.
 // Timing   that of jd_axi_read_mover; a burst is asked for only when there is room for 64 beats, so R
 //          never waits. One burst per clock if there is room for 128, else every second clock. A
@@ -28,8 +28,8 @@ module jd_axi_read_queue
   output logic [511:0]       out_data_o,
   output logic               out_last_o,
   output logic [1:0]         out_resp_o,
-  output axi_read_request_t  memory_request_o,
-  input  axi_read_response_t memory_response_i
+  output axi_read_req_t      mem_req_o,
+  input  axi_read_rsp_t      mem_rsp_i
 );
   localparam int unsigned BURST  = 64;          // beats of the longest
   localparam int unsigned CountW = $clog2(Depth + 1);
@@ -37,13 +37,20 @@ module jd_axi_read_queue
     $fatal(1, "jd_axi_read_queue: Depth=%0d, want 64..4096", Depth);
   end
 
-  logic              burst_valid, ask, pop, mover_idle, beat_valid, beat_ready, beat_last;
+  logic              ask, pop, mover_idle, beat_valid, beat_ready, beat_last;
   logic [511:0]      beat;
   logic [1:0]        beat_response;
   logic [CountW-1:0] reserved_q;                // beats asked for and not taken
   logic              room_q;                    // for the longest burst; it stays until one is asked
-  assign memory_request_o.arvalid = burst_valid && room_q;
-  assign ask    = memory_request_o.arvalid && memory_response_i.arready;
+  axi_read_req_t     mover_req;
+  axi_read_rsp_t     mover_rsp;
+  always_comb begin
+    mem_req_o         = mover_req;
+    mem_req_o.arvalid = mover_req.arvalid && room_q;
+    mover_rsp         = mem_rsp_i;
+    mover_rsp.arready = mem_rsp_i.arready && room_q;
+  end
+  assign ask    = mem_req_o.arvalid && mem_rsp_i.arready;
   assign pop    = out_valid_o && out_ready_i;
   assign idle_o = mover_idle && reserved_q == '0;
   always_ff @(posedge clk_i) begin
@@ -51,13 +58,12 @@ module jd_axi_read_queue
       reserved_q <= '0;
       room_q     <= 1'b1;
     end else begin
-      reserved_q <= reserved_q + (ask ? CountW'(memory_request_o.arlen) + CountW'(1) : '0)
+      reserved_q <= reserved_q + (ask ? CountW'(mem_req_o.arlen) + CountW'(1) : '0)
                     - CountW'(pop);
       room_q     <= 32'(reserved_q) + (ask ? 2 * BURST : BURST) <= Depth;
     end
   end
 
-  logic unused_id;
   jd_axi_read_mover #(
     .MaxOutstanding (MaxOutstanding)
   ) u_mover (
@@ -73,17 +79,8 @@ module jd_axi_read_queue
     .out_data_o      (beat),
     .out_last_o      (beat_last),
     .out_resp_o      (beat_response),
-    .m_axi_arvalid_o (burst_valid),
-    .m_axi_arready_i (memory_response_i.arready && room_q),
-    .m_axi_araddr_o  (memory_request_o.araddr),
-    .m_axi_arlen_o   (memory_request_o.arlen),
-    .m_axi_arid_o    (unused_id),
-    .m_axi_rvalid_i  (memory_response_i.rvalid),
-    .m_axi_rready_o  (memory_request_o.rready),
-    .m_axi_rdata_i   (memory_response_i.rdata),
-    .m_axi_rresp_i   (memory_response_i.rresp),
-    .m_axi_rlast_i   (memory_response_i.rlast),
-    .m_axi_rid_i     (1'b0)
+    .mem_req_o       (mover_req),
+    .mem_rsp_i       (mover_rsp)
   );
 
   logic [CountW-1:0] held;
@@ -103,6 +100,6 @@ module jd_axi_read_queue
     .count_o     (held)
   );
 
-  `JD_ASSERT_IF(NeverWaits_A, memory_response_i.rvalid, memory_request_o.rready)
+  `JD_ASSERT_IF(NeverWaits_A, mem_rsp_i.rvalid, mem_req_o.rready)
   `JD_ASSERT(Reserved_A, held <= reserved_q && 32'(reserved_q) <= Depth)
 endmodule : jd_axi_read_queue

@@ -4,18 +4,19 @@
 //
 // Streams  cmd: an address and a number of beats; in: the beats of all commands in order; done: one
 //          word a command, in order, when all its write responses are in. Commands queue.
-// Timing   m_axi_awvalid_o and the first m_axi_wvalid_o two clocks after the command, one burst a
-//          clock; W never waits for AW, and its data pass through in the same clock, so the rate
+// Timing   mem_req_o.awvalid and the first mem_req_o.wvalid two clocks after the command, one burst
+//          a clock; W never waits for AW, and its data pass through in the same clock, so the rate
 //          is the memory's. At most MaxOutstanding bursts are out. in_ready_o follows
-//          m_axi_wready_i, m_axi_bready_o follows done_ready_i; AW and done are registers.
+//          mem_rsp_i.wready, mem_req_o.bready follows done_ready_i; AW and done are registers.
 // Numbers  beats of 64 bytes. done_resp_o is the worst response of the command's bursts (0 okay,
 //          2 SLVERR, 3 DECERR); an error changes nothing else: all beats are written.
 // Source   AMBA AXI and ACE protocol specification. All requests have ID 0.
 `include "jd_assert.svh"
-module jd_axi_write_mover #(
+module jd_axi_write_mover
+  import jd_axi_pkg::*;
+#(
   parameter int unsigned MaxOutstanding = 16,   // bursts, 1..64
-  parameter int unsigned Burst          = 64,   // beats of the longest, power of two 2..64
-  parameter int unsigned IdW            = 1     // bits of the port's ID, 1..8
+  parameter int unsigned Burst          = 64    // beats of the longest, power of two 2..64
 ) (
   input  logic           clk_i,
   input  logic           rst_ni,
@@ -31,24 +32,11 @@ module jd_axi_write_mover #(
   output logic           done_valid_o,
   input  logic           done_ready_i,
   output logic [1:0]     done_resp_o,
-  output logic           m_axi_awvalid_o,
-  input  logic           m_axi_awready_i,
-  output logic [39:0]    m_axi_awaddr_o,
-  output logic [7:0]     m_axi_awlen_o,
-  output logic [IdW-1:0] m_axi_awid_o,
-  output logic           m_axi_wvalid_o,
-  input  logic           m_axi_wready_i,
-  output logic [511:0]   m_axi_wdata_o,
-  output logic [63:0]    m_axi_wstrb_o,
-  output logic           m_axi_wlast_o,
-  input  logic           m_axi_bvalid_i,
-  output logic           m_axi_bready_o,
-  input  logic [1:0]     m_axi_bresp_i,
-  input  logic [IdW-1:0] m_axi_bid_i
+  output axi_write_req_t mem_req_o,
+  input  axi_write_rsp_t mem_rsp_i
 );
-  if (MaxOutstanding < 1 || MaxOutstanding > 64 || IdW < 1 || IdW > 8) begin : gen_bad_parameters
-    $fatal(1, "jd_axi_write_mover: MaxOutstanding=%0d, want 1..64, IdW=%0d, want 1..8",
-           MaxOutstanding, IdW);
+  if (MaxOutstanding < 1 || MaxOutstanding > 64) begin : gen_bad_parameters
+    $fatal(1, "jd_axi_write_mover: MaxOutstanding=%0d, want 1..64", MaxOutstanding);
   end
   localparam int unsigned CountW = $clog2(MaxOutstanding + 1);
   localparam int unsigned SlotW  = (MaxOutstanding > 1) ? $clog2(MaxOutstanding) : 1;
@@ -88,31 +76,32 @@ module jd_axi_write_mover #(
   logic [1:0]                     worst_q, worst;   // of the command's bursts so far
   logic [1:0]                     answer;           // EXOKAY is okay
   logic                           issue, move, send, finish;
+  logic                           awvalid_q;
+  logic [39:0]                    awaddr_q;
+  logic [7:0]                     awlen_q;
   // Whether the next beat is the last of its burst, known before: if nothing moves, if a beat moves
   // and if the last one does. If no burst waits for its data, the next to be issued counts.
   logic                           last_q, last_held, last_moved, last_sent;
   assign last_held  = unsent_q == '0 ? burst_single : sent_beats_q == len_q[send_q];
   assign last_moved = sent_beats_q + 6'd1 == len_q[send_q];
   assign last_sent  = unsent_q == CountW'(1) ? burst_single : len_q[after(send_q)] == '0;
-  assign burst_ready    = outstanding_q != CountW'(MaxOutstanding) &&
-                          (!m_axi_awvalid_o || m_axi_awready_i);
-  assign issue          = burst_valid && burst_ready;
-  assign move           = m_axi_wvalid_o && m_axi_wready_i;
-  assign send           = move && last_q;
-  assign finish         = m_axi_bvalid_i && m_axi_bready_o;
-  assign answer         = m_axi_bresp_i & {1'b1, m_axi_bresp_i[1]};
-  assign worst          = (answer > worst_q) ? answer : worst_q;
-  assign idle_o         = !burst_valid && outstanding_q == '0 && !done_valid_o;
-  assign m_axi_awid_o   = '0;
-  assign m_axi_wvalid_o = in_valid_i && unsent_q != '0;
-  assign m_axi_wdata_o  = in_data_i;
-  assign m_axi_wstrb_o  = in_strb_i;
-  assign m_axi_wlast_o  = last_q;
-  assign in_ready_o     = m_axi_wready_i && unsent_q != '0;
-  assign m_axi_bready_o = !done_valid_o || done_ready_i;
+  assign burst_ready = outstanding_q != CountW'(MaxOutstanding) &&
+                       (!awvalid_q || mem_rsp_i.awready);
+  assign issue       = burst_valid && burst_ready;
+  assign move        = mem_req_o.wvalid && mem_rsp_i.wready;
+  assign send        = move && last_q;
+  assign finish      = mem_rsp_i.bvalid && mem_req_o.bready;
+  assign answer      = mem_rsp_i.bresp & {1'b1, mem_rsp_i.bresp[1]};
+  assign worst       = (answer > worst_q) ? answer : worst_q;
+  assign idle_o      = !burst_valid && outstanding_q == '0 && !done_valid_o;
+  assign in_ready_o  = mem_rsp_i.wready && unsent_q != '0;
+  assign mem_req_o   = '{
+    awvalid: awvalid_q, awaddr: awaddr_q, awlen: awlen_q, awid: '0,
+    wvalid: in_valid_i && unsent_q != '0, wdata: in_data_i, wstrb: in_strb_i, wlast: last_q,
+    bready: !done_valid_o || done_ready_i};
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      m_axi_awvalid_o <= 1'b0;
+      awvalid_q       <= 1'b0;
       done_valid_o    <= 1'b0;
       issue_q         <= '0;
       send_q          <= '0;
@@ -122,9 +111,9 @@ module jd_axi_write_mover #(
       sent_beats_q    <= '0;
       worst_q         <= '0;
     end else begin
-      if (issue)                m_axi_awvalid_o <= 1'b1;
-      else if (m_axi_awready_i) m_axi_awvalid_o <= 1'b0;
-      if (m_axi_bready_o) done_valid_o <= finish && final_q[finish_q];
+      if (issue)                  awvalid_q <= 1'b1;
+      else if (mem_rsp_i.awready) awvalid_q <= 1'b0;
+      if (mem_req_o.bready) done_valid_o <= finish && final_q[finish_q];
       if (issue)  issue_q  <= after(issue_q);
       if (send)   send_q   <= after(send_q);
       if (finish) finish_q <= after(finish_q);
@@ -136,8 +125,8 @@ module jd_axi_write_mover #(
       if (finish) worst_q <= final_q[finish_q] ? '0 : worst;
     end
     if (issue) begin
-      m_axi_awaddr_o   <= burst_address;
-      m_axi_awlen_o    <= burst_len;
+      awaddr_q         <= burst_address;
+      awlen_q          <= burst_len;
       final_q[issue_q] <= burst_final;
       len_q[issue_q]   <= burst_len[5:0];
     end
@@ -146,16 +135,15 @@ module jd_axi_write_mover #(
   end
 
   `JD_ASSUME_STREAM(InStable_M, in_valid_i, in_ready_o, {in_data_i, in_strb_i})
-  `JD_ASSUME_STREAM(ResponseStable_M, m_axi_bvalid_i, m_axi_bready_o,
-                    {m_axi_bresp_i, m_axi_bid_i})
-  `JD_ASSUME_IF(ResponseExpected_M, m_axi_bvalid_i,
-                outstanding_q != unsent_q && m_axi_bid_i == '0)
-  `JD_ASSERT_STREAM(RequestStable_A, m_axi_awvalid_o, m_axi_awready_i,
-                    {m_axi_awaddr_o, m_axi_awlen_o})
-  `JD_ASSERT_STREAM(DataStable_A, m_axi_wvalid_o, m_axi_wready_i,
-                    {m_axi_wdata_o, m_axi_wstrb_o, m_axi_wlast_o})
+  `JD_ASSUME_STREAM(ResponseStable_M, mem_rsp_i.bvalid, mem_req_o.bready,
+                    {mem_rsp_i.bresp, mem_rsp_i.bid})
+  `JD_ASSUME_IF(ResponseExpected_M, mem_rsp_i.bvalid,
+                outstanding_q != unsent_q && mem_rsp_i.bid == '0)
+  `JD_ASSERT_STREAM(RequestStable_A, awvalid_q, mem_rsp_i.awready, {awaddr_q, awlen_q})
+  `JD_ASSERT_STREAM(DataStable_A, mem_req_o.wvalid, mem_rsp_i.wready,
+                    {mem_req_o.wdata, mem_req_o.wstrb, mem_req_o.wlast})
   `JD_ASSERT_STREAM(DoneStable_A, done_valid_o, done_ready_i, done_resp_o)
-  `JD_ASSERT_IF(LastIsLast_A, m_axi_wvalid_o, last_q == (sent_beats_q == len_q[send_q]))
+  `JD_ASSERT_IF(LastIsLast_A, mem_req_o.wvalid, last_q == (sent_beats_q == len_q[send_q]))
   `JD_ASSERT(OutstandingInRange_A,
              32'(outstanding_q) <= MaxOutstanding && unsent_q <= outstanding_q)
 endmodule : jd_axi_write_mover

@@ -2,8 +2,8 @@
 //
 // Writes transfers into AXI4 memory from a buffer, whose writer may be slow.
 //
-// Streams  cmd, in, done: as of jd_axi_write_mover; words may come before their command. memory_*:
-//          the port. idle_o: no command held, no burst out, no done pending.
+// Streams  cmd, in, done: as of jd_axi_write_mover; words may come before their command. mem_*: the
+//          port. idle_o: no command held, no burst out, no done pending.
 // Timing   that of jd_axi_write_mover; a burst is asked for only when its beats are in the buffer, so
 //          W has a beat in each clock from the one after AW to the burst's end. A beat counts in the
 //          clock after it was taken. Word per clock if Depth is two bursts.
@@ -31,26 +31,33 @@ module jd_axi_write_queue
   output logic                done_valid_o,
   input  logic                done_ready_i,
   output logic [1:0]          done_resp_o,
-  output axi_write_request_t  memory_request_o,
-  input  axi_write_response_t memory_response_i
+  output axi_write_req_t      mem_req_o,
+  input  axi_write_rsp_t      mem_rsp_i
 );
   localparam int unsigned CountW = $clog2(Depth + 1);
   if (Depth < Burst || Depth > 4096) begin : gen_bad_depth
     $fatal(1, "jd_axi_write_queue: Depth=%0d, want Burst=%0d..4096", Depth, Burst);
   end
 
-  logic              burst_valid, at_hand, ask, push, pop, word_valid, word_ready;
+  logic              at_hand, ask, push, pop, word_valid, word_ready;
   logic [511:0]      word;
   logic [63:0]       word_strobes;
   logic [CountW-1:0] free_q;                    // words in the buffer that no burst has
   logic [CountW-1:0] owed_q;                    // words in the buffer of bursts that were asked for
   logic [CountW-1:0] asked;
-  assign at_hand = CountW'(memory_request_o.awlen) < free_q;   // it stays so until a burst is asked
-  assign memory_request_o.awvalid = burst_valid && at_hand;
-  assign ask   = memory_request_o.awvalid && memory_response_i.awready;
-  assign asked = ask ? CountW'(memory_request_o.awlen) + CountW'(1) : '0;
+  axi_write_req_t    mover_req;
+  axi_write_rsp_t    mover_rsp;
+  always_comb begin
+    mem_req_o         = mover_req;
+    mem_req_o.awvalid = mover_req.awvalid && at_hand;
+    mover_rsp         = mem_rsp_i;
+    mover_rsp.awready = mem_rsp_i.awready && at_hand;
+  end
+  assign at_hand = CountW'(mover_req.awlen) < free_q;   // it stays so until a burst is asked
+  assign ask   = mem_req_o.awvalid && mem_rsp_i.awready;
+  assign asked = ask ? CountW'(mem_req_o.awlen) + CountW'(1) : '0;
   assign push  = in_valid_i && in_ready_o;
-  assign pop   = memory_request_o.wvalid && memory_response_i.wready;
+  assign pop   = mem_req_o.wvalid && mem_rsp_i.wready;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       free_q <= '0;
@@ -78,7 +85,6 @@ module jd_axi_write_queue
     .count_o     (held)
   );
 
-  logic unused_id;
   jd_axi_write_mover #(
     .MaxOutstanding (MaxOutstanding),
     .Burst          (Burst)
@@ -97,22 +103,10 @@ module jd_axi_write_queue
     .done_valid_o,
     .done_ready_i,
     .done_resp_o,
-    .m_axi_awvalid_o (burst_valid),
-    .m_axi_awready_i (memory_response_i.awready && at_hand),
-    .m_axi_awaddr_o  (memory_request_o.awaddr),
-    .m_axi_awlen_o   (memory_request_o.awlen),
-    .m_axi_awid_o    (unused_id),
-    .m_axi_wvalid_o  (memory_request_o.wvalid),
-    .m_axi_wready_i  (memory_response_i.wready),
-    .m_axi_wdata_o   (memory_request_o.wdata),
-    .m_axi_wstrb_o   (memory_request_o.wstrb),
-    .m_axi_wlast_o   (memory_request_o.wlast),
-    .m_axi_bvalid_i  (memory_response_i.bvalid),
-    .m_axi_bready_o  (memory_request_o.bready),
-    .m_axi_bresp_i   (memory_response_i.bresp),
-    .m_axi_bid_i     (1'b0)
+    .mem_req_o       (mover_req),
+    .mem_rsp_i       (mover_rsp)
   );
 
-  `JD_ASSERT_IF(NeverWaits_A, owed_q != '0, memory_request_o.wvalid)
+  `JD_ASSERT_IF(NeverWaits_A, owed_q != '0, mem_req_o.wvalid)
   `JD_ASSERT(Counts_A, held == free_q + owed_q)
 endmodule : jd_axi_write_queue

@@ -3,7 +3,7 @@
 // The control bus of an engine's page: one access at a time, to the common header (0x000..0x0FF) or
 // to the engine's own registers, where a write to an idle-only word needs an idle engine.
 //
-// Streams  s_axil_*: AXI4-Lite in. e_axil_*: AXI4-Lite to the engine's registers, offsets of the
+// Streams  axil_*: AXI4-Lite in. engine_*: AXI4-Lite to the engine's registers, offsets of the
 //          page. header_*: one clock an access, answered in the next; a write's address, data and
 //          strobes are there (write_address_o, header_data_o, header_strb_o) a clock and more before.
 // Timing   a header access is answered four clocks after its last address or data came; writes
@@ -11,46 +11,18 @@
 // Numbers  none.
 // Source   docs/shell.md, address map.
 `include "jd_assert.svh"
-module jd_engine_bus #(
+module jd_engine_bus
+  import jd_axi_pkg::*;
+#(
   parameter logic [1023:0] IdleOnly = '0   // bit i: word i of the page is written only while idle
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
   input  logic        idle_i,
-  input  logic        s_axil_awvalid_i,
-  output logic        s_axil_awready_o,
-  input  logic [11:0] s_axil_awaddr_i,
-  input  logic        s_axil_wvalid_i,
-  output logic        s_axil_wready_o,
-  input  logic [31:0] s_axil_wdata_i,
-  input  logic [3:0]  s_axil_wstrb_i,
-  output logic        s_axil_bvalid_o,
-  input  logic        s_axil_bready_i,
-  output logic [1:0]  s_axil_bresp_o,
-  input  logic        s_axil_arvalid_i,
-  output logic        s_axil_arready_o,
-  input  logic [11:0] s_axil_araddr_i,
-  output logic        s_axil_rvalid_o,
-  input  logic        s_axil_rready_i,
-  output logic [31:0] s_axil_rdata_o,
-  output logic [1:0]  s_axil_rresp_o,
-  output logic        e_axil_awvalid_o,
-  input  logic        e_axil_awready_i,
-  output logic [11:0] e_axil_awaddr_o,
-  output logic        e_axil_wvalid_o,
-  input  logic        e_axil_wready_i,
-  output logic [31:0] e_axil_wdata_o,
-  output logic [3:0]  e_axil_wstrb_o,
-  input  logic        e_axil_bvalid_i,
-  output logic        e_axil_bready_o,
-  input  logic [1:0]  e_axil_bresp_i,
-  output logic        e_axil_arvalid_o,
-  input  logic        e_axil_arready_i,
-  output logic [11:0] e_axil_araddr_o,
-  input  logic        e_axil_rvalid_i,
-  output logic        e_axil_rready_o,
-  input  logic [31:0] e_axil_rdata_i,
-  input  logic [1:0]  e_axil_rresp_i,
+  input  axil_req_t   axil_req_i,
+  output axil_rsp_t   axil_rsp_o,
+  output axil_req_t   engine_req_o,
+  input  axil_rsp_t   engine_rsp_i,
   output logic [7:2]  write_address_o,
   output logic        header_valid_o,
   output logic        header_write_o,
@@ -87,7 +59,8 @@ module jd_engine_bus #(
   logic [11:0] next_address;
   assign next_address = write_next ? aw_q : ar_q;
   assign denied = write_q && !is_header && !idle_i && IdleOnly[address_q[11:2]];
-  assign answered = is_header ? header_done_q : (write_q ? e_axil_bvalid_i : e_axil_rvalid_i);
+  assign answered = is_header ? header_done_q
+                    : write_q ? engine_rsp_i.bvalid : engine_rsp_i.rvalid;
 
   always_comb begin
     state_d = state_q;
@@ -95,19 +68,17 @@ module jd_engine_bus #(
       StIdle: if ((aw_held_q && w_held_q) || ar_held_q) state_d = StDecide;
       StDecide: state_d = denied ? StAnswer : StEngine;
       StEngine: if (answered) state_d = StAnswer;
-      StAnswer: if (write_q ? s_axil_bready_i : s_axil_rready_i) state_d = StIdle;
+      StAnswer: if (write_q ? axil_req_i.bready : axil_req_i.rready) state_d = StIdle;
       default: state_d = StIdle;
     endcase
   end
 
-  assign s_axil_awready_o = !aw_held_q;
-  assign s_axil_wready_o = !w_held_q;
-  assign s_axil_arready_o = !ar_held_q;
-  assign s_axil_bvalid_o = state_q == StAnswer && write_q;
-  assign s_axil_rvalid_o = state_q == StAnswer && !write_q;
-  assign s_axil_bresp_o = error_q ? SLVERR : '0;
-  assign s_axil_rresp_o = error_q ? SLVERR : '0;
-  assign s_axil_rdata_o = error_q ? '0 : data_q;
+  assign axil_rsp_o = '{
+    awready: !aw_held_q, wready: !w_held_q,
+    bvalid: state_q == StAnswer && write_q, bresp: error_q ? SLVERR : '0,
+    arready: !ar_held_q,
+    rvalid: state_q == StAnswer && !write_q, rresp: error_q ? SLVERR : '0,
+    rdata: error_q ? '0 : data_q};
 
   assign header_valid_o = header_valid_q;
   assign header_write_o = write_q;
@@ -116,15 +87,13 @@ module jd_engine_bus #(
   assign header_data_o = wdata_q;
   assign header_strb_o = wstrb_q;
 
-  assign e_axil_awvalid_o = e_aw_q;
-  assign e_axil_awaddr_o = aw_q;
-  assign e_axil_wvalid_o = e_w_q;
-  assign e_axil_wdata_o = wdata_q;
-  assign e_axil_wstrb_o = wstrb_q;
-  assign e_axil_arvalid_o = e_ar_q;
-  assign e_axil_araddr_o = ar_q;
-  assign e_axil_bready_o = state_q == StEngine && write_q && !is_header;
-  assign e_axil_rready_o = state_q == StEngine && !write_q && !is_header;
+  assign engine_req_o = '{
+    awvalid: e_aw_q, awaddr: 20'(aw_q), wvalid: e_w_q, wdata: wdata_q, wstrb: wstrb_q,
+    bready: state_q == StEngine && write_q && !is_header,
+    arvalid: e_ar_q, araddr: 20'(ar_q),
+    rready: state_q == StEngine && !write_q && !is_header};
+  logic unused_address;                   // the page is chosen
+  assign unused_address = ^{axil_req_i.awaddr[19:12], axil_req_i.araddr[19:12]};
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -140,18 +109,18 @@ module jd_engine_bus #(
     end else begin
       state_q <= state_d;
       header_valid_q <= state_q == StDecide && is_header;
-      if (s_axil_awvalid_i) aw_held_q <= 1'b1;
-      if (s_axil_wvalid_i) w_held_q <= 1'b1;
-      if (s_axil_arvalid_i) ar_held_q <= 1'b1;
+      if (axil_req_i.awvalid) aw_held_q <= 1'b1;
+      if (axil_req_i.wvalid) w_held_q <= 1'b1;
+      if (axil_req_i.arvalid) ar_held_q <= 1'b1;
       if (state_q == StIdle) write_q <= write_next;
       if (state_q == StDecide && state_d == StEngine && !is_header) begin
         e_aw_q <= write_q;
         e_w_q <= write_q;
         e_ar_q <= !write_q;
       end else begin
-        if (e_axil_awready_i) e_aw_q <= 1'b0;
-        if (e_axil_wready_i) e_w_q <= 1'b0;
-        if (e_axil_arready_i) e_ar_q <= 1'b0;
+        if (engine_rsp_i.awready) e_aw_q <= 1'b0;
+        if (engine_rsp_i.wready) e_w_q <= 1'b0;
+        if (engine_rsp_i.arready) e_ar_q <= 1'b0;
       end
       if (state_q == StAnswer && state_d == StIdle) begin
         if (write_q) begin
@@ -165,11 +134,11 @@ module jd_engine_bus #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (s_axil_awvalid_i && s_axil_awready_o) aw_q <= s_axil_awaddr_i;
-    if (s_axil_arvalid_i && s_axil_arready_o) ar_q <= s_axil_araddr_i;
-    if (s_axil_wvalid_i && s_axil_wready_o) begin
-      wdata_q <= s_axil_wdata_i;
-      wstrb_q <= s_axil_wstrb_i;
+    if (axil_req_i.awvalid && axil_rsp_o.awready) aw_q <= axil_req_i.awaddr[11:0];
+    if (axil_req_i.arvalid && axil_rsp_o.arready) ar_q <= axil_req_i.araddr[11:0];
+    if (axil_req_i.wvalid && axil_rsp_o.wready) begin
+      wdata_q <= axil_req_i.wdata;
+      wstrb_q <= axil_req_i.wstrb;
     end
     if (state_q == StIdle) begin
       address_q <= next_address;
@@ -179,22 +148,22 @@ module jd_engine_bus #(
     if (state_q == StDecide) error_q <= 1'b1;              // stays so if it is denied
     if (state_q == StEngine && answered) begin
       error_q <= is_header ? header_error_i :
-                 write_q ? e_axil_bresp_i != '0 : e_axil_rresp_i != '0;
-      data_q <= is_header ? header_data_i : e_axil_rdata_i;
+                 write_q ? engine_rsp_i.bresp != '0 : engine_rsp_i.rresp != '0;
+      data_q <= is_header ? header_data_i : engine_rsp_i.rdata;
     end
   end
 
   `JD_ASSERT_IF(AddressOfAccess_A, state_q != StIdle, address_q == (write_q ? aw_q : ar_q) &&
                 is_header == (address_q[11:8] == '0))
-  `JD_ASSUME_STREAM(WriteAddressStable_M, s_axil_awvalid_i, s_axil_awready_o, s_axil_awaddr_i)
-  `JD_ASSUME_STREAM(WriteDataStable_M, s_axil_wvalid_i, s_axil_wready_o,
-                    {s_axil_wdata_i, s_axil_wstrb_i})
-  `JD_ASSUME_STREAM(ReadAddressStable_M, s_axil_arvalid_i, s_axil_arready_o, s_axil_araddr_i)
-  `JD_ASSERT_STREAM(WriteAnswerStable_A, s_axil_bvalid_o, s_axil_bready_i, s_axil_bresp_o)
-  `JD_ASSERT_STREAM(ReadAnswerStable_A, s_axil_rvalid_o, s_axil_rready_i,
-                    {s_axil_rdata_o, s_axil_rresp_o})
-  `JD_ASSUME_IF(EngineWriteAnswer_M, e_axil_bvalid_i,
+  `JD_ASSUME_STREAM(WriteAddressStable_M, axil_req_i.awvalid, axil_rsp_o.awready, axil_req_i.awaddr)
+  `JD_ASSUME_STREAM(WriteDataStable_M, axil_req_i.wvalid, axil_rsp_o.wready,
+                    {axil_req_i.wdata, axil_req_i.wstrb})
+  `JD_ASSUME_STREAM(ReadAddressStable_M, axil_req_i.arvalid, axil_rsp_o.arready, axil_req_i.araddr)
+  `JD_ASSERT_STREAM(WriteAnswerStable_A, axil_rsp_o.bvalid, axil_req_i.bready, axil_rsp_o.bresp)
+  `JD_ASSERT_STREAM(ReadAnswerStable_A, axil_rsp_o.rvalid, axil_req_i.rready,
+                    {axil_rsp_o.rdata, axil_rsp_o.rresp})
+  `JD_ASSUME_IF(EngineWriteAnswer_M, engine_rsp_i.bvalid,
                 state_q == StEngine && write_q && !is_header)
-  `JD_ASSUME_IF(EngineReadAnswer_M, e_axil_rvalid_i,
+  `JD_ASSUME_IF(EngineReadAnswer_M, engine_rsp_i.rvalid,
                 state_q == StEngine && !write_q && !is_header)
 endmodule : jd_engine_bus

@@ -3,8 +3,8 @@
 // What every engine shares: the common header of its page, rings and completion records, STATUS and
 // interrupt, counters, watchdog and soft reset. The engine sees jobs, ends and a few status bits.
 //
-// Streams  s_axil_*: the page, AXI4-Lite. e_axil_*: the engine's own registers (from 0x100). job and
-//          end: one of each a ring; a job in hand owes one end. m_axi_*: descriptors and records.
+// Streams  axil_*: the page, AXI4-Lite. engine_*: the engine's own registers (from 0x100). job and
+//          end: one of each a ring; a job in hand owes one end. mem_*: descriptors and records.
 // Timing   at most Jobs jobs of a ring with the engine at a time, which end in any order;
 //          soft_reset_o lasts 8 clocks or longer.
 // Numbers  counters are 64 bits and wrap; job numbers wrap at 2^32.
@@ -12,7 +12,7 @@
 //          verif/engine_control/model.py.
 `include "jd_assert.svh"
 module jd_engine_control
-  import jd_axi_pkg::beyond;
+  import jd_axi_pkg::*;
   import jd_engine_header_map_pkg::*;
 #(
   parameter  int unsigned   Rings    = 1,  // 1..4
@@ -29,63 +29,14 @@ module jd_engine_control
   input  logic [31:0]             version_i,
   input  logic [63:0]             time_i,              // TIME of the shell
   // The page
-  input  logic                    s_axil_awvalid_i,
-  output logic                    s_axil_awready_o,
-  input  logic [11:0]             s_axil_awaddr_i,
-  input  logic                    s_axil_wvalid_i,
-  output logic                    s_axil_wready_o,
-  input  logic [31:0]             s_axil_wdata_i,
-  input  logic [3:0]              s_axil_wstrb_i,
-  output logic                    s_axil_bvalid_o,
-  input  logic                    s_axil_bready_i,
-  output logic [1:0]              s_axil_bresp_o,
-  input  logic                    s_axil_arvalid_i,
-  output logic                    s_axil_arready_o,
-  input  logic [11:0]             s_axil_araddr_i,
-  output logic                    s_axil_rvalid_o,
-  input  logic                    s_axil_rready_i,
-  output logic [31:0]             s_axil_rdata_o,
-  output logic [1:0]              s_axil_rresp_o,
+  input  axil_req_t               axil_req_i,
+  output axil_rsp_t               axil_rsp_o,
   // The engine's registers
-  output logic                    e_axil_awvalid_o,
-  input  logic                    e_axil_awready_i,
-  output logic [11:0]             e_axil_awaddr_o,     // offset in the page
-  output logic                    e_axil_wvalid_o,
-  input  logic                    e_axil_wready_i,
-  output logic [31:0]             e_axil_wdata_o,
-  output logic [3:0]              e_axil_wstrb_o,
-  input  logic                    e_axil_bvalid_i,
-  output logic                    e_axil_bready_o,
-  input  logic [1:0]              e_axil_bresp_i,
-  output logic                    e_axil_arvalid_o,
-  input  logic                    e_axil_arready_i,
-  output logic [11:0]             e_axil_araddr_o,
-  input  logic                    e_axil_rvalid_i,
-  output logic                    e_axil_rready_o,
-  input  logic [31:0]             e_axil_rdata_i,
-  input  logic [1:0]              e_axil_rresp_i,
+  output axil_req_t               engine_req_o,        // addresses: offsets in the page
+  input  axil_rsp_t               engine_rsp_i,
   // Memory: descriptors and records
-  output logic                    m_axi_arvalid_o,
-  input  logic                    m_axi_arready_i,
-  output logic [39:0]             m_axi_araddr_o,
-  output logic [7:0]              m_axi_arlen_o,
-  input  logic                    m_axi_rvalid_i,
-  output logic                    m_axi_rready_o,
-  input  logic [511:0]            m_axi_rdata_i,
-  input  logic [1:0]              m_axi_rresp_i,
-  input  logic                    m_axi_rlast_i,
-  output logic                    m_axi_awvalid_o,
-  input  logic                    m_axi_awready_i,
-  output logic [39:0]             m_axi_awaddr_o,
-  output logic [7:0]              m_axi_awlen_o,
-  output logic                    m_axi_wvalid_o,
-  input  logic                    m_axi_wready_i,
-  output logic [511:0]            m_axi_wdata_o,
-  output logic [63:0]             m_axi_wstrb_o,
-  output logic                    m_axi_wlast_o,
-  input  logic                    m_axi_bvalid_i,
-  output logic                    m_axi_bready_o,
-  input  logic [1:0]              m_axi_bresp_i,
+  output axi_req_t                mem_req_o,
+  input  axi_rsp_t                mem_rsp_i,
   // Jobs
   output logic [Rings-1:0]        job_valid_o,
   input  logic [Rings-1:0]        job_ready_i,
@@ -148,40 +99,10 @@ module jd_engine_control
     .clk_i,
     .rst_ni,
     .idle_i           (idle_o),
-    .s_axil_awvalid_i,
-    .s_axil_awready_o,
-    .s_axil_awaddr_i,
-    .s_axil_wvalid_i,
-    .s_axil_wready_o,
-    .s_axil_wdata_i,
-    .s_axil_wstrb_i,
-    .s_axil_bvalid_o,
-    .s_axil_bready_i,
-    .s_axil_bresp_o,
-    .s_axil_arvalid_i,
-    .s_axil_arready_o,
-    .s_axil_araddr_i,
-    .s_axil_rvalid_o,
-    .s_axil_rready_i,
-    .s_axil_rdata_o,
-    .s_axil_rresp_o,
-    .e_axil_awvalid_o,
-    .e_axil_awready_i,
-    .e_axil_awaddr_o,
-    .e_axil_wvalid_o,
-    .e_axil_wready_i,
-    .e_axil_wdata_o,
-    .e_axil_wstrb_o,
-    .e_axil_bvalid_i,
-    .e_axil_bready_o,
-    .e_axil_bresp_i,
-    .e_axil_arvalid_o,
-    .e_axil_arready_i,
-    .e_axil_araddr_o,
-    .e_axil_rvalid_i,
-    .e_axil_rready_o,
-    .e_axil_rdata_i,
-    .e_axil_rresp_i,
+    .axil_req_i,
+    .axil_rsp_o,
+    .engine_req_o,
+    .engine_rsp_i,
     .write_address_o  (write_address),
     .header_valid_o   (header_valid),
     .header_write_o   (header_write),
@@ -192,7 +113,7 @@ module jd_engine_control
     .header_data_i    (header_rdata)
   );
 
-  jd_engine_header_regs u_regs (
+  jd_engine_header_regs u_registers (
     .clk                  (clk_i),
     .rst_n                (rst_ni),
     .s_cpuif_req          (regs_req),
@@ -423,27 +344,8 @@ module jd_engine_control
     .recorded_resp_o    (recorded_resp),
     .recorded_address_o (recorded_address),
     .idle_o             (memory_idle),
-    .m_axi_arvalid_o,
-    .m_axi_arready_i,
-    .m_axi_araddr_o,
-    .m_axi_arlen_o,
-    .m_axi_rvalid_i,
-    .m_axi_rready_o,
-    .m_axi_rdata_i,
-    .m_axi_rresp_i,
-    .m_axi_rlast_i,
-    .m_axi_awvalid_o,
-    .m_axi_awready_i,
-    .m_axi_awaddr_o,
-    .m_axi_awlen_o,
-    .m_axi_wvalid_o,
-    .m_axi_wready_i,
-    .m_axi_wdata_o,
-    .m_axi_wstrb_o,
-    .m_axi_wlast_o,
-    .m_axi_bvalid_i,
-    .m_axi_bready_o,
-    .m_axi_bresp_i
+    .mem_req_o,
+    .mem_rsp_i
   );
 
   // ---- What ended in this clock, and the first failure since it was cleared

@@ -10,7 +10,9 @@
 // Numbers  a record is half a beat: the strobes choose the half.
 // Source   docs/shell.md, rings.
 `include "jd_assert.svh"
-module jd_engine_memory #(
+module jd_engine_memory
+  import jd_axi_pkg::*;
+#(
   parameter  int unsigned Rings = 1,      // 1..4
   parameter  int unsigned Beats = 1,      // of a descriptor, 1..4
   localparam int unsigned DescriptorW = 512 * Beats
@@ -31,27 +33,8 @@ module jd_engine_memory #(
   output logic [1:0]                recorded_resp_o,
   output logic [31:0]               recorded_address_o,  // low bits
   output logic                      idle_o,
-  output logic                      m_axi_arvalid_o,
-  input  logic                      m_axi_arready_i,
-  output logic [39:0]               m_axi_araddr_o,
-  output logic [7:0]                m_axi_arlen_o,
-  input  logic                      m_axi_rvalid_i,
-  output logic                      m_axi_rready_o,
-  input  logic [511:0]              m_axi_rdata_i,
-  input  logic [1:0]                m_axi_rresp_i,
-  input  logic                      m_axi_rlast_i,
-  output logic                      m_axi_awvalid_o,
-  input  logic                      m_axi_awready_i,
-  output logic [39:0]               m_axi_awaddr_o,
-  output logic [7:0]                m_axi_awlen_o,
-  output logic                      m_axi_wvalid_o,
-  input  logic                      m_axi_wready_i,
-  output logic [511:0]              m_axi_wdata_o,
-  output logic [63:0]               m_axi_wstrb_o,
-  output logic                      m_axi_wlast_o,
-  input  logic                      m_axi_bvalid_i,
-  output logic                      m_axi_bready_o,
-  input  logic [1:0]                m_axi_bresp_i
+  output axi_req_t                  mem_req_o,
+  input  axi_rsp_t                  mem_rsp_i
 );
   localparam int unsigned RingW = Rings > 1 ? $clog2(Rings) : 1;
 
@@ -70,7 +53,7 @@ module jd_engine_memory #(
   logic fetch_busy_q, fetch_command_q;
   logic [RingW-1:0] fetch_ring_q;
   logic [39:0] fetch_address_q;
-  logic read_ready, read_valid, read_last, read_idle, read_id;
+  logic read_ready, read_valid, read_last, read_idle;
   logic [511:0] read_data;
   logic [1:0] read_resp;
   logic fetched;
@@ -136,17 +119,8 @@ module jd_engine_memory #(
     .out_data_o     (read_data),
     .out_last_o     (read_last),
     .out_resp_o     (read_resp),
-    .m_axi_arvalid_o,
-    .m_axi_arready_i,
-    .m_axi_araddr_o,
-    .m_axi_arlen_o,
-    .m_axi_arid_o   (read_id),
-    .m_axi_rvalid_i,
-    .m_axi_rready_o,
-    .m_axi_rdata_i,
-    .m_axi_rresp_i,
-    .m_axi_rlast_i,
-    .m_axi_rid_i    (1'b0),
+    .mem_req_o      (mem_req_o.read),
+    .mem_rsp_i      (mem_rsp_i.read),
     .idle_o         (read_idle)
   );
 
@@ -155,7 +129,7 @@ module jd_engine_memory #(
   logic [RingW-1:0] record_ring_q;
   logic [39:0] record_address_q;
   logic [255:0] record_q;
-  logic write_ready, write_data_ready, write_done, write_idle, write_id;
+  logic write_ready, write_data_ready, write_done, write_idle;
   logic high_half;
   assign high_half = record_address_q[5];
   assign recorded_address_o = record_address_q[31:0];
@@ -209,26 +183,13 @@ module jd_engine_memory #(
     .done_valid_o   (write_done),
     .done_ready_i   (1'b1),
     .done_resp_o    (recorded_resp_o),
-    .m_axi_awvalid_o,
-    .m_axi_awready_i,
-    .m_axi_awaddr_o,
-    .m_axi_awlen_o,
-    .m_axi_awid_o   (write_id),
-    .m_axi_wvalid_o,
-    .m_axi_wready_i,
-    .m_axi_wdata_o,
-    .m_axi_wstrb_o,
-    .m_axi_wlast_o,
-    .m_axi_bvalid_i,
-    .m_axi_bready_o,
-    .m_axi_bresp_i,
-    .m_axi_bid_i    (1'b0),
+    .mem_req_o      (mem_req_o.write),
+    .mem_rsp_i      (mem_rsp_i.write),
     .idle_o         (write_idle)
   );
 
   assign idle_o = !fetch_busy_q && !record_busy_q && read_idle && write_idle;
 
-  `JD_ASSERT(IdsZero_A, !read_id && !write_id)
   `JD_ASSERT_IF(FetchAsked_A, read_valid, fetch_busy_q && !fetch_command_q)
   `JD_ASSERT_IF(RecordTaken_A, record_command_q, write_ready)
   `JD_ASSERT_IF(RecordAsked_A, write_done, record_busy_q && !record_command_q)

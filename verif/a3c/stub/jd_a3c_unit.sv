@@ -10,6 +10,7 @@
 // Source   -
 `include "jd_assert.svh"
 module jd_a3c_unit
+  import jd_axi_pkg::*;
   import jd_a3c_pkg::*;
 #(
   parameter int unsigned Pes           = 64,
@@ -21,8 +22,7 @@ module jd_a3c_unit
   parameter int unsigned ParameterRows = 32768,
   parameter int unsigned GradientRows  = 0,
   parameter bit          SecondImage   = 1'b0,
-  parameter int unsigned UpdateUnits   = 4,
-  parameter int unsigned IdW           = 4
+  parameter int unsigned UpdateUnits   = 4
 ) (
   input  logic           clk_i,
   input  logic           rst_ni,
@@ -50,31 +50,8 @@ module jd_a3c_unit
   output logic           progress_o,
   input  logic           stop_i,
   output logic           idle_o,
-  output logic           m_axi_arvalid_o,
-  input  logic           m_axi_arready_i,
-  output logic [39:0]    m_axi_araddr_o,
-  output logic [7:0]     m_axi_arlen_o,
-  output logic [IdW-1:0] m_axi_arid_o,
-  input  logic           m_axi_rvalid_i,
-  output logic           m_axi_rready_o,
-  input  logic [511:0]   m_axi_rdata_i,
-  input  logic [1:0]     m_axi_rresp_i,
-  input  logic           m_axi_rlast_i,
-  input  logic [IdW-1:0] m_axi_rid_i,
-  output logic           m_axi_awvalid_o,
-  input  logic           m_axi_awready_i,
-  output logic [39:0]    m_axi_awaddr_o,
-  output logic [7:0]     m_axi_awlen_o,
-  output logic [IdW-1:0] m_axi_awid_o,
-  output logic           m_axi_wvalid_o,
-  input  logic           m_axi_wready_i,
-  output logic [511:0]   m_axi_wdata_o,
-  output logic [63:0]    m_axi_wstrb_o,
-  output logic           m_axi_wlast_o,
-  input  logic           m_axi_bvalid_i,
-  output logic           m_axi_bready_o,
-  input  logic [1:0]     m_axi_bresp_i,
-  input  logic [IdW-1:0] m_axi_bid_i
+  output axi_req_t       mem_req_o,
+  input  axi_rsp_t       mem_rsp_i
 );
   localparam bit Trains = GradientRows != 0;
 
@@ -122,28 +99,29 @@ module jd_a3c_unit
         state_q <= StOrder;
       end
       StOrder:  if ((order_go_i || !job.train) && !stop_i) state_q <= StRead;
-      StRead:   if (m_axi_arready_i && m_axi_arvalid_o) state_q <= StData;
-      StData:   if (m_axi_rvalid_i) begin
-        data_q  <= job.train ? {m_axi_rdata_i[511:32], m_axi_rdata_i[31:0] + 32'd1} : '0;
+      StRead:   if (mem_rsp_i.read.arready && mem_req_o.read.arvalid) state_q <= StData;
+      StData:   if (mem_rsp_i.read.rvalid) begin
+        data_q  <= !job.train ? '0
+                   : {mem_rsp_i.read.rdata[511:32], mem_rsp_i.read.rdata[31:0] + 32'd1};
         state_q <= StWrite;
-        if (m_axi_rresp_i != '0) begin
+        if (mem_rsp_i.read.rresp != '0) begin
           if (end_q.error == '0) end_q <= '{
             error: jd_engine_header_map_pkg::E_BUS_RD,
-            word: job.train ? WORD_SOURCE : WORD_THETA, response: m_axi_rresp_i};
+            word: job.train ? WORD_SOURCE : WORD_THETA, response: mem_rsp_i.read.rresp};
           state_q <= StSent;
         end else if (end_q.error != '0) begin
           state_q <= StSent;
         end
       end
       StWrite: begin
-        if (m_axi_awvalid_o && m_axi_awready_i) aw_q <= 1'b1;
-        if (m_axi_wvalid_o && m_axi_wready_i)   w_q  <= 1'b1;
+        if (mem_req_o.write.awvalid && mem_rsp_i.write.awready) aw_q <= 1'b1;
+        if (mem_req_o.write.wvalid && mem_rsp_i.write.wready)   w_q  <= 1'b1;
         if (aw_q && w_q) state_q <= StResponse;
       end
-      StResponse: if (m_axi_bvalid_i) begin
-        if (m_axi_bresp_i != '0 && end_q.error == '0) begin
+      StResponse: if (mem_rsp_i.write.bvalid) begin
+        if (mem_rsp_i.write.bresp != '0 && end_q.error == '0) begin
           end_q <= '{error: jd_engine_header_map_pkg::E_BUS_WR,
-                     word: job.train ? WORD_TARGET : WORD_MAPS, response: m_axi_bresp_i};
+                     word: job.train ? WORD_TARGET : WORD_MAPS, response: mem_rsp_i.write.bresp};
         end
         state_q <= StSent;
       end
@@ -177,23 +155,18 @@ module jd_a3c_unit
   assign end_o              = end_q;
   assign progress_o         = state_q inside {StAsk, StSent};
   assign idle_o             = !(state_q inside {StData, StWrite, StResponse})
-                              && !(state_q == StRead && m_axi_arvalid_o);
+                              && !(state_q == StRead && mem_req_o.read.arvalid);
   logic [39:0] place;
   assign place = 40'(found_q.theta_offset) << 6;
-  assign m_axi_arvalid_o = state_q == StRead;
-  assign m_axi_araddr_o  = job.train ? job.source + place : job.theta;
-  assign m_axi_arlen_o   = '0;
-  assign m_axi_arid_o    = IdW'(2);
-  assign m_axi_rready_o  = state_q == StData;
-  assign m_axi_awvalid_o = state_q == StWrite && !aw_q;
-  assign m_axi_awaddr_o  = job.train ? job.target + place : job.maps[0];
-  assign m_axi_awlen_o   = '0;
-  assign m_axi_awid_o    = IdW'(2);
-  assign m_axi_wvalid_o  = state_q == StWrite && !w_q;
-  assign m_axi_wdata_o   = data_q;
-  assign m_axi_wstrb_o   = '1;
-  assign m_axi_wlast_o   = 1'b1;
-  assign m_axi_bready_o  = state_q == StResponse;
+  assign mem_req_o.read = '{
+    arvalid: state_q == StRead, araddr: job.train ? job.source + place : job.theta,
+    arlen: '0, arid: 8'd2,
+    rready: state_q == StData};
+  assign mem_req_o.write = '{
+    awvalid: state_q == StWrite && !aw_q, awaddr: job.train ? job.target + place : job.maps[0],
+    awlen: '0, awid: 8'd2,
+    wvalid: state_q == StWrite && !w_q, wdata: data_q, wstrb: '1, wlast: 1'b1,
+    bready: state_q == StResponse};
   always_comb begin
     clocks_o       = '0;
     clocks_o.busy  = count_q != '0;
@@ -202,9 +175,9 @@ module jd_a3c_unit
   end
 
   logic unused;
-  assign unused = ^{m_axi_rlast_i, m_axi_rid_i, m_axi_bid_i, found_q, job, Pes, MulLatency,
-                    AddLatency, DivLatency, SqrtLatency, MapRows, ParameterRows, SecondImage,
-                    UpdateUnits};
+  assign unused = ^{mem_rsp_i.read.rlast, mem_rsp_i.read.rid, mem_rsp_i.write.bid, found_q, job,
+                    Pes, MulLatency, AddLatency, DivLatency, SqrtLatency, MapRows, ParameterRows,
+                    SecondImage, UpdateUnits};
   `JD_ASSUME_STREAM(TaskStable_M, task_valid_i, task_ready_o, task_i)
   `JD_ASSUME_IF(Able_M, task_valid_i && task_i.train, Trains)
   `JD_ASSERT_IF(TicketRead_A, state_q == StRead && job.train, found_q.outputs != '0)
