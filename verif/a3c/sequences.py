@@ -615,7 +615,7 @@ async def cases(env: A3cEnv) -> list[Case]:
     here = await world(env, {1: FLAT})
     net = here.nets[0]
     found = [
-        here.infer(net, 0, [0, 1]), here.copy(net, 0, 4), here.train(net, 0, 2, 3, [2], 0, (0, 1)),
+        here.infer(net, 0, [0]), here.copy(net, 0, 4), here.train(net, 0, 2, 3, [2], 0, (0, 1)),
         Task(NET_LOAD, network=1, theta=WINDOW[0]),
     ]  # fmt: skip
     out = []
