@@ -81,19 +81,20 @@ module jd_engine_guard
     end
   end
 
-  // What goes on leaves the ring as the rules want it.
-  logic [67:0] write, write_q;
-  logic        goes_on;                   // of the write of the clock before
-  assign write = {valid_i, offset_i, data_i, mask_i};
+  // What goes on leaves the ring as the rules want it. The registers stay for a clock before.
+  localparam int unsigned WriteW = 1 + 3 + 32 + 32 + 4 + 32;
+  logic [WriteW-1:0] write, write_q;
+  logic              stays, goes_on;
+  assign write   = {valid_i, offset_i, data_i, mask_i, size_i, tail_i};
+  assign stays   = valid_i && write == write_q;
+  assign goes_on = stays && refusal_o == '0 && far_o == '0;
   always_ff @(posedge clk_i) write_q <= write;
-  assign goes_on = valid_i && write == write_q && refusal_o == '0 && far_o == '0;
   `JD_ASSUME_IF(SizeInRange_M, valid_i, size_i <= SIZE_MAX)
-  `JD_ASSUME_IF(FullIsSize_M, valid_i, full_i == 32'hFFFF_FFFF << size_i)
-  `JD_ASSUME_IF(RoomKept_M, valid_i && size_i != '0, tail_i - head_i <= 32'd1 << size_i)
+  `JD_ASSUME_IF(FullIsSize_M, stays, full_i == 32'hFFFF_FFFF << size_i)
+  `JD_ASSUME_IF(RoomKept_M, stays && size_i != '0, tail_i - head_i <= 32'd1 << size_i)
   `JD_ASSERT_IF(FarIsTail_A, far_o != '0, valid_i && offset_i == TAIL)
   `JD_ASSERT_IF(TailFits_A, goes_on && offset_i == TAIL, tail - head_i <= 32'd1 << size_i)
   `JD_ASSERT_IF(SizeFits_A, goes_on && offset_i == SIZE, size <= 32'(SIZE_MAX))
   `JD_ASSERT_IF(Aligned_A, goes_on, (offset_i != BASE_LO || base == '0)
                                     && (offset_i != CPL_LO || cpl == '0))
-  `JD_ASSERT_IF(IdleOnly_A, goes_on && offset_i <= SIZE, !busy_i && !reset_i)
 endmodule : jd_engine_guard
