@@ -213,7 +213,8 @@ module jd_prove_tree_level
       `JD_ASSERT_IF(Row_A, cleared_q, u_dut.gen_row.row_q[n] == written_q[n])
     end else begin : gen_rows
       `JD_ASSERT_IF(Row_A, cleared_q || (clear_q && (n >> FanLog2) < 32'(clear_index_q)),
-                    u_dut.gen_rows.u_rows.mem[n>>FanLog2][(n%Fan)*u_dut.gen_rows.u_rows.KeptW +: NodeW] ==
+                    u_dut.gen_rows.u_rows.mem[n>>FanLog2]
+                        [(n%Fan)*u_dut.gen_rows.u_rows.KeptW +: NodeW] ==
                     (cleared_q ? rows_q[n] : '0))
     end
     if (!IsTop && !IsLeaf) begin : gen_stored

@@ -77,6 +77,8 @@ module jd_mem_1r1w #(
   if (KeptW == LaneW) begin : gen_as_kept
     assign data_q = kept_q;
   end else begin : gen_lanes
+    logic unused_filling;
+    assign unused_filling = ^kept_q;
     for (genvar lane = 0; lane < Lanes; lane++) begin : gen_lane
       assign data_q[lane*LaneW +: LaneW] = kept_q[lane*KeptW +: LaneW];
     end
