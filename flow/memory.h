@@ -35,7 +35,7 @@ constexpr int DECERR = 3;
 
 enum class Requests { checked, held };
 
-/// Mirrored by jackdaw.device.sim.MemoryConfig. A rate is num / den beats per clock.
+/// Mirrored by flow.library.MemoryConfig. A rate is num / den beats per clock.
 struct MemoryConfig {
     uint32_t latency;             // clocks, 1 or more
     uint32_t read_num, read_den;  // at most 1 beat per clock

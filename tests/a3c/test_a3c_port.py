@@ -1,4 +1,4 @@
-"""The memory port of the a3c engine: whose reads go first, and how many are out."""
+"""The memory port of the a3c engine: whose reads go first, how many are out, traffic of all."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from functools import partial
 import numpy as np
 import pytest
 
+from flow import simulate
+from flow.regression import keep
 from verif.play import RESET_CLOCKS, Block, Player, words
 
 pytestmark = pytest.mark.builds(lambda: Player(PORT, {}, 1))
@@ -139,3 +141,16 @@ def test_port_random(seed: int) -> None:
             )
             assert {unit for unit, _ in went} == {0, 1}
             sim.run(RESET_CLOCKS, rst_ni=np.zeros(RESET_CLOCKS))
+
+
+@pytest.mark.cocotb
+@pytest.mark.parametrize(
+    "test", keep(["Random", "Limited", "BusError", "ResetMidway", "BackPressure"], 3)
+)
+def test_port_traffic(test: str, seed: int) -> None:
+    """Two units and three blocks, each with a read and a write mover of 16 bursts."""
+    simulate.run(
+        "jackdaw:engine:a3c_port", toplevel="jd_a3c_port_bench", module="verif.lib.tb_axi",
+        test=test, parameters={"Clients": 5, "MaxOutstanding": 16, "Limit": 16}, seed=seed,
+        sources=["verif/a3c/jd_a3c_port_bench.sv"],
+    )  # fmt: skip
