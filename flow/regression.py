@@ -31,7 +31,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -360,6 +360,11 @@ def session_record(request: pytest.FixtureRequest) -> Path:
 def regress(*values: object, name: str | None = None) -> Any:
     """A parameter set that is not in `make test`."""
     return pytest.param(*values, marks=pytest.mark.regress, id=name)
+
+
+def builds(*openers: Callable[..., object]) -> pytest.MarkDecorator:
+    """A mark: the test opens the simulators that these functions of its parameters open."""
+    return pytest.mark.builds.with_args(*openers)
 
 
 def keep(values: Iterable[Any], count: int = 1) -> list[Any]:

@@ -12,6 +12,7 @@ import bench
 from benchmarks import a3c as bench_a3c
 from benchmarks.base import Row, row
 from flow import results
+from flow.regression import builds
 from jackdaw.device import open_device
 from jackdaw.device.sim import SimDevice
 from models.a3c.network import NET_T
@@ -20,7 +21,7 @@ from models.a3c.network import NET_T
 @pytest.mark.regress
 @pytest.mark.parametrize("copy", [False, True], ids=["ZERO", "COPY"])
 @pytest.mark.parametrize("agents", [1, 3])
-@pytest.mark.builds(lambda: open_device("sim", "a3c"))
+@builds(lambda: open_device("sim", "a3c"))
 def test_a3c_bench_host(
     agents: int, copy: bool, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
@@ -67,7 +68,7 @@ def test_a3c_bench_setups() -> None:
     assert floors == {"A": 5000, "H": 4150, "J": 2450}
 
 
-@pytest.mark.builds(lambda: open_device("sim", "a3c"))
+@builds(lambda: open_device("sim", "a3c"))
 def test_a3c_bench_golden(monkeypatch: pytest.MonkeyPatch) -> None:
     """A routine on the RTL equals the model, and PyTorch as closely as rounding lets it."""
     monkeypatch.setattr(bench_a3c, "CHECKED", bench_a3c.CHECKED[:1])

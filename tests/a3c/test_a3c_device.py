@@ -11,6 +11,7 @@ import pytest
 
 import jackdaw.environments  # noqa: F401  (registers PixelCatch)
 from flow.effort import effort
+from flow.regression import builds
 from jackdaw import errors
 from jackdaw.agents.a3c import A3cSettings, initial_parameters
 from jackdaw.device import load_config, open_device
@@ -24,13 +25,12 @@ from models.registers import a3c as registers
 from models.registers import directory
 from models.registers import engine_header as header
 
-pytestmark = pytest.mark.builds(lambda: open_device("sim", CONFIG))
-
 CONFIG = "a3c"
 BACKENDS = ("sim", "model")
 SETTINGS = HyperParameters.make(1e-2, eps=1e-2)
 TIMEOUT_S, MAX_CYCLES = 60.0, 400_000
 COUNTS = ("INF", "BOOT", "TRAIN", "SYNC", "CU0_TASKS", "CU1_TASKS")
+pytestmark = builds(lambda: open_device("sim", CONFIG))
 
 
 @pytest.fixture(params=BACKENDS)

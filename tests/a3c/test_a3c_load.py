@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from flow.library import CheckFailed
-from flow.regression import keep
+from flow.regression import builds, keep
 from models.a3c import traffic
 from models.a3c.network import BEAT_BYTES, SLOT_BYTES, TINY, Geometry, Network, conv, fc
 from verif.a3c.memory import (
@@ -27,12 +27,11 @@ from verif.a3c.memory import (
     theta_slot,
 )
 
-pytestmark = pytest.mark.builds(lambda name: actor(BUILDS[name], 1))
-
 WIDE = Geometry(
     n_pe=64, la=5, fm_rows=8192, pb_inference=2048, pb_training=2048, gb_rows=8192
 )  # fmt: skip
 BUILDS = {"16": TINY, "64": WIDE}
+pytestmark = builds(lambda name: actor(BUILDS[name], 1))
 
 
 def actor(g: Geometry, seed: int) -> Actor:
@@ -92,7 +91,7 @@ def test_load_rate(name: str, train: bool, seed: int) -> None:
 
 
 @pytest.mark.regress
-@pytest.mark.builds(lambda: actor(WIDE, 1))
+@builds(lambda: actor(WIDE, 1))
 def test_load_bursts(seed: int) -> None:
     """What lies in a row in memory comes in bursts up to the ends of pages."""
     rng = np.random.default_rng([seed, 3])
@@ -171,7 +170,7 @@ def test_load_stop(name: str, seed: int) -> None:
             check_stop(result, timing)
 
 
-@pytest.mark.builds(lambda: actor(TINY, 1))
+@builds(lambda: actor(TINY, 1))
 def test_load_rule(seed: int) -> None:
     """A task that cannot be is seen."""
     rng = np.random.default_rng([seed, 6])

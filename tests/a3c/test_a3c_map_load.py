@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from flow.library import CheckFailed
+from flow.regression import builds
 from models.a3c import traffic
 from models.a3c.network import BEAT_BYTES, NET_T, TINY, Geometry, Network, conv, fc
 from verif.a3c.memory import (
@@ -24,10 +25,9 @@ from verif.a3c.memory import (
     stops,
 )
 
-pytestmark = pytest.mark.builds(lambda: Actor("map_load", {}, 1))
-
 WIDE = Geometry(n_pe=64, fm_rows=8192, pb_inference=2048, pb_training=2048, gb_rows=8192)
 BUILDS = {"16": TINY, "64": WIDE}
+pytestmark = builds(lambda: Actor("map_load", {}, 1))
 
 
 def random_tasks(rng: np.random.Generator, g: Geometry, count: int) -> tuple[list[UnitTask], int]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from flow.library import CheckFailed
+from flow.regression import builds
 from models.a3c.network import BEAT_BYTES, ROW_WORDS
 from verif.a3c.memory import (
     FAST,
@@ -22,9 +23,8 @@ from verif.a3c.memory import (
     stops,
 )
 
-pytestmark = pytest.mark.builds(lambda: Actor("map_save", {}, 1))
-
 ROWS = 1024
+pytestmark = builds(lambda: Actor("map_save", {}, 1))
 
 
 def random_jobs(rng: np.random.Generator, count: int) -> tuple[list[SaveJob], int]:

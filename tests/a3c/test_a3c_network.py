@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from flow.library import CheckFailed
-from flow.regression import keep
+from flow.regression import builds, keep
 from models.a3c.network import FULL, NET_A, NET_S, NET_T, PAPER, SMALL, Geometry, Network, conv, fc
 from models.a3c.validate import WHOLE, NetworkError, validate
 from models.registers.a3c import Error
 from verif.a3c.network import Ended, Loader, descriptors, edges
-
-pytestmark = pytest.mark.builds(lambda name: Loader(BUILDS[name], 1))
 
 # Its limits are met to the row by the networks of test_network_limits.
 ODD = Geometry(
@@ -28,6 +26,7 @@ TRIALS = 120
 SEARCHED = 600
 FROM_NETWORK = 4
 CAPACITY = (Error.E_CAP_FM, Error.E_CAP_PB, Error.E_CAP_GB)
+pytestmark = builds(lambda name: Loader(BUILDS[name], 1))
 
 
 def outcome(words: np.ndarray, g: Geometry) -> tuple[Ended, Network | None]:
@@ -72,7 +71,7 @@ def compare(loader: Loader, words: np.ndarray, slot: int, what: str) -> Ended:
     return got
 
 
-@pytest.mark.builds(lambda: Loader(BUILDS["odd"], 1))
+@builds(lambda: Loader(BUILDS["odd"], 1))
 def test_network_edges(seed: int) -> None:
     """Every field of a convolution and of a connected layer at the edges of what is legal."""
     g = BUILDS["odd"]
@@ -85,7 +84,7 @@ def test_network_edges(seed: int) -> None:
             compare(loader, words, 0, f"edge {index}")
 
 
-@pytest.mark.builds(lambda: Loader(ODD, 1))
+@builds(lambda: Loader(ODD, 1))
 def test_network_limits(seed: int) -> None:
     """Networks that fill a buffer to the row, and the next larger ones."""
     back = (16, 32)
@@ -141,7 +140,7 @@ def test_network_load(name: str, seed: int) -> None:
     assert codes >= wanted, f"never: {wanted - codes}"
 
 
-@pytest.mark.builds(lambda: Loader(SMALL, 1))
+@builds(lambda: Loader(SMALL, 1))
 def test_network_bus_error(seed: int) -> None:
     """A beat that cannot be read ends the load, whatever the rest says; the slot stays."""
     loader = Loader(SMALL, seed)
@@ -157,7 +156,7 @@ def test_network_bus_error(seed: int) -> None:
                 loader.check()
 
 
-@pytest.mark.builds(lambda: Loader(SMALL, 1))
+@builds(lambda: Loader(SMALL, 1))
 def test_network_reset(seed: int) -> None:
     """A reset empties the slots, in the middle of a load, too."""
     loader = Loader(SMALL, seed)
@@ -175,7 +174,7 @@ def test_network_reset(seed: int) -> None:
             loader.check()
 
 
-@pytest.mark.builds(lambda: Loader(FULL, 1))
+@builds(lambda: Loader(FULL, 1))
 def test_network_of_the_paper(seed: int) -> None:
     """The network that the figures are for."""
     words = np.concatenate([NET_A.encode(), np.zeros(48 - 17, np.uint32)])
@@ -186,7 +185,7 @@ def test_network_of_the_paper(seed: int) -> None:
         loader.check()
 
 
-@pytest.mark.builds(lambda: Loader(SMALL, 1))
+@builds(lambda: Loader(SMALL, 1))
 def test_network_rule(seed: int) -> None:
     """A read of a slot without a network is seen."""
     loader = Loader(SMALL, seed)

@@ -6,16 +6,11 @@ import numpy as np
 import pytest
 
 from flow.library import CheckFailed
-from flow.regression import keep
+from flow.regression import builds, keep
 from models.a3c import ops
 from verif.a3c.numbers import bits_of, draw, floats
 from verif.a3c.pe import PE, Config, Traffic, preload, sums
 from verif.play import Player
-
-pytestmark = pytest.mark.builds(
-    lambda: Player(PE, CONFIGS["32-M3-A4"].parameters, 1),
-    lambda name: Player(PE, CONFIGS[name].parameters, 1),
-)
 
 CONFIGS = {
     "32-M3-A4": Config(),
@@ -28,6 +23,10 @@ GOALS = (
     *(f"distance {k}{how}" for k in range(3) for how in ("", " masked")), "distance 0 first",
     "both halves", "drain at once", "drained", "preload beside issue", "all contexts", "reset",
 )  # fmt: skip
+pytestmark = builds(
+    lambda: Player(PE, CONFIGS["32-M3-A4"].parameters, 1),
+    lambda name: Player(PE, CONFIGS[name].parameters, 1),
+)
 
 
 @pytest.mark.parametrize("name", keep(CONFIGS))
@@ -74,7 +73,7 @@ def test_pe_convolution_forward(seed: int, special: float) -> None:
 
 
 @pytest.mark.parametrize("special", [0.0, 0.04])
-@pytest.mark.builds(lambda: Player(PE, CONFIGS["16-M4-A6"].parameters, 1))
+@builds(lambda: Player(PE, CONFIGS["16-M4-A6"].parameters, 1))
 def test_pe_weight_gradient(seed: int, special: float) -> None:
     """Gradients that go on from sample to sample: drained, then preloaded in the other half."""
     config = CONFIGS["16-M4-A6"]

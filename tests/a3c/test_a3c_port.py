@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from flow import simulate
-from flow.regression import keep
+from flow.regression import builds, keep
 from verif.play import RESET_CLOCKS, Block, Player, words
-
-pytestmark = pytest.mark.builds(lambda: Player(PORT, {}, 1))
 
 ADDRESS_BITS, ID_BITS, BEAT = 40, 8, 64
 PATIENCE, READS = 15, 16
@@ -33,6 +31,7 @@ PORT = Block(
         "m_axi_araddr_o": ADDRESS_BITS, "m_axi_arid_o": ID_BITS,
     },
 )  # fmt: skip
+pytestmark = builds(lambda: Player(PORT, {}, 1))
 
 
 def reads(

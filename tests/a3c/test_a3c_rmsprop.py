@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from flow.library import CheckFailed
-from flow.regression import keep
+from flow.regression import builds, keep
 from models.a3c.rmsprop import HyperParameters, rmsprop
 from verif.a3c.numbers import bits_of, draw, floats
 from verif.play import Block, Player
-
-pytestmark = pytest.mark.builds(lambda: player("4-short", 1), lambda name: player(name, 1))
 
 RMSPROP = Block(
     "jackdaw:engine:a3c_rmsprop",
@@ -29,6 +27,7 @@ BUILDS = {"4-short": (4, 2, 2, 4, 4), "8-long": (8, 4, 6, 28, 28), "16-least": (
 NAMES = ("Units", "MulLatency", "AddLatency", "DivLatency", "SqrtLatency")
 USUAL = HyperParameters.make(7e-4)
 LIMIT = 30_000
+pytestmark = builds(lambda: player("4-short", 1), lambda name: player(name, 1))
 
 
 def latency(name: str) -> int:

@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 
 from flow.library import CheckFailed
-from flow.regression import keep
+from flow.regression import builds, keep
 from models.a3c.rmsprop import HyperParameters, rmsprop
 from verif.a3c.numbers import SPECIALS, bits_of, draw, floats
 from verif.play import Block, Player
-
-pytestmark = pytest.mark.builds(
-    lambda: player(BUILDS["2-2-4-4"], 1), lambda name: player(BUILDS[name], 1)
-)
 
 RMSPROP_UNIT = Block(
     "jackdaw:engine:a3c_rmsprop",
@@ -29,6 +25,7 @@ RMSPROP_UNIT = Block(
 BUILDS = {"2-2-4-4": (2, 2, 4, 4), "1-3-2-5": (1, 3, 2, 5), "4-6-28-28": (4, 6, 28, 28)}
 NAMES = ("MulLatency", "AddLatency", "DivLatency", "SqrtLatency")
 USUAL = HyperParameters.make(7e-4)
+pytestmark = builds(lambda: player(BUILDS["2-2-4-4"], 1), lambda name: player(BUILDS[name], 1))
 
 
 def latency(build: tuple[int, ...]) -> int:

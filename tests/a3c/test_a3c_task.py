@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from flow.regression import keep
+from flow.regression import builds, keep
 from models.a3c.descriptor import ALT2, INF, NET_LOAD, SYNC, TRAIN, Task, Window, extents
 from models.a3c.network import NET_A, NET_S, NET_T, SMALL, Geometry, Network, fc
 from models.engine import ADDRESSES
@@ -16,8 +16,6 @@ from models.registers.a3c import Error
 from verif.a3c import task
 from verif.a3c.task import Case
 from verif.play import Player
-
-pytestmark = pytest.mark.builds(lambda: player("four", 1), lambda name: player(name, 1))
 
 FLAT = Network((fc(37, 19), fc(19, 1000, relu=False)))
 BUILDS: dict[str, tuple[Geometry, list[Network | None]]] = {
@@ -29,6 +27,7 @@ WANTED = {
     Error.E_OPCODE, Error.E_RESERVED, Error.E_NET, Error.E_NB, Error.E_ALIGN, Error.E_ADDR,
     Error.E_OVERLAP, Error.E_ROLE, Error.E_LAYOUT,
 }  # fmt: skip
+pytestmark = builds(lambda: player("four", 1), lambda name: player(name, 1))
 
 
 def player(name: str, seed: int) -> Player:

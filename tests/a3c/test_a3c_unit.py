@@ -7,14 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from flow.regression import keep, regress
+from flow.regression import builds, keep, regress
 from models.a3c import timing, traffic
 from models.a3c.network import CONV, FULL, NET_A, NET_T, TINY, Geometry, Network, conv, fc
 from models.registers.a3c import Error
 from verif.a3c.memory import Fault, small_network
 from verif.a3c.unit import PRESETS, Case, Memory, Result, Unit, stage_model, unit_parameters
-
-pytestmark = pytest.mark.builds(lambda: Unit(unit_parameters(NARROW, True), 1))
 
 WIDE = Geometry(
     n_pe=64, n_pair=1, lm=2, la=3, n_ru=8, fm_rows=4096, pb_inference=4096, pb_training=4096,
@@ -24,6 +22,7 @@ NARROW = replace(TINY, fm_rows=2048, pb_inference=1024, pb_training=1024, gb_row
 BUILDS = {"16": NARROW, "64": WIDE}
 BUS_READ, BUS_WRITE = int(Error.E_BUS_RD), int(Error.E_BUS_WR)
 WORD_THETA, WORD_SOURCE, WORD_TARGET, WORD_OBJECTIVE, WORD_MAPS = 2, 4, 6, 12, 16
+pytestmark = builds(lambda: Unit(unit_parameters(NARROW, True), 1))
 
 
 def run(
@@ -105,7 +104,7 @@ def random_case(rng: np.random.Generator, g: Geometry, count: int) -> Case:
 
 @pytest.mark.parametrize("build", keep(BUILDS))
 @pytest.mark.parametrize("number", keep(range(12), 2))
-@pytest.mark.builds(lambda build: Unit(unit_parameters(BUILDS[build], True), 1))
+@builds(lambda build: Unit(unit_parameters(BUILDS[build], True), 1))
 def test_unit_runs_random_tasks(build: str, number: int, seed: int) -> None:
     rng = np.random.default_rng([seed, 31, number])
     case = random_case(rng, BUILDS[build], int(rng.integers(1, 5)))
@@ -153,7 +152,7 @@ def test_unit_computes_special_values(shape: str, count: int, seed: int) -> None
 
 @pytest.mark.regress
 @pytest.mark.parametrize(("forward", "backward"), [(16, 64), (16, 16), (32, 32), (64, 64)])
-@pytest.mark.builds(lambda: Unit(unit_parameters(WIDE, True), 1))
+@builds(lambda: Unit(unit_parameters(WIDE, True), 1))
 def test_unit_shares_rows_among_groups(forward: int, backward: int, seed: int) -> None:
     """Groups take rows, a short last tile several groups a row."""
     layers = [
@@ -277,7 +276,7 @@ def test_unit_goes_on_behind_a_reset(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.builds(
+@builds(
     lambda: Unit(unit_parameters(FULL, False), 1, optimize="-O2"),
     lambda: Unit(unit_parameters(FULL, True), 1, optimize="-O2"),
 )

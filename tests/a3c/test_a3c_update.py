@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from flow.library import CheckFailed
-from flow.regression import keep
+from flow.regression import builds, keep
 from models.a3c.network import ROW_WORDS, SLOT_BYTES, TINY, Network, fc
 from models.a3c.rmsprop import HyperParameters
 from verif.a3c.memory import (
@@ -30,14 +30,13 @@ from verif.a3c.memory import (
 )
 from verif.a3c.numbers import draw
 
-pytestmark = pytest.mark.builds(
-    lambda: Actor("update", BUILDS["4"], 1), lambda name: Actor("update", BUILDS[name], 1)
-)
-
 BUILDS = {
     "4": {"Units": 4, "Rows": 128, "Second": 1},
     "8": {"Units": 8, "Rows": 256, "AddLatency": 6, "DivLatency": 28, "SqrtLatency": 28},
 }
+pytestmark = builds(
+    lambda: Actor("update", BUILDS["4"], 1), lambda name: Actor("update", BUILDS[name], 1)
+)
 
 
 def random_update(
@@ -199,7 +198,7 @@ def check_failed(
 
 
 @pytest.mark.regress
-@pytest.mark.builds(lambda: Actor("update", BUILDS["8"], 1))
+@builds(lambda: Actor("update", BUILDS["8"], 1))
 def test_update_failed(seed: int) -> None:
     """While the task has failed nothing is written, but all goes on; the next one is whole."""
     rng = np.random.default_rng([seed, 10])

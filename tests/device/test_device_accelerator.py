@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from flow.manifest import engine, engines
-from flow.regression import regress
+from flow.regression import builds, regress
 from jackdaw import errors
 from jackdaw.device import load_config, open_device
 from jackdaw.device.base import CAPABILITIES, PAGE_BYTES, STATUS_IDLE, EngineInfo
@@ -18,12 +18,6 @@ from jackdaw.drivers.rings import Ring
 from models.registers import directory, replay
 from models.registers import engine_header as header
 from models.registers.map import Register
-
-pytestmark = pytest.mark.builds(
-    lambda name: open_device("sim", name),
-    lambda device: open_device(device, CONFIG),
-    lambda backend, every: open_device(backend, every),
-)
 
 CONFIG = "small"
 CONFIGS = [CONFIG, "all", regress("learners")]
@@ -36,6 +30,11 @@ UNKNOWN_OPCODE = 0x7F
 CLEAR, SAMPLE, RETRIEVE, INSERT = 1, 2, 3, 6  # replay
 PROGRAM, TRAIN = 3, 4  # learner
 FLAG_MEMORY, FLAG_WEIGHTS = 0x10 << 8, 0x80 << 8
+pytestmark = builds(
+    lambda name: open_device("sim", name),
+    lambda device: open_device(device, CONFIG),
+    lambda backend, every: open_device(backend, every),
+)
 
 
 @pytest.fixture(params=BACKENDS)
@@ -160,7 +159,7 @@ def replay_rings(device: Any, leaves: int = 100) -> tuple[Ring, Ring]:
     return sampling, host
 
 
-@pytest.mark.builds(lambda: open_device("sim", CONFIG))
+@builds(lambda: open_device("sim", CONFIG))
 def test_replay_jobs_give_the_same_bytes(seed: int) -> None:
     found = {}
     for backend in BACKENDS:

@@ -12,18 +12,18 @@ import pytest
 import torch
 
 import models.float as golden
+from flow.regression import builds
 from jackdaw.device import load_config
 from jackdaw.device.sim import SimDevice, build_library
 from jackdaw.drivers.learner import Learner, Storage, adam, td_pitch
 from verif.float import oracle
 
-pytestmark = pytest.mark.builds(
+CONFIG = load_config("small")
+SIZES, RECORDS, BATCH, STEPS = (4, 16, 2), 32, 16, 7
+pytestmark = builds(
     lambda: SimDevice(CONFIG),
     lambda: build_library(CONFIG, assertions=False, compiled_arithmetic=True),
 )
-
-CONFIG = load_config("small")
-SIZES, RECORDS, BATCH, STEPS = (4, 16, 2), 32, 16, 7
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from flow.regression import builds
 from jackdaw import errors
 from jackdaw.device import base as device_base
 from jackdaw.device import open_device, sim
@@ -24,12 +25,11 @@ from models.registers import engine_header as header
 from models.registers.map import by_offset
 from tests.device.echo import CONFIG, ECHO, ECHO_ID, HANG
 
-pytestmark = pytest.mark.builds(lambda: open_device("sim", CONFIG))
-
 UNKNOWN_OPCODE = 0x7F
 NOP = 0
 TIMEOUT_S = 30.0
 MAX_CYCLES = 20_000
+pytestmark = builds(lambda: open_device("sim", CONFIG))
 
 
 def open_echo_ring(device: Any, page: int = 1, ring: int = 0, slots_log2: int = 3) -> Ring:

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from flow.regression import builds
 from jackdaw import errors
 from jackdaw.device.sim import MEMORIES, MemoryTiming, SimDevice, build_library
 from models.registers import directory
 from tests.device.echo import HandWritten
-
-pytestmark = pytest.mark.builds(lambda: SimDevice(CONFIG))
 
 CONFIG = HandWritten(
     "bench", 250_000_000, 20, 2, made="jackdaw:verif:device_bench", top="jd_device_bench"
@@ -32,6 +31,7 @@ RESULTS = {
 }
 MEMORY_BYTES = 1 << 20
 WRITE_BASE = 0x40000
+pytestmark = builds(lambda: SimDevice(CONFIG))
 
 
 def start(device: SimDevice, port: int = 0, go: int = READ | WRITE, **changes: int) -> None:
@@ -210,7 +210,7 @@ def test_faults_of_the_device_raise_and_the_process_lives_on(
     other.close()
 
 
-@pytest.mark.builds(lambda: SimDevice(CONFIG, assertions=False))
+@builds(lambda: SimDevice(CONFIG, assertions=False))
 def test_without_assertions_the_same_fault_passes() -> None:
     with SimDevice(CONFIG, assertions=False) as device:
         start(device, go=READ | FAIL_ASSERTION)
@@ -225,7 +225,7 @@ def has_header(name: str) -> bool:
 
 
 @pytest.mark.skipif(not has_header("lz4.h"), reason="FST files need the package liblz4-dev")
-@pytest.mark.builds(lambda: has_header("lz4.h") and SimDevice(CONFIG, waves="waves.fst"))
+@builds(lambda: has_header("lz4.h") and SimDevice(CONFIG, waves="waves.fst"))
 def test_waves_are_recorded_between_two_marks(tmp_path: Path) -> None:
     sizes = {}
     for name, recorded in (("all", True), ("none", False)):

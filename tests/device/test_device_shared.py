@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
+from flow.regression import builds
 from jackdaw.agents.base import default_initialization
 from jackdaw.device import load_config, open_device
 from jackdaw.drivers.learner import JOB_STORE, Learner, Storage, adam, vector_pitch
@@ -78,7 +78,7 @@ def measure(seed: int) -> dict[str, dict[str, int]]:
         return found
 
 
-@pytest.mark.builds(lambda: open_device("sim", CONFIG))
+@builds(lambda: open_device("sim", CONFIG))
 def test_a_learner_at_work_holds_up_nobody(seed: int) -> None:
     found = measure(seed)
     print("\n".join(f"{name}: {clocks}" for name, clocks in found.items()))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import train_together
-from flow.regression import regress
+from flow.regression import builds, regress
 from jackdaw import errors
 from jackdaw.agents.a3c import initial_parameters
 from jackdaw.agents.base import default_initialization
@@ -29,8 +29,6 @@ from models.a3c.network import NET_T
 from models.a3c.rmsprop import HyperParameters
 from models.registers import engine_header as header
 
-pytestmark = pytest.mark.builds(lambda backend, config: open_device(backend, config))
-
 CONFIG = "all"
 BACKENDS = ("sim", "model")
 UNKNOWN_OPCODE = 0x7F
@@ -40,6 +38,7 @@ SETTINGS = HyperParameters.make(1e-2, eps=1e-2)
 
 # A piece of work: prepares, yields once its first jobs run, then returns what came out.
 Work = Generator[None, None, list[np.ndarray]]
+pytestmark = builds(lambda backend, config: open_device(backend, config))
 
 
 def storage(device: Any, seed: int) -> Storage:
@@ -225,7 +224,7 @@ def test_others_go_on_undisturbed(
         np.testing.assert_array_equal(got, want)
 
 
-@pytest.mark.builds(lambda: open_device("sim", CONFIG))
+@builds(lambda: open_device("sim", CONFIG))
 def test_a_held_reset_holds_up_nobody(seed: int) -> None:
     """A soft reset that is asked for again and again, without waiting for its end."""
     others = ["replay", "learner"]
@@ -240,7 +239,7 @@ def test_a_held_reset_holds_up_nobody(seed: int) -> None:
 
 
 @pytest.mark.parametrize("steps", [2, regress(20)])
-@pytest.mark.builds(lambda: open_device("sim", CONFIG))
+@builds(lambda: open_device("sim", CONFIG))
 def test_two_agents_train_at_once(steps: int, tmp_path: Path, seed: int) -> None:
     """DQN on CartPole and A3C on PixelCatch: on the RTL the bits that each has on a device of its
     own, of the golden models."""  # fmt: skip

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from flow.regression import builds
 from jackdaw import errors
 from jackdaw.device import open_device
 from jackdaw.device.base import Device
@@ -19,10 +20,9 @@ from models.learner.engine import FLAG_LIST, JOB_PROGRAM, JOB_TRAIN
 from models.replay.engine import Flag
 from models.replay.engine import Job as Opcode
 
-pytestmark = pytest.mark.builds(lambda device: open_device(device, "demo"))
-
 SIZES = [4, 16, 2]
 RECORDS = 64
+pytestmark = builds(lambda device: open_device(device, "demo"))
 
 
 @pytest.fixture(scope="module", params=["sim", "model"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import train
-from flow.regression import keep, regress
+from flow.regression import builds, keep, regress
 from jackdaw.agents.recipes import recipe
 from jackdaw.device import open_device
 from jackdaw.runtime import checkpoint
@@ -69,7 +69,7 @@ def comparable(state: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("steps", [6, regress(40), pytest.param(300, marks=pytest.mark.slow)])
-@pytest.mark.builds(lambda: open_device("sim", recipe(*CARTPOLE).config))
+@builds(lambda: open_device("sim", recipe(*CARTPOLE).config))
 def test_rtl_and_models_train_to_the_same_bits(tmp_path, steps, seed):
     sim = comparable(run(tmp_path / "sim", "sim", steps, seed=seed))
     model = comparable(run(tmp_path / "model", "model", steps, seed=seed))
@@ -78,7 +78,7 @@ def test_rtl_and_models_train_to_the_same_bits(tmp_path, steps, seed):
 
 
 @pytest.mark.parametrize("agent", keep(AGENTS), ids="-".join)
-@pytest.mark.builds(lambda agent: open_device("sim", recipe(*agent).config))
+@builds(lambda agent: open_device("sim", recipe(*agent).config))
 def test_agents_train_to_the_same_bits_on_rtl(tmp_path, agent, seed):
     """A few gradient steps: all networks, moments, targets, priorities and actions are equal."""
     sim = comparable(run(tmp_path / "sim", "sim", 3, seed=seed, agent=agent))

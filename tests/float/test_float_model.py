@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import models.float as golden
+from flow.regression import builds
 from verif.float import oracle
 from verif.float.lanes import FORMATS, OPERATIONS, Lanes
 
-pytestmark = pytest.mark.builds(lambda float_format: Lanes(float_format))
-
 MODELS = {"mul": golden.mul, "add": golden.add, "sub": golden.sub, "div": golden.div}
+pytestmark = builds(lambda float_format: Lanes(float_format))
 
 
 def patterns(float_format: str, seed: int, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -96,7 +96,7 @@ def test_float_conversions(float_format: str, seed: int) -> None:
                 np.testing.assert_array_equal(lanes.run(lane, words), want, lane.name)
 
 
-@pytest.mark.builds(lambda: Lanes("f16"))
+@builds(lambda: Lanes("f16"))
 def test_float_harness_rounds_like_numpy(seed: int) -> None:
     """The half-precision routine of reference.hpp against NumPy's float16, 100 000 pairs each."""
     a, b = patterns("f16", seed, 100_000)

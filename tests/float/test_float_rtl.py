@@ -16,6 +16,7 @@ import pytest
 import models.float as golden
 from flow import BUILD, ROOT, write_whole
 from flow.effort import scale
+from flow.regression import builds
 from verif.float.lanes import (
     CROSS,
     EXPONENTS,
@@ -29,14 +30,13 @@ from verif.float.lanes import (
     expect_clean,
 )
 
-pytestmark = pytest.mark.builds(lambda lanes: Lanes(lanes))
-
 # Random cases of each operation, at the latency of the simulated accelerator.
 FULL = scale(10_000_000)
 PART = scale(500_000)  # at every other latency and conversion
 PARTS = 32  # of an exhaustive run over pairs
 MULTIPLIER = "rtl/lib/float/jd_float_mul.sv"
 INCREMENT = "product[SigW-2] & (sticky | product[SigW-1]);"
+pytestmark = builds(lambda lanes: Lanes(lanes))
 
 
 @pytest.fixture(scope="module", params=["f32", "f16"])
@@ -73,7 +73,7 @@ def test_float_random(lanes: Lanes, operation: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("operation", ["sqrt", "to_fixed", "from_fixed"])
-@pytest.mark.builds(lambda: Lanes("f16"))
+@builds(lambda: Lanes("f16"))
 def test_float_half_exhaustive(half: Lanes, operation: str) -> None:
     """Every operand of one argument, where these are not more than 2**24."""
     for lane in (x for x in half.lanes if x.operation == operation):
@@ -87,7 +87,7 @@ def test_float_half_exhaustive(half: Lanes, operation: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("operation", ["mul", "add"])
-@pytest.mark.builds(lambda: Lanes("f16"))
+@builds(lambda: Lanes("f16"))
 def test_float_half_all_pairs(half: Lanes, operation: str, part: int) -> None:
     lane = half.find(operation)
     size = (1 << 32) // PARTS
@@ -107,7 +107,7 @@ def multiplier_of_halves(planted: bool) -> Lanes:
 
 
 @pytest.mark.parametrize("planted", [False, True], ids=["original", "planted"])
-@pytest.mark.builds(lambda planted: multiplier_of_halves(planted))
+@builds(lambda planted: multiplier_of_halves(planted))
 def test_float_comparison_finds_a_wrong_multiplier(planted: bool) -> None:
     """All halves times 0.33: every increment that a multiplier loses is noticed, and no other."""
     factor, size = 0x3555, 1 << 16  # 0.3333

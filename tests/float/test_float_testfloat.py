@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import testfloat
+from flow.regression import builds
 from verif.float import oracle
 from verif.float.lanes import FORMATS, Lanes
 
@@ -64,7 +65,7 @@ def vectors(name: str, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.builds(lambda name: Lanes(testfloat.parse_operation(name).float_format))
+@builds(lambda name: Lanes(testfloat.parse_operation(name).float_format))
 def test_testfloat_accepts(
     name: str, seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -75,7 +76,7 @@ def test_testfloat_accepts(
 
 
 @pytest.mark.parametrize("name", ["f32_mul", "f16_lt", "ui64_to_f32", "f32_to_i32"])
-@pytest.mark.builds(lambda name: Lanes(testfloat.parse_operation(name).float_format))
+@builds(lambda name: Lanes(testfloat.parse_operation(name).float_format))
 def test_testfloat_reports_one_wrong_vector(
     name: str, seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,7 @@ import bench
 from benchmarks import learner as bench_learner
 from benchmarks.peers import learners
 from flow.design import resolve
-from flow.regression import keep
+from flow.regression import builds, keep
 from flow.toolchain import environment
 from jackdaw.device import Config, open_device
 from jackdaw.drivers.learner import Learner
@@ -21,7 +21,7 @@ from models.learner.timing import step_clocks
 KEYS = {"engine", "figure", "config", "measured", "unit", "ideal", "published", "peers"}
 
 
-@pytest.mark.builds(lambda: open_device("sim", "small"))
+@builds(lambda: open_device("sim", "small"))
 def test_learner_bench_writes_rows_of_the_same_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

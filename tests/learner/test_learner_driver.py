@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from flow.regression import builds
 from jackdaw import errors
 from jackdaw.agents.base import default_initialization
 from jackdaw.device import load_config, open_device
@@ -88,7 +89,7 @@ def test_parameters_return_as_they_went(learner: Learner, seed: int) -> None:
 
 
 @pytest.mark.parametrize("backend", ["model", "sim"])
-@pytest.mark.builds(lambda: open_device("sim", "small"))
+@builds(lambda: open_device("sim", "small"))
 def test_copies_are_read_while_the_learner_writes(backend: str, seed: int) -> None:
     """Actors get a whole version, the newest that has ended, whatever the engine does."""
     with open_device(backend, config="small", seed=seed) as device:
@@ -112,7 +113,7 @@ def test_copies_are_read_while_the_learner_writes(backend: str, seed: int) -> No
             assert not equal(versions[-1], versions[-2])
 
 
-@pytest.mark.builds(lambda: open_device("sim", "small"))
+@builds(lambda: open_device("sim", "small"))
 def test_a_third_copy_waits_for_the_first(seed: int) -> None:
     with open_device("sim", config="small", seed=seed) as device:
         learner = Learner(device)

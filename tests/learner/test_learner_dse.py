@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from flow import results
+from flow.regression import builds
 from jackdaw.device import load_config, open_device
 from jackdaw.drivers.learner import Learner, Storage, adam
 from models.learner import dse
@@ -112,7 +113,7 @@ BUILDS: dict[str, list[tuple[tuple[int, ...], bool, int]]] = {
 
 @pytest.mark.regress
 @pytest.mark.parametrize("build", BUILDS)
-@pytest.mark.builds(lambda build: open_device("sim", load_config(build)))
+@builds(lambda build: open_device("sim", load_config(build)))
 def test_prediction_against_counted_clocks(build, seed):
     """The cycle model, on which the search rests, is within 1 % of the simulated device, of steps
     of few clocks within 3 %."""

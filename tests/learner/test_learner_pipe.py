@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from flow.effort import scale
-from flow.regression import keep
+from flow.regression import builds, keep
 from models.learner import optim, timing
 from models.learner.fp import words
 from models.learner.layout import Geometry, allocate
@@ -28,8 +28,6 @@ from models.learner.program import (
 from verif.learner.pipe import FILL, Config, PipeSim, Report
 from verif.learner.programs import many_networks, several_networks
 
-pytestmark = pytest.mark.builds(lambda: PipeSim(SMALL, 1))
-
 SMALL = Config(Geometry(p=16, ob=4))
 CONFIGS = {
     "p16": SMALL,
@@ -47,6 +45,7 @@ ACTOR_CRITIC = {
     "p8": Config(Geometry(p=8, ob=2, lw=2, w_rows=8192, a_rows=8192, actor_critic=1)),
     "latency": Config(ACTORS, mul=4, add=6),
 }
+pytestmark = builds(lambda: PipeSim(SMALL, 1))
 
 
 def random_batch(
@@ -157,7 +156,7 @@ def test_pipe_random_programs(seed: int) -> None:
 
 
 @pytest.mark.regress
-@pytest.mark.builds(lambda: PipeSim(SPATIAL, 1))
+@builds(lambda: PipeSim(SPATIAL, 1))
 def test_spatial_random_programs(seed: int) -> None:
     check_random_programs(SPATIAL, seed, 40)
 
@@ -342,7 +341,7 @@ def test_pipe_thresholds(seed: int) -> None:
 
 
 @pytest.mark.regress
-@pytest.mark.builds(lambda: PipeSim(CONFIGS["latency"], 1))
+@builds(lambda: PipeSim(CONFIGS["latency"], 1))
 def test_pipe_long_latencies(seed: int) -> None:
     """Losses of one action follow one another faster than they are worked off."""
     config = CONFIGS["latency"]
@@ -404,7 +403,7 @@ def test_pipe_errors(seed: int) -> None:
     check_errors(SMALL, seed)
 
 
-@pytest.mark.builds(lambda: PipeSim(SPATIAL, 1))
+@builds(lambda: PipeSim(SPATIAL, 1))
 def test_spatial_errors(seed: int) -> None:
     check_errors(SPATIAL, seed)
 
@@ -462,7 +461,7 @@ def test_pipe_abort(seed: int) -> None:
     check_abort(SMALL, seed)
 
 
-@pytest.mark.builds(lambda: PipeSim(SPATIAL, 1))
+@builds(lambda: PipeSim(SPATIAL, 1))
 def test_spatial_abort(seed: int) -> None:
     check_abort(SPATIAL, seed)
 
@@ -481,7 +480,7 @@ def check_abort(config: Config, seed: int) -> None:
     sim.close()
 
 
-@pytest.mark.builds(lambda: PipeSim(SPATIAL, 1))
+@builds(lambda: PipeSim(SPATIAL, 1))
 def test_spatial_networks(seed: int) -> None:
     """Several networks: two chains of gradients, two targets, one loss."""
     sim = PipeSim(SPATIAL, seed)
@@ -500,7 +499,7 @@ def test_spatial_networks(seed: int) -> None:
     sim.close()
 
 
-@pytest.mark.builds(lambda: PipeSim(SPATIAL, 1))
+@builds(lambda: PipeSim(SPATIAL, 1))
 def test_spatial_rows_wait(seed: int) -> None:
     """Narrow networks: units give a row per clock and more, which their queues hold up."""
     sim = PipeSim(SPATIAL, seed)
@@ -513,7 +512,7 @@ def test_spatial_rows_wait(seed: int) -> None:
 
 
 @pytest.mark.parametrize("sizes", [(4, 64, 64, 2), (17, 33, 5), (5, 8, 8, 8, 3)], ids=str)
-@pytest.mark.builds(lambda: PipeSim(SPATIAL, 1))
+@builds(lambda: PipeSim(SPATIAL, 1))
 def test_spatial_clocks(sizes: tuple[int, ...], seed: int) -> None:
     """The cycle model within 2 %: part of a group, one group, many."""
     sim = PipeSim(SPATIAL, seed)
@@ -531,14 +530,14 @@ def test_spatial_clocks(sizes: tuple[int, ...], seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", keep(["spatial", "p16", "p8", "latency"]))
-@pytest.mark.builds(lambda name: PipeSim(CONFIGS[name], 1))
+@builds(lambda name: PipeSim(CONFIGS[name], 1))
 def test_pipe_builds_give_the_same_bits(seed: int, name: str) -> None:
     check_build(seed, name)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["p64", "gi16"])
-@pytest.mark.builds(lambda name: PipeSim(CONFIGS[name], 1))
+@builds(lambda name: PipeSim(CONFIGS[name], 1))
 def test_pipe_more_builds_give_the_same_bits(seed: int, name: str) -> None:
     check_build(seed, name)
 
@@ -721,20 +720,20 @@ def check_actor_critic(name: str, seed: int, cases: int) -> None:
     sim.close()
 
 
-@pytest.mark.builds(lambda: PipeSim(ACTOR_CRITIC["p16"], 1))
+@builds(lambda: PipeSim(ACTOR_CRITIC["p16"], 1))
 def test_pipe_actor_critic(seed: int) -> None:
     check_actor_critic("p16", seed, scale(24, 6))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["p8", "latency"])
-@pytest.mark.builds(lambda name: PipeSim(ACTOR_CRITIC[name], 1))
+@builds(lambda name: PipeSim(ACTOR_CRITIC[name], 1))
 def test_pipe_actor_critic_builds(seed: int, name: str) -> None:
     check_actor_critic(name, seed, 16)
 
 
 @pytest.mark.parametrize("lagged", [False, True])
-@pytest.mark.builds(lambda: PipeSim(ACTOR_CRITIC["p16"], 1))
+@builds(lambda: PipeSim(ACTOR_CRITIC["p16"], 1))
 def test_pipe_actor_critic_clocks(seed: int, lagged: bool) -> None:
     """DDPG on Pendulum, 32 samples: the cycle model within 2 %."""
     config = ACTOR_CRITIC["p16"]
@@ -755,7 +754,7 @@ def test_pipe_actor_critic_clocks(seed: int, lagged: bool) -> None:
     sim.close()
 
 
-@pytest.mark.builds(lambda: PipeSim(ACTOR_CRITIC["p16"], 1))
+@builds(lambda: PipeSim(ACTOR_CRITIC["p16"], 1))
 def test_pipe_losses_behind_each_other(seed: int) -> None:
     """A loss begins when the one before it is done with all samples: its threshold is another."""
     config = ACTOR_CRITIC["p16"]
@@ -779,7 +778,7 @@ def test_pipe_losses_behind_each_other(seed: int) -> None:
     sim.close()
 
 
-@pytest.mark.builds(lambda: PipeSim(ACTOR_CRITIC["p16"], 1))
+@builds(lambda: PipeSim(ACTOR_CRITIC["p16"], 1))
 def test_pipe_actor_critic_errors(seed: int) -> None:
     """What is not finite counts where the model says: in the targets, the losses, the gradients."""
     config = ACTOR_CRITIC["p16"]

@@ -7,6 +7,7 @@ import pytest
 
 from flow import ROOT
 from flow.library import CheckFailed
+from flow.regression import builds
 from verif.play import Block, Player
 
 SOURCE = ROOT / "verif/common/jd_assert_bench.sv"
@@ -40,7 +41,7 @@ def expected(select: int, inputs: np.ndarray) -> int:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.builds(lambda: Player(BENCH, {}, 1))
+@builds(lambda: Player(BENCH, {}, 1))
 def test_a_check_fails_when_its_property_does(name: str) -> None:
     select = NAMES.index(name)
     line = next(n for n, text in enumerate(SOURCE.read_text().split("\n"), 1) if name in text)

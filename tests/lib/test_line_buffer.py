@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from flow.library import CheckFailed
-from flow.regression import keep
+from flow.regression import builds, keep
 from verif.play import Block, Player
-
-pytestmark = pytest.mark.builds(lambda: player("16x16", 1), lambda name: player(name, 1))
 
 # lanes, rows of a half; words have 32 bits
 BUILDS = {"16x16": (16, 16), "4x2": (4, 2), "8x32": (8, 32)}
 LATENCY = 3  # clocks from a read to its word
 CLOCKS = 8000
+pytestmark = builds(lambda: player("16x16", 1), lambda name: player(name, 1))
 
 
 def line_buffer(bits: int, word: int) -> Block:
@@ -175,7 +174,7 @@ def test_line_buffer_rules(rule: str, seed: int) -> None:
             assert found.value.name == rule
 
 
-@pytest.mark.builds(lambda: player("4x2", 1))
+@builds(lambda: player("4x2", 1))
 def test_registers_start_at_values_of_the_seed(seed: int) -> None:
     """The harness seeds the simulator before it makes the model."""
 

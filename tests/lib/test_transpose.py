@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from flow.library import CheckFailed
-from flow.regression import keep
+from flow.regression import builds, keep
 from verif.play import Block, Player
-
-pytestmark = pytest.mark.builds(lambda: player("16x32", 1), lambda name: player(name, 1))
 
 BUILDS = {"16x32": (16, 32), "4x8": (4, 8), "8x36": (8, 36)}
 LATENCY = 3  # clocks from a patch's last row to its first column
 LIMIT = 20_000
+pytestmark = builds(lambda: player("16x32", 1), lambda name: player(name, 1))
 
 
 def pack(beats: np.ndarray, bits: int) -> np.ndarray:

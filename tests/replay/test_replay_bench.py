@@ -11,6 +11,7 @@ import pytest
 import bench
 from benchmarks import peers
 from benchmarks.replay import replay_name, replay_sweep, replay_timing
+from flow.regression import builds
 from jackdaw.device import load_config, open_device
 from jackdaw.drivers.replay import Replay, ReplaySettings
 from models.replay.engine import Job as Opcode
@@ -19,7 +20,7 @@ BATCHES_OF_16 = load_config("small").changed({"replay.BatchLog2": 4})
 KEYS = {"engine", "figure", "config", "measured", "unit", "ideal", "published", "peers"}
 
 
-@pytest.mark.builds(lambda: open_device("sim", BATCHES_OF_16))
+@builds(lambda: open_device("sim", BATCHES_OF_16))
 def test_replay_bench_writes_rows_of_the_same_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,7 +54,7 @@ def test_replay_bench_writes_rows_of_the_same_keys(
 
 
 @pytest.mark.parametrize("opcode", [Opcode.RETRIEVE, Opcode.INSERT])
-@pytest.mark.builds(lambda: open_device("sim", BATCHES_OF_16))
+@builds(lambda: open_device("sim", BATCHES_OF_16))
 def test_replay_operations_take_a_clock_each(opcode: int) -> None:
     """Also at the memory's latency of 64 clocks: enough reads and writes are out at a time."""
     with open_device("sim", BATCHES_OF_16) as device:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flow import simulate
-from flow.regression import regress
+from flow.regression import builds, regress
 from models.replay.priority import priorities
 from models.replay.weights import weights
 from verif.play import Block, Player
@@ -66,7 +66,7 @@ def _bits(value: float) -> int:
         (0.0, _bits(1.0), 16, 1, 0xFFFFFFFF),
     ],
 )
-@pytest.mark.builds(lambda: Player(PRIORITY, {}, 1))
+@builds(lambda: Player(PRIORITY, {}, 1))
 def test_priority_matches_model(
     seed: int, alpha: float, eps: int, fraction: int, smallest: int, largest: int
 ) -> None:
@@ -102,7 +102,7 @@ def test_priority_small_leaf(seed: int) -> None:
 
 @pytest.mark.parametrize("beta", [0, 1 << 28, int(0.4 * 2**30), 1 << 30, (1 << 32) - 1])
 @pytest.mark.parametrize("minimum", [1, 1039, 1 << 31])
-@pytest.mark.builds(lambda: Player(WEIGHT, {}, 1))
+@builds(lambda: Player(WEIGHT, {}, 1))
 def test_weight_matches_model(seed: int, beta: int, minimum: int) -> None:
     rng = np.random.default_rng(seed)
     shift = rng.integers(0, 32, 70_000, dtype=np.uint64)

@@ -13,13 +13,12 @@ import pytest
 import torch
 
 from flow.effort import scale
+from flow.regression import builds
 from jackdaw import errors
 from jackdaw.agents.base import default_initialization
 from jackdaw.device import open_device
 from jackdaw.drivers.learner import Learner, adam
 from jackdaw.replay_buffer import PrioritizedReplayBuffer, row_layout
-
-pytestmark = pytest.mark.builds(lambda: open_device("sim", CONFIG))
 
 CONFIG = "small"
 FIELDS: dict[str, dict[str, Any]] = {
@@ -31,6 +30,7 @@ FIELDS: dict[str, dict[str, Any]] = {
 }
 ALPHA, EPS, BETA = 0.6, 1e-3, 0.4
 WEIGHT_ERROR = 1.2e-5  # two logarithms and a power of the engine, see test_weight_error
+pytestmark = builds(lambda: open_device("sim", CONFIG))
 
 
 def make_rows(rng: np.random.Generator, count: int | None) -> dict[str, Any]:

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from flow.regression import builds
 from jackdaw import errors
 from jackdaw.device import open_device
 from jackdaw.drivers.replay import Replay, ReplaySettings
 from models.replay.rmm import Op
 
-pytestmark = pytest.mark.builds(lambda: open_device("sim", CONFIG))
-
 CONFIG = "small"
 LEAVES = 50
+pytestmark = builds(lambda: open_device("sim", CONFIG))
 
 
 @pytest.fixture(params=["sim", "model"])

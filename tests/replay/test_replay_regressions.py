@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from flow.effort import scale
+from flow.regression import builds
 from jackdaw import errors
 from jackdaw.device import open_device
 from jackdaw.drivers.replay import Replay, ReplaySettings
@@ -21,10 +22,9 @@ from jackdaw.replay_buffer import PrioritizedReplayBuffer
 from models.replay.flat import FlatTree, target
 from models.replay.tree import SumTree
 
-pytestmark = pytest.mark.builds(lambda: open_device("sim", CONFIG))
-
 CONFIG, LARGEST = "small", 256
 TOP = (1 << 48) - 1  # the largest uniform number: total minus epsilon
+pytestmark = builds(lambda: open_device("sim", CONFIG))
 
 
 @pytest.fixture(params=["sim", "model"])

@@ -7,8 +7,11 @@ or a network may begin.
 
 from __future__ import annotations
 
+import operator
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import cycle
 from typing import Any
 
@@ -57,9 +60,9 @@ SETTINGS = (
 LEAST = 10  # jobs of a ring, whatever the effort
 LIMIT = 20_000  # clocks that any wait may take
 END_FIELDS = ("job", "error", "detail", "count", "info0", "info1")
-BINS = {
+BINS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "ends": {
-        name: lambda e, name=name: e == ("end", name)
+        name: partial(operator.eq, ("end", name))
         for name in (
             "inference", "training", "copy", "network", "refused", "bad network",
             "bad settings", "settings unread", "inference failed", "training failed",
@@ -67,10 +70,10 @@ BINS = {
         )
     },
     "order": {
-        name: lambda e, name=name: e == ("order", name)
+        name: partial(operator.eq, ("order", name))
         for name in ("at once", "waits", "by rows", "copy waits")
     },
-    "queue": {name: lambda e, name=name: e == ("queue", name) for name in (0, 1)},
+    "queue": {str(n): partial(operator.eq, ("queue", n)) for n in (0, 1)},
 }  # fmt: skip
 
 

@@ -13,16 +13,16 @@ from engine_scale.registers import CAP, N_WORDS, Error
 
 from flow.configuration import parse
 from flow.effort import scale as scale_count
+from flow.regression import builds
 from jackdaw import errors
 from jackdaw.device import open_device
 from models.registers import engine_header as header
-
-pytestmark = pytest.mark.builds(lambda: open_device("sim", CONFIG))
 
 CONFIG = parse(
     "scale", {"ClockHz": 1, "MemSizeLog2": 23, "MemPorts": 1, "engines": {"scale": {}}}
 )  # fmt: skip
 NAN = np.uint32(0x7FC00000)
+pytestmark = builds(lambda: open_device("sim", CONFIG))
 
 
 @pytest.fixture(params=["sim", "model"])
