@@ -1057,7 +1057,9 @@ module jd_learner_top
   `JD_ASSERT_STREAM(TdeStable_A, tde_valid_o, tde_ready_i || link_clear_o || link_clear_i,
                     tde_data_o)
   `JD_ASSERT_IF(TdeEmpty_A, soft_reset && quiet_q, !tde_valid_o)
-  `JD_ASSERT_IF(ReadOwned_A, read_valid, program_owns_q || image_owns_q || fetch_busy)
+  // What fetch gave up may still come; nobody else reads before it is dropped.
+  `JD_ASSERT_IF(ReadOwned_A, program_owns_q || image_owns_q,
+                !fetch_busy && !(program_owns_q && image_owns_q))
   `JD_ASSERT_IF(WriteOwned_A, write_done, image_owns_q || infer_owns_q || td_busy)
   `JD_ASSERT_IF(BatchFits_A, step_start || fetch_start, 32'(step_batch) <= BMax
                                                         && 32'(fetch_batch) <= BMax)
