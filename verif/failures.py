@@ -23,6 +23,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import ClockCycles
 
+from flow.effort import scale
 from models.engine import ADDRESSES
 from models.registers import engine_header as header
 from models.registers.engine_header import Error
@@ -138,14 +139,14 @@ class Silence(EngineSequence[EngineEnv]):
     """
 
     cases: Cases = staticmethod(no_cases)
-    rounds = 1
+    rounds = scale(5, 2)  # of WAYS, each on another channel; the last job ends by a hard reset
     watchdog = 300  # clocks
 
     async def body(self) -> None:
         env, silent = self.env, 0
         await env.watchdog(self.watchdog)
         cases = [case for case in await self.cases(env) if case.repeats]
-        for number in range(self.rounds * len(CHANNELS) * len(WAYS)):
+        for number in range(self.rounds * len(WAYS)):
             channel, way = CHANNELS[number % len(CHANNELS)], WAYS[number % len(WAYS)]
             case = cases[number % len(cases)]
             silent += await self.unanswered(case, channel, way)
