@@ -142,14 +142,17 @@ def test_port_random(seed: int) -> None:
             sim.run(RESET_CLOCKS, rst_ni=np.zeros(RESET_CLOCKS))
 
 
+TRAFFIC = {"Clients": 5, "MaxOutstanding": 16, "Limit": 16, "Queue": 128}
+
+
 @pytest.mark.cocotb
 @pytest.mark.parametrize(
     "test", keep(["Random", "Limited", "BusError", "ResetMidway", "BackPressure"], 3)
 )
 def test_port_traffic(test: str, seed: int) -> None:
-    """Two units and three blocks, each with a read and a write mover of 16 bursts."""
+    """Two units and three blocks, each with queues of 16 bursts each way."""
     simulate.run(
         "jackdaw:engine:a3c_port", toplevel="jd_a3c_port_bench", module="verif.lib.tb_axi",
-        test=test, parameters={"Clients": 5, "MaxOutstanding": 16, "Limit": 16}, seed=seed,
+        test=test, parameters=TRAFFIC, seed=seed,
         sources=["verif/a3c/jd_a3c_port_bench.sv"],
     )  # fmt: skip

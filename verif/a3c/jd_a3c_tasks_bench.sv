@@ -3,6 +3,7 @@
 // Test bench: jd_a3c_tasks with the ports of rings, units and workers as unpacked arrays, so that
 // agents find each by its index, and with a memory port of both directions.
 module jd_a3c_tasks_bench
+  import jd_axi_pkg::*;
   import jd_a3c_pkg::*;
   import jd_a3c_tasks_pkg::*;
 #(
@@ -63,31 +64,8 @@ module jd_a3c_tasks_bench
   input  logic                worker_end_valid_i  [Workers],
   output logic                worker_end_ready_o  [Workers],
   input  logic [14:0]         worker_end_data_i   [Workers],
-  output logic                m_axi_arvalid_o,
-  input  logic                m_axi_arready_i,
-  output logic [39:0]         m_axi_araddr_o,
-  output logic [7:0]          m_axi_arlen_o,
-  output logic [3:0]          m_axi_arid_o,
-  input  logic                m_axi_rvalid_i,
-  output logic                m_axi_rready_o,
-  input  logic [511:0]        m_axi_rdata_i,
-  input  logic [1:0]          m_axi_rresp_i,
-  input  logic                m_axi_rlast_i,
-  input  logic [3:0]          m_axi_rid_i,
-  output logic                m_axi_awvalid_o,
-  input  logic                m_axi_awready_i,
-  output logic [39:0]         m_axi_awaddr_o,
-  output logic [7:0]          m_axi_awlen_o,
-  output logic [3:0]          m_axi_awid_o,
-  output logic                m_axi_wvalid_o,
-  input  logic                m_axi_wready_i,
-  output logic [511:0]        m_axi_wdata_o,
-  output logic [63:0]         m_axi_wstrb_o,
-  output logic                m_axi_wlast_o,
-  input  logic                m_axi_bvalid_i,
-  output logic                m_axi_bready_o,
-  input  logic [1:0]          m_axi_bresp_i,
-  input  logic [3:0]          m_axi_bid_i
+  output axi_req_t            mem_req_o,
+  input  axi_rsp_t            mem_rsp_i
 );
   logic [RINGS-1:0]             job_valid, job_ready, end_valid, end_ready;
   logic [RINGS-1:0][1023:0]     job_descriptor;
@@ -207,20 +185,10 @@ module jd_a3c_tasks_bench
     .good_o             (),
     .good_samples_o     (),
     .good_bootstrap_o   (),
-    .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_araddr_o, .m_axi_arlen_o, .m_axi_rvalid_i,
-    .m_axi_rready_o, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i
+    .mem_req_o          (mem_req_o.read),
+    .mem_rsp_i          (mem_rsp_i.read)
   );
-  assign m_axi_arid_o    = '0;
-  assign m_axi_awvalid_o = 1'b0;
-  assign m_axi_awaddr_o  = '0;
-  assign m_axi_awlen_o   = '0;
-  assign m_axi_awid_o    = '0;
-  assign m_axi_wvalid_o  = 1'b0;
-  assign m_axi_wdata_o   = '0;
-  assign m_axi_wstrb_o   = '0;
-  assign m_axi_wlast_o   = 1'b0;
-  assign m_axi_bready_o  = 1'b1;
+  assign mem_req_o.write = no_write();
   logic unused_pins;
-  assign unused_pins = ^{m_axi_rid_i, m_axi_awready_i, m_axi_wready_i, m_axi_bvalid_i,
-                         m_axi_bresp_i, m_axi_bid_i};
+  assign unused_pins = ^mem_rsp_i;
 endmodule : jd_a3c_tasks_bench
