@@ -11,8 +11,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "host"), str(ROOT / "scripts")]
@@ -51,7 +53,7 @@ def main() -> int:
     missing = [v for v in every if options.kept and not is_kept(v)]
     began = time.monotonic()
     try:
-        rows = run_all((v for v in chosen if v not in missing), ecp5=not options.no_ecp5)
+        rows: Sequence[Mapping[str, Any]] = run_all((v for v in chosen if v not in missing), ecp5=not options.no_ecp5)
     except SynthesisFailed as error:
         print(error, file=sys.stderr)
         return 1

@@ -41,7 +41,7 @@ module jd_axi_read_queue
   logic [511:0]      beat;
   logic [1:0]        beat_response;
   logic [CountW-1:0] reserved_q;                // beats asked for and not taken
-  logic              room_q;                    // for the longest burst; it stays until one is asked
+  logic              room_q;                    // for the longest burst, until one is asked for
   axi_read_req_t     mover_req;
   axi_read_rsp_t     mover_rsp;
   always_comb begin
