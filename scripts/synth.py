@@ -53,7 +53,9 @@ def main() -> int:
     missing = [v for v in every if options.kept and not is_kept(v)]
     began = time.monotonic()
     try:
-        rows: Sequence[Mapping[str, Any]] = run_all((v for v in chosen if v not in missing), ecp5=not options.no_ecp5)
+        rows: Sequence[Mapping[str, Any]] = run_all(
+            (v for v in chosen if v not in missing), ecp5=not options.no_ecp5
+        )
     except SynthesisFailed as error:
         print(error, file=sys.stderr)
         return 1
