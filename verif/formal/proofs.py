@@ -278,7 +278,7 @@ PROOFS: tuple[Proof, ...] = (
         core=TREE,
         words="the same of an inner level in UltraRAM, which does not tell what is being written",
         parameters={"Level": 2, "LeafW": 3, "Ultra": 1},
-        depth=4,
+        depth=5,
         bug=Bug(
             file="jd_replay_level.sv",
             pattern=r"assign row\[k\] = late_q\[k\] \? late_value : stored\[k\];",
