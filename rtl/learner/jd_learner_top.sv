@@ -1048,6 +1048,7 @@ module jd_learner_top
   always_ff @(posedge clk_i) begin
     progress_q <= tensor_busy || (|weight_valid) || grad_read || pipe_delta_valid
                   || (mem_rsp_i.read.rvalid && mem_req_o.read.rready)
+                  || (read_valid && read_ready) || (list_valid && list_ready)
                   || (mem_req_o.write.wvalid && mem_rsp_i.write.wready)
                   || (mem_rsp_i.write.bvalid && mem_req_o.write.bready)
                   || (tde_valid_o && tde_ready_i);
