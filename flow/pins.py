@@ -109,10 +109,15 @@ def wrapper(name: str, text: str, packed: bool = False) -> str:
             wires.append("  end")
     parameters = header["parameters"]
     values = ", ".join(f".{p}({p})" for p in PARAMETER.findall(parameters or ""))
+    derived = re.findall(r"\blocalparam\b[^=]*?(\w+)\s*=", parameters or "")
+    body = " ".join((*pins, *wires, *inside))
+    idle = [p for p in derived if not re.search(rf"\b{p}\b", body)]
+    # A parameter that only a bus inside needed.
+    waiver = "// verilator lint_off UNUSEDPARAM\n" if idle else ""
     return f"""// SPDX-License-Identifier: Apache-2.0
 //
 // {name} with the pins of its buses by flat AXI names. Written by flow/pins.py; do not edit.
-module {name}_pins{header["imports"]}{f"#({parameters}{chr(10)}) " if parameters else ""}(
+{waiver}module {name}_pins{header["imports"]}{f"#({parameters}{chr(10)}) " if parameters else ""}(
 {("," + chr(10)).join(pins)}
 );
 {chr(10).join(wires)}

@@ -160,7 +160,7 @@ module jd_a3c_tasks
   assign check_next = wants != '0 && !check_busy && !check_start_q && !check_done;
   jd_a3c_check #(.Slots (Slots), .Samples (Samples)) u_check (
     .clk_i,
-    .rst_ni       (rst_ni && !clear_i && !dead_q),   // a dead engine takes what is being checked
+    .rst_ni       (rst_ni && !clear_i),
     .start_i      (check_start_q),
     .ring_i       (check_ring_q),
     .descriptor_i (job_descriptor_i[check_ring_q]),
