@@ -542,7 +542,7 @@ def core_area(core: str) -> str:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     folder = record.session()
-    if folder is None or hasattr(config, "workerinput"):
+    if folder is None or hasattr(config, "workerinput") or config.option.collectonly:
         return
     table = phases(folder)
     changed.keep_seconds(folder)

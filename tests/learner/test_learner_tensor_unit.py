@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from flow.regression import keep
+from flow.regression import builds, keep
 from models.learner.fp import words
 from models.learner.layout import Geometry, Network
 from models.learner.learner import Batch, Pipe
@@ -158,22 +158,26 @@ def check(config: Config, seed: int, programs: int, special: float) -> None:
     sim.close()
 
 
+@builds(lambda p: PipeSim(CONFIGS[p], 1))
 @pytest.mark.parametrize("p", keep([8, 16]))
 def test_tensor_unit_random(seed: int, p: int) -> None:
     check(CONFIGS[p], seed, programs=40, special=0.0)
 
 
+@builds(lambda p: PipeSim(CONFIGS[p], 1))
 @pytest.mark.parametrize("p", [8, 16])
 def test_tensor_unit_special_values(seed: int, p: int) -> None:
     check(CONFIGS[p], seed, programs=40, special=0.05)
 
 
+@builds(lambda: PipeSim(CONFIGS[64], 1))
 @pytest.mark.slow
 def test_tensor_unit_wide(seed: int) -> None:
     check(CONFIGS[64], seed, programs=40, special=0.0)
     check(CONFIGS[64], seed + 1, programs=40, special=0.05)
 
 
+@builds(lambda: PipeSim(CONFIGS[16], 1))
 def test_tensor_unit_each_lane(seed: int) -> None:
     """A special value in each lane of weights and inputs, in each mode, alone."""
     config = CONFIGS[16]
@@ -213,6 +217,7 @@ def test_tensor_unit_each_lane(seed: int) -> None:
     sim.close()
 
 
+@builds(lambda: PipeSim(CONFIGS[16], 1))
 def test_tensor_unit_error_of_the_last_place(seed: int) -> None:
     """A result that is no number, in the last sample that a build has, at its last stage."""
     config = CONFIGS[16]

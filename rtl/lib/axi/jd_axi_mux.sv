@@ -125,19 +125,30 @@ module jd_axi_mux
   );
   assign b_client = ClientW'(mem_rsp_i.write.bid >> IdW);
 
+  // What is chosen by different numbers stays apart: W follows neither RID nor BID.
+  typedef struct packed {
+    logic         valid;
+    logic [511:0] data;
+    logic [63:0]  strb;
+    logic         last;
+  } beat_t;
+  beat_t [Clients-1:0] beats;
+  logic  [Clients-1:0] r_ready, b_ready;
   assign mem_req_o.read = '{
     arvalid: arvalid, araddr: ar_request.address, arlen: ar_request.len,
     arid: ar_request.id & OWN_ID | 8'(ar_client) << IdW,
-    rready: client_req_i[r_client].read.rready};
+    rready: r_ready[r_client]};
   assign mem_req_o.write = '{
     awvalid: awvalid, awaddr: aw_request.address, awlen: aw_request.len,
     awid: aw_request.id & OWN_ID | 8'(aw_client) << IdW,
-    wvalid: w_valid && client_req_i[w_client].write.wvalid,
-    wdata: client_req_i[w_client].write.wdata,
-    wstrb: client_req_i[w_client].write.wstrb,
-    wlast: client_req_i[w_client].write.wlast,
-    bready: client_req_i[b_client].write.bready};
+    wvalid: w_valid && beats[w_client].valid, wdata: beats[w_client].data,
+    wstrb: beats[w_client].strb, wlast: beats[w_client].last, bready: b_ready[b_client]};
   for (genvar c = 0; c < Clients; c++) begin : gen_response
+    assign r_ready[c] = client_req_i[c].read.rready;
+    assign b_ready[c] = client_req_i[c].write.bready;
+    assign beats[c]   = '{
+      valid: client_req_i[c].write.wvalid, data: client_req_i[c].write.wdata,
+      strb: client_req_i[c].write.wstrb, last: client_req_i[c].write.wlast};
     assign client_rsp_o[c].read = '{
       arready: ar_free[c], rvalid: mem_rsp_i.read.rvalid && r_client == ClientW'(c),
       rdata: mem_rsp_i.read.rdata, rresp: mem_rsp_i.read.rresp, rlast: mem_rsp_i.read.rlast,
