@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from flow.effort import scale
-from flow.regression import builds
+from flow.regression import builds, keep
 from jackdaw import errors
 from jackdaw.agents.base import default_initialization
 from jackdaw.device import open_device
@@ -156,7 +156,7 @@ def chi_square(counts: np.ndarray, expected: np.ndarray) -> float:
     return float(torch.special.gammaincc(half[0], half[1]))
 
 
-@pytest.mark.parametrize("stratified", [True, False])
+@pytest.mark.parametrize("stratified", keep([True, False]))
 def test_replay_buffer_draws_as_cpprb_does(stratified: bool, seed: int) -> None:
     """Frequencies of 50 rows against (p + eps)**alpha: p > 1e-4.
 
