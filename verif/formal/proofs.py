@@ -272,23 +272,6 @@ PROOFS: tuple[Proof, ...] = (
         ),
     ),
     Proof(
-        name="tree_level_inner_ultra",
-        block="jd_replay_level",
-        harness="jd_prove_tree_level",
-        core=TREE,
-        words="the same of an inner level in UltraRAM, which does not tell what is being written",
-        parameters={"Level": 2, "LeafW": 3, "Ultra": 1},
-        depth=5,
-        bug=Bug(
-            file="jd_replay_level.sv",
-            pattern=r"assign row\[k\] = late_q\[k\] \? late_value : stored\[k\];",
-            replacement="assign row[k] = stored[k];",
-            words="a sample takes what the memory tells of a node that is being written",
-            depth=14,
-            skip=12,
-        ),
-    ),
-    Proof(
         name="tree_level_leaf_ultra",
         block="jd_replay_level",
         harness="jd_prove_tree_level",
