@@ -43,8 +43,7 @@ COCOTB_ARGS = (
     "--vpi", "--assert", "-Wall", "--x-assign", "unique", "--x-initial", "unique",
     "--timescale", "1ns/1ps",
 )  # fmt: skip
-HARNESS_H = ROOT / "flow/harness.h"
-BUILDER = (Path(__file__), HARNESS_H)
+BUILDER = Path(__file__)
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 
@@ -188,7 +187,7 @@ def _surroundings(core: str) -> tuple[str, str, tuple[str, ...]]:
 @functools.cache
 def _key(it: Simulator, overlay: str, flags: str, counted: tuple[str, ...]) -> str:
     """Hash of everything that decides what is built, 16 hex digits."""
-    files = [*BUILDER, *it._extra, *(ROOT / name for name in it.control)]
+    files = [BUILDER, *it._extra, *(ROOT / name for name in it.control)]
     if it.harness:
         files += included(ROOT / it.harness, [ROOT])
     others = [(path.name, path.read_bytes()) for path in _instead(it)]  # wherever they lie

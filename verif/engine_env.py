@@ -114,7 +114,7 @@ class JobItem(uvm_sequence_item):
         return self.record.end - self.record.start
 
     def writes_after(self, clock: int) -> int:
-        """Bursts of its outputs that began after a clock."""
+        """Bursts of its outputs that began after one clock."""
         return sum(begun > clock for begun in self.writes)
 
     def array(self) -> np.ndarray:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In-process simulator of a block: a table of inputs in, one row a clock, and a table of outputs
+// In-process simulator of a block: a table of inputs in, one row per clock, and a table of outputs
 // out. The ports are those of the macros INPUTS and OUTPUTS, in their order.
 #include <cstdint>
 #include <cstring>

@@ -21,7 +21,7 @@ class Geometry:
         p: lanes, words of a memory row; power of two 8..128.
         ob: words of a bias row.
         gi: samples of an AXPY group.
-        lw: words the weight update handles a clock.
+        lw: words the weight update handles per clock.
         b_max: largest batch.
         d_max: most inputs or outputs of a layer.
         l_max, net_max, st_max: most layers, networks, stages.

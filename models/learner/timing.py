@@ -27,11 +27,11 @@ from models.learner.tree import padded_length
 
 STEP = 30  # clocks in which a phase is judged and its updates begin
 LAUNCH = 6  # from there to the start of what comes next
-COLUMNS = 11  # of a copy of columns, beside a clock a word
+COLUMNS = 11  # of a copy of columns, beside one clock a word
 LOSS = 4  # clocks of LOSS for a sample, at least; one more for double DQN and twins
 INFER = 100  # of an INFER, beside its rounds
 ROUND = 80  # of a round beside the pipe: start, and the answer to the last write
-OUTPUT = 5  # of an output vector, beside a clock a word
+OUTPUT = 5  # of an output vector, beside one clock a word
 START = 8  # from a step's start to the first operation of a spatial pipeline
 TOKEN = 6  # of a row through its queue and back to the sequencers
 LOSS_LATENCY = 6  # of LOSS beside its arithmetic

@@ -87,7 +87,7 @@ class ReplayConfig:
         batch_log2: log2 of the largest batch, 3..10.
         lat_lut, lat_bram, lat_uram: read latencies (clocks), 1..6.
         lat_mul: multiplier latency (clocks), 3..8.
-        sequential: 1: the published tree, one operation of a level at a time, one child a clock.
+        sequential: 1: the published tree, one operation of a level at a time, one child per clock.
     """
 
     k_log2: int = 4

@@ -106,5 +106,5 @@ class Timing:
 
     @property
     def nodes_width(self) -> int:
-        """log2 of the leaves of a row: a clear writes one row of them a clock."""
+        """log2 of the leaves of a row: a clear writes one row of them per clock."""
         return min(self.config.k_log2, self.config.n_log2)

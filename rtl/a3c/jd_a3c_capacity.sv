@@ -104,7 +104,7 @@ module jd_a3c_capacity
     end
   end
 
-  // ---- The network, a clock after its last layer, and its rules in their order
+  // ---- The network, one clock after its last layer, and its rules in their order
   logic [23:0] buffer_end_q;
   logic [25:0] back_q, grad_q;
   logic [12:0] forward_q;

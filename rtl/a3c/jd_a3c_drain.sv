@@ -209,7 +209,7 @@ module jd_a3c_drain
 
   logic [4:0]  residents_q;                       // convolutions' that are not read
 
-  // A sum is read a clock before its first row is written.
+  // A sum is read one clock before its first row is written.
   logic [511:0] gradient;
   logic [10:0]  gradient_output;                  // of the row's first word
   assign gradient_output = {step_q3.block, 4'd0};

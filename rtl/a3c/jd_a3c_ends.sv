@@ -6,7 +6,7 @@
 //          how its oldest task ended. over: ends of jobs that no worker has had. taken_i: a job came
 //          from its ring. dead_i: what workers say is dropped, and with clear_i all jobs that have
 //          not ended end with E_TIMEOUT; else they are forgotten. end: to jd_engine_control.
-// Timing   an end leaves two clocks after its task's; one of a ring a clock in two.
+// Timing   an end leaves two clocks after its task's; one of a ring one clock in two.
 // Numbers  detail {samples[7:4], unit[3:0]}, 0 for a task without a ticket that failed; of one with a
 //          ticket that failed the samples. count: the ticket.
 // Source   a3c 10.1, 10.4. Golden model: models/a3c/engine.py.

@@ -4,7 +4,7 @@
 //
 // Streams  tile_i is the next tile to be issued, tile_done_o takes it, in the clock of its last
 //          issue or, if it has none, alone. issue_o goes with every product.
-// Timing   one issue a clock, or one weight a clock if they are gathered; two clocks between tiles.
+// Timing   one issue per clock, or one weight per clock if they are gathered; two clocks between tiles.
 //          A sum is issued again after AddLatency clocks. issue_o is a register.
 // Numbers  positions of the parameter buffer modulo 2^PositionW.
 // Source   FA3C (ASPLOS 2019) section 4.2.1 (accumulation frequency), 4.4. a3c 6.1 to 6.4. Golden
@@ -120,7 +120,7 @@ module jd_a3c_issue
   assign none = tile_i.n2 == '0 || tile_i.n3 == '0;
   assign tile_done_o = run_q ? issue && tile_end : tile_valid_i && none;
 
-  // Weights that come one by one, a clock each, are gathered for all elements while those before are
+  // Weights that come one by one, one clock each, are gathered for all elements while those before are
   // in use.
   always_ff @(posedge clk_i) begin
     if (!run_q || (issue && turn0_q == '0))  gathered_q <= '0;

@@ -4,7 +4,7 @@
 //
 // Streams  start_i takes a layer's four words; done_o for one clock with the first rule that is
 //          broken, or with the layer. Layers come in order, first_i with the first of a network.
-// Timing   4 clocks to an error; else these and seven products, at most a clock a bit each.
+// Timing   4 clocks to an error; else these and seven products, at most one clock a bit each.
 // Numbers  unsigned, exact: nothing exceeds its field once the checks before it have passed.
 // Source   a3c 2, 5.1, 5.2, 10.3. Golden model: models/a3c/validate.py, _layer_errors, and
 //          models/a3c/network.py.
@@ -70,7 +70,7 @@ module jd_a3c_layer
   logic     product_last;
   assign product_last = product_q == Beats;
 
-  // ---- Shape, a clock after the words; the rules below say when it is meaningful
+  // ---- Shape, one clock after the words; the rules below say when it is meaningful
   logic [1:0]  stride_q;                  // log2
   logic        stride_legal_q;
   logic [7:0]  rows_q, columns_q;

@@ -20,7 +20,7 @@
 //                       is filled up to whole lanes: entries after the last input block are
 //                       neither read nor written.
 // Timing   a beat per clock. An entry is written one clock after its beat, a transposed patch 20
-//          clocks after its last beat; filled_o moves a clock after the last write of a block or
+//          clocks after its last beat; filled_o moves one clock after the last write of a block or
 //          of the biases. Memory is asked only for what has room, so R never waits. What lies in a
 //          row in memory is asked for in one burst up to the end of its page. finish_o comes when
 //          all is written: the next task's reads begin then. After stop_i no burst is

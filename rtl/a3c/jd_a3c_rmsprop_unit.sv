@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RMSProp for one parameter a clock: its new mean square and its new value.
+// RMSProp for one parameter per clock: its new mean square and its new value.
 //
 // Streams  in: a parameter, its mean square and its gradient; out: both new, in the same order. A
 //          pipe: valid only, no stall. The four hyper-parameters are held while words are in it.
-// Timing   one word a clock; LATENCY = 2*Mul + 3*Add + Sqrt + Div clocks:
+// Timing   one word per clock; LATENCY = 2*Mul + 3*Add + Sqrt + Div clocks:
 //              0 square, decay | M share | 2M mean square | 2M+A plus eps | 2M+2A root
 //              | 2M+2A+S quotient | 2M+2A+S+D parameter | 2M+3A+S+D out
 // Numbers  binary32, each operation rounded to nearest even, subnormals kept, one canonical NaN:

@@ -6,7 +6,7 @@
 // Streams  in: 16 results of a line and where they go; write: rows of the feature-map buffer,
 //          always taken; read: the rows that are there now, for the derivative, data 2 clocks after
 //          a row is taken.
-// Timing   a row of the line a clock; a row is written 2 clocks after its turn. busy_o until then.
+// Timing   a row of the line per clock; a row is written 2 clocks after its turn. busy_o until then.
 // Numbers  result k goes to word x + k*S of the line, results first to first + count - 1 alone.
 //          ReLU: a NaN and what is above 0 stay, all else is +0. Its derivative lets a result
 //          through where the word that it replaces is a NaN or above 0, else it is +0. fill_i sets

@@ -102,7 +102,7 @@ module jd_a3c_state
   assign index_o    = to_hw.NET_SEL.layer.value;
   assign constant_o = to_hw.NET_SEL.constant.value;
 
-  // ---- Counters; what they count is seen a clock late
+  // ---- Counters; what they count is seen one clock late
   logic [Units-1:0][7:0][63:0] unit_q;           // in the order of their offsets
   logic [Ports-1:0][1:0][63:0] port_q;
   logic [63:0]                 inferred_q, booted_q, trained_q, copied_q;

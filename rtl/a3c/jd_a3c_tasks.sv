@@ -293,7 +293,7 @@ module jd_a3c_tasks
   );
 
   // ---- Who gets a task: the unit of its role with the fewest; a copy engine that is free. One of
-  // the rings picks in a clock, and not a unit that the other one offers to.
+  // the rings picks in one clock, and not a unit that the other one offers to.
   logic [1:0][UnitW-1:0]   best, unit_q;
   logic [1:0]              found;
   logic [CopyW-1:0]        copy_best, copy_unit_q;

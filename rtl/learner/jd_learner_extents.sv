@@ -16,7 +16,7 @@ module jd_learner_extents
   input  logic [15:0][31:0] words_i,             // the job's descriptor
   input  network_t          networks_i [NetMax],
   input  logic [15:0]       record_beats_i,      // of a record, or of an input vector
-  input  logic [15:0]       result_words_i,      // INFER: of a result; a clock after words_i
+  input  logic [15:0]       result_words_i,      // INFER: of a result; one clock after words_i
   output logic              beyond_o,            // one does not
   output logic [3:0]        word_o               // the first one's address in the descriptor
 );

@@ -132,7 +132,7 @@ module jd_learner_fetch
   );
   assign list_ready_o = flush_i || list_ready;
 
-  // Source: one index a clock, from SMP or from the list.
+  // Source: one index per clock, from SMP or from the list.
   logic [127:0] source_word;
   logic [31:0]  source_index;
   logic         source_valid, source_ready;
@@ -159,7 +159,7 @@ module jd_learner_fetch
   logic [39:0] address_base_q, address_low_q, address_high_q;   // the address is their sum
   entry_t      index_entry_q, address_entry_q, head;
   logic        entry_push, head_valid, head_pop;
-  // Room for the entry of what is taken to the address stage. It is a clock late and so keeps room
+  // Room for the entry of what is taken to the address stage. It is one clock late and so keeps room
   // for three more: that one, the one before it, and one that was pushed in the meantime.
   localparam int unsigned ENTRIES = 32;
   logic        room_q;

@@ -8,7 +8,7 @@
 //          that are loaded also go to the pipelines, by a pipe; gradients come by one (read, then
 //          valid with the words, any fixed latency).
 // Timing   LOAD two clocks a group of LW words; STORE two clocks a group and one more a beat; of
-//          gradients a clock a group, and the pipe's latency and three more a beat; one command at
+//          gradients one clock a group, and the pipe's latency and three more a beat; one command at
 //          a time.
 // Numbers  bits, unchanged; padding words become +0. LOAD of weights sets what is not in the mask:
 //          m = v = +0, scalars to their start, target to the weights.
@@ -110,7 +110,7 @@ module jd_learner_image
 
   logic        wanted, answered, last_net, last_kind, beat_done;
   logic        group_done;                      // a register: the group in hand is taken
-  logic        copy_target, scalars;            // registers: a kind is in hand for a clock before
+  logic        copy_target, scalars;            // registers: a kind is in hand for one clock before
   state_e      fill;                            // STORE: where a beat is filled
   logic [15:0] beats;
   assign wanted      = net_mask_i[3'(net_q)] && kind_mask_i[kind_q];

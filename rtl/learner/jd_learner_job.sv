@@ -65,7 +65,7 @@ module jd_learner_job
   input  logic [3:0]          beyond_word_i,     // of the address in this word; jd_learner_extents
   output logic [4:0]          update_index_o,
   input  update_t             update_i,          // that stage
-  output update_t             update_o,          // the same, a clock later: the stage in hand
+  output update_t             update_o,          // the same, one clock later: the stage in hand
   output logic                updating_o,        // updates of a step are made,
   output logic                updates_first_o,   // those of the first of two phases
   output logic                updates_restart_o, // a step begins
@@ -325,7 +325,7 @@ module jd_learner_job
     end
   end
 
-  // Both last for more than a clock, and so may be seen a clock late.
+  // Both last for more than one clock, and so may be seen one clock late.
   logic       soft_reset_q, timeout_q, stop;
   logic       begins;                    // the job leaves StSettle for its work
   logic [7:0] stop_error;
@@ -340,7 +340,7 @@ module jd_learner_job
   // Fetch runs at most one step ahead of the frames that a step still reads. A start is decided a
   // clock before it, so fetch is flushed from the second clock outside training on.
   logic        training, fetching_q, fetch_failed_q, fetch_begins;
-  logic        more_q;                   // there is more to fetch, a clock late: a fetch lasts
+  logic        more_q;                   // there is more to fetch, one clock late: a fetch lasts
                                          // longer
   logic [31:0] steps, begun_q, done_q;
   logic [1:0]  ahead_q;                  // fetches begun, frames not free yet

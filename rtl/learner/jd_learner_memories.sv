@@ -2,7 +2,7 @@
 //
 // The memories of a pipeline: weights, biases, their gradients, sample frames and scalars.
 //
-// Streams  all ports are pipes: a write takes a clock, a read answers one clock later (gradients
+// Streams  all ports are pipes: a write takes one clock, a read answers one clock later (gradients
 //          for the weight update two). Each read port of weights, biases and frames has a copy.
 // Timing   a read of a word that is written in the same clock gives the old word.
 // Numbers  bits, unchanged.

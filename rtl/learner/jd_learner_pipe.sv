@@ -7,7 +7,7 @@
 //          frame_*: words of samples, taken in any clock with ready (after the tensor unit's
 //          results); scalars are a pipe. Both may run one step ahead (other parity).
 //          delta_*: TD errors, ascending samples, a pipe: the taker has room for a batch.
-//          gradient_* and weight_*: pipes, LW words a clock. They are used between steps, or of a
+//          gradient_* and weight_*: pipes, LW words per clock. They are used between steps, or of a
 //          network with its bit in update_busy_i (a target's weights: in target_busy_i), set since
 //          before the step: no stage reads these weights then, and none adds to gradients.
 // Timing   a gradient read answers in 2 clocks. Clocks of a step: the sum over the stages of
@@ -157,7 +157,7 @@ module jd_learner_pipe
   end
 
   // The smallest {stage, sample} with a NaN or infinity, the smallest sample of a bad action. What
-  // the units found is held for a clock, then the smallest of it is kept; the highest bit says that
+  // the units found is held for one clock, then the smallest of it is kept; the highest bit says that
   // there is none.
   localparam int unsigned WhereW = STAGE_L + SampleW;
   typedef logic [WhereW:0] where_t;

@@ -7,7 +7,7 @@
 //          scalars_pipe_i), the samples' numbers there are b / DP; weights go to all. TD errors of
 //          the pipelines are put in ascending order of the batch again. result_read_i: a row of the
 //          frames of one pipeline, between steps.
-// Timing   DP = 1: as of the pipeline, the end of a step a clock later. Else a step takes as long as
+// Timing   DP = 1: as of the pipeline, the end of a step one clock later. Else a step takes as long as
 //          the first pipeline, which has the most samples, and three clocks; a gradient read answers
 //          in 2 clocks and AddLatency for each level of the sum. A result comes RESULT_LATENCY clocks after its read.
 // Numbers  binary32, RNE. A gradient is the sum of the pipelines' in pairs of neighbours, level by

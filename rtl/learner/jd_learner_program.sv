@@ -6,7 +6,7 @@
 //          clock with the first rule that is broken. Stages go to the pipelines' tables as they
 //          pass. After an error the program is not usable.
 // Timing   a network: the groups of its image, 12 clocks, and 5 for each network before it; a stage:
-//          9 clocks and a clock a row of its result.
+//          9 clocks and one clock a row of its result.
 // Numbers  none.
 // Source   learner 4.2, 4.4. Golden model: models/learner/program.py, validate.
 `include "jd_assert.svh"
@@ -582,7 +582,7 @@ module jd_learner_program
   // them. A result with an offset lies in one row.
   logic [255:0] written_q;
   logic [7:0]   mark_q, mark_left_q, result_first, result_rows;
-  logic         clash_q;                       // of the row that was marked a clock ago
+  logic         clash_q;                       // of the row that was marked one clock ago
   // The rows below a row, by its digits: those of all lower high digits, and of its own high digit
   // those of lower low digits.
   typedef struct packed {

@@ -104,7 +104,7 @@ module jd_learner_sequencer
     return done_q[stage[STAGE_L-1:0]];
   endfunction
 
-  // The loss unit's stage: how far the stages were a clock ago that it depends on. It looks at them
+  // The loss unit's stage: how far the stages were one clock ago that it depends on. It looks at them
   // from the second clock on that it has the stage.
   logic [2:0][SampleW:0] loss_counts_q;
   logic [2:0]            loss_free_q, loss_passed;
@@ -121,7 +121,7 @@ module jd_learner_sequencer
   end
 
   // --- The walk: the stage table's next entry, and the sample for which a chain comes by. The
-  // entry after it is read ahead; it is taken a clock after it came, when it was checked.
+  // entry after it is read ahead; it is taken one clock after it came, when it was checked.
   logic               next_valid_q, next_checked_q, next_take, walk_on, ahead_valid_q, ahead_take;
   stage_t             next, ahead;
   logic [7:0]         id_q, chain_id_q, id_d;
@@ -418,7 +418,7 @@ module jd_learner_sequencer
   end
 
   // What a sample waits for: of the sample for which the visit waits in the next clock, and of the
-  // first one of the next entry. Counts only grow while a step runs, so those of a clock before are
+  // first one of the next entry. Counts only grow while a step runs, so those of one clock before are
   // safe.
   typedef logic [2:0][SampleW:0] counts_t;
   counts_t            counts_q, next_counts_q;      // samples that have passed its dependencies
@@ -476,7 +476,7 @@ module jd_learner_sequencer
   endfunction
 
   // A visit has turned once its first operation may issue: a stage needs no more of itself. That is
-  // known as it is taken for OUTER and for AXPY after AXPY, else a clock later.
+  // known as it is taken for OUTER and for AXPY after AXPY, else one clock later.
   logic [TurnW-1:0] turn_less;
   assign turn_less = turn_q == '0 ? '0 : turn_q - 1'b1;
   always_ff @(posedge clk_i) begin

@@ -319,7 +319,7 @@ module jd_learner_spatial_pipe
   end
 
   // The smallest {stage, sample} with a NaN or infinity, the smallest sample of a bad action. What
-  // the units found is held for a clock, then the smaller one of two; the smallest of it is kept.
+  // the units found is held for one clock, then the smaller one of two; the smallest of it is kept.
   // The highest bit says that there is none.
   localparam int unsigned WhereW = STAGE_L + SampleW;
   typedef logic [WhereW:0] where_t;

@@ -4,10 +4,10 @@
 // scalars. Everything here survives a soft reset.
 //
 // Streams  one client at a time (owner_i): WU, TSM or the image unit; a read's data come two clocks
-//          after its address, and a write is there a clock after it came. Memories 0..3 are w, m, v
+//          after its address, and a write is there one clock after it came. Memories 0..3 are w, m, v
 //          and the target; an address is a group of LW words of the parameter images, network after
 //          network.
-// Timing   one read and one write a clock in each memory.
+// Timing   one read and one write per clock in each memory.
 // Numbers  bits, unchanged.
 // Source   learner 5.2, 5.6. Golden model: models/learner/engine.py.
 `include "jd_assert.svh"

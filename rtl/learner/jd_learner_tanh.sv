@@ -4,7 +4,7 @@
 //
 // Streams  in: a mode and its operands; out: the result, in the same order. A pipe: valid only, no
 //          stall.
-// Timing   latency 5 + 2 * MulLatency + 3 * AddLatency clocks, one operation a clock, all modes.
+// Timing   latency 5 + 2 * MulLatency + 3 * AddLatency clocks, one operation per clock, all modes.
 // Numbers  binary32, RNE, each operation rounded on its own. Tangent, with a = |x|: 1 for a >= 8,
 //          a for a < 2^-8, else c0[k] + t*(c1[k] + t*c2[k]) of k = floor(64*a) and t = 64*a - k,
 //          both exact; the sign of x. Noise: the sum y + other, kept within -1 and 1. Slope:

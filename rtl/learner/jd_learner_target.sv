@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TSM: writes a network's target parameters into the idle target bank, LW words a clock.
+// TSM: writes a network's target parameters into the idle target bank, LW words per clock.
 //
 // Streams  start_i with the network's layout; done_o for one clock when the last word is written.
 //          Master memories w and t are read two clocks after the address; the new target goes to
@@ -49,7 +49,7 @@ module jd_learner_target #(
 );
   localparam int unsigned HoldDepth = 1 << $clog2(MulLatency + AddLatency + 4);
 
-  // Reads: one group a clock, as many as the walk has.
+  // Reads: one group per clock, as many as the walk has.
   logic               read_active, read_valid_q, read_valid_q2;
   logic [MasterW-1:0] read_addr_q, write_addr_q;
   jd_learner_walk #(

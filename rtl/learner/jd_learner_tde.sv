@@ -5,7 +5,7 @@
 // Streams  deltas come by a pipe, in ascending slot order; tokens FETCH_DONE and ABORT are pulses.
 //          TDE words keep that order. The memory copy of a batch is written, in one command, when
 //          memory_go_i says that the step is without error.
-// Timing   one word a clock; room_o, a register, says that a whole batch and its tokens fit: eight
+// Timing   one word per clock; room_o, a register, says that a whole batch and its tokens fit: eight
 //          words are kept for tokens, also for those that come in the clock that it is late by.
 // Numbers  deltas pass unchanged. TDE word: delta 31:0, slot 47:32, kind 49:48 (0 TD error,
 //          1 FETCH_DONE, 2 ABORT).
@@ -32,7 +32,7 @@ module jd_learner_tde #(
   input  logic         fetch_done_i,
   input  logic         abort_i,
   output logic         room_o,
-  output logic         empty_o,          // nothing waited for TDE a clock ago
+  output logic         empty_o,          // nothing waited for TDE one clock ago
   output logic         memory_done_o,    // the step's copy is written, or none is wanted
   output logic [1:0]   memory_resp_o,
   output logic         memory_busy_o,    // a command is out
@@ -53,7 +53,7 @@ module jd_learner_tde #(
   output logic         done_ready_o,
   input  logic [1:0]   done_resp_i
 );
-  // TDE: the tokens wait at most a clock for a delta that comes with them.
+  // TDE: the tokens wait at most one clock for a delta that comes with them.
   logic              fetch_done_q, abort_q, push, in_ready;
   logic [63:0]       word;
   logic [CountW-1:0] count;

@@ -119,7 +119,7 @@ module jd_learner_tensor_unit
   // result is there.
   logic [TagW-1:0] tag_in_q, tag_early_q, tag_late_q;
   logic            pop_early, pop_late;
-  tag_t            early, late, late_d;               // late: read a clock ahead
+  tag_t            early, late, late_d;               // late: read one clock ahead
   logic [TagW-1:0] tag_late_d, tag_after_q;           // tag_after_q: tag_late_q + 1
   logic            tag_fresh;                         // the late tag of the next clock comes now
   jd_mem_lut #(.Depth (TAGS), .Width ($bits(tag_t)), .Reads (2)) u_tags (
@@ -147,7 +147,7 @@ module jd_learner_tensor_unit
     late <= tag_fresh ? operation_i.tag : late_d;
   end
 
-  // --- Clock 1: operands, from the memories' words; where they lie was found a clock before.
+  // --- Clock 1: operands, from the memories' words; where they lie was found one clock before.
   logic                       take_q;
   operation_t                 op_q;
   logic                       axpy_q, outer_q;
@@ -279,7 +279,7 @@ module jd_learner_tensor_unit
     );
   end
 
-  // Adders, a clock after the products. As a tree, adder P - P/2^(k-1) + n is node n of level k; as
+  // Adders, one clock after the products. As a tree, adder P - P/2^(k-1) + n is node n of level k; as
   // lanes, adder l adds product l to an accumulator. The leaves choose before their registers; a
   // node of a higher level is at work as a lane if it is not as a node.
   line_t              at_addend;

@@ -227,7 +227,7 @@ module jd_learner_top
   logic         image_start, image_busy, image_done, gradient_image, gradient_alone;
   logic [1:0]   image_response;
   logic         movers_idle, read_idle, write_idle, list_idle;
-  // Program, image and results own the movers while they are busy, and a clock longer; fetch and TD
+  // Program, image and results own the movers while they are busy, and one clock longer; fetch and TD
   // errors are idle then, but for the reads of fetch beside results.
   logic         program_owns_q, image_owns_q, infer_owns_q;
 
@@ -759,7 +759,7 @@ module jd_learner_top
   logic [2:0][3:0][LW-1:0][31:0] master_write_data;
   logic [3:0][LW-1:0][31:0]      master_data;
   // The network in hand, of an image, of INFER or of the stage, is a register, as what follows from
-  // it: a stage waits longer for its own registers, an image a clock before it uses it.
+  // it: a stage waits longer for its own registers, an image one clock before it uses it.
   slot_t                         slot_q;
   logic [15:0]                   target_row_q, target_bias_q;
   logic [NetW-1:0]               net;

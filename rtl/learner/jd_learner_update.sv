@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// WU: updates the parameters of one network from its gradients, LW words a clock.
+// WU: updates the parameters of one network from its gradients, LW words per clock.
 //
 // Streams  start_i with the network's layout, the optimizer slot and the scalar state; done_o for
 //          one clock when the last word is written. Gradients are asked for by a pipe (read, then

@@ -5,7 +5,7 @@
 // Streams  start_i loads a network; from the next clock a group is shown while active_o, and
 //          next_i moves on. The image holds, layer by layer, the packed weight rows and then the
 //          biases, each section padded to 16 words; padding groups have an empty mask.
-// Timing   one group a clock; outputs are functions of registers only.
+// Timing   one group per clock; outputs are functions of registers only.
 // Numbers  a row of n_in <= P inputs takes p = max(4, next power of two) words, so that P/p rows
 //          share a memory row; a longer one takes whole memory rows.
 // Source   Golden model: models/learner/program.py (image layout).
@@ -67,12 +67,12 @@ module jd_learner_walk #(
   logic [16:0]      j_q, next_j_q;         // output of the group's first word, of the next row's
   logic [FillW-1:0] fill_q;                // group within a beat
   logic             fill_last_q;           // it is the beat's last
-  logic             layer_last_q;          // layer_q is the last, a clock late: see below
+  logic             layer_last_q;          // layer_q is the last, one clock late: see below
   logic [RowW:0]    row_q, row_end_q;
   logic [SubW-1:0]  sub_q;
   logic [BiasW:0]   bias_base_q;
 
-  // The section's sizes are registers. A layer has two sections of a clock at least, so that the
+  // The section's sizes are registers. A layer has two sections of one clock at least, so that the
   // layer after it is there, too, when its biases end.
   logic [15:0]       n_in_q, n_out_q;
   logic [LANE_L-1:0] lanes_q;              // lanes of a row less one: below LW several a group

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sum tree: a sample lane and an update lane, each one operation a clock, in one slot order.
+// The sum tree: a sample lane and an update lane, each one operation per clock, in one slot order.
 //
 // Streams  s_*: samples; u_*: all other operations. Both are pipes: valid only, never stalled,
 //          answered in order. The user has checked each operation and bounds what is in flight.
@@ -91,7 +91,7 @@ module jd_replay_core
   localparam int unsigned SweepLog2 = NLog2 - fan_log2(NLog2, KLog2, Levels);
   localparam int unsigned TagsLog2 = $clog2(LatS + 1);
 
-  // ---- Clear: one row of leaves, and one node of every other level, a clock ----
+  // ---- Clear: one row of leaves, and one node of every other level, per clock ----
   logic             clear_q;
   logic [NLog2-1:0] clear_index_q;
   always_ff @(posedge clk_i) begin

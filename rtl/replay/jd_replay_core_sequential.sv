@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sum tree as published: each level one operation at a time, one child a clock. The baseline of
+// The sum tree as published: each level one operation at a time, one child per clock. The baseline of
 // jd_replay_core, with the same results.
 //
 // Streams  s_*: samples; u_*: all other operations. Pipes as in jd_replay_core, but an operation may
@@ -78,7 +78,7 @@ module jd_replay_core_sequential
   localparam int unsigned CountW   = $clog2(Depth + 1);
   localparam int unsigned RowsLog2 = NLog2 - fan_log2(NLog2, KLog2, Levels);   // of leaves
 
-  // ---- Clear: one node a clock of every level
+  // ---- Clear: one node of every level per clock
   logic             clear_q;
   logic [NLog2-1:0] clear_index_q;
   always_ff @(posedge clk_i) begin

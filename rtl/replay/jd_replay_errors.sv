@@ -4,9 +4,9 @@
 // batches are open, and which were not fetched yet.
 //
 // Streams  tde_*: from the learner. op_*: updates by slot, to the sequencer.
-// Timing   one word a clock, two clocks after it came; error_o comes a clock after that. A batch is
+// Timing   one word per clock, two clocks after it came; error_o comes one clock after that. A batch is
 //          open from begin_i (a pulse) until its last TD error is granted. What the levels and
-//          cancel_i ask is done a clock later.
+//          cancel_i ask is done one clock later.
 // Numbers  counts of batches wrap; the distance of two is below half of their range.
 // Source   docs/replay.md, Corner cases. Golden model: models/replay/engine.py.
 `include "jd_assert.svh"

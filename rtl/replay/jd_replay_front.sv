@@ -4,7 +4,7 @@
 //
 // Streams  u_*: operations in, responses out; change_*: updates for the tree, in the clock of their
 //          response. Pipes: valid only, no stall.
-// Timing   latency F = front_latency() of jd_replay_pkg, one operation a clock. The clock of the
+// Timing   latency F = front_latency() of jd_replay_pkg, one operation per clock. The clock of the
 //          response is the operation's order point. A leaf's last Lm+2 changes are bypassed; one
 //          of them is written in the clock in which the leaf is read, so it does not matter what
 //          the memory then tells.
@@ -205,7 +205,7 @@ module jd_replay_front
     assign late_index[k] = late_index_q[k];
   end
 
-  // Bit k: the operation at F+k is on the leaf of the one at Lm. Known a clock ahead where there is
+  // Bit k: the operation at F+k is on the leaf of the one at Lm. Known one clock ahead where there is
   // one between acceptance and Lm.
   logic [Lm:0] same_leaf;
   if (Lm == 1) begin : gen_same

@@ -147,7 +147,7 @@ module jd_replay_gather
   assign read_count     = job_q.count;
   assign read_size_log2 = job_q.responses ? 3'd4 : 3'd2;
 
-  // ---- Addresses: an index is checked, multiplied and added, a clock each
+  // ---- Addresses: an index is checked, multiplied and added, one clock each
   logic               walks;               // these stages move
   logic               index_valid_q, product_valid_q, row_valid_q;
   logic [INDEX_W-1:0] index_q;

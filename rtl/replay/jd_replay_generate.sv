@@ -4,7 +4,7 @@
 //
 // Streams  in: requests; order_*: a request at the order point, where the total is read; out: the
 //          target of each request for which the total was not 0. A pipe: valid only, no stall.
-// Timing   in to order SAMPLE_ORDER clocks, order to out LatMul+2; one request a clock. The
+// Timing   in to order SAMPLE_ORDER clocks, order to out LatMul+2; one request per clock. The
 //          generator steps once for each request without a number of its own.
 // Numbers  target = 1 + floor(x * total / 2^48), or with (slot * 2^48 + x) / 2^slots_log2 for x
 //          when stratified; exact. 1 to the total.

@@ -5,7 +5,7 @@
 //
 // Streams  job_*, end_*: of jd_engine_control. item_*: elements of the input array. op_*, sample_*:
 //          to the sequencer. word_*: responses, to memory.
-// Timing   one operation a clock, two clocks after its element at the earliest; a SAMPLE of a STREAM
+// Timing   one operation per clock, two clocks after its element at the earliest; a SAMPLE of a STREAM
 //          job waits until nothing else of the job is in flight, and what follows it waits for it,
 //          so that all take effect in order.
 // Numbers  UPDATE_DELTA of a pair is signed 32 bits.
@@ -249,7 +249,7 @@ module jd_replay_host
   );
 
   // The operation in its turn. Whether it fits is known with it: nothing is wrong with it by itself,
-  // and the batch sampled last, as it was a clock before, has the slot that it names.
+  // and the batch sampled last, as it was one clock before, has the slot that it names.
   logic               fits_q;
   logic [BATCH_W-1:0] last_batch_q;
   logic [PLACE_W-1:0] last_place_q;
@@ -294,7 +294,7 @@ module jd_replay_host
   assign reserves       = may && op_ready_i && next.reserve && fits_q && !full_q;
   assign commits        = may && op_ready_i && next.commit && fits_q && some_q;
   assign refuse         = run_q && refuse_q;
-  // What is not right, or a sample, waits at the head: it is looked at a clock later.
+  // What is not right, or a sample, waits at the head: it is looked at one clock later.
   always_ff @(posedge clk_i) begin
     refuse_q <= run_q && next_valid && !sampling_q && !right;
     sample_q <= may && next.sample && fits_q && alone_q &&

@@ -5,7 +5,7 @@
 // Streams  s_*: samples with their target inside a node of the level above; u_*: updates. Pipes:
 //          valid only, no stall. The sample and the update of a slot come in the same clock and
 //          leave in the same clock.
-// Timing   latency level_latency() of jd_replay_pkg on both lanes, one operation a clock on each.
+// Timing   latency level_latency() of jd_replay_pkg on both lanes, one operation per clock on each.
 //          An update reads its node in its own clock A and writes it at A+LU; the sample of the
 //          slot reads its row at A+LU, too, and so sees exactly the updates of the slots before
 //          its own: no forwarding into rows is needed. UltraRAM does not tell a word that is
@@ -104,7 +104,7 @@ module jd_replay_level
     return NodesLog2'(index >> (NLog2 - NodesLog2));
   endfunction
 
-  // The write of the nodes, Lu clocks after the arrival; of rows in UltraRAM, a clock later.
+  // The write of the nodes, Lu clocks after the arrival; of rows in UltraRAM, one clock later.
   logic                 write;
   logic [NodesLog2-1:0] write_node;
   logic [NodeW-1:0]     write_value;

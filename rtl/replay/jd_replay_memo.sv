@@ -163,7 +163,7 @@ module jd_replay_memo
     .read_data_o  (oldest_place)
   );
 
-  // Room for two: that the batch before begins now is known a clock late.
+  // Room for two: that the batch before begins now is known one clock late.
   logic [PLACE_W-1:0] used_q;
   logic               begin_q;
   logic               fits_two, fits_three;

@@ -4,7 +4,7 @@
 //
 // Streams  in: errors; out: priorities, in the same order. A pipe: valid only, no stall; the
 //          settings hold while words are inside.
-// Timing   latency PRIORITY_LATENCY of jd_replay_pkg, one word a clock.
+// Timing   latency PRIORITY_LATENCY of jd_replay_pkg, one word per clock.
 // Numbers  binary32 in, unsigned with fraction_bits_i fraction bits out, rounded half up and
 //          clipped to smallest_i..largest_i. NaN and infinity, after the addition, give
 //          largest_i and raise nonfinite_o; 0 gives smallest_i. Logarithm and power are

@@ -4,7 +4,7 @@
 //
 // Streams  in: the node's children (a row) and a target; out: the child's index and value, and what
 //          remains of the target inside the child. A pipe: valid only, no stall.
-// Timing   latency compare_latency(FanLog2) of jd_replay_pkg, one row a clock. Each stage has one
+// Timing   latency compare_latency(FanLog2) of jd_replay_pkg, one row per clock. Each stage has one
 //          adder, one compare, or one selection with a subtraction. Rows of more than 4 children
 //          are compared in two steps, groups first, to keep the selections narrow.
 //          A row that is forced chooses the child that is given; its target and rest mean nothing.

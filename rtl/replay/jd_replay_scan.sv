@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One level of the sequential sum tree: one operation at a time, one child a clock, as published.
+// One level of the sequential sum tree: one operation at a time, one child per clock, as published.
 //
 // Streams  in, out: slots in order, each a sample, an update, or both (the sample sees the state
 //          before the update). The slot of an empty tree passes with `empty`. An update that is a
 //          check changes nothing; its leaves come in order, from the first of a node to its last.
-//          That a node is not the sum of its leaves is known a clock after its last leaf.
+//          That a node is not the sum of its leaves is known one clock after its last leaf.
 // Timing   a sample that chooses child c takes Lm + c + 1 clocks, an update or check Lm + 2 (a new leaf: 1), a slot
 //          one clock more on its way through; Lm is the memory's latency. Clearing writes a node a
 //          clock.

@@ -7,7 +7,7 @@
 //          granted enters the tree; nothing after the grant ever waits. Nothing is granted while
 //          ready_i is down.
 // Timing   samples enter in the clock of the grant; other operations LANE_LATENCY clocks later, in
-//          the order of the grants. One of each a clock.
+//          the order of the grants. One of each per clock.
 // Numbers  values that are TD errors go through jd_replay_priority, others stay as they are.
 // Source   onchip_replay 3.1, figure 5.
 `include "jd_assert.svh"

@@ -29,7 +29,7 @@ module jd_replay_top
   parameter int unsigned LatBram   = 2,   // of block RAM, 1..6
   parameter int unsigned LatUram   = 4,   // of UltraRAM, 1..6
   parameter int unsigned LatMul    = 6,   // of the multiplier, 3..8
-  parameter bit          Sequential = 1'b0  // the published tree, one child a clock
+  parameter bit          Sequential = 1'b0  // the published tree, one child per clock
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,

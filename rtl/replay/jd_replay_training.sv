@@ -128,7 +128,7 @@ module jd_replay_training
   logic [BATCH_W:0]   flight_q;        // batches that began and are not delivered,
   logic               none_q;          // if there is none
   logic [BATCH_W:0]   open;            // batches of this job with TD errors to come
-  logic [31:0]        closed_q;        // batches delivered and without, known a clock late
+  logic [31:0]        closed_q;        // batches delivered and without, known one clock late
   logic               open_none_q;     // all batches are delivered and have theirs
   assign open      = 32'(open_i) < batches_q ? open_i : batches_q[BATCH_W:0];
   // Where a batch found no leaf, the rest is issued and dropped: it needs no room.

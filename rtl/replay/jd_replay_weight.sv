@@ -4,7 +4,7 @@
 //
 // Streams  in: priorities; out: weights, in the same order. A pipe: valid only, no stall; the
 //          settings hold while words are inside.
-// Timing   latency WEIGHT_LATENCY of jd_replay_pkg, one word a clock.
+// Timing   latency WEIGHT_LATENCY of jd_replay_pkg, one word per clock.
 // Numbers  unsigned in, binary32 out: 1.0 for the smallest priority, otherwise below it, never
 //          subnormal. Logarithm (of the upper 24 bits) and power are interpolated in 128 segments;
 //          relative error below 1.2e-5. A beta above 1.0 counts as 1.0.

@@ -5,7 +5,7 @@
 // Streams  in: the words of the source; out: the same words, in order, to the sink. While clear_i is
 //          high, words are accepted and dropped and none is offered; an end that is being reset may
 //          withdraw a word then.
-// Timing   latency 2, one word a clock.
+// Timing   latency 2, one word per clock.
 // Numbers  bits, unchanged.
 // Source   docs/shell.md, streams between engines.
 `include "jd_assert.svh"

@@ -75,7 +75,7 @@ def test_one_direction_runs_at_one_beat_a_clock(preset: str, go: int) -> None:
 
 
 def test_both_directions_share_the_presets_bandwidth() -> None:
-    # 1024 beats each way. Reads begin 64 clocks later, and what is left alone runs at 1 a clock.
+    # 1024 beats each way. Reads begin 64 clocks later, and what is left alone runs at 1 per clock.
     both = {preset: measure(preset) for preset in "DSQ"}
     assert both["D"]["read_clocks"] == 64 + 1023
     assert both["D"]["write_clocks"] == 64 + 1024

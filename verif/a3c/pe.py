@@ -106,7 +106,7 @@ class Traffic:
             for h in range(2):
                 self._side(clock, h)
             clock += 1
-        # The register shows what was drained a clock before, and keeps it.
+        # The register shows what was drained one clock before, and keeps it.
         for clock in range(1, clocks):
             if not self.known[clock] and self.known[clock - 1]:
                 self.known[clock], self.want[clock] = True, self.want[clock - 1]

@@ -8,7 +8,7 @@
     golden = memory.copy()                                  # the golden model's own memory
 
 The slave is cocotbext-axi's, with a pipeline of requests: each is answered in order, after its
-own random latency, data one beat a clock unless the timing pauses the channel. Reads see the
+own random latency, data one beat per clock unless the timing pauses the channel. Reads see the
 memory when their beat is sent, writes change it when their beat comes, so a read and a write in
 flight together are unordered, as on the real port.
 

@@ -16,8 +16,7 @@ module jd_prove_demux
   import jd_axi_pkg::*;
 #(
   parameter int unsigned Targets  = 3,
-  parameter int unsigned PageBits = 4,
-  parameter bit          Rest     = 1'b0
+  parameter int unsigned PageBits = 4
 ) (
   input logic                     clk_i,
   input logic                     rst_ni,
@@ -62,7 +61,7 @@ module jd_prove_demux
                            rdata: m_rdata_i[t], rresp: m_rresp_i[t]};
   end
   jd_axil_demux #(
-    .Targets(Targets), .PageBits(PageBits), .Rest(Rest)
+    .Targets(Targets), .PageBits(PageBits)
   ) u_dut (
     .clk_i,
     .rst_ni,
@@ -77,8 +76,7 @@ module jd_prove_demux
   // Targets that may see an access: one, or none.
   function automatic logic [Targets-1:0] targets(logic [19:0] address);
     for (int unsigned t = 0; t < Targets; t++) begin
-      targets[t] = 32'(address) >> PageBits == t ||
-                   (Rest && t == Targets - 1 && 32'(address) >> PageBits >= Targets);
+      targets[t] = 32'(address) >> PageBits == t;
     end
   endfunction
 
@@ -195,7 +193,7 @@ module jd_prove_demux
   end
 
   LastPageRead_C : cover property (@(posedge clk_i) disable iff (!rst_ni)
-      (rvalid && rready_i && &r_address_q && rresp == (Rest ? 2'd0 : SLVERR)));
+      (rvalid && rready_i && &r_address_q && rresp == SLVERR));
   WriteWhileReading_C : cover property (@(posedge clk_i) disable iff (!rst_ni)
       (bvalid && bready_i && bresp == 2'd0 && r_owed_q != '0));
 endmodule : jd_prove_demux

@@ -202,24 +202,9 @@ PROOFS: tuple[Proof, ...] = (
         depth=2,
         bug=Bug(
             file="jd_axil_demux.sv",
-            pattern=r"result.hit    = Rest \|\| page < Targets;",
-            replacement="result.hit    = Rest || page <= Targets;",
+            pattern=r"result.hit    = page < Targets;",
+            replacement="result.hit    = page <= Targets;",
             words="the first page without target goes to the last target",
-        ),
-    ),
-    Proof(
-        name="axil_demux_rest",
-        block="jd_axil_demux",
-        harness="jd_prove_demux",
-        core=AXI,
-        words="the same where the last target has all pages above its own",
-        parameters={"Rest": 1},
-        depth=2,
-        bug=Bug(
-            file="jd_axil_demux.sv",
-            pattern=r"page_wvalid_q  <= page_wvalid_q & ~page_wready;",
-            replacement="page_wvalid_q  <= page_wvalid_q & ~page_awready;",
-            words="write data are withdrawn when the address is taken",
         ),
     ),
     Proof(

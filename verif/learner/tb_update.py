@@ -122,7 +122,7 @@ class Bench:
         pending: deque[np.ndarray | None] = deque([None] * (GRADIENT_LATENCY - 1))
         await self.pulse_start()
         data = [np.zeros(lw, np.float32)] * 3
-        late = np.concatenate(data)  # data, a clock later
+        late = np.concatenate(data)  # data, one clock later
         for clock in range(LIMIT):
             await RisingEdge(dut.clk_i)
             if dut.done_o.value:

@@ -37,14 +37,14 @@ def answer(address: int) -> int:
 class AccessCoverage(Coverage):
     """Both directions and every response, of targets and of no target."""
 
-    def __init__(self, name: str, parent: uvm_component, targets: int, unmapped: bool) -> None:
+    def __init__(self, name: str, parent: uvm_component, targets: int) -> None:
         page = parameters()["PageBits"]
 
         def answered(write: bool, response: int, here: bool) -> Callable[[AxilItem], bool]:
             return lambda item: (
                 item.is_write == write
                 and item.response == response
-                and (not unmapped or item.address >> page < targets) == here
+                and (item.address >> page < targets) == here
             )
 
         outcome = {}
@@ -52,8 +52,7 @@ class AccessCoverage(Coverage):
             outcome[way] = answered(bool(write), OKAY, True)
             outcome[f"{way}_slverr_passed"] = answered(bool(write), SLVERR, True)
             outcome[f"{way}_decerr_passed"] = answered(bool(write), DECERR, True)
-            if unmapped:
-                outcome[f"{way}_slverr"] = answered(bool(write), SLVERR, False)
+            outcome[f"{way}_slverr"] = answered(bool(write), SLVERR, False)
         reached = {
             f"target{t}": lambda item, t=t: item.address >> page == t for t in range(targets)
         }
@@ -84,11 +83,10 @@ class Environment(uvm_env):
     def build_phase(self) -> None:
         """Make the parts."""
         p = parameters()
-        self.targets, self.rest = p["Targets"], bool(p.get("Rest", 0))
-        self.page = p["PageBits"]
+        self.targets, self.page = p["Targets"], p["PageBits"]
         self.host = AxilAgent("host", self, AxilBus(cocotb.top, "s_axil", timeout=1000))
         self.scoreboard = Scoreboard("scoreboard", self)
-        self.coverage = AccessCoverage("coverage", self, self.targets, not self.rest)
+        self.coverage = AccessCoverage("coverage", self, self.targets)
         self.words: dict[int, int] = {}
         self.rams: list[AxiLiteRam] = []
 
@@ -123,9 +121,7 @@ class Environment(uvm_env):
     def target(self, address: int) -> int | None:
         """The target of an address, or None."""
         page = address >> self.page
-        if page < self.targets:
-            return page
-        return self.targets - 1 if self.rest else None
+        return page if page < self.targets else None
 
     def expected(self, item: AxilItem) -> AxilItem:
         """What the monitor must see of an access; changes the model's words."""

@@ -24,7 +24,7 @@ OPERATIONS = (add, max, and_, or_)  # of jd_reduce, by their numbers
 
 @dataclass(frozen=True)
 class Access:
-    """What the memory was asked in a clock."""
+    """What the memory was asked in one clock."""
 
     read: bool
     write: bool
@@ -185,7 +185,7 @@ class Lut(ClockedTest):
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")
 class Hold(ClockedTest):
-    """Pushes and pops at random: a pop shows the oldest word a clock later; a reset empties it."""
+    """Pushes and pops at random: a pop shows the oldest word one clock later; reset empties it."""
 
     async def body(self) -> None:
         """Fill and drain in turn; reset in the middle."""

@@ -37,7 +37,7 @@ class MemoryTiming:
         latency: clocks from a read's address to its first beat, and from a write's last beat to its
             response; 1 or more.
         read, write: beats of 64 bytes per clock, above 0 and at most 1.
-        shared: beats a clock of both together; None: separate channels.
+        shared: beats per clock of both together; None: separate channels.
         max_delay: every burst waits up to so many more clocks, drawn from the device's seed.
     """
 

@@ -44,7 +44,7 @@ module jd_axi_array_reader
   logic [BeatW-1:0]   beats_q;       // not yet asked for
   logic [AheadW-1:0]  ahead_q;
   logic               command_valid, command_ready, mover_idle;
-  logic               asked_q;       // the mover took a command a clock ago: it is counted now
+  logic               asked_q;       // the mover took a command one clock ago: it is counted now
   logic [15:0]        command_beats;
   logic               memory_valid, memory_ready;
   logic [511:0]       memory_data;

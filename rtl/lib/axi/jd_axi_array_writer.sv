@@ -3,7 +3,7 @@
 // Writes elements of 16 bytes to consecutive addresses of device memory, four to a beat.
 //
 // Streams  in_*: the elements. mem_*: the port.
-// Timing   start_i (a pulse, while idle_o) begins; one element a clock. Four beats go in one
+// Timing   start_i (a pulse, while idle_o) begins; one element per clock. Four beats go in one
 //          command. flush_i (level, after the last element) writes what is left; idle_o is up
 //          when the memory has answered all of it. After an error, and while abort_i is high, what
 //          is not asked for yet is dropped.

@@ -5,7 +5,7 @@
 // Streams  cmd: an address and a number of beats; out: the beats of all commands in order, last on
 //          the last beat of each command, resp the beat's AXI response. Commands queue: the next
 //          one's bursts are requested while the data of those before it still come.
-// Timing   mem_req_o.arvalid one clock after the command, one burst a clock; R is passed through in
+// Timing   mem_req_o.arvalid one clock after the command, one burst per clock; R is passed through in
 //          the same clock, so the rate is the memory's. At most MaxOutstanding bursts are out.
 //          cmd_ready_o follows mem_rsp_i.arready, and mem_req_o.rready follows out_ready_i.
 // Numbers  beats of 64 bytes. A bus error is reported with its beat (2 SLVERR, 3 DECERR) and

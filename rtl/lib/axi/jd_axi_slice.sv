@@ -4,7 +4,7 @@
 //
 // Streams  client_*: the side of the master; mem_*: the side of the memory. Each channel apart, in
 //          order.
-// Timing   a jd_stream_slice a channel, so one beat a clock: latency 1 with its bit of Forward, else
+// Timing   a jd_stream_slice a channel, so one beat per clock: latency 1 with its bit of Forward, else
 //          0. With all bits set, the default, each output is a register or the inverse of one, and
 //          no output depends on an input in the same clock.
 // Numbers  bits, unchanged.

@@ -4,7 +4,7 @@
 //
 // Streams  cmd: an address and a number of beats; burst: its bursts in ascending order, the last
 //          one marked final. A burst ends at the latest at a multiple of Burst beats; a page is 64.
-// Timing   latency 1, one burst a clock, no clock lost between commands; burst_valid_o is a
+// Timing   latency 1, one burst per clock, no clock lost between commands; burst_valid_o is a
 //          register, the rest of the burst is computed from registers; cmd_ready_o follows
 //          burst_ready_i in the same clock.
 // Numbers  beats of 64 bytes; a transfer that passes the top of the memory wraps to 0.

@@ -5,7 +5,7 @@
 // Streams  cmd: an address and a number of beats; in: the beats of all commands in order; done: one
 //          word a command, in order, when all its write responses are in. Commands queue.
 // Timing   mem_req_o.awvalid and the first mem_req_o.wvalid two clocks after the command, one burst
-//          a clock; W never waits for AW, and its data pass through in the same clock, so the rate
+//          per clock; W never waits for AW, and its data pass through in the same clock, so the rate
 //          is the memory's. At most MaxOutstanding bursts are out. in_ready_o follows
 //          mem_rsp_i.wready, mem_req_o.bready follows done_ready_i; AW and done are registers.
 // Numbers  beats of 64 bytes. done_resp_o is the worst response of the command's bursts (0 okay,

@@ -3,8 +3,7 @@
 // Passes AXI4-Lite accesses to one of several targets, chosen by page.
 //
 // Streams  axil_*: the host's side; page_*: page p is target p. An access to a page without
-//          target answers SLVERR (read data 0) and reaches no target; with Rest, the last target
-//          has all pages from its own up. Targets get the whole address.
+//          target answers SLVERR (read data 0) and reaches no target. Targets get the whole address.
 // Timing   one read and one write at a time, independent of each other; a target's request one
 //          clock after the host's, the host's response one clock after the target's. All
 //          outputs follow registers only. The address and the data of a write come in any order,
@@ -17,7 +16,6 @@ module jd_axil_demux
 #(
   parameter  int unsigned Targets  = 2,      // 1..64
   parameter  int unsigned PageBits = 12,     // log2 of the bytes of a page, 2..20
-  parameter  bit          Rest     = 1'b0,   // the last target has all pages above
   localparam int unsigned TargetW  = (Targets > 1) ? $clog2(Targets) : 1
 ) (
   input  logic                    clk_i,
@@ -48,7 +46,7 @@ module jd_axil_demux
     decode_t     result;
     logic [31:0] page;
     page          = 32'(address) >> PageBits;
-    result.hit    = Rest || page < Targets;
+    result.hit    = page < Targets;
     result.target = (page < Targets) ? TargetW'(page) : TargetW'(Targets - 1);
     return result;
   endfunction

@@ -5,7 +5,7 @@
 //
 // Streams  axil_*: AXI4-Lite in. engine_*: AXI4-Lite to the engine's registers, offsets of the
 //          page. header_*: one clock an access, answered in the next; a write's address, data and
-//          strobes are there (write_address_o, header_data_o, header_strb_o) a clock and more before.
+//          strobes are there (write_address_o, header_data_o, header_strb_o) one clock and more before.
 // Timing   a header access is answered four clocks after its last address or data came; writes
 //          and reads alternate when both wait.
 // Numbers  none.

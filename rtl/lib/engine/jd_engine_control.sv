@@ -135,7 +135,7 @@ module jd_engine_control
   // ---- Writes to ring registers, checked before they reach the registers: in the two clocks
   // before, by an older HEAD. If it moves on in between, the older one never lets more through.
   logic [Rings-1:0][31:0] head, head_q, full_q;
-  logic [Rings-1:0] busy_q, beyond_q;     // beyond_q: of what a ring's registers were a clock ago
+  logic [Rings-1:0] busy_q, beyond_q;     // beyond_q: of what a ring's registers were one clock ago
   logic [Rings-1:0] ring_quiet;           // HEAD = TAIL
   logic is_ring, no_ring;
   logic [1:0] page_ring, write_ring;      // of the four that the page has room for
@@ -440,7 +440,7 @@ module jd_engine_control
     end
   end
 
-  // ---- Counters that run from hard reset unless frozen; what they count is seen a clock late
+  // ---- Counters that run from hard reset unless frozen; what they count is seen one clock late
   localparam int unsigned BeatW = $clog2(Ports + 1);
   logic [5:0][BeatW-1:0] count_q;
   logic [5:0][63:0] counter_q;

@@ -38,7 +38,7 @@ module jd_engine_guard
   localparam logic [2:0] TAIL    = RING_TAIL_OFFSET[4:2];
   localparam logic [3:0] SIZE_MAX = 4'd12;
 
-  // Each register as the write would leave it, a clock after the write came.
+  // Each register as the write would leave it, one clock after the write came.
   logic [31:0] written;
   logic        high_q;                    // bits above an address's 40 are written
   logic [11:0] base, cpl;
@@ -81,7 +81,7 @@ module jd_engine_guard
     end
   end
 
-  // What goes on leaves the ring as the rules want it. The registers stay for a clock before.
+  // What goes on leaves the ring as the rules want it. The registers stay for one clock before.
   localparam int unsigned WriteW = 1 + 3 + 32 + 32 + 4 + 32;
   logic [WriteW-1:0] write, write_q;
   logic              stays, goes_on;

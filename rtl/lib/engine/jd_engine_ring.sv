@@ -82,7 +82,7 @@ module jd_engine_ring
   always_ff @(posedge clk_i) slot_mask_q <= 12'((13'd1 << size_i) - 13'd1);   // long before a job
   assign fetch_address_o = base_i + {22'd0, fetch_number & slot_mask_q, 6'd0};
   assign record_address_o = cpl_i + {23'd0, head_q[11:0] & slot_mask_q, 5'd0};
-  // Whether job HEAD was submitted, and the one after it; a clock late to see a doorbell. The one
+  // Whether job HEAD was submitted, and the one after it; one clock late to see a doorbell. The one
   // after is not asked for in the two clocks after HEAD moved.
   logic head_submitted_q, behind_submitted_q;
   always_ff @(posedge clk_i) begin

@@ -121,7 +121,7 @@ module jd_engine_ring_many
   end_t                   finished;
   assign next_job = next_q[JobW-1:0];
 
-  // ---- Descriptors. Whether a job was submitted is seen a clock late.
+  // ---- Descriptors. Whether a job was submitted is seen one clock late.
   logic        more_q, pending_q;         // job NEXT, and job HEAD
   logic [11:0] slot_mask_q;               // numbers of jobs modulo the largest ring
   logic        start, own;                // the held descriptor leaves; it ends here
@@ -142,7 +142,7 @@ module jd_engine_ring_many
   assign job_valid_o      = present && !ends_q;
   assign job_descriptor_o = descriptor_q;
   assign job_number_o     = next_q;
-  assign end_ready_o      = running_o && !own;      // one end a clock is kept
+  assign end_ready_o      = running_o && !own;      // one end per clock is kept
   always_comb begin
     running_o = 1'b0;
     for (int unsigned j = 0; j < Jobs; j++) running_o = running_o || jobs_q[j] == JobRuns;

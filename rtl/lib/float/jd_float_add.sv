@@ -4,7 +4,7 @@
 //
 // Streams  in: two operands and the operation; out: a + b or a - b, in the same order. A pipe:
 //          valid only, no stall.
-// Timing   Latency clocks, one operation a clock; the six steps below are spread evenly over the
+// Timing   Latency clocks, one operation per clock; the six steps below are spread evenly over the
 //          stages, each of which ends in registers that load only under their own valid bit.
 // Numbers  IEEE 754 binary format of ExpW and ManW, round to nearest even, subnormals in and out;
 //          any NaN and the difference of equal infinities give the canonical quiet NaN; an exact

@@ -3,7 +3,7 @@
 // Divides two floating-point numbers.
 //
 // Streams  in: dividend and divisor; out: a / b, in the same order. A pipe: valid only, no stall.
-// Timing   Latency clocks, one operation a clock. Decoding, the ManW+3 quotient bits and rounding
+// Timing   Latency clocks, one operation per clock. Decoding, the ManW+3 quotient bits and rounding
 //          are spread evenly over the stages, each of which ends in registers that load only under
 //          their own valid bit; binary32 has one of these steps a stage at Latency 28.
 // Numbers  IEEE 754 binary format of ExpW and ManW, round to nearest even, subnormals in and out;

@@ -3,7 +3,7 @@
 // Multiplies two floating-point numbers.
 //
 // Streams  in: two operands; out: their product, in the same order. A pipe: valid only, no stall.
-// Timing   Latency clocks, one operation a clock; the four steps below are spread evenly over the
+// Timing   Latency clocks, one operation per clock; the four steps below are spread evenly over the
 //          stages, each of which ends in registers that load only under their own valid bit.
 // Numbers  IEEE 754 binary format of ExpW and ManW, round to nearest even, subnormals in and out;
 //          any NaN and infinity times zero give the canonical quiet NaN. Exact up to the rounding.

@@ -3,7 +3,7 @@
 // Takes the square root of a floating-point number.
 //
 // Streams  in: an operand; out: its root, in the same order. A pipe: valid only, no stall.
-// Timing   Latency clocks, one operation a clock. Decoding, the ManW+2 root bits and rounding are
+// Timing   Latency clocks, one operation per clock. Decoding, the ManW+2 root bits and rounding are
 //          spread evenly over the stages, each of which ends in registers that load only under
 //          their own valid bit; binary32 has at most one of these steps a stage at Latency 28.
 // Numbers  IEEE 754 binary format of ExpW and ManW, round to nearest even, subnormals in; any NaN

@@ -4,7 +4,7 @@
 //
 // Streams  in: a float; out: the fixed-point value nearest to it, in the same order. A pipe: valid
 //          only, no stall.
-// Timing   Latency clocks, one operation a clock; the four steps below are spread evenly over the
+// Timing   Latency clocks, one operation per clock; the four steps below are spread evenly over the
 //          stages, each of which ends in registers that load only under their own valid bit.
 // Numbers  the result is result_o / 2**FracW, result_o of IntW + FracW bits, two's complement if
 //          Signed; IEEE 754 binary format of ExpW and ManW, round to nearest even; what lies

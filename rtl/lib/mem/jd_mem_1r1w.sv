@@ -4,7 +4,7 @@
 //
 // Streams  none: a write takes one clock; a read's data come a fixed time after it.
 // Timing   read_data_o shows a word ReadLatency clocks after its read_en_i and holds it until the
-//          next read's data; one read and one write a clock. A read of the word that is being
+//          next read's data; one read and one write per clock. A read of the word that is being
 //          written in the same clock returns the old word. With Ultra it returns the old word in
 //          the lanes that are not written; the others are undefined, because an UltraRAM has no
 //          such mode: it serves its port A before its port B, and which of them reads is the

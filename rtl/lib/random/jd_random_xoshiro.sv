@@ -4,7 +4,7 @@
 //
 // Streams  none: next_i asks for a number, which comes a fixed time later.
 // Timing   next_i steps the state, and value_o is the output of the state before that step two
-//          clocks after it; value_o holds until the next one. One number a clock. state_o shows
+//          clocks after it; value_o holds until the next one. One number per clock. state_o shows
 //          the state of the number that comes next. load_i takes effect in the next clock, and
 //          numbers that were asked for before or with it are still those of the old state.
 // Numbers  64-bit words modulo 2**64, exact. An all-zero seed, and reset, give the state 1,0,0,0.
@@ -34,7 +34,7 @@ module jd_random_xoshiro (
     return s;
   endfunction
 
-  // The output, rotate_left(s0 + s3, 23) + s0, is one addition a clock.
+  // The output, rotate_left(s0 + s3, 23) + s0, is one addition per clock.
   logic        next_q;
   logic [63:0] sum_q, s0_q;
   always_ff @(posedge clk_i) begin

@@ -4,7 +4,7 @@
 //
 // Streams  in: words, whose data go to the takers beside this block; out: one bit per taker. A taker
 //          sees a word until it takes it, once; the word leaves when all have it.
-// Timing   latency 0, one word a clock. in_ready_o follows out_ready_i in the same clock; no taker
+// Timing   latency 0, one word per clock. in_ready_o follows out_ready_i in the same clock; no taker
 //          waits for another, but for the next word.
 // Numbers  -
 // Source   -

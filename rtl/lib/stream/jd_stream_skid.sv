@@ -4,7 +4,7 @@
 //
 // Streams  in, out: the same words in the same order. clear_i empties it; a word that is taken in
 //          that clock is dropped too.
-// Timing   latency 1, one word a clock; all outputs are registers or the inverse of one.
+// Timing   latency 1, one word per clock; all outputs are registers or the inverse of one.
 // Numbers  bits, unchanged.
 // Source   -
 `include "jd_assert.svh"

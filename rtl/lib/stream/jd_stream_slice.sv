@@ -3,7 +3,7 @@
 // Cuts the paths through a stream: valid and data, ready, or both, by registers.
 //
 // Streams  in, out: the same words in the same order.
-// Timing   one word a clock. Forward: latency 1, else 0; out_valid_o and out_data_o are registers.
+// Timing   one word per clock. Forward: latency 1, else 0; out_valid_o and out_data_o are registers.
 //          Backward: in_ready_o is the inverse of a register; without Forward a word that is offered
 //          while the output waits is kept, and later ones wait at the input. With neither the block
 //          is wires.

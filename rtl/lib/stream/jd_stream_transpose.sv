@@ -4,7 +4,7 @@
 //
 // Streams  in: the rows of a patch, then of the next; out: its columns, word r of column c being
 //          word c of row r. A patch is Lanes beats both ways.
-// Timing   one beat a clock: there is room for two patches, one comes while the other leaves. The
+// Timing   one beat per clock: there is room for two patches, one comes while the other leaves. The
 //          first column shows 3 clocks after the last row moved; out_* are registers, and
 //          in_ready_o depends on registers alone.
 // Numbers  bits, unchanged.

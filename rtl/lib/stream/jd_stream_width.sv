@@ -7,7 +7,7 @@
 //          word count; those above mean nothing. To wider words: a word goes out with its last
 //          unit; under flush_i, which comes after the last unit, one with fewer. clear_i drops what
 //          is held.
-// Timing   a word of the narrower side a clock. To wider words: latency 0 for the last unit, which
+// Timing   a word of the narrower side per clock. To wider words: latency 0 for the last unit, which
 //          alone waits for out_ready_i, in the same clock. To narrower words: latency 1; in_ready_o
 //          follows out_ready_i in the clock of a word's last unit.
 // Numbers  bits, unchanged.
