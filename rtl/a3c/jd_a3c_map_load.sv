@@ -17,8 +17,8 @@
 //                       descending, for each the maps of all samples; then for each sample
 //                       the maps of the convolutions descending.
 // Timing   a row per clock; a row is written three clocks after its beat, or when write_ready_i lets
-//          it; R never waits. Bursts end with a page. finish_o comes when all is written. After stop_i no burst is
-//          begun; idle_o says that none is out.
+//          it; R never waits. Bursts end with a page. finish_o comes when all is written. After
+//          stop_i no burst is begun; idle_o says that none is out.
 // Numbers  bits, unchanged.
 // Source   a3c 5.2, 5.4, 7.8. Golden model: models/a3c/layout.py; verif/a3c/memory.py, map_items.
 `include "jd_assert.svh"
@@ -170,8 +170,8 @@ module jd_a3c_map_load
   assign unused_last = beat_last;
   assign idle_o      = queue_idle && !command_valid_q;
   // The buffer's other writers go first, so beats wait in a queue of their own, and never in R. Its
-  // depth lets a row come per clock from a memory of latency 128.
-  jd_axi_read_queue #(.Depth (256), .MaxOutstanding (Outstanding)) u_queue (
+  // depth lets half of a port's 16 reads be maps: a task begins with them.
+  jd_axi_read_queue #(.Depth (512), .MaxOutstanding (Outstanding)) u_queue (
     .clk_i, .rst_ni,
     .idle_o            (queue_idle),
     .cmd_valid_i       (command_valid_q),
