@@ -21,10 +21,10 @@
 //                       neither read nor written.
 // Timing   a beat per clock. An entry is written one clock after its beat, a transposed patch 20
 //          clocks after its last beat; filled_o moves one clock after the last write of a block or
-//          of the biases. Memory is asked only for what has room, so R never waits. What lies in a
-//          row in memory is asked for in one burst up to the end of its page. finish_o comes when
-//          all is written: the next task's reads begin then. After stop_i no burst is
-//          begun; idle_o says that none is out.
+//          of the biases. Memory is asked only for what has room, so R never waits, and in an
+//          inference for at most AHEAD beats. What lies in a row in memory is asked for in one
+//          burst up to the end of its page. finish_o comes when all is written: the next task's
+//          reads begin then. After stop_i no burst is begun; idle_o says that none is out.
 // Numbers  bits, unchanged.
 // Source   a3c 5.1, 5.5, 7.5; FA3C (ASPLOS 2019) sections 4.4.2, 4.4.3. Golden model:
 //          models/a3c/layout.py, traffic.py; verif/a3c/memory.py, load_blocks.
@@ -68,6 +68,8 @@ module jd_a3c_load
   end
   localparam int unsigned SEGMENTS = Pes / 16;
   localparam int unsigned BLOCKS   = 32;            // that are asked for and not yet written
+  localparam int unsigned BURST    = 64;            // beats of the longest
+  localparam int unsigned AHEAD    = 192;           // beats that an inference asks for at most
 
   // ---- The walk: blocks, each one asked for as a whole when it has room, patch by patch
   typedef enum logic [2:0] {
@@ -286,9 +288,34 @@ module jd_a3c_load
     .out_data_o    (beat_data),
     .out_last_o    (beat_last),
     .out_resp_o    (beat_response),
-    .mem_req_o,
-    .mem_rsp_i
+    .mem_req_o     (mover_req),
+    .mem_rsp_i     (mover_rsp)
   );
+
+  // An inference begins with a whole map and few parameters, so it asks for no more of them than a
+  // memory of latency 128 needs for a beat per clock: most of the port is left to maps.
+  logic [$clog2(BURST*Outstanding+1)-1:0] out_q;      // beats that are asked for and not here
+  logic          room_q, asks, comes;
+  axi_read_req_t mover_req;
+  axi_read_rsp_t mover_rsp;
+  always_comb begin
+    mem_req_o         = mover_req;
+    mem_req_o.arvalid = mover_req.arvalid && room_q;
+    mover_rsp         = mem_rsp_i;
+    mover_rsp.arready = mem_rsp_i.arready && room_q;
+  end
+  assign asks  = mem_req_o.arvalid && mem_rsp_i.arready;
+  assign comes = mem_rsp_i.rvalid && mem_req_o.rready;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      out_q  <= '0;
+      room_q <= 1'b1;
+    end else begin
+      out_q  <= out_q + (asks ? $bits(out_q)'(mem_req_o.arlen) + 1'b1 : '0)
+                - $bits(out_q)'(comes);
+      room_q <= task_i.train || 32'(out_q) + (asks ? 2 * BURST : BURST) <= AHEAD;
+    end
+  end
 
   // ---- Blocks in the order of their beats. Nothing of one task is out when the next one begins,
   // so all beats go through the transposer or none.
@@ -385,5 +412,6 @@ module jd_a3c_load
   `JD_ASSERT_IF(RoomAsked_A, state_q == StPatch, 32'(PositionW'(asked_q - released_i)) <= Rows)
   `JD_ASSERT_IF(BurstInPage_A, command_valid_q, command_beats_q != '0 &&
                 32'(command_beat_q[5:0]) + 32'(command_beats_q) <= 64)
-  `JD_ASSERT_IF(FinishIsEmpty_A, finish_o, idle_o && !write_valid_o && !block_valid)
+  `JD_ASSERT_IF(AheadKept_A, go_i && !task_i.train, 32'(out_q) <= AHEAD)
+  `JD_ASSERT_IF(FinishIsEmpty_A, finish_o, idle_o && !write_valid_o && !block_valid && out_q == '0)
 endmodule : jd_a3c_load
