@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Takes the words of TDE: TD errors become updates by slot of the oldest open batch. Knows which
-// batches are open, and which were not fetched yet.
+// batches are open, which were not fetched yet, and whether an update has yet to reach the tree.
 //
 // Streams  tde_*: from the learner. op_*: updates by slot, to the sequencer.
 // Timing   one word per clock, two clocks after it came; error_o comes one clock after that. A batch is
@@ -43,7 +43,9 @@ module jd_replay_errors
   // Updates
   output logic                 op_valid_o,
   input  logic                 op_ready_i,
-  output lane_op_t             op_o
+  output lane_op_t             op_o,
+  input  logic                 updated_i,        // pulse: one of them passed the order point
+  output logic                 updates_idle_o    // none is on its way there
 );
   logic        offered, valid, ready, enter;
   tde_t        word, word_in, word_offered;
@@ -78,6 +80,34 @@ module jd_replay_errors
   );
   assign enter = !valid || ready;
 
+  // ---- Updates on their way to the order point: an update counts as in the lane from here on.
+  logic       op_valid, op_ready, step;
+  lane_op_t   op;
+  logic [7:0] flight_q;
+  assign step = op_valid && op_ready;
+  jd_stream_skid #(
+    .Width($bits(lane_op_t))
+  ) u_ops (
+    .clk_i,
+    .rst_ni,
+    .clear_i     (1'b0),
+    .in_valid_i  (op_valid),
+    .in_ready_o  (op_ready),
+    .in_data_i   (op),
+    .out_valid_o (op_valid_o),
+    .out_ready_i (op_ready_i),
+    .out_data_o  (op_o)
+  );
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      flight_q       <= '0;
+      updates_idle_o <= 1'b1;
+    end else if (step != updated_i) begin
+      flight_q       <= step ? flight_q + 8'd1 : flight_q - 8'd1;
+      updates_idle_o <= !step && flight_q == 8'd1;
+    end
+  end
+
   // ---- Batches that go to SMP: counted as they begin, are delivered and close.
   localparam int unsigned CountW = BATCH_W + 1;
   typedef logic [CountW-1:0] count_t;
@@ -109,13 +139,12 @@ module jd_replay_errors
   logic               last_q;                 // one is left
   logic               sent_q;                 // the word of this slot went out, and no hold,
   logic               sent, sent_after;       // and that of the slot after it
-  logic               is_error, is_fetch, take, step, close, forget;
+  logic               is_error, is_fetch, take, close, forget;
   assign is_error   = sent_q && fits_q;
-  assign op_valid_o = is_error;
-  assign waits      = is_error && !op_ready_i;
-  assign ready      = drop_q || (!hold_q && (!is_error || op_ready_i));
-  assign take       = valid && !hold_q && (!is_error || op_ready_i);
-  assign step       = op_valid_o && op_ready_i;
+  assign op_valid   = is_error;
+  assign waits      = is_error && !op_ready;
+  assign ready      = drop_q || (!hold_q && (!is_error || op_ready));
+  assign take       = valid && !hold_q && (!is_error || op_ready);
   assign close      = step && last_q;
   assign closed_o   = close;
   assign open_o     = delivered_q - closed_q;
@@ -134,12 +163,12 @@ module jd_replay_errors
     .read_data_o  ({second, first})
   );
   always_comb begin
-    op_o       = '0;
-    op_o.op    = OpUpdateSlot;
-    op_o.fp32  = 1'b1;
-    op_o.batch = head_q.batch;
-    op_o.index = INDEX_W'(place_q);
-    op_o.value = 64'(word.value);
+    op       = '0;
+    op.op    = OpUpdateSlot;
+    op.fp32  = 1'b1;
+    op.batch = head_q.batch;
+    op.index = INDEX_W'(place_q);
+    op.value = 64'(word.value);
   end
 
   // The word in hand, and whether it is the next slot's: one of two, as the one before it goes.
@@ -280,9 +309,11 @@ module jd_replay_errors
   `JD_ASSERT_IF(SlotAfter_A, head_valid_q, slot_after_q == (last_q ? '0 : slot_q + 1'b1))
   `JD_ASSERT_IF(Fits_A, valid && head_valid_q && fits_q, word.slot[SLOT_W:0] == slot_q &&
                                                          word.kind == TDE_ERROR)
-  `JD_ASSERT_IF(NoneInHold_A, hold_q, !op_valid_o)
+  `JD_ASSERT_IF(NoneInHold_A, hold_q, !op_valid)
   `JD_ASSERT_IF(OfAWord_A, fits_q, valid)
   `JD_ASSERT_IF(SentIfHead_A, sent_q, head_valid_q)
   `JD_ASSERT_IF(LastIsOne_A, head_valid_q, last_q == (left_q == (SLOT_W + 1)'(1)))
+  `JD_ASSERT_IF(Owed_A, updated_i, flight_q != '0)
+  `JD_ASSERT(UpdatesIdle_A, updates_idle_o == (flight_q == '0))
   `JD_ASSERT_IF(NoneLost_A, begin_i && begin_stream_i, count_t'(begun_q - closed_q) < 2**BATCH_W)
 endmodule : jd_replay_errors

@@ -114,6 +114,50 @@ package jd_replay_job_pkg;
     logic [63:0]        value;
   } lane_op_t;
 
+  // An operation of ring 1 and what is wrong with it by itself.
+  typedef struct packed {
+    lane_op_t    op;
+    logic        host_x;
+    logic        fine;           // nothing is, but perhaps
+    logic        outside;        // no leaf has that index
+    logic [7:0]  error;          // why it may not enter, if it is not fine
+    logic [31:0] error_index;
+    logic        beyond;         // no batch has so many slots
+    logic        sample, slot, insert, commit, reserve;   // what has to be looked at in its turn
+  } element_t;
+
+  // Configuration, as the host wrote it.
+  typedef struct packed {
+    logic [31:0] leaves;         // N of the next CLEAR
+    logic [31:0] pinit;
+    logic [31:0] pmin;
+    logic [31:0] largest;        // CFG_PCLIP, at most a leaf's largest value
+    logic [31:0] eps;
+    logic [15:0] alpha;
+    logic [4:0]  fraction_bits;
+    logic        relaxed;
+    logic        no_fetch;
+  } config_t;
+
+  // The memo: a slot that is looked up, and what is found, one clock later; the last batch.
+  typedef struct packed {
+    logic [BATCH_W-1:0] batch;
+    logic [PLACE_W-1:0] place;
+  } lookup_t;
+
+  typedef struct packed {
+    logic [INDEX_W-1:0] index;   // the slot's leaf
+    logic [INDEX_W-1:0] head;    // of order_t, for the batch's first sample
+    logic [31:0]        moves;
+  } found_t;
+
+  typedef struct packed {
+    logic               valid;   // there is one
+    logic [BATCH_W-1:0] batch;
+    logic [PLACE_W-1:0] place;   // of its first slot
+    logic [SLOT_W:0]    size;
+  } last_t;
+
   function automatic job_t job_of(logic [511:0] words);
     job_t job;
     job.kind           = job_e'(words[7:0]);

@@ -36,17 +36,12 @@ module jd_replay_memo
   input  logic                  delivered_i,       // the oldest that was not
   input  logic                  cancel_i,          // forget those that were not delivered
   input  logic                  closed_i,          // the TD errors of the oldest are in
-  output logic                  last_valid_o,      // the batch that was delivered last,
-  output logic [BATCH_W-1:0]    last_batch_o,
-  output logic [PLACE_W-1:0]    last_place_o,
-  output logic [SLOT_W:0]       last_size_o,
+  output last_t                 last_o,            // the batch that was delivered last
   // Samples, in order
   input  logic                  write_en_i,
   input  sample_response_t      write_sample_i,
-  input  logic                  order_valid_i,     // slot 0 passes the order point
-  input  logic [BATCH_W-1:0]    order_batch_i,
-  input  logic [INDEX_W-1:0]    order_head_i,
-  input  logic [31:0]           order_moves_i,
+  input  logic                  order_valid_i,     // a sample, of any ring, passes the order point
+  input  order_t                order_i,
   // Results, in order
   input  logic                  whole_i,           // read a batch when all of it is there
   output logic                  read_valid_o,      // the next slot can be read
@@ -61,11 +56,8 @@ module jd_replay_memo
   output logic [PLACE_W-1:0]    sent_place_o,      // of the next one
   // Updates by slot
   input  logic                  lookup_en_i,
-  input  logic [BATCH_W-1:0]    lookup_batch_i,
-  input  logic [PLACE_W-1:0]    lookup_place_i,
-  output logic [INDEX_W-1:0]    lookup_index_o,
-  output logic [INDEX_W-1:0]    lookup_head_o,
-  output logic [31:0]           lookup_moves_o
+  input  lookup_t               lookup_i,
+  output found_t                found_o
 );
   if (BatchLog2 < 3 || BatchLog2 > SLOT_W) begin : gen_bad_batch
     $fatal(1, "jd_replay_memo: BatchLog2=%0d, want 3..10", BatchLog2);
@@ -132,13 +124,13 @@ module jd_replay_memo
       delivered_q  <= '0;
       closed_q     <= '0;
       oldest_q     <= '0;
-      last_valid_o <= 1'b0;
+      last_o.valid <= 1'b0;
     end else begin
       if (cancel_i)     begun_q <= delivered_q;
       else if (begin_i) begun_q <= begun_q + 1'b1;
       if (delivered_i) begin
         delivered_q  <= delivered_q + 1'b1;
-        last_valid_o <= 1'b1;
+        last_o.valid <= 1'b1;
       end
       if (closed_i || skip) closed_q <= closed_q + 1'b1;
       // The last one is kept for updates by slot of the host.
@@ -148,9 +140,9 @@ module jd_replay_memo
     end
     if (begin_i) stream_q[begun_q[BATCH_W-1:0]] <= begin_stream_i;
     if (delivered_i) begin
-      last_batch_o <= delivered_q[BATCH_W-1:0];
-      last_place_o <= delivered_end_q;
-      last_size_o  <= size_i;
+      last_o.batch <= delivered_q[BATCH_W-1:0];
+      last_o.place <= delivered_end_q;
+      last_o.size  <= size_i;
     end
   end
 
@@ -212,9 +204,11 @@ module jd_replay_memo
     .write_mask_i (1'b1),
     .write_data_i (write_sample_i.index[INDEX_W-1:0]),
     .read_en_i    (lookup_en_i),
-    .read_addr_i  (lookup_place_i[AddrW-1:0]),
-    .read_data_o  (lookup_index_o)
+    .read_addr_i  (lookup_i.place[AddrW-1:0]),
+    .read_data_o  (found_o.index)
   );
+  batch_tag_t first_tag;
+  assign first_tag = order_i.tag;
   jd_mem_1r1w #(
     .Depth(BATCHES),
     .Lanes(1),
@@ -223,13 +217,13 @@ module jd_replay_memo
   ) u_orders (
     .clk_i,
     .rst_ni,
-    .write_en_i   (order_valid_i),
-    .write_addr_i (order_batch_i),
+    .write_en_i   (order_valid_i && !first_tag.host && first_tag.first),
+    .write_addr_i (first_tag.batch),
     .write_mask_i (1'b1),
-    .write_data_i ({order_head_i, order_moves_i}),
+    .write_data_i ({order_i.head, order_i.moves}),
     .read_en_i    (lookup_en_i),
-    .read_addr_i  (lookup_batch_i),
-    .read_data_o  ({lookup_head_o, lookup_moves_o})
+    .read_addr_i  (lookup_i.batch),
+    .read_data_o  ({found_o.head, found_o.moves})
   );
 
   // ---- What can be read: a batch when it is whole, or a slot when it is there.
@@ -272,7 +266,7 @@ module jd_replay_memo
   end
 
   logic unused_bits;
-  assign unused_bits = ^lookup_place_i;          // places count on over the ring's end
+  assign unused_bits = ^lookup_i.place;          // places count on over the ring's end
 
   `JD_ASSERT_IF(ReadsWritten_A, read_en_i, read_q != write_q)
   `JD_ASSERT_IF(WritesBegun_A, write_en_i, write_q != begin_end_q)

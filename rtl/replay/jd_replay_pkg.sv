@@ -64,6 +64,40 @@ package jd_replay_pkg;
     logic [LEAF_MAX_W-1:0] old;       // before it
   } update_response_t;
 
+  // A sample passes the order point: whose it is, and the insertion state that it sees.
+  typedef struct packed {
+    logic [TAG_W-1:0]   tag;
+    logic [INDEX_W-1:0] head;      // next leaf to be inserted or reserved
+    logic [31:0]        moves;     // leaves inserted or reserved since the clear
+  } order_t;
+
+  // What the host sees of the tree, and what it may load while nothing is in flight.
+  typedef struct packed {
+    logic [INDEX_W:0]      leaves;    // N
+    logic [INDEX_W:0]      count;     // leaves ever inserted, at most N
+    logic [INDEX_W-1:0]    pointer;   // next leaf to be inserted
+    logic [INDEX_W:0]      reserved;  // leaves reserved and not committed
+    logic [LEAF_MAX_W-1:0] pmax;      // largest priority
+    logic [TOTAL_W-1:0]    total;     // the root
+    logic [255:0]          seed;      // of the generator
+  } tree_state_t;
+
+  typedef struct packed {
+    logic         count;      // which of them
+    logic         pointer;
+    logic         pmax;
+    logic [31:0]  value;      // of these three
+    logic         seed;
+    logic [255:0] seed_value;
+  } tree_load_t;
+
+  // What a check found: the first wrong node of the topmost level that has one.
+  typedef struct packed {
+    logic               bad;
+    logic [4:0]         level;   // 0 is the root, levels() the leaves
+    logic [INDEX_W-1:0] node;
+  } tree_check_t;
+
   // ---- Shape of the tree ----
   function automatic int unsigned levels(int unsigned n_log2, int unsigned k_log2);
     return (n_log2 + k_log2 - 1) / k_log2;

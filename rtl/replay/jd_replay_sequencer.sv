@@ -20,12 +20,7 @@ module jd_replay_sequencer
   input  logic                  clk_i,
   input  logic                  rst_ni,
   input  logic                  ready_i,       // the tree takes operations
-  // Converter settings.
-  input  logic [15:0]           alpha_i,
-  input  logic [4:0]            fraction_bits_i,
-  input  logic [31:0]           eps_i,
-  input  logic [31:0]           smallest_i,
-  input  logic [31:0]           largest_i,     // a leaf can hold it
+  input  config_t               config_i,      // of the converter
   // Samples.
   input  logic                  train_valid_i,
   output logic                  train_ready_o,
@@ -43,11 +38,8 @@ module jd_replay_sequencer
   output logic                  op_ready_o,
   input  lane_op_t              op_i,
   output logic                  lookup_en_o,
-  output logic [BATCH_W-1:0]    lookup_batch_o,
-  output logic [PLACE_W-1:0]    lookup_place_o,
-  input  logic [INDEX_W-1:0]    lookup_index_i,
-  input  logic [INDEX_W-1:0]    lookup_head_i,
-  input  logic [31:0]           lookup_moves_i,
+  output lookup_t               lookup_o,
+  input  found_t                found_i,
   output logic                  u_valid_o,
   output update_request_t       u_request_o,
   output logic                  nonfinite_o,    // a TD error was replaced by the largest priority
@@ -71,8 +63,7 @@ module jd_replay_sequencer
   assign valid          = ready_i && (tde_valid_i || op_valid_i);
   assign op             = grant_op ? op_i : tde_op_i;
   assign lookup_en_o    = valid && op.op == OpUpdateSlot;
-  assign lookup_batch_o = op.batch;
-  assign lookup_place_o = op.index[PLACE_W-1:0];
+  assign lookup_o       = '{batch: op.batch, place: op.index[PLACE_W-1:0]};
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -98,9 +89,9 @@ module jd_replay_sequencer
   logic [LeafW-1:0] priority_value, smallest_q, largest_q;
   always_comb begin
     in.op    = op_q;
-    in.head  = lookup_head_i;
-    in.moves = lookup_moves_i;
-    if (op_q.op == OpUpdateSlot) in.op.index = lookup_index_i;
+    in.head  = found_i.head;
+    in.moves = found_i.moves;
+    if (op_q.op == OpUpdateSlot) in.op.index = found_i.index;
   end
 
   jd_stream_fifo #(
@@ -124,22 +115,23 @@ module jd_replay_sequencer
   ) u_priority (
     .clk_i,
     .rst_ni,
-    .alpha_i,
-    .fraction_bits_i,
-    .eps_i,
-    .smallest_i  (smallest_q),
-    .largest_i   (largest_q),
-    .valid_i     (valid_q),
-    .error_i     (op_q.value[31:0]),
-    .valid_o     (converted),
-    .priority_o  (priority_value),
-    .nonfinite_o (nonfinite)
+    .alpha_i         (config_i.alpha),
+    .fraction_bits_i (config_i.fraction_bits),
+    .eps_i           (config_i.eps),
+    .smallest_i      (smallest_q),
+    .largest_i       (largest_q),
+    .valid_i         (valid_q),
+    .error_i         (op_q.value[31:0]),
+    .valid_o         (converted),
+    .priority_o      (priority_value),
+    .nonfinite_o     (nonfinite)
   );
 
   // The settings hold still while operations are inside.
   always_ff @(posedge clk_i) begin
-    smallest_q <= smallest_i > largest_i ? largest_i[LeafW-1:0] : smallest_i[LeafW-1:0];
-    largest_q  <= largest_i[LeafW-1:0];
+    smallest_q <= config_i.pmin > config_i.largest ? config_i.largest[LeafW-1:0]
+                                                   : config_i.pmin[LeafW-1:0];
+    largest_q  <= config_i.largest[LeafW-1:0];
   end
 
   host_tag_t tag;

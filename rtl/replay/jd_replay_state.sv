@@ -25,34 +25,15 @@ module jd_replay_state
   input  register_req_t      register_req_i,
   output register_rsp_t      register_rsp_o,
   // Configuration.
-  output logic [31:0]        leaves_o,          // N of the next CLEAR
-  output logic [15:0]        alpha_o,
-  output logic [4:0]         fraction_bits_o,
-  output logic               relaxed_o,
-  output logic               no_fetch_o,
-  output logic [31:0]        eps_o,
-  output logic [31:0]        pmin_o,
-  output logic [31:0]        pclip_o,           // as written
-  output logic [31:0]        largest_o,         // PCLIP, at most a leaf's largest value
-  output logic [31:0]        pinit_o,
+  output config_t            config_o,
   output logic [31:0]        beta_o,
   input  logic               beta_set_i,
   input  logic [31:0]        beta_i,
   input  logic               beta_step_i,       // add DBETA, up to 1.0
   output logic               acknowledge_o,     // FETCH_ACK was written
   // State of the tree.
-  output logic               load_count_o,
-  output logic               load_pointer_o,
-  output logic               load_pmax_o,
-  output logic [31:0]        load_value_o,
-  output logic               seed_load_o,
-  output logic [255:0]       seed_o,
-  input  logic [255:0]       seed_i,
-  input  logic [INDEX_W:0]   count_i,
-  input  logic [INDEX_W-1:0] pointer_i,
-  input  logic [INDEX_W:0]   reserved_i,
-  input  logic [LeafW-1:0]   pmax_i,
-  input  logic [TOTAL_W-1:0] total_i,
+  output tree_load_t         load_o,
+  input  tree_state_t        tree_i,
   // Statistics.
   input  logic               batch_i,           // pulse: a batch of batch_size_i was delivered
   input  logic [SLOT_W:0]    batch_size_i,
@@ -96,29 +77,34 @@ module jd_replay_state
   // ---- Configuration
   localparam logic [31:0] LEAF_LARGEST = 32'((64'd1 << LeafW) - 64'd1);
   localparam logic [31:0] BETA_ONE = 32'd1 << 30;
-  assign leaves_o        = to_hw.CFG_N.value.value;
-  assign alpha_o         = to_hw.CFG_PRIO.alpha.value;
-  assign fraction_bits_o = to_hw.CFG_PRIO.pf.value;
-  assign relaxed_o       = to_hw.CFG_PRIO.relaxed.value;
-  assign no_fetch_o      = to_hw.CFG_PRIO.no_fetch.value;
-  assign eps_o           = to_hw.CFG_EPS.value.value;
-  assign pmin_o          = to_hw.CFG_PMIN.value.value;
-  assign pclip_o         = to_hw.CFG_PCLIP.value.value;
-  assign largest_o       = (64'(pclip_o) >> LeafW) != '0 ? LEAF_LARGEST : pclip_o;
-  assign pinit_o         = to_hw.CFG_PINIT.value.value;
-  assign beta_o          = to_hw.CFG_BETA.value.value;
-  assign acknowledge_o   = to_hw.FETCH_ACK.any.swmod;
+  logic [31:0] pclip;
+  assign pclip         = to_hw.CFG_PCLIP.value.value;
+  assign beta_o        = to_hw.CFG_BETA.value.value;
+  assign acknowledge_o = to_hw.FETCH_ACK.any.swmod;
+  assign config_o = '{
+    leaves:        to_hw.CFG_N.value.value,
+    pinit:         to_hw.CFG_PINIT.value.value,
+    pmin:          to_hw.CFG_PMIN.value.value,
+    largest:       (64'(pclip) >> LeafW) != '0 ? LEAF_LARGEST : pclip,
+    eps:           to_hw.CFG_EPS.value.value,
+    alpha:         to_hw.CFG_PRIO.alpha.value,
+    fraction_bits: to_hw.CFG_PRIO.pf.value,
+    relaxed:       to_hw.CFG_PRIO.relaxed.value,
+    no_fetch:      to_hw.CFG_PRIO.no_fetch.value
+  };
 
   logic [32:0] beta_next;
   assign beta_next = {1'b0, beta_o} + {1'b0, to_hw.CFG_DBETA.value.value};
 
   // ---- State: a word that the host writes goes to the tree in the next clock.
-  logic       count_q, pointer_q, pmax_q;
-  logic [7:0] seed_q, seed_written;
+  logic         count_q, pointer_q, pmax_q;
+  logic [7:0]   seed_q, seed_written;
+  logic [255:0] seed;
   always_comb begin
     for (int unsigned word = 0; word < 8; word++) begin
       seed_written[word] = to_hw.SEED[word].value.swmod;
-      seed_o[32*word+:32] = seed_q[word] ? to_hw.SEED[word].value.value : seed_i[32*word+:32];
+      seed[32*word+:32]  = seed_q[word] ? to_hw.SEED[word].value.value
+                                        : tree_i.seed[32*word+:32];
     end
   end
   always_ff @(posedge clk_i) begin
@@ -132,12 +118,15 @@ module jd_replay_state
       seed_q    <= seed_written;
     end
   end
-  assign load_count_o   = count_q;
-  assign load_pointer_o = pointer_q;
-  assign load_pmax_o    = pmax_q;
-  assign load_value_o   = count_q ? to_hw.CNT.value.value :
-                          pointer_q ? to_hw.WP.value.value : to_hw.PMAX.value.value;
-  assign seed_load_o    = seed_q != '0;
+  assign load_o = '{
+    count:      count_q,
+    pointer:    pointer_q,
+    pmax:       pmax_q,
+    value:      count_q ? to_hw.CNT.value.value :
+                pointer_q ? to_hw.WP.value.value : to_hw.PMAX.value.value,
+    seed:       seed_q != '0,
+    seed_value: seed
+  };
 
   // ---- Statistics
   logic [63:0] samples_q, updates_q, inserts_q;
@@ -178,17 +167,17 @@ module jd_replay_state
                                        beta_next[32:30] != '0 ? BETA_ONE : beta_next[31:0];
     from_hw.CFG_BETA.value.we        = beta_set_i || beta_step_i;
     for (int unsigned word = 0; word < 8; word++) begin
-      from_hw.SEED[word].value.next = seed_i[32*word+:32];
+      from_hw.SEED[word].value.next = tree_i.seed[32*word+:32];
       from_hw.SEED[word].value.we   = seed_q == '0;
     end
-    from_hw.CNT.value.next        = 32'(count_i);
+    from_hw.CNT.value.next        = 32'(tree_i.count);
     from_hw.CNT.value.we          = !count_q;
-    from_hw.WP.value.next         = 32'(pointer_i);
+    from_hw.WP.value.next         = 32'(tree_i.pointer);
     from_hw.WP.value.we           = !pointer_q;
-    from_hw.RESV.value.next       = 32'(reserved_i);
-    from_hw.PMAX.value.next       = 32'(pmax_i);
+    from_hw.RESV.value.next       = 32'(tree_i.reserved);
+    from_hw.PMAX.value.next       = tree_i.pmax;
     from_hw.PMAX.value.we         = !pmax_q;
-    from_hw.ROOT.value.next       = 64'(total_i);
+    from_hw.ROOT.value.next       = 64'(tree_i.total);
     from_hw.N_SAMPLE.value.next   = samples_q;
     from_hw.N_UPDATE.value.next   = updates_q;
     from_hw.N_INSERT.value.next   = inserts_q;

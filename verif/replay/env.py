@@ -163,8 +163,8 @@ class ReplayEnv(EngineEnv):
     @property
     def core(self) -> Any:
         """The tree."""
-        dut = self.design
-        return (dut.gen_sequential if self.config.sequential else dut.gen_pipelined).u_core
+        tree = self.design.u_tree
+        return (tree.gen_sequential if self.config.sequential else tree.gen_pipelined).u_core
 
     async def send_tde(self, words: Iterable[int]) -> None:
         """Offer words to TDE, and wait until they are taken."""
@@ -310,7 +310,8 @@ class ReplayEnv(EngineEnv):
 
     async def settle(self) -> None:
         """Wait until the learner's words are applied, in both."""
-        await until("TDE", self.dut.clk_i, CLOCK_LIMIT, lambda: not int(self.design.open.value))
+        batches = self.design.u_batches
+        await until("TDE", self.dut.clk_i, CLOCK_LIMIT, lambda: not int(batches.open.value))
         await ClockCycles(self.dut.clk_i, 60)
         while self.learner.sent:
             for word in self.learner.sent.popleft():

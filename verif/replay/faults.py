@@ -191,7 +191,7 @@ class ResetMidway(ReplayTest):
             if host[0] != Job.CLEAR:
                 await env.send(env.descriptor(1, host[0], **host[1]))
             await ClockCycles(self.dut.clk_i, rng.randint(0, rng.choice((20, 60, 300))))
-            states.add(("ring 0", int(self.design.u_training.state_q.value)))
+            states.add(("ring 0", int(self.design.u_batches.u_training.state_q.value)))
             states.add(("ring 1", int(self.design.u_host.state_q.value)))
             slowest = max(slowest, await env.soft_reset())
             env.learner.sent.clear()

@@ -229,7 +229,7 @@ class Marked(ReplayTest):
         job = env.descriptor(1, Job.RESERVE, count=1)
         await env.send(job)
         await self.fetching()
-        begun = int(self.design.u_errors.begun_q.value)
+        begun = int(self.design.u_batches.u_errors.begun_q.value)
         await env.send_tde([3 << 48])
         await ClockCycles(self.dut.clk_i, 10)
         self.stalled = False
@@ -520,7 +520,7 @@ class Queued(ReplayTest):
             taken += int(dut.m_axi_arvalid_o.value) & int(dut.m_axi_arready_i.value)
         channel = env.ports[0].slave.reads.ar_channel
         channel.pause = True
-        await until("abort", dut.clk_i, 500, lambda: self.design.read_abort.value)
+        await until("abort", dut.clk_i, 500, lambda: self.design.u_host.drain_q.value)
         assert dut.m_axi_arvalid_o.value, "no request waits"
         await ClockCycles(dut.clk_i, 20)
         channel.pause = False
@@ -747,7 +747,7 @@ class ResetSweep(ReplayTest):
     async def reset(self, seen: tuple[set[int], set[int]]) -> None:
         """Soft reset; the engine is as new but for its tree and statistics."""
         env = self.env
-        states = [self.design.u_training.state_q, self.design.u_host.state_q]
+        states = [self.design.u_batches.u_training.state_q, self.design.u_host.state_q]
         watch = cocotb.start_soon(self.watch(states, seen))
         await env.soft_reset()
         await watch
