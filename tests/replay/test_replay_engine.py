@@ -36,7 +36,8 @@ TESTS = (
     "DuringClear",
     *FAULTS,
 )
-MODULES = dict.fromkeys(FAULTS, "faults") | dict.fromkeys(WAITS, "waits") | {"Check": "checks"}
+MODULES = dict.fromkeys(FAULTS, "faults") | dict.fromkeys(WAITS, "waits")
+MODULES |= dict.fromkeys(("Check", "CheckNodes"), "checks")
 GATHERS = ("Gather", "GatherErrors", "GatherTimeouts", "GatherSpeed")
 MODULES |= dict.fromkeys(GATHERS, "gather")
 
@@ -51,7 +52,7 @@ def run(test: str, seed: int, parameters: dict[str, int], *plusargs: str) -> Pat
         parameters=parameters,
         seed=seed,
         plusargs=plusargs,
-        build_args=simulate.FLAT if test == "Check" else (),
+        build_args=simulate.FLAT if test == "CheckNodes" else (),
     )
 
 
@@ -96,6 +97,13 @@ def test_replay_engine_initial(bits: int, seed: int) -> None:
 @pytest.mark.parametrize("test", WAITS)
 def test_replay_engine_waits(test: str, seed: int) -> None:
     run(test, seed, SMALL)
+
+
+@pytest.mark.regress
+@pytest.mark.parametrize("build", [SMALL, SEQUENTIAL], ids=["u1", "sequential"])
+def test_replay_engine_check_nodes(build: dict[str, int], seed: int) -> None:
+    """Needs a build with all signals. In the fast tier `test_core_check` spoils every memory."""
+    run("CheckNodes", seed, build)
 
 
 @pytest.mark.goal

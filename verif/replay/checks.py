@@ -15,7 +15,7 @@ from verif.replay.base import ReplayTest
 
 @pyuvm.test(timeout_time=10, timeout_unit="ms")
 class Check(ReplayTest):
-    """CHECK passes whenever the tree is sound, changes nothing and finds a node that is not."""
+    """CHECK passes whenever the tree is sound, changes nothing and finds a root that is not."""
 
     async def scenario(self) -> None:
         env, rng, batch = self.env, self.rng, 1 << self.env.config.batch_log2
@@ -34,7 +34,6 @@ class Check(ReplayTest):
             await env.settle()
             await env.do(1, Job.CHECK)
         await self.wrong_root()
-        await self.wrong_nodes()
         await self.busy(batch)
         await self.waiting(batch)
         for _ in range(12):
@@ -50,25 +49,6 @@ class Check(ReplayTest):
             assert (end.error, end.info1) == (Error.E_CHECK, 0), end
             total.value = int(total.value) ^ 1 << bit
             env.golden.rmm.tree.total ^= 1 << bit
-            await env.do(1, Job.CHECK)
-
-    async def wrong_nodes(self) -> None:
-        """A node of a level is not the sum of its leaves: its level and place."""
-        env = self.env
-        for level in range(2, env.golden.timing.levels + 1):
-            here = self.env.core.gen_level[level].u_level
-            memory = (here.u_nodes if env.config.sequential else here.gen_rows.u_rows).mem
-            row = self.rng.randrange(len(memory))
-            good = int(memory[row].value)
-            memory[row].value = good ^ 1
-            (job,) = await env.send(env.descriptor(1, Job.CHECK))
-            await env.ended(job)
-            fan = 1 if env.config.sequential else 1 << env.config.k_log2
-            place = await env.axil.read(header.ERR_INFO1.offset)
-            assert job.record.error == Error.E_CHECK, job.record
-            assert place == level << 24 | row * fan, f"{place:#x}, level {level}, row {row}"
-            memory[row].value = good
-            await env.clear_status()
             await env.do(1, Job.CHECK)
 
     async def busy(self, batch: int) -> None:
@@ -114,3 +94,28 @@ class Check(ReplayTest):
         env.learner.sent.clear()
         await env.do(1, Job.CHECK)
         await env.do(0, Job.SAMPLE, flags=Flag.MEMORY, count=8)
+
+
+@pyuvm.test(timeout_time=10, timeout_unit="ms")
+class CheckNodes(ReplayTest):
+    """CHECK tells level and place of a node that is not the sum of its leaves."""
+
+    async def scenario(self) -> None:
+        await self.clear()
+        await self.env.do(1, Job.INSERT, flags=Flag.PMAX, count=self.leaves)
+        env = self.env
+        for level in range(2, env.golden.timing.levels + 1):
+            here = self.env.core.gen_level[level].u_level
+            memory = (here.u_nodes if env.config.sequential else here.gen_rows.u_rows).mem
+            row = self.rng.randrange(len(memory))
+            good = int(memory[row].value)
+            memory[row].value = good ^ 1
+            (job,) = await env.send(env.descriptor(1, Job.CHECK))
+            await env.ended(job)
+            fan = 1 if env.config.sequential else 1 << env.config.k_log2
+            place = await env.axil.read(header.ERR_INFO1.offset)
+            assert job.record.error == Error.E_CHECK, job.record
+            assert place == level << 24 | row * fan, f"{place:#x}, level {level}, row {row}"
+            memory[row].value = good
+            await env.clear_status()
+            await env.do(1, Job.CHECK)

@@ -22,7 +22,7 @@ from verif.failures import Array, Case, all_failures
 from verif.replay.base import ReplayTest
 from verif.replay.env import ABORT, FETCH_DONE, INPUT, OUTPUT, STORAGE, Ended, ReplayEnv
 
-STATES = 5  # of both rings, fewer than are met by resets at random
+STATES = scale(5, 3)  # of both rings, fewer than resets at random meet; ResetSweep has rare ones
 
 
 @pyuvm.test(timeout_time=8, timeout_unit="ms")
@@ -168,7 +168,7 @@ class ResetMidway(ReplayTest):
         slowest = 0
         states: set[tuple[str, int]] = set()
         # At least so many resets, and more until they met enough states by chance.
-        least, most = scale(60, 20), 200
+        least, most = scale(60, 12), 200
         for number in range(most):
             if number >= least and len(states) > STATES:
                 break
