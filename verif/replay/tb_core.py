@@ -301,10 +301,10 @@ async def loads(dut: Any) -> None:
         most,
         1,
         max(1, most - most // 3 - 1),
-        *(int(n) for n in rng.integers(1, most, scale(9, 2))),
+        *(int(n) for n in rng.integers(1, most, scale(9))),
     ):
         await core.clear(leaves, 1)
-        for _ in range(4):
+        for _ in range(scale(4, 2)):
             for _ in range(int(rng.integers(max(1, leaves // 2)))):
                 if core.legal(Op.RESERVE):
                     await core.step(None, Update(Op.RESERVE))
