@@ -57,6 +57,15 @@ package jd_learner_engine_pkg;
     logic [31:0] tau;
   } update_t;
 
+  // What the registers tell of the engine's progress.
+  typedef struct packed {
+    logic [31:0] steps;                         // gradient steps done
+    logic [31:0] version;                       // of the weights
+    logic [31:0] nonfinite_count;               // steps that ended with a NaN or an infinity,
+    logic [7:0]  nonfinite_stage;               // and where the first of these was seen
+    logic [15:0] nonfinite_sample;
+  } progress_t;
+
   // Opcodes.
   localparam logic [7:0] JOB_LOAD    = 8'd1;
   localparam logic [7:0] JOB_STORE   = 8'd2;

@@ -138,11 +138,7 @@ module jd_learner_job
   input  logic                stats_ready_i,
   output logic                accept_o,          // a step is without error: its updates begin
   // Registers and counters.
-  output logic [31:0]         step_count_o,
-  output logic [31:0]         version_o,
-  output logic [31:0]         nonfinite_count_o,
-  output logic [7:0]          nonfinite_stage_o,
-  output logic [15:0]         nonfinite_sample_o,
+  output progress_t           progress_o,
   output logic                running_o,         // TRAIN or INFER
   output logic                wait_data_o,       // a step waits for its records
   output logic                wait_room_o,       // for room in TDE
@@ -716,11 +712,7 @@ module jd_learner_job
       update_start_o     <= 1'b0;
       target_start_o     <= 1'b0;
       td_abort_o         <= 1'b0;
-      step_count_o       <= '0;
-      version_o          <= '0;
-      nonfinite_count_o  <= '0;
-      nonfinite_stage_o  <= '0;
-      nonfinite_sample_o <= '0;
+      progress_o         <= '0;
       event_o            <= 1'b0;
     end else begin
       state_q <= state_d;
@@ -739,7 +731,7 @@ module jd_learner_job
       if (state_q == StImage && image_done_i && image_response_i == 2'd0 && opcode == JOB_LOAD
           && !stop) begin
         loaded_q  <= loaded_q | image_nets;
-        version_o <= version_o + 32'd1;
+        progress_o.version <= progress_o.version + 32'd1;
       end
       // Steps.
       fetch_flush_o <= !training;
@@ -756,15 +748,15 @@ module jd_learner_job
       target_start_o  <= take_stage && !pass && update_o.is_target && due_q;
       td_abort_o      <= state_q == StEnd && from_stream_q && !soft_reset_i && error_q != 8'd0;
       if (commit) begin
-        step_count_o <= step_count_o + 32'd1;
-        version_o    <= version_o + 32'd1;
+        progress_o.steps   <= progress_o.steps + 32'd1;
+        progress_o.version <= progress_o.version + 32'd1;
       end
       if (state_q == StTarget && target_done_i) banks_q[update_o.net] <= !banks_q[update_o.net];
       if (state_q == StResults && step_nonfinite_i && !step_index_i && !stop) begin
-        nonfinite_count_o <= nonfinite_count_o + 32'd1;
-        if (nonfinite_count_o == '0) begin
-          nonfinite_stage_o  <= nonfinite_stage_i;
-          nonfinite_sample_o <= nonfinite_sample_i;
+        progress_o.nonfinite_count <= progress_o.nonfinite_count + 32'd1;
+        if (progress_o.nonfinite_count == '0) begin
+          progress_o.nonfinite_stage  <= nonfinite_stage_i;
+          progress_o.nonfinite_sample <= nonfinite_sample_i;
         end
       end
     end

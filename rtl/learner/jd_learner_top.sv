@@ -126,71 +126,26 @@ module jd_learner_top
   );
   assign link_clear_o = soft_reset;
 
-  logic [31:0] step_count, version, td_mean, td_max, nonfinite_count;
-  logic [7:0]  nonfinite_stage;
-  logic [15:0] nonfinite_sample;
+  progress_t   progress;
+  logic [31:0] td_mean, td_max;
   logic        stall_data, stall_token, stall_update;
-  logic [4:0]       count_q;                   // TU_BUSY, STALL_DATA, _TOKEN, _WU, _TDE
-  logic [4:0][63:0] counters_q;
-  always_ff @(posedge clk_i) begin
-    count_q <= {wait_room, wait_update || stall_update, stall_token, wait_data || stall_data,
-                tensor_busy};
-    for (int unsigned k = 0; k < 5; k++) begin
-      if (!rst_ni)         counters_q[k] <= '0;
-      else if (count_q[k]) counters_q[k] <= counters_q[k] + 64'd1;
-    end
-  end
-
-  jd_learner_regs_pkg::jd_learner__in_t hwif;
-  always_comb begin
-    hwif.CAP0.dp_log2.next      = 4'($clog2(DP));
-    hwif.CAP0.p_log2.next       = 4'($clog2(P));
-    hwif.CAP0.ob_log2.next      = 4'($clog2(OB));
-    hwif.CAP0.gi.next           = 5'(GI);
-    hwif.CAP0.lw_log2.next      = 4'($clog2(LW));
-    hwif.CAP0.ntu.next          = 4'(NTU);
-    hwif.CAP0.actor_critic.next = ActorCritic;
-    hwif.CAP1.b_max.next        = 16'(BMax);
-    hwif.CAP1.d_max.next        = 16'(DMax);
-    hwif.CAP2.l_max.next        = 8'(LMax);
-    hwif.CAP2.net_max.next      = 8'(NetMax);
-    hwif.CAP2.st_max.next       = 16'(StMax);
-    hwif.CAP3.w_rows.next       = 17'(WRows);
-    hwif.CAP4.a_rows.next       = 17'(ARows);
-    hwif.STEP.value.next        = step_count;
-    hwif.WEIGHT_VERSION.value.next = version;
-    hwif.TD_MEAN.value.next     = td_mean;
-    hwif.TD_MAX.value.next      = td_max;
-    hwif.TU_BUSY.value.next     = counters_q[0];
-    hwif.STALL_DATA.value.next  = counters_q[1];
-    hwif.STALL_TOKEN.value.next = counters_q[2];
-    hwif.STALL_WU.value.next    = counters_q[3];
-    hwif.STALL_TDE.value.next   = counters_q[4];
-    hwif.NONFINITE.value.next   = nonfinite_count;
-    hwif.NF_WHERE.stage.next    = nonfinite_stage;
-    hwif.NF_WHERE.slot.next     = nonfinite_sample;
-  end
-  logic        stall_write, stall_read;
-  jd_learner_regs u_registers (
-    .clk                  (clk_i),
-    .rst_n                (rst_ni),
-    .s_cpuif_req          (register_req.valid),
-    .s_cpuif_req_is_wr    (register_req.write),
-    .s_cpuif_addr         (register_req.address),
-    .s_cpuif_wr_data      (register_req.data),
-    .s_cpuif_wr_biten     (register_req.mask),
-    .s_cpuif_req_stall_wr (stall_write),
-    .s_cpuif_req_stall_rd (stall_read),
-    .s_cpuif_rd_ack       (register_rsp.read_done),
-    .s_cpuif_rd_err       (register_rsp.read_error),
-    .s_cpuif_rd_data      (register_rsp.read_data),
-    .s_cpuif_wr_ack       (register_rsp.write_done),
-    .s_cpuif_wr_err       (register_rsp.write_error),
-    .hwif_in              (hwif)
+  jd_learner_state #(
+    .DP (DP), .P (P), .OB (OB), .GI (GI), .LW (LW), .BMax (BMax), .DMax (DMax), .LMax (LMax),
+    .NetMax (NetMax), .StMax (StMax), .WRows (WRows), .ARows (ARows), .ActorCritic (ActorCritic),
+    .NTU (NTU)
+  ) u_state (
+    .clk_i, .rst_ni,
+    .register_req_i (register_req),
+    .register_rsp_o (register_rsp),
+    .progress_i     (progress),
+    .td_mean_i      (td_mean),
+    .td_max_i       (td_max),
+    .tensor_busy_i  (tensor_busy),
+    .stall_data_i   (wait_data || stall_data),
+    .stall_token_i  (stall_token),
+    .stall_update_i (wait_update || stall_update),
+    .stall_room_i   (wait_room)
   );
-  `JD_ASSERT_IF(NoStall_A, register_req.valid,
-                register_req.write ? register_rsp.write_done && !stall_write
-                                       : !stall_read)
 
   // ------------------------------------------------------------------ program and jobs
   logic              program_start, program_busy, program_done;
@@ -414,11 +369,7 @@ module jd_learner_top
     .td_memory_busy_i      (td_busy),
     .stats_ready_i         (stats_ready),
     .accept_o              (accept),
-    .step_count_o          (step_count),
-    .version_o             (version),
-    .nonfinite_count_o     (nonfinite_count),
-    .nonfinite_stage_o     (nonfinite_stage),
-    .nonfinite_sample_o    (nonfinite_sample),
+    .progress_o            (progress),
     .running_o             (running),
     .wait_data_o           (wait_data),
     .wait_room_o           (wait_room),
@@ -982,7 +933,7 @@ module jd_learner_top
   assign master_read_addr[2]  = {4{image_master_addr}};
   assign master_write_addr[2] = {4{image_master_addr}};
 
-  jd_learner_state #(.LW (LW), .Groups (Groups)) u_state (
+  jd_learner_master #(.LW (LW), .Groups (Groups)) u_master (
     .clk_i, .rst_ni,
     .owner_i      (owner),
     .read_i       (master_read),
