@@ -57,6 +57,40 @@ package jd_learner_engine_pkg;
     logic [31:0] tau;
   } update_t;
 
+  // A client of the engine's memory port: a command, then its beats of 64 bytes, in order. An answer
+  // goes to all clients; the one that has the port waits for it.
+  typedef struct packed {
+    logic         cmd_valid;
+    logic [39:0]  cmd_address;                  // a multiple of 64
+    logic [15:0]  cmd_beats;
+    logic         ready;                        // takes a beat
+  } read_req_t;
+
+  typedef struct packed {
+    logic         cmd_ready;
+    logic         valid;
+    logic [511:0] data;
+    logic         last;                         // of the command
+    logic [1:0]   resp;
+  } read_rsp_t;
+
+  typedef struct packed {
+    logic         cmd_valid;
+    logic [39:0]  cmd_address;
+    logic [15:0]  cmd_beats;
+    logic         valid;
+    logic [511:0] data;
+    logic [63:0]  strb;
+    logic         done_ready;                   // takes a command's response
+  } write_req_t;
+
+  typedef struct packed {
+    logic         cmd_ready;
+    logic         ready;
+    logic         done_valid;
+    logic [1:0]   done_resp;
+  } write_rsp_t;
+
   // What the registers tell of the engine's progress.
   typedef struct packed {
     logic [31:0] steps;                         // gradient steps done

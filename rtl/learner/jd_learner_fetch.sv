@@ -17,6 +17,7 @@
 `include "jd_assert.svh"
 module jd_learner_fetch
   import jd_learner_pkg::*;
+  import jd_learner_engine_pkg::*;
 #(
   parameter  int unsigned P       = 16,   // words of a frame row
   parameter  int unsigned BMax    = 64,   // largest batch
@@ -60,23 +61,11 @@ module jd_learner_fetch
   output logic               smp_ready_o,
   input  logic [127:0]       smp_data_i,
   input  logic               smp_last_i,
-  output logic               list_cmd_valid_o,
-  input  logic               list_cmd_ready_i,
-  output logic [39:0]        list_cmd_address_o,
-  output logic [15:0]        list_cmd_beats_o,
-  input  logic               list_valid_i,
-  output logic               list_ready_o,
-  input  logic [511:0]       list_data_i,
-  input  logic [1:0]         list_resp_i,
+  output read_req_t          list_req_o,
+  input  read_rsp_t          list_rsp_i,
   // Records.
-  output logic               cmd_valid_o,
-  input  logic               cmd_ready_i,
-  output logic [39:0]        cmd_address_o,
-  output logic [15:0]        cmd_beats_o,
-  input  logic               record_valid_i,
-  output logic               record_ready_o,
-  input  logic [511:0]       record_data_i,
-  input  logic [1:0]         record_resp_i,
+  output read_req_t          read_req_o,
+  input  read_rsp_t          read_rsp_i,
   // Frames: a word of a vector, and with a record's last word its scalars.
   output logic               frame_valid_o,
   input  logic               frame_ready_i,
@@ -122,15 +111,15 @@ module jd_learner_fetch
   jd_stream_fifo #(.Width (514), .Depth (BMax / 4 + 2)) u_list (
     .clk_i, .rst_ni,
     .clear_i     (flush_i),
-    .in_valid_i  (list_valid_i && !flush_i),
+    .in_valid_i  (list_rsp_i.valid && !flush_i),
     .in_ready_o  (list_ready),
-    .in_data_i   ({list_resp_i, list_data_i}),
+    .in_data_i   ({list_rsp_i.resp, list_rsp_i.data}),
     .out_valid_o (beat_valid),
     .out_ready_i (beat_pop),
     .out_data_o  ({beat_resp, beat_data}),
     .count_o     (unused_beats)
   );
-  assign list_ready_o = flush_i || list_ready;
+  assign list_req_o.ready = flush_i || list_ready;
 
   // Source: one index per clock, from SMP or from the list.
   logic [127:0] source_word;
@@ -170,11 +159,11 @@ module jd_learner_fetch
                         && (list_lane_q == 2'd3 || source_last_q);
 
   // A command once offered stays, also under flush_i; its entry is then not kept.
-  assign cmd_valid_o   = address_valid_q && !address_entry_q.failed;
-  assign cmd_address_o = address_base_q + address_low_q + address_high_q;
-  assign entry_push    = address_leave && !flush_i;
-  assign address_leave = address_valid_q && (address_entry_q.failed || cmd_ready_i);
-  assign address_take  = room_q && (!address_valid_q || address_leave);
+  assign read_req_o.cmd_valid   = address_valid_q && !address_entry_q.failed;
+  assign read_req_o.cmd_address = address_base_q + address_low_q + address_high_q;
+  assign entry_push             = address_leave && !flush_i;
+  assign address_leave          = address_valid_q && (address_entry_q.failed || read_rsp_i.cmd_ready);
+  assign address_take           = room_q && (!address_valid_q || address_leave);
 
   logic [15:0] record_words;
   logic        acts_q, noisy_q;          // of a record: A is not 0; there is noise
@@ -192,11 +181,12 @@ module jd_learner_fetch
   end else begin : gen_fixed_record
     assign record_words = linear_i ? state_words_i : (state_words_i << 1) + 16'd3;
   end
-  assign cmd_beats_o      = (record_words + 16'd15) >> 4;
-  assign list_bytes_q     = batch_i << 4;
-  assign list_cmd_valid_o = list_pending_q;
-  assign list_cmd_address_o = {list_address_q[39:6], 6'd0};
-  assign list_cmd_beats_o = 16'((17'(list_address_q[5:0]) + 17'(list_bytes_q) + 17'd63) >> 6);
+  assign read_req_o.cmd_beats   = (record_words + 16'd15) >> 4;
+  assign list_bytes_q           = batch_i << 4;
+  assign list_req_o.cmd_valid   = list_pending_q;
+  assign list_req_o.cmd_address = {list_address_q[39:6], 6'd0};
+  assign list_req_o.cmd_beats   = 16'((17'(list_address_q[5:0]) + 17'(list_bytes_q)
+                                      + 17'd63) >> 6);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -210,15 +200,15 @@ module jd_learner_fetch
       else if (ends || flush_i)     active_q <= 1'b0;
       if (start_i)                  stopped_q <= 1'b0;
       else if (source_valid && source_ready && source_error != 8'd0) stopped_q <= 1'b1;
-      if (start_i && list_i)                          list_pending_q <= 1'b1;
-      else if (list_pending_q && list_cmd_ready_i)    list_pending_q <= 1'b0;
+      if (start_i && list_i)                           list_pending_q <= 1'b1;
+      else if (list_pending_q && list_rsp_i.cmd_ready) list_pending_q <= 1'b0;
       if (source_ready || flush_i) index_valid_q <= source_valid;
       if (address_take)       address_valid_q <= index_valid_q && !flush_i;
       else if (address_leave) address_valid_q <= 1'b0;
     end
     if (job_start_i) begin
       list_address_q <= list_base_i;
-    end else if (list_pending_q && list_cmd_ready_i) begin
+    end else if (list_pending_q && list_rsp_i.cmd_ready) begin
       list_address_q <= list_address_q + 40'(list_bytes_q);
     end
     if (job_start_i)                                   linear_q <= '0;
@@ -282,12 +272,12 @@ module jd_learner_fetch
 
   // The words of a beat with an error go to frames and scalars that no step will read.
   assign bad        = head_valid && (head.failed
-                                     || (record_valid_i && record_resp_i != 2'd0));
-  assign word_valid = active_q && !flush_i && head_valid && !head.failed && record_valid_i;
-  assign advance    = take && once_q;
-  assign take       = word_valid && (vector_ready || scalar_q);
-  assign record_ready_o = flush_i || (advance && beat_last_q);
-  assign head_pop   = take && word_last_q;
+                                     || (read_rsp_i.valid && read_rsp_i.resp != 2'd0));
+  assign word_valid       = active_q && !flush_i && head_valid && !head.failed && read_rsp_i.valid;
+  assign advance          = take && once_q;
+  assign take             = word_valid && (vector_ready || scalar_q);
+  assign read_req_o.ready = flush_i || (advance && beat_last_q);
+  assign head_pop         = take && word_last_q;
 
   logic [31:0] word;
   logic [15:0] state_base_q, next_base_q;      // rows of the sample's s and s'
@@ -302,7 +292,7 @@ module jd_learner_fetch
       default:    base = next_base_q;
     endcase
   end
-  assign word       = record_data_i[32*word_q+:32];
+  assign word       = read_rsp_i.data[32*word_q+:32];
   // The word after the one in hand.
   part_e      next_part;
   logic       next_part_last, next_last;
@@ -365,7 +355,7 @@ module jd_learner_fetch
     if (!rst_ni) done_o <= 1'b0;
     else         done_o <= ends;
     error_o    <= !bad ? 8'd0 : head.failed ? head.error : E_BUS_RD;
-    response_o <= head.failed ? head.response : record_resp_i;
+    response_o <= head.failed ? head.response : read_rsp_i.resp;
     slot_o     <= 32'(sample_q);
   end
 
@@ -440,7 +430,8 @@ module jd_learner_fetch
   assign wait_index_o  = active_q && !list_i && !linear_i && !source_end_q && !smp_valid_i
                          && !stopped_q;
 
-  `JD_ASSERT_STREAM(CommandStable_A, cmd_valid_o, cmd_ready_i, {cmd_address_o, cmd_beats_o})
+  `JD_ASSERT_STREAM(CommandStable_A, read_req_o.cmd_valid, read_rsp_i.cmd_ready,
+                    {read_req_o.cmd_address, read_req_o.cmd_beats})
   `JD_ASSERT_IF(StrideOfBeats_A, start_i, stride_i[5:0] == '0)
   `JD_ASSERT_IF(EntryHasRoom_A, entry_push, entry_ready)
   `JD_ASSERT_IF(SourceLast_A, active_q, source_last_q == (slot_q + 16'd1 == batch_i)

@@ -39,15 +39,8 @@ module jd_learner_program
   output logic [31:0]        info0_o,          // number of the record in error, within its kind
   output logic [31:0]        info1_o,          // its kind; of E_BUS_RD: the bus's answer
   // Memory.
-  output logic               cmd_valid_o,
-  input  logic               cmd_ready_i,
-  output logic [39:0]        cmd_address_o,
-  output logic [15:0]        cmd_beats_o,
-  input  logic               beat_valid_i,
-  output logic               beat_ready_o,
-  input  logic [511:0]       beat_data_i,
-  input  logic [1:0]         beat_resp_i,
-  input  logic               beat_last_i,
+  output read_req_t          read_req_o,
+  input  read_rsp_t          read_rsp_i,
   // Stage tables of the pipelines.
   output logic               stage_write_o,
   output logic [STAGE_L-1:0] stage_index_o,
@@ -673,11 +666,11 @@ module jd_learner_program
         error   = size_bad_q ? E_DIM : 8'd0;
         state_d = size_bad_q ? StDone : StCommand;
       end
-      StCommand: if (cmd_ready_i) state_d = StBeat;
-      StBeat: if (beat_valid_i) begin
-        if (beat_resp_i != 2'd0) begin
+      StCommand: if (read_rsp_i.cmd_ready) state_d = StBeat;
+      StBeat: if (read_rsp_i.valid) begin
+        if (read_rsp_i.resp != 2'd0) begin
           error   = E_BUS_RD;
-          state_d = beat_last_i ? StDone : StDrain;
+          state_d = read_rsp_i.last ? StDone : StDrain;
         end else begin
           unique case (kind_q)
             KindHeader: state_d = StHeader;
@@ -695,24 +688,24 @@ module jd_learner_program
       StStage: if (checked) state_d = StMark;
       StMark: if (mark_left_q == '0) state_d = StKeep;
       StKeep: state_d = kind_last_q ? StDone : half_q ? StBeat : StLook;
-      StDrain: if (beat_valid_i && beat_last_i) state_d = StDone;
+      StDrain: if (read_rsp_i.valid && read_rsp_i.last) state_d = StDone;
       default: state_d = StIdle;
     endcase
     if (failed) state_d = last_q ? StDone : StDrain;
   end
 
-  assign beat_ready_o  = state_q == StBeat || state_q == StDrain;
-  assign cmd_valid_o   = state_q == StCommand;
-  assign cmd_address_o = address_q;
-  assign cmd_beats_o   = 16'((bytes_q + 32'd63) >> 6);
-  assign busy_o        = state_q != StIdle;
-  assign done_o        = state_q == StDone;
-  assign error_o       = error_q;
-  assign info0_o       = error_q == '0 ? '0 : info0_q;
-  assign info1_o       = error_q == '0 ? '0 : info1_q;
-  assign stage_write_o = state_q == StKeep;
-  assign stage_index_o = index_q[STAGE_L-1:0];
-  assign stage_o       = stage_q;
+  assign read_req_o.ready       = state_q == StBeat || state_q == StDrain;
+  assign read_req_o.cmd_valid   = state_q == StCommand;
+  assign read_req_o.cmd_address = address_q;
+  assign read_req_o.cmd_beats   = 16'((bytes_q + 32'd63) >> 6);
+  assign busy_o                 = state_q != StIdle;
+  assign done_o                 = state_q == StDone;
+  assign error_o                = error_q;
+  assign info0_o                = error_q == '0 ? '0 : info0_q;
+  assign info1_o                = error_q == '0 ? '0 : info1_q;
+  assign stage_write_o          = state_q == StKeep;
+  assign stage_index_o          = index_q[STAGE_L-1:0];
+  assign stage_o                = stage_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) state_q <= StIdle;
@@ -749,11 +742,11 @@ module jd_learner_program
     end else if (error_q == '0) begin
       error_q <= error;
       info0_q <= state_q == StBeat ? '0 : 32'(index_q);
-      info1_q <= state_q == StBeat ? 32'(beat_resp_i) : 32'(kind_q);
+      info1_q <= state_q == StBeat ? 32'(read_rsp_i.resp) : 32'(kind_q);
     end
-    if (state_q == StBeat && beat_valid_i) begin
-      beat_q <= beat_data_i;
-      last_q <= beat_last_i;
+    if (state_q == StBeat && read_rsp_i.valid) begin
+      beat_q <= read_rsp_i.data;
+      last_q <= read_rsp_i.last;
       half_q <= 1'b0;
     end
     // The next record of the same kind, or the first of the next kind that has any.
@@ -783,16 +776,16 @@ module jd_learner_program
       delay_o        <= ActorCritic ? beat_q[4][15:0] : '0;
     end
     if (state_q == StBeat) begin
-      net_q.layers      <= beat_data_i[32*4+:32*LAYERS];
-      net_q.layer_count <= beat_data_i[7:0];
-      net_q.has_target  <= beat_data_i[8];
-      net_q.row_base    <= beat_data_i[47:32];
-      net_q.rows        <= beat_data_i[63:48];
-      net_q.bias_base   <= beat_data_i[79:64];
-      net_q.biases      <= beat_data_i[95:80];
-      net_q.column      <= ActorCritic ? beat_data_i[335:320] : '0;
-      net_q.columns     <= ActorCritic ? beat_data_i[351:336] : '0;
-      net_q.column_row  <= ActorCritic ? beat_data_i[367:352] : '0;
+      net_q.layers      <= read_rsp_i.data[32*4+:32*LAYERS];
+      net_q.layer_count <= read_rsp_i.data[7:0];
+      net_q.has_target  <= read_rsp_i.data[8];
+      net_q.row_base    <= read_rsp_i.data[47:32];
+      net_q.rows        <= read_rsp_i.data[63:48];
+      net_q.bias_base   <= read_rsp_i.data[79:64];
+      net_q.biases      <= read_rsp_i.data[95:80];
+      net_q.column      <= ActorCritic ? read_rsp_i.data[335:320] : '0;
+      net_q.columns     <= ActorCritic ? read_rsp_i.data[351:336] : '0;
+      net_q.column_row  <= ActorCritic ? read_rsp_i.data[367:352] : '0;
       net_q.slot        <= '0;
       net_q.beats       <= '0;
       net_q.master_base <= '0;
@@ -877,17 +870,18 @@ module jd_learner_program
   // ---- Checks
   logic [15:0] beats_q;                        // of the image, still to come
   logic        taken;
-  assign taken = beat_valid_i && beat_ready_o;
+  assign taken = read_rsp_i.valid && read_req_o.ready;
   always_ff @(posedge clk_i) begin
     if (!rst_ni)                        beats_q <= '0;
-    else if (cmd_valid_o && cmd_ready_i) beats_q <= cmd_beats_o;
+    else if (read_req_o.cmd_valid && read_rsp_i.cmd_ready) beats_q <= read_req_o.cmd_beats;
     else if (taken)                     beats_q <= beats_q - 16'd1;
   end
   `JD_ASSUME_IF(StartWhenIdle_M, start_i, state_q == StIdle)
-  `JD_ASSERT_STREAM(CommandStable_A, cmd_valid_o, cmd_ready_i, {cmd_address_o, cmd_beats_o})
-  `JD_ASSERT_IF(CommandFits_A, cmd_valid_o, cmd_beats_o != '0
-                                            && 32'(cmd_beats_o) <= (MAX_BYTES + 63) / 64)
-  `JD_ASSUME_IF(BeatOwed_M, taken, beats_q != '0 && beat_last_i == (beats_q == 16'd1))
+  `JD_ASSERT_STREAM(CommandStable_A, read_req_o.cmd_valid, read_rsp_i.cmd_ready,
+                    {read_req_o.cmd_address, read_req_o.cmd_beats})
+  `JD_ASSERT_IF(CommandFits_A, read_req_o.cmd_valid, read_req_o.cmd_beats != '0
+                                            && 32'(read_req_o.cmd_beats) <= (MAX_BYTES + 63) / 64)
+  `JD_ASSUME_IF(BeatOwed_M, taken, beats_q != '0 && read_rsp_i.last == (beats_q == 16'd1))
   `JD_ASSERT_IF(NoneLeft_A, done_o, beats_q == '0)
   `JD_ASSERT_IF(DoneOnce_A, done_o, state_d == StIdle)
   `JD_ASSERT_IF(OfKind_A, accepted && kind_q != KindHeader,

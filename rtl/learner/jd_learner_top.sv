@@ -169,22 +169,15 @@ module jd_learner_top
   stage_t            stage;
   logic [15:0][31:0] words;
 
-  // Commands and data of the movers; one unit uses each at a time.
-  logic         program_cmd_valid, image_read_valid, image_write_valid, fetch_cmd_valid;
-  logic         td_cmd_valid, read_cmd_valid, read_cmd_ready, write_cmd_valid, write_cmd_ready;
-  logic [39:0]  program_address, image_address, fetch_address, td_cmd_address;
-  logic [15:0]  program_beats, image_beats, fetch_beats, td_beats;
-  logic         read_valid, read_ready, read_last, program_ready, image_ready, fetch_ready;
-  logic [511:0] read_data, image_wdata, td_wdata;
-  logic [1:0]   read_resp, write_resp;
-  logic         image_wvalid, td_wvalid, write_ready, write_done, image_done_ready, td_done_ready;
-  logic [63:0]  td_wstrb;
-  logic         image_start, image_busy, image_done, gradient_image, gradient_alone;
-  logic [1:0]   image_response;
-  logic         movers_idle, read_idle, write_idle, list_idle;
-  // Program, image and results own the movers while they are busy, and one clock longer; fetch and TD
-  // errors are idle then, but for the reads of fetch beside results.
-  logic         program_owns_q, image_owns_q, infer_owns_q;
+  read_req_t [2:0]  read_req;                  // PROGRAM, image, fetch
+  write_req_t [2:0] write_req;                 // image, INFER, TD errors
+  read_req_t        list_req;
+  read_rsp_t        read_rsp, list_rsp;
+  write_rsp_t       write_rsp;
+  logic             image_start, image_busy, image_done, gradient_image, gradient_alone;
+  logic             image_owns;                // the image unit has the port, see jd_learner_port
+  logic [1:0]       image_response;
+  logic             port_idle, port_beat;
 
   jd_learner_program #(
     .P (P), .OB (OB), .LW (LW), .WRows (WRows), .ARows (ARows), .DMax (DMax), .LMax (LMax),
@@ -200,15 +193,8 @@ module jd_learner_top
     .error_o       (program_error),
     .info0_o       (program_info0),
     .info1_o       (program_info1),
-    .cmd_valid_o   (program_cmd_valid),
-    .cmd_ready_i   (read_cmd_ready),
-    .cmd_address_o (program_address),
-    .cmd_beats_o   (program_beats),
-    .beat_valid_i  (read_valid && program_owns_q),
-    .beat_ready_o  (program_ready),
-    .beat_data_i   (read_data),
-    .beat_resp_i   (read_resp),
-    .beat_last_i   (read_last),
+    .read_req_o    (read_req[0]),
+    .read_rsp_i    (read_rsp),
     .stage_write_o (stage_write),
     .stage_index_o (stage_index),
     .stage_o       (stage),
@@ -314,7 +300,7 @@ module jd_learner_top
     .gradient_image_o      (gradient_image),
     .image_done_i          (image_done),
     .image_response_i      (image_response),
-    .image_busy_i          (image_owns_q),
+    .image_busy_i          (image_owns),
     .fetch_job_o           (fetch_job),
     .fetch_start_o         (fetch_start),
     .fetch_parity_o        (fetch_parity),
@@ -324,7 +310,7 @@ module jd_learner_top
     .fetch_error_i         (fetch_error),
     .fetch_slot_i          (fetch_slot),
     .fetch_response_i      (fetch_response),
-    .memory_idle_i         (movers_idle),
+    .memory_idle_i         (port_idle),
     .step_start_o          (step_start),
     .step_parity_o         (step_parity),
     .step_batch_o          (step_batch),
@@ -389,17 +375,7 @@ module jd_learner_top
     .update_busy_o (update_busy),
     .target_busy_o (target_busy)
   );
-  assign movers_idle = read_idle && write_idle && list_idle && !fetch_busy && !program_busy
-                       && !image_busy && !infer_busy;
-  always_ff @(posedge clk_i) begin
-    program_owns_q <= program_start || program_busy;
-    image_owns_q   <= image_start || image_busy;
-    infer_owns_q   <= infer_start || infer_busy;
-  end
-  `JD_ASSERT_IF(OneOwner_A, program_owns_q || image_owns_q,
-                !fetch_busy && !td_busy && !infer_owns_q)
-  `JD_ASSERT_IF(OneWriter_A, infer_owns_q, !td_busy)
-  always_ff @(posedge clk_i) quiet_q <= job_idle && movers_idle && !step_busy && !td_busy;
+  always_ff @(posedge clk_i) quiet_q <= job_idle && port_idle && !step_busy && !td_busy;
 
   network_t     network_q;                   // the one in hand, see below
   pass_t        forward;                     // of INFER
@@ -408,18 +384,13 @@ module jd_learner_top
     .clk_i,
     .words_i        (words),
     .networks_i     (networks),
-    .record_beats_i (fetch_beats),
+    .record_beats_i (read_req[2].cmd_beats),
     .result_words_i (forward.n_out),
     .beyond_o       (array_beyond),
     .word_o         (array_word)
   );
 
   // ------------------------------------------------------------------ fetch and TD errors
-  logic         list_cmd_valid, list_cmd_ready, list_valid, list_ready;
-  logic [39:0]  list_address;
-  logic [15:0]  list_beats;
-  logic [511:0] list_data;
-  logic [1:0]   list_resp;
   logic               frame_valid, frame_ready, scalars_valid, scalars_parity;
   logic [SampleW-1:0] scalars_sample;
   localparam int unsigned PipeW = $clog2(DP) > 0 ? $clog2(DP) : 1;
@@ -462,22 +433,10 @@ module jd_learner_top
     .smp_ready_o        (smp_ready_o),
     .smp_data_i         (smp_data_i),
     .smp_last_i         (smp_last_i),
-    .list_cmd_valid_o   (list_cmd_valid),
-    .list_cmd_ready_i   (list_cmd_ready),
-    .list_cmd_address_o (list_address),
-    .list_cmd_beats_o   (list_beats),
-    .list_valid_i       (list_valid),
-    .list_ready_o       (list_ready),
-    .list_data_i        (list_data),
-    .list_resp_i        (list_resp),
-    .cmd_valid_o        (fetch_cmd_valid),
-    .cmd_ready_i        (read_cmd_ready),
-    .cmd_address_o      (fetch_address),
-    .cmd_beats_o        (fetch_beats),
-    .record_valid_i     (read_valid),
-    .record_ready_o     (fetch_ready),
-    .record_data_i      (read_data),
-    .record_resp_i      (read_resp),
+    .list_req_o         (list_req),
+    .list_rsp_i         (list_rsp),
+    .read_req_o         (read_req[2]),
+    .read_rsp_i         (read_rsp),
     .frame_valid_o      (frame_valid),
     .frame_ready_i      (frame_ready),
     .frame_pipe_o       (frame_pipe),
@@ -519,17 +478,8 @@ module jd_learner_top
     .tde_valid_o    (tde_valid_o),
     .tde_ready_i    (tde_ready_i),
     .tde_data_o     (tde_data_o),
-    .cmd_valid_o    (td_cmd_valid),
-    .cmd_ready_i    (write_cmd_ready),
-    .cmd_address_o  (td_cmd_address),
-    .cmd_beats_o    (td_beats),
-    .out_valid_o    (td_wvalid),
-    .out_ready_i    (write_ready),
-    .out_data_o     (td_wdata),
-    .out_strb_o     (td_wstrb),
-    .done_valid_i   (write_done),
-    .done_ready_o   (td_done_ready),
-    .done_resp_i    (write_resp)
+    .write_req_o    (write_req[2]),
+    .write_rsp_i    (write_rsp)
   );
   jd_learner_stats #(.BMax (BMax), .MulLatency (MulLatency), .AddLatency (AddLatency)) u_stats (
     .clk_i, .rst_ni,
@@ -582,10 +532,10 @@ module jd_learner_top
   logic [1:0][SubW-1:0]     grad_subs;
   logic                     image_gradient;                        // it loads gradients
   assign grad_read       = grad_reads != '0;
-  assign grad_bias       = grad_biases[image_owns_q];
-  assign grad_row        = grad_rows[image_owns_q];
-  assign grad_sub        = grad_subs[image_owns_q];
-  assign grad_bias_index = grad_bias_indices[image_owns_q];
+  assign grad_bias       = grad_biases[image_owns];
+  assign grad_row        = grad_rows[image_owns];
+  assign grad_sub        = grad_subs[image_owns];
+  assign grad_bias_index = grad_bias_indices[image_owns];
   logic [LW-1:0][31:0]      grad_data;
 
   // The owner's weights, on their way to the pipeline.
@@ -671,10 +621,6 @@ module jd_learner_top
   );
 
   // ------------------------------------------------------------------ INFER
-  logic         infer_cmd_valid, infer_wvalid, infer_done_ready;
-  logic [39:0]  infer_address;
-  logic [15:0]  infer_beats;
-  logic [511:0] infer_wdata;
   jd_learner_infer #(.P (P), .DP (DP)) u_infer (
     .clk_i, .rst_ni,
     .job_start_i        (fetch_job),
@@ -692,16 +638,8 @@ module jd_learner_top
     .read_pipe_o        (result_pipe),
     .read_row_o         (result_row),
     .data_i             (result_data),
-    .cmd_valid_o        (infer_cmd_valid),
-    .cmd_ready_i        (write_cmd_ready),
-    .cmd_address_o      (infer_address),
-    .cmd_beats_o        (infer_beats),
-    .write_valid_o      (infer_wvalid),
-    .write_ready_i      (write_ready),
-    .write_data_o       (infer_wdata),
-    .write_done_valid_i (write_done),
-    .write_done_ready_o (infer_done_ready),
-    .write_done_resp_i  (write_resp)
+    .write_req_o        (write_req[1]),
+    .write_rsp_i        (write_rsp)
   );
 
   // ------------------------------------------------------------------ WU, TSM, images
@@ -715,7 +653,7 @@ module jd_learner_top
   logic [15:0]                   target_row_q, target_bias_q;
   logic [NetW-1:0]               net;
   logic                          bank;
-  assign net  = image_owns_q ? image_net : columns_busy ? columns_net
+  assign net  = image_owns ? image_net : columns_busy ? columns_net
                 : infers ? words[2][NetW-1:0] : NetW'(update.net);
   assign bank = banks[NetW'(update.net)];
   always_ff @(posedge clk_i) begin
@@ -757,7 +695,7 @@ module jd_learner_top
     .grad_row_o          (grad_rows[0]),
     .grad_sub_o          (grad_subs[0]),
     .grad_bias_index_o   (grad_bias_indices[0]),
-    .grad_valid_i        (grad_valid && !image_owns_q),
+    .grad_valid_i        (grad_valid && !image_owns),
     .grad_data_i         (grad_data),
     .master_read_o       (update_master_read),
     .master_read_addr_o  (update_master_read_addr),
@@ -892,23 +830,10 @@ module jd_learner_top
     .scalars_i           (scalars),
     .scalars_write_o     (image_scalars_write),
     .scalars_o           (image_scalars),
-    .read_cmd_valid_o    (image_read_valid),
-    .read_cmd_ready_i    (read_cmd_ready),
-    .write_cmd_valid_o   (image_write_valid),
-    .write_cmd_ready_i   (write_cmd_ready),
-    .cmd_address_o       (image_address),
-    .cmd_beats_o         (image_beats),
-    .read_valid_i        (read_valid && image_owns_q),
-    .read_ready_o        (image_ready),
-    .read_data_i         (read_data),
-    .read_resp_i         (read_resp),
-    .read_last_i         (read_last),
-    .write_valid_o       (image_wvalid),
-    .write_ready_i       (write_ready),
-    .write_data_o        (image_wdata),
-    .write_done_valid_i  (write_done),
-    .write_done_ready_o  (image_done_ready),
-    .write_done_resp_i   (write_resp),
+    .read_req_o          (read_req[1]),
+    .read_rsp_i          (read_rsp),
+    .write_req_o         (write_req[0]),
+    .write_rsp_i         (write_rsp),
     .master_read_o       (master_read[2]),
     .master_addr_o       (image_master_addr),
     .master_data_i       (master_data),
@@ -945,61 +870,30 @@ module jd_learner_top
   );
 
   // ------------------------------------------------------------------ memory
-  assign read_cmd_valid  = program_owns_q ? program_cmd_valid
-                           : image_owns_q ? image_read_valid : fetch_cmd_valid;
-  assign write_cmd_valid = image_owns_q ? image_write_valid : td_cmd_valid || infer_cmd_valid;
-  assign read_ready      = program_owns_q ? program_ready
-                           : image_owns_q ? image_ready : fetch_ready;
-
-  assign client_req[1].write = no_write();
-  logic unused_response;
-  assign unused_response = ^client_rsp[1].write;
   jd_learner_port u_port (
     .clk_i, .rst_ni,
-    .read_idle_o        (read_idle),
-    .list_idle_o        (list_idle),
-    .write_idle_o       (write_idle),
-    .read_cmd_valid_i   (read_cmd_valid),
-    .read_cmd_ready_o   (read_cmd_ready),
-    .read_cmd_address_i (program_owns_q ? program_address
-                         : image_owns_q ? image_address : fetch_address),
-    .read_cmd_beats_i   (program_owns_q ? program_beats
-                         : image_owns_q ? image_beats : fetch_beats),
-    .read_valid_o       (read_valid),
-    .read_ready_i       (read_ready),
-    .read_data_o        (read_data),
-    .read_last_o        (read_last),
-    .read_resp_o        (read_resp),
-    .list_cmd_valid_i   (list_cmd_valid),
-    .list_cmd_ready_o   (list_cmd_ready),
-    .list_cmd_address_i (list_address),
-    .list_cmd_beats_i   (list_beats),
-    .list_valid_o       (list_valid),
-    .list_ready_i       (list_ready),
-    .list_data_o        (list_data),
-    .list_resp_o        (list_resp),
-    .write_cmd_valid_i  (write_cmd_valid),
-    .write_cmd_ready_o  (write_cmd_ready),
-    .write_cmd_address_i (image_owns_q ? image_address
-                          : infer_owns_q ? infer_address : td_cmd_address),
-    .write_cmd_beats_i  (image_owns_q ? image_beats : infer_owns_q ? infer_beats : td_beats),
-    .write_valid_i      (image_owns_q ? image_wvalid : td_wvalid || infer_wvalid),
-    .write_ready_o      (write_ready),
-    .write_data_i       (image_owns_q ? image_wdata : infer_owns_q ? infer_wdata : td_wdata),
-    .write_strb_i       (image_owns_q || infer_owns_q ? '1 : td_wstrb),
-    .write_done_valid_o (write_done),
-    .write_done_ready_i (image_owns_q ? image_done_ready : td_done_ready || infer_done_ready),
-    .write_done_resp_o  (write_resp),
-    .mem_req_o          (client_req[0]),
-    .mem_rsp_i          (client_rsp[0]),
-    .list_req_o         (client_req[1].read),
-    .list_rsp_i         (client_rsp[1].read)
+    .program_busy_i (program_start || program_busy),
+    .image_busy_i   (image_start || image_busy),
+    .infer_busy_i   (infer_start || infer_busy),
+    .fetch_busy_i   (fetch_busy),
+    .td_busy_i      (td_busy),
+    .image_owns_o   (image_owns),
+    .idle_o         (port_idle),
+    .beat_o         (port_beat),
+    .read_req_i     (read_req),
+    .read_rsp_o     (read_rsp),
+    .list_req_i     (list_req),
+    .list_rsp_o     (list_rsp),
+    .write_req_i    (write_req),
+    .write_rsp_o    (write_rsp),
+    .client_req_o   (client_req),
+    .client_rsp_i   (client_rsp)
   );
 
   always_ff @(posedge clk_i) begin
     progress_q <= tensor_busy || (|weight_valid) || grad_read || pipe_delta_valid
                   || (mem_rsp_i.read.rvalid && mem_req_o.read.rready)
-                  || (read_valid && read_ready) || (list_valid && list_ready)
+                  || port_beat
                   || (mem_req_o.write.wvalid && mem_rsp_i.write.wready)
                   || (mem_rsp_i.write.bvalid && mem_req_o.write.bready)
                   || (tde_valid_o && tde_ready_i);
@@ -1009,10 +903,6 @@ module jd_learner_top
   `JD_ASSERT_STREAM(TdeStable_A, tde_valid_o, tde_ready_i || link_clear_o || link_clear_i,
                     tde_data_o)
   `JD_ASSERT_IF(TdeEmpty_A, soft_reset && quiet_q, !tde_valid_o)
-  // What fetch gave up may still come; nobody else reads before it is dropped.
-  `JD_ASSERT_IF(ReadOwned_A, program_owns_q || image_owns_q,
-                !fetch_busy && !(program_owns_q && image_owns_q))
-  `JD_ASSERT_IF(WriteOwned_A, write_done, image_owns_q || infer_owns_q || td_busy)
   `JD_ASSERT_IF(BatchFits_A, step_start || fetch_start, 32'(step_batch) <= BMax
                                                         && 32'(fetch_batch) <= BMax)
 endmodule : jd_learner_top

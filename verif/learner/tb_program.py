@@ -65,6 +65,19 @@ def geometry() -> Geometry:
     return replace(Geometry(), **{NAMES[k]: v for k, v in parameters().items()})
 
 
+def answer(
+    dut: Any, *, cmd_ready: int = 0, valid: int = 0, data: int = 0, last: int = 0, resp: int = 0
+) -> None:
+    """Drive the fields of read_rsp_t."""
+    dut.read_rsp_i.value = cmd_ready << 516 | valid << 515 | data << 3 | last << 2 | resp
+
+
+def asked_for(dut: Any) -> tuple[int, int, int, int]:
+    """The fields of read_req_t: cmd_valid, cmd_address, cmd_beats, ready."""
+    value = int(dut.read_req_o.value)
+    return value >> 57, value >> 17 & (1 << 40) - 1, value >> 1 & 0xFFFF, value & 1
+
+
 async def load(
     dut: Any,
     draw: random.Random,
@@ -85,13 +98,13 @@ async def load(
     await RisingEdge(dut.clk_i)
     dut.start_i.value = 0
     dut.address_i.value, dut.bytes_i.value = draw.getrandbits(40), draw.getrandbits(32)
-    dut.cmd_ready_i.value = 0
-    dut.beat_valid_i.value = 0
+    answer(dut)
     count = -(-size // 64)
     data = np.zeros(max(16 * count, image.size), np.uint32)
     data[: image.size] = image
     pace = draw.choice((0.0, 0.0, 0.5))
     beat, asked = -1, False
+    cmd_ready = valid = 0  # as driven
     stages: list[tuple[int, int]] = []
     for clock in range(LIMIT):
         await RisingEdge(dut.clk_i)
@@ -99,33 +112,36 @@ async def load(
             stages.append((int(dut.stage_index_o.value), int(dut.stage_o.value)))
         assert dut.busy_o.value, "not busy before done_o"
         if dut.done_o.value:
-            dut.beat_valid_i.value = 0
+            answer(dut)
             error = tuple(int(x.value) for x in (dut.error_o, dut.info0_o, dut.info1_o))
             await RisingEdge(dut.clk_i)
             assert not dut.busy_o.value
             assert not dut.done_o.value
             return Loaded(error, stages, beat + 1 if asked else 0, clock)  # type: ignore[arg-type]
+        cmd_valid, cmd_address, cmd_beats, ready = asked_for(dut)
         if not asked:
-            if dut.cmd_valid_o.value and dut.cmd_ready_i.value:
-                assert int(dut.cmd_address_o.value) == address
-                assert int(dut.cmd_beats_o.value) == count
+            if cmd_valid and cmd_ready:
+                assert (cmd_address, cmd_beats) == (address, count)
                 asked = True
-                dut.cmd_ready_i.value = 0
+                cmd_ready = 0
             else:
-                dut.cmd_ready_i.value = int(draw.random() >= pace)
+                cmd_ready = int(draw.random() >= pace)
+            answer(dut, cmd_ready=cmd_ready)
             continue
-        assert not dut.cmd_valid_o.value, "a second command"
-        if dut.beat_valid_i.value:
-            if not dut.beat_ready_o.value:
+        assert not cmd_valid, "a second command"
+        if valid:
+            if not ready:
                 continue
             beat += 1
-            dut.beat_valid_i.value = 0
+            valid = 0
+            answer(dut)
         if beat + 1 < count and draw.random() >= pace:
             words = data[16 * (beat + 1) :][:16]
-            dut.beat_valid_i.value = 1
-            dut.beat_data_i.value = int.from_bytes(words.tobytes(), "little")
-            dut.beat_resp_i.value = failing.get(beat + 1, 0)
-            dut.beat_last_i.value = int(beat + 2 == count)
+            valid = 1
+            answer(
+                dut, valid=1, data=int.from_bytes(words.tobytes(), "little"),
+                resp=failing.get(beat + 1, 0), last=int(beat + 2 == count),
+            )  # fmt: skip
     raise TimeoutError(f"no done_o within {LIMIT} clocks")
 
 
