@@ -57,6 +57,42 @@ package jd_learner_engine_pkg;
     logic [31:0] tau;
   } update_t;
 
+  // What the job has done to parameters, by WU, TSM, jd_learner_columns and the image unit.
+  typedef struct packed {
+    logic [1:0]    owner;                       // of masters and weights: 0 WU, 1 TSM, 2 image
+    update_t       update;                      // the stage in hand
+    update_state_t scalars;                     // of the network in hand
+    logic          update_start;
+    logic          target_start;
+    logic          columns_start;
+    logic          columns_busy;                // a copy of columns is made, of this network
+    logic [2:0]    columns_net;
+    logic          image_start;
+    logic          gradient_image;              // of gradients: GRADS, APPLY
+  } parameters_req_t;
+
+  typedef struct packed {
+    logic          update_done;
+    update_state_t updated;                     // with it: scalars after WU
+    logic          target_done;
+    logic          columns_done;
+    logic [7:0]    columns;                     // networks with a copy of columns
+    logic          image_busy;
+    logic          image_done;
+    logic [1:0]    image_response;              // with it
+    logic [2:0]    image_net;                   // the network in hand
+    logic          image_scalars_write;
+    update_state_t image_scalars;
+  } parameters_rsp_t;
+
+  // Where LW words of a parameter image lie in the pipelines' memories.
+  typedef struct packed {
+    logic        bias;                          // in that of biases, else of weights
+    logic [15:0] row;                           // weights: row of P words,
+    logic [6:0]  sub;                           // and group of LW in it
+    logic [15:0] bias_index;                    // biases: first one
+  } place_t;
+
   // A client of the engine's memory port: a command, then its beats of 64 bytes, in order. An answer
   // goes to all clients; the one that has the port waits for it.
   typedef struct packed {

@@ -162,7 +162,8 @@ module jd_learner_fetch
   assign read_req_o.cmd_valid   = address_valid_q && !address_entry_q.failed;
   assign read_req_o.cmd_address = address_base_q + address_low_q + address_high_q;
   assign entry_push             = address_leave && !flush_i;
-  assign address_leave          = address_valid_q && (address_entry_q.failed || read_rsp_i.cmd_ready);
+  assign address_leave          = address_valid_q
+                                  && (address_entry_q.failed || read_rsp_i.cmd_ready);
   assign address_take           = room_q && (!address_valid_q || address_leave);
 
   logic [15:0] record_words;

@@ -59,24 +59,20 @@ module jd_learner_job
   input  logic [7:0]          frame_rows_i,
   input  logic [15:0]         delay_i,           // of the program; 0: no stage is delayed
   input  logic                phases_i,          // it has two phases
-  input  logic [NetMax-1:0]   columns_i,         // networks with a copy of columns
   input  logic [4:0]          updates_i,         // WU and TSM stages of the program
   input  logic                beyond_i,          // an array of the job does not lie below 2^40,
   input  logic [3:0]          beyond_word_i,     // of the address in this word; jd_learner_extents
   output logic [4:0]          update_index_o,
   input  update_t             update_i,          // that stage
-  output update_t             update_o,          // the same, one clock later: the stage in hand
   output logic                updating_o,        // updates of a step are made,
   output logic                updates_first_o,   // those of the first of two phases
   output logic                updates_restart_o, // a step begins
   output logic [NetMax-1:0][31:0] since_o,       // steps since each network's target was copied
   output logic                gradient_alone_o,  // APPLY: of gradients that were loaded
-  // Images, of gradients in GRADS and APPLY.
-  output logic                image_start_o,
-  output logic                gradient_image_o,
-  input  logic                image_done_i,
-  input  logic [1:0]          image_response_i,
-  input  logic                image_busy_i,
+  // Parameters.
+  output parameters_req_t     parameters_req_o,
+  input  parameters_rsp_t     parameters_rsp_i,
+  input  logic                image_busy_i,      // one clock late
   // Fetch.
   output logic                fetch_job_o,       // takes the job's addresses
   output logic                fetch_start_o,
@@ -107,22 +103,7 @@ module jd_learner_job
   output logic                infer_start_o,     // with parity and batch of the round
   input  logic                infer_done_i,
   input  logic [1:0]          infer_response_i,
-  // Update and target.
-  output logic                update_start_o,
-  input  logic                update_done_i,
-  input  update_state_t       updated_i,         // scalars after an update
-  output logic                target_start_o,
-  input  logic                target_done_i,
-  output logic                columns_start_o,   // a network's copy of columns
-  output logic                columns_busy_o,
-  output logic [NetW-1:0]     columns_net_o,
-  input  logic                columns_done_i,
-  output logic [1:0]          owner_o,           // of the master memories
-  // Network in hand: its scalars and bank.
-  input  logic [NetW-1:0]     image_net_i,
-  input  logic                image_scalars_write_i,
-  input  update_state_t       image_scalars_i,
-  output update_state_t       scalars_o,
+  // State of the networks.
   output logic [NetMax-1:0]   banks_o,
   // TD errors.
   output logic                td_clear_o,
@@ -187,7 +168,6 @@ module jd_learner_job
   end
   assign infers_o         = infers_q;
   assign gradient_alone_o = applies_q;
-  assign gradient_image_o = grads_q || applies_q;
 
   // The check: the first rule that is broken, and the word in which. Four registers: what is wrong
   // with each word, the frames of the batch, the first rule of a kind, the first error. It is
@@ -383,7 +363,7 @@ module jd_learner_job
 
   // Phases, delayed stages and copies of columns.
   logic            phase_q;              // the second phase
-  logic            phase_over_q;         // the first one's updates are over; after update_o
+  logic            phase_over_q;         // the first one's updates are over; after update_q
   logic            due_step_q;           // delayed stages run in this step
   logic            pass;                 // the stage in hand does not
   logic            copies;               // its network has a copy of columns
@@ -404,7 +384,9 @@ module jd_learner_job
   // The stage of WU and TSM in hand passes registers: itself, its network's scalars, whether its
   // copy is due. They tell of index_q when it has stood for SETTLE clocks.
   localparam logic [1:0] SETTLE = 2'd3;
-  logic [4:0]  index_q;
+  logic [4:0]    index_q;
+  update_t       update_q;               // that stage
+  update_state_t net_scalars_q;          // and of its network, or of the image's
   logic [1:0]  settle_q;
   logic        settled, past_q, due_q;   // past_q: index_q is after the last stage
   logic        other_q;                  // APPLY: the stage's network is not in its mask
@@ -412,12 +394,24 @@ module jd_learner_job
   logic [31:0] since;                    // with this step
   assign update_index_o = index_q;
   assign settled        = settle_q == SETTLE;
-  assign since          = scalars_o.since + 32'd1;
+  assign since          = net_scalars_q.since + 32'd1;
   assign take_stage     = state_q == StUpdates && settled && !past_q && !phase_over_q;
-  assign next_stage     = (state_q == StUpdate && update_done_i && !copies)
+  assign next_stage     = (state_q == StUpdate && parameters_rsp_i.update_done && !copies)
                           || (state_q == StColumns && columns_next && behind_update_q)
-                          || (state_q == StTarget && target_done_i)
-                          || (take_stage && (pass || (update_o.is_target && !due_q)));
+                          || (state_q == StTarget && parameters_rsp_i.target_done)
+                          || (take_stage && (pass || (update_q.is_target && !due_q)));
+
+  logic            update_start_q, target_start_q, image_start_q, columns_start_q, columns_busy;
+  logic [NetW-1:0] columns_net, image_net;
+  logic            image_good;           // an image is there, without error
+  logic [1:0]      owner_q;
+  assign image_net  = parameters_rsp_i.image_net[NetW-1:0];
+  assign image_good = state_q == StImage && parameters_rsp_i.image_done
+                      && parameters_rsp_i.image_response == 2'd0 && !stop;
+  assign parameters_req_o = '{owner: owner_q, update: update_q, scalars: net_scalars_q,
+      update_start: update_start_q, target_start: target_start_q, columns_start: columns_start_q,
+      columns_busy: columns_busy, columns_net: 3'(columns_net), image_start: image_start_q,
+      gradient_image: grads_q || applies_q};
 
   // A copy of columns is made anew after each WU, and before the first step of a job, for what was
   // loaded since.
@@ -427,13 +421,13 @@ module jd_learner_job
     logic [2:0]  known_q;                // due_step_q tells of the step to come
     logic        look_q, skips_q, started_q;
     assign after         = due_step_q ? 33'd1 : waited_q + 33'd1;
-    assign pass          = other_q || (update_o.delayed && !due_step_q);
-    assign copies        = columns_i[NetW'(update_o.net)];
-    assign columns_next  = started_q ? columns_done_i : skips_q;
+    assign pass          = other_q || (update_q.delayed && !due_step_q);
+    assign copies        = parameters_rsp_i.columns[NetW'(update_q.net)];
+    assign columns_next  = started_q ? parameters_rsp_i.columns_done : skips_q;
     assign due_known     = known_q[2];
-    assign columns_net_o = behind_update_q ? NetW'(update_o.net) : column_net_q;
+    assign columns_net   = behind_update_q ? NetW'(update_q.net) : column_net_q;
     always_ff @(posedge clk_i) begin
-      phase_over_q <= phases_i && !phase_q && update_o.second;
+      phase_over_q <= phases_i && !phase_q && update_q.second;
       waited_q   <= {1'b0, scalars_q[0].waited} + 33'd1;
       if (state_q inside {StData, StImage}) due_step_q <= waited_q >= 33'(delay_i);
       else if (state_q == StCommit) due_step_q <= due_ahead_q;
@@ -443,8 +437,8 @@ module jd_learner_job
       if (state_q == StPhase)                                 phase_q <= 1'b1;
       else if (state_q inside {StSettle, StData, StCommit}) phase_q <= 1'b0;
       // Of each network: one clock to look at it, one to start.
-      columns_start_o <= rst_ni && state_q == StColumns && !started_q && !skips_q
-                         && look_q && columns_i[columns_net_o];
+      columns_start_q <= rst_ni && state_q == StColumns && !started_q && !skips_q
+                         && look_q && parameters_rsp_i.columns[columns_net];
       if (state_q != StColumns || columns_next) begin
         started_q <= 1'b0;
         skips_q   <= 1'b0;
@@ -452,8 +446,8 @@ module jd_learner_job
       end else begin
         look_q <= 1'b1;
         if (look_q && !started_q) begin
-          started_q <= columns_i[columns_net_o];
-          skips_q   <= !columns_i[columns_net_o];
+          started_q <= parameters_rsp_i.columns[columns_net];
+          skips_q   <= !parameters_rsp_i.columns[columns_net];
         end
       end
       if (state_q != StColumns) begin
@@ -464,8 +458,6 @@ module jd_learner_job
       end
     end
   end else begin : gen_no_actor_critic
-    logic unused_inputs;
-    assign unused_inputs   = ^{delay_i, phases_i, columns_i, columns_done_i};
     assign phase_over_q    = 1'b0;
     assign phase_q         = 1'b0;
     assign due_step_q      = 1'b1;
@@ -476,8 +468,8 @@ module jd_learner_job
     assign column_net_q    = '0;
     assign columns_next    = 1'b0;
     assign due_known       = 1'b1;
-    assign columns_net_o   = '0;
-    assign columns_start_o = 1'b0;
+    assign columns_net     = '0;
+    assign columns_start_q = 1'b0;
   end
 
   // The launch of what comes after the updates in hand. The registers that it depends on, and those
@@ -509,18 +501,18 @@ module jd_learner_job
   assign step_parity_o  = parity_q;
   assign step_phase_o   = pipe_phase_q;
   assign step_due_o     = due_ahead_q;
-  assign columns_busy_o = ActorCritic && state_q == StColumns;
+  assign columns_busy   = ActorCritic && state_q == StColumns;
 
   always_comb begin
     for (int unsigned n = 0; n < NetMax; n++) since_o[n] = scalars_q[n].since;
   end
   always_ff @(posedge clk_i) begin
-    update_o  <= update_i;
-    past_q    <= index_q == updates_i;
-    scalars_o <= scalars_q[image_busy_i ? image_net_i : NetW'(update_o.net)];
-    other_q   <= applies_q && !words_q[2][5'(update_o.net)];
-    due_q     <= update_o.polyak || since >= 32'(update_o.period);
-    owner_o   <= image_busy_i ? 2'd2 : update_o.is_target && !columns_busy_o ? 2'd1 : 2'd0;
+    update_q      <= update_i;
+    past_q        <= index_q == updates_i;
+    net_scalars_q <= scalars_q[image_busy_i ? image_net : NetW'(update_q.net)];
+    other_q       <= applies_q && !words_q[2][5'(update_q.net)];
+    due_q         <= update_q.polyak || since >= 32'(update_q.period);
+    owner_q       <= image_busy_i ? 2'd2 : update_q.is_target && !columns_busy ? 2'd1 : 2'd0;
     if (state_q inside {StData, StCommit, StImage} || next_stage) settle_q <= '0;
     else if (!settled)                                   settle_q <= settle_q + 2'd1;
     if (state_q inside {StData, StCommit, StImage}) index_q <= '0;
@@ -558,9 +550,9 @@ module jd_learner_job
       StProgram: if (program_done_i) state_d = StEnd;
       // That of GRADS ends the job's step, that of APPLY is before its updates.
       StImage: begin
-        if (image_done_i && (stop || image_response_i != 2'd0)) begin
+        if (parameters_rsp_i.image_done && (stop || parameters_rsp_i.image_response != 2'd0)) begin
           state_d = grads_q ? StFlush : StEnd;
-        end else if (image_done_i) begin
+        end else if (parameters_rsp_i.image_done) begin
           state_d = grads_q ? StDrain : applies_q ? StUpdates : StEnd;
         end
       end
@@ -588,10 +580,10 @@ module jd_learner_job
         if (past_q && settle_q != '0) begin
           state_d = ActorCritic && phases_i && !phase_q ? StPhase : StCommit;
         end else if (settled && phase_over_q)               state_d = StPhase;
-        else if (take_stage && !pass && !update_o.is_target) state_d = StUpdate;
+        else if (take_stage && !pass && !update_q.is_target) state_d = StUpdate;
         else if (take_stage && !pass && due_q)               state_d = StTarget;
       end
-      StUpdate: if (update_done_i) state_d = copies ? StColumns : StUpdates;
+      StUpdate: if (parameters_rsp_i.update_done) state_d = copies ? StColumns : StUpdates;
       StColumns: begin
         if (columns_next && behind_update_q)                          state_d = StUpdates;
         else if (columns_next && column_net_q == NetW'(NetMax - 1)) state_d = StData;
@@ -600,7 +592,7 @@ module jd_learner_job
         state_d = StStep;
         start   = !launched_q;
       end
-      StTarget: if (target_done_i) state_d = StUpdates;
+      StTarget: if (parameters_rsp_i.target_done) state_d = StUpdates;
       StCommit: begin
         if (stop)            state_d = StFlush;
         else if (final_q)    state_d = infers_q || applies_q ? StEnd : StDrain;
@@ -656,10 +648,10 @@ module jd_learner_job
           info0_q <= program_info0_i;
           info1_q <= program_info1_i;
         end
-        StImage: if (image_done_i && image_response_i != 2'd0) begin
+        StImage: if (parameters_rsp_i.image_done && parameters_rsp_i.image_response != 2'd0) begin
           error_q <= opcode == JOB_STORE || grads_q ? E_BUS_WR : E_BUS_RD;
           info0_q <= grads_q ? 32'd14 : 32'd4;
-          info1_q <= 32'(image_response_i);
+          info1_q <= 32'(parameters_rsp_i.image_response);
         end
         StData: if (fetch_failed_q && here_q == '0) begin
           error_q <= fetch_error_q;
@@ -706,11 +698,11 @@ module jd_learner_job
       fetch_start_o      <= 1'b0;
       fetch_flush_o      <= 1'b1;
       program_start_o    <= 1'b0;
-      image_start_o      <= 1'b0;
+      image_start_q      <= 1'b0;
       step_start_o       <= 1'b0;
       infer_start_o      <= 1'b0;
-      update_start_o     <= 1'b0;
-      target_start_o     <= 1'b0;
+      update_start_q     <= 1'b0;
+      target_start_q     <= 1'b0;
       td_abort_o         <= 1'b0;
       progress_o         <= '0;
       event_o            <= 1'b0;
@@ -727,9 +719,8 @@ module jd_learner_job
       if (state_q == StProgram && program_done_i) begin
         loaded_program_q <= program_error_i == 8'd0 && !timeout_q;
       end
-      if (image_start_o && opcode == JOB_LOAD) loaded_q <= loaded_q & ~image_nets;
-      if (state_q == StImage && image_done_i && image_response_i == 2'd0 && opcode == JOB_LOAD
-          && !stop) begin
+      if (image_start_q && opcode == JOB_LOAD) loaded_q <= loaded_q & ~image_nets;
+      if (image_good && opcode == JOB_LOAD) begin
         loaded_q  <= loaded_q | image_nets;
         progress_o.version <= progress_o.version + 32'd1;
       end
@@ -742,16 +733,18 @@ module jd_learner_job
       // A unit but the pipeline starts in the first clock of its state. The job's error is there in
       // the first clock of StEnd.
       program_start_o <= begins && opcode == JOB_PROGRAM;
-      image_start_o   <= (begins && opcode inside {JOB_LOAD, JOB_STORE, JOB_APPLY})
+      image_start_q   <= (begins && opcode inside {JOB_LOAD, JOB_STORE, JOB_APPLY})
                          || (state_q == StResults && good && grads_q);
-      update_start_o  <= take_stage && !pass && !update_o.is_target;
-      target_start_o  <= take_stage && !pass && update_o.is_target && due_q;
+      update_start_q  <= take_stage && !pass && !update_q.is_target;
+      target_start_q  <= take_stage && !pass && update_q.is_target && due_q;
       td_abort_o      <= state_q == StEnd && from_stream_q && !soft_reset_i && error_q != 8'd0;
       if (commit) begin
         progress_o.steps   <= progress_o.steps + 32'd1;
         progress_o.version <= progress_o.version + 32'd1;
       end
-      if (state_q == StTarget && target_done_i) banks_q[update_o.net] <= !banks_q[update_o.net];
+      if (state_q == StTarget && parameters_rsp_i.target_done) begin
+        banks_q[update_q.net] <= !banks_q[update_q.net];
+      end
       if (state_q == StResults && step_nonfinite_i && !step_index_i && !stop) begin
         progress_o.nonfinite_count <= progress_o.nonfinite_count + 32'd1;
         if (progress_o.nonfinite_count == '0) begin
@@ -790,9 +783,7 @@ module jd_learner_job
                  - 2'(infers_q ? state_q == StCommit : step_over && !more_phases);
       here_q  <= here_q + 2'(fetched) - 2'(state_q == StCommit && !applies_q);
       if (state_q == StCommit && infers_q) done_q <= words_q[7] - left_q;
-      if (state_q == StImage && grads_q && image_done_i && image_response_i == 2'd0 && !stop) begin
-        done_q <= 32'd1;
-      end
+      if (image_good && grads_q) done_q <= 32'd1;
       if (commit) begin
         done_q        <= done_q + 32'd1;
         since_event_q <= event_due_q ? '0 : since_event_q + 32'd1;
@@ -801,13 +792,15 @@ module jd_learner_job
     end
     // Scalars.
     if (image_busy_i) begin
-      if (image_scalars_write_i) scalars_q[image_net_i] <= image_scalars_i;
-    end else if (state_q == StUpdate && update_done_i) begin
-      scalars_q[update_o.net].c1 <= updated_i.c1;
-      scalars_q[update_o.net].c2 <= updated_i.c2;
-      scalars_q[update_o.net].lr <= updated_i.lr;
-    end else if (take_stage && !pass && update_o.is_target && !update_o.polyak) begin
-      scalars_q[update_o.net].since <= due_q ? '0 : since;
+      if (parameters_rsp_i.image_scalars_write) begin
+        scalars_q[image_net] <= parameters_rsp_i.image_scalars;
+      end
+    end else if (state_q == StUpdate && parameters_rsp_i.update_done) begin
+      scalars_q[update_q.net].c1 <= parameters_rsp_i.updated.c1;
+      scalars_q[update_q.net].c2 <= parameters_rsp_i.updated.c2;
+      scalars_q[update_q.net].lr <= parameters_rsp_i.updated.lr;
+    end else if (take_stage && !pass && update_q.is_target && !update_q.polyak) begin
+      scalars_q[update_q.net].since <= due_q ? '0 : since;
     end else if (ActorCritic && commit && delay_i != '0) begin
       scalars_q[0].waited <= due_step_q ? '0 : scalars_q[0].waited + 32'd1;
     end
@@ -815,25 +808,25 @@ module jd_learner_job
 
   // The control waits for the end of a job: StEnd is one clock, and ABORT is sent once.
   `JD_ASSERT_IF(EndIsTaken_A, state_q == StEnd, end_ready_i || soft_reset_i)
-  `JD_ASSERT_IF(UpdatesAlone_A, update_start_o || target_start_o, !step_busy_i || launched_q)
+  `JD_ASSERT_IF(UpdatesAlone_A, update_start_q || target_start_q, !step_busy_i || launched_q)
   `JD_ASSERT_IF(LaunchOfNext_A, launch, !step_busy_i && (more_phases || begun_q > done_q + 32'd1))
   `JD_ASSERT_IF(StageInHand_A, take_stage,
-                update_o == update_i && index_q != updates_i
-                && scalars_o == scalars_q[NetW'(update_o.net)])
+                update_q == update_i && index_q != updates_i
+                && net_scalars_q == scalars_q[NetW'(update_q.net)])
   `JD_ASSERT_IF(Due_A, take_stage,
-                due_q == (update_o.polyak || since >= 32'(update_o.period)))
-  `JD_ASSERT_IF(Owner_A, update_start_o || target_start_o, owner_o == 2'(update_o.is_target))
-  `JD_ASSERT_IF(ColumnsOwner_A, columns_start_o, owner_o == 2'd0)
+                due_q == (update_q.polyak || since >= 32'(update_q.period)))
+  `JD_ASSERT_IF(Owner_A, update_start_q || target_start_q, owner_q == 2'(update_q.is_target))
+  `JD_ASSERT_IF(ColumnsOwner_A, columns_start_q, owner_q == 2'd0)
   `JD_ASSERT_IF(PhaseOver_A, state_q == StUpdates && settled,
-                phase_over_q == (more_phases && update_o.second))
+                phase_over_q == (more_phases && update_q.second))
   `JD_ASSERT_IF(Past_A, state_q == StUpdates && settle_q != '0, past_q == (index_q == updates_i))
   `JD_ASSERT_IF(More_A, fetch_begins, infers_q ? unfetched_q != '0 : begun_q != steps)
   `JD_ASSERT_IF(Final_A, commit, final_q == (done_q + 32'd1 == steps))
   `JD_ASSERT_IF(FewAhead_A, training, ahead_q != 2'd3)
   `JD_ASSERT_IF(FewHere_A, fetched, here_q != 2'd3 || state_q == StCommit)
   `JD_ASSERT_NEXT(ProgramStarts_A, state_q == StSettle && state_d == StProgram, program_start_o)
-  `JD_ASSERT_NEXT(ImageStarts_A, state_q != StImage && state_d == StImage, image_start_o)
-  `JD_ASSERT_NEXT(UpdateStarts_A, state_q == StUpdates && state_d == StUpdate, update_start_o)
-  `JD_ASSERT_NEXT(TargetStarts_A, state_q == StUpdates && state_d == StTarget, target_start_o)
+  `JD_ASSERT_NEXT(ImageStarts_A, state_q != StImage && state_d == StImage, image_start_q)
+  `JD_ASSERT_NEXT(UpdateStarts_A, state_q == StUpdates && state_d == StUpdate, update_start_q)
+  `JD_ASSERT_NEXT(TargetStarts_A, state_q == StUpdates && state_d == StTarget, target_start_q)
   `JD_ASSERT_IF(StartsUnflushed_A, fetch_start_o, !fetch_flush_o)
 endmodule : jd_learner_job

@@ -63,13 +63,7 @@ module jd_learner_top
     $fatal(1, "jd_learner_top: LW=%0d OB=%0d, want LW to divide OB and at most 16", LW, OB);
   end
 
-  localparam int unsigned RowW    = $clog2(WRows);
-  localparam int unsigned BiasW   = RowW + $clog2(OB);
-  localparam int unsigned SubW    = $clog2(P / LW) > 0 ? $clog2(P / LW) : 1;
   localparam int unsigned SampleW = $clog2(BMax) > 0 ? $clog2(BMax) : 1;
-  localparam int unsigned NetW    = $clog2(NetMax);
-  localparam int unsigned Groups  = WRows * P / LW;       // of a master memory
-  localparam int unsigned MasterW = $clog2(Groups);
   localparam int unsigned UpdateMax = 16;
 
   // ------------------------------------------------------------------ control and registers
@@ -163,7 +157,6 @@ module jd_learner_top
   logic [NetMax-1:0][31:0] since;
   logic [NET_MAX-1:0] update_busy, target_busy;
   update_t           update_list [UpdateMax];
-  update_t           update;                    // in hand
   logic              stage_write;
   logic [STAGE_L-1:0] stage_index;
   stage_t            stage;
@@ -174,9 +167,7 @@ module jd_learner_top
   read_req_t        list_req;
   read_rsp_t        read_rsp, list_rsp;
   write_rsp_t       write_rsp;
-  logic             image_start, image_busy, image_done, gradient_image, gradient_alone;
   logic             image_owns;                // the image unit has the port, see jd_learner_port
-  logic [1:0]       image_response;
   logic             port_idle, port_beat;
 
   jd_learner_program #(
@@ -231,11 +222,14 @@ module jd_learner_top
   logic [15:0]   fetch_batch, step_batch;
   logic          infers, infer_start, infer_busy, infer_done;
   logic [1:0]    infer_response;
-  logic          update_start, update_done, target_start, target_done;
-  logic [1:0]    owner;
-  update_state_t updated, scalars, image_scalars;
-  logic [NetW-1:0] image_net;
-  logic          image_scalars_write;
+  parameters_req_t     parameters_req;
+  parameters_rsp_t     parameters_rsp;
+  pass_t               forward;              // of INFER
+  logic                weight_valid, weight_gradient, gradient_alone, gradient_read, gradient_valid;
+  logic                parameters_move;
+  place_t              weight_place, gradient_place;
+  logic [LW-1:0]       weight_mask;
+  logic [LW-1:0][31:0] weight_data, gradient_data;
   logic          td_clear, td_fetch_done, td_abort, td_room, td_empty;
   logic          td_memory_done, td_busy, td_go;
   logic [39:0]   td_address;
@@ -245,14 +239,6 @@ module jd_learner_top
   logic              step_phase, step_due;
   logic              batch_start;              // of a step's first phase
   assign batch_start = step_start && !step_phase;
-  logic              columns_start, columns_busy, columns_done;
-  logic [NetW-1:0]   columns_net;
-  logic [NetMax-1:0] columns;                  // networks with a copy of columns
-  always_ff @(posedge clk_i) begin
-    for (int unsigned n = 0; n < NetMax; n++) begin
-      columns[n] <= ActorCritic && nets[n] && networks[n].columns != '0;
-    end
-  end
   logic          array_beyond;
   logic [3:0]    array_word;
   jd_learner_job #(
@@ -284,7 +270,6 @@ module jd_learner_top
     .frame_rows_i          (frame_rows),
     .delay_i               (delay),
     .phases_i              (phases),
-    .columns_i             (columns),
     .updates_i             (updates),
     .beyond_i              (array_beyond),
     .beyond_word_i         (array_word),
@@ -294,12 +279,9 @@ module jd_learner_top
     .updates_first_o       (updates_first),
     .updates_restart_o     (updates_restart),
     .since_o               (since),
-    .update_o              (update),
     .gradient_alone_o      (gradient_alone),
-    .image_start_o         (image_start),
-    .gradient_image_o      (gradient_image),
-    .image_done_i          (image_done),
-    .image_response_i      (image_response),
+    .parameters_req_o      (parameters_req),
+    .parameters_rsp_i      (parameters_rsp),
     .image_busy_i          (image_owns),
     .fetch_job_o           (fetch_job),
     .fetch_start_o         (fetch_start),
@@ -328,20 +310,6 @@ module jd_learner_top
     .infer_start_o         (infer_start),
     .infer_done_i          (infer_done),
     .infer_response_i      (infer_response),
-    .update_start_o        (update_start),
-    .update_done_i         (update_done),
-    .updated_i             (updated),
-    .target_start_o        (target_start),
-    .target_done_i         (target_done),
-    .columns_start_o       (columns_start),
-    .columns_busy_o        (columns_busy),
-    .columns_net_o         (columns_net),
-    .columns_done_i        (columns_done),
-    .owner_o               (owner),
-    .image_net_i           (image_net),
-    .image_scalars_write_i (image_scalars_write),
-    .image_scalars_i       (image_scalars),
-    .scalars_o             (scalars),
     .banks_o               (banks),
     .td_clear_o            (td_clear),
     .td_fetch_done_o       (td_fetch_done),
@@ -377,9 +345,6 @@ module jd_learner_top
   );
   always_ff @(posedge clk_i) quiet_q <= job_idle && port_idle && !step_busy && !td_busy;
 
-  network_t     network_q;                   // the one in hand, see below
-  pass_t        forward;                     // of INFER
-  assign forward = network_q.forward;
   jd_learner_extents #(.NetMax (NetMax)) u_extents (
     .clk_i,
     .words_i        (words),
@@ -518,44 +483,6 @@ module jd_learner_top
     end
   end
 
-  // Weights from WU (0), TSM (1) and LOAD (2); gradients to WU.
-  logic [2:0]               weight_valid, weight_bias;
-  logic [2:0][15:0]         weight_row, weight_bias_index;
-  logic [2:0][SubW-1:0]     weight_sub;
-  logic [2:0][LW-1:0]       weight_mask;
-  logic [2:0][LW-1:0][31:0] weight_data;
-  logic                     grad_read, grad_bias, grad_valid;      // WU's, or those of GRADS
-  logic [15:0]              grad_row, grad_bias_index;
-  logic [SubW-1:0]          grad_sub;
-  logic [1:0]               grad_reads, grad_biases;               // of WU (0), of the image (1)
-  logic [1:0][15:0]         grad_rows, grad_bias_indices;
-  logic [1:0][SubW-1:0]     grad_subs;
-  logic                     image_gradient;                        // it loads gradients
-  assign grad_read       = grad_reads != '0;
-  assign grad_bias       = grad_biases[image_owns];
-  assign grad_row        = grad_rows[image_owns];
-  assign grad_sub        = grad_subs[image_owns];
-  assign grad_bias_index = grad_bias_indices[image_owns];
-  logic [LW-1:0][31:0]      grad_data;
-
-  // The owner's weights, on their way to the pipeline.
-  logic                new_valid_q, new_gradient_q, new_bias_q;
-  logic [RowW-1:0]     new_row_q;
-  logic [BiasW-1:0]    new_bias_index_q;
-  logic [SubW-1:0]     new_sub_q;
-  logic [LW-1:0]       new_mask_q;
-  logic [LW-1:0][31:0] new_data_q;
-  always_ff @(posedge clk_i) begin
-    new_valid_q      <= rst_ni && weight_valid[owner];
-    new_gradient_q   <= rst_ni && image_gradient;
-    new_bias_q       <= weight_bias[owner];
-    new_row_q        <= weight_row[owner][RowW-1:0];
-    new_bias_index_q <= BiasW'(weight_bias_index[owner]);
-    new_sub_q        <= weight_sub[owner];
-    new_mask_q       <= weight_mask[owner];
-    new_data_q       <= weight_data[owner];
-  end
-
   logic               result_read;
   logic [PipeW-1:0]   result_pipe;
   logic [15:0]        result_row;
@@ -591,22 +518,16 @@ module jd_learner_top
     .scalars_parity_i      (scalars_parity),
     .scalars_sample_i      (scalars_sample),
     .scalars_i             (record_scalars),
-    .weight_valid_i        (new_valid_q),
-    .weight_gradient_i     (new_gradient_q),
-    .weight_bias_i         (new_bias_q),
-    .weight_row_i          (new_row_q),
-    .weight_sub_i          (new_sub_q),
-    .weight_bias_index_i   (new_bias_index_q),
-    .weight_mask_i         (new_mask_q),
-    .weight_data_i         (new_data_q),
+    .weight_valid_i        (weight_valid),
+    .weight_gradient_i     (weight_gradient),
+    .weight_place_i        (weight_place),
+    .weight_mask_i         (weight_mask),
+    .weight_data_i         (weight_data),
     .gradient_alone_i      (gradient_alone),
-    .gradient_read_i       (grad_read),
-    .gradient_bias_i       (grad_bias),
-    .gradient_row_i        (grad_row[RowW-1:0]),
-    .gradient_sub_i        (grad_sub),
-    .gradient_bias_index_i (BiasW'(grad_bias_index)),
-    .gradient_valid_o      (grad_valid),
-    .gradient_data_o       (grad_data),
+    .gradient_read_i       (gradient_read),
+    .gradient_place_i      (gradient_place),
+    .gradient_valid_o      (gradient_valid),
+    .gradient_data_o       (gradient_data),
     .delta_valid_o         (pipe_delta_valid),
     .delta_sample_o        (delta_sample),
     .delta_o               (delta),
@@ -642,238 +563,48 @@ module jd_learner_top
     .write_rsp_i        (write_rsp)
   );
 
-  // ------------------------------------------------------------------ WU, TSM, images
-  logic [2:0][3:0]               master_read, master_write;
-  logic [2:0][3:0][MasterW-1:0]  master_read_addr, master_write_addr;
-  logic [2:0][3:0][LW-1:0][31:0] master_write_data;
-  logic [3:0][LW-1:0][31:0]      master_data;
-  // The network in hand, of an image, of INFER or of the stage, is a register, as what follows from
-  // it: a stage waits longer for its own registers, an image one clock before it uses it.
-  slot_t                         slot_q;
-  logic [15:0]                   target_row_q, target_bias_q;
-  logic [NetW-1:0]               net;
-  logic                          bank;
-  assign net  = image_owns ? image_net : columns_busy ? columns_net
-                : infers ? words[2][NetW-1:0] : NetW'(update.net);
-  assign bank = banks[NetW'(update.net)];
-  always_ff @(posedge clk_i) begin
-    network_q     <= networks[net];
-    slot_q        <= slots[NetW'(update.slot)];
-    target_row_q  <= network_q.row_base + (bank ? network_q.rows : network_q.rows << 1);
-    target_bias_q <= network_q.bias_base + (bank ? network_q.biases : network_q.biases << 1);
-  end
-
-  logic [2:0]              update_master_read;
-  logic [2:0][MasterW-1:0] update_master_read_addr;
-  logic                    update_weight_valid, update_weight_bias;
-  logic [15:0]             update_weight_row, update_weight_bias_index;
-  logic [SubW-1:0]         update_weight_sub;
-  logic [LW-1:0]           update_weight_mask;
-  logic [LW-1:0][31:0]     update_weight_data;
-  jd_learner_update #(
-    .P (P), .OB (OB), .LW (LW), .LMax (LAYERS), .RowW (16), .BiasW (16), .MasterW (MasterW),
-    .MulLatency (MulLatency), .AddLatency (AddLatency), .DivLatency (DivLatency),
-    .SqrtLatency (SqrtLatency), .GradientLatency (2 + $clog2(DP) * AddLatency)
-  ) u_update (
+  // ------------------------------------------------------------------ parameters
+  jd_learner_parameters #(
+    .DP (DP), .P (P), .OB (OB), .LW (LW), .MulLatency (MulLatency), .AddLatency (AddLatency),
+    .DivLatency (DivLatency), .SqrtLatency (SqrtLatency), .NetMax (NetMax), .WRows (WRows),
+    .ActorCritic (ActorCritic)
+  ) u_parameters (
     .clk_i, .rst_ni,
-    .start_i             (update_start),
-    .layers_i            (network_q.layers),
-    .layer_count_i       (network_q.layer_count),
-    .row_base_i          (network_q.row_base),
-    .bias_base_i         (network_q.bias_base),
-    .master_base_i       (network_q.master_base[MasterW-1:0]),
-    .slot_i              (slot_q),
-    .c1_i                (scalars.c1),
-    .c2_i                (scalars.c2),
-    .lr_i                (scalars.lr),
-    .c1_o                (updated.c1),
-    .c2_o                (updated.c2),
-    .lr_o                (updated.lr),
-    .done_o              (update_done),
-    .grad_read_o         (grad_reads[0]),
-    .grad_bias_o         (grad_biases[0]),
-    .grad_row_o          (grad_rows[0]),
-    .grad_sub_o          (grad_subs[0]),
-    .grad_bias_index_o   (grad_bias_indices[0]),
-    .grad_valid_i        (grad_valid && !image_owns),
-    .grad_data_i         (grad_data),
-    .master_read_o       (update_master_read),
-    .master_read_addr_o  (update_master_read_addr),
-    .master_data_i       (master_data[2:0]),
-    .master_write_o      (master_write[0][2:0]),
-    .master_write_addr_o (master_write_addr[0][2:0]),
-    .master_write_data_o (master_write_data[0][2:0]),
-    .weight_valid_o      (update_weight_valid),
-    .weight_bias_o       (update_weight_bias),
-    .weight_row_o        (update_weight_row),
-    .weight_sub_o        (update_weight_sub),
-    .weight_bias_index_o (update_weight_bias_index),
-    .weight_mask_o       (update_weight_mask),
-    .weight_data_o       (update_weight_data)
-  );
-
-  // The copies of columns: they use the way of WU, which is idle then.
-  logic                columns_read, columns_valid;
-  logic [MasterW-1:0]  columns_addr;
-  logic [15:0]         columns_row;
-  logic [SubW-1:0]     columns_sub;
-  logic [LW-1:0]       columns_mask;
-  logic [LW-1:0][31:0] columns_data;
-  if (ActorCritic) begin : gen_columns
-    jd_learner_columns #(.P (P), .LW (LW), .MasterW (MasterW)) u_columns (
-      .clk_i, .rst_ni,
-      .start_i        (columns_start),
-      .n_in_i         (network_q.layers[0][15:0]),
-      .n_out_i        (network_q.layers[0][31:16]),
-      .column_i       (network_q.column),
-      .columns_i      (network_q.columns),
-      .column_row_i   (network_q.column_row),
-      .master_base_i  (network_q.master_base[MasterW-1:0]),
-      .done_o         (columns_done),
-      .master_read_o  (columns_read),
-      .master_addr_o  (columns_addr),
-      .master_data_i  (master_data[0]),
-      .weight_valid_o (columns_valid),
-      .weight_row_o   (columns_row),
-      .weight_sub_o   (columns_sub),
-      .weight_mask_o  (columns_mask),
-      .weight_data_o  (columns_data)
-    );
-  end else begin : gen_no_columns
-    logic unused_start;
-    assign unused_start  = columns_start;
-    assign columns_done  = 1'b0;
-    assign columns_read  = 1'b0;
-    assign columns_addr  = '0;
-    assign columns_valid = 1'b0;
-    assign columns_row   = '0;
-    assign columns_sub   = '0;
-    assign columns_mask  = '0;
-    assign columns_data  = '0;
-  end
-  assign master_read[0][2:0]      = update_master_read | {2'b00, columns_read};
-  assign master_read_addr[0][2:1] = update_master_read_addr[2:1];
-  assign master_read_addr[0][0]   = columns_busy ? columns_addr : update_master_read_addr[0];
-  assign weight_valid[0]      = update_weight_valid || columns_valid;
-  assign weight_bias[0]       = update_weight_bias && !columns_busy;
-  assign weight_row[0]        = columns_busy ? columns_row : update_weight_row;
-  assign weight_sub[0]        = columns_busy ? columns_sub : update_weight_sub;
-  assign weight_bias_index[0] = update_weight_bias_index;
-  assign weight_mask[0]       = columns_busy ? columns_mask : update_weight_mask;
-  assign weight_data[0]       = columns_busy ? columns_data : update_weight_data;
-  assign updated.since           = scalars.since;
-  assign updated.waited          = scalars.waited;
-  assign master_read[0][3]       = 1'b0;
-  assign master_read_addr[0][3]  = '0;
-  assign master_write[0][3]      = 1'b0;
-  assign master_write_addr[0][3] = '0;
-  assign master_write_data[0][3] = '0;
-
-  logic               target_read, target_write;
-  logic [MasterW-1:0] target_read_addr, target_write_addr;
-  jd_learner_target #(
-    .P (P), .OB (OB), .LW (LW), .LMax (LAYERS), .RowW (16), .BiasW (16), .MasterW (MasterW),
-    .MulLatency (MulLatency), .AddLatency (AddLatency)
-  ) u_target (
-    .clk_i, .rst_ni,
-    .start_i             (target_start),
-    .polyak_i            (update.polyak),
-    .tau_i               (update.tau),
-    .layers_i            (network_q.layers),
-    .layer_count_i       (network_q.layer_count),
-    .row_base_i          (target_row_q),
-    .bias_base_i         (target_bias_q),
-    .master_base_i       (network_q.master_base[MasterW-1:0]),
-    .done_o              (target_done),
-    .master_read_o       (target_read),
-    .master_read_addr_o  (target_read_addr),
-    .master_weight_i     (master_data[0]),
-    .master_target_i     (master_data[3]),
-    .master_write_o      (target_write),
-    .master_write_addr_o (target_write_addr),
-    .weight_valid_o      (weight_valid[1]),
-    .weight_bias_o       (weight_bias[1]),
-    .weight_row_o        (weight_row[1]),
-    .weight_sub_o        (weight_sub[1]),
-    .weight_bias_index_o (weight_bias_index[1]),
-    .weight_mask_o       (weight_mask[1]),
-    .weight_data_o       (weight_data[1])
-  );
-  assign master_read[1]       = {target_read, 2'b00, target_read};
-  assign master_read_addr[1]  = {4{target_read_addr}};
-  assign master_write[1]      = {target_write, 3'b000};
-  assign master_write_addr[1] = {4{target_write_addr}};
-  assign master_write_data[1] = {4{weight_data[1]}};
-
-  logic [MasterW-1:0] image_master_addr;
-  jd_learner_image #(
-    .P (P), .OB (OB), .LW (LW), .NetMax (NetMax), .MasterW (MasterW)
-  ) u_image (
-    .clk_i, .rst_ni,
-    .start_i             (image_start),
-    .store_i             (words[0][1]),
-    .gradient_i          (gradient_image),
-    .due_mask_i          (8'(prompt | {NetMax{step_due}})),
-    .net_mask_i          (words[2][7:0]),
-    .kind_mask_i         (gradient_image ? 5'd1 : words[2][12:8]),
-    .address_i           (gradient_image && words[0][1] ? {words[15][7:0], words[14]}
-                                                        : {words[5][7:0], words[4]}),
-    .stop_i              (soft_reset || timeout),
-    .busy_o              (image_busy),
-    .done_o              (image_done),
-    .response_o          (image_response),
-    .net_o               (image_net),
-    .network_i           (network_q),
-    .start_lr_i          (slots[NetW'(network_q.slot)][1]),
-    .bank_i              (banks[image_net]),
-    .counts_i            (ActorCritic && delay != '0),
-    .scalars_i           (scalars),
-    .scalars_write_o     (image_scalars_write),
-    .scalars_o           (image_scalars),
-    .read_req_o          (read_req[1]),
-    .read_rsp_i          (read_rsp),
-    .write_req_o         (write_req[0]),
-    .write_rsp_i         (write_rsp),
-    .master_read_o       (master_read[2]),
-    .master_addr_o       (image_master_addr),
-    .master_data_i       (master_data),
-    .master_write_o      (master_write[2]),
-    .master_write_data_o (master_write_data[2]),
-    .grad_read_o         (grad_reads[1]),
-    .grad_bias_o         (grad_biases[1]),
-    .grad_row_o          (grad_rows[1]),
-    .grad_sub_o          (grad_subs[1]),
-    .grad_bias_index_o   (grad_bias_indices[1]),
-    .grad_valid_i        (grad_valid),
-    .grad_data_i         (grad_data),
-    .weight_gradient_o   (image_gradient),
-    .weight_valid_o      (weight_valid[2]),
-    .weight_bias_o       (weight_bias[2]),
-    .weight_row_o        (weight_row[2]),
-    .weight_sub_o        (weight_sub[2]),
-    .weight_bias_index_o (weight_bias_index[2]),
-    .weight_mask_o       (weight_mask[2]),
-    .weight_data_o       (weight_data[2])
-  );
-  assign master_read_addr[2]  = {4{image_master_addr}};
-  assign master_write_addr[2] = {4{image_master_addr}};
-
-  jd_learner_master #(.LW (LW), .Groups (Groups)) u_master (
-    .clk_i, .rst_ni,
-    .owner_i      (owner),
-    .read_i       (master_read),
-    .read_addr_i  (master_read_addr),
-    .read_data_o  (master_data),
-    .write_i      (master_write),
-    .write_addr_i (master_write_addr),
-    .write_data_i (master_write_data)
+    .words_i           (words),
+    .infers_i          (infers),
+    .stop_i            (soft_reset || timeout),
+    .due_i             (step_due),
+    .req_i             (parameters_req),
+    .rsp_o             (parameters_rsp),
+    .nets_i            (nets),
+    .prompt_i          (prompt),
+    .counts_i          (ActorCritic && delay != '0),
+    .networks_i        (networks),
+    .slots_i           (slots),
+    .banks_i           (banks),
+    .forward_o         (forward),
+    .owns_port_i       (image_owns),
+    .read_req_o        (read_req[1]),
+    .read_rsp_i        (read_rsp),
+    .write_req_o       (write_req[0]),
+    .write_rsp_i       (write_rsp),
+    .weight_valid_o    (weight_valid),
+    .weight_gradient_o (weight_gradient),
+    .weight_place_o    (weight_place),
+    .weight_mask_o     (weight_mask),
+    .weight_data_o     (weight_data),
+    .gradient_read_o   (gradient_read),
+    .gradient_place_o  (gradient_place),
+    .gradient_valid_i  (gradient_valid),
+    .gradient_data_i   (gradient_data),
+    .moves_o           (parameters_move)
   );
 
   // ------------------------------------------------------------------ memory
   jd_learner_port u_port (
     .clk_i, .rst_ni,
     .program_busy_i (program_start || program_busy),
-    .image_busy_i   (image_start || image_busy),
+    .image_busy_i   (parameters_req.image_start || parameters_rsp.image_busy),
     .infer_busy_i   (infer_start || infer_busy),
     .fetch_busy_i   (fetch_busy),
     .td_busy_i      (td_busy),
@@ -891,7 +622,7 @@ module jd_learner_top
   );
 
   always_ff @(posedge clk_i) begin
-    progress_q <= tensor_busy || (|weight_valid) || grad_read || pipe_delta_valid
+    progress_q <= tensor_busy || parameters_move || pipe_delta_valid
                   || (mem_rsp_i.read.rvalid && mem_req_o.read.rready)
                   || port_beat
                   || (mem_req_o.write.wvalid && mem_rsp_i.write.wready)
