@@ -136,6 +136,28 @@ package jd_learner_engine_pkg;
     logic [15:0] nonfinite_sample;
   } progress_t;
 
+  // What the program says of records, sample frames and stages.
+  typedef struct packed {
+    logic [7:0]  nets;                          // networks that it has,
+    logic [7:0]  targets;                       // those with a target,
+    logic [7:0]  passes;                        // with a forward pass,
+    logic [7:0]  trained;                       // with a WU,
+    logic [7:0]  prompt;                        // with a WU that is not delayed
+    logic [7:0]  stages;
+    logic [15:0] state_words;                   // S
+    logic [15:0] action_words;                  // A, of binary32; 0: the action is one int32
+    logic [7:0]  frame_rows;                    // of a sample
+    logic [7:0]  state_rows;                    // of a copy of a vector that a record fills
+    logic [7:0]  state;                         // these vectors: s,
+    logic [7:0]  next_state;                    // s',
+    logic [7:0]  action;                        // s and a, if A is not 0,
+    logic [7:0]  noise;                         // noise; 0: records have none
+    logic [15:0] delay;                         // delayed stages run in every d-th step; 0: none
+    logic        phases;                        // there are two phases
+    logic [7:0]  second;                        // first stage of the second
+    logic [4:0]  updates;                       // WU and TSM stages
+  } plan_t;
+
   // Opcodes.
   localparam logic [7:0] JOB_LOAD    = 8'd1;
   localparam logic [7:0] JOB_STORE   = 8'd2;

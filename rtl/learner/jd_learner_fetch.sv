@@ -38,14 +38,8 @@ module jd_learner_fetch
   input  logic [31:0]        limit_i,         // N: an index is below
   input  logic [39:0]        list_base_i,
   input  logic [15:0]        batch_i,
-  input  logic [15:0]        state_words_i,
-  input  logic [15:0]        action_words_i,  // A, of binary32; 0: the action is one int32
-  input  logic [7:0]         state_rows_i,    // rows of a copy of what a record fills
-  input  logic [7:0]         state_row_i,
-  input  logic [7:0]         next_row_i,
-  input  logic [7:0]         action_row_i,    // of s and a; if A is not 0
-  input  logic [7:0]         noise_row_i,     // 0: records have none
-  input  logic [7:0]         frame_rows_i,    // of a sample
+  input  plan_t              plan_i,          // of the program
+  input  pass_t              forward_i,       // with linear_i: its input is what is read
   // One batch.
   input  logic               start_i,
   input  logic               parity_i,
@@ -88,6 +82,11 @@ module jd_learner_fetch
     logic [1:0]  response;
     logic [31:0] weight;
   } entry_t;
+
+  logic [15:0] state_words;              // of the first vector of a record, and its row
+  logic [7:0]  state_row;
+  assign state_words = linear_i ? forward_i.n_in : plan_i.state_words;
+  assign state_row   = linear_i ? forward_i.source : plan_i.state;
 
   logic        active_q, parity_q, stopped_q;
   logic        ends;                     // the batch, in this clock
@@ -169,18 +168,18 @@ module jd_learner_fetch
   logic [15:0] record_words;
   logic        acts_q, noisy_q;          // of a record: A is not 0; there is noise
   always_ff @(posedge clk_i) begin
-    acts_q  <= ActorCritic && action_words_i != '0 && !linear_i;
-    noisy_q <= ActorCritic && noise_row_i != '0 && !linear_i;
+    acts_q  <= ActorCritic && plan_i.action_words != '0 && !linear_i;
+    noisy_q <= ActorCritic && plan_i.noise != '0 && !linear_i;
   end
   if (ActorCritic) begin : gen_record
     logic [15:0] words_q, extra_q;       // of the job
     always_ff @(posedge clk_i) begin
-      extra_q <= (acts_q ? action_words_i : 16'd1) + (noisy_q ? action_words_i : 16'd0);
-      words_q <= linear_i ? state_words_i : (state_words_i << 1) + 16'd2 + extra_q;
+      extra_q <= (acts_q ? plan_i.action_words : 16'd1) + (noisy_q ? plan_i.action_words : 16'd0);
+      words_q <= linear_i ? state_words : (state_words << 1) + 16'd2 + extra_q;
     end
     assign record_words = words_q;
   end else begin : gen_fixed_record
-    assign record_words = linear_i ? state_words_i : (state_words_i << 1) + 16'd3;
+    assign record_words = linear_i ? state_words : (state_words << 1) + 16'd3;
   end
   assign read_req_o.cmd_beats   = (record_words + 16'd15) >> 4;
   assign list_bytes_q           = batch_i << 4;
@@ -363,13 +362,13 @@ module jd_learner_fetch
   always_ff @(posedge clk_i) begin
     one_sample_q  <= batch_i == 16'd1;
     last_part_q   <= linear_i ? PartState : noisy_q ? PartNoise : PartNext;
-    one_word_q    <= state_words_i == 16'd1;
-    state_first_q <= {state_row_i + state_rows_i, state_row_i};
-    next_first_q  <= {next_row_i + state_rows_i, next_row_i};
+    one_word_q    <= state_words == 16'd1;
+    state_first_q <= {state_row + plan_i.state_rows, state_row};
+    next_first_q  <= {plan_i.next_state + plan_i.state_rows, plan_i.next_state};
     if (ActorCritic) begin
-      one_action_q   <= action_words_i == 16'd1;
-      action_first_q <= {action_row_i + state_rows_i, action_row_i};
-      noise_first_q  <= {noise_row_i + state_rows_i, noise_row_i};
+      one_action_q   <= plan_i.action_words == 16'd1;
+      action_first_q <= {plan_i.action + plan_i.state_rows, plan_i.action};
+      noise_first_q  <= {plan_i.noise + plan_i.state_rows, plan_i.noise};
     end
     if (start_i) begin
       scalar_q      <= 1'b0;
@@ -386,7 +385,7 @@ module jd_learner_fetch
       part_q        <= PartState;
       part_last_q   <= one_word_q;
       left_q        <= '0;
-      rest_q        <= state_words_i;
+      rest_q        <= state_words;
       word_q        <= '0;
     end else if (take && !advance) begin
       again_q <= 1'b1;
@@ -401,23 +400,23 @@ module jd_learner_fetch
       beat_last_q <= next_last || next_word == 4'd15;
       once_q      <= !(acts_q && next_part == PartState);
       left_q      <= part_last_q ? '0 : left_q + 16'd1;
-      rest_q      <= part_last_q ? state_words_i : rest_q - 16'd1;
+      rest_q      <= part_last_q ? state_words : rest_q - 16'd1;
       if (word_last_q) begin
         sample_q      <= sample_q + 16'd1;
         sample_last_q <= sample_q + 16'd2 == batch_i;
         if (pipe == PipeW'(DP - 1)) begin
-          state_base_q  <= state_base_q + 16'(frame_rows_i);
-          next_base_q   <= next_base_q + 16'(frame_rows_i);
-          action_base_q <= action_base_q + 16'(frame_rows_i);
-          noise_base_q  <= noise_base_q + 16'(frame_rows_i);
+          state_base_q  <= state_base_q + 16'(plan_i.frame_rows);
+          next_base_q   <= next_base_q + 16'(plan_i.frame_rows);
+          action_base_q <= action_base_q + 16'(plan_i.frame_rows);
+          noise_base_q  <= noise_base_q + 16'(plan_i.frame_rows);
         end
       end else begin
         if (part_q == PartState && part_last_q && acts_q) begin   // a follows s
           left_q <= left_q + 16'd1;
-          rest_q <= action_words_i;
+          rest_q <= plan_i.action_words;
         end
         if (part_q == PartAction && part_last_q) left_q <= 16'd1;
-        if (part_q == PartNext && part_last_q)   rest_q <= action_words_i;
+        if (part_q == PartNext && part_last_q)   rest_q <= plan_i.action_words;
         if (scalar_q) begin
           if (left_q[1:0] == 2'd0) action_q   <= word;
           if (left_q[1:0] == 2'd1) reward_q   <= word;
@@ -447,9 +446,9 @@ module jd_learner_fetch
   always_comb begin
     unique case (part_q)
       PartScalar: part_end = 16'd3;
-      PartAction: part_end = state_words_i + action_words_i;
-      PartNoise:  part_end = action_words_i;
-      default:    part_end = state_words_i;
+      PartAction: part_end = state_words + plan_i.action_words;
+      PartNoise:  part_end = plan_i.action_words;
+      default:    part_end = state_words;
     endcase
   end
   `JD_ASSERT_IF(PartLast_A, active_q, part_last_q == (left_q + 16'd1 == part_end))

@@ -52,14 +52,7 @@ module jd_learner_job
   input  logic [7:0]          program_error_i,
   input  logic [31:0]         program_info0_i,
   input  logic [31:0]         program_info1_i,
-  input  logic [NetMax-1:0]   program_nets_i,    // networks of the program
-  input  logic [NetMax-1:0]   program_targets_i, // those with a target
-  input  logic [NetMax-1:0]   program_passes_i,  // those with a forward pass
-  input  logic [NetMax-1:0]   program_trained_i, // those with a WU
-  input  logic [7:0]          frame_rows_i,
-  input  logic [15:0]         delay_i,           // of the program; 0: no stage is delayed
-  input  logic                phases_i,          // it has two phases
-  input  logic [4:0]          updates_i,         // WU and TSM stages of the program
+  input  plan_t               plan_i,
   input  logic                beyond_i,          // an array of the job does not lie below 2^40,
   input  logic [3:0]          beyond_word_i,     // of the address in this word; jd_learner_extents
   output logic [4:0]          update_index_o,
@@ -187,7 +180,8 @@ module jd_learner_job
   logic              pass_missing_q, net_missing_q, none_q;   // INFER
   logic              trained_bad_q;      // GRADS, APPLY
   logic [4:0]        align_bad_q;        // words 4, 6, 10, 12, 14
-  logic [NetMax-1:0] image_nets, infer_net;
+  logic [NetMax-1:0] nets, image_nets, infer_net;
+  assign nets       = plan_i.nets[NetMax-1:0];
   assign image_nets = words_q[2][NetMax-1:0];
   assign infer_net  = NetMax'(8'd1 << words_q[2][2:0]);
   assign job_batch  = words_q[3][BatchW-1:0];
@@ -197,21 +191,22 @@ module jd_learner_job
     check_q        <= state_q == StCheck ? check_q + 3'd1 : '0;
     opcode_bad_q   <= !(opcode inside {JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN, JOB_INFER,
                                        JOB_GRADS, JOB_APPLY});
-    nets_missing_q <= (program_nets_i & ~loaded_q) != '0;
+    nets_missing_q <= (nets & ~loaded_q) != '0;
     steps_bad_q    <= words_q[2] == '0 || words_q[2][31];
     batch_range_q  <= words_q[3] == '0 || words_q[3] > 32'(BMax);
-    job_rows_q     <= (BatchW + 8)'(job_most) * (BatchW + 8)'(frame_rows_i);
+    job_rows_q     <= (BatchW + 8)'(job_most) * (BatchW + 8)'(plan_i.frame_rows);
     batch_bad_q    <= batch_range_q || 32'(job_rows_q) > 32'(ARows);
     masks_bad_q    <= words_q[2][7:0] == '0 || words_q[2][12:8] == '0
-                      || (words_q[2][7:0] & ~8'(program_nets_i)) != '0
-                      || (words_q[2][8+KIND_TARGET] && (image_nets & ~program_targets_i) != '0);
+                      || (words_q[2][7:0] & ~8'(nets)) != '0
+                      || (words_q[2][8+KIND_TARGET]
+                          && (image_nets & ~plan_i.targets[NetMax-1:0]) != '0);
     images_missing_q <= (opcode == JOB_STORE || !words_q[2][8+KIND_WEIGHTS])
                         && (image_nets & ~loaded_q) != '0;
-    pass_missing_q <= words_q[2][7:3] != '0 || (infer_net & program_passes_i) == '0;
+    pass_missing_q <= words_q[2][7:3] != '0 || (infer_net & plan_i.passes[NetMax-1:0]) == '0;
     net_missing_q  <= (infer_net & loaded_q) == '0;
     none_q         <= words_q[7] == '0;
-    trained_bad_q  <= words_q[2][7:0] == '0 || (ActorCritic && phases_i)
-                      || (words_q[2][7:0] & ~8'(program_trained_i)) != '0;
+    trained_bad_q  <= words_q[2][7:0] == '0 || (ActorCritic && plan_i.phases)
+                      || (words_q[2][7:0] & ~8'(plan_i.trained[NetMax-1:0])) != '0;
     for (int unsigned k = 0; k < 16; k++) begin
       reserved_set_q[k] <= (words_q[k] & reserved[k]) != '0;
     end
@@ -427,12 +422,14 @@ module jd_learner_job
     assign due_known     = known_q[2];
     assign columns_net   = behind_update_q ? NetW'(update_q.net) : column_net_q;
     always_ff @(posedge clk_i) begin
-      phase_over_q <= phases_i && !phase_q && update_q.second;
+      phase_over_q <= plan_i.phases && !phase_q && update_q.second;
       waited_q   <= {1'b0, scalars_q[0].waited} + 33'd1;
-      if (state_q inside {StData, StImage}) due_step_q <= waited_q >= 33'(delay_i);
+      if (state_q inside {StData, StImage}) due_step_q <= waited_q >= 33'(plan_i.delay);
       else if (state_q == StCommit) due_step_q <= due_ahead_q;
-      if (state_q == StData)                              due_ahead_q <= waited_q >= 33'(delay_i);
-      else if (updating_o && !more_phases && !launched_q) due_ahead_q <= after >= 33'(delay_i);
+      if (state_q == StData) due_ahead_q <= waited_q >= 33'(plan_i.delay);
+      else if (updating_o && !more_phases && !launched_q) begin
+        due_ahead_q <= after >= 33'(plan_i.delay);
+      end
       known_q    <= state_q == StData ? {known_q[1:0], 1'b1} : '0;
       if (state_q == StPhase)                                 phase_q <= 1'b1;
       else if (state_q inside {StSettle, StData, StCommit}) phase_q <= 1'b0;
@@ -477,7 +474,7 @@ module jd_learner_job
   // begin.
   assign updating_o      = state_q inside {StUpdates, StUpdate, StTarget}
                            || (state_q == StColumns && behind_update_q);
-  assign more_phases     = ActorCritic && phases_i && !phase_q;
+  assign more_phases     = ActorCritic && plan_i.phases && !phase_q;
   assign updates_first_o = more_phases;
   assign updates_restart_o = state_q inside {StData, StCommit};
   assign step_over       = state_q == StStep && (step_done_i || early_q);
@@ -508,7 +505,7 @@ module jd_learner_job
   end
   always_ff @(posedge clk_i) begin
     update_q      <= update_i;
-    past_q        <= index_q == updates_i;
+    past_q        <= index_q == plan_i.updates;
     net_scalars_q <= scalars_q[image_busy_i ? image_net : NetW'(update_q.net)];
     other_q       <= applies_q && !words_q[2][5'(update_q.net)];
     due_q         <= update_q.polyak || since >= 32'(update_q.period);
@@ -578,7 +575,7 @@ module jd_learner_job
       end
       StUpdates: begin
         if (past_q && settle_q != '0) begin
-          state_d = ActorCritic && phases_i && !phase_q ? StPhase : StCommit;
+          state_d = ActorCritic && plan_i.phases && !phase_q ? StPhase : StCommit;
         end else if (settled && phase_over_q)               state_d = StPhase;
         else if (take_stage && !pass && !update_q.is_target) state_d = StUpdate;
         else if (take_stage && !pass && due_q)               state_d = StTarget;
@@ -801,7 +798,7 @@ module jd_learner_job
       scalars_q[update_q.net].lr <= parameters_rsp_i.updated.lr;
     end else if (take_stage && !pass && update_q.is_target && !update_q.polyak) begin
       scalars_q[update_q.net].since <= due_q ? '0 : since;
-    end else if (ActorCritic && commit && delay_i != '0) begin
+    end else if (ActorCritic && commit && plan_i.delay != '0) begin
       scalars_q[0].waited <= due_step_q ? '0 : scalars_q[0].waited + 32'd1;
     end
   end
@@ -811,7 +808,7 @@ module jd_learner_job
   `JD_ASSERT_IF(UpdatesAlone_A, update_start_q || target_start_q, !step_busy_i || launched_q)
   `JD_ASSERT_IF(LaunchOfNext_A, launch, !step_busy_i && (more_phases || begun_q > done_q + 32'd1))
   `JD_ASSERT_IF(StageInHand_A, take_stage,
-                update_q == update_i && index_q != updates_i
+                update_q == update_i && index_q != plan_i.updates
                 && net_scalars_q == scalars_q[NetW'(update_q.net)])
   `JD_ASSERT_IF(Due_A, take_stage,
                 due_q == (update_q.polyak || since >= 32'(update_q.period)))
@@ -819,7 +816,8 @@ module jd_learner_job
   `JD_ASSERT_IF(ColumnsOwner_A, columns_start_q, owner_q == 2'd0)
   `JD_ASSERT_IF(PhaseOver_A, state_q == StUpdates && settled,
                 phase_over_q == (more_phases && update_q.second))
-  `JD_ASSERT_IF(Past_A, state_q == StUpdates && settle_q != '0, past_q == (index_q == updates_i))
+  `JD_ASSERT_IF(Past_A, state_q == StUpdates && settle_q != '0,
+                past_q == (index_q == plan_i.updates))
   `JD_ASSERT_IF(More_A, fetch_begins, infers_q ? unfetched_q != '0 : begun_q != steps)
   `JD_ASSERT_IF(Final_A, commit, final_q == (done_q + 32'd1 == steps))
   `JD_ASSERT_IF(FewAhead_A, training, ahead_q != 2'd3)

@@ -43,9 +43,7 @@ module jd_learner_parameters
   input  parameters_req_t     req_i,
   output parameters_rsp_t     rsp_o,
   // The program, and each network's current target bank.
-  input  logic [NetMax-1:0]   nets_i,
-  input  logic [NetMax-1:0]   prompt_i,          // those with a WU that is not delayed
-  input  logic                counts_i,          // there are delayed stages
+  input  plan_t               plan_i,
   input  network_t            networks_i [NetMax],
   input  slot_t               slots_i [NetMax],
   input  logic [NetMax-1:0]   banks_i,
@@ -225,7 +223,7 @@ module jd_learner_parameters
   logic [NetMax-1:0] columns_q;                  // networks that have one
   always_ff @(posedge clk_i) begin
     for (int unsigned n = 0; n < NetMax; n++) begin
-      columns_q[n] <= ActorCritic && nets_i[n] && networks_i[n].columns != '0;
+      columns_q[n] <= ActorCritic && plan_i.nets[n] && networks_i[n].columns != '0;
     end
   end
   assign rsp_o.columns = 8'(columns_q);
@@ -283,7 +281,7 @@ module jd_learner_parameters
     .start_i             (req_i.image_start),
     .store_i             (words_i[0][1]),
     .gradient_i          (req_i.gradient_image),
-    .due_mask_i          (8'(prompt_i | {NetMax{due_i}})),
+    .due_mask_i          (plan_i.prompt | 8'({NetMax{due_i}})),
     .net_mask_i          (words_i[2][7:0]),
     .kind_mask_i         (req_i.gradient_image ? 5'd1 : words_i[2][12:8]),
     .address_i           (req_i.gradient_image && words_i[0][1] ? {words_i[15][7:0], words_i[14]}
@@ -296,7 +294,7 @@ module jd_learner_parameters
     .network_i           (network_q),
     .start_lr_i          (slots_i[NetW'(network_q.slot)][1]),
     .bank_i              (banks_i[image_net]),
-    .counts_i            (counts_i),
+    .counts_i            (ActorCritic && plan_i.delay != '0),
     .scalars_i           (req_i.scalars),
     .scalars_write_o     (rsp_o.image_scalars_write),
     .scalars_o           (rsp_o.image_scalars),

@@ -46,26 +46,9 @@ module jd_learner_program
   output logic [STAGE_L-1:0] stage_index_o,
   output stage_t             stage_o,
   // The program.
-  output logic [7:0]         stages_o,
-  output logic [NetMax-1:0]  nets_o,           // networks it has
-  output logic [NetMax-1:0]  targets_o,        // and those with a target
-  output logic [NetMax-1:0]  passes_o,         // and those with a forward pass
-  output logic [NetMax-1:0]  trained_o,        // those with a WU
-  output logic [NetMax-1:0]  prompt_o,         // those with a WU that is not delayed
+  output plan_t              plan_o,
   output network_t           networks_o [NetMax],
   output slot_t              slots_o [NetMax],
-  output logic [15:0]        state_words_o,    // S
-  output logic [7:0]         state_rows_o,     // of a copy of a vector that a record fills
-  output logic [7:0]         state_o,          // vectors
-  output logic [7:0]         next_state_o,
-  output logic [7:0]         frame_rows_o,
-  output logic [15:0]        action_words_o,   // A, of binary32; 0: the action is one int32
-  output logic [7:0]         action_o,         // vector of s and a; if A is not 0
-  output logic [7:0]         noise_o,          // vector of the record's noise; 0: it has none
-  output logic [15:0]        delay_o,          // delayed stages run in every so many steps; 0: none
-  output logic               phases_o,         // there are two phases
-  output logic [7:0]         second_o,         // first stage of the second
-  output logic [4:0]         updates_o,
   output update_t            update_o [UpdateMax]
 );
   import jd_learner_map_pkg::E_DIM;
@@ -410,10 +393,11 @@ module jd_learner_program
   if (ActorCritic) begin : gen_actor_critic
     logic behind_q, at_state_q, at_next_q;
     always_ff @(posedge clk_i) if (checking) begin
-      behind_q       <= stage_q.op == OpDot && stage_q.act != ActSlope && action_words_o != '0
-                        && 16'(stage_q.offset) == state_words_o && stage_q.n_out == action_words_o;
-      at_state_q     <= stage_q.dst == state_o;
-      at_next_q      <= stage_q.dst == next_state_o;
+      behind_q       <= stage_q.op == OpDot && stage_q.act != ActSlope && plan_o.action_words != '0
+                        && 16'(stage_q.offset) == plan_o.state_words
+                        && stage_q.n_out == plan_o.action_words;
+      at_state_q     <= stage_q.dst == plan_o.state;
+      at_next_q      <= stage_q.dst == plan_o.next_state;
       action_state_q <= behind_q && at_state_q;
       action_next_q  <= behind_q && at_next_q;
       columns_bad_q  <= product && stage_q.column
@@ -422,7 +406,7 @@ module jd_learner_program
                             || stage_q.n_out != stage_net_q.columns);
       columns_row_q  <= stage_q.row != stage_net_q.column_row;
       noise_bad_q    <= product && stage_q.noise
-                        && (noise_o == '0 || stage_q.n_out != action_words_o);
+                        && (plan_o.noise == '0 || stage_q.n_out != plan_o.action_words);
       bad_delay_q    <= !stage_q.delayed && (late(stage_q.dep_a) || late(stage_q.dep_b)
                                              || late(stage_q.dep_c));
     end
@@ -465,15 +449,15 @@ module jd_learner_program
       online_q      <= stage_q.op == OpDot && !stage_q.target
                        && !(ActorCritic && (stage_q.column || stage_q.noise
                                             || stage_q.act == ActSlope));
-      input_words_q <= state_words_o + action_words_o;
-      observed_q    <= stage_q.src == state_o || stage_q.src == next_state_o
-                       || (action_words_o != '0 && stage_q.src == action_o);
+      input_words_q <= plan_o.state_words + plan_o.action_words;
+      observed_q    <= stage_q.src == plan_o.state || stage_q.src == plan_o.next_state
+                       || (plan_o.action_words != '0 && stage_q.src == plan_o.action);
       starts_q      <= observed_q && stage_q.n_in <= input_words_q;
       follows_q     <= length_q != '0 && chain_open_q && stage_q.net == chain_net_q
                        && stage_q.src == chain_dst_q && stage_q.n_in == chain_n_out_q;
       length_after_q <= length_d;
       pass_ends_q    <= length_after_q != '0 && length_after_q == stage_net_q.layer_count
-                        && !passes_o[NetW'(stage_q.net)];
+                        && !plan_o.passes[NetW'(stage_q.net)];
     end
     if (state_q == StIdle) begin
       length_q <= '0;
@@ -517,16 +501,16 @@ module jd_learner_program
     bad_n_in_q    <= product && bad_size(stage_q.n_in);
     bad_n_out_q   <= (computes && bad_size(stage_q.n_out))
                      || (stage_q.op == OpLossQ
-                         && (stage_q.n_out > 16'(P) || action_words_o != '0))
+                         && (stage_q.n_out > 16'(P) || plan_o.action_words != '0))
                      || (ActorCritic && stage_q.op inside {OpLossTd, OpLossPi}
-                         && (stage_q.n_out != 16'd1 || action_words_o == '0));
+                         && (stage_q.n_out != 16'd1 || plan_o.action_words == '0));
     bad_bank_q    <= (product && stage_q.target
                       && (stage_q.op == OpOuter || !stage_net_q.has_target))
                      || (stage_q.op == OpUpdate && 8'(stage_q.param[3:0]) >= slots_q)
                      || (stage_q.op == OpTarget
                          && (!stage_net_q.has_target || stage_q.param[16:0] == '0))
-                     || (updates && updates_o == 5'(UpdateMax))
-                     || (stage_q.delayed && delay_o == '0);
+                     || (updates && plan_o.updates == 5'(UpdateMax))
+                     || (stage_q.delayed && plan_o.delay == '0);
     bad_dim_q     <= bad_unit_q || bad_n_in_q || bad_n_out_q || bad_bank_q || columns_bad_q
                      || noise_bad_q;
     bad_dep_q     <= bad_dependency(stage_q.dep_a, index_q)
@@ -537,7 +521,7 @@ module jd_learner_program
                      || (NTU > 1 && losses && lost_q)
                      || (chain_q && (stage_q.op != OpOuter
                                      || (ActorCritic && stage_q.delayed != chain_delayed_q)))
-                     || (stage_q.chain && index_q + 8'd1 == stages_o)
+                     || (stage_q.chain && index_q + 8'd1 == plan_o.stages)
                      || (stage_q.op == OpLossTd
                          && (stage_q.delayed || (reported_q && !loss.quiet)));
     bad_align_q   <= biased && (stage_q.bias & 16'(OB - 1)) != '0;
@@ -566,7 +550,7 @@ module jd_learner_program
       stage_error_q <= E_ROWS;
     end else begin
       for (int unsigned v = 0; v < 4; v++) begin
-        if (vector_end_q[v] > 17'(frame_rows_o)) stage_error_q <= E_ROWS;
+        if (vector_end_q[v] > 17'(plan_o.frame_rows)) stage_error_q <= E_ROWS;
       end
     end
   end
@@ -648,7 +632,7 @@ module jd_learner_program
       KindHeader: kind_last = 1'b1;
       KindNet:    kind_last = index_q + 8'd1 == nets_q;
       KindSlot:   kind_last = index_q + 8'd1 == slots_q;
-      default:    kind_last = index_q + 8'd1 == stages_o;
+      default:    kind_last = index_q + 8'd1 == plan_o.stages;
     endcase
   end
 
@@ -716,29 +700,29 @@ module jd_learner_program
     clash_q      <= state_q == StMark && written_q[mark_q];   // after the last row, unseen
     kind_last_q  <= kind_last;
     if (state_q == StIdle && start_i) begin
-      address_q     <= address_i;
-      bytes_q       <= bytes_i;
-      kind_q        <= KindHeader;
-      index_q       <= '0;
-      half_q        <= 1'b0;
-      last_q        <= 1'b0;
-      error_q       <= '0;
-      nets_o        <= '0;
-      targets_o     <= '0;
-      passes_o      <= '0;
-      trained_o     <= '0;
-      prompt_o      <= '0;
-      updates_o     <= '0;
-      written_q     <= '0;
+      address_q      <= address_i;
+      bytes_q        <= bytes_i;
+      kind_q         <= KindHeader;
+      index_q        <= '0;
+      half_q         <= 1'b0;
+      last_q         <= 1'b0;
+      error_q        <= '0;
+      plan_o.nets    <= '0;
+      plan_o.targets <= '0;
+      plan_o.passes  <= '0;
+      plan_o.trained <= '0;
+      plan_o.prompt  <= '0;
+      plan_o.updates <= '0;
+      written_q      <= '0;
       after_update_q <= 1'b0;
-      second_q      <= 1'b0;
-      phases_o      <= 1'b0;
-      second_o      <= '0;
-      reported_q    <= 1'b0;
-      lost_q        <= 1'b0;
-      actions_q     <= '0;
-      chain_q       <= 1'b0;
-      master_q      <= '0;
+      second_q       <= 1'b0;
+      plan_o.phases  <= 1'b0;
+      plan_o.second  <= '0;
+      reported_q     <= 1'b0;
+      lost_q         <= 1'b0;
+      actions_q      <= '0;
+      chain_q        <= 1'b0;
+      master_q       <= '0;
     end else if (error_q == '0) begin
       error_q <= error;
       info0_q <= state_q == StBeat ? '0 : 32'(index_q);
@@ -761,19 +745,19 @@ module jd_learner_program
       end
     end
     if (state_q == StHeader && checked) begin
-      stages_o      <= beat_q[0][7:0];
-      nets_q        <= beat_q[0][15:8];
-      slots_q       <= beat_q[0][23:16];
-      state_words_o <= beat_q[1][15:0];
-      state_rows_o  <= header_rows_q[7:0];
-      state_o       <= beat_q[2][7:0];
-      next_state_o  <= beat_q[2][15:8];
-      frame_rows_o  <= beat_q[3][7:0];
-      written_q     <= given();
-      action_words_o <= continuous ? beat_q[1][31:16] : '0;
-      action_o       <= continuous ? beat_q[2][23:16] : '0;
-      noise_o        <= ActorCritic ? beat_q[2][31:24] : '0;
-      delay_o        <= ActorCritic ? beat_q[4][15:0] : '0;
+      plan_o.stages       <= beat_q[0][7:0];
+      nets_q              <= beat_q[0][15:8];
+      slots_q             <= beat_q[0][23:16];
+      plan_o.state_words  <= beat_q[1][15:0];
+      plan_o.state_rows   <= header_rows_q[7:0];
+      plan_o.state        <= beat_q[2][7:0];
+      plan_o.next_state   <= beat_q[2][15:8];
+      plan_o.frame_rows   <= beat_q[3][7:0];
+      written_q           <= given();
+      plan_o.action_words <= continuous ? beat_q[1][31:16] : '0;
+      plan_o.action       <= continuous ? beat_q[2][23:16] : '0;
+      plan_o.noise        <= ActorCritic ? beat_q[2][31:24] : '0;
+      plan_o.delay        <= ActorCritic ? beat_q[4][15:0] : '0;
     end
     if (state_q == StBeat) begin
       net_q.layers      <= read_rsp_i.data[32*4+:32*LAYERS];
@@ -807,8 +791,8 @@ module jd_learner_program
         networks_o[other_q]             <= net_q;
         networks_o[other_q].beats       <= 16'(groups_q / FILL);
         networks_o[other_q].master_base <= master_q[23:0];
-        nets_o[other_q]                 <= 1'b1;
-        targets_o[other_q]              <= net_q.has_target;
+        plan_o.nets[other_q]                 <= 1'b1;
+        plan_o.targets[other_q]              <= net_q.has_target;
         master_q                        <= master_end_q;
       end
     end
@@ -838,13 +822,13 @@ module jd_learner_program
         if (stage_q.op == OpLossTd && !loss.quiet) reported_q <= 1'b1;
         if (begins) begin
           second_q <= 1'b1;
-          phases_o <= 1'b1;
-          second_o <= index_q;
+          plan_o.phases <= 1'b1;
+          plan_o.second <= index_q;
         end
       end
       if (updates) begin
-        updates_o <= updates_o + 5'd1;
-        update_o[updates_o[3:0]] <= '{
+        plan_o.updates <= plan_o.updates + 5'd1;
+        update_o[plan_o.updates[3:0]] <= '{
           delayed:   stage_q.delayed,
           second:    second_q,
           is_target: stage_q.op == OpTarget,
@@ -856,13 +840,13 @@ module jd_learner_program
         };
       end
       if (pass_ends_q) begin
-        passes_o[NetW'(stage_q.net)]           <= 1'b1;
+        plan_o.passes[NetW'(stage_q.net)]      <= 1'b1;
         networks_o[NetW'(stage_q.net)].forward <= pass;
       end
       if (stage_q.op == OpUpdate) begin
         networks_o[NetW'(stage_q.net)].slot <= stage_q.param[3:0];
-        trained_o[NetW'(stage_q.net)]       <= 1'b1;
-        if (!(ActorCritic && stage_q.delayed)) prompt_o[NetW'(stage_q.net)] <= 1'b1;
+        plan_o.trained[NetW'(stage_q.net)]  <= 1'b1;
+        if (!(ActorCritic && stage_q.delayed)) plan_o.prompt[NetW'(stage_q.net)] <= 1'b1;
       end
     end
   end
@@ -885,11 +869,12 @@ module jd_learner_program
   `JD_ASSERT_IF(NoneLeft_A, done_o, beats_q == '0)
   `JD_ASSERT_IF(DoneOnce_A, done_o, state_d == StIdle)
   `JD_ASSERT_IF(OfKind_A, accepted && kind_q != KindHeader,
-                index_q < (kind_q == KindNet ? nets_q : kind_q == KindSlot ? slots_q : stages_o))
+                index_q < (kind_q == KindNet ? nets_q
+                           : kind_q == KindSlot ? slots_q : plan_o.stages))
   `JD_ASSERT_IF(InTables_A, accepted && kind_q != KindHeader,
-                32'(nets_q) <= NetMax && 32'(slots_q) <= NetMax && 32'(stages_o) <= StMax)
+                32'(nets_q) <= NetMax && 32'(slots_q) <= NetMax && 32'(plan_o.stages) <= StMax)
   `JD_ASSERT_IF(NoErrorKept_A, accepted || stage_write_o, error_q == '0 && error == '0)
-  `JD_ASSERT_IF(UpdateFits_A, stage_write_o && updates, 32'(updates_o) < UpdateMax)
-  `JD_ASSERT_IF(NetOfProgram_A, stage_write_o && !losses, nets_o[NetW'(stage_q.net)])
-  `JD_ASSERT_IF(MarkInFrame_A, state_q == StMark && mark_left_q != '0, mark_q < frame_rows_o)
+  `JD_ASSERT_IF(UpdateFits_A, stage_write_o && updates, 32'(plan_o.updates) < UpdateMax)
+  `JD_ASSERT_IF(NetOfProgram_A, stage_write_o && !losses, plan_o.nets[NetW'(stage_q.net)])
+  `JD_ASSERT_IF(MarkInFrame_A, state_q == StMark && mark_left_q != '0, mark_q < plan_o.frame_rows)
 endmodule : jd_learner_program

@@ -143,15 +143,12 @@ module jd_learner_top
 
   // ------------------------------------------------------------------ program and jobs
   logic              program_start, program_busy, program_done;
-  logic [7:0]        program_error, stages, frame_rows, state_rows, state, next_state;
+  logic [7:0]        program_error;
   logic [31:0]       program_info0, program_info1;
-  logic [NetMax-1:0] nets, targets, passes, trained, prompt, banks;
+  logic [NetMax-1:0] banks;
+  plan_t             plan;
   network_t          networks [NetMax];
   slot_t             slots [NetMax];
-  logic [15:0]       state_words, action_words, delay;
-  logic [7:0]        action, noise, second;
-  logic              phases;
-  logic [4:0]        updates;
   logic [4:0]        update_index;
   logic              updating, updates_first, updates_restart;
   logic [NetMax-1:0][31:0] since;
@@ -189,26 +186,9 @@ module jd_learner_top
     .stage_write_o (stage_write),
     .stage_index_o (stage_index),
     .stage_o       (stage),
-    .stages_o      (stages),
-    .nets_o        (nets),
-    .targets_o     (targets),
-    .passes_o      (passes),
-    .trained_o     (trained),
-    .prompt_o      (prompt),
+    .plan_o        (plan),
     .networks_o    (networks),
     .slots_o       (slots),
-    .state_words_o (state_words),
-    .state_rows_o  (state_rows),
-    .state_o       (state),
-    .next_state_o  (next_state),
-    .frame_rows_o  (frame_rows),
-    .action_words_o (action_words),
-    .action_o      (action),
-    .noise_o       (noise),
-    .delay_o       (delay),
-    .phases_o      (phases),
-    .second_o      (second),
-    .updates_o     (updates),
     .update_o      (update_list)
   );
   logic          fetch_job, fetch_start, fetch_parity, fetch_flush, fetch_busy, fetch_done;
@@ -263,14 +243,7 @@ module jd_learner_top
     .program_error_i       (program_error),
     .program_info0_i       (program_info0),
     .program_info1_i       (program_info1),
-    .program_nets_i        (nets),
-    .program_targets_i     (targets),
-    .program_passes_i      (passes),
-    .program_trained_i     (trained),
-    .frame_rows_i          (frame_rows),
-    .delay_i               (delay),
-    .phases_i              (phases),
-    .updates_i             (updates),
+    .plan_i                (plan),
     .beyond_i              (array_beyond),
     .beyond_word_i         (array_word),
     .update_index_o        (update_index),
@@ -333,7 +306,7 @@ module jd_learner_top
   jd_learner_pending #(.UpdateMax (UpdateMax), .NetMax (NetMax)) u_pending (
     .clk_i,
     .list_i        (update_list),
-    .count_i       (updates),
+    .count_i       (plan.updates),
     .restart_i     (updates_restart),
     .due_i         (step_due),
     .since_i       (since),
@@ -377,14 +350,8 @@ module jd_learner_top
     .limit_i            (words[7]),
     .list_base_i        ({words[11][7:0], words[10]}),
     .batch_i            (fetch_batch),
-    .state_words_i      (infers ? forward.n_in : state_words),
-    .action_words_i     (action_words),
-    .state_rows_i       (state_rows),
-    .state_row_i        (infers ? forward.source : state),
-    .next_row_i         (next_state),
-    .action_row_i       (action),
-    .noise_row_i        (noise),
-    .frame_rows_i       (frame_rows),
+    .plan_i             (plan),
+    .forward_i          (forward),
     .start_i            (fetch_start),
     .parity_i           (fetch_parity),
     .flush_i            (fetch_flush),
@@ -462,21 +429,22 @@ module jd_learner_top
   // ------------------------------------------------------------------ pipelines
   step_t      step;
   logic [7:0] action_vector_q;               // of the program
-  always_ff @(posedge clk_i) action_vector_q <= action_words != '0 ? action : NO_VECTOR;
+  always_ff @(posedge clk_i) action_vector_q <= plan.action_words != '0 ? plan.action : NO_VECTOR;
   always_comb begin
     step               = '0;
     step.inverse_batch = words[8];
     step.batch         = step_batch;
     step.parity        = step_parity;
-    step.stages        = infers ? forward.behind : phases && !step_phase ? second : stages;
-    step.first         = infers ? forward.first : step_phase ? second : '0;
+    step.stages        = infers ? forward.behind
+                         : plan.phases && !step_phase ? plan.second : plan.stages;
+    step.first         = infers ? forward.first : step_phase ? plan.second : '0;
     step.due           = step_due || infers;
     step.action        = action_vector_q;
-    step.noise         = noise;
-    step.frame_rows    = frame_rows;
-    step.state_rows    = state_rows;
-    step.next_state    = next_state;
-    step.state         = state;
+    step.noise         = plan.noise;
+    step.frame_rows    = plan.frame_rows;
+    step.state_rows    = plan.state_rows;
+    step.next_state    = plan.next_state;
+    step.state         = plan.state;
     for (int unsigned n = 0; n < NetMax; n++) begin
       step.target_row[n]  = banks[n] ? networks[n].rows << 1 : networks[n].rows;
       step.target_bias[n] = banks[n] ? networks[n].biases << 1 : networks[n].biases;
@@ -548,10 +516,10 @@ module jd_learner_top
     .address_i          ({words[13][7:0], words[12]}),
     .start_i            (infer_start),
     .count_i            (step_batch),
-    .row_i              (forward.result + (step_parity && forward.parted ? state_rows : 8'd0)),
+    .row_i              (forward.result + (step_parity && forward.parted ? plan.state_rows : 8'd0)),
     .lane_i             (forward.lane[$clog2(P)-1:0]),
     .words_i            (forward.n_out),
-    .frame_rows_i       (frame_rows),
+    .frame_rows_i       (plan.frame_rows),
     .busy_o             (infer_busy),
     .done_o             (infer_done),
     .response_o         (infer_response),
@@ -576,9 +544,7 @@ module jd_learner_top
     .due_i             (step_due),
     .req_i             (parameters_req),
     .rsp_o             (parameters_rsp),
-    .nets_i            (nets),
-    .prompt_i          (prompt),
-    .counts_i          (ActorCritic && delay != '0),
+    .plan_i            (plan),
     .networks_i        (networks),
     .slots_i           (slots),
     .banks_i           (banks),

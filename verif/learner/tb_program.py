@@ -39,6 +39,12 @@ ERRORS_WANTED = {
     (Error.E_OPCODE, 3), (Error.E_RESERVED, 3), (Error.E_DIM, 3), (Error.E_DEP, 3),
     (Error.E_ALIGN, 3), (Error.E_ROWS, 3),
 }  # fmt: skip
+PLAN = (
+    ("nets", 8), ("targets", 8), ("passes", 8), ("trained", 8), ("prompt", 8), ("stages", 8),
+    ("state_words", 16), ("action_words", 16), ("frame_rows", 8), ("state_rows", 8), ("state", 8),
+    ("next_state", 8), ("action", 8), ("noise", 8), ("delay", 16), ("phases", 1), ("second", 8),
+    ("updates", 5),
+)  # fmt: skip  # of plan_t
 LIMIT = 4000  # clocks of a program
 TRIALS, LONGEST = 600, 3000  # programs of a run: at least, and until every error was seen
 
@@ -76,6 +82,15 @@ def asked_for(dut: Any) -> tuple[int, int, int, int]:
     """The fields of read_req_t: cmd_valid, cmd_address, cmd_beats, ready."""
     value = int(dut.read_req_o.value)
     return value >> 57, value >> 17 & (1 << 40) - 1, value >> 1 & 0xFFFF, value & 1
+
+
+def plan_of(dut: Any) -> dict[str, int]:
+    """The fields of plan_t."""
+    value, plan = int(dut.plan_o.value), {}
+    for name, width in reversed(PLAN):
+        plan[name] = value & (1 << width) - 1
+        value >>= width
+    return plan
 
 
 async def load(
@@ -151,25 +166,26 @@ def check_tables(dut: Any, g: Geometry, program: Program, image: np.ndarray, got
     want = [(k, int.from_bytes(row.tobytes(), "little")) for k, row in enumerate(table)]
     assert got.stages == want, "stage table"
     count = len(program.networks)
-    assert int(dut.nets_o.value) == (1 << count) - 1
+    plan = plan_of(dut)
+    assert plan["nets"] == (1 << count) - 1
     targets = sum(net.has_target << k for k, net in enumerate(program.networks))
-    assert int(dut.targets_o.value) == targets
+    assert plan["targets"] == targets
     passes = [program.forward_pass(index) for index in range(count)]
-    assert int(dut.trained_o.value) == program.trained
+    assert plan["trained"] == program.trained
     prompt = {s.net for s in program.stages if s.op == OP_UPDATE and not s.delayed}
-    assert int(dut.prompt_o.value) == sum(1 << net for net in prompt)
-    assert int(dut.passes_o.value) == sum((p is not None) << k for k, p in enumerate(passes))
-    assert int(dut.stages_o.value) == len(program.stages)
-    assert int(dut.state_words_o.value) == program.state_words
-    assert int(dut.state_rows_o.value) == program.copy_rows(g)
+    assert plan["prompt"] == sum(1 << net for net in prompt)
+    assert plan["passes"] == sum((p is not None) << k for k, p in enumerate(passes))
+    assert plan["stages"] == len(program.stages)
+    assert plan["state_words"] == program.state_words
+    assert plan["state_rows"] == program.copy_rows(g)
     given = (program.action_words, program.action) if program.continuous else (0, 0)
-    assert (int(dut.action_words_o.value), int(dut.action_o.value)) == given
-    assert int(dut.noise_o.value) == program.noise
-    assert int(dut.delay_o.value) == program.delay
+    assert (plan["action_words"], plan["action"]) == given
+    assert plan["noise"] == program.noise
+    assert plan["delay"] == program.delay
     phases = program.phases
-    assert int(dut.phases_o.value) == len(phases) - 1
-    assert int(dut.second_o.value) == (phases[1].start if len(phases) > 1 else 0)
-    vectors = [int(x.value) for x in (dut.state_o, dut.next_state_o, dut.frame_rows_o)]
+    assert plan["phases"] == len(phases) - 1
+    assert plan["second"] == (phases[1].start if len(phases) > 1 else 0)
+    vectors = [plan["state"], plan["next_state"], plan["frame_rows"]]
     assert vectors == [program.state, program.next_state, program.frame_rows]
     master = 0
     for index, net in enumerate(program.networks):
@@ -191,7 +207,7 @@ def check_tables(dut: Any, g: Geometry, program: Program, image: np.ndarray, got
         value = int.from_bytes(image[at + RECORD_WORDS * index :][:9].tobytes(), "little")
         assert int(dut.slots_o[index].value) == value, f"slot {index}"
     updates = [k for k, s in enumerate(program.stages) if s.op in (OP_UPDATE, OP_TARGET)]
-    assert int(dut.updates_o.value) == len(updates)
+    assert plan["updates"] == len(updates)
     for index, place in enumerate(updates):
         stage, parameter, tau = program.stages[place], int(table[place][5]), int(table[place][7])
         value = int(stage.delayed) << 1 | int(len(phases) > 1 and place in phases[1])
