@@ -57,6 +57,69 @@ package jd_learner_engine_pkg;
     logic [31:0] tau;
   } update_t;
 
+  // The job's fetches, a batch each; see jd_learner_fetch.
+  typedef struct packed {
+    logic        job_start;                     // a job begins: takes its addresses
+    logic        start;
+    logic        parity;
+    logic [15:0] batch;                         // samples, held until done
+    logic        flush;
+  } fetch_req_t;
+
+  typedef struct packed {
+    logic        busy;
+    logic        done;
+    logic [7:0]  error;                         // with done; 0 ok
+    logic [31:0] slot;                          // with an error
+    logic [1:0]  response;                      // with E_BUS_RD
+    logic        wait_index;                    // no word from SMP
+  } fetch_rsp_t;
+
+  // What the pipelines do; see jd_learner_pipes.
+  typedef struct packed {
+    logic        start;
+    logic        drop;                          // what they do
+    logic        parity;
+    logic        phase;                         // the second one
+    logic        due;                           // delayed stages run
+    logic [15:0] batch;                         // samples
+  } step_req_t;
+
+  typedef struct packed {
+    logic        busy;
+    logic        done;
+    logic        nonfinite;                     // a NaN or an infinity: the first stage, sample
+    logic [7:0]  nonfinite_stage;
+    logic [15:0] nonfinite_sample;
+    logic        index;                         // an action out of range: the first sample
+    logic [15:0] index_sample;
+  } step_rsp_t;
+
+  // What is done with a step's results; see jd_learner_results.
+  typedef struct packed {
+    logic        job_start;                     // as of fetch
+    logic        running;                       // deltas count
+    logic        td_clear;
+    logic        td_fetch_done;
+    logic        td_abort;
+    logic        td_go;                         // the step is without error,
+    logic        accept;                        // and its updates begin
+    logic [39:0] td_address;
+    logic        infer_start;                   // with parity and batch of the round
+  } results_req_t;
+
+  typedef struct packed {
+    logic        td_room;
+    logic        td_empty;
+    logic        td_memory_done;
+    logic [1:0]  td_memory_resp;
+    logic        td_memory_busy;
+    logic        stats_ready;
+    logic        infer_busy;
+    logic        infer_done;
+    logic [1:0]  infer_response;
+  } results_rsp_t;
+
   // What the job has done to parameters, by WU, TSM, jd_learner_columns and the image unit.
   typedef struct packed {
     logic [1:0]    owner;                       // of masters and weights: 0 WU, 1 TSM, 2 image

@@ -2,11 +2,11 @@
 //
 // Fetches the records of one batch and writes them into the sample frames, a word per clock.
 //
-// Streams  start_i begins a batch; its indices come from SMP or from a list in memory, a read of
+// Streams  req_i.start begins a batch; its indices come from SMP or from a list in memory, a read of
 //          the record follows each, up to the movers' limit in flight, and the words return in
-//          order. done_o is one clock, two after the last word: every record is in the frames, or
-//          error_o says why not.
-//          flush_i (level) takes no more input, drops what returns and empties the block.
+//          order. rsp_o.done is one clock, two after the last word: every record is in the frames, or
+//          rsp_o.error says why not.
+//          req_i.flush (level) takes no more input, drops what returns and empties the block.
 //          A record is [s][a][r][d][s'] and [noise], if there is some; an action of A words goes
 //          after a second copy of s. With linear_i the records are taken in their order, from the
 //          job's first on, and of each only its first vector.
@@ -30,26 +30,17 @@ module jd_learner_fetch
   input  logic               clk_i,
   input  logic               rst_ni,
   // The job, held while it runs.
-  input  logic               job_start_i,     // loads list_base_i
   input  logic               linear_i,        // the records follow each other
   input  logic               list_i,          // indices from memory, else from SMP
   input  logic [39:0]        data_base_i,
   input  logic [31:0]        stride_i,        // bytes, multiple of 64
   input  logic [31:0]        limit_i,         // N: an index is below
   input  logic [39:0]        list_base_i,
-  input  logic [15:0]        batch_i,
   input  plan_t              plan_i,          // of the program
   input  pass_t              forward_i,       // with linear_i: its input is what is read
-  // One batch.
-  input  logic               start_i,
-  input  logic               parity_i,
-  input  logic               flush_i,
-  output logic               busy_o,
-  output logic               done_o,
-  output logic [7:0]         error_o,         // with done_o; 0 ok
-  output logic [31:0]        slot_o,          // with error_o: the slot in error
-  output logic [1:0]         response_o,      // with E_BUS_RD: the bus's answer
-  output logic               wait_index_o,    // no word from SMP
+  // The job's fetches, a batch each.
+  input  fetch_req_t         req_i,
+  output fetch_rsp_t         rsp_o,
   // Indices.
   input  logic               smp_valid_i,
   output logic               smp_ready_o,
@@ -109,8 +100,8 @@ module jd_learner_fetch
   logic [$clog2(BMax/4+3)-1:0]   unused_beats;
   jd_stream_fifo #(.Width (514), .Depth (BMax / 4 + 2)) u_list (
     .clk_i, .rst_ni,
-    .clear_i     (flush_i),
-    .in_valid_i  (list_rsp_i.valid && !flush_i),
+    .clear_i     (req_i.flush),
+    .in_valid_i  (list_rsp_i.valid && !req_i.flush),
     .in_ready_o  (list_ready),
     .in_data_i   ({list_rsp_i.resp, list_rsp_i.data}),
     .out_valid_o (beat_valid),
@@ -118,7 +109,7 @@ module jd_learner_fetch
     .out_data_o  ({beat_resp, beat_data}),
     .count_o     (unused_beats)
   );
-  assign list_req_o.ready = flush_i || list_ready;
+  assign list_req_o.ready = req_i.flush || list_ready;
 
   // Source: one index per clock, from SMP or from the list.
   logic [127:0] source_word;
@@ -128,7 +119,7 @@ module jd_learner_fetch
   always_comb begin
     source_word  = list_i ? beat_data[128*list_lane_q+:128] : smp_data_i;
     source_index = linear_i ? linear_q : source_word[31:0];
-    source_valid = active_q && !flush_i && !stopped_q && !source_end_q
+    source_valid = active_q && !req_i.flush && !stopped_q && !source_end_q
                    && (linear_i || (list_i ? beat_valid : smp_valid_i));
     source_error = '0;
     if (source_index >= limit_i) source_error = E_INDEX;
@@ -157,10 +148,10 @@ module jd_learner_fetch
   assign beat_pop     = list_i && source_valid && source_ready
                         && (list_lane_q == 2'd3 || source_last_q);
 
-  // A command once offered stays, also under flush_i; its entry is then not kept.
+  // A command once offered stays, also under req_i.flush; its entry is then not kept.
   assign read_req_o.cmd_valid   = address_valid_q && !address_entry_q.failed;
   assign read_req_o.cmd_address = address_base_q + address_low_q + address_high_q;
-  assign entry_push             = address_leave && !flush_i;
+  assign entry_push             = address_leave && !req_i.flush;
   assign address_leave          = address_valid_q
                                   && (address_entry_q.failed || read_rsp_i.cmd_ready);
   assign address_take           = room_q && (!address_valid_q || address_leave);
@@ -182,7 +173,7 @@ module jd_learner_fetch
     assign record_words = linear_i ? state_words : (state_words << 1) + 16'd3;
   end
   assign read_req_o.cmd_beats   = (record_words + 16'd15) >> 4;
-  assign list_bytes_q           = batch_i << 4;
+  assign list_bytes_q           = req_i.batch << 4;
   assign list_req_o.cmd_valid   = list_pending_q;
   assign list_req_o.cmd_address = {list_address_q[39:6], 6'd0};
   assign list_req_o.cmd_beats   = 16'((17'(list_address_q[5:0]) + 17'(list_bytes_q)
@@ -196,32 +187,32 @@ module jd_learner_fetch
       index_valid_q   <= 1'b0;
       address_valid_q <= 1'b0;
     end else begin
-      if (start_i)                  active_q <= 1'b1;
-      else if (ends || flush_i)     active_q <= 1'b0;
-      if (start_i)                  stopped_q <= 1'b0;
+      if (req_i.start)              active_q <= 1'b1;
+      else if (ends || req_i.flush) active_q <= 1'b0;
+      if (req_i.start)              stopped_q <= 1'b0;
       else if (source_valid && source_ready && source_error != 8'd0) stopped_q <= 1'b1;
-      if (start_i && list_i)                           list_pending_q <= 1'b1;
+      if (req_i.start && list_i)                       list_pending_q <= 1'b1;
       else if (list_pending_q && list_rsp_i.cmd_ready) list_pending_q <= 1'b0;
-      if (source_ready || flush_i) index_valid_q <= source_valid;
-      if (address_take)       address_valid_q <= index_valid_q && !flush_i;
+      if (source_ready || req_i.flush) index_valid_q <= source_valid;
+      if (address_take)       address_valid_q <= index_valid_q && !req_i.flush;
       else if (address_leave) address_valid_q <= 1'b0;
     end
-    if (job_start_i) begin
+    if (req_i.job_start) begin
       list_address_q <= list_base_i;
     end else if (list_pending_q && list_rsp_i.cmd_ready) begin
       list_address_q <= list_address_q + 40'(list_bytes_q);
     end
-    if (job_start_i)                                   linear_q <= '0;
+    if (req_i.job_start)                               linear_q <= '0;
     else if (source_valid && source_ready && linear_i) linear_q <= linear_q + 32'd1;
-    if (start_i) begin
+    if (req_i.start) begin
       slot_q        <= '0;
       source_last_q <= one_sample_q;
       source_end_q  <= 1'b0;
-      parity_q      <= parity_i;
+      parity_q      <= req_i.parity;
       list_lane_q   <= list_address_q[5:4];
     end else if (source_valid && source_ready) begin
       slot_q        <= slot_q + 16'd1;
-      source_last_q <= slot_q + 16'd2 == batch_i;
+      source_last_q <= slot_q + 16'd2 == req_i.batch;
       source_end_q  <= source_last_q;
       list_lane_q   <= list_lane_q + 2'd1;
     end
@@ -244,7 +235,7 @@ module jd_learner_fetch
   always_ff @(posedge clk_i) room_q <= 32'(entries) <= ENTRIES - 4;
   jd_stream_fifo #(.Width ($bits(entry_t)), .Depth (ENTRIES)) u_entries (
     .clk_i, .rst_ni,
-    .clear_i     (flush_i),
+    .clear_i     (req_i.flush),
     .in_valid_i  (entry_push),
     .in_ready_o  (entry_ready),
     .in_data_i   (address_entry_q),
@@ -273,10 +264,11 @@ module jd_learner_fetch
   // The words of a beat with an error go to frames and scalars that no step will read.
   assign bad        = head_valid && (head.failed
                                      || (read_rsp_i.valid && read_rsp_i.resp != 2'd0));
-  assign word_valid       = active_q && !flush_i && head_valid && !head.failed && read_rsp_i.valid;
+  assign word_valid       = active_q && !req_i.flush && head_valid && !head.failed
+                            && read_rsp_i.valid;
   assign advance          = take && once_q;
   assign take             = word_valid && (vector_ready || scalar_q);
-  assign read_req_o.ready = flush_i || (advance && beat_last_q);
+  assign read_req_o.ready = req_i.flush || (advance && beat_last_q);
   assign head_pop         = take && word_last_q;
 
   logic [31:0] word;
@@ -327,7 +319,7 @@ module jd_learner_fetch
     next_last = next_part == last_part_q && next_part_last;
   end
   // The words pass a skid, which keeps the writes of the pipeline from the records' ready. What is
-  // in it when a batch ends is written before its step can begin, also under flush_i.
+  // in it when a batch ends is written before its step can begin, also under req_i.flush.
   logic [LaneW-1:0] lane;
   logic [31:0]      lane_word;
   logic [PipeW-1:0] pipe;                // of the sample
@@ -350,17 +342,17 @@ module jd_learner_fetch
   assign scalars_o = '{action: action_q, reward: reward_q, discount: discount_q,
                        weight: head.weight};
 
-  assign ends = active_q && !flush_i && ((take && word_last_q && sample_last_q) || bad);
+  assign ends = active_q && !req_i.flush && ((take && word_last_q && sample_last_q) || bad);
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) done_o <= 1'b0;
-    else         done_o <= ends;
-    error_o    <= !bad ? 8'd0 : head.failed ? head.error : E_BUS_RD;
-    response_o <= head.failed ? head.response : read_rsp_i.resp;
-    slot_o     <= 32'(sample_q);
+    if (!rst_ni) rsp_o.done <= 1'b0;
+    else         rsp_o.done <= ends;
+    rsp_o.error    <= !bad ? 8'd0 : head.failed ? head.error : E_BUS_RD;
+    rsp_o.response <= head.failed ? head.response : read_rsp_i.resp;
+    rsp_o.slot     <= 32'(sample_q);
   end
 
   always_ff @(posedge clk_i) begin
-    one_sample_q  <= batch_i == 16'd1;
+    one_sample_q  <= req_i.batch == 16'd1;
     last_part_q   <= linear_i ? PartState : noisy_q ? PartNoise : PartNext;
     one_word_q    <= state_words == 16'd1;
     state_first_q <= {state_row + plan_i.state_rows, state_row};
@@ -370,17 +362,17 @@ module jd_learner_fetch
       action_first_q <= {plan_i.action + plan_i.state_rows, plan_i.action};
       noise_first_q  <= {plan_i.noise + plan_i.state_rows, plan_i.noise};
     end
-    if (start_i) begin
+    if (req_i.start) begin
       scalar_q      <= 1'b0;
       word_last_q   <= last_part_q == PartState && one_word_q;
       beat_last_q   <= last_part_q == PartState && one_word_q;
       once_q        <= !acts_q;
       sample_q      <= '0;
       sample_last_q <= one_sample_q;
-      state_base_q  <= 16'(state_first_q[parity_i]);
-      next_base_q   <= 16'(next_first_q[parity_i]);
-      action_base_q <= 16'(action_first_q[parity_i]);
-      noise_base_q  <= 16'(noise_first_q[parity_i]);
+      state_base_q  <= 16'(state_first_q[req_i.parity]);
+      next_base_q   <= 16'(next_first_q[req_i.parity]);
+      action_base_q <= 16'(action_first_q[req_i.parity]);
+      noise_base_q  <= 16'(noise_first_q[req_i.parity]);
       again_q       <= 1'b0;
       part_q        <= PartState;
       part_last_q   <= one_word_q;
@@ -403,7 +395,7 @@ module jd_learner_fetch
       rest_q      <= part_last_q ? state_words : rest_q - 16'd1;
       if (word_last_q) begin
         sample_q      <= sample_q + 16'd1;
-        sample_last_q <= sample_q + 16'd2 == batch_i;
+        sample_last_q <= sample_q + 16'd2 == req_i.batch;
         if (pipe == PipeW'(DP - 1)) begin
           state_base_q  <= state_base_q + 16'(plan_i.frame_rows);
           next_base_q   <= next_base_q + 16'(plan_i.frame_rows);
@@ -426,18 +418,18 @@ module jd_learner_fetch
     end
   end
 
-  assign busy_o        = active_q || index_valid_q || address_valid_q || list_pending_q;
-  assign wait_index_o  = active_q && !list_i && !linear_i && !source_end_q && !smp_valid_i
-                         && !stopped_q;
+  assign rsp_o.busy       = active_q || index_valid_q || address_valid_q || list_pending_q;
+  assign rsp_o.wait_index = active_q && !list_i && !linear_i && !source_end_q && !smp_valid_i
+                            && !stopped_q;
 
   `JD_ASSERT_STREAM(CommandStable_A, read_req_o.cmd_valid, read_rsp_i.cmd_ready,
                     {read_req_o.cmd_address, read_req_o.cmd_beats})
-  `JD_ASSERT_IF(StrideOfBeats_A, start_i, stride_i[5:0] == '0)
+  `JD_ASSERT_IF(StrideOfBeats_A, req_i.start, stride_i[5:0] == '0)
   `JD_ASSERT_IF(EntryHasRoom_A, entry_push, entry_ready)
-  `JD_ASSERT_IF(SourceLast_A, active_q, source_last_q == (slot_q + 16'd1 == batch_i)
-                                        && source_end_q == (slot_q == batch_i))
-  `JD_ASSERT_IF(SampleLast_A, active_q, sample_last_q == (sample_q + 16'd1 == batch_i))
-  `JD_ASSERT_IF(WordInHand_A, active_q && !start_i,
+  `JD_ASSERT_IF(SourceLast_A, active_q, source_last_q == (slot_q + 16'd1 == req_i.batch)
+                                        && source_end_q == (slot_q == req_i.batch))
+  `JD_ASSERT_IF(SampleLast_A, active_q, sample_last_q == (sample_q + 16'd1 == req_i.batch))
+  `JD_ASSERT_IF(WordInHand_A, active_q && !req_i.start,
                 scalar_q == (part_q == PartScalar)
                 && word_last_q == (part_q == last_part_q && part_last_q)
                 && beat_last_q == (word_last_q || word_q == 4'd15)
@@ -452,5 +444,5 @@ module jd_learner_fetch
     endcase
   end
   `JD_ASSERT_IF(PartLast_A, active_q, part_last_q == (left_q + 16'd1 == part_end))
-  `JD_ASSERT_IF(StartWhenIdle_A, start_i, !busy_o && !flush_i)
+  `JD_ASSERT_IF(StartWhenIdle_A, req_i.start, !rsp_o.busy && !req_i.flush)
 endmodule : jd_learner_fetch

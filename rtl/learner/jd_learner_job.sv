@@ -67,53 +67,19 @@ module jd_learner_job
   input  parameters_rsp_t     parameters_rsp_i,
   input  logic                image_busy_i,      // one clock late
   // Fetch.
-  output logic                fetch_job_o,       // takes the job's addresses
-  output logic                fetch_start_o,
-  output logic                fetch_parity_o,
-  output logic [15:0]         fetch_batch_o,     // samples of what is fetched, held until done
-  output logic                fetch_flush_o,
-  input  logic                fetch_done_i,
-  input  logic [7:0]          fetch_error_i,
-  input  logic [31:0]         fetch_slot_i,
-  input  logic [1:0]          fetch_response_i,
+  output fetch_req_t          fetch_req_o,
+  input  fetch_rsp_t          fetch_rsp_i,
   input  logic                memory_idle_i,     // no transaction of any unit is out
-  // Pipelines.
-  output logic                step_start_o,
-  output logic                step_parity_o,
-  output logic [15:0]         step_batch_o,      // samples of what the pipelines do
-  output logic                step_phase_o,
-  output logic                step_due_o,        // delayed stages run
-  output logic                step_abort_o,
-  input  logic                step_busy_i,
-  input  logic                step_done_i,
-  input  logic                step_nonfinite_i,
-  input  logic [7:0]          nonfinite_stage_i,
-  input  logic [15:0]         nonfinite_sample_i,
-  input  logic                step_index_i,
-  input  logic [15:0]         index_sample_i,
-  // Results of INFER.
-  output logic                infers_o,          // the job is one
-  output logic                infer_start_o,     // with parity and batch of the round
-  input  logic                infer_done_i,
-  input  logic [1:0]          infer_response_i,
+  // Pipelines, and what comes of a step.
+  output step_req_t           step_req_o,
+  input  step_rsp_t           step_rsp_i,
+  output results_req_t        results_req_o,
+  input  results_rsp_t        results_rsp_i,
+  output logic                infers_o,          // the job is INFER
   // State of the networks.
   output logic [NetMax-1:0]   banks_o,
-  // TD errors.
-  output logic                td_clear_o,
-  output logic                td_fetch_done_o,
-  output logic                td_abort_o,
-  output logic [39:0]         td_address_o,
-  output logic                td_go_o,           // the step is without error
-  input  logic                td_room_i,
-  input  logic                td_empty_i,
-  input  logic                td_memory_done_i,
-  input  logic [1:0]          td_memory_resp_i,
-  input  logic                td_memory_busy_i,
-  input  logic                stats_ready_i,
-  output logic                accept_o,          // a step is without error: its updates begin
   // Registers and counters.
   output progress_t           progress_o,
-  output logic                running_o,         // TRAIN or INFER
   output logic                wait_data_o,       // a step waits for its records
   output logic                wait_room_o,       // for room in TDE
   output logic                wait_update_o,     // WU or TSM run
@@ -314,6 +280,7 @@ module jd_learner_job
   logic        more_q;                   // there is more to fetch, one clock late: a fetch lasts
                                          // longer
   logic [31:0] steps, begun_q, done_q;
+  logic        fetch_start_q, fetch_flush_q;
   logic [1:0]  ahead_q;                  // fetches begun, frames not free yet
   logic [1:0]  here_q;                   // batches fetched, steps not complete: two and one in hand
   logic        fetched, final_q;         // the step in hand is the last one
@@ -324,8 +291,7 @@ module jd_learner_job
                                     StCommit, StPhase, StColumns, StInfer};
   assign fetch_begins   = training && !fetching_q && !fetch_failed_q && !stop && more_q
                           && !ahead_q[1];
-  assign fetched        = fetch_done_i && fetch_error_i == 8'd0 && training;
-  assign fetch_parity_o = begun_q[0];
+  assign fetched        = fetch_rsp_i.done && fetch_rsp_i.error == 8'd0 && training;
 
   // Rounds of INFER: what is not yet fetched, what has not yet left the pipelines. The batch of a
   // fetch changes when the one before is over, that of a round when its results are written.
@@ -334,18 +300,16 @@ module jd_learner_job
   function automatic logic [15:0] round_of(input logic [31:0] vectors);
     return infers_q && vectors < words_q[3] ? vectors[15:0] : words_q[3][15:0];
   endfunction
-  assign fetch_batch_o = fetch_batch_q;
-  assign step_batch_o  = step_batch_q;
   always_ff @(posedge clk_i) begin
     next_fetch_q <= round_of(unfetched_q);
     step_batch_q <= round_of(left_q);
-    if (fetch_done_i || state_q inside {StCheck, StSettle}) fetch_batch_q <= next_fetch_q;
+    if (fetch_rsp_i.done || state_q inside {StCheck, StSettle}) fetch_batch_q <= next_fetch_q;
     if (state_q inside {StCheck, StSettle}) begin
       unfetched_q <= words_q[7];
       left_q      <= words_q[7];
     end else begin
-      if (fetch_start_o) unfetched_q <= unfetched_q - 32'(fetch_batch_q);
-      if (infer_start_o) left_q      <= left_q - 32'(step_batch_q);
+      if (fetch_start_q) unfetched_q <= unfetched_q - 32'(fetch_batch_q);
+      if (infer_start_q) left_q      <= left_q - 32'(step_batch_q);
     end
   end
 
@@ -354,7 +318,6 @@ module jd_learner_job
   logic        event_due_q;              // the step in hand ends with an event
   logic [39:0] td_address_q;
   logic [31:0] td_bytes_q;               // of a step's TD errors, in memory
-  assign td_address_o = td_address_q;
 
   // Phases, delayed stages and copies of columns.
   logic            phase_q;              // the second phase
@@ -372,7 +335,8 @@ module jd_learner_job
   logic            launch;
   logic            launched_q;           // the pipelines work on what comes next, or are done,
   logic            early_q;              // done
-  logic            step_over, more_phases, good;
+  logic            step_over, more_phases, good, accept;
+  logic            step_start_q, infer_start_q, td_abort_q, td_go_q;
   logic [2:0]      begun_updates_q;
   logic            parity_q, pipe_phase_q; // of what the pipelines do, or will do next
 
@@ -477,10 +441,11 @@ module jd_learner_job
   assign more_phases     = ActorCritic && plan_i.phases && !phase_q;
   assign updates_first_o = more_phases;
   assign updates_restart_o = state_q inside {StData, StCommit};
-  assign step_over       = state_q == StStep && (step_done_i || early_q);
+  assign step_over       = state_q == StStep && (step_rsp_i.done || early_q);
   assign launch          = updating_o && begun_updates_q[2] && !launched_q
-                           && (more_phases || (!final_q && !stop && here_q[1] && td_room_i));
-  assign accept_o        = state_q == StResults && good && !more_phases;
+                           && (more_phases || (!final_q && !stop && here_q[1]
+                                               && results_rsp_i.td_room));
+  assign accept          = state_q == StResults && good && !more_phases;
   always_ff @(posedge clk_i) begin
     begun_updates_q <= updating_o ? {begun_updates_q[1:0], 1'b1} : '0;
     if (!rst_ni || step_over || state_q inside {StSettle, StFlush}) begin
@@ -488,16 +453,13 @@ module jd_learner_job
       early_q    <= 1'b0;
     end else begin
       if (launch)                    launched_q <= 1'b1;
-      if (launched_q && step_done_i) early_q    <= 1'b1;
+      if (launched_q && step_rsp_i.done) early_q    <= 1'b1;
     end
     if (state_q == StSettle)               pipe_phase_q <= 1'b0;
     else if (state_q == StResults && good) pipe_phase_q <= more_phases;
     if (state_q == StSettle)               parity_q     <= 1'b0;
-    else if (accept_o || infer_start_o)    parity_q     <= !parity_q;
+    else if (accept || infer_start_q)    parity_q     <= !parity_q;
   end
-  assign step_parity_o  = parity_q;
-  assign step_phase_o   = pipe_phase_q;
-  assign step_due_o     = due_ahead_q;
   assign columns_busy   = ActorCritic && state_q == StColumns;
 
   always_comb begin
@@ -517,12 +479,14 @@ module jd_learner_job
   end
 
   logic step_ok;
+  logic summed;                          // the TD errors are in memory, their statistics known
   logic commit;                          // a step is complete
   logic start;                           // the pipelines begin in the next clock
-  assign step_ok = !step_index_i && !step_nonfinite_i;
+  assign step_ok = !step_rsp_i.index && !step_rsp_i.nonfinite;
   // Of what the pipelines did, in StResults: its updates begin.
-  assign good    = step_ok && (phase_q || (!stop && td_memory_done_i && stats_ready_i
-                                           && td_memory_resp_i == 2'd0));
+  assign summed  = results_rsp_i.td_memory_done && results_rsp_i.stats_ready;
+  assign good    = step_ok && (phase_q || (!stop && summed
+                                           && results_rsp_i.td_memory_resp == 2'd0));
 
   always_comb begin
     state_d      = state_q;
@@ -557,7 +521,7 @@ module jd_learner_job
       StData: begin
         if (stop || (fetch_failed_q && here_q == '0)) begin
           state_d = StFlush;
-        end else if (here_q != '0 && (td_room_i || infers_q) && due_known) begin
+        end else if (here_q != '0 && (results_rsp_i.td_room || infers_q) && due_known) begin
           state_d = StStep;
           start   = 1'b1;
         end
@@ -568,10 +532,12 @@ module jd_learner_job
           state_d = stop && !phase_q ? StFlush : infers_q ? StInfer : StResults;
         end
       end
-      StInfer: if (infer_done_i) state_d = infer_response_i != 2'd0 || stop ? StFlush : StCommit;
+      StInfer: if (results_rsp_i.infer_done) begin
+        state_d = results_rsp_i.infer_response != 2'd0 || stop ? StFlush : StCommit;
+      end
       StResults: begin
         if (good) state_d = grads_q ? StImage : StUpdates;
-        else if (!step_ok || stop || (td_memory_done_i && stats_ready_i)) state_d = StFlush;
+        else if (!step_ok || stop || summed) state_d = StFlush;
       end
       StUpdates: begin
         if (past_q && settle_q != '0) begin
@@ -598,12 +564,20 @@ module jd_learner_job
       end
       // An error: drop what is in flight.
       StFlush: if (flushed_q) state_d = StEnd;
-      StDrain: if (td_empty_i || stop) state_d = StEnd;
+      StDrain: if (results_rsp_i.td_empty || stop) state_d = StEnd;
       StEnd:   if (end_ready_i || soft_reset_i) state_d = StIdle;
       default: state_d = StIdle;
     endcase
   end
 
+  assign fetch_req_o     = '{job_start: state_q == StSettle, start: fetch_start_q,
+      parity: begun_q[0], batch: fetch_batch_q, flush: fetch_flush_q};
+  assign step_req_o      = '{start: step_start_q, drop: state_q inside {StFlush, StSettle},
+      parity: parity_q, phase: pipe_phase_q, due: due_ahead_q, batch: step_batch_q};
+  assign results_req_o   = '{job_start: state_q == StSettle, running: training,
+      td_clear: state_q == StFlush && !results_rsp_i.td_memory_busy,
+      td_fetch_done: fetched && from_stream_q, td_abort: td_abort_q, td_go: td_go_q,
+      accept: accept, td_address: td_address_q, infer_start: infer_start_q};
   assign job_ready_o     = state_q == StIdle && !soft_reset_i;
   assign end_valid_o     = state_q == StEnd;
   assign end_error_o     = error_q;
@@ -611,14 +585,10 @@ module jd_learner_job
                                                                                       : '0;
   assign end_info0_o     = info0_q;
   assign end_info1_o     = info1_q;
-  assign fetch_job_o     = state_q == StSettle;
-  assign step_abort_o    = state_q inside {StFlush, StSettle};
-  assign td_clear_o      = state_q == StFlush && !td_memory_busy_i;
-  assign td_fetch_done_o = fetched && from_stream_q;
   assign commit          = state_q == StCommit && !infers_q;
-  assign running_o       = training;
   assign wait_data_o     = state_q == StData && here_q == '0;
-  assign wait_room_o     = (state_q == StData && here_q != '0 && !td_room_i && !infers_q)
+  assign wait_room_o     = (state_q == StData && here_q != '0 && !results_rsp_i.td_room
+                            && !infers_q)
                            || state_q == StDrain;
   assign wait_update_o   = (updating_o || state_q == StColumns) && (!launched_q || early_q);
   assign idle_o          = state_q == StIdle;
@@ -656,24 +626,25 @@ module jd_learner_job
           info1_q <= fetch_error_q == E_BUS_RD ? fetch_info1_q : done_q;
         end
         StResults: begin
-          if (step_index_i) begin
+          if (step_rsp_i.index) begin
             error_q <= E_INDEX;
-            info0_q <= 32'(index_sample_i);
+            info0_q <= 32'(step_rsp_i.index_sample);
             info1_q <= done_q;
-          end else if (step_nonfinite_i) begin
+          end else if (step_rsp_i.nonfinite) begin
             error_q <= E_NONFINITE;
-            info0_q <= 32'(nonfinite_stage_i);
+            info0_q <= 32'(step_rsp_i.nonfinite_stage);
             info1_q <= done_q;
-          end else if (!phase_q && td_memory_done_i && td_memory_resp_i != 2'd0) begin
+          end else if (!phase_q && results_rsp_i.td_memory_done
+                       && results_rsp_i.td_memory_resp != 2'd0) begin
             error_q <= E_BUS_WR;
             info0_q <= 32'd12;
-            info1_q <= 32'(td_memory_resp_i);
+            info1_q <= 32'(results_rsp_i.td_memory_resp);
           end
         end
-        StInfer: if (infer_done_i && infer_response_i != 2'd0) begin
+        StInfer: if (results_rsp_i.infer_done && results_rsp_i.infer_response != 2'd0) begin
           error_q <= E_BUS_WR;
           info0_q <= 32'd12;
-          info1_q <= 32'(infer_response_i);
+          info1_q <= 32'(results_rsp_i.infer_response);
         end
         default: begin end
       endcase
@@ -692,22 +663,22 @@ module jd_learner_job
       loaded_q           <= '0;
       banks_q            <= '0;
       fetching_q         <= 1'b0;
-      fetch_start_o      <= 1'b0;
-      fetch_flush_o      <= 1'b1;
+      fetch_start_q      <= 1'b0;
+      fetch_flush_q      <= 1'b1;
       program_start_o    <= 1'b0;
       image_start_q      <= 1'b0;
-      step_start_o       <= 1'b0;
-      infer_start_o      <= 1'b0;
+      step_start_q       <= 1'b0;
+      infer_start_q      <= 1'b0;
       update_start_q     <= 1'b0;
       target_start_q     <= 1'b0;
-      td_abort_o         <= 1'b0;
+      td_abort_q         <= 1'b0;
       progress_o         <= '0;
       event_o            <= 1'b0;
     end else begin
       state_q <= state_d;
       event_o <= commit && event_due_q;
-      step_start_o  <= start;
-      infer_start_o <= step_over && infers_q && !stop;
+      step_start_q  <= start;
+      infer_start_q <= step_over && infers_q && !stop;
       // Program and weights.
       if (program_start_o) begin
         loaded_program_q <= 1'b0;
@@ -722,11 +693,11 @@ module jd_learner_job
         progress_o.version <= progress_o.version + 32'd1;
       end
       // Steps.
-      fetch_flush_o <= !training;
-      fetch_start_o <= fetch_begins;
+      fetch_flush_q <= !training;
+      fetch_start_q <= fetch_begins;
       if (!training)         fetching_q <= 1'b0;
       else if (fetch_begins) fetching_q <= 1'b1;
-      else if (fetch_done_i) fetching_q <= 1'b0;
+      else if (fetch_rsp_i.done) fetching_q <= 1'b0;
       // A unit but the pipeline starts in the first clock of its state. The job's error is there in
       // the first clock of StEnd.
       program_start_o <= begins && opcode == JOB_PROGRAM;
@@ -734,7 +705,7 @@ module jd_learner_job
                          || (state_q == StResults && good && grads_q);
       update_start_q  <= take_stage && !pass && !update_q.is_target;
       target_start_q  <= take_stage && !pass && update_q.is_target && due_q;
-      td_abort_o      <= state_q == StEnd && from_stream_q && !soft_reset_i && error_q != 8'd0;
+      td_abort_q      <= state_q == StEnd && from_stream_q && !soft_reset_i && error_q != 8'd0;
       if (commit) begin
         progress_o.steps   <= progress_o.steps + 32'd1;
         progress_o.version <= progress_o.version + 32'd1;
@@ -742,19 +713,19 @@ module jd_learner_job
       if (state_q == StTarget && parameters_rsp_i.target_done) begin
         banks_q[update_q.net] <= !banks_q[update_q.net];
       end
-      if (state_q == StResults && step_nonfinite_i && !step_index_i && !stop) begin
+      if (state_q == StResults && step_rsp_i.nonfinite && !step_rsp_i.index && !stop) begin
         progress_o.nonfinite_count <= progress_o.nonfinite_count + 32'd1;
         if (progress_o.nonfinite_count == '0) begin
-          progress_o.nonfinite_stage  <= nonfinite_stage_i;
-          progress_o.nonfinite_sample <= nonfinite_sample_i;
+          progress_o.nonfinite_stage  <= step_rsp_i.nonfinite_stage;
+          progress_o.nonfinite_sample <= step_rsp_i.nonfinite_sample;
         end
       end
     end
     if (state_q == StIdle && job_valid_i) words_q <= job_descriptor_i;
-    td_go_o     <= state_q == StResults && step_ok && !stop && !phase_q;
-    settled_q   <= state_q == StSettle && memory_idle_i && !step_busy_i;
-    flushed_q   <= state_q == StFlush && fetch_flush_o && memory_idle_i && !step_busy_i
-                   && !td_memory_busy_i;
+    td_go_q     <= state_q == StResults && step_ok && !stop && !phase_q;
+    settled_q   <= state_q == StSettle && memory_idle_i && !step_rsp_i.busy;
+    flushed_q   <= state_q == StFlush && fetch_flush_q && memory_idle_i && !step_rsp_i.busy
+                   && !results_rsp_i.td_memory_busy;
     more_q      <= infers_q ? unfetched_q != '0 : !applies_q && begun_q != steps;
     final_q     <= infers_q ? left_q == '0 : done_q + 32'd1 == steps;
     event_due_q <= words_q[9] != '0 && since_event_q + 32'd1 == words_q[9];
@@ -768,15 +739,15 @@ module jd_learner_job
       since_event_q  <= '0;
       td_address_q   <= {words_q[13][7:0], words_q[12]};
     end else begin
-      if (fetch_start_o) begun_q <= begun_q + 32'd1;
-      if (fetch_done_i && training && fetch_error_i != 8'd0) begin
+      if (fetch_start_q) begun_q <= begun_q + 32'd1;
+      if (fetch_rsp_i.done && training && fetch_rsp_i.error != 8'd0) begin
         fetch_failed_q <= 1'b1;
-        fetch_error_q  <= fetch_error_i;
-        fetch_info0_q  <= fetch_slot_i;
-        fetch_info1_q  <= 32'(fetch_response_i);
+        fetch_error_q  <= fetch_rsp_i.error;
+        fetch_info0_q  <= fetch_rsp_i.slot;
+        fetch_info1_q  <= 32'(fetch_rsp_i.response);
       end
       // The frames of a round are free when its results are written.
-      ahead_q <= ahead_q + 2'(fetch_start_o)
+      ahead_q <= ahead_q + 2'(fetch_start_q)
                  - 2'(infers_q ? state_q == StCommit : step_over && !more_phases);
       here_q  <= here_q + 2'(fetched) - 2'(state_q == StCommit && !applies_q);
       if (state_q == StCommit && infers_q) done_q <= words_q[7] - left_q;
@@ -805,8 +776,9 @@ module jd_learner_job
 
   // The control waits for the end of a job: StEnd is one clock, and ABORT is sent once.
   `JD_ASSERT_IF(EndIsTaken_A, state_q == StEnd, end_ready_i || soft_reset_i)
-  `JD_ASSERT_IF(UpdatesAlone_A, update_start_q || target_start_q, !step_busy_i || launched_q)
-  `JD_ASSERT_IF(LaunchOfNext_A, launch, !step_busy_i && (more_phases || begun_q > done_q + 32'd1))
+  `JD_ASSERT_IF(UpdatesAlone_A, update_start_q || target_start_q, !step_rsp_i.busy || launched_q)
+  `JD_ASSERT_IF(LaunchOfNext_A, launch,
+                !step_rsp_i.busy && (more_phases || begun_q > done_q + 32'd1))
   `JD_ASSERT_IF(StageInHand_A, take_stage,
                 update_q == update_i && index_q != plan_i.updates
                 && net_scalars_q == scalars_q[NetW'(update_q.net)])
@@ -826,5 +798,5 @@ module jd_learner_job
   `JD_ASSERT_NEXT(ImageStarts_A, state_q != StImage && state_d == StImage, image_start_q)
   `JD_ASSERT_NEXT(UpdateStarts_A, state_q == StUpdates && state_d == StUpdate, update_start_q)
   `JD_ASSERT_NEXT(TargetStarts_A, state_q == StUpdates && state_d == StTarget, target_start_q)
-  `JD_ASSERT_IF(StartsUnflushed_A, fetch_start_o, !fetch_flush_o)
+  `JD_ASSERT_IF(StartsUnflushed_A, fetch_start_q, !fetch_flush_q)
 endmodule : jd_learner_job

@@ -64,6 +64,7 @@ module jd_learner_top
   end
 
   localparam int unsigned SampleW = $clog2(BMax) > 0 ? $clog2(BMax) : 1;
+  localparam int unsigned PipeW   = $clog2(DP) > 0 ? $clog2(DP) : 1;
   localparam int unsigned UpdateMax = 16;
 
   // ------------------------------------------------------------------ control and registers
@@ -75,7 +76,7 @@ module jd_learner_top
   logic [511:0] job_descriptor;
   logic [7:0]   end_error;
   logic [31:0]  end_count, end_info0, end_info1, unused_job_number;
-  logic         tensor_busy, wait_index, wait_data, wait_room, wait_update, progress_q;
+  logic         tensor_busy, wait_data, wait_room, wait_update, progress_q;
   logic         unused_idle;
 
   jd_engine_frame #(
@@ -111,8 +112,8 @@ module jd_learner_top
     .error_code_i     ('0),
     .event_i          (job_event),
     .busy_i           (tensor_busy),
-    .stall_mem_i      (wait_data && !wait_index),
-    .stall_in_i       (wait_data && wait_index),
+    .stall_mem_i      (wait_data && !fetch_rsp.wait_index),
+    .stall_in_i       (wait_data && fetch_rsp.wait_index),
     .stall_out_i      (wait_room),
     .progress_i       (progress_q),
     .timeout_o        (timeout),
@@ -142,30 +143,45 @@ module jd_learner_top
   );
 
   // ------------------------------------------------------------------ program and jobs
-  logic              program_start, program_busy, program_done;
-  logic [7:0]        program_error;
-  logic [31:0]       program_info0, program_info1;
-  logic [NetMax-1:0] banks;
-  plan_t             plan;
-  network_t          networks [NetMax];
-  slot_t             slots [NetMax];
-  logic [4:0]        update_index;
-  logic              updating, updates_first, updates_restart;
+  // What the job asks of the units, and what they answer.
+  fetch_req_t              fetch_req;
+  fetch_rsp_t              fetch_rsp;
+  step_req_t               step_req;
+  step_rsp_t               step_rsp;
+  results_req_t            results_req;
+  results_rsp_t            results_rsp;
+  parameters_req_t         parameters_req;
+  parameters_rsp_t         parameters_rsp;
+  logic                    program_start, program_busy, program_done;
+  logic [7:0]              program_error;
+  logic [31:0]             program_info0, program_info1;
+  logic [15:0][31:0]       words;              // the job's descriptor
+  logic                    infers, gradient_alone, job_idle;
+  logic                    array_beyond;
+  logic [3:0]              array_word;
+  // The program, and what has become of its networks.
+  plan_t                   plan;
+  network_t                networks [NetMax];
+  slot_t                   slots [NetMax];
+  update_t                 update_list [UpdateMax];
+  logic                    stage_write;
+  logic [STAGE_L-1:0]      stage_index;
+  stage_t                  stage;
+  pass_t                   forward;            // of INFER
+  logic [NetMax-1:0]       banks;
   logic [NetMax-1:0][31:0] since;
-  logic [NET_MAX-1:0] update_busy, target_busy;
-  update_t           update_list [UpdateMax];
-  logic              stage_write;
-  logic [STAGE_L-1:0] stage_index;
-  stage_t            stage;
-  logic [15:0][31:0] words;
-
-  read_req_t [2:0]  read_req;                  // PROGRAM, image, fetch
-  write_req_t [2:0] write_req;                 // image, INFER, TD errors
-  read_req_t        list_req;
-  read_rsp_t        read_rsp, list_rsp;
-  write_rsp_t       write_rsp;
-  logic             image_owns;                // the image unit has the port, see jd_learner_port
-  logic             port_idle, port_beat;
+  // The updates of a step.
+  logic                    updating, updates_first, updates_restart;
+  logic [4:0]              update_index;
+  logic [NET_MAX-1:0]      update_busy, target_busy;
+  // The memory port and its clients.
+  read_req_t [2:0]         read_req;           // PROGRAM, image, fetch
+  write_req_t [2:0]        write_req;          // image, INFER, TD errors
+  read_req_t               list_req;
+  read_rsp_t               read_rsp, list_rsp;
+  write_rsp_t              write_rsp;
+  logic                    port_idle, port_beat;
+  logic                    image_owns;         // the image unit has the port
 
   jd_learner_program #(
     .P (P), .OB (OB), .LW (LW), .WRows (WRows), .ARows (ARows), .DMax (DMax), .LMax (LMax),
@@ -191,36 +207,6 @@ module jd_learner_top
     .slots_o       (slots),
     .update_o      (update_list)
   );
-  logic          fetch_job, fetch_start, fetch_parity, fetch_flush, fetch_busy, fetch_done;
-  logic [7:0]    fetch_error;
-  logic [31:0]   fetch_slot;
-  logic [1:0]    fetch_response;
-  logic          step_start, step_parity, step_abort, step_busy, step_done, step_nonfinite;
-  logic          step_index;
-  logic [STAGE_L-1:0] bad_stage;
-  logic [SampleW-1:0] bad_sample, index_sample;
-  logic [15:0]   fetch_batch, step_batch;
-  logic          infers, infer_start, infer_busy, infer_done;
-  logic [1:0]    infer_response;
-  parameters_req_t     parameters_req;
-  parameters_rsp_t     parameters_rsp;
-  pass_t               forward;              // of INFER
-  logic                weight_valid, weight_gradient, gradient_alone, gradient_read, gradient_valid;
-  logic                parameters_move;
-  place_t              weight_place, gradient_place;
-  logic [LW-1:0]       weight_mask;
-  logic [LW-1:0][31:0] weight_data, gradient_data;
-  logic          td_clear, td_fetch_done, td_abort, td_room, td_empty;
-  logic          td_memory_done, td_busy, td_go;
-  logic [39:0]   td_address;
-  logic [1:0]    td_resp;
-  logic          stats_ready, accept, running, job_idle;
-
-  logic              step_phase, step_due;
-  logic              batch_start;              // of a step's first phase
-  assign batch_start = step_start && !step_phase;
-  logic          array_beyond;
-  logic [3:0]    array_word;
   jd_learner_job #(
     .BMax (BMax), .ARows (ARows), .DP (DP), .NetMax (NetMax), .ActorCritic (ActorCritic)
   ) u_job (
@@ -256,48 +242,16 @@ module jd_learner_top
     .parameters_req_o      (parameters_req),
     .parameters_rsp_i      (parameters_rsp),
     .image_busy_i          (image_owns),
-    .fetch_job_o           (fetch_job),
-    .fetch_start_o         (fetch_start),
-    .fetch_parity_o        (fetch_parity),
-    .fetch_batch_o         (fetch_batch),
-    .fetch_flush_o         (fetch_flush),
-    .fetch_done_i          (fetch_done),
-    .fetch_error_i         (fetch_error),
-    .fetch_slot_i          (fetch_slot),
-    .fetch_response_i      (fetch_response),
+    .fetch_req_o           (fetch_req),
+    .fetch_rsp_i           (fetch_rsp),
     .memory_idle_i         (port_idle),
-    .step_start_o          (step_start),
-    .step_parity_o         (step_parity),
-    .step_batch_o          (step_batch),
-    .step_phase_o          (step_phase),
-    .step_due_o            (step_due),
-    .step_abort_o          (step_abort),
-    .step_busy_i           (step_busy),
-    .step_done_i           (step_done),
-    .step_nonfinite_i      (step_nonfinite),
-    .nonfinite_stage_i     (8'(bad_stage)),
-    .nonfinite_sample_i    (16'(bad_sample)),
-    .step_index_i          (step_index),
-    .index_sample_i        (16'(index_sample)),
+    .step_req_o            (step_req),
+    .step_rsp_i            (step_rsp),
+    .results_req_o         (results_req),
+    .results_rsp_i         (results_rsp),
     .infers_o              (infers),
-    .infer_start_o         (infer_start),
-    .infer_done_i          (infer_done),
-    .infer_response_i      (infer_response),
     .banks_o               (banks),
-    .td_clear_o            (td_clear),
-    .td_fetch_done_o       (td_fetch_done),
-    .td_abort_o            (td_abort),
-    .td_address_o          (td_address),
-    .td_go_o               (td_go),
-    .td_room_i             (td_room),
-    .td_empty_i            (td_empty),
-    .td_memory_done_i      (td_memory_done),
-    .td_memory_resp_i      (td_resp),
-    .td_memory_busy_i      (td_busy),
-    .stats_ready_i         (stats_ready),
-    .accept_o              (accept),
     .progress_o            (progress),
-    .running_o             (running),
     .wait_data_o           (wait_data),
     .wait_room_o           (wait_room),
     .wait_update_o         (wait_update),
@@ -308,7 +262,7 @@ module jd_learner_top
     .list_i        (update_list),
     .count_i       (plan.updates),
     .restart_i     (updates_restart),
-    .due_i         (step_due),
+    .due_i         (step_req.due),
     .since_i       (since),
     .active_i      (updating),
     .first_i       (updates_first),
@@ -316,7 +270,9 @@ module jd_learner_top
     .update_busy_o (update_busy),
     .target_busy_o (target_busy)
   );
-  always_ff @(posedge clk_i) quiet_q <= job_idle && port_idle && !step_busy && !td_busy;
+  always_ff @(posedge clk_i) begin
+    quiet_q <= job_idle && port_idle && !step_rsp.busy && !results_rsp.td_memory_busy;
+  end
 
   jd_learner_extents #(.NetMax (NetMax)) u_extents (
     .clk_i,
@@ -328,39 +284,28 @@ module jd_learner_top
     .word_o         (array_word)
   );
 
-  // ------------------------------------------------------------------ fetch and TD errors
+  // ------------------------------------------------------------------ records and results
   logic               frame_valid, frame_ready, scalars_valid, scalars_parity;
   logic [SampleW-1:0] scalars_sample;
-  localparam int unsigned PipeW = $clog2(DP) > 0 ? $clog2(DP) : 1;
   logic [PipeW-1:0]   frame_pipe;
   logic [15:0]        frame_row;
   logic [P-1:0]       frame_mask;
   logic [P-1:0][31:0] frame_data;
   scalars_t           record_scalars;
-
   jd_learner_fetch #(
     .P (P), .BMax (BMax), .SampleW (SampleW), .DP (DP), .ActorCritic (ActorCritic)
   ) u_fetch (
     .clk_i, .rst_ni,
-    .job_start_i        (fetch_job),
     .linear_i           (infers),
     .list_i             (words[0][8]),
     .data_base_i        ({words[5][7:0], words[4]}),
     .stride_i           (words[6]),
     .limit_i            (words[7]),
     .list_base_i        ({words[11][7:0], words[10]}),
-    .batch_i            (fetch_batch),
     .plan_i             (plan),
     .forward_i          (forward),
-    .start_i            (fetch_start),
-    .parity_i           (fetch_parity),
-    .flush_i            (fetch_flush),
-    .busy_o             (fetch_busy),
-    .done_o             (fetch_done),
-    .error_o            (fetch_error),
-    .slot_o             (fetch_slot),
-    .response_o         (fetch_response),
-    .wait_index_o       (wait_index),
+    .req_i              (fetch_req),
+    .rsp_o              (fetch_rsp),
     .smp_valid_i        (smp_valid_i),
     .smp_ready_o        (smp_ready_o),
     .smp_data_i         (smp_data_i),
@@ -381,49 +326,38 @@ module jd_learner_top
     .scalars_o          (record_scalars)
   );
 
-  `JD_ASSERT_IF(FrameWritten_A, batch_start, !frame_valid || frame_ready)
-
-  logic               delta_valid, pipe_delta_valid;
+  logic               delta_valid;
   logic [SampleW-1:0] delta_sample;
   logic [31:0]        delta;
-  assign delta_valid = pipe_delta_valid && running;    // none of a step that was dropped
-  jd_learner_tde #(.BMax (BMax)) u_tde (
+  logic               result_read;
+  logic [PipeW-1:0]   result_pipe;
+  logic [15:0]        result_row;
+  logic [P-1:0][31:0] result_data;
+  jd_learner_results #(
+    .DP (DP), .P (P), .BMax (BMax), .MulLatency (MulLatency), .AddLatency (AddLatency)
+  ) u_results (
     .clk_i, .rst_ni,
     .link_clear_i   (soft_reset || link_clear_i),
-    .memory_clear_i (td_clear),
-    .batch_i        (words[3][15:0]),
-    .to_stream_i    (words[0][10]),
-    .to_memory_i    (words[0][9]),
-    .memory_go_i    (td_go),
-    .address_i      (td_address),
-    .step_start_i   (batch_start),
+    .words_i        (words),
+    .plan_i         (plan),
+    .forward_i      (forward),
+    .step_i         (step_req),
+    .req_i          (results_req),
+    .rsp_o          (results_rsp),
+    .td_mean_o      (td_mean),
+    .td_max_o       (td_max),
     .delta_valid_i  (delta_valid),
-    .delta_slot_i   (16'(delta_sample)),
+    .delta_sample_i (delta_sample),
     .delta_i        (delta),
-    .fetch_done_i   (td_fetch_done),
-    .abort_i        (td_abort),
-    .room_o         (td_room),
-    .empty_o        (td_empty),
-    .memory_done_o  (td_memory_done),
-    .memory_resp_o  (td_resp),
-    .memory_busy_o  (td_busy),
+    .result_read_o  (result_read),
+    .result_pipe_o  (result_pipe),
+    .result_row_o   (result_row),
+    .result_data_i  (result_data),
     .tde_valid_o    (tde_valid_o),
     .tde_ready_i    (tde_ready_i),
     .tde_data_o     (tde_data_o),
-    .write_req_o    (write_req[2]),
+    .write_req_o    (write_req[2:1]),
     .write_rsp_i    (write_rsp)
-  );
-  jd_learner_stats #(.BMax (BMax), .MulLatency (MulLatency), .AddLatency (AddLatency)) u_stats (
-    .clk_i, .rst_ni,
-    .step_start_i  (batch_start),
-    .batch_i       (words[3][15:0]),
-    .scale_i       (words[8]),
-    .delta_valid_i (delta_valid),
-    .delta_i       (delta),
-    .commit_i      (accept),
-    .ready_o       (stats_ready),
-    .mean_o        (td_mean),
-    .largest_o     (td_max)
   );
 
   // ------------------------------------------------------------------ pipelines
@@ -433,12 +367,12 @@ module jd_learner_top
   always_comb begin
     step               = '0;
     step.inverse_batch = words[8];
-    step.batch         = step_batch;
-    step.parity        = step_parity;
+    step.batch         = step_req.batch;
+    step.parity        = step_req.parity;
     step.stages        = infers ? forward.behind
-                         : plan.phases && !step_phase ? plan.second : plan.stages;
-    step.first         = infers ? forward.first : step_phase ? plan.second : '0;
-    step.due           = step_due || infers;
+                         : plan.phases && !step_req.phase ? plan.second : plan.stages;
+    step.first         = infers ? forward.first : step_req.phase ? plan.second : '0;
+    step.due           = step_req.due || infers;
     step.action        = action_vector_q;
     step.noise         = plan.noise;
     step.frame_rows    = plan.frame_rows;
@@ -451,30 +385,36 @@ module jd_learner_top
     end
   end
 
-  logic               result_read;
-  logic [PipeW-1:0]   result_pipe;
-  logic [15:0]        result_row;
-  logic [P-1:0][31:0] result_data;
+  logic                weight_valid, weight_gradient, gradient_read, gradient_valid;
+  logic                parameters_move;
+  place_t              weight_place, gradient_place;
+  logic [LW-1:0]       weight_mask;
+  logic [LW-1:0][31:0] weight_data, gradient_data;
+  logic [STAGE_L-1:0]  bad_stage;
+  logic [SampleW-1:0]  bad_sample, index_sample;
+  assign step_rsp.nonfinite_stage  = 8'(bad_stage);
+  assign step_rsp.nonfinite_sample = 16'(bad_sample);
+  assign step_rsp.index_sample     = 16'(index_sample);
   jd_learner_pipes #(
     .DP (DP), .P (P), .OB (OB), .GI (GI), .LW (LW), .MulLatency (MulLatency),
     .AddLatency (AddLatency), .WRows (WRows), .ARows (ARows), .BMax (BMax), .DMax (DMax),
     .ActorCritic (ActorCritic), .NTU (NTU)
   ) u_pipes (
     .clk_i, .rst_ni,
-    .abort_i               (step_abort),
+    .abort_i               (step_req.drop),
     .stage_write_i         (stage_write),
     .stage_index_i         (stage_index),
     .stage_data_i          (stage),
-    .step_start_i          (step_start),
+    .step_start_i          (step_req.start),
     .step_i                (step),
     .update_busy_i         (update_busy),
     .target_busy_i         (target_busy),
-    .step_busy_o           (step_busy),
-    .step_done_o           (step_done),
-    .step_nonfinite_o      (step_nonfinite),
+    .step_busy_o           (step_rsp.busy),
+    .step_done_o           (step_rsp.done),
+    .step_nonfinite_o      (step_rsp.nonfinite),
     .nonfinite_stage_o     (bad_stage),
     .nonfinite_sample_o    (bad_sample),
-    .step_index_o          (step_index),
+    .step_index_o          (step_rsp.index),
     .index_sample_o        (index_sample),
     .frame_valid_i         (frame_valid),
     .frame_ready_o         (frame_ready),
@@ -496,7 +436,7 @@ module jd_learner_top
     .gradient_place_i      (gradient_place),
     .gradient_valid_o      (gradient_valid),
     .gradient_data_o       (gradient_data),
-    .delta_valid_o         (pipe_delta_valid),
+    .delta_valid_o         (delta_valid),
     .delta_sample_o        (delta_sample),
     .delta_o               (delta),
     .result_read_i         (result_read),
@@ -509,28 +449,6 @@ module jd_learner_top
     .stall_update_o        (stall_update)
   );
 
-  // ------------------------------------------------------------------ INFER
-  jd_learner_infer #(.P (P), .DP (DP)) u_infer (
-    .clk_i, .rst_ni,
-    .job_start_i        (fetch_job),
-    .address_i          ({words[13][7:0], words[12]}),
-    .start_i            (infer_start),
-    .count_i            (step_batch),
-    .row_i              (forward.result + (step_parity && forward.parted ? plan.state_rows : 8'd0)),
-    .lane_i             (forward.lane[$clog2(P)-1:0]),
-    .words_i            (forward.n_out),
-    .frame_rows_i       (plan.frame_rows),
-    .busy_o             (infer_busy),
-    .done_o             (infer_done),
-    .response_o         (infer_response),
-    .read_o             (result_read),
-    .read_pipe_o        (result_pipe),
-    .read_row_o         (result_row),
-    .data_i             (result_data),
-    .write_req_o        (write_req[1]),
-    .write_rsp_i        (write_rsp)
-  );
-
   // ------------------------------------------------------------------ parameters
   jd_learner_parameters #(
     .DP (DP), .P (P), .OB (OB), .LW (LW), .MulLatency (MulLatency), .AddLatency (AddLatency),
@@ -541,7 +459,7 @@ module jd_learner_top
     .words_i           (words),
     .infers_i          (infers),
     .stop_i            (soft_reset || timeout),
-    .due_i             (step_due),
+    .due_i             (step_req.due),
     .req_i             (parameters_req),
     .rsp_o             (parameters_rsp),
     .plan_i            (plan),
@@ -571,9 +489,9 @@ module jd_learner_top
     .clk_i, .rst_ni,
     .program_busy_i (program_start || program_busy),
     .image_busy_i   (parameters_req.image_start || parameters_rsp.image_busy),
-    .infer_busy_i   (infer_start || infer_busy),
-    .fetch_busy_i   (fetch_busy),
-    .td_busy_i      (td_busy),
+    .infer_busy_i   (results_req.infer_start || results_rsp.infer_busy),
+    .fetch_busy_i   (fetch_rsp.busy),
+    .td_busy_i      (results_rsp.td_memory_busy),
     .image_owns_o   (image_owns),
     .idle_o         (port_idle),
     .beat_o         (port_beat),
@@ -588,18 +506,16 @@ module jd_learner_top
   );
 
   always_ff @(posedge clk_i) begin
-    progress_q <= tensor_busy || parameters_move || pipe_delta_valid
-                  || (mem_rsp_i.read.rvalid && mem_req_o.read.rready)
-                  || port_beat
+    progress_q <= tensor_busy || parameters_move || delta_valid
+                  || (mem_rsp_i.read.rvalid && mem_req_o.read.rready) || port_beat
                   || (mem_req_o.write.wvalid && mem_rsp_i.write.wready)
                   || (mem_rsp_i.write.bvalid && mem_req_o.write.bready)
                   || (tde_valid_o && tde_ready_i);
   end
 
   // ------------------------------------------------------------------ checks
-  `JD_ASSERT_STREAM(TdeStable_A, tde_valid_o, tde_ready_i || link_clear_o || link_clear_i,
-                    tde_data_o)
+  `JD_ASSERT_IF(FrameWritten_A, step_req.start && !step_req.phase, !frame_valid || frame_ready)
   `JD_ASSERT_IF(TdeEmpty_A, soft_reset && quiet_q, !tde_valid_o)
-  `JD_ASSERT_IF(BatchFits_A, step_start || fetch_start, 32'(step_batch) <= BMax
-                                                        && 32'(fetch_batch) <= BMax)
+  `JD_ASSERT_IF(BatchFits_A, step_req.start || fetch_req.start,
+                32'(step_req.batch) <= BMax && 32'(fetch_req.batch) <= BMax)
 endmodule : jd_learner_top
