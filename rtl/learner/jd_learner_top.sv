@@ -2,6 +2,12 @@
 //
 // The learner engine: trains networks by a stage program, from replayed records to new weights.
 //
+//   page -> jd_engine_frame -+-> jd_learner_state (registers)
+//                            +-> jd_learner_job <-> jd_learner_program, and the units:
+//   SMP, records -> jd_learner_fetch -> jd_learner_pipes -> jd_learner_results -> TDE, memory
+//   images <-> jd_learner_parameters <-> weights, gradients of the pipelines
+//   jd_engine_frame <- jd_learner_port <- all that read and write memory
+//
 // Streams  axil_*: the page. mem_*: jobs, records and parameters. smp_*: indices of a batch; tde_*:
 //          its TD errors. link_clear_*: as in docs/interfaces.md.
 // Timing   a gradient step takes the pipeline's clocks (jd_learner_pipe); WU and TSM run beside the
