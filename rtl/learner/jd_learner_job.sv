@@ -381,7 +381,7 @@ module jd_learner_job
     logic        look_q, skips_q, started_q;
     assign after         = due_step_q ? 33'd1 : waited_q + 33'd1;
     assign pass          = other_q || (update_q.delayed && !due_step_q);
-    assign copies        = parameters_rsp_i.columns[NetW'(update_q.net)];
+    assign copies        = parameters_rsp_i.columns[update_q.net];
     assign columns_next  = started_q ? parameters_rsp_i.columns_done : skips_q;
     assign due_known     = known_q[2];
     assign columns_net   = behind_update_q ? NetW'(update_q.net) : column_net_q;
@@ -399,7 +399,7 @@ module jd_learner_job
       else if (state_q inside {StSettle, StData, StCommit}) phase_q <= 1'b0;
       // Of each network: one clock to look at it, one to start.
       columns_start_q <= rst_ni && state_q == StColumns && !started_q && !skips_q
-                         && look_q && parameters_rsp_i.columns[columns_net];
+                         && look_q && parameters_rsp_i.columns[3'(columns_net)];
       if (state_q != StColumns || columns_next) begin
         started_q <= 1'b0;
         skips_q   <= 1'b0;
@@ -407,8 +407,8 @@ module jd_learner_job
       end else begin
         look_q <= 1'b1;
         if (look_q && !started_q) begin
-          started_q <= parameters_rsp_i.columns[columns_net];
-          skips_q   <= !parameters_rsp_i.columns[columns_net];
+          started_q <= parameters_rsp_i.columns[3'(columns_net)];
+          skips_q   <= !parameters_rsp_i.columns[3'(columns_net)];
         end
       end
       if (state_q != StColumns) begin

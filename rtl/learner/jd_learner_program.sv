@@ -457,7 +457,7 @@ module jd_learner_program
                        && stage_q.src == chain_dst_q && stage_q.n_in == chain_n_out_q;
       length_after_q <= length_d;
       pass_ends_q    <= length_after_q != '0 && length_after_q == stage_net_q.layer_count
-                        && !plan_o.passes[NetW'(stage_q.net)];
+                        && !plan_o.passes[stage_q.net];
     end
     if (state_q == StIdle) begin
       length_q <= '0;
@@ -791,8 +791,8 @@ module jd_learner_program
         networks_o[other_q]             <= net_q;
         networks_o[other_q].beats       <= 16'(groups_q / FILL);
         networks_o[other_q].master_base <= master_q[23:0];
-        plan_o.nets[other_q]                 <= 1'b1;
-        plan_o.targets[other_q]              <= net_q.has_target;
+        plan_o.nets[3'(other_q)]        <= 1'b1;
+        plan_o.targets[3'(other_q)]     <= net_q.has_target;
         master_q                        <= master_end_q;
       end
     end
@@ -840,13 +840,13 @@ module jd_learner_program
         };
       end
       if (pass_ends_q) begin
-        plan_o.passes[NetW'(stage_q.net)]      <= 1'b1;
+        plan_o.passes[stage_q.net]             <= 1'b1;
         networks_o[NetW'(stage_q.net)].forward <= pass;
       end
       if (stage_q.op == OpUpdate) begin
         networks_o[NetW'(stage_q.net)].slot <= stage_q.param[3:0];
-        plan_o.trained[NetW'(stage_q.net)]  <= 1'b1;
-        if (!(ActorCritic && stage_q.delayed)) plan_o.prompt[NetW'(stage_q.net)] <= 1'b1;
+        plan_o.trained[stage_q.net]         <= 1'b1;
+        if (!(ActorCritic && stage_q.delayed)) plan_o.prompt[stage_q.net] <= 1'b1;
       end
     end
   end
@@ -875,6 +875,6 @@ module jd_learner_program
                 32'(nets_q) <= NetMax && 32'(slots_q) <= NetMax && 32'(plan_o.stages) <= StMax)
   `JD_ASSERT_IF(NoErrorKept_A, accepted || stage_write_o, error_q == '0 && error == '0)
   `JD_ASSERT_IF(UpdateFits_A, stage_write_o && updates, 32'(plan_o.updates) < UpdateMax)
-  `JD_ASSERT_IF(NetOfProgram_A, stage_write_o && !losses, plan_o.nets[NetW'(stage_q.net)])
+  `JD_ASSERT_IF(NetOfProgram_A, stage_write_o && !losses, plan_o.nets[stage_q.net])
   `JD_ASSERT_IF(MarkInFrame_A, state_q == StMark && mark_left_q != '0, mark_q < plan_o.frame_rows)
 endmodule : jd_learner_program
