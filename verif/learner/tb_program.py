@@ -86,7 +86,8 @@ def asked_for(dut: Any) -> tuple[int, int, int, int]:
 
 def plan_of(dut: Any) -> dict[str, int]:
     """The fields of plan_t."""
-    value, plan = int(dut.plan_o.value), {}
+    value = int(dut.plan_o.value)
+    plan: dict[str, int] = {}
     for name, width in reversed(PLAN):
         plan[name] = value & (1 << width) - 1
         value >>= width
