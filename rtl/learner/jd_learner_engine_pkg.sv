@@ -57,6 +57,170 @@ package jd_learner_engine_pkg;
     logic [31:0] tau;
   } update_t;
 
+  // The job's fetches, a batch each; see jd_learner_fetch.
+  typedef struct packed {
+    logic        job_start;                     // a job begins: takes its addresses
+    logic        start;
+    logic        parity;
+    logic [15:0] batch;                         // samples, held until done
+    logic        flush;
+  } fetch_req_t;
+
+  typedef struct packed {
+    logic        busy;
+    logic        done;
+    logic [7:0]  error;                         // with done; 0 ok
+    logic [31:0] slot;                          // with an error
+    logic [1:0]  response;                      // with E_BUS_RD
+    logic        wait_index;                    // no word from SMP
+  } fetch_rsp_t;
+
+  // What the pipelines do; see jd_learner_pipes.
+  typedef struct packed {
+    logic        start;
+    logic        drop;                          // what they do
+    logic        parity;
+    logic        phase;                         // the second one
+    logic        due;                           // delayed stages run
+    logic [15:0] batch;                         // samples
+  } step_req_t;
+
+  typedef struct packed {
+    logic        busy;
+    logic        done;
+    logic        nonfinite;                     // a NaN or an infinity: the first stage, sample
+    logic [7:0]  nonfinite_stage;
+    logic [15:0] nonfinite_sample;
+    logic        index;                         // an action out of range: the first sample
+    logic [15:0] index_sample;
+  } step_rsp_t;
+
+  // What is done with a step's results; see jd_learner_results.
+  typedef struct packed {
+    logic        job_start;                     // as of fetch
+    logic        running;                       // deltas count
+    logic        td_clear;
+    logic        td_fetch_done;
+    logic        td_abort;
+    logic        td_go;                         // the step is without error,
+    logic        accept;                        // and its updates begin
+    logic [39:0] td_address;
+    logic        infer_start;                   // with parity and batch of the round
+  } results_req_t;
+
+  typedef struct packed {
+    logic        td_room;
+    logic        td_empty;
+    logic        td_memory_done;
+    logic [1:0]  td_memory_resp;
+    logic        td_memory_busy;
+    logic        stats_ready;
+    logic        infer_busy;
+    logic        infer_done;
+    logic [1:0]  infer_response;
+  } results_rsp_t;
+
+  // What the job has done to parameters, by WU, TSM, jd_learner_columns and the image unit.
+  typedef struct packed {
+    logic [1:0]    owner;                       // of masters and weights: 0 WU, 1 TSM, 2 image
+    update_t       update;                      // the stage in hand
+    update_state_t scalars;                     // of the network in hand
+    logic          update_start;
+    logic          target_start;
+    logic          columns_start;
+    logic          columns_busy;                // a copy of columns is made, of this network
+    logic [2:0]    columns_net;
+    logic          image_start;
+    logic          gradient_image;              // of gradients: GRADS, APPLY
+  } parameters_req_t;
+
+  typedef struct packed {
+    logic          update_done;
+    update_state_t updated;                     // with it: scalars after WU
+    logic          target_done;
+    logic          columns_done;
+    logic [7:0]    columns;                     // networks with a copy of columns
+    logic          image_busy;
+    logic          image_done;
+    logic [1:0]    image_response;              // with it
+    logic [2:0]    image_net;                   // the network in hand
+    logic          image_scalars_write;
+    update_state_t image_scalars;
+  } parameters_rsp_t;
+
+  // Where LW words of a parameter image lie in the pipelines' memories.
+  typedef struct packed {
+    logic        bias;                          // in that of biases, else of weights
+    logic [15:0] row;                           // weights: row of P words,
+    logic [6:0]  sub;                           // and group of LW in it
+    logic [15:0] bias_index;                    // biases: first one
+  } place_t;
+
+  // A client of the engine's memory port: a command, then its beats of 64 bytes, in order. An answer
+  // goes to all clients; the one that has the port waits for it.
+  typedef struct packed {
+    logic         cmd_valid;
+    logic [39:0]  cmd_address;                  // a multiple of 64
+    logic [15:0]  cmd_beats;
+    logic         ready;                        // takes a beat
+  } read_req_t;
+
+  typedef struct packed {
+    logic         cmd_ready;
+    logic         valid;
+    logic [511:0] data;
+    logic         last;                         // of the command
+    logic [1:0]   resp;
+  } read_rsp_t;
+
+  typedef struct packed {
+    logic         cmd_valid;
+    logic [39:0]  cmd_address;
+    logic [15:0]  cmd_beats;
+    logic         valid;
+    logic [511:0] data;
+    logic [63:0]  strb;
+    logic         done_ready;                   // takes a command's response
+  } write_req_t;
+
+  typedef struct packed {
+    logic         cmd_ready;
+    logic         ready;
+    logic         done_valid;
+    logic [1:0]   done_resp;
+  } write_rsp_t;
+
+  // What the registers tell of the engine's progress.
+  typedef struct packed {
+    logic [31:0] steps;                         // gradient steps done
+    logic [31:0] version;                       // of the weights
+    logic [31:0] nonfinite_count;               // steps that ended with a NaN or an infinity,
+    logic [7:0]  nonfinite_stage;               // and where the first of these was seen
+    logic [15:0] nonfinite_sample;
+  } progress_t;
+
+  // What the program says of records, sample frames and stages.
+  typedef struct packed {
+    logic [7:0]  nets;                          // networks that it has,
+    logic [7:0]  targets;                       // those with a target,
+    logic [7:0]  passes;                        // with a forward pass,
+    logic [7:0]  trained;                       // with a WU,
+    logic [7:0]  prompt;                        // with a WU that is not delayed
+    logic [7:0]  stages;
+    logic [15:0] state_words;                   // S
+    logic [15:0] action_words;                  // A, of binary32; 0: the action is one int32
+    logic [7:0]  frame_rows;                    // of a sample
+    logic [7:0]  state_rows;                    // of a copy of a vector that a record fills
+    logic [7:0]  state;                         // these vectors: s,
+    logic [7:0]  next_state;                    // s',
+    logic [7:0]  action;                        // s and a, if A is not 0,
+    logic [7:0]  noise;                         // noise; 0: records have none
+    logic [15:0] delay;                         // delayed stages run in every d-th step; 0: none
+    logic        phases;                        // there are two phases
+    logic [7:0]  second;                        // first stage of the second
+    logic [4:0]  updates;                       // WU and TSM stages
+  } plan_t;
+
   // Opcodes.
   localparam logic [7:0] JOB_LOAD    = 8'd1;
   localparam logic [7:0] JOB_STORE   = 8'd2;

@@ -2,11 +2,11 @@
 //
 // Fetches the records of one batch and writes them into the sample frames, a word per clock.
 //
-// Streams  start_i begins a batch; its indices come from SMP or from a list in memory, a read of
+// Streams  req_i.start begins a batch; its indices come from SMP or from a list in memory, a read of
 //          the record follows each, up to the movers' limit in flight, and the words return in
-//          order. done_o is one clock, two after the last word: every record is in the frames, or
-//          error_o says why not.
-//          flush_i (level) takes no more input, drops what returns and empties the block.
+//          order. rsp_o.done is one clock, two after the last word: every record is in the frames, or
+//          rsp_o.error says why not.
+//          req_i.flush (level) takes no more input, drops what returns and empties the block.
 //          A record is [s][a][r][d][s'] and [noise], if there is some; an action of A words goes
 //          after a second copy of s. With linear_i the records are taken in their order, from the
 //          job's first on, and of each only its first vector.
@@ -17,6 +17,7 @@
 `include "jd_assert.svh"
 module jd_learner_fetch
   import jd_learner_pkg::*;
+  import jd_learner_engine_pkg::*;
 #(
   parameter  int unsigned P       = 16,   // words of a frame row
   parameter  int unsigned BMax    = 64,   // largest batch
@@ -29,54 +30,27 @@ module jd_learner_fetch
   input  logic               clk_i,
   input  logic               rst_ni,
   // The job, held while it runs.
-  input  logic               job_start_i,     // loads list_base_i
   input  logic               linear_i,        // the records follow each other
   input  logic               list_i,          // indices from memory, else from SMP
   input  logic [39:0]        data_base_i,
   input  logic [31:0]        stride_i,        // bytes, multiple of 64
   input  logic [31:0]        limit_i,         // N: an index is below
   input  logic [39:0]        list_base_i,
-  input  logic [15:0]        batch_i,
-  input  logic [15:0]        state_words_i,
-  input  logic [15:0]        action_words_i,  // A, of binary32; 0: the action is one int32
-  input  logic [7:0]         state_rows_i,    // rows of a copy of what a record fills
-  input  logic [7:0]         state_row_i,
-  input  logic [7:0]         next_row_i,
-  input  logic [7:0]         action_row_i,    // of s and a; if A is not 0
-  input  logic [7:0]         noise_row_i,     // 0: records have none
-  input  logic [7:0]         frame_rows_i,    // of a sample
-  // One batch.
-  input  logic               start_i,
-  input  logic               parity_i,
-  input  logic               flush_i,
-  output logic               busy_o,
-  output logic               done_o,
-  output logic [7:0]         error_o,         // with done_o; 0 ok
-  output logic [31:0]        slot_o,          // with error_o: the slot in error
-  output logic [1:0]         response_o,      // with E_BUS_RD: the bus's answer
-  output logic               wait_index_o,    // no word from SMP
+  input  plan_t              plan_i,          // of the program
+  input  pass_t              forward_i,       // with linear_i: its input is what is read
+  // The job's fetches, a batch each.
+  input  fetch_req_t         req_i,
+  output fetch_rsp_t         rsp_o,
   // Indices.
   input  logic               smp_valid_i,
   output logic               smp_ready_o,
   input  logic [127:0]       smp_data_i,
   input  logic               smp_last_i,
-  output logic               list_cmd_valid_o,
-  input  logic               list_cmd_ready_i,
-  output logic [39:0]        list_cmd_address_o,
-  output logic [15:0]        list_cmd_beats_o,
-  input  logic               list_valid_i,
-  output logic               list_ready_o,
-  input  logic [511:0]       list_data_i,
-  input  logic [1:0]         list_resp_i,
+  output read_req_t          list_req_o,
+  input  read_rsp_t          list_rsp_i,
   // Records.
-  output logic               cmd_valid_o,
-  input  logic               cmd_ready_i,
-  output logic [39:0]        cmd_address_o,
-  output logic [15:0]        cmd_beats_o,
-  input  logic               record_valid_i,
-  output logic               record_ready_o,
-  input  logic [511:0]       record_data_i,
-  input  logic [1:0]         record_resp_i,
+  output read_req_t          read_req_o,
+  input  read_rsp_t          read_rsp_i,
   // Frames: a word of a vector, and with a record's last word its scalars.
   output logic               frame_valid_o,
   input  logic               frame_ready_i,
@@ -100,6 +74,11 @@ module jd_learner_fetch
     logic [31:0] weight;
   } entry_t;
 
+  logic [15:0] state_words;              // of the first vector of a record, and its row
+  logic [7:0]  state_row;
+  assign state_words = linear_i ? forward_i.n_in : plan_i.state_words;
+  assign state_row   = linear_i ? forward_i.source : plan_i.state;
+
   logic        active_q, parity_q, stopped_q;
   logic        ends;                     // the batch, in this clock
   logic [15:0] slot_q;                   // next index to take
@@ -121,16 +100,16 @@ module jd_learner_fetch
   logic [$clog2(BMax/4+3)-1:0]   unused_beats;
   jd_stream_fifo #(.Width (514), .Depth (BMax / 4 + 2)) u_list (
     .clk_i, .rst_ni,
-    .clear_i     (flush_i),
-    .in_valid_i  (list_valid_i && !flush_i),
+    .clear_i     (req_i.flush),
+    .in_valid_i  (list_rsp_i.valid && !req_i.flush),
     .in_ready_o  (list_ready),
-    .in_data_i   ({list_resp_i, list_data_i}),
+    .in_data_i   ({list_rsp_i.resp, list_rsp_i.data}),
     .out_valid_o (beat_valid),
     .out_ready_i (beat_pop),
     .out_data_o  ({beat_resp, beat_data}),
     .count_o     (unused_beats)
   );
-  assign list_ready_o = flush_i || list_ready;
+  assign list_req_o.ready = req_i.flush || list_ready;
 
   // Source: one index per clock, from SMP or from the list.
   logic [127:0] source_word;
@@ -140,7 +119,7 @@ module jd_learner_fetch
   always_comb begin
     source_word  = list_i ? beat_data[128*list_lane_q+:128] : smp_data_i;
     source_index = linear_i ? linear_q : source_word[31:0];
-    source_valid = active_q && !flush_i && !stopped_q && !source_end_q
+    source_valid = active_q && !req_i.flush && !stopped_q && !source_end_q
                    && (linear_i || (list_i ? beat_valid : smp_valid_i));
     source_error = '0;
     if (source_index >= limit_i) source_error = E_INDEX;
@@ -169,34 +148,36 @@ module jd_learner_fetch
   assign beat_pop     = list_i && source_valid && source_ready
                         && (list_lane_q == 2'd3 || source_last_q);
 
-  // A command once offered stays, also under flush_i; its entry is then not kept.
-  assign cmd_valid_o   = address_valid_q && !address_entry_q.failed;
-  assign cmd_address_o = address_base_q + address_low_q + address_high_q;
-  assign entry_push    = address_leave && !flush_i;
-  assign address_leave = address_valid_q && (address_entry_q.failed || cmd_ready_i);
-  assign address_take  = room_q && (!address_valid_q || address_leave);
+  // A command once offered stays, also under req_i.flush; its entry is then not kept.
+  assign read_req_o.cmd_valid   = address_valid_q && !address_entry_q.failed;
+  assign read_req_o.cmd_address = address_base_q + address_low_q + address_high_q;
+  assign entry_push             = address_leave && !req_i.flush;
+  assign address_leave          = address_valid_q
+                                  && (address_entry_q.failed || read_rsp_i.cmd_ready);
+  assign address_take           = room_q && (!address_valid_q || address_leave);
 
   logic [15:0] record_words;
   logic        acts_q, noisy_q;          // of a record: A is not 0; there is noise
   always_ff @(posedge clk_i) begin
-    acts_q  <= ActorCritic && action_words_i != '0 && !linear_i;
-    noisy_q <= ActorCritic && noise_row_i != '0 && !linear_i;
+    acts_q  <= ActorCritic && plan_i.action_words != '0 && !linear_i;
+    noisy_q <= ActorCritic && plan_i.noise != '0 && !linear_i;
   end
   if (ActorCritic) begin : gen_record
     logic [15:0] words_q, extra_q;       // of the job
     always_ff @(posedge clk_i) begin
-      extra_q <= (acts_q ? action_words_i : 16'd1) + (noisy_q ? action_words_i : 16'd0);
-      words_q <= linear_i ? state_words_i : (state_words_i << 1) + 16'd2 + extra_q;
+      extra_q <= (acts_q ? plan_i.action_words : 16'd1) + (noisy_q ? plan_i.action_words : 16'd0);
+      words_q <= linear_i ? state_words : (state_words << 1) + 16'd2 + extra_q;
     end
     assign record_words = words_q;
   end else begin : gen_fixed_record
-    assign record_words = linear_i ? state_words_i : (state_words_i << 1) + 16'd3;
+    assign record_words = linear_i ? state_words : (state_words << 1) + 16'd3;
   end
-  assign cmd_beats_o      = (record_words + 16'd15) >> 4;
-  assign list_bytes_q     = batch_i << 4;
-  assign list_cmd_valid_o = list_pending_q;
-  assign list_cmd_address_o = {list_address_q[39:6], 6'd0};
-  assign list_cmd_beats_o = 16'((17'(list_address_q[5:0]) + 17'(list_bytes_q) + 17'd63) >> 6);
+  assign read_req_o.cmd_beats   = (record_words + 16'd15) >> 4;
+  assign list_bytes_q           = req_i.batch << 4;
+  assign list_req_o.cmd_valid   = list_pending_q;
+  assign list_req_o.cmd_address = {list_address_q[39:6], 6'd0};
+  assign list_req_o.cmd_beats   = 16'((17'(list_address_q[5:0]) + 17'(list_bytes_q)
+                                      + 17'd63) >> 6);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -206,32 +187,32 @@ module jd_learner_fetch
       index_valid_q   <= 1'b0;
       address_valid_q <= 1'b0;
     end else begin
-      if (start_i)                  active_q <= 1'b1;
-      else if (ends || flush_i)     active_q <= 1'b0;
-      if (start_i)                  stopped_q <= 1'b0;
+      if (req_i.start)              active_q <= 1'b1;
+      else if (ends || req_i.flush) active_q <= 1'b0;
+      if (req_i.start)              stopped_q <= 1'b0;
       else if (source_valid && source_ready && source_error != 8'd0) stopped_q <= 1'b1;
-      if (start_i && list_i)                          list_pending_q <= 1'b1;
-      else if (list_pending_q && list_cmd_ready_i)    list_pending_q <= 1'b0;
-      if (source_ready || flush_i) index_valid_q <= source_valid;
-      if (address_take)       address_valid_q <= index_valid_q && !flush_i;
+      if (req_i.start && list_i)                       list_pending_q <= 1'b1;
+      else if (list_pending_q && list_rsp_i.cmd_ready) list_pending_q <= 1'b0;
+      if (source_ready || req_i.flush) index_valid_q <= source_valid;
+      if (address_take)       address_valid_q <= index_valid_q && !req_i.flush;
       else if (address_leave) address_valid_q <= 1'b0;
     end
-    if (job_start_i) begin
+    if (req_i.job_start) begin
       list_address_q <= list_base_i;
-    end else if (list_pending_q && list_cmd_ready_i) begin
+    end else if (list_pending_q && list_rsp_i.cmd_ready) begin
       list_address_q <= list_address_q + 40'(list_bytes_q);
     end
-    if (job_start_i)                                   linear_q <= '0;
+    if (req_i.job_start)                               linear_q <= '0;
     else if (source_valid && source_ready && linear_i) linear_q <= linear_q + 32'd1;
-    if (start_i) begin
+    if (req_i.start) begin
       slot_q        <= '0;
       source_last_q <= one_sample_q;
       source_end_q  <= 1'b0;
-      parity_q      <= parity_i;
+      parity_q      <= req_i.parity;
       list_lane_q   <= list_address_q[5:4];
     end else if (source_valid && source_ready) begin
       slot_q        <= slot_q + 16'd1;
-      source_last_q <= slot_q + 16'd2 == batch_i;
+      source_last_q <= slot_q + 16'd2 == req_i.batch;
       source_end_q  <= source_last_q;
       list_lane_q   <= list_lane_q + 2'd1;
     end
@@ -254,7 +235,7 @@ module jd_learner_fetch
   always_ff @(posedge clk_i) room_q <= 32'(entries) <= ENTRIES - 4;
   jd_stream_fifo #(.Width ($bits(entry_t)), .Depth (ENTRIES)) u_entries (
     .clk_i, .rst_ni,
-    .clear_i     (flush_i),
+    .clear_i     (req_i.flush),
     .in_valid_i  (entry_push),
     .in_ready_o  (entry_ready),
     .in_data_i   (address_entry_q),
@@ -282,12 +263,13 @@ module jd_learner_fetch
 
   // The words of a beat with an error go to frames and scalars that no step will read.
   assign bad        = head_valid && (head.failed
-                                     || (record_valid_i && record_resp_i != 2'd0));
-  assign word_valid = active_q && !flush_i && head_valid && !head.failed && record_valid_i;
-  assign advance    = take && once_q;
-  assign take       = word_valid && (vector_ready || scalar_q);
-  assign record_ready_o = flush_i || (advance && beat_last_q);
-  assign head_pop   = take && word_last_q;
+                                     || (read_rsp_i.valid && read_rsp_i.resp != 2'd0));
+  assign word_valid       = active_q && !req_i.flush && head_valid && !head.failed
+                            && read_rsp_i.valid;
+  assign advance          = take && once_q;
+  assign take             = word_valid && (vector_ready || scalar_q);
+  assign read_req_o.ready = req_i.flush || (advance && beat_last_q);
+  assign head_pop         = take && word_last_q;
 
   logic [31:0] word;
   logic [15:0] state_base_q, next_base_q;      // rows of the sample's s and s'
@@ -302,7 +284,7 @@ module jd_learner_fetch
       default:    base = next_base_q;
     endcase
   end
-  assign word       = record_data_i[32*word_q+:32];
+  assign word       = read_rsp_i.data[32*word_q+:32];
   // The word after the one in hand.
   part_e      next_part;
   logic       next_part_last, next_last;
@@ -337,7 +319,7 @@ module jd_learner_fetch
     next_last = next_part == last_part_q && next_part_last;
   end
   // The words pass a skid, which keeps the writes of the pipeline from the records' ready. What is
-  // in it when a batch ends is written before its step can begin, also under flush_i.
+  // in it when a batch ends is written before its step can begin, also under req_i.flush.
   logic [LaneW-1:0] lane;
   logic [31:0]      lane_word;
   logic [PipeW-1:0] pipe;                // of the sample
@@ -360,42 +342,42 @@ module jd_learner_fetch
   assign scalars_o = '{action: action_q, reward: reward_q, discount: discount_q,
                        weight: head.weight};
 
-  assign ends = active_q && !flush_i && ((take && word_last_q && sample_last_q) || bad);
+  assign ends = active_q && !req_i.flush && ((take && word_last_q && sample_last_q) || bad);
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) done_o <= 1'b0;
-    else         done_o <= ends;
-    error_o    <= !bad ? 8'd0 : head.failed ? head.error : E_BUS_RD;
-    response_o <= head.failed ? head.response : record_resp_i;
-    slot_o     <= 32'(sample_q);
+    if (!rst_ni) rsp_o.done <= 1'b0;
+    else         rsp_o.done <= ends;
+    rsp_o.error    <= !bad ? 8'd0 : head.failed ? head.error : E_BUS_RD;
+    rsp_o.response <= head.failed ? head.response : read_rsp_i.resp;
+    rsp_o.slot     <= 32'(sample_q);
   end
 
   always_ff @(posedge clk_i) begin
-    one_sample_q  <= batch_i == 16'd1;
+    one_sample_q  <= req_i.batch == 16'd1;
     last_part_q   <= linear_i ? PartState : noisy_q ? PartNoise : PartNext;
-    one_word_q    <= state_words_i == 16'd1;
-    state_first_q <= {state_row_i + state_rows_i, state_row_i};
-    next_first_q  <= {next_row_i + state_rows_i, next_row_i};
+    one_word_q    <= state_words == 16'd1;
+    state_first_q <= {state_row + plan_i.state_rows, state_row};
+    next_first_q  <= {plan_i.next_state + plan_i.state_rows, plan_i.next_state};
     if (ActorCritic) begin
-      one_action_q   <= action_words_i == 16'd1;
-      action_first_q <= {action_row_i + state_rows_i, action_row_i};
-      noise_first_q  <= {noise_row_i + state_rows_i, noise_row_i};
+      one_action_q   <= plan_i.action_words == 16'd1;
+      action_first_q <= {plan_i.action + plan_i.state_rows, plan_i.action};
+      noise_first_q  <= {plan_i.noise + plan_i.state_rows, plan_i.noise};
     end
-    if (start_i) begin
+    if (req_i.start) begin
       scalar_q      <= 1'b0;
       word_last_q   <= last_part_q == PartState && one_word_q;
       beat_last_q   <= last_part_q == PartState && one_word_q;
       once_q        <= !acts_q;
       sample_q      <= '0;
       sample_last_q <= one_sample_q;
-      state_base_q  <= 16'(state_first_q[parity_i]);
-      next_base_q   <= 16'(next_first_q[parity_i]);
-      action_base_q <= 16'(action_first_q[parity_i]);
-      noise_base_q  <= 16'(noise_first_q[parity_i]);
+      state_base_q  <= 16'(state_first_q[req_i.parity]);
+      next_base_q   <= 16'(next_first_q[req_i.parity]);
+      action_base_q <= 16'(action_first_q[req_i.parity]);
+      noise_base_q  <= 16'(noise_first_q[req_i.parity]);
       again_q       <= 1'b0;
       part_q        <= PartState;
       part_last_q   <= one_word_q;
       left_q        <= '0;
-      rest_q        <= state_words_i;
+      rest_q        <= state_words;
       word_q        <= '0;
     end else if (take && !advance) begin
       again_q <= 1'b1;
@@ -410,23 +392,23 @@ module jd_learner_fetch
       beat_last_q <= next_last || next_word == 4'd15;
       once_q      <= !(acts_q && next_part == PartState);
       left_q      <= part_last_q ? '0 : left_q + 16'd1;
-      rest_q      <= part_last_q ? state_words_i : rest_q - 16'd1;
+      rest_q      <= part_last_q ? state_words : rest_q - 16'd1;
       if (word_last_q) begin
         sample_q      <= sample_q + 16'd1;
-        sample_last_q <= sample_q + 16'd2 == batch_i;
+        sample_last_q <= sample_q + 16'd2 == req_i.batch;
         if (pipe == PipeW'(DP - 1)) begin
-          state_base_q  <= state_base_q + 16'(frame_rows_i);
-          next_base_q   <= next_base_q + 16'(frame_rows_i);
-          action_base_q <= action_base_q + 16'(frame_rows_i);
-          noise_base_q  <= noise_base_q + 16'(frame_rows_i);
+          state_base_q  <= state_base_q + 16'(plan_i.frame_rows);
+          next_base_q   <= next_base_q + 16'(plan_i.frame_rows);
+          action_base_q <= action_base_q + 16'(plan_i.frame_rows);
+          noise_base_q  <= noise_base_q + 16'(plan_i.frame_rows);
         end
       end else begin
         if (part_q == PartState && part_last_q && acts_q) begin   // a follows s
           left_q <= left_q + 16'd1;
-          rest_q <= action_words_i;
+          rest_q <= plan_i.action_words;
         end
         if (part_q == PartAction && part_last_q) left_q <= 16'd1;
-        if (part_q == PartNext && part_last_q)   rest_q <= action_words_i;
+        if (part_q == PartNext && part_last_q)   rest_q <= plan_i.action_words;
         if (scalar_q) begin
           if (left_q[1:0] == 2'd0) action_q   <= word;
           if (left_q[1:0] == 2'd1) reward_q   <= word;
@@ -436,17 +418,18 @@ module jd_learner_fetch
     end
   end
 
-  assign busy_o        = active_q || index_valid_q || address_valid_q || list_pending_q;
-  assign wait_index_o  = active_q && !list_i && !linear_i && !source_end_q && !smp_valid_i
-                         && !stopped_q;
+  assign rsp_o.busy       = active_q || index_valid_q || address_valid_q || list_pending_q;
+  assign rsp_o.wait_index = active_q && !list_i && !linear_i && !source_end_q && !smp_valid_i
+                            && !stopped_q;
 
-  `JD_ASSERT_STREAM(CommandStable_A, cmd_valid_o, cmd_ready_i, {cmd_address_o, cmd_beats_o})
-  `JD_ASSERT_IF(StrideOfBeats_A, start_i, stride_i[5:0] == '0)
+  `JD_ASSERT_STREAM(CommandStable_A, read_req_o.cmd_valid, read_rsp_i.cmd_ready,
+                    {read_req_o.cmd_address, read_req_o.cmd_beats})
+  `JD_ASSERT_IF(StrideOfBeats_A, req_i.start, stride_i[5:0] == '0)
   `JD_ASSERT_IF(EntryHasRoom_A, entry_push, entry_ready)
-  `JD_ASSERT_IF(SourceLast_A, active_q, source_last_q == (slot_q + 16'd1 == batch_i)
-                                        && source_end_q == (slot_q == batch_i))
-  `JD_ASSERT_IF(SampleLast_A, active_q, sample_last_q == (sample_q + 16'd1 == batch_i))
-  `JD_ASSERT_IF(WordInHand_A, active_q && !start_i,
+  `JD_ASSERT_IF(SourceLast_A, active_q, source_last_q == (slot_q + 16'd1 == req_i.batch)
+                                        && source_end_q == (slot_q == req_i.batch))
+  `JD_ASSERT_IF(SampleLast_A, active_q, sample_last_q == (sample_q + 16'd1 == req_i.batch))
+  `JD_ASSERT_IF(WordInHand_A, active_q && !req_i.start,
                 scalar_q == (part_q == PartScalar)
                 && word_last_q == (part_q == last_part_q && part_last_q)
                 && beat_last_q == (word_last_q || word_q == 4'd15)
@@ -455,11 +438,11 @@ module jd_learner_fetch
   always_comb begin
     unique case (part_q)
       PartScalar: part_end = 16'd3;
-      PartAction: part_end = state_words_i + action_words_i;
-      PartNoise:  part_end = action_words_i;
-      default:    part_end = state_words_i;
+      PartAction: part_end = state_words + plan_i.action_words;
+      PartNoise:  part_end = plan_i.action_words;
+      default:    part_end = state_words;
     endcase
   end
   `JD_ASSERT_IF(PartLast_A, active_q, part_last_q == (left_q + 16'd1 == part_end))
-  `JD_ASSERT_IF(StartWhenIdle_A, start_i, !busy_o && !flush_i)
+  `JD_ASSERT_IF(StartWhenIdle_A, req_i.start, !rsp_o.busy && !req_i.flush)
 endmodule : jd_learner_fetch

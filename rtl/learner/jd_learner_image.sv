@@ -48,23 +48,10 @@ module jd_learner_image
   output logic                    scalars_write_o,
   output update_state_t                scalars_o,
   // Memory.
-  output logic                    read_cmd_valid_o,
-  input  logic                    read_cmd_ready_i,
-  output logic                    write_cmd_valid_o,
-  input  logic                    write_cmd_ready_i,
-  output logic [39:0]             cmd_address_o,
-  output logic [15:0]             cmd_beats_o,
-  input  logic                    read_valid_i,
-  output logic                    read_ready_o,
-  input  logic [511:0]            read_data_i,
-  input  logic [1:0]              read_resp_i,
-  input  logic                    read_last_i,
-  output logic                    write_valid_o,
-  input  logic                    write_ready_i,
-  output logic [511:0]            write_data_o,
-  input  logic                    write_done_valid_i,
-  output logic                    write_done_ready_o,
-  input  logic [1:0]              write_done_resp_i,
+  output read_req_t               read_req_o,
+  input  read_rsp_t               read_rsp_i,
+  output write_req_t              write_req_o,
+  input  write_rsp_t              write_rsp_i,
   // Master memories.
   output logic [3:0]              master_read_o,
   output logic [MasterW-1:0]      master_addr_o,    // of reads and writes
@@ -114,7 +101,7 @@ module jd_learner_image
   state_e      fill;                            // STORE: where a beat is filled
   logic [15:0] beats;
   assign wanted      = net_mask_i[3'(net_q)] && kind_mask_i[kind_q];
-  assign answered    = state_q == StAnswer && (!store_i || write_done_valid_i);
+  assign answered    = state_q == StAnswer && (!store_i || write_rsp_i.done_valid);
   assign last_net    = net_q == NetW'(NetMax - 1);
   assign last_kind   = kind_q == 3'(KIND_SCALARS);
   assign beats       = scalars ? 16'd1 : network_i.beats;
@@ -133,7 +120,7 @@ module jd_learner_image
   logic [LW-1:0] walk_mask;
   always_ff @(posedge clk_i) begin
     walk_start_q <= state_q == StCommand && !scalars
-                    && (store_i ? write_cmd_ready_i : read_cmd_ready_i);
+                    && (store_i ? write_rsp_i.cmd_ready : read_rsp_i.cmd_ready);
   end
   jd_learner_walk #(
     .P (P), .OB (OB), .LW (LW), .LMax (LAYERS), .RowW (16), .BiasW (16)
@@ -169,14 +156,14 @@ module jd_learner_image
         else if (last_net && last_kind)   state_d = StDone;
       end
       StCommand: begin
-        if (store_i && write_cmd_ready_i)      state_d = scalars ? StSend : fill;
-        else if (!store_i && read_cmd_ready_i) state_d = StBeat;
+        if (store_i && write_rsp_i.cmd_ready)     state_d = scalars ? StSend : fill;
+        else if (!store_i && read_rsp_i.cmd_ready) state_d = StBeat;
       end
       // LOAD: a beat, then its groups; the rest of a command after an error is dropped.
       StBeat: begin
-        if (read_valid_i) begin
-          if (read_resp_i != 2'd0 || response_q != 2'd0) begin
-            if (read_last_i) state_d = StAnswer;
+        if (read_rsp_i.valid) begin
+          if (read_rsp_i.resp != 2'd0 || response_q != 2'd0) begin
+            if (read_rsp_i.last) state_d = StAnswer;
           end else begin
             state_d = scalars ? StAnswer : StGroup;
           end
@@ -192,7 +179,9 @@ module jd_learner_image
       StTake: state_d = beat_done ? StSend : StRead;
       StGather: if (gathered) state_d = StSend;
       StSend: begin
-        if (write_valid_o && write_ready_i) state_d = beats_left_q == 16'd1 ? StAnswer : fill;
+        if (write_req_o.valid && write_rsp_i.ready) begin
+          state_d = beats_left_q == 16'd1 ? StAnswer : fill;
+        end
       end
       StAnswer: if (answered) state_d = last_net && last_kind ? StDone : StNext;
       default: state_d = StIdle;
@@ -203,8 +192,8 @@ module jd_learner_image
     if (!rst_ni) state_q <= StIdle;
     else         state_q <= state_d;
     group_done  <= rst_ni && (state_q == StRead || (state_q == StGroup && copy_target)
-                              || (state_q == StBeat && read_valid_i && !copy_target && !scalars
-                                  && read_resp_i == 2'd0 && response_q == 2'd0)
+                              || (state_q == StBeat && read_rsp_i.valid && !copy_target && !scalars
+                                  && read_rsp_i.resp == 2'd0 && response_q == 2'd0)
                               || (state_q inside {StGroup, StTarget} && !copy_target
                                   && !beat_done));
     scalars     <= kind_q == 3'(KIND_SCALARS);
@@ -226,10 +215,10 @@ module jd_learner_image
       master_q     <= network_i.master_base[MasterW-1:0];
       fill_q       <= '0;
     end
-    if (state_q == StBeat && read_valid_i) begin
-      beat_q      <= read_data_i;
-      beat_last_q <= read_last_i;
-      if (read_resp_i != 2'd0 && response_q == 2'd0) response_q <= read_resp_i;
+    if (state_q == StBeat && read_rsp_i.valid) begin
+      beat_q      <= read_rsp_i.data;
+      beat_last_q <= read_rsp_i.last;
+      if (read_rsp_i.resp != 2'd0 && response_q == 2'd0) response_q <= read_rsp_i.resp;
     end
     if (state_q == StCommand) begin   // STORE writes the groups of other kinds over it
       beat_q <= 512'({scalars_i.waited, scalars_i.since, scalars_i.lr, scalars_i.c2,
@@ -256,9 +245,10 @@ module jd_learner_image
         beat_q[32*(LW*32'(gather_q)+l)+:32] <= masks_q[gather_q][l] ? grad_data_i[l] : '0;
       end
     end
-    if (write_valid_o && write_ready_i) beats_left_q <= beats_left_q - 16'd1;
-    if (state_q == StAnswer && store_i && write_done_valid_i && write_done_resp_i != 2'd0) begin
-      response_q <= write_done_resp_i;
+    if (write_req_o.valid && write_rsp_i.ready) beats_left_q <= beats_left_q - 16'd1;
+    if (state_q == StAnswer && store_i && write_rsp_i.done_valid
+        && write_rsp_i.done_resp != 2'd0) begin
+      response_q <= write_rsp_i.done_resp;
     end
     if (group_done || ask) begin
       fill_q   <= beat_done ? '0 : fill_q + 1'b1;
@@ -309,28 +299,32 @@ module jd_learner_image
   assign weight_mask_o       = walk_mask;
   assign weight_data_o       = group;
 
-  assign scalars_write_o = (state_q == StBeat && read_valid_i && read_resp_i == 2'd0 && scalars)
+  assign scalars_write_o = (state_q == StBeat && read_rsp_i.valid && read_rsp_i.resp == 2'd0
+                            && scalars)
       || (walk_start_q && !store_i && !gradient_i && kind_q == 3'(KIND_WEIGHTS)
           && !kind_mask_i[KIND_SCALARS]);
   assign scalars_o = scalars
-      ? '{c1: read_data_i[31:0], c2: read_data_i[63:32], lr: read_data_i[95:64],
-          since: read_data_i[127:96],
-          waited: counts_i && net_q == '0 ? read_data_i[159:128] : '0}
+      ? '{c1: read_rsp_i.data[31:0], c2: read_rsp_i.data[63:32], lr: read_rsp_i.data[95:64],
+          since: read_rsp_i.data[127:96],
+          waited: counts_i && net_q == '0 ? read_rsp_i.data[159:128] : '0}
       : '{c1: '0, c2: '0, lr: start_lr_i, since: '0,
           waited: '0};
 
-  assign busy_o             = state_q != StIdle;
-  assign done_o             = state_q == StDone;
-  assign response_o         = response_q;
-  assign net_o              = net_q;
-  assign read_cmd_valid_o   = state_q == StCommand && !store_i;
-  assign write_cmd_valid_o  = state_q == StCommand && store_i;
-  assign cmd_address_o      = address_q;
-  assign cmd_beats_o        = beats;
-  assign read_ready_o       = state_q == StBeat;
-  assign write_valid_o      = state_q == StSend && take_q == '0;
-  assign write_data_o       = beat_q;
-  assign write_done_ready_o = state_q == StAnswer && store_i;
+  assign busy_o                  = state_q != StIdle;
+  assign done_o                  = state_q == StDone;
+  assign response_o              = response_q;
+  assign net_o                   = net_q;
+  assign read_req_o.cmd_valid    = state_q == StCommand && !store_i;
+  assign write_req_o.cmd_valid   = state_q == StCommand && store_i;
+  assign read_req_o.cmd_address  = address_q;
+  assign read_req_o.cmd_beats    = beats;
+  assign write_req_o.cmd_address = address_q;
+  assign write_req_o.cmd_beats   = beats;
+  assign write_req_o.strb        = '1;
+  assign read_req_o.ready        = state_q == StBeat;
+  assign write_req_o.valid       = state_q == StSend && take_q == '0;
+  assign write_req_o.data        = beat_q;
+  assign write_req_o.done_ready  = state_q == StAnswer && store_i;
 
   `JD_ASSERT(GroupDone_A, group_done == (state_q inside {StTarget, StTake}
                                          || (state_q == StGroup && !copy_target)))

@@ -12,6 +12,7 @@
 `include "jd_assert.svh"
 module jd_learner_infer
   import jd_learner_pkg::*;
+  import jd_learner_engine_pkg::*;
 #(
   parameter  int unsigned P      = 16,    // words of a frame row
   parameter  int unsigned DP     = 1,     // pipelines: sample b is in b % DP, there it is b / DP
@@ -38,16 +39,8 @@ module jd_learner_infer
   output logic [15:0]        read_row_o,
   input  logic [P-1:0][31:0] data_i,
   // Memory.
-  output logic               cmd_valid_o,
-  input  logic               cmd_ready_i,
-  output logic [39:0]        cmd_address_o,
-  output logic [15:0]        cmd_beats_o,
-  output logic               write_valid_o,
-  input  logic               write_ready_i,
-  output logic [511:0]       write_data_o,
-  input  logic               write_done_valid_i,
-  output logic               write_done_ready_o,
-  input  logic [1:0]         write_done_resp_i
+  output write_req_t         write_req_o,
+  input  write_rsp_t         write_rsp_i
 );
   typedef enum logic [3:0] {
     StIdle, StStart, StCommand, StRead, StWait, StWord, StSend, StAnswer, StDone
@@ -68,7 +61,7 @@ module jd_learner_infer
   logic [RESULT_LATENCY-1:0] wait_q;
   logic                      sent, take, row_over, vector_over, beat_over;
 
-  assign sent        = state_q == StSend && write_ready_i;
+  assign sent        = state_q == StSend && write_rsp_i.ready;
   assign take        = state_q == StWord && skip_q == '0;
   assign row_over    = lanes_q == (LANE_L + 1)'(1);
   assign vector_over = words_q == 16'd1;
@@ -78,7 +71,7 @@ module jd_learner_infer
     unique case (state_q)
       StIdle:    if (start_i) state_d = StStart;
       StStart:   state_d = StCommand;
-      StCommand: if (cmd_ready_i) state_d = StRead;
+      StCommand: if (write_rsp_i.cmd_ready) state_d = StRead;
       StRead:    state_d = StWait;
       StWait:    if (wait_q[RESULT_LATENCY-1]) state_d = StWord;
       StWord: begin
@@ -86,13 +79,13 @@ module jd_learner_infer
         else if (row_over)     state_d = StRead;
       end
       StSend: begin
-        if (write_ready_i) begin
+        if (write_rsp_i.ready) begin
           if (words_q == '0 && left_q == 16'd1)     state_d = StAnswer;
           else if (words_q == '0 || lanes_q == '0) state_d = StRead;
           else                                     state_d = StWord;
         end
       end
-      StAnswer: if (write_done_valid_i) state_d = StDone;
+      StAnswer: if (write_rsp_i.done_valid) state_d = StDone;
       default:  state_d = StIdle;
     endcase
   end
@@ -105,7 +98,7 @@ module jd_learner_infer
     wait_q         <= state_q == StWait ? wait_q << 1 : RESULT_LATENCY'(1);
     if (job_start_i) begin
       address_q <= address_i;
-    end else if (state_q == StCommand && cmd_ready_i) begin
+    end else if (state_q == StCommand && write_rsp_i.cmd_ready) begin
       address_q <= address_q + {18'd0, beats_q, 6'd0};
     end
     if (state_q == StIdle && start_i) begin
@@ -146,22 +139,24 @@ module jd_learner_infer
       beat_q[word_q] <= lane_q[0];
       word_q         <= word_q + 4'd1;
     end
-    if (state_q == StAnswer) response_o <= write_done_resp_i;   // that of the last clock stays
+    if (state_q == StAnswer) response_o <= write_rsp_i.done_resp;   // that of the last clock stays
   end
 
-  assign busy_o             = state_q != StIdle;
-  assign done_o             = state_q == StDone;
-  assign read_o             = state_q == StRead;
-  assign read_pipe_o        = pipe_q;
-  assign read_row_o         = row_q;
-  assign cmd_valid_o        = state_q == StCommand;
-  assign cmd_address_o      = address_q;
-  assign cmd_beats_o        = beats_q;
-  assign write_valid_o      = state_q == StSend;
-  assign write_data_o       = beat_q;
-  assign write_done_ready_o = state_q == StAnswer;
+  assign busy_o                  = state_q != StIdle;
+  assign done_o                  = state_q == StDone;
+  assign read_o                  = state_q == StRead;
+  assign read_pipe_o             = pipe_q;
+  assign read_row_o              = row_q;
+  assign write_req_o.cmd_valid   = state_q == StCommand;
+  assign write_req_o.cmd_address = address_q;
+  assign write_req_o.cmd_beats   = beats_q;
+  assign write_req_o.valid       = state_q == StSend;
+  assign write_req_o.data        = beat_q;
+  assign write_req_o.strb        = '1;
+  assign write_req_o.done_ready  = state_q == StAnswer;
 
   `JD_ASSERT_IF(StartWhenIdle_A, start_i, !busy_o && count_i != '0 && words_i != '0)
-  `JD_ASSERT_STREAM(CommandStable_A, cmd_valid_o, cmd_ready_i, {cmd_address_o, cmd_beats_o})
-  `JD_ASSERT_STREAM(BeatStable_A, write_valid_o, write_ready_i, write_data_o)
+  `JD_ASSERT_STREAM(CommandStable_A, write_req_o.cmd_valid, write_rsp_i.cmd_ready,
+                    {write_req_o.cmd_address, write_req_o.cmd_beats})
+  `JD_ASSERT_STREAM(BeatStable_A, write_req_o.valid, write_rsp_i.ready, write_req_o.data)
 endmodule : jd_learner_infer

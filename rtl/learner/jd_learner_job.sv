@@ -52,98 +52,34 @@ module jd_learner_job
   input  logic [7:0]          program_error_i,
   input  logic [31:0]         program_info0_i,
   input  logic [31:0]         program_info1_i,
-  input  logic [NetMax-1:0]   program_nets_i,    // networks of the program
-  input  logic [NetMax-1:0]   program_targets_i, // those with a target
-  input  logic [NetMax-1:0]   program_passes_i,  // those with a forward pass
-  input  logic [NetMax-1:0]   program_trained_i, // those with a WU
-  input  logic [7:0]          frame_rows_i,
-  input  logic [15:0]         delay_i,           // of the program; 0: no stage is delayed
-  input  logic                phases_i,          // it has two phases
-  input  logic [NetMax-1:0]   columns_i,         // networks with a copy of columns
-  input  logic [4:0]          updates_i,         // WU and TSM stages of the program
+  input  plan_t               plan_i,
   input  logic                beyond_i,          // an array of the job does not lie below 2^40,
   input  logic [3:0]          beyond_word_i,     // of the address in this word; jd_learner_extents
   output logic [4:0]          update_index_o,
   input  update_t             update_i,          // that stage
-  output update_t             update_o,          // the same, one clock later: the stage in hand
   output logic                updating_o,        // updates of a step are made,
   output logic                updates_first_o,   // those of the first of two phases
   output logic                updates_restart_o, // a step begins
   output logic [NetMax-1:0][31:0] since_o,       // steps since each network's target was copied
   output logic                gradient_alone_o,  // APPLY: of gradients that were loaded
-  // Images, of gradients in GRADS and APPLY.
-  output logic                image_start_o,
-  output logic                gradient_image_o,
-  input  logic                image_done_i,
-  input  logic [1:0]          image_response_i,
-  input  logic                image_busy_i,
+  // Parameters.
+  output parameters_req_t     parameters_req_o,
+  input  parameters_rsp_t     parameters_rsp_i,
+  input  logic                image_busy_i,      // one clock late
   // Fetch.
-  output logic                fetch_job_o,       // takes the job's addresses
-  output logic                fetch_start_o,
-  output logic                fetch_parity_o,
-  output logic [15:0]         fetch_batch_o,     // samples of what is fetched, held until done
-  output logic                fetch_flush_o,
-  input  logic                fetch_done_i,
-  input  logic [7:0]          fetch_error_i,
-  input  logic [31:0]         fetch_slot_i,
-  input  logic [1:0]          fetch_response_i,
+  output fetch_req_t          fetch_req_o,
+  input  fetch_rsp_t          fetch_rsp_i,
   input  logic                memory_idle_i,     // no transaction of any unit is out
-  // Pipelines.
-  output logic                step_start_o,
-  output logic                step_parity_o,
-  output logic [15:0]         step_batch_o,      // samples of what the pipelines do
-  output logic                step_phase_o,
-  output logic                step_due_o,        // delayed stages run
-  output logic                step_abort_o,
-  input  logic                step_busy_i,
-  input  logic                step_done_i,
-  input  logic                step_nonfinite_i,
-  input  logic [7:0]          nonfinite_stage_i,
-  input  logic [15:0]         nonfinite_sample_i,
-  input  logic                step_index_i,
-  input  logic [15:0]         index_sample_i,
-  // Results of INFER.
-  output logic                infers_o,          // the job is one
-  output logic                infer_start_o,     // with parity and batch of the round
-  input  logic                infer_done_i,
-  input  logic [1:0]          infer_response_i,
-  // Update and target.
-  output logic                update_start_o,
-  input  logic                update_done_i,
-  input  update_state_t       updated_i,         // scalars after an update
-  output logic                target_start_o,
-  input  logic                target_done_i,
-  output logic                columns_start_o,   // a network's copy of columns
-  output logic                columns_busy_o,
-  output logic [NetW-1:0]     columns_net_o,
-  input  logic                columns_done_i,
-  output logic [1:0]          owner_o,           // of the master memories
-  // Network in hand: its scalars and bank.
-  input  logic [NetW-1:0]     image_net_i,
-  input  logic                image_scalars_write_i,
-  input  update_state_t       image_scalars_i,
-  output update_state_t       scalars_o,
+  // Pipelines, and what comes of a step.
+  output step_req_t           step_req_o,
+  input  step_rsp_t           step_rsp_i,
+  output results_req_t        results_req_o,
+  input  results_rsp_t        results_rsp_i,
+  output logic                infers_o,          // the job is INFER
+  // State of the networks.
   output logic [NetMax-1:0]   banks_o,
-  // TD errors.
-  output logic                td_clear_o,
-  output logic                td_fetch_done_o,
-  output logic                td_abort_o,
-  output logic [39:0]         td_address_o,
-  output logic                td_go_o,           // the step is without error
-  input  logic                td_room_i,
-  input  logic                td_empty_i,
-  input  logic                td_memory_done_i,
-  input  logic [1:0]          td_memory_resp_i,
-  input  logic                td_memory_busy_i,
-  input  logic                stats_ready_i,
-  output logic                accept_o,          // a step is without error: its updates begin
   // Registers and counters.
-  output logic [31:0]         step_count_o,
-  output logic [31:0]         version_o,
-  output logic [31:0]         nonfinite_count_o,
-  output logic [7:0]          nonfinite_stage_o,
-  output logic [15:0]         nonfinite_sample_o,
-  output logic                running_o,         // TRAIN or INFER
+  output progress_t           progress_o,
   output logic                wait_data_o,       // a step waits for its records
   output logic                wait_room_o,       // for room in TDE
   output logic                wait_update_o,     // WU or TSM run
@@ -191,7 +127,6 @@ module jd_learner_job
   end
   assign infers_o         = infers_q;
   assign gradient_alone_o = applies_q;
-  assign gradient_image_o = grads_q || applies_q;
 
   // The check: the first rule that is broken, and the word in which. Four registers: what is wrong
   // with each word, the frames of the batch, the first rule of a kind, the first error. It is
@@ -211,7 +146,8 @@ module jd_learner_job
   logic              pass_missing_q, net_missing_q, none_q;   // INFER
   logic              trained_bad_q;      // GRADS, APPLY
   logic [4:0]        align_bad_q;        // words 4, 6, 10, 12, 14
-  logic [NetMax-1:0] image_nets, infer_net;
+  logic [NetMax-1:0] nets, image_nets, infer_net;
+  assign nets       = plan_i.nets[NetMax-1:0];
   assign image_nets = words_q[2][NetMax-1:0];
   assign infer_net  = NetMax'(8'd1 << words_q[2][2:0]);
   assign job_batch  = words_q[3][BatchW-1:0];
@@ -221,21 +157,22 @@ module jd_learner_job
     check_q        <= state_q == StCheck ? check_q + 3'd1 : '0;
     opcode_bad_q   <= !(opcode inside {JOB_LOAD, JOB_STORE, JOB_PROGRAM, JOB_TRAIN, JOB_INFER,
                                        JOB_GRADS, JOB_APPLY});
-    nets_missing_q <= (program_nets_i & ~loaded_q) != '0;
+    nets_missing_q <= (nets & ~loaded_q) != '0;
     steps_bad_q    <= words_q[2] == '0 || words_q[2][31];
     batch_range_q  <= words_q[3] == '0 || words_q[3] > 32'(BMax);
-    job_rows_q     <= (BatchW + 8)'(job_most) * (BatchW + 8)'(frame_rows_i);
+    job_rows_q     <= (BatchW + 8)'(job_most) * (BatchW + 8)'(plan_i.frame_rows);
     batch_bad_q    <= batch_range_q || 32'(job_rows_q) > 32'(ARows);
     masks_bad_q    <= words_q[2][7:0] == '0 || words_q[2][12:8] == '0
-                      || (words_q[2][7:0] & ~8'(program_nets_i)) != '0
-                      || (words_q[2][8+KIND_TARGET] && (image_nets & ~program_targets_i) != '0);
+                      || (words_q[2][7:0] & ~8'(nets)) != '0
+                      || (words_q[2][8+KIND_TARGET]
+                          && (image_nets & ~plan_i.targets[NetMax-1:0]) != '0);
     images_missing_q <= (opcode == JOB_STORE || !words_q[2][8+KIND_WEIGHTS])
                         && (image_nets & ~loaded_q) != '0;
-    pass_missing_q <= words_q[2][7:3] != '0 || (infer_net & program_passes_i) == '0;
+    pass_missing_q <= words_q[2][7:3] != '0 || (infer_net & plan_i.passes[NetMax-1:0]) == '0;
     net_missing_q  <= (infer_net & loaded_q) == '0;
     none_q         <= words_q[7] == '0;
-    trained_bad_q  <= words_q[2][7:0] == '0 || (ActorCritic && phases_i)
-                      || (words_q[2][7:0] & ~8'(program_trained_i)) != '0;
+    trained_bad_q  <= words_q[2][7:0] == '0 || (ActorCritic && plan_i.phases)
+                      || (words_q[2][7:0] & ~8'(plan_i.trained[NetMax-1:0])) != '0;
     for (int unsigned k = 0; k < 16; k++) begin
       reserved_set_q[k] <= (words_q[k] & reserved[k]) != '0;
     end
@@ -343,6 +280,7 @@ module jd_learner_job
   logic        more_q;                   // there is more to fetch, one clock late: a fetch lasts
                                          // longer
   logic [31:0] steps, begun_q, done_q;
+  logic        fetch_start_q, fetch_flush_q;
   logic [1:0]  ahead_q;                  // fetches begun, frames not free yet
   logic [1:0]  here_q;                   // batches fetched, steps not complete: two and one in hand
   logic        fetched, final_q;         // the step in hand is the last one
@@ -353,8 +291,7 @@ module jd_learner_job
                                     StCommit, StPhase, StColumns, StInfer};
   assign fetch_begins   = training && !fetching_q && !fetch_failed_q && !stop && more_q
                           && !ahead_q[1];
-  assign fetched        = fetch_done_i && fetch_error_i == 8'd0 && training;
-  assign fetch_parity_o = begun_q[0];
+  assign fetched        = fetch_rsp_i.done && fetch_rsp_i.error == 8'd0 && training;
 
   // Rounds of INFER: what is not yet fetched, what has not yet left the pipelines. The batch of a
   // fetch changes when the one before is over, that of a round when its results are written.
@@ -363,18 +300,16 @@ module jd_learner_job
   function automatic logic [15:0] round_of(input logic [31:0] vectors);
     return infers_q && vectors < words_q[3] ? vectors[15:0] : words_q[3][15:0];
   endfunction
-  assign fetch_batch_o = fetch_batch_q;
-  assign step_batch_o  = step_batch_q;
   always_ff @(posedge clk_i) begin
     next_fetch_q <= round_of(unfetched_q);
     step_batch_q <= round_of(left_q);
-    if (fetch_done_i || state_q inside {StCheck, StSettle}) fetch_batch_q <= next_fetch_q;
+    if (fetch_rsp_i.done || state_q inside {StCheck, StSettle}) fetch_batch_q <= next_fetch_q;
     if (state_q inside {StCheck, StSettle}) begin
       unfetched_q <= words_q[7];
       left_q      <= words_q[7];
     end else begin
-      if (fetch_start_o) unfetched_q <= unfetched_q - 32'(fetch_batch_q);
-      if (infer_start_o) left_q      <= left_q - 32'(step_batch_q);
+      if (fetch_start_q) unfetched_q <= unfetched_q - 32'(fetch_batch_q);
+      if (infer_start_q) left_q      <= left_q - 32'(step_batch_q);
     end
   end
 
@@ -383,11 +318,10 @@ module jd_learner_job
   logic        event_due_q;              // the step in hand ends with an event
   logic [39:0] td_address_q;
   logic [31:0] td_bytes_q;               // of a step's TD errors, in memory
-  assign td_address_o = td_address_q;
 
   // Phases, delayed stages and copies of columns.
   logic            phase_q;              // the second phase
-  logic            phase_over_q;         // the first one's updates are over; after update_o
+  logic            phase_over_q;         // the first one's updates are over; after update_q
   logic            due_step_q;           // delayed stages run in this step
   logic            pass;                 // the stage in hand does not
   logic            copies;               // its network has a copy of columns
@@ -401,14 +335,17 @@ module jd_learner_job
   logic            launch;
   logic            launched_q;           // the pipelines work on what comes next, or are done,
   logic            early_q;              // done
-  logic            step_over, more_phases, good;
+  logic            step_over, more_phases, good, accept;
+  logic            step_start_q, infer_start_q, td_abort_q, td_go_q;
   logic [2:0]      begun_updates_q;
   logic            parity_q, pipe_phase_q; // of what the pipelines do, or will do next
 
   // The stage of WU and TSM in hand passes registers: itself, its network's scalars, whether its
   // copy is due. They tell of index_q when it has stood for SETTLE clocks.
   localparam logic [1:0] SETTLE = 2'd3;
-  logic [4:0]  index_q;
+  logic [4:0]    index_q;
+  update_t       update_q;               // that stage
+  update_state_t net_scalars_q;          // and of its network, or of the image's
   logic [1:0]  settle_q;
   logic        settled, past_q, due_q;   // past_q: index_q is after the last stage
   logic        other_q;                  // APPLY: the stage's network is not in its mask
@@ -416,12 +353,24 @@ module jd_learner_job
   logic [31:0] since;                    // with this step
   assign update_index_o = index_q;
   assign settled        = settle_q == SETTLE;
-  assign since          = scalars_o.since + 32'd1;
+  assign since          = net_scalars_q.since + 32'd1;
   assign take_stage     = state_q == StUpdates && settled && !past_q && !phase_over_q;
-  assign next_stage     = (state_q == StUpdate && update_done_i && !copies)
+  assign next_stage     = (state_q == StUpdate && parameters_rsp_i.update_done && !copies)
                           || (state_q == StColumns && columns_next && behind_update_q)
-                          || (state_q == StTarget && target_done_i)
-                          || (take_stage && (pass || (update_o.is_target && !due_q)));
+                          || (state_q == StTarget && parameters_rsp_i.target_done)
+                          || (take_stage && (pass || (update_q.is_target && !due_q)));
+
+  logic            update_start_q, target_start_q, image_start_q, columns_start_q, columns_busy;
+  logic [NetW-1:0] columns_net, image_net;
+  logic            image_good;           // an image is there, without error
+  logic [1:0]      owner_q;
+  assign image_net  = parameters_rsp_i.image_net[NetW-1:0];
+  assign image_good = state_q == StImage && parameters_rsp_i.image_done
+                      && parameters_rsp_i.image_response == 2'd0 && !stop;
+  assign parameters_req_o = '{owner: owner_q, update: update_q, scalars: net_scalars_q,
+      update_start: update_start_q, target_start: target_start_q, columns_start: columns_start_q,
+      columns_busy: columns_busy, columns_net: 3'(columns_net), image_start: image_start_q,
+      gradient_image: grads_q || applies_q};
 
   // A copy of columns is made anew after each WU, and before the first step of a job, for what was
   // loaded since.
@@ -431,24 +380,26 @@ module jd_learner_job
     logic [2:0]  known_q;                // due_step_q tells of the step to come
     logic        look_q, skips_q, started_q;
     assign after         = due_step_q ? 33'd1 : waited_q + 33'd1;
-    assign pass          = other_q || (update_o.delayed && !due_step_q);
-    assign copies        = columns_i[NetW'(update_o.net)];
-    assign columns_next  = started_q ? columns_done_i : skips_q;
+    assign pass          = other_q || (update_q.delayed && !due_step_q);
+    assign copies        = parameters_rsp_i.columns[update_q.net];
+    assign columns_next  = started_q ? parameters_rsp_i.columns_done : skips_q;
     assign due_known     = known_q[2];
-    assign columns_net_o = behind_update_q ? NetW'(update_o.net) : column_net_q;
+    assign columns_net   = behind_update_q ? NetW'(update_q.net) : column_net_q;
     always_ff @(posedge clk_i) begin
-      phase_over_q <= phases_i && !phase_q && update_o.second;
+      phase_over_q <= plan_i.phases && !phase_q && update_q.second;
       waited_q   <= {1'b0, scalars_q[0].waited} + 33'd1;
-      if (state_q inside {StData, StImage}) due_step_q <= waited_q >= 33'(delay_i);
+      if (state_q inside {StData, StImage}) due_step_q <= waited_q >= 33'(plan_i.delay);
       else if (state_q == StCommit) due_step_q <= due_ahead_q;
-      if (state_q == StData)                              due_ahead_q <= waited_q >= 33'(delay_i);
-      else if (updating_o && !more_phases && !launched_q) due_ahead_q <= after >= 33'(delay_i);
+      if (state_q == StData) due_ahead_q <= waited_q >= 33'(plan_i.delay);
+      else if (updating_o && !more_phases && !launched_q) begin
+        due_ahead_q <= after >= 33'(plan_i.delay);
+      end
       known_q    <= state_q == StData ? {known_q[1:0], 1'b1} : '0;
       if (state_q == StPhase)                                 phase_q <= 1'b1;
       else if (state_q inside {StSettle, StData, StCommit}) phase_q <= 1'b0;
       // Of each network: one clock to look at it, one to start.
-      columns_start_o <= rst_ni && state_q == StColumns && !started_q && !skips_q
-                         && look_q && columns_i[columns_net_o];
+      columns_start_q <= rst_ni && state_q == StColumns && !started_q && !skips_q
+                         && look_q && parameters_rsp_i.columns[3'(columns_net)];
       if (state_q != StColumns || columns_next) begin
         started_q <= 1'b0;
         skips_q   <= 1'b0;
@@ -456,8 +407,8 @@ module jd_learner_job
       end else begin
         look_q <= 1'b1;
         if (look_q && !started_q) begin
-          started_q <= columns_i[columns_net_o];
-          skips_q   <= !columns_i[columns_net_o];
+          started_q <= parameters_rsp_i.columns[3'(columns_net)];
+          skips_q   <= !parameters_rsp_i.columns[3'(columns_net)];
         end
       end
       if (state_q != StColumns) begin
@@ -468,8 +419,6 @@ module jd_learner_job
       end
     end
   end else begin : gen_no_actor_critic
-    logic unused_inputs;
-    assign unused_inputs   = ^{delay_i, phases_i, columns_i, columns_done_i};
     assign phase_over_q    = 1'b0;
     assign phase_q         = 1'b0;
     assign due_step_q      = 1'b1;
@@ -480,8 +429,8 @@ module jd_learner_job
     assign column_net_q    = '0;
     assign columns_next    = 1'b0;
     assign due_known       = 1'b1;
-    assign columns_net_o   = '0;
-    assign columns_start_o = 1'b0;
+    assign columns_net     = '0;
+    assign columns_start_q = 1'b0;
   end
 
   // The launch of what comes after the updates in hand. The registers that it depends on, and those
@@ -489,13 +438,14 @@ module jd_learner_job
   // begin.
   assign updating_o      = state_q inside {StUpdates, StUpdate, StTarget}
                            || (state_q == StColumns && behind_update_q);
-  assign more_phases     = ActorCritic && phases_i && !phase_q;
+  assign more_phases     = ActorCritic && plan_i.phases && !phase_q;
   assign updates_first_o = more_phases;
   assign updates_restart_o = state_q inside {StData, StCommit};
-  assign step_over       = state_q == StStep && (step_done_i || early_q);
+  assign step_over       = state_q == StStep && (step_rsp_i.done || early_q);
   assign launch          = updating_o && begun_updates_q[2] && !launched_q
-                           && (more_phases || (!final_q && !stop && here_q[1] && td_room_i));
-  assign accept_o        = state_q == StResults && good && !more_phases;
+                           && (more_phases || (!final_q && !stop && here_q[1]
+                                               && results_rsp_i.td_room));
+  assign accept          = state_q == StResults && good && !more_phases;
   always_ff @(posedge clk_i) begin
     begun_updates_q <= updating_o ? {begun_updates_q[1:0], 1'b1} : '0;
     if (!rst_ni || step_over || state_q inside {StSettle, StFlush}) begin
@@ -503,28 +453,25 @@ module jd_learner_job
       early_q    <= 1'b0;
     end else begin
       if (launch)                    launched_q <= 1'b1;
-      if (launched_q && step_done_i) early_q    <= 1'b1;
+      if (launched_q && step_rsp_i.done) early_q    <= 1'b1;
     end
     if (state_q == StSettle)               pipe_phase_q <= 1'b0;
     else if (state_q == StResults && good) pipe_phase_q <= more_phases;
     if (state_q == StSettle)               parity_q     <= 1'b0;
-    else if (accept_o || infer_start_o)    parity_q     <= !parity_q;
+    else if (accept || infer_start_q)    parity_q     <= !parity_q;
   end
-  assign step_parity_o  = parity_q;
-  assign step_phase_o   = pipe_phase_q;
-  assign step_due_o     = due_ahead_q;
-  assign columns_busy_o = ActorCritic && state_q == StColumns;
+  assign columns_busy   = ActorCritic && state_q == StColumns;
 
   always_comb begin
     for (int unsigned n = 0; n < NetMax; n++) since_o[n] = scalars_q[n].since;
   end
   always_ff @(posedge clk_i) begin
-    update_o  <= update_i;
-    past_q    <= index_q == updates_i;
-    scalars_o <= scalars_q[image_busy_i ? image_net_i : NetW'(update_o.net)];
-    other_q   <= applies_q && !words_q[2][5'(update_o.net)];
-    due_q     <= update_o.polyak || since >= 32'(update_o.period);
-    owner_o   <= image_busy_i ? 2'd2 : update_o.is_target && !columns_busy_o ? 2'd1 : 2'd0;
+    update_q      <= update_i;
+    past_q        <= index_q == plan_i.updates;
+    net_scalars_q <= scalars_q[image_busy_i ? image_net : NetW'(update_q.net)];
+    other_q       <= applies_q && !words_q[2][5'(update_q.net)];
+    due_q         <= update_q.polyak || since >= 32'(update_q.period);
+    owner_q       <= image_busy_i ? 2'd2 : update_q.is_target && !columns_busy ? 2'd1 : 2'd0;
     if (state_q inside {StData, StCommit, StImage} || next_stage) settle_q <= '0;
     else if (!settled)                                   settle_q <= settle_q + 2'd1;
     if (state_q inside {StData, StCommit, StImage}) index_q <= '0;
@@ -532,12 +479,14 @@ module jd_learner_job
   end
 
   logic step_ok;
+  logic summed;                          // the TD errors are in memory, their statistics known
   logic commit;                          // a step is complete
   logic start;                           // the pipelines begin in the next clock
-  assign step_ok = !step_index_i && !step_nonfinite_i;
+  assign step_ok = !step_rsp_i.index && !step_rsp_i.nonfinite;
   // Of what the pipelines did, in StResults: its updates begin.
-  assign good    = step_ok && (phase_q || (!stop && td_memory_done_i && stats_ready_i
-                                           && td_memory_resp_i == 2'd0));
+  assign summed  = results_rsp_i.td_memory_done && results_rsp_i.stats_ready;
+  assign good    = step_ok && (phase_q || (!stop && summed
+                                           && results_rsp_i.td_memory_resp == 2'd0));
 
   always_comb begin
     state_d      = state_q;
@@ -562,9 +511,9 @@ module jd_learner_job
       StProgram: if (program_done_i) state_d = StEnd;
       // That of GRADS ends the job's step, that of APPLY is before its updates.
       StImage: begin
-        if (image_done_i && (stop || image_response_i != 2'd0)) begin
+        if (parameters_rsp_i.image_done && (stop || parameters_rsp_i.image_response != 2'd0)) begin
           state_d = grads_q ? StFlush : StEnd;
-        end else if (image_done_i) begin
+        end else if (parameters_rsp_i.image_done) begin
           state_d = grads_q ? StDrain : applies_q ? StUpdates : StEnd;
         end
       end
@@ -572,7 +521,7 @@ module jd_learner_job
       StData: begin
         if (stop || (fetch_failed_q && here_q == '0)) begin
           state_d = StFlush;
-        end else if (here_q != '0 && (td_room_i || infers_q) && due_known) begin
+        end else if (here_q != '0 && (results_rsp_i.td_room || infers_q) && due_known) begin
           state_d = StStep;
           start   = 1'b1;
         end
@@ -583,19 +532,21 @@ module jd_learner_job
           state_d = stop && !phase_q ? StFlush : infers_q ? StInfer : StResults;
         end
       end
-      StInfer: if (infer_done_i) state_d = infer_response_i != 2'd0 || stop ? StFlush : StCommit;
+      StInfer: if (results_rsp_i.infer_done) begin
+        state_d = results_rsp_i.infer_response != 2'd0 || stop ? StFlush : StCommit;
+      end
       StResults: begin
         if (good) state_d = grads_q ? StImage : StUpdates;
-        else if (!step_ok || stop || (td_memory_done_i && stats_ready_i)) state_d = StFlush;
+        else if (!step_ok || stop || summed) state_d = StFlush;
       end
       StUpdates: begin
         if (past_q && settle_q != '0) begin
-          state_d = ActorCritic && phases_i && !phase_q ? StPhase : StCommit;
+          state_d = ActorCritic && plan_i.phases && !phase_q ? StPhase : StCommit;
         end else if (settled && phase_over_q)               state_d = StPhase;
-        else if (take_stage && !pass && !update_o.is_target) state_d = StUpdate;
+        else if (take_stage && !pass && !update_q.is_target) state_d = StUpdate;
         else if (take_stage && !pass && due_q)               state_d = StTarget;
       end
-      StUpdate: if (update_done_i) state_d = copies ? StColumns : StUpdates;
+      StUpdate: if (parameters_rsp_i.update_done) state_d = copies ? StColumns : StUpdates;
       StColumns: begin
         if (columns_next && behind_update_q)                          state_d = StUpdates;
         else if (columns_next && column_net_q == NetW'(NetMax - 1)) state_d = StData;
@@ -604,7 +555,7 @@ module jd_learner_job
         state_d = StStep;
         start   = !launched_q;
       end
-      StTarget: if (target_done_i) state_d = StUpdates;
+      StTarget: if (parameters_rsp_i.target_done) state_d = StUpdates;
       StCommit: begin
         if (stop)            state_d = StFlush;
         else if (final_q)    state_d = infers_q || applies_q ? StEnd : StDrain;
@@ -613,12 +564,20 @@ module jd_learner_job
       end
       // An error: drop what is in flight.
       StFlush: if (flushed_q) state_d = StEnd;
-      StDrain: if (td_empty_i || stop) state_d = StEnd;
+      StDrain: if (results_rsp_i.td_empty || stop) state_d = StEnd;
       StEnd:   if (end_ready_i || soft_reset_i) state_d = StIdle;
       default: state_d = StIdle;
     endcase
   end
 
+  assign fetch_req_o     = '{job_start: state_q == StSettle, start: fetch_start_q,
+      parity: begun_q[0], batch: fetch_batch_q, flush: fetch_flush_q};
+  assign step_req_o      = '{start: step_start_q, drop: state_q inside {StFlush, StSettle},
+      parity: parity_q, phase: pipe_phase_q, due: due_ahead_q, batch: step_batch_q};
+  assign results_req_o   = '{job_start: state_q == StSettle, running: training,
+      td_clear: state_q == StFlush && !results_rsp_i.td_memory_busy,
+      td_fetch_done: fetched && from_stream_q, td_abort: td_abort_q, td_go: td_go_q,
+      accept: accept, td_address: td_address_q, infer_start: infer_start_q};
   assign job_ready_o     = state_q == StIdle && !soft_reset_i;
   assign end_valid_o     = state_q == StEnd;
   assign end_error_o     = error_q;
@@ -626,14 +585,10 @@ module jd_learner_job
                                                                                       : '0;
   assign end_info0_o     = info0_q;
   assign end_info1_o     = info1_q;
-  assign fetch_job_o     = state_q == StSettle;
-  assign step_abort_o    = state_q inside {StFlush, StSettle};
-  assign td_clear_o      = state_q == StFlush && !td_memory_busy_i;
-  assign td_fetch_done_o = fetched && from_stream_q;
   assign commit          = state_q == StCommit && !infers_q;
-  assign running_o       = training;
   assign wait_data_o     = state_q == StData && here_q == '0;
-  assign wait_room_o     = (state_q == StData && here_q != '0 && !td_room_i && !infers_q)
+  assign wait_room_o     = (state_q == StData && here_q != '0 && !results_rsp_i.td_room
+                            && !infers_q)
                            || state_q == StDrain;
   assign wait_update_o   = (updating_o || state_q == StColumns) && (!launched_q || early_q);
   assign idle_o          = state_q == StIdle;
@@ -660,10 +615,10 @@ module jd_learner_job
           info0_q <= program_info0_i;
           info1_q <= program_info1_i;
         end
-        StImage: if (image_done_i && image_response_i != 2'd0) begin
+        StImage: if (parameters_rsp_i.image_done && parameters_rsp_i.image_response != 2'd0) begin
           error_q <= opcode == JOB_STORE || grads_q ? E_BUS_WR : E_BUS_RD;
           info0_q <= grads_q ? 32'd14 : 32'd4;
-          info1_q <= 32'(image_response_i);
+          info1_q <= 32'(parameters_rsp_i.image_response);
         end
         StData: if (fetch_failed_q && here_q == '0) begin
           error_q <= fetch_error_q;
@@ -671,24 +626,25 @@ module jd_learner_job
           info1_q <= fetch_error_q == E_BUS_RD ? fetch_info1_q : done_q;
         end
         StResults: begin
-          if (step_index_i) begin
+          if (step_rsp_i.index) begin
             error_q <= E_INDEX;
-            info0_q <= 32'(index_sample_i);
+            info0_q <= 32'(step_rsp_i.index_sample);
             info1_q <= done_q;
-          end else if (step_nonfinite_i) begin
+          end else if (step_rsp_i.nonfinite) begin
             error_q <= E_NONFINITE;
-            info0_q <= 32'(nonfinite_stage_i);
+            info0_q <= 32'(step_rsp_i.nonfinite_stage);
             info1_q <= done_q;
-          end else if (!phase_q && td_memory_done_i && td_memory_resp_i != 2'd0) begin
+          end else if (!phase_q && results_rsp_i.td_memory_done
+                       && results_rsp_i.td_memory_resp != 2'd0) begin
             error_q <= E_BUS_WR;
             info0_q <= 32'd12;
-            info1_q <= 32'(td_memory_resp_i);
+            info1_q <= 32'(results_rsp_i.td_memory_resp);
           end
         end
-        StInfer: if (infer_done_i && infer_response_i != 2'd0) begin
+        StInfer: if (results_rsp_i.infer_done && results_rsp_i.infer_response != 2'd0) begin
           error_q <= E_BUS_WR;
           info0_q <= 32'd12;
-          info1_q <= 32'(infer_response_i);
+          info1_q <= 32'(results_rsp_i.infer_response);
         end
         default: begin end
       endcase
@@ -707,26 +663,22 @@ module jd_learner_job
       loaded_q           <= '0;
       banks_q            <= '0;
       fetching_q         <= 1'b0;
-      fetch_start_o      <= 1'b0;
-      fetch_flush_o      <= 1'b1;
+      fetch_start_q      <= 1'b0;
+      fetch_flush_q      <= 1'b1;
       program_start_o    <= 1'b0;
-      image_start_o      <= 1'b0;
-      step_start_o       <= 1'b0;
-      infer_start_o      <= 1'b0;
-      update_start_o     <= 1'b0;
-      target_start_o     <= 1'b0;
-      td_abort_o         <= 1'b0;
-      step_count_o       <= '0;
-      version_o          <= '0;
-      nonfinite_count_o  <= '0;
-      nonfinite_stage_o  <= '0;
-      nonfinite_sample_o <= '0;
+      image_start_q      <= 1'b0;
+      step_start_q       <= 1'b0;
+      infer_start_q      <= 1'b0;
+      update_start_q     <= 1'b0;
+      target_start_q     <= 1'b0;
+      td_abort_q         <= 1'b0;
+      progress_o         <= '0;
       event_o            <= 1'b0;
     end else begin
       state_q <= state_d;
       event_o <= commit && event_due_q;
-      step_start_o  <= start;
-      infer_start_o <= step_over && infers_q && !stop;
+      step_start_q  <= start;
+      infer_start_q <= step_over && infers_q && !stop;
       // Program and weights.
       if (program_start_o) begin
         loaded_program_q <= 1'b0;
@@ -735,44 +687,45 @@ module jd_learner_job
       if (state_q == StProgram && program_done_i) begin
         loaded_program_q <= program_error_i == 8'd0 && !timeout_q;
       end
-      if (image_start_o && opcode == JOB_LOAD) loaded_q <= loaded_q & ~image_nets;
-      if (state_q == StImage && image_done_i && image_response_i == 2'd0 && opcode == JOB_LOAD
-          && !stop) begin
+      if (image_start_q && opcode == JOB_LOAD) loaded_q <= loaded_q & ~image_nets;
+      if (image_good && opcode == JOB_LOAD) begin
         loaded_q  <= loaded_q | image_nets;
-        version_o <= version_o + 32'd1;
+        progress_o.version <= progress_o.version + 32'd1;
       end
       // Steps.
-      fetch_flush_o <= !training;
-      fetch_start_o <= fetch_begins;
+      fetch_flush_q <= !training;
+      fetch_start_q <= fetch_begins;
       if (!training)         fetching_q <= 1'b0;
       else if (fetch_begins) fetching_q <= 1'b1;
-      else if (fetch_done_i) fetching_q <= 1'b0;
+      else if (fetch_rsp_i.done) fetching_q <= 1'b0;
       // A unit but the pipeline starts in the first clock of its state. The job's error is there in
       // the first clock of StEnd.
       program_start_o <= begins && opcode == JOB_PROGRAM;
-      image_start_o   <= (begins && opcode inside {JOB_LOAD, JOB_STORE, JOB_APPLY})
+      image_start_q   <= (begins && opcode inside {JOB_LOAD, JOB_STORE, JOB_APPLY})
                          || (state_q == StResults && good && grads_q);
-      update_start_o  <= take_stage && !pass && !update_o.is_target;
-      target_start_o  <= take_stage && !pass && update_o.is_target && due_q;
-      td_abort_o      <= state_q == StEnd && from_stream_q && !soft_reset_i && error_q != 8'd0;
+      update_start_q  <= take_stage && !pass && !update_q.is_target;
+      target_start_q  <= take_stage && !pass && update_q.is_target && due_q;
+      td_abort_q      <= state_q == StEnd && from_stream_q && !soft_reset_i && error_q != 8'd0;
       if (commit) begin
-        step_count_o <= step_count_o + 32'd1;
-        version_o    <= version_o + 32'd1;
+        progress_o.steps   <= progress_o.steps + 32'd1;
+        progress_o.version <= progress_o.version + 32'd1;
       end
-      if (state_q == StTarget && target_done_i) banks_q[update_o.net] <= !banks_q[update_o.net];
-      if (state_q == StResults && step_nonfinite_i && !step_index_i && !stop) begin
-        nonfinite_count_o <= nonfinite_count_o + 32'd1;
-        if (nonfinite_count_o == '0) begin
-          nonfinite_stage_o  <= nonfinite_stage_i;
-          nonfinite_sample_o <= nonfinite_sample_i;
+      if (state_q == StTarget && parameters_rsp_i.target_done) begin
+        banks_q[update_q.net] <= !banks_q[update_q.net];
+      end
+      if (state_q == StResults && step_rsp_i.nonfinite && !step_rsp_i.index && !stop) begin
+        progress_o.nonfinite_count <= progress_o.nonfinite_count + 32'd1;
+        if (progress_o.nonfinite_count == '0) begin
+          progress_o.nonfinite_stage  <= step_rsp_i.nonfinite_stage;
+          progress_o.nonfinite_sample <= step_rsp_i.nonfinite_sample;
         end
       end
     end
     if (state_q == StIdle && job_valid_i) words_q <= job_descriptor_i;
-    td_go_o     <= state_q == StResults && step_ok && !stop && !phase_q;
-    settled_q   <= state_q == StSettle && memory_idle_i && !step_busy_i;
-    flushed_q   <= state_q == StFlush && fetch_flush_o && memory_idle_i && !step_busy_i
-                   && !td_memory_busy_i;
+    td_go_q     <= state_q == StResults && step_ok && !stop && !phase_q;
+    settled_q   <= state_q == StSettle && memory_idle_i && !step_rsp_i.busy;
+    flushed_q   <= state_q == StFlush && fetch_flush_q && memory_idle_i && !step_rsp_i.busy
+                   && !results_rsp_i.td_memory_busy;
     more_q      <= infers_q ? unfetched_q != '0 : !applies_q && begun_q != steps;
     final_q     <= infers_q ? left_q == '0 : done_q + 32'd1 == steps;
     event_due_q <= words_q[9] != '0 && since_event_q + 32'd1 == words_q[9];
@@ -786,21 +739,19 @@ module jd_learner_job
       since_event_q  <= '0;
       td_address_q   <= {words_q[13][7:0], words_q[12]};
     end else begin
-      if (fetch_start_o) begun_q <= begun_q + 32'd1;
-      if (fetch_done_i && training && fetch_error_i != 8'd0) begin
+      if (fetch_start_q) begun_q <= begun_q + 32'd1;
+      if (fetch_rsp_i.done && training && fetch_rsp_i.error != 8'd0) begin
         fetch_failed_q <= 1'b1;
-        fetch_error_q  <= fetch_error_i;
-        fetch_info0_q  <= fetch_slot_i;
-        fetch_info1_q  <= 32'(fetch_response_i);
+        fetch_error_q  <= fetch_rsp_i.error;
+        fetch_info0_q  <= fetch_rsp_i.slot;
+        fetch_info1_q  <= 32'(fetch_rsp_i.response);
       end
       // The frames of a round are free when its results are written.
-      ahead_q <= ahead_q + 2'(fetch_start_o)
+      ahead_q <= ahead_q + 2'(fetch_start_q)
                  - 2'(infers_q ? state_q == StCommit : step_over && !more_phases);
       here_q  <= here_q + 2'(fetched) - 2'(state_q == StCommit && !applies_q);
       if (state_q == StCommit && infers_q) done_q <= words_q[7] - left_q;
-      if (state_q == StImage && grads_q && image_done_i && image_response_i == 2'd0 && !stop) begin
-        done_q <= 32'd1;
-      end
+      if (image_good && grads_q) done_q <= 32'd1;
       if (commit) begin
         done_q        <= done_q + 32'd1;
         since_event_q <= event_due_q ? '0 : since_event_q + 32'd1;
@@ -809,39 +760,43 @@ module jd_learner_job
     end
     // Scalars.
     if (image_busy_i) begin
-      if (image_scalars_write_i) scalars_q[image_net_i] <= image_scalars_i;
-    end else if (state_q == StUpdate && update_done_i) begin
-      scalars_q[update_o.net].c1 <= updated_i.c1;
-      scalars_q[update_o.net].c2 <= updated_i.c2;
-      scalars_q[update_o.net].lr <= updated_i.lr;
-    end else if (take_stage && !pass && update_o.is_target && !update_o.polyak) begin
-      scalars_q[update_o.net].since <= due_q ? '0 : since;
-    end else if (ActorCritic && commit && delay_i != '0) begin
+      if (parameters_rsp_i.image_scalars_write) begin
+        scalars_q[image_net] <= parameters_rsp_i.image_scalars;
+      end
+    end else if (state_q == StUpdate && parameters_rsp_i.update_done) begin
+      scalars_q[update_q.net].c1 <= parameters_rsp_i.updated.c1;
+      scalars_q[update_q.net].c2 <= parameters_rsp_i.updated.c2;
+      scalars_q[update_q.net].lr <= parameters_rsp_i.updated.lr;
+    end else if (take_stage && !pass && update_q.is_target && !update_q.polyak) begin
+      scalars_q[update_q.net].since <= due_q ? '0 : since;
+    end else if (ActorCritic && commit && plan_i.delay != '0) begin
       scalars_q[0].waited <= due_step_q ? '0 : scalars_q[0].waited + 32'd1;
     end
   end
 
   // The control waits for the end of a job: StEnd is one clock, and ABORT is sent once.
   `JD_ASSERT_IF(EndIsTaken_A, state_q == StEnd, end_ready_i || soft_reset_i)
-  `JD_ASSERT_IF(UpdatesAlone_A, update_start_o || target_start_o, !step_busy_i || launched_q)
-  `JD_ASSERT_IF(LaunchOfNext_A, launch, !step_busy_i && (more_phases || begun_q > done_q + 32'd1))
+  `JD_ASSERT_IF(UpdatesAlone_A, update_start_q || target_start_q, !step_rsp_i.busy || launched_q)
+  `JD_ASSERT_IF(LaunchOfNext_A, launch,
+                !step_rsp_i.busy && (more_phases || begun_q > done_q + 32'd1))
   `JD_ASSERT_IF(StageInHand_A, take_stage,
-                update_o == update_i && index_q != updates_i
-                && scalars_o == scalars_q[NetW'(update_o.net)])
+                update_q == update_i && index_q != plan_i.updates
+                && net_scalars_q == scalars_q[NetW'(update_q.net)])
   `JD_ASSERT_IF(Due_A, take_stage,
-                due_q == (update_o.polyak || since >= 32'(update_o.period)))
-  `JD_ASSERT_IF(Owner_A, update_start_o || target_start_o, owner_o == 2'(update_o.is_target))
-  `JD_ASSERT_IF(ColumnsOwner_A, columns_start_o, owner_o == 2'd0)
+                due_q == (update_q.polyak || since >= 32'(update_q.period)))
+  `JD_ASSERT_IF(Owner_A, update_start_q || target_start_q, owner_q == 2'(update_q.is_target))
+  `JD_ASSERT_IF(ColumnsOwner_A, columns_start_q, owner_q == 2'd0)
   `JD_ASSERT_IF(PhaseOver_A, state_q == StUpdates && settled,
-                phase_over_q == (more_phases && update_o.second))
-  `JD_ASSERT_IF(Past_A, state_q == StUpdates && settle_q != '0, past_q == (index_q == updates_i))
+                phase_over_q == (more_phases && update_q.second))
+  `JD_ASSERT_IF(Past_A, state_q == StUpdates && settle_q != '0,
+                past_q == (index_q == plan_i.updates))
   `JD_ASSERT_IF(More_A, fetch_begins, infers_q ? unfetched_q != '0 : begun_q != steps)
   `JD_ASSERT_IF(Final_A, commit, final_q == (done_q + 32'd1 == steps))
   `JD_ASSERT_IF(FewAhead_A, training, ahead_q != 2'd3)
   `JD_ASSERT_IF(FewHere_A, fetched, here_q != 2'd3 || state_q == StCommit)
   `JD_ASSERT_NEXT(ProgramStarts_A, state_q == StSettle && state_d == StProgram, program_start_o)
-  `JD_ASSERT_NEXT(ImageStarts_A, state_q != StImage && state_d == StImage, image_start_o)
-  `JD_ASSERT_NEXT(UpdateStarts_A, state_q == StUpdates && state_d == StUpdate, update_start_o)
-  `JD_ASSERT_NEXT(TargetStarts_A, state_q == StUpdates && state_d == StTarget, target_start_o)
-  `JD_ASSERT_IF(StartsUnflushed_A, fetch_start_o, !fetch_flush_o)
+  `JD_ASSERT_NEXT(ImageStarts_A, state_q != StImage && state_d == StImage, image_start_q)
+  `JD_ASSERT_NEXT(UpdateStarts_A, state_q == StUpdates && state_d == StUpdate, update_start_q)
+  `JD_ASSERT_NEXT(TargetStarts_A, state_q == StUpdates && state_d == StTarget, target_start_q)
+  `JD_ASSERT_IF(StartsUnflushed_A, fetch_start_q, !fetch_flush_q)
 endmodule : jd_learner_job

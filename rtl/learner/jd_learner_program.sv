@@ -39,40 +39,16 @@ module jd_learner_program
   output logic [31:0]        info0_o,          // number of the record in error, within its kind
   output logic [31:0]        info1_o,          // its kind; of E_BUS_RD: the bus's answer
   // Memory.
-  output logic               cmd_valid_o,
-  input  logic               cmd_ready_i,
-  output logic [39:0]        cmd_address_o,
-  output logic [15:0]        cmd_beats_o,
-  input  logic               beat_valid_i,
-  output logic               beat_ready_o,
-  input  logic [511:0]       beat_data_i,
-  input  logic [1:0]         beat_resp_i,
-  input  logic               beat_last_i,
+  output read_req_t          read_req_o,
+  input  read_rsp_t          read_rsp_i,
   // Stage tables of the pipelines.
   output logic               stage_write_o,
   output logic [STAGE_L-1:0] stage_index_o,
   output stage_t             stage_o,
   // The program.
-  output logic [7:0]         stages_o,
-  output logic [NetMax-1:0]  nets_o,           // networks it has
-  output logic [NetMax-1:0]  targets_o,        // and those with a target
-  output logic [NetMax-1:0]  passes_o,         // and those with a forward pass
-  output logic [NetMax-1:0]  trained_o,        // those with a WU
-  output logic [NetMax-1:0]  prompt_o,         // those with a WU that is not delayed
+  output plan_t              plan_o,
   output network_t           networks_o [NetMax],
   output slot_t              slots_o [NetMax],
-  output logic [15:0]        state_words_o,    // S
-  output logic [7:0]         state_rows_o,     // of a copy of a vector that a record fills
-  output logic [7:0]         state_o,          // vectors
-  output logic [7:0]         next_state_o,
-  output logic [7:0]         frame_rows_o,
-  output logic [15:0]        action_words_o,   // A, of binary32; 0: the action is one int32
-  output logic [7:0]         action_o,         // vector of s and a; if A is not 0
-  output logic [7:0]         noise_o,          // vector of the record's noise; 0: it has none
-  output logic [15:0]        delay_o,          // delayed stages run in every so many steps; 0: none
-  output logic               phases_o,         // there are two phases
-  output logic [7:0]         second_o,         // first stage of the second
-  output logic [4:0]         updates_o,
   output update_t            update_o [UpdateMax]
 );
   import jd_learner_map_pkg::E_DIM;
@@ -417,10 +393,11 @@ module jd_learner_program
   if (ActorCritic) begin : gen_actor_critic
     logic behind_q, at_state_q, at_next_q;
     always_ff @(posedge clk_i) if (checking) begin
-      behind_q       <= stage_q.op == OpDot && stage_q.act != ActSlope && action_words_o != '0
-                        && 16'(stage_q.offset) == state_words_o && stage_q.n_out == action_words_o;
-      at_state_q     <= stage_q.dst == state_o;
-      at_next_q      <= stage_q.dst == next_state_o;
+      behind_q       <= stage_q.op == OpDot && stage_q.act != ActSlope && plan_o.action_words != '0
+                        && 16'(stage_q.offset) == plan_o.state_words
+                        && stage_q.n_out == plan_o.action_words;
+      at_state_q     <= stage_q.dst == plan_o.state;
+      at_next_q      <= stage_q.dst == plan_o.next_state;
       action_state_q <= behind_q && at_state_q;
       action_next_q  <= behind_q && at_next_q;
       columns_bad_q  <= product && stage_q.column
@@ -429,7 +406,7 @@ module jd_learner_program
                             || stage_q.n_out != stage_net_q.columns);
       columns_row_q  <= stage_q.row != stage_net_q.column_row;
       noise_bad_q    <= product && stage_q.noise
-                        && (noise_o == '0 || stage_q.n_out != action_words_o);
+                        && (plan_o.noise == '0 || stage_q.n_out != plan_o.action_words);
       bad_delay_q    <= !stage_q.delayed && (late(stage_q.dep_a) || late(stage_q.dep_b)
                                              || late(stage_q.dep_c));
     end
@@ -472,15 +449,15 @@ module jd_learner_program
       online_q      <= stage_q.op == OpDot && !stage_q.target
                        && !(ActorCritic && (stage_q.column || stage_q.noise
                                             || stage_q.act == ActSlope));
-      input_words_q <= state_words_o + action_words_o;
-      observed_q    <= stage_q.src == state_o || stage_q.src == next_state_o
-                       || (action_words_o != '0 && stage_q.src == action_o);
+      input_words_q <= plan_o.state_words + plan_o.action_words;
+      observed_q    <= stage_q.src == plan_o.state || stage_q.src == plan_o.next_state
+                       || (plan_o.action_words != '0 && stage_q.src == plan_o.action);
       starts_q      <= observed_q && stage_q.n_in <= input_words_q;
       follows_q     <= length_q != '0 && chain_open_q && stage_q.net == chain_net_q
                        && stage_q.src == chain_dst_q && stage_q.n_in == chain_n_out_q;
       length_after_q <= length_d;
       pass_ends_q    <= length_after_q != '0 && length_after_q == stage_net_q.layer_count
-                        && !passes_o[NetW'(stage_q.net)];
+                        && !plan_o.passes[stage_q.net];
     end
     if (state_q == StIdle) begin
       length_q <= '0;
@@ -524,16 +501,16 @@ module jd_learner_program
     bad_n_in_q    <= product && bad_size(stage_q.n_in);
     bad_n_out_q   <= (computes && bad_size(stage_q.n_out))
                      || (stage_q.op == OpLossQ
-                         && (stage_q.n_out > 16'(P) || action_words_o != '0))
+                         && (stage_q.n_out > 16'(P) || plan_o.action_words != '0))
                      || (ActorCritic && stage_q.op inside {OpLossTd, OpLossPi}
-                         && (stage_q.n_out != 16'd1 || action_words_o == '0));
+                         && (stage_q.n_out != 16'd1 || plan_o.action_words == '0));
     bad_bank_q    <= (product && stage_q.target
                       && (stage_q.op == OpOuter || !stage_net_q.has_target))
                      || (stage_q.op == OpUpdate && 8'(stage_q.param[3:0]) >= slots_q)
                      || (stage_q.op == OpTarget
                          && (!stage_net_q.has_target || stage_q.param[16:0] == '0))
-                     || (updates && updates_o == 5'(UpdateMax))
-                     || (stage_q.delayed && delay_o == '0);
+                     || (updates && plan_o.updates == 5'(UpdateMax))
+                     || (stage_q.delayed && plan_o.delay == '0);
     bad_dim_q     <= bad_unit_q || bad_n_in_q || bad_n_out_q || bad_bank_q || columns_bad_q
                      || noise_bad_q;
     bad_dep_q     <= bad_dependency(stage_q.dep_a, index_q)
@@ -544,7 +521,7 @@ module jd_learner_program
                      || (NTU > 1 && losses && lost_q)
                      || (chain_q && (stage_q.op != OpOuter
                                      || (ActorCritic && stage_q.delayed != chain_delayed_q)))
-                     || (stage_q.chain && index_q + 8'd1 == stages_o)
+                     || (stage_q.chain && index_q + 8'd1 == plan_o.stages)
                      || (stage_q.op == OpLossTd
                          && (stage_q.delayed || (reported_q && !loss.quiet)));
     bad_align_q   <= biased && (stage_q.bias & 16'(OB - 1)) != '0;
@@ -573,7 +550,7 @@ module jd_learner_program
       stage_error_q <= E_ROWS;
     end else begin
       for (int unsigned v = 0; v < 4; v++) begin
-        if (vector_end_q[v] > 17'(frame_rows_o)) stage_error_q <= E_ROWS;
+        if (vector_end_q[v] > 17'(plan_o.frame_rows)) stage_error_q <= E_ROWS;
       end
     end
   end
@@ -655,7 +632,7 @@ module jd_learner_program
       KindHeader: kind_last = 1'b1;
       KindNet:    kind_last = index_q + 8'd1 == nets_q;
       KindSlot:   kind_last = index_q + 8'd1 == slots_q;
-      default:    kind_last = index_q + 8'd1 == stages_o;
+      default:    kind_last = index_q + 8'd1 == plan_o.stages;
     endcase
   end
 
@@ -673,11 +650,11 @@ module jd_learner_program
         error   = size_bad_q ? E_DIM : 8'd0;
         state_d = size_bad_q ? StDone : StCommand;
       end
-      StCommand: if (cmd_ready_i) state_d = StBeat;
-      StBeat: if (beat_valid_i) begin
-        if (beat_resp_i != 2'd0) begin
+      StCommand: if (read_rsp_i.cmd_ready) state_d = StBeat;
+      StBeat: if (read_rsp_i.valid) begin
+        if (read_rsp_i.resp != 2'd0) begin
           error   = E_BUS_RD;
-          state_d = beat_last_i ? StDone : StDrain;
+          state_d = read_rsp_i.last ? StDone : StDrain;
         end else begin
           unique case (kind_q)
             KindHeader: state_d = StHeader;
@@ -695,24 +672,24 @@ module jd_learner_program
       StStage: if (checked) state_d = StMark;
       StMark: if (mark_left_q == '0) state_d = StKeep;
       StKeep: state_d = kind_last_q ? StDone : half_q ? StBeat : StLook;
-      StDrain: if (beat_valid_i && beat_last_i) state_d = StDone;
+      StDrain: if (read_rsp_i.valid && read_rsp_i.last) state_d = StDone;
       default: state_d = StIdle;
     endcase
     if (failed) state_d = last_q ? StDone : StDrain;
   end
 
-  assign beat_ready_o  = state_q == StBeat || state_q == StDrain;
-  assign cmd_valid_o   = state_q == StCommand;
-  assign cmd_address_o = address_q;
-  assign cmd_beats_o   = 16'((bytes_q + 32'd63) >> 6);
-  assign busy_o        = state_q != StIdle;
-  assign done_o        = state_q == StDone;
-  assign error_o       = error_q;
-  assign info0_o       = error_q == '0 ? '0 : info0_q;
-  assign info1_o       = error_q == '0 ? '0 : info1_q;
-  assign stage_write_o = state_q == StKeep;
-  assign stage_index_o = index_q[STAGE_L-1:0];
-  assign stage_o       = stage_q;
+  assign read_req_o.ready       = state_q == StBeat || state_q == StDrain;
+  assign read_req_o.cmd_valid   = state_q == StCommand;
+  assign read_req_o.cmd_address = address_q;
+  assign read_req_o.cmd_beats   = 16'((bytes_q + 32'd63) >> 6);
+  assign busy_o                 = state_q != StIdle;
+  assign done_o                 = state_q == StDone;
+  assign error_o                = error_q;
+  assign info0_o                = error_q == '0 ? '0 : info0_q;
+  assign info1_o                = error_q == '0 ? '0 : info1_q;
+  assign stage_write_o          = state_q == StKeep;
+  assign stage_index_o          = index_q[STAGE_L-1:0];
+  assign stage_o                = stage_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) state_q <= StIdle;
@@ -723,37 +700,37 @@ module jd_learner_program
     clash_q      <= state_q == StMark && written_q[mark_q];   // after the last row, unseen
     kind_last_q  <= kind_last;
     if (state_q == StIdle && start_i) begin
-      address_q     <= address_i;
-      bytes_q       <= bytes_i;
-      kind_q        <= KindHeader;
-      index_q       <= '0;
-      half_q        <= 1'b0;
-      last_q        <= 1'b0;
-      error_q       <= '0;
-      nets_o        <= '0;
-      targets_o     <= '0;
-      passes_o      <= '0;
-      trained_o     <= '0;
-      prompt_o      <= '0;
-      updates_o     <= '0;
-      written_q     <= '0;
+      address_q      <= address_i;
+      bytes_q        <= bytes_i;
+      kind_q         <= KindHeader;
+      index_q        <= '0;
+      half_q         <= 1'b0;
+      last_q         <= 1'b0;
+      error_q        <= '0;
+      plan_o.nets    <= '0;
+      plan_o.targets <= '0;
+      plan_o.passes  <= '0;
+      plan_o.trained <= '0;
+      plan_o.prompt  <= '0;
+      plan_o.updates <= '0;
+      written_q      <= '0;
       after_update_q <= 1'b0;
-      second_q      <= 1'b0;
-      phases_o      <= 1'b0;
-      second_o      <= '0;
-      reported_q    <= 1'b0;
-      lost_q        <= 1'b0;
-      actions_q     <= '0;
-      chain_q       <= 1'b0;
-      master_q      <= '0;
+      second_q       <= 1'b0;
+      plan_o.phases  <= 1'b0;
+      plan_o.second  <= '0;
+      reported_q     <= 1'b0;
+      lost_q         <= 1'b0;
+      actions_q      <= '0;
+      chain_q        <= 1'b0;
+      master_q       <= '0;
     end else if (error_q == '0) begin
       error_q <= error;
       info0_q <= state_q == StBeat ? '0 : 32'(index_q);
-      info1_q <= state_q == StBeat ? 32'(beat_resp_i) : 32'(kind_q);
+      info1_q <= state_q == StBeat ? 32'(read_rsp_i.resp) : 32'(kind_q);
     end
-    if (state_q == StBeat && beat_valid_i) begin
-      beat_q <= beat_data_i;
-      last_q <= beat_last_i;
+    if (state_q == StBeat && read_rsp_i.valid) begin
+      beat_q <= read_rsp_i.data;
+      last_q <= read_rsp_i.last;
       half_q <= 1'b0;
     end
     // The next record of the same kind, or the first of the next kind that has any.
@@ -768,31 +745,31 @@ module jd_learner_program
       end
     end
     if (state_q == StHeader && checked) begin
-      stages_o      <= beat_q[0][7:0];
-      nets_q        <= beat_q[0][15:8];
-      slots_q       <= beat_q[0][23:16];
-      state_words_o <= beat_q[1][15:0];
-      state_rows_o  <= header_rows_q[7:0];
-      state_o       <= beat_q[2][7:0];
-      next_state_o  <= beat_q[2][15:8];
-      frame_rows_o  <= beat_q[3][7:0];
-      written_q     <= given();
-      action_words_o <= continuous ? beat_q[1][31:16] : '0;
-      action_o       <= continuous ? beat_q[2][23:16] : '0;
-      noise_o        <= ActorCritic ? beat_q[2][31:24] : '0;
-      delay_o        <= ActorCritic ? beat_q[4][15:0] : '0;
+      plan_o.stages       <= beat_q[0][7:0];
+      nets_q              <= beat_q[0][15:8];
+      slots_q             <= beat_q[0][23:16];
+      plan_o.state_words  <= beat_q[1][15:0];
+      plan_o.state_rows   <= header_rows_q[7:0];
+      plan_o.state        <= beat_q[2][7:0];
+      plan_o.next_state   <= beat_q[2][15:8];
+      plan_o.frame_rows   <= beat_q[3][7:0];
+      written_q           <= given();
+      plan_o.action_words <= continuous ? beat_q[1][31:16] : '0;
+      plan_o.action       <= continuous ? beat_q[2][23:16] : '0;
+      plan_o.noise        <= ActorCritic ? beat_q[2][31:24] : '0;
+      plan_o.delay        <= ActorCritic ? beat_q[4][15:0] : '0;
     end
     if (state_q == StBeat) begin
-      net_q.layers      <= beat_data_i[32*4+:32*LAYERS];
-      net_q.layer_count <= beat_data_i[7:0];
-      net_q.has_target  <= beat_data_i[8];
-      net_q.row_base    <= beat_data_i[47:32];
-      net_q.rows        <= beat_data_i[63:48];
-      net_q.bias_base   <= beat_data_i[79:64];
-      net_q.biases      <= beat_data_i[95:80];
-      net_q.column      <= ActorCritic ? beat_data_i[335:320] : '0;
-      net_q.columns     <= ActorCritic ? beat_data_i[351:336] : '0;
-      net_q.column_row  <= ActorCritic ? beat_data_i[367:352] : '0;
+      net_q.layers      <= read_rsp_i.data[32*4+:32*LAYERS];
+      net_q.layer_count <= read_rsp_i.data[7:0];
+      net_q.has_target  <= read_rsp_i.data[8];
+      net_q.row_base    <= read_rsp_i.data[47:32];
+      net_q.rows        <= read_rsp_i.data[63:48];
+      net_q.bias_base   <= read_rsp_i.data[79:64];
+      net_q.biases      <= read_rsp_i.data[95:80];
+      net_q.column      <= ActorCritic ? read_rsp_i.data[335:320] : '0;
+      net_q.columns     <= ActorCritic ? read_rsp_i.data[351:336] : '0;
+      net_q.column_row  <= ActorCritic ? read_rsp_i.data[367:352] : '0;
       net_q.slot        <= '0;
       net_q.beats       <= '0;
       net_q.master_base <= '0;
@@ -814,8 +791,8 @@ module jd_learner_program
         networks_o[other_q]             <= net_q;
         networks_o[other_q].beats       <= 16'(groups_q / FILL);
         networks_o[other_q].master_base <= master_q[23:0];
-        nets_o[other_q]                 <= 1'b1;
-        targets_o[other_q]              <= net_q.has_target;
+        plan_o.nets[3'(other_q)]        <= 1'b1;
+        plan_o.targets[3'(other_q)]     <= net_q.has_target;
         master_q                        <= master_end_q;
       end
     end
@@ -845,13 +822,13 @@ module jd_learner_program
         if (stage_q.op == OpLossTd && !loss.quiet) reported_q <= 1'b1;
         if (begins) begin
           second_q <= 1'b1;
-          phases_o <= 1'b1;
-          second_o <= index_q;
+          plan_o.phases <= 1'b1;
+          plan_o.second <= index_q;
         end
       end
       if (updates) begin
-        updates_o <= updates_o + 5'd1;
-        update_o[updates_o[3:0]] <= '{
+        plan_o.updates <= plan_o.updates + 5'd1;
+        update_o[plan_o.updates[3:0]] <= '{
           delayed:   stage_q.delayed,
           second:    second_q,
           is_target: stage_q.op == OpTarget,
@@ -863,13 +840,13 @@ module jd_learner_program
         };
       end
       if (pass_ends_q) begin
-        passes_o[NetW'(stage_q.net)]           <= 1'b1;
+        plan_o.passes[stage_q.net]             <= 1'b1;
         networks_o[NetW'(stage_q.net)].forward <= pass;
       end
       if (stage_q.op == OpUpdate) begin
         networks_o[NetW'(stage_q.net)].slot <= stage_q.param[3:0];
-        trained_o[NetW'(stage_q.net)]       <= 1'b1;
-        if (!(ActorCritic && stage_q.delayed)) prompt_o[NetW'(stage_q.net)] <= 1'b1;
+        plan_o.trained[stage_q.net]         <= 1'b1;
+        if (!(ActorCritic && stage_q.delayed)) plan_o.prompt[stage_q.net] <= 1'b1;
       end
     end
   end
@@ -877,25 +854,27 @@ module jd_learner_program
   // ---- Checks
   logic [15:0] beats_q;                        // of the image, still to come
   logic        taken;
-  assign taken = beat_valid_i && beat_ready_o;
+  assign taken = read_rsp_i.valid && read_req_o.ready;
   always_ff @(posedge clk_i) begin
     if (!rst_ni)                        beats_q <= '0;
-    else if (cmd_valid_o && cmd_ready_i) beats_q <= cmd_beats_o;
+    else if (read_req_o.cmd_valid && read_rsp_i.cmd_ready) beats_q <= read_req_o.cmd_beats;
     else if (taken)                     beats_q <= beats_q - 16'd1;
   end
   `JD_ASSUME_IF(StartWhenIdle_M, start_i, state_q == StIdle)
-  `JD_ASSERT_STREAM(CommandStable_A, cmd_valid_o, cmd_ready_i, {cmd_address_o, cmd_beats_o})
-  `JD_ASSERT_IF(CommandFits_A, cmd_valid_o, cmd_beats_o != '0
-                                            && 32'(cmd_beats_o) <= (MAX_BYTES + 63) / 64)
-  `JD_ASSUME_IF(BeatOwed_M, taken, beats_q != '0 && beat_last_i == (beats_q == 16'd1))
+  `JD_ASSERT_STREAM(CommandStable_A, read_req_o.cmd_valid, read_rsp_i.cmd_ready,
+                    {read_req_o.cmd_address, read_req_o.cmd_beats})
+  `JD_ASSERT_IF(CommandFits_A, read_req_o.cmd_valid, read_req_o.cmd_beats != '0
+                                            && 32'(read_req_o.cmd_beats) <= (MAX_BYTES + 63) / 64)
+  `JD_ASSUME_IF(BeatOwed_M, taken, beats_q != '0 && read_rsp_i.last == (beats_q == 16'd1))
   `JD_ASSERT_IF(NoneLeft_A, done_o, beats_q == '0)
   `JD_ASSERT_IF(DoneOnce_A, done_o, state_d == StIdle)
   `JD_ASSERT_IF(OfKind_A, accepted && kind_q != KindHeader,
-                index_q < (kind_q == KindNet ? nets_q : kind_q == KindSlot ? slots_q : stages_o))
+                index_q < (kind_q == KindNet ? nets_q
+                           : kind_q == KindSlot ? slots_q : plan_o.stages))
   `JD_ASSERT_IF(InTables_A, accepted && kind_q != KindHeader,
-                32'(nets_q) <= NetMax && 32'(slots_q) <= NetMax && 32'(stages_o) <= StMax)
+                32'(nets_q) <= NetMax && 32'(slots_q) <= NetMax && 32'(plan_o.stages) <= StMax)
   `JD_ASSERT_IF(NoErrorKept_A, accepted || stage_write_o, error_q == '0 && error == '0)
-  `JD_ASSERT_IF(UpdateFits_A, stage_write_o && updates, 32'(updates_o) < UpdateMax)
-  `JD_ASSERT_IF(NetOfProgram_A, stage_write_o && !losses, nets_o[NetW'(stage_q.net)])
-  `JD_ASSERT_IF(MarkInFrame_A, state_q == StMark && mark_left_q != '0, mark_q < frame_rows_o)
+  `JD_ASSERT_IF(UpdateFits_A, stage_write_o && updates, 32'(plan_o.updates) < UpdateMax)
+  `JD_ASSERT_IF(NetOfProgram_A, stage_write_o && !losses, plan_o.nets[stage_q.net])
+  `JD_ASSERT_IF(MarkInFrame_A, state_q == StMark && mark_left_q != '0, mark_q < plan_o.frame_rows)
 endmodule : jd_learner_program

@@ -11,7 +11,9 @@
 //          1 FETCH_DONE, 2 ABORT).
 // Source   shell 2.1; learner 7. Golden model: models/learner/engine.py.
 `include "jd_assert.svh"
-module jd_learner_tde #(
+module jd_learner_tde
+  import jd_learner_engine_pkg::*;
+#(
   parameter  int unsigned BMax = 64,            // samples of a batch
   localparam int unsigned Depth  = 2 * BMax + 16,
   localparam int unsigned CountW = $clog2(Depth + 1)
@@ -41,17 +43,8 @@ module jd_learner_tde #(
   input  logic         tde_ready_i,
   output logic [63:0]  tde_data_o,
   // Memory.
-  output logic         cmd_valid_o,
-  input  logic         cmd_ready_i,
-  output logic [39:0]  cmd_address_o,
-  output logic [15:0]  cmd_beats_o,
-  output logic         out_valid_o,
-  input  logic         out_ready_i,
-  output logic [511:0] out_data_o,
-  output logic [63:0]  out_strb_o,
-  input  logic         done_valid_i,
-  output logic         done_ready_o,
-  input  logic [1:0]   done_resp_i
+  output write_req_t   write_req_o,
+  input  write_rsp_t   write_rsp_i
 );
   // TDE: the tokens wait at most one clock for a delta that comes with them.
   logic              fetch_done_q, abort_q, push, in_ready;
@@ -132,19 +125,19 @@ module jd_learner_tde #(
     .in_data_i   (queue_data),
     .in_count_i  (5'd1),
     .out_valid_o (beat_valid),
-    .out_ready_i (out_ready_i && sending),
-    .out_data_o,
+    .out_ready_i (write_rsp_i.ready && sending),
+    .out_data_o  (write_req_o.data),
     .out_count_o (words)
   );
 
-  assign cmd_valid_o   = state_q == StCommand;
-  assign cmd_address_o = address_i;
-  assign cmd_beats_o   = (batch_i + 16'd15) >> 4;
-  assign out_valid_o   = beat_valid && sending;
-  assign out_strb_o    = ~(~64'd0 << {words, 2'd0});
-  assign done_ready_o  = state_q == StAnswer;
-  assign memory_done_o = state_q == StDone;
-  assign memory_busy_o = state_q inside {StCommand, StData, StAnswer};
+  assign write_req_o.cmd_valid   = state_q == StCommand;
+  assign write_req_o.cmd_address = address_i;
+  assign write_req_o.cmd_beats   = (batch_i + 16'd15) >> 4;
+  assign write_req_o.valid       = beat_valid && sending;
+  assign write_req_o.strb        = ~(~64'd0 << {words, 2'd0});
+  assign write_req_o.done_ready  = state_q == StAnswer;
+  assign memory_done_o           = state_q == StDone;
+  assign memory_busy_o           = state_q inside {StCommand, StData, StAnswer};
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -157,9 +150,9 @@ module jd_learner_tde #(
           else if (!to_memory_i) state_q <= StDone;
           else if (memory_go_i) state_q <= StCommand;
         end
-        StCommand: if (cmd_ready_i) state_q <= StData;
+        StCommand: if (write_rsp_i.cmd_ready) state_q <= StData;
         StData: if (all_sent_q) state_q <= StAnswer;
-        StAnswer: if (done_valid_i) state_q <= StDone;
+        StAnswer: if (write_rsp_i.done_valid) state_q <= StDone;
         default: if (memory_clear_i) state_q <= StIdle;
       endcase
       if (step_start_i) state_q <= StGather;
@@ -175,7 +168,7 @@ module jd_learner_tde #(
         word_last_q <= left_q == 16'd2;
         all_sent_q  <= word_last_q;
       end
-      if (state_q == StAnswer) memory_resp_o <= done_resp_i;   // that of the last clock stays
+      if (state_q == StAnswer) memory_resp_o <= write_rsp_i.done_resp; // the last clock's stays
     end
   end
 

@@ -2,6 +2,12 @@
 //
 // The learner engine: trains networks by a stage program, from replayed records to new weights.
 //
+//   page -> jd_engine_frame -+-> jd_learner_state (registers)
+//                            +-> jd_learner_job <-> jd_learner_program, and the units:
+//   SMP, records -> jd_learner_fetch -> jd_learner_pipes -> jd_learner_results -> TDE, memory
+//   images <-> jd_learner_parameters <-> weights, gradients of the pipelines
+//   jd_engine_frame <- jd_learner_port <- all that read and write memory
+//
 // Streams  axil_*: the page. mem_*: jobs, records and parameters. smp_*: indices of a batch; tde_*:
 //          its TD errors. link_clear_*: as in docs/interfaces.md.
 // Timing   a gradient step takes the pipeline's clocks (jd_learner_pipe); WU and TSM run beside the
@@ -63,13 +69,8 @@ module jd_learner_top
     $fatal(1, "jd_learner_top: LW=%0d OB=%0d, want LW to divide OB and at most 16", LW, OB);
   end
 
-  localparam int unsigned RowW    = $clog2(WRows);
-  localparam int unsigned BiasW   = RowW + $clog2(OB);
-  localparam int unsigned SubW    = $clog2(P / LW) > 0 ? $clog2(P / LW) : 1;
   localparam int unsigned SampleW = $clog2(BMax) > 0 ? $clog2(BMax) : 1;
-  localparam int unsigned NetW    = $clog2(NetMax);
-  localparam int unsigned Groups  = WRows * P / LW;       // of a master memory
-  localparam int unsigned MasterW = $clog2(Groups);
+  localparam int unsigned PipeW   = $clog2(DP) > 0 ? $clog2(DP) : 1;
   localparam int unsigned UpdateMax = 16;
 
   // ------------------------------------------------------------------ control and registers
@@ -81,7 +82,7 @@ module jd_learner_top
   logic [511:0] job_descriptor;
   logic [7:0]   end_error;
   logic [31:0]  end_count, end_info0, end_info1, unused_job_number;
-  logic         tensor_busy, wait_index, wait_data, wait_room, wait_update, progress_q;
+  logic         tensor_busy, wait_data, wait_room, wait_update, progress_q;
   logic         unused_idle;
 
   jd_engine_frame #(
@@ -117,8 +118,8 @@ module jd_learner_top
     .error_code_i     ('0),
     .event_i          (job_event),
     .busy_i           (tensor_busy),
-    .stall_mem_i      (wait_data && !wait_index),
-    .stall_in_i       (wait_data && wait_index),
+    .stall_mem_i      (wait_data && !fetch_rsp.wait_index),
+    .stall_in_i       (wait_data && fetch_rsp.wait_index),
     .stall_out_i      (wait_room),
     .progress_i       (progress_q),
     .timeout_o        (timeout),
@@ -126,110 +127,67 @@ module jd_learner_top
   );
   assign link_clear_o = soft_reset;
 
-  logic [31:0] step_count, version, td_mean, td_max, nonfinite_count;
-  logic [7:0]  nonfinite_stage;
-  logic [15:0] nonfinite_sample;
+  progress_t   progress;
+  logic [31:0] td_mean, td_max;
   logic        stall_data, stall_token, stall_update;
-  logic [4:0]       count_q;                   // TU_BUSY, STALL_DATA, _TOKEN, _WU, _TDE
-  logic [4:0][63:0] counters_q;
-  always_ff @(posedge clk_i) begin
-    count_q <= {wait_room, wait_update || stall_update, stall_token, wait_data || stall_data,
-                tensor_busy};
-    for (int unsigned k = 0; k < 5; k++) begin
-      if (!rst_ni)         counters_q[k] <= '0;
-      else if (count_q[k]) counters_q[k] <= counters_q[k] + 64'd1;
-    end
-  end
-
-  jd_learner_regs_pkg::jd_learner__in_t hwif;
-  always_comb begin
-    hwif.CAP0.dp_log2.next      = 4'($clog2(DP));
-    hwif.CAP0.p_log2.next       = 4'($clog2(P));
-    hwif.CAP0.ob_log2.next      = 4'($clog2(OB));
-    hwif.CAP0.gi.next           = 5'(GI);
-    hwif.CAP0.lw_log2.next      = 4'($clog2(LW));
-    hwif.CAP0.ntu.next          = 4'(NTU);
-    hwif.CAP0.actor_critic.next = ActorCritic;
-    hwif.CAP1.b_max.next        = 16'(BMax);
-    hwif.CAP1.d_max.next        = 16'(DMax);
-    hwif.CAP2.l_max.next        = 8'(LMax);
-    hwif.CAP2.net_max.next      = 8'(NetMax);
-    hwif.CAP2.st_max.next       = 16'(StMax);
-    hwif.CAP3.w_rows.next       = 17'(WRows);
-    hwif.CAP4.a_rows.next       = 17'(ARows);
-    hwif.STEP.value.next        = step_count;
-    hwif.WEIGHT_VERSION.value.next = version;
-    hwif.TD_MEAN.value.next     = td_mean;
-    hwif.TD_MAX.value.next      = td_max;
-    hwif.TU_BUSY.value.next     = counters_q[0];
-    hwif.STALL_DATA.value.next  = counters_q[1];
-    hwif.STALL_TOKEN.value.next = counters_q[2];
-    hwif.STALL_WU.value.next    = counters_q[3];
-    hwif.STALL_TDE.value.next   = counters_q[4];
-    hwif.NONFINITE.value.next   = nonfinite_count;
-    hwif.NF_WHERE.stage.next    = nonfinite_stage;
-    hwif.NF_WHERE.slot.next     = nonfinite_sample;
-  end
-  logic        stall_write, stall_read;
-  jd_learner_regs u_registers (
-    .clk                  (clk_i),
-    .rst_n                (rst_ni),
-    .s_cpuif_req          (register_req.valid),
-    .s_cpuif_req_is_wr    (register_req.write),
-    .s_cpuif_addr         (register_req.address),
-    .s_cpuif_wr_data      (register_req.data),
-    .s_cpuif_wr_biten     (register_req.mask),
-    .s_cpuif_req_stall_wr (stall_write),
-    .s_cpuif_req_stall_rd (stall_read),
-    .s_cpuif_rd_ack       (register_rsp.read_done),
-    .s_cpuif_rd_err       (register_rsp.read_error),
-    .s_cpuif_rd_data      (register_rsp.read_data),
-    .s_cpuif_wr_ack       (register_rsp.write_done),
-    .s_cpuif_wr_err       (register_rsp.write_error),
-    .hwif_in              (hwif)
+  jd_learner_state #(
+    .DP (DP), .P (P), .OB (OB), .GI (GI), .LW (LW), .BMax (BMax), .DMax (DMax), .LMax (LMax),
+    .NetMax (NetMax), .StMax (StMax), .WRows (WRows), .ARows (ARows), .ActorCritic (ActorCritic),
+    .NTU (NTU)
+  ) u_state (
+    .clk_i, .rst_ni,
+    .register_req_i (register_req),
+    .register_rsp_o (register_rsp),
+    .progress_i     (progress),
+    .td_mean_i      (td_mean),
+    .td_max_i       (td_max),
+    .tensor_busy_i  (tensor_busy),
+    .stall_data_i   (wait_data || stall_data),
+    .stall_token_i  (stall_token),
+    .stall_update_i (wait_update || stall_update),
+    .stall_room_i   (wait_room)
   );
-  `JD_ASSERT_IF(NoStall_A, register_req.valid,
-                register_req.write ? register_rsp.write_done && !stall_write
-                                       : !stall_read)
 
   // ------------------------------------------------------------------ program and jobs
-  logic              program_start, program_busy, program_done;
-  logic [7:0]        program_error, stages, frame_rows, state_rows, state, next_state;
-  logic [31:0]       program_info0, program_info1;
-  logic [NetMax-1:0] nets, targets, passes, trained, prompt, banks;
-  network_t          networks [NetMax];
-  slot_t             slots [NetMax];
-  logic [15:0]       state_words, action_words, delay;
-  logic [7:0]        action, noise, second;
-  logic              phases;
-  logic [4:0]        updates;
-  logic [4:0]        update_index;
-  logic              updating, updates_first, updates_restart;
+  // What the job asks of the units, and what they answer.
+  fetch_req_t              fetch_req;
+  fetch_rsp_t              fetch_rsp;
+  step_req_t               step_req;
+  step_rsp_t               step_rsp;
+  results_req_t            results_req;
+  results_rsp_t            results_rsp;
+  parameters_req_t         parameters_req;
+  parameters_rsp_t         parameters_rsp;
+  logic                    program_start, program_busy, program_done;
+  logic [7:0]              program_error;
+  logic [31:0]             program_info0, program_info1;
+  logic [15:0][31:0]       words;              // the job's descriptor
+  logic                    infers, gradient_alone, job_idle;
+  logic                    array_beyond;
+  logic [3:0]              array_word;
+  // The program, and what has become of its networks.
+  plan_t                   plan;
+  network_t                networks [NetMax];
+  slot_t                   slots [NetMax];
+  update_t                 update_list [UpdateMax];
+  logic                    stage_write;
+  logic [STAGE_L-1:0]      stage_index;
+  stage_t                  stage;
+  pass_t                   forward;            // of INFER
+  logic [NetMax-1:0]       banks;
   logic [NetMax-1:0][31:0] since;
-  logic [NET_MAX-1:0] update_busy, target_busy;
-  update_t           update_list [UpdateMax];
-  update_t           update;                    // in hand
-  logic              stage_write;
-  logic [STAGE_L-1:0] stage_index;
-  stage_t            stage;
-  logic [15:0][31:0] words;
-
-  // Commands and data of the movers; one unit uses each at a time.
-  logic         program_cmd_valid, image_read_valid, image_write_valid, fetch_cmd_valid;
-  logic         td_cmd_valid, read_cmd_valid, read_cmd_ready, write_cmd_valid, write_cmd_ready;
-  logic [39:0]  program_address, image_address, fetch_address, td_cmd_address;
-  logic [15:0]  program_beats, image_beats, fetch_beats, td_beats;
-  logic         read_valid, read_ready, read_last, program_ready, image_ready, fetch_ready;
-  logic [511:0] read_data, image_wdata, td_wdata;
-  logic [1:0]   read_resp, write_resp;
-  logic         image_wvalid, td_wvalid, write_ready, write_done, image_done_ready, td_done_ready;
-  logic [63:0]  td_wstrb;
-  logic         image_start, image_busy, image_done, gradient_image, gradient_alone;
-  logic [1:0]   image_response;
-  logic         movers_idle, read_idle, write_idle, list_idle;
-  // Program, image and results own the movers while they are busy, and one clock longer; fetch and TD
-  // errors are idle then, but for the reads of fetch beside results.
-  logic         program_owns_q, image_owns_q, infer_owns_q;
+  // The updates of a step.
+  logic                    updating, updates_first, updates_restart;
+  logic [4:0]              update_index;
+  logic [NET_MAX-1:0]      update_busy, target_busy;
+  // The memory port and its clients.
+  read_req_t [2:0]         read_req;           // PROGRAM, image, fetch
+  write_req_t [2:0]        write_req;          // image, INFER, TD errors
+  read_req_t               list_req;
+  read_rsp_t               read_rsp, list_rsp;
+  write_rsp_t              write_rsp;
+  logic                    port_idle, port_beat;
+  logic                    image_owns;         // the image unit has the port
 
   jd_learner_program #(
     .P (P), .OB (OB), .LW (LW), .WRows (WRows), .ARows (ARows), .DMax (DMax), .LMax (LMax),
@@ -245,75 +203,16 @@ module jd_learner_top
     .error_o       (program_error),
     .info0_o       (program_info0),
     .info1_o       (program_info1),
-    .cmd_valid_o   (program_cmd_valid),
-    .cmd_ready_i   (read_cmd_ready),
-    .cmd_address_o (program_address),
-    .cmd_beats_o   (program_beats),
-    .beat_valid_i  (read_valid && program_owns_q),
-    .beat_ready_o  (program_ready),
-    .beat_data_i   (read_data),
-    .beat_resp_i   (read_resp),
-    .beat_last_i   (read_last),
+    .read_req_o    (read_req[0]),
+    .read_rsp_i    (read_rsp),
     .stage_write_o (stage_write),
     .stage_index_o (stage_index),
     .stage_o       (stage),
-    .stages_o      (stages),
-    .nets_o        (nets),
-    .targets_o     (targets),
-    .passes_o      (passes),
-    .trained_o     (trained),
-    .prompt_o      (prompt),
+    .plan_o        (plan),
     .networks_o    (networks),
     .slots_o       (slots),
-    .state_words_o (state_words),
-    .state_rows_o  (state_rows),
-    .state_o       (state),
-    .next_state_o  (next_state),
-    .frame_rows_o  (frame_rows),
-    .action_words_o (action_words),
-    .action_o      (action),
-    .noise_o       (noise),
-    .delay_o       (delay),
-    .phases_o      (phases),
-    .second_o      (second),
-    .updates_o     (updates),
     .update_o      (update_list)
   );
-  logic          fetch_job, fetch_start, fetch_parity, fetch_flush, fetch_busy, fetch_done;
-  logic [7:0]    fetch_error;
-  logic [31:0]   fetch_slot;
-  logic [1:0]    fetch_response;
-  logic          step_start, step_parity, step_abort, step_busy, step_done, step_nonfinite;
-  logic          step_index;
-  logic [STAGE_L-1:0] bad_stage;
-  logic [SampleW-1:0] bad_sample, index_sample;
-  logic [15:0]   fetch_batch, step_batch;
-  logic          infers, infer_start, infer_busy, infer_done;
-  logic [1:0]    infer_response;
-  logic          update_start, update_done, target_start, target_done;
-  logic [1:0]    owner;
-  update_state_t updated, scalars, image_scalars;
-  logic [NetW-1:0] image_net;
-  logic          image_scalars_write;
-  logic          td_clear, td_fetch_done, td_abort, td_room, td_empty;
-  logic          td_memory_done, td_busy, td_go;
-  logic [39:0]   td_address;
-  logic [1:0]    td_resp;
-  logic          stats_ready, accept, running, job_idle;
-
-  logic              step_phase, step_due;
-  logic              batch_start;              // of a step's first phase
-  assign batch_start = step_start && !step_phase;
-  logic              columns_start, columns_busy, columns_done;
-  logic [NetW-1:0]   columns_net;
-  logic [NetMax-1:0] columns;                  // networks with a copy of columns
-  always_ff @(posedge clk_i) begin
-    for (int unsigned n = 0; n < NetMax; n++) begin
-      columns[n] <= ActorCritic && nets[n] && networks[n].columns != '0;
-    end
-  end
-  logic          array_beyond;
-  logic [3:0]    array_word;
   jd_learner_job #(
     .BMax (BMax), .ARows (ARows), .DP (DP), .NetMax (NetMax), .ActorCritic (ActorCritic)
   ) u_job (
@@ -336,15 +235,7 @@ module jd_learner_top
     .program_error_i       (program_error),
     .program_info0_i       (program_info0),
     .program_info1_i       (program_info1),
-    .program_nets_i        (nets),
-    .program_targets_i     (targets),
-    .program_passes_i      (passes),
-    .program_trained_i     (trained),
-    .frame_rows_i          (frame_rows),
-    .delay_i               (delay),
-    .phases_i              (phases),
-    .columns_i             (columns),
-    .updates_i             (updates),
+    .plan_i                (plan),
     .beyond_i              (array_beyond),
     .beyond_word_i         (array_word),
     .update_index_o        (update_index),
@@ -353,73 +244,20 @@ module jd_learner_top
     .updates_first_o       (updates_first),
     .updates_restart_o     (updates_restart),
     .since_o               (since),
-    .update_o              (update),
     .gradient_alone_o      (gradient_alone),
-    .image_start_o         (image_start),
-    .gradient_image_o      (gradient_image),
-    .image_done_i          (image_done),
-    .image_response_i      (image_response),
-    .image_busy_i          (image_owns_q),
-    .fetch_job_o           (fetch_job),
-    .fetch_start_o         (fetch_start),
-    .fetch_parity_o        (fetch_parity),
-    .fetch_batch_o         (fetch_batch),
-    .fetch_flush_o         (fetch_flush),
-    .fetch_done_i          (fetch_done),
-    .fetch_error_i         (fetch_error),
-    .fetch_slot_i          (fetch_slot),
-    .fetch_response_i      (fetch_response),
-    .memory_idle_i         (movers_idle),
-    .step_start_o          (step_start),
-    .step_parity_o         (step_parity),
-    .step_batch_o          (step_batch),
-    .step_phase_o          (step_phase),
-    .step_due_o            (step_due),
-    .step_abort_o          (step_abort),
-    .step_busy_i           (step_busy),
-    .step_done_i           (step_done),
-    .step_nonfinite_i      (step_nonfinite),
-    .nonfinite_stage_i     (8'(bad_stage)),
-    .nonfinite_sample_i    (16'(bad_sample)),
-    .step_index_i          (step_index),
-    .index_sample_i        (16'(index_sample)),
+    .parameters_req_o      (parameters_req),
+    .parameters_rsp_i      (parameters_rsp),
+    .image_busy_i          (image_owns),
+    .fetch_req_o           (fetch_req),
+    .fetch_rsp_i           (fetch_rsp),
+    .memory_idle_i         (port_idle),
+    .step_req_o            (step_req),
+    .step_rsp_i            (step_rsp),
+    .results_req_o         (results_req),
+    .results_rsp_i         (results_rsp),
     .infers_o              (infers),
-    .infer_start_o         (infer_start),
-    .infer_done_i          (infer_done),
-    .infer_response_i      (infer_response),
-    .update_start_o        (update_start),
-    .update_done_i         (update_done),
-    .updated_i             (updated),
-    .target_start_o        (target_start),
-    .target_done_i         (target_done),
-    .columns_start_o       (columns_start),
-    .columns_busy_o        (columns_busy),
-    .columns_net_o         (columns_net),
-    .columns_done_i        (columns_done),
-    .owner_o               (owner),
-    .image_net_i           (image_net),
-    .image_scalars_write_i (image_scalars_write),
-    .image_scalars_i       (image_scalars),
-    .scalars_o             (scalars),
     .banks_o               (banks),
-    .td_clear_o            (td_clear),
-    .td_fetch_done_o       (td_fetch_done),
-    .td_abort_o            (td_abort),
-    .td_address_o          (td_address),
-    .td_go_o               (td_go),
-    .td_room_i             (td_room),
-    .td_empty_i            (td_empty),
-    .td_memory_done_i      (td_memory_done),
-    .td_memory_resp_i      (td_resp),
-    .td_memory_busy_i      (td_busy),
-    .stats_ready_i         (stats_ready),
-    .accept_o              (accept),
-    .step_count_o          (step_count),
-    .version_o             (version),
-    .nonfinite_count_o     (nonfinite_count),
-    .nonfinite_stage_o     (nonfinite_stage),
-    .nonfinite_sample_o    (nonfinite_sample),
-    .running_o             (running),
+    .progress_o            (progress),
     .wait_data_o           (wait_data),
     .wait_room_o           (wait_room),
     .wait_update_o         (wait_update),
@@ -428,9 +266,9 @@ module jd_learner_top
   jd_learner_pending #(.UpdateMax (UpdateMax), .NetMax (NetMax)) u_pending (
     .clk_i,
     .list_i        (update_list),
-    .count_i       (updates),
+    .count_i       (plan.updates),
     .restart_i     (updates_restart),
-    .due_i         (step_due),
+    .due_i         (step_req.due),
     .since_i       (since),
     .active_i      (updating),
     .first_i       (updates_first),
@@ -438,95 +276,50 @@ module jd_learner_top
     .update_busy_o (update_busy),
     .target_busy_o (target_busy)
   );
-  assign movers_idle = read_idle && write_idle && list_idle && !fetch_busy && !program_busy
-                       && !image_busy && !infer_busy;
   always_ff @(posedge clk_i) begin
-    program_owns_q <= program_start || program_busy;
-    image_owns_q   <= image_start || image_busy;
-    infer_owns_q   <= infer_start || infer_busy;
+    quiet_q <= job_idle && port_idle && !step_rsp.busy && !results_rsp.td_memory_busy;
   end
-  `JD_ASSERT_IF(OneOwner_A, program_owns_q || image_owns_q,
-                !fetch_busy && !td_busy && !infer_owns_q)
-  `JD_ASSERT_IF(OneWriter_A, infer_owns_q, !td_busy)
-  always_ff @(posedge clk_i) quiet_q <= job_idle && movers_idle && !step_busy && !td_busy;
 
-  network_t     network_q;                   // the one in hand, see below
-  pass_t        forward;                     // of INFER
-  assign forward = network_q.forward;
   jd_learner_extents #(.NetMax (NetMax)) u_extents (
     .clk_i,
     .words_i        (words),
     .networks_i     (networks),
-    .record_beats_i (fetch_beats),
+    .record_beats_i (read_req[2].cmd_beats),
     .result_words_i (forward.n_out),
     .beyond_o       (array_beyond),
     .word_o         (array_word)
   );
 
-  // ------------------------------------------------------------------ fetch and TD errors
-  logic         list_cmd_valid, list_cmd_ready, list_valid, list_ready;
-  logic [39:0]  list_address;
-  logic [15:0]  list_beats;
-  logic [511:0] list_data;
-  logic [1:0]   list_resp;
+  // ------------------------------------------------------------------ records and results
   logic               frame_valid, frame_ready, scalars_valid, scalars_parity;
   logic [SampleW-1:0] scalars_sample;
-  localparam int unsigned PipeW = $clog2(DP) > 0 ? $clog2(DP) : 1;
   logic [PipeW-1:0]   frame_pipe;
   logic [15:0]        frame_row;
   logic [P-1:0]       frame_mask;
   logic [P-1:0][31:0] frame_data;
   scalars_t           record_scalars;
-
   jd_learner_fetch #(
     .P (P), .BMax (BMax), .SampleW (SampleW), .DP (DP), .ActorCritic (ActorCritic)
   ) u_fetch (
     .clk_i, .rst_ni,
-    .job_start_i        (fetch_job),
     .linear_i           (infers),
     .list_i             (words[0][8]),
     .data_base_i        ({words[5][7:0], words[4]}),
     .stride_i           (words[6]),
     .limit_i            (words[7]),
     .list_base_i        ({words[11][7:0], words[10]}),
-    .batch_i            (fetch_batch),
-    .state_words_i      (infers ? forward.n_in : state_words),
-    .action_words_i     (action_words),
-    .state_rows_i       (state_rows),
-    .state_row_i        (infers ? forward.source : state),
-    .next_row_i         (next_state),
-    .action_row_i       (action),
-    .noise_row_i        (noise),
-    .frame_rows_i       (frame_rows),
-    .start_i            (fetch_start),
-    .parity_i           (fetch_parity),
-    .flush_i            (fetch_flush),
-    .busy_o             (fetch_busy),
-    .done_o             (fetch_done),
-    .error_o            (fetch_error),
-    .slot_o             (fetch_slot),
-    .response_o         (fetch_response),
-    .wait_index_o       (wait_index),
+    .plan_i             (plan),
+    .forward_i          (forward),
+    .req_i              (fetch_req),
+    .rsp_o              (fetch_rsp),
     .smp_valid_i        (smp_valid_i),
     .smp_ready_o        (smp_ready_o),
     .smp_data_i         (smp_data_i),
     .smp_last_i         (smp_last_i),
-    .list_cmd_valid_o   (list_cmd_valid),
-    .list_cmd_ready_i   (list_cmd_ready),
-    .list_cmd_address_o (list_address),
-    .list_cmd_beats_o   (list_beats),
-    .list_valid_i       (list_valid),
-    .list_ready_o       (list_ready),
-    .list_data_i        (list_data),
-    .list_resp_i        (list_resp),
-    .cmd_valid_o        (fetch_cmd_valid),
-    .cmd_ready_i        (read_cmd_ready),
-    .cmd_address_o      (fetch_address),
-    .cmd_beats_o        (fetch_beats),
-    .record_valid_i     (read_valid),
-    .record_ready_o     (fetch_ready),
-    .record_data_i      (read_data),
-    .record_resp_i      (read_resp),
+    .list_req_o         (list_req),
+    .list_rsp_i         (list_rsp),
+    .read_req_o         (read_req[2]),
+    .read_rsp_i         (read_rsp),
     .frame_valid_o      (frame_valid),
     .frame_ready_i      (frame_ready),
     .frame_pipe_o       (frame_pipe),
@@ -539,146 +332,95 @@ module jd_learner_top
     .scalars_o          (record_scalars)
   );
 
-  `JD_ASSERT_IF(FrameWritten_A, batch_start, !frame_valid || frame_ready)
-
-  logic               delta_valid, pipe_delta_valid;
+  logic               delta_valid;
   logic [SampleW-1:0] delta_sample;
   logic [31:0]        delta;
-  assign delta_valid = pipe_delta_valid && running;    // none of a step that was dropped
-  jd_learner_tde #(.BMax (BMax)) u_tde (
+  logic               result_read;
+  logic [PipeW-1:0]   result_pipe;
+  logic [15:0]        result_row;
+  logic [P-1:0][31:0] result_data;
+  jd_learner_results #(
+    .DP (DP), .P (P), .BMax (BMax), .MulLatency (MulLatency), .AddLatency (AddLatency)
+  ) u_results (
     .clk_i, .rst_ni,
     .link_clear_i   (soft_reset || link_clear_i),
-    .memory_clear_i (td_clear),
-    .batch_i        (words[3][15:0]),
-    .to_stream_i    (words[0][10]),
-    .to_memory_i    (words[0][9]),
-    .memory_go_i    (td_go),
-    .address_i      (td_address),
-    .step_start_i   (batch_start),
+    .words_i        (words),
+    .plan_i         (plan),
+    .forward_i      (forward),
+    .step_i         (step_req),
+    .req_i          (results_req),
+    .rsp_o          (results_rsp),
+    .td_mean_o      (td_mean),
+    .td_max_o       (td_max),
     .delta_valid_i  (delta_valid),
-    .delta_slot_i   (16'(delta_sample)),
+    .delta_sample_i (delta_sample),
     .delta_i        (delta),
-    .fetch_done_i   (td_fetch_done),
-    .abort_i        (td_abort),
-    .room_o         (td_room),
-    .empty_o        (td_empty),
-    .memory_done_o  (td_memory_done),
-    .memory_resp_o  (td_resp),
-    .memory_busy_o  (td_busy),
+    .result_read_o  (result_read),
+    .result_pipe_o  (result_pipe),
+    .result_row_o   (result_row),
+    .result_data_i  (result_data),
     .tde_valid_o    (tde_valid_o),
     .tde_ready_i    (tde_ready_i),
     .tde_data_o     (tde_data_o),
-    .cmd_valid_o    (td_cmd_valid),
-    .cmd_ready_i    (write_cmd_ready),
-    .cmd_address_o  (td_cmd_address),
-    .cmd_beats_o    (td_beats),
-    .out_valid_o    (td_wvalid),
-    .out_ready_i    (write_ready),
-    .out_data_o     (td_wdata),
-    .out_strb_o     (td_wstrb),
-    .done_valid_i   (write_done),
-    .done_ready_o   (td_done_ready),
-    .done_resp_i    (write_resp)
-  );
-  jd_learner_stats #(.BMax (BMax), .MulLatency (MulLatency), .AddLatency (AddLatency)) u_stats (
-    .clk_i, .rst_ni,
-    .step_start_i  (batch_start),
-    .batch_i       (words[3][15:0]),
-    .scale_i       (words[8]),
-    .delta_valid_i (delta_valid),
-    .delta_i       (delta),
-    .commit_i      (accept),
-    .ready_o       (stats_ready),
-    .mean_o        (td_mean),
-    .largest_o     (td_max)
+    .write_req_o    (write_req[2:1]),
+    .write_rsp_i    (write_rsp)
   );
 
   // ------------------------------------------------------------------ pipelines
   step_t      step;
   logic [7:0] action_vector_q;               // of the program
-  always_ff @(posedge clk_i) action_vector_q <= action_words != '0 ? action : NO_VECTOR;
+  always_ff @(posedge clk_i) action_vector_q <= plan.action_words != '0 ? plan.action : NO_VECTOR;
   always_comb begin
     step               = '0;
     step.inverse_batch = words[8];
-    step.batch         = step_batch;
-    step.parity        = step_parity;
-    step.stages        = infers ? forward.behind : phases && !step_phase ? second : stages;
-    step.first         = infers ? forward.first : step_phase ? second : '0;
-    step.due           = step_due || infers;
+    step.batch         = step_req.batch;
+    step.parity        = step_req.parity;
+    step.stages        = infers ? forward.behind
+                         : plan.phases && !step_req.phase ? plan.second : plan.stages;
+    step.first         = infers ? forward.first : step_req.phase ? plan.second : '0;
+    step.due           = step_req.due || infers;
     step.action        = action_vector_q;
-    step.noise         = noise;
-    step.frame_rows    = frame_rows;
-    step.state_rows    = state_rows;
-    step.next_state    = next_state;
-    step.state         = state;
+    step.noise         = plan.noise;
+    step.frame_rows    = plan.frame_rows;
+    step.state_rows    = plan.state_rows;
+    step.next_state    = plan.next_state;
+    step.state         = plan.state;
     for (int unsigned n = 0; n < NetMax; n++) begin
       step.target_row[n]  = banks[n] ? networks[n].rows << 1 : networks[n].rows;
       step.target_bias[n] = banks[n] ? networks[n].biases << 1 : networks[n].biases;
     end
   end
 
-  // Weights from WU (0), TSM (1) and LOAD (2); gradients to WU.
-  logic [2:0]               weight_valid, weight_bias;
-  logic [2:0][15:0]         weight_row, weight_bias_index;
-  logic [2:0][SubW-1:0]     weight_sub;
-  logic [2:0][LW-1:0]       weight_mask;
-  logic [2:0][LW-1:0][31:0] weight_data;
-  logic                     grad_read, grad_bias, grad_valid;      // WU's, or those of GRADS
-  logic [15:0]              grad_row, grad_bias_index;
-  logic [SubW-1:0]          grad_sub;
-  logic [1:0]               grad_reads, grad_biases;               // of WU (0), of the image (1)
-  logic [1:0][15:0]         grad_rows, grad_bias_indices;
-  logic [1:0][SubW-1:0]     grad_subs;
-  logic                     image_gradient;                        // it loads gradients
-  assign grad_read       = grad_reads != '0;
-  assign grad_bias       = grad_biases[image_owns_q];
-  assign grad_row        = grad_rows[image_owns_q];
-  assign grad_sub        = grad_subs[image_owns_q];
-  assign grad_bias_index = grad_bias_indices[image_owns_q];
-  logic [LW-1:0][31:0]      grad_data;
-
-  // The owner's weights, on their way to the pipeline.
-  logic                new_valid_q, new_gradient_q, new_bias_q;
-  logic [RowW-1:0]     new_row_q;
-  logic [BiasW-1:0]    new_bias_index_q;
-  logic [SubW-1:0]     new_sub_q;
-  logic [LW-1:0]       new_mask_q;
-  logic [LW-1:0][31:0] new_data_q;
-  always_ff @(posedge clk_i) begin
-    new_valid_q      <= rst_ni && weight_valid[owner];
-    new_gradient_q   <= rst_ni && image_gradient;
-    new_bias_q       <= weight_bias[owner];
-    new_row_q        <= weight_row[owner][RowW-1:0];
-    new_bias_index_q <= BiasW'(weight_bias_index[owner]);
-    new_sub_q        <= weight_sub[owner];
-    new_mask_q       <= weight_mask[owner];
-    new_data_q       <= weight_data[owner];
-  end
-
-  logic               result_read;
-  logic [PipeW-1:0]   result_pipe;
-  logic [15:0]        result_row;
-  logic [P-1:0][31:0] result_data;
+  logic                weight_valid, weight_gradient, gradient_read, gradient_valid;
+  logic                parameters_move;
+  place_t              weight_place, gradient_place;
+  logic [LW-1:0]       weight_mask;
+  logic [LW-1:0][31:0] weight_data, gradient_data;
+  logic [STAGE_L-1:0]  bad_stage;
+  logic [SampleW-1:0]  bad_sample, index_sample;
+  assign step_rsp.nonfinite_stage  = 8'(bad_stage);
+  assign step_rsp.nonfinite_sample = 16'(bad_sample);
+  assign step_rsp.index_sample     = 16'(index_sample);
   jd_learner_pipes #(
     .DP (DP), .P (P), .OB (OB), .GI (GI), .LW (LW), .MulLatency (MulLatency),
     .AddLatency (AddLatency), .WRows (WRows), .ARows (ARows), .BMax (BMax), .DMax (DMax),
     .ActorCritic (ActorCritic), .NTU (NTU)
   ) u_pipes (
     .clk_i, .rst_ni,
-    .abort_i               (step_abort),
+    .abort_i               (step_req.drop),
     .stage_write_i         (stage_write),
     .stage_index_i         (stage_index),
     .stage_data_i          (stage),
-    .step_start_i          (step_start),
+    .step_start_i          (step_req.start),
     .step_i                (step),
     .update_busy_i         (update_busy),
     .target_busy_i         (target_busy),
-    .step_busy_o           (step_busy),
-    .step_done_o           (step_done),
-    .step_nonfinite_o      (step_nonfinite),
+    .step_busy_o           (step_rsp.busy),
+    .step_done_o           (step_rsp.done),
+    .step_nonfinite_o      (step_rsp.nonfinite),
     .nonfinite_stage_o     (bad_stage),
     .nonfinite_sample_o    (bad_sample),
-    .step_index_o          (step_index),
+    .step_index_o          (step_rsp.index),
     .index_sample_o        (index_sample),
     .frame_valid_i         (frame_valid),
     .frame_ready_o         (frame_ready),
@@ -690,23 +432,17 @@ module jd_learner_top
     .scalars_parity_i      (scalars_parity),
     .scalars_sample_i      (scalars_sample),
     .scalars_i             (record_scalars),
-    .weight_valid_i        (new_valid_q),
-    .weight_gradient_i     (new_gradient_q),
-    .weight_bias_i         (new_bias_q),
-    .weight_row_i          (new_row_q),
-    .weight_sub_i          (new_sub_q),
-    .weight_bias_index_i   (new_bias_index_q),
-    .weight_mask_i         (new_mask_q),
-    .weight_data_i         (new_data_q),
+    .weight_valid_i        (weight_valid),
+    .weight_gradient_i     (weight_gradient),
+    .weight_place_i        (weight_place),
+    .weight_mask_i         (weight_mask),
+    .weight_data_i         (weight_data),
     .gradient_alone_i      (gradient_alone),
-    .gradient_read_i       (grad_read),
-    .gradient_bias_i       (grad_bias),
-    .gradient_row_i        (grad_row[RowW-1:0]),
-    .gradient_sub_i        (grad_sub),
-    .gradient_bias_index_i (BiasW'(grad_bias_index)),
-    .gradient_valid_o      (grad_valid),
-    .gradient_data_o       (grad_data),
-    .delta_valid_o         (pipe_delta_valid),
+    .gradient_read_i       (gradient_read),
+    .gradient_place_i      (gradient_place),
+    .gradient_valid_o      (gradient_valid),
+    .gradient_data_o       (gradient_data),
+    .delta_valid_o         (delta_valid),
     .delta_sample_o        (delta_sample),
     .delta_o               (delta),
     .result_read_i         (result_read),
@@ -719,349 +455,73 @@ module jd_learner_top
     .stall_update_o        (stall_update)
   );
 
-  // ------------------------------------------------------------------ INFER
-  logic         infer_cmd_valid, infer_wvalid, infer_done_ready;
-  logic [39:0]  infer_address;
-  logic [15:0]  infer_beats;
-  logic [511:0] infer_wdata;
-  jd_learner_infer #(.P (P), .DP (DP)) u_infer (
+  // ------------------------------------------------------------------ parameters
+  jd_learner_parameters #(
+    .DP (DP), .P (P), .OB (OB), .LW (LW), .MulLatency (MulLatency), .AddLatency (AddLatency),
+    .DivLatency (DivLatency), .SqrtLatency (SqrtLatency), .NetMax (NetMax), .WRows (WRows),
+    .ActorCritic (ActorCritic)
+  ) u_parameters (
     .clk_i, .rst_ni,
-    .job_start_i        (fetch_job),
-    .address_i          ({words[13][7:0], words[12]}),
-    .start_i            (infer_start),
-    .count_i            (step_batch),
-    .row_i              (forward.result + (step_parity && forward.parted ? state_rows : 8'd0)),
-    .lane_i             (forward.lane[$clog2(P)-1:0]),
-    .words_i            (forward.n_out),
-    .frame_rows_i       (frame_rows),
-    .busy_o             (infer_busy),
-    .done_o             (infer_done),
-    .response_o         (infer_response),
-    .read_o             (result_read),
-    .read_pipe_o        (result_pipe),
-    .read_row_o         (result_row),
-    .data_i             (result_data),
-    .cmd_valid_o        (infer_cmd_valid),
-    .cmd_ready_i        (write_cmd_ready),
-    .cmd_address_o      (infer_address),
-    .cmd_beats_o        (infer_beats),
-    .write_valid_o      (infer_wvalid),
-    .write_ready_i      (write_ready),
-    .write_data_o       (infer_wdata),
-    .write_done_valid_i (write_done),
-    .write_done_ready_o (infer_done_ready),
-    .write_done_resp_i  (write_resp)
-  );
-
-  // ------------------------------------------------------------------ WU, TSM, images
-  logic [2:0][3:0]               master_read, master_write;
-  logic [2:0][3:0][MasterW-1:0]  master_read_addr, master_write_addr;
-  logic [2:0][3:0][LW-1:0][31:0] master_write_data;
-  logic [3:0][LW-1:0][31:0]      master_data;
-  // The network in hand, of an image, of INFER or of the stage, is a register, as what follows from
-  // it: a stage waits longer for its own registers, an image one clock before it uses it.
-  slot_t                         slot_q;
-  logic [15:0]                   target_row_q, target_bias_q;
-  logic [NetW-1:0]               net;
-  logic                          bank;
-  assign net  = image_owns_q ? image_net : columns_busy ? columns_net
-                : infers ? words[2][NetW-1:0] : NetW'(update.net);
-  assign bank = banks[NetW'(update.net)];
-  always_ff @(posedge clk_i) begin
-    network_q     <= networks[net];
-    slot_q        <= slots[NetW'(update.slot)];
-    target_row_q  <= network_q.row_base + (bank ? network_q.rows : network_q.rows << 1);
-    target_bias_q <= network_q.bias_base + (bank ? network_q.biases : network_q.biases << 1);
-  end
-
-  logic [2:0]              update_master_read;
-  logic [2:0][MasterW-1:0] update_master_read_addr;
-  logic                    update_weight_valid, update_weight_bias;
-  logic [15:0]             update_weight_row, update_weight_bias_index;
-  logic [SubW-1:0]         update_weight_sub;
-  logic [LW-1:0]           update_weight_mask;
-  logic [LW-1:0][31:0]     update_weight_data;
-  jd_learner_update #(
-    .P (P), .OB (OB), .LW (LW), .LMax (LAYERS), .RowW (16), .BiasW (16), .MasterW (MasterW),
-    .MulLatency (MulLatency), .AddLatency (AddLatency), .DivLatency (DivLatency),
-    .SqrtLatency (SqrtLatency), .GradientLatency (2 + $clog2(DP) * AddLatency)
-  ) u_update (
-    .clk_i, .rst_ni,
-    .start_i             (update_start),
-    .layers_i            (network_q.layers),
-    .layer_count_i       (network_q.layer_count),
-    .row_base_i          (network_q.row_base),
-    .bias_base_i         (network_q.bias_base),
-    .master_base_i       (network_q.master_base[MasterW-1:0]),
-    .slot_i              (slot_q),
-    .c1_i                (scalars.c1),
-    .c2_i                (scalars.c2),
-    .lr_i                (scalars.lr),
-    .c1_o                (updated.c1),
-    .c2_o                (updated.c2),
-    .lr_o                (updated.lr),
-    .done_o              (update_done),
-    .grad_read_o         (grad_reads[0]),
-    .grad_bias_o         (grad_biases[0]),
-    .grad_row_o          (grad_rows[0]),
-    .grad_sub_o          (grad_subs[0]),
-    .grad_bias_index_o   (grad_bias_indices[0]),
-    .grad_valid_i        (grad_valid && !image_owns_q),
-    .grad_data_i         (grad_data),
-    .master_read_o       (update_master_read),
-    .master_read_addr_o  (update_master_read_addr),
-    .master_data_i       (master_data[2:0]),
-    .master_write_o      (master_write[0][2:0]),
-    .master_write_addr_o (master_write_addr[0][2:0]),
-    .master_write_data_o (master_write_data[0][2:0]),
-    .weight_valid_o      (update_weight_valid),
-    .weight_bias_o       (update_weight_bias),
-    .weight_row_o        (update_weight_row),
-    .weight_sub_o        (update_weight_sub),
-    .weight_bias_index_o (update_weight_bias_index),
-    .weight_mask_o       (update_weight_mask),
-    .weight_data_o       (update_weight_data)
-  );
-
-  // The copies of columns: they use the way of WU, which is idle then.
-  logic                columns_read, columns_valid;
-  logic [MasterW-1:0]  columns_addr;
-  logic [15:0]         columns_row;
-  logic [SubW-1:0]     columns_sub;
-  logic [LW-1:0]       columns_mask;
-  logic [LW-1:0][31:0] columns_data;
-  if (ActorCritic) begin : gen_columns
-    jd_learner_columns #(.P (P), .LW (LW), .MasterW (MasterW)) u_columns (
-      .clk_i, .rst_ni,
-      .start_i        (columns_start),
-      .n_in_i         (network_q.layers[0][15:0]),
-      .n_out_i        (network_q.layers[0][31:16]),
-      .column_i       (network_q.column),
-      .columns_i      (network_q.columns),
-      .column_row_i   (network_q.column_row),
-      .master_base_i  (network_q.master_base[MasterW-1:0]),
-      .done_o         (columns_done),
-      .master_read_o  (columns_read),
-      .master_addr_o  (columns_addr),
-      .master_data_i  (master_data[0]),
-      .weight_valid_o (columns_valid),
-      .weight_row_o   (columns_row),
-      .weight_sub_o   (columns_sub),
-      .weight_mask_o  (columns_mask),
-      .weight_data_o  (columns_data)
-    );
-  end else begin : gen_no_columns
-    logic unused_start;
-    assign unused_start  = columns_start;
-    assign columns_done  = 1'b0;
-    assign columns_read  = 1'b0;
-    assign columns_addr  = '0;
-    assign columns_valid = 1'b0;
-    assign columns_row   = '0;
-    assign columns_sub   = '0;
-    assign columns_mask  = '0;
-    assign columns_data  = '0;
-  end
-  assign master_read[0][2:0]      = update_master_read | {2'b00, columns_read};
-  assign master_read_addr[0][2:1] = update_master_read_addr[2:1];
-  assign master_read_addr[0][0]   = columns_busy ? columns_addr : update_master_read_addr[0];
-  assign weight_valid[0]      = update_weight_valid || columns_valid;
-  assign weight_bias[0]       = update_weight_bias && !columns_busy;
-  assign weight_row[0]        = columns_busy ? columns_row : update_weight_row;
-  assign weight_sub[0]        = columns_busy ? columns_sub : update_weight_sub;
-  assign weight_bias_index[0] = update_weight_bias_index;
-  assign weight_mask[0]       = columns_busy ? columns_mask : update_weight_mask;
-  assign weight_data[0]       = columns_busy ? columns_data : update_weight_data;
-  assign updated.since           = scalars.since;
-  assign updated.waited          = scalars.waited;
-  assign master_read[0][3]       = 1'b0;
-  assign master_read_addr[0][3]  = '0;
-  assign master_write[0][3]      = 1'b0;
-  assign master_write_addr[0][3] = '0;
-  assign master_write_data[0][3] = '0;
-
-  logic               target_read, target_write;
-  logic [MasterW-1:0] target_read_addr, target_write_addr;
-  jd_learner_target #(
-    .P (P), .OB (OB), .LW (LW), .LMax (LAYERS), .RowW (16), .BiasW (16), .MasterW (MasterW),
-    .MulLatency (MulLatency), .AddLatency (AddLatency)
-  ) u_target (
-    .clk_i, .rst_ni,
-    .start_i             (target_start),
-    .polyak_i            (update.polyak),
-    .tau_i               (update.tau),
-    .layers_i            (network_q.layers),
-    .layer_count_i       (network_q.layer_count),
-    .row_base_i          (target_row_q),
-    .bias_base_i         (target_bias_q),
-    .master_base_i       (network_q.master_base[MasterW-1:0]),
-    .done_o              (target_done),
-    .master_read_o       (target_read),
-    .master_read_addr_o  (target_read_addr),
-    .master_weight_i     (master_data[0]),
-    .master_target_i     (master_data[3]),
-    .master_write_o      (target_write),
-    .master_write_addr_o (target_write_addr),
-    .weight_valid_o      (weight_valid[1]),
-    .weight_bias_o       (weight_bias[1]),
-    .weight_row_o        (weight_row[1]),
-    .weight_sub_o        (weight_sub[1]),
-    .weight_bias_index_o (weight_bias_index[1]),
-    .weight_mask_o       (weight_mask[1]),
-    .weight_data_o       (weight_data[1])
-  );
-  assign master_read[1]       = {target_read, 2'b00, target_read};
-  assign master_read_addr[1]  = {4{target_read_addr}};
-  assign master_write[1]      = {target_write, 3'b000};
-  assign master_write_addr[1] = {4{target_write_addr}};
-  assign master_write_data[1] = {4{weight_data[1]}};
-
-  logic [MasterW-1:0] image_master_addr;
-  jd_learner_image #(
-    .P (P), .OB (OB), .LW (LW), .NetMax (NetMax), .MasterW (MasterW)
-  ) u_image (
-    .clk_i, .rst_ni,
-    .start_i             (image_start),
-    .store_i             (words[0][1]),
-    .gradient_i          (gradient_image),
-    .due_mask_i          (8'(prompt | {NetMax{step_due}})),
-    .net_mask_i          (words[2][7:0]),
-    .kind_mask_i         (gradient_image ? 5'd1 : words[2][12:8]),
-    .address_i           (gradient_image && words[0][1] ? {words[15][7:0], words[14]}
-                                                        : {words[5][7:0], words[4]}),
-    .stop_i              (soft_reset || timeout),
-    .busy_o              (image_busy),
-    .done_o              (image_done),
-    .response_o          (image_response),
-    .net_o               (image_net),
-    .network_i           (network_q),
-    .start_lr_i          (slots[NetW'(network_q.slot)][1]),
-    .bank_i              (banks[image_net]),
-    .counts_i            (ActorCritic && delay != '0),
-    .scalars_i           (scalars),
-    .scalars_write_o     (image_scalars_write),
-    .scalars_o           (image_scalars),
-    .read_cmd_valid_o    (image_read_valid),
-    .read_cmd_ready_i    (read_cmd_ready),
-    .write_cmd_valid_o   (image_write_valid),
-    .write_cmd_ready_i   (write_cmd_ready),
-    .cmd_address_o       (image_address),
-    .cmd_beats_o         (image_beats),
-    .read_valid_i        (read_valid && image_owns_q),
-    .read_ready_o        (image_ready),
-    .read_data_i         (read_data),
-    .read_resp_i         (read_resp),
-    .read_last_i         (read_last),
-    .write_valid_o       (image_wvalid),
-    .write_ready_i       (write_ready),
-    .write_data_o        (image_wdata),
-    .write_done_valid_i  (write_done),
-    .write_done_ready_o  (image_done_ready),
-    .write_done_resp_i   (write_resp),
-    .master_read_o       (master_read[2]),
-    .master_addr_o       (image_master_addr),
-    .master_data_i       (master_data),
-    .master_write_o      (master_write[2]),
-    .master_write_data_o (master_write_data[2]),
-    .grad_read_o         (grad_reads[1]),
-    .grad_bias_o         (grad_biases[1]),
-    .grad_row_o          (grad_rows[1]),
-    .grad_sub_o          (grad_subs[1]),
-    .grad_bias_index_o   (grad_bias_indices[1]),
-    .grad_valid_i        (grad_valid),
-    .grad_data_i         (grad_data),
-    .weight_gradient_o   (image_gradient),
-    .weight_valid_o      (weight_valid[2]),
-    .weight_bias_o       (weight_bias[2]),
-    .weight_row_o        (weight_row[2]),
-    .weight_sub_o        (weight_sub[2]),
-    .weight_bias_index_o (weight_bias_index[2]),
-    .weight_mask_o       (weight_mask[2]),
-    .weight_data_o       (weight_data[2])
-  );
-  assign master_read_addr[2]  = {4{image_master_addr}};
-  assign master_write_addr[2] = {4{image_master_addr}};
-
-  jd_learner_state #(.LW (LW), .Groups (Groups)) u_state (
-    .clk_i, .rst_ni,
-    .owner_i      (owner),
-    .read_i       (master_read),
-    .read_addr_i  (master_read_addr),
-    .read_data_o  (master_data),
-    .write_i      (master_write),
-    .write_addr_i (master_write_addr),
-    .write_data_i (master_write_data)
+    .words_i           (words),
+    .infers_i          (infers),
+    .stop_i            (soft_reset || timeout),
+    .due_i             (step_req.due),
+    .req_i             (parameters_req),
+    .rsp_o             (parameters_rsp),
+    .plan_i            (plan),
+    .networks_i        (networks),
+    .slots_i           (slots),
+    .banks_i           (banks),
+    .forward_o         (forward),
+    .owns_port_i       (image_owns),
+    .read_req_o        (read_req[1]),
+    .read_rsp_i        (read_rsp),
+    .write_req_o       (write_req[0]),
+    .write_rsp_i       (write_rsp),
+    .weight_valid_o    (weight_valid),
+    .weight_gradient_o (weight_gradient),
+    .weight_place_o    (weight_place),
+    .weight_mask_o     (weight_mask),
+    .weight_data_o     (weight_data),
+    .gradient_read_o   (gradient_read),
+    .gradient_place_o  (gradient_place),
+    .gradient_valid_i  (gradient_valid),
+    .gradient_data_i   (gradient_data),
+    .moves_o           (parameters_move)
   );
 
   // ------------------------------------------------------------------ memory
-  assign read_cmd_valid  = program_owns_q ? program_cmd_valid
-                           : image_owns_q ? image_read_valid : fetch_cmd_valid;
-  assign write_cmd_valid = image_owns_q ? image_write_valid : td_cmd_valid || infer_cmd_valid;
-  assign read_ready      = program_owns_q ? program_ready
-                           : image_owns_q ? image_ready : fetch_ready;
-
-  assign client_req[1].write = no_write();
-  logic unused_response;
-  assign unused_response = ^client_rsp[1].write;
   jd_learner_port u_port (
     .clk_i, .rst_ni,
-    .read_idle_o        (read_idle),
-    .list_idle_o        (list_idle),
-    .write_idle_o       (write_idle),
-    .read_cmd_valid_i   (read_cmd_valid),
-    .read_cmd_ready_o   (read_cmd_ready),
-    .read_cmd_address_i (program_owns_q ? program_address
-                         : image_owns_q ? image_address : fetch_address),
-    .read_cmd_beats_i   (program_owns_q ? program_beats
-                         : image_owns_q ? image_beats : fetch_beats),
-    .read_valid_o       (read_valid),
-    .read_ready_i       (read_ready),
-    .read_data_o        (read_data),
-    .read_last_o        (read_last),
-    .read_resp_o        (read_resp),
-    .list_cmd_valid_i   (list_cmd_valid),
-    .list_cmd_ready_o   (list_cmd_ready),
-    .list_cmd_address_i (list_address),
-    .list_cmd_beats_i   (list_beats),
-    .list_valid_o       (list_valid),
-    .list_ready_i       (list_ready),
-    .list_data_o        (list_data),
-    .list_resp_o        (list_resp),
-    .write_cmd_valid_i  (write_cmd_valid),
-    .write_cmd_ready_o  (write_cmd_ready),
-    .write_cmd_address_i (image_owns_q ? image_address
-                          : infer_owns_q ? infer_address : td_cmd_address),
-    .write_cmd_beats_i  (image_owns_q ? image_beats : infer_owns_q ? infer_beats : td_beats),
-    .write_valid_i      (image_owns_q ? image_wvalid : td_wvalid || infer_wvalid),
-    .write_ready_o      (write_ready),
-    .write_data_i       (image_owns_q ? image_wdata : infer_owns_q ? infer_wdata : td_wdata),
-    .write_strb_i       (image_owns_q || infer_owns_q ? '1 : td_wstrb),
-    .write_done_valid_o (write_done),
-    .write_done_ready_i (image_owns_q ? image_done_ready : td_done_ready || infer_done_ready),
-    .write_done_resp_o  (write_resp),
-    .mem_req_o          (client_req[0]),
-    .mem_rsp_i          (client_rsp[0]),
-    .list_req_o         (client_req[1].read),
-    .list_rsp_i         (client_rsp[1].read)
+    .program_busy_i (program_start || program_busy),
+    .image_busy_i   (parameters_req.image_start || parameters_rsp.image_busy),
+    .infer_busy_i   (results_req.infer_start || results_rsp.infer_busy),
+    .fetch_busy_i   (fetch_rsp.busy),
+    .td_busy_i      (results_rsp.td_memory_busy),
+    .image_owns_o   (image_owns),
+    .idle_o         (port_idle),
+    .beat_o         (port_beat),
+    .read_req_i     (read_req),
+    .read_rsp_o     (read_rsp),
+    .list_req_i     (list_req),
+    .list_rsp_o     (list_rsp),
+    .write_req_i    (write_req),
+    .write_rsp_o    (write_rsp),
+    .client_req_o   (client_req),
+    .client_rsp_i   (client_rsp)
   );
 
   always_ff @(posedge clk_i) begin
-    progress_q <= tensor_busy || (|weight_valid) || grad_read || pipe_delta_valid
-                  || (mem_rsp_i.read.rvalid && mem_req_o.read.rready)
-                  || (read_valid && read_ready) || (list_valid && list_ready)
+    progress_q <= tensor_busy || parameters_move || delta_valid
+                  || (mem_rsp_i.read.rvalid && mem_req_o.read.rready) || port_beat
                   || (mem_req_o.write.wvalid && mem_rsp_i.write.wready)
                   || (mem_rsp_i.write.bvalid && mem_req_o.write.bready)
                   || (tde_valid_o && tde_ready_i);
   end
 
   // ------------------------------------------------------------------ checks
-  `JD_ASSERT_STREAM(TdeStable_A, tde_valid_o, tde_ready_i || link_clear_o || link_clear_i,
-                    tde_data_o)
+  `JD_ASSERT_IF(FrameWritten_A, step_req.start && !step_req.phase, !frame_valid || frame_ready)
   `JD_ASSERT_IF(TdeEmpty_A, soft_reset && quiet_q, !tde_valid_o)
-  // What fetch gave up may still come; nobody else reads before it is dropped.
-  `JD_ASSERT_IF(ReadOwned_A, program_owns_q || image_owns_q,
-                !fetch_busy && !(program_owns_q && image_owns_q))
-  `JD_ASSERT_IF(WriteOwned_A, write_done, image_owns_q || infer_owns_q || td_busy)
-  `JD_ASSERT_IF(BatchFits_A, step_start || fetch_start, 32'(step_batch) <= BMax
-                                                        && 32'(fetch_batch) <= BMax)
+  `JD_ASSERT_IF(BatchFits_A, step_req.start || fetch_req.start,
+                32'(step_req.batch) <= BMax && 32'(fetch_req.batch) <= BMax)
 endmodule : jd_learner_top

@@ -36,7 +36,7 @@ CASES: list[tuple[str, str, dict[str, int], dict[str, Bound]]] = [
     (TREE, "jd_replay_generate", {}, {"dsp": 8, "ff": (1, 2200)}),
     (TREE, "jd_replay_level", {"Level": 2, "NLog2": 12},
      {"lutram": (1, 200), "bram36": (0, 16), "ff": (1, 9000)}),
-    (LEARNER, "jd_learner_state", {"Groups": 2048}, {"bram36": (1, 80), "ff": (0, 2000)}),
+    (LEARNER, "jd_learner_master", {"Groups": 2048}, {"bram36": (1, 80), "ff": (0, 2000)}),
 ]  # fmt: skip
 
 

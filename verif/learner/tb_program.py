@@ -39,6 +39,12 @@ ERRORS_WANTED = {
     (Error.E_OPCODE, 3), (Error.E_RESERVED, 3), (Error.E_DIM, 3), (Error.E_DEP, 3),
     (Error.E_ALIGN, 3), (Error.E_ROWS, 3),
 }  # fmt: skip
+PLAN = (
+    ("nets", 8), ("targets", 8), ("passes", 8), ("trained", 8), ("prompt", 8), ("stages", 8),
+    ("state_words", 16), ("action_words", 16), ("frame_rows", 8), ("state_rows", 8), ("state", 8),
+    ("next_state", 8), ("action", 8), ("noise", 8), ("delay", 16), ("phases", 1), ("second", 8),
+    ("updates", 5),
+)  # fmt: skip  # of plan_t
 LIMIT = 4000  # clocks of a program
 TRIALS, LONGEST = 600, 3000  # programs of a run: at least, and until every error was seen
 
@@ -65,6 +71,29 @@ def geometry() -> Geometry:
     return replace(Geometry(), **{NAMES[k]: v for k, v in parameters().items()})
 
 
+def answer(
+    dut: Any, *, cmd_ready: int = 0, valid: int = 0, data: int = 0, last: int = 0, resp: int = 0
+) -> None:
+    """Drive the fields of read_rsp_t."""
+    dut.read_rsp_i.value = cmd_ready << 516 | valid << 515 | data << 3 | last << 2 | resp
+
+
+def asked_for(dut: Any) -> tuple[int, int, int, int]:
+    """The fields of read_req_t: cmd_valid, cmd_address, cmd_beats, ready."""
+    value = int(dut.read_req_o.value)
+    return value >> 57, value >> 17 & (1 << 40) - 1, value >> 1 & 0xFFFF, value & 1
+
+
+def plan_of(dut: Any) -> dict[str, int]:
+    """The fields of plan_t."""
+    value = int(dut.plan_o.value)
+    plan: dict[str, int] = {}
+    for name, width in reversed(PLAN):
+        plan[name] = value & (1 << width) - 1
+        value >>= width
+    return plan
+
+
 async def load(
     dut: Any,
     draw: random.Random,
@@ -85,13 +114,13 @@ async def load(
     await RisingEdge(dut.clk_i)
     dut.start_i.value = 0
     dut.address_i.value, dut.bytes_i.value = draw.getrandbits(40), draw.getrandbits(32)
-    dut.cmd_ready_i.value = 0
-    dut.beat_valid_i.value = 0
+    answer(dut)
     count = -(-size // 64)
     data = np.zeros(max(16 * count, image.size), np.uint32)
     data[: image.size] = image
     pace = draw.choice((0.0, 0.0, 0.5))
     beat, asked = -1, False
+    cmd_ready = valid = 0  # as driven
     stages: list[tuple[int, int]] = []
     for clock in range(LIMIT):
         await RisingEdge(dut.clk_i)
@@ -99,33 +128,36 @@ async def load(
             stages.append((int(dut.stage_index_o.value), int(dut.stage_o.value)))
         assert dut.busy_o.value, "not busy before done_o"
         if dut.done_o.value:
-            dut.beat_valid_i.value = 0
+            answer(dut)
             error = tuple(int(x.value) for x in (dut.error_o, dut.info0_o, dut.info1_o))
             await RisingEdge(dut.clk_i)
             assert not dut.busy_o.value
             assert not dut.done_o.value
             return Loaded(error, stages, beat + 1 if asked else 0, clock)  # type: ignore[arg-type]
+        cmd_valid, cmd_address, cmd_beats, ready = asked_for(dut)
         if not asked:
-            if dut.cmd_valid_o.value and dut.cmd_ready_i.value:
-                assert int(dut.cmd_address_o.value) == address
-                assert int(dut.cmd_beats_o.value) == count
+            if cmd_valid and cmd_ready:
+                assert (cmd_address, cmd_beats) == (address, count)
                 asked = True
-                dut.cmd_ready_i.value = 0
+                cmd_ready = 0
             else:
-                dut.cmd_ready_i.value = int(draw.random() >= pace)
+                cmd_ready = int(draw.random() >= pace)
+            answer(dut, cmd_ready=cmd_ready)
             continue
-        assert not dut.cmd_valid_o.value, "a second command"
-        if dut.beat_valid_i.value:
-            if not dut.beat_ready_o.value:
+        assert not cmd_valid, "a second command"
+        if valid:
+            if not ready:
                 continue
             beat += 1
-            dut.beat_valid_i.value = 0
+            valid = 0
+            answer(dut)
         if beat + 1 < count and draw.random() >= pace:
             words = data[16 * (beat + 1) :][:16]
-            dut.beat_valid_i.value = 1
-            dut.beat_data_i.value = int.from_bytes(words.tobytes(), "little")
-            dut.beat_resp_i.value = failing.get(beat + 1, 0)
-            dut.beat_last_i.value = int(beat + 2 == count)
+            valid = 1
+            answer(
+                dut, valid=1, data=int.from_bytes(words.tobytes(), "little"),
+                resp=failing.get(beat + 1, 0), last=int(beat + 2 == count),
+            )  # fmt: skip
     raise TimeoutError(f"no done_o within {LIMIT} clocks")
 
 
@@ -135,25 +167,26 @@ def check_tables(dut: Any, g: Geometry, program: Program, image: np.ndarray, got
     want = [(k, int.from_bytes(row.tobytes(), "little")) for k, row in enumerate(table)]
     assert got.stages == want, "stage table"
     count = len(program.networks)
-    assert int(dut.nets_o.value) == (1 << count) - 1
+    plan = plan_of(dut)
+    assert plan["nets"] == (1 << count) - 1
     targets = sum(net.has_target << k for k, net in enumerate(program.networks))
-    assert int(dut.targets_o.value) == targets
+    assert plan["targets"] == targets
     passes = [program.forward_pass(index) for index in range(count)]
-    assert int(dut.trained_o.value) == program.trained
+    assert plan["trained"] == program.trained
     prompt = {s.net for s in program.stages if s.op == OP_UPDATE and not s.delayed}
-    assert int(dut.prompt_o.value) == sum(1 << net for net in prompt)
-    assert int(dut.passes_o.value) == sum((p is not None) << k for k, p in enumerate(passes))
-    assert int(dut.stages_o.value) == len(program.stages)
-    assert int(dut.state_words_o.value) == program.state_words
-    assert int(dut.state_rows_o.value) == program.copy_rows(g)
+    assert plan["prompt"] == sum(1 << net for net in prompt)
+    assert plan["passes"] == sum((p is not None) << k for k, p in enumerate(passes))
+    assert plan["stages"] == len(program.stages)
+    assert plan["state_words"] == program.state_words
+    assert plan["state_rows"] == program.copy_rows(g)
     given = (program.action_words, program.action) if program.continuous else (0, 0)
-    assert (int(dut.action_words_o.value), int(dut.action_o.value)) == given
-    assert int(dut.noise_o.value) == program.noise
-    assert int(dut.delay_o.value) == program.delay
+    assert (plan["action_words"], plan["action"]) == given
+    assert plan["noise"] == program.noise
+    assert plan["delay"] == program.delay
     phases = program.phases
-    assert int(dut.phases_o.value) == len(phases) - 1
-    assert int(dut.second_o.value) == (phases[1].start if len(phases) > 1 else 0)
-    vectors = [int(x.value) for x in (dut.state_o, dut.next_state_o, dut.frame_rows_o)]
+    assert plan["phases"] == len(phases) - 1
+    assert plan["second"] == (phases[1].start if len(phases) > 1 else 0)
+    vectors = [plan["state"], plan["next_state"], plan["frame_rows"]]
     assert vectors == [program.state, program.next_state, program.frame_rows]
     master = 0
     for index, net in enumerate(program.networks):
@@ -175,7 +208,7 @@ def check_tables(dut: Any, g: Geometry, program: Program, image: np.ndarray, got
         value = int.from_bytes(image[at + RECORD_WORDS * index :][:9].tobytes(), "little")
         assert int(dut.slots_o[index].value) == value, f"slot {index}"
     updates = [k for k, s in enumerate(program.stages) if s.op in (OP_UPDATE, OP_TARGET)]
-    assert int(dut.updates_o.value) == len(updates)
+    assert plan["updates"] == len(updates)
     for index, place in enumerate(updates):
         stage, parameter, tau = program.stages[place], int(table[place][5]), int(table[place][7])
         value = int(stage.delayed) << 1 | int(len(phases) > 1 and place in phases[1])
