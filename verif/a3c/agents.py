@@ -91,12 +91,12 @@ class Turns(uvm_component):
                 dut.order_go_i.value = self.draw.getrandbits(1)
                 continue
             pins = (dut.order_ticket_o, dut.order_layer_o, dut.order_behind_o)
-            now = tuple(int(pin.value) for pin in pins)
+            ticket, layer, behind = now = tuple(int(pin.value) for pin in pins)
             if now != asked:
                 asked = now
                 wait = late = self.draw.choice((0, self.draw.randint(0, self.patience)))
             if wait == 0:
-                self.given.append(Turn(*now, clock_number(), late > 0))
+                self.given.append(Turn(ticket, layer, behind, clock_number(), late > 0))
                 self.ap.write(self.given[-1])
             wait -= 1
             dut.order_go_i.value = int(wait < 0)

@@ -542,7 +542,7 @@ class UpdateTest(uvm_test):
                 theta, g = theta[[0, 0]], g[[0, 0]]
             at = [SLOT_BYTES + int(k) * slot for k in (*theta, *g)]
             settings = HyperParameters.make(float(numbers.random()) * 0.1, 0.99, 0.01).encode()
-            network = networks[numbers.integers(len(networks))]
+            network = networks[int(numbers.integers(len(networks)))]
             tasks.append(UnitTask(
                 network, True, 1, ticket=int(numbers.integers(1 << 32)),
                 source=at[0], target=at[1], g_source=at[2], g_target=at[3],
