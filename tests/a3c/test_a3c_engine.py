@@ -50,7 +50,8 @@ def test_engine_runs(build: str, test: str, seed: int) -> None:
     simulate.run(CORE, toplevel=TOP, module=MODULE, test=test, parameters=BUILDS[build], seed=seed)
 
 
-@pytest.mark.parametrize("bits", [0, regress(1)])
+@pytest.mark.regress
+@pytest.mark.parametrize("bits", [0, 1])
 def test_engine_initial(bits: int, seed: int) -> None:
     """Whatever the registers hold before the reset: all zeros, all ones."""
     simulate.run(

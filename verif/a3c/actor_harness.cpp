@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,20 +14,8 @@
 #include "flow/harness.h"
 #include "flow/memory.h"
 
-#if defined(LOAD) || defined(MAP_LOAD) || defined(UPDATE)
-#define READS
-#endif
-#if defined(MAP_SAVE) || defined(UPDATE)
-#define WRITES
-#endif
-#if defined(LOAD) || defined(MAP_LOAD) || defined(UPDATE)
-#define TASKS
-#endif
 #if defined(LOAD) || defined(MAP_LOAD)
-#define LAYERS
-#endif
-#if defined(MAP_SAVE) || defined(UPDATE)
-#define ROWS
+#define TASKS  // and reads; the other one writes rows
 #endif
 
 namespace {
@@ -78,7 +65,6 @@ struct Settings {
   uint64_t heal;             // map_save: it falls when the block is not busy from this clock on
   uint32_t stall;            // share of clocks in which a request waits, permille
   uint32_t pause;            // share of clocks in which the other side waits, permille
-  uint32_t echo;             // failed_i follows an error until the task's finish
   uint32_t limit;            // clocks of the run
 };
 
@@ -88,19 +74,17 @@ struct Run {
   const uint32_t* layers;    // [tasks][REGIONS][words of unit_layer_t]
   uint64_t* finished;        // [tasks] clocks
   uint64_t count;            // of tasks or jobs
-  // load: blocks in order. map_load: items. update: chunks. Absolute positions.
+  // load: blocks in order. map_load: items. Absolute positions.
   const uint64_t* bases;
   const uint64_t* ends;
   uint64_t* after;           // load: the block that is filled before this one is released
-                             // update: the layers that are done, and of which task
   uint64_t pieces;
   uint32_t* image;           // what is seen, or the buffer that is read
   uint64_t rows;             // of the buffer
   uint64_t* log;             // map_load: row, samples, clock of each write
   uint64_t log_size;
-  const uint32_t* jobs;      // map_save: words of each; update: chunks
+  const uint32_t* jobs;      // map_save: words of each
   uint64_t* marks;           // clocks of events
-  const uint8_t* want;       // update: memory as it must be
   uint64_t* counts;          // of what happened
 };
 }
@@ -115,14 +99,12 @@ struct Actor : jackdaw::Simulation<MODEL> {
   Request read, write;
   const uint64_t& now = clocks;
   uint64_t progress = 0, healed = NEVER;
-  const uint8_t* bytes = nullptr;                      // memory
   uint64_t reads_out = 0, writes_out = 0;              // bursts
   uint64_t read_beats = 0, write_beats = 0, bursts = 0;
   uint64_t last_read_beat = 0, first_read_beat = NEVER;
   std::vector<uint64_t> requests;                      // clock, address, beats | write << 16
   std::vector<uint64_t> errors;                        // task, word, response
   bool failing = false, quiet = false;                 // failed_i; idle since a stop
-  std::function<void(uint64_t, uint64_t, bool)> on_request;
 
   explicit Actor(uint32_t seed) : Simulation(seed), random{seed * 77u + 13u} {
     for (unsigned i = 0; i < 8; ++i) random.next();
@@ -133,7 +115,7 @@ struct Actor : jackdaw::Simulation<MODEL> {
   /// Sets the inputs from memory and settles the block's outputs.
   void begin() {
     memory->drive(bus, 0);
-#ifdef READS
+#ifdef TASKS
     read.ready = !read.valid && !random.chance(settings.stall);
     top.m_axi_arready_i = read.ready;
     top.m_axi_rvalid_i = bus.m_axi_rvalid_i;
@@ -142,7 +124,7 @@ struct Actor : jackdaw::Simulation<MODEL> {
     top.m_axi_rid_i = 0;
     top.m_axi_rdata_i = bus.m_axi_rdata_i;
 #endif
-#ifdef WRITES
+#ifdef MAP_SAVE
     write.ready = !write.valid && !random.chance(settings.stall);
     top.m_axi_awready_i = write.ready;
     top.m_axi_wready_i = bus.m_axi_wready_i;
@@ -168,7 +150,6 @@ struct Actor : jackdaw::Simulation<MODEL> {
   }
 
   void log_request(uint64_t address, uint64_t beats, bool writes) {
-    if (on_request) on_request(address, beats, writes);
     requests.insert(requests.end(), {now, address, beats | (writes ? 1u << 16 : 0u)});
     bursts++;
     progress = now;
@@ -178,7 +159,7 @@ struct Actor : jackdaw::Simulation<MODEL> {
   void end() {
     const bool busy = reads_out || writes_out;
     bool begins = false;
-#ifdef READS
+#ifdef TASKS
     begins = begins || top.m_axi_arvalid_o;
     bus.m_axi_arvalid_o = read.valid;
     bus.m_axi_araddr_o = read.address;
@@ -191,7 +172,7 @@ struct Actor : jackdaw::Simulation<MODEL> {
       if (top.m_axi_rlast_i) reads_out--;
     }
 #endif
-#ifdef WRITES
+#ifdef MAP_SAVE
     begins = begins || top.m_axi_awvalid_o;
     bus.m_axi_awvalid_o = write.valid;
     bus.m_axi_awaddr_o = write.address;
@@ -215,14 +196,14 @@ struct Actor : jackdaw::Simulation<MODEL> {
     memory->step(bus, 0, now);
     if (read_taken) read.valid = false;
     if (write_taken) write.valid = false;
-#ifdef READS
+#ifdef TASKS
     if (top.m_axi_arvalid_o && read.ready) {
       read = {true, false, top.m_axi_araddr_o, top.m_axi_arlen_o};
       reads_out++;
       log_request(read.address, read.length + 1u, false);
     }
 #endif
-#ifdef WRITES
+#ifdef MAP_SAVE
     if (top.m_axi_awvalid_o && write.ready) {
       write = {true, false, top.m_axi_awaddr_o, top.m_axi_awlen_o};
       writes_out++;
@@ -236,7 +217,6 @@ struct Actor : jackdaw::Simulation<MODEL> {
   void note_error(uint64_t task) {
     if (!top.error_valid_o) return;
     errors.insert(errors.end(), {task, top.error_word_o, top.error_response_o});
-    if (settings.echo) failing = true;
   }
 };
 
@@ -258,17 +238,13 @@ struct Feeder {
     } else {
       for (unsigned i = 0; i < sizeof(top.task_i) / 4; ++i) top.task_i[i] = actor.random.next();
     }
-#ifdef LAYERS
     auto& layer = top.layer_i;
     const uint64_t at = std::min<uint64_t>(task, run.count - 1) * REGIONS + index % REGIONS;
     std::memcpy(&layer, run.layers + at * (sizeof(layer) / 4), sizeof(layer));
-#endif
   }
   void see() {
     auto& top = actor.top;
-#ifdef LAYERS
     index = top.layer_index_o;
-#endif
     actor.note_error(task);
     if (top.finish_o) {
       if (!go) actor.fail("finish_o without a task");
@@ -283,7 +259,7 @@ struct Feeder {
 };
 #endif
 
-#ifdef ROWS
+#ifdef MAP_SAVE
 /// The read port of a buffer: data 2 clocks later, anything in other clocks.
 struct ReadPort {
   Actor& actor;
@@ -447,140 +423,6 @@ void play(Actor& actor, const Run& run) {
 }
 #endif
 
-#ifdef UPDATE
-/// Gives chunks of gradients and says when a layer's memory may be read, which is checked. A chunk
-/// is overwritten once it is told of; memory is compared when a layer is done.
-void play(Actor& actor, const Run& run) {
-  auto& top = actor.top;
-  Feeder feeder{actor, run};
-  ReadPort port{actor, run.image, run.rows};
-  // Of a task's layer: first and last byte + 1 of theta and g as they are read, as written; of theta's second image.
-  const auto range = [&](uint64_t layer, unsigned n) {
-    return run.log + ((feeder.task * 8 + layer) * 5 + n) * 2;
-  };
-  uint64_t chunk = 0, told = 0, dones = 0, seen = 0, told_written = 0;
-  uint64_t asks = NEVER, since = 0, wait = 0;
-  uint64_t granted[8] = {};  // rows of the image that may be read of a layer end before this one
-  auto packed = [&](uint64_t n) {
-    uint64_t word;
-    std::memcpy(&word, run.jobs + 2 * n, sizeof word);
-    return word;  // jd_a3c_pkg::chunk_t
-  };
-  static_assert(sizeof(top.chunk_i) == 8);
-  auto first_row = [&](uint64_t layer) {  // of the image, of a layer
-    for (uint64_t n = 0; n < run.pieces; ++n) {
-      if (run.bases[n] == feeder.task && (packed(n) >> 60 & 7) == layer) {
-        return packed(n) >> 34 & 0x3FFFFFF;
-      }
-    }
-    actor.fail("no chunk of the layer");
-    return uint64_t{0};
-  };
-  const unsigned lag = actor.random.next() % 4;             // clocks of the answer
-  bool go[4] = {}, offers = false;
-  actor.on_request = [&](uint64_t address, uint64_t beats, bool writes) {
-    for (unsigned layer = 0; layer < 8; ++layer) {
-      for (unsigned n = writes ? 2 : 0; n < (writes ? 5 : 2); ++n) {
-        const uint64_t* place = range(layer, n);
-        if (address < place[0] || address + beats * BEAT > place[1]) continue;
-        const uint64_t behind = first_row(layer) + (address - place[0]) / BEAT + beats;
-        if (!writes && behind > granted[layer]) actor.fail("rows are read before their turn");
-        return;
-      }
-    }
-    actor.fail("a burst is of no layer");
-  };
-  while (actor.now < actor.settings.limit) {
-    feeder.drive();
-    port.drive();
-    // The next task's chunks may wait already.
-    offers = offers || (chunk < run.pieces && run.bases[chunk] <= feeder.task + 1 &&
-                        !actor.random.chance(actor.settings.pause));
-    top.chunk_valid_i = offers;
-    if (chunk < run.pieces) {
-      std::memcpy(&top.chunk_i, run.jobs + chunk * (sizeof(top.chunk_i) / 4), sizeof(top.chunk_i));
-    }
-    if (lag) top.order_go_i = go[lag - 1];
-    actor.begin();
-    for (unsigned n = 3; n; --n) go[n] = go[n - 1];
-    go[0] = top.order_valid_o && granted[top.order_layer_o] >= top.order_behind_o;
-    if (top.order_valid_o) {
-      if (top.order_ticket_o != run.marks[feeder.task]) actor.fail("another ticket");
-      if (asks != (uint64_t{top.order_layer_o} << 32 | top.order_behind_o)) {
-        asks = uint64_t{top.order_layer_o} << 32 | top.order_behind_o;
-        since = actor.now;
-        wait = actor.random.next() % (1 + actor.settings.pause);
-      }
-      uint64_t& rows = granted[top.order_layer_o];
-      if (actor.now - since >= wait) rows = std::max<uint64_t>(rows, top.order_behind_o);
-    } else if (actor.random.chance(300)) {
-      go[0] = true;  // nothing is asked: any answer
-    }
-    if (!lag) {
-      top.order_go_i = go[0];
-      top.eval();
-    }
-    if (offers && top.chunk_ready_o) {
-      offers = false;
-      chunk++;
-      actor.progress = actor.now;
-    }
-    port.see();
-    if (top.chunk_read_o) {
-      if (told == chunk) actor.fail("a chunk too many is told of");
-      const uint64_t first = run.ends[2 * told], rows = run.ends[2 * told + 1];
-      for (uint64_t word = first * BEAT_WORDS; word < (first + rows) * BEAT_WORDS; ++word) {
-        run.image[word] = actor.random.next();
-      }
-      told++;
-      actor.progress = actor.now;
-    }
-    const uint64_t written = top.written_o;  // jd_a3c_pkg::written_t
-    if (written >> 29) {
-      const uint64_t layer = written >> 26 & 7;
-      const uint64_t bytes = ((written & 0x3FFFFFF) - first_row(layer)) * BEAT;
-      if (!bytes || written >> 30) actor.fail("written_o makes no sense");
-      if (written != seen) {
-        told_written += bytes;
-        for (unsigned n = 2; run.want && n < 5; ++n) {
-          const uint64_t* place = range(layer, n);
-          const uint8_t* want = run.want + feeder.task * run.log_size;
-          if (!place[1]) continue;
-          if (place[0] + bytes > place[1] ||
-              std::memcmp(actor.bytes + place[0], want + place[0], bytes)) {
-            actor.fail("rows that are written differ in memory");
-          }
-        }
-      }
-    }
-    seen = written;
-    if (top.layer_done_o) {
-      run.after[dones++] = feeder.task << 3 | top.layer_done_layer_o;
-      for (unsigned n = 2; run.want && n < 5; ++n) {
-        const uint64_t* place = range(top.layer_done_layer_o, n);
-        const uint8_t* want = run.want + feeder.task * run.log_size;
-        if (std::memcmp(actor.bytes + place[0], want + place[0], place[1] - place[0])) {
-          actor.fail("a layer that is done differs in memory");
-        }
-      }
-    }
-    if (top.finish_o) {
-      std::fill(std::begin(granted), std::end(granted), 0);
-      asks = NEVER;
-      if (actor.writes_out) actor.fail("finish_o before the last answer");
-    }
-    feeder.see();
-    actor.end();
-    if (feeder.done() && actor.now > run.finished[run.count - 1] + 50) break;
-    if (actor.stopped(1) && top.idle_o) break;
-  }
-  run.counts[0] = told;
-  run.counts[1] = dones;
-  run.counts[2] = port.taken;
-  run.counts[3] = told_written;
-}
-#endif
-
 }  // namespace
 
 extern "C" {
@@ -610,8 +452,6 @@ int64_t actor_run(Actor* actor, const Settings* settings, const Run* run, uint8_
   actor->errors.clear();
   actor->failing = actor->quiet = false;
   actor->healed = NEVER;
-  actor->on_request = nullptr;
-  actor->bytes = bytes;
   actor->random.state ^= settings->memory.seed * 0x9E3779B97F4A7C15u | 1;
   return actor->guarded([&] {
     actor->reset();

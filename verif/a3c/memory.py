@@ -146,8 +146,7 @@ class _Settings(ctypes.Structure):
     _fields_ = [
         ("memory", MemoryConfig),
         ("stop", ctypes.c_uint64), ("fail", ctypes.c_uint64), ("heal", ctypes.c_uint64),
-        ("stall", ctypes.c_uint32), ("pause", ctypes.c_uint32), ("echo", ctypes.c_uint32),
-        ("limit", ctypes.c_uint32),
+        ("stall", ctypes.c_uint32), ("pause", ctypes.c_uint32), ("limit", ctypes.c_uint32),
     ]  # fmt: skip
 
 
@@ -159,8 +158,7 @@ class _Run(ctypes.Structure):
         ("pieces", ctypes.c_uint64),
         ("image", ctypes.c_void_p), ("rows", ctypes.c_uint64),
         ("log", ctypes.c_void_p), ("log_size", ctypes.c_uint64),
-        ("jobs", ctypes.c_void_p), ("marks", ctypes.c_void_p), ("want", ctypes.c_void_p),
-        ("counts", ctypes.c_void_p),
+        ("jobs", ctypes.c_void_p), ("marks", ctypes.c_void_p), ("counts", ctypes.c_void_p),
     ]  # fmt: skip
 
 
@@ -175,7 +173,6 @@ class Timing:
         pause: share of clocks in which the other side waits.
         stop, fail: clocks in which stop_i and failed_i rise.
         heal: clock from which failed_i falls when the saver is not busy.
-        echo: failed_i follows an error until the task ends.
     """
 
     latency: int = 8
@@ -187,7 +184,6 @@ class Timing:
     stop: int = NEVER
     fail: int = NEVER
     heal: int = NEVER
-    echo: bool = False
     limit: int = LIMIT
 
 
@@ -320,7 +316,7 @@ class Actor(Harness):
         )  # fmt: skip
         settings = _Settings(
             config, timing.stop, timing.fail, timing.heal, round(1000 * timing.stall),
-            round(1000 * timing.pause), timing.echo, timing.limit,
+            round(1000 * timing.pause), timing.limit,
         )  # fmt: skip
         kept = {
             "finished": np.zeros(max(1, len(tasks)), np.uint64),
@@ -811,63 +807,3 @@ def updated(
             now[at : at + size] = now[task.target : task.target + size]
         out.append(now.copy())
     return np.stack(out)
-
-
-def update(
-    actor: Actor,
-    tasks: Sequence[UnitTask],
-    chunks: Sequence[Chunk],
-    image: np.ndarray,
-    memory: np.ndarray,
-    timing: Timing,
-    faults: Sequence[Fault] = (),
-    exact: bool = True,
-) -> Result:
-    """Run jd_a3c_update.
-
-    Args:
-        actor: the block.
-        tasks: one after the other.
-        chunks: of all of them, in order.
-        image: [rows, 16] uint32, the gradient buffer.
-        memory: [bytes] uint8, changed.
-        timing, faults: of memory and the buffer's port.
-        exact: memory is compared, whenever a layer is done and at the end.
-    """
-    want = updated(memory, tasks, chunks, image)
-    names = [field for field in CHUNK if field not in ("task",)]
-    jobs = np.stack([row(CHUNK, {k: int(getattr(c, k)) for k in names}) for c in chunks])
-    table = np.zeros((len(tasks), 8, 5, 2), np.uint64)
-    for n, task in enumerate(tasks):
-        bounds = BEAT_BYTES * np.array(task.network.parameter_offsets)
-        again = task.target + task.second_bytes if task.second else None
-        for k, at in enumerate((task.source, task.g_source, task.target, task.g_target, again)):
-            if at is None:
-                continue
-            table[n, : len(bounds) - 1, k, 0] = at + bounds[:-1]
-            table[n, : len(bounds) - 1, k, 1] = at + bounds[1:]
-    done = np.zeros(8 * len(tasks), np.uint64)
-    # The geometry does not matter: the block asks for no layer.
-    result = actor.run(
-        memory, timing, faults, tasks, Geometry(), want=want if exact else 0,
-        bases=np.array([c.task for c in chunks], np.uint64),
-        ends=np.array([(c.row, c.rows) for c in chunks], np.uint64), after=done,
-        pieces=len(chunks), image=image.copy(), rows=len(image), log=table, log_size=memory.size,
-        jobs=jobs, marks=np.array([task.ticket for task in tasks], np.uint64),
-    )  # fmt: skip
-    told, dones, _, early = (int(n) for n in result.arrays["counts"][:4])
-    if timing.stop == NEVER:
-        assert told == len(chunks)
-        order = [c.task << 3 | c.layer for c in chunks if c.layer_last]
-        np.testing.assert_array_equal(done[:dones], order)
-        if exact:
-            np.testing.assert_array_equal(memory, want[-1])
-            assert early or all(c.rows <= 64 and c.layer_last for c in chunks), (
-                "no rows were told of"
-            )
-            rows = [sum(c.rows for c in chunks if c.task == n) for n in range(len(tasks))]
-            beats = 2 * sum(rows)
-            again = sum(n for n, task in zip(rows, tasks, strict=True) if task.second)
-            assert (result.reads, result.writes) == (beats, beats + again)
-            assert not result.errors
-    return result

@@ -19,7 +19,7 @@ import cocotb
 import numpy as np
 import pyuvm
 from cocotb.triggers import RisingEdge
-from pyuvm import uvm_component, uvm_env, uvm_sequence, uvm_subscriber, uvm_test
+from pyuvm import uvm_component, uvm_env, uvm_sequence, uvm_test
 
 from flow.effort import scale
 from models.a3c.descriptor import (
@@ -37,6 +37,7 @@ from models.a3c.network import BEAT_BYTES, NET_T, SLOT_BYTES, SMALL, Network
 from models.a3c.rmsprop import HyperParameters
 from models.a3c.validate import NetworkError, validate
 from models.registers.a3c import Error
+from verif.a3c.agents import Watcher
 from verif.a3c.memory import TASK
 from verif.a3c.network import LAYER, layer_fields, split
 from verif.a3c.task import Case, twisted
@@ -138,22 +139,6 @@ class Job:
         detail = (0 if error else unit) | samples << 4
         told = (info0 & 0xFF, info1 & 0xFFFF) if error else (0, 0)
         return self.number, error, detail, self.ticket, *told
-
-
-class Watcher(uvm_subscriber):
-    """Calls back with each item of a monitor."""
-
-    def __init__(self, name: str, parent: uvm_component, agent: Any, callback: Any) -> None:
-        super().__init__(name, parent)
-        self.agent, self.callback = agent, callback
-
-    def connect_phase(self) -> None:
-        """Listen."""
-        self.agent.ap.connect(self.analysis_export)
-
-    def write(self, item: StreamItem) -> None:
-        """One word moved."""
-        self.callback(item)
 
 
 class Unit(uvm_component):

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from flow import pins
-from flow.library import Harness, MemoryConfig, MemoryFault, build, open_library
+from flow.library import Harness, MemoryConfig, build, open_library
 from models.a3c import timing
 from models.a3c.descriptor import FLAG_SAVE_MAPS, INF, RING_INF, RING_TRN, TRAIN, Task
 from models.a3c.engine import A3cEngine
@@ -20,7 +20,7 @@ from models.a3c.rmsprop import HyperParameters
 from models.a3c.validate import validate
 from models.engine import BusError
 from models.registers import a3c as registers
-from verif.a3c.memory import NEVER, TASK, Fault, UnitTask, row
+from verif.a3c.memory import TASK, UnitTask, row
 from verif.a3c.network import LAYER, layer_fields
 
 CORE, HARNESS = "jackdaw:engine:a3c_unit", "verif/a3c/unit_harness.cpp"
@@ -32,9 +32,7 @@ class _Run(ctypes.Structure):
     _fields_ = [
         ("memory", MemoryConfig),
         ("limit", ctypes.c_uint64),
-        ("stop", ctypes.c_uint64),
         ("tasks", ctypes.c_void_p),
-        ("starts", ctypes.c_void_p),
         ("count", ctypes.c_uint64),
         ("layers", ctypes.c_void_p),
         ("ends", ctypes.c_void_p),
@@ -141,9 +139,6 @@ class Unit(Harness):
         g: Geometry,
         *,
         memory_timing: Memory | None = None,
-        faults: Sequence[Fault] = (),
-        stop: int | None = None,
-        starts: Sequence[int] = (),
         limit: int = 5_000_000,
         seed: int = 1,
     ) -> Result:
@@ -155,9 +150,6 @@ class Unit(Harness):
             networks: by slot.
             g: the build.
             memory_timing: default preset D.
-            faults: ranges that answer with an error.
-            stop: clock in which stop_i rises.
-            starts: clocks before which a task is not offered.
             limit: most clocks.
             seed: of the memory's delays.
         Raises: CheckFailed, also if the tasks do not end.
@@ -168,23 +160,17 @@ class Unit(Harness):
         for slot, network in enumerate(networks):
             for index in range(len(network.layers)):
                 layers[slot, index] = row(LAYER, layer_fields(network, index, g))
-        begin = np.zeros(len(tasks), np.uint32)
-        begin[: len(starts)] = starts
         ends = np.zeros((len(tasks), 4), np.uint64)
         counts = np.zeros(len(CLOCK_NAMES) + 2, np.uint64)
         stages = np.zeros((8, 8, len(CLOCK_NAMES)), np.uint64)
         config = MemoryConfig(m.latency, *m.reads, *m.writes, *m.shared, m.max_delay, seed)
         run = _Run(
-            config, limit, NEVER if stop is None else stop, table.ctypes.data, begin.ctypes.data,
-            len(tasks), layers.ctypes.data, ends.ctypes.data, counts.ctypes.data,
-            stages.ctypes.data,
+            config, limit, table.ctypes.data, len(tasks), layers.ctypes.data, ends.ctypes.data,
+            counts.ctypes.data, stages.ctypes.data,
         )  # fmt: skip
-        held = (MemoryFault * max(1, len(faults)))(
-            *(MemoryFault(f.first, f.last, f.response, f.direction) for f in faults)
-        )
         clocks = self.call(
             "unit_run", ctypes.byref(run), ctypes.c_void_p(memory.ctypes.data),
-            ctypes.c_uint64(memory.size), held, ctypes.c_uint64(len(faults)),
+            ctypes.c_uint64(memory.size),
         )  # fmt: skip
         names = (*CLOCK_NAMES, "read", "written")
         return Result(

@@ -17,11 +17,10 @@ namespace {
 constexpr unsigned LAYERS = 8, CLOCKS = 7, ISSUE = 1;
 constexpr uint64_t NEVER = ~uint64_t{0};
 constexpr uint64_t STUCK = 100000;  // clocks without any progress
-constexpr uint64_t QUIET = 200;     // clocks in which nothing may begin after a stop
 
 struct Unit : jackdaw::Simulation<Vjd_a3c_unit_pins> {
   std::optional<jackdaw::MemoryPort> memory;
-  std::vector<jackdaw::Fault> faults;
+  const std::vector<jackdaw::Fault> faults;  // none
 
   explicit Unit(uint32_t seed) : Simulation(seed) {
     const char* const path = std::getenv("JD_WAVES_FILE");
@@ -35,9 +34,7 @@ extern "C" {
 struct UnitRun {
   jackdaw::MemoryConfig memory;
   uint64_t limit;           // clocks
-  uint64_t stop;            // clock in which stop_i rises, NEVER for none
   const uint32_t* tasks;    // [count][words of task_t]
-  const uint32_t* starts;   // [count] clocks before which a task is not offered
   uint64_t count;
   const uint32_t* layers;   // [slots][LAYERS][words of layer_t]
   uint64_t* ends;           // [count][error, word, response, clock]
@@ -47,12 +44,10 @@ struct UnitRun {
 
 Unit* jd_new(uint32_t seed) { return new Unit(seed); }
 
-/// Runs tasks until all have ended, or until all is quiet after a stop. Returns the clocks, -1 for an error.
-int64_t unit_run(Unit* unit, const UnitRun* run, uint8_t* bytes, uint64_t size,
-                 const jackdaw::Fault* faults, uint64_t fault_count) {
+/// Runs tasks until all have ended. Returns the clocks, -1 for an error.
+int64_t unit_run(Unit* unit, const UnitRun* run, uint8_t* bytes, uint64_t size) {
   auto& top = unit->top;
-  unit->faults.assign(faults, faults + fault_count);
-  uint64_t given = 0, ended = 0, progress = 0, answer = NEVER, quiet = 0;
+  uint64_t given = 0, ended = 0, progress = 0, answer = NEVER;
   unsigned slot = 0, layer = 0, stage = 0;
   return unit->guarded([&]() -> int64_t {
     top.end_ready_i = 1;
@@ -69,8 +64,7 @@ int64_t unit_run(Unit* unit, const UnitRun* run, uint8_t* bytes, uint64_t size,
       if (clock >= run->limit) throw jackdaw::Failure("limit of clocks");
       if (clock - progress > STUCK) throw jackdaw::Failure("no progress");
       memory.drive(top, 0);
-      top.stop_i = clock >= run->stop;
-      top.task_valid_i = given < run->count && clock >= run->starts[given];
+      top.task_valid_i = given < run->count;
       if (top.task_valid_i) {
         const size_t words = sizeof(top.task_i) / 4;
         std::memcpy(&top.task_i, run->tasks + given * words, sizeof(top.task_i));
@@ -115,10 +109,9 @@ int64_t unit_run(Unit* unit, const UnitRun* run, uint8_t* bytes, uint64_t size,
         end[3] = clock;
         progress = clock;
       }
-      quiet = top.stop_i && top.idle_o && !top.m_axi_arvalid_o && !top.m_axi_awvalid_o ? quiet + 1 : 0;
       memory.step(top, 0, clock);
       unit->edge();
-      if (ended == run->count || quiet == QUIET) return static_cast<int64_t>(clock + 1);
+      if (ended == run->count) return static_cast<int64_t>(clock + 1);
     }
   });
 }
