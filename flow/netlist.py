@@ -119,9 +119,10 @@ class Netlist:
             file, number = places[-1] if places else (self.file, "1")
             file = file.removeprefix(f"{ROOT}/")
             wire = f" ({options['wire']}[{options['wirebit']}])" if "wire" in options else ""
+            decides = f" by [{options['ctrlbit']}]" if "ctrlbit" in options else ""
             change = (
                 f"{options['mode']} {options.get('cell', '')}.{options.get('port', '')}"
-                f"[{options.get('portbit', '')}]{wire}"
+                f"[{options.get('portbit', '')}]{wire}{decides}"
             )
             # Cells have numbers; the line's text tells whether it is still the same place.
             text = (ROOT / file).read_text().splitlines()[int(number.split(".")[0]) - 1].strip()

@@ -18,7 +18,8 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,12 @@ def equivalents() -> dict[str, str]:
         mutants.key(e["file"], e["source"], e["change"], e.get("nth", 0)): e["reason"]
         for e in entries
     }
+
+
+def is_argued(mutant: mutants.Mutant, argued: Collection[str]) -> bool:
+    """Whether a judgement is of this mutant; one without a bit that decides is of all bits."""
+    change = mutant.change.partition(" by [")[0]
+    return mutant.key in argued or replace(mutant, change=change).key in argued
 
 
 def check_judgements(folder: str, every: Sequence[mutants.Mutant]) -> None:
@@ -154,7 +161,7 @@ def campaign(
     todo = [
         (number, m)
         for number, m in enumerate(chosen, 1)
-        if m.key not in argued
+        if not is_argued(m, argued)
         and (m.key not in book.outcomes or book.outcomes[m.key].status == "survived")
     ]
     if todo:
@@ -197,8 +204,8 @@ def summary(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The folder's row and its survivors."""
     argued = equivalents()
-    equivalent = [m for m in chosen if m.key in argued]
-    rest = [m for m in chosen if m.key not in argued]
+    equivalent = [m for m in chosen if is_argued(m, argued)]
+    rest = [m for m in chosen if not is_argued(m, argued)]
     count = {
         s: sum(outcomes[m.key].status == s for m in rest) for s in ("killed", "timeout", "survived")
     }

@@ -249,5 +249,5 @@ module jd_scale_work
   `JD_ASSUME_IF(StartWhileIdle_M, start_valid_i, idle_o)
   `JD_ASSERT_IF(Room_A, scaled[0], unused_room)
   `JD_ASSERT_IF(NeverHoldsUpRead_A, mem_rsp_i.read.rvalid, mem_req_o.read.rready)
-  `JD_ASSERT_IF(DataAtHand_A, mem_req_o.write.wvalid, held)
+  `JD_ASSERT(DataAtHand_A, granted_q <= held_count)
 endmodule : jd_scale_work

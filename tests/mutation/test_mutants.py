@@ -11,7 +11,8 @@ import pytest
 
 from flow import BUILD, ROOT, mutants
 from flow.campaign import BaselineFailed, Campaign, Knowledge, Outcome
-from mutate import Book
+from flow.netlist import Netlist
+from mutate import Book, is_argued
 
 TEXT = """module jd_x #(
   parameter int unsigned W = 4 + 1
@@ -137,3 +138,16 @@ def test_book_goes_on_where_it_stopped(tmp_path: Path) -> None:
     book.add("b", Outcome("killed", "test_b", 2.0))
     book.add("a", Outcome("killed", "test_a", 3.0))
     assert Book(book.path).outcomes == book.outcomes
+
+
+def test_the_bit_that_decides_is_part_of_a_fault(tmp_path: Path) -> None:
+    """A fault of one bit by another has a name of its own for each other bit."""
+    file = "rtl/lib/stream/jd_stream_fork.sv"
+    line = f"mutate -mode cnot0 -cell $1 -port A -portbit 0 -ctrlbit %d -src {file}:1.1"
+    (tmp_path / "list.txt").write_text("\n".join(line % bit for bit in (1, 2)) + "\n")
+    netlist = Netlist("", "jd_x", file, "", ())
+    by_1, by_2 = netlist._listed(tmp_path / "list.txt")
+    assert by_1.change == "cnot0 $1.A[0] by [1]"
+    assert is_argued(by_1, [by_1.key]) and not is_argued(by_2, [by_1.key])
+    of_all = mutants.key(by_1.file, by_1.source, "cnot0 $1.A[0]")
+    assert is_argued(by_1, [of_all]) and is_argued(by_2, [of_all])

@@ -111,16 +111,19 @@ class Random(EchoTest):
         for index in range(env.rings):
             await env.setup(index, size=rng.choice((1, 2, 3, 5)))
         for _ in range(40):
+            self.dut.pause_i.value = rng.choice((0, rng.getrandbits(env.rings)))
             for index in range(env.rings):
                 if room := env.room(index):
                     jobs = [random_job(rng) for _ in range(rng.randint(0, room))]
                     await env.queue(index, jobs)  # with no jobs: an idle or resuming doorbell
             if rng.random() < 0.4:
+                self.dut.pause_i.value = 0
                 await env.ended_all()
                 await env.check_registers()
                 if rng.random() < 0.5:
                     await self.clear(rng.getrandbits(4))
                     await env.check_registers()
+        self.dut.pause_i.value = 0
         for _ in range(200):
             halted = [i for i, ring in enumerate(env.model.rings) if ring.halted]
             if not halted and not any(ring.pending for ring in env.model.rings):
@@ -179,8 +182,11 @@ class RingRules(EchoTest):
         await env.check_registers()
         await self.beyond(last)
         await env.setup(last, size=3)
-        await self.refused("too_far", header.RING_TAIL.at(last), 9)
-        await self.refused("too_far", header.RING_TAIL.at(last), 0xFFFF_FFFF)
+        tail = env.model.rings[last].tail
+        # Beyond by one byte of TAIL - HEAD - 1 alone.
+        for far in (9, (1 << 8) + 1, (1 << 16) + 1, (1 << 24) + 1, -1):
+            await self.refused("too_far", header.RING_TAIL.at(last), tail + far & 0xFFFF_FFFF)
+        await env.check_registers()
         await env.queue(last, [Job(clocks=5, tag=i) for i in range(8)])
         await self.refused("behind", header.RING_TAIL.at(last), env.model.rings[last].tail - 1)
         await self.refused("base_busy", header.RING_BASE_LO.at(last), 0x9000)

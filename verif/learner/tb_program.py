@@ -22,7 +22,7 @@ from models.learner.program import (
     STAGE_WORDS,
     Program,
 )
-from models.learner.validate import ProgramError, validate
+from models.learner.validate import UPDATE_MAX, ProgramError, validate
 from models.registers.learner import Error
 from verif.bench import parameters, rng, start
 from verif.learner.programs import Maker
@@ -230,12 +230,23 @@ def pass_fields(g: Geometry, program: Program, stages: range | None) -> tuple[tu
     )  # fmt: skip
 
 
+def updates_of(program: Program) -> int:
+    """How many of its stages write weights."""
+    return sum(stage.op in (OP_UPDATE, OP_TARGET) for stage in program.stages)
+
+
 def with_passes(draw: random.Random, g: Geometry) -> Program:
-    """A program with forward passes, or with what is almost one: a stage of a pass is changed."""
-    width = draw.choice((2, 4, g.p))
-    sizes = (draw.randint(1, 4), *[width] * draw.randint(0, 2), 2)
+    """A program with forward passes, or with what is almost one: a stage of a pass is changed.
+
+    Some have as many stages that write weights as there may be, or one more.
+    """
+    width, crowded = draw.choice((2, 4, g.p)), draw.random() < 0.2
+    sizes = (draw.randint(1, 4), *[width] * (0 if crowded else draw.randint(0, 2)), 2)
     program = dqn(g, DqnConfig(sizes, sgd(0.1), double=draw.random() < 0.5))
     stages = list(program.stages)
+    if crowded:  # as many stages that write weights as there may be, or one more
+        more = draw.choice((UPDATE_MAX, UPDATE_MAX + 1)) - updates_of(program)
+        return replace(program, stages=(*stages, *[stages[-1]] * more))
     place = draw.choice([k for k, s in enumerate(stages) if s.op == OP_DOT])
     stage, vector = stages[place], draw.randrange(program.frame_rows)
     kind = draw.randrange(9)
@@ -262,6 +273,7 @@ async def program(dut: Any) -> None:
     await start(dut)
     longest = 64 + 128 * g.net_max + 32 * g.st_max
     seen: set[tuple[int, int]] = set()
+    crowds: set[tuple[int, int]] = set()  # stages that write weights, of many, and the error
     fits = passes = 0
     for trial in range(LONGEST):
         missing = {(e.name, k) for e, k in ERRORS_WANTED if (int(e), k) not in seen}
@@ -309,10 +321,14 @@ async def program(dut: Any) -> None:
         in_range = 64 <= size <= longest
         assert got.beats == (-(-size // 64) if in_range else 0), f"{what}: {got.beats} beats"
         seen.add((want[0], want[2]))
+        if built and updates_of(made) >= UPDATE_MAX:
+            crowds.add((updates_of(made), want[0]))
         if good is not None:
             fits += 1
             check_tables(dut, g, good, image, got)
             passes += any(good.forward_pass(k) for k in range(len(good.networks)))
     assert fits > TRIALS // 5, f"{fits} legal programs"
     assert passes > TRIALS // 20, f"{passes} programs with a forward pass"
+    limits = {(UPDATE_MAX, 0), (UPDATE_MAX + 1, int(Error.E_DIM))}
+    assert limits <= crowds, f"stages that write weights, and errors: {crowds}"
     assert not missing, f"errors that no program had: {missing}"

@@ -30,9 +30,9 @@ class ScaleEnv(EngineEnv):
     def undefined(self, job: JobItem) -> Iterable[tuple[int, int]]:
         return [(job.words[8], 64 * -(-job.words[2] // LANES))] if job.end.info1 else []
 
-    def vector(self, place: int = 0) -> list[int]:
-        """The descriptor of a random job; its operands are in memory."""
-        count = self.random.choice((1, 15, 16, 17, 256, self.random.randint(1, MOST)))
+    def vector(self, place: int = 0, count: int = 0) -> list[int]:
+        """The descriptor of a job, of any size unless one is given; its operands are in memory."""
+        count = count or self.random.choice((1, 15, 16, 17, 256, self.random.randint(1, MOST)))
         words = np.frombuffer(self.random.randbytes(4 * count), np.uint32)
         self.put(SOURCE + ROOM * place, words)
         a, b = self.random.getrandbits(32), self.random.getrandbits(32)
@@ -84,9 +84,8 @@ class Resets(EngineSequence[ScaleEnv]):
 
 
 async def cases(env: ScaleEnv) -> list[Case]:
-    """A job, for `verif.failures`."""
-    while (words := env.vector())[2] <= LANES:
-        pass
+    """A job of many bursts, for `verif.failures`."""
+    words = env.vector(count=env.random.randint(2000, 3000))
     nbytes = 64 * -(-words[2] // LANES)
     return [Case(words, {6: Array(nbytes), 8: Array(nbytes, written=True)}, repeats=True)]
 
