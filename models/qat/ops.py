@@ -1,0 +1,313 @@
+"""The qat engine's arithmetic: integers with a binary point, exact sums, one rounding an output.
+
+An operand of a product is full (32 bits) or half (16 bits, with the shift of its tensor). Sums are
+exact, so their order, the number of cores and the tiling decide nothing: an output is its exact sum
+rounded once, half up, and saturated once.
+
+Source: FIXAR IV, V-A; docs/qat.md (numbers).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numba import njit
+
+NONE, RELU, TANH = range(3)  # activation functions
+WEIGHT, ACTIVATION, DELTA, GRADIENT, SECOND, RATIO = 24, 16, 24, 20, 40, 24  # binary points
+ONE = 1 << ACTIVATION
+EXACT = 1 << 53  # integers below are exact in float64
+HALF_BITS, FULL_BITS = 16, 32
+LANE = 0xFFFF  # the low lane of a full activation
+SEGMENT = 10  # bits of z within a segment of the tangent
+LARGEST = (1 << 19) - 1  # magnitude from which on the tangent is that of 8
+TANH_TABLE = np.array([math.floor(math.tanh(k / 64) * 2**18 + 0.5) for k in range(513)])
+RATIO_MOST = (1 << 27) - 1
+
+
+@overload
+def round_shift(x: int, shift: int) -> int: ...
+@overload
+def round_shift(x: np.ndarray, shift: int) -> np.ndarray: ...
+def round_shift(x: Any, shift: int) -> Any:
+    """R: divide by 2**shift and round half up; a negative shift multiplies, exactly.
+
+    Args:
+        x: an integer or [...] int64; x + 2**(shift-1), or the product, must fit.
+        shift: bits.
+    """
+    if shift > 0:
+        return (x + (1 << shift - 1)) >> shift
+    return x << -shift
+
+
+def saturate(x: np.ndarray, bits: int = FULL_BITS) -> tuple[np.ndarray, int]:
+    """S: the nearest signed integers of so many bits, and how many values they changed."""
+    most = (1 << bits - 1) - 1
+    out = np.clip(x, -most - 1, most)
+    return out, int(np.count_nonzero(out != x))
+
+
+def magnitude(x: np.ndarray) -> int:
+    """The largest absolute value; 0 of an empty array."""
+    return max(-int(x.min()), int(x.max())) if x.size else 0
+
+
+def products(x: np.ndarray, y: np.ndarray, drop: int = 0) -> np.ndarray:
+    """Exact sums of products, their low bits dropped: floor(x @ y.T / 2**drop).
+
+    Float64 multiplies exactly what stays below 2**53 in every partial sum; operands that are larger
+    are taken in halves of 16 bits, as the lanes of a processing element do.
+
+    Args:
+        x, y: [m, k] and [n, k] integers of 32 bits, k at most 1024.
+        drop: 0, if the sums fit 63 bits, or 16.
+    Returns: [m, n] int64.
+    """
+    wide_x, wide_y = magnitude(x), magnitude(y)
+    if wide_x * wide_y * x.shape[1] < EXACT:
+        exact = x.astype(np.float64) @ y.astype(np.float64).T
+        return exact.astype(np.int64) >> drop
+    if wide_x > LANE:
+        high, low = products(x >> 16, y), products(x & LANE, y)
+    else:
+        high, low = products(x, y >> 16), products(x, y & LANE)
+    return high + (low >> 16) if drop == 16 else ((high << 16) + low) >> drop
+
+
+def forward(
+    a: np.ndarray, w: np.ndarray, b: np.ndarray, shift: int | None
+) -> tuple[np.ndarray, int]:
+    """A layer's sums before its activation function.
+
+    Args:
+        a: [n, Q] inputs, full or, with a shift, half.
+        w, b: [P, Q] weights, [P] biases.
+        shift: of the inputs' tensor in half mode, 0..16; None in full mode.
+    Returns: [n, P] int64, frac 16, saturated to 32 bits; how many were.
+    """
+    bias = b.astype(np.int64)
+    if shift is None:  # the 16 bits that are dropped lie below the rounded ones' half
+        return saturate(round_shift(products(a, w, 16) + bias, WEIGHT - 16))
+    return saturate(round_shift(products(a, w) + (bias << 16 - shift), WEIGHT - shift))
+
+
+def activate(z: np.ndarray, act: int) -> np.ndarray:
+    """The activation function: none, ReLU or the tangent, frac 16."""
+    if act == RELU:
+        return np.maximum(z, 0)
+    return tanh(z) if act == TANH else z
+
+
+def tanh(z: np.ndarray) -> np.ndarray:
+    """The hyperbolic tangent by 512 linear segments on 0..8; at most 3.15e-5 from the exact one.
+
+    Args:
+        z: [...] int64, frac 16.
+    Returns: [...] int64, frac 16.
+    """
+    x = np.minimum(np.abs(z), LARGEST)
+    k, f = x >> SEGMENT, x & (1 << SEGMENT) - 1
+    low = TANH_TABLE[k]
+    y = round_shift((low << SEGMENT) + (TANH_TABLE[k + 1] - low) * f, 12)
+    return np.where(z < 0, -y, y)
+
+
+def backward(d: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, int]:
+    """Deltas taken back through a layer's weights: [n, P] and [P, Q] to [n, Q], frac 24."""
+    return saturate(round_shift(products(d, w.T, 16), WEIGHT - 16))
+
+
+def derivative(x: np.ndarray, a: np.ndarray, act: int) -> tuple[np.ndarray, int]:
+    """Deltas taken back through an activation function whose stored outputs are a.
+
+    Args:
+        x: [n, Q] int64, frac 24.
+        a: [n, Q]; ReLU asks for their sign only, so they may be full or half; of TANH full.
+    """
+    if act == RELU:
+        return np.where(a > 0, x, 0), 0
+    if act == TANH:
+        slope = ONE - round_shift(a * a, ACTIVATION)
+        return saturate(round_shift(x * slope, ACTIVATION))
+    return x, 0
+
+
+def gradient(d: np.ndarray, a: np.ndarray, shift: int | None) -> tuple[np.ndarray, int]:
+    """A layer's weight gradient of the vectors of a chunk.
+
+    Args:
+        d: [n, P] deltas.
+        a: [n, Q] the layer's inputs, full or, with a shift, half.
+    Returns: [P, Q] int64, frac 20, saturated; how many were.
+    """
+    if shift is None:
+        return saturate(round_shift(products(d.T, a.T, 16), DELTA - GRADIENT))
+    return saturate(round_shift(products(d.T, a.T), GRADIENT - shift))
+
+
+def bias_gradient(d: np.ndarray) -> tuple[np.ndarray, int]:
+    """A layer's bias gradient of the vectors of a chunk, [P], frac 20."""
+    return saturate(round_shift(d.sum(0), DELTA - GRADIENT))
+
+
+def quantize(a: np.ndarray, shift: int) -> tuple[np.ndarray, int]:
+    """Activations in 16 bits, frac 16 - shift; how many were saturated."""
+    return saturate(round_shift(a, shift), HALF_BITS)
+
+
+def shift_of(low: int, high: int) -> int:
+    """The shift of a tensor whose values were within low..high: the least that fits 16 bits."""
+    largest = min(max(-low, high), (1 << 31) - 1)
+    return max(0, largest.bit_length() - 15)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The critic's loss of some vectors.
+
+    Attributes:
+        y, td: [n] targets, and errors q - y; frac 16.
+        seed: [n] deltas of the critic's output, frac 24.
+        saturated: values that were, in all stages.
+    """
+
+    y: np.ndarray
+    td: np.ndarray
+    seed: np.ndarray
+    saturated: int
+
+
+def loss(
+    q: np.ndarray,
+    following: np.ndarray,
+    reward: np.ndarray,
+    discount: np.ndarray,
+    weight: np.ndarray | None,
+    scale: int,
+) -> Loss:
+    """Targets, TD errors and seeds.
+
+    Args:
+        q, following: [n] q of the critic, q' of its target; frac 16.
+        reward: [n] frac 16.
+        discount: [n] 0..2**32-1, frac 32.
+        weight: [n] importance weights, frac 24, or None.
+        scale: log2 of the loss scale, -8..7.
+    """
+    y, over = saturate(reward + round_shift(following * discount, 32))
+    td, more = saturate(q - y)
+    over += more
+    weighted = td
+    if weight is not None:
+        weighted, more = saturate(round_shift(td * weight, 24))
+        over += more
+    seed, more = saturate(round_shift(weighted, ACTIVATION - DELTA - scale))
+    return Loss(y, td, seed, over + more)
+
+
+def actor_seed(scale: int) -> int:
+    """The delta of the critic's output by which the actor climbs, frac 24; scale 0..6 is a log2."""
+    return -(1 << DELTA + scale)
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Scalars of an update.
+
+    Attributes:
+        c1, c2: 1 - beta1, 1 - beta2; frac 24, 1..2**24-1.
+        eps: frac 20, 1..2**24-1.
+        rate: the step size with the bias correction, frac 32, 0..2**26-1.
+        tau: what the targets move by, frac 24, 0..2**24; 0: they do not.
+    """
+
+    c1: int
+    c2: int
+    eps: int
+    rate: int
+    tau: int
+
+
+def adam(
+    w: np.ndarray, m: np.ndarray, v: np.ndarray, t: np.ndarray, g: np.ndarray, scalars: Adam
+) -> tuple[int, int]:
+    """Update weights, moments and targets in place.
+
+    Args:
+        w, m, t: [...] int32, contiguous; frac 24, 20, 24.
+        v: [...] uint64, frac 40.
+        g: [...] int32, frac 20.
+        scalars: of the update.
+    Returns: saturated moments; saturated weights and targets.
+    """
+    arrays = [x.reshape(-1) for x in (w, m, v, t, g)]
+    for given, flat in zip((w, m, v, t, g), arrays, strict=True):
+        assert np.shares_memory(given, flat) or not given.size, "want contiguous arrays"
+    s = scalars
+    first, second = _adam(*arrays, s.c1, s.c2, s.eps, s.rate, s.tau)
+    return int(first), int(second)
+
+
+@njit(cache=True)
+def _saturate(x):  # type: ignore[no-untyped-def]
+    return min(max(x, np.int64(-(2**31))), np.int64(2**31 - 1))
+
+
+@njit(cache=True)
+def isqrt(x):  # type: ignore[no-untyped-def]
+    """The largest integer whose square is at most x (uint64)."""
+    root = np.uint64(min(np.sqrt(np.float64(x)), 4294967295.0))
+    one = np.uint64(1)
+    while root * root > x:
+        root -= one
+    while root < np.uint64(0xFFFFFFFF) and (root + one) * (root + one) <= x:
+        root += one
+    return root
+
+
+@njit(cache=True)
+def second_moment(v, g, c2):  # type: ignore[no-untyped-def]
+    """v + R((g*g - v) * c2, 24), which lies between v and g*g: it needs no clip.
+
+    Args:
+        v: uint64.
+        g, c2: int64.
+    """
+    square, c = np.uint64(g * g), np.uint64(c2)
+    up = square >= v
+    apart = square - v if up else v - square
+    # The product has 88 bits: its rounded 64 are those of two halves. Downwards half up is half
+    # down of the magnitude.
+    low = (apart & np.uint64(0xFFFFFFFF)) * c + np.uint64((1 << 23) if up else (1 << 23) - 1)
+    step = (((apart >> np.uint64(32)) * c) << np.uint64(8)) + (low >> np.uint64(24))
+    return v + step if up else v - step
+
+
+@njit(cache=True)
+def _adam(w, m, v, t, g, c1, c2, eps, rate, tau):  # type: ignore[no-untyped-def]
+    first = second = 0
+    for k in range(len(w)):
+        grad, old = np.int64(g[k]), np.int64(w[k])
+        moment = np.int64(m[k])
+        moment += ((grad - moment) * c1 + (1 << 23)) >> 24
+        first += moment != _saturate(moment)
+        moment = _saturate(moment)
+        variance = second_moment(v[k], grad, c2)
+        size = (abs(moment) << 24) // (np.int64(isqrt(variance)) + eps)
+        ratio = min(size, np.int64(RATIO_MOST))
+        if moment < 0:
+            ratio = -ratio
+        fresh = old - ((ratio * rate + (1 << 31)) >> 32)
+        second += fresh != _saturate(fresh)
+        fresh = _saturate(fresh)
+        if tau > 0:
+            target = np.int64(t[k])
+            target += ((fresh - target) * tau + (1 << 23)) >> 24
+            second += target != _saturate(target)
+            t[k] = _saturate(target)
+        m[k], v[k], w[k] = moment, variance, fresh
+    return first, second
