@@ -250,8 +250,8 @@ def test_adam_follows_the_real_one(seed: int) -> None:
     """200 steps of random gradients against float64.
 
     m is rounded to 2**-20 in each step and forgets a tenth of it: its error is below 10 * 2**-21.
-    The root is floored to 2**-20. With gradients near 1 a step of the length `rate` is wrong by less
-    than 20 * 2**-20 of it, and by the half unit of w; errors of steps add up.
+    The root is floored to 2**-20. With gradients near 1 a step of the length `rate` is wrong by
+    less than 20 * 2**-20 of it, and by the half unit of w; errors of steps add up.
     """
     rng = np.random.default_rng(seed)
     n, steps, rate = 64, 200, 1e-3
