@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import Any
 
 from flow import ROOT
-from flow.manifest import Manifest, ManifestError, Stream, engine
+from flow.manifest import PLANNED, Manifest, ManifestError, Stream, engine
 
 CONFIGS = ROOT / "configs"
 DEVICE = {"ClockHz": (1, 2**32 - 1), "MemSizeLog2": (12, 32), "MemPorts": (1, 16)}
@@ -200,13 +200,15 @@ class Config:
 def load_config(name: str | Path | Config) -> Config:
     """Read a configuration: `configs/NAME.json`, or the file of this path.
 
+    Those of engines without RTL stand beside their manifests.
+
     Raises: FileNotFoundError naming the known ones; ConfigError.
     """
     if isinstance(name, Config):
         return name
     path = Path(name)
     if path.suffix != ".json":
-        path = CONFIGS / f"{name}.json"
+        path = next(ROOT.glob(f"{PLANNED}/*/{name}.json"), CONFIGS / f"{name}.json")
     if not path.exists():
         raise FileNotFoundError(f"no configuration {name}; there are: {', '.join(names())}")
     try:

@@ -24,6 +24,7 @@ from flow import ROOT
 
 FILE = "engine.yaml"
 PLACES = ("rtl", "examples")  # folders of the project whose folders may be engines
+PLANNED = "models"  # folders whose engines have a golden model and no RTL yet
 ELSEWHERE = "JACKDAW_ENGINES"  # folders of engines out of the tree, with os.pathsep between
 NAME = re.compile(r"[a-z][a-z0-9]*")
 MOST_PORTS = 16
@@ -207,9 +208,20 @@ def engines() -> Mapping[str, Manifest]:
     return found
 
 
+def planned() -> Mapping[str, Manifest]:
+    """Engines without RTL, by name: a `model` device can have them, no list of the flows does."""
+    places = sorted(path.parent for path in ROOT.glob(f"{PLANNED}/*/{FILE}"))
+    return {manifest.name: manifest for manifest in map(read, places)}
+
+
+def known() -> Mapping[str, Manifest]:
+    """All engines, also planned ones, by name."""
+    return {**engines(), **planned()}
+
+
 def engine(name: str) -> Manifest:
     """The engine of a name. Raises: ManifestError naming those that there are."""
-    found = engines()
+    found = known()
     if name not in found:
         raise ManifestError(f"no engine {name!r}; there are {', '.join(found)}")
     return found[name]
@@ -218,7 +230,7 @@ def engine(name: str) -> Manifest:
 @functools.cache
 def by_id() -> Mapping[int, Manifest]:
     """All engines, by ID word."""
-    return {manifest.engine_id: manifest for manifest in engines().values()}
+    return {manifest.engine_id: manifest for manifest in known().values()}
 
 
 @functools.cache

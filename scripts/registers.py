@@ -4,6 +4,7 @@
 From each `jd_<name>.rdl` come, all of them committed:
     <folder>/generated/jd_<name>_regs.sv, jd_<name>_regs_pkg.sv   (PeakRDL)
     <folder>/generated/jd_<name>_map_pkg.sv     offsets, error codes, idle-only words
+        (none of these for an engine that has no RTL yet)
     models/registers/<name>.py                  the same for Python
     docs/registers/<name>.md                    the tables
 An engine that brings its own Python package (`python` in its engine.yaml) has the last two, too, in
@@ -33,7 +34,7 @@ from peakrdl_regblock.udps import ALL_UDPS  # noqa: E402
 from systemrdl import RDLCompiler  # noqa: E402
 from systemrdl.node import AddressableNode, AddrmapNode, FieldNode, RegNode  # noqa: E402
 
-from flow.manifest import engines  # noqa: E402
+from flow.manifest import engines, known, planned  # noqa: E402
 from models.registers.map import Field, Register  # noqa: E402
 
 HEADER = "engine_header"  # the common header: its bus is jd_engine_control's own
@@ -81,7 +82,7 @@ def relative(path: Path) -> str:
 
 def find_sources() -> list[Path]:
     """The register descriptions, the common header first."""
-    places = {ROOT / "rtl", *(manifest.folder for manifest in engines().values())}
+    places = {ROOT / "rtl", *(manifest.folder for manifest in known().values())}
     found = sorted({p for place in places for p in place.rglob("jd_*.rdl")})
     found = [p for p in found if p.stem != "jd_properties"]
     return sorted(found, key=lambda p: p.stem != f"jd_{HEADER}")
@@ -336,10 +337,11 @@ def render_all() -> dict[Path, str]:
         item, top = load(source)
         if item.name == HEADER:
             common = item.errors
-        folder = source.parent / "generated"
-        for name, text in render_regblock(top, source).items():
-            files[folder / name] = text
-        files[folder / f"jd_{item.name}_map_pkg.sv"] = render_package(item)
+        if item.name not in planned():
+            folder = source.parent / "generated"
+            for name, text in render_regblock(top, source).items():
+                files[folder / name] = text
+            files[folder / f"jd_{item.name}_map_pkg.sv"] = render_package(item)
         manifest = engines().get(item.name)
         module = ROOT / "models/registers" / f"{item.name}.py"
         page = ROOT / "docs/registers" / f"{item.name}.md"

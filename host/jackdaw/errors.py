@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from functools import cache
 
 from flow.configuration import ConfigError as ConfigError
-from flow.manifest import engines
+from flow.manifest import known
 from models.registers import engine_header
 
-ENGINES = {name: manifest.module().Error for name, manifest in engines().items()}
-TEXTS = {name: manifest.module().ERROR_TEXT for name, manifest in engines().items()}
+ENGINES = {name: manifest.module().Error for name, manifest in known().items()}
+TEXTS = {name: manifest.module().ERROR_TEXT for name, manifest in known().items()}
 
 
 class BufferFieldError(ValueError):

@@ -385,8 +385,10 @@ class Datapath:
         none = np.zeros((0, 0), np.int64)
         seen(Phase(x, none, none, (outputs, judged), (list(deltas), list(above))))
 
-    def act(self, state: np.ndarray, half: bool, watch: bool) -> list[np.ndarray]:
-        """The actor's stored outputs for a state, [1, S]; the last one is mu, 32 bits."""
+    def act(
+        self, state: np.ndarray, half: bool, watch: bool
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
+        """X of a state, [1, S], and the actor's outputs, as stored; the last is mu, 32 bits."""
+        x = self.store(self.joined(state, None), 0, half, watch)
         assert self.table is not None
-        x = self.store(state, 0, half, watch)
-        return self.forward(ACTOR, x[:, : self.table.states], half, watch)
+        return x, self.forward(ACTOR, x[:, : self.table.states], half, watch)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from flow.configuration import Config, load_config
+from flow.configuration import Config, ConfigError, load_config
+from flow.manifest import planned
 from jackdaw.device.base import Device, EngineInfo
 
 __all__ = ["Config", "Device", "EngineInfo", "load_config", "open_device"]
@@ -18,10 +19,13 @@ def open_device(backend: str, config: str | Config = "demo", **options: Any) -> 
         config: a build configuration, or its name in `configs/`.
         options: of the backend: `memory`, `seed`, `waves`, `assertions`, `compiled_arithmetic` (see
             SimDevice; `model` has no timing and takes and ignores them).
-    Raises: ValueError for another backend, FileNotFoundError for an unknown configuration.
+    Raises: ValueError for another backend, FileNotFoundError for an unknown configuration,
+        ConfigError for `sim` with an engine that has no RTL yet.
     """
     chosen = load_config(config)
     if backend == "sim":
+        if missing := {i.engine.name for i in chosen.instances} & planned().keys():
+            raise ConfigError(f"{', '.join(sorted(missing))}: got sim, want model: no RTL yet")
         from jackdaw.device.sim import SimDevice
 
         return SimDevice(chosen, **options)

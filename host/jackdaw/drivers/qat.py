@@ -1,0 +1,564 @@
+"""Driver of the qat engine: DDPG in fixed point, float arrays in and out.
+
+Weights are Q8.24, states, actions and rewards Q16.16; what is outside saturates. Named errors
+mirror the engine's codes (`QatDimError`, `QatIndexError`, ...).
+Source: docs/qat.md; FIXAR IV, V.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jackdaw.device.base import Device
+from jackdaw.drivers.base import EngineDriver
+from jackdaw.drivers.rings import Job, Record
+from jackdaw.errors import ConfigError
+from models.qat import noise, ops
+from models.qat.descriptor import LIST_BYTES, PAIR_BYTES, Flag, Opcode
+from models.qat.layout import ACTOR, CRITIC, Geometry, Layer, Table, plan
+from models.qat.records import to_fixed
+from models.qat.validate import list_bytes
+from models.registers import qat as registers
+from models.registers.map import Register
+from models.replay.rng import splitmix64
+
+TIMEOUT_S = 60.0
+NOISES = {
+    "none": noise.NO_NOISE,
+    "uniform": noise.UNIFORM,
+    "gaussian": noise.GAUSSIAN,
+    "ornstein": noise.ORNSTEIN,
+}
+STAGES = ("Z", "ACTQ", "DX", "G", "GACC", "M", "W", "TD")
+REGIONS = {"w": np.int32, "t": np.int32, "g": np.int32, "m": np.int32, "v": np.uint64}
+NEVER = (1 << 32) - 1
+UPLOAD_LINES = 4096  # at most, of one LOAD or STORE
+
+Arrays = Sequence[tuple[np.ndarray, np.ndarray]]
+"""A network's layers in PyTorch's layout: weights [n_out, n_in], biases [n_out]."""
+
+
+@dataclass(frozen=True)
+class QatSettings:
+    """How the engine learns.
+
+    Attributes:
+        qdelay: timesteps until activations have 16 bits; None: never.
+        beta1, beta2: of Adam, 0..1.
+        eps: of Adam, in units of 2**-20, at least 1.
+        tau: what the targets move by, 0..1.
+        noise: kind: none, uniform, gaussian or ornstein.
+        sigma, theta: size of the noise; pull to zero of ornstein.
+        seed: of the generator, 64 bits.
+    """
+
+    qdelay: int | None = None
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: int = 1
+    tau: float = 0.005
+    noise: str = "gaussian"
+    sigma: float = 0.1
+    theta: float = 0.15
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, good, want in (
+            ("qdelay", self.qdelay is None or 0 <= self.qdelay < NEVER, "0..2**32-2, or None"),
+            ("beta1", 0 < round((1 - self.beta1) * 2**24) < 1 << 24, "more than 0, less than 1"),
+            ("beta2", 0 < round((1 - self.beta2) * 2**24) < 1 << 24, "more than 0, less than 1"),
+            ("eps", 1 <= self.eps < 1 << 24, "1..2**24-1"),
+            ("tau", 0 <= self.tau <= 1, "0..1"),
+            ("noise", self.noise in NOISES, f"one of {', '.join(NOISES)}"),
+            ("sigma", 0 <= self.sigma < 1 << 15, "0..2**15"),
+            ("theta", 0 <= self.theta <= 1, "0..1"),
+            ("seed", 0 <= self.seed < 1 << 64, "64 bits"),
+        ):
+            if not good:
+                raise ConfigError(f"qat {name}: got {getattr(self, name)!r}, want {want}")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a batch comes from.
+
+    Attributes:
+        base: device address of record 0, a multiple of 64.
+        stride: bytes between records.
+        records: in the storage.
+        list_address: of the batch's indices, the responses of the replay engine; None: the batch is
+            the records from 0 on.
+        weighted: weight the errors, and write pairs of slot and |TD error| behind the list.
+    """
+
+    base: int
+    stride: int
+    records: int
+    list_address: int | None = None
+    weighted: bool = False
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The actor as it acts: its weights, and how it quantizes.
+
+    Attributes:
+        layers: weights and biases, int32 with 24 bits of fraction, and the activation function.
+        shifts: of each layer's input in half mode; None in full mode.
+    """
+
+    layers: tuple[tuple[np.ndarray, np.ndarray, int], ...]
+    shifts: tuple[int, ...] | None
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        """What INFER without noise gives for [n, S] states: [n, A] float64."""
+        x = to_fixed(states, ops.ACTIVATION)
+        for index, (w, b, act) in enumerate(self.layers):
+            shift = None if self.shifts is None else self.shifts[index]
+            if shift is not None:
+                x, _ = ops.quantize(x, shift)
+            z, _ = ops.forward(x, w, b, shift)
+            x = ops.activate(z, act)
+        return np.ldexp(x.astype(np.float64), -ops.ACTIVATION)
+
+
+class Qat(EngineDriver):
+    """The qat engine of a device.
+
+    Attributes:
+        geometry: the build, from the capability words.
+        table: the networks, None before `load_network`.
+        updates: Adam's steps of actor and critic so far.
+    """
+
+    def __init__(self, device: Device, page: int | str | None = None) -> None:
+        """Find the engine and read its capabilities.
+
+        Args:
+            device: an open device.
+            page: the engine's page or instance; default the first one's.
+        Raises: DeviceMismatchError.
+        """
+        super().__init__(device, "qat", page)
+        self.geometry = self._geometry()
+        self.table: Table | None = None
+        self.updates = [0, 0]
+        self._betas = self._read_betas()
+        self._ring = self.open_ring()
+        self._buffers: dict[str, tuple[int, int]] = {}
+
+    def _field(self, register: Register, name: str) -> int:
+        return register.field(name).get(self.read(register.offset))
+
+    def _geometry(self) -> Geometry:
+        cap0, cap1, cap2, cap3 = (
+            registers.CAP0, registers.CAP1, registers.CAP2, registers.CAP3,
+        )  # fmt: skip
+        return Geometry(
+            n=1 << self._field(cap0, "n_log2"),
+            lw=1 << self._field(cap0, "lw_log2"),
+            vc=self._field(cap0, "vc"),
+            act_lines=self._field(cap1, "act_lines"),
+            del_lines=self._field(cap1, "del_lines"),
+            w_lines=self._field(cap2, "w_lines"),
+            max_dim=self._field(cap3, "max_dim"),
+            max_layers=self._field(cap0, "max_layers"),
+            adam_lanes=1 << self._field(cap0, "adam_log2"),
+            tanh_lanes=1 << self._field(cap0, "tanh_log2"),
+            b_max=self._field(cap3, "b_max"),
+            paper=self._field(cap0, "paper"),
+        )
+
+    # ---- Settings
+    def configure(self, settings: QatSettings) -> None:
+        """Write all settings, seed the generator and start counting timesteps from 0."""
+        s = settings
+        for register, value in (
+            (registers.CFG, registers.CFG.word(noise=NOISES[s.noise])),
+            (registers.QDELAY, NEVER if s.qdelay is None else s.qdelay),
+            (registers.TSTEP, 0),
+            (registers.B1C, round((1 - s.beta1) * 2**24)),
+            (registers.B2C, round((1 - s.beta2) * 2**24)),
+            (registers.EPS, s.eps),
+            (registers.TAU, round(s.tau * 2**24)),
+            (registers.NOISE_SIGMA, round(s.sigma * ops.ONE)),
+            (registers.NOISE_THETA, round(s.theta * ops.ONE)),
+        ):
+            self.write(register.offset, value)
+        self._betas = self._read_betas()
+        self.seed(splitmix64(s.seed))
+
+    def _read_betas(self) -> list[float]:
+        """Adam's, as the engine has them."""
+        return [1 - self.read(r.offset) / 2**24 for r in (registers.B1C, registers.B2C)]
+
+    def seed(self, words: Sequence[int], x: np.ndarray | None = None) -> None:
+        """Set the generator's state, four words of 64 bits, and x of Ornstein-Uhlenbeck noise."""
+        halves = [word >> shift & 0xFFFF_FFFF for word in words for shift in (0, 32)]
+        head = [Opcode.SEED, 0, 0, 0]
+        if x is not None:
+            line = np.zeros(self.geometry.lw, np.int32)
+            line[: len(x)] = x
+            head = [Opcode.SEED | 1 << 8, 0, *_address(self._upload(line))]
+        self._run([*head, *halves])
+
+    # ---- Networks
+    def load_network(self, actor: Arrays, critic: Arrays, bias: bool = True) -> None:
+        """Load networks; the targets become copies, Adam begins anew, monitors and mode are reset.
+
+        Args:
+            actor: layers; hidden ones have ReLU, the last one a tangent.
+            critic: its first layer has the states' columns, then the actions'.
+            bias: without, biases are not there and must be zero.
+        Raises: ConfigError for shapes that do not fit together; the engine's named errors.
+        """
+        states, actions = actor[0][0].shape[1], len(actor[-1][0])
+        self._check_shapes(actor, critic, bias)
+        self.table = table = plan(
+            states, actions, [len(w) for w, _ in actor[:-1]], self.geometry,
+            critic_hidden=[len(w) for w, _ in critic[:-1]], bias=bias,
+        )  # fmt: skip
+        self._load_table(table)
+        weights = np.zeros((self.lines, self.geometry.lw), np.int32)
+        for layers, arrays in zip(table.networks, (actor, critic), strict=True):
+            for layer, (w, b) in zip(layers, arrays, strict=True):
+                place = self._weights(weights, layer)
+                fixed = to_fixed(w, ops.WEIGHT)
+                split = fixed.shape[1] - (0 if layer.q == fixed.shape[1] else actions)
+                place[:, :split] = fixed[:, :split]
+                if split < fixed.shape[1]:  # zeros between states and actions
+                    place[:, -actions:] = fixed[:, split:]
+                if layer.bias:
+                    self._biases(weights, layer)[...] = to_fixed(b, ops.WEIGHT)
+        zeros = np.zeros_like(weights)
+        for region, lines in zip(
+            REGIONS, (weights, weights, zeros, zeros, zeros.astype(np.uint64)), strict=True
+        ):
+            self.write_region(region, lines)
+        self.updates = [0, 0]
+        self.write(registers.MODE.offset, 0)
+        for tensor in range(registers.SHIFT.count):
+            for register in (registers.MON_MIN, registers.MON_MAX, registers.SHIFT):
+                self.write(register.at(tensor), 0)
+
+    def _load_table(self, table: Table) -> None:
+        self._run([Opcode.NET, 0, *_address(self._upload(table.encode(self.geometry)))])
+
+    def _check_shapes(self, actor: Arrays, critic: Arrays, bias: bool) -> None:
+        states, actions = actor[0][0].shape[1], len(actor[-1][0])
+        for name, arrays, inputs, outputs in (
+            ("actor", actor, states, actions),
+            ("critic", critic, states + actions, 1),
+        ):
+            for w, b in arrays:
+                if w.shape != (len(b), inputs):
+                    raise ConfigError(f"qat {name}: got {w.shape}, want {(len(b), inputs)}")
+                if not bias and np.any(b):
+                    raise ConfigError(f"qat {name}: got biases, want none")
+                inputs = len(b)
+            if inputs != outputs:
+                raise ConfigError(f"qat {name}: got {inputs} outputs, want {outputs}")
+
+    @property
+    def lines(self) -> int:
+        """Lines that the networks use in each memory."""
+        ranges = [
+            part for layers in self._table.networks for layer in layers
+            for part in layer.ranges(self.geometry)
+        ]  # fmt: skip
+        return max(line + count for line, count in ranges)
+
+    @property
+    def _table(self) -> Table:
+        if self.table is None:
+            raise ConfigError("qat: no network is loaded")
+        return self.table
+
+    def _weights(self, lines: np.ndarray, layer: Layer) -> np.ndarray:
+        count = layer.p * self.geometry.lines(layer.q)
+        part = lines[layer.wbase : layer.wbase + count]
+        return part.reshape(layer.p, -1)[:, : layer.q]
+
+    def _biases(self, lines: np.ndarray, layer: Layer) -> np.ndarray:
+        if not layer.bias:
+            return np.zeros(layer.p, lines.dtype)
+        part = lines[layer.bbase : layer.bbase + self.geometry.lines(layer.p)]
+        return part.reshape(-1)[: layer.p]
+
+    def store_network(self, region: str = "w") -> list[list[tuple[np.ndarray, np.ndarray]]]:
+        """Actor and critic of a memory, exact: float64 (of v: uint64 of the memory itself).
+
+        Args:
+            region: w, t, g, m or v.
+        """
+        lines = self.read_region(region)
+        frac = {"w": ops.WEIGHT, "t": ops.WEIGHT, "g": ops.GRADIENT, "m": ops.GRADIENT}.get(region)
+        out = []
+        for net, layers in enumerate(self._table.networks):
+            arrays = []
+            for index, layer in enumerate(layers):
+                w, b = self._weights(lines, layer), self._biases(lines, layer)
+                if net == CRITIC and index == 0:
+                    states, actions = self._table.states, self._table.actions
+                    w = np.concatenate([w[:, :states], w[:, -actions:]], 1)
+                if frac is not None:
+                    w, b = (np.ldexp(x.astype(np.float64), -frac) for x in (w, b))
+                arrays.append((w.copy(), b.copy()))
+            out.append(arrays)
+        return out
+
+    def policy(self) -> Policy:
+        """The actor as INFER would run it now."""
+        layers = self._table.networks[ACTOR]
+        count = max(line + n for layer in layers for line, n in layer.ranges(self.geometry))
+        lines = self.read_region("w", count)
+        shifts = None
+        if self.half:
+            shifts = tuple(self.read(registers.SHIFT.at(k)) for k in range(len(layers)))
+        return Policy(
+            tuple(
+                (self._weights(lines, layer).copy(), self._biases(lines, layer).copy(), layer.act)
+                for layer in layers
+            ),
+            shifts,
+        )
+
+    def write_region(self, region: str, lines: np.ndarray, first: int = 0) -> None:
+        """Write lines of a memory: [n, LW] int32, of v uint64."""
+        self._move(Opcode.LOAD, region, lines, first)
+
+    def read_region(self, region: str, count: int | None = None, first: int = 0) -> np.ndarray:
+        """Lines of a memory, [n, LW]; default all that the networks use."""
+        lines = np.zeros(
+            (self.lines if count is None else count, self.geometry.lw), REGIONS[region]
+        )
+        self._move(Opcode.STORE, region, lines, first)
+        return lines
+
+    def _move(self, opcode: Opcode, region: str, lines: np.ndarray, first: int) -> None:
+        for at in range(0, len(lines), UPLOAD_LINES):
+            part = lines[at : at + UPLOAD_LINES]
+            address = self._buffer("lines", part.nbytes)
+            if opcode == Opcode.LOAD:
+                self.device.write(address, np.ascontiguousarray(part, REGIONS[region]))
+            self._run(
+                [opcode, 0, *_address(address), 0, 0, 0, 0, list(REGIONS).index(region),
+                 first + at, len(part)]
+            )  # fmt: skip
+            if opcode == Opcode.STORE:
+                raw = self.device.read(address, part.nbytes)
+                part[...] = raw.view(REGIONS[region]).reshape(part.shape)
+
+    # ---- Acting and training
+    def infer(self, state: np.ndarray, noise: bool = False) -> np.ndarray:
+        """The actor's action in a state: [S] float to [A] float64."""
+        words = [Opcode.INFER | int(noise) << 8, 0, 0, 0, *self._acting(state)]
+        self._run(words)
+        return self.action()
+
+    def _acting(self, state: np.ndarray) -> list[int]:
+        table = self._table
+        if np.shape(state) != (table.states,):
+            raise ConfigError(f"qat state: got {np.shape(state)}, want {(table.states,)}")
+        fixed = to_fixed(state, ops.ACTIVATION).astype(np.int32)
+        address = self._buffer("state", fixed.nbytes)
+        self.device.write(address, fixed)
+        return [*_address(address), *_address(self._buffer("action", 4 * table.actions))]
+
+    def action(self) -> np.ndarray:
+        """What the last job that chose an action chose, [A] float64; after that job's end."""
+        actions = self._table.actions
+        raw = self.device.read(self._buffer("action", 4 * actions), 4 * actions)
+        return np.ldexp(raw.view(np.int32).astype(np.float64), -ops.ACTIVATION)
+
+    def train(
+        self,
+        batch: int,
+        lr_actor: float | None,
+        lr_critic: float | None,
+        source: Source,
+        *,
+        state: np.ndarray | None = None,
+        act: str = "after",
+        noise: bool = True,
+        targets: bool = True,
+        chunk: int | None = None,
+        actor_scale: int = 4,
+        critic_scale: int = 0,
+    ) -> Job:
+        """Queue one timestep of DDPG.
+
+        Args:
+            batch: B, 1..the build's maximum.
+            lr_actor, lr_critic: learning rates; None: the network learns nothing, its gradient
+                stays in memory.
+            source: of the batch.
+            state: choose an action for it ([S] float), which `action` reads.
+            act: `after` the updates or `with` the actor's batch, before its update.
+            noise: disturb the action.
+            targets: move the targets of networks that learn.
+            chunk: vectors at a time, even; default the batch if it fits.
+            actor_scale, critic_scale: log2 of the loss scales.
+        Raises: ConfigError for an `act` that there is none of.
+        """
+        if act not in ("after", "with"):
+            raise ConfigError(f"qat act: got {act!r}, want after or with")
+        g = self.geometry
+        taken = min(batch + batch % 2, g.vectors) if chunk is None else chunk
+        flags = Flag(0)
+        rates = [0, 0]
+        for net, rate, flag in ((ACTOR, lr_actor, Flag.ACTOR), (CRITIC, lr_critic, Flag.CRITIC)):
+            if rate is not None:
+                flags |= flag
+                self.updates[net] += 1
+                rates[net] = self._rate(rate, self.updates[net])
+        flags |= Flag.TARGETS if targets else 0
+        acting = [0] * 4
+        if state is not None:
+            acting = self._acting(state)
+            flags |= Flag.AFTER if act == "after" else Flag.WITH
+            flags |= Flag.NOISE if noise else 0
+        listed = [0, 0, 0]
+        if source.list_address is not None:
+            flags |= Flag.LIST
+            listed = [*_address(source.list_address), source.records]
+        flags |= Flag.WEIGHTS if source.weighted else 0
+        return self._ring.submit(
+            [
+                Opcode.TRAIN | int(flags) << 8, 0, *_address(source.base), *acting,
+                rates[CRITIC], rates[ACTOR], *listed, source.stride, batch | taken << 16,
+                critic_scale & 31 | actor_scale << 8,
+            ]
+        )  # fmt: skip
+
+    def _rate(self, rate: float, step: int) -> int:
+        """Adam's step size with its bias correction, frac 32."""
+        beta1, beta2 = self._betas
+        fixed = round(rate * np.sqrt(1 - beta2**step) / (1 - beta1**step) * 2**32)
+        if not 0 <= fixed < 1 << 26:
+            raise ConfigError(f"qat learning rate: got {rate} in step {step}, want below 1/64")
+        return int(fixed)
+
+    def adam(self, net: int, rate: float, targets: bool = True) -> None:
+        """Update a network (0 actor, 1 critic) from the gradient in memory."""
+        self.updates[net] += 1
+        flag = Flag.TARGETS if targets else 0
+        head = [Opcode.ADAM | flag << 8, *[0] * 7, net]
+        self._run([*head, self._rate(rate, self.updates[net])])
+
+    def pairs(self, source: Source, batch: int) -> tuple[np.ndarray, np.ndarray]:
+        """Slots and |TD errors| (float32) that a weighted timestep wrote behind its list."""
+        assert source.list_address is not None
+        raw = self.device.read(source.list_address + list_bytes(batch), PAIR_BYTES * batch)
+        words = raw.view(np.uint32).reshape(-1, 2)
+        return words[:, 0].astype(np.int64), words[:, 1].copy().view(np.float32)
+
+    @staticmethod
+    def list_room(batch: int) -> int:
+        """Bytes of a list with the pairs behind it."""
+        return list_bytes(batch) + PAIR_BYTES * batch
+
+    @staticmethod
+    def encode_list(indices: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+        """A list for `Source`, as the replay engine writes it: [n, 4] uint32."""
+        out = np.zeros((len(indices), LIST_BYTES // 4), np.uint32)
+        out[:, 0] = indices
+        ones = np.ones(len(indices), np.float32)
+        out[:, 2] = (ones if weights is None else weights.astype(np.float32)).view(np.uint32)
+        return out
+
+    # ---- Quantization and statistics
+    @property
+    def half(self) -> bool:
+        """Whether activations have 16 bits."""
+        return bool(self._field(registers.MODE, "half"))
+
+    def quantize(self) -> None:
+        """Derive the shifts from what the monitors saw, and switch to 16 bits now."""
+        self._run([Opcode.QUANT])
+
+    def statistics(self) -> dict[str, Any]:
+        """Of the last timestep, and saturated values since the hard reset."""
+        count = max(self.read(registers.COUNT.offset), 1)
+        total = self.read64(registers.SUM_Q_LO.offset)
+        total -= (total >> 63) << 64
+        return {
+            "q_mean": total / ops.ONE / count,
+            "td_mean": self.read64(registers.SUM_ABS_TD_LO.offset) / ops.ONE / count,
+            "mode": "half" if self.half else "full",
+            "timesteps": self.read(registers.TSTEP.offset),
+            "shifts": [self.read(registers.SHIFT.at(k)) for k in range(registers.SHIFT.count)],
+            "saturated": {stage: self.read(registers.SAT.at(k)) for k, stage in enumerate(STAGES)},
+            "clocks": {
+                name: self.read(getattr(registers, f"CYC_{name.upper()}").offset)
+                for name in ("fw", "dx", "dw", "inf", "wait")
+            },
+        }
+
+    @property
+    def entries(self) -> int:
+        """Entries that the cores took since the hard reset."""
+        return self.read64(registers.TILEVEC_LO.offset)
+
+    # ---- State
+    def state(self) -> dict[str, Any]:
+        """Everything that a later run needs; no job may be open."""
+        arrays = ("MON_MIN", "MON_MAX", "SHIFT", "RNG", "OU")
+        return {
+            "memories": {region: self.read_region(region) for region in REGIONS},
+            "updates": list(self.updates),
+            **{name: self.read(getattr(registers, name).offset) for name in ("TSTEP", "MODE")},
+            **{
+                name: [self.read(register.at(k)) for k in range(register.count)]
+                for name in arrays
+                for register in (getattr(registers, name),)
+            },
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Return to a state of the same networks and settings.
+
+        Raises: ConfigError if the networks have another size.
+        """
+        for region, lines in state["memories"].items():
+            if lines.shape != (self.lines, self.geometry.lw):
+                want = (self.lines, self.geometry.lw)
+                raise ConfigError(f"qat state: got lines {lines.shape}, want {want}")
+            self.write_region(region, lines)
+        self.updates = list(state["updates"])
+        self.write(registers.TSTEP.offset, state["TSTEP"])
+        self.write(registers.MODE.offset, state["MODE"] & 1)
+        for name in ("MON_MIN", "MON_MAX", "SHIFT"):
+            for k, word in enumerate(state[name]):
+                self.write(getattr(registers, name).at(k), word)
+        words = [low | high << 32 for low, high in zip(*[iter(state["RNG"])] * 2, strict=True)]
+        x = np.array(state["OU"][: self.geometry.lw], np.uint32).view(np.int32)
+        self.seed(words, x)
+
+    # ---- Inside
+    def _run(self, descriptor: Sequence[int]) -> Record:
+        return self._ring.submit(descriptor).wait(TIMEOUT_S)
+
+    def _upload(self, words: np.ndarray) -> int:
+        address = self._buffer("input", words.nbytes)
+        self.device.write(address, np.ascontiguousarray(words))
+        return address
+
+    def _buffer(self, name: str, nbytes: int) -> int:
+        """A device buffer of at least nbytes, kept for the next job."""
+        address, size = self._buffers.get(name, (0, 0))
+        if size < nbytes:
+            if address:
+                self.device.free(address)
+            size = -(-nbytes // 4096) * 4096
+            address = self.device.alloc(size)
+            self._buffers[name] = (address, size)
+        return address
+
+
+def _address(address: int) -> tuple[int, int]:
+    return address & 0xFFFF_FFFF, address >> 32
