@@ -19,7 +19,7 @@ from jackdaw.agents.recipes import RECIPES, Recipe, recipe, settings_from
 from jackdaw.device import load_config, open_device
 from jackdaw.errors import CheckpointError, ConfigError, DeviceMemoryError
 from jackdaw.runtime.run_folder import RunFolder
-from jackdaw.runtime.training import LockstepTraining, train_agent
+from jackdaw.runtime.training import train_agent, training_of
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
@@ -78,7 +78,7 @@ def train(options: argparse.Namespace) -> int:
     load_config(options.config)
     folder = RunFolder(
         options.out,
-        LockstepTraining.identity(chosen, options.seed, options.config),
+        training_of(chosen).identity(chosen, options.seed, options.config),
         resume=options.resume,
         overwrite=options.overwrite,
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from jackdaw.drivers.qat import NEVER, NOISES
 from jackdaw.errors import ConfigError
 from models.learner.optim import Slot, adam, momentum, sgd
 
@@ -180,6 +181,50 @@ class ActorCriticRecipe(Recipe):
         }
 
 
+@dataclass(frozen=True)
+class QatRecipe(Recipe):
+    """Settings of DDPG on the qat engine: one environment step a gradient step, uniform batches.
+
+    Attributes:
+        critic_learning_rate: step size of the critic.
+        tau: what the targets move by each step.
+        qdelay: gradient steps until activations have 16 bits.
+        noise: kind: none, uniform, gaussian or ornstein.
+        sigma: its size, in units of the actions' bounds.
+        theta: pull to zero of ornstein.
+        actor_scale, critic_scale: log2 of the loss scales.
+    """
+
+    critic_learning_rate: float = 1e-3
+    tau: float = 0.005
+    qdelay: int = 5000
+    noise: str = "gaussian"
+    sigma: float = 0.1
+    theta: float = 0.15
+    actor_scale: int = 4
+    critic_scale: int = 0
+
+    def _checks(self) -> Checks:
+        rate = self.critic_learning_rate
+        return {
+            **super()._checks(),
+            "optimizer": (self.optimizer, self.optimizer == "adam", "adam"),
+            "decay_steps": (self.decay_steps, self.decay_steps == 0, "0"),
+            "ratio": (self.ratio, self.ratio == 1, "1"),
+            "actors": (self.actors, self.actors == 1, "1"),
+            "alpha": (self.alpha, self.alpha == 0, "0, batches are uniform"),
+            "huber": (self.huber, self.huber is None, "None"),
+            "critic_learning_rate": (rate, rate > 0, "more than 0"),
+            "tau": (self.tau, 0 < self.tau <= 1, "more than 0, at most 1"),
+            "qdelay": (self.qdelay, 0 <= self.qdelay < NEVER, "0..2**32-2"),
+            "noise": (self.noise, self.noise in NOISES, f"one of {', '.join(NOISES)}"),
+            "sigma": (self.sigma, self.sigma >= 0, "at least 0"),
+            "theta": (self.theta, 0 <= self.theta <= 1, "0..1"),
+            "actor_scale": (self.actor_scale, 0 <= self.actor_scale <= 6, "0..6"),
+            "critic_scale": (self.critic_scale, -8 <= self.critic_scale <= 7, "-8..7"),
+        }
+
+
 CARTPOLE = DqnRecipe("CartPole-v1")
 PENDULUM = ActorCriticRecipe(
     "Pendulum-v1",
@@ -228,6 +273,22 @@ CHEETAH = replace(  # for its throughput: nobody tuned it for its return
     threshold=3000.0,
     evaluate_every=1000,
 )
+QAT_PENDULUM = QatRecipe(
+    "Pendulum-v1",
+    learning_rate=1e-4,
+    batch=64,
+    n_step=1,
+    ratio=1,
+    alpha=0.0,
+    warm=1000,
+    huber=None,
+    capacity=16384,
+    actors=1,
+    threshold=-200.0,
+    evaluate_every=1000,
+    max_steps=12000,
+    config="qat",
+)
 RECIPES: dict[tuple[str, str], Recipe] = {
     ("dqn", "CartPole-v1"): CARTPOLE,
     ("dqn-sgd", "CartPole-v1"): replace(
@@ -266,6 +327,7 @@ RECIPES: dict[tuple[str, str], Recipe] = {
     ("ddpg", "LunarLanderContinuous-v3"): LANDER,
     ("td3", "LunarLanderContinuous-v3"): replace(LANDER, twin=True, gamma=0.98),
     ("td3", "HalfCheetah-v5"): CHEETAH,
+    ("ddpg-qat", "Pendulum-v1"): QAT_PENDULUM,
 }
 
 

@@ -24,6 +24,21 @@ MODES = ("comm_reduction", "default")
 TIMEOUT_S = 120.0
 
 
+def store_rows(device: Device, replay: Replay, base: int, rows: np.ndarray) -> None:
+    """Reserve, write the records, commit with the highest priority so far.
+
+    Args:
+        device, replay: whose leaves are numbers of records.
+        base: address of record 0.
+        rows: [n, stride] uint8.
+    """
+    indices = replay.reserve(len(rows))
+    breaks = np.flatnonzero(np.diff(indices) != 1) + 1
+    for run, at in zip(np.split(rows, breaks), np.split(indices, breaks), strict=True):
+        device.write(base + int(at[0]) * rows.shape[1], np.ascontiguousarray(run))
+    replay.commit(count=len(rows))
+
+
 class DeviceTrainer:
     """Trains an agent's networks on a device (see `lockstep.Trainer`).
 
@@ -80,13 +95,8 @@ class DeviceTrainer:
         self.busy_cycles = self.learner.busy_cycles()
 
     def insert(self, rows: np.ndarray) -> None:
-        """See Trainer: reserve, write the records, commit with the highest priority so far."""
-        indices = self.replay.reserve(len(rows))
-        stride = self.storage.stride
-        breaks = np.flatnonzero(np.diff(indices) != 1) + 1
-        for run, at in zip(np.split(rows, breaks), np.split(indices, breaks), strict=True):
-            self.device.write(self.storage.base + int(at[0]) * stride, np.ascontiguousarray(run))
-        self.replay.commit(count=len(rows))
+        """See Trainer."""
+        store_rows(self.device, self.replay, self.storage.base, rows)
 
     def train(self, steps: int) -> StepResult:
         """See Trainer."""

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium
 import numpy as np
 
-from jackdaw.agents.base import Agent, Parameters
+from jackdaw.agents.base import Parameters
+
+
+class Player(Protocol):
+    """What an evaluation needs of an agent."""
+
+    def greedy(self, parameters: Parameters, states: np.ndarray) -> np.ndarray:
+        """Return the best action for each of [B, S] states."""
 
 
 def evaluate(
-    agent: Agent,
+    agent: Player,
     parameters: Parameters,
     make: Callable[[], gymnasium.Env[Any, Any]],
     episodes: int,

@@ -17,7 +17,8 @@ import numpy as np
 from jackdaw.agents.a3c import A3cRecipe
 from jackdaw.agents.base import EnvironmentSpec
 from jackdaw.agents.make import make_agent
-from jackdaw.agents.recipes import Recipe
+from jackdaw.agents.qat_ddpg import QatAgent
+from jackdaw.agents.recipes import QatRecipe, Recipe
 from jackdaw.device.base import Device
 from jackdaw.environments import make_frames
 from jackdaw.runtime.asynchronous import AsynchronousRun
@@ -25,9 +26,11 @@ from jackdaw.runtime.device_trainer import DeviceTrainer
 from jackdaw.runtime.environment import Environment
 from jackdaw.runtime.evaluation import evaluate
 from jackdaw.runtime.lockstep import EVALUATION_EPISODES, LockstepRun, Progress
+from jackdaw.runtime.qat_trainer import QatTrainer
 from jackdaw.runtime.report import Curve, Line
 from jackdaw.runtime.run_folder import RunFolder
 from jackdaw.runtime.seeds import derive, generator
+from jackdaw.runtime.timestep import TimestepRun
 from jackdaw.runtime.together import in_turn
 
 
@@ -183,6 +186,118 @@ class LockstepTraining:
 
     def _make(self) -> gymnasium.Env[Any, Any]:
         return Environment(self.recipe.environment)
+
+
+class TimestepTraining:
+    """DDPG on the replay and the qat engine, for all of the recipe's timesteps.
+
+    Args:
+        device: an open device with the two engines.
+        recipe: all settings.
+        seed: of the run.
+        start: `state` of an earlier training with the same recipe and seed.
+    Attributes:
+        trainer: the device's side.
+        run: the loop.
+    Raises: ConfigError if the build is too small for the recipe.
+    """
+
+    def __init__(
+        self, device: Device, recipe: QatRecipe, seed: int, start: dict[str, Any] | None = None
+    ) -> None:
+        self.recipe, self.seed, self.most = recipe, seed, recipe.max_steps
+        environment = self._make()
+        agent = QatAgent(recipe, EnvironmentSpec.of(environment))
+        environment.close()
+        parameters = agent.initial_parameters(generator(seed, "network"))
+        seeds = derive(seed, "replay"), derive(seed, "noise")
+        self.trainer = QatTrainer(device, agent, parameters, *seeds)
+        self.run = TimestepRun(agent, self.trainer, self._make, seed)
+        if start is not None:
+            self.trainer.load_state(start["trainer"])
+            self.run.load_state(start["run"])
+
+    @staticmethod
+    def identity(recipe: Recipe, seed: int, config: str) -> dict[str, Any]:
+        """What must be the same for a run to go on from a checkpoint (its end may be moved)."""
+        settings = asdict(replace(recipe, max_steps=1))
+        return {"loop": "timestep", **settings, "seed": seed, "config": config}
+
+    def rounds(self) -> Iterator[Progress]:
+        """See Training."""
+        yield from self.run.rounds()
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.run.close()
+
+    @property
+    def step(self) -> int:
+        """Timesteps so far."""
+        return self.run.progress.gradient_steps
+
+    @property
+    def solved(self) -> bool:
+        """Whether the last evaluation reached the threshold."""
+        return self.run.solved
+
+    def state(self) -> dict[str, Any]:
+        """See Training: all that decides how it goes on, to the bit."""
+        return {"trainer": self.trainer.state(), "run": self.run.state_of()}
+
+    def final_return(self) -> float:
+        """Mean return of 100 episodes without noise with the weights of now."""
+        evaluations = self.run.history.evaluations
+        if evaluations and evaluations[-1][:2] == (self.step, EVALUATION_EPISODES):
+            return evaluations[-1][2]
+        return self.run.evaluate(EVALUATION_EPISODES)
+
+    def curve(self) -> Curve:
+        """See Training."""
+        history = self.run.history
+        return Curve(
+            f"timesteps (16-bit activations from {self.recipe.qdelay} on)",
+            20,
+            self.recipe.threshold,
+            [e[1] for e in history.episodes],
+            [e[2] for e in history.episodes],
+            history.evaluations,
+        )
+
+    def outcome(self) -> dict[str, Any]:
+        """See Training; the hash is of the engine's memories."""
+        bits = hashlib.sha256()
+        for name, lines in sorted(self.trainer.qat.state()["memories"].items()):
+            bits.update(name.encode() + np.ascontiguousarray(lines).tobytes())
+        evaluations = self.run.history.evaluations
+        return {
+            "solved": self.solved,
+            "gradient_steps": self.step,
+            "mean_return": evaluations[-1][2] if evaluations else self.run.progress.mean_return,
+            "parameters_sha256": bits.hexdigest(),
+        }
+
+    def write_events(self, writer: Any, prefix: str = "") -> None:
+        """See Training: the newest returns after each evaluation."""
+        progress = self.run.progress
+        if not self.step or self.step % self.recipe.evaluate_every:
+            return
+        assert progress.evaluation is not None
+        for name, value in (
+            ("train/mean_return", progress.mean_return),
+            ("train/mean_td", progress.mean_td),
+            ("device/cycles", progress.cycles),
+            ("evaluation/mean_return", progress.evaluation[0]),
+        ):
+            writer.add_scalar(prefix + name, value, self.step)
+
+    def _make(self) -> Environment:
+        return Environment(self.recipe.environment)
+
+
+def training_of(recipe: Recipe) -> type[LockstepTraining] | type[TimestepTraining]:
+    """The kind of training that a recipe is for."""
+    return TimestepTraining if isinstance(recipe, QatRecipe) else LockstepTraining
 
 
 class AsynchronousTraining:
@@ -382,18 +497,22 @@ def train_agent(
     """Train an agent alone and judge it by 100 greedy episodes.
 
     Args:
-        device: an open device with a replay and a learner engine.
+        device: an open device with a replay engine and a learner or a qat engine.
         recipe: all settings.
         seed: of the run.
         folder: takes all that is kept; the run goes on from its checkpoint if it has one.
         about: agent, device and config by name, and what else config.json says.
-        mode: see `DeviceTrainer`.
+        mode: see `DeviceTrainer`; a qat engine has one way.
         every: gradient steps between checkpoints.
     Returns: what summary.json says.
     Raises: ConfigError if the build is too small for the recipe; then nothing is written.
     """
     began = time.perf_counter()
-    training = LockstepTraining(device, recipe, seed, mode, folder.start)
+    training: LockstepTraining | TimestepTraining
+    if isinstance(recipe, QatRecipe):
+        training = TimestepTraining(device, recipe, seed, folder.start)
+    else:
+        training = LockstepTraining(device, recipe, seed, mode, folder.start)
     folder.begin({"recipe": asdict(recipe), **about})
     run, trainer = training.run, training.trainer
     line, writer = Line(recipe.max_steps, training.step), folder.events()

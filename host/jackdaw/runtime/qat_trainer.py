@@ -1,0 +1,134 @@
+"""The qat engine as the timestep loop sees it: replay, networks and transitions on one device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jackdaw.agents.base import Parameters
+from jackdaw.agents.qat_ddpg import QatAgent
+from jackdaw.device.base import Device
+from jackdaw.drivers.qat import Policy, Qat, Source
+from jackdaw.drivers.replay import Replay, ReplaySettings
+from jackdaw.errors import ConfigError
+from jackdaw.runtime.device_trainer import store_rows
+from models.qat import timing
+
+TIMEOUT_S = 120.0
+
+
+class QatTrainer:
+    """Trains an agent's networks on a device with a replay and a qat engine.
+
+    A batch is drawn by the replay engine, uniformly, and its list goes to the qat engine through
+    device memory; the host touches neither.
+
+    Args:
+        device: an open device.
+        agent: recipe and shapes.
+        parameters: the initial weights of actor and critic; the targets become copies.
+        sampler, noise: seeds.
+    Raises: ConfigError if the build is too small for the recipe.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        agent: QatAgent,
+        parameters: Sequence[Parameters],
+        sampler: int,
+        noise: int,
+    ) -> None:
+        recipe = agent.recipe
+        self.device, self.agent = device, agent
+        self.replay = Replay(
+            device, ReplaySettings(leaves=recipe.capacity, alpha=0.0, seed=sampler)
+        )
+        self.qat = Qat(device)
+        most = min(self.replay.max_batch, self.qat.geometry.b_max)
+        if recipe.batch > most:
+            raise ConfigError(f"batch: got {recipe.batch}, this build has 1..{most}")
+        self.qat.configure(agent.settings(noise))
+        self.qat.load_network(*parameters)
+        stride = self.qat.geometry.stride(agent.spec.states)
+        self.source = Source(device.alloc(recipe.capacity * stride), stride, recipe.capacity)
+        self.stratified = recipe.batch & (recipe.batch - 1) == 0
+        self.train_cycles = 0
+        self.train_steps = 0
+
+    def insert(self, rows: np.ndarray) -> None:
+        """Store packed records, [n, stride] uint8."""
+        store_rows(self.device, self.replay, self.source.base, rows)
+
+    def act(self, state: np.ndarray) -> np.ndarray:
+        """The actor's action with noise, [A]."""
+        return self.qat.infer(state, noise=True)
+
+    def train(self, state: np.ndarray) -> np.ndarray:
+        """Run one timestep of DDPG and choose the next action for a state, [A]."""
+        recipe = self.agent.recipe
+        samples = self.replay.sample(recipe.batch, stratified=self.stratified, weights=False)
+        source = Source(self.source.base, self.source.stride, self.source.records, samples.address)
+        job = self.qat.train(
+            recipe.batch,
+            recipe.learning_rate,
+            recipe.critic_learning_rate,
+            source,
+            state=state,
+            actor_scale=recipe.actor_scale,
+            critic_scale=recipe.critic_scale,
+        )
+        self.train_cycles += job.wait(TIMEOUT_S).cycles
+        self.train_steps += 1
+        self.replay.acknowledge()
+        return self.qat.action()
+
+    def policy(self) -> Policy:
+        """The actor as it acts now."""
+        return self.qat.policy()
+
+    def mean_td(self) -> float:
+        """Mean |TD error| of the last batch."""
+        return float(self.qat.statistics()["td_mean"])
+
+    def cycles(self) -> int:
+        """Clocks since the device was opened."""
+        return self.device.cycles()
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a later run needs to go on to the bit."""
+        replay = self.replay.state()
+        used = replay["CNT"] * self.source.stride
+        rows = self.device.read(self.source.base, used) if used else np.zeros(0, np.uint8)
+        return {"replay": replay, "qat": self.qat.state(), "rows": rows}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state of the same agent."""
+        self.replay.load_state(state["replay"])
+        self.qat.load_state(state["qat"])
+        if state["rows"].size:
+            self.device.write(self.source.base, state["rows"])
+
+    def measurements(self) -> dict[str, Any]:
+        """Figures of the run for summary.json; an inference of IPS is a trained vector."""
+        batch, steps = self.agent.recipe.batch, max(self.train_steps, 1)
+        per_step = self.train_cycles / steps
+        found = self.qat.statistics()
+        assert self.qat.table is not None
+        table, geometry = self.qat.table, self.qat.geometry
+        return {
+            "clock_hz": self.device.clock_hz,
+            "cycles_are": "measured" if self.device.name.startswith("sim") else "estimated",
+            "total_cycles": self.device.cycles(),
+            "cycles_per_timestep": round(per_step, 1),
+            "ideal_cycles_per_timestep": {
+                mode: timing.ideal_clocks(table, geometry, batch, mode == "half")
+                for mode in ("full", "half")
+            },
+            "inferences_per_second_at_clock": (
+                round(batch * self.device.clock_hz / per_step, 1) if per_step else 0.0
+            ),
+            **found,
+        }

@@ -1,0 +1,155 @@
+"""The loop of FIXAR: one environment on the host, everything else on the device.
+
+A timestep: the environment takes the action that the device chose; its record is stored; the device
+draws a batch, trains on it and chooses the next action, in one job. So the host computes nothing,
+and a run is a function of its seed on every backend.
+
+Source: FIXAR III, Figure 2; docs/qat.md (host).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from jackdaw.agents.qat_ddpg import Player, QatAgent
+from jackdaw.runtime.actor import NStepWindow
+from jackdaw.runtime.environment import Environment
+from jackdaw.runtime.evaluation import evaluate
+from jackdaw.runtime.lockstep import EVALUATION_EPISODES, SCREENS, History, Progress
+from jackdaw.runtime.qat_trainer import QatTrainer
+from jackdaw.runtime.seeds import derive, generator
+
+
+class TimestepRun:
+    """One run: agent, environment and device under one seed.
+
+    Args:
+        agent: recipe and shapes.
+        trainer: the device, holding the agent's initial parameters.
+        make: makes the environment.
+        seed: of the run.
+    """
+
+    def __init__(
+        self, agent: QatAgent, trainer: QatTrainer, make: Callable[[], Environment], seed: int
+    ) -> None:
+        recipe = agent.recipe
+        self.agent, self.trainer, self.make, self.seed = agent, trainer, make, seed
+        self.environment = make()
+        observed, _ = self.environment.reset(seed=derive(seed, "environment") % (1 << 31))
+        self.state = np.asarray(observed, np.float32)
+        self.rng = generator(seed, "actor")
+        self.window = NStepWindow(recipe.n_step, recipe.gamma, recipe.reward_scale)
+        self.action: np.ndarray | None = None  # for the state, if the device has chosen one
+        self.episode_return = 0.0
+        self.stored = 0
+        self.solved = False
+        self.progress, self.history = Progress(exploration=recipe.sigma), History()
+        self.recent: deque[float] = deque(maxlen=20)
+        self._began = time.perf_counter()
+
+    def rounds(self) -> Iterator[Progress]:
+        """Train for all of the recipe's timesteps; yields after each step of the environment."""
+        recipe = self.agent.recipe
+        while self.progress.gradient_steps < recipe.max_steps:
+            self._step()
+            if self.stored >= recipe.warm:
+                self._train()
+            self.progress.cycles = self.trainer.cycles()
+            self.progress.seconds = time.perf_counter() - self._began
+            yield self.progress
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.environment.close()
+
+    def _step(self) -> None:
+        """Take the action that is due, or while nothing is trained a uniform one."""
+        progress = self.progress
+        if self.stored < self.agent.recipe.warm:
+            action = self.rng.uniform(-1, 1, self.agent.spec.actions)
+        else:
+            action = self.trainer.act(self.state) if self.action is None else self.action
+        observed, reward, terminated, truncated, _ = self.environment.step(action)
+        following = np.asarray(observed, np.float32)
+        ended = terminated or truncated
+        self.episode_return += float(reward)
+        progress.environment_steps += 1
+        transitions = self.window.push(
+            self.state, action, float(reward), following, terminated, truncated
+        )
+        if ended:
+            progress.episodes += 1
+            self.recent.append(self.episode_return)
+            progress.mean_return = float(np.mean(self.recent))
+            self.history.episodes.append(
+                (progress.environment_steps, progress.gradient_steps, self.episode_return)
+            )
+            self.episode_return = 0.0
+            following = np.asarray(self.environment.reset()[0], np.float32)
+        self.state = following
+        if transitions:
+            began = time.perf_counter()
+            self.trainer.insert(self.agent.pack(transitions, self.trainer.qat.geometry))
+            progress.device_seconds += time.perf_counter() - began
+            self.stored += len(transitions)
+
+    def _train(self) -> None:
+        """Train once; the action for the present state comes with it."""
+        recipe, progress = self.agent.recipe, self.progress
+        began = time.perf_counter()
+        self.action = self.trainer.train(self.state)
+        progress.device_seconds += time.perf_counter() - began
+        progress.gradient_steps += 1
+        if progress.gradient_steps % recipe.evaluate_every == 0:
+            progress.mean_td = self.trainer.mean_td()
+            self.history.td.append(progress.mean_td)
+            last = progress.gradient_steps == recipe.max_steps
+            self.evaluate(EVALUATION_EPISODES if last else SCREENS[-1])
+
+    def evaluate(self, episodes: int) -> float:
+        """Mean return of episodes without noise; those of 100 tell whether the run is solved."""
+        steps = self.progress.gradient_steps
+        seed = derive(self.seed, f"evaluation{episodes}", steps)
+        returns = evaluate(Player(self.trainer.policy()), [], self.make, episodes, seed)
+        mean = float(np.mean(returns))
+        self.progress.evaluation = (mean, episodes)
+        self.history.evaluations.append((steps, episodes, mean))
+        self.solved = episodes == EVALUATION_EPISODES and mean >= self.agent.recipe.threshold
+        return mean
+
+    def state_of(self) -> dict[str, Any]:
+        """Everything of the host's that decides how the run goes on."""
+        return {
+            "progress": asdict(self.progress),
+            "history": asdict(self.history),
+            "recent": list(self.recent),
+            "stored": self.stored,
+            "solved": self.solved,
+            "environment": self.environment.state(),
+            "state": self.state,
+            "action": self.action,
+            "episode_return": self.episode_return,
+            "pending": list(self.window.pending),
+            "rng": self.rng.bit_generator.state,
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state of the same recipe and seed."""
+        self.progress = Progress(**state["progress"])
+        self.history = History(**state["history"])
+        self.recent.extend(state["recent"])
+        self.stored, self.solved = state["stored"], state["solved"]
+        self.environment.close()
+        self.environment = Environment.restored(state["environment"])
+        self.state, self.action = state["state"], state["action"]
+        self.episode_return = state["episode_return"]
+        self.window.pending.extend(state["pending"])
+        self.rng.bit_generator.state = state["rng"]
+        self._began = time.perf_counter() - self.progress.seconds
