@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from flow import manifest
 from flow.configuration import Config, load_config
 from flow.effort import scale
 from jackdaw import errors
@@ -156,6 +157,23 @@ def assert_same(path: Datapath, other: Datapath) -> None:
         np.testing.assert_array_equal(getattr(path, name), getattr(other, name), name)
     for name in ("low", "high", "shifts", "half", "saturated"):
         assert getattr(path, name) == getattr(other, name), name
+
+
+def test_the_manifest_says_what_the_model_is() -> None:
+    """Fields, defaults and ranges; the engine is known, and in no list of the flows."""
+    found = manifest.engine("qat")
+    assert "qat" in manifest.planned() and "qat" not in manifest.engines()
+    assert found.fields(found.values({}, "defaults")) == vars(Geometry())
+    assert found.rings == QatEngine.rings and manifest.load_object(found.model) is QatEngine
+    assert found.driver is not None and manifest.load_object(found.driver) is Qat
+    assert found.page is not None and (found.folder / found.page).is_file()
+    for changes, message in (
+        ({"QatVc": 15}, "even"),
+        ({"QatAdamLanes": 8}, "at most a line"),
+        ({"QatLw": 12}, "want one of"),
+    ):
+        with pytest.raises(errors.ConfigError, match=message):
+            small(**changes)
 
 
 def test_networks_return(bench: Bench, seed: int) -> None:

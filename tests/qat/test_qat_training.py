@@ -1,0 +1,162 @@
+"""The loop on the `model` device: recipes, the switch of precision, runs that go on to the bit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import train
+from flow.regression import regress
+from jackdaw.agents.base import EnvironmentSpec
+from jackdaw.agents.qat_ddpg import Player, QatAgent
+from jackdaw.agents.recipes import QatRecipe, recipe
+from jackdaw.device import open_device
+from jackdaw.drivers.qat import Qat, QatSettings, Source
+from jackdaw.errors import ConfigError, JobError
+from jackdaw.runtime import checkpoint
+from jackdaw.runtime.training import LockstepTraining, TimestepTraining, training_of
+
+PENDULUM = recipe("ddpg-qat", "Pendulum-v1")
+assert isinstance(PENDULUM, QatRecipe)
+SHORT = replace(
+    PENDULUM, hidden=(12, 10), batch=16, warm=20, capacity=256, qdelay=15, max_steps=30,
+    evaluate_every=100_000,
+)  # fmt: skip
+
+
+def steps(training: TimestepTraining, count: int) -> None:
+    """Go on until so many timesteps are done."""
+    for _ in training.rounds():
+        if training.step == count:
+            return
+
+
+def comparable(training: TimestepTraining) -> dict[str, Any]:
+    """A state without times."""
+    state = training.state()
+    for name in ("seconds", "device_seconds", "cycles"):
+        del state["run"]["progress"][name]
+    return state
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two states are the same to the bit."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(equal(one[k], other[k]) for k in one)
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(equal, one, other))
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and one.tobytes() == other.tobytes()
+    return bool(one == other)
+
+
+def test_a_run_goes_on_to_the_bit(tmp_path: Path, seed: int) -> None:
+    """Across the switch: interrupted in full mode, ended in half mode; another seed differs."""
+    with open_device("model", "qat") as device:
+        whole = TimestepTraining(device, SHORT, seed)
+        steps(whole, 10)
+        assert whole.trainer.qat.statistics()["mode"] == "full"
+        identity = TimestepTraining.identity(SHORT, seed, "qat")
+        checkpoint.save(tmp_path / "c.npz", identity, whole.state())
+        steps(whole, 30)
+        found = whole.trainer.qat.statistics()
+        assert (found["mode"], found["timesteps"]) == ("half", 30)
+        assert found["shifts"][0] and not any(found["saturated"][s] for s in ("Z", "DX", "M", "W"))
+        whole.close()
+        want, ended = comparable(whole), whole.outcome()
+    longer = replace(SHORT, max_steps=31)
+    start = checkpoint.load(tmp_path / "c.npz", TimestepTraining.identity(longer, seed, "qat"))
+    with open_device("model", "qat") as device:
+        rest = TimestepTraining(device, SHORT, seed, start)
+        assert rest.step == 10
+        steps(rest, 30)
+        rest.close()
+        assert equal(comparable(rest), want)
+        assert rest.outcome() == ended
+    with open_device("model", "qat") as device:
+        other = TimestepTraining(device, SHORT, seed + 1)
+        steps(other, 30)
+        other.close()
+        assert not equal(comparable(other), want)
+        assert other.curve().steps == [] and not other.solved
+
+
+def test_records_hold_what_the_environment_did(seed: int) -> None:
+    """State, action, scaled reward and discount lie in memory as the engine takes them."""
+    with open_device("model", "qat") as device:
+        training = TimestepTraining(device, SHORT, seed)
+        run, trainer = training.run, training.trainer
+        first = run.state
+        steps(training, 1)
+        run.close()
+        raw = device.read(trainer.source.base, trainer.source.stride).view(np.int32)
+        lw = trainer.qat.geometry.lw
+        np.testing.assert_array_equal(raw[lw : lw + 3], np.floor(first * 65536.0 + 0.5))
+        assert raw.view(np.uint32)[lw - 1] == round(0.99 * 2**32) and abs(raw[0]) <= 65536
+        assert -1.7 * 65536 < raw[lw - 2] <= 0  # of -16.3..0, times 0.1
+        policy = trainer.policy()
+        states = np.random.default_rng(seed).normal(0, 1, (4, 3))
+        np.testing.assert_array_equal(
+            Player(policy).greedy([], states), [trainer.qat.infer(s) for s in states]
+        )
+
+
+def test_recipes_are_checked() -> None:
+    assert training_of(PENDULUM) is TimestepTraining
+    assert training_of(recipe("ddpg", "Pendulum-v1")) is LockstepTraining
+    for name, value in (
+        ("optimizer", "sgd"), ("ratio", 2), ("actors", 2), ("alpha", 0.5), ("huber", 1.0),
+        ("qdelay", -1), ("noise", "pink"), ("sigma", -1.0), ("theta", 2.0), ("tau", 0.0),
+        ("actor_scale", 7), ("critic_scale", -9), ("critic_learning_rate", 0.0),
+        ("decay_steps", 1),
+    ):  # fmt: skip
+        with pytest.raises(ConfigError, match=name):
+            replace(PENDULUM, **{name: value})
+    assert isinstance(PENDULUM, QatRecipe)
+    with pytest.raises(ConfigError, match="continuous"):
+        QatAgent(PENDULUM, EnvironmentSpec(4, 2))
+    with open_device("model", "qat") as device, pytest.raises(ConfigError, match="batch"):
+        TimestepTraining(device, replace(PENDULUM, batch=128, capacity=256, warm=128), 1)
+
+
+def test_settings_are_checked() -> None:
+    for name, value in (
+        ("qdelay", -1), ("beta1", 1.0), ("beta2", 0.0), ("eps", 0), ("tau", 1.5),
+        ("noise", "pink"), ("sigma", -0.1), ("theta", 1.1), ("seed", -1),
+    ):  # fmt: skip
+        with pytest.raises(ConfigError, match=f"qat {name}"):
+            QatSettings(**{name: value})
+    with open_device("model", "qat") as device:
+        qat, source = Qat(device), Source(4096, 128, 1)
+        with pytest.raises(ConfigError, match="no network"):
+            qat.infer(np.zeros(3))
+        agent = QatAgent(SHORT, EnvironmentSpec(3, 1, True))
+        qat.load_network(*agent.initial_parameters(np.random.default_rng(1)))
+        with pytest.raises(ConfigError, match=r"state: got \(2,\), want \(3,\)"):
+            qat.infer(np.zeros(2))
+        with pytest.raises(ConfigError, match="act"):
+            qat.train(1, None, None, source, act="before")
+        with pytest.raises(ConfigError, match="learning rate"):
+            qat.train(1, 0.5, None, source)
+        with pytest.raises(JobError, match="E_BATCH"):
+            qat.train(0, None, None, source).wait()
+
+
+@pytest.mark.parametrize("steps_", [regress(40)])
+def test_the_command_trains(tmp_path: Path, steps_: int, seed: int) -> None:
+    """The command that all agents share, with its files; 40 steps are too few to solve it."""
+    out = tmp_path / "run"
+    arguments = ["--agent", "ddpg-qat", "--env", "Pendulum-v1", "--device", "model"]
+    arguments += ["--seed", str(seed), "--out", str(out), "--max-steps", str(steps_)]
+    assert train.main([*arguments, "--set", "warm=70", "--set", "evaluate_every=20"]) == 1
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["gradient_steps"] == steps_ and summary["evaluation_episodes"] == 100
+    assert summary["mode"] == "full" and summary["cycles_per_timestep"] > 0
+    assert (out / "curve.png").stat().st_size
+    state = checkpoint.load(out / "checkpoint.npz")
+    assert [e[:2] for e in state["run"]["history"]["evaluations"]] == [(20, 20), (40, 100)]
