@@ -141,7 +141,7 @@ def reserved(job: Job) -> list[int]:
     """The bits of every word that must be 0."""
     opcode, flags = job.opcode, job.flags
     out = [WORD] * 16
-    out[0] = 0x3FFF_00FF & ~0xFF | (~FLAGS.get(opcode, Flag(0)) & 0xFF) << 8
+    out[0] = 0x3FFF_0000 | (~FLAGS.get(opcode, Flag(0)) & 0xFF) << 8
     out[1] = 0
 
     def pointer(word: int) -> None:

@@ -244,11 +244,11 @@ def adam(
         scalars: of the update.
     Returns: saturated moments; saturated weights and targets.
     """
-    arrays = [x.reshape(-1) for x in (w, m, v, t, g)]
-    for given, flat in zip((w, m, v, t, g), arrays, strict=True):
-        assert np.shares_memory(given, flat) or not given.size, "want contiguous arrays"
+    arrays = (w, m, v, t, g)
+    assert all(x.flags.c_contiguous for x in arrays), "want contiguous arrays"
+    flat = [x.reshape(-1) for x in arrays]
     s = scalars
-    first, second = _adam(*arrays, s.c1, s.c2, s.eps, s.rate, s.tau)
+    first, second = _adam(*flat, s.c1, s.c2, s.eps, s.rate, s.tau)  # type: ignore[call-arg]
     return int(first), int(second)
 
 

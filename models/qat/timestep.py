@@ -270,8 +270,8 @@ class Datapath:
             rows = part.reshape(layer.p, -1) if part.ndim == 2 else part.reshape(1, -1)
             g = np.zeros((len(rows), count * self.geometry.lw // len(rows)), np.int32)
             g[:, : rows.shape[1]] = rows
-            memories = (m[line : line + count] for m in (self.w, self.m, self.v, self.t))
-            moments, over = ops.adam(*memories, g, scalars)
+            w, m, v, t = (x[line : line + count] for x in (self.w, self.m, self.v, self.t))
+            moments, over = ops.adam(w, m, v, t, g, scalars)
             self.saturated[Stage.M] += moments
             self.saturated[Stage.W] += over
 

@@ -266,7 +266,7 @@ def test_a_list_names_the_batch(bench: Bench, weighted: bool, seed: int) -> None
     """Chunks of 10, indices that repeat, weights; pairs of slot and |TD| lie behind the list."""
     rng, qat, path = np.random.default_rng(seed), bench.qat, bench.twin()
     places = rng.integers(0, 40, BATCH)
-    weights = np.float32(rng.uniform(0, 1, BATCH)) if weighted else None
+    weights = rng.uniform(0, 1, BATCH).astype(np.float32) if weighted else None
     address = bench.device.alloc(qat.list_room(BATCH))
     bench.device.write(address, qat.encode_list(places, weights))
     source = replace(bench.source, list_address=address, weighted=weighted)

@@ -225,7 +225,8 @@ def test_adam_by_fractions(seed: int) -> None:
         g[:4] = LOW, 0, LOW, HIGH
         same = rng.random(n) < 0.1  # where v is the square already, or nearly
         v[same] = (g[same].astype(np.int64) ** 2).astype(np.uint64)
-        want = [adam_exact(*(int(x) for x in row), s) for row in zip(w, m, v, t, g, strict=True)]
+        rows = zip(*(x.tolist() for x in (w, m, v, t, g)), strict=True)
+        want = [adam_exact(a, b, c, d, e, s) for a, b, c, d, e in rows]
         over = ops.adam(w, m, v, t, g, s)
         assert list(zip(m.tolist(), v.tolist(), w.tolist(), t.tolist(), strict=True)) == want
         assert over[0] == 0  # between m and g
@@ -241,9 +242,10 @@ def test_adam_counts_saturated_weights() -> None:
 
 
 def test_adam_keeps_padding_zero() -> None:
-    arrays = [np.zeros(8, dtype) for dtype in (np.int32, np.int32, np.uint64, np.int32, np.int32)]
-    ops.adam(*arrays, ops.Adam(1677722, 16777, 1, 1 << 25, 1 << 24))  # type: ignore[call-arg]
-    assert not any(x.any() for x in arrays)
+    w, m, t, g = (np.zeros(8, np.int32) for _ in range(4))
+    v = np.zeros(8, np.uint64)
+    ops.adam(w, m, v, t, g, ops.Adam(1677722, 16777, 1, 1 << 25, 1 << 24))
+    assert not any(x.any() for x in (w, m, v, t))
 
 
 def test_adam_follows_the_real_one(seed: int) -> None:

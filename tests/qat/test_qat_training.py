@@ -116,7 +116,7 @@ def test_recipes_are_checked() -> None:
         ("decay_steps", 1),
     ):  # fmt: skip
         with pytest.raises(ConfigError, match=name):
-            replace(PENDULUM, **{name: value})
+            replace(PENDULUM, **{name: value})  # type: ignore[arg-type]
     assert isinstance(PENDULUM, QatRecipe)
     with pytest.raises(ConfigError, match="continuous"):
         QatAgent(PENDULUM, EnvironmentSpec(4, 2))
@@ -130,13 +130,14 @@ def test_settings_are_checked() -> None:
         ("noise", "pink"), ("sigma", -0.1), ("theta", 1.1), ("seed", -1),
     ):  # fmt: skip
         with pytest.raises(ConfigError, match=f"qat {name}"):
-            QatSettings(**{name: value})
+            QatSettings(**{name: value})  # type: ignore[arg-type]
     with open_device("model", "qat") as device:
         qat, source = Qat(device), Source(4096, 128, 1)
         with pytest.raises(ConfigError, match="no network"):
             qat.infer(np.zeros(3))
         agent = QatAgent(SHORT, EnvironmentSpec(3, 1, True))
-        qat.load_network(*agent.initial_parameters(np.random.default_rng(1)))
+        actor, critic = agent.initial_parameters(np.random.default_rng(1))
+        qat.load_network(actor, critic)
         with pytest.raises(ConfigError, match=r"state: got \(2,\), want \(3,\)"):
             qat.infer(np.zeros(2))
         with pytest.raises(ConfigError, match="act"):

@@ -235,10 +235,8 @@ class Qat(EngineDriver):
                 if layer.bias:
                     self._biases(weights, layer)[...] = to_fixed(b, ops.WEIGHT)
         zeros = np.zeros_like(weights)
-        for region, lines in zip(
-            REGIONS, (weights, weights, zeros, zeros, zeros.astype(np.uint64)), strict=True
-        ):
-            self.write_region(region, lines)
+        for region in REGIONS:  # where v becomes 64 bits
+            self.write_region(region, weights if region in ("w", "t") else zeros)
         self.updates = [0, 0]
         self.write(registers.MODE.offset, 0)
         for tensor in range(registers.SHIFT.count):

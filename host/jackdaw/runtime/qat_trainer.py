@@ -51,7 +51,8 @@ class QatTrainer:
         if recipe.batch > most:
             raise ConfigError(f"batch: got {recipe.batch}, this build has 1..{most}")
         self.qat.configure(agent.settings(noise))
-        self.qat.load_network(*parameters)
+        actor, critic = parameters
+        self.qat.load_network(actor, critic)
         stride = self.qat.geometry.stride(agent.spec.states)
         self.source = Source(device.alloc(recipe.capacity * stride), stride, recipe.capacity)
         self.stratified = recipe.batch & (recipe.batch - 1) == 0
