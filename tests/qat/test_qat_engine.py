@@ -327,13 +327,13 @@ def test_settings_of_the_quantizer(bench: Bench) -> None:
     assert qat.train(BATCH, None, None, bench.source).wait().detail == 0 and not qat.half
     qat.write(cfg.offset, 0)
     assert qat.train(BATCH, None, None, bench.source).wait().detail == 1 and qat.half
-    seen = list(bench.engine.path.high)
     for k in range(8):
         qat.write(registers.SHIFT.at(k), 9)
+        qat.write(registers.MON_MAX.at(k), 0)
     coarse = qat.infer(bench.state)
     qat.write(cfg.offset, cfg.word(force_full=1))
     qat.train(BATCH, None, None, bench.source).wait()
-    assert bench.engine.path.high == seen  # monitors of half mode stay
+    assert bench.engine.path.high == [0] * 8  # monitors of half mode stay
     fine = qat.infer(bench.state)
     assert 0 < np.abs(coarse - fine).max() < 0.05
 
@@ -440,7 +440,13 @@ def test_single_layers_are_the_timesteps(bench: Bench, net: int, half: bool) -> 
     for index in range(3):
         source = slots.outputs[net][index - 1] if index else x_line
         head = {8: net | index << 4, 9: BATCH, 10: source, 11: free}
+        seen = list(engine.path.high)
+        engine.path.high[:] = [0] * 8
+        assert bench.submit({0: Opcode.FW, **head, 8: head[8] | 1 << 8}).count == BATCH
+        assert not any(engine.path.high)  # of targets no monitor sees a value
         assert bench.submit({0: Opcode.FW, **head}).count == BATCH
+        assert any(engine.path.high) == (not half and index < 2)
+        engine.path.high[:] = seen
         layer = path.layers(net)[index]
         if net == ACTOR or index:  # X holds the actor's action by now
             got = engine._vectors(engine.act, free, layer.p, BATCH, half and index < 2)
@@ -536,6 +542,16 @@ def test_each_error_has_its_causes(bench: Bench) -> None:
         (changed(infer, (7, 0xFF), (6, 0xFFFF_FFC0)), Error.E_BUS_WR, 6),
         (changed(lines, (3, 0xFF), (2, 0xFFFF_FFC0), (10, 9)), Error.E_ADDR, 2),
     ]  # fmt: skip
+    # Two faults: the rule that comes first decides.
+    cases += [
+        (changed(train, (2, base + 32), (4, 64)), Error.E_RESERVED, 4),
+        (changed(train, (2, base + 32), (14, 0)), Error.E_ALIGN, 2),
+        (changed(train, (13, 0), (14, 0)), Error.E_BATCH, 14),
+        (changed(train, (13, 0), (8, 1 << 26)), Error.E_STRIDE, 13),
+        (changed(layer, (10, g.act_lines), (0, int(Opcode.DW)), (9, 0)), Error.E_BATCH, 9),
+        (changed(train, (3, 0xFF), (2, 0xFFFF_FF00), (9, 1 << 26)), Error.E_VALUE, 9),
+        (changed(train, (8, 1 << 26), (9, 1 << 26)), Error.E_VALUE, 8),
+    ]
     for words, error, info in cases:
         bench.fails(words, error, info, 3 * (error == Error.E_BUS_WR))
         assert bench.submit(infer | {6: spare}).error == 0

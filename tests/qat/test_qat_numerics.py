@@ -198,6 +198,17 @@ def test_isqrt_is_the_floor(seed: int) -> None:
                 assert int(ops.isqrt(np.uint64(x))) == math.isqrt(x), x
 
 
+def test_second_moment_rounds_halves_up() -> None:
+    """Towards the square and away from it, at ties and at both ends."""
+    ends = [0, 1, 2, 3, 5, (1 << 32) - 1, (1 << 63) + 1, (1 << 64) - 1]
+    for c2 in (1 << 23, 1, 3 << 22, (1 << 24) - 1):
+        for v in ends:
+            for g in (0, 1, -2, 3, LOW, HIGH):
+                want = v + nearest(Fraction((g * g - v) * c2, 1 << 24))
+                got = ops.second_moment(np.uint64(v), np.int64(g), np.int64(c2))
+                assert int(got) == want, (v, g, c2)
+
+
 def adam_exact(w: int, m: int, v: int, t: int, g: int, s: ops.Adam) -> tuple[int, int, int, int]:
     """One weight's update, in fractions: m, v, w, t."""
     unit = Fraction(1, 1 << 24)

@@ -169,7 +169,7 @@ def test_updates_are_adams(seed: int) -> None:
     kept, fused = prepared(seed), prepared(seed)
     run(kept, STEP, rows)
     kept.update(CRITIC, ADAM)
-    gradient = kept.g.copy()
+    gradient, before = kept.g.copy(), fused.t.astype(np.int64)
     run(fused, replace(STEP, critic=ADAM), rows)
     layers = kept.layers(CRITIC)
     for name in ("w", "m", "v", "t"):
@@ -179,6 +179,10 @@ def test_updates_are_adams(seed: int) -> None:
             np.testing.assert_array_equal(kept.biases(one, layer), fused.biases(other, layer))
     assert gradient.any() and (fused.w != prepared(seed).w).any()
     assert not fused.weights(fused.g, layers[0]).any()  # it went to Adam
+    for layer in layers:  # the targets move towards what the weights have become
+        was, w = fused.weights(before, layer), fused.weights(fused.w, layer).astype(np.int64)
+        want = was + ops.round_shift((w - was) * ADAM.tau, 24)
+        np.testing.assert_array_equal(fused.weights(fused.t, layer), want)
     still = prepared(seed)
     run(still, replace(STEP, critic=replace(ADAM, tau=0)), rows)
     np.testing.assert_array_equal(still.t, prepared(seed).t)
