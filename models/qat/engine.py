@@ -94,7 +94,7 @@ class QatEngine:
         self.entries = 0
         self._set = 0  # which of the two sets of X holds the chunk loaded last
         self._words = {name: getattr(registers, name).reset for name in LOCAL}
-        self._high = 0
+        self._high: dict[str, int] = {}  # upper halves, latched by reading the lower ones
 
     # ---- Registers
     def read_register(self, offset: int) -> int:
@@ -102,12 +102,13 @@ class QatEngine:
         register = OFFSETS.get(offset)
         if register is None:
             raise RegisterError(f"no register at {offset:#x}")
+        name, index = register.name[:-3], (offset - register.offset) // register.stride
         if register.name.endswith("_HI"):
-            return self._high
-        index = (offset - register.offset) // register.stride
-        value = self._read(register.name.removesuffix("_LO"), index)
-        if register.name.endswith("_LO"):
-            self._high = value >> 32 & 0xFFFF_FFFF
+            return self._high.get(name, 0)
+        if not register.name.endswith("_LO"):
+            return self._read(register.name, index) & 0xFFFF_FFFF
+        value = self._read(name, index)
+        self._high[name] = value >> 32 & 0xFFFF_FFFF
         return value & 0xFFFF_FFFF
 
     def _read(self, name: str, index: int) -> int:

@@ -78,8 +78,13 @@ def run(path: Datapath, step: Step, rows: Transitions, weight: Any = None) -> li
 
 
 def captured(path: Datapath, rows: Transitions, step: Step = STEP) -> None:
-    """Let the monitors see a timestep and switch to half mode."""
+    """Let the monitors see all states and a little more, as in a run, and switch to half mode.
+
+    No monitor sees a target network: its activations must lie in what online ones have shown.
+    """
     run(path, step, rows)
+    run(path, step, replace(rows, state=rows.following))
+    path.low, path.high = ([x + (x >> 6) for x in ends] for ends in (path.low, path.high))
     path.capture()
 
 
@@ -130,7 +135,6 @@ def test_gradients_are_autograds(half: bool, weighted: bool, seed: int) -> None:
     assert found["q"] < (1e-3 if half else 1e-4), found
     assert found["mu"] < (1e-3 if half else 1e-4), found
     assert found["flips"] <= 0.02, found  # of 24 x 13 units a few are near zero
-    path.saturated[Stage.ACTQ] -= min(path.saturated[Stage.ACTQ], 2)  # the largest may round up
     assert not any(path.saturated)
 
 
