@@ -270,10 +270,12 @@ module jd_a3c_load
     end
   end
 
-  logic         beat_valid, beat_ready, beat_last;
-  logic [511:0] beat_data;
-  logic [1:0]   beat_response;
-  logic         unused_last;
+  logic          beat_valid, beat_ready, beat_last;
+  logic [511:0]  beat_data;
+  logic [1:0]    beat_response;
+  logic          unused_last;
+  axi_read_req_t mover_req;
+  axi_read_rsp_t mover_rsp;
   assign unused_last = beat_last;
   assign idle_o      = mover_idle && !command_valid_q;
   jd_axi_read_mover #(.MaxOutstanding (Outstanding)) u_mover (
@@ -296,8 +298,6 @@ module jd_a3c_load
   // memory of latency 128 needs for a beat per clock: most of the port is left to maps.
   logic [$clog2(BURST*Outstanding+1)-1:0] out_q;      // beats that are asked for and not here
   logic          room_q, asks, comes;
-  axi_read_req_t mover_req;
-  axi_read_rsp_t mover_rsp;
   always_comb begin
     mem_req_o         = mover_req;
     mem_req_o.arvalid = mover_req.arvalid && room_q;

@@ -297,6 +297,7 @@ module jd_learner_job
   // fetch changes when the one before is over, that of a round when its results are written.
   logic [31:0] unfetched_q, left_q;      // vectors
   logic [15:0] next_fetch_q, fetch_batch_q, step_batch_q;
+  logic infer_start_q;
   function automatic logic [15:0] round_of(input logic [31:0] vectors);
     return infers_q && vectors < words_q[3] ? vectors[15:0] : words_q[3][15:0];
   endfunction
@@ -336,7 +337,7 @@ module jd_learner_job
   logic            launched_q;           // the pipelines work on what comes next, or are done,
   logic            early_q;              // done
   logic            step_over, more_phases, good, accept;
-  logic            step_start_q, infer_start_q, td_abort_q, td_go_q;
+  logic            step_start_q, td_abort_q, td_go_q;
   logic [2:0]      begun_updates_q;
   logic            parity_q, pipe_phase_q; // of what the pipelines do, or will do next
 

@@ -84,6 +84,15 @@ module jd_learner_top
   logic [31:0]  end_count, end_info0, end_info1, unused_job_number;
   logic         tensor_busy, wait_data, wait_room, wait_update, progress_q;
   logic         unused_idle;
+  // What the job asks of the units, and what they answer.
+  fetch_req_t      fetch_req;
+  fetch_rsp_t      fetch_rsp;
+  step_req_t       step_req;
+  step_rsp_t       step_rsp;
+  results_req_t    results_req;
+  results_rsp_t    results_rsp;
+  parameters_req_t parameters_req;
+  parameters_rsp_t parameters_rsp;
 
   jd_engine_frame #(
     .Id       (jd_learner_map_pkg::ENGINE_ID),
@@ -149,15 +158,6 @@ module jd_learner_top
   );
 
   // ------------------------------------------------------------------ program and jobs
-  // What the job asks of the units, and what they answer.
-  fetch_req_t              fetch_req;
-  fetch_rsp_t              fetch_rsp;
-  step_req_t               step_req;
-  step_rsp_t               step_rsp;
-  results_req_t            results_req;
-  results_rsp_t            results_rsp;
-  parameters_req_t         parameters_req;
-  parameters_rsp_t         parameters_rsp;
   logic                    program_start, program_busy, program_done;
   logic [7:0]              program_error;
   logic [31:0]             program_info0, program_info1;
