@@ -259,7 +259,7 @@ def cost_of(rows: list[dict[str, int | float | str]]) -> Cost:
         lane = (large - small) / 8
         pipe = of("pipe", key, "P=16") - 16 * lane
         update = of("update", key) / 4
-        blocks = ("rate", "target", "state", "image", "stats", "tde", "fetch", "port", "program",
+        blocks = ("rate", "target", "master", "image", "stats", "tde", "fetch", "port", "program",
                   "job")  # fmt: skip
         return sum(of(b, key) for b in blocks), pipe, lane, update
 

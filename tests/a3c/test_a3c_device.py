@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import jackdaw.environments  # noqa: F401  (registers PixelCatch)
-from flow.effort import effort
 from flow.regression import builds
 from jackdaw import errors
 from jackdaw.agents.a3c import A3cSettings, initial_parameters
@@ -144,18 +143,21 @@ def test_a3c_device_starts_anew_behind_a_soft_reset(device: Any, seed: int) -> N
     np.testing.assert_array_equal(again, before)
 
 
+@pytest.mark.regress
 def test_a3c_agents_are_the_same_on_both(seed: int) -> None:
-    """Agents in a game: parameters after the same steps, to the bit."""
+    """Agents in a game: parameters after the same steps, to the bit.
+
+    In the fast tier `test_two_agents_train_at_once` shows it beside a second agent.
+    """
     found = {}
     for backend in BACKENDS:
         with open_device(backend, CONFIG, seed=seed) as device:
-            count, turns = (3, 33) if effort() >= 1 else (2, 12)
             agents = AsynchronousRun(
                 lambda: gymnasium.make("jackdaw/PixelCatch-v0"), NET_S, device,
-                A3cSettings(agents=count, eps=1e-5), seed,
+                A3cSettings(agents=3, eps=1e-5), seed,
             )  # fmt: skip
-            episodes = list(agents.run(turns))
-            assert agents.updates == (9 if count == 3 else 2)
+            episodes = list(agents.run(33))
+            assert agents.updates == 9
             found[backend] = (agents.net.map.pack(agents.parameters()), episodes)
     np.testing.assert_array_equal(found["sim"][0], found["model"][0])
     assert found["sim"][1] == found["model"][1]
