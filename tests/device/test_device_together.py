@@ -238,9 +238,9 @@ def test_a_held_reset_holds_up_nobody(seed: int) -> None:
         np.testing.assert_array_equal(got, want)
 
 
-@pytest.mark.parametrize("steps", [1, regress(20)])
+@pytest.mark.parametrize(("steps", "agents"), [(1, 1), regress(20, 2)])
 @builds(lambda: open_device("sim", CONFIG))
-def test_two_agents_train_at_once(steps: int, tmp_path: Path, seed: int) -> None:
+def test_two_agents_train_at_once(steps: int, agents: int, tmp_path: Path, seed: int) -> None:
     """DQN on CartPole and A3C on PixelCatch: on the RTL the bits that each has on a device of its
     own, of the golden models."""  # fmt: skip
 
@@ -248,7 +248,8 @@ def test_two_agents_train_at_once(steps: int, tmp_path: Path, seed: int) -> None
         folder = tmp_path / name
         done = train_together.main(
             [*more, "--seed", str(seed), "--out", str(folder), "--assertions"]
-            + ["--set", f"max_steps={steps}", "--set", "warm=64", "--steps", "12", "--agents", "2"]
+            + ["--set", f"max_steps={steps}", "--set", "warm=64"]
+            + ["--steps", str(6 * agents), "--agents", str(agents)]
         )
         assert done == 1 and (folder / "curve.png").exists()
         return dict(json.loads((folder / "summary.json").read_text()))
