@@ -412,7 +412,7 @@ class QatEngine:
         return unpack(np.stack(rows), table.states, table.actions, self.geometry), weights
 
     def _deliver(self, job: Job, memory: Memory, first: int, td: np.ndarray) -> None:
-        """Write pairs of slot and |td| behind the list, if seeds are weighted."""
+        """Write pairs of slot and |td| after the list, if seeds are weighted."""
         if not job.flags & Flag.WEIGHTS:
             return
         pairs = np.empty((td.size, 2), np.uint32)

@@ -35,7 +35,7 @@ class Geometry:
         w_lines: of each of W, T, G, M, V.
         max_dim: largest layer.
         max_layers: of a network.
-        adam_lanes, tanh_lanes: weights a clock; units of a core.
+        adam_lanes: weights per clock. tanh_lanes: units of a core.
         b_max: largest batch.
         paper: 1 if it has the published schedule.
     """

@@ -77,7 +77,7 @@ class Phase:
         x, following: [n, words] as stored; the second only of the critic's phase.
         misc: [n, 6] reward, discount, weight, y, q, td.
         outputs: of each network's layers that were computed.
-        deltas: of each network's layers, None where there are none.
+        deltas: of each network's layers; None for a layer without.
     """
 
     x: np.ndarray

@@ -67,7 +67,7 @@ class Bench:
 
     @property
     def engine(self) -> QatEngine:
-        """The golden model behind the registers."""
+        """The golden model and its registers."""
         model: QatEngine = self.device._pages[self.qat.info.page - 1].engine
         return model
 
@@ -263,7 +263,7 @@ def _actor_lines(path: Datapath) -> np.ndarray:
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_list_names_the_batch(bench: Bench, weighted: bool, seed: int) -> None:
-    """Chunks of 10, indices that repeat, weights; pairs of slot and |TD| lie behind the list."""
+    """Chunks of 10, indices that repeat, weights; pairs of slot and |TD| lie after the list."""
     rng, qat, path = np.random.default_rng(seed), bench.qat, bench.twin()
     places = rng.integers(0, 40, BATCH)
     weights = rng.uniform(0, 1, BATCH).astype(np.float32) if weighted else None

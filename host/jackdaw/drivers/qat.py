@@ -92,7 +92,7 @@ class Source:
         records: in the storage.
         list_address: of the batch's indices, the responses of the replay engine; None: the batch is
             the records from 0 on.
-        weighted: weight the errors, and write pairs of slot and |TD error| behind the list.
+        weighted: weight the errors, and write pairs of slot and |TD error| after the list.
     """
 
     base: int
@@ -401,7 +401,7 @@ class Qat(EngineDriver):
             targets: move the targets of networks that learn.
             chunk: vectors at a time, even; default the batch if it fits.
             actor_scale, critic_scale: log2 of the loss scales.
-        Raises: ConfigError for an `act` that there is none of.
+        Raises: ConfigError for an unknown `act`.
         """
         if act not in ("after", "with"):
             raise ConfigError(f"qat act: got {act!r}, want after or with")
@@ -449,7 +449,7 @@ class Qat(EngineDriver):
         self._run([*head, self._rate(rate, self.updates[net])])
 
     def pairs(self, source: Source, batch: int) -> tuple[np.ndarray, np.ndarray]:
-        """Slots and |TD errors| (float32) that a weighted timestep wrote behind its list."""
+        """Slots and |TD errors| (float32) that a weighted timestep wrote after its list."""
         assert source.list_address is not None
         raw = self.device.read(source.list_address + list_bytes(batch), PAIR_BYTES * batch)
         words = raw.view(np.uint32).reshape(-1, 2)
@@ -457,7 +457,7 @@ class Qat(EngineDriver):
 
     @staticmethod
     def list_room(batch: int) -> int:
-        """Bytes of a list with the pairs behind it."""
+        """Bytes of a list with the pairs after it."""
         return list_bytes(batch) + PAIR_BYTES * batch
 
     @staticmethod
