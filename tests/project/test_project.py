@@ -102,10 +102,11 @@ def test_types_are_checked_everywhere():
 )
 def test_fusesoc_targets_work_from_the_command_line(target, core):
     command = [f"{sys.prefix}/bin/fusesoc", "run", f"--target={target}", core]
+    command += ["--tier", "test"] if target == "sim" else []
     path = f"{sys.prefix}/bin{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "PATH": path}, capture_output=True, text=True,
-        check=False, timeout=600,
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600,
+        env={**os.environ, "PATH": path},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 

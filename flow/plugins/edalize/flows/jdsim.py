@@ -19,7 +19,8 @@ class Jdsim:
 
     argtypes: ClassVar = ["vlogparam", "vlogdefine", "plusarg"]
     FLOW_OPTIONS: ClassVar = {
-        "tests": {"type": "str", "desc": "pytest files of this core, space separated"}
+        "tests": {"type": "str", "desc": "pytest files of this core, space separated"},
+        "tier": {"type": "str", "desc": "tests that run: test, regress (as is) or all"},
     }
 
     @classmethod
@@ -32,7 +33,9 @@ class Jdsim:
 
     def __init__(self, edam: dict[str, Any], work_root: str, verbose: bool = False) -> None:
         self.edam, self.work_root = edam, Path(work_root)
-        self.tests = edam.get("flow_options", {}).get("tests", "").split()
+        options = edam.get("flow_options", {})
+        self.tests = options.get("tests", "").split()
+        self.tier = options.get("tier", "regress")
         self.name = edam["name"]
 
     def configure(self) -> None:
@@ -43,6 +46,6 @@ class Jdsim:
         """Nothing: pytest builds each configuration that it needs."""
 
     def run(self, args: Any = None) -> None:
-        command = [sys.executable, "-m", "pytest", "-q", "--tier", "regress", *self.tests]
+        command = [sys.executable, "-m", "pytest", "-q", "--tier", self.tier, *self.tests]
         if subprocess.run(command, cwd=ROOT, check=False).returncode:
             raise RuntimeError(f"{self.name}: {' '.join(self.tests)} failed")
