@@ -253,7 +253,7 @@ def test_two_agents_train_at_once(steps: int, agents: int, tmp_path: Path, seed:
         folder = tmp_path / name
         done = train_together.main(
             [*more, "--seed", str(seed), "--out", str(folder), "--assertions"]
-            + ["--set", f"max_steps={steps}", "--set", "warm=64"]
+            + ["--set", f"max_steps={steps}", "--set", "warm=64", "--set", "capacity=128"]
             + ["--steps", str(6 * agents), "--agents", str(agents)]
         )
         assert done == 1 and (folder / "curve.png").exists()

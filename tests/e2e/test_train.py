@@ -36,7 +36,8 @@ def run(
     train.main(
         ["--device", device, "--seed", str(seed), "--out", str(folder), "--max-steps", str(steps)]
         + ["--agent", agent[0], "--env", agent[1]]
-        + ["--assertions", "--set", "warm=64", "--set", "evaluate_every=100000", *more]
+        + ["--assertions", "--set", "warm=64", "--set", "evaluate_every=100000"]
+        + ["--set", "capacity=128", *more]
     )
     return checkpoint.load(folder / "checkpoint.npz")
 
