@@ -266,7 +266,11 @@ def _environment(toplevel: str, module: str) -> dict[str, str]:
         COCOTB_TEST_MODULES=module,
         COCOTB_TRUST_INERTIAL_WRITES="1",
         GPI_LOG_LEVEL=env.get("GPI_LOG_LEVEL", "WARNING"),
-        # Each process reads modules whose assertions pytest has rewritten: seconds without a cache.
+        # pytest rewrites the assertions of the tests and of their environment, and no others.
+        COCOTB_REWRITE_ASSERTION_FILES=f"verif/*.py {module.split('.')[0]}/*.py",
+        PYTEST_ADDOPTS="--noconftest",
+        PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
+        # Each process reads modules that were compiled: seconds without a cache.
         PYTHONDONTWRITEBYTECODE="",
         PYTHONPYCACHEPREFIX=str(BUILD / "pycache"),
     )

@@ -68,6 +68,7 @@ def test_a3c_bench_setups() -> None:
     assert floors == {"A": 5000, "H": 4150, "J": 2450}
 
 
+@pytest.mark.regress
 @builds(lambda: open_device("sim", "a3c"))
 def test_a3c_bench_golden(monkeypatch: pytest.MonkeyPatch) -> None:
     """A routine on the RTL equals the model, and PyTorch as closely as rounding lets it."""

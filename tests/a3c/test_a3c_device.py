@@ -1,4 +1,7 @@
-"""The device with the a3c engine: the RTL and the golden model through one driver."""
+"""The device with the a3c engine: the RTL and the golden model through one driver.
+
+In the fast tier the RTL's side is that of the device of all engines, by tests/device.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import numpy as np
 import pytest
 
 import jackdaw.environments  # noqa: F401  (registers PixelCatch)
-from flow.regression import builds
+from flow.regression import builds, regress
 from jackdaw import errors
 from jackdaw.agents.a3c import A3cSettings, initial_parameters
 from jackdaw.device import load_config, open_device
@@ -29,10 +32,10 @@ BACKENDS = ("sim", "model")
 SETTINGS = HyperParameters.make(1e-2, eps=1e-2)
 TIMEOUT_S, MAX_CYCLES = 60.0, 400_000
 COUNTS = ("INF", "BOOT", "TRAIN", "SYNC", "CU0_TASKS", "CU1_TASKS")
-pytestmark = builds(lambda: open_device("sim", CONFIG))
+pytestmark = builds(lambda device: open_device(device, CONFIG))
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=[regress("sim"), "model"])
 def device(request: pytest.FixtureRequest, seed: int) -> Iterator[Any]:
     """The configuration on one backend."""
     with open_device(request.param, CONFIG, seed=seed) as opened:
@@ -62,6 +65,8 @@ def words_after_reset(device: Any) -> dict[str, int]:
     return words
 
 
+@pytest.mark.regress
+@builds(lambda: open_device("sim", CONFIG))
 def test_a3c_device_is_the_same_on_both(seed: int) -> None:
     found = {}
     for backend in BACKENDS:
@@ -73,6 +78,8 @@ def test_a3c_device_is_the_same_on_both(seed: int) -> None:
     assert words["BUILD"] == load_config(CONFIG).build_hash
 
 
+@pytest.mark.regress
+@builds(lambda: open_device("sim", CONFIG))
 def test_a3c_device_gives_the_same_bits(seed: int) -> None:
     """Inferences side by side, trainings one after the other, copies: parameters and outputs."""
     found = {}
@@ -144,6 +151,7 @@ def test_a3c_device_starts_anew_behind_a_soft_reset(device: Any, seed: int) -> N
 
 
 @pytest.mark.regress
+@builds(lambda: open_device("sim", CONFIG))
 def test_a3c_agents_are_the_same_on_both(seed: int) -> None:
     """Agents in a game: parameters after the same steps, to the bit.
 

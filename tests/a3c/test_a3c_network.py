@@ -20,7 +20,7 @@ ODD = Geometry(
     n_pe=32, nb_max=2, n_net=1, line_words=32, fm_rows=400, pb_inference=660, pb_training=960,
     gb_rows=553,
 )  # fmt: skip
-BUILDS = {"full": FULL, "paper": replace(PAPER, n_pe=128), "small": SMALL, "odd": ODD}
+BUILDS = {"small": SMALL, "full": FULL, "paper": replace(PAPER, n_pe=128), "odd": ODD}
 LIMITS = ("fm_rows", "pb_inference", "pb_training", "gb_rows")
 TRIALS = 120
 SEARCHED = 600
@@ -174,6 +174,7 @@ def test_network_reset(seed: int) -> None:
             loader.check()
 
 
+@pytest.mark.regress
 @builds(lambda: Loader(FULL, 1))
 def test_network_of_the_paper(seed: int) -> None:
     """The network that the figures are for."""

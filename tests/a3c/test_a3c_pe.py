@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flow.library import CheckFailed
-from flow.regression import builds, keep
+from flow.regression import builds, keep, regress
 from models.a3c import ops
 from verif.a3c.numbers import bits_of, draw, floats
 from verif.a3c.pe import PE, Config, Traffic, preload, sums
@@ -73,10 +73,10 @@ def test_pe_convolution_forward(seed: int, special: float) -> None:
 
 
 @pytest.mark.parametrize("special", [0.0, 0.04])
-@builds(lambda: Player(PE, CONFIGS["16-M4-A6"].parameters, 1))
-def test_pe_weight_gradient(seed: int, special: float) -> None:
+@pytest.mark.parametrize("name", ["32-M3-A4", regress("16-M4-A6")])
+def test_pe_weight_gradient(name: str, seed: int, special: float) -> None:
     """Gradients that go on from sample to sample: drained, then preloaded in the other half."""
-    config = CONFIGS["16-M4-A6"]
+    config = CONFIGS[name]
     generator = np.random.default_rng([seed, 13])
     x = floats(draw(generator, 3, 1, 6, 7, special=special))
     d = floats(draw(generator, 3, 1, 2, 3, special=special))

@@ -66,7 +66,7 @@ class Tickets(Base):
 
     timing = SLOW
     limit = PATIENCE
-    sequences = (sequences.Tickets(rounds=scale(4, 2)), sequences.Many())
+    sequences = (sequences.Tickets(rounds=scale(4)), sequences.Many())
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
@@ -80,7 +80,7 @@ class Roles(Base):
 class BadDescriptor(Base):
     """Every error of a task and of a network."""
 
-    sequences = (sequences.Refused(count=scale(60, 12)),)
+    sequences = (sequences.Refused(count=scale(60)),)
 
 
 @pyuvm.test(timeout_time=80, timeout_unit="ms")
@@ -105,14 +105,14 @@ class HardReset(Base):
 
     timing = SLOW
     limit = PATIENCE
-    sequences = (sequences.HardResets(times=scale(4, 2), clocks=2000),)
+    sequences = (sequences.HardResets(times=scale(4), clocks=2000),)
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
 class Timeouts(Base):
     """The watchdog, with a memory that answers later."""
 
-    timing = AxiTiming(latency=(600, 900))
+    timing = AxiTiming(latency=(300, 500))
     sequences = (sequences.Timeouts(),)
 
 
