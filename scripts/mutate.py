@@ -70,6 +70,11 @@ def check_judgements(folder: str, every: Sequence[mutants.Mutant]) -> None:
             raise UnusedJudgement(f"{EQUIVALENT.name} argues a mutant that does not exist: {key}")
 
 
+def fits(file: str, patterns: Sequence[str]) -> bool:
+    """Whether one of the patterns fits a file."""
+    return any(fnmatch.fnmatch(file, pattern) for pattern in patterns)
+
+
 def sources(folder: str) -> list[Path]:
     """The hand-written modules of a folder; packages hold constants and are left out."""
     return [
@@ -265,7 +270,7 @@ def main() -> int:
     parser.add_argument("--fresh", action="store_true", help="forget earlier outcomes")
     parser.add_argument("--record", action="store_true", help="write docs/report/data")
     parser.add_argument("--tier", choices=("test", "regress"), default="regress", help="tests")
-    parser.add_argument("--only", default="*", help="files to mutate, a pattern: 'rtl/lib/axi/*'")
+    parser.add_argument("--only", nargs="+", default=["*"], help="patterns of files to mutate")
     parser.add_argument("--list", action="store_true", help="print the sample and stop")
     arguments = parser.parse_args()
     for folder in arguments.folders:
@@ -276,7 +281,7 @@ def main() -> int:
     for folder in arguments.folders:
         every = candidates(folder)
         check_judgements(folder, every)
-        every = [m for m in every if fnmatch.fnmatch(m.file, arguments.only)]
+        every = [m for m in every if fits(m.file, arguments.only)]
         chosen = mutants.sample(every, arguments.count, arguments.seed)
         if arguments.list:
             for m in chosen:
@@ -287,9 +292,7 @@ def main() -> int:
         levels = [("source", chosen, instrumented(chosen), tests, len(every))]
         if arguments.netlist:
             specs = [
-                Netlist(**n)
-                for n in FOLDERS[folder]["netlists"]
-                if fnmatch.fnmatch(n["file"], arguments.only)
+                Netlist(**n) for n in FOLDERS[folder]["netlists"] if fits(n["file"], arguments.only)
             ]
             # A folder with few places in its source gets the rest in its netlists.
             share = arguments.netlist + max(0, arguments.count - len(chosen))

@@ -23,6 +23,7 @@ TESTS = (
     "Watchdog",
     "Silence",
     "Access",
+    "Together",
     "Counters",
     "Irq",
     "ResetMidway",
@@ -63,7 +64,8 @@ def test_engine_control_random_rings(rings: int, seed: int) -> None:
 
 @pytest.mark.parametrize(("jobs", "beats"), [(4, 2), regress(2, 1)])
 def test_engine_control_side_by_side(jobs: int, beats: int, seed: int) -> None:
-    for test in ("SideBySide", "Random", "Stop", "SoftReset", "RingRules", "BusError", "Counters"):
+    for test in ("SideBySide", "Meetings", "Random", "Stop", "SoftReset", "RingRules", "BusError",
+                 "Counters"):  # fmt: skip
         run(test, seed, 3, jobs, beats)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ from models.registers.engine_header import Error
 from verif import bench
 from verif.agents.axi_memory import CHANNELS, AxiTiming
 from verif.agents.axil import AxilItem
-from verif.agents.timing import random_pauses
+from verif.agents.timing import always, pauses, random_pauses
 from verif.bench import until
 from verif.engine_control import model as golden
 from verif.engine_control.env import CLOCK_LIMIT, EchoEnv, Moment, random_job
@@ -280,8 +281,9 @@ class SoftReset(EchoTest):
             await env.write(golden.QUIET_CLOCKS, rng.choice((0, 0, rng.randint(1, 60))))
             for index in range(env.rings):
                 jobs = [random_job(rng) for _ in range(rng.randint(0, 4))]
-                if rng.random() < 0.5:
-                    jobs.append(Job(opcode=HANG))
+                if rng.random() < 0.5:  # those after it end before it, if there may be any
+                    place = rng.randint(0, len(jobs)) if env.side > 1 else len(jobs)
+                    jobs.insert(place, Job(opcode=HANG))
                 await env.queue(index, jobs)
             await ClockCycles(dut.clk_i, rng.randint(0, 120) if turn else 300)
             before = len(env.records.log)
@@ -341,6 +343,13 @@ class SideBySide(EchoTest):
         stop = next(ended.record for ended in log if ended.job.stop)
         assert all(ended.record.start > stop.end for ended in log[-2:])
         await env.check_registers()
+        # Records that wait are written in the order of their jobs.
+        env.port.hush("b")
+        await env.queue(0, [Job(clocks=600 if k == 0 else 0, tag=k) for k in range(side)])
+        await ClockCycles(dut.clk_i, 300)
+        env.port.hush()
+        await env.ended_all()
+        assert [ended.record.tag for ended in log[-side:]] == [*range(1, side), 0]
         # The watchdog tells all that run; what starts later is not told.
         await env.write(header.WATCHDOG.offset, 100)
         await env.queue(1, [Job(opcode=HANG, clocks=120 * k) for k in range(side)] + [Job(tag=9)])
@@ -349,6 +358,24 @@ class SideBySide(EchoTest):
         assert errors == [Error.E_TIMEOUT] * side + [0]
         assert log[-1].record.start > max(ended.record.end for ended in log[-side - 1 : -1])
         await self.clear()
+
+
+@pyuvm.test(timeout_time=1, timeout_unit="ms")
+class Meetings(EchoTest):
+    """A NOP ends in each clock around the end of the job before it: neither record is lost."""
+
+    timing = AxiTiming(latency=(4, 4), busy=1.0)
+
+    async def scenario(self) -> None:
+        env, met = self.env, 0
+        ring: Any = self.design.u_control.gen_ring[0].gen_many.u_ring
+        await env.setup(0, size=3)
+        for clocks in range(40):
+            await env.queue(0, [Job(clocks=clocks, tag=clocks), Job(opcode=0)])
+            while env.model.rings[0].pending:
+                await RisingEdge(self.dut.clk_i)
+                met += bool(ring.own.value and ring.end_valid_i.value)
+        assert met, "no two ends in one clock"
 
 
 @pyuvm.test(timeout_time=2, timeout_unit="ms")
@@ -366,7 +393,8 @@ class Watchdog(EchoTest):
             await env.ended_all()
             record = env.records.log[-2].record
             assert record.error == Error.E_TIMEOUT
-            assert limit <= record.end - record.start <= limit + 2, f"{record}, limit {limit}"
+            # It counts from the clock after the start, and the engine ends in the one after.
+            assert record.end - record.start == limit + 2, f"{record}, limit {limit}"
             await env.check_registers()
             await self.clear()
         # The time-out stays until the job ends, late as it may be.
@@ -490,6 +518,67 @@ class Access(EchoTest):
         for offset, value in env.model.engine.items():
             assert await env.read(offset) == value
         assert await env.write(golden.CONSTANT, 1) == SLVERR
+
+
+@pyuvm.test(timeout_time=2, timeout_unit="ms")
+class Together(EchoTest):
+    """Reads and writes at the same time: they take turns, and none gets what is another's."""
+
+    COUNT = 20  # of a task that reads or writes
+
+    async def reads(self, words: dict[int, int], answered: list[str]) -> None:
+        """Read some of these words, one after another."""
+        master: Any = self.env.axil.driver.master
+        for offset in self.rng.choices(list(words), k=self.COUNT):
+            answer = await master.read(offset, 4)
+            got = int.from_bytes(answer.data, "little")
+            assert (got, answer.resp) == (words[offset], OKAY), f"read {offset:#x}: {got:#x}"
+            answered.append("read")
+
+    async def writes(self, offsets: list[int], answered: list[str]) -> None:
+        """Write some of these words, one after another."""
+        master: Any = self.env.axil.driver.master
+        for offset in self.rng.choices(offsets, k=self.COUNT):
+            value = self.rng.getrandbits(20) << 12
+            answer = await master.write(offset, value.to_bytes(4, "little"))
+            want = self.env.model.write(offset, value)
+            assert answer.resp == want, f"write {offset:#x}: {answer.resp}, want {want}"
+            answered.append("write")
+
+    async def scenario(self) -> None:
+        env, rng, last = self.env, self.rng, self.env.rings - 1
+        driver: Any = env.axil.driver
+        words = {
+            header.VERSION.offset: 0x00010203,
+            header.RING_BASE_LO.at(0): 0x5A5A_5000,
+            golden.CONSTANT: golden.CONSTANT_VALUE,
+            golden.CONFIG: 0x1234_5678,
+        }
+        await env.write(header.RING_BASE_LO.at(0), 0x5A5A_5000)
+        await env.write(golden.CONFIG, 0x1234_5678)
+        offsets = [header.RING_BASE_LO.at(last), header.RING_CPL_LO.at(last)]
+        offsets += [golden.SCRATCH, golden.QUIET_CLOCKS, golden.CONSTANT]
+        # Two of each, so that the next one waits already; then address or data come late.
+        for late, many in (("", 2), ("w", 1), ("aw", 1)):
+            if late:
+                driver.pause(always(), random_pauses(rng, 0.5))
+                channel = getattr(driver.master.write_if, f"{late}_channel")
+                channel.set_pause_generator(pauses(random_pauses(rng, 0.1, 12)))
+            answered: list[str] = []
+            tasks = [
+                cocotb.start_soon(access)
+                for _ in range(many)
+                for access in (self.reads(words, answered), self.writes(offsets, answered))
+            ]
+            for task in tasks:
+                await task
+            turns = sum(a != b for a, b in itertools.pairwise(answered))
+            assert late or turns == len(answered) - 1, f"no turns: {answered}"
+        for offset, value in env.model.engine.items():
+            assert await env.read(offset) == value
+        await env.check_registers()
+        await env.setup(0, size=1)
+        await env.queue(0, [Job()])
 
 
 @pyuvm.test(timeout_time=2, timeout_unit="ms")

@@ -685,7 +685,7 @@ class ResetSweep(ReplayTest):
 
     def patterns(self) -> dict[str, Pattern]:
         """TD errors every second clock: words of each kind are met on their way."""
-        return {"tde": repeat((1, 1))}
+        return {"smp": repeat((1, 0)), "tde": repeat((1, 1))}
 
     async def scenario(self) -> None:
         env, batch = self.env, 1 << self.env.config.batch_log2
@@ -695,7 +695,7 @@ class ResetSweep(ReplayTest):
         for kind, offsets in (
             (self.both, range(0, 28)), (self.empty, range(latency - 10, latency + 26)),
             (self.clearing, range(0, 120, 5)), (self.answered, range(0, 24)),
-            (self.unlinked, range(0, 24)),
+            (self.unlinked, range(0, 24)), (self.waiting, range(0, 1)),
         ):  # fmt: skip
             for offset in some(offsets, 8):
                 await self.clear()
@@ -743,6 +743,25 @@ class ResetSweep(ReplayTest):
         self.dut.link_clear_i.value = 1
         await ClockCycles(self.dut.clk_i, 2)
         self.dut.link_clear_i.value = 0
+
+    async def waiting(self, batch: int) -> None:
+        """A batch that the learner does not take is dropped by a reset of either engine."""
+        env, dut = self.env, self.dut
+        for linked in (True, False):
+            env.streams["smp"].ready.replace(repeat((0, 1)))
+            await env.send(env.descriptor(0, Job.SAMPLE, flags=Flag.SMP, count=batch))
+            await until("SMP", dut.clk_i, 2000, lambda: dut.smp_valid_o.value)
+            await ClockCycles(dut.clk_i, 2 * batch)
+            if linked:
+                dut.link_clear_i.value = 1
+                await ClockCycles(dut.clk_i, 2)
+                dut.link_clear_i.value = 0
+                await RisingEdge(dut.clk_i)
+            else:
+                await env.soft_reset()
+            assert not dut.smp_valid_o.value, "a word of before the reset waits"
+            env.streams["smp"].ready.replace(repeat((1, 0)))
+        assert not env.learner.words, "words of before a reset came"
 
     async def reset(self, seen: tuple[set[int], set[int]]) -> None:
         """Soft reset; the engine is as new but for its tree and statistics."""

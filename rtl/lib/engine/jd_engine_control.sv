@@ -543,8 +543,9 @@ module jd_engine_control
   `JD_ASSERT_IF(OneEnds_A, ended, $onehot(recorded))
   `JD_ASSERT_IF(ResetStopsJobs_A, soft_reset_o, job_valid_o == '0)
   `JD_ASSERT_IF(IdleMeansNoJob_A, idle_o, running == '0)
-  // A job is told until it ends.
+  // A job is told until it ends, and nobody after it.
   for (genvar r = 0; r < Rings; r++) begin : gen_check
     `JD_ASSERT_NEXT(TimeoutHolds_A, timeout_o[r] && running[r] && !end_valid_i[r], timeout_o[r])
+    `JD_ASSERT_NEXT(TimeoutEnds_A, Jobs == 1 && end_valid_i[r], !timeout_o[r])
   end
 endmodule : jd_engine_control

@@ -304,6 +304,6 @@ module jd_engine_ring_many
   `JD_ASSERT_STABLE(DescriptorStable_A, job_valid_o && !job_ready_i, job_descriptor_o)
   `JD_ASSERT_IF(StartSubmitted_A, start, next_q != tail_i)
   `JD_ASSERT_IF(FetchSubmitted_A, fetch_valid_o, next_q != tail_i)
-  `JD_ASSERT_IF(PassSubmitted_A, passed != '0, head_q != next_q)
+  `JD_ASSERT(PassSubmitted_A, 32'(passed) <= next_q - head_q)
   `JD_ASSERT_IF(OneKept_A, own, !(end_valid_i && end_ready_o))
 endmodule : jd_engine_ring_many
