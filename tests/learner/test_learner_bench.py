@@ -12,7 +12,7 @@ import bench
 from benchmarks import learner as bench_learner
 from benchmarks.peers import learners
 from flow.design import resolve
-from flow.regression import builds, keep
+from flow.regression import builds
 from flow.toolchain import environment
 from jackdaw.device import Config, open_device
 from jackdaw.drivers.learner import Learner
@@ -96,9 +96,10 @@ def test_spatial_build_is_predicted() -> None:
                 assert learner.ideal_cycles(batch) < predicted
 
 
+@pytest.mark.regress
 @pytest.mark.parametrize(
     "config",
-    keep([bench_learner.spatial(), bench_learner.build(4, True), bench_learner.wide()]),
+    [bench_learner.spatial(), bench_learner.build(4, True), bench_learner.wide()],
     ids=lambda c: c.name,
 )
 def test_builds_of_the_sweep_pass_lint(config: Config) -> None:

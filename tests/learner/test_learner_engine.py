@@ -41,6 +41,7 @@ RUNS = [
     ("U1", "Gradients"),
     ("U1", "Networks"),
     ("U1", "Timeouts"),
+    ("U1", "BackPressure"),
     ("P16", "Smoke"),
     ("P16", "Random"),
     ("P16", "BackPressure"),
@@ -71,7 +72,7 @@ RUNS = [
 ]
 
 
-FAST = {("AC", "Smoke"), ("AC", "ActorCritic"), ("P16", "BackPressure")}
+FAST = {("AC", "Smoke"), ("AC", "ActorCritic")}
 
 
 @pytest.mark.parametrize(
