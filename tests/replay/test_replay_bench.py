@@ -20,6 +20,7 @@ BATCHES_OF_16 = load_config("small").changed({"replay.BatchLog2": 4})
 KEYS = {"engine", "figure", "config", "measured", "unit", "ideal", "published", "peers"}
 
 
+@pytest.mark.regress
 @builds(lambda: open_device("sim", BATCHES_OF_16))
 def test_replay_bench_writes_rows_of_the_same_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
