@@ -270,6 +270,16 @@ def isqrt(x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def udiv(dividend, divisor):  # type: ignore[no-untyped-def]
+    """A ratio of magnitudes, frac 24: the floor of dividend * 2**24 / divisor, at most RATIO_MOST.
+
+    Args:
+        dividend: 0..2**31. divisor: 1..2**33 - 1.
+    """
+    return min((np.int64(dividend) << 24) // np.int64(divisor), np.int64(RATIO_MOST))
+
+
+@njit(cache=True)
 def second_moment(v, g, c2):  # type: ignore[no-untyped-def]
     """v + R((g*g - v) * c2, 24), which lies between v and g*g: it needs no clip.
 
@@ -297,8 +307,7 @@ def _adam(w, m, v, t, g, c1, c2, eps, rate, tau):  # type: ignore[no-untyped-def
         first += moment != _saturate(moment)
         moment = _saturate(moment)
         variance = second_moment(v[k], grad, c2)
-        size = (abs(moment) << 24) // (np.int64(isqrt(variance)) + eps)
-        ratio = min(size, np.int64(RATIO_MOST))
+        ratio = udiv(abs(moment), np.int64(isqrt(variance)) + eps)
         if moment < 0:
             ratio = -ratio
         fresh = old - ((ratio * rate + (1 << 31)) >> 32)

@@ -33,7 +33,10 @@ ROUNDED = {"result": 16, "saturated": 1}
 WIDE = Pipe("wide", ROUND | {"value": 62}, ROUNDED | {"result": 32}, 2)
 NARROW = Pipe("narrow", ROUND, ROUNDED, 1)
 DIRECT = Pipe("direct", ROUND, ROUNDED, 0, "narrow")
-PIPES = (WIDE, NARROW, DIRECT)
+SQRT = Pipe("sqrt", {"value": 64}, {"result": 32}, 32)
+DIV = Pipe("div", {"dividend": 32, "divisor": 33}, {"result": 27}, 28)
+TANH = Pipe("tanh", {"value": 32}, {"result": 32}, 4)
+PIPES = (WIDE, NARROW, DIRECT, SQRT, DIV, TANH)
 
 BENCH = Block(
     "jackdaw:lib:fixed",
