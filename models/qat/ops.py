@@ -149,6 +149,19 @@ def gradient(d: np.ndarray, a: np.ndarray, shift: int | None) -> tuple[np.ndarra
     return saturate(round_shift(products(d.T, a.T), GRADIENT - shift))
 
 
+def drain(low: np.ndarray, high: np.ndarray, shift: int | None) -> tuple[np.ndarray, int]:
+    """A chunk's gradient of the lane sums of the array: the same as `gradient`.
+
+    Args:
+        low, high: [...] int64 exact sums of a lane: of products with the low half of activations,
+            unsigned, and with the high half; in half mode of one vector each.
+        shift: of the layer's inputs in half mode; None in full mode.
+    """
+    if shift is None:  # what is dropped of the low lane lies below the rounded bits' half
+        return saturate(round_shift(high + (low >> 16), DELTA - GRADIENT))
+    return saturate(round_shift(low + high, GRADIENT - shift))
+
+
 def bias_gradient(d: np.ndarray) -> tuple[np.ndarray, int]:
     """A layer's bias gradient of the vectors of a chunk, [P], frac 20."""
     return saturate(round_shift(d.sum(0), DELTA - GRADIENT))

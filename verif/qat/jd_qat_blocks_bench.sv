@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Monitor, loss, noise and Adam side by side, so that one simulator has them all.
+// Monitor, loss, noise, Adam and the gradient memory side by side, so that one simulator has them all.
 //
-// Streams  a prefix for each block; of what a block leaves undefined, zeros.
+// Streams  a prefix for each block; of what a block leaves undefined, zeros. A line to Adam comes with
+//          its number; grad_total_*: all words that were saturated.
 // Timing   that of the blocks, which is checked; the monitor's pairs come a clock later, with shifts.
 // Numbers  those of the blocks.
 // Source   docs/qat.md.
@@ -10,7 +11,8 @@
 module jd_qat_blocks_bench #(
   parameter int unsigned Cores = 2,
   parameter int unsigned Lw    = 4,
-  parameter int unsigned Lanes = 4
+  parameter int unsigned Lanes = 4,
+  parameter int unsigned AdamClocks = 1
 ) (
   input  logic                           clk_i,
   input  logic                           rst_ni,
@@ -81,7 +83,46 @@ module jd_qat_blocks_bench #(
   output logic [Lw-1:0][31:0]            adam_out_t_o,
   output logic [3:0]                     adam_out_over_m_o,
   output logic [3:0]                     adam_out_over_w_o,
-  output logic                           adam_idle_o
+  output logic                           adam_idle_o,
+  input  logic                           grad_clear_i,
+  output logic                           grad_idle_o,
+  input  logic                           grad_reserve_i,
+  input  logic [2:0]                     grad_reserve_rows_i,
+  output logic                           grad_room_o,
+  input  logic                           grad_reserve_bias_i,
+  output logic                           grad_bias_room_o,
+  input  logic                           drain_valid_i,
+  input  logic                           drain_opens_i,
+  input  logic [Cores*Lw*120-1:0]        drain_sums_i,
+  input  logic [16:0]                    drain_line_i,
+  input  logic [16:0]                    drain_stride_i,
+  input  logic [2:0]                     drain_words_i,
+  input  logic                           drain_half_i,
+  input  logic [4:0]                     drain_up_i,
+  input  logic                           drain_first_i,
+  input  logic                           drain_update_i,
+  input  logic                           bias_valid_i,
+  input  logic [Cores*Lw*42-1:0]         bias_sums_i,
+  input  logic [16:0]                    bias_line_i,
+  input  logic [2:0]                     bias_words_i,
+  input  logic                           bias_first_i,
+  input  logic                           bias_update_i,
+  output logic                           grad_out_valid_o,
+  output logic [16:0]                    grad_out_line_o,
+  output logic [Lw-1:0][31:0]            grad_out_data_o,
+  input  logic                           grad_sweep_valid_i,
+  output logic                           grad_sweep_ready_o,
+  input  logic [16:0]                    grad_sweep_line_i,
+  input  logic [16:0]                    grad_sweep_count_i,
+  input  logic [16:0]                    grad_sweep_columns_i,
+  input  logic [2:0]                     grad_sweep_words_i,
+  input  logic                           grad_host_write_i,
+  input  logic                           grad_host_read_i,
+  input  logic [16:0]                    grad_host_line_i,
+  input  logic [Lw-1:0][31:0]            grad_host_data_i,
+  output logic [Lw-1:0][31:0]            grad_host_data_o,
+  output logic [31:0]                    grad_total_gradient_o,
+  output logic [31:0]                    grad_total_sum_o
 );
   // ---- Monitor, with its pairs
   logic [7:0]       write;
@@ -211,4 +252,71 @@ module jd_qat_blocks_bench #(
     .clk_i, .rst_ni, .in_i (adam_in_valid_i), .out_o (adam_valid)
   );
   `JD_ASSERT(AdamLatency_A, adam_valid == adam_out_valid_o)
+
+  // ---- Gradient memory
+  logic        read_valid, was_read;
+  logic [16:0] read_line;
+  logic [3:0]  over_gradient, over_sum;
+  jd_qat_grad #(
+    .Cores (Cores), .Lw (Lw), .WLines (128), .Lines (4 * Lw), .BiasLines (2),
+    .AdamClocks (AdamClocks)
+  ) u_grad (
+    .clk_i, .rst_ni,
+    .clear_i         (grad_clear_i),
+    .idle_o          (grad_idle_o),
+    .reserve_i       (grad_reserve_i),
+    .reserve_rows_i  (grad_reserve_rows_i),
+    .room_o          (grad_room_o),
+    .reserve_bias_i  (grad_reserve_bias_i),
+    .bias_room_o     (grad_bias_room_o),
+    .drain_valid_i,
+    .drain_opens_i,
+    .drain_sums_i,
+    .tile_line_i     (drain_line_i),
+    .tile_stride_i   (drain_stride_i),
+    .tile_words_i    (drain_words_i),
+    .tile_half_i     (drain_half_i),
+    .tile_up_i       (drain_up_i),
+    .tile_first_i    (drain_first_i),
+    .tile_update_i   (drain_update_i),
+    .bias_valid_i,
+    .bias_sums_i,
+    .bias_line_i,
+    .bias_words_i,
+    .bias_first_i,
+    .bias_update_i,
+    .adam_read_o     (read_valid),
+    .adam_line_o     (read_line),
+    .adam_valid_o    (grad_out_valid_o),
+    .adam_data_o     (grad_out_data_o),
+    .sweep_valid_i   (grad_sweep_valid_i),
+    .sweep_ready_o   (grad_sweep_ready_o),
+    .sweep_line_i    (grad_sweep_line_i),
+    .sweep_count_i   (grad_sweep_count_i),
+    .sweep_columns_i (grad_sweep_columns_i),
+    .sweep_words_i   (grad_sweep_words_i),
+    .host_write_i    (grad_host_write_i),
+    .host_read_i     (grad_host_read_i),
+    .host_line_i     (grad_host_line_i),
+    .host_data_i     (grad_host_data_i),
+    .host_data_o     (grad_host_data_o),
+    .over_gradient_o (over_gradient),
+    .over_sum_o      (over_sum)
+  );
+  jd_delay #(.Width (1), .Cycles (2)) u_read (
+    .clk_i, .rst_ni, .in_i (read_valid), .out_o (was_read)
+  );
+  jd_delay #(.Width (17), .Cycles (2)) u_line (
+    .clk_i, .rst_ni, .in_i (read_line), .out_o (grad_out_line_o)
+  );
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      grad_total_gradient_o <= '0;
+      grad_total_sum_o      <= '0;
+    end else begin
+      grad_total_gradient_o <= grad_total_gradient_o + 32'(over_gradient);
+      grad_total_sum_o      <= grad_total_sum_o + 32'(over_sum);
+    end
+  end
+  `JD_ASSERT_IF(AdamAfterRead_A, !grad_clear_i, was_read == grad_out_valid_o)
 endmodule : jd_qat_blocks_bench
