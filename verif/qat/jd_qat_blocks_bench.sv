@@ -20,6 +20,9 @@ module jd_qat_blocks_bench #(
   input  logic [Cores-1:0]               monitor_in_cores_i,
   input  logic [Cores-1:0][2:0]          monitor_in_tensor_i,
   input  logic [Cores-1:0][Lw-1:0][31:0] monitor_in_data_i,
+  input  logic                           monitor_set_i,
+  input  logic [31:0]                    monitor_set_low_i,
+  input  logic [31:0]                    monitor_set_high_i,
   output logic                           monitor_out_valid_o,
   output logic [7:0][31:0]               monitor_out_low_o,
   output logic [7:0][31:0]               monitor_out_high_o,
@@ -144,6 +147,9 @@ module jd_qat_blocks_bench #(
       if (!rst_ni) begin
         low_q[k]  <= '0;
         high_q[k] <= '0;
+      end else if (monitor_set_i) begin
+        low_q[k]  <= monitor_set_low_i;
+        high_q[k] <= monitor_set_high_i;
       end else if (write[k]) begin
         low_q[k]  <= low[k];
         high_q[k] <= high[k];

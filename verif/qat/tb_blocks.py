@@ -15,7 +15,7 @@ from flow.effort import scale
 from models.qat import noise, ops
 from verif.agents.stream import StreamItem, StreamSequence
 from verif.agents.timing import Pattern, always, random_pauses
-from verif.bench import reset, rng, start, until
+from verif.bench import rng, start, until
 from verif.coverage import CoverageMissed
 from verif.qat.blocks import Adam, Environment, Loss, Model, Monitor, Noise, any_size, size
 from verif.qat.grad import LINES, GradEnvironment, Layer, Tile
@@ -34,9 +34,9 @@ async def quiet(dut: Any, busy: str = "") -> None:
         busy: prefix of the block whose source drives its valid signal.
     """
     for name in (
-        "noise_start_i", "noise_load_i", "noise_kind_i", "loss_clear_i", "grad_clear_i",
-        "grad_reserve_i", "grad_reserve_bias_i", "grad_sweep_valid_i", "grad_host_write_i",
-        "grad_host_read_i",
+        "monitor_set_i", "noise_start_i", "noise_load_i", "noise_kind_i", "loss_clear_i",
+        "grad_clear_i", "grad_reserve_i", "grad_reserve_bias_i", "grad_sweep_valid_i",
+        "grad_host_write_i", "grad_host_read_i",
     ):  # fmt: skip
         getattr(dut, name).value = 0
     for prefix in ("monitor_in", "loss_in", "noise_in", "adam_in", "drain", "bias"):
@@ -80,16 +80,22 @@ class BlockTest(uvm_test):
 
 @pyuvm.test(timeout_time=10, timeout_unit="ms")
 class MonitorRandom(BlockTest):
-    """Lines of growing size of one core and of all; a reset in between loses what is on its way."""
+    """Lines of growing size of one core and of all; pairs of 0, and such as software writes."""
 
     block = Monitor
 
     async def body(self) -> None:
-        """Send; reset, which clears the bench's pairs; send again."""
-        for _ in range(2):
+        """Send; write pairs, also such as no line gives; send again."""
+        dut, pairs = self.dut, self.model.pairs
+        for low, high in ((0, 0), (5, -7)):
+            dut.monitor_set_low_i.value = low & 0xFFFFFFFF
+            dut.monitor_set_high_i.value = high & 0xFFFFFFFF
+            dut.monitor_set_i.value = 1
+            await RisingEdge(dut.clk_i)
+            dut.monitor_set_i.value = 0
+            pairs[:] = [(low, high)] * len(pairs)
+            await RisingEdge(dut.clk_i)
             await self.send(self.model.items(ITEMS // 2))
-            await reset(self.dut)
-            self.model.pairs = [(0, 0)] * len(self.model.pairs)
 
 
 class LossTest(BlockTest):
