@@ -62,6 +62,7 @@ lint-rtl: setup
 	$(PYTHON) scripts/registers.py --check
 	$(PYTHON) scripts/learner_tables.py --check
 	$(PYTHON) scripts/replay_tables.py --check
+	$(PYTHON) scripts/fixed_tables.py --check
 	@verible-verilog-lint --rules_config lint/verible.rules $(SV)
 	$(PYTHON) scripts/lint_rtl.py --jobs 1
 

@@ -27,6 +27,7 @@ class Block:
         inputs, outputs: bits of each port, without clk_i and rst_ni.
         stream: has a stream `in` and a stream `out` and can be used by Player.stream.
         optimize: level of the model's C++.
+        sources: of the module, if the core has it not; relative to the root.
     """
 
     core: str
@@ -35,6 +36,7 @@ class Block:
     outputs: Mapping[str, int]
     stream: bool = False
     optimize: str = "-O0"
+    sources: tuple[str, ...] = ()
 
 
 def words(bits: int) -> int:
@@ -50,24 +52,25 @@ def library(
     parameters: tuple[tuple[str, int], ...],
     stream: bool,
     optimize: str,
+    sources: tuple[str, ...] = (),
 ) -> ctypes.CDLL:
     """Build and open the simulator of a block.
 
     Args:
-        core, top, optimize: see Block.
+        core, top, optimize, sources: see Block.
         ports: its inputs and outputs, `INPUTS|OUTPUTS` as macro lists.
         parameters: of the module.
         stream: with play_stream.
     """
     inputs, outputs = ports.split("|")
-    flat = pins.flat(core, top, packed=True)
+    flat = pins.flat(core, top, sources, packed=True)
     top = flat.toplevel
     path = build(
         core,
         top,
         HARNESS,
         parameters=dict(parameters),
-        sources=flat.sources,
+        sources=(*sources, *flat.sources),
         defines=(f"MODEL=V{top}", f'MODEL_HEADER="V{top}.h"', f"INPUTS={inputs}",
                  f"OUTPUTS={outputs}", *(["STREAM"] if stream else [])),
         optimize=optimize,
@@ -92,8 +95,11 @@ class Player(Harness):
         )
         values = tuple(sorted(parameters.items()))
         super().__init__(
-            library(block.core, block.top, ports, values, block.stream, block.optimize), seed
-        )
+            library(
+                block.core, block.top, ports, values, block.stream, block.optimize, block.sources
+            ),
+            seed,
+        )  # fmt: skip
         self.in_words = 1 + sum(words(bits) for bits in block.inputs.values())
         self.out_words = sum(words(bits) for bits in block.outputs.values())
         have = (ctypes.c_int(), ctypes.c_int())

@@ -18,6 +18,7 @@ from models.float import from_fixed, to_fixed
 from models.qat import noise, ops, timing
 from models.qat.descriptor import (
     ACTION,
+    BEAT,
     LAYER_JOBS,
     LINE_JOBS,
     LIST,
@@ -267,8 +268,7 @@ class QatEngine:
         if job.opcode == Opcode.STORE:
             _write(memory, job.address(MEMORY), lines, MEMORY)
         else:
-            raw = _read(memory, job.address(MEMORY), lines.nbytes, MEMORY)
-            lines[...] = raw.view(lines.dtype).reshape(lines.shape)
+            _fill(lines, memory, job.address(MEMORY))
             if region == 0:
                 self.partial = False
         self.clocks = timing.lines_clocks(-(-lines.nbytes // 64))
@@ -280,8 +280,7 @@ class QatEngine:
         if job.opcode == Opcode.GETX:
             _write(memory, job.address(MEMORY), lines, MEMORY)
         else:
-            raw = _read(memory, job.address(MEMORY), lines.nbytes, MEMORY)
-            lines[...] = raw.view(np.int32).reshape(lines.shape)
+            _fill(lines, memory, job.address(MEMORY))
         self.clocks = timing.lines_clocks(-(-lines.nbytes // 64))
         return count
 
@@ -301,8 +300,14 @@ class QatEngine:
 
     # ---- Acting
     def _infer(self, job: Job, memory: Memory) -> int:
-        table = self._table
-        self._act(job, memory, self._read_state(job, memory))
+        table, g = self._table, self.geometry
+        raw, error = _read_to(memory, job.address(STATE), 4 * table.states, STATE)
+        words = raw.view(np.int32).astype(np.int64)[None]
+        if error is not None:  # what came before it is stored
+            x = self.path.store(words, 0, self._half, self._watch)
+            self._keep(self.act, 0, x, self._half, [g.vc])
+            raise error
+        self._act(job, memory, words)
         self.clocks = timing.infer_clocks(table, self.geometry)
         return 1
 
@@ -477,7 +482,8 @@ class QatEngine:
         out = np.zeros((n, words), np.int64)
         for core in range(g.n):
             mine = len(range(core, n, g.n))
-            lines = memory[core, :mine, line : line + g.lines(words)].reshape(mine, -1)
+            lines = memory[core, :mine, line : line + g.lines(words)]
+            lines = lines.reshape(mine, g.lines(words) * g.lw)
             found = lines[:, :words].astype(np.int64)
             if paired:
                 even = found[0::2]
@@ -527,6 +533,30 @@ def _read(memory: Memory, address: int, nbytes: int, info: int) -> np.ndarray:
         return memory.read(address, nbytes)
     except BusError as error:
         raise JobError(Error.E_BUS_RD, info, error.response) from error
+
+
+def _read_to(
+    memory: Memory, address: int, nbytes: int, info: int
+) -> tuple[np.ndarray, JobError | None]:
+    """Read bytes, or those before the first beat at fault, and the error."""
+    try:
+        return _read(memory, address, nbytes, info), None
+    except JobError:
+        parts = [np.zeros(0, np.uint8)]
+        for at in range(0, nbytes, BEAT):
+            try:
+                parts.append(_read(memory, address + at, min(BEAT, nbytes - at), info))
+            except JobError as error:
+                return np.concatenate(parts), error
+        raise
+
+
+def _fill(lines: np.ndarray, memory: Memory, address: int) -> None:
+    """Read contiguous lines; up to the beat at fault. Raises: JobError."""
+    raw, error = _read_to(memory, address, lines.nbytes, MEMORY)
+    lines.reshape(-1).view(np.uint8)[: raw.size] = raw
+    if error is not None:
+        raise error
 
 
 def _write(memory: Memory, address: int, data: np.ndarray, info: int) -> None:

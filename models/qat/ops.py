@@ -10,7 +10,7 @@ Source: FIXAR IV, V-A; docs/qat.md (numbers).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
@@ -149,6 +149,19 @@ def gradient(d: np.ndarray, a: np.ndarray, shift: int | None) -> tuple[np.ndarra
     return saturate(round_shift(products(d.T, a.T), GRADIENT - shift))
 
 
+def drain(low: np.ndarray, high: np.ndarray, shift: int | None) -> tuple[np.ndarray, int]:
+    """A chunk's gradient of the lane sums of the array: the same as `gradient`.
+
+    Args:
+        low, high: [...] int64 exact sums of a lane: of products with the low half of activations,
+            unsigned, and with the high half; in half mode of one vector each.
+        shift: of the layer's inputs in half mode; None in full mode.
+    """
+    if shift is None:  # what is dropped of the low lane lies below the rounded bits' half
+        return saturate(round_shift(high + (low >> 16), DELTA - GRADIENT))
+    return saturate(round_shift(low + high, GRADIENT - shift))
+
+
 def bias_gradient(d: np.ndarray) -> tuple[np.ndarray, int]:
     """A layer's bias gradient of the vectors of a chunk, [P], frac 20."""
     return saturate(round_shift(d.sum(0), DELTA - GRADIENT))
@@ -159,9 +172,16 @@ def quantize(a: np.ndarray, shift: int) -> tuple[np.ndarray, int]:
     return saturate(round_shift(a, shift), HALF_BITS)
 
 
+def monitor(low: int, high: int, values: np.ndarray) -> tuple[int, int]:
+    """The least and the largest value of a tensor after some more of it, and a 0 with them."""
+    if not values.size:
+        return low, high
+    return min(low, 0, int(values.min())), max(high, 0, int(values.max()))
+
+
 def shift_of(low: int, high: int) -> int:
     """The shift of a tensor whose values were within low..high: the least that fits 16 bits."""
-    largest = min(max(-low, high), (1 << 31) - 1)
+    largest = min(max(-low, high, 0), (1 << 31) - 1)
     return max(0, largest.bit_length() - 15)
 
 
@@ -181,6 +201,36 @@ class Loss:
     saturated: int
 
 
+def target(
+    following: np.ndarray, reward: np.ndarray, discount: np.ndarray
+) -> tuple[np.ndarray, int]:
+    """What the critic shall say, and how many values were saturated.
+
+    Args:
+        following: [n] q' of the target network, frac 16.
+        reward: [n] frac 16.
+        discount: [n] 0..2**32-1, frac 32.
+    """
+    return saturate(reward + round_shift(following * discount, 32))
+
+
+def errors(q: np.ndarray, y: np.ndarray, weight: np.ndarray | None, scale: int) -> Loss:
+    """TD errors and seeds.
+
+    Args:
+        q, y: [n] of the critic, and targets; frac 16.
+        weight: [n] importance weights, frac 24, or None.
+        scale: log2 of the loss scale, -8..7.
+    """
+    td, over = saturate(q - y)
+    weighted = td
+    if weight is not None:
+        weighted, more = saturate(round_shift(td * weight, 24))
+        over += more
+    seed, more = saturate(round_shift(weighted, ACTIVATION - DELTA - scale))
+    return Loss(y, td, seed, over + more)
+
+
 def loss(
     q: np.ndarray,
     following: np.ndarray,
@@ -189,24 +239,10 @@ def loss(
     weight: np.ndarray | None,
     scale: int,
 ) -> Loss:
-    """Targets, TD errors and seeds.
-
-    Args:
-        q, following: [n] q of the critic, q' of its target; frac 16.
-        reward: [n] frac 16.
-        discount: [n] 0..2**32-1, frac 32.
-        weight: [n] importance weights, frac 24, or None.
-        scale: log2 of the loss scale, -8..7.
-    """
-    y, over = saturate(reward + round_shift(following * discount, 32))
-    td, more = saturate(q - y)
-    over += more
-    weighted = td
-    if weight is not None:
-        weighted, more = saturate(round_shift(td * weight, 24))
-        over += more
-    seed, more = saturate(round_shift(weighted, ACTIVATION - DELTA - scale))
-    return Loss(y, td, seed, over + more)
+    """Targets, TD errors and seeds; see `target` and `errors`."""
+    y, over = target(following, reward, discount)
+    found = errors(q, y, weight, scale)
+    return replace(found, saturated=found.saturated + over)
 
 
 def actor_seed(scale: int) -> int:
@@ -270,6 +306,16 @@ def isqrt(x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def udiv(dividend, divisor):  # type: ignore[no-untyped-def]
+    """A ratio of magnitudes, frac 24: the floor of dividend * 2**24 / divisor, at most RATIO_MOST.
+
+    Args:
+        dividend: 0..2**31. divisor: 1..2**33 - 1.
+    """
+    return min((np.int64(dividend) << 24) // np.int64(divisor), np.int64(RATIO_MOST))
+
+
+@njit(cache=True)
 def second_moment(v, g, c2):  # type: ignore[no-untyped-def]
     """v + R((g*g - v) * c2, 24), which lies between v and g*g: it needs no clip.
 
@@ -297,8 +343,7 @@ def _adam(w, m, v, t, g, c1, c2, eps, rate, tau):  # type: ignore[no-untyped-def
         first += moment != _saturate(moment)
         moment = _saturate(moment)
         variance = second_moment(v[k], grad, c2)
-        size = (abs(moment) << 24) // (np.int64(isqrt(variance)) + eps)
-        ratio = min(size, np.int64(RATIO_MOST))
+        ratio = udiv(abs(moment), np.int64(isqrt(variance)) + eps)
         if moment < 0:
             ratio = -ratio
         fresh = old - ((ratio * rate + (1 << 31)) >> 32)

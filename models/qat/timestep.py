@@ -128,9 +128,9 @@ class Datapath:
         """
         if half:
             return self._count(Stage.ACTQ, ops.quantize(values, self.shifts[tensor]))
-        if watch and values.size:
-            self.low[tensor] = min(self.low[tensor], 0, int(values.min()))
-            self.high[tensor] = max(self.high[tensor], 0, int(values.max()))
+        if watch:
+            pair = self.low[tensor], self.high[tensor]
+            self.low[tensor], self.high[tensor] = ops.monitor(*pair, values)
         return values
 
     def _count(self, stage: Stage, result: tuple[np.ndarray, int]) -> np.ndarray:

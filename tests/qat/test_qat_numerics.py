@@ -118,6 +118,27 @@ def test_layers_round_their_exact_sums_once(shift: int | None, seed: int) -> Non
         assert gb.tolist() == [clip(nearest(sum(map(int, col)) * one / 16)) for col in d.T]
 
 
+@pytest.mark.parametrize("shift", [None, 0, 7, 16])
+def test_lanes_hold_the_gradient(shift: int | None, seed: int) -> None:
+    """Sums of the array's lanes give the same gradient as activations and deltas."""
+    rng = np.random.default_rng(seed)
+    n, p, q = 6, 5, 7
+    d, a = words(rng, n, p), words(rng, n, q, bits=32 if shift is None else 16)
+    if shift is None:  # each vector in both lanes
+        low, high = d.T @ (a & 0xFFFF), d.T @ (a >> 16)
+    else:  # every second vector in a lane
+        low, high = d[::2].T @ a[::2], d[1::2].T @ a[1::2]
+    got, want = ops.drain(low, high, shift), ops.gradient(d, a, shift)
+    np.testing.assert_array_equal(got[0], want[0])
+    assert got[1] == want[1]
+
+
+def test_shift_of_ranges_that_software_writes() -> None:
+    """A least value above 0 and a largest below it count as 0."""
+    assert ops.shift_of(1 << 30, -(1 << 30) - 1) == 0
+    assert ops.shift_of(5, 1 << 30) == 16
+
+
 def test_quantizer_takes_the_least_shift_that_fits(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for largest in [0, 1, (1 << 15) - 1, 1 << 15, (1 << 16) - 1, 1 << 16, HIGH, 1 << 31]:

@@ -6,6 +6,7 @@ from flow.formal import Bug, Proof
 
 STREAM = "jackdaw:lib:stream"
 AXI = "jackdaw:lib:axi"
+FIXED = "jackdaw:lib:fixed"
 ENGINE = "jackdaw:lib:engine"
 SHELL = "jackdaw:shell:shell"
 A3C = "jackdaw:engine:a3c_around"
@@ -364,5 +365,47 @@ PROOFS: tuple[Proof, ...] = (
             words="which ticket is the earlier one is told by low bits alone",
         ),
         cover_depth=8,
+    ),
+    Proof(
+        name="fixed_round",
+        block="jd_fixed_round",
+        harness="jd_prove_fixed_round",
+        core=FIXED,
+        words="halves up, exact, or the end that is nearest to the exact result",
+        depth=4,
+        bug=Bug(
+            file="jd_fixed_round.sv",
+            pattern=r"!fits \|\| sum\[OutW\]",
+            replacement="!fits || kept[OutW+1]",
+            words="a largest result that is rounded up wraps",
+        ),
+    ),
+    Proof(
+        name="fixed_sqrt",
+        block="jd_fixed_sqrt",
+        harness="jd_prove_fixed_sqrt",
+        core=FIXED,
+        words="the largest integer whose square is at most the value",
+        depth=6,
+        bug=Bug(
+            file="jd_fixed_sqrt.sv",
+            pattern=r"rest\[k\+1\]  <= trial\[RestW\+1\] \? next",
+            replacement="rest[k+1]  <= trial[RestW+1] ? trial",
+            words="the rest is not restored",
+        ),
+    ),
+    Proof(
+        name="fixed_div",
+        block="jd_fixed_div",
+        harness="jd_prove_fixed_div",
+        core=FIXED,
+        words="the floor of the quotient, or the largest result if that is less",
+        depth=7,
+        bug=Bug(
+            file="jd_fixed_div.sv",
+            pattern=r"clipped\[k\] \|\| !trial",
+            replacement="!trial",
+            words="a quotient that does not fit is not clipped",
+        ),
     ),
 )

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks a descriptor.
+//
+// Streams  start_i: the descriptor and all that it is checked against are there, and held until done_o;
+//          done_o: one clock, with the code of the first rule that is broken, 0 if none is, and its place.
+// Timing   done_o 3 clocks after start_i:  1 rules | 2 the code of each | 3 the first.
+// Numbers  code_o: of the record; place_o: the word of the descriptor, or the offset of a register, the
+//          lowest of several.
+// Source   docs/qat.md (jobs). Golden model: models/qat/validate.py, check.
+`include "jd_assert.svh"
+module jd_qat_check
+  import jd_axi_pkg::*;
+  import jd_qat_pkg::*;
+#(
+  parameter int unsigned Lw        = 16,       // as jd_qat_top
+  parameter int unsigned N         = 2,
+  parameter int unsigned Slots     = 64,
+  parameter int unsigned ActLines  = 160,
+  parameter int unsigned DelLines  = 80,
+  parameter int unsigned WLines    = 20480,
+  parameter int unsigned MaxLayers = 4
+) (
+  input  logic                            clk_i,
+  input  logic                            rst_ni,
+  input  logic                            start_i,
+  input  descriptor_t                     words_i,
+  input  table_t                          table_i,
+  input  logic                            half_i,        // jobs run in half mode
+  input  logic [3:0]                      noise_i,       // its kind
+  input  logic [TENSORS-1:0][SHIFT_W-1:0] shifts_i,
+  output logic                            done_o,
+  output logic [7:0]                      code_o,
+  output logic [31:0]                     place_o
+);
+  import jd_engine_header_map_pkg::*;
+  localparam logic [7:0] E_BATCH  = jd_qat_map_pkg::E_BATCH;
+  localparam logic [7:0] E_RANGE  = jd_qat_map_pkg::E_RANGE;
+  localparam logic [7:0] E_SLOT   = jd_qat_map_pkg::E_SLOT;
+  localparam logic [7:0] E_NO_NET = jd_qat_map_pkg::E_NO_NET;
+  localparam logic [7:0] E_VALUE  = jd_qat_map_pkg::E_VALUE;
+  localparam int unsigned LINE_BYTES  = 4 * Lw;
+  localparam int unsigned TABLE_BYTES = 64 + 32 * MaxLayers;
+  localparam logic [31:0] HIGH = 32'hFFFF_FF00;  // of the upper word of an address
+
+  typedef logic [15:0] places_t;                 // a bit a word
+
+  logic [7:0] opcode;
+  logic       moves, of_lines, of_slots, of_layer, infers, known;
+  assign opcode   = words_i[0][7:0];
+  assign of_lines = opcode == LOAD || opcode == STORE;
+  assign of_slots = opcode == PUTX || opcode == GETX;
+  assign of_layer = opcode == FW;
+  assign infers   = opcode == INFER;
+  assign moves    = opcode == NET || of_lines || of_slots;
+  assign known    = moves || of_layer || infers;
+
+  // ---- Bits that must be 0
+  places_t reserved, unaligned;
+  always_comb begin
+    descriptor_t free;                           // bits that may be anything
+    free    = '0;
+    free[0] = infers ? 32'hC000_01FF : 32'hC000_00FF;
+    free[1] = '1;
+    if (moves) {free[3], free[2]} = {~HIGH, 32'hFFFF_FFFF};
+    if (infers) begin
+      {free[5], free[4]} = {~HIGH, 32'hFFFF_FFFF};
+      {free[7], free[6]} = {~HIGH, 32'hFFFF_FFFF};
+    end
+    if (of_lines) free[8] = 32'h7;
+    if (of_slots) free[8] = 32'h1F;
+    if (of_layer) free[8] = 32'h1F1;
+    if (of_lines || of_slots || of_layer) {free[10], free[9]} = '1;
+    if (of_slots || of_layer) free[11] = '1;
+    for (int unsigned k = 0; k < 16; k++) reserved[k] = (words_i[k] & ~free[k]) != '0;
+    unaligned    = '0;
+    unaligned[2] = moves && words_i[2][5:0] != '0;
+    unaligned[4] = infers && words_i[4][5:0] != '0;
+    unaligned[6] = infers && words_i[6][5:0] != '0;
+  end
+
+  // ---- Counts, lines, slots, layers
+  places_t            batch, range, slot, no_net;
+  layer_t             layer;
+  logic               net, has_layer;
+  logic [32:0]        last_line, last_slot_line, last_input, last_output;
+  logic [31:0]        most_lines;
+  assign net       = words_i[8][0];
+  assign layer     = table_i.layers[net][words_i[8][5:4]];
+  assign has_layer = table_i.valid && words_i[8][7:4] < {1'b0, table_i.counts[net]};
+  assign last_line      = {1'b0, words_i[9]} + {1'b0, words_i[10]};
+  assign last_slot_line = {1'b0, words_i[10]} + {1'b0, words_i[11]};
+  assign last_input     = {1'b0, words_i[10]} + 33'(layer.q_lines);
+  assign last_output    = {1'b0, words_i[11]} + 33'(layer.p_lines);
+  assign most_lines     = words_i[8][4] ? DelLines : ActLines;
+  always_comb begin
+    {batch, range, slot, no_net} = '0;
+    batch[9]  = of_layer && (words_i[9] == '0 || words_i[9] > N * Slots);
+    batch[10] = of_lines && words_i[10] == '0;
+    batch[11] = of_slots && words_i[11] == '0;
+    range[8]  = of_lines && words_i[8] >= 32'(REGIONS);
+    range[9]  = of_lines && words_i[9] >= WLines;
+    range[10] = of_lines && last_line > 33'(WLines);
+    if (of_slots) begin
+      slot[8]  = 32'(words_i[8][3:0]) >= N;
+      slot[9]  = words_i[9] >= Slots + (words_i[8][4] ? 32'd0 : 32'd1);
+      slot[10] = words_i[10] >= most_lines;
+      slot[11] = last_slot_line > 33'(most_lines);
+    end
+    if (of_layer && has_layer) begin
+      slot[10] = last_input > 33'(ActLines);
+      slot[11] = last_output > 33'(ActLines);
+    end
+    no_net[0] = (infers || of_layer) && !table_i.valid;
+    no_net[8] = of_layer && !has_layer;
+  end
+
+  // ---- Registers, and arrays
+  logic               noise_bad;
+  logic [TENSORS-1:0] shift_bad;
+  places_t            address;
+  logic [63:0]        moved, state_bytes, action_bytes;
+  assign noise_bad = infers && words_i[0][8] && noise_i > 4'd3;
+  always_comb begin
+    for (int unsigned k = 0; k < TENSORS; k++) begin
+      shift_bad[k] = half_i && (infers || of_layer) && shifts_i[k] > SHIFT_W'(16);
+    end
+    moved = opcode == NET ? 64'(TABLE_BYTES)
+            : of_slots ? 64'(words_i[11]) * 64'(LINE_BYTES)
+            : (64'(words_i[10]) * 64'(LINE_BYTES)) << (words_i[8][2:0] == SECOND_REGION);
+    state_bytes  = 64'(table_i.states) << 2;
+    action_bytes = 64'(table_i.actions) << 2;
+    address      = '0;
+    address[2]   = moves && beyond({words_i[3][7:0], words_i[2]}, moved);
+    address[4]   = infers && beyond({words_i[5][7:0], words_i[4]}, state_bytes);
+    address[6]   = infers && beyond({words_i[7][7:0], words_i[6]}, action_bytes);
+  end
+
+  // ---- The first of each rule, and of all
+  function automatic logic [4:0] lowest(places_t places);
+    logic [4:0] found;
+    found = '0;
+    for (int unsigned k = 16; k > 0; k--) if (places[k-1]) found = {1'b1, 4'(k - 1)};
+    return found;                                // there is one, and where
+  endfunction
+
+  localparam int unsigned RULES = 7;
+  places_t [RULES-1:0]     rules_q;              // reserved, alignment, batch, range, slot, net, address
+  logic                    known_q, noise_bad_q;
+  logic [TENSORS-1:0]      shift_bad_q;
+  logic [RULES-1:0][4:0]   found_q2;
+  logic                    known_q2, value_bad_q2;
+  logic [11:0]             value_place_q2;
+  logic [2:0]              step_q;
+  logic [7:0]              code;
+  logic [31:0]             place;
+  assign done_o = step_q[2];
+  always_comb begin
+    code  = '0;
+    place = '0;
+    if (!known_q2) code = E_OPCODE;
+    else if (found_q2[0][4]) {code, place} = {E_RESERVED, 32'(found_q2[0][3:0])};
+    else if (found_q2[1][4]) {code, place} = {E_ALIGN, 32'(found_q2[1][3:0])};
+    else if (found_q2[2][4]) {code, place} = {E_BATCH, 32'(found_q2[2][3:0])};
+    else if (found_q2[3][4]) {code, place} = {E_RANGE, 32'(found_q2[3][3:0])};
+    else if (found_q2[4][4]) {code, place} = {E_SLOT, 32'(found_q2[4][3:0])};
+    else if (found_q2[5][4]) {code, place} = {E_NO_NET, 32'(found_q2[5][3:0])};
+    else if (value_bad_q2)   {code, place} = {E_VALUE, 32'(value_place_q2)};
+    else if (found_q2[6][4]) {code, place} = {E_ADDR, 32'(found_q2[6][3:0])};
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) step_q <= '0;
+    else         step_q <= {step_q[1:0], start_i};
+    rules_q     <= {address, no_net, slot, range, batch, unaligned, reserved};
+    known_q     <= known;
+    noise_bad_q <= noise_bad;
+    shift_bad_q <= shift_bad;
+    for (int unsigned k = 0; k < RULES; k++) found_q2[k] <= lowest(rules_q[k]);
+    known_q2       <= known_q;
+    value_bad_q2   <= noise_bad_q || shift_bad_q != '0;
+    value_place_q2 <= noise_bad_q ? jd_qat_map_pkg::CFG_OFFSET
+                      : jd_qat_map_pkg::SHIFT_OFFSET
+                        + 12'({lowest({8'd0, shift_bad_q})[3:0], 2'b00});
+    code_o         <= code;
+    place_o        <= place;
+  end
+endmodule : jd_qat_check

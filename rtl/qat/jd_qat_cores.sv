@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All that computes: the sequencer, the memories of weights and targets, and the cores.
+//
+//   pass -> sequencer -> entries ------> cores, in step
+//                    \-> wmem, weights --^  ^ lanes of all cores (IL)
+//                         \-> bias lines ---/
+//
+// Streams  pass: as jd_qat_sequencer. weight_*: single lines of W and T; line_*: a line into slots of the
+//          chosen cores; slot_*: a line of a slot is read. seen_*: what monitors see, of each core.
+// Timing   those of its blocks. Entries, and so lines that are seen, come to all cores in the same clock.
+// Numbers  those of its blocks. over_*: words that were saturated in this clock, in all cores.
+// Source   FIXAR V (architecture); docs/qat.md.
+`include "jd_assert.svh"
+module jd_qat_cores
+  import jd_qat_pkg::*;
+#(
+  parameter  int unsigned Lw        = 16,          // 4, 8, 16
+  parameter  int unsigned N         = 2,           // cores: 1, 2, 4
+  parameter  int unsigned Slots     = 64,          // of a core
+  parameter  int unsigned ActLines  = 160,
+  parameter  int unsigned DelLines  = 80,
+  parameter  int unsigned WLines    = 20480,
+  parameter  int unsigned TanhLanes = 4,
+  localparam int unsigned CoreW     = $clog2(N) > 0 ? $clog2(N) : 1,
+  localparam int unsigned OverW     = $clog2(2 * Lw * N + 1)
+) (
+  input  logic                             clk_i,
+  input  logic                             rst_ni,
+  input  logic                             clear_i,
+  output logic                             idle_o,
+  input  layer_t [NETS-1:0][LAYERS-1:0]    layers_i,
+  input  logic [TENSORS-1:0][SHIFT_W-1:0]  shifts_i,
+  input  logic                             pass_valid_i,
+  output logic                             pass_ready_o,
+  input  pass_t                            pass_i,
+  // Lines of W and T
+  input  logic                             weight_read_i,
+  output logic                             weight_ready_o,
+  input  logic                             weight_write_i,
+  input  logic                             weight_target_i,
+  input  logic [LINE_W-1:0]                weight_address_i,
+  input  logic [Lw-1:0][WORD_W-1:0]        weight_line_i,
+  output logic                             weight_valid_o,
+  output logic [Lw-1:0][WORD_W-1:0]        weight_line_o,
+  // Lines of slots
+  input  logic                             line_valid_i,
+  output logic                             line_ready_o,
+  input  logic [N-1:0]                     line_cores_i,
+  input  logic                             line_delta_i,
+  input  logic                             line_odd_i,
+  input  logic [ADDRESS_W-1:0]             line_address_i,
+  input  logic [1:0]                       line_half_i,
+  input  logic [Lw-1:0][WORD_W-1:0]        line_data_i,
+  input  logic                             slot_read_i,
+  input  logic [CoreW-1:0]                 slot_core_i,    // till the line shows
+  input  logic                             slot_delta_i,
+  input  logic                             slot_odd_i,
+  input  logic [ADDRESS_W-1:0]             slot_address_i,
+  output logic                             slot_valid_o,
+  output logic [Lw-1:0][WORD_W-1:0]        slot_line_o,
+  // What is seen and counted
+  output logic [N-1:0]                     seen_valid_o,
+  output logic [TENSOR_W-1:0]              seen_tensor_o,
+  output logic [N-1:0][Lw-1:0][WORD_W-1:0] seen_line_o,
+  output logic [OverW-1:0]                 over_z_o,
+  output logic [OverW-1:0]                 over_quantized_o,
+  output logic                             entry_valid_o,   // each core takes an entry
+  output logic                             entry_il_o,
+  output logic                             load_il_o,       // a line of the acting inference is loaded
+  output logic                             waits_o
+);
+  localparam int unsigned CountW = $clog2(2 * Lw + 1);
+
+  logic                             load_valid, entry_valid, bias_valid, bias_ready, bias_target;
+  logic                             come, sequencer_idle;
+  weights_t                         load;
+  entry_t                           entry;
+  logic [LINE_W-1:0]                bias_address;
+  logic [N-1:0][1:0]                written;
+  jd_qat_sequencer #(.Lw (Lw), .N (N)) u_sequencer (
+    .clk_i, .rst_ni, .clear_i,
+    .idle_o         (sequencer_idle),
+    .layers_i, .shifts_i, .pass_valid_i, .pass_ready_o, .pass_i,
+    .load_valid_o   (load_valid),
+    .load_o         (load),
+    .entry_valid_o  (entry_valid),
+    .entry_o        (entry),
+    .bias_valid_o   (bias_valid),
+    .bias_ready_i   (bias_ready),
+    .bias_target_o  (bias_target),
+    .bias_address_o (bias_address),
+    .come_i         (come),
+    .written_i      (written[0]),
+    .waits_o
+  );
+  assign entry_valid_o = entry_valid;
+  assign entry_il_o    = entry.tile.il;
+  assign load_il_o     = load_valid && load.il;
+
+  logic                             line_valid, line_by_row, line_opens;
+  logic [3:0]                       line_index;
+  logic [N-1:0][Lw-1:0][WORD_W-1:0] lines;
+  logic [Lw-1:0][WORD_W-1:0]        bias_line;
+  logic [N-1:0]                     bias_pop;
+  jd_qat_wmem #(.Lw (Lw), .N (N), .Lines (WLines)) u_weights (
+    .clk_i, .rst_ni, .clear_i,
+    .load_valid_i    (load_valid),
+    .load_i          (load),
+    .load_valid_o    (line_valid),
+    .load_by_row_o   (line_by_row),
+    .load_index_o    (line_index),
+    .load_opens_o    (line_opens),
+    .load_lines_o    (lines),
+    .bias_valid_i    (bias_valid),
+    .bias_ready_o    (bias_ready),
+    .bias_target_i   (bias_target),
+    .bias_address_i  (bias_address),
+    .bias_come_o     (come),
+    .bias_pop_i      (bias_pop[0]),
+    .bias_line_o     (bias_line),
+    .read_valid_i    (weight_read_i),
+    .read_ready_o    (weight_ready_o),
+    .read_target_i   (weight_target_i),
+    .read_address_i  (weight_address_i),
+    .read_valid_o    (weight_valid_o),
+    .read_line_o     (weight_line_o),
+    .write_valid_i   (weight_write_i),
+    .write_target_i  (weight_target_i),
+    .write_address_i (weight_address_i),
+    .write_line_i    (weight_line_i)
+  );
+
+  // ---- Cores
+  logic [N-1:0]                         core_idle, line_ready, slot_valid;
+  logic [N-1:0][Lw-1:0][1:0][ACC_W-1:0] lanes;
+  logic [Lw-1:0][1:0][ACC_W-1:0]        lane_sums;
+  logic [N-1:0][TENSOR_W-1:0]           tensor;
+  logic [N-1:0][CountW-1:0]             over_z, over_quantized;
+  logic [N-1:0][Lw-1:0][WORD_W-1:0]     slot_line;
+  always_comb begin
+    lane_sums        = '0;
+    over_z_o         = '0;
+    over_quantized_o = '0;
+    for (int unsigned c = 0; c < N; c++) begin
+      for (int unsigned j = 0; j < Lw; j++) begin
+        for (int unsigned lane = 0; lane < 2; lane++) begin
+          lane_sums[j][lane] = lane_sums[j][lane] + lanes[c][j][lane];
+        end
+      end
+      over_z_o         = over_z_o + OverW'(over_z[c]);
+      over_quantized_o = over_quantized_o + OverW'(over_quantized[c]);
+    end
+  end
+  assign line_ready_o  = (line_cores_i & ~line_ready) == '0;
+  assign seen_tensor_o = tensor[0];
+  assign slot_valid_o  = slot_valid[slot_core_i];
+  assign slot_line_o   = slot_line[slot_core_i];
+  assign idle_o        = sequencer_idle && core_idle[0];
+  for (genvar c = 0; c < N; c++) begin : gen_core
+    jd_qat_core #(
+      .Lw (Lw), .N (N), .Index (c), .Slots (Slots), .ActLines (ActLines), .DelLines (DelLines),
+      .TanhLanes (TanhLanes)
+    ) u_core (
+      .clk_i, .rst_ni, .clear_i,
+      .idle_o           (core_idle[c]),
+      .load_valid_i     (line_valid),
+      .load_by_row_i    (line_by_row),
+      .load_index_i     (line_index),
+      .load_opens_i     (line_opens),
+      .load_line_i      (lines[c]),
+      .entry_valid_i    (entry_valid),
+      .entry_i          (entry),
+      .written_o        (written[c]),
+      .bias_line_i      (bias_line),
+      .bias_pop_o       (bias_pop[c]),
+      .lanes_o          (lanes[c]),
+      .lanes_i          (lane_sums),
+      .seen_valid_o     (seen_valid_o[c]),
+      .seen_tensor_o    (tensor[c]),
+      .seen_line_o      (seen_line_o[c]),
+      .over_z_o         (over_z[c]),
+      .over_quantized_o (over_quantized[c]),
+      .line_valid_i     (line_valid_i && line_ready_o && line_cores_i[c]),
+      .line_ready_o     (line_ready[c]),
+      .line_delta_i, .line_odd_i, .line_address_i, .line_half_i, .line_data_i,
+      .read_valid_i     (slot_read_i && slot_core_i == CoreW'(c)),
+      .read_delta_i     (slot_delta_i),
+      .read_odd_i       (slot_odd_i),
+      .read_address_i   (slot_address_i),
+      .read_valid_o     (slot_valid[c]),
+      .read_data_o      (slot_line[c])
+    );
+  end
+  if (N > 1) begin : gen_unused
+    logic unused;
+    assign unused = ^{written[N-1:1], bias_pop[N-1:1], tensor[N-1:1], core_idle[N-1:1]};
+  end
+endmodule : jd_qat_cores

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs jobs: a descriptor's check, its table, lines in and out, passes, its end.
+//
+//   descriptor -> check -+-> NET: table's rows -> jd_qat_table
+//                        +-> LOAD, PUTX: rows -> memories, slots
+//                        +-> STORE, GETX: memories, slots -> rows
+//                        +-> INFER: state's rows -> slot for acting -> pass -> action
+//                        +-> FW: pass
+//
+// Streams  job, end: as of the frame. load_*: transfers of jd_qat_load and their rows; weight_*, moment_*,
+//          line_*, slot_*: rows of the memories, which show 3 clocks after they are asked for. pass: of
+//          jd_qat_cores.
+// Timing   a row per clock; a row of a state takes 3.
+// Numbers  a state's words are stored as they are, or in half mode S16(R(x, shift 0)) in the lower
+//          halves, and 0 in the upper; X's other words are 0. over_o: of them, those that were saturated.
+// Source   docs/qat.md (jobs). Golden model: models/qat/engine.py.
+`include "jd_assert.svh"
+module jd_qat_job
+  import jd_axi_pkg::*;
+  import jd_qat_pkg::*;
+#(
+  parameter  int unsigned Lw        = 16,           // as jd_qat_top
+  parameter  int unsigned N         = 2,
+  parameter  int unsigned Slots     = 64,
+  parameter  int unsigned ActLines  = 160,
+  parameter  int unsigned DelLines  = 80,
+  parameter  int unsigned WLines    = 20480,
+  parameter  int unsigned MaxDim    = 512,
+  parameter  int unsigned MaxLayers = 4,
+  localparam int unsigned CoreW     = $clog2(N) > 0 ? $clog2(N) : 1,
+  localparam int unsigned RowsW     = 18,
+  localparam int unsigned OverW     = $clog2(Lw + 1),
+  localparam int unsigned CountW    = $clog2(Lw + 1)
+) (
+  input  logic                            clk_i,
+  input  logic                            rst_ni,
+  // Jobs
+  input  logic                            job_valid_i,
+  output logic                            job_ready_o,
+  input  descriptor_t                     job_descriptor_i,
+  output logic                            end_valid_o,
+  input  logic                            end_ready_i,
+  output logic [7:0]                      end_error_o,
+  output logic [15:0]                     end_detail_o,
+  output logic [31:0]                     end_count_o,
+  output logic [31:0]                     end_info0_o,
+  output logic [31:0]                     end_info1_o,
+  input  logic                            soft_reset_i,
+  input  logic                            timeout_i,
+  output logic                            running_o,
+  output logic                            clear_o,        // of cores and sequencer
+  // Settings
+  input  logic                            half_i,
+  input  logic                            watch_i,
+  input  logic [3:0]                      noise_kind_i,
+  input  logic [TENSORS-1:0][SHIFT_W-1:0] shifts_i,
+  output table_t                          table_o,
+  // Transfers
+  output logic                            load_read_o,
+  output logic                            load_write_o,
+  output logic [39:0]                     load_address_o,
+  output logic [RowsW-1:0]                load_rows_o,
+  output logic [ROWS_W-1:0]               load_words_o,
+  output logic                            load_stop_o,
+  input  logic                            load_done_i,
+  input  logic [1:0]                      load_response_i,
+  input  logic                            row_valid_i,
+  output logic                            row_ready_o,
+  input  logic [Lw-1:0][WORD_W-1:0]       row_data_i,
+  output logic                            row_valid_o,
+  input  logic                            row_ready_i,
+  output logic [Lw-1:0][WORD_W-1:0]       row_data_o,
+  // Memories
+  output logic                            weight_read_o,
+  input  logic                            weight_ready_i,
+  output logic                            weight_write_o,
+  output logic                            moment_read_o,
+  output logic                            moment_write_o,
+  output logic [2:0]                      region_o,
+  output logic                            second_o,       // half of a line of V
+  output logic [LINE_W-1:0]               line_o,
+  input  logic                            weight_valid_i,
+  input  logic [Lw-1:0][WORD_W-1:0]       weight_line_i,
+  input  logic                            moment_valid_i,
+  input  logic [Lw-1:0][WORD_W-1:0]       moment_row_i,
+  // Slots
+  output logic                            line_valid_o,
+  input  logic                            line_ready_i,
+  output logic [N-1:0]                    line_cores_o,
+  output logic                            slot_read_o,
+  output logic [CoreW-1:0]                slot_core_o,
+  output logic                            slot_delta_o,
+  output logic                            slot_odd_o,
+  output logic [ADDRESS_W-1:0]            slot_address_o,
+  output logic [Lw-1:0][WORD_W-1:0]       line_data_o,    // to slots and memories
+  input  logic                            slot_valid_i,
+  input  logic [Lw-1:0][WORD_W-1:0]       slot_line_i,
+  // Passes
+  output logic                            pass_valid_o,
+  input  logic                            pass_ready_i,
+  output pass_t                           pass_o,
+  input  logic                            cores_idle_i,
+  // Acting
+  output logic                            seen_o,         // line_data_o goes into X, and is monitored
+  output logic [OverW-1:0]                over_o,
+  output logic                            noise_start_o,
+  output logic [CountW-1:0]               actions_o,
+  input  logic                            noise_ready_i,
+  output logic                            noise_valid_o,
+  output logic [Lw-1:0][WORD_W-1:0]       noise_data_o,
+  input  logic                            noise_valid_i,
+  input  logic [Lw-1:0][WORD_W-1:0]       noise_data_i
+);
+  import jd_engine_header_map_pkg::E_BUS_RD, jd_engine_header_map_pkg::E_BUS_WR;
+  import jd_engine_header_map_pkg::E_TIMEOUT;
+  localparam int unsigned TableWords = 16 + 8 * MaxLayers;
+  localparam int unsigned TableRows  = (TableWords + Lw - 1) / Lw;
+  localparam logic [31:0] MEMORY = 32'd2, STATE = 32'd4, ACTION = 32'd6;   // words of addresses
+  localparam logic [ADDRESS_W-1:0] ACTING = ADDRESS_W'(Slots * ActLines);
+
+  typedef enum logic [3:0] {
+    StIdle, StCheck, StTableRows, StTable, StRowsIn, StRowsOut, StState, StQuantize, StStore,
+    StPass, StRun, StAction, StNoise, StDrop, StEnd
+  } state_t;
+  state_t      state_q, state_d;
+  descriptor_t words_q;
+  logic [7:0]  opcode;
+  logic        check_start_q, check_done, table_start_q, table_done, first_q;
+  logic [7:0]  check_code, table_code;
+  logic [31:0] check_place, table_place;
+  logic        stop;
+  assign opcode = words_q[0][7:0];
+  assign stop   = soft_reset_i || timeout_i;
+
+  jd_qat_check #(
+    .Lw (Lw), .N (N), .Slots (Slots), .ActLines (ActLines), .DelLines (DelLines),
+    .WLines (WLines), .MaxLayers (MaxLayers)
+  ) u_check (
+    .clk_i, .rst_ni,
+    .start_i  (check_start_q),
+    .words_i  (words_q),
+    .table_i  (table_o),
+    .half_i,
+    .noise_i  (noise_kind_i),
+    .shifts_i,
+    .done_o   (check_done),
+    .code_o   (check_code),
+    .place_o  (check_place)
+  );
+  logic [TableRows-1:0][Lw-1:0][WORD_W-1:0] table_q;
+  logic [32*TableWords-1:0]                 table_words;
+  assign table_words = (32 * TableWords)'(table_q);
+  jd_qat_table #(
+    .Lw (Lw), .ActLines (ActLines), .DelLines (DelLines), .WLines (WLines), .MaxDim (MaxDim),
+    .MaxLayers (MaxLayers)
+  ) u_table (
+    .clk_i, .rst_ni,
+    .forget_i (state_q == StTableRows),
+    .start_i  (table_start_q),
+    .words_i  (table_words),
+    .done_o   (table_done),
+    .code_o   (table_code),
+    .place_o  (table_place),
+    .table_o
+  );
+
+  // ---- What the job moves
+  logic        delta, slots_out, of_weights;
+  logic [17:0] line_count;
+  assign delta      = words_q[8][4];
+  assign slots_out  = opcode == GETX || state_q == StAction;
+  assign of_weights = words_q[8][2:1] == '0;
+  assign line_count = opcode inside {LOAD, STORE} ? words_q[10][17:0] : words_q[11][17:0];
+
+  // Where the rows go on: lines of a region, or of slots.
+  logic [LINE_W-1:0]    line_q;
+  logic                 second_q;
+  logic [ADDRESS_W-1:0] slot_q;
+  logic [RowsW-1:0]     asked_q, stored_q;       // rows to ask for; lines of X to store
+  logic                 asks, moves_in;
+  assign line_o         = line_q;
+  assign second_o       = second_q;
+  assign region_o       = words_q[8][2:0];
+  assign slot_core_o    = state_q == StAction ? '0 : CoreW'(words_q[8][3:0]);
+  assign slot_delta_o   = state_q == StRowsIn || state_q == StRowsOut ? delta : 1'b0;
+  assign slot_odd_o     = words_q[9][0];
+  assign slot_address_o = slot_q;
+
+  // Rows that were asked for wait in a queue for the transfer.
+  localparam int unsigned Queue = 8;
+  logic                      queue_room, queue_clear, show_valid;
+  logic [3:0]                owed_q, unused_count;
+  logic [Lw-1:0][WORD_W-1:0] show_row;
+  assign show_valid = weight_valid_i || moment_valid_i || (slot_valid_i && state_q == StRowsOut);
+  assign show_row   = weight_valid_i ? weight_line_i : moment_valid_i ? moment_row_i : slot_line_i;
+  assign queue_clear = state_q inside {StIdle, StCheck};
+  logic                      queue_valid, queue_taken;
+  logic [Lw-1:0][WORD_W-1:0] queue_row;
+  jd_stream_fifo #(
+    .Width (Lw * WORD_W),
+    .Depth (Queue)
+  ) u_rows (
+    .clk_i, .rst_ni,
+    .clear_i     (queue_clear),
+    .in_valid_i  (show_valid),
+    .in_ready_o  (queue_room),
+    .in_data_i   (show_row),
+    .out_valid_o (queue_valid),
+    .out_ready_i (queue_taken),
+    .out_data_o  (queue_row),
+    .count_o     (unused_count)
+  );
+  logic                      action_q;           // its line is there
+  logic [Lw-1:0][WORD_W-1:0] action_line_q;
+  assign row_valid_o = state_q == StRowsOut && (opcode == INFER ? action_q : queue_valid);
+  assign row_data_o  = opcode == INFER ? action_line_q : queue_row;
+  assign queue_taken = state_q == StRowsOut && queue_valid && row_ready_i && opcode != INFER;
+  assign asks        = state_q == StRowsOut && opcode != INFER && asked_q != '0
+                       && owed_q != 4'(Queue) && (slots_out || !of_weights || weight_ready_i);
+  assign weight_read_o = state_q == StRowsOut && opcode == STORE && of_weights && asked_q != '0
+                         && owed_q != 4'(Queue);
+  assign moment_read_o = asks && opcode == STORE && !of_weights;
+  assign slot_read_o   = (asks && opcode == GETX) || (state_q == StAction && first_q);
+
+  // ---- Rows in
+  logic stores;                                  // a row goes into its place
+  assign moves_in       = state_q == StRowsIn && row_valid_i;
+  assign weight_write_o = moves_in && opcode == LOAD && of_weights;
+  assign moment_write_o = moves_in && opcode == LOAD && !of_weights;
+  assign line_valid_o   = (moves_in && opcode == PUTX) || state_q == StStore;
+  assign stores         = moves_in && (opcode == LOAD || line_ready_i);
+  always_comb begin
+    unique case (state_q)
+      StTableRows: row_ready_o = 1'b1;
+      StRowsIn:    row_ready_o = opcode == LOAD || line_ready_i;
+      StState:     row_ready_o = 1'b1;
+      default:     row_ready_o = 1'b0;
+    endcase
+    for (int unsigned c = 0; c < N; c++) begin
+      line_cores_o[c] = state_q == StStore || words_q[8][3:0] == 4'(c);
+    end
+  end
+
+  // ---- The state: a row, its words beyond S and beyond the transfer 0; quantized; stored
+  logic [Lw-1:0][WORD_W-1:0] state_row_q, kept;
+  logic [Lw-1:0][HALF_W-1:0] stored;
+  logic [Lw-1:0]             over, unused_valid;
+  logic [DIM_W-1:0]          state_left_q;       // words of the state from this row on
+  for (genvar j = 0; j < Lw; j++) begin : gen_word
+    jd_fixed_round #(
+      .InW      (WORD_W),
+      .OutW     (HALF_W),
+      .ShiftMax (16),
+      .Latency  (1)
+    ) u_quantizer (
+      .clk_i, .rst_ni,
+      .valid_i     (state_q == StQuantize),
+      .value_i     (state_row_q[j]),
+      .shift_i     (shifts_i[0]),
+      .valid_o     (unused_valid[j]),
+      .result_o    (stored[j]),
+      .saturated_o (over[j])
+    );
+    assign kept[j] = half_i ? {HALF_W'(0), stored[j]} : state_row_q[j];
+  end
+  assign line_data_o = state_q == StStore ? kept : row_data_i;
+  assign seen_o      = state_q == StStore && line_ready_i && watch_i && !half_i;
+  always_comb begin
+    over_o = '0;
+    for (int unsigned j = 0; j < Lw; j++) begin
+      over_o = over_o + OverW'(over[j] && state_q == StStore && line_ready_i && half_i);
+    end
+  end
+
+  // ---- Passes
+  layer_t actor_last;
+  assign actor_last = table_o.layers[0][2'(table_o.counts[0] - 1'b1)];
+  always_comb begin
+    pass_o            = '0;
+    pass_o.pass       = PassFw;
+    pass_o.half       = half_i;
+    pass_o.watch      = watch_i;
+    pass_o.vectors    = VECTORS_W'(1);
+    if (opcode == INFER) begin
+      pass_o.il         = 1'b1;
+      pass_o.acting     = 1'b1;
+      pass_o.last_layer = 2'(table_o.counts[0] - 1'b1);
+    end else begin
+      pass_o.net         = words_q[8][0];
+      pass_o.target      = words_q[8][8];
+      pass_o.first_layer = words_q[8][5:4];
+      pass_o.last_layer  = words_q[8][5:4];
+      pass_o.vectors     = words_q[9][VECTORS_W-1:0];
+      pass_o.source      = words_q[10][PLACE_W-1:0];
+      pass_o.place       = 1'b1;
+      pass_o.sink        = words_q[11][PLACE_W-1:0];
+    end
+  end
+  assign pass_valid_o  = state_q == StPass && !stop;
+  assign noise_start_o = pass_valid_o && pass_ready_i && opcode == INFER && words_q[0][8];
+  assign actions_o     = CountW'(table_o.actions);
+  assign clear_o       = state_q == StDrop || state_q == StIdle;
+  assign noise_valid_o = state_q == StNoise && first_q && noise_ready_i;
+  assign noise_data_o  = action_line_q;
+
+  // ---- The course of a job
+  logic       transfers, failed, enters;
+  logic       loaded_q;                           // the state's transfer is over
+  logic [4:0] drop_q;                             // clocks until nothing is under way in the cores
+  assign transfers     = state_q inside {StTableRows, StRowsIn, StRowsOut, StState};
+  assign failed        = transfers && load_response_i != '0;
+  assign enters        = state_d != state_q;
+  assign job_ready_o   = state_q == StIdle && !soft_reset_i;
+  assign end_valid_o   = state_q == StEnd;
+  assign running_o     = state_q != StIdle;
+  assign load_stop_o   = stop;
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      StIdle: if (job_valid_i && job_ready_o) state_d = StCheck;
+      StCheck: if (check_done) begin
+        if (check_code != '0 || stop) begin
+          state_d = StEnd;
+        end else begin
+          unique case (opcode)
+            NET:         state_d = StTableRows;
+            LOAD, PUTX:  state_d = StRowsIn;
+            STORE, GETX: state_d = StRowsOut;
+            INFER:       state_d = StState;
+            default:     state_d = StPass;
+          endcase
+        end
+      end
+      StTableRows: if (load_done_i) state_d = failed || stop ? StEnd : StTable;
+      StTable: if (table_done) state_d = StEnd;
+      StRowsIn, StRowsOut: if (load_done_i) state_d = StEnd;
+      StState: begin                              // rows of the transfer, then zeros
+        if (row_valid_i || (loaded_q && stored_q != '0 && !failed && !stop)) state_d = StQuantize;
+        else if (loaded_q) state_d = failed || stop ? StEnd : StPass;
+      end
+      StQuantize: state_d = StStore;
+      StStore: if (line_ready_i) state_d = StState;
+      StPass: if (stop) state_d = StDrop;
+              else if (pass_ready_i) state_d = StRun;
+      StRun: if (stop) state_d = StDrop;
+             else if (cores_idle_i && !first_q) state_d = opcode == INFER ? StAction : StEnd;
+      StAction: if (slot_valid_i) state_d = words_q[0][8] ? StNoise : StRowsOut;
+      StNoise: if (noise_valid_i) state_d = StRowsOut;
+      StDrop: if (cores_idle_i && drop_q == '0 && noise_ready_i) state_d = StEnd;
+      StEnd: if (end_ready_i) state_d = StIdle;
+      default: state_d = StIdle;
+    endcase
+  end
+
+  assign load_read_o  = enters && state_q == StCheck
+                        && state_d inside {StTableRows, StRowsIn, StState};
+  assign load_write_o = enters && state_d == StRowsOut;
+  always_comb begin
+    load_address_o = {words_q[3][7:0], words_q[2]};
+    load_words_o   = ROWS_W'(Lw);
+    load_rows_o    = RowsW'(line_count)
+                     << (opcode inside {LOAD, STORE} && words_q[8][2:0] == SECOND_REGION);
+    if (opcode == NET) load_rows_o = RowsW'(TableRows);
+    if (opcode == INFER) begin
+      load_address_o = state_q == StCheck ? {words_q[5][7:0], words_q[4]}
+                                          : {words_q[7][7:0], words_q[6]};
+      load_rows_o    = state_q == StCheck ? RowsW'(table_o.state_lines) : RowsW'(1);
+      if (state_q != StCheck) load_words_o = table_o.actions;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q       <= StIdle;
+      check_start_q <= 1'b0;
+      table_start_q <= 1'b0;
+    end else begin
+      state_q       <= state_d;
+      check_start_q <= state_q == StIdle && state_d == StCheck;
+      table_start_q <= state_q == StTableRows && state_d == StTable;
+    end
+    first_q <= enters || (state_q == StNoise && first_q && !noise_valid_o);
+    drop_q  <= state_q == StDrop ? drop_q - 5'(drop_q != '0) : 5'd24;
+    if (job_valid_i && job_ready_o) words_q <= job_descriptor_i;
+
+    // Where rows come from and go to.
+    if (state_q == StCheck) begin
+      line_q       <= words_q[9][LINE_W-1:0];
+      second_q     <= 1'b0;
+      asked_q      <= load_rows_o;
+      owed_q       <= '0;
+      stored_q     <= RowsW'(table_o.input_lines);
+      state_left_q <= table_o.states;
+      loaded_q     <= 1'b0;
+      action_q     <= 1'b0;
+      slot_q       <= opcode == INFER ? ACTING
+          : words_q[10][ADDRESS_W-1:0]
+            + (delta ? ADDRESS_W'(words_q[9][7:1]) * ADDRESS_W'(DelLines)
+                     : ADDRESS_W'(words_q[9][7:0]) * ADDRESS_W'(ActLines));
+    end else begin
+      if (stores || asks) begin
+        second_q <= words_q[8][2:0] == SECOND_REGION && !second_q;
+        line_q   <= line_q + LINE_W'(words_q[8][2:0] != SECOND_REGION || second_q);
+      end
+      if (stores || asks || (state_q == StStore && line_ready_i)) slot_q <= slot_q + 1'b1;
+      if (asks) asked_q <= asked_q - 1'b1;
+      owed_q <= owed_q + 4'(asks) - 4'(queue_taken);
+      if (load_done_i) loaded_q <= 1'b1;
+      if (state_q == StStore && line_ready_i) begin
+        stored_q     <= stored_q - 1'b1;
+        state_left_q <= 32'(state_left_q) > Lw ? state_left_q - DIM_W'(Lw) : '0;
+      end
+      if (state_q == StRun && state_d == StAction) begin
+        slot_q <= ACTING + ADDRESS_W'(actor_last.output_line);
+      end
+      if (state_q == StAction && slot_valid_i) begin
+        action_line_q <= slot_line_i;
+        action_q      <= !words_q[0][8];
+      end
+      if (state_q == StNoise && noise_valid_i) begin
+        action_line_q <= noise_data_i;
+        action_q      <= 1'b1;
+      end
+    end
+    if (state_q == StState) begin
+      for (int unsigned j = 0; j < Lw; j++) begin
+        state_row_q[j] <= row_valid_i && DIM_W'(j) < state_left_q ? row_data_i[j] : '0;
+      end
+    end
+    if (state_q == StTableRows && row_valid_i) begin
+      table_q <= {row_data_i, table_q[TableRows-1:1]};
+    end
+
+    // The end.
+    if (state_q == StCheck) begin
+      end_error_o  <= check_code;
+      end_info0_o  <= check_code != '0 ? check_place : '0;
+      end_info1_o  <= '0;
+      end_count_o  <= '0;
+      end_detail_o <= {15'd0, half_i};
+      if (check_code == '0 && !stop) begin
+        unique case (opcode)
+          LOAD, STORE, PUTX, GETX: end_count_o <= 32'(line_count);
+          INFER:                   end_count_o <= 32'd1;
+          FW:                      end_count_o <= words_q[9];
+          default:                 end_count_o <= '0;
+        endcase
+      end
+    end
+    if (state_q == StTable && table_done && table_code != '0) begin
+      end_error_o <= table_code;
+      end_info0_o <= table_place;
+    end
+    if (state_q != StEnd && state_d == StEnd && state_q != StTable) begin
+      if (failed) begin
+        end_error_o <= state_q == StRowsOut ? E_BUS_WR : E_BUS_RD;
+        end_info0_o <= opcode != INFER ? MEMORY : state_q == StRowsOut ? ACTION : STATE;
+        end_info1_o <= 32'(load_response_i);
+        end_count_o <= '0;
+      end else if (stop && !(state_q == StCheck && check_code != '0)) begin
+        end_error_o  <= E_TIMEOUT;
+        end_info0_o  <= '0;
+        end_info1_o  <= '0;
+        end_count_o  <= '0;
+        end_detail_o <= '0;
+      end
+    end
+  end
+  logic unused;
+  assign unused = ^{unused_count, unused_valid};
+
+  `JD_ASSERT_IF(QueueRoom_A, show_valid && state_q == StRowsOut, queue_room)
+endmodule : jd_qat_job

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What blocks of the qat engine share: formats, the network table, passes, tiles and entries.
+//
+// Numbers  an *entry* is what a core's array takes per clock: a vector, or in half mode forward and
+//          for dW a pair of them. A *tile* is a block of LW x LW weights, and what is computed with
+//          it for all entries. Fields have the width of the largest build.
+// Source   docs/qat.md.
+package jd_qat_pkg;
+  localparam int unsigned WORD_W    = 32;   // bits of a word of a line
+  localparam int unsigned HALF_W    = 16;   // of a quantized activation
+  localparam int unsigned PRODUCT_W = 48;   // of a lane's product
+  localparam int unsigned ACC_W     = 60;   // of a lane's sum: 48, 10 for 1,024 terms, 2 spare
+  localparam int unsigned LINE_W    = 17;   // a line of W, and one past the last
+  localparam int unsigned PLACE_W   = 11;   // a line of a slot, and one past the last
+  localparam int unsigned ADDRESS_W = 18;   // a line of ACT: 129 slots of 1,024
+  localparam int unsigned DIM_W     = 11;   // words of a layer, 1..1024
+  localparam int unsigned TILES_W   = 9;    // lines of a layer's vector, 1..256
+  localparam int unsigned ENTRY_W   = 8;    // entries of a tile, 1..129
+  localparam int unsigned VECTORS_W = 10;   // vectors of a pass, all cores, 1..512
+  localparam int unsigned ROWS_W    = 5;    // words of a tile, 1..16
+  localparam int unsigned SHIFT_W   = 5;    // 0..16
+  localparam int unsigned TENSOR_W  = 3;
+  localparam int unsigned NETS      = 2;
+  localparam int unsigned LAYERS    = 4;    // of a network
+  localparam int unsigned TENSORS   = 8;
+
+  // Clocks from the issue of an entry to the write of its result in ACT:
+  //   1 address | 2,3 memory | 4 line buffer | 5 operands | 6,7 product | 8..11 column tree |
+  //   12 accumulator | 13 other cores | 14 lanes combined | 15 bias | 16,17 rounding |
+  //   18,19 quantizer | 20 write
+  localparam int unsigned OPERAND_STAGE = 4;    // line buffer, the array's input
+  localparam int unsigned ARRAY_CLOCKS  = 7;    // to its column sums
+  localparam int unsigned OUT_STAGE     = 13;   // input of jd_qat_out
+  localparam int unsigned OUT_CLOCKS    = 6;
+  localparam int unsigned DEPTH         = 20;
+
+  typedef enum logic [1:0] {PassFw, PassDx, PassDw} pass_e;
+  typedef enum logic [1:0] {ActNone, ActRelu, ActTanh} act_e;   // as in the network table
+
+  // A layer of a network that passed its checks.
+  typedef struct packed {
+    logic [DIM_W-1:0]   p;          // outputs
+    logic [DIM_W-1:0]   q;          // inputs
+    logic [TILES_W-1:0] p_lines;    // of a vector of outputs
+    logic [TILES_W-1:0] q_lines;
+    act_e               act;
+    logic               bias;
+    logic               last;       // of its network: outputs have 32 bits
+    logic [LINE_W-1:0]  wbase;
+    logic [LINE_W-1:0]  bbase;
+    logic [PLACE_W-1:0] output_line;
+    logic [PLACE_W-1:0] delta_line;
+  } layer_t;
+
+  // The network table.
+  typedef struct packed {
+    logic                          valid;
+    logic [DIM_W-1:0]              states;        // S
+    logic [ROWS_W-1:0]             actions;       // A
+    logic [NETS-1:0][2:0]          counts;        // layers
+    layer_t [NETS-1:0][LAYERS-1:0] layers;
+    logic [PLACE_W-1:0]            state_lines;   // of a state
+    logic [PLACE_W-1:0]            input_lines;   // of X
+  } table_t;
+
+  // Jobs.
+  localparam logic [7:0] NET   = 8'h01;
+  localparam logic [7:0] LOAD  = 8'h02;
+  localparam logic [7:0] STORE = 8'h03;
+  localparam logic [7:0] INFER = 8'h10;
+  localparam logic [7:0] FW    = 8'h20;
+  localparam logic [7:0] PUTX  = 8'h24;
+  localparam logic [7:0] GETX  = 8'h25;
+  localparam logic [2:0] REGIONS       = 3'd5;   // memories of LOAD and STORE
+  localparam logic [2:0] SECOND_REGION = 3'd4;   // V, whose lines are twice as long
+  typedef logic [15:0][31:0] descriptor_t;
+
+  // A pass through some layers of a network.
+  typedef struct packed {
+    pass_e                pass;
+    logic                 half;
+    logic                 il;       // one vector in all cores, each with columns of its own
+    logic                 acting;   // of the acting slot
+    logic                 watch;    // monitors see what is stored
+    logic                 net;
+    logic                 target;   // with the weights of T
+    logic [1:0]           first_layer;
+    logic [1:0]           last_layer;
+    logic [VECTORS_W-1:0] vectors;
+    logic [PLACE_W-1:0]   source;   // line of the first layer's inputs
+    logic                 place;    // the last layer's outputs go to `sink`, not to their own line
+    logic [PLACE_W-1:0]   sink;
+  } pass_t;
+
+  // A tile.
+  typedef struct packed {
+    pass_e                pass;
+    logic                 half;
+    logic                 il;
+    logic                 acting;
+    logic                 watch;
+    logic                 target;
+    logic                 first;      // of the inner loop: sums begin
+    logic                 last;       // sums end
+    logic                 wide;       // outputs go to the tail
+    logic                 quantize;   // outputs are stored in 16 bits
+    act_e                 act;
+    logic                 bias;
+    logic [ROWS_W-1:0]    rows;       // lines to load, and words of the output
+    logic [LINE_W-1:0]    line;       // of row 0
+    logic [TILES_W-1:0]   stride;     // lines from a row to the next
+    logic [TILES_W-1:0]   columns;    // lines of inputs from here on
+    logic [ENTRY_W-1:0]   entries;
+    logic [VECTORS_W-1:0] vectors;
+    logic [PLACE_W-1:0]   source;     // line of a slot: operands
+    logic [PLACE_W-1:0]   sink;       // results
+    logic [SHIFT_W-1:0]   up;         // bits by which a bias is shifted; 0 in full mode
+    logic [SHIFT_W-1:0]   down;       // shift of what is stored in half mode
+    logic [TENSOR_W-1:0]  tensor;     // of what is stored
+  } tile_t;
+
+  // An entry of a tile.
+  typedef struct packed {
+    tile_t              tile;
+    logic [ENTRY_W-1:0] index;
+    logic               opens;      // the tile's first entry
+    logic               closes;     // its last one
+  } entry_t;
+
+  // A line of weights to be loaded.
+  typedef struct packed {
+    logic               target;
+    logic               il;
+    logic               by_row;     // row k of the array takes it; else column k does
+    logic [3:0]         index;      // k
+    logic               opens;      // the tile's first line
+    logic [LINE_W-1:0]  line;       // of core 0
+    logic [TILES_W-1:0] columns;    // in IL a core beyond takes none
+  } weights_t;
+endpackage : jd_qat_pkg

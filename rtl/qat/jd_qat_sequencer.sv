@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Takes passes through layers apart into tiles: which line of weights is loaded, and which entry is
+// taken, in which clock.
+//
+//   pass -> walk over layers, output tiles, inner tiles -> loads of a tile's lines -> its entries
+//        -> walk over layers, output tiles -> bias lines
+//
+// Streams  pass: taken when all tiles of the one before are made. load, entry: pipes to wmem and cores.
+//          bias: requests of bias lines. written_i: an output tile can be read by tiles that wait for it;
+//          come_i: a bias line is there. clear_i drops everything.
+// Timing   load_* and entry_* follow a decision by one clock. A tile starts when its lines are loaded,
+//          the one before has taken its entries, what it reads is written, and, of an output tile's
+//          last, its bias line is there. The next tile's lines load from its start on: the tile period
+//          is max(lines, entries). Results are written DEPTH clocks after the decision, so a tile that
+//          waits for them starts DEPTH + 1 after it; in IL DEPTH + 2.
+// Numbers  tiles of an output tile follow one another: for outputs, for inputs. Layer l reads what layer
+//          l - 1 wrote, inputs of tile t from its output tile t on.
+// Source   FIXAR V-B (dataflow); docs/qat.md (cycle model). Golden models: models/qat/schedule.py (tiles
+//          and their order), models/qat/timing.py (clocks).
+`include "jd_assert.svh"
+module jd_qat_sequencer
+  import jd_qat_pkg::*;
+#(
+  parameter int unsigned Lw = 16,           // 4, 8, 16
+  parameter int unsigned N  = 2             // cores: 1, 2, 4
+) (
+  input  logic                            clk_i,
+  input  logic                            rst_ni,
+  input  logic                            clear_i,
+  output logic                            idle_o,        // nothing is under way up to the writes
+  input  layer_t [NETS-1:0][LAYERS-1:0]   layers_i,
+  input  logic [TENSORS-1:0][SHIFT_W-1:0] shifts_i,
+  input  logic                            pass_valid_i,
+  output logic                            pass_ready_o,
+  input  pass_t                           pass_i,
+  output logic                            load_valid_o,
+  output weights_t                        load_o,
+  output logic                            entry_valid_o,
+  output entry_t                          entry_o,
+  output logic                            bias_valid_o,
+  input  logic                            bias_ready_i,
+  output logic                            bias_target_o,
+  output logic [LINE_W-1:0]               bias_address_o,
+  input  logic                            come_i,
+  input  logic [1:0]                      written_i,     // output tiles
+  output logic                            waits_o        // for operands or lines, with tiles to do
+);
+  localparam int unsigned CountW = 12;              // of output tiles, modulo
+  localparam int unsigned LwLog2 = $clog2(Lw);
+  localparam int unsigned NLog2  = $clog2(N);
+
+  // ---- The walk: a tile per clock
+  typedef struct packed {
+    tile_t             tile;
+    logic              waits;                       // for the output tiles before `need`
+    logic [CountW-1:0] need;
+  } step_t;
+
+  logic               walk_q, biases_q;             // there is more to do of the pass
+  pass_t              pass_q;
+  logic [1:0]         layer_q, bias_layer_q;
+  logic [DIM_W-1:0]   p_left_q;                     // outputs from this output tile on
+  logic [TILES_W-1:0] q_tile_q, p_tile_q, bias_tile_q;
+  logic [LINE_W-1:0]  row_line_q;                   // of the output tile's first line
+  logic [CountW-1:0]  tiles_q, layer_base_q, before_base_q;
+  layer_t             layer, bias_layer;
+  step_t              made;
+  logic               made_valid, made_ready, inner_ends, layer_ends, pass_ends;
+  logic [TILES_W-1:0] q_next;
+  logic [TENSOR_W-1:0] in_tensor, out_tensor;
+  assign layer      = layers_i[pass_q.net][layer_q];
+  assign bias_layer = layers_i[pass_q.net][bias_layer_q];
+  assign q_next     = q_tile_q + (pass_q.il ? TILES_W'(N) : TILES_W'(1));
+  assign inner_ends = q_next >= layer.q_lines;
+  assign layer_ends = inner_ends && 32'(p_left_q) <= Lw;
+  assign pass_ends  = layer_ends && layer_q == pass_q.last_layer;
+  assign in_tensor  = layer_q == '0 ? '0 : {pass_q.net, layer_q};
+  assign out_tensor = {pass_q.net, layer_q} + 1'b1;
+  assign made_valid = walk_q;
+  always_comb begin
+    made               = '0;
+    made.tile.pass     = pass_q.pass;
+    made.tile.half     = pass_q.half;
+    made.tile.il       = pass_q.il;
+    made.tile.acting   = pass_q.acting;
+    made.tile.target   = pass_q.target;
+    made.tile.watch    = pass_q.watch && !pass_q.half && !pass_q.target && !layer.last;
+    made.tile.first    = q_tile_q == '0;
+    made.tile.last     = inner_ends;
+    made.tile.wide     = layer.last && (pass_q.half || layer.act == ActTanh);
+    made.tile.quantize = pass_q.half && !layer.last;
+    made.tile.act      = layer.act;
+    made.tile.bias     = layer.bias;
+    made.tile.rows     = 32'(p_left_q) < Lw ? ROWS_W'(p_left_q) : ROWS_W'(Lw);
+    made.tile.line     = row_line_q + LINE_W'(q_tile_q);
+    made.tile.stride   = layer.q_lines;
+    made.tile.columns  = layer.q_lines - q_tile_q;
+    made.tile.entries  = entries_of(pass_q);
+    made.tile.vectors  = pass_q.vectors;
+    made.tile.source   = PLACE_W'(q_tile_q) + (layer_q == pass_q.first_layer ? pass_q.source
+                         : layers_i[pass_q.net][layer_q-1'b1].output_line);
+    made.tile.sink     = PLACE_W'(p_tile_q) + (pass_q.place && layer_q == pass_q.last_layer
+                         ? pass_q.sink : layer.output_line);
+    made.tile.up       = pass_q.half ? SHIFT_W'(16) - shifts_i[in_tensor] : '0;
+    made.tile.down     = shifts_i[out_tensor];
+    made.tile.tensor   = out_tensor;
+    made.waits         = layer_q != pass_q.first_layer;
+    made.need          = before_base_q
+                         + CountW'(inner_ends ? layer.q_lines : q_next);
+  end
+
+  // Entries of a core: the first core has the most vectors; in half mode two an entry.
+  function automatic logic [ENTRY_W-1:0] entries_of(pass_t pass);
+    logic [VECTORS_W:0] mine;
+    mine = ((VECTORS_W + 1)'(pass.vectors) + (VECTORS_W + 1)'(N - 1)) >> NLog2;
+    if (pass.half) mine = (mine + 1'b1) >> 1;
+    return pass.il ? ENTRY_W'(1) : ENTRY_W'(mine);
+  endfunction
+
+  logic   step_valid, step_taken;
+  step_t  step;
+  jd_stream_skid #(
+    .Width ($bits(step_t))
+  ) u_steps (
+    .clk_i, .rst_ni, .clear_i,
+    .in_valid_i  (made_valid),
+    .in_ready_o  (made_ready),
+    .in_data_i   (made),
+    .out_valid_o (step_valid),
+    .out_ready_i (step_taken),
+    .out_data_o  (step)
+  );
+
+  layer_t first_layer, next_layer;
+  assign first_layer  = layers_i[pass_i.net][pass_i.first_layer];
+  assign next_layer   = layers_i[pass_q.net][layer_q+1'b1];
+  assign pass_ready_o = !walk_q && !biases_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || clear_i) begin
+      walk_q  <= 1'b0;
+      tiles_q <= '0;
+    end else if (pass_valid_i && pass_ready_o) begin
+      walk_q <= 1'b1;
+    end else if (made_valid && made_ready) begin
+      if (pass_ends)  walk_q  <= 1'b0;
+      if (inner_ends) tiles_q <= tiles_q + 1'b1;
+    end
+    if (pass_valid_i && pass_ready_o) begin
+      pass_q       <= pass_i;
+      layer_q      <= pass_i.first_layer;
+      p_left_q     <= first_layer.p;
+      row_line_q   <= first_layer.wbase;
+      p_tile_q     <= '0;
+      q_tile_q     <= '0;
+      layer_base_q <= tiles_q;
+    end else if (made_valid && made_ready) begin
+      q_tile_q <= inner_ends ? '0 : q_next;
+      if (inner_ends) begin
+        p_left_q   <= p_left_q - DIM_W'(Lw);
+        p_tile_q   <= p_tile_q + 1'b1;
+        row_line_q <= row_line_q + (LINE_W'(layer.q_lines) << LwLog2);
+      end
+      if (layer_ends) begin
+        layer_q       <= layer_q + 1'b1;
+        p_left_q      <= next_layer.p;
+        p_tile_q      <= '0;
+        row_line_q    <= next_layer.wbase;
+        before_base_q <= layer_base_q;
+        layer_base_q  <= tiles_q + 1'b1;
+      end
+    end
+  end
+
+  // ---- Bias lines, ahead of the tiles that want them
+  logic bias_layer_ends;
+  assign bias_valid_o    = biases_q && bias_layer.bias;
+  assign bias_target_o   = pass_q.target;
+  assign bias_address_o  = bias_layer.bbase + LINE_W'(bias_tile_q);
+  assign bias_layer_ends = !bias_layer.bias
+                           || (bias_ready_i && bias_tile_q + 1'b1 == bias_layer.p_lines);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || clear_i) begin
+      biases_q <= 1'b0;
+    end else if (pass_valid_i && pass_ready_o) begin
+      biases_q <= 1'b1;
+    end else if (bias_layer_ends && bias_layer_q == pass_q.last_layer) begin
+      biases_q <= 1'b0;
+    end
+    if (pass_valid_i && pass_ready_o) begin
+      bias_layer_q <= pass_i.first_layer;
+      bias_tile_q  <= '0;
+    end else if (bias_layer_ends) begin
+      bias_layer_q <= bias_layer_q + 1'b1;
+      bias_tile_q  <= '0;
+    end else if (bias_ready_i) begin
+      bias_tile_q <= bias_tile_q + 1'b1;
+    end
+  end
+
+  // ---- Loads: a tile's lines go into the shadow weights when the tile before has started
+  logic              loads, load_ends, start, pend_q;
+  logic [ROWS_W-1:0] row_q;
+  logic [LINE_W-1:0] line, next_line_q;
+  step_t             pend_step_q;                   // loaded, not started
+  assign loads      = step_valid && (!pend_q || start);
+  assign load_ends  = row_q + 1'b1 == step.tile.rows;
+  assign step_taken = loads && load_ends;
+  assign line       = row_q == '0 ? step.tile.line : next_line_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || clear_i) begin
+      row_q        <= '0;
+      pend_q       <= 1'b0;
+      load_valid_o <= 1'b0;
+    end else begin
+      load_valid_o <= loads;
+      pend_q       <= step_taken || (pend_q && !start);
+      if (loads) row_q <= load_ends ? '0 : row_q + 1'b1;
+    end
+    if (loads) begin
+      next_line_q <= line + LINE_W'(step.tile.stride);
+      load_o      <= '{target: step.tile.target, il: step.tile.il,
+                       by_row: step.tile.pass == PassDx, index: 4'(row_q), opens: row_q == '0,
+                       line: line, columns: step.tile.columns};
+    end
+    if (step_taken) pend_step_q <= step;
+  end
+
+  // ---- Entries
+  localparam int unsigned FlightW = $clog2(DEPTH + 3);
+  logic [ENTRY_W-1:0] left_q, index_q;              // entries to come; of the next one
+  logic [CountW-1:0]  written_q, written_q2, apart;
+  logic [8:0]         biases_there_q;
+  logic               wants_bias, written_ok, bias_ok;
+  logic [FlightW-1:0] flight_q;                     // clocks until all entries are written
+  tile_t              tile_q;
+  assign apart      = (pend_step_q.tile.il ? written_q2 : written_q) - pend_step_q.need;
+  assign written_ok = !pend_step_q.waits || !apart[CountW-1];
+  assign wants_bias = pend_step_q.tile.last && pend_step_q.tile.bias;
+  assign bias_ok    = !wants_bias || biases_there_q != '0;
+  assign start      = pend_q && left_q == '0 && written_ok && bias_ok && !clear_i;
+  assign waits_o    = (step_valid || pend_q) && left_q == '0 && !start;
+  assign idle_o     = !walk_q && !biases_q && !step_valid && !pend_q && left_q == '0
+                      && flight_q == '0;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || clear_i) begin
+      left_q         <= '0;
+      entry_valid_o  <= 1'b0;
+      written_q      <= '0;
+      written_q2     <= '0;
+      biases_there_q <= '0;
+    end else begin
+      entry_valid_o  <= start || left_q != '0;
+      written_q      <= written_q + CountW'(written_i);
+      written_q2     <= written_q;
+      biases_there_q <= biases_there_q + 9'(come_i) - 9'(start && wants_bias);
+      if (start)             left_q <= pend_step_q.tile.entries - 1'b1;
+      else if (left_q != '0) left_q <= left_q - 1'b1;
+    end
+    if (!rst_ni)                      flight_q <= '0;
+    else if (start || left_q != '0)   flight_q <= FlightW'(DEPTH + 2);
+    else if (flight_q != '0)          flight_q <= flight_q - 1'b1;
+    if (start) begin
+      tile_q  <= pend_step_q.tile;
+      index_q <= ENTRY_W'(1);
+      entry_o <= '{tile: pend_step_q.tile, index: '0, opens: 1'b1,
+                   closes: pend_step_q.tile.entries == ENTRY_W'(1)};
+    end else if (left_q != '0) begin
+      index_q <= index_q + 1'b1;
+      entry_o <= '{tile: tile_q, index: index_q, opens: 1'b0, closes: left_q == ENTRY_W'(1)};
+    end
+  end
+
+  `JD_ASSUME_IF(EntriesInRange_M, pass_valid_i, pass_i.vectors != '0)
+  `JD_ASSUME_IF(PassKnown_M, pass_valid_i, pass_i.pass == PassFw
+                && pass_i.first_layer <= pass_i.last_layer)
+endmodule : jd_qat_sequencer

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The engine's registers from 0x100: the build's geometry, settings, monitors and shifts, counters.
+//
+// Streams  register_*: accesses from the engine's frame, one at a time. Settings are written while the
+//          engine is idle, and hold during jobs.
+// Timing   a write is answered in the clock of its request, a read in the next. Counters see what
+//          they count one clock late.
+// Numbers  SAT stops at 2^32 - 1; TILEVEC wraps at 2^64. CYC_* count from job_i on.
+// Source   jd_qat.rdl. Golden model: models/qat/engine.py, read_register.
+`include "jd_assert.svh"
+module jd_qat_state
+  import jd_axi_pkg::*;
+  import jd_qat_pkg::*;
+#(
+  parameter  int unsigned Lw        = 16,      // as jd_qat_top
+  parameter  int unsigned N         = 2,
+  parameter  int unsigned Slots     = 64,
+  parameter  int unsigned ActLines  = 160,
+  parameter  int unsigned DelLines  = 80,
+  parameter  int unsigned WLines    = 20480,
+  parameter  int unsigned MaxDim    = 512,
+  parameter  int unsigned MaxLayers = 4,
+  parameter  int unsigned AdamLanes = 16,
+  parameter  int unsigned TanhLanes = 4,
+  parameter  int unsigned BMax      = 4096,
+  localparam int unsigned OverW     = $clog2(2 * Lw * N + Lw + 1)
+) (
+  input  logic                            clk_i,
+  input  logic                            rst_ni,
+  input  register_req_t                   register_req_i,
+  output register_rsp_t                   register_rsp_o,
+  // Settings
+  output logic                            half_o,          // jobs run in half mode
+  output logic                            watch_o,         // monitors see activations
+  output logic                            sat_event_o,
+  output logic [3:0]                      noise_o,         // its kind
+  output logic [31:0]                     sigma_o,
+  output logic [31:0]                     theta_o,
+  output logic [TENSORS-1:0][SHIFT_W-1:0] shifts_o,
+  // Monitors
+  output logic [TENSORS-1:0][31:0]        low_o,
+  output logic [TENSORS-1:0][31:0]        high_o,
+  input  logic [TENSORS-1:0]              seen_i,
+  input  logic [TENSORS-1:0][31:0]        low_i,
+  input  logic [TENSORS-1:0][31:0]        high_i,
+  // Generator
+  input  logic [255:0]                    generator_i,
+  input  logic [Lw-1:0][31:0]             ou_i,
+  // What the counters count
+  input  logic                            job_i,           // one begins
+  input  logic                            running_i,       // there is one
+  input  logic                            entry_i,         // each core takes an entry
+  input  logic                            entry_il_i,
+  input  logic                            load_il_i,
+  input  logic [OverW-1:0]                over_z_i,
+  input  logic [OverW-1:0]                over_quantized_i
+);
+  jd_qat_regs_pkg::jd_qat__in_t  from_hw;
+  jd_qat_regs_pkg::jd_qat__out_t to_hw;
+
+  // ---- Counters
+  logic [1:0][32:0] saturated_q;                // Z, ACTQ; the top bit: it has stopped
+  logic [31:0]      forward_q, infer_q, wait_q;
+  logic [63:0]      entries_q;
+  logic             entry_q, entry_il_q, load_il_q, running_q;
+  logic [1:0][OverW-1:0] over_q;
+  always_ff @(posedge clk_i) begin
+    entry_q    <= rst_ni && entry_i;
+    load_il_q  <= rst_ni && load_il_i;
+    running_q  <= rst_ni && running_i;
+    entry_il_q <= entry_il_i;
+    over_q     <= rst_ni ? {over_quantized_i, over_z_i} : '0;
+    if (!rst_ni) begin
+      saturated_q <= '0;
+      entries_q   <= '0;
+    end else begin
+      for (int unsigned k = 0; k < 2; k++) begin
+        if (!saturated_q[k][32]) saturated_q[k] <= saturated_q[k] + 33'(over_q[k]);
+      end
+      if (entry_q) entries_q <= entries_q + 64'(N);
+    end
+    if (!rst_ni || job_i) begin
+      forward_q <= '0;
+      infer_q   <= '0;
+      wait_q    <= '0;
+    end else if (running_q) begin
+      if (load_il_q)                       infer_q   <= infer_q + 1'b1;
+      else if (entry_q && !entry_il_q)     forward_q <= forward_q + 1'b1;
+      else                                 wait_q    <= wait_q + 1'b1;
+    end
+  end
+
+  always_comb begin
+    from_hw.CAP0.n_log2.next         = 4'($clog2(N));
+    from_hw.CAP0.lw_log2.next        = 4'($clog2(Lw));
+    from_hw.CAP0.vc.next             = 8'(Slots);
+    from_hw.CAP0.max_layers.next     = 4'(MaxLayers);
+    from_hw.CAP0.adam_log2.next      = 4'($clog2(AdamLanes));
+    from_hw.CAP0.tanh_log2.next      = 4'($clog2(TanhLanes));
+    from_hw.CAP0.paper.next          = 1'b0;
+    from_hw.CAP1.act_lines.next      = 16'(ActLines);
+    from_hw.CAP1.del_lines.next      = 16'(DelLines);
+    from_hw.CAP2.w_lines.next        = 24'(WLines);
+    from_hw.CAP2.accumulator.next    = 8'(ACC_W);
+    from_hw.CAP3.max_dim.next        = 16'(MaxDim);
+    from_hw.CAP3.b_max.next          = 16'(BMax);
+    from_hw.TSTEP.value.we           = 1'b0;
+    from_hw.TSTEP.value.next         = '0;
+    from_hw.MODE.half.we             = 1'b0;
+    from_hw.MODE.half.next           = 1'b0;
+    from_hw.MODE.partial.next        = 1'b0;
+    from_hw.SUM_Q.value.next         = '0;
+    from_hw.SUM_ABS_TD.value.next    = '0;
+    from_hw.COUNT.value.next         = '0;
+    from_hw.CYC_FW.value.next        = forward_q;
+    from_hw.CYC_DX.value.next        = '0;
+    from_hw.CYC_DW.value.next        = '0;
+    from_hw.CYC_INF.value.next       = infer_q;
+    from_hw.CYC_WAIT.value.next      = wait_q;
+    from_hw.TILEVEC.value.next       = entries_q;
+    for (int unsigned k = 0; k < TENSORS; k++) begin
+      from_hw.MON[k].MIN.value.we    = seen_i[k];
+      from_hw.MON[k].MIN.value.next  = low_i[k];
+      from_hw.MON[k].MAX.value.we    = seen_i[k];
+      from_hw.MON[k].MAX.value.next  = high_i[k];
+      from_hw.SHIFT[k].value.we      = 1'b0;
+      from_hw.SHIFT[k].value.next    = '0;
+      from_hw.SAT[k].value.next      = k > 1 ? '0
+          : saturated_q[k%2][32] ? '1 : saturated_q[k%2][31:0];
+      from_hw.RNG[k].value.next      = generator_i[32*k +: 32];
+      low_o[k]    = to_hw.MON[k].MIN.value.value;
+      high_o[k]   = to_hw.MON[k].MAX.value.value;
+      shifts_o[k] = to_hw.SHIFT[k].value.value;
+    end
+    for (int unsigned k = 0; k < 16; k++) from_hw.OU[k].value.next = k < Lw ? ou_i[k%Lw] : '0;
+  end
+  assign half_o      = to_hw.MODE.half.value && !to_hw.CFG.force_full.value;
+  assign watch_o     = !to_hw.MODE.half.value;
+  assign sat_event_o = to_hw.CFG.sat_event.value;
+  assign noise_o     = to_hw.CFG.noise.value;
+  assign sigma_o     = to_hw.NOISE_SIGMA.value.value;
+  assign theta_o     = to_hw.NOISE_THETA.value.value;
+
+  logic stall_write, stall_read;
+  jd_qat_regs u_registers (
+    .clk                  (clk_i),
+    .rst_n                (rst_ni),
+    .s_cpuif_req          (register_req_i.valid),
+    .s_cpuif_req_is_wr    (register_req_i.write),
+    .s_cpuif_addr         (register_req_i.address),
+    .s_cpuif_wr_data      (register_req_i.data),
+    .s_cpuif_wr_biten     (register_req_i.mask),
+    .s_cpuif_req_stall_wr (stall_write),
+    .s_cpuif_req_stall_rd (stall_read),
+    .s_cpuif_rd_ack       (register_rsp_o.read_done),
+    .s_cpuif_rd_err       (register_rsp_o.read_error),
+    .s_cpuif_rd_data      (register_rsp_o.read_data),
+    .s_cpuif_wr_ack       (register_rsp_o.write_done),
+    .s_cpuif_wr_err       (register_rsp_o.write_error),
+    .hwif_in              (from_hw),
+    .hwif_out             (to_hw)
+  );
+
+  `JD_ASSERT_IF(NoStall_A, register_req_i.valid,
+                register_req_i.write ? register_rsp_o.write_done && !stall_write : !stall_read)
+endmodule : jd_qat_state

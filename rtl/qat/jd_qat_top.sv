@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The qat engine: DDPG in fixed point with quantization-aware training, on adaptive array cores.
+//
+//   page -> jd_engine_frame -> jd_qat_state (registers)
+//                           -> jd_qat_job -> jd_qat_check, jd_qat_table
+//   memory <- jd_qat_load <--> jd_qat_job <-> jd_qat_cores (slots, weights, targets), jd_qat_optmem
+//                              jd_qat_job -> passes -> jd_qat_cores -> jd_qat_monitor
+//
+// Streams  axil_*: the page. mem_*: the memory port. One ring.
+// Timing   a row of LW words per clock to and from memory; an entry per clock in each core; see
+//          jd_qat_sequencer.
+// Numbers  fixed point, see docs/qat.md. Jobs: NET, LOAD, STORE, PUTX, GETX, FW, INFER; others end with
+//          E_OPCODE.
+// Source   FIXAR; docs/qat.md. Golden model: models/qat/engine.py.
+`include "jd_assert.svh"
+module jd_qat_top
+  import jd_axi_pkg::*;
+  import jd_qat_pkg::*;
+#(
+  parameter int unsigned QatCores     = 2,        // 1, 2, 4
+  parameter int unsigned QatLw        = 16,       // words of a line: 4, 8, 16
+  parameter int unsigned QatVc        = 64,       // vector slots of a core, even, 8..128
+  parameter int unsigned QatActLines  = 160,      // lines of a slot for activations
+  parameter int unsigned QatDelLines  = 80,       // for deltas
+  parameter int unsigned QatWLines    = 20480,    // of each memory of weights
+  parameter int unsigned QatMaxDim    = 512,      // largest layer
+  parameter int unsigned QatMaxLayers = 4,        // of a network, 2..4
+  parameter int unsigned QatAdamLanes = QatLw,    // weights per clock in the optimizer
+  parameter int unsigned QatTanhLanes = 4,        // of a core: 1, 2, 4, 8
+  parameter int unsigned QatBMax      = 4096,     // largest batch
+  parameter bit          QatPaper     = 1'b0      // has the published schedule
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic [63:0] time_i,
+  output logic        irq_o,
+  input  axil_req_t   axil_req_i,
+  output axil_rsp_t   axil_rsp_o,
+  output axi_req_t    mem_req_o,
+  input  axi_rsp_t    mem_rsp_i
+);
+  localparam int unsigned CoreW = $clog2(QatCores) > 0 ? $clog2(QatCores) : 1;
+  localparam int unsigned RowsW = 18;
+  localparam int unsigned CoreOverW = $clog2(2 * QatLw * QatCores + 1);
+  localparam int unsigned JobOverW  = $clog2(QatLw + 1);
+  localparam int unsigned OverW     = $clog2(2 * QatLw * QatCores + QatLw + 1);
+  localparam int unsigned ActionsW  = $clog2(QatLw + 1);
+  if (QatPaper) begin : gen_bad_paper
+    $fatal(1, "jd_qat_top: QatPaper=1: the published schedule is not there");
+  end
+
+  // ---- The frame
+  register_req_t register_req;
+  register_rsp_t register_rsp;
+  axi_req_t      client_req;
+  axi_rsp_t      client_rsp;
+  logic          job_valid, job_ready, end_valid, end_ready, timeout, soft_reset, quiet, unused_idle;
+  descriptor_t   descriptor;
+  logic [31:0]   unused_number, end_count, end_info0, end_info1;
+  logic [15:0]   end_detail;
+  logic [7:0]    end_error;
+  logic          over_event, busy, stall_mem, waits, progress;
+  jd_engine_frame #(
+    .Id       (jd_qat_map_pkg::ENGINE_ID),
+    .Version  (jd_qat_map_pkg::ENGINE_VERSION),
+    .IdleOnly (jd_qat_map_pkg::IDLE_ONLY)
+  ) u_frame (
+    .clk_i, .rst_ni, .time_i, .irq_o, .axil_req_i, .axil_rsp_o, .mem_req_o, .mem_rsp_i,
+    .register_req_o   (register_req),
+    .register_rsp_i   (register_rsp),
+    .client_req_i     (client_req),
+    .client_rsp_o     (client_rsp),
+    .job_valid_o      (job_valid),
+    .job_ready_i      (job_ready),
+    .job_descriptor_o (descriptor),
+    .job_number_o     (unused_number),
+    .end_valid_i      (end_valid),
+    .end_ready_o      (end_ready),
+    .end_job_i        ('0),
+    .end_error_i      (end_error),
+    .end_detail_i     (end_detail),
+    .end_count_i      (end_count),
+    .end_info0_i      (end_info0),
+    .end_info1_i      (end_info1),
+    .timeout_o        (timeout),
+    .soft_reset_o     (soft_reset),
+    .quiet_i          (quiet),
+    .error_valid_i    (1'b0),
+    .error_code_i     ('0),
+    .event_i          (over_event),
+    .busy_i           (busy),
+    .stall_mem_i      (stall_mem),
+    .stall_in_i       (waits),
+    .stall_out_i      (1'b0),
+    .progress_i       (progress),
+    .idle_o           (unused_idle)
+  );
+
+  // ---- Registers
+  logic                            running, half, watch, sat_event, entry, entry_il, load_il;
+  logic [3:0]                      noise_kind;
+  logic [31:0]                     sigma, theta;
+  logic [TENSORS-1:0][SHIFT_W-1:0] shifts, unused_shifts;
+  logic [TENSORS-1:0][31:0]        low, high, low_d, high_d;
+  logic [TENSORS-1:0]              seen;
+  logic [255:0]                    generator;
+  logic [QatLw-1:0][31:0]          ou;
+  logic [CoreOverW-1:0]            over_z, over_quantized;
+  logic [JobOverW-1:0]             over_state;
+  jd_qat_state #(
+    .Lw (QatLw), .N (QatCores), .Slots (QatVc), .ActLines (QatActLines), .DelLines (QatDelLines),
+    .WLines (QatWLines), .MaxDim (QatMaxDim), .MaxLayers (QatMaxLayers),
+    .AdamLanes (QatAdamLanes), .TanhLanes (QatTanhLanes), .BMax (QatBMax)
+  ) u_state (
+    .clk_i, .rst_ni,
+    .register_req_i   (register_req),
+    .register_rsp_o   (register_rsp),
+    .half_o           (half),
+    .watch_o          (watch),
+    .sat_event_o      (sat_event),
+    .noise_o          (noise_kind),
+    .sigma_o          (sigma),
+    .theta_o          (theta),
+    .shifts_o         (shifts),
+    .low_o            (low),
+    .high_o           (high),
+    .seen_i           (seen),
+    .low_i            (low_d),
+    .high_i           (high_d),
+    .generator_i      (generator),
+    .ou_i             (ou),
+    .job_i            (job_valid && job_ready),
+    .running_i        (running),
+    .entry_i          (entry),
+    .entry_il_i       (entry_il),
+    .load_il_i        (load_il),
+    .over_z_i         (OverW'(over_z)),
+    .over_quantized_i (OverW'(over_quantized) + OverW'(over_state))
+  );
+  assign over_event = sat_event && over_z != '0;
+
+  // ---- Transfers
+  logic                          load_idle, load_read, load_write, load_stop, load_done, load_moved;
+  logic [39:0]                   load_address;
+  logic [RowsW-1:0]              load_rows;
+  logic [ROWS_W-1:0]             load_words;
+  logic [1:0]                    load_response;
+  logic                          in_valid, in_ready, out_valid, out_ready;
+  logic [QatLw-1:0][WORD_W-1:0]  in_row, out_row;
+  jd_qat_load #(.Lw (QatLw)) u_load (
+    .clk_i, .rst_ni,
+    .idle_o       (load_idle),
+    .read_i       (load_read),
+    .write_i      (load_write),
+    .address_i    (load_address),
+    .rows_i       (load_rows),
+    .line_words_i (load_words),
+    .stop_i       (load_stop),
+    .row_valid_o  (in_valid),
+    .row_ready_i  (in_ready),
+    .row_data_o   (in_row),
+    .line_valid_i (out_valid),
+    .line_ready_o (out_ready),
+    .line_data_i  (out_row),
+    .done_o       (load_done),
+    .response_o   (load_response),
+    .moved_o      (load_moved),
+    .mem_req_o    (client_req),
+    .mem_rsp_i    (client_rsp)
+  );
+
+  // ---- Jobs
+  table_t                        networks;
+  logic                          clear, weight_read, weight_ready, weight_write, weight_valid;
+  logic                          moment_read, moment_write, moment_valid, second;
+  logic [2:0]                    region;
+  logic [LINE_W-1:0]             line;
+  logic [QatLw-1:0][WORD_W-1:0]  weight_line, moment_row, line_data, slot_line;
+  logic                          line_valid, line_ready, slot_read, slot_delta, slot_odd, slot_valid;
+  logic [QatCores-1:0]           line_cores;
+  logic [CoreW-1:0]              slot_core;
+  logic [ADDRESS_W-1:0]          slot_address;
+  logic                          pass_valid, pass_ready, cores_idle, state_seen;
+  pass_t                         pass;
+  logic                          noise_start, noise_ready, noise_in, noise_out;
+  logic [ActionsW-1:0]           actions;
+  logic [QatLw-1:0][WORD_W-1:0]  noise_line, action_line;
+  jd_qat_job #(
+    .Lw (QatLw), .N (QatCores), .Slots (QatVc), .ActLines (QatActLines), .DelLines (QatDelLines),
+    .WLines (QatWLines), .MaxDim (QatMaxDim), .MaxLayers (QatMaxLayers)
+  ) u_job (
+    .clk_i, .rst_ni,
+    .job_valid_i      (job_valid),
+    .job_ready_o      (job_ready),
+    .job_descriptor_i (descriptor),
+    .end_valid_o      (end_valid),
+    .end_ready_i      (end_ready),
+    .end_error_o      (end_error),
+    .end_detail_o     (end_detail),
+    .end_count_o      (end_count),
+    .end_info0_o      (end_info0),
+    .end_info1_o      (end_info1),
+    .soft_reset_i     (soft_reset),
+    .timeout_i        (timeout),
+    .running_o        (running),
+    .clear_o          (clear),
+    .half_i           (half),
+    .watch_i          (watch),
+    .noise_kind_i     (noise_kind),
+    .shifts_i         (shifts),
+    .table_o          (networks),
+    .load_read_o      (load_read),
+    .load_write_o     (load_write),
+    .load_address_o   (load_address),
+    .load_rows_o      (load_rows),
+    .load_words_o     (load_words),
+    .load_stop_o      (load_stop),
+    .load_done_i      (load_done),
+    .load_response_i  (load_response),
+    .row_valid_i      (in_valid),
+    .row_ready_o      (in_ready),
+    .row_data_i       (in_row),
+    .row_valid_o      (out_valid),
+    .row_ready_i      (out_ready),
+    .row_data_o       (out_row),
+    .weight_read_o    (weight_read),
+    .weight_ready_i   (weight_ready),
+    .weight_write_o   (weight_write),
+    .moment_read_o    (moment_read),
+    .moment_write_o   (moment_write),
+    .region_o         (region),
+    .second_o         (second),
+    .line_o           (line),
+    .weight_valid_i   (weight_valid),
+    .weight_line_i    (weight_line),
+    .moment_valid_i   (moment_valid),
+    .moment_row_i     (moment_row),
+    .line_valid_o     (line_valid),
+    .line_ready_i     (line_ready),
+    .line_cores_o     (line_cores),
+    .slot_read_o      (slot_read),
+    .slot_core_o      (slot_core),
+    .slot_delta_o     (slot_delta),
+    .slot_odd_o       (slot_odd),
+    .slot_address_o   (slot_address),
+    .line_data_o      (line_data),
+    .slot_valid_i     (slot_valid),
+    .slot_line_i      (slot_line),
+    .pass_valid_o     (pass_valid),
+    .pass_ready_i     (pass_ready),
+    .pass_o           (pass),
+    .cores_idle_i     (cores_idle),
+    .seen_o           (state_seen),
+    .over_o           (over_state),
+    .noise_start_o    (noise_start),
+    .actions_o        (actions),
+    .noise_ready_i    (noise_ready),
+    .noise_valid_o    (noise_in),
+    .noise_data_o     (noise_line),
+    .noise_valid_i    (noise_out),
+    .noise_data_i     (action_line)
+  );
+  assign quiet     = !running && load_idle;
+  assign busy      = entry;
+  assign stall_mem = running && !load_idle && !load_moved;
+  assign progress  = load_moved || entry || load_il;
+
+  // ---- Memories and cores
+  logic [QatCores-1:0]                            seen_valid;
+  logic [TENSOR_W-1:0]                            seen_tensor;
+  logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0]     seen_line;
+  jd_qat_optmem #(.Lw (QatLw), .Lines (QatWLines)) u_moments (
+    .clk_i, .rst_ni,
+    .region_i      (region),
+    .second_i      (second),
+    .address_i     (line),
+    .write_valid_i (moment_write),
+    .write_row_i   (line_data),
+    .read_valid_i  (moment_read),
+    .read_valid_o  (moment_valid),
+    .read_row_o    (moment_row)
+  );
+  jd_qat_cores #(
+    .Lw (QatLw), .N (QatCores), .Slots (QatVc), .ActLines (QatActLines), .DelLines (QatDelLines),
+    .WLines (QatWLines), .TanhLanes (QatTanhLanes)
+  ) u_cores (
+    .clk_i, .rst_ni,
+    .clear_i          (clear),
+    .idle_o           (cores_idle),
+    .layers_i         (networks.layers),
+    .shifts_i         (shifts),
+    .pass_valid_i     (pass_valid),
+    .pass_ready_o     (pass_ready),
+    .pass_i           (pass),
+    .weight_read_i    (weight_read),
+    .weight_ready_o   (weight_ready),
+    .weight_write_i   (weight_write),
+    .weight_target_i  (region[0]),
+    .weight_address_i (line),
+    .weight_line_i    (line_data),
+    .weight_valid_o   (weight_valid),
+    .weight_line_o    (weight_line),
+    .line_valid_i     (line_valid),
+    .line_ready_o     (line_ready),
+    .line_cores_i     (line_cores),
+    .line_delta_i     (slot_delta),
+    .line_odd_i       (slot_odd),
+    .line_address_i   (slot_address),
+    .line_half_i      (2'b11),
+    .line_data_i      (line_data),
+    .slot_read_i      (slot_read),
+    .slot_core_i      (slot_core),
+    .slot_delta_i     (slot_delta),
+    .slot_odd_i       (slot_odd),
+    .slot_address_i   (slot_address),
+    .slot_valid_o     (slot_valid),
+    .slot_line_o      (slot_line),
+    .seen_valid_o     (seen_valid),
+    .seen_tensor_o    (seen_tensor),
+    .seen_line_o      (seen_line),
+    .over_z_o         (over_z),
+    .over_quantized_o (over_quantized),
+    .entry_valid_o    (entry),
+    .entry_il_o       (entry_il),
+    .load_il_o        (load_il),
+    .waits_o          (waits)
+  );
+
+  // ---- Monitors: of cores, and of a state that is stored
+  logic [QatCores-1:0]                        watched;
+  logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0] watched_line;
+  always_comb begin
+    watched         = seen_valid;
+    watched_line    = seen_line;
+    if (state_seen) begin
+      watched[0]      = 1'b1;
+      watched_line[0] = line_data;
+    end
+  end
+  jd_qat_monitor #(.Cores (QatCores), .Lw (QatLw)) u_monitor (
+    .clk_i, .rst_ni,
+    .line_valid_i  (watched),
+    .line_tensor_i ({QatCores{state_seen ? TENSOR_W'(0) : seen_tensor}}),
+    .line_data_i   (watched_line),
+    .low_i         (low),
+    .high_i        (high),
+    .write_o       (seen),
+    .low_o         (low_d),
+    .high_o        (high_d),
+    .shift_o       (unused_shifts)
+  );
+
+  // ---- Noise
+  jd_qat_noise #(.Lw (QatLw)) u_noise (
+    .clk_i, .rst_ni,
+    .load_i       (1'b0),
+    .load_state_i ('0),
+    .load_x_i     ('0),
+    .state_o      (generator),
+    .x_o          (ou),
+    .start_i      (noise_start),
+    .kind_i       (noise_kind[1:0]),
+    .actions_i    (actions),
+    .sigma_i      (sigma),
+    .theta_i      (theta),
+    .ready_o      (noise_ready),
+    .in_valid_i   (noise_in),
+    .in_noise_i   (1'b1),
+    .in_data_i    (noise_line),
+    .out_valid_o  (noise_out),
+    .out_data_o   (action_line)
+  );
+
+  logic unused;
+  assign unused = ^{unused_number, unused_idle, unused_shifts};
+  `JD_ASSERT_IF(StateAlone_A, state_seen, seen_valid == '0)
+endmodule : jd_qat_top

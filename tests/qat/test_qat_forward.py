@@ -1,0 +1,93 @@
+"""Forward passes of whole networks through sequencer, weight memory and cores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flow.effort import scale
+from flow.regression import builds
+from models.qat import timing
+from models.qat.layout import ACTOR, CRITIC, Geometry, plan
+from models.qat.schedule import Pass
+from models.qat.timestep import Stage
+from verif.qat.cores import Cores, player
+
+SIZES = {
+    "R0": Geometry(1, 4, 8, 40, 8, 512, 40, 4, 4, 4),
+    "small": Geometry(2, 4, 16, 56, 8, 512, 40, 4, 4, 2),
+}
+pytestmark = builds(lambda size: player(SIZES[size], 1))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_qat_forward(size: str, seed: int) -> None:
+    """Batches and acting vectors, both modes and memories, one layer and all."""
+    g = SIZES[size]
+    rng = np.random.default_rng([seed, 7])
+    seen: set[object] = set()
+    with player(g, seed) as sim:
+        for turn in range(scale(30, 6)):
+            hidden = [int(n) for n in rng.integers(1, 21, rng.integers(1, 3))]
+            states, actions = int(rng.integers(1, 18)), int(rng.integers(1, g.lw - 1))
+            table = plan(states, actions, hidden, g, bias=turn % 4 != 3)
+            cores = Cores(sim, g, table, rng)
+            cores.fill(32 if turn % 3 == 0 else 24)
+            for _ in range(3):
+                net, acting = int(rng.integers(0, 2)), bool(rng.random() < 0.4)
+                count = len(table.networks[net])
+                first = int(rng.integers(0, count)) if rng.random() < 0.3 else 0
+                p = Pass(
+                    net, first, count - 1 if rng.random() < 0.7 else first,
+                    1 if acting else int(rng.integers(1, g.vectors + 1)), 0,
+                    half=bool(rng.random() < 0.5), il=acting, acting=acting,
+                    target=not acting and bool(rng.random() < 0.3), watch=bool(rng.random() < 0.5),
+                )  # fmt: skip
+                cores.inputs(p, int(rng.integers(16, 33)))
+                path = cores.golden.path
+                path.low, path.high = [0] * 8, [0] * 8
+                path.saturated = [0] * len(Stage)
+                run = cores.run(p)
+                assert (run.low, run.high) == (path.low, path.high), p
+                assert run.over == {k: path.saturated[k] for k in run.over}, p
+                cores.compare()
+                seen |= {("half", p.half, "acting", acting), ("target", p.target)}
+                seen |= {("last", net, p.half), *((k, n > 0) for k, n in run.over.items())}
+    if scale(30, 6) > 10:
+        want = {("half", h, "acting", a) for h in (0, 1) for a in (0, 1)}
+        want |= {("last", n, h) for n in (0, 1) for h in (0, 1)}
+        want |= {(k, True) for k in (Stage.Z, Stage.ACTQ)} | {("target", True)}
+        assert not want - seen, want - seen
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("half", [False, True])
+def test_qat_forward_clocks(size: str, half: bool, seed: int) -> None:
+    """Entries come in the clocks of the cycle model."""
+    g = SIZES[size]
+    rng = np.random.default_rng([seed, 8])
+    with player(g, seed) as sim:
+        for hidden in ((20, 15), (16,), (4, 4)):
+            table = plan(11, 2, hidden, g)
+            cores = Cores(sim, g, table, rng)
+            cores.fill(20)
+            for vectors in (1, g.n, g.vectors // 2, g.vectors - 1, g.vectors):
+                layers = table.networks[CRITIC]
+                p = Pass(CRITIC, 0, len(layers) - 1, vectors, 0, half=half)
+                cores.inputs(p, 20)
+                run = cores.run(p)
+                array = timing._Array(g, half)
+                array.forward(layers, -(-vectors // g.n), {})
+                rows = min(g.lw, layers[0].p)
+                span = int(run.entries[-1] - run.entries[0])
+                assert span == array.t - 1 - rows, (hidden, vectors)
+                assert len(run.entries) == array.taken
+            layers = table.networks[ACTOR]
+            p = Pass(ACTOR, 0, len(layers) - 1, 1, 0, half=half, il=True, acting=True)
+            cores.inputs(p, 20)
+            run = cores.run(p)
+            array = timing._Array(g, half)
+            start = array.infer(layers)
+            span = int(run.entries[-1] - run.entries[0])
+            assert span == start - min(g.lw, layers[0].p), hidden
+            assert len(run.entries) == array.taken

@@ -1,0 +1,113 @@
+"""The qat engine's RTL: jobs in its environment, and a trained actor on the device."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flow import simulate
+from flow.configuration import Config, parse
+from flow.effort import scale
+from flow.regression import builds, regress
+from jackdaw.device import open_device
+from jackdaw.device.sim import build_library
+from jackdaw.drivers.qat import Qat, QatSettings, Source
+from models.qat.records import Transitions, pack
+from models.registers import qat as registers
+from verif.coverage import require
+
+SMALL = {
+    "QatCores": 2, "QatLw": 4, "QatVc": 16, "QatActLines": 64, "QatDelLines": 32, "QatWLines": 512,
+    "QatMaxDim": 40, "QatTanhLanes": 2, "QatAdamLanes": 4,
+}  # fmt: skip
+R0 = SMALL | {"QatCores": 1, "QatVc": 8, "QatMaxLayers": 3}
+LW8 = SMALL | {"QatLw": 8, "QatAdamLanes": 8, "QatCores": 4, "QatTanhLanes": 4}
+BUILDS = {"small": SMALL, "R0": R0, "LW8": LW8}
+CONFIG = parse(
+    "qat_small",
+    {
+        "ClockHz": 164_000_000, "MemSizeLog2": 20, "MemPorts": 1,
+        "engines": {"qat": {"parameters": SMALL}},
+    },
+)  # fmt: skip
+
+
+def run(test: str, build: str, seed: int) -> Path:
+    return simulate.run(
+        "jackdaw:engine:qat_top", toplevel="jd_qat_top", module="verif.qat.tests", test=test,
+        parameters=BUILDS[build], seed=seed,
+    )  # fmt: skip
+
+
+@pytest.mark.cocotb
+@pytest.mark.parametrize("test", ["Smoke", "Wrong", "BackPressure", "Failures", "ScoreboardFires"])
+@pytest.mark.parametrize("build", ["small", regress("R0"), regress("LW8")])
+def test_qat_top(test: str, build: str, seed: int) -> None:
+    run(test, build, seed)
+
+
+@pytest.mark.cocotb
+def test_qat_coverage(seed: int) -> None:
+    """Every job, error, mode, memory and kind of slot was met."""
+    require([run(test, "small", seed) for test in ("Smoke", "Wrong")])
+
+
+def trained(config: Config, qdelay: int, seed: int) -> tuple[Qat, np.random.Generator]:
+    """A golden engine after some timesteps on random transitions."""
+    rng = np.random.default_rng(seed)
+    states, actions, batch = 7, 2, 16
+    device = open_device("model", config)
+    engine = Qat(device)
+    g = engine.geometry
+    sizes = [states, 20, 13, actions]
+    actor, critic = (
+        [(rng.uniform(-1, 1, (p, q)) / np.sqrt(q), rng.uniform(-0.1, 0.1, p))
+         for q, p in pairwise(shape)]
+        for shape in (sizes, [states + actions, 20, 13, 1])
+    )  # fmt: skip
+    engine.configure(QatSettings(qdelay=qdelay, noise="none", seed=seed))
+    engine.load_network(actor, critic)
+    for _ in range(scale(40, 12)):
+        rows = pack(
+            Transitions.of(
+                rng.normal(size=(batch, states)), rng.uniform(-1, 1, (batch, actions)),
+                rng.normal(size=batch), np.full(batch, 0.99), rng.normal(size=(batch, states)),
+            ),
+            g,
+        )  # fmt: skip
+        base = engine._upload(rows)
+        engine.train(batch, 1e-3, 1e-3, Source(base, g.stride(states), batch)).wait(60)
+    return engine, rng
+
+
+@builds(lambda: build_library(CONFIG))
+@pytest.mark.parametrize("qdelay", [8, 1 << 20], ids=["half", "full"])
+def test_a_trained_actor_acts_from_rtl(qdelay: int, seed: int) -> None:
+    """Actions of the RTL are those of the golden engine that trained the actor."""
+    golden, rng = trained(CONFIG, qdelay, seed)
+    assert golden.half == (qdelay < 100)
+    with open_device("sim", CONFIG, seed=seed) as device:
+        engine = Qat(device)
+        zeros = [[(np.zeros_like(w), np.zeros_like(b)) for w, b in net]
+                 for net in golden.store_network()]  # fmt: skip
+        critic = [(w, b) for w, b in zeros[1]]
+        engine.load_network(zeros[0], critic)
+        for region in ("w", "t", "g", "m", "v"):
+            engine.write_region(region, golden.read_region(region))
+            np.testing.assert_array_equal(engine.read_region(region), golden.read_region(region))
+        engine.write(registers.MODE.offset, int(golden.half))
+        for name in ("MON_MIN", "MON_MAX", "SHIFT"):
+            register = getattr(registers, name)
+            for k in range(register.count):
+                engine.write(register.at(k), golden.read(register.at(k)))
+        for _ in range(scale(50, 10)):
+            state = rng.normal(size=golden.table.states) * 2
+            np.testing.assert_array_equal(engine.infer(state), golden.infer(state))
+        for register in (registers.MON_MIN, registers.MON_MAX):
+            for k in range(register.count):
+                assert engine.read(register.at(k)) == golden.read(register.at(k))
+        found = engine.read(registers.CYC_INF.offset)
+        assert found == golden.read(registers.CYC_INF.offset)

@@ -1,0 +1,179 @@
+"""The environment of the qat engine, and what its tests put into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from models.engine import JobEnd
+from models.qat import noise
+from models.qat.descriptor import Flag, Opcode
+from models.qat.layout import ACTOR, Geometry, Table, plan
+from models.registers import qat as registers
+from models.registers.engine_header import Error as Common
+from models.registers.map import Register
+from models.registers.qat import Error
+from verif.coverage import Bins
+from verif.engine_env import EngineEnv, JobItem
+
+BUILT = (
+    Opcode.NET, Opcode.LOAD, Opcode.STORE, Opcode.INFER, Opcode.FW, Opcode.PUTX, Opcode.GETX,
+)  # fmt: skip
+TABLE, LINES, OUT, STATE, ACTION = 0x100000, 0x110000, 0x200000, 0x300000, 0x310000
+REGIONS, SECOND = 5, 4
+CHECKED = (
+    Common.E_OPCODE, Common.E_RESERVED, Common.E_ALIGN, Common.E_ADDR, Common.E_BUS_RD,
+    Common.E_BUS_WR, Error.E_DIM, Error.E_BATCH, Error.E_RANGE, Error.E_SLOT, Error.E_NO_NET,
+    Error.E_VALUE,
+)  # fmt: skip
+BINS: dict[str, Bins] = {
+    "opcode": {op.name: lambda job, op=op: job.opcode == op and not job.end.error for op in BUILT},
+    "error": {e.name: lambda job, e=e: job.end.error == e for e in CHECKED},
+    "mode": {
+        f"{op.name} {name}": lambda job, op=op, bit=bit: (
+            job.opcode == op and not job.end.error and job.end.detail & 1 == bit
+        )
+        for op in (Opcode.INFER, Opcode.FW)
+        for bit, name in enumerate(("full", "half"))
+    },
+    "noise": {
+        "with": lambda job: job.opcode == Opcode.INFER and job.words[0] >> 8 & 1,
+        "without": lambda job: job.opcode == Opcode.INFER and not job.words[0] >> 8 & 1,
+    },
+    "region": {
+        f"{op.name} {region}": lambda job, op=op, region=region: (
+            job.opcode == op and job.words[8] == region and not job.end.error
+        )
+        for op in (Opcode.LOAD, Opcode.STORE)
+        for region in range(REGIONS)
+    },
+    "slots": {
+        f"{op.name} {name}": lambda job, op=op, delta=delta: (
+            job.opcode == op and job.words[8] >> 4 & 1 == delta and not job.end.error
+        )
+        for op in (Opcode.PUTX, Opcode.GETX)
+        for delta, name in enumerate(("activations", "deltas"))
+    },
+}
+
+
+class QatEnv(EngineEnv):
+    """The common environment; jobs that the RTL does not have yet end with E_OPCODE.
+
+    Attributes:
+        table: of the last NET that ended well.
+    """
+
+    engine, group, bins = "qat", "qat.job", BINS
+    table: Table
+
+    @property
+    def geometry(self) -> Geometry:
+        """Of the build."""
+        found: Geometry = self.golden.geometry
+        return found
+
+    def predict(self, given: Any) -> JobEnd:
+        job = self.job(given)
+        if job.opcode not in BUILT:
+            return JobEnd(int(Common.E_OPCODE), int(self.golden._half))
+        return super().predict(job)
+
+    def outputs(self, job: JobItem) -> Iterable[tuple[int, int]]:
+        w, line = job.words, 4 * self.geometry.lw
+        if job.opcode == Opcode.STORE:
+            return [(w[2] | w[3] << 32, line * w[10] * (2 if w[8] == SECOND else 1))]
+        if job.opcode == Opcode.GETX:
+            return [(w[2] | w[3] << 32, line * w[11])]
+        if job.opcode == Opcode.INFER:
+            return [(w[6] | w[7] << 32, 64)]
+        return []
+
+    def undefined(self, job: JobItem) -> Iterable[tuple[int, int]]:
+        return self.outputs(job) if job.end.error == Common.E_BUS_WR else []
+
+    def compares(self, register: Register) -> bool:
+        return register is not registers.CYC_WAIT
+
+    # ---- Jobs
+    def numbers(self, *shape: int, size: int = 32) -> np.ndarray:
+        """Random integers of up to so many bits, int32."""
+        half = 1 << size - 1
+        rng = np.random.default_rng(self.random.getrandbits(32))
+        return rng.integers(-half, half, shape).astype(np.int32)
+
+    def new_table(self, bias: bool = True) -> list[int]:
+        """A random network table in memory, and its NET."""
+        g, draw = self.geometry, self.random.randint
+        while True:
+            hidden = [draw(1, min(g.max_dim, 5 * g.lw)) for _ in range(draw(1, g.max_layers - 1))]
+            table = plan(draw(1, 5 * g.lw - 2), draw(1, g.lw - 2), hidden, g, bias=bias)
+            last = table.networks[1][-1]
+            if max(line + n for line, n in last.ranges(g)) <= g.w_lines:
+                break
+        self.table = table
+        self.put(TABLE, table.encode(g))
+        return [Opcode.NET, 0, TABLE]
+
+    def load(self, region: int, size: int = 32, first: int = 0, count: int = 0) -> list[int]:
+        """LOAD of lines, by default all, which are in memory."""
+        g = self.geometry
+        count = count or g.w_lines
+        lines = self.numbers(count, g.lw * (2 if region == SECOND else 1), size=size)
+        self.put(LINES, lines)
+        return [Opcode.LOAD, 0, LINES, 0, 0, 0, 0, 0, region, first, count]
+
+    def padded(self, region: int, size: int) -> list[int]:
+        """LOAD of W or T, in which the padding of lines is 0, as software keeps it."""
+        g = self.geometry
+        lines = np.zeros((g.w_lines, g.lw), np.int32)
+        path = self.golden.path
+        for layers in self.table.networks:
+            for layer in layers:
+                for part in (path.weights(lines, layer), path.biases(lines, layer)):
+                    part[...] = self.numbers(*part.shape, size=size)
+        self.put(LINES, lines)
+        return [Opcode.LOAD, 0, LINES, 0, 0, 0, 0, 0, region, 0, g.w_lines]
+
+    def store(self, region: int, first: int = 0, count: int = 0) -> list[int]:
+        """STORE of lines."""
+        count = count or self.geometry.w_lines
+        return [Opcode.STORE, 0, OUT, 0, 0, 0, 0, 0, region, first, count]
+
+    def put_slot(self, core: int, slot: int, line: int, lines: np.ndarray, delta: bool = False
+                 ) -> list[int]:  # fmt: skip
+        """PUTX of lines, [n, LW] int32, which are in memory."""
+        self.put(LINES, lines)
+        where = core | delta << 4
+        return [Opcode.PUTX, 0, LINES, 0, 0, 0, 0, 0, where, slot, line, len(lines)]
+
+    def get_slot(self, core: int, slot: int, line: int, count: int, delta: bool = False
+                 ) -> list[int]:  # fmt: skip
+        """GETX of lines."""
+        return [Opcode.GETX, 0, OUT, 0, 0, 0, 0, 0, core | delta << 4, slot, line, count]
+
+    def infer(self, size: int = 24, noisy: bool = False) -> list[int]:
+        """INFER of a random state."""
+        self.put(STATE, self.numbers(self.table.states, size=size))
+        return [Opcode.INFER | Flag.NOISE * noisy << 8, 0, 0, 0, STATE, 0, ACTION]
+
+    async def acting_slot(self) -> None:
+        """Compare what the last INFER left in the slot for acting, in each core."""
+        g, slots = self.geometry, self.golden.slots
+        parts = [(0, g.lines(self.table.inputs(1, g)))]
+        for place, layer in zip(slots.outputs[ACTOR], self.table.networks[ACTOR], strict=True):
+            parts.append((place, g.lines(layer.p)))
+        for core in range(g.n):
+            for line, count in parts:
+                await self.run(self.get_slot(core, g.vc, line, count))
+
+    async def settings(self, half: bool) -> None:
+        """Random shifts, mode and kind of noise in both."""
+        await self.write(registers.MODE, int(half))
+        for k in range(registers.SHIFT.count):
+            await self.write(registers.SHIFT, self.random.randint(0, 16), k)
+        kind = self.random.randrange(noise.KINDS)
+        forced = half and self.random.random() < 0.2
+        await self.write(registers.CFG, registers.CFG.word(noise=kind, force_full=forced))

@@ -1,0 +1,371 @@
+"""pyuvm tests of jd_qat_top; tests/qat/test_qat_top.py runs them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyuvm
+from cocotb.triggers import ClockCycles
+
+from flow.effort import scale
+from models.qat.descriptor import Opcode
+from models.qat.layout import ACTOR, CRITIC, Geometry
+from models.registers import qat as registers
+from models.registers.engine_header import Error as Common
+from models.registers.qat import Error
+from verif.agents.axi_memory import AxiTiming
+from verif.engine_env import EngineSequence, EngineTest
+from verif.failures import Array, Case, all_failures
+from verif.qat.env import ACTION, LINES, OUT, REGIONS, STATE, TABLE, QatEnv
+
+
+class Acting(EngineSequence[QatEnv]):
+    """Random actors act, in both modes, with noise and without; all that they leave is compared."""
+
+    rounds = 1
+
+    async def body(self) -> None:
+        env = self.env
+        for turn in range(self.rounds):
+            await env.run(env.new_table(bias=turn % 4 != 2))
+            await env.run(env.padded(0, 24 if turn % 3 else 32))
+            for half in (False, True):
+                await env.settings(half)
+                for noisy in (False, True):
+                    await env.run(env.infer(32 if turn % 3 == 0 else 22, noisy))
+                await env.acting_slot()
+                await env.compare_registers()
+            await env.write(registers.CFG, 0)
+            await env.write(registers.MODE, 0)
+
+
+class Lines(EngineSequence[QatEnv]):
+    """Lines of each memory and of slots, there and back."""
+
+    rounds = 1
+
+    async def body(self) -> None:
+        env, g, draw = self.env, self.env.geometry, self.env.random.randint
+        for region in range(REGIONS):
+            await env.run(env.load(region))
+        for _ in range(self.rounds):
+            for region in range(REGIONS):
+                first = draw(0, g.w_lines - 1)
+                count = draw(1, min(40, g.w_lines - first))
+                await env.run(env.load(region, first=first, count=count))
+                await env.run(env.store(region, first, count))
+            for delta in (False, True):
+                lines = g.del_lines if delta else g.act_lines
+                core, slot = draw(0, g.n - 1), draw(0, g.vc - delta)
+                line = draw(0, lines - 1)
+                count = draw(1, min(9, lines - line))
+                await env.run(env.put_slot(core, slot, line, env.numbers(count, g.lw), delta))
+                await env.run(env.get_slot(core, slot, line, count, delta))
+        for region in range(REGIONS):
+            await env.run(env.store(region))
+
+
+class Layers(EngineSequence[QatEnv]):
+    """FW of single layers over slots."""
+
+    rounds = 1
+
+    async def body(self) -> None:
+        env, g, draw = self.env, self.env.geometry, self.env.random.randint
+        for turn in range(self.rounds):
+            await env.run(env.new_table())
+            for region in (0, 1):
+                await env.run(env.padded(region, 24))
+            for half in (False, True):
+                await env.settings(half)
+                net = draw(ACTOR, CRITIC)
+                index = draw(0, len(env.table.networks[net]) - 1)
+                layer = env.table.networks[net][index]
+                vectors = draw(1, g.vectors)
+                for v in range(vectors):
+                    lines = env.numbers(g.lines(layer.q), g.lw)
+                    lines.reshape(-1)[layer.q :] = 0
+                    await env.run(env.put_slot(v % g.n, v // g.n, 0, lines))
+                sink = g.act_lines - g.lines(layer.p)
+                where = net | index << 4 | (turn % 2) << 8
+                await env.run([Opcode.FW, 0, *[0] * 6, where, vectors, 0, sink])
+                step = 2 if env.golden._half and index + 1 < len(env.table.networks[net]) else 1
+                for v in range(vectors):
+                    if v // g.n % step == 0:
+                        await env.run(env.get_slot(v % g.n, v // g.n, sink, g.lines(layer.p)))
+                await env.compare_registers()
+
+
+def spoiled(env: QatEnv, **words: int) -> list[int]:
+    """A NET whose table has other words; `w16` is the word 16."""
+    table = env.table.encode(env.geometry)
+    for name, value in words.items():
+        table[int(name[1:])] = value
+    env.put(TABLE, table)
+    return [Opcode.NET, 0, TABLE]
+
+
+class Errors(EngineSequence[QatEnv]):
+    """Each code from two causes at least, and good jobs after them."""
+
+    async def body(self) -> None:
+        env, g = self.env, self.env.geometry
+
+        async def fails(code: int, words: list[int], **changes: int) -> None:
+            spoilt = [*words, *[0] * (16 - len(words))]
+            for name, value in changes.items():
+                spoilt[int(name[1:])] = value
+            (end,) = await env.run(spoilt)
+            assert end.error == code, f"{spoilt}: {end.error}, want {code!r}"
+
+        net = env.new_table()
+        infer = [Opcode.INFER, 0, 0, 0, STATE, 0, ACTION]
+        layer = [Opcode.FW, 0, *[0] * 6, 0, 1, 0, 0]
+        await fails(Error.E_NO_NET, infer)
+        await fails(Error.E_NO_NET, layer)
+        await env.run(net)
+        await env.run(env.padded(0, 24))
+        good = env.infer()
+        store, get = env.store(0, 0, 2), env.get_slot(0, 0, 0, 1)
+        for opcode in (0x04, 0x12, 0xFF, Opcode.TRAIN, Opcode.DX, Opcode.DW, Opcode.ADAM,
+                       Opcode.QUANT, Opcode.SEED):  # fmt: skip
+            await fails(Common.E_OPCODE, [opcode])
+        for words, places in ((net, (3, 4, 8, 15)), (store, (3, 4, 8, 11)), (get, (3, 8, 12)),
+                              (good, (2, 3, 5, 7, 8, 13)), (layer, (2, 3, 6, 8, 12))):  # fmt: skip
+            for place in places:
+                await fails(Common.E_RESERVED, words, **{f"w{place}": 1 << 31})
+            await fails(Common.E_RESERVED, words, w0=words[0] | 0x200)
+            await fails(Common.E_RESERVED, words, w0=words[0] | 1 << 29)
+        for words, place in ((net, 2), (store, 2), (get, 2), (good, 4), (good, 6)):
+            await fails(Common.E_ALIGN, words, **{f"w{place}": words[place] + 4})
+        await fails(Error.E_BATCH, store, w10=0)
+        await fails(Error.E_BATCH, get, w11=0)
+        await fails(Error.E_BATCH, layer, w9=0)
+        await fails(Error.E_BATCH, layer, w9=g.vectors + 1)
+        await fails(Error.E_RANGE, store, w8=5)
+        await fails(Error.E_RANGE, store, w9=g.w_lines)
+        await fails(Error.E_RANGE, store, w9=g.w_lines - 1, w10=2)
+        await fails(Error.E_RANGE, store, w9=1, w10=0xFFFFFFFF)
+        await fails(Error.E_SLOT, get, w8=g.n)
+        await fails(Error.E_SLOT, get, w9=g.vc + 1)
+        await fails(Error.E_SLOT, get, w8=16, w9=g.vc)
+        await fails(Error.E_SLOT, get, w10=g.act_lines)
+        await fails(Error.E_SLOT, get, w8=16, w10=g.del_lines)
+        await fails(Error.E_SLOT, get, w10=g.act_lines - 1, w11=2)
+        await fails(Error.E_SLOT, get, w11=0xFFFFFFFF)
+        await fails(Error.E_SLOT, layer, w10=g.act_lines)
+        await fails(Error.E_SLOT, layer, w11=g.act_lines)
+        await fails(Error.E_NO_NET, layer, w8=0xF0)
+        await fails(Error.E_NO_NET, layer, w8=len(env.table.networks[0]) << 4)
+        await env.write(registers.CFG, registers.CFG.word(noise=4))
+        await fails(Error.E_VALUE, good, w0=good[0] | 0x100)
+        await env.write(registers.CFG, 0)
+        await env.write(registers.MODE, 1)
+        for k in (7, 2):
+            await env.write(registers.SHIFT, 17, k)
+            await fails(Error.E_VALUE, good)
+            await fails(Error.E_VALUE, layer)
+        for k in (7, 2):
+            await env.write(registers.SHIFT, 16, k)
+        await env.run(good)
+        await env.write(registers.MODE, 0)
+        await env.run(good)
+        await self.tables(fails, good)
+
+    async def tables(self, fails, good: list[int]) -> None:  # type: ignore[no-untyped-def]
+        """Wrong tables; after each there is none."""
+        env, g = self.env, self.env.geometry
+        while len(env.table.networks[0]) == g.max_layers:
+            env.new_table()
+        table, critic = env.table, 16 + 4 * g.max_layers
+        count = len(table.networks[0])
+        words = [int(word) for word in table.encode(g)]
+        last = 16 + 4 * (count - 1)
+        for code, changes in (
+            (Common.E_RESERVED, {"w2": 1}),
+            (Common.E_RESERVED, {"w15": 1, f"w{critic}": 0}),
+            (Common.E_RESERVED, {"w17": words[17] | 1 << 9}),
+            (Common.E_RESERVED, {f"w{last + 4}": 1}),
+            (Common.E_RESERVED, {f"w{critic + 1}": words[critic + 1] & 0xFF}),
+            (Error.E_DIM, {"w0": words[0] & 0xFFFF0000}),
+            (Error.E_DIM, {"w0": words[0] & 0xFFFF | (g.lw - 1) << 16}),
+            (Error.E_DIM, {"w0": g.max_dim + 1 | 1 << 16}),
+            (
+                Error.E_DIM,
+                {"w1": words[1] & 0xFFFF0000 | 1} | {f"w{k}": 0 for k in range(20, critic)},
+            ),
+            (Error.E_DIM, {"w1": words[1] & 0xFFFF | g.max_layers + 1 << 16}),
+            (Error.E_DIM, {"w16": words[16] + (1 << 16)}),
+            (Error.E_DIM, {"w16": words[16] & 0xFFFF0000}),
+            (Error.E_DIM, {f"w{last}": words[last] + 1}),
+            (Error.E_DIM, {"w17": 2 | 1 << 8}),
+            (Error.E_DIM, {f"w{last + 1}": 1 | 1 << 8}),
+            (Error.E_DIM, {f"w{critic + 1}": 3 | 1 << 8}),
+            (Error.E_RANGE, {"w18": g.w_lines}),
+            (Error.E_RANGE, {"w19": 0xFFFFFFFF}),
+            (Error.E_RANGE, {"w22": words[18]}),
+            (Error.E_RANGE, {f"w{critic + 3}": words[19]}),
+            (Error.E_RANGE, {f"w{critic + 2}": words[22]}),
+        ):
+            await fails(code, spoiled(env, **changes))
+            await fails(Error.E_NO_NET, good)
+        wide = self.deep(g)
+        if wide is not None:
+            env.put(TABLE, wide)
+            await fails(Error.E_SLOT, [Opcode.NET, 0, TABLE])
+        env.put(TABLE, table.encode(g))
+        await env.run([Opcode.NET, 0, TABLE])
+        await env.run(env.padded(0, 24))
+        await env.run(env.infer())
+
+    def deep(self, g: Geometry) -> np.ndarray | None:
+        """A table whose networks need more lines than a slot has, if the memory holds one."""
+        from models.qat.layout import Slots, plan
+
+        for size in range(1, g.max_dim + 1):
+            table = plan(1, 1, [size] * (g.max_layers - 1), g)
+            last = table.networks[1][-1]
+            if max(line + n for line, n in last.ranges(g)) > g.w_lines:
+                return None
+            slots = Slots.of(table, g)
+            if slots.act > g.act_lines or slots.delta > g.del_lines:
+                return table.encode(g)
+        return None
+
+
+class BusErrors(EngineSequence[QatEnv]):
+    """Each kind of transfer fails, at any beat; then the job runs well."""
+
+    async def body(self) -> None:
+        env, g = self.env, self.env.geometry
+        await env.run(env.new_table())
+        await env.run(env.padded(0, 24))
+        line = 4 * g.lw
+        for job, address, nbytes in (
+            (env.load(0, 24, 3, 40), LINES, 40 * line),
+            (env.load(4, 24, 3, 20), LINES, 40 * line),
+            (env.put_slot(0, 1, 0, env.numbers(9, g.lw)), LINES, 9 * line),
+            (env.store(1, 0, 60), OUT, 60 * line),
+            (env.get_slot(0, 1, 0, 9), OUT, 9 * line),
+            (env.infer(), STATE, 4 * env.table.states),
+            (env.infer(), ACTION, 4),
+            ([Opcode.NET, 0, TABLE], TABLE, 64 + 32 * g.max_layers),
+        ):
+            for response in (2, 3):
+                at = env.random.randrange(-(-nbytes // 64))
+                env.fail(address + 64 * at, 64, response)
+                (end,) = await env.run(job)
+                assert end.error in (Common.E_BUS_RD, Common.E_BUS_WR), f"{job}: no error"
+                env.heal()
+                if job[0] == Opcode.NET:
+                    await env.run(env.infer())
+                await env.run(job)
+            if job[0] == Opcode.INFER:
+                await env.acting_slot()
+        for region in (0, 4):
+            await env.run(env.store(region))
+        await env.compare_registers()
+
+
+class Resets(EngineSequence[QatEnv]):
+    """Soft resets at any clock of a job; memories and networks stay, slots do not."""
+
+    times = 1
+
+    async def body(self) -> None:
+        env, g = self.env, self.env.geometry
+        await env.run(env.new_table())
+        await env.run(env.padded(0, 24))
+        for turn in range(self.times):
+            job = env.infer() if turn % 3 else env.store(turn % REGIONS)
+            await env.send(job)
+            await ClockCycles(env.dut.clk_i, env.random.randint(1, 500))
+            took = await env.soft_reset()
+            assert took < 1500, f"a soft reset took {took} clocks"
+            env.adopt(OUT, 8 * g.lw * g.w_lines)
+            env.adopt(ACTION, 64)
+            # What a dropped inference showed to the monitors and counters is not predicted.
+            await self.adopt_registers()
+            await env.run(env.infer())
+            await env.acting_slot()
+
+    async def adopt_registers(self) -> None:
+        """Take monitors, saturations and entries of the design into the golden engine."""
+        env = self.env
+        path = env.golden.path
+        for k in range(registers.SHIFT.count):
+            for register, values in ((registers.MON_MIN, path.low), (registers.MON_MAX, path.high)):
+                word = await env.axil.read(register.at(k))
+                values[k] = word - (word >> 31 << 32)
+            path.saturated[k] = await env.axil.read(registers.SAT.at(k))
+        env.golden.entries = await env.counter(registers.TILEVEC_LO.offset)
+
+
+async def cases(env: QatEnv) -> list[Case]:
+    """Jobs for `verif.failures`."""
+    g = env.geometry
+    await env.run(env.new_table())
+    await env.run(env.padded(0, 20))
+    infer = env.infer(20)
+    line = 4 * g.lw
+    count = min(g.w_lines, 200)
+    # What is read back must have been written: memories and slots begin undefined.
+    await env.run(env.load(1, count=count))
+    await env.run(env.put_slot(0, 0, 0, env.numbers(3, g.lw)))
+    return [
+        Case(infer, {4: Array(4 * env.table.states), 6: Array(4 * env.table.actions, written=True)},
+             repeats=True),
+        Case(env.store(1, 0, count), {2: Array(line * count, written=True)}, repeats=True),
+        Case(env.get_slot(0, 0, 0, 3), {2: Array(3 * line, written=True)}, repeats=True),
+        Case(env.load(2, 32, 0, count), {2: Array(line * count)}),
+        Case(env.put_slot(0, 1, 0, env.numbers(4, g.lw)), {2: Array(4 * line)}),
+    ]  # fmt: skip
+
+
+class Base(EngineTest):
+    """The usual environment."""
+
+    environment = QatEnv
+
+
+@pyuvm.test(timeout_time=20, timeout_unit="ms")
+class Smoke(Base):
+    """Each job with a quick memory."""
+
+    sequences = (Lines(), Acting(rounds=scale(3, 2)), Layers(rounds=scale(2, 1)))
+
+
+@pyuvm.test(timeout_time=20, timeout_unit="ms")
+class Wrong(Base):
+    """Wrong descriptors and tables, and a memory that fails."""
+
+    sequences = (Errors(), BusErrors())
+
+
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
+class BackPressure(Base):
+    """Jobs and resets with a slow memory."""
+
+    timing = AxiTiming(latency=(1, 120), busy=0.6)
+    sequences = (
+        Lines(rounds=scale(4, 1)), Acting(rounds=scale(6, 1)), Layers(rounds=scale(4, 1)),
+        Resets(times=scale(24, 4)),
+    )  # fmt: skip
+
+
+@pyuvm.test(timeout_time=20, timeout_unit="ms")
+class Failures(Base):
+    """Arrays at the end of memory, and a memory that fails or does not answer."""
+
+    sequences = all_failures(cases)
+
+
+@pyuvm.test(timeout_time=4, timeout_unit="ms", expect_error=AssertionError)
+class ScoreboardFires(Base):
+    """A golden weight that differs makes the comparison of an action fail."""
+
+    async def scenario(self) -> None:
+        env = self.env
+        await env.run(env.new_table())
+        await env.run(env.padded(0, 24))
+        env.golden.path.w[env.table.networks[0][-1].bbase, 0] ^= 1 << 20
+        await env.run(env.infer(18))
