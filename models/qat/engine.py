@@ -307,8 +307,8 @@ class QatEngine:
             x = self.path.store(words, 0, self._half, self._watch)
             self._keep(self.act, 0, x, self._half, [g.vc])
             raise error
+        self.clocks = timing.infer_clocks(table, g)  # also if the action cannot be written
         self._act(job, memory, words)
-        self.clocks = timing.infer_clocks(table, self.geometry)
         return 1
 
     @property

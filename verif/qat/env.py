@@ -10,7 +10,7 @@ import numpy as np
 from models.engine import JobEnd
 from models.qat import noise
 from models.qat.descriptor import Flag, Opcode
-from models.qat.layout import ACTOR, Geometry, Table, plan
+from models.qat.layout import ACTOR, Geometry, Slots, Table, plan
 from models.registers import qat as registers
 from models.registers.engine_header import Error as Common
 from models.registers.map import Register
@@ -57,6 +57,11 @@ BINS: dict[str, Bins] = {
         for delta, name in enumerate(("activations", "deltas"))
     },
 }
+
+
+def used(table: Table, geometry: Geometry) -> int:
+    """Lines that a table's networks use in each memory."""
+    return max(line + n for line, n in table.networks[1][-1].ranges(geometry))
 
 
 class QatEnv(EngineEnv):
@@ -110,8 +115,9 @@ class QatEnv(EngineEnv):
         while True:
             hidden = [draw(1, min(g.max_dim, 5 * g.lw)) for _ in range(draw(1, g.max_layers - 1))]
             table = plan(draw(1, 5 * g.lw - 2), draw(1, g.lw - 2), hidden, g, bias=bias)
-            last = table.networks[1][-1]
-            if max(line + n for line, n in last.ranges(g)) <= g.w_lines:
+            slots = Slots.of(table, g)
+            fits = slots.act <= g.act_lines and slots.delta <= g.del_lines
+            if fits and used(table, g) <= g.w_lines:
                 break
         self.table = table
         self.put(TABLE, table.encode(g))
@@ -128,14 +134,14 @@ class QatEnv(EngineEnv):
     def padded(self, region: int, size: int) -> list[int]:
         """LOAD of W or T, in which the padding of lines is 0, as software keeps it."""
         g = self.geometry
-        lines = np.zeros((g.w_lines, g.lw), np.int32)
+        lines = np.zeros((used(self.table, g), g.lw), np.int32)
         path = self.golden.path
         for layers in self.table.networks:
             for layer in layers:
                 for part in (path.weights(lines, layer), path.biases(lines, layer)):
                     part[...] = self.numbers(*part.shape, size=size)
         self.put(LINES, lines)
-        return [Opcode.LOAD, 0, LINES, 0, 0, 0, 0, 0, region, 0, g.w_lines]
+        return [Opcode.LOAD, 0, LINES, 0, 0, 0, 0, 0, region, 0, len(lines)]
 
     def store(self, region: int, first: int = 0, count: int = 0) -> list[int]:
         """STORE of lines."""

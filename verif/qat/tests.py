@@ -8,14 +8,14 @@ from cocotb.triggers import ClockCycles
 
 from flow.effort import scale
 from models.qat.descriptor import Opcode
-from models.qat.layout import ACTOR, CRITIC, Geometry
+from models.qat.layout import ACTOR, CRITIC, Geometry, Slots, plan
 from models.registers import qat as registers
 from models.registers.engine_header import Error as Common
 from models.registers.qat import Error
 from verif.agents.axi_memory import AxiTiming
 from verif.engine_env import EngineSequence, EngineTest
 from verif.failures import Array, Case, all_failures
-from verif.qat.env import ACTION, LINES, OUT, REGIONS, STATE, TABLE, QatEnv
+from verif.qat.env import ACTION, LINES, OUT, REGIONS, STATE, TABLE, QatEnv, used
 
 
 class Acting(EngineSequence[QatEnv]):
@@ -45,12 +45,10 @@ class Lines(EngineSequence[QatEnv]):
 
     async def body(self) -> None:
         env, g, draw = self.env, self.env.geometry, self.env.random.randint
-        for region in range(REGIONS):
-            await env.run(env.load(region))
         for _ in range(self.rounds):
             for region in range(REGIONS):
                 first = draw(0, g.w_lines - 1)
-                count = draw(1, min(40, g.w_lines - first))
+                count = draw(1, min(100, g.w_lines - first))
                 await env.run(env.load(region, first=first, count=count))
                 await env.run(env.store(region, first, count))
             for delta in (False, True):
@@ -60,8 +58,6 @@ class Lines(EngineSequence[QatEnv]):
                 count = draw(1, min(9, lines - line))
                 await env.run(env.put_slot(core, slot, line, env.numbers(count, g.lw), delta))
                 await env.run(env.get_slot(core, slot, line, count, delta))
-        for region in range(REGIONS):
-            await env.run(env.store(region))
 
 
 class Layers(EngineSequence[QatEnv]):
@@ -80,7 +76,7 @@ class Layers(EngineSequence[QatEnv]):
                 net = draw(ACTOR, CRITIC)
                 index = draw(0, len(env.table.networks[net]) - 1)
                 layer = env.table.networks[net][index]
-                vectors = draw(1, g.vectors)
+                vectors = draw(1, min(g.vectors, scale(100, 10)))
                 for v in range(vectors):
                     lines = env.numbers(g.lines(layer.q), g.lw)
                     lines.reshape(-1)[layer.q :] = 0
@@ -219,12 +215,9 @@ class Errors(EngineSequence[QatEnv]):
 
     def deep(self, g: Geometry) -> np.ndarray | None:
         """A table whose networks need more lines than a slot has, if the memory holds one."""
-        from models.qat.layout import Slots, plan
-
         for size in range(1, g.max_dim + 1):
             table = plan(1, 1, [size] * (g.max_layers - 1), g)
-            last = table.networks[1][-1]
-            if max(line + n for line, n in last.ranges(g)) > g.w_lines:
+            if used(table, g) > g.w_lines:
                 return None
             slots = Slots.of(table, g)
             if slots.act > g.act_lines or slots.delta > g.del_lines:
@@ -244,7 +237,7 @@ class BusErrors(EngineSequence[QatEnv]):
             (env.load(0, 24, 3, 40), LINES, 40 * line),
             (env.load(4, 24, 3, 20), LINES, 40 * line),
             (env.put_slot(0, 1, 0, env.numbers(9, g.lw)), LINES, 9 * line),
-            (env.store(1, 0, 60), OUT, 60 * line),
+            (env.store(0, 0, 24), OUT, 24 * line),
             (env.get_slot(0, 1, 0, 9), OUT, 9 * line),
             (env.infer(), STATE, 4 * env.table.states),
             (env.infer(), ACTION, 4),
@@ -261,8 +254,8 @@ class BusErrors(EngineSequence[QatEnv]):
                 await env.run(job)
             if job[0] == Opcode.INFER:
                 await env.acting_slot()
-        for region in (0, 4):
-            await env.run(env.store(region))
+        for region, first, count in ((0, 0, 24), (4, 3, 20)):
+            await env.run(env.store(region, first, count))
         await env.compare_registers()
 
 
@@ -276,7 +269,7 @@ class Resets(EngineSequence[QatEnv]):
         await env.run(env.new_table())
         await env.run(env.padded(0, 24))
         for turn in range(self.times):
-            job = env.infer() if turn % 3 else env.store(turn % REGIONS)
+            job = env.infer() if turn % 3 else env.store(0, 0, used(env.table, g))
             await env.send(job)
             await ClockCycles(env.dut.clk_i, env.random.randint(1, 500))
             took = await env.soft_reset()
@@ -331,7 +324,7 @@ class Base(EngineTest):
 class Smoke(Base):
     """Each job with a quick memory."""
 
-    sequences = (Lines(), Acting(rounds=scale(3, 2)), Layers(rounds=scale(2, 1)))
+    sequences = (Lines(rounds=scale(8, 1)), Acting(rounds=scale(3, 1)), Layers(rounds=scale(2, 1)))
 
 
 @pyuvm.test(timeout_time=20, timeout_unit="ms")
