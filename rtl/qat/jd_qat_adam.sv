@@ -6,12 +6,12 @@
 //          the same order. A pipe: valid only, no stall. Scalars are held while words are in it.
 // Timing   latency 74, a slice per clock (jd_qat_adam_lane). With 2 clocks of reading and 1 of
 //          writing: 77.
-// Numbers  those of jd_qat_adam_lane. over_*: words that were saturated, of the slice that comes out.
+// Numbers  those of jd_qat_adam_lane. over_o: weights that were saturated, of the slice that comes out.
 // Source   FIXAR V (weight update); docs/qat.md (Adam). Golden model: models/qat/ops.py, adam.
 module jd_qat_adam #(
   parameter  int unsigned Lanes  = 16,           // words of a slice: 4, 8, 16
   parameter  int unsigned TagW   = 17,           // bits of a tag, 1..4096
-  localparam int unsigned CountW = $clog2(2 * Lanes + 1)
+  localparam int unsigned CountW = $clog2(Lanes + 1)
 ) (
   input  logic                    clk_i,
   input  logic                    rst_ni,
@@ -33,8 +33,7 @@ module jd_qat_adam #(
   output logic [Lanes-1:0][31:0]  out_m_o,
   output logic [Lanes-1:0][63:0]  out_v_o,
   output logic [Lanes-1:0][31:0]  out_t_o,
-  output logic [CountW-1:0]       over_m_o,
-  output logic [CountW-1:0]       over_w_o,      // weights and targets
+  output logic [CountW-1:0]       over_o,
   output logic                    idle_o         // nothing is in the pipe
 );
   if (!(Lanes inside {4, 8, 16})) begin : gen_bad_lanes
@@ -42,7 +41,7 @@ module jd_qat_adam #(
   end
   localparam int unsigned LATENCY = 74;
 
-  logic [Lanes-1:0]   valid, over_m, over_w, over_t;
+  logic [Lanes-1:0] valid, over;
   for (genvar l = 0; l < Lanes; l++) begin : gen_lane
     jd_qat_adam_lane u_lane (
       .clk_i, .rst_ni, .c1_i, .c2_i, .eps_i, .rate_i, .tau_i,
@@ -57,9 +56,7 @@ module jd_qat_adam #(
       .out_m_o     (out_m_o[l]),
       .out_v_o     (out_v_o[l]),
       .out_t_o     (out_t_o[l]),
-      .over_m_o    (over_m[l]),
-      .over_w_o    (over_w[l]),
-      .over_t_o    (over_t[l])
+      .over_o      (over[l])
     );
   end
   assign out_valid_o = valid[0];
@@ -67,12 +64,8 @@ module jd_qat_adam #(
     .clk_i, .rst_ni, .in_i (in_tag_i), .out_o (out_tag_o)
   );
   always_comb begin
-    over_m_o = '0;
-    over_w_o = '0;
-    for (int unsigned l = 0; l < Lanes; l++) begin
-      over_m_o = over_m_o + CountW'(valid[l] && over_m[l]);
-      over_w_o = over_w_o + CountW'(valid[l] && over_w[l]) + CountW'(valid[l] && over_t[l]);
-    end
+    over_o = '0;
+    for (int unsigned l = 0; l < Lanes; l++) over_o = over_o + CountW'(valid[l] && over[l]);
   end
 
   // Slices that are in the pipe.

@@ -9,11 +9,12 @@
 //              | 71..74 target
 // Numbers  signed, bits after the point: w, t 24; g, m 20; v 40, unsigned; c1, c2, tau 24, eps 20,
 //          rate 32. R halves up, S saturation to 32 bits:
-//              m' = S(m + R((g - m)*c1, 24))           v' = v + R((g*g - v)*c2, 24)
+//              m' = m + R((g - m)*c1, 24)              v' = v + R((g*g - v)*c2, 24)
 //              r  = min(floor(|m'|*2^24 / (floor(sqrt(v')) + eps)), 2^27 - 1), with the sign of m'
-//              w' = S(w - R(r*rate, 32))               t' = S(t + R((w' - t)*tau, 24))
-//          v' lies between v and g*g, so it does not wrap. With tau 0 a target stays. A weight of 0
-//          with gradient and moments of 0 stays 0, and so do they: padding.
+//              w' = S(w - R(r*rate, 32))               t' = t + R((w' - t)*tau, 24)
+//          m' lies between m and g, v' between v and g*g, t' between t and w', so they need no
+//          saturation. With tau 0 a target stays. A weight of 0 with gradient and moments of 0 stays
+//          0, and so do they: padding.
 // Source   FIXAR V (weight update); docs/qat.md (Adam). Golden model: models/qat/ops.py, adam.
 `include "jd_assert.svh"
 module jd_qat_adam_lane (
@@ -35,9 +36,7 @@ module jd_qat_adam_lane (
   output logic signed [31:0] out_m_o,
   output logic [63:0]        out_v_o,
   output logic signed [31:0] out_t_o,
-  output logic               over_m_o,           // m' was saturated
-  output logic               over_w_o,           // w' was
-  output logic               over_t_o            // t' was
+  output logic               over_o              // w' was saturated
 );
   // Clocks after in_valid_i.
   localparam int unsigned MOMENTS  = 6;
@@ -64,23 +63,17 @@ module jd_qat_adam_lane (
   logic signed [32:0]      apart_q;
   logic signed [DownW-1:0] share_q2, share_q3, share_q4, share_q5;
   logic signed [31:0]      m_q5, m_q6;
-  logic signed [37:0]      m_sum;
-  logic                    over_m_q6;
   always_ff @(posedge clk_i) begin
     if (valid[0]) apart_q  <= 33'(in_g_i) - 33'(in_m_i);
     if (valid[1]) share_q2 <= apart_q * $signed({1'b0, c1_i});
     if (valid[2]) share_q3 <= share_q2;
     if (valid[3]) share_q4 <= share_q3;
     if (valid[4]) share_q5 <= share_q4 + DownW'(1 << 23);
-    if (valid[5]) begin
-      over_m_q6 <= over(m_sum[37:31]);
-      m_q6      <= saturate(m_sum);
-    end
+    if (valid[5]) m_q6     <= m_q5 + 32'(share_q5 >>> 24);
   end
   jd_delay #(.Width (32), .Cycles (5), .Clear (1'b0)) u_m (
     .clk_i, .rst_ni, .in_i (in_m_i), .out_o (m_q5)
   );
-  assign m_sum = 38'(m_q5) + 38'(share_q5 >>> 24);
 
   // ---- Second moment: 1, 2 square | 3 difference | 4 products of halves | 5 their sum | 6 sum
   logic signed [63:0] square_q, square_q2;
@@ -141,8 +134,8 @@ module jd_qat_adam_lane (
   logic [53:0]        magnitude;
   logic signed [22:0] step_q3;
   logic signed [31:0] w_step, w_new_q;
-  logic signed [37:0] w_sum;
-  logic               over_w_q;
+  logic signed [32:0] w_sum;
+  logic               over_q;
   // Halves up: those of a negative product come nearer to 0.
   assign magnitude = 54'(product_q2) + (minus_q2 ? 54'h7FFF_FFFF : 54'h8000_0000);
   always_ff @(posedge clk_i) begin
@@ -159,11 +152,11 @@ module jd_qat_adam_lane (
   jd_delay #(.Width (32), .Cycles (STEP), .Clear (1'b0)) u_w (
     .clk_i, .rst_ni, .in_i (in_w_i), .out_o (w_step)
   );
-  assign w_sum = 38'(w_step) - 38'(step_q3);
+  assign w_sum = 33'(w_step) - 33'(step_q3);
   always_ff @(posedge clk_i) begin
     if (valid[STEP]) begin
-      over_w_q <= over(w_sum[37:31]);
-      w_new_q  <= saturate(w_sum);
+      over_q  <= w_sum[32] != w_sum[31];
+      w_new_q <= w_sum[32] == w_sum[31] ? w_sum[31:0] : {w_sum[32], {31{!w_sum[32]}}};
     end
   end
 
@@ -171,15 +164,11 @@ module jd_qat_adam_lane (
   logic signed [31:0] t_weight, t_sum_in;
   logic signed [32:0] lag_q;
   logic signed [DownW-1:0] move_q2, move_q3;
-  logic signed [37:0] t_sum;
   always_ff @(posedge clk_i) begin
     if (valid[WEIGHT])   lag_q   <= 33'(w_new_q) - 33'(t_weight);
     if (valid[WEIGHT+1]) move_q2 <= lag_q * $signed({1'b0, tau_i});
     if (valid[WEIGHT+2]) move_q3 <= move_q2 + DownW'(1 << 23);
-    if (valid[WEIGHT+3]) begin
-      over_t_o <= over(t_sum[37:31]);
-      out_t_o  <= saturate(t_sum);
-    end
+    if (valid[WEIGHT+3]) out_t_o <= t_sum_in + 32'(move_q3 >>> 24);
   end
   jd_delay #(.Width (32), .Cycles (WEIGHT), .Clear (1'b0)) u_t (
     .clk_i, .rst_ni, .in_i (in_t_i), .out_o (t_weight)
@@ -187,23 +176,14 @@ module jd_qat_adam_lane (
   jd_delay #(.Width (32), .Cycles (3), .Clear (1'b0)) u_t_sum (
     .clk_i, .rst_ni, .in_i (t_weight), .out_o (t_sum_in)
   );
-  assign t_sum = 38'(t_sum_in) + 38'(move_q3 >>> 24);
 
   // ---- Out
   jd_delay #(.Width (33), .Cycles (LATENCY - WEIGHT), .Clear (1'b0)) u_out_w (
-    .clk_i, .rst_ni, .in_i ({over_w_q, w_new_q}), .out_o ({over_w_o, out_w_o})
+    .clk_i, .rst_ni, .in_i ({over_q, w_new_q}), .out_o ({over_o, out_w_o})
   );
-  jd_delay #(.Width (97), .Cycles (LATENCY - MOMENTS), .Clear (1'b0)) u_out_moments (
-    .clk_i, .rst_ni, .in_i ({over_m_q6, m_q6, v_q6}), .out_o ({over_m_o, out_m_o, out_v_o})
+  jd_delay #(.Width (96), .Cycles (LATENCY - MOMENTS), .Clear (1'b0)) u_out_moments (
+    .clk_i, .rst_ni, .in_i ({m_q6, v_q6}), .out_o ({out_m_o, out_v_o})
   );
-
-  // A sum's upper bits tell whether it fits 32.
-  function automatic logic over(input logic [6:0] upper);
-    return upper != '0 && upper != '1;
-  endfunction
-  function automatic logic [31:0] saturate(input logic [37:0] value);
-    return over(value[37:31]) ? {value[37], {31{!value[37]}}} : value[31:0];
-  endfunction
 
   `JD_ASSUME_IF(EpsFromOneOn_M, in_valid_i, eps_i != '0)
   `JD_ASSUME_STABLE(ScalarsHeld_M, valid[LATENCY-1:0] != '0, {c1_i, c2_i, eps_i, rate_i, tau_i})

@@ -13,11 +13,10 @@
 //          and reserve_bias_i, which waits for bias_room_o. adam: a line's number, for the other
 //          memories, and its gradient. sweep: lines of G to Adam, when nothing else comes. host:
 //          reads and writes of G while idle_o is high. clear_i drops all lines that were announced.
-// Timing   a drained line is in its FIFO 5 clocks after it came, a bias line 4 clocks; they leave one
-//          per clock, one in AdamClocks to Adam; drained lines first, then bias lines, which take the
-//          clocks that are left. From a FIFO a line is in G after 4 clocks; its number is at
-//          adam_read_o after 1 and its gradient at adam_valid_o after 3, 2 clocks later. A host's read
-//          takes 2 clocks.
+// Timing   where nothing waits, a line is at adam_valid_o 9 clocks after its column and in G a clock
+//          later; its number is at adam_read_o 2 clocks before adam_valid_o. A line leaves the FIFOs
+//          per clock, one in AdamClocks to Adam: drained lines first, then bias lines, which take the
+//          clocks that are left, then the sweep. A host's read takes 2 clocks.
 // Numbers  sums exact; x = high + floor(low / 2^16), or in half mode high + low; gradient
 //          S(R(x, 4 + up)), up 0 in full mode, 16 - shift of the inputs in half mode; of biases
 //          S(R(sum, 4)). R halves up, S saturation to 32 bits. Then S(G + gradient), of the first chunk

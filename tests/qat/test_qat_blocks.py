@@ -10,7 +10,7 @@ from flow.regression import regress
 pytestmark = pytest.mark.cocotb
 TESTS = [
     "MonitorRandom", "LossRandom", regress("LossEveryClock"), "AdamRandom", regress("AdamGaps"),
-    regress("AdamMillion"), "NoiseRandom", regress("NoiseMoments"), "GradRandom",
+    regress("AdamMillion"), "NoiseRandom", regress("NoiseMoments"), "GradRandom", "grad_timing",
 ]  # fmt: skip
 
 

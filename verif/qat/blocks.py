@@ -17,7 +17,7 @@ from verif.agents.stream import StreamAgent, StreamBus, StreamItem
 from verif.agents.timing import Pattern
 from verif.bench import parameters, rng
 from verif.coverage import Coverage
-from verif.qat.words import pack, unpack
+from verif.qat.words import any_size, pack, unpack
 from verif.scoreboard import Scoreboard
 
 TENSORS = 8
@@ -27,13 +27,6 @@ WORD = 1 << 31
 def size(name: str) -> int:
     """A parameter of the bench: Cores, Lw or Lanes."""
     return parameters()[name]
-
-
-def any_size(generator: random.Random, bits: int = 32) -> int:
-    """A signed integer of any number of bits, now and then an end of the range, 0 or 1."""
-    if generator.random() < 0.1:
-        return generator.choice((-(1 << bits - 1), (1 << bits - 1) - 1, 0, 1, -1))
-    return generator.getrandbits(bits) - (1 << bits - 1) >> generator.randrange(bits)
 
 
 class Model:
@@ -135,7 +128,7 @@ class Monitor(Model):
             yield StreamItem(
                 cores=generator.randrange(1, 1 << cores),
                 tensor=sum(tensor << 3 * core for core, tensor in enumerate(tensors)),
-                data=pack(np.array(words)),
+                data=pack(words),
             )
 
     def __call__(self, item: StreamItem) -> Iterable[StreamItem]:
@@ -195,7 +188,7 @@ class Loss(Model):
         generator, lanes = rng("loss"), size("Lanes")
 
         def words() -> int:
-            return pack(np.array([any_size(generator) for _ in range(lanes)]))
+            return pack(any_size(generator) for _ in range(lanes))
 
         for _ in range(count):
             weights = [generator.choice((1 << 24, generator.getrandbits(25), 0)) for _ in range(4)]
@@ -204,8 +197,8 @@ class Loss(Model):
             yield StreamItem(
                 lanes=generator.randrange(1, 1 << lanes), error=generator.getrandbits(1),
                 weighted=generator.getrandbits(1), scale=generator.getrandbits(4), q=words(),
-                y=words(), weight=pack(np.array(weights[:lanes]), 25), reward=words(),
-                discount=pack(np.array(discounts)),
+                y=words(), weight=pack(weights[:lanes], 25), reward=words(),
+                discount=pack(discounts),
             )  # fmt: skip
 
     def __call__(self, item: StreamItem) -> Iterable[StreamItem]:
@@ -283,14 +276,14 @@ class Noise(Model):
     def line(self, generator: random.Random) -> StreamItem:
         """A line of an actor's outputs."""
         words = [generator.randint(-noise.ONE, noise.ONE) for _ in range(size("Lw"))]
-        return StreamItem(noise=generator.random() < 0.8, data=pack(np.array(words)))
+        return StreamItem(noise=generator.random() < 0.8, data=pack(words))
 
     def __call__(self, item: StreamItem) -> Iterable[StreamItem]:
         """The action."""
         words = unpack(item.data, size("Lw"))
         drawn = self.drawn if item.noise else [0] * len(words)
         action = [noise.disturb(int(w), d) for w, d in zip(words, drawn, strict=True)]
-        yield StreamItem(data=pack(np.array(action)))
+        yield StreamItem(data=pack(action))
 
     def points(self) -> Mapping[str, Iterable[str]]:
         """With and without noise, both ends of an action."""
@@ -311,18 +304,20 @@ class Adam(Model):
 
     prefix = "adam"
     inputs = ("tag", "w", "m", "v", "t", "g")
-    outputs = ("tag", "w", "m", "v", "t", "over_m", "over_w")
+    outputs = ("tag", "w", "m", "v", "t", "over")
 
     def __init__(self) -> None:
         self.scalars = ops.Adam(1677722, 16777, 1, 1 << 20, 83886)
 
     def change(self, generator: random.Random) -> None:
-        """Other scalars: the usual ones, or any."""
+        """Other scalars: the usual ones, the ends, or any."""
+        half = 1 << 23  # of which many products are ties
+        usual = ((1677722, half), (16777, half), (1, 2), (1 << 20, 1 << 25))
+        most = ((1 << 24) - 1, (1 << 24) - 1, (1 << 24) - 1, (1 << 26) - 1)
         self.scalars = ops.Adam(
-            *(generator.choice((usual, 1, most, generator.randint(1, most)))
-              for usual, most in ((1677722, (1 << 24) - 1), (16777, (1 << 24) - 1),
-                                  (1, (1 << 24) - 1), (1 << 20, (1 << 26) - 1))),
-            tau=generator.choice((83886, 0, 1 << 24, generator.randint(0, 1 << 24))),
+            *(generator.choice((*some, 1, end, generator.randint(1, end)))
+              for some, end in zip(usual, most, strict=True)),
+            tau=generator.choice((83886, half, 0, 1 << 24, generator.randint(0, 1 << 24))),
         )  # fmt: skip
 
     def items(self, count: int, generator: random.Random) -> Iterable[StreamItem]:
@@ -340,8 +335,7 @@ class Adam(Model):
                     for name in "wmvtg":
                         words[name][-1] = 0
             packed = {
-                name: pack(np.array(values, np.uint64 if name == "v" else np.int64),
-                           64 if name == "v" else 32)
+                name: pack(values, 64 if name == "v" else 32)
                 for name, values in words.items()
             }  # fmt: skip
             yield StreamItem(tag=generator.getrandbits(17), **packed)
@@ -351,10 +345,10 @@ class Adam(Model):
         lw = size("Lw")
         w, m, t, g = (unpack(getattr(item, name), lw).astype(np.int32) for name in "wmtg")
         v = unpack(item.v, lw, 64, signed=False)
-        over_m, over_w = ops.adam(w, m, v, t, g, self.scalars)
+        moments, over = ops.adam(w, m, v, t, g, self.scalars)
+        assert not moments
         yield StreamItem(
-            tag=item.tag, w=pack(w), m=pack(m), v=pack(v, 64), t=pack(t), over_m=over_m,
-            over_w=over_w,
+            tag=item.tag, w=pack(w), m=pack(m), v=pack(v, 64), t=pack(t), over=over,
         )  # fmt: skip
 
     def points(self) -> Mapping[str, Iterable[str]]:
@@ -380,5 +374,5 @@ class Adam(Model):
         yield from true(
             "result", clipped=(np.abs(unpack(out.m, lw)) > 8 * roots).any(),
             padding=(~np.any([*lanes, seconds[0]], axis=0)).any(),
-            weight_saturated=out.over_w > 0,
+            weight_saturated=out.over > 0,
         )  # fmt: skip

@@ -15,7 +15,7 @@ from models.qat import ops
 from verif.agents.stream import StreamAgent, StreamBus, StreamItem
 from verif.bench import parameters
 from verif.coverage import Coverage
-from verif.qat.words import pack
+from verif.qat.words import pack, unpack
 from verif.scoreboard import Scoreboard
 
 LINES = 128  # of G
@@ -42,8 +42,10 @@ class Layer:
 
     @classmethod
     def draw(cls, generator: random.Random, lw: int, index: int) -> Layer:
-        """A random layer; each 18 in a row have all shifts."""
+        """A random layer; each 18 in a row have all shifts, and one of 6 has many bias lines."""
         p, q = (generator.randint(1, 2 * lw + 1) for _ in range(2))
+        if index % 6 == 3:
+            p, q = 2 * lw + 1, min(q, lw)
         shift = None if index % 18 == 17 else index % 18
         return cls(p, q, generator.randint(0, BIASES - 3 * p),
                    BIASES + generator.randint(0, 8), shift)  # fmt: skip
@@ -175,7 +177,13 @@ class Split(uvm_subscriber):
 
 
 class GradEnvironment(uvm_env):
-    """Sources of columns and of bias lines, lines to Adam, scoreboards, coverage."""
+    """Sources of columns and of bias lines, lines to Adam, scoreboards, coverage.
+
+    Attributes:
+        outputs: fields of the lines that come out.
+    """
+
+    outputs: tuple[str, ...] = ("line", "data")
 
     def build_phase(self) -> None:
         """Make the parts."""
@@ -185,7 +193,7 @@ class GradEnvironment(uvm_env):
             "drain", self, StreamBus(dut, "drain", DRAIN, ready=False), "source"
         )
         self.bias = StreamAgent("bias", self, StreamBus(dut, "bias", BIAS, ready=False), "source")
-        bus = StreamBus(dut, "grad_out", ("line", "data"), ready=False)
+        bus = StreamBus(dut, "grad_out", self.outputs, ready=False)
         self.adam = StreamAgent("adam", self, bus, "passive")
         self.lines = Scoreboard("lines", self)
         self.biases = Scoreboard("biases", self)
@@ -213,8 +221,40 @@ class GradEnvironment(uvm_env):
         self.adam.ap.connect(self.split.analysis_export)
 
     def expect(self) -> None:
-        """Tell the scoreboards what the golden model sends to Adam."""
+        """Tell the scoreboards what comes of the lines that the golden model sends to Adam."""
         for board, items in ((self.lines, self.golden.lines), (self.biases, self.golden.biases)):
             for item in items:
-                board.expect(item)
+                board.expect(self.sent(item))
             items.clear()
+
+    def sent(self, item: StreamItem) -> StreamItem:
+        """What comes out of a line to Adam."""
+        return item
+
+
+class UpdateEnvironment(GradEnvironment):
+    """Adam behind the gradient memory: weights and targets come out.
+
+    Attributes:
+        scalars: of the updates.
+        w, t, m, v: [LINES, lw] int32, of v uint64.
+        saturated: weights that were.
+    """
+
+    outputs = ("line", "w", "t")
+
+    def build_phase(self) -> None:
+        """Make the parts, and memories of zeros."""
+        super().build_phase()
+        shape = self.golden.g.shape
+        self.w, self.t, self.m = (np.zeros(shape, np.int32) for _ in range(3))
+        self.v = np.zeros(shape, np.uint64)
+        self.saturated = 0
+
+    def sent(self, item: StreamItem) -> StreamItem:
+        """Update a line."""
+        line = item.line
+        rows = (memory[line] for memory in (self.w, self.m, self.v, self.t))
+        gradient = unpack(item.data, self.golden.lw).astype(np.int32)
+        self.saturated += ops.adam(*rows, gradient, self.scalars)[1]
+        return StreamItem(line=line, w=pack(self.w[line]), t=pack(self.t[line]))

@@ -84,8 +84,7 @@ module jd_qat_blocks_bench #(
   output logic [Lw-1:0][31:0]            adam_out_m_o,
   output logic [Lw-1:0][63:0]            adam_out_v_o,
   output logic [Lw-1:0][31:0]            adam_out_t_o,
-  output logic [3:0]                     adam_out_over_m_o,
-  output logic [3:0]                     adam_out_over_w_o,
+  output logic [2:0]                     adam_out_over_o,
   output logic                           adam_idle_o,
   input  logic                           grad_clear_i,
   output logic                           grad_idle_o,
@@ -250,8 +249,7 @@ module jd_qat_blocks_bench #(
     .out_m_o     (adam_out_m_o),
     .out_v_o     (adam_out_v_o),
     .out_t_o     (adam_out_t_o),
-    .over_m_o    (adam_out_over_m_o),
-    .over_w_o    (adam_out_over_w_o),
+    .over_o      (adam_out_over_o),
     .idle_o      (adam_idle_o)
   );
   jd_delay #(.Width (1), .Cycles (74)) u_adam_valid (

@@ -7,7 +7,6 @@ from typing import Any
 
 import cocotb
 import pyuvm
-from cocotb.queue import Queue
 from cocotb.triggers import ClockCycles, RisingEdge
 from pyuvm import uvm_test
 
@@ -15,37 +14,16 @@ from flow.effort import scale
 from models.qat import noise, ops
 from verif.agents.stream import StreamItem, StreamSequence
 from verif.agents.timing import Pattern, always, random_pauses
-from verif.bench import rng, start, until
+from verif.bench import rng, until
 from verif.coverage import CoverageMissed
-from verif.qat.blocks import Adam, Environment, Loss, Model, Monitor, Noise, any_size, size
-from verif.qat.grad import LINES, GradEnvironment, Layer, Tile
-from verif.qat.words import pack, unpack
+from verif.qat.blocks import Adam, Environment, Loss, Model, Monitor, Noise, size
+from verif.qat.tiles import TilesTest, quiet
+from verif.qat.words import any_size, pack, unpack
 
 ITEMS = max(600, scale(6_000))
 LIMIT = 200  # clocks from the last input to the last output
 WAIT_NOISE = 5  # clocks of the noise beside those of its words
 MASK64 = (1 << 64) - 1
-
-
-async def quiet(dut: Any, busy: str = "") -> None:
-    """Out of reset with nothing at the inputs of all blocks.
-
-    Args:
-        busy: prefix of the block whose source drives its valid signal.
-    """
-    for name in (
-        "monitor_set_i", "noise_start_i", "noise_load_i", "noise_kind_i", "loss_clear_i",
-        "grad_clear_i", "grad_reserve_i", "grad_reserve_bias_i", "grad_sweep_valid_i",
-        "grad_host_write_i", "grad_host_read_i",
-    ):  # fmt: skip
-        getattr(dut, name).value = 0
-    for prefix in ("monitor_in", "loss_in", "noise_in", "adam_in", "drain", "bias"):
-        if not busy or not prefix.startswith(busy):
-            getattr(dut, f"{prefix}_valid_i").value = 0
-    dut.noise_actions_i.value = 1
-    for name in ("c1", "c2", "eps", "rate", "tau"):
-        getattr(dut, f"adam_{name}_i").value = 1
-    await start(dut)
 
 
 class BlockTest(uvm_test):
@@ -95,6 +73,11 @@ class MonitorRandom(BlockTest):
             dut.monitor_set_i.value = 0
             pairs[:] = [(low, high)] * len(pairs)
             await RisingEdge(dut.clk_i)
+            # Lines on one side of 0: it counts with them.
+            await self.send(
+                StreamItem(cores=1, tensor=k, data=pack([9 if k % 2 else -9] * size("Lw")))
+                for k in range(len(pairs))
+            )
             await self.send(self.model.items(ITEMS // 2))
 
 
@@ -186,7 +169,7 @@ class NoiseTest(BlockTest):
         """Set generator and x, in the block and in the model."""
         dut, model = self.dut, self.model
         dut.noise_load_state_i.value = sum(word << 64 * k for k, word in enumerate(state))
-        dut.noise_load_x_i.value = pack(x)  # type: ignore[arg-type]
+        dut.noise_load_x_i.value = pack(x)
         dut.noise_load_i.value = 1
         await RisingEdge(dut.clk_i)
         dut.noise_load_i.value = 0
@@ -267,147 +250,35 @@ class NoiseMoments(NoiseTest):
 
 
 @pyuvm.test(timeout_time=10, timeout_unit="ms")
-class GradRandom(uvm_test):
+class GradRandom(TilesTest):
     """Random layers in 1 to 3 chunks, to G or to Adam; sweeps; lines that are dropped."""
 
-    def build_phase(self) -> None:
-        """Make the environment."""
-        self.dut: Any = cocotb.top
-        self.random = rng("test")
-        self.environment = GradEnvironment("environment", self)
 
-    async def run_phase(self) -> None:
-        """Run the body between the objections."""
-        self.raise_objection()
-        await quiet(self.dut)
-        await self.body()
-        self.drop_objection()
-
-    async def body(self) -> None:
-        """Fill G; layers; the totals."""
-        dut, golden = self.dut, self.environment.golden
-        for line in range(LINES):
-            golden.g[line] = [any_size(self.random) for _ in range(golden.lw)]
-            dut.grad_host_line_i.value, dut.grad_host_data_i.value = line, pack(golden.g[line])
-            dut.grad_host_write_i.value = 1
-            await RisingEdge(dut.clk_i)
-        dut.grad_host_write_i.value = 0
-        rounds = max(36, scale(240))
-        for index in range(rounds):
-            layer = Layer.draw(self.random, golden.lw, index)
-            chunks, update = 1 + index % 3, self.random.random() < 0.6
-            for chunk in range(chunks):
-                await self.chunk(layer, chunk == 0, update and chunk == chunks - 1)
-            self.cover(layer, chunks, update)
-            if index % 4 == 1:
-                await self.sweep(layer)
-            await self.compare(layer)
-            if index % 8 == 5:
-                await self.clear()
-
-    async def chunk(self, layer: Layer, first: bool, update: bool) -> None:
-        """A chunk's tiles: each is announced when there is room, and drained later."""
-        dut, golden, environment = self.dut, self.environment.golden, self.environment
-        tiles = list(golden.tiles(layer, first, update, self.random))
-        environment.expect()
-        announced: Queue[Tile] = Queue()
-        drain = cocotb.start_soon(self.drain(announced, len(tiles)))
-        for tile in tiles:
-            for room, fact in (("grad_room_o", "lines_full"), ("grad_bias_room_o", "biases_full")):
-                if fact == "biases_full" and tile.bias is None:
-                    continue
-                if await until(room, dut.clk_i, 400, lambda room=room: getattr(dut, room).value):
-                    environment.coverage.sample(f"room.{fact}")
-            dut.grad_reserve_i.value, dut.grad_reserve_rows_i.value = 1, len(tile.columns)
-            dut.grad_reserve_bias_i.value = int(tile.bias is not None)
-            await RisingEdge(dut.clk_i)
-            dut.grad_reserve_i.value = dut.grad_reserve_bias_i.value = 0
-            announced.put_nowait(tile)
-            await RisingEdge(dut.clk_i)
-        await drain
-        await until("idle", dut.clk_i, 400, lambda: dut.grad_idle_o.value)
+@cocotb.test()
+async def grad_timing(dut: Any) -> None:
+    """Lines go to Adam 9 clocks after their columns; a bias line waits while another is there."""
+    lw, rows = size("Lw"), 4
+    await quiet(dut)
+    for name, value in (
+        ("drain_line", 10), ("drain_stride", 3), ("drain_words", lw), ("drain_half", 0),
+        ("drain_first", 1), ("drain_update", 1), ("drain_sums", 0), ("bias_line", 90),
+        ("bias_words", lw), ("bias_first", 1), ("bias_update", 1), ("bias_sums", 0),
+        ("grad_reserve_rows", rows),
+    ):  # fmt: skip
+        getattr(dut, f"{name}_i").value = value
+    dut.grad_reserve_i.value = dut.grad_reserve_bias_i.value = 1
+    await RisingEdge(dut.clk_i)
+    dut.grad_reserve_i.value = dut.grad_reserve_bias_i.value = 0
+    seen = []
+    for clock in range(24):
+        dut.drain_valid_i.value = int(clock < rows)
+        dut.drain_opens_i.value = int(clock == 0)
+        dut.bias_valid_i.value = int(clock == 2)
         await RisingEdge(dut.clk_i)
-        assert not environment.lines.want and not environment.biases.want, "lines are missing"
-        got = [int(getattr(dut, f"grad_total_{x}_o").value) for x in ("gradient", "sum")]
-        assert got == [golden.gradient, golden.sums]
-
-    async def drain(self, announced: Queue[Tile], count: int) -> None:
-        """Drain tiles as they were announced; a bias line comes beside the first columns."""
-        environment = self.environment
-        for _ in range(count):
-            tile = await announced.get()
-            if self.random.random() < 0.2:
-                await ClockCycles(self.dut.clk_i, self.random.randint(1, 12))
-            beside = [tile.bias] if tile.bias is not None else []
-            bias = cocotb.start_soon(StreamSequence(beside).start(environment.bias.sequencer))
-            await StreamSequence(tile.columns).start(environment.drain.sequencer)
-            await bias
-
-    def cover(self, layer: Layer, chunks: int, update: bool) -> None:
-        """Sample what was seen."""
-        golden, sample = self.environment.golden, self.environment.coverage.sample
-        sample(f"chunks.{chunks}")
-        sample("mode.full" if layer.shift is None else f"mode.shift_{layer.shift}")
-        sample("end.update" if update else "end.keep")
-        sample(f"words.{(layer.q - 1) % golden.lw + 1}")
-        if golden.gradient:
-            sample("saturated.gradient")
-        if golden.sums:
-            sample("saturated.sum")
-
-    async def sweep(self, layer: Layer) -> None:
-        """Send what G has of a layer's weights to Adam."""
-        dut, golden = self.dut, self.environment.golden
-        columns = -(-layer.q // golden.lw)
-        golden.sweep(layer)
-        self.environment.expect()
-        dut.grad_sweep_line_i.value = layer.line
-        dut.grad_sweep_count_i.value = layer.p * columns
-        dut.grad_sweep_columns_i.value = columns
-        dut.grad_sweep_words_i.value = layer.q - golden.lw * (columns - 1)
-        dut.grad_sweep_valid_i.value = 1
-        await RisingEdge(dut.clk_i)
-        dut.grad_sweep_valid_i.value = 0
-        await RisingEdge(dut.clk_i)
-        await until("sweep", dut.clk_i, 400, lambda: dut.grad_idle_o.value)
-        await RisingEdge(dut.clk_i)
-        assert not self.environment.lines.want, "lines are missing"
-
-    async def compare(self, layer: Layer) -> None:
-        """Read a layer's lines of G, and those about them."""
-        dut, golden = self.dut, self.environment.golden
-        count = layer.p * -(-layer.q // golden.lw)
-        first, past = max(0, layer.line - 1), min(LINES, layer.line + count + 1)
-        for line in (*range(first, past), *range(layer.bias_line, layer.bias_line + 3)):
-            dut.grad_host_line_i.value, dut.grad_host_read_i.value = line, 1
-            await RisingEdge(dut.clk_i)
-            dut.grad_host_read_i.value = 0
-            await ClockCycles(dut.clk_i, 2)
-            got = unpack(int(dut.grad_host_data_o.value), golden.lw)
-            assert (got == golden.g[line]).all(), f"{layer}, line {line}: {got}, {golden.g[line]}"
-
-    async def clear(self) -> None:
-        """Announce lines, drain some, drop them: no line of them comes anywhere."""
-        dut = self.dut
-        dut.grad_reserve_i.value, dut.grad_reserve_rows_i.value = 1, size("Lw")
-        dut.grad_reserve_bias_i.value = 1
-        await RisingEdge(dut.clk_i)
-        dut.grad_reserve_i.value = dut.grad_reserve_bias_i.value = 0
-        for name in ("drain_sums", "drain_update", "drain_half", "bias_sums", "bias_update"):
-            getattr(dut, f"{name}_i").value = 0
-        dut.drain_valid_i.value = dut.drain_opens_i.value = dut.bias_valid_i.value = 1
-        await RisingEdge(dut.clk_i)
-        dut.bias_valid_i.value = 0
-        # A bias line is at most on its way out of its FIFO, a drained one in it.
-        await ClockCycles(dut.clk_i, self.random.randint(1, 3))
-        dut.drain_valid_i.value = 0
-        await ClockCycles(dut.clk_i, self.random.randint(1, 2))
-        dut.grad_clear_i.value = 1
-        await ClockCycles(dut.clk_i, 2)
-        dut.grad_clear_i.value = 0
-        await RisingEdge(dut.clk_i)
-        assert dut.grad_idle_o.value, "not idle after lines were dropped"
-        await ClockCycles(dut.clk_i, 12)
+        if dut.grad_out_valid_o.value:
+            seen.append((clock, int(dut.grad_out_line_o.value)))
+    assert seen == [(9, 10), (10, 13), (11, 16), (12, 19), (13, 90)]
+    assert dut.grad_idle_o.value
 
 
 @pyuvm.test(timeout_time=10, timeout_unit="ms", expect_error=CoverageMissed)

@@ -1,6 +1,9 @@
-"""Words of a packed port as arrays, and back."""
+"""Words of a packed port as arrays, and back; random words."""
 
 from __future__ import annotations
+
+import random
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -14,7 +17,14 @@ def unpack(value: int, count: int, bits: int = 32, signed: bool = True) -> np.nd
     return np.array(words, np.int64 if signed or bits < 64 else np.uint64)
 
 
-def pack(words: np.ndarray, bits: int = 32) -> int:
-    """[count] integers to a port of words."""
+def pack(words: Iterable[int], bits: int = 32) -> int:
+    """Integers to a port of words, the first in the low bits."""
     mask = (1 << bits) - 1
     return sum((int(word) & mask) << bits * k for k, word in enumerate(words))
+
+
+def any_size(generator: random.Random, bits: int = 32) -> int:
+    """A signed integer of any number of bits, now and then an end of the range, 0 or 1."""
+    if generator.random() < 0.1:
+        return generator.choice((-(1 << bits - 1), (1 << bits - 1) - 1, 0, 1, -1))
+    return generator.getrandbits(bits) - (1 << bits - 1) >> generator.randrange(bits)
