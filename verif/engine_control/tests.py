@@ -526,11 +526,15 @@ class Together(EchoTest):
 
     COUNT = 20  # of a task that reads or writes
 
+    async def soon(self, what: str, access: Any) -> Any:
+        """The answer of an access. Raises: TimeoutError."""
+        return await bench.within(what, self.dut.clk_i, 1000, access)
+
     async def reads(self, words: dict[int, int], answered: list[str]) -> None:
         """Read some of these words, one after another."""
         master: Any = self.env.axil.driver.master
         for offset in self.rng.choices(list(words), k=self.COUNT):
-            answer = await master.read(offset, 4)
+            answer = await self.soon(f"read {offset:#x}", master.read(offset, 4))
             got = int.from_bytes(answer.data, "little")
             assert (got, answer.resp) == (words[offset], OKAY), f"read {offset:#x}: {got:#x}"
             answered.append("read")
@@ -540,7 +544,8 @@ class Together(EchoTest):
         master: Any = self.env.axil.driver.master
         for offset in self.rng.choices(offsets, k=self.COUNT):
             value = self.rng.getrandbits(20) << 12
-            answer = await master.write(offset, value.to_bytes(4, "little"))
+            data = value.to_bytes(4, "little")
+            answer = await self.soon(f"write {offset:#x}", master.write(offset, data))
             want = self.env.model.write(offset, value)
             assert answer.resp == want, f"write {offset:#x}: {answer.resp}, want {want}"
             answered.append("write")
