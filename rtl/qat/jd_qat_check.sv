@@ -145,7 +145,7 @@ module jd_qat_check
   endfunction
 
   localparam int unsigned RULES = 7;
-  places_t [RULES-1:0]     rules_q;              // reserved, alignment, batch, range, slot, net, address
+  places_t [RULES-1:0]     rules_q;         // reserved, alignment, batch, range, slot, net, address
   logic                    known_q, noise_bad_q;
   logic [TENSORS-1:0]      shift_bad_q;
   logic [RULES-1:0][4:0]   found_q2;

@@ -228,7 +228,8 @@ module jd_qat_core
   logic [Lw-1:0][WORD_W-1:0]      line_data, tail_data;
   logic [ADDRESS_W-1:0]           tail_address;
   logic [CountW-1:0]              over_z, over_quantized;
-  assign result = '{counts: !tile_q13.il || Index == 0, odd: odd_there, tanh: tile_q13.act == ActTanh, watch: tile_q13.watch,
+  assign result = '{counts: !tile_q13.il || Index == 0, odd: odd_there,
+                    tanh: tile_q13.act == ActTanh, watch: tile_q13.watch,
                     opens: entry_q13.opens, closes: entry_q13.closes, words: tile_q13.rows,
                     tensor: tile_q13.tensor, sink: sink};
   jd_delay #(.Width ($bits(result_t)), .Cycles (4), .Clear (1'b0)) u_result_q4 (

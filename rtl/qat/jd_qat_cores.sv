@@ -67,7 +67,7 @@ module jd_qat_cores
   output logic [OverW-1:0]                 over_quantized_o,
   output logic                             entry_valid_o,   // each core takes an entry
   output logic                             entry_il_o,
-  output logic                             load_il_o,       // a line of the acting inference is loaded
+  output logic                             load_il_o,       // of the acting inference: a line loads
   output logic                             waits_o
 );
   localparam int unsigned CountW = $clog2(2 * Lw + 1);

@@ -102,7 +102,7 @@ module jd_qat_job
   output pass_t                           pass_o,
   input  logic                            cores_idle_i,
   // Acting
-  output logic                            seen_o,         // line_data_o goes into X, and is monitored
+  output logic                            seen_o,         // line_data_o goes into X, is monitored
   output logic [OverW-1:0]                over_o,
   output logic                            noise_start_o,
   output logic [CountW-1:0]               actions_o,

@@ -55,7 +55,8 @@ module jd_qat_top
   register_rsp_t register_rsp;
   axi_req_t      client_req;
   axi_rsp_t      client_rsp;
-  logic          job_valid, job_ready, end_valid, end_ready, timeout, soft_reset, quiet, unused_idle;
+  logic          job_valid, job_ready, end_valid, end_ready, timeout, soft_reset, quiet;
+  logic          unused_idle;
   descriptor_t   descriptor;
   logic [31:0]   unused_number, end_count, end_info0, end_info1;
   logic [15:0]   end_detail;
@@ -177,7 +178,8 @@ module jd_qat_top
   logic [2:0]                    region;
   logic [LINE_W-1:0]             line;
   logic [QatLw-1:0][WORD_W-1:0]  weight_line, moment_row, line_data, slot_line;
-  logic                          line_valid, line_ready, slot_read, slot_delta, slot_odd, slot_valid;
+  logic                          line_valid, line_ready;
+  logic                          slot_read, slot_delta, slot_odd, slot_valid;
   logic [QatCores-1:0]           line_cores;
   logic [CoreW-1:0]              slot_core;
   logic [ADDRESS_W-1:0]          slot_address;

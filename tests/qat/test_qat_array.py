@@ -334,7 +334,9 @@ def test_qat_tail(seed: int) -> None:
         took = np.flatnonzero(out["tail_valid_o"].astype(bool) & ready)
         assert len(took) == len(want)
         lines = unpack(out["tail_data_o"], WORD, LW)
-        for at, (came, tanh, words, closes, address, values) in zip(took, want, strict=True):
+        for at, (came, tanh, words, closes, address, values) in zip(
+            took.tolist(), want, strict=True
+        ):
             assert out["tail_closes_o"][at] == closes and out["tail_address_o"][at] == address
             np.testing.assert_array_equal(lines[at], values)
             least = TAIL + (-(-words // LANES) - 1 if tanh else 0)
@@ -343,7 +345,7 @@ def test_qat_tail(seed: int) -> None:
         if not slow:
             assert first == came + TAIL + (-(-words // LANES) - 1 if tanh else 0)
         busy = np.zeros(table.clocks, bool)
-        for at, (came, *_) in zip(took, want, strict=True):
+        for at, (came, *_) in zip(took.tolist(), want, strict=True):
             busy[came : at + 1] = True
         np.testing.assert_array_equal(out["tail_idle_o"].astype(bool), ~busy)
 

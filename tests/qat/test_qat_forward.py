@@ -54,7 +54,7 @@ def test_qat_forward(size: str, seed: int) -> None:
                 seen |= {("half", p.half, "acting", acting), ("target", p.target)}
                 seen |= {("last", net, p.half), *((k, n > 0) for k, n in run.over.items())}
     if scale(30, 6) > 10:
-        want = {("half", h, "acting", a) for h in (0, 1) for a in (0, 1)}
+        want: set[object] = {("half", h, "acting", a) for h in (0, 1) for a in (0, 1)}
         want |= {("last", n, h) for n in (0, 1) for h in (0, 1)}
         want |= {(k, True) for k in (Stage.Z, Stage.ACTQ)} | {("target", True)}
         assert not want - seen, want - seen

@@ -320,10 +320,11 @@ class Adam(Model):
             tau=generator.choice((83886, half, 0, 1 << 24, generator.randint(0, 1 << 24))),
         )  # fmt: skip
 
-    def items(self, count: int, generator: random.Random) -> Iterable[StreamItem]:
+    def items(self, count: int, generator: random.Random | None = None) -> Iterable[StreamItem]:
         """Words of all sizes; second moments about the square, at both ends, and of any size."""
+        generator = generator or rng("adam")
         for _ in range(count):
-            words = {name: [] for name in "wmvtg"}
+            words: dict[str, list[int]] = {name: [] for name in "wmvtg"}
             for _ in range(size("Lw")):
                 for name in "wmtg":
                     words[name].append(any_size(generator))

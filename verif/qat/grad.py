@@ -254,7 +254,8 @@ class UpdateEnvironment(GradEnvironment):
     def sent(self, item: StreamItem) -> StreamItem:
         """Update a line."""
         line = item.line
-        rows = (memory[line] for memory in (self.w, self.m, self.v, self.t))
         gradient = unpack(item.data, self.golden.lw).astype(np.int32)
-        self.saturated += ops.adam(*rows, gradient, self.scalars)[1]
+        self.saturated += ops.adam(
+            self.w[line], self.m[line], self.v[line], self.t[line], gradient, self.scalars
+        )[1]
         return StreamItem(line=line, w=pack(self.w[line]), t=pack(self.t[line]))
