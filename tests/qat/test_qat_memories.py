@@ -219,9 +219,9 @@ def test_qat_wmem(seed: int) -> None:
                 assert (part["bias_ready_o"][clock], part["read_ready_o"][clock]) == want_ready
         assert set(np.flatnonzero(part["bias_come_o"]).tolist()) == come[n]
         biases, singles = (unpack(part[f"{x}_line_o"], WORD, LW) for x in ("bias", "read"))
-        for (clock, cores), bias in popped.items():
+        for (clock, cores), taken in popped.items():
             if cores == n:
-                np.testing.assert_array_equal(biases[clock], signed(bias), f"clock {clock}")
+                np.testing.assert_array_equal(biases[clock], signed(taken), f"clock {clock}")
         at = sorted(clock for clock, cores in shown if cores == n)
         assert np.flatnonzero(part["read_valid_o"]).tolist() == at
         for clock in at:
