@@ -63,7 +63,11 @@ def test_qat_forward(size: str, seed: int) -> None:
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("half", [False, True])
 def test_qat_forward_clocks(size: str, half: bool, seed: int) -> None:
-    """Entries come in the clocks of the cycle model."""
+    """Entries come in the clocks of the cycle model.
+
+    With one group of weights a pass of few vectors leaves no clock to bias lines, and waits for
+    them.
+    """
     g = SIZES[size]
     rng = np.random.default_rng([seed, 8])
     with player(g, seed) as sim:
@@ -80,7 +84,8 @@ def test_qat_forward_clocks(size: str, half: bool, seed: int) -> None:
                 array.forward(layers, -(-vectors // g.n), {})
                 rows = min(g.lw, layers[0].p)
                 span = int(run.entries[-1] - run.entries[0])
-                assert span == array.t - 1 - rows, (hidden, vectors)
+                late = 4 * len(layers) if g.n == 1 else 0
+                assert 0 <= span - (array.t - 1 - rows) <= late, (hidden, vectors)
                 assert len(run.entries) == array.taken
             layers = table.networks[ACTOR]
             p = Pass(ACTOR, 0, len(layers) - 1, 1, 0, half=half, il=True, acting=True)
@@ -89,5 +94,6 @@ def test_qat_forward_clocks(size: str, half: bool, seed: int) -> None:
             array = timing._Array(g, half)
             start = array.infer(layers)
             span = int(run.entries[-1] - run.entries[0])
-            assert span == start - min(g.lw, layers[0].p), hidden
+            late = 4 * len(layers) if g.n == 1 else 0
+            assert 0 <= span - (start - min(g.lw, layers[0].p)) <= late, hidden
             assert len(run.entries) == array.taken
