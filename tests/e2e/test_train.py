@@ -150,7 +150,7 @@ def test_resume_refuses_another_run(tmp_path, capsys):
         (["--seed", "2"], "seed is 1, this run has 2"),
     ):
         arguments = ["--device", "model", "--out", str(tmp_path), "--resume", "--max-steps", "4"]
-        arguments += ["--set", "warm=64", "--set", "evaluate_every=100000"]
+        arguments += ["--set", "warm=64", "--set", "evaluate_every=100000", "--set", "capacity=128"]
         assert train.main([*arguments, *options]) == 2
         assert text in capsys.readouterr().err
     assert (tmp_path / "checkpoint.npz").read_bytes() == before
