@@ -36,10 +36,6 @@ class Model:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
-    def items(self, count: int) -> Iterable[StreamItem]:
-        """Random items."""
-        raise NotImplementedError
-
     def __call__(self, item: StreamItem) -> Iterable[StreamItem]:
         """What comes out."""
         raise NotImplementedError
@@ -112,8 +108,12 @@ class Monitor(Model):
         self.pairs = [(0, 0)] * TENSORS
 
     def items(self, count: int) -> Iterable[StreamItem]:
-        """Lines of growing size, so that every shift is seen, some of both cores in one tensor."""
+        """Lines with each shift, then lines of growing size, some of both cores in one tensor."""
         generator, cores = rng("monitor"), size("Cores")
+        for shift in range(1, 17):
+            largest = generator.choice((-1, 1)) << 14 + shift
+            words = [largest, *[0] * (cores * size("Lw") - 1)]
+            yield StreamItem(cores=1, tensor=shift % TENSORS, data=pack(words))
         for index in range(count):
             tensors = [generator.randrange(TENSORS) for _ in range(cores)]
             if generator.random() < 0.3:
@@ -309,16 +309,19 @@ class Adam(Model):
     def __init__(self) -> None:
         self.scalars = ops.Adam(1677722, 16777, 1, 1 << 20, 83886)
 
-    def change(self, generator: random.Random) -> None:
-        """Other scalars: the usual ones, the ends, or any."""
+    def change(self, generator: random.Random, index: int) -> None:
+        """Other scalars: usual ones, ends, or any; of 25 in a row each tau with each epsilon."""
         half = 1 << 23  # of which many products are ties
-        usual = ((1677722, half), (16777, half), (1, 2), (1 << 20, 1 << 25))
-        most = ((1 << 24) - 1, (1 << 24) - 1, (1 << 24) - 1, (1 << 26) - 1)
-        self.scalars = ops.Adam(
-            *(generator.choice((*some, 1, end, generator.randint(1, end)))
-              for some, end in zip(usual, most, strict=True)),
-            tau=generator.choice((83886, half, 0, 1 << 24, generator.randint(0, 1 << 24))),
+        tau = (83886, half, 0, 1 << 24, generator.randint(0, 1 << 24))
+        eps = (1, 2, 3, (1 << 24) - 1, generator.randint(1, (1 << 24) - 1))
+        c1, c2, rate = (
+            generator.choice((*some, 1, end, generator.randint(1, end)))
+            for *some, end in (
+                (1677722, half, (1 << 24) - 1), (16777, half, (1 << 24) - 1),
+                (1 << 20, 1 << 25, (1 << 26) - 1),
+            )
         )  # fmt: skip
+        self.scalars = ops.Adam(c1, c2, eps[index // 5 % 5], rate, tau[index % 5])
 
     def items(self, count: int, generator: random.Random | None = None) -> Iterable[StreamItem]:
         """Words of all sizes; second moments about the square, at both ends, and of any size."""

@@ -242,6 +242,7 @@ class UpdateEnvironment(GradEnvironment):
     """
 
     outputs = ("line", "w", "t")
+    scalars: ops.Adam
 
     def build_phase(self) -> None:
         """Make the parts, and memories of zeros."""

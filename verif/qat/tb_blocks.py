@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import cocotb
@@ -29,7 +28,7 @@ MASK64 = (1 << 64) - 1
 class BlockTest(uvm_test):
     """Base: an environment, and items one after another with gaps or without."""
 
-    block: Callable[[], Any] = Model
+    block: type[Any] = Model
     gaps = True
 
     def build_phase(self) -> None:
@@ -130,8 +129,8 @@ class AdamTest(BlockTest):
     async def body(self) -> None:
         """Send slices with some scalars, then with others."""
         rounds = 25
-        for _ in range(rounds):
-            self.model.change(self.random)
+        for index in range(rounds):
+            self.model.change(self.random, index)
             for name in ("c1", "c2", "eps", "rate", "tau"):
                 getattr(self.dut, f"adam_{name}_i").value = getattr(self.model.scalars, name)
             await RisingEdge(self.dut.clk_i)

@@ -56,7 +56,7 @@ class UpdateRandom(TilesTest):
     async def prepare(self) -> None:
         """Other scalars."""
         adam = Adam()
-        adam.change(self.random)
+        adam.change(self.random, self.random.randrange(25))
         self.environment.scalars = adam.scalars
         for name in ("c1", "c2", "eps", "rate", "tau"):
             getattr(self.dut, f"adam_{name}_i").value = getattr(adam.scalars, name)
