@@ -89,7 +89,7 @@ def drive(
     entries, loads, asked = [], [], []
     written: deque[int] = deque()
     come: deque[int] = deque()
-    given, idle = False, 0
+    given, idle, wanted = False, 0, 0
     for clock in range(20_000):
         inputs = dict(held)
         if not given:
@@ -105,6 +105,9 @@ def drive(
             loads.append(fields(WEIGHTS, out["load_o"][0]))
         if out["entry_valid_o"][0]:
             entry = fields(ENTRY, out["entry_o"][0])
+            if entry["opens"] and entry["last"] and entry["bias"]:
+                assert come[wanted] < clock, "a tile starts before its bias line came"
+                wanted += 1
             entries.append((clock, entry))
             if entry["last"] and (entry["closes"] if entry["wide"] else entry["opens"]):
                 written.append(clock + WRITTEN)
