@@ -24,7 +24,9 @@ def tracked(*patterns: str) -> list[Path]:
 
 
 def test_every_rtl_file_is_in_a_device():
-    known = {path.resolve() for path in resolve(load_config("all").core()).files}
+    devices = [load_config(name).core() for name in ("all", "qat")]
+    parts = ["jackdaw:engine:qat"]  # blocks of jobs that the engine does not run yet
+    known = {path.resolve() for core in (*devices, *parts) for path in resolve(core).files}
     missing = [
         str(p.relative_to(ROOT))
         for p in tracked("rtl/*.sv", "rtl/*.svh")

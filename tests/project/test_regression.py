@@ -179,7 +179,9 @@ def test_a_changed_file_is_noticed(
 def test_whole_devices_are_opened_elsewhere() -> None:
     """What `changed.is_input` rests on: no engine's tests open a device of all engines."""
     assert changed.together("a3c") == {"a3c"}
-    assert changed.together("learner") == changed.together("replay") == {"learner", "replay"}
+    assert changed.together("learner") == {"learner", "replay"}
+    assert changed.together("qat") == {"qat", "replay"}
+    assert changed.together("replay") == {"learner", "qat", "replay"}
     opens = re.compile(rf"""(?:config|device|load\w*)\b.*["']({"|".join(changed.WHOLE)})["']""")
     for area in changed.ENGINES:
         for top in ("tests", "verif"):

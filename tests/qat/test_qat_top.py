@@ -51,6 +51,7 @@ def test_qat_top(test: str, build: str, seed: int) -> None:
     run(test, build, seed)
 
 
+@pytest.mark.regress
 @pytest.mark.cocotb
 def test_qat_coverage(seed: int) -> None:
     """Every job, error, mode, memory and kind of slot was met."""
