@@ -51,11 +51,11 @@ def test_qat_top(test: str, build: str, seed: int) -> None:
     run(test, build, seed)
 
 
+@pytest.mark.goal
 @pytest.mark.regress
-@pytest.mark.cocotb
-def test_qat_coverage(seed: int) -> None:
-    """Every job, error, mode, memory and kind of slot was met."""
-    require([run(test, "small", seed) for test in ("Smoke", "Wrong")])
+def test_qat_coverage(runs: list[Path]) -> None:
+    """All runs together met every job, error, mode, memory and kind of slot."""
+    require(runs)
 
 
 def trained(config: Config, qdelay: int, seed: int) -> tuple[Qat, np.random.Generator]:

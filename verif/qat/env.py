@@ -99,6 +99,10 @@ class QatEnv(EngineEnv):
     def undefined(self, job: JobItem) -> Iterable[tuple[int, int]]:
         return self.outputs(job) if job.end.error == Common.E_BUS_WR else []
 
+    def sample(self, *jobs: JobItem) -> None:
+        for job in jobs:
+            self.cover.sample(job)
+
     def compares(self, register: Register) -> bool:
         return register is not registers.CYC_WAIT
 
