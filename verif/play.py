@@ -27,7 +27,7 @@ class Block:
         inputs, outputs: bits of each port, without clk_i and rst_ni.
         stream: has a stream `in` and a stream `out` and can be used by Player.stream.
         optimize: level of the model's C++.
-        sources: of the module, if the core has it not; relative to the root.
+        sources: more files, relative to the root, if the module is not in the core.
     """
 
     core: str

@@ -3,7 +3,6 @@
 An entry is a vector, or in half mode a pair of vectors in one line, the even one in the lower half
 of each word. Of a full operand the lanes are the products with its lower and its upper half.
 
-
 Source: docs/qat.md (numbers); rtl/qat/jd_qat_array.sv, jd_qat_out.sv.
 """
 

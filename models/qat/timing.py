@@ -41,7 +41,7 @@ class Clocks:
 
     @property
     def wait(self) -> int:
-        """Clocks of none of the phases."""
+        """Clocks outside of all phases."""
         return self.total - self.fw - self.dx - self.dw - self.inf
 
 
@@ -51,7 +51,7 @@ class _Array:
 
     Attributes:
         t: next clock of the array; `free`: clock from which the shadow registers can load.
-        useful: clocks that are none of waiting, by phase.
+        useful: clocks without waiting, by phase.
         taken: entries of a core.
     """
 

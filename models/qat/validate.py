@@ -337,7 +337,7 @@ def _table_sizes(w: list[int], geometry: Geometry) -> Iterator[int]:
             if wrong or (last and layer.p != (actions, 1)[net]):
                 yield at
             inputs = layer.p
-            # The actor ends in what it likes but ReLU; a tangent stands nowhere else.
+            # The actor ends in what it likes but ReLU; no other layer has a tangent.
             allowed = (NONE, RELU) if not last else (NONE, TANH) if net == ACTOR else (NONE,)
             if layer.act not in allowed:
                 yield at + 1

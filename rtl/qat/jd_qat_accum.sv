@@ -6,7 +6,7 @@
 //          before, after the last one. Pipes: valid only, no stall.
 // Timing   out_* one clock after the sums, two after ahead_*. An entry per clock; an entry may come
 //          again after any number of clocks: a sum that is not in the memory yet is taken from the
-//          two registers behind it.
+//          two registers that feed it.
 // Numbers  exact: two lanes of 60 bits. The first inner tile takes no sum before it.
 // Source   docs/qat.md. Golden model: models/qat/ops.py, products.
 `include "jd_assert.svh"
@@ -32,7 +32,7 @@ module jd_qat_accum
 );
   typedef logic [Lw-1:0][1:0][ACC_W-1:0] lanes_t;      // low, high
 
-  // Where the sum so far is: nowhere, in the memory, or one or two registers behind.
+  // The sum so far is 0, in the memory, or in one of two registers that are still to be written.
   logic              valid_q, first_q, last_q, held_q, held_q2;
   logic [IndexW-1:0] index_q, index_q2, index_q3;
   lanes_t            stored, earlier, total_d, total_q, total_q2;

@@ -8,7 +8,7 @@
 //
 // Streams  entry_*: entries of tiles; load_*: lines of weights, 3 clocks after their request; line_*,
 //          read_*: lines that are moved to and from slots. seen_*: what a monitor sees. Entries and
-//          weights are pipes: they never wait, as nothing behind them can hold up anything.
+//          weights are pipes: they never wait, as nothing after them can stall.
 // Timing   as in jd_qat_pkg: a result is in ACT 19 clocks after its entry. written_o counts output tiles
 //          that can be read: with a tile's first line, or of the tail its last vector's. What is read of
 //          a slot shows 3 clocks after read_valid_i, at which no entry may come.

@@ -13,8 +13,8 @@
 //          and reserve_bias_i, which waits for bias_room_o. adam: a line's number, for the other
 //          memories, and its gradient. sweep: lines of G to Adam, when nothing else comes. host:
 //          reads and writes of G while idle_o is high. clear_i drops all lines that were announced.
-// Timing   where nothing waits, a line is at adam_valid_o 9 clocks after its column and in G a clock
-//          later; its number is at adam_read_o 2 clocks before adam_valid_o. A line leaves the FIFOs
+// Timing   where nothing waits, a line is at adam_valid_o 9 clocks after its column and in G after
+//          10; its number is at adam_read_o 2 clocks before adam_valid_o. A line leaves the FIFOs
 //          per clock, one in AdamClocks to Adam: drained lines first, then bias lines, which take the
 //          clocks that are left, then the sweep. A host's read takes 2 clocks.
 // Numbers  sums exact; x = high + floor(low / 2^16), or in half mode high + low; gradient

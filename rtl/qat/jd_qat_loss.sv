@@ -2,8 +2,8 @@
 //
 // The critic's loss: targets of q', then TD errors and seeds of q; their sums.
 //
-// Streams  in: values of the critic, some lanes or all, of a kind: q' of the target network
-//          (in_error_i low), whose result is y, or q, whose results are the TD error, its magnitude in
+// Streams  in: values of the critic, some lanes or all, of two kinds. With in_error_i low: q' of the target
+//          network; result y. With in_error_i high: q; results are the TD error, its magnitude in
 //          binary32 and the seed. out: the same lanes. Pipes: valid only, no stall.
 // Timing   latency 6, a value per clock and lane, in any order of kinds:
 //              1 error | 2, 3 product | 4, 5 rounded | 6 reward added, or scaled

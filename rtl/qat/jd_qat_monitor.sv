@@ -7,7 +7,7 @@
 //          no stall; cores are independent. The pairs are kept elsewhere (low_i, high_i), and take
 //          low_o and high_o where write_o is set.
 // Timing   a line is in the pairs 3 clocks after it came: 1 groups of four words | 2 lines | 3 pairs.
-//          A line per clock and core. shift_o follows the pairs by a clock.
+//          A line per clock and core. shift_o follows one clock after the pairs.
 // Numbers  signed, 32 bits. A 0 counts with every line. Shift: with L the bits of
 //          min(max(-low, high, 0), 2^31 - 1), max(0, L - 15); a magnitude has as many bits as the
 //          or of both.

@@ -4,7 +4,7 @@
 //
 // Streams  start_i: the table's words are there, and held until done_o; done_o: one clock, with the code
 //          of the first rule that is broken, 0 if none is, and its place. table_o: the networks of the
-//          last table, if it was right. forget_i: there is none.
+//          last table, if it was right. forget_i: table_o becomes invalid.
 // Timing   a layer or a pair of line ranges per clock: at most 250 clocks.
 // Numbers  place_o: 16 + the word of the table, the lowest of several.
 // Source   docs/qat.md (network table, vector slots). Golden models: models/qat/validate.py,

@@ -186,6 +186,13 @@ def test_a_stream_has_one_link() -> None:
         parse("wrong", data)
 
 
+def test_an_engine_without_rtl_is_for_the_model_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jackdaw.device.planned", lambda: {"replay": engine("replay")})
+    with pytest.raises(ConfigError, match="replay: got sim, want model: no RTL yet"):
+        open_device("sim", "small")
+    open_device("model", "small").close()
+
+
 def test_changed_names_what_is_unknown() -> None:
     with pytest.raises(ConfigError, match=r"has no replay\.K; it has"):
         load_config("small").changed({"replay.K": 1})

@@ -161,3 +161,11 @@ def test_the_command_trains(tmp_path: Path, steps_: int, seed: int) -> None:
     assert (out / "curve.png").stat().st_size
     state = checkpoint.load(out / "checkpoint.npz")
     assert [e[:2] for e in state["run"]["history"]["evaluations"]] == [(20, 20), (40, 100)]
+
+
+def test_training_on_rtl_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By name, before a simulator is built or a folder made: the RTL does not train yet."""
+    arguments = ["--agent", "ddpg-qat", "--env", "Pendulum-v1", "--device", "sim"]
+    assert train.main([*arguments, "--out", str(tmp_path / "run")]) == 2
+    assert "ddpg-qat: got device sim, want model" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

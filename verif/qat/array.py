@@ -83,7 +83,7 @@ class Table:
         self._columns: dict[str, np.ndarray] = {}
 
     def set(self, clock: int, **values: int | np.ndarray) -> None:
-        """Set ports in a clock; arrays are packed, each element into an equal part of the port."""
+        """Set ports for one clock; the elements of an array take equal parts of the port."""
         for name, value in values.items():
             bits = self._ports[name]
             column = self._columns.setdefault(name, np.zeros((self.clocks, words(bits)), np.uint32))

@@ -183,7 +183,7 @@ class Cores:
             self.put(core, slot, p.source, lines)
 
     def run(self, *passes: Pass, limit: int = 30_000) -> Run:
-        """Run passes behind one another in both."""
+        """Run passes one after another, in the RTL and the model."""
         for p in passes:
             self._predict(p)
         held = {

@@ -233,7 +233,7 @@ class GradEnvironment(uvm_env):
 
 
 class UpdateEnvironment(GradEnvironment):
-    """Adam behind the gradient memory: weights and targets come out.
+    """Adam after the gradient memory: weights and targets come out.
 
     Attributes:
         scalars: of the updates.

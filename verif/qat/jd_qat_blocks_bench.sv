@@ -4,7 +4,7 @@
 //
 // Streams  a prefix for each block; of what a block leaves undefined, zeros. A line to Adam comes with
 //          its number; grad_total_*: all words that were saturated.
-// Timing   that of the blocks, which is checked; the monitor's pairs come a clock later, with shifts.
+// Timing   that of the blocks, which is checked; the monitor's pairs come with its shifts, one clock later.
 // Numbers  those of the blocks.
 // Source   docs/qat.md.
 `include "jd_assert.svh"

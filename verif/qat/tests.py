@@ -168,7 +168,7 @@ class Errors(EngineSequence[QatEnv]):
         await self.tables(fails, good)
 
     async def tables(self, fails, good: list[int]) -> None:  # type: ignore[no-untyped-def]
-        """Wrong tables; after each there is none."""
+        """Wrong tables; after each the engine has no table."""
         env, g = self.env, self.env.geometry
         while len(env.table.networks[0]) == g.max_layers:
             env.new_table()
