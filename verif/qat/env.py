@@ -165,8 +165,8 @@ class QatEnv(EngineEnv):
         return [Opcode.GETX, 0, OUT, 0, 0, 0, 0, 0, core | delta << 4, slot, line, count]
 
     def infer(self, size: int = 24, noisy: bool = False) -> list[int]:
-        """INFER of a random state."""
-        self.put(STATE, self.numbers(self.table.states, size=size))
+        """INFER of a random state, with other words after it."""
+        self.put(STATE, self.numbers(self.table.states + self.geometry.lw, size=size))
         return [Opcode.INFER | Flag.NOISE * noisy << 8, 0, 0, 0, STATE, 0, ACTION]
 
     async def acting_slot(self) -> None:

@@ -132,7 +132,8 @@ class Errors(EngineSequence[QatEnv]):
             await fails(Common.E_RESERVED, words, w0=words[0] | 0x200)
             await fails(Common.E_RESERVED, words, w0=words[0] | 1 << 29)
         for words, place in ((net, 2), (store, 2), (get, 2), (good, 4), (good, 6)):
-            await fails(Common.E_ALIGN, words, **{f"w{place}": words[place] + 4})
+            for bit in (4, 32):
+                await fails(Common.E_ALIGN, words, **{f"w{place}": words[place] + bit})
         await fails(Error.E_BATCH, store, w10=0)
         await fails(Error.E_BATCH, get, w11=0)
         await fails(Error.E_BATCH, layer, w9=0)
@@ -152,6 +153,7 @@ class Errors(EngineSequence[QatEnv]):
         await fails(Error.E_SLOT, layer, w11=g.act_lines)
         await fails(Error.E_NO_NET, layer, w8=0xF0)
         await fails(Error.E_NO_NET, layer, w8=len(env.table.networks[0]) << 4)
+        await self.ends()
         await env.write(registers.CFG, registers.CFG.word(noise=4))
         await fails(Error.E_VALUE, good, w0=good[0] | 0x100)
         await env.write(registers.CFG, 0)
@@ -166,6 +168,23 @@ class Errors(EngineSequence[QatEnv]):
         await env.write(registers.MODE, 0)
         await env.run(good)
         await self.tables(fails, good)
+
+    async def ends(self) -> None:
+        """What lies just inside of a memory, of a slot, of the table is good."""
+        env, g = self.env, self.env.geometry
+        first = env.table.networks[0][0]
+        inputs, outputs = g.lines(first.q), g.lines(first.p)
+        await env.run(env.load(0, 24, g.w_lines - 1, 1))
+        await env.run(env.store(0, g.w_lines - 1, 1))
+        for slot, delta, lines in ((g.vc, False, g.act_lines), (g.vc - 1, True, g.del_lines)):
+            await env.run(env.put_slot(g.n - 1, slot, lines - 1, env.numbers(1, g.lw), delta))
+            await env.run(env.get_slot(g.n - 1, slot, lines - 1, 1, delta))
+        for source, sink in ((g.act_lines - inputs, 0), (0, g.act_lines - outputs)):
+            for v in range(g.vectors):
+                values = env.numbers(inputs, g.lw, size=20)
+                await env.run(env.put_slot(v % g.n, v // g.n, source, values))
+            await env.run([Opcode.FW, 0, *[0] * 6, 0, g.vectors, source, sink])
+            await env.run(env.get_slot(g.n - 1, g.vc - 1, sink, outputs))
 
     async def tables(self, fails, good: list[int]) -> None:  # type: ignore[no-untyped-def]
         """Wrong tables; after each the engine has no table."""
