@@ -62,6 +62,9 @@ package jd_qat_pkg;
     layer_t [NETS-1:0][LAYERS-1:0] layers;
     logic [PLACE_W-1:0]            state_lines;   // of a state
     logic [PLACE_W-1:0]            input_lines;   // of X
+    logic [PLACE_W-1:0]            action_line;   // of X: the action begins here,
+    logic [ROWS_W-1:0]             action_word;   // at this word
+    logic [PLACE_W-1:0]            set_lines;     // of X, X' and a vector's own words
   } table_t;
 
   // Jobs.
