@@ -6,7 +6,8 @@
 //                    \-> wmem, weights --^  ^ lanes of all cores (IL)
 //                         \-> bias lines ---/
 //
-// Streams  pass: as jd_qat_sequencer. weight_*: single lines of W and T; line_*: a line into slots of the
+// Streams  pass: as jd_qat_sequencer. weight_*: single lines of W and T; adam_*: the optimizer's lines of
+//          both, of which adam_next_i tells one clock before they are read; line_*: a line into slots of the
 //          chosen cores; slot_*: a line of a slot is read. seen_*: what monitors see, of each core.
 // Timing   those of its blocks. Entries, and so lines that are seen, come to all cores in the same clock.
 // Numbers  those of its blocks. over_*: words that were saturated in this clock, in all cores.
@@ -43,6 +44,14 @@ module jd_qat_cores
   input  logic [Lw-1:0][WORD_W-1:0]        weight_line_i,
   output logic                             weight_valid_o,
   output logic [Lw-1:0][WORD_W-1:0]        weight_line_o,
+  // Lines of W and T, in this order, for the optimizer
+  input  logic                             adam_next_i,
+  input  logic                             adam_read_i,
+  input  logic [LINE_W-1:0]                adam_source_i,
+  output logic [1:0][Lw-1:0][WORD_W-1:0]   adam_lines_o,   // 3 clocks later
+  input  logic                             adam_write_i,
+  input  logic [LINE_W-1:0]                adam_sink_i,
+  input  logic [1:0][Lw-1:0][WORD_W-1:0]   adam_lines_i,
   // Lines of slots
   input  logic                             line_valid_i,
   output logic                             line_ready_o,
@@ -82,6 +91,7 @@ module jd_qat_cores
     .clk_i, .rst_ni, .clear_i,
     .idle_o         (sequencer_idle),
     .layers_i, .shifts_i, .pass_valid_i, .pass_ready_o, .pass_i,
+    .hold_i         (adam_next_i),
     .load_valid_o   (load_valid),
     .load_o         (load),
     .entry_valid_o  (entry_valid),
@@ -128,7 +138,9 @@ module jd_qat_cores
     .write_valid_i   (weight_write_i),
     .write_target_i  (weight_target_i),
     .write_address_i (weight_address_i),
-    .write_line_i    (weight_line_i)
+    .write_line_i    (weight_line_i),
+    .adam_read_i, .adam_source_i, .adam_lines_o,
+    .adam_write_i, .adam_sink_i, .adam_lines_i
   );
 
   // ---- Cores

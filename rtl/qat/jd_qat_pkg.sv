@@ -24,6 +24,7 @@ package jd_qat_pkg;
   localparam int unsigned NETS      = 2;
   localparam int unsigned LAYERS    = 4;    // of a network
   localparam int unsigned TENSORS   = 8;
+  localparam int unsigned STAGES    = 8;    // of which saturated values are counted
 
   // Clocks from the issue of an entry to the write of its result in ACT:
   //   1 address | 2,3 memory | 4 line buffer | 5 operands | 6,7 product | 8..11 column tree |
@@ -35,6 +36,9 @@ package jd_qat_pkg;
   localparam int unsigned OUT_CLOCKS    = 6;
   localparam int unsigned DEPTH         = 20;
 
+  typedef enum logic [2:0] {
+    StageZ, StageActq, StageDx, StageG, StageGacc, StageM, StageW, StageTd
+  } stage_e;
   typedef enum logic [1:0] {PassFw, PassDx, PassDw} pass_e;
   typedef enum logic [1:0] {ActNone, ActRelu, ActTanh} act_e;   // as in the network table
 

@@ -7,7 +7,7 @@
 //        -> walk over layers, output tiles -> bias lines
 //
 // Streams  pass: taken when all tiles of the one before are made. load, entry: pipes to wmem and cores.
-//          bias: requests of bias lines. written_i: an output tile can be read by tiles that wait for it;
+//          bias: requests of bias lines. hold_i: no line is asked for. written_i: an output tile can be read by tiles that wait for it;
 //          come_i: a bias line is there. clear_i drops everything.
 // Timing   load_* and entry_* follow a decision by one clock. A tile starts when its lines are loaded,
 //          the one before has taken its entries, what it reads is written, and, of an output tile's
@@ -34,6 +34,7 @@ module jd_qat_sequencer
   input  logic                            pass_valid_i,
   output logic                            pass_ready_o,
   input  pass_t                           pass_i,
+  input  logic                            hold_i,        // of loads, by the optimizer
   output logic                            load_valid_o,
   output weights_t                        load_o,
   output logic                            entry_valid_o,
@@ -203,7 +204,7 @@ module jd_qat_sequencer
   logic [ROWS_W-1:0] row_q;
   logic [LINE_W-1:0] line, next_line_q;
   step_t             pend_step_q;                   // loaded, not started
-  assign loads      = step_valid && (!pend_q || start);
+  assign loads      = step_valid && (!pend_q || start) && !hold_i;
   assign load_ends  = row_q + 1'b1 == step.tile.rows;
   assign step_taken = loads && load_ends;
   assign line       = row_q == '0 ? step.tile.line : next_line_q;

@@ -24,7 +24,7 @@ module jd_qat_state
   parameter  int unsigned AdamLanes = 16,
   parameter  int unsigned TanhLanes = 4,
   parameter  int unsigned BMax      = 4096,
-  localparam int unsigned OverW     = $clog2(2 * Lw * N + Lw + 1)
+  localparam int unsigned OverW     = $clog2(2 * Lw * N + Lw + 1)   // of one clock's saturations
 ) (
   input  logic                            clk_i,
   input  logic                            rst_ni,
@@ -37,6 +37,10 @@ module jd_qat_state
   output logic [3:0]                      noise_o,         // its kind
   output logic [31:0]                     sigma_o,
   output logic [31:0]                     theta_o,
+  output logic [23:0]                     c1_o,            // of Adam
+  output logic [23:0]                     c2_o,
+  output logic [23:0]                     eps_o,
+  output logic [24:0]                     tau_o,
   output logic [TENSORS-1:0][SHIFT_W-1:0] shifts_o,
   // Monitors
   output logic [TENSORS-1:0][31:0]        low_o,
@@ -53,29 +57,28 @@ module jd_qat_state
   input  logic                            entry_i,         // each core takes an entry
   input  logic                            entry_il_i,
   input  logic                            load_il_i,
-  input  logic [OverW-1:0]                over_z_i,
-  input  logic [OverW-1:0]                over_quantized_i
+  input  logic [STAGES-1:0][OverW-1:0]    over_i           // words that were saturated
 );
   jd_qat_regs_pkg::jd_qat__in_t  from_hw;
   jd_qat_regs_pkg::jd_qat__out_t to_hw;
 
   // ---- Counters
-  logic [1:0][32:0] saturated_q;                // Z, ACTQ; the top bit: it has stopped
+  logic [STAGES-1:0][32:0] saturated_q;         // the top bit: it has stopped
   logic [31:0]      forward_q, infer_q, wait_q;
   logic [63:0]      entries_q;
   logic             entry_q, entry_il_q, load_il_q, running_q;
-  logic [1:0][OverW-1:0] over_q;
+  logic [STAGES-1:0][OverW-1:0] over_q;
   always_ff @(posedge clk_i) begin
     entry_q    <= rst_ni && entry_i;
     load_il_q  <= rst_ni && load_il_i;
     running_q  <= rst_ni && running_i;
     entry_il_q <= entry_il_i;
-    over_q     <= rst_ni ? {over_quantized_i, over_z_i} : '0;
+    over_q     <= rst_ni ? over_i : '0;
     if (!rst_ni) begin
       saturated_q <= '0;
       entries_q   <= '0;
     end else begin
-      for (int unsigned k = 0; k < 2; k++) begin
+      for (int unsigned k = 0; k < STAGES; k++) begin
         if (!saturated_q[k][32]) saturated_q[k] <= saturated_q[k] + 33'(over_q[k]);
       end
       if (entry_q) entries_q <= entries_q + 64'(N);
@@ -126,8 +129,7 @@ module jd_qat_state
       from_hw.MON[k].MAX.value.next  = high_i[k];
       from_hw.SHIFT[k].value.we      = 1'b0;
       from_hw.SHIFT[k].value.next    = '0;
-      from_hw.SAT[k].value.next      = k > 1 ? '0
-          : saturated_q[k%2][32] ? '1 : saturated_q[k%2][31:0];
+      from_hw.SAT[k].value.next      = saturated_q[k][32] ? '1 : saturated_q[k][31:0];
       from_hw.RNG[k].value.next      = generator_i[32*k +: 32];
       low_o[k]    = to_hw.MON[k].MIN.value.value;
       high_o[k]   = to_hw.MON[k].MAX.value.value;
@@ -141,6 +143,10 @@ module jd_qat_state
   assign noise_o     = to_hw.CFG.noise.value;
   assign sigma_o     = to_hw.NOISE_SIGMA.value.value;
   assign theta_o     = to_hw.NOISE_THETA.value.value;
+  assign c1_o        = to_hw.B1C.value.value[23:0];
+  assign c2_o        = to_hw.B2C.value.value[23:0];
+  assign eps_o       = to_hw.EPS.value.value[23:0];
+  assign tau_o       = to_hw.TAU.value.value;
 
   logic stall_write, stall_read;
   jd_qat_regs u_registers (

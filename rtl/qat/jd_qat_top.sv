@@ -4,7 +4,8 @@
 //
 //   page -> jd_engine_frame -> jd_qat_state (registers)
 //                           -> jd_qat_job -> jd_qat_check, jd_qat_table
-//   memory <- jd_qat_load <--> jd_qat_job <-> jd_qat_cores (slots, weights, targets), jd_qat_optmem
+//   memory <- jd_qat_load <--> jd_qat_job <-> jd_qat_cores (slots, weights, targets)
+//                              jd_qat_job <-> jd_qat_update (gradients, moments) <-> jd_qat_cores
 //                              jd_qat_job -> passes -> jd_qat_cores -> jd_qat_monitor
 //
 // Streams  axil_*: the page. mem_*: the memory port. One ring.
@@ -46,8 +47,13 @@ module jd_qat_top
   localparam int unsigned JobOverW  = $clog2(QatLw + 1);
   localparam int unsigned OverW     = $clog2(2 * QatLw * QatCores + QatLw + 1);
   localparam int unsigned ActionsW  = $clog2(QatLw + 1);
+  localparam int unsigned DELTA_W   = 42;          // of a sum of deltas
   if (QatPaper) begin : gen_bad_paper
     $fatal(1, "jd_qat_top: QatPaper=1: the published schedule is not there");
+  end
+  if (QatAdamLanes != QatLw) begin : gen_bad_adam
+    $fatal(1, "jd_qat_top: QatAdamLanes=%0d, want QatLw=%0d: parts of lines are not there",
+           QatAdamLanes, QatLw);
   end
 
   // ---- The frame
@@ -102,6 +108,8 @@ module jd_qat_top
   logic                            running, half, watch, sat_event, entry, entry_il, load_il;
   logic [3:0]                      noise_kind;
   logic [31:0]                     sigma, theta;
+  logic [23:0]                     c1, c2, eps;
+  logic [24:0]                     tau;
   logic [TENSORS-1:0][SHIFT_W-1:0] shifts, unused_shifts;
   logic [TENSORS-1:0][31:0]        low, high, low_d, high_d;
   logic [TENSORS-1:0]              seen;
@@ -109,6 +117,19 @@ module jd_qat_top
   logic [QatLw-1:0][31:0]          ou;
   logic [CoreOverW-1:0]            over_z, over_quantized;
   logic [JobOverW-1:0]             over_state;
+  logic [$clog2(2*QatLw+1)-1:0]    over_gradient, over_sum;
+  logic [JobOverW-1:0]             over_w;
+  logic [STAGES-1:0][OverW-1:0]    over, serious;
+  always_comb begin
+    over            = '0;
+    over[StageZ]    = OverW'(over_z);
+    over[StageActq] = OverW'(over_quantized) + OverW'(over_state);
+    over[StageG]    = OverW'(over_gradient);
+    over[StageGacc] = OverW'(over_sum);
+    over[StageW]    = OverW'(over_w);
+    serious            = over;
+    serious[StageActq] = '0;
+  end
   jd_qat_state #(
     .Lw (QatLw), .N (QatCores), .Slots (QatVc), .ActLines (QatActLines), .DelLines (QatDelLines),
     .WLines (QatWLines), .MaxDim (QatMaxDim), .MaxLayers (QatMaxLayers),
@@ -123,6 +144,10 @@ module jd_qat_top
     .noise_o          (noise_kind),
     .sigma_o          (sigma),
     .theta_o          (theta),
+    .c1_o             (c1),
+    .c2_o             (c2),
+    .eps_o            (eps),
+    .tau_o            (tau),
     .shifts_o         (shifts),
     .low_o            (low),
     .high_o           (high),
@@ -136,10 +161,9 @@ module jd_qat_top
     .entry_i          (entry),
     .entry_il_i       (entry_il),
     .load_il_i        (load_il),
-    .over_z_i         (OverW'(over_z)),
-    .over_quantized_i (OverW'(over_quantized) + OverW'(over_state))
+    .over_i           (over)
   );
-  assign over_event = sat_event && over_z != '0;
+  assign over_event = sat_event && serious != '0;
 
   // ---- Transfers
   logic                          load_idle, load_read, load_write, load_stop, load_done, load_moved;
@@ -272,16 +296,79 @@ module jd_qat_top
   logic [QatCores-1:0]                            seen_valid;
   logic [TENSOR_W-1:0]                            seen_tensor;
   logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0]     seen_line;
-  jd_qat_optmem #(.Lw (QatLw), .Lines (QatWLines)) u_moments (
+  logic                                           adam_next, adam_read, adam_write;
+  logic [LINE_W-1:0]                              adam_read_line, adam_write_line;
+  logic [1:0][QatLw-1:0][WORD_W-1:0]              adam_lines, adam_lines_new;
+  logic                                           update_idle, unused_sweep_ready;
+  // What dW drains, and its announcements: no pass has any yet.
+  logic                                           reserve, room, reserve_bias, bias_room;
+  logic                                           drain_valid, drain_opens, bias_valid;
+  logic [QatCores-1:0][QatLw-1:0][1:0][ACC_W-1:0] drain_sums;
+  logic [QatCores-1:0][QatLw-1:0][DELTA_W-1:0]    bias_sums;
+  logic [LINE_W-1:0]                              tile_line, tile_stride, bias_line;
+  logic [ActionsW-1:0]                            reserve_rows, tile_words, bias_words;
+  logic [SHIFT_W-1:0]                             tile_up;
+  logic                                           tile_half, tile_first, tile_update;
+  logic                                           bias_first, bias_update;
+  assign {reserve, reserve_rows, reserve_bias, drain_valid, drain_opens, drain_sums} = '0;
+  assign {tile_line, tile_stride, tile_words, tile_half, tile_up, tile_first, tile_update} = '0;
+  assign {bias_valid, bias_sums, bias_line, bias_words, bias_first, bias_update} = '0;
+  jd_qat_update #(.Cores (QatCores), .Lw (QatLw), .WLines (QatWLines)) u_update (
     .clk_i, .rst_ni,
-    .region_i      (region),
-    .second_i      (second),
-    .address_i     (line),
-    .write_valid_i (moment_write),
-    .write_row_i   (line_data),
-    .read_valid_i  (moment_read),
-    .read_valid_o  (moment_valid),
-    .read_row_o    (moment_row)
+    .clear_i         (clear),
+    .idle_o          (update_idle),
+    .c1_i            (c1),
+    .c2_i            (c2),
+    .eps_i           (eps),
+    .rate_i          ('0),
+    .tau_i           (tau),
+    .reserve_i       (reserve),
+    .reserve_rows_i  (reserve_rows),
+    .room_o          (room),
+    .reserve_bias_i  (reserve_bias),
+    .bias_room_o     (bias_room),
+    .drain_valid_i   (drain_valid),
+    .drain_opens_i   (drain_opens),
+    .drain_sums_i    (drain_sums),
+    .tile_line_i     (tile_line),
+    .tile_stride_i   (tile_stride),
+    .tile_words_i    (tile_words),
+    .tile_half_i     (tile_half),
+    .tile_up_i       (tile_up),
+    .tile_first_i    (tile_first),
+    .tile_update_i   (tile_update),
+    .bias_valid_i    (bias_valid),
+    .bias_sums_i     (bias_sums),
+    .bias_line_i     (bias_line),
+    .bias_words_i    (bias_words),
+    .bias_first_i    (bias_first),
+    .bias_update_i   (bias_update),
+    .sweep_valid_i   (1'b0),
+    .sweep_ready_o   (unused_sweep_ready),
+    .sweep_line_i    ('0),
+    .sweep_count_i   ('0),
+    .sweep_columns_i ('0),
+    .sweep_words_i   ('0),
+    .weight_next_o   (adam_next),
+    .weight_read_o   (adam_read),
+    .weight_line_o   (adam_read_line),
+    .weight_data_i   (adam_lines[0]),
+    .target_data_i   (adam_lines[1]),
+    .weight_write_o  (adam_write),
+    .write_line_o    (adam_write_line),
+    .weight_data_o   (adam_lines_new[0]),
+    .target_data_o   (adam_lines_new[1]),
+    .host_region_i   (region),
+    .host_second_i   (second),
+    .host_line_i     (line),
+    .host_write_i    (moment_write),
+    .host_data_i     (line_data),
+    .host_read_i     (moment_read),
+    .host_valid_o    (moment_valid),
+    .host_data_o     (moment_row),
+    .over_gradient_o (over_gradient),
+    .over_sum_o      (over_sum),
+    .over_w_o        (over_w)
   );
   jd_qat_cores #(
     .Lw (QatLw), .N (QatCores), .Slots (QatVc), .ActLines (QatActLines), .DelLines (QatDelLines),
@@ -303,6 +390,13 @@ module jd_qat_top
     .weight_line_i    (line_data),
     .weight_valid_o   (weight_valid),
     .weight_line_o    (weight_line),
+    .adam_next_i      (adam_next),
+    .adam_read_i      (adam_read),
+    .adam_source_i    (adam_read_line),
+    .adam_lines_o     (adam_lines),
+    .adam_write_i     (adam_write),
+    .adam_sink_i      (adam_write_line),
+    .adam_lines_i     (adam_lines_new),
     .line_valid_i     (line_valid),
     .line_ready_o     (line_ready),
     .line_cores_i     (line_cores),
@@ -375,6 +469,7 @@ module jd_qat_top
   );
 
   logic unused;
-  assign unused = ^{unused_number, unused_idle, unused_shifts};
+  assign unused = ^{unused_number, unused_idle, unused_shifts, unused_sweep_ready, room, bias_room,
+                    update_idle};
   `JD_ASSERT_IF(StateAlone_A, state_seen, seen_valid == '0)
 endmodule : jd_qat_top

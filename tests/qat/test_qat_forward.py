@@ -8,9 +8,10 @@ import pytest
 from flow.effort import scale
 from flow.regression import builds
 from models.qat import timing
-from models.qat.layout import ACTOR, CRITIC, Geometry, plan
+from models.qat.layout import ACTOR, CRITIC, Geometry, Slots, Table, plan
 from models.qat.schedule import Pass
 from models.qat.timestep import Stage
+from verif.qat.array import WORD, pack
 from verif.qat.cores import Cores, player
 
 SIZES = {
@@ -18,6 +19,16 @@ SIZES = {
     "small": Geometry(2, 4, 16, 56, 8, 512, 40, 4, 4, 2),
 }
 pytestmark = builds(lambda size: player(SIZES[size], 1))
+
+
+def networks(g: Geometry, rng: np.random.Generator, bias: bool) -> Table:
+    """Random networks that a slot has room for."""
+    while True:
+        hidden = [int(n) for n in rng.integers(1, 21, rng.integers(1, 3))]
+        states, actions = int(rng.integers(1, 18)), int(rng.integers(1, g.lw - 1))
+        table = plan(states, actions, hidden, g, bias=bias)
+        if Slots.of(table, g).act <= g.act_lines:
+            return table
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -28,9 +39,7 @@ def test_qat_forward(size: str, seed: int) -> None:
     seen: set[object] = set()
     with player(g, seed) as sim:
         for turn in range(scale(30, 6)):
-            hidden = [int(n) for n in rng.integers(1, 21, rng.integers(1, 3))]
-            states, actions = int(rng.integers(1, 18)), int(rng.integers(1, g.lw - 1))
-            table = plan(states, actions, hidden, g, bias=turn % 4 != 3)
+            table = networks(g, rng, bias=turn % 4 != 3)
             cores = Cores(sim, g, table, rng)
             cores.fill(32 if turn % 3 == 0 else 24)
             for _ in range(3):
@@ -97,3 +106,76 @@ def test_qat_forward_clocks(size: str, half: bool, seed: int) -> None:
             late = 4 * len(layers) if g.n == 1 else 0
             assert 0 <= span - (start - min(g.lw, layers[0].p)) <= late, hidden
             assert len(run.entries) == array.taken
+
+
+class Optimizer:
+    """Reads and writes lines of W and T beside passes, as jd_qat_update does.
+
+    Args:
+        cores: the design and its golden model.
+        sinks: lines that it writes, which no pass reads.
+        rng: of lines, clocks and words.
+
+    Attributes:
+        want: both lines, by the clock in which they must show.
+    """
+
+    def __init__(self, cores: Cores, sinks: np.ndarray, rng: np.random.Generator) -> None:
+        self.cores, self.sinks, self.rng = cores, sinks, rng
+        self.want: dict[int, np.ndarray] = {}
+        self.clock, self.next = 0, False
+
+    def __call__(self, clocks: int) -> dict[str, np.ndarray]:
+        """Inputs of so many clocks."""
+        rng, path, g = self.rng, self.cores.golden.path, self.cores.geometry
+        reads, writes = np.zeros(clocks + 1, bool), rng.random(clocks) < 0.3
+        reads[0] = self.next
+        reads[1:] = rng.random(clocks) < rng.random()
+        self.next = bool(reads[-1])
+        sources = rng.integers(0, g.w_lines, clocks)
+        sinks = rng.choice(self.sinks, clocks)
+        writes &= ~reads[:-1] | (sources != sinks)
+        lines = np.zeros((clocks, 2, g.lw), np.int64)
+        for k in range(clocks):
+            if reads[k]:
+                self.want[self.clock + k + 3] = np.stack([m[sources[k]] for m in (path.w, path.t)])
+            if writes[k]:
+                lines[k] = rng.integers(-(1 << 31), 1 << 31, (2, g.lw))
+                path.w[sinks[k]], path.t[sinks[k]] = lines[k]
+        self.clock += clocks
+        return {
+            "adam_next_i": reads[1:], "adam_read_i": reads[:-1], "adam_source_i": sources,
+            "adam_write_i": writes, "adam_sink_i": sinks, "adam_lines_i": pack(lines, WORD),
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_qat_forward_beside_the_optimizer(size: str, seed: int) -> None:
+    """Passes wait for the optimizer's reads; both get their lines."""
+    g = SIZES[size]
+    rng = np.random.default_rng([seed, 14])
+    with player(g, seed) as sim:
+        for turn in range(scale(12, 3)):
+            net = turn % 2
+            table = plan(int(rng.integers(5, 18)), 2, [int(rng.integers(5, 21))], g)
+            cores = Cores(sim, g, table, rng)
+            cores.fill(24)
+            used = [np.arange(line, line + count) for layer in table.networks[net]
+                    for line, count in layer.ranges(g)]  # fmt: skip
+            sinks = np.setdiff1d(np.arange(g.w_lines), np.concatenate(used))
+            optimizer = Optimizer(cores, sinks, rng)
+            for acting in (False, True):
+                p = Pass(
+                    net, 0, 1, 1 if acting else int(rng.integers(1, g.vectors + 1)), 0,
+                    half=bool(rng.random() < 0.5), il=acting, acting=acting,
+                )  # fmt: skip
+                cores.inputs(p, 20)
+                optimizer.clock = 0
+                run = cores.run(p, beside=optimizer)
+                shown = [clock for clock in optimizer.want if clock < len(run.lines)]
+                for clock in shown:
+                    np.testing.assert_array_equal(run.lines[clock], optimizer.want[clock])
+                assert len(shown) > 20
+                optimizer.want.clear()
+                optimizer.next = False
+                cores.compare()

@@ -31,7 +31,7 @@ BLOCK = Block(
     "jd_qat_sequencer",
     {
         "clear_i": 1, "layers_i": LAYERS_BITS, "shifts_i": 5 * TENSORS, "pass_valid_i": 1,
-        "pass_i": sum(PASS.values()), "bias_ready_i": 1, "come_i": 1, "written_i": 2,
+        "pass_i": sum(PASS.values()), "hold_i": 1, "bias_ready_i": 1, "come_i": 1, "written_i": 2,
     },
     {
         "idle_o": 1, "pass_ready_o": 1, "load_valid_o": 1, "load_o": sum(WEIGHTS.values()),
@@ -74,9 +74,15 @@ class Starts(timing._Array):
 
 
 def drive(
-    sim: Player, table: Table, p: Pass, shifts: list[int], ready: float, rng: np.random.Generator
+    sim: Player, table: Table, p: Pass, shifts: list[int], ready: float, rng: np.random.Generator,
+    held_back: float = 0,
 ) -> tuple[list[tuple[int, dict[str, int]]], list[dict[str, int]], list[int]]:
-    """Run a pass. Returns entries with their clocks, loads, and bias lines."""
+    """Run a pass. Returns entries with their clocks, loads, and bias lines.
+
+    Args:
+        ready: part of the clocks in which bias lines are taken.
+        held_back: in which no line may be loaded.
+    """
     held = {
         "layers_i": layer_words(table, GEOMETRY),
         "shifts_i": to_words(sum(s << 5 * k for k, s in enumerate(shifts)), 5 * TENSORS),
@@ -89,7 +95,7 @@ def drive(
     entries, loads, asked = [], [], []
     written: deque[int] = deque()
     come: deque[int] = deque()
-    given, idle, wanted = False, 0, 0
+    given, idle, wanted, hold = False, 0, 0, False
     for clock in range(20_000):
         inputs = dict(held)
         if not given:
@@ -99,9 +105,12 @@ def drive(
         inputs["come_i"] = np.array([clock in come])
         free = rng.random() < ready
         inputs["bias_ready_i"] = np.array([free])
+        was, hold = hold, rng.random() < held_back
+        inputs["hold_i"] = np.array([hold])
         out = sim.run(1, **inputs)
         given = given or bool(out["pass_ready_o"][0])
         if out["load_valid_o"][0]:
+            assert not was, "a line is loaded after a hold"
             loads.append(fields(WEIGHTS, out["load_o"][0]))
         if out["entry_valid_o"][0]:
             entry = fields(ENTRY, out["entry_o"][0])
@@ -143,8 +152,10 @@ def test_qat_sequencer(seed: int) -> None:
                 sink=30 if turn % 5 == 0 else None,
             )  # fmt: skip
             shifts = [int(s) for s in rng.integers(0, 17, TENSORS)]
-            slow = turn % 4 == 1
-            entries, loads, asked = drive(sim, table, p, shifts, 0.05 if slow else 1.0, rng)
+            slow, held = turn % 4 == 1, turn % 4 == 2
+            entries, loads, asked = drive(
+                sim, table, p, shifts, 0.05 if slow else 1.0, rng, 0.6 if held else 0
+            )
             outputs = Slots.of(table, g).outputs[net]
             want = list(forward(p, layers, outputs, shifts, g))
             assert asked == biases(p, layers, g)
@@ -169,8 +180,8 @@ def test_qat_sequencer(seed: int) -> None:
                     assert found["index"] == index
                     assert found["closes"] == (index == tile.entries - 1)
             assert next(lines, None) is None and next(at, None) is None
-            met.add((p.half, p.il, slow))
-            if not slow:
+            met.add((p.half, p.il, slow, held))
+            if not (slow or held):
                 model = Starts(g, p.half)
                 taken = layers[first : last + 1]
                 if p.il:
@@ -179,7 +190,7 @@ def test_qat_sequencer(seed: int) -> None:
                     model.forward(taken, -(-p.vectors // g.n), {})
                 shift = tiles[0][0] - model.starts[0]
                 assert [clock - shift for clock, _ in tiles] == model.starts, p
-    assert len(met) > 4
+    assert len(met) > 5
 
 
 def test_qat_sequencer_clear(seed: int) -> None:

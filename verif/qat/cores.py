@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -68,13 +69,15 @@ def block(g: Geometry) -> Block:
             "clear_i": 1, "layers_i": LAYERS_BITS, "shifts_i": 5 * TENSORS, "pass_valid_i": 1,
             "pass_i": sum(PASS.values()), "weight_read_i": 1, "weight_write_i": 1,
             "weight_target_i": 1, "weight_address_i": 17, "weight_line_i": line,
+            "adam_next_i": 1, "adam_read_i": 1, "adam_source_i": 17, "adam_write_i": 1,
+            "adam_sink_i": 17, "adam_lines_i": 2 * line,
             "line_valid_i": 1, "line_cores_i": g.n, "line_delta_i": 1, "line_odd_i": 1,
             "line_address_i": 18, "line_half_i": 2, "line_data_i": line, "slot_read_i": 1,
             "slot_core_i": core, "slot_delta_i": 1, "slot_odd_i": 1, "slot_address_i": 18,
         },
         {
             "idle_o": 1, "pass_ready_o": 1, "weight_ready_o": 1, "weight_valid_o": 1,
-            "weight_line_o": line, "line_ready_o": 1, "slot_valid_o": 1, "slot_line_o": line,
+            "weight_line_o": line, "adam_lines_o": 2 * line, "line_ready_o": 1, "slot_valid_o": 1, "slot_line_o": line,
             "seen_valid_o": g.n, "seen_tensor_o": 3, "seen_line_o": g.n * line, "over_z_o": over,
             "over_quantized_o": over, "entry_valid_o": 1, "entry_il_o": 1, "load_il_o": 1,
             "waits_o": 1,
@@ -100,10 +103,12 @@ class Run:
         idle: clock from which all was idle.
         low, high: least and largest value that monitors saw of each tensor, and 0.
         over: values that were saturated, by Stage.
+        lines: of the optimizer, W and T of each clock, [clocks, 2, LW].
     """
 
     entries: np.ndarray
     idle: int
+    lines: np.ndarray
     low: list[int] = field(default_factory=lambda: [0] * TENSORS)
     high: list[int] = field(default_factory=lambda: [0] * TENSORS)
     over: dict[Stage, int] = field(default_factory=dict)
@@ -182,8 +187,18 @@ class Cores:
                 lines = x.reshape(-1, g.lw)
             self.put(core, slot, p.source, lines)
 
-    def run(self, *passes: Pass, limit: int = 30_000) -> Run:
-        """Run passes one after another, in the RTL and the model."""
+    def run(
+        self,
+        *passes: Pass,
+        limit: int = 30_000,
+        beside: Callable[[int], dict[str, np.ndarray]] = lambda _: {},
+    ) -> Run:
+        """Run passes one after another, in the RTL and the model.
+
+        Args:
+            limit: clocks.
+            beside: other inputs, of so many clocks.
+        """
         for p in passes:
             self._predict(p)
         held = {
@@ -204,7 +219,7 @@ class Cores:
                     "vectors": p.vectors, "source": p.source, "place": p.sink is not None,
                     "sink": p.sink or 0,
                 }), sum(PASS.values()))  # fmt: skip
-            out = self.sim.run(step, **inputs)
+            out = self.sim.run(step, **inputs, **beside(step))
             parts.append(out)
             if waiting:
                 if out["pass_ready_o"][0]:
@@ -217,8 +232,9 @@ class Cores:
 
     def _seen(self, out: dict[str, np.ndarray]) -> Run:
         g = self.geometry
-        result = Run(np.flatnonzero(out["entry_valid_o"]), int(np.flatnonzero(~out["idle_o"].astype(
-            bool))[-1]) + 1)  # fmt: skip
+        idle = int(np.flatnonzero(~out["idle_o"].astype(bool))[-1]) + 1
+        pairs = unpack(out["adam_lines_o"], WORD, 2 * g.lw).reshape(-1, 2, g.lw)
+        result = Run(np.flatnonzero(out["entry_valid_o"]), idle, pairs)
         result.over = {
             Stage.Z: int(out["over_z_o"].sum()), Stage.ACTQ: int(out["over_quantized_o"].sum()),
         }  # fmt: skip
@@ -258,6 +274,8 @@ class Cores:
             lines = self.golden.act[core].reshape(-1, g.lw)
             used = np.flatnonzero(lines.any(1))
             n = len(used)
+            if not n:
+                continue
             out = self.sim.run(
                 n + 4, slot_read_i=np.pad(np.ones(n), (0, 4)),
                 slot_core_i=np.full(n + 4, core), slot_address_i=np.pad(used, (0, 4)),
