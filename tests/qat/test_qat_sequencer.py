@@ -74,7 +74,12 @@ class Starts(timing._Array):
 
 
 def drive(
-    sim: Player, table: Table, p: Pass, shifts: list[int], ready: float, rng: np.random.Generator,
+    sim: Player,
+    table: Table,
+    p: Pass,
+    shifts: list[int],
+    ready: float,
+    rng: np.random.Generator,
     held_back: float = 0,
 ) -> tuple[list[tuple[int, dict[str, int]]], list[dict[str, int]], list[int]]:
     """Run a pass. Returns entries with their clocks, loads, and bias lines.

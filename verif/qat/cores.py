@@ -77,7 +77,8 @@ def block(g: Geometry) -> Block:
         },
         {
             "idle_o": 1, "pass_ready_o": 1, "weight_ready_o": 1, "weight_valid_o": 1,
-            "weight_line_o": line, "adam_lines_o": 2 * line, "line_ready_o": 1, "slot_valid_o": 1, "slot_line_o": line,
+            "weight_line_o": line, "adam_lines_o": 2 * line, "line_ready_o": 1, "slot_valid_o": 1,
+            "slot_line_o": line,
             "seen_valid_o": g.n, "seen_tensor_o": 3, "seen_line_o": g.n * line, "over_z_o": over,
             "over_quantized_o": over, "entry_valid_o": 1, "entry_il_o": 1, "load_il_o": 1,
             "waits_o": 1,
