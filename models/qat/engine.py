@@ -248,7 +248,9 @@ class QatEngine:
         elif opcode in LAYER_JOBS:
             return self._layer(job)
         elif opcode == Opcode.ADAM:
-            self.path.update(job.network, self._adam(job.words[9], bool(job.flags & Flag.TARGETS)))
+            net = job.network
+            self.path.update(net, self._adam(job.words[9], bool(job.flags & Flag.TARGETS)))
+            self.clocks = timing.adam_clocks(self.path.layers(net), self.geometry)
         elif opcode == Opcode.QUANT:
             self.path.capture()
         else:

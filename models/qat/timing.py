@@ -18,6 +18,7 @@ from models.qat.layout import ACTOR, CRITIC, Geometry, Layer, Table
 DEPTH, TANH, LOSS, ADAM = 20, 3, 6, 77  # stages of the pipelines
 LATENCY = 77  # clocks of a round trip to memory, of the preset D
 CHECK, LOAD_PIPE, ACT_PIPE = 15, 4, 4  # of a descriptor; of the loader; of noise and clamp
+SWEEP = 2  # between ranges of lines
 START = 2 * LATENCY + CHECK  # descriptor, its checks, first data
 
 
@@ -208,6 +209,12 @@ def layer_clocks(layer: Layer, geometry: Geometry, vectors: int, phase: str, hal
     else:
         array.weights((layer,), each)
     return array.clocks(array.t + DEPTH + LATENCY)
+
+
+def adam_clocks(layers: tuple[Layer, ...], geometry: Geometry) -> Clocks:
+    """Of an ADAM job: a line per clock, and SWEEP clocks before each range of lines."""
+    ranges = [lines for layer in layers for _, lines in layer.ranges(geometry)]
+    return Clocks(START + sum(ranges) + SWEEP * len(ranges) + ADAM + LATENCY)
 
 
 def lines_clocks(beats: int) -> Clocks:

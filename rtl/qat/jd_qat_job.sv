@@ -6,6 +6,7 @@
 //                        +-> LOAD, PUTX: rows -> memories, slots
 //                        +-> STORE, GETX: memories, slots -> rows
 //                        +-> INFER: jd_qat_act
+//                        +-> ADAM: jd_qat_sweep
 //                        +-> FW: pass
 //
 // Streams  job, end: as of the frame. load_*: transfers of jd_qat_load and their rows; weight_*, moment_*,
@@ -54,6 +55,12 @@ module jd_qat_job
   input  logic                            watch_i,
   input  logic [3:0]                      noise_kind_i,
   input  logic [TENSORS-1:0][SHIFT_W-1:0] shifts_i,
+  input  logic [31:0]                     c1_i,           // of Adam
+  input  logic [31:0]                     c2_i,
+  input  logic [31:0]                     eps_i,
+  input  logic [24:0]                     tau_i,
+  output logic                            capture_o,      // shifts, and half mode
+  output logic                            partial_o,      // an update ended early
   output table_t                          table_o,
   // Transfers
   output logic                            load_read_o,
@@ -100,7 +107,17 @@ module jd_qat_job
   input  logic                            pass_ready_i,
   output pass_t                           pass_o,
   input  logic                            cores_idle_i,
+  // The optimizer
+  output logic                            sweep_o,        // begin with a network
+  output logic                            sweep_net_o,
+  output logic [25:0]                     rate_o,
+  output logic                            targets_o,      // they move
+  input  logic                            updates_i,      // a line goes to Adam
+  input  logic                            update_idle_i,
   // Acting
+  output logic                            seed_o,         // load generator and x
+  output logic [255:0]                    seed_state_o,
+  output logic [Lw-1:0][WORD_W-1:0]       seed_x_o,
   output logic                            seen_o,         // line_data_o goes into X, is monitored
   output logic [OverW-1:0]                over_o,
   output logic                            noise_start_o,
@@ -119,7 +136,7 @@ module jd_qat_job
 
   typedef enum logic [3:0] {
     StIdle, StCheck, StTableRows, StTable, StRowsIn, StRowsOut, StPass, StRun, StFetch, StChoose,
-    StDrop, StEnd
+    StAdam, StDrop, StEnd
   } state_t;
   state_t      state_q, state_d;
   descriptor_t words_q;
@@ -151,7 +168,7 @@ module jd_qat_job
     .table_i  (table_o),
     .half_i,
     .noise_i  (noise_kind_i),
-    .shifts_i,
+    .shifts_i, .c1_i, .c2_i, .eps_i, .tau_i,
     .done_o   (check_done),
     .code_o   (check_code),
     .place_o  (check_place)
@@ -238,7 +255,7 @@ module jd_qat_job
   always_comb begin
     unique case (state_q)
       StTableRows: row_ready_o = 1'b1;
-      StRowsIn:    row_ready_o = opcode == LOAD || line_ready_i;
+      StRowsIn:    row_ready_o = opcode != PUTX || line_ready_i;
       default:     row_ready_o = acts && act_row_ready;
     endcase
     for (int unsigned c = 0; c < N; c++) begin
@@ -312,12 +329,27 @@ module jd_qat_job
   assign act_fetch  = state_q == StFetch && first_q;
   assign act_choose = state_q == StChoose && first_q;
 
+  // ---- The optimizer; what is captured, and seeds
+  logic [Lw-1:0][WORD_W-1:0] x_q;
+  assign sweep_o      = enters && state_d == StAdam;
+  assign sweep_net_o  = words_q[8][0];
+  assign rate_o       = words_q[9][25:0];
+  assign targets_o    = words_q[0][11];
+  assign capture_o    = good && opcode == QUANT;
+  assign seed_o       = good && opcode == SEED;
+  assign seed_state_o = words_q[11:4];
+  assign seed_x_o     = x_q;
+
   // ---- The course of a job
-  logic       transfers, failed, enters;
+  logic       transfers, failed, enters, good, ends;
+  logic       updating_q;                         // lines have gone to Adam
+  logic       timed_out_q;
   logic [4:0] drop_q;                             // clocks until nothing is under way in the cores
   assign transfers     = state_q inside {StTableRows, StRowsIn, StRowsOut};
   assign failed        = acts ? act_response != '0 : transfers && load_response_i != '0;
   assign enters        = state_d != state_q;
+  assign ends          = enters && state_d == StEnd;
+  assign good          = ends && !failed && !stop && (state_q != StCheck || check_code == '0);
   assign job_ready_o   = state_q == StIdle && !soft_reset_i;
   assign end_valid_o   = state_q == StEnd;
   assign running_o     = state_q != StIdle;
@@ -335,6 +367,9 @@ module jd_qat_job
             LOAD, PUTX:  state_d = StRowsIn;
             STORE, GETX: state_d = StRowsOut;
             INFER:       state_d = StFetch;
+            ADAM:        state_d = StAdam;
+            QUANT:       state_d = StEnd;
+            SEED:        state_d = words_q[0][8] ? StRowsIn : StEnd;
             default:     state_d = StPass;
           endcase
         end
@@ -348,7 +383,9 @@ module jd_qat_job
              else if (cores_idle_i && !first_q) state_d = StEnd;
       StFetch: if (act_done) state_d = failed || stop ? StEnd : StChoose;
       StChoose: if (act_done) state_d = stop ? StDrop : StEnd;
-      StDrop: if (cores_idle_i && drop_q == '0 && noise_ready_i) state_d = StEnd;
+      StAdam: if (stop) state_d = StDrop;
+              else if (update_idle_i && !first_q) state_d = StEnd;
+      StDrop: if (cores_idle_i && drop_q == '0 && noise_ready_i && update_idle_i) state_d = StEnd;
       StEnd: if (end_ready_i) state_d = StIdle;
       default: state_d = StIdle;
     endcase
@@ -361,7 +398,8 @@ module jd_qat_job
     load_words_o   = ROWS_W'(Lw);
     load_rows_o    = RowsW'(line_count)
                      << (opcode inside {LOAD, STORE} && words_q[8][2:0] == SECOND_REGION);
-    if (opcode == NET) load_rows_o = RowsW'(TableRows);
+    if (opcode == NET)  load_rows_o = RowsW'(TableRows);
+    if (opcode == SEED) load_rows_o = RowsW'(1);
     if (acts) begin
       load_address_o = act_address;
       load_rows_o    = act_rows;
@@ -389,6 +427,7 @@ module jd_qat_job
       second_q     <= 1'b0;
       asked_q      <= load_rows_o;
       owed_q       <= '0;
+      x_q          <= '0;
       slot_q       <= words_q[10][ADDRESS_W-1:0]
                       + (delta ? ADDRESS_W'(words_q[9][7:1]) * ADDRESS_W'(DelLines)
                                : ADDRESS_W'(words_q[9][7:0]) * ADDRESS_W'(ActLines));
@@ -401,6 +440,7 @@ module jd_qat_job
       if (asks)           asked_q <= asked_q - 1'b1;
       owed_q <= owed_q + 4'(asks) - 4'(queue_taken);
     end
+    if (moves_in) x_q <= row_data_i;
     if (state_q == StTableRows && row_valid_i) begin
       table_q <= {row_data_i, table_q[TableRows-1:1]};
     end
@@ -411,7 +451,7 @@ module jd_qat_job
       end_info0_o  <= check_code != '0 ? check_place : '0;
       end_info1_o  <= '0;
       end_count_o  <= '0;
-      end_detail_o <= {15'd0, half_i};
+      timed_out_q  <= 1'b0;
       if (check_code == '0 && !stop) begin
         unique case (opcode)
           LOAD, STORE, PUTX, GETX: end_count_o <= 32'(line_count);
@@ -432,14 +472,19 @@ module jd_qat_job
         end_info1_o <= 32'(acts ? act_response : load_response_i);
         end_count_o <= '0;
       end else if (stop && !(state_q == StCheck && check_code != '0)) begin
-        end_error_o  <= E_TIMEOUT;
-        end_info0_o  <= '0;
-        end_info1_o  <= '0;
-        end_count_o  <= '0;
-        end_detail_o <= '0;
+        end_error_o <= E_TIMEOUT;
+        end_info0_o <= '0;
+        end_info1_o <= '0;
+        end_count_o <= '0;
+        timed_out_q <= 1'b1;
       end
     end
+    if (!rst_ni)                                                  partial_o <= 1'b0;
+    else if (ends && !good && updating_q)                         partial_o <= 1'b1;
+    else if (good && opcode == LOAD && words_q[8][2:0] == '0) partial_o <= 1'b0;
+    updating_q <= state_q != StIdle && (updating_q || updates_i);
   end
+  assign end_detail_o = timed_out_q ? '0 : {14'd0, partial_o, half_i};
   logic unused;
   assign unused = ^{unused_count, act_idle};
 

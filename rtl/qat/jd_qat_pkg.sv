@@ -77,8 +77,11 @@ package jd_qat_pkg;
   localparam logic [7:0] STORE = 8'h03;
   localparam logic [7:0] INFER = 8'h10;
   localparam logic [7:0] FW    = 8'h20;
+  localparam logic [7:0] ADAM  = 8'h23;
   localparam logic [7:0] PUTX  = 8'h24;
   localparam logic [7:0] GETX  = 8'h25;
+  localparam logic [7:0] QUANT = 8'h30;
+  localparam logic [7:0] SEED  = 8'h31;
   localparam logic [2:0] REGIONS       = 3'd5;   // memories of LOAD and STORE
   localparam logic [2:0] SECOND_REGION = 3'd4;   // V, whose lines are twice as long
   typedef logic [15:0][31:0] descriptor_t;

@@ -37,11 +37,14 @@ module jd_qat_state
   output logic [3:0]                      noise_o,         // its kind
   output logic [31:0]                     sigma_o,
   output logic [31:0]                     theta_o,
-  output logic [23:0]                     c1_o,            // of Adam
-  output logic [23:0]                     c2_o,
-  output logic [23:0]                     eps_o,
+  output logic [31:0]                     c1_o,            // of Adam
+  output logic [31:0]                     c2_o,
+  output logic [31:0]                     eps_o,
   output logic [24:0]                     tau_o,
   output logic [TENSORS-1:0][SHIFT_W-1:0] shifts_o,
+  input  logic                            capture_i,       // half mode, with these shifts
+  input  logic [TENSORS-1:0][SHIFT_W-1:0] shifts_i,
+  input  logic                            partial_i,       // an update ended early
   // Monitors
   output logic [TENSORS-1:0][31:0]        low_o,
   output logic [TENSORS-1:0][31:0]        high_o,
@@ -110,9 +113,9 @@ module jd_qat_state
     from_hw.CAP3.b_max.next          = 16'(BMax);
     from_hw.TSTEP.value.we           = 1'b0;
     from_hw.TSTEP.value.next         = '0;
-    from_hw.MODE.half.we             = 1'b0;
-    from_hw.MODE.half.next           = 1'b0;
-    from_hw.MODE.partial.next        = 1'b0;
+    from_hw.MODE.half.we             = capture_i;
+    from_hw.MODE.half.next           = 1'b1;
+    from_hw.MODE.partial.next        = partial_i;
     from_hw.SUM_Q.value.next         = '0;
     from_hw.SUM_ABS_TD.value.next    = '0;
     from_hw.COUNT.value.next         = '0;
@@ -127,8 +130,8 @@ module jd_qat_state
       from_hw.MON[k].MIN.value.next  = low_i[k];
       from_hw.MON[k].MAX.value.we    = seen_i[k];
       from_hw.MON[k].MAX.value.next  = high_i[k];
-      from_hw.SHIFT[k].value.we      = 1'b0;
-      from_hw.SHIFT[k].value.next    = '0;
+      from_hw.SHIFT[k].value.we      = capture_i;
+      from_hw.SHIFT[k].value.next    = shifts_i[k];
       from_hw.SAT[k].value.next      = saturated_q[k][32] ? '1 : saturated_q[k][31:0];
       from_hw.RNG[k].value.next      = generator_i[32*k +: 32];
       low_o[k]    = to_hw.MON[k].MIN.value.value;
@@ -143,9 +146,9 @@ module jd_qat_state
   assign noise_o     = to_hw.CFG.noise.value;
   assign sigma_o     = to_hw.NOISE_SIGMA.value.value;
   assign theta_o     = to_hw.NOISE_THETA.value.value;
-  assign c1_o        = to_hw.B1C.value.value[23:0];
-  assign c2_o        = to_hw.B2C.value.value[23:0];
-  assign eps_o       = to_hw.EPS.value.value[23:0];
+  assign c1_o        = to_hw.B1C.value.value;
+  assign c2_o        = to_hw.B2C.value.value;
+  assign eps_o       = to_hw.EPS.value.value;
   assign tau_o       = to_hw.TAU.value.value;
 
   logic stall_write, stall_read;

@@ -11,8 +11,8 @@
 // Streams  axil_*: the page. mem_*: the memory port. One ring.
 // Timing   a row of LW words per clock to and from memory; an entry per clock in each core; see
 //          jd_qat_sequencer.
-// Numbers  fixed point, see docs/qat.md. Jobs: NET, LOAD, STORE, PUTX, GETX, FW, INFER; others end with
-//          E_OPCODE.
+// Numbers  fixed point, see docs/qat.md. Jobs: NET, LOAD, STORE, PUTX, GETX, FW, INFER, ADAM, QUANT, SEED;
+//          others end with E_OPCODE.
 // Source   FIXAR; docs/qat.md. Golden model: models/qat/engine.py.
 `include "jd_assert.svh"
 module jd_qat_top
@@ -108,9 +108,10 @@ module jd_qat_top
   logic                            running, half, watch, sat_event, entry, entry_il, load_il;
   logic [3:0]                      noise_kind;
   logic [31:0]                     sigma, theta;
-  logic [23:0]                     c1, c2, eps;
+  logic [31:0]                     c1, c2, eps;
   logic [24:0]                     tau;
-  logic [TENSORS-1:0][SHIFT_W-1:0] shifts, unused_shifts;
+  logic [TENSORS-1:0][SHIFT_W-1:0] shifts, seen_shifts;
+  logic                            capture, partial;
   logic [TENSORS-1:0][31:0]        low, high, low_d, high_d;
   logic [TENSORS-1:0]              seen;
   logic [255:0]                    generator;
@@ -149,6 +150,9 @@ module jd_qat_top
     .eps_o            (eps),
     .tau_o            (tau),
     .shifts_o         (shifts),
+    .capture_i        (capture),
+    .shifts_i         (seen_shifts),
+    .partial_i        (partial),
     .low_o            (low),
     .high_o           (high),
     .seen_i           (seen),
@@ -209,6 +213,11 @@ module jd_qat_top
   logic [ADDRESS_W-1:0]          slot_address;
   logic                          pass_valid, pass_ready, cores_idle, state_seen;
   pass_t                         pass;
+  logic                          sweep, sweep_net, sweep_idle, update_idle, targets, seed;
+  logic [25:0]                   rate;
+  logic [255:0]                  seed_state;
+  logic [QatLw-1:0][WORD_W-1:0]  seed_x;
+  logic                          adam_next, adam_read, adam_write;
   logic                          noise_start, noise_ready, noise_in, noise_out;
   logic [ActionsW-1:0]           actions;
   logic [QatLw-1:0][WORD_W-1:0]  noise_line, action_line;
@@ -235,6 +244,12 @@ module jd_qat_top
     .watch_i          (watch),
     .noise_kind_i     (noise_kind),
     .shifts_i         (shifts),
+    .c1_i             (c1),
+    .c2_i             (c2),
+    .eps_i            (eps),
+    .tau_i            (tau),
+    .capture_o        (capture),
+    .partial_o        (partial),
     .table_o          (networks),
     .load_read_o      (load_read),
     .load_write_o     (load_write),
@@ -277,6 +292,15 @@ module jd_qat_top
     .pass_ready_i     (pass_ready),
     .pass_o           (pass),
     .cores_idle_i     (cores_idle),
+    .sweep_o          (sweep),
+    .sweep_net_o      (sweep_net),
+    .rate_o           (rate),
+    .targets_o        (targets),
+    .updates_i        (adam_read),
+    .update_idle_i    (update_idle && sweep_idle),
+    .seed_o           (seed),
+    .seed_state_o     (seed_state),
+    .seed_x_o         (seed_x),
     .seen_o           (state_seen),
     .over_o           (over_state),
     .noise_start_o    (noise_start),
@@ -290,16 +314,17 @@ module jd_qat_top
   assign quiet     = !running && load_idle;
   assign busy      = entry;
   assign stall_mem = running && !load_idle && !load_moved;
-  assign progress  = load_moved || entry || load_il;
+  assign progress  = load_moved || entry || load_il || adam_read;
 
   // ---- Memories and cores
   logic [QatCores-1:0]                            seen_valid;
   logic [TENSOR_W-1:0]                            seen_tensor;
   logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0]     seen_line;
-  logic                                           adam_next, adam_read, adam_write;
+  logic                                           sweep_valid, sweep_ready;
+  logic [LINE_W-1:0]                              sweep_line, sweep_count, sweep_columns;
+  logic [ActionsW-1:0]                            sweep_words;
   logic [LINE_W-1:0]                              adam_read_line, adam_write_line;
   logic [1:0][QatLw-1:0][WORD_W-1:0]              adam_lines, adam_lines_new;
-  logic                                           update_idle, unused_sweep_ready;
   // What dW drains, and its announcements: no pass has any yet.
   logic                                           reserve, room, reserve_bias, bias_room;
   logic                                           drain_valid, drain_opens, bias_valid;
@@ -313,15 +338,28 @@ module jd_qat_top
   assign {reserve, reserve_rows, reserve_bias, drain_valid, drain_opens, drain_sums} = '0;
   assign {tile_line, tile_stride, tile_words, tile_half, tile_up, tile_first, tile_update} = '0;
   assign {bias_valid, bias_sums, bias_line, bias_words, bias_first, bias_update} = '0;
+  jd_qat_sweep #(.Lw (QatLw)) u_sweep (
+    .clk_i, .rst_ni,
+    .clear_i         (clear),
+    .start_i         (sweep),
+    .layers_i        (networks.layers[sweep_net]),
+    .idle_o          (sweep_idle),
+    .sweep_valid_o   (sweep_valid),
+    .sweep_ready_i   (sweep_ready),
+    .sweep_line_o    (sweep_line),
+    .sweep_count_o   (sweep_count),
+    .sweep_columns_o (sweep_columns),
+    .sweep_words_o   (sweep_words)
+  );
   jd_qat_update #(.Cores (QatCores), .Lw (QatLw), .WLines (QatWLines)) u_update (
     .clk_i, .rst_ni,
     .clear_i         (clear),
     .idle_o          (update_idle),
-    .c1_i            (c1),
-    .c2_i            (c2),
-    .eps_i           (eps),
-    .rate_i          ('0),
-    .tau_i           (tau),
+    .c1_i            (c1[23:0]),
+    .c2_i            (c2[23:0]),
+    .eps_i           (eps[23:0]),
+    .rate_i          (rate),
+    .tau_i           (targets ? tau : '0),
     .reserve_i       (reserve),
     .reserve_rows_i  (reserve_rows),
     .room_o          (room),
@@ -343,12 +381,12 @@ module jd_qat_top
     .bias_words_i    (bias_words),
     .bias_first_i    (bias_first),
     .bias_update_i   (bias_update),
-    .sweep_valid_i   (1'b0),
-    .sweep_ready_o   (unused_sweep_ready),
-    .sweep_line_i    ('0),
-    .sweep_count_i   ('0),
-    .sweep_columns_i ('0),
-    .sweep_words_i   ('0),
+    .sweep_valid_i   (sweep_valid),
+    .sweep_ready_o   (sweep_ready),
+    .sweep_line_i    (sweep_line),
+    .sweep_count_i   (sweep_count),
+    .sweep_columns_i (sweep_columns),
+    .sweep_words_i   (sweep_words),
     .weight_next_o   (adam_next),
     .weight_read_o   (adam_read),
     .weight_line_o   (adam_read_line),
@@ -444,15 +482,15 @@ module jd_qat_top
     .write_o       (seen),
     .low_o         (low_d),
     .high_o        (high_d),
-    .shift_o       (unused_shifts)
+    .shift_o       (seen_shifts)
   );
 
   // ---- Noise
   jd_qat_noise #(.Lw (QatLw)) u_noise (
     .clk_i, .rst_ni,
-    .load_i       (1'b0),
-    .load_state_i ('0),
-    .load_x_i     ('0),
+    .load_i       (seed),
+    .load_state_i (seed_state),
+    .load_x_i     (seed_x),
     .state_o      (generator),
     .x_o          (ou),
     .start_i      (noise_start),
@@ -469,7 +507,6 @@ module jd_qat_top
   );
 
   logic unused;
-  assign unused = ^{unused_number, unused_idle, unused_shifts, unused_sweep_ready, room, bias_room,
-                    update_idle};
+  assign unused = ^{unused_number, unused_idle, room, bias_room};
   `JD_ASSERT_IF(StateAlone_A, state_seen, seen_valid == '0)
 endmodule : jd_qat_top

@@ -9,6 +9,7 @@ from cocotb.triggers import ClockCycles
 from flow.effort import scale
 from models.qat.descriptor import Opcode
 from models.qat.layout import ACTOR, CRITIC, Geometry, Slots, plan
+from models.qat.validate import RATE_MOST, SCALAR_MOST, TAU_MOST
 from models.registers import qat as registers
 from models.registers.engine_header import Error as Common
 from models.registers.qat import Error
@@ -58,6 +59,38 @@ class Lines(EngineSequence[QatEnv]):
                 count = draw(1, min(9, lines - line))
                 await env.run(env.put_slot(core, slot, line, env.numbers(count, g.lw), delta))
                 await env.run(env.get_slot(core, slot, line, count, delta))
+
+
+class Updates(EngineSequence[QatEnv]):
+    """Networks are updated from G; shifts are captured; the generator gets seeds."""
+
+    rounds = 1
+
+    async def body(self) -> None:
+        env = self.env
+        for turn in range(self.rounds):
+            await env.run(env.new_table(bias=turn % 3 != 2))
+            await env.optimize()
+            await env.compare_registers()
+            await env.run(env.padded(0, 24))
+            for with_x in (True, False):
+                await env.write(registers.CFG, registers.CFG.word(noise=3 - (turn % 3)))
+                await env.run(env.seed(with_x))
+                await env.run(env.infer(20, noisy=True))
+            await env.run([Opcode.QUANT])
+            await env.compare_registers()
+            await env.run(env.infer())
+            for k in range(registers.SHIFT.count):  # any range, not what was seen
+                size = env.random.randint(1, 32)
+                for register in (registers.MON_MIN, registers.MON_MAX):
+                    await env.write(register, env.random.getrandbits(size) & 0xFFFFFFFF, k)
+            await env.run([Opcode.QUANT])
+            await env.compare_registers()
+            for register in (registers.MON_MIN, registers.MON_MAX):
+                for k in range(registers.SHIFT.count):
+                    await env.write(register, 0, k)
+            await env.write(registers.CFG, 0)
+            await env.write(registers.MODE, 0)
 
 
 class Layers(EngineSequence[QatEnv]):
@@ -118,20 +151,28 @@ class Errors(EngineSequence[QatEnv]):
         layer = [Opcode.FW, 0, *[0] * 6, 0, 1, 0, 0]
         await fails(Error.E_NO_NET, infer)
         await fails(Error.E_NO_NET, layer)
+        await fails(Error.E_NO_NET, env.adam(0, 1, False))
         await env.run(net)
         await env.run(env.padded(0, 24))
         good = env.infer()
         store, get = env.store(0, 0, 2), env.get_slot(0, 0, 0, 1)
-        for opcode in (0x04, 0x12, 0xFF, Opcode.TRAIN, Opcode.DX, Opcode.DW, Opcode.ADAM,
-                       Opcode.QUANT, Opcode.SEED):  # fmt: skip
+        adam, quant = env.adam(1, 1, True), [Opcode.QUANT]
+        seed, listed = env.seed(False), env.seed(True)
+        for opcode in (0x04, 0x12, 0xFF, Opcode.TRAIN, Opcode.DX, Opcode.DW):
             await fails(Common.E_OPCODE, [opcode])
         for words, places in ((net, (3, 4, 8, 15)), (store, (3, 4, 8, 11)), (get, (3, 8, 12)),
-                              (good, (2, 3, 5, 7, 8, 13)), (layer, (2, 3, 6, 8, 12))):  # fmt: skip
+                              (good, (2, 3, 5, 7, 8, 13)), (layer, (2, 3, 6, 8, 12)),
+                              (adam, (2, 7, 8, 10)), (quant, (2, 9, 15)), (seed, (2, 3, 12)),
+                              (listed, (3, 12))):  # fmt: skip
             for place in places:
                 await fails(Common.E_RESERVED, words, **{f"w{place}": 1 << 31})
             await fails(Common.E_RESERVED, words, w0=words[0] | 0x200)
+            if words in (adam, quant):
+                await fails(Common.E_RESERVED, words, w0=words[0] | 0x100)
+            if words in (seed, quant):
+                await fails(Common.E_RESERVED, words, w0=words[0] | 0x800)
             await fails(Common.E_RESERVED, words, w0=words[0] | 1 << 29)
-        for words, place in ((net, 2), (store, 2), (get, 2), (good, 4), (good, 6)):
+        for words, place in ((net, 2), (store, 2), (get, 2), (good, 4), (good, 6), (listed, 2)):
             for bit in (4, 32):
                 await fails(Common.E_ALIGN, words, **{f"w{place}": words[place] + bit})
         await fails(Error.E_BATCH, store, w10=0)
@@ -154,6 +195,7 @@ class Errors(EngineSequence[QatEnv]):
         await fails(Error.E_NO_NET, layer, w8=0xF0)
         await fails(Error.E_NO_NET, layer, w8=len(env.table.networks[0]) << 4)
         await self.ends()
+        await self.values(fails, adam, seed)
         await env.write(registers.CFG, registers.CFG.word(noise=4))
         await fails(Error.E_VALUE, good, w0=good[0] | 0x100)
         await env.write(registers.CFG, 0)
@@ -168,6 +210,28 @@ class Errors(EngineSequence[QatEnv]):
         await env.write(registers.MODE, 0)
         await env.run(good)
         await self.tables(fails, good)
+
+    async def values(self, fails, adam: list[int], seed: list[int]) -> None:  # type: ignore[no-untyped-def]
+        """Numbers of ADAM and SEED, and Adam's registers, at their ends and beyond."""
+        env = self.env
+        await env.optimize()
+        await fails(Error.E_VALUE, seed, **{f"w{k}": 0 for k in range(4, 12)})
+        await env.run([*seed[:4], *[0] * 7, 1 << 31])
+        scalars = (registers.B1C, registers.B2C, registers.EPS)
+        for register, most in ((scalars[0], 0), (scalars[1], SCALAR_MOST), (scalars[2], 0),
+                               (registers.TAU, TAU_MOST)):  # fmt: skip
+            await env.write(register, 0 if not most else most + 1)
+            await fails(Error.E_VALUE, adam)
+            await fails(Error.E_VALUE, adam, w9=RATE_MOST + 1)
+            await env.write(register, most or 1)
+        for register in (registers.TAU, *reversed(scalars)):  # the lowest is named
+            await env.write(register, 0x1FFFFFF)
+            await fails(Error.E_VALUE, adam)
+        for register in scalars:
+            await env.write(register, 1)
+        await fails(Error.E_VALUE, adam)
+        await env.write(registers.TAU, TAU_MOST)
+        await env.run([*adam[:9], RATE_MOST])
 
     async def ends(self) -> None:
         """What lies just inside of a memory, of a slot, of the table is good."""
@@ -260,6 +324,7 @@ class BusErrors(EngineSequence[QatEnv]):
             (env.get_slot(0, 1, 0, 9), OUT, 9 * line),
             (env.infer(), STATE, 4 * env.table.states),
             (env.infer(), ACTION, 4),
+            (env.seed(True), LINES, line),
             ([Opcode.NET, 0, TABLE], TABLE, 64 + 32 * g.max_layers),
         ):
             for response in (2, 3):
@@ -328,6 +393,7 @@ async def cases(env: QatEnv) -> list[Case]:
              repeats=True),
         Case(env.store(1, 0, count), {2: Array(line * count, written=True)}, repeats=True),
         Case(env.get_slot(0, 0, 0, 3), {2: Array(3 * line, written=True)}, repeats=True),
+        Case(env.seed(True), {2: Array(line)}, repeats=True),
         Case(env.load(2, 32, 0, count), {2: Array(line * count)}),
         Case(env.put_slot(0, 1, 0, env.numbers(4, g.lw)), {2: Array(4 * line)}),
     ]  # fmt: skip
@@ -343,7 +409,10 @@ class Base(EngineTest):
 class Smoke(Base):
     """Each job with a quick memory."""
 
-    sequences = (Lines(rounds=scale(8, 1)), Acting(rounds=scale(3, 1)), Layers(rounds=scale(2, 1)))
+    sequences = (
+        Lines(rounds=scale(8, 1)), Acting(rounds=scale(3, 1)), Updates(rounds=scale(3, 1)),
+        Layers(rounds=scale(2, 1)),
+    )  # fmt: skip
 
 
 @pyuvm.test(timeout_time=20, timeout_unit="ms")
