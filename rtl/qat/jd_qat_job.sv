@@ -28,6 +28,7 @@ module jd_qat_job
   parameter  int unsigned WLines    = 20480,
   parameter  int unsigned MaxDim    = 512,
   parameter  int unsigned MaxLayers = 4,
+  parameter  int unsigned BMax      = 4096,
   localparam int unsigned CoreW     = $clog2(N) > 0 ? $clog2(N) : 1,
   localparam int unsigned RowsW     = 18,
   localparam int unsigned OverW     = $clog2(Lw + 1),
@@ -54,6 +55,7 @@ module jd_qat_job
   input  logic                            half_i,
   input  logic                            watch_i,
   input  logic [3:0]                      noise_kind_i,
+  input  logic                            paper_i,
   input  logic [TENSORS-1:0][SHIFT_W-1:0] shifts_i,
   input  logic [31:0]                     c1_i,           // of Adam
   input  logic [31:0]                     c2_i,
@@ -160,7 +162,7 @@ module jd_qat_job
 
   jd_qat_check #(
     .Lw (Lw), .N (N), .Slots (Slots), .ActLines (ActLines), .DelLines (DelLines),
-    .WLines (WLines), .MaxLayers (MaxLayers)
+    .WLines (WLines), .MaxLayers (MaxLayers), .BMax (BMax)
   ) u_check (
     .clk_i, .rst_ni,
     .start_i  (check_start_q),
@@ -168,6 +170,7 @@ module jd_qat_job
     .table_i  (table_o),
     .half_i,
     .noise_i  (noise_kind_i),
+    .paper_i,
     .shifts_i, .c1_i, .c2_i, .eps_i, .tau_i,
     .done_o   (check_done),
     .code_o   (check_code),

@@ -76,6 +76,7 @@ package jd_qat_pkg;
   localparam logic [7:0] LOAD  = 8'h02;
   localparam logic [7:0] STORE = 8'h03;
   localparam logic [7:0] INFER = 8'h10;
+  localparam logic [7:0] TRAIN = 8'h11;
   localparam logic [7:0] FW    = 8'h20;
   localparam logic [7:0] ADAM  = 8'h23;
   localparam logic [7:0] PUTX  = 8'h24;
@@ -85,6 +86,15 @@ package jd_qat_pkg;
   localparam logic [2:0] REGIONS       = 3'd5;   // memories of LOAD and STORE
   localparam logic [2:0] SECOND_REGION = 3'd4;   // V, whose lines are twice as long
   typedef logic [15:0][31:0] descriptor_t;
+  // Flags: bits of word 0.
+  localparam int unsigned NOISE    = 8;
+  localparam int unsigned CRITIC   = 9;           // is updated
+  localparam int unsigned ACTOR    = 10;
+  localparam int unsigned TARGETS  = 11;          // move
+  localparam int unsigned AFTER    = 12;          // the updates an action is chosen
+  localparam int unsigned WITH     = 13;          // the batch
+  localparam int unsigned LISTED   = 14;
+  localparam int unsigned WEIGHTED = 15;
 
   // A pass through some layers of a network.
   typedef struct packed {

@@ -34,6 +34,7 @@ module jd_qat_state
   output logic                            half_o,          // jobs run in half mode
   output logic                            watch_o,         // monitors see activations
   output logic                            sat_event_o,
+  output logic                            paper_o,         // the published schedule is wanted
   output logic [3:0]                      noise_o,         // its kind
   output logic [31:0]                     sigma_o,
   output logic [31:0]                     theta_o,
@@ -143,6 +144,7 @@ module jd_qat_state
   assign half_o      = to_hw.MODE.half.value && !to_hw.CFG.force_full.value;
   assign watch_o     = !to_hw.MODE.half.value;
   assign sat_event_o = to_hw.CFG.sat_event.value;
+  assign paper_o     = to_hw.CFG.paper.value;
   assign noise_o     = to_hw.CFG.noise.value;
   assign sigma_o     = to_hw.NOISE_SIGMA.value.value;
   assign theta_o     = to_hw.NOISE_THETA.value.value;

@@ -105,7 +105,7 @@ module jd_qat_top
   );
 
   // ---- Registers
-  logic                            running, half, watch, sat_event, entry, entry_il, load_il;
+  logic                            running, half, watch, sat_event, paper, entry, entry_il, load_il;
   logic [3:0]                      noise_kind;
   logic [31:0]                     sigma, theta;
   logic [31:0]                     c1, c2, eps;
@@ -142,6 +142,7 @@ module jd_qat_top
     .half_o           (half),
     .watch_o          (watch),
     .sat_event_o      (sat_event),
+    .paper_o          (paper),
     .noise_o          (noise_kind),
     .sigma_o          (sigma),
     .theta_o          (theta),
@@ -223,7 +224,8 @@ module jd_qat_top
   logic [QatLw-1:0][WORD_W-1:0]  noise_line, action_line;
   jd_qat_job #(
     .Lw (QatLw), .N (QatCores), .Slots (QatVc), .ActLines (QatActLines), .DelLines (QatDelLines),
-    .WLines (QatWLines), .MaxDim (QatMaxDim), .MaxLayers (QatMaxLayers)
+    .WLines (QatWLines), .MaxDim (QatMaxDim), .MaxLayers (QatMaxLayers),
+    .BMax (QatBMax)
   ) u_job (
     .clk_i, .rst_ni,
     .job_valid_i      (job_valid),
@@ -243,6 +245,7 @@ module jd_qat_top
     .half_i           (half),
     .watch_i          (watch),
     .noise_kind_i     (noise_kind),
+    .paper_i          (paper),
     .shifts_i         (shifts),
     .c1_i             (c1),
     .c2_i             (c2),
