@@ -491,5 +491,6 @@ module jd_qat_job
   logic unused;
   assign unused = ^{unused_count, act_idle};
 
+  `JD_ASSERT_IF(UpdateOver_A, state_q == StIdle, update_idle_i)
   `JD_ASSERT_IF(QueueRoom_A, show_valid && state_q == StRowsOut, queue_room)
 endmodule : jd_qat_job

@@ -11,6 +11,7 @@ package jd_qat_pkg;
   localparam int unsigned HALF_W    = 16;   // of a quantized activation
   localparam int unsigned PRODUCT_W = 48;   // of a lane's product
   localparam int unsigned ACC_W     = 60;   // of a lane's sum: 48, 10 for 1,024 terms, 2 spare
+  localparam int unsigned DELTA_W   = 42;   // of a sum of deltas: 32, 10 for 1,024 vectors
   localparam int unsigned LINE_W    = 17;   // a line of W, and one past the last
   localparam int unsigned PLACE_W   = 11;   // a line of a slot, and one past the last
   localparam int unsigned ADDRESS_W = 18;   // a line of ACT: 129 slots of 1,024
@@ -108,9 +109,15 @@ package jd_qat_pkg;
     logic [1:0]           first_layer;
     logic [1:0]           last_layer;
     logic [VECTORS_W-1:0] vectors;
-    logic [PLACE_W-1:0]   source;   // line of the first layer's inputs
-    logic                 place;    // the last layer's outputs go to `sink`, not to their own line
+    logic                 waits;    // for operands of passes before: see jd_qat_sequencer
+    logic [PLACE_W-1:0]   source;   // line of the first operands: of inputs, of dX of deltas
+    logic                 place;    // last results, of dW last deltas: in `sink`
     logic [PLACE_W-1:0]   sink;
+    logic                 action;   // dX: of layer index 0 only the tile column with the action
+    logic [ROWS_W-1:0]    word;     // of that column, at which the action begins
+    logic [PLACE_W-1:0]   mu;       // line of the action's 32 bits in ACT
+    logic                 fresh;    // dW: of the first chunk, what G has does not count
+    logic                 update;   // dW: to Adam
   } pass_t;
 
   // A tile.
@@ -125,16 +132,23 @@ package jd_qat_pkg;
     logic                 last;       // sums end
     logic                 wide;       // outputs go to the tail
     logic                 quantize;   // outputs are stored in 16 bits
-    act_e                 act;
-    logic                 bias;
-    logic [ROWS_W-1:0]    rows;       // lines to load, and words of the output
+    logic                 action;     // deltas of the action
+    act_e                 act;        // of dX that of the layer before
+    logic                 bias;       // is added; of dW the deltas' sums are a line of biases
+    logic                 fresh;
+    logic                 update;
+    logic [ROWS_W-1:0]    rows;       // lines to load; of dW columns that are drained
+    logic [ROWS_W-1:0]    words;      // of a result, or of a drained line
+    logic [ROWS_W-1:0]    word;       // from which on they count
     logic [LINE_W-1:0]    line;       // of row 0
+    logic [LINE_W-1:0]    bias_line;  // dW
     logic [TILES_W-1:0]   stride;     // lines from a row to the next
     logic [TILES_W-1:0]   columns;    // lines of inputs from here on
     logic [ENTRY_W-1:0]   entries;
     logic [VECTORS_W-1:0] vectors;
-    logic [PLACE_W-1:0]   source;     // line of a slot: operands
-    logic [PLACE_W-1:0]   sink;       // results
+    logic [PLACE_W-1:0]   source;     // line of ACT: operands, of dX for the derivative
+    logic [PLACE_W-1:0]   delta;      // line of DEL: operands of dX and dW
+    logic [PLACE_W-1:0]   sink;       // results: in ACT, of dX in DEL
     logic [SHIFT_W-1:0]   up;         // bits by which a bias is shifted; 0 in full mode
     logic [SHIFT_W-1:0]   down;       // shift of what is stored in half mode
     logic [TENSOR_W-1:0]  tensor;     // of what is stored
@@ -147,6 +161,11 @@ package jd_qat_pkg;
     logic               opens;      // the tile's first entry
     logic               closes;     // its last one
   } entry_t;
+
+  // An entry is a pair of vectors: deltas are never paired.
+  function automatic logic paired(tile_t tile);
+    return tile.half && tile.pass != PassDx;
+  endfunction
 
   // A line of weights to be loaded.
   typedef struct packed {

@@ -60,6 +60,7 @@ module jd_qat_state
   input  logic                            running_i,       // there is one
   input  logic                            entry_i,         // each core takes an entry
   input  logic                            entry_il_i,
+  input  pass_e                           entry_pass_i,
   input  logic                            load_il_i,
   input  logic [STAGES-1:0][OverW-1:0]    over_i           // words that were saturated
 );
@@ -68,15 +69,17 @@ module jd_qat_state
 
   // ---- Counters
   logic [STAGES-1:0][32:0] saturated_q;         // the top bit: it has stopped
-  logic [31:0]      forward_q, infer_q, wait_q;
+  logic [31:0]      forward_q, backward_q, gradient_q, infer_q, wait_q;
   logic [63:0]      entries_q;
   logic             entry_q, entry_il_q, load_il_q, running_q;
+  pass_e            pass_q;
   logic [STAGES-1:0][OverW-1:0] over_q;
   always_ff @(posedge clk_i) begin
     entry_q    <= rst_ni && entry_i;
     load_il_q  <= rst_ni && load_il_i;
     running_q  <= rst_ni && running_i;
     entry_il_q <= entry_il_i;
+    pass_q     <= entry_pass_i;
     over_q     <= rst_ni ? over_i : '0;
     if (!rst_ni) begin
       saturated_q <= '0;
@@ -88,13 +91,17 @@ module jd_qat_state
       if (entry_q) entries_q <= entries_q + 64'(N);
     end
     if (!rst_ni || job_i) begin
-      forward_q <= '0;
-      infer_q   <= '0;
-      wait_q    <= '0;
+      forward_q  <= '0;
+      backward_q <= '0;
+      gradient_q <= '0;
+      infer_q    <= '0;
+      wait_q     <= '0;
     end else if (running_q) begin
-      if (load_il_q)                       infer_q   <= infer_q + 1'b1;
-      else if (entry_q && !entry_il_q)     forward_q <= forward_q + 1'b1;
-      else                                 wait_q    <= wait_q + 1'b1;
+      if (load_il_q)                   infer_q    <= infer_q + 1'b1;
+      else if (!entry_q || entry_il_q) wait_q     <= wait_q + 1'b1;
+      else if (pass_q == PassDx)       backward_q <= backward_q + 1'b1;
+      else if (pass_q == PassDw)       gradient_q <= gradient_q + 1'b1;
+      else                             forward_q  <= forward_q + 1'b1;
     end
   end
 
@@ -121,8 +128,8 @@ module jd_qat_state
     from_hw.SUM_ABS_TD.value.next    = '0;
     from_hw.COUNT.value.next         = '0;
     from_hw.CYC_FW.value.next        = forward_q;
-    from_hw.CYC_DX.value.next        = '0;
-    from_hw.CYC_DW.value.next        = '0;
+    from_hw.CYC_DX.value.next        = backward_q;
+    from_hw.CYC_DW.value.next        = gradient_q;
     from_hw.CYC_INF.value.next       = infer_q;
     from_hw.CYC_WAIT.value.next      = wait_q;
     from_hw.TILEVEC.value.next       = entries_q;

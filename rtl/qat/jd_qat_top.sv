@@ -47,7 +47,6 @@ module jd_qat_top
   localparam int unsigned JobOverW  = $clog2(QatLw + 1);
   localparam int unsigned OverW     = $clog2(2 * QatLw * QatCores + QatLw + 1);
   localparam int unsigned ActionsW  = $clog2(QatLw + 1);
-  localparam int unsigned DELTA_W   = 42;          // of a sum of deltas
   if (QatPaper) begin : gen_bad_paper
     $fatal(1, "jd_qat_top: QatPaper=1: the published schedule is not there");
   end
@@ -67,7 +66,7 @@ module jd_qat_top
   logic [31:0]   unused_number, end_count, end_info0, end_info1;
   logic [15:0]   end_detail;
   logic [7:0]    end_error;
-  logic          over_event, busy, stall_mem, waits, progress;
+  logic          over_event, busy, stall_mem, waits, full, progress;
   jd_engine_frame #(
     .Id       (jd_qat_map_pkg::ENGINE_ID),
     .Version  (jd_qat_map_pkg::ENGINE_VERSION),
@@ -99,7 +98,7 @@ module jd_qat_top
     .busy_i           (busy),
     .stall_mem_i      (stall_mem),
     .stall_in_i       (waits),
-    .stall_out_i      (1'b0),
+    .stall_out_i      (full),
     .progress_i       (progress),
     .idle_o           (unused_idle)
   );
@@ -116,7 +115,8 @@ module jd_qat_top
   logic [TENSORS-1:0]              seen;
   logic [255:0]                    generator;
   logic [QatLw-1:0][31:0]          ou;
-  logic [CoreOverW-1:0]            over_z, over_quantized;
+  logic [CoreOverW-1:0]            over_z, over_delta, over_quantized;
+  pass_e                           entry_pass;
   logic [JobOverW-1:0]             over_state;
   logic [$clog2(2*QatLw+1)-1:0]    over_gradient, over_sum;
   logic [JobOverW-1:0]             over_w;
@@ -125,6 +125,7 @@ module jd_qat_top
     over            = '0;
     over[StageZ]    = OverW'(over_z);
     over[StageActq] = OverW'(over_quantized) + OverW'(over_state);
+    over[StageDx]   = OverW'(over_delta);
     over[StageG]    = OverW'(over_gradient);
     over[StageGacc] = OverW'(over_sum);
     over[StageW]    = OverW'(over_w);
@@ -165,6 +166,7 @@ module jd_qat_top
     .running_i        (running),
     .entry_i          (entry),
     .entry_il_i       (entry_il),
+    .entry_pass_i     (entry_pass),
     .load_il_i        (load_il),
     .over_i           (over)
   );
@@ -328,7 +330,7 @@ module jd_qat_top
   logic [ActionsW-1:0]                            sweep_words;
   logic [LINE_W-1:0]                              adam_read_line, adam_write_line;
   logic [1:0][QatLw-1:0][WORD_W-1:0]              adam_lines, adam_lines_new;
-  // What dW drains, and its announcements: no pass has any yet.
+  // What dW drains, and its announcements
   logic                                           reserve, room, reserve_bias, bias_room;
   logic                                           drain_valid, drain_opens, bias_valid;
   logic [QatCores-1:0][QatLw-1:0][1:0][ACC_W-1:0] drain_sums;
@@ -337,10 +339,6 @@ module jd_qat_top
   logic [ActionsW-1:0]                            reserve_rows, tile_words, bias_words;
   logic [SHIFT_W-1:0]                             tile_up;
   logic                                           tile_half, tile_first, tile_update;
-  logic                                           bias_first, bias_update;
-  assign {reserve, reserve_rows, reserve_bias, drain_valid, drain_opens, drain_sums} = '0;
-  assign {tile_line, tile_stride, tile_words, tile_half, tile_up, tile_first, tile_update} = '0;
-  assign {bias_valid, bias_sums, bias_line, bias_words, bias_first, bias_update} = '0;
   jd_qat_sweep #(.Lw (QatLw)) u_sweep (
     .clk_i, .rst_ni,
     .clear_i         (clear),
@@ -382,8 +380,8 @@ module jd_qat_top
     .bias_sums_i     (bias_sums),
     .bias_line_i     (bias_line),
     .bias_words_i    (bias_words),
-    .bias_first_i    (bias_first),
-    .bias_update_i   (bias_update),
+    .bias_first_i    (tile_first),
+    .bias_update_i   (tile_update),
     .sweep_valid_i   (sweep_valid),
     .sweep_ready_o   (sweep_ready),
     .sweep_line_i    (sweep_line),
@@ -453,15 +451,37 @@ module jd_qat_top
     .slot_address_i   (slot_address),
     .slot_valid_o     (slot_valid),
     .slot_line_o      (slot_line),
+    .reserve_o        (reserve),
+    .reserve_rows_o   (reserve_rows),
+    .room_i           (room),
+    .reserve_bias_o   (reserve_bias),
+    .bias_room_i      (bias_room),
+    .drain_valid_o    (drain_valid),
+    .drain_opens_o    (drain_opens),
+    .drain_sums_o     (drain_sums),
+    .tile_line_o      (tile_line),
+    .tile_stride_o    (tile_stride),
+    .tile_words_o     (tile_words),
+    .tile_half_o      (tile_half),
+    .tile_up_o        (tile_up),
+    .tile_first_o     (tile_first),
+    .tile_update_o    (tile_update),
+    .bias_valid_o     (bias_valid),
+    .bias_sums_o      (bias_sums),
+    .bias_line_o      (bias_line),
+    .bias_words_o     (bias_words),
     .seen_valid_o     (seen_valid),
     .seen_tensor_o    (seen_tensor),
     .seen_line_o      (seen_line),
     .over_z_o         (over_z),
+    .over_delta_o     (over_delta),
     .over_quantized_o (over_quantized),
     .entry_valid_o    (entry),
     .entry_il_o       (entry_il),
+    .entry_pass_o     (entry_pass),
     .load_il_o        (load_il),
-    .waits_o          (waits)
+    .waits_o          (waits),
+    .full_o           (full)
   );
 
   // ---- Monitors: of cores, and of a state that is stored
@@ -510,6 +530,6 @@ module jd_qat_top
   );
 
   logic unused;
-  assign unused = ^{unused_number, unused_idle, room, bias_room};
+  assign unused = ^{unused_number, unused_idle};
   `JD_ASSERT_IF(StateAlone_A, state_seen, seen_valid == '0)
 endmodule : jd_qat_top

@@ -15,8 +15,8 @@ from verif.qat.array import WORD, pack
 from verif.qat.cores import Cores, player
 
 SIZES = {
-    "R0": Geometry(1, 4, 8, 40, 8, 512, 40, 4, 4, 4),
-    "small": Geometry(2, 4, 16, 56, 8, 512, 40, 4, 4, 2),
+    "R0": Geometry(1, 4, 8, 40, 16, 512, 40, 4, 4, 4),
+    "small": Geometry(2, 4, 16, 56, 16, 512, 40, 4, 4, 2),
 }
 pytestmark = builds(lambda size: player(SIZES[size], 1))
 

@@ -14,6 +14,7 @@ from models.registers import qat as registers
 from models.registers.engine_header import Error as Common
 from models.registers.qat import Error
 from verif.agents.axi_memory import AxiTiming
+from verif.bench import clock_number
 from verif.engine_env import EngineSequence, EngineTest
 from verif.failures import Array, Case, all_failures
 from verif.qat.env import ACTION, LINES, OUT, REGIONS, STATE, TABLE, QatEnv, used
@@ -377,6 +378,95 @@ class Resets(EngineSequence[QatEnv]):
         env.golden.entries = await env.counter(registers.TILEVEC_LO.offset)
 
 
+class Dropped(EngineSequence[QatEnv]):
+    """Updates that a soft reset or the watchdog ends early.
+
+    Lines that have come to Adam are written in all memories, the others in none; MODE.partial tells
+    of it until W is loaded.
+    """
+
+    times = 1
+    tail = 60  # clocks of the watchdog: fewer than from Adam's last line to its end
+
+    async def body(self) -> None:
+        env = self.env
+        await env.run(env.new_table())
+        await env.optimize()
+        await env.write(registers.B1C, 1 << 23)
+        begun = clock_number()
+        await env.check(*await env.send(env.adam(0, RATE_MOST, True)))
+        took = clock_number() - begun
+        for _ in range(self.times):
+            await self.reset(took)
+        await self.time_out()
+        await env.optimize()
+
+    async def reset(self, clocks: int) -> None:
+        """A soft reset at any clock of an update, which takes about so many."""
+        env = self.env
+        net, count = env.random.randrange(2), used(env.table, env.geometry)
+        await env.send(env.adam(net, RATE_MOST, True))
+        await ClockCycles(env.dut.clk_i, env.random.randint(clocks // 4, clocks))
+        took = await env.soft_reset()
+        assert took < 400, f"a soft reset took {took} clocks"
+        written = await self.adopt(net, count)
+        env.golden.partial = bool(written)
+        assert await env.axil.read(registers.MODE.offset) == 2 * env.golden.partial
+        await self.adopt_saturated()
+        await self.clear()
+
+    async def time_out(self) -> None:
+        """The watchdog does not wait for the last lines."""
+        env = self.env
+        await env.watchdog(self.tail)
+        (job,) = await env.send(env.adam(0, RATE_MOST, False))
+        await env.timed_out(job)
+        await env.watchdog(0)
+        env.predict(job)
+        env.golden.partial = True
+        for region in range(REGIONS):
+            await env.run(env.store(region, 0, used(env.table, env.geometry)))
+        await self.clear()
+
+    async def clear(self) -> None:
+        """Whether or not it is set, jobs tell of MODE.partial until a LOAD of W ends well."""
+        env = self.env
+        await env.run(env.load(1, first=1, count=1))
+        load = env.load(0, first=1, count=1)
+        env.fail(LINES, 64, 2)
+        (end,) = await env.run(load)
+        assert end.detail == 2 * env.golden.partial
+        env.heal()
+        (end,) = await env.run(load)
+        assert not end.detail
+        await env.compare_registers()
+
+    async def adopt(self, net: int, count: int) -> int:
+        """Take what an update had written into the golden engine. Returns how many lines."""
+        env, path = self.env, self.env.golden.path
+        memories = (path.w, path.t, path.g, path.m, path.v)
+        before = [memory[:count].copy() for memory in memories]
+        path.update(net, env.golden._adam(RATE_MOST, True))
+        written = np.zeros(count, bool)
+        for region, (old, memory) in enumerate(zip(before, memories, strict=True)):
+            (job,) = await env.send(env.store(region, 0, count))
+            await env.ended(job)
+            env.adopt(OUT, old.nbytes)
+            got = env.golden_memory.dump(OUT, old.nbytes).view(old.dtype).reshape(old.shape)
+            fresh = (got != old).any(1)
+            written |= fresh
+            np.testing.assert_array_equal(got[fresh], memory[:count][fresh])
+            memory[:count] = got
+        # Half of the way from m to g is a change of every line.
+        assert ((memories[3][:count] != before[3]).any(1) == written).all()
+        return int(written.sum())
+
+    async def adopt_saturated(self) -> None:
+        """Take the counters of saturated values into the golden engine."""
+        for k in range(registers.SAT.count):
+            self.env.golden.path.saturated[k] = await self.env.axil.read(registers.SAT.at(k))
+
+
 async def cases(env: QatEnv) -> list[Case]:
     """Jobs for `verif.failures`."""
     g = env.geometry
@@ -419,7 +509,7 @@ class Smoke(Base):
 class Wrong(Base):
     """Wrong descriptors and tables, and a memory that fails."""
 
-    sequences = (Errors(), BusErrors())
+    sequences = (Errors(), BusErrors(), Dropped(times=scale(6, 2)))
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
@@ -429,7 +519,7 @@ class BackPressure(Base):
     timing = AxiTiming(latency=(1, 120), busy=0.6)
     sequences = (
         Lines(rounds=scale(4, 1)), Acting(rounds=scale(6, 1)), Layers(rounds=scale(4, 1)),
-        Resets(times=scale(24, 4)),
+        Resets(times=scale(24, 4)), Updates(rounds=scale(3, 1)), Dropped(times=scale(12, 2)),
     )  # fmt: skip
 
 
