@@ -78,6 +78,8 @@ package jd_qat_pkg;
   localparam logic [7:0] STORE = 8'h03;
   localparam logic [7:0] INFER = 8'h10;
   localparam logic [7:0] FW    = 8'h20;
+  localparam logic [7:0] DX    = 8'h21;
+  localparam logic [7:0] DW    = 8'h22;
   localparam logic [7:0] ADAM  = 8'h23;
   localparam logic [7:0] PUTX  = 8'h24;
   localparam logic [7:0] GETX  = 8'h25;
