@@ -108,6 +108,7 @@ package jd_qat_pkg;
     logic                 action;   // dX: of layer index 0 only the tile column with the action
     logic [ROWS_W-1:0]    word;     // of that column, at which the action begins
     logic [PLACE_W-1:0]   mu;       // line of the action's 32 bits in ACT
+    logic                 tangent;  // the action came by it
     logic                 fresh;    // dW: of the first chunk, what G has does not count
     logic                 update;   // dW: to Adam
   } pass_t;
