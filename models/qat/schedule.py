@@ -44,6 +44,7 @@ class Pass:
         action: DX takes of layer index 0 only the tile column with the action, into `sink`.
         word: of that column, at which the action begins.
         mu: line of the action.
+        tangent: by which it came.
         fresh, update: DW of the first chunk; to Adam.
     """
 
@@ -63,6 +64,7 @@ class Pass:
     action: bool = False
     word: int = 0
     mu: int = 0
+    tangent: bool = False
     fresh: bool = False
     update: bool = False
 
@@ -216,6 +218,7 @@ def _backward(
                     word=p.word if action else 0,
                     wide=action,
                     relu=index > 0 and layers[index - 1].act == RELU,
+                    tanh=action and p.tangent,
                     action=action,
                     source=p.mu if action else place,
                     delta=source + pt,

@@ -61,7 +61,7 @@ module jd_qat_check
   assign opcode   = words_i[0][7:0];
   assign of_lines = opcode == LOAD || opcode == STORE;
   assign of_slots = opcode == PUTX || opcode == GETX;
-  assign of_layer = opcode == FW;
+  assign of_layer = opcode inside {FW, DX, DW};
   assign infers   = opcode == INFER;
   assign updates  = opcode == ADAM;
   assign seeds    = opcode == SEED;
@@ -91,7 +91,7 @@ module jd_qat_check
     end
     if (of_lines) free[8] = 32'h7;
     if (of_slots) free[8] = 32'h1F;
-    if (of_layer) free[8] = 32'h1F1;
+    if (of_layer) free[8] = opcode == FW ? 32'h1F1 : 32'hF1;
     if (updates)  free[8] = 32'h1;
     if (updates)  free[9] = '1;
     if (trains) begin
@@ -117,15 +117,15 @@ module jd_qat_check
   logic [31:0]        record_bytes;
   layer_t             layer;
   logic               net, has_layer;
-  logic [32:0]        last_line, last_slot_line, last_input, last_output;
+  logic [32:0]        last_line, last_slot_line, last_first, last_second;
   logic [31:0]        most_lines;
   assign net       = words_i[8][0];
   assign layer     = table_i.layers[net][words_i[8][5:4]];
   assign has_layer = table_i.valid && words_i[8][7:4] < {1'b0, table_i.counts[net]};
   assign last_line      = {1'b0, words_i[9]} + {1'b0, words_i[10]};
   assign last_slot_line = {1'b0, words_i[10]} + {1'b0, words_i[11]};
-  assign last_input     = {1'b0, words_i[10]} + 33'(layer.q_lines);
-  assign last_output    = {1'b0, words_i[11]} + 33'(layer.p_lines);
+  assign last_first     = {1'b0, words_i[10]} + 33'(opcode == DX ? layer.p_lines : layer.q_lines);
+  assign last_second    = {1'b0, words_i[11]} + 33'(opcode == DX ? layer.q_lines : layer.p_lines);
   assign record_bytes   = ((32'(table_i.state_lines) << 1) + 32'd1) * LINE_BYTES;
   assign most_lines     = words_i[8][4] ? DelLines : ActLines;
   always_comb begin
@@ -147,8 +147,8 @@ module jd_qat_check
       slot[11] = last_slot_line > 33'(most_lines);
     end
     if (of_layer && has_layer) begin
-      slot[10] = last_input > 33'(ActLines);
-      slot[11] = last_output > 33'(ActLines);
+      slot[10] = last_first > 33'(opcode == DX ? DelLines : ActLines);
+      slot[11] = last_second > 33'(opcode == FW ? ActLines : DelLines);
     end
     no_net[0] = (infers || of_layer || updates || trains) && !table_i.valid;
     no_net[8] = of_layer && !has_layer;

@@ -7,7 +7,7 @@
 //                        +-> STORE, GETX: memories, slots -> rows
 //                        +-> INFER: jd_qat_act
 //                        +-> ADAM: jd_qat_sweep
-//                        +-> FW: pass
+//                        +-> FW, DX, DW: pass
 //
 // Streams  job, end: as of the frame. load_*: transfers of jd_qat_load and their rows; weight_*, moment_*,
 //          line_*, slot_*: rows of the memories, which show 3 clocks after they are asked for. pass: of
@@ -271,7 +271,7 @@ module jd_qat_job
   // ---- Passes
   always_comb begin
     pass_o             = '0;
-    pass_o.pass        = PassFw;
+    pass_o.pass        = opcode == DX ? PassDx : opcode == DW ? PassDw : PassFw;
     pass_o.half        = half_i;
     pass_o.watch       = watch_i;
     pass_o.net         = words_q[8][0];
@@ -282,6 +282,7 @@ module jd_qat_job
     pass_o.source      = words_q[10][PLACE_W-1:0];
     pass_o.place       = 1'b1;
     pass_o.sink        = words_q[11][PLACE_W-1:0];
+    pass_o.fresh       = 1'b1;
     if (acts) pass_o = act_pass;
   end
   assign pass_valid_o = acts ? act_pass_valid : state_q == StPass && !stop;
@@ -383,7 +384,7 @@ module jd_qat_job
       StPass: if (stop) state_d = StDrop;
               else if (pass_ready_i) state_d = StRun;
       StRun: if (stop) state_d = StDrop;
-             else if (cores_idle_i && !first_q) state_d = StEnd;
+             else if (cores_idle_i && update_idle_i && !first_q) state_d = StEnd;
       StFetch: if (act_done) state_d = failed || stop ? StEnd : StChoose;
       StChoose: if (act_done) state_d = stop ? StDrop : StEnd;
       StAdam: if (stop) state_d = StDrop;
@@ -459,7 +460,7 @@ module jd_qat_job
         unique case (opcode)
           LOAD, STORE, PUTX, GETX: end_count_o <= 32'(line_count);
           INFER:                   end_count_o <= 32'd1;
-          FW:                      end_count_o <= words_q[9];
+          FW, DX, DW:              end_count_o <= words_q[9];
           default:                 end_count_o <= '0;
         endcase
       end

@@ -79,6 +79,8 @@ package jd_qat_pkg;
   localparam logic [7:0] INFER = 8'h10;
   localparam logic [7:0] TRAIN = 8'h11;
   localparam logic [7:0] FW    = 8'h20;
+  localparam logic [7:0] DX    = 8'h21;
+  localparam logic [7:0] DW    = 8'h22;
   localparam logic [7:0] ADAM  = 8'h23;
   localparam logic [7:0] PUTX  = 8'h24;
   localparam logic [7:0] GETX  = 8'h25;
@@ -116,6 +118,7 @@ package jd_qat_pkg;
     logic                 action;   // dX: of layer index 0 only the tile column with the action
     logic [ROWS_W-1:0]    word;     // of that column, at which the action begins
     logic [PLACE_W-1:0]   mu;       // line of the action's 32 bits in ACT
+    logic                 tangent;  // the action came by it
     logic                 fresh;    // dW: of the first chunk, what G has does not count
     logic                 update;   // dW: to Adam
   } pass_t;

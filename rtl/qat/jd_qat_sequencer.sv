@@ -142,6 +142,7 @@ module jd_qat_sequencer
         if (begins) made.need = layer_base_q;
         if (pass_q.action && layer_q == '0) begin
           made.tile.action = 1'b1;
+          made.tile.act    = pass_q.tangent ? ActTanh : ActNone;
           made.tile.wide   = 1'b1;
           made.tile.word   = pass_q.word;
           made.tile.source = pass_q.mu;

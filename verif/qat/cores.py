@@ -22,7 +22,7 @@ LAYER = {
 PASS = {
     "pass": 2, "half": 1, "il": 1, "acting": 1, "watch": 1, "net": 1, "target": 1,
     "first_layer": 2, "last_layer": 2, "vectors": 10, "waits": 1, "source": 11, "place": 1,
-    "sink": 11, "action": 1, "word": 5, "mu": 11, "fresh": 1, "update": 1,
+    "sink": 11, "action": 1, "word": 5, "mu": 11, "tangent": 1, "fresh": 1, "update": 1,
 }  # fmt: skip
 NETS, LAYERS, TENSORS = 2, 4, 8
 DELTA = 42  # bits of a sum of deltas
@@ -49,8 +49,8 @@ def pass_words(p: Pass) -> np.ndarray:
         "pass": p.kind, "half": p.half, "il": p.il, "acting": p.acting, "watch": p.watch,
         "net": p.net, "target": p.target, "first_layer": p.first, "last_layer": p.last,
         "vectors": p.vectors, "waits": p.waits, "source": p.source, "place": p.sink is not None,
-        "sink": p.sink or 0, "action": p.action, "word": p.word, "mu": p.mu, "fresh": p.fresh,
-        "update": p.update,
+        "sink": p.sink or 0, "action": p.action, "word": p.word, "mu": p.mu,
+        "tangent": p.tangent, "fresh": p.fresh, "update": p.update,
     }), sum(PASS.values()))  # fmt: skip
 
 

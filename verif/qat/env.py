@@ -9,7 +9,7 @@ import numpy as np
 
 from models.engine import JobEnd
 from models.qat import noise
-from models.qat.descriptor import Flag, Opcode
+from models.qat.descriptor import LAYER_JOBS, Flag, Opcode
 from models.qat.layout import ACTOR, Geometry, Slots, Table, plan
 from models.qat.validate import RATE_MOST, SCALAR_MOST, TAU_MOST
 from models.registers import qat as registers
@@ -20,7 +20,7 @@ from verif.coverage import Bins
 from verif.engine_env import EngineEnv, JobItem
 
 BUILT = (
-    Opcode.NET, Opcode.LOAD, Opcode.STORE, Opcode.INFER, Opcode.FW, Opcode.ADAM, Opcode.PUTX,
+    Opcode.NET, Opcode.LOAD, Opcode.STORE, Opcode.INFER, *LAYER_JOBS, Opcode.ADAM, Opcode.PUTX,
     Opcode.GETX, Opcode.QUANT, Opcode.SEED,
 )  # fmt: skip
 TABLE, LINES, OUT, STATE, ACTION = 0x100000, 0x110000, 0x200000, 0x300000, 0x310000
@@ -37,8 +37,15 @@ BINS: dict[str, Bins] = {
         f"{op.name} {name}": lambda job, op=op, bit=bit: (
             job.opcode == op and not job.end.error and job.end.detail & 1 == bit
         )
-        for op in (Opcode.INFER, Opcode.FW)
+        for op in (Opcode.INFER, *LAYER_JOBS)
         for bit, name in enumerate(("full", "half"))
+    },
+    "layer": {
+        f"{op.name} {name}": lambda job, op=op, later=later: (
+            job.opcode == op and not job.end.error and (job.words[8] >> 4 > 0) == later
+        )
+        for op in (Opcode.DX, Opcode.DW)
+        for later, name in enumerate(("first", "later"))
     },
     "noise": {
         "with": lambda job: job.opcode == Opcode.INFER and job.words[0] >> 8 & 1,

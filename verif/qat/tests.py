@@ -7,7 +7,7 @@ import pyuvm
 from cocotb.triggers import ClockCycles
 
 from flow.effort import scale
-from models.qat.descriptor import Opcode
+from models.qat.descriptor import LAYER_JOBS, Opcode
 from models.qat.layout import ACTOR, CRITIC, Geometry, Slots, plan
 from models.qat.validate import RATE_MOST, SCALAR_MOST, TAU_MOST
 from models.registers import qat as registers
@@ -95,7 +95,7 @@ class Updates(EngineSequence[QatEnv]):
 
 
 class Layers(EngineSequence[QatEnv]):
-    """FW of single layers over slots."""
+    """FW, DX and DW of single layers over slots."""
 
     rounds = 1
 
@@ -122,7 +122,30 @@ class Layers(EngineSequence[QatEnv]):
                 for v in range(vectors):
                     if v // g.n % step == 0:
                         await env.run(env.get_slot(v % g.n, v // g.n, sink, g.lines(layer.p)))
+                await self.back(net, index, vectors)
                 await env.compare_registers()
+
+    async def back(self, net: int, index: int, vectors: int) -> None:
+        """DX and DW of a layer whose inputs lie in line 0 of ACT."""
+        env, g = self.env, self.env.geometry
+        layer, where = env.table.networks[net][index], net | index << 4
+        inputs, outputs = g.lines(layer.q), g.lines(layer.p)
+        slots = [(v % g.n, v // g.n) for v in range(vectors)]
+        for slot in slots:
+            await env.run(env.put_slot(*slot, 0, env.numbers(outputs, g.lw, size=30), True))
+            if index:  # what decides the derivative
+                place = env.golden.slots.outputs[net][index - 1]
+                await env.run(env.put_slot(*slot, place, env.numbers(inputs, g.lw)))
+        sink = g.del_lines - inputs
+        await env.run([Opcode.DX, 0, *[0] * 6, where, vectors, 0, sink])
+        for slot in slots:
+            await env.run(env.get_slot(*slot, sink, inputs, True))
+        ranges = layer.ranges(g)
+        for line, count in ranges:
+            await env.run(env.load(2, first=line, count=count))
+        await env.run([Opcode.DW, 0, *[0] * 6, where, vectors, 0, 0])
+        for line, count in ranges:
+            await env.run(env.store(2, line, count))
 
 
 def spoiled(env: QatEnv, **words: int) -> list[int]:
@@ -149,9 +172,10 @@ class Errors(EngineSequence[QatEnv]):
 
         net = env.new_table()
         infer = [Opcode.INFER, 0, 0, 0, STATE, 0, ACTION]
-        layer = [Opcode.FW, 0, *[0] * 6, 0, 1, 0, 0]
+        layers = [[opcode, 0, *[0] * 6, 0, 1, 0, 0] for opcode in LAYER_JOBS]
         await fails(Error.E_NO_NET, infer)
-        await fails(Error.E_NO_NET, layer)
+        for layer in layers:
+            await fails(Error.E_NO_NET, layer)
         await fails(Error.E_NO_NET, env.adam(0, 1, False))
         await env.run(net)
         await env.run(env.padded(0, 24))
@@ -159,10 +183,11 @@ class Errors(EngineSequence[QatEnv]):
         store, get = env.store(0, 0, 2), env.get_slot(0, 0, 0, 1)
         adam, quant = env.adam(1, 1, True), [Opcode.QUANT]
         seed, listed = env.seed(False), env.seed(True)
-        for opcode in (0x04, 0x12, 0xFF, Opcode.TRAIN, Opcode.DX, Opcode.DW):
+        for opcode in (0x04, 0x12, 0xFF, Opcode.TRAIN):
             await fails(Common.E_OPCODE, [opcode])
         for words, places in ((net, (3, 4, 8, 15)), (store, (3, 4, 8, 11)), (get, (3, 8, 12)),
-                              (good, (2, 3, 5, 7, 8, 13)), (layer, (2, 3, 6, 8, 12)),
+                              (good, (2, 3, 5, 7, 8, 13)),
+                              *((layer, (2, 3, 6, 8, 12)) for layer in layers),
                               (adam, (2, 7, 8, 10)), (quant, (2, 9, 15)), (seed, (2, 3, 12)),
                               (listed, (3, 12))):  # fmt: skip
             for place in places:
@@ -178,8 +203,11 @@ class Errors(EngineSequence[QatEnv]):
                 await fails(Common.E_ALIGN, words, **{f"w{place}": words[place] + bit})
         await fails(Error.E_BATCH, store, w10=0)
         await fails(Error.E_BATCH, get, w11=0)
-        await fails(Error.E_BATCH, layer, w9=0)
-        await fails(Error.E_BATCH, layer, w9=g.vectors + 1)
+        for layer in layers:
+            await fails(Error.E_BATCH, layer, w9=0)
+            await fails(Error.E_BATCH, layer, w9=g.vectors + 1)
+            if layer[0] != Opcode.FW:
+                await fails(Common.E_RESERVED, layer, w8=1 << 8)
         await fails(Error.E_RANGE, store, w8=5)
         await fails(Error.E_RANGE, store, w9=g.w_lines)
         await fails(Error.E_RANGE, store, w9=g.w_lines - 1, w10=2)
@@ -191,10 +219,12 @@ class Errors(EngineSequence[QatEnv]):
         await fails(Error.E_SLOT, get, w8=16, w10=g.del_lines)
         await fails(Error.E_SLOT, get, w10=g.act_lines - 1, w11=2)
         await fails(Error.E_SLOT, get, w11=0xFFFFFFFF)
-        await fails(Error.E_SLOT, layer, w10=g.act_lines)
-        await fails(Error.E_SLOT, layer, w11=g.act_lines)
-        await fails(Error.E_NO_NET, layer, w8=0xF0)
-        await fails(Error.E_NO_NET, layer, w8=len(env.table.networks[0]) << 4)
+        for layer, (first, second) in zip(layers, self.limits(), strict=True):
+            await fails(Error.E_SLOT, layer, w10=first + 1)
+            await fails(Error.E_SLOT, layer, w11=second + 1)
+            await fails(Error.E_SLOT, layer, w11=0xFFFFFFFF)
+            await fails(Error.E_NO_NET, layer, w8=0xF0)
+            await fails(Error.E_NO_NET, layer, w8=len(env.table.networks[0]) << 4)
         await self.ends()
         await self.values(fails, adam, seed)
         await env.write(registers.CFG, registers.CFG.word(noise=4))
@@ -204,7 +234,8 @@ class Errors(EngineSequence[QatEnv]):
         for k in (7, 2):
             await env.write(registers.SHIFT, 17, k)
             await fails(Error.E_VALUE, good)
-            await fails(Error.E_VALUE, layer)
+            for layer in layers:
+                await fails(Error.E_VALUE, layer)
         for k in (7, 2):
             await env.write(registers.SHIFT, 16, k)
         await env.run(good)
@@ -234,6 +265,16 @@ class Errors(EngineSequence[QatEnv]):
         await env.write(registers.TAU, TAU_MOST)
         await env.run([*adam[:9], RATE_MOST])
 
+    def limits(self) -> list[tuple[int, int]]:
+        """Last lines in words 10 and 11 of FW, DX and DW of the actor's first layer."""
+        g, first = self.env.geometry, self.env.table.networks[0][0]
+        inputs, outputs = g.lines(first.q), g.lines(first.p)
+        return [
+            (g.act_lines - inputs, g.act_lines - outputs),
+            (g.del_lines - outputs, g.del_lines - inputs),
+            (g.act_lines - inputs, g.del_lines - outputs),
+        ]
+
     async def ends(self) -> None:
         """What lies just inside of a memory, of a slot, of the table is good."""
         env, g = self.env, self.env.geometry
@@ -250,6 +291,20 @@ class Errors(EngineSequence[QatEnv]):
                 await env.run(env.put_slot(v % g.n, v // g.n, source, values))
             await env.run([Opcode.FW, 0, *[0] * 6, 0, g.vectors, source, sink])
             await env.run(env.get_slot(g.n - 1, g.vc - 1, sink, outputs))
+        _, (last_source, last_sink), (last_act, last_delta) = self.limits()
+        for source, sink, act, delta in (
+            (last_source, 0, last_act, 0),
+            (0, last_sink, 0, last_delta),
+        ):
+            values = env.numbers(outputs, g.lw, size=24)
+            await env.run(env.put_slot(0, 0, source, values, True))
+            await env.run([Opcode.DX, 0, *[0] * 6, 0, 1, source, sink])
+            await env.run(env.get_slot(0, 0, sink, inputs, True))
+            await env.run(env.put_slot(0, 0, act, env.numbers(inputs, g.lw, size=24)))
+            await env.run(env.put_slot(0, 0, delta, values, True))
+            await env.run(env.load(2, first=first.wbase, count=first.p * inputs))
+            await env.run([Opcode.DW, 0, *[0] * 6, 0, 1, act, delta])
+            await env.run(env.store(2, first.wbase, first.p * inputs))
 
     async def tables(self, fails, good: list[int]) -> None:  # type: ignore[no-untyped-def]
         """Wrong tables; after each the engine has no table."""
@@ -353,8 +408,14 @@ class Resets(EngineSequence[QatEnv]):
         env, g = self.env, self.env.geometry
         await env.run(env.new_table())
         await env.run(env.padded(0, 24))
+        sink = g.del_lines - g.lines(env.table.states)
         for turn in range(self.times):
-            job = env.infer() if turn % 3 else env.store(0, 0, used(env.table, g))
+            job = (
+                env.store(0, 0, used(env.table, g)),
+                env.infer(),
+                [Opcode.DW, 0, *[0] * 6, 0, g.vectors, 0, 0],
+                [Opcode.DX, 0, *[0] * 6, 0, g.vectors, 0, sink],
+            )[turn % 4]
             await env.send(job)
             await ClockCycles(env.dut.clk_i, env.random.randint(1, 500))
             took = await env.soft_reset()
@@ -365,6 +426,9 @@ class Resets(EngineSequence[QatEnv]):
             await self.adopt_registers()
             await env.run(env.infer())
             await env.acting_slot()
+            # A gradient that was dropped is undefined.
+            await env.run(env.load(2, count=used(env.table, g)))
+            await env.run(env.store(2, count=used(env.table, g)))
 
     async def adopt_registers(self) -> None:
         """Take monitors, saturations and entries of the design into the golden engine."""
