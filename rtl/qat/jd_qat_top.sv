@@ -47,6 +47,7 @@ module jd_qat_top
   localparam int unsigned JobOverW  = $clog2(QatLw + 1);
   localparam int unsigned OverW     = $clog2(2 * QatLw * QatCores + QatLw + 1);
   localparam int unsigned ActionsW  = $clog2(QatLw + 1);
+  localparam int unsigned TdOverW   = $clog2(3 * QatCores + 1);
   if (QatPaper) begin : gen_bad_paper
     $fatal(1, "jd_qat_top: QatPaper=1: the published schedule is not there");
   end
@@ -66,7 +67,7 @@ module jd_qat_top
   logic [31:0]   unused_number, end_count, end_info0, end_info1;
   logic [15:0]   end_detail;
   logic [7:0]    end_error;
-  logic          over_event, busy, stall_mem, waits, full, progress;
+  logic          any_event, busy, stall_mem, waits, full, progress;
   jd_engine_frame #(
     .Id       (jd_qat_map_pkg::ENGINE_ID),
     .Version  (jd_qat_map_pkg::ENGINE_VERSION),
@@ -94,7 +95,7 @@ module jd_qat_top
     .quiet_i          (quiet),
     .error_valid_i    (1'b0),
     .error_code_i     ('0),
-    .event_i          (over_event),
+    .event_i          (any_event),
     .busy_i           (busy),
     .stall_mem_i      (stall_mem),
     .stall_in_i       (waits),
@@ -110,7 +111,10 @@ module jd_qat_top
   logic [31:0]                     c1, c2, eps;
   logic [24:0]                     tau;
   logic [TENSORS-1:0][SHIFT_W-1:0] shifts, seen_shifts;
-  logic                            capture, partial;
+  logic                            capture, partial, due, trained, acted;
+  logic [31:0]                     count;
+  logic [63:0]                     sum_q, sum_td;
+  logic [TdOverW-1:0]              over_td;
   logic [TENSORS-1:0][31:0]        low, high, low_d, high_d;
   logic [TENSORS-1:0]              seen;
   logic [255:0]                    generator;
@@ -129,6 +133,7 @@ module jd_qat_top
     over[StageG]    = OverW'(over_gradient);
     over[StageGacc] = OverW'(over_sum);
     over[StageW]    = OverW'(over_w);
+    over[StageTd]   = OverW'(over_td);
     serious            = over;
     serious[StageActq] = '0;
   end
@@ -155,6 +160,11 @@ module jd_qat_top
     .capture_i        (capture),
     .shifts_i         (seen_shifts),
     .partial_i        (partial),
+    .due_o            (due),
+    .trained_i        (trained),
+    .count_i          (count),
+    .sum_q_i          (sum_q),
+    .sum_td_i         (sum_td),
     .low_o            (low),
     .high_o           (high),
     .seen_i           (seen),
@@ -170,7 +180,7 @@ module jd_qat_top
     .load_il_i        (load_il),
     .over_i           (over)
   );
-  assign over_event = sat_event && serious != '0;
+  assign any_event = acted || (sat_event && serious != '0);
 
   // ---- Transfers
   logic                          load_idle, load_read, load_write, load_stop, load_done, load_moved;
