@@ -224,9 +224,10 @@ def layer_clocks(layer: Layer, geometry: Geometry, vectors: int, phase: str, hal
 
 
 def adam_clocks(layers: tuple[Layer, ...], geometry: Geometry) -> Clocks:
-    """Of an ADAM job: a line per clock, and SWEEP clocks before each range of lines."""
+    """Of an ADAM job: lines in slices, and SWEEP clocks before each range of lines."""
     ranges = [lines for layer in layers for _, lines in layer.ranges(geometry)]
-    return Clocks(START + sum(ranges) + SWEEP * len(ranges) + ADAM + LATENCY)
+    slices = geometry.lw // geometry.adam_lanes
+    return Clocks(START + slices * sum(ranges) + SWEEP * len(ranges) + ADAM + LATENCY)
 
 
 def lines_clocks(beats: int) -> Clocks:
