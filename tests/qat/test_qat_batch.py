@@ -40,6 +40,7 @@ class Bench:
         job: TRAIN of the batch.
         golden: the engine.
         slots: lines of a slot.
+        records, list: addresses. where: of each vector's record. places: records there are.
         memory, expected: the design's and the golden model's.
         act: slots of the design.
         low, high, over: what its lines told the monitor of tensor 0, and saturated values.
@@ -64,8 +65,8 @@ class Bench:
         stride = g.stride(self.states) + 64 * draw("gap", 0, 3)
         origin = int(rng.integers(0, 1 << 28)) << 12
         self.memory = Memory(origin, rng.integers(0, 256, BYTES).astype(np.uint8))
-        at = origin + RECORDS + 64 * draw("at", 0, 64)
-        places = min(PLACES, (BYTES - RECORDS - 0x2000) // stride)
+        self.records = at = origin + RECORDS + 64 * draw("at", 0, 64)
+        self.places = places = min(PLACES, (BYTES - RECORDS - 0x2000) // stride)
         if not listed:
             self.batch = min(self.batch, places)
         where = rng.integers(0, places, self.batch) if listed else np.arange(self.batch)
@@ -163,6 +164,8 @@ class Bench:
             error = failed
         ports = self.ports(first, whole, golden._set)
         result = self.sim.run(ports, self.memory, timing, td)
+        past = self.records + self.job.words[13] * self.places
+        assert self.list <= result.span[0] and result.span[1] < past, "outside the arrays"
         result.store(self.act)
         seen = result.data[result.seen > 0]
         if seen.size:
@@ -191,6 +194,7 @@ def timing(rng: np.random.Generator) -> Timing:
         read=((1, 1), (1, 3), (3, 4))[rng.integers(3)],
         write=((1, 1), (1, 3))[rng.integers(2)],
         pause=float(rng.choice([0, 0.3, 0.8])),
+        quiet=int(rng.choice([0, 0, 60])),
         td_pause=float(rng.choice([0, 0.5, 0.9])),
     )
 
@@ -286,10 +290,12 @@ def test_qat_batch_stops(size: str, seed: int) -> None:
         _, magnitudes = bench.errors()
         for turn in range(scale(150, 30)):
             stop = int(rng.integers(1, 30 if turn % 2 else 400))
-            result = sim.run(
-                bench.ports(0, True, 0), bench.memory, replace(timing(rng), stop=stop), magnitudes
-            )
+            when = replace(timing(rng), stop=stop)
+            result = sim.run(bench.ports(0, True, 0), bench.memory, when, magnitudes)
             assert result.code == result.response == 0
+            assert result.asked < stop + 6
+            if not when.pause and result.clocks.size:
+                assert result.clocks[-1] < stop + 4
             bench.restore(before, data)
             assert bench.load(0, timing(rng))[1] is None
 
@@ -316,6 +322,12 @@ def test_qat_batch_pairs(size: str, seed: int) -> None:
             for data in (bench.memory.data, bench.expected.data):
                 data[begin : min(end, begin + 8 * magnitudes[mine].size)] = 0
             np.testing.assert_array_equal(bench.memory.data, bench.expected.data)
+        if SIZES[size].vectors >= 16:  # no more beats after an answer that is an error
+            bench = Bench(sim, rng, list=1, weights=1, batch=16, chunk=16)
+            bench.fail(bench.pairs, 3, WRITE)
+            _, magnitudes = bench.errors()
+            result = sim.run(bench.ports(0, True, 0), bench.memory, Timing(1), magnitudes, False)
+            assert (result.response, result.written) == (3, 1)
 
 
 @pytest.mark.parametrize("size", ALL)

@@ -21,7 +21,6 @@
 
 namespace {
 constexpr uint64_t STUCK = 2000;  // clocks without any progress
-constexpr uint64_t QUIET = 60;    // clocks after the end in which nothing may move
 
 struct Batch : jackdaw::Simulation<Vjd_qat_batch_bench_pins> {
   std::optional<jackdaw::MemoryPort> memory;
@@ -57,7 +56,9 @@ struct BatchRun {
   uint64_t td_count;
   uint32_t* lines;         // [limit][6 + LW] clock, cores, address, half, seen, over; data
   uint64_t limit;
-  uint64_t* ends;          // code, info0, info1, clock, response, clock, beats read, beats written
+  uint64_t* ends;          // code, info0, info1, clock, response, clock, beats read, beats written,
+                           // clock, least and largest address of reads that were asked for
+  uint64_t quiet;          // clocks after the end in which nothing may move
 };
 
 Batch* jd_new(uint32_t seed) { return new Batch(seed); }
@@ -105,7 +106,12 @@ int64_t batch_run(Batch* batch, const BatchRun* run, uint8_t* bytes, uint64_t si
       const bool asks = top.m_axi_arvalid_o && top.m_axi_arready_i;
       const bool comes = top.m_axi_rvalid_i && top.m_axi_rready_o;
       const bool gives = top.m_axi_wvalid_o && top.m_axi_wready_i;
-      if (asks) read_owed += top.m_axi_arlen_o + 1u;
+      if (asks) {
+        read_owed += top.m_axi_arlen_o + 1u;
+        run->ends[8] = clock;
+        run->ends[9] = std::min<uint64_t>(run->ends[9], top.m_axi_araddr_o);
+        run->ends[10] = std::max<uint64_t>(run->ends[10], top.m_axi_araddr_o);
+      }
       read_owed -= comes;
       run->ends[6] += comes;
       run->ends[7] += gives;
@@ -133,7 +139,7 @@ int64_t batch_run(Batch* batch, const BatchRun* run, uint8_t* bytes, uint64_t si
       memory.step(top, 0, clock);
       batch->edge();
       over = loading || writing ? 0 : over + 1;
-      if (over > QUIET && sent == (run->writes ? run->td_count : 0)) break;
+      if (over > run->quiet && sent == (run->writes ? run->td_count : 0)) break;
     }
     return static_cast<int64_t>(lines);
   });
