@@ -71,13 +71,15 @@ class Bench:
             self.batch = min(self.batch, places)
         where = rng.integers(0, places, self.batch) if listed else np.arange(self.batch)
         self.where = at + stride * where
+        low = int(rng.integers(0, min(at // stride, 1 << 31))) if listed else 0
+        base = at - stride * low  # nothing names a record before this place
         for address in self.where:  # words of any size
             size = g.record_bytes(self.states) // 4
             raw = rng.integers(-(1 << 31), 1 << 31, size) >> rng.integers(0, 32, size)
             self.memory.put(int(address), raw.astype(np.int32))
         self.list = origin + LISTS
         entries = rng.integers(0, 1 << 32, (self.batch, 4)).astype(np.uint32)
-        entries[:, 0] = where
+        entries[:, 0] = low + where
         some = rng.random(self.batch) < 0.8
         entries[some, 2] = rng.uniform(0, 2.1, some.sum()).astype(np.float32).view(np.uint32)
         if listed:
@@ -85,9 +87,9 @@ class Bench:
         flags = Flag.LIST * listed | Flag.WEIGHTS * weighted
         words = [0] * 16
         words[0] = Opcode.TRAIN | flags << 8
-        words[2:4] = at & 0xFFFFFFFF, at >> 32
+        words[2:4] = base & 0xFFFFFFFF, base >> 32
         if listed:
-            words[10:13] = self.list & 0xFFFFFFFF, self.list >> 32, places
+            words[10:13] = self.list & 0xFFFFFFFF, self.list >> 32, low + places
         words[13], words[14] = stride, self.batch | self.chunk << 16
         self.job = Job(tuple(words))
         golden = self.golden = QatEngine(g)
@@ -290,7 +292,7 @@ def test_qat_batch_stops(size: str, seed: int) -> None:
         _, magnitudes = bench.errors()
         for turn in range(scale(150, 30)):
             stop = int(rng.integers(1, 30 if turn % 2 else 400))
-            when = replace(timing(rng), stop=stop)
+            when = replace(timing(rng), stop=stop, held=int(rng.choice([1, 1 << 20])))
             result = sim.run(bench.ports(0, True, 0), bench.memory, when, magnitudes)
             assert result.code == result.response == 0
             assert result.asked < stop + 6

@@ -33,7 +33,7 @@ class _Run(ctypes.Structure):
         ("memory", MemoryConfig),
         ("chunk", ctypes.c_void_p),
         ("loads", ctypes.c_uint64), ("writes", ctypes.c_uint64),
-        ("stop", ctypes.c_uint64),
+        ("stop", ctypes.c_uint64), ("held", ctypes.c_uint64),
         ("pause", ctypes.c_uint32), ("td_pause", ctypes.c_uint32),
         ("td", ctypes.c_void_p), ("td_count", ctypes.c_uint64),
         ("lines", ctypes.c_void_p), ("limit", ctypes.c_uint64),
@@ -89,7 +89,7 @@ class Timing:
         latency: clocks of memory; each burst takes up to `delay` more at random.
         read, write: beats per clock, as fractions.
         pause, td_pause: share of clocks in which slots take no line, no TD errors come.
-        stop: clock in which stop_i rises.
+        stop: clock in which stop_i rises. held: clocks for which it is up, at most to the end.
         quiet: clocks after the end in which nothing may move; then the next chunk begins.
     """
 
@@ -100,6 +100,7 @@ class Timing:
     pause: float = 0.0
     td_pause: float = 0.0
     stop: int = NEVER
+    held: int = NEVER
     quiet: int = 60
 
 
@@ -211,7 +212,7 @@ class Batch(Harness):
             self.seed * 1000 + self.runs,
         )  # fmt: skip
         run = _Run(
-            config, values.ctypes.data, loads, td is not None, timing.stop,
+            config, values.ctypes.data, loads, td is not None, timing.stop, timing.held,
             round(1000 * timing.pause), round(1000 * timing.td_pause), lanes.ctypes.data, count,
             log.ctypes.data, limit, ends.ctypes.data, timing.quiet,
         )  # fmt: skip

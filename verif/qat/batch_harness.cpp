@@ -50,6 +50,7 @@ struct BatchRun {
   const uint64_t* chunk;   // values of the ports above
   uint64_t loads, writes;  // whether the chunk is loaded, and pairs written
   uint64_t stop;           // clock in which stop_i rises, or never
+  uint64_t held;           // clocks for which it is up, at most to the end
   uint32_t pause;          // share of clocks in which slots take no line, permille
   uint32_t td_pause;       // in which no TD errors come
   const uint32_t* td;      // words of td_data_i
@@ -84,7 +85,7 @@ int64_t batch_run(Batch* batch, const BatchRun* run, uint8_t* bytes, uint64_t si
       memory.drive(top, 0);
       top.start_i = run->loads && clock == 0;
       top.pairs_start_i = run->writes && clock == 0;
-      top.stop_i = clock >= run->stop && (loading || writing);
+      top.stop_i = clock >= run->stop && clock - run->stop < run->held && (loading || writing);
       top.line_ready_i = !batch->chance(run->pause);
       top.td_valid_i = run->writes && clock && sent < run->td_count &&
                        !batch->chance(run->td_pause);
