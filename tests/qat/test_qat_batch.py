@@ -238,7 +238,7 @@ def test_qat_batch_failures(size: str, seed: int) -> None:
     rng = np.random.default_rng([seed, 22])
     g = SIZES[size]
     kinds = ("record", "records", "list", "index", "index and list", "index and record")
-    met: set[object] = set()
+    met: set[tuple[str, int, int]] = set()
     with Batch(g, seed) as sim:
         for turn in range(scale(120, 24)):
             kind = kinds[turn % len(kinds)]
@@ -262,14 +262,14 @@ def test_qat_batch_failures(size: str, seed: int) -> None:
             assert error is not None
             met.add((kind, error.code, error.info1))
             if error.code == Error.E_BUS_RD and "list" not in kind:
-                found, bad = bench.act.copy(), error.info0 - first
+                found, done = bench.act.copy(), error.info0 - first
                 bench.restore(before, whole)
-                if bad:
+                if done:
                     path = bench.golden.path
                     saturated, bench.golden._set = list(path.saturated), bench.golden._set ^ 1
-                    bench.predict(first, bad)
+                    bench.predict(first, done)
                     path.saturated = saturated
-                core, slot = bad % g.n, bad // g.n
+                core, slot = done % g.n, done // g.n
                 slots = [slot] if not bench.half else [slot, slot ^ 1]
                 for act in (found, bench.golden.act):
                     act[core, slots] = 0

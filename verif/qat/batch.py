@@ -222,11 +222,11 @@ class Batch(Harness):
             ctypes.c_uint64(memory.origin + memory.data.size), table,
             ctypes.c_uint64(len(faults)),
         )  # fmt: skip
-        meta = log[:n, :META].astype(np.int64)
+        clocks, cores, addresses, halves, seen, over = log[:n, :META].astype(np.int64).T
         code, info0, info1, end, response, pairs_end, read, written, asked, low, high = (
             int(x) for x in ends
         )
         return Result(
-            *meta.T, log[:n, META:].view(np.int32), code, (info0, info1), end, response,  # type: ignore[misc]
-            pairs_end, read, written, asked, (low, high),
+            clocks, cores, addresses, halves, seen, over, log[:n, META:].view(np.int32), code,
+            (info0, info1), end, response, pairs_end, read, written, asked, (low, high),
         )  # fmt: skip
