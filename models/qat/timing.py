@@ -103,8 +103,11 @@ class _Array:
         return start
 
     def tanh_ready(self, start: int, actions: int, vectors: int) -> int:
-        """Clock from which entry 0 can be read so that the last one is there in time."""
-        each = -(-actions * (2 if self.half else 1) // self.geometry.tanh_lanes)
+        """Clock from which entry 0 can be read so that the last one is there in time.
+
+        The tangents take one vector at a time, in half mode the two of an entry in turn.
+        """
+        each = -(-actions // self.geometry.tanh_lanes) * (2 if self.half else 1)
         return start + DEPTH + TANH + each + 1 + (each - 1) * (self.entries(vectors) - 1)
 
     def backward(
@@ -221,9 +224,10 @@ def layer_clocks(layer: Layer, geometry: Geometry, vectors: int, phase: str, hal
 
 
 def adam_clocks(layers: tuple[Layer, ...], geometry: Geometry) -> Clocks:
-    """Of an ADAM job: a line per clock, and SWEEP clocks before each range of lines."""
+    """Of an ADAM job: lines in slices, and SWEEP clocks before each range of lines."""
     ranges = [lines for layer in layers for _, lines in layer.ranges(geometry)]
-    return Clocks(START + sum(ranges) + SWEEP * len(ranges) + ADAM + LATENCY)
+    slices = geometry.lw // geometry.adam_lanes
+    return Clocks(START + slices * sum(ranges) + SWEEP * len(ranges) + ADAM + LATENCY)
 
 
 def lines_clocks(beats: int) -> Clocks:

@@ -51,10 +51,6 @@ module jd_qat_top
   if (QatPaper) begin : gen_bad_paper
     $fatal(1, "jd_qat_top: QatPaper=1: the published schedule is not there");
   end
-  if (QatAdamLanes != QatLw) begin : gen_bad_adam
-    $fatal(1, "jd_qat_top: QatAdamLanes=%0d, want QatLw=%0d: parts of lines are not there",
-           QatAdamLanes, QatLw);
-  end
 
   // ---- The frame
   register_req_t register_req;
@@ -362,7 +358,9 @@ module jd_qat_top
     .sweep_columns_o (sweep_columns),
     .sweep_words_o   (sweep_words)
   );
-  jd_qat_update #(.Cores (QatCores), .Lw (QatLw), .WLines (QatWLines)) u_update (
+  jd_qat_update #(
+    .Cores (QatCores), .Lw (QatLw), .WLines (QatWLines), .AdamLanes (QatAdamLanes)
+  ) u_update (
     .clk_i, .rst_ni,
     .clear_i         (clear),
     .idle_o          (update_idle),

@@ -12,8 +12,9 @@
 //          stall. host: single rows of the memories while idle_o is high; a row is a line of G or M,
 //          or half a line of V. clear_i drops lines that have not come to Adam; those that have are
 //          written.
-// Timing   a line per clock. W and T come ReadClocks after weight_read_o, and are written
-//          ReadClocks + 75 clocks after it. A host's row shows 3 clocks after host_read_i.
+// Timing   a line in Lw / AdamLanes clocks. W and T come ReadClocks after weight_read_o and stay for the
+//          time of a line; they are written ReadClocks + 74 + Lw / AdamLanes clocks after it. A host's
+//          row shows 3 clocks after host_read_i.
 // Numbers  those of jd_qat_grad and jd_qat_adam. host_region_i: 2 G, 3 M, 4 V, as in LOAD and STORE.
 // Source   FIXAR V (weight update); docs/qat.md (Adam). Golden model: models/qat/timestep.py, gradients
 //          and update.
@@ -25,6 +26,7 @@ module jd_qat_update #(
   parameter  int unsigned Lines      = 64,       // drained lines that may be announced, from 2*Lw
   parameter  int unsigned BiasLines  = 64,       // bias lines that may be
   parameter  int unsigned ReadClocks = 3,        // of W and T, 2..8
+  parameter  int unsigned AdamLanes  = Lw,       // words of a slice that Adam takes: 4, 8, 16
   localparam int unsigned AccW       = 60,       // of a lane's sum
   localparam int unsigned DeltaW     = 42,       // of a sum of deltas
   localparam int unsigned LineW      = 17,
@@ -99,9 +101,14 @@ module jd_qat_update #(
   if (ReadClocks < 2 || ReadClocks > 8) begin : gen_bad_clocks
     $fatal(1, "jd_qat_update: ReadClocks=%0d, want 2..8", ReadClocks);
   end
+  if (AdamLanes > Lw) begin : gen_bad_lanes
+    $fatal(1, "jd_qat_update: AdamLanes=%0d, want at most Lw=%0d", AdamLanes, Lw);
+  end
   localparam logic [2:0] REGION_G = 3'd2, REGION_M = 3'd3, REGION_V = 3'd4;
   localparam int unsigned AddressW = $clog2(WLines);
   localparam int unsigned HostClocks = 2;        // of a memory, where ReadClocks are for Adam
+  localparam int unsigned Slices = Lw / AdamLanes;
+  localparam int unsigned SliceW = Slices > 1 ? $clog2(Slices) : 1;
 
   logic                host_g, host_m, host_v;
   logic                grad_idle, gradient_valid, adam_idle, adam_valid;
@@ -110,7 +117,8 @@ module jd_qat_update #(
   assign host_m = host_region_i == REGION_M;
   assign host_v = host_region_i == REGION_V;
   jd_qat_grad #(
-    .Cores (Cores), .Lw (Lw), .WLines (WLines), .Lines (Lines), .BiasLines (BiasLines)
+    .Cores (Cores), .Lw (Lw), .WLines (WLines), .Lines (Lines), .BiasLines (BiasLines),
+    .AdamClocks (Slices)
   ) u_grad (
     .clk_i, .rst_ni,
     .clear_i,
@@ -140,14 +148,14 @@ module jd_qat_update #(
   logic [AddressW-1:0] moment_read, moment_write;
   logic [Lw-1:0][31:0] m, m_new;
   logic [Lw-1:0][63:0] v, v_new;
-  logic                from_host, adam_in;
+  logic                from_host, write;
   assign from_host    = host_write_i || host_read_i;
   assign moment_read  = AddressW'(from_host ? host_line_i : weight_line_o);
   assign moment_write = AddressW'(from_host ? host_line_i : write_line_o);
   jd_mem_1r1w #(.Depth (WLines), .Lanes (1), .LaneW (Lw * 32), .ReadLatency (HostClocks),
                 .Ultra (1'b1)) u_m (
     .clk_i, .rst_ni,
-    .write_en_i   (adam_valid || (host_write_i && host_m)),
+    .write_en_i   (write || (host_write_i && host_m)),
     .write_addr_i (moment_write),
     .write_mask_i (1'b1),
     .write_data_i (from_host ? host_data_i : m_new),
@@ -158,7 +166,7 @@ module jd_qat_update #(
   jd_mem_1r1w #(.Depth (WLines), .Lanes (2), .LaneW (Lw * 32), .ReadLatency (HostClocks),
                 .Ultra (1'b1)) u_v (
     .clk_i, .rst_ni,
-    .write_en_i   (adam_valid || (host_write_i && host_v)),
+    .write_en_i   (write || (host_write_i && host_v)),
     .write_addr_i (moment_write),
     .write_mask_i (from_host ? {host_second_i, !host_second_i} : 2'b11),
     .write_data_i (from_host ? {2{host_data_i}} : v_new),
@@ -167,12 +175,15 @@ module jd_qat_update #(
     .read_data_o  (v)
   );
 
-  // ---- Adam: all that it takes comes with W and T
+  // ---- Adam: all that it takes comes with W and T, and stays for a line's slices
   logic [Lw-1:0][31:0] m_late;
   logic [Lw-1:0][63:0] v_late;
   logic [ReadClocks-2:0] waits;                  // element k: a gradient came k clocks ago
+  logic                  opens, takes;           // the first slice of a line; any
+  logic [SliceW-1:0]     slice_q;                // that is taken
   assign waits[0] = gradient_valid;
-  assign adam_in  = waits[ReadClocks-2];
+  assign opens    = waits[ReadClocks-2];
+  assign takes    = opens || slice_q != '0;
   for (genvar k = 1; k < ReadClocks - 1; k++) begin : gen_wait
     always_ff @(posedge clk_i) waits[k] <= rst_ni && waits[k-1];
   end
@@ -184,25 +195,61 @@ module jd_qat_update #(
   jd_delay #(.Width (LineW), .Cycles (ReadClocks), .Clear (1'b0)) u_line (
     .clk_i, .rst_ni, .in_i (weight_line_o), .out_o (line_late)
   );
-  jd_qat_adam #(.Lanes (Lw), .TagW (LineW)) u_adam (
+  typedef struct packed {
+    logic [AdamLanes-1:0][31:0] w;
+    logic [AdamLanes-1:0][31:0] m;
+    logic [AdamLanes-1:0][63:0] v;
+    logic [AdamLanes-1:0][31:0] t;
+  } slice_t;
+  localparam int unsigned OverW = $clog2(AdamLanes + 1);
+  logic [OverW-1:0]           over;
+  logic [SliceW-1:0]          out_slice_q;       // that comes out
+  logic [AdamLanes-1:0][31:0] g_in;
+  slice_t                     slice_in, slice_out;
+  slice_t [Slices-1:0]        line_q, line_new;
+  always_comb begin
+    slice_in.w = weight_data_i[32'(slice_q) * AdamLanes +: AdamLanes];
+    slice_in.m = m_late[32'(slice_q) * AdamLanes +: AdamLanes];
+    slice_in.v = v_late[32'(slice_q) * AdamLanes +: AdamLanes];
+    slice_in.t = target_data_i[32'(slice_q) * AdamLanes +: AdamLanes];
+    g_in       = gradient_late[32'(slice_q) * AdamLanes +: AdamLanes];
+    line_new              = line_q;
+    line_new[out_slice_q] = slice_out;
+    for (int unsigned s = 0; s < Slices; s++) begin
+      weight_data_o[s*AdamLanes +: AdamLanes] = line_new[s].w;
+      m_new[s*AdamLanes +: AdamLanes]         = line_new[s].m;
+      v_new[s*AdamLanes +: AdamLanes]         = line_new[s].v;
+      target_data_o[s*AdamLanes +: AdamLanes] = line_new[s].t;
+    end
+  end
+  jd_qat_adam #(.Lanes (AdamLanes), .TagW (LineW)) u_adam (
     .clk_i, .rst_ni, .c1_i, .c2_i, .eps_i, .rate_i, .tau_i,
-    .in_valid_i  (adam_in),
+    .in_valid_i  (takes),
     .in_tag_i    (line_late),
-    .in_w_i      (weight_data_i),
-    .in_m_i      (m_late),
-    .in_v_i      (v_late),
-    .in_t_i      (target_data_i),
-    .in_g_i      (gradient_late),
+    .in_w_i      (slice_in.w),
+    .in_m_i      (slice_in.m),
+    .in_v_i      (slice_in.v),
+    .in_t_i      (slice_in.t),
+    .in_g_i      (g_in),
     .out_valid_o (adam_valid),
     .out_tag_o   (write_line_o),
-    .out_w_o     (weight_data_o),
-    .out_m_o     (m_new),
-    .out_v_o     (v_new),
-    .out_t_o     (target_data_o),
-    .over_o       (over_w_o),
+    .out_w_o     (slice_out.w),
+    .out_m_o     (slice_out.m),
+    .out_v_o     (slice_out.v),
+    .out_t_o     (slice_out.t),
+    .over_o      (over),
     .idle_o      (adam_idle)
   );
-  assign weight_write_o = adam_valid;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni)    slice_q <= '0;
+    else if (takes) slice_q <= 32'(slice_q) == Slices - 1 ? '0 : slice_q + 1'b1;
+    if (!rst_ni)         out_slice_q <= '0;
+    else if (adam_valid) out_slice_q <= 32'(out_slice_q) == Slices - 1 ? '0 : out_slice_q + 1'b1;
+    if (adam_valid) line_q <= line_new;
+  end
+  assign over_w_o       = WordsW'(over);
+  assign write          = adam_valid && 32'(out_slice_q) == Slices - 1;
+  assign weight_write_o = write;
   assign idle_o = grad_idle && adam_idle && waits == '0;
 
   // ---- Host
@@ -223,6 +270,7 @@ module jd_qat_update #(
     end
   end
 
+  `JD_ASSERT_IF(LineAfterLine_A, opens, slice_q == '0)
   `JD_ASSUME_IF(HostWhenIdle_M, from_host, idle_o)
   `JD_ASSUME_IF(HostRegion_M, from_host, host_g || host_m || host_v)
 endmodule : jd_qat_update

@@ -14,6 +14,7 @@ from models.qat.timestep import Stage
 from tests.qat.test_qat_forward import SIZES
 from verif.qat.cores import Cores, player
 
+DRAIN, SUMS = 7, 5  # clocks from a tile's last entry to its first column, and to its sums of deltas
 pytestmark = builds(lambda size: player(SIZES[size], 1))
 
 
@@ -66,6 +67,11 @@ def test_qat_backward(size: str, seed: int) -> None:
             assert run.over == {k: path.saturated[k] for k in run.over}, passes
             cores.compare()
             assert cores.compare_gradients(run)
+            ends = int(run.entries[-1])  # of the last tile of dW
+            assert run.opened[-1] == ends + DRAIN
+            layer = table.networks[net][passes[-1].last]
+            if layer.bias and layer.q <= g.lw:
+                assert run.summed[-1] == ends + SUMS
             seen |= {("half", half, vectors % (2 * g.n) != 0), (net, last), (single, half)}
             seen |= {(k, n > 0) for k, n in run.over.items()}
     if scale(40, 8) > 10:

@@ -40,6 +40,7 @@ class Bench:
         job: TRAIN of the batch.
         golden: the engine.
         slots: lines of a slot.
+        records, list: addresses. where: of each vector's record. places: records there are.
         memory, expected: the design's and the golden model's.
         act: slots of the design.
         low, high, over: what its lines told the monitor of tensor 0, and saturated values.
@@ -64,19 +65,21 @@ class Bench:
         stride = g.stride(self.states) + 64 * draw("gap", 0, 3)
         origin = int(rng.integers(0, 1 << 28)) << 12
         self.memory = Memory(origin, rng.integers(0, 256, BYTES).astype(np.uint8))
-        at = origin + RECORDS + 64 * draw("at", 0, 64)
-        places = min(PLACES, (BYTES - RECORDS - 0x2000) // stride)
+        self.records = at = origin + RECORDS + 64 * draw("at", 0, 64)
+        self.places = places = min(PLACES, (BYTES - RECORDS - 0x2000) // stride)
         if not listed:
             self.batch = min(self.batch, places)
         where = rng.integers(0, places, self.batch) if listed else np.arange(self.batch)
         self.where = at + stride * where
+        low = int(rng.integers(0, min(at // stride, 1 << 31))) if listed else 0
+        base = at - stride * low  # nothing names a record before this place
         for address in self.where:  # words of any size
             size = g.record_bytes(self.states) // 4
             raw = rng.integers(-(1 << 31), 1 << 31, size) >> rng.integers(0, 32, size)
             self.memory.put(int(address), raw.astype(np.int32))
         self.list = origin + LISTS
         entries = rng.integers(0, 1 << 32, (self.batch, 4)).astype(np.uint32)
-        entries[:, 0] = where
+        entries[:, 0] = low + where
         some = rng.random(self.batch) < 0.8
         entries[some, 2] = rng.uniform(0, 2.1, some.sum()).astype(np.float32).view(np.uint32)
         if listed:
@@ -84,9 +87,9 @@ class Bench:
         flags = Flag.LIST * listed | Flag.WEIGHTS * weighted
         words = [0] * 16
         words[0] = Opcode.TRAIN | flags << 8
-        words[2:4] = at & 0xFFFFFFFF, at >> 32
+        words[2:4] = base & 0xFFFFFFFF, base >> 32
         if listed:
-            words[10:13] = self.list & 0xFFFFFFFF, self.list >> 32, places
+            words[10:13] = self.list & 0xFFFFFFFF, self.list >> 32, low + places
         words[13], words[14] = stride, self.batch | self.chunk << 16
         self.job = Job(tuple(words))
         golden = self.golden = QatEngine(g)
@@ -163,6 +166,8 @@ class Bench:
             error = failed
         ports = self.ports(first, whole, golden._set)
         result = self.sim.run(ports, self.memory, timing, td)
+        past = self.records + self.job.words[13] * self.places
+        assert self.list <= result.span[0] and result.span[1] < past, "outside the arrays"
         result.store(self.act)
         seen = result.data[result.seen > 0]
         if seen.size:
@@ -191,6 +196,7 @@ def timing(rng: np.random.Generator) -> Timing:
         read=((1, 1), (1, 3), (3, 4))[rng.integers(3)],
         write=((1, 1), (1, 3))[rng.integers(2)],
         pause=float(rng.choice([0, 0.3, 0.8])),
+        quiet=int(rng.choice([0, 0, 60])),
         td_pause=float(rng.choice([0, 0.5, 0.9])),
     )
 
@@ -232,7 +238,7 @@ def test_qat_batch_failures(size: str, seed: int) -> None:
     rng = np.random.default_rng([seed, 22])
     g = SIZES[size]
     kinds = ("record", "records", "list", "index", "index and list", "index and record")
-    met: set[object] = set()
+    met: set[tuple[str, int, int]] = set()
     with Batch(g, seed) as sim:
         for turn in range(scale(120, 24)):
             kind = kinds[turn % len(kinds)]
@@ -256,14 +262,14 @@ def test_qat_batch_failures(size: str, seed: int) -> None:
             assert error is not None
             met.add((kind, error.code, error.info1))
             if error.code == Error.E_BUS_RD and "list" not in kind:
-                found, bad = bench.act.copy(), error.info0 - first
+                found, done = bench.act.copy(), error.info0 - first
                 bench.restore(before, whole)
-                if bad:
+                if done:
                     path = bench.golden.path
                     saturated, bench.golden._set = list(path.saturated), bench.golden._set ^ 1
-                    bench.predict(first, bad)
+                    bench.predict(first, done)
                     path.saturated = saturated
-                core, slot = bad % g.n, bad // g.n
+                core, slot = done % g.n, done // g.n
                 slots = [slot] if not bench.half else [slot, slot ^ 1]
                 for act in (found, bench.golden.act):
                     act[core, slots] = 0
@@ -286,10 +292,12 @@ def test_qat_batch_stops(size: str, seed: int) -> None:
         _, magnitudes = bench.errors()
         for turn in range(scale(150, 30)):
             stop = int(rng.integers(1, 30 if turn % 2 else 400))
-            result = sim.run(
-                bench.ports(0, True, 0), bench.memory, replace(timing(rng), stop=stop), magnitudes
-            )
+            when = replace(timing(rng), stop=stop, held=int(rng.choice([1, 1 << 20])))
+            result = sim.run(bench.ports(0, True, 0), bench.memory, when, magnitudes)
             assert result.code == result.response == 0
+            assert result.asked < stop + 6
+            if not when.pause and result.clocks.size:
+                assert result.clocks[-1] < stop + 4
             bench.restore(before, data)
             assert bench.load(0, timing(rng))[1] is None
 
@@ -316,6 +324,12 @@ def test_qat_batch_pairs(size: str, seed: int) -> None:
             for data in (bench.memory.data, bench.expected.data):
                 data[begin : min(end, begin + 8 * magnitudes[mine].size)] = 0
             np.testing.assert_array_equal(bench.memory.data, bench.expected.data)
+        if SIZES[size].vectors >= 16:  # no more beats after an answer that is an error
+            bench = Bench(sim, rng, list=1, weights=1, batch=16, chunk=16)
+            bench.fail(bench.pairs, 3, WRITE)
+            _, magnitudes = bench.errors()
+            result = sim.run(bench.ports(0, True, 0), bench.memory, Timing(1), magnitudes, False)
+            assert (result.response, result.written) == (3, 1)
 
 
 @pytest.mark.parametrize("size", ALL)

@@ -187,11 +187,10 @@ def compare(seen: Seen, passes: Sequence[Pass], table: Table, shifts: list[int])
             assert {name: entry[name] for name in want} == want, (p, tile)
             for index, line in enumerate(tile.lines):
                 load = next(lines)
-                if tile.columns is None:
-                    load["columns"] = None
                 assert load == {
                     "target": p.target, "il": p.il, "by_row": p.kind == Kind.DX, "index": index,
-                    "opens": index == 0, "line": line, "columns": tile.columns,
+                    "opens": index == 0, "line": line,
+                    "columns": load["columns"] if tile.columns is None else tile.columns,
                 }  # fmt: skip
             for index in range(tile.entries):
                 _, found = next(at)
@@ -267,18 +266,17 @@ def test_qat_sequencer_backward(seed: int) -> None:
             vectors = 1 + int(rng.integers(0, 4)) if turn % 2 else int(rng.integers(1, g.vectors))
             mine, last = -(-vectors // g.n), len(layers) - 1
             waits = turn % 5 > 0
-            common = {"half": half, "waits": waits}
             action = turn % 4 == 2
             seeds = Slots.of(table, g).deltas[net][last]
             passes = [
                 Pass(net, 0, last, vectors, 3, half=half),
-                Pass(net, 0, last, vectors, 4, **common),
+                Pass(net, 0, last, vectors, 4, half=half, waits=waits),
                 Pass(net, 0 if action else 1, last, vectors, seeds, kind=Kind.DX, action=action,
                      word=1 if action else 0, mu=7, tangent=turn % 8 == 2,
-                     sink=9 if action else None, **common),
+                     sink=9 if action else None, half=half, waits=waits),
                 Pass(net, 0, last, vectors, 3, half=half, kind=Kind.DW, waits=not action,
                      fresh=bool(turn % 2), update=turn % 3 == 0),
-                Pass(net, 0, last, vectors, 5, **common),
+                Pass(net, 0, last, vectors, 5, half=half, waits=waits),
             ]  # fmt: skip
             shifts = [int(s) for s in rng.integers(0, 17, TENSORS)]
             tight = turn % 6 == 5

@@ -25,7 +25,7 @@ SMALL = {
     "QatMaxDim": 40, "QatTanhLanes": 2, "QatAdamLanes": 4,
 }  # fmt: skip
 R0 = SMALL | {"QatCores": 1, "QatVc": 8, "QatMaxLayers": 3}
-LW8 = SMALL | {"QatLw": 8, "QatAdamLanes": 8, "QatCores": 4, "QatTanhLanes": 4}
+LW8 = SMALL | {"QatLw": 8, "QatAdamLanes": 4, "QatCores": 4, "QatTanhLanes": 4}
 BUILDS = {"small": SMALL, "R0": R0, "LW8": LW8}
 CONFIG = parse(
     "qat_small",

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from flow import simulate
+from flow.regression import regress
 
 pytestmark = pytest.mark.cocotb
 
 
-def test_update(seed: int) -> None:
+@pytest.mark.parametrize(("lw", "lanes"), [(4, 4), regress(8, 4)])
+def test_update(lw: int, lanes: int, seed: int) -> None:
     simulate.run(
         "jackdaw:engine:qat", toplevel="jd_qat_update_bench", module="verif.qat.tb_update",
-        test="UpdateRandom", parameters={"Cores": 2, "Lw": 4}, seed=seed,
+        test="UpdateRandom", parameters={"Cores": 2, "Lw": lw, "AdamLanes": lanes}, seed=seed,
         sources=["verif/qat/jd_qat_update_bench.sv"],
     )  # fmt: skip

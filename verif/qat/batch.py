@@ -33,11 +33,12 @@ class _Run(ctypes.Structure):
         ("memory", MemoryConfig),
         ("chunk", ctypes.c_void_p),
         ("loads", ctypes.c_uint64), ("writes", ctypes.c_uint64),
-        ("stop", ctypes.c_uint64),
+        ("stop", ctypes.c_uint64), ("held", ctypes.c_uint64),
         ("pause", ctypes.c_uint32), ("td_pause", ctypes.c_uint32),
         ("td", ctypes.c_void_p), ("td_count", ctypes.c_uint64),
         ("lines", ctypes.c_void_p), ("limit", ctypes.c_uint64),
         ("ends", ctypes.c_void_p),
+        ("quiet", ctypes.c_uint64),
     )  # fmt: skip
 
 
@@ -88,7 +89,8 @@ class Timing:
         latency: clocks of memory; each burst takes up to `delay` more at random.
         read, write: beats per clock, as fractions.
         pause, td_pause: share of clocks in which slots take no line, no TD errors come.
-        stop: clock in which stop_i rises.
+        stop: clock in which stop_i rises. held: clocks for which it is up, at most to the end.
+        quiet: clocks after the end in which nothing may move; then the next chunk begins.
     """
 
     latency: int = 77
@@ -98,6 +100,8 @@ class Timing:
     pause: float = 0.0
     td_pause: float = 0.0
     stop: int = NEVER
+    held: int = NEVER
+    quiet: int = 60
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,8 @@ class Result:
         code, info, end: of the load: its code, ERR_INFO0 and 1, and the clock.
         response, pairs_end: of the pairs.
         read, written: beats.
+        asked: clock of the last read that was asked for.
+        span: least and largest address of reads.
     """
 
     clocks: np.ndarray
@@ -126,6 +132,8 @@ class Result:
     pairs_end: int
     read: int
     written: int
+    asked: int
+    span: tuple[int, int]
 
     def store(self, act: np.ndarray) -> None:
         """Write the lines into slots, [core, slot, line, LW] int32."""
@@ -195,7 +203,8 @@ class Batch(Harness):
         lanes = np.full((max(count, 1), words(32 * g.n)), 0xDEAD_BEEF, np.uint32)
         if td is not None:
             lanes.reshape(-1)[: td.size] = td
-        ends = np.zeros(8, np.uint64)
+        ends = np.zeros(11, np.uint64)
+        ends[9] = NEVER
         faults = [(0, memory.origin - 1, 3, READ | WRITE), *memory.faults]
         table = (MemoryFault * len(faults))(*(MemoryFault(*fault) for fault in faults))
         config = MemoryConfig(
@@ -203,9 +212,9 @@ class Batch(Harness):
             self.seed * 1000 + self.runs,
         )  # fmt: skip
         run = _Run(
-            config, values.ctypes.data, loads, td is not None, timing.stop,
+            config, values.ctypes.data, loads, td is not None, timing.stop, timing.held,
             round(1000 * timing.pause), round(1000 * timing.td_pause), lanes.ctypes.data, count,
-            log.ctypes.data, limit, ends.ctypes.data,
+            log.ctypes.data, limit, ends.ctypes.data, timing.quiet,
         )  # fmt: skip
         n = self.call(
             "batch_run", ctypes.byref(run),
@@ -213,9 +222,11 @@ class Batch(Harness):
             ctypes.c_uint64(memory.origin + memory.data.size), table,
             ctypes.c_uint64(len(faults)),
         )  # fmt: skip
-        meta = log[:n, :META].astype(np.int64)
-        code, info0, info1, end, response, pairs_end, read, written = (int(x) for x in ends)
+        clocks, cores, addresses, halves, seen, over = log[:n, :META].astype(np.int64).T
+        code, info0, info1, end, response, pairs_end, read, written, asked, low, high = (
+            int(x) for x in ends
+        )
         return Result(
-            *meta.T, log[:n, META:].view(np.int32), code, (info0, info1), end, response,  # type: ignore[misc]
-            pairs_end, read, written,
+            clocks, cores, addresses, halves, seen, over, log[:n, META:].view(np.int32), code,
+            (info0, info1), end, response, pairs_end, read, written, asked, (low, high),
         )  # fmt: skip

@@ -21,7 +21,6 @@
 
 namespace {
 constexpr uint64_t STUCK = 2000;  // clocks without any progress
-constexpr uint64_t QUIET = 60;    // clocks after the end in which nothing may move
 
 struct Batch : jackdaw::Simulation<Vjd_qat_batch_bench_pins> {
   std::optional<jackdaw::MemoryPort> memory;
@@ -51,13 +50,16 @@ struct BatchRun {
   const uint64_t* chunk;   // values of the ports above
   uint64_t loads, writes;  // whether the chunk is loaded, and pairs written
   uint64_t stop;           // clock in which stop_i rises, or never
+  uint64_t held;           // clocks for which it is up, at most to the end
   uint32_t pause;          // share of clocks in which slots take no line, permille
   uint32_t td_pause;       // in which no TD errors come
   const uint32_t* td;      // words of td_data_i
   uint64_t td_count;
   uint32_t* lines;         // [limit][6 + LW] clock, cores, address, half, seen, over; data
   uint64_t limit;
-  uint64_t* ends;          // code, info0, info1, clock, response, clock, beats read, beats written
+  uint64_t* ends;          // code, info0, info1, clock, response, clock, beats read, beats written,
+                           // clock, least and largest address of reads that were asked for
+  uint64_t quiet;          // clocks after the end in which nothing may move
 };
 
 Batch* jd_new(uint32_t seed) { return new Batch(seed); }
@@ -83,7 +85,7 @@ int64_t batch_run(Batch* batch, const BatchRun* run, uint8_t* bytes, uint64_t si
       memory.drive(top, 0);
       top.start_i = run->loads && clock == 0;
       top.pairs_start_i = run->writes && clock == 0;
-      top.stop_i = clock >= run->stop && (loading || writing);
+      top.stop_i = clock >= run->stop && clock - run->stop < run->held && (loading || writing);
       top.line_ready_i = !batch->chance(run->pause);
       top.td_valid_i = run->writes && clock && sent < run->td_count &&
                        !batch->chance(run->td_pause);
@@ -105,7 +107,12 @@ int64_t batch_run(Batch* batch, const BatchRun* run, uint8_t* bytes, uint64_t si
       const bool asks = top.m_axi_arvalid_o && top.m_axi_arready_i;
       const bool comes = top.m_axi_rvalid_i && top.m_axi_rready_o;
       const bool gives = top.m_axi_wvalid_o && top.m_axi_wready_i;
-      if (asks) read_owed += top.m_axi_arlen_o + 1u;
+      if (asks) {
+        read_owed += top.m_axi_arlen_o + 1u;
+        run->ends[8] = clock;
+        run->ends[9] = std::min<uint64_t>(run->ends[9], top.m_axi_araddr_o);
+        run->ends[10] = std::max<uint64_t>(run->ends[10], top.m_axi_araddr_o);
+      }
       read_owed -= comes;
       run->ends[6] += comes;
       run->ends[7] += gives;
@@ -133,7 +140,7 @@ int64_t batch_run(Batch* batch, const BatchRun* run, uint8_t* bytes, uint64_t si
       memory.step(top, 0, clock);
       batch->edge();
       over = loading || writing ? 0 : over + 1;
-      if (over > QUIET && sent == (run->writes ? run->td_count : 0)) break;
+      if (over > run->quiet && sent == (run->writes ? run->td_count : 0)) break;
     }
     return static_cast<int64_t>(lines);
   });

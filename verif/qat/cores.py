@@ -127,6 +127,7 @@ class Run:
         gradients: lines of G that dW gave, in their order: line, gradient, whether it is the first
             chunk's, whether it goes to Adam.
         reserved: lines that were announced, of weights and of biases.
+        opened, summed: clocks of tiles' first columns, and of sums of deltas.
     """
 
     entries: np.ndarray
@@ -137,6 +138,8 @@ class Run:
     over: dict[Stage, int] = field(default_factory=dict)
     gradients: list[tuple[int, np.ndarray, bool, bool]] = field(default_factory=list)
     reserved: tuple[int, int] = (0, 0)
+    opened: list[int] = field(default_factory=list)
+    summed: list[int] = field(default_factory=list)
 
 
 class Cores:
@@ -293,6 +296,8 @@ class Cores:
         """What jd_qat_grad makes of what dW gives."""
         g = self.geometry
         line, fields = 0, {}
+        result.opened = np.flatnonzero(out["drain_valid_o"] & out["drain_opens_o"]).tolist()
+        result.summed = np.flatnonzero(out["bias_valid_o"]).tolist()
         for clock in np.flatnonzero(out["drain_valid_o"] | out["bias_valid_o"]):
             if out["bias_valid_o"][clock]:
                 sums = unpack(out["bias_sums_o"][clock : clock + 1], DELTA, g.n * g.lw)

@@ -10,8 +10,10 @@
 // Source   docs/qat.md.
 `include "jd_assert.svh"
 module jd_qat_update_bench #(
-  parameter int unsigned Cores = 2,
-  parameter int unsigned Lw    = 4
+  parameter  int unsigned Cores     = 2,
+  parameter  int unsigned Lw        = 4,
+  parameter  int unsigned AdamLanes = Lw,
+  localparam int unsigned WordsW    = $clog2(Lw + 1)
 ) (
   input  logic                   clk_i,
   input  logic                   rst_ni,
@@ -23,7 +25,7 @@ module jd_qat_update_bench #(
   input  logic                   grad_clear_i,
   output logic                   grad_idle_o,
   input  logic                   grad_reserve_i,
-  input  logic [2:0]             grad_reserve_rows_i,
+  input  logic [WordsW-1:0]      grad_reserve_rows_i,
   output logic                   grad_room_o,
   input  logic                   grad_reserve_bias_i,
   output logic                   grad_bias_room_o,
@@ -32,7 +34,7 @@ module jd_qat_update_bench #(
   input  logic [Cores*Lw*120-1:0] drain_sums_i,
   input  logic [16:0]            drain_line_i,
   input  logic [16:0]            drain_stride_i,
-  input  logic [2:0]             drain_words_i,
+  input  logic [WordsW-1:0]      drain_words_i,
   input  logic                   drain_half_i,
   input  logic [4:0]             drain_up_i,
   input  logic                   drain_first_i,
@@ -40,7 +42,7 @@ module jd_qat_update_bench #(
   input  logic                   bias_valid_i,
   input  logic [Cores*Lw*42-1:0] bias_sums_i,
   input  logic [16:0]            bias_line_i,
-  input  logic [2:0]             bias_words_i,
+  input  logic [WordsW-1:0]      bias_words_i,
   input  logic                   bias_first_i,
   input  logic                   bias_update_i,
   output logic                   grad_out_valid_o,
@@ -52,7 +54,7 @@ module jd_qat_update_bench #(
   input  logic [16:0]            grad_sweep_line_i,
   input  logic [16:0]            grad_sweep_count_i,
   input  logic [16:0]            grad_sweep_columns_i,
-  input  logic [2:0]             grad_sweep_words_i,
+  input  logic [WordsW-1:0]      grad_sweep_words_i,
   input  logic [2:0]             grad_host_region_i,
   input  logic                   grad_host_second_i,
   input  logic                   grad_host_write_i,
@@ -71,10 +73,11 @@ module jd_qat_update_bench #(
   logic                next, read;
   logic [16:0]         read_line;
   logic [Lw-1:0][31:0] w, t;
-  logic [3:0]          over_gradient, over_sum;
-  logic [2:0]          over_w;
+  logic [WordsW:0]     over_gradient, over_sum;
+  logic [WordsW-1:0]   over_w;
   jd_qat_update #(
-    .Cores (Cores), .Lw (Lw), .WLines (128), .Lines (4 * Lw), .BiasLines (2), .ReadClocks (3)
+    .Cores (Cores), .Lw (Lw), .WLines (128), .Lines (4 * Lw), .BiasLines (2), .ReadClocks (3),
+    .AdamLanes (AdamLanes)
   ) u_update (
     .clk_i, .rst_ni,
     .clear_i         (grad_clear_i),
