@@ -30,6 +30,9 @@ class Pass:
         target: with the weights of T.
         watch: monitors see what is stored.
         sink: line of the last layer's outputs; None: its own.
+        join: line and word of X or X' at which the actor's last outputs are put in; None: they
+            are not.
+        join_only: they have no line of their own.
     """
 
     net: int
@@ -43,6 +46,8 @@ class Pass:
     target: bool = False
     watch: bool = False
     sink: int | None = None
+    join: tuple[int, int] | None = None
+    join_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,7 @@ class TileCommand:
         entries: that a core takes.
         first, last: of its output tile.
         wide, quantize: outputs go to the tail; are stored in 16 bits.
+        joins: the tail puts them into X or X'.
         relu, tanh, bias, watch: of the layer.
         source, sink: lines of a slot.
         up, down: shifts of bias and quantizer.
@@ -69,6 +75,7 @@ class TileCommand:
     last: bool
     wide: bool
     quantize: bool
+    joins: bool
     relu: bool
     tanh: bool
     bias: bool
@@ -104,6 +111,8 @@ def forward(
         source = p.source if index == p.first else outputs[index - 1]
         sink = p.sink if p.sink is not None and index == p.last else outputs[index]
         columns = g.lines(layer.q)
+        joins = end and p.join is not None
+        tensor = 0 if joins else (4 * p.net + index + 1) % len(shifts)
         for pt in range(g.lines(layer.p)):
             rows = min(g.lw, layer.p - pt * g.lw)
             for qt in range(0, columns, step):
@@ -114,17 +123,18 @@ def forward(
                     entries,
                     qt == 0,
                     qt + step >= columns,
-                    end and (p.half or layer.act == TANH),
+                    end and (p.half or layer.act == TANH or joins),
                     p.half and not end,
+                    joins,
                     layer.act == RELU,
                     layer.act == TANH,
                     layer.bias,
-                    p.watch and not (p.half or p.target or end),
+                    p.watch and not p.half and (joins if end else not p.target),
                     source + qt,
                     sink + pt,
                     16 - shifts[input_tensor(p.net, index)] if p.half else 0,
-                    shifts[(4 * p.net + index + 1) % len(shifts)],
-                    (4 * p.net + index + 1) % len(shifts),
+                    shifts[tensor],
+                    tensor,
                     min(qt + step, columns) if index > p.first else 0,
                 )
 

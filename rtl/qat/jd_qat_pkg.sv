@@ -91,6 +91,10 @@ package jd_qat_pkg;
     logic [PLACE_W-1:0]   source;   // line of the first layer's inputs
     logic                 place;    // the last layer's outputs go to `sink`, not to their own line
     logic [PLACE_W-1:0]   sink;
+    logic                 joins;       // the actor's last outputs go into X or X', too
+    logic                 joins_only;  // and not to a line of their own
+    logic [PLACE_W-1:0]   join_line;   // line of X or X' with the action
+    logic [ROWS_W-1:0]    word;        // of that line, at which it begins
   } pass_t;
 
   // A tile.
@@ -105,6 +109,8 @@ package jd_qat_pkg;
     logic                 last;       // sums end
     logic                 wide;       // outputs go to the tail
     logic                 quantize;   // outputs are stored in 16 bits
+    logic                 joins;      // the tail puts them into X or X', too
+    logic                 joins_only; // and not to `sink`
     act_e                 act;
     logic                 bias;
     logic [ROWS_W-1:0]    rows;       // lines to load, and words of the output
@@ -115,6 +121,8 @@ package jd_qat_pkg;
     logic [VECTORS_W-1:0] vectors;
     logic [PLACE_W-1:0]   source;     // line of a slot: operands
     logic [PLACE_W-1:0]   sink;       // results
+    logic [PLACE_W-1:0]   join_line;  // of X or X'
+    logic [ROWS_W-1:0]    word;       // from which on results count, of joined ones in that line
     logic [SHIFT_W-1:0]   up;         // bits by which a bias is shifted; 0 in full mode
     logic [SHIFT_W-1:0]   down;       // shift of what is stored in half mode
     logic [TENSOR_W-1:0]  tensor;     // of what is stored

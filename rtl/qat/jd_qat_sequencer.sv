@@ -76,7 +76,8 @@ module jd_qat_sequencer
   assign layer_ends = inner_ends && 32'(p_left_q) <= Lw;
   assign pass_ends  = layer_ends && layer_q == pass_q.last_layer;
   assign in_tensor  = layer_q == '0 ? '0 : {pass_q.net, layer_q};
-  assign out_tensor = {pass_q.net, layer_q} + 1'b1;
+  // An action that is put into X or X' belongs to their tensor.
+  assign out_tensor = layer.last && pass_q.joins ? '0 : {pass_q.net, layer_q} + 1'b1;
   assign made_valid = walk_q;
   always_comb begin
     made               = '0;
@@ -85,10 +86,11 @@ module jd_qat_sequencer
     made.tile.il       = pass_q.il;
     made.tile.acting   = pass_q.acting;
     made.tile.target   = pass_q.target;
-    made.tile.watch    = pass_q.watch && !pass_q.half && !pass_q.target && !layer.last;
+    made.tile.watch    = pass_q.watch && !pass_q.half
+                         && (layer.last ? pass_q.joins : !pass_q.target);
     made.tile.first    = q_tile_q == '0;
     made.tile.last     = inner_ends;
-    made.tile.wide     = layer.last && (pass_q.half || layer.act == ActTanh);
+    made.tile.wide     = layer.last && (pass_q.half || layer.act == ActTanh || pass_q.joins);
     made.tile.quantize = pass_q.half && !layer.last;
     made.tile.act      = layer.act;
     made.tile.bias     = layer.bias;
@@ -102,6 +104,10 @@ module jd_qat_sequencer
                          : layers_i[pass_q.net][layer_q-1'b1].output_line);
     made.tile.sink     = PLACE_W'(p_tile_q) + (pass_q.place && layer_q == pass_q.last_layer
                          ? pass_q.sink : layer.output_line);
+    made.tile.joins    = layer.last && pass_q.joins;
+    made.tile.joins_only = pass_q.joins_only;
+    made.tile.join_line  = pass_q.join_line;
+    made.tile.word     = pass_q.word;
     made.tile.up       = pass_q.half ? SHIFT_W'(16) - shifts_i[in_tensor] : '0;
     made.tile.down     = shifts_i[out_tensor];
     made.tile.tensor   = out_tensor;

@@ -13,13 +13,13 @@ from models.qat import ops, timing
 from models.qat.layout import Geometry, Slots, Table, plan
 from models.qat.schedule import Pass, biases, forward
 from verif.play import Block, Player
-from verif.qat.cores import LAYERS_BITS, PASS, TENSORS, layer_words, struct, to_words
+from verif.qat.cores import LAYERS_BITS, PASS, TENSORS, layer_words, pass_words, to_words
 
 TILE = {
     "pass": 2, "half": 1, "il": 1, "acting": 1, "watch": 1, "target": 1, "first": 1, "last": 1,
-    "wide": 1, "quantize": 1, "act": 2, "bias": 1, "rows": 5, "line": 17, "stride": 9,
-    "columns": 9, "entries": 8, "vectors": 10, "source": 11, "sink": 11, "up": 5, "down": 5,
-    "tensor": 3,
+    "wide": 1, "quantize": 1, "joins": 1, "joins_only": 1, "act": 2, "bias": 1, "rows": 5,
+    "line": 17, "stride": 9, "columns": 9, "entries": 8, "vectors": 10, "source": 11, "sink": 11,
+    "join_line": 11, "word": 5, "up": 5, "down": 5, "tensor": 3,
 }  # fmt: skip
 ENTRY = TILE | {"index": 8, "opens": 1, "closes": 1}
 WEIGHTS = {
@@ -81,11 +81,6 @@ def drive(
         "layers_i": layer_words(table, GEOMETRY),
         "shifts_i": to_words(sum(s << 5 * k for k, s in enumerate(shifts)), 5 * TENSORS),
     }
-    word = struct(PASS, {
-        "half": p.half, "il": p.il, "acting": p.acting, "watch": p.watch, "net": p.net,
-        "target": p.target, "first_layer": p.first, "last_layer": p.last, "vectors": p.vectors,
-        "source": p.source, "place": p.sink is not None, "sink": p.sink or 0,
-    })  # fmt: skip
     entries, loads, asked = [], [], []
     written: deque[int] = deque()
     come: deque[int] = deque()
@@ -93,7 +88,7 @@ def drive(
     for clock in range(20_000):
         inputs = dict(held)
         if not given:
-            inputs |= {"pass_valid_i": np.ones(1), "pass_i": to_words(word, sum(PASS.values()))}
+            inputs |= {"pass_valid_i": np.ones(1), "pass_i": pass_words(p)}
         due = sum(at == clock for at in written)
         inputs["written_i"] = np.array([due])
         inputs["come_i"] = np.array([clock in come])
@@ -132,15 +127,18 @@ def test_qat_sequencer(seed: int) -> None:
             hidden = [int(n) for n in rng.integers(1, 21, rng.integers(1, 4))]
             table = plan(int(rng.integers(1, 18)), int(rng.integers(1, 3)), hidden, g,
                          bias=turn % 4 != 3)  # fmt: skip
-            net, acting = int(rng.integers(0, 2)), turn % 3 == 0
+            net, acting = int(rng.integers(0, 2)) * (turn % 4 != 2), turn % 3 == 0
             layers = table.networks[net]
             first = int(rng.integers(0, len(layers))) if turn % 5 == 0 else 0
             last = len(layers) - 1 if turn % 5 else first
+            join = (int(rng.integers(0, 64)), int(rng.integers(0, g.lw)))
+            if net or acting or turn % 4 == 1:
+                join = None
             p = Pass(
                 net, first, last, 1 if acting else int(rng.integers(1, g.vectors + 1)),
                 int(rng.integers(0, 9)), half=bool(rng.random() < 0.5), il=acting, acting=acting,
                 target=bool(rng.random() < 0.5), watch=bool(rng.random() < 0.5),
-                sink=30 if turn % 5 == 0 else None,
+                sink=30 if turn % 5 == 0 else None, join=join, join_only=bool(rng.random() < 0.5),
             )  # fmt: skip
             shifts = [int(s) for s in rng.integers(0, 17, TENSORS)]
             slow = turn % 4 == 1
@@ -156,6 +154,8 @@ def test_qat_sequencer(seed: int) -> None:
                 assert entry["act"] == (ops.RELU if tile.relu else ops.TANH if tile.tanh else 0)
                 assert (entry["il"], entry["half"], entry["acting"]) == (p.il, p.half, p.acting)
                 assert (entry["vectors"], entry["rows"]) == (p.vectors, len(tile.lines))
+                assert entry["joins_only"] == p.join_only
+                assert (entry["join_line"], entry["word"]) == (p.join or (0, 0))
                 got = {name: entry[name] for name in asdict(tile) if name in entry}
                 assert got == {name: value for name, value in asdict(tile).items() if name in got}
                 for index, line in enumerate(tile.lines):
@@ -169,8 +169,11 @@ def test_qat_sequencer(seed: int) -> None:
                     assert found["index"] == index
                     assert found["closes"] == (index == tile.entries - 1)
             assert next(lines, None) is None and next(at, None) is None
-            met.add((p.half, p.il, slow))
-            if not slow:
+            met |= {(p.half, p.il, slow), ("joins", any(tile.joins for tile in want))}
+            ahead = sum(
+                len(tile.lines) for tile in want[: [tile.last for tile in want].index(True) + 1]
+            )
+            if not slow and (ahead > COME or not want[0].bias):  # else the first bias line is late
                 model = Starts(g, p.half)
                 taken = layers[first : last + 1]
                 if p.il:
@@ -179,7 +182,7 @@ def test_qat_sequencer(seed: int) -> None:
                     model.forward(taken, -(-p.vectors // g.n), {})
                 shift = tiles[0][0] - model.starts[0]
                 assert [clock - shift for clock, _ in tiles] == model.starts, p
-    assert len(met) > 4
+    assert len(met) > 4 and ("joins", True) in met
 
 
 def test_qat_sequencer_clear(seed: int) -> None:
@@ -190,7 +193,7 @@ def test_qat_sequencer_clear(seed: int) -> None:
     p = Pass(0, 0, 1, 8, 0)
     with player(seed) as sim:
         held = {"layers_i": np.repeat(layer_words(table, g), 200, 0)}
-        word = to_words(struct(PASS, {"last_layer": 1, "vectors": 8}), sum(PASS.values()))
+        word = pass_words(p)
         clear = np.zeros(200)
         clear[60] = 1
         give = np.zeros(200)

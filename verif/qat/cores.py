@@ -21,6 +21,7 @@ LAYER = {
 PASS = {
     "pass": 2, "half": 1, "il": 1, "acting": 1, "watch": 1, "net": 1, "target": 1,
     "first_layer": 2, "last_layer": 2, "vectors": 10, "source": 11, "place": 1, "sink": 11,
+    "joins": 1, "joins_only": 1, "join_line": 11, "word": 5,
 }  # fmt: skip
 NETS, LAYERS, TENSORS = 2, 4, 8
 LAYERS_BITS = NETS * LAYERS * sum(LAYER.values())
@@ -33,6 +34,18 @@ def struct(fields: dict[str, int], values: dict[str, int]) -> int:
         assert 0 <= values.get(name, 0) < 1 << bits, name
         out = out << bits | values.get(name, 0)
     return out
+
+
+def pass_words(p: Pass) -> np.ndarray:
+    """The port pass_i."""
+    line, word = p.join or (0, 0)
+    return to_words(struct(PASS, {
+        "half": p.half, "il": p.il, "acting": p.acting, "watch": p.watch, "net": p.net,
+        "target": p.target, "first_layer": p.first, "last_layer": p.last, "vectors": p.vectors,
+        "source": p.source, "place": p.sink is not None, "sink": p.sink or 0,
+        "joins": p.join is not None, "joins_only": p.join_only, "join_line": line,
+        "word": word,
+    }), sum(PASS.values()))  # fmt: skip
 
 
 def to_words(value: int, bits: int) -> np.ndarray:
@@ -198,12 +211,7 @@ class Cores:
             if waiting:
                 p = waiting[0]
                 inputs["pass_valid_i"] = np.ones(1)
-                inputs["pass_i"] = to_words(struct(PASS, {
-                    "half": p.half, "il": p.il, "acting": p.acting, "watch": p.watch, "net": p.net,
-                    "target": p.target, "first_layer": p.first, "last_layer": p.last,
-                    "vectors": p.vectors, "source": p.source, "place": p.sink is not None,
-                    "sink": p.sink or 0,
-                }), sum(PASS.values()))  # fmt: skip
+                inputs["pass_i"] = pass_words(p)
             out = self.sim.run(step, **inputs)
             parts.append(out)
             if waiting:
