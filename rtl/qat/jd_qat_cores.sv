@@ -7,7 +7,7 @@
 //                         \-> bias lines ---/
 //
 // Streams  pass: as jd_qat_sequencer. weight_*: single lines of W and T; line_*: a line into slots of the
-//          chosen cores; slot_*: a line of a slot is read. seen_*: what monitors see, of each core.
+//          chosen cores, of each its own; slot_*: a line of a slot is read, of one core or of all. seen_*: what monitors see, of each core.
 // Timing   those of its blocks. Entries, and so lines that are seen, come to all cores in the same clock.
 // Numbers  those of its blocks. over_*: words that were saturated in this clock, in all cores.
 // Source   FIXAR V (architecture); docs/qat.md.
@@ -51,17 +51,19 @@ module jd_qat_cores
   input  logic                             line_odd_i,
   input  logic [ADDRESS_W-1:0]             line_address_i,
   input  logic [1:0]                       line_half_i,
-  input  logic [Lw-1:0][WORD_W-1:0]        line_data_i,
+  input  logic [N-1:0][Lw-1:0][WORD_W-1:0] line_data_i,
   input  logic                             slot_read_i,
+  input  logic                             slot_all_i,     // cores
   input  logic [CoreW-1:0]                 slot_core_i,    // till the line shows
   input  logic                             slot_delta_i,
   input  logic                             slot_odd_i,
   input  logic [ADDRESS_W-1:0]             slot_address_i,
   output logic                             slot_valid_o,
   output logic [Lw-1:0][WORD_W-1:0]        slot_line_o,
+  output logic [N-1:0][Lw-1:0][WORD_W-1:0] slot_lines_o,   // of all cores
   // What is seen and counted
   output logic [N-1:0]                     seen_valid_o,
-  output logic [TENSOR_W-1:0]              seen_tensor_o,
+  output logic [N-1:0][TENSOR_W-1:0]       seen_tensor_o,
   output logic [N-1:0][Lw-1:0][WORD_W-1:0] seen_line_o,
   output logic [OverW-1:0]                 over_z_o,
   output logic [OverW-1:0]                 over_quantized_o,
@@ -135,9 +137,7 @@ module jd_qat_cores
   logic [N-1:0]                         core_idle, line_ready, slot_valid;
   logic [N-1:0][Lw-1:0][1:0][ACC_W-1:0] lanes;
   logic [Lw-1:0][1:0][ACC_W-1:0]        lane_sums;
-  logic [N-1:0][TENSOR_W-1:0]           tensor;
   logic [N-1:0][CountW-1:0]             over_z, over_quantized;
-  logic [N-1:0][Lw-1:0][WORD_W-1:0]     slot_line;
   always_comb begin
     lane_sums        = '0;
     over_z_o         = '0;
@@ -153,9 +153,8 @@ module jd_qat_cores
     end
   end
   assign line_ready_o  = (line_cores_i & ~line_ready) == '0;
-  assign seen_tensor_o = tensor[0];
   assign slot_valid_o  = slot_valid[slot_core_i];
-  assign slot_line_o   = slot_line[slot_core_i];
+  assign slot_line_o   = slot_lines_o[slot_core_i];
   assign idle_o        = sequencer_idle && core_idle[0];
   for (genvar c = 0; c < N; c++) begin : gen_core
     jd_qat_core #(
@@ -177,23 +176,24 @@ module jd_qat_cores
       .lanes_o          (lanes[c]),
       .lanes_i          (lane_sums),
       .seen_valid_o     (seen_valid_o[c]),
-      .seen_tensor_o    (tensor[c]),
+      .seen_tensor_o    (seen_tensor_o[c]),
       .seen_line_o      (seen_line_o[c]),
       .over_z_o         (over_z[c]),
       .over_quantized_o (over_quantized[c]),
       .line_valid_i     (line_valid_i && line_ready_o && line_cores_i[c]),
       .line_ready_o     (line_ready[c]),
-      .line_delta_i, .line_odd_i, .line_address_i, .line_half_i, .line_data_i,
-      .read_valid_i     (slot_read_i && slot_core_i == CoreW'(c)),
+      .line_delta_i, .line_odd_i, .line_address_i, .line_half_i,
+      .line_data_i      (line_data_i[c]),
+      .read_valid_i     (slot_read_i && (slot_all_i || slot_core_i == CoreW'(c))),
       .read_delta_i     (slot_delta_i),
       .read_odd_i       (slot_odd_i),
       .read_address_i   (slot_address_i),
       .read_valid_o     (slot_valid[c]),
-      .read_data_o      (slot_line[c])
+      .read_data_o      (slot_lines_o[c])
     );
   end
   if (N > 1) begin : gen_unused
     logic unused;
-    assign unused = ^{written[N-1:1], bias_pop[N-1:1], tensor[N-1:1], core_idle[N-1:1]};
+    assign unused = ^{written[N-1:1], bias_pop[N-1:1], core_idle[N-1:1]};
   end
 endmodule : jd_qat_cores

@@ -82,15 +82,16 @@ def block(g: Geometry) -> Block:
             "pass_i": sum(PASS.values()), "weight_read_i": 1, "weight_write_i": 1,
             "weight_target_i": 1, "weight_address_i": 17, "weight_line_i": line,
             "line_valid_i": 1, "line_cores_i": g.n, "line_delta_i": 1, "line_odd_i": 1,
-            "line_address_i": 18, "line_half_i": 2, "line_data_i": line, "slot_read_i": 1,
-            "slot_core_i": core, "slot_delta_i": 1, "slot_odd_i": 1, "slot_address_i": 18,
+            "line_address_i": 18, "line_half_i": 2, "line_data_i": g.n * line,
+            "slot_read_i": 1, "slot_all_i": 1, "slot_core_i": core, "slot_delta_i": 1,
+            "slot_odd_i": 1, "slot_address_i": 18,
         },
         {
             "idle_o": 1, "pass_ready_o": 1, "weight_ready_o": 1, "weight_valid_o": 1,
             "weight_line_o": line, "line_ready_o": 1, "slot_valid_o": 1, "slot_line_o": line,
-            "seen_valid_o": g.n, "seen_tensor_o": 3, "seen_line_o": g.n * line, "over_z_o": over,
-            "over_quantized_o": over, "entry_valid_o": 1, "entry_il_o": 1, "load_il_o": 1,
-            "waits_o": 1,
+            "slot_lines_o": g.n * line, "seen_valid_o": g.n, "seen_tensor_o": 3 * g.n,
+            "seen_line_o": g.n * line, "over_z_o": over, "over_quantized_o": over,
+            "entry_valid_o": 1, "entry_il_o": 1, "load_il_o": 1, "waits_o": 1,
         },
     )  # fmt: skip
 
@@ -169,7 +170,7 @@ class Cores:
         out = self.sim.run(
             n, line_valid_i=np.ones(n), line_cores_i=np.full(n, 1 << core),
             line_address_i=slot * g.act_lines + line + np.arange(n), line_half_i=np.full(n, 3),
-            line_data_i=pack(lines, WORD),
+            line_data_i=pack(np.tile(lines, (1, g.n)), WORD),
         )  # fmt: skip
         assert out["line_ready_o"].all()
 
@@ -232,10 +233,10 @@ class Cores:
         }  # fmt: skip
         lines = out["seen_line_o"]
         for clock in np.flatnonzero(out["seen_valid_o"]):
-            tensor = out["seen_tensor_o"][clock]
             values = unpack(lines[clock : clock + 1], WORD, g.n * g.lw).reshape(g.n, g.lw)
             for core in range(g.n):
                 if out["seen_valid_o"][clock] >> core & 1:
+                    tensor = out["seen_tensor_o"][clock] >> 3 * core & 7
                     result.low[tensor] = min(result.low[tensor], int(values[core].min()))
                     result.high[tensor] = max(result.high[tensor], int(values[core].max()))
         return result
