@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from flow.effort import scale
 from flow.regression import builds
-from models.qat import timing
-from models.qat.layout import ACTOR, CRITIC, Geometry, plan
+from models.qat import ops, timing
+from models.qat.layout import ACTOR, CRITIC, Geometry, Slots, Table, plan
 from models.qat.schedule import Pass
 from models.qat.timestep import Stage
 from verif.qat.cores import Cores, player
@@ -17,7 +19,18 @@ SIZES = {
     "R0": Geometry(1, 4, 8, 40, 8, 512, 40, 4, 4, 4),
     "small": Geometry(2, 4, 16, 56, 8, 512, 40, 4, 4, 2),
 }
+PLACES = ((4, 1), (5, 2), (9, 1), (3, 1), (7, 2), (6, 2))  # S, A: each word of a line
 pytestmark = builds(lambda size: player(SIZES[size], 1))
+
+
+def drawn(rng: np.random.Generator, g: Geometry, bias: bool) -> Table:
+    """Networks for which a slot has lines enough."""
+    while True:
+        hidden = [int(n) for n in rng.integers(1, 21, rng.integers(1, 3))]
+        states, actions = int(rng.integers(1, 18)), int(rng.integers(1, g.lw - 1))
+        table = plan(states, actions, hidden, g, bias=bias)
+        if Slots.of(table, g).act <= g.act_lines:
+            return table
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -28,9 +41,7 @@ def test_qat_forward(size: str, seed: int) -> None:
     seen: set[object] = set()
     with player(g, seed) as sim:
         for turn in range(scale(30, 6)):
-            hidden = [int(n) for n in rng.integers(1, 21, rng.integers(1, 3))]
-            states, actions = int(rng.integers(1, 18)), int(rng.integers(1, g.lw - 1))
-            table = plan(states, actions, hidden, g, bias=turn % 4 != 3)
+            table = drawn(rng, g, bias=turn % 4 != 3)
             cores = Cores(sim, g, table, rng)
             cores.fill(32 if turn % 3 == 0 else 24)
             for _ in range(3):
@@ -58,6 +69,51 @@ def test_qat_forward(size: str, seed: int) -> None:
         want |= {("last", n, h) for n in (0, 1) for h in (0, 1)}
         want |= {(k, True) for k in (Stage.Z, Stage.ACTQ)} | {("target", True)}
         assert not want - seen, want - seen
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("half", [False, True])
+def test_qat_join(size: str, half: bool, seed: int) -> None:
+    """Actions go into X and X' at each place of a line; the critic judges what lies there."""
+    g = SIZES[size]
+    rng = np.random.default_rng([seed, 14])
+    saturated = 0
+    with player(g, seed) as sim:
+        for turn in range(60):
+            if turn >= len(PLACES) and (saturated or not half):
+                break
+            states, actions = PLACES[turn % len(PLACES)]
+            table = plan(states, actions, [6], g, bias=turn != 2)
+            if turn % 3 == 1:
+                *hidden, last = table.networks[ACTOR]
+                actor = (*hidden, replace(last, act=ops.NONE))
+                table = replace(table, networks=(actor, table.networks[CRITIC]))
+            cores = Cores(sim, g, table, rng)
+            cores.fill(32)
+            cores.shifts[0] = cores.golden.path.shifts[0] = turn % 6 // 2
+            path, only = cores.golden.path, turn % 2 == 0
+            line, word = divmod(g.action_place(states, actions), g.lw)
+            vectors = int(rng.integers(1, g.vectors // 2)) * 2 - turn % 2
+            p = Pass(
+                ACTOR, 0, 1, vectors, cores.slots.following[1] if only else 0, half=half,
+                target=only, watch=turn != 3, join_only=only,
+            )  # fmt: skip
+            p = replace(p, join=(p.source + line, word))
+            for k in range(g.lines(table.inputs(CRITIC, g))):
+                cores.scatter(p.source + k)
+            cores.inputs(p, 24)
+            run = cores.run(p)
+            found = cores.run(Pass(CRITIC, 0, 1, vectors, p.source, half=half, watch=p.watch))
+            low, high = (
+                [f(pair) for pair in zip(*x, strict=True)]
+                for f, x in ((min, (run.low, found.low)), (max, (run.high, found.high)))
+            )
+            assert (low, high) == (path.low, path.high), p
+            for k in run.over:
+                assert run.over[k] + found.over[k] == path.saturated[k], (p, k)
+            saturated += run.over[Stage.ACTQ] > 0
+            assert cores.compare() >= vectors
+    assert saturated or not half
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -105,6 +105,11 @@ def player(g: Geometry, seed: int) -> Player:
     return Player(block(g), parameters, seed)
 
 
+def numbers(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Words."""
+    return rng.integers(-(1 << 31), 1 << 31, shape)
+
+
 @dataclass
 class Run:
     """What was seen while passes ran.
@@ -151,7 +156,8 @@ class Cores:
             for layer in layers:
                 for memory in (path.w, path.t):
                     for part in (path.weights(memory, layer), path.biases(memory, layer)):
-                        bits = int(self.rng.integers(2, size + 1))
+                        some = int(self.rng.integers(2, size + 1))
+                        bits = size if self.rng.random() < 0.3 else some
                         half = 1 << bits - 1
                         part[...] = self.rng.integers(-half, half, part.shape)
         for target, memory in ((0, path.w), (1, path.t)):
@@ -173,6 +179,13 @@ class Cores:
             line_data_i=pack(np.tile(lines, (1, g.n)), WORD),
         )  # fmt: skip
         assert out["line_ready_o"].all()
+
+    def scatter(self, line: int) -> None:
+        """Random words in a line of each vector's slot."""
+        g = self.geometry
+        for core in range(g.n):
+            for slot in range(g.vc):
+                self.put(core, slot, line, numbers(self.rng, 1, g.lw))
 
     def inputs(self, p: Pass, size: int) -> None:
         """Random inputs of a pass: [lines] of each vector that it has."""
@@ -258,7 +271,22 @@ class Cores:
             line = self.slots.outputs[p.net][index]
             if index == p.last and p.sink is not None:
                 line = p.sink
-            golden._keep(golden.act, line, x, p.half and not end, slots)
+            if not (end and p.join and p.join_only):
+                golden._keep(golden.act, line, x, p.half and not end, slots)
+        if end and p.join:
+            self._join(*p.join, path.store(x, 0, p.half, p.watch), p.half)
+
+    def _join(self, line: int, word: int, x: np.ndarray, half: bool) -> None:
+        """Put words of vectors, [n, words], into a line of their slots."""
+        n = self.geometry.n
+        for core in range(n):
+            mine = x[core::n]
+            if half:
+                odd = np.zeros_like(mine[0::2])
+                odd[: len(mine[1::2])] = mine[1::2]
+                mine = mine[0::2] & ops.LANE | odd << 16
+            place = slice(0, len(mine) << half, 1 + half)
+            self.golden.act[core, place, line, word : word + x.shape[1]] = mine
 
     def compare(self, *, cores: int | None = None) -> int:
         """Compare every line of ACT that the golden model has written. Returns how many."""
@@ -267,6 +295,8 @@ class Cores:
             lines = self.golden.act[core].reshape(-1, g.lw)
             used = np.flatnonzero(lines.any(1))
             n = len(used)
+            if not n:
+                continue
             out = self.sim.run(
                 n + 4, slot_read_i=np.pad(np.ones(n), (0, 4)),
                 slot_core_i=np.full(n + 4, core), slot_address_i=np.pad(used, (0, 4)),
