@@ -7,7 +7,8 @@
 //                         \-> bias lines ---/
 //
 // Streams  pass: as jd_qat_sequencer. weight_*: single lines of W and T; line_*: a line into slots of the
-//          chosen cores, of each its own; slot_*: a line of a slot is read, of one core or of all. seen_*: what monitors see, of each core.
+//          chosen cores, of each its own; slot_*: a line of a slot is read, of one core or of all.
+//          seen_*: what monitors see, of each core.
 // Timing   those of its blocks. Entries, and so lines that are seen, come to all cores in the same clock.
 // Numbers  those of its blocks. over_*: words that were saturated in this clock, in all cores.
 // Source   FIXAR V (architecture); docs/qat.md.

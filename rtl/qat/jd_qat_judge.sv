@@ -283,8 +283,8 @@ module jd_qat_judge
   assign unused = ^unused_tds;
 
   `JD_ASSUME_IF(StartsIdle_M, start_i, idle_o && vectors_i != '0)
-  `JD_ASSUME_STABLE(Held_M, !idle_o, {actor_i, actor_scale_i, scale_i, weighted_i, next_line_i, q_line_i,
-                                      misc_line_i, delta_line_i})
+  `JD_ASSUME_STABLE(Held_M, !idle_o, {actor_i, actor_scale_i, scale_i, weighted_i, next_line_i,
+                                      q_line_i, misc_line_i, delta_line_i})
   `JD_ASSUME_IF(LineReady_M, line_valid_o && !actor_i, line_ready_i)
   `JD_ASSERT(OneKind_A, !(judges && errs))
   `JD_ASSERT_IF(EndsInTime_A, ends, found != '0 && found_error)

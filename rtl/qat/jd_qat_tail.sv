@@ -53,7 +53,7 @@ module jd_qat_tail
   input  logic                           in_odd_slot_i, // deltas: half of DEL
   input  logic [ADDRESS_W-1:0]           in_join_i,     // joined: address, of both vectors
   input  logic [1:0][Lw-1:0][WORD_W-1:0] in_data_i,
-  input  logic [Lw-1:0][WORD_W-1:0]      in_mu_i,       // deltas: actions, -2^16..2^16 by the tangent
+  input  logic [Lw-1:0][WORD_W-1:0]      in_mu_i,       // deltas: actions; tangents: -2^16..2^16
   output logic                           out_valid_o,
   input  logic                           out_ready_i,
   output logic                           out_closes_o,  // the last line of its tile
@@ -303,7 +303,9 @@ module jd_qat_tail
     end
     always_comb begin
       value_q6[k] = part_q6.delta ? delta_q6 : full_q6;
-      if (part_q6.half) value_q6[k] = part_q6.halves[0] ? {HALF_W'(0), stored} : {stored, HALF_W'(0)};
+      if (part_q6.half) begin
+        value_q6[k] = part_q6.halves[0] ? {HALF_W'(0), stored} : {stored, HALF_W'(0)};
+      end
     end
   end
 
