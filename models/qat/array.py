@@ -64,6 +64,7 @@ class Finish:
         quantize: to 16 bits.
         up, down: shift of the bias, and of the quantizer.
         words: of the line.
+        word: of the line, from which on they count.
     """
 
     half: bool
@@ -74,6 +75,7 @@ class Finish:
     up: int
     down: int
     words: int
+    word: int = 0
 
 
 def finish(
@@ -91,7 +93,7 @@ def finish(
     sums = [low, high] if f.half else [high + (low >> LANE_BITS)]
     wide = np.zeros((2, low.size), np.int64)
     over = over_quantized = 0
-    there = np.arange(low.size) < f.words
+    there = (np.arange(low.size) < f.words) & (np.arange(low.size) >= f.word)
     for k, x in enumerate(sums):
         if k and not f.odd:
             continue

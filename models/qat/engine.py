@@ -248,7 +248,9 @@ class QatEngine:
         elif opcode in LAYER_JOBS:
             return self._layer(job)
         elif opcode == Opcode.ADAM:
-            self.path.update(job.network, self._adam(job.words[9], bool(job.flags & Flag.TARGETS)))
+            net = job.network
+            self.path.update(net, self._adam(job.words[9], bool(job.flags & Flag.TARGETS)))
+            self.clocks = timing.adam_clocks(self.path.layers(net), self.geometry)
         elif opcode == Opcode.QUANT:
             self.path.capture()
         else:
@@ -410,11 +412,28 @@ class QatEngine:
                 weights = to_fixed(floats, 1, 24, signed=False).astype(np.int64)
         size = self.geometry.record_bytes(table.states)
         base = job.address(RECORDS)
-        rows = [
-            _read(memory, base + int(place) * stride, size, first + slot)
-            for slot, place in enumerate(places)
-        ]
-        return unpack(np.stack(rows), table.states, table.actions, self.geometry), weights
+        rows = np.zeros((count, size), np.uint8)
+        for slot, place in enumerate(places):
+            raw, error = _read_to(memory, base + int(place) * stride, size, first + slot)
+            rows[slot, : raw.size] = raw
+            if error is not None:
+                self._see(rows[: slot + 1], raw.size // (4 * self.geometry.lw))
+                raise error
+        return unpack(rows, table.states, table.actions, self.geometry), weights
+
+    def _see(self, rows: np.ndarray, lines: int) -> None:
+        """Let the monitor, or the quantizer, see records, of the last so many lines."""
+        path, table = self.path, self._table
+        found = unpack(rows, table.states, table.actions, self.geometry)
+        behind = 1 + self.geometry.lines(table.states)  # lines before those of s'
+        if lines < behind:
+            found.action[-1] = 0
+        for values, before in (
+            (path.joined(found.state, found.action), 1),
+            (path.joined(found.following, None), behind),
+        ):
+            if seen := len(rows) - (lines <= before):
+                path.store(values[:seen], 0, self._half, self._watch)
 
     def _deliver(self, job: Job, memory: Memory, first: int, td: np.ndarray) -> None:
         """Write pairs of slot and |td| after the list, if seeds are weighted."""

@@ -18,6 +18,7 @@ from models.qat.layout import ACTOR, CRITIC, Geometry, Layer, Table
 DEPTH, TANH, LOSS, ADAM = 20, 3, 6, 77  # stages of the pipelines
 LATENCY = 77  # clocks of a round trip to memory, of the preset D
 CHECK, LOAD_PIPE, ACT_PIPE = 15, 4, 4  # of a descriptor; of the loader; of noise and clamp
+SWEEP = 2  # between ranges of lines
 START = 2 * LATENCY + CHECK  # descriptor, its checks, first data
 
 
@@ -108,25 +109,35 @@ class _Array:
 
     def backward(
         self, layers: tuple[Layer, ...], vectors: int, first: int, need: int, column: int = 0
-    ) -> int:
-        """dX from the last layer to `first`; of layer 0 the tile column of the action alone."""
-        ready, start = {0: need}, 0
+    ) -> dict[int, int]:
+        """dX from the last layer to `first`; of layer 0 the tile column of the action alone.
+
+        Returns: the last start of each output tile of the last layer.
+        """
+        starts: dict[int, int] = {}
+        ready = dict.fromkeys(range(self.geometry.lines(layers[-1].p)), need)
         for index in reversed(range(first, len(layers))):
             layer = layers[index]
-            out = {}
+            starts = {}
             for qt in range(self.geometry.lines(layer.q)) if index else (column,):
                 for pt, rows in enumerate(self.rows(layer.p)):
-                    start = self.tile("dx", vectors, rows, ready.get(pt, 0))
-                out[qt] = start + DEPTH + 1
-            ready = out
-        return start
+                    starts[qt] = self.tile("dx", vectors, rows, ready[pt])
+            ready = {qt: start + DEPTH + 1 for qt, start in starts.items()}
+        return starts
 
-    def weights(self, layers: tuple[Layer, ...], vectors: int) -> None:
-        """dW of a network; draining a tile takes LW clocks."""
-        for layer in layers:
-            for _ in self.rows(layer.p):
+    def weights(self, layers: tuple[Layer, ...], vectors: int, made: Mapping[int, int]) -> None:
+        """dW of a network; draining a tile takes LW clocks.
+
+        Args:
+            made: the last start of each tile of the first layer's deltas. In half mode two of a
+                tile's deltas are read per clock, so all of them must be there.
+        """
+        after = DEPTH + (vectors if self.half else 1)
+        for index, layer in enumerate(layers):
+            for pt, _ in enumerate(self.rows(layer.p)):
+                need = made[pt] + after if index == 0 and pt in made else 0
                 for _ in range(self.geometry.lines(layer.q)):
-                    self.tile("dw", self.entries(vectors), 0, 0, self.geometry.lw)
+                    self.tile("dw", self.entries(vectors), 0, need, self.geometry.lw)
 
     def infer(self, layers: tuple[Layer, ...]) -> int:
         """One vector in all cores; each has every N-th column of weights. Returns last start."""
@@ -178,8 +189,7 @@ def train_clocks(
         ready = array.tanh_ready(start, table.actions, vectors)
         array.forward(critic, vectors, {column: ready})
         start = array.forward(critic, vectors, {})
-        array.backward(critic, vectors, 1, seed(start))
-        array.weights(critic, vectors)
+        array.weights(critic, vectors, array.backward(critic, vectors, 1, seed(start)))
     each = -(-table.actions // g.tanh_lanes)
     for number, size in enumerate(sizes):
         vectors = -(-size // g.n)
@@ -187,9 +197,9 @@ def train_clocks(
         start = array.forward(actor, vectors + more, {})
         ready = array.tanh_ready(start, table.actions, vectors + more)
         array.forward(critic, vectors, {column: ready})
-        start = array.backward(critic, vectors, 0, 0, column)
-        array.backward(actor, vectors, 1, start + DEPTH + 5 + (each - 1) * (vectors - 1))
-        array.weights(actor, vectors)
+        start = array.backward(critic, vectors, 0, 0, column)[column]
+        need = start + DEPTH + 5 + (each - 1) * (vectors - 1)
+        array.weights(actor, vectors, array.backward(actor, vectors, 1, need))
     end = array.t + 8 + g.lw + 4 + ADAM
     if act == "after":
         start = array.infer(actor)
@@ -206,8 +216,14 @@ def layer_clocks(layer: Layer, geometry: Geometry, vectors: int, phase: str, hal
     elif phase == "dx":
         array.backward((layer, layer), each, 1, 0)
     else:
-        array.weights((layer,), each)
+        array.weights((layer,), each, {})
     return array.clocks(array.t + DEPTH + LATENCY)
+
+
+def adam_clocks(layers: tuple[Layer, ...], geometry: Geometry) -> Clocks:
+    """Of an ADAM job: a line per clock, and SWEEP clocks before each range of lines."""
+    ranges = [lines for layer in layers for _, lines in layer.ranges(geometry)]
+    return Clocks(START + sum(ranges) + SWEEP * len(ranges) + ADAM + LATENCY)
 
 
 def lines_clocks(beats: int) -> Clocks:

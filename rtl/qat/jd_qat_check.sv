@@ -29,6 +29,10 @@ module jd_qat_check
   input  logic                            half_i,        // jobs run in half mode
   input  logic [3:0]                      noise_i,       // its kind
   input  logic [TENSORS-1:0][SHIFT_W-1:0] shifts_i,
+  input  logic [31:0]                     c1_i,          // of Adam
+  input  logic [31:0]                     c2_i,
+  input  logic [31:0]                     eps_i,
+  input  logic [24:0]                     tau_i,
   output logic                            done_o,
   output logic [7:0]                      code_o,
   output logic [31:0]                     place_o
@@ -42,25 +46,32 @@ module jd_qat_check
   localparam int unsigned LINE_BYTES  = 4 * Lw;
   localparam int unsigned TABLE_BYTES = 64 + 32 * MaxLayers;
   localparam logic [31:0] HIGH = 32'hFFFF_FF00;  // of the upper word of an address
+  localparam logic [31:0] RATE_MOST   = 32'h03FF_FFFF;
+  localparam logic [31:0] SCALAR_MOST = 32'h00FF_FFFF;
+  localparam logic [24:0] TAU_MOST    = 25'h100_0000;
 
   typedef logic [15:0] places_t;                 // a bit a word
 
   logic [7:0] opcode;
-  logic       moves, of_lines, of_slots, of_layer, infers, known;
+  logic       moves, of_lines, of_slots, of_layer, infers, updates, seeds, known;
   assign opcode   = words_i[0][7:0];
   assign of_lines = opcode == LOAD || opcode == STORE;
   assign of_slots = opcode == PUTX || opcode == GETX;
-  assign of_layer = opcode == FW;
+  assign of_layer = opcode inside {FW, DX, DW};
   assign infers   = opcode == INFER;
-  assign moves    = opcode == NET || of_lines || of_slots;
-  assign known    = moves || of_layer || infers;
+  assign updates  = opcode == ADAM;
+  assign seeds    = opcode == SEED;
+  assign moves    = opcode == NET || of_lines || of_slots || (seeds && words_i[0][8]);
+  assign known    = moves || of_layer || infers || updates || seeds || opcode == QUANT;
 
   // ---- Bits that must be 0
   places_t reserved, unaligned;
   always_comb begin
     descriptor_t free;                           // bits that may be anything
     free    = '0;
-    free[0] = infers ? 32'hC000_01FF : 32'hC000_00FF;
+    free[0] = 32'hC000_00FF;
+    free[0][8]  = infers || seeds;
+    free[0][11] = updates;
     free[1] = '1;
     if (moves) {free[3], free[2]} = {~HIGH, 32'hFFFF_FFFF};
     if (infers) begin
@@ -69,7 +80,10 @@ module jd_qat_check
     end
     if (of_lines) free[8] = 32'h7;
     if (of_slots) free[8] = 32'h1F;
-    if (of_layer) free[8] = 32'h1F1;
+    if (of_layer) free[8] = opcode == FW ? 32'h1F1 : 32'hF1;
+    if (updates)  free[8] = 32'h1;
+    if (updates)  free[9] = '1;
+    if (seeds)    free[11:4] = '1;
     if (of_lines || of_slots || of_layer) {free[10], free[9]} = '1;
     if (of_slots || of_layer) free[11] = '1;
     for (int unsigned k = 0; k < 16; k++) reserved[k] = (words_i[k] & ~free[k]) != '0;
@@ -83,15 +97,15 @@ module jd_qat_check
   places_t            batch, range, slot, no_net;
   layer_t             layer;
   logic               net, has_layer;
-  logic [32:0]        last_line, last_slot_line, last_input, last_output;
+  logic [32:0]        last_line, last_slot_line, last_first, last_second;
   logic [31:0]        most_lines;
   assign net       = words_i[8][0];
   assign layer     = table_i.layers[net][words_i[8][5:4]];
   assign has_layer = table_i.valid && words_i[8][7:4] < {1'b0, table_i.counts[net]};
   assign last_line      = {1'b0, words_i[9]} + {1'b0, words_i[10]};
   assign last_slot_line = {1'b0, words_i[10]} + {1'b0, words_i[11]};
-  assign last_input     = {1'b0, words_i[10]} + 33'(layer.q_lines);
-  assign last_output    = {1'b0, words_i[11]} + 33'(layer.p_lines);
+  assign last_first     = {1'b0, words_i[10]} + 33'(opcode == DX ? layer.p_lines : layer.q_lines);
+  assign last_second    = {1'b0, words_i[11]} + 33'(opcode == DX ? layer.q_lines : layer.p_lines);
   assign most_lines     = words_i[8][4] ? DelLines : ActLines;
   always_comb begin
     {batch, range, slot, no_net} = '0;
@@ -108,24 +122,31 @@ module jd_qat_check
       slot[11] = last_slot_line > 33'(most_lines);
     end
     if (of_layer && has_layer) begin
-      slot[10] = last_input > 33'(ActLines);
-      slot[11] = last_output > 33'(ActLines);
+      slot[10] = last_first > 33'(opcode == DX ? DelLines : ActLines);
+      slot[11] = last_second > 33'(opcode == FW ? ActLines : DelLines);
     end
-    no_net[0] = (infers || of_layer) && !table_i.valid;
+    no_net[0] = (infers || of_layer || updates) && !table_i.valid;
     no_net[8] = of_layer && !has_layer;
   end
 
-  // ---- Registers, and arrays
-  logic               noise_bad;
+  // ---- Values of words and of registers, and arrays
+  logic               noise_bad, c1_bad, c2_bad, eps_bad, tau_bad;
   logic [TENSORS-1:0] shift_bad;
-  places_t            address;
+  places_t            value, address;
   logic [63:0]        moved, state_bytes, action_bytes;
   assign noise_bad = infers && words_i[0][8] && noise_i > 4'd3;
+  assign c1_bad    = updates && (c1_i == '0 || c1_i > SCALAR_MOST);
+  assign c2_bad    = updates && (c2_i == '0 || c2_i > SCALAR_MOST);
+  assign eps_bad   = updates && (eps_i == '0 || eps_i > SCALAR_MOST);
+  assign tau_bad   = updates && tau_i > TAU_MOST;
   always_comb begin
+    value    = '0;
+    value[4] = seeds && words_i[11:4] == '0;
+    value[9] = updates && words_i[9] > RATE_MOST;
     for (int unsigned k = 0; k < TENSORS; k++) begin
       shift_bad[k] = half_i && (infers || of_layer) && shifts_i[k] > SHIFT_W'(16);
     end
-    moved = opcode == NET ? 64'(TABLE_BYTES)
+    moved = opcode == NET ? 64'(TABLE_BYTES) : seeds ? 64'(LINE_BYTES)
             : of_slots ? 64'(words_i[11]) * 64'(LINE_BYTES)
             : (64'(words_i[10]) * 64'(LINE_BYTES)) << (words_i[8][2:0] == SECOND_REGION);
     state_bytes  = 64'(table_i.states) << 2;
@@ -144,13 +165,13 @@ module jd_qat_check
     return found;                                // there is one, and where
   endfunction
 
-  localparam int unsigned RULES = 7;
-  places_t [RULES-1:0]     rules_q;         // reserved, alignment, batch, range, slot, net, address
-  logic                    known_q, noise_bad_q;
+  localparam int unsigned RULES = 8;        // reserved, alignment, batch, range, slot, net, value,
+  places_t [RULES-1:0]     rules_q;         // address
+  logic                    known_q, noise_bad_q, c1_bad_q, c2_bad_q, eps_bad_q, tau_bad_q;
   logic [TENSORS-1:0]      shift_bad_q;
   logic [RULES-1:0][4:0]   found_q2;
-  logic                    known_q2, value_bad_q2;
-  logic [11:0]             value_place_q2;
+  logic                    known_q2;
+  logic [11:0]             register_q2;     // the first that is at fault; 0: none is
   logic [2:0]              step_q;
   logic [7:0]              code;
   logic [31:0]             place;
@@ -165,23 +186,35 @@ module jd_qat_check
     else if (found_q2[3][4]) {code, place} = {E_RANGE, 32'(found_q2[3][3:0])};
     else if (found_q2[4][4]) {code, place} = {E_SLOT, 32'(found_q2[4][3:0])};
     else if (found_q2[5][4]) {code, place} = {E_NO_NET, 32'(found_q2[5][3:0])};
-    else if (value_bad_q2)   {code, place} = {E_VALUE, 32'(value_place_q2)};
-    else if (found_q2[6][4]) {code, place} = {E_ADDR, 32'(found_q2[6][3:0])};
+    else if (found_q2[6][4]) {code, place} = {E_VALUE, 32'(found_q2[6][3:0])};
+    else if (register_q2 != '0) {code, place} = {E_VALUE, 32'(register_q2)};
+    else if (found_q2[7][4]) {code, place} = {E_ADDR, 32'(found_q2[7][3:0])};
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) step_q <= '0;
     else         step_q <= {step_q[1:0], start_i};
-    rules_q     <= {address, no_net, slot, range, batch, unaligned, reserved};
+    rules_q     <= {address, value, no_net, slot, range, batch, unaligned, reserved};
     known_q     <= known;
     noise_bad_q <= noise_bad;
+    c1_bad_q    <= c1_bad;
+    c2_bad_q    <= c2_bad;
+    eps_bad_q   <= eps_bad;
+    tau_bad_q   <= tau_bad;
     shift_bad_q <= shift_bad;
     for (int unsigned k = 0; k < RULES; k++) found_q2[k] <= lowest(rules_q[k]);
-    known_q2       <= known_q;
-    value_bad_q2   <= noise_bad_q || shift_bad_q != '0;
-    value_place_q2 <= noise_bad_q ? jd_qat_map_pkg::CFG_OFFSET
-                      : jd_qat_map_pkg::SHIFT_OFFSET
-                        + 12'({lowest({8'd0, shift_bad_q})[3:0], 2'b00});
-    code_o         <= code;
-    place_o        <= place;
+    known_q2 <= known_q;
+    if (noise_bad_q)    register_q2 <= jd_qat_map_pkg::CFG_OFFSET;
+    else if (c1_bad_q)  register_q2 <= jd_qat_map_pkg::B1C_OFFSET;
+    else if (c2_bad_q)  register_q2 <= jd_qat_map_pkg::B2C_OFFSET;
+    else if (eps_bad_q) register_q2 <= jd_qat_map_pkg::EPS_OFFSET;
+    else if (tau_bad_q) register_q2 <= jd_qat_map_pkg::TAU_OFFSET;
+    else if (shift_bad_q != '0) begin
+      register_q2 <= jd_qat_map_pkg::SHIFT_OFFSET
+                     + 12'({lowest({8'd0, shift_bad_q})[3:0], 2'b00});
+    end else begin
+      register_q2 <= '0;
+    end
+    code_o  <= code;
+    place_o <= place;
   end
 endmodule : jd_qat_check

@@ -3,18 +3,27 @@
 // An adaptive array core: activations and deltas of its vectors, the array, accumulators, and the output
 // stage that brings results back.
 //
-//   entry -> ACT -> array -> accumulator -> sums of other cores (IL) -> output stage -+-> ACT
-//   weights ----------^                                                               +-> tail -> ACT
+//   FW  entry -> ACT -> array -> accumulator -> sums of other cores (IL) -> output stage -+-> ACT
+//       weights ----------^                                                               +-> tail -> ACT
+//   dX  entry -> DEL -> array -> accumulator -> output stage -+-> DEL
+//           \-> ACT -> positive ------------------^           +-> tail, of the action -> DEL
+//   dW  entry -> ACT, DEL -> array -> drained columns
+//                     DEL -> sums of deltas
 //
 // Streams  entry_*: entries of tiles; load_*: lines of weights, 3 clocks after their request; line_*,
-//          read_*: lines that are moved to and from slots. seen_*: what a monitor sees. Entries and
-//          weights are pipes: they never wait, as nothing after them can stall.
-// Timing   as in jd_qat_pkg: a result is in ACT 19 clocks after its entry. written_o counts output tiles
-//          that can be read: with a tile's first line, or of the tail its last vector's. What is read of
-//          a slot shows 3 clocks after read_valid_i, at which no entry may come.
+//          read_*: lines that are moved to and from slots. seen_*: what a monitor sees. drain_*, bias_*:
+//          of dW, for jd_qat_grad. Entries, weights and what dW gives are pipes: they never wait, as
+//          nothing after them can stall.
+// Timing   as in jd_qat_pkg: a result is in ACT or DEL 19 clocks after its entry. written_o counts
+//          output tiles that can be read: with a tile's first line, or of the tail its last vector's;
+//          whole_o with its last line. Of dW the sums of deltas show 5 clocks after the entry that closes
+//          a tile, its first column 7 and one more per clock. What is read of a slot shows 3 clocks after
+//          read_valid_i, at which no entry may come.
 // Numbers  those of its blocks. Vector v of a pass is in core v mod N, slot v / N; in half mode two slots
-//          share the line of the even one. In IL all cores have the vector and take columns in turn, and
-//          their lanes are added before anything is rounded.
+//          share the line of the even one, but not of deltas. In IL all cores have the vector and take
+//          columns in turn, and their lanes are added before anything is rounded. ReLU's derivative is
+//          1 where the stored activation is positive. bias_sums_o: exact, of all deltas of a tile with
+//          `bias`. Vectors that are not there count 0 in dW.
 // Source   FIXAR V-A (adaptive array processing core); docs/qat.md. Golden models: models/qat/array.py,
 //          models/qat/ops.py.
 `include "jd_assert.svh"
@@ -42,17 +51,25 @@ module jd_qat_core
   input  logic                            entry_valid_i,
   input  entry_t                          entry_i,
   output logic [1:0]                      written_o,     // output tiles, 0..2
+  output logic [1:0]                      whole_o,
   // Bias lines, for all cores alike
   input  logic [Lw-1:0][WORD_W-1:0]       bias_line_i,
   output logic                            bias_pop_o,
   // Lanes: this core's, and the sum of all
   output logic [Lw-1:0][1:0][ACC_W-1:0]   lanes_o,
   input  logic [Lw-1:0][1:0][ACC_W-1:0]   lanes_i,
+  // dW: columns that are drained, and sums of deltas
+  output logic                            drain_valid_o,
+  output logic                            drain_opens_o,   // the first of its tile
+  output logic [Lw-1:0][1:0][ACC_W-1:0]   drain_sums_o,
+  output logic                            bias_valid_o,
+  output logic [Lw-1:0][DELTA_W-1:0]      bias_sums_o,
   // Monitor and saturations
   output logic                            seen_valid_o,
   output logic [TENSOR_W-1:0]             seen_tensor_o,
   output logic [Lw-1:0][WORD_W-1:0]       seen_line_o,
   output logic [CountW-1:0]               over_z_o,
+  output logic [CountW-1:0]               over_delta_o,
   output logic [CountW-1:0]               over_quantized_o,
   // Lines of slots
   input  logic                            line_valid_i,
@@ -86,7 +103,7 @@ module jd_qat_core
     .clk_i, .rst_ni, .in_i (entry_valid_i), .out_o (valid_q4)
   );
   jd_delay #(.Width (1), .Cycles (AHEAD_STAGE - OPERAND_STAGE)) u_valid_q10 (
-    .clk_i, .rst_ni, .in_i (valid_q4), .out_o (valid_q10)
+    .clk_i, .rst_ni, .in_i (valid_q4 && entry_q4.tile.pass != PassDw), .out_o (valid_q10)
   );
   jd_delay #(.Width (1), .Cycles (OUT_STAGE - AHEAD_STAGE)) u_valid_q13 (
     .clk_i, .rst_ni, .in_i (valid_q10 && entry_q10.tile.last), .out_o (valid_q13)
@@ -104,44 +121,141 @@ module jd_qat_core
   );
 
   // Lines of a slot follow those of the slot before: the address of an entry is that of the one before
-  // and a step.
-  function automatic logic [ADDRESS_W-1:0] step_of(tile_t tile);
-    return tile.half ? ADDRESS_W'(2 * ActLines) : ADDRESS_W'(ActLines);
+  // and a step. Two slots share a line of DEL, one in each half, and in half mode one of ACT.
+  function automatic logic [ADDRESS_W-1:0] step_of(entry_t entry);
+    if (!entry.tile.half || entry.tile.action) return ADDRESS_W'(ActLines);
+    return paired(entry.tile) || !entry.index[0] ? ADDRESS_W'(2 * ActLines) : '0;
+  endfunction
+  function automatic logic [ADDRESS_W-1:0] delta_step_of(entry_t entry);
+    return paired(entry.tile) || !entry.index[0] ? ADDRESS_W'(DelLines) : '0;
   endfunction
   function automatic logic [ADDRESS_W-1:0] base_of(tile_t tile);
     return tile.acting ? ACTING : '0;
   endfunction
+  // The core has the vector: of an entry the only or the even one, or the odd one.
+  function automatic logic has(entry_t entry, logic odd);
+    logic [VECTORS_W:0] mine, vector;
+    mine   = entry.tile.il ? (VECTORS_W + 1)'(1)
+             : ((VECTORS_W + 1)'(entry.tile.vectors) + (VECTORS_W + 1)'(N - 1 - Index)) >> NLog2;
+    vector = paired(entry.tile) ? {2'b0, entry.index, odd} : {3'b0, entry.index};
+    return vector < mine && (!odd || paired(entry.tile));
+  endfunction
 
-  // ---- Operands
-  logic [ADDRESS_W-1:0]      source, source_q;
-  logic                      takes_part;
-  logic [Lw-1:0][WORD_W-1:0] act_line, operand_q;
-  assign source = !entry_i.opens ? source_q + step_of(entry_i.tile)
+  // ---- Operands: 1 addresses | 3 lines | 4 operands
+  logic                           dx, dw, odd_slot;
+  logic [ADDRESS_W-1:0]           source, source_q, delta, delta_q;
+  logic                           takes_part, reads_act;
+  logic [1:0]                     reads_del;
+  logic [Lw-1:0][WORD_W-1:0]      act_line, operand_q;
+  logic [1:0][Lw-1:0][WORD_W-1:0] del_line, deltas_q;
+  assign dx       = entry_i.tile.pass == PassDx;
+  assign dw       = entry_i.tile.pass == PassDw;
+  assign odd_slot = entry_i.index[0];
+  assign source = !entry_i.opens ? source_q + step_of(entry_i)
                   : base_of(entry_i.tile) + ADDRESS_W'(entry_i.tile.source)
                     + (entry_i.tile.il ? ADDRESS_W'(Index) : '0);
-  always_ff @(posedge clk_i) if (entry_valid_i) source_q <= source;
-  logic valid_q3, taken_q3, read_q3, read_delta_q3, read_odd_q3;
+  assign delta  = entry_i.opens ? ADDRESS_W'(entry_i.tile.delta)
+                                : delta_q + delta_step_of(entry_i);
+  always_ff @(posedge clk_i) begin
+    if (entry_valid_i) begin
+      source_q <= source;
+      delta_q  <= delta;
+    end
+  end
+  // Of dX the line of ACT is read with the last inner tile: it decides the derivative.
   assign takes_part = !entry_i.tile.il || TILES_W'(Index) < entry_i.tile.columns;
+  assign reads_act  = dx ? entry_i.tile.last && (entry_i.tile.act == ActRelu || entry_i.tile.action)
+                         : takes_part;
+  always_comb begin
+    reads_del = '0;
+    if (entry_valid_i && (dx || dw)) begin
+      reads_del = paired(entry_i.tile) ? 2'b11 : {odd_slot, !odd_slot};
+    end else if (read_valid_i && read_delta_i) begin
+      reads_del = {read_odd_i, !read_odd_i};
+    end
+  end
+  typedef struct packed {
+    logic       takes_part;
+    logic       dx;
+    logic       dw;
+    logic       half;
+    logic       odd_slot;
+    logic [1:0] has;
+    logic       read_delta;
+    logic       read_odd;
+  } operand_t;
+  operand_t operand, operand_q3;
+  logic     valid_q3, read_q3;
+  assign operand = '{takes_part: takes_part, dx: dx, dw: dw, half: entry_i.tile.half,
+                     odd_slot: odd_slot, has: {has(entry_i, 1'b1), has(entry_i, 1'b0)},
+                     read_delta: read_delta_i, read_odd: read_odd_i};
   jd_delay #(.Width (2), .Cycles (2)) u_valid_q3 (
     .clk_i, .rst_ni, .in_i ({entry_valid_i, read_valid_i}), .out_o ({valid_q3, read_q3})
   );
-  jd_delay #(.Width (3), .Cycles (2), .Clear (1'b0)) u_taken_q3 (
-    .clk_i, .rst_ni, .in_i ({takes_part, read_delta_i, read_odd_i}),
-    .out_o ({taken_q3, read_delta_q3, read_odd_q3})
+  jd_delay #(.Width ($bits(operand_t)), .Cycles (2), .Clear (1'b0)) u_operand_q3 (
+    .clk_i, .rst_ni, .in_i (operand), .out_o (operand_q3)
   );
-  logic [1:0][Lw-1:0][WORD_W-1:0] del_line;
   always_ff @(posedge clk_i) begin
     read_valid_o <= rst_ni && read_q3;
-    if (valid_q3) operand_q   <= taken_q3 ? act_line : '0;
-    if (read_q3)  read_data_o <= read_delta_q3 ? del_line[read_odd_q3] : act_line;
+    if (valid_q3) begin
+      operand_q <= operand_q3.dx ? del_line[operand_q3.odd_slot]
+                   : operand_q3.takes_part ? act_line : '0;
+    end
+    // dW: deltas of both lanes; of vectors that are not there 0.
+    if (valid_q3 && operand_q3.dw) begin
+      if (operand_q3.half) begin
+        for (int unsigned k = 0; k < 2; k++) deltas_q[k] <= operand_q3.has[k] ? del_line[k] : '0;
+      end else begin
+        deltas_q <= operand_q3.has[0] ? {2{del_line[operand_q3.odd_slot]}} : '0;
+      end
+    end
+    if (read_q3) read_data_o <= operand_q3.read_delta ? del_line[operand_q3.read_odd] : act_line;
+  end
+
+  // dX: whether stored activations are positive, and the stored action, when their results are rounded
+  localparam int unsigned RESULT_STAGE = OUT_STAGE + 4;
+  logic [Lw-1:0]             positive_q3, positive_q17;
+  logic [Lw-1:0][WORD_W-1:0] mu_q17;
+  always_comb begin
+    for (int unsigned j = 0; j < Lw; j++) begin
+      automatic logic signed [WORD_W-1:0] word;
+      word = act_line[j];
+      if (operand_q3.half) begin                   // of two vectors
+        word = operand_q3.odd_slot ? WORD_W'($signed(act_line[j][WORD_W-1:HALF_W]))
+                                   : WORD_W'($signed(act_line[j][HALF_W-1:0]));
+      end
+      positive_q3[j] = word > 0;
+    end
+  end
+  jd_delay #(.Width (Lw), .Cycles (RESULT_STAGE - 3), .Clear (1'b0)) u_positive (
+    .clk_i, .rst_ni, .in_i (positive_q3), .out_o (positive_q17)
+  );
+  jd_delay #(.Width (Lw * WORD_W), .Cycles (RESULT_STAGE - 3), .Clear (1'b0)) u_mu (
+    .clk_i, .rst_ni, .in_i (act_line), .out_o (mu_q17)
+  );
+
+  // dW: sums of a tile's deltas
+  logic                               pair_valid_q5, opens_q5, closes_q5;
+  logic [Lw-1:0][WORD_W:0]            pair_q5;
+  always_ff @(posedge clk_i) begin
+    pair_valid_q5 <= rst_ni && valid_q4 && entry_q4.tile.pass == PassDw && entry_q4.tile.bias;
+    opens_q5      <= entry_q4.opens;
+    closes_q5     <= entry_q4.closes;
+    bias_valid_o  <= rst_ni && pair_valid_q5 && closes_q5;
+    for (int unsigned j = 0; j < Lw; j++) begin
+      pair_q5[j] <= (WORD_W + 1)'($signed(deltas_q[0][j]))
+                    + (entry_q4.tile.half ? (WORD_W + 1)'($signed(deltas_q[1][j])) : '0);
+      if (pair_valid_q5) begin
+        bias_sums_o[j] <= (opens_q5 ? '0 : bias_sums_o[j]) + DELTA_W'($signed(pair_q5[j]));
+      end
+    end
   end
 
   // ---- Array and accumulator
   logic [Lw-1:0][SumW-1:0]  sums_low, sums_high;
   logic [Lw-1:0][ACC_W-1:0] total_low, total_high;
-  logic                     unused_sums_valid, total_valid, unused_drain_valid;
-  logic [$clog2(Lw)-1:0]    unused_drain_index;
-  logic [Lw-1:0][1:0][ACC_W-1:0] unused_drain;
+  logic                     unused_sums_valid, total_valid;
+  logic [$clog2(Lw)-1:0]    drain_index;
   jd_qat_array #(.Lw (Lw)) u_array (
     .clk_i, .rst_ni,
     .load_valid_i,
@@ -151,20 +265,21 @@ module jd_qat_core
     .load_line_i,
     .entry_valid_i    (valid_q4),
     .entry_swap_i     (entry_q4.opens && entry_q4.tile.pass != PassDw),
-    .entry_half_i     (entry_q4.tile.half),
-    .entry_gradient_i (1'b0),
+    .entry_half_i     (paired(entry_q4.tile)),
+    .entry_gradient_i (entry_q4.tile.pass == PassDw),
     .entry_opens_i    (entry_q4.opens),
     .entry_closes_i   (entry_q4.closes),
     .entry_row_i      (operand_q),
-    .entry_column_i   ('0),
+    .entry_column_i   (deltas_q),
     .sums_valid_o     (unused_sums_valid),
     .sums_low_o       (sums_low),
     .sums_high_o      (sums_high),
     .drain_rows_i     (($clog2(Lw) + 1)'(entry_q4.tile.rows)),
-    .drain_valid_o    (unused_drain_valid),
-    .drain_index_o    (unused_drain_index),
-    .drain_o          (unused_drain)
+    .drain_valid_o,
+    .drain_index_o    (drain_index),
+    .drain_o          (drain_sums_o)
   );
+  assign drain_opens_o = drain_index == '0;
   jd_qat_accum #(.Lw (Lw), .Entries (Slots + 1)) u_accum (
     .clk_i, .rst_ni,
     .ahead_valid_i (valid_q10),
@@ -197,19 +312,15 @@ module jd_qat_core
 
   // ---- Output stage
   tile_t                tile_q13;
-  logic [VECTORS_W:0]   mine;                       // vectors of this core
-  logic                 there, odd_there;
+  logic                 delta_q13, odd_there;
   logic [ADDRESS_W-1:0] sink, sink_q, join_address, join_q;
   assign tile_q13  = entry_q13.tile;
-  assign mine      = tile_q13.il ? (VECTORS_W + 1)'(1)
-                     : ((VECTORS_W + 1)'(tile_q13.vectors) + (VECTORS_W + 1)'(N - 1 - Index))
-                       >> NLog2;
-  assign there     = (VECTORS_W + 1)'(entry_q13.index) << tile_q13.half < mine;
-  assign odd_there = {2'b0, entry_q13.index, 1'b1} < mine && tile_q13.half;
+  assign delta_q13 = tile_q13.pass == PassDx;
+  assign odd_there = has(entry_q13, 1'b1);
   assign sink      = entry_q13.opens ? base_of(tile_q13) + ADDRESS_W'(tile_q13.sink)
-                                     : sink_q + step_of(tile_q13);
+                     : sink_q + (delta_q13 ? delta_step_of(entry_q13) : step_of(entry_q13));
   assign join_address = entry_q13.opens ? ADDRESS_W'(tile_q13.join_line)
-                                        : join_q + step_of(tile_q13);
+                                        : join_q + step_of(entry_q13);
   always_ff @(posedge clk_i) begin
     if (valid_q13) begin
       sink_q <= sink;
@@ -220,9 +331,10 @@ module jd_qat_core
 
   typedef struct packed {
     logic                 counts;     // what it saturates; in IL all cores have the same
-    logic                 odd;
+    logic                 odd;        // there are two vectors
+    logic                 delta;      // of dX
+    logic                 odd_slot;
     logic                 tanh;
-    logic                 delta;
     logic                 joins;
     logic                 joins_only;
     logic                 half;
@@ -230,17 +342,16 @@ module jd_qat_core
     logic                 opens;
     logic                 closes;
     logic [ROWS_W-1:0]    words;
-    logic [ROWS_W-1:0]    word;
+    logic [ROWS_W-1:0]    word;       // of the line, at which an action begins
     logic [SHIFT_W-1:0]   down;
     logic [TENSOR_W-1:0]  tensor;
     logic [ADDRESS_W-1:0] sink;
-    logic                 odd_slot;
     logic [ADDRESS_W-1:0] join_address;
   } result_t;
   result_t                        result, result_q4, result_q6;
   logic                           wide_valid, line_valid, tail_valid, tail_ready, tail_closes;
-  logic                           tail_delta, tail_odd_slot, tail_watch, act_tail_ready;
-  logic                           del_tail_ready, tail_seen;
+  logic                           tail_delta, tail_odd_slot, tail_watch, tail_seen;
+  logic                           act_tail_ready, del_tail_ready;
   logic [Lw-1:0]                  tail_mask;
   logic [1:0]                     tail_half;
   logic [$clog2(Lw+1)-1:0]        tail_over;
@@ -248,12 +359,12 @@ module jd_qat_core
   logic [Lw-1:0][WORD_W-1:0]      line_data, tail_data;
   logic [ADDRESS_W-1:0]           tail_address;
   logic [CountW-1:0]              over_z, over_quantized;
-  assign result = '{counts: !tile_q13.il || Index == 0, odd: odd_there,
-                    tanh: tile_q13.act == ActTanh, delta: tile_q13.pass == PassDx,
+  assign result = '{counts: !tile_q13.il || Index == 0, odd: odd_there, delta: delta_q13,
+                    odd_slot: entry_q13.index[0], tanh: tile_q13.act == ActTanh,
                     joins: tile_q13.joins, joins_only: tile_q13.joins_only, half: tile_q13.half,
                     watch: tile_q13.watch, opens: entry_q13.opens, closes: entry_q13.closes,
-                    words: tile_q13.rows, word: tile_q13.word, down: tile_q13.down,
-                    tensor: tile_q13.tensor, sink: sink, odd_slot: entry_q13.index[0],
+                    words: tile_q13.words, word: delta_q13 ? tile_q13.word : tile_q13.join_word,
+                    down: tile_q13.down, tensor: tile_q13.tensor, sink: sink,
                     join_address: join_address};
   jd_delay #(.Width ($bits(result_t)), .Cycles (4), .Clear (1'b0)) u_result_q4 (
     .clk_i, .rst_ni, .in_i (result), .out_o (result_q4)
@@ -263,20 +374,21 @@ module jd_qat_core
   );
   jd_qat_out #(.Lw (Lw)) u_out (
     .clk_i, .rst_ni,
-    .in_valid_i       (valid_q13 && there),
-    .in_half_i        (tile_q13.half),
+    .in_valid_i       (valid_q13 && has(entry_q13, 1'b0)),
+    .in_half_i        (paired(tile_q13)),
     .in_odd_i         (odd_there),
-    .in_delta_i       (tile_q13.pass == PassDx),
+    .in_delta_i       (delta_q13),
     .in_relu_i        (tile_q13.act == ActRelu),
     .in_wide_i        (tile_q13.wide),
     .in_quantize_i    (tile_q13.quantize),
     .in_up_i          (tile_q13.up),
     .in_down_i        (tile_q13.down),
-    .in_words_i       (tile_q13.rows),
+    .in_words_i       (tile_q13.words),
+    .in_word_i        (tile_q13.word),
     .in_bias_i        (tile_q13.bias ? bias_line_i : '0),
     .in_low_i         (low_q13),
     .in_high_i        (high_q13),
-    .in_positive_i    ('0),
+    .in_positive_i    (positive_q17),
     .wide_valid_o     (wide_valid),
     .wide_data_o      (wide_data),
     .line_valid_o     (line_valid),
@@ -284,7 +396,8 @@ module jd_qat_core
     .over_z_o         (over_z),
     .over_quantized_o (over_quantized)
   );
-  assign over_z_o         = result_q4.counts ? over_z : '0;
+  assign over_z_o         = result_q4.counts && !result_q4.delta ? over_z : '0;
+  assign over_delta_o     = result_q4.delta ? over_z : '0;
   assign over_quantized_o = (result_q6.counts ? over_quantized : '0)
                             + (tail_valid && tail_ready ? CountW'(tail_over) : '0);
   jd_qat_tail #(.Lw (Lw), .Entries (Slots + 1), .Lanes (Lanes)) u_tail (
@@ -308,7 +421,7 @@ module jd_qat_core
     .in_odd_slot_i   (result_q4.odd_slot),
     .in_join_i       (result_q4.join_address),
     .in_data_i       (wide_data),
-    .in_mu_i         ('0),
+    .in_mu_i         (mu_q17),
     .out_valid_o     (tail_valid),
     .out_ready_i     (tail_ready),
     .out_closes_o    (tail_closes),
@@ -324,9 +437,14 @@ module jd_qat_core
   assign tail_ready = tail_delta ? del_tail_ready : act_tail_ready;
   assign tail_seen  = tail_valid && tail_ready && tail_watch;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || clear_i) written_o <= '0;
-    else written_o <= 2'(line_valid && result_q6.opens)
-                      + 2'(tail_valid && tail_ready && tail_closes);
+    if (!rst_ni || clear_i) begin
+      written_o <= '0;
+      whole_o   <= '0;
+    end else begin
+      written_o <= 2'(line_valid && result_q6.opens) + 2'(tail_valid && tail_ready && tail_closes);
+      whole_o   <= 2'(line_valid && result_q6.closes)
+                   + 2'(tail_valid && tail_ready && tail_closes);
+    end
   end
   // Lines that a monitor sees have the write port of ACT in turn.
   assign seen_valid_o  = tail_seen || (line_valid && result_q6.watch);
@@ -338,10 +456,10 @@ module jd_qat_core
   assign line_ready_o = line_delta_i ? del_ready : act_ready;
   jd_qat_actmem #(.Lw (Lw), .Lines ((Slots + 1) * ActLines)) u_act (
     .clk_i, .rst_ni,
-    .read_en_i       (entry_valid_i ? takes_part : read_valid_i && !read_delta_i),
+    .read_en_i       (entry_valid_i ? reads_act : read_valid_i && !read_delta_i),
     .read_address_i  (entry_valid_i ? source : read_address_i),
     .read_data_o     (act_line),
-    .entry_valid_i   (line_valid),
+    .entry_valid_i   (line_valid && !result_q6.delta),
     .entry_address_i (result_q6.sink),
     .entry_data_i    (line_data),
     .tail_valid_i    (tail_valid && !tail_delta),
@@ -358,13 +476,13 @@ module jd_qat_core
   );
   jd_qat_delmem #(.Lw (Lw), .Lines (Slots / 2 * DelLines)) u_del (
     .clk_i, .rst_ni,
-    .read_en_i       ({read_odd_i, !read_odd_i} & {2{read_valid_i && read_delta_i}}),
-    .read_address_i  ({read_address_i, read_address_i}),
+    .read_en_i       (reads_del),
+    .read_address_i  ({2{entry_valid_i ? delta : read_address_i}}),
     .read_data_o     (del_line),
-    .entry_valid_i   (1'b0),
-    .entry_half_i    (1'b0),
-    .entry_address_i ('0),
-    .entry_data_i    ('0),
+    .entry_valid_i   (line_valid && result_q6.delta),
+    .entry_half_i    (result_q6.odd_slot),
+    .entry_address_i (result_q6.sink),
+    .entry_data_i    (line_data),
     .tail_valid_i    (tail_valid && tail_delta),
     .tail_ready_o    (del_tail_ready),
     .tail_half_i     (tail_odd_slot),
@@ -378,7 +496,7 @@ module jd_qat_core
   );
 
   logic unused;
-  assign unused = ^{unused_sums_valid, unused_drain_valid, unused_drain_index, unused_drain};
+  assign unused = unused_sums_valid;
   `JD_ASSUME_IF(ReadAlone_M, read_valid_i, !entry_valid_i)
   `JD_ASSERT_NEXT(SumsOnTime_A, total_valid, valid_q13)
 endmodule : jd_qat_core

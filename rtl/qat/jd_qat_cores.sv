@@ -6,9 +6,12 @@
 //                    \-> wmem, weights --^  ^ lanes of all cores (IL)
 //                         \-> bias lines ---/
 //
-// Streams  pass: as jd_qat_sequencer. weight_*: single lines of W and T; line_*: a line into slots of the
+// Streams  pass: as jd_qat_sequencer. weight_*: single lines of W and T; adam_*: the optimizer's lines of
+//          both, of which adam_next_i tells one clock before they are read; line_*: a line into slots of the
 //          chosen cores, of each its own; slot_*: a line of a slot is read, of one core or of all.
 //          seen_*: what monitors see, of each core.
+//          reserve, drain, tile, bias: of dW, as jd_qat_grad takes them; first and update of biases are
+//          those of the tile.
 // Timing   those of its blocks. Entries, and so lines that are seen, come to all cores in the same clock.
 // Numbers  those of its blocks. over_*: words that were saturated in this clock, in all cores.
 // Source   FIXAR V (architecture); docs/qat.md.
@@ -24,7 +27,8 @@ module jd_qat_cores
   parameter  int unsigned WLines    = 20480,
   parameter  int unsigned TanhLanes = 4,
   localparam int unsigned CoreW     = $clog2(N) > 0 ? $clog2(N) : 1,
-  localparam int unsigned OverW     = $clog2(2 * Lw * N + 1)
+  localparam int unsigned OverW     = $clog2(2 * Lw * N + 1),
+  localparam int unsigned WordsW    = $clog2(Lw + 1)
 ) (
   input  logic                             clk_i,
   input  logic                             rst_ni,
@@ -44,6 +48,14 @@ module jd_qat_cores
   input  logic [Lw-1:0][WORD_W-1:0]        weight_line_i,
   output logic                             weight_valid_o,
   output logic [Lw-1:0][WORD_W-1:0]        weight_line_o,
+  // Lines of W and T, in this order, for the optimizer
+  input  logic                             adam_next_i,
+  input  logic                             adam_read_i,
+  input  logic [LINE_W-1:0]                adam_source_i,
+  output logic [1:0][Lw-1:0][WORD_W-1:0]   adam_lines_o,   // 3 clocks later
+  input  logic                             adam_write_i,
+  input  logic [LINE_W-1:0]                adam_sink_i,
+  input  logic [1:0][Lw-1:0][WORD_W-1:0]   adam_lines_i,
   // Lines of slots
   input  logic                             line_valid_i,
   output logic                             line_ready_o,
@@ -62,16 +74,39 @@ module jd_qat_cores
   output logic                             slot_valid_o,
   output logic [Lw-1:0][WORD_W-1:0]        slot_line_o,
   output logic [N-1:0][Lw-1:0][WORD_W-1:0] slot_lines_o,   // of all cores
+  // dW, for jd_qat_grad: what is announced, columns of a tile with its fields, sums of deltas
+  output logic                             reserve_o,
+  output logic [WordsW-1:0]                reserve_rows_o,
+  input  logic                             room_i,
+  output logic                             reserve_bias_o,
+  input  logic                             bias_room_i,
+  output logic                             drain_valid_o,
+  output logic                             drain_opens_o,
+  output logic [N-1:0][Lw-1:0][1:0][ACC_W-1:0] drain_sums_o,
+  output logic [LINE_W-1:0]                tile_line_o,
+  output logic [LINE_W-1:0]                tile_stride_o,
+  output logic [WordsW-1:0]                tile_words_o,
+  output logic                             tile_half_o,
+  output logic [SHIFT_W-1:0]               tile_up_o,
+  output logic                             tile_first_o,
+  output logic                             tile_update_o,
+  output logic                             bias_valid_o,
+  output logic [N-1:0][Lw-1:0][DELTA_W-1:0] bias_sums_o,
+  output logic [LINE_W-1:0]                bias_line_o,
+  output logic [WordsW-1:0]                bias_words_o,
   // What is seen and counted
   output logic [N-1:0]                     seen_valid_o,
   output logic [N-1:0][TENSOR_W-1:0]       seen_tensor_o,
   output logic [N-1:0][Lw-1:0][WORD_W-1:0] seen_line_o,
   output logic [OverW-1:0]                 over_z_o,
+  output logic [OverW-1:0]                 over_delta_o,
   output logic [OverW-1:0]                 over_quantized_o,
   output logic                             entry_valid_o,   // each core takes an entry
   output logic                             entry_il_o,
+  output pass_e                            entry_pass_o,
   output logic                             load_il_o,       // of the acting inference: a line loads
-  output logic                             waits_o
+  output logic                             waits_o,
+  output logic                             full_o           // waits for room of jd_qat_grad
 );
   localparam int unsigned CountW = $clog2(2 * Lw + 1);
 
@@ -80,11 +115,13 @@ module jd_qat_cores
   weights_t                         load;
   entry_t                           entry;
   logic [LINE_W-1:0]                bias_address;
-  logic [N-1:0][1:0]                written;
+  logic [N-1:0][1:0]                written, whole;
+  logic [ROWS_W-1:0]                reserve_rows;
   jd_qat_sequencer #(.Lw (Lw), .N (N)) u_sequencer (
     .clk_i, .rst_ni, .clear_i,
     .idle_o         (sequencer_idle),
     .layers_i, .shifts_i, .pass_valid_i, .pass_ready_o, .pass_i,
+    .hold_i         (adam_next_i),
     .load_valid_o   (load_valid),
     .load_o         (load),
     .entry_valid_o  (entry_valid),
@@ -95,10 +132,14 @@ module jd_qat_cores
     .bias_address_o (bias_address),
     .come_i         (come),
     .written_i      (written[0]),
-    .waits_o
+    .whole_i        (whole[0]),
+    .reserve_o,
+    .reserve_rows_o (reserve_rows),
+    .reserve_bias_o, .room_i, .bias_room_i, .waits_o, .full_o
   );
   assign entry_valid_o = entry_valid;
   assign entry_il_o    = entry.tile.il;
+  assign entry_pass_o  = entry.tile.pass;
   assign load_il_o     = load_valid && load.il;
 
   logic                             line_valid, line_by_row, line_opens;
@@ -131,17 +172,59 @@ module jd_qat_cores
     .write_valid_i   (weight_write_i),
     .write_target_i  (weight_target_i),
     .write_address_i (weight_address_i),
-    .write_line_i    (weight_line_i)
+    .write_line_i    (weight_line_i),
+    .adam_read_i, .adam_source_i, .adam_lines_o,
+    .adam_write_i, .adam_sink_i, .adam_lines_i
   );
 
+  // ---- dW: the fields of the tile that has closed, until the next one has
+  typedef struct packed {
+    logic               half;
+    logic               fresh;
+    logic               update;
+    logic [SHIFT_W-1:0] up;
+    logic [ROWS_W-1:0]  rows;
+    logic [ROWS_W-1:0]  words;
+    logic [TILES_W-1:0] stride;
+    logic [LINE_W-1:0]  line;
+    logic [LINE_W-1:0]  bias_line;
+  } gradient_t;
+  gradient_t gradient, gradient_q4, gradient_q5;
+  logic      closes_q4;
+  assign gradient = '{half: entry.tile.half, fresh: entry.tile.fresh, update: entry.tile.update,
+                      up: entry.tile.up, rows: entry.tile.rows, words: entry.tile.words,
+                      stride: entry.tile.stride, line: entry.tile.line,
+                      bias_line: entry.tile.bias_line};
+  jd_delay #(.Width ($bits(gradient_t)), .Cycles (OPERAND_STAGE - 1), .Clear (1'b0)) u_gradient (
+    .clk_i, .rst_ni, .in_i (gradient), .out_o (gradient_q4)
+  );
+  jd_delay #(.Width (1), .Cycles (OPERAND_STAGE - 1)) u_closes (
+    .clk_i, .rst_ni,
+    .in_i  (entry_valid && entry.closes && entry.tile.pass == PassDw),
+    .out_o (closes_q4)
+  );
+  always_ff @(posedge clk_i) if (closes_q4) gradient_q5 <= gradient_q4;
+  assign reserve_rows_o = WordsW'(reserve_rows);
+  assign tile_line_o    = gradient_q5.line;
+  assign tile_stride_o  = LINE_W'(gradient_q5.stride);
+  assign tile_words_o   = WordsW'(gradient_q5.words);
+  assign tile_half_o    = gradient_q5.half;
+  assign tile_up_o      = gradient_q5.up;
+  assign tile_first_o   = gradient_q5.fresh;
+  assign tile_update_o  = gradient_q5.update;
+  assign bias_line_o    = gradient_q5.bias_line;
+  assign bias_words_o   = WordsW'(gradient_q5.rows);
+
   // ---- Cores
+  logic [N-1:0]                         drain_valid, drain_opens, bias_sums_valid;
   logic [N-1:0]                         core_idle, line_ready, slot_valid;
   logic [N-1:0][Lw-1:0][1:0][ACC_W-1:0] lanes;
   logic [Lw-1:0][1:0][ACC_W-1:0]        lane_sums;
-  logic [N-1:0][CountW-1:0]             over_z, over_quantized;
+  logic [N-1:0][CountW-1:0]             over_z, over_delta, over_quantized;
   always_comb begin
     lane_sums        = '0;
     over_z_o         = '0;
+    over_delta_o     = '0;
     over_quantized_o = '0;
     for (int unsigned c = 0; c < N; c++) begin
       for (int unsigned j = 0; j < Lw; j++) begin
@@ -150,6 +233,7 @@ module jd_qat_cores
         end
       end
       over_z_o         = over_z_o + OverW'(over_z[c]);
+      over_delta_o     = over_delta_o + OverW'(over_delta[c]);
       over_quantized_o = over_quantized_o + OverW'(over_quantized[c]);
     end
   end
@@ -157,6 +241,9 @@ module jd_qat_cores
   assign slot_valid_o  = slot_valid[slot_core_i];
   assign slot_line_o   = slot_lines_o[slot_core_i];
   assign idle_o        = sequencer_idle && core_idle[0];
+  assign drain_valid_o = drain_valid[0];
+  assign drain_opens_o = drain_opens[0];
+  assign bias_valid_o  = bias_sums_valid[0];
   for (genvar c = 0; c < N; c++) begin : gen_core
     jd_qat_core #(
       .Lw (Lw), .N (N), .Index (c), .Slots (Slots), .ActLines (ActLines), .DelLines (DelLines),
@@ -172,14 +259,21 @@ module jd_qat_cores
       .entry_valid_i    (entry_valid),
       .entry_i          (entry),
       .written_o        (written[c]),
+      .whole_o          (whole[c]),
       .bias_line_i      (bias_line),
       .bias_pop_o       (bias_pop[c]),
       .lanes_o          (lanes[c]),
       .lanes_i          (lane_sums),
+      .drain_valid_o    (drain_valid[c]),
+      .drain_opens_o    (drain_opens[c]),
+      .drain_sums_o     (drain_sums_o[c]),
+      .bias_valid_o     (bias_sums_valid[c]),
+      .bias_sums_o      (bias_sums_o[c]),
       .seen_valid_o     (seen_valid_o[c]),
       .seen_tensor_o    (seen_tensor_o[c]),
       .seen_line_o      (seen_line_o[c]),
       .over_z_o         (over_z[c]),
+      .over_delta_o     (over_delta[c]),
       .over_quantized_o (over_quantized[c]),
       .line_valid_i     (line_valid_i && line_ready_o && line_cores_i[c]),
       .line_ready_o     (line_ready[c]),
@@ -195,6 +289,8 @@ module jd_qat_cores
   end
   if (N > 1) begin : gen_unused
     logic unused;
-    assign unused = ^{written[N-1:1], bias_pop[N-1:1], core_idle[N-1:1]};
+    assign unused = ^{written[N-1:1], whole[N-1:1], bias_pop[N-1:1], core_idle[N-1:1],
+                      drain_valid[N-1:1], drain_opens[N-1:1],
+                      bias_sums_valid[N-1:1]};
   end
 endmodule : jd_qat_cores

@@ -66,6 +66,7 @@ module jd_qat_grad #(
   input  logic                                    bias_first_i,
   input  logic                                    bias_update_i,
   // Lines to Adam
+  output logic                                    adam_next_o,      // a read in the next clock
   output logic                                    adam_read_o,
   output logic [LineW-1:0]                        adam_line_o,
   output logic                                    adam_valid_o,
@@ -376,6 +377,7 @@ module jd_qat_grad #(
       over_sum_o = over_sum_o + CountW'(sum_valid_q3 && sum_over_q3[k]);
     end
   end
+  assign adam_next_o  = take && chosen.update;
   assign adam_read_o  = taken_valid_q && taken_q.update;
   assign adam_line_o  = taken_q.line;
   assign adam_valid_o = sum_valid_q3 && sum_update_q3;

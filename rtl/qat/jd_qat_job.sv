@@ -5,15 +5,15 @@
 //   descriptor -> check -+-> NET: table's rows -> jd_qat_table
 //                        +-> LOAD, PUTX: rows -> memories, slots
 //                        +-> STORE, GETX: memories, slots -> rows
-//                        +-> INFER: state's rows -> slot for acting -> pass -> action
-//                        +-> FW: pass
+//                        +-> INFER: jd_qat_act
+//                        +-> ADAM: jd_qat_sweep
+//                        +-> FW, DX, DW: pass
 //
 // Streams  job, end: as of the frame. load_*: transfers of jd_qat_load and their rows; weight_*, moment_*,
 //          line_*, slot_*: rows of the memories, which show 3 clocks after they are asked for. pass: of
 //          jd_qat_cores.
-// Timing   a row per clock; a row of a state takes 3.
-// Numbers  a state's words are stored as they are, or in half mode S16(R(x, shift 0)) in the lower
-//          halves, and 0 in the upper; X's other words are 0. over_o: of them, those that were saturated.
+// Timing   a row per clock.
+// Numbers  bits, unchanged; see jd_qat_act. over_o: words of a state that were saturated.
 // Source   docs/qat.md (jobs). Golden model: models/qat/engine.py.
 `include "jd_assert.svh"
 module jd_qat_job
@@ -55,6 +55,12 @@ module jd_qat_job
   input  logic                            watch_i,
   input  logic [3:0]                      noise_kind_i,
   input  logic [TENSORS-1:0][SHIFT_W-1:0] shifts_i,
+  input  logic [31:0]                     c1_i,           // of Adam
+  input  logic [31:0]                     c2_i,
+  input  logic [31:0]                     eps_i,
+  input  logic [24:0]                     tau_i,
+  output logic                            capture_o,      // shifts, and half mode
+  output logic                            partial_o,      // an update ended early
   output table_t                          table_o,
   // Transfers
   output logic                            load_read_o,
@@ -101,7 +107,17 @@ module jd_qat_job
   input  logic                            pass_ready_i,
   output pass_t                           pass_o,
   input  logic                            cores_idle_i,
+  // The optimizer
+  output logic                            sweep_o,        // begin with a network
+  output logic                            sweep_net_o,
+  output logic [25:0]                     rate_o,
+  output logic                            targets_o,      // they move
+  input  logic                            updates_i,      // a line goes to Adam
+  input  logic                            update_idle_i,
   // Acting
+  output logic                            seed_o,         // load generator and x
+  output logic [255:0]                    seed_state_o,
+  output logic [Lw-1:0][WORD_W-1:0]       seed_x_o,
   output logic                            seen_o,         // line_data_o goes into X, is monitored
   output logic [OverW-1:0]                over_o,
   output logic                            noise_start_o,
@@ -117,15 +133,24 @@ module jd_qat_job
   localparam int unsigned TableWords = 16 + 8 * MaxLayers;
   localparam int unsigned TableRows  = (TableWords + Lw - 1) / Lw;
   localparam logic [31:0] MEMORY = 32'd2, STATE = 32'd4, ACTION = 32'd6;   // words of addresses
-  localparam logic [ADDRESS_W-1:0] ACTING = ADDRESS_W'(Slots * ActLines);
 
   typedef enum logic [3:0] {
-    StIdle, StCheck, StTableRows, StTable, StRowsIn, StRowsOut, StState, StQuantize, StStore,
-    StPass, StRun, StAction, StNoise, StDrop, StEnd
+    StIdle, StCheck, StTableRows, StTable, StRowsIn, StRowsOut, StPass, StRun, StFetch, StChoose,
+    StAdam, StDrop, StEnd
   } state_t;
   state_t      state_q, state_d;
   descriptor_t words_q;
   logic [7:0]  opcode;
+  // Of jd_qat_act, whose ports lead where the job's own do while `acts`
+  logic        acts, act_idle, act_fetch, act_choose, act_done, act_read, act_write;
+  logic        act_row_ready, act_row_valid, act_line_valid, act_slot_read, act_pass_valid;
+  logic [1:0]  act_response;
+  logic [39:0] act_address;
+  logic [RowsW-1:0]          act_rows;
+  logic [ROWS_W-1:0]         act_words;
+  logic [ADDRESS_W-1:0]      act_slot;
+  logic [Lw-1:0][WORD_W-1:0] act_row, act_line;
+  pass_t                     act_pass;
   logic        check_start_q, check_done, table_start_q, table_done, first_q;
   logic [7:0]  check_code, table_code;
   logic [31:0] check_place, table_place;
@@ -143,7 +168,7 @@ module jd_qat_job
     .table_i  (table_o),
     .half_i,
     .noise_i  (noise_kind_i),
-    .shifts_i,
+    .shifts_i, .c1_i, .c2_i, .eps_i, .tau_i,
     .done_o   (check_done),
     .code_o   (check_code),
     .place_o  (check_place)
@@ -166,10 +191,9 @@ module jd_qat_job
   );
 
   // ---- What the job moves
-  logic        delta, slots_out, of_weights;
+  logic        delta, of_weights;
   logic [17:0] line_count;
   assign delta      = words_q[8][4];
-  assign slots_out  = opcode == GETX || state_q == StAction;
   assign of_weights = words_q[8][2:1] == '0;
   assign line_count = opcode inside {LOAD, STORE} ? words_q[10][17:0] : words_q[11][17:0];
 
@@ -177,15 +201,15 @@ module jd_qat_job
   logic [LINE_W-1:0]    line_q;
   logic                 second_q;
   logic [ADDRESS_W-1:0] slot_q;
-  logic [RowsW-1:0]     asked_q, stored_q;       // rows to ask for; lines of X to store
+  logic [RowsW-1:0]     asked_q;                 // rows to ask for
   logic                 asks, moves_in;
   assign line_o         = line_q;
   assign second_o       = second_q;
   assign region_o       = words_q[8][2:0];
-  assign slot_core_o    = state_q == StAction ? '0 : CoreW'(words_q[8][3:0]);
-  assign slot_delta_o   = state_q == StRowsIn || state_q == StRowsOut ? delta : 1'b0;
+  assign slot_core_o    = acts ? '0 : CoreW'(words_q[8][3:0]);
+  assign slot_delta_o   = !acts && delta;
   assign slot_odd_o     = words_q[9][0];
-  assign slot_address_o = slot_q;
+  assign slot_address_o = acts ? act_slot : slot_q;
 
   // Rows that were asked for wait in a queue for the transfer.
   localparam int unsigned Queue = 8;
@@ -211,106 +235,122 @@ module jd_qat_job
     .out_data_o  (queue_row),
     .count_o     (unused_count)
   );
-  logic                      action_q;           // its line is there
-  logic [Lw-1:0][WORD_W-1:0] action_line_q;
-  assign row_valid_o = state_q == StRowsOut && (opcode == INFER ? action_q : queue_valid);
-  assign row_data_o  = opcode == INFER ? action_line_q : queue_row;
-  assign queue_taken = state_q == StRowsOut && queue_valid && row_ready_i && opcode != INFER;
-  assign asks        = state_q == StRowsOut && opcode != INFER && asked_q != '0
-                       && owed_q != 4'(Queue) && (slots_out || !of_weights || weight_ready_i);
+  assign row_valid_o = acts ? act_row_valid : state_q == StRowsOut && queue_valid;
+  assign row_data_o  = acts ? act_row : queue_row;
+  assign queue_taken = state_q == StRowsOut && queue_valid && row_ready_i;
+  assign asks        = state_q == StRowsOut && asked_q != '0 && owed_q != 4'(Queue)
+                       && (opcode == GETX || !of_weights || weight_ready_i);
   assign weight_read_o = state_q == StRowsOut && opcode == STORE && of_weights && asked_q != '0
                          && owed_q != 4'(Queue);
   assign moment_read_o = asks && opcode == STORE && !of_weights;
-  assign slot_read_o   = (asks && opcode == GETX) || (state_q == StAction && first_q);
+  assign slot_read_o   = acts ? act_slot_read : asks && opcode == GETX;
 
   // ---- Rows in
   logic stores;                                  // a row goes into its place
   assign moves_in       = state_q == StRowsIn && row_valid_i;
   assign weight_write_o = moves_in && opcode == LOAD && of_weights;
   assign moment_write_o = moves_in && opcode == LOAD && !of_weights;
-  assign line_valid_o   = (moves_in && opcode == PUTX) || state_q == StStore;
+  assign line_valid_o   = acts ? act_line_valid : moves_in && opcode == PUTX;
   assign stores         = moves_in && (opcode == LOAD || line_ready_i);
   always_comb begin
     unique case (state_q)
       StTableRows: row_ready_o = 1'b1;
-      StRowsIn:    row_ready_o = opcode == LOAD || line_ready_i;
-      StState:     row_ready_o = 1'b1;
-      default:     row_ready_o = 1'b0;
+      StRowsIn:    row_ready_o = opcode != PUTX || line_ready_i;
+      default:     row_ready_o = acts && act_row_ready;
     endcase
     for (int unsigned c = 0; c < N; c++) begin
-      line_cores_o[c] = state_q == StStore || words_q[8][3:0] == 4'(c);
+      line_cores_o[c] = acts || words_q[8][3:0] == 4'(c);
     end
   end
 
-  // ---- The state: a row, its words beyond S and beyond the transfer 0; quantized; stored
-  logic [Lw-1:0][WORD_W-1:0] state_row_q, kept;
-  logic [Lw-1:0][HALF_W-1:0] stored;
-  logic [Lw-1:0]             over, unused_valid;
-  logic [DIM_W-1:0]          state_left_q;       // words of the state from this row on
-  for (genvar j = 0; j < Lw; j++) begin : gen_word
-    jd_fixed_round #(
-      .InW      (WORD_W),
-      .OutW     (HALF_W),
-      .ShiftMax (16),
-      .Latency  (1)
-    ) u_quantizer (
-      .clk_i, .rst_ni,
-      .valid_i     (state_q == StQuantize),
-      .value_i     (state_row_q[j]),
-      .shift_i     (shifts_i[0]),
-      .valid_o     (unused_valid[j]),
-      .result_o    (stored[j]),
-      .saturated_o (over[j])
-    );
-    assign kept[j] = half_i ? {HALF_W'(0), stored[j]} : state_row_q[j];
-  end
-  assign line_data_o = state_q == StStore ? kept : row_data_i;
-  assign seen_o      = state_q == StStore && line_ready_i && watch_i && !half_i;
-  always_comb begin
-    over_o = '0;
-    for (int unsigned j = 0; j < Lw; j++) begin
-      over_o = over_o + OverW'(over[j] && state_q == StStore && line_ready_i && half_i);
-    end
-  end
+  assign line_data_o = acts ? act_line : row_data_i;
 
   // ---- Passes
-  layer_t actor_last;
-  assign actor_last = table_o.layers[0][2'(table_o.counts[0] - 1'b1)];
   always_comb begin
-    pass_o            = '0;
-    pass_o.pass       = PassFw;
-    pass_o.half       = half_i;
-    pass_o.watch      = watch_i;
-    pass_o.vectors    = VECTORS_W'(1);
-    if (opcode == INFER) begin
-      pass_o.il         = 1'b1;
-      pass_o.acting     = 1'b1;
-      pass_o.last_layer = 2'(table_o.counts[0] - 1'b1);
-    end else begin
-      pass_o.net         = words_q[8][0];
-      pass_o.target      = words_q[8][8];
-      pass_o.first_layer = words_q[8][5:4];
-      pass_o.last_layer  = words_q[8][5:4];
-      pass_o.vectors     = words_q[9][VECTORS_W-1:0];
-      pass_o.source      = words_q[10][PLACE_W-1:0];
-      pass_o.place       = 1'b1;
-      pass_o.sink        = words_q[11][PLACE_W-1:0];
-    end
+    pass_o             = '0;
+    pass_o.pass        = opcode == DX ? PassDx : opcode == DW ? PassDw : PassFw;
+    pass_o.half        = half_i;
+    pass_o.watch       = watch_i;
+    pass_o.net         = words_q[8][0];
+    pass_o.target      = words_q[8][8];
+    pass_o.first_layer = words_q[8][5:4];
+    pass_o.last_layer  = words_q[8][5:4];
+    pass_o.vectors     = words_q[9][VECTORS_W-1:0];
+    pass_o.source      = words_q[10][PLACE_W-1:0];
+    pass_o.place       = 1'b1;
+    pass_o.sink        = words_q[11][PLACE_W-1:0];
+    pass_o.fresh       = 1'b1;
+    if (acts) pass_o = act_pass;
   end
-  assign pass_valid_o  = state_q == StPass && !stop;
-  assign noise_start_o = pass_valid_o && pass_ready_i && opcode == INFER && words_q[0][8];
-  assign actions_o     = CountW'(table_o.actions);
-  assign clear_o       = state_q == StDrop || state_q == StIdle;
-  assign noise_valid_o = state_q == StNoise && first_q && noise_ready_i;
-  assign noise_data_o  = action_line_q;
+  assign pass_valid_o = acts ? act_pass_valid : state_q == StPass && !stop;
+  assign actions_o    = CountW'(table_o.actions);
+  assign clear_o      = state_q == StDrop || state_q == StIdle;
+
+  // ---- Acting
+  jd_qat_act #(.Lw (Lw), .Slots (Slots), .ActLines (ActLines)) u_act (
+    .clk_i, .rst_ni,
+    .idle_o          (act_idle),
+    .fetch_i         (act_fetch),
+    .choose_i        (act_choose),
+    .stop_i          (stop),
+    .done_o          (act_done),
+    .response_o      (act_response),
+    .state_i         ({words_q[STATE+1][7:0], words_q[STATE]}),
+    .action_i        ({words_q[ACTION+1][7:0], words_q[ACTION]}),
+    .noisy_i         (words_q[0][8]),
+    .half_i, .watch_i,
+    .shift_i         (shifts_i[0]),
+    .table_i         (table_o),
+    .load_read_o     (act_read),
+    .load_write_o    (act_write),
+    .load_address_o  (act_address),
+    .load_rows_o     (act_rows),
+    .load_words_o    (act_words),
+    .load_done_i,
+    .load_response_i,
+    .row_valid_i     (acts && row_valid_i),
+    .row_ready_o     (act_row_ready),
+    .row_data_i,
+    .row_valid_o     (act_row_valid),
+    .row_data_o      (act_row),
+    .line_valid_o    (act_line_valid),
+    .line_ready_i,
+    .seen_o, .over_o,
+    .slot_read_o     (act_slot_read),
+    .slot_address_o  (act_slot),
+    .line_data_o     (act_line),
+    .slot_valid_i, .slot_line_i,
+    .pass_valid_o    (act_pass_valid),
+    .pass_ready_i,
+    .pass_o          (act_pass),
+    .cores_idle_i,
+    .noise_start_o, .noise_ready_i, .noise_valid_o, .noise_data_o, .noise_valid_i, .noise_data_i
+  );
+  assign acts       = state_q == StFetch || state_q == StChoose;
+  assign act_fetch  = state_q == StFetch && first_q;
+  assign act_choose = state_q == StChoose && first_q;
+
+  // ---- The optimizer; what is captured, and seeds
+  logic [Lw-1:0][WORD_W-1:0] x_q;
+  assign sweep_o      = enters && state_d == StAdam;
+  assign sweep_net_o  = words_q[8][0];
+  assign rate_o       = words_q[9][25:0];
+  assign targets_o    = words_q[0][11];
+  assign capture_o    = good && opcode == QUANT;
+  assign seed_o       = good && opcode == SEED;
+  assign seed_state_o = words_q[11:4];
+  assign seed_x_o     = x_q;
 
   // ---- The course of a job
-  logic       transfers, failed, enters;
-  logic       loaded_q;                           // the state's transfer is over
+  logic       transfers, failed, enters, good, ends;
+  logic       updating_q;                         // lines have gone to Adam
+  logic       timed_out_q;
   logic [4:0] drop_q;                             // clocks until nothing is under way in the cores
-  assign transfers     = state_q inside {StTableRows, StRowsIn, StRowsOut, StState};
-  assign failed        = transfers && load_response_i != '0;
+  assign transfers     = state_q inside {StTableRows, StRowsIn, StRowsOut};
+  assign failed        = acts ? act_response != '0 : transfers && load_response_i != '0;
   assign enters        = state_d != state_q;
+  assign ends          = enters && state_d == StEnd;
+  assign good          = ends && !failed && !stop && (state_q != StCheck || check_code == '0);
   assign job_ready_o   = state_q == StIdle && !soft_reset_i;
   assign end_valid_o   = state_q == StEnd;
   assign running_o     = state_q != StIdle;
@@ -327,7 +367,10 @@ module jd_qat_job
             NET:         state_d = StTableRows;
             LOAD, PUTX:  state_d = StRowsIn;
             STORE, GETX: state_d = StRowsOut;
-            INFER:       state_d = StState;
+            INFER:       state_d = StFetch;
+            ADAM:        state_d = StAdam;
+            QUANT:       state_d = StEnd;
+            SEED:        state_d = words_q[0][8] ? StRowsIn : StEnd;
             default:     state_d = StPass;
           endcase
         end
@@ -335,38 +378,33 @@ module jd_qat_job
       StTableRows: if (load_done_i) state_d = failed || stop ? StEnd : StTable;
       StTable: if (table_done) state_d = StEnd;
       StRowsIn, StRowsOut: if (load_done_i) state_d = StEnd;
-      StState: begin                              // rows of the transfer, then zeros
-        if (row_valid_i || (loaded_q && stored_q != '0 && !failed && !stop)) state_d = StQuantize;
-        else if (loaded_q) state_d = failed || stop ? StEnd : StPass;
-      end
-      StQuantize: state_d = StStore;
-      StStore: if (line_ready_i) state_d = StState;
       StPass: if (stop) state_d = StDrop;
               else if (pass_ready_i) state_d = StRun;
       StRun: if (stop) state_d = StDrop;
-             else if (cores_idle_i && !first_q) state_d = opcode == INFER ? StAction : StEnd;
-      StAction: if (slot_valid_i) state_d = words_q[0][8] ? StNoise : StRowsOut;
-      StNoise: if (noise_valid_i) state_d = StRowsOut;
-      StDrop: if (cores_idle_i && drop_q == '0 && noise_ready_i) state_d = StEnd;
+             else if (cores_idle_i && update_idle_i && !first_q) state_d = StEnd;
+      StFetch: if (act_done) state_d = failed || stop ? StEnd : StChoose;
+      StChoose: if (act_done) state_d = stop ? StDrop : StEnd;
+      StAdam: if (stop) state_d = StDrop;
+              else if (update_idle_i && !first_q) state_d = StEnd;
+      StDrop: if (cores_idle_i && drop_q == '0 && noise_ready_i && update_idle_i) state_d = StEnd;
       StEnd: if (end_ready_i) state_d = StIdle;
       default: state_d = StIdle;
     endcase
   end
 
-  assign load_read_o  = enters && state_q == StCheck
-                        && state_d inside {StTableRows, StRowsIn, StState};
-  assign load_write_o = enters && state_d == StRowsOut;
+  assign load_read_o  = acts ? act_read : enters && state_d inside {StTableRows, StRowsIn};
+  assign load_write_o = acts ? act_write : enters && state_d == StRowsOut;
   always_comb begin
     load_address_o = {words_q[3][7:0], words_q[2]};
     load_words_o   = ROWS_W'(Lw);
     load_rows_o    = RowsW'(line_count)
                      << (opcode inside {LOAD, STORE} && words_q[8][2:0] == SECOND_REGION);
-    if (opcode == NET) load_rows_o = RowsW'(TableRows);
-    if (opcode == INFER) begin
-      load_address_o = state_q == StCheck ? {words_q[5][7:0], words_q[4]}
-                                          : {words_q[7][7:0], words_q[6]};
-      load_rows_o    = state_q == StCheck ? RowsW'(table_o.state_lines) : RowsW'(1);
-      if (state_q != StCheck) load_words_o = table_o.actions;
+    if (opcode == NET)  load_rows_o = RowsW'(TableRows);
+    if (opcode == SEED) load_rows_o = RowsW'(1);
+    if (acts) begin
+      load_address_o = act_address;
+      load_rows_o    = act_rows;
+      load_words_o   = act_words;
     end
   end
 
@@ -380,7 +418,7 @@ module jd_qat_job
       check_start_q <= state_q == StIdle && state_d == StCheck;
       table_start_q <= state_q == StTableRows && state_d == StTable;
     end
-    first_q <= enters || (state_q == StNoise && first_q && !noise_valid_o);
+    first_q <= enters;
     drop_q  <= state_q == StDrop ? drop_q - 5'(drop_q != '0) : 5'd24;
     if (job_valid_i && job_ready_o) words_q <= job_descriptor_i;
 
@@ -390,44 +428,20 @@ module jd_qat_job
       second_q     <= 1'b0;
       asked_q      <= load_rows_o;
       owed_q       <= '0;
-      stored_q     <= RowsW'(table_o.input_lines);
-      state_left_q <= table_o.states;
-      loaded_q     <= 1'b0;
-      action_q     <= 1'b0;
-      slot_q       <= opcode == INFER ? ACTING
-          : words_q[10][ADDRESS_W-1:0]
-            + (delta ? ADDRESS_W'(words_q[9][7:1]) * ADDRESS_W'(DelLines)
-                     : ADDRESS_W'(words_q[9][7:0]) * ADDRESS_W'(ActLines));
+      x_q          <= '0;
+      slot_q       <= words_q[10][ADDRESS_W-1:0]
+                      + (delta ? ADDRESS_W'(words_q[9][7:1]) * ADDRESS_W'(DelLines)
+                               : ADDRESS_W'(words_q[9][7:0]) * ADDRESS_W'(ActLines));
     end else begin
       if (stores || asks) begin
         second_q <= words_q[8][2:0] == SECOND_REGION && !second_q;
         line_q   <= line_q + LINE_W'(words_q[8][2:0] != SECOND_REGION || second_q);
       end
-      if (stores || asks || (state_q == StStore && line_ready_i)) slot_q <= slot_q + 1'b1;
-      if (asks) asked_q <= asked_q - 1'b1;
+      if (stores || asks) slot_q  <= slot_q + 1'b1;
+      if (asks)           asked_q <= asked_q - 1'b1;
       owed_q <= owed_q + 4'(asks) - 4'(queue_taken);
-      if (load_done_i) loaded_q <= 1'b1;
-      if (state_q == StStore && line_ready_i) begin
-        stored_q     <= stored_q - 1'b1;
-        state_left_q <= 32'(state_left_q) > Lw ? state_left_q - DIM_W'(Lw) : '0;
-      end
-      if (state_q == StRun && state_d == StAction) begin
-        slot_q <= ACTING + ADDRESS_W'(actor_last.output_line);
-      end
-      if (state_q == StAction && slot_valid_i) begin
-        action_line_q <= slot_line_i;
-        action_q      <= !words_q[0][8];
-      end
-      if (state_q == StNoise && noise_valid_i) begin
-        action_line_q <= noise_data_i;
-        action_q      <= 1'b1;
-      end
     end
-    if (state_q == StState) begin
-      for (int unsigned j = 0; j < Lw; j++) begin
-        state_row_q[j] <= row_valid_i && DIM_W'(j) < state_left_q ? row_data_i[j] : '0;
-      end
-    end
+    if (moves_in) x_q <= row_data_i;
     if (state_q == StTableRows && row_valid_i) begin
       table_q <= {row_data_i, table_q[TableRows-1:1]};
     end
@@ -438,12 +452,12 @@ module jd_qat_job
       end_info0_o  <= check_code != '0 ? check_place : '0;
       end_info1_o  <= '0;
       end_count_o  <= '0;
-      end_detail_o <= {15'd0, half_i};
+      timed_out_q  <= 1'b0;
       if (check_code == '0 && !stop) begin
         unique case (opcode)
           LOAD, STORE, PUTX, GETX: end_count_o <= 32'(line_count);
           INFER:                   end_count_o <= 32'd1;
-          FW:                      end_count_o <= words_q[9];
+          FW, DX, DW:              end_count_o <= words_q[9];
           default:                 end_count_o <= '0;
         endcase
       end
@@ -454,21 +468,27 @@ module jd_qat_job
     end
     if (state_q != StEnd && state_d == StEnd && state_q != StTable) begin
       if (failed) begin
-        end_error_o <= state_q == StRowsOut ? E_BUS_WR : E_BUS_RD;
-        end_info0_o <= opcode != INFER ? MEMORY : state_q == StRowsOut ? ACTION : STATE;
-        end_info1_o <= 32'(load_response_i);
+        end_error_o <= state_q == StRowsOut || state_q == StChoose ? E_BUS_WR : E_BUS_RD;
+        end_info0_o <= !acts ? MEMORY : state_q == StChoose ? ACTION : STATE;
+        end_info1_o <= 32'(acts ? act_response : load_response_i);
         end_count_o <= '0;
       end else if (stop && !(state_q == StCheck && check_code != '0)) begin
-        end_error_o  <= E_TIMEOUT;
-        end_info0_o  <= '0;
-        end_info1_o  <= '0;
-        end_count_o  <= '0;
-        end_detail_o <= '0;
+        end_error_o <= E_TIMEOUT;
+        end_info0_o <= '0;
+        end_info1_o <= '0;
+        end_count_o <= '0;
+        timed_out_q <= 1'b1;
       end
     end
+    if (!rst_ni)                                                  partial_o <= 1'b0;
+    else if (ends && !good && updating_q)                         partial_o <= 1'b1;
+    else if (good && opcode == LOAD && words_q[8][2:0] == '0) partial_o <= 1'b0;
+    updating_q <= state_q != StIdle && (updating_q || updates_i);
   end
+  assign end_detail_o = timed_out_q ? '0 : {14'd0, partial_o, half_i};
   logic unused;
-  assign unused = ^{unused_count, unused_valid};
+  assign unused = ^{unused_count, act_idle};
 
+  `JD_ASSERT_IF(UpdateOver_A, state_q == StIdle, update_idle_i)
   `JD_ASSERT_IF(QueueRoom_A, show_valid && state_q == StRowsOut, queue_room)
 endmodule : jd_qat_job

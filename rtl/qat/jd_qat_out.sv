@@ -4,7 +4,7 @@
 // its derivative, quantizer.
 //
 // Streams  in: sums of an entry; line: what is stored of it; wide: outputs of a last layer for
-//          jd_qat_tail, which keep 32 bits and of which an entry may have two. Pipes: valid only, no
+//          jd_qat_tail, which keep 32 bits and of which an entry may have two; deltas of an action. Pipes: valid only, no
 //          stall. An entry gives a line or a wide one. `in_` fields come with the sums, but
 //          in_positive_i with the derivative, 4 clocks later.
 // Timing   wide_* 4 clocks after the sums, line_* 6, one per clock:
@@ -14,8 +14,8 @@
 //          lane is a vector's sum. z = S32(R(x + bias * 2^up, 8 + up)), where up is 16 less the
 //          shift of the inputs in half mode, and 0 in full mode and for deltas. Then ReLU, or its
 //          derivative by in_positive_i. What is stored is z, or in half mode S16(R(z, down)) of
-//          both vectors in a word. Words from in_words_i on, and a vector that is not there, are 0
-//          and saturate nothing. The bias of deltas is 0.
+//          both vectors in a word. Words before in_word_i and from in_words_i on, and a vector that
+//          is not there, are 0 and saturate nothing. The bias of deltas is 0.
 // Source   docs/qat.md (numbers). Golden model: models/qat/ops.py, forward, backward, activate,
 //          derivative, quantize.
 `include "jd_assert.svh"
@@ -37,6 +37,7 @@ module jd_qat_out
   input  logic [SHIFT_W-1:0]            in_up_i,         // 0..16
   input  logic [SHIFT_W-1:0]            in_down_i,       // 0..16
   input  logic [ROWS_W-1:0]             in_words_i,      // 1..Lw
+  input  logic [ROWS_W-1:0]             in_word_i,       // the first that counts
   input  logic [Lw-1:0][WORD_W-1:0]     in_bias_i,
   input  logic [Lw-1:0][ACC_W-1:0]      in_low_i,
   input  logic [Lw-1:0][ACC_W-1:0]      in_high_i,
@@ -63,13 +64,14 @@ module jd_qat_out
     logic [SHIFT_W-1:0] up;
     logic [SHIFT_W-1:0] down;
     logic [ROWS_W-1:0]  words;
+    logic [ROWS_W-1:0]  word;
   } control_t;
 
   control_t control, control_q, control_q2, control_q4, control_q6;
   logic     valid_q, valid_q2, valid_q4, valid_q6;
   assign control = '{half: in_half_i, odd: in_odd_i, delta: in_delta_i, relu: in_relu_i,
                      wide: in_wide_i, quantize: in_quantize_i, up: in_up_i, down: in_down_i,
-                     words: in_words_i};
+                     words: in_words_i, word: in_word_i};
   always_ff @(posedge clk_i) begin
     valid_q  <= rst_ni && in_valid_i;
     valid_q2 <= rst_ni && valid_q;
@@ -94,7 +96,7 @@ module jd_qat_out
     logic signed [WORD_W-1:0]  bias_q;
     logic [1:0]                there;             // the vector and the word, after rounding
     assign there = {control_q4.half && control_q4.odd, 1'b1}
-                   & {2{ROWS_W'(j) < control_q4.words}};
+                   & {2{ROWS_W'(j) < control_q4.words && ROWS_W'(j) >= control_q4.word}};
     always_ff @(posedge clk_i) begin
       if (in_valid_i) begin
         x_q[0] <= in_half_i ? XW'($signed(in_low_i[j]))
@@ -180,6 +182,6 @@ module jd_qat_out
   end
 
   `JD_ASSUME_IF(UpInRange_M, in_valid_i, in_up_i <= SHIFT_W'(16) && in_down_i <= SHIFT_W'(16))
-  `JD_ASSUME_IF(WordsInRange_M, in_valid_i, in_words_i != '0 && 32'(in_words_i) <= Lw)
-  `JD_ASSUME_IF(DeltaIsFull_M, in_valid_i && in_delta_i, !in_half_i && !in_wide_i && !in_quantize_i)
+  `JD_ASSUME_IF(WordsInRange_M, in_valid_i, in_word_i < in_words_i && 32'(in_words_i) <= Lw)
+  `JD_ASSUME_IF(DeltaIsFull_M, in_valid_i && in_delta_i, !in_half_i && !in_quantize_i)
 endmodule : jd_qat_out

@@ -11,6 +11,7 @@ package jd_qat_pkg;
   localparam int unsigned HALF_W    = 16;   // of a quantized activation
   localparam int unsigned PRODUCT_W = 48;   // of a lane's product
   localparam int unsigned ACC_W     = 60;   // of a lane's sum: 48, 10 for 1,024 terms, 2 spare
+  localparam int unsigned DELTA_W   = 42;   // of a sum of deltas: 32, 10 for 1,024 vectors
   localparam int unsigned LINE_W    = 17;   // a line of W, and one past the last
   localparam int unsigned PLACE_W   = 11;   // a line of a slot, and one past the last
   localparam int unsigned ADDRESS_W = 18;   // a line of ACT: 129 slots of 1,024
@@ -24,6 +25,7 @@ package jd_qat_pkg;
   localparam int unsigned NETS      = 2;
   localparam int unsigned LAYERS    = 4;    // of a network
   localparam int unsigned TENSORS   = 8;
+  localparam int unsigned STAGES    = 8;    // of which saturated values are counted
 
   // Clocks from the issue of an entry to the write of its result in ACT:
   //   1 address | 2,3 memory | 4 line buffer | 5 operands | 6,7 product | 8..11 column tree |
@@ -35,6 +37,9 @@ package jd_qat_pkg;
   localparam int unsigned OUT_CLOCKS    = 6;
   localparam int unsigned DEPTH         = 20;
 
+  typedef enum logic [2:0] {
+    StageZ, StageActq, StageDx, StageG, StageGacc, StageM, StageW, StageTd
+  } stage_e;
   typedef enum logic [1:0] {PassFw, PassDx, PassDw} pass_e;
   typedef enum logic [1:0] {ActNone, ActRelu, ActTanh} act_e;   // as in the network table
 
@@ -62,6 +67,9 @@ package jd_qat_pkg;
     layer_t [NETS-1:0][LAYERS-1:0] layers;
     logic [PLACE_W-1:0]            state_lines;   // of a state
     logic [PLACE_W-1:0]            input_lines;   // of X
+    logic [PLACE_W-1:0]            action_line;   // of X: the action begins here,
+    logic [ROWS_W-1:0]             action_word;   // at this word
+    logic [PLACE_W-1:0]            set_lines;     // of X, X' and a vector's own words
   } table_t;
 
   // Jobs.
@@ -70,8 +78,13 @@ package jd_qat_pkg;
   localparam logic [7:0] STORE = 8'h03;
   localparam logic [7:0] INFER = 8'h10;
   localparam logic [7:0] FW    = 8'h20;
+  localparam logic [7:0] DX    = 8'h21;
+  localparam logic [7:0] DW    = 8'h22;
+  localparam logic [7:0] ADAM  = 8'h23;
   localparam logic [7:0] PUTX  = 8'h24;
   localparam logic [7:0] GETX  = 8'h25;
+  localparam logic [7:0] QUANT = 8'h30;
+  localparam logic [7:0] SEED  = 8'h31;
   localparam logic [2:0] REGIONS       = 3'd5;   // memories of LOAD and STORE
   localparam logic [2:0] SECOND_REGION = 3'd4;   // V, whose lines are twice as long
   typedef logic [15:0][31:0] descriptor_t;
@@ -88,13 +101,19 @@ package jd_qat_pkg;
     logic [1:0]           first_layer;
     logic [1:0]           last_layer;
     logic [VECTORS_W-1:0] vectors;
-    logic [PLACE_W-1:0]   source;   // line of the first layer's inputs
-    logic                 place;    // the last layer's outputs go to `sink`, not to their own line
+    logic                 waits;    // for operands of passes before: see jd_qat_sequencer
+    logic [PLACE_W-1:0]   source;   // line of the first operands: of inputs, of dX of deltas
+    logic                 place;    // last results, of dW last deltas: in `sink`
     logic [PLACE_W-1:0]   sink;
-    logic                 joins;       // the actor's last outputs go into X or X', too
-    logic                 joins_only;  // and not to a line of their own
-    logic [PLACE_W-1:0]   join_line;   // line of X or X' with the action
-    logic [ROWS_W-1:0]    word;        // of that line, at which it begins
+    logic                 joins;      // FW: the actor's outputs go into X or X', too
+    logic                 joins_only; // and not to a line of their own
+    logic [PLACE_W-1:0]   join_line;  // line of X or X' with the action
+    logic                 action;   // dX: of layer index 0 only the tile column with the action
+    logic [ROWS_W-1:0]    word;     // of that column or line, at which the action begins
+    logic [PLACE_W-1:0]   mu;       // line of the action's 32 bits in ACT
+    logic                 tangent;  // the action came by it
+    logic                 fresh;    // dW: of the first chunk, what G has does not count
+    logic                 update;   // dW: to Adam
   } pass_t;
 
   // A tile.
@@ -111,18 +130,25 @@ package jd_qat_pkg;
     logic                 quantize;   // outputs are stored in 16 bits
     logic                 joins;      // the tail puts them into X or X', too
     logic                 joins_only; // and not to `sink`
-    act_e                 act;
-    logic                 bias;
-    logic [ROWS_W-1:0]    rows;       // lines to load, and words of the output
+    logic                 action;     // deltas of the action
+    act_e                 act;        // of dX that of the layer before
+    logic                 bias;       // is added; of dW the deltas' sums are a line of biases
+    logic                 fresh;
+    logic                 update;
+    logic [ROWS_W-1:0]    rows;       // lines to load; of dW columns that are drained
+    logic [ROWS_W-1:0]    words;      // of a result, or of a drained line
+    logic [ROWS_W-1:0]    word;       // from which on they count
     logic [LINE_W-1:0]    line;       // of row 0
+    logic [LINE_W-1:0]    bias_line;  // dW
     logic [TILES_W-1:0]   stride;     // lines from a row to the next
     logic [TILES_W-1:0]   columns;    // lines of inputs from here on
     logic [ENTRY_W-1:0]   entries;
     logic [VECTORS_W-1:0] vectors;
-    logic [PLACE_W-1:0]   source;     // line of a slot: operands
-    logic [PLACE_W-1:0]   sink;       // results
+    logic [PLACE_W-1:0]   source;     // line of ACT: operands, of dX for the derivative
+    logic [PLACE_W-1:0]   delta;      // line of DEL: operands of dX and dW
+    logic [PLACE_W-1:0]   sink;       // results: in ACT, of dX in DEL
     logic [PLACE_W-1:0]   join_line;  // of X or X'
-    logic [ROWS_W-1:0]    word;       // from which on results count, of joined ones in that line
+    logic [ROWS_W-1:0]    join_word;
     logic [SHIFT_W-1:0]   up;         // bits by which a bias is shifted; 0 in full mode
     logic [SHIFT_W-1:0]   down;       // shift of what is stored in half mode
     logic [TENSOR_W-1:0]  tensor;     // of what is stored
@@ -135,6 +161,11 @@ package jd_qat_pkg;
     logic               opens;      // the tile's first entry
     logic               closes;     // its last one
   } entry_t;
+
+  // An entry is a pair of vectors: deltas are never paired.
+  function automatic logic paired(tile_t tile);
+    return tile.half && tile.pass != PassDx;
+  endfunction
 
   // A line of weights to be loaded.
   typedef struct packed {

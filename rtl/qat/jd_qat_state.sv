@@ -24,7 +24,7 @@ module jd_qat_state
   parameter  int unsigned AdamLanes = 16,
   parameter  int unsigned TanhLanes = 4,
   parameter  int unsigned BMax      = 4096,
-  localparam int unsigned OverW     = $clog2(2 * Lw * N + Lw + 1)
+  localparam int unsigned OverW     = $clog2(2 * Lw * N + Lw + 1)   // of one clock's saturations
 ) (
   input  logic                            clk_i,
   input  logic                            rst_ni,
@@ -37,7 +37,14 @@ module jd_qat_state
   output logic [3:0]                      noise_o,         // its kind
   output logic [31:0]                     sigma_o,
   output logic [31:0]                     theta_o,
+  output logic [31:0]                     c1_o,            // of Adam
+  output logic [31:0]                     c2_o,
+  output logic [31:0]                     eps_o,
+  output logic [24:0]                     tau_o,
   output logic [TENSORS-1:0][SHIFT_W-1:0] shifts_o,
+  input  logic                            capture_i,       // half mode, with these shifts
+  input  logic [TENSORS-1:0][SHIFT_W-1:0] shifts_i,
+  input  logic                            partial_i,       // an update ended early
   // Monitors
   output logic [TENSORS-1:0][31:0]        low_o,
   output logic [TENSORS-1:0][31:0]        high_o,
@@ -52,42 +59,48 @@ module jd_qat_state
   input  logic                            running_i,       // there is one
   input  logic                            entry_i,         // each core takes an entry
   input  logic                            entry_il_i,
+  input  pass_e                           entry_pass_i,
   input  logic                            load_il_i,
-  input  logic [OverW-1:0]                over_z_i,
-  input  logic [OverW-1:0]                over_quantized_i
+  input  logic [STAGES-1:0][OverW-1:0]    over_i           // words that were saturated
 );
   jd_qat_regs_pkg::jd_qat__in_t  from_hw;
   jd_qat_regs_pkg::jd_qat__out_t to_hw;
 
   // ---- Counters
-  logic [1:0][32:0] saturated_q;                // Z, ACTQ; the top bit: it has stopped
-  logic [31:0]      forward_q, infer_q, wait_q;
+  logic [STAGES-1:0][32:0] saturated_q;         // the top bit: it has stopped
+  logic [31:0]      forward_q, backward_q, gradient_q, infer_q, wait_q;
   logic [63:0]      entries_q;
   logic             entry_q, entry_il_q, load_il_q, running_q;
-  logic [1:0][OverW-1:0] over_q;
+  pass_e            pass_q;
+  logic [STAGES-1:0][OverW-1:0] over_q;
   always_ff @(posedge clk_i) begin
     entry_q    <= rst_ni && entry_i;
     load_il_q  <= rst_ni && load_il_i;
     running_q  <= rst_ni && running_i;
     entry_il_q <= entry_il_i;
-    over_q     <= rst_ni ? {over_quantized_i, over_z_i} : '0;
+    pass_q     <= entry_pass_i;
+    over_q     <= rst_ni ? over_i : '0;
     if (!rst_ni) begin
       saturated_q <= '0;
       entries_q   <= '0;
     end else begin
-      for (int unsigned k = 0; k < 2; k++) begin
+      for (int unsigned k = 0; k < STAGES; k++) begin
         if (!saturated_q[k][32]) saturated_q[k] <= saturated_q[k] + 33'(over_q[k]);
       end
       if (entry_q) entries_q <= entries_q + 64'(N);
     end
     if (!rst_ni || job_i) begin
-      forward_q <= '0;
-      infer_q   <= '0;
-      wait_q    <= '0;
+      forward_q  <= '0;
+      backward_q <= '0;
+      gradient_q <= '0;
+      infer_q    <= '0;
+      wait_q     <= '0;
     end else if (running_q) begin
-      if (load_il_q)                       infer_q   <= infer_q + 1'b1;
-      else if (entry_q && !entry_il_q)     forward_q <= forward_q + 1'b1;
-      else                                 wait_q    <= wait_q + 1'b1;
+      if (load_il_q)                   infer_q    <= infer_q + 1'b1;
+      else if (!entry_q || entry_il_q) wait_q     <= wait_q + 1'b1;
+      else if (pass_q == PassDx)       backward_q <= backward_q + 1'b1;
+      else if (pass_q == PassDw)       gradient_q <= gradient_q + 1'b1;
+      else                             forward_q  <= forward_q + 1'b1;
     end
   end
 
@@ -107,15 +120,15 @@ module jd_qat_state
     from_hw.CAP3.b_max.next          = 16'(BMax);
     from_hw.TSTEP.value.we           = 1'b0;
     from_hw.TSTEP.value.next         = '0;
-    from_hw.MODE.half.we             = 1'b0;
-    from_hw.MODE.half.next           = 1'b0;
-    from_hw.MODE.partial.next        = 1'b0;
+    from_hw.MODE.half.we             = capture_i;
+    from_hw.MODE.half.next           = 1'b1;
+    from_hw.MODE.partial.next        = partial_i;
     from_hw.SUM_Q.value.next         = '0;
     from_hw.SUM_ABS_TD.value.next    = '0;
     from_hw.COUNT.value.next         = '0;
     from_hw.CYC_FW.value.next        = forward_q;
-    from_hw.CYC_DX.value.next        = '0;
-    from_hw.CYC_DW.value.next        = '0;
+    from_hw.CYC_DX.value.next        = backward_q;
+    from_hw.CYC_DW.value.next        = gradient_q;
     from_hw.CYC_INF.value.next       = infer_q;
     from_hw.CYC_WAIT.value.next      = wait_q;
     from_hw.TILEVEC.value.next       = entries_q;
@@ -124,10 +137,9 @@ module jd_qat_state
       from_hw.MON[k].MIN.value.next  = low_i[k];
       from_hw.MON[k].MAX.value.we    = seen_i[k];
       from_hw.MON[k].MAX.value.next  = high_i[k];
-      from_hw.SHIFT[k].value.we      = 1'b0;
-      from_hw.SHIFT[k].value.next    = '0;
-      from_hw.SAT[k].value.next      = k > 1 ? '0
-          : saturated_q[k%2][32] ? '1 : saturated_q[k%2][31:0];
+      from_hw.SHIFT[k].value.we      = capture_i;
+      from_hw.SHIFT[k].value.next    = shifts_i[k];
+      from_hw.SAT[k].value.next      = saturated_q[k][32] ? '1 : saturated_q[k][31:0];
       from_hw.RNG[k].value.next      = generator_i[32*k +: 32];
       low_o[k]    = to_hw.MON[k].MIN.value.value;
       high_o[k]   = to_hw.MON[k].MAX.value.value;
@@ -141,6 +153,10 @@ module jd_qat_state
   assign noise_o     = to_hw.CFG.noise.value;
   assign sigma_o     = to_hw.NOISE_SIGMA.value.value;
   assign theta_o     = to_hw.NOISE_THETA.value.value;
+  assign c1_o        = to_hw.B1C.value.value;
+  assign c2_o        = to_hw.B2C.value.value;
+  assign eps_o       = to_hw.EPS.value.value;
+  assign tau_o       = to_hw.TAU.value.value;
 
   logic stall_write, stall_read;
   jd_qat_regs u_registers (

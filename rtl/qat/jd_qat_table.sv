@@ -211,6 +211,9 @@ module jd_qat_table
       table_q.counts      <= {counts[1][2:0], counts[0][2:0]};
       table_q.state_lines <= PLACE_W'(lines(17'(states)));
       table_q.input_lines <= PLACE_W'(lines(wide));
+      table_q.action_line <= PLACE_W'(place >> LwLog2);
+      table_q.action_word <= ROWS_W'(place % 17'(Lw));
+      table_q.set_lines   <= PLACE_W'({lines(wide), 1'b0} + 18'(MISC));
       table_q.layers[net_q][layer_q].p       <= p[DIM_W-1:0];
       table_q.layers[net_q][layer_q].q       <= q[DIM_W-1:0];
       table_q.layers[net_q][layer_q].p_lines <= TILES_W'(lines(17'(p)));

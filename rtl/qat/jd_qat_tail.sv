@@ -70,7 +70,7 @@ module jd_qat_tail
   localparam int unsigned LATE   = 2;                   // more of the quantizer
   localparam int unsigned MU_W   = 18;                  // of an action by the tangent
   localparam int unsigned SLOPE_W = 17;                 // 0..2^16
-  localparam int unsigned DELTA_W = WORD_W + SLOPE_W + 1;
+  localparam int unsigned SLOPED_W = WORD_W + SLOPE_W + 1;
   localparam int unsigned LwLog2 = $clog2(Lw);
   localparam int unsigned Groups = Lw / Lanes;
   localparam int unsigned Odds   = (Entries + 1) / 2;
@@ -288,7 +288,7 @@ module jd_qat_tail
     logic signed [MU_W-1:0]    action;
     logic signed [2*MU_W-1:0]  square_q, square_q2;
     logic [SLOPE_W-1:0]        slope_q3;
-    logic signed [DELTA_W-1:0] product_q4, product_q5;
+    logic signed [SLOPED_W-1:0] product_q4, product_q5;
     logic [WORD_W-1:0]         delta_q6;
     assign action = actions[k];
     always_ff @(posedge clk_i) begin

@@ -4,14 +4,15 @@
 //
 //   page -> jd_engine_frame -> jd_qat_state (registers)
 //                           -> jd_qat_job -> jd_qat_check, jd_qat_table
-//   memory <- jd_qat_load <--> jd_qat_job <-> jd_qat_cores (slots, weights, targets), jd_qat_optmem
+//   memory <- jd_qat_load <--> jd_qat_job <-> jd_qat_cores (slots, weights, targets)
+//                              jd_qat_job <-> jd_qat_update (gradients, moments) <-> jd_qat_cores
 //                              jd_qat_job -> passes -> jd_qat_cores -> jd_qat_monitor
 //
 // Streams  axil_*: the page. mem_*: the memory port. One ring.
 // Timing   a row of LW words per clock to and from memory; an entry per clock in each core; see
 //          jd_qat_sequencer.
-// Numbers  fixed point, see docs/qat.md. Jobs: NET, LOAD, STORE, PUTX, GETX, FW, INFER; others end with
-//          E_OPCODE.
+// Numbers  fixed point, see docs/qat.md. Jobs: NET, LOAD, STORE, PUTX, GETX, FW, DX, DW, INFER, ADAM, QUANT,
+//          SEED; others end with E_OPCODE.
 // Source   FIXAR; docs/qat.md. Golden model: models/qat/engine.py.
 `include "jd_assert.svh"
 module jd_qat_top
@@ -49,6 +50,10 @@ module jd_qat_top
   if (QatPaper) begin : gen_bad_paper
     $fatal(1, "jd_qat_top: QatPaper=1: the published schedule is not there");
   end
+  if (QatAdamLanes != QatLw) begin : gen_bad_adam
+    $fatal(1, "jd_qat_top: QatAdamLanes=%0d, want QatLw=%0d: parts of lines are not there",
+           QatAdamLanes, QatLw);
+  end
 
   // ---- The frame
   register_req_t register_req;
@@ -61,7 +66,7 @@ module jd_qat_top
   logic [31:0]   unused_number, end_count, end_info0, end_info1;
   logic [15:0]   end_detail;
   logic [7:0]    end_error;
-  logic          over_event, busy, stall_mem, waits, progress;
+  logic          over_event, busy, stall_mem, waits, full, progress;
   jd_engine_frame #(
     .Id       (jd_qat_map_pkg::ENGINE_ID),
     .Version  (jd_qat_map_pkg::ENGINE_VERSION),
@@ -93,7 +98,7 @@ module jd_qat_top
     .busy_i           (busy),
     .stall_mem_i      (stall_mem),
     .stall_in_i       (waits),
-    .stall_out_i      (1'b0),
+    .stall_out_i      (full),
     .progress_i       (progress),
     .idle_o           (unused_idle)
   );
@@ -102,13 +107,31 @@ module jd_qat_top
   logic                            running, half, watch, sat_event, entry, entry_il, load_il;
   logic [3:0]                      noise_kind;
   logic [31:0]                     sigma, theta;
-  logic [TENSORS-1:0][SHIFT_W-1:0] shifts, unused_shifts;
+  logic [31:0]                     c1, c2, eps;
+  logic [24:0]                     tau;
+  logic [TENSORS-1:0][SHIFT_W-1:0] shifts, seen_shifts;
+  logic                            capture, partial;
   logic [TENSORS-1:0][31:0]        low, high, low_d, high_d;
   logic [TENSORS-1:0]              seen;
   logic [255:0]                    generator;
   logic [QatLw-1:0][31:0]          ou;
-  logic [CoreOverW-1:0]            over_z, over_quantized;
+  logic [CoreOverW-1:0]            over_z, over_delta, over_quantized;
+  pass_e                           entry_pass;
   logic [JobOverW-1:0]             over_state;
+  logic [$clog2(2*QatLw+1)-1:0]    over_gradient, over_sum;
+  logic [JobOverW-1:0]             over_w;
+  logic [STAGES-1:0][OverW-1:0]    over, serious;
+  always_comb begin
+    over            = '0;
+    over[StageZ]    = OverW'(over_z);
+    over[StageActq] = OverW'(over_quantized) + OverW'(over_state);
+    over[StageDx]   = OverW'(over_delta);
+    over[StageG]    = OverW'(over_gradient);
+    over[StageGacc] = OverW'(over_sum);
+    over[StageW]    = OverW'(over_w);
+    serious            = over;
+    serious[StageActq] = '0;
+  end
   jd_qat_state #(
     .Lw (QatLw), .N (QatCores), .Slots (QatVc), .ActLines (QatActLines), .DelLines (QatDelLines),
     .WLines (QatWLines), .MaxDim (QatMaxDim), .MaxLayers (QatMaxLayers),
@@ -123,7 +146,14 @@ module jd_qat_top
     .noise_o          (noise_kind),
     .sigma_o          (sigma),
     .theta_o          (theta),
+    .c1_o             (c1),
+    .c2_o             (c2),
+    .eps_o            (eps),
+    .tau_o            (tau),
     .shifts_o         (shifts),
+    .capture_i        (capture),
+    .shifts_i         (seen_shifts),
+    .partial_i        (partial),
     .low_o            (low),
     .high_o           (high),
     .seen_i           (seen),
@@ -135,11 +165,11 @@ module jd_qat_top
     .running_i        (running),
     .entry_i          (entry),
     .entry_il_i       (entry_il),
+    .entry_pass_i     (entry_pass),
     .load_il_i        (load_il),
-    .over_z_i         (OverW'(over_z)),
-    .over_quantized_i (OverW'(over_quantized) + OverW'(over_state))
+    .over_i           (over)
   );
-  assign over_event = sat_event && over_z != '0;
+  assign over_event = sat_event && serious != '0;
 
   // ---- Transfers
   logic                          load_idle, load_read, load_write, load_stop, load_done, load_moved;
@@ -185,6 +215,11 @@ module jd_qat_top
   logic [ADDRESS_W-1:0]          slot_address;
   logic                          pass_valid, pass_ready, cores_idle, state_seen;
   pass_t                         pass;
+  logic                          sweep, sweep_net, sweep_idle, update_idle, targets, seed;
+  logic [25:0]                   rate;
+  logic [255:0]                  seed_state;
+  logic [QatLw-1:0][WORD_W-1:0]  seed_x;
+  logic                          adam_next, adam_read, adam_write;
   logic                          noise_start, noise_ready, noise_in, noise_out;
   logic [ActionsW-1:0]           actions;
   logic [QatLw-1:0][WORD_W-1:0]  noise_line, action_line;
@@ -211,6 +246,12 @@ module jd_qat_top
     .watch_i          (watch),
     .noise_kind_i     (noise_kind),
     .shifts_i         (shifts),
+    .c1_i             (c1),
+    .c2_i             (c2),
+    .eps_i            (eps),
+    .tau_i            (tau),
+    .capture_o        (capture),
+    .partial_o        (partial),
     .table_o          (networks),
     .load_read_o      (load_read),
     .load_write_o     (load_write),
@@ -253,6 +294,15 @@ module jd_qat_top
     .pass_ready_i     (pass_ready),
     .pass_o           (pass),
     .cores_idle_i     (cores_idle),
+    .sweep_o          (sweep),
+    .sweep_net_o      (sweep_net),
+    .rate_o           (rate),
+    .targets_o        (targets),
+    .updates_i        (adam_read),
+    .update_idle_i    (update_idle && sweep_idle),
+    .seed_o           (seed),
+    .seed_state_o     (seed_state),
+    .seed_x_o         (seed_x),
     .seen_o           (state_seen),
     .over_o           (over_state),
     .noise_start_o    (noise_start),
@@ -266,22 +316,95 @@ module jd_qat_top
   assign quiet     = !running && load_idle;
   assign busy      = entry;
   assign stall_mem = running && !load_idle && !load_moved;
-  assign progress  = load_moved || entry || load_il;
+  assign progress  = load_moved || entry || load_il || adam_read;
 
   // ---- Memories and cores
   logic [QatCores-1:0]                            seen_valid;
   logic [QatCores-1:0][TENSOR_W-1:0]              seen_tensor;
   logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0]     seen_line, unused_slot_lines;
-  jd_qat_optmem #(.Lw (QatLw), .Lines (QatWLines)) u_moments (
+  logic                                           sweep_valid, sweep_ready;
+  logic [LINE_W-1:0]                              sweep_line, sweep_count, sweep_columns;
+  logic [ActionsW-1:0]                            sweep_words;
+  logic [LINE_W-1:0]                              adam_read_line, adam_write_line;
+  logic [1:0][QatLw-1:0][WORD_W-1:0]              adam_lines, adam_lines_new;
+  // What dW drains, and its announcements
+  logic                                           reserve, room, reserve_bias, bias_room;
+  logic                                           drain_valid, drain_opens, bias_valid;
+  logic [QatCores-1:0][QatLw-1:0][1:0][ACC_W-1:0] drain_sums;
+  logic [QatCores-1:0][QatLw-1:0][DELTA_W-1:0]    bias_sums;
+  logic [LINE_W-1:0]                              tile_line, tile_stride, bias_line;
+  logic [ActionsW-1:0]                            reserve_rows, tile_words, bias_words;
+  logic [SHIFT_W-1:0]                             tile_up;
+  logic                                           tile_half, tile_first, tile_update;
+  jd_qat_sweep #(.Lw (QatLw)) u_sweep (
     .clk_i, .rst_ni,
-    .region_i      (region),
-    .second_i      (second),
-    .address_i     (line),
-    .write_valid_i (moment_write),
-    .write_row_i   (line_data),
-    .read_valid_i  (moment_read),
-    .read_valid_o  (moment_valid),
-    .read_row_o    (moment_row)
+    .clear_i         (clear),
+    .start_i         (sweep),
+    .layers_i        (networks.layers[sweep_net]),
+    .idle_o          (sweep_idle),
+    .sweep_valid_o   (sweep_valid),
+    .sweep_ready_i   (sweep_ready),
+    .sweep_line_o    (sweep_line),
+    .sweep_count_o   (sweep_count),
+    .sweep_columns_o (sweep_columns),
+    .sweep_words_o   (sweep_words)
+  );
+  jd_qat_update #(.Cores (QatCores), .Lw (QatLw), .WLines (QatWLines)) u_update (
+    .clk_i, .rst_ni,
+    .clear_i         (clear),
+    .idle_o          (update_idle),
+    .c1_i            (c1[23:0]),
+    .c2_i            (c2[23:0]),
+    .eps_i           (eps[23:0]),
+    .rate_i          (rate),
+    .tau_i           (targets ? tau : '0),
+    .reserve_i       (reserve),
+    .reserve_rows_i  (reserve_rows),
+    .room_o          (room),
+    .reserve_bias_i  (reserve_bias),
+    .bias_room_o     (bias_room),
+    .drain_valid_i   (drain_valid),
+    .drain_opens_i   (drain_opens),
+    .drain_sums_i    (drain_sums),
+    .tile_line_i     (tile_line),
+    .tile_stride_i   (tile_stride),
+    .tile_words_i    (tile_words),
+    .tile_half_i     (tile_half),
+    .tile_up_i       (tile_up),
+    .tile_first_i    (tile_first),
+    .tile_update_i   (tile_update),
+    .bias_valid_i    (bias_valid),
+    .bias_sums_i     (bias_sums),
+    .bias_line_i     (bias_line),
+    .bias_words_i    (bias_words),
+    .bias_first_i    (tile_first),
+    .bias_update_i   (tile_update),
+    .sweep_valid_i   (sweep_valid),
+    .sweep_ready_o   (sweep_ready),
+    .sweep_line_i    (sweep_line),
+    .sweep_count_i   (sweep_count),
+    .sweep_columns_i (sweep_columns),
+    .sweep_words_i   (sweep_words),
+    .weight_next_o   (adam_next),
+    .weight_read_o   (adam_read),
+    .weight_line_o   (adam_read_line),
+    .weight_data_i   (adam_lines[0]),
+    .target_data_i   (adam_lines[1]),
+    .weight_write_o  (adam_write),
+    .write_line_o    (adam_write_line),
+    .weight_data_o   (adam_lines_new[0]),
+    .target_data_o   (adam_lines_new[1]),
+    .host_region_i   (region),
+    .host_second_i   (second),
+    .host_line_i     (line),
+    .host_write_i    (moment_write),
+    .host_data_i     (line_data),
+    .host_read_i     (moment_read),
+    .host_valid_o    (moment_valid),
+    .host_data_o     (moment_row),
+    .over_gradient_o (over_gradient),
+    .over_sum_o      (over_sum),
+    .over_w_o        (over_w)
   );
   jd_qat_cores #(
     .Lw (QatLw), .N (QatCores), .Slots (QatVc), .ActLines (QatActLines), .DelLines (QatDelLines),
@@ -303,6 +426,13 @@ module jd_qat_top
     .weight_line_i    (line_data),
     .weight_valid_o   (weight_valid),
     .weight_line_o    (weight_line),
+    .adam_next_i      (adam_next),
+    .adam_read_i      (adam_read),
+    .adam_source_i    (adam_read_line),
+    .adam_lines_o     (adam_lines),
+    .adam_write_i     (adam_write),
+    .adam_sink_i      (adam_write_line),
+    .adam_lines_i     (adam_lines_new),
     .line_valid_i     (line_valid),
     .line_ready_o     (line_ready),
     .line_cores_i     (line_cores),
@@ -320,15 +450,37 @@ module jd_qat_top
     .slot_valid_o     (slot_valid),
     .slot_line_o      (slot_line),
     .slot_lines_o     (unused_slot_lines),
+    .reserve_o        (reserve),
+    .reserve_rows_o   (reserve_rows),
+    .room_i           (room),
+    .reserve_bias_o   (reserve_bias),
+    .bias_room_i      (bias_room),
+    .drain_valid_o    (drain_valid),
+    .drain_opens_o    (drain_opens),
+    .drain_sums_o     (drain_sums),
+    .tile_line_o      (tile_line),
+    .tile_stride_o    (tile_stride),
+    .tile_words_o     (tile_words),
+    .tile_half_o      (tile_half),
+    .tile_up_o        (tile_up),
+    .tile_first_o     (tile_first),
+    .tile_update_o    (tile_update),
+    .bias_valid_o     (bias_valid),
+    .bias_sums_o      (bias_sums),
+    .bias_line_o      (bias_line),
+    .bias_words_o     (bias_words),
     .seen_valid_o     (seen_valid),
     .seen_tensor_o    (seen_tensor),
     .seen_line_o      (seen_line),
     .over_z_o         (over_z),
+    .over_delta_o     (over_delta),
     .over_quantized_o (over_quantized),
     .entry_valid_o    (entry),
     .entry_il_o       (entry_il),
+    .entry_pass_o     (entry_pass),
     .load_il_o        (load_il),
-    .waits_o          (waits)
+    .waits_o          (waits),
+    .full_o           (full)
   );
 
   // ---- Monitors: of cores, and of a state that is stored
@@ -352,15 +504,15 @@ module jd_qat_top
     .write_o       (seen),
     .low_o         (low_d),
     .high_o        (high_d),
-    .shift_o       (unused_shifts)
+    .shift_o       (seen_shifts)
   );
 
   // ---- Noise
   jd_qat_noise #(.Lw (QatLw)) u_noise (
     .clk_i, .rst_ni,
-    .load_i       (1'b0),
-    .load_state_i ('0),
-    .load_x_i     ('0),
+    .load_i       (seed),
+    .load_state_i (seed_state),
+    .load_x_i     (seed_x),
     .state_o      (generator),
     .x_o          (ou),
     .start_i      (noise_start),
@@ -377,6 +529,6 @@ module jd_qat_top
   );
 
   logic unused;
-  assign unused = ^{unused_number, unused_idle, unused_shifts, unused_slot_lines};
+  assign unused = ^{unused_number, unused_idle, unused_slot_lines};
   `JD_ASSERT_IF(StateAlone_A, state_seen, seen_valid == '0)
 endmodule : jd_qat_top

@@ -73,6 +73,7 @@ module jd_qat_update #(
   input  logic [LineW-1:0]                        sweep_columns_i,
   input  logic [WordsW-1:0]                       sweep_words_i,
   // Weights and targets
+  output logic                                    weight_next_o,    // a read in the next clock
   output logic                                    weight_read_o,
   output logic [LineW-1:0]                        weight_line_o,
   input  logic [Lw-1:0][31:0]                     weight_data_i,
@@ -119,6 +120,7 @@ module jd_qat_update #(
     .tile_line_i, .tile_stride_i, .tile_words_i, .tile_half_i, .tile_up_i, .tile_first_i,
     .tile_update_i,
     .bias_valid_i, .bias_sums_i, .bias_line_i, .bias_words_i, .bias_first_i, .bias_update_i,
+    .adam_next_o  (weight_next_o),
     .adam_read_o  (weight_read_o),
     .adam_line_o  (weight_line_o),
     .adam_valid_o (gradient_valid),

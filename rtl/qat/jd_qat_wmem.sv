@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Weights and targets of all networks, in N groups, which serve the cores' tile loads, bias lines, and
-// accesses of single lines.
+// Weights and targets of all networks, in N groups, which serve the optimizer, the cores' tile loads,
+// bias lines, and accesses of single lines.
 //
-// Streams  load: a line of weights, for all cores, or in IL a line for each core; a pipe. bias: a line
+// Streams  adam: a line of weights and of targets is read; both are written. load: a line of weights, for all cores, or in IL a line for each core; a pipe. bias: a line
 //          of biases, in the order in which output tiles want them, which waits until its group is
 //          free; they queue at bias_line_o until bias_pop_i. read, write: single lines; a read waits
 //          until its group is free.
 // Timing   a loaded line shows 3 clocks after its request, one per clock; a line that is read, too.
-//          Loads go first, then biases, then reads. A bias line can be popped from 5 clocks after it was
+//          The optimizer goes first, then loads, biases, reads. No load may come in the clock of an
+//          optimizer's read, as neither can wait: jd_qat_sequencer holds loads back. A bias line can be popped from 5 clocks after it was
 //          taken; bias_come_o tells of it when it comes to the queue.
 // Numbers  bits, unchanged. Line l is in group l mod N. In IL core c gets the line c after core 0's, if
 //          there are so many columns; else it gets what its group had. A line that is being written
@@ -52,7 +53,14 @@ module jd_qat_wmem
   input  logic                             write_valid_i,
   input  logic                             write_target_i,
   input  logic [LINE_W-1:0]                write_address_i,
-  input  logic [Lw-1:0][WORD_W-1:0]        write_line_i
+  input  logic [Lw-1:0][WORD_W-1:0]        write_line_i,
+  // The optimizer's lines: weights, targets
+  input  logic                             adam_read_i,
+  input  logic [LINE_W-1:0]                adam_source_i,
+  output logic [1:0][Lw-1:0][WORD_W-1:0]   adam_lines_o,
+  input  logic                             adam_write_i,
+  input  logic [LINE_W-1:0]                adam_sink_i,
+  input  logic [1:0][Lw-1:0][WORD_W-1:0]   adam_lines_i
 );
   localparam int unsigned GroupW = $clog2(N) > 0 ? $clog2(N) : 1;
   localparam int unsigned Depth  = (Lines + N - 1) / N;
@@ -67,16 +75,20 @@ module jd_qat_wmem
   endfunction
 
   // ---- Who reads what: a request is of one memory (weights, targets) and one group
-  logic [GroupW-1:0] load_group, bias_group, read_group;
+  logic [GroupW-1:0] load_group, bias_group, read_group, adam_group;
+  logic [N-1:0]      adam_reads;                                            // [group]
   logic [1:0][N-1:0] loads, bias_wants, bias_reads, read_wants, reads;      // [target][group]
   logic              bias_room, bias_taken, read_taken;
   assign load_group = group_of(load_i.line);
   assign bias_group = group_of(bias_address_i);
   assign read_group = group_of(read_address_i);
+  assign adam_group = group_of(adam_source_i);
   always_comb begin
+    adam_reads = '0;
     loads      = '0;
     bias_wants = '0;
     read_wants = '0;
+    if (adam_read_i) adam_reads[adam_group] = 1'b1;
     if (load_valid_i) begin
       for (int unsigned g = 0; g < N; g++) begin
         loads[load_i.target][g] = load_i.il
@@ -87,10 +99,10 @@ module jd_qat_wmem
     if (bias_valid_i) bias_wants[bias_target_i][bias_group] = 1'b1;
     if (read_valid_i) read_wants[read_target_i][read_group] = 1'b1;
   end
-  assign bias_ready_o = bias_room && (bias_wants & loads) == '0;
+  assign bias_ready_o = bias_room && (bias_wants & (loads | {2{adam_reads}})) == '0;
   assign bias_taken   = bias_valid_i && bias_ready_o;
   assign bias_reads   = bias_taken ? bias_wants : '0;
-  assign read_ready_o = (read_wants & (loads | bias_reads)) == '0;
+  assign read_ready_o = (read_wants & (loads | bias_reads | {2{adam_reads}})) == '0;
   assign read_taken   = read_valid_i && read_ready_o;
   assign reads        = read_taken ? read_wants : '0;
 
@@ -99,9 +111,13 @@ module jd_qat_wmem
   for (genvar t = 0; t < 2; t++) begin : gen_memory
     for (genvar g = 0; g < N; g++) begin : gen_group
       logic [LINE_W-1:0] line, read_line;
+      logic              writes;
       assign line      = load_i.il ? load_i.line + LINE_W'(GroupW'(g) - load_group) % LINE_W'(N)
                                    : load_i.line;
-      assign read_line = loads[t][g] ? line : bias_reads[t][g] ? bias_address_i : read_address_i;
+      assign read_line = adam_reads[g] ? adam_source_i : loads[t][g] ? line
+                         : bias_reads[t][g] ? bias_address_i : read_address_i;
+      assign writes    = write_valid_i && write_target_i == 1'(t)
+                         && group_of(write_address_i) == GroupW'(g);
       jd_mem_1r1w #(
         .Depth       (Depth),
         .LaneW       (Lw * WORD_W),
@@ -109,12 +125,13 @@ module jd_qat_wmem
         .Ultra       (t == 1)
       ) u_lines (
         .clk_i, .rst_ni,
-        .write_en_i   (write_valid_i && write_target_i == 1'(t)
-                       && group_of(write_address_i) == GroupW'(g)),
-        .write_addr_i (AddrW'(write_address_i / LINE_W'(N))),
+        .write_en_i   (writes
+                       || (adam_write_i && group_of(adam_sink_i) == GroupW'(g))),
+        .write_addr_i (AddrW'((adam_write_i ? adam_sink_i : write_address_i)
+                              / LINE_W'(N))),
         .write_mask_i (1'b1),
-        .write_data_i (write_line_i),
-        .read_en_i    (loads[t][g] || bias_reads[t][g] || reads[t][g]),
+        .write_data_i (adam_write_i ? adam_lines_i[t] : write_line_i),
+        .read_en_i    (adam_reads[g] || loads[t][g] || bias_reads[t][g] || reads[t][g]),
         .read_addr_i  (AddrW'(read_line / LINE_W'(N))),
         .read_data_o  (data[t][g])
       );
@@ -134,23 +151,24 @@ module jd_qat_wmem
     logic              target;
     logic [GroupW-1:0] group;
   } single_t;
-  load_t   load_q2;
-  single_t bias_q2, read_q2;
-  logic    load_valid_q2, bias_valid_q2, read_valid_q2;
-  jd_delay #(.Width (3), .Cycles (2)) u_valid (
+  load_t             load_q2;
+  single_t           bias_q2, read_q2;
+  logic [GroupW-1:0] adam_q2;
+  logic              load_valid_q2, bias_valid_q2, read_valid_q2, adam_valid_q2;
+  jd_delay #(.Width (4), .Cycles (2)) u_valid (
     .clk_i, .rst_ni,
-    .in_i  ({load_valid_i, bias_taken, read_taken}),
-    .out_o ({load_valid_q2, bias_valid_q2, read_valid_q2})
+    .in_i  ({load_valid_i, bias_taken, read_taken, adam_read_i}),
+    .out_o ({load_valid_q2, bias_valid_q2, read_valid_q2, adam_valid_q2})
   );
   jd_delay #(.Width ($bits(load_t)), .Cycles (2), .Clear (1'b0)) u_load (
     .clk_i, .rst_ni,
     .in_i  ({load_i.target, load_i.il, load_i.by_row, load_i.opens, load_i.index, load_group}),
     .out_o (load_q2)
   );
-  jd_delay #(.Width (2 * $bits(single_t)), .Cycles (2), .Clear (1'b0)) u_single (
+  jd_delay #(.Width (2 * $bits(single_t) + GroupW), .Cycles (2), .Clear (1'b0)) u_single (
     .clk_i, .rst_ni,
-    .in_i  ({bias_target_i, bias_group, read_target_i, read_group}),
-    .out_o ({bias_q2, read_q2})
+    .in_i  ({bias_target_i, bias_group, read_target_i, read_group, adam_group}),
+    .out_o ({bias_q2, read_q2, adam_q2})
   );
   logic                      bias_valid_q3;
   logic [Lw-1:0][WORD_W-1:0] bias_line_q3;
@@ -175,6 +193,7 @@ module jd_qat_wmem
     end
     if (bias_valid_q2) bias_line_q3 <= data[bias_q2.target][bias_q2.group];
     if (read_valid_q2) read_line_o  <= data[read_q2.target][read_q2.group];
+    for (int unsigned t = 0; t < 2; t++) if (adam_valid_q2) adam_lines_o[t] <= data[t][adam_q2];
   end
 
   // ---- The queue of bias lines; a line counts from its request on
@@ -204,6 +223,9 @@ module jd_qat_wmem
 
   `JD_ASSUME_IF(LoadInRange_M, load_valid_i, 32'(load_i.line) < Lines)
   `JD_ASSUME_IF(BiasInRange_M, bias_valid_i, 32'(bias_address_i) < Lines)
+  `JD_ASSUME_IF(AdamInRange_M, adam_read_i, 32'(adam_source_i) < Lines)
+  `JD_ASSUME_IF(AdamBeforeLoads_M, adam_read_i, !load_valid_i)
+  `JD_ASSUME_IF(WriteAlone_M, adam_write_i, !write_valid_i)
   `JD_ASSUME_IF(PopOfLine_M, bias_pop_i, queue_valid)
   `JD_ASSERT_IF(BiasRoom_A, bias_valid_q3, queue_room)
 endmodule : jd_qat_wmem

@@ -207,10 +207,12 @@ def finishes(rng: np.random.Generator) -> Iterator[array.Finish]:
     while True:
         half = bool(rng.random() < 0.4)
         delta = not half and bool(rng.random() < 0.4)
+        words = int(rng.integers(1, LW + 1))
         yield array.Finish(
             half, half and bool(rng.random() < 0.7), delta, bool(rng.random() < 0.5),
             half and bool(rng.random() < 0.7), int(rng.integers(0, 17)) if half else 0,
-            int(rng.integers(0, 17)), int(rng.integers(1, LW + 1)),
+            int(rng.integers(0, 17)), words,
+            int(rng.integers(0, words)) if delta and rng.random() < 0.5 else 0,
         )  # fmt: skip
 
 
@@ -238,13 +240,14 @@ def test_qat_out(seed: int) -> None:
     for clock, f in zip(range(1, count), finishes(rng), strict=False):
         if rng.random() < 0.1:
             continue
-        wide = not f.delta and not f.quantize and bool(rng.random() < 0.5)
+        wide = not f.quantize and bool(rng.random() < 0.5)
         low, high = sums_for(rng, f)
         bias, positive = numbers(rng, LW), rng.random(LW) < 0.5
         table.set(
             clock, in_valid_i=1, in_half_i=f.half, in_odd_i=f.odd, in_delta_i=f.delta,
             in_relu_i=f.relu, in_wide_i=wide, in_quantize_i=f.quantize, in_up_i=f.up,
-            in_down_i=f.down, in_words_i=f.words, in_bias_i=bias, in_low_i=low, in_high_i=high,
+            in_down_i=f.down, in_words_i=f.words, in_word_i=f.word, in_bias_i=bias,
+            in_low_i=low, in_high_i=high,
         )  # fmt: skip
         table.set(clock + WIDE, in_positive_i=positive)
         found = array.finish(f, low, high, bias, positive)
@@ -255,10 +258,10 @@ def test_qat_out(seed: int) -> None:
             f"{kind} relu {f.relu}",
             f"{kind} saturated {bool(found[2])}",
             f"quantized {f.quantize} saturated {bool(found[3])}",
-            f"wide {wide}",
+            f"wide {wide} delta {f.delta}",
         ):
             bins[name] += 1
-    assert len(bins) == 3 + 6 + 6 + 3 + 2 and min(bins.values()) >= 3, dict(bins)
+    assert len(bins) == 3 + 6 + 6 + 3 + 4 and min(bins.values()) >= 3, dict(bins)
     with bench(seed) as sim:
         out = table.run(sim)
     wide_at = [clock + WIDE for clock, w in want.items() if w[0]]

@@ -639,8 +639,13 @@ def test_errors_in_the_middle(bench: Bench) -> None:
     device.write(address, qat.encode_list(places))
     assert bench.submit(listed).error == 0
     steps = qat.statistics()["timesteps"]
+    # The monitor has seen the records before the one at fault.
+    path, seen = bench.engine.path, bench.some(np.arange(7))
+    path.low[0] = path.high[0] = 0
     device.inject(bench.source.base + 7 * bench.source.stride, 64, 2, direction=1)
     bench.fails(good(bench), Error.E_BUS_RD, 7, 2)
+    values = [part.reshape(-1) for part in (seen.state, seen.action, seen.following)]
+    assert (path.low[0], path.high[0]) == ops.monitor(0, 0, np.concatenate(values))
     device.clear_faults()
     partial = registers.MODE.field("partial")
     assert not partial.get(qat.read(registers.MODE.offset))

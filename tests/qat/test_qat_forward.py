@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from flow.effort import scale
 from flow.regression import builds
-from models.qat import ops, timing
+from models.qat import timing
 from models.qat.layout import ACTOR, CRITIC, Geometry, Slots, Table, plan
 from models.qat.schedule import Pass
 from models.qat.timestep import Stage
+from verif.qat.array import WORD, pack
 from verif.qat.cores import Cores, player
 
 SIZES = {
-    "R0": Geometry(1, 4, 8, 40, 8, 512, 40, 4, 4, 4),
-    "small": Geometry(2, 4, 16, 56, 8, 512, 40, 4, 4, 2),
+    "R0": Geometry(1, 4, 8, 40, 16, 512, 40, 4, 4, 4),
+    "small": Geometry(2, 4, 16, 56, 16, 512, 40, 4, 4, 2),
 }
-PLACES = ((4, 1), (5, 2), (9, 1), (3, 1), (7, 2), (6, 2))  # S, A: each word of a line
 pytestmark = builds(lambda size: player(SIZES[size], 1))
 
 
-def drawn(rng: np.random.Generator, g: Geometry, bias: bool) -> Table:
-    """Networks for which a slot has lines enough."""
+def networks(g: Geometry, rng: np.random.Generator, bias: bool) -> Table:
+    """Random networks that a slot has room for."""
     while True:
         hidden = [int(n) for n in rng.integers(1, 21, rng.integers(1, 3))]
         states, actions = int(rng.integers(1, 18)), int(rng.integers(1, g.lw - 1))
@@ -41,7 +39,7 @@ def test_qat_forward(size: str, seed: int) -> None:
     seen: set[object] = set()
     with player(g, seed) as sim:
         for turn in range(scale(30, 6)):
-            table = drawn(rng, g, bias=turn % 4 != 3)
+            table = networks(g, rng, bias=turn % 4 != 3)
             cores = Cores(sim, g, table, rng)
             cores.fill(32 if turn % 3 == 0 else 24)
             for _ in range(3):
@@ -69,51 +67,6 @@ def test_qat_forward(size: str, seed: int) -> None:
         want |= {("last", n, h) for n in (0, 1) for h in (0, 1)}
         want |= {(k, True) for k in (Stage.Z, Stage.ACTQ)} | {("target", True)}
         assert not want - seen, want - seen
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("half", [False, True])
-def test_qat_join(size: str, half: bool, seed: int) -> None:
-    """Actions go into X and X' at each place of a line; the critic judges what lies there."""
-    g = SIZES[size]
-    rng = np.random.default_rng([seed, 14])
-    saturated = 0
-    with player(g, seed) as sim:
-        for turn in range(60):
-            if turn >= len(PLACES) and (saturated or not half):
-                break
-            states, actions = PLACES[turn % len(PLACES)]
-            table = plan(states, actions, [6], g, bias=turn != 2)
-            if turn % 3 == 1:
-                *hidden, last = table.networks[ACTOR]
-                actor = (*hidden, replace(last, act=ops.NONE))
-                table = replace(table, networks=(actor, table.networks[CRITIC]))
-            cores = Cores(sim, g, table, rng)
-            cores.fill(32)
-            cores.shifts[0] = cores.golden.path.shifts[0] = turn % 6 // 2
-            path, only = cores.golden.path, turn % 2 == 0
-            line, word = divmod(g.action_place(states, actions), g.lw)
-            vectors = int(rng.integers(1, g.vectors // 2)) * 2 - turn % 2
-            p = Pass(
-                ACTOR, 0, 1, vectors, cores.slots.following[1] if only else 0, half=half,
-                target=only, watch=turn != 3, join_only=only,
-            )  # fmt: skip
-            p = replace(p, join=(p.source + line, word))
-            for k in range(g.lines(table.inputs(CRITIC, g))):
-                cores.scatter(p.source + k)
-            cores.inputs(p, 24)
-            run = cores.run(p)
-            found = cores.run(Pass(CRITIC, 0, 1, vectors, p.source, half=half, watch=p.watch))
-            low, high = (
-                [f(pair) for pair in zip(*x, strict=True)]
-                for f, x in ((min, (run.low, found.low)), (max, (run.high, found.high)))
-            )
-            assert (low, high) == (path.low, path.high), p
-            for k in run.over:
-                assert run.over[k] + found.over[k] == path.saturated[k], (p, k)
-            saturated += run.over[Stage.ACTQ] > 0
-            assert cores.compare() >= vectors
-    assert saturated or not half
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -153,3 +106,76 @@ def test_qat_forward_clocks(size: str, half: bool, seed: int) -> None:
             late = 4 * len(layers) if g.n == 1 else 0
             assert 0 <= span - (start - min(g.lw, layers[0].p)) <= late, hidden
             assert len(run.entries) == array.taken
+
+
+class Optimizer:
+    """Reads and writes lines of W and T beside passes, as jd_qat_update does.
+
+    Args:
+        cores: the design and its golden model.
+        sinks: lines that it writes, which no pass reads.
+        rng: of lines, clocks and words.
+
+    Attributes:
+        want: both lines, by the clock in which they must show.
+    """
+
+    def __init__(self, cores: Cores, sinks: np.ndarray, rng: np.random.Generator) -> None:
+        self.cores, self.sinks, self.rng = cores, sinks, rng
+        self.want: dict[int, np.ndarray] = {}
+        self.clock, self.next = 0, False
+
+    def __call__(self, clocks: int) -> dict[str, np.ndarray]:
+        """Inputs of so many clocks."""
+        rng, path, g = self.rng, self.cores.golden.path, self.cores.geometry
+        reads, writes = np.zeros(clocks + 1, bool), rng.random(clocks) < 0.3
+        reads[0] = self.next
+        reads[1:] = rng.random(clocks) < rng.random()
+        self.next = bool(reads[-1])
+        sources = rng.integers(0, g.w_lines, clocks)
+        sinks = rng.choice(self.sinks, clocks)
+        writes &= ~reads[:-1] | (sources != sinks)
+        lines = np.zeros((clocks, 2, g.lw), np.int64)
+        for k in range(clocks):
+            if reads[k]:
+                self.want[self.clock + k + 3] = np.stack([m[sources[k]] for m in (path.w, path.t)])
+            if writes[k]:
+                lines[k] = rng.integers(-(1 << 31), 1 << 31, (2, g.lw))
+                path.w[sinks[k]], path.t[sinks[k]] = lines[k]
+        self.clock += clocks
+        return {
+            "adam_next_i": reads[1:], "adam_read_i": reads[:-1], "adam_source_i": sources,
+            "adam_write_i": writes, "adam_sink_i": sinks, "adam_lines_i": pack(lines, WORD),
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_qat_forward_beside_the_optimizer(size: str, seed: int) -> None:
+    """Passes wait for the optimizer's reads; both get their lines."""
+    g = SIZES[size]
+    rng = np.random.default_rng([seed, 14])
+    with player(g, seed) as sim:
+        for turn in range(scale(12, 3)):
+            net = turn % 2
+            table = plan(int(rng.integers(5, 18)), 2, [int(rng.integers(5, 21))], g)
+            cores = Cores(sim, g, table, rng)
+            cores.fill(24)
+            used = [np.arange(line, line + count) for layer in table.networks[net]
+                    for line, count in layer.ranges(g)]  # fmt: skip
+            sinks = np.setdiff1d(np.arange(g.w_lines), np.concatenate(used))
+            optimizer = Optimizer(cores, sinks, rng)
+            for acting in (False, True):
+                p = Pass(
+                    net, 0, 1, 1 if acting else int(rng.integers(1, g.vectors + 1)), 0,
+                    half=bool(rng.random() < 0.5), il=acting, acting=acting,
+                )  # fmt: skip
+                cores.inputs(p, 20)
+                optimizer.clock = 0
+                run = cores.run(p, beside=optimizer)
+                shown = [clock for clock in optimizer.want if clock < len(run.lines)]
+                for clock in shown:
+                    np.testing.assert_array_equal(run.lines[clock], optimizer.want[clock])
+                assert len(shown) > 20
+                optimizer.want.clear()
+                optimizer.next = False
+                cores.compare()

@@ -26,6 +26,8 @@ INPUTS = {
     "clear_i": 1, "load_valid_i": 1, "load_i": 34, "bias_valid_i": 1, "bias_target_i": 1,
     "bias_address_i": 17, "read_valid_i": 1, "read_target_i": 1, "read_address_i": 17,
     "write_valid_i": 1, "write_target_i": 1, "write_address_i": 17, "write_line_i": LINE,
+    "adam_read_i": 1, "adam_source_i": 17, "adam_write_i": 1, "adam_sink_i": 17,
+    "adam_lines_i": 2 * LINE,
     **{f"n{n}_bias_pop_i": 1 for n in CORES},
 }  # fmt: skip
 OUTPUTS = {
@@ -38,6 +40,7 @@ OUTPUTS = {
             "load_valid_o": 1, "load_by_row_o": 1, "load_index_o": 4, "load_opens_o": 1,
             "load_lines_o": n * LINE, "bias_ready_o": 1, "bias_come_o": 1, "bias_line_o": LINE,
             "read_ready_o": 1, "read_valid_o": 1, "read_line_o": LINE,
+            "adam_lines_o": 2 * LINE,
         }.items()
     },
 }  # fmt: skip
@@ -157,7 +160,7 @@ def test_qat_delmem(seed: int) -> None:
 
 
 def test_qat_wmem(seed: int) -> None:
-    """Tile loads, bias lines and single lines of 1, 2 and 4 groups."""
+    """The optimizer's lines, tile loads, bias lines and single lines of 1, 2 and 4 groups."""
     rng = np.random.default_rng([seed, 13])
     clocks, begin = scale(4000, 1000), 2 * LINES + 4
     table = Table(clocks + 8, INPUTS)
@@ -165,15 +168,19 @@ def test_qat_wmem(seed: int) -> None:
     for k in range(2 * LINES):
         table.set(k + 1, write_valid_i=1, write_target_i=k // LINES, write_address_i=k % LINES,
                   write_line_i=memory[k // LINES, k % LINES])  # fmt: skip
-    loads, shown = {}, {}
+    loads, shown, adams = {}, {}, {}
     ready: dict[tuple[int, int], tuple[bool, bool]] = {}
     queue: dict[int, list[tuple[int, np.ndarray]]] = {n: [] for n in CORES}
     come: dict[int, set[int]] = defaultdict(set)
     popped: dict[tuple[int, int], np.ndarray] = {}
     met = set()
     for clock in range(begin, clocks):
-        load = None
-        if rng.random() < 0.6:
+        load, adam = None, None
+        if rng.random() < 0.2:  # the optimizer: no line is loaded in the same clock
+            adam = int(rng.integers(0, LINES))
+            table.set(clock, adam_read_i=1, adam_source_i=adam)
+            adams[clock + READ] = memory[:, adam].copy()
+        elif rng.random() < 0.7:
             target, il, by_row, opens = (int(x) for x in rng.integers(0, 2, 4))
             line, index, columns = (
                 int(rng.integers(*r)) for r in ((0, LINES - 4), (0, LW), (1, 6))
@@ -181,7 +188,7 @@ def test_qat_wmem(seed: int) -> None:
             load = (target, il, line, columns)
             word = target << 33 | il << 32 | by_row << 31 | index << 27 | opens << 26 | line << 9
             table.set(clock, load_valid_i=1, load_i=word | columns)
-            loads[clock + READ] = (by_row, index, opens, load)
+            loads[clock + READ] = (by_row, index, opens, load, memory[:, line : line + 4].copy())
         bias = (int(rng.integers(0, 2)), int(rng.integers(0, LINES)))
         single = (int(rng.integers(0, 2)), int(rng.integers(0, LINES)))
         wants = rng.random(2) < 0.6
@@ -189,7 +196,7 @@ def test_qat_wmem(seed: int) -> None:
                   read_valid_i=wants[1], read_target_i=single[0],
                   read_address_i=single[1])  # fmt: skip
         for n in CORES:
-            used = set()
+            used = set() if adam is None else {(target, adam % n) for target in (0, 1)}
             if load is not None:
                 target, il, line, columns = load
                 used = {(target, (line + c) % n) for c in range(min(n, columns) if il else 1)}
@@ -200,14 +207,20 @@ def test_qat_wmem(seed: int) -> None:
             read_ready = (single[0], single[1] % n) not in used
             ready[clock, n] = (bias_ready if wants[0] else room, read_ready or not wants[1])
             if wants[1] and read_ready:
-                shown[clock + READ, n] = memory[single]
+                shown[clock + READ, n] = memory[single].copy()
             met.add((n, wants[0] and not bias_ready and room, wants[1] and not read_ready, room))
             if queue[n] and clock >= queue[n][0][0] and rng.random() < 0.4:
                 table.set(clock, **{f"n{n}_bias_pop_i": 1})
                 popped[clock, n] = queue[n].pop(0)[1]
             if wants[0] and bias_ready:
-                queue[n].append((clock + BIAS, memory[bias]))
+                queue[n].append((clock + BIAS, memory[bias].copy()))
                 come[n].add(clock + READ)
+        read = {bias[1], single[1], adam, *(range(load[2], load[2] + 4) if load else ())}
+        sink = int(rng.integers(0, LINES))
+        if rng.random() < 0.3 and sink not in read:
+            memory[:, sink] = words(rng, 2, LW)
+            table.set(clock, adam_write_i=1, adam_sink_i=sink,
+                      adam_lines_i=memory[:, sink].reshape(-1))  # fmt: skip
     assert all({(n, True, False, True), (n, False, True, True), (n, False, False, False)} <= met
                for n in CORES)  # fmt: skip
     with bench(seed) as sim:
@@ -217,11 +230,12 @@ def test_qat_wmem(seed: int) -> None:
                 if name.startswith(f"n{n}_")}  # fmt: skip
         assert np.flatnonzero(part["load_valid_o"]).tolist() == sorted(loads)
         lines = unpack(part["load_lines_o"], WORD, n * LW).reshape(-1, n, LW)
-        for clock, (by_row, index, opens, (target, il, line, columns)) in loads.items():
+        for clock, (by_row, index, opens, load, held) in loads.items():
+            target, il, _, columns = load
             got = [part[f"load_{x}_o"][clock] for x in ("by_row", "index", "opens")]
             assert got == [by_row, index, opens]
             for core in range(min(n, columns) if il else n):
-                want = memory[target, line + (core if il else 0)]
+                want = held[target, core if il else 0]
                 np.testing.assert_array_equal(lines[clock, core], signed(want))
         for (clock, cores), want_ready in ready.items():
             if cores == n:
@@ -235,3 +249,6 @@ def test_qat_wmem(seed: int) -> None:
         assert np.flatnonzero(part["read_valid_o"]).tolist() == at
         for clock in at:
             np.testing.assert_array_equal(singles[clock], signed(shown[clock, n]))
+        pairs = unpack(part["adam_lines_o"], WORD, 2 * LW).reshape(-1, 2, LW)
+        for clock, want in adams.items():
+            np.testing.assert_array_equal(pairs[clock], signed(want), f"clock {clock}")

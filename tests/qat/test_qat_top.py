@@ -15,6 +15,7 @@ from flow.regression import builds, regress
 from jackdaw.device import open_device
 from jackdaw.device.sim import build_library
 from jackdaw.drivers.qat import Qat, QatSettings, Source
+from models.qat.layout import ACTOR, CRITIC
 from models.qat.records import Transitions, pack
 from models.registers import qat as registers
 from verif.coverage import require
@@ -89,7 +90,10 @@ def trained(config: Config, qdelay: int, seed: int) -> tuple[Qat, np.random.Gene
 @builds(lambda: build_library(CONFIG))
 @pytest.mark.parametrize("qdelay", [8, 1 << 20], ids=["half", "full"])
 def test_a_trained_actor_acts_from_rtl(qdelay: int, seed: int) -> None:
-    """Actions of the RTL are those of the golden engine that trained the actor."""
+    """Actions of the RTL are those of the golden engine that trained the actor.
+
+    Both get the same settings and seeds, and a last update from G.
+    """
     golden, rng = trained(CONFIG, qdelay, seed)
     table = golden.table
     assert table is not None and golden.half == (qdelay < 100)
@@ -107,11 +111,26 @@ def test_a_trained_actor_acts_from_rtl(qdelay: int, seed: int) -> None:
             register = getattr(registers, name)
             for k in range(register.count):
                 engine.write(register.at(k), golden.read(register.at(k)))
-        for _ in range(scale(50, 10)):
+        engine.updates = list(golden.updates)
+        settings = QatSettings(noise="ornstein", beta1=0.8, tau=0.25, seed=seed)
+        for qat in (engine, golden):
+            qat.configure(settings)
+            for net in (ACTOR, CRITIC):
+                qat.adam(net, 1e-3, targets=net == CRITIC)
+        for region in ("w", "t", "g", "m", "v"):
+            np.testing.assert_array_equal(engine.read_region(region), golden.read_region(region))
+        for turn in range(scale(50, 10)):
             state = rng.normal(size=table.states) * 2
-            np.testing.assert_array_equal(engine.infer(state), golden.infer(state))
+            noisy = turn % 2 == 0
+            np.testing.assert_array_equal(engine.infer(state, noisy), golden.infer(state, noisy))
         for register in (registers.MON_MIN, registers.MON_MAX):
             for k in range(register.count):
                 assert engine.read(register.at(k)) == golden.read(register.at(k))
         found = engine.read(registers.CYC_INF.offset)
         assert found == golden.read(registers.CYC_INF.offset)
+        if not golden.half:
+            engine.quantize()
+            golden.quantize()
+            for name in ("shifts", "mode", "saturated"):
+                assert engine.statistics()[name] == golden.statistics()[name]
+            np.testing.assert_array_equal(engine.infer(state), golden.infer(state))

@@ -22,7 +22,8 @@ INPUTS = {
     "accum_low_i": LW * SUM, "accum_high_i": LW * SUM,
     "in_valid_i": 1, "in_half_i": 1, "in_odd_i": 1, "in_delta_i": 1, "in_relu_i": 1,
     "in_wide_i": 1, "in_quantize_i": 1, "in_up_i": 5, "in_down_i": 5, "in_words_i": 5,
-    "in_bias_i": LINE, "in_low_i": LW * ACC, "in_high_i": LW * ACC, "in_positive_i": LW,
+    "in_word_i": 5, "in_bias_i": LINE, "in_low_i": LW * ACC, "in_high_i": LW * ACC,
+    "in_positive_i": LW,
 }  # fmt: skip
 OUTPUTS = {
     "sums_valid_o": 1, "sums_low_o": LW * SUM, "sums_high_o": LW * SUM,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,10 +10,10 @@ import numpy as np
 from models.qat import ops
 from models.qat.engine import QatEngine
 from models.qat.layout import Geometry, Slots, Table
-from models.qat.schedule import Pass
+from models.qat.schedule import Kind, Pass
 from models.qat.timestep import Stage
 from verif.play import Block, Player, words
-from verif.qat.array import WORD, pack, unpack
+from verif.qat.array import ACC, WORD, pack, unpack
 
 LAYER = {
     "p": 11, "q": 11, "p_lines": 9, "q_lines": 9, "act": 2, "bias": 1, "last": 1, "wbase": 17,
@@ -20,10 +21,12 @@ LAYER = {
 }  # fmt: skip
 PASS = {
     "pass": 2, "half": 1, "il": 1, "acting": 1, "watch": 1, "net": 1, "target": 1,
-    "first_layer": 2, "last_layer": 2, "vectors": 10, "source": 11, "place": 1, "sink": 11,
-    "joins": 1, "joins_only": 1, "join_line": 11, "word": 5,
+    "first_layer": 2, "last_layer": 2, "vectors": 10, "waits": 1, "source": 11, "place": 1,
+    "sink": 11, "joins": 1, "joins_only": 1, "join_line": 11, "action": 1, "word": 5,
+    "mu": 11, "tangent": 1, "fresh": 1, "update": 1,
 }  # fmt: skip
 NETS, LAYERS, TENSORS = 2, 4, 8
+DELTA = 42  # bits of a sum of deltas
 LAYERS_BITS = NETS * LAYERS * sum(LAYER.values())
 
 
@@ -36,21 +39,21 @@ def struct(fields: dict[str, int], values: dict[str, int]) -> int:
     return out
 
 
-def pass_words(p: Pass) -> np.ndarray:
-    """The port pass_i."""
-    line, word = p.join or (0, 0)
-    return to_words(struct(PASS, {
-        "half": p.half, "il": p.il, "acting": p.acting, "watch": p.watch, "net": p.net,
-        "target": p.target, "first_layer": p.first, "last_layer": p.last, "vectors": p.vectors,
-        "source": p.source, "place": p.sink is not None, "sink": p.sink or 0,
-        "joins": p.join is not None, "joins_only": p.join_only, "join_line": line,
-        "word": word,
-    }), sum(PASS.values()))  # fmt: skip
-
-
 def to_words(value: int, bits: int) -> np.ndarray:
     """An integer as the words of a port, [1, words]."""
     return np.array([[value >> 32 * k & 0xFFFFFFFF for k in range(words(bits))]], np.uint32)
+
+
+def pass_words(p: Pass) -> np.ndarray:
+    """The port pass_i."""
+    return to_words(struct(PASS, {
+        "pass": p.kind, "half": p.half, "il": p.il, "acting": p.acting, "watch": p.watch,
+        "net": p.net, "target": p.target, "first_layer": p.first, "last_layer": p.last,
+        "vectors": p.vectors, "waits": p.waits, "source": p.source, "place": p.sink is not None,
+        "sink": p.sink or 0, "joins": p.join is not None, "joins_only": p.join_only,
+        "join_line": p.join or 0, "action": p.action, "word": p.word, "mu": p.mu,
+        "tangent": p.tangent, "fresh": p.fresh, "update": p.update,
+    }), sum(PASS.values()))  # fmt: skip
 
 
 def layer_words(table: Table, geometry: Geometry) -> np.ndarray:
@@ -72,7 +75,7 @@ def layer_words(table: Table, geometry: Geometry) -> np.ndarray:
 def block(g: Geometry) -> Block:
     """jd_qat_cores of a geometry."""
     line = g.lw * WORD
-    over = (2 * g.lw * g.n).bit_length()
+    over, rows = (2 * g.lw * g.n).bit_length(), g.lw.bit_length()
     core = max((g.n - 1).bit_length(), 1)
     return Block(
         "jackdaw:engine:qat_core",
@@ -81,17 +84,26 @@ def block(g: Geometry) -> Block:
             "clear_i": 1, "layers_i": LAYERS_BITS, "shifts_i": 5 * TENSORS, "pass_valid_i": 1,
             "pass_i": sum(PASS.values()), "weight_read_i": 1, "weight_write_i": 1,
             "weight_target_i": 1, "weight_address_i": 17, "weight_line_i": line,
+            "adam_next_i": 1, "adam_read_i": 1, "adam_source_i": 17, "adam_write_i": 1,
+            "adam_sink_i": 17, "adam_lines_i": 2 * line,
             "line_valid_i": 1, "line_cores_i": g.n, "line_delta_i": 1, "line_odd_i": 1,
             "line_address_i": 18, "line_half_i": 2, "line_data_i": g.n * line,
             "slot_read_i": 1, "slot_all_i": 1, "slot_core_i": core, "slot_delta_i": 1,
             "slot_odd_i": 1, "slot_address_i": 18,
+            "room_i": 1, "bias_room_i": 1,
         },
         {
             "idle_o": 1, "pass_ready_o": 1, "weight_ready_o": 1, "weight_valid_o": 1,
-            "weight_line_o": line, "line_ready_o": 1, "slot_valid_o": 1, "slot_line_o": line,
-            "slot_lines_o": g.n * line, "seen_valid_o": g.n, "seen_tensor_o": 3 * g.n,
-            "seen_line_o": g.n * line, "over_z_o": over, "over_quantized_o": over,
-            "entry_valid_o": 1, "entry_il_o": 1, "load_il_o": 1, "waits_o": 1,
+            "weight_line_o": line, "adam_lines_o": 2 * line, "line_ready_o": 1, "slot_valid_o": 1,
+            "slot_line_o": line, "slot_lines_o": g.n * line, "seen_valid_o": g.n,
+            "seen_tensor_o": 3 * g.n, "seen_line_o": g.n * line, "over_z_o": over,
+            "over_quantized_o": over, "entry_valid_o": 1, "entry_il_o": 1, "load_il_o": 1,
+            "entry_pass_o": 2, "waits_o": 1, "full_o": 1, "over_delta_o": over, "reserve_o": 1,
+            "reserve_rows_o": rows, "reserve_bias_o": 1, "drain_valid_o": 1, "drain_opens_o": 1,
+            "drain_sums_o": g.n * g.lw * 2 * ACC, "tile_line_o": 17, "tile_stride_o": 17,
+            "tile_words_o": rows, "tile_half_o": 1, "tile_up_o": 5, "tile_first_o": 1,
+            "tile_update_o": 1, "bias_valid_o": 1, "bias_sums_o": g.n * g.lw * DELTA,
+            "bias_line_o": 17, "bias_words_o": rows,
         },
     )  # fmt: skip
 
@@ -105,11 +117,6 @@ def player(g: Geometry, seed: int) -> Player:
     return Player(block(g), parameters, seed)
 
 
-def numbers(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Words."""
-    return rng.integers(-(1 << 31), 1 << 31, shape)
-
-
 @dataclass
 class Run:
     """What was seen while passes ran.
@@ -119,13 +126,20 @@ class Run:
         idle: clock from which all was idle.
         low, high: least and largest value that monitors saw of each tensor, and 0.
         over: values that were saturated, by Stage.
+        lines: of the optimizer, W and T of each clock, [clocks, 2, LW].
+        gradients: lines of G that dW gave, in their order: line, gradient, whether it is the first
+            chunk's, whether it goes to Adam.
+        reserved: lines that were announced, of weights and of biases.
     """
 
     entries: np.ndarray
     idle: int
+    lines: np.ndarray
     low: list[int] = field(default_factory=lambda: [0] * TENSORS)
     high: list[int] = field(default_factory=lambda: [0] * TENSORS)
     over: dict[Stage, int] = field(default_factory=dict)
+    gradients: list[tuple[int, np.ndarray, bool, bool]] = field(default_factory=list)
+    reserved: tuple[int, int] = (0, 0)
 
 
 class Cores:
@@ -149,15 +163,14 @@ class Cores:
         self.golden.path.shifts = list(self.shifts)
         self.layers = layer_words(table, geometry)
 
-    def fill(self, size: int) -> None:
-        """Give both networks weights of random size, up to so many bits."""
+    def fill(self, size: int, least: int = 2) -> None:
+        """Give both networks weights of random size, of so many bits at most and at least."""
         g, path = self.geometry, self.golden.path
         for layers in self.table.networks:
             for layer in layers:
                 for memory in (path.w, path.t):
                     for part in (path.weights(memory, layer), path.biases(memory, layer)):
-                        some = int(self.rng.integers(2, size + 1))
-                        bits = size if self.rng.random() < 0.3 else some
+                        bits = int(self.rng.integers(least, size + 1))
                         half = 1 << bits - 1
                         part[...] = self.rng.integers(-half, half, part.shape)
         for target, memory in ((0, path.w), (1, path.t)):
@@ -168,24 +181,20 @@ class Cores:
                 weight_line_i=pack(memory[used], WORD),
             )  # fmt: skip
 
-    def put(self, core: int, slot: int, line: int, lines: np.ndarray) -> None:
-        """Write lines of a slot of ACT in both."""
+    def put(self, core: int, slot: int, line: int, lines: np.ndarray, delta: bool = False) -> None:
+        """Write lines of a slot of ACT, or DEL, in both."""
         g = self.geometry
-        self.golden.act[core, slot, line : line + len(lines)] = lines
+        memory = self.golden.delta if delta else self.golden.act
+        memory[core, slot, line : line + len(lines)] = lines
         n = len(lines)
+        first = slot // 2 * g.del_lines if delta else slot * g.act_lines
         out = self.sim.run(
             n, line_valid_i=np.ones(n), line_cores_i=np.full(n, 1 << core),
-            line_address_i=slot * g.act_lines + line + np.arange(n), line_half_i=np.full(n, 3),
+            line_delta_i=np.full(n, delta), line_odd_i=np.full(n, slot % 2),
+            line_address_i=first + line + np.arange(n), line_half_i=np.full(n, 3),
             line_data_i=pack(np.tile(lines, (1, g.n)), WORD),
         )  # fmt: skip
         assert out["line_ready_o"].all()
-
-    def scatter(self, line: int) -> None:
-        """Random words in a line of each vector's slot."""
-        g = self.geometry
-        for core in range(g.n):
-            for slot in range(g.vc):
-                self.put(core, slot, line, numbers(self.rng, 1, g.lw))
 
     def inputs(self, p: Pass, size: int) -> None:
         """Random inputs of a pass: [lines] of each vector that it has."""
@@ -209,8 +218,29 @@ class Cores:
                 lines = x.reshape(-1, g.lw)
             self.put(core, slot, p.source, lines)
 
-    def run(self, *passes: Pass, limit: int = 30_000) -> Run:
-        """Run passes one after another, in the RTL and the model."""
+    def scatter(self, vectors: int, act: int, delta: int) -> None:
+        """Random lines of ACT and DEL in the slots of so many vectors, in words of so many bits."""
+        slots = self.slots
+        for v in range(vectors):
+            core, slot = v % self.geometry.n, v // self.geometry.n
+            for bits, lines, of in ((act, slots.act, False), (delta, slots.delta, True)):
+                half = 1 << bits - 1
+                found = self.rng.integers(-half, half, (lines, self.geometry.lw))
+                self.put(core, slot, 0, found, of)
+
+    def run(
+        self,
+        *passes: Pass,
+        limit: int = 30_000,
+        beside: Callable[[int], dict[str, np.ndarray]] = lambda _: {},
+    ) -> Run:
+        """Run passes one after another, in the RTL and the model.
+
+        Args:
+            limit: clocks.
+            beside: other inputs, of so many clocks.
+        """
+        self.gradients: list[tuple[int, np.ndarray, bool, bool]] = []
         for p in passes:
             self._predict(p)
         held = {
@@ -222,11 +252,12 @@ class Cores:
         while True:
             step = 1 if waiting else 64
             inputs = {name: np.repeat(value, step, 0) for name, value in held.items()}
+            inputs["room_i"] = inputs["bias_room_i"] = np.ones(step)
             if waiting:
                 p = waiting[0]
                 inputs["pass_valid_i"] = np.ones(1)
                 inputs["pass_i"] = pass_words(p)
-            out = self.sim.run(step, **inputs)
+            out = self.sim.run(step, **inputs, **beside(step))
             parts.append(out)
             if waiting:
                 if out["pass_ready_o"][0]:
@@ -239,11 +270,18 @@ class Cores:
 
     def _seen(self, out: dict[str, np.ndarray]) -> Run:
         g = self.geometry
-        result = Run(np.flatnonzero(out["entry_valid_o"]), int(np.flatnonzero(~out["idle_o"].astype(
-            bool))[-1]) + 1)  # fmt: skip
+        idle = int(np.flatnonzero(~out["idle_o"].astype(bool))[-1]) + 1
+        pairs = unpack(out["adam_lines_o"], WORD, 2 * g.lw).reshape(-1, 2, g.lw)
+        result = Run(np.flatnonzero(out["entry_valid_o"]), idle, pairs)
         result.over = {
             Stage.Z: int(out["over_z_o"].sum()), Stage.ACTQ: int(out["over_quantized_o"].sum()),
+            Stage.DX: int(out["over_delta_o"].sum()),
         }  # fmt: skip
+        result.reserved = (
+            int(out["reserve_rows_o"][out["reserve_o"] == 1].sum()),
+            int(out["reserve_bias_o"].sum()),
+        )
+        self._drained(out, result)
         lines = out["seen_line_o"]
         for clock in np.flatnonzero(out["seen_valid_o"]):
             values = unpack(lines[clock : clock + 1], WORD, g.n * g.lw).reshape(g.n, g.lw)
@@ -254,7 +292,90 @@ class Cores:
                     result.high[tensor] = max(result.high[tensor], int(values[core].max()))
         return result
 
+    def _drained(self, out: dict[str, np.ndarray], result: Run) -> None:
+        """What jd_qat_grad makes of what dW gives."""
+        g = self.geometry
+        line, fields = 0, {}
+        for clock in np.flatnonzero(out["drain_valid_o"] | out["bias_valid_o"]):
+            if out["bias_valid_o"][clock]:
+                sums = unpack(out["bias_sums_o"][clock : clock + 1], DELTA, g.n * g.lw)
+                words_ = int(out["bias_words_o"][clock])
+                found = ops.bias_gradient(sums.reshape(g.n, g.lw)[:, :words_])[0]
+                result.gradients.append(
+                    (int(out["bias_line_o"][clock]), found, bool(out["tile_first_o"][clock]),
+                     bool(out["tile_update_o"][clock])),
+                )  # fmt: skip
+            if not out["drain_valid_o"][clock]:
+                continue
+            if out["drain_opens_o"][clock]:
+                fields = {
+                    name: int(out[f"tile_{name}_o"][clock])
+                    for name in ("line", "stride", "words", "half", "up", "first", "update")
+                }
+                line = fields["line"]
+            else:
+                line += fields["stride"]
+            sums = unpack(out["drain_sums_o"][clock : clock + 1], ACC, g.n * g.lw * 2)
+            low, high = sums.reshape(g.n, g.lw, 2).sum(0).T[:, : fields["words"]]
+            found = ops.drain(low, high, 16 - fields["up"] if fields["half"] else None)[0]
+            result.gradients.append((line, found, bool(fields["first"]), bool(fields["update"])))
+
     def _predict(self, p: Pass) -> None:
+        if p.kind == Kind.FW:
+            self._predict_forward(p)
+        elif p.kind == Kind.DX:
+            self._predict_backward(p)
+        else:
+            self._predict_gradient(p)
+
+    def _predict_backward(self, p: Pass) -> None:
+        golden, path, slots = self.golden, self.golden.path, self.slots
+        layers = path.layers(p.net)
+        d = golden._vectors(golden.delta, p.source, layers[p.last].p, p.vectors, False)
+        for index in reversed(range(p.first, p.last + 1)):
+            layer = layers[index]
+            act, a = ops.NONE, np.zeros((p.vectors, layer.q), np.int64)
+            if p.action and not index:
+                words_ = slice(layer.q - self.table.actions, layer.q)
+                a = golden._vectors(golden.act, p.mu, self.table.actions, p.vectors, False)
+                act = ops.TANH if p.tangent else ops.NONE
+                d = path.layer_backward(p.net, index, d, a, act, words_)
+                assert p.sink is not None
+                golden._keep(golden.delta, p.sink, d, False)
+                break
+            if index:
+                act = layers[index - 1].act
+                a = golden._vectors(golden.act, slots.outputs[p.net][index - 1], layer.q,
+                                    p.vectors, p.half)  # fmt: skip
+            d = path.layer_backward(p.net, index, d, a, act, slice(layer.q))
+            placed = p.sink is not None and index == p.first
+            sink = p.sink if placed else slots.deltas[p.net][index - 1]
+            assert sink is not None
+            golden._keep(golden.delta, sink, d, False)
+
+    def _predict_gradient(self, p: Pass) -> None:
+        golden, path, slots, g = self.golden, self.golden.path, self.slots, self.geometry
+        for index in range(p.first, p.last + 1):
+            layer = path.layers(p.net)[index]
+            source = p.source if index == p.first else slots.outputs[p.net][index - 1]
+            placed = p.sink is not None and index == p.last
+            delta = p.sink if placed else slots.deltas[p.net][index]
+            assert delta is not None
+            x = golden._vectors(golden.act, source, layer.q, p.vectors, p.half)
+            d = golden._vectors(golden.delta, delta, layer.p, p.vectors, False)
+            weights, biases = path.layer_gradient(p.net, index, x, d, p.half)
+            columns = g.lines(layer.q)
+            ends = p.fresh, p.update
+            for row, values in enumerate(weights):
+                for qt in range(columns):
+                    part = values[qt * g.lw : (qt + 1) * g.lw]
+                    self.gradients.append((layer.wbase + row * columns + qt, part, *ends))
+            if layer.bias:
+                for pt in range(g.lines(layer.p)):
+                    part = biases[pt * g.lw : (pt + 1) * g.lw]
+                    self.gradients.append((layer.bbase + pt, part, *ends))
+
+    def _predict_forward(self, p: Pass) -> None:
         golden, path = self.golden, self.golden.path
         slots = [self.geometry.vc] if p.acting else None
         layer = self.table.networks[p.net][p.first]
@@ -271,43 +392,60 @@ class Cores:
             line = self.slots.outputs[p.net][index]
             if index == p.last and p.sink is not None:
                 line = p.sink
-            if not (end and p.join and p.join_only):
+            if not (end and p.join is not None and p.join_only):
                 golden._keep(golden.act, line, x, p.half and not end, slots)
-        if end and p.join:
-            self._join(*p.join, path.store(x, 0, p.half, p.watch), p.half)
+        if end and p.join is not None:
+            self._join(p, path.store(x, 0, p.half, p.watch))
 
-    def _join(self, line: int, word: int, x: np.ndarray, half: bool) -> None:
+    def _join(self, p: Pass, x: np.ndarray) -> None:
         """Put words of vectors, [n, words], into a line of their slots."""
         n = self.geometry.n
         for core in range(n):
             mine = x[core::n]
-            if half:
+            if p.half:
                 odd = np.zeros_like(mine[0::2])
                 odd[: len(mine[1::2])] = mine[1::2]
                 mine = mine[0::2] & ops.LANE | odd << 16
-            place = slice(0, len(mine) << half, 1 + half)
-            self.golden.act[core, place, line, word : word + x.shape[1]] = mine
+            place = slice(0, len(mine) << p.half, 1 + p.half)
+            self.golden.act[core, place, p.join, p.word : p.word + x.shape[1]] = mine
 
     def compare(self, *, cores: int | None = None) -> int:
-        """Compare every line of ACT that the golden model has written. Returns how many."""
-        g, count = self.geometry, 0
-        for core in range(cores or g.n):
-            lines = self.golden.act[core].reshape(-1, g.lw)
-            used = np.flatnonzero(lines.any(1))
-            n = len(used)
-            if not n:
-                continue
-            out = self.sim.run(
-                n + 4, slot_read_i=np.pad(np.ones(n), (0, 4)),
-                slot_core_i=np.full(n + 4, core), slot_address_i=np.pad(used, (0, 4)),
-            )  # fmt: skip
-            assert not out["slot_valid_o"][:3].any() and out["slot_valid_o"][3 : n + 3].all()
-            got = unpack(out["slot_line_o"][3 : n + 3], WORD, g.lw)
-            wrong = np.flatnonzero((got != lines[used]).any(1))
-            assert not wrong.size, (
-                f"core {core}: {wrong.size} of {n} lines differ, first slot, line "
-                f"{divmod(int(used[wrong[0]]), g.act_lines)}: got {got[wrong[0]]}, want "
-                f"{lines[used[wrong[0]]]}"
-            )
-            count += n
-        return count
+        """Compare every line of ACT and DEL that the golden model has written. Returns how many."""
+        return sum(
+            self._compare(core, delta)
+            for core in range(cores or self.geometry.n)
+            for delta in (False, True)
+        )
+
+    def _compare(self, core: int, delta: bool) -> int:
+        g, golden = self.geometry, self.golden
+        lines = (golden.delta if delta else golden.act)[core]
+        used = np.argwhere(lines.any(2))
+        n = len(used)
+        if not n:
+            return 0
+        slot, line = np.pad(used, ((0, 4), (0, 0))).T
+        address = slot // 2 * g.del_lines + line if delta else slot * g.act_lines + line
+        out = self.sim.run(
+            n + 4, slot_read_i=np.pad(np.ones(n), (0, 4)), slot_core_i=np.full(n + 4, core),
+            slot_delta_i=np.full(n + 4, delta), slot_odd_i=slot % 2, slot_address_i=address,
+        )  # fmt: skip
+        assert not out["slot_valid_o"][:3].any() and out["slot_valid_o"][3 : n + 3].all()
+        got = unpack(out["slot_line_o"][3 : n + 3], WORD, g.lw)
+        want = lines[used[:, 0], used[:, 1]]
+        wrong = np.flatnonzero((got != want).any(1))
+        assert not wrong.size, (
+            f"core {core}, {'DEL' if delta else 'ACT'}: {wrong.size} of {n} lines differ, first "
+            f"slot, line {used[wrong[0]]}: got {got[wrong[0]]}, want {want[wrong[0]]}"
+        )
+        return n
+
+    def compare_gradients(self, run: Run) -> int:
+        """Compare what dW passes gave, whatever its order. Returns how many lines."""
+        got, want = (sorted(part, key=lambda item: item[0]) for part in
+                     (run.gradients, self.gradients))  # fmt: skip
+        assert [item[0] for item in got] == [item[0] for item in want]
+        for a, b in zip(got, want, strict=True):
+            assert a[2:] == b[2:] and np.array_equal(a[1], b[1]), f"got {a}, want {b}"
+        assert sum(run.reserved) == len(want)
+        return len(want)

@@ -9,8 +9,9 @@ import numpy as np
 
 from models.engine import JobEnd
 from models.qat import noise
-from models.qat.descriptor import Flag, Opcode
+from models.qat.descriptor import LAYER_JOBS, Flag, Opcode
 from models.qat.layout import ACTOR, Geometry, Slots, Table, plan
+from models.qat.validate import RATE_MOST, SCALAR_MOST, TAU_MOST
 from models.registers import qat as registers
 from models.registers.engine_header import Error as Common
 from models.registers.map import Register
@@ -19,7 +20,8 @@ from verif.coverage import Bins
 from verif.engine_env import EngineEnv, JobItem
 
 BUILT = (
-    Opcode.NET, Opcode.LOAD, Opcode.STORE, Opcode.INFER, Opcode.FW, Opcode.PUTX, Opcode.GETX,
+    Opcode.NET, Opcode.LOAD, Opcode.STORE, Opcode.INFER, *LAYER_JOBS, Opcode.ADAM, Opcode.PUTX,
+    Opcode.GETX, Opcode.QUANT, Opcode.SEED,
 )  # fmt: skip
 TABLE, LINES, OUT, STATE, ACTION = 0x100000, 0x110000, 0x200000, 0x300000, 0x310000
 REGIONS, SECOND = 5, 4
@@ -35,13 +37,36 @@ BINS: dict[str, Bins] = {
         f"{op.name} {name}": lambda job, op=op, bit=bit: (
             job.opcode == op and not job.end.error and job.end.detail & 1 == bit
         )
-        for op in (Opcode.INFER, Opcode.FW)
+        for op in (Opcode.INFER, *LAYER_JOBS)
         for bit, name in enumerate(("full", "half"))
+    },
+    "layer": {
+        f"{op.name} {name}": lambda job, op=op, later=later: (
+            job.opcode == op and not job.end.error and (job.words[8] >> 4 > 0) == later
+        )
+        for op in (Opcode.DX, Opcode.DW)
+        for later, name in enumerate(("first", "later"))
     },
     "noise": {
         "with": lambda job: job.opcode == Opcode.INFER and job.words[0] >> 8 & 1,
         "without": lambda job: job.opcode == Opcode.INFER and not job.words[0] >> 8 & 1,
     },
+    "update": {
+        f"{net} {name}": lambda job, index=index, bit=bit: (
+            job.opcode == Opcode.ADAM
+            and not job.end.error
+            and (job.words[8], job.words[0] >> 11 & 1) == (index, bit)
+        )
+        for index, net in enumerate(("actor", "critic"))
+        for bit, name in enumerate(("alone", "with targets"))
+    },
+    "seed": {
+        name: lambda job, bit=bit: (
+            job.opcode == Opcode.SEED and not job.end.error and job.words[0] >> 8 & 1 == bit
+        )
+        for bit, name in enumerate(("alone", "with x"))
+    },
+    "partial": {"told": lambda job: job.end.detail & 2 and not job.end.error},
     "region": {
         f"{op.name} {region}": lambda job, op=op, region=region: (
             job.opcode == op and job.words[8] == region and not job.end.error
@@ -151,6 +176,49 @@ class QatEnv(EngineEnv):
         """STORE of lines."""
         count = count or self.geometry.w_lines
         return [Opcode.STORE, 0, OUT, 0, 0, 0, 0, 0, region, first, count]
+
+    def moments(self, first: int, count: int) -> list[int]:
+        """LOAD of V: lines of values of any size."""
+        rng = np.random.default_rng(self.random.getrandbits(32))
+        shape = (count, self.geometry.lw)
+        values = rng.integers(0, 1 << 64, shape, np.uint64, endpoint=False)
+        self.put(LINES, values >> rng.integers(0, 64, shape, np.uint64))
+        return [Opcode.LOAD, 0, LINES, 0, 0, 0, 0, 0, SECOND, first, count]
+
+    def adam(self, net: int, rate: int, targets: bool) -> list[int]:
+        """ADAM of a network."""
+        return [Opcode.ADAM | Flag.TARGETS * targets << 8, *[0] * 7, net, rate]
+
+    def seed(self, with_x: bool) -> list[int]:
+        """SEED with a random state, and random x in memory."""
+        self.put(LINES, self.numbers(1, self.geometry.lw))
+        state = [self.random.getrandbits(32) for _ in range(8)]
+        return [Opcode.SEED | with_x << 8, 0, LINES * with_x, 0, *state]
+
+    async def scalars(self) -> None:
+        """Random settings of Adam."""
+        draw = self.random.randint
+        for register, least, most in (
+            (registers.B1C, 1, SCALAR_MOST), (registers.B2C, 1, SCALAR_MOST),
+            (registers.EPS, 1, SCALAR_MOST), (registers.TAU, 0, TAU_MOST),
+        ):  # fmt: skip
+            value = self.random.choice((least, most, draw(least, most), draw(1, 1 << 12)))
+            await self.write(register, value)
+
+    async def optimize(self) -> None:
+        """Other lines in all memories, an update of each network, and what became of them."""
+        count = used(self.table, self.geometry)
+        for region in range(REGIONS - 1):
+            await self.run(self.load(region, self.random.choice((12, 20, 32)), 0, count))
+        await self.run(self.moments(0, count))
+        await self.scalars()
+        first = self.random.randrange(2)
+        for net in (first, 1 - first):
+            rate = self.random.choice((RATE_MOST, self.random.randint(0, RATE_MOST)))
+            await self.run(self.adam(net, rate, net == ACTOR))
+            await self.run(self.adam(net, rate >> 8, net != ACTOR))
+        for region in range(REGIONS):
+            await self.run(self.store(region, 0, count))
 
     def put_slot(self, core: int, slot: int, line: int, lines: np.ndarray, delta: bool = False
                  ) -> list[int]:  # fmt: skip

@@ -56,6 +56,7 @@ module jd_qat_array_bench
   input  logic [SHIFT_W-1:0]             in_up_i,
   input  logic [SHIFT_W-1:0]             in_down_i,
   input  logic [ROWS_W-1:0]              in_words_i,
+  input  logic [ROWS_W-1:0]              in_word_i,
   input  logic [Lw-1:0][WORD_W-1:0]      in_bias_i,
   input  logic [Lw-1:0][ACC_W-1:0]       in_low_i,
   input  logic [Lw-1:0][ACC_W-1:0]       in_high_i,
@@ -83,8 +84,8 @@ module jd_qat_array_bench
   );
   jd_qat_out #(.Lw (Lw)) u_out (
     .clk_i, .rst_ni, .in_valid_i, .in_half_i, .in_odd_i, .in_delta_i, .in_relu_i, .in_wide_i,
-    .in_quantize_i, .in_up_i, .in_down_i, .in_words_i, .in_bias_i, .in_low_i, .in_high_i,
-    .in_positive_i, .wide_valid_o, .wide_data_o, .line_valid_o, .line_data_o, .over_z_o,
-    .over_quantized_o
+    .in_quantize_i, .in_up_i, .in_down_i, .in_words_i, .in_word_i, .in_bias_i, .in_low_i,
+    .in_high_i, .in_positive_i, .wide_valid_o, .wide_data_o, .line_valid_o, .line_data_o,
+    .over_z_o, .over_quantized_o
   );
 endmodule : jd_qat_array_bench

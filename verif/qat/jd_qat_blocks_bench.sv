@@ -258,7 +258,7 @@ module jd_qat_blocks_bench #(
   `JD_ASSERT(AdamLatency_A, adam_valid == adam_out_valid_o)
 
   // ---- Gradient memory
-  logic        read_valid, was_read;
+  logic        next, read_valid, was_read;
   logic [16:0] read_line;
   logic [3:0]  over_gradient, over_sum;
   jd_qat_grad #(
@@ -292,6 +292,7 @@ module jd_qat_blocks_bench #(
     .adam_read_o     (read_valid),
     .adam_line_o     (read_line),
     .adam_valid_o    (grad_out_valid_o),
+    .adam_next_o     (next),
     .adam_data_o     (grad_out_data_o),
     .sweep_valid_i   (grad_sweep_valid_i),
     .sweep_ready_o   (grad_sweep_ready_o),
@@ -322,5 +323,7 @@ module jd_qat_blocks_bench #(
       grad_total_sum_o      <= grad_total_sum_o + 32'(over_sum);
     end
   end
+  `JD_ASSERT_NEXT(ToldOf_A, next && !grad_clear_i, read_valid)
+  `JD_ASSERT_NEXT(OnlyToldOf_A, !next, !read_valid)
   `JD_ASSERT_IF(AdamAfterRead_A, !grad_clear_i, was_read == grad_out_valid_o)
 endmodule : jd_qat_blocks_bench

@@ -62,6 +62,11 @@ module jd_qat_memories_bench
   input  logic                        write_target_i,
   input  logic [LINE_W-1:0]           write_address_i,
   input  logic [Lw-1:0][WORD_W-1:0]   write_line_i,
+  input  logic                        adam_read_i,
+  input  logic [LINE_W-1:0]           adam_source_i,
+  input  logic                        adam_write_i,
+  input  logic [LINE_W-1:0]           adam_sink_i,
+  input  logic [1:0][Lw-1:0][WORD_W-1:0] adam_lines_i,
   output logic                        n1_load_valid_o,
   output logic                        n1_load_by_row_o,
   output logic [3:0]                  n1_load_index_o,
@@ -74,6 +79,7 @@ module jd_qat_memories_bench
   output logic                        n1_read_ready_o,
   output logic                        n1_read_valid_o,
   output logic [Lw-1:0][WORD_W-1:0]   n1_read_line_o,
+  output logic [1:0][Lw-1:0][WORD_W-1:0] n1_adam_lines_o,
   output logic                        n2_load_valid_o,
   output logic                        n2_load_by_row_o,
   output logic [3:0]                  n2_load_index_o,
@@ -86,6 +92,7 @@ module jd_qat_memories_bench
   output logic                        n2_read_ready_o,
   output logic                        n2_read_valid_o,
   output logic [Lw-1:0][WORD_W-1:0]   n2_read_line_o,
+  output logic [1:0][Lw-1:0][WORD_W-1:0] n2_adam_lines_o,
   output logic                        n4_load_valid_o,
   output logic                        n4_load_by_row_o,
   output logic [3:0]                  n4_load_index_o,
@@ -97,7 +104,8 @@ module jd_qat_memories_bench
   output logic [Lw-1:0][WORD_W-1:0]   n4_bias_line_o,
   output logic                        n4_read_ready_o,
   output logic                        n4_read_valid_o,
-  output logic [Lw-1:0][WORD_W-1:0]   n4_read_line_o
+  output logic [Lw-1:0][WORD_W-1:0]   n4_read_line_o,
+  output logic [1:0][Lw-1:0][WORD_W-1:0] n4_adam_lines_o
 );
   jd_qat_actmem #(.Lw (Lw), .Lines (Lines)) u_act (
     .clk_i, .rst_ni,
@@ -159,7 +167,10 @@ module jd_qat_memories_bench
     .read_address_i,
     .read_valid_o    (n1_read_valid_o),
     .read_line_o     (n1_read_line_o),
-    .write_valid_i, .write_target_i, .write_address_i, .write_line_i
+    .write_valid_i, .write_target_i, .write_address_i, .write_line_i,
+    .adam_read_i, .adam_source_i,
+    .adam_lines_o    (n1_adam_lines_o),
+    .adam_write_i, .adam_sink_i, .adam_lines_i
   );
   jd_qat_wmem #(.Lw (Lw), .N (2), .Lines (Lines), .Biases (Biases)) u_weights_2 (
     .clk_i, .rst_ni, .clear_i, .load_valid_i, .load_i,
@@ -181,7 +192,10 @@ module jd_qat_memories_bench
     .read_address_i,
     .read_valid_o    (n2_read_valid_o),
     .read_line_o     (n2_read_line_o),
-    .write_valid_i, .write_target_i, .write_address_i, .write_line_i
+    .write_valid_i, .write_target_i, .write_address_i, .write_line_i,
+    .adam_read_i, .adam_source_i,
+    .adam_lines_o    (n2_adam_lines_o),
+    .adam_write_i, .adam_sink_i, .adam_lines_i
   );
   jd_qat_wmem #(.Lw (Lw), .N (4), .Lines (Lines), .Biases (Biases)) u_weights_4 (
     .clk_i, .rst_ni, .clear_i, .load_valid_i, .load_i,
@@ -203,6 +217,9 @@ module jd_qat_memories_bench
     .read_address_i,
     .read_valid_o    (n4_read_valid_o),
     .read_line_o     (n4_read_line_o),
-    .write_valid_i, .write_target_i, .write_address_i, .write_line_i
+    .write_valid_i, .write_target_i, .write_address_i, .write_line_i,
+    .adam_read_i, .adam_source_i,
+    .adam_lines_o    (n4_adam_lines_o),
+    .adam_write_i, .adam_sink_i, .adam_lines_i
   );
 endmodule : jd_qat_memories_bench

@@ -5,9 +5,10 @@
 //
 // Streams  grad_out: what weights and targets become; the others as in jd_qat_update. side: writes of
 //          single lines of W and T.
-// Timing   W and T answer after 3 clocks.
+// Timing   W and T answer after 3 clocks. A read is told of one clock before it.
 // Numbers  those of the block; grad_total_*: all words that were saturated.
 // Source   docs/qat.md.
+`include "jd_assert.svh"
 module jd_qat_update_bench #(
   parameter int unsigned Cores = 2,
   parameter int unsigned Lw    = 4
@@ -67,7 +68,7 @@ module jd_qat_update_bench #(
   output logic [31:0]            grad_total_sum_o,
   output logic [31:0]            grad_total_w_o
 );
-  logic                read;
+  logic                next, read;
   logic [16:0]         read_line;
   logic [Lw-1:0][31:0] w, t;
   logic [3:0]          over_gradient, over_sum;
@@ -110,6 +111,7 @@ module jd_qat_update_bench #(
     .sweep_count_i   (grad_sweep_count_i),
     .sweep_columns_i (grad_sweep_columns_i),
     .sweep_words_i   (grad_sweep_words_i),
+    .weight_next_o   (next),
     .weight_read_o   (read),
     .weight_line_o   (read_line),
     .weight_data_i   (w),
@@ -151,4 +153,7 @@ module jd_qat_update_bench #(
       grad_total_w_o        <= grad_total_w_o + 32'(over_w);
     end
   end
+
+  `JD_ASSERT_NEXT(ToldOf_A, next && !grad_clear_i, read)
+  `JD_ASSERT_NEXT(OnlyToldOf_A, !next, !read)
 endmodule : jd_qat_update_bench

@@ -7,12 +7,14 @@ import pyuvm
 from cocotb.triggers import ClockCycles
 
 from flow.effort import scale
-from models.qat.descriptor import Opcode
+from models.qat.descriptor import LAYER_JOBS, Opcode
 from models.qat.layout import ACTOR, CRITIC, Geometry, Slots, plan
+from models.qat.validate import RATE_MOST, SCALAR_MOST, TAU_MOST
 from models.registers import qat as registers
 from models.registers.engine_header import Error as Common
 from models.registers.qat import Error
 from verif.agents.axi_memory import AxiTiming
+from verif.bench import clock_number
 from verif.engine_env import EngineSequence, EngineTest
 from verif.failures import Array, Case, all_failures
 from verif.qat.env import ACTION, LINES, OUT, REGIONS, STATE, TABLE, QatEnv, used
@@ -60,8 +62,40 @@ class Lines(EngineSequence[QatEnv]):
                 await env.run(env.get_slot(core, slot, line, count, delta))
 
 
+class Updates(EngineSequence[QatEnv]):
+    """Networks are updated from G; shifts are captured; the generator gets seeds."""
+
+    rounds = 1
+
+    async def body(self) -> None:
+        env = self.env
+        for turn in range(self.rounds):
+            await env.run(env.new_table(bias=turn % 3 != 2))
+            await env.optimize()
+            await env.compare_registers()
+            await env.run(env.padded(0, 24))
+            for with_x in (True, False):
+                await env.write(registers.CFG, registers.CFG.word(noise=3 - (turn % 3)))
+                await env.run(env.seed(with_x))
+                await env.run(env.infer(20, noisy=True))
+            await env.run([Opcode.QUANT])
+            await env.compare_registers()
+            await env.run(env.infer())
+            for k in range(registers.SHIFT.count):  # any range, not what was seen
+                size = env.random.randint(1, 32)
+                for register in (registers.MON_MIN, registers.MON_MAX):
+                    await env.write(register, env.random.getrandbits(size) & 0xFFFFFFFF, k)
+            await env.run([Opcode.QUANT])
+            await env.compare_registers()
+            for register in (registers.MON_MIN, registers.MON_MAX):
+                for k in range(registers.SHIFT.count):
+                    await env.write(register, 0, k)
+            await env.write(registers.CFG, 0)
+            await env.write(registers.MODE, 0)
+
+
 class Layers(EngineSequence[QatEnv]):
-    """FW of single layers over slots."""
+    """FW, DX and DW of single layers over slots."""
 
     rounds = 1
 
@@ -88,7 +122,30 @@ class Layers(EngineSequence[QatEnv]):
                 for v in range(vectors):
                     if v // g.n % step == 0:
                         await env.run(env.get_slot(v % g.n, v // g.n, sink, g.lines(layer.p)))
+                await self.back(net, index, vectors)
                 await env.compare_registers()
+
+    async def back(self, net: int, index: int, vectors: int) -> None:
+        """DX and DW of a layer whose inputs lie in line 0 of ACT."""
+        env, g = self.env, self.env.geometry
+        layer, where = env.table.networks[net][index], net | index << 4
+        inputs, outputs = g.lines(layer.q), g.lines(layer.p)
+        slots = [(v % g.n, v // g.n) for v in range(vectors)]
+        for slot in slots:
+            await env.run(env.put_slot(*slot, 0, env.numbers(outputs, g.lw, size=30), True))
+            if index:  # what decides the derivative
+                place = env.golden.slots.outputs[net][index - 1]
+                await env.run(env.put_slot(*slot, place, env.numbers(inputs, g.lw)))
+        sink = g.del_lines - inputs
+        await env.run([Opcode.DX, 0, *[0] * 6, where, vectors, 0, sink])
+        for slot in slots:
+            await env.run(env.get_slot(*slot, sink, inputs, True))
+        ranges = layer.ranges(g)
+        for line, count in ranges:
+            await env.run(env.load(2, first=line, count=count))
+        await env.run([Opcode.DW, 0, *[0] * 6, where, vectors, 0, 0])
+        for line, count in ranges:
+            await env.run(env.store(2, line, count))
 
 
 def spoiled(env: QatEnv, **words: int) -> list[int]:
@@ -115,29 +172,42 @@ class Errors(EngineSequence[QatEnv]):
 
         net = env.new_table()
         infer = [Opcode.INFER, 0, 0, 0, STATE, 0, ACTION]
-        layer = [Opcode.FW, 0, *[0] * 6, 0, 1, 0, 0]
+        layers = [[opcode, 0, *[0] * 6, 0, 1, 0, 0] for opcode in LAYER_JOBS]
         await fails(Error.E_NO_NET, infer)
-        await fails(Error.E_NO_NET, layer)
+        for layer in layers:
+            await fails(Error.E_NO_NET, layer)
+        await fails(Error.E_NO_NET, env.adam(0, 1, False))
         await env.run(net)
         await env.run(env.padded(0, 24))
         good = env.infer()
         store, get = env.store(0, 0, 2), env.get_slot(0, 0, 0, 1)
-        for opcode in (0x04, 0x12, 0xFF, Opcode.TRAIN, Opcode.DX, Opcode.DW, Opcode.ADAM,
-                       Opcode.QUANT, Opcode.SEED):  # fmt: skip
+        adam, quant = env.adam(1, 1, True), [Opcode.QUANT]
+        seed, listed = env.seed(False), env.seed(True)
+        for opcode in (0x04, 0x12, 0xFF, Opcode.TRAIN):
             await fails(Common.E_OPCODE, [opcode])
         for words, places in ((net, (3, 4, 8, 15)), (store, (3, 4, 8, 11)), (get, (3, 8, 12)),
-                              (good, (2, 3, 5, 7, 8, 13)), (layer, (2, 3, 6, 8, 12))):  # fmt: skip
+                              (good, (2, 3, 5, 7, 8, 13)),
+                              *((layer, (2, 3, 6, 8, 12)) for layer in layers),
+                              (adam, (2, 7, 8, 10)), (quant, (2, 9, 15)), (seed, (2, 3, 12)),
+                              (listed, (3, 12))):  # fmt: skip
             for place in places:
                 await fails(Common.E_RESERVED, words, **{f"w{place}": 1 << 31})
             await fails(Common.E_RESERVED, words, w0=words[0] | 0x200)
+            if words in (adam, quant):
+                await fails(Common.E_RESERVED, words, w0=words[0] | 0x100)
+            if words in (seed, quant):
+                await fails(Common.E_RESERVED, words, w0=words[0] | 0x800)
             await fails(Common.E_RESERVED, words, w0=words[0] | 1 << 29)
-        for words, place in ((net, 2), (store, 2), (get, 2), (good, 4), (good, 6)):
+        for words, place in ((net, 2), (store, 2), (get, 2), (good, 4), (good, 6), (listed, 2)):
             for bit in (4, 32):
                 await fails(Common.E_ALIGN, words, **{f"w{place}": words[place] + bit})
         await fails(Error.E_BATCH, store, w10=0)
         await fails(Error.E_BATCH, get, w11=0)
-        await fails(Error.E_BATCH, layer, w9=0)
-        await fails(Error.E_BATCH, layer, w9=g.vectors + 1)
+        for layer in layers:
+            await fails(Error.E_BATCH, layer, w9=0)
+            await fails(Error.E_BATCH, layer, w9=g.vectors + 1)
+            if layer[0] != Opcode.FW:
+                await fails(Common.E_RESERVED, layer, w8=1 << 8)
         await fails(Error.E_RANGE, store, w8=5)
         await fails(Error.E_RANGE, store, w9=g.w_lines)
         await fails(Error.E_RANGE, store, w9=g.w_lines - 1, w10=2)
@@ -149,11 +219,14 @@ class Errors(EngineSequence[QatEnv]):
         await fails(Error.E_SLOT, get, w8=16, w10=g.del_lines)
         await fails(Error.E_SLOT, get, w10=g.act_lines - 1, w11=2)
         await fails(Error.E_SLOT, get, w11=0xFFFFFFFF)
-        await fails(Error.E_SLOT, layer, w10=g.act_lines)
-        await fails(Error.E_SLOT, layer, w11=g.act_lines)
-        await fails(Error.E_NO_NET, layer, w8=0xF0)
-        await fails(Error.E_NO_NET, layer, w8=len(env.table.networks[0]) << 4)
+        for layer, (first, second) in zip(layers, self.limits(), strict=True):
+            await fails(Error.E_SLOT, layer, w10=first + 1)
+            await fails(Error.E_SLOT, layer, w11=second + 1)
+            await fails(Error.E_SLOT, layer, w11=0xFFFFFFFF)
+            await fails(Error.E_NO_NET, layer, w8=0xF0)
+            await fails(Error.E_NO_NET, layer, w8=len(env.table.networks[0]) << 4)
         await self.ends()
+        await self.values(fails, adam, seed)
         await env.write(registers.CFG, registers.CFG.word(noise=4))
         await fails(Error.E_VALUE, good, w0=good[0] | 0x100)
         await env.write(registers.CFG, 0)
@@ -161,13 +234,46 @@ class Errors(EngineSequence[QatEnv]):
         for k in (7, 2):
             await env.write(registers.SHIFT, 17, k)
             await fails(Error.E_VALUE, good)
-            await fails(Error.E_VALUE, layer)
+            for layer in layers:
+                await fails(Error.E_VALUE, layer)
         for k in (7, 2):
             await env.write(registers.SHIFT, 16, k)
         await env.run(good)
         await env.write(registers.MODE, 0)
         await env.run(good)
         await self.tables(fails, good)
+
+    async def values(self, fails, adam: list[int], seed: list[int]) -> None:  # type: ignore[no-untyped-def]
+        """Numbers of ADAM and SEED, and Adam's registers, at their ends and beyond."""
+        env = self.env
+        await env.optimize()
+        await fails(Error.E_VALUE, seed, **{f"w{k}": 0 for k in range(4, 12)})
+        await env.run([*seed[:4], *[0] * 7, 1 << 31])
+        scalars = (registers.B1C, registers.B2C, registers.EPS)
+        for register, most in ((scalars[0], 0), (scalars[1], SCALAR_MOST), (scalars[2], 0),
+                               (registers.TAU, TAU_MOST)):  # fmt: skip
+            await env.write(register, 0 if not most else most + 1)
+            await fails(Error.E_VALUE, adam)
+            await fails(Error.E_VALUE, adam, w9=RATE_MOST + 1)
+            await env.write(register, most or 1)
+        for register in (registers.TAU, *reversed(scalars)):  # the lowest is named
+            await env.write(register, 0x1FFFFFF)
+            await fails(Error.E_VALUE, adam)
+        for register in scalars:
+            await env.write(register, 1)
+        await fails(Error.E_VALUE, adam)
+        await env.write(registers.TAU, TAU_MOST)
+        await env.run([*adam[:9], RATE_MOST])
+
+    def limits(self) -> list[tuple[int, int]]:
+        """Last lines in words 10 and 11 of FW, DX and DW of the actor's first layer."""
+        g, first = self.env.geometry, self.env.table.networks[0][0]
+        inputs, outputs = g.lines(first.q), g.lines(first.p)
+        return [
+            (g.act_lines - inputs, g.act_lines - outputs),
+            (g.del_lines - outputs, g.del_lines - inputs),
+            (g.act_lines - inputs, g.del_lines - outputs),
+        ]
 
     async def ends(self) -> None:
         """What lies just inside of a memory, of a slot, of the table is good."""
@@ -185,6 +291,20 @@ class Errors(EngineSequence[QatEnv]):
                 await env.run(env.put_slot(v % g.n, v // g.n, source, values))
             await env.run([Opcode.FW, 0, *[0] * 6, 0, g.vectors, source, sink])
             await env.run(env.get_slot(g.n - 1, g.vc - 1, sink, outputs))
+        _, (last_source, last_sink), (last_act, last_delta) = self.limits()
+        for source, sink, act, delta in (
+            (last_source, 0, last_act, 0),
+            (0, last_sink, 0, last_delta),
+        ):
+            values = env.numbers(outputs, g.lw, size=24)
+            await env.run(env.put_slot(0, 0, source, values, True))
+            await env.run([Opcode.DX, 0, *[0] * 6, 0, 1, source, sink])
+            await env.run(env.get_slot(0, 0, sink, inputs, True))
+            await env.run(env.put_slot(0, 0, act, env.numbers(inputs, g.lw, size=24)))
+            await env.run(env.put_slot(0, 0, delta, values, True))
+            await env.run(env.load(2, first=first.wbase, count=first.p * inputs))
+            await env.run([Opcode.DW, 0, *[0] * 6, 0, 1, act, delta])
+            await env.run(env.store(2, first.wbase, first.p * inputs))
 
     async def tables(self, fails, good: list[int]) -> None:  # type: ignore[no-untyped-def]
         """Wrong tables; after each the engine has no table."""
@@ -260,6 +380,7 @@ class BusErrors(EngineSequence[QatEnv]):
             (env.get_slot(0, 1, 0, 9), OUT, 9 * line),
             (env.infer(), STATE, 4 * env.table.states),
             (env.infer(), ACTION, 4),
+            (env.seed(True), LINES, line),
             ([Opcode.NET, 0, TABLE], TABLE, 64 + 32 * g.max_layers),
         ):
             for response in (2, 3):
@@ -287,8 +408,14 @@ class Resets(EngineSequence[QatEnv]):
         env, g = self.env, self.env.geometry
         await env.run(env.new_table())
         await env.run(env.padded(0, 24))
+        sink = g.del_lines - g.lines(env.table.states)
         for turn in range(self.times):
-            job = env.infer() if turn % 3 else env.store(0, 0, used(env.table, g))
+            job = (
+                env.store(0, 0, used(env.table, g)),
+                env.infer(),
+                [Opcode.DW, 0, *[0] * 6, 0, g.vectors, 0, 0],
+                [Opcode.DX, 0, *[0] * 6, 0, g.vectors, 0, sink],
+            )[turn % 4]
             await env.send(job)
             await ClockCycles(env.dut.clk_i, env.random.randint(1, 500))
             took = await env.soft_reset()
@@ -299,6 +426,9 @@ class Resets(EngineSequence[QatEnv]):
             await self.adopt_registers()
             await env.run(env.infer())
             await env.acting_slot()
+            # A gradient that was dropped is undefined.
+            await env.run(env.load(2, count=used(env.table, g)))
+            await env.run(env.store(2, count=used(env.table, g)))
 
     async def adopt_registers(self) -> None:
         """Take monitors, saturations and entries of the design into the golden engine."""
@@ -310,6 +440,95 @@ class Resets(EngineSequence[QatEnv]):
                 values[k] = word - (word >> 31 << 32)
             path.saturated[k] = await env.axil.read(registers.SAT.at(k))
         env.golden.entries = await env.counter(registers.TILEVEC_LO.offset)
+
+
+class Dropped(EngineSequence[QatEnv]):
+    """Updates that a soft reset or the watchdog ends early.
+
+    Lines that have come to Adam are written in all memories, the others in none; MODE.partial tells
+    of it until W is loaded.
+    """
+
+    times = 1
+    tail = 60  # clocks of the watchdog: fewer than from Adam's last line to its end
+
+    async def body(self) -> None:
+        env = self.env
+        await env.run(env.new_table())
+        await env.optimize()
+        await env.write(registers.B1C, 1 << 23)
+        begun = clock_number()
+        await env.check(*await env.send(env.adam(0, RATE_MOST, True)))
+        took = clock_number() - begun
+        for _ in range(self.times):
+            await self.reset(took)
+        await self.time_out()
+        await env.optimize()
+
+    async def reset(self, clocks: int) -> None:
+        """A soft reset at any clock of an update, which takes about so many."""
+        env = self.env
+        net, count = env.random.randrange(2), used(env.table, env.geometry)
+        await env.send(env.adam(net, RATE_MOST, True))
+        await ClockCycles(env.dut.clk_i, env.random.randint(clocks // 4, clocks))
+        took = await env.soft_reset()
+        assert took < 400, f"a soft reset took {took} clocks"
+        written = await self.adopt(net, count)
+        env.golden.partial = bool(written)
+        assert await env.axil.read(registers.MODE.offset) == 2 * env.golden.partial
+        await self.adopt_saturated()
+        await self.clear()
+
+    async def time_out(self) -> None:
+        """The watchdog does not wait for the last lines."""
+        env = self.env
+        await env.watchdog(self.tail)
+        (job,) = await env.send(env.adam(0, RATE_MOST, False))
+        await env.timed_out(job)
+        await env.watchdog(0)
+        env.predict(job)
+        env.golden.partial = True
+        for region in range(REGIONS):
+            await env.run(env.store(region, 0, used(env.table, env.geometry)))
+        await self.clear()
+
+    async def clear(self) -> None:
+        """Whether or not it is set, jobs tell of MODE.partial until a LOAD of W ends well."""
+        env = self.env
+        await env.run(env.load(1, first=1, count=1))
+        load = env.load(0, first=1, count=1)
+        env.fail(LINES, 64, 2)
+        (end,) = await env.run(load)
+        assert end.detail == 2 * env.golden.partial
+        env.heal()
+        (end,) = await env.run(load)
+        assert not end.detail
+        await env.compare_registers()
+
+    async def adopt(self, net: int, count: int) -> int:
+        """Take what an update had written into the golden engine. Returns how many lines."""
+        env, path = self.env, self.env.golden.path
+        memories = (path.w, path.t, path.g, path.m, path.v)
+        before = [memory[:count].copy() for memory in memories]
+        path.update(net, env.golden._adam(RATE_MOST, True))
+        written = np.zeros(count, bool)
+        for region, (old, memory) in enumerate(zip(before, memories, strict=True)):
+            (job,) = await env.send(env.store(region, 0, count))
+            await env.ended(job)
+            env.adopt(OUT, old.nbytes)
+            got = env.golden_memory.dump(OUT, old.nbytes).view(old.dtype).reshape(old.shape)
+            fresh = (got != old).any(1)
+            written |= fresh
+            np.testing.assert_array_equal(got[fresh], memory[:count][fresh])
+            memory[:count] = got
+        # Half of the way from m to g is a change of every line.
+        assert ((memories[3][:count] != before[3]).any(1) == written).all()
+        return int(written.sum())
+
+    async def adopt_saturated(self) -> None:
+        """Take the counters of saturated values into the golden engine."""
+        for k in range(registers.SAT.count):
+            self.env.golden.path.saturated[k] = await self.env.axil.read(registers.SAT.at(k))
 
 
 async def cases(env: QatEnv) -> list[Case]:
@@ -328,6 +547,7 @@ async def cases(env: QatEnv) -> list[Case]:
              repeats=True),
         Case(env.store(1, 0, count), {2: Array(line * count, written=True)}, repeats=True),
         Case(env.get_slot(0, 0, 0, 3), {2: Array(3 * line, written=True)}, repeats=True),
+        Case(env.seed(True), {2: Array(line)}, repeats=True),
         Case(env.load(2, 32, 0, count), {2: Array(line * count)}),
         Case(env.put_slot(0, 1, 0, env.numbers(4, g.lw)), {2: Array(4 * line)}),
     ]  # fmt: skip
@@ -343,14 +563,17 @@ class Base(EngineTest):
 class Smoke(Base):
     """Each job with a quick memory."""
 
-    sequences = (Lines(rounds=scale(8, 1)), Acting(rounds=scale(3, 1)), Layers(rounds=scale(2, 1)))
+    sequences = (
+        Lines(rounds=scale(8, 1)), Acting(rounds=scale(3, 1)), Updates(rounds=scale(3, 1)),
+        Layers(rounds=scale(2, 1)),
+    )  # fmt: skip
 
 
 @pyuvm.test(timeout_time=20, timeout_unit="ms")
 class Wrong(Base):
     """Wrong descriptors and tables, and a memory that fails."""
 
-    sequences = (Errors(), BusErrors())
+    sequences = (Errors(), BusErrors(), Dropped(times=scale(6, 2)))
 
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
@@ -360,7 +583,7 @@ class BackPressure(Base):
     timing = AxiTiming(latency=(1, 120), busy=0.6)
     sequences = (
         Lines(rounds=scale(4, 1)), Acting(rounds=scale(6, 1)), Layers(rounds=scale(4, 1)),
-        Resets(times=scale(24, 4)),
+        Resets(times=scale(24, 4)), Updates(rounds=scale(3, 1)), Dropped(times=scale(12, 2)),
     )  # fmt: skip
 
 
