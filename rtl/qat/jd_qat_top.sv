@@ -55,8 +55,8 @@ module jd_qat_top
   // ---- The frame
   register_req_t register_req;
   register_rsp_t register_rsp;
-  axi_req_t      client_req;
-  axi_rsp_t      client_rsp;
+  axi_req_t [1:0] client_req;                      // rows, timesteps
+  axi_rsp_t [1:0] client_rsp;
   logic          job_valid, job_ready, end_valid, end_ready, timeout, soft_reset, quiet;
   logic          unused_idle;
   descriptor_t   descriptor;
@@ -67,6 +67,7 @@ module jd_qat_top
   jd_engine_frame #(
     .Id       (jd_qat_map_pkg::ENGINE_ID),
     .Version  (jd_qat_map_pkg::ENGINE_VERSION),
+    .Clients  (2),
     .IdleOnly (jd_qat_map_pkg::IDLE_ONLY)
   ) u_frame (
     .clk_i, .rst_ni, .time_i, .irq_o, .axil_req_i, .axil_rsp_o, .mem_req_o, .mem_rsp_i,
@@ -204,8 +205,8 @@ module jd_qat_top
     .done_o       (load_done),
     .response_o   (load_response),
     .moved_o      (load_moved),
-    .mem_req_o    (client_req),
-    .mem_rsp_i    (client_rsp)
+    .mem_req_o    (client_req[0]),
+    .mem_rsp_i    (client_rsp[0])
   );
 
   // ---- Jobs
@@ -214,12 +215,15 @@ module jd_qat_top
   logic                          moment_read, moment_write, moment_valid, second;
   logic [2:0]                    region;
   logic [LINE_W-1:0]             line;
-  logic [QatLw-1:0][WORD_W-1:0]  weight_line, moment_row, line_data, slot_line;
-  logic                          line_valid, line_ready;
+  logic [QatLw-1:0][WORD_W-1:0]  weight_line, moment_row, memory_row, slot_line;
+  logic                          line_valid, line_ready, line_delta, line_odd, slot_all;
+  logic [1:0]                    line_half;
+  logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0] line_data, slot_lines;
+  logic                          batch_moved;
   logic                          slot_read, slot_delta, slot_odd, slot_valid;
   logic [QatCores-1:0]           line_cores;
   logic [CoreW-1:0]              slot_core;
-  logic [ADDRESS_W-1:0]          slot_address;
+  logic [ADDRESS_W-1:0]          slot_address, line_address;
   logic                          pass_valid, pass_ready, cores_idle, state_seen;
   pass_t                         pass;
   logic                          sweep, sweep_net, sweep_idle, update_idle, targets, seed;
@@ -261,6 +265,12 @@ module jd_qat_top
     .tau_i            (tau),
     .capture_o        (capture),
     .partial_o        (partial),
+    .due_i            (due),
+    .trained_o        (trained),
+    .count_o          (count),
+    .sum_q_o          (sum_q),
+    .sum_td_o         (sum_td),
+    .event_o          (acted),
     .table_o          (networks),
     .load_read_o      (load_read),
     .load_write_o     (load_write),
@@ -291,18 +301,26 @@ module jd_qat_top
     .line_valid_o     (line_valid),
     .line_ready_i     (line_ready),
     .line_cores_o     (line_cores),
+    .line_delta_o     (line_delta),
+    .line_odd_o       (line_odd),
+    .line_address_o   (line_address),
+    .line_half_o      (line_half),
     .slot_read_o      (slot_read),
+    .slot_all_o       (slot_all),
     .slot_core_o      (slot_core),
     .slot_delta_o     (slot_delta),
     .slot_odd_o       (slot_odd),
     .slot_address_o   (slot_address),
     .line_data_o      (line_data),
+    .memory_row_o     (memory_row),
     .slot_valid_i     (slot_valid),
     .slot_line_i      (slot_line),
+    .slot_lines_i     (slot_lines),
     .pass_valid_o     (pass_valid),
     .pass_ready_i     (pass_ready),
     .pass_o           (pass),
     .cores_idle_i     (cores_idle),
+    .forward_i        (entry && entry_pass == PassFw),
     .sweep_o          (sweep),
     .sweep_net_o      (sweep_net),
     .rate_o           (rate),
@@ -314,23 +332,27 @@ module jd_qat_top
     .seed_x_o         (seed_x),
     .seen_o           (state_seen),
     .over_o           (over_state),
+    .over_td_o        (over_td),
     .noise_start_o    (noise_start),
     .actions_o        (actions),
     .noise_ready_i    (noise_ready),
     .noise_valid_o    (noise_in),
     .noise_data_o     (noise_line),
     .noise_valid_i    (noise_out),
-    .noise_data_i     (action_line)
+    .noise_data_i     (action_line),
+    .batch_moved_o    (batch_moved),
+    .mem_req_o        (client_req[1]),
+    .mem_rsp_i        (client_rsp[1])
   );
   assign quiet     = !running && load_idle;
   assign busy      = entry;
   assign stall_mem = running && !load_idle && !load_moved;
-  assign progress  = load_moved || entry || load_il || adam_read;
+  assign progress  = load_moved || batch_moved || entry || load_il || adam_read;
 
   // ---- Memories and cores
   logic [QatCores-1:0]                            seen_valid;
   logic [QatCores-1:0][TENSOR_W-1:0]              seen_tensor;
-  logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0]     seen_line, unused_slot_lines;
+  logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0]     seen_line;
   logic                                           sweep_valid, sweep_ready;
   logic [LINE_W-1:0]                              sweep_line, sweep_count, sweep_columns;
   logic [ActionsW-1:0]                            sweep_words;
@@ -409,7 +431,7 @@ module jd_qat_top
     .host_second_i   (second),
     .host_line_i     (line),
     .host_write_i    (moment_write),
-    .host_data_i     (line_data),
+    .host_data_i     (memory_row),
     .host_read_i     (moment_read),
     .host_valid_o    (moment_valid),
     .host_data_o     (moment_row),
@@ -434,7 +456,7 @@ module jd_qat_top
     .weight_write_i   (weight_write),
     .weight_target_i  (region[0]),
     .weight_address_i (line),
-    .weight_line_i    (line_data),
+    .weight_line_i    (memory_row),
     .weight_valid_o   (weight_valid),
     .weight_line_o    (weight_line),
     .adam_next_i      (adam_next),
@@ -447,20 +469,20 @@ module jd_qat_top
     .line_valid_i     (line_valid),
     .line_ready_o     (line_ready),
     .line_cores_i     (line_cores),
-    .line_delta_i     (slot_delta),
-    .line_odd_i       (slot_odd),
-    .line_address_i   (slot_address),
-    .line_half_i      (2'b11),
-    .line_data_i      ({QatCores{line_data}}),
+    .line_delta_i     (line_delta),
+    .line_odd_i       (line_odd),
+    .line_address_i   (line_address),
+    .line_half_i      (line_half),
+    .line_data_i      (line_data),
     .slot_read_i      (slot_read),
-    .slot_all_i       (1'b0),
+    .slot_all_i       (slot_all),
     .slot_core_i      (slot_core),
     .slot_delta_i     (slot_delta),
     .slot_odd_i       (slot_odd),
     .slot_address_i   (slot_address),
     .slot_valid_o     (slot_valid),
     .slot_line_o      (slot_line),
-    .slot_lines_o     (unused_slot_lines),
+    .slot_lines_o     (slot_lines),
     .reserve_o        (reserve),
     .reserve_rows_o   (reserve_rows),
     .room_i           (room),
@@ -502,7 +524,7 @@ module jd_qat_top
     watched_line    = seen_line;
     if (state_seen) begin
       watched[0]      = 1'b1;
-      watched_line[0] = line_data;
+      watched_line[0] = line_data[0];
     end
   end
   jd_qat_monitor #(.Cores (QatCores), .Lw (QatLw)) u_monitor (
@@ -540,6 +562,6 @@ module jd_qat_top
   );
 
   logic unused;
-  assign unused = ^{unused_number, unused_idle, unused_slot_lines};
+  assign unused = ^{unused_number, unused_idle};
   `JD_ASSERT_IF(StateAlone_A, state_seen, seen_valid == '0)
 endmodule : jd_qat_top

@@ -206,7 +206,7 @@ module jd_qat_train
   logic        pairs_idle, pairs_start, unused_pairs_done, pairs_moved;
   logic [1:0]  pairs_response;
   logic [39:0] list_bytes;                     // to the multiple of 64 at which pairs begin
-  assign list_bytes = 40'((20'(batch) + 20'd3) >> 2 << 6);
+  assign list_bytes = ((40'(batch) + 40'd3) >> 2) << 6;
   jd_qat_pairs #(.N (1), .Slots (N * Slots)) u_pairs (    // a magnitude per clock
     .clk_i, .rst_ni,
     .idle_o     (pairs_idle),
