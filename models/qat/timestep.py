@@ -378,7 +378,8 @@ class Datapath:
         judged = self.forward(CRITIC, x, half, watch)
         seeds = np.full((len(x), 1), ops.actor_seed(step.actor_scale), np.int64)
         above = self.backward(CRITIC, seeds, judged)
-        seed = self.layer_backward(CRITIC, 0, above[0], mu, ops.TANH, slice(-actions, None))
+        act = self.layers(ACTOR)[-1].act
+        seed = self.layer_backward(CRITIC, 0, above[0], mu, act, slice(-actions, None))
         deltas = self.backward(ACTOR, seed, outputs)
         outcome.updating |= scalars is not None
         self.gradients(ACTOR, [x[:, :states], *outputs[:-1]], deltas, half, first == 0, scalars)
