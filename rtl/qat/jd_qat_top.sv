@@ -316,8 +316,8 @@ module jd_qat_top
 
   // ---- Memories and cores
   logic [QatCores-1:0]                            seen_valid;
-  logic [TENSOR_W-1:0]                            seen_tensor;
-  logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0]     seen_line;
+  logic [QatCores-1:0][TENSOR_W-1:0]              seen_tensor;
+  logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0]     seen_line, unused_slot_lines;
   logic                                           sweep_valid, sweep_ready;
   logic [LINE_W-1:0]                              sweep_line, sweep_count, sweep_columns;
   logic [ActionsW-1:0]                            sweep_words;
@@ -438,14 +438,16 @@ module jd_qat_top
     .line_odd_i       (slot_odd),
     .line_address_i   (slot_address),
     .line_half_i      (2'b11),
-    .line_data_i      (line_data),
+    .line_data_i      ({QatCores{line_data}}),
     .slot_read_i      (slot_read),
+    .slot_all_i       (1'b0),
     .slot_core_i      (slot_core),
     .slot_delta_i     (slot_delta),
     .slot_odd_i       (slot_odd),
     .slot_address_i   (slot_address),
     .slot_valid_o     (slot_valid),
     .slot_line_o      (slot_line),
+    .slot_lines_o     (unused_slot_lines),
     .reserve_o        (reserve),
     .reserve_rows_o   (reserve_rows),
     .room_i           (room),
@@ -493,7 +495,7 @@ module jd_qat_top
   jd_qat_monitor #(.Cores (QatCores), .Lw (QatLw)) u_monitor (
     .clk_i, .rst_ni,
     .line_valid_i  (watched),
-    .line_tensor_i ({QatCores{state_seen ? TENSOR_W'(0) : seen_tensor}}),
+    .line_tensor_i (state_seen ? '0 : seen_tensor),
     .line_data_i   (watched_line),
     .low_i         (low),
     .high_i        (high),
@@ -525,6 +527,6 @@ module jd_qat_top
   );
 
   logic unused;
-  assign unused = ^{unused_number, unused_idle};
+  assign unused = ^{unused_number, unused_idle, unused_slot_lines};
   `JD_ASSERT_IF(StateAlone_A, state_seen, seen_valid == '0)
 endmodule : jd_qat_top
