@@ -272,11 +272,12 @@ module jd_qat_train
         pass_o.source      = critic_last.delta_line;
       end
       StThrough: begin                         // to the action
-        pass_o.pass   = PassDx;
-        pass_o.source = critic_last.delta_line;
-        pass_o.action = 1'b1;
-        pass_o.place  = 1'b1;
-        pass_o.sink   = actor_last.delta_line;
+        pass_o.pass    = PassDx;
+        pass_o.source  = critic_last.delta_line;
+        pass_o.action  = 1'b1;
+        pass_o.tangent = actor_last.act == ActTanh;
+        pass_o.place   = 1'b1;
+        pass_o.sink    = actor_last.delta_line;
       end
       StActorDx: begin
         pass_o.pass        = PassDx;
