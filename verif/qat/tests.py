@@ -436,6 +436,7 @@ class BusErrors(EngineSequence[QatEnv]):
             (env.store(0, 0, 24), OUT, 24 * line),
             (env.get_slot(0, 1, 0, 9), OUT, 9 * line),
             (env.infer(), STATE, 4 * env.table.states),
+            (env.load(4), LINES, 32 * 64),  # while the fourth command of 64 beats waits
             (env.infer(), ACTION, 4),
             (env.seed(True), LINES, line),
             ([Opcode.NET, 0, TABLE], TABLE, 64 + 32 * g.max_layers),
