@@ -209,6 +209,13 @@ class QatEnv(EngineEnv):
         state = [self.random.getrandbits(32) for _ in range(8)]
         return [Opcode.SEED | with_x << 8, 0, LINES * with_x, 0, *state]
 
+    async def compare_generator(self) -> None:
+        """Compare the first words of the generator's state and of x."""
+        for register in (registers.RNG, registers.OU):
+            got = await self.axil.read(register.offset)
+            want = self.golden.read_register(register.offset)
+            assert got == want, f"{register.name}: {got:#x}, want {want:#x}"
+
     async def scalars(self) -> None:
         """Random settings of Adam."""
         draw = self.random.randint

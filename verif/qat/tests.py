@@ -224,6 +224,8 @@ class Errors(EngineSequence[QatEnv]):
                 spoilt[int(name[1:])] = value
             (end,) = await env.run(spoilt)
             assert end.error == code, f"{spoilt}: {end.error}, want {code!r}"
+            if words[0] & 0xFF == Opcode.SEED:
+                await env.compare_generator()
 
         net = env.new_table()
         infer = [Opcode.INFER, 0, 0, 0, STATE, 0, ACTION]
@@ -447,6 +449,8 @@ class BusErrors(EngineSequence[QatEnv]):
                 (end,) = await env.run(job)
                 assert end.error in (Common.E_BUS_RD, Common.E_BUS_WR), f"{job}: no error"
                 env.heal()
+                if job[0] & 0xFF == Opcode.SEED:
+                    await env.compare_generator()
                 if job[0] == Opcode.NET:
                     await env.run(env.infer())
                 await env.run(job)
