@@ -15,7 +15,7 @@ from models.qat.layout import MISC_WORDS
 from verif.play import Block, Player
 from verif.qat.array import WORD, pack, unpack
 
-SLOTS, ACT, DEL = 8, 12, 5  # of the bench
+SLOTS, ACT, DEL = 16, 12, 5  # of the bench
 SIZES = {"R0": (4, 1), "small": (4, 2), "wide": (4, 4), "qat": (8, 2), "full": (16, 2)}  # Lw, N
 FIRST, TURN = 18, 3  # clocks from a slot's first read to its first write; from slot to slot
 
@@ -160,12 +160,13 @@ def wide(found: np.ndarray) -> int:
 def drawn(rng: np.random.Generator, slots: Slots, turn: int) -> Job:
     """A job, with what it reads in the slots."""
     most = slots.n * SLOTS
-    vectors = most - turn if turn < 2 else int(rng.integers(1, most + 1))
+    whole = turn in (0, 1, 4)  # the last of them with |td| that leave slowly
+    vectors = most - turn % 2 if whole else int(rng.integers(1, most + 1))
     needs = -(-MISC_WORDS // slots.lw)
     lines = rng.permutation(ACT // needs)[:3] * needs
     job = Job(
         turn % 4 == 3, turn % 2 == 0, vectors, int(rng.integers(-8, 8)), *map(int, lines),
-        int(rng.integers(0, DEL)), (1.0, 1.0, 0.2)[turn % 3],
+        int(rng.integers(0, DEL)), (1.0, 0.05, 0.3)[turn % 3],
     )  # fmt: skip
     for line in (job.following, job.q, *(job.misc + k for k in range(needs))):
         slots.put(line, numbers(rng, slots.n, SLOTS, slots.lw))
@@ -211,7 +212,7 @@ def test_qat_judge(size: str, seed: int) -> None:
         for turn in range(scale(40, 8)):
             job = drawn(rng, slots, turn)
             loss = expect(slots, job)
-            out, keen = slots.run(job, 60 + 3 * SLOTS + int(job.vectors / job.keen) * 2)
+            out, keen = slots.run(job, 400 + int(job.vectors / job.keen) * 2)
             slots.compare()
             used = -(-job.vectors // slots.n)
             busy = np.flatnonzero(out["idle_o"] == 0)
@@ -260,5 +261,5 @@ def test_qat_judge_clear(size: str, seed: int) -> None:
                 slots.put(line, numbers(rng, slots.n, SLOTS, slots.lw), True)
             job = drawn(rng, slots, turn)
             expect(slots, job)
-            slots.run(job, 200 + 10 * SLOTS * slots.n)
+            slots.run(job, 400 + int(job.vectors / job.keen) * 2)
             slots.compare()
