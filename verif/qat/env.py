@@ -106,10 +106,12 @@ class QatEnv(EngineEnv):
 
     Attributes:
         table: of the last NET that ended well.
+        with_batch: the last TRAIN chose an action with its batch.
     """
 
     engine, group, bins = "qat", "qat.job", BINS
     table: Table
+    with_batch = False
 
     @property
     def geometry(self) -> Geometry:
@@ -143,7 +145,9 @@ class QatEnv(EngineEnv):
             self.cover.sample(job)
 
     def compares(self, register: Register) -> bool:
-        return register is not registers.CYC_WAIT
+        # The RTL runs an inference for the vector that acts with a batch; the model has it in the batch.
+        unlike = (registers.CYC_FW, registers.CYC_INF, registers.TILEVEC_LO) if self.with_batch else ()
+        return register is not registers.CYC_WAIT and register not in unlike
 
     # ---- Jobs
     def numbers(self, *shape: int, size: int = 32) -> np.ndarray:
@@ -279,6 +283,7 @@ class QatEnv(EngineEnv):
             job[10], job[12] = LIST, places
         for name, value in words.items():
             job[int(name[1:])] = value
+        self.with_batch |= bool(flags & Flag.WITH)
         return job
 
     def infer(self, size: int = 24, noisy: bool = False) -> list[int]:
