@@ -145,7 +145,7 @@ def timestep(
     config = f"{work.name} B={batch} {mode} {way}"
     rate = f"1/s at {device.clock_hz / 1e6:.0f} MHz"
     progress(f"{config}: {alone} clocks alone, {in_row} in a row, {ideal} ideal, "
-             f"{model.total} by the model, {batch * device.clock_hz / in_row:.0f} a second")  # fmt: skip
+             f"{model.total} by the model, {batch * device.clock_hz / in_row:.0f}/s")  # fmt: skip
     rows = []
     for name, taken in (("alone", alone), ("in a row", in_row)):
         rows += [
@@ -181,7 +181,7 @@ class QatBenchmark(Benchmark):
         parser.add_argument("--workloads", default=names[0], metavar="NAMES",
                             help=f"some of {','.join(names)} (default the first)")  # fmt: skip
         parser.add_argument("--batches", default="64", metavar="LIST",
-                            help=f"default 64; published with {','.join(map(str, BATCHES))}")  # fmt: skip
+                            help=f"default 64; published {','.join(map(str, BATCHES))}")  # fmt: skip
         parser.add_argument("--modes", default="full,half", metavar="LIST")
         parser.add_argument("--ways", default="after", metavar="LIST", help="after, with")
 

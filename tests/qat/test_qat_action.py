@@ -7,10 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-<<<<<<< HEAD
-=======
 from flow.effort import scale
->>>>>>> 24b3bfd2dddb8605046cf8ef69614b7e3604bcaa
 from flow.regression import builds
 from models.qat import ops
 from models.qat.layout import ACTOR, CRITIC, Table, plan
@@ -45,11 +42,7 @@ def test_qat_action(size: str, half: bool, seed: int) -> None:
     met: set[object] = set()
     with player(g, seed) as sim:
         for turn in range(60):
-<<<<<<< HEAD
-            if turn >= 2 * len(PLACES) and len(met) == 1 + half:
-=======
             if turn >= scale(24, len(PLACES)) and len(met) == 1 + half:
->>>>>>> 24b3bfd2dddb8605046cf8ef69614b7e3604bcaa
                 break
             states, actions = PLACES[turn % len(PLACES)]
             table = networks(size, turn, states, actions)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -145,9 +144,9 @@ class QatEnv(EngineEnv):
             self.cover.sample(job)
 
     def compares(self, register: Register) -> bool:
-        # The RTL runs an inference for the vector that acts with a batch; the model has it in the batch.
-        unlike = (registers.CYC_FW, registers.CYC_INF, registers.TILEVEC_LO) if self.with_batch else ()
-        return register is not registers.CYC_WAIT and register not in unlike
+        # A vector that acts with a batch has an inference of its own in the RTL.
+        unlike = (registers.CYC_FW, registers.CYC_INF, registers.TILEVEC_LO, registers.TILEVEC_HI)
+        return register is not registers.CYC_WAIT and not (self.with_batch and register in unlike)
 
     # ---- Jobs
     def numbers(self, *shape: int, size: int = 32) -> np.ndarray:
@@ -179,7 +178,7 @@ class QatEnv(EngineEnv):
         return [Opcode.LOAD, 0, LINES, 0, 0, 0, 0, 0, region, first, count]
 
     def padded(self, region: int, size: int) -> list[int]:
-        """LOAD of W or T, in which the padding of lines is 0, as software keeps it."""
+        """LOAD of a memory in which the padding of lines is 0, as software keeps it."""
         g = self.geometry
         lines = np.zeros((used(self.table, g), g.lw), np.int32)
         path = self.golden.path
@@ -187,7 +186,8 @@ class QatEnv(EngineEnv):
             for layer in layers:
                 for part in (path.weights(lines, layer), path.biases(lines, layer)):
                     part[...] = self.numbers(*part.shape, size=size)
-        self.put(LINES, lines)
+        # Second moments are squares of 64 bits.
+        self.put(LINES, lines.astype(np.int64) ** 2 if region == SECOND else lines)
         return [Opcode.LOAD, 0, LINES, 0, 0, 0, 0, 0, region, 0, len(lines)]
 
     def store(self, region: int, first: int = 0, count: int = 0) -> list[int]:

@@ -7,7 +7,7 @@ import pyuvm
 from cocotb.triggers import ClockCycles
 
 from flow.effort import scale
-from models.qat.descriptor import LAYER_JOBS, Flag, Opcode
+from models.qat.descriptor import LAYER_JOBS, Opcode
 from models.qat.layout import ACTOR, CRITIC, Geometry, Slots, plan
 from models.qat.validate import RATE_MOST, SCALAR_MOST, TAU_MOST
 from models.registers import qat as registers
@@ -18,6 +18,7 @@ from verif.bench import clock_number
 from verif.engine_env import EngineSequence, EngineTest
 from verif.failures import Array, Case, all_failures
 from verif.qat.env import ACTION, LINES, OUT, REGIONS, STATE, TABLE, QatEnv, used
+from verif.qat.timesteps import TimestepErrors, TimestepFailures, Timesteps
 
 
 class Acting(EngineSequence[QatEnv]):
@@ -148,61 +149,6 @@ class Layers(EngineSequence[QatEnv]):
             await env.run(env.store(2, line, count))
 
 
-class Timesteps(EngineSequence[QatEnv]):
-    """Timesteps with all flags, of one chunk and of several; all that they leave is compared."""
-
-    rounds = 1
-
-    async def body(self) -> None:
-        env, g, draw = self.env, self.env.geometry, self.env.random.randint
-        for turn in range(self.rounds):
-            await env.run(env.new_table(bias=turn % 4 != 3))
-            for region in (0, 1):
-                await env.run(env.padded(region, 24))
-            for region in (2, 3, 4):
-                await env.run(env.load(region, size=20, count=used(env.table, g)))
-            for half in (False, True):
-                await env.settings(half)
-                for _ in range(2):
-                    flags = env.random.getrandbits(8)
-                    if flags & Flag.AFTER and flags & Flag.WITH:
-                        flags ^= Flag.AFTER
-                    if not flags & (Flag.AFTER | Flag.WITH):
-                        flags &= ~Flag.NOISE
-                    if not flags & Flag.LIST:
-                        flags &= ~Flag.WEIGHTS
-                    chunk = 2 * draw(1, min(g.vectors, scale(g.vectors, 12)) // 2)
-                    job = env.train(flags, draw(1, 3 * chunk), chunk)
-                    await env.run(job)
-                    await env.compare_registers()
-                    await self.slots(job)
-                for region in range(REGIONS):
-                    await env.run(env.store(region, count=used(env.table, g)))
-                await env.write(registers.CFG, 0)
-            await env.write(registers.MODE, 0)
-
-    async def slots(self, words: list[int]) -> None:
-        """Some slots of the last chunk."""
-        env, g, table = self.env, self.env.geometry, self.env.table
-        batch, chunk = words[14] & 0xFFFF, words[14] >> 16
-        last = (batch - 1) % chunk + 1
-        slots = env.golden.slots
-        inputs = g.lines(table.inputs(CRITIC, g))
-        for v in {0, last - 1, env.random.randrange(last)}:
-            core, slot = v % g.n, v // g.n
-            paired = slot - slot % (2 if env.golden._half else 1)
-            first = slots.x[env.golden._set]
-            await env.run(env.get_slot(core, paired, first, 2 * inputs))
-            await env.run(env.get_slot(core, slot, slots.misc[env.golden._set], g.lines(6)))
-            for net in (ACTOR, CRITIC):
-                layers = table.networks[net]
-                for place, layer in zip(slots.outputs[net], layers, strict=True):
-                    where = slot if layer is layers[-1] else paired
-                    await env.run(env.get_slot(core, where, place, g.lines(layer.p)))
-            for place, layer in zip(slots.deltas[ACTOR], table.networks[ACTOR], strict=True):
-                await env.run(env.get_slot(core, slot, place, g.lines(layer.p), True))
-
-
 def spoiled(env: QatEnv, **words: int) -> list[int]:
     """A NET whose table has other words; `w16` is the word 16."""
     table = env.table.encode(env.geometry)
@@ -241,7 +187,7 @@ class Errors(EngineSequence[QatEnv]):
         adam = env.adam(1, 1, True)
         quant: list[int] = [Opcode.QUANT]
         seed, listed = env.seed(False), env.seed(True)
-        for opcode in (0x04, 0x12, 0xFF, Opcode.TRAIN):
+        for opcode in (0x04, 0x12, 0xFF):
             await fails(Common.E_OPCODE, [opcode])
         unused: list[tuple[list[int], tuple[int, ...]]] = [
             (net, (3, 4, 8, 15)), (store, (3, 4, 8, 11)), (get, (3, 8, 12)),
@@ -639,9 +585,9 @@ class Smoke(Base):
 
 @pyuvm.test(timeout_time=100, timeout_unit="ms")
 class Learning(Base):
-    """Timesteps."""
+    """Timesteps, wrong ones too, and a memory that fails."""
 
-    sequences = (Timesteps(rounds=scale(12, 2)),)
+    sequences = (Timesteps(rounds=scale(12, 2)), TimestepErrors(), TimestepFailures())
 
 
 @pyuvm.test(timeout_time=20, timeout_unit="ms")
