@@ -94,7 +94,7 @@ def kinds(rng: np.random.Generator, lw: int) -> Iterator[Kind]:
         delta, joins = turn % 3 == 2, turn % 3 == 1
         words = int(rng.integers(1, lw + 1))
         word = turn // 3 % lw if delta or joins else 0
-        words = min(words, lw - word)
+        words = min(words, lw - word) if turn % 4 else lw - word
         only, half, tanh = (bool(rng.random() < p) for p in (0.5, 0.6, 0.7))
         yield Kind(delta, joins, only and joins, half and not delta, tanh, word, words)
         turn += 1
@@ -150,7 +150,7 @@ def test_qat_tail(size: str, slow: bool, seed: int) -> None:
     """Passes of each kind, under back-pressure or not; the first fills all that can wait."""
     lw, most, lanes = SIZES[size]
     rng = np.random.default_rng([seed, 5, lw])
-    turns = max(3 * lw, scale(90))
+    turns = max(12 * lw, scale(180))
     inputs: list[tuple[int, dict[str, int | np.ndarray]]] = []
     want: list[Line] = []
     at: list[int] = []  # clock of each line's entry
