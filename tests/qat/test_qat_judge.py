@@ -15,8 +15,9 @@ from models.qat.layout import MISC_WORDS
 from verif.play import Block, Player
 from verif.qat.array import WORD, pack, unpack
 
-SLOTS, ACT, DEL = 16, 12, 5  # of the bench
+SLOTS, ACT, DEL = 32, 12, 5  # of the bench
 SIZES = {"R0": (4, 1), "small": (4, 2), "wide": (4, 4), "qat": (8, 2), "full": (16, 2)}  # Lw, N
+BURST = 40  # clocks
 FIRST, TURN = 18, 3  # clocks from a slot's first read to its first write; from slot to slot
 
 
@@ -61,7 +62,7 @@ class Job:
         actor, weighted, vectors: as of the ports.
         scale: of the loss: of the actor 0..6, of the critic -8..7.
         following, q, misc, delta: lines of a slot.
-        keen: share of the clocks in which |td| or an actor's seeds can leave.
+        keen: share of the clocks in which |td| can leave, in bursts, or an actor's seeds.
     """
 
     actor: bool
@@ -137,10 +138,10 @@ class Slots:
             "next_line_i": job.following, "q_line_i": job.q, "misc_line_i": job.misc,
             "delta_line_i": job.delta,
         }  # fmt: skip
-        keen = self.rng.random(clocks) < job.keen
+        keen = np.repeat(self.rng.random(clocks // BURST + 1) < job.keen, BURST)[:clocks]
         out = self.sim.run(
             clocks, start_i=np.arange(clocks) == 1, clear_i=np.arange(clocks) == clear,
-            td_ready_i=keen, line_ready_i=keen | (not job.actor),
+            td_ready_i=keen, line_ready_i=(self.rng.random(clocks) < job.keen) | (not job.actor),
             **{name: np.full(clocks, value) for name, value in held.items()},
         )  # fmt: skip
         return out, keen
@@ -166,7 +167,7 @@ def drawn(rng: np.random.Generator, slots: Slots, turn: int) -> Job:
     lines = rng.permutation(ACT // needs)[:3] * needs
     job = Job(
         turn % 4 == 3, turn % 2 == 0, vectors, int(rng.integers(-8, 8)), *map(int, lines),
-        int(rng.integers(0, DEL)), (1.0, 0.05, 0.3)[turn % 3],
+        int(rng.integers(0, DEL)), (1.0, 0.2, 0.5)[turn % 3],
     )  # fmt: skip
     for line in (job.following, job.q, *(job.misc + k for k in range(needs))):
         slots.put(line, numbers(rng, slots.n, SLOTS, slots.lw))
@@ -212,7 +213,7 @@ def test_qat_judge(size: str, seed: int) -> None:
         for turn in range(scale(40, 8)):
             job = drawn(rng, slots, turn)
             loss = expect(slots, job)
-            out, keen = slots.run(job, 400 + int(job.vectors / job.keen) * 2)
+            out, keen = slots.run(job, 1200 + int(job.vectors / job.keen) * 2)
             slots.compare()
             used = -(-job.vectors // slots.n)
             busy = np.flatnonzero(out["idle_o"] == 0)
@@ -261,5 +262,5 @@ def test_qat_judge_clear(size: str, seed: int) -> None:
                 slots.put(line, numbers(rng, slots.n, SLOTS, slots.lw), True)
             job = drawn(rng, slots, turn)
             expect(slots, job)
-            slots.run(job, 400 + int(job.vectors / job.keen) * 2)
+            slots.run(job, 1200 + int(job.vectors / job.keen) * 2)
             slots.compare()
