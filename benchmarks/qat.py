@@ -181,7 +181,7 @@ class QatBenchmark(Benchmark):
         parser.add_argument("--workloads", default=names[0], metavar="NAMES",
                             help=f"some of {','.join(names)} (default the first)")  # fmt: skip
         parser.add_argument("--batches", default="64", metavar="LIST",
-                            help=f"default 64; published {','.join(map(str, BATCHES))}")  # fmt: skip
+                            help=f"published {','.join(map(str, BATCHES))}")  # fmt: skip
         parser.add_argument("--modes", default="full,half", metavar="LIST")
         parser.add_argument("--ways", default="after", metavar="LIST", help="after, with")
 

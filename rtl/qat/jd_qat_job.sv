@@ -427,15 +427,15 @@ module jd_qat_job
   assign sweep_net_o  = words_q[8][0];
   assign rate_o       = opcode == TRAIN && !train_actor ? words_q[8][25:0] : words_q[9][25:0];
   assign targets_o    = words_q[0][TARGETS];
-  assign capture_o    = (good && opcode == QUANT)
-                        || (state_q == StCheck && enters && state_d != StEnd && opcode == TRAIN && due_i);
+  assign capture_o    = (good && opcode == QUANT) || (begins && opcode == TRAIN && due_i);
   assign trained_o    = good && opcode == TRAIN;
+  assign begins       = state_q == StCheck && enters && state_d != StEnd;
   assign seed_o       = good && opcode == SEED;
   assign seed_state_o = words_q[11:4];
   assign seed_x_o     = x_q;
 
   // ---- The course of a job
-  logic       transfers, failed, enters, good, ends, fetches;
+  logic       transfers, failed, enters, begins, good, ends, fetches;
   logic       updating_q;                         // lines have gone to Adam
   logic       timed_out_q;
   logic [4:0] drop_q;                             // clocks until nothing is under way in the cores

@@ -37,7 +37,7 @@ module jd_qat_train
   output logic [31:0]                      info0_o,
   output logic [31:0]                      info1_o,
   output logic                             actor_o,        // gradients are the actor's
-  output logic                             event_o,        // chosen with the batch: the action is there
+  output logic                             event_o,        // of WITH: the action is there
   // Settings
   input  descriptor_t                      words_i,
   input  table_t                           table_i,
@@ -300,7 +300,7 @@ module jd_qat_train
   assign pass_valid_o = passes && !stop_i;
 
   // ---- The course
-  logic failed;
+  logic failed, ends_itself;
   assign enters       = state_d != state_q;
   assign idle_o       = state_q == StIdle;
   assign batch_start  = state_q == StLoad && first_q;
@@ -320,7 +320,9 @@ module jd_qat_train
       StTargetCritic: if (pass_ready_i) state_d = StCritic;
       StCritic:       if (pass_ready_i) state_d = StWritten;
       StWritten:      if (cores_idle_i && !first_q) state_d = StLoss;
-      StLoss:         if (judge_idle && !first_q) state_d = words_i[0][WEIGHTED] ? StPairs : StCriticDx;
+      StLoss:         if (judge_idle && !first_q) begin
+        state_d = words_i[0][WEIGHTED] ? StPairs : StCriticDx;
+      end
       StPairs:        if (pairs_idle) state_d = pairs_response != '0 ? StRest : StCriticDx;
       StCriticDx:     if (pass_ready_i) state_d = StCriticDw;
       StCriticDw:     if (pass_ready_i) state_d = several ? StLoad : StActor;
@@ -339,7 +341,8 @@ module jd_qat_train
       default:        state_d = StIdle;
     endcase
     // What reads or writes memory ends by itself.
-    if (stop_i && (state_d != state_q || !(state_q inside {StLoad, StPairs, StWith, StAfter}))) begin
+    ends_itself = state_q inside {StLoad, StPairs, StWith, StAfter};
+    if (stop_i && (state_d != state_q || !ends_itself)) begin
       state_d = state_q == StLoss && !pairs_idle ? StPairs : StIdle;
     end
   end

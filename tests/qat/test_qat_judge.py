@@ -165,8 +165,9 @@ def drawn(rng: np.random.Generator, slots: Slots, turn: int) -> Job:
     vectors = most - turn % 2 if whole else int(rng.integers(1, most + 1))
     needs = -(-MISC_WORDS // slots.lw)
     lines = rng.permutation(ACT // needs)[:3] * needs
+    following, q, misc_line = (int(line) for line in lines)
     job = Job(
-        turn % 4 == 3, turn % 2 == 0, vectors, int(rng.integers(-8, 8)), *map(int, lines),
+        turn % 4 == 3, turn % 2 == 0, vectors, int(rng.integers(-8, 8)), following, q, misc_line,
         int(rng.integers(0, DEL)), (1.0, 0.2, 0.5)[turn % 3],
     )  # fmt: skip
     for line in (job.following, job.q, *(job.misc + k for k in range(needs))):

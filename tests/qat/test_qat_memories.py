@@ -80,10 +80,10 @@ def test_qat_actmem(seed: int) -> None:
     taken: list[tuple[int, np.ndarray, np.ndarray] | None] = [None, None]  # two clocks ago, one
     for clock in range(1, clocks):
         if taken[0] is not None:
-            at, data, half = taken[0]
-            mask = 0xFFFF * (half & 1) | 0xFFFF0000 * (half >> 1)  # of each word
-            memory[at] = memory[at] & ~mask | data & mask
-            known[at] |= half
+            at, line, halves = taken[0]
+            mask = 0xFFFF * (halves & 1) | 0xFFFF0000 * (halves >> 1)  # of each word
+            memory[at] = memory[at] & ~mask | line & mask
+            known[at] |= halves
         busy = rng.random(3) < (0.5, 0.4, 0.6)
         data, places = words(rng, 3, LW), rng.integers(0, LINES, 3)
         half, tail_half = (int(x) for x in rng.integers(1, 4, 2))

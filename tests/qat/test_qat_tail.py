@@ -128,20 +128,20 @@ def lines_of(
                   "address": entry["in_address_i"], **whole}  # fmt: skip
         yield Line(turn, came + LATE + groups, True, fields, np.pad(d, (0, lw - k.words)))
         return
-    for part in range(1 + odd):
-        a = data[part, : k.words]
+    for which in range(1 + odd):
+        a = data[which, : k.words]
         a = ops.tanh(a) if k.tanh else a
-        last = closes and part == odd
+        last = closes and which == odd
         if not k.only:
             fields = {"closes": int(last and not k.joins), "delta": 0,
-                      "address": entry["in_address_i"] + STEP * part, **whole}  # fmt: skip
+                      "address": entry["in_address_i"] + STEP * which, **whole}  # fmt: skip
             yield Line(turn, came + OWN + groups, False, fields, np.pad(a, (0, lw - k.words)))
         if k.joins:
             over, halves = 0, 3
             if k.half:
                 a, over = ops.quantize(a, entry["in_down_i"])
-                a = a << 16 if part else a & ops.LANE
-                halves = 3 if not odd else 2 if part else 1
+                a = a << 16 if which else a & ops.LANE
+                halves = 3 if not odd else 2 if which else 1
             fields = {"closes": int(last), "delta": 0, "address": entry["in_join_i"],
                       "mask": ((1 << k.words) - 1) << k.word, "half": halves,
                       "watch": entry["in_watch_i"], "over": over}  # fmt: skip
@@ -159,7 +159,8 @@ def test_qat_tail(size: str, slow: bool, seed: int) -> None:
     inputs: list[tuple[int, dict[str, int | np.ndarray]]] = []
     want: list[Line] = []
     at: list[int] = []  # clock of each line's entry
-    clock, met = 1, set()
+    clock = 1
+    met: set[object] = set()
     for turn, k in zip(range(turns), kinds(rng, lw), strict=False):
         entries = most - 3 if turn < 3 else int(rng.integers(1, min(most - 2, 10)))
         for index in range(entries):
