@@ -7,6 +7,7 @@
 //   memory <- jd_qat_load <--> jd_qat_job <-> jd_qat_cores (slots, weights, targets)
 //                              jd_qat_job <-> jd_qat_update (gradients, moments) <-> jd_qat_cores
 //                              jd_qat_job -> passes -> jd_qat_cores -> jd_qat_monitor
+//   memory <- jd_qat_train (in jd_qat_job): batches, TD errors
 //
 // Streams  axil_*: the page. mem_*: the memory port. One ring.
 // Timing   a row of LW words per clock to and from memory; an entry per clock in each core; see
