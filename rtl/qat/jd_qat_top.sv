@@ -12,8 +12,7 @@
 // Streams  axil_*: the page. mem_*: the memory port. One ring.
 // Timing   a row of LW words per clock to and from memory; an entry per clock in each core; see
 //          jd_qat_sequencer.
-// Numbers  fixed point, see docs/qat.md. Jobs: NET, LOAD, STORE, PUTX, GETX, FW, DX, DW, INFER, ADAM, QUANT,
-//          SEED; others end with E_OPCODE.
+// Numbers  fixed point, see docs/qat.md.
 // Source   FIXAR; docs/qat.md. Golden model: models/qat/engine.py.
 `include "jd_assert.svh"
 module jd_qat_top
