@@ -74,10 +74,6 @@ def main(argv: list[str] | None = None) -> int:
 def train(options: argparse.Namespace) -> int:
     """Train and judge. Raises CheckpointError, ConfigError, FileNotFoundError before it trains."""
     chosen = chosen_recipe(options)
-    devices = training_of(chosen).devices
-    if options.device not in devices:
-        want = " or ".join(devices)
-        raise ConfigError(f"{options.agent}: got device {options.device}, want {want}")
     options.config = options.config or chosen.config
     load_config(options.config)
     folder = RunFolder(

@@ -303,14 +303,9 @@ class QatEngine:
     # ---- Acting
     def _infer(self, job: Job, memory: Memory) -> int:
         table, g = self._table, self.geometry
-        raw, error = _read_to(memory, job.address(STATE), 4 * table.states, STATE)
-        words = raw.view(np.int32).astype(np.int64)[None]
-        if error is not None:  # what came before it is stored
-            x = self.path.store(words, 0, self._half, self._watch)
-            self._keep(self.act, 0, x, self._half, [g.vc])
-            raise error
+        x = self._read_state(job, memory)
         self.clocks = timing.infer_clocks(table, g)  # also if the action cannot be written
-        self._act(job, memory, words)
+        self._act(job, memory, x)
         return 1
 
     @property
@@ -319,13 +314,19 @@ class QatEngine:
         return self.path.table
 
     def _read_state(self, job: Job, memory: Memory) -> np.ndarray:
-        raw = _read(memory, job.address(STATE), 4 * self._table.states, STATE)
-        return raw.view(np.int32).astype(np.int64)[None]
+        """X of the state to act in; what was read of one that fails is stored, too."""
+        raw, error = _read_to(memory, job.address(STATE), 4 * self._table.states, STATE)
+        words = raw.view(np.int32).astype(np.int64)[None]
+        if error is None:
+            return self.path.take(words, self._half, self._watch)
+        x = self.path.store(words, 0, self._half, self._watch)
+        self._keep(self.act, 0, x, self._half, [self.geometry.vc])
+        raise error
 
-    def _act(self, job: Job, memory: Memory, state: np.ndarray) -> None:
-        """Choose an action and write it."""
+    def _act(self, job: Job, memory: Memory, x: np.ndarray) -> None:
+        """Choose an action for a stored X and write it."""
         assert self.slots is not None
-        x, outputs = self.path.act(state, self._half, self._watch)
+        outputs = self.path.act(x, self._half, self._watch)
         mu = [int(word) for word in outputs[-1][0]]
         if job.flags & Flag.NOISE:
             words = self._words

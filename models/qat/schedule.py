@@ -40,9 +40,11 @@ class Pass:
         watch: monitors see what is stored.
         sink: line of the last results, of DW of the last layer's deltas; None: their own.
         kind: FW, DX or DW.
+        join: line of X or X' into which the actor's outputs are put; None: they are not.
+        join_only: they have no line of their own.
         waits: operands of the first layer are made by passes before.
         action: DX takes of layer index 0 only the tile column with the action, into `sink`.
-        word: of that column, at which the action begins.
+        word: of that column or line, at which the action begins.
         mu: line of the action.
         tangent: by which it came.
         fresh, update: DW of the first chunk; to Adam.
@@ -60,6 +62,8 @@ class Pass:
     watch: bool = False
     sink: int | None = None
     kind: Kind = Kind.FW
+    join: int | None = None
+    join_only: bool = False
     waits: bool = False
     action: bool = False
     word: int = 0
@@ -82,6 +86,7 @@ class TileCommand:
         words: of a result, or of a drained line.
         word: from which on they count.
         wide, quantize: outputs go to the tail; are stored in 16 bits.
+        joins, join_line: the tail puts them into a line of X or X'.
         relu, tanh: activation function, of DX of the layer before.
         bias: is added; of DW the sums of deltas are a line of biases.
         bias_line: of DW.
@@ -105,6 +110,8 @@ class TileCommand:
     word: int = 0
     wide: bool = False
     quantize: bool = False
+    joins: bool = False
+    join_line: int | None = None
     relu: bool = False
     tanh: bool = False
     bias: bool = False
@@ -167,7 +174,8 @@ def _forward(
         source = p.source if index == p.first else outputs[index - 1]
         sink = p.sink if p.sink is not None and index == p.last else outputs[index]
         columns = g.lines(layer.q)
-        tensor = (4 * p.net + index + 1) % len(shifts)
+        joins = end and p.join is not None
+        tensor = 0 if joins else (4 * p.net + index + 1) % len(shifts)
         for pt in range(g.lines(layer.p)):
             rows = _rows(layer, pt, g)
             for qt in range(0, columns, step):
@@ -180,12 +188,14 @@ def _forward(
                     qt + step >= columns,
                     columns=columns - qt,
                     words=rows,
-                    wide=end and (p.half or layer.act == TANH),
+                    wide=end and (p.half or layer.act == TANH or joins),
                     quantize=p.half and not end,
+                    joins=joins,
+                    join_line=p.join,
                     relu=layer.act == RELU,
                     tanh=layer.act == TANH,
                     bias=layer.bias,
-                    watch=p.watch and not (p.half or p.target or end),
+                    watch=p.watch and not p.half and (joins if end else not p.target),
                     source=source + qt,
                     sink=sink + pt,
                     up=16 - shifts[input_tensor(p.net, index)] if p.half else 0,

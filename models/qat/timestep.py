@@ -378,17 +378,19 @@ class Datapath:
         judged = self.forward(CRITIC, x, half, watch)
         seeds = np.full((len(x), 1), ops.actor_seed(step.actor_scale), np.int64)
         above = self.backward(CRITIC, seeds, judged)
-        seed = self.layer_backward(CRITIC, 0, above[0], mu, ops.TANH, slice(-actions, None))
+        act = self.layers(ACTOR)[-1].act
+        seed = self.layer_backward(CRITIC, 0, above[0], mu, act, slice(-actions, None))
         deltas = self.backward(ACTOR, seed, outputs)
         outcome.updating |= scalars is not None
         self.gradients(ACTOR, [x[:, :states], *outputs[:-1]], deltas, half, first == 0, scalars)
         none = np.zeros((0, 0), np.int64)
         seen(Phase(x, none, none, (outputs, judged), (list(deltas), list(above))))
 
-    def act(
-        self, state: np.ndarray, half: bool, watch: bool
-    ) -> tuple[np.ndarray, list[np.ndarray]]:
-        """X of a state, [1, S], and the actor's outputs, as stored; the last is mu, 32 bits."""
-        x = self.store(self.joined(state, None), 0, half, watch)
+    def take(self, state: np.ndarray, half: bool, watch: bool) -> np.ndarray:
+        """Store X of a state, [1, S], to act in it; returns it as it is stored."""
+        return self.store(self.joined(state, None), 0, half, watch)
+
+    def act(self, x: np.ndarray, half: bool, watch: bool) -> list[np.ndarray]:
+        """The actor's outputs for a stored X, [1, words], as stored; the last is mu, 32 bits."""
         assert self.table is not None
-        return x, self.forward(ACTOR, x[:, : self.table.states], half, watch)
+        return self.forward(ACTOR, x[:, : self.table.states], half, watch)

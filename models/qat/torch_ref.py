@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from models.qat.layout import ACTOR, CRITIC
-from models.qat.ops import ACTIVATION, WEIGHT
+from models.qat.ops import ACTIVATION, TANH, WEIGHT
 from models.qat.records import Transitions
 from models.qat.timestep import Datapath
 
@@ -34,6 +34,7 @@ class TorchDdpg:
     Attributes:
         networks, targets: of actor and critic, weight and bias of every layer in turn.
         flips: share of the ReLUs that this arithmetic would have switched otherwise.
+        tangent: whether the actor ends in one.
     """
 
     def __init__(self, path: Datapath) -> None:
@@ -42,6 +43,12 @@ class TorchDdpg:
         assert path.table is not None
         self.actions, self.words = path.table.actions, path.table.inputs(CRITIC, path.geometry)
         self.flips = 0.0
+        self.tangent = path.layers(ACTOR)[-1].act == TANH
+
+    def actions_of(self, actor: Tensors, states: torch.Tensor, masks: Masks = None) -> torch.Tensor:
+        """An actor's actions."""
+        z = self.forward(actor, states, masks)
+        return torch.tanh(z) if self.tangent else z
 
     @staticmethod
     def _read(path: Datapath, net: int, memory: np.ndarray) -> Tensors:
@@ -77,7 +84,7 @@ class TorchDdpg:
         """Values q, [n], and gradients of sum(weight * (q - y)**2) / 2."""
         with torch.no_grad():
             ahead = real(rows.following, ACTIVATION)
-            chosen = torch.tanh(self.forward(self.targets[ACTOR], ahead))
+            chosen = self.actions_of(self.targets[ACTOR], ahead)
             best = self.forward(self.targets[CRITIC], self.joined(ahead, chosen))[:, 0]
             y = real(rows.reward, ACTIVATION) + real(rows.discount, 32) * best
         x = self.joined(real(rows.state, ACTIVATION), real(rows.action, ACTIVATION))
@@ -91,6 +98,6 @@ class TorchDdpg:
     ) -> tuple[torch.Tensor, Tensors]:
         """Actions mu, [n, A], and gradients of -sum(q(s, mu(s)))."""
         states = real(rows.state, ACTIVATION)
-        mu = torch.tanh(self.forward(self.networks[ACTOR], states, actor_masks))
+        mu = self.actions_of(self.networks[ACTOR], states, actor_masks)
         q = self.forward(self.networks[CRITIC], self.joined(states, mu), critic_masks)
         return mu.detach(), list(torch.autograd.grad(-q.sum(), self.networks[ACTOR]))

@@ -6,8 +6,9 @@
 //          lines that wait for what is before them in this order.
 // Timing   read_data_o two clocks after read_en_i, a line per clock. A line is written in the clock
 //          after it was taken, one per clock, and can be read in the next.
-// Numbers  bits, unchanged; load_half_i: the halves of all words that are written, as two vectors in
-//          half mode share a line. A line that is being written must not be read.
+// Numbers  bits, unchanged. Of a line of the tail the words of tail_mask_i are written; of these and of a
+//          loaded line the halves of tail_half_i and load_half_i, as two vectors in half mode share a
+//          line. A line that is being written must not be read.
 // Source   docs/qat.md. Golden model: models/qat/engine.py, act.
 `include "jd_assert.svh"
 module jd_qat_actmem
@@ -27,6 +28,8 @@ module jd_qat_actmem
   input  logic                      tail_valid_i,
   output logic                      tail_ready_o,
   input  logic [ADDRESS_W-1:0]      tail_address_i,
+  input  logic [Lw-1:0]             tail_mask_i,
+  input  logic [1:0]                tail_half_i,
   input  logic [Lw-1:0][WORD_W-1:0] tail_data_i,
   input  logic                      load_valid_i,
   output logic                      load_ready_o,
@@ -37,12 +40,18 @@ module jd_qat_actmem
   localparam int unsigned AddrW = $clog2(Lines);
   logic                      write_q;
   logic [AddrW-1:0]          address_q;
+  logic [Lw-1:0]             words_q;
   logic [1:0]                half_q;
+  logic [Lw-1:0][1:0]        mask;
   logic [Lw-1:0][WORD_W-1:0] data_q;
   assign tail_ready_o = !entry_valid_i;
   assign load_ready_o = !entry_valid_i && !tail_valid_i;
+  always_comb begin
+    for (int unsigned j = 0; j < Lw; j++) mask[j] = words_q[j] ? half_q : '0;
+  end
   always_ff @(posedge clk_i) begin
     write_q <= rst_ni && (entry_valid_i || tail_valid_i || load_valid_i);
+    words_q <= '1;
     half_q  <= '1;
     if (entry_valid_i) begin
       address_q <= AddrW'(entry_address_i);
@@ -50,6 +59,8 @@ module jd_qat_actmem
     end else if (tail_valid_i) begin
       address_q <= AddrW'(tail_address_i);
       data_q    <= tail_data_i;
+      words_q   <= tail_mask_i;
+      half_q    <= tail_half_i;
     end else if (load_valid_i) begin
       address_q <= AddrW'(load_address_i);
       data_q    <= load_data_i;
@@ -66,7 +77,7 @@ module jd_qat_actmem
     .clk_i, .rst_ni,
     .write_en_i   (write_q),
     .write_addr_i (address_q),
-    .write_mask_i ({Lw{half_q}}),
+    .write_mask_i (mask),
     .write_data_i (data_q),
     .read_en_i,
     .read_addr_i  (AddrW'(read_address_i)),

@@ -19,7 +19,8 @@ module jd_qat_check
   parameter int unsigned ActLines  = 160,
   parameter int unsigned DelLines  = 80,
   parameter int unsigned WLines    = 20480,
-  parameter int unsigned MaxLayers = 4
+  parameter int unsigned MaxLayers = 4,
+  parameter int unsigned BMax      = 4096
 ) (
   input  logic                            clk_i,
   input  logic                            rst_ni,
@@ -28,6 +29,7 @@ module jd_qat_check
   input  table_t                          table_i,
   input  logic                            half_i,        // jobs run in half mode
   input  logic [3:0]                      noise_i,       // its kind
+  input  logic                            paper_i,       // the published schedule is wanted
   input  logic [TENSORS-1:0][SHIFT_W-1:0] shifts_i,
   input  logic [31:0]                     c1_i,          // of Adam
   input  logic [31:0]                     c2_i,
@@ -39,6 +41,7 @@ module jd_qat_check
 );
   import jd_engine_header_map_pkg::*;
   localparam logic [7:0] E_BATCH  = jd_qat_map_pkg::E_BATCH;
+  localparam logic [7:0] E_STRIDE = jd_qat_map_pkg::E_STRIDE;
   localparam logic [7:0] E_RANGE  = jd_qat_map_pkg::E_RANGE;
   localparam logic [7:0] E_SLOT   = jd_qat_map_pkg::E_SLOT;
   localparam logic [7:0] E_NO_NET = jd_qat_map_pkg::E_NO_NET;
@@ -53,7 +56,8 @@ module jd_qat_check
   typedef logic [15:0] places_t;                 // a bit a word
 
   logic [7:0] opcode;
-  logic       moves, of_lines, of_slots, of_layer, infers, updates, seeds, known;
+  logic       moves, of_lines, of_slots, of_layer, infers, updates, seeds, trains, known;
+  logic       acts, noisy, learns, listed, weighted;
   assign opcode   = words_i[0][7:0];
   assign of_lines = opcode == LOAD || opcode == STORE;
   assign of_slots = opcode == PUTX || opcode == GETX;
@@ -61,8 +65,14 @@ module jd_qat_check
   assign infers   = opcode == INFER;
   assign updates  = opcode == ADAM;
   assign seeds    = opcode == SEED;
+  assign trains   = opcode == TRAIN;
+  assign acts     = infers || (trains && (words_i[0][AFTER] || words_i[0][WITH]));
+  assign noisy    = acts && words_i[0][NOISE];
+  assign learns   = updates || (trains && (words_i[0][CRITIC] || words_i[0][ACTOR]));
+  assign listed   = trains && words_i[0][LISTED];
+  assign weighted = listed && words_i[0][WEIGHTED];
   assign moves    = opcode == NET || of_lines || of_slots || (seeds && words_i[0][8]);
-  assign known    = moves || of_layer || infers || updates || seeds || opcode == QUANT;
+  assign known    = moves || of_layer || infers || updates || seeds || opcode == QUANT || trains;
 
   // ---- Bits that must be 0
   places_t reserved, unaligned;
@@ -70,11 +80,12 @@ module jd_qat_check
     descriptor_t free;                           // bits that may be anything
     free    = '0;
     free[0] = 32'hC000_00FF;
-    free[0][8]  = infers || seeds;
-    free[0][11] = updates;
+    if (trains)  free[0][15:9] = '1;
+    if (updates) free[0][TARGETS] = 1'b1;
+    free[0][8] = acts || seeds;
     free[1] = '1;
-    if (moves) {free[3], free[2]} = {~HIGH, 32'hFFFF_FFFF};
-    if (infers) begin
+    if (moves || trains) {free[3], free[2]} = {~HIGH, 32'hFFFF_FFFF};
+    if (acts) begin
       {free[5], free[4]} = {~HIGH, 32'hFFFF_FFFF};
       {free[7], free[6]} = {~HIGH, 32'hFFFF_FFFF};
     end
@@ -83,18 +94,27 @@ module jd_qat_check
     if (of_layer) free[8] = opcode == FW ? 32'h1F1 : 32'hF1;
     if (updates)  free[8] = 32'h1;
     if (updates)  free[9] = '1;
+    if (trains) begin
+      free[8] = {32{words_i[0][CRITIC]}};
+      free[9] = {32{words_i[0][ACTOR]}};
+      if (listed) {free[12], free[11], free[10]} = {32'hFFFF_FFFF, ~HIGH, 32'hFFFF_FFFF};
+      {free[15], free[14], free[13]} = {32'h1F1F, 64'hFFFF_FFFF_FFFF_FFFF};
+    end
     if (seeds)    free[11:4] = '1;
     if (of_lines || of_slots || of_layer) {free[10], free[9]} = '1;
     if (of_slots || of_layer) free[11] = '1;
     for (int unsigned k = 0; k < 16; k++) reserved[k] = (words_i[k] & ~free[k]) != '0;
     unaligned    = '0;
-    unaligned[2] = moves && words_i[2][5:0] != '0;
-    unaligned[4] = infers && words_i[4][5:0] != '0;
-    unaligned[6] = infers && words_i[6][5:0] != '0;
+    unaligned[2]  = (moves || trains) && words_i[2][5:0] != '0;
+    unaligned[4]  = acts && words_i[4][5:0] != '0;
+    unaligned[6]  = acts && words_i[6][5:0] != '0;
+    unaligned[10] = listed && words_i[10][5:0] != '0;
+    unaligned[13] = trains && words_i[13][5:0] != '0;
   end
 
   // ---- Counts, lines, slots, layers
-  places_t            batch, range, slot, no_net;
+  places_t            batch, stride, range, slot, no_net;
+  logic [31:0]        record_bytes;
   layer_t             layer;
   logic               net, has_layer;
   logic [32:0]        last_line, last_slot_line, last_first, last_second;
@@ -106,9 +126,14 @@ module jd_qat_check
   assign last_slot_line = {1'b0, words_i[10]} + {1'b0, words_i[11]};
   assign last_first     = {1'b0, words_i[10]} + 33'(opcode == DX ? layer.p_lines : layer.q_lines);
   assign last_second    = {1'b0, words_i[11]} + 33'(opcode == DX ? layer.q_lines : layer.p_lines);
+  assign record_bytes   = ((32'(table_i.state_lines) << 1) + 32'd1) * LINE_BYTES;
   assign most_lines     = words_i[8][4] ? DelLines : ActLines;
   always_comb begin
-    {batch, range, slot, no_net} = '0;
+    {batch, stride, range, slot, no_net} = '0;
+    batch[14] = trains && (words_i[14][15:0] == '0 || 32'(words_i[14][15:0]) > BMax
+                           || words_i[14][31:16] == '0 || words_i[14][16]
+                           || 32'(words_i[14][31:16]) > (paper_i ? Slots : N * Slots));
+    stride[13] = trains && table_i.valid && words_i[13] < record_bytes;
     batch[9]  = of_layer && (words_i[9] == '0 || words_i[9] > N * Slots);
     batch[10] = of_lines && words_i[10] == '0;
     batch[11] = of_slots && words_i[11] == '0;
@@ -125,7 +150,7 @@ module jd_qat_check
       slot[10] = last_first > 33'(opcode == DX ? DelLines : ActLines);
       slot[11] = last_second > 33'(opcode == FW ? ActLines : DelLines);
     end
-    no_net[0] = (infers || of_layer || updates) && !table_i.valid;
+    no_net[0] = (infers || of_layer || updates || trains) && !table_i.valid;
     no_net[8] = of_layer && !has_layer;
   end
 
@@ -133,43 +158,64 @@ module jd_qat_check
   logic               noise_bad, c1_bad, c2_bad, eps_bad, tau_bad;
   logic [TENSORS-1:0] shift_bad;
   places_t            value, address;
-  logic [63:0]        moved, state_bytes, action_bytes;
-  assign noise_bad = infers && words_i[0][8] && noise_i > 4'd3;
-  assign c1_bad    = updates && (c1_i == '0 || c1_i > SCALAR_MOST);
-  assign c2_bad    = updates && (c2_i == '0 || c2_i > SCALAR_MOST);
-  assign eps_bad   = updates && (eps_i == '0 || eps_i > SCALAR_MOST);
-  assign tau_bad   = updates && tau_i > TAU_MOST;
+  logic [63:0]        moved, state_bytes, action_bytes, pair_bytes;
+  assign noise_bad = (noisy && noise_i > 4'd3) || (trains && paper_i);
+  assign c1_bad    = learns && (c1_i == '0 || c1_i > SCALAR_MOST);
+  assign c2_bad    = learns && (c2_i == '0 || c2_i > SCALAR_MOST);
+  assign eps_bad   = learns && (eps_i == '0 || eps_i > SCALAR_MOST);
+  assign tau_bad   = learns && tau_i > TAU_MOST;
   always_comb begin
     value    = '0;
     value[4] = seeds && words_i[11:4] == '0;
-    value[9] = updates && words_i[9] > RATE_MOST;
+    value[9] = (updates || trains) && words_i[9] > RATE_MOST;
+    if (trains) begin
+      value[0]  = (words_i[0][AFTER] && words_i[0][WITH])
+                  || (words_i[0][WEIGHTED] && !words_i[0][LISTED]);
+      value[8]  = words_i[8] > RATE_MOST;
+      value[15] = words_i[15][4] != words_i[15][3] || words_i[15][12:8] > 5'd6;
+    end
     for (int unsigned k = 0; k < TENSORS; k++) begin
-      shift_bad[k] = half_i && (infers || of_layer) && shifts_i[k] > SHIFT_W'(16);
+      shift_bad[k] = half_i && (infers || trains || of_layer) && shifts_i[k] > SHIFT_W'(16);
     end
     moved = opcode == NET ? 64'(TABLE_BYTES) : seeds ? 64'(LINE_BYTES)
             : of_slots ? 64'(words_i[11]) * 64'(LINE_BYTES)
             : (64'(words_i[10]) * 64'(LINE_BYTES)) << (words_i[8][2:0] == SECOND_REGION);
     state_bytes  = 64'(table_i.states) << 2;
     action_bytes = 64'(table_i.actions) << 2;
-    address      = '0;
-    address[2]   = moves && beyond({words_i[3][7:0], words_i[2]}, moved);
-    address[4]   = infers && beyond({words_i[5][7:0], words_i[4]}, state_bytes);
-    address[6]   = infers && beyond({words_i[7][7:0], words_i[6]}, action_bytes);
+    pair_bytes   = (64'(words_i[14][15:0]) * 64'd16 + 64'd63) & ~64'd63;    // of the list
+    if (weighted) pair_bytes = pair_bytes + 64'(words_i[14][15:0]) * 64'd8;
+  end
+  // Records: the product a clock later.
+  logic [31:0] places;
+  logic [63:0] product_q;
+  logic        records_q;
+  assign places = listed ? words_i[12] : 32'(words_i[14][15:0]);
+  always_ff @(posedge clk_i) begin
+    product_q <= 64'(words_i[13]) * 64'(places - 32'd1) + 64'(record_bytes);
+    records_q <= trains && places != '0;
+  end
+  always_comb begin
+    address     = '0;
+    address[2]  = (moves && beyond({words_i[3][7:0], words_i[2]}, moved))
+                  || (records_q && beyond({words_i[3][7:0], words_i[2]}, product_q));
+    address[4]  = acts && beyond({words_i[5][7:0], words_i[4]}, state_bytes);
+    address[6]  = acts && beyond({words_i[7][7:0], words_i[6]}, action_bytes);
+    address[10] = listed && beyond({words_i[11][7:0], words_i[10]}, pair_bytes);
   end
 
   // ---- The first of each rule, and of all
-  function automatic logic [4:0] lowest(places_t places);
+  function automatic logic [4:0] lowest(places_t at);
     logic [4:0] found;
     found = '0;
-    for (int unsigned k = 16; k > 0; k--) if (places[k-1]) found = {1'b1, 4'(k - 1)};
+    for (int unsigned k = 16; k > 0; k--) if (at[k-1]) found = {1'b1, 4'(k - 1)};
     return found;                                // there is one, and where
   endfunction
 
-  localparam int unsigned RULES = 8;        // reserved, alignment, batch, range, slot, net, value,
-  places_t [RULES-1:0]     rules_q;         // address
+  localparam int unsigned RULES = 8;        // reserved, alignment, batch, stride, range, slot, net,
+  places_t [RULES-1:0]     rules_q;         // value
   logic                    known_q, noise_bad_q, c1_bad_q, c2_bad_q, eps_bad_q, tau_bad_q;
   logic [TENSORS-1:0]      shift_bad_q;
-  logic [RULES-1:0][4:0]   found_q2;
+  logic [RULES:0][4:0]     found_q2;        // and addresses
   logic                    known_q2;
   logic [11:0]             register_q2;     // the first that is at fault; 0: none is
   logic [2:0]              step_q;
@@ -183,17 +229,18 @@ module jd_qat_check
     else if (found_q2[0][4]) {code, place} = {E_RESERVED, 32'(found_q2[0][3:0])};
     else if (found_q2[1][4]) {code, place} = {E_ALIGN, 32'(found_q2[1][3:0])};
     else if (found_q2[2][4]) {code, place} = {E_BATCH, 32'(found_q2[2][3:0])};
-    else if (found_q2[3][4]) {code, place} = {E_RANGE, 32'(found_q2[3][3:0])};
-    else if (found_q2[4][4]) {code, place} = {E_SLOT, 32'(found_q2[4][3:0])};
-    else if (found_q2[5][4]) {code, place} = {E_NO_NET, 32'(found_q2[5][3:0])};
-    else if (found_q2[6][4]) {code, place} = {E_VALUE, 32'(found_q2[6][3:0])};
+    else if (found_q2[3][4]) {code, place} = {E_STRIDE, 32'(found_q2[3][3:0])};
+    else if (found_q2[4][4]) {code, place} = {E_RANGE, 32'(found_q2[4][3:0])};
+    else if (found_q2[5][4]) {code, place} = {E_SLOT, 32'(found_q2[5][3:0])};
+    else if (found_q2[6][4]) {code, place} = {E_NO_NET, 32'(found_q2[6][3:0])};
+    else if (found_q2[7][4]) {code, place} = {E_VALUE, 32'(found_q2[7][3:0])};
     else if (register_q2 != '0) {code, place} = {E_VALUE, 32'(register_q2)};
-    else if (found_q2[7][4]) {code, place} = {E_ADDR, 32'(found_q2[7][3:0])};
+    else if (found_q2[8][4]) {code, place} = {E_ADDR, 32'(found_q2[8][3:0])};
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) step_q <= '0;
     else         step_q <= {step_q[1:0], start_i};
-    rules_q     <= {address, value, no_net, slot, range, batch, unaligned, reserved};
+    rules_q     <= {value, no_net, slot, range, stride, batch, unaligned, reserved};
     known_q     <= known;
     noise_bad_q <= noise_bad;
     c1_bad_q    <= c1_bad;
@@ -202,6 +249,7 @@ module jd_qat_check
     tau_bad_q   <= tau_bad;
     shift_bad_q <= shift_bad;
     for (int unsigned k = 0; k < RULES; k++) found_q2[k] <= lowest(rules_q[k]);
+    found_q2[RULES] <= lowest(address);
     known_q2 <= known_q;
     if (noise_bad_q)    register_q2 <= jd_qat_map_pkg::CFG_OFFSET;
     else if (c1_bad_q)  register_q2 <= jd_qat_map_pkg::B1C_OFFSET;

@@ -6,7 +6,7 @@
 //   FW  entry -> ACT -> array -> accumulator -> sums of other cores (IL) -> output stage -+-> ACT
 //       weights ----------^                                                               +-> tail -> ACT
 //   dX  entry -> DEL -> array -> accumulator -> output stage -+-> DEL
-//           \-> ACT -> positive ------------------^           +-> tail, of the action
+//           \-> ACT -> positive ------------------^           +-> tail, of the action -> DEL
 //   dW  entry -> ACT, DEL -> array -> drained columns
 //                     DEL -> sums of deltas
 //
@@ -215,7 +215,7 @@ module jd_qat_core
   // dX: whether stored activations are positive, and the stored action, when their results are rounded
   localparam int unsigned RESULT_STAGE = OUT_STAGE + 4;
   logic [Lw-1:0]             positive_q3, positive_q17;
-  logic [Lw-1:0][WORD_W-1:0] unused_mu_q17;
+  logic [Lw-1:0][WORD_W-1:0] mu_q17;
   always_comb begin
     for (int unsigned j = 0; j < Lw; j++) begin
       automatic logic signed [WORD_W-1:0] word;
@@ -231,7 +231,7 @@ module jd_qat_core
     .clk_i, .rst_ni, .in_i (positive_q3), .out_o (positive_q17)
   );
   jd_delay #(.Width (Lw * WORD_W), .Cycles (RESULT_STAGE - 3), .Clear (1'b0)) u_mu (
-    .clk_i, .rst_ni, .in_i (act_line), .out_o (unused_mu_q17)
+    .clk_i, .rst_ni, .in_i (act_line), .out_o (mu_q17)
   );
 
   // dW: sums of a tile's deltas
@@ -313,13 +313,20 @@ module jd_qat_core
   // ---- Output stage
   tile_t                tile_q13;
   logic                 delta_q13, odd_there;
-  logic [ADDRESS_W-1:0] sink, sink_q;
+  logic [ADDRESS_W-1:0] sink, sink_q, join_address, join_q;
   assign tile_q13  = entry_q13.tile;
   assign delta_q13 = tile_q13.pass == PassDx;
   assign odd_there = has(entry_q13, 1'b1);
   assign sink      = entry_q13.opens ? base_of(tile_q13) + ADDRESS_W'(tile_q13.sink)
                      : sink_q + (delta_q13 ? delta_step_of(entry_q13) : step_of(entry_q13));
-  always_ff @(posedge clk_i) if (valid_q13) sink_q <= sink;
+  assign join_address = entry_q13.opens ? ADDRESS_W'(tile_q13.join_line)
+                                        : join_q + step_of(entry_q13);
+  always_ff @(posedge clk_i) begin
+    if (valid_q13) begin
+      sink_q <= sink;
+      join_q <= join_address;
+    end
+  end
   assign bias_pop_o = valid_q13 && tile_q13.bias && entry_q13.closes && !clear_i;
 
   typedef struct packed {
@@ -328,24 +335,37 @@ module jd_qat_core
     logic                 delta;      // of dX
     logic                 odd_slot;
     logic                 tanh;
+    logic                 joins;
+    logic                 joins_only;
+    logic                 half;
     logic                 watch;
     logic                 opens;
     logic                 closes;
     logic [ROWS_W-1:0]    words;
+    logic [ROWS_W-1:0]    word;       // of the line, at which an action begins
+    logic [SHIFT_W-1:0]   down;
     logic [TENSOR_W-1:0]  tensor;
     logic [ADDRESS_W-1:0] sink;
+    logic [ADDRESS_W-1:0] join_address;
   } result_t;
   result_t                        result, result_q4, result_q6;
   logic                           wide_valid, line_valid, tail_valid, tail_ready, tail_closes;
+  logic                           tail_delta, tail_odd_slot, tail_watch, tail_seen;
+  logic                           act_tail_ready, del_tail_ready;
+  logic [Lw-1:0]                  tail_mask;
+  logic [1:0]                     tail_half;
+  logic [$clog2(Lw+1)-1:0]        tail_over;
   logic [1:0][Lw-1:0][WORD_W-1:0] wide_data;
   logic [Lw-1:0][WORD_W-1:0]      line_data, tail_data;
   logic [ADDRESS_W-1:0]           tail_address;
   logic [CountW-1:0]              over_z, over_quantized;
   assign result = '{counts: !tile_q13.il || Index == 0, odd: odd_there, delta: delta_q13,
                     odd_slot: entry_q13.index[0], tanh: tile_q13.act == ActTanh,
-                    watch: tile_q13.watch,
-                    opens: entry_q13.opens, closes: entry_q13.closes, words: tile_q13.words,
-                    tensor: tile_q13.tensor, sink: sink};
+                    joins: tile_q13.joins, joins_only: tile_q13.joins_only, half: tile_q13.half,
+                    watch: tile_q13.watch, opens: entry_q13.opens, closes: entry_q13.closes,
+                    words: tile_q13.words, word: delta_q13 ? tile_q13.word : tile_q13.join_word,
+                    down: tile_q13.down, tensor: tile_q13.tensor, sink: sink,
+                    join_address: join_address};
   jd_delay #(.Width ($bits(result_t)), .Cycles (4), .Clear (1'b0)) u_result_q4 (
     .clk_i, .rst_ni, .in_i (result), .out_o (result_q4)
   );
@@ -378,25 +398,44 @@ module jd_qat_core
   );
   assign over_z_o         = result_q4.counts && !result_q4.delta ? over_z : '0;
   assign over_delta_o     = result_q4.delta ? over_z : '0;
-  assign over_quantized_o = result_q6.counts ? over_quantized : '0;
+  assign over_quantized_o = (result_q6.counts ? over_quantized : '0)
+                            + (tail_valid && tail_ready ? CountW'(tail_over) : '0);
   jd_qat_tail #(.Lw (Lw), .Entries (Slots + 1), .Lanes (Lanes)) u_tail (
     .clk_i, .rst_ni,
     .clear_i,
     .idle_o,
-    .in_valid_i    (wide_valid && !result_q4.delta),
-    .in_odd_i      (result_q4.odd),
-    .in_tanh_i     (result_q4.tanh),
-    .in_closes_i   (result_q4.closes),
-    .in_words_i    (result_q4.words),
-    .in_address_i  (result_q4.sink),
-    .in_step_i     (ADDRESS_W'(ActLines)),
-    .in_data_i     (wide_data),
-    .out_valid_o   (tail_valid),
-    .out_ready_i   (tail_ready),
-    .out_closes_o  (tail_closes),
-    .out_address_o (tail_address),
-    .out_data_o    (tail_data)
+    .in_valid_i      (wide_valid),
+    .in_odd_i        (result_q4.odd),
+    .in_tanh_i       (result_q4.tanh),
+    .in_delta_i      (result_q4.delta),
+    .in_joins_i      (result_q4.joins),
+    .in_joins_only_i (result_q4.joins_only),
+    .in_half_i       (result_q4.half),
+    .in_watch_i      (result_q4.watch),
+    .in_closes_i     (result_q4.closes),
+    .in_words_i      (result_q4.words),
+    .in_word_i       (result_q4.word),
+    .in_down_i       (result_q4.down),
+    .in_address_i    (result_q4.sink),
+    .in_step_i       (ADDRESS_W'(ActLines)),
+    .in_odd_slot_i   (result_q4.odd_slot),
+    .in_join_i       (result_q4.join_address),
+    .in_data_i       (wide_data),
+    .in_mu_i         (mu_q17),
+    .out_valid_o     (tail_valid),
+    .out_ready_i     (tail_ready),
+    .out_closes_o    (tail_closes),
+    .out_delta_o     (tail_delta),
+    .out_odd_slot_o  (tail_odd_slot),
+    .out_address_o   (tail_address),
+    .out_mask_o      (tail_mask),
+    .out_half_o      (tail_half),
+    .out_data_o      (tail_data),
+    .out_watch_o     (tail_watch),
+    .out_over_o      (tail_over)
   );
+  assign tail_ready = tail_delta ? del_tail_ready : act_tail_ready;
+  assign tail_seen  = tail_valid && tail_ready && tail_watch;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i) begin
       written_o <= '0;
@@ -407,9 +446,10 @@ module jd_qat_core
                    + 2'(tail_valid && tail_ready && tail_closes);
     end
   end
-  assign seen_valid_o  = line_valid && result_q6.watch;
-  assign seen_tensor_o = result_q6.tensor;
-  assign seen_line_o   = line_data;
+  // Lines that a monitor sees have the write port of ACT in turn.
+  assign seen_valid_o  = tail_seen || (line_valid && result_q6.watch);
+  assign seen_tensor_o = tail_seen ? '0 : result_q6.tensor;
+  assign seen_line_o   = tail_seen ? tail_data : line_data;
 
   // ---- Memories
   logic act_ready, del_ready;
@@ -422,9 +462,11 @@ module jd_qat_core
     .entry_valid_i   (line_valid && !result_q6.delta),
     .entry_address_i (result_q6.sink),
     .entry_data_i    (line_data),
-    .tail_valid_i    (tail_valid),
-    .tail_ready_o    (tail_ready),
+    .tail_valid_i    (tail_valid && !tail_delta),
+    .tail_ready_o    (act_tail_ready),
     .tail_address_i  (tail_address),
+    .tail_mask_i     (tail_mask),
+    .tail_half_i     (tail_half),
     .tail_data_i     (tail_data),
     .load_valid_i    (line_valid_i && !line_delta_i),
     .load_ready_o    (act_ready),
@@ -441,6 +483,11 @@ module jd_qat_core
     .entry_half_i    (result_q6.odd_slot),
     .entry_address_i (result_q6.sink),
     .entry_data_i    (line_data),
+    .tail_valid_i    (tail_valid && tail_delta),
+    .tail_ready_o    (del_tail_ready),
+    .tail_half_i     (tail_odd_slot),
+    .tail_address_i  (tail_address),
+    .tail_data_i     (tail_data),
     .load_valid_i    (line_valid_i && line_delta_i),
     .load_ready_o    (del_ready),
     .load_half_i     (line_odd_i),
@@ -449,7 +496,7 @@ module jd_qat_core
   );
 
   logic unused;
-  assign unused = ^{unused_sums_valid, unused_mu_q17};
+  assign unused = unused_sums_valid;
   `JD_ASSUME_IF(ReadAlone_M, read_valid_i, !entry_valid_i)
   `JD_ASSERT_NEXT(SumsOnTime_A, total_valid, valid_q13)
 endmodule : jd_qat_core

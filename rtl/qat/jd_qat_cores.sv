@@ -8,7 +8,8 @@
 //
 // Streams  pass: as jd_qat_sequencer. weight_*: single lines of W and T; adam_*: the optimizer's lines of
 //          both, of which adam_next_i tells one clock before they are read; line_*: a line into slots of the
-//          chosen cores; slot_*: a line of a slot is read. seen_*: what monitors see, of each core.
+//          chosen cores, of each its own; slot_*: a line of a slot is read, of one core or of all.
+//          seen_*: what monitors see, of each core.
 //          reserve, drain, tile, bias: of dW, as jd_qat_grad takes them; first and update of biases are
 //          those of the tile.
 // Timing   those of its blocks. Entries, and so lines that are seen, come to all cores in the same clock.
@@ -63,14 +64,16 @@ module jd_qat_cores
   input  logic                             line_odd_i,
   input  logic [ADDRESS_W-1:0]             line_address_i,
   input  logic [1:0]                       line_half_i,
-  input  logic [Lw-1:0][WORD_W-1:0]        line_data_i,
+  input  logic [N-1:0][Lw-1:0][WORD_W-1:0] line_data_i,
   input  logic                             slot_read_i,
+  input  logic                             slot_all_i,     // cores
   input  logic [CoreW-1:0]                 slot_core_i,    // till the line shows
   input  logic                             slot_delta_i,
   input  logic                             slot_odd_i,
   input  logic [ADDRESS_W-1:0]             slot_address_i,
   output logic                             slot_valid_o,
   output logic [Lw-1:0][WORD_W-1:0]        slot_line_o,
+  output logic [N-1:0][Lw-1:0][WORD_W-1:0] slot_lines_o,   // of all cores
   // dW, for jd_qat_grad: what is announced, columns of a tile with its fields, sums of deltas
   output logic                             reserve_o,
   output logic [WordsW-1:0]                reserve_rows_o,
@@ -93,7 +96,7 @@ module jd_qat_cores
   output logic [WordsW-1:0]                bias_words_o,
   // What is seen and counted
   output logic [N-1:0]                     seen_valid_o,
-  output logic [TENSOR_W-1:0]              seen_tensor_o,
+  output logic [N-1:0][TENSOR_W-1:0]       seen_tensor_o,
   output logic [N-1:0][Lw-1:0][WORD_W-1:0] seen_line_o,
   output logic [OverW-1:0]                 over_z_o,
   output logic [OverW-1:0]                 over_delta_o,
@@ -217,9 +220,7 @@ module jd_qat_cores
   logic [N-1:0]                         core_idle, line_ready, slot_valid;
   logic [N-1:0][Lw-1:0][1:0][ACC_W-1:0] lanes;
   logic [Lw-1:0][1:0][ACC_W-1:0]        lane_sums;
-  logic [N-1:0][TENSOR_W-1:0]           tensor;
   logic [N-1:0][CountW-1:0]             over_z, over_delta, over_quantized;
-  logic [N-1:0][Lw-1:0][WORD_W-1:0]     slot_line;
   always_comb begin
     lane_sums        = '0;
     over_z_o         = '0;
@@ -237,9 +238,8 @@ module jd_qat_cores
     end
   end
   assign line_ready_o  = (line_cores_i & ~line_ready) == '0;
-  assign seen_tensor_o = tensor[0];
   assign slot_valid_o  = slot_valid[slot_core_i];
-  assign slot_line_o   = slot_line[slot_core_i];
+  assign slot_line_o   = slot_lines_o[slot_core_i];
   assign idle_o        = sequencer_idle && core_idle[0];
   assign drain_valid_o = drain_valid[0];
   assign drain_opens_o = drain_opens[0];
@@ -270,26 +270,27 @@ module jd_qat_cores
       .bias_valid_o     (bias_sums_valid[c]),
       .bias_sums_o      (bias_sums_o[c]),
       .seen_valid_o     (seen_valid_o[c]),
-      .seen_tensor_o    (tensor[c]),
+      .seen_tensor_o    (seen_tensor_o[c]),
       .seen_line_o      (seen_line_o[c]),
       .over_z_o         (over_z[c]),
       .over_delta_o     (over_delta[c]),
       .over_quantized_o (over_quantized[c]),
       .line_valid_i     (line_valid_i && line_ready_o && line_cores_i[c]),
       .line_ready_o     (line_ready[c]),
-      .line_delta_i, .line_odd_i, .line_address_i, .line_half_i, .line_data_i,
-      .read_valid_i     (slot_read_i && slot_core_i == CoreW'(c)),
+      .line_delta_i, .line_odd_i, .line_address_i, .line_half_i,
+      .line_data_i      (line_data_i[c]),
+      .read_valid_i     (slot_read_i && (slot_all_i || slot_core_i == CoreW'(c))),
       .read_delta_i     (slot_delta_i),
       .read_odd_i       (slot_odd_i),
       .read_address_i   (slot_address_i),
       .read_valid_o     (slot_valid[c]),
-      .read_data_o      (slot_line[c])
+      .read_data_o      (slot_lines_o[c])
     );
   end
   if (N > 1) begin : gen_unused
     logic unused;
-    assign unused = ^{written[N-1:1], whole[N-1:1], bias_pop[N-1:1], tensor[N-1:1],
-                      core_idle[N-1:1], drain_valid[N-1:1], drain_opens[N-1:1],
+    assign unused = ^{written[N-1:1], whole[N-1:1], bias_pop[N-1:1], core_idle[N-1:1],
+                      drain_valid[N-1:1], drain_opens[N-1:1],
                       bias_sums_valid[N-1:1]};
   end
 endmodule : jd_qat_cores

@@ -2,8 +2,8 @@
 //
 // Deltas of a core: lines of its vector slots, in a half for even and a half for odd vectors.
 //
-// Streams  read_*: a line of each half. entry_*: a line of the output stage, which never waits;
-//          load_*: a line that waits for one of these.
+// Streams  read_*: a line of each half. entry_*: a line of the output stage, which never waits; tail_*,
+//          load_*: lines that wait for what is before them in this order.
 // Timing   read_data_o two clocks after read_en_i, a line of each half per clock. A line is written in
 //          the clock after it was taken, one per clock, and can be read in the next.
 // Numbers  bits, unchanged. Line k of slot s is line (s / 2) * lines of a slot + k of half s mod 2. A
@@ -26,6 +26,11 @@ module jd_qat_delmem
   input  logic                           entry_half_i,
   input  logic [ADDRESS_W-1:0]           entry_address_i,
   input  logic [Lw-1:0][WORD_W-1:0]      entry_data_i,
+  input  logic                           tail_valid_i,
+  output logic                           tail_ready_o,
+  input  logic                           tail_half_i,
+  input  logic [ADDRESS_W-1:0]           tail_address_i,
+  input  logic [Lw-1:0][WORD_W-1:0]      tail_data_i,
   input  logic                           load_valid_i,
   output logic                           load_ready_o,
   input  logic                           load_half_i,
@@ -35,13 +40,22 @@ module jd_qat_delmem
   logic                      write_q, half_q;
   logic [AddrW-1:0]          address_q;
   logic [Lw-1:0][WORD_W-1:0] data_q;
-  assign load_ready_o = !entry_valid_i;
+  assign tail_ready_o = !entry_valid_i;
+  assign load_ready_o = !entry_valid_i && !tail_valid_i;
   always_ff @(posedge clk_i) begin
-    write_q <= rst_ni && (entry_valid_i || load_valid_i);
-    if (entry_valid_i || load_valid_i) begin
-      half_q    <= entry_valid_i ? entry_half_i : load_half_i;
-      address_q <= AddrW'(entry_valid_i ? entry_address_i : load_address_i);
-      data_q    <= entry_valid_i ? entry_data_i : load_data_i;
+    write_q <= rst_ni && (entry_valid_i || tail_valid_i || load_valid_i);
+    if (entry_valid_i) begin
+      half_q    <= entry_half_i;
+      address_q <= AddrW'(entry_address_i);
+      data_q    <= entry_data_i;
+    end else if (tail_valid_i) begin
+      half_q    <= tail_half_i;
+      address_q <= AddrW'(tail_address_i);
+      data_q    <= tail_data_i;
+    end else if (load_valid_i) begin
+      half_q    <= load_half_i;
+      address_q <= AddrW'(load_address_i);
+      data_q    <= load_data_i;
     end
   end
   for (genvar k = 0; k < 2; k++) begin : gen_half

@@ -6,6 +6,7 @@
 //                        +-> LOAD, PUTX: rows -> memories, slots
 //                        +-> STORE, GETX: memories, slots -> rows
 //                        +-> INFER: jd_qat_act
+//                        +-> TRAIN: jd_qat_train, jd_qat_act
 //                        +-> ADAM: jd_qat_sweep
 //                        +-> FW, DX, DW: pass
 //
@@ -28,10 +29,12 @@ module jd_qat_job
   parameter  int unsigned WLines    = 20480,
   parameter  int unsigned MaxDim    = 512,
   parameter  int unsigned MaxLayers = 4,
+  parameter  int unsigned BMax      = 4096,
   localparam int unsigned CoreW     = $clog2(N) > 0 ? $clog2(N) : 1,
   localparam int unsigned RowsW     = 18,
   localparam int unsigned OverW     = $clog2(Lw + 1),
-  localparam int unsigned CountW    = $clog2(Lw + 1)
+  localparam int unsigned CountW    = $clog2(Lw + 1),
+  localparam int unsigned TdOverW   = $clog2(3 * N + 1)
 ) (
   input  logic                            clk_i,
   input  logic                            rst_ni,
@@ -54,6 +57,7 @@ module jd_qat_job
   input  logic                            half_i,
   input  logic                            watch_i,
   input  logic [3:0]                      noise_kind_i,
+  input  logic                            paper_i,
   input  logic [TENSORS-1:0][SHIFT_W-1:0] shifts_i,
   input  logic [31:0]                     c1_i,           // of Adam
   input  logic [31:0]                     c2_i,
@@ -61,6 +65,12 @@ module jd_qat_job
   input  logic [24:0]                     tau_i,
   output logic                            capture_o,      // shifts, and half mode
   output logic                            partial_o,      // an update ended early
+  input  logic                            due_i,          // half mode is, with the next timestep
+  output logic                            trained_o,      // a timestep ended well
+  output logic [31:0]                     count_o,        // of the last timestep: vectors
+  output logic [63:0]                     sum_q_o,
+  output logic [63:0]                     sum_td_o,
+  output logic                            event_o,        // an action is there before its job's end
   output table_t                          table_o,
   // Transfers
   output logic                            load_read_o,
@@ -94,19 +104,27 @@ module jd_qat_job
   output logic                            line_valid_o,
   input  logic                            line_ready_i,
   output logic [N-1:0]                    line_cores_o,
+  output logic                            line_delta_o,
+  output logic                            line_odd_o,
+  output logic [ADDRESS_W-1:0]            line_address_o,
+  output logic [1:0]                      line_half_o,
   output logic                            slot_read_o,
+  output logic                            slot_all_o,     // of all cores
   output logic [CoreW-1:0]                slot_core_o,
   output logic                            slot_delta_o,
   output logic                            slot_odd_o,
   output logic [ADDRESS_W-1:0]            slot_address_o,
-  output logic [Lw-1:0][WORD_W-1:0]       line_data_o,    // to slots and memories
+  output logic [N-1:0][Lw-1:0][WORD_W-1:0] line_data_o,   // to slots
+  output logic [Lw-1:0][WORD_W-1:0]       memory_row_o,   // to memories
   input  logic                            slot_valid_i,
   input  logic [Lw-1:0][WORD_W-1:0]       slot_line_i,
+  input  logic [N-1:0][Lw-1:0][WORD_W-1:0] slot_lines_i,
   // Passes
   output logic                            pass_valid_o,
   input  logic                            pass_ready_i,
   output pass_t                           pass_o,
   input  logic                            cores_idle_i,
+  input  logic                            forward_i,      // an entry of a forward pass is taken
   // The optimizer
   output logic                            sweep_o,        // begin with a network
   output logic                            sweep_net_o,
@@ -120,13 +138,18 @@ module jd_qat_job
   output logic [Lw-1:0][WORD_W-1:0]       seed_x_o,
   output logic                            seen_o,         // line_data_o goes into X, is monitored
   output logic [OverW-1:0]                over_o,
+  output logic [TdOverW-1:0]              over_td_o,
   output logic                            noise_start_o,
   output logic [CountW-1:0]               actions_o,
   input  logic                            noise_ready_i,
   output logic                            noise_valid_o,
   output logic [Lw-1:0][WORD_W-1:0]       noise_data_o,
   input  logic                            noise_valid_i,
-  input  logic [Lw-1:0][WORD_W-1:0]       noise_data_i
+  input  logic [Lw-1:0][WORD_W-1:0]       noise_data_i,
+  // Batches and TD errors
+  output logic                            batch_moved_o,
+  output axi_req_t                        mem_req_o,
+  input  axi_rsp_t                        mem_rsp_i
 );
   import jd_engine_header_map_pkg::E_BUS_RD, jd_engine_header_map_pkg::E_BUS_WR;
   import jd_engine_header_map_pkg::E_TIMEOUT;
@@ -136,7 +159,7 @@ module jd_qat_job
 
   typedef enum logic [3:0] {
     StIdle, StCheck, StTableRows, StTable, StRowsIn, StRowsOut, StPass, StRun, StFetch, StChoose,
-    StAdam, StDrop, StEnd
+    StTrain, StAdam, StDrop, StEnd
   } state_t;
   state_t      state_q, state_d;
   descriptor_t words_q;
@@ -151,6 +174,19 @@ module jd_qat_job
   logic [ADDRESS_W-1:0]      act_slot;
   logic [Lw-1:0][WORD_W-1:0] act_row, act_line;
   pass_t                     act_pass;
+  logic                      act_seen;
+  logic [OverW-1:0]          act_over;
+  // Of jd_qat_train
+  logic                      trains, train_idle, train_done, train_actor, train_line, train_delta;
+  logic                      train_odd, train_seen, train_read, train_pass_valid, train_chooses;
+  logic [7:0]                train_code;
+  logic [31:0]               train_info0, train_info1;
+  logic [N-1:0]              train_cores;
+  logic [1:0]                train_half;
+  logic [ADDRESS_W-1:0]      train_address, train_slot;
+  logic [OverW-1:0]          train_over;
+  pass_t                     train_pass;
+  logic [N-1:0][Lw-1:0][WORD_W-1:0] train_lines;
   logic        check_start_q, check_done, table_start_q, table_done, first_q;
   logic [7:0]  check_code, table_code;
   logic [31:0] check_place, table_place;
@@ -160,7 +196,7 @@ module jd_qat_job
 
   jd_qat_check #(
     .Lw (Lw), .N (N), .Slots (Slots), .ActLines (ActLines), .DelLines (DelLines),
-    .WLines (WLines), .MaxLayers (MaxLayers)
+    .WLines (WLines), .MaxLayers (MaxLayers), .BMax (BMax)
   ) u_check (
     .clk_i, .rst_ni,
     .start_i  (check_start_q),
@@ -168,6 +204,7 @@ module jd_qat_job
     .table_i  (table_o),
     .half_i,
     .noise_i  (noise_kind_i),
+    .paper_i,
     .shifts_i, .c1_i, .c2_i, .eps_i, .tau_i,
     .done_o   (check_done),
     .code_o   (check_code),
@@ -207,9 +244,12 @@ module jd_qat_job
   assign second_o       = second_q;
   assign region_o       = words_q[8][2:0];
   assign slot_core_o    = acts ? '0 : CoreW'(words_q[8][3:0]);
-  assign slot_delta_o   = !acts && delta;
+  assign slot_delta_o   = !acts && !trains && delta;
   assign slot_odd_o     = words_q[9][0];
-  assign slot_address_o = acts ? act_slot : slot_q;
+  assign slot_address_o = acts ? act_slot : trains ? train_slot : slot_q;
+  assign line_delta_o   = trains ? train_delta : !acts && delta;
+  assign line_odd_o     = trains ? train_odd : words_q[9][0];
+  assign line_address_o = trains ? train_address : acts ? act_slot : slot_q;
 
   // Rows that were asked for wait in a queue for the transfer.
   localparam int unsigned Queue = 8;
@@ -243,14 +283,16 @@ module jd_qat_job
   assign weight_read_o = state_q == StRowsOut && opcode == STORE && of_weights && asked_q != '0
                          && owed_q != 4'(Queue);
   assign moment_read_o = asks && opcode == STORE && !of_weights;
-  assign slot_read_o   = acts ? act_slot_read : asks && opcode == GETX;
+  assign slot_read_o   = acts ? act_slot_read : train_read || (asks && opcode == GETX);
+  assign slot_all_o    = train_read && !acts;
 
   // ---- Rows in
   logic stores;                                  // a row goes into its place
   assign moves_in       = state_q == StRowsIn && row_valid_i;
   assign weight_write_o = moves_in && opcode == LOAD && of_weights;
   assign moment_write_o = moves_in && opcode == LOAD && !of_weights;
-  assign line_valid_o   = acts ? act_line_valid : moves_in && opcode == PUTX;
+  assign line_valid_o   = trains ? train_line : acts ? act_line_valid : moves_in && opcode == PUTX;
+  assign line_half_o    = trains ? train_half : 2'b11;
   assign stores         = moves_in && (opcode == LOAD || line_ready_i);
   always_comb begin
     unique case (state_q)
@@ -259,11 +301,12 @@ module jd_qat_job
       default:     row_ready_o = acts && act_row_ready;
     endcase
     for (int unsigned c = 0; c < N; c++) begin
-      line_cores_o[c] = acts || words_q[8][3:0] == 4'(c);
+      line_cores_o[c] = trains ? train_cores[c] : acts || words_q[8][3:0] == 4'(c);
     end
   end
 
-  assign line_data_o = acts ? act_line : row_data_i;
+  assign memory_row_o = row_data_i;
+  assign line_data_o  = trains ? train_lines : acts ? {N{act_line}} : {N{row_data_i}};
 
   // ---- Passes
   always_comb begin
@@ -280,9 +323,11 @@ module jd_qat_job
     pass_o.place       = 1'b1;
     pass_o.sink        = words_q[11][PLACE_W-1:0];
     pass_o.fresh       = 1'b1;
-    if (acts) pass_o = act_pass;
+    if (acts)        pass_o = act_pass;
+    else if (trains) pass_o = train_pass;
   end
-  assign pass_valid_o = acts ? act_pass_valid : state_q == StPass && !stop;
+  assign pass_valid_o = acts ? act_pass_valid
+                        : train_pass_valid || (state_q == StPass && !stop);
   assign actions_o    = CountW'(table_o.actions);
   assign clear_o      = state_q == StDrop || state_q == StIdle;
 
@@ -315,7 +360,8 @@ module jd_qat_job
     .row_data_o      (act_row),
     .line_valid_o    (act_line_valid),
     .line_ready_i,
-    .seen_o, .over_o,
+    .seen_o          (act_seen),
+    .over_o          (act_over),
     .slot_read_o     (act_slot_read),
     .slot_address_o  (act_slot),
     .line_data_o     (act_line),
@@ -326,28 +372,77 @@ module jd_qat_job
     .cores_idle_i,
     .noise_start_o, .noise_ready_i, .noise_valid_o, .noise_data_o, .noise_valid_i, .noise_data_i
   );
-  assign acts       = state_q == StFetch || state_q == StChoose;
+  assign trains     = state_q == StTrain;
+  assign acts       = state_q == StFetch || state_q == StChoose || (trains && !act_idle);
   assign act_fetch  = state_q == StFetch && first_q;
-  assign act_choose = state_q == StChoose && first_q;
+  assign act_choose = (state_q == StChoose && first_q) || train_chooses;
+
+  // ---- A timestep
+  jd_qat_train #(
+    .Lw (Lw), .N (N), .Slots (Slots), .ActLines (ActLines), .DelLines (DelLines)
+  ) u_train (
+    .clk_i, .rst_ni,
+    .idle_o           (train_idle),
+    .start_i          (trains && first_q),
+    .stop_i           (stop),
+    .done_o           (train_done),
+    .code_o           (train_code),
+    .info0_o          (train_info0),
+    .info1_o          (train_info1),
+    .actor_o          (train_actor),
+    .event_o,
+    .words_i          (words_q),
+    .table_i          (table_o),
+    .half_i, .watch_i,
+    .shift_i          (shifts_i[0]),
+    .line_valid_o     (train_line),
+    .line_ready_i,
+    .line_cores_o     (train_cores),
+    .line_delta_o     (train_delta),
+    .line_odd_o       (train_odd),
+    .line_address_o   (train_address),
+    .line_half_o      (train_half),
+    .line_data_o      (train_lines),
+    .seen_o           (train_seen),
+    .over_quantized_o (train_over),
+    .slot_read_o      (train_read),
+    .slot_address_o   (train_slot),
+    .slot_lines_i,
+    .pass_valid_o     (train_pass_valid),
+    .pass_ready_i,
+    .pass_o           (train_pass),
+    .cores_idle_i, .forward_i, .update_idle_i, .sum_q_o, .sum_td_o, .over_td_o,
+    .act_choose_o     (train_chooses),
+    .act_done_i       (act_done),
+    .act_response_i   (act_response),
+    .moved_o          (batch_moved_o),
+    .mem_req_o, .mem_rsp_i
+  );
+  assign seen_o = act_seen || train_seen;
+  assign over_o = acts ? act_over : train_over;
 
   // ---- The optimizer; what is captured, and seeds
   logic [Lw-1:0][WORD_W-1:0] x_q;
   assign sweep_o      = enters && state_d == StAdam;
   assign sweep_net_o  = words_q[8][0];
-  assign rate_o       = words_q[9][25:0];
-  assign targets_o    = words_q[0][11];
-  assign capture_o    = good && opcode == QUANT;
+  assign rate_o       = opcode == TRAIN && !train_actor ? words_q[8][25:0] : words_q[9][25:0];
+  assign targets_o    = words_q[0][TARGETS];
+  assign capture_o    = (good && opcode == QUANT) || (begins && opcode == TRAIN && due_i);
+  assign trained_o    = good && opcode == TRAIN;
+  assign begins       = state_q == StCheck && enters && state_d != StEnd;
   assign seed_o       = good && opcode == SEED;
   assign seed_state_o = words_q[11:4];
   assign seed_x_o     = x_q;
 
   // ---- The course of a job
-  logic       transfers, failed, enters, good, ends;
+  logic       transfers, failed, enters, begins, good, ends, fetches;
   logic       updating_q;                         // lines have gone to Adam
   logic       timed_out_q;
   logic [4:0] drop_q;                             // clocks until nothing is under way in the cores
   assign transfers     = state_q inside {StTableRows, StRowsIn, StRowsOut};
-  assign failed        = acts ? act_response != '0 : transfers && load_response_i != '0;
+  assign failed        = trains ? train_code != '0
+                         : acts ? act_response != '0 : transfers && load_response_i != '0;
+  assign fetches       = words_q[0][AFTER] || words_q[0][WITH];     // of TRAIN
   assign enters        = state_d != state_q;
   assign ends          = enters && state_d == StEnd;
   assign good          = ends && !failed && !stop && (state_q != StCheck || check_code == '0);
@@ -368,6 +463,7 @@ module jd_qat_job
             LOAD, PUTX:  state_d = StRowsIn;
             STORE, GETX: state_d = StRowsOut;
             INFER:       state_d = StFetch;
+            TRAIN:       state_d = fetches ? StFetch : StTrain;
             ADAM:        state_d = StAdam;
             QUANT:       state_d = StEnd;
             SEED:        state_d = words_q[0][8] ? StRowsIn : StEnd;
@@ -382,8 +478,11 @@ module jd_qat_job
               else if (pass_ready_i) state_d = StRun;
       StRun: if (stop) state_d = StDrop;
              else if (cores_idle_i && update_idle_i && !first_q) state_d = StEnd;
-      StFetch: if (act_done) state_d = failed || stop ? StEnd : StChoose;
+      StFetch: if (act_done) begin
+        state_d = failed || stop ? StEnd : opcode == TRAIN ? StTrain : StChoose;
+      end
       StChoose: if (act_done) state_d = stop ? StDrop : StEnd;
+      StTrain: if (train_done) state_d = stop ? StDrop : StEnd;
       StAdam: if (stop) state_d = StDrop;
               else if (update_idle_i && !first_q) state_d = StEnd;
       StDrop: if (cores_idle_i && drop_q == '0 && noise_ready_i && update_idle_i) state_d = StEnd;
@@ -457,6 +556,7 @@ module jd_qat_job
         unique case (opcode)
           LOAD, STORE, PUTX, GETX: end_count_o <= 32'(line_count);
           INFER:                   end_count_o <= 32'd1;
+          TRAIN:                   end_count_o <= 32'(words_q[14][15:0]);
           FW, DX, DW:              end_count_o <= words_q[9];
           default:                 end_count_o <= '0;
         endcase
@@ -468,9 +568,11 @@ module jd_qat_job
     end
     if (state_q != StEnd && state_d == StEnd && state_q != StTable) begin
       if (failed) begin
-        end_error_o <= state_q == StRowsOut || state_q == StChoose ? E_BUS_WR : E_BUS_RD;
-        end_info0_o <= !acts ? MEMORY : state_q == StChoose ? ACTION : STATE;
-        end_info1_o <= 32'(acts ? act_response : load_response_i);
+        end_error_o <= trains ? train_code
+                       : state_q == StRowsOut || state_q == StChoose ? E_BUS_WR : E_BUS_RD;
+        end_info0_o <= trains ? train_info0
+                       : !acts ? MEMORY : state_q == StChoose ? ACTION : STATE;
+        end_info1_o <= trains ? train_info1 : 32'(acts ? act_response : load_response_i);
         end_count_o <= '0;
       end else if (stop && !(state_q == StCheck && check_code != '0)) begin
         end_error_o <= E_TIMEOUT;
@@ -484,10 +586,12 @@ module jd_qat_job
     else if (ends && !good && updating_q)                         partial_o <= 1'b1;
     else if (good && opcode == LOAD && words_q[8][2:0] == '0) partial_o <= 1'b0;
     updating_q <= state_q != StIdle && (updating_q || updates_i);
+    if (!rst_ni)                count_o <= '0;
+    else if (trains && first_q) count_o <= 32'(words_q[14][15:0]);
   end
   assign end_detail_o = timed_out_q ? '0 : {14'd0, partial_o, half_i};
   logic unused;
-  assign unused = ^{unused_count, act_idle};
+  assign unused = ^{unused_count, train_idle};
 
   `JD_ASSERT_IF(UpdateOver_A, state_q == StIdle, update_idle_i)
   `JD_ASSERT_IF(QueueRoom_A, show_valid && state_q == StRowsOut, queue_room)

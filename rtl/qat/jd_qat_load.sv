@@ -4,7 +4,8 @@
 //
 // Streams  read_i, write_i: begin a transfer, one at a time, while idle_o. row_*: rows that were read, in
 //          order; line_*: rows to write. done_o: one clock, the transfer is over, with the first
-//          response that was an error. stop_i: no more bursts are asked for.
+//          response that was an error. stop_i: no more bursts are asked for
+//          than the one on offer.
 // Timing   a row per clock. At most 64 beats are asked for at a time, and 16 to write; a write that
 //          was asked for ends also under stop_i, with rows that the user still gives.
 // Numbers  bits, unchanged. Rows from the beat of an error on are not given. Of the last row line_words_i
@@ -54,6 +55,7 @@ module jd_qat_load
   logic [1:0]        response_q;
   logic [UnitW-1:0]  unit_q;                       // of the beat that is taken apart or made
   logic              ask, asked, last_unit;
+  logic              offered_q;                    // a command, not taken: it stays
   assign begins    = read_i || write_i;
   assign halt      = stop_i || response_q != '0;
   assign beats     = beats_q < BeatsW'(reading_q ? READ : WRITE) ? 7'(beats_q)
@@ -129,8 +131,9 @@ module jd_qat_load
 
   // ---- The transfer
   logic row_moves, line_moves, over;
-  assign ask        = beats_q != '0 && !halt && (reading_q || owed_q == '0);
-  assign asked      = ask && (reading_q ? read_ready : write_ready && writing_q);
+  assign ask        = beats_q != '0 && (!halt || offered_q)
+                      && (reading_q || (writing_q && owed_q == '0));
+  assign asked      = ask && (reading_q ? read_ready : write_ready);
   assign row_moves  = row_valid_o && row_ready_i;
   assign line_moves = line_valid_i && line_ready_o;
   assign moved_o    = row_moves || line_moves;
@@ -145,7 +148,9 @@ module jd_qat_load
       writing_q <= 1'b0;
       owed_q    <= '0;
       open_q    <= '0;
+      offered_q <= 1'b0;
     end else begin
+      offered_q <= ask && !asked;
       if (read_i)  reading_q <= 1'b1;
       if (write_i) writing_q <= 1'b1;
       if (!idle_o && over) begin

@@ -77,6 +77,7 @@ package jd_qat_pkg;
   localparam logic [7:0] LOAD  = 8'h02;
   localparam logic [7:0] STORE = 8'h03;
   localparam logic [7:0] INFER = 8'h10;
+  localparam logic [7:0] TRAIN = 8'h11;
   localparam logic [7:0] FW    = 8'h20;
   localparam logic [7:0] DX    = 8'h21;
   localparam logic [7:0] DW    = 8'h22;
@@ -88,6 +89,15 @@ package jd_qat_pkg;
   localparam logic [2:0] REGIONS       = 3'd5;   // memories of LOAD and STORE
   localparam logic [2:0] SECOND_REGION = 3'd4;   // V, whose lines are twice as long
   typedef logic [15:0][31:0] descriptor_t;
+  // Flags: bits of word 0.
+  localparam int unsigned NOISE    = 8;
+  localparam int unsigned CRITIC   = 9;           // is updated
+  localparam int unsigned ACTOR    = 10;
+  localparam int unsigned TARGETS  = 11;          // move
+  localparam int unsigned AFTER    = 12;          // the updates an action is chosen
+  localparam int unsigned WITH     = 13;          // the batch
+  localparam int unsigned LISTED   = 14;
+  localparam int unsigned WEIGHTED = 15;
 
   // A pass through some layers of a network.
   typedef struct packed {
@@ -105,8 +115,11 @@ package jd_qat_pkg;
     logic [PLACE_W-1:0]   source;   // line of the first operands: of inputs, of dX of deltas
     logic                 place;    // last results, of dW last deltas: in `sink`
     logic [PLACE_W-1:0]   sink;
+    logic                 joins;      // FW: the actor's outputs go into X or X', too
+    logic                 joins_only; // and not to a line of their own
+    logic [PLACE_W-1:0]   join_line;  // line of X or X' with the action
     logic                 action;   // dX: of layer index 0 only the tile column with the action
-    logic [ROWS_W-1:0]    word;     // of that column, at which the action begins
+    logic [ROWS_W-1:0]    word;     // of that column or line, at which the action begins
     logic [PLACE_W-1:0]   mu;       // line of the action's 32 bits in ACT
     logic                 tangent;  // the action came by it
     logic                 fresh;    // dW: of the first chunk, what G has does not count
@@ -125,6 +138,8 @@ package jd_qat_pkg;
     logic                 last;       // sums end
     logic                 wide;       // outputs go to the tail
     logic                 quantize;   // outputs are stored in 16 bits
+    logic                 joins;      // the tail puts them into X or X', too
+    logic                 joins_only; // and not to `sink`
     logic                 action;     // deltas of the action
     act_e                 act;        // of dX that of the layer before
     logic                 bias;       // is added; of dW the deltas' sums are a line of biases
@@ -142,6 +157,8 @@ package jd_qat_pkg;
     logic [PLACE_W-1:0]   source;     // line of ACT: operands, of dX for the derivative
     logic [PLACE_W-1:0]   delta;      // line of DEL: operands of dX and dW
     logic [PLACE_W-1:0]   sink;       // results: in ACT, of dX in DEL
+    logic [PLACE_W-1:0]   join_line;  // of X or X'
+    logic [ROWS_W-1:0]    join_word;
     logic [SHIFT_W-1:0]   up;         // bits by which a bias is shifted; 0 in full mode
     logic [SHIFT_W-1:0]   down;       // shift of what is stored in half mode
     logic [TENSOR_W-1:0]  tensor;     // of what is stored

@@ -100,7 +100,8 @@ module jd_qat_sequencer
   assign p_words    = p_ends ? last_words(layer.p) : ROWS_W'(Lw);
   assign q_words    = q_tile_q + 1'b1 == layer.q_lines ? last_words(layer.q) : ROWS_W'(Lw);
   assign in_tensor  = layer_q == '0 ? '0 : {pass_q.net, layer_q};
-  assign out_tensor = {pass_q.net, layer_q} + 1'b1;
+  // An action that is put into X or X' belongs to their tensor.
+  assign out_tensor = layer.last && pass_q.joins ? '0 : {pass_q.net, layer_q} + 1'b1;
   assign made_valid = walk_q;
   assign made_taken = made_valid && made_ready;
   always_comb begin
@@ -114,6 +115,9 @@ module jd_qat_sequencer
     made.tile.last      = inner_ends;
     made.tile.fresh     = pass_q.fresh;
     made.tile.update    = pass_q.update;
+    made.tile.joins_only = pass_q.joins_only;
+    made.tile.join_line  = pass_q.join_line;
+    made.tile.join_word  = pass_q.word;
     made.tile.rows      = p_words;
     made.tile.words     = p_words;
     made.tile.line      = row_line_q + LINE_W'(q_tile_q);
@@ -155,9 +159,11 @@ module jd_qat_sequencer
         if (!begins) made.waits = 1'b0;
       end
       default: begin
-        made.tile.watch    = pass_q.watch && !pass_q.half && !pass_q.target && !layer.last;
-        made.tile.wide     = layer.last && (pass_q.half || layer.act == ActTanh);
+        made.tile.watch    = pass_q.watch && !pass_q.half
+                             && (layer.last ? pass_q.joins : !pass_q.target);
+        made.tile.wide     = layer.last && (pass_q.half || layer.act == ActTanh || pass_q.joins);
         made.tile.quantize = pass_q.half && !layer.last;
+        made.tile.joins    = layer.last && pass_q.joins;
         made.tile.act      = layer.act;
         made.tile.bias     = layer.bias;
         made.tile.sink     = PLACE_W'(p_tile_q)

@@ -34,6 +34,7 @@ module jd_qat_state
   output logic                            half_o,          // jobs run in half mode
   output logic                            watch_o,         // monitors see activations
   output logic                            sat_event_o,
+  output logic                            paper_o,         // the published schedule is wanted
   output logic [3:0]                      noise_o,         // its kind
   output logic [31:0]                     sigma_o,
   output logic [31:0]                     theta_o,
@@ -45,6 +46,12 @@ module jd_qat_state
   input  logic                            capture_i,       // half mode, with these shifts
   input  logic [TENSORS-1:0][SHIFT_W-1:0] shifts_i,
   input  logic                            partial_i,       // an update ended early
+  output logic                            due_o,           // half mode is, with the next timestep
+  input  logic                            trained_i,       // a timestep ended well
+  // Of the last timestep
+  input  logic [31:0]                     count_i,         // vectors
+  input  logic [63:0]                     sum_q_i,
+  input  logic [63:0]                     sum_td_i,
   // Monitors
   output logic [TENSORS-1:0][31:0]        low_o,
   output logic [TENSORS-1:0][31:0]        high_o,
@@ -118,14 +125,14 @@ module jd_qat_state
     from_hw.CAP2.accumulator.next    = 8'(ACC_W);
     from_hw.CAP3.max_dim.next        = 16'(MaxDim);
     from_hw.CAP3.b_max.next          = 16'(BMax);
-    from_hw.TSTEP.value.we           = 1'b0;
-    from_hw.TSTEP.value.next         = '0;
+    from_hw.TSTEP.value.we           = trained_i && !to_hw.CFG.hold.value;
+    from_hw.TSTEP.value.next         = to_hw.TSTEP.value.value + 1'b1;
     from_hw.MODE.half.we             = capture_i;
     from_hw.MODE.half.next           = 1'b1;
     from_hw.MODE.partial.next        = partial_i;
-    from_hw.SUM_Q.value.next         = '0;
-    from_hw.SUM_ABS_TD.value.next    = '0;
-    from_hw.COUNT.value.next         = '0;
+    from_hw.SUM_Q.value.next         = sum_q_i;
+    from_hw.SUM_ABS_TD.value.next    = sum_td_i;
+    from_hw.COUNT.value.next         = count_i;
     from_hw.CYC_FW.value.next        = forward_q;
     from_hw.CYC_DX.value.next        = backward_q;
     from_hw.CYC_DW.value.next        = gradient_q;
@@ -149,7 +156,10 @@ module jd_qat_state
   end
   assign half_o      = to_hw.MODE.half.value && !to_hw.CFG.force_full.value;
   assign watch_o     = !to_hw.MODE.half.value;
+  assign due_o       = watch_o && !to_hw.CFG.force_full.value && to_hw.QDELAY.value.value != '1
+                       && to_hw.TSTEP.value.value >= to_hw.QDELAY.value.value;
   assign sat_event_o = to_hw.CFG.sat_event.value;
+  assign paper_o     = to_hw.CFG.paper.value;
   assign noise_o     = to_hw.CFG.noise.value;
   assign sigma_o     = to_hw.NOISE_SIGMA.value.value;
   assign theta_o     = to_hw.NOISE_THETA.value.value;

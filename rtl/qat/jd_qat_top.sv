@@ -7,12 +7,12 @@
 //   memory <- jd_qat_load <--> jd_qat_job <-> jd_qat_cores (slots, weights, targets)
 //                              jd_qat_job <-> jd_qat_update (gradients, moments) <-> jd_qat_cores
 //                              jd_qat_job -> passes -> jd_qat_cores -> jd_qat_monitor
+//   memory <- jd_qat_train (in jd_qat_job): batches, TD errors
 //
 // Streams  axil_*: the page. mem_*: the memory port. One ring.
 // Timing   a row of LW words per clock to and from memory; an entry per clock in each core; see
 //          jd_qat_sequencer.
-// Numbers  fixed point, see docs/qat.md. Jobs: NET, LOAD, STORE, PUTX, GETX, FW, DX, DW, INFER, ADAM, QUANT,
-//          SEED; others end with E_OPCODE.
+// Numbers  fixed point, see docs/qat.md.
 // Source   FIXAR; docs/qat.md. Golden model: models/qat/engine.py.
 `include "jd_assert.svh"
 module jd_qat_top
@@ -47,6 +47,7 @@ module jd_qat_top
   localparam int unsigned JobOverW  = $clog2(QatLw + 1);
   localparam int unsigned OverW     = $clog2(2 * QatLw * QatCores + QatLw + 1);
   localparam int unsigned ActionsW  = $clog2(QatLw + 1);
+  localparam int unsigned TdOverW   = $clog2(3 * QatCores + 1);
   if (QatPaper) begin : gen_bad_paper
     $fatal(1, "jd_qat_top: QatPaper=1: the published schedule is not there");
   end
@@ -54,18 +55,19 @@ module jd_qat_top
   // ---- The frame
   register_req_t register_req;
   register_rsp_t register_rsp;
-  axi_req_t      client_req;
-  axi_rsp_t      client_rsp;
+  axi_req_t [1:0] client_req;                      // rows, timesteps
+  axi_rsp_t [1:0] client_rsp;
   logic          job_valid, job_ready, end_valid, end_ready, timeout, soft_reset, quiet;
   logic          unused_idle;
   descriptor_t   descriptor;
   logic [31:0]   unused_number, end_count, end_info0, end_info1;
   logic [15:0]   end_detail;
   logic [7:0]    end_error;
-  logic          over_event, busy, stall_mem, waits, full, progress;
+  logic          any_event, busy, stall_mem, waits, full, progress;
   jd_engine_frame #(
     .Id       (jd_qat_map_pkg::ENGINE_ID),
     .Version  (jd_qat_map_pkg::ENGINE_VERSION),
+    .Clients  (2),
     .IdleOnly (jd_qat_map_pkg::IDLE_ONLY)
   ) u_frame (
     .clk_i, .rst_ni, .time_i, .irq_o, .axil_req_i, .axil_rsp_o, .mem_req_o, .mem_rsp_i,
@@ -90,7 +92,7 @@ module jd_qat_top
     .quiet_i          (quiet),
     .error_valid_i    (1'b0),
     .error_code_i     ('0),
-    .event_i          (over_event),
+    .event_i          (any_event),
     .busy_i           (busy),
     .stall_mem_i      (stall_mem),
     .stall_in_i       (waits),
@@ -100,13 +102,16 @@ module jd_qat_top
   );
 
   // ---- Registers
-  logic                            running, half, watch, sat_event, entry, entry_il, load_il;
+  logic                            running, half, watch, sat_event, paper, entry, entry_il, load_il;
   logic [3:0]                      noise_kind;
   logic [31:0]                     sigma, theta;
   logic [31:0]                     c1, c2, eps;
   logic [24:0]                     tau;
   logic [TENSORS-1:0][SHIFT_W-1:0] shifts, seen_shifts;
-  logic                            capture, partial;
+  logic                            capture, partial, due, trained, acted;
+  logic [31:0]                     count;
+  logic [63:0]                     sum_q, sum_td;
+  logic [TdOverW-1:0]              over_td;
   logic [TENSORS-1:0][31:0]        low, high, low_d, high_d;
   logic [TENSORS-1:0]              seen;
   logic [255:0]                    generator;
@@ -125,6 +130,7 @@ module jd_qat_top
     over[StageG]    = OverW'(over_gradient);
     over[StageGacc] = OverW'(over_sum);
     over[StageW]    = OverW'(over_w);
+    over[StageTd]   = OverW'(over_td);
     serious            = over;
     serious[StageActq] = '0;
   end
@@ -139,6 +145,7 @@ module jd_qat_top
     .half_o           (half),
     .watch_o          (watch),
     .sat_event_o      (sat_event),
+    .paper_o          (paper),
     .noise_o          (noise_kind),
     .sigma_o          (sigma),
     .theta_o          (theta),
@@ -150,6 +157,11 @@ module jd_qat_top
     .capture_i        (capture),
     .shifts_i         (seen_shifts),
     .partial_i        (partial),
+    .due_o            (due),
+    .trained_i        (trained),
+    .count_i          (count),
+    .sum_q_i          (sum_q),
+    .sum_td_i         (sum_td),
     .low_o            (low),
     .high_o           (high),
     .seen_i           (seen),
@@ -165,7 +177,7 @@ module jd_qat_top
     .load_il_i        (load_il),
     .over_i           (over)
   );
-  assign over_event = sat_event && serious != '0;
+  assign any_event = acted || (sat_event && serious != '0);
 
   // ---- Transfers
   logic                          load_idle, load_read, load_write, load_stop, load_done, load_moved;
@@ -193,8 +205,8 @@ module jd_qat_top
     .done_o       (load_done),
     .response_o   (load_response),
     .moved_o      (load_moved),
-    .mem_req_o    (client_req),
-    .mem_rsp_i    (client_rsp)
+    .mem_req_o    (client_req[0]),
+    .mem_rsp_i    (client_rsp[0])
   );
 
   // ---- Jobs
@@ -203,12 +215,15 @@ module jd_qat_top
   logic                          moment_read, moment_write, moment_valid, second;
   logic [2:0]                    region;
   logic [LINE_W-1:0]             line;
-  logic [QatLw-1:0][WORD_W-1:0]  weight_line, moment_row, line_data, slot_line;
-  logic                          line_valid, line_ready;
+  logic [QatLw-1:0][WORD_W-1:0]  weight_line, moment_row, memory_row, slot_line;
+  logic                          line_valid, line_ready, line_delta, line_odd, slot_all;
+  logic [1:0]                    line_half;
+  logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0] line_data, slot_lines;
+  logic                          batch_moved;
   logic                          slot_read, slot_delta, slot_odd, slot_valid;
   logic [QatCores-1:0]           line_cores;
   logic [CoreW-1:0]              slot_core;
-  logic [ADDRESS_W-1:0]          slot_address;
+  logic [ADDRESS_W-1:0]          slot_address, line_address;
   logic                          pass_valid, pass_ready, cores_idle, state_seen;
   pass_t                         pass;
   logic                          sweep, sweep_net, sweep_idle, update_idle, targets, seed;
@@ -221,7 +236,8 @@ module jd_qat_top
   logic [QatLw-1:0][WORD_W-1:0]  noise_line, action_line;
   jd_qat_job #(
     .Lw (QatLw), .N (QatCores), .Slots (QatVc), .ActLines (QatActLines), .DelLines (QatDelLines),
-    .WLines (QatWLines), .MaxDim (QatMaxDim), .MaxLayers (QatMaxLayers)
+    .WLines (QatWLines), .MaxDim (QatMaxDim), .MaxLayers (QatMaxLayers),
+    .BMax (QatBMax)
   ) u_job (
     .clk_i, .rst_ni,
     .job_valid_i      (job_valid),
@@ -241,6 +257,7 @@ module jd_qat_top
     .half_i           (half),
     .watch_i          (watch),
     .noise_kind_i     (noise_kind),
+    .paper_i          (paper),
     .shifts_i         (shifts),
     .c1_i             (c1),
     .c2_i             (c2),
@@ -248,6 +265,12 @@ module jd_qat_top
     .tau_i            (tau),
     .capture_o        (capture),
     .partial_o        (partial),
+    .due_i            (due),
+    .trained_o        (trained),
+    .count_o          (count),
+    .sum_q_o          (sum_q),
+    .sum_td_o         (sum_td),
+    .event_o          (acted),
     .table_o          (networks),
     .load_read_o      (load_read),
     .load_write_o     (load_write),
@@ -278,18 +301,26 @@ module jd_qat_top
     .line_valid_o     (line_valid),
     .line_ready_i     (line_ready),
     .line_cores_o     (line_cores),
+    .line_delta_o     (line_delta),
+    .line_odd_o       (line_odd),
+    .line_address_o   (line_address),
+    .line_half_o      (line_half),
     .slot_read_o      (slot_read),
+    .slot_all_o       (slot_all),
     .slot_core_o      (slot_core),
     .slot_delta_o     (slot_delta),
     .slot_odd_o       (slot_odd),
     .slot_address_o   (slot_address),
     .line_data_o      (line_data),
+    .memory_row_o     (memory_row),
     .slot_valid_i     (slot_valid),
     .slot_line_i      (slot_line),
+    .slot_lines_i     (slot_lines),
     .pass_valid_o     (pass_valid),
     .pass_ready_i     (pass_ready),
     .pass_o           (pass),
     .cores_idle_i     (cores_idle),
+    .forward_i        (entry && entry_pass == PassFw),
     .sweep_o          (sweep),
     .sweep_net_o      (sweep_net),
     .rate_o           (rate),
@@ -301,22 +332,26 @@ module jd_qat_top
     .seed_x_o         (seed_x),
     .seen_o           (state_seen),
     .over_o           (over_state),
+    .over_td_o        (over_td),
     .noise_start_o    (noise_start),
     .actions_o        (actions),
     .noise_ready_i    (noise_ready),
     .noise_valid_o    (noise_in),
     .noise_data_o     (noise_line),
     .noise_valid_i    (noise_out),
-    .noise_data_i     (action_line)
+    .noise_data_i     (action_line),
+    .batch_moved_o    (batch_moved),
+    .mem_req_o        (client_req[1]),
+    .mem_rsp_i        (client_rsp[1])
   );
   assign quiet     = !running && load_idle;
   assign busy      = entry;
   assign stall_mem = running && !load_idle && !load_moved;
-  assign progress  = load_moved || entry || load_il || adam_read;
+  assign progress  = load_moved || batch_moved || entry || load_il || adam_read;
 
   // ---- Memories and cores
   logic [QatCores-1:0]                            seen_valid;
-  logic [TENSOR_W-1:0]                            seen_tensor;
+  logic [QatCores-1:0][TENSOR_W-1:0]              seen_tensor;
   logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0]     seen_line;
   logic                                           sweep_valid, sweep_ready;
   logic [LINE_W-1:0]                              sweep_line, sweep_count, sweep_columns;
@@ -396,7 +431,7 @@ module jd_qat_top
     .host_second_i   (second),
     .host_line_i     (line),
     .host_write_i    (moment_write),
-    .host_data_i     (line_data),
+    .host_data_i     (memory_row),
     .host_read_i     (moment_read),
     .host_valid_o    (moment_valid),
     .host_data_o     (moment_row),
@@ -421,7 +456,7 @@ module jd_qat_top
     .weight_write_i   (weight_write),
     .weight_target_i  (region[0]),
     .weight_address_i (line),
-    .weight_line_i    (line_data),
+    .weight_line_i    (memory_row),
     .weight_valid_o   (weight_valid),
     .weight_line_o    (weight_line),
     .adam_next_i      (adam_next),
@@ -434,18 +469,20 @@ module jd_qat_top
     .line_valid_i     (line_valid),
     .line_ready_o     (line_ready),
     .line_cores_i     (line_cores),
-    .line_delta_i     (slot_delta),
-    .line_odd_i       (slot_odd),
-    .line_address_i   (slot_address),
-    .line_half_i      (2'b11),
+    .line_delta_i     (line_delta),
+    .line_odd_i       (line_odd),
+    .line_address_i   (line_address),
+    .line_half_i      (line_half),
     .line_data_i      (line_data),
     .slot_read_i      (slot_read),
+    .slot_all_i       (slot_all),
     .slot_core_i      (slot_core),
     .slot_delta_i     (slot_delta),
     .slot_odd_i       (slot_odd),
     .slot_address_i   (slot_address),
     .slot_valid_o     (slot_valid),
     .slot_line_o      (slot_line),
+    .slot_lines_o     (slot_lines),
     .reserve_o        (reserve),
     .reserve_rows_o   (reserve_rows),
     .room_i           (room),
@@ -487,13 +524,13 @@ module jd_qat_top
     watched_line    = seen_line;
     if (state_seen) begin
       watched[0]      = 1'b1;
-      watched_line[0] = line_data;
+      watched_line[0] = line_data[0];
     end
   end
   jd_qat_monitor #(.Cores (QatCores), .Lw (QatLw)) u_monitor (
     .clk_i, .rst_ni,
     .line_valid_i  (watched),
-    .line_tensor_i ({QatCores{state_seen ? TENSOR_W'(0) : seen_tensor}}),
+    .line_tensor_i (state_seen ? '0 : seen_tensor),
     .line_data_i   (watched_line),
     .low_i         (low),
     .high_i        (high),

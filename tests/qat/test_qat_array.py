@@ -1,4 +1,4 @@
-"""The array, accumulator, output stage and tail of a core, to the bit and to the clock."""
+"""The array, accumulator and output stage of a core, to the bit and to the clock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flow.effort import scale
 from flow.library import CheckFailed
 from flow.regression import builds
 from models.qat import array, ops
-from verif.qat.array import ACC, ENTRIES, LANES, LW, SUM, WORD, Table, bench, unpack
+from verif.qat.array import ACC, ENTRIES, LW, SUM, WORD, Table, bench, unpack
 
 TILES = scale(300, 40)
 pytestmark = builds(lambda: bench(1))
@@ -21,7 +21,7 @@ ENDS = np.array(
     [0, 1, -1, (1 << 31) - 1, -(1 << 31), 0xFFFF, -0xFFFF, 0x8000, -0x8000, 0x7FFF8000, -0x7FFF8000,
      0x7FFF, 0x8000FFFF - (1 << 32)]
 )  # fmt: skip
-SUMS, DRAIN, ACCUMULATED, WIDE, LINE, TAIL = 7, 4, 2, 4, 6, 8  # clocks
+SUMS, DRAIN, ACCUMULATED, WIDE, LINE = 7, 4, 2, 4, 6  # clocks
 
 
 def numbers(rng: np.random.Generator, *shape: int, ends: float = 0.4) -> np.ndarray:
@@ -299,68 +299,3 @@ def test_qat_out_is_a_layer(seed: int) -> None:
         want = ops.activate(ops.forward(x, w, bias, shift)[0], ops.RELU)
         found = np.concatenate([g if half else g[:1] for g in got])
         np.testing.assert_array_equal(found, want)
-
-
-# ---- Tail
-def test_qat_tail(seed: int) -> None:
-    """Vectors of last layers, with the tangent and without, under back-pressure."""
-    rng = np.random.default_rng([seed, 5])
-    for slow in (False, True):
-        table = Table(scale(4000, 900))
-        want = []
-        clock, waiting = 1, 0
-        while clock < table.clocks - 600:
-            most = not want  # lines come while none leaves: they fill what waits for the port
-            tanh, words = not most and bool(rng.random() < 0.6), int(rng.integers(1, LW + 1))
-            entries = ENTRIES - 3 if most else int(rng.integers(1, ENTRIES - 2))
-            for k in range(entries):
-                odd = k < ENTRIES // 2 and (most or bool(rng.random() < 0.5))
-                data = numbers(rng, 2, LW)
-                address = int(rng.integers(0, 1 << 17))
-                table.set(
-                    clock, tail_valid_i=1, tail_odd_i=odd, tail_tanh_i=tanh, tail_words_i=words,
-                    tail_closes_i=k == entries - 1, tail_address_i=address, tail_step_i=77,
-                    tail_data_i=data,
-                )  # fmt: skip
-                for part in range(1 + odd):
-                    values = np.where(np.arange(LW) < words, ops.tanh(data[part]) if tanh
-                                      else data[part], 0)  # fmt: skip
-                    closes = k == entries - 1 and part == odd
-                    want.append((clock, tanh, words, closes, address + 77 * part, values))
-                clock += int(rng.integers(1, 3))
-            waiting += 1
-            clock += 25 * entries if rng.random() < 0.9 else 60 * entries
-        ready = np.arange(table.clocks) % 70 >= 30 if slow else np.ones(table.clocks, bool)
-        for at in range(table.clocks):
-            table.set(at, tail_ready_i=ready[at])
-        with bench(seed) as sim:
-            out = table.run(sim)
-        took = np.flatnonzero(out["tail_valid_o"].astype(bool) & ready)
-        assert len(took) == len(want)
-        lines = unpack(out["tail_data_o"], WORD, LW)
-        for at, (came, tanh, words, closes, address, values) in zip(
-            took.tolist(), want, strict=True
-        ):
-            assert out["tail_closes_o"][at] == closes and out["tail_address_o"][at] == address
-            np.testing.assert_array_equal(lines[at], values)
-            least = TAIL + (-(-words // LANES) - 1 if tanh else 0)
-            assert at >= came + least
-        first, (came, tanh, words, *_) = took[0], want[0]
-        if not slow:
-            assert first == came + TAIL + (-(-words // LANES) - 1 if tanh else 0)
-        busy = np.zeros(table.clocks, bool)
-        for at, (came, *_) in zip(took.tolist(), want, strict=True):
-            busy[came : at + 1] = True
-        np.testing.assert_array_equal(out["tail_idle_o"].astype(bool), ~busy)
-
-
-def test_qat_tail_clear(seed: int) -> None:
-    table = Table(60)
-    for clock in range(2, 8):
-        table.set(clock, tail_valid_i=1, tail_tanh_i=1, tail_words_i=LW)
-    for clock in range(60):
-        table.set(clock, tail_ready_i=1)
-    table.set(9, tail_clear_i=1)
-    with bench(seed) as sim:
-        out = table.run(sim)
-    assert not out["tail_valid_o"][10:].any() and out["tail_idle_o"][12:].all()

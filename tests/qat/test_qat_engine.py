@@ -238,7 +238,7 @@ def test_a_timestep_is_the_datapaths(bench: Bench, half: bool, way: str | None, 
             acting.w[...] = np.where(_actor_lines(path)[:, None], acting.w, path.w)
             acting.saturated = path.saturated
             acting.low, acting.high = path.low, path.high
-        _, outputs = acting.act(fixed, half, not half)
+        outputs = acting.act(acting.take(fixed, half, not half), half, not half)
         mu = [int(x) for x in outputs[-1][0]]
         drawn = noise.draw(noise.GAUSSIAN, Xoshiro(splitmix64(seed)), [], ACTIONS, 13107, 0)
         want = [noise.disturb(*pair) / 65536 for pair in zip(mu, drawn, strict=True)]

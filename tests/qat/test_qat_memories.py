@@ -16,10 +16,12 @@ LINE, CORES = LW * WORD, (1, 2, 4)
 INPUTS = {
     "act_read_en_i": 1, "act_read_address_i": 18, "act_entry_valid_i": 1,
     "act_entry_address_i": 18, "act_entry_data_i": LINE, "act_tail_valid_i": 1,
-    "act_tail_address_i": 18, "act_tail_data_i": LINE, "act_load_valid_i": 1,
+    "act_tail_address_i": 18, "act_tail_mask_i": LW, "act_tail_half_i": 2,
+    "act_tail_data_i": LINE, "act_load_valid_i": 1,
     "act_load_address_i": 18, "act_load_half_i": 2, "act_load_data_i": LINE,
     "del_read_en_i": 2, "del_read_address_i": 36, "del_entry_valid_i": 1, "del_entry_half_i": 1,
-    "del_entry_address_i": 18, "del_entry_data_i": LINE, "del_load_valid_i": 1,
+    "del_entry_address_i": 18, "del_entry_data_i": LINE, "del_tail_valid_i": 1,
+    "del_tail_half_i": 1, "del_tail_address_i": 18, "del_tail_data_i": LINE, "del_load_valid_i": 1,
     "del_load_half_i": 1, "del_load_address_i": 18, "del_load_data_i": LINE,
     "clear_i": 1, "load_valid_i": 1, "load_i": 34, "bias_valid_i": 1, "bias_target_i": 1,
     "bias_address_i": 17, "read_valid_i": 1, "read_target_i": 1, "read_address_i": 17,
@@ -30,7 +32,7 @@ INPUTS = {
 }  # fmt: skip
 OUTPUTS = {
     "act_read_data_o": LINE, "act_tail_ready_o": 1, "act_load_ready_o": 1,
-    "del_read_data_o": 2 * LINE, "del_load_ready_o": 1,
+    "del_read_data_o": 2 * LINE, "del_tail_ready_o": 1, "del_load_ready_o": 1,
     **{
         f"n{n}_{name}": bits
         for n in CORES
@@ -69,36 +71,42 @@ def signed(line: np.ndarray) -> np.ndarray:
 
 
 def test_qat_actmem(seed: int) -> None:
-    """Three writers in their order, halves of words, reads of what lies there."""
+    """Three writers in their order, words and halves of them, reads of what lies there."""
     rng = np.random.default_rng([seed, 11])
     clocks = scale(4000, 1000)
     table = Table(clocks + 4, INPUTS)
-    memory, known = np.zeros((LINES, LW), np.int64), np.zeros(LINES, np.int64)
+    memory, known = np.zeros((LINES, LW), np.int64), np.zeros((LINES, LW), np.int64)
     want, ready = {}, {}
-    taken: list[tuple[int, np.ndarray, int] | None] = [None, None]  # two clocks ago, one
+    taken: list[tuple[int, np.ndarray, np.ndarray] | None] = [None, None]  # two clocks ago, one
     for clock in range(1, clocks):
         if taken[0] is not None:
-            at, data, half = taken[0]
-            mask = 0xFFFF * (half & 1) | 0xFFFF0000 * (half >> 1)
-            memory[at] = memory[at] & ~mask | data & mask
-            known[at] |= half
+            at, line, halves = taken[0]
+            mask = 0xFFFF * (halves & 1) | 0xFFFF0000 * (halves >> 1)  # of each word
+            memory[at] = memory[at] & ~mask | line & mask
+            known[at] |= halves
         busy = rng.random(3) < (0.5, 0.4, 0.6)
         data, places = words(rng, 3, LW), rng.integers(0, LINES, 3)
-        half = int(rng.integers(1, 4))
+        half, tail_half = (int(x) for x in rng.integers(1, 4, 2))
+        tail_mask = int(rng.integers(1, 1 << LW))
         for k, name in enumerate(("entry", "tail", "load")):
             if busy[k]:
                 table.set(clock, **{
                     f"act_{name}_valid_i": 1, f"act_{name}_address_i": places[k],
                     f"act_{name}_data_i": data[k],
                 })  # fmt: skip
-        table.set(clock, act_load_half_i=half)
+        table.set(clock, act_load_half_i=half, act_tail_half_i=tail_half,
+                  act_tail_mask_i=tail_mask)  # fmt: skip
         ready[clock] = (not busy[0], not busy[0] and not busy[1])
         read = int(rng.integers(0, LINES))
-        if known[read] == 3 and rng.random() < 0.6 and (taken[1] is None or taken[1][0] != read):
+        free = taken[1] is None or taken[1][0] != read
+        if (known[read] == 3).all() and rng.random() < 0.6 and free:
             table.set(clock, act_read_en_i=1, act_read_address_i=read)
             want[clock + 2] = signed(memory[read])
         first = int(np.argmax(busy))
-        now = (int(places[first]), data[first], half if first == 2 else 3) if busy.any() else None
+        halves = np.full(LW, half if first == 2 else 3)
+        if first == 1:
+            halves = (tail_mask >> np.arange(LW) & 1) * tail_half
+        now = (int(places[first]), data[first], halves) if busy.any() else None
         taken = [taken[1], now]
     with bench(seed) as sim:
         out = table.run(sim)
@@ -111,7 +119,7 @@ def test_qat_actmem(seed: int) -> None:
 
 
 def test_qat_delmem(seed: int) -> None:
-    """Two writers, and both halves read at once."""
+    """Three writers in their order, and both halves read at once."""
     rng = np.random.default_rng([seed, 12])
     clocks = scale(4000, 1000)
     table = Table(clocks + 4, INPUTS)
@@ -121,15 +129,15 @@ def test_qat_delmem(seed: int) -> None:
     for clock in range(1, clocks):
         if taken[0] is not None:
             memory[taken[0][0]] = taken[0][1]
-        busy = rng.random(2) < 0.5
-        data, places, halves = words(rng, 2, LW), rng.integers(0, 16, 2), rng.integers(0, 2, 2)
-        for k, name in enumerate(("entry", "load")):
+        busy = rng.random(3) < 0.4
+        data, places, halves = words(rng, 3, LW), rng.integers(0, 16, 3), rng.integers(0, 2, 3)
+        for k, name in enumerate(("entry", "tail", "load")):
             if busy[k]:
                 table.set(clock, **{
                     f"del_{name}_valid_i": 1, f"del_{name}_half_i": halves[k],
                     f"del_{name}_address_i": places[k], f"del_{name}_data_i": data[k],
                 })  # fmt: skip
-        ready[clock] = not busy[0]
+        ready[clock] = (not busy[0], not busy[0] and not busy[1])
         reads = rng.integers(0, 16, 2)
         enable = 0
         for half in range(2):
@@ -143,7 +151,8 @@ def test_qat_delmem(seed: int) -> None:
         taken = [taken[1], now]
     with bench(seed) as sim:
         out = table.run(sim)
-    assert all(out["del_load_ready_o"][clock] == r for clock, r in ready.items())
+    for clock, (tail, load) in ready.items():
+        assert (out["del_tail_ready_o"][clock], out["del_load_ready_o"][clock]) == (tail, load)
     got = unpack(out["del_read_data_o"], WORD, 2 * LW).reshape(-1, 2, LW)
     for (clock, half), line in want.items():
         np.testing.assert_array_equal(got[clock, half], signed(line), f"clock {clock}")

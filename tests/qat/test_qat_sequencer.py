@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
 from flow.effort import scale
 from flow.regression import builds
 from models.qat import ops, timing
-from models.qat.layout import Geometry, Slots, Table, plan
+from models.qat.layout import ACTOR, Geometry, Slots, Table, plan
 from models.qat.schedule import Kind, Pass, biases, tiles
 from verif.play import Block, Player
 from verif.qat.cores import LAYERS_BITS, PASS, TENSORS, layer_words, pass_words, to_words
 
 TILE = {
     "pass": 2, "half": 1, "il": 1, "acting": 1, "watch": 1, "target": 1, "first": 1, "last": 1,
-    "wide": 1, "quantize": 1, "action": 1, "act": 2, "bias": 1, "fresh": 1, "update": 1, "rows": 5,
-    "words": 5, "word": 5, "line": 17, "bias_line": 17, "stride": 9, "columns": 9, "entries": 8,
-    "vectors": 10, "source": 11, "delta": 11, "sink": 11, "up": 5, "down": 5, "tensor": 3,
+    "wide": 1, "quantize": 1, "joins": 1, "joins_only": 1, "action": 1, "act": 2,
+    "bias": 1, "fresh": 1, "update": 1, "rows": 5, "words": 5, "word": 5, "line": 17,
+    "bias_line": 17, "stride": 9, "columns": 9, "entries": 8, "vectors": 10, "source": 11,
+    "delta": 11, "sink": 11, "join_line": 11, "join_word": 5, "up": 5, "down": 5, "tensor": 3,
 }  # fmt: skip
 ENTRY = TILE | {"index": 8, "opens": 1, "closes": 1}
 WEIGHTS = {
@@ -183,6 +184,7 @@ def compare(seen: Seen, passes: Sequence[Pass], table: Table, shifts: list[int])
             assert entry["act"] == (ops.RELU if tile.relu else ops.TANH if tile.tanh else 0)
             assert (entry["il"], entry["half"], entry["acting"]) == (p.il, p.half, p.acting)
             assert entry["vectors"] == p.vectors
+            assert (entry["joins_only"], entry["join_word"]) == (p.join_only, p.word)
             want = {k: v for k, v in asdict(tile).items() if k in entry and v is not None}
             assert {name: entry[name] for name in want} == want, (p, tile)
             for index, line in enumerate(tile.lines):
@@ -218,11 +220,11 @@ def test_qat_sequencer(seed: int) -> None:
     """Each tile of random passes forward: what it reads, writes and loads; and when it starts."""
     rng = np.random.default_rng([seed, 9])
     g = GEOMETRY
-    met = set()
+    met: set[object] = set()
     with player(seed) as sim:
         for turn in range(scale(40, 10)):
             table = random_table(rng, turn % 4 != 3, 3)
-            net, acting = int(rng.integers(0, 2)), turn % 3 == 0
+            net, acting = int(rng.integers(0, 2)) if turn != 4 else ACTOR, turn % 3 == 0
             layers = table.networks[net]
             first = int(rng.integers(0, len(layers))) if turn % 5 == 0 else 0
             last = len(layers) - 1 if turn % 5 else first
@@ -232,6 +234,10 @@ def test_qat_sequencer(seed: int) -> None:
                 target=bool(rng.random() < 0.5), watch=bool(rng.random() < 0.5),
                 sink=30 if turn % 5 == 0 else None,
             )  # fmt: skip
+            if net == ACTOR and not acting:
+                p = replace(p, join=int(rng.integers(0, 64)), join_only=turn % 4 == 1,
+                            word=int(rng.integers(0, g.lw)))  # fmt: skip
+                met.add("joins")
             shifts = [int(s) for s in rng.integers(0, 17, TENSORS)]
             slow, held = turn % 4 == 1, turn % 4 == 2
             seen = drive(sim, table, [p], shifts, 0.05 if slow else 1.0, rng,
@@ -246,7 +252,7 @@ def test_qat_sequencer(seed: int) -> None:
                 else:
                     model.forward(taken, -(-p.vectors // g.n), {})
                 compare_starts(seen, model, p)
-    assert len(met) > 5
+    assert len(met) > 6 and "joins" in met
 
 
 def test_qat_sequencer_backward(seed: int) -> None:

@@ -151,6 +151,22 @@ def test_gradients_of_the_published_networks(half: bool, seed: int) -> None:
     assert found["q"] < (1e-3 if half else 1e-4) and found["flips"] <= 1e-3, found
 
 
+@pytest.mark.parametrize("half", [False, True])
+def test_gradients_of_an_actor_without_tangent(half: bool, seed: int) -> None:
+    path = prepared(seed)
+    table = path.table
+    assert table is not None
+    *hidden, last = table.networks[ACTOR]
+    actor = (*hidden, replace(last, act=ops.NONE))
+    path.table = replace(table, networks=(actor, table.networks[CRITIC]))
+    rows = draw(np.random.default_rng(seed + 1), 24, 5, 2)
+    if half:
+        captured(path, rows)
+    found = compare(path, rows, replace(STEP, half=half))
+    assert found["gradient"] < 1e-3 and found["mu"] < (1e-3 if half else 1e-4), found
+    assert found["flips"] <= 0.02, found
+
+
 def test_the_actor_learns_from_the_updated_critic(seed: int) -> None:
     """And its gradient is that of the critic after its own update, not of the one before."""
     path, rows = prepared(seed), draw(np.random.default_rng(seed), 24, 5, 2)

@@ -45,7 +45,7 @@ def run(test: str, build: str, seed: int) -> Path:
 
 @pytest.mark.cocotb
 @pytest.mark.parametrize(
-    "test", ["Smoke", "Wrong", "Failures", "ScoreboardFires", regress("BackPressure")]
+    "test", ["Smoke", "Learning", "Wrong", "Failures", "ScoreboardFires", regress("BackPressure")]
 )
 @pytest.mark.parametrize("build", ["small", regress("R0"), regress("LW8")])
 def test_qat_top(test: str, build: str, seed: int) -> None:
@@ -134,3 +134,62 @@ def test_a_trained_actor_acts_from_rtl(qdelay: int, seed: int) -> None:
             for name in ("shifts", "mode", "saturated"):
                 assert engine.statistics()[name] == golden.statistics()[name]
             np.testing.assert_array_equal(engine.infer(state), golden.infer(state))
+
+
+def twins(seed: int, batch: int) -> tuple[Qat, Qat, np.random.Generator, Source]:
+    """The RTL and the golden model with the same networks, settings and transitions."""
+    rng = np.random.default_rng(seed)
+    states, actions, places = 7, 2, 2 * batch
+    sizes = [states, 20, 13, actions]
+    actor, critic = (
+        [(rng.uniform(-1, 1, (p, q)) / np.sqrt(q), rng.uniform(-0.1, 0.1, p))
+         for q, p in pairwise(shape)]
+        for shape in (sizes, [states + actions, 20, 13, 1])
+    )  # fmt: skip
+    rows = Transitions.of(
+        rng.normal(size=(places, states)), rng.uniform(-1, 1, (places, actions)),
+        rng.normal(size=places), np.full(places, 0.99), rng.normal(size=(places, states)),
+    )  # fmt: skip
+    pair = []
+    for kind in ("sim", "model"):
+        engine = Qat(open_device(kind, CONFIG, seed=seed) if kind == "sim"
+                     else open_device(kind, CONFIG))  # fmt: skip
+        engine.configure(QatSettings(qdelay=2, seed=seed))
+        engine.load_network(actor, critic)
+        stride = engine.geometry.stride(states)
+        base = engine.device.alloc(stride * places)
+        engine.device.write(base, pack(rows, engine.geometry))
+        pair.append(engine)
+    return pair[0], pair[1], rng, Source(base, stride, places)
+
+
+def alike(sim: Qat, golden: Qat) -> None:
+    """Memories, monitors, counters and statistics are equal to the bit."""
+    for region in ("g", "m", "v", "w", "t"):
+        np.testing.assert_array_equal(
+            sim.read_region(region), golden.read_region(region), err_msg=region
+        )
+    ours, theirs = sim.statistics(), golden.statistics()
+    ours["clocks"].pop("wait"), theirs["clocks"].pop("wait")
+    assert ours == theirs
+    for name in ("MON_MIN", "MON_MAX", "RNG"):
+        register = getattr(registers, name)
+        for k in range(register.count):
+            assert sim.read(register.at(k)) == golden.read(register.at(k)), (name, k)
+
+
+@builds(lambda: build_library(CONFIG))
+@pytest.mark.parametrize("way", ["after", "with"])
+def test_timesteps_are_those_of_the_model(way: str, seed: int) -> None:
+    """An agent that learns on the RTL, across the switch to 16 bits, is the golden engine's."""
+    batch = 12
+    sim, golden, rng, source = twins(seed, batch)
+    with sim.device:
+        for turn in range(scale(20, 5)):
+            state = rng.normal(size=7)
+            for qat in (sim, golden):
+                qat.train(batch, 1e-3, 1e-3, source, state=state, act=way,
+                          chunk=None if turn % 2 else 8).wait(120)  # fmt: skip
+            np.testing.assert_array_equal(sim.action(), golden.action())
+            alike(sim, golden)
+        assert sim.half

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import train
-from flow.regression import regress
+from flow.regression import builds, regress
 from jackdaw.agents.base import EnvironmentSpec
 from jackdaw.agents.qat_ddpg import Player, QatAgent
 from jackdaw.agents.recipes import QatRecipe, recipe
@@ -163,9 +163,16 @@ def test_the_command_trains(tmp_path: Path, steps_: int, seed: int) -> None:
     assert [e[:2] for e in state["run"]["history"]["evaluations"]] == [(20, 20), (40, 100)]
 
 
-def test_training_on_rtl_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By name, before a simulator is built or a folder made: the RTL does not train yet."""
-    arguments = ["--agent", "ddpg-qat", "--env", "Pendulum-v1", "--device", "sim"]
-    assert train.main([*arguments, "--out", str(tmp_path / "run")]) == 2
-    assert "ddpg-qat: got device sim, want model" in capsys.readouterr().err
-    assert not (tmp_path / "run").exists()
+@pytest.mark.regress
+@builds(lambda: open_device("sim", "qat"))
+def test_training_on_rtl_is_the_models(seed: int) -> None:
+    """The loop on the RTL, past the switch to 16 bits: all of its state is the golden engine's."""
+    found = []
+    for kind in ("sim", "model"):
+        with open_device(kind, "qat", **({"seed": seed} if kind == "sim" else {})) as device:
+            training = TimestepTraining(device, SHORT, seed)
+            steps(training, 20)
+            assert training.trainer.qat.half
+            training.close()
+            found.append(comparable(training))
+    assert equal(*found)

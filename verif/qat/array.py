@@ -8,7 +8,7 @@ import numpy as np
 
 from verif.play import Block, Player, words
 
-LW, ENTRIES, LANES = 4, 9, 2  # of the bench
+LW, ENTRIES = 4, 9  # of the bench
 SUM, ACC, WORD, PRODUCT = 50, 60, 32, 48  # bits
 
 LINE = LW * WORD
@@ -24,9 +24,6 @@ INPUTS = {
     "in_wide_i": 1, "in_quantize_i": 1, "in_up_i": 5, "in_down_i": 5, "in_words_i": 5,
     "in_word_i": 5, "in_bias_i": LINE, "in_low_i": LW * ACC, "in_high_i": LW * ACC,
     "in_positive_i": LW,
-    "tail_clear_i": 1, "tail_valid_i": 1, "tail_odd_i": 1, "tail_tanh_i": 1, "tail_closes_i": 1,
-    "tail_words_i": 5, "tail_address_i": 18, "tail_step_i": 18, "tail_data_i": 2 * LINE,
-    "tail_ready_i": 1,
 }  # fmt: skip
 OUTPUTS = {
     "sums_valid_o": 1, "sums_low_o": LW * SUM, "sums_high_o": LW * SUM,
@@ -34,8 +31,6 @@ OUTPUTS = {
     "accum_valid_o": 1, "accum_low_o": LW * ACC, "accum_high_o": LW * ACC,
     "wide_valid_o": 1, "wide_data_o": 2 * LINE, "line_valid_o": 1, "line_data_o": LINE,
     "over_z_o": 4, "over_quantized_o": 4,
-    "tail_idle_o": 1, "tail_valid_o": 1, "tail_closes_o": 1, "tail_address_o": 18,
-    "tail_data_o": LINE,
 }  # fmt: skip
 BENCH = Block(
     "jackdaw:engine:qat_array",
@@ -48,7 +43,7 @@ BENCH = Block(
 
 def bench(seed: int) -> Player:
     """The blocks, out of reset."""
-    return Player(BENCH, {"Lw": LW, "Entries": ENTRIES, "Lanes": LANES}, seed)
+    return Player(BENCH, {"Lw": LW, "Entries": ENTRIES}, seed)
 
 
 def pack(values: np.ndarray, bits: int) -> np.ndarray:

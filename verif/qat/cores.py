@@ -22,7 +22,8 @@ LAYER = {
 PASS = {
     "pass": 2, "half": 1, "il": 1, "acting": 1, "watch": 1, "net": 1, "target": 1,
     "first_layer": 2, "last_layer": 2, "vectors": 10, "waits": 1, "source": 11, "place": 1,
-    "sink": 11, "action": 1, "word": 5, "mu": 11, "tangent": 1, "fresh": 1, "update": 1,
+    "sink": 11, "joins": 1, "joins_only": 1, "join_line": 11, "action": 1, "word": 5,
+    "mu": 11, "tangent": 1, "fresh": 1, "update": 1,
 }  # fmt: skip
 NETS, LAYERS, TENSORS = 2, 4, 8
 DELTA = 42  # bits of a sum of deltas
@@ -49,7 +50,8 @@ def pass_words(p: Pass) -> np.ndarray:
         "pass": p.kind, "half": p.half, "il": p.il, "acting": p.acting, "watch": p.watch,
         "net": p.net, "target": p.target, "first_layer": p.first, "last_layer": p.last,
         "vectors": p.vectors, "waits": p.waits, "source": p.source, "place": p.sink is not None,
-        "sink": p.sink or 0, "action": p.action, "word": p.word, "mu": p.mu,
+        "sink": p.sink or 0, "joins": p.join is not None, "joins_only": p.join_only,
+        "join_line": p.join or 0, "action": p.action, "word": p.word, "mu": p.mu,
         "tangent": p.tangent, "fresh": p.fresh, "update": p.update,
     }), sum(PASS.values()))  # fmt: skip
 
@@ -85,15 +87,16 @@ def block(g: Geometry) -> Block:
             "adam_next_i": 1, "adam_read_i": 1, "adam_source_i": 17, "adam_write_i": 1,
             "adam_sink_i": 17, "adam_lines_i": 2 * line,
             "line_valid_i": 1, "line_cores_i": g.n, "line_delta_i": 1, "line_odd_i": 1,
-            "line_address_i": 18, "line_half_i": 2, "line_data_i": line, "slot_read_i": 1,
-            "slot_core_i": core, "slot_delta_i": 1, "slot_odd_i": 1, "slot_address_i": 18,
+            "line_address_i": 18, "line_half_i": 2, "line_data_i": g.n * line,
+            "slot_read_i": 1, "slot_all_i": 1, "slot_core_i": core, "slot_delta_i": 1,
+            "slot_odd_i": 1, "slot_address_i": 18,
             "room_i": 1, "bias_room_i": 1,
         },
         {
             "idle_o": 1, "pass_ready_o": 1, "weight_ready_o": 1, "weight_valid_o": 1,
             "weight_line_o": line, "adam_lines_o": 2 * line, "line_ready_o": 1, "slot_valid_o": 1,
-            "slot_line_o": line,
-            "seen_valid_o": g.n, "seen_tensor_o": 3, "seen_line_o": g.n * line, "over_z_o": over,
+            "slot_line_o": line, "slot_lines_o": g.n * line, "seen_valid_o": g.n,
+            "seen_tensor_o": 3 * g.n, "seen_line_o": g.n * line, "over_z_o": over,
             "over_quantized_o": over, "entry_valid_o": 1, "entry_il_o": 1, "load_il_o": 1,
             "entry_pass_o": 2, "waits_o": 1, "full_o": 1, "over_delta_o": over, "reserve_o": 1,
             "reserve_rows_o": rows, "reserve_bias_o": 1, "drain_valid_o": 1, "drain_opens_o": 1,
@@ -192,7 +195,7 @@ class Cores:
             n, line_valid_i=np.ones(n), line_cores_i=np.full(n, 1 << core),
             line_delta_i=np.full(n, delta), line_odd_i=np.full(n, slot % 2),
             line_address_i=first + line + np.arange(n), line_half_i=np.full(n, 3),
-            line_data_i=pack(lines, WORD),
+            line_data_i=pack(np.tile(lines, (1, g.n)), WORD),
         )  # fmt: skip
         assert out["line_ready_o"].all()
 
@@ -284,10 +287,10 @@ class Cores:
         self._drained(out, result)
         lines = out["seen_line_o"]
         for clock in np.flatnonzero(out["seen_valid_o"]):
-            tensor = out["seen_tensor_o"][clock]
             values = unpack(lines[clock : clock + 1], WORD, g.n * g.lw).reshape(g.n, g.lw)
             for core in range(g.n):
                 if out["seen_valid_o"][clock] >> core & 1:
+                    tensor = out["seen_tensor_o"][clock] >> 3 * core & 7
                     result.low[tensor] = min(result.low[tensor], int(values[core].min()))
                     result.high[tensor] = max(result.high[tensor], int(values[core].max()))
         return result
@@ -337,6 +340,14 @@ class Cores:
         for index in reversed(range(p.first, p.last + 1)):
             layer = layers[index]
             act, a = ops.NONE, np.zeros((p.vectors, layer.q), np.int64)
+            if p.action and not index:
+                words_ = slice(layer.q - self.table.actions, layer.q)
+                a = golden._vectors(golden.act, p.mu, self.table.actions, p.vectors, False)
+                act = ops.TANH if p.tangent else ops.NONE
+                d = path.layer_backward(p.net, index, d, a, act, words_)
+                assert p.sink is not None
+                golden._keep(golden.delta, p.sink, d, False)
+                break
             if index:
                 act = layers[index - 1].act
                 a = golden._vectors(golden.act, slots.outputs[p.net][index - 1], layer.q,
@@ -386,7 +397,22 @@ class Cores:
             line = self.slots.outputs[p.net][index]
             if index == p.last and p.sink is not None:
                 line = p.sink
-            golden._keep(golden.act, line, x, p.half and not end, slots)
+            if not (end and p.join is not None and p.join_only):
+                golden._keep(golden.act, line, x, p.half and not end, slots)
+        if end and p.join is not None:
+            self._join(p, path.store(x, 0, p.half, p.watch))
+
+    def _join(self, p: Pass, x: np.ndarray) -> None:
+        """Put words of vectors, [n, words], into a line of their slots."""
+        n = self.geometry.n
+        for core in range(n):
+            mine = x[core::n]
+            if p.half:
+                odd = np.zeros_like(mine[0::2])
+                odd[: len(mine[1::2])] = mine[1::2]
+                mine = mine[0::2] & ops.LANE | odd << 16
+            place = slice(0, len(mine) << p.half, 1 + p.half)
+            self.golden.act[core, place, p.join, p.word : p.word + x.shape[1]] = mine
 
     def compare(self, *, cores: int | None = None) -> int:
         """Compare every line of ACT and DEL that the golden model has written. Returns how many."""

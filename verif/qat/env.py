@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
-from models.engine import JobEnd
 from models.qat import noise
-from models.qat.descriptor import LAYER_JOBS, Flag, Opcode
+from models.qat.descriptor import LAYER_JOBS, PAIR_BYTES, Flag, Opcode
 from models.qat.layout import ACTOR, Geometry, Slots, Table, plan
-from models.qat.validate import RATE_MOST, SCALAR_MOST, TAU_MOST
+from models.qat.validate import RATE_MOST, SCALAR_MOST, TAU_MOST, list_bytes
 from models.registers import qat as registers
 from models.registers.engine_header import Error as Common
 from models.registers.map import Register
@@ -19,25 +17,21 @@ from models.registers.qat import Error
 from verif.coverage import Bins
 from verif.engine_env import EngineEnv, JobItem
 
-BUILT = (
-    Opcode.NET, Opcode.LOAD, Opcode.STORE, Opcode.INFER, *LAYER_JOBS, Opcode.ADAM, Opcode.PUTX,
-    Opcode.GETX, Opcode.QUANT, Opcode.SEED,
-)  # fmt: skip
 TABLE, LINES, OUT, STATE, ACTION = 0x100000, 0x110000, 0x200000, 0x300000, 0x310000
+RECORDS, LIST = 0x320000, 0x400000
 REGIONS, SECOND = 5, 4
 CHECKED = (
     Common.E_OPCODE, Common.E_RESERVED, Common.E_ALIGN, Common.E_ADDR, Common.E_BUS_RD,
-    Common.E_BUS_WR, Error.E_DIM, Error.E_BATCH, Error.E_RANGE, Error.E_SLOT, Error.E_NO_NET,
-    Error.E_VALUE,
+    Common.E_BUS_WR, *Error,
 )  # fmt: skip
 BINS: dict[str, Bins] = {
-    "opcode": {op.name: lambda job, op=op: job.opcode == op and not job.end.error for op in BUILT},
+    "opcode": {op.name: lambda job, op=op: job.opcode == op and not job.end.error for op in Opcode},
     "error": {e.name: lambda job, e=e: job.end.error == e for e in CHECKED},
     "mode": {
         f"{op.name} {name}": lambda job, op=op, bit=bit: (
             job.opcode == op and not job.end.error and job.end.detail & 1 == bit
         )
-        for op in (Opcode.INFER, *LAYER_JOBS)
+        for op in (Opcode.INFER, Opcode.TRAIN, *LAYER_JOBS)
         for bit, name in enumerate(("full", "half"))
     },
     "layer": {
@@ -66,6 +60,23 @@ BINS: dict[str, Bins] = {
         )
         for bit, name in enumerate(("alone", "with x"))
     },
+    "timestep": {
+        name: lambda job, test=test: (
+            job.opcode == Opcode.TRAIN and not job.end.error and test(job.words)
+        )
+        for name, test in {
+            **{
+                f"{flag.name} {bit}": lambda w, flag=flag, bit=bit: bool(w[0] >> 8 & flag) == bit
+                for flag in Flag
+                for bit in (False, True)
+            },
+            "one chunk": lambda w: w[14] & 0xFFFF <= w[14] >> 16,
+            "two chunks": lambda w: 1 < (w[14] & 0xFFFF) / (w[14] >> 16) <= 2,
+            "more chunks": lambda w: (w[14] & 0xFFFF) / (w[14] >> 16) > 2,
+            "odd batch": lambda w: w[14] & 1,
+            "even batch": lambda w: not w[14] & 1,
+        }.items()
+    },
     "partial": {"told": lambda job: job.end.detail & 2 and not job.end.error},
     "region": {
         f"{op.name} {region}": lambda job, op=op, region=region: (
@@ -90,26 +101,22 @@ def used(table: Table, geometry: Geometry) -> int:
 
 
 class QatEnv(EngineEnv):
-    """The common environment; jobs that the RTL does not have yet end with E_OPCODE.
+    """The common environment.
 
     Attributes:
         table: of the last NET that ended well.
+        with_batch: the last TRAIN chose an action with its batch.
     """
 
     engine, group, bins = "qat", "qat.job", BINS
     table: Table
+    with_batch = False
 
     @property
     def geometry(self) -> Geometry:
         """Of the build."""
         found: Geometry = self.golden.geometry
         return found
-
-    def predict(self, given: Any) -> JobEnd:
-        job = self.job(given)
-        if job.opcode not in BUILT:
-            return JobEnd(int(Common.E_OPCODE), int(self.golden._half))
-        return super().predict(job)
 
     def outputs(self, job: JobItem) -> Iterable[tuple[int, int]]:
         w, line = job.words, 4 * self.geometry.lw
@@ -119,6 +126,14 @@ class QatEnv(EngineEnv):
             return [(w[2] | w[3] << 32, line * w[11])]
         if job.opcode == Opcode.INFER:
             return [(w[6] | w[7] << 32, 64)]
+        if job.opcode == Opcode.TRAIN:
+            flags, out = w[0] >> 8, []
+            if flags & (Flag.AFTER | Flag.WITH):
+                out.append((w[6] | w[7] << 32, 64))
+            if flags & Flag.WEIGHTS and flags & Flag.LIST:
+                listed, batch = w[10] | w[11] << 32, w[14] & 0xFFFF
+                out.append((listed + list_bytes(batch), PAIR_BYTES * batch))
+            return out
         return []
 
     def undefined(self, job: JobItem) -> Iterable[tuple[int, int]]:
@@ -129,7 +144,9 @@ class QatEnv(EngineEnv):
             self.cover.sample(job)
 
     def compares(self, register: Register) -> bool:
-        return register is not registers.CYC_WAIT
+        # A vector that acts with a batch has an inference of its own in the RTL.
+        unlike = (registers.CYC_FW, registers.CYC_INF, registers.TILEVEC_LO, registers.TILEVEC_HI)
+        return register is not registers.CYC_WAIT and not (self.with_batch and register in unlike)
 
     # ---- Jobs
     def numbers(self, *shape: int, size: int = 32) -> np.ndarray:
@@ -161,7 +178,7 @@ class QatEnv(EngineEnv):
         return [Opcode.LOAD, 0, LINES, 0, 0, 0, 0, 0, region, first, count]
 
     def padded(self, region: int, size: int) -> list[int]:
-        """LOAD of W or T, in which the padding of lines is 0, as software keeps it."""
+        """LOAD of a memory in which the padding of lines is 0, as software keeps it."""
         g = self.geometry
         lines = np.zeros((used(self.table, g), g.lw), np.int32)
         path = self.golden.path
@@ -169,7 +186,8 @@ class QatEnv(EngineEnv):
             for layer in layers:
                 for part in (path.weights(lines, layer), path.biases(lines, layer)):
                     part[...] = self.numbers(*part.shape, size=size)
-        self.put(LINES, lines)
+        # Second moments are squares of 64 bits.
+        self.put(LINES, lines.astype(np.int64) ** 2 if region == SECOND else lines)
         return [Opcode.LOAD, 0, LINES, 0, 0, 0, 0, 0, region, 0, len(lines)]
 
     def store(self, region: int, first: int = 0, count: int = 0) -> list[int]:
@@ -194,6 +212,13 @@ class QatEnv(EngineEnv):
         self.put(LINES, self.numbers(1, self.geometry.lw))
         state = [self.random.getrandbits(32) for _ in range(8)]
         return [Opcode.SEED | with_x << 8, 0, LINES * with_x, 0, *state]
+
+    async def compare_generator(self) -> None:
+        """Compare the first words of the generator's state and of x."""
+        for register in (registers.RNG, registers.OU):
+            got = await self.axil.read(register.offset)
+            want = self.golden.read_register(register.offset)
+            assert got == want, f"{register.name}: {got:#x}, want {want:#x}"
 
     async def scalars(self) -> None:
         """Random settings of Adam."""
@@ -231,6 +256,35 @@ class QatEnv(EngineEnv):
                  ) -> list[int]:  # fmt: skip
         """GETX of lines."""
         return [Opcode.GETX, 0, OUT, 0, 0, 0, 0, 0, core | delta << 4, slot, line, count]
+
+    def train(self, flags: int, batch: int, chunk: int, size: int = 20, **words: int) -> list[int]:
+        """TRAIN of random records, and a list of some of them, which are in memory."""
+        g, table, draw = self.geometry, self.table, self.random.randint
+        stride = g.stride(table.states) + 64 * draw(0, 2)
+        places = batch if not flags & Flag.LIST else draw(1, 2 * batch)
+        records = self.numbers(places, stride // 4, size=size)
+        records[:, g.lw - 1] = self.numbers(places)  # discounts
+        self.put(RECORDS, records)
+        job = [Opcode.TRAIN | flags << 8, 0, RECORDS, *[0] * 10, stride, batch | chunk << 16,
+               draw(-2, 2) & 31 | draw(0, 6) << 8]  # fmt: skip
+        if flags & (Flag.AFTER | Flag.WITH):
+            self.put(STATE, self.numbers(table.states + g.lw, size=size))
+            job[4], job[6] = STATE, ACTION
+        if flags & Flag.CRITIC:
+            job[8] = draw(0, 1 << 24)
+        if flags & Flag.ACTOR:
+            job[9] = draw(0, 1 << 24)
+        if flags & Flag.LIST:
+            entries = self.numbers(batch, 4).view(np.uint32)
+            entries[:, 0] = [draw(0, places - 1) for _ in range(batch)]
+            weights = [self.random.choice((0.0, 1.0, self.random.random())) for _ in range(batch)]
+            entries[:, 2] = np.array(weights, np.float32).view(np.uint32)
+            self.put(LIST, entries)
+            job[10], job[12] = LIST, places
+        for name, value in words.items():
+            job[int(name[1:])] = value
+        self.with_batch |= bool(flags & Flag.WITH)
+        return job
 
     def infer(self, size: int = 24, noisy: bool = False) -> list[int]:
         """INFER of a random state, with other words after it."""

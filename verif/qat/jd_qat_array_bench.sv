@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The array, the accumulator, the output stage and the tail of a core side by side, so that one
-// simulator has them all.
+// The array, the accumulator and the output stage of a core side by side, so that one simulator has
+// them all.
 //
 // Streams  those of the blocks.
 // Timing   that of the blocks.
@@ -12,7 +12,6 @@ module jd_qat_array_bench
 #(
   parameter  int unsigned Lw      = 4,
   parameter  int unsigned Entries = 9,
-  parameter  int unsigned Lanes   = 2,
   localparam int unsigned IndexW  = $clog2(Lw),
   localparam int unsigned SumW    = PRODUCT_W + IndexW
 ) (
@@ -67,22 +66,7 @@ module jd_qat_array_bench
   output logic                           line_valid_o,
   output logic [Lw-1:0][WORD_W-1:0]      line_data_o,
   output logic [$clog2(2*Lw+1)-1:0]      over_z_o,
-  output logic [$clog2(2*Lw+1)-1:0]      over_quantized_o,
-  input  logic                           tail_clear_i,
-  output logic                           tail_idle_o,
-  input  logic                           tail_valid_i,
-  input  logic                           tail_odd_i,
-  input  logic                           tail_tanh_i,
-  input  logic                           tail_closes_i,
-  input  logic [ROWS_W-1:0]              tail_words_i,
-  input  logic [ADDRESS_W-1:0]           tail_address_i,
-  input  logic [ADDRESS_W-1:0]           tail_step_i,
-  input  logic [1:0][Lw-1:0][WORD_W-1:0] tail_data_i,
-  output logic                           tail_valid_o,
-  input  logic                           tail_ready_i,
-  output logic                           tail_closes_o,
-  output logic [ADDRESS_W-1:0]           tail_address_o,
-  output logic [Lw-1:0][WORD_W-1:0]      tail_data_o
+  output logic [$clog2(2*Lw+1)-1:0]      over_quantized_o
 );
   jd_qat_array #(.Lw (Lw)) u_array (
     .clk_i, .rst_ni, .load_valid_i, .load_by_row_i, .load_index_i, .load_opens_i, .load_line_i,
@@ -103,23 +87,5 @@ module jd_qat_array_bench
     .in_quantize_i, .in_up_i, .in_down_i, .in_words_i, .in_word_i, .in_bias_i, .in_low_i,
     .in_high_i, .in_positive_i, .wide_valid_o, .wide_data_o, .line_valid_o, .line_data_o,
     .over_z_o, .over_quantized_o
-  );
-  jd_qat_tail #(.Lw (Lw), .Entries (Entries), .Lanes (Lanes)) u_tail (
-    .clk_i, .rst_ni,
-    .clear_i       (tail_clear_i),
-    .idle_o        (tail_idle_o),
-    .in_valid_i    (tail_valid_i),
-    .in_odd_i      (tail_odd_i),
-    .in_tanh_i     (tail_tanh_i),
-    .in_closes_i   (tail_closes_i),
-    .in_words_i    (tail_words_i),
-    .in_address_i  (tail_address_i),
-    .in_step_i     (tail_step_i),
-    .in_data_i     (tail_data_i),
-    .out_valid_o   (tail_valid_o),
-    .out_ready_i   (tail_ready_i),
-    .out_closes_o  (tail_closes_o),
-    .out_address_o (tail_address_o),
-    .out_data_o    (tail_data_o)
   );
 endmodule : jd_qat_array_bench

@@ -354,9 +354,14 @@ class Qat(EngineDriver):
     # ---- Acting and training
     def infer(self, state: np.ndarray, noise: bool = False) -> np.ndarray:
         """The actor's action in a state: [S] float to [A] float64."""
-        words = [Opcode.INFER | int(noise) << 8, 0, 0, 0, *self._acting(state)]
-        self._run(words)
+        self.queue_infer(state, noise).wait(TIMEOUT_S)
         return self.action()
+
+    def queue_infer(self, state: np.ndarray, noise: bool = False) -> Job:
+        """Queue an inference, whose action `action` reads."""
+        return self._ring.submit(
+            [Opcode.INFER | int(noise) << 8, 0, 0, 0, *self._acting(state)]
+        )  # fmt: skip
 
     def _acting(self, state: np.ndarray) -> list[int]:
         table = self._table

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import gymnasium
 import numpy as np
@@ -82,11 +82,8 @@ class LockstepTraining:
     Attributes:
         trainer: the device's side.
         run: the loop.
-        devices: backends that can train so; of the class.
     Raises: ConfigError if the build is too small for the recipe.
     """
-
-    devices: ClassVar[tuple[str, ...]] = ("sim", "model")
 
     def __init__(
         self,
@@ -202,11 +199,8 @@ class TimestepTraining:
     Attributes:
         trainer: the device's side.
         run: the loop.
-        devices: backends that can train so; of the class. The engine's RTL does not train yet.
     Raises: ConfigError if the build is too small for the recipe.
     """
-
-    devices: ClassVar[tuple[str, ...]] = ("model",)
 
     def __init__(
         self, device: Device, recipe: QatRecipe, seed: int, start: dict[str, Any] | None = None

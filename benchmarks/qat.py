@@ -1,0 +1,263 @@
+"""The qat engine's benchmark: clocks of timesteps and inferences beside model, ideal and paper.
+
+Clocks do not depend on data, so networks and transitions are random.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.base import IMAGES, Benchmark, Row, add_build_options, builds, row
+from benchmarks.peers import learners
+from jackdaw.device import Config, load_config, open_device
+from jackdaw.device.base import Device
+from jackdaw.drivers.qat import Qat, QatSettings, Source
+from models.qat.layout import Table, plan
+from models.qat.records import Transitions, pack
+from models.qat.timing import Clocks, ideal_clocks, infer_clocks, train_clocks
+
+BATCHES = (64, 128, 256, 512)
+PUBLISHED = (53_826.8, "FIXAR, Table II: inferences per second at 164 MHz")
+UTILIZATION = (0.924, "FIXAR VI-C: utilization of the processing elements")
+RATE = 1e-4
+TIMEOUT_S = 36_000
+
+
+@dataclass(frozen=True)
+class Workload:
+    """An actor of S-400-300-A and a critic of (S + A)-400-300-1, as published."""
+
+    name: str
+    states: int
+    actions: int
+    hidden: tuple[int, ...] = (400, 300)
+
+
+WORKLOADS = (
+    Workload("HalfCheetah", 17, 6), Workload("Hopper", 11, 3), Workload("Swimmer", 8, 2),
+)  # fmt: skip
+
+
+def network(sizes: Sequence[int]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Random layers of these widths."""
+    rng = np.random.default_rng(1)
+    return [
+        (rng.uniform(-1, 1, (o, i)) / np.sqrt(i), np.zeros(o)) for i, o in pairwise(sizes)
+    ]  # fmt: skip
+
+
+def transitions(work: Workload, count: int) -> Transitions:
+    """Random transitions."""
+    rng = np.random.default_rng(2)
+    return Transitions.of(
+        rng.normal(size=(count, work.states)), rng.uniform(-1, 1, (count, work.actions)),
+        rng.normal(size=count), np.full(count, 0.99), rng.normal(size=(count, work.states)),
+    )  # fmt: skip
+
+
+def measure(
+    device: Device,
+    works: Sequence[Workload],
+    batches: Sequence[int],
+    modes: Sequence[str],
+    ways: Sequence[str],
+    software: dict[tuple[str, int], list[dict[str, Any]]],
+    progress: Callable[[str], None] = print,
+) -> list[Row]:
+    """Clocks of an inference and of timesteps, alone and in a row.
+
+    Args:
+        device: with a qat engine.
+        works, batches: what is trained; a batch beyond the build's maximum is left out.
+        modes: `full`, `half`.
+        ways: of acting, `after` and `with`.
+        software: peers by workload and batch.
+        progress: told what is measured.
+    """
+    qat = Qat(device)
+    g, rows = qat.geometry, []
+    for work in works:
+        state = np.zeros(work.states)
+        critic = (work.states + work.actions, *work.hidden, 1)
+        qat.load_network(network((work.states, *work.hidden, work.actions)), network(critic))
+        qat.configure(QatSettings())
+        table = plan(work.states, work.actions, work.hidden, g)
+        infer = qat.queue_infer(state).wait(TIMEOUT_S).cycles
+        predicted = infer_clocks(table, g)
+        progress(f"{work.name}: INFER {infer} clocks, {predicted.total} by the model")
+        rows += [
+            row("qat", "infer_clocks", work.name, infer, "clocks", predicted.inf),
+            row("qat", "model_error", f"{work.name} INFER", error(infer, predicted), "%", 0),
+        ]
+        records = transitions(work, max(batches))
+        base = device.alloc(g.stride(work.states) * max(batches))
+        device.write(base, pack(records, g))
+        source = Source(base, g.stride(work.states), max(batches))
+        for mode in modes:
+            if mode == "half" and not qat.half:
+                qat.quantize()
+            for way in ways:
+                for batch in (b for b in batches if b <= g.b_max):
+                    peers = software.get((work.name, batch), [])
+                    rows += timestep(qat, work, table, source, batch, mode, way, peers, progress)
+        device.free(base)
+    return rows
+
+
+def error(measured: float, predicted: Clocks) -> float:
+    """The cycle model's error in percent."""
+    return round(100 * abs(predicted.total / measured - 1), 3)
+
+
+def timestep(
+    qat: Qat,
+    work: Workload,
+    table: Table,
+    source: Source,
+    batch: int,
+    mode: str,
+    way: str,
+    peers: list[dict[str, Any]],
+    progress: Callable[[str], None],
+) -> list[Row]:
+    """Rows of a timestep alone, and of one that follows another."""
+    g, device = qat.geometry, qat.device
+    chunk = min(batch + batch % 2, g.vectors)
+
+    def train() -> Any:
+        return qat.train(batch, RATE, RATE, source, state=np.zeros(work.states), act=way)
+
+    alone = train().wait(TIMEOUT_S).cycles
+    clocks = qat.statistics()["clocks"]
+    jobs = [train() for _ in range(2)]
+    ends = [job.wait(TIMEOUT_S) for job in jobs]
+    in_row = ends[1].end - ends[0].end
+    ideal = ideal_clocks(table, g, batch, mode == "half")
+    model = train_clocks(table, g, batch, chunk, mode == "half", way)
+    config = f"{work.name} B={batch} {mode} {way}"
+    rate = f"1/s at {device.clock_hz / 1e6:.0f} MHz"
+    progress(f"{config}: {alone} clocks alone, {in_row} in a row, {ideal} ideal, "
+             f"{model.total} by the model, {batch * device.clock_hz / in_row:.0f}/s")  # fmt: skip
+    rows = []
+    for name, taken in (("alone", alone), ("in a row", in_row)):
+        rows += [
+            row("qat", "clocks_per_timestep", f"{config} {name}", taken, "clocks", ideal),
+            row("qat", "inferences_per_second", f"{config} {name}",
+                round(batch * device.clock_hz / taken, 1), rate,
+                round(batch * device.clock_hz / ideal, 1), PUBLISHED, peers),
+            row("qat", "tile_utilization", f"{config} {name}", round(ideal / taken, 4), "1", 1.0,
+                UTILIZATION),
+        ]  # fmt: skip
+    rows.append(row("qat", "model_error", config, error(alone, model), "%", 0))
+    expected = {"fw": model.fw, "dx": model.dx, "dw": model.dw, "inf": model.inf}
+    rows += [
+        row("qat", f"clocks_{phase}", config, clocks[phase], "clocks", expected[phase])
+        for phase in expected
+    ]
+    return rows
+
+
+class QatBenchmark(Benchmark):
+    """See the module."""
+
+    image = IMAGES / "qat_inferences.png"
+    long = True
+
+    def __init__(self) -> None:
+        self.build: Config = load_config("qat_full")
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """See Benchmark."""
+        add_build_options(parser)
+        names = [work.name for work in WORKLOADS]
+        parser.add_argument("--workloads", default=names[0], metavar="NAMES",
+                            help=f"some of {','.join(names)} (default the first)")  # fmt: skip
+        parser.add_argument("--batches", default="64", metavar="LIST",
+                            help=f"published {','.join(map(str, BATCHES))}")  # fmt: skip
+        parser.add_argument("--modes", default="full,half", metavar="LIST")
+        parser.add_argument("--ways", default="after", metavar="LIST", help="after, with")
+
+    def check(self, options: argparse.Namespace) -> None:
+        """See Benchmark."""
+        for build in builds(options):
+            build.instance("qat")
+            self.build = build
+        for name, allowed in (
+            ("workloads", [work.name for work in WORKLOADS]), ("modes", ["full", "half"]),
+            ("ways", ["after", "with"]),
+        ):  # fmt: skip
+            wrong = set(getattr(options, name).split(",")) - set(allowed)
+            if wrong:
+                raise ValueError(f"--{name}: got {', '.join(sorted(wrong))}, want {allowed}")
+        if not all(part.isdecimal() and int(part) for part in options.batches.split(",")):
+            raise ValueError(f"--batches: got {options.batches}, want numbers from 1 on")
+
+    def rows(self, options: argparse.Namespace) -> Iterable[Row]:
+        """See Benchmark."""
+        works = [work for work in WORKLOADS if work.name in options.workloads.split(",")]
+        batches = [int(part) for part in options.batches.split(",")]
+        found = {}
+        if options.peers:
+            print("timing software ...", flush=True)
+            found = software(works, batches)
+        print(f"measuring {self.build.name} ...", flush=True)
+        with open_device(
+            "sim", config=self.build, memory=options.memory, assertions=False
+        ) as device:  # fmt: skip
+            yield from measure(
+                device, works, batches, options.modes.split(","), options.ways.split(","), found,
+                progress=partial(print, flush=True),
+            )  # fmt: skip
+
+    def draw(self, path: Path, options: argparse.Namespace, rows: list[Row]) -> None:
+        """Inferences per second over the batch: both modes, published and PyTorch."""
+        from matplotlib import pyplot
+
+        mine = [r for r in rows if r["figure"] == "inferences_per_second"]
+        figure, axis = pyplot.subplots(figsize=(6.4, 4.2), dpi=110, layout="constrained")
+        for name in dict.fromkeys(_series(r) for r in mine):
+            found = [r for r in mine if _series(r) == name]
+            axis.plot([_batch(r) for r in found], [r["measured"] for r in found], "o-", label=name)
+        axis.axhline(PUBLISHED[0], color="#777777", linestyle=":", label="published")
+        axis.set(xlabel="batch", ylabel="inferences per second", xscale="log")
+        ticks = sorted({_batch(r) for r in mine})
+        axis.set_xticks(ticks, [str(tick) for tick in ticks])
+        axis.minorticks_off()
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize=7)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path)
+        pyplot.close(figure)
+
+
+def software(works: Sequence[Workload], batches: Sequence[int]
+             ) -> dict[tuple[str, int], list[dict[str, Any]]]:  # fmt: skip
+    """Inferences per second of PyTorch on one thread, by workload and batch."""
+    import torch
+
+    found = {}
+    for work in works:
+        for batch in batches:
+            ns = learners.pytorch("ddpg", (work.states, *work.hidden, work.actions), batch)
+            found[work.name, batch] = [
+                {"name": f"PyTorch {torch.__version__}", "value": round(1e9 * batch / ns),
+                 "unit": "1/s", "config": f"B={batch}, float32, one thread"}
+            ]  # fmt: skip
+    return found
+
+
+def _series(r: Row) -> str:
+    name, _, rest = r["config"].split(" ", 2)
+    return f"{name}, {rest}"
+
+
+def _batch(r: Row) -> int:
+    return int(r["config"].split(" B=")[1].split(" ")[0])

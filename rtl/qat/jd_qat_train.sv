@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a timestep of DDPG: which chunk of the batch is loaded, which pass runs, when losses are taken.
+//
+//   critic's phase, of a chunk: load | actor' | critic' | critic | loss | dX critic | dW critic
+//   actor's phase, of a chunk:  (load) | actor | critic | dX critic | dX actor | dW actor
+//
+// Streams  start_i: one clock, while idle_o; the job and settings hold until done_o, one clock, with
+//          the code and places of an error. pass: of jd_qat_cores; line_*, slot_*: lines of slots, as
+//          jd_qat_cores takes and gives them. act_*: jd_qat_act begins, and has ended. mem_*: reads of
+//          lists and records, writes of TD errors. stop_i ends it early; its user clears the cores.
+// Timing   a pass follows the one before without a gap, but for results that it waits for. A loss is
+//          taken when all is written; the actor's seeds are written while its forward pass runs.
+// Numbers  vector v of a chunk is of core v mod N, slot v / N. A ' marks targets. The last chunk's
+//          gradients go to Adam if the network is updated, all others to G.
+// Source   FIXAR IV (Algorithm 1), V-B; docs/qat.md (timestep). Golden model: models/qat/timestep.py.
+`include "jd_assert.svh"
+module jd_qat_train
+  import jd_axi_pkg::*;
+  import jd_qat_pkg::*;
+#(
+  parameter  int unsigned Lw       = 16,           // as jd_qat_top
+  parameter  int unsigned N        = 2,
+  parameter  int unsigned Slots    = 64,
+  parameter  int unsigned ActLines = 160,
+  parameter  int unsigned DelLines = 80,
+  localparam int unsigned OverW    = $clog2(Lw + 1),
+  localparam int unsigned TdOverW  = $clog2(3 * N + 1)
+) (
+  input  logic                             clk_i,
+  input  logic                             rst_ni,
+  output logic                             idle_o,
+  input  logic                             start_i,
+  input  logic                             stop_i,
+  output logic                             done_o,
+  output logic [7:0]                       code_o,         // 0: all went well
+  output logic [31:0]                      info0_o,
+  output logic [31:0]                      info1_o,
+  output logic                             actor_o,        // gradients are the actor's
+  output logic                             event_o,        // of WITH: the action is there
+  // Settings
+  input  descriptor_t                      words_i,
+  input  table_t                           table_i,
+  input  logic                             half_i,
+  input  logic                             watch_i,
+  input  logic [SHIFT_W-1:0]               shift_i,        // of tensor 0
+  // Lines of slots
+  output logic                             line_valid_o,
+  input  logic                             line_ready_i,
+  output logic [N-1:0]                     line_cores_o,
+  output logic                             line_delta_o,
+  output logic                             line_odd_o,
+  output logic [ADDRESS_W-1:0]             line_address_o,
+  output logic [1:0]                       line_half_o,
+  output logic [N-1:0][Lw-1:0][WORD_W-1:0] line_data_o,
+  output logic                             seen_o,         // a monitor sees it as of tensor 0
+  output logic [OverW-1:0]                 over_quantized_o,
+  output logic                             slot_read_o,    // of all cores
+  output logic [ADDRESS_W-1:0]             slot_address_o,
+  input  logic [N-1:0][Lw-1:0][WORD_W-1:0] slot_lines_i,
+  // Passes
+  output logic                             pass_valid_o,
+  input  logic                             pass_ready_i,
+  output pass_t                            pass_o,
+  input  logic                             cores_idle_i,
+  input  logic                             forward_i,      // an entry of a forward pass is taken
+  input  logic                             update_idle_i,  // no gradient is on its way
+  // Statistics
+  output logic [63:0]                      sum_q_o,
+  output logic [63:0]                      sum_td_o,
+  output logic [TdOverW-1:0]               over_td_o,
+  // Acting
+  output logic                             act_choose_o,
+  input  logic                             act_done_i,
+  input  logic [1:0]                       act_response_i,
+  // Memory
+  output logic                             moved_o,
+  output axi_req_t                         mem_req_o,
+  input  axi_rsp_t                         mem_rsp_i
+);
+  import jd_engine_header_map_pkg::E_BUS_WR;
+  localparam logic [31:0] LIST = 32'd10, ACTION = 32'd6;   // words of addresses
+  localparam logic        OF_ACTOR = 1'b0, OF_CRITIC = 1'b1;
+
+  typedef enum logic [4:0] {
+    StIdle,
+    StLoad, StTargetActor, StTargetCritic, StCritic, StWritten, StLoss, StPairs, StCriticDx,
+    StCriticDw,
+    StActor, StForward, StWith, StJudged, StSeeds, StThrough, StActorDx, StActorDw,
+    StRest, StAfter
+  } state_t;
+  state_t state_q, state_d;
+  logic   enters, first_q;                     // first clock of a state
+
+  // ---- Chunks
+  logic [15:0]          batch, chunk, at_q, left_q;        // first vector; vectors from it on
+  logic [VECTORS_W-1:0] count;
+  logic                 actor_q;                           // the phase
+  logic                 set_q;                             // the set of X that was loaded last
+  logic                 last, several, next_chunk;
+  logic [PLACE_W-1:0]   x_line, following_line, misc_line;
+  assign batch          = words_i[14][15:0];
+  assign chunk          = words_i[14][31:16];
+  assign last           = left_q <= chunk;
+  assign several        = batch > chunk;
+  assign count          = VECTORS_W'(last ? left_q : chunk);
+  assign x_line         = set_q ? table_i.set_lines : '0;
+  assign following_line = x_line + table_i.input_lines;
+  assign misc_line      = following_line + table_i.input_lines;
+
+  // ---- Loading
+  logic                      unused_batch_idle, batch_start, batch_done, batch_moved;
+  logic                      batch_valid, batch_ready;
+  logic [7:0]                batch_code;
+  logic [31:0]               batch_info0, batch_info1;
+  logic [N-1:0]              batch_cores;
+  logic [ADDRESS_W-1:0]      batch_address;
+  logic [1:0]                batch_half;
+  logic [Lw-1:0][WORD_W-1:0] batch_line;
+  jd_qat_batch #(.Lw (Lw), .N (N), .Slots (Slots), .ActLines (ActLines)) u_batch (
+    .clk_i, .rst_ni,
+    .idle_o           (unused_batch_idle),
+    .start_i          (batch_start),
+    .stop_i,
+    .records_i        ({words_i[3][7:0], words_i[2]}),
+    .stride_i         (words_i[13]),
+    .list_i           (words_i[0][LISTED]),
+    .weights_i        (words_i[0][WEIGHTED]),
+    .list_address_i   ({words_i[11][7:0], words_i[10]}),
+    .places_i         (words_i[12]),
+    .first_i          (at_q),
+    .vectors_i        (count),
+    .whole_i          (!actor_q),
+    .x_line_i         (x_line),
+    .following_line_i (following_line),
+    .misc_line_i      (misc_line),
+    .states_i         (table_i.states),
+    .state_lines_i    (table_i.state_lines),
+    .actions_i        (table_i.actions),
+    .place_i          (DIM_W'(32'(table_i.action_line) * Lw) + DIM_W'(table_i.action_word)),
+    .half_i, .watch_i, .shift_i,
+    .line_valid_o     (batch_valid),
+    .line_ready_i     (batch_ready),
+    .line_cores_o     (batch_cores),
+    .line_address_o   (batch_address),
+    .line_half_o      (batch_half),
+    .line_data_o      (batch_line),
+    .seen_o,
+    .over_o           (over_quantized_o),
+    .done_o           (batch_done),
+    .code_o           (batch_code),
+    .info0_o          (batch_info0),
+    .info1_o          (batch_info1),
+    .moved_o          (batch_moved),
+    .mem_req_o        (mem_req_o.read),
+    .mem_rsp_i        (mem_rsp_i.read)
+  );
+
+  // ---- Losses, and the TD errors that go to memory
+  layer_t                           actor_last, critic_last;
+  logic [NETS-1:0][1:0]             last_layer;
+  logic                             judge_start, judge_idle, judge_valid;
+  logic                             judge_delta, judge_odd, td_valid;
+  logic [N-1:0]                     judge_cores;
+  logic [ADDRESS_W-1:0]             judge_address;
+  logic [N-1:0][Lw-1:0][WORD_W-1:0] judge_lines;
+  logic [WORD_W-1:0]                td;
+  logic [31:0]                      unused_count;
+  for (genvar n = 0; n < NETS; n++) begin : gen_last
+    assign last_layer[n] = 2'(table_i.counts[n] - 1'b1);
+  end
+  assign actor_last  = table_i.layers[OF_ACTOR][last_layer[OF_ACTOR]];
+  assign critic_last = table_i.layers[OF_CRITIC][last_layer[OF_CRITIC]];
+  jd_qat_judge #(.Lw (Lw), .N (N), .ActLines (ActLines), .DelLines (DelLines)) u_judge (
+    .clk_i, .rst_ni,
+    .clear_i        (idle_o),
+    .start_i        (judge_start),
+    .idle_o         (judge_idle),
+    .actor_i        (actor_q),
+    .actor_scale_i  (words_i[15][10:8]),
+    .scale_i        (words_i[15][3:0]),
+    .weighted_i     (words_i[0][WEIGHTED]),
+    .vectors_i      (count),
+    .next_line_i    (actor_last.output_line),
+    .q_line_i       (critic_last.output_line),
+    .misc_line_i    (misc_line),
+    .delta_line_i   (critic_last.delta_line),
+    .read_valid_o   (slot_read_o),
+    .read_address_o (slot_address_o),
+    .lines_i        (slot_lines_i),
+    .line_valid_o   (judge_valid),
+    .line_ready_i   (line_ready_i),
+    .line_cores_o   (judge_cores),
+    .line_delta_o   (judge_delta),
+    .line_odd_o     (judge_odd),
+    .line_address_o (judge_address),
+    .line_data_o    (judge_lines),
+    .td_valid_o     (td_valid),
+    .td_ready_i     (1'b1),
+    .td_data_o      (td),
+    .over_o         (over_td_o),
+    .sums_clear_i   (start_i),
+    .sum_q_o, .sum_td_o,
+    .count_o        (unused_count)
+  );
+  logic        pairs_idle, pairs_start, unused_pairs_done, pairs_moved;
+  logic [1:0]  pairs_response;
+  logic [39:0] list_bytes;                     // to the multiple of 64 at which pairs begin
+  assign list_bytes = ((40'(batch) + 40'd3) >> 2) << 6;
+  jd_qat_pairs #(.N (1), .Slots (N * Slots)) u_pairs (    // a magnitude per clock
+    .clk_i, .rst_ni,
+    .idle_o     (pairs_idle),
+    .start_i    (pairs_start),
+    .stop_i,
+    .address_i  ({words_i[11][7:0], words_i[10]} + list_bytes),
+    .first_i    (at_q),
+    .vectors_i  (count),
+    .td_valid_i (td_valid),
+    .td_data_i  (td),
+    .done_o     (unused_pairs_done),
+    .response_o (pairs_response),
+    .moved_o    (pairs_moved),
+    .mem_req_o  (mem_req_o.write),
+    .mem_rsp_i  (mem_rsp_i.write)
+  );
+  assign moved_o = batch_moved || pairs_moved;
+
+  // Lines go into slots from one of both.
+  assign batch_ready    = line_ready_i;
+  assign line_valid_o   = batch_valid || judge_valid;
+  assign line_cores_o   = batch_valid ? batch_cores : judge_cores;
+  assign line_delta_o   = !batch_valid && judge_delta;
+  assign line_odd_o     = judge_odd;
+  assign line_address_o = batch_valid ? batch_address : judge_address;
+  assign line_half_o    = batch_valid ? batch_half : 2'b11;
+  assign line_data_o    = batch_valid ? {N{batch_line}} : judge_lines;
+
+  // ---- Passes
+  always_comb begin
+    pass_o            = '0;
+    pass_o.half       = half_i;
+    pass_o.watch      = watch_i;
+    pass_o.vectors    = count;
+    pass_o.net        = state_q inside {StTargetCritic, StCritic, StCriticDx, StCriticDw, StJudged,
+                                        StThrough} ? OF_CRITIC : OF_ACTOR;
+    pass_o.last_layer = last_layer[pass_o.net];
+    pass_o.source     = x_line;
+    pass_o.word       = table_i.action_word;
+    pass_o.join_line  = x_line + table_i.action_line;
+    pass_o.mu         = actor_last.output_line;
+    pass_o.fresh      = at_q == '0;
+    unique case (state_q)
+      StTargetActor: begin                     // a' goes into X' alone
+        pass_o.target     = 1'b1;
+        pass_o.source     = following_line;
+        pass_o.joins      = 1'b1;
+        pass_o.joins_only = 1'b1;
+        pass_o.join_line  = following_line + table_i.action_line;
+      end
+      StTargetCritic: begin                    // q' goes to where mu will be
+        pass_o.target = 1'b1;
+        pass_o.waits  = 1'b1;
+        pass_o.source = following_line;
+        pass_o.place  = 1'b1;
+        pass_o.sink   = actor_last.output_line;
+      end
+      StActor: pass_o.joins = 1'b1;            // mu goes into X, too
+      StJudged: pass_o.waits = 1'b1;
+      StCriticDx: begin
+        pass_o.pass        = PassDx;
+        pass_o.first_layer = 2'd1;
+        pass_o.source      = critic_last.delta_line;
+      end
+      StThrough: begin                         // to the action
+        pass_o.pass    = PassDx;
+        pass_o.source  = critic_last.delta_line;
+        pass_o.action  = 1'b1;
+        pass_o.tangent = actor_last.act == ActTanh;
+        pass_o.place   = 1'b1;
+        pass_o.sink    = actor_last.delta_line;
+      end
+      StActorDx: begin
+        pass_o.pass        = PassDx;
+        pass_o.waits       = 1'b1;
+        pass_o.first_layer = 2'd1;
+        pass_o.source      = actor_last.delta_line;
+      end
+      StCriticDw, StActorDw: begin
+        pass_o.pass   = PassDw;
+        pass_o.waits  = 1'b1;
+        pass_o.update = last && words_i[0][pass_o.net ? CRITIC : ACTOR];
+      end
+      default: ;
+    endcase
+  end
+  logic passes;
+  assign passes = state_q inside {StTargetActor, StTargetCritic, StCritic, StCriticDx, StCriticDw,
+                                  StActor, StThrough, StActorDx, StActorDw}
+                  || (state_q == StJudged && update_idle_i);
+  assign pass_valid_o = passes && !stop_i;
+
+  // ---- The course
+  logic failed, ends_itself;
+  assign enters       = state_d != state_q;
+  assign idle_o       = state_q == StIdle;
+  assign batch_start  = state_q == StLoad && first_q;
+  assign judge_start  = (state_q == StLoss && first_q) || (state_q == StForward && forward_i);
+  assign pairs_start  = state_q == StLoss && first_q && words_i[0][WEIGHTED];
+  assign act_choose_o = (state_q == StWith || state_q == StAfter) && first_q;
+  assign event_o      = state_q == StWith && act_done_i && act_response_i == '0;
+  assign failed       = code_o != '0;
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      StIdle:         if (start_i) state_d = StLoad;
+      StLoad:         if (batch_done) begin
+        state_d = batch_code != '0 ? StRest : actor_q ? StActor : StTargetActor;
+      end
+      StTargetActor:  if (pass_ready_i) state_d = StTargetCritic;
+      StTargetCritic: if (pass_ready_i) state_d = StCritic;
+      StCritic:       if (pass_ready_i) state_d = StWritten;
+      StWritten:      if (cores_idle_i && !first_q) state_d = StLoss;
+      StLoss:         if (judge_idle && !first_q) begin
+        state_d = words_i[0][WEIGHTED] ? StPairs : StCriticDx;
+      end
+      StPairs:        if (pairs_idle) state_d = pairs_response != '0 ? StRest : StCriticDx;
+      StCriticDx:     if (pass_ready_i) state_d = StCriticDw;
+      StCriticDw:     if (pass_ready_i) state_d = several ? StLoad : StActor;
+      StActor:        if (pass_ready_i) state_d = StForward;
+      StForward:      if (forward_i) state_d = words_i[0][WITH] && at_q == '0 ? StWith : StJudged;
+      StWith:         if (act_done_i) state_d = act_response_i != '0 ? StRest : StJudged;
+      StJudged:       if (pass_ready_i && update_idle_i) state_d = StSeeds;
+      StSeeds:        if (judge_idle) state_d = StThrough;
+      StThrough:      if (pass_ready_i) state_d = StActorDx;
+      StActorDx:      if (pass_ready_i) state_d = StActorDw;
+      StActorDw:      if (pass_ready_i) state_d = last ? StRest : StLoad;
+      StRest:         if (cores_idle_i && update_idle_i && !first_q) begin
+        state_d = words_i[0][AFTER] && !failed ? StAfter : StIdle;
+      end
+      StAfter:        if (act_done_i) state_d = StIdle;
+      default:        state_d = StIdle;
+    endcase
+    // What reads or writes memory ends by itself.
+    ends_itself = state_q inside {StLoad, StPairs, StWith, StAfter};
+    if (stop_i && (state_d != state_q || !ends_itself)) begin
+      state_d = state_q == StLoss && !pairs_idle ? StPairs : StIdle;
+    end
+  end
+  assign next_chunk = enters && (state_q == StCriticDw || state_q == StActorDw);
+  always_ff @(posedge clk_i) begin
+    state_q <= rst_ni ? state_d : StIdle;
+    first_q <= enters;
+    done_o  <= rst_ni && !idle_o && state_d == StIdle;
+    if (!rst_ni)                          set_q <= 1'b0;
+    else if (enters && state_d == StLoad) set_q <= !set_q;
+    if (idle_o) begin
+      at_q    <= '0;
+      left_q  <= batch;
+      actor_q <= 1'b0;
+      actor_o <= 1'b0;
+      if (start_i) {code_o, info0_o, info1_o} <= '0;
+    end else begin
+      if (next_chunk) begin
+        at_q    <= last ? '0 : at_q + chunk;
+        left_q  <= last ? batch : left_q - chunk;
+        actor_q <= actor_q || last;
+      end
+      if (state_q == StSeeds) actor_o <= 1'b1;
+      if (state_q == StLoad && batch_done) begin
+        {code_o, info0_o, info1_o} <= {batch_code, batch_info0, batch_info1};
+      end
+      if (state_q == StPairs && pairs_idle && pairs_response != '0) begin
+        {code_o, info0_o, info1_o} <= {E_BUS_WR, LIST, 32'(pairs_response)};
+      end
+      if (act_done_i && act_response_i != '0) begin
+        {code_o, info0_o, info1_o} <= {E_BUS_WR, ACTION, 32'(act_response_i)};
+      end
+    end
+  end
+  logic unused;
+  assign unused = ^{unused_batch_idle, unused_pairs_done, unused_count};
+
+  `JD_ASSUME_IF(OneAtATime_M, start_i, idle_o)
+  `JD_ASSERT_IF(LinesOfOne_A, batch_valid, !judge_valid)
+endmodule : jd_qat_train

@@ -1,0 +1,171 @@
+"""Sequences of TRAIN for the qat engine's environment; verif/qat/tests.py runs them."""
+
+from __future__ import annotations
+
+from flow.effort import scale
+from models.qat.descriptor import PAIR_BYTES, Flag, Opcode
+from models.qat.layout import ACTOR, CRITIC
+from models.qat.validate import RATE_MOST, list_bytes
+from models.registers import qat as registers
+from models.registers.engine_header import Error as Common
+from models.registers.qat import Error
+from verif.engine_env import EngineSequence
+from verif.qat.env import ACTION, LIST, RECORDS, REGIONS, STATE, TABLE, QatEnv, used
+
+ALL = Flag.CRITIC | Flag.ACTOR | Flag.TARGETS | Flag.LIST | Flag.WEIGHTS
+
+
+async def begin(env: QatEnv, bias: bool = True) -> None:
+    """A random table, and lines in all memories."""
+    await env.run(env.new_table(bias=bias))
+    for region in range(REGIONS):
+        await env.run(env.padded(region, 24 if region < 2 else 20))
+
+
+class Timesteps(EngineSequence[QatEnv]):
+    """Timesteps with all flags, of one chunk and of several; all that they leave is compared."""
+
+    rounds = 1
+
+    async def body(self) -> None:
+        env, g, draw = self.env, self.env.geometry, self.env.random.randint
+        for turn in range(self.rounds):
+            await begin(env, turn % 4 != 3)
+            for half in (False, True):
+                await env.settings(half)
+                for _ in range(2):
+                    flags = env.random.getrandbits(8)
+                    if flags & Flag.AFTER and flags & Flag.WITH:
+                        flags ^= Flag.AFTER
+                    if not flags & (Flag.AFTER | Flag.WITH):
+                        flags &= ~Flag.NOISE
+                    if not flags & Flag.LIST:
+                        flags &= ~Flag.WEIGHTS
+                    chunk = 2 * draw(1, min(g.vectors, scale(g.vectors, 12)) // 2)
+                    job = env.train(flags, draw(1, 3 * chunk), chunk)
+                    await env.run(job)
+                    await env.compare_registers()
+                    await self.slots(job)
+                for region in range(REGIONS):
+                    await env.run(env.store(region, count=used(env.table, g)))
+                await env.write(registers.CFG, 0)
+            await env.write(registers.MODE, 0)
+
+    async def slots(self, words: list[int]) -> None:
+        """Some slots of the last chunk."""
+        env, g, table = self.env, self.env.geometry, self.env.table
+        batch, chunk = words[14] & 0xFFFF, words[14] >> 16
+        last = (batch - 1) % chunk + 1
+        slots = env.golden.slots
+        inputs = g.lines(table.inputs(CRITIC, g))
+        for v in {0, last - 1, env.random.randrange(last)}:
+            core, slot = v % g.n, v // g.n
+            paired = slot - slot % (2 if env.golden._half else 1)
+            first = slots.x[env.golden._set]
+            await env.run(env.get_slot(core, paired, first, 2 * inputs))
+            await env.run(env.get_slot(core, slot, slots.misc[env.golden._set], g.lines(6)))
+            for net in (ACTOR, CRITIC):
+                layers = table.networks[net]
+                for place, layer in zip(slots.outputs[net], layers, strict=True):
+                    where = slot if layer is layers[-1] else paired
+                    await env.run(env.get_slot(core, where, place, g.lines(layer.p)))
+            for place, layer in zip(slots.deltas[ACTOR], table.networks[ACTOR], strict=True):
+                await env.run(env.get_slot(core, slot, place, g.lines(layer.p), True))
+
+
+class TimestepErrors(EngineSequence[QatEnv]):
+    """Each error of a timestep's descriptor, from two causes where there are two."""
+
+    async def body(self) -> None:
+        env, g = self.env, self.env.geometry
+        await begin(env)
+        good = env.train(ALL | Flag.AFTER | Flag.NOISE, 6, 4)
+
+        async def fails(code: int, **changes: int) -> None:
+            spoilt = list(good)
+            for name, value in changes.items():
+                spoilt[int(name[1:])] = value
+            (end,) = await env.run(spoilt)
+            assert end.error == code, f"{changes}: {end.error}, want {code!r}"
+
+        head = good[0]
+        for changes in (
+            {"w0": head | 1 << 29}, *({f"w{k}": 1 << 31} for k in (3, 5, 7, 11)),
+            {"w15": 0x20}, {"w15": 1 << 16}, {"w0": head & ~(Flag.AFTER << 8)},
+            {"w0": head & ~((Flag.AFTER | Flag.NOISE) << 8)},
+            {"w0": head & ~(Flag.CRITIC << 8), "w8": 1},
+            {"w0": head & ~(Flag.ACTOR << 8), "w9": 1},
+            {"w0": head & ~((Flag.LIST | Flag.WEIGHTS) << 8)},
+        ):  # fmt: skip
+            await fails(Common.E_RESERVED, **changes)
+        for place in (2, 4, 6, 10, 13):
+            for bit in (4, 32):
+                await fails(Common.E_ALIGN, **{f"w{place}": good[place] + bit})
+        for batch, chunk in ((0, 2), (g.b_max + 1, 2), (1, 0), (4, 3), (4, g.vectors + 2)):
+            await fails(Error.E_BATCH, w14=batch | chunk << 16)
+        record = g.record_bytes(env.table.states)
+        await fails(Error.E_STRIDE, w13=(record - 1) // 64 * 64)
+        await fails(Error.E_STRIDE, w13=0)
+        without = head & ~((Flag.LIST) << 8)
+        for changes in (
+            {"w0": head | Flag.WITH << 8}, {"w0": without, "w10": 0, "w12": 0},
+            {"w8": RATE_MOST + 1}, {"w9": RATE_MOST + 1}, {"w15": 8}, {"w15": 0x17},
+            {"w15": 7 << 8},
+        ):  # fmt: skip
+            await fails(Error.E_VALUE, **changes)
+        for register, value, back in (
+            (registers.CFG, registers.CFG.word(noise=4), 0), (registers.B1C, 0, 1),
+            (registers.CFG, registers.CFG.word(paper=1), 0), (registers.TAU, 0x1FFFFFF, 1 << 20),
+        ):  # fmt: skip
+            await env.write(register, value)
+            await fails(Error.E_VALUE)
+            await env.write(register, back)
+        await env.write(registers.MODE, 1)
+        await env.write(registers.SHIFT, 17, 3)
+        await fails(Error.E_VALUE)
+        await env.write(registers.SHIFT, 16, 3)
+        await env.write(registers.MODE, 0)
+        for least, most in ((0, 1), (1, 1 << 30)):  # the first vector, and one of a later chunk
+            entries = env.numbers(6, 4).view("u4")
+            entries[:, 0], entries[:, 2] = 0, 0x3F800000
+            entries[5 * least, 0] = most
+            env.put(LIST, entries)
+            (end,) = await env.run(good[:12] + [1] + good[13:])
+            assert (end.error, end.info0) == (Error.E_INDEX, 5 * least)
+        await env.run([Opcode.NET, 0, TABLE + 64])
+        await fails(Error.E_NO_NET)
+        env.put(TABLE, env.table.encode(g))
+        await env.run([Opcode.NET, 0, TABLE])
+        await env.run(env.train(ALL | Flag.WITH, 6, 4))
+        await self.memories()
+
+    async def memories(self) -> None:
+        """Compare all memories and registers."""
+        for region in range(REGIONS):
+            await self.env.run(self.env.store(region, 0, used(self.env.table, self.env.geometry)))
+        await self.env.compare_registers()
+
+
+class TimestepFailures(TimestepErrors):
+    """Each kind of transfer of a timestep fails, in each phase; what it had done stays."""
+
+    async def body(self) -> None:
+        env = self.env
+        await begin(env)
+        for flags, address, nbytes in (
+            (ALL | Flag.AFTER, STATE, 4), (ALL | Flag.AFTER, ACTION, 4),
+            (ALL | Flag.WITH, ACTION, 4), (ALL, LIST, 64), (ALL, LIST + 64, 32),
+            (ALL, LIST + list_bytes(6), 4 * PAIR_BYTES), (ALL, RECORDS, 64),
+            (Flag.CRITIC | Flag.ACTOR, RECORDS, 6 * 64),
+        ):  # fmt: skip
+            for response in (2, 3):
+                job = env.train(flags, 6, 4)
+                at = address + 64 * env.random.randrange(-(-nbytes // 64))
+                env.fail(at, 64, response)
+                (end,) = await env.run(job)
+                env.heal()
+                if address not in (RECORDS,):  # a list may leave these out
+                    assert end.error in (Common.E_BUS_RD, Common.E_BUS_WR), f"{job}: no error"
+                await self.memories()
+                await env.run(env.train(ALL | Flag.AFTER, 6, 4))
+                await self.memories()
