@@ -168,6 +168,11 @@ class Manifest:
         """The ID word."""
         return int(self.module().ENGINE_ID)
 
+    @property
+    def engine_version(self) -> int:
+        """The version word."""
+        return int(self.module().ENGINE_VERSION)
+
 
 def load_object(path: str) -> Any:
     """What `module:name` names."""

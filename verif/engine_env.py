@@ -85,6 +85,7 @@ class JobItem(uvm_sequence_item):
         words: its descriptor.
         doorbell: TAIL is written after it; False: with the next job of the ring.
         number: in its ring; -1 until it is queued.
+        queued: clock before which it was not; -1 until then.
         record: as the design wrote it, once it did.
         end: as the golden engine says, once it ran the job.
         ended: set with the record.
@@ -98,7 +99,7 @@ class JobItem(uvm_sequence_item):
     def __init__(self, ring: int, words: Iterable[int], doorbell: bool = True) -> None:
         super().__init__("job")
         self.ring, self.words, self.doorbell = ring, [int(word) for word in words], doorbell
-        self.number = -1
+        self.number = self.queued = -1
         self.ended = Event()
         self.writes: list[int] = []
         self.refused_at: int | None = None
@@ -287,6 +288,11 @@ class EngineEnv(uvm_env):
             time += 1
             self.dut.time_i.value = time
 
+    @property
+    def now(self) -> int:
+        """TIME, in clocks."""
+        return int(self.dut.time_i.value)
+
     async def setup(self) -> None:
         """Write the rings' registers and switch the interrupt on."""
         for ring in range(self.manifest.rings):
@@ -400,7 +406,7 @@ class EngineEnv(uvm_env):
         """Store a descriptor in its ring, and ring the doorbell. The driver's: use `send`."""
         ring, slot, base = job.ring, self.tails[job.ring] % SLOTS, RINGS + RING_BYTES * job.ring
         assert (ring, slot) not in self.bursts.open, f"{job}: ring {ring} is full"
-        job.number = self.tails[ring]
+        job.number, job.queued = self.tails[ring], self.now
         job.words[1] = job.words[1] or self.tags.getrandbits(32)
         self.put(base + self.manifest.descriptor_bytes * slot, job.array())
         self.memory.load(base + RECORDS + RECORD_BYTES * slot, np.full(RECORD_BYTES, 255, np.uint8))
@@ -490,7 +496,8 @@ class EngineEnv(uvm_env):
     def compare_record(self, job: JobItem, alone: bool = True) -> None:
         """Compare a record with the golden end. `alone`: nothing ran beside the job."""
         got, end = job.record, job.end
-        assert got.start <= got.end, f"{job}: from {got.start} to {got.end}"
+        times = job.queued, got.start, got.end, self.now
+        assert sorted(times) == list(times), f"{job}: queued, start, end, now: {times}"
         if end.error in (Error.E_ALIGN, Error.E_ADDR):
             assert not job.writes, f"{job}: {len(job.writes)} writes of a job that was refused"
         if end.error == Error.E_BUS_WR and job.refused_at is not None:
@@ -562,10 +569,10 @@ class EngineEnv(uvm_env):
                 assert got == want, f"{register.name}[{index}]: {got:#x}, want {want:#x}"
 
     async def compare_header(self) -> None:
-        """Compare ID, rings and counters of the header with what came out of the ports."""
+        """Compare ID, version, rings and counters with what came out of the ports."""
         await self.idle()
         want = {
-            header.ID: self.manifest.engine_id,
+            header.ID: self.manifest.engine_id, header.VERSION: self.manifest.engine_version,
             header.JOBS_DONE: self.bursts.jobs[0], header.JOBS_FAILED: self.bursts.jobs[1],
             header.RD_BEATS_LO: self.bursts.beats[0], header.WR_BEATS_LO: self.bursts.beats[1],
         }  # fmt: skip

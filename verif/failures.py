@@ -189,7 +189,7 @@ class Silence(EngineSequence[EngineEnv]):
         if met:
             await self.told(job)
         if way == "late":
-            released, time = clock_number(), int(env.dut.time_i.value)
+            released, time = clock_number(), env.now
             self.hush()
             await env.ended(job)
             got, ran = job.record.error, job.record.start < time <= job.record.end

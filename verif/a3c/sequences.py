@@ -365,10 +365,12 @@ class Roles(A3cSequence):
         env = self.env
         here = await world(env, {1: FLAT})
         net = here.nets[0]
-        for value in (0x1, 0x8, 0x0, 0x99 if env.geometry.cus > 2 else 0x9, 0xFFFF_FFFF):
+        # Of two pairs, the second alone: its first unit is then the first of its role.
+        pairs = (0x99, 0x90) if env.geometry.cus > 2 else (0x9,)
+        for value in (0x1, 0x8, 0x0, *pairs, 0xFFFF_FFFF):
             await env.write(registers.CU_ROLE, value)
             await env.compare_registers()
-            count = scale(3)
+            count = scale(3, 2)
             await env.run(*[here.infer(net, 0, [n]) for n in range(count)])
             await env.run(*[here.train(net, 0, 2, 2, [n]) for n in range(count)])
             await env.run(here.copy(net, 0, 4), here.copy(net, 1, 5))

@@ -631,6 +631,25 @@ class TasksTest(uvm_test):
         await self.run(*self.everything())
         await self.env.drain()
 
+    async def hold(self, ring: int, count: int) -> list[list[int]]:
+        """Send tasks to units that end none until all have left their ring, then let them end.
+
+        Returns: how many tasks each unit had, clock by clock until then.
+        """
+        env = self.env
+        env.held = True
+        running = cocotb.start_soon(self.run(Jobs(env, ring, count, good=True)))
+        lengths: list[list[int]] = []
+        late = 0  # clocks since all left their ring
+        while late < 300:
+            await RisingEdge(self.dut.clk_i)
+            late += len(env.live[ring]) == count
+            lengths.append([len(unit.queue) for unit in env.units])
+        env.held = False
+        await running
+        await env.drain()
+        return lengths
+
     async def clear(self) -> None:
         """Stop and clear: what was taken is forgotten, after a strike of the watchdog it ends."""
         env, dut = self.env, self.dut
@@ -695,6 +714,13 @@ class Roles(TasksTest):
     roles = (1, 2)
     jobs = 100
 
+    async def body(self) -> None:
+        """A third task of a role waits though the other unit has none; then everything."""
+        for ring, want in ((RING_INF, [2, 0]), (RING_TRN, [0, 2])):
+            lengths = (await self.hold(ring, 3))[-1]
+            assert lengths == want, f"ring {ring}: tasks of the units: {lengths}, want {want}"
+        await super().body()
+
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")
 class Balance(TasksTest):
@@ -702,19 +728,9 @@ class Balance(TasksTest):
 
     async def body(self) -> None:
         """Five inferences for four places, then all end."""
-        env, dut = self.env, self.dut
-        env.held = True
-        running = cocotb.start_soon(self.run(Jobs(env, RING_INF, 5, good=True)))
-        late = 0  # clocks since all five left their ring
-        while late < 300:
-            await RisingEdge(dut.clk_i)
-            late += len(env.live[RING_INF]) == 5
-            lengths = [len(unit.queue) for unit in env.units]
+        for lengths in await self.hold(RING_INF, 5):
             assert max(lengths) - min(lengths) <= 1, f"tasks of the units: {lengths}"
         assert lengths == [2, 2]
-        env.held = False
-        await running
-        await env.drain()
 
 
 @pyuvm.test(timeout_time=4, timeout_unit="ms")
