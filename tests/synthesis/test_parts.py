@@ -10,6 +10,7 @@ import pytest
 from flow import synthesis
 from flow.configuration import load_config, parse
 from flow.synthesis import SynthesisFailed, Variant, netlist_folder, synthesise, variants
+from flow.synthesis_table import COLUMNS, markdown, slow
 
 DEVICE = "jackdaw:jackdaw:accelerator"
 FIFO = Variant("jackdaw:lib:stream", "jd_stream_fifo", "part", {"Width": 64, "Depth": 16})
@@ -57,6 +58,15 @@ def test_a_part_that_is_a_block_is_made_once(top, name, of):
 def test_wrong_parts_are_named(tmp_path, parts, message):
     with pytest.raises(SynthesisFailed, match=message):
         synthesis.mapped_shell(replace(LINK, parts=parts), tmp_path)
+
+
+def test_parts_stand_below_their_device():
+    empty: dict[str, Any] = dict.fromkeys(COLUMNS) | {"path": "", "path_ns": 5.0}
+    part = {"block": "jd_part", "configuration": "all: part", **empty}
+    row = {"block": "jd_top", "configuration": "all", **empty, "parts": [part]}
+    names = [line.split(" | ")[:2] for line in markdown([row]).splitlines()[2:]]
+    assert names == [["| `jd_top`", "all"], ["| `jd_part`", "all: part"]]
+    assert slow([row]) == [row]
 
 
 def check_sums(variant: Variant) -> dict[str, Any]:
