@@ -2,31 +2,29 @@
 
 A core's `synth` target lists its variants: tops and parameters. Results are kept by content: a
 variant runs again only if a file that its top uses, a parameter or the flow has changed.
+
+A device is too large to be mapped whole. Its engines are parts: each is mapped by itself, as a
+block is, the rest of the device with black boxes in their places, and the netlists are linked.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import resource
-import signal
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from flow import BUILD, ROOT
-from flow.configuration import load_config
+from flow import BUILD, ROOT, process
+from flow.configuration import Config, load_config
 from flow.design import Design, resolve
-from flow.manifest import engines
+from flow.manifest import engines, evaluate
 from flow.path_delay import Longest, longest
 from flow.toolchain import locked
 
@@ -47,6 +45,9 @@ ECP5 = "synth_ecp5"
 # Yosys maps with the delays of 7 series, where carry chains and wide multiplexers are slow beside
 # nets; it then keeps LUTs short of them only. Dearer nets (ps) are nearer to UltraScale+.
 NETS = "scratchpad -set synth_xilinx.abc9.W 1200"
+CELLS = ("read_verilog -lib +/xilinx/cells_sim.v", "read_verilog -lib +/xilinx/cells_xtra.v")
+LINK = "flatten -noscopeinfo"
+SHELL = "shell"  # what a device is besides its engines
 
 
 class SynthesisFailed(RuntimeError):
@@ -63,8 +64,9 @@ class Variant:
         name: of the configuration.
         parameters: of the top.
         ecp5: place and route it for ECP5, too.
-        timeout_s: wall-clock limit (seconds) of each tool.
+        timeout_s: limit of each tool, seconds of CPU time.
         made: the core of a device that was made of a configuration, in place of `core`.
+        parts: instances that are mapped by themselves, by the name of the instance.
     """
 
     core: str
@@ -74,6 +76,7 @@ class Variant:
     ecp5: bool = False
     timeout_s: float = 1800.0
     made: str = ""
+    parts: Mapping[str, Variant] = field(default_factory=dict)
 
     @property
     def design(self) -> Design:
@@ -104,22 +107,38 @@ def from_options(core: str, options: Sequence[dict[str, Any]]) -> list[Variant]:
     """Variants from flow options: `{top, name, config, parameters, ecp5, timeout_s}` each."""
     found = []
     for option in options:
-        parameters, made = option.get("parameters", {}), ""
-        if "config" in option:
-            config = load_config(option["config"]).changed(parameters)
-            parameters, made = {}, config.core()
-        found.append(
-            Variant(
-                core,
-                option["top"],
-                option.get("name", "default"),
-                parameters,
-                option.get("ecp5", False),
-                option.get("timeout_s", 1800.0),
-                made,
-            )
+        variant = Variant(
+            core,
+            option["top"],
+            option.get("name", "default"),
+            option.get("parameters", {}),
+            option.get("ecp5", False),
+            option.get("timeout_s", 1800.0),
         )
+        if "config" in option:
+            variant = of_device(variant, load_config(option["config"]))
+        found.append(variant)
     return found
+
+
+def of_device(variant: Variant, config: Config) -> Variant:
+    """The variant of a configuration's device; its parameters are changes of the configuration.
+
+    The parts have the parameters that are not their defaults, as the variants of blocks do, so that
+    equal netlists are made once.
+    """
+    config = config.changed(variant.parameters)
+    parts = {}
+    for instance in config.instances:
+        known, values = instance.engine.parameters, instance.parameters
+        parts[f"u_{instance.name}"] = Variant(
+            instance.engine.core,
+            instance.engine.top,
+            f"{config.name}: {instance.name}",
+            {n: v for n, v in values.items() if v != evaluate(known[n].default, values)},
+            timeout_s=variant.timeout_s,
+        )
+    return replace(variant, parameters={}, made=config.core(), parts=parts)
 
 
 def used_files(design: Design, top: str) -> list[Path]:
@@ -143,37 +162,113 @@ def synthesise(variant: Variant) -> dict[str, Any]:
     Returns: the flat row of the flow's results, with these keys besides the block's name: counts of
         lut, ff, dsp, bram36 (a RAMB18 is a half), uram, carry (CARRY4), lutram, srl; `path_ns`,
         `levels`, `path` of the longest register-to-register path and `port_path_ns` etc. of the
-        longest one from or to a port; `ecp5_mhz` (None if not placed); `seconds` of all tools.
+        longest one from or to a port; `ecp5_mhz` (None if not placed); CPU `seconds` of all
+        tools. A variant with parts has their rows, too, as `parts`: its counts are their sums.
     Raises: SynthesisFailed, ValueError.
     """
     folder = netlist_folder(variant)
     with locked(folder.with_suffix(".lock")):
         folder.mkdir(parents=True, exist_ok=True)
-        seconds = _once(folder / "xcup.done", lambda: yosys(variant, XILINX, folder, "xcup"))
-        row: dict[str, Any] = {
-            "core": variant.core,
-            "block": variant.top,
-            "configuration": variant.name,
-            "parameters": " ".join(f"{k}={v}" for k, v in variant.parameters.items()),
-            "family": "xcup",
-        }
-        row |= counts(json.loads((folder / "xcup.stat.json").read_text()))
+        parts = mapped_parts(variant, folder) if variant.parts else []
+        work = linked if parts else mapped
+        seconds = sum(part["seconds"] for part in parts)
+        seconds += _once(folder / "xcup.done", lambda: work(variant, folder))
         paths, port = longest_paths(folder)
-        row |= described("", paths[0] if paths else None) | described("port_", port)
-        row["ecp5_mhz"] = None
+        row = row_of(variant, folder / "xcup.stat.json", paths[0] if paths else None, port)
         if variant.ecp5:
             seconds += _once(folder / "ecp5.done", lambda: place_and_route(variant, folder))
             row["ecp5_mhz"] = ecp5_mhz(folder)
         row["seconds"] = round(seconds, 1)
+        if parts:
+            row["parts"] = parts
     return row
 
 
-def _once(marker: Path, work: Callable[[], None]) -> float:
-    """Do work unless its marker is there; return the seconds it took, now or then."""
+def row_of(
+    variant: Variant, stat: Path, inner: Longest | None = None, port: Longest | None = None
+) -> dict[str, Any]:
+    """The row of a netlist with these counts and longest paths."""
+    return {
+        "core": variant.core,
+        "block": variant.top,
+        "configuration": variant.name,
+        "parameters": " ".join(f"{k}={v}" for k, v in variant.parameters.items()),
+        "family": "xcup",
+        **counts(json.loads(stat.read_text())),
+        **described("", inner),
+        **described("port_", port),
+        "ecp5_mhz": None,
+    }
+
+
+def mapped(variant: Variant, folder: Path) -> float:
+    """Map a variant whole: xcup.json. Returns: CPU seconds."""
+    return yosys(variant, reading(variant), XILINX, folder, "xcup")
+
+
+def mapped_parts(variant: Variant, folder: Path) -> list[dict[str, Any]]:
+    """Map what is around the parts of a variant, and the parts: a row of each, in this order."""
+    seconds = _once(folder / f"{SHELL}.done", lambda: mapped_shell(variant, folder))
+    shell = replace(variant, name=f"{variant.name}: {SHELL}")
+    first = row_of(shell, folder / f"{SHELL}.stat.json") | {"seconds": seconds}
+    return [first, *map(synthesise, variant.parts.values())]
+
+
+def mapped_shell(variant: Variant, folder: Path) -> float:
+    """Map a variant with its parts as black boxes: shell.json.
+
+    Returns: CPU seconds.
+    Raises: SynthesisFailed, also if the parts are not those instances with their parameters.
+    """
+    log, path = folder / f"{SHELL}.log", folder / "elaborated.json"
+    boxes = {part.top for part in variant.parts.values()}
+    steps = (reading(variant, boxes), f"write_json {path}")
+    commands = [f"tee -q -a {log} {step}" for step in steps]
+    seconds = execute([sys.executable, "-c", YOSYS, *commands], variant, log, MEMORY_BYTES)
+    design = json.loads(path.read_text())
+    cells = design["modules"][variant.top]["cells"]
+    found = {name: cell for name, cell in cells.items() if cell["type"] in boxes}
+    if found.keys() != variant.parts.keys():
+        raise SynthesisFailed(
+            f"{variant.top}: got parts {sorted(variant.parts)}, want {sorted(found)}"
+        )
+    for name, part in variant.parts.items():
+        values = {key: int(bits, 2) for key, bits in found[name]["parameters"].items()}
+        for key, value in part.parameters.items():
+            if values.get(key) != value:
+                raise SynthesisFailed(
+                    f"{variant.top}: {key} of part {name} is {value}, want {values.get(key)}"
+                )
+        found[name]["parameters"] = {}  # the mapper wants black boxes without
+    path.write_text(json.dumps(design))
+    return seconds + yosys(variant, f"read_json {path}", XILINX, folder, SHELL)
+
+
+def linked(variant: Variant, folder: Path) -> float:
+    """Put the netlists of the parts into that of the shell: xcup.json, flat; no cell is changed.
+
+    Returns: CPU seconds.
+    """
+    whole = json.loads((folder / f"{SHELL}.json").read_text())
+    top = whole["modules"][variant.top]
+    for name, part in variant.parts.items():
+        netlist = json.loads((netlist_folder(part) / "xcup.json").read_text())
+        whole["modules"][name] = netlist["modules"][part.top]
+        top["cells"][name]["type"] = name
+    path, log = folder / "linked.json", folder / "xcup.log"
+    path.write_text(json.dumps(whole))
+    steps = [*CELLS, f"read_json {path}", f"hierarchy -check -top {variant.top}", LINK]
+    commands = [f"tee -q -a {log} {step}" for step in steps]
+    commands += writing(variant, folder, "xcup")
+    seconds = execute([sys.executable, "-c", YOSYS, *commands], variant, log, MEMORY_BYTES)
+    path.unlink()
+    return seconds
+
+
+def _once(marker: Path, work: Callable[[], float]) -> float:
+    """Do work unless its marker is there; return the CPU seconds it took, now or then."""
     if not marker.exists():
-        began = time.monotonic()
-        work()
-        marker.write_text(f"{time.monotonic() - began:.1f}")
+        marker.write_text(f"{work():.1f}")
     return float(marker.read_text())
 
 
@@ -201,23 +296,27 @@ def netlist_folder(variant: Variant) -> Path:
     digest = Design(variant.top, (), (), (), {}, files).digest(
         variant.top,
         sorted(variant.parameters.items()),
+        sorted(variant.parts),
         YOSYS,
         XILINX,
         NETS,
+        LINK,
         ECP5,
         version("pyosys"),
     )
     return BUILD / "synth" / f"{variant.top}-{digest}"
 
 
-def reading(variant: Variant) -> str:
-    """The command that reads a variant."""
+def reading(variant: Variant, boxes: Iterable[str] = ()) -> str:
+    """The command that reads a variant, modules of these names as black boxes."""
     design = variant.design
     used = set(used_files(design, variant.top))
     sources = " ".join(str(p) for p in design.sources if p in used)
     includes = " ".join(f"-I{p}" for p in design.includes)
     parameters = " ".join(f"-G{k}={v}" for k, v in variant.parameters.items())
-    return f"read_slang --top {variant.top} --ignore-assertions {parameters} {includes} {sources}"
+    black = " ".join(f"--blackboxed-module {name}" for name in sorted(boxes))
+    options = f"--ignore-assertions {black} {parameters}"
+    return f"read_slang --top {variant.top} {options} {includes} {sources}"
 
 
 def read(variant: Variant, folder: Path) -> None:
@@ -245,53 +344,46 @@ def memories(variant: Variant, folder: Path) -> dict[str, tuple[int, int]]:
     }
 
 
-def yosys(variant: Variant, command: str, folder: Path, name: str) -> None:
-    """Read a variant and run a synthesis command: NAME.json, NAME.stat.json, NAME.log."""
+def yosys(variant: Variant, source: str, command: str, folder: Path, name: str) -> float:
+    """Read a source and run a synthesis command: NAME.json, NAME.stat.json, NAME.log.
+
+    Returns: CPU seconds.
+    """
     log = folder / f"{name}.log"
-    steps = [
-        reading(variant),
-        NETS,
-        f"{command} -top {variant.top}",
-        "attrmap -remove src",
-    ]
-    commands = [f"tee -q -a {log} {step}" for step in steps]
-    commands += [
+    steps = [source, NETS, f"{command} -top {variant.top}", "attrmap -remove src"]
+    commands = [f"tee -q -a {log} {step}" for step in steps] + writing(variant, folder, name)
+    return execute([sys.executable, "-c", YOSYS, *commands], variant, log, MEMORY_BYTES)
+
+
+def writing(variant: Variant, folder: Path, name: str) -> list[str]:
+    """The commands that write a netlist and its counts."""
+    return [
         f"tee -q -o {folder / name}.stat.json stat -json",
         f"select {variant.top}",
-        f"tee -q -a {log} write_json -selected {folder / name}.json",
+        f"tee -q -a {folder / name}.log write_json -selected {folder / name}.json",
     ]
-    execute([sys.executable, "-c", YOSYS, *commands], variant, log, MEMORY_BYTES)
 
 
 def execute(
-    command: Sequence[str], variant: Variant, log: Path, memory: int = resource.RLIM_INFINITY
-) -> None:
+    command: Sequence[str], variant: Variant, log: Path, memory: int | None = None
+) -> float:
     """Run a tool within the variant's time limit and so many bytes of address space.
 
+    Returns: the CPU seconds it took.
     Raises: SynthesisFailed with the end of the log.
     """
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        os.nice(5)
-
-    what = f"{variant.top} {variant.name}"
-    child = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=limit,
-        cwd=log.parent,
-        start_new_session=True,
+    limit = f"ulimit -v {memory >> 10}; " if memory else ""
+    done = process.run(
+        ["sh", "-c", f'{limit}exec nice -n 5 "$@"', "sh", *command],
+        cwd=log.parent, log=log.with_suffix(".out"), cpu_s=variant.timeout_s,
     )  # fmt: skip
-    try:
-        output, _ = child.communicate(timeout=variant.timeout_s)
-    except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
-        raise SynthesisFailed(
-            f"{what}: no end within {variant.timeout_s:.0f} s, see {log}"
-        ) from None
-    if child.returncode:
+    what = f"{variant.top} {variant.name}"
+    if done.limit:
+        raise SynthesisFailed(f"{what}: {done.limit}, see {log}")
+    if done.code:
         text = log.read_text(errors="replace")[-3000:] if log.exists() else ""
-        raise SynthesisFailed(f"{what}: exit code {child.returncode}\n{text}\n{output[-2000:]}")
+        raise SynthesisFailed(f"{what}: exit code {done.code}\n{text}\n{done.output[-2000:]}")
+    return done.cpu_s
 
 
 def counts(stat: dict[str, Any]) -> dict[str, float]:
@@ -325,13 +417,13 @@ def described(prefix: str, path: Longest | None) -> dict[str, Any]:
     }
 
 
-def place_and_route(variant: Variant, folder: Path) -> None:
-    """Map to ECP5, then place and route on the 85k part: ecp5.report.json.
+def place_and_route(variant: Variant, folder: Path) -> float:
+    """Map to ECP5, then place and route on the 85k part: ecp5.report.json. Returns: CPU seconds.
 
     A chain of registers drives the inputs and no pins are used, so that every path begins and ends
     in a register and wide blocks fit.
     """
-    yosys(variant, ECP5, folder, "ecp5")
+    seconds = yosys(variant, reading(variant), ECP5, folder, "ecp5")
     netlist = json.loads((folder / "ecp5.json").read_text())
     module = netlist["modules"][variant.top]
     bits = [
@@ -369,7 +461,7 @@ def place_and_route(variant: Variant, folder: Path) -> None:
         "--report", "ecp5.report.json", "--quiet",
         "--log", "nextpnr.log",
     ]  # fmt: skip
-    execute(command, variant, folder / "nextpnr.log")
+    return seconds + execute(command, variant, folder / "nextpnr.log")
 
 
 def ecp5_mhz(folder: Path) -> float:

@@ -71,19 +71,24 @@ def summary(row: Mapping[str, Any]) -> str:
     return f"{cost}; {time}{ecp5}; {row['seconds']:.0f} s"
 
 
+def with_parts(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The rows, each with those of its parts after it."""
+    return [line for row in rows for line in (row, *row.get("parts", []))]
+
+
 def slow(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The rows whose longest path does not fit the clock."""
     return [row for row in rows if row["path_ns"] and row["path_ns"] > PERIOD_NS]
 
 
 def markdown(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The rows as a table of Markdown; a path that does not fit the clock is bold."""
+    """The rows and their parts as a table of Markdown; a path beyond the clock is bold."""
     lines = [
         "| block | configuration | LUT | FF | DSP | BRAM36 | URAM | CARRY4 | levels | ns | path "
         "| ECP5 MHz |",
         "| --- | --- |" + " ---: |" * 8 + " --- | ---: |",
     ]
-    for row in rows:
+    for row in with_parts(rows):
         cells = ["" if row[c] in (None, 0) else f"{row[c]:g}" for c in COLUMNS]
         if row in slow([row]):
             cells[7] = f"**{cells[7]}**"
@@ -99,7 +104,7 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
     table.add_column("configuration")
     for column in COLUMNS:
         table.add_column(column, justify="right")
-    for row in rows:
+    for row in with_parts(rows):
         cells = ["" if row[c] in (None, 0) else f"{row[c]:g}" for c in COLUMNS]
         late = row["path_ns"] and row["path_ns"] > PERIOD_NS
         style = "red" if late else None

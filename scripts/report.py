@@ -25,6 +25,7 @@ import jinja2
 
 from benchmarks.base import benchmarks
 from flow import BUILD, ROOT, results
+from flow.synthesis_table import with_parts
 
 PAGE = ROOT / "docs" / "report" / "index.html"
 README = ROOT / "README.md"
@@ -204,7 +205,7 @@ def synth_section(data: dict[str, Any]) -> Section:
         "block=Block|configuration=Configuration|lut#=LUT|ff#=FF|dsp#=DSP|bram36#=BRAM36|"
         "uram#=URAM|levels#=Levels|path_ns#=Path, ns|ecp5_mhz#=ECP5, MHz|path=Longest path"
     )
-    tables = [Table(columns, rows)]
+    tables = [Table(columns, [dict(row) for row in with_parts(rows)])]
     if missing:
         tables.append(
             Table(_columns("variant=Variant"), missing, folded=f"{len(missing)} not measured yet")
