@@ -1,11 +1,14 @@
-"""Gradient steps in software on this machine: what the learner engine is compared with.
+"""Gradient steps in software on this machine: what the engines are compared with.
 
-One thread each; a figure is the least of several rounds. Both do the same work as the engine's
-program: forward passes, losses, gradients, Adam and targets, on random records.
+    python -m benchmarks.peers.learners --sizes 17,400,300,6 --batches 64,512    # DDPG on a GPU
+
+One thread each on the processor; a figure is the least of several rounds. All do the same work as
+the engine's program: forward passes, losses, gradients, Adam and targets, on random records.
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import json
 import subprocess
@@ -54,6 +57,40 @@ def pytorch(kind: str, sizes: Sequence[int], batch: int) -> float:
         torch.set_num_threads(threads)
 
 
+def on_gpu(sizes: Sequence[int], batch: int) -> dict[str, float]:
+    """Nanoseconds a step of DDPG in PyTorch on a GPU: as it is, and replayed as a CUDA graph.
+
+    A graph leaves out what the processor does to start each kernel.
+    """
+    torch.manual_seed(1)
+    with torch.device("cuda"):
+        step = _ddpg(list(sizes), batch, capturable=True)
+
+    def whole() -> None:
+        step()
+        torch.cuda.synchronize()
+
+    for _ in range(10):
+        whole()
+    found = {"eager": 1e9 * min(_seconds(whole) for _ in range(ROUNDS))}
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+
+    def replay() -> None:
+        graph.replay()
+        torch.cuda.synchronize()
+
+    found["graph"] = 1e9 * min(_seconds(replay) for _ in range(ROUNDS))
+    return found
+
+
 def _seconds(step: Callable[[], Any]) -> float:
     count, began = 0, time.perf_counter()
     while True:
@@ -88,13 +125,13 @@ def _dqn(sizes: list[int], batch: int) -> Callable[[], None]:
     return step
 
 
-def _ddpg(sizes: list[int], batch: int) -> Callable[[], None]:
+def _ddpg(sizes: list[int], batch: int, capturable: bool = False) -> Callable[[], None]:
     states, actions = sizes[0], sizes[-1]
     critic_sizes = [states + actions, *sizes[1:-1], 1]
     actor, actor_target = (_network(sizes, torch.nn.Tanh()) for _ in range(2))
     critic, critic_target = (_network(critic_sizes) for _ in range(2))
-    of_actor = torch.optim.Adam(actor.parameters(), lr=1e-3)
-    of_critic = torch.optim.Adam(critic.parameters(), lr=1e-3)
+    of_actor = torch.optim.Adam(actor.parameters(), lr=1e-3, capturable=capturable)
+    of_critic = torch.optim.Adam(critic.parameters(), lr=1e-3, capturable=capturable)
     state, following = torch.randn(batch, states), torch.randn(batch, states)
     action, reward = torch.randn(batch, actions), torch.randn(batch, 1)
 
@@ -116,3 +153,20 @@ def _ddpg(sizes: list[int], batch: int) -> Callable[[], None]:
                     b.lerp_(a, 0.005)
 
     return step
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Print steps of DDPG on a GPU."""
+    parser = argparse.ArgumentParser(description="Time DDPG's gradient steps in PyTorch on a GPU.")
+    parser.add_argument("--sizes", default="17,400,300,6", help="widths of the actor")
+    parser.add_argument("--batches", default="64,128,256,512")
+    options = parser.parse_args(argv)
+    sizes = [int(size) for size in options.sizes.split(",")]
+    print(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}, actor {options.sizes}")
+    for batch in (int(part) for part in options.batches.split(",")):
+        for name, ns in on_gpu(sizes, batch).items():
+            print(f"B={batch} {name}: {ns / 1e3:.1f} us a step, {1e9 * batch / ns:.0f} vectors/s")
+
+
+if __name__ == "__main__":
+    main()
