@@ -148,6 +148,17 @@ class QatEnv(EngineEnv):
         unlike = (registers.CYC_FW, registers.CYC_INF, registers.TILEVEC_LO, registers.TILEVEC_HI)
         return register is not registers.CYC_WAIT and not (self.with_batch and register in unlike)
 
+    async def adopt_registers(self) -> None:
+        """Take what a dropped job counted, and showed to monitors, into the golden engine."""
+        golden, path = self.golden, self.golden.path
+        for k in range(registers.SHIFT.count):
+            for register, values in ((registers.MON_MIN, path.low), (registers.MON_MAX, path.high)):
+                word = await self.axil.read(register.at(k))
+                values[k] = word - (word >> 31 << 32)
+            path.saturated[k] = await self.axil.read(registers.SAT.at(k))
+        golden.entries = await self.counter(registers.TILEVEC_LO.offset)
+        golden.partial = bool(await self.axil.read(registers.MODE.offset) & 2)
+
     # ---- Jobs
     def numbers(self, *shape: int, size: int = 32) -> np.ndarray:
         """Random integers of up to so many bits, int32."""

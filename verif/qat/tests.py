@@ -7,9 +7,9 @@ import pyuvm
 from cocotb.triggers import ClockCycles
 
 from flow.effort import scale
-from models.qat.descriptor import LAYER_JOBS, Opcode
+from models.qat.descriptor import LAYER_JOBS, PAIR_BYTES, Flag, Opcode
 from models.qat.layout import ACTOR, CRITIC, Geometry, Slots, plan
-from models.qat.validate import RATE_MOST, SCALAR_MOST, TAU_MOST
+from models.qat.validate import RATE_MOST, SCALAR_MOST, TAU_MOST, list_bytes
 from models.registers import qat as registers
 from models.registers.engine_header import Error as Common
 from models.registers.qat import Error
@@ -18,7 +18,7 @@ from verif.bench import clock_number
 from verif.engine_env import EngineSequence, EngineTest
 from verif.failures import Array, Case, all_failures
 from verif.qat.env import ACTION, LINES, OUT, REGIONS, STATE, TABLE, QatEnv, used
-from verif.qat.timesteps import TimestepErrors, TimestepFailures, Timesteps
+from verif.qat.timesteps import TimestepErrors, TimestepFailures, TimestepResets, Timesteps
 
 
 class Acting(EngineSequence[QatEnv]):
@@ -431,23 +431,12 @@ class Resets(EngineSequence[QatEnv]):
             env.adopt(OUT, 8 * g.lw * g.w_lines)
             env.adopt(ACTION, 64)
             # What a dropped inference showed to the monitors and counters is not predicted.
-            await self.adopt_registers()
+            await env.adopt_registers()
             await env.run(env.infer())
             await env.acting_slot()
             # A gradient that was dropped is undefined.
             await env.run(env.load(2, count=used(env.table, g)))
             await env.run(env.store(2, count=used(env.table, g)))
-
-    async def adopt_registers(self) -> None:
-        """Take monitors, saturations and entries of the design into the golden engine."""
-        env = self.env
-        path = env.golden.path
-        for k in range(registers.SHIFT.count):
-            for register, values in ((registers.MON_MIN, path.low), (registers.MON_MAX, path.high)):
-                word = await env.axil.read(register.at(k))
-                values[k] = word - (word >> 31 << 32)
-            path.saturated[k] = await env.axil.read(registers.SAT.at(k))
-        env.golden.entries = await env.counter(registers.TILEVEC_LO.offset)
 
 
 class Dropped(EngineSequence[QatEnv]):
@@ -553,11 +542,19 @@ async def cases(env: QatEnv) -> list[Case]:
     infer = env.infer(20)
     line = 4 * g.lw
     count = min(g.w_lines, 200)
+    batch, flags = 5, Flag.LIST | Flag.WEIGHTS | Flag.AFTER
+    train = env.train(flags, batch, 4)
+    records = train[13] * (train[12] - 1) + g.record_bytes(env.table.states)
+    listed = list_bytes(batch) + PAIR_BYTES * batch
     # What is read back must have been written: memories and slots begin undefined.
     await env.run(env.load(1, count=count))
+    await env.run(env.padded(1, 20))
     await env.run(env.put_slot(0, 0, 0, env.numbers(3, g.lw)))
     return [
         Case(infer, {4: Array(4 * env.table.states), 6: Array(4 * env.table.actions, written=True)},
+             repeats=True),
+        Case(train, {2: Array(records), 4: Array(4 * env.table.states),
+                     6: Array(4 * env.table.actions, written=True), 10: Array(listed)},
              repeats=True),
         Case(env.store(1, 0, count), {2: Array(line * count, written=True)}, repeats=True),
         Case(env.get_slot(0, 0, 0, 3), {2: Array(3 * line, written=True)}, repeats=True),
@@ -587,7 +584,10 @@ class Smoke(Base):
 class Learning(Base):
     """Timesteps, wrong ones too, and a memory that fails."""
 
-    sequences = (Timesteps(rounds=scale(12, 2)), TimestepErrors(), TimestepFailures())
+    sequences = (
+        Timesteps(rounds=scale(12, 2)), TimestepErrors(), TimestepFailures(),
+        TimestepResets(times=scale(40, 6)),
+    )  # fmt: skip
 
 
 @pyuvm.test(timeout_time=20, timeout_unit="ms")

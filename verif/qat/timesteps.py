@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cocotb.triggers import ClockCycles
+
 from flow.effort import scale
 from models.qat.descriptor import PAIR_BYTES, Flag, Opcode
 from models.qat.layout import ACTOR, CRITIC
@@ -9,6 +11,7 @@ from models.qat.validate import RATE_MOST, list_bytes
 from models.registers import qat as registers
 from models.registers.engine_header import Error as Common
 from models.registers.qat import Error
+from verif.bench import clock_number
 from verif.engine_env import EngineSequence
 from verif.qat.env import ACTION, LIST, RECORDS, REGIONS, STATE, TABLE, QatEnv, used
 
@@ -169,3 +172,36 @@ class TimestepFailures(TimestepErrors):
                 await self.memories()
                 await env.run(env.train(ALL | Flag.AFTER, 6, 4))
                 await self.memories()
+
+
+class TimestepResets(TimestepErrors):
+    """Soft resets at any clock of a timestep; with lines loaded anew the next one is whole."""
+
+    times = 1
+
+    async def body(self) -> None:
+        env = self.env
+        for turn in range(self.times):
+            await begin(env)
+            await env.settings(turn % 2 == 1)
+            flags = ALL | (Flag.AFTER if turn % 3 else Flag.WITH)
+            begun = clock_number()
+            await env.run(env.train(flags, 6, 4))
+            took = clock_number() - begun
+            await env.send(env.train(flags, 6, 4))
+            await ClockCycles(env.dut.clk_i, env.random.randint(1, took))
+            waited = await env.soft_reset()
+            assert waited < 1500, f"a soft reset took {waited} clocks"
+            env.adopt(ACTION, 64)
+            env.adopt(LIST + list_bytes(6), 6 * PAIR_BYTES)
+            await env.adopt_registers()
+            env.golden.timesteps = await env.axil.read(registers.TSTEP.offset)
+            for k in range(registers.RNG.count // 2):  # noise may have been drawn
+                low, high = [await env.axil.read(registers.RNG.at(2 * k + half)) for half in (0, 1)]
+                env.golden.generator.state[k] = low | high << 32
+            for region in range(REGIONS):
+                await env.run(env.padded(region, 24 if region < 2 else 20))
+            await env.run(env.train(flags, 6, 4))
+            await self.memories()
+            await env.write(registers.CFG, 0)
+            await env.write(registers.MODE, 0)
