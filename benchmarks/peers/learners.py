@@ -161,6 +161,8 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--sizes", default="17,400,300,6", help="widths of the actor")
     parser.add_argument("--batches", default="64,128,256,512")
     options = parser.parse_args(argv)
+    if not torch.cuda.is_available():
+        parser.error("got no GPU, want one that PyTorch sees")
     sizes = [int(size) for size in options.sizes.split(",")]
     print(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}, actor {options.sizes}")
     for batch in (int(part) for part in options.batches.split(",")):

@@ -426,14 +426,14 @@ class QatEngine:
         """Let the monitor, or the quantizer, see records, of the last so many lines."""
         path, table = self.path, self._table
         found = unpack(rows, table.states, table.actions, self.geometry)
-        behind = 1 + self.geometry.lines(table.states)  # lines before those of s'
-        if lines < behind:
+        before = 1 + self.geometry.lines(table.states)  # lines of a record, to those of s'
+        if lines < before:
             found.action[-1] = 0
-        for values, before in (
+        for values, first in (
             (path.joined(found.state, found.action), 1),
-            (path.joined(found.following, None), behind),
+            (path.joined(found.following, None), before),
         ):
-            if seen := len(rows) - (lines <= before):
+            if seen := len(rows) - (lines <= first):
                 path.store(values[:seen], 0, self._half, self._watch)
 
     def _deliver(self, job: Job, memory: Memory, first: int, td: np.ndarray) -> None:

@@ -196,9 +196,10 @@ def train_clocks(
     each = -(-table.actions // g.tanh_lanes)
     for number, size in enumerate(sizes):
         vectors = -(-size // g.n)
-        more = act == "with" and number == 0
-        start = array.forward(actor, vectors + more, {})
-        ready = array.tanh_ready(start, table.actions, vectors + more)
+        start = array.forward(actor, vectors, {})
+        ready = array.tanh_ready(start, table.actions, vectors)
+        if act == "with" and number == 0:
+            array.t = array.infer(actor) + DEPTH + TANH + ACT_PIPE + LATENCY
         array.forward(critic, vectors, {column: ready})
         start = array.backward(critic, vectors, 0, 0, column)[column]
         need = start + DEPTH + 5 + (each - 1) * (vectors - 1)

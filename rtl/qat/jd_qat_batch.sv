@@ -11,7 +11,7 @@
 //          and no more rows used; done_o comes when all beats that were asked for are taken.
 // Timing   an entry of the list per clock, of which records are asked for at once, but none is used before
 //          all of the list has been. A read for each record, up to 16 at a time. A row of a record per
-//          clock, while a line waits for nothing; an action with a line of its own takes a clock more
+//          clock, while a line waits for nothing; an action with a line of its own takes one clock more
 //          in X and in X'. A line is offered 2 clocks after its row came.
 // Numbers  a record is a row of action, reward and discount (its last two words), the rows of s, and those
 //          of s'. Misc is reward, discount, weight and zeros, in 32 bits. X is s and the action, which

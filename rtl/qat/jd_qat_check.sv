@@ -185,7 +185,7 @@ module jd_qat_check
     pair_bytes   = (64'(words_i[14][15:0]) * 64'd16 + 64'd63) & ~64'd63;    // of the list
     if (weighted) pair_bytes = pair_bytes + 64'(words_i[14][15:0]) * 64'd8;
   end
-  // Records: the product a clock later.
+  // Records: the product one clock later.
   logic [31:0] places;
   logic [63:0] product_q;
   logic        records_q;

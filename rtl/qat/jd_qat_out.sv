@@ -4,8 +4,8 @@
 // its derivative, quantizer.
 //
 // Streams  in: sums of an entry; line: what is stored of it; wide: outputs of a last layer for
-//          jd_qat_tail, which keep 32 bits and of which an entry may have two; deltas of an action. Pipes: valid only, no
-//          stall. An entry gives a line or a wide one. `in_` fields come with the sums, but
+//          jd_qat_tail, which keep 32 bits and of which an entry may have two; deltas of an action.
+//          Pipes: valid only, no stall. An entry gives a line or a wide one. `in_` fields come with the sums, but
 //          in_positive_i with the derivative, 4 clocks later.
 // Timing   wide_* 4 clocks after the sums, line_* 6, one per clock:
 //              1 combined | 2 bias | 3, 4 rounding | 5, 6 quantizer

@@ -103,11 +103,15 @@ module jd_qat_state
       infer_q    <= '0;
       wait_q     <= '0;
     end else if (running_q) begin
-      if (load_il_q)                   infer_q    <= infer_q + 1'b1;
-      else if (!entry_q || entry_il_q) wait_q     <= wait_q + 1'b1;
-      else if (pass_q == PassDx)       backward_q <= backward_q + 1'b1;
-      else if (pass_q == PassDw)       gradient_q <= gradient_q + 1'b1;
-      else                             forward_q  <= forward_q + 1'b1;
+      // An inference loads its first lines while the pass before takes its last entries.
+      if (load_il_q) infer_q <= infer_q + 1'b1;
+      if (entry_q && !entry_il_q) begin
+        if (pass_q == PassDx)      backward_q <= backward_q + 1'b1;
+        else if (pass_q == PassDw) gradient_q <= gradient_q + 1'b1;
+        else                       forward_q  <= forward_q + 1'b1;
+      end else if (!load_il_q) begin
+        wait_q <= wait_q + 1'b1;
+      end
     end
   end
 

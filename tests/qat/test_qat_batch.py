@@ -334,7 +334,7 @@ def test_qat_batch_pairs(size: str, seed: int) -> None:
 
 @pytest.mark.parametrize("size", ALL)
 def test_qat_batch_clocks(size: str, seed: int) -> None:
-    """A row per clock, and a clock more for an action with a line of its own."""
+    """A row per clock, and one more for an action with a line of its own."""
     rng = np.random.default_rng([seed, 25])
     g, latency = SIZES[size], 64
     many = {"actions": 2, "batch": g.vectors, "chunk": g.vectors, "at": 0, "gap": 0}

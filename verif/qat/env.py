@@ -105,12 +105,10 @@ class QatEnv(EngineEnv):
 
     Attributes:
         table: of the last NET that ended well.
-        with_batch: the last TRAIN chose an action with its batch.
     """
 
     engine, group, bins = "qat", "qat.job", BINS
     table: Table
-    with_batch = False
 
     @property
     def geometry(self) -> Geometry:
@@ -144,9 +142,7 @@ class QatEnv(EngineEnv):
             self.cover.sample(job)
 
     def compares(self, register: Register) -> bool:
-        # A vector that acts with a batch has an inference of its own in the RTL.
-        unlike = (registers.CYC_FW, registers.CYC_INF, registers.TILEVEC_LO, registers.TILEVEC_HI)
-        return register is not registers.CYC_WAIT and not (self.with_batch and register in unlike)
+        return register is not registers.CYC_WAIT
 
     async def adopt_registers(self) -> None:
         """Take what a dropped job counted, and showed to monitors, into the golden engine."""
@@ -294,7 +290,6 @@ class QatEnv(EngineEnv):
             job[10], job[12] = LIST, places
         for name, value in words.items():
             job[int(name[1:])] = value
-        self.with_batch |= bool(flags & Flag.WITH)
         return job
 
     def infer(self, size: int = 24, noisy: bool = False) -> list[int]:
@@ -313,10 +308,13 @@ class QatEnv(EngineEnv):
                 await self.run(self.get_slot(core, g.vc, line, count))
 
     async def settings(self, half: bool) -> None:
-        """Random shifts, mode and kind of noise in both."""
+        """Random shifts, mode, kind of noise, and whether TSTEP stands, in both."""
         await self.write(registers.MODE, int(half))
         for k in range(registers.SHIFT.count):
             await self.write(registers.SHIFT, self.random.randint(0, 16), k)
         kind = self.random.randrange(noise.KINDS)
         forced = half and self.random.random() < 0.2
-        await self.write(registers.CFG, registers.CFG.word(noise=kind, force_full=forced))
+        held = self.random.random() < 0.4
+        await self.write(
+            registers.CFG, registers.CFG.word(noise=kind, force_full=forced, hold=held)
+        )
