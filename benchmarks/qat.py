@@ -135,11 +135,9 @@ def timestep(
     def train() -> Any:
         return qat.train(batch, RATE, RATE, source, state=np.zeros(work.states), act=way)
 
-    alone = train().wait(TIMEOUT_S).cycles
+    first, second = (job.wait(TIMEOUT_S) for job in [train() for _ in range(2)])
     clocks = qat.statistics()["clocks"]
-    jobs = [train() for _ in range(2)]
-    ends = [job.wait(TIMEOUT_S) for job in jobs]
-    in_row = ends[1].end - ends[0].end
+    alone, in_row = first.cycles, second.end - first.end
     ideal = ideal_clocks(table, g, batch, mode == "half")
     model = train_clocks(table, g, batch, chunk, mode == "half", way)
     config = f"{work.name} B={batch} {mode} {way}"

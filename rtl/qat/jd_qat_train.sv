@@ -357,8 +357,10 @@ module jd_qat_train
       at_q    <= '0;
       left_q  <= batch;
       actor_q <= 1'b0;
-      actor_o <= 1'b0;
-      if (start_i) {code_o, info0_o, info1_o} <= '0;
+      if (start_i) begin
+        {code_o, info0_o, info1_o} <= '0;
+        actor_o                    <= 1'b0;    // till then lines may be on their way to Adam
+      end
     end else begin
       if (next_chunk) begin
         at_q    <= last ? '0 : at_q + chunk;

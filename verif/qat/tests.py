@@ -605,6 +605,7 @@ class BackPressure(Base):
     sequences = (
         Lines(rounds=scale(4, 1)), Acting(rounds=scale(6, 1)), Layers(rounds=scale(4, 1)),
         Resets(times=scale(24, 4)), Updates(rounds=scale(3, 1)), Dropped(times=scale(12, 2)),
+        TimestepResets(times=scale(20, 4)), TimestepResets(times=scale(10, 3), writing=True),
     )  # fmt: skip
 
 

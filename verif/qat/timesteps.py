@@ -8,6 +8,7 @@ from flow.effort import scale
 from models.qat.descriptor import PAIR_BYTES, Flag, Opcode
 from models.qat.layout import ACTOR, CRITIC
 from models.qat.validate import RATE_MOST, list_bytes
+from models.registers import engine_header as header
 from models.registers import qat as registers
 from models.registers.engine_header import Error as Common
 from models.registers.qat import Error
@@ -46,7 +47,12 @@ class Timesteps(EngineSequence[QatEnv]):
                         flags &= ~Flag.WEIGHTS
                     chunk = 2 * draw(1, min(g.vectors, scale(g.vectors, 12)) // 2)
                     job = env.train(flags, draw(1, 3 * chunk), chunk)
+                    clear = header.STATUS.word(event_seen=1)
+                    await env.axil.write(header.STATUS.offset, clear)
                     await env.run(job)
+                    status = await env.axil.read(header.STATUS.offset)
+                    told = header.STATUS.field("event_seen").get(status)
+                    assert told == bool(flags & Flag.WITH), f"{flags:#x}: event_seen is {told}"
                     await env.compare_registers()
                     await self.slots(job)
                 for region in range(REGIONS):
@@ -176,9 +182,15 @@ class TimestepFailures(TimestepErrors):
 
 
 class TimestepResets(TimestepErrors):
-    """Soft resets at any clock of a timestep; with lines loaded anew the next one is whole."""
+    """Soft resets at any clock of a timestep; with lines loaded anew the next one is whole.
+
+    Attributes:
+        times: resets.
+        writing: they come while TD errors are written, of a chunk as large as there is.
+    """
 
     times = 1
+    writing = False
 
     async def body(self) -> None:
         env = self.env
@@ -189,12 +201,18 @@ class TimestepResets(TimestepErrors):
             begun = clock_number()
             await env.run(env.train(flags, 6, 4))
             took = clock_number() - begun
-            await env.send(env.train(flags, 6, 4))
-            await ClockCycles(env.dut.clk_i, env.random.randint(1, took))
+            batch, chunk = (env.geometry.vectors, env.geometry.vectors) if self.writing else (6, 4)
+            await env.send(env.train(flags, batch, chunk))
+            if self.writing:
+                pairs = LIST + list_bytes(batch)
+                while not any(burst.address >= pairs for burst in env.ports[0].monitor.writes):
+                    await ClockCycles(env.dut.clk_i, 1)
+            else:
+                await ClockCycles(env.dut.clk_i, env.random.randint(1, took))
             waited = await env.soft_reset()
             assert waited < 1500, f"a soft reset took {waited} clocks"
             env.adopt(ACTION, 64)
-            env.adopt(LIST + list_bytes(6), 6 * PAIR_BYTES)
+            env.adopt(LIST + list_bytes(batch), batch * PAIR_BYTES)
             await env.adopt_registers()
             env.golden.timesteps = await env.axil.read(registers.TSTEP.offset)
             for k in range(registers.RNG.count // 2):  # noise may have been drawn
