@@ -542,7 +542,7 @@ async def cases(env: QatEnv) -> list[Case]:
     infer = env.infer(20)
     line = 4 * g.lw
     count = min(g.w_lines, 200)
-    batch, flags = 5, Flag.LIST | Flag.WEIGHTS | Flag.AFTER
+    batch, flags = 9, Flag.LIST | Flag.WEIGHTS | Flag.AFTER
     train = env.train(flags, batch, 4)
     records = train[13] * (train[12] - 1) + g.record_bytes(env.table.states)
     listed = list_bytes(batch) + PAIR_BYTES * batch
