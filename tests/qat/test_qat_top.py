@@ -184,15 +184,26 @@ def alike(sim: Qat, golden: Qat) -> None:
 @builds(lambda: build_library(CONFIG))
 @pytest.mark.parametrize("way", ["after", "with"])
 def test_timesteps_are_those_of_the_model(way: str, seed: int) -> None:
-    """An agent that learns on the RTL, across the switch to 16 bits, is the golden engine's."""
+    """An agent that learns on the RTL, across the switch to 16 bits, is the golden engine's.
+
+    An action `with` the batch can be read while the timestep still runs.
+    """
     batch = 12
     sim, golden, rng, source = twins(seed, batch)
     with sim.device:
         for turn in range(scale(20, 5)):
             state = rng.normal(size=7)
-            for qat in (sim, golden):
+            jobs = [
                 qat.train(batch, 1e-3, 1e-3, source, state=state, act=way,
-                          chunk=None if turn % 2 else 8).wait(120)  # fmt: skip
+                          chunk=None if turn % 2 else 8)
+                for qat in (sim, golden)
+            ]  # fmt: skip
+            jobs[1].wait(120)
+            if way == "with":
+                sim.wait_action(jobs[0])
+                np.testing.assert_array_equal(sim.action(), golden.action())
+                assert not jobs[0].ended
+            jobs[0].wait(120)
             np.testing.assert_array_equal(sim.action(), golden.action())
             alike(sim, golden)
         assert sim.half

@@ -29,6 +29,9 @@ SHORT = replace(
 )  # fmt: skip
 
 
+AHEAD = replace(SHORT, alpha=0.6, beta_steps=20, act="with")  # priorities; acts during a timestep
+
+
 def steps(training: TimestepTraining, count: int) -> None:
     """Go on until so many timesteps are done."""
     for _ in training.rounds():
@@ -55,13 +58,14 @@ def equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def test_a_run_goes_on_to_the_bit(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("settings", [SHORT, AHEAD], ids=["after", "with"])
+def test_a_run_goes_on_to_the_bit(tmp_path: Path, settings: QatRecipe, seed: int) -> None:
     """Across the switch: interrupted in full mode, ended in half mode; another seed differs."""
     with open_device("model", "qat") as device:
-        whole = TimestepTraining(device, SHORT, seed)
+        whole = TimestepTraining(device, settings, seed)
         steps(whole, 10)
         assert whole.trainer.qat.statistics()["mode"] == "full"
-        identity = TimestepTraining.identity(SHORT, seed, "qat")
+        identity = TimestepTraining.identity(settings, seed, "qat")
         checkpoint.save(tmp_path / "c.npz", identity, whole.state())
         steps(whole, 30)
         found = whole.trainer.qat.statistics()
@@ -69,17 +73,17 @@ def test_a_run_goes_on_to_the_bit(tmp_path: Path, seed: int) -> None:
         assert found["shifts"][0] and not any(found["saturated"][s] for s in ("Z", "DX", "M", "W"))
         whole.close()
         want, ended = comparable(whole), whole.outcome()
-    longer = replace(SHORT, max_steps=31)
+    longer = replace(settings, max_steps=31)
     start = checkpoint.load(tmp_path / "c.npz", TimestepTraining.identity(longer, seed, "qat"))
     with open_device("model", "qat") as device:
-        rest = TimestepTraining(device, SHORT, seed, start)
+        rest = TimestepTraining(device, settings, seed, start)
         assert rest.step == 10
         steps(rest, 30)
         rest.close()
         assert equal(comparable(rest), want)
         assert rest.outcome() == ended
     with open_device("model", "qat") as device:
-        other = TimestepTraining(device, SHORT, seed + 1)
+        other = TimestepTraining(device, settings, seed + 1)
         steps(other, 30)
         other.close()
         assert not equal(comparable(other), want)
@@ -106,11 +110,50 @@ def test_records_hold_what_the_environment_did(seed: int) -> None:
         )
 
 
+def test_priorities_are_those_of_the_errors(seed: int) -> None:
+    """The last batch's leaves have (|TD error| + epsilon)^alpha; beta rises; nothing is open."""
+    with open_device("model", "qat") as device:
+        training = TimestepTraining(device, AHEAD, seed)
+        steps(training, 6)
+        trainer = training.trainer
+        training.close()
+        trainer.finish()
+        batch = AHEAD.batch
+        assert trainer.source.list_address is not None
+        listed = device.read(trainer.source.list_address, 16 * batch).view(np.uint32)
+        leaves = listed.reshape(-1, 4)[:, 0].astype(np.int64)
+        slots, errors = trainer.qat.pairs(trainer.source, batch)
+        assert list(slots) == list(range(batch)) and errors.min() > 0
+        last = {int(leaf): error for leaf, error in zip(leaves, errors, strict=True)}
+        found = trainer.replay.retrieve(np.array(list(last)))
+        want = (np.array(list(last.values())) + AHEAD.epsilon_priority) ** AHEAD.alpha
+        np.testing.assert_allclose(found / 65536, want, rtol=1e-3)  # the power is a table's
+        assert np.unique(found).size > batch // 2
+        assert trainer.replay.beta == pytest.approx(0.4 + 6 * 0.6 / 20, abs=1e-6)
+        trainer.replay.reserve(1)  # waits for batches that are being fetched
+
+
+def test_an_action_is_of_the_weights_before(seed: int) -> None:
+    """Acting `with` a batch: by the actor before its update; `after`: by the updated one."""
+    for act in ("after", "with"):
+        with open_device("model", "qat") as device:
+            training = TimestepTraining(device, replace(SHORT, act=act, noise="none"), seed)
+            steps(training, 3)
+            trainer, state = training.trainer, training.run.state
+            training.close()
+            before = trainer.policy().actions(state[None])
+            chosen = trainer.train(state)
+            after = trainer.policy().actions(state[None])
+            assert not np.array_equal(before, after)
+            np.testing.assert_array_equal(chosen, (after if act == "after" else before)[0])
+
+
 def test_recipes_are_checked() -> None:
     assert training_of(PENDULUM) is TimestepTraining
     assert training_of(recipe("ddpg", "Pendulum-v1")) is LockstepTraining
     for name, value in (
-        ("optimizer", "sgd"), ("ratio", 2), ("actors", 2), ("alpha", 0.5), ("huber", 1.0),
+        ("optimizer", "sgd"), ("ratio", 2), ("actors", 2), ("alpha", 2.0), ("huber", 1.0),
+        ("act", "before"),
         ("qdelay", -1), ("noise", "pink"), ("sigma", -1.0), ("theta", 2.0), ("tau", 0.0),
         ("actor_scale", 7), ("critic_scale", -9), ("critic_learning_rate", 0.0),
         ("decay_steps", 1),
@@ -165,12 +208,13 @@ def test_the_command_trains(tmp_path: Path, steps_: int, seed: int) -> None:
 
 @pytest.mark.regress
 @builds(lambda: open_device("sim", "qat"))
-def test_training_on_rtl_is_the_models(seed: int) -> None:
+@pytest.mark.parametrize("settings", [SHORT, AHEAD], ids=["after", "with"])
+def test_training_on_rtl_is_the_models(settings: QatRecipe, seed: int) -> None:
     """The loop on the RTL, past the switch to 16 bits: all of its state is the golden engine's."""
     found = []
     for kind in ("sim", "model"):
         with open_device(kind, "qat", **({"seed": seed} if kind == "sim" else {})) as device:
-            training = TimestepTraining(device, SHORT, seed)
+            training = TimestepTraining(device, settings, seed)
             steps(training, 20)
             assert training.trainer.qat.half
             training.close()

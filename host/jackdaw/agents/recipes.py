@@ -183,7 +183,9 @@ class ActorCriticRecipe(Recipe):
 
 @dataclass(frozen=True)
 class QatRecipe(Recipe):
-    """Settings of DDPG on the qat engine: one environment step a gradient step, uniform batches.
+    """Settings of DDPG on the qat engine: one environment step a gradient step.
+
+    Batches are uniform if `alpha` is 0, else prioritized.
 
     Attributes:
         critic_learning_rate: step size of the critic.
@@ -192,6 +194,8 @@ class QatRecipe(Recipe):
         noise: kind: none, uniform, gaussian or ornstein.
         sigma: its size, in units of the actions' bounds.
         theta: pull to zero of ornstein.
+        act: `after` the updates, or `with` the actor's batch, before its update: then the
+            environment steps while the engine still trains.
         actor_scale, critic_scale: log2 of the loss scales.
     """
 
@@ -201,6 +205,7 @@ class QatRecipe(Recipe):
     noise: str = "gaussian"
     sigma: float = 0.1
     theta: float = 0.15
+    act: str = "after"
     actor_scale: int = 4
     critic_scale: int = 0
 
@@ -212,7 +217,6 @@ class QatRecipe(Recipe):
             "decay_steps": (self.decay_steps, self.decay_steps == 0, "0"),
             "ratio": (self.ratio, self.ratio == 1, "1"),
             "actors": (self.actors, self.actors == 1, "1"),
-            "alpha": (self.alpha, self.alpha == 0, "0, batches are uniform"),
             "huber": (self.huber, self.huber is None, "None"),
             "critic_learning_rate": (rate, rate > 0, "more than 0"),
             "tau": (self.tau, 0 < self.tau <= 1, "more than 0, at most 1"),
@@ -220,6 +224,7 @@ class QatRecipe(Recipe):
             "noise": (self.noise, self.noise in NOISES, f"one of {', '.join(NOISES)}"),
             "sigma": (self.sigma, self.sigma >= 0, "at least 0"),
             "theta": (self.theta, 0 <= self.theta <= 1, "0..1"),
+            "act": (self.act, self.act in ("after", "with"), "after or with"),
             "actor_scale": (self.actor_scale, 0 <= self.actor_scale <= 6, "0..6"),
             "critic_scale": (self.critic_scale, -8 <= self.critic_scale <= 7, "-8..7"),
         }

@@ -430,6 +430,8 @@ class Qat(EngineDriver):
             flags |= Flag.LIST
             listed = [*_address(source.list_address), source.records]
         flags |= Flag.WEIGHTS if source.weighted else 0
+        if flags & Flag.WITH:
+            self._ring.clear_event()
         return self._ring.submit(
             [
                 Opcode.TRAIN | int(flags) << 8, 0, *_address(source.base), *acting,
@@ -437,6 +439,13 @@ class Qat(EngineDriver):
                 critic_scale & 31 | actor_scale << 8,
             ]
         )  # fmt: skip
+
+    def wait_action(self, job: Job) -> None:
+        """Wait until a TRAIN that acts `with` its batch has chosen, which `action` then reads.
+
+        The job goes on; no other one may be queued. Raises: the job's error if it has failed.
+        """
+        self._ring.wait_event(job, TIMEOUT_S)
 
     def _rate(self, rate: float, step: int) -> int:
         """Adam's step size with its bias correction, frac 32."""
@@ -455,10 +464,15 @@ class Qat(EngineDriver):
 
     def pairs(self, source: Source, batch: int) -> tuple[np.ndarray, np.ndarray]:
         """Slots and |TD errors| (float32) that a weighted timestep wrote after its list."""
-        assert source.list_address is not None
-        raw = self.device.read(source.list_address + list_bytes(batch), PAIR_BYTES * batch)
+        raw = self.device.read(self.pairs_address(source, batch), PAIR_BYTES * batch)
         words = raw.view(np.uint32).reshape(-1, 2)
         return words[:, 0].astype(np.int64), words[:, 1].copy().view(np.float32)
+
+    @staticmethod
+    def pairs_address(source: Source, batch: int) -> int:
+        """Where these pairs are, as `Replay.update_from` takes them."""
+        assert source.list_address is not None
+        return source.list_address + list_bytes(batch)
 
     @staticmethod
     def list_room(batch: int) -> int:

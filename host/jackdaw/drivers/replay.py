@@ -147,6 +147,7 @@ class Replay(EngineDriver):
         stratified: bool = True,
         weights: bool = True,
         beta: float | None = None,
+        address: int | None = None,
     ) -> Samples:
         """Draw a batch in proportion to the priorities, or batches that follow one another.
 
@@ -158,6 +159,7 @@ class Replay(EngineDriver):
             stratified: slot b draws from the b-th of B equal parts of the total.
             weights: compute importance weights.
             beta: set their exponent before, 2**-30..1 (smaller ones count as none); None: as it is.
+            address: where in device memory the responses go; None: to a buffer of the driver's.
         Raises: ReplayEmptyError if all priorities are 0; ReplayStratError; ReplayCountError.
         """
         flags = Flag.MEMORY
@@ -172,7 +174,9 @@ class Replay(EngineDriver):
                 f"replay batches: got {batches} of {batch}, want 1 or more "
                 f"and at most {MAX_SAMPLES} samples"
             )
-        output = self._buffer("samples", max(batch * batches, 1) * 16)
+        output = address
+        if output is None:
+            output = self._buffer("samples", max(batch * batches, 1) * 16)
         words = [Opcode.SAMPLE | flags << 8, 0, batch, batches, *_address(source)]
         words += [*_address(output), 0 if beta is None else round(beta * ONE_BETA)]
         self._sampler.submit(words).wait(TIMEOUT_S)
@@ -226,6 +230,17 @@ class Replay(EngineDriver):
         return self._operate(
             opcode, flags, _pairs(indices, _words(values, td, delta)), np.size(indices)
         )
+
+    def update_from(self, address: int, count: int) -> None:
+        """Set priorities from TD errors that lie in device memory.
+
+        Args:
+            address: of pairs of words: a place in the batch sampled last, a float32 TD error.
+            count: of pairs.
+        Raises: ReplayIndexError.
+        """
+        flags = Flag.FP32 | Flag.SLOTS
+        self._run([Opcode.UPDATE | flags << 8, 0, count, 0, *_address(address)])
 
     def insert(
         self, values: np.ndarray | None = None, *, count: int = 1, td: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -245,14 +245,33 @@ class Ring:
             if job.stop:
                 self._halted_by = job
 
-    def wait(
-        self,
-        job: Job,
-        timeout_s: float = 60.0,
-        max_cycles: int | None = None,
-        on_event: Callable[[], None] | None = None,
-    ) -> Record:
-        """Wait for a job's end; see Job.wait. `on_event` is called when the engine sets EVENT."""
+    def wait(self, job: Job, timeout_s: float = 60.0, max_cycles: int | None = None) -> Record:
+        """Wait for a job's end; see Job.wait."""
+        for _ in self._interrupts(job, timeout_s, max_cycles):
+            pass
+        if job.error is not None:
+            raise job.error
+        assert job.record is not None
+        return job.record
+
+    def wait_event(self, job: Job, timeout_s: float = 60.0, max_cycles: int | None = None) -> None:
+        """Wait until the engine sets EVENT, or the job has ended; arguments and errors as Job.wait.
+
+        EVENT is clear afterwards. Clear it before the job is queued (`clear_event`).
+        """
+        for flags in self._interrupts(job, timeout_s, max_cycles):
+            if flags & STATUS_EVENT:
+                return
+        self.clear_event()
+        if job.error is not None:
+            raise job.error
+
+    def clear_event(self) -> None:
+        """Clear EVENT, so that the next one is a later job's."""
+        self.device.write32(self._page + header.STATUS.offset, STATUS_EVENT)
+
+    def _interrupts(self, job: Job, timeout_s: float, max_cycles: int | None) -> Iterator[int]:
+        """Wait for interrupts until a job has ended; yields the flags of STATUS after each."""
         deadline = self.device.seconds() + timeout_s
         while not job.poll():
             if self._halted_by is not None:
@@ -268,12 +287,7 @@ class Ring:
             except DeviceTimeout as error:
                 message = f"{self._name(job)} did not end: {error.reason}"
                 raise DeviceTimeout(message, error.counters) from None
-            if self._acknowledge() & STATUS_EVENT and on_event is not None:
-                on_event()
-        if job.error is not None:
-            raise job.error
-        assert job.record is not None
-        return job.record
+            yield self._acknowledge()
 
     def after_reset(self) -> None:
         """Forget the jobs that a soft reset of the engine dropped."""

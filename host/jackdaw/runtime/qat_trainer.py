@@ -12,6 +12,7 @@ from jackdaw.agents.qat_ddpg import QatAgent
 from jackdaw.device.base import Device
 from jackdaw.drivers.qat import Policy, Qat, Source
 from jackdaw.drivers.replay import Replay, ReplaySettings
+from jackdaw.drivers.rings import Job
 from jackdaw.errors import ConfigError
 from jackdaw.runtime.device_trainer import store_rows
 from models.qat import timing
@@ -22,8 +23,8 @@ TIMEOUT_S = 120.0
 class QatTrainer:
     """Trains an agent's networks on a device with a replay and a qat engine.
 
-    A batch is drawn by the replay engine, uniformly, and its list goes to the qat engine through
-    device memory; the host touches neither.
+    A batch is drawn by the replay engine; its list goes to the qat engine through device memory,
+    and with priorities the TD errors come back the same way. The host changes neither.
 
     Args:
         device: an open device.
@@ -44,7 +45,15 @@ class QatTrainer:
         recipe = agent.recipe
         self.device, self.agent = device, agent
         self.replay = Replay(
-            device, ReplaySettings(leaves=recipe.capacity, alpha=0.0, seed=sampler)
+            device,
+            ReplaySettings(
+                leaves=recipe.capacity,
+                alpha=recipe.alpha,
+                beta=recipe.beta,
+                beta_step=(1 - recipe.beta) / recipe.beta_steps,
+                epsilon=recipe.epsilon_priority,
+                seed=sampler,
+            ),
         )
         self.qat = Qat(device)
         most = min(self.replay.max_batch, self.qat.geometry.b_max)
@@ -54,13 +63,21 @@ class QatTrainer:
         actor, critic = parameters
         self.qat.load_network(actor, critic)
         stride = self.qat.geometry.stride(agent.spec.states)
-        self.source = Source(device.alloc(recipe.capacity * stride), stride, recipe.capacity)
+        self.source = Source(
+            device.alloc(recipe.capacity * stride),
+            stride,
+            recipe.capacity,
+            device.alloc(Qat.list_room(recipe.batch), 64),
+            weighted=recipe.alpha > 0,
+        )
         self.stratified = recipe.batch & (recipe.batch - 1) == 0
         self.train_cycles = 0
         self.train_steps = 0
+        self._running: Job | None = None
 
     def insert(self, rows: np.ndarray) -> None:
         """Store packed records, [n, stride] uint8."""
+        self.finish()
         store_rows(self.device, self.replay, self.source.base, rows)
 
     def act(self, state: np.ndarray) -> np.ndarray:
@@ -68,30 +85,54 @@ class QatTrainer:
         return self.qat.infer(state, noise=True)
 
     def train(self, state: np.ndarray) -> np.ndarray:
-        """Run one timestep of DDPG and choose the next action for a state, [A]."""
-        recipe = self.agent.recipe
-        samples = self.replay.sample(recipe.batch, stratified=self.stratified, weights=False)
-        source = Source(self.source.base, self.source.stride, self.source.records, samples.address)
-        job = self.qat.train(
+        """Run one timestep of DDPG and choose the next action for a state, [A].
+
+        If the recipe acts `with` the batch, the timestep still runs: `finish` waits for its end.
+        """
+        self.finish()
+        recipe, weighted = self.agent.recipe, self.source.weighted
+        self.replay.sample(
+            recipe.batch,
+            stratified=self.stratified,
+            weights=weighted,
+            address=self.source.list_address,
+        )
+        self._running = self.qat.train(
             recipe.batch,
             recipe.learning_rate,
             recipe.critic_learning_rate,
-            source,
+            self.source,
             state=state,
+            act=recipe.act,
             actor_scale=recipe.actor_scale,
             critic_scale=recipe.critic_scale,
         )
+        if recipe.act == "with":
+            self.qat.wait_action(self._running)
+        else:
+            self.finish()
+        return self.qat.action()
+
+    def finish(self) -> None:
+        """Wait for the timestep that runs, if there is one, and set its priorities."""
+        job, self._running = self._running, None
+        if job is None:
+            return
+        batch = self.agent.recipe.batch
         self.train_cycles += job.wait(TIMEOUT_S).cycles
         self.train_steps += 1
+        if self.source.weighted:
+            self.replay.update_from(self.qat.pairs_address(self.source, batch), batch)
         self.replay.acknowledge()
-        return self.qat.action()
 
     def policy(self) -> Policy:
         """The actor as it acts now."""
+        self.finish()
         return self.qat.policy()
 
     def mean_td(self) -> float:
         """Mean |TD error| of the last batch."""
+        self.finish()
         return float(self.qat.statistics()["td_mean"])
 
     def cycles(self) -> int:
@@ -100,6 +141,7 @@ class QatTrainer:
 
     def state(self) -> dict[str, Any]:
         """Everything that a later run needs to go on to the bit."""
+        self.finish()
         replay = self.replay.state()
         used = replay["CNT"] * self.source.stride
         rows = self.device.read(self.source.base, used) if used else np.zeros(0, np.uint8)
@@ -114,6 +156,7 @@ class QatTrainer:
 
     def measurements(self) -> dict[str, Any]:
         """Figures of the run for summary.json; an inference of IPS is a trained vector."""
+        self.finish()
         batch, steps = self.agent.recipe.batch, max(self.train_steps, 1)
         per_step = self.train_cycles / steps
         found = self.qat.statistics()
