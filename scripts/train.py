@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Train an agent on the accelerator: simulated RTL or golden models.
+"""Train an agent on the accelerator: simulated RTL or golden models; or in float32 beside them.
 
     scripts/train.py --agent dqn --env CartPole-v1 --device sim --seed 1 --out runs/cartpole
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +28,8 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     known = ", ".join(f"{a} on {e}" for a, e in RECIPES)
     parser.add_argument("--agent", default="dqn", help=f"recipes: {known}")
     parser.add_argument("--env", default="CartPole-v1", help="Gymnasium id")
-    parser.add_argument("--device", choices=("sim", "model"), default="sim")
+    parser.add_argument("--device", choices=("sim", "model", "float"), default="sim",
+                        help="float: no device but PyTorch, to compare ddpg-qat with")  # fmt: skip
     parser.add_argument("--config", help="build configuration in configs/ (the recipe's)")
     parser.add_argument("--memory", default="D", help="memory preset of the simulator: D S Q I")
     parser.add_argument("--assertions", action="store_true",
@@ -87,7 +89,7 @@ def train(options: argparse.Namespace) -> int:
         f"(configuration {options.config}), seed {options.seed}"
     )
     began = time.perf_counter()
-    with open_device(
+    with nullcontext() if options.device == "float" else open_device(
         options.device, config=options.config, memory=options.memory, seed=options.seed,
         assertions=options.assertions, compiled_arithmetic=not options.assertions,
     ) as device:  # fmt: skip

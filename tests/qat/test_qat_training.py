@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +13,15 @@ import pytest
 
 import train
 from flow.regression import builds, regress
-from jackdaw.agents.base import EnvironmentSpec
+from jackdaw.agents.base import EnvironmentSpec, Transition
 from jackdaw.agents.qat_ddpg import Player, QatAgent
 from jackdaw.agents.recipes import QatRecipe, recipe
 from jackdaw.device import open_device
 from jackdaw.drivers.qat import Qat, QatSettings, Source
 from jackdaw.errors import ConfigError, JobError
 from jackdaw.runtime import checkpoint
+from jackdaw.runtime.float_trainer import FloatTrainer
+from jackdaw.runtime.qat_trainer import QatTrainer
 from jackdaw.runtime.training import LockstepTraining, TimestepTraining, training_of
 
 PENDULUM = recipe("ddpg-qat", "Pendulum-v1")
@@ -37,6 +40,12 @@ def steps(training: TimestepTraining, count: int) -> None:
     for _ in training.rounds():
         if training.step == count:
             return
+
+
+def on_device(training: TimestepTraining) -> QatTrainer:
+    """Its device's side."""
+    assert isinstance(training.trainer, QatTrainer)
+    return training.trainer
 
 
 def comparable(training: TimestepTraining) -> dict[str, Any]:
@@ -64,11 +73,11 @@ def test_a_run_goes_on_to_the_bit(tmp_path: Path, settings: QatRecipe, seed: int
     with open_device("model", "qat") as device:
         whole = TimestepTraining(device, settings, seed)
         steps(whole, 10)
-        assert whole.trainer.qat.statistics()["mode"] == "full"
+        assert on_device(whole).qat.statistics()["mode"] == "full"
         identity = TimestepTraining.identity(settings, seed, "qat")
         checkpoint.save(tmp_path / "c.npz", identity, whole.state())
         steps(whole, 30)
-        found = whole.trainer.qat.statistics()
+        found = on_device(whole).qat.statistics()
         assert (found["mode"], found["timesteps"]) == ("half", 30)
         assert found["shifts"][0] and not any(found["saturated"][s] for s in ("Z", "DX", "M", "W"))
         whole.close()
@@ -94,7 +103,7 @@ def test_records_hold_what_the_environment_did(seed: int) -> None:
     """State, action, scaled reward and discount lie in memory as the engine takes them."""
     with open_device("model", "qat") as device:
         training = TimestepTraining(device, SHORT, seed)
-        run, trainer = training.run, training.trainer
+        run, trainer = training.run, on_device(training)
         first = run.state
         steps(training, 1)
         run.close()
@@ -115,7 +124,7 @@ def test_priorities_are_those_of_the_errors(seed: int) -> None:
     with open_device("model", "qat") as device:
         training = TimestepTraining(device, AHEAD, seed)
         steps(training, 6)
-        trainer = training.trainer
+        trainer = on_device(training)
         training.close()
         trainer.finish()
         batch = AHEAD.batch
@@ -139,13 +148,68 @@ def test_an_action_is_of_the_weights_before(seed: int) -> None:
         with open_device("model", "qat") as device:
             training = TimestepTraining(device, replace(SHORT, act=act, noise="none"), seed)
             steps(training, 3)
-            trainer, state = training.trainer, training.run.state
+            trainer, state = on_device(training), training.run.state
             training.close()
             before = trainer.policy().actions(state[None])
             chosen = trainer.train(state)
             after = trainer.policy().actions(state[None])
             assert not np.array_equal(before, after)
             np.testing.assert_array_equal(chosen, (after if act == "after" else before)[0])
+
+
+def test_float_learns_as_the_engine_does(seed: int) -> None:
+    """Timesteps on the same batches move the actor alike: fixed point is the only difference."""
+    settings = replace(SHORT, learning_rate=1e-3, noise="none", qdelay=1000)
+    agent = QatAgent(settings, EnvironmentSpec(3, 1, True))
+    parameters = agent.initial_parameters(np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    transitions = [
+        Transition(
+            rng.normal(size=3).astype(np.float32), rng.uniform(-1, 1, 1), float(rng.normal()),
+            0.99, rng.normal(size=3).astype(np.float32),
+        )
+        for _ in range(settings.batch)
+    ]  # fmt: skip
+    states = rng.normal(size=(20, 3))
+    with open_device("model", "qat") as device:
+        engine = QatTrainer(device, agent, parameters, 1, 1)
+        floats = FloatTrainer(agent, parameters, 1, 1)
+        engine.insert(transitions)
+        floats.insert(transitions)
+        first = engine.policy().actions(states)
+        np.testing.assert_allclose(floats.policy().actions(states), first, atol=1e-4)
+        source = replace(engine.source, list_address=None)
+        for _ in range(10):
+            engine.qat.train(settings.batch, 1e-3, settings.critic_learning_rate, source).wait()
+            floats.update(np.arange(settings.batch))
+        moved = engine.policy().actions(states)
+        assert np.abs(moved - first).max() > 0.02
+        assert engine.mean_td() == pytest.approx(floats.mean_td(), rel=1e-2)
+        # Adam's first steps have the size of the rate, whatever rounding makes of small gradients.
+        np.testing.assert_allclose(floats.policy().actions(states), moved, atol=2e-3)
+
+
+@pytest.mark.parametrize("noise", ["none", "uniform", "gaussian", "ornstein"])
+def test_a_float_run_goes_on_to_the_bit(noise: str, seed: int) -> None:
+    """Interrupted and whole; noise is of its kind; a recipe with priorities is refused."""
+    settings = replace(SHORT, noise=noise, sigma=0.3, act="with" if noise == "none" else "after")
+    whole = TimestepTraining(None, settings, seed)
+    steps(whole, 10)
+    half_way = copy.deepcopy(whole.state())
+    steps(whole, 30)
+    rest = TimestepTraining(None, settings, seed, half_way)
+    steps(rest, 30)
+    assert equal(comparable(rest), comparable(whole)) and rest.outcome() == whole.outcome()
+    state = rest.run.state
+    greedy = rest.trainer.policy().actions(state[None])[0]
+    drawn = np.array([rest.trainer.act(state) for _ in range(50)]) - greedy
+    assert (np.unique(drawn).size > 10) == (noise != "none") and np.abs(drawn + greedy).max() <= 1
+    follows = np.corrcoef(drawn[:-1, 0], drawn[1:, 0])[0, 1] if noise != "none" else 0.0
+    assert (follows > 0.4) == (noise == "ornstein")
+    for one in (whole, rest):
+        one.close()
+    with pytest.raises(ConfigError, match="alpha"):
+        TimestepTraining(None, AHEAD, seed)
 
 
 def test_recipes_are_checked() -> None:
@@ -216,7 +280,7 @@ def test_training_on_rtl_is_the_models(settings: QatRecipe, seed: int) -> None:
         with open_device(kind, "qat", **({"seed": seed} if kind == "sim" else {})) as device:
             training = TimestepTraining(device, settings, seed)
             steps(training, 20)
-            assert training.trainer.qat.half
+            assert on_device(training).qat.half
             training.close()
             found.append(comparable(training))
     assert equal(*found)

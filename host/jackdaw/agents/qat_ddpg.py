@@ -5,12 +5,14 @@ Source: FIXAR II-A; Lillicrap et al. 2016 (DDPG).
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from jackdaw.agents.actor_critic import OUTPUT_SCALE
 from jackdaw.agents.base import EnvironmentSpec, Parameters, Transition, default_initialization
 from jackdaw.agents.recipes import QatRecipe
-from jackdaw.drivers.qat import Policy, QatSettings
+from jackdaw.drivers.qat import QatSettings
 from jackdaw.errors import ConfigError
 from models.qat.layout import Geometry
 from models.qat.records import Transitions, pack
@@ -63,10 +65,17 @@ class QatAgent:
         return pack(rows, geometry)
 
 
-class Player:
-    """A policy of the engine as evaluations play it, to the bit of INFER without noise."""
+class Actions(Protocol):
+    """A policy without noise."""
 
-    def __init__(self, policy: Policy) -> None:
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        """Actions, [n, A] float64, of [n, S] states."""
+
+
+class Player:
+    """A policy as evaluations play it; of the engine to the bit of INFER without noise."""
+
+    def __init__(self, policy: Actions) -> None:
         self.policy = policy
 
     def greedy(self, parameters: Parameters, states: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jackdaw.agents.base import Parameters
+from jackdaw.agents.base import Parameters, Transition
 from jackdaw.agents.qat_ddpg import QatAgent
 from jackdaw.device.base import Device
 from jackdaw.drivers.qat import Policy, Qat, Source
@@ -23,8 +23,9 @@ TIMEOUT_S = 120.0
 class QatTrainer:
     """Trains an agent's networks on a device with a replay and a qat engine.
 
-    A batch is drawn by the replay engine; its list goes to the qat engine through device memory,
-    and with priorities the TD errors come back the same way. The host changes neither.
+    See `timestep.Trainer`. A batch is drawn by the replay engine; its list goes to the qat engine
+    through device memory, and with priorities the TD errors come back the same way. The host
+    changes neither.
 
     Args:
         device: an open device.
@@ -75,17 +76,18 @@ class QatTrainer:
         self.train_steps = 0
         self._running: Job | None = None
 
-    def insert(self, rows: np.ndarray) -> None:
-        """Store packed records, [n, stride] uint8."""
+    def insert(self, transitions: list[Transition]) -> None:
+        """See Trainer."""
         self.finish()
+        rows = self.agent.pack(transitions, self.qat.geometry)
         store_rows(self.device, self.replay, self.source.base, rows)
 
     def act(self, state: np.ndarray) -> np.ndarray:
-        """The actor's action with noise, [A]."""
+        """See Trainer."""
         return self.qat.infer(state, noise=True)
 
     def train(self, state: np.ndarray) -> np.ndarray:
-        """Run one timestep of DDPG and choose the next action for a state, [A].
+        """See Trainer.
 
         If the recipe acts `with` the batch, the timestep still runs: `finish` waits for its end.
         """
@@ -126,21 +128,27 @@ class QatTrainer:
         self.replay.acknowledge()
 
     def policy(self) -> Policy:
-        """The actor as it acts now."""
+        """See Trainer."""
         self.finish()
         return self.qat.policy()
 
     def mean_td(self) -> float:
-        """Mean |TD error| of the last batch."""
+        """See Trainer."""
         self.finish()
         return float(self.qat.statistics()["td_mean"])
 
     def cycles(self) -> int:
-        """Clocks since the device was opened."""
+        """See Trainer."""
         return self.device.cycles()
 
+    def networks(self) -> dict[str, np.ndarray]:
+        """See Trainer: the engine's memories."""
+        self.finish()
+        memories: dict[str, np.ndarray] = self.qat.state()["memories"]
+        return memories
+
     def state(self) -> dict[str, Any]:
-        """Everything that a later run needs to go on to the bit."""
+        """See Trainer."""
         self.finish()
         replay = self.replay.state()
         used = replay["CNT"] * self.source.stride
@@ -148,7 +156,7 @@ class QatTrainer:
         return {"replay": replay, "qat": self.qat.state(), "rows": rows}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a state of the same agent."""
+        """See Trainer."""
         self.replay.load_state(state["replay"])
         self.qat.load_state(state["qat"])
         if state["rows"].size:

@@ -2,7 +2,8 @@
 
 A timestep: the environment takes the action that the device chose; its record is stored; the device
 draws a batch, trains on it and chooses the next action, in one job. So the host computes nothing,
-and a run is a function of its seed on every backend.
+and a run is a function of its seed on every backend. In the device's place PyTorch can train in
+float32, for comparison.
 
 Source: FIXAR III, Figure 2; docs/qat.md (host).
 """
@@ -13,17 +14,51 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from jackdaw.agents.qat_ddpg import Player, QatAgent
+from jackdaw.agents.base import Transition
+from jackdaw.agents.qat_ddpg import Actions, Player, QatAgent
 from jackdaw.runtime.actor import NStepWindow
 from jackdaw.runtime.environment import Environment
 from jackdaw.runtime.evaluation import evaluate
 from jackdaw.runtime.lockstep import EVALUATION_EPISODES, SCREENS, History, Progress
-from jackdaw.runtime.qat_trainer import QatTrainer
 from jackdaw.runtime.seeds import derive, generator
+
+
+class Trainer(Protocol):
+    """What the loop trains on: a device, or PyTorch in float32."""
+
+    def insert(self, transitions: list[Transition]) -> None:
+        """Store records, the oldest first."""
+
+    def act(self, state: np.ndarray) -> np.ndarray:
+        """The actor's action with noise, [A], before the first timestep."""
+
+    def train(self, state: np.ndarray) -> np.ndarray:
+        """Run one timestep of DDPG and choose the next action for a state, [A]."""
+
+    def policy(self) -> Actions:
+        """The actor as it acts now."""
+
+    def mean_td(self) -> float:
+        """Mean |TD error| of the last batch."""
+
+    def cycles(self) -> int:
+        """Clocks since the device was opened (0 if it has none)."""
+
+    def networks(self) -> dict[str, np.ndarray]:
+        """All that was learned, by name."""
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a later run needs to go on to the bit."""
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state of the same agent."""
+
+    def measurements(self) -> dict[str, Any]:
+        """Figures of the run for summary.json."""
 
 
 class TimestepRun:
@@ -31,13 +66,13 @@ class TimestepRun:
 
     Args:
         agent: recipe and shapes.
-        trainer: the device, holding the agent's initial parameters.
+        trainer: holds the agent's initial parameters.
         make: makes the environment.
         seed: of the run.
     """
 
     def __init__(
-        self, agent: QatAgent, trainer: QatTrainer, make: Callable[[], Environment], seed: int
+        self, agent: QatAgent, trainer: Trainer, make: Callable[[], Environment], seed: int
     ) -> None:
         recipe = agent.recipe
         self.agent, self.trainer, self.make, self.seed = agent, trainer, make, seed
@@ -96,7 +131,7 @@ class TimestepRun:
         self.state = following
         if transitions:
             began = time.perf_counter()
-            self.trainer.insert(self.agent.pack(transitions, self.trainer.qat.geometry))
+            self.trainer.insert(transitions)
             progress.device_seconds += time.perf_counter() - began
             self.stored += len(transitions)
 

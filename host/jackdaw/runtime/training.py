@@ -21,6 +21,7 @@ from jackdaw.agents.qat_ddpg import QatAgent
 from jackdaw.agents.recipes import QatRecipe, Recipe
 from jackdaw.device.base import Device
 from jackdaw.environments import make_frames
+from jackdaw.errors import ConfigError
 from jackdaw.runtime.asynchronous import AsynchronousRun
 from jackdaw.runtime.device_trainer import DeviceTrainer
 from jackdaw.runtime.environment import Environment
@@ -30,7 +31,7 @@ from jackdaw.runtime.qat_trainer import QatTrainer
 from jackdaw.runtime.report import Curve, Line
 from jackdaw.runtime.run_folder import RunFolder
 from jackdaw.runtime.seeds import derive, generator
-from jackdaw.runtime.timestep import TimestepRun
+from jackdaw.runtime.timestep import TimestepRun, Trainer
 from jackdaw.runtime.together import in_turn
 
 
@@ -74,7 +75,7 @@ class LockstepTraining:
     """DQN, DDPG or TD3 on the replay and the learner engine, until an evaluation is good enough.
 
     Args:
-        device: an open device with the two engines.
+        device: an open device with the two engines; None trains in float32 on PyTorch.
         recipe: all settings.
         seed: of the run.
         mode: see `DeviceTrainer`.
@@ -192,18 +193,22 @@ class TimestepTraining:
     """DDPG on the replay and the qat engine, for all of the recipe's timesteps.
 
     Args:
-        device: an open device with the two engines.
+        device: an open device with the two engines; None trains in float32 on PyTorch.
         recipe: all settings.
         seed: of the run.
         start: `state` of an earlier training with the same recipe and seed.
     Attributes:
-        trainer: the device's side.
+        trainer: what the loop trains on.
         run: the loop.
     Raises: ConfigError if the build is too small for the recipe.
     """
 
     def __init__(
-        self, device: Device, recipe: QatRecipe, seed: int, start: dict[str, Any] | None = None
+        self,
+        device: Device | None,
+        recipe: QatRecipe,
+        seed: int,
+        start: dict[str, Any] | None = None,
     ) -> None:
         self.recipe, self.seed, self.most = recipe, seed, recipe.max_steps
         environment = self._make()
@@ -211,7 +216,13 @@ class TimestepTraining:
         environment.close()
         parameters = agent.initial_parameters(generator(seed, "network"))
         seeds = derive(seed, "replay"), derive(seed, "noise")
-        self.trainer = QatTrainer(device, agent, parameters, *seeds)
+        self.trainer: Trainer
+        if device is None:
+            from jackdaw.runtime.float_trainer import FloatTrainer  # PyTorch takes seconds to load
+
+            self.trainer = FloatTrainer(agent, parameters, *seeds)
+        else:
+            self.trainer = QatTrainer(device, agent, parameters, *seeds)
         self.run = TimestepRun(agent, self.trainer, self._make, seed)
         if start is not None:
             self.trainer.load_state(start["trainer"])
@@ -265,9 +276,9 @@ class TimestepTraining:
         )
 
     def outcome(self) -> dict[str, Any]:
-        """See Training; the hash is of the engine's memories."""
+        """See Training; the hash is of all that was learned."""
         bits = hashlib.sha256()
-        for name, lines in sorted(self.trainer.qat.state()["memories"].items()):
+        for name, lines in sorted(self.trainer.networks().items()):
             bits.update(name.encode() + np.ascontiguousarray(lines).tobytes())
         evaluations = self.run.history.evaluations
         return {
@@ -486,7 +497,7 @@ def train(
 
 
 def train_agent(
-    device: Device,
+    device: Device | None,
     recipe: Recipe,
     seed: int,
     folder: RunFolder,
@@ -497,7 +508,8 @@ def train_agent(
     """Train an agent alone and judge it by 100 greedy episodes.
 
     Args:
-        device: an open device with a replay engine and a learner or a qat engine.
+        device: an open device with a replay engine and a learner or a qat engine; None trains an
+            agent of the qat engine in float32 on PyTorch.
         recipe: all settings.
         seed: of the run.
         folder: takes all that is kept; the run goes on from its checkpoint if it has one.
@@ -511,8 +523,10 @@ def train_agent(
     training: LockstepTraining | TimestepTraining
     if isinstance(recipe, QatRecipe):
         training = TimestepTraining(device, recipe, seed, folder.start)
-    else:
+    elif device is not None:
         training = LockstepTraining(device, recipe, seed, mode, folder.start)
+    else:
+        raise ConfigError(f"device: got none for {about['agent']}, want a simulator or a model")
     folder.begin({"recipe": asdict(recipe), **about})
     run, trainer = training.run, training.trainer
     line, writer = Line(recipe.max_steps, training.step), folder.events()
