@@ -23,7 +23,6 @@ RUNS = [
     ("two", "BadDescriptor"),
     ("two", "BusError"),
     ("two", "Timeouts"),
-    ("two", "Failures"),
     ("two", "Tickets"),
     ("two", "Roles"),
     ("two", "ResetMidway"),
