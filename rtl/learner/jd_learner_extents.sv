@@ -29,8 +29,9 @@ module jd_learner_extents
   logic [31:0]     last_q;                       // record or vector
   logic [31:0]     steps_q;                      // TRAIN, GRADS; INFER: vectors
   logic [9:0]      batch_q;                      // samples of a step
-  logic [6:0]      pitch;                        // beats of a step's TD errors, of a result
-  logic [18:0]     nets_beats, nets_beats_q;     // an image of each network
+  logic [6:0]      pitch_q;                      // beats of a step's TD errors, of a result
+  logic [1:0][18:0] halves, halves_q;            // an image of each network, even and odd ones;
+  logic [18:0]     nets_beats_q;                 // of all
   logic [NetW-1:0] nets_count_q;
   logic [2:0]      kinds, kinds_q;               // images of so many beats of each network,
   logic            scalars_q;                    // and one of a beat
@@ -38,15 +39,15 @@ module jd_learner_extents
   assign trains = opcode inside {JOB_TRAIN, JOB_GRADS};
   assign nets   = words_i[2][NetMax-1:0];
   assign kinds  = 3'($countones(words_i[2][8+KIND_WEIGHTS+:4]));
-  assign pitch  = 7'(((infers_q ? result_words_i : 16'(batch_q)) + 16'd15) >> 4);
   always_comb begin
-    nets_beats = '0;
+    halves = '0;
     for (int unsigned n = 0; n < NetMax; n++) begin
-      if (nets[n]) nets_beats = nets_beats + 19'(networks_i[n].beats);
+      if (nets[n]) halves[n % 2] = halves[n % 2] + 19'(networks_i[n].beats);
     end
   end
 
-  // ---- Sizes: products, then sums. Two multipliers for a record's place, as jd_learner_fetch.
+  // ---- Sizes: products, then sums. Two multipliers for a record's place, as jd_learner_fetch. A
+  //      factor feeds multipliers alone, so that it is a register of theirs.
   logic [42:0] low_q;
   logic [40:0] high_q;
   logic [57:0] data_q, data_end_q;               // beats
@@ -62,14 +63,16 @@ module jd_learner_extents
     last_q       <= words_i[7] - 32'd1;
     steps_q      <= opcode == JOB_GRADS ? 32'd1 : opcode == JOB_INFER ? words_i[7] : words_i[2];
     batch_q      <= words_i[3][9:0];
-    nets_beats_q <= nets_beats;
+    pitch_q      <= 7'(((infers_q ? result_words_i : 16'(words_i[3][9:0])) + 16'd15) >> 4);
+    halves_q     <= halves;
+    nets_beats_q <= halves_q[0] + halves_q[1];
     nets_count_q <= NetW'($countones(nets));
     kinds_q      <= opcode inside {JOB_GRADS, JOB_APPLY} ? 3'd1 : kinds;
     scalars_q    <= opcode inside {JOB_LOAD, JOB_STORE} && words_i[2][8+KIND_SCALARS];
     low_q          <= 43'(last_q[16:0]) * 43'(words_i[6][31:6]);
     high_q         <= 41'(last_q[31:17]) * 41'(words_i[6][31:6]);
     list_q         <= 42'(steps_q) * 42'(batch_q);
-    results_q      <= 39'(steps_q) * 39'(pitch);
+    results_q      <= 39'(steps_q) * 39'(pitch_q);
     images_beats_q <= 23'(nets_beats_q) * 23'(kinds_q) + (scalars_q ? 23'(nets_count_q) : '0);
     data_q         <= 58'(low_q) + {high_q, 17'd0};
     data_end_q     <= data_q + 58'(record_beats_i);
