@@ -5,7 +5,8 @@
 // Streams  start_i: the table's words are there, and held until done_o; done_o: one clock, with the code
 //          of the first rule that is broken, 0 if none is, and its place. table_o: the networks of the
 //          last table, if it was right. forget_i: table_o becomes invalid.
-// Timing   a layer or a pair of line ranges per clock: at most 250 clocks.
+// Timing   five clocks per layer in each of three walks, and one per pair of line ranges: at most 251
+//          clocks.
 // Numbers  place_o: 16 + the word of the table, the lowest of several.
 // Source   docs/qat.md (network table, vector slots). Golden models: models/qat/validate.py,
 //          check_table; models/qat/layout.py, Slots.
@@ -55,9 +56,12 @@ module jd_qat_table
   table_t      table_q;
   assign table_o = table_q;
 
-  // ---- The layer that is looked at
+  // ---- The layer that is looked at: what is derived from its words settles in four clocks.
+  logic                  layer_next;            // it is done
+  logic [2:0]            age_q;                 // its clocks so far
+  logic                  settled;
   logic [NETS-1:0][15:0] counts;
-  logic [3:0][31:0]      w;
+  logic [3:0][31:0]      w_q;
   logic [7:0]            at;                    // its first word
   logic [15:0]           p, q, states, actions;
   logic [7:0]            act;
@@ -66,12 +70,15 @@ module jd_qat_table
   assign states  = words_i[0][15:0];
   assign actions = words_i[0][31:16];
   assign at      = 8'd16 + 8'(net_q ? 4 * MaxLayers : 0) + {4'd0, layer_q, 2'b00};
-  always_comb begin
-    for (int unsigned k = 0; k < 4; k++) w[k] = words_i[at + 8'(k)];
+  assign settled = age_q == 3'd4;
+  always_ff @(posedge clk_i) begin
+    if (state_q == StIdle || layer_next) age_q <= '0;
+    else if (!settled)                   age_q <= age_q + 1'b1;
+    for (int unsigned k = 0; k < 4; k++) w_q[k] <= words_i[at + 8'(k)];
   end
-  assign p          = w[0][15:0];
-  assign q          = w[0][31:16];
-  assign act        = w[1][7:0];
+  assign p          = w_q[0][15:0];
+  assign q          = w_q[0][31:16];
+  assign act        = w_q[1][7:0];
   assign there      = 16'(layer_q) < counts[net_q];
   assign last       = 16'(layer_q) + 16'd1 == counts[net_q];
   assign layer_last = 32'(layer_q) == MaxLayers - 1;     // of the table's places
@@ -86,8 +93,8 @@ module jd_qat_table
     bad      = 1'b0;
     bad_word = '0;
     for (int unsigned k = 4; k > 0; k--) begin
-      if (!there ? w[k-1] != '0
-          : (k == 2 && w[1][31:9] != '0) || (k == 4 && !w[1][8] && w[3] != '0)) begin
+      if (!there ? w_q[k-1] != '0
+          : (k == 2 && w_q[1][31:9] != '0) || (k == 4 && !w_q[1][8] && w_q[3] != '0)) begin
         {bad, bad_word} = {1'b1, 8'(k - 1)};
       end
     end
@@ -98,10 +105,10 @@ module jd_qat_table
     end
   end
   logic        state_bad, count_bad, size_bad, act_bad;
-  logic [16:0] place, wide;                     // A0; words of X
+  logic [16:0] place, wide_q;                   // A0; words of X
   assign place = 32'(states % 16'(Lw)) + 32'(actions) <= Lw ? 17'(states)
                  : lines(17'(states)) << LwLog2;
-  assign wide  = place + 17'(actions);
+  always_ff @(posedge clk_i) wide_q <= place + 17'(actions);
   assign state_bad = states == '0 || 32'(states) > MaxDim || actions == '0
                      || 32'(actions) > Lw - 2;
   always_comb begin
@@ -116,20 +123,28 @@ module jd_qat_table
                       || (act == 8'(ActTanh) && last && !net_q));
 
   // ---- Its lines
+  logic [16:0] p_lines_q, q_lines_q;
+  logic [26:0] product_q;
+  logic [1:0][33:0] ends_q;                     // of weights, biases
   logic [31:0] base;
-  logic [26:0] count;
   logic [33:0] range_end;
   logic        outside, overlaps, compared;
-  assign base      = kind_q ? w[3] : w[2];
-  assign count     = kind_q ? 27'(lines(17'(p))) : 27'(p[10:0]) * 27'(lines(17'(q)));
-  assign range_end = 34'(base) + 34'(count);
+  always_ff @(posedge clk_i) begin
+    p_lines_q <= lines(17'(p));
+    q_lines_q <= lines(17'(q));
+    product_q <= 27'(p[10:0]) * 27'(q_lines_q);
+    ends_q[0] <= 34'(w_q[2]) + 34'(product_q);
+    ends_q[1] <= 34'(w_q[3]) + 34'(p_lines_q);
+  end
+  assign base      = kind_q ? w_q[3] : w_q[2];
+  assign range_end = ends_q[kind_q];
   assign outside   = range_end > 34'(WLines);
   assign compared  = other_q == used_q;
   assign overlaps  = !compared && 17'(base) < end_q[other_q[3:0]]
                      && first_q[other_q[3:0]] < 17'(range_end);
 
-  logic       range_next;                       // the next range, the next layer
-  assign range_next = !there || (compared && (kind_q || !w[1][8]));
+  assign layer_next = settled && (state_q inside {StReserved, StSizes} || (state_q == StRanges
+                      && (!there || (compared && (kind_q || !w_q[1][8])))));
   always_ff @(posedge clk_i) begin
     done_o <= state_q == StDone;
     if (!rst_ni || forget_i) begin
@@ -145,7 +160,7 @@ module jd_qat_table
           net_q   <= 1'b0;
           layer_q <= '0;
         end
-        StReserved: begin
+        StReserved: if (settled) begin
           if (head_bad || bad) begin
             code_o  <= E_RESERVED;
             place_o <= 32'd16 + (head_bad ? 32'(head_word) : 32'(at) + 32'(bad_word));
@@ -154,7 +169,7 @@ module jd_qat_table
             state_q <= StSizes;
           end
         end
-        StSizes: begin
+        StSizes: if (settled) begin
           if (state_bad || count_bad) begin
             code_o  <= E_DIM;
             place_o <= 32'd16 + 32'(!state_bad);
@@ -167,12 +182,12 @@ module jd_qat_table
             state_q <= StRanges;
           end
         end
-        StRanges: begin
+        StRanges: if (settled) begin
           if (there && (outside || overlaps)) begin
             code_o  <= E_RANGE;
             place_o <= 32'd16 + 32'(at) + (kind_q ? 32'd3 : 32'd2);
             state_q <= StDone;
-          end else if (range_next && all_last) begin
+          end else if (layer_next && all_last) begin
             state_q <= StSlots;
           end
         end
@@ -190,60 +205,60 @@ module jd_qat_table
     end
 
     // Which layer: in each of three walks, net after net.
-    if (state_q inside {StReserved, StSizes} || (state_q == StRanges && range_next)) begin
+    if (layer_next) begin
       layer_q <= layer_last ? '0 : layer_q + 1'b1;
       net_q   <= net_q ^ layer_last;
-      if (layer_last) inputs_q <= 16'(wide);
-      else            inputs_q <= p;
+      if (all_last)        inputs_q <= states;
+      else if (layer_last) inputs_q <= 16'(wide_q);
+      else                 inputs_q <= p;
     end
-    if (state_q == StReserved && all_last) inputs_q <= states;
 
     // Ranges, each compared with those before it; lines of outputs and deltas.
-    if (state_q == StSizes) begin
+    if (state_q == StSizes && settled) begin
       kind_q  <= 1'b0;
       used_q  <= '0;
       other_q <= '0;
-      act_q   <= 13'({lines(wide), 1'b0} + 18'(MISC)) << 1;
+      act_q   <= 13'({lines(wide_q), 1'b0} + 18'(MISC)) << 1;
       delta_q <= '0;
       most_q  <= '0;
       table_q.states      <= DIM_W'(states);
       table_q.actions     <= ROWS_W'(actions);
       table_q.counts      <= {counts[1][2:0], counts[0][2:0]};
       table_q.state_lines <= PLACE_W'(lines(17'(states)));
-      table_q.input_lines <= PLACE_W'(lines(wide));
+      table_q.input_lines <= PLACE_W'(lines(wide_q));
       table_q.action_line <= PLACE_W'(place >> LwLog2);
       table_q.action_word <= ROWS_W'(place % 17'(Lw));
-      table_q.set_lines   <= PLACE_W'({lines(wide), 1'b0} + 18'(MISC));
+      table_q.set_lines   <= PLACE_W'({lines(wide_q), 1'b0} + 18'(MISC));
       table_q.layers[net_q][layer_q].p       <= p[DIM_W-1:0];
       table_q.layers[net_q][layer_q].q       <= q[DIM_W-1:0];
-      table_q.layers[net_q][layer_q].p_lines <= TILES_W'(lines(17'(p)));
-      table_q.layers[net_q][layer_q].q_lines <= TILES_W'(lines(17'(q)));
+      table_q.layers[net_q][layer_q].p_lines <= TILES_W'(p_lines_q);
+      table_q.layers[net_q][layer_q].q_lines <= TILES_W'(q_lines_q);
       table_q.layers[net_q][layer_q].act     <= act_e'(act[1:0]);
-      table_q.layers[net_q][layer_q].bias    <= w[1][8];
+      table_q.layers[net_q][layer_q].bias    <= w_q[1][8];
       table_q.layers[net_q][layer_q].last    <= last;
-      table_q.layers[net_q][layer_q].wbase   <= LINE_W'(w[2]);
-      table_q.layers[net_q][layer_q].bbase   <= LINE_W'(w[3]);
+      table_q.layers[net_q][layer_q].wbase   <= LINE_W'(w_q[2]);
+      table_q.layers[net_q][layer_q].bbase   <= LINE_W'(w_q[3]);
     end
-    if (state_q == StRanges) begin
+    if (state_q == StRanges && settled) begin
       if (there && compared) begin
         first_q[used_q[3:0]] <= 17'(base);
         end_q[used_q[3:0]]   <= 17'(range_end);
         used_q               <= used_q + 1'b1;
-        kind_q               <= w[1][8] && !kind_q;
+        kind_q               <= w_q[1][8] && !kind_q;
         other_q              <= '0;
       end else if (there) begin
         other_q <= other_q + 1'b1;
       end
-      if (range_next) begin
+      if (layer_next) begin
         kind_q  <= 1'b0;
         other_q <= '0;
         if (there) begin
           table_q.layers[net_q][layer_q].output_line <= PLACE_W'(act_q);
           table_q.layers[net_q][layer_q].delta_line  <= PLACE_W'(delta_q);
-          act_q   <= act_q + 13'(lines(17'(p)));
-          delta_q <= delta_q + 13'(lines(17'(p)));
-          if (last && delta_q + 13'(lines(17'(p))) > most_q) begin
-            most_q <= delta_q + 13'(lines(17'(p)));
+          act_q   <= act_q + 13'(p_lines_q);
+          delta_q <= delta_q + 13'(p_lines_q);
+          if (last && delta_q + 13'(p_lines_q) > most_q) begin
+            most_q <= delta_q + 13'(p_lines_q);
           end
         end
         if (layer_last) delta_q <= '0;
