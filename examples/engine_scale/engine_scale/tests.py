@@ -11,6 +11,7 @@ from cocotb.triggers import ClockCycles
 from engine_scale.model import LANES, SCALE
 from engine_scale.registers import N_WORDS
 from flow.effort import scale as scale_count
+from models.registers import engine_header as header
 from verif.agents.axi_memory import AxiTiming
 from verif.engine_env import EngineEnv, EngineSequence, EngineTest, JobItem
 from verif.failures import Array, Case, all_failures
@@ -61,6 +62,31 @@ class Jobs(EngineSequence[ScaleEnv]):
             await env.compare_registers()
 
 
+class Clocks(EngineSequence[ScaleEnv]):
+    """What the header counts of a job, and a watchdog that waits for less than a whole job."""
+
+    beats = 256
+    patience = 100  # of the watchdog, clocks: longer than the memory is silent
+
+    async def body(self) -> None:
+        env = self.env
+        names = ("BUSY_LO", "STALL_MEM_LO", "STALL_IN_LO", "STALL_OUT_LO")
+        places = [getattr(header, name).offset for name in names]
+        before = [await env.counter(place) for place in places]
+        await env.watchdog(self.patience)
+        (job,) = await env.send(env.vector(count=LANES * self.beats))
+        await env.check(job)
+        await env.watchdog(0)
+        after = [await env.counter(place) for place in places]
+        busy, waits, *others = (b - a for a, b in zip(before, after, strict=True))
+        assert job.clocks > 2 * self.patience
+        assert busy == job.clocks, f"BUSY {busy} of {job.clocks} clocks"
+        # A beat is read or written in all others, but for those of check and end.
+        moved = busy - waits
+        assert self.beats <= moved <= 2 * self.beats + 2, f"{waits} of {busy} clocks wait"
+        assert others == [0, 0], f"STALL_IN, STALL_OUT {others}"
+
+
 class Resets(EngineSequence[ScaleEnv]):
     """Soft and hard resets at any clock of a job; the next one is right."""
 
@@ -100,7 +126,7 @@ class Base(EngineTest):
 class Smoke(Base):
     """Jobs with a quick memory."""
 
-    sequences = (Jobs(rounds=2),)
+    sequences = (Jobs(rounds=2), Clocks())
 
 
 @pyuvm.test(timeout_time=20, timeout_unit="ms")
