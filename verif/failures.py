@@ -1,7 +1,7 @@
 """What all engines do alike when a job cannot be done: sequences that every engine's tests run.
 
     Boundaries   an array ends with the last address, and then goes on over it
-    FailedWrites memory refuses the first beat of an output
+    FailedWrites memory refuses an output
     Silence      memory stops to answer on one channel, in the midst of a job
 
 An engine gives a function that makes it ready and returns jobs with the arrays that they name:
@@ -115,7 +115,7 @@ class Boundaries(EngineSequence[EngineEnv]):
 
 
 class FailedWrites(EngineSequence[EngineEnv]):
-    """The first beat of an output fails: E_BUS_WR, and soon no more is written."""
+    """Memory takes nothing of an output: E_BUS_WR, and soon no more is written."""
 
     cases: Cases = staticmethod(no_cases)
 
@@ -125,7 +125,7 @@ class FailedWrites(EngineSequence[EngineEnv]):
             for word, array in case.arrays.items() if case.repeats else ():
                 if array.written:
                     await env.run(case.job(env))
-                    env.fail(case.at(word), 64, 2, reads=False)
+                    env.fail(case.at(word), array.nbytes, 2, reads=False)
                     (end,) = await env.run(case.job(env))
                     assert end.error == Error.E_BUS_WR, f"word {word}: error {end.error}"
                     env.heal()

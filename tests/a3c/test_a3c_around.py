@@ -23,6 +23,7 @@ RUNS = [
     ("two", "BadDescriptor"),
     ("two", "BusError"),
     ("two", "Timeouts"),
+    ("two", "Failures"),
     ("two", "Tickets"),
     ("two", "Roles"),
     ("two", "ResetMidway"),
