@@ -32,10 +32,11 @@ class Pass:
         net: ACTOR or CRITIC.
         first, last: layers; DX goes from the last to the first.
         vectors: of all cores.
-        source: line of the first operands in a slot: of inputs, of DX of deltas.
+        source: line of the first operands in a slot: of inputs, of DX of deltas; in the acting slot
+            they begin in line 0.
         half: activations have 16 bits.
-        il: the vector is in all cores, each of which has columns of its own.
-        acting: it is that of the acting slot.
+        il: the only entry is the acting slot's, of which each core has columns of its own.
+        acting: the last entry of a tile is the acting slot's vector, which is in all cores.
         target: with the weights of T.
         watch: monitors see what is stored.
         sink: line of the last results, of DW of the last layer's deltas; None: their own.
@@ -93,6 +94,7 @@ class TileCommand:
         action: deltas of the action.
         watch: monitors see what is stored.
         source, delta, sink: lines of a slot: read in ACT, read in DEL, written; None: not so.
+        state: line of the acting slot that is read.
         up, down: shifts of bias or gradient, and of the quantizer.
         tensor: of what is stored.
         fresh, update: of DW.
@@ -119,6 +121,7 @@ class TileCommand:
     action: bool = False
     watch: bool = False
     source: int | None = None
+    state: int | None = None
     delta: int | None = None
     sink: int | None = None
     up: int = 0
@@ -153,7 +156,9 @@ def tiles(
 
 def _entries(p: Pass, geometry: Geometry) -> int:
     mine = -(-p.vectors // geometry.n)
-    return 1 if p.il else -(-mine // 2) if p.half and p.kind != Kind.DX else mine
+    if p.half and p.kind != Kind.DX:
+        mine = -(-mine // 2)
+    return 1 if p.il else mine + p.acting
 
 
 def _rows(layer: Layer, pt: int, geometry: Geometry) -> int:
@@ -188,7 +193,7 @@ def _forward(
                     qt + step >= columns,
                     columns=columns - qt,
                     words=rows,
-                    wide=end and (p.half or layer.act == TANH or joins),
+                    wide=end and (p.half or layer.act == TANH or joins or p.acting),
                     quantize=p.half and not end,
                     joins=joins,
                     join_line=p.join,
@@ -197,6 +202,7 @@ def _forward(
                     bias=layer.bias,
                     watch=p.watch and not p.half and (joins if end else not p.target),
                     source=source + qt,
+                    state=qt + (0 if index == p.first else outputs[index - 1]),
                     sink=sink + pt,
                     up=16 - shifts[input_tensor(p.net, index)] if p.half else 0,
                     down=shifts[tensor],

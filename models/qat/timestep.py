@@ -301,7 +301,7 @@ class Datapath:
             load: brings a chunk; called again in the actor's phase if there are several.
             outcome: takes sums; valid as far as it came if `load` or `deliver` raises.
             deliver: takes the first vector's number and the TD errors of each chunk.
-            between: called in the actor's phase after the first chunk's forward pass of the actor.
+            between: called in the actor's phase before the first chunk's gradients.
             seen: takes what lies in the slots after each chunk of either phase.
         """
         assert self.table is not None
@@ -371,8 +371,6 @@ class Datapath:
         states, actions = self.table.states, self.table.actions
         outputs = self.forward(ACTOR, x[:, :states], half, watch)
         mu = outputs[-1]
-        if first == 0:
-            between()
         x = x.copy()
         x[:, -actions:] = self._load(step, mu)
         judged = self.forward(CRITIC, x, half, watch)
@@ -381,6 +379,8 @@ class Datapath:
         act = self.layers(ACTOR)[-1].act
         seed = self.layer_backward(CRITIC, 0, above[0], mu, act, slice(-actions, None))
         deltas = self.backward(ACTOR, seed, outputs)
+        if first == 0:
+            between()
         outcome.updating |= scalars is not None
         self.gradients(ACTOR, [x[:, :states], *outputs[:-1]], deltas, half, first == 0, scalars)
         none = np.zeros((0, 0), np.int64)

@@ -89,26 +89,38 @@ class _Array:
     def entries(self, vectors: int) -> int:
         return -(-vectors // 2) if self.half else vectors
 
-    def forward(self, layers: tuple[Layer, ...], vectors: int, ready: Mapping[int, int]) -> int:
-        """A forward pass; ready: clock from which an input line can be read. Returns last start."""
-        start = 0
+    def forward(
+        self,
+        layers: tuple[Layer, ...],
+        vectors: int,
+        ready: Mapping[int, int],
+        acting: bool = False,
+    ) -> int:
+        """A forward pass.
+
+        Args:
+            ready: clock from which an input line can be read.
+            acting: the acting vector is one more entry.
+        Returns: last start.
+        """
+        start, entries = 0, self.entries(vectors) + acting
         for layer in layers:
             out = {}
             for pt, rows in enumerate(self.rows(layer.p)):
                 for qt in range(self.geometry.lines(layer.q)):
                     need = ready.get(qt, 0)
-                    start = self.tile("fw", self.entries(vectors), rows, need)
+                    start = self.tile("fw", entries, rows, need)
                 out[pt] = start + DEPTH + 1
             ready = out
         return start
 
-    def tanh_ready(self, start: int, actions: int, vectors: int) -> int:
+    def tanh_ready(self, start: int, actions: int, vectors: int, acting: bool = False) -> int:
         """Clock from which entry 0 can be read so that the last one is there in time.
 
         The tangents take one vector at a time, in half mode the two of an entry in turn.
         """
         each = -(-actions // self.geometry.tanh_lanes) * (2 if self.half else 1)
-        return start + DEPTH + TANH + each + 1 + (each - 1) * (self.entries(vectors) - 1)
+        return start + DEPTH + TANH + each + 1 + (each - 1) * (self.entries(vectors) + acting - 1)
 
     def backward(
         self, layers: tuple[Layer, ...], vectors: int, first: int, need: int, column: int = 0
@@ -196,10 +208,9 @@ def train_clocks(
     each = -(-table.actions // g.tanh_lanes)
     for number, size in enumerate(sizes):
         vectors = -(-size // g.n)
-        start = array.forward(actor, vectors, {})
-        ready = array.tanh_ready(start, table.actions, vectors)
-        if act == "with" and number == 0:
-            array.t = array.infer(actor) + DEPTH + TANH + ACT_PIPE + LATENCY
+        acting = act == "with" and number == 0
+        start = array.forward(actor, vectors, {}, acting)
+        ready = array.tanh_ready(start, table.actions, vectors, acting)
         array.forward(critic, vectors, {column: ready})
         start = array.backward(critic, vectors, 0, 0, column)[column]
         need = start + DEPTH + 5 + (each - 1) * (vectors - 1)

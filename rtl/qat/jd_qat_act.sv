@@ -4,15 +4,16 @@
 // action to memory.
 //
 //   fetch:  rows of the state -> quantizer -> X of the slot for acting, in all cores
-//   choose: pass -> the actor's last line -> noise -> row of the action
+//   choose: (pass) -> the actor's last line -> noise -> row of the action
 //
 // Streams  fetch_i, choose_i: one clock, begin a part while idle_o; settings hold until its done_o, one
 //          clock, with the first response of its transfer that was an error. load_*: a transfer of
-//          jd_qat_load and its rows; line_*: into the slots of all cores; slot_*: a line that is
-//          read, 3 clocks later; pass: of jd_qat_cores. stop_i ends a part early: done_o comes when its
-//          transfer is over; a pass goes on, its user clears the cores.
-// Timing   a row of the state takes 3 clocks; an action without noise is asked for when the pass has
-//          written its line.
+//          jd_qat_load and its rows; line_*: into the slots of all cores; pass: of jd_qat_cores; with
+//          beside_i the acting vector is in a pass of its user's. mu_*: the actor's last line. stop_i ends
+//          a part early: done_o comes when its transfer is over; a pass goes on, its user clears the
+//          cores.
+// Timing   a row of the state takes 3 clocks; an action without noise is asked for in the clock after
+//          its line came.
 // Numbers  a state's words are stored as they are, or in half mode S16(R(x, shift 0)) in the lower
 //          halves, and 0 in the upper; X's other words are 0. over_o: of them, those that were saturated.
 // Source   FIXAR V-A (inference); docs/qat.md (INFER). Golden model: models/qat/engine.py, _infer.
@@ -31,6 +32,7 @@ module jd_qat_act
   output logic                      idle_o,
   input  logic                      fetch_i,
   input  logic                      choose_i,
+  input  logic                      beside_i,       // no pass
   input  logic                      stop_i,
   output logic                      done_o,
   output logic [1:0]                response_o,
@@ -60,16 +62,14 @@ module jd_qat_act
   input  logic                      line_ready_i,
   output logic                      seen_o,         // line_data_o is monitored
   output logic [CountW-1:0]         over_o,
-  output logic                      slot_read_o,
-  output logic [ADDRESS_W-1:0]      slot_address_o, // of line_* and slot_read_o
+  output logic [ADDRESS_W-1:0]      line_address_o,
   output logic [Lw-1:0][WORD_W-1:0] line_data_o,
-  input  logic                      slot_valid_i,
-  input  logic [Lw-1:0][WORD_W-1:0] slot_line_i,
+  input  logic                      mu_valid_i,
+  input  logic [Lw-1:0][WORD_W-1:0] mu_i,
   // Pass
   output logic                      pass_valid_o,
   input  logic                      pass_ready_i,
   output pass_t                     pass_o,
-  input  logic                      cores_idle_i,
   // Noise
   output logic                      noise_start_o,
   input  logic                      noise_ready_i,
@@ -80,8 +80,8 @@ module jd_qat_act
 );
   localparam logic [ADDRESS_W-1:0] ACTING = ADDRESS_W'(Slots * ActLines);
 
-  typedef enum logic [3:0] {
-    StIdle, StState, StQuantize, StStore, StPass, StRun, StLine, StNoise, StAction
+  typedef enum logic [2:0] {
+    StIdle, StState, StQuantize, StStore, StPass, StLine, StNoise, StAction
   } state_t;
   state_t     state_q, state_d;
   logic       first_q, enters;                     // first clock of a state
@@ -123,10 +123,8 @@ module jd_qat_act
   end
 
   // ---- The pass, and the action
-  logic [1:0]                last_layer;
-  logic [ADDRESS_W-1:0]      slot_q;
+  logic [ADDRESS_W-1:0]      address_q;
   logic [Lw-1:0][WORD_W-1:0] action_q;
-  assign last_layer = 2'(table_i.counts[0] - 1'b1);
   always_comb begin
     pass_o            = '0;
     pass_o.pass       = PassFw;
@@ -135,12 +133,11 @@ module jd_qat_act
     pass_o.vectors    = VECTORS_W'(1);
     pass_o.il         = 1'b1;
     pass_o.acting     = 1'b1;
-    pass_o.last_layer = last_layer;
+    pass_o.last_layer = 2'(table_i.counts[0] - 1'b1);
   end
   assign pass_valid_o   = state_q == StPass && !stop_i;
-  assign noise_start_o  = pass_valid_o && pass_ready_i && noisy_i;
-  assign slot_read_o    = state_q == StLine && first_q;
-  assign slot_address_o = slot_q;
+  assign noise_start_o  = noisy_i && enters && state_d == StLine;
+  assign line_address_o = address_q;
   assign noise_valid_o  = state_q == StNoise && first_q && noise_ready_i;
   assign noise_data_o   = action_q;
   assign row_valid_o    = state_q == StAction;
@@ -158,7 +155,7 @@ module jd_qat_act
     state_d = state_q;
     unique case (state_q)
       StIdle: if (fetch_i) state_d = StState;
-              else if (choose_i) state_d = StPass;
+              else if (choose_i) state_d = beside_i ? StLine : StPass;
       StState: begin                               // rows of the transfer, then zeros
         if (row_valid_i || (loaded_q && lines_q != '0 && !failed_q && !stop_i)) begin
           state_d = StQuantize;
@@ -169,10 +166,9 @@ module jd_qat_act
       StQuantize: state_d = StStore;
       StStore: if (line_ready_i) state_d = StState;
       StPass: if (stop_i) state_d = StIdle;
-              else if (pass_ready_i) state_d = StRun;
-      StRun: if (stop_i) state_d = StIdle;
-             else if (cores_idle_i && !first_q) state_d = StLine;
-      StLine: if (slot_valid_i) state_d = noisy_i ? StNoise : StAction;
+              else if (pass_ready_i) state_d = StLine;
+      StLine: if (stop_i) state_d = StIdle;
+              else if (mu_valid_i) state_d = noisy_i ? StNoise : StAction;
       StNoise: if (noise_valid_i) state_d = StAction;
       StAction: if (load_done_i) state_d = StIdle;
       default: state_d = StIdle;
@@ -187,7 +183,7 @@ module jd_qat_act
       lines_q    <= table_i.input_lines;
       loaded_q   <= 1'b0;
       failed_q   <= 1'b0;
-      slot_q     <= ACTING;
+      address_q  <= ACTING;
       if (fetch_i || choose_i) response_q <= '0;
     end else begin
       if (load_done_i) begin
@@ -196,12 +192,9 @@ module jd_qat_act
         response_q <= load_response_i;
       end
       if (stores) begin
-        lines_q <= lines_q - 1'b1;
-        left_q  <= 32'(left_q) > Lw ? left_q - DIM_W'(Lw) : '0;
-        slot_q  <= slot_q + 1'b1;
-      end
-      if (state_q == StRun) begin
-        slot_q <= ACTING + ADDRESS_W'(table_i.layers[0][last_layer].output_line);
+        lines_q   <= lines_q - 1'b1;
+        left_q    <= 32'(left_q) > Lw ? left_q - DIM_W'(Lw) : '0;
+        address_q <= address_q + 1'b1;
       end
     end
     if (state_q == StState) begin
@@ -209,7 +202,7 @@ module jd_qat_act
         row_q[j] <= row_valid_i && DIM_W'(j) < left_q ? row_data_i[j] : '0;
       end
     end
-    if (state_q == StLine && slot_valid_i)   action_q <= slot_line_i;
+    if (state_q == StLine && mu_valid_i)     action_q <= mu_i;
     if (state_q == StNoise && noise_valid_i) action_q <= noise_data_i;
   end
   assign response_o = response_q;

@@ -20,8 +20,9 @@
 //          a tile, its first column 7 and one more per clock. What is read of a slot shows 3 clocks after
 //          read_valid_i, at which no entry may come.
 // Numbers  those of its blocks. Vector v of a pass is in core v mod N, slot v / N; in half mode two slots
-//          share the line of the even one, but not of deltas. In IL all cores have the vector and take
-//          columns in turn, and their lanes are added before anything is rounded. ReLU's derivative is
+//          share the line of the even one, but not of deltas. The acting slot's vector is in all cores: in
+//          IL they take columns in turn, and their lanes are added before anything is rounded; beside a
+//          batch each core computes it whole. ReLU's derivative is
 //          1 where the stored activation is positive. bias_sums_o: exact, of all deltas of a tile with
 //          `bias`. Vectors that are not there count 0 in dW.
 // Source   FIXAR V-A (adaptive array processing core); docs/qat.md. Golden models: models/qat/array.py,
@@ -64,6 +65,9 @@ module jd_qat_core
   output logic [Lw-1:0][1:0][ACC_W-1:0]   drain_sums_o,
   output logic                            bias_valid_o,
   output logic [Lw-1:0][DELTA_W-1:0]      bias_sums_o,
+  // The actor's last line of the acting slot
+  output logic                            mu_valid_o,
+  output logic [Lw-1:0][WORD_W-1:0]       mu_o,
   // Monitor and saturations
   output logic                            seen_valid_o,
   output logic [TENSOR_W-1:0]             seen_tensor_o,
@@ -129,16 +133,16 @@ module jd_qat_core
   function automatic logic [ADDRESS_W-1:0] delta_step_of(entry_t entry);
     return paired(entry.tile) || !entry.index[0] ? ADDRESS_W'(DelLines) : '0;
   endfunction
-  function automatic logic [ADDRESS_W-1:0] base_of(tile_t tile);
-    return tile.acting ? ACTING : '0;
+  // The acting slot's entry, which all cores have: a vector, never one of a pair.
+  function automatic logic is_acting(entry_t entry);
+    return entry.tile.acting && entry.closes;
   endfunction
   // The core has the vector: of an entry the only or the even one, or the odd one.
   function automatic logic has(entry_t entry, logic odd);
     logic [VECTORS_W:0] mine, vector;
-    mine   = entry.tile.il ? (VECTORS_W + 1)'(1)
-             : ((VECTORS_W + 1)'(entry.tile.vectors) + (VECTORS_W + 1)'(N - 1 - Index)) >> NLog2;
+    mine   = ((VECTORS_W + 1)'(entry.tile.vectors) + (VECTORS_W + 1)'(N - 1 - Index)) >> NLog2;
     vector = paired(entry.tile) ? {2'b0, entry.index, odd} : {3'b0, entry.index};
-    return vector < mine && (!odd || paired(entry.tile));
+    return is_acting(entry) ? !odd : vector < mine && (!odd || paired(entry.tile));
   endfunction
 
   // ---- Operands: 1 addresses | 3 lines | 4 operands
@@ -151,9 +155,10 @@ module jd_qat_core
   assign dx       = entry_i.tile.pass == PassDx;
   assign dw       = entry_i.tile.pass == PassDw;
   assign odd_slot = entry_i.index[0];
-  assign source = !entry_i.opens ? source_q + step_of(entry_i)
-                  : base_of(entry_i.tile) + ADDRESS_W'(entry_i.tile.source)
-                    + (entry_i.tile.il ? ADDRESS_W'(Index) : '0);
+  assign source = is_acting(entry_i) ? ACTING + ADDRESS_W'(entry_i.tile.state)
+                                  + (entry_i.tile.il ? ADDRESS_W'(Index) : '0)
+                  : entry_i.opens ? ADDRESS_W'(entry_i.tile.source)
+                                  : source_q + step_of(entry_i);
   assign delta  = entry_i.opens ? ADDRESS_W'(entry_i.tile.delta)
                                 : delta_q + delta_step_of(entry_i);
   always_ff @(posedge clk_i) begin
@@ -317,7 +322,8 @@ module jd_qat_core
   assign tile_q13  = entry_q13.tile;
   assign delta_q13 = tile_q13.pass == PassDx;
   assign odd_there = has(entry_q13, 1'b1);
-  assign sink      = entry_q13.opens ? base_of(tile_q13) + ADDRESS_W'(tile_q13.sink)
+  assign sink      = is_acting(entry_q13) ? ACTING + ADDRESS_W'(tile_q13.sink)
+                     : entry_q13.opens ? ADDRESS_W'(tile_q13.sink)
                      : sink_q + (delta_q13 ? delta_step_of(entry_q13) : step_of(entry_q13));
   assign join_address = entry_q13.opens ? ADDRESS_W'(tile_q13.join_line)
                                         : join_q + step_of(entry_q13);
@@ -330,7 +336,8 @@ module jd_qat_core
   assign bias_pop_o = valid_q13 && tile_q13.bias && entry_q13.closes && !clear_i;
 
   typedef struct packed {
-    logic                 counts;     // what it saturates; in IL all cores have the same
+    logic                 counts;     // what it saturates; of the acting slot all cores have the same
+    logic                 acting;
     logic                 odd;        // there are two vectors
     logic                 delta;      // of dX
     logic                 odd_slot;
@@ -350,7 +357,7 @@ module jd_qat_core
   } result_t;
   result_t                        result, result_q4, result_q6;
   logic                           wide_valid, line_valid, tail_valid, tail_ready, tail_closes;
-  logic                           tail_delta, tail_odd_slot, tail_watch, tail_seen;
+  logic                           tail_delta, tail_odd_slot, tail_watch, tail_seen, tail_acting;
   logic                           act_tail_ready, del_tail_ready;
   logic [Lw-1:0]                  tail_mask;
   logic [1:0]                     tail_half;
@@ -359,9 +366,11 @@ module jd_qat_core
   logic [Lw-1:0][WORD_W-1:0]      line_data, tail_data;
   logic [ADDRESS_W-1:0]           tail_address;
   logic [CountW-1:0]              over_z, over_quantized;
-  assign result = '{counts: !tile_q13.il || Index == 0, odd: odd_there, delta: delta_q13,
+  assign result = '{counts: !is_acting(entry_q13) || Index == 0, acting: is_acting(entry_q13),
+                    odd: odd_there, delta: delta_q13,
                     odd_slot: entry_q13.index[0], tanh: tile_q13.act == ActTanh,
-                    joins: tile_q13.joins, joins_only: tile_q13.joins_only, half: tile_q13.half,
+                    joins: tile_q13.joins && !is_acting(entry_q13),
+                    joins_only: tile_q13.joins_only, half: tile_q13.half,
                     watch: tile_q13.watch, opens: entry_q13.opens, closes: entry_q13.closes,
                     words: tile_q13.words, word: delta_q13 ? tile_q13.word : tile_q13.join_word,
                     down: tile_q13.down, tensor: tile_q13.tensor, sink: sink,
@@ -410,6 +419,7 @@ module jd_qat_core
     .in_delta_i      (result_q4.delta),
     .in_joins_i      (result_q4.joins),
     .in_joins_only_i (result_q4.joins_only),
+    .in_acting_i     (result_q4.acting),
     .in_half_i       (result_q4.half),
     .in_watch_i      (result_q4.watch),
     .in_closes_i     (result_q4.closes),
@@ -432,10 +442,13 @@ module jd_qat_core
     .out_half_o      (tail_half),
     .out_data_o      (tail_data),
     .out_watch_o     (tail_watch),
-    .out_over_o      (tail_over)
+    .out_over_o      (tail_over),
+    .out_acting_o    (tail_acting)
   );
   assign tail_ready = tail_delta ? del_tail_ready : act_tail_ready;
   assign tail_seen  = tail_valid && tail_ready && tail_watch;
+  assign mu_valid_o = tail_valid && tail_ready && tail_acting;
+  assign mu_o       = tail_data;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i) begin
       written_o <= '0;

@@ -9,7 +9,7 @@
 // Streams  pass: as jd_qat_sequencer. weight_*: single lines of W and T; adam_*: the optimizer's lines of
 //          both, of which adam_next_i tells one clock before they are read; line_*: a line into slots of the
 //          chosen cores, of each its own; slot_*: a line of a slot is read, of one core or of all.
-//          seen_*: what monitors see, of each core.
+//          seen_*: what monitors see, of each core. mu_*: the actor's last line of the acting slot.
 //          reserve, drain, tile, bias: of dW, as jd_qat_grad takes them; first and update of biases are
 //          those of the tile.
 // Timing   those of its blocks. Entries, and so lines that are seen, come to all cores in the same clock.
@@ -94,6 +94,8 @@ module jd_qat_cores
   output logic [N-1:0][Lw-1:0][DELTA_W-1:0] bias_sums_o,
   output logic [LINE_W-1:0]                bias_line_o,
   output logic [WordsW-1:0]                bias_words_o,
+  output logic                             mu_valid_o,
+  output logic [Lw-1:0][WORD_W-1:0]        mu_o,
   // What is seen and counted
   output logic [N-1:0]                     seen_valid_o,
   output logic [N-1:0][TENSOR_W-1:0]       seen_tensor_o,
@@ -217,7 +219,8 @@ module jd_qat_cores
 
   // ---- Cores
   logic [N-1:0]                         drain_valid, drain_opens, bias_sums_valid;
-  logic [N-1:0]                         core_idle, line_ready, slot_valid;
+  logic [N-1:0]                         core_idle, line_ready, slot_valid, mu_valid;
+  logic [N-1:0][Lw-1:0][WORD_W-1:0]     mu;
   logic [N-1:0][Lw-1:0][1:0][ACC_W-1:0] lanes;
   logic [Lw-1:0][1:0][ACC_W-1:0]        lane_sums;
   logic [N-1:0][CountW-1:0]             over_z, over_delta, over_quantized;
@@ -241,6 +244,8 @@ module jd_qat_cores
   assign slot_valid_o  = slot_valid[slot_core_i];
   assign slot_line_o   = slot_lines_o[slot_core_i];
   assign idle_o        = sequencer_idle && core_idle[0];
+  assign mu_valid_o    = mu_valid[0];
+  assign mu_o          = mu[0];
   assign drain_valid_o = drain_valid[0];
   assign drain_opens_o = drain_opens[0];
   assign bias_valid_o  = bias_sums_valid[0];
@@ -269,6 +274,8 @@ module jd_qat_cores
       .drain_sums_o     (drain_sums_o[c]),
       .bias_valid_o     (bias_sums_valid[c]),
       .bias_sums_o      (bias_sums_o[c]),
+      .mu_valid_o       (mu_valid[c]),
+      .mu_o             (mu[c]),
       .seen_valid_o     (seen_valid_o[c]),
       .seen_tensor_o    (seen_tensor_o[c]),
       .seen_line_o      (seen_line_o[c]),
@@ -290,7 +297,7 @@ module jd_qat_cores
   if (N > 1) begin : gen_unused
     logic unused;
     assign unused = ^{written[N-1:1], whole[N-1:1], bias_pop[N-1:1], core_idle[N-1:1],
-                      drain_valid[N-1:1], drain_opens[N-1:1],
+                      drain_valid[N-1:1], drain_opens[N-1:1], mu_valid[N-1:1], mu[N-1:1],
                       bias_sums_valid[N-1:1]};
   end
 endmodule : jd_qat_cores

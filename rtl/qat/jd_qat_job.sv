@@ -119,6 +119,8 @@ module jd_qat_job
   input  logic                            slot_valid_i,
   input  logic [Lw-1:0][WORD_W-1:0]       slot_line_i,
   input  logic [N-1:0][Lw-1:0][WORD_W-1:0] slot_lines_i,
+  input  logic                            mu_valid_i,     // the actor's last line for acting
+  input  logic [Lw-1:0][WORD_W-1:0]       mu_i,
   // Passes
   output logic                            pass_valid_o,
   input  logic                            pass_ready_i,
@@ -166,12 +168,12 @@ module jd_qat_job
   logic [7:0]  opcode;
   // Of jd_qat_act, whose ports lead where the job's own do while `acts`
   logic        acts, act_idle, act_fetch, act_choose, act_done, act_read, act_write;
-  logic        act_row_ready, act_row_valid, act_line_valid, act_slot_read, act_pass_valid;
+  logic        act_row_ready, act_row_valid, act_line_valid, act_pass_valid;
   logic [1:0]  act_response;
   logic [39:0] act_address;
   logic [RowsW-1:0]          act_rows;
   logic [ROWS_W-1:0]         act_words;
-  logic [ADDRESS_W-1:0]      act_slot;
+  logic [ADDRESS_W-1:0]      act_line_address;
   logic [Lw-1:0][WORD_W-1:0] act_row, act_line;
   pass_t                     act_pass;
   logic                      act_seen;
@@ -179,6 +181,7 @@ module jd_qat_job
   // Of jd_qat_train
   logic                      trains, train_idle, train_done, train_actor, train_line, train_delta;
   logic                      train_odd, train_seen, train_read, train_pass_valid, train_chooses;
+  logic        train_beside;
   logic [7:0]                train_code;
   logic [31:0]               train_info0, train_info1;
   logic [N-1:0]              train_cores;
@@ -244,12 +247,12 @@ module jd_qat_job
   assign second_o       = second_q;
   assign region_o       = words_q[8][2:0];
   assign slot_core_o    = opcode == GETX ? CoreW'(words_q[8][3:0]) : '0;
-  assign slot_delta_o   = !acts && !trains && delta;
+  assign slot_delta_o   = !trains && delta;
   assign slot_odd_o     = words_q[9][0];
-  assign slot_address_o = acts ? act_slot : trains ? train_slot : slot_q;
+  assign slot_address_o = trains ? train_slot : slot_q;
   assign line_delta_o   = trains ? train_delta : !acts && delta;
   assign line_odd_o     = trains ? train_odd : words_q[9][0];
-  assign line_address_o = trains ? train_address : acts ? act_slot : slot_q;
+  assign line_address_o = trains ? train_address : acts ? act_line_address : slot_q;
 
   // Rows that were asked for wait in a queue for the transfer.
   localparam int unsigned Queue = 8;
@@ -283,8 +286,8 @@ module jd_qat_job
   assign weight_read_o = state_q == StRowsOut && opcode == STORE && of_weights && asked_q != '0
                          && owed_q != 4'(Queue);
   assign moment_read_o = asks && opcode == STORE && !of_weights;
-  assign slot_read_o   = acts ? act_slot_read : train_read || (asks && opcode == GETX);
-  assign slot_all_o    = train_read && !acts;
+  assign slot_read_o   = train_read || (asks && opcode == GETX);
+  assign slot_all_o    = train_read;
 
   // ---- Rows in
   logic stores;                                  // a row goes into its place
@@ -323,11 +326,10 @@ module jd_qat_job
     pass_o.place       = 1'b1;
     pass_o.sink        = words_q[11][PLACE_W-1:0];
     pass_o.fresh       = 1'b1;
-    if (acts)        pass_o = act_pass;
-    else if (trains) pass_o = train_pass;
+    if (act_pass_valid) pass_o = act_pass;
+    else if (trains)    pass_o = train_pass;
   end
-  assign pass_valid_o = acts ? act_pass_valid
-                        : train_pass_valid || (state_q == StPass && !stop);
+  assign pass_valid_o = act_pass_valid || train_pass_valid || (state_q == StPass && !stop);
   assign actions_o    = CountW'(table_o.actions);
   assign clear_o      = state_q == StDrop || state_q == StIdle;
 
@@ -337,6 +339,7 @@ module jd_qat_job
     .idle_o          (act_idle),
     .fetch_i         (act_fetch),
     .choose_i        (act_choose),
+    .beside_i        (train_beside),
     .stop_i          (stop),
     .done_o          (act_done),
     .response_o      (act_response),
@@ -362,14 +365,12 @@ module jd_qat_job
     .line_ready_i,
     .seen_o          (act_seen),
     .over_o          (act_over),
-    .slot_read_o     (act_slot_read),
-    .slot_address_o  (act_slot),
+    .line_address_o  (act_line_address),
     .line_data_o     (act_line),
-    .slot_valid_i, .slot_line_i,
+    .mu_valid_i, .mu_i,
     .pass_valid_o    (act_pass_valid),
     .pass_ready_i,
     .pass_o          (act_pass),
-    .cores_idle_i,
     .noise_start_o, .noise_ready_i, .noise_valid_o, .noise_data_o, .noise_valid_i, .noise_data_i
   );
   assign trains     = state_q == StTrain;
@@ -413,13 +414,15 @@ module jd_qat_job
     .pass_o           (train_pass),
     .cores_idle_i, .forward_i, .update_idle_i, .sum_q_o, .sum_td_o, .over_td_o,
     .act_choose_o     (train_chooses),
+    .act_beside_o     (train_beside),
+    .act_idle_i       (act_idle),
     .act_done_i       (act_done),
     .act_response_i   (act_response),
     .moved_o          (batch_moved_o),
     .mem_req_o, .mem_rsp_i
   );
   assign seen_o = act_seen || train_seen;
-  assign over_o = acts ? act_over : train_over;
+  assign over_o = trains ? train_over : act_over;
 
   // ---- The optimizer; what is captured, and seeds
   logic [Lw-1:0][WORD_W-1:0] x_q;

@@ -103,8 +103,8 @@ package jd_qat_pkg;
   typedef struct packed {
     pass_e                pass;
     logic                 half;
-    logic                 il;       // one vector in all cores, each with columns of its own
-    logic                 acting;   // of the acting slot
+    logic                 il;       // the only entry is acting: each core has columns of its own
+    logic                 acting;   // the last entry of a tile is the acting slot's vector
     logic                 watch;    // monitors see what is stored
     logic                 net;
     logic                 target;   // with the weights of T
@@ -112,7 +112,8 @@ package jd_qat_pkg;
     logic [1:0]           last_layer;
     logic [VECTORS_W-1:0] vectors;
     logic                 waits;    // for operands of passes before: see jd_qat_sequencer
-    logic [PLACE_W-1:0]   source;   // line of the first operands: of inputs, of dX of deltas
+    logic [PLACE_W-1:0]   source;   // line of the first operands: of inputs, of dX of deltas; in the
+                                    // acting slot they begin in line 0
     logic                 place;    // last results, of dW last deltas: in `sink`
     logic [PLACE_W-1:0]   sink;
     logic                 joins;      // FW: the actor's outputs go into X or X', too
@@ -155,6 +156,7 @@ package jd_qat_pkg;
     logic [ENTRY_W-1:0]   entries;
     logic [VECTORS_W-1:0] vectors;
     logic [PLACE_W-1:0]   source;     // line of ACT: operands, of dX for the derivative
+    logic [PLACE_W-1:0]   state;      // line of the acting slot: operands
     logic [PLACE_W-1:0]   delta;      // line of DEL: operands of dX and dW
     logic [PLACE_W-1:0]   sink;       // results: in ACT, of dX in DEL
     logic [PLACE_W-1:0]   join_line;  // of X or X'

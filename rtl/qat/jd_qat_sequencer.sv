@@ -128,6 +128,7 @@ module jd_qat_sequencer
     made.tile.vectors   = pass_q.vectors;
     made.tile.source    = PLACE_W'(q_tile_q)
                           + (begins && !dx ? pass_q.source : lower.output_line);
+    made.tile.state     = PLACE_W'(q_tile_q) + (begins ? '0 : lower.output_line);
     made.tile.delta     = PLACE_W'(p_tile_q)
                           + (dx && begins ? pass_q.source
                              : dw && ends && pass_q.place ? pass_q.sink : layer.delta_line);
@@ -161,7 +162,8 @@ module jd_qat_sequencer
       default: begin
         made.tile.watch    = pass_q.watch && !pass_q.half
                              && (layer.last ? pass_q.joins : !pass_q.target);
-        made.tile.wide     = layer.last && (pass_q.half || layer.act == ActTanh || pass_q.joins);
+        made.tile.wide     = layer.last && (pass_q.half || layer.act == ActTanh || pass_q.joins
+                                            || pass_q.acting);
         made.tile.quantize = pass_q.half && !layer.last;
         made.tile.joins    = layer.last && pass_q.joins;
         made.tile.act      = layer.act;
@@ -182,12 +184,13 @@ module jd_qat_sequencer
     return ROWS_W'(LwLog2'(words - 1'b1)) + 1'b1;
   endfunction
 
-  // Entries of a core: the first core has the most vectors; pairs in half mode, but not of deltas.
+  // Entries of a core: the first core has the most vectors; pairs in half mode, but not of deltas; and
+  // the acting slot's vector.
   function automatic logic [ENTRY_W-1:0] entries_of(pass_t pass);
     logic [VECTORS_W:0] mine;
     mine = ((VECTORS_W + 1)'(pass.vectors) + (VECTORS_W + 1)'(N - 1)) >> NLog2;
     if (pass.half && pass.pass != PassDx) mine = (mine + 1'b1) >> 1;
-    return pass.il ? ENTRY_W'(1) : ENTRY_W'(mine);
+    return pass.il ? ENTRY_W'(1) : ENTRY_W'(mine) + ENTRY_W'(pass.acting);
   endfunction
 
   logic   step_valid, step_taken;
@@ -364,5 +367,5 @@ module jd_qat_sequencer
 
   `JD_ASSUME_IF(EntriesInRange_M, pass_valid_i, pass_i.vectors != '0)
   `JD_ASSUME_IF(PassKnown_M, pass_valid_i, pass_i.first_layer <= pass_i.last_layer
-                && (pass_i.pass == PassFw || !(pass_i.il || pass_i.acting)))
+                && (pass_i.pass == PassFw || !pass_i.acting) && (pass_i.acting || !pass_i.il))
 endmodule : jd_qat_sequencer

@@ -10,7 +10,8 @@
 // Streams  in: results of an entry, one vector or two; a pipe without stall. out: a line, which words and
 //          halves of words are written, and its place in ACT or DEL; it waits for out_ready_i. An output
 //          with in_joins_i has two lines, or with in_joins_only_i the joined one alone. Lines of a kind
-//          keep their order; the one that closes a tile is the last of the tile's lines.
+//          keep their order; the one that closes a tile is the last of the tile's lines. in_acting_i comes
+//          back with the own line.
 // Timing   an own line is offered 8 clocks after its entry came, a joined line or deltas 10 clocks; where
 //          words go in groups, ceil(words / Lanes) - 1 more; if nothing is before it. A vector per clock;
 //          in groups (by the tangent, joined, or of deltas) one in ceil(words / Lanes) clocks. Entries
@@ -43,6 +44,7 @@ module jd_qat_tail
   input  logic                           in_joins_i,    // outputs: joined, too
   input  logic                           in_joins_only_i,
   input  logic                           in_half_i,     // joined: in 16 bits
+  input  logic                           in_acting_i,   // of the acting slot
   input  logic                           in_watch_i,    // joined: a monitor sees it
   input  logic                           in_closes_i,   // the last entry of its tile
   input  logic [ROWS_W-1:0]              in_words_i,
@@ -63,6 +65,7 @@ module jd_qat_tail
   output logic [Lw-1:0]                  out_mask_o,    // words that are written
   output logic [1:0]                     out_half_o,    // halves of them
   output logic [Lw-1:0][WORD_W-1:0]      out_data_o,
+  output logic                           out_acting_o,  // of the acting slot
   output logic                           out_watch_o,   // a monitor sees the line
   output logic [OverW-1:0]               out_over_o     // words that were saturated
 );
@@ -85,6 +88,7 @@ module jd_qat_tail
     logic                 delta;
     logic                 joins;
     logic                 own;        // has a line of its own
+    logic                 acting;
     logic                 half;
     logic                 watch;
     logic                 closes;
@@ -109,7 +113,8 @@ module jd_qat_tail
   always_comb begin
     in_item.control = '{
       odd: in_odd_i, tanh: in_tanh_i, delta: in_delta_i, joins: in_joins_i,
-      own: !in_delta_i && !(in_joins_i && in_joins_only_i), half: in_half_i, watch: in_watch_i,
+      own: !in_delta_i && !(in_joins_i && in_joins_only_i), acting: in_acting_i,
+      half: in_half_i, watch: in_watch_i,
       closes: in_closes_i, words: in_delta_i ? in_words_i - in_word_i : in_words_i,
       word: in_word_i, down: in_down_i, address: in_address_i, step: in_step_i,
       odd_slot: in_odd_slot_i, join_address: in_join_i
@@ -154,6 +159,7 @@ module jd_qat_tail
     logic                 tanh;
     logic                 delta;
     logic                 own;
+    logic                 acting;
     logic                 late;       // has a joined line, or deltas
     logic                 half;
     logic [1:0]           halves;     // that are written
@@ -182,7 +188,7 @@ module jd_qat_tail
   assign item_taken  = go && vector_ends && (second_q || !control.odd);
   assign odd_taken   = go && vector_ends && second_q;
   always_comb begin
-    part = '{tanh: control.tanh, delta: control.delta, own: control.own,
+    part = '{tanh: control.tanh, delta: control.delta, own: control.own, acting: control.acting,
              late: control.joins || control.delta, half: control.half && control.joins,
              halves: 2'b11, watch: control.watch && control.joins, ends: vector_ends,
              closes: control.closes && item_taken, group: group_q, words: control.words,
@@ -349,23 +355,24 @@ module jd_qat_tail
   } late_t;
   late_t                     in_late, out_late;
   logic                      own_room, late_room, own_valid, late_valid, own_taken, late_taken;
-  logic                      begins, late_turn, late_held_q, own_closes;
+  logic                      begins, own_turn, late_turn, own_held_q, late_held_q;
+  logic                      own_closes, own_acting;
   logic [ADDRESS_W-1:0]      own_address;
   logic [Lw-1:0][WORD_W-1:0] own_data;
   logic [RoomW-1:0]          unused_own, unused_late, own_owed_q, late_owed_q;
   assign begins = go && group_q == '0;
   assign room   = group_q != '0 || (own_owed_q != RoomW'(Room) && late_owed_q != RoomW'(Room));
   jd_stream_fifo #(
-    .Width (1 + ADDRESS_W + Lw * WORD_W),
+    .Width (2 + ADDRESS_W + Lw * WORD_W),
     .Depth (Room)
   ) u_own (
     .clk_i, .rst_ni, .clear_i,
     .in_valid_i  (valid_q4 && part_q4.own && part_q4.ends),
     .in_ready_o  (own_room),
-    .in_data_i   ({part_q4.closes && !part_q4.late, part_q4.address, line}),
+    .in_data_i   ({part_q4.closes && !part_q4.late, part_q4.acting, part_q4.address, line}),
     .out_valid_o (own_valid),
     .out_ready_i (own_taken),
-    .out_data_o  ({own_closes, own_address, own_data}),
+    .out_data_o  ({own_closes, own_acting, own_address, own_data}),
     .count_o     (unused_own)
   );
   assign in_late = '{closes: part_q6.closes, delta: part_q6.delta, odd_slot: part_q6.odd_slot,
@@ -385,11 +392,13 @@ module jd_qat_tail
     .count_o     (unused_late)
   );
 
-  // Own lines first: a tile is closed by its last joined line. A line that waits stays.
-  assign late_turn   = late_valid && (late_held_q || !own_valid);
-  assign own_taken   = out_ready_i && !late_turn;
+  // Own lines first, but one that closes its tile comes after all joined lines. A line that waits
+  // stays.
+  assign own_turn    = own_valid && (own_held_q || !own_closes || late_owed_q == '0);
+  assign late_turn   = late_valid && (late_held_q || !own_turn);
+  assign own_taken   = out_ready_i && own_turn && !late_turn;
   assign late_taken  = out_ready_i && late_turn;
-  assign out_valid_o = own_valid || late_valid;
+  assign out_valid_o = own_turn || late_valid;
   always_comb begin
     out_closes_o   = own_closes;
     out_delta_o    = 1'b0;
@@ -398,6 +407,7 @@ module jd_qat_tail
     out_mask_o     = '1;
     out_half_o     = '1;
     out_data_o     = own_data;
+    out_acting_o   = own_acting;
     out_watch_o    = 1'b0;
     out_over_o     = '0;
     if (late_turn) begin
@@ -407,6 +417,7 @@ module jd_qat_tail
       out_mask_o    = out_late.mask;
       out_half_o    = out_late.halves;
       out_data_o    = out_late.data;
+      out_acting_o  = 1'b0;
       out_watch_o   = out_late.watch;
       out_over_o    = out_late.over;
     end
@@ -416,10 +427,12 @@ module jd_qat_tail
     if (!rst_ni || clear_i) begin
       own_owed_q  <= '0;
       late_owed_q <= '0;
+      own_held_q  <= 1'b0;
       late_held_q <= 1'b0;
     end else begin
-      own_owed_q  <= own_owed_q + RoomW'(begins && part.own) - RoomW'(own_valid && own_taken);
+      own_owed_q  <= own_owed_q + RoomW'(begins && part.own) - RoomW'(own_taken);
       late_owed_q <= late_owed_q + RoomW'(begins && part.late) - RoomW'(late_taken);
+      own_held_q  <= own_turn && !late_turn && !out_ready_i;
       late_held_q <= late_turn && !out_ready_i;
     end
     entry_q <= rst_ni && !clear_i && in_valid_i;

@@ -215,12 +215,12 @@ module jd_qat_top
   logic                          moment_read, moment_write, moment_valid, second;
   logic [2:0]                    region;
   logic [LINE_W-1:0]             line;
-  logic [QatLw-1:0][WORD_W-1:0]  weight_line, moment_row, memory_row, slot_line;
+  logic [QatLw-1:0][WORD_W-1:0]  weight_line, moment_row, memory_row, slot_line, mu;
   logic                          line_valid, line_ready, line_delta, line_odd, slot_all;
   logic [1:0]                    line_half;
   logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0] line_data, slot_lines;
   logic                          batch_moved;
-  logic                          slot_read, slot_delta, slot_odd, slot_valid;
+  logic                          slot_read, slot_delta, slot_odd, slot_valid, mu_valid;
   logic [QatCores-1:0]           line_cores;
   logic [CoreW-1:0]              slot_core;
   logic [ADDRESS_W-1:0]          slot_address, line_address;
@@ -316,6 +316,8 @@ module jd_qat_top
     .slot_valid_i     (slot_valid),
     .slot_line_i      (slot_line),
     .slot_lines_i     (slot_lines),
+    .mu_valid_i       (mu_valid),
+    .mu_i             (mu),
     .pass_valid_o     (pass_valid),
     .pass_ready_i     (pass_ready),
     .pass_o           (pass),
@@ -502,6 +504,8 @@ module jd_qat_top
     .bias_sums_o      (bias_sums),
     .bias_line_o      (bias_line),
     .bias_words_o     (bias_words),
+    .mu_valid_o       (mu_valid),
+    .mu_o             (mu),
     .seen_valid_o     (seen_valid),
     .seen_tensor_o    (seen_tensor),
     .seen_line_o      (seen_line),

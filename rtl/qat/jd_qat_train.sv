@@ -7,10 +7,12 @@
 //
 // Streams  start_i: one clock, while idle_o; the job and settings hold until done_o, one clock, with
 //          the code and places of an error. pass: of jd_qat_cores; line_*, slot_*: lines of slots, as
-//          jd_qat_cores takes and gives them. act_*: jd_qat_act begins, and has ended. mem_*: reads of
-//          lists and records, writes of TD errors. stop_i ends it early; its user clears the cores.
+//          jd_qat_cores takes and gives them. act_*: jd_qat_act begins, beside the first chunk's pass of
+//          the actor or after all, and has ended. mem_*: reads of lists and records, writes of TD errors.
+//          stop_i ends it early; its user clears the cores.
 // Timing   a pass follows the one before without a gap, but for results that it waits for. A loss is
-//          taken when all is written; the actor's seeds are written while its forward pass runs.
+//          taken when all is written; the actor's seeds are written while its forward pass runs. An
+//          action that is chosen beside a batch is written before gradients of the actor begin.
 // Numbers  vector v of a chunk is of core v mod N, slot v / N. A ' marks targets. The last chunk's
 //          gradients go to Adam if the network is updated, all others to G.
 // Source   FIXAR IV (Algorithm 1), V-B; docs/qat.md (timestep). Golden model: models/qat/timestep.py.
@@ -71,6 +73,8 @@ module jd_qat_train
   output logic [TdOverW-1:0]               over_td_o,
   // Acting
   output logic                             act_choose_o,
+  output logic                             act_beside_o,   // the acting vector is in this pass
+  input  logic                             act_idle_i,
   input  logic                             act_done_i,
   input  logic [1:0]                       act_response_i,
   // Memory
@@ -86,8 +90,8 @@ module jd_qat_train
     StIdle,
     StLoad, StTargetActor, StTargetCritic, StCritic, StWritten, StLoss, StPairs, StCriticDx,
     StCriticDw,
-    StActor, StForward, StWith, StJudged, StSeeds, StThrough, StActorDx, StActorDw,
-    StRest, StAfter
+    StActor, StForward, StJudged, StSeeds, StThrough, StActorDx, StActed, StActorDw,
+    StRest, StAfter, StStop
   } state_t;
   state_t state_q, state_d;
   logic   enters, first_q;                     // first clock of a state
@@ -264,7 +268,10 @@ module jd_qat_train
         pass_o.place  = 1'b1;
         pass_o.sink   = actor_last.output_line;
       end
-      StActor: pass_o.joins = 1'b1;            // mu goes into X, too
+      StActor: begin                           // mu goes into X, too
+        pass_o.joins  = 1'b1;
+        pass_o.acting = beside;
+      end
       StJudged: pass_o.waits = 1'b1;
       StCriticDx: begin
         pass_o.pass        = PassDx;
@@ -293,7 +300,8 @@ module jd_qat_train
       default: ;
     endcase
   end
-  logic passes;
+  logic passes, beside;
+  assign beside = words_i[0][WITH] && at_q == '0;
   assign passes = state_q inside {StTargetActor, StTargetCritic, StCritic, StCriticDx, StCriticDw,
                                   StActor, StThrough, StActorDx, StActorDw}
                   || (state_q == StJudged && update_idle_i);
@@ -306,8 +314,11 @@ module jd_qat_train
   assign batch_start  = state_q == StLoad && first_q;
   assign judge_start  = (state_q == StLoss && first_q) || (state_q == StForward && forward_i);
   assign pairs_start  = state_q == StLoss && first_q && words_i[0][WEIGHTED];
-  assign act_choose_o = (state_q == StWith || state_q == StAfter) && first_q;
-  assign event_o      = state_q == StWith && act_done_i && act_response_i == '0;
+  assign act_beside_o = state_q == StActor;
+  assign act_choose_o = act_beside_o ? beside && pass_valid_o && pass_ready_i
+                                     : state_q == StAfter && first_q;
+  assign event_o      = actor_q && words_i[0][WITH] && act_done_i && act_response_i == '0
+                        && !stop_i;
   assign failed       = code_o != '0;
   always_comb begin
     state_d = state_q;
@@ -327,23 +338,24 @@ module jd_qat_train
       StCriticDx:     if (pass_ready_i) state_d = StCriticDw;
       StCriticDw:     if (pass_ready_i) state_d = several ? StLoad : StActor;
       StActor:        if (pass_ready_i) state_d = StForward;
-      StForward:      if (forward_i) state_d = words_i[0][WITH] && at_q == '0 ? StWith : StJudged;
-      StWith:         if (act_done_i) state_d = act_response_i != '0 ? StRest : StJudged;
+      StForward:      if (forward_i) state_d = StJudged;
       StJudged:       if (pass_ready_i && update_idle_i) state_d = StSeeds;
       StSeeds:        if (judge_idle) state_d = StThrough;
       StThrough:      if (pass_ready_i) state_d = StActorDx;
-      StActorDx:      if (pass_ready_i) state_d = StActorDw;
+      StActorDx:      if (pass_ready_i) state_d = beside ? StActed : StActorDw;
+      StActed:        if (act_idle_i) state_d = act_response_i != '0 ? StRest : StActorDw;
       StActorDw:      if (pass_ready_i) state_d = last ? StRest : StLoad;
       StRest:         if (cores_idle_i && update_idle_i && !first_q) begin
         state_d = words_i[0][AFTER] && !failed ? StAfter : StIdle;
       end
       StAfter:        if (act_done_i) state_d = StIdle;
+      StStop:         if (pairs_idle && act_idle_i) state_d = StIdle;
       default:        state_d = StIdle;
     endcase
     // What reads or writes memory ends by itself.
-    ends_itself = state_q inside {StLoad, StPairs, StWith, StAfter};
+    ends_itself = state_q inside {StIdle, StLoad, StPairs, StAfter, StStop};
     if (stop_i && (state_d != state_q || !ends_itself)) begin
-      state_d = state_q == StLoss && !pairs_idle ? StPairs : StIdle;
+      state_d = pairs_idle && act_idle_i ? StIdle : StStop;
     end
   end
   assign next_chunk = enters && (state_q == StCriticDw || state_q == StActorDw);

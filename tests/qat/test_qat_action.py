@@ -51,15 +51,19 @@ def test_qat_action(size: str, half: bool, seed: int) -> None:
             path, slots, target = cores.golden.path, cores.slots, turn % 4 == 3
             cores.shifts[0] = path.shifts[0] = turn % 3  # of 0 tangents are saturated
             vectors = int(rng.integers(1, g.vectors // 2)) * 2 - turn % 2
-            cores.scatter(vectors + vectors % 2 * g.n, 24, 28)
+            cores.scatter(min(vectors + 2 * g.n, g.vectors), 24, 28)  # beyond them all stays
             source = slots.following[1] if target else slots.x[turn % 2]
             line, word = divmod(g.action_place(states, actions), g.lw)
+            acting = not target and turn % 2 == 0
+            state = rng.integers(-(1 << 23), 1 << 23, (g.lines(states), g.lw))
+            for core in range(g.n if acting else 0):
+                cores.put(core, g.vc, 0, state)
             last, mu = slots.deltas[CRITIC][1], slots.outputs[ACTOR][1]
             judge = Pass(CRITIC, 0, 1, vectors, source, half=half, target=target, waits=True,
                          watch=True)  # fmt: skip
             passes = [
                 replace(judge, net=ACTOR, waits=False, watch=turn % 5 != 4, join=source + line,
-                        word=word, join_only=target),
+                        word=word, join_only=target, acting=acting),
                 judge,
             ]  # fmt: skip
             if not target:

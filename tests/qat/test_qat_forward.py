@@ -43,13 +43,15 @@ def test_qat_forward(size: str, seed: int) -> None:
             cores = Cores(sim, g, table, rng)
             cores.fill(32 if turn % 3 == 0 else 24)
             for _ in range(3):
-                net, acting = int(rng.integers(0, 2)), bool(rng.random() < 0.4)
+                net, il = int(rng.integers(0, 2)), bool(rng.random() < 0.4)
+                acting = il or bool(rng.random() < 0.5)
                 count = len(table.networks[net])
                 first = int(rng.integers(0, count)) if rng.random() < 0.3 else 0
                 p = Pass(
                     net, first, count - 1 if rng.random() < 0.7 else first,
-                    1 if acting else int(rng.integers(1, g.vectors + 1)), 0,
-                    half=bool(rng.random() < 0.5), il=acting, acting=acting,
+                    1 if il else int(rng.integers(1, g.vectors + 1)),
+                    0 if il or first else int(rng.integers(0, 3)),
+                    half=bool(rng.random() < 0.5), il=il, acting=acting,
                     target=not acting and bool(rng.random() < 0.3), watch=bool(rng.random() < 0.5),
                 )  # fmt: skip
                 cores.inputs(p, int(rng.integers(16, 33)))
@@ -60,10 +62,11 @@ def test_qat_forward(size: str, seed: int) -> None:
                 assert (run.low, run.high) == (path.low, path.high), p
                 assert run.over == {k: path.saturated[k] for k in run.over}, p
                 cores.compare()
-                seen |= {("half", p.half, "acting", acting), ("target", p.target)}
+                seen |= {("half", p.half, "acting", acting, il), ("target", p.target)}
                 seen |= {("last", net, p.half), *((k, n > 0) for k, n in run.over.items())}
     if scale(30, 6) > 10:
-        want: set[object] = {("half", h, "acting", a) for h in (0, 1) for a in (0, 1)}
+        ways = ((0, 0), (1, 0), (1, 1))
+        want: set[object] = {("half", h, "acting", *way) for h in (0, 1) for way in ways}
         want |= {("last", n, h) for n in (0, 1) for h in (0, 1)}
         want |= {(k, True) for k in (Stage.Z, Stage.ACTQ)} | {("target", True)}
         assert not want - seen, want - seen
@@ -86,11 +89,12 @@ def test_qat_forward_clocks(size: str, half: bool, seed: int) -> None:
             cores.fill(20)
             for vectors in (1, g.n, g.vectors // 2, g.vectors - 1, g.vectors):
                 layers = table.networks[CRITIC]
-                p = Pass(CRITIC, 0, len(layers) - 1, vectors, 0, half=half)
+                acting = vectors % 2 == 1
+                p = Pass(CRITIC, 0, len(layers) - 1, vectors, 0, half=half, acting=acting)
                 cores.inputs(p, 20)
                 run = cores.run(p)
                 array = timing._Array(g, half)
-                array.forward(layers, -(-vectors // g.n), {})
+                array.forward(layers, -(-vectors // g.n), {}, acting)
                 rows = min(g.lw, layers[0].p)
                 span = int(run.entries[-1] - run.entries[0])
                 late = 4 * len(layers) if g.n == 1 else 0

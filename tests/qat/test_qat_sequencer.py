@@ -21,7 +21,8 @@ TILE = {
     "wide": 1, "quantize": 1, "joins": 1, "joins_only": 1, "action": 1, "act": 2,
     "bias": 1, "fresh": 1, "update": 1, "rows": 5, "words": 5, "word": 5, "line": 17,
     "bias_line": 17, "stride": 9, "columns": 9, "entries": 8, "vectors": 10, "source": 11,
-    "delta": 11, "sink": 11, "join_line": 11, "join_word": 5, "up": 5, "down": 5, "tensor": 3,
+    "state": 11, "delta": 11, "sink": 11, "join_line": 11, "join_word": 5, "up": 5, "down": 5,
+    "tensor": 3,
 }  # fmt: skip
 ENTRY = TILE | {"index": 8, "opens": 1, "closes": 1}
 WEIGHTS = {
@@ -224,17 +225,18 @@ def test_qat_sequencer(seed: int) -> None:
     with player(seed) as sim:
         for turn in range(scale(40, 10)):
             table = random_table(rng, turn % 4 != 3, 3)
-            net, acting = int(rng.integers(0, 2)) if turn != 4 else ACTOR, turn % 3 == 0
+            net, il = int(rng.integers(0, 2)) if turn != 4 else ACTOR, turn % 3 == 0
+            acting = il or bool(rng.random() < 0.5)
             layers = table.networks[net]
             first = int(rng.integers(0, len(layers))) if turn % 5 == 0 else 0
             last = len(layers) - 1 if turn % 5 else first
             p = Pass(
-                net, first, last, 1 if acting else int(rng.integers(1, g.vectors + 1)),
-                int(rng.integers(0, 9)), half=bool(rng.random() < 0.5), il=acting, acting=acting,
+                net, first, last, 1 if il else int(rng.integers(1, g.vectors + 1)),
+                int(rng.integers(0, 9)), half=bool(rng.random() < 0.5), il=il, acting=acting,
                 target=bool(rng.random() < 0.5), watch=bool(rng.random() < 0.5),
                 sink=30 if turn % 5 == 0 else None,
             )  # fmt: skip
-            if net == ACTOR and not acting:
+            if net == ACTOR and not il:
                 p = replace(p, join=int(rng.integers(0, 64)), join_only=turn % 4 == 1,
                             word=int(rng.integers(0, g.lw)))  # fmt: skip
                 met.add("joins")
@@ -244,15 +246,16 @@ def test_qat_sequencer(seed: int) -> None:
                          held_back=0.6 if held else 0)  # fmt: skip
             compare(seen, [p], table, shifts)
             met.add((p.half, p.il, slow, held))
+            met.add(("acting", p.acting, p.il))
             if not (slow or held):
                 model = Starts(g, p.half)
                 taken = layers[first : last + 1]
                 if p.il:
                     model.infer(taken)
                 else:
-                    model.forward(taken, -(-p.vectors // g.n), {})
+                    model.forward(taken, -(-p.vectors // g.n), {}, acting)
                 compare_starts(seen, model, p)
-    assert len(met) > 6 and "joins" in met
+    assert len(met) > 9 and {"joins", ("acting", True, False)} <= met
 
 
 def test_qat_sequencer_backward(seed: int) -> None:

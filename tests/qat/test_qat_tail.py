@@ -35,14 +35,14 @@ def block(lw: int) -> Block:
         {
             "clear_i": 1, "in_valid_i": 1, "in_odd_i": 1, "in_tanh_i": 1, "in_delta_i": 1,
             "in_joins_i": 1, "in_joins_only_i": 1, "in_half_i": 1, "in_watch_i": 1,
-            "in_closes_i": 1, "in_words_i": 5, "in_word_i": 5, "in_down_i": 5,
+            "in_closes_i": 1, "in_acting_i": 1, "in_words_i": 5, "in_word_i": 5, "in_down_i": 5,
             "in_address_i": 18, "in_step_i": 18, "in_odd_slot_i": 1, "in_join_i": 18,
             "in_data_i": 2 * line, "in_mu_i": line, "out_ready_i": 1,
         },
         {
             "idle_o": 1, "out_valid_o": 1, "out_closes_o": 1, "out_delta_o": 1,
             "out_odd_slot_o": 1, "out_address_o": 18, "out_mask_o": lw, "out_half_o": 2,
-            "out_data_o": line, "out_watch_o": 1, "out_over_o": over,
+            "out_data_o": line, "out_watch_o": 1, "out_over_o": over, "out_acting_o": 1,
         },
     )  # fmt: skip
 
@@ -118,8 +118,9 @@ def lines_of(
     """What an entry becomes."""
     lw, closes = data.shape[1], entry["in_closes_i"]
     odd = entry["in_odd_i"]
-    groups = -(-k.words // lanes) - 1 if k.delta or k.joins or k.tanh else 0
-    whole = {"mask": (1 << lw) - 1, "half": 3, "watch": 0, "over": 0}
+    groups = -(-k.words // lanes) - 1 if k.delta or entry["in_joins_i"] or k.tanh else 0
+    whole = {"mask": (1 << lw) - 1, "half": 3, "watch": 0, "over": 0, "acting": 0}
+    joins = entry["in_joins_i"]
     if k.delta:
         part = slice(k.word, k.word + k.words)
         d, over = ops.derivative(data[0, part], mu[: k.words], ops.TANH if k.tanh else ops.NONE)
@@ -133,10 +134,11 @@ def lines_of(
         a = ops.tanh(a) if k.tanh else a
         last = closes and which == odd
         if not k.only:
-            fields = {"closes": int(last and not k.joins), "delta": 0,
-                      "address": entry["in_address_i"] + STEP * which, **whole}  # fmt: skip
+            fields = {**whole, "closes": int(last and not joins), "delta": 0,
+                      "address": entry["in_address_i"] + STEP * which,
+                      "acting": entry["in_acting_i"]}  # fmt: skip
             yield Line(turn, came + OWN + groups, False, fields, np.pad(a, (0, lw - k.words)))
-        if k.joins:
+        if joins:
             over, halves = 0, 3
             if k.half:
                 a, over = ops.quantize(a, entry["in_down_i"])
@@ -144,7 +146,7 @@ def lines_of(
                 halves = 3 if not odd else 2 if which else 1
             fields = {"closes": int(last), "delta": 0, "address": entry["in_join_i"],
                       "mask": ((1 << k.words) - 1) << k.word, "half": halves,
-                      "watch": entry["in_watch_i"], "over": over}  # fmt: skip
+                      "watch": entry["in_watch_i"], "over": over, "acting": 0}  # fmt: skip
             padded = np.pad(a, (k.word, lw - k.words - k.word))
             yield Line(turn, came + LATE + groups, True, fields, padded)
 
@@ -164,14 +166,18 @@ def test_qat_tail(size: str, slow: bool, seed: int) -> None:
     for turn, k in zip(range(turns), kinds(rng, lw), strict=False):
         entries = most - 3 if turn < 3 else int(rng.integers(1, min(most - 2, 10)))
         for index in range(entries):
+            closes = index == entries - 1
+            acting = closes and not k.delta and not k.only and turn % 2 == 1
             odd = k.half and index < most // 2 and (turn < 3 or bool(rng.random() < 0.6))
+            odd &= not acting
             data, mu = numbers(rng, 2, lw), numbers(rng, lw)
             if k.tanh:
                 mu = ops.tanh(mu >> rng.integers(0, 16))
             entry = {
                 "in_odd_i": odd, "in_tanh_i": k.tanh, "in_delta_i": k.delta,
-                "in_joins_i": k.joins, "in_joins_only_i": k.only, "in_half_i": k.half,
-                "in_watch_i": int(rng.integers(0, 2)), "in_closes_i": index == entries - 1,
+                "in_joins_i": k.joins and not acting, "in_joins_only_i": k.only,
+                "in_half_i": k.half, "in_watch_i": int(rng.integers(0, 2)),
+                "in_closes_i": closes, "in_acting_i": acting,
                 "in_words_i": k.words + (k.word if k.delta else 0), "in_word_i": k.word,
                 "in_down_i": int(rng.integers(0, 17)),
                 "in_address_i": 2 * int(rng.integers(0, BEYOND // 2)), "in_step_i": STEP,

@@ -204,22 +204,23 @@ class Cores:
         g = self.geometry
         layer = self.table.networks[p.net][p.first]
         half = 1 << size - 1
-        if p.acting:
-            places = [(core, g.vc) for core in range(g.n)]
-        else:
-            places = [(v % g.n, v // g.n) for v in range(p.vectors)]
+
+        def lines(acting: bool) -> np.ndarray:
+            x = np.zeros((1, g.lines(layer.q) * g.lw), np.int64)
+            x[0, : layer.q] = self.rng.integers(-half, half, layer.q)
             if p.half:
-                places = [(core, slot) for core, slot in places if slot % 2 == 0]
-        lines = None
-        for core, slot in places:
-            if lines is None or not p.acting:
-                x = np.zeros((1, g.lines(layer.q) * g.lw), np.int64)
-                x[0, : layer.q] = self.rng.integers(-half, half, layer.q)
-                if p.half:
-                    low, high = self.rng.integers(-(1 << 15), 1 << 15, (2, layer.q))
-                    x[0, : layer.q] = (0 if p.acting else high << 16) | low & ops.LANE
-                lines = x.reshape(-1, g.lw)
-            self.put(core, slot, p.source, lines)
+                low, high = self.rng.integers(-(1 << 15), 1 << 15, (2, layer.q))
+                x[0, : layer.q] = (0 if acting else high << 16) | low & ops.LANE
+            return x.reshape(-1, g.lw)
+
+        for v in range(0 if p.il else p.vectors):
+            core, slot = v % g.n, v // g.n
+            if not p.half or slot % 2 == 0:
+                self.put(core, slot, p.source, lines(False))
+        if p.acting:
+            x = lines(True)
+            for core in range(g.n):
+                self.put(core, g.vc, 0, x)
 
     def scatter(self, vectors: int, act: int, delta: int) -> None:
         """Random lines of ACT and DEL in the slots of so many vectors, in words of so many bits."""
@@ -381,25 +382,26 @@ class Cores:
                     self.gradients.append((layer.bbase + pt, part, *ends))
 
     def _predict_forward(self, p: Pass) -> None:
-        golden, path = self.golden, self.golden.path
-        slots = [self.geometry.vc] if p.acting else None
-        layer = self.table.networks[p.net][p.first]
+        g, slot = self.geometry, self.golden.act[0, self.geometry.vc].reshape(-1)
+        q = self.table.networks[p.net][p.first].q
+        if not p.il:
+            self._forward(p, self.golden._vectors(self.golden.act, p.source, q, p.vectors, p.half))
         if p.acting:
-            words_ = golden.act[0, self.geometry.vc].reshape(-1)[p.source * self.geometry.lw :]
-            x = words_[None, : layer.q].astype(np.int64)
-            if p.half:
-                x = ((x & ops.LANE) ^ 0x8000) - 0x8000
-        else:
-            x = golden._vectors(golden.act, p.source, layer.q, p.vectors, p.half)
+            x = slot[None, :q].astype(np.int64)
+            self._forward(p, ((x & ops.LANE) ^ 0x8000) - 0x8000 if p.half else x, [g.vc])
+
+    def _forward(self, p: Pass, x: np.ndarray, acting: list[int] | None = None) -> None:
+        """A forward pass of stored inputs, [n, Q]; of the acting slot's there is one."""
+        golden, path = self.golden, self.golden.path
         for index in range(p.first, p.last + 1):
             end = index + 1 == len(path.layers(p.net))
             x = path.layer_forward(p.net, index, x, p.half, p.watch, p.target)
             line = self.slots.outputs[p.net][index]
             if index == p.last and p.sink is not None:
                 line = p.sink
-            if not (end and p.join is not None and p.join_only):
-                golden._keep(golden.act, line, x, p.half and not end, slots)
-        if end and p.join is not None:
+            if acting or not (end and p.join is not None and p.join_only):
+                golden._keep(golden.act, line, x, p.half and not end, acting)
+        if end and p.join is not None and not acting:
             self._join(p, path.store(x, 0, p.half, p.watch))
 
     def _join(self, p: Pass, x: np.ndarray) -> None:

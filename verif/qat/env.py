@@ -298,7 +298,7 @@ class QatEnv(EngineEnv):
         return [Opcode.INFER | Flag.NOISE * noisy << 8, 0, 0, 0, STATE, 0, ACTION]
 
     async def acting_slot(self) -> None:
-        """Compare what the last INFER left in the slot for acting, in each core."""
+        """Compare what an inference left in the slot for acting, in each core."""
         g, slots = self.geometry, self.golden.slots
         parts = [(0, g.lines(self.table.inputs(1, g)))]
         for place, layer in zip(slots.outputs[ACTOR], self.table.networks[ACTOR], strict=True):

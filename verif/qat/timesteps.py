@@ -26,6 +26,13 @@ async def begin(env: QatEnv, bias: bool = True) -> None:
         await env.run(env.padded(region, 24 if region < 2 else 20))
 
 
+async def told(env: QatEnv) -> bool:
+    """Whether an event was seen since the last call."""
+    status = await env.axil.read(header.STATUS.offset)
+    await env.axil.write(header.STATUS.offset, header.STATUS.word(event_seen=1))
+    return bool(header.STATUS.field("event_seen").get(status))
+
+
 class Timesteps(EngineSequence[QatEnv]):
     """Timesteps with all flags, of one chunk and of several; all that they leave is compared."""
 
@@ -47,14 +54,14 @@ class Timesteps(EngineSequence[QatEnv]):
                         flags &= ~Flag.WEIGHTS
                     chunk = 2 * draw(1, min(g.vectors, scale(g.vectors, 12)) // 2)
                     job = env.train(flags, draw(1, 3 * chunk), chunk)
-                    clear = header.STATUS.word(event_seen=1)
-                    await env.axil.write(header.STATUS.offset, clear)
+                    await told(env)
                     await env.run(job)
-                    status = await env.axil.read(header.STATUS.offset)
-                    told = header.STATUS.field("event_seen").get(status)
-                    assert told == bool(flags & Flag.WITH), f"{flags:#x}: event_seen is {told}"
+                    event = await told(env)
+                    assert event == bool(flags & Flag.WITH), f"{flags:#x}: event_seen is {event}"
                     await env.compare_registers()
                     await self.slots(job)
+                    if flags & Flag.WITH:
+                        await env.acting_slot()
                 for region in range(REGIONS):
                     await env.run(env.store(region, count=used(env.table, g)))
                 await env.write(registers.CFG, 0)
@@ -172,8 +179,10 @@ class TimestepFailures(TimestepErrors):
                 job = env.train(flags, 6, 4)
                 at = address + 64 * env.random.randrange(-(-nbytes // 64))
                 env.fail(at, 64, response)
+                await told(env)
                 (end,) = await env.run(job)
                 env.heal()
+                assert not await told(env), f"{job}: an event"
                 if address not in (RECORDS,):  # a list may leave these out
                     assert end.error in (Common.E_BUS_RD, Common.E_BUS_WR), f"{job}: no error"
                 await self.memories()
