@@ -353,8 +353,8 @@ module jd_qat_train
       default:        state_d = StIdle;
     endcase
     // What reads or writes memory ends by itself.
-    ends_itself = state_q inside {StIdle, StLoad, StPairs, StAfter, StStop};
-    if (stop_i && (state_d != state_q || !ends_itself)) begin
+    ends_itself = state_q inside {StLoad, StPairs, StAfter, StStop};
+    if (stop_i && !idle_o && (state_d != state_q || !ends_itself)) begin
       state_d = pairs_idle && act_idle_i ? StIdle : StStop;
     end
   end

@@ -6,7 +6,7 @@ import numpy as np
 import pyuvm
 from cocotb.triggers import ClockCycles
 
-from flow.effort import scale
+from flow.effort import scale, some
 from models.qat.descriptor import LAYER_JOBS, PAIR_BYTES, Flag, Opcode
 from models.qat.layout import ACTOR, CRITIC, Geometry, Slots, plan
 from models.qat.validate import RATE_MOST, SCALAR_MOST, TAU_MOST, list_bytes
@@ -18,7 +18,13 @@ from verif.bench import clock_number
 from verif.engine_env import EngineSequence, EngineTest
 from verif.failures import Array, Case, all_failures
 from verif.qat.env import ACTION, LINES, OUT, REGIONS, STATE, TABLE, QatEnv, used
-from verif.qat.timesteps import TimestepErrors, TimestepFailures, TimestepResets, Timesteps
+from verif.qat.timesteps import (
+    TimestepErrors,
+    TimestepFailures,
+    TimestepResets,
+    Timesteps,
+    TimestepStarts,
+)
 
 
 class Acting(EngineSequence[QatEnv]):
@@ -586,7 +592,7 @@ class Learning(Base):
 
     sequences = (
         Timesteps(rounds=scale(12, 2)), TimestepErrors(), TimestepFailures(),
-        TimestepResets(times=scale(40, 6)),
+        TimestepResets(times=scale(40, 6)), TimestepStarts(clocks=some(range(120))),
     )  # fmt: skip
 
 

@@ -190,6 +190,28 @@ class TimestepFailures(TimestepErrors):
                 await self.memories()
 
 
+class TimestepStarts(TimestepErrors):
+    """Soft resets in each clock in which a timestep begins; none leaves the engine busy.
+
+    Attributes:
+        clocks: from the doorbell on.
+    """
+
+    clocks = range(1)
+
+    async def body(self) -> None:
+        env = self.env
+        await begin(env)
+        for clocks in self.clocks:
+            await env.send(env.train(Flag.CRITIC | Flag.ACTOR, 4, 4))
+            await ClockCycles(env.dut.clk_i, 1 + clocks)
+            waited = await env.soft_reset()
+            assert waited < 1500, f"a soft reset took {waited} clocks"
+        await env.adopt_registers()
+        await env.run(env.train(ALL, 6, 4))
+        await self.memories()
+
+
 class TimestepResets(TimestepErrors):
     """Soft resets at any clock of a timestep; with lines loaded anew the next one is whole.
 
