@@ -336,7 +336,7 @@ module jd_qat_core
   assign bias_pop_o = valid_q13 && tile_q13.bias && entry_q13.closes && !clear_i;
 
   typedef struct packed {
-    logic                 counts;     // what it saturates; of the acting slot all cores have the same
+    logic                 counts;     // what it saturates; acting, all cores have the same
     logic                 acting;
     logic                 odd;        // there are two vectors
     logic                 delta;      // of dX

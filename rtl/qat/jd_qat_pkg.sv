@@ -112,8 +112,8 @@ package jd_qat_pkg;
     logic [1:0]           last_layer;
     logic [VECTORS_W-1:0] vectors;
     logic                 waits;    // for operands of passes before: see jd_qat_sequencer
-    logic [PLACE_W-1:0]   source;   // line of the first operands: of inputs, of dX of deltas; in the
-                                    // acting slot they begin in line 0
+    logic [PLACE_W-1:0]   source;   // line of the first operands: of inputs, of dX of deltas;
+                                    // in the acting slot they begin in line 0
     logic                 place;    // last results, of dW last deltas: in `sink`
     logic [PLACE_W-1:0]   sink;
     logic                 joins;      // FW: the actor's outputs go into X or X', too
