@@ -424,6 +424,8 @@ module jd_qat_job
   assign seen_o = act_seen || train_seen;
   assign over_o = trains ? train_over : act_over;
 
+  logic transfers, failed, enters, begins, good, ends, fetches;    // see the course of a job
+
   // ---- The optimizer; what is captured, and seeds
   logic [Lw-1:0][WORD_W-1:0] x_q;
   assign sweep_o      = enters && state_d == StAdam;
@@ -438,7 +440,6 @@ module jd_qat_job
   assign seed_x_o     = x_q;
 
   // ---- The course of a job
-  logic       transfers, failed, enters, begins, good, ends, fetches;
   logic       updating_q;                         // lines have gone to Adam
   logic       timed_out_q;
   logic [4:0] drop_q;                             // clocks until nothing is under way in the cores
