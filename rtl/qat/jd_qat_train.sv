@@ -240,6 +240,8 @@ module jd_qat_train
   assign line_data_o    = batch_valid ? {N{batch_line}} : judge_lines;
 
   // ---- Passes
+  logic beside;                                // the acting vector joins this chunk's pass
+  assign beside = words_i[0][WITH] && at_q == '0;
   always_comb begin
     pass_o            = '0;
     pass_o.half       = half_i;
@@ -300,8 +302,7 @@ module jd_qat_train
       default: ;
     endcase
   end
-  logic passes, beside;
-  assign beside = words_i[0][WITH] && at_q == '0;
+  logic passes;
   assign passes = state_q inside {StTargetActor, StTargetCritic, StCritic, StCriticDx, StCriticDw,
                                   StActor, StThrough, StActorDx, StActorDw}
                   || (state_q == StJudged && update_idle_i);
