@@ -59,9 +59,9 @@ module jd_scale_work
   logic [511:0] beat;
   logic [1:0]  beat_response;
   assign halt = stop_i || failed_q;
-  assign read_valid = running_q && !halt && read_left_q != '0
-                      && 32'(reserved_q) + 32'(read_beats) <= Depth;
-  logic read_taken;
+  logic read_taken, read_offered_q;                           // what is offered stays until taken
+  assign read_valid = read_offered_q || (running_q && !halt && read_left_q != '0
+                      && 32'(reserved_q) + 32'(read_beats) <= Depth);
   assign read_taken = read_valid && read_ready;
   jd_axi_read_mover #(
     .MaxOutstanding (16)
@@ -138,9 +138,9 @@ module jd_scale_work
   logic        write_valid, write_ready, word_ready, answer_valid, write_idle;
   logic [1:0]  answer;
   logic [63:0] strobes;
-  assign write_valid = running_q && !halt && write_left_q != '0
-                       && 32'(held_count) >= 32'(granted_q) + 32'(write_beats);
-  logic write_taken;
+  logic write_taken, write_offered_q;
+  assign write_valid = write_offered_q || (running_q && !halt && write_left_q != '0
+                       && 32'(held_count) >= 32'(granted_q) + 32'(write_beats));
   assign write_taken = write_valid && write_ready;
   assign popped = held && granted_q != '0 && word_ready;
   always_comb begin
@@ -179,21 +179,25 @@ module jd_scale_work
   logic [$clog2(PIPE+2)-1:0] settle_q;                        // clocks until the pipes are empty
   logic drained, ended;
   assign drained = read_idle && !beat_valid && settle_q == '0 && granted_q == '0 && write_idle
-                   && !answer_valid;
+                   && !answer_valid && !read_offered_q && !write_offered_q;
   assign ended   = running_q && (answers_left_q == '0 || (halt && drained));
   assign clear   = ended;
   assign idle_o  = !running_q && drained;
   assign moved_o = beat_valid || popped;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      running_q    <= 1'b0;
-      done_valid_o <= 1'b0;
+      running_q       <= 1'b0;
+      read_offered_q  <= 1'b0;
+      write_offered_q <= 1'b0;
+      done_valid_o    <= 1'b0;
       granted_q    <= '0;
       reserved_q   <= '0;
       settle_q     <= '0;
     end else begin
-      running_q    <= start_valid_i || (running_q && !ended);
-      done_valid_o <= ended;
+      running_q       <= start_valid_i || (running_q && !ended);
+      read_offered_q  <= read_valid && !read_ready;
+      write_offered_q <= write_valid && !write_ready;
+      done_valid_o    <= ended;
       granted_q    <= granted_q + (write_taken ? CountW'(write_beats) : '0) - CountW'(popped);
       reserved_q   <= ended ? '0 : reserved_q + (read_taken ? CountW'(read_beats) : '0)
                                    - CountW'(popped);

@@ -247,6 +247,8 @@ module jd_qat_train
   assign line_data_o    = batch_valid ? {N{batch_line}} : judge_lines;
 
   // ---- Passes
+  logic       beside;                              // the acting vector joins this chunk's pass
+  assign beside = words_i[0][WITH] && at_q == '0;
   logic       updates;                             // the network, after this chunk
   logic [1:0] lowest;                              // layer of which dX is computed
   assign updates = last && words_i[0][actor_q ? ACTOR : CRITIC];
@@ -313,8 +315,7 @@ module jd_qat_train
     endcase
     pass_o.il = paper_i && pass_o.pass == PassFw;
   end
-  logic passes, beside;
-  assign beside = words_i[0][WITH] && at_q == '0;
+  logic passes;
   assign passes = state_q inside {StTargetActor, StTargetCritic, StCritic, StCriticDx, StCriticDw,
                                   StActor, StThrough, StActorDx, StActorDw}
                   || (state_q == StJudged && update_idle_i);

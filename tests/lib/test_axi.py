@@ -141,7 +141,8 @@ def arrays(test: str, seed: int, bits: int = 21) -> Path:
 
 
 def test_arrays_traffic(seed: int) -> None:
-    require([arrays(test, seed) for test in ("Random", "BackPressure", "ResetMidway")])
+    tests = ("Random", "BackPressure", "Balanced", "ResetMidway")
+    require([arrays(test, seed) for test in tests])
 
 
 def test_arrays_of_the_largest_count(seed: int) -> None:

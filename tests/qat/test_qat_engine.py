@@ -711,7 +711,7 @@ def test_clocks_are_those_of_the_schedule(
     table = plan(states, actions, hidden, geometry)
     found = timing.train_clocks(table, geometry, batch, min(batch, 128), half, act)
     assert found.total == want
-    acting = 544 if act == "with" else 4360  # a clock per tile of the actor
+    acting = 544 if act == "with" else 4360  # one clock per tile of the actor
     assert found.inf == (0 if act == "with" else acting)
     ideal = timing.ideal_clocks(table, geometry, batch, half) + acting
     assert 0.99 * want < ideal < want and found.wait < 0.01 * want

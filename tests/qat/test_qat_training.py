@@ -255,6 +255,16 @@ def test_settings_are_checked() -> None:
             qat.train(0, None, None, source).wait()
 
 
+def test_float_is_for_agents_of_the_engine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another agent is refused by name, and nothing is written."""
+    out = tmp_path / "run"
+    assert train.main(["--agent", "dqn", "--device", "float", "--out", str(out)]) == 2
+    assert "got none for dqn" in capsys.readouterr().err
+    assert not out.exists() or not any(out.iterdir())
+
+
 @pytest.mark.parametrize("steps_", [regress(40)])
 def test_the_command_trains(tmp_path: Path, steps_: int, seed: int) -> None:
     """The command that all agents share, with its files; 40 steps are too few to solve it."""

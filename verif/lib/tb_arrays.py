@@ -16,7 +16,7 @@ from flow.effort import scale
 from verif.agents.axi_memory import AxiBurst, AxiBus, AxiMemoryAgent, AxiTiming, DeviceMemory
 from verif.agents.stream import StreamAgent, StreamBus, StreamItem, StreamSequence
 from verif.agents.timing import Pattern, always, random_pauses
-from verif.bench import clock_number, parameters, reset, rng, start, until
+from verif.bench import clock_number, parameters, reset, rng, start, until, within
 from verif.coverage import Coverage
 
 SOURCE, TARGET, REGION_BYTES = 0x1_0000, 0x10_0000, 1 << 16
@@ -235,7 +235,7 @@ class ArraysTest(uvm_test):
                 await RisingEdge(dut.clk_i)
             dut.write_abort_i.value = 1
             before = self.env.beats.written
-        await words
+        await within("words", dut.clk_i, LIMIT, words)
         dut.write_flush_i.value = 1
         await RisingEdge(dut.clk_i)
         await RisingEdge(dut.clk_i)
@@ -265,6 +265,22 @@ class BackPressure(ArraysTest):
     timing = AxiTiming(latency=(100, 140), busy=0.4, longest=10)
     busy = 0.2
     arrays = 60
+
+
+@pyuvm.test(timeout_time=3, timeout_unit="ms")
+class Balanced(ArraysTest):
+    """Elements come about as fast as the memory answers: a command is asked for as a beat comes."""
+
+    timing = AxiTiming(latency=(60, 150), busy=0.8)
+    busy = 0.9
+
+    async def body(self) -> None:
+        """Long arrays, one way."""
+        draw = rng("data")
+        for _ in range(3):
+            data = np.frombuffer(draw.randbytes(ELEMENT_BYTES * 1000), np.uint8)
+            await self.write(TARGET, data)
+            np.testing.assert_array_equal(self.env.memory.dump(TARGET, len(data)), data)
 
 
 @pyuvm.test(timeout_time=1, timeout_unit="ms")

@@ -111,7 +111,7 @@ class Resets(EngineSequence[ScaleEnv]):
 
 async def cases(env: ScaleEnv) -> list[Case]:
     """A job of many bursts, for `verif.failures`."""
-    words = env.vector(count=env.random.randint(2000, 3000))
+    words = env.vector(count=env.random.randint(14_000, 16_000))
     nbytes = 64 * -(-words[2] // LANES)
     return [Case(words, {6: Array(nbytes), 8: Array(nbytes, written=True)}, repeats=True)]
 

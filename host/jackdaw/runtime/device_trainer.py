@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jackdaw.agents.base import Agent, Parameters
+from jackdaw.agents.recipes import Recipe
 from jackdaw.device.base import COUNTERS, Device
 from jackdaw.drivers.learner import Learner, Storage
 from jackdaw.drivers.replay import Replay, ReplaySettings
@@ -37,6 +38,21 @@ def store_rows(device: Device, replay: Replay, base: int, rows: np.ndarray) -> N
     for run, at in zip(np.split(rows, breaks), np.split(indices, breaks), strict=True):
         device.write(base + int(at[0]) * rows.shape[1], np.ascontiguousarray(run))
     replay.commit(count=len(rows))
+
+
+def open_replay(device: Device, recipe: Recipe, seed: int) -> Replay:
+    """The replay engine as a recipe wants it; the seed is of the sampler."""
+    return Replay(
+        device,
+        ReplaySettings(
+            leaves=recipe.capacity,
+            alpha=recipe.alpha,
+            beta=recipe.beta,
+            beta_step=(1 - recipe.beta) / recipe.beta_steps,
+            epsilon=recipe.epsilon_priority,
+            seed=seed,
+        ),
+    )
 
 
 class DeviceTrainer:
@@ -65,17 +81,7 @@ class DeviceTrainer:
         self.device = device
         self.agent = agent
         self.mode = mode
-        self.replay = Replay(
-            device,
-            ReplaySettings(
-                leaves=recipe.capacity,
-                alpha=recipe.alpha,
-                beta=recipe.beta,
-                beta_step=(1 - recipe.beta) / recipe.beta_steps,
-                epsilon=recipe.epsilon_priority,
-                seed=seed,
-            ),
-        )
+        self.replay = open_replay(device, recipe, seed)
         if recipe.batch > self.replay.max_batch:
             raise ConfigError(
                 f"batch: got {recipe.batch}, replay of this build has 1..{self.replay.max_batch}"

@@ -11,10 +11,9 @@ from jackdaw.agents.base import Parameters, Transition
 from jackdaw.agents.qat_ddpg import QatAgent
 from jackdaw.device.base import Device
 from jackdaw.drivers.qat import Policy, Qat, Source
-from jackdaw.drivers.replay import Replay, ReplaySettings
 from jackdaw.drivers.rings import Job
 from jackdaw.errors import ConfigError
-from jackdaw.runtime.device_trainer import store_rows
+from jackdaw.runtime.device_trainer import open_replay, store_rows
 from models.qat import timing
 
 TIMEOUT_S = 120.0
@@ -45,17 +44,7 @@ class QatTrainer:
     ) -> None:
         recipe = agent.recipe
         self.device, self.agent = device, agent
-        self.replay = Replay(
-            device,
-            ReplaySettings(
-                leaves=recipe.capacity,
-                alpha=recipe.alpha,
-                beta=recipe.beta,
-                beta_step=(1 - recipe.beta) / recipe.beta_steps,
-                epsilon=recipe.epsilon_priority,
-                seed=sampler,
-            ),
-        )
+        self.replay = open_replay(device, recipe, sampler)
         self.qat = Qat(device)
         most = min(self.replay.max_batch, self.qat.geometry.b_max)
         if recipe.batch > most:
