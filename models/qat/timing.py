@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 
 from models.qat.layout import ACTOR, CRITIC, Geometry, Layer, Table
 
-DEPTH, TANH, LOSS, ADAM = 20, 3, 6, 77  # stages of the pipelines
+DEPTH, TANH, ADAM = 20, 3, 77  # stages of the pipelines
+JUDGE, SLOT = 25, 3  # of the loss: to its first read and from its last seed to dX; of a slot
 LATENCY = 77  # clocks of a round trip to memory, of the preset D
 CHECK, LOAD_PIPE, ACT_PIPE = 15, 4, 4  # of a descriptor; of the loader; of noise and clamp
 SWEEP = 2  # between ranges of lines
 START = 2 * LATENCY + CHECK  # descriptor, its checks, first data
+SWITCH = 12  # from the end of a timestep to the first load of the next
 
 
 @dataclass(frozen=True)
@@ -171,20 +173,31 @@ def infer_clocks(table: Table, geometry: Geometry) -> Clocks:
 
 @functools.lru_cache(maxsize=64)
 def train_clocks(
-    table: Table, geometry: Geometry, batch: int, chunk: int, half: bool, act: str
+    table: Table,
+    geometry: Geometry,
+    batch: int,
+    chunk: int,
+    half: bool,
+    act: str,
+    in_row: bool = False,
 ) -> Clocks:
-    """Of a TRAIN job alone; act: `after`, `with` or nothing."""
+    """Of a TRAIN job.
+
+    Args:
+        act: `after`, `with` or nothing.
+        in_row: from the end of a TRAIN before it, which hides descriptor, records and state, to its
+            own; else alone.
+    """
     g = geometry
     actor, critic = table.networks
     array = _Array(g, half)
     sizes = [min(chunk, batch - first) for first in range(0, batch, chunk)]
     beats = -(-g.record_bytes(table.states) // 64)
     head = START + beats * sizes[0] - sizes[0] // g.n + LOAD_PIPE
+    if in_row:
+        head = SWITCH + g.lw
     array.t, array.free = head, head - g.lw
     column = g.action_place(table.states, table.actions) // g.lw
-
-    def seed(start: int) -> int:
-        return start + DEPTH + LOSS + 1 + (2 if half else 0)
 
     for size in sizes:
         vectors = -(-size // g.n)
@@ -192,7 +205,9 @@ def train_clocks(
         ready = array.tanh_ready(start, table.actions, vectors)
         array.forward(critic, vectors, {column: ready})
         start = array.forward(critic, vectors, {})
-        array.weights(critic, vectors, array.backward(critic, vectors, 1, seed(start)))
+        # All is written, in half mode two lines an entry; then the loss of each slot.
+        seed = start + vectors + DEPTH + SLOT * vectors + JUDGE
+        array.weights(critic, vectors, array.backward(critic, vectors, 1, seed))
     each = -(-table.actions // g.tanh_lanes)
     for number, size in enumerate(sizes):
         vectors = -(-size // g.n)
@@ -208,7 +223,7 @@ def train_clocks(
     if act == "after":
         start = array.infer(actor)
         end = max(end, start + DEPTH + TANH + ACT_PIPE + LATENCY)
-    return array.clocks(end + LATENCY)
+    return array.clocks(end if in_row else end + LATENCY)
 
 
 def layer_clocks(layer: Layer, geometry: Geometry, vectors: int, phase: str, half: bool) -> Clocks:

@@ -7,7 +7,8 @@
 //   choose: pass -> the actor's last line -> noise -> row of the action
 //
 // Streams  fetch_i, choose_i: one clock, begin a part while idle_o; settings hold until its done_o, one
-//          clock, with the first response of its transfer that was an error. load_*: a transfer of
+//          clock, with the first response of its transfer that was an error. x_line_i: where X is, with
+//          fetch_i, and from choose_i to the pass. load_*: a transfer of
 //          jd_qat_load and its rows; line_*: into the slots of all cores; slot_*: a line that is
 //          read, 3 clocks later; pass: of jd_qat_cores. stop_i ends a part early: done_o comes when its
 //          transfer is over; a pass goes on, its user clears the cores.
@@ -42,6 +43,7 @@ module jd_qat_act
   input  logic                      watch_i,
   input  logic [SHIFT_W-1:0]        shift_i,        // of tensor 0
   input  table_t                    table_i,
+  input  logic [PLACE_W-1:0]        x_line_i,       // of the slot: X
   // Transfers
   output logic                      load_read_o,
   output logic                      load_write_o,
@@ -136,6 +138,7 @@ module jd_qat_act
     pass_o.il         = 1'b1;
     pass_o.acting     = 1'b1;
     pass_o.last_layer = last_layer;
+    pass_o.source     = x_line_i;
   end
   assign pass_valid_o   = state_q == StPass && !stop_i;
   assign noise_start_o  = pass_valid_o && pass_ready_i && noisy_i;
@@ -187,7 +190,7 @@ module jd_qat_act
       lines_q    <= table_i.input_lines;
       loaded_q   <= 1'b0;
       failed_q   <= 1'b0;
-      slot_q     <= ACTING;
+      slot_q     <= ACTING + ADDRESS_W'(x_line_i);
       if (fetch_i || choose_i) response_q <= '0;
     end else begin
       if (load_done_i) begin

@@ -60,13 +60,15 @@ module jd_qat_top
   logic          job_valid, job_ready, end_valid, end_ready, timeout, soft_reset, quiet;
   logic          unused_idle;
   descriptor_t   descriptor;
-  logic [31:0]   unused_number, end_count, end_info0, end_info1;
+  logic          begins, end_job;
+  logic [31:0]   number, end_count, end_info0, end_info1;
   logic [15:0]   end_detail;
   logic [7:0]    end_error;
   logic          any_event, busy, stall_mem, waits, full, progress;
   jd_engine_frame #(
     .Id       (jd_qat_map_pkg::ENGINE_ID),
     .Version  (jd_qat_map_pkg::ENGINE_VERSION),
+    .Jobs     (2),
     .Clients  (2),
     .IdleOnly (jd_qat_map_pkg::IDLE_ONLY)
   ) u_frame (
@@ -78,10 +80,10 @@ module jd_qat_top
     .job_valid_o      (job_valid),
     .job_ready_i      (job_ready),
     .job_descriptor_o (descriptor),
-    .job_number_o     (unused_number),
+    .job_number_o     (number),
     .end_valid_i      (end_valid),
     .end_ready_o      (end_ready),
-    .end_job_i        ('0),
+    .end_job_i        (end_job),
     .end_error_i      (end_error),
     .end_detail_i     (end_detail),
     .end_count_i      (end_count),
@@ -108,7 +110,7 @@ module jd_qat_top
   logic [31:0]                     c1, c2, eps;
   logic [24:0]                     tau;
   logic [TENSORS-1:0][SHIFT_W-1:0] shifts, seen_shifts;
-  logic                            capture, partial, due, trained, acted;
+  logic                            capture, partial, due, due_next, trained, acted;
   logic [31:0]                     count;
   logic [63:0]                     sum_q, sum_td;
   logic [TdOverW-1:0]              over_td;
@@ -158,6 +160,7 @@ module jd_qat_top
     .shifts_i         (seen_shifts),
     .partial_i        (partial),
     .due_o            (due),
+    .due_next_o       (due_next),
     .trained_i        (trained),
     .count_i          (count),
     .sum_q_i          (sum_q),
@@ -169,7 +172,7 @@ module jd_qat_top
     .high_i           (high_d),
     .generator_i      (generator),
     .ou_i             (ou),
-    .job_i            (job_valid && job_ready),
+    .job_i            (begins),
     .running_i        (running),
     .entry_i          (entry),
     .entry_il_i       (entry_il),
@@ -243,8 +246,11 @@ module jd_qat_top
     .job_valid_i      (job_valid),
     .job_ready_o      (job_ready),
     .job_descriptor_i (descriptor),
+    .job_number_i     (number[0]),
+    .begins_o         (begins),
     .end_valid_o      (end_valid),
     .end_ready_i      (end_ready),
+    .end_job_o        (end_job),
     .end_error_o      (end_error),
     .end_detail_o     (end_detail),
     .end_count_o      (end_count),
@@ -266,6 +272,7 @@ module jd_qat_top
     .capture_o        (capture),
     .partial_o        (partial),
     .due_i            (due),
+    .due_next_i       (due_next),
     .trained_o        (trained),
     .count_o          (count),
     .sum_q_o          (sum_q),
@@ -516,21 +523,26 @@ module jd_qat_top
     .full_o           (full)
   );
 
-  // ---- Monitors: of cores, and of a state that is stored
+  // ---- Monitors: of cores, and of a line of X that is stored, which no core sees in that clock
   logic [QatCores-1:0]                        watched;
+  logic [QatCores-1:0][TENSOR_W-1:0]          watched_tensor;
   logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0] watched_line;
   always_comb begin
-    watched         = seen_valid;
-    watched_line    = seen_line;
-    if (state_seen) begin
-      watched[0]      = 1'b1;
-      watched_line[0] = line_data[0];
+    watched        = seen_valid;
+    watched_tensor = seen_tensor;
+    watched_line   = seen_line;
+    for (int unsigned c = 0; c < QatCores; c++) begin
+      if (state_seen && line_cores[c]) begin
+        watched[c]        = 1'b1;
+        watched_tensor[c] = '0;
+        watched_line[c]   = line_data[c];
+      end
     end
   end
   jd_qat_monitor #(.Cores (QatCores), .Lw (QatLw)) u_monitor (
     .clk_i, .rst_ni,
     .line_valid_i  (watched),
-    .line_tensor_i (state_seen ? '0 : seen_tensor),
+    .line_tensor_i (watched_tensor),
     .line_data_i   (watched_line),
     .low_i         (low),
     .high_i        (high),
@@ -562,6 +574,6 @@ module jd_qat_top
   );
 
   logic unused;
-  assign unused = ^{unused_number, unused_idle};
-  `JD_ASSERT_IF(StateAlone_A, state_seen, seen_valid == '0)
+  assign unused = ^{number[31:1], unused_idle};
+  `JD_ASSERT_IF(StateAlone_A, state_seen, (seen_valid & line_cores) == '0)
 endmodule : jd_qat_top

@@ -18,7 +18,13 @@ from verif.bench import clock_number
 from verif.engine_env import EngineSequence, EngineTest
 from verif.failures import Array, Case, all_failures
 from verif.qat.env import ACTION, LINES, OUT, REGIONS, STATE, TABLE, QatEnv, used
-from verif.qat.timesteps import TimestepErrors, TimestepFailures, TimestepResets, Timesteps
+from verif.qat.timesteps import (
+    Queues,
+    TimestepErrors,
+    TimestepFailures,
+    TimestepResets,
+    Timesteps,
+)
 
 
 class Acting(EngineSequence[QatEnv]):
@@ -590,6 +596,15 @@ class Learning(Base):
     )  # fmt: skip
 
 
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
+class Queued(Base):
+    """Jobs that wait for timesteps, and soft resets."""
+
+    sequences = (
+        Queues(rounds=scale(6, 1), timed=True), TimestepResets(times=scale(20, 2), queued=2),
+    )  # fmt: skip
+
+
 @pyuvm.test(timeout_time=20, timeout_unit="ms")
 class Wrong(Base):
     """Wrong descriptors and tables, and a memory that fails."""
@@ -605,7 +620,9 @@ class BackPressure(Base):
     sequences = (
         Lines(rounds=scale(4, 1)), Acting(rounds=scale(6, 1)), Layers(rounds=scale(4, 1)),
         Resets(times=scale(24, 4)), Updates(rounds=scale(3, 1)), Dropped(times=scale(12, 2)),
-        TimestepResets(times=scale(20, 4)), TimestepResets(times=scale(10, 3), writing=True),
+        Queues(rounds=scale(2, 1)), TimestepResets(times=scale(20, 4)),
+        TimestepResets(times=scale(10, 3), writing=True),
+        TimestepResets(times=scale(6, 2), queued=3),
     )  # fmt: skip
 
 
