@@ -279,7 +279,7 @@ module jd_qat_job
   assign line_o         = line_q;
   assign second_o       = second_q;
   assign region_o       = words_q[8][2:0];
-  assign slot_core_o    = acts ? '0 : CoreW'(words_q[8][3:0]);
+  assign slot_core_o    = opcode == GETX ? CoreW'(words_q[8][3:0]) : '0;
   assign slot_delta_o   = !acts && !trains && delta;
   assign slot_odd_o     = words_q[9][0];
   assign slot_address_o = act_slot_read ? act_slot : train_read ? train_slot : slot_q;

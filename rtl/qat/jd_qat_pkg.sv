@@ -162,6 +162,7 @@ package jd_qat_pkg;
     logic [SHIFT_W-1:0]   up;         // bits by which a bias is shifted; 0 in full mode
     logic [SHIFT_W-1:0]   down;       // shift of what is stored in half mode
     logic [TENSOR_W-1:0]  tensor;     // of what is stored
+    logic [1:0]           layer;
   } tile_t;
 
   // An entry of a tile.

@@ -367,6 +367,9 @@ module jd_qat_top
   logic [1:0][QatLw-1:0][WORD_W-1:0]              adam_lines, adam_lines_new;
   // What dW drains, and its announcements
   logic                                           reserve, room, reserve_bias, bias_room;
+  logic                                           reserve_update;
+  logic [1:0]                                     reserve_layer, tile_layer;
+  logic [LAYERS-1:0]                              updates;
   logic                                           drain_valid, drain_opens, bias_valid;
   logic [QatCores-1:0][QatLw-1:0][1:0][ACC_W-1:0] drain_sums;
   logic [QatCores-1:0][QatLw-1:0][DELTA_W-1:0]    bias_sums;
@@ -403,6 +406,9 @@ module jd_qat_top
     .room_o          (room),
     .reserve_bias_i  (reserve_bias),
     .bias_room_o     (bias_room),
+    .reserve_update_i (reserve_update),
+    .reserve_layer_i  (reserve_layer),
+    .updates_o        (updates),
     .drain_valid_i   (drain_valid),
     .drain_opens_i   (drain_opens),
     .drain_sums_i    (drain_sums),
@@ -413,6 +419,7 @@ module jd_qat_top
     .tile_up_i       (tile_up),
     .tile_first_i    (tile_first),
     .tile_update_i   (tile_update),
+    .tile_layer_i    (tile_layer),
     .bias_valid_i    (bias_valid),
     .bias_sums_i     (bias_sums),
     .bias_line_i     (bias_line),
@@ -494,6 +501,9 @@ module jd_qat_top
     .reserve_rows_o   (reserve_rows),
     .room_i           (room),
     .reserve_bias_o   (reserve_bias),
+    .reserve_update_o (reserve_update),
+    .reserve_layer_o  (reserve_layer),
+    .updates_i        (updates),
     .bias_room_i      (bias_room),
     .drain_valid_o    (drain_valid),
     .drain_opens_o    (drain_opens),
@@ -505,6 +515,7 @@ module jd_qat_top
     .tile_up_o        (tile_up),
     .tile_first_o     (tile_first),
     .tile_update_o    (tile_update),
+    .tile_layer_o     (tile_layer),
     .bias_valid_o     (bias_valid),
     .bias_sums_o      (bias_sums),
     .bias_line_o      (bias_line),

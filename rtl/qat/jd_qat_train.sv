@@ -100,7 +100,7 @@ module jd_qat_train
     StLoad, StTargetActor, StTargetCritic, StCritic, StWritten, StLoss, StPairs, StCriticDx,
     StCriticDw,
     StActor, StForward, StWith, StJudged, StSeeds, StThrough, StActorDx, StActorDw,
-    StUpdated, StAfter, StRest, StHalt
+    StAfter, StRest, StHalt
   } state_t;
   state_t state_q, state_d;
   logic   enters, first_q;                     // first clock of a state
@@ -428,9 +428,8 @@ module jd_qat_train
       StThrough:      if (pass_ready_i) state_d = StActorDx;
       StActorDx:      if (pass_ready_i) state_d = StActorDw;
       StActorDw:      if (pass_ready_i) begin
-        state_d = !last ? StLoad : words_i[0][AFTER] ? StUpdated : StRest;
+        state_d = !last ? StLoad : words_i[0][AFTER] ? StAfter : StRest;
       end
-      StUpdated:      if (cores_idle_i && update_idle_i && !first_q) state_d = StAfter;
       StAfter:        if (act_ends) state_d = StRest;
       StRest: begin
         if (cores_idle_i && update_idle_i && !first_q && (load_q == LoadNone || !loading_q.own))

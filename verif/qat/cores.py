@@ -90,7 +90,7 @@ def block(g: Geometry) -> Block:
             "line_address_i": 18, "line_half_i": 2, "line_data_i": g.n * line,
             "slot_read_i": 1, "slot_all_i": 1, "slot_core_i": core, "slot_delta_i": 1,
             "slot_odd_i": 1, "slot_address_i": 18,
-            "room_i": 1, "bias_room_i": 1,
+            "room_i": 1, "bias_room_i": 1, "updates_i": 4,
         },
         {
             "idle_o": 1, "pass_ready_o": 1, "weight_ready_o": 1, "weight_valid_o": 1,
@@ -102,7 +102,8 @@ def block(g: Geometry) -> Block:
             "reserve_rows_o": rows, "reserve_bias_o": 1, "drain_valid_o": 1, "drain_opens_o": 1,
             "drain_sums_o": g.n * g.lw * 2 * ACC, "tile_line_o": 17, "tile_stride_o": 17,
             "tile_words_o": rows, "tile_half_o": 1, "tile_up_o": 5, "tile_first_o": 1,
-            "tile_update_o": 1, "bias_valid_o": 1, "bias_sums_o": g.n * g.lw * DELTA,
+            "tile_update_o": 1, "tile_layer_o": 2, "reserve_update_o": 1, "reserve_layer_o": 2,
+            "bias_valid_o": 1, "bias_sums_o": g.n * g.lw * DELTA,
             "bias_line_o": 17, "bias_words_o": rows,
         },
     )  # fmt: skip
