@@ -142,15 +142,19 @@ def timestep(
 
     first, second = (job.wait(TIMEOUT_S) for job in [train() for _ in range(2)])
     clocks = qat.statistics()["clocks"]
-    alone, in_row = first.cycles, second.end - first.end
+    alone, apart = first.cycles, second.end - first.end
     ideal = ideal_clocks(table, g, batch, mode == "half", paper)
-    model = train_clocks(table, g, batch, chunk, mode == "half", way, paper)
+    model, model_row = (
+        train_clocks(table, g, batch, chunk, mode == "half", way, paper, in_row=in_row)
+        for in_row in (False, True)
+    )
     config = f"{work.name} B={batch} {mode} {way}" + ", published schedule" * paper
     rate = f"1/s at {device.clock_hz / 1e6:.0f} MHz"
-    progress(f"{config}: {alone} clocks alone, {in_row} in a row, {ideal} ideal, "
-             f"{model.total} by the model, {batch * device.clock_hz / in_row:.0f}/s")  # fmt: skip
+    progress(f"{config}: {alone} clocks alone, {apart} in a row, {model.total} and "
+             f"{model_row.total} by the model, {ideal} ideal, "
+             f"{batch * device.clock_hz / apart:.0f}/s")  # fmt: skip
     rows = []
-    for name, taken in (("alone", alone), ("in a row", in_row)):
+    for name, taken, predicted in (("alone", alone, model), ("in a row", apart, model_row)):
         rows += [
             row("qat", "clocks_per_timestep", f"{config} {name}", taken, "clocks", ideal),
             row("qat", "inferences_per_second", f"{config} {name}",
@@ -158,8 +162,8 @@ def timestep(
                 round(batch * device.clock_hz / ideal, 1), PUBLISHED, peers),
             row("qat", "tile_utilization", f"{config} {name}", round(ideal / taken, 4), "1", 1.0,
                 UTILIZATION),
+            row("qat", "model_error", f"{config} {name}", error(taken, predicted), "%", 0),
         ]  # fmt: skip
-    rows.append(row("qat", "model_error", config, error(alone, model), "%", 0))
     expected = {"fw": model.fw, "dx": model.dx, "dw": model.dw, "inf": model.inf}
     rows += [
         row("qat", f"clocks_{phase}", config, clocks[phase], "clocks", expected[phase])

@@ -93,7 +93,8 @@ class QatEngine:
         self.timesteps = 0
         self.clocks = timing.Clocks(0)
         self.entries = 0
-        self._set = 0  # which of the two sets of X holds the chunk loaded last
+        self._set = 0  # which of the two sets of X holds the chunk that is computed
+        self._acting_set = 0  # and the state to act in, of a TRAIN
         self._words = {name: getattr(registers, name).reset for name in LOCAL}
         self._high: dict[str, int] = {}  # upper halves, latched by reading the lower ones
 
@@ -308,9 +309,12 @@ class QatEngine:
     # ---- Acting
     def _infer(self, job: Job, memory: Memory) -> int:
         table, g = self._table, self.geometry
-        x = self._read_state(job, memory)
+        x, unread = self._read_state(job, memory)
+        self._keep(self.act, 0, x, self._half, [g.vc])
+        if unread is not None:
+            raise unread
         self.clocks = timing.infer_clocks(table, g, self._paper)  # also if none can be written
-        self._act(job, memory, x)
+        self._act(job, memory, x, 0)
         return 1
 
     @property
@@ -318,18 +322,16 @@ class QatEngine:
         assert self.path.table is not None
         return self.path.table
 
-    def _read_state(self, job: Job, memory: Memory) -> np.ndarray:
-        """X of the state to act in; what was read of one that fails is stored, too."""
+    def _read_state(self, job: Job, memory: Memory) -> tuple[np.ndarray, JobError | None]:
+        """X of the state to act in as it is stored, and why it is not whole."""
         raw, error = _read_to(memory, job.address(STATE), 4 * self._table.states, STATE)
         words = raw.view(np.int32).astype(np.int64)[None]
         if error is None:
-            return self.path.take(words, self._half, self._watch)
-        x = self.path.store(words, 0, self._half, self._watch)
-        self._keep(self.act, 0, x, self._half, [self.geometry.vc])
-        raise error
+            return self.path.take(words, self._half, self._watch), None
+        return self.path.store(words, 0, self._half, self._watch), error
 
-    def _act(self, job: Job, memory: Memory, x: np.ndarray) -> None:
-        """Choose an action for a stored X and write it."""
+    def _act(self, job: Job, memory: Memory, x: np.ndarray, line: int) -> None:
+        """Choose an action for X, which is stored in this line of its slot, and write it."""
         assert self.slots is not None
         outputs = self.path.act(x, self._half, self._watch)
         mu = [int(word) for word in outputs[-1][0]]
@@ -340,7 +342,7 @@ class QatEngine:
             drawn = noise.draw(kind, self.generator, self.ou, len(mu), sigma, theta)
             mu = [noise.disturb(*pair) for pair in zip(mu, drawn, strict=True)]
         slot = [self.geometry.vc]
-        self._keep(self.act, self.slots.x[0], x, self._half, slot)
+        self._keep(self.act, line, x, self._half, slot)
         for index, line in enumerate(self.slots.outputs[ACTOR]):
             last = index + 1 == len(outputs)
             self._keep(self.act, line, outputs[index], self._half and not last, slot)
@@ -365,11 +367,17 @@ class QatEngine:
             self._watch,
             self._paper,
         )
-        state = self._read_state(job, memory) if job.acts else None
+        state, unread = self._read_state(job, memory) if job.acts else (None, None)
+        self._acting_set ^= job.acts
+
+        def take() -> None:
+            self._set ^= 1
+            if unread is not None:
+                raise unread
 
         def act() -> None:
-            assert state is not None
-            self._act(job, memory, state)
+            assert state is not None and self.slots is not None
+            self._act(job, memory, state, self.slots.x[self._acting_set])
 
         def between() -> None:
             if flags & Flag.WITH:
@@ -384,6 +392,7 @@ class QatEngine:
                 lambda first, count: self._load(job, memory, first, count),
                 outcome,
                 lambda first, td: self._deliver(job, memory, first, td),
+                take,
                 between,
                 lambda phase: self._keep_phase(phase, half),
             )
@@ -405,7 +414,6 @@ class QatEngine:
     ) -> tuple[Transitions, np.ndarray | None]:
         """Records of a chunk, and weights if seeds are weighted."""
         table, stride = self._table, job.words[13]
-        self._set ^= 1
         places, weights = np.arange(first, first + count), None
         if job.flags & Flag.LIST:
             at = job.address(LIST) + LIST_BYTES * first

@@ -32,8 +32,8 @@ class Pass:
         net: ACTOR or CRITIC.
         first, last: layers; DX goes from the last to the first.
         vectors: of all cores.
-        source: line of the first operands in a slot: of inputs, of DX of deltas; in the acting slot
-            they begin in line 0.
+        source: line of the first operands in a slot: of inputs, of DX of deltas.
+        state: line of the first inputs in the acting slot.
         half: activations have 16 bits.
         il: all cores have the vectors, and each has columns of its own.
         acting: the last entry of a tile is the acting slot's vector, which is in all cores.
@@ -58,6 +58,7 @@ class Pass:
     last: int
     vectors: int
     source: int
+    state: int = 0
     half: bool = False
     il: bool = False
     acting: bool = False
@@ -211,7 +212,7 @@ def _forward(
                     bias=layer.bias,
                     watch=p.watch and not p.half and (joins if end else not p.target),
                     source=source + qt,
-                    state=qt + (0 if index == p.first else outputs[index - 1]),
+                    state=qt + (p.state if index == p.first else outputs[index - 1]),
                     sink=sink + pt,
                     up=16 - shifts[input_tensor(p.net, index)] if p.half else 0,
                     down=shifts[tensor],

@@ -18,6 +18,7 @@ import numpy as np
 from models.qat import ops
 from models.qat.layout import ACTOR, CRITIC, TENSORS, Geometry, Layer, Table, input_tensor
 from models.qat.records import Transitions
+from models.qat.validate import JobError
 
 
 class Stage(IntEnum):
@@ -87,6 +88,21 @@ class Phase:
     misc: np.ndarray
     outputs: tuple[list[np.ndarray], list[np.ndarray]]
     deltas: tuple[list[np.ndarray | None], list[np.ndarray | None]]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Vectors of a batch, as they were loaded.
+
+    Attributes:
+        rows: the transitions; weight: their importance weights, or None.
+        x, following: [n, words] X and X' as they are stored; the second only in the critic's phase.
+    """
+
+    rows: Transitions
+    weight: np.ndarray | None
+    x: np.ndarray
+    following: np.ndarray
 
 
 Load = Callable[[int, int], tuple[Transitions, np.ndarray | None]]
@@ -297,6 +313,7 @@ class Datapath:
         load: Load,
         outcome: Outcome,
         deliver: Callable[[int, np.ndarray], None],
+        take: Callable[[], None] = lambda: None,
         between: Callable[[], None] = lambda: None,
         seen: Callable[[Phase], None] = lambda _: None,
     ) -> None:
@@ -304,25 +321,47 @@ class Datapath:
 
         Args:
             step: what is done.
-            load: brings a chunk; called again in the actor's phase if there are several.
+            load: brings a chunk; called again in the actor's phase if there are several. A chunk
+                is loaded before the one before it is computed; its error is raised in its turn.
             outcome: takes sums; valid as far as it came if `load` or `deliver` raises.
             deliver: takes the first vector's number and the TD errors of each chunk.
+            take: called in the turn of each chunk that was loaded.
             between: called in the actor's phase before the first chunk's gradients.
             seen: takes what lies in the slots after each chunk of either phase.
         """
         assert self.table is not None
         starts = list(range(0, step.batch, step.chunk))
-        x = np.zeros((0, 0), np.int64)
-        for first in starts:
+        several = len(starts) > 1
+        turns = [(net, first) for net in (CRITIC, ACTOR) for first in starts]
+        loads = iter(turns if several else turns[:1])
+        ahead = self._bring(step, load, *next(loads))
+        for net, first in turns:
+            if several or net == CRITIC:
+                take()
+                if isinstance(ahead, JobError):
+                    raise ahead
+                chunk = ahead
+                if (turn := next(loads, None)) is not None:
+                    ahead = self._bring(step, load, *turn)
+            last = first == starts[-1]
+            if net == CRITIC:
+                scalars = step.critic if last else None
+                self._critic_phase(step, chunk, first, scalars, outcome, deliver, seen)
+            else:
+                scalars = step.actor if last else None
+                self._actor_phase(step, chunk.x, first, scalars, outcome, between, seen)
+
+    def _bring(self, step: Step, load: Load, net: int, first: int) -> Chunk | JobError:
+        """A chunk in the slots, or why it could not be loaded."""
+        try:
             rows, weight = load(first, min(step.chunk, step.batch - first))
-            scalars = step.critic if first == starts[-1] else None
-            x = self._critic_phase(step, rows, weight, first, scalars, outcome, deliver, seen)
-        for first in starts:
-            if len(starts) > 1:
-                rows, _ = load(first, min(step.chunk, step.batch - first))
-                x = self._load(step, self.joined(rows.state, rows.action))
-            scalars = step.actor if first == starts[-1] else None
-            self._actor_phase(step, x, first, scalars, outcome, between, seen)
+        except JobError as error:
+            return error
+        x = self._load(step, self.joined(rows.state, rows.action))
+        following = np.zeros((0, 0), np.int64)
+        if net == CRITIC:
+            following = self._load(step, self.joined(rows.following, None))
+        return Chunk(rows, weight, x, following)
 
     def _load(self, step: Step, x: np.ndarray) -> np.ndarray:
         return self.store(x, 0, step.half, step.watch)
@@ -330,19 +369,17 @@ class Datapath:
     def _critic_phase(
         self,
         step: Step,
-        rows: Transitions,
-        weight: np.ndarray | None,
+        chunk: Chunk,
         first: int,
         scalars: ops.Adam | None,
         outcome: Outcome,
         deliver: Callable[[int, np.ndarray], None],
         seen: Callable[[Phase], None],
-    ) -> np.ndarray:
-        """Targets, errors and gradients of a chunk. Returns X as it is stored."""
+    ) -> None:
+        """Targets, errors and gradients of a chunk."""
         assert self.table is not None
-        half, watch = step.half, step.watch
-        x = self._load(step, self.joined(rows.state, rows.action))
-        ahead = self._load(step, self.joined(rows.following, None))
+        half, watch, rows, weight = step.half, step.watch, chunk.rows, chunk.weight
+        x, ahead = chunk.x, chunk.following
         chosen = self.forward(ACTOR, ahead[:, : self.table.states], half, False, True)[-1]
         ahead[:, -self.table.actions :] = self._load(step, chosen)
         following = self.forward(CRITIC, ahead, half, False, True)[-1][:, 0]
@@ -359,7 +396,6 @@ class Datapath:
         weights = np.zeros_like(q) if weight is None else weight
         misc = np.stack([rows.reward, rows.discount, weights, loss.y, q, loss.td], 1)
         seen(Phase(x, ahead, misc, ([], outputs), ([], list(deltas))))
-        return x
 
     def _actor_phase(
         self,

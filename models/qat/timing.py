@@ -15,12 +15,14 @@ from dataclasses import dataclass, field
 
 from models.qat.layout import ACTOR, CRITIC, Geometry, Layer, Table
 
-DEPTH, TANH, LOSS, ADAM = 20, 3, 6, 77  # stages of the pipelines
+DEPTH, TANH, ADAM = 20, 3, 77  # stages of the pipelines
+JUDGE, SLOT = 25, 3  # of the loss: to its first read and from its last seed to dX; of a slot
+JUDGE_PAPER = 31  # likewise, of the published schedule
 LATENCY = 77  # clocks of a round trip to memory, of the preset D
 CHECK, LOAD_PIPE, ACT_PIPE = 15, 4, 4  # of a descriptor; of the loader; of noise and clamp
 SWEEP = 2  # between ranges of lines
-JUDGE, TURN = 32, 3  # of the published schedule's losses; of each vector
 START = 2 * LATENCY + CHECK  # descriptor, its checks, first data
+SWITCH = 12  # from the end of a timestep to the first load of the next
 
 
 @dataclass(frozen=True)
@@ -216,12 +218,15 @@ def train_clocks(
     half: bool,
     act: str,
     paper: bool = False,
+    in_row: bool = False,
 ) -> Clocks:
-    """Of a TRAIN job alone that updates both networks.
+    """Of a TRAIN job that updates both networks.
 
     Args:
         act: `after`, `with` or nothing.
         paper: by the published schedule.
+        in_row: from the end of a TRAIN before it, which hides descriptor, records and state, to its
+            own; else alone.
     """
     g = geometry
     actor, critic = table.networks
@@ -229,15 +234,19 @@ def train_clocks(
     sizes = [min(chunk, batch - first) for first in range(0, batch, chunk)]
     beats = -(-g.record_bytes(table.states) // 64)
     head = START + beats * sizes[0] - sizes[0] // g.n + LOAD_PIPE
+    if in_row:
+        head = SWITCH + g.lw
     array.t, array.free = head, head - g.lw
     column = g.action_place(table.states, table.actions) // g.lw
     lowest = 0 if paper else 1  # layer of dX
     drain = 8 + g.lw + 4
 
     def seed(start: int, size: int) -> int:
-        if paper:  # all outputs are there, then the vectors come one after another
-            return start + array.entries(size) - 1 + DEPTH + JUDGE + TURN * size
-        return start + DEPTH + LOSS + 1 + (2 if half else 0)
+        vectors = array.share(size)
+        if paper:  # the vectors come one after another
+            return start + array.entries(size) + DEPTH + SLOT * size + JUDGE_PAPER
+        # All is written, in half mode two lines an entry; then the loss of each slot.
+        return start + vectors + DEPTH + SLOT * vectors + JUDGE
 
     def update(layers: tuple[Layer, ...]) -> None:
         if paper:
@@ -270,7 +279,7 @@ def train_clocks(
     if act == "after":
         start = array.infer(actor, not paper)
         end = max(end, start + DEPTH + TANH + ACT_PIPE + LATENCY)
-    return array.clocks(end + LATENCY)
+    return array.clocks(end if in_row else end + LATENCY)
 
 
 def layer_clocks(layer: Layer, geometry: Geometry, vectors: int, phase: str, half: bool) -> Clocks:

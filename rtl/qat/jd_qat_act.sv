@@ -7,11 +7,11 @@
 //   choose: (pass) -> the actor's last line -> noise -> row of the action
 //
 // Streams  fetch_i, choose_i: one clock, begin a part while idle_o; settings hold until its done_o, one
-//          clock, with the first response of its transfer that was an error. load_*: a transfer of
-//          jd_qat_load and its rows; line_*: into the slots of all cores; pass: of jd_qat_cores; with
-//          beside_i the acting vector is in a pass of its user's. mu_*: the actor's last line. stop_i ends
-//          a part early: done_o comes when its transfer is over; a pass goes on, its user clears the
-//          cores.
+//          clock, with the first response of its transfer that was an error. x_line_i: where X is, with
+//          fetch_i, and from choose_i to the pass. load_*: a transfer of jd_qat_load and its rows; line_*:
+//          into the slots of all cores; pass: of jd_qat_cores; with beside_i the acting vector is in a pass
+//          of its user's. mu_*: the actor's last line. stop_i ends a part early: done_o comes when its
+//          transfer is over; a pass goes on, its user clears the cores.
 // Timing   a row of the state takes 3 clocks; an action without noise is asked for in the clock after
 //          its line came.
 // Numbers  a state's words are stored as they are, or in half mode S16(R(x, shift 0)) in the lower
@@ -45,6 +45,7 @@ module jd_qat_act
   input  logic                      paper_i,        // each core takes all columns
   input  logic [SHIFT_W-1:0]        shift_i,        // of tensor 0
   input  table_t                    table_i,
+  input  logic [PLACE_W-1:0]        x_line_i,       // of the slot: X
   // Transfers
   output logic                      load_read_o,
   output logic                      load_write_o,
@@ -133,6 +134,7 @@ module jd_qat_act
     pass_o.watch      = watch_i;
     pass_o.il         = !paper_i;
     pass_o.acting     = 1'b1;
+    pass_o.state      = x_line_i;
     pass_o.last_layer = 2'(table_i.counts[0] - 1'b1);
   end
   assign pass_valid_o   = state_q == StPass && !stop_i;
@@ -183,7 +185,7 @@ module jd_qat_act
       lines_q    <= table_i.input_lines;
       loaded_q   <= 1'b0;
       failed_q   <= 1'b0;
-      address_q  <= ACTING;
+      address_q  <= ACTING + ADDRESS_W'(x_line_i);
       if (fetch_i || choose_i) response_q <= '0;
     end else begin
       if (load_done_i) begin

@@ -10,8 +10,8 @@
 //          both, of which adam_next_i tells one clock before they are read; line_*: a line into slots of the
 //          chosen cores, of each its own; slot_*: a line of a slot is read, of one core or of all.
 //          seen_*: what monitors see, of each core. mu_*: the actor's last line of the acting slot.
-//          reserve, drain, tile, bias: of dW, as jd_qat_grad takes them; first and update of biases are
-//          those of the tile.
+//          reserve, drain, tile, bias: of dW, as jd_qat_update takes them; first, update and layer of biases
+//          are those of the tile.
 // Timing   those of its blocks. Entries, and so lines that are seen, come to all cores in the same clock.
 // Numbers  those of its blocks. over_*: words that were saturated in this clock, in all cores.
 // Source   FIXAR V (architecture); docs/qat.md.
@@ -79,7 +79,10 @@ module jd_qat_cores
   output logic [WordsW-1:0]                reserve_rows_o,
   input  logic                             room_i,
   output logic                             reserve_bias_o,
+  output logic                             reserve_update_o,
+  output logic [1:0]                       reserve_layer_o,
   input  logic                             bias_room_i,
+  input  logic [LAYERS-1:0]                updates_i,      // of layers that are to be updated
   output logic                             drain_valid_o,
   output logic                             drain_opens_o,
   output logic [N-1:0][Lw-1:0][1:0][ACC_W-1:0] drain_sums_o,
@@ -90,6 +93,7 @@ module jd_qat_cores
   output logic [SHIFT_W-1:0]               tile_up_o,
   output logic                             tile_first_o,
   output logic                             tile_update_o,
+  output logic [1:0]                       tile_layer_o,
   output logic                             bias_valid_o,
   output logic [N-1:0][Lw-1:0][DELTA_W-1:0] bias_sums_o,
   output logic [LINE_W-1:0]                bias_line_o,
@@ -137,7 +141,8 @@ module jd_qat_cores
     .whole_i        (whole[0]),
     .reserve_o,
     .reserve_rows_o (reserve_rows),
-    .reserve_bias_o, .room_i, .bias_room_i, .waits_o, .full_o
+    .reserve_bias_o, .reserve_update_o, .reserve_layer_o, .updates_i,
+    .room_i, .bias_room_i, .waits_o, .full_o
   );
   assign entry_valid_o = entry_valid;
   assign entry_alone_o = acts_alone(entry.tile);
@@ -184,6 +189,7 @@ module jd_qat_cores
     logic               half;
     logic               fresh;
     logic               update;
+    logic [1:0]         layer;
     logic [SHIFT_W-1:0] up;
     logic [ROWS_W-1:0]  rows;
     logic [ROWS_W-1:0]  words;
@@ -194,7 +200,8 @@ module jd_qat_cores
   gradient_t gradient, gradient_q4, gradient_q5;
   logic      closes_q4;
   assign gradient = '{half: entry.tile.half, fresh: entry.tile.fresh, update: entry.tile.update,
-                      up: entry.tile.up, rows: entry.tile.rows, words: entry.tile.words,
+                      layer: entry.tile.layer, up: entry.tile.up, rows: entry.tile.rows,
+                      words: entry.tile.words,
                       stride: entry.tile.stride, line: entry.tile.line,
                       bias_line: entry.tile.bias_line};
   jd_delay #(.Width ($bits(gradient_t)), .Cycles (OPERAND_STAGE - 1), .Clear (1'b0)) u_gradient (
@@ -214,6 +221,7 @@ module jd_qat_cores
   assign tile_up_o      = gradient_q5.up;
   assign tile_first_o   = gradient_q5.fresh;
   assign tile_update_o  = gradient_q5.update;
+  assign tile_layer_o   = gradient_q5.layer;
   assign bias_line_o    = gradient_q5.bias_line;
   assign bias_words_o   = WordsW'(gradient_q5.rows);
 

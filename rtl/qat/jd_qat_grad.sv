@@ -58,6 +58,7 @@ module jd_qat_grad #(
   input  logic [4:0]                              tile_up_i,        // 0..16
   input  logic                                    tile_first_i,     // of the first chunk
   input  logic                                    tile_update_i,    // to Adam
+  input  logic [1:0]                              tile_layer_i,     // of biases, too
   // Sums of deltas
   input  logic                                    bias_valid_i,
   input  logic [Cores-1:0][Lw-1:0][DeltaW-1:0]    bias_sums_i,
@@ -69,6 +70,7 @@ module jd_qat_grad #(
   output logic                                    adam_next_o,      // a read in the next clock
   output logic                                    adam_read_o,
   output logic [LineW-1:0]                        adam_line_o,
+  output logic [1:0]                              adam_layer_o,     // 0 of a sweep
   output logic                                    adam_valid_o,
   output logic [Lw-1:0][31:0]                     adam_data_o,
   // Sweep: rows of lines, the last of each with fewer words
@@ -103,6 +105,7 @@ module jd_qat_grad #(
   typedef struct packed {
     logic                first;        // what G has does not count
     logic                update;       // to Adam
+    logic [1:0]          layer;
     logic [LineW-1:0]    line;
     logic [Lw-1:0]       mask;         // words that there are
     logic [Lw-1:0][31:0] data;
@@ -120,6 +123,7 @@ module jd_qat_grad #(
   typedef struct packed {
     logic             first;
     logic             update;
+    logic [1:0]       layer;
     logic             half;
     logic [4:0]       up;
     logic [Lw-1:0]    mask;
@@ -138,8 +142,9 @@ module jd_qat_grad #(
     column = column_q;
     column.line = column_q.line + column_q.stride;
     if (drain_opens_i) begin
-      column = '{first: tile_first_i, update: tile_update_i, half: tile_half_i, up: tile_up_i,
-                 mask: mask_of(tile_words_i), stride: tile_stride_i, line: tile_line_i};
+      column = '{first: tile_first_i, update: tile_update_i, layer: tile_layer_i,
+                 half: tile_half_i, up: tile_up_i, mask: mask_of(tile_words_i),
+                 stride: tile_stride_i, line: tile_line_i};
     end
     for (int unsigned i = 0; i < Lw; i++) begin
       low_d[i]  = '0;
@@ -169,10 +174,10 @@ module jd_qat_grad #(
       x_q2     <= x_d;
     end
   end
-  jd_delay #(.Width (2 + LineW + Lw), .Cycles (3), .Clear (1'b0)) u_drained (
+  jd_delay #(.Width (4 + LineW + Lw), .Cycles (3), .Clear (1'b0)) u_drained (
     .clk_i, .rst_ni,
-    .in_i  ({column_q.first, column_q.update, column_q.line, column_q.mask}),
-    .out_o ({drained.first, drained.update, drained.line, drained.mask})
+    .in_i  ({column_q.first, column_q.update, column_q.layer, column_q.line, column_q.mask}),
+    .out_o ({drained.first, drained.update, drained.layer, drained.line, drained.mask})
   );
   for (genvar i = 0; i < Lw; i++) begin : gen_word
     logic unused_valid;
@@ -208,10 +213,10 @@ module jd_qat_grad #(
     bias_q3 <= rst_ni && !clear_i && bias_q2;
     if (bias_valid_i) bias_sum_q <= bias_d;
   end
-  jd_delay #(.Width (2 + LineW + Lw), .Cycles (3), .Clear (1'b0)) u_bias (
+  jd_delay #(.Width (4 + LineW + Lw), .Cycles (3), .Clear (1'b0)) u_bias (
     .clk_i, .rst_ni,
-    .in_i  ({bias_first_i, bias_update_i, bias_line_i, bias_mask}),
-    .out_o ({bias.first, bias.update, bias.line, bias.mask})
+    .in_i  ({bias_first_i, bias_update_i, tile_layer_i, bias_line_i, bias_mask}),
+    .out_o ({bias.first, bias.update, bias.layer, bias.line, bias.mask})
   );
   for (genvar j = 0; j < Lw; j++) begin : gen_bias
     logic unused_valid;
@@ -282,7 +287,7 @@ module jd_qat_grad #(
   line_t             sweep_line;
   assign sweep_ready_o = sweep_left_q == '0;
   assign sweep_ends    = sweep_column_q == sweep_columns_i - 1'b1;
-  assign sweep_line    = '{first: 1'b0, update: 1'b1, line: sweep_line_q, data: '0,
+  assign sweep_line    = '{first: 1'b0, update: 1'b1, layer: '0, line: sweep_line_q, data: '0,
                            mask: sweep_ends ? mask_of(sweep_words_i) : '1};
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i)                  sweep_left_q <= '0;
@@ -380,6 +385,7 @@ module jd_qat_grad #(
   assign adam_next_o  = take && chosen.update;
   assign adam_read_o  = taken_valid_q && taken_q.update;
   assign adam_line_o  = taken_q.line;
+  assign adam_layer_o = taken_q.layer;
   assign adam_valid_o = sum_valid_q3 && sum_update_q3;
   assign adam_data_o  = sum_data_q3;
 

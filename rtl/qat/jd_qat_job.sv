@@ -10,10 +10,11 @@
 //                        +-> ADAM: jd_qat_sweep
 //                        +-> FW, DX, DW: pass
 //
-// Streams  job, end: as of the frame. load_*: transfers of jd_qat_load and their rows; weight_*, moment_*,
-//          line_*, slot_*: rows of the memories, which show 3 clocks after they are asked for. pass: of
-//          jd_qat_cores.
-// Timing   a row per clock.
+// Streams  job, end: as of the frame; a job that is taken waits for the one that runs. load_*: transfers
+//          of jd_qat_load and their rows; weight_*, moment_*, line_*, slot_*: rows of the memories, which
+//          show 3 clocks after they are asked for. pass: of jd_qat_cores.
+// Timing   a row per clock. A timestep that waits for another is checked, and if it will run in the same
+//          mode its first chunk and its state are loaded; what is wrong with it, its own turn tells.
 // Numbers  bits, unchanged; see jd_qat_act. over_o: words of a state that were saturated.
 // Source   docs/qat.md (jobs). Golden model: models/qat/engine.py.
 `include "jd_assert.svh"
@@ -43,8 +44,11 @@ module jd_qat_job
   input  logic                            job_valid_i,
   output logic                            job_ready_o,
   input  descriptor_t                     job_descriptor_i,
+  input  logic                            job_number_i,   // its lowest bit
+  output logic                            begins_o,       // a job's turn
   output logic                            end_valid_o,
   input  logic                            end_ready_i,
+  output logic                            end_job_o,
   output logic [7:0]                      end_error_o,
   output logic [15:0]                     end_detail_o,
   output logic [31:0]                     end_count_o,
@@ -66,7 +70,8 @@ module jd_qat_job
   input  logic [24:0]                     tau_i,
   output logic                            capture_o,      // shifts, and half mode
   output logic                            partial_o,      // an update ended early
-  input  logic                            due_i,          // half mode is, with the next timestep
+  input  logic                            due_i,          // half mode is, with this timestep,
+  input  logic                            due_next_i,     // or may be with the one after it
   output logic                            trained_o,      // a timestep ended well
   output logic [31:0]                     count_o,        // of the last timestep: vectors
   output logic [63:0]                     sum_q_o,
@@ -139,7 +144,7 @@ module jd_qat_job
   output logic                            seed_o,         // load generator and x
   output logic [255:0]                    seed_state_o,
   output logic [Lw-1:0][WORD_W-1:0]       seed_x_o,
-  output logic                            seen_o,         // line_data_o goes into X, is monitored
+  output logic                            seen_o,         // the line goes into X, is monitored
   output logic [OverW-1:0]                over_o,
   output logic [TdOverW-1:0]              over_td_o,
   output logic                            noise_start_o,
@@ -165,10 +170,11 @@ module jd_qat_job
     StTrain, StAdam, StDrop, StEnd
   } state_t;
   state_t      state_q, state_d;
-  descriptor_t words_q;
+  descriptor_t words_q, next_q;                // of the job, and of the one that waits
+  logic        next_valid_q, next_number_q;
   logic [7:0]  opcode;
   // Of jd_qat_act, whose ports lead where the job's own do while `acts`
-  logic        acts, act_idle, act_fetch, act_choose, act_done, act_read, act_write;
+  logic        acts, infers, act_idle, act_fetch, act_choose, act_done, act_read, act_write;
   logic        act_row_ready, act_row_valid, act_line_valid, act_pass_valid;
   logic [1:0]  act_response;
   logic [39:0] act_address;
@@ -182,7 +188,9 @@ module jd_qat_job
   // Of jd_qat_train
   logic                      trains, train_idle, train_done, train_actor, train_line, train_delta;
   logic                      train_odd, train_seen, train_read, train_pass_valid, train_chooses;
+  logic                      train_fetches, train_next, train_begun, train_loads;
   logic                      train_beside, train_sweeps;
+  logic [PLACE_W-1:0]        train_act_line;
   logic [7:0]                train_code;
   logic [31:0]               train_info0, train_info1;
   logic [N-1:0]              train_cores;
@@ -199,13 +207,41 @@ module jd_qat_job
   assign paper  = Paper && paper_i;
   assign stop   = soft_reset_i || timeout_i;
 
+  // ---- The next job: a timestep is checked while one runs
+  logic       checks_next, checked_q, good_q;
+  logic [2:0] ahead_q;                         // the check of so many clocks ago was the next job's
+  assign job_ready_o = !next_valid_q && !soft_reset_i;
+  assign begins_o    = state_q == StIdle && next_valid_q && !soft_reset_i;
+  assign checks_next = trains && train_begun && next_valid_q && !checked_q
+                       && next_q[0][7:0] == TRAIN;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || soft_reset_i || begins_o) next_valid_q <= 1'b0;
+    else if (job_valid_i && job_ready_o)     next_valid_q <= 1'b1;
+    ahead_q <= rst_ni ? {ahead_q[1:0], checks_next} : '0;
+    if (!next_valid_q || begins_o) begin
+      checked_q <= 1'b0;
+      good_q    <= 1'b0;
+    end else begin
+      checked_q <= checked_q || checks_next;
+      good_q    <= good_q || (checked_q && ahead_q[2] && check_code == '0);
+    end
+    if (job_valid_i && job_ready_o) begin
+      next_q        <= job_descriptor_i;
+      next_number_q <= job_number_i;
+    end
+    if (begins_o) begin
+      words_q   <= next_q;
+      end_job_o <= next_number_q;
+    end
+  end
+
   jd_qat_check #(
     .Lw (Lw), .N (N), .Slots (Slots), .ActLines (ActLines), .DelLines (DelLines),
     .WLines (WLines), .MaxLayers (MaxLayers), .BMax (BMax), .Paper (Paper)
   ) u_check (
     .clk_i, .rst_ni,
-    .start_i  (check_start_q),
-    .words_i  (words_q),
+    .start_i  (check_start_q || checks_next),
+    .words_i  (state_q == StCheck ? words_q : next_q),
     .table_i  (table_o),
     .half_i,
     .noise_i  (noise_kind_i),
@@ -252,9 +288,9 @@ module jd_qat_job
   assign slot_delta_o   = !trains && delta;
   assign slot_odd_o     = words_q[9][0];
   assign slot_address_o = trains ? train_slot : slot_q;
-  assign line_delta_o   = trains ? train_delta : !acts && delta;
-  assign line_odd_o     = trains ? train_odd : words_q[9][0];
-  assign line_address_o = trains ? train_address : acts ? act_line_address : slot_q;
+  assign line_delta_o   = train_line ? train_delta : !act_line_valid && delta;
+  assign line_odd_o     = train_line ? train_odd : words_q[9][0];
+  assign line_address_o = train_line ? train_address : act_line_valid ? act_line_address : slot_q;
 
   // Rows that were asked for wait in a queue for the transfer.
   localparam int unsigned Queue = 8;
@@ -296,8 +332,8 @@ module jd_qat_job
   assign moves_in       = state_q == StRowsIn && row_valid_i;
   assign weight_write_o = moves_in && opcode == LOAD && of_weights;
   assign moment_write_o = moves_in && opcode == LOAD && !of_weights;
-  assign line_valid_o   = trains ? train_line : acts ? act_line_valid : moves_in && opcode == PUTX;
-  assign line_half_o    = trains ? train_half : 2'b11;
+  assign line_valid_o   = train_line || act_line_valid || (moves_in && opcode == PUTX);
+  assign line_half_o    = train_line ? train_half : 2'b11;
   assign stores         = moves_in && (opcode == LOAD || line_ready_i);
   always_comb begin
     unique case (state_q)
@@ -306,12 +342,14 @@ module jd_qat_job
       default:     row_ready_o = acts && act_row_ready;
     endcase
     for (int unsigned c = 0; c < N; c++) begin
-      line_cores_o[c] = trains ? train_cores[c] : acts || words_q[8][3:0] == 4'(c);
+      line_cores_o[c] = train_line ? train_cores[c]
+                        : act_line_valid || words_q[8][3:0] == 4'(c);
     end
   end
 
   assign memory_row_o = row_data_i;
-  assign line_data_o  = trains ? train_lines : acts ? {N{act_line}} : {N{row_data_i}};
+  assign line_data_o  = train_line ? train_lines
+                        : act_line_valid ? {N{act_line}} : {N{row_data_i}};
 
   // ---- Passes
   always_comb begin
@@ -345,13 +383,15 @@ module jd_qat_job
     .stop_i          (stop),
     .done_o          (act_done),
     .response_o      (act_response),
-    .state_i         ({words_q[STATE+1][7:0], words_q[STATE]}),
+    .state_i         (train_fetches && train_next ? {next_q[STATE+1][7:0], next_q[STATE]}
+                                                  : {words_q[STATE+1][7:0], words_q[STATE]}),
     .action_i        ({words_q[ACTION+1][7:0], words_q[ACTION]}),
     .noisy_i         (words_q[0][8]),
     .half_i, .watch_i,
     .paper_i         (paper),
     .shift_i         (shifts_i[0]),
     .table_i         (table_o),
+    .x_line_i        (infers ? '0 : train_act_line),
     .load_read_o     (act_read),
     .load_write_o    (act_write),
     .load_address_o  (act_address),
@@ -359,13 +399,13 @@ module jd_qat_job
     .load_words_o    (act_words),
     .load_done_i,
     .load_response_i,
-    .row_valid_i     (acts && row_valid_i),
+    .row_valid_i,
     .row_ready_o     (act_row_ready),
     .row_data_i,
     .row_valid_o     (act_row_valid),
     .row_data_o      (act_row),
     .line_valid_o    (act_line_valid),
-    .line_ready_i,
+    .line_ready_i    (line_ready_i && !train_line),
     .seen_o          (act_seen),
     .over_o          (act_over),
     .line_address_o  (act_line_address),
@@ -377,8 +417,9 @@ module jd_qat_job
     .noise_start_o, .noise_ready_i, .noise_valid_o, .noise_data_o, .noise_valid_i, .noise_data_i
   );
   assign trains     = state_q == StTrain;
-  assign acts       = state_q == StFetch || state_q == StChoose || (trains && !act_idle);
-  assign act_fetch  = state_q == StFetch && first_q;
+  assign infers     = state_q inside {StFetch, StChoose};
+  assign acts       = infers || act_fetch || act_choose || !act_idle;
+  assign act_fetch  = (state_q == StFetch && first_q) || train_fetches;
   assign act_choose = (state_q == StChoose && first_q) || train_chooses;
 
   // ---- A timestep
@@ -395,7 +436,11 @@ module jd_qat_job
     .info1_o          (train_info1),
     .actor_o          (train_actor),
     .event_o,
+    .begun_o          (train_begun),
+    .loads_o          (train_loads),
     .words_i          (words_q),
+    .next_valid_i     (good_q && !due_next_i),
+    .next_i           (next_q),
     .table_i          (table_o),
     .half_i, .watch_i,
     .paper_i          (paper),
@@ -418,8 +463,12 @@ module jd_qat_job
     .pass_o           (train_pass),
     .sweep_o          (train_sweeps),
     .cores_idle_i, .forward_i, .update_idle_i, .sum_q_o, .sum_td_o, .over_td_o,
+    .act_fetch_o      (train_fetches),
+    .act_next_o       (train_next),
     .act_choose_o     (train_chooses),
     .act_beside_o     (train_beside),
+    .act_line_o       (train_act_line),
+    .act_line_valid_i (act_line_valid),
     .act_idle_i       (act_idle),
     .act_done_i       (act_done),
     .act_response_i   (act_response),
@@ -427,9 +476,9 @@ module jd_qat_job
     .mem_req_o, .mem_rsp_i
   );
   assign seen_o = act_seen || train_seen;
-  assign over_o = trains ? train_over : act_over;
+  assign over_o = act_over | train_over;           // one of both stores
 
-  logic transfers, failed, enters, begins, good, ends, fetches;    // see the course of a job
+  logic transfers, failed, enters, begins, good, ends;     // see the course of a job
 
   // ---- The optimizer; what is captured, and seeds
   logic [Lw-1:0][WORD_W-1:0] x_q;
@@ -439,7 +488,7 @@ module jd_qat_job
   assign targets_o    = words_q[0][TARGETS];
   assign capture_o    = (good && opcode == QUANT) || (begins && opcode == TRAIN && due_i);
   assign trained_o    = good && opcode == TRAIN;
-  assign begins       = state_q == StCheck && enters && state_d != StEnd;
+  assign begins       = state_q == StCheck && enters && !(state_d inside {StDrop, StEnd});
   assign seed_o       = good && opcode == SEED;
   assign seed_state_o = words_q[11:4];
   assign seed_x_o     = x_q;
@@ -450,29 +499,29 @@ module jd_qat_job
   logic [4:0] drop_q;                             // clocks until nothing is under way in the cores
   assign transfers     = state_q inside {StTableRows, StRowsIn, StRowsOut};
   assign failed        = trains ? train_code != '0
-                         : acts ? act_response != '0 : transfers && load_response_i != '0;
-  assign fetches       = words_q[0][AFTER] || words_q[0][WITH];     // of TRAIN
+                         : infers ? act_response != '0 : transfers && load_response_i != '0;
   assign enters        = state_d != state_q;
   assign ends          = enters && state_d == StEnd;
   assign good          = ends && !failed && !stop && (state_q != StCheck || check_code == '0);
-  assign job_ready_o   = state_q == StIdle && !soft_reset_i;
   assign end_valid_o   = state_q == StEnd;
-  assign running_o     = state_q != StIdle;
+  assign running_o     = state_q != StIdle || next_valid_q || train_loads;
   assign load_stop_o   = stop;
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      StIdle: if (job_valid_i && job_ready_o) state_d = StCheck;
-      StCheck: if (check_done) begin
-        if (check_code != '0 || stop) begin
+      StIdle: if (begins_o) state_d = StCheck;
+      StCheck: if (check_done && !ahead_q[2]) begin
+        if (check_code != '0) begin
           state_d = StEnd;
+        end else if (stop) begin
+          state_d = StDrop;
         end else begin
           unique case (opcode)
             NET:         state_d = StTableRows;
             LOAD, PUTX:  state_d = StRowsIn;
             STORE, GETX: state_d = StRowsOut;
             INFER:       state_d = StFetch;
-            TRAIN:       state_d = fetches ? StFetch : StTrain;
+            TRAIN:       state_d = StTrain;
             ADAM:        state_d = StAdam;
             QUANT:       state_d = StEnd;
             SEED:        state_d = words_q[0][8] ? StRowsIn : StEnd;
@@ -488,13 +537,17 @@ module jd_qat_job
       StRun: if (stop) state_d = StDrop;
              else if (cores_idle_i && update_idle_i && !first_q) state_d = StEnd;
       StFetch: if (act_done) begin
-        state_d = failed || stop ? StEnd : opcode == TRAIN ? StTrain : StChoose;
+        state_d = failed || stop ? StEnd : StChoose;
       end
       StChoose: if (act_done) state_d = stop ? StDrop : StEnd;
       StTrain: if (train_done) state_d = stop ? StDrop : StEnd;
       StAdam: if (stop) state_d = StDrop;
               else if (update_idle_i && !first_q) state_d = StEnd;
-      StDrop: if (cores_idle_i && drop_q == '0 && noise_ready_i && update_idle_i) state_d = StEnd;
+      StDrop: begin
+        if (cores_idle_i && drop_q == '0 && noise_ready_i && update_idle_i && !train_loads) begin
+          state_d = StEnd;
+        end
+      end
       StEnd: if (end_ready_i) state_d = StIdle;
       default: state_d = StIdle;
     endcase
@@ -528,7 +581,6 @@ module jd_qat_job
     end
     first_q <= enters;
     drop_q  <= state_q == StDrop ? drop_q - 5'(drop_q != '0) : 5'd24;
-    if (job_valid_i && job_ready_o) words_q <= job_descriptor_i;
 
     // Where rows come from and go to.
     if (state_q == StCheck) begin
@@ -580,8 +632,8 @@ module jd_qat_job
         end_error_o <= trains ? train_code
                        : state_q == StRowsOut || state_q == StChoose ? E_BUS_WR : E_BUS_RD;
         end_info0_o <= trains ? train_info0
-                       : !acts ? MEMORY : state_q == StChoose ? ACTION : STATE;
-        end_info1_o <= trains ? train_info1 : 32'(acts ? act_response : load_response_i);
+                       : !infers ? MEMORY : state_q == StChoose ? ACTION : STATE;
+        end_info1_o <= trains ? train_info1 : 32'(infers ? act_response : load_response_i);
         end_count_o <= '0;
       end else if (stop && !(state_q == StCheck && check_code != '0)) begin
         end_error_o <= E_TIMEOUT;

@@ -114,8 +114,8 @@ package jd_qat_pkg;
     logic [1:0]           last_layer;
     logic [VECTORS_W-1:0] vectors;
     logic                 waits;    // for operands of passes before: see jd_qat_sequencer
-    logic [PLACE_W-1:0]   source;   // line of the first operands: of inputs, of dX of deltas;
-                                    // in the acting slot they begin in line 0
+    logic [PLACE_W-1:0]   source;   // line of the first operands: of inputs, of dX of deltas
+    logic [PLACE_W-1:0]   state;    // line of the first inputs in the acting slot
     logic                 place;    // last results, of dW last deltas: in `sink`
     logic [PLACE_W-1:0]   sink;
     logic                 joins;      // FW: the actor's outputs go into X or X', too
@@ -168,6 +168,7 @@ package jd_qat_pkg;
     logic [SHIFT_W-1:0]   up;         // bits by which a bias is shifted; 0 in full mode
     logic [SHIFT_W-1:0]   down;       // shift of what is stored in half mode
     logic [TENSOR_W-1:0]  tensor;     // of what is stored
+    logic [1:0]           layer;
   } tile_t;
 
   // An entry of a tile.

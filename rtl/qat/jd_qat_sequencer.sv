@@ -10,7 +10,8 @@
 //          bias: requests of bias lines. written_i, whole_i: the first line, or all lines, of an output
 //          tile can be read by tiles that wait for it; come_i: a bias line is there. reserve: a tile of
 //          dW announces what it drains, when there is room. hold_i: no line is asked for, as the optimizer
-//          reads. clear_i drops everything.
+//          reads. updates_i: lines of a layer are to be updated; a pass of the acting vector alone loads
+//          none of it till then. clear_i drops everything.
 // Timing   load_*, entry_* and reserve_* follow a decision by one clock. A tile starts when its lines
 //          are loaded, the one before has taken its entries, what it reads is written, and, of an output
 //          tile's last, its bias line is there. The next tile's lines load from its start on: the tile
@@ -44,6 +45,7 @@ module jd_qat_sequencer
   output logic                            pass_ready_o,
   input  pass_t                           pass_i,
   input  logic                            hold_i,        // of loads, by the optimizer
+  input  logic [LAYERS-1:0]               updates_i,     // of what was reserved two clocks ago
   output logic                            load_valid_o,
   output weights_t                        load_o,
   output logic                            entry_valid_o,
@@ -57,7 +59,9 @@ module jd_qat_sequencer
   input  logic [1:0]                      whole_i,       // of which all lines are
   output logic                            reserve_o,     // a tile of dW will drain lines,
   output logic [ROWS_W-1:0]               reserve_rows_o,   // so many,
-  output logic                            reserve_bias_o,   // and one of biases
+  output logic                            reserve_bias_o,   // and one of biases,
+  output logic                            reserve_update_o, // to be updated
+  output logic [1:0]                      reserve_layer_o,
   input  logic                            room_i,
   input  logic                            bias_room_i,
   output logic                            waits_o,       // for operands or lines, with tiles to do
@@ -131,13 +135,14 @@ module jd_qat_sequencer
     made.tile.vectors   = pass_q.vectors;
     made.tile.source    = PLACE_W'(q_tile_q)
                           + (begins && !dx ? pass_q.source : lower.output_line);
-    made.tile.state     = PLACE_W'(q_tile_q) + (begins ? '0 : lower.output_line);
+    made.tile.state     = PLACE_W'(q_tile_q) + (begins ? pass_q.state : lower.output_line);
     made.tile.delta     = PLACE_W'(p_tile_q)
                           + (dx && begins ? pass_q.source
                              : dw && ends && pass_q.place ? pass_q.sink : layer.delta_line);
     made.tile.up        = pass_q.half ? SHIFT_W'(16) - shifts_i[in_tensor] : '0;
     made.tile.down      = shifts_i[out_tensor];
     made.tile.tensor    = out_tensor;
+    made.tile.layer     = layer_q;
     made.waits          = begins ? pass_q.waits : 1'b1;
     made.need           = before_base_q + CountW'(p_tile_q) + 1'b1;
     unique case (pass_q.pass)
@@ -256,13 +261,18 @@ module jd_qat_sequencer
     end
   end
 
-  // ---- Bias lines, ahead of the tiles that want them
-  logic bias_layer_ends;
-  assign bias_valid_o    = biases_q && bias_layer.bias;
+  // ---- Bias lines, ahead of the tiles that want them; those of the acting vector alone when they are
+  // updated, for which all tiles of dW before must have started
+  logic       bias_layer_ends, bias_taken, starts_dw;
+  logic [2:0] open_dw_q;                            // tiles of dW that have not
+  assign bias_valid_o    = biases_q && bias_layer.bias
+                           && !(pass_q.acting && pass_q.vectors == '0
+                                && (open_dw_q != '0 || reserve_o || updates_i[bias_layer_q]));
+  assign bias_taken      = bias_valid_o && bias_ready_i;
   assign bias_target_o   = pass_q.target;
   assign bias_address_o  = bias_layer.bbase + LINE_W'(bias_tile_q);
   assign bias_layer_ends = !bias_layer.bias
-                           || (bias_ready_i && bias_tile_q + 1'b1 == bias_layer.p_lines);
+                           || (bias_taken && bias_tile_q + 1'b1 == bias_layer.p_lines);
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i) begin
       biases_q <= 1'b0;
@@ -277,9 +287,11 @@ module jd_qat_sequencer
     end else if (bias_layer_ends) begin
       bias_layer_q <= bias_layer_q + 1'b1;
       bias_tile_q  <= '0;
-    end else if (bias_ready_i) begin
+    end else if (bias_taken) begin
       bias_tile_q <= bias_tile_q + 1'b1;
     end
+    if (!rst_ni || clear_i) open_dw_q <= '0;
+    else                    open_dw_q <= open_dw_q + 3'(made_taken && dw) - 3'(starts_dw);
   end
 
   // ---- Loads: a tile's lines go into the shadow weights when the tile before has started. Those of
@@ -289,7 +301,8 @@ module jd_qat_sequencer
   logic [LINE_W-1:0] line, next_line_q;
   step_t             pend_step_q;                   // loaded, not started
   assign has_lines  = step.tile.pass != PassDw;
-  assign loads      = step_valid && has_lines && (!pend_q || start) && !hold_i;
+  assign loads      = step_valid && has_lines && (!pend_q || start) && !hold_i
+                      && !(acts_alone(step.tile) && updates_i[step.tile.layer]);
   assign load_ends  = row_q + 1'b1 == step.tile.rows;
   assign step_taken = has_lines ? loads && load_ends : step_valid && (!pend_q || start);
   assign line       = row_q == '0 ? step.tile.line : next_line_q;
@@ -332,6 +345,7 @@ module jd_qat_sequencer
   assign bias_ok    = !wants_bias || biases_there_q != '0;
   assign room_ok    = !pend_dw || (room_i && (bias_room_i || !pend_step_q.tile.bias));
   assign start      = pend_q && free && written_ok && bias_ok && room_ok && !clear_i;
+  assign starts_dw  = start && pend_dw;
   assign full_o     = pend_q && free && written_ok && !room_ok;
   assign waits_o    = (step_valid || pend_q) && free && !start && !full_o;
   assign idle_o     = !walk_q && !biases_q && !step_valid && !pend_q && left_q == '0
@@ -349,8 +363,8 @@ module jd_qat_sequencer
       biases_there_q <= '0;
     end else begin
       entry_valid_o  <= start || left_q != '0;
-      reserve_o      <= start && pend_dw;
-      reserve_bias_o <= start && pend_dw && pend_step_q.tile.bias;
+      reserve_o      <= starts_dw;
+      reserve_bias_o <= starts_dw && pend_step_q.tile.bias;
       written_q      <= written_q + CountW'(written_i);
       written_q2     <= written_q;
       whole_q        <= whole_q + CountW'(whole_i);
@@ -366,6 +380,8 @@ module jd_qat_sequencer
     if (start) begin
       tile_q         <= pend_step_q.tile;
       reserve_rows_o <= pend_step_q.tile.rows;
+      reserve_update_o <= pend_step_q.tile.update;
+      reserve_layer_o  <= pend_step_q.tile.layer;
       index_q        <= ENTRY_W'(1);
       entry_o        <= '{tile: pend_step_q.tile, index: '0, opens: 1'b1,
                           closes: pend_step_q.tile.entries == ENTRY_W'(1)};

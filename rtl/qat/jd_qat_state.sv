@@ -47,7 +47,8 @@ module jd_qat_state
   input  logic                            capture_i,       // half mode, with these shifts
   input  logic [TENSORS-1:0][SHIFT_W-1:0] shifts_i,
   input  logic                            partial_i,       // an update ended early
-  output logic                            due_o,           // half mode is, with the next timestep
+  output logic                            due_o,           // half mode is, with this timestep,
+  output logic                            due_next_o,      // or may be with the one after it
   input  logic                            trained_i,       // a timestep ended well
   // Of the last timestep
   input  logic [31:0]                     count_i,         // vectors
@@ -161,8 +162,11 @@ module jd_qat_state
   end
   assign half_o      = to_hw.MODE.half.value && !to_hw.CFG.force_full.value;
   assign watch_o     = !to_hw.MODE.half.value;
-  assign due_o       = watch_o && !to_hw.CFG.force_full.value && to_hw.QDELAY.value.value != '1
-                       && to_hw.TSTEP.value.value >= to_hw.QDELAY.value.value;
+  logic switches;                               // half mode will be
+  assign switches    = watch_o && !to_hw.CFG.force_full.value && to_hw.QDELAY.value.value != '1;
+  assign due_o       = switches && to_hw.TSTEP.value.value >= to_hw.QDELAY.value.value;
+  assign due_next_o  = switches
+                       && 33'(to_hw.TSTEP.value.value) + 33'd1 >= 33'(to_hw.QDELAY.value.value);
   assign sat_event_o = to_hw.CFG.sat_event.value;
   assign paper_o     = to_hw.CFG.paper.value;
   assign noise_o     = to_hw.CFG.noise.value;

@@ -57,13 +57,15 @@ module jd_qat_top
   logic          job_valid, job_ready, end_valid, end_ready, timeout, soft_reset, quiet;
   logic          unused_idle;
   descriptor_t   descriptor;
-  logic [31:0]   unused_number, end_count, end_info0, end_info1;
+  logic          begins, end_job;
+  logic [31:0]   number, end_count, end_info0, end_info1;
   logic [15:0]   end_detail;
   logic [7:0]    end_error;
   logic          any_event, busy, stall_mem, waits, full, progress;
   jd_engine_frame #(
     .Id       (jd_qat_map_pkg::ENGINE_ID),
     .Version  (jd_qat_map_pkg::ENGINE_VERSION),
+    .Jobs     (2),
     .Clients  (2),
     .IdleOnly (jd_qat_map_pkg::IDLE_ONLY)
   ) u_frame (
@@ -75,10 +77,10 @@ module jd_qat_top
     .job_valid_o      (job_valid),
     .job_ready_i      (job_ready),
     .job_descriptor_o (descriptor),
-    .job_number_o     (unused_number),
+    .job_number_o     (number),
     .end_valid_i      (end_valid),
     .end_ready_o      (end_ready),
-    .end_job_i        ('0),
+    .end_job_i        (end_job),
     .end_error_i      (end_error),
     .end_detail_i     (end_detail),
     .end_count_i      (end_count),
@@ -106,7 +108,7 @@ module jd_qat_top
   logic [31:0]                     c1, c2, eps;
   logic [24:0]                     tau;
   logic [TENSORS-1:0][SHIFT_W-1:0] shifts, seen_shifts;
-  logic                            capture, partial, due, trained, acted;
+  logic                            capture, partial, due, due_next, trained, acted;
   logic [31:0]                     count;
   logic [63:0]                     sum_q, sum_td;
   logic [TdOverW-1:0]              over_td;
@@ -156,6 +158,7 @@ module jd_qat_top
     .shifts_i         (seen_shifts),
     .partial_i        (partial),
     .due_o            (due),
+    .due_next_o       (due_next),
     .trained_i        (trained),
     .count_i          (count),
     .sum_q_i          (sum_q),
@@ -167,7 +170,7 @@ module jd_qat_top
     .high_i           (high_d),
     .generator_i      (generator),
     .ou_i             (ou),
-    .job_i            (job_valid && job_ready),
+    .job_i            (begins),
     .running_i        (running),
     .entry_i          (entry),
     .entry_alone_i    (entry_alone),
@@ -241,8 +244,11 @@ module jd_qat_top
     .job_valid_i      (job_valid),
     .job_ready_o      (job_ready),
     .job_descriptor_i (descriptor),
+    .job_number_i     (number[0]),
+    .begins_o         (begins),
     .end_valid_o      (end_valid),
     .end_ready_i      (end_ready),
+    .end_job_o        (end_job),
     .end_error_o      (end_error),
     .end_detail_o     (end_detail),
     .end_count_o      (end_count),
@@ -264,6 +270,7 @@ module jd_qat_top
     .capture_o        (capture),
     .partial_o        (partial),
     .due_i            (due),
+    .due_next_i       (due_next),
     .trained_o        (trained),
     .count_o          (count),
     .sum_q_o          (sum_q),
@@ -360,6 +367,9 @@ module jd_qat_top
   logic [1:0][QatLw-1:0][WORD_W-1:0]              adam_lines, adam_lines_new;
   // What dW drains, and its announcements
   logic                                           reserve, room, reserve_bias, bias_room;
+  logic                                           reserve_update;
+  logic [1:0]                                     reserve_layer, tile_layer;
+  logic [LAYERS-1:0]                              updates;
   logic                                           drain_valid, drain_opens, bias_valid;
   logic [QatCores-1:0][QatLw-1:0][1:0][ACC_W-1:0] drain_sums;
   logic [QatCores-1:0][QatLw-1:0][DELTA_W-1:0]    bias_sums;
@@ -396,6 +406,9 @@ module jd_qat_top
     .room_o          (room),
     .reserve_bias_i  (reserve_bias),
     .bias_room_o     (bias_room),
+    .reserve_update_i (reserve_update),
+    .reserve_layer_i  (reserve_layer),
+    .updates_o        (updates),
     .drain_valid_i   (drain_valid),
     .drain_opens_i   (drain_opens),
     .drain_sums_i    (drain_sums),
@@ -406,6 +419,7 @@ module jd_qat_top
     .tile_up_i       (tile_up),
     .tile_first_i    (tile_first),
     .tile_update_i   (tile_update),
+    .tile_layer_i    (tile_layer),
     .bias_valid_i    (bias_valid),
     .bias_sums_i     (bias_sums),
     .bias_line_i     (bias_line),
@@ -487,6 +501,9 @@ module jd_qat_top
     .reserve_rows_o   (reserve_rows),
     .room_i           (room),
     .reserve_bias_o   (reserve_bias),
+    .reserve_update_o (reserve_update),
+    .reserve_layer_o  (reserve_layer),
+    .updates_i        (updates),
     .bias_room_i      (bias_room),
     .drain_valid_o    (drain_valid),
     .drain_opens_o    (drain_opens),
@@ -498,6 +515,7 @@ module jd_qat_top
     .tile_up_o        (tile_up),
     .tile_first_o     (tile_first),
     .tile_update_o    (tile_update),
+    .tile_layer_o     (tile_layer),
     .bias_valid_o     (bias_valid),
     .bias_sums_o      (bias_sums),
     .bias_line_o      (bias_line),
@@ -518,21 +536,26 @@ module jd_qat_top
     .full_o           (full)
   );
 
-  // ---- Monitors: of cores, and of a state that is stored
+  // ---- Monitors: of cores, and of a line of X that is stored, which no core sees in that clock
   logic [QatCores-1:0]                        watched;
+  logic [QatCores-1:0][TENSOR_W-1:0]          watched_tensor;
   logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0] watched_line;
   always_comb begin
-    watched         = seen_valid;
-    watched_line    = seen_line;
-    if (state_seen) begin
-      watched[0]      = 1'b1;
-      watched_line[0] = line_data[0];
+    watched        = seen_valid;
+    watched_tensor = seen_tensor;
+    watched_line   = seen_line;
+    for (int unsigned c = 0; c < QatCores; c++) begin
+      if (state_seen && line_cores[c]) begin
+        watched[c]        = 1'b1;
+        watched_tensor[c] = '0;
+        watched_line[c]   = line_data[c];
+      end
     end
   end
   jd_qat_monitor #(.Cores (QatCores), .Lw (QatLw)) u_monitor (
     .clk_i, .rst_ni,
     .line_valid_i  (watched),
-    .line_tensor_i (state_seen ? '0 : seen_tensor),
+    .line_tensor_i (watched_tensor),
     .line_data_i   (watched_line),
     .low_i         (low),
     .high_i        (high),
@@ -564,6 +587,6 @@ module jd_qat_top
   );
 
   logic unused;
-  assign unused = ^{unused_number, unused_idle};
-  `JD_ASSERT_IF(StateAlone_A, state_seen, seen_valid == '0)
+  assign unused = ^{number[31:1], unused_idle};
+  `JD_ASSERT_IF(StateAlone_A, state_seen, (seen_valid & line_cores) == '0)
 endmodule : jd_qat_top

@@ -6,15 +6,19 @@
 //   actor's phase, of a chunk:  (load) | actor | critic | dX critic | dX actor | dW actor
 //
 // Streams  start_i: one clock, while idle_o; the job and settings hold until done_o, one clock, with
-//          the code and places of an error. pass: of jd_qat_cores; line_*, slot_*: lines of slots, as
-//          jd_qat_cores takes and gives them. act_*: jd_qat_act begins, beside the first chunk's pass of
-//          the actor or after all, and has ended. mem_*: reads of lists and records, writes of TD errors.
-//          stop_i ends it early; its user clears the cores.
+//          the code and places of an error. next_i: the next job, whose first chunk may be loaded, and
+//          whose state may be read, while next_valid_i is high; then it is the next one that starts, with
+//          the same settings, or stop_i comes. pass: of jd_qat_cores; line_*, slot_*: lines of slots, as
+//          jd_qat_cores takes and gives them. act_*: jd_qat_act begins to read a state, or to choose an
+//          action, beside the first chunk's pass of the actor or after all, and has ended it; its lines go
+//          before those of a batch. mem_*: reads of lists and records, writes of TD errors. stop_i ends it
+//          early; its user clears the cores. loads_o: something is being loaded, also between jobs.
 // Timing   a pass follows the one before without a gap, but for results that it waits for. A loss is
-//          taken when all is written; the actor's seeds are written while its forward pass runs. An
-//          action that is chosen beside a batch is written before gradients of the actor begin. By the
-//          published schedule all gradients go to G, and after the last chunk's dW from there to Adam;
-//          what comes then waits.
+//          taken when all is written; the actor's seeds are written while its forward pass runs. A
+//          chunk is loaded while the one before it is computed, into the other set of X, from the first
+//          entry of that one on: what the set had before is then read no more. An action that is chosen
+//          beside a batch is written before gradients of the actor begin. By the published schedule all
+//          gradients go to G, and after the last chunk's dW from there to Adam; what comes then waits.
 // Numbers  vector v of a chunk is of core v mod N, slot v / N; by the published schedule it is in slot v of
 //          all cores. A ' marks targets. The last chunk's gradients go to Adam if the network is
 //          updated, all others to G.
@@ -43,8 +47,12 @@ module jd_qat_train
   output logic [31:0]                      info1_o,
   output logic                             actor_o,        // gradients are the actor's
   output logic                             event_o,        // of WITH: the action is there
+  output logic                             begun_o,        // the next job can be loaded
+  output logic                             loads_o,        // also between jobs
   // Settings
   input  descriptor_t                      words_i,
+  input  logic                             next_valid_i,
+  input  descriptor_t                      next_i,
   input  table_t                           table_i,
   input  logic                             half_i,
   input  logic                             watch_i,
@@ -77,8 +85,12 @@ module jd_qat_train
   output logic [63:0]                      sum_td_o,
   output logic [TdOverW-1:0]               over_td_o,
   // Acting
+  output logic                             act_fetch_o,    // the state,
+  output logic                             act_next_o,     // of the next job
   output logic                             act_choose_o,
   output logic                             act_beside_o,   // the acting vector is in this pass
+  output logic [PLACE_W-1:0]               act_line_o,     // X of the state
+  input  logic                             act_line_valid_i,
   input  logic                             act_idle_i,
   input  logic                             act_done_i,
   input  logic [1:0]                       act_response_i,
@@ -87,8 +99,8 @@ module jd_qat_train
   output axi_req_t                         mem_req_o,
   input  axi_rsp_t                         mem_rsp_i
 );
-  import jd_engine_header_map_pkg::E_BUS_WR;
-  localparam logic [31:0] LIST = 32'd10, ACTION = 32'd6;   // words of addresses
+  import jd_engine_header_map_pkg::E_BUS_RD, jd_engine_header_map_pkg::E_BUS_WR;
+  localparam logic [31:0] STATE = 32'd4, ACTION = 32'd6, LIST = 32'd10;   // words of addresses
   localparam logic        OF_ACTOR = 1'b0, OF_CRITIC = 1'b1;
 
   typedef enum logic [4:0] {
@@ -96,7 +108,7 @@ module jd_qat_train
     StLoad, StTargetActor, StTargetCritic, StCritic, StWritten, StLoss, StPairs, StCriticDx,
     StCriticDw,
     StActor, StForward, StJudged, StSeeds, StThrough, StActorDx, StActed, StActorDw,
-    StKept, StSweep, StRest, StAfter, StStop
+    StKept, StSweep, StAfter, StRest, StHalt
   } state_t;
   state_t state_q, state_d;
   logic   enters, first_q;                     // first clock of a state
@@ -105,23 +117,107 @@ module jd_qat_train
   logic [15:0]          batch, chunk, at_q, left_q;        // first vector; vectors from it on
   logic [VECTORS_W-1:0] count;
   logic                 actor_q;                           // the phase
-  logic                 set_q;                             // the set of X that was loaded last
+  logic                 set_q;                             // the set of X of this chunk
   logic                 last, several, next_chunk;
   logic [PLACE_W-1:0]   x_line, following_line, misc_line;
   assign batch          = words_i[14][15:0];
   assign chunk          = words_i[14][31:16];
   assign last           = left_q <= chunk;
   assign several        = batch > chunk;
-  assign count          = VECTORS_W'(last ? left_q : chunk);
-  assign x_line         = set_q ? table_i.set_lines : '0;
+  assign count          = count_of(left_q, chunk);
+  assign x_line         = line_of(set_q);
   assign following_line = x_line + table_i.input_lines;
   assign misc_line      = following_line + table_i.input_lines;
 
-  // ---- Loading
-  logic                      unused_batch_idle, batch_start, batch_done, batch_moved;
-  logic                      batch_valid, batch_ready;
+  // Vectors of a chunk, and line of X of a set.
+  function automatic logic [VECTORS_W-1:0] count_of(logic [15:0] left, logic [15:0] most);
+    return VECTORS_W'(left <= most ? left : most);
+  endfunction
+  function automatic logic [PLACE_W-1:0] line_of(logic set);
+    return set ? table_i.set_lines : '0;
+  endfunction
+
+  // ---- Loading: the first chunk, then the one after this one, of this job or of the next
+  typedef enum logic [1:0] {LoadNone, LoadBegins, LoadRuns, LoadHeld} load_e;
+  typedef struct packed {
+    logic                 own;                 // of this job
+    logic                 whole;
+    logic                 list;
+    logic                 weights;
+    logic [39:0]          records;
+    logic [31:0]          stride;
+    logic [39:0]          list_address;
+    logic [31:0]          places;
+    logic [15:0]          first;
+    logic [VECTORS_W-1:0] vectors;
+    logic [PLACE_W-1:0]   line;                // of X
+  } load_t;
+  load_e       load_q, load_d;
+  load_t       load, loading_q;
+  descriptor_t load_words;
+  logic        more, begins, begins_ahead, loaded, takes, takes_first, acts, next_acts;
+  logic [15:0] load_left;
+  logic        begun_q;                        // an entry of this chunk was taken
+  logic        fetching_q;                     // a state is read
+  logic        chosen_q;                       // an action is chosen
+  logic        failed;
+  logic [1:0]  state_response_q;
+  logic        act_set_q;                      // the set of the acting slot's X
   logic [7:0]                batch_code;
   logic [31:0]               batch_info0, batch_info1;
+  logic                      unused_batch_idle, batch_done;
+  assign acts         = words_i[0][AFTER] || words_i[0][WITH];
+  assign next_acts    = next_i[0][AFTER] || next_i[0][WITH];
+  assign more         = !last || (several && !actor_q);
+  assign begins_ahead = load_q == LoadNone && begun_q && !failed && !stop_i
+                        && !(state_q inside {StIdle, StHalt})
+                        && (more || (next_valid_i && act_idle_i && !act_choose_o));
+  assign begins       = begins_ahead || (idle_o && start_i && load_q == LoadNone);
+  assign load_words   = idle_o || more ? words_i : next_i;
+  assign load_left    = idle_o || !more || last ? load_words[14][15:0] : left_q - chunk;
+  assign load         = '{
+    own: idle_o || more, whole: idle_o || !more || !(actor_q || last),
+    list: load_words[0][LISTED], weights: load_words[0][WEIGHTED],
+    records: {load_words[3][7:0], load_words[2]}, stride: load_words[13],
+    list_address: {load_words[11][7:0], load_words[10]}, places: load_words[12],
+    first: idle_o || last ? '0 : at_q + chunk,
+    vectors: count_of(load_left, load_words[14][31:16]), line: line_of(!set_q)};
+  assign loaded       = load_q == LoadHeld || (load_q == LoadRuns && batch_done);
+  assign takes        = state_q == StLoad && loaded && !fetching_q;
+  assign takes_first  = takes && at_q == '0 && !actor_q;
+  assign begun_o      = begun_q;
+  assign loads_o      = load_q inside {LoadBegins, LoadRuns} || fetching_q;
+  assign act_fetch_o  = begins && (idle_o ? acts : !more && next_acts);
+  assign act_next_o   = !idle_o;
+  assign act_line_o   = line_of(act_set_q ^ act_fetch_o);
+  always_comb begin
+    load_d = load_q;
+    unique case (load_q)
+      LoadNone:   if (begins) load_d = LoadBegins;
+      LoadBegins: load_d = stop_i ? LoadNone : LoadRuns;
+      LoadRuns:   if (batch_done) load_d = stop_i || takes ? LoadNone : LoadHeld;
+      LoadHeld:   if (stop_i || takes || (state_q == StRest && loading_q.own)) load_d = LoadNone;
+      default:    load_d = LoadNone;
+    endcase
+  end
+  always_ff @(posedge clk_i) begin
+    load_q <= rst_ni ? load_d : LoadNone;
+    if (begins) loading_q <= load;
+    if (idle_o && start_i) loading_q.own <= 1'b1;
+    if (!rst_ni) begin
+      set_q      <= 1'b0;
+      act_set_q  <= 1'b0;
+      fetching_q <= 1'b0;
+    end else begin
+      set_q      <= set_q ^ takes;
+      act_set_q  <= act_set_q ^ (takes_first && acts);
+      fetching_q <= act_fetch_o || (fetching_q && !act_done_i);
+    end
+    begun_q <= !idle_o && !takes && (begun_q || forward_i);
+    if (fetching_q && act_done_i) state_response_q <= act_response_i;
+  end
+
+  logic                      batch_moved, batch_valid, batch_ready;
   logic [N-1:0]              batch_cores;
   logic [ADDRESS_W-1:0]      batch_address;
   logic [1:0]                batch_half;
@@ -129,21 +225,21 @@ module jd_qat_train
   jd_qat_batch #(.Lw (Lw), .N (N), .Slots (Slots), .ActLines (ActLines)) u_batch (
     .clk_i, .rst_ni,
     .idle_o           (unused_batch_idle),
-    .start_i          (batch_start),
+    .start_i          (load_q == LoadBegins && !stop_i),
     .stop_i,
-    .records_i        ({words_i[3][7:0], words_i[2]}),
-    .stride_i         (words_i[13]),
-    .list_i           (words_i[0][LISTED]),
-    .weights_i        (words_i[0][WEIGHTED]),
-    .list_address_i   ({words_i[11][7:0], words_i[10]}),
-    .places_i         (words_i[12]),
-    .first_i          (at_q),
-    .vectors_i        (count),
-    .whole_i          (!actor_q),
+    .records_i        (loading_q.records),
+    .stride_i         (loading_q.stride),
+    .list_i           (loading_q.list),
+    .weights_i        (loading_q.weights),
+    .list_address_i   (loading_q.list_address),
+    .places_i         (loading_q.places),
+    .first_i          (loading_q.first),
+    .vectors_i        (loading_q.vectors),
+    .whole_i          (loading_q.whole),
     .common_i         (paper_i),
-    .x_line_i         (x_line),
-    .following_line_i (following_line),
-    .misc_line_i      (misc_line),
+    .x_line_i         (loading_q.line),
+    .following_line_i (loading_q.line + table_i.input_lines),
+    .misc_line_i      (loading_q.line + PLACE_W'(table_i.input_lines << 1)),
     .states_i         (table_i.states),
     .state_lines_i    (table_i.state_lines),
     .actions_i        (table_i.actions),
@@ -236,15 +332,15 @@ module jd_qat_train
   );
   assign moved_o = batch_moved || pairs_moved;
 
-  // Lines go into slots from one of both.
-  assign batch_ready    = line_ready_i;
-  assign line_valid_o   = batch_valid || judge_valid;
-  assign line_cores_o   = batch_valid ? batch_cores : judge_cores;
-  assign line_delta_o   = !batch_valid && judge_delta;
+  // Lines go into slots from one of both; the judge's do not wait for the other's, or for a state's.
+  assign batch_ready    = line_ready_i && !judge_valid && !act_line_valid_i;
+  assign line_valid_o   = judge_valid || (batch_valid && !act_line_valid_i);
+  assign line_cores_o   = judge_valid ? judge_cores : batch_cores;
+  assign line_delta_o   = judge_valid && judge_delta;
   assign line_odd_o     = judge_odd;
-  assign line_address_o = batch_valid ? batch_address : judge_address;
-  assign line_half_o    = batch_valid ? batch_half : 2'b11;
-  assign line_data_o    = batch_valid ? {N{batch_line}} : judge_lines;
+  assign line_address_o = judge_valid ? judge_address : batch_address;
+  assign line_half_o    = judge_valid ? 2'b11 : batch_half;
+  assign line_data_o    = judge_valid ? judge_lines : {N{batch_line}};
 
   // ---- Passes
   logic       beside;                              // the acting vector joins this chunk's pass
@@ -285,6 +381,7 @@ module jd_qat_train
       StActor: begin                           // mu goes into X, too
         pass_o.joins  = 1'b1;
         pass_o.acting = beside;
+        pass_o.state  = line_of(act_set_q);
       end
       StJudged: pass_o.waits = 1'b1;
       StCriticDx: begin
@@ -317,31 +414,32 @@ module jd_qat_train
   end
   logic passes;
   assign passes = state_q inside {StTargetActor, StTargetCritic, StCritic, StCriticDx, StCriticDw,
-                                  StActor, StThrough, StActorDx, StActorDw}
+                                  StThrough, StActorDx, StActorDw}
+                  || (state_q == StActor && !(beside && fetching_q))
                   || (state_q == StJudged && update_idle_i);
   assign pass_valid_o = passes && !stop_i;
 
   // ---- The course
-  logic failed, ends_itself;
+  logic fails, unread;
+  logic act_ends;                              // the action is there, or cannot be written
   assign enters       = state_d != state_q;
   assign idle_o       = state_q == StIdle;
-  assign batch_start  = state_q == StLoad && first_q;
   assign judge_start  = (state_q == StLoss && first_q) || (state_q == StForward && forward_i);
   assign pairs_start  = state_q == StLoss && first_q && words_i[0][WEIGHTED];
   assign sweep_o      = enters && state_d == StSweep;
   assign act_beside_o = state_q == StActor;
   assign act_choose_o = act_beside_o ? beside && pass_valid_o && pass_ready_i
-                                     : state_q == StAfter && first_q;
-  assign event_o      = actor_q && words_i[0][WITH] && act_done_i && act_response_i == '0
-                        && !stop_i;
+                                     : state_q == StAfter && !chosen_q && !fetching_q;
+  assign act_ends     = chosen_q && act_done_i;
+  assign event_o      = act_ends && words_i[0][WITH] && act_response_i == '0 && !stop_i;
   assign failed       = code_o != '0;
+  assign unread       = takes_first && acts && state_response_q != '0;
+  assign fails        = unread || batch_code != '0;
   always_comb begin
     state_d = state_q;
     unique case (state_q)
       StIdle:         if (start_i) state_d = StLoad;
-      StLoad:         if (batch_done) begin
-        state_d = batch_code != '0 ? StRest : actor_q ? StActor : StTargetActor;
-      end
+      StLoad:         if (takes) state_d = fails ? StRest : actor_q ? StActor : StTargetActor;
       StTargetActor:  if (pass_ready_i) state_d = StTargetCritic;
       StTargetCritic: if (pass_ready_i) state_d = StCritic;
       StCritic:       if (pass_ready_i) state_d = StWritten;
@@ -353,40 +451,39 @@ module jd_qat_train
       StCriticDx:     if (pass_ready_i) state_d = StCriticDw;
       StCriticDw:     if (pass_ready_i) state_d = updates && paper_i ? StKept
                                                   : several ? StLoad : StActor;
-      StActor:        if (pass_ready_i) state_d = StForward;
+      StActor:        if (pass_ready_i && pass_valid_o) state_d = StForward;
       StForward:      if (forward_i) state_d = StJudged;
       StJudged:       if (pass_ready_i && update_idle_i) state_d = StSeeds;
       StSeeds:        if (judge_idle) state_d = StThrough;
       StThrough:      if (pass_ready_i) state_d = StActorDx;
       StActorDx:      if (pass_ready_i) state_d = beside ? StActed : StActorDw;
-      StActed:        if (act_idle_i) state_d = act_response_i != '0 ? StRest : StActorDw;
-      StActorDw:      if (pass_ready_i) state_d = updates && paper_i ? StKept
-                                                  : last ? StRest : StLoad;
+      StActed:        if (!chosen_q) state_d = failed ? StRest : StActorDw;
+      StActorDw:      if (pass_ready_i) begin
+        state_d = updates && paper_i ? StKept : !last ? StLoad
+                  : words_i[0][AFTER] ? StAfter : StRest;
+      end
       // Published: when G has all gradients, they go to Adam.
       StKept:         if (cores_idle_i && update_idle_i && !first_q) state_d = StSweep;
       StSweep:        if (update_idle_i && !first_q) begin
-        state_d = actor_o ? StRest : several ? StLoad : StActor;
+        state_d = !actor_o ? (several ? StLoad : StActor) : words_i[0][AFTER] ? StAfter : StRest;
       end
-      StRest:         if (cores_idle_i && update_idle_i && !first_q) begin
-        state_d = words_i[0][AFTER] && !failed ? StAfter : StIdle;
+      StAfter:        if (act_ends) state_d = StRest;
+      StRest: begin
+        if (cores_idle_i && update_idle_i && !first_q && (load_q == LoadNone || !loading_q.own))
+          state_d = StIdle;
       end
-      StAfter:        if (act_done_i) state_d = StIdle;
-      StStop:         if (pairs_idle && act_idle_i) state_d = StIdle;
+      // What reads or writes memory ends by itself.
+      StHalt:         if (!loads_o && pairs_idle && act_idle_i && !first_q) state_d = StIdle;
       default:        state_d = StIdle;
     endcase
-    // What reads or writes memory ends by itself.
-    ends_itself = state_q inside {StLoad, StPairs, StAfter, StStop};
-    if (stop_i && !idle_o && (state_d != state_q || !ends_itself)) begin
-      state_d = pairs_idle && act_idle_i ? StIdle : StStop;
-    end
+    if (stop_i && !(state_q inside {StIdle, StHalt})) state_d = StHalt;
   end
-  assign next_chunk = enters && (state_q == StCriticDw || state_q == StActorDw);
+  assign next_chunk = enters && (state_q == StCriticDw || (state_q == StActorDw && !last));
   always_ff @(posedge clk_i) begin
-    state_q <= rst_ni ? state_d : StIdle;
-    first_q <= enters;
-    done_o  <= rst_ni && !idle_o && state_d == StIdle;
-    if (!rst_ni)                          set_q <= 1'b0;
-    else if (enters && state_d == StLoad) set_q <= !set_q;
+    state_q  <= rst_ni ? state_d : StIdle;
+    first_q  <= enters;
+    chosen_q <= rst_ni && (act_choose_o || (chosen_q && !act_done_i));
+    done_o   <= rst_ni && !idle_o && state_d == StIdle;
     if (idle_o) begin
       at_q    <= '0;
       left_q  <= batch;
@@ -402,13 +499,14 @@ module jd_qat_train
         actor_q <= actor_q || last;
       end
       if (state_q == StSeeds) actor_o <= 1'b1;
-      if (state_q == StLoad && batch_done) begin
-        {code_o, info0_o, info1_o} <= {batch_code, batch_info0, batch_info1};
+      if (takes) begin
+        {code_o, info0_o, info1_o} <= unread ? {E_BUS_RD, STATE, 32'(state_response_q)}
+                                             : {batch_code, batch_info0, batch_info1};
       end
       if (state_q == StPairs && pairs_idle && pairs_response != '0) begin
         {code_o, info0_o, info1_o} <= {E_BUS_WR, LIST, 32'(pairs_response)};
       end
-      if (act_done_i && act_response_i != '0) begin
+      if (act_ends && act_response_i != '0) begin
         {code_o, info0_o, info1_o} <= {E_BUS_WR, ACTION, 32'(act_response_i)};
       end
     end
@@ -417,5 +515,6 @@ module jd_qat_train
   assign unused = ^{unused_batch_idle, unused_pairs_done, unused_count};
 
   `JD_ASSUME_IF(OneAtATime_M, start_i, idle_o)
-  `JD_ASSERT_IF(LinesOfOne_A, batch_valid, !judge_valid)
+  // Only the chunk that is to be computed is waited for.
+  `JD_ASSERT_IF(ToTake_A, state_q == StLoad && !stop_i, load_q != LoadNone && loading_q.own)
 endmodule : jd_qat_train

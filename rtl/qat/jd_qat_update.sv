@@ -10,8 +10,9 @@
 // Streams  reserve, drain, tile, bias, sweep: see jd_qat_grad. weight_read: a line of W and T, which come
 //          at weight_data_i and target_data_i; weight_write: what both become. Pipes: valid only, no
 //          stall. host: single rows of the memories while idle_o is high; a row is a line of G or M,
-//          or half a line of V. clear_i drops lines that have not come to Adam; those that have are
-//          written.
+//          or half a line of V. clear_i, held until idle_o, drops lines that have not come to Adam; those
+//          that have are written. updates_o: a line of the layer that was reserved is not written yet; a sweep
+//          does not count.
 // Timing   a line in Lw / AdamLanes clocks. W and T come ReadClocks after weight_read_o and stay for the
 //          time of a line; they are written ReadClocks + 74 + Lw / AdamLanes clocks after it. A host's
 //          row shows 3 clocks after host_read_i.
@@ -30,6 +31,7 @@ module jd_qat_update #(
   localparam int unsigned AccW       = 60,       // of a lane's sum
   localparam int unsigned DeltaW     = 42,       // of a sum of deltas
   localparam int unsigned LineW      = 17,
+  localparam int unsigned Layers     = 4,
   localparam int unsigned WordsW     = $clog2(Lw + 1),
   localparam int unsigned CountW     = $clog2(2 * Lw + 1)
 ) (
@@ -49,6 +51,9 @@ module jd_qat_update #(
   output logic                                    room_o,
   input  logic                                    reserve_bias_i,
   output logic                                    bias_room_o,
+  input  logic                                    reserve_update_i, // they go to Adam
+  input  logic [1:0]                              reserve_layer_i,
+  output logic [Layers-1:0]                       updates_o,
   // Drained columns
   input  logic                                    drain_valid_i,
   input  logic                                    drain_opens_i,
@@ -60,6 +65,7 @@ module jd_qat_update #(
   input  logic [4:0]                              tile_up_i,
   input  logic                                    tile_first_i,
   input  logic                                    tile_update_i,
+  input  logic [1:0]                              tile_layer_i,
   // Sums of deltas
   input  logic                                    bias_valid_i,
   input  logic [Cores-1:0][Lw-1:0][DeltaW-1:0]    bias_sums_i,
@@ -126,11 +132,12 @@ module jd_qat_update #(
     .reserve_i, .reserve_rows_i, .room_o, .reserve_bias_i, .bias_room_o,
     .drain_valid_i, .drain_opens_i, .drain_sums_i,
     .tile_line_i, .tile_stride_i, .tile_words_i, .tile_half_i, .tile_up_i, .tile_first_i,
-    .tile_update_i,
+    .tile_update_i, .tile_layer_i,
     .bias_valid_i, .bias_sums_i, .bias_line_i, .bias_words_i, .bias_first_i, .bias_update_i,
     .adam_next_o  (weight_next_o),
     .adam_read_o  (weight_read_o),
     .adam_line_o  (weight_line_o),
+    .adam_layer_o (adam_layer),
     .adam_valid_o (gradient_valid),
     .adam_data_o  (gradient),
     .sweep_valid_i, .sweep_ready_o, .sweep_line_i, .sweep_count_i, .sweep_columns_i,
@@ -145,6 +152,7 @@ module jd_qat_update #(
 
   // ---- Moments: V in two halves
   logic [LineW-1:0]    line_late;
+  logic [1:0]          adam_layer, layer_late, write_layer;
   logic [AddressW-1:0] moment_read, moment_write;
   logic [Lw-1:0][31:0] m, m_new;
   logic [Lw-1:0][63:0] v, v_new;
@@ -192,8 +200,8 @@ module jd_qat_update #(
     .in_i  ({gradient, m, v}),
     .out_o ({gradient_late, m_late, v_late})
   );
-  jd_delay #(.Width (LineW), .Cycles (ReadClocks), .Clear (1'b0)) u_line (
-    .clk_i, .rst_ni, .in_i (weight_line_o), .out_o (line_late)
+  jd_delay #(.Width (2 + LineW), .Cycles (ReadClocks), .Clear (1'b0)) u_line (
+    .clk_i, .rst_ni, .in_i ({adam_layer, weight_line_o}), .out_o ({layer_late, line_late})
   );
   typedef struct packed {
     logic [AdamLanes-1:0][31:0] w;
@@ -222,17 +230,17 @@ module jd_qat_update #(
       target_data_o[s*AdamLanes +: AdamLanes] = line_new[s].t;
     end
   end
-  jd_qat_adam #(.Lanes (AdamLanes), .TagW (LineW)) u_adam (
+  jd_qat_adam #(.Lanes (AdamLanes), .TagW (2 + LineW)) u_adam (
     .clk_i, .rst_ni, .c1_i, .c2_i, .eps_i, .rate_i, .tau_i,
     .in_valid_i  (takes),
-    .in_tag_i    (line_late),
+    .in_tag_i    ({layer_late, line_late}),
     .in_w_i      (slice_in.w),
     .in_m_i      (slice_in.m),
     .in_v_i      (slice_in.v),
     .in_t_i      (slice_in.t),
     .in_g_i      (g_in),
     .out_valid_o (adam_valid),
-    .out_tag_o   (write_line_o),
+    .out_tag_o   ({write_layer, write_line_o}),
     .out_w_o     (slice_out.w),
     .out_m_o     (slice_out.m),
     .out_v_o     (slice_out.v),
@@ -251,6 +259,25 @@ module jd_qat_update #(
   assign write          = adam_valid && 32'(out_slice_q) == Slices - 1;
   assign weight_write_o = write;
   assign idle_o = grad_idle && adam_idle && waits == '0;
+
+  // ---- Lines of each layer that were reserved and are not written
+  localparam int unsigned OwedW = $clog2(Lines + BiasLines + 96);   // in FIFOs, and in Adam
+  logic [Layers-1:0][OwedW-1:0] owed_q;
+  for (genvar l = 0; l < Layers; l++) begin : gen_owed
+    logic mine, writes;
+    assign mine         = reserve_update_i && reserve_layer_i == 2'(l);
+    assign writes       = write && write_layer == 2'(l) && owed_q[l] != '0;
+    assign updates_o[l] = owed_q[l] != '0;
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni || clear_i) begin
+        owed_q[l] <= '0;
+      end else begin
+        owed_q[l] <= owed_q[l] + (mine && reserve_i ? OwedW'(reserve_rows_i) : '0)
+                     + OwedW'(mine && reserve_bias_i) - OwedW'(writes);
+      end
+    end
+  end
+  `JD_ASSERT_IF(AllCounted_A, idle_o, updates_o == '0)
 
   // ---- Host
   logic       read_q2, second_q2;

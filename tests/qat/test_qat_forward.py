@@ -54,6 +54,7 @@ def test_qat_forward(size: str, seed: int) -> None:
                     net, first, count - 1 if rng.random() < 0.7 else first,
                     0 if alone else int(rng.integers(1, most + 1)),
                     0 if alone or first else int(rng.integers(0, 3)),
+                    int(rng.integers(0, 3)) if acting and not first else 0,
                     half=bool(rng.random() < 0.5), il=il, acting=acting, common=common,
                     target=not acting and bool(rng.random() < 0.3), watch=bool(rng.random() < 0.5),
                 )  # fmt: skip

@@ -22,7 +22,7 @@ TILE = {
     "act": 2, "bias": 1, "fresh": 1, "update": 1, "rows": 5, "words": 5, "word": 5, "line": 17,
     "bias_line": 17, "stride": 9, "columns": 9, "entries": 8, "vectors": 10, "source": 11,
     "state": 11, "delta": 11, "sink": 11, "join_line": 11, "join_word": 5, "up": 5, "down": 5,
-    "tensor": 3,
+    "tensor": 3, "layer": 2,
 }  # fmt: skip
 ENTRY = TILE | {"index": 8, "opens": 1, "closes": 1}
 WEIGHTS = {
@@ -36,13 +36,13 @@ BLOCK = Block(
     {
         "clear_i": 1, "layers_i": LAYERS_BITS, "shifts_i": 5 * TENSORS, "pass_valid_i": 1,
         "pass_i": sum(PASS.values()), "hold_i": 1, "bias_ready_i": 1, "come_i": 1, "written_i": 2,
-        "whole_i": 2, "room_i": 1, "bias_room_i": 1,
+        "whole_i": 2, "room_i": 1, "bias_room_i": 1, "updates_i": 4,
     },
     {
         "idle_o": 1, "pass_ready_o": 1, "load_valid_o": 1, "load_o": sum(WEIGHTS.values()),
         "entry_valid_o": 1, "entry_o": sum(ENTRY.values()), "bias_valid_o": 1, "bias_target_o": 1,
         "bias_address_o": 17, "waits_o": 1, "full_o": 1, "reserve_o": 1, "reserve_rows_o": 5,
-        "reserve_bias_o": 1,
+        "reserve_bias_o": 1, "reserve_update_o": 1, "reserve_layer_o": 2,
     },
 )  # fmt: skip
 WRITTEN, COME = timing.DEPTH - 1, 3  # clocks after an entry is issued; after a line is asked for
@@ -87,11 +87,15 @@ class Seen:
         entries: with their clocks.
         loads: lines of weights.
         biases: lines that were asked for.
+        reserved: clocks and layers of tiles of dW.
+        taken: of lines that the acting vector alone loads, and of its biases.
     """
 
     entries: list[tuple[int, dict[str, int]]] = field(default_factory=list)
     loads: list[dict[str, int]] = field(default_factory=list)
     biases: list[int] = field(default_factory=list)
+    reserved: list[tuple[int, int]] = field(default_factory=list)
+    taken: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def tiles(self) -> list[tuple[int, dict[str, int]]]:
@@ -101,7 +105,7 @@ class Seen:
 
 def drive(
     sim: Player, table: Table, passes: Sequence[Pass], shifts: list[int], ready: float,
-    rng: np.random.Generator, room: float = 1, held_back: float = 0,
+    rng: np.random.Generator, room: float = 1, held_back: float = 0, drains: int = 1,
 ) -> Seen:  # fmt: skip
     """Run passes.
 
@@ -109,6 +113,7 @@ def drive(
         ready: part of the clocks in which a bias line is taken.
         room: in which there is room for lines that are drained.
         held_back: in which no line may be loaded.
+        drains: clocks from the start of a tile of dW until its lines are updated.
     """
     held = {
         "layers_i": layer_words(table, GEOMETRY),
@@ -133,13 +138,17 @@ def drive(
         inputs["room_i"], inputs["bias_room_i"] = (np.array([part]) for part in rooms)
         was, hold = hold, rng.random() < held_back
         inputs["hold_i"] = np.array([hold])
+        updated = {layer for at, layer in seen.reserved if at < clock < at + drains}
+        inputs["updates_i"] = np.array([sum(1 << layer for layer in updated)])
         out = sim.run(1, **inputs)
         target = waiting[0].target if waiting else passes[-1].target
         if waiting and out["pass_ready_o"][0]:
             waiting.popleft()
         if out["load_valid_o"][0]:
             assert not was, "a line is loaded after a hold"
-            seen.loads.append(fields(WEIGHTS, out["load_o"][0]))
+            seen.loads.append(load := fields(WEIGHTS, out["load_o"][0]))
+            if load["alone"]:
+                seen.taken.append((clock - 1, layer_of(table, load["line"])))
         reserves = False
         if out["entry_valid_o"][0]:
             entry = fields(ENTRY, out["entry_o"][0])
@@ -152,6 +161,9 @@ def drive(
                 assert before[0] and (before[1] or not entry["bias"]), "there was no room"
                 assert out["reserve_rows_o"][0] == entry["rows"]
                 assert out["reserve_bias_o"][0] == entry["bias"]
+                assert out["reserve_update_o"][0] == entry["update"]
+                assert out["reserve_layer_o"][0] == entry["layer"]
+                seen.reserved.append((clock, entry["layer"]))
             seen.entries.append((clock, entry))
             if entry["last"] and kind != Kind.DW and not entry["drops"]:
                 if entry["closes"] if entry["wide"] else entry["opens"]:
@@ -162,6 +174,8 @@ def drive(
         if out["bias_valid_o"][0] and free:
             assert out["bias_target_o"][0] == target
             seen.biases.append(int(out["bias_address_o"][0]))
+            if not waiting and passes[-1].acting:
+                seen.taken.append((clock, layer_of(table, seen.biases[-1])))
             come.append(clock + COME)
         idle = idle + 1 if not waiting and out["idle_o"][0] else 0
         if idle == 3:
@@ -169,6 +183,18 @@ def drive(
             assert clock > last + timing.DEPTH - 1, "idle before all is written"
             return seen
     raise AssertionError("no end")
+
+
+def layer_of(table: Table, line: int) -> int:
+    """The layer to which a line belongs."""
+    (found,) = (
+        index
+        for layers in table.networks
+        for index, layer in enumerate(layers)
+        for first, count in layer.ranges(GEOMETRY)
+        if first <= line < first + count
+    )
+    return found
 
 
 def compare(seen: Seen, passes: Sequence[Pass], table: Table, shifts: list[int]) -> None:
@@ -236,7 +262,8 @@ def test_qat_sequencer(seed: int) -> None:
             last = len(layers) - 1 if turn % 5 else first
             p = Pass(
                 net, first, last, 0 if alone else int(rng.integers(1, most + 1)),
-                int(rng.integers(0, 9)), half=bool(rng.random() < 0.5), il=il, acting=acting,
+                int(rng.integers(0, 9)), int(rng.integers(0, 9)) if acting else 0,
+                half=bool(rng.random() < 0.5), il=il, acting=acting,
                 common=common, target=bool(rng.random() < 0.5), watch=bool(rng.random() < 0.5),
                 sink=30 if turn % 5 == 0 else None,
             )  # fmt: skip
@@ -324,6 +351,30 @@ def test_qat_sequencer_backward(seed: int) -> None:
             model.forward(layers, each, {column: ready + common} if waits else {}, il=common)
             compare_starts(seen, model, passes)
     assert len(met) > 6
+
+
+def test_qat_sequencer_updates(seed: int) -> None:
+    """The acting vector after dW: no line of a layer is taken before all of them are updated."""
+    rng = np.random.default_rng([seed, 13])
+    close = 0  # passes of which a line is taken in the first clock in which it can be
+    with player(seed) as sim:
+        for turn in range(scale(40, 12)):
+            table = random_table(rng, turn % 4 != 3, 3)
+            last, drains = len(table.networks[ACTOR]) - 1, int(rng.integers(3, 120))
+            passes = [
+                Pass(ACTOR, 0, last, int(rng.integers(1, 9)), 3, half=turn % 2 == 0, kind=Kind.DW,
+                     update=True),
+                Pass(ACTOR, 0, last, 0, 0, half=turn % 2 == 0, il=turn % 3 > 0, acting=True),
+            ]  # fmt: skip
+            shifts = [int(s) for s in rng.integers(0, 17, TENSORS)]
+            seen = drive(sim, table, passes, shifts, 1.0, rng, drains=drains)
+            compare(seen, passes, table, shifts)
+            for layer in range(last + 1):
+                free = max(at for at, of in seen.reserved if of == layer) + drains
+                first = min(at for at, of in seen.taken if of == layer)
+                assert first >= free, f"layer {layer} is taken in {first}, updated in {free}"
+                close += first == free
+    assert close > 4
 
 
 def test_qat_sequencer_layers(seed: int) -> None:

@@ -21,8 +21,8 @@ LAYER = {
 }  # fmt: skip
 PASS = {
     "pass": 2, "half": 1, "il": 1, "acting": 1, "common": 1, "watch": 1, "net": 1, "target": 1,
-    "first_layer": 2, "last_layer": 2, "vectors": 10, "waits": 1, "source": 11, "place": 1,
-    "sink": 11, "joins": 1, "joins_only": 1, "join_line": 11, "action": 1, "word": 5,
+    "first_layer": 2, "last_layer": 2, "vectors": 10, "waits": 1, "source": 11, "state": 11,
+    "place": 1, "sink": 11, "joins": 1, "joins_only": 1, "join_line": 11, "action": 1, "word": 5,
     "mu": 11, "tangent": 1, "fresh": 1, "update": 1,
 }  # fmt: skip
 NETS, LAYERS, TENSORS = 2, 4, 8
@@ -50,8 +50,9 @@ def pass_words(p: Pass) -> np.ndarray:
         "pass": p.kind, "half": p.half, "il": p.il, "acting": p.acting,
         "common": p.common, "watch": p.watch,
         "net": p.net, "target": p.target, "first_layer": p.first, "last_layer": p.last,
-        "vectors": p.vectors, "waits": p.waits, "source": p.source, "place": p.sink is not None,
-        "sink": p.sink or 0, "joins": p.join is not None, "joins_only": p.join_only,
+        "vectors": p.vectors, "waits": p.waits, "source": p.source, "state": p.state,
+        "place": p.sink is not None, "sink": p.sink or 0,
+        "joins": p.join is not None, "joins_only": p.join_only,
         "join_line": p.join or 0, "action": p.action, "word": p.word, "mu": p.mu,
         "tangent": p.tangent, "fresh": p.fresh, "update": p.update,
     }), sum(PASS.values()))  # fmt: skip
@@ -91,7 +92,7 @@ def block(g: Geometry) -> Block:
             "line_address_i": 18, "line_half_i": 2, "line_data_i": g.n * line,
             "slot_read_i": 1, "slot_all_i": 1, "slot_core_i": core, "slot_delta_i": 1,
             "slot_odd_i": 1, "slot_address_i": 18,
-            "room_i": 1, "bias_room_i": 1,
+            "room_i": 1, "bias_room_i": 1, "updates_i": 4,
         },
         {
             "idle_o": 1, "pass_ready_o": 1, "weight_ready_o": 1, "weight_valid_o": 1,
@@ -103,7 +104,8 @@ def block(g: Geometry) -> Block:
             "reserve_rows_o": rows, "reserve_bias_o": 1, "drain_valid_o": 1, "drain_opens_o": 1,
             "drain_sums_o": g.n * g.lw * 2 * ACC, "tile_line_o": 17, "tile_stride_o": 17,
             "tile_words_o": rows, "tile_half_o": 1, "tile_up_o": 5, "tile_first_o": 1,
-            "tile_update_o": 1, "bias_valid_o": 1, "bias_sums_o": g.n * g.lw * DELTA,
+            "tile_update_o": 1, "tile_layer_o": 2, "reserve_update_o": 1, "reserve_layer_o": 2,
+            "bias_valid_o": 1, "bias_sums_o": g.n * g.lw * DELTA,
             "bias_line_o": 17, "bias_words_o": rows,
         },
     )  # fmt: skip
@@ -224,7 +226,7 @@ class Cores:
         if p.acting:
             x = lines(True)
             for core in range(g.n):
-                self.put(core, g.vc, 0, x)
+                self.put(core, g.vc, p.state, x)
 
     def scatter(self, vectors: int, act: int, delta: int, common: bool = False) -> None:
         """Random lines of ACT and DEL in the slots of so many vectors, in words of so many bits."""
@@ -414,7 +416,7 @@ class Cores:
                     self.gradients.append((layer.bbase + pt, part, *ends))
 
     def _predict_forward(self, p: Pass) -> None:
-        g, slot = self.geometry, self.golden.act[0, self.geometry.vc].reshape(-1)
+        g, slot = self.geometry, self.golden.act[0, self.geometry.vc, p.state :].reshape(-1)
         q = self.table.networks[p.net][p.first].q
         if p.vectors:
             self._forward(p, self._vectors(p, self.golden.act, p.source, q, p.half))

@@ -19,6 +19,7 @@ from verif.engine_env import EngineEnv, JobItem
 
 TABLE, LINES, OUT, STATE, ACTION = 0x100000, 0x110000, 0x200000, 0x300000, 0x310000
 RECORDS, LIST = 0x320000, 0x400000
+PLACE = 0x400000  # from the arrays of a timestep to those of the next
 REGIONS, SECOND = 5, 4
 CHECKED = (
     Common.E_OPCODE, Common.E_RESERVED, Common.E_ALIGN, Common.E_ADDR, Common.E_BUS_RD,
@@ -264,19 +265,25 @@ class QatEnv(EngineEnv):
         """GETX of lines."""
         return [Opcode.GETX, 0, OUT, 0, 0, 0, 0, 0, core | delta << 4, slot, line, count]
 
-    def train(self, flags: int, batch: int, chunk: int, size: int = 20, **words: int) -> list[int]:
-        """TRAIN of random records, and a list of some of them, which are in memory."""
+    def train(self, flags: int, batch: int, chunk: int, size: int = 20, place: int = 0,
+              **words: int) -> list[int]:  # fmt: skip
+        """TRAIN of random records, and a list of some of them, which are in memory.
+
+        Args:
+            place: jobs that are queued together have arrays in places of their own.
+        """
         g, table, draw = self.geometry, self.table, self.random.randint
+        at = place * PLACE
         stride = g.stride(table.states) + 64 * draw(0, 2)
         places = batch if not flags & Flag.LIST else draw(1, 2 * batch)
         records = self.numbers(places, stride // 4, size=size)
         records[:, g.lw - 1] = self.numbers(places)  # discounts
-        self.put(RECORDS, records)
-        job = [Opcode.TRAIN | flags << 8, 0, RECORDS, *[0] * 10, stride, batch | chunk << 16,
+        self.put(RECORDS + at, records)
+        job = [Opcode.TRAIN | flags << 8, 0, RECORDS + at, *[0] * 10, stride, batch | chunk << 16,
                draw(-2, 2) & 31 | draw(0, 6) << 8]  # fmt: skip
         if flags & (Flag.AFTER | Flag.WITH):
-            self.put(STATE, self.numbers(table.states + g.lw, size=size))
-            job[4], job[6] = STATE, ACTION
+            self.put(STATE + at, self.numbers(table.states + g.lw, size=size))
+            job[4], job[6] = STATE + at, ACTION + at
         if flags & Flag.CRITIC:
             job[8] = draw(0, 1 << 24)
         if flags & Flag.ACTOR:
@@ -286,8 +293,8 @@ class QatEnv(EngineEnv):
             entries[:, 0] = [draw(0, places - 1) for _ in range(batch)]
             weights = [self.random.choice((0.0, 1.0, self.random.random())) for _ in range(batch)]
             entries[:, 2] = np.array(weights, np.float32).view(np.uint32)
-            self.put(LIST, entries)
-            job[10], job[12] = LIST, places
+            self.put(LIST + at, entries)
+            job[10], job[12] = LIST + at, places
         for name, value in words.items():
             job[int(name[1:])] = value
         return job
@@ -297,10 +304,14 @@ class QatEnv(EngineEnv):
         self.put(STATE, self.numbers(self.table.states + self.geometry.lw, size=size))
         return [Opcode.INFER | Flag.NOISE * noisy << 8, 0, 0, 0, STATE, 0, ACTION]
 
-    async def acting_slot(self) -> None:
-        """Compare what an inference left in the slot for acting, in each core."""
+    async def acting_slot(self, x: int = 0) -> None:
+        """Compare what an inference left in the slot for acting, in each core.
+
+        Args:
+            x: line of the state.
+        """
         g, slots = self.geometry, self.golden.slots
-        parts = [(0, g.lines(self.table.inputs(1, g)))]
+        parts = [(x, g.lines(self.table.inputs(1, g)))]
         for place, layer in zip(slots.outputs[ACTOR], self.table.networks[ACTOR], strict=True):
             parts.append((place, g.lines(layer.p)))
         for core in range(g.n):

@@ -260,6 +260,7 @@ module jd_qat_blocks_bench #(
   // ---- Gradient memory
   logic        next, read_valid, was_read;
   logic [16:0] read_line;
+  logic [1:0]  unused_layer;
   logic [3:0]  over_gradient, over_sum;
   jd_qat_grad #(
     .Cores (Cores), .Lw (Lw), .WLines (128), .Lines (4 * Lw), .BiasLines (2),
@@ -283,6 +284,7 @@ module jd_qat_blocks_bench #(
     .tile_up_i       (drain_up_i),
     .tile_first_i    (drain_first_i),
     .tile_update_i   (drain_update_i),
+    .tile_layer_i    ('0),
     .bias_valid_i,
     .bias_sums_i,
     .bias_line_i,
@@ -291,6 +293,7 @@ module jd_qat_blocks_bench #(
     .bias_update_i,
     .adam_read_o     (read_valid),
     .adam_line_o     (read_line),
+    .adam_layer_o    (unused_layer),
     .adam_valid_o    (grad_out_valid_o),
     .adam_next_o     (next),
     .adam_data_o     (grad_out_data_o),

@@ -6,7 +6,7 @@
 // Streams  grad_out: what weights and targets become; the others as in jd_qat_update. side: writes of
 //          single lines of W and T.
 // Timing   W and T answer after 3 clocks. A read is told of one clock before it.
-// Numbers  those of the block; grad_total_*: all words that were saturated.
+// Numbers  those of the block; grad_update_i, grad_layer_i: of a reservation and of its lines; grad_total_*: all words that were saturated.
 // Source   docs/qat.md.
 `include "jd_assert.svh"
 module jd_qat_update_bench #(
@@ -29,6 +29,9 @@ module jd_qat_update_bench #(
   output logic                   grad_room_o,
   input  logic                   grad_reserve_bias_i,
   output logic                   grad_bias_room_o,
+  input  logic                   grad_update_i,
+  input  logic [1:0]             grad_layer_i,
+  output logic [3:0]             grad_updates_o,
   input  logic                   drain_valid_i,
   input  logic                   drain_opens_i,
   input  logic [Cores*Lw*120-1:0] drain_sums_i,
@@ -92,6 +95,9 @@ module jd_qat_update_bench #(
     .room_o          (grad_room_o),
     .reserve_bias_i  (grad_reserve_bias_i),
     .bias_room_o     (grad_bias_room_o),
+    .reserve_update_i (grad_update_i),
+    .reserve_layer_i (grad_layer_i),
+    .updates_o       (grad_updates_o),
     .drain_valid_i,
     .drain_opens_i,
     .drain_sums_i,
@@ -102,6 +108,7 @@ module jd_qat_update_bench #(
     .tile_up_i       (drain_up_i),
     .tile_first_i    (drain_first_i),
     .tile_update_i   (drain_update_i),
+    .tile_layer_i    (grad_layer_i),
     .bias_valid_i,
     .bias_sums_i,
     .bias_line_i,

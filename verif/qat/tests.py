@@ -20,6 +20,7 @@ from verif.failures import Array, Case, all_failures
 from verif.qat.env import ACTION, LINES, OUT, REGIONS, STATE, TABLE, QatEnv, used
 from verif.qat.timesteps import (
     Published,
+    Queues,
     TimestepErrors,
     TimestepFailures,
     TimestepResets,
@@ -597,6 +598,15 @@ class Learning(Base):
     )  # fmt: skip
 
 
+@pyuvm.test(timeout_time=40, timeout_unit="ms")
+class Queued(Base):
+    """Jobs that wait for timesteps, and soft resets."""
+
+    sequences = (
+        Queues(rounds=scale(6, 1), timed=True), TimestepResets(times=scale(20, 2), queued=2),
+    )  # fmt: skip
+
+
 @pyuvm.test(timeout_time=100, timeout_unit="ms")
 class Paper(Base):
     """The published schedule."""
@@ -619,7 +629,9 @@ class BackPressure(Base):
     sequences = (
         Lines(rounds=scale(4, 1)), Acting(rounds=scale(6, 1)), Layers(rounds=scale(4, 1)),
         Resets(times=scale(24, 4)), Updates(rounds=scale(3, 1)), Dropped(times=scale(12, 2)),
-        TimestepResets(times=scale(20, 4)), TimestepResets(times=scale(10, 3), writing=True),
+        Queues(rounds=scale(2, 1)), TimestepResets(times=scale(20, 4)),
+        TimestepResets(times=scale(10, 3), writing=True),
+        TimestepResets(times=scale(6, 2), queued=3),
     )  # fmt: skip
 
 

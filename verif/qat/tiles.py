@@ -25,7 +25,7 @@ async def quiet(dut: Any, busy: str = "") -> None:
     for name in (
         "monitor_set_i", "noise_start_i", "noise_load_i", "noise_kind_i", "loss_clear_i",
         "grad_clear_i", "grad_reserve_i", "grad_reserve_bias_i", "grad_sweep_valid_i",
-        "grad_host_write_i", "grad_host_read_i", "side_write_i",
+        "grad_host_write_i", "grad_host_read_i", "side_write_i", "grad_update_i", "grad_layer_i",
     ):  # fmt: skip
         if hasattr(dut, name):
             getattr(dut, name).value = 0
@@ -113,6 +113,9 @@ class TilesTest(uvm_test):
         dut, golden, environment = self.dut, self.environment.golden, self.environment
         tiles = list(golden.tiles(layer, first, update, self.random))
         environment.expect()
+        number = self.random.randrange(4)  # of the layer
+        if hasattr(dut, "grad_updates_o"):
+            dut.grad_update_i.value, dut.grad_layer_i.value = int(update), number
         announced: Queue[Tile] = Queue()
         drain = cocotb.start_soon(self.drain(announced, len(tiles)))
         for tile in tiles:
@@ -127,12 +130,20 @@ class TilesTest(uvm_test):
             dut.grad_reserve_i.value = dut.grad_reserve_bias_i.value = 0
             announced.put_nowait(tile)
             await RisingEdge(dut.clk_i)
+            self.told(update << number)
         await drain
         await until("idle", dut.clk_i, 400, lambda: dut.grad_idle_o.value)
         await RisingEdge(dut.clk_i)
+        self.told(0)
         assert not environment.lines.want and not environment.biases.want, "lines are missing"
         got = [int(getattr(dut, f"grad_total_{x}_o").value) for x in ("gradient", "sum")]
         assert got == [golden.gradient, golden.sums]
+
+    def told(self, layers: int) -> None:
+        """Which layers have lines that are to be updated."""
+        if hasattr(self.dut, "grad_updates_o"):
+            got = int(self.dut.grad_updates_o.value)
+            assert got == layers, f"layers that are updated: {got:04b}, want {layers:04b}"
 
     async def drain(self, announced: Queue[Tile], count: int) -> None:
         """Drain tiles as they were announced; a bias line comes beside the first columns."""

@@ -14,7 +14,7 @@ from models.registers.engine_header import Error as Common
 from models.registers.qat import Error
 from verif.bench import clock_number
 from verif.engine_env import EngineSequence
-from verif.qat.env import ACTION, LIST, RECORDS, REGIONS, STATE, TABLE, QatEnv, used
+from verif.qat.env import ACTION, LIST, PLACE, RECORDS, REGIONS, STATE, TABLE, QatEnv, used
 
 ALL = Flag.CRITIC | Flag.ACTOR | Flag.TARGETS | Flag.LIST | Flag.WEIGHTS
 
@@ -33,6 +33,18 @@ async def told(env: QatEnv) -> bool:
     return bool(header.STATUS.field("event_seen").get(status))
 
 
+def any_flags(env: QatEnv) -> int:
+    """Random flags of a TRAIN."""
+    flags = env.random.getrandbits(8)
+    if flags & Flag.AFTER and flags & Flag.WITH:
+        flags ^= Flag.AFTER
+    if not flags & (Flag.AFTER | Flag.WITH):
+        flags &= ~Flag.NOISE
+    if not flags & Flag.LIST:
+        flags &= ~Flag.WEIGHTS
+    return flags
+
+
 class Timesteps(EngineSequence[QatEnv]):
     """Timesteps with all flags, of one chunk and of several; all that they leave is compared."""
 
@@ -45,13 +57,7 @@ class Timesteps(EngineSequence[QatEnv]):
             for half in (False, True):
                 await env.settings(half)
                 for _ in range(2):
-                    flags = env.random.getrandbits(8)
-                    if flags & Flag.AFTER and flags & Flag.WITH:
-                        flags ^= Flag.AFTER
-                    if not flags & (Flag.AFTER | Flag.WITH):
-                        flags &= ~Flag.NOISE
-                    if not flags & Flag.LIST:
-                        flags &= ~Flag.WEIGHTS
+                    flags = any_flags(env)
                     chunk = 2 * draw(1, min(g.vectors, scale(g.vectors, 12)) // 2)
                     job = env.train(flags, draw(1, 3 * chunk), chunk)
                     await told(env)
@@ -60,15 +66,13 @@ class Timesteps(EngineSequence[QatEnv]):
                     assert event == bool(flags & Flag.WITH), f"{flags:#x}: event_seen is {event}"
                     await env.compare_registers()
                     await self.slots(job)
-                    if flags & Flag.WITH:
-                        await env.acting_slot()
                 for region in range(REGIONS):
                     await env.run(env.store(region, count=used(env.table, g)))
                 await env.write(registers.CFG, 0)
             await env.write(registers.MODE, 0)
 
     async def slots(self, words: list[int]) -> None:
-        """Some slots of the last chunk."""
+        """Some slots of the last chunk, and the one for acting."""
         env, g, table = self.env, self.env.geometry, self.env.table
         batch, chunk = words[14] & 0xFFFF, words[14] >> 16
         last = (batch - 1) % chunk + 1
@@ -87,6 +91,8 @@ class Timesteps(EngineSequence[QatEnv]):
                     await env.run(env.get_slot(core, where, place, g.lines(layer.p)))
             for place, layer in zip(slots.deltas[ACTOR], table.networks[ACTOR], strict=True):
                 await env.run(env.get_slot(core, slot, place, g.lines(layer.p), True))
+        if words[0] >> 8 & (Flag.AFTER | Flag.WITH):
+            await env.acting_slot(slots.x[env.golden._acting_set])
 
 
 class TimestepErrors(EngineSequence[QatEnv]):
@@ -235,7 +241,10 @@ class Published(TimestepErrors):
                     if not flags & Flag.LIST:
                         flags &= ~Flag.WEIGHTS
                     chunk = 2 * draw(1, min(g.vc, scale(g.vc, 8)) // 2)
-                    await env.run(env.train(flags, draw(1, 2 * chunk), chunk))
+                    await env.run(*(
+                        env.train(flags, draw(1, 2 * chunk), chunk, place=place)
+                        for place in range(2 if way == Flag.WITH else 1)
+                    ))  # fmt: skip
                     await env.compare_registers()
                 await env.run(env.infer())
                 await env.acting_slot()
@@ -258,15 +267,108 @@ class Published(TimestepErrors):
         assert abs(took - model) < part * model + more, f"{took} clocks, {model} by the model"
 
 
+class Queues(Timesteps, TimestepErrors):
+    """Jobs that wait for a timestep; the next timestep's batch and state are loaded meanwhile.
+
+    Attributes:
+        timed: clocks are looked at.
+    """
+
+    rounds = 1
+    timed = False
+
+    async def body(self) -> None:
+        env = self.env
+        for turn in range(self.rounds):
+            await begin(env, turn % 4 != 3)
+            for half in (False, True):
+                await env.settings(half)
+                await self.together(3, half)
+                await env.write(registers.CFG, 0)
+                await env.run(self.step(0), env.infer(20), self.step(1))
+                await env.run(self.step(0), env.padded(0, 24), self.step(1), env.store(1, 0, 5))
+                await self.memories()
+            await env.write(registers.MODE, 0)
+            for before in (1, 2):
+                await self.switch(before)
+            await self.failures()
+        if self.timed:
+            await self.hidden()
+
+    async def hidden(self) -> None:
+        """Timesteps in a row do not wait for their records."""
+        env, g = self.env, self.env.geometry
+        size = g.vectors // 2
+        jobs = [env.job(env.train(ALL | Flag.AFTER, size, size, place=k)) for k in range(4)]
+        await env.run(jobs[0])
+        await env.run(*jobs[1:])
+        apart = jobs[3].record.end - jobs[2].record.end
+        rows = size * (1 + 2 * g.lines(env.table.states))
+        assert apart < jobs[0].clocks - rows, f"{apart} in a row, {jobs[0].clocks} alone, {rows}"
+
+    def step(self, place: int) -> list[int]:
+        """A timestep of one chunk or of some."""
+        draw = self.env.random.randint
+        chunk = 2 * draw(1, min(self.env.geometry.vectors, 8) // 2)
+        return self.env.train(any_flags(self.env), draw(1, 3 * chunk), chunk, place=place)
+
+    async def together(self, count: int, half: bool) -> None:
+        """Timesteps in a row."""
+        jobs = [self.step(place) for place in range(count)]
+        await told(self.env)
+        await self.env.run(*jobs)
+        event = await told(self.env)
+        assert event == any(words[0] >> 8 & Flag.WITH for words in jobs), f"event_seen is {event}"
+        await self.env.compare_registers()
+        await self.slots(jobs[-1])
+        await self.memories()
+
+    async def switch(self, before: int) -> None:
+        """The switch to 16 bits comes after so many of three timesteps."""
+        env = self.env
+        await env.write(registers.QDELAY, env.golden.timesteps + before)
+        jobs = await env.send(*(self.step(place) for place in range(3)))
+        ends = await env.check(*jobs)
+        assert [end.detail & 1 for end in ends] == [k >= before for k in range(3)]
+        await self.memories()
+        await self.slots(jobs[-1].words)
+        await env.write(registers.QDELAY, registers.QDELAY.reset)
+        await env.write(registers.MODE, 0)
+
+    async def failures(self) -> None:
+        """One of two timesteps fails; the other one does not."""
+        env = self.env
+        kinds = [
+            (ALL | Flag.AFTER, STATE), (ALL | Flag.AFTER, ACTION), (ALL | Flag.WITH, ACTION),
+            (ALL, LIST), (ALL, LIST + list_bytes(6)), (Flag.CRITIC, RECORDS),
+            (ALL | Flag.AFTER, None),
+        ]  # fmt: skip
+        env.random.shuffle(kinds)
+        for number, (flags, address) in enumerate(kinds[: scale(len(kinds), 4)]):
+            chunk, at = env.random.choice((4, 6)), number % 2
+            jobs = [env.train(flags, 6, chunk, place=place) for place in range(2)]
+            if address is None:
+                jobs[at][15] = 7 << 8
+            else:
+                record = env.random.randrange(6) * jobs[at][13] * (address == RECORDS)
+                env.fail(address + at * PLACE + record, 64, 2)
+            ends = await env.run(*jobs, env.store(0, 0, 2))
+            env.heal()
+            assert ends[at].error and not ends[1 - at].error, f"{number}: {ends}"
+            await self.memories()
+
+
 class TimestepResets(TimestepErrors):
     """Soft resets at any clock of a timestep; with lines loaded anew the next one is whole.
 
     Attributes:
         times: resets.
+        queued: timesteps in the ring.
         writing: they come while TD errors are written, of a chunk as large as there is.
     """
 
     times = 1
+    queued = 1
     writing = False
 
     async def body(self) -> None:
@@ -276,10 +378,11 @@ class TimestepResets(TimestepErrors):
             await env.settings(turn % 2 == 1)
             flags = ALL | (Flag.AFTER if turn % 3 else Flag.WITH)
             begun = clock_number()
-            await env.run(env.train(flags, 6, 4))
+            await env.run(*(env.train(flags, 6, 4, place=place) for place in range(self.queued)))
             took = clock_number() - begun
             batch, chunk = (env.geometry.vectors, env.geometry.vectors) if self.writing else (6, 4)
-            await env.send(env.train(flags, batch, chunk))
+            jobs = [env.train(flags, batch, chunk, place=place) for place in range(self.queued)]
+            await env.send(*jobs)
             if self.writing:
                 pairs = LIST + list_bytes(batch)
                 while not any(burst.address >= pairs for burst in env.ports[0].monitor.writes):
@@ -288,8 +391,9 @@ class TimestepResets(TimestepErrors):
                 await ClockCycles(env.dut.clk_i, env.random.randint(1, took))
             waited = await env.soft_reset()
             assert waited < 1500, f"a soft reset took {waited} clocks"
-            env.adopt(ACTION, 64)
-            env.adopt(LIST + list_bytes(batch), batch * PAIR_BYTES)
+            for place in range(self.queued):
+                env.adopt(ACTION + place * PLACE, 64)
+                env.adopt(LIST + place * PLACE + list_bytes(batch), batch * PAIR_BYTES)
             await env.adopt_registers()
             env.golden.timesteps = await env.axil.read(registers.TSTEP.offset)
             for k in range(registers.RNG.count // 2):  # noise may have been drawn
