@@ -164,6 +164,7 @@ class Bench:
     ) -> tuple[Result, JobError | None]:
         """Load a chunk in both, and compare; returns what failed."""
         golden, error = self.golden, None
+        golden._set ^= 1
         try:
             self.predict(first, min(self.chunk, self.batch - first), whole)
         except JobError as failed:
@@ -271,7 +272,7 @@ def test_qat_batch_failures(size: str, seed: int) -> None:
                 bench.restore(before, whole)
                 if done:
                     path = bench.golden.path
-                    saturated, bench.golden._set = list(path.saturated), bench.golden._set ^ 1
+                    saturated = list(path.saturated)
                     bench.predict(first, done)
                     path.saturated = saturated
                 core, slot = (slice(None), done) if bench.common else (done % g.n, done // g.n)
