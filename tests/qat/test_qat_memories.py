@@ -186,7 +186,7 @@ def test_qat_wmem(seed: int) -> None:
                 int(rng.integers(*r)) for r in ((0, LINES - 4), (0, LW), (1, 6))
             )
             load = (target, il, line, columns)
-            word = target << 33 | il << 32 | by_row << 31 | index << 27 | opens << 26 | line << 9
+            word = target << 34 | il << 33 | by_row << 31 | index << 27 | opens << 26 | line << 9
             table.set(clock, load_valid_i=1, load_i=word | columns)
             loads[clock + READ] = (by_row, index, opens, load, memory[:, line : line + 4].copy())
         bias = (int(rng.integers(0, 2)), int(rng.integers(0, LINES)))
