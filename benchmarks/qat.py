@@ -71,6 +71,7 @@ def measure(
     ways: Sequence[str],
     software: dict[tuple[str, int], list[dict[str, Any]]],
     progress: Callable[[str], None] = print,
+    paper: bool = False,
 ) -> list[Row]:
     """Clocks of an inference and of timesteps, alone and in a row.
 
@@ -81,6 +82,7 @@ def measure(
         ways: of acting, `after` and `with`.
         software: peers by workload and batch.
         progress: told what is measured.
+        paper: by the published schedule.
     """
     qat = Qat(device)
     g, rows = qat.geometry, []
@@ -88,10 +90,10 @@ def measure(
         state = np.zeros(work.states)
         critic = (work.states + work.actions, *work.hidden, 1)
         qat.load_network(network((work.states, *work.hidden, work.actions)), network(critic))
-        qat.configure(QatSettings())
+        qat.configure(QatSettings(paper=paper))
         table = plan(work.states, work.actions, work.hidden, g)
         infer = qat.queue_infer(state).wait(TIMEOUT_S).cycles
-        predicted = infer_clocks(table, g)
+        predicted = infer_clocks(table, g, paper)
         progress(f"{work.name}: INFER {infer} clocks, {predicted.total} by the model")
         rows += [
             row("qat", "infer_clocks", work.name, infer, "clocks", predicted.inf),
@@ -107,7 +109,9 @@ def measure(
             for way in ways:
                 for batch in (b for b in batches if b <= g.b_max):
                     peers = software.get((work.name, batch), [])
-                    rows += timestep(qat, work, table, source, batch, mode, way, peers, progress)
+                    rows += timestep(
+                        qat, work, table, source, batch, mode, way, peers, progress, paper
+                    )
         device.free(base)
     return rows
 
@@ -127,10 +131,11 @@ def timestep(
     way: str,
     peers: list[dict[str, Any]],
     progress: Callable[[str], None],
+    paper: bool,
 ) -> list[Row]:
     """Rows of a timestep alone, and of one that follows another."""
     g, device = qat.geometry, qat.device
-    chunk = min(batch + batch % 2, g.vectors)
+    chunk = min(batch + batch % 2, g.vc if paper else g.vectors)
 
     def train() -> Any:
         return qat.train(batch, RATE, RATE, source, state=np.zeros(work.states), act=way)
@@ -138,9 +143,9 @@ def timestep(
     first, second = (job.wait(TIMEOUT_S) for job in [train() for _ in range(2)])
     clocks = qat.statistics()["clocks"]
     alone, in_row = first.cycles, second.end - first.end
-    ideal = ideal_clocks(table, g, batch, mode == "half")
-    model = train_clocks(table, g, batch, chunk, mode == "half", way)
-    config = f"{work.name} B={batch} {mode} {way}"
+    ideal = ideal_clocks(table, g, batch, mode == "half", paper)
+    model = train_clocks(table, g, batch, chunk, mode == "half", way, paper)
+    config = f"{work.name} B={batch} {mode} {way}" + ", published schedule" * paper
     rate = f"1/s at {device.clock_hz / 1e6:.0f} MHz"
     progress(f"{config}: {alone} clocks alone, {in_row} in a row, {ideal} ideal, "
              f"{model.total} by the model, {batch * device.clock_hz / in_row:.0f}/s")  # fmt: skip
@@ -182,12 +187,16 @@ class QatBenchmark(Benchmark):
                             help=f"published {','.join(map(str, BATCHES))}")  # fmt: skip
         parser.add_argument("--modes", default="full,half", metavar="LIST")
         parser.add_argument("--ways", default="after", metavar="LIST", help="after, with")
+        parser.add_argument("--paper", action="store_true",
+                            help="the published schedule; the build has QatPaper=1")  # fmt: skip
 
     def check(self, options: argparse.Namespace) -> None:
         """See Benchmark."""
         for build in builds(options):
             build.instance("qat")
             self.build = build
+        if options.paper and not self.build.instance("qat").parameters["QatPaper"]:
+            raise ValueError("--paper: got a build without it, want --set qat.QatPaper=1")
         for name, allowed in (
             ("workloads", [work.name for work in WORKLOADS]), ("modes", ["full", "half"]),
             ("ways", ["after", "with"]),
@@ -212,7 +221,7 @@ class QatBenchmark(Benchmark):
         ) as device:  # fmt: skip
             yield from measure(
                 device, works, batches, options.modes.split(","), options.ways.split(","), found,
-                progress=partial(print, flush=True),
+                progress=partial(print, flush=True), paper=options.paper,
             )  # fmt: skip
 
     def draw(self, path: Path, options: argparse.Namespace, rows: list[Row]) -> None:

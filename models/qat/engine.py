@@ -229,6 +229,11 @@ class QatEngine:
         """Whether the monitors see activations: in full mode, unless it is forced."""
         return not self.path.half
 
+    @property
+    def _paper(self) -> bool:
+        """Whether jobs run by the published schedule."""
+        return bool(self.geometry.paper and self._config("paper"))
+
     def _state(self) -> State:
         return State(self.geometry, self.path.table, self._words, self.path.shifts, self._half)
 
@@ -304,7 +309,7 @@ class QatEngine:
     def _infer(self, job: Job, memory: Memory) -> int:
         table, g = self._table, self.geometry
         x = self._read_state(job, memory)
-        self.clocks = timing.infer_clocks(table, g)  # also if the action cannot be written
+        self.clocks = timing.infer_clocks(table, g, self._paper)  # also if none can be written
         self._act(job, memory, x)
         return 1
 
@@ -358,6 +363,7 @@ class QatEngine:
             job.actor_scale,
             half,
             self._watch,
+            self._paper,
         )
         state = self._read_state(job, memory) if job.acts else None
 
@@ -390,7 +396,7 @@ class QatEngine:
             self.timesteps = (self.timesteps + 1) % MODULO
         way = "after" if flags & Flag.AFTER else "with" if flags & Flag.WITH else ""
         self.clocks = timing.train_clocks(
-            self._table, self.geometry, job.batch, job.chunk, half, way
+            self._table, self.geometry, job.batch, job.chunk, half, way, self._paper
         )
         return job.batch
 

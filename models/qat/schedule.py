@@ -35,8 +35,10 @@ class Pass:
         source: line of the first operands in a slot: of inputs, of DX of deltas; in the acting slot
             they begin in line 0.
         half: activations have 16 bits.
-        il: the only entry is the acting slot's, of which each core has columns of its own.
+        il: all cores have the vectors, and each has columns of its own.
         acting: the last entry of a tile is the acting slot's vector, which is in all cores.
+        common: each core has all vectors: in IL it takes all of them, else every N-th pair. Of
+            layer index 0 DX takes all tiles, and keeps nothing but the action.
         target: with the weights of T.
         watch: monitors see what is stored.
         sink: line of the last results, of DW of the last layer's deltas; None: their own.
@@ -59,6 +61,7 @@ class Pass:
     half: bool = False
     il: bool = False
     acting: bool = False
+    common: bool = False
     target: bool = False
     watch: bool = False
     sink: int | None = None
@@ -92,6 +95,7 @@ class TileCommand:
         bias: is added; of DW the sums of deltas are a line of biases.
         bias_line: of DW.
         action: deltas of the action.
+        drops: results are not kept.
         watch: monitors see what is stored.
         source, delta, sink: lines of a slot: read in ACT, read in DEL, written; None: not so.
         state: line of the acting slot that is read.
@@ -119,6 +123,7 @@ class TileCommand:
     bias: bool = False
     bias_line: int | None = None
     action: bool = False
+    drops: bool = False
     watch: bool = False
     source: int | None = None
     state: int | None = None
@@ -155,10 +160,14 @@ def tiles(
 
 
 def _entries(p: Pass, geometry: Geometry) -> int:
-    mine = -(-p.vectors // geometry.n)
+    mine, wide = -(-p.vectors // geometry.n), 2 * geometry.n
+    if p.common:
+        mine = p.vectors // wide * 2 + min(p.vectors % wide, 2)
+    if p.il:
+        mine = p.vectors
     if p.half and p.kind != Kind.DX:
         mine = -(-mine // 2)
-    return 1 if p.il else mine + p.acting
+    return mine + p.acting
 
 
 def _rows(layer: Layer, pt: int, geometry: Geometry) -> int:
@@ -215,10 +224,11 @@ def _backward(
 ) -> Iterator[TileCommand]:
     g, outputs, deltas = geometry, slots.outputs[p.net], slots.deltas[p.net]
     for index in reversed(range(p.first, p.last + 1)):
-        layer, action = layers[index], p.action and index == 0
+        layer = layers[index]
         source = p.source if index == p.last else deltas[index]
         columns = g.lines(layer.q)
-        for qt in (columns - 1,) if action else range(columns):
+        for qt in range(columns - 1 if p.action and not (index or p.common) else 0, columns):
+            action = p.action and index == 0 and qt + 1 == columns
             place = outputs[index - 1] + qt if index else None
             placed = p.sink is not None and index == p.first
             sink = p.sink if placed else deltas[index - 1] if index else None
@@ -236,6 +246,7 @@ def _backward(
                     relu=index > 0 and layers[index - 1].act == RELU,
                     tanh=action and p.tangent,
                     action=action,
+                    drops=p.common and index == 0 and not action,
                     source=p.mu if action else place,
                     delta=source + pt,
                     sink=None if sink is None else sink + (0 if action else qt),

@@ -43,6 +43,7 @@ class Step:
         critic_scale, actor_scale: log2 of the loss scales.
         half: activations have 16 bits.
         watch: the monitors see activations.
+        paper: by the published schedule: all gradients go to G, and from there to Adam.
     """
 
     batch: int
@@ -53,6 +54,7 @@ class Step:
     actor_scale: int
     half: bool
     watch: bool
+    paper: bool = False
 
 
 @dataclass
@@ -235,6 +237,7 @@ class Datapath:
         half: bool,
         first: bool,
         scalars: ops.Adam | None,
+        sweep: bool,
     ) -> None:
         """A network's gradients of a chunk, layer 1 first: to G, or with what G has to Adam.
 
@@ -242,17 +245,20 @@ class Datapath:
             inputs, deltas: of each layer.
             first: of the chunks: what G has does not count.
             scalars: of the update that takes the sum of the last chunk; None: G keeps it.
+            sweep: G keeps it in any case, and Adam takes it from there.
         """
         for index, layer in enumerate(self.layers(net)):
             found = self.layer_gradient(net, index, inputs[index], deltas[index], half)
             places = (self.weights(self.g, layer), self.biases(self.g, layer))
             for place, part in zip(places[: 1 + layer.bias], found, strict=False):
-                if scalars is None:
+                if scalars is None or sweep:
                     self.accumulate(place, part, first)
                 elif not first:
                     part[...] = self._count(Stage.GACC, ops.saturate(place + part))
-            if scalars is not None:
+            if scalars is not None and not sweep:
                 self._update_layer(layer, *found, scalars)
+        if scalars is not None and sweep:
+            self.update(net, scalars)
 
     def update(self, net: int, scalars: ops.Adam) -> None:
         """Update a network from G."""
@@ -349,7 +355,7 @@ class Datapath:
         deliver(first, loss.td)
         deltas = self.backward(CRITIC, loss.seed[:, None], outputs)
         outcome.updating |= scalars is not None
-        self.gradients(CRITIC, [x, *outputs[:-1]], deltas, half, first == 0, scalars)
+        self.gradients(CRITIC, [x, *outputs[:-1]], deltas, half, first == 0, scalars, step.paper)
         weights = np.zeros_like(q) if weight is None else weight
         misc = np.stack([rows.reward, rows.discount, weights, loss.y, q, loss.td], 1)
         seen(Phase(x, ahead, misc, ([], outputs), ([], list(deltas))))
@@ -382,7 +388,8 @@ class Datapath:
         if first == 0:
             between()
         outcome.updating |= scalars is not None
-        self.gradients(ACTOR, [x[:, :states], *outputs[:-1]], deltas, half, first == 0, scalars)
+        inputs = [x[:, :states], *outputs[:-1]]
+        self.gradients(ACTOR, inputs, deltas, half, first == 0, scalars, step.paper)
         none = np.zeros((0, 0), np.int64)
         seen(Phase(x, none, none, (outputs, judged), (list(deltas), list(above))))
 

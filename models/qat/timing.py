@@ -19,6 +19,7 @@ DEPTH, TANH, LOSS, ADAM = 20, 3, 6, 77  # stages of the pipelines
 LATENCY = 77  # clocks of a round trip to memory, of the preset D
 CHECK, LOAD_PIPE, ACT_PIPE = 15, 4, 4  # of a descriptor; of the loader; of noise and clamp
 SWEEP = 2  # between ranges of lines
+JUDGE, TURN = 32, 3  # of the published schedule's losses; of each vector
 START = 2 * LATENCY + CHECK  # descriptor, its checks, first data
 
 
@@ -89,28 +90,41 @@ class _Array:
     def entries(self, vectors: int) -> int:
         return -(-vectors // 2) if self.half else vectors
 
+    def share(self, vectors: int, common: bool = False) -> int:
+        """Vectors of the first core: every N-th one, or every N-th pair of those that all have."""
+        n = self.geometry.n
+        if common:
+            return 2 * -(-vectors // (2 * n)) - (vectors % (2 * n) == 1)
+        return -(-vectors // n)
+
     def forward(
         self,
         layers: tuple[Layer, ...],
         vectors: int,
         ready: Mapping[int, int],
         acting: bool = False,
+        il: bool = False,
+        phase: str = "fw",
     ) -> int:
         """A forward pass.
 
         Args:
+            vectors: of a core.
             ready: clock from which an input line can be read.
             acting: the acting vector is one more entry.
+            il: all cores have the vectors; each has every N-th column of weights.
         Returns: last start.
         """
         start, entries = 0, self.entries(vectors) + acting
+        step = self.geometry.n if il else 1
         for layer in layers:
             out = {}
+            columns = self.geometry.lines(layer.q)
             for pt, rows in enumerate(self.rows(layer.p)):
-                for qt in range(self.geometry.lines(layer.q)):
-                    need = ready.get(qt, 0)
-                    start = self.tile("fw", entries, rows, need)
-                out[pt] = start + DEPTH + 1
+                for qt in range(0, columns, step):
+                    need = ready.get(min(qt + step, columns) - 1, 0)
+                    start = self.tile(phase, entries, rows, need)
+                out[pt] = start + DEPTH + 1 + il
             ready = out
         return start
 
@@ -123,69 +137,92 @@ class _Array:
         return start + DEPTH + TANH + each + 1 + (each - 1) * (self.entries(vectors) + acting - 1)
 
     def backward(
-        self, layers: tuple[Layer, ...], vectors: int, first: int, need: int, column: int = 0
+        self,
+        layers: tuple[Layer, ...],
+        vectors: int,
+        first: int,
+        need: int,
+        column: int | None = 0,
+        common: bool = False,
     ) -> dict[int, int]:
-        """dX from the last layer to `first`; of layer 0 the tile column of the action alone.
+        """dX from the last layer to `first`.
 
-        Returns: the last start of each output tile of the last layer.
+        Args:
+            column: tile column of layer 0 of which the results are kept, None: they are of none.
+            common: the other columns are taken, too.
+
+        Returns: the last start of each output tile of the last layer whose results are kept.
         """
         starts: dict[int, int] = {}
         ready = dict.fromkeys(range(self.geometry.lines(layers[-1].p)), need)
         for index in reversed(range(first, len(layers))):
-            layer = layers[index]
-            starts = {}
-            for qt in range(self.geometry.lines(layer.q)) if index else (column,):
+            layer, made = layers[index], dict[int, int]()
+            for qt in range(self.geometry.lines(layer.q)) if index or common else (column,):
                 for pt, rows in enumerate(self.rows(layer.p)):
-                    starts[qt] = self.tile("dx", vectors, rows, ready[pt])
+                    made[qt] = self.tile("dx", vectors, rows, ready[pt])
+            if index:
+                starts = made
+            elif column is not None:
+                starts = {column: made[column]}
             ready = {qt: start + DEPTH + 1 for qt, start in starts.items()}
         return starts
 
-    def weights(self, layers: tuple[Layer, ...], vectors: int, made: Mapping[int, int]) -> None:
+    def weights(
+        self,
+        layers: tuple[Layer, ...],
+        vectors: int,
+        made: Mapping[int, int],
+        common: bool = False,
+    ) -> None:
         """dW of a network; draining a tile takes LW clocks.
 
         Args:
             made: the last start of each tile of the first layer's deltas. In half mode two of a
                 tile's deltas are read per clock, so all of them must be there.
+            common: it waits for all tiles.
         """
         after = DEPTH + (vectors if self.half else 1)
+        if common and made:
+            made = dict.fromkeys(made, max(made.values()))
         for index, layer in enumerate(layers):
             for pt, _ in enumerate(self.rows(layer.p)):
                 need = made[pt] + after if index == 0 and pt in made else 0
                 for _ in range(self.geometry.lines(layer.q)):
                     self.tile("dw", self.entries(vectors), 0, need, self.geometry.lw)
 
-    def infer(self, layers: tuple[Layer, ...]) -> int:
-        """One vector in all cores; each has every N-th column of weights. Returns last start."""
-        n, ready, start = self.geometry.n, dict[int, int](), 0
-        for layer in layers:
-            out = {}
-            columns = self.geometry.lines(layer.q)
-            for pt, rows in enumerate(self.rows(layer.p)):
-                for k in range(0, columns, n):
-                    need = ready.get(min(k + n, columns) - 1, 0)
-                    start = self.tile("inf", 1, rows, need)
-                out[pt] = start + DEPTH + 2
-            ready = out
-        return start
+    def infer(self, layers: tuple[Layer, ...], il: bool = True) -> int:
+        """The acting vector alone. Returns last start."""
+        return self.forward(layers, 0, {}, True, il, "inf")
 
     def clocks(self, total: int) -> Clocks:
         return Clocks(total, **self.useful, entries=self.taken * self.geometry.n)
 
 
 @functools.lru_cache(maxsize=64)
-def infer_clocks(table: Table, geometry: Geometry) -> Clocks:
-    """Of an INFER job."""
+def infer_clocks(table: Table, geometry: Geometry, paper: bool = False) -> Clocks:
+    """Of an INFER job; paper: by the published schedule."""
     array = _Array(geometry, half=False)
     array.t = array.free = START + geometry.lines(table.states) + LOAD_PIPE
-    start = array.infer(table.networks[ACTOR])
+    start = array.infer(table.networks[ACTOR], il=not paper)
     return array.clocks(start + DEPTH + TANH + ACT_PIPE + 2 * LATENCY)
 
 
 @functools.lru_cache(maxsize=64)
 def train_clocks(
-    table: Table, geometry: Geometry, batch: int, chunk: int, half: bool, act: str
+    table: Table,
+    geometry: Geometry,
+    batch: int,
+    chunk: int,
+    half: bool,
+    act: str,
+    paper: bool = False,
 ) -> Clocks:
-    """Of a TRAIN job alone; act: `after`, `with` or nothing."""
+    """Of a TRAIN job alone that updates both networks.
+
+    Args:
+        act: `after`, `with` or nothing.
+        paper: by the published schedule.
+    """
     g = geometry
     actor, critic = table.networks
     array = _Array(g, half)
@@ -194,30 +231,44 @@ def train_clocks(
     head = START + beats * sizes[0] - sizes[0] // g.n + LOAD_PIPE
     array.t, array.free = head, head - g.lw
     column = g.action_place(table.states, table.actions) // g.lw
+    lowest = 0 if paper else 1  # layer of dX
+    drain = 8 + g.lw + 4
 
-    def seed(start: int) -> int:
+    def seed(start: int, size: int) -> int:
+        if paper:  # all outputs are there, then the vectors come one after another
+            return start + array.entries(size) - 1 + DEPTH + JUDGE + TURN * size
         return start + DEPTH + LOSS + 1 + (2 if half else 0)
 
+    def update(layers: tuple[Layer, ...]) -> None:
+        if paper:
+            array.t += drain + _adam(layers, g)
+
     for size in sizes:
-        vectors = -(-size // g.n)
-        start = array.forward(actor, vectors, {})
-        ready = array.tanh_ready(start, table.actions, vectors)
-        array.forward(critic, vectors, {column: ready})
-        start = array.forward(critic, vectors, {})
-        array.weights(critic, vectors, array.backward(critic, vectors, 1, seed(start)))
+        all_, mine = size if paper else array.share(size), array.share(size, paper)
+        start = array.forward(actor, all_, {}, il=paper)
+        ready = array.tanh_ready(start, table.actions, all_)
+        array.forward(critic, all_, {column: ready}, il=paper)
+        start = array.forward(critic, all_, {}, il=paper)
+        made = array.backward(critic, mine, lowest, seed(start, size), None, paper)
+        array.weights(critic, mine, made, paper)
+    update(critic)
     each = -(-table.actions // g.tanh_lanes)
     for number, size in enumerate(sizes):
-        vectors = -(-size // g.n)
+        all_, mine = size if paper else array.share(size), array.share(size, paper)
         acting = act == "with" and number == 0
-        start = array.forward(actor, vectors, {}, acting)
-        ready = array.tanh_ready(start, table.actions, vectors, acting)
-        array.forward(critic, vectors, {column: ready})
-        start = array.backward(critic, vectors, 0, 0, column)[column]
-        need = start + DEPTH + 5 + (each - 1) * (vectors - 1)
-        array.weights(actor, vectors, array.backward(actor, vectors, 1, need))
-    end = array.t + 8 + g.lw + 4 + ADAM
+        start = array.forward(actor, all_, {}, acting, paper)
+        ready = array.tanh_ready(start, table.actions, all_, acting)
+        array.forward(critic, all_, {column: ready}, il=paper)
+        start = array.backward(critic, mine, 0, 0, column, paper)[column]
+        need = start + DEPTH + 5 + (each - 1) * (mine - 1)
+        made = array.backward(actor, mine, lowest, need, None, paper)
+        array.weights(actor, mine, made, paper)
+    end = array.t + drain + ADAM
+    if paper:
+        update(actor)
+        end = array.t
     if act == "after":
-        start = array.infer(actor)
+        start = array.infer(actor, not paper)
         end = max(end, start + DEPTH + TANH + ACT_PIPE + LATENCY)
     return array.clocks(end + LATENCY)
 
@@ -235,11 +286,16 @@ def layer_clocks(layer: Layer, geometry: Geometry, vectors: int, phase: str, hal
     return array.clocks(array.t + DEPTH + LATENCY)
 
 
-def adam_clocks(layers: tuple[Layer, ...], geometry: Geometry) -> Clocks:
-    """Of an ADAM job: lines in slices, and SWEEP clocks before each range of lines."""
+def _adam(layers: tuple[Layer, ...], geometry: Geometry) -> int:
+    """Of a network's lines from G through Adam, in slices, SWEEP clocks before each range."""
     ranges = [lines for layer in layers for _, lines in layer.ranges(geometry)]
     slices = geometry.lw // geometry.adam_lanes
-    return Clocks(START + slices * sum(ranges) + SWEEP * len(ranges) + ADAM + LATENCY)
+    return slices * sum(ranges) + SWEEP * len(ranges) + ADAM
+
+
+def adam_clocks(layers: tuple[Layer, ...], geometry: Geometry) -> Clocks:
+    """Of an ADAM job."""
+    return Clocks(START + _adam(layers, geometry) + LATENCY)
 
 
 def lines_clocks(beats: int) -> Clocks:
@@ -247,21 +303,44 @@ def lines_clocks(beats: int) -> Clocks:
     return Clocks(START + LATENCY + beats)
 
 
+def _tiles(table: Table, geometry: Geometry, cores: int = 1) -> tuple[list[int], list[int]]:
+    """Tiles of each layer of actor and critic, or what each of so many cores has of the inputs."""
+    lines = geometry.lines
+    actor, critic = (
+        [lines(layer.p) * -(-lines(layer.q) // cores) for layer in layers]
+        for layers in table.networks
+    )
+    return actor, critic
+
+
 def tile_vectors(table: Table, geometry: Geometry) -> tuple[int, int, int]:
     """Tiles of a sample's forward passes, dX and dW: what the ideal clocks are made of."""
-    counts = [
-        [geometry.lines(layer.p) * geometry.lines(layer.q) for layer in layers]
-        for layers in table.networks
-    ]
+    counts = _tiles(table, geometry)
     actor, critic = (sum(c) for c in counts)
     dx = 2 * (critic - counts[CRITIC][0]) + actor - counts[ACTOR][0]
     dx += geometry.lines(table.networks[CRITIC][0].p)
     return 2 * actor + 3 * critic, dx, actor + critic
 
 
-def ideal_clocks(table: Table, geometry: Geometry, batch: int, half: bool) -> int:
-    """Clocks of a timestep without any wait, acting left out."""
-    fw, dx, dw = tile_vectors(table, geometry)
-    each = -(-batch // geometry.n)
+def ideal_clocks(
+    table: Table, geometry: Geometry, batch: int, half: bool, paper: bool = False
+) -> int:
+    """Clocks of a timestep without any wait, acting left out.
+
+    Args:
+        paper: by the published schedule: forward passes of all vectors in all cores, dX of all
+            layers, and Adam after dW.
+    """
+    g = geometry
+    fw, dx, dw = tile_vectors(table, g)
+    each = -(-batch // g.n)
     paired = -(-each // 2) if half else each
-    return paired * (fw + dw) + each * dx
+    if not paper:
+        return paired * (fw + dw) + each * dx
+    actor, critic = (sum(c) for c in _tiles(table, g))
+    dx = actor + 2 * critic
+    actor, critic = (sum(c) for c in _tiles(table, g, g.n))
+    entries = -(-batch // 2) if half else batch
+    layers = [layer for net in table.networks for layer in net]
+    adam = sum(lines for layer in layers for _, lines in layer.ranges(g)) * g.lw // g.adam_lanes
+    return entries * (2 * actor + 3 * critic) + each * dx + paired * dw + adam

@@ -42,6 +42,7 @@ module jd_qat_act
   input  logic                      noisy_i,
   input  logic                      half_i,
   input  logic                      watch_i,
+  input  logic                      paper_i,        // each core takes all columns
   input  logic [SHIFT_W-1:0]        shift_i,        // of tensor 0
   input  table_t                    table_i,
   // Transfers
@@ -130,8 +131,7 @@ module jd_qat_act
     pass_o.pass       = PassFw;
     pass_o.half       = half_i;
     pass_o.watch      = watch_i;
-    pass_o.vectors    = VECTORS_W'(1);
-    pass_o.il         = 1'b1;
+    pass_o.il         = !paper_i;
     pass_o.acting     = 1'b1;
     pass_o.last_layer = 2'(table_i.counts[0] - 1'b1);
   end

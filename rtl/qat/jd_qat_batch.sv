@@ -48,6 +48,7 @@ module jd_qat_batch
   input  logic [15:0]               first_i,          // vector of the batch
   input  logic [VECTORS_W-1:0]      vectors_i,        // 1..N*Slots
   input  logic                      whole_i,          // X' and misc, too, not X alone
+  input  logic                      common_i,         // vectors go to all cores
   // Where it goes
   input  logic [PLACE_W-1:0]        x_line_i,
   input  logic [PLACE_W-1:0]        following_line_i,
@@ -61,7 +62,7 @@ module jd_qat_batch
   input  logic [SHIFT_W-1:0]        shift_i,          // of tensor 0
   output logic                      line_valid_o,
   input  logic                      line_ready_i,
-  output logic [N-1:0]              line_cores_o,     // one of them
+  output logic [N-1:0]              line_cores_o,     // one of them, or all
   output logic [ADDRESS_W-1:0]      line_address_o,
   output logic [1:0]                line_half_o,
   output logic [Lw-1:0][WORD_W-1:0] line_data_o,
@@ -275,7 +276,7 @@ module jd_qat_batch
       if (ends) begin
         vectors_q <= vectors_q - 1'b1;
         core_q    <= core_q + 1'b1;
-        if (32'(core_q) == N - 1) begin
+        if (common_i || 32'(core_q) == N - 1) begin
           core_q <= '0;
           odd_q  <= !odd_q;
           slot_q <= slot_q + ADDRESS_W'(ActLines);
@@ -357,7 +358,7 @@ module jd_qat_batch
     if (!rst_ni)      b_valid_q <= 1'b0;
     else if (b_ready) b_valid_q <= a_valid_q;
     if (b_ready && a_valid_q) begin
-      line_cores_o   <= N'(1) << a_core_q;
+      line_cores_o   <= common_i ? '1 : N'(1) << a_core_q;
       line_address_o <= a_address_q;
       line_half_o    <= {1'b1, !half_i || a_misc_q || !a_odd_q};
       x_q            <= !a_misc_q;

@@ -19,10 +19,11 @@
 //          whole_o with its last line. Of dW the sums of deltas show 5 clocks after the entry that closes
 //          a tile, its first column 7 and one more per clock. What is read of a slot shows 3 clocks after
 //          read_valid_i, at which no entry may come.
-// Numbers  those of its blocks. Vector v of a pass is in core v mod N, slot v / N; in half mode two slots
-//          share the line of the even one, but not of deltas. The acting slot's vector is in all cores: in
-//          IL they take columns in turn, and their lanes are added before anything is rounded; beside a
-//          batch each core computes it whole. ReLU's derivative is
+// Numbers  those of its blocks. Vector v of a pass is in core v mod N, slot v / N, or, if all cores have
+//          all vectors, in slot v, and dX and dW of pair p are made by core p mod N. In half mode two
+//          slots share the line of the even one, but not of deltas. The acting slot's vector is in all
+//          cores. In IL all cores take the same vectors, columns in turn, and their lanes are added before
+//          anything is rounded; else each core computes the acting slot's whole. ReLU's derivative is
 //          1 where the stored activation is positive. bias_sums_o: exact, of all deltas of a tile with
 //          `bias`. Vectors that are not there count 0 in dW.
 // Source   FIXAR V-A (adaptive array processing core); docs/qat.md. Golden models: models/qat/array.py,
@@ -90,7 +91,6 @@ module jd_qat_core
   output logic                            read_valid_o,
   output logic [Lw-1:0][WORD_W-1:0]       read_data_o
 );
-  localparam int unsigned NLog2   = $clog2(N);
   localparam int unsigned Lanes   = TanhLanes < Lw ? TanhLanes : Lw;
   localparam int unsigned EntryW  = $clog2(Slots + 1);
   localparam int unsigned SumW    = PRODUCT_W + $clog2(Lw);
@@ -127,11 +127,22 @@ module jd_qat_core
   // Lines of a slot follow those of the slot before: the address of an entry is that of the one before
   // and a step. Two slots share a line of DEL, one in each half, and in half mode one of ACT.
   function automatic logic [ADDRESS_W-1:0] step_of(entry_t entry);
-    if (!entry.tile.half || entry.tile.action) return ADDRESS_W'(ActLines);
-    return paired(entry.tile) || !entry.index[0] ? ADDRESS_W'(2 * ActLines) : '0;
+    logic [ADDRESS_W-1:0] pair;
+    pair = ADDRESS_W'(has_pairs(entry.tile) ? 2 * N * ActLines : 2 * ActLines);
+    if (!entry.tile.half || entry.tile.action) begin
+      return entry.index[0] ? ADDRESS_W'(ActLines) : pair - ADDRESS_W'(ActLines);
+    end
+    return paired(entry.tile) || !entry.index[0] ? pair : '0;
   endfunction
   function automatic logic [ADDRESS_W-1:0] delta_step_of(entry_t entry);
-    return paired(entry.tile) || !entry.index[0] ? ADDRESS_W'(DelLines) : '0;
+    if (!paired(entry.tile) && entry.index[0]) return '0;
+    return ADDRESS_W'(has_pairs(entry.tile) ? N * DelLines : DelLines);
+  endfunction
+  function automatic logic [ADDRESS_W-1:0] base_of(tile_t tile);
+    return ADDRESS_W'(has_pairs(tile) ? 2 * Index * ActLines : 0);
+  endfunction
+  function automatic logic [ADDRESS_W-1:0] delta_base_of(tile_t tile);
+    return ADDRESS_W'(has_pairs(tile) ? Index * DelLines : 0);
   endfunction
   // The acting slot's entry, which all cores have: a vector, never one of a pair.
   function automatic logic is_acting(entry_t entry);
@@ -140,14 +151,18 @@ module jd_qat_core
   // The core has the vector: of an entry the only or the even one, or the odd one.
   function automatic logic has(entry_t entry, logic odd);
     logic [VECTORS_W:0] mine, vector;
-    mine   = ((VECTORS_W + 1)'(entry.tile.vectors) + (VECTORS_W + 1)'(N - 1 - Index)) >> NLog2;
-    vector = paired(entry.tile) ? {2'b0, entry.index, odd} : {3'b0, entry.index};
-    return is_acting(entry) ? !odd : vector < mine && (!odd || paired(entry.tile));
+    mine = paired(entry.tile) ? {2'b0, entry.index, odd} : {3'b0, entry.index};
+    if (entry.tile.il)              vector = mine;
+    else if (has_pairs(entry.tile)) vector = (VECTORS_W + 1)'(32'(mine[VECTORS_W:1]) * 2 * N
+                                                              + 2 * Index + 32'(mine[0]));
+    else                            vector = (VECTORS_W + 1)'(32'(mine) * N + Index);
+    return is_acting(entry) ? !odd
+           : vector < {1'b0, entry.tile.vectors} && (!odd || paired(entry.tile));
   endfunction
 
   // ---- Operands: 1 addresses | 3 lines | 4 operands
   logic                           dx, dw, odd_slot;
-  logic [ADDRESS_W-1:0]           source, source_q, delta, delta_q;
+  logic [ADDRESS_W-1:0]           column, source, source_q, delta, delta_q;
   logic                           takes_part, reads_act;
   logic [1:0]                     reads_del;
   logic [Lw-1:0][WORD_W-1:0]      act_line, operand_q;
@@ -155,11 +170,11 @@ module jd_qat_core
   assign dx       = entry_i.tile.pass == PassDx;
   assign dw       = entry_i.tile.pass == PassDw;
   assign odd_slot = entry_i.index[0];
-  assign source = is_acting(entry_i) ? ACTING + ADDRESS_W'(entry_i.tile.state)
-                                  + (entry_i.tile.il ? ADDRESS_W'(Index) : '0)
-                  : entry_i.opens ? ADDRESS_W'(entry_i.tile.source)
+  assign column   = entry_i.tile.il ? ADDRESS_W'(Index) : '0;
+  assign source = is_acting(entry_i) ? ACTING + ADDRESS_W'(entry_i.tile.state) + column
+                  : entry_i.opens ? base_of(entry_i.tile) + ADDRESS_W'(entry_i.tile.source) + column
                                   : source_q + step_of(entry_i);
-  assign delta  = entry_i.opens ? ADDRESS_W'(entry_i.tile.delta)
+  assign delta  = entry_i.opens ? delta_base_of(entry_i.tile) + ADDRESS_W'(entry_i.tile.delta)
                                 : delta_q + delta_step_of(entry_i);
   always_ff @(posedge clk_i) begin
     if (entry_valid_i) begin
@@ -318,12 +333,13 @@ module jd_qat_core
   // ---- Output stage
   tile_t                tile_q13;
   logic                 delta_q13, odd_there;
-  logic [ADDRESS_W-1:0] sink, sink_q, join_address, join_q;
+  logic [ADDRESS_W-1:0] sink, sink_base, sink_q, join_address, join_q;
   assign tile_q13  = entry_q13.tile;
   assign delta_q13 = tile_q13.pass == PassDx;
   assign odd_there = has(entry_q13, 1'b1);
+  assign sink_base = delta_q13 ? delta_base_of(tile_q13) : base_of(tile_q13);
   assign sink      = is_acting(entry_q13) ? ACTING + ADDRESS_W'(tile_q13.sink)
-                     : entry_q13.opens ? ADDRESS_W'(tile_q13.sink)
+                     : entry_q13.opens ? sink_base + ADDRESS_W'(tile_q13.sink)
                      : sink_q + (delta_q13 ? delta_step_of(entry_q13) : step_of(entry_q13));
   assign join_address = entry_q13.opens ? ADDRESS_W'(tile_q13.join_line)
                                         : join_q + step_of(entry_q13);
@@ -336,7 +352,7 @@ module jd_qat_core
   assign bias_pop_o = valid_q13 && tile_q13.bias && entry_q13.closes && !clear_i;
 
   typedef struct packed {
-    logic                 counts;     // what it saturates; acting, all cores have the same
+    logic                 counts;     // what it saturates: if all cores make the same, the first one
     logic                 acting;
     logic                 odd;        // there are two vectors
     logic                 delta;      // of dX
@@ -358,7 +374,7 @@ module jd_qat_core
   result_t                        result, result_q4, result_q6;
   logic                           wide_valid, line_valid, tail_valid, tail_ready, tail_closes;
   logic                           tail_delta, tail_odd_slot, tail_watch, tail_seen, tail_acting;
-  logic                           act_tail_ready, del_tail_ready;
+  logic                           act_tail_ready, del_tail_ready, joined_counts_q;
   logic [Lw-1:0]                  tail_mask;
   logic [1:0]                     tail_half;
   logic [$clog2(Lw+1)-1:0]        tail_over;
@@ -366,8 +382,8 @@ module jd_qat_core
   logic [Lw-1:0][WORD_W-1:0]      line_data, tail_data;
   logic [ADDRESS_W-1:0]           tail_address;
   logic [CountW-1:0]              over_z, over_quantized;
-  assign result = '{counts: !is_acting(entry_q13) || Index == 0, acting: is_acting(entry_q13),
-                    odd: odd_there, delta: delta_q13,
+  assign result = '{counts: !(is_acting(entry_q13) || tile_q13.il) || Index == 0,
+                    acting: is_acting(entry_q13), odd: odd_there, delta: delta_q13,
                     odd_slot: entry_q13.index[0], tanh: tile_q13.act == ActTanh,
                     joins: tile_q13.joins && !is_acting(entry_q13),
                     joins_only: tile_q13.joins_only, half: tile_q13.half,
@@ -383,7 +399,7 @@ module jd_qat_core
   );
   jd_qat_out #(.Lw (Lw)) u_out (
     .clk_i, .rst_ni,
-    .in_valid_i       (valid_q13 && has(entry_q13, 1'b0)),
+    .in_valid_i       (valid_q13 && has(entry_q13, 1'b0) && !tile_q13.drops),
     .in_half_i        (paired(tile_q13)),
     .in_odd_i         (odd_there),
     .in_delta_i       (delta_q13),
@@ -408,7 +424,11 @@ module jd_qat_core
   assign over_z_o         = result_q4.counts && !result_q4.delta ? over_z : '0;
   assign over_delta_o     = result_q4.delta ? over_z : '0;
   assign over_quantized_o = (result_q6.counts ? over_quantized : '0)
-                            + (tail_valid && tail_ready ? CountW'(tail_over) : '0);
+                            + (tail_valid && tail_ready && joined_counts_q ? CountW'(tail_over) : '0);
+  // Joined lines of a job are all alike.
+  always_ff @(posedge clk_i) begin
+    if (wide_valid && result_q4.joins) joined_counts_q <= result_q4.counts;
+  end
   jd_qat_tail #(.Lw (Lw), .Entries (Slots + 1), .Lanes (Lanes)) u_tail (
     .clk_i, .rst_ni,
     .clear_i,

@@ -104,9 +104,9 @@ module jd_qat_cores
   output logic [OverW-1:0]                 over_delta_o,
   output logic [OverW-1:0]                 over_quantized_o,
   output logic                             entry_valid_o,   // each core takes an entry
-  output logic                             entry_il_o,
+  output logic                             entry_alone_o,
   output pass_e                            entry_pass_o,
-  output logic                             load_il_o,       // of the acting inference: a line loads
+  output logic                             load_alone_o,    // of the acting vector alone: a line loads
   output logic                             waits_o,
   output logic                             full_o           // waits for room of jd_qat_grad
 );
@@ -140,9 +140,9 @@ module jd_qat_cores
     .reserve_bias_o, .room_i, .bias_room_i, .waits_o, .full_o
   );
   assign entry_valid_o = entry_valid;
-  assign entry_il_o    = entry.tile.il;
+  assign entry_alone_o = acts_alone(entry.tile);
   assign entry_pass_o  = entry.tile.pass;
-  assign load_il_o     = load_valid && load.il;
+  assign load_alone_o  = load_valid && load.alone;
 
   logic                             line_valid, line_by_row, line_opens;
   logic [3:0]                       line_index;

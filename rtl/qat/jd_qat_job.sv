@@ -30,6 +30,7 @@ module jd_qat_job
   parameter  int unsigned MaxDim    = 512,
   parameter  int unsigned MaxLayers = 4,
   parameter  int unsigned BMax      = 4096,
+  parameter  bit          Paper     = 1'b0,
   localparam int unsigned CoreW     = $clog2(N) > 0 ? $clog2(N) : 1,
   localparam int unsigned RowsW     = 18,
   localparam int unsigned OverW     = $clog2(Lw + 1),
@@ -57,7 +58,7 @@ module jd_qat_job
   input  logic                            half_i,
   input  logic                            watch_i,
   input  logic [3:0]                      noise_kind_i,
-  input  logic                            paper_i,
+  input  logic                            paper_i,        // the published schedule is wanted
   input  logic [TENSORS-1:0][SHIFT_W-1:0] shifts_i,
   input  logic [31:0]                     c1_i,           // of Adam
   input  logic [31:0]                     c2_i,
@@ -181,7 +182,7 @@ module jd_qat_job
   // Of jd_qat_train
   logic                      trains, train_idle, train_done, train_actor, train_line, train_delta;
   logic                      train_odd, train_seen, train_read, train_pass_valid, train_chooses;
-  logic        train_beside;
+  logic                      train_beside, train_sweeps;
   logic [7:0]                train_code;
   logic [31:0]               train_info0, train_info1;
   logic [N-1:0]              train_cores;
@@ -193,13 +194,14 @@ module jd_qat_job
   logic        check_start_q, check_done, table_start_q, table_done, first_q;
   logic [7:0]  check_code, table_code;
   logic [31:0] check_place, table_place;
-  logic        stop;
+  logic        stop, paper;
   assign opcode = words_q[0][7:0];
+  assign paper  = Paper && paper_i;
   assign stop   = soft_reset_i || timeout_i;
 
   jd_qat_check #(
     .Lw (Lw), .N (N), .Slots (Slots), .ActLines (ActLines), .DelLines (DelLines),
-    .WLines (WLines), .MaxLayers (MaxLayers), .BMax (BMax)
+    .WLines (WLines), .MaxLayers (MaxLayers), .BMax (BMax), .Paper (Paper)
   ) u_check (
     .clk_i, .rst_ni,
     .start_i  (check_start_q),
@@ -347,6 +349,7 @@ module jd_qat_job
     .action_i        ({words_q[ACTION+1][7:0], words_q[ACTION]}),
     .noisy_i         (words_q[0][8]),
     .half_i, .watch_i,
+    .paper_i         (paper),
     .shift_i         (shifts_i[0]),
     .table_i         (table_o),
     .load_read_o     (act_read),
@@ -395,6 +398,7 @@ module jd_qat_job
     .words_i          (words_q),
     .table_i          (table_o),
     .half_i, .watch_i,
+    .paper_i          (paper),
     .shift_i          (shifts_i[0]),
     .line_valid_o     (train_line),
     .line_ready_i,
@@ -412,6 +416,7 @@ module jd_qat_job
     .pass_valid_o     (train_pass_valid),
     .pass_ready_i,
     .pass_o           (train_pass),
+    .sweep_o          (train_sweeps),
     .cores_idle_i, .forward_i, .update_idle_i, .sum_q_o, .sum_td_o, .over_td_o,
     .act_choose_o     (train_chooses),
     .act_beside_o     (train_beside),
@@ -428,8 +433,8 @@ module jd_qat_job
 
   // ---- The optimizer; what is captured, and seeds
   logic [Lw-1:0][WORD_W-1:0] x_q;
-  assign sweep_o      = enters && state_d == StAdam;
-  assign sweep_net_o  = words_q[8][0];
+  assign sweep_o      = train_sweeps || (enters && state_d == StAdam);
+  assign sweep_net_o  = trains ? !train_actor : words_q[8][0];
   assign rate_o       = opcode == TRAIN && !train_actor ? words_q[8][25:0] : words_q[9][25:0];
   assign targets_o    = words_q[0][TARGETS];
   assign capture_o    = (good && opcode == QUANT) || (begins && opcode == TRAIN && due_i);

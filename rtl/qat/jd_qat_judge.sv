@@ -15,7 +15,7 @@
 //          leave; its lines are written 18 clocks after its first read: misc, seed, with Lw = 4 the
 //          second line of misc. A slot begins only if there is room for its |td|. An actor's seeds
 //          are written one slot per clock.
-// Numbers  those of jd_qat_loss. Vector v is in core v mod N, slot v / N. Of misc y, q and td are written;
+// Numbers  those of jd_qat_loss. Vector v is in core v mod N, slot v / N, or in slot v of all cores. Of misc y, q and td are written;
 //          reward, discount and weight stay, words after td become 0. A seed is word 0, the others 0.
 //          Vectors that are not there are neither read for a sum nor written.
 // Source   docs/qat.md (numbers, loss; a vector's slot). Golden model: models/qat/timestep.py.
@@ -39,6 +39,7 @@ module jd_qat_judge
   input  logic signed [3:0]                scale_i,        // log2 of the critic's loss scale
   input  logic                             weighted_i,     // weights count, |td| are sent
   input  logic [VECTORS_W-1:0]             vectors_i,      // of all cores, 1 or more
+  input  logic                             common_i,       // each core has all of them
   input  logic [PLACE_W-1:0]               next_line_i,    // of a slot in ACT: q'
   input  logic [PLACE_W-1:0]               q_line_i,
   input  logic [PLACE_W-1:0]               misc_line_i,
@@ -73,12 +74,14 @@ module jd_qat_judge
   logic alive;                                    // out of reset, and nothing is dropped
   assign alive = rst_ni && !clear_i;
 
-  // The cores that have a vector in a slot from which on there are so many.
+  // The cores that have a vector of their own in a slot from which on there are so many.
+  logic [VECTORS_W-1:0] wide;                     // vectors of a slot
+  assign wide = common_i ? VECTORS_W'(1) : VECTORS_W'(N);
   function automatic logic [N-1:0] cores_of(logic [VECTORS_W-1:0] left);
-    for (int unsigned c = 0; c < N; c++) cores_of[c] = VECTORS_W'(c) < left;
+    for (int unsigned c = 0; c < N; c++) cores_of[c] = VECTORS_W'(c) < (left < wide ? left : wide);
   endfunction
   function automatic logic [VECTORS_W-1:0] after_slot(logic [VECTORS_W-1:0] left);
-    return left > VECTORS_W'(N) ? left - VECTORS_W'(N) : '0;
+    return left > wide ? left - wide : '0;
   endfunction
 
   // ---- Reads: q', misc, q of a slot; a slot begins in each third clock, if at all, so that targets and
@@ -195,7 +198,7 @@ module jd_qat_judge
   logic [N-1:0][Misc-1:0][WORD_W-1:0]  misc_q;
   logic [N-1:0][WORD_W-1:0]            seed_q;
   assign line_valid_o   = actor_i ? write_left_q != '0 : writes_q;
-  assign line_cores_o   = cores_of(write_left_q);
+  assign line_cores_o   = common_i ? '1 : cores_of(write_left_q);
   assign line_delta_o   = actor_i || write_q == 2'd1;
   assign line_odd_o     = odd_q;
   assign line_address_o = line_delta_o ? del_line_q + ADDRESS_W'(delta_line_i)
@@ -207,10 +210,10 @@ module jd_qat_judge
     line_data_o = '0;
     for (int unsigned c = 0; c < N; c++) begin
       if (line_delta_o) begin
-        line_data_o[c][0] = actor_i ? actor_seed : seed_q[c];
+        line_data_o[c][0] = actor_i ? actor_seed : seed_q[common_i ? 0 : c];
       end else begin
         for (int unsigned j = 0; j < Lw; j++) begin
-          if (j < Misc) line_data_o[c][j] = misc_q[c][3'(j + (write_q[1] ? Lw : 0))];
+          if (j < Misc) line_data_o[c][j] = misc_q[common_i ? 0 : c][3'(j + (write_q[1] ? Lw : 0))];
         end
       end
     end
@@ -283,8 +286,8 @@ module jd_qat_judge
   assign unused = ^unused_tds;
 
   `JD_ASSUME_IF(StartsIdle_M, start_i, idle_o && vectors_i != '0)
-  `JD_ASSUME_STABLE(Held_M, !idle_o, {actor_i, actor_scale_i, scale_i, weighted_i, next_line_i,
-                                      q_line_i, misc_line_i, delta_line_i})
+  `JD_ASSUME_STABLE(Held_M, !idle_o, {actor_i, actor_scale_i, scale_i, weighted_i, common_i,
+                                      next_line_i, q_line_i, misc_line_i, delta_line_i})
   `JD_ASSUME_IF(LineReady_M, line_valid_o && !actor_i, line_ready_i)
   `JD_ASSERT(OneKind_A, !(judges && errs))
   `JD_ASSERT_IF(EndsInTime_A, ends, found != '0 && found_error)

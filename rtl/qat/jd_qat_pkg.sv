@@ -103,8 +103,10 @@ package jd_qat_pkg;
   typedef struct packed {
     pass_e                pass;
     logic                 half;
-    logic                 il;       // the only entry is acting: each core has columns of its own
+    logic                 il;       // all cores have the vectors, and each has columns of its own
     logic                 acting;   // the last entry of a tile is the acting slot's vector
+    logic                 common;   // each core has all vectors: in IL it takes all, else every N-th
+                                    // pair; of dX the first layer is taken whole
     logic                 watch;    // monitors see what is stored
     logic                 net;
     logic                 target;   // with the weights of T
@@ -133,6 +135,8 @@ package jd_qat_pkg;
     logic                 half;
     logic                 il;
     logic                 acting;
+    logic                 common;
+    logic                 drops;      // results are not kept
     logic                 watch;
     logic                 target;
     logic                 first;      // of the inner loop: sums begin
@@ -174,15 +178,26 @@ package jd_qat_pkg;
     logic               closes;     // its last one
   } entry_t;
 
+  // The acting slot's vector is the only entry.
+  function automatic logic acts_alone(tile_t tile);
+    return tile.acting && tile.vectors == '0;
+  endfunction
+
   // An entry is a pair of vectors: deltas are never paired.
   function automatic logic paired(tile_t tile);
     return tile.half && tile.pass != PassDx;
+  endfunction
+
+  // A core has every N-th pair of the vectors that all cores have.
+  function automatic logic has_pairs(tile_t tile);
+    return tile.common && !tile.il;
   endfunction
 
   // A line of weights to be loaded.
   typedef struct packed {
     logic               target;
     logic               il;
+    logic               alone;      // of the acting slot
     logic               by_row;     // row k of the array takes it; else column k does
     logic [3:0]         index;      // k
     logic               opens;      // the tile's first line

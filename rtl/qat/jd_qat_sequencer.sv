@@ -23,6 +23,8 @@
 //          of tile t from its output tile t on. Of a pass with `waits` the first layer waits, too: FW with its
 //          last tile of inputs, dX with all, until all output tiles of passes before are written; dW
 //          with its output tile t, until output tile t of the dX before is, in half mode all lines of it.
+//          If all cores have all vectors, dX takes the first layer whole: tiles that count as none, as
+//          only the action's results are kept; and dW waits with its first layer for all tiles before.
 // Source   FIXAR V-B (dataflow); docs/qat.md (cycle model). Golden models: models/qat/schedule.py (tiles
 //          and their order), models/qat/timing.py (clocks).
 `include "jd_assert.svh"
@@ -110,6 +112,7 @@ module jd_qat_sequencer
     made.tile.half      = pass_q.half;
     made.tile.il        = pass_q.il;
     made.tile.acting    = pass_q.acting;
+    made.tile.common    = pass_q.common;
     made.tile.target    = pass_q.target;
     made.tile.first     = dx ? p_tile_q == '0 : q_tile_q == '0;
     made.tile.last      = inner_ends;
@@ -145,7 +148,8 @@ module jd_qat_sequencer
         made.tile.sink  = PLACE_W'(q_tile_q)
                           + (ends && pass_q.place ? pass_q.sink : lower.delta_line);
         if (begins) made.need = layer_base_q;
-        if (pass_q.action && layer_q == '0) begin
+        made.tile.drops = pass_q.common && layer_q == '0 && !(pass_q.action && q_ends);
+        if (pass_q.action && layer_q == '0 && q_ends) begin
           made.tile.action = 1'b1;
           made.tile.act    = pass_q.tangent ? ActTanh : ActNone;
           made.tile.wide   = 1'b1;
@@ -157,7 +161,8 @@ module jd_qat_sequencer
       PassDw: begin
         made.tile.words = q_words;
         made.tile.bias  = layer.bias && q_tile_q == '0;
-        if (!begins) made.waits = 1'b0;
+        if (!begins)            made.waits = 1'b0;
+        else if (pass_q.common) made.need  = layer_base_q;
       end
       default: begin
         made.tile.watch    = pass_q.watch && !pass_q.half
@@ -187,10 +192,14 @@ module jd_qat_sequencer
   // Entries of a core: the first core has the most vectors; pairs in half mode, but not of deltas; and
   // the acting slot's vector.
   function automatic logic [ENTRY_W-1:0] entries_of(pass_t pass);
-    logic [VECTORS_W:0] mine;
-    mine = ((VECTORS_W + 1)'(pass.vectors) + (VECTORS_W + 1)'(N - 1)) >> NLog2;
+    logic [VECTORS_W:0] vectors, mine;
+    vectors = {1'b0, pass.vectors};
+    if (pass.il)          mine = vectors;
+    else if (pass.common) mine = (((vectors + (VECTORS_W + 1)'(2 * N - 1)) >> (NLog2 + 1)) << 1)
+                                 - (VECTORS_W + 1)'(vectors[NLog2:0] == (NLog2 + 1)'(1));
+    else                  mine = (vectors + (VECTORS_W + 1)'(N - 1)) >> NLog2;
     if (pass.half && pass.pass != PassDx) mine = (mine + 1'b1) >> 1;
-    return pass.il ? ENTRY_W'(1) : ENTRY_W'(mine) + ENTRY_W'(pass.acting);
+    return ENTRY_W'(mine) + ENTRY_W'(pass.acting);
   endfunction
 
   logic   step_valid, step_taken;
@@ -215,7 +224,7 @@ module jd_qat_sequencer
   assign pass_taken   = pass_valid_i && pass_ready_o;
   assign next_pass    = pass_taken ? pass_i : pass_q;
   assign next_layer   = layers_i[next_pass.net][next_index];
-  assign tiles_d      = tiles_q + CountW'(made_taken && inner_ends && !dw);
+  assign tiles_d      = tiles_q + CountW'(made_taken && inner_ends && !dw && !made.tile.drops);
   always_comb begin
     if (pass_taken) next_index = pass_i.pass == PassDx ? pass_i.last_layer : pass_i.first_layer;
     else            next_index = dx ? layer_q - 1'b1 : layer_q + 1'b1;
@@ -233,7 +242,8 @@ module jd_qat_sequencer
     if (pass_taken || (made_taken && layer_ends && !ends)) begin
       layer_q       <= next_index;
       p_tile_q      <= '0;
-      q_tile_q      <= next_pass.action && next_index == '0 ? next_layer.q_lines - 1'b1 : '0;
+      q_tile_q      <= next_pass.action && !next_pass.common && next_index == '0
+                       ? next_layer.q_lines - 1'b1 : '0;
       row_line_q    <= next_layer.wbase;
       before_base_q <= layer_base_q;
       layer_base_q  <= tiles_d;
@@ -295,7 +305,7 @@ module jd_qat_sequencer
     end
     if (loads) begin
       next_line_q <= line + LINE_W'(step.tile.stride);
-      load_o      <= '{target: step.tile.target, il: step.tile.il,
+      load_o      <= '{target: step.tile.target, il: step.tile.il, alone: acts_alone(step.tile),
                        by_row: step.tile.pass == PassDx, index: 4'(row_q), opens: row_q == '0,
                        line: line, columns: step.tile.columns};
     end
@@ -365,7 +375,7 @@ module jd_qat_sequencer
     end
   end
 
-  `JD_ASSUME_IF(EntriesInRange_M, pass_valid_i, pass_i.vectors != '0)
+  `JD_ASSUME_IF(EntriesInRange_M, pass_valid_i, pass_i.vectors != '0 || pass_i.acting)
   `JD_ASSUME_IF(PassKnown_M, pass_valid_i, pass_i.first_layer <= pass_i.last_layer
-                && (pass_i.pass == PassFw || !pass_i.acting) && (pass_i.acting || !pass_i.il))
+                && (pass_i.pass == PassFw || !pass_i.acting) && (pass_i.common || pass_i.vectors == '0 || !pass_i.il))
 endmodule : jd_qat_sequencer

@@ -24,6 +24,7 @@ module jd_qat_state
   parameter  int unsigned AdamLanes = 16,
   parameter  int unsigned TanhLanes = 4,
   parameter  int unsigned BMax      = 4096,
+  parameter  bit          Paper     = 1'b0,
   localparam int unsigned OverW     = $clog2(2 * Lw * N + Lw + 1)   // of one clock's saturations
 ) (
   input  logic                            clk_i,
@@ -65,9 +66,9 @@ module jd_qat_state
   input  logic                            job_i,           // one begins
   input  logic                            running_i,       // there is one
   input  logic                            entry_i,         // each core takes an entry
-  input  logic                            entry_il_i,
+  input  logic                            entry_alone_i,
   input  pass_e                           entry_pass_i,
-  input  logic                            load_il_i,
+  input  logic                            load_alone_i,    // a line loads for the acting vector alone
   input  logic [STAGES-1:0][OverW-1:0]    over_i           // words that were saturated
 );
   jd_qat_regs_pkg::jd_qat__in_t  from_hw;
@@ -77,16 +78,16 @@ module jd_qat_state
   logic [STAGES-1:0][32:0] saturated_q;         // the top bit: it has stopped
   logic [31:0]      forward_q, backward_q, gradient_q, infer_q, wait_q;
   logic [63:0]      entries_q;
-  logic             entry_q, entry_il_q, load_il_q, running_q;
+  logic             entry_q, entry_alone_q, load_alone_q, running_q;
   pass_e            pass_q;
   logic [STAGES-1:0][OverW-1:0] over_q;
   always_ff @(posedge clk_i) begin
-    entry_q    <= rst_ni && entry_i;
-    load_il_q  <= rst_ni && load_il_i;
-    running_q  <= rst_ni && running_i;
-    entry_il_q <= entry_il_i;
-    pass_q     <= entry_pass_i;
-    over_q     <= rst_ni ? over_i : '0;
+    entry_q       <= rst_ni && entry_i;
+    load_alone_q  <= rst_ni && load_alone_i;
+    running_q     <= rst_ni && running_i;
+    entry_alone_q <= entry_alone_i;
+    pass_q        <= entry_pass_i;
+    over_q        <= rst_ni ? over_i : '0;
     if (!rst_ni) begin
       saturated_q <= '0;
       entries_q   <= '0;
@@ -104,12 +105,12 @@ module jd_qat_state
       wait_q     <= '0;
     end else if (running_q) begin
       // An inference loads its first lines while the pass before takes its last entries.
-      if (load_il_q) infer_q <= infer_q + 1'b1;
-      if (entry_q && !entry_il_q) begin
+      if (load_alone_q) infer_q <= infer_q + 1'b1;
+      if (entry_q && !entry_alone_q) begin
         if (pass_q == PassDx)      backward_q <= backward_q + 1'b1;
         else if (pass_q == PassDw) gradient_q <= gradient_q + 1'b1;
         else                       forward_q  <= forward_q + 1'b1;
-      end else if (!load_il_q) begin
+      end else if (!load_alone_q) begin
         wait_q <= wait_q + 1'b1;
       end
     end
@@ -122,7 +123,7 @@ module jd_qat_state
     from_hw.CAP0.max_layers.next     = 4'(MaxLayers);
     from_hw.CAP0.adam_log2.next      = 4'($clog2(AdamLanes));
     from_hw.CAP0.tanh_log2.next      = 4'($clog2(TanhLanes));
-    from_hw.CAP0.paper.next          = 1'b0;
+    from_hw.CAP0.paper.next          = Paper;
     from_hw.CAP1.act_lines.next      = 16'(ActLines);
     from_hw.CAP1.del_lines.next      = 16'(DelLines);
     from_hw.CAP2.w_lines.next        = 24'(WLines);

@@ -48,9 +48,6 @@ module jd_qat_top
   localparam int unsigned OverW     = $clog2(2 * QatLw * QatCores + QatLw + 1);
   localparam int unsigned ActionsW  = $clog2(QatLw + 1);
   localparam int unsigned TdOverW   = $clog2(3 * QatCores + 1);
-  if (QatPaper) begin : gen_bad_paper
-    $fatal(1, "jd_qat_top: QatPaper=1: the published schedule is not there");
-  end
 
   // ---- The frame
   register_req_t register_req;
@@ -102,7 +99,8 @@ module jd_qat_top
   );
 
   // ---- Registers
-  logic                            running, half, watch, sat_event, paper, entry, entry_il, load_il;
+  logic                            running, half, watch, sat_event, paper;
+  logic                            entry, entry_alone, load_alone;
   logic [3:0]                      noise_kind;
   logic [31:0]                     sigma, theta;
   logic [31:0]                     c1, c2, eps;
@@ -137,7 +135,7 @@ module jd_qat_top
   jd_qat_state #(
     .Lw (QatLw), .N (QatCores), .Slots (QatVc), .ActLines (QatActLines), .DelLines (QatDelLines),
     .WLines (QatWLines), .MaxDim (QatMaxDim), .MaxLayers (QatMaxLayers),
-    .AdamLanes (QatAdamLanes), .TanhLanes (QatTanhLanes), .BMax (QatBMax)
+    .AdamLanes (QatAdamLanes), .TanhLanes (QatTanhLanes), .BMax (QatBMax), .Paper (QatPaper)
   ) u_state (
     .clk_i, .rst_ni,
     .register_req_i   (register_req),
@@ -172,9 +170,9 @@ module jd_qat_top
     .job_i            (job_valid && job_ready),
     .running_i        (running),
     .entry_i          (entry),
-    .entry_il_i       (entry_il),
+    .entry_alone_i    (entry_alone),
     .entry_pass_i     (entry_pass),
-    .load_il_i        (load_il),
+    .load_alone_i     (load_alone),
     .over_i           (over)
   );
   assign any_event = acted || (sat_event && serious != '0);
@@ -237,7 +235,7 @@ module jd_qat_top
   jd_qat_job #(
     .Lw (QatLw), .N (QatCores), .Slots (QatVc), .ActLines (QatActLines), .DelLines (QatDelLines),
     .WLines (QatWLines), .MaxDim (QatMaxDim), .MaxLayers (QatMaxLayers),
-    .BMax (QatBMax)
+    .BMax (QatBMax), .Paper (QatPaper)
   ) u_job (
     .clk_i, .rst_ni,
     .job_valid_i      (job_valid),
@@ -349,7 +347,7 @@ module jd_qat_top
   assign quiet     = !running && load_idle;
   assign busy      = entry;
   assign stall_mem = running && !load_idle && !load_moved;
-  assign progress  = load_moved || batch_moved || entry || load_il || adam_read;
+  assign progress  = load_moved || batch_moved || entry || load_alone || adam_read;
 
   // ---- Memories and cores
   logic [QatCores-1:0]                            seen_valid;
@@ -513,9 +511,9 @@ module jd_qat_top
     .over_delta_o     (over_delta),
     .over_quantized_o (over_quantized),
     .entry_valid_o    (entry),
-    .entry_il_o       (entry_il),
+    .entry_alone_o    (entry_alone),
     .entry_pass_o     (entry_pass),
-    .load_il_o        (load_il),
+    .load_alone_o     (load_alone),
     .waits_o          (waits),
     .full_o           (full)
   );

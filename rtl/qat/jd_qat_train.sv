@@ -12,9 +12,12 @@
 //          stop_i ends it early; its user clears the cores.
 // Timing   a pass follows the one before without a gap, but for results that it waits for. A loss is
 //          taken when all is written; the actor's seeds are written while its forward pass runs. An
-//          action that is chosen beside a batch is written before gradients of the actor begin.
-// Numbers  vector v of a chunk is of core v mod N, slot v / N. A ' marks targets. The last chunk's
-//          gradients go to Adam if the network is updated, all others to G.
+//          action that is chosen beside a batch is written before gradients of the actor begin. By the
+//          published schedule all gradients go to G, and after the last chunk's dW from there to Adam;
+//          what comes then waits.
+// Numbers  vector v of a chunk is of core v mod N, slot v / N; by the published schedule it is in slot v of
+//          all cores. A ' marks targets. The last chunk's gradients go to Adam if the network is
+//          updated, all others to G.
 // Source   FIXAR IV (Algorithm 1), V-B; docs/qat.md (timestep). Golden model: models/qat/timestep.py.
 `include "jd_assert.svh"
 module jd_qat_train
@@ -45,6 +48,7 @@ module jd_qat_train
   input  table_t                           table_i,
   input  logic                             half_i,
   input  logic                             watch_i,
+  input  logic                             paper_i,        // by the published schedule
   input  logic [SHIFT_W-1:0]               shift_i,        // of tensor 0
   // Lines of slots
   output logic                             line_valid_o,
@@ -66,6 +70,7 @@ module jd_qat_train
   output pass_t                            pass_o,
   input  logic                             cores_idle_i,
   input  logic                             forward_i,      // an entry of a forward pass is taken
+  output logic                             sweep_o,        // the network's gradients go from G to Adam
   input  logic                             update_idle_i,  // no gradient is on its way
   // Statistics
   output logic [63:0]                      sum_q_o,
@@ -91,7 +96,7 @@ module jd_qat_train
     StLoad, StTargetActor, StTargetCritic, StCritic, StWritten, StLoss, StPairs, StCriticDx,
     StCriticDw,
     StActor, StForward, StJudged, StSeeds, StThrough, StActorDx, StActed, StActorDw,
-    StRest, StAfter, StStop
+    StKept, StSweep, StRest, StAfter, StStop
   } state_t;
   state_t state_q, state_d;
   logic   enters, first_q;                     // first clock of a state
@@ -135,6 +140,7 @@ module jd_qat_train
     .first_i          (at_q),
     .vectors_i        (count),
     .whole_i          (!actor_q),
+    .common_i         (paper_i),
     .x_line_i         (x_line),
     .following_line_i (following_line),
     .misc_line_i      (misc_line),
@@ -185,6 +191,7 @@ module jd_qat_train
     .scale_i        (words_i[15][3:0]),
     .weighted_i     (words_i[0][WEIGHTED]),
     .vectors_i      (count),
+    .common_i       (paper_i),
     .next_line_i    (actor_last.output_line),
     .q_line_i       (critic_last.output_line),
     .misc_line_i    (misc_line),
@@ -240,12 +247,17 @@ module jd_qat_train
   assign line_data_o    = batch_valid ? {N{batch_line}} : judge_lines;
 
   // ---- Passes
-  logic beside;                                // the acting vector joins this chunk's pass
+  logic       beside;                              // the acting vector joins this chunk's pass
   assign beside = words_i[0][WITH] && at_q == '0;
+  logic       updates;                             // the network, after this chunk
+  logic [1:0] lowest;                              // layer of which dX is computed
+  assign updates = last && words_i[0][actor_q ? ACTOR : CRITIC];
+  assign lowest  = paper_i ? 2'd0 : 2'd1;
   always_comb begin
     pass_o            = '0;
     pass_o.half       = half_i;
     pass_o.watch      = watch_i;
+    pass_o.common     = paper_i;
     pass_o.vectors    = count;
     pass_o.net        = state_q inside {StTargetCritic, StCritic, StCriticDx, StCriticDw, StJudged,
                                         StThrough} ? OF_CRITIC : OF_ACTOR;
@@ -277,7 +289,7 @@ module jd_qat_train
       StJudged: pass_o.waits = 1'b1;
       StCriticDx: begin
         pass_o.pass        = PassDx;
-        pass_o.first_layer = 2'd1;
+        pass_o.first_layer = lowest;
         pass_o.source      = critic_last.delta_line;
       end
       StThrough: begin                         // to the action
@@ -291,16 +303,17 @@ module jd_qat_train
       StActorDx: begin
         pass_o.pass        = PassDx;
         pass_o.waits       = 1'b1;
-        pass_o.first_layer = 2'd1;
+        pass_o.first_layer = lowest;
         pass_o.source      = actor_last.delta_line;
       end
       StCriticDw, StActorDw: begin
         pass_o.pass   = PassDw;
         pass_o.waits  = 1'b1;
-        pass_o.update = last && words_i[0][pass_o.net ? CRITIC : ACTOR];
+        pass_o.update = updates && !paper_i;
       end
       default: ;
     endcase
+    pass_o.il = paper_i && pass_o.pass == PassFw;
   end
   logic passes;
   assign passes = state_q inside {StTargetActor, StTargetCritic, StCritic, StCriticDx, StCriticDw,
@@ -315,6 +328,7 @@ module jd_qat_train
   assign batch_start  = state_q == StLoad && first_q;
   assign judge_start  = (state_q == StLoss && first_q) || (state_q == StForward && forward_i);
   assign pairs_start  = state_q == StLoss && first_q && words_i[0][WEIGHTED];
+  assign sweep_o      = enters && state_d == StSweep;
   assign act_beside_o = state_q == StActor;
   assign act_choose_o = act_beside_o ? beside && pass_valid_o && pass_ready_i
                                      : state_q == StAfter && first_q;
@@ -337,7 +351,8 @@ module jd_qat_train
       end
       StPairs:        if (pairs_idle) state_d = pairs_response != '0 ? StRest : StCriticDx;
       StCriticDx:     if (pass_ready_i) state_d = StCriticDw;
-      StCriticDw:     if (pass_ready_i) state_d = several ? StLoad : StActor;
+      StCriticDw:     if (pass_ready_i) state_d = updates && paper_i ? StKept
+                                                  : several ? StLoad : StActor;
       StActor:        if (pass_ready_i) state_d = StForward;
       StForward:      if (forward_i) state_d = StJudged;
       StJudged:       if (pass_ready_i && update_idle_i) state_d = StSeeds;
@@ -345,7 +360,13 @@ module jd_qat_train
       StThrough:      if (pass_ready_i) state_d = StActorDx;
       StActorDx:      if (pass_ready_i) state_d = beside ? StActed : StActorDw;
       StActed:        if (act_idle_i) state_d = act_response_i != '0 ? StRest : StActorDw;
-      StActorDw:      if (pass_ready_i) state_d = last ? StRest : StLoad;
+      StActorDw:      if (pass_ready_i) state_d = updates && paper_i ? StKept
+                                                  : last ? StRest : StLoad;
+      // Published: when G has all gradients, they go to Adam.
+      StKept:         if (cores_idle_i && update_idle_i && !first_q) state_d = StSweep;
+      StSweep:        if (update_idle_i && !first_q) begin
+        state_d = actor_o ? StRest : several ? StLoad : StActor;
+      end
       StRest:         if (cores_idle_i && update_idle_i && !first_q) begin
         state_d = words_i[0][AFTER] && !failed ? StAfter : StIdle;
       end

@@ -50,8 +50,10 @@ def test_qat_action(size: str, half: bool, seed: int) -> None:
             cores.fill(32 if turn % 2 else 26)
             path, slots, target = cores.golden.path, cores.slots, turn % 4 == 3
             cores.shifts[0] = path.shifts[0] = turn % 3  # of 0 tangents are saturated
-            vectors = int(rng.integers(1, g.vectors // 2)) * 2 - turn % 2
-            cores.scatter(min(vectors + 2 * g.n, g.vectors), 24, 28)  # beyond them all stays
+            common = turn % 8 in (1, 2, 7)
+            most = g.vc if common else g.vectors
+            vectors = int(rng.integers(1, most // 2)) * 2 - turn % 2
+            cores.scatter(min(vectors + 2 * g.n, most), 24, 28, common)  # beyond them all stays
             source = slots.following[1] if target else slots.x[turn % 2]
             line, word = divmod(g.action_place(states, actions), g.lw)
             acting = not target and turn % 2 == 0
@@ -73,6 +75,7 @@ def test_qat_action(size: str, half: bool, seed: int) -> None:
                          sink=slots.deltas[ACTOR][1], action=True, word=word, mu=mu,
                          tangent=tangent),
                 )  # fmt: skip
+            passes = [replace(p, common=common, il=common and p.kind == Kind.FW) for p in passes]
             run = cores.run(*passes)
             assert (run.low, run.high) == (path.low, path.high), passes
             assert run.over == {k: path.saturated[k] for k in run.over}, passes

@@ -39,11 +39,12 @@ def test_qat_backward(size: str, seed: int) -> None:
             cores.fill(*((32, 30) if turn % 3 == 0 else (26,)))
             net, half = int(rng.integers(0, 2)), bool(turn % 2)
             last = len(table.networks[net]) - 1
-            vectors = g.vectors if turn % 5 == 4 else int(rng.integers(1, g.vectors))
+            single, common = turn % 4 == 2, turn % 4 == 3 or turn % 8 == 0
+            most = g.vc if common else g.vectors
+            vectors = most if turn % 5 == 4 else int(rng.integers(1, most))
             size_of_deltas = 32 if turn % 3 == 0 else int(rng.integers(12, 33))
-            cores.scatter(vectors, int(rng.integers(20, 33)), size_of_deltas)
+            cores.scatter(vectors, int(rng.integers(20, 33)), size_of_deltas, common)
             seeds = cores.slots.deltas[net][last]
-            single = turn % 4 == 2
             if single:  # of the first layer's inputs there is no derivative
                 index = int(rng.integers(0, last + 1)) if turn % 8 == 2 else 0
                 layer = table.networks[net][index]
@@ -57,9 +58,10 @@ def test_qat_backward(size: str, seed: int) -> None:
             else:
                 seeds = cores.slots.deltas[net][last]
                 passes = [
-                    Pass(net, 1, last, vectors, seeds, kind=Kind.DX, half=half),
+                    Pass(net, 0 if common else 1, last, vectors, seeds, kind=Kind.DX, half=half,
+                         common=common),
                     Pass(net, 0, last, vectors, 0, kind=Kind.DW, half=half, waits=True,
-                         fresh=bool(turn % 3)),
+                         fresh=bool(turn % 3), common=common),
                 ]  # fmt: skip
             path = cores.golden.path
             path.saturated = [0] * len(Stage)
@@ -73,10 +75,11 @@ def test_qat_backward(size: str, seed: int) -> None:
             if layer.bias and layer.q <= g.lw:
                 assert run.summed[-1] == ends + SUMS
             seen |= {("half", half, vectors % (2 * g.n) != 0), (net, last), (single, half)}
-            seen |= {(k, n > 0) for k, n in run.over.items()}
+            seen |= {(k, n > 0) for k, n in run.over.items()} | {("common", half, common)}
     if scale(40, 8) > 10:
         want: set[object] = {("half", h, odd) for h in (0, 1) for odd in (0, 1)}
         want |= {(n, last) for n in (0, 1) for last in (1, 2)} | {(Stage.DX, True)}
+        want |= {("common", h, c) for h in (0, 1) for c in (0, 1)}
         assert not want - seen, want - seen
 
 

@@ -58,7 +58,9 @@ class Bench:
         self.table = plan(self.states, self.actions, [3], g)
         self.slots = Slots.of(self.table, g)
         self.mode = choice.get("mode", int(rng.integers(0, 3)))  # full, half, full by force
-        self.chunk = choice.get("chunk", 2 * int(rng.integers(1, g.vectors // 2 + 1)))
+        self.common = draw("common", 0, 3) == 2
+        most = g.vc if self.common else g.vectors
+        self.chunk = choice.get("chunk", 2 * int(rng.integers(1, most // 2 + 1)))
         self.batch = choice.get("batch", int(rng.integers(1, min(3 * self.chunk, PLACES // 2) + 1)))
         listed = draw("list", 0, 4) > 0
         weighted = listed and draw("weights", 0, 4) > 0
@@ -120,7 +122,8 @@ class Bench:
             "records": w[2] | w[3] << 32, "stride": w[13], "list": bool(flags & Flag.LIST),
             "weights": bool(flags & Flag.WEIGHTS), "list_address": w[10] | w[11] << 32,
             "places": w[12], "first": first, "vectors": min(self.chunk, self.batch - first),
-            "whole": whole, "x_line": slots.x[turn], "following_line": slots.following[turn],
+            "whole": whole, "common": self.common, "x_line": slots.x[turn],
+            "following_line": slots.following[turn],
             "misc_line": slots.misc[turn], "states": self.states,
             "state_lines": g.lines(self.states), "actions": self.actions,
             "place": g.action_place(self.states, self.actions), "half": self.half,
@@ -146,14 +149,15 @@ class Bench:
         rows, weights = golden._load(self.job, self.expected, first, count)
         turn, path, watch = golden._set, golden.path, golden._watch
         x = path.store(path.joined(rows.state, rows.action), 0, self.half, watch)
-        golden._keep(golden.act, self.slots.x[turn], x, self.half)
+        slots = list(range(count)) if self.common else None  # of all cores
+        golden._keep(golden.act, self.slots.x[turn], x, self.half, slots)
         if whole:
             x = path.store(path.joined(rows.following, None), 0, self.half, watch)
-            golden._keep(golden.act, self.slots.following[turn], x, self.half)
+            golden._keep(golden.act, self.slots.following[turn], x, self.half, slots)
             weights = np.zeros(count, np.int64) if weights is None else weights
             misc = np.zeros((count, min(MISC_WORDS, self.geometry.lw)), np.int64)
             misc[:, :3] = np.stack([rows.reward, rows.discount, weights], 1)
-            golden._keep(golden.act, self.slots.misc[turn], misc, False)
+            golden._keep(golden.act, self.slots.misc[turn], misc, False, slots)
 
     def load(
         self, first: int, timing: Timing, whole: bool = True, td: np.ndarray | None = None
@@ -226,9 +230,10 @@ def test_qat_batch(size: str, seed: int) -> None:
             met |= {("own", own), ("mode", bench.mode), ("chunks", min(len(starts), 3))}
             met |= {("list", bool(bench.job.flags & Flag.LIST)), ("weights", weighted)}
             met |= {("odd", bench.batch % 2), ("saturated", bench.over > 0)}
+            met.add(("common", bench.common))
     if scale(60, 12) > 40:
         for name, count in {"own": 2, "mode": 3, "chunks": 3, "list": 2, "weights": 2, "odd": 2,
-                            "saturated": 2}.items():  # fmt: skip
+                            "saturated": 2, "common": 2}.items():  # fmt: skip
             assert len([x for x in met if x[0] == name]) == count, name  # type: ignore[index]
 
 
@@ -269,7 +274,7 @@ def test_qat_batch_failures(size: str, seed: int) -> None:
                     saturated, bench.golden._set = list(path.saturated), bench.golden._set ^ 1
                     bench.predict(first, done)
                     path.saturated = saturated
-                core, slot = done % g.n, done // g.n
+                core, slot = (slice(None), done) if bench.common else (done % g.n, done // g.n)
                 slots = [slot] if not bench.half else [slot, slot ^ 1]
                 for act in (found, bench.golden.act):
                     act[core, slots] = 0
@@ -287,7 +292,7 @@ def test_qat_batch_stops(size: str, seed: int) -> None:
     """A stop in any clock ends both sides; the next chunk is whole."""
     rng = np.random.default_rng([seed, 23])
     with Batch(SIZES[size], seed) as sim:
-        bench = Bench(sim, rng, list=1, weights=1, chunk=SIZES[size].vectors, batch=11)
+        bench = Bench(sim, rng, list=1, weights=1, chunk=SIZES[size].vectors, batch=11, common=0)
         before, data = bench.act.copy(), bench.memory.data.copy()
         _, magnitudes = bench.errors()
         for turn in range(scale(150, 30)):
@@ -325,7 +330,7 @@ def test_qat_batch_pairs(size: str, seed: int) -> None:
                 data[begin : min(end, begin + 8 * magnitudes[mine].size)] = 0
             np.testing.assert_array_equal(bench.memory.data, bench.expected.data)
         if SIZES[size].vectors >= 16:  # no more beats after an answer that is an error
-            bench = Bench(sim, rng, list=1, weights=1, batch=16, chunk=16)
+            bench = Bench(sim, rng, list=1, weights=1, batch=16, chunk=16, common=0)
             bench.fail(bench.pairs, 3, WRITE)
             _, magnitudes = bench.errors()
             result = sim.run(bench.ports(0, True, 0), bench.memory, Timing(1), magnitudes, False)
@@ -337,7 +342,8 @@ def test_qat_batch_clocks(size: str, seed: int) -> None:
     """A row per clock, and one more for an action with a line of its own."""
     rng = np.random.default_rng([seed, 25])
     g, latency = SIZES[size], 64
-    many = {"actions": 2, "batch": g.vectors, "chunk": g.vectors, "at": 0, "gap": 0}
+    many = {"actions": 2, "batch": g.vectors, "chunk": g.vectors, "at": 0, "gap": 0,
+            "common": 0}  # fmt: skip
     with Batch(g, seed) as sim:
         for own in (False, True):
             states = 2 * g.lw - (0 if own else 2)

@@ -719,6 +719,60 @@ def test_clocks_are_those_of_the_schedule(
     assert timing.tile_vectors(table, geometry) == (2720, 1507, 1088)
 
 
+@pytest.mark.parametrize(
+    ("batch", "ideal"), [(64, 202_517), (128, 379_797), (256, 734_357), (512, 1_443_477)]
+)
+def test_clocks_of_the_published_schedule(batch: int, ideal: int) -> None:
+    """As FIXAR's figures imply: forward passes within layers, dX of all layers, Adam after dW."""
+    geometry = Geometry(paper=1)
+    table = plan(17, 6, (400, 300), geometry)
+    found = timing.train_clocks(table, geometry, batch, 64, False, "after", True)
+    assert timing.ideal_clocks(table, geometry, batch, False, True) + found.inf == ideal
+    assert (found.fw, found.dx, found.dw) == (1410 * batch, 816 * batch, 544 * batch)
+    assert found.inf == 8414 and found.entries == 2 * (2770 * batch + 544)
+    assert ideal < found.total < 1.01 * ideal
+    half = timing.train_clocks(table, geometry, batch, 64, True, "after", True)
+    assert (half.fw, half.dx, half.dw) == (705 * batch, 816 * batch, 272 * batch)
+    want = timing.ideal_clocks(table, geometry, batch, True, True) + half.inf
+    assert want < half.total < 1.01 * want
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_the_published_schedule_changes_no_bit(half: bool, seed: int) -> None:
+    """But G, which keeps the sum of all chunks, and clocks; a chunk is at most a core's slots."""
+    paths, actions, kept = [], [], []
+    for paper in (False, True):
+        with open_device("model", small(QatPaper=1)) as device:
+            bench = prepared(device, seed)
+            qat = bench.qat
+            assert qat.table is not None
+            qat.configure(QatSettings(paper=paper, seed=seed))
+            for turn in range(3):
+                if half and turn == 1:
+                    qat.quantize()
+                job = qat.train(BATCH, 1e-3, 1e-3, bench.source, state=bench.state,
+                                chunk=None if paper else 16).wait()  # fmt: skip
+            clocks = qat.statistics()["clocks"]
+            model = timing.train_clocks(qat.table, qat.geometry, BATCH, 16, half, "after", paper)
+            assert sum(clocks.values()) == job.cycles == model.total
+            paths.append(bench.twin())
+            actions.append(qat.action().tolist())
+            kept.append(paths[-1].g.copy())
+            paths[-1].g[...] = 0
+            qat.infer(bench.state)
+            want = timing.infer_clocks(qat.table, qat.geometry, paper)
+            assert qat.statistics()["clocks"]["inf"] == want.inf
+            with pytest.raises(errors.error_class("qat", int(Error.E_BATCH))):
+                qat.train(BATCH, None, None, bench.source, chunk=18 if paper else 34).wait()
+    assert_same(*paths)
+    assert actions[0] == actions[1] and (kept[0] != kept[1]).any()
+    with (
+        open_device("model", small()) as device,
+        pytest.raises(errors.ConfigError, match="published"),
+    ):
+        Qat(device).configure(QatSettings(paper=True))
+
+
 def test_clocks_of_jobs(bench: Bench) -> None:
     """Records carry them; an INFER of the published actor within its bound."""
     geometry = Geometry()

@@ -43,15 +43,18 @@ def test_qat_forward(size: str, seed: int) -> None:
             cores = Cores(sim, g, table, rng)
             cores.fill(32 if turn % 3 == 0 else 24)
             for _ in range(3):
-                net, il = int(rng.integers(0, 2)), bool(rng.random() < 0.4)
-                acting = il or bool(rng.random() < 0.5)
+                net, alone = int(rng.integers(0, 2)), bool(rng.random() < 0.4)
+                acting = alone or bool(rng.random() < 0.5)
+                common = not alone and bool(rng.random() < 0.4)
+                il = common or (alone and rng.random() < 0.7)
+                most = g.vc if common else g.vectors
                 count = len(table.networks[net])
                 first = int(rng.integers(0, count)) if rng.random() < 0.3 else 0
                 p = Pass(
                     net, first, count - 1 if rng.random() < 0.7 else first,
-                    1 if il else int(rng.integers(1, g.vectors + 1)),
-                    0 if il or first else int(rng.integers(0, 3)),
-                    half=bool(rng.random() < 0.5), il=il, acting=acting,
+                    0 if alone else int(rng.integers(1, most + 1)),
+                    0 if alone or first else int(rng.integers(0, 3)),
+                    half=bool(rng.random() < 0.5), il=il, acting=acting, common=common,
                     target=not acting and bool(rng.random() < 0.3), watch=bool(rng.random() < 0.5),
                 )  # fmt: skip
                 cores.inputs(p, int(rng.integers(16, 33)))
@@ -65,7 +68,7 @@ def test_qat_forward(size: str, seed: int) -> None:
                 seen |= {("half", p.half, "acting", acting, il), ("target", p.target)}
                 seen |= {("last", net, p.half), *((k, n > 0) for k, n in run.over.items())}
     if scale(30, 6) > 10:
-        ways = ((0, 0), (1, 0), (1, 1))
+        ways = ((0, 0), (1, 0), (0, 1), (1, 1))
         want: set[object] = {("half", h, "acting", *way) for h in (0, 1) for way in ways}
         want |= {("last", n, h) for n in (0, 1) for h in (0, 1)}
         want |= {(k, True) for k in (Stage.Z, Stage.ACTQ)} | {("target", True)}
@@ -101,7 +104,7 @@ def test_qat_forward_clocks(size: str, half: bool, seed: int) -> None:
                 assert 0 <= span - (array.t - 1 - rows) <= late, (hidden, vectors)
                 assert len(run.entries) == array.taken
             layers = table.networks[ACTOR]
-            p = Pass(ACTOR, 0, len(layers) - 1, 1, 0, half=half, il=True, acting=True)
+            p = Pass(ACTOR, 0, len(layers) - 1, 0, 0, half=half, il=True, acting=True)
             cores.inputs(p, 20)
             run = cores.run(p)
             array = timing._Array(g, half)
@@ -170,7 +173,7 @@ def test_qat_forward_beside_the_optimizer(size: str, seed: int) -> None:
             optimizer = Optimizer(cores, sinks, rng)
             for acting in (False, True):
                 p = Pass(
-                    net, 0, 1, 1 if acting else int(rng.integers(1, g.vectors + 1)), 0,
+                    net, 0, 1, 0 if acting else int(rng.integers(1, g.vectors + 1)), 0,
                     half=bool(rng.random() < 0.5), il=acting, acting=acting,
                 )  # fmt: skip
                 cores.inputs(p, 20)

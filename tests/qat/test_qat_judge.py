@@ -29,7 +29,7 @@ def block(lw: int, n: int) -> Block:
         "jd_qat_judge_bench",
         {
             "clear_i": 1, "start_i": 1, "actor_i": 1, "actor_scale_i": 3, "scale_i": 4,
-            "weighted_i": 1, "vectors_i": 10, "next_line_i": 11, "q_line_i": 11,
+            "weighted_i": 1, "vectors_i": 10, "common_i": 1, "next_line_i": 11, "q_line_i": 11,
             "misc_line_i": 11, "delta_line_i": 11, "line_ready_i": 1, "td_ready_i": 1,
             "sums_clear_i": 1, "put_valid_i": 1, "put_cores_i": n, "put_delta_i": 1,
             "put_odd_i": 1, "put_address_i": 18, "put_data_i": line, "get_valid_i": 1,
@@ -59,7 +59,7 @@ class Job:
     """What the judge does.
 
     Attributes:
-        actor, weighted, vectors: as of the ports.
+        actor, weighted, vectors, common: as of the ports.
         scale: of the loss: of the actor 0..6, of the critic -8..7.
         following, q, misc, delta: lines of a slot.
         keen: share of the clocks in which |td| can leave, in bursts, or an actor's seeds.
@@ -74,6 +74,7 @@ class Job:
     misc: int
     delta: int
     keen: float
+    common: bool
 
 
 class Slots:
@@ -119,14 +120,18 @@ class Slots:
             got = got.reshape(count, self.n, self.lw).transpose(1, 0, 2).reshape(want.shape)
             np.testing.assert_array_equal(got, want)
 
-    def vectors(self, line: int, word: int, n: int) -> np.ndarray:
-        """A word of each vector, [n]."""
-        return self.act[:, :, line, word].T.reshape(-1)[:n]
+    def vectors(self, job: Job, line: int, word: int) -> np.ndarray:
+        """A word of each vector, [n]: of the first core, if all have them."""
+        found = self.act[:, :, line, word]
+        return (found[0] if job.common else found.T.reshape(-1))[: job.vectors]
 
-    def keep(self, memory: np.ndarray, line: int, word: int, values: np.ndarray) -> None:
-        """Inverse of vectors."""
+    def keep(self, job: Job, memory: np.ndarray, line: int, word: int, values: np.ndarray) -> None:
+        """Inverse of vectors; into all cores, if all have them."""
         v = np.arange(len(values))
-        memory[v % self.n, v // self.n, line, word] = values
+        if job.common:
+            memory[:, v, line, word] = values
+        else:
+            memory[v % self.n, v // self.n, line, word] = values
 
     def run(
         self, job: Job, clocks: int, clear: int = -1
@@ -134,6 +139,7 @@ class Slots:
         """Start a job; it has so many clocks. Returns outputs, and when |td| could leave."""
         held = {
             "actor_i": job.actor, "weighted_i": job.weighted, "vectors_i": job.vectors,
+            "common_i": job.common,
             "scale_i": job.scale & 15, "actor_scale_i": job.scale & 7,
             "next_line_i": job.following, "q_line_i": job.q, "misc_line_i": job.misc,
             "delta_line_i": job.delta,
@@ -160,7 +166,8 @@ def wide(found: np.ndarray) -> int:
 
 def drawn(rng: np.random.Generator, slots: Slots, turn: int) -> Job:
     """A job, with what it reads in the slots."""
-    most = slots.n * SLOTS
+    common = turn % 5 in (2, 3)
+    most = SLOTS if common else slots.n * SLOTS
     whole = turn in (0, 1, 4)  # the last of them with |td| that leave slowly
     vectors = most - turn % 2 if whole else int(rng.integers(1, most + 1))
     needs = -(-MISC_WORDS // slots.lw)
@@ -168,7 +175,7 @@ def drawn(rng: np.random.Generator, slots: Slots, turn: int) -> Job:
     following, q, misc_line = (int(line) for line in lines)
     job = Job(
         turn % 4 == 3, turn % 2 == 0, vectors, int(rng.integers(-8, 8)), following, q, misc_line,
-        int(rng.integers(0, DEL)), (1.0, 0.2, 0.5)[turn % 3],
+        int(rng.integers(0, DEL)), (1.0, 0.2, 0.5)[turn % 3], common,
     )  # fmt: skip
     for line in (job.following, job.q, *(job.misc + k for k in range(needs))):
         slots.put(line, numbers(rng, slots.n, SLOTS, slots.lw))
@@ -185,21 +192,21 @@ def expect(slots: Slots, job: Job) -> ops.Loss | None:
     if job.actor:
         for word in range(slots.lw):
             seed = ops.actor_seed(job.scale & 7) if word == 0 else 0
-            slots.keep(slots.delta, job.delta, word, np.full(n, seed))
+            slots.keep(job, slots.delta, job.delta, word, np.full(n, seed))
         return None
-    q = slots.vectors(job.q, 0, n)
-    reward, discount, weight = (slots.vectors(job.misc, word, n) for word in range(3))
+    q = slots.vectors(job, job.q, 0)
+    reward, discount, weight = (slots.vectors(job, job.misc, word) for word in range(3))
     loss = ops.loss(
-        q, slots.vectors(job.following, 0, n), reward, discount & 0xFFFFFFFF,
+        q, slots.vectors(job, job.following, 0), reward, discount & 0xFFFFFFFF,
         weight if job.weighted else None, job.scale,
     )  # fmt: skip
     misc = [reward, discount, weight, loss.y, q, loss.td, 0 * q, 0 * q]
     for word in range(max(len(misc), slots.lw)):
         line, at = divmod(word, slots.lw)
         values = misc[word] if word < len(misc) else 0 * q
-        slots.keep(slots.act, job.misc + line, at, values)
+        slots.keep(job, slots.act, job.misc + line, at, values)
     for word in range(slots.lw):
-        slots.keep(slots.delta, job.delta, word, loss.seed if word == 0 else 0 * q)
+        slots.keep(job, slots.delta, job.delta, word, loss.seed if word == 0 else 0 * q)
     return loss
 
 
@@ -216,7 +223,7 @@ def test_qat_judge(size: str, seed: int) -> None:
             loss = expect(slots, job)
             out, keen = slots.run(job, 1200 + int(job.vectors / job.keen) * 2)
             slots.compare()
-            used = -(-job.vectors // slots.n)
+            used = job.vectors if job.common else -(-job.vectors // slots.n)
             busy = np.flatnonzero(out["idle_o"] == 0)
             tds = np.flatnonzero(out["td_valid_o"].astype(bool) & keen)
             if loss is None:
@@ -231,14 +238,14 @@ def test_qat_judge(size: str, seed: int) -> None:
                 assert not tds.size
             assert int(out["over_o"].sum()) == loss.saturated
             saturated += loss.saturated > 0
-            sum_q += int(slots.vectors(job.q, 0, job.vectors).sum())
+            sum_q += int(slots.vectors(job, job.q, 0).sum())
             sum_td += int(np.abs(loss.td).sum())
             count += job.vectors
             got = wide(out["sum_q_o"]), wide(out["sum_td_o"]), int(out["count_o"][-1])
             assert got == (sum_q, sum_td, count)
             writes = np.flatnonzero(out["line_valid_o"])
             assert len(writes) == used * (3 if slots.lw == 4 else 2)
-            if job.keen == 1 and (slots.n <= TURN or not job.weighted):
+            if job.keen == 1 and (slots.n <= TURN or job.common or not job.weighted):
                 assert writes[0] == 2 + FIRST
                 last = 2 + FIRST + TURN * (used - 1) + (2 if slots.lw == 4 else 1)
                 assert writes[-1] == last == busy[-1]

@@ -17,16 +17,17 @@ from verif.play import Block, Player
 from verif.qat.cores import LAYERS_BITS, PASS, TENSORS, layer_words, pass_words, to_words
 
 TILE = {
-    "pass": 2, "half": 1, "il": 1, "acting": 1, "watch": 1, "target": 1, "first": 1, "last": 1,
-    "wide": 1, "quantize": 1, "joins": 1, "joins_only": 1, "action": 1, "act": 2,
-    "bias": 1, "fresh": 1, "update": 1, "rows": 5, "words": 5, "word": 5, "line": 17,
+    "pass": 2, "half": 1, "il": 1, "acting": 1, "common": 1, "drops": 1, "watch": 1, "target": 1,
+    "first": 1, "last": 1, "wide": 1, "quantize": 1, "joins": 1, "joins_only": 1, "action": 1,
+    "act": 2, "bias": 1, "fresh": 1, "update": 1, "rows": 5, "words": 5, "word": 5, "line": 17,
     "bias_line": 17, "stride": 9, "columns": 9, "entries": 8, "vectors": 10, "source": 11,
     "state": 11, "delta": 11, "sink": 11, "join_line": 11, "join_word": 5, "up": 5, "down": 5,
     "tensor": 3,
 }  # fmt: skip
 ENTRY = TILE | {"index": 8, "opens": 1, "closes": 1}
 WEIGHTS = {
-    "target": 1, "il": 1, "by_row": 1, "index": 4, "opens": 1, "line": 17, "columns": 9,
+    "target": 1, "il": 1, "alone": 1, "by_row": 1, "index": 4, "opens": 1, "line": 17,
+    "columns": 9,
 }  # fmt: skip
 GEOMETRY = Geometry(2, 4, 16, 64, 8, 1024, 80, 4, 4, 2)
 BLOCK = Block(
@@ -152,7 +153,7 @@ def drive(
                 assert out["reserve_rows_o"][0] == entry["rows"]
                 assert out["reserve_bias_o"][0] == entry["bias"]
             seen.entries.append((clock, entry))
-            if entry["last"] and kind != Kind.DW:
+            if entry["last"] and kind != Kind.DW and not entry["drops"]:
                 if entry["closes"] if entry["wide"] else entry["opens"]:
                     written.append(clock + WRITTEN)
                 if entry["closes"]:
@@ -183,7 +184,8 @@ def compare(seen: Seen, passes: Sequence[Pass], table: Table, shifts: list[int])
             _, entry = next(given)
             assert entry["pass"] == p.kind
             assert entry["act"] == (ops.RELU if tile.relu else ops.TANH if tile.tanh else 0)
-            assert (entry["il"], entry["half"], entry["acting"]) == (p.il, p.half, p.acting)
+            for name in ("il", "half", "acting", "common"):
+                assert entry[name] == getattr(p, name), name
             assert entry["vectors"] == p.vectors
             assert (entry["joins_only"], entry["join_word"]) == (p.join_only, p.word)
             want = {k: v for k, v in asdict(tile).items() if k in entry and v is not None}
@@ -191,8 +193,8 @@ def compare(seen: Seen, passes: Sequence[Pass], table: Table, shifts: list[int])
             for index, line in enumerate(tile.lines):
                 load = next(lines)
                 assert load == {
-                    "target": p.target, "il": p.il, "by_row": p.kind == Kind.DX, "index": index,
-                    "opens": index == 0, "line": line,
+                    "target": p.target, "il": p.il, "alone": p.acting and not p.vectors,
+                    "by_row": p.kind == Kind.DX, "index": index, "opens": index == 0, "line": line,
                     "columns": load["columns"] if tile.columns is None else tile.columns,
                 }  # fmt: skip
             for index in range(tile.entries):
@@ -225,18 +227,20 @@ def test_qat_sequencer(seed: int) -> None:
     with player(seed) as sim:
         for turn in range(scale(40, 10)):
             table = random_table(rng, turn % 4 != 3, 3)
-            net, il = int(rng.integers(0, 2)) if turn != 4 else ACTOR, turn % 3 == 0
-            acting = il or bool(rng.random() < 0.5)
+            net, alone = int(rng.integers(0, 2)) if turn != 4 else ACTOR, turn % 3 == 0
+            acting = alone or bool(rng.random() < 0.5)
+            common = bool(rng.random() < 0.5) and not alone
+            most, il = g.vc if common else g.vectors, common or (alone and turn % 6 == 0)
             layers = table.networks[net]
             first = int(rng.integers(0, len(layers))) if turn % 5 == 0 else 0
             last = len(layers) - 1 if turn % 5 else first
             p = Pass(
-                net, first, last, 1 if il else int(rng.integers(1, g.vectors + 1)),
+                net, first, last, 0 if alone else int(rng.integers(1, most + 1)),
                 int(rng.integers(0, 9)), half=bool(rng.random() < 0.5), il=il, acting=acting,
-                target=bool(rng.random() < 0.5), watch=bool(rng.random() < 0.5),
+                common=common, target=bool(rng.random() < 0.5), watch=bool(rng.random() < 0.5),
                 sink=30 if turn % 5 == 0 else None,
             )  # fmt: skip
-            if net == ACTOR and not il:
+            if net == ACTOR and not alone:
                 p = replace(p, join=int(rng.integers(0, 64)), join_only=turn % 4 == 1,
                             word=int(rng.integers(0, g.lw)))  # fmt: skip
                 met.add("joins")
@@ -245,17 +249,18 @@ def test_qat_sequencer(seed: int) -> None:
             seen = drive(sim, table, [p], shifts, 0.05 if slow else 1.0, rng,
                          held_back=0.6 if held else 0)  # fmt: skip
             compare(seen, [p], table, shifts)
-            met.add((p.half, p.il, slow, held))
-            met.add(("acting", p.acting, p.il))
+            met |= {(p.half, p.il, slow, held), ("common", common), ("acting", acting, il)}
             if not (slow or held):
                 model = Starts(g, p.half)
                 taken = layers[first : last + 1]
-                if p.il:
-                    model.infer(taken)
+                if alone:
+                    model.infer(taken, il)
                 else:
-                    model.forward(taken, -(-p.vectors // g.n), {}, acting)
+                    each = p.vectors if common else model.share(p.vectors)
+                    model.forward(taken, each, {}, acting, il)
                 compare_starts(seen, model, p)
-    assert len(met) > 9 and {"joins", ("acting", True, False)} <= met
+    want = {"joins", *(("common", c) for c in (0, 1)), *(("acting", 1, il) for il in (0, 1))}
+    assert len(met) > 9 and want <= met
 
 
 def test_qat_sequencer_backward(seed: int) -> None:
@@ -272,42 +277,51 @@ def test_qat_sequencer_backward(seed: int) -> None:
             table = random_table(rng, turn % 4 != 3, 3 if turn % 2 else 1)
             net, half = int(rng.integers(0, 2)), bool(turn % 3 % 2)
             layers = table.networks[net]
-            vectors = 1 + int(rng.integers(0, 4)) if turn % 2 else int(rng.integers(1, g.vectors))
-            mine, last = -(-vectors // g.n), len(layers) - 1
+            common = turn % 3 == 2
+            most = g.vc + 1 if common else g.vectors
+            vectors = 1 + int(rng.integers(0, 4)) if turn % 2 else int(rng.integers(1, most))
+            last = len(layers) - 1
             waits = turn % 5 > 0
             action = turn % 4 == 2
             seeds = Slots.of(table, g).deltas[net][last]
             passes = [
                 Pass(net, 0, last, vectors, 3, half=half),
                 Pass(net, 0, last, vectors, 4, half=half, waits=waits),
-                Pass(net, 0 if action else 1, last, vectors, seeds, kind=Kind.DX, action=action,
+                Pass(net, 0 if action or common else 1, last, vectors, seeds, kind=Kind.DX,
+                     action=action,
                      word=1 if action else 0, mu=7, tangent=turn % 8 == 2,
                      sink=9 if action else None, half=half, waits=waits),
                 Pass(net, 0, last, vectors, 3, half=half, kind=Kind.DW, waits=not action,
                      fresh=bool(turn % 2), update=turn % 3 == 0),
                 Pass(net, 0, last, vectors, 5, half=half, waits=waits),
             ]  # fmt: skip
+            passes = [replace(p, common=common, il=common and p.kind == Kind.FW) for p in passes]
             shifts = [int(s) for s in rng.integers(0, 17, TENSORS)]
             tight = turn % 6 == 5
             seen = drive(sim, table, passes, shifts, 1.0, rng, 0.1 if tight else 1)
             compare(seen, passes, table, shifts)
-            met.add((half, waits, action, tight))
+            met.add((half, waits, action, tight, common))
             if tight:
                 continue
             model = Starts(g, half)
             # The last layer's outputs come by the tail in half mode: with the last entry.
             wide = layers[-1].act == ops.TANH or half
-            after = timing.DEPTH + (model.entries(mine) if wide else 1)
+            mine = model.share(vectors, common)
+            each = vectors if common else mine  # of a core forward
+            after = timing.DEPTH + (model.entries(each) if wide else 1) + common
             column = g.lines(layers[0].q) - 1
-            start = model.forward(layers, mine, {})
-            start = model.forward(layers, mine, {column: start + after} if waits else {})
-            made = model.backward(layers, mine, 0 if action else 1,
-                                  start + after if waits else 0, column)  # fmt: skip
-            model.weights(layers, mine, {} if action else made)
+            start = model.forward(layers, each, {}, il=common)
+            start = model.forward(layers, each, {column: start + after} if waits else {}, il=common)
+            after -= common
+            made = model.backward(
+                layers, mine, 0 if action or common else 1, start + after if waits else 0,
+                column if action else None, common,
+            )  # fmt: skip
+            model.weights(layers, mine, {} if action else made, common)
             # Nothing but what dX wrote can still be awaited; of the action it is the tail's last.
             starts = list(made.values())
             ready = max(starts) + timing.DEPTH + (mine if action else 1)
-            model.forward(layers, mine, {column: ready} if waits else {})
+            model.forward(layers, each, {column: ready + common} if waits else {}, il=common)
             compare_starts(seen, model, passes)
     assert len(met) > 6
 

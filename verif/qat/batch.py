@@ -21,8 +21,8 @@ SOURCE, HARNESS = "verif/qat/jd_qat_batch_bench.sv", Path("verif/qat/batch_harne
 NEVER = (1 << 64) - 1
 CHUNK = (
     "records", "stride", "list", "weights", "list_address", "places", "first", "vectors", "whole",
-    "x_line", "following_line", "misc_line", "states", "state_lines", "actions", "place", "half",
-    "watch", "shift", "pairs_address", "pairs_first", "pairs_vectors",
+    "common", "x_line", "following_line", "misc_line", "states", "state_lines", "actions", "place",
+    "half", "watch", "shift", "pairs_address", "pairs_first", "pairs_vectors",
 )  # fmt: skip
 READ, WRITE = 1, 2
 META = 6  # words of a line in the log before its data

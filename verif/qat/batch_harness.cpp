@@ -15,7 +15,7 @@
 // The ports that describe a chunk, in the order of verif/qat/batch.py.
 #define CHUNK                                                                                     \
   X(records_i) X(stride_i) X(list_i) X(weights_i) X(list_address_i) X(places_i) X(first_i)        \
-  X(vectors_i) X(whole_i) X(x_line_i) X(following_line_i) X(misc_line_i) X(states_i)              \
+  X(vectors_i) X(whole_i) X(common_i) X(x_line_i) X(following_line_i) X(misc_line_i) X(states_i)  \
   X(state_lines_i) X(actions_i) X(place_i) X(half_i) X(watch_i) X(shift_i) X(pairs_address_i)     \
   X(pairs_first_i) X(pairs_vectors_i)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ LAYER = {
     "bbase": 17, "output_line": 11, "delta_line": 11,
 }  # fmt: skip
 PASS = {
-    "pass": 2, "half": 1, "il": 1, "acting": 1, "watch": 1, "net": 1, "target": 1,
+    "pass": 2, "half": 1, "il": 1, "acting": 1, "common": 1, "watch": 1, "net": 1, "target": 1,
     "first_layer": 2, "last_layer": 2, "vectors": 10, "waits": 1, "source": 11, "place": 1,
     "sink": 11, "joins": 1, "joins_only": 1, "join_line": 11, "action": 1, "word": 5,
     "mu": 11, "tangent": 1, "fresh": 1, "update": 1,
@@ -47,7 +47,8 @@ def to_words(value: int, bits: int) -> np.ndarray:
 def pass_words(p: Pass) -> np.ndarray:
     """The port pass_i."""
     return to_words(struct(PASS, {
-        "pass": p.kind, "half": p.half, "il": p.il, "acting": p.acting, "watch": p.watch,
+        "pass": p.kind, "half": p.half, "il": p.il, "acting": p.acting,
+        "common": p.common, "watch": p.watch,
         "net": p.net, "target": p.target, "first_layer": p.first, "last_layer": p.last,
         "vectors": p.vectors, "waits": p.waits, "source": p.source, "place": p.sink is not None,
         "sink": p.sink or 0, "joins": p.join is not None, "joins_only": p.join_only,
@@ -97,7 +98,7 @@ def block(g: Geometry) -> Block:
             "weight_line_o": line, "adam_lines_o": 2 * line, "line_ready_o": 1, "slot_valid_o": 1,
             "slot_line_o": line, "slot_lines_o": g.n * line, "seen_valid_o": g.n,
             "seen_tensor_o": 3 * g.n, "seen_line_o": g.n * line, "over_z_o": over,
-            "over_quantized_o": over, "entry_valid_o": 1, "entry_il_o": 1, "load_il_o": 1,
+            "over_quantized_o": over, "entry_valid_o": 1, "entry_alone_o": 1, "load_alone_o": 1,
             "entry_pass_o": 2, "waits_o": 1, "full_o": 1, "over_delta_o": over, "reserve_o": 1,
             "reserve_rows_o": rows, "reserve_bias_o": 1, "drain_valid_o": 1, "drain_opens_o": 1,
             "drain_sums_o": g.n * g.lw * 2 * ACC, "tile_line_o": 17, "tile_stride_o": 17,
@@ -160,6 +161,7 @@ class Cores:
     ) -> None:
         self.sim, self.geometry, self.table, self.rng = sim, geometry, table, rng
         self.golden = QatEngine(geometry)
+        self.single = QatEngine(replace(geometry, n=1))  # of vectors in one core, slot by slot
         self.golden.path.table = table
         self.golden.slots = self.slots = Slots.of(table, geometry)
         self.shifts = [int(s) for s in rng.integers(0, 17, TENSORS)]
@@ -213,24 +215,26 @@ class Cores:
                 x[0, : layer.q] = (0 if acting else high << 16) | low & ops.LANE
             return x.reshape(-1, g.lw)
 
-        for v in range(0 if p.il else p.vectors):
-            core, slot = v % g.n, v // g.n
-            if not p.half or slot % 2 == 0:
-                self.put(core, slot, p.source, lines(False))
+        for v in range(p.vectors):
+            places = [(core, v) for core in range(g.n)] if p.common else [(v % g.n, v // g.n)]
+            if not p.half or places[0][1] % 2 == 0:
+                x = lines(False)
+                for core, slot in places:
+                    self.put(core, slot, p.source, x)
         if p.acting:
             x = lines(True)
             for core in range(g.n):
                 self.put(core, g.vc, 0, x)
 
-    def scatter(self, vectors: int, act: int, delta: int) -> None:
+    def scatter(self, vectors: int, act: int, delta: int, common: bool = False) -> None:
         """Random lines of ACT and DEL in the slots of so many vectors, in words of so many bits."""
-        slots = self.slots
+        slots, n = self.slots, self.geometry.n
         for v in range(vectors):
-            core, slot = v % self.geometry.n, v // self.geometry.n
             for bits, lines, of in ((act, slots.act, False), (delta, slots.delta, True)):
                 half = 1 << bits - 1
                 found = self.rng.integers(-half, half, (lines, self.geometry.lw))
-                self.put(core, slot, 0, found, of)
+                for core, slot in [(c, v) for c in range(n)] if common else [(v % n, v // n)]:
+                    self.put(core, slot, 0, found, of)
 
     def run(
         self,
@@ -326,6 +330,33 @@ class Cores:
             found = ops.drain(low, high, 16 - fields["up"] if fields["half"] else None)[0]
             result.gradients.append((line, found, bool(fields["first"]), bool(fields["update"])))
 
+    # Vectors of a pass in the golden memories. Those that all cores have are in slot v of each
+    # core; what is made of them without IL, in core v // 2 mod N.
+    def _vectors(
+        self, p: Pass, memory: np.ndarray, line: int, count: int, paired: bool
+    ) -> np.ndarray:
+        if not p.common:
+            return self.golden._vectors(memory, line, count, p.vectors, paired)
+        own = np.stack([memory[v // 2 % self.geometry.n, v] for v in range(p.vectors)])
+        return self.single._vectors(own[None], line, count, p.vectors, paired)
+
+    def _keep(
+        self,
+        p: Pass,
+        memory: np.ndarray,
+        line: int,
+        values: np.ndarray,
+        paired: bool,
+    ) -> None:
+        if not p.common:
+            self.golden._keep(memory, line, values, paired)
+            return
+        for core in range(self.geometry.n):
+            own = memory[core : core + 1, : p.vectors].copy()
+            self.single._keep(own, line, values, paired)
+            mine = [v for v in range(p.vectors) if p.il or v // 2 % self.geometry.n == core]
+            memory[core, mine] = own[0, mine]
+
     def _predict(self, p: Pass) -> None:
         if p.kind == Kind.FW:
             self._predict_forward(p)
@@ -337,27 +368,28 @@ class Cores:
     def _predict_backward(self, p: Pass) -> None:
         golden, path, slots = self.golden, self.golden.path, self.slots
         layers = path.layers(p.net)
-        d = golden._vectors(golden.delta, p.source, layers[p.last].p, p.vectors, False)
+        d = self._vectors(p, golden.delta, p.source, layers[p.last].p, False)
         for index in reversed(range(p.first, p.last + 1)):
             layer = layers[index]
             act, a = ops.NONE, np.zeros((p.vectors, layer.q), np.int64)
             if p.action and not index:
                 words_ = slice(layer.q - self.table.actions, layer.q)
-                a = golden._vectors(golden.act, p.mu, self.table.actions, p.vectors, False)
+                a = self._vectors(p, golden.act, p.mu, self.table.actions, False)
                 act = ops.TANH if p.tangent else ops.NONE
                 d = path.layer_backward(p.net, index, d, a, act, words_)
                 assert p.sink is not None
-                golden._keep(golden.delta, p.sink, d, False)
+                self._keep(p, golden.delta, p.sink, d, False)
+                break
+            if p.common and not index:
                 break
             if index:
-                act = layers[index - 1].act
-                a = golden._vectors(golden.act, slots.outputs[p.net][index - 1], layer.q,
-                                    p.vectors, p.half)  # fmt: skip
+                act, place = layers[index - 1].act, slots.outputs[p.net][index - 1]
+                a = self._vectors(p, golden.act, place, layer.q, p.half)
             d = path.layer_backward(p.net, index, d, a, act, slice(layer.q))
             placed = p.sink is not None and index == p.first
             sink = p.sink if placed else slots.deltas[p.net][index - 1]
             assert sink is not None
-            golden._keep(golden.delta, sink, d, False)
+            self._keep(p, golden.delta, sink, d, False)
 
     def _predict_gradient(self, p: Pass) -> None:
         golden, path, slots, g = self.golden, self.golden.path, self.slots, self.geometry
@@ -367,8 +399,8 @@ class Cores:
             placed = p.sink is not None and index == p.last
             delta = p.sink if placed else slots.deltas[p.net][index]
             assert delta is not None
-            x = golden._vectors(golden.act, source, layer.q, p.vectors, p.half)
-            d = golden._vectors(golden.delta, delta, layer.p, p.vectors, False)
+            x = self._vectors(p, golden.act, source, layer.q, p.half)
+            d = self._vectors(p, golden.delta, delta, layer.p, False)
             weights, biases = path.layer_gradient(p.net, index, x, d, p.half)
             columns = g.lines(layer.q)
             ends = p.fresh, p.update
@@ -384,8 +416,8 @@ class Cores:
     def _predict_forward(self, p: Pass) -> None:
         g, slot = self.geometry, self.golden.act[0, self.geometry.vc].reshape(-1)
         q = self.table.networks[p.net][p.first].q
-        if not p.il:
-            self._forward(p, self.golden._vectors(self.golden.act, p.source, q, p.vectors, p.half))
+        if p.vectors:
+            self._forward(p, self._vectors(p, self.golden.act, p.source, q, p.half))
         if p.acting:
             x = slot[None, :q].astype(np.int64)
             self._forward(p, ((x & ops.LANE) ^ 0x8000) - 0x8000 if p.half else x, [g.vc])
@@ -399,8 +431,10 @@ class Cores:
             line = self.slots.outputs[p.net][index]
             if index == p.last and p.sink is not None:
                 line = p.sink
-            if acting or not (end and p.join is not None and p.join_only):
+            if acting:
                 golden._keep(golden.act, line, x, p.half and not end, acting)
+            elif not (end and p.join is not None and p.join_only):
+                self._keep(p, golden.act, line, x, p.half and not end)
         if end and p.join is not None and not acting:
             self._join(p, path.store(x, 0, p.half, p.watch))
 
@@ -408,7 +442,7 @@ class Cores:
         """Put words of vectors, [n, words], into a line of their slots."""
         n = self.geometry.n
         for core in range(n):
-            mine = x[core::n]
+            mine = x if p.common else x[core::n]
             if p.half:
                 odd = np.zeros_like(mine[0::2])
                 odd[: len(mine[1::2])] = mine[1::2]

@@ -309,8 +309,12 @@ class QatEnv(EngineEnv):
             for line, count in parts:
                 await self.run(self.get_slot(core, g.vc, line, count))
 
-    async def settings(self, half: bool) -> None:
-        """Random shifts, mode, kind of noise, and whether TSTEP stands, in both."""
+    async def settings(self, half: bool, paper: bool = False) -> None:
+        """Random shifts, mode, kind of noise, and whether TSTEP stands, in both.
+
+        Args:
+            paper: by the published schedule.
+        """
         await self.write(registers.MODE, int(half))
         for k in range(registers.SHIFT.count):
             await self.write(registers.SHIFT, self.random.randint(0, 16), k)
@@ -318,5 +322,6 @@ class QatEnv(EngineEnv):
         forced = half and self.random.random() < 0.2
         held = self.random.random() < 0.4
         await self.write(
-            registers.CFG, registers.CFG.word(noise=kind, force_full=forced, hold=held)
+            registers.CFG,
+            registers.CFG.word(noise=kind, force_full=forced, hold=held, paper=paper),
         )

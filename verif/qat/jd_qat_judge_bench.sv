@@ -26,6 +26,7 @@ module jd_qat_judge_bench
   input  logic [3:0]                       scale_i,
   input  logic                             weighted_i,
   input  logic [VECTORS_W-1:0]             vectors_i,
+  input  logic                             common_i,
   input  logic [PLACE_W-1:0]               next_line_i,
   input  logic [PLACE_W-1:0]               q_line_i,
   input  logic [PLACE_W-1:0]               misc_line_i,
@@ -59,7 +60,7 @@ module jd_qat_judge_bench
   logic [N-1:0][Lw-1:0][WORD_W-1:0] data;
   jd_qat_judge #(.Lw (Lw), .N (N), .ActLines (ActLines), .DelLines (DelLines)) u_judge (
     .clk_i, .rst_ni, .clear_i, .start_i, .idle_o, .actor_i, .actor_scale_i, .scale_i, .weighted_i,
-    .vectors_i, .next_line_i, .q_line_i, .misc_line_i, .delta_line_i, .read_valid_o,
+    .vectors_i, .common_i, .next_line_i, .q_line_i, .misc_line_i, .delta_line_i, .read_valid_o,
     .read_address_o (read_address),
     .lines_i        (get_data_o),
     .line_valid_o, .line_ready_i,

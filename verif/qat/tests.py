@@ -19,6 +19,7 @@ from verif.engine_env import EngineSequence, EngineTest
 from verif.failures import Array, Case, all_failures
 from verif.qat.env import ACTION, LINES, OUT, REGIONS, STATE, TABLE, QatEnv, used
 from verif.qat.timesteps import (
+    Published,
     TimestepErrors,
     TimestepFailures,
     TimestepResets,
@@ -594,6 +595,13 @@ class Learning(Base):
         Timesteps(rounds=scale(12, 2)), TimestepErrors(), TimestepFailures(),
         TimestepResets(times=scale(40, 6)), TimestepStarts(clocks=some(range(120))),
     )  # fmt: skip
+
+
+@pyuvm.test(timeout_time=100, timeout_unit="ms")
+class Paper(Base):
+    """The published schedule."""
+
+    sequences = (Published(rounds=scale(6, 1)),)
 
 
 @pyuvm.test(timeout_time=20, timeout_unit="ms")

@@ -131,7 +131,8 @@ class TimestepErrors(EngineSequence[QatEnv]):
             await fails(Error.E_VALUE, **changes)
         for register, value, back in (
             (registers.CFG, registers.CFG.word(noise=4), 0), (registers.B1C, 0, 1),
-            (registers.CFG, registers.CFG.word(paper=1), 0), (registers.TAU, 0x1FFFFFF, 1 << 20),
+            *[(registers.CFG, registers.CFG.word(paper=1), 0)] * (not g.paper),
+            (registers.TAU, 0x1FFFFFF, 1 << 20),
         ):  # fmt: skip
             await env.write(register, value)
             await fails(Error.E_VALUE)
@@ -210,6 +211,51 @@ class TimestepStarts(TimestepErrors):
         await env.adopt_registers()
         await env.run(env.train(ALL, 6, 4))
         await self.memories()
+
+
+class Published(TimestepErrors):
+    """Timesteps by the published schedule, with the other one between; slots are undefined.
+
+    Attributes:
+        within: part by which a job of as many vectors as a core has slots may take longer than the
+            cycle model says, and the clocks that it may in any case.
+    """
+
+    rounds = 1
+    within = 0.01, 400
+
+    async def body(self) -> None:
+        env, g, draw = self.env, self.env.geometry, self.env.random.randint
+        for turn in range(self.rounds):
+            await begin(env, turn % 4 != 3)
+            for half in (False, True):
+                for way in (Flag.AFTER, Flag.WITH, Flag(0)):
+                    await env.settings(half, paper=way != Flag.WITH or turn % 2 == 0)
+                    flags = ALL & env.random.getrandbits(8) | way
+                    if not flags & Flag.LIST:
+                        flags &= ~Flag.WEIGHTS
+                    chunk = 2 * draw(1, min(g.vc, scale(g.vc, 8)) // 2)
+                    await env.run(env.train(flags, draw(1, 2 * chunk), chunk))
+                    await env.compare_registers()
+                await env.run(env.infer())
+                await env.acting_slot()
+                await self.memories()
+                (end,) = await env.run(env.train(0, 4, g.vc + 2))
+                assert end.error == (Error.E_BATCH if env.golden._paper else 0)
+            await self.clocks()
+            await env.write(registers.CFG, 0)
+            await env.write(registers.MODE, 0)
+
+    async def clocks(self) -> None:
+        """A timestep of a whole chunk takes the clocks of the cycle model."""
+        env, g = self.env, self.env.geometry
+        await env.write(registers.CFG, registers.CFG.word(paper=1))
+        await env.clear_status()
+        (job,) = await env.send(env.train(Flag.CRITIC | Flag.ACTOR | Flag.AFTER, g.vc, g.vc))
+        await env.check(job)
+        took, (part, more) = job.record.end - job.record.start, self.within
+        model = env.golden.clocks.total
+        assert abs(took - model) < part * model + more, f"{took} clocks, {model} by the model"
 
 
 class TimestepResets(TimestepErrors):

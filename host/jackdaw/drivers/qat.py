@@ -54,6 +54,7 @@ class QatSettings:
         noise: kind: none, uniform, gaussian or ornstein.
         sigma, theta: size of the noise; pull to zero of ornstein.
         seed: of the generator, 64 bits.
+        paper: run by the published schedule, which a build may have.
     """
 
     qdelay: int | None = None
@@ -65,6 +66,7 @@ class QatSettings:
     sigma: float = 0.1
     theta: float = 0.15
     seed: int = 0
+    paper: bool = False
 
     def __post_init__(self) -> None:
         for name, good, want in (
@@ -148,6 +150,7 @@ class Qat(EngineDriver):
         self.table: Table | None = None
         self.updates = [0, 0]
         self._betas = self._read_betas()
+        self._paper = bool(self._field(registers.CFG, "paper"))
         self._ring = self.open_ring()
         self._buffers: dict[str, tuple[int, int]] = {}
 
@@ -175,10 +178,15 @@ class Qat(EngineDriver):
 
     # ---- Settings
     def configure(self, settings: QatSettings) -> None:
-        """Write all settings, seed the generator and start counting timesteps from 0."""
+        """Write all settings, seed the generator and start counting timesteps from 0.
+
+        Raises: ConfigError for a schedule that the build does not have.
+        """
         s = settings
+        if s.paper and not self.geometry.paper:
+            raise ConfigError("qat paper: the build does not have the published schedule")
         for register, value in (
-            (registers.CFG, registers.CFG.word(noise=NOISES[s.noise])),
+            (registers.CFG, registers.CFG.word(noise=NOISES[s.noise], paper=s.paper)),
             (registers.QDELAY, NEVER if s.qdelay is None else s.qdelay),
             (registers.TSTEP, 0),
             (registers.B1C, round((1 - s.beta1) * 2**24)),
@@ -190,6 +198,7 @@ class Qat(EngineDriver):
         ):
             self.write(register.offset, value)
         self._betas = self._read_betas()
+        self._paper = s.paper
         self.seed(splitmix64(s.seed))
 
     def _read_betas(self) -> list[float]:
@@ -411,7 +420,8 @@ class Qat(EngineDriver):
         if act not in ("after", "with"):
             raise ConfigError(f"qat act: got {act!r}, want after or with")
         g = self.geometry
-        taken = min(batch + batch % 2, g.vectors) if chunk is None else chunk
+        most = g.vc if self._paper else g.vectors
+        taken = min(batch + batch % 2, most) if chunk is None else chunk
         flags = Flag(0)
         rates = [0, 0]
         for net, rate, flag in ((ACTOR, lr_actor, Flag.ACTOR), (CRITIC, lr_critic, Flag.CRITIC)):
