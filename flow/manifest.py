@@ -12,7 +12,7 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -30,6 +30,7 @@ NAME = re.compile(r"[a-z][a-z0-9]*")
 MOST_PORTS = 16
 OPTIONAL = {
     "bench", "descriptor_bytes", "driver", "ordered", "page", "python", "rules", "streams",
+    "verifies",
 }  # fmt: skip
 
 
@@ -104,6 +105,8 @@ class Manifest:
         driver: `module:class`, or None.
         bench: `module:class` of its benchmark (benchmarks/base.py), or None.
         page: its documentation, relative to the folder, or None.
+        verifies: files outside that its tests answer for (patterns) -> tests, relative to the
+            folder; mutants of those files are run on them.
         rings: how many.
         descriptor_bytes: of a job.
         ordered: jobs of a ring end in order.
@@ -125,6 +128,7 @@ class Manifest:
     driver: str | None
     bench: str | None
     page: str | None
+    verifies: Mapping[str, Sequence[str]]
     rings: int
     descriptor_bytes: int
     ordered: bool
@@ -263,6 +267,7 @@ def read(folder: Path) -> Manifest:
             driver=data.get("driver"),
             bench=data.get("bench"),
             page=data.get("page"),
+            verifies=data.get("verifies", {}),
             ordered=data.get("ordered", True),
             descriptor_bytes=data.get("descriptor_bytes", 64),
             streams={

@@ -14,6 +14,7 @@ import argparse
 import fnmatch
 import hashlib
 import json
+import os
 import re
 import shutil
 import sys
@@ -29,6 +30,7 @@ from rich.table import Table
 
 from flow import BUILD, ROOT, mutants, results
 from flow.campaign import Campaign, Outcome
+from flow.manifest import engines
 from flow.netlist import Netlist, spread
 
 FOLDERS: dict[str, Any] = yaml.safe_load((ROOT / "verif/mutation/folders.yaml").read_text())
@@ -121,6 +123,10 @@ def overlay(texts: dict[str, str]) -> Path:
 
 def tests_of(folder: str, file: str) -> list[str]:
     """The pytest files that verify a file. Raises: KeyError if no pattern fits."""
+    for manifest in engines().values():
+        for pattern, tests in manifest.verifies.items():
+            if fnmatch.fnmatch(file, pattern):
+                return [os.path.relpath(manifest.folder / test, ROOT) for test in tests]
     for pattern, tests in FOLDERS[folder]["tests"].items():
         if fnmatch.fnmatch(file, pattern):
             return list(tests)

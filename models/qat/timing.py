@@ -159,7 +159,8 @@ class _Array:
         ready = dict.fromkeys(range(self.geometry.lines(layers[-1].p)), need)
         for index in reversed(range(first, len(layers))):
             layer, made = layers[index], dict[int, int]()
-            for qt in range(self.geometry.lines(layer.q)) if index or common else (column,):
+            whole = index or common or column is None
+            for qt in range(self.geometry.lines(layer.q)) if whole else (column,):
                 for pt, rows in enumerate(self.rows(layer.p)):
                     made[qt] = self.tile("dx", vectors, rows, ready[pt])
             if index:

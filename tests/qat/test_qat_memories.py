@@ -23,7 +23,7 @@ INPUTS = {
     "del_entry_address_i": 18, "del_entry_data_i": LINE, "del_tail_valid_i": 1,
     "del_tail_half_i": 1, "del_tail_address_i": 18, "del_tail_data_i": LINE, "del_load_valid_i": 1,
     "del_load_half_i": 1, "del_load_address_i": 18, "del_load_data_i": LINE,
-    "clear_i": 1, "load_valid_i": 1, "load_i": 34, "bias_valid_i": 1, "bias_target_i": 1,
+    "clear_i": 1, "load_valid_i": 1, "load_i": 35, "bias_valid_i": 1, "bias_target_i": 1,
     "bias_address_i": 17, "read_valid_i": 1, "read_target_i": 1, "read_address_i": 17,
     "write_valid_i": 1, "write_target_i": 1, "write_address_i": 17, "write_line_i": LINE,
     "adam_read_i": 1, "adam_source_i": 17, "adam_write_i": 1, "adam_sink_i": 17,
@@ -186,7 +186,7 @@ def test_qat_wmem(seed: int) -> None:
                 int(rng.integers(*r)) for r in ((0, LINES - 4), (0, LW), (1, 6))
             )
             load = (target, il, line, columns)
-            word = target << 33 | il << 32 | by_row << 31 | index << 27 | opens << 26 | line << 9
+            word = target << 34 | il << 33 | by_row << 31 | index << 27 | opens << 26 | line << 9
             table.set(clock, load_valid_i=1, load_i=word | columns)
             loads[clock + READ] = (by_row, index, opens, load, memory[:, line : line + 4].copy())
         bias = (int(rng.integers(0, 2)), int(rng.integers(0, LINES)))

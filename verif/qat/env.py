@@ -168,7 +168,9 @@ class QatEnv(EngineEnv):
         g, draw = self.geometry, self.random.randint
         while True:
             hidden = [draw(1, min(g.max_dim, 5 * g.lw)) for _ in range(draw(1, g.max_layers - 1))]
-            table = plan(draw(1, 5 * g.lw - 2), draw(1, g.lw - 2), hidden, g, bias=bias)
+            actions = draw(1, g.lw - 2)
+            states = draw(1, min(5 * g.lw - 2, g.max_dim - actions))
+            table = plan(states, actions, hidden, g, bias=bias)
             slots = Slots.of(table, g)
             fits = slots.act <= g.act_lines and slots.delta <= g.del_lines
             if fits and used(table, g) <= g.w_lines:

@@ -294,6 +294,32 @@ QAT_PENDULUM = QatRecipe(
     max_steps=12000,
     config="qat",
 )
+QAT_LANDER = replace(
+    QAT_PENDULUM,
+    environment="LunarLanderContinuous-v3",
+    learning_rate=1e-3,
+    warm=5000,
+    capacity=131072,
+    threshold=200.0,
+    sigma=0.2,
+    tau=0.01,
+    qdelay=30000,
+    evaluate_every=5000,
+    max_steps=100000,
+)
+QAT_CHEETAH = replace(  # sizes, batch and quantization delay (30 %) are the publication's
+    QAT_PENDULUM,
+    environment="HalfCheetah-v5",
+    hidden=(400, 300),
+    learning_rate=1e-3,
+    warm=5000,
+    capacity=1000000,
+    threshold=2000.0,
+    qdelay=60000,
+    evaluate_every=5000,
+    max_steps=200000,
+    config="qat_full",
+)
 RECIPES: dict[tuple[str, str], Recipe] = {
     ("dqn", "CartPole-v1"): CARTPOLE,
     ("dqn-sgd", "CartPole-v1"): replace(
@@ -333,6 +359,8 @@ RECIPES: dict[tuple[str, str], Recipe] = {
     ("td3", "LunarLanderContinuous-v3"): replace(LANDER, twin=True, gamma=0.98),
     ("td3", "HalfCheetah-v5"): CHEETAH,
     ("ddpg-qat", "Pendulum-v1"): QAT_PENDULUM,
+    ("ddpg-qat", "LunarLanderContinuous-v3"): QAT_LANDER,
+    ("ddpg-qat", "HalfCheetah-v5"): QAT_CHEETAH,
 }
 
 
