@@ -213,7 +213,9 @@ module jd_qat_train
       act_set_q  <= act_set_q ^ (takes_first && acts);
       fetching_q <= act_fetch_o || (fetching_q && !act_done_i);
     end
-    begun_q <= !idle_o && !takes && (begun_q || forward_i);
+    // Before its first pass is taken, entries are those of passes before.
+    begun_q <= !idle_o && !takes
+               && (begun_q || (forward_i && !(state_q inside {StLoad, StTargetActor, StActor})));
     if (fetching_q && act_done_i) state_response_q <= act_response_i;
   end
 

@@ -163,13 +163,19 @@ class QatEnv(EngineEnv):
         rng = np.random.default_rng(self.random.getrandbits(32))
         return rng.integers(-half, half, shape).astype(np.int32)
 
-    def new_table(self, bias: bool = True) -> list[int]:
-        """A random network table in memory, and its NET."""
+    def new_table(self, bias: bool = True, least: bool = False) -> list[int]:
+        """A random network table in memory, and its NET.
+
+        Args:
+            least: of as few tiles as there can be.
+        """
         g, draw = self.geometry, self.random.randint
         while True:
             hidden = [draw(1, min(g.max_dim, 5 * g.lw)) for _ in range(draw(1, g.max_layers - 1))]
             actions = draw(1, g.lw - 2)
             states = draw(1, min(5 * g.lw - 2, g.max_dim - actions))
+            if least:
+                hidden, states = [draw(1, g.lw)], draw(1, g.lw - actions)
             table = plan(states, actions, hidden, g, bias=bias)
             slots = Slots.of(table, g)
             fits = slots.act <= g.act_lines and slots.delta <= g.del_lines

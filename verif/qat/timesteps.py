@@ -19,9 +19,9 @@ from verif.qat.env import ACTION, LIST, PLACE, RECORDS, REGIONS, STATE, TABLE, Q
 ALL = Flag.CRITIC | Flag.ACTOR | Flag.TARGETS | Flag.LIST | Flag.WEIGHTS
 
 
-async def begin(env: QatEnv, bias: bool = True) -> None:
+async def begin(env: QatEnv, bias: bool = True, least: bool = False) -> None:
     """A random table, and lines in all memories."""
-    await env.run(env.new_table(bias=bias))
+    await env.run(env.new_table(bias, least))
     for region in range(REGIONS):
         await env.run(env.padded(region, 24 if region < 2 else 20))
 
@@ -292,6 +292,11 @@ class Queues(Timesteps, TimestepErrors):
             for before in (1, 2):
                 await self.switch(before)
             await self.failures()
+            # Passes of few tiles: entries of a chunk are taken while the next one is begun.
+            await begin(env, least=True)
+            size = env.geometry.vectors
+            await env.run(*(env.train(ALL, size + 2, size, place=place) for place in range(2)))
+            await self.memories()
         if self.timed:
             await self.hidden()
 
