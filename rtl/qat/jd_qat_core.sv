@@ -352,7 +352,7 @@ module jd_qat_core
   assign bias_pop_o = valid_q13 && tile_q13.bias && entry_q13.closes && !clear_i;
 
   typedef struct packed {
-    logic                 counts;     // what it saturates: if all cores make the same, the first one
+    logic                 counts;     // what it saturates; of what all cores make, in the first
     logic                 acting;
     logic                 odd;        // there are two vectors
     logic                 delta;      // of dX
@@ -424,7 +424,8 @@ module jd_qat_core
   assign over_z_o         = result_q4.counts && !result_q4.delta ? over_z : '0;
   assign over_delta_o     = result_q4.delta ? over_z : '0;
   assign over_quantized_o = (result_q6.counts ? over_quantized : '0)
-                            + (tail_valid && tail_ready && joined_counts_q ? CountW'(tail_over) : '0);
+                            + (tail_valid && tail_ready && joined_counts_q ? CountW'(tail_over)
+                                                                           : '0);
   // Joined lines of a job are all alike.
   always_ff @(posedge clk_i) begin
     if (wide_valid && result_q4.joins) joined_counts_q <= result_q4.counts;

@@ -110,7 +110,7 @@ module jd_qat_cores
   output logic                             entry_valid_o,   // each core takes an entry
   output logic                             entry_alone_o,
   output pass_e                            entry_pass_o,
-  output logic                             load_alone_o,    // of the acting vector alone: a line loads
+  output logic                             load_alone_o,    // one loads for the acting vector alone
   output logic                             waits_o,
   output logic                             full_o           // waits for room of jd_qat_grad
 );

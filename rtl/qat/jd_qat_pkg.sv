@@ -105,8 +105,8 @@ package jd_qat_pkg;
     logic                 half;
     logic                 il;       // all cores have the vectors, and each has columns of its own
     logic                 acting;   // the last entry of a tile is the acting slot's vector
-    logic                 common;   // each core has all vectors: in IL it takes all, else every N-th
-                                    // pair; of dX the first layer is taken whole
+    logic                 common;   // each core has all vectors: in IL it takes all, else every
+                                    // N-th pair; of dX the first layer is taken whole
     logic                 watch;    // monitors see what is stored
     logic                 net;
     logic                 target;   // with the weights of T

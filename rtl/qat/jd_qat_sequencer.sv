@@ -393,5 +393,6 @@ module jd_qat_sequencer
 
   `JD_ASSUME_IF(EntriesInRange_M, pass_valid_i, pass_i.vectors != '0 || pass_i.acting)
   `JD_ASSUME_IF(PassKnown_M, pass_valid_i, pass_i.first_layer <= pass_i.last_layer
-                && (pass_i.pass == PassFw || !pass_i.acting) && (pass_i.common || pass_i.vectors == '0 || !pass_i.il))
+                && (pass_i.pass == PassFw || !pass_i.acting)
+                && (pass_i.common || pass_i.vectors == '0 || !pass_i.il))
 endmodule : jd_qat_sequencer

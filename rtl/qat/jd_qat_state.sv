@@ -69,7 +69,7 @@ module jd_qat_state
   input  logic                            entry_i,         // each core takes an entry
   input  logic                            entry_alone_i,
   input  pass_e                           entry_pass_i,
-  input  logic                            load_alone_i,    // a line loads for the acting vector alone
+  input  logic                            load_alone_i,    // one loads for the acting vector alone
   input  logic [STAGES-1:0][OverW-1:0]    over_i           // words that were saturated
 );
   jd_qat_regs_pkg::jd_qat__in_t  from_hw;

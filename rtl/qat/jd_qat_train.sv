@@ -78,7 +78,7 @@ module jd_qat_train
   output pass_t                            pass_o,
   input  logic                             cores_idle_i,
   input  logic                             forward_i,      // an entry of a forward pass is taken
-  output logic                             sweep_o,        // the network's gradients go from G to Adam
+  output logic                             sweep_o,        // gradients of a network go to Adam
   input  logic                             update_idle_i,  // no gradient is on its way
   // Statistics
   output logic [63:0]                      sum_q_o,

@@ -69,7 +69,8 @@ module jd_qat_batch_bench
   jd_qat_batch #(.Lw (Lw), .N (N), .Slots (Slots), .ActLines (ActLines)) u_batch (
     .clk_i, .rst_ni, .idle_o, .start_i, .stop_i, .records_i, .stride_i, .list_i, .weights_i,
     .list_address_i, .places_i, .first_i, .vectors_i, .whole_i, .common_i, .x_line_i,
-    .following_line_i, .misc_line_i, .states_i, .state_lines_i, .actions_i, .place_i, .half_i, .watch_i, .shift_i,
+    .following_line_i, .misc_line_i, .states_i, .state_lines_i, .actions_i, .place_i, .half_i,
+    .watch_i, .shift_i,
     .line_valid_o, .line_ready_i, .line_cores_o, .line_address_o, .line_half_o, .line_data_o,
     .seen_o, .over_o, .done_o, .code_o, .info0_o, .info1_o, .moved_o,
     .mem_req_o (mem_req_o.read),
