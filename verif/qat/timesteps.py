@@ -176,8 +176,9 @@ class TimestepFailures(TimestepErrors):
     async def body(self) -> None:
         env = self.env
         await begin(env)
-        for flags, address, nbytes in (
+        for flags, address, nbytes, *more in (
             (ALL | Flag.AFTER, STATE, 4), (ALL | Flag.AFTER, ACTION, 4),
+            (ALL | Flag.AFTER, STATE, 4, LIST),
             (ALL | Flag.WITH, ACTION, 4), (ALL, LIST, 64), (ALL, LIST + 64, 32),
             (ALL, LIST + list_bytes(6), 4 * PAIR_BYTES), (ALL, RECORDS, 64),
             (Flag.CRITIC | Flag.ACTOR, RECORDS, 6 * 64),
@@ -185,7 +186,8 @@ class TimestepFailures(TimestepErrors):
             for response in (2, 3):
                 job = env.train(flags, 6, 4)
                 at = address + 64 * env.random.randrange(-(-nbytes // 64))
-                env.fail(at, 64, response)
+                for place in (at, *more):
+                    env.fail(place, 64, response)
                 await told(env)
                 (end,) = await env.run(job)
                 env.heal()
