@@ -311,7 +311,6 @@ QAT_CHEETAH = replace(  # sizes, batch and quantization delay (30 %) are the pub
     QAT_PENDULUM,
     environment="HalfCheetah-v5",
     hidden=(400, 300),
-    learning_rate=1e-3,
     warm=5000,
     capacity=1000000,
     threshold=2000.0,
