@@ -67,7 +67,7 @@ def play(
 ) -> np.ndarray:
     """States of episodes without noise, [JUDGED, S] float32."""
     state = environment.reset(seed=seed)[0]
-    states = []
+    states: list[np.ndarray] = []
     while len(states) < JUDGED:
         states.append(np.asarray(state, np.float32))
         state, _, terminated, truncated, _ = environment.step(act(states[-1]))
@@ -116,9 +116,10 @@ class Learned:
                 for part in (path.weights(path.w, layer), path.biases(path.w, layer))
             )
             x = x @ w.T + b
-            x = {ops.RELU: lambda z: np.maximum(z, 0), ops.TANH: np.tanh}.get(
-                layer.act, lambda z: z
-            )(x)
+            if layer.act == ops.RELU:
+                x = np.maximum(x, 0)
+            elif layer.act == ops.TANH:
+                x = np.tanh(x)
         return x
 
     def errors(self) -> dict[str, float]:
