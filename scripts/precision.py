@@ -231,7 +231,9 @@ def main(argv: list[str] | None = None) -> int:
     results.check_record(parser, options.record)
     try:
         runs = [load(folder) for folder in options.runs]
-    except (CheckpointError, FileNotFoundError, ValueError) as error:
+    except (CheckpointError, FileNotFoundError) as error:
+        parser.error(f"no finished run of scripts/train.py: {error}")
+    except ValueError as error:
         parser.error(str(error))
     order = list(PRECISIONS)
     runs.sort(key=lambda r: (r["environment"], order.index(precision(r)), r["seed"]))

@@ -90,12 +90,13 @@ def test_pairs_of_a_recipe_are_set() -> None:
 
     assert chosen("epsilon=0.5,0.25", "hidden=32,16").epsilon == (0.5, 0.25)  # type: ignore[attr-defined]
     assert chosen("hidden=32").hidden == (32,)
-    for change in ("hidden=a,b", "hidden=", "epsilon=1", "epsilon=0,2"):
+    assert chosen("double=True").double  # type: ignore[attr-defined]
+    for change in ("hidden=a,b", "hidden=", "epsilon=1", "epsilon=0,2", "double=1"):
         with pytest.raises(train.ConfigError):
             chosen(change)
 
 
-@pytest.mark.parametrize("script", [compare, curves])
+@pytest.mark.parametrize("script", [compare, curves, precision])
 def test_folders_without_a_run_are_refused(
     script: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
