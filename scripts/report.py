@@ -290,6 +290,28 @@ def agents_section(data: dict[str, Any]) -> Section:
     )  # fmt: skip
 
 
+def precision_section(data: dict[str, Any]) -> Section:
+    rows = [
+        {**r, "saturated": sum((r["saturated"] or {}).values()) if r["saturated"] else None}
+        for r in data["rows"]
+    ]
+    columns = _columns(
+        "environment=Environment|precision=Activations|seed#=Seed|device=Device|"
+        "gradient_steps#=Gradient steps|mean_return#=Mean return|last_mean#=Mean of the evaluations"
+        " before|saturated#=Values saturated|mse_mu#=MSE of actions|mse_q#=MSE of q"
+    )
+    return Section(
+        "precision",
+        "Precision of ddpg-qat",
+        "Runs of one recipe with activations of 32 bits (fixed), of 32 and then 16 bits (QAT), of "
+        "16 bits from the first step (half), and in float32. Mean square errors are those of the "
+        "networks that were learned against float64; of q relative to its mean square.",
+        tables=[Table(columns, rows)],
+        summary=[("Runs of ddpg-qat and of the same recipe in float32",
+                  f"{len(rows)}", "`scripts/precision.py`")],
+    )  # fmt: skip
+
+
 def agents_table(data: dict[str, Any]) -> list[str]:
     """The README's table of the training runs."""
     lines = ["| agent | task | threshold | seeds | gradient steps | mean returns | "
@@ -411,6 +433,7 @@ SECTIONS = {
     "synth": (synth_section, "make synth"),
     "bench": (bench_section, "scripts/bench.py"),
     "agents": (agents_section, "scripts/curves.py"),
+    "precision": (precision_section, "scripts/precision.py"),
 }
 
 

@@ -10,7 +10,7 @@ Source: docs/qat.md (timestep, cycle model).
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from models.qat.layout import ACTOR, CRITIC, Geometry, Layer, Table
@@ -159,8 +159,10 @@ class _Array:
         ready = dict.fromkeys(range(self.geometry.lines(layers[-1].p)), need)
         for index in reversed(range(first, len(layers))):
             layer, made = layers[index], dict[int, int]()
-            whole = index or common or column is None
-            for qt in range(self.geometry.lines(layer.q)) if whole else (column,):
+            columns: Sequence[int] = range(self.geometry.lines(layer.q))
+            if not (index or common or column is None):
+                columns = (column,)
+            for qt in columns:
                 for pt, rows in enumerate(self.rows(layer.p)):
                     made[qt] = self.tile("dx", vectors, rows, ready[pt])
             if index:

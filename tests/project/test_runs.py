@@ -9,6 +9,7 @@ import pytest
 
 import compare
 import curves
+import precision
 import report
 import train
 
@@ -45,6 +46,32 @@ def test_a_run_beside_its_comparison() -> None:
     assert section.cards[0]["state"] == "bad"
 
 
+def test_runs_of_three_precisions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each; what was learned is near float64, nearer in 32 bits."""
+    common = ["--agent", "ddpg-qat", "--env", "Pendulum-v1", "--max-steps", "4",
+              "--set", "warm=64", "--set", "evaluate_every=2"]  # fmt: skip
+    runs = {"QAT": ("model", 2), "fixed": ("model", 9), "float": ("float", 2)}
+    for name, (device, delay) in runs.items():
+        folder = tmp_path / name
+        train.main(["--device", device, "--out", str(folder), *common, "--set", f"qdelay={delay}"])
+    capsys.readouterr()
+    plot = tmp_path / "precision.png"
+    assert precision.main([*(str(tmp_path / name) for name in runs), "--plot", str(plot)]) == 0
+    lines = capsys.readouterr().out.splitlines()[2:]
+    assert [line.split(" | ")[1] for line in lines] == [
+        precision.PRECISIONS[kind] for kind in ("float", "fixed", "QAT")
+    ]
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    found = {name: precision.load(tmp_path / name) for name in ("QAT", "fixed")}
+    assert found["fixed"]["errors"]["mse_q"] < found["QAT"]["errors"]["mse_q"] < 1e-6
+    section = report.precision_section({"rows": [precision.row(run) for run in found.values()]})
+    assert len(section.tables[0].rows) == 2
+    with pytest.raises(ValueError, match="want ddpg-qat"):
+        run = tmp_path / "other"
+        train.main(["--device", "model", "--out", str(run), "--max-steps", "3", "--set", "warm=64"])
+        precision.load(run)
+
+
 def test_a_comparison_of_other_steps_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -63,12 +90,13 @@ def test_pairs_of_a_recipe_are_set() -> None:
 
     assert chosen("epsilon=0.5,0.25", "hidden=32,16").epsilon == (0.5, 0.25)  # type: ignore[attr-defined]
     assert chosen("hidden=32").hidden == (32,)
-    for change in ("hidden=a,b", "hidden=", "epsilon=1", "epsilon=0,2"):
+    assert chosen("double=True").double  # type: ignore[attr-defined]
+    for change in ("hidden=a,b", "hidden=", "epsilon=1", "epsilon=0,2", "double=1"):
         with pytest.raises(train.ConfigError):
             chosen(change)
 
 
-@pytest.mark.parametrize("script", [compare, curves])
+@pytest.mark.parametrize("script", [compare, curves, precision])
 def test_folders_without_a_run_are_refused(
     script: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

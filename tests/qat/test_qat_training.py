@@ -33,6 +33,7 @@ SHORT = replace(
 
 
 AHEAD = replace(SHORT, alpha=0.6, beta_steps=20, act="with")  # priorities; acts during a timestep
+THIRD = replace(SHORT, ratio=3)
 
 
 def steps(training: TimestepTraining, count: int) -> None:
@@ -67,7 +68,7 @@ def equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-@pytest.mark.parametrize("settings", [SHORT, AHEAD], ids=["after", "with"])
+@pytest.mark.parametrize("settings", [SHORT, AHEAD, THIRD], ids=["after", "with", "third"])
 def test_a_run_goes_on_to_the_bit(tmp_path: Path, settings: QatRecipe, seed: int) -> None:
     """Across the switch: interrupted in full mode, ended in half mode; another seed differs."""
     with open_device("model", "qat") as device:
@@ -212,11 +213,38 @@ def test_a_float_run_goes_on_to_the_bit(noise: str, seed: int) -> None:
         TimestepTraining(None, AHEAD, seed)
 
 
+def test_steps_between_timesteps_and_an_early_end(seed: int) -> None:
+    """A timestep every third step, acting in each; the end is at the threshold after the switch."""
+    settings = replace(THIRD, stops=True, threshold=-1e9, evaluate_every=4, qdelay=9, max_steps=16)
+    ended = [(4, 20), (8, 20), (12, 20), (12, 100)]
+    for changes, evaluations in (
+        ({}, ended),
+        ({"qdelay": 99}, [(4, 20), (4, 100)]),  # never 16 bits
+        ({"threshold": 0.0}, [(4, 20), (8, 20), (12, 20), (16, 100)]),
+        ({"stops": False}, [(4, 20), (8, 20), (12, 20), (16, 100)]),
+    ):  # fmt: skip
+        training = TimestepTraining(None, replace(settings, **changes), seed)  # type: ignore[arg-type]
+        acted = []
+        act = training.trainer.act
+        training.trainer.act = lambda s, act=act, acted=acted: acted.append(s) or act(s)  # type: ignore
+        for _ in training.rounds():
+            pass
+        progress = training.run.progress
+        assert [e[:2] for e in training.run.history.evaluations] == evaluations
+        assert progress.gradient_steps == evaluations[-1][0]
+        first = settings.warm + -settings.warm % 3
+        assert progress.environment_steps == first + 3 * (progress.gradient_steps - 1)
+        assert training.solved == (changes != {"threshold": 0.0})
+        # Each step between two timesteps acts by itself, and each timestep for the next step.
+        assert len(acted) == progress.environment_steps - settings.warm + 1
+        training.close()
+
+
 def test_recipes_are_checked() -> None:
     assert training_of(PENDULUM) is TimestepTraining
     assert training_of(recipe("ddpg", "Pendulum-v1")) is LockstepTraining
     for name, value in (
-        ("optimizer", "sgd"), ("ratio", 2), ("actors", 2), ("alpha", 2.0), ("huber", 1.0),
+        ("optimizer", "sgd"), ("ratio", 0), ("actors", 2), ("alpha", 2.0), ("huber", 1.0),
         ("act", "before"),
         ("qdelay", -1), ("noise", "pink"), ("sigma", -1.0), ("theta", 2.0), ("tau", 0.0),
         ("actor_scale", 7), ("critic_scale", -9), ("critic_learning_rate", 0.0),

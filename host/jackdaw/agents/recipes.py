@@ -183,7 +183,7 @@ class ActorCriticRecipe(Recipe):
 
 @dataclass(frozen=True)
 class QatRecipe(Recipe):
-    """Settings of DDPG on the qat engine: one environment step a gradient step.
+    """Settings of DDPG on the qat engine, with one environment.
 
     Batches are uniform if `alpha` is 0, else prioritized.
 
@@ -197,6 +197,7 @@ class QatRecipe(Recipe):
         act: `after` the updates, or `with` the actor's batch, before its update: then the
             environment steps while the engine still trains.
         actor_scale, critic_scale: log2 of the loss scales.
+        stops: the run ends at the threshold, once activations have 16 bits (if they ever have).
     """
 
     critic_learning_rate: float = 1e-3
@@ -208,6 +209,7 @@ class QatRecipe(Recipe):
     act: str = "after"
     actor_scale: int = 4
     critic_scale: int = 0
+    stops: bool = False
 
     def _checks(self) -> Checks:
         rate = self.critic_learning_rate
@@ -215,7 +217,6 @@ class QatRecipe(Recipe):
             **super()._checks(),
             "optimizer": (self.optimizer, self.optimizer == "adam", "adam"),
             "decay_steps": (self.decay_steps, self.decay_steps == 0, "0"),
-            "ratio": (self.ratio, self.ratio == 1, "1"),
             "actors": (self.actors, self.actors == 1, "1"),
             "huber": (self.huber, self.huber is None, "None"),
             "critic_learning_rate": (rate, rate > 0, "more than 0"),
@@ -298,20 +299,24 @@ QAT_LANDER = replace(
     QAT_PENDULUM,
     environment="LunarLanderContinuous-v3",
     learning_rate=1e-3,
-    warm=5000,
-    capacity=131072,
+    critic_learning_rate=2e-3,
+    n_step=3,
+    ratio=12,
+    warm=3000,
+    reward_scale=0.05,
+    capacity=65536,
     threshold=200.0,
-    sigma=0.2,
-    tau=0.01,
-    qdelay=30000,
-    evaluate_every=5000,
-    max_steps=100000,
+    sigma=0.3,
+    tau=0.02,
+    qdelay=6000,
+    evaluate_every=500,
+    max_steps=20000,
+    stops=True,
 )
 QAT_CHEETAH = replace(  # sizes, batch and quantization delay (30 %) are the publication's
     QAT_PENDULUM,
     environment="HalfCheetah-v5",
     hidden=(400, 300),
-    learning_rate=1e-3,
     warm=5000,
     capacity=1000000,
     threshold=2000.0,
@@ -389,12 +394,21 @@ def settings_from(base: Any, items: Sequence[str]) -> dict[str, Any]:
             raise ConfigError(f"--set {item}: the recipe has no {name}")
         default = getattr(base, name)
         kinds = [type(v) for v in default] if isinstance(default, tuple) else [type(default)]
-        if not all(kind in (int, float, str) for kind in kinds):
+        if not all(kind in (bool, int, float, str) for kind in kinds):
             raise ConfigError(f"--set {item}: {name} cannot be set here")
         values = text.split(",") if isinstance(default, tuple) else [text]
         try:
-            read = [kinds[0](value) for value in values]
+            read = [_read(value, kinds[0]) for value in values]
         except ValueError:
             raise ConfigError(f"--set {item}: want {kinds[0].__name__}") from None
         changes[name] = tuple(read) if isinstance(default, tuple) else read[0]
     return changes
+
+
+def _read(text: str, kind: type) -> Any:
+    """A value of a kind. Raises: ValueError."""
+    if kind is bool:
+        if text not in ("True", "False"):
+            raise ValueError(text)
+        return text == "True"
+    return kind(text)

@@ -90,15 +90,22 @@ class TimestepRun:
         self._began = time.perf_counter()
 
     def rounds(self) -> Iterator[Progress]:
-        """Train for all of the recipe's timesteps; yields after each step of the environment."""
-        recipe = self.agent.recipe
-        while self.progress.gradient_steps < recipe.max_steps:
+        """Train for the recipe's timesteps; yields after each, and before them each step taken.
+
+        It ends before if the recipe stops at its threshold and that is reached.
+        """
+        recipe, progress = self.agent.recipe, self.progress
+        while progress.gradient_steps < recipe.max_steps and not (recipe.stops and self.solved):
             self._step()
-            if self.stored >= recipe.warm:
+            warm = self.stored >= recipe.warm
+            if warm and progress.environment_steps % recipe.ratio:
+                self.action = None  # that of an earlier state
+                continue
+            if warm:
                 self._train()
-            self.progress.cycles = self.trainer.cycles()
-            self.progress.seconds = time.perf_counter() - self._began
-            yield self.progress
+            progress.cycles = self.trainer.cycles()
+            progress.seconds = time.perf_counter() - self._began
+            yield progress
 
     def close(self) -> None:
         """Close the environment."""
@@ -145,8 +152,12 @@ class TimestepRun:
         if progress.gradient_steps % recipe.evaluate_every == 0:
             progress.mean_td = self.trainer.mean_td()
             self.history.td.append(progress.mean_td)
-            last = progress.gradient_steps == recipe.max_steps
-            self.evaluate(EVALUATION_EPISODES if last else SCREENS[-1])
+            enough, mean = progress.gradient_steps == recipe.max_steps, -np.inf
+            if not enough:
+                mean = self.evaluate(SCREENS[-1])
+            switched = progress.gradient_steps > recipe.qdelay or recipe.qdelay >= recipe.max_steps
+            if enough or (recipe.stops and switched and mean >= recipe.threshold):
+                self.evaluate(EVALUATION_EPISODES)
 
     def evaluate(self, episodes: int) -> float:
         """Mean return of episodes without noise; those of 100 tell whether the run is solved."""
