@@ -119,6 +119,7 @@ module jd_qat_update #(
   logic                host_g, host_m, host_v;
   logic                grad_idle, gradient_valid, adam_idle, adam_valid;
   logic [Lw-1:0][31:0] gradient, gradient_late, host_gradient;
+  logic [1:0]          adam_layer, layer_late, write_layer;
   assign host_g = host_region_i == REGION_G;
   assign host_m = host_region_i == REGION_M;
   assign host_v = host_region_i == REGION_V;
@@ -152,7 +153,6 @@ module jd_qat_update #(
 
   // ---- Moments: V in two halves
   logic [LineW-1:0]    line_late;
-  logic [1:0]          adam_layer, layer_late, write_layer;
   logic [AddressW-1:0] moment_read, moment_write;
   logic [Lw-1:0][31:0] m, m_new;
   logic [Lw-1:0][63:0] v, v_new;
