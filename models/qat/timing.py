@@ -19,7 +19,8 @@ DEPTH, TANH, ADAM = 20, 3, 77  # stages of the pipelines
 JUDGE, SLOT = 25, 3  # of the loss: to its first read and from its last seed to dX; of a slot
 JUDGE_PAPER = 31  # likewise, of the published schedule
 LATENCY = 77  # clocks of a round trip to memory, of the preset D
-CHECK, LOAD_PIPE, ACT_PIPE = 15, 4, 4  # of a descriptor; of the loader; of noise and clamp
+CHECK, INFER_CHECK = 15, 6  # of a descriptor, with what TRAIN and INFER prepare
+LOAD_PIPE, ACT_PIPE = 4, 4  # of the loader; of noise and clamp
 SWEEP = 2  # between ranges of lines
 START = 2 * LATENCY + CHECK  # descriptor, its checks, first data
 SWITCH = 12  # from the end of a timestep to the first load of the next
@@ -30,7 +31,7 @@ class Clocks:
     """Of a job.
 
     Attributes:
-        total: from the descriptor to the record.
+        total: from its start to its last answer; its descriptor was fetched before.
         fw, dx, dw: in which the array takes entries; inf: in which the acting inference loads
             weights, of which each serves one vector.
         entries: taken by all cores.
@@ -206,10 +207,15 @@ class _Array:
 @functools.lru_cache(maxsize=64)
 def infer_clocks(table: Table, geometry: Geometry, paper: bool = False) -> Clocks:
     """Of an INFER job; paper: by the published schedule."""
-    array = _Array(geometry, half=False)
-    array.t = array.free = START + geometry.lines(table.states) + LOAD_PIPE
-    start = array.infer(table.networks[ACTOR], il=not paper)
-    return array.clocks(start + DEPTH + TANH + ACT_PIPE + 2 * LATENCY)
+    g, layers = geometry, table.networks[ACTOR]
+    array = _Array(g, half=False)
+    begin = LATENCY + INFER_CHECK + g.lines(table.states) + LOAD_PIPE
+    if not paper and g.n > 1 and g.lines(table.states) % g.n == 0:
+        # All cores load lines in each clock of the first layer, so each of its bias lines waits.
+        begin += g.lines(layers[0].p)
+    array.t = array.free = begin
+    start = array.infer(layers, il=not paper)
+    return array.clocks(start + DEPTH + TANH + ACT_PIPE + LATENCY)
 
 
 @functools.lru_cache(maxsize=64)

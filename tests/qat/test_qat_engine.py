@@ -781,6 +781,9 @@ def test_clocks_of_jobs(bench: Bench) -> None:
     geometry = Geometry()
     table = plan(17, 6, (400, 300), geometry)
     assert 4360 < timing.infer_clocks(table, geometry).total <= 4800
+    for states, actions, measured in ((17, 6, 4577), (11, 3, 4518), (8, 2, 4510)):  # of qat_full
+        predicted = timing.infer_clocks(plan(states, actions, (400, 300), geometry), geometry)
+        assert abs(predicted.total / measured - 1) < 0.003
     record = bench.qat.train(BATCH, 1e-3, 1e-3, bench.source, state=bench.state).wait()
     found = bench.qat.statistics()["clocks"]
     assert sum(found.values()) == record.cycles and found["inf"] > 0

@@ -224,7 +224,7 @@ def test_steps_between_timesteps_and_an_early_end(seed: int) -> None:
         ({"stops": False}, [(4, 20), (8, 20), (12, 20), (16, 100)]),
     ):  # fmt: skip
         training = TimestepTraining(None, replace(settings, **changes), seed)  # type: ignore[arg-type]
-        acted = []
+        acted: list[np.ndarray] = []
         act = training.trainer.act
         training.trainer.act = lambda s, act=act, acted=acted: acted.append(s) or act(s)  # type: ignore
         for _ in training.rounds():
