@@ -19,6 +19,7 @@ from verif.engine_env import EngineSequence, EngineTest
 from verif.failures import Array, Case, all_failures
 from verif.qat.env import ACTION, LINES, OUT, REGIONS, STATE, TABLE, QatEnv, used
 from verif.qat.timesteps import (
+    Arrivals,
     Published,
     Queues,
     TimestepErrors,
@@ -603,7 +604,8 @@ class Queued(Base):
     """Jobs that wait for timesteps, and soft resets."""
 
     sequences = (
-        Queues(rounds=scale(6, 1), timed=True), TimestepResets(times=scale(20, 2), queued=2),
+        Queues(rounds=scale(6, 1), timed=True), Arrivals(times=scale(240, 60)),
+        TimestepResets(times=scale(20, 2), queued=2),
     )  # fmt: skip
 
 

@@ -365,6 +365,30 @@ class Queues(Timesteps, TimestepErrors):
             await self.memories()
 
 
+class Arrivals(TimestepErrors):
+    """A timestep comes at any clock of the one before it.
+
+    Attributes:
+        times: pairs of timesteps.
+    """
+
+    times = 1
+
+    async def body(self) -> None:
+        env, took = self.env, 1
+        await begin(env, least=True)
+        for turn in range(self.times):
+            first, second = (env.train(ALL | Flag.WITH, 4, 4, place=place) for place in range(2))
+            begun = clock_number()
+            jobs = await env.send(first)
+            await ClockCycles(env.dut.clk_i, 1 + turn * took // self.times)
+            jobs += await env.send(second)
+            await env.check(*jobs)
+            if not turn:
+                took = (clock_number() - begun) // 2
+        await self.memories()
+
+
 class TimestepResets(TimestepErrors):
     """Soft resets at any clock of a timestep; with lines loaded anew the next one is whole.
 
