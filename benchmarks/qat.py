@@ -229,21 +229,28 @@ class QatBenchmark(Benchmark):
             )  # fmt: skip
 
     def draw(self, path: Path, options: argparse.Namespace, rows: list[Row]) -> None:
-        """Inferences per second over the batch: both modes, published and PyTorch."""
+        """Inferences per second of timesteps in a row over the batch, beside the published."""
         from matplotlib import pyplot
 
-        mine = [r for r in rows if r["figure"] == "inferences_per_second"]
-        figure, axis = pyplot.subplots(figsize=(6.4, 4.2), dpi=110, layout="constrained")
+        mine = [
+            r for r in rows
+            if r["figure"] == "inferences_per_second" and r["config"].endswith(" in a row")
+        ]  # fmt: skip
+        colours = {work.name: f"C{number}" for number, work in enumerate(WORKLOADS)}
+        figure, axis = pyplot.subplots(figsize=(7.6, 4.2), dpi=110, layout="constrained")
         for name in dict.fromkeys(_series(r) for r in mine):
             found = [r for r in mine if _series(r) == name]
-            axis.plot([_batch(r) for r in found], [r["measured"] for r in found], "o-", label=name)
+            style = "--" if ", 16 bits" in name else "-"
+            marker = "s" if "`with`" in name else "^" if "schedule" in name else "o"
+            axis.plot([_batch(r) for r in found], [r["measured"] for r in found], style + marker,
+                      color=colours[name.split(",")[0]], label=name)  # fmt: skip
         axis.axhline(PUBLISHED[0], color="#777777", linestyle=":", label="published")
-        axis.set(xlabel="batch", ylabel="inferences per second", xscale="log")
+        axis.set(xlabel="batch", ylabel="inferences per second", xscale="log", ylim=(0, None))
         ticks = sorted({_batch(r) for r in mine})
         axis.set_xticks(ticks, [str(tick) for tick in ticks])
         axis.minorticks_off()
         axis.grid(alpha=0.3)
-        axis.legend(fontsize=7)
+        figure.legend(fontsize=7, loc="outside right upper")
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path)
         pyplot.close(figure)
@@ -266,8 +273,11 @@ def software(works: Sequence[Workload], batches: Sequence[int]
 
 
 def _series(r: Row) -> str:
-    name, _, rest = r["config"].split(" ", 2)
-    return f"{name}, {rest}"
+    name, _, mode, rest = r["config"].removesuffix(" in a row").split(" ", 3)
+    way, _, schedule = rest.partition(", ")
+    parts = [name, {"full": "32 bits", "half": "16 bits"}[mode]]
+    parts += [f"acting `{way}`"] * (way != "after") + [schedule] * bool(schedule)
+    return ", ".join(parts)
 
 
 def _batch(r: Row) -> int:
