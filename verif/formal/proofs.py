@@ -11,6 +11,7 @@ ENGINE = "jackdaw:lib:engine"
 SHELL = "jackdaw:shell:shell"
 A3C = "jackdaw:engine:a3c_around"
 TREE = "jackdaw:engine:replay_tree"
+QAT = "jackdaw:engine:qat_top"
 
 PROOFS: tuple[Proof, ...] = (
     Proof(
@@ -406,6 +407,21 @@ PROOFS: tuple[Proof, ...] = (
             pattern=r"clipped\[k\] \|\| !trial",
             replacement="!trial",
             words="a quotient that does not fit is not clipped",
+        ),
+    ),
+    Proof(
+        name="qat_sweep",
+        block="jd_qat_sweep",
+        harness="jd_prove_sweep",
+        core=QAT,
+        words="each line of each layer is sent to Adam once and in order, 2 clocks between ranges",
+        depth=2,
+        bug=Bug(
+            file="jd_qat_sweep.sv",
+            pattern=r"assign sweep_valid_o   = busy_q && !runs_q;",
+            replacement="assign sweep_valid_o   = busy_q && !(runs_q && !sweep_ready_i);",
+            words="the command of the range that just ended is offered again",
+            depth=8,
         ),
     ),
 )
