@@ -6,7 +6,8 @@
 // Streams  adam: a line of weights and of targets is read; both are written. load: a line of weights,
 //          for all cores, or in IL a line for each core; a pipe. bias: a line of biases, in the order
 //          in which output tiles want them, which waits until its group is free; they queue at
-//          bias_line_o until bias_pop_i. read, write: single lines; a read waits until its group is free.
+//          bias_line_o until bias_pop_i. A clear is held until none is on its way there. read, write:
+//          single lines; a read waits until its group is free.
 // Timing   a loaded line shows 3 clocks after its request, one per clock; a line that is read, too.
 //          The optimizer goes first, then loads, biases, reads. No load may come in the clock of an
 //          optimizer's read, as neither can wait: jd_qat_sequencer holds loads back. A bias line can be

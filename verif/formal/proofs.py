@@ -12,6 +12,7 @@ SHELL = "jackdaw:shell:shell"
 A3C = "jackdaw:engine:a3c_around"
 TREE = "jackdaw:engine:replay_tree"
 QAT = "jackdaw:engine:qat_top"
+QAT_CORE = "jackdaw:engine:qat_core"
 
 PROOFS: tuple[Proof, ...] = (
     Proof(
@@ -421,6 +422,23 @@ PROOFS: tuple[Proof, ...] = (
             pattern=r"assign sweep_valid_o   = busy_q && !runs_q;",
             replacement="assign sweep_valid_o   = busy_q && !(runs_q && !sweep_ready_i);",
             words="the command of the range that just ended is offered again",
+            depth=8,
+        ),
+    ),
+    Proof(
+        name="qat_wmem",
+        block="jd_qat_wmem",
+        harness="jd_prove_wmem",
+        core=QAT_CORE,
+        also=("jd_mem_1r1w.sv",),
+        without=("jd_mem_1r1w.sv",),
+        words="each user gets its line, one reader a memory, bias lines counted from their request",
+        depth=5,
+        bug=Bug(
+            file="jd_qat_wmem.sv",
+            pattern=r"assign bias_room   = owed_q != CountW'\(Biases\);",
+            replacement="assign bias_room   = unused_count != CountW'(Biases);",
+            words="bias lines that are on their way do not count",
             depth=8,
         ),
     ),
