@@ -442,4 +442,23 @@ PROOFS: tuple[Proof, ...] = (
             depth=8,
         ),
     ),
+    Proof(
+        name="qat_load",
+        block="jd_qat_load",
+        harness="jd_prove_load",
+        core=QAT,
+        also=("jd_axi_read_queue.sv", "jd_axi_write_queue.sv"),
+        without=("jd_axi_read_queue.sv", "jd_axi_write_queue.sv"),
+        words="requests and strobes cover the rows, nothing else; done once, with the first error",
+        depth=2,
+        timeout_s=600.0,
+        bug=Bug(
+            file="jd_qat_load.sv",
+            pattern=r"\{4\{rows_q != RowsW'\(1\) \|\| ROWS_W'\(k\) < words_q\}\}",
+            replacement="4'hf",
+            words="the last row is written whole",
+            depth=6,
+            skip=4,
+        ),
+    ),
 )
