@@ -30,7 +30,8 @@ from verif.qat.checks import (
 from verif.qat.cores import NETS, to_words
 
 SIZES = {
-    "LW8": Geometry(2, 8, 8, 32, 10, 512, 40, 4, 8, 4, 50, 0),
+    "LW16": Geometry(2, 16, 8, 32, 10, 1024, 80, 4, 16, 4, 50, 0),
+    "LW8": Geometry(4, 8, 8, 32, 10, 512, 40, 4, 8, 4, 50, 1),
     "R0": Geometry(1, 4, 8, 44, 12, 512, 40, 3, 4, 2, 4096, 0),
     "full": Geometry(paper=1),
     "wide": Geometry(4, 4, 128, 1024, 1024, 65536, 1024, 4, 4, 4, 65535, 1),
@@ -40,7 +41,7 @@ LONGEST = 251  # of a table
 
 pytestmark = [
     builds(lambda size: player(SIZES[size], 1)),
-    pytest.mark.parametrize("size", ["LW8", *(regress(s) for s in SIZES if s != "LW8")]),
+    pytest.mark.parametrize("size", ["LW16", *(regress(s) for s in SIZES if s != "LW16")]),
 ]
 
 

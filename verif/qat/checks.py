@@ -6,7 +6,7 @@ of its field, or any other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -76,6 +76,7 @@ PLACES: dict[Error, tuple[int, ...]] = {
     Error.E_ADDR: (2, 4, 10),  # an action lies in one beat
 }  # fmt: skip
 RULES = [(code, place) for code, places in PLACES.items() for place in places]
+REGISTERS = [rule for rule in RULES if rule[1] >= registers.CFG.offset]
 
 
 def player(g: Geometry, seed: int) -> Player:
@@ -430,7 +431,10 @@ def _broken(rng: np.random.Generator, trial: Trial, code: Error, place: int) -> 
 
 
 def trials(rng: np.random.Generator, g: Geometry, count: int) -> list[Trial]:
-    """Jobs: a third right, the others with each rule broken in turn, from the second turn more."""
+    """Jobs: a third right, the others with each rule broken in turn, from the second turn more.
+
+    Of every other right one the registers are wrong that it does not need.
+    """
     tables = [right(rng, g) for _ in range(12)]
     opcodes = [*Opcode, *[Opcode.TRAIN] * 8]
     out: list[Trial] = []
@@ -446,6 +450,10 @@ def trials(rng: np.random.Generator, g: Geometry, count: int) -> list[Trial]:
                     spoil(rng, trial, *RULES[rng.integers(0, len(RULES))])
                 if rng.random() < 0.1:
                     trial.words[rng.integers(0, 16)] ^= 1 << int(rng.integers(0, 32))
+        elif len(out) % 2:  # registers that it does not need
+            for rule in REGISTERS:
+                other = replace(trial, scalars=dict(trial.scalars), shifts=list(trial.shifts))
+                trial = trial if spoil(rng, other, *rule) else other
         out.append(trial)
     return out
 

@@ -10,13 +10,13 @@
 module jd_qat_check_bench
   import jd_qat_pkg::*;
 #(
-  parameter  int unsigned Lw        = 8,
+  parameter  int unsigned Lw        = 16,
   parameter  int unsigned N         = 2,
   parameter  int unsigned Slots     = 8,
   parameter  int unsigned ActLines  = 32,
   parameter  int unsigned DelLines  = 10,
-  parameter  int unsigned WLines    = 512,
-  parameter  int unsigned MaxDim    = 40,
+  parameter  int unsigned WLines    = 1024,
+  parameter  int unsigned MaxDim    = 80,
   parameter  int unsigned MaxLayers = 4,
   parameter  int unsigned BMax      = 50,
   parameter  bit          Paper     = 1'b0,
