@@ -122,7 +122,7 @@ def test_qat_table(size: str, seed: int) -> None:
     left: set[int] = set()  # lines of a slot that are not used
     walk = 5 * NETS * g.max_layers  # clocks
     with player(g, seed) as sim:
-        for words in tables(rng, g, scale(1500, 2 * len(table_rules(g)))):
+        for words in tables(rng, g, scale(1500, 3 * len(table_rules(g)))):
             code, place, table = judged(words, g)
             first = {Error.E_RESERVED: 0, Error.E_DIM: walk}.get(Error(code) if code else None)
             (done,), out = play(sim, words, 4 + (LONGEST if first is None else first + walk))

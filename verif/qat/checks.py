@@ -127,13 +127,13 @@ def networks(rng: np.random.Generator, g: Geometry, most: bool = False) -> Table
     """Networks whose ranges do not overlap; they may need too many lines of a slot.
 
     Args:
-        most: with all layers and all biases.
+        most: with all layers and all biases; else the critic may have too many inputs.
     """
     while True:
         actions = edge(rng, 1, g.lw - 2)
-        states = max(edge(rng, 1, g.max_dim - actions) >> int(rng.integers(0, 3)), 1)
+        states = max(edge(rng, 1, g.max_dim) >> int(rng.integers(0, 3)), 1)
         inputs = g.action_place(states, actions) + actions
-        if inputs > g.max_dim and rng.random() < 0.8:
+        if inputs > g.max_dim and (most or rng.random() < 0.6):
             continue
         nets = [_layers(rng, g, (states, actions), TANH, most),
                 _layers(rng, g, (inputs, 1), NONE, most)]  # fmt: skip
@@ -355,9 +355,12 @@ def spoil(rng: np.random.Generator, trial: Trial, code: Error, place: int) -> bo
         trial.scalars[ADAM[place]] = int(rng.choice([0, past(rng, SCALAR_MOST + 1)]))
         return learns
     if place == registers.CFG.offset:
-        if rng.random() < 0.5:
+        mine = opcode == Opcode.TRAIN and not trial.geometry.paper
+        if rng.random() < 0.7:
             trial.paper = 1
-            return opcode == Opcode.TRAIN and not trial.geometry.paper
+            if mine:  # the chunk is right
+                trial.words[14] = trial.job.batch | min(trial.job.chunk, trial.geometry.vc) << 16
+            return mine
         trial.noise = past(rng, noise.KINDS, 15)
         return trial.job.acts and bool(flags & Flag.NOISE)
     value = _broken(rng, trial, code, place)
@@ -464,7 +467,7 @@ def table_rules(g: Geometry) -> list[tuple[Error, int]]:
     layers = [layer_word(net, k, g) for net in range(NETS) for k in range(g.max_layers)]
     return [
         *((Error.E_RESERVED, word) for word in range(2, table_words(g))),
-        *((Error.E_DIM, word) for word in (0, 1)),
+        *((Error.E_DIM, word) for word in (0, 1, 0, 1, 0, 0)),  # from several causes
         *((Error.E_DIM, at + k) for at in layers for k in (0, 1)),
         *((Error.E_RANGE, at + k) for at in layers for k in (2, 3)),
         (Error.E_SLOT, 0),
