@@ -467,7 +467,7 @@ def table_rules(g: Geometry) -> list[tuple[Error, int]]:
     layers = [layer_word(net, k, g) for net in range(NETS) for k in range(g.max_layers)]
     return [
         *((Error.E_RESERVED, word) for word in range(2, table_words(g))),
-        *((Error.E_DIM, word) for word in (0, 1, 0, 1, 0, 0)),  # from several causes
+        *((Error.E_DIM, word) for word in [0] * 8 + [1] * 3),  # from several causes
         *((Error.E_DIM, at + k) for at in layers for k in (0, 1)),
         *((Error.E_RANGE, at + k) for at in layers for k in (2, 3)),
         (Error.E_SLOT, 0),
