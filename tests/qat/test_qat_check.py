@@ -57,7 +57,7 @@ def test_qat_check(size: str, seed: int) -> None:
             "shifts": pack(np.array([trial.shifts]), 5), **trial.scalars,
         }  # fmt: skip
         for name, value in values.items():
-            columns.setdefault(f"{name}_i", []).append(np.ravel(value))
+            columns.setdefault(f"{name}_i", []).append(np.asarray(value).reshape(-1))
     turn = DONE + 1
     starts = np.arange(turn * len(found)) % turn == 0
     held = {name: np.repeat(np.array(values), turn, axis=0) for name, values in columns.items()}
@@ -124,7 +124,7 @@ def test_qat_table(size: str, seed: int) -> None:
     with player(g, seed) as sim:
         for words in tables(rng, g, scale(1500, 3 * len(table_rules(g)))):
             code, place, table = judged(words, g)
-            first = {Error.E_RESERVED: 0, Error.E_DIM: walk}.get(Error(code) if code else None)
+            first = {int(Error.E_RESERVED): 0, int(Error.E_DIM): walk}.get(code)
             (done,), out = play(sim, words, 4 + (LONGEST if first is None else first + walk))
             assert (int(out["net_code_o"][done]), int(out["net_place_o"][done])) == (code, place)
             met.add((code, place))
