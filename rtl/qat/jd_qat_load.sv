@@ -6,8 +6,9 @@
 //          order; line_*: rows to write. done_o: one clock, the transfer is over, with the first
 //          response that was an error. stop_i: no more bursts are asked for
 //          than the one on offer.
-// Timing   a row per clock. At most 64 beats are asked for at a time, and 16 to write; a write that
-//          was asked for ends also under stop_i, with rows that the user still gives.
+// Timing   a row per clock. At most 64 beats are asked for at a time, and 16 to write, each of which
+//          takes one clock more; a write that was asked for ends also under stop_i, with rows that the
+//          user still gives.
 // Numbers  bits, unchanged. Rows from the beat of an error on are not given. Of the last row line_words_i
 //          words are written.
 // Source   docs/shell.md, memory.
