@@ -94,10 +94,11 @@ def measure(
         table = plan(work.states, work.actions, work.hidden, g)
         infer = qat.queue_infer(state).wait(TIMEOUT_S).cycles
         predicted = infer_clocks(table, g, paper)
-        progress(f"{work.name}: INFER {infer} clocks, {predicted.total} by the model")
+        name = work.name + ", published schedule" * paper
+        progress(f"{name}: INFER {infer} clocks, {predicted.total} by the model")
         rows += [
-            row("qat", "infer_clocks", work.name, infer, "clocks", predicted.inf),
-            row("qat", "model_error", f"{work.name} INFER", error(infer, predicted), "%", 0),
+            row("qat", "infer_clocks", name, infer, "clocks", predicted.inf),
+            row("qat", "model_error", f"{name} INFER", error(infer, predicted), "%", 0),
         ]
         records = transitions(work, max(batches))
         base = device.alloc(g.stride(work.states) * max(batches))
