@@ -604,8 +604,8 @@ class Queued(Base):
     """Jobs that wait for timesteps, and soft resets."""
 
     sequences = (
-        Queues(rounds=scale(6, 1), timed=True), Arrivals(times=scale(240, 60)),
-        TimestepResets(times=scale(20, 2), queued=2),
+        Queues(rounds=scale(3, 1), timed=True), Arrivals(times=scale(100, 60)),
+        TimestepResets(times=scale(10, 2), queued=2),
     )  # fmt: skip
 
 
