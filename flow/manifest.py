@@ -288,6 +288,10 @@ def read(folder: Path) -> Manifest:
                 )
             },
         )  # fmt: skip
+        for pattern, tests in manifest.verifies.items():
+            missing = [test for test in tests if not (folder / test.partition("::")[0]).is_file()]
+            if isinstance(tests, str) or missing:
+                raise ValueError(f"verifies {pattern}: got {tests}, want a list of test files here")
         if not NAME.fullmatch(manifest.name):
             raise ValueError(f"engine is {manifest.name!r}, want lower-case letters and digits")
         ports = manifest.ports(manifest.values({}, "defaults"))

@@ -11,8 +11,9 @@ import pytest
 
 from flow import BUILD, ROOT, mutants
 from flow.campaign import BaselineFailed, Campaign, Knowledge, Outcome
+from flow.manifest import engines
 from flow.netlist import Netlist
-from mutate import Book, is_argued
+from mutate import Book, is_argued, tests_of
 
 TEXT = """module jd_x #(
   parameter int unsigned W = 4 + 1
@@ -130,6 +131,18 @@ def test_sample_of_fifo_is_killed() -> None:
     assert [r["level"] for r in rows] == ["source", "netlist"]
     assert [r["survived"] for r in rows] == [0, 0]
     assert sum(r["killed"] + r["timeout"] for r in rows) > 8
+
+
+def test_an_engine_answers_for_shared_files() -> None:
+    """Its manifest's tests come before those of the list, which has others for the same file."""
+    page = "rtl/lib/engine/jd_engine_page.sv"
+    (answering,) = (m for m in engines().values() if page in m.verifies)
+    found = tests_of("lib", page)
+    assert found == [
+        str((answering.folder / t).relative_to(ROOT)) for t in answering.verifies[page]
+    ]
+    assert all((ROOT / test).is_file() for test in found)
+    assert tests_of("lib", page.replace("page", "ring")) == ["tests/shell/test_engine_control.py"]
 
 
 def test_book_goes_on_where_it_stopped(tmp_path: Path) -> None:

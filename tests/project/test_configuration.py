@@ -234,6 +234,8 @@ def test_a_wrong_manifest_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "invalid syntax": right.replace("memory_ports: 1", "memory_ports: 1 +"),
         "memory_ports is 17, want 1": right.replace("memory_ports: 1", "memory_ports: 17"),
         "name 'Depth' is not defined": right.replace("memory_ports: 1", "memory_ports: Depth"),
+        "want a list of test files": right + "verifies: {rtl/lib/x.sv: [tests/nothing.py]}\n",
+        "has no attribute 'items'": right + "verifies: [rtl/lib/x.sv]\n",
         "modulo by zero": right.replace("memory_ports: 1", "memory_ports: 1 // 0"),
     }
     for number, (message, text) in enumerate(wrongs.items()):

@@ -128,7 +128,7 @@ module jd_prove_sweep
   `JD_ASSERT_NEXT(Follows_A, !idle && ready && !valid && !clear_i, sends_q ? valid : idle)
   `JD_ASSERT_IF(LastComes_A, sends_q, last_ahead)
 
-  // The block's place beside the harness's: it goes on a clock later.
+  // The block's place equals the harness's of one clock before.
   logic [1:0] next_layer;
   logic       at_place, next_place;
   assign at_place   = u_dut.layer_q == layer_q && u_dut.bias_q == bias_q;

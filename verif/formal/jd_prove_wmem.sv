@@ -2,8 +2,8 @@
 //
 // Proof of jd_qat_wmem: loads, bias lines, single reads and the optimizer get the line that they asked
 // for as it was in the clock of their request, 3 clocks after it (of loads: the line of each core); no
-// two of them read one memory of a group in a clock, and bias lines and reads wait for nothing else but
-// room. A bias line counts from its request on: never more than Biases are owed, the queue has room for
+// two of them read one memory of a group in the same clock, and bias lines and reads wait for nothing
+// else but room. A bias line counts from its request on: never more than Biases are owed, the queue has room for
 // each (BiasRoom_A), none is lost, doubled or overtaken, and each can be popped 5 clocks after it was taken
 // or when those before it are.
 //
@@ -228,13 +228,12 @@ module jd_prove_wmem
   `JD_ASSERT_IF(NotLost_A, followed_q, ahead_q < owed_q)
 
   // The queue between them.
-  logic [31:0] read_addr, write_addr, stored, behind, place;
+  logic [31:0] read_addr, write_addr, stored, late, place;
   assign read_addr  = 32'(u_dut.u_biases.gen_memory.read_addr_q);
   assign write_addr = 32'(u_dut.u_biases.gen_memory.write_addr_q);
   assign stored     = 32'(u_dut.u_biases.gen_memory.stored_q);
-  assign behind     = 32'(ahead_q) - 32'(u_dut.queue_valid);
-  assign place      = read_addr + behind >= Biases ? read_addr + behind - Biases
-                                                   : read_addr + behind;
+  assign late       = 32'(ahead_q) - 32'(u_dut.queue_valid);
+  assign place      = read_addr + late >= Biases ? read_addr + late - Biases : read_addr + late;
   `JD_ASSERT(Owed_A, u_dut.owed_q == owed_q)
   `JD_ASSERT_IF(UnderWay_A, !cleared_q, 32'(owed_q) == 32'(queued) + 32'(due_q.bias)
                 + 32'(due_q2.bias) + 32'(due_q3.bias))
