@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import mutate
 from flow import BUILD, ROOT, mutants
 from flow.campaign import BaselineFailed, Campaign, Knowledge, Outcome
 from flow.manifest import engines
 from flow.netlist import Netlist
-from mutate import Book, is_argued, tests_of
+from mutate import Book, is_argued
 
 TEXT = """module jd_x #(
   parameter int unsigned W = 4 + 1
@@ -137,12 +138,14 @@ def test_an_engine_answers_for_shared_files() -> None:
     """Its manifest's tests come before those of the list, which has others for the same file."""
     page = "rtl/lib/engine/jd_engine_page.sv"
     (answering,) = (m for m in engines().values() if page in m.verifies)
-    found = tests_of("lib", page)
+    found = mutate.tests_of("lib", page)
     assert found == [
         str((answering.folder / t).relative_to(ROOT)) for t in answering.verifies[page]
     ]
     assert all((ROOT / test).is_file() for test in found)
-    assert tests_of("lib", page.replace("page", "ring")) == ["tests/shell/test_engine_control.py"]
+    assert mutate.tests_of("lib", page.replace("page", "ring")) == [
+        "tests/shell/test_engine_control.py"
+    ]
 
 
 def test_book_goes_on_where_it_stopped(tmp_path: Path) -> None:
