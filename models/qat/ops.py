@@ -46,36 +46,58 @@ def round_shift(x: Any, shift: int) -> Any:
 
 def saturate(x: np.ndarray, bits: int = FULL_BITS) -> tuple[np.ndarray, int]:
     """S: the nearest signed integers of so many bits, and how many values they changed."""
-    most = (1 << bits - 1) - 1
-    out = np.clip(x, -most - 1, most)
-    return out, int(np.count_nonzero(out != x))
+    x = np.asarray(x, np.int64)
+    out, changed = _clip(x.reshape(-1), (1 << bits - 1) - 1)
+    return out.reshape(x.shape), int(changed)
 
 
-def magnitude(x: np.ndarray) -> int:
-    """The largest absolute value; 0 of an empty array."""
-    return max(-int(x.min()), int(x.max())) if x.size else 0
+@njit(cache=True)
+def _clip(x, most):  # type: ignore[no-untyped-def]
+    out, changed = np.empty_like(x), 0
+    for k in range(len(x)):
+        out[k] = min(max(x[k], -most - 1), most)
+        changed += out[k] != x[k]
+    return out, changed
 
 
 def products(x: np.ndarray, y: np.ndarray, drop: int = 0) -> np.ndarray:
     """Exact sums of products, their low bits dropped: floor(x @ y.T / 2**drop).
 
-    Float64 multiplies exactly what stays below 2**53 in every partial sum; operands that are larger
-    are taken in halves of 16 bits, as the lanes of a processing element do.
+    Float64 multiplies exactly what stays below 2**53 in every partial sum. No partial sum is larger
+    than the product of both operands' lengths (Cauchy and Schwarz). Operands that are longer are
+    taken in halves of 16 bits, as the lanes of a processing element do.
 
     Args:
         x, y: [m, k] and [n, k] integers of 32 bits, k at most 1024.
         drop: 0, if the sums fit 63 bits, or 16.
     Returns: [m, n] int64.
     """
-    wide_x, wide_y = magnitude(x), magnitude(y)
-    if wide_x * wide_y * x.shape[1] < EXACT:
-        exact = x.astype(np.float64) @ y.astype(np.float64).T
-        return exact.astype(np.int64) >> drop
-    if wide_x > LANE:
-        high, low = products(x >> 16, y), products(x & LANE, y)
+    return _products(x.astype(np.float64), y.astype(np.float64), drop)
+
+
+def _products(x: np.ndarray, y: np.ndarray, drop: int) -> np.ndarray:
+    """The same of operands in float64."""
+    of_x, of_y = _length(x), _length(y)
+    if of_x * of_y < EXACT:
+        return (x @ y.T).astype(np.int64) >> drop
+    if of_x > of_y:
+        (high, low), rest = _halves(x), y
+        above, below = _products(high, rest, 0), _products(low, rest, 0)
     else:
-        high, low = products(x, y >> 16), products(x, y & LANE)
-    return high + (low >> 16) if drop == 16 else ((high << 16) + low) >> drop
+        (high, low), rest = _halves(y), x
+        above, below = _products(rest, high, 0), _products(rest, low, 0)
+    return above + (below >> 16) if drop == 16 else ((above << 16) + below) >> drop
+
+
+def _length(x: np.ndarray) -> float:
+    """The greatest Euclidean length of a row, with room for the rounding of its sum."""
+    return 1.0001 * math.sqrt(np.einsum("ij,ij->i", x, x).max(initial=0))
+
+
+def _halves(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """floor(x / 2**16) and what is left, of integers in float64."""
+    high = np.floor(x / (LANE + 1))
+    return high, x - high * (LANE + 1)
 
 
 def forward(
