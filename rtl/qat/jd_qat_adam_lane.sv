@@ -15,6 +15,8 @@
 //          m' lies between m and g, v' between v and g*g, t' between t and w', so they need no
 //          saturation. With tau 0 a target stays. A weight of 0 with gradient and moments of 0 stays
 //          0, and so do they: padding.
+//          A DSP slice multiplies 27 by 18 bits, so the wider factor of a product is cut into pieces
+//          of 17 bits, the top one signed: 14 slices.
 // Source   FIXAR V (weight update); docs/qat.md (Adam). Golden model: models/qat/ops.py, adam.
 `include "jd_assert.svh"
 module jd_qat_adam_lane (
@@ -47,6 +49,7 @@ module jd_qat_adam_lane (
   localparam int unsigned LATENCY  = WEIGHT + 4;
 
   localparam int unsigned RatioW   = 27;
+  localparam int unsigned PieceW   = 17;
   localparam int unsigned DownW    = 33 + 25;    // difference times a factor
 
   // Element k: a weight came k clocks ago.
@@ -59,14 +62,18 @@ module jd_qat_adam_lane (
     else         valid_q <= valid[LATENCY-1:0];
   end
 
-  // ---- First moment: 1 difference | 2..4 product | 5 and half | 6 sum
+  // ---- First moment: 1 difference | 2 products of pieces | 3, 4 their sum | 5 and half | 6 sum
   logic signed [32:0]      apart_q;
-  logic signed [DownW-1:0] share_q2, share_q3, share_q4, share_q5;
+  logic signed [41:0]      low_q2, high_q2;
+  logic signed [DownW-1:0] share_q3, share_q4, share_q5;
   logic signed [31:0]      m_q5, m_q6;
   always_ff @(posedge clk_i) begin
     if (valid[0]) apart_q  <= 33'(in_g_i) - 33'(in_m_i);
-    if (valid[1]) share_q2 <= apart_q * $signed({1'b0, c1_i});
-    if (valid[2]) share_q3 <= share_q2;
+    if (valid[1]) begin
+      low_q2  <= $signed({1'b0, apart_q[PieceW-1:0]}) * $signed({1'b0, c1_i});
+      high_q2 <= $signed(apart_q[32:PieceW]) * $signed({1'b0, c1_i});
+    end
+    if (valid[2]) share_q3 <= DownW'(low_q2) + (DownW'(high_q2) <<< PieceW);
     if (valid[3]) share_q4 <= share_q3;
     if (valid[4]) share_q5 <= share_q4 + DownW'(1 << 23);
     if (valid[5]) m_q6     <= m_q5 + 32'(share_q5 >>> 24);
@@ -75,22 +82,27 @@ module jd_qat_adam_lane (
     .clk_i, .rst_ni, .in_i (in_m_i), .out_o (m_q5)
   );
 
-  // ---- Second moment: 1, 2 square | 3 difference | 4 products of halves | 5 their sum | 6 sum
+  // ---- Second moment: 1, 2 square | 3 difference | 4 products of pieces | 5 their sum | 6 sum
   logic signed [63:0] square_q, square_q2;
   logic [63:0]        v_q2, v_q5, v_q6;
   logic signed [64:0] away_q3;                   // g*g - v
-  logic signed [57:0] upper_q4;
-  logic [55:0]        lower_q4;
-  logic signed [89:0] change_q5;
+  logic signed [3:0][41:0] piece_q4;
+  logic signed [89:0] even, odd, change_q5;
+  // Every other piece: products of 41 bits, 34 apart, and the half.
+  assign even = 90'($signed(piece_q4[0])) + (90'($signed(piece_q4[2])) <<< 2 * PieceW);
+  assign odd  = (90'($signed(piece_q4[1])) <<< PieceW) + (90'($signed(piece_q4[3])) <<< 3 * PieceW)
+              + 90'(1 << 23);
   always_ff @(posedge clk_i) begin
     if (valid[0]) square_q  <= in_g_i * in_g_i;
     if (valid[1]) square_q2 <= square_q;
     if (valid[2]) away_q3   <= 65'(square_q2) - $signed({1'b0, v_q2});
     if (valid[3]) begin
-      upper_q4 <= $signed(away_q3[64:32]) * $signed({1'b0, c2_i});
-      lower_q4 <= 56'(away_q3[31:0]) * 56'(c2_i);
+      for (int unsigned k = 0; k < 3; k++) begin
+        piece_q4[k] <= $signed({1'b0, away_q3[k*PieceW +: PieceW]}) * $signed({1'b0, c2_i});
+      end
+      piece_q4[3] <= $signed(away_q3[64:3*PieceW]) * $signed({1'b0, c2_i});
     end
-    if (valid[4]) change_q5 <= {upper_q4, 32'b0} + 90'(lower_q4) + 90'(1 << 23);
+    if (valid[4]) change_q5 <= even + odd;
     if (valid[5]) v_q6      <= v_q5 + 64'(change_q5 >>> 24);
   end
   jd_delay #(.Width (64), .Cycles (2), .Clear (1'b0)) u_v2 (
@@ -128,8 +140,10 @@ module jd_qat_adam_lane (
     .clk_i, .rst_ni, .in_i (m_root[31]), .out_o (minus)
   );
 
-  // ---- Weight: product, again, rounded, difference
-  logic [52:0]        product_q, product_q2;
+  // ---- Weight: products of pieces, their sum, rounded, difference
+  logic [42:0]        low_q;
+  logic [35:0]        high_q;
+  logic [52:0]        product_q2;
   logic               minus_q, minus_q2;
   logic [53:0]        magnitude;
   logic signed [22:0] step_q3;
@@ -140,11 +154,12 @@ module jd_qat_adam_lane (
   assign magnitude = 54'(product_q2) + (minus_q2 ? 54'h7FFF_FFFF : 54'h8000_0000);
   always_ff @(posedge clk_i) begin
     if (valid[QUOTIENT]) begin
-      product_q <= 53'(ratio) * 53'(rate_i);
-      minus_q   <= minus;
+      low_q   <= 43'(ratio[PieceW-1:0]) * 43'(rate_i);
+      high_q  <= 36'(ratio[RatioW-1:PieceW]) * 36'(rate_i);
+      minus_q <= minus;
     end
     if (valid[QUOTIENT+1]) begin
-      product_q2 <= product_q;
+      product_q2 <= 53'(low_q) + {high_q, {PieceW{1'b0}}};
       minus_q2   <= minus_q;
     end
     if (valid[QUOTIENT+2]) step_q3 <= minus_q2 ? -23'(magnitude >> 32) : 23'(magnitude >> 32);
@@ -160,14 +175,20 @@ module jd_qat_adam_lane (
     end
   end
 
-  // ---- Target: difference, product, again with half, sum
+  // ---- Target: difference, products of pieces, their sum with half, sum
   logic signed [31:0] t_weight, t_sum_in;
   logic signed [32:0] lag_q;
-  logic signed [DownW-1:0] move_q2, move_q3;
+  logic signed [42:0]      near_q2, far_q2;
+  logic signed [DownW-1:0] move_q3;
   always_ff @(posedge clk_i) begin
     if (valid[WEIGHT])   lag_q   <= 33'(w_new_q) - 33'(t_weight);
-    if (valid[WEIGHT+1]) move_q2 <= lag_q * $signed({1'b0, tau_i});
-    if (valid[WEIGHT+2]) move_q3 <= move_q2 + DownW'(1 << 23);
+    if (valid[WEIGHT+1]) begin
+      near_q2 <= $signed({1'b0, lag_q[PieceW-1:0]}) * $signed({1'b0, tau_i});
+      far_q2  <= $signed(lag_q[32:PieceW]) * $signed({1'b0, tau_i});
+    end
+    if (valid[WEIGHT+2]) begin
+      move_q3 <= DownW'(near_q2) + (DownW'(far_q2) <<< PieceW) + DownW'(1 << 23);
+    end
     if (valid[WEIGHT+3]) out_t_o <= t_sum_in + 32'(move_q3 >>> 24);
   end
   jd_delay #(.Width (32), .Cycles (WEIGHT), .Clear (1'b0)) u_t (

@@ -391,9 +391,9 @@ PROOFS: tuple[Proof, ...] = (
         depth=6,
         bug=Bug(
             file="jd_fixed_sqrt.sv",
-            pattern=r"rest\[k\+1\]  <= trial\[RestW\+1\] \? next",
-            replacement="rest[k+1]  <= trial[RestW+1] ? trial",
-            words="the rest is not restored",
+            pattern=r"\^ \{NextW-2\{!below\}\}",
+            replacement="^ {NextW-2{1'b1}}",
+            words="a rest below 0 is taken from",
         ),
     ),
     Proof(
@@ -405,8 +405,8 @@ PROOFS: tuple[Proof, ...] = (
         depth=7,
         bug=Bug(
             file="jd_fixed_div.sv",
-            pattern=r"clipped\[k\] \|\| !trial",
-            replacement="!trial",
+            pattern=r"clipped\[k\] \|\| !sum",
+            replacement="!sum",
             words="a quotient that does not fit is not clipped",
         ),
     ),

@@ -7,7 +7,7 @@
 // Timing   latency QuotientW + 1, a quotient per clock: a stage finds whether it must be clipped,
 //          each other one a bit, the top one first.
 // Numbers  unsigned, exact: result = min(floor(dividend * 2^FracW / divisor), 2^QuotientW - 1). The
-//          divisor is not 0.
+//          divisor is not 0. Not restoring: a rest below 0 stays, and the next stage adds.
 // Source   docs/qat.md (Adam). Golden model: models/qat/ops.py, udiv.
 `include "jd_assert.svh"
 module jd_fixed_div #(
@@ -46,11 +46,12 @@ module jd_fixed_div #(
   assign clip  = ahead >= WideW'(divisor_i);
 
   // Element k is before the stage that finds bit QuotientW - 1 - k: the dividend's bits that are
-  // still to come, at the top, with the quotient's so far at the bottom; the rest; the divisor.
+  // still to come, at the top, with the quotient's so far at the bottom; the rest, from -divisor
+  // to below divisor; the divisor.
   logic [QuotientW:0]   valid;
   logic                 clipped  [QuotientW+1] /*verilator split_var*/;
   logic [QuotientW-1:0] quotient [QuotientW+1] /*verilator split_var*/;
-  logic [DivisorW-1:0]  rest     [QuotientW+1] /*verilator split_var*/;
+  logic [DivisorW:0]    rest     [QuotientW+1] /*verilator split_var*/;
   logic [DivisorW-1:0]  divisor  [QuotientW+1] /*verilator split_var*/;
   assign valid_o  = valid[QuotientW];
   assign result_o = quotient[QuotientW];
@@ -60,20 +61,23 @@ module jd_fixed_div #(
     if (valid_i) begin
       clipped[0]  <= clip;
       quotient[0] <= bits;
-      rest[0]     <= DivisorW'(ahead);
+      rest[0]     <= (DivisorW + 1)'(ahead);
       divisor[0]  <= divisor_i;
     end
   end
   for (genvar k = 0; k < QuotientW; k++) begin : gen_stage
-    logic [DivisorW:0]   next;
-    logic [DivisorW+1:0] trial;
-    assign next  = {rest[k], quotient[k][QuotientW-1]};
-    assign trial = {1'b0, next} - {2'b00, divisor[k]};
+    // The lowest bit is there to carry: -divisor is ~divisor + 1.
+    logic                above;
+    logic [DivisorW+1:0] next, taken, sum;
+    assign above = !rest[k][DivisorW];
+    assign next  = {rest[k][DivisorW-1:0], quotient[k][QuotientW-1], 1'b1};
+    assign taken = {1'b0, divisor[k], 1'b0} ^ {DivisorW+2{above}};
+    assign sum   = next + taken;
     always_ff @(posedge clk_i) begin
       if (valid[k]) begin
         clipped[k+1]  <= clipped[k];
-        quotient[k+1] <= {quotient[k][QuotientW-2:0], clipped[k] || !trial[DivisorW+1]};
-        rest[k+1]     <= trial[DivisorW+1] ? next[DivisorW-1:0] : trial[DivisorW-1:0];
+        quotient[k+1] <= {quotient[k][QuotientW-2:0], clipped[k] || !sum[DivisorW+1]};
+        rest[k+1]     <= sum[DivisorW+1:1];
         divisor[k+1]  <= divisor[k];
       end
     end

@@ -4,8 +4,8 @@
 //
 // Streams  in: a value; out: its root, in the same order. A pipe: valid only, no stall.
 // Timing   latency RootW, a value per clock: each stage finds a bit of the root, the top one first.
-// Numbers  unsigned, exact: result^2 <= value < (result + 1)^2. Restoring: what is left of the value
-//          after k bits is at most twice the root so far, so it has k + 1 bits.
+// Numbers  unsigned, exact: result^2 <= value < (result + 1)^2. Not restoring: a rest below 0 stays,
+//          and the next stage adds. After k bits it is within +-2^(k+1), so it has k + 2 bits.
 // Source   docs/qat.md (Adam). Golden model: models/qat/ops.py, isqrt.
 `include "jd_assert.svh"
 module jd_fixed_sqrt #(
@@ -24,8 +24,8 @@ module jd_fixed_sqrt #(
   end
 
   // Element k is after k stages: the bits of the value that no stage has seen yet, at the top; the
-  // rest of those that were seen; the root so far.
-  localparam int unsigned RestW = RootW + 1;
+  // rest of those that were seen, with its sign; the root so far.
+  localparam int unsigned RestW = RootW + 2;
   logic [RootW:0]    valid;
   logic [ValueW-1:0] value [RootW+1] /*verilator split_var*/;
   logic [RestW-1:0]  rest  [RootW+1] /*verilator split_var*/;
@@ -42,15 +42,21 @@ module jd_fixed_sqrt #(
   end
 
   for (genvar k = 0; k < RootW; k++) begin : gen_stage
-    // A one at the root's end fits if the rest is at least 4*root + 1 with the next two bits.
-    logic [RestW+1:0] next, trial;
-    assign next  = {rest[k], value[k][ValueW-1 -: 2]};
-    assign trial = next - (RestW + 2)'({root[k], 2'b01});
+    // A one at the root's end fits if the rest, with the next two bits, is at least 4*root + 1. Of a
+    // rest below 0 that was taken already, as 4*root + 4: what is added is 4*root + 3.
+    localparam int unsigned NextW = k + 3;
+    logic             below;
+    logic [NextW-1:0] next, sum;
+    logic [NextW-3:0] taken;
+    assign below = rest[k][RestW-1];
+    assign next  = NextW'({rest[k], value[k][ValueW-1 -: 2]});
+    assign taken = (NextW - 2)'(root[k]) ^ {NextW-2{!below}};
+    assign sum   = next + {taken, 2'b11};
     always_ff @(posedge clk_i) begin
       if (valid[k]) begin
         value[k+1] <= {value[k][ValueW-3:0], 2'b00};
-        rest[k+1]  <= trial[RestW+1] ? next[RestW-1:0] : trial[RestW-1:0];
-        root[k+1]  <= {root[k][RootW-2:0], !trial[RestW+1]};
+        rest[k+1]  <= RestW'($signed(sum));
+        root[k+1]  <= {root[k][RootW-2:0], !sum[NextW-1]};
       end
     end
   end
