@@ -6,9 +6,11 @@ Clocks do not depend on data, so networks and transitions are random.
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from benchmarks.peers import learners
 from jackdaw.device import Config, load_config, open_device
 from jackdaw.device.base import Device
 from jackdaw.drivers.qat import Qat, QatSettings, Source
+from jackdaw.runtime.environment import Environment
 from models.qat.layout import Table, plan
 from models.qat.records import Transitions, pack
 from models.qat.timing import Clocks, ideal_clocks, infer_clocks, train_clocks
@@ -27,6 +30,8 @@ from models.qat.timing import Clocks, ideal_clocks, infer_clocks, train_clocks
 BATCHES = (64, 128, 256, 512)
 PUBLISHED = (53_826.8, "FIXAR, Table II: inferences per second at 164 MHz")
 UTILIZATION = (0.924, "FIXAR VI-C: utilization of the processing elements")
+PLATFORM = (25_293.3, "FIXAR, Table II: inferences per second of the platform, B = 512")
+ENVIRONMENT_STEPS = 2000
 RATE = 1e-4
 TIMEOUT_S = 36_000
 
@@ -61,6 +66,23 @@ def transitions(work: Workload, count: int) -> Transitions:
         rng.normal(size=(count, work.states)), rng.uniform(-1, 1, (count, work.actions)),
         rng.normal(size=count), np.full(count, 0.99), rng.normal(size=(count, work.states)),
     )  # fmt: skip
+
+
+@cache
+def step_seconds(name: str) -> float:
+    """Seconds of the wall clock that a step of an environment takes, episodes' resets included."""
+    with closing(Environment(name)) as environment:
+        rng = np.random.default_rng(3)
+        shape = environment.action_space.shape
+        assert shape is not None
+        actions = rng.uniform(-1, 1, (ENVIRONMENT_STEPS, *shape))
+        environment.reset(seed=1)
+        start = time.perf_counter()
+        for action in actions.astype(np.float32):
+            _, _, terminated, truncated, _ = environment.step(action)
+            if terminated or truncated:
+                environment.reset()
+        return (time.perf_counter() - start) / ENVIRONMENT_STEPS
 
 
 def measure(
@@ -165,6 +187,13 @@ def timestep(
                 UTILIZATION),
             row("qat", "model_error", f"{config} {name}", error(taken, predicted), "%", 0),
         ]  # fmt: skip
+    # The environment's step follows the action, which `with` gives early: it runs under the job.
+    seconds, step = apart / device.clock_hz, step_seconds(f"{work.name}-v5")
+    whole = max(seconds, step) if way == "with" else seconds + step
+    progress(f"{config}: {1e3 * seconds:.3f} ms and {1e3 * step:.3f} ms of {work.name}-v5: "
+             f"{batch / whole:.0f}/s")  # fmt: skip
+    rows.append(row("qat", "platform", config, round(batch / whole, 1), rate,
+                    round(batch / seconds, 1), PLATFORM if batch == 512 else None))  # fmt: skip
     expected = {"fw": model.fw, "dx": model.dx, "dw": model.dw, "inf": model.inf}
     rows += [
         row("qat", f"clocks_{phase}", config, clocks[phase], "clocks", expected[phase])

@@ -20,14 +20,19 @@ EVERY_S = 10.0
 _measured = -EVERY_S
 
 
+def here() -> float:
+    """How many times slower than an ordinary core this one is now."""
+    start = time.process_time()
+    sum(i * i for i in range(STEPS))
+    return (time.process_time() - start) / ORDINARY_S
+
+
 def measure_speed() -> None:
-    """Record how many times slower than an ordinary core this one is, every EVERY_S seconds."""
+    """Record how slow this core is, every EVERY_S seconds."""
     global _measured
     if time.monotonic() - _measured < EVERY_S:
         return
-    start = time.process_time()
-    sum(i * i for i in range(STEPS))
-    record.add("speed", slower=round((time.process_time() - start) / ORDINARY_S, 3))
+    record.add("speed", slower=round(here(), 3))
     _measured = time.monotonic()
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
-from flow import BUILD, ROOT, coverage, pins, process, record
+from flow import BUILD, ROOT, budget, coverage, pins, process, record
 from flow.manifest import engines
 from flow.simulator import BuildFailed, Simulator
 from flow.toolchain import environment
@@ -131,7 +131,8 @@ def run(
         plusargs: more plusargs.
         environment_extra: more environment variables for the test.
         build_args: more Verilator arguments.
-        cpu_s: limit of CPU seconds; the environment variable JD_CPU_S lowers it.
+        cpu_s: limit of CPU seconds of an ordinary core, more of a slower one; the environment
+            variable JD_CPU_S, seconds of this core, lowers it.
         alone: the test needs a process of its own, whoever else uses the simulator.
         waves: write dump.fst; default: the environment variable JD_WAVES.
     The environment variable JD_RUNS names another folder for runs than build/runs.
@@ -195,7 +196,7 @@ def _run_process(requests: Sequence[Request]) -> None:
         program, *(["--trace"] if it.waves else []), "+verilator+rand+reset+2",
         f"+verilator+seed+{first.seed}", *first.plusargs,
     ]  # fmt: skip
-    limit = sum(request.cpu_s for request in requests)
+    limit = sum(request.cpu_s for request in requests) * max(1.0, budget.here())
     limit = min(limit, float(os.environ.get("JD_CPU_S", limit)))
     done = process.run(command, cwd=here, log=folder / "run.log", env=env, cpu_s=limit)
     record.add("runs", what=str(it), core=it.core, tests=names, cpu=round(done.cpu_s, 2))

@@ -3,8 +3,9 @@
 A core's `synth` target lists its variants: tops and parameters. Results are kept by content: a
 variant runs again only if a file that its top uses, a parameter or the flow has changed.
 
-A device is too large to be mapped whole. Its engines are parts: each is mapped by itself, as a
-block is, the rest of the device with black boxes in their places, and the netlists are linked.
+What is too large to be mapped whole has parts: the engines of a device, or modules that a block
+has many of. Each part is mapped by itself, as a block is, the rest with black boxes in the places
+of the parts, and the netlists are linked.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import hashlib
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
@@ -47,7 +49,7 @@ ECP5 = "synth_ecp5"
 NETS = "scratchpad -set synth_xilinx.abc9.W 1200"
 CELLS = ("read_verilog -lib +/xilinx/cells_sim.v", "read_verilog -lib +/xilinx/cells_xtra.v")
 LINK = "flatten -noscopeinfo"
-SHELL = "shell"  # what a device is besides its engines
+SHELL = "shell"  # what is around the parts
 
 
 class SynthesisFailed(RuntimeError):
@@ -66,7 +68,8 @@ class Variant:
         ecp5: place and route it for ECP5, too.
         timeout_s: limit of each tool, seconds of CPU time.
         made: the core of a device that was made of a configuration, in place of `core`.
-        parts: instances that are mapped by themselves, by the name of the instance.
+        parts: what is mapped by itself, by the name of an instance or, for all instances of a
+            module, of the module.
     """
 
     core: str
@@ -104,7 +107,10 @@ def variants(core: str | None = None) -> list[Variant]:
 
 
 def from_options(core: str, options: Sequence[dict[str, Any]]) -> list[Variant]:
-    """Variants from flow options: `{top, name, config, parameters, ecp5, timeout_s}` each."""
+    """Variants from flow options: `{top, name, config, parameters, ecp5, timeout_s, parts}` each.
+
+    The parts are options, too: of modules that the top has instances of.
+    """
     found = []
     for option in options:
         variant = Variant(
@@ -114,6 +120,7 @@ def from_options(core: str, options: Sequence[dict[str, Any]]) -> list[Variant]:
             option.get("parameters", {}),
             option.get("ecp5", False),
             option.get("timeout_s", 1800.0),
+            parts={part.top: part for part in from_options(core, option.get("parts", []))},
         )
         if "config" in option:
             variant = of_device(variant, load_config(option["config"]))
@@ -163,7 +170,8 @@ def synthesise(variant: Variant) -> dict[str, Any]:
         lut, ff, dsp, bram36 (a RAMB18 is a half), uram, carry (CARRY4), lutram, srl; `path_ns`,
         `levels`, `path` of the longest register-to-register path and `port_path_ns` etc. of the
         longest one from or to a port; `ecp5_mhz` (None if not placed); CPU `seconds` of all
-        tools. A variant with parts has their rows, too, as `parts`: its counts are their sums.
+        tools. A variant with parts has their rows, too, as `parts`: its counts are their sums, each
+        part as often as it is there.
     Raises: SynthesisFailed, ValueError.
     """
     folder = netlist_folder(variant)
@@ -210,8 +218,20 @@ def mapped_parts(variant: Variant, folder: Path) -> list[dict[str, Any]]:
     """Map what is around the parts of a variant, and the parts: a row of each, in this order."""
     seconds = _once(folder / f"{SHELL}.done", lambda: mapped_shell(variant, folder))
     shell = replace(variant, name=f"{variant.name}: {SHELL}")
-    first = row_of(shell, folder / f"{SHELL}.stat.json") | {"seconds": seconds}
-    return [first, *map(synthesise, variant.parts.values())]
+    rows = [row_of(shell, folder / f"{SHELL}.stat.json") | {"seconds": seconds}]
+    top = json.loads((folder / f"{SHELL}.json").read_text())["modules"][variant.top]
+    number = Counter(filter(None, (part_of(variant, *cell) for cell in top["cells"].items())))
+    for name, part in variant.parts.items():
+        row = synthesise(part)
+        if number[name] > 1:
+            row["configuration"] += f", one of {number[name]}"
+        rows.append(row)
+    return rows
+
+
+def part_of(variant: Variant, name: str, cell: Mapping[str, Any]) -> str | None:
+    """The name of the part that an instance is, or None."""
+    return next((key for key in (name, cell["type"]) if key in variant.parts), None)
 
 
 def mapped_shell(variant: Variant, folder: Path) -> float:
@@ -226,20 +246,26 @@ def mapped_shell(variant: Variant, folder: Path) -> float:
     commands = [f"tee -q -a {log} {step}" for step in steps]
     seconds = execute([sys.executable, "-c", YOSYS, *commands], variant, log, MEMORY_BYTES)
     design = json.loads(path.read_text())
-    cells = design["modules"][variant.top]["cells"]
-    found = {name: cell for name, cell in cells.items() if cell["type"] in boxes}
-    if found.keys() != variant.parts.keys():
+    found = [
+        (name, cell)
+        for module in design["modules"].values()
+        for name, cell in module["cells"].items()
+        if cell["type"] in boxes
+    ]
+    known = {part_of(variant, name, cell) or name for name, cell in found}
+    if known != variant.parts.keys():
         raise SynthesisFailed(
-            f"{variant.top}: got parts {sorted(variant.parts)}, want {sorted(found)}"
+            f"{variant.top}: got parts {sorted(variant.parts)}, want {sorted(known)}"
         )
-    for name, part in variant.parts.items():
-        values = {key: int(bits, 2) for key, bits in found[name]["parameters"].items()}
+    for name, cell in found:
+        values = {key: int(bits, 2) for key, bits in cell["parameters"].items()}
+        part = variant.parts[str(part_of(variant, name, cell))]
         for key, value in part.parameters.items():
             if values.get(key) != value:
                 raise SynthesisFailed(
                     f"{variant.top}: {key} of part {name} is {value}, want {values.get(key)}"
                 )
-        found[name]["parameters"] = {}  # the mapper wants black boxes without
+        cell["parameters"] = {}  # the mapper wants black boxes without
     path.write_text(json.dumps(design))
     return seconds + yosys(variant, f"read_json {path}", XILINX, folder, SHELL)
 
@@ -253,8 +279,10 @@ def linked(variant: Variant, folder: Path) -> float:
     top = whole["modules"][variant.top]
     for name, part in variant.parts.items():
         netlist = json.loads((netlist_folder(part) / "xcup.json").read_text())
-        whole["modules"][name] = netlist["modules"][part.top]
-        top["cells"][name]["type"] = name
+        whole["modules"][f"part_{name}"] = netlist["modules"][part.top]
+    for name, cell in top["cells"].items():
+        if (key := part_of(variant, name, cell)) is not None:
+            cell["type"] = f"part_{key}"
     path, log = folder / "linked.json", folder / "xcup.log"
     path.write_text(json.dumps(whole))
     steps = [*CELLS, f"read_json {path}", f"hierarchy -check -top {variant.top}", LINK]

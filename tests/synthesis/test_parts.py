@@ -15,6 +15,9 @@ from flow.synthesis_table import COLUMNS, markdown, slow
 DEVICE = "jackdaw:jackdaw:accelerator"
 FIFO = Variant("jackdaw:lib:stream", "jd_stream_fifo", "part", {"Width": 64, "Depth": 16})
 LINK = Variant("jackdaw:shell:shell", "jd_shell_link", "test", parts={"u_fifo": FIFO})
+WORDS = Variant("jackdaw:lib:mem", "jd_mem_1r1w", "part", {"Depth": 16, "Lanes": 1, "LaneW": 16})
+TURN = Variant("jackdaw:lib:stream", "jd_stream_transpose", "test", {"Lanes": 8, "WordW": 16},
+               parts={"jd_mem_1r1w": WORDS})  # fmt: skip
 COUNTS = ("lut", "ff", "lutram", "srl", "dsp", "bram36", "uram", "carry")
 
 
@@ -60,6 +63,12 @@ def test_wrong_parts_are_named(tmp_path, parts, message):
         synthesis.mapped_shell(replace(LINK, parts=parts), tmp_path)
 
 
+def test_each_instance_of_a_module_has_the_parameters_of_the_part(tmp_path):
+    parts = {"jd_mem_1r1w": replace(WORDS, parameters={"Depth": 8})}
+    with pytest.raises(SynthesisFailed, match=r"Depth of part gen_lane\[0\].u_words is 8, want 16"):
+        synthesis.mapped_shell(replace(TURN, parts=parts), tmp_path)
+
+
 def test_parts_stand_below_their_device():
     empty: dict[str, Any] = dict.fromkeys(COLUMNS) | {"path": "", "path_ns": 5.0}
     part = {"block": "jd_part", "configuration": "all: part", **empty}
@@ -88,6 +97,17 @@ def test_parts_make_what_is_mapped_whole():
     for key in ("ff", "lutram", "dsp", "bram36", "uram"):
         assert row[key] == whole[key]
     assert 0.9 < row["lut"] / whole["lut"] < 1.1
+
+
+@pytest.mark.regress
+def test_instances_of_a_module_count_each():
+    row, whole = synthesise(TURN), synthesise(replace(TURN, parts={}))
+    shell, part = row["parts"]
+    assert part["configuration"] == "part, one of 8"
+    for key in COUNTS:
+        assert row[key] == shell[key] + 8 * part[key]
+    for key in ("ff", "lutram", "dsp", "bram36", "uram"):
+        assert row[key] == whole[key]
 
 
 @pytest.mark.regress

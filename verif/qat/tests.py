@@ -630,10 +630,10 @@ class BackPressure(Base):
     timing = AxiTiming(latency=(1, 120), busy=0.6)
     sequences = (
         Lines(rounds=scale(4, 1)), Acting(rounds=scale(6, 1)), Layers(rounds=scale(4, 1)),
-        Resets(times=scale(24, 4)), Updates(rounds=scale(3, 1)), Dropped(times=scale(12, 2)),
-        Queues(rounds=scale(2, 1)), TimestepResets(times=scale(20, 4)),
-        TimestepResets(times=scale(10, 3), writing=True),
-        TimestepResets(times=scale(6, 2), queued=3),
+        Resets(times=scale(16, 4)), Updates(rounds=scale(3, 1)), Dropped(times=scale(8, 2)),
+        Queues(rounds=1), TimestepResets(times=scale(10, 4)),
+        TimestepResets(times=scale(6, 3), writing=True),
+        TimestepResets(times=scale(4, 2), queued=3),
     )  # fmt: skip
 
 
