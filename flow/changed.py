@@ -85,7 +85,7 @@ def is_input(name: str, area: str) -> bool:
     """Whether a file may decide about the tests of an area (a folder below `tests`)."""
     if area not in ENGINES:
         return True
-    if name.startswith("docs/") or name in ("README.md", "LICENSE"):
+    if name.startswith("docs/") or name in PAGES:
         return False
     others = set(ENGINES) - together(area)
     return not any(name.startswith(folder) for other in others for folder in folders(other))
