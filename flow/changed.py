@@ -30,6 +30,7 @@ ENGINES = tuple(sorted(engines()))
 WHOLE = ("all", "learners")  # configurations that only tests outside the engines' folders open
 TOPS = ("rtl", "verif", "tests")
 NOTES_KEPT = 200
+PAGES = ("README.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE")
 SETTINGS = (
     "JD_EFFORT",
     "JD_OPTIMIZE",
