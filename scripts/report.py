@@ -380,13 +380,13 @@ def _learner_summary(rows: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
 
 
 def _a3c_summary(rows: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    """The summary's line on A3C's inferences a second with 16 agents."""
+    """The summary's line on A3C's inferences per second with 16 agents."""
     found = [r for r in rows if r["unit"] == "IPS" and r["published"] is not None]
     if not found:
         return []
     best = max(found, key=lambda r: float(r["measured"]))
     return [("A3C, 16 agents on the published Atari network, 256 processing elements at 180 MHz",
-             f"{best['measured']:,.0f} inferences a second, published {best['published']:,.0f}",
+             f"{best['measured']:,.0f} inferences per second, published {best['published']:,.0f}",
              "`scripts/bench.py a3c`")]  # fmt: skip
 
 
