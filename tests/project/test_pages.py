@@ -53,7 +53,9 @@ def test_links_lead_somewhere() -> None:
 
 def test_a_broken_link_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("# One two\n[a](#one-two) [b](page.md#three) [c](none.md) [d](https://x.org/y)\n")
+    page.write_text(
+        "# One two\n[a](#one-two) [b](page.md#three) [c](none.md) [d](https://x.org/y)\n"
+    )
     assert broken(page) == ["page.md: page.md#three", "page.md: none.md"]
 
 
