@@ -30,6 +30,7 @@ ENGINES = tuple(sorted(engines()))
 WHOLE = ("all", "learners")  # configurations that only tests outside the engines' folders open
 TOPS = ("rtl", "verif", "tests")
 NOTES_KEPT = 200
+PAGES = ("README.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE")
 SETTINGS = (
     "JD_EFFORT",
     "JD_OPTIMIZE",
@@ -85,7 +86,7 @@ def is_input(name: str, area: str) -> bool:
     """Whether a file may decide about the tests of an area (a folder below `tests`)."""
     if area not in ENGINES:
         return True
-    if name.startswith("docs/") or name in ("README.md", "LICENSE"):
+    if name.startswith("docs/") or name in PAGES:
         return False
     others = set(ENGINES) - together(area)
     return not any(name.startswith(folder) for other in others for folder in folders(other))

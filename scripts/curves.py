@@ -4,7 +4,7 @@
     scripts/curves.py runs/ddpg-pendulum-1 ... --plot agents.png --compared FILE --record
 
 `--compared` takes what scripts/compare.py wrote of the same runs: the returns of Stable-Baselines3.
-`--record` keeps the table in docs/report/data/agents.json, for the report and the README.
+`--record` keeps the table in docs/report/data/agents.json, for the report and docs/results.md.
 """
 
 from __future__ import annotations

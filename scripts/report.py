@@ -4,7 +4,7 @@
 
 The flows leave their results in docs/report/data; `--bench` measures the engines again and
 `--tests` takes the regression's JUnit file, both for the record with `--record`. Writes
-docs/report/index.html and the summary table of the README.
+docs/report/index.html and the tables of docs/results.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from flow import BUILD, ROOT, results
 from flow.synthesis_table import with_parts
 
 PAGE = ROOT / "docs" / "report" / "index.html"
-README = ROOT / "README.md"
+RESULTS = ROOT / "docs" / "results.md"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Table:
 
 @dataclass
 class Section:
-    """A flow's part of the page, with the cards and the README's lines that it contributes."""
+    """A flow's part of the page, with the cards and the summary's lines that it contributes."""
 
     name: str
     title: str
@@ -313,7 +313,7 @@ def precision_section(data: dict[str, Any]) -> Section:
 
 
 def agents_table(data: dict[str, Any]) -> list[str]:
-    """The README's table of the training runs."""
+    """The summary's table of the training runs."""
     lines = ["| agent | task | threshold | seeds | gradient steps | mean returns | "
              "Stable-Baselines3 |", "|---|---|---|---|---|---|---|"]  # fmt: skip
     for (agent, environment), runs in _by_agent(data).items():
@@ -337,7 +337,7 @@ def _leaves(row: dict[str, Any]) -> int:
 
 
 def _replay_summary(rows: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    """The README's line on the replay engine at a million leaves."""
+    """The summary's line on the replay engine at a million leaves."""
     found = [
         r
         for r in rows
@@ -364,7 +364,7 @@ def _plotted(row: dict[str, Any]) -> bool:
 
 
 def _learner_summary(rows: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    """The README's line on the learner's worst use of its tensor units."""
+    """The summary's line on the learner's worst use of its tensor units."""
     found = [
         (float(r["measured"]), r["config"])
         for r in rows
@@ -380,13 +380,13 @@ def _learner_summary(rows: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
 
 
 def _a3c_summary(rows: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    """The README's line on A3C's inferences a second with 16 agents."""
+    """The summary's line on A3C's inferences per second with 16 agents."""
     found = [r for r in rows if r["unit"] == "IPS" and r["published"] is not None]
     if not found:
         return []
     best = max(found, key=lambda r: float(r["measured"]))
     return [("A3C, 16 agents on the published Atari network, 256 processing elements at 180 MHz",
-             f"{best['measured']:,.0f} inferences a second, published {best['published']:,.0f}",
+             f"{best['measured']:,.0f} inferences per second, published {best['published']:,.0f}",
              "`scripts/bench.py a3c`")]  # fmt: skip
 
 
@@ -508,18 +508,18 @@ def sections() -> list[Section]:
     return found
 
 
-def readme(name: str, lines: list[str]) -> None:
-    """Replace what is between two marks of the README. Raises: ValueError if they are missing."""
+def summarize(name: str, lines: list[str]) -> None:
+    """Replace the text between two marks of the page. Raises: ValueError if they are missing."""
     begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     new, count = re.subn(
         rf"{begin}.*?{end}",
         lambda _: "\n".join([begin, *lines, end]),
-        README.read_text(),
+        RESULTS.read_text(),
         flags=re.DOTALL,
     )
     if count != 1:
-        raise ValueError(f"README.md has {count} places between {begin} and {end}, want 1")
-    README.write_text(new)
+        raise ValueError(f"{RESULTS.name} has {count} places between {begin} and {end}, want 1")
+    RESULTS.write_text(new)
 
 
 def main() -> int:
@@ -541,9 +541,9 @@ def main() -> int:
     )
     PAGE.write_text(page)
     summary = [f"| {a} | {b} | {c} |" for s in found for a, b, c in s.summary]
-    readme("report", ["| what | result | command |", "|---|---|---|", *summary])
+    summarize("report", ["| what | result | command |", "|---|---|---|", *summary])
     if any(s.name == "agents" for s in found):
-        readme("agents", agents_table(results.read("agents")))
+        summarize("agents", agents_table(results.read("agents")))
     print(f"report: {PAGE.relative_to(ROOT)}, {len(found)} sections")
     return 0
 

@@ -27,7 +27,7 @@ FILES = {
     "docs/x.md": "# x\n",
     "docs/synthesis.md": "# Synthesis\n",
     "docs/report/data/synth.json": OLD,
-    "README.md": "# Jackdaw\n",
+    "docs/results.md": "# Results\n",
     ".gitignore": "build/\n",
 }
 
@@ -143,7 +143,12 @@ def test_a_refusal_names_some_of_many_files(tree: Path) -> None:
 def test_flows_record_one_after_another(tree: Path) -> None:
     """What flows write themselves is not what they measure."""
     commit = record()["commit"]
-    for name in ("docs/report/index.html", "docs/images/x.png", "docs/synthesis.md", "README.md"):
+    for name in (
+        "docs/report/index.html",
+        "docs/images/x.png",
+        "docs/synthesis.md",
+        "docs/results.md",
+    ):
         (tree / name).parent.mkdir(exist_ok=True)
         (tree / name).write_text("made by a flow")
     assert [record(flow)["commit"] for flow in ("synth", "bench", "prove")] == [commit] * 3
