@@ -163,6 +163,7 @@ def draw(path: Path, runs: Sequence[dict[str, Any]]) -> None:
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
+    from matplotlib.ticker import MaxNLocator
 
     environments = list(dict.fromkeys(run["environment"] for run in runs))
     figure, axes = pyplot.subplots(
@@ -186,6 +187,7 @@ def draw(path: Path, runs: Sequence[dict[str, Any]]) -> None:
         for delay in {run["recipe"]["qdelay"] for run in mine if precision(run) == "QAT"}:
             axis.axvline(delay, color="#666666", linestyle=":", label="switch to 16 bits")
         axis.set(title=environment, xlabel="gradient steps", ylabel="return without noise")
+        axis.xaxis.set_major_locator(MaxNLocator(5))
         axis.grid(alpha=0.25)
         axis.legend(fontsize=7)
     path.parent.mkdir(parents=True, exist_ok=True)
