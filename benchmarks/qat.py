@@ -30,7 +30,7 @@ from models.qat.timing import Clocks, ideal_clocks, infer_clocks, train_clocks
 BATCHES = (64, 128, 256, 512)
 PUBLISHED = (53_826.8, "FIXAR, Table II: inferences per second at 164 MHz")
 UTILIZATION = (0.924, "FIXAR VI-C: utilization of the processing elements")
-PLATFORM = (25_293.3, "FIXAR, Table II: inferences per second of the platform, B = 512")
+PLATFORM = (25_293.3, "FIXAR VI-B: inferences per second of the platform, at its best")
 ENVIRONMENT_STEPS = 2000
 RATE = 1e-4
 TIMEOUT_S = 36_000

@@ -20,7 +20,7 @@ EVERY_S = 10.0
 _measured = -EVERY_S
 
 
-def here() -> float:
+def slower_now() -> float:
     """How many times slower than an ordinary core this one is now."""
     start = time.process_time()
     sum(i * i for i in range(STEPS))
@@ -32,7 +32,7 @@ def measure_speed() -> None:
     global _measured
     if time.monotonic() - _measured < EVERY_S:
         return
-    record.add("speed", slower=round(here(), 3))
+    record.add("speed", slower=round(slower_now(), 3))
     _measured = time.monotonic()
 
 

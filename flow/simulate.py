@@ -170,6 +170,12 @@ def run(
     return result
 
 
+def cpu_limit(requests: Sequence[Request]) -> float:
+    """CPU seconds of this core that a process of these tests may take; see `run`."""
+    limit = sum(request.cpu_s for request in requests) * max(1.0, budget.slower_now())
+    return min(limit, float(os.environ.get("JD_CPU_S", limit)))
+
+
 def _run_process(requests: Sequence[Request]) -> None:
     """Run tests of one group in one process; at least the first has a result then."""
     first = requests[0]
@@ -196,8 +202,7 @@ def _run_process(requests: Sequence[Request]) -> None:
         program, *(["--trace"] if it.waves else []), "+verilator+rand+reset+2",
         f"+verilator+seed+{first.seed}", *first.plusargs,
     ]  # fmt: skip
-    limit = sum(request.cpu_s for request in requests) * max(1.0, budget.here())
-    limit = min(limit, float(os.environ.get("JD_CPU_S", limit)))
+    limit = cpu_limit(requests)
     done = process.run(command, cwd=here, log=folder / "run.log", env=env, cpu_s=limit)
     record.add("runs", what=str(it), core=it.core, tests=names, cpu=round(done.cpu_s, 2))
     told = _told(folder / "results.xml")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from flow import ROOT, changed, effort, process, regression, simulator
+from flow import ROOT, budget, changed, effort, process, regression, simulate, simulator
 from flow.simulator import Simulator
 
 FIFO = Simulator("jackdaw:lib:stream", "jd_stream_fifo", (("Width", 3), ("Depth", 2)))
@@ -21,6 +21,16 @@ FIFO = Simulator("jackdaw:lib:stream", "jd_stream_fifo", (("Width", 3), ("Depth"
 def child(code: str, tmp_path: Path, **limits: Any) -> process.Ended:
     """Run a Python program."""
     return process.run([sys.executable, "-c", code], cwd=tmp_path, log=tmp_path / "log", **limits)
+
+
+def test_a_limit_counts_an_ordinary_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = [simulate.Request(FIFO, "module", name, cpu_s=10) for name in ("A", "B")]
+    monkeypatch.delenv("JD_CPU_S", raising=False)
+    for slower, seconds in ((0.5, 20), (3.0, 60)):
+        monkeypatch.setattr(budget, "slower_now", lambda slower=slower: slower)
+        assert simulate.cpu_limit(requests) == seconds
+    monkeypatch.setenv("JD_CPU_S", "5")
+    assert simulate.cpu_limit(requests) == 5
 
 
 def test_a_loop_ends_at_its_cpu_limit(tmp_path: Path) -> None:

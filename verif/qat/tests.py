@@ -441,6 +441,7 @@ class Resets(EngineSequence[QatEnv]):
             env.adopt(ACTION, 64)
             # What a dropped inference showed to the monitors and counters is not predicted.
             await env.adopt_registers()
+            assert not env.golden.partial, "MODE.partial without an update"
             await env.run(env.infer())
             await env.acting_slot()
             # A gradient that was dropped is undefined.
