@@ -26,6 +26,7 @@ SEGMENT = 10  # bits of z within a segment of the tangent
 LARGEST = (1 << 19) - 1  # magnitude from which on the tangent is that of 8
 TANH_TABLE = np.array([math.floor(math.tanh(k / 64) * 2**18 + 0.5) for k in range(513)])
 RATIO_MOST = (1 << 27) - 1
+AWAY = (1 << 24) - 1  # added to a magnitude of frac 24: rounds it away from zero
 
 
 @overload
@@ -292,22 +293,25 @@ class Adam:
 
 def adam(
     w: np.ndarray, m: np.ndarray, v: np.ndarray, t: np.ndarray, g: np.ndarray, scalars: Adam
-) -> tuple[int, int]:
+) -> int:
     """Update weights, moments and targets in place.
+
+    Moments round away from zero what they move by, so that they reach a constant gradient. Halves
+    up, a first moment of 5 units with c1 = 0.1 would stay for ever, and move a weight that has no
+    gradient.
 
     Args:
         w, m, t: [...] int32, contiguous; frac 24, 20, 24.
         v: [...] uint64, frac 40.
         g: [...] int32, frac 20.
         scalars: of the update.
-    Returns: saturated moments; saturated weights and targets.
+    Returns: saturated weights and targets.
     """
     arrays = (w, m, v, t, g)
     assert all(x.flags.c_contiguous for x in arrays), "want contiguous arrays"
     flat = [x.reshape(-1) for x in arrays]
     s = scalars
-    first, second = _adam(*flat, s.c1, s.c2, s.eps, s.rate, s.tau)  # type: ignore[call-arg]
-    return int(first), int(second)
+    return int(_adam(*flat, s.c1, s.c2, s.eps, s.rate, s.tau))  # type: ignore[call-arg]
 
 
 @njit(cache=True)
@@ -339,7 +343,9 @@ def udiv(dividend, divisor):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def second_moment(v, g, c2):  # type: ignore[no-untyped-def]
-    """v + R((g*g - v) * c2, 24), which lies between v and g*g: it needs no clip.
+    """v + A((g*g - v) * c2, 24), which lies between v and g*g: it needs no clip.
+
+    A rounds away from zero (see adam).
 
     Args:
         v: uint64.
@@ -348,33 +354,30 @@ def second_moment(v, g, c2):  # type: ignore[no-untyped-def]
     square, c = np.uint64(g * g), np.uint64(c2)
     up = square >= v
     apart = square - v if up else v - square
-    # The product has 88 bits: its rounded 64 are those of two halves. Downwards half up is half
-    # down of the magnitude.
-    low = (apart & np.uint64(0xFFFFFFFF)) * c + np.uint64((1 << 23) if up else (1 << 23) - 1)
+    # The product has 88 bits: its rounded 64 are those of two halves.
+    low = (apart & np.uint64(0xFFFFFFFF)) * c + np.uint64(AWAY)
     step = (((apart >> np.uint64(32)) * c) << np.uint64(8)) + (low >> np.uint64(24))
     return v + step if up else v - step
 
 
 @njit(cache=True)
 def _adam(w, m, v, t, g, c1, c2, eps, rate, tau):  # type: ignore[no-untyped-def]
-    first = second = 0
+    saturated = 0
     for k in range(len(w)):
         grad, old = np.int64(g[k]), np.int64(w[k])
         moment = np.int64(m[k])
-        moment += ((grad - moment) * c1 + (1 << 23)) >> 24
-        first += moment != _saturate(moment)
-        moment = _saturate(moment)
+        share = (grad - moment) * c1
+        moment += (share + (AWAY if share > 0 else 0)) >> 24
         variance = second_moment(v[k], grad, c2)
         ratio = udiv(abs(moment), np.int64(isqrt(variance)) + eps)
         if moment < 0:
             ratio = -ratio
         fresh = old - ((ratio * rate + (1 << 31)) >> 32)
-        second += fresh != _saturate(fresh)
+        saturated += fresh != _saturate(fresh)
         fresh = _saturate(fresh)
         if tau > 0:
             target = np.int64(t[k])
             target += ((fresh - target) * tau + (1 << 23)) >> 24
-            second += target != _saturate(target)
-            t[k] = _saturate(target)
+            t[k] = target  # between t and w
         m[k], v[k], w[k] = moment, variance, fresh
-    return first, second
+    return saturated

@@ -293,9 +293,7 @@ class Datapath:
             g = np.zeros((len(rows), count * self.geometry.lw // len(rows)), np.int32)
             g[:, : rows.shape[1]] = rows
             w, m, v, t = (x[line : line + count] for x in (self.w, self.m, self.v, self.t))
-            moments, over = ops.adam(w, m, v, t, g, scalars)
-            self.saturated[Stage.M] += moments
-            self.saturated[Stage.W] += over
+            self.saturated[Stage.W] += ops.adam(w, m, v, t, g, scalars)
 
     # ---- A timestep
     def joined(self, states: np.ndarray, actions: np.ndarray | None) -> np.ndarray:

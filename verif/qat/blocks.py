@@ -349,8 +349,7 @@ class Adam(Model):
         lw = size("Lw")
         w, m, t, g = (unpack(getattr(item, name), lw).astype(np.int32) for name in "wmtg")
         v = unpack(item.v, lw, 64, signed=False)
-        moments, over = ops.adam(w, m, v, t, g, self.scalars)
-        assert not moments
+        over = ops.adam(w, m, v, t, g, self.scalars)
         yield StreamItem(
             tag=item.tag, w=pack(w), m=pack(m), v=pack(v, 64), t=pack(t), over=over,
         )  # fmt: skip

@@ -258,5 +258,5 @@ class UpdateEnvironment(GradEnvironment):
         gradient = unpack(item.data, self.golden.lw).astype(np.int32)
         self.saturated += ops.adam(
             self.w[line], self.m[line], self.v[line], self.t[line], gradient, self.scalars
-        )[1]
+        )
         return StreamItem(line=line, w=pack(self.w[line]), t=pack(self.t[line]))
