@@ -8,12 +8,13 @@
 //              1..6 moments | 7..38 root | 39..66 quotient | 67..69 step | 70 weight
 //              | 71..74 target
 // Numbers  signed, bits after the point: w, t 24; g, m 20; v 40, unsigned; c1, c2, tau 24, eps 20,
-//          rate 32. R halves up, S saturation to 32 bits:
-//              m' = m + R((g - m)*c1, 24)              v' = v + R((g*g - v)*c2, 24)
+//          rate 32. A rounds away from zero, R halves up, S saturates to 32 bits:
+//              m' = m + A((g - m)*c1, 24)              v' = v + A((g*g - v)*c2, 24)
 //              r  = min(floor(|m'|*2^24 / (floor(sqrt(v')) + eps)), 2^27 - 1), with the sign of m'
 //              w' = S(w - R(r*rate, 32))               t' = t + R((w' - t)*tau, 24)
 //          m' lies between m and g, v' between v and g*g, t' between t and w', so they need no
-//          saturation. With tau 0 a target stays. A weight of 0 with gradient and moments of 0 stays
+//          saturation. A constant gradient is reached, so a weight whose gradient has ended stands
+//          still. With tau 0 a target stays. A weight of 0 with gradient and moments of 0 stays
 //          0, and so do they: padding.
 //          A DSP slice multiplies 27 by 18 bits, so the wider factor of a product is cut into pieces
 //          of 17 bits, the top one signed: 14 slices.
@@ -62,7 +63,7 @@ module jd_qat_adam_lane (
     else         valid_q <= valid[LATENCY-1:0];
   end
 
-  // ---- First moment: 1 difference | 2 products of pieces | 3, 4 their sum | 5 and half | 6 sum
+  // ---- First moment: 1 difference | 2 products of pieces | 3, 4 their sum | 5 rounded | 6 sum
   logic signed [32:0]      apart_q;
   logic signed [41:0]      low_q2, high_q2;
   logic signed [DownW-1:0] share_q3, share_q4, share_q5;
@@ -75,7 +76,7 @@ module jd_qat_adam_lane (
     end
     if (valid[2]) share_q3 <= DownW'(low_q2) + (DownW'(high_q2) <<< PieceW);
     if (valid[3]) share_q4 <= share_q3;
-    if (valid[4]) share_q5 <= share_q4 + DownW'(1 << 23);
+    if (valid[4]) share_q5 <= share_q4 + DownW'({24{!share_q4[DownW-1]}});  // away from zero
     if (valid[5]) m_q6     <= m_q5 + 32'(share_q5 >>> 24);
   end
   jd_delay #(.Width (32), .Cycles (5), .Clear (1'b0)) u_m (
@@ -88,10 +89,11 @@ module jd_qat_adam_lane (
   logic signed [64:0] away_q3;                   // g*g - v
   logic signed [3:0][41:0] piece_q4;
   logic signed [89:0] even, odd, change_q5;
-  // Every other piece: products of 41 bits, 34 apart, and the half.
+  // Every other piece: products of 41 bits, 34 apart. The top piece has the sign of the product, so
+  // rounding away from zero adds to positive ones.
   assign even = 90'($signed(piece_q4[0])) + (90'($signed(piece_q4[2])) <<< 2 * PieceW);
   assign odd  = (90'($signed(piece_q4[1])) <<< PieceW) + (90'($signed(piece_q4[3])) <<< 3 * PieceW)
-              + 90'(1 << 23);
+              + 90'({24{!piece_q4[3][41]}});
   always_ff @(posedge clk_i) begin
     if (valid[0]) square_q  <= in_g_i * in_g_i;
     if (valid[1]) square_q2 <= square_q;
