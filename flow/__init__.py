@@ -4,7 +4,17 @@ import os
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / "build"
+INSTALLED = ROOT.name == "_tree"  # in site-packages (flow/package.py), where nothing is written
+
+
+def user_cache() -> Path:
+    """The folder that JACKDAW_CACHE names, else `jackdaw` below XDG_CACHE_HOME or ~/.cache."""
+    named = os.environ.get("JACKDAW_CACHE")
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return (Path(named) if named else Path(base) / "jackdaw").absolute()
+
+
+BUILD = user_cache() / "installed" if INSTALLED else ROOT / "build"
 
 
 def write_whole(path: Path, text: str) -> None:

