@@ -1,10 +1,9 @@
 """The package that pip installs: one top-level name, `jackdaw`, with all that it needs inside.
 
-Hatchling calls this hook. An editable install puts the source folders on the path. A wheel holds
-`host/jackdaw` as `jackdaw`, and below `jackdaw/_tree` the folders that it uses, laid out as in the
-repository: RTL, configurations, golden models and the flows. There the modules' own imports get
-their new names, so that site-packages has no `models` and no `flow`. Manifests become JSON, which
-YAML contains, so that reading one needs no package.
+A wheel holds `host/jackdaw` as `jackdaw`, and below `jackdaw/_tree` the folders that it uses, laid
+out as in the repository: RTL, configurations, golden models and the flows. There the modules' own
+imports get their new names, so that site-packages has no `models` and no `flow`. Manifests become
+JSON, which YAML contains, so that reading one needs no package.
 """
 
 from __future__ import annotations
@@ -13,15 +12,13 @@ import ast
 import json
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
-from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-TREE = "jackdaw/_tree"
+TREE = "jackdaw._tree"
 MOVED = ("flow", "models")  # packages of the repository that get a new name
 IMPORT = re.compile(rf"^(\s*)(from|import) ({'|'.join(MOVED)})(?=[. ])", re.M)
 NAMED = re.compile(rf"^(?=({'|'.join(MOVED)})\.)")
@@ -39,7 +36,7 @@ def renamed(text: str) -> str:
     for _, how, name in IMPORT.findall(text):
         if how == "import" and not re.search(rf"^\s*import {name}[\w.]* as ", text, re.M):
             raise ValueError(f"`import {name}`: want `from {name} import ...`")
-    return IMPORT.sub(rf"\1\2 {TREE.replace('/', '.')}.\3", text)
+    return IMPORT.sub(rf"\1\2 {TREE}.\3", text)
 
 
 def manifest(text: str) -> str:
@@ -47,7 +44,7 @@ def manifest(text: str) -> str:
     data: dict[str, Any] = yaml.safe_load(text)
     for key in MODULES:
         if key in data:
-            data[key] = NAMED.sub(f"{TREE.replace('/', '.')}.", data[key])
+            data[key] = NAMED.sub(f"{TREE}.", data[key])
     return json.dumps(data, indent=2) + "\n"
 
 
@@ -74,37 +71,28 @@ def imported(text: str) -> Iterator[str]:
 
 
 def contents(root: Path) -> Iterator[tuple[Path, str]]:
-    """What a wheel's tree is made of, with the names there, relative to `jackdaw/_tree`."""
-    for path in sorted({*flows(root), *(p for pattern in FILES for p in root.glob(pattern))}):
-        yield path, path.relative_to(root).as_posix()
+    """What a wheel is made of: files, and their names in the folder `jackdaw`."""
+    package = root / "host" / "jackdaw"
+    tree = {*flows(root), *(path for pattern in FILES for path in root.glob(pattern))}
+    for above, prefix, paths in ((package, "", package.rglob("*")), (root, "_tree/", tree)):
+        for path in sorted(paths):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield path, prefix + path.relative_to(above).as_posix()
 
 
-class CustomBuildHook(BuildHookInterface):  # type: ignore[misc]
-    """What hatchling calls."""
+def stage(root: Path, folder: Path) -> None:
+    """Write a wheel's folder `jackdaw`.
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Stage the tree of a wheel."""
-        if self.target_name != "wheel" or version == "editable":
-            return
-        root = Path(self.root)
-        self._staged = Path(tempfile.mkdtemp(prefix="jackdaw-wheel-"))
-        package = root / "host" / "jackdaw"
-        files = [(path, f"_tree/{name}") for path, name in contents(root)]
-        files += [(path, path.relative_to(package).as_posix()) for path in package.rglob("*")]
-        for source, name in files:
-            if not source.is_file() or "__pycache__" in source.parts:
-                continue
-            target = self._staged / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if source.suffix == ".py":
-                target.write_text(renamed(source.read_text()))
-            elif source.name == MANIFEST:
-                target.write_text(manifest(source.read_text()))
-            else:
-                shutil.copyfile(source, target)
-        build_data["force_include"][str(self._staged)] = "jackdaw"
-
-    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove the staged tree."""
-        if hasattr(self, "_staged"):
-            shutil.rmtree(self._staged)
+    Args:
+        root: of the repository.
+        folder: becomes `jackdaw`.
+    """
+    for source, name in contents(root):
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.suffix == ".py":
+            target.write_text(renamed(source.read_text()))
+        elif source.name == MANIFEST:
+            target.write_text(manifest(source.read_text()))
+        else:
+            shutil.copyfile(source, target)

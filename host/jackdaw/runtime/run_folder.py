@@ -10,6 +10,7 @@ from typing import Any
 
 from jackdaw.errors import ConfigError
 from jackdaw.runtime import checkpoint
+from jackdaw.runtime.events import EventWriter
 from jackdaw.runtime.report import Curve, draw_curves
 
 CHECKPOINT = "checkpoint.npz"
@@ -86,11 +87,9 @@ class RunFolder:
         write_json(self.summary, summary)
         draw_curves(self.curve, curves, title)
 
-    def events(self) -> Any:
-        """A TensorBoard SummaryWriter, to be closed."""
-        from torch.utils.tensorboard import SummaryWriter
-
-        return SummaryWriter(str(self.path))  # type: ignore[no-untyped-call]
+    def events(self) -> EventWriter:
+        """What writes for TensorBoard, to be closed."""
+        return EventWriter(self.path)
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
