@@ -3,6 +3,7 @@ PYTHON3 ?= python3
 VENV    := .venv
 PYTHON  := $(VENV)/bin/python
 STAMP   := $(VENV)/.done
+DOCS    := $(VENV)/.docs
 PATHS   := . host scripts flow/plugins
 SV      := $(shell git ls-files '*.sv' '*.svh' | grep -v /generated/)
 JOBS    ?= 2
@@ -19,7 +20,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 
-.PHONY: help setup demo test regress test-all coverage lint lint-types lint-rtl format waves registers clean prove mutate report synth
+.PHONY: help setup demo test regress test-all coverage lint lint-types lint-rtl format waves registers clean prove mutate report synth docs
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-10s%s\n", n, $$0}'
@@ -33,16 +34,20 @@ $(STAMP): requirements.txt
 	@$(PYTHON) -m flow.toolchain $(VENV)/bin
 	@touch $@
 
+$(DOCS): $(STAMP) requirements-docs.txt
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r requirements.txt -r requirements-docs.txt
+	@touch $@
+
 demo: setup ## train DQN on CartPole with every replay and learner operation in simulated RTL
 	@$(PYTHON) scripts/train.py --agent dqn --env CartPole-v1 --device sim --seed $(SEED) --out runs/demo-seed$(SEED) --overwrite
 
-test: setup lint ## the regression, in ten minutes: each block, each engine's smallest build (CHANGED=1: what changed)
+test: setup $(DOCS) lint ## the regression, in ten minutes: each block, each engine's smallest build (CHANGED=1: what changed)
 	JD_OPTIMIZE=-O0 JD_EFFORT=$(or $(EFFORT),0.1) $(PYTEST) --tier test --batch 8 $(if $(CHANGED),--changed) $(TESTS)
 
-regress: setup lint ## the thorough regression, hours: all configurations, goals, proofs (FOLDERS="a3c lib" for some)
+regress: setup $(DOCS) lint ## the thorough regression, hours: all configurations, goals, proofs (FOLDERS="a3c lib" for some)
 	$(PYTEST) --tier regress $(or $(addprefix tests/,$(FOLDERS)),$(TESTS))
 
-test-all: setup lint ## the thorough regression with the full-size runs
+test-all: setup $(DOCS) lint ## the thorough regression with the full-size runs
 	$(PYTEST) --tier all $(TESTS)
 
 coverage: setup ## line, branch, toggle and functional coverage of the regression: build/coverage/html
@@ -77,6 +82,10 @@ report: setup ## one page of everything that was measured: docs/report/index.htm
 
 synth: setup ## synthesise every block, estimate its longest path (docs/synthesis.md)
 	$(PYTHON) scripts/synth.py $(RECORD)
+
+docs: setup $(DOCS) ## build the documentation site: build/site/index.html
+	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(PYTHON) -m mkdocs build --quiet
+	@echo "site: build/site/index.html"
 
 format: setup ## format Python
 	$(PYTHON) -m ruff check --fix .

@@ -33,12 +33,16 @@ RESULTS = ROOT / "docs" / "results.md"
 
 @dataclass(frozen=True)
 class Column:
-    """A column: key of the row, heading, and how the value is shown."""
+    """A column: key of the row, heading, and how the value is shown.
+
+    Long text stands below its row (`below`), so that the table keeps a width that can be read.
+    """
 
     key: str
     label: str
     number: bool = False
     percent: bool = False
+    below: bool = False
 
 
 @dataclass
@@ -49,6 +53,12 @@ class Table:
     rows: list[dict[str, Any]]
     title: str = ""
     folded: str = ""
+
+    def below(self, row: dict[str, Any]) -> str:
+        """What stands below a row."""
+        return "; ".join(
+            f"{c.label}: {row[c.key]}" for c in self.columns if c.below and row.get(c.key)
+        )
 
 
 @dataclass
@@ -71,11 +81,15 @@ def card(value: str, label: str, good: bool) -> dict[str, str]:
 
 
 def _columns(text: str) -> list[Column]:
-    """`key=Label` text, `key#=Label` number, `key%=Label` per cent; separated by `|`."""
+    """Columns from `key=Label` for text, separated by `|`.
+
+    A mark after the key says more: `#` number, `%` per cent, `_` text below the row.
+    """
     found = []
     for part in text.split("|"):
         key, label = part.strip().split("=", 1)
-        found.append(Column(key.rstrip("#%"), label, key.endswith(("#", "%")), key.endswith("%")))
+        mark = key[-1]
+        found.append(Column(key.rstrip("#%_"), label, mark in "#%", mark == "%", mark == "_"))
     return found
 
 
@@ -174,7 +188,7 @@ def mutate_section(data: dict[str, Any]) -> Section:
     if data["survivors"]:
         tables.append(
             Table(
-                _columns("file=File|line#=Line|level=Level|change=Change|source=Source"),
+                _columns("file=File|line#=Line|level=Level|change=Change|source_=Source"),
                 data["survivors"],
                 folded=f"{len(data['survivors'])} surviving mutants",
             )
@@ -203,7 +217,7 @@ def synth_section(data: dict[str, Any]) -> Section:
     others = sorted({r["commit"] for r in rows if "commit" in r} - {data["commit"]})
     columns = _columns(
         "block=Block|configuration=Configuration|lut#=LUT|ff#=FF|dsp#=DSP|bram36#=BRAM36|"
-        "uram#=URAM|levels#=Levels|path_ns#=Path, ns|ecp5_mhz#=ECP5, MHz|path=Longest path"
+        "uram#=URAM|levels#=Levels|path_ns#=Path, ns|ecp5_mhz#=ECP5, MHz|path_=Longest path"
     )
     tables = [Table(columns, [dict(row) for row in with_parts(rows)])]
     if missing:

@@ -232,7 +232,8 @@ class SimDevice(DeviceBase):
         """Let memory answer accesses to a range with SLVERR (2) or DECERR (3).
 
         Args:
-            address, nbytes: the range.
+            address: first byte of the range.
+            nbytes: bytes of the range.
             response: SLVERR or DECERR.
             direction: READ, WRITE or BOTH.
         """

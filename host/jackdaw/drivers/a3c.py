@@ -99,7 +99,8 @@ class Future(Generic[T]):
         """Wait for the task's end.
 
         Args:
-            timeout_s, max_cycles: limits, as of Job.wait.
+            timeout_s: seconds to wait for the task, as in `Job.wait`.
+            max_cycles: device clocks to wait for the task; None: no limit.
         Raises: the engine's named JobError, JobDropped, DeviceTimeout.
         """
         if not self._value:
@@ -327,7 +328,8 @@ class A3C(EngineDriver):
         Args:
             net: the network.
             local: slot of the parameters with which the maps were made.
-            source, target: slots before and after the update; may be the same.
+            source: slot of the parameters before the update.
+            target: slot of the parameters after the update; may be `source`.
             sets: sets of feature maps, in the order of time.
             gradients: [N, O] float32, of the objective by the network's outputs.
             settings: RMSProp's.

@@ -177,10 +177,11 @@ class Learner(EngineDriver):
         Args:
             actor: widths, S first and A last.
             critic: widths, S + A first and 1 last.
-            actor_optimizer, critic_optimizer: from sgd, momentum or adam.
-            twin: TD3.
-            delay: of TD3: steps a step of the actor and the targets, 1..65535.
-            tau: what the targets move by each step (of TD3: each delayed step).
+            actor_optimizer: made by `sgd`, `momentum` or `adam`.
+            critic_optimizer: made by `sgd`, `momentum` or `adam`.
+            twin: True for TD3.
+            delay: TD3 only: critic steps per step of the actor and the targets, 1..65535.
+            tau: share by which the targets move in each step (of TD3: each delayed step).
             kappa: Huber threshold of the critics; None: squared error.
             lagged: the actor's gradient is that of the critic before this step's update.
         Raises: ConfigError if the build cannot hold it.
@@ -348,7 +349,12 @@ class Learner(EngineDriver):
 
         Args:
             batch: samples of this device's share.
-            data, td_stream, indices, weights, list_address, td_address: as of `train`, of one step.
+            data: where the records are, as for `train`.
+            td_stream: send the TD errors to the replay engine.
+            indices: [batch] records of the step.
+            weights: [batch] float32 importance weights of the records; None: 1.
+            list_address: device address of indices and weights that are there already.
+            td_address: device address for the TD errors.
             total: samples of the whole batch; default `batch`.
             networks: mask; default those that the program updates.
         Returns: [words] float32, a network's image after the other's (`gradient_parameters`).

@@ -406,15 +406,17 @@ class Qat(EngineDriver):
 
         Args:
             batch: B, 1..the build's maximum.
-            lr_actor, lr_critic: learning rates; None: the network learns nothing, its gradient
-                stays in memory.
+            lr_actor: learning rate of the actor; None: it learns nothing, and its gradient stays
+                in memory.
+            lr_critic: learning rate of the critic; None: as for the actor.
             source: of the batch.
             state: choose an action for it ([S] float), which `action` reads.
             act: `after` the updates or `with` the actor's batch, before its update.
             noise: disturb the action.
             targets: move the targets of networks that learn.
             chunk: vectors at a time, even; default the batch if it fits.
-            actor_scale, critic_scale: log2 of the loss scales.
+            actor_scale: log2 of the actor's loss scale.
+            critic_scale: log2 of the critic's loss scale.
         Raises: ConfigError for an unknown `act`.
         """
         if act not in ("after", "with"):

@@ -324,8 +324,9 @@ class Replay(EngineDriver):
         Args:
             batch: samples of a batch (a power of two).
             batches: how many follow one another; responses go to memory.
-            samples, updates: which job; with both, they run side by side, from the first start to
-                the last end. Updates give leaves the priorities they have.
+            samples: measure the SAMPLE job.
+            updates: measure the UPDATE job, which gives leaves the priorities that they have.
+        Returns: clocks from the first start to the last end. With both, the jobs run side by side.
         """
         queued: list[Job] = []
         if updates:
@@ -352,7 +353,8 @@ class Replay(EngineDriver):
             batch: samples of a SAMPLE job (a power of two, 4 or more) and updates of an UPDATE job;
                 leaves 0..batch-1 are given the priorities they have.
             jobs: how many of each, 1..64.
-            samples, updates: which; with both, ring 0 and ring 1 run side by side.
+            samples: queue the SAMPLE jobs, on ring 0.
+            updates: queue the UPDATE jobs, on ring 1, which runs side by side with ring 0.
         """
         queued: list[Job] = []
         if updates:
