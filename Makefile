@@ -84,7 +84,7 @@ synth: setup ## synthesise every block, estimate its longest path (docs/synthesi
 	$(PYTHON) scripts/synth.py $(RECORD)
 
 docs: setup $(DOCS) ## build the documentation site: build/site/index.html
-	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(PYTHON) -m mkdocs build --quiet
+	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(PYTHON) -m mkdocs build
 	@echo "site: build/site/index.html"
 
 format: setup ## format Python

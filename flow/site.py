@@ -93,7 +93,8 @@ def wavedrom(source: str, language: str, style: str, *_: Any, **__: Any) -> str:
 
 def mermaid_fence(source: str, *_: Any, **__: Any) -> str:
     """A fence of Mermaid as what the theme turns into a picture."""
-    return f'<div class="drawing"><pre class="mermaid"><code>{html.escape(source)}</code></pre></div>'
+    code = f"<code>{html.escape(source)}</code>"
+    return f'<div class="drawing"><pre class="mermaid">{code}</pre></div>'
 
 
 def outside_fences(text: str, change: Callable[[str], str]) -> str:
@@ -169,9 +170,7 @@ def listing(path: Path) -> str:
     name = path.relative_to(ROOT).as_posix()
     head = f"---\ntitle: {name}\nsearch:\n  exclude: true\n---\n\n# {name}\n\n"
     if path.is_dir():
-        names = sorted(
-            p.name + "/" * p.is_dir() for p in path.iterdir() if p.name != "__pycache__"
-        )
+        names = sorted(p.name + "/" * p.is_dir() for p in path.iterdir() if p.name != "__pycache__")
         return head + "".join(f"- `{n}`\n" for n in names)
     language = LANGUAGES.get(path.suffix or path.name, "text")
     return f'{head}~~~~~~{{.{language} linenums="1"}}\n{path.read_text()}\n~~~~~~\n'
@@ -221,8 +220,8 @@ def on_files(files: Any, config: Any) -> Any:
     pages |= {f.src_uri: Path(f.abs_src_path) for f in files if f.src_uri.endswith(".md")}
     texts = {page: links.rewrite(path.read_text(), path, page) for page, path in pages.items()}
     for file in [f for f in files if f.src_uri.endswith(".ipynb")]:
-        page = f"{file.src_uri}.md"
-        texts[page] = links.rewrite(notebook(Path(file.abs_src_path)), Path(file.abs_src_path), page)
+        page, path = f"{file.src_uri}.md", Path(file.abs_src_path)
+        texts[page] = links.rewrite(notebook(path), path, page)
     done: set[str] = set()
     while waiting := set(links.sources) - done:  # a page that is linked to may link to others
         for place in waiting:
@@ -234,6 +233,7 @@ def on_files(files: Any, config: Any) -> Any:
     for place, text in texts.items():
         if old := files.get_file_from_path(place):
             files.remove(old)
-        files.append(File.generated(config, place, content=outside_fences(text, as_python_markdown)))
+        text = outside_fences(text, as_python_markdown)
+        files.append(File.generated(config, place, content=text))
     files.append(File.generated(config, "assets/mermaid.js", content=mermaid()))
     return files

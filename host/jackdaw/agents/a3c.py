@@ -150,8 +150,9 @@ def objective_gradient(
         actions: number of actions.
         entropy: weight of the policy's entropy H.
         value: weight of the squared error of the value V.
-    Returns: [N, O] float32, the gradient of
-        sum(-log pi(a)*(R - V) - entropy*H + value*(R - V)^2). R - V in the first term is a constant.
+    Returns: [N, O] float32, of
+        sum(-log pi(a)*(R - V) - entropy*H + value*(R - V)^2). R - V in the first term is a
+        constant.
     """
     shares = policy(outputs, actions)
     logs = np.log(np.maximum(shares, 1e-300))
