@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -44,8 +45,10 @@ def train_seed(chosen: A3cRecipe, options: argparse.Namespace, seed: int) -> boo
         overwrite=options.overwrite,
     )
     about = {"device": options.device, "config": chosen.config, "seed": seed}
-    with open_device(options.device, chosen.config) as device:
-        training = AsynchronousTraining(device, chosen, seed, folder.start)
+    with (
+        open_device(options.device, chosen.config) as device,
+        closing(AsynchronousTraining(device, chosen, seed, folder.start)) as training,
+    ):
         folder.begin({"recipe": asdict(chosen), **about})
         writer = folder.events()
         shown, kept_at = training.step, 0.0
@@ -80,7 +83,6 @@ def train_seed(chosen: A3cRecipe, options: argparse.Namespace, seed: int) -> boo
             interrupted = train(trainings, folder, training.state, report, due, stop)
         finally:
             writer.close()
-            training.close()
         title = f"A3C on {chosen.environment}, device {options.device}, seed {seed}"
         cycles = {"total_cycles": device.cycles()}
         folder.finish({**about, **training.summary(), **cycles}, [training.curve()], title)

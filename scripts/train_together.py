@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ def together(options: argparse.Namespace, cartpole: Recipe) -> int:
     with open_device(
         options.device, config, seed=options.seed, assertions=options.assertions,
         compiled_arithmetic=not options.assertions,
-    ) as device:  # fmt: skip
+    ) as device, ExitStack() as held:  # fmt: skip
         start = folder.start or dict.fromkeys(agents)
         trainings: dict[str, Training] = {}
         for agent in agents:
@@ -98,6 +99,7 @@ def together(options: argparse.Namespace, cartpole: Recipe) -> int:
                 trainings[agent] = AsynchronousTraining(
                     device, pixelcatch, options.seed, start[agent], until_goal=True
                 )
+            held.callback(trainings[agent].close)
         about = {"device": options.device, "config": config.name, "seed": options.seed}
         recipes = {"cartpole": asdict(cartpole), "pixelcatch": asdict(pixelcatch)}
         folder.begin({"recipe": {agent: recipes[agent] for agent in agents}, **about})
@@ -133,8 +135,6 @@ def together(options: argparse.Namespace, cartpole: Recipe) -> int:
                 train(trainings, folder, state, report, due)
             finally:
                 writer.close()
-                for training in trainings.values():
-                    training.close()
         summary: dict[str, Any] = {
             **about,
             **{name: training.outcome() for name, training in trainings.items()},

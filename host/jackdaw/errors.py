@@ -83,6 +83,10 @@ class DeviceMismatchError(DeviceError):
     """The device is not one this host knows: magic, layout version or configuration hash."""
 
 
+class EngineOwnedError(DeviceError):
+    """The engine belongs to another driver, which must be closed first."""
+
+
 class SimulationError(DeviceError):
     """An assertion of the RTL or a protocol check of the simulator failed.
 

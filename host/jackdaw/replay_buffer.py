@@ -105,18 +105,19 @@ class PrioritizedReplayBuffer:
         size: most rows held, any number from 1 up to the build's leaves.
         env_dict: field -> {"shape", "dtype"}, see `row_layout`.
         alpha: 0..1.99997, kept as Q1.15.
-        device: an open device, of any backend; its replay engine belongs to this buffer.
+        device: an open device, of any backend; a replay engine of it belongs to this buffer.
         eps: added to every priority, float32.
         stratified: draw as cpprb does.
         seed: 64 bits; two buffers with one seed and the same calls give the same bits, on any
             backend.
         fraction_bits: resolution, 0..24.
         default_dtype: of fields that name none.
-        page: the engine's page; default the first replay engine.
+        page: the engine's page or instance; default the first replay engine that is free.
     Attributes:
         replay: the driver, e.g. to queue a TRAIN_LOOP on `storage`.
         storage: where the rows are in device memory.
-    Raises: ConfigError, BufferFieldError, DeviceMemoryError if the rows do not fit.
+    Raises: ConfigError, BufferFieldError, DeviceMemoryError if the rows do not fit,
+        EngineOwnedError if every replay engine is another buffer's.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class PrioritizedReplayBuffer:
         seed: int = 0,
         fraction_bits: int = 16,
         default_dtype: Any = np.float32,
-        page: int | None = None,
+        page: int | str | None = None,
     ) -> None:
         if not isinstance(size, (int, np.integer)):
             raise ConfigError(f"size: got {size!r}, want a whole number")
@@ -143,11 +144,16 @@ class PrioritizedReplayBuffer:
         self.replay = Replay(device, settings, page)
         self.stratified = stratified
         stride = self._row.itemsize
-        self.storage = Storage(device.alloc(size * stride, ROW_ALIGN), stride, size)
+        with self.replay.opening():
+            self.storage = Storage(self.replay.alloc(size * stride, ROW_ALIGN), stride, size)
         self._device = device
         self._generator = Xoshiro(splitmix64(seed, 8)[4:])  # the first four words are the engine's
         self._next = self._stored = 0
         self._max_priority = 1.0
+
+    def close(self) -> None:
+        """Give the engine and its memory back, for another buffer."""
+        self.replay.close()
 
     # ---- Rows in ----
     def add(self, *, priorities: Any = None, **fields: Any) -> int:

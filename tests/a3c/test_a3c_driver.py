@@ -141,6 +141,7 @@ def test_a3c_driver_has_layouts(layout: str, seed: int) -> None:
 
 
 def test_a3c_driver_refuses_layouts(a3c: A3C) -> None:
+    a3c.close()
     with pytest.raises(errors.ConfigError, match="AltEn=0"):
         A3C(a3c.device, layout="alt2")
     with pytest.raises(errors.ConfigError, match="want one of fa3c, alt1, alt2"):

@@ -154,9 +154,9 @@ def time_out(device: Any, driver: EngineDriver) -> None:
         driver.load(default_initialization(SIZES, np.random.default_rng(1)))
         job = driver.train(BATCH, storage(device, 1), steps=1, td_stream=True)
     else:  # replay; the link takes some words
-        replay = Replay(device, ReplaySettings(leaves=64), driver.info.instance)
-        replay.insert(np.ones(60, np.float32), td=True)
-        job = replay.train_loop(16, 4)
+        assert isinstance(driver, Replay)
+        driver.insert(np.ones(60, np.float32), td=True)
+        job = driver.train_loop(16, 4)
     with pytest.raises(errors.error_class(driver.info.name, int(header.Error.E_TIMEOUT))):
         job.wait(60)
     driver.write(header.WATCHDOG.offset, 0)
@@ -214,9 +214,13 @@ def test_others_go_on_undisturbed(
     kind = load_config(config).instance(name).engine.name
 
     def disturb(device: Any) -> None:
-        makers = {"learner": Learner}
-        maker = makers.get(kind) if what is time_out else None
-        what(device, maker(device, name) if maker else EngineDriver(device, kind, name))
+        if what is not time_out:
+            driver = EngineDriver(device, kind, name)
+        elif kind == "learner":
+            driver = Learner(device, name)
+        else:
+            driver = Replay(device, ReplaySettings(leaves=64), name)
+        what(device, driver)
 
     built = load_config(config)
     others = [i.name for i in built.instances if i.name != name]

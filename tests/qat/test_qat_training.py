@@ -81,23 +81,23 @@ def test_a_run_goes_on_to_the_bit(tmp_path: Path, settings: QatRecipe, seed: int
         found = on_device(whole).qat.statistics()
         assert (found["mode"], found["timesteps"]) == ("half", 30)
         assert found["shifts"][0] and not any(found["saturated"][s] for s in ("Z", "DX", "M", "W"))
-        whole.close()
         want, ended = comparable(whole), whole.outcome()
+        whole.close()
     longer = replace(settings, max_steps=31)
     start = checkpoint.load(tmp_path / "c.npz", TimestepTraining.identity(longer, seed, "qat"))
     with open_device("model", "qat") as device:
         rest = TimestepTraining(device, settings, seed, start)
         assert rest.step == 10
         steps(rest, 30)
-        rest.close()
         assert equal(comparable(rest), want)
         assert rest.outcome() == ended
+        rest.close()
     with open_device("model", "qat") as device:
         other = TimestepTraining(device, settings, seed + 1)
         steps(other, 30)
-        other.close()
         assert not equal(comparable(other), want)
         assert other.curve().steps == [] and not other.solved
+        other.close()
 
 
 def test_records_hold_what_the_environment_did(seed: int) -> None:
@@ -126,7 +126,7 @@ def test_priorities_are_those_of_the_errors(seed: int) -> None:
         training = TimestepTraining(device, AHEAD, seed)
         steps(training, 6)
         trainer = on_device(training)
-        training.close()
+        training.run.close()
         trainer.finish()
         batch = AHEAD.batch
         assert trainer.source.list_address is not None
@@ -150,7 +150,7 @@ def test_an_action_is_of_the_weights_before(seed: int) -> None:
             training = TimestepTraining(device, replace(SHORT, act=act, noise="none"), seed)
             steps(training, 3)
             trainer, state = on_device(training), training.run.state
-            training.close()
+            training.run.close()
             before = trainer.policy().actions(state[None])
             chosen = trainer.train(state)
             after = trainer.policy().actions(state[None])
@@ -319,6 +319,6 @@ def test_training_on_rtl_is_the_models(settings: QatRecipe, seed: int) -> None:
             training = TimestepTraining(device, settings, seed)
             steps(training, 20)
             assert on_device(training).qat.half
-            training.close()
             found.append(comparable(training))
+            training.close()
     assert equal(*found)

@@ -205,6 +205,7 @@ def test_replay_buffer_stratifies_batches_of_any_size(device: Any) -> None:
         assert batch["indexes"].tolist() == list(range(size))
         assert batch["rew"][:, 0].tolist() == list(range(size))
         assert (batch["weights"] == 1).all()
+        buffer.close()
 
 
 def test_replay_buffer_weighs_large_batches_as_one_job_would(device: Any, seed: int) -> None:
@@ -239,6 +240,7 @@ def test_replay_buffer_returns_to_a_file_to_the_bit(tmp_path: Path, seed: int) -
             buffer.add(**make_rows(np.random.default_rng(seed), 4))
             follow.append([chosen, buffer.sample(7), buffer.get_all_transitions()])
         assert one.replay.total == two.replay.total
+        two.close()
         other = PrioritizedReplayBuffer(33, FIELDS, 0.5, device=model)
         with pytest.raises(errors.BufferStateError, match=r"alpha: the state has 0\.6"):
             other.load_transitions(tmp_path / "buffer.npz")
@@ -281,11 +283,6 @@ def test_replay_buffer_refuses_bad_input(device: Any) -> None:
         (errors.BufferIndexError, "float", lambda: buffer.update_priorities([0.5], [1.0])),
         (errors.ConfigError, "batch_size: got 0", lambda: buffer.sample(0)),
         (errors.ConfigError, "beta: got 1.5", lambda: buffer.sample(4, 1.5)),
-        (errors.ConfigError, "leaves: got 0",
-         lambda: PrioritizedReplayBuffer(0, FIELDS, device=device)),
-        (errors.ConfigError, "this build holds",
-         lambda: PrioritizedReplayBuffer(257, FIELDS, device=device)),
-        (errors.ConfigError, "size", lambda: PrioritizedReplayBuffer(2.5, FIELDS, device=device)),  # type: ignore[arg-type]
     ]  # fmt: skip
     for kind, text, call in cases:
         with pytest.raises(kind, match=text):
@@ -296,6 +293,11 @@ def test_replay_buffer_refuses_bad_input(device: Any) -> None:
         buffer.sample(4)
     buffer.add(**good)
     assert buffer.get_stored_size() == 3 and buffer.get_next_index() == 3
+    buffer.close()
+    sizes: list[tuple[Any, str]] = [(0, "leaves: got 0"), (257, "this build holds"), (2.5, "size")]
+    for size, text in sizes:
+        with pytest.raises(errors.ConfigError, match=text):
+            PrioritizedReplayBuffer(size, FIELDS, device=device)
 
 
 def test_replay_buffer_feeds_the_learner_from_its_rows(seed: int) -> None:

@@ -17,6 +17,7 @@ from jackdaw.errors import (
     DeviceClosedError,
     DeviceMemoryError,
     DeviceMismatchError,
+    EngineOwnedError,
 )
 from models.registers import directory
 from models.registers import engine_header as header
@@ -77,6 +78,15 @@ class Device(Protocol):
 
     def engines(self) -> list[EngineInfo]:
         """The engines of the directory, by page."""
+
+    def claim(self, page: int, owner: str) -> None:
+        """Give an engine to its one driver. Raises EngineOwnedError naming the one that has it."""
+
+    def owner(self, page: int) -> str | None:
+        """Who has the engine."""
+
+    def disclaim(self, page: int) -> None:
+        """Take an engine back from its driver; also after `close`."""
 
     def read32(self, address: int) -> int:
         """Read a register (page * 4096 + offset). Raises DeviceAccessError if it is answered so."""
@@ -210,6 +220,7 @@ class DeviceBase:
             | self.read32(directory.MEM_SIZE_HI.offset) << 32
         )
         self._allocator = Allocator(PAGE_BYTES, self.memory_bytes)
+        self._owners: dict[int, str] = {}
         self._engines = []
         for index in range(self.read32(directory.N_ENGINE.offset)):
             page = 1 + index
@@ -236,6 +247,24 @@ class DeviceBase:
         """The engines of the directory, by page."""
         self._check_open()
         return list(self._engines)
+
+    def claim(self, page: int, owner: str) -> None:
+        """Give an engine to its one driver. Raises EngineOwnedError naming the one that has it."""
+        self._check_open()
+        if page in self._owners:
+            raise EngineOwnedError(
+                f"{self.name}: the engine on page {page} belongs to a driver {self._owners[page]}; "
+                "close that one first, or take another engine"
+            )
+        self._owners[page] = owner
+
+    def owner(self, page: int) -> str | None:
+        """Who has the engine."""
+        return self._owners.get(page)
+
+    def disclaim(self, page: int) -> None:
+        """Take an engine back from its driver; also after `close`."""
+        self._owners.pop(page, None)
 
     def alloc(self, nbytes: int, align: int = 4096) -> int:
         """Reserve device memory, first fit. Raises DeviceMemoryError when full."""

@@ -23,7 +23,7 @@ import numpy as np
 from jackdaw.device.base import Device
 from jackdaw.drivers.base import EngineDriver
 from jackdaw.drivers.rings import Job
-from jackdaw.errors import ConfigError
+from jackdaw.errors import ConfigError, DeviceMemoryError
 from models.a3c.descriptor import (
     ALT1,
     ALT2,
@@ -138,32 +138,33 @@ class A3C(EngineDriver):
 
         Args:
             device: an open device.
-            page: the engine's page or instance; default the first one's.
+            page: the engine's page or instance; default the first one that is free.
             slots_log2: of each ring.
             layout: how parameters lie in memory: fa3c, or for comparison one of the published
                 alternatives, alt1 and alt2, if the build has them.
-        Raises: DeviceMismatchError, DeviceMemoryError, ConfigError.
+        Raises: DeviceMismatchError, EngineOwnedError, DeviceMemoryError, ConfigError.
         """
         super().__init__(device, "a3c", page)
-        self.geometry = self._geometry()
-        if layout not in LAYOUTS:
-            raise ConfigError(f"a3c: layout {layout!r}, want one of {', '.join(LAYOUTS)}")
-        if LAYOUTS[layout] and not self.geometry.alt_en:
-            raise ConfigError(f"a3c: layout {layout!r}, but the build has fa3c alone (AltEn=0)")
         self.layout = layout
         self.cycles = 0
-        self._nets: list[Net | None] = [None] * self.geometry.n_net
-        for ring in (RING_INF, RING_TRN, RING_ADM):
-            self.open_ring(ring, slots_log2)
-        limit = device.memory_bytes
-        for register, value in (
-            (registers.CFG, registers.CFG.field("layout_mode").put(LAYOUTS[layout])),
-            (registers.MEM_BASE_LO, SLOT_BYTES),
-            (registers.MEM_BASE_HI, 0),
-            (registers.MEM_LIMIT_LO, limit & 0xFFFF_FFFF),
-            (registers.MEM_LIMIT_HI, limit >> 32),
-        ):
-            self.write(register.offset, value)
+        with self.opening():
+            self.geometry = self._geometry()
+            if layout not in LAYOUTS:
+                raise ConfigError(f"a3c: layout {layout!r}, want one of {', '.join(LAYOUTS)}")
+            if LAYOUTS[layout] and not self.geometry.alt_en:
+                raise ConfigError(f"a3c: layout {layout!r}, but the build has fa3c alone (AltEn=0)")
+            self._nets: list[Net | None] = [None] * self.geometry.n_net
+            for ring in (RING_INF, RING_TRN, RING_ADM):
+                self.open_ring(ring, slots_log2)
+            limit = device.memory_bytes
+            for register, value in (
+                (registers.CFG, registers.CFG.field("layout_mode").put(LAYOUTS[layout])),
+                (registers.MEM_BASE_LO, SLOT_BYTES),
+                (registers.MEM_BASE_HI, 0),
+                (registers.MEM_LIMIT_LO, limit & 0xFFFF_FFFF),
+                (registers.MEM_LIMIT_HI, limit >> 32),
+            ):
+                self.write(register.offset, value)
 
     def _geometry(self) -> Geometry:
         def field(register: Register, name: str) -> int:
@@ -226,13 +227,18 @@ class A3C(EngineDriver):
             self.device.free(descriptor)
         parameters = ParameterMap(chosen)
         records = BEAT_BYTES * (1 + self.geometry.nb_max * chosen.regions[-1].rows)
-        net = Net(
-            slot, chosen, parameters,
-            theta=[self._zeros(self._images * parameters.slot_bytes) for _ in range(slots)],
-            g=self._zeros(parameters.slot_bytes),
-            sets=[self._zeros(feature_slot_bytes(chosen)) for _ in range(sets)],
-            objectives=[self.device.alloc(records) for _ in range(trainings)],
-        )  # fmt: skip
+        kept = len(self._memory)
+        try:
+            net = Net(
+                slot, chosen, parameters,
+                theta=[self._zeros(self._images * parameters.slot_bytes) for _ in range(slots)],
+                g=self._zeros(parameters.slot_bytes),
+                sets=[self._zeros(feature_slot_bytes(chosen)) for _ in range(sets)],
+                objectives=[self.alloc(records) for _ in range(trainings)],
+            )  # fmt: skip
+        except DeviceMemoryError:
+            self.free_from(kept)
+            raise
         self._nets[slot] = net
         return net
 
@@ -245,7 +251,7 @@ class A3C(EngineDriver):
         return plan(tuple(layers), self.geometry, samples)
 
     def _zeros(self, nbytes: int) -> int:
-        address = self.device.alloc(nbytes)
+        address = self.alloc(nbytes)
         self.device.write(address, np.zeros(nbytes, np.uint8))
         return address
 

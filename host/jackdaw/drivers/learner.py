@@ -94,7 +94,7 @@ class Learner(EngineDriver):
 
     Args:
         device: an open device.
-        page: the engine's page or instance; default the first learner.
+        page: the engine's page or instance; default the first learner that is free.
 
     Attributes:
         geometry: the build, from its capability words.
@@ -103,10 +103,10 @@ class Learner(EngineDriver):
 
     def __init__(self, device: Device, page: int | str | None = None) -> None:
         super().__init__(device, "learner", page)
-        self.geometry = self._read_geometry()
         self.program: Program | None = None
-        self._ring = self.open_ring(0)
-        self._buffers: dict[str, tuple[int, int]] = {}
+        with self.opening():
+            self.geometry = self._read_geometry()
+            self._ring = self.open_ring(0)
         self._exports: list[_Export | None] = [None, None]
         self._copies = 0
 
@@ -213,7 +213,7 @@ class Learner(EngineDriver):
     def load_program(self, program: Program) -> None:
         """Load a program; parameters loaded before are lost. Raises ConfigError."""
         image = self._check_program(program)
-        address = self._buffer("program", image.nbytes)
+        address = self.buffer("program", image.nbytes)
         self.device.write(address, image)
         self.program = None
         self._exports = [None, None]
@@ -253,7 +253,7 @@ class Learner(EngineDriver):
         before = self._exports[number]
         if before is not None and not before.job.poll():
             raise ConfigError("queue_store: two copies are on their way, wait for the first")
-        address = self._buffer(f"weights{number}", 4 * self._map(network).words)
+        address = self.buffer(f"weights{number}", 4 * self._map(network).words)
         job = self._ring.submit([JOB_STORE, 0, 1 << network | 256, 0, *_address(address)])
         self._exports[number] = _Export(job, network, address)
         self._copies += 1
@@ -368,7 +368,7 @@ class Learner(EngineDriver):
         if indices is not None:
             list_address = self._upload_list(1, batch, indices, weights)
         flags = _flags(list_address, td_address, td_stream)
-        out = self._buffer("gradients", 4 * size)
+        out = self.buffer("gradients", 4 * size)
         self._run(
             [
                 JOB_GRADS | flags << 8, 0, mask, batch, *_address(data.base), data.stride,
@@ -389,7 +389,7 @@ class Learner(EngineDriver):
         mask, size = self._gradient_image(networks)
         if np.shape(gradients) != (size,):
             raise ConfigError(f"apply: got shape {np.shape(gradients)}, want ({size},)")
-        address = self._buffer("gradients", 4 * size)
+        address = self.buffer("gradients", 4 * size)
         self.device.write(address, np.ascontiguousarray(gradients, np.float32))
         self._run([JOB_APPLY, 0, mask, 0, *_address(address)])
 
@@ -439,9 +439,9 @@ class Learner(EngineDriver):
         count, pitch = len(inputs), vector_pitch(n_in)
         padded = np.zeros((count, pitch // 4), np.float32)
         padded[:, :n_in] = inputs
-        source = self._buffer("inputs", padded.nbytes)
+        source = self.buffer("inputs", padded.nbytes)
         self.device.write(source, padded)
-        out = self._buffer("outputs", count * vector_pitch(n_out))
+        out = self.buffer("outputs", count * vector_pitch(n_out))
         self.queue_infer(count, Storage(source, pitch, count), out, network).wait(TIMEOUT_S)
         return self.outputs(out, count, network)
 
@@ -584,34 +584,23 @@ class Learner(EngineDriver):
         entries[:, 0] = np.asarray(indices, np.uint32).reshape(-1)
         used = np.ones((steps, batch), np.float32) if weights is None else weights
         entries[:, 2] = np.asarray(used, np.float32).reshape(-1).view(np.uint32)
-        address = self._buffer("list", entries.nbytes)
+        address = self.buffer("list", entries.nbytes)
         self.device.write(address, entries)
         return address
 
     def _load(self, network: int, kind: int, image: np.ndarray) -> None:
-        address = self._buffer("image", image.nbytes)
+        address = self.buffer("image", image.nbytes)
         self.device.write(address, np.ascontiguousarray(image, np.uint32))
         self._run([JOB_LOAD, 0, 1 << network | 256 << kind, 0, *_address(address)])
 
     def _store(self, network: int, kind: int) -> np.ndarray:
         words = 16 if kind == KIND_SCALARS else self._map(network).words
-        address = self._buffer("image", 4 * words)
+        address = self.buffer("image", 4 * words)
         self._run([JOB_STORE, 0, 1 << network | 256 << kind, 0, *_address(address)])
         return self.device.read(address, 4 * words).view(np.uint32).copy()
 
     def _run(self, descriptor: list[int]) -> Record:
         return self._ring.submit(descriptor).wait(TIMEOUT_S)
-
-    def _buffer(self, name: str, nbytes: int) -> int:
-        """A device buffer of at least nbytes, kept for the next job."""
-        address, size = self._buffers.get(name, (0, 0))
-        if size < nbytes:
-            if address:
-                self.device.free(address)
-            size = -(-nbytes // 4096) * 4096
-            address = self.device.alloc(size)
-            self._buffers[name] = (address, size)
-        return address
 
 
 def _flags(list_address: int, td_address: int, td_stream: bool) -> int:

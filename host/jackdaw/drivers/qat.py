@@ -142,17 +142,17 @@ class Qat(EngineDriver):
 
         Args:
             device: an open device.
-            page: the engine's page or instance; default the first one's.
-        Raises: DeviceMismatchError.
+            page: the engine's page or instance; default the first one that is free.
+        Raises: DeviceMismatchError, EngineOwnedError.
         """
         super().__init__(device, "qat", page)
-        self.geometry = self._geometry()
         self.table: Table | None = None
         self.updates = [0, 0]
-        self._betas = self._read_betas()
-        self._paper = bool(self._field(registers.CFG, "paper"))
-        self._ring = self.open_ring()
-        self._buffers: dict[str, tuple[int, int]] = {}
+        with self.opening():
+            self.geometry = self._geometry()
+            self._betas = self._read_betas()
+            self._paper = bool(self._field(registers.CFG, "paper"))
+            self._ring = self.open_ring()
 
     def _field(self, register: Register, name: str) -> int:
         return register.field(name).get(self.read(register.offset))
@@ -349,7 +349,7 @@ class Qat(EngineDriver):
     def _move(self, opcode: Opcode, region: str, lines: np.ndarray, first: int) -> None:
         for at in range(0, len(lines), UPLOAD_LINES):
             part = lines[at : at + UPLOAD_LINES]
-            address = self._buffer("lines", part.nbytes)
+            address = self.buffer("lines", part.nbytes)
             if opcode == Opcode.LOAD:
                 self.device.write(address, np.ascontiguousarray(part, REGIONS[region]))
             self._run(
@@ -377,14 +377,14 @@ class Qat(EngineDriver):
         if np.shape(state) != (table.states,):
             raise ConfigError(f"qat state: got {np.shape(state)}, want {(table.states,)}")
         fixed = to_fixed(state, ops.ACTIVATION).astype(np.int32)
-        address = self._buffer("state", fixed.nbytes)
+        address = self.buffer("state", fixed.nbytes)
         self.device.write(address, fixed)
-        return [*_address(address), *_address(self._buffer("action", 4 * table.actions))]
+        return [*_address(address), *_address(self.buffer("action", 4 * table.actions))]
 
     def action(self) -> np.ndarray:
         """What the last job that chose an action chose, [A] float64; after that job's end."""
         actions = self._table.actions
-        raw = self.device.read(self._buffer("action", 4 * actions), 4 * actions)
+        raw = self.device.read(self.buffer("action", 4 * actions), 4 * actions)
         return np.ldexp(raw.view(np.int32).astype(np.float64), -ops.ACTIVATION)
 
     def train(
@@ -573,19 +573,8 @@ class Qat(EngineDriver):
         return self._ring.submit(descriptor).wait(TIMEOUT_S)
 
     def _upload(self, words: np.ndarray) -> int:
-        address = self._buffer("input", words.nbytes)
+        address = self.buffer("input", words.nbytes)
         self.device.write(address, np.ascontiguousarray(words))
-        return address
-
-    def _buffer(self, name: str, nbytes: int) -> int:
-        """A device buffer of at least nbytes, kept for the next job."""
-        address, size = self._buffers.get(name, (0, 0))
-        if size < nbytes:
-            if address:
-                self.device.free(address)
-            size = -(-nbytes // 4096) * 4096
-            address = self.device.alloc(size)
-            self._buffers[name] = (address, size)
         return address
 
 

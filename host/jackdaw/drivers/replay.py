@@ -101,29 +101,29 @@ class Replay(EngineDriver):
     Args:
         device: an open device.
         settings: how to configure the engine; `clear` is run.
-        page: the engine's page or instance; default the first replay engine.
-    Raises: ConfigError if the build is too small; DeviceMismatchError.
+        page: the engine's page or instance; default the first replay engine that is free.
+    Raises: ConfigError if the build is too small; DeviceMismatchError, EngineOwnedError.
     """
 
     def __init__(
         self, device: Device, settings: ReplaySettings, page: int | str | None = None
     ) -> None:
         super().__init__(device, "replay", page)
-        geometry = self.read(registers.CAP_GEOM.offset)
-        field = registers.CAP_GEOM.field
-        self.max_leaves = 1 << field("n_log2").get(geometry)
-        self.max_batch = 1 << field("batch_log2").get(geometry)
-        if settings.leaves > self.max_leaves:
-            raise ConfigError(
-                f"replay leaves: got {settings.leaves}, this build holds {self.max_leaves}"
-            )
         self.settings = settings
-        self._sampler = self.open_ring(SAMPLE_RING)
-        self._host = self.open_ring(HOST_RING)
-        self._mover = self.open_ring(GATHER_RING)
-        self._buffers: dict[str, tuple[int, int]] = {}
-        self._configure()
-        self.clear()
+        with self.opening():
+            geometry = self.read(registers.CAP_GEOM.offset)
+            field = registers.CAP_GEOM.field
+            self.max_leaves = 1 << field("n_log2").get(geometry)
+            self.max_batch = 1 << field("batch_log2").get(geometry)
+            if settings.leaves > self.max_leaves:
+                raise ConfigError(
+                    f"replay leaves: got {settings.leaves}, this build holds {self.max_leaves}"
+                )
+            self._sampler = self.open_ring(SAMPLE_RING)
+            self._host = self.open_ring(HOST_RING)
+            self._mover = self.open_ring(GATHER_RING)
+            self._configure()
+            self.clear()
 
     # ---- Jobs ----
     def clear(self) -> None:
@@ -176,7 +176,7 @@ class Replay(EngineDriver):
             )
         output = address
         if output is None:
-            output = self._buffer("samples", max(batch * batches, 1) * 16)
+            output = self.buffer("samples", max(batch * batches, 1) * 16)
         words = [Opcode.SAMPLE | flags << 8, 0, batch, batches, *_address(source)]
         words += [*_address(output), 0 if beta is None else round(beta * ONE_BETA)]
         self._sampler.submit(words).wait(TIMEOUT_S)
@@ -292,7 +292,7 @@ class Replay(EngineDriver):
     # ---- Measurement ----
     def measure_sample(self, batch: int, stratified: bool = True) -> int:
         """Clocks of one SAMPLE job with results to memory; the generator and beta move on."""
-        output = self._buffer("samples", batch * 16)
+        output = self.buffer("samples", batch * 16)
         flags = Flag.MEMORY | (Flag.STRATIFIED if stratified else 0)
         words = [Opcode.SAMPLE | flags << 8, 0, batch, 0, 0, 0, *_address(output)]
         cycles = self._sampler.submit(words).wait(TIMEOUT_S).cycles
@@ -309,7 +309,7 @@ class Replay(EngineDriver):
         indices = np.arange(count) % self.settings.leaves
         if opcode == Opcode.RETRIEVE:
             source = self._upload(indices.astype(np.uint32))
-            output = self._buffer("responses", count * 16)
+            output = self.buffer("responses", count * 16)
             return self._run(
                 [opcode | Flag.MEMORY << 8, 0, count, 0, *_address(source), *_address(output)]
             ).cycles
@@ -336,7 +336,7 @@ class Replay(EngineDriver):
                 self._host.submit([Opcode.UPDATE, 0, batch * batches, 0, *_address(source)])
             )
         if samples:
-            output = self._buffer("samples", batches * batch * 16)
+            output = self.buffer("samples", batches * batch * 16)
             flags = Flag.MEMORY | Flag.STRATIFIED
             words = [Opcode.SAMPLE | flags << 8, 0, batch, batches, 0, 0, *_address(output)]
             queued.append(self._sampler.submit(words))
@@ -363,7 +363,7 @@ class Replay(EngineDriver):
             words = [Opcode.UPDATE, 0, batch, 0, *_address(source)]
             queued += self._host.submit_all([words] * jobs)
         if samples:
-            output = self._buffer("samples", jobs * batch * 16)
+            output = self.buffer("samples", jobs * batch * 16)
             queued += self._sampler.submit_all(
                 [
                     [
@@ -384,7 +384,7 @@ class Replay(EngineDriver):
     def measure_stream(self, requests: np.ndarray) -> int:
         """Clocks of one STREAM job of unified requests ([n, 4] uint32), responses to memory."""
         words = np.ascontiguousarray(requests, np.uint32)
-        source, output = self._upload(words), self._buffer("responses", max(len(words), 1) * 16)
+        source, output = self._upload(words), self.buffer("responses", max(len(words), 1) * 16)
         head = Opcode.STREAM | Flag.MEMORY << 8
         return self._run([head, 0, len(words), 0, *_address(source), *_address(output)]).cycles
 
@@ -463,7 +463,7 @@ class Replay(EngineDriver):
         else:
             words = np.asarray(rows, np.uint32).reshape(-1)
             flags, count, source = 0, words.size, self._upload(words)
-        output = self._buffer("rows", max(count * row_bytes, 1))
+        output = self.buffer("rows", max(count * row_bytes, 1))
         record = self._mover.submit(
             [
                 Opcode.GATHER | flags << 8, 0, count, 0, *_address(source), *_address(output),
@@ -478,7 +478,7 @@ class Replay(EngineDriver):
 
     def _raw(self, opcode: int, flags: int, words: np.ndarray | None, count: int) -> np.ndarray:
         source = 0 if words is None else self._upload(words)
-        output = self._buffer("responses", max(count, 1) * 16)
+        output = self.buffer("responses", max(count, 1) * 16)
         self._run(
             [
                 opcode | (flags | Flag.MEMORY) << 8, 0, count, 0,
@@ -491,20 +491,9 @@ class Replay(EngineDriver):
         return self._host.submit(descriptor).wait(TIMEOUT_S)
 
     def _upload(self, words: np.ndarray) -> int:
-        address = self._buffer("input", max(words.nbytes, 1))
+        address = self.buffer("input", max(words.nbytes, 1))
         if words.nbytes:
             self.device.write(address, np.ascontiguousarray(words))
-        return address
-
-    def _buffer(self, name: str, nbytes: int) -> int:
-        """A device buffer of at least nbytes, kept for the next job."""
-        address, size = self._buffers.get(name, (0, 0))
-        if size < nbytes:
-            if address:
-                self.device.free(address)
-            size = -(-nbytes // 4096) * 4096
-            address = self.device.alloc(size)
-            self._buffers[name] = (address, size)
         return address
 
 

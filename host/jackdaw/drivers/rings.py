@@ -20,6 +20,8 @@ from jackdaw.device.base import (
     EngineInfo,
 )
 from jackdaw.errors import (
+    DeviceClosedError,
+    DeviceMemoryError,
     DeviceTimeout,
     JobDropped,
     JobError,
@@ -143,7 +145,11 @@ class Ring:
         self._doorbell = self._page + header.RING_TAIL.at(number)
         self._bytes = engine.descriptor_bytes
         self._base = device.alloc(self.slots * self._bytes)
-        self._records = device.alloc(self.slots * RECORD_BYTES)
+        try:
+            self._records = device.alloc(self.slots * RECORD_BYTES)
+        except DeviceMemoryError:
+            device.free(self._base)
+            raise
         device.write(self._records, np.full(self.slots * RECORD_BYTES, 0xFF, np.uint8))
         for register, value in (
             (header.RING_BASE_LO, self._base & 0xFFFFFFFF),
@@ -158,6 +164,14 @@ class Ring:
         self._failed: deque[int] = deque(maxlen=64)  # numbers modulo 2**16, for STATUS
         self._halted_by: Job | None = None
         self._failure = (0, (0, 0))  # STATUS and ERR_INFO of the last failure read
+        self._closed = False
+
+    def close(self) -> None:
+        """Give its memory back; no job may be queued. Any later job raises DeviceClosedError."""
+        if not self._closed:
+            self._closed = True
+            self.device.free(self._base)
+            self.device.free(self._records)
 
     @property
     def pending(self) -> int:
@@ -191,6 +205,8 @@ class Ring:
         irq: bool = True,
     ) -> list[Job]:
         """Queue several jobs with one doorbell; only the last one has the IRQ flag, if any has."""
+        if self._closed:
+            raise DeviceClosedError(f"{self.engine.name} ring {self.number}: its driver is closed")
         if len(self._open) + len(descriptors) > self.slots:
             self.collect()
         if len(self._open) + len(descriptors) > self.slots:

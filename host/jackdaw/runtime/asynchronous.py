@@ -91,9 +91,21 @@ class AsynchronousRun:
         self.actions = 0
         self._slots = settings.agents + SPARE_SLOTS
         self._sets = settings.steps + 1
-        self.engine = A3C(device)
-        self.net = self.engine.load_net(network, self._slots, settings.agents * self._sets)
+        self._open: list[tuple[Future[int], set[int]]] = []  # trainings, and the slots they name
+        self.agents: list[_Agent] = []
         self.head = self.step = self.updates = 0
+        self.engine = A3C(device)
+        with self.engine.opening():
+            self.net = self.engine.load_net(network, self._slots, settings.agents * self._sets)
+            self._begin(make, seed, start)
+
+    def _begin(
+        self,
+        make: Callable[[], gymnasium.Env[Any, Any]],
+        seed: int,
+        start: dict[str, Any] | None,
+    ) -> None:
+        """Write the parameters, and reset the environments."""
         if start is None:
             parameters = initial_parameters(self.net.network, np.random.default_rng([seed, 0]))
         else:
@@ -101,9 +113,7 @@ class AsynchronousRun:
             self.engine.write_g(self.net, start["squares"])
             self.step, self.updates = start["step"], start["updates"]
         self.engine.write_theta(self.net, 0, parameters)
-        self._open: list[tuple[Future[int], set[int]]] = []  # trainings, and the slots they name
-        self.agents: list[_Agent] = []
-        for number in range(settings.agents):
+        for number in range(self.settings.agents):
             environment = make()
             rng = np.random.default_rng([seed, 1 + number, *([self.step] if start else [])])
             first = int(rng.integers(1 << 31)) if start else 1000 * seed + number
@@ -112,6 +122,12 @@ class AsynchronousRun:
             space = environment.action_space
             assert isinstance(space, gymnasium.spaces.Discrete)
             self.actions = int(space.n)
+
+    def close(self) -> None:
+        """Close the environments and give the engine back."""
+        for agent in self.agents:
+            agent.environment.close()
+        self.engine.close()
 
     def run(self, steps: int) -> Iterator[Episode]:
         """Let every agent take a step in turn; yields the episodes as they end.

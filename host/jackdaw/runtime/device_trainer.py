@@ -81,24 +81,36 @@ class DeviceTrainer:
         self.device = device
         self.agent = agent
         self.mode = mode
-        self.replay = open_replay(device, recipe, seed)
-        if recipe.batch > self.replay.max_batch:
-            raise ConfigError(
-                f"batch: got {recipe.batch}, replay of this build has 1..{self.replay.max_batch}"
-            )
-        self.learner = Learner(device)
-        self.learner.load_program(agent.program(self.learner))
         self.networks = len(parameters)
-        for network, initial in enumerate(parameters):
-            self.learner.load(initial, network)
-        self.storage = Storage(
-            device.alloc(recipe.capacity * agent.stride), agent.stride, recipe.capacity
-        )
         self.stratified = recipe.batch & (recipe.batch - 1) == 0
-        self.td_address = device.alloc(4 * recipe.batch, 64)
         self.train_cycles = 0
         self.train_steps = 0
-        self.busy_cycles = self.learner.busy_cycles()
+        self.replay = open_replay(device, recipe, seed)
+        with self.replay.opening():
+            most = self.replay.max_batch
+            if recipe.batch > most:
+                raise ConfigError(
+                    f"batch: got {recipe.batch}, replay of this build has 1..{most}"
+                )
+            self.learner = Learner(device)
+            with self.learner.opening():
+                self._load(parameters)
+
+    def _load(self, parameters: Sequence[Parameters]) -> None:
+        """Load the program and the networks, and reserve memory for the records."""
+        agent, recipe, learner = self.agent, self.agent.recipe, self.learner
+        learner.load_program(agent.program(learner))
+        for network, initial in enumerate(parameters):
+            learner.load(initial, network)
+        records = learner.alloc(recipe.capacity * agent.stride)
+        self.storage = Storage(records, agent.stride, recipe.capacity)
+        self.td_address = learner.alloc(4 * recipe.batch, 64)
+        self.busy_cycles = learner.busy_cycles()
+
+    def close(self) -> None:
+        """Give the engines back."""
+        self.learner.close()
+        self.replay.close()
 
     def insert(self, rows: np.ndarray) -> None:
         """See Trainer."""

@@ -106,6 +106,9 @@ class FloatTrainer:
         self.update(self.sampler.integers(min(self.stored, len(self.rows)), size=self.batch))
         return self.act(state) if chosen is None else chosen
 
+    def close(self) -> None:
+        """See Trainer: nothing is held."""
+
     @property
     def batch(self) -> int:
         """B."""

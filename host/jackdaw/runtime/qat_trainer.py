@@ -44,26 +44,38 @@ class QatTrainer:
     ) -> None:
         recipe = agent.recipe
         self.device, self.agent = device, agent
-        self.replay = open_replay(device, recipe, sampler)
-        self.qat = Qat(device)
-        most = min(self.replay.max_batch, self.qat.geometry.b_max)
-        if recipe.batch > most:
-            raise ConfigError(f"batch: got {recipe.batch}, this build has 1..{most}")
-        self.qat.configure(agent.settings(noise))
-        actor, critic = parameters
-        self.qat.load_network(actor, critic)
-        stride = self.qat.geometry.stride(agent.spec.states)
-        self.source = Source(
-            device.alloc(recipe.capacity * stride),
-            stride,
-            recipe.capacity,
-            device.alloc(Qat.list_room(recipe.batch), 64),
-            weighted=recipe.alpha > 0,
-        )
         self.stratified = recipe.batch & (recipe.batch - 1) == 0
         self.train_cycles = 0
         self.train_steps = 0
         self._running: Job | None = None
+        self.replay = open_replay(device, recipe, sampler)
+        with self.replay.opening():
+            self.qat = Qat(device)
+            with self.qat.opening():
+                self._load(parameters, noise)
+
+    def _load(self, parameters: Sequence[Parameters], noise: int) -> None:
+        """Load the networks, and reserve memory for the records."""
+        recipe, qat = self.agent.recipe, self.qat
+        most = min(self.replay.max_batch, qat.geometry.b_max)
+        if recipe.batch > most:
+            raise ConfigError(f"batch: got {recipe.batch}, this build has 1..{most}")
+        qat.configure(self.agent.settings(noise))
+        actor, critic = parameters
+        qat.load_network(actor, critic)
+        stride = qat.geometry.stride(self.agent.spec.states)
+        self.source = Source(
+            qat.alloc(recipe.capacity * stride),
+            stride,
+            recipe.capacity,
+            qat.alloc(Qat.list_room(recipe.batch), 64),
+            weighted=recipe.alpha > 0,
+        )
+
+    def close(self) -> None:
+        """See Trainer: give the engines back."""
+        self.qat.close()
+        self.replay.close()
 
     def insert(self, transitions: list[Transition]) -> None:
         """See Trainer."""

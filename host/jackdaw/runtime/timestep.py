@@ -60,6 +60,9 @@ class Trainer(Protocol):
     def measurements(self) -> dict[str, Any]:
         """Figures of the run for summary.json."""
 
+    def close(self) -> None:
+        """Give back what it holds."""
+
 
 class TimestepRun:
     """One run: agent, environment and device under one seed.

@@ -6,7 +6,7 @@ import hashlib
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, Protocol
@@ -68,7 +68,17 @@ class Training(Protocol):
         """Write what is new since the last call to TensorBoard."""
 
     def close(self) -> None:
-        """End what it holds on the host."""
+        """End its threads and environments, and give its engines back."""
+
+
+@contextmanager
+def closing_on_error(held: Any) -> Iterator[None]:
+    """What a constructor does inside either ends, or closes what it holds."""
+    try:
+        yield
+    except BaseException:
+        held.close()
+        raise
 
 
 class LockstepTraining:
@@ -101,11 +111,13 @@ class LockstepTraining:
         environment.close()
         parameters = self.agent.initial_parameters(generator(seed, "network"))
         self.trainer = DeviceTrainer(device, self.agent, parameters, derive(seed, "replay"), mode)
-        self.run = LockstepRun(self.agent, self.trainer, self._make, seed, parameters[0])
         self._evaluation: tuple[float, int] | None = None
-        if start is not None:
-            self.trainer.load_state(start["trainer"])
-            self.run.load_state(start["run"])
+        with closing_on_error(self.trainer):
+            self.run = LockstepRun(self.agent, self.trainer, self._make, seed, parameters[0])
+            with closing_on_error(self.run):
+                if start is not None:
+                    self.trainer.load_state(start["trainer"])
+                    self.run.load_state(start["run"])
 
     @staticmethod
     def identity(recipe: Recipe, seed: int, config: str) -> dict[str, Any]:
@@ -118,8 +130,9 @@ class LockstepTraining:
         yield from self.run.rounds()
 
     def close(self) -> None:
-        """End the actors."""
+        """See Training."""
         self.run.close()
+        self.trainer.close()
 
     @property
     def step(self) -> int:
@@ -223,10 +236,11 @@ class TimestepTraining:
             self.trainer = FloatTrainer(agent, parameters, *seeds)
         else:
             self.trainer = QatTrainer(device, agent, parameters, *seeds)
-        self.run = TimestepRun(agent, self.trainer, self._make, seed)
-        if start is not None:
-            self.trainer.load_state(start["trainer"])
-            self.run.load_state(start["run"])
+        with closing_on_error(self.trainer):
+            self.run = TimestepRun(agent, self.trainer, self._make, seed)
+            if start is not None:
+                self.trainer.load_state(start["trainer"])
+                self.run.load_state(start["run"])
 
     @staticmethod
     def identity(recipe: Recipe, seed: int, config: str) -> dict[str, Any]:
@@ -239,8 +253,9 @@ class TimestepTraining:
         yield from self.run.rounds()
 
     def close(self) -> None:
-        """Close the environment."""
+        """See Training."""
         self.run.close()
+        self.trainer.close()
 
     @property
     def step(self) -> int:
@@ -364,9 +379,8 @@ class AsynchronousTraining:
                 return
 
     def close(self) -> None:
-        """Close the environments."""
-        for agent in self.run.agents:
-            agent.environment.close()
+        """See Training."""
+        self.run.close()
 
     @property
     def step(self) -> int:
@@ -527,41 +541,41 @@ def train_agent(
         training = LockstepTraining(device, recipe, seed, mode, folder.start)
     else:
         raise ConfigError(f"device: got none for {about['agent']}, want a simulator or a model")
-    folder.begin({"recipe": asdict(recipe), **about})
-    run, trainer = training.run, training.trainer
-    line, writer = Line(recipe.max_steps, training.step), folder.events()
+    with closing(training):
+        folder.begin({"recipe": asdict(recipe), **about})
+        run, trainer = training.run, training.trainer
+        line, writer = Line(recipe.max_steps, training.step), folder.events()
 
-    def report() -> None:
-        line.show(run.progress)
-        training.write_events(writer)
+        def report() -> None:
+            line.show(run.progress)
+            training.write_events(writer)
 
-    def due() -> bool:
-        return training.step > 0 and training.step % every == 0
+        def due() -> bool:
+            return training.step > 0 and training.step % every == 0
 
-    try:
-        train({about["agent"]: training}, folder, training.state, report, due)
-    finally:
-        line.close()
-        writer.close()
-        training.close()
-    seconds = time.perf_counter() - began
-    mean = training.final_return()
-    summary = {
-        "environment": recipe.environment,
-        "device": about["device"],
-        "config": about["config"],
-        "seed": seed,
-        "solved": mean >= recipe.threshold,
-        "threshold": recipe.threshold,
-        "mean_return": mean,
-        "evaluation_episodes": EVALUATION_EPISODES,
-        "gradient_steps": run.progress.gradient_steps,
-        "environment_steps": run.progress.environment_steps,
-        "episodes": run.progress.episodes,
-        "wall_seconds": round(seconds, 2),
-        "device_seconds": round(run.progress.device_seconds, 2),
-        **trainer.measurements(),
-    }
+        try:
+            train({about["agent"]: training}, folder, training.state, report, due)
+        finally:
+            line.close()
+            writer.close()
+        seconds = time.perf_counter() - began
+        mean = training.final_return()
+        summary = {
+            "environment": recipe.environment,
+            "device": about["device"],
+            "config": about["config"],
+            "seed": seed,
+            "solved": mean >= recipe.threshold,
+            "threshold": recipe.threshold,
+            "mean_return": mean,
+            "evaluation_episodes": EVALUATION_EPISODES,
+            "gradient_steps": run.progress.gradient_steps,
+            "environment_steps": run.progress.environment_steps,
+            "episodes": run.progress.episodes,
+            "wall_seconds": round(seconds, 2),
+            "device_seconds": round(run.progress.device_seconds, 2),
+            **trainer.measurements(),
+        }
     if run.progress.device_seconds:
         rate = run.progress.cycles / run.progress.device_seconds
         summary["simulated_cycles_per_second"] = round(rate)
