@@ -166,6 +166,16 @@ class Config:
         }
 
     @property
+    def identity(self) -> dict[str, Any]:
+        """All that a build is, flat, whatever its name: two alike give the same bits."""
+        return {
+            **self.parameters,
+            "engines": {i.name: i.engine.name for i in self.instances},
+            "ports": {i.name: list(i.ports) for i in self.instances},
+            "links": sorted(map(str, self.links)),
+        }
+
+    @property
     def build_hash(self) -> int:
         """BUILD: the first 32 bits of SHA-256 of `data` as canonical JSON."""
         text = json.dumps(self.data(), sort_keys=True, separators=(",", ":"))

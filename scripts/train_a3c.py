@@ -40,7 +40,7 @@ def train_seed(chosen: A3cRecipe, options: argparse.Namespace, seed: int) -> boo
     """
     folder = RunFolder(
         options.out / f"seed{seed}",
-        AsynchronousTraining.identity(chosen, seed),
+        AsynchronousTraining.identity(chosen, seed, chosen.config),
         resume=options.resume,
         overwrite=options.overwrite,
     )
@@ -121,7 +121,7 @@ def draw(options: argparse.Namespace, chosen: A3cRecipe) -> Path:
     window = chosen.window
     figure, axes = pyplot.subplots(figsize=(7, 3.5), layout="constrained")
     for seed in options.seeds:
-        identity = AsynchronousTraining.identity(chosen, seed)
+        identity = AsynchronousTraining.identity(chosen, seed, chosen.config)
         run = kept(options.out / f"seed{seed}", identity)
         # From the first full window on.
         curve = running_means(run["returns"], window)[window - 1 :]

@@ -76,8 +76,8 @@ def together(options: argparse.Namespace, cartpole: Recipe) -> int:
     settings = replace(PIXEL_CATCH.settings, agents=options.agents)
     pixelcatch = replace(PIXEL_CATCH, settings=settings, steps=options.steps)
     identities = {
-        "cartpole": LockstepTraining.identity(cartpole, options.seed, config.name),
-        "pixelcatch": AsynchronousTraining.identity(pixelcatch, options.seed),
+        "cartpole": LockstepTraining.identity(cartpole, options.seed, config),
+        "pixelcatch": AsynchronousTraining.identity(pixelcatch, options.seed, config),
     }
     identity = {"loop": "together"}
     for agent in agents:

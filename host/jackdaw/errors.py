@@ -45,6 +45,10 @@ class CheckpointMismatch(CheckpointError):
     """A checkpoint of another format or run; says what was got and what was wanted."""
 
 
+class RunFolderError(Exception):
+    """A run's folder is in use, or cannot be written; names the path and the reason."""
+
+
 class DeviceError(Exception):
     """Anything that goes wrong on a device or between it and the host."""
 

@@ -135,6 +135,7 @@ def test_buffers_take_the_engines_that_are_free(backend: str) -> None:
 
 
 def test_other_engines_give_all_back() -> None:
+    device: Any
     with open_device("model", "a3c") as device:
         free = list(device._allocator._free)
         with pytest.raises(errors.ConfigError, match="layout"):

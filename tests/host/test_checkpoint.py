@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import resource
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -137,20 +138,22 @@ def test_checkpoint_of_another_format(tmp_path: Path, monkeypatch: pytest.Monkey
     with monkeypatch.context() as older:
         older.setattr(checkpoint, "FORMAT", checkpoint.FORMAT - 1)
         checkpoint.save(path, IDENTITY, {})
-    with pytest.raises(CheckpointMismatch, match="got format 3, want 4"):
+    with pytest.raises(CheckpointMismatch, match="got format 4, want 5"):
         checkpoint.load(path, IDENTITY)
 
 
 def edited(path: Path, member: str, content: bytes | None) -> bytes:
-    """A checkpoint's file with a member replaced, or left out."""
-    out = io.BytesIO()
+    """A checkpoint's file with a member replaced, or left out, and a checksum that fits."""
+    out = path.with_name("edited")
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(out, "w") as new:
+        new.comment = old.comment
         for name in old.namelist():
             if name != member:
                 new.writestr(name, old.read(name))
             elif content is not None:
                 new.writestr(name, content)
-    return out.getvalue()
+    checkpoint.seal(out)
+    return out.read_bytes()
 
 
 def test_checkpoint_damaged(tmp_path: Path) -> None:
@@ -160,26 +163,24 @@ def test_checkpoint_damaged(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", weight=np.zeros(3))
     objects = io.BytesIO()
     np.save(objects, np.array([{}], object), allow_pickle=True)
-    middle = whole.index(np.arange(100.0).tobytes()[-8:])
     files = {
         "another npz": (tmp_path / "other.npz").read_bytes(),
         "text": b"no checkpoint",
         "nothing": b"",
-        "a bit": whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :],
         "no array": edited(path, "0.npy", None),
         "another array": edited(path, "0.npy", b"x"),
         "a pickle": edited(path, "0.npy", objects.getvalue()),
         "no JSON": edited(path, "state.json", b"{"),
         "a list": edited(path, "state.json", b"[]"),
         "a number": edited(path, "state.json", json.dumps({"dict": 4}).encode()),
-        "no state": edited(path, "state.json", json.dumps({"dict": {"format": 4}}).encode()),
+        "no state": edited(path, "state.json", json.dumps({"dict": {"format": 5}}).encode()),
         "no identity": edited(
             path, "state.json",
-            json.dumps({"dict": {"format": 4, "identity": 4, "state": {"dict": {}}}}).encode(),
+            json.dumps({"dict": {"format": 5, "identity": 4, "state": {"dict": {}}}}).encode(),
         ),
         "a kind": edited(
             path, "state.json",
-            json.dumps({"dict": {"format": 4, "identity": {"set": []}, "state": 1}}).encode(),
+            json.dumps({"dict": {"format": 5, "identity": {"set": []}, "state": 1}}).encode(),
         ),
     }  # fmt: skip
     files |= {f"cut at {n}": whole[:n] for n in range(0, len(whole), 7)}
@@ -192,3 +193,29 @@ def test_checkpoint_damaged(tmp_path: Path) -> None:
         checkpoint.load(tmp_path / "none.npz", IDENTITY)
     path.write_bytes(whole)
     assert checkpoint.load(path, IDENTITY)["step"] == 3
+
+
+def test_checkpoint_with_any_bit_flipped(tmp_path: Path) -> None:
+    """Also where the archive itself would not notice: in a date, or in the checksum."""
+    path = tmp_path / "checkpoint.npz"
+    checkpoint.save(path, IDENTITY, {"weights": np.arange(5.0), "step": 3})
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        bit = 1 << place % 8
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1 :])
+        with pytest.raises(CheckpointError):
+            checkpoint.load(path, IDENTITY)
+
+
+def test_checkpoint_that_cannot_be_written_leaves_the_last_one(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.npz"
+    checkpoint.save(path, IDENTITY, {"step": 3})
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))  # as a full disk
+    try:
+        with pytest.raises(OSError, match="large"):
+            checkpoint.save(path, IDENTITY, {"weights": np.zeros(10_000)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    assert checkpoint.load(path, IDENTITY) == {"step": 3}

@@ -1,25 +1,29 @@
 """Checkpoints: one file from which a run goes on; data alone, no code.
 
 A checkpoint is an npz file: a member `<number>.npy` for each array, and `state.json` with all else.
+The file ends in the SHA-256 of what is before, as the archive's comment, so no bit can change.
 In the JSON part a dictionary, a tuple, an array and a scalar of NumPy are objects of one key that
 names the kind, so that each comes back as the type that it was.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from jackdaw.errors import CheckpointError, CheckpointMismatch
 
-FORMAT = 4  # 4: npz; 3 was a pickle
+FORMAT = 5  # 5: SHA-256, all parameters of the build; 4: npz; 3 was a pickle
+SUM_BYTES = 64  # of the file's end: SHA-256 as hexadecimal digits
+PIECE_BYTES = 1 << 20
 MEMBER = "state.json"
 PLAIN = (str, int, float, bool, type(None))
 
@@ -31,20 +35,53 @@ def save(path: Path, identity: dict[str, Any], state: dict[str, Any]) -> None:
         path: of the file; its folder is made.
         identity: what a run must have in common with this one to go on from it.
         state: dictionaries with keys of strings, lists, tuples, strings, numbers, None, arrays.
-    Raises: TypeError naming the first part of any other type; then nothing is written.
+    Raises: TypeError naming the first part of any other type; OSError; what was there stays then.
     """
     arrays: list[np.ndarray] = []
     content = {"format": FORMAT, "identity": identity, "state": state}
     text = json.dumps(_encode(content, arrays, "checkpoint"))
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".part")
-    with zipfile.ZipFile(temporary, "w") as file:
-        # The members have no time: the same state gives the same file.
-        file.writestr(zipfile.ZipInfo(MEMBER), text)
-        for number, array in enumerate(arrays):
-            with file.open(zipfile.ZipInfo(f"{number}.npy"), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
-    os.replace(temporary, path)
+    try:
+        with zipfile.ZipFile(temporary, "w") as file:
+            file.comment = b"0" * SUM_BYTES
+            # The members have no time: the same state gives the same file.
+            file.writestr(zipfile.ZipInfo(MEMBER), text)
+            for number, array in enumerate(arrays):
+                with file.open(zipfile.ZipInfo(f"{number}.npy"), "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
+        seal(temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def seal(path: Path) -> None:
+    """Write the checksum over the last bytes of a file."""
+    with path.open("r+b") as file:
+        digest = _sum(file)
+        file.seek(-SUM_BYTES, os.SEEK_END)
+        file.write(digest)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sum(file: IO[bytes]) -> bytes:
+    """The checksum of a file without its last bytes."""
+    left = file.seek(0, os.SEEK_END) - SUM_BYTES
+    file.seek(0)
+    digest = hashlib.sha256()
+    while left > 0:
+        piece = file.read(min(PIECE_BYTES, left))
+        digest.update(piece)
+        left -= len(piece)
+    return digest.hexdigest().encode()
+
+
+def _whole(file: IO[bytes]) -> bool:
+    """Whether a file ends in its checksum."""
+    return _sum(file) == file.read()
 
 
 def load(path: Path, identity: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -58,18 +95,20 @@ def load(path: Path, identity: dict[str, Any] | None = None) -> dict[str, Any]:
         difference.
     """
     try:
-        with zipfile.ZipFile(path) as file:
+        with path.open("rb") as raw, zipfile.ZipFile(raw) as file:
             encoded = json.loads(file.read(MEMBER))
             found = encoded["dict"].get("format")
-            if found != FORMAT:
-                raise CheckpointMismatch(f"{path}: got format {found!r}, want {FORMAT}")
+            if type(found) is int and found != FORMAT:
+                raise CheckpointMismatch(f"{path}: got format {found}, want {FORMAT}")
+            if not _whole(raw):
+                raise CheckpointError(f"{path}: no whole checkpoint (SHA-256 differs)")
             content = _decode(encoded, file)
             saved, state = dict(content["identity"]), content["state"]
-    except (FileNotFoundError, CheckpointMismatch):
+    except (FileNotFoundError, CheckpointError):
         raise
     except (
         zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, KeyError, TypeError,
-        AttributeError, RuntimeError,
+        AttributeError, RuntimeError, MemoryError,
     ) as error:  # fmt: skip
         raise CheckpointError(f"{path}: no whole checkpoint ({error})") from None
     if identity is not None:

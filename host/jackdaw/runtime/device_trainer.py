@@ -89,9 +89,7 @@ class DeviceTrainer:
         with self.replay.opening():
             most = self.replay.max_batch
             if recipe.batch > most:
-                raise ConfigError(
-                    f"batch: got {recipe.batch}, replay of this build has 1..{most}"
-                )
+                raise ConfigError(f"batch: got {recipe.batch}, replay of this build has 1..{most}")
             self.learner = Learner(device)
             with self.learner.opening():
                 self._load(parameters)

@@ -19,6 +19,7 @@ from jackdaw.agents.base import EnvironmentSpec
 from jackdaw.agents.make import make_agent
 from jackdaw.agents.qat_ddpg import QatAgent
 from jackdaw.agents.recipes import QatRecipe, Recipe
+from jackdaw.device import Config, load_config
 from jackdaw.device.base import Device
 from jackdaw.environments import make_frames
 from jackdaw.errors import ConfigError
@@ -33,6 +34,11 @@ from jackdaw.runtime.run_folder import RunFolder
 from jackdaw.runtime.seeds import derive, generator
 from jackdaw.runtime.timestep import TimestepRun, Trainer
 from jackdaw.runtime.together import in_turn
+
+
+def build(config: str | Config) -> dict[str, Any]:
+    """The part of an identity that is the device's. Raises: ConfigError."""
+    return {f"build {name}": value for name, value in load_config(config).identity.items()}
 
 
 class Training(Protocol):
@@ -120,10 +126,11 @@ class LockstepTraining:
                     self.run.load_state(start["run"])
 
     @staticmethod
-    def identity(recipe: Recipe, seed: int, config: str) -> dict[str, Any]:
+    def identity(recipe: Recipe, seed: int, config: str | Config) -> dict[str, Any]:
         """What must be the same for a run to go on from a checkpoint (its end may be moved)."""
         settings = asdict(replace(recipe, max_steps=1))
-        return {"loop": "lockstep", **settings, "seed": seed, "config": config}
+        del settings["config"]  # its name; the build counts
+        return {"loop": "lockstep", **settings, "seed": seed, **build(config)}
 
     def rounds(self) -> Iterator[Progress]:
         """See Training."""
@@ -243,10 +250,11 @@ class TimestepTraining:
                 self.run.load_state(start["run"])
 
     @staticmethod
-    def identity(recipe: Recipe, seed: int, config: str) -> dict[str, Any]:
+    def identity(recipe: Recipe, seed: int, config: str | Config) -> dict[str, Any]:
         """What must be the same for a run to go on from a checkpoint (its end may be moved)."""
         settings = asdict(replace(recipe, max_steps=1))
-        return {"loop": "timestep", **settings, "seed": seed, "config": config}
+        del settings["config"]  # its name; the build counts
+        return {"loop": "timestep", **settings, "seed": seed, **build(config)}
 
     def rounds(self) -> Iterator[Progress]:
         """See Training."""
@@ -362,9 +370,15 @@ class AsynchronousTraining:
         self._written = len(self.returns)
 
     @staticmethod
-    def identity(recipe: A3cRecipe, seed: int) -> dict[str, Any]:
+    def identity(recipe: A3cRecipe, seed: int, config: str | Config) -> dict[str, Any]:
         """What must be the same for a run to go on from a checkpoint; settings may change."""
-        return {"loop": "asynchronous", "environment": recipe.environment, "seed": seed}
+        return {
+            "loop": "asynchronous",
+            "environment": recipe.environment,
+            "network": recipe.network.encode().tolist(),
+            "seed": seed,
+            **build(config),
+        }
 
     def rounds(self) -> Iterator[None]:
         """See Training."""
