@@ -78,7 +78,7 @@ def add_build_options(parser: argparse.ArgumentParser) -> None:
 
 
 def builds(options: argparse.Namespace) -> list[Config]:
-    """The build that the options name, if they name one. Raises: ValueError, FileNotFoundError."""
+    """The build that the options name, if they name one. Raises: ConfigError."""
     if options.config or options.set:
         return [load_config(options.config or "demo").changed(numbers(options.set))]
     return []

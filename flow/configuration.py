@@ -212,7 +212,7 @@ def load_config(name: str | Path | Config) -> Config:
 
     Those of engines without RTL stand beside their manifests.
 
-    Raises: FileNotFoundError naming the known ones; ConfigError.
+    Raises: ConfigError; of an unknown one it names those that there are.
     """
     if isinstance(name, Config):
         return name
@@ -220,7 +220,7 @@ def load_config(name: str | Path | Config) -> Config:
     if path.suffix != ".json":
         path = next(ROOT.glob(f"{PLANNED}/*/{name}.json"), CONFIGS / f"{name}.json")
     if not path.exists():
-        raise FileNotFoundError(f"no configuration {name}; there are: {', '.join(names())}")
+        raise ConfigError(f"no configuration {name}; there are: {', '.join(names())}")
     try:
         data = json.loads(path.read_text(), object_pairs_hook=_once)
     except (json.JSONDecodeError, ConfigError) as error:

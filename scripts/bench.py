@@ -57,7 +57,7 @@ def main(argv: list[str] | None = None) -> int:
     benchmark = found[options.engine]
     try:
         benchmark.check(options)
-    except (ValueError, FileNotFoundError) as error:
+    except ValueError as error:
         parser.error(str(error))
     results.check_record(parser, options.record)
     rows = list(benchmark.rows(options))

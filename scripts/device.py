@@ -51,7 +51,7 @@ def main() -> int:
             generate(Path(options.config))
             return 0
         config = load_config(options.config).changed(numbers(options.set))
-    except (ConfigError, FileNotFoundError) as error:
+    except ConfigError as error:
         parser.error(str(error))
     folder = options.out or FOLDER / config.name
     name = f"jackdaw:device:{config.name.replace('-', '_')}"

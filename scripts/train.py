@@ -18,7 +18,7 @@ from pathlib import Path
 
 from jackdaw.agents.recipes import RECIPES, Recipe, recipe, settings_from
 from jackdaw.device import load_config, open_device
-from jackdaw.errors import CheckpointError, ConfigError, DeviceMemoryError
+from jackdaw.errors import EXPECTED
 from jackdaw.runtime.run_folder import RunFolder
 from jackdaw.runtime.training import train_agent, training_of
 
@@ -68,22 +68,27 @@ def main(argv: list[str] | None = None) -> int:
     options = arguments(argv)
     try:
         return train(options)
-    except (CheckpointError, ConfigError, DeviceMemoryError, FileNotFoundError) as error:
+    except EXPECTED as error:
         print(f"train: {error}", file=sys.stderr)
         return 2
 
 
 def train(options: argparse.Namespace) -> int:
-    """Train and judge. Raises CheckpointError, ConfigError, FileNotFoundError before it trains."""
+    """Train and judge. Raises: those of EXPECTED."""
     chosen = chosen_recipe(options)
     options.config = options.config or chosen.config
     load_config(options.config)
-    folder = RunFolder(
+    with RunFolder(
         options.out,
         training_of(chosen).identity(chosen, options.seed, options.config),
         resume=options.resume,
         overwrite=options.overwrite,
-    )
+    ) as folder:
+        return run(options, chosen, folder)
+
+
+def run(options: argparse.Namespace, chosen: Recipe, folder: RunFolder) -> int:
+    """Train in a folder, and judge."""
     print(
         f"Jackdaw: {options.agent} on {options.env}, device {options.device} "
         f"(configuration {options.config}), seed {options.seed}"

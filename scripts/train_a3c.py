@@ -25,7 +25,7 @@ import numpy as np
 from jackdaw.agents.a3c import A3cRecipe, a3c_recipe
 from jackdaw.agents.recipes import settings_from
 from jackdaw.device import open_device
-from jackdaw.errors import CheckpointError, ConfigError, DeviceMemoryError
+from jackdaw.errors import EXPECTED
 from jackdaw.runtime.report import running_means
 from jackdaw.runtime.run_folder import CHECKPOINT, RunFolder, kept
 from jackdaw.runtime.training import AsynchronousTraining, train
@@ -34,16 +34,21 @@ SHOWN = 1000  # steps between two lines of progress
 
 
 def train_seed(chosen: A3cRecipe, options: argparse.Namespace, seed: int) -> bool:
-    """Run a seed on a device until steps or time are used up. Raises: ConfigError.
+    """Run a seed on a device until steps or time are used up. Raises: those of EXPECTED.
 
     Returns: whether Ctrl-C was pressed.
     """
-    folder = RunFolder(
+    with RunFolder(
         options.out / f"seed{seed}",
         AsynchronousTraining.identity(chosen, seed, chosen.config),
         resume=options.resume,
         overwrite=options.overwrite,
-    )
+    ) as folder:
+        return train_in(folder, chosen, options, seed)
+
+
+def train_in(folder: RunFolder, chosen: A3cRecipe, options: argparse.Namespace, seed: int) -> bool:
+    """Train a seed in its folder; see train_seed."""
     about = {"device": options.device, "config": chosen.config, "seed": seed}
     with (
         open_device(options.device, chosen.config) as device,
@@ -157,7 +162,7 @@ def main(argv: list[str] | None = None) -> int:
             if wanted and train_seed(chosen, options, seed):
                 return 1  # the seeds after it are not begun
         print(draw(options, chosen))
-    except (CheckpointError, ConfigError, DeviceMemoryError) as error:
+    except EXPECTED as error:
         print(f"train_a3c: {error}", file=sys.stderr)
         return 2
     return 0

@@ -23,7 +23,7 @@ from tqdm import tqdm
 from jackdaw.agents.a3c import PIXEL_CATCH
 from jackdaw.agents.recipes import Recipe, recipe, settings_from
 from jackdaw.device import load_config, open_device
-from jackdaw.errors import CheckpointError, ConfigError, DeviceMemoryError
+from jackdaw.errors import EXPECTED, ConfigError
 from jackdaw.runtime.run_folder import RunFolder
 from jackdaw.runtime.training import AsynchronousTraining, LockstepTraining, Training, train
 
@@ -60,13 +60,13 @@ def main(argv: list[str] | None = None) -> int:
     try:
         base = recipe("dqn", "CartPole-v1")
         return together(options, replace(base, **settings_from(base, options.set)))
-    except (CheckpointError, ConfigError, DeviceMemoryError, FileNotFoundError) as error:
+    except EXPECTED as error:
         print(f"train_together: {error}", file=sys.stderr)
         return 2
 
 
 def together(options: argparse.Namespace, cartpole: Recipe) -> int:
-    """Train to the goals or limits. Raises: CheckpointError, ConfigError, FileNotFoundError."""
+    """Train to the goals or limits. Raises: those of EXPECTED."""
     config = load_config(options.config)
     agents = [options.only] if options.only else list(NEEDED)
     missing = set().union(*(NEEDED[agent] for agent in agents))
@@ -82,12 +82,17 @@ def together(options: argparse.Namespace, cartpole: Recipe) -> int:
     identity = {"loop": "together"}
     for agent in agents:
         identity |= {f"{agent} {name}": value for name, value in identities[agent].items()}
-    folder = RunFolder(options.out, identity, resume=options.resume, overwrite=options.overwrite)
     began = time.perf_counter()
-    with open_device(
-        options.device, config, seed=options.seed, assertions=options.assertions,
-        compiled_arithmetic=not options.assertions,
-    ) as device, ExitStack() as held:  # fmt: skip
+    with ExitStack() as held:
+        folder = held.enter_context(
+            RunFolder(options.out, identity, resume=options.resume, overwrite=options.overwrite)
+        )
+        device = held.enter_context(
+            open_device(
+                options.device, config, seed=options.seed, assertions=options.assertions,
+                compiled_arithmetic=not options.assertions,
+            )
+        )  # fmt: skip
         start = folder.start or dict.fromkeys(agents)
         trainings: dict[str, Training] = {}
         for agent in agents:
@@ -141,9 +146,9 @@ def together(options: argparse.Namespace, cartpole: Recipe) -> int:
             "cycles": device.cycles(),
             "wall_seconds": round(time.perf_counter() - began, 1),
         }
-    curves = [replace(one.curve(), title=TITLES[name]) for name, one in trainings.items()]
-    title = f"{len(curves)} agents on one device" if len(curves) > 1 else "one agent, alone"
-    folder.finish(summary, curves, title)
+        curves = [replace(one.curve(), title=TITLES[name]) for name, one in trainings.items()]
+        title = f"{len(curves)} agents on one device" if len(curves) > 1 else "one agent, alone"
+        folder.finish(summary, curves, title)
     for name, value in summary.items():
         for key, one in value.items() if isinstance(value, dict) else ((name, value),):
             print(f"  {name if key == name else f'{name} {key}':30}  {one}")

@@ -155,6 +155,10 @@ class RingHaltedError(DeviceError):
     """The ring halted before the job: one with the STOP flag failed."""
 
 
+EXPECTED = (ConfigError, CheckpointError, RunFolderError, DeviceError)
+"""What a command tells in one line, without a traceback."""
+
+
 def class_name(engine: str, code_name: str) -> str:
     """`replay`, `E_FOO_BAR` -> `ReplayFooBarError`."""
     words = code_name.removeprefix("E_").split("_")

@@ -12,7 +12,7 @@ import pytest
 import train
 from flow.regression import builds, keep, regress
 from jackdaw.agents.recipes import recipe
-from jackdaw.device import open_device
+from jackdaw.device import load_config, open_device
 from jackdaw.runtime import checkpoint
 
 CARTPOLE = ("dqn", "CartPole-v1")
@@ -143,17 +143,20 @@ def test_bad_options_have_named_errors(tmp_path, capsys, options, text):
 
 
 def test_resume_refuses_another_run(tmp_path, capsys):
+    same_name = tmp_path.parent / "demo.json"
+    same_name.write_text(json.dumps(load_config("demo").changed({"replay.KLog2": 2}).data()))
     run(tmp_path, "model", 2)
-    before = (tmp_path / "checkpoint.npz").read_bytes()
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     for options, text in (
         (["--set", "batch=16"], "batch is 32, this run has 16"),
         (["--seed", "2"], "seed is 1, this run has 2"),
+        (["--config", str(same_name)], "build replay.KLog2 is 4, this run has 2"),
     ):
         arguments = ["--device", "model", "--out", str(tmp_path), "--resume", "--max-steps", "4"]
         arguments += ["--set", "warm=64", "--set", "evaluate_every=100000", "--set", "capacity=128"]
         assert train.main([*arguments, *options]) == 2
         assert text in capsys.readouterr().err
-    assert (tmp_path / "checkpoint.npz").read_bytes() == before
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
 def test_a_solved_run_is_not_trained_further(tmp_path):

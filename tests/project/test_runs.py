@@ -12,6 +12,7 @@ import curves
 import precision
 import report
 import train
+from jackdaw.errors import ConfigError
 
 
 def test_curves_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,7 +93,7 @@ def test_pairs_of_a_recipe_are_set() -> None:
     assert chosen("hidden=32").hidden == (32,)
     assert chosen("double=True").double  # type: ignore[attr-defined]
     for change in ("hidden=a,b", "hidden=", "epsilon=1", "epsilon=0,2", "double=1"):
-        with pytest.raises(train.ConfigError):
+        with pytest.raises(ConfigError):
             chosen(change)
 
 

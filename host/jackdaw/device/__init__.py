@@ -19,8 +19,8 @@ def open_device(backend: str, config: str | Config = "demo", **options: Any) -> 
         config: a build configuration, or its name in `configs/`.
         options: of the backend: `memory`, `seed`, `waves`, `assertions`, `compiled_arithmetic` (see
             SimDevice; `model` has no timing and takes and ignores them).
-    Raises: ValueError for another backend, FileNotFoundError for an unknown configuration,
-        ConfigError for `sim` with an engine that has no RTL yet.
+    Raises: ConfigError for another backend, an unknown or invalid configuration or option, or
+        `sim` with an engine that has no RTL yet.
     """
     chosen = load_config(config)
     if backend == "sim":
@@ -33,4 +33,4 @@ def open_device(backend: str, config: str | Config = "demo", **options: Any) -> 
         from jackdaw.device.model import ModelDevice
 
         return ModelDevice(chosen, **options)
-    raise ValueError(f"backend {backend!r}: want sim or model")
+    raise ConfigError(f"backend: got {backend!r}, want sim or model")

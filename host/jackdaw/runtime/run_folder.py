@@ -165,12 +165,6 @@ class RunFolder:
             write_json(self.summary, summary)
             draw_curves(self.curve, curves, title)
 
-    def finish(self, summary: dict[str, Any], curves: Sequence[Curve], title: str = "") -> None:
-        """Write summary.json and curve.png. Raises: RunFolderError."""
-        with told(self.path):
-            write_json(self.summary, summary)
-            draw_curves(self.curve, curves, title)
-
     def events(self) -> EventWriter:
         """A writer of TensorBoard events, to be closed. Raises: RunFolderError."""
         with told(self.path):
