@@ -19,7 +19,7 @@ from jackdaw.device.sim import MEMORIES
 from jackdaw.drivers.replay import Replay, ReplaySettings
 from models.replay.engine import Job as Opcode
 from models.replay.engine import ReplayConfig
-from models.replay.rmm import Op
+from models.replay.kernels import Op
 from models.replay.timing import Timing
 
 THESIS = "thesis, Eq. 4.2 and 4.3"

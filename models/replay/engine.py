@@ -25,9 +25,9 @@ import numpy as np
 from models.engine import BusError, JobEnd, Link, Memory, RegisterError, beyond
 from models.registers import replay as registers
 from models.registers.replay import Error
-from models.replay.rmm import Batch, Geometry, Op, OperationError, Rmm, next_beta
+from models.replay.kernels import Op
+from models.replay.rmm import Batch, Converter, Geometry, Rmm, next_beta
 from models.replay.timing import Timing
-from models.replay.weights import ONE_FP32, weights
 
 SAMPLE_RING, HOST_RING, GATHER_RING = 0, 1, 2
 ALL_ONES = 0xFFFFFFFF
@@ -70,6 +70,15 @@ _JOBS = {
     Job.TRAIN_LOOP: (SAMPLE_RING, Flag.STRATIFIED | Flag.SMP | Flag.WEIGHTS, 0),
     Job.CHECK: (HOST_RING, 0, 0),
     Job.GATHER: (GATHER_RING, Flag.SLOTS, 4),
+}
+_OPS = {  # of the jobs of ring 1; requests of a STREAM have their own
+    Job.RETRIEVE: Op.RETRIEVE,
+    Job.UPDATE: Op.UPDATE,
+    Job.UPDATE_DELTA: Op.UPDATE_DELTA,
+    Job.INSERT: Op.INSERT,
+    Job.RESERVE: Op.RESERVE,
+    Job.COMMIT: Op.COMMIT,
+    Job.STREAM: Op.NOP,
 }
 _WHOLE = (Job.CLEAR, Job.CHECK)  # of the whole tree: no count, nothing beside them
 _MAX_OPS = 1 << 20
@@ -239,17 +248,19 @@ class ReplayEngine:
         return self._values[register.offset]
 
     def _configure(self) -> None:
-        prio, converter = self._get(registers.CFG_PRIO), self.rmm.converter
+        prio = self._get(registers.CFG_PRIO)
         fields = registers.CFG_PRIO.field
-        converter.alpha = fields("alpha").get(prio)
-        converter.fraction_bits = fields("pf").get(prio)
+        self.rmm.converter = Converter(
+            alpha=fields("alpha").get(prio),
+            eps=self._get(registers.CFG_EPS),
+            fraction_bits=fields("pf").get(prio),
+            smallest=self._get(registers.CFG_PMIN),
+            largest=self._get(registers.CFG_PCLIP),
+        )
         self._relaxed = bool(fields("relaxed").get(prio))
         self._no_fetch = bool(fields("no_fetch").get(prio))
         if self._no_fetch:
             self._acknowledge()
-        converter.eps = self._get(registers.CFG_EPS)
-        converter.smallest = self._get(registers.CFG_PMIN)
-        converter.largest = self._get(registers.CFG_PCLIP)
 
     # ---- Resets ----
     def soft_reset(self) -> None:
@@ -479,88 +490,33 @@ class ReplayEngine:
         if reads:
             raw, fault = _read(memory, d.source, count * element)
             count = min(count, len(raw) // element)
-        responses = bytearray()
-        done = 0
-        end = JobEnd()
-        words = raw.view(np.uint32).reshape(-1, element // 4) if reads else None
-        values = None
-        if d.flags & Flag.FP32 and words is not None:
-            values = words[:, 1]
-        try:
-            for done in range(count):
-                row = [] if words is None else words[done].tolist()
-                responses += self._host_op(d, row, values is not None)
-            done = count
-        except OperationError as error:
-            end = JobEnd(error.code, 0, done, done, error.index)
-        if not end.error:
+        op, rows = _OPS[d.opcode], np.empty((count, 0), np.uint32)
+        if reads:
+            width = element // 4
+            rows = raw.view(np.uint32)[: count * width].reshape(count, width)
+        if d.flags & Flag.SLOTS:
+            op = Op.UPDATE_SLOT
+        responses, refused = self.rmm.operate(
+            op,
+            rows,
+            fp32=bool(d.flags & Flag.FP32 and reads),
+            pmax=bool(d.flags & Flag.PMAX),
+            batch=self._last,
+        )
+        done = len(responses)
+        if refused is not None:
+            end = JobEnd(refused.code, 0, done, done, refused.index)
+        elif fault is not None:
+            end = JobEnd(int(Error.E_BUS_RD), 0, done, done, fault.response)
+        else:
             end = JobEnd(count=done, cycles=self.timing.update(done))
-            if fault is not None:
-                end = JobEnd(int(Error.E_BUS_RD), 0, done, done, fault.response)
-        if d.flags & Flag.MEMORY and responses:
+        if d.flags & Flag.MEMORY and done:
             try:
-                memory.write(d.destination, np.frombuffer(bytes(responses), np.uint8))
+                memory.write(d.destination, responses.reshape(-1).view(np.uint8))
             except BusError as error:
                 if not end.error:
                     end = JobEnd(int(Error.E_BUS_WR), 0, done, done, error.response)
         return end
-
-    def _host_op(self, d: _Descriptor, row: list[int], fp32: bool) -> bytes:
-        """One operation of a ring 1 job. Returns its response. Raises OperationError."""
-        if d.opcode == Job.STREAM:
-            return self._request(row)
-        if d.opcode == Job.RETRIEVE:
-            return self._operation(Op.RETRIEVE, row[0], 0)
-        if d.opcode == Job.UPDATE:
-            op = Op.UPDATE_SLOT if d.flags & Flag.SLOTS else Op.UPDATE
-            return self._operation(op, row[0], row[1], fp32)
-        if d.opcode == Job.UPDATE_DELTA:
-            return self._operation(Op.UPDATE_DELTA, row[0], row[1] - (row[1] >> 31 << 32))
-        op = {Job.INSERT: Op.INSERT, Job.RESERVE: Op.RESERVE, Job.COMMIT: Op.COMMIT}[d.opcode]
-        pmax = bool(d.flags & Flag.PMAX)
-        return self._operation(op, 0, row[1] if row else 0, fp32, pmax)
-
-    def _request(self, row: list[int]) -> bytes:
-        """One unified request of a STREAM job."""
-        op, flags = row[0] & 0xF, (row[0] >> 4) & 0xF
-        tag, index, value = (row[0] >> 8) & 0xFFFF, row[1], row[2] | row[3] << 32
-        if op > Op.COMMIT:
-            raise OperationError(Error.E_OPCODE, index)
-        if row[0] >> 24 or flags & 8:
-            raise OperationError(Error.E_RESERVED, index)
-        fp32, pmax, host_x = bool(flags & 1), bool(flags & 2), bool(flags & 4)
-        if (
-            (fp32 and op not in (Op.UPDATE, Op.UPDATE_SLOT, Op.INSERT, Op.COMMIT))
-            or (pmax and op not in (Op.INSERT, Op.COMMIT))
-            or (host_x and op != Op.SAMPLE)
-        ):
-            raise OperationError(Error.E_OPCODE, index)
-        if op == Op.SAMPLE:
-            x = self.rmm.draw(1, np.array([value], np.uint64) if host_x else None)
-            drawn = self.rmm.sample(x)
-            if drawn is None:
-                raise OperationError(Error.E_EMPTY, ALL_ONES)
-            return _response(op, tag, int(drawn[0][0]), int(drawn[1][0]), ONE_FP32)
-        if op == Op.UPDATE_DELTA:
-            value -= value >> 63 << 64
-        elif fp32:
-            value &= ALL_ONES
-        return self._operation(op, tag if op == Op.UPDATE_SLOT else index, value, fp32, pmax, tag)
-
-    def _operation(
-        self, op: int, index: int, value: int, fp32: bool = False, pmax: bool = False, tag: int = 0
-    ) -> bytes:
-        batch = None
-        if op == Op.UPDATE_SLOT:
-            batch = self._last
-            if batch is None or index >= len(batch.indices):
-                raise OperationError(Error.E_INDEX, index)
-            index = int(batch.indices[index])
-        self.rmm.check(op, index)
-        if fp32 and not pmax:
-            value = int(self.rmm.convert(np.array([value & ALL_ONES], np.uint32))[0])
-        r = self.rmm.apply(op, index, value, pmax, batch)
-        return _response(op, tag, r.index, r.priority, r.old)
 
     # ---- Ring 0 ----
     def _sampling_job(self, d: _Descriptor, memory: Memory) -> Generator[None, None, JobEnd]:
@@ -643,7 +599,6 @@ class ReplayEngine:
         if drawn is None:
             raise _JobError(Error.E_EMPTY, done, done, ALL_ONES)
         indices, values = drawn
-        rmm.statistics.duplicates += int((indices[1:] == indices[:-1]).sum())
         to_memory = bool(d.flags & Flag.MEMORY)
         batch = _OpenBatch(
             indices, head, moves, to_smp, 0, to_smp, to_memory and not self._no_fetch
@@ -652,19 +607,12 @@ class ReplayEngine:
         self._memo.append(batch)
         self._batches.append(batch)
         self._forget()
-        if d.flags & Flag.WEIGHTS:
-            beta = self._get(registers.CFG_BETA)
-            weight = weights(values, int(values.min()), beta)
+        weighted, beta = bool(d.flags & Flag.WEIGHTS), self._get(registers.CFG_BETA)
+        words = rmm.words(indices, values, weighted, beta)
+        if weighted:
             self._values[registers.CFG_BETA.offset] = next_beta(
                 beta, self._get(registers.CFG_DBETA)
             )
-        else:
-            weight = np.full(d.count, ONE_FP32, np.uint32)
-        words = np.empty((d.count, 4), np.uint32)
-        words[:, 0] = indices
-        words[:, 1] = values
-        words[:, 2] = weight
-        words[:, 3] = np.arange(d.count) | (Op.SAMPLE << 16)
         if to_smp:
             packed = words.tobytes()
             for slot in range(d.count):
@@ -676,12 +624,6 @@ class ReplayEngine:
 def is_row(nbytes: int) -> bool:
     """May a row of the data storage have so many bytes?"""
     return nbytes in (16, 32) or (nbytes % 64 == 0 and 0 < nbytes <= 1 << 20)
-
-
-def _response(op: int, tag: int, index: int, priority: int, third: int) -> bytes:
-    """A response word, little endian, status 0."""
-    word = op << 112 | tag << 96 | third << 64 | priority << 32 | index
-    return word.to_bytes(16, "little")
 
 
 def _read(memory: Memory, address: int, nbytes: int) -> tuple[np.ndarray, BusError | None]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from models.replay import kernels
+
 
 def target(total: int, x: int, slot: int = 0, slots_log2: int | None = None) -> int:
     """The running sum that a sample looks for.
@@ -17,8 +19,8 @@ def target(total: int, x: int, slot: int = 0, slots_log2: int | None = None) -> 
     Source: onchip_replay 2.1.2, Eq. (1); mirrors rtl/replay/jd_replay_generate.sv.
     """
     if slots_log2 is None:
-        return 1 + ((x * total) >> 48)
-    return 1 + ((((slot << 48) + x) * total) >> (48 + slots_log2))
+        slot = slots_log2 = 0
+    return kernels.target(total, np.uint64(x), slot, slots_log2)
 
 
 class FlatTree:

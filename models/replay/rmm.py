@@ -5,32 +5,25 @@ Tree, insertion state, generator, converters and the memory of batches. Jobs are
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import IntEnum
+from dataclasses import dataclass
 
 import numpy as np
 
 from models.registers.replay import Error
-from models.replay.flat import target
-from models.replay.priority import priorities
+from models.replay import kernels
+from models.replay.kernels import BETA_ONE
+from models.replay.priority import TABLES, converter_words
 from models.replay.rng import Xoshiro
 from models.replay.tree import SumTree
-from models.replay.weights import BETA_ONE
 
-
-class Op(IntEnum):
-    """Operation codes of the unified request."""
-
-    NOP = 0
-    SAMPLE = 1
-    RETRIEVE = 2
-    UPDATE = 3
-    UPDATE_DELTA = 4
-    INSERT = 5
-    UPDATE_SLOT = 6
-    RESERVE = 7
-    COMMIT = 8
-    CHECK = 9  # of a CHECK job alone, for every leaf in order
+FAULTS = {
+    kernels.BAD_OPCODE: Error.E_OPCODE,
+    kernels.BAD_RESERVED: Error.E_RESERVED,
+    kernels.BAD_INDEX: Error.E_INDEX,
+    kernels.BAD_INSERT: Error.E_INSERT,
+    kernels.EMPTY: Error.E_EMPTY,
+}
+NO_BATCH = np.zeros(0, np.int64)
 
 
 class OperationError(Exception):
@@ -57,7 +50,7 @@ class Geometry:
     batch_log2: int = 9
 
 
-@dataclass
+@dataclass(frozen=True)
 class Converter:
     """Settings of the TD error converter: see `priority.priorities`."""
 
@@ -84,18 +77,6 @@ class Batch:
 
 
 @dataclass
-class Statistics:
-    """Counters since hard reset."""
-
-    samples: int = 0
-    updates: int = 0
-    inserts: int = 0
-    stale: int = 0
-    nonfinite: int = 0
-    duplicates: int = 0
-
-
-@dataclass
 class Response:
     """What an operation returns: index, priority after it, priority before it."""
 
@@ -105,7 +86,33 @@ class Response:
     stale: bool = False
 
 
-@dataclass
+class _Word:
+    """An attribute that is a word of the kernels' state."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+    def __get__(self, owner: Statistics | Rmm, kind: type | None = None) -> int:
+        return int(owner.state[self.place])
+
+    def __set__(self, owner: Statistics | Rmm, value: int) -> None:
+        owner.state[self.place] = value
+
+
+class Statistics:
+    """Counters since hard reset."""
+
+    samples = _Word(kernels.SAMPLES)
+    updates = _Word(kernels.UPDATES)
+    inserts = _Word(kernels.INSERTS)
+    stale = _Word(kernels.STALE)
+    nonfinite = _Word(kernels.NONFINITE)
+    duplicates = _Word(kernels.DUPLICATES)
+
+    def __init__(self, state: np.ndarray) -> None:
+        self.state = state
+
+
 class Rmm:
     """State of the replay memory.
 
@@ -116,22 +123,44 @@ class Rmm:
         reserved: leaves reserved and not committed.
         moves: leaves inserted or reserved since CLEAR, modulo 2^32.
         pmax: largest priority.
+        leaf_max: the largest value of a leaf.
+        state: all of these as the kernels take them.
     """
 
-    geometry: Geometry = field(default_factory=Geometry)
-    converter: Converter = field(default_factory=Converter)
-    leaves: int = 0
-    pointer: int = 0
-    count: int = 0
-    reserved: int = 0
-    moves: int = 0
-    pmax: int = 0
+    leaves = _Word(kernels.LEAVES)
+    pointer = _Word(kernels.POINTER)
+    count = _Word(kernels.COUNT)
+    reserved = _Word(kernels.HELD)
+    moves = _Word(kernels.MOVES)
+    pmax = _Word(kernels.PMAX)
+    leaf_max = _Word(kernels.LEAF_MAX)
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self, geometry: Geometry | None = None, converter: Converter | None = None
+    ) -> None:
+        self.geometry = geometry or Geometry()
+        self.state = np.zeros(kernels.STATE_WORDS, np.int64)
+        self.leaf_max = (1 << self.geometry.leaf_w) - 1
         self.tree = SumTree(self.geometry.n_log2)
         self.generator = Xoshiro()
-        self.statistics = Statistics()
-        self.leaf_max = (1 << self.geometry.leaf_w) - 1
+        self.statistics = Statistics(self.state)
+        self.converter = converter or Converter()
+
+    @property
+    def converter(self) -> Converter:
+        """Settings of the TD error converter."""
+        return self._converter
+
+    @converter.setter
+    def converter(self, settings: Converter) -> None:
+        self._converter = settings
+        self._converter_words = converter_words(
+            alpha=settings.alpha,
+            eps=settings.eps,
+            fraction_bits=settings.fraction_bits,
+            smallest=settings.smallest,
+            largest=min(settings.largest, self.leaf_max),
+        )
 
     @property
     def head(self) -> int:
@@ -149,7 +178,7 @@ class Rmm:
         """[count] uniform 48-bit integers: given (uint64, the upper bits ignored) or generated."""
         if x is not None:
             return x & np.uint64((1 << 48) - 1)
-        return np.array([self.generator.uniform() for _ in range(count)], np.uint64)
+        return self.generator.uniforms(count)
 
     def sample(
         self, x: np.ndarray, stratified: bool = False
@@ -162,40 +191,39 @@ class Rmm:
         Returns: [B] int64 indices and [B] int64 priorities; None if the total is 0.
         Source: onchip_replay 2.1.2, Eq. (1).
         """
-        total = self.tree.total
-        if total == 0:
+        if self.tree.nodes[0] == 0:
             return None
-        slots = (len(x).bit_length() - 1) if stratified else None
-        targets = np.array([target(total, int(u), b, slots) for b, u in enumerate(x)], np.int64)
-        indices = self.tree.find(targets)
-        self.statistics.samples += len(x)
-        return indices, self.tree.leaves[indices]
+        slots = len(x).bit_length() - 1 if stratified else -1
+        return kernels.sample(x, slots, self.tree.nodes, self.tree.shape, self.state)
+
+    def words(
+        self, indices: np.ndarray, values: np.ndarray, weighted: bool, beta: int
+    ) -> np.ndarray:
+        """The words of a sampled batch, [B, 4] uint32: index, priority, weight, slot and op.
+
+        Args:
+            indices, values: of `sample`; equal neighbours are counted as duplicates.
+            weighted: with importance weights, else 1.0.
+            beta: their exponent, unsigned Q2.30.
+        """
+        return kernels.deliver(indices, values, weighted, beta, TABLES, self.state)
 
     # ---- Everything else ----
     def convert(self, errors: np.ndarray) -> np.ndarray:
         """TD errors ([B] uint32, FP32 bits) to priorities ([B] int64)."""
-        c = self.converter
-        values, nonfinite = priorities(
-            errors,
-            alpha=c.alpha,
-            eps=c.eps,
-            fraction_bits=c.fraction_bits,
-            smallest=c.smallest,
-            largest=min(c.largest, self.leaf_max),
-        )
+        values, nonfinite = kernels.priorities(errors, self._converter_words, TABLES)
         self.statistics.nonfinite += int(nonfinite.sum())
         return values
 
     def check(self, op: int, index: int) -> None:
         """Raise OperationError if the operation may not enter the pipeline now."""
-        if op in (Op.RETRIEVE, Op.UPDATE, Op.UPDATE_DELTA) and index >= self.leaves:
-            raise OperationError(Error.E_INDEX, index)
-        if (
-            (op == Op.INSERT and self.reserved > 0)
-            or (op == Op.COMMIT and self.reserved == 0)
-            or (op == Op.RESERVE and self.reserved >= self.leaves // 2)
-        ):
-            raise OperationError(Error.E_INSERT, self.head)
+        if kernels.check(self.state, int(op), index):
+            raise self.fault()
+
+    def fault(self) -> OperationError:
+        """Why the last operation that was refused may not enter the pipeline."""
+        code, index = self.state[kernels.FAULT : kernels.FAULT_INDEX + 1].tolist()
+        return OperationError(FAULTS[code], index)
 
     def is_stale(self, batch: Batch, indices: np.ndarray) -> np.ndarray:
         """Which leaves were inserted or reserved since the batch was sampled.
@@ -205,8 +233,7 @@ class Rmm:
         Returns: [B] bool.
         Source: thesis 4.2.2.
         """
-        moved = (self.moves - batch.moves) & 0xFFFFFFFF
-        return (indices - batch.head) % self.leaves < min(moved, self.leaves)
+        return kernels.are_stale(self.state, indices, batch.head, batch.moves)
 
     def apply(
         self,
@@ -219,44 +246,48 @@ class Rmm:
         """Do one operation that is not a sample.
 
         Args:
-            op: Op, not SAMPLE; it has passed `check`.
+            op: `kernels.Op`, not SAMPLE; it has passed `check`.
             index: leaf (RETRIEVE, UPDATE, UPDATE_DELTA, UPDATE_SLOT).
             value: new priority, of which leaf_w bits count, or signed change (UPDATE_DELTA).
             pmax: INSERT and COMMIT use PMAX instead.
             batch: UPDATE_SLOT: the batch that sampled the leaf.
         """
-        if op == Op.NOP:
-            return Response()
+        head, moves = (batch.head, batch.moves) if batch else (0, 0)
+        signed = (value + (1 << 63)) % (1 << 64) - (1 << 63)
         tree = self.tree
-        new = self.pmax if pmax else value & self.leaf_max
-        if op in (Op.INSERT, Op.COMMIT):
-            index = self.pointer
-            self.pointer = (self.pointer + 1) % self.leaves
-            self.count = min(self.count + 1, self.leaves)
-            self.statistics.inserts += 1
-            if op == Op.COMMIT:
-                self.reserved -= 1
-        elif op == Op.RESERVE:
-            index = self.head
-            self.reserved += 1
-            new = 0
-        old = tree.get(index) if index < self.leaves else 0
-        if op in (Op.RETRIEVE, Op.CHECK):
-            return Response(index, old, old)
-        if op == Op.UPDATE_SLOT:
-            assert batch is not None
-            if self.is_stale(batch, np.array([index]))[0]:
-                self.statistics.stale += 1
-                return Response(index, old, old, True)
-        if op == Op.UPDATE_DELTA:
-            new = min(max(old + value, 0), self.leaf_max)
-        if op in (Op.INSERT, Op.RESERVE):
-            self.moves = (self.moves + 1) & 0xFFFFFFFF
-        if op in (Op.UPDATE, Op.UPDATE_SLOT, Op.UPDATE_DELTA):
-            self.statistics.updates += 1
-        tree.set(index, new)
-        self.pmax = max(self.pmax, new)
-        return Response(index, new, old)
+        return Response(
+            *kernels.apply(
+                tree.nodes, tree.shape, self.state, int(op), index, signed, pmax, head, moves
+            )
+        )
+
+    def operate(
+        self,
+        op: int,
+        rows: np.ndarray,
+        *,
+        fp32: bool = False,
+        pmax: bool = False,
+        batch: Batch | None = None,
+    ) -> tuple[np.ndarray, OperationError | None]:
+        """Do operations one after another, up to the first that may not enter the pipeline.
+
+        Args:
+            op: of all of them.
+            rows: [n, w] uint32: w is 0 for nothing, 1 for an index, 2 for index and value, 4 for
+                unified requests, which have their own op and flags.
+            fp32: the values are TD errors.
+            pmax: INSERT and COMMIT use PMAX.
+            batch: whose slots UPDATE_SLOT names.
+        Returns: [done, 4] uint32 responses, and why the next one may not enter.
+        """
+        slots, head, moves = (batch.indices, batch.head, batch.moves) if batch else (NO_BATCH, 0, 0)
+        out = np.empty((len(rows), 4), np.uint32)
+        done = kernels.operate(
+            rows, int(op), fp32, pmax, self.tree.nodes, self.tree.shape, self.state,
+            self.generator.words, self._converter_words, TABLES, slots, head, moves, out,
+        )  # fmt: skip
+        return (out, None) if done == len(rows) else (out[:done], self.fault())
 
     def update_batch(self, batch: Batch, slots: slice, values: np.ndarray) -> None:
         """UPDATE_SLOT for a run of slots, in order.
@@ -266,14 +297,10 @@ class Rmm:
             slots: the run.
             values: its new priorities, int64.
         """
-        indices = batch.indices[slots]
-        fresh = ~self.is_stale(batch, indices)
-        indices, values = indices[fresh], values[fresh]
-        self.statistics.stale += len(fresh) - len(indices)
-        self.statistics.updates += len(indices)
-        if len(indices):
-            self.tree.set_many(indices, values)
-            self.pmax = max(self.pmax, int(values.max()))
+        kernels.update_slots(
+            self.tree.nodes, self.tree.shape, self.state, batch.indices[slots], values,
+            batch.head, batch.moves,
+        )  # fmt: skip
 
 
 def next_beta(beta: int, step: int) -> int:

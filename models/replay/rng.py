@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from models.replay import kernels
+
 MASK64 = (1 << 64) - 1
 
 
@@ -19,29 +23,33 @@ def splitmix64(seed: int, count: int = 4) -> list[int]:
 
 
 class Xoshiro:
-    """xoshiro256++ (Blackman and Vigna, ACM TOMS 47(4)). An all-zero state becomes 1, 0, 0, 0."""
+    """xoshiro256++ (Blackman and Vigna, ACM TOMS 47(4)). An all-zero state becomes 1, 0, 0, 0.
+
+    Attributes:
+        words: [4] uint64, the state.
+    """
 
     def __init__(self, state: list[int] | None = None) -> None:
-        self.state = [1, 0, 0, 0]
-        self.load(state or self.state)
+        self.words = np.zeros(4, np.uint64)
+        self.load(state or [0] * 4)
+
+    @property
+    def state(self) -> list[int]:
+        """The state: four 64-bit words; `load` sets them."""
+        return self.words.tolist()
 
     def load(self, state: list[int]) -> None:
         """Set the state: four 64-bit words."""
-        self.state = [s & MASK64 for s in state] if any(state) else [1, 0, 0, 0]
+        self.words[:] = [s & MASK64 for s in state] if any(state) else [1, 0, 0, 0]
 
     def next(self) -> int:
         """Return the next 64-bit number."""
-        s0, s1, s2, s3 = self.state
-        total = (s0 + s3) & MASK64
-        value = (((total << 23) | (total >> 41)) + s0) & MASK64
-        t = (s1 << 17) & MASK64
-        s2 ^= s0
-        s3 ^= s1
-        s1 ^= s2
-        s0 ^= s3
-        self.state = [s0, s1, s2 ^ t, ((s3 << 45) | (s3 >> 19)) & MASK64]
-        return value
+        return kernels.random(self.words)
 
     def uniform(self) -> int:
         """Return the next 48-bit uniform integer."""
         return self.next() >> 16
+
+    def uniforms(self, count: int) -> np.ndarray:
+        """Return the next 48-bit uniform integers, [count] uint64."""
+        return kernels.uniforms(self.words, count)

@@ -12,7 +12,7 @@ from flow.regression import builds
 from jackdaw import errors
 from jackdaw.device import open_device
 from jackdaw.drivers.replay import Replay, ReplaySettings
-from models.replay.rmm import Op
+from models.replay.kernels import Op
 
 CONFIG = "small"
 LEAVES = 50

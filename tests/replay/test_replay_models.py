@@ -14,8 +14,9 @@ from models.registers import replay as registers
 from models.registers.replay import Error
 from models.replay.engine import Flag, Job, ReplayConfig, ReplayEngine, TdeKind
 from models.replay.flat import FlatTree, target
+from models.replay.kernels import Op
 from models.replay.priority import priorities
-from models.replay.rmm import Batch, Geometry, Op, OperationError, Rmm
+from models.replay.rmm import Batch, Geometry, OperationError, Rmm
 from models.replay.rng import Xoshiro, splitmix64
 from models.replay.tree import SumTree
 from models.replay.weights import weights

@@ -429,7 +429,7 @@ class TimestepResets(TimestepErrors):
             env.golden.timesteps = await env.axil.read(registers.TSTEP.offset)
             for k in range(registers.RNG.count // 2):  # noise may have been drawn
                 low, high = [await env.axil.read(registers.RNG.at(2 * k + half)) for half in (0, 1)]
-                env.golden.generator.state[k] = low | high << 32
+                env.golden.generator.words[k] = low | high << 32
             for region in range(REGIONS):
                 await env.run(env.padded(region, 24 if region < 2 else 20))
             await env.run(env.train(flags, 6, 4))

@@ -14,9 +14,11 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 
 from models.replay.engine import ReplayConfig
-from models.replay.flat import FlatTree, target
-from models.replay.rmm import Batch, Geometry, Op, Rmm
+from models.replay.flat import target
+from models.replay.kernels import Op
+from models.replay.rmm import Batch, Geometry, Rmm
 from models.replay.timing import Timing
+from models.replay.tree import SumTree
 from verif.replay.hazards import Hazards
 
 ALL_ONES = 0xFFFFFFFF
@@ -133,7 +135,7 @@ class Core:
                 break
             assert clocks < (2 << self.config.n_log2) + 16, "the clear does not end"
         self.rmm.clear(leaves, pmax)
-        self.rmm.tree = FlatTree(leaves)  # type: ignore[assignment]
+        self.rmm.tree = SumTree(self.config.n_log2, self.config.n_log2)  # one level: a flat array
         self.pointer = self.reserved = 0
         self.batches.clear()
         return clocks

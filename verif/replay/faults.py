@@ -14,7 +14,7 @@ from models.registers import engine_header as header
 from models.registers import replay as registers
 from models.registers.replay import Error
 from models.replay.engine import Flag, Job
-from models.replay.rmm import Op
+from models.replay.kernels import Op
 from verif.agents.axi_memory import AxiTiming
 from verif.bench import until
 from verif.engine_env import RECORDS, RING_BYTES, RINGS

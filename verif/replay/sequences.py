@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from models.replay.engine import Flag, Job
-from models.replay.rmm import Op
+from models.replay.kernels import Op
 
 Drawn = tuple[int, int, dict[str, Any]]  # ring, opcode, options of ReplayEnv.descriptor
 

@@ -9,7 +9,8 @@ import cocotb
 import numpy as np
 
 from flow.effort import scale, some
-from models.replay.rmm import Batch, Op
+from models.replay.kernels import Op
+from models.replay.rmm import Batch
 from models.replay.rng import splitmix64
 from verif.replay.core_driver import Core, Sample, Update
 

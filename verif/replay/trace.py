@@ -16,8 +16,9 @@ import numpy as np
 from cocotb.triggers import RisingEdge
 
 from models.registers import replay as registers
-from models.replay.engine import Flag, _response
-from models.replay.rmm import Batch, Op, next_beta
+from models.replay.engine import Flag
+from models.replay.kernels import Op
+from models.replay.rmm import Batch, next_beta
 from models.replay.weights import ONE_FP32, weights
 from verif.replay.env import ReplayEnv
 
@@ -170,3 +171,9 @@ class Trace:
         assert not self._open and not self._errors
         self.env.learner.batches.clear()
         self.words, self.responses = [], []
+
+
+def _response(op: int, tag: int, index: int, priority: int, third: int) -> bytes:
+    """A response word, little endian, status 0."""
+    word = op << 112 | tag << 96 | third << 64 | priority << 32 | index
+    return word.to_bytes(16, "little")

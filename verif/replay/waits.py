@@ -17,7 +17,7 @@ from models.registers import engine_header as header
 from models.registers import replay as registers
 from models.registers.replay import Error
 from models.replay.engine import Flag, Job
-from models.replay.rmm import Op
+from models.replay.kernels import Op
 from verif import bench
 from verif.agents.axi_memory import AxiTiming
 from verif.agents.timing import Pattern, random_pauses

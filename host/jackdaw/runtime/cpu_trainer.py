@@ -12,7 +12,8 @@ import torch
 from jackdaw.agents.base import Parameters
 from jackdaw.agents.dqn import DqnAgent
 from jackdaw.runtime.lockstep import StepResult
-from models.replay.rmm import Batch, Converter, Geometry, Op, Rmm, next_beta
+from models.replay.kernels import Op
+from models.replay.rmm import Batch, Converter, Geometry, Rmm, next_beta
 from models.replay.rng import splitmix64
 from models.replay.weights import BETA_ONE, weights
 
