@@ -59,7 +59,7 @@ class Link:
         self.words.clear()
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class JobEnd:
     """How a job ended: the contents of its completion record and of the error registers.
 

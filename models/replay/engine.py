@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -137,6 +138,13 @@ class _OpenBatch(Batch):
 
 @dataclass(frozen=True)
 class _Descriptor:
+    """A descriptor's fields, and what is wrong with it whatever the engine's state is.
+
+    Attributes:
+        error: E_OPCODE to E_STRAT; 0 if none.
+        beyond: an array of known size does not lie in the addresses (E_ADDR, if nothing else).
+    """
+
     opcode: int
     flags: int
     count: int
@@ -146,6 +154,8 @@ class _Descriptor:
     beta: int
     row_bytes: int
     storage: int
+    error: int
+    beyond: bool
 
 
 class ReplayEngine:
@@ -306,9 +316,8 @@ class ReplayEngine:
             words.popleft()
         if not errors:
             return False
-        values = self.rmm.convert(np.array(errors, np.uint32))
         batch.next_slot += len(errors)
-        self.rmm.update_batch(batch, slice(first, batch.next_slot), values)
+        self.rmm.update_batch(batch, first, np.array(errors, np.uint32))
         if batch.next_slot == len(batch.indices):
             batch.errors_due = False
             batch.fetch_due = False
@@ -338,7 +347,7 @@ class ReplayEngine:
     ) -> Generator[None, None, JobEnd]:
         """Run one job (see `models.engine.EngineModel.job`)."""
         try:
-            d = self._check(ring, [int(w) for w in descriptor])
+            d = self._check(ring, descriptor.tobytes())
         except _JobError as error:
             return error.end
         if ring == GATHER_RING:
@@ -373,65 +382,20 @@ class ReplayEngine:
             self._sampling = False
             self._tde_error = False
 
-    def _check(self, ring: int, words: list[int]) -> _Descriptor:
-        opcode, flags = words[0] & 0xFF, (words[0] >> 8) & 0xFF
-        own_ring, legal, element = _JOBS.get(opcode, (-1, 0, 0))
-        if own_ring != ring or flags & ~legal:
-            raise _JobError(Error.E_OPCODE)
-        loop = opcode == Job.TRAIN_LOOP
-        samples = own_ring == SAMPLE_RING
-        reads = element > 0
-        if opcode == Job.SAMPLE:
-            reads = bool(flags & Flag.HOST_X)
-        elif flags & Flag.PMAX:
-            reads = False
-        gathers = opcode == Job.GATHER
-        writes = gathers or bool(flags & Flag.MEMORY)
-        source = words[4] | words[5] << 32
-        destination = words[6] | words[7] << 32
-        storage = words[10] | words[11] << 32
-        unused = [words[0] & 0x3FFF0000, *words[12:]]
-        unused += [storage >> 40] if gathers else words[9:12]
-        unused += [] if samples else [words[3], words[8]]
-        unused += [source >> 40 if reads else source]
-        unused += [destination >> 40 if writes else destination]
-        if any(unused):
-            raise _JobError(Error.E_RESERVED)
-        for used, address in ((reads, source), (writes, destination)):
-            if used and (address == 0 or address % 64):
-                raise _JobError(Error.E_ALIGN)
-        if gathers and (storage % 64 or not is_row(words[9])):
-            raise _JobError(Error.E_ALIGN)
-        count, batches = words[2], words[3]
-        largest = 1 << self.config.batch_log2 if samples else _MAX_OPS
-        if (
-            (opcode in _WHOLE and count != 0)
-            or (opcode not in _WHOLE and not 1 <= count <= largest)
-            or (loop and batches == 0)
-            or (samples and reads and batches > 1)
-            or (opcode == Job.SAMPLE and batches > _MAX_OPS)
-        ):
-            raise _JobError(Error.E_COUNT)
-        if flags & Flag.STRATIFIED and count & (count - 1):
-            raise _JobError(Error.E_STRAT)
-        if opcode != Job.CLEAR and self.rmm.leaves == 0:
+    def _check(self, ring: int, descriptor: bytes) -> _Descriptor:
+        d = _decode(ring, descriptor, 1 << self.config.batch_log2)
+        if d.error:
+            raise _JobError(d.error)
+        leaves = self.rmm.leaves
+        if d.opcode != Job.CLEAR and leaves == 0:
             raise _JobError(Error.E_NOTCLEAR)
-        copies = max(batches, 1) if opcode == Job.SAMPLE else 1
-        item = _JOBS[Job.STREAM][2] if gathers and flags & Flag.SLOTS else element
-        arrays = [(source, count * item)] if reads else []
-        if gathers:
-            arrays += [(destination, count * words[9]), (storage, self.rmm.leaves * words[9])]
-        elif writes:
-            arrays.append((destination, count * copies * 16))
-        if any(beyond(address, nbytes) for address, nbytes in arrays):
+        if d.beyond or (d.opcode == Job.GATHER and beyond(d.storage, leaves * d.row_bytes)):
             raise _JobError(Error.E_ADDR)
-        if opcode in _WHOLE and self._sampling:
+        if d.opcode in _WHOLE and self._sampling:
             raise _JobError(Error.E_BUSY)
-        if opcode == Job.CLEAR:
+        if d.opcode == Job.CLEAR:
             self._check_clear()
-        return _Descriptor(
-            opcode, flags, count, batches, source, destination, words[8], words[9], storage
-        )
+        return d
 
     def _check_clear(self) -> None:
         pinit, largest = self._get(registers.CFG_PINIT), self.rmm.leaf_max
@@ -588,17 +552,14 @@ class ReplayEngine:
         if d.flags & Flag.HOST_X and memory is not None:
             raw, fault = _read(memory, d.source, d.count * 8)
             x = raw.view(np.uint64)
-        head, moves = rmm.head, rmm.moves
-        drawn = (
-            rmm.sample(rmm.draw(d.count, x), bool(d.flags & Flag.STRATIFIED))
-            if fault is None
-            else None
-        )
         if fault is not None:
             raise _JobError(Error.E_BUS_RD, done, len(raw) // 8, fault.response)
+        head, moves = rmm.head, rmm.moves
+        beta = self._get(registers.CFG_BETA) if d.flags & Flag.WEIGHTS else None
+        drawn = rmm.sample(rmm.draw(d.count, x), bool(d.flags & Flag.STRATIFIED), beta)
         if drawn is None:
             raise _JobError(Error.E_EMPTY, done, done, ALL_ONES)
-        indices, values = drawn
+        indices, words = drawn
         to_memory = bool(d.flags & Flag.MEMORY)
         batch = _OpenBatch(
             indices, head, moves, to_smp, 0, to_smp, to_memory and not self._no_fetch
@@ -607,18 +568,77 @@ class ReplayEngine:
         self._memo.append(batch)
         self._batches.append(batch)
         self._forget()
-        weighted, beta = bool(d.flags & Flag.WEIGHTS), self._get(registers.CFG_BETA)
-        words = rmm.words(indices, values, weighted, beta)
-        if weighted:
-            self._values[registers.CFG_BETA.offset] = next_beta(
-                beta, self._get(registers.CFG_DBETA)
-            )
+        if beta is not None:
+            step = self._get(registers.CFG_DBETA)
+            self._values[registers.CFG_BETA.offset] = next_beta(beta, step)
         if to_smp:
             packed = words.tobytes()
             for slot in range(d.count):
                 word = int.from_bytes(packed[16 * slot : 16 * slot + 16], "little")
                 self.smp.put(word, slot == d.count - 1)
         return words.reshape(-1).view(np.uint8)
+
+
+@lru_cache(maxsize=256)
+def _decode(ring: int, descriptor: bytes, largest_batch: int) -> _Descriptor:
+    """The fields of a descriptor (64 bytes), and what of its checks needs no state."""
+    words = np.frombuffer(descriptor, "<u4").tolist()
+    opcode, flags = words[0] & 0xFF, (words[0] >> 8) & 0xFF
+    own_ring, legal, element = _JOBS.get(opcode, (-1, 0, 0))
+    samples, gathers = own_ring == SAMPLE_RING, opcode == Job.GATHER
+    reads = element > 0
+    if opcode == Job.SAMPLE:
+        reads = bool(flags & Flag.HOST_X)
+    elif flags & Flag.PMAX:
+        reads = False
+    writes = gathers or bool(flags & Flag.MEMORY)
+    source = words[4] | words[5] << 32
+    destination = words[6] | words[7] << 32
+    storage = words[10] | words[11] << 32
+    count, batches, beta, row_bytes = words[2], words[3], words[8], words[9]
+    unused = [words[0] & 0x3FFF0000, *words[12:]]
+    unused += [storage >> 40] if gathers else words[9:12]
+    unused += [] if samples else [batches, beta]
+    unused += [source >> 40 if reads else source]
+    unused += [destination >> 40 if writes else destination]
+    error = 0
+    if own_ring != ring or flags & ~legal:
+        error = Error.E_OPCODE
+    elif any(unused):
+        error = Error.E_RESERVED
+    elif (
+        (reads and (source == 0 or source % 64))
+        or (writes and (destination == 0 or destination % 64))
+        or (gathers and (storage % 64 or not is_row(row_bytes)))
+    ):
+        error = Error.E_ALIGN
+    elif (
+        (opcode in _WHOLE and count != 0)
+        or (opcode not in _WHOLE and not 1 <= count <= (largest_batch if samples else _MAX_OPS))
+        or (opcode == Job.TRAIN_LOOP and batches == 0)
+        or (samples and reads and batches > 1)
+        or (opcode == Job.SAMPLE and batches > _MAX_OPS)
+    ):
+        error = Error.E_COUNT
+    elif flags & Flag.STRATIFIED and count & (count - 1):
+        error = Error.E_STRAT
+    copies = max(batches, 1) if opcode == Job.SAMPLE else 1
+    item = _JOBS[Job.STREAM][2] if gathers and flags & Flag.SLOTS else element
+    outputs = row_bytes if gathers else copies * 16
+    return _Descriptor(
+        opcode=opcode,
+        flags=flags,
+        count=count,
+        batches=batches,
+        source=source,
+        destination=destination,
+        beta=beta,
+        row_bytes=row_bytes,
+        storage=storage,
+        error=int(error),
+        beyond=(reads and beyond(source, count * item))
+        or (writes and beyond(destination, count * outputs)),
+    )
 
 
 def is_row(nbytes: int) -> bool:

@@ -171,56 +171,41 @@ def target(total: int, x: np.uint64, slot: int, slots_log2: int) -> int:
 
 # ---- Tree ----
 @njit(cache=True)
-def tree_set(tree: np.ndarray, levels: np.ndarray, index: int, value: int) -> None:
-    """Write one leaf."""
-    last = len(levels) - 1
-    delta = value - tree[levels[last, 0] + index]
-    if delta:
-        tree[0] += delta
-        for level in range(last + 1):
-            tree[levels[level, 0] + (index >> levels[level, 1])] += delta
-
-
-@njit(cache=True)
 def tree_set_many(
     tree: np.ndarray, levels: np.ndarray, indices: np.ndarray, values: np.ndarray
 ) -> None:
     """Write leaves in order."""
+    last = len(levels) - 1
     for i in range(len(indices)):
-        tree_set(tree, levels, indices[i], values[i])
-
-
-@njit(cache=True)
-def tree_find(tree: np.ndarray, levels: np.ndarray, goal: int) -> int:
-    """First leaf whose running sum reaches the goal, 1..root."""
-    index = 0
-    for level in range(len(levels)):
-        fan = levels[level, 2]
-        index *= fan
-        at, last = levels[level, 0] + index, fan - 1
-        child = 0
-        while child < last and tree[at + child] < goal:
-            goal -= tree[at + child]
-            child += 1
-        index += child
-    return index
+        delta = values[i] - tree[levels[last, 0] + indices[i]]
+        tree[0] += delta
+        for level in range(last + 1):
+            tree[levels[level, 0] + (indices[i] >> levels[level, 1])] += delta
 
 
 @njit(cache=True)
 def tree_find_many(tree: np.ndarray, levels: np.ndarray, goals: np.ndarray) -> np.ndarray:
-    """`tree_find` of every goal, [B] int64."""
+    """First leaf whose running sum reaches each goal, 1..root: [B] int64."""
     out = np.empty(len(goals), np.int64)
     for i in range(len(goals)):
-        out[i] = tree_find(tree, levels, goals[i])
+        index, goal = np.int64(0), goals[i]
+        for level in range(len(levels)):
+            index *= levels[level, 2]
+            at, last = levels[level, 0] + index, levels[level, 2] - 1
+            child = 0
+            while child < last and tree[at + child] < goal:
+                goal -= tree[at + child]
+                child += 1
+            index += child
+        out[i] = index
     return out
 
 
 # ---- Operations ----
 @njit(cache=True)
-def is_stale(state: np.ndarray, index: int, head: int, moves: int) -> bool:
-    """Was the leaf inserted or reserved since a batch saw `head` and `moves`?"""
-    leaves = state[LEAVES]
-    moved = (state[MOVES] - moves) & _ALL_ONES
+def is_stale(index: int, leaves: int, now: int, head: int, moves: int) -> bool:
+    """Was the leaf inserted or reserved since MOVES was `moves` and the next leaf was `head`?"""
+    moved = (now - moves) & _ALL_ONES
     return (index - head) % leaves < min(moved, leaves)
 
 
@@ -229,86 +214,40 @@ def are_stale(state: np.ndarray, indices: np.ndarray, head: int, moves: int) -> 
     """`is_stale` of every leaf, [B] bool."""
     out = np.empty(len(indices), np.bool_)
     for i in range(len(indices)):
-        out[i] = is_stale(state, indices[i], head, moves)
+        out[i] = is_stale(indices[i], state[LEAVES], state[MOVES], head, moves)
     return out
 
 
 @njit(cache=True)
-def check(state: np.ndarray, op: int, index: int) -> int:
-    """Why the operation may not enter the tree now: FAULT and FAULT_INDEX of the state."""
-    fault = 0
-    leaves, held = state[LEAVES], state[HELD]
-    if (op in (_RETRIEVE, _UPDATE, _DELTA)) and index >= leaves:
-        fault = BAD_INDEX
-    elif (
+def refusal(op: int, index: int, leaves: int, held: int) -> int:
+    """Why an operation may not enter the tree: BAD_INDEX, BAD_INSERT, or 0."""
+    if op in (_RETRIEVE, _UPDATE, _DELTA) and index >= leaves:
+        return BAD_INDEX
+    if (
         (op == _INSERT and held > 0)
         or (op == _COMMIT and held == 0)
         or (op == _RESERVE and held >= leaves // 2)
     ):
-        fault, index = BAD_INSERT, (state[POINTER] + held) % leaves
-    state[FAULT], state[FAULT_INDEX] = fault, index & _ALL_ONES
-    return fault
+        return BAD_INSERT
+    return 0
 
 
 @njit(cache=True)
-def apply(
-    tree: np.ndarray,
-    levels: np.ndarray,
-    state: np.ndarray,
-    op: int,
-    index: int,
-    value: int,
-    pmax: bool,
-    head: int,
-    moves: int,
-) -> tuple[int, int, int, bool]:
-    """One operation that is not a sample: its leaf, priority after and before, whether stale."""
-    if op == _NOP:
-        return 0, 0, 0, False
-    leaves, leaf_max = state[LEAVES], state[LEAF_MAX]
-    new = state[PMAX] if pmax else value & leaf_max
-    if op in (_INSERT, _COMMIT):
-        index = state[POINTER]
-        state[POINTER] = (index + 1) % leaves
-        state[COUNT] = min(state[COUNT] + 1, leaves)
-        state[INSERTS] += 1
-        if op == _COMMIT:
-            state[HELD] -= 1
-    elif op == _RESERVE:
-        index = (state[POINTER] + state[HELD]) % leaves
-        state[HELD] += 1
-        new = 0
-    old = tree[levels[len(levels) - 1, 0] + index] if index < leaves else 0
-    if op in (_RETRIEVE, _CHECK):
-        return index, old, old, False
-    if op == _SLOT and is_stale(state, index, head, moves):
-        state[STALE] += 1
-        return index, old, old, True
-    if op == _DELTA:
-        change = min(max(value, -_ALL_ONES), _ALL_ONES)  # old + value may not wrap
-        new = min(max(old + change, 0), leaf_max)
-    if op in (_INSERT, _RESERVE):
-        state[MOVES] = (state[MOVES] + 1) & _ALL_ONES
-    if op in (_UPDATE, _SLOT, _DELTA):
-        state[UPDATES] += 1
-    tree_set(tree, levels, index, new)
-    state[PMAX] = max(state[PMAX], new)
-    return index, new, old, False
-
-
-@njit(cache=True)
-def update_slots(
-    tree: np.ndarray,
-    levels: np.ndarray,
-    state: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    head: int,
-    moves: int,
-) -> None:
-    """UPDATE_SLOT of every leaf, in order."""
-    for i in range(len(indices)):
-        apply(tree, levels, state, _SLOT, indices[i], values[i], False, head, moves)
+def malformed(word: int) -> int:
+    """What is wrong with the first word of a unified request: BAD_OPCODE, BAD_RESERVED, or 0."""
+    op, flags = word & 0xF, word >> 4 & 0xF
+    places = op in (_INSERT, _COMMIT)
+    if op > _COMMIT:
+        return BAD_OPCODE
+    if word >> 24 or flags & 8:
+        return BAD_RESERVED
+    if (
+        (flags & 1 and not (places or op in (_UPDATE, _SLOT)))
+        or (flags & 2 and not places)
+        or (flags & 4 and op != _SAMPLE)
+    ):
+        return BAD_OPCODE
+    return 0
 
 
 @njit(cache=True)
@@ -326,21 +265,29 @@ def operate(
     slots: np.ndarray,
     head: int,
     moves: int,
+    checked: bool,
     out: np.ndarray,
 ) -> int:
-    """The operations of a job of ring 1, one after another up to the first that may not enter.
+    """Operations one after another, up to the first that may not enter the tree.
+
+    All is in one loop: a call that passes arrays costs more than an operation.
 
     Args:
-        rows: [count, w] uint32, the job's input: w is 0 for none, 1 for an index, 2 for index and
-            value, 4 for a unified request, which has its own op and flags.
+        rows: [count, w] uint32: w is 0 for none, 1 for an index, 2 for index and value, 4 for a
+            unified request, which has its own op and flags.
         op, fp32, pmax: of all operations.
         slots, head, moves: leaves of the last batch (none: length 0) and when it was sampled.
-        out: [count, 4] uint32, takes the responses.
+        checked: the operations may enter; UPDATE_SLOT gives a leaf, not a slot.
+        out: [count, 4] uint32, takes the responses; of a stale update bit 31 of the last word.
     Returns: operations done; if fewer than count, FAULT and FAULT_INDEX of the state say why.
     """
     count, width = rows.shape
+    leaves, leaf_max, last = state[LEAVES], state[LEAF_MAX], len(levels) - 1
+    first = levels[last, 0]
     for done in range(count):
         index, value, tag = np.int64(0), np.int64(0), np.int64(0)
+        given = False
+        fault = 0
         if width > 0:
             index = np.int64(rows[done, 0])
         if width == 2:
@@ -350,48 +297,76 @@ def operate(
         elif width == 4:
             word, index = np.int64(rows[done, 0]), np.int64(rows[done, 1])
             value = np.int64(rows[done, 2]) | np.int64(rows[done, 3]) << 32
-            op, flags, tag = word & 0xF, word >> 4 & 0xF, word >> 8 & 0xFFFF
-            fp32, pmax, given = flags & 1 != 0, flags & 2 != 0, flags & 4 != 0
-            places = op in (_INSERT, _COMMIT)
-            fault = 0
-            if op > _COMMIT:
-                fault = BAD_OPCODE
-            elif word >> 24 or flags & 8:
-                fault = BAD_RESERVED
-            elif (
-                (fp32 and not (places or op in (_UPDATE, _SLOT)))
-                or (pmax and not places)
-                or (given and op != _SAMPLE)
-            ):
-                fault = BAD_OPCODE
-            if fault:
-                state[FAULT], state[FAULT_INDEX] = fault, index
-                return done
-            if op == _SAMPLE:
-                x = np.uint64(value) & _MASK48 if given else random(generator) >> _U16
-                if tree[0] == 0:
-                    state[FAULT], state[FAULT_INDEX] = EMPTY, _ALL_ONES
-                    return done
-                index = tree_find(tree, levels, target(tree[0], x, 0, 0))
-                state[SAMPLES] += 1
-                out[done, 0], out[done, 1] = index, tree[levels[len(levels) - 1, 0] + index]
-                out[done, 2], out[done, 3] = ONE_FP32, tag | op << 16
-                continue
-            if op == _SLOT:
-                index = tag
-        if op == _SLOT:
-            if index >= len(slots):
-                state[FAULT], state[FAULT_INDEX] = BAD_INDEX, index
-                return done
-            index = slots[index]
-        if check(state, op, index):
+            op, tag = word & 0xF, word >> 8 & 0xFFFF
+            fp32, pmax, given = word & 16 != 0, word & 32 != 0, word & 64 != 0
+            if not checked:
+                fault = malformed(word)
+                if fault == 0 and op == _SLOT:
+                    index = tag
+        if fault == 0 and op == _SLOT and not checked:
+            if index < len(slots):
+                index = slots[index]
+            else:
+                fault = BAD_INDEX
+        if fault == 0 and not checked:
+            fault = refusal(op, index, leaves, state[HELD])
+            if fault == BAD_INSERT:
+                index = (state[POINTER] + state[HELD]) % leaves
+        if fault == 0 and op == _SAMPLE:
+            x = np.uint64(value) & _MASK48 if given else random(generator) >> _U16
+            if tree[0] == 0:
+                fault, index = EMPTY, np.int64(_ALL_ONES)
+        if fault:
+            state[FAULT], state[FAULT_INDEX] = fault, index & _ALL_ONES
             return done
-        if fp32 and not pmax:
-            value, nonfinite = priority(value & _ALL_ONES, converter, tables)
-            state[NONFINITE] += nonfinite
-        index, new, old, _ = apply(tree, levels, state, op, index, value, pmax, head, moves)
+
+        old, new, stale = np.int64(0), np.int64(0), False
+        if op == _SAMPLE:
+            goal = np.full(1, target(tree[0], x, 0, 0))
+            index = tree_find_many(tree, levels, goal)[0]
+            new, old = tree[first + index], np.int64(ONE_FP32)  # without a weight
+            state[SAMPLES] += 1
+        elif op != _NOP:
+            if fp32 and not pmax:
+                value, nonfinite = priority(value & _ALL_ONES, converter, tables)
+                state[NONFINITE] += nonfinite
+            new = state[PMAX] if pmax else value & leaf_max
+            if op in (_INSERT, _COMMIT):
+                index = state[POINTER]
+                state[POINTER] = (index + 1) % leaves
+                state[COUNT] = min(state[COUNT] + 1, leaves)
+                state[INSERTS] += 1
+                if op == _COMMIT:
+                    state[HELD] -= 1
+            elif op == _RESERVE:
+                index = (state[POINTER] + state[HELD]) % leaves
+                state[HELD] += 1
+                new = np.int64(0)
+            if index < leaves:
+                old = tree[first + index]
+            if op == _DELTA:
+                change = min(max(value, -_ALL_ONES), _ALL_ONES)  # old + value may not wrap
+                new = min(max(old + change, 0), leaf_max)
+            stale = op == _SLOT and is_stale(index, leaves, state[MOVES], head, moves)
+            if stale:
+                state[STALE] += 1
+            if stale or op in (_RETRIEVE, _CHECK):
+                new = old
+            else:
+                if op in (_INSERT, _RESERVE):
+                    state[MOVES] = (state[MOVES] + 1) & _ALL_ONES
+                if op in (_UPDATE, _SLOT, _DELTA):
+                    state[UPDATES] += 1
+                state[PMAX] = max(state[PMAX], new)
+                delta = new - tree[first + index]
+                if delta:
+                    tree[0] += delta
+                    for level in range(last + 1):
+                        tree[levels[level, 0] + (index >> levels[level, 1])] += delta
+        else:
+            index = np.int64(0)
         out[done, 0], out[done, 1], out[done, 2] = index, new, old
-        out[done, 3] = tag | op << 16
+        out[done, 3] = tag | op << 16 | (checked and stale) << 31
     return count
 
 
@@ -399,42 +374,36 @@ def operate(
 def sample(
     x: np.ndarray,
     slots_log2: int,
+    weighted: bool,
+    beta: int,
     tree: np.ndarray,
     levels: np.ndarray,
     state: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """A batch: leaves and priorities, [B] int64; slots_log2 below 0: not stratified."""
-    indices, values = np.empty(len(x), np.int64), np.empty(len(x), np.int64)
-    leaves = levels[len(levels) - 1, 0]
-    for slot in range(len(x)):
-        if slots_log2 < 0:
-            goal = target(tree[0], x[slot], 0, 0)
-        else:
-            goal = target(tree[0], x[slot], slot, slots_log2)
-        indices[slot] = tree_find(tree, levels, goal)
-        values[slot] = tree[leaves + indices[slot]]
-    state[SAMPLES] += len(x)
-    return indices, values
-
-
-@njit(cache=True)
-def deliver(
-    indices: np.ndarray,
-    values: np.ndarray,
-    weighted: bool,
-    beta: int,
     tables: np.ndarray,
-    state: np.ndarray,
+    out: np.ndarray,
 ) -> np.ndarray:
-    """The words of a sampled batch, [B, 4] uint32; counts duplicates."""
-    out = np.empty((len(indices), 4), np.uint32)
-    if weighted:
-        weight = weights(values, values.min(), beta, tables)
-    else:
-        weight = np.full(len(indices), np.uint32(ONE_FP32))
-    for slot in range(len(indices)):
-        out[slot, 0], out[slot, 1], out[slot, 2] = indices[slot], values[slot], weight[slot]
+    """A batch: its leaves, [B] int64; its responses go to `out`, [B, 4] uint32.
+
+    Args:
+        x: [B] uint64, uniform 48-bit integers.
+        slots_log2: log2 of B; below 0: not stratified.
+        weighted, beta: with importance weights of this exponent, or 1.0 each.
+    """
+    count, first = len(x), levels[len(levels) - 1, 0]
+    goals, values = np.empty(count, np.int64), np.empty(count, np.int64)
+    for slot in range(count):
+        if slots_log2 < 0:
+            goals[slot] = target(tree[0], x[slot], 0, 0)
+        else:
+            goals[slot] = target(tree[0], x[slot], slot, slots_log2)
+    indices = tree_find_many(tree, levels, goals)
+    for slot in range(count):
+        values[slot] = tree[first + indices[slot]]
+        out[slot, 0], out[slot, 1], out[slot, 2] = indices[slot], values[slot], ONE_FP32
         out[slot, 3] = slot | _SAMPLE << 16
         if slot and indices[slot] == indices[slot - 1]:
             state[DUPLICATES] += 1
-    return out
+    state[SAMPLES] += count
+    if weighted:
+        out[:, 2] = weights(values, values.min(), beta, tables)
+    return indices

@@ -11,7 +11,7 @@ import numpy as np
 
 from models.registers.replay import Error
 from models.replay import kernels
-from models.replay.kernels import BETA_ONE
+from models.replay.kernels import BETA_ONE, Op
 from models.replay.priority import TABLES, converter_words
 from models.replay.rng import Xoshiro
 from models.replay.tree import SumTree
@@ -181,32 +181,27 @@ class Rmm:
         return self.generator.uniforms(count)
 
     def sample(
-        self, x: np.ndarray, stratified: bool = False
+        self, x: np.ndarray, stratified: bool = False, beta: int | None = None
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Draw one leaf for each number.
 
         Args:
             x: [B] uint64, uniform 48-bit integers.
             stratified: slot b draws from the b-th of B equal parts; B is a power of two.
-        Returns: [B] int64 indices and [B] int64 priorities; None if the total is 0.
+            beta: exponent of the importance weights, unsigned Q2.30; None: all are 1.0.
+        Returns: [B] int64 leaves and [B, 4] uint32 responses: leaf, priority, weight (FP32 bits),
+            slot and operation; None if the total is 0.
         Source: onchip_replay 2.1.2, Eq. (1).
         """
         if self.tree.nodes[0] == 0:
             return None
         slots = len(x).bit_length() - 1 if stratified else -1
-        return kernels.sample(x, slots, self.tree.nodes, self.tree.shape, self.state)
-
-    def words(
-        self, indices: np.ndarray, values: np.ndarray, weighted: bool, beta: int
-    ) -> np.ndarray:
-        """The words of a sampled batch, [B, 4] uint32: index, priority, weight, slot and op.
-
-        Args:
-            indices, values: of `sample`; equal neighbours are counted as duplicates.
-            weighted: with importance weights, else 1.0.
-            beta: their exponent, unsigned Q2.30.
-        """
-        return kernels.deliver(indices, values, weighted, beta, TABLES, self.state)
+        out = np.empty((len(x), 4), np.uint32)
+        indices = kernels.sample(
+            x, slots, beta is not None, beta or 0, self.tree.nodes, self.tree.shape, self.state,
+            TABLES, out,
+        )  # fmt: skip
+        return indices, out
 
     # ---- Everything else ----
     def convert(self, errors: np.ndarray) -> np.ndarray:
@@ -217,13 +212,9 @@ class Rmm:
 
     def check(self, op: int, index: int) -> None:
         """Raise OperationError if the operation may not enter the pipeline now."""
-        if kernels.check(self.state, int(op), index):
-            raise self.fault()
-
-    def fault(self) -> OperationError:
-        """Why the last operation that was refused may not enter the pipeline."""
-        code, index = self.state[kernels.FAULT : kernels.FAULT_INDEX + 1].tolist()
-        return OperationError(FAULTS[code], index)
+        fault = kernels.refusal(int(op), index, self.leaves, self.reserved)
+        if fault:
+            raise OperationError(FAULTS[fault], self.head if fault == kernels.BAD_INSERT else index)
 
     def is_stale(self, batch: Batch, indices: np.ndarray) -> np.ndarray:
         """Which leaves were inserted or reserved since the batch was sampled.
@@ -252,14 +243,13 @@ class Rmm:
             pmax: INSERT and COMMIT use PMAX instead.
             batch: UPDATE_SLOT: the batch that sampled the leaf.
         """
-        head, moves = (batch.head, batch.moves) if batch else (0, 0)
-        signed = (value + (1 << 63)) % (1 << 64) - (1 << 63)
-        tree = self.tree
-        return Response(
-            *kernels.apply(
-                tree.nodes, tree.shape, self.state, int(op), index, signed, pmax, head, moves
-            )
+        request = np.array(
+            [[op | pmax << 5, index, value & 0xFFFFFFFF, value >> 32 & 0xFFFFFFFF]], np.uint32
         )
+        out = np.empty((1, 4), np.uint32)
+        self._operate(request, op, False, pmax, NO_BATCH, batch, True, out)
+        index, new, old, last = out[0].tolist()
+        return Response(index, new, old, bool(last >> 31))
 
     def operate(
         self,
@@ -281,26 +271,43 @@ class Rmm:
             batch: whose slots UPDATE_SLOT names.
         Returns: [done, 4] uint32 responses, and why the next one may not enter.
         """
-        slots, head, moves = (batch.indices, batch.head, batch.moves) if batch else (NO_BATCH, 0, 0)
         out = np.empty((len(rows), 4), np.uint32)
-        done = kernels.operate(
-            rows, int(op), fp32, pmax, self.tree.nodes, self.tree.shape, self.state,
-            self.generator.words, self._converter_words, TABLES, slots, head, moves, out,
-        )  # fmt: skip
-        return (out, None) if done == len(rows) else (out[:done], self.fault())
+        slots = NO_BATCH if batch is None else batch.indices
+        done = self._operate(rows, op, fp32, pmax, slots, batch, False, out)
+        if done == len(rows):
+            return out, None
+        code, index = self.state[kernels.FAULT : kernels.FAULT_INDEX + 1].tolist()
+        return out[:done], OperationError(FAULTS[code], index)
 
-    def update_batch(self, batch: Batch, slots: slice, values: np.ndarray) -> None:
+    def _operate(
+        self,
+        rows: np.ndarray,
+        op: int,
+        fp32: bool,
+        pmax: bool,
+        slots: np.ndarray,
+        batch: Batch | None,
+        checked: bool,
+        out: np.ndarray,
+    ) -> int:
+        head, moves = (0, 0) if batch is None else (batch.head, batch.moves)
+        return kernels.operate(
+            rows, int(op), fp32, pmax, self.tree.nodes, self.tree.shape, self.state,
+            self.generator.words, self._converter_words, TABLES, slots, head, moves, checked, out,
+        )  # fmt: skip
+
+    def update_batch(self, batch: Batch, first: int, errors: np.ndarray) -> None:
         """UPDATE_SLOT for a run of slots, in order.
 
         Args:
             batch: the batch.
-            slots: the run.
-            values: its new priorities, int64.
+            first: slot of the first.
+            errors: [n] uint32, their TD errors, FP32 bits.
         """
-        kernels.update_slots(
-            self.tree.nodes, self.tree.shape, self.state, batch.indices[slots], values,
-            batch.head, batch.moves,
-        )  # fmt: skip
+        rows = np.empty((len(errors), 2), np.uint32)
+        rows[:, 0] = np.arange(first, first + len(errors))
+        rows[:, 1] = errors
+        self.operate(Op.UPDATE_SLOT, rows, fp32=True, batch=batch)
 
 
 def next_beta(beta: int, step: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,12 +48,12 @@ class Timing:
         write = 1 if level == self.levels else read + 2
         return write + read + self.compare_latency(level)
 
-    @property
+    @cached_property
     def front_latency(self) -> int:
         """F: from an update's acceptance to its place in the order."""
         return self._ram(self.config.n_log2) + 2
 
-    @property
+    @cached_property
     def sample_latency(self) -> int:
         """L_S: of a sample, from issue to the output FIFO."""
         return 16 + self.config.lat_mul + sum(map(self.level_latency, range(1, self.levels + 1)))

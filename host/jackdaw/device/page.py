@@ -93,6 +93,9 @@ class EnginePage:
 
     def __post_init__(self) -> None:
         self.rings = [_Ring() for _ in range(self.engine.rings)]
+        self._poller: Callable[[], None] | None = getattr(self.engine, "poll", None)
+        self._stray: list[int] = getattr(self.engine, "stray_errors", [])
+        self._has_events = hasattr(self.engine, "events")
 
     @property
     def irq(self) -> bool:
@@ -111,8 +114,9 @@ class EnginePage:
         register = HEADER.get(offset)
         if register is None or register.access == "WO":
             raise RegisterError
-        if register.name.startswith("RING_"):
-            return self._read_ring(self._ring(offset, register.offset), register.name)
+        name = register.name
+        if name.startswith("RING_"):
+            return self._read_ring(self._ring(offset, register.offset), name)
         values = {
             "ID": self.engine_id,
             "VERSION": self.version,
@@ -129,7 +133,7 @@ class EnginePage:
             "ERR_INFO1": self.failure.info[1],
             "WATCHDOG": self.watchdog,
         }
-        return values.get(register.name, 0)
+        return values.get(name, 0)
 
     def write(self, offset: int, value: int) -> None:
         """Write a register of the page. Raises RegisterError."""
@@ -154,7 +158,9 @@ class EnginePage:
         """Let every ring go on as far as it can; returns whether anything moved."""
         moved = self._poll()
         for index, ring in enumerate(self.rings):
-            if ring.job is None and ring.queued and not ring.halted:
+            if ring.job is None:
+                if ring.tail == ring.head or ring.halted:
+                    continue
                 self._begin(index, ring)
                 moved = True
             if ring.job is not None:
@@ -176,14 +182,15 @@ class EnginePage:
 
     def _poll(self) -> bool:
         """Let an engine that takes words without a job do so; note its errors outside any job."""
-        poll = getattr(self.engine, "poll", None)
-        if poll is None:
+        if self._poller is None:
             return False
         before = self._link_words()
-        poll()
-        for code in getattr(self.engine, "stray_errors", ()):
-            self._fail(0, code, 0, (0, 0))
-        getattr(self.engine, "stray_errors", []).clear()
+        if any(before):
+            self._poller()
+        if self._stray:
+            for code in self._stray:
+                self._fail(0, code, 0, (0, 0))
+            self._stray.clear()
         return before != self._link_words()
 
     def _link_words(self) -> list[int]:
@@ -191,7 +198,7 @@ class EnginePage:
 
     def _events(self) -> int:
         """Events of the engine so far; an engine without any has no such counter."""
-        return getattr(self.engine, "events", 0)
+        return self.engine.events if self._has_events else 0  # type: ignore[attr-defined]
 
     def _ring(self, offset: int, first: int) -> int:
         index = (offset - first) // header.RING_HEAD.stride
@@ -201,15 +208,15 @@ class EnginePage:
 
     def _read_ring(self, index: int, name: str) -> int:
         ring = self.rings[index]
-        return {
-            "RING_BASE_LO": ring.base % MODULO,
-            "RING_BASE_HI": ring.base // MODULO,
-            "RING_CPL_LO": ring.cpl % MODULO,
-            "RING_CPL_HI": ring.cpl // MODULO,
-            "RING_SIZE": ring.size,
-            "RING_TAIL": ring.tail,
-            "RING_HEAD": ring.head,
-        }[name]
+        match name.removeprefix("RING_"):
+            case "HEAD":
+                return ring.head
+            case "TAIL":
+                return ring.tail
+            case "SIZE":
+                return ring.size
+        address = ring.base if name.startswith("RING_BASE") else ring.cpl
+        return address % MODULO if name.endswith("_LO") else address // MODULO
 
     def _write_ring(self, offset: int, first: int, name: str, value: int) -> None:
         index = self._ring(offset, first)
@@ -257,9 +264,7 @@ class EnginePage:
         address = ring.base + (ring.head % (1 << ring.size)) * self.descriptor_bytes
         ring.start = self.clock()
         try:
-            ring.words = (
-                self.memory.read(address, self.descriptor_bytes).view("<u4").astype(np.uint32)
-            )
+            ring.words = self.memory.read(address, self.descriptor_bytes).view("<u4")
         except BusError as error:
             ring.words = np.zeros(self.descriptor_bytes // 4, np.uint32)
             end = JobEnd(Error.E_BUS_RD, info0=address % MODULO, info1=error.response)
@@ -274,10 +279,11 @@ class EnginePage:
     def _end(self, index: int, ring: _Ring, end: JobEnd) -> None:
         assert ring.words is not None
         self.advance(ring.start + end.cycles)
-        now, number, word0 = self.clock(), ring.head, int(ring.words[0])
+        now, number = self.clock(), ring.head
+        word0, tag = ring.words[:2].tolist()
         record = np.array(
             [
-                ring.words[1],
+                tag,
                 int(end.error) | (word0 & 0xFF) << 8 | end.detail << 16,
                 end.count,
                 number,

@@ -34,7 +34,7 @@ from models.registers import engine_header as header
 MODULO = 1 << 32
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Record:
     """A completion record.
 
@@ -60,17 +60,9 @@ class Record:
     @classmethod
     def decode(cls, raw: np.ndarray) -> Record:
         """Decode the 32 bytes (uint8) of a record."""
-        words = [int(word) for word in raw.view("<u4")]
-        return cls(
-            tag=words[0],
-            error=words[1] & 0xFF,
-            opcode=words[1] >> 8 & 0xFF,
-            detail=words[1] >> 16,
-            count=words[2],
-            number=words[3],
-            start=words[4] | words[5] << 32,
-            end=words[6] | words[7] << 32,
-        )
+        tag, what, count, number, low, high, low_end, high_end = raw.view("<u4").tolist()
+        start, end = low | high << 32, low_end | high_end << 32
+        return cls(tag, what & 0xFF, what >> 8 & 0xFF, what >> 16, count, number, start, end)
 
     @property
     def cycles(self) -> int:
@@ -215,14 +207,15 @@ class Ring:
                 f"{self.slots} slots of which {len(self._open)} are in use"
             )
         jobs = []
+        size, last = self._bytes // 4, len(descriptors) - 1
         for index, given in enumerate(descriptors):
-            words = np.zeros(self._bytes // 4, np.uint32)
-            words[: len(given)] = given
-            words[0] |= np.uint32(WORD0_STOP if stop else 0)
-            words[0] |= np.uint32(WORD0_IRQ if irq and index == len(descriptors) - 1 else 0)
+            words = [*(given.tolist() if isinstance(given, np.ndarray) else given)]
+            words += [0] * (size - len(words))
+            words[0] |= (WORD0_STOP if stop else 0) | (WORD0_IRQ if irq and index == last else 0)
             number = (self._tail + index) % MODULO
-            self.device.write(self._base + number % self.slots * self._bytes, words)
-            jobs.append(Job(self, number, int(words[0]), int(words[1])))
+            image = np.array(words, np.uint32)
+            self.device.write(self._base + number % self.slots * self._bytes, image)
+            jobs.append(Job(self, number, words[0], words[1]))
         self._open.extend(jobs)
         self._halted_by = None
         self._tail = (self._tail + len(jobs)) % MODULO
@@ -239,11 +232,12 @@ class Ring:
 
         A job keeps its slot until HEAD passes it, also where it may end before those before it.
         """
-        head = self.device.read32(self._head)
-        while self._open and (head - self._open[0].number - 1) % MODULO < MODULO // 2:
-            self._end(self._open.popleft(), passed=True)
-        for job in self._open if self.engine.unordered else ():
-            self._end(job, passed=False)
+        head, queue = self.device.read32(self._head), self._open
+        while queue and (head - queue[0].number - 1) % MODULO < MODULO // 2:
+            self._end(queue.popleft(), passed=True)
+        if self.engine.unordered:
+            for job in queue:
+                self._end(job, passed=False)
 
     def _end(self, job: Job, passed: bool) -> None:
         """Read a job's record; without one the job runs, or failed if HEAD passed it."""
@@ -263,8 +257,9 @@ class Ring:
 
     def wait(self, job: Job, timeout_s: float = 60.0, max_cycles: int | None = None) -> Record:
         """Wait for a job's end; see Job.wait."""
-        for _ in self._interrupts(job, timeout_s, max_cycles):
-            pass
+        if not job.poll():
+            for _ in self._interrupts(job, timeout_s, max_cycles):
+                pass
         if job.error is not None:
             raise job.error
         assert job.record is not None

@@ -15,7 +15,7 @@ from jackdaw.runtime.lockstep import StepResult
 from models.replay.kernels import Op
 from models.replay.rmm import Batch, Converter, Geometry, Rmm, next_beta
 from models.replay.rng import splitmix64
-from models.replay.weights import BETA_ONE, weights
+from models.replay.weights import BETA_ONE
 
 PINIT = 1 << 16
 
@@ -78,11 +78,13 @@ class CpuTrainer:
     def _step(self) -> float:
         recipe, states = self.agent.recipe, self.agent.spec.states
         batch = recipe.batch
-        drawn = self.replay.sample(self.replay.draw(batch), stratified=batch & (batch - 1) == 0)
+        drawn = self.replay.sample(
+            self.replay.draw(batch), stratified=batch & (batch - 1) == 0, beta=self.beta
+        )
         assert drawn is not None, "training before the first insertion"
-        indices, priorities = drawn
+        indices, responses = drawn
         sampled = Batch(indices, self.replay.head, self.replay.moves)
-        importance = weights(priorities, int(priorities.min()), self.beta).view(np.float32)
+        importance = responses[:, 2].copy().view(np.float32)
         self.beta = next_beta(self.beta, round((1 - recipe.beta) / recipe.beta_steps * BETA_ONE))
         words = self.rows[indices].view(np.float32)
         action = torch.from_numpy(words[:, states].copy().view(np.int32).astype(np.int64))
@@ -112,15 +114,13 @@ class CpuTrainer:
                 value, wanted, reduction="none", delta=recipe.huber
             )
         self.optimizer.zero_grad()
-        (loss * torch.from_numpy(importance.copy())).mean().backward()
+        (loss * torch.from_numpy(importance)).mean().backward()
         self.optimizer.step()
         self.steps += 1
         if self.steps % recipe.sync == 0:
             self.target.load_state_dict(self.online.state_dict())
         errors = delta.detach().numpy()
-        self.replay.update_batch(
-            sampled, slice(0, batch), self.replay.convert(errors.view(np.uint32))
-        )
+        self.replay.update_batch(sampled, 0, errors.view(np.uint32))
         return float(np.abs(errors).mean())
 
 
