@@ -18,6 +18,7 @@ Arrays that many functions take:
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -45,6 +46,7 @@ FAULT, FAULT_INDEX, STATE_WORDS = 13, 14, 15
 # Why an operation may not enter the tree: values of FAULT.
 BAD_OPCODE, BAD_RESERVED, BAD_INDEX, BAD_INSERT, EMPTY = 1, 2, 3, 4, 5
 
+Int = Any  # a 64-bit integer of Python or NumPy: the compiler tells them apart
 ONE_FP32 = 0x3F800000
 BETA_ONE = 1 << 30
 _NOP, _SAMPLE, _RETRIEVE, _UPDATE, _DELTA, _INSERT, _SLOT, _RESERVE, _COMMIT, _CHECK = map(int, Op)
@@ -58,7 +60,7 @@ _U1, _U16, _U17, _U19, _U23, _U32, _U41, _U45, _U48, _U64 = (
 
 # ---- Numbers ----
 @njit(cache=True)
-def log2_mantissa(mantissa: int, tables: np.ndarray) -> int:
+def log2_mantissa(mantissa: Int, tables: np.ndarray) -> Int:
     """2^20 log2(1 + mantissa / 2^23), interpolated in 128 segments."""
     segment = mantissa >> 16
     low = tables[0, segment]
@@ -66,7 +68,7 @@ def log2_mantissa(mantissa: int, tables: np.ndarray) -> int:
 
 
 @njit(cache=True)
-def exp2_mantissa(fraction: int, tables: np.ndarray) -> int:
+def exp2_mantissa(fraction: Int, tables: np.ndarray) -> Int:
     """2^23 2^(fraction / 2^20), interpolated in 128 segments."""
     segment = fraction >> 13
     low = tables[1, segment]
@@ -74,12 +76,12 @@ def exp2_mantissa(fraction: int, tables: np.ndarray) -> int:
 
 
 @njit(cache=True)
-def priority(bits: int, converter: np.ndarray, tables: np.ndarray) -> tuple[int, bool]:
+def priority(bits: Int, converter: np.ndarray, tables: np.ndarray) -> tuple[Int, bool]:
     """The priority of a TD error (FP32 bits), and whether the sum with eps was not finite."""
     alpha, eps, fraction_bits = converter[0], converter[1], converter[2]
     smallest, largest = converter[3], converter[4]
     magnitude = np.uint32(bits & 0x7FFFFFFF).view(np.float32)
-    added = np.int64(np.float32(magnitude + np.uint32(eps).view(np.float32)).view(np.uint32))
+    added: Int = np.int64(np.float32(magnitude + np.uint32(eps).view(np.float32)).view(np.uint32))
     exponent, mantissa = (added >> 23) & 0xFF, added & 0x7FFFFF
     if exponent == 255:
         return largest, True
@@ -111,7 +113,7 @@ def priorities(
 
 
 @njit(cache=True)
-def log2_integer(value: int, tables: np.ndarray) -> int:
+def log2_integer(value: Int, tables: np.ndarray) -> Int:
     """2^20 log2(value), from the leading one and the 23 bits below it (truncated)."""
     leading = 0
     while value >> leading > 1:
@@ -121,7 +123,7 @@ def log2_integer(value: int, tables: np.ndarray) -> int:
 
 
 @njit(cache=True)
-def weights(values: np.ndarray, minimum: int, beta: int, tables: np.ndarray) -> np.ndarray:
+def weights(values: np.ndarray, minimum: Int, beta: Int, tables: np.ndarray) -> np.ndarray:
     """The FP32 bits of the importance weights, [B] uint32."""
     out = np.empty(len(values), np.uint32)
     least = log2_integer(minimum, tables)
@@ -134,7 +136,7 @@ def weights(values: np.ndarray, minimum: int, beta: int, tables: np.ndarray) -> 
 
 
 @njit(cache=True)
-def random(generator: np.ndarray) -> np.uint64:
+def random(generator: np.ndarray) -> Int:
     """The next 64-bit number of xoshiro256++."""
     s0, s1, s2, s3 = generator[0], generator[1], generator[2], generator[3]
     total = s0 + s3
@@ -147,7 +149,7 @@ def random(generator: np.ndarray) -> np.uint64:
 
 
 @njit(cache=True)
-def uniforms(generator: np.ndarray, count: int) -> np.ndarray:
+def uniforms(generator: np.ndarray, count: Int) -> np.ndarray:
     """The next 48-bit uniform integers, [count] uint64."""
     out = np.empty(count, np.uint64)
     for i in range(count):
@@ -156,7 +158,7 @@ def uniforms(generator: np.ndarray, count: int) -> np.ndarray:
 
 
 @njit(cache=True)
-def target(total: int, x: np.uint64, slot: int, slots_log2: int) -> int:
+def target(total: Int, x: Int, slot: Int, slots_log2: Int) -> Int:
     """1 + floor((slot 2^48 + x) total / 2^(48 + slots_log2)), by a product of 128 bits."""
     a, b = (np.uint64(slot) << _U48) + x, np.uint64(total)
     a0, a1, b0, b1 = a & _MASK32, a >> _U32, b & _MASK32, b >> _U32
@@ -203,14 +205,14 @@ def tree_find_many(tree: np.ndarray, levels: np.ndarray, goals: np.ndarray) -> n
 
 # ---- Operations ----
 @njit(cache=True)
-def is_stale(index: int, leaves: int, now: int, head: int, moves: int) -> bool:
+def is_stale(index: Int, leaves: Int, now: Int, head: Int, moves: Int) -> bool:
     """Was the leaf inserted or reserved since MOVES was `moves` and the next leaf was `head`?"""
     moved = (now - moves) & _ALL_ONES
     return (index - head) % leaves < min(moved, leaves)
 
 
 @njit(cache=True)
-def are_stale(state: np.ndarray, indices: np.ndarray, head: int, moves: int) -> np.ndarray:
+def are_stale(state: np.ndarray, indices: np.ndarray, head: Int, moves: Int) -> np.ndarray:
     """`is_stale` of every leaf, [B] bool."""
     out = np.empty(len(indices), np.bool_)
     for i in range(len(indices)):
@@ -219,7 +221,7 @@ def are_stale(state: np.ndarray, indices: np.ndarray, head: int, moves: int) -> 
 
 
 @njit(cache=True)
-def refusal(op: int, index: int, leaves: int, held: int) -> int:
+def refusal(op: Int, index: Int, leaves: Int, held: Int) -> Int:
     """Why an operation may not enter the tree: BAD_INDEX, BAD_INSERT, or 0."""
     if op in (_RETRIEVE, _UPDATE, _DELTA) and index >= leaves:
         return BAD_INDEX
@@ -233,7 +235,7 @@ def refusal(op: int, index: int, leaves: int, held: int) -> int:
 
 
 @njit(cache=True)
-def malformed(word: int) -> int:
+def malformed(word: Int) -> Int:
     """What is wrong with the first word of a unified request: BAD_OPCODE, BAD_RESERVED, or 0."""
     op, flags = word & 0xF, word >> 4 & 0xF
     places = op in (_INSERT, _COMMIT)
@@ -253,7 +255,7 @@ def malformed(word: int) -> int:
 @njit(cache=True)
 def operate(
     rows: np.ndarray,
-    op: int,
+    op: Int,
     fp32: bool,
     pmax: bool,
     tree: np.ndarray,
@@ -263,11 +265,11 @@ def operate(
     converter: np.ndarray,
     tables: np.ndarray,
     slots: np.ndarray,
-    head: int,
-    moves: int,
+    head: Int,
+    moves: Int,
     checked: bool,
     out: np.ndarray,
-) -> int:
+) -> Int:
     """Operations one after another, up to the first that may not enter the tree.
 
     All is in one loop: a call that passes arrays costs more than an operation.
@@ -285,7 +287,9 @@ def operate(
     leaves, leaf_max, last = state[LEAVES], state[LEAF_MAX], len(levels) - 1
     first = levels[last, 0]
     for done in range(count):
-        index, value, tag = np.int64(0), np.int64(0), np.int64(0)
+        index: Int = np.int64(0)
+        value: Int = np.int64(0)
+        tag: Int = np.int64(0)
         given = False
         fault = 0
         if width > 0:
@@ -320,7 +324,9 @@ def operate(
             state[FAULT], state[FAULT_INDEX] = fault, index & _ALL_ONES
             return done
 
-        old, new, stale = np.int64(0), np.int64(0), False
+        old: Int = np.int64(0)
+        new: Int = np.int64(0)
+        stale = False
         if op == _SAMPLE:
             goal = np.full(1, target(tree[0], x, 0, 0))
             index = tree_find_many(tree, levels, goal)[0]
@@ -373,9 +379,9 @@ def operate(
 @njit(cache=True)
 def sample(
     x: np.ndarray,
-    slots_log2: int,
+    slots_log2: Int,
     weighted: bool,
-    beta: int,
+    beta: Int,
     tree: np.ndarray,
     levels: np.ndarray,
     state: np.ndarray,
