@@ -374,3 +374,165 @@ def test_engine_slots_and_stream(seed: int) -> None:
     words = bench.responses(0x4000, 3)
     assert words[0].tolist()[:2] == [900, 42] and words[1].tolist()[:3] == [900, 42, 42]
     assert words[1, 3] == 2 | Op.RETRIEVE << 16 and not words[2].any()
+
+
+# ---- Against a plain definition ----
+class _Plain:
+    """Every operation on a list of numbers, one at a time: what the engine's kernels must do."""
+
+    def __init__(self, leaves: int, top: int, pmax: int) -> None:
+        self.leaves, self.top, self.pmax = [0] * leaves, top, pmax
+        self.pointer = self.reserved = self.stale = 0
+        self.moved: list[int] = []  # leaves in the order in which they were inserted or reserved
+        self.batch: tuple[list[int], int] = ([], 0)
+
+    @property
+    def head(self) -> int:
+        return (self.pointer + self.reserved) % len(self.leaves)
+
+    def sample(self, x: int, slot: int = 0, slots: int = 1) -> int:
+        """The first leaf whose running sum reaches the target."""
+        goal = 1 + (((slot << 48) + x) * sum(self.leaves)) // (slots << 48)
+        return next(i for i in range(len(self.leaves)) if sum(self.leaves[: i + 1]) >= goal)
+
+    def remember(self, batch: list[int]) -> None:
+        self.batch = batch, len(self.moved)
+
+    def operate(
+        self, op: int, index: int, value: int, pmax: bool = False
+    ) -> tuple[Error, int] | tuple[int, int, int]:
+        """Index, priority after and before; or why not, and ERR_INFO1."""
+        if op == Op.UPDATE_SLOT:
+            if index >= len(self.batch[0]):
+                return Error.E_INDEX, index
+            index = self.batch[0][index]
+            if index in self.moved[self.batch[1] :]:
+                self.stale += 1
+                return index, self.leaves[index], self.leaves[index]
+        if index >= len(self.leaves) and op in (Op.RETRIEVE, Op.UPDATE, Op.UPDATE_DELTA):
+            return Error.E_INDEX, index
+        if (
+            (op == Op.INSERT and self.reserved)
+            or (op == Op.COMMIT and not self.reserved)
+            or (op == Op.RESERVE and self.reserved >= len(self.leaves) // 2)
+        ):
+            return Error.E_INSERT, self.head
+        if op in (Op.INSERT, Op.COMMIT, Op.RESERVE):
+            index = self.head if op == Op.RESERVE else self.pointer
+            if op != Op.RESERVE:
+                self.pointer = (self.pointer + 1) % len(self.leaves)
+            self.reserved += {Op.RESERVE: 1, Op.COMMIT: -1}.get(Op(op), 0)
+            if op != Op.COMMIT:
+                self.moved.append(index)
+        old = self.leaves[index]
+        if op == Op.RETRIEVE:
+            new = old
+        elif op == Op.RESERVE:
+            new = 0
+        elif op == Op.UPDATE_DELTA:
+            new = min(max(old + value, 0), self.top)
+        else:
+            new = self.pmax if pmax else value & self.top
+        self.leaves[index] = new
+        if op != Op.RETRIEVE:
+            self.pmax = max(self.pmax, new)
+        return index, new, old
+
+
+def _requests(rng: np.random.Generator, bench: _Bench, count: int) -> np.ndarray:
+    """[count, 4] uint32: mixed requests of a STREAM without TD errors."""
+    out = np.zeros((count, 4), np.uint32)
+    ops = np.array([Op.RETRIEVE, Op.UPDATE, Op.UPDATE_DELTA, Op.INSERT, Op.UPDATE_SLOT,
+                    Op.RESERVE, Op.COMMIT])  # fmt: skip
+    op = rng.choice(ops, count)
+    out[:, 0] = op | rng.integers(0, 20, count) << 8
+    out[:, 0] |= ((rng.random(count) < 0.3) & np.isin(op, [Op.INSERT, Op.COMMIT])) * np.uint32(32)
+    out[:, 1] = rng.integers(0, bench.read("CFG_N") + (rng.random() < 0.1), count)
+    out[:, 2:] = rng.integers(0, 1 << 32, (count, 2))
+    signs = np.where(rng.random(count) < 0.5, 0, 0xFFFFFFFF)  # changes that do not saturate, too
+    out[:, 3] = np.where((op == Op.UPDATE_DELTA) & (rng.random(count) < 0.8), signs, out[:, 3])
+    return out
+
+
+@pytest.mark.parametrize("n_log2", [2, 5, 9])
+def test_engine_matches_plain_operations(seed: int, n_log2: int) -> None:
+    """Random programs of jobs of ring 1 and batches: responses, errors, leaves and counters."""
+    rng = np.random.default_rng(seed)
+    for _ in range(10):
+        leaf_w = int(rng.integers(8, 33))
+        bench = _Bench(n_log2=n_log2, leaf_w=leaf_w)
+        leaves = int(rng.integers(2, (1 << n_log2) + 1))
+        bench.write("CFG_N", leaves)
+        bench.write("CFG_PINIT", 1 << (leaf_w - 1))
+        assert bench.run(1, Job.CLEAR).error == 0
+        plain = _Plain(leaves, (1 << leaf_w) - 1, 1 << (leaf_w - 1))
+        for _ in range(12):
+            requests = _requests(rng, bench, int(rng.integers(1, 40)))
+            bench.memory.write(0x4000, requests.reshape(-1).view(np.uint8))
+            end = bench.run(1, Job.STREAM, Flag.MEMORY, w2=len(requests), w4=0x4000, w6=0x8000)
+            got = bench.responses(0x8000, len(requests)).tolist()
+            for done, (word, index, low, high) in enumerate(requests.tolist()):
+                op, tag, value = word & 15, word >> 8, low | high << 32
+                if op == Op.UPDATE_DELTA:
+                    value -= value >> 63 << 64
+                want = plain.operate(op, tag if op == Op.UPDATE_SLOT else index, value, word & 32)
+                if len(want) == 2:
+                    assert (end.error, end.count, end.info1) == (want[0], done, want[1])
+                    break
+                assert got[done] == [*want, tag | op << 16], (done, requests[done])
+            else:
+                assert (end.error, end.count) == (0, len(requests))
+            assert bench.engine.rmm.tree.leaves[:leaves].tolist() == plain.leaves
+            assert bench.engine.rmm.tree.wrong() is None
+            assert (bench.read("PMAX"), bench.read("STALE")) == (plain.pmax, plain.stale)
+            if not any(plain.leaves):
+                continue
+            x = rng.integers(0, 1 << 48, 8, dtype=np.uint64)
+            bench.memory.write(0x4000, x.view(np.uint8))
+            flags = Flag.MEMORY | Flag.HOST_X | Flag.STRATIFIED * int(rng.integers(2))
+            assert bench.run(0, Job.SAMPLE, flags, w2=8, w4=0x4000, w6=0x8000).error == 0
+            bench.write("FETCH_ACK", 1)
+            slots = range(8) if flags & Flag.STRATIFIED else [0] * 8
+            drawn = [
+                plain.sample(int(u), slot, 8 if flags & Flag.STRATIFIED else 1)
+                for u, slot in zip(x, slots, strict=True)
+            ]
+            assert bench.responses(0x8000, 8)[:, 0].tolist() == drawn
+            plain.remember(drawn)
+
+
+def test_generator_matches_plain_words(seed: int) -> None:
+    """xoshiro256++ and the multiplication of 48 by 52 bits, in Python's integers."""
+    rng = np.random.default_rng(seed)
+    words = [int(w) for w in rng.integers(0, 1 << 64, 4, dtype=np.uint64)]
+    generator, mask = Xoshiro(words), (1 << 64) - 1
+    for got in generator.uniforms(100).tolist():
+        s0, s1, s2, s3 = words
+        total = s0 + s3 & mask
+        assert got == ((total << 23 | total >> 41) + s0 & mask) >> 16
+        s2, s3 = s2 ^ s0, s3 ^ s1
+        words = [s0 ^ s3, s1 ^ s2, s2 ^ s1 << 17 & mask, (s3 << 45 | s3 >> 19) & mask]
+    assert generator.state == words
+    for _ in range(500):
+        total = max(int(rng.integers(1, 1 << 52)) >> int(rng.integers(52)), 1)
+        x, slots = int(rng.integers(1 << 48)), int(rng.integers(11))
+        slot = int(rng.integers(1 << slots))
+        assert target(total, x) == 1 + (x * total >> 48)
+        assert target(total, x, slot, slots) == 1 + (((slot << 48) + x) * total >> 48 + slots)
+
+
+def test_million_leaves_are_set_in_one_job() -> None:
+    """A state of the largest tree goes in by one job of 2^20 updates, and within seconds."""
+    bench = _Bench(n_log2=20)
+    bench.memory.bytes = np.zeros(1 << 24, np.uint8)
+    bench.write("CFG_N", 1 << 20)
+    bench.run(1, Job.CLEAR)
+    pairs = np.empty((1 << 20, 2), np.uint32)
+    pairs[:, 0] = np.arange(1 << 20)
+    pairs[:, 1] = pairs[:, 0] ^ 0x5A5A5
+    bench.memory.write(0x1000, pairs.reshape(-1).view(np.uint8)[: (1 << 23)])
+    begin = time.perf_counter()
+    assert bench.run(1, Job.UPDATE, w2=1 << 20, w4=0x1000).count == 1 << 20
+    assert time.perf_counter() - begin < 5  # 0.1 s; one operation at a time in Python took 30
+    assert (bench.engine.rmm.tree.leaves == pairs[:, 1]).all()
+    assert bench.engine.rmm.tree.wrong() is None
