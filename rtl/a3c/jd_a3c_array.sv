@@ -3,10 +3,10 @@
 // The processing elements of a compute unit and the buffers that feed them: line buffers, lane
 // buffer, parameter buffer.
 //
-// Streams  none: issues, drains, preloads and writes take one clock each; nothing stalls.
-// Timing   a product is in its sum 6 + MulLatency + AddLatency + 1 clocks after issue_i. drain_data_o
-//          comes 1 clock after its drain and holds.
-//              clock 0 pointers | 1 memories | 3 parameters, lanes | 4 words | 5 factors | 6 elements
+// Streams  none: an issue, drain, preload or write takes one clock, and nothing stalls.
+// Timing   A product is part of its sum 6 + MulLatency + AddLatency + 1 clocks after issue_i.
+//          drain_data_o is valid one clock after its drain and holds.
+//          clock 0 pointers | 1 memories | 3 parameters, lanes | 4 words | 5 factors | 6 elements
 // Numbers  those of jd_a3c_pe. Element 16*s + k has lane 16*(s mod lanes/16) + k of group
 //          s / (lanes/16).
 // Source   FA3C (ASPLOS 2019) section 4.2 (compute unit), 4.5. a3c 6.1, 7.2.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the layers of a network lie, and whether the buffers of a build hold it.
+// Places the layers of a network in the buffers, and tells whether the buffers of this build hold
+// it.
 //
-// Streams  clear_i begins a network, add_i takes a layer; layers come in order.
-// Timing   layer_o is the layer on layer_i with its places, in the same clock. network_o and error_o
-//          are the network's from two clocks after the last add_i on.
+// Streams  clear_i begins a network. add_i takes a layer; layers come in order.
+// Timing   layer_o is the layer on layer_i with its places, in the same clock. network_o and
+//          error_o are valid from two clocks after the last add_i.
 // Numbers  unsigned, exact: the sums of eight legal layers fit.
 // Source   a3c 5.4 to 5.6, 10.3. Golden model: models/a3c/validate.py, _network_errors, and
 //          models/a3c/network.py.

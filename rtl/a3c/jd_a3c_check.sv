@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks a task descriptor before anything of it is read or written: the first rule that is broken
-// decides.
+// Checks a task descriptor before the task reads or writes memory. It reports the first broken
+// rule.
 //
-// Streams  start_i begins; the descriptor and all else that is looked at stay until done_o, which is
+// Streams  start_i begins a check. The descriptor and all other inputs hold until done_o, which is
 //          high for one clock with the result.
-// Timing   35 clocks for the words; then 3 for each range that the task names in two passes, and 3
-//          for each pair of them: 440 for a training of eight samples.
-// Numbers  addresses are bytes, 40 bits; a range may end after them, so ends have 41.
+// Timing   35 clocks for the words, then 3 for each address range of the task (in two passes) and 3
+//          for each pair of ranges: 440 for a training of eight samples.
+// Numbers  addresses are bytes, 40 bits; a range may end at 2^40, so ends have 41 bits.
 // Source   a3c 10.1, 10.4. Golden model: models/a3c/descriptor.py, check.
 `include "jd_assert.svh"
 module jd_a3c_check

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a compute unit computes: tiles walk through fetch, issue and drain, between the buffers of
-// feature maps, parameters and gradients.
+// The computing part of a compute unit. Tiles pass through fetch, issue and drain, between the
+// buffers of feature maps, parameters and gradients.
 //
-// Streams  a task by go_i and finish_o (its tiles are all on their way), its layers by
-//          layer_index_o; done_o: its last tile is drained. parameter, map: writes of the loaders.
-//          map_read: rows for the saver. chunk, gradient_read: gradients for the update.
-// Timing   tiles overlap: while one is issued, the next is fetched for and prepared, and the one
-//          before it is drained. Reads of maps and gradients come 2 clocks after they are taken.
+// Streams  go_i starts a task; finish_o says that all its tiles are under way, done_o that its last
+//          tile is drained. layer_index_o asks for a layer. parameter, map: writes of the loaders.
+//          map_read: rows for jd_a3c_map_save. chunk, gradient_read: gradients for jd_a3c_update.
+// Timing   Tiles overlap: one is issued while the next is fetched and prepared and the previous one
+//          is drained. Data of a map or gradient read are valid 2 clocks after the read is taken.
 // Numbers  those of models/a3c/ops.py.
 // Source   FA3C (ASPLOS 2019) section 4.2, 4.4, 4.5. a3c 6, 7.
 `include "jd_assert.svh"

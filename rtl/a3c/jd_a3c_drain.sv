@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prepares the sums of tiles before their products and takes them where they belong after them:
-// into feature maps, or into the gradient buffer and, as chunks, to the update.
+// Sets the sums of a tile to their start before its products, and moves them out after its last
+// product: into feature maps, or into the gradient buffer and, as chunks, to the update.
 //
-// Streams  prepare_*: the next tile whose sums are to be prepared; drain_*: the next one to be
-//          drained, when its last product is in its sum. Tiles are drained in order; a tile is
-//          prepared when the one two before it is drained. chunk: gradients that are complete;
-//          chunk_read_i gives the room of the oldest one back. save: maps that are complete.
-// Timing   gradients: a row per clock, written four after its turn, and two to look for room.
-//          Maps of convolutions: 16 sums of 16 lanes take some 50 clocks.
-//          Connected layers: a row per clock, and two for each sum.
-// Numbers  bits, ReLU as in jd_a3c_scatter. Gradients of padding are +0.
+// Streams  prepare_*: the next tile whose sums are to be set. drain_*: the next tile to be drained,
+//          once its last product is in its sum. Tiles are drained in order; a tile is prepared when
+//          the tile two before it is drained. chunk: complete gradients; chunk_read_i frees the
+//          oldest chunk. save: complete maps.
+// Timing   Gradients: a row per clock, written four clocks after its turn; two clocks to look for
+//          room. Maps of convolutions: 16 sums of 16 lanes take about 50 clocks. Maps of connected
+//          layers: a row per clock, and two clocks for each sum.
+// Numbers  bits, unchanged; ReLU as in jd_a3c_scatter. Gradients of padding are +0.
 // Source   FA3C (ASPLOS 2019) section 4.3 (gradients go to the RMSProp module), 4.5. a3c 5.6,
 //          6.2-6.4, 7.4.
 //
-// The gradient buffer: rows 0 to resident - 1 are those of the convolutions, where the image has
-// them, for they add up over samples; the rest is a ring of chunks, none of which goes over its
-// end.
+// The gradient buffer has two parts. Rows 0 to resident - 1 hold the gradients of convolutions in
+// the order of the image, because these add up over samples. The other rows are a ring of chunks;
+// no chunk crosses the end of the ring.
 `include "jd_assert.svh"
 module jd_a3c_drain
   import jd_a3c_pkg::*;

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keeps the jobs that units and copy engines have, and makes a job's end of a task's.
+// Keeps the jobs that the workers (compute units and copy engines) are running. Turns the end of a
+// task into the completion record of its job.
 //
-// Streams  give_valid_i: a worker gets a task, only while count_o says that it has room. worker_end:
-//          how its oldest task ended. over: ends of jobs that no worker has had. taken_i: a job came
-//          from its ring. dead_i: what workers say is dropped, and with clear_i all jobs that have
-//          not ended end with E_TIMEOUT; else they are forgotten. end: to jd_engine_control.
-// Timing   an end leaves two clocks after its task's; one of a ring one clock in two.
-// Numbers  detail {samples[7:4], unit[3:0]}, 0 for a task without a ticket that failed; of one with a
-//          ticket that failed the samples. count: the ticket.
+// Streams  give: a worker receives a task; allowed only while count_o shows room for it.
+//          worker_end: how the worker's oldest task ended.
+//          over: ends of jobs that were never given to a worker, such as refused ones.
+//          taken_i: a job arrived from its ring.
+//          dead_i: the watchdog struck. Ends of workers are then ignored, and clear_i ends every
+//          open job with E_TIMEOUT. Without dead_i, clear_i forgets all open jobs.
+//          end: the completion records, to jd_engine_control.
+// Timing   A record leaves two clocks after the end of its task. A ring gets one every second
+//          clock.
+// Numbers  count is the ticket. detail is {samples[7:4], unit[3:0]}; of a failed task with a ticket
+//          the samples alone, of a failed task without a ticket 0.
 // Source   a3c 10.1, 10.4. Golden model: models/a3c/engine.py.
 `include "jd_assert.svh"
 module jd_a3c_ends

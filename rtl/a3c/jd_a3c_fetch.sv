@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fetches for tiles: rows of feature maps into the line buffers, gradients into the lane buffer.
+// Fills the buffers of the next tiles: rows of feature maps into the line buffers, gradients into
+// the lane buffer.
 //
-// Streams  tile_i is the next tile to be fetched for, tile_done_o takes it. read: rows of the
-//          feature-map buffer, data 2 clocks after a row is taken. stitch and lane: the writes.
-//          line_full_o and lane_full_o: halves that are filled; free pulses give the older one
-//          back.
-// Timing   a row per clock while there is a free half; a filling is full 3 clocks after its last
-//          row, one of the lane buffer, which goes through a transposer, 20.
+// Streams  tile_i is the next tile to fetch for; tile_done_o takes it. read: rows of the
+//          feature-map buffer; data are valid 2 clocks after a row is taken. stitch, lane: writes
+//          into the buffers. line_full_o, lane_full_o: halves that are full; a free pulse gives the
+//          older half back.
+// Timing   A row per clock while a half is free. A half of the line buffers is full 3 clocks after
+//          its last row; of the lane buffer 20, because its rows pass a transposer.
 // Numbers  bits, unchanged. Rows modulo 2^16.
 // Source   FA3C (ASPLOS 2019) section 4.5 (buffer control unit: shifting, stitching). a3c 6.2-6.4.
 //
-// Inputs of a connected layer are stitched flat, 16 at a time for every sample, whatever the lines
-// of the map that they lie in: what a piece of a line brings before or after its words is
-// overwritten by the next piece or lies beyond the 16.
+// Inputs of a connected layer are stitched flat, 16 at a time for every sample, whatever lines of
+// the map they lie in. A piece of a line may bring words before or after the wanted ones. The next
+// piece overwrites them, or they lie beyond the 16.
 `include "jd_assert.svh"
 module jd_a3c_fetch
   import jd_a3c_tile_pkg::*;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Issues the products of tiles: for every clock the sum that gets one, and where its factors are.
+// Issues the products of tiles: for every clock, which sum gets a product and where its two factors
+// are.
 //
-// Streams  tile_i is the next tile to be issued, tile_done_o takes it, in the clock of its last
-//          issue or, if it has none, alone. issue_o goes with every product.
-// Timing   one issue per clock, or one weight per clock if they are gathered; two clocks between tiles.
-//          A sum is issued again after AddLatency clocks. issue_o is a register.
+// Streams  tile_i is the next tile to issue. tile_done_o takes it, in the clock of its last issue,
+//          or at once if it has none. issue_o accompanies every product.
+// Timing   One issue per clock, or one weight per clock if weights are gathered; two clocks between
+//          tiles. A sum is issued again after AddLatency clocks at the earliest. issue_o is a
+//          register.
 // Numbers  positions of the parameter buffer modulo 2^PositionW.
 // Source   FA3C (ASPLOS 2019) section 4.2.1 (accumulation frequency), 4.4. a3c 6.1 to 6.4. Golden
 //          model: models/a3c/timing.py.

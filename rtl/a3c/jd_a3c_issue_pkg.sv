@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes with a product from the issuer to the elements.
+// What accompanies a product from jd_a3c_issue to the processing elements.
 package jd_a3c_issue_pkg;
   typedef struct packed {
     logic        valid;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks a layer of a network descriptor and derives what follows from its shape.
+// Checks one layer of a network descriptor and derives the values that follow from its shape.
 //
-// Streams  start_i takes a layer's four words; done_o for one clock with the first rule that is
-//          broken, or with the layer. Layers come in order, first_i with the first of a network.
-// Timing   4 clocks to an error; else these and seven products, at most one clock a bit each.
+// Streams  start_i takes the four words of a layer. done_o, for one clock, shows the first broken
+//          rule or the checked layer. Layers come in order; first_i marks the first of a network.
+// Timing   4 clocks to an error. A legal layer takes these and seven multiplications, each of one
+//          clock per bit at most.
 // Numbers  unsigned, exact: nothing exceeds its field once the checks before it have passed.
 // Source   a3c 2, 5.1, 5.2, 10.3. Golden model: models/a3c/validate.py, _layer_errors, and
 //          models/a3c/network.py.

@@ -1,33 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads the parameters of tasks into the parameter buffer, a ring of entries of 16 words, in the
-// order in which the compute array uses them.
+// Loads the parameters of tasks into the parameter buffer, in the order in which the processing
+// elements use them. The buffer is a ring of entries of 16 words.
 //
-// Streams  go_i, task_i: one task after the other, held until finish_o; layer_i: the layer of the
-//          index of one clock before. write: an entry, always taken. filled_o and released_i are
-//          positions in the ring, modulo 2*Rows: what lies before filled_o is in the buffer, what
-//          lies before released_i is free. error: a beat came with an error; its data are written
-//          like any other. failed_i changes nothing here: nothing is written to memory.
-//          Every segment begins at a multiple of SEGMENTS:
-//            inference  convolutions ascending, once for each sample, then the fully connected
-//                       layers by passes of at most 32 contexts: the biases; then the patches
-//                       block by block of 16 inputs. Entry of input 16*block + j, output block k:
-//                       block + j*N + k, N the output blocks of the layer or pass.
-//            training   from the second image, if there is one: fully connected layers
-//                       descending, by windows of inputs, then convolutions descending, each a single window, without layer 0: transposed patches block by
-//                       block of 16 outputs. Entry of output 16*block + j, input block k:
-//                       block + j*N + k, N the input blocks of the window. The last window
-//                       is filled up to whole lanes: entries after the last input block are
-//                       neither read nor written.
-// Timing   a beat per clock. An entry is written one clock after its beat, a transposed patch 20
-//          clocks after its last beat; filled_o moves one clock after the last write of a block or
-//          of the biases. Memory is asked only for what has room, so R never waits, and in an
-//          inference for at most AHEAD beats. What lies in a row in memory is asked for in one
-//          burst up to the end of its page. finish_o comes when all is written: the next task's
-//          reads begin then. After stop_i no burst is begun; idle_o says that none is out.
+// Streams  go_i starts the task on task_i, which holds until finish_o. layer_i is the layer whose
+//          index was shown one clock before.
+//          write: an entry for the buffer; it is always taken.
+//          filled_o, released_i: positions in the ring, modulo 2*Rows. Entries before filled_o are
+//          loaded; entries before released_i may be overwritten.
+//          error: a beat arrived with an error. Its data are written like any other, and failed_i
+//          changes nothing, because this block writes no memory.
+// Timing   A beat per clock. An entry is written one clock after its beat, an entry of a transposed
+//          patch 20 clocks after the patch's last beat. filled_o moves one clock after the last
+//          write of a block or of the biases.
+//          Memory is asked only for entries that have room, so R never waits; in an inference for
+//          at most AHEAD beats at a time. Consecutive rows of memory are one burst, up to the end
+//          of the 4 KiB page.
+//          finish_o comes when all entries are written; the next task's reads begin after it. After
+//          stop_i no burst begins; idle_o says that no burst is outstanding.
 // Numbers  bits, unchanged.
 // Source   a3c 5.1, 5.5, 7.5; FA3C (ASPLOS 2019) sections 4.4.2, 4.4.3. Golden model:
 //          models/a3c/layout.py, traffic.py; verif/a3c/memory.py, load_blocks.
+//
+// The order of the entries. Every segment begins at a multiple of SEGMENTS.
+//   inference  Convolutions, first to last, once for each sample. Then connected layers, in passes
+//              of at most 32 contexts. Each has its biases, then its patches, by blocks of 16
+//              inputs. Input 16*block + j of output block k is entry block + j*N + k, where N is
+//              the number of output blocks of the layer or pass.
+//   training   Taken from the second image, if there is one. Connected layers, last to first, in
+//              windows of inputs. Then convolutions, last to first, each in one window; layer 0 is
+//              left out. Patches are transposed, by blocks of 16 outputs. Output 16*block + j of
+//              input block k is entry block + j*N + k, where N is the number of input blocks of the
+//              window. The last window is padded to whole lanes: entries after the last input block
+//              are neither read nor written.
 `include "jd_assert.svh"
 module jd_a3c_load
   import jd_axi_pkg::*;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads layers of the networks: for the units, and the constant that NET_DATA shows.
+// Reads layers of the loaded networks: for the units, and for the register NET_DATA.
 //
-// Streams  lookup: a unit asks for a layer of its task's network; one question of each unit at a
-//          time, answered by one lookup_valid_o. read: jd_a3c_network's.
-// Timing   an answer comes two clocks after the question; the host's word is 5 clocks after
-//          NET_SEL, and before all units.
+// Streams  lookup: a unit asks for a layer of its task's network. A unit has one question open at a
+//          time; lookup_valid_o answers it. read: of jd_a3c_network.
+// Timing   An answer comes two clocks after its question. The host's word comes 5 clocks after a
+//          write of NET_SEL; the host goes before all units.
 // Numbers  -
 // Source   a3c 10.2. Golden model: models/a3c/network.py, constants.
 `include "jd_assert.svh"

@@ -1,26 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads the feature maps of tasks into the feature-map buffer, rows of 16 words, in the order in
-// which the compute array uses them.
+// Loads the feature maps of tasks into the feature-map buffer, in the order in which the processing
+// elements use them. The buffer has rows of 16 words.
 //
-// Streams  go_i, task_i: one task after the other, held until finish_o; layer_i: the layer of the
-//          index of one clock before, the network's output after the last one. write: a row.
-//          loaded_o: items that are in the buffer, modulo 256, an item being a map of one sample.
-//          error: a beat came with an error; its data are written like any other. failed_i changes
-//          nothing here: nothing is written to memory.
-//          Samples are counted over all tasks, modulo 256; that of number n has slot n mod 2 of
-//          the convolutions' maps, and comes once those before n - 1 are through (samples_i). Maps
-//          of fully connected layers have a slot for each sample of a task, and come once all
-//          earlier tasks are through (free_i, which stays until the task's end).
-//            inference  map 0 of each sample.
-//            training   the gradients of the outputs of each sample; fully connected layers
-//                       descending, for each the maps of all samples; then for each sample
-//                       the maps of the convolutions descending.
-// Timing   a row per clock; a row is written three clocks after its beat, or when write_ready_i lets
-//          it; R never waits. Bursts end with a page. finish_o comes when all is written. After
-//          stop_i no burst is begun; idle_o says that none is out.
+// Streams  go_i starts the task on task_i, which holds until finish_o. layer_i is the layer whose
+//          index was shown one clock before; the index after the last layer means the output of the
+//          network.
+//          write: a row for the buffer.
+//          loaded_o: how many items are in the buffer, modulo 256. An item is one map of one
+//          sample.
+//          samples_i: how many samples have been computed, over all tasks, modulo 256.
+//          free_i: all earlier tasks have been computed; it stays high until the end of the task.
+//          error: a beat arrived with an error. Its data are written like any other, and failed_i
+//          changes nothing, because this block writes no memory.
+// Timing   A row per clock. A row is written three clocks after its beat, or later, when
+//          write_ready_i allows; R never waits. A burst ends with its 4 KiB page. finish_o comes
+//          when all rows are written. After stop_i no burst begins; idle_o says that no burst is
+//          outstanding.
 // Numbers  bits, unchanged.
 // Source   a3c 5.2, 5.4, 7.8. Golden model: models/a3c/layout.py; verif/a3c/memory.py, map_items.
+//
+// The order of the items, and when they are loaded:
+//   inference  Map 0 of each sample.
+//   training   The output gradients of each sample. Then connected layers, last to first, each with
+//              the maps of all samples. Then, sample by sample, the maps of the convolutions, last
+//              to first.
+// A convolution has two slots for its maps: sample n uses slot n mod 2 and is loaded once sample
+// n - 2 has been computed. A connected layer has a slot for each sample of the task; its maps are
+// loaded once free_i is high.
 `include "jd_assert.svh"
 module jd_a3c_map_load
   import jd_axi_pkg::*;

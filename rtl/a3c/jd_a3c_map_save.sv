@@ -2,14 +2,15 @@
 //
 // Saves rows of the feature-map buffer to memory.
 //
-// Streams  job: rows that follow each other in the buffer and in memory, with the word of the
-//          descriptor that names them, for errors; JOBS of them queue. read: rows of the buffer;
-//          read_data_i is taken 2 clocks after a read and at no other time. error: a burst was
-//          answered with an error. While failed_i is high jobs are dropped, the rest of the one in
-//          hand too; bursts that are begun are finished. It stays until busy_o is low.
-// Timing   a row per clock. A piece of at most 16 rows is a burst, which is asked for when all its rows
-//          are read. busy_o: a job is held or not yet answered. After stop_i no
-//          burst is begun; idle_o says that none is out.
+// Streams  job: rows that are consecutive in the buffer and in memory, with the number of the
+//          descriptor's word that holds the address (for errors). Up to JOBS jobs wait in a queue.
+//          read: rows of the buffer; read_data_i is sampled exactly 2 clocks after a read.
+//          error: a burst was answered with an error.
+//          failed_i: drop all jobs, also the rest of the current one; bursts that have begun are
+//          finished. It stays high until busy_o is low.
+// Timing   A row per clock. A burst has at most 16 rows and is requested once all of them have been
+//          read. busy_o: a job is waiting, running or not yet answered. After stop_i no burst
+//          begins; idle_o says that no burst is outstanding.
 // Numbers  bits, unchanged.
 // Source   a3c 5.2, 7.8. Golden model: models/a3c/layout.py.
 `include "jd_assert.svh"

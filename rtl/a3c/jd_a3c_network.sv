@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NET_LOAD: reads a network descriptor, checks it rule by rule, and keeps its layers, with all that
-// follows from them, for the units.
+// Runs NET_LOAD: reads a network descriptor, checks it rule by rule, and keeps its layers with all
+// derived values for the units.
 //
-// Streams  start_i with a slot and the descriptor's address; one read of three beats, each taken at
-//          once; done_o for one clock with how it ended. A read of a layer takes any
-//          slot that has a network, at any time.
-// Timing   a layer: some 20 clocks and those of its products, jd_a3c_layer. layer_o comes 2 clocks
-//          after its read and stays until the next read's.
+// Streams  start_i gives a slot and the descriptor's address. The descriptor is one read of three
+//          beats, each taken at once. done_o, for one clock, says how it ended. Layers of any slot
+//          that holds a network can be read at any time.
+// Timing   About 20 clocks per layer and those of its multiplications (jd_a3c_layer). layer_o is
+//          valid 2 clocks after its read and holds until the data of the next read.
 // Numbers  those of jd_a3c_layer and jd_a3c_capacity.
 // Source   a3c 10.3. Golden model: models/a3c/engine.py, _load; models/a3c/validate.py.
 //
-// A slot keeps what it has until its new network is found good: there is one bank of layers more
-// than slots, and the network goes to the one that no slot has.
+// A slot keeps its old network until the new one has passed all checks. There is one bank of layers
+// more than there are slots, and a new network goes into the bank that no slot uses.
 `include "jd_assert.svh"
 module jd_a3c_network
   import jd_a3c_pkg::*;

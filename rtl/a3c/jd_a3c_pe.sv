@@ -2,16 +2,17 @@
 //
 // A processing element: a multiplier and an adder that accumulates into many sums in turn.
 //
-// Streams  none: an issue (two factors and the context of their sum), a drain and a preload each
-//          take one clock, at any time; nothing stalls. A context is a sum; there are two halves of
-//          Contexts sums each, so that one accumulates while the other is drained and preloaded.
-// Timing   with M, A the latencies: the sum of an issue is in its memory M + A + 1 clocks later and
-//          can be drained from then on; drain_data_o shows it one clock after drain_valid_i and
-//          holds it. A context is issued again after A clocks at the earliest.
+// Streams  none: an issue (two factors and the context of their sum), a drain or a preload takes
+//          one clock, at any time, and nothing stalls. A context is the place of one sum. There are
+//          two halves of Contexts sums each: one accumulates while the other is drained and
+//          preloaded.
+// Timing   With M and A the latencies of multiplier and adder: the sum of an issue is in its memory
+//          M + A + 1 clocks later and can be drained from then on. drain_data_o shows it one clock
+//          after drain_valid_i and holds it. A context is issued again after A clocks at the
+//          earliest.
 //              clock 0 factors | M-1 sum read | M product, sum meet | M+A sum written
-//          Neither a drain nor a preload touches a half that is in use: from its first issue until
-//          its last sum is in the memory. A preload is seen by issues and drains from the next
-//          clock on.
+//          Drains and preloads must not touch a half from its first issue until its last sum is in
+//          the memory. Issues and drains see a preload from the next clock on.
 // Numbers  binary32, each operation rounded to nearest even, subnormals kept, one canonical NaN:
 //          sum = sum + a * b in the order of the issues; the sum before a first issue is +0. An
 //          issue without its enable leaves the sum as it is.

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A memory port of the a3c engine: up to two units, and three blocks that move little.
+// Shares one memory port of the a3c engine between up to two compute units and three blocks that
+// need little bandwidth: the rings, the descriptor reader and the copy engine.
 //
-// Reads of the second unit go first: it trains, and trainings bound a pair's rate, while the first
-// one only runs ahead. A read of the first unit waits for at most Patience of the second's, and
-// those in the registers.
+// The second unit trains and the first one infers. Training limits the rate of a pair, so reads of
+// the second unit go first. A read of the first unit waits for at most Patience reads of the second
+// one, and for the reads that are already in the port's registers.
 //
-// Streams  unit_*: the units; misc_*: the blocks. mem_*: the port. unit_read_o,
-//          unit_write_o: a beat of the units' or of block 2, the copy engine, moved.
-// Timing   that of jd_axi_mux, for the blocks twice; unit_rsp_o[0].read.arready follows
-//          unit_req_i[1].read.arvalid in the same clock. At most Reads reads and Writes writes are out.
-//          Clients take R at once and have the data of a burst when they ask for it: jd_axi_prompt
-//          checks that at the port.
-// Numbers  an ID is {client, ID of the client}: two bits of a unit, the block's number.
+// Streams  unit_*: the two units. misc_*: the three blocks. mem_*: the port. unit_read_o,
+//          unit_write_o: a beat of a unit or of the copy engine (block 2) moved.
+// Timing   that of jd_axi_mux; the three blocks pass two of them.
+//          unit_rsp_o[0].read.arready depends on unit_req_i[1].read.arvalid in the same clock. At
+//          most Reads reads and Writes writes are outstanding. All clients accept R at once and
+//          have the data of a write ready when they request it; jd_axi_prompt checks that at the
+//          port.
+// Numbers  an ID is {client, ID of the client}, with two bits of a unit's ID or the block's number.
 // Source   shell 2.
 module jd_a3c_port
   import jd_axi_pkg::*;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RMSProp for rows of 16 parameters, by several units side by side.
+// Computes RMSProp for rows of 16 parameters, with several units side by side.
 //
-// Streams  in: a row of parameters, mean squares and gradients; out: the row's new parameters and
-//          mean squares, in the same order. The hyper-parameters are held while busy_o.
+// Streams  in: a row of parameters, mean squares and gradients. out: the row's new parameters and
+//          mean squares, in the same order. The hyper-parameters hold while busy_o is high.
 //              in_data_i   gradients 1535:1024 | mean squares 1023:512 | parameters 511:0
 //              out_data_o  mean squares 1023:512 | parameters 511:0        word 0 in the low bits
-// Timing   a row takes 16/Units clocks, and rows follow each other without a gap as long as the
-//          sink takes them. A row leaves LATENCY + 16/Units + 3 clocks after it came, LATENCY being
-//          that of jd_a3c_rmsprop_unit; in_ready_o depends on registers alone.
+// Timing   A row takes 16/Units clocks. Rows follow each other without a gap as long as the output
+//          is taken. A row leaves LATENCY + 16/Units + 3 clocks after it came, where LATENCY is
+//          that of jd_a3c_rmsprop_unit. in_ready_o depends on registers alone.
 // Numbers  those of jd_a3c_rmsprop_unit, word by word.
-// Source   FA3C (ASPLOS 2019) section 4.2.3 (four units fill a memory interface of 16 words a
-//          clock, since a row is four beats there). Golden model: models/a3c/rmsprop.py.
+// Source   FA3C (ASPLOS 2019) section 4.2.3 (four units match a memory of 16 words per clock,
+//          because a row is four beats there). Golden model: models/a3c/rmsprop.py.
 `include "jd_assert.svh"
 module jd_a3c_rmsprop #(
   parameter  int unsigned Units       = 4,    // words per clock, power of two 1..16

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes results into lines of a feature map: word by word where they belong, after a ReLU or
-// under the derivative of one.
+// Writes results into a line of a feature map, each word to its own place, after a ReLU or its
+// derivative.
 //
-// Streams  in: 16 results of a line and where they go; write: rows of the feature-map buffer,
-//          always taken; read: the rows that are there now, for the derivative, data 2 clocks after
-//          a row is taken.
-// Timing   a row of the line per clock; a row is written 2 clocks after its turn. busy_o until then.
-// Numbers  result k goes to word x + k*S of the line, results first to first + count - 1 alone.
-//          ReLU: a NaN and what is above 0 stay, all else is +0. Its derivative lets a result
-//          through where the word that it replaces is a NaN or above 0, else it is +0. fill_i sets
-//          the words after the last result in its row to +0.
+// Streams  in: 16 results of a line and their places. write: rows of the feature-map buffer, always
+//          taken. read: the rows that are there now, for the derivative; data are valid 2 clocks
+//          after a row is taken.
+// Timing   A row of the line per clock. A row is written 2 clocks after its turn; busy_o is high
+//          until then.
+// Numbers  result k goes to word x + k*S of the line; only results first to first + count - 1 are
+//          written. ReLU keeps NaN and values above 0; all others become +0. Its derivative keeps
+//          a result if the word that it replaces is a NaN or above 0; else the result is +0. fill_i
+//          sets the words after the last result in its row to +0.
 // Source   FA3C (ASPLOS 2019) section 4.5 (scattering). a3c 7.4. Golden model: models/a3c/ops.py,
 //          relu and relu_gradient.
 `include "jd_assert.svh"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The a3c engine's own registers, and its counters.
+// The a3c engine's own registers and counters.
 //
 // Streams  register_*: accesses from the engine's page, one at a time.
-// Timing   a counter shows an event two clocks later.
+// Timing   A counter shows an event two clocks later.
 // Numbers  counters are 64 bits, run from hard reset and wrap.
 // Source   a3c 10.2; jd_a3c.rdl.
 `include "jd_assert.svh"

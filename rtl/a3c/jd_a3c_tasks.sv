@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tasks of the three rings: checked, given to the units and copy engines, and ended.
+// Takes tasks from the three rings, checks them, gives them to compute units and copy engines, and
+// ends them.
 //
 //   ring -> jd_a3c_check -> INF ---------------------------> unit --+
 //                           TRAIN -> hyper-parameters -----> unit --+-> jd_a3c_ends -> ring
 //                           SYNC --> (its ticket's turn) --> copy --+
 //                           NET_LOAD -> nothing runs -> jd_a3c_network
 //
-// Streams  job, end: those of jd_engine_control. task, copy: to a unit and a copy engine; worker_end:
-//          how its oldest task ended, units first. lookup: layers of a task's network. order:
-//          jd_a3c_tickets. mem_*: network descriptors and hyper-parameters, read only.
-// Timing   a task is checked when it is the next one of its ring, and waits outside it: the ring
-//          fetches the one after it meanwhile. A task goes to the unit with the fewest tasks of
-//          those that have its role, two at most.
-// Numbers  a ticket is taken when a TRAIN is given to a unit or fails its hyper-parameters, and when
-//          an ordered SYNC is next.
+// Streams  job, end: those of jd_engine_control. task, copy: to a unit or a copy engine.
+//          worker_end: how a worker's oldest task ended, units first. lookup: layers of a task's
+//          network. order: to jd_a3c_tickets. mem_*: reads of network descriptors and
+//          hyper-parameters.
+// Timing   A task is checked when it is the first of its ring, and then waits outside the ring, so
+//          that the ring can fetch the next one. It goes to the unit of its role with the fewest
+//          tasks; a unit holds two at most.
+// Numbers  a TRAIN gets its ticket when it is given to a unit or its hyper-parameters are refused;
+//          an ordered SYNC gets its ticket when it is next.
 // Source   a3c 10. Golden model: models/a3c/engine.py, A3cEngine.job.
 //
-// stop_i: nothing begins, neither job nor read; clear_i, once idle_o is there and the units are
-// idle: all jobs are forgotten. A network that is being loaded is loaded to its end. dead_o: the
-// watchdog struck; with clear_i all jobs end with E_TIMEOUT, and then the engine is as it was.
+// stop_i: no job and no read begins. A network that is being loaded is loaded to its end. clear_i,
+// which comes once idle_o is high and the units are idle, forgets all jobs. dead_o: the watchdog
+// struck; clear_i then ends all jobs with E_TIMEOUT, and the engine is as after a reset.
 `include "jd_assert.svh"
 module jd_a3c_tasks
   import jd_axi_pkg::*;

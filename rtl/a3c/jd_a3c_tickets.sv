@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tickets: the order in which tasks update parameters. Rows of a layer may be read for an update when
-// every earlier ticket is through with them, with the layer, or has ended; a task goes through its
-// layers from the last down. So units that train the same network follow each other row by row.
+// Keeps the order in which tasks update parameters. Every updating task has a ticket. A task may
+// read rows of a layer for its update once every earlier ticket has written these rows, has
+// finished the layer, or has ended. Tasks go through the layers from the last to the first. So
+// units that train the same network follow each other row by row.
 //
-// Streams  take_i gives number_o away, only with ready_o. done: a unit's task is through with a
-//          layer; written: and so far with the layer in hand. ended_i: tickets, by their low bits,
-//          that end. go_o answers the unit's question from 2 clocks on, and stays once given.
-// Timing   first_o passes a ticket that ended in the clock after, one per clock.
-// Numbers  tickets count modulo 2^32; at most TICKETS are out, so low bits tell them apart.
+// Streams  take_i takes the ticket number_o; only while ready_o is high. done: a unit's task has
+//          finished a layer. written: how far a unit's task has written its current layer. ended_i:
+//          tickets that end, by their low bits. go_o answers a unit's question from 2 clocks on and
+//          stays high.
+// Timing   first_o passes an ended ticket in the next clock, one per clock.
+// Numbers  tickets count modulo 2^32. At most TICKETS are open, so their low bits are distinct.
 // Source   a3c 3 (D11), 9.
 `include "jd_assert.svh"
 module jd_a3c_tickets

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tiles: what the parts of a compute unit do at a time, one tile after the other. A tile is a set
-// of sums that stand in one half of the elements' memories; it is fetched for, issued and drained.
+// Tiles. A tile is the set of sums that are in one half of the elements' memories at a time. The
+// parts of a compute unit work tile by tile: fetch, issue, drain.
 //
-// A tile's issues are a nest of loops. Loops 0 and 1 make a round, in which every sum gets one
-// product; loop 2 goes over what one filling of the line buffers serves; loops 3 and 4 go over
+// The issues of a tile are a nest of loops. Loops 0 and 1 are a round, in which every sum gets one
+// product. Loop 2 covers what one filling of the line buffers serves. Loops 3 and 4 go over
 // fillings:
 //
 //   kind     0        1        2        3             4            lanes      groups
@@ -15,7 +15,7 @@
 //   GcFc     output   input    sample                              output     the first one
 //   BwFc     sample   input    output   16 outputs                 input      the first one
 //
-// Words of a pointer are those of a line buffer, positions those of the parameter buffer.
+// A pointer counts words of a line buffer; a position counts entries of the parameter buffer.
 package jd_a3c_tile_pkg;
   import jd_a3c_pkg::*;
 

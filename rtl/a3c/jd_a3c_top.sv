@@ -6,9 +6,9 @@
 //                                                                       +-> jd_axi_copy[NPair]
 //   memory port p <- jd_a3c_port: its units, its copy engine; port 0 also rings and descriptors
 //
-// Streams  axil_*: the page. mem_*: a memory port a unit (PortPerCu), or a pair.
+// Streams  axil_*: the page. mem_*: memory ports, one per unit (PortPerCu) or one per pair.
 // Timing   docs/a3c.md. A soft reset ends when units, copy engines and readers have nothing in
-//          flight; units and copy engines are then reset, networks and the number of tickets stay.
+//          flight. Units and copy engines are then reset; networks and the ticket count stay.
 // Numbers  models/a3c.
 // Source   a3c 2, 9; FA3C 4. Golden model: models/a3c/engine.py, A3cEngine; parameters:
 //          models/a3c/network.py, Geometry.

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A compute unit: takes tasks, two at a time, and runs them from and to memory.
+// A compute unit: takes up to two tasks at a time and runs them, from memory and to memory.
 //
-// Streams  task: a task; end: how it ended, in the order of the tasks. lookup: the layers of its
-//          network, one at a time, answered by lookup_valid_i. order: may the gradients of a layer
-//          be applied. mem_*: memory.
-// Timing   a task's parameters and feature maps are loaded while the one before it is computed.
-//          stop_i: nothing is begun in memory any more; idle_o, when all that was begun has ended.
+// Streams  task: a task. end: how it ended, in the order of the tasks. lookup: asks for a layer of
+//          the task's network; lookup_valid_i answers. order: asks whether the gradients of a layer
+//          may be applied. mem_*: memory.
+// Timing   Parameters and feature maps of a task are loaded while the task before it is computed.
+//          After stop_i no access to memory begins; idle_o says that none is outstanding.
 // Numbers  those of models/a3c/ops.py and models/a3c/rmsprop.py.
 // Source   FA3C (ASPLOS 2019) section 4.1, 4.2. a3c 7, 9. Golden model: models/a3c/engine.py.
 //
-// Parts walk through the tasks side by side, each in its own time: the loaders of parameters and of
-// feature maps, the core, the update. Whatever fails, they go through the task to its end, but
-// nothing of it is written to memory any more; so the next task finds everything in order.
+// The parts of a unit go through the tasks side by side, each at its own pace: the loaders of
+// parameters and feature maps, the core, the update. If a task fails, they still go through it to
+// its end, but write nothing of it to memory any more. So the next task finds everything in order.
 `include "jd_assert.svh"
 module jd_a3c_unit
   import jd_axi_pkg::*;

@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Updates parameters and mean squares in memory by the gradients of a task (RMSProp).
+// Updates parameters and mean squares in memory with the gradients of a task, by RMSProp.
 //
-// Streams  go_i, task_i: one task after the other, held until finish_o. chunk: rows of gradients
-//          that lie one after the other in the gradient buffer and in the image of the
-//          parameters; chunk_read_o: all rows of the oldest chunk that was not yet told of are
-//          read. read: rows of the gradient buffer; read_data_i is taken 2 clocks after a read and
-//          at no other time. order: memory of a layer is read once order_go_i is high for its
-//          ticket and layer, which is looked at from ORDER clocks after they show and stays until
-//          the chunk's end, the row after whose last is order_behind_o. written_o: what of the layer
-//          in hand is written and answered. layer_done_o: all of a layer is. error: a beat or
-//          burst came back with an error. From then, or while failed_i is high, chunks are told of
-//          and layers are done, but nothing more is asked for, and what comes is not written.
-// Timing   a row takes max(2, 16/Units) clocks on memory that reads and writes a beat per clock, with
-//          up to Rows rows on their way before and after the units. A piece, of at most Piece rows,
-//          is a burst of parameters and one of mean squares, each way; those that are written
-//          are begun once all their rows are there, so W never waits. finish_o comes 2
-//          clocks after the last answer. After stop_i no burst is begun; idle_o says that
-//          none is out.
-//          Parameters with a second image are written twice, the second time after the mean squares.
+// Streams  go_i starts the task on task_i, which holds until finish_o.
+//          chunk: rows of gradients that are consecutive both in the gradient buffer and in the
+//          image of the parameters.
+//          chunk_read_o: all rows of the oldest unreported chunk have been read.
+//          read: rows of the gradient buffer; read_data_i is sampled exactly 2 clocks after a read.
+//          order: asks whether the chunk's rows may be read from memory, by ticket, layer and the
+//          row after the chunk's last one (order_behind_o). order_go_i allows it. It is looked at
+//          from ORDER clocks after the question and stays high until the end of the chunk.
+//          written_o: up to which row the current layer is written and acknowledged.
+//          layer_done_o: all of a layer is.
+//          error: a beat or a burst came back with an error. After an error, and while failed_i is
+//          high, chunks are still reported as read and layers as done, but memory is neither read
+//          nor written any more.
+// Timing   A row takes max(2, 16/Units) clocks on memory that reads and writes one beat per clock.
+//          Up to Rows rows are on their way before and after the RMSProp units. A piece has at most
+//          Piece rows. It is read by one burst of parameters and one of mean squares, and written
+//          by two bursts, which begin once all their rows are there, so W never waits.
+//          finish_o comes 2 clocks after the last answer. After stop_i no burst begins; idle_o says
+//          that no burst is outstanding.
+//          Parameters that have a second image are written twice: the second time after the mean
+//          squares.
 // Numbers  those of jd_a3c_rmsprop.
 // Source   a3c 7.6; FA3C (ASPLOS 2019) section 4.2.3. Golden model: models/a3c/rmsprop.py.
 `include "jd_assert.svh"

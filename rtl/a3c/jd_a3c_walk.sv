@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Walks through tasks and makes their tiles: which sums stand together, where their factors come
-// from and where they go.
+// Goes through tasks and makes their tiles: which sums stand together, where their factors come
+// from and where the results go.
 //
-// Streams  a task by go_i and finish_o, its layers by layer_index_o and layer_i, which is that of
-//          the index one clock before; tile: the task's tiles, in order.
-// Timing   some 15 clocks for a stage, then at most 40 for a tile; out_* are registers. What a tile
-//          takes is computed in registers while nothing moves: four of them in a row from StAdvance
-//          to StOffer, three to StPass.
+// Streams  go_i starts a task; finish_o ends it. layer_i is the layer whose index layer_index_o
+//          showed one clock before. tile: the task's tiles, in order.
+// Timing   About 15 clocks per stage, then at most 40 per tile; out_* are registers. The values of
+//          a tile are computed in registers while nothing moves: in four steps from StAdvance to
+//          StOffer, in three to StPass.
 // Numbers  rows and positions modulo 2^16.
 // Source   FA3C (ASPLOS 2019) section 4.4 (dataflow of the stages), a3c 6, 7.9. Golden model:
 //          models/a3c/timing.py, stage_loops, has the same tiles.
 //
 // An inference is, for each sample, FW of the convolutions, then FW of the connected layers over
-// all samples. A training is the connected layers, last to first, each with GC and BW in turn for
-// windows of inputs, because BW writes over the map that GC reads; then for each sample the
-// convolutions, last to first, GC and BW.
+// all samples. A training is first the connected layers, last to first, then for each sample the
+// convolutions, last to first. Each of them has GC and BW. Connected layers alternate GC and BW by
+// windows of inputs, because BW overwrites the map that GC reads.
 `include "jd_assert.svh"
 module jd_a3c_walk
   import jd_a3c_pkg::*;
