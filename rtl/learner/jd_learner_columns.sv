@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the copy of columns of a network's first layer: what a DOT reads that takes gradients to
-// the inputs of these columns.
+// Writes the transposed copy of some columns of a network's first layer. A DOT stage reads this
+// copy to take gradients to the inputs of these columns, for example to the actions.
 //
-// Streams  start_i with the network's layout; done_o for one clock when the last word is written.
-//          Master memory w is read two clocks after the address; the words go to the pipelines by a
-//          pipe.
-// Timing   a word per clock, column by column; 8 clocks more.
-// Numbers  bits, unchanged. Word j of row c of the copy is weight (j, column + c); its rows are
-//          packed as those of a layer of n_out inputs.
+// Streams  start_i gives the network's layout. done_o is high for one clock when the last word is
+//          written. Data of master memory w are valid two clocks after the address. The words go to
+//          the pipelines as a pipe.
+// Timing   A word per clock, column by column, and 8 clocks more.
+// Numbers  bits, unchanged. Word j of row c of the copy is weight (j, column + c). Rows of the copy
+//          are packed like those of a layer with n_out inputs.
 // Source   learner 5.2 (column copy WT). Golden model: models/learner/layout.py, scatter_columns.
 `include "jd_assert.svh"
 module jd_learner_columns #(

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether the arrays that a job names lie wholly below 2^40.
+// Checks that the arrays which a job names lie wholly below 2^40.
 //
-// Streams  none: the descriptor and what is known of the program are held, the answer follows them.
-// Timing   six clocks after the descriptor; record_beats_i four after it.
+// Streams  none: the descriptor and the program's sizes hold, and the answer follows them.
+// Timing   The answer is valid six clocks after the descriptor; record_beats_i may come four clocks
+//          after it.
 // Numbers  exact: in beats of 64 bytes, 58 bits at most.
 // Source   docs/learner.md, Jobs. Golden model: models/learner/engine.py, arrays.
 module jd_learner_extents

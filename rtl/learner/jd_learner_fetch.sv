@@ -2,17 +2,18 @@
 //
 // Fetches the records of one batch and writes them into the sample frames, a word per clock.
 //
-// Streams  req_i.start begins a batch; its indices come from SMP or from a list in memory, a read of
-//          the record follows each, up to the movers' limit in flight, and the words return in
-//          order. rsp_o.done is one clock, two after the last word: every record is in the frames, or
-//          rsp_o.error says why not.
-//          req_i.flush (level) takes no more input, drops what returns and empties the block.
-//          A record is [s][a][r][d][s'] and [noise], if there is some; an action of A words goes
-//          after a second copy of s. With linear_i the records are taken in their order, from the
-//          job's first on, and of each only its first vector.
-// Timing   max(words of a record, bus) clocks a record after one memory latency; with an action of
-//          A words s takes two clocks a word.
-// Numbers  address = base + index * stride, below 2^40, the stride a multiple of 64.
+// Streams  req_i.start begins a batch. Its indices come from SMP or from a list in memory. Each
+//          index starts a read of its record, up to the movers' limit in flight; the words return
+//          in order. rsp_o.done is high for one clock, two clocks after the last word: all records
+//          are in the frames, or rsp_o.error says why not.
+//          While req_i.flush is high, the block takes no input, drops returning data and empties
+//          itself.
+//          A record is [s][a][r][d][s'], with [noise] after it if the program has noise. An action
+//          of A words is written after a second copy of s. With linear_i the records are taken in
+//          order from the job's first record on, and only the first vector of each.
+// Timing   max(words of a record, bus) clocks per record, after one memory latency. With an action
+//          of A words, s takes two clocks per word.
+// Numbers  address = base + index * stride, below 2^40. The stride is a multiple of 64.
 // Source   learner 5.7, 4.3. Golden model: models/learner/engine.py.
 `include "jd_assert.svh"
 module jd_learner_fetch

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LOAD and STORE: parameter images between memory and the master memories. APPLY and GRADS:
-// gradient images between memory and the pipelines' gradients.
+// Moves parameter images between memory and the master memories (LOAD, STORE), and gradient images
+// between memory and the pipelines' gradient memories (APPLY, GRADS).
 //
-// Streams  start_i begins a job over the networks and kinds of the masks, network by network, each
-//          kind a command of its own; done_o for one clock with how it ended. Weights and targets
-//          that are loaded also go to the pipelines, by a pipe; gradients come by one (read, then
-//          valid with the words, any fixed latency).
-// Timing   LOAD two clocks a group of LW words; STORE two clocks a group and one more a beat; of
-//          gradients one clock a group, and the pipe's latency and three more a beat; one command at
-//          a time.
-// Numbers  bits, unchanged; padding words become +0. LOAD of weights sets what is not in the mask:
-//          m = v = +0, scalars to their start, target to the weights.
+// Streams  start_i begins a job over the networks and kinds of the masks: network by network, and
+//          each kind is a transfer of its own. done_o, for one clock, says how the job ended.
+//          Loaded weights and targets also go to the pipelines, as a pipe. Gradients come as a
+//          pipe: a read, then valid with the words, after any fixed latency.
+// Timing   LOAD: two clocks per group of LW words. STORE: two clocks per group and one more per
+//          beat. Gradients: one clock per group, and the pipe's latency and three clocks more per
+//          beat. One transfer at a time.
+// Numbers  bits, unchanged; padding words become +0. A LOAD of weights also initialises the kinds
+//          that are not in its mask: m = v = +0, scalars to their start, target to the weights.
 // Source   learner 4.1. Golden model: models/learner/engine.py.
 `include "jd_assert.svh"
 module jd_learner_image

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// INFER: writes the results of a round, which lie in the sample frames, to memory.
+// Writes the results of a round of INFER from the sample frames to memory.
 //
-// Streams  job_start_i takes the address, start_i begins a round; done_o for one clock when the
-//          round's write was answered. The rounds follow each other in memory. Rows of the frames
-//          are read while the pipelines rest; their words come RESULT_LATENCY clocks later.
-// Timing   a vector: 5 clocks, one a word, and one each for the lanes before its first; for each
-//          further row RESULT_LATENCY + 1 more, for each further beat 1. Then memory's answer.
-// Numbers  bits, unchanged; a vector is padded with +0 to a multiple of 16 words.
+// Streams  job_start_i takes the address. start_i begins a round; done_o is high for one clock when
+//          the write of the round has been answered. Rounds are consecutive in memory. Rows of the
+//          frames are read while the pipelines rest; their words come RESULT_LATENCY clocks later.
+// Timing   A vector takes 5 clocks, one per word, and one for each lane before its first word; each
+//          further row takes RESULT_LATENCY + 1 more, each further beat 1 more. Then the memory
+//          answers.
+// Numbers  bits, unchanged. A vector is padded with +0 to a multiple of 16 words.
 // Source   learner 4.1. Golden model: models/learner/engine.py, _infer.
 `include "jd_assert.svh"
 module jd_learner_infer

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the learner's jobs: checks descriptors, sequences the units, keeps the engine's progress.
+// Runs the learner's jobs: checks descriptors, starts the units in order, and keeps the engine's
+// progress.
 //
-// Streams  a job at a time from jd_engine_control, one end each. Units are started by a pulse and
-//          answer by a pulse; the records of the next step are fetched while a step computes.
-//          With two phases a step is the pipe's part and the updates of one, then of the other.
-//          What comes after updates, a step or a step's second phase, is launched beside them (a
-//          step: when its records are there); its stages wait for what they read. It is judged, and
-//          its own updates begin, when those are over.
-// Timing   a step of TRAIN: the pipeline's clocks, then WU and TSM in program order, each after
-//          SETTLE clocks (the first one's pass while the step computes) and one, then two clocks;
-//          a launch is four clocks after their begin. INFER goes through the steps' states: a
-//          round is the pipeline's clocks and the writing of its results. GRADS ends in the one of
-//          images, and APPLY begins there. A job starts eight clocks after it came, if nothing is in
-//          flight. With ActorCritic a step that is not launched begins three clocks later, and
-//          copies of columns are made after WU and before the first step: a word per clock, 11 clocks
-//          more each, and 3 for a network without.
+// Streams  jd_engine_control gives one job at a time and gets one end for each. A pulse starts a
+//          unit, and a pulse answers. The records of the next step are fetched while a step
+//          computes. A step of a program with two phases is: pipeline and updates of the first
+//          phase, then pipeline and updates of the second.
+//          The next step, or the second phase of this step, is launched while updates run. (A step
+//          is launched only once its records are there.) Its stages wait for the parameters that
+//          they read. Only when the earlier updates are over is its result judged, and only then do
+//          its own updates begin.
+// Timing   A step of TRAIN takes the clocks of the pipeline, then those of WU and TSM in program
+//          order. Each of them begins SETTLE clocks after the one before it (for the first these
+//          pass while the step computes), and one clock later at the first, two at the others. A
+//          launch comes four clocks after the updates begin.
+//          INFER uses the states of a step: a round takes the clocks of the pipeline and of writing
+//          the results. GRADS ends in the state of images, and APPLY begins there.
+//          A job starts eight clocks after it came, if nothing is in flight. With ActorCritic a
+//          step that is not launched begins three clocks later. Copies of columns are made after WU
+//          and before the first step: a word per clock and 11 clocks per copy; 3 clocks for a
+//          network without a copy.
 // Numbers  none.
 // Source   learner 4.1, 5.4, 7. Golden model: models/learner/engine.py.
 `include "jd_assert.svh"

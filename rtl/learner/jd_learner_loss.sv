@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loss unit: TD error and gradient of the Q loss, of a critic's and of an actor's, sample after
-// sample.
+// The loss unit: TD error and gradient of the Q loss, of a critic's loss or of an actor's loss,
+// sample after sample.
 //
-// Streams  start_i hands it a stage; it waits for go_i with each sample, reads the sample's vectors
-//          through the frame memory's port b when that is free, and writes the gradient when the
-//          write port is. delta_*: TD errors, ascending samples, a pipe; none of LOSS_PI and of a
-//          quiet LOSS_TD. A stage is taken when the one before it has left.
-// Timing   a sample every max(5, n_a + 1) clocks; from its start to delta about
-//          n_a + 7 + M + 2*A clocks, to the gradient M + 3 more.
+// Streams  start_i gives it a stage. It waits for go_i with each sample, reads the sample's vectors
+//          through port b of the frame memory when that is free, and writes the gradient when the
+//          write port is free. delta_*: TD errors in ascending order of samples, a pipe; LOSS_PI
+//          and a quiet LOSS_TD give none. A stage is taken when the stage before it has left.
+// Timing   A sample every max(5, n_a + 1) clocks. From its start to its TD error about
+//          n_a + 7 + M + 2*A clocks, to its gradient M + 3 more.
 // Numbers  binary32, each operation rounded: m = the first of the largest q2 (a later one replaces
 //          it only if strictly greater), or q2 where qd is so; y = r + d*m; delta = q[a] - y;
-//          g[a] = clamp(delta, -kappa, kappa) * (w*invB), the other entries +0. An action outside
-//          0..n_a-1: q[a] counts as +0 and no entry gets a gradient.
-//          LOSS_TD: a = 0; m = q2, or of twins the smaller of q2 and qd, both of which must be
+//          g[a] = clamp(delta, -kappa, kappa) * (w*invB), the other entries +0. If the action is
+//          outside 0..n_a-1, q[a] counts as +0 and no entry gets a gradient.
+//          LOSS_TD: a = 0; m = q2, or with twins the smaller of q2 and qd, both of which must be
 //          finite. LOSS_PI: g = -invB, as -1 * (1*invB); q must be finite.
 // Source   onchip_replay 3.2 (LOSS). Golden model: models/learner/loss.py, q_loss.
 `include "jd_assert.svh"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What training leaves behind: master copies of weights, moments and targets. They survive a soft
+// The results of training: master copies of weights, moments and targets. They survive a soft
 // reset.
 //
-// Streams  one client at a time (owner_i): WU, TSM or the image unit; a read's data come two clocks
-//          after its address, and a write is there one clock after it came. Memories 0..3 are w, m, v
-//          and the target; an address is a group of LW words of the parameter images, network after
-//          network.
-// Timing   one read and one write per clock in each memory.
+// Streams  One client at a time (owner_i): WU, TSM or the image unit. Data of a read are valid two
+//          clocks after its address; a write can be read one clock after it came. Memories 0..3 are
+//          w, m, v and the target. An address is a group of LW words of the parameter images,
+//          network after network.
+// Timing   One read and one write per clock in each memory.
 // Numbers  bits, unchanged.
 // Source   learner 5.2, 5.6. Golden model: models/learner/engine.py.
 `include "jd_assert.svh"

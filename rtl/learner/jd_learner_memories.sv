@@ -2,9 +2,10 @@
 //
 // The memories of a pipeline: weights, biases, their gradients, sample frames and scalars.
 //
-// Streams  all ports are pipes: a write takes one clock, a read answers one clock later (gradients
-//          for the weight update two). Each read port of weights, biases and frames has a copy.
-// Timing   a read of a word that is written in the same clock gives the old word.
+// Streams  All ports are pipes: a write takes one clock, and a read answers one clock later (of
+//          gradients for the weight update two). Each read port of weights, biases and frames has a
+//          copy of the memory.
+// Timing   A read of a word that is written in the same clock gives the old word.
 // Numbers  bits, unchanged.
 // Source   onchip_replay 3.2 (weight buffers and scratchpads).
 `include "jd_assert.svh"

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parameters of the networks: master copies, and the units that change or move them.
+// The parameters of the networks: their master copies, and the units that change or move them.
 //
 //   images <-> jd_learner_image -+-> jd_learner_master (w, m, v, target)
 //   gradients -> jd_learner_update, masters -> jd_learner_target, jd_learner_columns -> weights
 //
-// Streams  req_*, rsp_*: what the job asks for, by pulses, and what came of it. read_*, write_*: the
-//          image unit's images. weight_*: LW words per clock to the pipelines, by a pipe, of the
-//          owner (req_i.owner). gradient_*: the same from the pipelines, a read, then valid with the
-//          words, of the image unit while it has the port, else of WU.
-// Timing   that of the units; weight_* are registers. What depends on the network in hand is a
-//          register, as what follows from it: a stage waits longer for its own registers, an image
-//          one clock before it uses it.
-// Numbers  as of jd_learner_update and jd_learner_target.
+// Streams  req_*, rsp_*: requests of jd_learner_job and their results, as pulses. read_*, write_*:
+//          images in memory. weight_*: LW words per clock to the pipelines, as a pipe, from the
+//          owner (req_i.owner). gradient_*: words from the pipelines, as a pipe: a read, then valid
+//          with the words. The image unit has this port while it needs it, else WU.
+// Timing   that of the units; weight_* are registers. Values that depend on the current network are
+//          registers, and so are values that follow from them: a stage waits longer for its
+//          registers, an image sets them one clock before it uses them.
+// Numbers  those of jd_learner_update and jd_learner_target.
 // Source   learner 5.6, 4.1. Golden model: models/learner/engine.py.
 module jd_learner_parameters
   import jd_learner_engine_pkg::*;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which networks' weights, and which targets, the updates of a step will still change.
+// Tells which networks' weights, and which targets, the updates of a step will still change.
 //
-// Streams  none: the list of the program's WU and TSM stages, which of them is in hand, and a bit a
-//          network of those that are left. With two phases, those of the phase in hand. A scan of
-//          the list, from restart_i on, leaves out the stages that this step passes over: delayed
-//          ones, and hard copies whose period is not over.
-// Timing   outputs two clocks after the inputs. The scan takes three clocks an entry; one that it
-//          has not seen counts as made.
+// Streams  none. In: the list of the program's WU and TSM stages and the stage that is running.
+//          Out: a bit for each network whose weights or target are still to change. A program with
+//          two phases counts the current phase. After restart_i a scan of the list removes the
+//          stages that this step skips: delayed stages, and hard copies whose period is not over.
+// Timing   Outputs follow inputs after two clocks. The scan takes three clocks per entry; an entry
+//          that it has not reached counts as still to be done.
 // Numbers  none.
-// Source   onchip_replay 3.2 (WU serialised with FW..WA); here a step begins beside the updates of
-//          the one before it, as far as it does not read what they write.
+// Source   onchip_replay 3.2 (WU serialised with FW..WA). Here a step begins beside the updates of
+//          the step before it, as far as it does not read what they write.
 module jd_learner_pending
   import jd_learner_pkg::*;
   import jd_learner_engine_pkg::*;

@@ -2,27 +2,31 @@
 //
 // A pipeline of the learner: runs the stages of a gradient step, except WU and TSM, on its samples.
 //
-// Streams  step_*: one step at a time; step_done_o for one clock at its end, when every result is
-//          written and all TD errors are out; the error outputs hold from then to the next start.
-//          frame_*: words of samples, taken in any clock with ready (after the tensor unit's
-//          results); scalars are a pipe. Both may run one step ahead (other parity).
-//          delta_*: TD errors, ascending samples, a pipe: the taker has room for a batch.
-//          gradient_* and weight_*: pipes, LW words per clock. They are used between steps, or of a
-//          network with its bit in update_busy_i (a target's weights: in target_busy_i), set since
-//          before the step: no stage reads these weights then, and none adds to gradients.
-// Timing   a gradient read answers in 2 clocks. Clocks of a step: the sum over the stages of
-//          DOT ceil(n_out*p/P), AXPY n_out*ceil(p/P), OUTER max(2, ceil(n_out*p/P)) a sample
+// Streams  step_*: one step at a time. step_done_o is high for one clock at its end, when every
+//          result is written and all TD errors have left; the error outputs hold from then to the
+//          next start.
+//          frame_*: words of samples, taken in any clock with ready; results of the tensor unit go
+//          first. Scalars are a pipe. Both may run one step ahead (other parity).
+//          delta_*: TD errors in ascending order of samples, a pipe: the receiver has room for a
+//          batch.
+//          gradient_*, weight_*: pipes, LW words per clock. They are used between steps. During a
+//          step they are used only for a network whose bit in update_busy_i has been set since
+//          before the step (for target weights: target_busy_i): no stage reads these weights then,
+//          and none adds to these gradients.
+// Timing   A gradient read answers in 2 clocks. Clocks of a step: the sum over the stages of
+//          DOT ceil(n_out*p/P), AXPY n_out*ceil(p/P), OUTER max(2, ceil(n_out*p/P)) per sample
 //          (p: words of a packed row), and the turn-around of the tensor unit between modes.
 // Numbers  binary32; orders of accumulation as in jd_learner_tensor_unit and jd_learner_loss.
-//          The program must keep (checked by PROGRAM, not here):
-//          - sizes 1..DMax; rows, biases and frames inside their memories;
+//          The program must obey these rules (PROGRAM checks them, this block does not):
+//          - sizes are 1..DMax; rows, biases and frames are inside their memories;
 //          - a stage depends on all writers of what it reads (a vector of a frame, by rows) in its
-//            phase; the dependencies are earlier stages, and WU or TSM only of a phase before;
+//            phase; the dependencies are earlier stages, and WU or TSM only of an earlier phase;
 //          - no stage writes rows of a frame that an earlier stage may still read: each vector has
-//            its own rows. What a record fills has state_rows rows for each parity, one copy after
-//            the other; right after s and s' there may be an action;
-//          - one writer's outputs stay in a row each clock: offset % P + n_out <= P, or the offset
-//            is 0; AXPY has offset 0; LOSS has n_out <= P and its vectors at a row's first lane;
+//            its own rows. A vector that records fill has state_rows rows for each parity, one copy
+//            after the other; an action may follow s and s' directly;
+//          - the outputs of one writer stay in one row per clock: offset % P + n_out <= P, or the
+//            offset is 0; AXPY has offset 0; LOSS has n_out <= P and its vectors at a row's first
+//            lane;
 //          - the OUTER stages of a chain are adjacent, the last one without the chain bit; a row of
 //            G belongs to one OUTER stage only.
 // Source   onchip_replay 3.2 (learner pipeline). Golden model: models/learner/program.py.

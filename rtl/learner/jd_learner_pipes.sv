@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pipelines of the learner: sample b of a batch belongs to pipeline b % DP, each works by
-// itself.
+// The pipelines of the learner. Sample b of a batch belongs to pipeline b % DP; each pipeline works
+// by itself.
 //
 // Streams  as of jd_learner_pipe. A frame and its scalars go to one pipeline (frame_pipe_i,
-//          scalars_pipe_i), the samples' numbers there are b / DP; weights go to all. TD errors of
-//          the pipelines are put in ascending order of the batch again. result_read_i: a row of the
-//          frames of one pipeline, between steps.
-// Timing   DP = 1: as of the pipeline, the end of a step one clock later. Else a step takes as long as
-//          the first pipeline, which has the most samples, and three clocks; a gradient read answers
-//          in 2 clocks and AddLatency for each level of the sum. A result comes RESULT_LATENCY clocks after its read.
-// Numbers  binary32, RNE. A gradient is the sum of the pipelines' in pairs of neighbours, level by
-//          level; a pipeline without samples adds +0. Of gradients that were loaded (alone) the
-//          first pipeline's are the sum.
+//          scalars_pipe_i), where the sample has number b / DP. Weights go to all pipelines. TD
+//          errors are put back into the order of the batch. result_read_i reads a row of the frames
+//          of one pipeline, between steps.
+// Timing   DP = 1: as of the pipeline, but the end of a step comes one clock later. Else a step
+//          takes three clocks more than the first pipeline, which has the most samples. A gradient
+//          read answers in 2 clocks and AddLatency clocks for each level of the sum. A result comes
+//          RESULT_LATENCY clocks after its read.
+// Numbers  binary32, RNE. A gradient is the sum over the pipelines, added in pairs of neighbours,
+//          level by level; a pipeline without samples adds +0. Gradients that were loaded (alone)
+//          are in the first pipeline, and are the sum.
 // Source   onchip_replay 3.2.2 (DP, data-parallel pipelines). Golden model: models/learner/mlp.py,
 //          outer.
 `include "jd_assert.svh"

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The learner's two clients of its memory port: queues of reads and of writes, which its units
-// share, and a reader of lists.
+// The learner's two clients of its memory port: queues of reads and writes, which its units share,
+// and a reader of lists.
 //
-// Streams  read_*: PROGRAM, the image unit and fetch; write_*: the image unit, INFER and the TD
-//          errors; list_*: fetch's list. Commands (address, beats of 64 bytes) and data, in order of
-//          the commands; of a write command a response. client_*: the queues, and the list.
-//          PROGRAM, the image unit and INFER own what they use while they are busy and one clock
-//          longer, else fetch and the TD errors do. Answers go to all; idle_o: nothing of any unit
-//          is under way.
-// Timing   reads as of jd_axi_read_queue, whose commands pass a register of their ready signal; writes
-//          as of jd_axi_write_queue, two clocks after their command at the earliest; the list as of
-//          jd_axi_read_mover, and its reader takes each beat at once.
+// Streams  read_*: PROGRAM, the image unit and fetch. write_*: the image unit, INFER and the TD
+//          errors. list_*: fetch's list. Each has commands (address, beats of 64 bytes) and data,
+//          in the order of the commands; a write command gets a response. client_*: the queues, and
+//          the list.
+//          PROGRAM, the image unit and INFER own the queues that they use while they are busy and
+//          one clock longer; else fetch and the TD errors own them. Answers go to all units.
+//          idle_o: no unit has anything under way.
+// Timing   Reads as in jd_axi_read_queue; the ready signal of its commands passes a register.
+//          Writes as in jd_axi_write_queue, two clocks after their command at the earliest. The
+//          list as in jd_axi_read_mover; its reader takes each beat at once.
 // Numbers  bits, unchanged.
 // Source   design of this project; AMBA AXI and ACE protocol specification.
 `include "jd_assert.svh"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PROGRAM: reads a program image, checks it, and keeps what the engine needs of it.
+// Runs PROGRAM: reads a program image, checks it, and keeps what the engine needs of it.
 //
-// Streams  start_i with the image's address and size; records arrive beat by beat; done_o for one
-//          clock with the first rule that is broken. Stages go to the pipelines' tables as they
-//          pass. After an error the program is not usable.
-// Timing   a network: the groups of its image, 12 clocks, and 5 for each network before it; a stage:
-//          9 clocks and one clock a row of its result.
+// Streams  start_i gives the address and size of the image; records arrive beat by beat. done_o,
+//          for one clock, shows the first broken rule, if there is one. Stages go to the pipelines'
+//          tables as they pass. After an error the program cannot be used.
+// Timing   A network takes a clock per group of its image, 12 clocks, and 5 for each network before
+//          it. A stage takes 9 clocks and one per row of its result.
 // Numbers  none.
 // Source   learner 4.2, 4.4. Golden model: models/learner/program.py, validate.
 `include "jd_assert.svh"

@@ -2,11 +2,12 @@
 //
 // Computes the scalars of one weight update: bias corrections, rate, next learning rate.
 //
-// Streams  start_i with the slot and the network's state; done_o one clock with the results held.
-// Timing   one operation at a time: Adam 2 mul + 2 add + 2 div + sqrt + add, else one add.
+// Streams  start_i gives the optimizer slot and the network's state. done_o is high for one clock;
+//          the results hold.
+// Timing   One operation at a time: for Adam 2 mul + 2 add + 2 div + sqrt + add, else one add.
 // Numbers  binary32, RNE: c1 = b1*c1 + rest1, c2 = b2*c2 + rest2, rate = lr/c1, r2 = 1/sqrt(c2),
 //          lr = lr - decrement, not below the floor. SGD and momentum: rate = lr. The corrections
-//          1 - b^t are summed like the moments: as a difference they lose their bits at small t.
+//          1 - b^t are summed like the moments, because a difference loses its bits at small t.
 // Source   learner 5.6. Golden model: models/learner/optim.py.
 `include "jd_assert.svh"
 module jd_learner_rate #(

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What comes of a step: its TD errors, for the replay engine and for memory, and their statistics;
-// of a round of INFER the outputs.
+// Delivers the results of a step: its TD errors, to the replay engine and to memory, and their
+// statistics. Of a round of INFER it delivers the outputs.
 //
-// Streams  req_*, rsp_*: what the job asks for, and what came of it. delta_*: TD errors of the
-//          pipelines, by a pipe. result_*: rows of the frames, RESULT_LATENCY clocks after their
-//          read. tde_*: to the replay engine. write_*: INFER (0), TD errors (1).
+// Streams  req_*, rsp_*: requests of jd_learner_job and their results. delta_*: TD errors of the
+//          pipelines, a pipe. result_*: rows of the frames, RESULT_LATENCY clocks after their read.
+//          tde_*: to the replay engine. write_*: INFER (0), TD errors (1).
 // Timing   as of jd_learner_tde, jd_learner_stats and jd_learner_infer.
 // Numbers  as of these.
 // Source   learner 4.1, 7. Golden model: models/learner/engine.py.

@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sequencer: walks the stage table and issues a step's work, an operation per clock.
+// Goes through the stage table and issues the operations of a step, one per clock.
 //
-// Streams  a stage is read from the table while the one before it runs; LOSS goes to the loss unit
-//          as soon as it is read and runs beside the tensor unit; WU and TSM are passed over, as
-//          are delayed stages in a step in which they are not due. The walk begins at the step's
-//          first stage; those before it are done. A stage issues sample b when all its dependencies
-//          are done with b and b is in the frame memory. A stage is begun when the weights that it
-//          reads are those of the step: after the update of its network and of those of its wait
-//          mask, of a target after its copy, and OUTER after all updates (they read gradients).
-//          In a spatial pipeline a sequencer takes the stages of its unit alone, the gradients' in
-//          this order, the others' group after group: all of its stages for GI samples, then for
-//          the next ones. LOSS goes to the loss unit with the first group, for all samples. hold_i
-//          (spatial): nothing issues in this clock.
-// Timing   operations are back to back: within a stage, from stage to stage, and in a chain of
-//          OUTER stages from layer to layer and sample to sample. Bubbles only for dependencies,
-//          for AXPY groups that are not full, between the samples of a chain shorter than
-//          AddLatency + 3, for the turn-around (an operation waits until those before it have left
-//          the adders and result registers that it will need; a DOT stage one clock at least), and
-//          after visits of one clock: a visit is taken every other clock at most. A DOT with a
-//          tangent issues an operation every P/p clocks, one for each of its outputs, and a stage
-//          without waits until these are out. A stage sees a sample's token three clocks after the
-//          sample has passed, a new sample after one; a stage begins three clocks after the end of the
-//          update for which it waits.
+// Streams  A stage is read from the table while the stage before it runs. LOSS goes to the loss
+//          unit as soon as it is read and runs beside the tensor unit. WU, TSM and delayed stages
+//          that are not due are skipped. The walk begins at the first stage of the step.
+//          A stage issues sample b when all its dependencies have finished b and b is in the frame
+//          memory. A stage begins when the weights that it reads are those of the step: after the
+//          update of its network and of the networks in its wait mask, for a target after its copy,
+//          and for OUTER after all updates, because they read gradients.
+//          In a spatial pipeline a sequencer takes only the stages of its unit. The sequencer of
+//          the gradients takes them in this order; the others go group after group: all their
+//          stages for GI samples, then for the next GI. LOSS goes to the loss unit with the first
+//          group, for all samples. hold_i (spatial): nothing issues in this clock.
+// Timing   Operations follow each other without a gap: within a stage, from stage to stage, and in
+//          a chain of OUTER stages from layer to layer and sample to sample. There are gaps only
+//          - for dependencies,
+//          - for AXPY groups that are not full,
+//          - between the samples of a chain shorter than AddLatency + 3,
+//          - for the turn-around: an operation waits until those before it have left the adders and
+//            result registers that it needs; a DOT stage waits one clock at least,
+//          - after visits of one clock: one visit every other clock at most.
+//          A DOT with a tangent issues an operation every P/p clocks, one for each of its outputs;
+//          a stage without a tangent waits until these have left. A stage sees a sample's token
+//          three clocks after the sample has passed, and a new sample after one. A stage begins
+//          three clocks after the end of the update for which it waits.
 // Numbers  none.
 // Source   onchip_replay 3.2.1. Golden model: models/learner/learner.py; clocks: timing.py.
 `include "jd_assert.svh"

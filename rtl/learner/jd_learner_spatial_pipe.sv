@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A spatial pipeline of the learner, in the place of jd_learner_pipe: a tensor unit of its own for
-// the target's forward pass, the forward pass, BW and WA.
+// A spatial pipeline of the learner, which can stand in place of jd_learner_pipe. It has a tensor
+// unit for each of the target's forward pass, the forward pass, BW and WA.
 //
-//     samples ----+-------------+--------------+-------------+--------- frames, a copy a reader
+//     samples ----+-------------+--------------+-------------+--------- frames, a copy per reader
 //                 v             v              v             v
 //            unit 0: DOT   unit 1: DOT    unit 2: AXPY  unit 3: OUTER -> gradients
 //              target        online            |
@@ -11,16 +11,17 @@
 //                 +--> rows <---+----+---------+   one per clock, written to all frames: tokens
 //
 // Streams  as of jd_learner_pipe. The units work side by side, each on the stages whose unit field
-//          names it: units 0, 1 and 2 on groups of GI samples, stage after stage, unit 3 on sample
-//          after sample. A row of results waits in its unit's queue, is written to all copies of the
-//          frames, and is a token from then on; of the units first the one that is nearest to the
-//          gradients, then LOSS, then fetch.
-// Timing   units 0, 1: for a group, the sum of DOT ceil(n_out*p/P) a sample, and what a stage waits
-//          for the one before it; unit 2: AXPY n_out*ceil(p/P); unit 3: OUTER max(2, ceil(n_out*p/P)).
-//          A step takes the slowest of them for all groups, and the way of a group through the
-//          others. A token comes 4 clocks later than in jd_learner_pipe. The counters are unit 1's.
-// Numbers  as of jd_learner_pipe, to the bit. The program must keep (checked by PROGRAM, not here)
-//          what that module says, and: each stage's unit is unit_of; there is one LOSS at most.
+//          names it. Units 0, 1 and 2 work on groups of GI samples, stage after stage; unit 3 works
+//          sample after sample. A row of results waits in its unit's queue and is written to all
+//          copies of the frames; from then on it counts as a token. The unit nearest to the
+//          gradients goes first, then the other units, then LOSS, then fetch.
+// Timing   Units 0 and 1 take, for a group, the sum of DOT ceil(n_out*p/P) per sample, and the
+//          clocks that a stage waits for the one before it. Unit 2: AXPY n_out*ceil(p/P). Unit 3:
+//          OUTER max(2, ceil(n_out*p/P)). A step takes the slowest of them over all groups, and the
+//          way of one group through the others. A token comes 4 clocks later than in
+//          jd_learner_pipe. The counters are those of unit 1.
+// Numbers  as of jd_learner_pipe, to the bit. The program must obey the rules of that module, and:
+//          each stage's unit is unit_of; there is at most one LOSS. PROGRAM checks these rules.
 // Source   onchip_replay 3.2.1 (pipeline of tensor units). Golden model: models/learner/program.py;
 //          clocks: models/learner/timing.py, spatial_step.
 `include "jd_assert.svh"

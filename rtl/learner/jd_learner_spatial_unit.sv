@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tensor unit of a spatial pipeline, with the sequencer of its stages and the queue of the rows
-// that it hands on.
+// A tensor unit of a spatial pipeline, with the sequencer of its stages and the queue of its result
+// rows.
 //
-// Streams  the stage table, steps and tokens as of jd_learner_sequencer, memory reads as of
-//          jd_learner_tensor_unit. row_*: its results, whole rows of a frame (their lanes that are
-//          results), a stream; row_done_o: the sample has passed row_stage_o with this row. OUTER
-//          has no rows; its tokens are gradient_done_*.
-// Timing   a row leaves the unit 3 clocks after its last word, or after the first word of the
-//          next row. Nothing issues while the queue has no room for all that may be under way.
+// Streams  Stage table, steps and tokens as of jd_learner_sequencer; memory reads as of
+//          jd_learner_tensor_unit. row_*: its results, a stream of whole rows of a frame with a
+//          mask of the lanes that are results. row_done_o: with this row the sample has finished
+//          stage row_stage_o. OUTER has no rows; its tokens are gradient_done_*.
+// Timing   A row leaves the unit 3 clocks after its last word, or after the first word of the next
+//          row. Nothing issues while the queue lacks room for all rows that may be under way.
 // Numbers  as of jd_learner_tensor_unit.
 // Source   onchip_replay 3.2.1 (tensor units of the stages, FIFOs between them). Golden model:
 //          models/learner/mlp.py.

@@ -3,8 +3,8 @@
 // The engine's registers from 0x100: the build's geometry, progress and statistics, counters.
 //
 // Streams  register_*: accesses from the engine's frame, one at a time. All words are read-only.
-// Timing   a write is answered in the clock of its request, a read in the next. Counters see what
-//          they count one clock late.
+// Timing   A write is answered in the clock of its request, a read in the next. Counters show an
+//          event one clock later.
 // Numbers  counters wrap at 2^64.
 // Source   jd_learner.rdl
 `include "jd_assert.svh"

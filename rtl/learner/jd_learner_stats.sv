@@ -2,12 +2,12 @@
 //
 // Mean and largest magnitude of a batch's TD errors.
 //
-// Streams  step_start_i empties it; deltas come by a pipe; ready_o when the batch is summed. The
-//          results move to the registers with commit_i.
-// Timing   one addition at a time: about AddLatency + 2 clocks a delta.
-// Numbers  binary32, RNE. Mean: TREE(abs delta) * invB, where TREE adds adjacent pairs level by
-//          level over the batch padded with +0 to a power of two; magnitudes are no -0, so adding
-//          the padding changes nothing and is left out.
+// Streams  step_start_i clears the sums. TD errors come as a pipe. ready_o is high when the batch
+//          is summed. commit_i moves the results to the registers.
+// Timing   One addition at a time: about AddLatency + 2 clocks per TD error.
+// Numbers  binary32, RNE. Mean: TREE(abs delta) * invB, where TREE adds adjacent pairs, level by
+//          level, over the batch padded with +0 to a power of two. Magnitudes are never -0, so
+//          adding the padding changes nothing and is left out.
 // Source   learner 7. Golden model: models/learner/tree.py.
 `include "jd_assert.svh"
 module jd_learner_stats #(

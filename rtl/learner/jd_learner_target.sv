@@ -2,10 +2,10 @@
 //
 // TSM: writes a network's target parameters into the idle target bank, LW words per clock.
 //
-// Streams  start_i with the network's layout; done_o for one clock when the last word is written.
-//          Master memories w and t are read two clocks after the address; the new target goes to
-//          memory t and, by a pipe, to the pipelines.
-// Timing   a group per clock; Polyak adds its three operators' latency.
+// Streams  start_i gives the network's layout. done_o is high for one clock when the last word is
+//          written. Data of master memories w and t are valid two clocks after the address. The new
+//          target goes to memory t and, as a pipe, to the pipelines.
+// Timing   A group per clock; Polyak adds the latency of its three operators.
 // Numbers  hard: t = w. Polyak: t = t + tau*(w - t), binary32, RNE, each operation rounded.
 // Source   learner 5.6 D10 (CF 3.2: Target Synchronization Module). Golden model:
 //          models/learner/optim.py.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sends the TD errors of a step: to the replay engine (TDE), to memory, or both.
+// Sends the TD errors of a step to the replay engine (TDE), to memory, or to both.
 //
-// Streams  deltas come by a pipe, in ascending slot order; tokens FETCH_DONE and ABORT are pulses.
-//          TDE words keep that order. The memory copy of a batch is written, in one command, when
-//          memory_go_i says that the step is without error.
-// Timing   one word per clock; room_o, a register, says that a whole batch and its tokens fit: eight
-//          words are kept for tokens, also for those that come in the clock that it is late by.
-// Numbers  deltas pass unchanged. TDE word: delta 31:0, slot 47:32, kind 49:48 (0 TD error,
+// Streams  TD errors come as a pipe, in ascending order of slots. The tokens FETCH_DONE and ABORT
+//          come as pulses. TDE words keep that order. The memory copy of a batch is written by one
+//          command, once memory_go_i says that the step has no error.
+// Timing   One word per clock. room_o, a register, says that a whole batch and its tokens fit.
+//          Eight words are kept for tokens, including those that come in the clock by which room_o
+//          is late.
+// Numbers  TD errors pass unchanged. TDE word: delta 31:0, slot 47:32, kind 49:48 (0 TD error,
 //          1 FETCH_DONE, 2 ABORT).
 // Source   shell 2.1; learner 7. Golden model: models/learner/engine.py.
 `include "jd_assert.svh"

@@ -2,11 +2,12 @@
 //
 // WU: updates the parameters of one network from its gradients, LW words per clock.
 //
-// Streams  start_i with the network's layout, the optimizer slot and the scalar state; done_o for
-//          one clock when the last word is written. Gradients are asked for by a pipe (read, then
-//          valid with the words, any fixed latency); weights leave by a pipe to the pipelines, and
-//          the master memories are read two clocks after the address.
-// Timing   scalars (jd_learner_rate), then a group per clock, then the latency of the optimizer.
+// Streams  start_i gives the network's layout, the optimizer slot and the scalar state. done_o is
+//          high for one clock when the last word is written. Gradients come as a pipe: a read, then
+//          valid with the words, after any fixed latency. Weights leave as a pipe to the pipelines.
+//          Data of the master memories are valid two clocks after the address.
+// Timing   The scalars (jd_learner_rate), then a group per clock, then the latency of the
+//          optimizer.
 // Numbers  binary32, RNE, every operation rounded:
 //          SGD       w = w - lr*g
 //          momentum  m = mu*m + g; w = w - lr*m

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Walks a network's parameter image: one group of LW words at a time, and where each belongs.
+// Goes through a network's parameter image, one group of LW words at a time, and says where each
+// group belongs.
 //
-// Streams  start_i loads a network; from the next clock a group is shown while active_o, and
-//          next_i moves on. The image holds, layer by layer, the packed weight rows and then the
-//          biases, each section padded to 16 words; padding groups have an empty mask.
-// Timing   one group per clock; outputs are functions of registers only.
-// Numbers  a row of n_in <= P inputs takes p = max(4, next power of two) words, so that P/p rows
-//          share a memory row; a longer one takes whole memory rows.
+// Streams  start_i loads a network. From the next clock on a group is shown while active_o is high,
+//          and next_i moves on. The image holds, layer by layer, the packed weight rows and then
+//          the biases; each section is padded to 16 words. Padding groups have an empty mask.
+// Timing   One group per clock; outputs are functions of registers only.
+// Numbers  a row of n_in <= P inputs takes p = max(4, next power of two) words, so P/p rows share a
+//          memory row; a longer row takes whole memory rows.
 // Source   Golden model: models/learner/program.py (image layout).
 `include "jd_assert.svh"
 module jd_learner_walk #(
