@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Adds column sums over the inner tiles of an output tile, for each entry.
+// Adds the column sums of all inner tiles of an output tile, for each entry.
 //
-// Streams  ahead_*: an entry, one clock before its sums; out: its sums with those of the inner tiles
-//          before, after the last one. Pipes: valid only, no stall.
-// Timing   out_* one clock after the sums, two after ahead_*. An entry per clock; an entry may come
-//          again after any number of clocks: a sum that is not in the memory yet is taken from the
-//          two registers that feed it.
-// Numbers  exact: two lanes of 60 bits. The first inner tile takes no sum before it.
+// Streams  ahead_*: an entry, one clock before its sums. out: the sums over all inner tiles, with
+//          the last inner tile. Pipes: valid only, no stall.
+// Timing   out_* one clock after the sums, two after ahead_*. One entry per clock. An entry may
+//          return after any number of clocks: a sum that is not in the memory yet comes from one of
+//          the two registers before the memory.
+// Numbers  exact: two lanes of 60 bits. The first inner tile starts a new sum.
 // Source   docs/qat.md. Golden model: models/qat/ops.py, products.
 `include "jd_assert.svh"
 module jd_qat_accum

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses an action: a state from memory into the slot for acting; a pass of the actor; noise; the
-// action to memory.
+// Chooses an action: moves a state from memory into the slot for acting, runs the actor, adds
+// noise, and writes the action to memory.
 //
 //   fetch:  rows of the state -> quantizer -> X of the slot for acting, in all cores
 //   choose: (pass) -> the actor's last line -> noise -> row of the action
 //
-// Streams  fetch_i, choose_i: one clock, begin a part while idle_o; settings hold until its done_o, one
-//          clock, with the first response of its transfer that was an error. x_line_i: where X is, with
-//          fetch_i, and from choose_i to the pass. load_*: a transfer of jd_qat_load and its rows; line_*:
-//          into the slots of all cores; pass: of jd_qat_cores; with beside_i the acting vector is in a pass
-//          of its user's. mu_*: the actor's last line. stop_i ends a part early: done_o comes when its
-//          transfer is over; a pass goes on, its user clears the cores.
-// Timing   a row of the state takes 3 clocks; an action without noise is asked for in the clock after
-//          its line came.
-// Numbers  a state's words are stored as they are, or in half mode S16(R(x, shift 0)) in the lower
-//          halves, and 0 in the upper; X's other words are 0. over_o: of them, those that were saturated.
+// Streams  fetch_i, choose_i: high for one clock while idle_o, begin one of the two parts. The
+//          settings hold until done_o, which is high for one clock with the first error response of
+//          the part's transfer. x_line_i: the place of X, valid with fetch_i, and from choose_i to
+//          the pass.
+//          load_*: a transfer of jd_qat_load and its rows. line_*: lines into the slots of all
+//          cores.
+//          pass: to jd_qat_cores; with beside_i the acting vector is part of a pass of the user.
+//          mu_*: the actor's last line. stop_i ends a part early: done_o comes when the transfer is
+//          over. A pass that runs goes on, and the user clears the cores.
+// Timing   A row of the state takes 3 clocks. The write of an action without noise is requested in
+//          the clock after its line came.
+// Numbers  the words of a state are stored unchanged, or in half mode as S16(R(x, shift 0)) in the
+//          lower halves and 0 in the upper ones; other words of X are 0. over_o counts the words
+//          that saturated.
 // Source   FIXAR V-A (inference); docs/qat.md (INFER). Golden model: models/qat/engine.py, _infer.
 `include "jd_assert.svh"
 module jd_qat_act

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Activations of a core: lines of its vector slots, and of the slot for acting.
+// The activation memory of a core: lines of its vector slots and of the slot for acting.
 //
-// Streams  read_*: a line. entry_*: a line of the output stage, which never waits; tail_*, load_*:
-//          lines that wait for what is before them in this order.
-// Timing   read_data_o two clocks after read_en_i, a line per clock. A line is written in the clock
-//          after it was taken, one per clock, and can be read in the next.
-// Numbers  bits, unchanged. Of a line of the tail the words of tail_mask_i are written; of these and of a
-//          loaded line the halves of tail_half_i and load_half_i, as two vectors in half mode share a
-//          line. A line that is being written must not be read.
+// Streams  read_*: a line. entry_*: a line of the output stage, which is taken at once. tail_*,
+//          load_*: lines that may wait; the output stage goes first, then the tail, then loads.
+// Timing   read_data_o is valid two clocks after read_en_i, a line per clock. A line is written in
+//          the clock after it was taken, one per clock, and can be read one clock later.
+// Numbers  bits, unchanged. tail_mask_i chooses the words of a tail line that are written.
+//          tail_half_i and load_half_i choose halves of words, because two vectors share a line in
+//          half mode. A line that is being written must not be read.
 // Source   docs/qat.md. Golden model: models/qat/engine.py, act.
 `include "jd_assert.svh"
 module jd_qat_actmem

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Adam for a slice of a line per clock: moments, weights, targets.
+// Adam for one slice of a line per clock: moments, weights, targets.
 //
-// Streams  in: a tag, and words of W, M, V, T and of the gradient; out: the tag and the new words, in
-//          the same order. A pipe: valid only, no stall. Scalars are held while words are in it.
-// Timing   latency 74, a slice per clock (jd_qat_adam_lane). With 2 clocks of reading and 1 of
-//          writing: 77.
-// Numbers  those of jd_qat_adam_lane. over_o: weights that were saturated, of the slice that comes out.
+// Streams  in: a tag, and words of W, M, V, T and of the gradient. out: the tag and the new words,
+//          in the same order. A pipe: valid only, no stall. The scalars hold while words are in it.
+// Timing   latency 74, one slice per clock (jd_qat_adam_lane); 77 with 2 clocks of reading and 1 of
+//          writing.
+// Numbers  those of jd_qat_adam_lane. over_o: which weights of the slice on the output saturated.
 // Source   FIXAR V (weight update); docs/qat.md (Adam). Golden model: models/qat/ops.py, adam.
 module jd_qat_adam #(
   parameter  int unsigned Lanes  = 16,           // words of a slice: 4, 8, 16

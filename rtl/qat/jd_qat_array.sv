@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The array of a core: LW x LW processing elements, with trees of sums along the columns.
+// The array of a core: LW x LW processing elements, and a tree of adders for each column.
 //
 //            column j: weights, deltas
 //                 v
@@ -8,17 +8,19 @@
 //                 v            dX:      of output i and input j
 //            tree of lane sums dW:      sums delta j times activation i, and shifts out along row i
 //
-// Streams  entry_*: operands of an entry; load_*: a line of weights; sums_*: an entry's column sums of
-//          a forward pass or dX; drain_*: columns of dW, the tile's outputs one after another.
-//          Pipes: valid only, no stall.
-// Timing   column sums 7 clocks after their entry: operands 1, products 2, tree 4. An entry per clock,
-//          in any mode. Weights that were loaded before an entry with entry_swap_i are active from it
-//          on; a line in its clock is of the next tile. A drained column shows from the 4th clock after
-//          the entry that closes a tile of dW, a column per clock, drain_rows_i of them; the next
-//          close comes LW or more clocks later.
-// Numbers  see jd_qat_pe; a column's lane sums are exact in 48 bits and log2(LW) more. Lines of
-//          a tile that are not loaded are 0.
-// Source   FIXAR V-A, V-B (adaptive array processing core); docs/qat.md. Golden model: models/qat/ops.py.
+// Streams  entry_*: the operands of an entry. load_*: a line of weights. sums_*: the column sums of
+//          an entry of a forward pass or of dX. drain_*: columns of dW, one output of the tile
+//          after another. Pipes: valid only, no stall.
+// Timing   Column sums come 7 clocks after their entry: operands 1, products 2, tree 4. One entry
+//          per clock in any mode. Weights that were loaded before an entry with entry_swap_i are
+//          active from that entry on; a line that is loaded in the same clock belongs to the next
+//          tile. The first drained column shows in the 4th clock after the entry that closes a tile
+//          of dW, then one column per clock, drain_rows_i in all. Tiles of dW close at least LW
+//          clocks apart.
+// Numbers  see jd_qat_pe; the lane sums of a column are exact in 48 bits and log2(LW) more. Lines
+//          of a tile that are not loaded count as 0.
+// Source   FIXAR V-A, V-B (adaptive array processing core); docs/qat.md. Golden model:
+//          models/qat/ops.py.
 `include "jd_assert.svh"
 module jd_qat_array
   import jd_qat_pkg::*;

@@ -1,27 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Brings a chunk of a batch into the vector slots: its list, its records, their lines.
+// Loads a chunk of a batch into the vector slots: reads the list, then the records, and makes lines
+// of them.
 //
 //   list -> indices --> addresses -> records -> rows -> joined -> quantized -> lines of slots
 //       \-> weights ---------------------------^
 //
-// Streams  start_i, while idle_o, begins a chunk; what describes it is held until done_o, one clock. line_*:
-//          lines of slots, as jd_qat_cores takes them; seen_o: this one is taken and a monitor sees it as
-//          of tensor 0. mem_*: the port's reads, which never wait. stop_i: no more records are asked for,
-//          and no more rows used; done_o comes when all beats that were asked for are taken.
-// Timing   an entry of the list per clock, of which records are asked for at once, but none is used before
-//          all of the list has been. A read for each record, up to 16 at a time. A row of a record per
-//          clock, while a line waits for nothing; an action with a line of its own takes one clock more
-//          in X and in X'. A line is offered 2 clocks after its row came.
-// Numbers  a record is a row of action, reward and discount (its last two words), the rows of s, and those
-//          of s'. Misc is reward, discount, weight and zeros, in 32 bits. X is s and the action, which
-//          begins at word place_i, X' is s' alone; other words are 0. In half mode both are
-//          S16(R(x, shift_i)) in the halves of a vector's parity, in the line of the even slot; an
-//          even vector writes zeros beside it. over_o: words of the line that is taken that were
-//          saturated. A weight is unsigned, 24 bits after the point, to nearest even from binary32.
-//          info0_o: of an index or a record at fault the vector of the batch, of a list the word of
-//          its address; the first of records, before them that of indices, before it a list's.
-// Source   docs/qat.md (jobs, errors). Golden model: models/qat/engine.py, _load; models/qat/records.py.
+// Streams  start_i, while idle_o, begins a chunk. Its description holds until done_o, which is high
+//          for one clock. line_*: lines of slots, as jd_qat_cores takes them. seen_o: this line is
+//          taken, and a monitor counts it for tensor 0. mem_*: reads of the memory port, which
+//          never wait.
+//          stop_i: no more records are requested and no more rows are used; done_o comes when all
+//          requested beats have arrived.
+// Timing   One entry of the list per clock. Records are requested as soon as their entry is there,
+//          but none is used before the whole list has arrived. One read per record, up to 16 at a
+//          time. A row of a record per clock while no line has to wait; an action with a line of
+//          its own takes one clock more in X and in X'. A line is offered 2 clocks after its row
+//          came.
+// Numbers  a record is a row of action, reward and discount (its last two words), the rows of s,
+//          and the rows of s'. Misc is reward, discount, weight and zeros, in 32 bits. X is s and
+//          the action, which begins at word place_i. X' is s' alone. Other words are 0. In half
+//          mode X and X' are S16(R(x, shift_i)), in the halves of the vector's parity, in the line
+//          of the even slot; an even vector writes zeros into the other halves. over_o: words of
+//          the taken line that saturated. A weight is unsigned, 24 bits after the point, rounded to
+//          nearest even from binary32.
+//          info0_o says where an error was: for an index or a record the vector's number in the
+//          batch, for a list the word of its address. An error of the list goes before errors of
+//          indices, and these before errors of records.
+// Source   docs/qat.md (jobs, errors). Golden model: models/qat/engine.py, _load;
+//          models/qat/records.py.
 `include "jd_assert.svh"
 module jd_qat_batch
   import jd_axi_pkg::*;

@@ -2,11 +2,12 @@
 //
 // Checks a descriptor.
 //
-// Streams  start_i: the descriptor and all that it is checked against are there, and held until done_o;
-//          done_o: one clock, with the code of the first rule that is broken, 0 if none is, and its place.
+// Streams  start_i: the descriptor and all that it is checked against are valid, and hold until
+//          done_o. done_o is high for one clock with the code of the first broken rule (0: none)
+//          and its place.
 // Timing   done_o 3 clocks after start_i:  1 rules | 2 the code of each | 3 the first.
-// Numbers  code_o: of the record; place_o: the word of the descriptor, or the offset of a register, the
-//          lowest of several.
+// Numbers  code_o: as in the completion record. place_o: the lowest word of the descriptor, or the
+//          lowest offset of a register, that breaks this rule.
 // Source   docs/qat.md (jobs). Golden model: models/qat/validate.py, check.
 `include "jd_assert.svh"
 module jd_qat_check

@@ -1,33 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An adaptive array core: activations and deltas of its vectors, the array, accumulators, and the output
-// stage that brings results back.
+// An adaptive array core: the activations and deltas of its vectors, the array, the accumulators,
+// and the output stage that writes results back.
 //
 //   FW  entry -> ACT -> array -> accumulator -> sums of other cores (IL) -> output stage -+-> ACT
-//       weights ----------^                                                               +-> tail -> ACT
+//       weights ----------^                                                               +-> tail
+//       -> ACT
 //   dX  entry -> DEL -> array -> accumulator -> output stage -+-> DEL
 //           \-> ACT -> positive ------------------^           +-> tail, of the action -> DEL
 //   dW  entry -> ACT, DEL -> array -> drained columns
 //                     DEL -> sums of deltas
 //
-// Streams  entry_*: entries of tiles; load_*: lines of weights, 3 clocks after their request; line_*,
-//          read_*: lines that are moved to and from slots. seen_*: what a monitor sees. drain_*, bias_*:
-//          of dW, for jd_qat_grad. Entries, weights and what dW gives are pipes: they never wait, as
-//          nothing after them can stall.
+// Streams  entry_*: entries of tiles. load_*: lines of weights, 3 clocks after their request.
+//          line_*,
+//          read_*: lines that are moved into and out of slots. seen_*: for the monitors. drain_*,
+//          bias_*: results of dW, for jd_qat_grad. Entries, weights and the results of dW are
+//          pipes: none of their receivers can stall.
 // Timing   as in jd_qat_pkg: a result is in ACT or DEL 19 clocks after its entry. written_o counts
-//          output tiles that can be read: with a tile's first line, or of the tail its last vector's;
-//          whole_o with its last line. Of dW the sums of deltas show 5 clocks after the entry that closes
-//          a tile, its first column 7 and one more per clock. What is read of a slot shows 3 clocks after
-//          read_valid_i, at which no entry may come.
-// Numbers  those of its blocks. Vector v of a pass is in core v mod N, slot v / N, or, if all cores have
-//          all vectors, in slot v, and dX and dW of pair p are made by core p mod N. In half mode two
-//          slots share the line of the even one, but not of deltas. The acting slot's vector is in all
-//          cores. In IL all cores take the same vectors, columns in turn, and their lanes are added before
-//          anything is rounded; else each core computes the acting slot's whole. ReLU's derivative is
-//          1 where the stored activation is positive. bias_sums_o: exact, of all deltas of a tile with
-//          `bias`. Vectors that are not there count 0 in dW.
-// Source   FIXAR V-A (adaptive array processing core); docs/qat.md. Golden models: models/qat/array.py,
-//          models/qat/ops.py.
+//          the output tiles that can be read: it moves with a tile's first line, or for the tail
+//          with the line of its last vector; whole_o moves with a tile's last line. After the entry
+//          that closes a tile of dW, the sums of deltas show 5 clocks later, the first column 7
+//          clocks later, and then one column per clock. A line that is read from a slot shows 3
+//          clocks after read_valid_i, in whose clock no entry may come.
+// Numbers  those of its blocks.
+//          Vector v of a pass is in core v mod N, slot v / N. If all cores hold all vectors, it is
+//          in slot v, and core p mod N computes dX and dW of pair p. In half mode two slots share
+//          the line of the even slot, but not for deltas. All cores hold the acting slot's vector.
+//          In IL all cores take the same vectors and different columns in turn, and their lanes are
+//          added before rounding. Else each core computes the acting slot completely.
+//          The derivative of ReLU is 1 where the stored activation is positive. bias_sums_o: exact
+//          sums of all deltas of a tile with `bias`. Missing vectors count as 0 in dW.
+// Source   FIXAR V-A (adaptive array processing core); docs/qat.md. Golden models:
+//          models/qat/array.py, models/qat/ops.py.
 `include "jd_assert.svh"
 module jd_qat_core
   import jd_qat_pkg::*;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All that computes: the sequencer, the memories of weights and targets, and the cores.
+// All blocks that compute: the sequencer, the memories of weights and targets, and the cores.
 //
 //   pass -> sequencer -> entries ------> cores, in step
 //                    \-> wmem, weights --^  ^ lanes of all cores (IL)
 //                         \-> bias lines ---/
 //
-// Streams  pass: as jd_qat_sequencer. weight_*: single lines of W and T; adam_*: the optimizer's lines of
-//          both, of which adam_next_i tells one clock before they are read; line_*: a line into slots of the
-//          chosen cores, of each its own; slot_*: a line of a slot is read, of one core or of all.
-//          seen_*: what monitors see, of each core. mu_*: the actor's last line of the acting slot.
-//          reserve, drain, tile, bias: of dW, as jd_qat_update takes them; first, update and layer of biases
-//          are those of the tile.
-// Timing   those of its blocks. Entries, and so lines that are seen, come to all cores in the same clock.
-// Numbers  those of its blocks. over_*: words that were saturated in this clock, in all cores.
+// Streams  pass: as in jd_qat_sequencer. weight_*: single lines of W and T. adam_*: the optimizer's
+//          lines of W and T; adam_next_i comes one clock before they are read. line_*: a line into
+//          slots of the chosen cores, a different line for each. slot_*: reads a line of a slot,
+//          from one core or from all. seen_*: for the monitor of each core. mu_*: the actor's last
+//          line of the acting slot. reserve, drain, tile, bias: results of dW, as jd_qat_update
+//          takes them; first, update and layer of biases are those of the tile.
+// Timing   those of its blocks. Entries come to all cores in the same clock, and so do seen lines.
+// Numbers  those of its blocks. over_*: words of all cores that saturated in this clock.
 // Source   FIXAR V (architecture); docs/qat.md.
 `include "jd_assert.svh"
 module jd_qat_cores

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Deltas of a core: lines of its vector slots, in a half for even and a half for odd vectors.
+// The delta memory of a core: lines of its vector slots, one half for even and one for odd vectors.
 //
-// Streams  read_*: a line of each half. entry_*: a line of the output stage, which never waits; tail_*,
-//          load_*: lines that wait for what is before them in this order.
-// Timing   read_data_o two clocks after read_en_i, a line of each half per clock. A line is written in
-//          the clock after it was taken, one per clock, and can be read in the next.
-// Numbers  bits, unchanged. Line k of slot s is line (s / 2) * lines of a slot + k of half s mod 2. A
-//          line that is being written must not be read.
+// Streams  read_*: a line of each half. entry_*: a line of the output stage, which is taken at
+//          once.
+//          tail_*, load_*: lines that may wait; the output stage goes first, then the tail, then
+//          loads.
+// Timing   read_data_o is valid two clocks after read_en_i, a line of each half per clock. A line
+//          is written in the clock after it was taken, one per clock, and can be read one clock
+//          later.
+// Numbers  bits, unchanged. Line k of slot s is line (s / 2) * lines of a slot + k of half s mod 2.
+//          A line that is being written must not be read.
 // Source   docs/qat.md. Golden model: models/qat/engine.py, delta.
 `include "jd_assert.svh"
 module jd_qat_delmem

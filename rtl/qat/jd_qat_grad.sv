@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes gradients of the sums that arrays drain, adds up those of chunks in the gradient memory G,
+// Makes gradients of the sums that the arrays drain, adds those of chunks in the gradient memory G,
 // and sends those of an update to Adam.
 //
 //     columns of all cores -> sum, lanes combined, rounding -> FIFO -+        +-> G
 //     delta sums of all cores ------> sum, rounding ---------> FIFO -+-> sum -+
 //     sweep of G ----------------------------------------------------+        +-> Adam
 //
-// Streams  drain: columns of a tile of dW, each the lane sums of a line of weights, of all cores at
-//          once; the fields of a tile come with its first column. bias: sums of deltas, a line of biases. Pipes
-//          without stall: lines that will come are announced by reserve_i, which waits for room_o,
-//          and reserve_bias_i, which waits for bias_room_o. adam: a line's number, for the other
-//          memories, and its gradient. sweep: lines of G to Adam, when nothing else comes. host:
-//          reads and writes of G while idle_o is high. clear_i drops all lines that were announced.
-// Timing   where nothing waits, a line is at adam_valid_o 9 clocks after its column and in G after
-//          10; its number is at adam_read_o 2 clocks before adam_valid_o. A line leaves the FIFOs
-//          per clock, one in AdamClocks to Adam: drained lines first, then bias lines, which take the
-//          clocks that are left, then the sweep. A host's read takes 2 clocks.
-// Numbers  sums exact; x = high + floor(low / 2^16), or in half mode high + low; gradient
-//          S(R(x, 4 + up)), up 0 in full mode, 16 - shift of the inputs in half mode; of biases
-//          S(R(sum, 4)). R halves up, S saturation to 32 bits. Then S(G + gradient), of the first chunk
-//          the gradient. Words beyond tile_words_i are 0 for Adam and stay in G.
+// Streams  drain: columns of a tile of dW; each is the lane sums of a line of weights, from all
+//          cores at once. The fields of a tile come with its first column. bias: sums of deltas, a
+//          line of biases. Both are pipes without stall: reserve_i, which waits for room_o, and
+//          reserve_bias_i, which waits for bias_room_o, announce the lines.
+//          adam: a line's number, for the other memories, and its gradient. sweep: lines of G to
+//          Adam, while no other line comes. host: reads and writes of G while idle_o is high.
+//          clear_i drops all announced lines.
+// Timing   If nothing waits, a line is at adam_valid_o 9 clocks after its column and in G after 10;
+//          its number is at adam_read_o 2 clocks before adam_valid_o. One line per clock leaves the
+//          FIFOs, to Adam one in AdamClocks: drained lines first, then bias lines in the remaining
+//          clocks, then the sweep. A host's read takes 2 clocks.
+// Numbers  sums are exact. x = high + floor(low / 2^16), or in half mode high + low. Gradient:
+//          S(R(x, 4 + up)), where up is 0 in full mode and 16 - shift of the inputs in half mode;
+//          of biases S(R(sum, 4)). R rounds halves up, S saturates to 32 bits. Then S(G +
+//          gradient); for the first chunk the gradient alone. Words beyond tile_words_i are 0 for
+//          Adam and unchanged in G.
 // Source   FIXAR V-A, V-B (gradient memory); docs/qat.md (numbers, Adam). Golden model:
 //          models/qat/ops.py, drain and bias_gradient; models/qat/timestep.py, gradients.
 `include "jd_assert.svh"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs jobs: a descriptor's check, its table, lines in and out, passes, its end.
+// Runs jobs: checks a descriptor and its table, moves lines in and out, starts passes, ends the
+// job.
 //
 //   descriptor -> check -+-> NET: table's rows -> jd_qat_table
 //                        +-> LOAD, PUTX: rows -> memories, slots
@@ -10,12 +11,13 @@
 //                        +-> ADAM: jd_qat_sweep
 //                        +-> FW, DX, DW: pass
 //
-// Streams  job, end: as of the frame; a job that is taken waits for the one that runs. load_*: transfers
-//          of jd_qat_load and their rows; weight_*, moment_*, line_*, slot_*: rows of the memories, which
-//          show 3 clocks after they are asked for. pass: of jd_qat_cores.
-// Timing   a row per clock. A timestep that waits for another is checked, and if it will run in the same
-//          mode its first chunk and its state are loaded; what is wrong with it, its own turn tells.
-// Numbers  bits, unchanged; see jd_qat_act. over_o: words of a state that were saturated.
+// Streams  job, end: as of jd_engine_frame. A job that has been taken waits for the running job.
+//          load_*: transfers of jd_qat_load and their rows. weight_*, moment_*, line_*, slot_*:
+//          rows of the memories, which show 3 clocks after their request. pass: to jd_qat_cores.
+// Timing   A row per clock. A timestep that waits for another one is already checked; if it will
+//          run in the same mode, its first chunk and its state are already loaded. Its errors are
+//          reported when its turn comes.
+// Numbers  bits, unchanged; see jd_qat_act. over_o: words of a state that saturated.
 // Source   docs/qat.md (jobs). Golden model: models/qat/engine.py.
 `include "jd_assert.svh"
 module jd_qat_job

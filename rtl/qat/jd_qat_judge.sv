@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Judges a chunk: targets, TD errors and seeds of its vectors, a slot of all cores at a time. Or gives
-// each vector the seed by which the actor climbs.
+// Judges a chunk: computes targets, TD errors and seeds of its vectors, one slot of all cores at a
+// time. For the actor it writes the seed by which the actor climbs into each vector.
 //
 //   slots -> q', misc, q -> jd_qat_loss: y -> jd_qat_loss: error, seed -+-> misc, DEL
-//                                                                      +-> |td|, vector after vector
+//                                                                      +-> |td|, vector after
+//                                                                      vector
 //
-// Streams  start_i: the ports from actor_i to delta_line_i say what to do, and stay until idle_o. read_*:
-//          a line of each core's slot, which lines_i shows 3 clocks later; no entry may run then.
-//          line_*: a line of each chosen core, into ACT or DEL; it never waits but for an actor's seeds.
-//          td_*: |td| of each vector in binary32, if weighted_i, in the order of the vectors: a stream.
-//          over_o: values that were saturated. clear_i drops all but the sums.
-// Timing   reads begin in the clock after start_i. A slot takes 3 clocks, or N if its |td| take longer to
-//          leave; its lines are written 18 clocks after its first read: misc, seed, with Lw = 4 the
-//          second line of misc. A slot begins only if there is room for its |td|. An actor's seeds
-//          are written one slot per clock.
-// Numbers  those of jd_qat_loss. Vector v is in core v mod N, slot v / N, or in slot v of all cores. Of misc y, q and td are written;
-//          reward, discount and weight stay, words after td become 0. A seed is word 0, the others 0.
-//          Vectors that are not there are neither read for a sum nor written.
+// Streams  start_i: the ports from actor_i to delta_line_i describe the work and hold until idle_o.
+//          read_*: a line of each core's slot; lines_i shows it 3 clocks later. No entry may run
+//          then.
+//          line_*: a line of each chosen core, into ACT or DEL. Only the seeds of an actor may have
+//          to wait. td_*: if weighted_i, |td| of each vector in binary32, in the order of the
+//          vectors: a stream. over_o: values that saturated. clear_i drops everything but the sums.
+// Timing   Reads begin in the clock after start_i. A slot takes 3 clocks, or N if its |td| take
+//          longer to leave. Its lines are written 18 clocks after its first read: misc, seed, and
+//          with Lw = 4 the second line of misc. A slot begins only if there is room for its |td|.
+//          An actor's seeds are written one slot per clock.
+// Numbers  those of jd_qat_loss. Vector v is in core v mod N, slot v / N, or in slot v of all
+//          cores. In misc y, q and td are written; reward, discount and weight stay; words after td
+//          become 0. A seed is word 0; the other words are 0. Missing vectors are neither summed
+//          nor written.
 // Source   docs/qat.md (numbers, loss; a vector's slot). Golden model: models/qat/timestep.py.
 `include "jd_assert.svh"
 module jd_qat_judge

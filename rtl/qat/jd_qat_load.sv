@@ -2,15 +2,15 @@
 //
 // Moves rows of LW words between memory and the engine.
 //
-// Streams  read_i, write_i: begin a transfer, one at a time, while idle_o. row_*: rows that were read, in
-//          order; line_*: rows to write. done_o: one clock, the transfer is over, with the first
-//          response that was an error. stop_i: no more bursts are asked for
-//          than the one on offer.
-// Timing   a row per clock. At most 64 beats are asked for at a time, and 16 to write, each of which
-//          takes one clock more; a write that was asked for ends also under stop_i, with rows that the
-//          user still gives.
-// Numbers  bits, unchanged. Rows from the beat of an error on are not given. Of the last row line_words_i
-//          words are written.
+// Streams  read_i, write_i: begin a transfer while idle_o, one at a time. row_*: rows that were
+//          read, in order. line_*: rows to write. done_o is high for one clock at the end of a
+//          transfer, with its first error response. stop_i: no burst is requested but the one on
+//          offer.
+// Timing   A row per clock. A read requests at most 64 beats at a time, a write 16; each write
+//          request takes one clock more. A requested write is finished under stop_i too, with rows
+//          that the user still gives.
+// Numbers  bits, unchanged. Rows from the beat of an error on are not given. line_words_i words of
+//          the last row are written.
 // Source   docs/shell.md, memory.
 `include "jd_assert.svh"
 module jd_qat_load

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The critic's loss: targets of q', then TD errors and seeds of q; their sums.
+// The critic's loss: targets from q', then TD errors and seeds from q, and their sums.
 //
-// Streams  in: values of the critic, some lanes or all, of two kinds. With in_error_i low: q' of the target
-//          network; result y. With in_error_i high: q; results are the TD error, its magnitude in
-//          binary32 and the seed. out: the same lanes. Pipes: valid only, no stall.
-// Timing   latency 6, a value per clock and lane, in any order of kinds:
+// Streams  in: values of the critic, in some lanes or in all, of two kinds. With in_error_i low: q'
+//          of the target network; the result is y. With in_error_i high: q; the results are the TD
+//          error, its magnitude in binary32, and the seed. out: the same lanes. Pipes: valid only,
+//          no stall.
+// Timing   latency 6, one value per clock and lane, kinds in any order:
 //              1 error | 2, 3 product | 4, 5 rounded | 6 reward added, or scaled
-//          A q is in the sums 4 clocks after it came. clear_i sets them to 0; no q comes then or
-//          in the 3 clocks before.
-// Numbers  q, reward, y, td: signed, 16 bits after the point; discount 32, weight 24 after the point,
-//          unsigned, weight below 2; seed signed, 24 after the point; R halves up, S saturation:
+//          A q is part of the sums 4 clocks after it came. clear_i sets the sums to 0; no q may
+//          come in that clock or in the 3 clocks before it.
+// Numbers  q, reward, y, td: signed, 16 bits after the point; discount 32, weight 24 after the
+//          point, unsigned, weight below 2; seed signed, 24 after the point; R rounds halves up, S
+//          saturates:
 //              y = S(reward + S(R(q' * discount, 32)))      td = S(q - y)
-//              seed = S(S(R(td * weight, 24)) * 2^(8 + scale)), without weights that of td
-//          td_float_o: |td| to nearest even. Sums are modulo 2^64. The seed by which the actor
-//          climbs is -2^(24 + actor_scale_i).
+//              seed = S(S(R(td * weight, 24)) * 2^(8 + scale)); without weights td itself
+//          td_float_o: |td|, rounded to nearest even. Sums are modulo 2^64. The seed by which the
+//          actor climbs is -2^(24 + actor_scale_i).
 // Source   docs/qat.md (numbers, loss). Golden model: models/qat/ops.py, loss and actor_seed.
 `include "jd_assert.svh"
 module jd_qat_loss #(

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keeps the least and the largest value of each tensor, and derives the shift with which it fits
-// 16 bits.
+// Keeps the least and the largest value of each tensor, and derives the shift with which the tensor
+// fits 16 bits.
 //
 // Streams  line: what each core writes into a tensor, with the tensor's number; a pipe: valid only,
-//          no stall; cores are independent. The pairs are kept elsewhere (low_i, high_i), and take
+//          no stall; cores are independent. Another block keeps the pairs (low_i, high_i) and takes
 //          low_o and high_o where write_o is set.
-// Timing   a line is in the pairs 3 clocks after it came: 1 groups of four words | 2 lines | 3 pairs.
-//          A line per clock and core. shift_o follows one clock after the pairs.
-// Numbers  signed, 32 bits. A 0 counts with every line. Shift: with L the bits of
-//          min(max(-low, high, 0), 2^31 - 1), max(0, L - 15); a magnitude has as many bits as the
-//          or of both.
+// Timing   A line is part of the pairs 3 clocks after it came: 1 groups of four words | 2 lines | 3
+//          pairs. A line per clock and core. shift_o follows one clock after the pairs.
+// Numbers  signed, 32 bits. Every line counts as if it had a 0. Shift: with L the number of bits of
+//          min(max(-low, high, 0), 2^31 - 1), the shift is max(0, L - 15). The larger of the two
+//          magnitudes has as many bits as their bitwise or.
 // Source   FIXAR IV (Algorithm 1); docs/qat.md (quantization). Golden model: models/qat/ops.py,
 //          monitor and shift_of.
 `include "jd_assert.svh"

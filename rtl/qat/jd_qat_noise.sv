@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Draws the noise of an action, and adds it.
+// Draws the noise of an action and adds it.
 //
-// Streams  start_i: draws the noise of the next action, ahead of its use; in, out: a line of the actor's
-//          outputs and the action, with or without noise. Pipe: valid only, no stall. A line with noise
-//          comes while ready_o is high.
-// Timing   ready_o falls in the clock after start_i and rises 5 + W*actions clocks later, W the words
-//          of the kind: 1 uniform, 3 the others; without noise it stays high. A line takes 2 clocks.
-//          load_i comes while ready_o is high and takes effect in the next clock.
-// Numbers  signed, 16 bits after the point; u are words of the generator, actions in ascending order:
+// Streams  start_i draws the noise of the next action, before it is needed. in, out: a line of the
+//          actor's outputs, and the action with or without noise. A pipe: valid only, no stall. A
+//          line with noise may come only while ready_o is high.
+// Timing   ready_o falls in the clock after start_i and rises 5 + W*actions clocks later; W is the
+//          number of words of the kind: 1 uniform, 3 the others. Without noise it stays high. A
+//          line takes 2 clocks. load_i comes while ready_o is high and takes effect in the next
+//          clock.
+// Numbers  signed, 16 bits after the point; u are words of the generator, actions in ascending
+//          order:
 //              uniform            n = (u >> 47) - 2^16
 //              Gaussian           n = the sum of the twelve 16-bit parts of three words, less 6*2^16
-//              Ornstein-Uhlenbeck n Gaussian; x = S(x - R(x*theta, 16) + R(n*sigma, 16)), an x an action
-//          noise = S(R(n*sigma, 16)), of Ornstein-Uhlenbeck x; action = output + noise within
-//          -2^16..2^16. R halves up, S saturation to 32 bits.
+//              Ornstein-Uhlenbeck n Gaussian; x = S(x - R(x*theta, 16) + R(n*sigma, 16)) of each action
+//          noise = S(R(n*sigma, 16)), for Ornstein-Uhlenbeck x; action = output + noise, clipped to
+//          -2^16..2^16. R rounds halves up, S saturates to 32 bits.
 // Source   FIXAR V (PRNG); docs/qat.md (numbers). Golden model: models/qat/noise.py.
 `include "jd_assert.svh"
 module jd_qat_noise #(

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes a line of activations or deltas of an entry's sums: lanes combined, bias, rounding, ReLU or
-// its derivative, quantizer.
+// Turns the sums of an entry into a line of activations or deltas: combines the lanes, adds the
+// bias, rounds, applies ReLU or its derivative, and quantizes.
 //
-// Streams  in: sums of an entry; line: what is stored of it; wide: outputs of a last layer for
-//          jd_qat_tail, which keep 32 bits and of which an entry may have two; deltas of an action.
-//          Pipes: valid only, no stall. An entry gives a line or a wide one. `in_` fields come with the sums, but
-//          in_positive_i with the derivative, 4 clocks later.
+// Streams  in: the sums of an entry. line: the part that is stored. wide: outputs of a last layer,
+//          for jd_qat_tail, which keep 32 bits (an entry may have two), and deltas of an action.
+//          Pipes: valid only, no stall. An entry gives either a line or a wide result. in_* come
+//          with the sums, but in_positive_i with the derivative, 4 clocks later.
 // Timing   wide_* 4 clocks after the sums, line_* 6, one per clock:
 //              1 combined | 2 bias | 3, 4 rounding | 5, 6 quantizer
-//          over_* come with what was saturated: z 4 clocks after the sums, quantizer 6.
-// Numbers  full: x = high + floor(low / 2^16), which has lost only what no rounding sees; half: each
-//          lane is a vector's sum. z = S32(R(x + bias * 2^up, 8 + up)), where up is 16 less the
-//          shift of the inputs in half mode, and 0 in full mode and for deltas. Then ReLU, or its
-//          derivative by in_positive_i. What is stored is z, or in half mode S16(R(z, down)) of
-//          both vectors in a word. Words before in_word_i and from in_words_i on, and a vector that
-//          is not there, are 0 and saturate nothing. The bias of deltas is 0.
+//          over_*: saturations, of z 4 clocks after the sums, of the quantizer 6.
+// Numbers  full: x = high + floor(low / 2^16), which loses only bits that no rounding sees; half:
+//          each lane is a vector's sum. z = S32(R(x + bias * 2^up, 8 + up)), where up is 16 - shift
+//          of the inputs in half mode, and 0 in full mode and for deltas. Then ReLU, or its
+//          derivative by in_positive_i. Stored is z, or in half mode S16(R(z, down)) of both
+//          vectors in a word. Words before in_word_i and from in_words_i on, and missing vectors,
+//          are 0 and saturate nothing. The bias of deltas is 0.
 // Source   docs/qat.md (numbers). Golden model: models/qat/ops.py, forward, backward, activate,
 //          derivative, quantize.
 `include "jd_assert.svh"

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the TD errors of a chunk after the list: a pair of slot and magnitude for each vector.
+// Writes the TD errors of a chunk to memory after the list: a pair of slot and magnitude per
+// vector.
 //
-// Streams  start_i, while idle_o, begins a chunk, which is held until done_o, one clock. td: magnitudes in
-//          binary32, those of N vectors side by side, the first in lane 0; of the last word only as
-//          many as there are count. A pipe: there is room for a chunk. mem_*: the port's writes.
-//          stop_i: no more beats are asked for; done_o comes when those that were are answered.
-// Timing   a pair per clock, a beat of 8 pairs as often as memory takes one; up to 16 are under way.
-// Numbers  a pair is two words: the vector's number in the batch, and its magnitude; pair k is at
-//          address_i + 8*k. Other bytes are not written. After an answer that was an error no more beats
-//          are asked for; response_o is the worst.
+// Streams  start_i, while idle_o, begins a chunk. Its description holds until done_o, which is high
+//          for one clock. td: magnitudes in binary32 of N vectors side by side, the first in lane
+//          0; in the last word only lanes with a vector count. A pipe: there is room for a chunk.
+//          mem_*: writes of the memory port. stop_i: no more beats are requested; done_o comes when
+//          all requested beats are answered.
+// Timing   A pair per clock. A beat holds 8 pairs; up to 16 beats are under way.
+// Numbers  a pair is two words: the vector's number in the batch, and its magnitude. Pair k is at
+//          address_i + 8*k. Other bytes are not written. After an error response no more beats are
+//          requested; response_o is the worst response.
 // Source   docs/qat.md (jobs, list). Golden model: models/qat/engine.py, _deliver.
 `include "jd_assert.svh"
 module jd_qat_pairs

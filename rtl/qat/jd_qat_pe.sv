@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A processing element: two multipliers of 32 by 16 bits with a double-buffered weight, or, for
-// weight gradients, two sums that stay in it.
+// A processing element: two multipliers of 32 by 16 bits with a double-buffered weight. For weight
+// gradients it keeps two sums.
 //
 // Streams  none: the array gives operands and takes products.
-// Timing   a product is there two clocks after its operands, one per clock. The shadow weight loads
-//          with load_i; swap_i makes it the active one, for operands of the next clock, and a load
-//          in the same clock is of the tile after. In dW the sums are whole two clocks after the
-//          operands of the last entry; move_i then copies them to the drain register, also while the
-//          first product of the next tile takes their place.
-// Numbers  low lane: weight by the operand's lower half, as an unsigned part of a full operand or as
-//          a signed half one; high lane: weight by its upper half, signed. Of a full operand x,
-//          weight * x = (high << 16) + low. In dW the columns' deltas stand for the weight. Exact:
-//          48 bits hold a product, 60 a sum of 4,096.
-// Source   FIXAR V-A (adaptive parallelism); docs/qat.md. Golden model: models/qat/ops.py, products.
+// Timing   A product is valid two clocks after its operands, one per clock. load_i loads the shadow
+//          weight. swap_i makes it the active weight for the operands of the next clock; a load in
+//          the same clock belongs to the tile after. In dW the sums are complete two clocks after
+//          the operands of the last entry. move_i then copies them to the drain register, even
+//          while the first product of the next tile replaces them.
+// Numbers  low lane: weight times the operand's lower half, which is the unsigned part of a full
+//          operand or a signed half operand. High lane: weight times its upper half, signed. For a
+//          full operand x, weight * x = (high << 16) + low. In dW the columns' deltas take the
+//          place of the weight. Exact: 48 bits hold a product, 60 a sum of 4,096 products.
+// Source   FIXAR V-A (adaptive parallelism); docs/qat.md. Golden model: models/qat/ops.py,
+//          products.
 `include "jd_assert.svh"
 module jd_qat_pe
   import jd_qat_pkg::*;

@@ -2,9 +2,9 @@
 //
 // What blocks of the qat engine share: formats, the network table, passes, tiles and entries.
 //
-// Numbers  an *entry* is what a core's array takes per clock: a vector, or in half mode forward and
-//          for dW a pair of them. A *tile* is a block of LW x LW weights, and what is computed with
-//          it for all entries. Fields have the width of the largest build.
+// Numbers  an *entry* is what the array of a core takes in one clock: a vector, or a pair of
+//          vectors in half mode forward and in dW. A *tile* is a block of LW x LW weights and the
+//          work with it for all entries. Fields have the width of the largest build.
 // Source   docs/qat.md.
 package jd_qat_pkg;
   localparam int unsigned WORD_W    = 32;   // bits of a word of a line

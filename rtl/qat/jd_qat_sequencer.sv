@@ -1,33 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Takes passes through layers apart into tiles: which line of weights is loaded, and which entry is
-// taken, in which clock.
+// Divides passes through layers into tiles, and says in each clock which line of weights is loaded
+// and which entry is taken.
 //
 //   pass -> walk over layers, output tiles, inner tiles -> loads of a tile's lines -> its entries
 //        -> walk over layers, output tiles of FW -> bias lines
 //
-// Streams  pass: taken when all tiles of the one before are made. load, entry: pipes to wmem and cores.
-//          bias: requests of bias lines. written_i, whole_i: the first line, or all lines, of an output
-//          tile can be read by tiles that wait for it; come_i: a bias line is there. reserve: a tile of
-//          dW announces what it drains, when there is room. hold_i: no line is asked for, as the optimizer
-//          reads. updates_i: lines of a layer are to be updated; a pass of the acting vector alone loads
-//          none of it till then. clear_i drops everything.
-// Timing   load_*, entry_* and reserve_* follow a decision by one clock. A tile starts when its lines
-//          are loaded, the one before has taken its entries, what it reads is written, and, of an output
-//          tile's last, its bias line is there. The next tile's lines load from its start on: the tile
-//          period is max(lines, entries), of dW, which has no lines to load, max(LW, entries). Results
-//          are written DEPTH clocks after the decision, so a tile that waits for them starts DEPTH + 1
-//          after it; in IL DEPTH + 2.
-// Numbers  tiles of an output tile follow one another. FW and dW: for outputs, for inputs, from the first
-//          layer on; dX: for inputs, for outputs, from the last one on, and what it makes of layer l are
-//          deltas of the outputs of layer l - 1. A layer reads what the one before it wrote, operands
-//          of tile t from its output tile t on. Of a pass with `waits` the first layer waits, too: FW with its
-//          last tile of inputs, dX with all, until all output tiles of passes before are written; dW
-//          with its output tile t, until output tile t of the dX before is, in half mode all lines of it.
-//          If all cores have all vectors, dX takes the first layer whole: tiles that count as none, as
-//          only the action's results are kept; and dW waits with its first layer for all tiles before.
-// Source   FIXAR V-B (dataflow); docs/qat.md (cycle model). Golden models: models/qat/schedule.py (tiles
-//          and their order), models/qat/timing.py (clocks).
+// Streams  pass: taken when all tiles of the pass before it have been made. load, entry: pipes to
+//          jd_qat_wmem and the cores. bias: requests of bias lines. written_i, whole_i: the first
+//          line, or all lines, of an output tile can be read by tiles that wait for it. come_i: a
+//          bias line has arrived. reserve: a tile of dW announces its drained lines, once there is
+//          room. hold_i: no line may be requested, because the optimizer reads. updates_i: lines of
+//          a layer are still to be updated; a pass of the acting vector alone does not load this
+//          layer until they are. clear_i drops everything.
+// Timing   load_*, entry_* and reserve_* follow a decision by one clock. A tile starts when
+//          - its lines are loaded,
+//          - the tile before it has taken its entries,
+//          - the values that it reads are written,
+//          - and, for the last inner tile of an output tile, the bias line has arrived.
+//          The lines of the next tile load from this start on. So the tile period is max(lines,
+//          entries); in dW, which loads no lines, max(LW, entries). Results are written DEPTH
+//          clocks after the decision. A tile that waits for them starts DEPTH + 1 clocks after it;
+//          in IL DEPTH + 2.
+// Numbers  the inner tiles of an output tile follow one another. FW and dW go over outputs, then
+//          inputs, from the first layer on. dX goes over inputs, then outputs, from the last layer
+//          on; its results for layer l are the deltas of the outputs of layer l - 1.
+//          A layer reads what the layer before it wrote: operands of tile t are there once output
+//          tile t is written. In a pass with `waits` the first layer waits as well: FW with its
+//          last tile of inputs and dX with all tiles, until all output tiles of the passes before
+//          are written; dW with its output tile t, until the dX before has written output tile t,
+//          in half mode all lines of it.
+//          If all cores hold all vectors, dX computes the first layer completely, although only the
+//          deltas of the action are kept, and the first layer of dW waits for all tiles before it.
+// Source   FIXAR V-B (dataflow); docs/qat.md (cycle model). Golden models: models/qat/schedule.py
+//          (tiles and their order), models/qat/timing.py (clocks).
 `include "jd_assert.svh"
 module jd_qat_sequencer
   import jd_qat_pkg::*;

@@ -2,10 +2,10 @@
 //
 // The engine's registers from 0x100: the build's geometry, settings, monitors and shifts, counters.
 //
-// Streams  register_*: accesses from the engine's frame, one at a time. Settings are written while the
-//          engine is idle, and hold during jobs.
-// Timing   a write is answered in the clock of its request, a read in the next. Counters see what
-//          they count one clock late.
+// Streams  register_*: accesses from the engine's frame, one at a time. Settings are written while
+//          the engine is idle, and hold during jobs.
+// Timing   A write is answered in the clock of its request, a read in the next. Counters show an
+//          event one clock later.
 // Numbers  SAT stops at 2^32 - 1; TILEVEC wraps at 2^64. CYC_* count from job_i on.
 // Source   jd_qat.rdl. Golden model: models/qat/engine.py, read_register.
 `include "jd_assert.svh"

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sends a network's gradients from G to Adam: a sweep of jd_qat_grad for the weights of each layer, and
-// one for its biases.
+// Sends a network's gradients from G to Adam: for each layer a sweep of jd_qat_grad over its
+// weights and one over its biases.
 //
-// Streams  start_i: one clock, while idle_o; the layers hold until idle_o. sweep: commands for jd_qat_grad,
-//          each after the end of the one before. clear_i drops those that were not taken.
-// Timing   a command 2 clocks after the last line of the one before was taken.
-// Numbers  all lines of a layer, its last words masked: a row of weights has Q words, the biases have P.
+// Streams  start_i: high for one clock while idle_o; the layers hold until idle_o. sweep: commands
+//          for jd_qat_grad, each after the end of the one before. clear_i drops commands that were
+//          not taken.
+// Timing   A command comes 2 clocks after the last line of the command before was taken.
+// Numbers  all lines of a layer, with its last words masked: a row of weights has Q words, the
+//          biases have P.
 // Source   docs/qat.md (ADAM). Golden model: models/qat/timestep.py, update.
 `include "jd_assert.svh"
 module jd_qat_sweep

@@ -2,12 +2,12 @@
 //
 // Checks a network table, and derives what jobs need to know of the networks.
 //
-// Streams  start_i: the table's words are there, and held until done_o; done_o: one clock, with the code
-//          of the first rule that is broken, 0 if none is, and its place. table_o: the networks of the
-//          last table, if it was right. forget_i: table_o becomes invalid.
-// Timing   five clocks per layer in each of three walks, and one per pair of line ranges: at most 251
-//          clocks.
-// Numbers  place_o: 16 + the word of the table, the lowest of several.
+// Streams  start_i: the table's words are valid, and hold until done_o. done_o is high for one
+//          clock with the code of the first broken rule (0: none) and its place. table_o: the
+//          networks of the last table, if it was legal. forget_i makes table_o invalid.
+// Timing   Five clocks per layer in each of three walks, and one per pair of line ranges: at most
+//          251 clocks.
+// Numbers  place_o: 16 + the lowest word of the table that breaks the rule.
 // Source   docs/qat.md (network table, vector slots). Golden models: models/qat/validate.py,
 //          check_table; models/qat/layout.py, Slots.
 `include "jd_assert.svh"

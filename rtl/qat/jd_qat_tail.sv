@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Brings results that keep 32 bits to their slots, vector after vector: outputs of last layers, some of
-// them by the tangent, some of them as an action into X, too; deltas of actions, by its derivative.
+// Writes results that keep 32 bits to their slots, vector after vector: outputs of last layers,
+// some with the tangent, some also as an action into X; and deltas of actions, with the tangent's
+// derivative.
 //
 //   entries -> words in groups -+-> tangent ----+-> own line --------------------+-> out
 //                               |               +-> quantizer -> joined line --+-+
 //                               +-> derivative ----------------> deltas -------+
 //
-// Streams  in: results of an entry, one vector or two; a pipe without stall. out: a line, which words and
-//          halves of words are written, and its place in ACT or DEL; it waits for out_ready_i. An output
-//          with in_joins_i has two lines, or with in_joins_only_i the joined one alone. Lines of a kind
-//          keep their order; the one that closes a tile is the last of the tile's lines. in_acting_i comes
-//          back with the own line.
-// Timing   an own line is offered 8 clocks after its entry came, a joined line or deltas 10 clocks; where
-//          words go in groups, ceil(words / Lanes) - 1 more; if nothing is before it. A vector per clock;
-//          in groups (by the tangent, joined, or of deltas) one in ceil(words / Lanes) clocks. Entries
-//          wait in a buffer with room for all that a pass can have.
-// Numbers  own line: 32 bits, unchanged or by jd_fixed_tanh; words of no output are 0.
-//          joined: these words from word in_word_i of the line on, in full mode as they are; in half mode
-//          S16(R(word, in_down_i)) in the half of the vector's parity, and zeros beside a vector that is
-//          alone in its pair. The other words are not written, and show as 0.
-//          deltas: words in_word_i..in_words_i - 1 of x come to words 0.., the others are 0. With the
-//          action a, by the tangent: R(x*t, 16), t = 2^16 - R(a*a, 16); else x. As t is 0..2^16, nothing
-//          is saturated.
-// Source   docs/qat.md (numbers, tangent). Golden model: models/qat/ops.py, tanh, quantize, derivative.
+// Streams  in: the results of an entry, one vector or two; a pipe without stall. out: a line, a
+//          mask of the words and halves that are written, and its place in ACT or DEL; it waits for
+//          out_ready_i. An output with in_joins_i has two lines; with in_joins_only_i it has the
+//          joined line alone. Lines of one kind keep their order. The line that closes a tile is
+//          the last of the tile's lines. in_acting_i comes back with the own line.
+// Timing   If no other line is before it, an own line is offered 8 clocks after its entry, a joined
+//          line or deltas 10 clocks; in groups ceil(words / Lanes) - 1 clocks more. A vector per
+//          clock; in groups (tangent, joined or deltas) one in ceil(words / Lanes) clocks. Entries
+//          wait in a buffer that has room for all entries of a pass.
+// Numbers  own line: 32 bits, unchanged or through jd_fixed_tanh; words without an output are 0.
+//          joined: the same words, from word in_word_i of the line on; in full mode unchanged; in
+//          half mode S16(R(word, in_down_i)) in the half of the vector's parity, and zeros in the
+//          other half if the vector has no partner. The other words are not written, and show as 0.
+//          deltas: words in_word_i..in_words_i - 1 of x become words 0.., the others are 0. With
+//          the action a and the tangent: R(x*t, 16), t = 2^16 - R(a*a, 16); else x. Nothing
+//          saturates, because t is 0..2^16.
+// Source   docs/qat.md (numbers, tangent). Golden model: models/qat/ops.py, tanh, quantize,
+//          derivative.
 `include "jd_assert.svh"
 module jd_qat_tail
   import jd_qat_pkg::*;

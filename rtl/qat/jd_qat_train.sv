@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a timestep of DDPG: which chunk of the batch is loaded, which pass runs, when losses are taken.
+// Runs a timestep of DDPG: decides which chunk of the batch is loaded, which pass runs, and when
+// losses are computed.
 //
 //   critic's phase, of a chunk: load | actor' | critic' | critic | loss | dX critic | dW critic
 //   actor's phase, of a chunk:  (load) | actor | critic | dX critic | dX actor | dW actor
 //
-// Streams  start_i: one clock, while idle_o; the job and settings hold until done_o, one clock, with
-//          the code and places of an error. next_i: the next job, whose first chunk may be loaded, and
-//          whose state may be read, while next_valid_i is high; then it is the next one that starts, with
-//          the same settings, or stop_i comes. pass: of jd_qat_cores; line_*, slot_*: lines of slots, as
-//          jd_qat_cores takes and gives them. act_*: jd_qat_act begins to read a state, or to choose an
-//          action, beside the first chunk's pass of the actor or after all, and has ended it; its lines go
-//          before those of a batch. mem_*: reads of lists and records, writes of TD errors. stop_i ends it
-//          early; its user clears the cores. loads_o: something is being loaded, also between jobs.
-// Timing   a pass follows the one before without a gap, but for results that it waits for. A loss is
-//          taken when all is written; the actor's seeds are written while its forward pass runs. A
-//          chunk is loaded while the one before it is computed, into the other set of X, from the first
-//          entry of that one on: what the set had before is then read no more. An action that is chosen
-//          beside a batch is written before gradients of the actor begin. By the published schedule all
-//          gradients go to G, and after the last chunk's dW from there to Adam; what comes then waits.
-// Numbers  vector v of a chunk is of core v mod N, slot v / N; by the published schedule it is in slot v of
-//          all cores. A ' marks targets. The last chunk's gradients go to Adam if the network is
-//          updated, all others to G.
-// Source   FIXAR IV (Algorithm 1), V-B; docs/qat.md (timestep). Golden model: models/qat/timestep.py.
+// Streams  start_i: high for one clock while idle_o. The job and the settings hold until done_o,
+//          which is high for one clock with the code and places of an error. next_i: the next job.
+//          While next_valid_i is high, its first chunk may be loaded and its state may be read;
+//          then it is the next job that starts, with the same settings, unless stop_i comes. pass:
+//          to jd_qat_cores. line_*, slot_*: lines of slots, as jd_qat_cores takes and gives them.
+//          act_*: starts jd_qat_act, which reads a state, or chooses an action beside the first
+//          chunk's pass of the actor or after all passes, and reports its end; its lines go before
+//          those of a batch. mem_*: reads of lists and records, writes of TD errors. stop_i ends
+//          the timestep early; the user clears the cores. loads_o: something is being loaded, also
+//          between jobs.
+// Timing   A pass follows the pass before it without a gap, unless it waits for results. A loss is
+//          computed when all its values are written; the actor's seeds are written while its
+//          forward pass runs. A chunk is loaded while the chunk before it is computed, into the
+//          other set of X, from the first entry of that chunk on: the old contents of the set are
+//          then no longer read. An action that is chosen beside a batch is written before gradients
+//          of the actor begin. In the published schedule all gradients go to G, and after the last
+//          chunk's dW from there to Adam, while everything else waits.
+// Numbers  vector v of a chunk belongs to core v mod N, slot v / N; in the published schedule it is
+//          in slot v of all cores. A ' marks targets. The last chunk's gradients go to Adam if the
+//          network is updated; all others go to G.
+// Source   FIXAR IV (Algorithm 1), V-B; docs/qat.md (timestep). Golden model:
+//          models/qat/timestep.py.
 `include "jd_assert.svh"
 module jd_qat_train
   import jd_axi_pkg::*;

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradients, moments and Adam: makes gradients of what arrays drain, keeps them, or updates weights and
-// targets by them. The memories G, M, V are here, W and T elsewhere.
+// Gradients, moments and Adam: makes gradients from the drained sums of the arrays, and keeps them
+// or updates weights and targets with them. It holds the memories G, M and V; W and T are in
+// jd_qat_wmem.
 //
 //     drained columns, delta sums -> jd_qat_grad (G) -> jd_qat_adam -> W, T
 //                                                        ^      |
 //                                                        M, V <-+
 //
-// Streams  reserve, drain, tile, bias, sweep: see jd_qat_grad. weight_read: a line of W and T, which come
-//          at weight_data_i and target_data_i; weight_write: what both become. Pipes: valid only, no
-//          stall. host: single rows of the memories while idle_o is high; a row is a line of G or M,
-//          or half a line of V. clear_i, held until idle_o, drops lines that have not come to Adam; those
-//          that have are written. updates_o: a line of the layer that was reserved is not written yet; a sweep
-//          does not count.
-// Timing   a line in Lw / AdamLanes clocks. W and T come ReadClocks after weight_read_o and stay for the
-//          time of a line; they are written ReadClocks + 74 + Lw / AdamLanes clocks after it. A host's
-//          row shows 3 clocks after host_read_i.
-// Numbers  those of jd_qat_grad and jd_qat_adam. host_region_i: 2 G, 3 M, 4 V, as in LOAD and STORE.
-// Source   FIXAR V (weight update); docs/qat.md (Adam). Golden model: models/qat/timestep.py, gradients
-//          and update.
+// Streams  reserve, drain, tile, bias, sweep: see jd_qat_grad. weight_read: asks for a line of W
+//          and T, which come on weight_data_i and target_data_i. weight_write: the new W and T.
+//          Pipes: valid only, no stall. host: single rows of the memories while idle_o is high; a
+//          row is a line of G or M, or half a line of V. clear_i, held until idle_o, drops lines
+//          that have not reached Adam; lines that have are written. updates_o: a line of the
+//          reserved layer is not written yet; a sweep does not count.
+// Timing   A line takes Lw / AdamLanes clocks. W and T come ReadClocks after weight_read_o and hold
+//          for the time of a line; they are written ReadClocks + 74 + Lw / AdamLanes clocks after
+//          it. A host's row shows 3 clocks after host_read_i.
+// Numbers  those of jd_qat_grad and jd_qat_adam. host_region_i: 2 G, 3 M, 4 V, as in LOAD and
+//          STORE.
+// Source   FIXAR V (weight update); docs/qat.md (Adam). Golden model: models/qat/timestep.py,
+//          gradients and update.
 `include "jd_assert.svh"
 module jd_qat_update #(
   parameter  int unsigned Cores      = 2,        // 1, 2, 4

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Weights and targets of all networks, in N groups, which serve the optimizer, the cores' tile loads,
-// bias lines, and accesses of single lines.
+// Weights and targets of all networks, in N groups. They serve the optimizer, the cores' tile
+// loads, bias lines, and accesses of single lines.
 //
-// Streams  adam: a line of weights and of targets is read; both are written. load: a line of weights,
-//          for all cores, or in IL a line for each core; a pipe. bias: a line of biases, in the order
-//          in which output tiles want them, which waits until its group is free; they queue at
-//          bias_line_o until bias_pop_i. A clear is held until none is on its way there. read, write:
-//          single lines; a read waits until its group is free.
-// Timing   a loaded line shows 3 clocks after its request, one per clock; a line that is read, too.
+// Streams  adam: reads a line of weights and of targets; writes both. load: a line of weights for
+//          all cores, or in IL a line for each core; a pipe. bias: a line of biases, in the order
+//          in which output tiles need them; it waits until its group is free. Bias lines queue at
+//          bias_line_o until bias_pop_i. A clear waits until no bias line is on its way. read,
+//          write: single lines; a read waits until its group is free.
+// Timing   A loaded line shows 3 clocks after its request, one per clock; so does a line of a read.
 //          The optimizer goes first, then loads, biases, reads. No load may come in the clock of an
-//          optimizer's read, as neither can wait: jd_qat_sequencer holds loads back. A bias line can be
-//          popped from 5 clocks after it was taken; bias_come_o tells of it when it comes to the queue.
-// Numbers  bits, unchanged. Line l is in group l mod N. In IL core c gets the line c after core 0's, if
-//          there are so many columns; else it gets what its group had. A line that is being written
-//          must not be read.
+//          optimizer's read, because neither can wait: jd_qat_sequencer holds loads back. A bias
+//          line can be popped from 5 clocks after it was taken; bias_come_o tells when it reaches
+//          the queue.
+// Numbers  bits, unchanged. Line l is in group l mod N. In IL core c gets the line that is c after
+//          core 0's, if there are so many columns; else it gets the old contents of its group. A
+//          line that is being written must not be read.
 // Source   FIXAR V-A (weight memory); docs/qat.md. Golden model: models/qat/layout.py.
 `include "jd_assert.svh"
 module jd_qat_wmem
