@@ -2,10 +2,10 @@
 //
 // The scale engine: y = a x + b over a vector of FP32 in memory.
 //
-// Streams  axil_*: the page. mem_*: the memory port. One ring, opcode 1 SCALE; words of its
-//          descriptor: 2 count, 3 a, 4 b, 6 and 7 address of x, 8 and 9 of y; all others 0.
-// Timing   a beat of 16 words per clock, see jd_scale_work.
-// Numbers  see jd_scale_work. After a failed write, bursts that were under way are written.
+// Streams  axil_*: the page. mem_*: the memory port. One ring, opcode 1 SCALE. Words of its
+//          descriptor: 2 count, 3 a, 4 b, 6 and 7 address of x, 8 and 9 address of y; all others 0.
+// Timing   A beat of 16 words per clock; see jd_scale_work.
+// Numbers  see jd_scale_work. After a failed write, bursts that were under way are still written.
 // Source   docs/new-engine.md.
 `include "jd_assert.svh"
 module jd_scale_top

@@ -2,10 +2,11 @@
 //
 // Reads a vector, multiplies and adds, writes the result: 16 words per clock.
 //
-// Streams  start: a job that was checked. done: it ended, with the first failure. memory_*: the
-//          client of the memory port.
-// Timing   a beat per clock. Reads are asked for only with room for their data, so R never waits;
-//          a write only with its burst's data at hand. Bursts are of 16 beats, the last is shorter.
+// Streams  start: a job that was checked. done: the job ended, with its first failure. memory_*:
+//          the client of the memory port.
+// Timing   A beat per clock. Reads are requested only with room for their data, so R never waits;
+//          a write only with its burst's data at hand. Bursts have 16 beats; the last one may be
+//          shorter.
 // Numbers  FP32, multiplied and then added, each rounded; words beyond the count are not written.
 // Source   docs/new-engine.md. Golden model: examples/engine_scale/engine_scale/model.py.
 `include "jd_assert.svh"

@@ -4,18 +4,16 @@
 // and the output stage that writes results back.
 //
 //   FW  entry -> ACT -> array -> accumulator -> sums of other cores (IL) -> output stage -+-> ACT
-//       weights ----------^                                                               +-> tail
-//       -> ACT
+//       weights ----------^                                                               +-> tail -> ACT
 //   dX  entry -> DEL -> array -> accumulator -> output stage -+-> DEL
 //           \-> ACT -> positive ------------------^           +-> tail, of the action -> DEL
 //   dW  entry -> ACT, DEL -> array -> drained columns
 //                     DEL -> sums of deltas
 //
 // Streams  entry_*: entries of tiles. load_*: lines of weights, 3 clocks after their request.
-//          line_*,
-//          read_*: lines that are moved into and out of slots. seen_*: for the monitors. drain_*,
-//          bias_*: results of dW, for jd_qat_grad. Entries, weights and the results of dW are
-//          pipes: none of their receivers can stall.
+//          line_*, read_*: lines that are moved into and out of slots. seen_*: for the monitors.
+//          drain_*, bias_*: results of dW, for jd_qat_grad. Entries, weights and the results of dW
+//          are pipes: none of their receivers can stall.
 // Timing   as in jd_qat_pkg: a result is in ACT or DEL 19 clocks after its entry. written_o counts
 //          the output tiles that can be read: it moves with a tile's first line, or for the tail
 //          with the line of its last vector; whole_o moves with a tile's last line. After the entry

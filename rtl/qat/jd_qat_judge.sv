@@ -4,8 +4,7 @@
 // time. For the actor it writes the seed by which the actor climbs into each vector.
 //
 //   slots -> q', misc, q -> jd_qat_loss: y -> jd_qat_loss: error, seed -+-> misc, DEL
-//                                                                      +-> |td|, vector after
-//                                                                      vector
+//                                                                      +-> |td|, vector after vector
 //
 // Streams  start_i: the ports from actor_i to delta_line_i describe the work and hold until idle_o.
 //          read_*: a line of each core's slot; lines_i shows it 3 clocks later. No entry may run

@@ -12,8 +12,8 @@
 // Numbers  signed, 16 bits after the point; u are words of the generator, actions in ascending
 //          order:
 //              uniform            n = (u >> 47) - 2^16
-//              Gaussian           n = the sum of the twelve 16-bit parts of three words, less 6*2^16
-//              Ornstein-Uhlenbeck n Gaussian; x = S(x - R(x*theta, 16) + R(n*sigma, 16)) of each action
+//              Gaussian           n = the sum of the twelve 16-bit parts of three words - 6*2^16
+//              Ornstein-Uhlenbeck n Gaussian; x = S(x - R(x*theta, 16) + R(n*sigma, 16))
 //          noise = S(R(n*sigma, 16)), for Ornstein-Uhlenbeck x; action = output + noise, clipped to
 //          -2^16..2^16. R rounds halves up, S saturates to 32 bits.
 // Source   FIXAR V (PRNG); docs/qat.md (numbers). Golden model: models/qat/noise.py.

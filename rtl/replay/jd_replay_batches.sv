@@ -6,10 +6,10 @@
 //                  ^ numbers                                   | ^ look-up         | SMP, memory
 //                memory       TDE --> jd_replay_errors --> updates by slot --> (tree)
 //
-// Streams  job_*, end_*: of jd_engine_control. smp_*, tde_*: to and from the learner. sample_*, op_*:
-//          to the sequencer; sampled_i, order_*, updated_i: what comes of them in the tree.
-// Timing   that of its blocks; a number of the host is there two clocks before its sample.
-// Numbers  weights as jd_replay_results.
+// Streams  job_*, end_*: of jd_engine_control. smp_*, tde_*: to and from the learner. sample_*,
+//          op_*: to the sequencer. sampled_i, order_*, updated_i: the tree's answers to them.
+// Timing   that of its blocks; a random number from the host is there two clocks before its sample.
+// Numbers  weights as in jd_replay_results.
 // Source   onchip_replay 3.1. Golden model: models/replay/engine.py.
 `include "jd_assert.svh"
 module jd_replay_batches

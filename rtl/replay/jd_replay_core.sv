@@ -2,15 +2,16 @@
 //
 // The sum tree: a sample lane and an update lane, each one operation per clock, in one slot order.
 //
-// Streams  s_*: samples; u_*: all other operations. Both are pipes: valid only, never stalled,
-//          answered in order. The user has checked each operation and bounds what is in flight.
-// Timing   s_valid_o is sample_latency() after s_valid_i, u_valid_o front_latency() after u_valid_i
-//          (jd_replay_pkg). Operations take effect in the order in which they pass the order
-//          point: a sample SAMPLE_ORDER clocks after it enters (order_valid_o), an update in the
-//          clock of u_valid_o; of two in one clock the sample is first. A clear takes
-//          2^NLog2 / 2^KLog2 + 2 clocks; it may start only while idle_o is up. A check is OpCheck
-//          for every leaf in order in the update lane and nothing else; it uses both lanes of the
-//          levels. What it found is known when idle_o is up again.
+// Streams  s_*: samples. u_*: all other operations. Both are pipes: valid only, never stalled,
+//          answered in order. The user has checked each operation and limits how many are in
+//          flight.
+// Timing   s_valid_o comes sample_latency() clocks after s_valid_i, u_valid_o front_latency()
+//          clocks after u_valid_i (jd_replay_pkg). Operations take effect in the order in which
+//          they pass the order point: a sample SAMPLE_ORDER clocks after it enters (order_valid_o),
+//          an update in the clock of u_valid_o. If two pass in one clock, the sample is first. A
+//          clear takes 2^NLog2 / 2^KLog2 + 2 clocks; it may start only while idle_o is high. A
+//          check is one OpCheck per leaf, in order, in the update lane, and no other operation; it
+//          uses both lanes of the levels. Its result is valid when idle_o is high again.
 // Numbers  leaves are unsigned integers, nodes exact sums. Nothing wraps or rounds.
 // Source   onchip_replay 2.1.2, 3.1, figure 5. Golden model: models/replay/flat.py, FlatTree.
 `include "jd_assert.svh"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sum tree as published: each level one operation at a time, one child per clock. The baseline of
-// jd_replay_core, with the same results.
+// The sum tree as published: each level does one operation at a time and reads one child per clock.
+// It is the baseline of jd_replay_core and has the same results.
 //
-// Streams  s_*: samples; u_*: all other operations. Pipes as in jd_replay_core, but an operation may
-//          be offered only if the lane's ready was up at most AHEAD clocks before; answered in order.
-// Timing   u_valid_o is front_latency() after u_valid_i. A batch of B samples takes at most
-//          (K + Lm + 1) (B + levels - 1) clocks and the latency of the generator. A clear takes
-//          2^NLog2 + 2 clocks; it may start only while idle_o is up.
-// Numbers  as jd_replay_core.
+// Streams  s_*: samples. u_*: all other operations. Pipes as in jd_replay_core, answered in order.
+//          An operation may come only if the lane's ready was high at most AHEAD clocks before.
+// Timing   u_valid_o comes front_latency() clocks after u_valid_i. A batch of B samples takes at
+//          most (K + Lm + 1) (B + levels - 1) clocks and the latency of the generator. A clear
+//          takes 2^NLog2 + 2 clocks; it may start only while idle_o is high.
+// Numbers  as in jd_replay_core.
 // Source   onchip_replay 3.1, figure 5; thesis Eq. 4.2, 4.3. Golden model: models/replay/flat.py.
 `include "jd_assert.svh"
 module jd_replay_core_sequential

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The input of ring 1: reads a job's array and makes an operation of each element, with what is wrong
-// with it by itself. Jobs without an array have as many operations as their count, a CHECK one a leaf.
+// The input of ring 1: reads a job's array and makes one operation of each element. It marks an
+// element that is illegal by itself. A job without an array has as many operations as its count; a
+// CHECK has one per leaf.
 //
 // Streams  out_*: operations, in order. mem_*: the array.
-// Timing   one operation per clock, one clock after its element. First comes take_i, then load_i,
-//          start_i with it or later. Under abort_i nothing comes; what was asked of memory is dropped.
-// Numbers  UPDATE_DELTA of a pair is signed 32 bits.
+// Timing   One operation per clock, one clock after its element. take_i comes first, then load_i,
+//          then start_i, at the same time or later. While abort_i is high no operation comes, and
+//          data requested from memory are dropped.
+// Numbers  the value of an UPDATE_DELTA is signed, 32 bits.
 // Source   onchip_replay 2.1.2. Golden model: models/replay/engine.py.
 `include "jd_assert.svh"
 module jd_replay_elements

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Takes the words of TDE: TD errors become updates by slot of the oldest open batch. Knows which
-// batches are open, which were not fetched yet, and whether an update has yet to reach the tree.
+// Takes the words of TDE: turns TD errors into updates by slot of the oldest open batch. It knows
+// which batches are open, which are not fetched yet, and whether an update has not reached the tree
+// yet.
 //
 // Streams  tde_*: from the learner. op_*: updates by slot, to the sequencer.
-// Timing   one word per clock, two clocks after it came; error_o comes one clock after that. A batch is
-//          open from begin_i (a pulse) until its last TD error is granted. What the levels and
-//          cancel_i ask is done one clock later.
-// Numbers  counts of batches wrap; the distance of two is below half of their range.
+// Timing   One word per clock, two clocks after it came; error_o comes one clock later. A batch is
+//          open from begin_i (a pulse) until its last TD error is granted. Requests of the levels
+//          and of cancel_i take effect one clock later.
+// Numbers  counts of batches wrap; two counts differ by less than half of their range.
 // Source   docs/replay.md, Corner cases. Golden model: models/replay/engine.py.
 `include "jd_assert.svh"
 module jd_replay_errors

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The front of the update lane: what an operation does to its leaf, and the insertion state.
+// The front of the update lane: changes the leaf of each operation, and keeps the insertion state.
 //
-// Streams  u_*: operations in, responses out; change_*: updates for the tree, in the clock of their
+// Streams  u_*: operations in, responses out. change_*: updates for the tree, in the clock of their
 //          response. Pipes: valid only, no stall.
 // Timing   latency F = front_latency() of jd_replay_pkg, one operation per clock. The clock of the
-//          response is the operation's order point. A leaf's last Lm+2 changes are bypassed; one
-//          of them is written in the clock in which the leaf is read, so it does not matter what
-//          the memory then tells.
+//          response is the operation's order point. A leaf's last Lm+2 changes are bypassed. One of
+//          them is written in the clock in which the leaf is read, so the memory's answer to such a
+//          read does not matter.
 // Numbers  unsigned leaves of LeafW bits; a changed leaf saturates to 0 and 2^LeafW-1.
 // Source   thesis 4.4.1 (retrieval, update by difference), 4.2.2 (collision-free insertion).
 //          Golden model: models/replay/rmm.py, apply.

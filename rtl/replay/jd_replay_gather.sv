@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ring 2: runs GATHER jobs: brings the rows of the data storage that an array of indices names to
-// one place in memory, one after the other.
+// Ring 2: runs GATHER jobs. A GATHER copies rows of the data storage, chosen by an array of
+// indices, to one place in memory, one after the other.
 //
 //    indices -> address of the row -> reads of up to CHUNK beats -> pack -> beats -> writes
 //
 // Streams  job_*, end_*: of jd_engine_control. index_*, row_*: the memory.
-// Timing   a read per clock: a row of 64 bytes or less per clock, of larger ones a beat per clock, read and
-//          written at the same time. As many beats are asked for as there is room for, up to DEPTH:
-//          the port is never held up. Nothing is written before its beats are here. After a write
-//          that failed rows are still read and counted, but no more are written; after a time-out
-//          neither.
-// Numbers  a row's address is the storage's plus its index times the row's bytes: 16, 32, or a
-//          multiple of 64 up to 2^20.
+// Timing   One read per clock: a row of 64 bytes or less per clock, or a beat per clock of larger
+//          rows, read and written at the same time. Beats are requested only while there is room
+//          for them, up to DEPTH, and written only once they are here, so the port is never held
+//          up. After a failed write rows are still read and counted, but no more are written; nor
+//          after a time-out.
+// Numbers  address of a row = address of the storage + index * bytes of a row. A row has 16 or 32
+//          bytes, or a multiple of 64 up to 2^20.
 // Source   thesis 4.2 (data storage). Golden model: models/replay/engine.py.
 `include "jd_assert.svh"
 module jd_replay_gather

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ring 1: runs all jobs but sampling ones. Checks each operation of jd_replay_elements before it enters
-// the tree, and writes the responses.
+// Ring 1: runs all jobs but sampling jobs. It checks each operation of jd_replay_elements before
+// the operation enters the tree, and writes the responses.
 //
 // Streams  job_*, end_*: of jd_engine_control. op_*, sample_*: to the sequencer. mem_*: the arrays.
-// Timing   one operation per clock, two clocks after its element at the earliest; a SAMPLE of a STREAM
-//          job waits until nothing else of the job is in flight, and what follows it waits for it,
-//          so that all take effect in order.
+// Timing   One operation per clock, two clocks after its element at the earliest. A SAMPLE of a
+//          STREAM job waits until no other operation of the job is in flight, and the next
+//          operation waits for it. So all operations take effect in order.
 // Numbers  -
 // Source   onchip_replay 2.1.2. Golden model: models/replay/engine.py.
 `include "jd_assert.svh"

@@ -2,20 +2,20 @@
 //
 // One level of the sum tree: its nodes, and the step of a sample and of an update through it.
 //
-// Streams  s_*: samples with their target inside a node of the level above; u_*: updates. Pipes:
+// Streams  s_*: samples with their target inside a node of the level above. u_*: updates. Pipes:
 //          valid only, no stall. The sample and the update of a slot come in the same clock and
 //          leave in the same clock.
 // Timing   latency level_latency() of jd_replay_pkg on both lanes, one operation per clock on each.
-//          An update reads its node in its own clock A and writes it at A+LU; the sample of the
-//          slot reads its row at A+LU, too, and so sees exactly the updates of the slots before
-//          its own: no forwarding into rows is needed. UltraRAM does not tell a word that is
-//          being written: there the row is written at A+LU+1, and a sample whose row the update
-//          of the slot before it is writing gets that node from the update. Updates less than
-//          LU+1 slots apart are bypassed, which includes the one that writes in clock A. A check
-//          is a sample and an update of one slot that go to the same leaf and change nothing;
-//          its leaves come in order, from the first of a node to its last. That a node is not
-//          the sum of its leaves, or not the same in both copies, is known two clocks after its
-//          last leaf has left.
+//          An update reads its node in its own clock A and writes it at A+LU. The sample of the
+//          slot reads its row at A+LU, too. So it sees exactly the updates of the slots before its
+//          own, and no forwarding into rows is needed. UltraRAM does not return a word that is
+//          being written: there the row is written at A+LU+1, and a sample whose row the update of
+//          the slot before it is writing gets that node from the update. Updates less than LU+1
+//          slots apart are bypassed, also the one that writes in clock A.
+//          A check is a sample and an update in one slot. Both go to the same leaf and change
+//          nothing. Its leaves come in order, from the first of a node to its last. Two clocks
+//          after the last leaf has left, the level reports a node that is not the sum of its
+//          leaves, or that differs between the two copies.
 // Numbers  unsigned integers, exact: a node of this level holds at most NodeW bits.
 // Source   onchip_replay 2.1.2, 3.1, figure 5. Golden model: models/replay/tree.py.
 `include "jd_assert.svh"

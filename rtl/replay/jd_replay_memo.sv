@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Remembers the batches that were sampled last: leaf and priority of every slot, so that TD errors
-// need not name leaves, and what has to be known to tell whether a leaf was replaced since.
+// Remembers the batches that were sampled last: the leaf and the priority of every slot. So TD
+// errors can name slots, and the tree can tell whether a leaf was replaced since it was sampled.
 //
 //    places   ... | kept: errors to come, or the last | sampled, read | begun |    free    | ...
 //                 ^ oldest                     delivered_end      write   begin_end
 //
-// A ring of 8 times the places of the largest batch, at least 512, filled batch after batch without
-// a gap, and of 2^BATCH_W batches. A batch is begun, sampled, read for the results, delivered, and
-// forgotten when its TD errors are in and a later one was delivered.
+// It is a ring of 8 times the places of the largest batch, at least 512, filled batch after batch
+// without a gap, and of 2^BATCH_W batches. A batch is begun, sampled, read for the results, and
+// delivered. It is forgotten when its TD errors have arrived and a later batch was delivered.
 //
-// Streams  none. begin_i: a batch of size_i slots; write_*: samples; read_*: for the results;
+// Streams  none. begin_i: a batch of size_i slots. write_*: samples. read_*: for the results.
 //          lookup_*: for updates by slot.
-// Timing   read and lookup: data one clock after the enable. room_o is three clocks late to see that
-//          a batch was forgotten.
-// Numbers  bits. As the fan-out is a power of two, a leaf's index holds its whole path.
+// Timing   Data of reads and look-ups are valid one clock after the enable. room_o sees a forgotten
+//          batch three clocks late.
+// Numbers  bits. The fan-out is a power of two, so the index of a leaf holds its whole path.
 // Source   onchip_replay 3.1 (memoization buffer). Golden model: models/replay/rmm.py, Batch.
 `include "jd_assert.svh"
 module jd_replay_memo

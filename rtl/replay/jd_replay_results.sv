@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Delivers sampled batches: reads the memo, gives every sample its weight and sends the words to
-// SMP, to memory, or both.
+// Delivers sampled batches: reads the memo, computes the weight of every sample, and sends the
+// words to SMP, to memory, or to both.
 //
-// Streams  smp_*: to the learner. word_*: to memory. Words come in the order of slots; the last one
-//          of a batch has `last`.
-// Timing   start_i (a pulse) begins a job. A slot is read as soon as the memo has it; batches follow
-//          one another without a gap. One word per clock; delivered_o as the last word of a batch
-//          goes into the buffers, drained_o (level) when all words have left them.
-// Numbers  weights are (p_min / p)^beta, FP32; 1.0 without.
+// Streams  smp_*: to the learner. word_*: to memory. Words come in the order of slots; the last
+//          word of a batch has `last`.
+// Timing   start_i (a pulse) begins a job. A slot is read as soon as the memo has it; batches
+//          follow one another without a gap. One word per clock. delivered_o comes when the last
+//          word of a batch enters the buffers; drained_o (level) is high when all words have left
+//          them.
+// Numbers  weights are (p_min / p)^beta in FP32, or 1.0 without weights.
 // Source   onchip_replay 3.1. Golden model: models/replay/weights.py.
 `include "jd_assert.svh"
 module jd_replay_results

@@ -2,14 +2,14 @@
 //
 // Finds the child of a node whose running sum is the first to reach the target.
 //
-// Streams  in: the node's children (a row) and a target; out: the child's index and value, and what
-//          remains of the target inside the child. A pipe: valid only, no stall.
+// Streams  in: the node's children (a row) and a target. out: the child's index and value, and the
+//          rest of the target inside the child. A pipe: valid only, no stall.
 // Timing   latency compare_latency(FanLog2) of jd_replay_pkg, one row per clock. Each stage has one
 //          adder, one compare, or one selection with a subtraction. Rows of more than 4 children
 //          are compared in two steps, groups first, to keep the selections narrow.
-//          A row that is forced chooses the child that is given; its target and rest mean nothing.
-// Numbers  unsigned integers, exact; the target is 1 to the sum of the row, the rest 1 to the
-//          child's value, which is therefore not 0.
+//          A forced row chooses the given child; its target and rest have no meaning.
+// Numbers  unsigned integers, exact. The target is 1 to the sum of the row. The rest is 1 to the
+//          child's value, so this value is not 0.
 // Source   onchip_replay 3.1, figure 5 (sampler). Golden model: models/replay/tree.py, find.
 `include "jd_assert.svh"
 module jd_replay_row_compare

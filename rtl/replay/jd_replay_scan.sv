@@ -5,11 +5,12 @@
 // Streams  in, out: slots in order, each a sample, an update, or both (the sample sees the state
 //          before the update). The slot of an empty tree passes with `empty`. An update that is a
 //          check changes nothing; its leaves come in order, from the first of a node to its last.
-//          That a node is not the sum of its leaves is known one clock after its last leaf.
-// Timing   a sample that chooses child c takes Lm + c + 1 clocks, an update or check Lm + 2 (a new leaf: 1), a slot
-//          one clock more on its way through; Lm is the memory's latency. Clearing writes a node a
-//          clock.
-// Numbers  unsigned integers, exact, as jd_replay_level.
+//          One clock after the last leaf of a node, the level reports a node that is not the sum of
+//          its leaves.
+// Timing   A sample that chooses child c takes Lm + c + 1 clocks; an update or a check Lm + 2 (a
+//          new leaf: 1); every slot one clock more on its way through. Lm is the memory's latency.
+//          A clear writes one node per clock.
+// Numbers  unsigned integers, exact, as in jd_replay_level.
 // Source   onchip_replay 3.1, figure 5 (the samplers' scan); thesis Eq. 4.2, 4.3.
 //          Golden model: models/replay/tree.py.
 `include "jd_assert.svh"

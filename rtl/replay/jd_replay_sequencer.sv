@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Brings the operations of both rings and of TDE into the two lanes of the tree, one per clock each:
-// grants them in turn, looks up the leaves of updates by slot and makes priorities of TD errors.
+// Brings the operations of both rings and of TDE into the two lanes of the tree, one per clock
+// each. It grants them in turn, looks up the leaves of updates by slot, and turns TD errors into
+// priorities.
 //
-// Streams  train_*, host_*: samples of ring 0 and ring 1. tde_*, op_*: the other operations. What is
-//          granted enters the tree; nothing after the grant ever waits. Nothing is granted while
-//          ready_i is down.
-// Timing   samples enter in the clock of the grant; other operations LANE_LATENCY clocks later, in
+// Streams  train_*, host_*: samples of ring 0 and ring 1. tde_*, op_*: the other operations. A
+//          granted operation enters the tree; nothing after the grant ever waits. Nothing is
+//          granted while ready_i is low.
+// Timing   Samples enter in the clock of the grant; other operations LANE_LATENCY clocks later, in
 //          the order of the grants. One of each per clock.
-// Numbers  values that are TD errors go through jd_replay_priority, others stay as they are.
+// Numbers  values that are TD errors go through jd_replay_priority; others are unchanged.
 // Source   onchip_replay 3.1, figure 5.
 `include "jd_assert.svh"
 module jd_replay_sequencer

@@ -2,10 +2,10 @@
 //
 // The engine's registers from 0x100: configuration, the tree's state and statistics.
 //
-// Streams  register_*: accesses from the engine's frame, which keeps idle-only words from being
-//          written at other times; one at a time.
-// Timing   a write is answered in the clock of its request, a read in the next. A write of the tree's
-//          state reaches the tree one clock after it reached the register.
+// Streams  register_*: accesses from the engine's frame, one at a time. The frame refuses writes of
+//          idle-only words while the engine is busy.
+// Timing   A write is answered in the clock of its request, a read in the next. A write of the
+//          tree's state reaches the tree one clock after it reached the register.
 // Numbers  statistics wrap at 2^64 or 2^32.
 // Source   jd_replay.rdl
 `include "jd_assert.svh"

@@ -10,8 +10,8 @@
 //   jd_replay_batches has SMP, TDE and arrays in memory, jd_replay_host has arrays in memory.
 //
 // Streams  axil_*: the page. mem_*: memory. smp_*: samples to the learner. tde_*: TD errors and
-//          progress from it. link_clear_o: what is in the links is void; link_clear_i: the same from
-//          the other end.
+//          progress from it. link_clear_o: the words in the links are invalid; link_clear_i: the
+//          same from the other end.
 // Timing   docs/replay.md. A soft reset ends when the lanes and the memory port are empty.
 // Numbers  docs/replay.md
 // Source   onchip_replay 3.1. Golden model: models/replay/engine.py, ReplayEngine.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ring 0: runs SAMPLE and TRAIN_LOOP jobs. Issues the samples of their batches, has the results
-// delivered and waits, between the batches of a loop, for their TD errors.
+// Ring 0: runs SAMPLE and TRAIN_LOOP jobs. It issues the samples of their batches and has the
+// results delivered. In a loop it waits between batches for their TD errors.
 //
-// Streams  job_*, end_*: of jd_engine_control. x_*: numbers of the host. sample_*: to the sequencer.
-// Timing   the first sample leaves three clocks after the job is taken, then one per clock: the batches
-//          of a SAMPLE follow one another without a gap, as long as the memo has room.
+// Streams  job_*, end_*: of jd_engine_control. x_*: random numbers from the host. sample_*: to the
+//          sequencer.
+// Timing   The first sample leaves three clocks after the job is taken, then one per clock. The
+//          batches of a SAMPLE follow one another without a gap, as long as the memo has room.
 // Numbers  -
 // Source   onchip_replay 3.1. Golden model: models/replay/engine.py.
 `include "jd_assert.svh"

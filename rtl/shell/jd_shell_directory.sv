@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Page 0 of the device: what is in the build, TIME, and the interrupt.
+// Page 0 of the device: the list of engines in the build, TIME, and the interrupt.
 //
 // Streams  axil_*: AXI4-Lite, 12-bit offsets.
-// Timing   time_o counts every clock from reset, beginning with TimeStart; irq_o is level, a register
-//          behind irq_i.
+// Timing   time_o counts every clock from reset, beginning with TimeStart. irq_o is a level; it
+//          follows irq_i by one register.
 // Numbers  TIME is 64 bits.
 // Source   docs/shell.md, directory; registers: jd_directory.rdl.
 `include "jd_assert.svh"

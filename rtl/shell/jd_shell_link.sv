@@ -2,9 +2,9 @@
 //
 // A stream link between two engines: a small buffer that a soft reset of either end empties.
 //
-// Streams  in: the words of the source; out: the same words, in order, to the sink. While clear_i is
-//          high, words are accepted and dropped and none is offered; an end that is being reset may
-//          withdraw a word then.
+// Streams  in: words from the source. out: the same words, in order, to the sink. While clear_i is
+//          high, words are accepted and dropped, and none is offered. An end that is being reset
+//          may then withdraw a word.
 // Timing   latency 2, one word per clock.
 // Numbers  bits, unchanged.
 // Source   docs/shell.md, streams between engines.

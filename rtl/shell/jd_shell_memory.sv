@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Connects the engines' memory ports, its clients, to the device's by a table, and adds the signals
-// of AXI4 that are constant here: 64-byte beats, INCR, normal access.
+// Connects the engines' memory ports, its clients, to the device's ports by a table. It adds the
+// AXI4 signals that are constant here: 64-byte beats, INCR, normal access.
 //
-// Streams  client_*: client c in element c, on memory port PortOf[c]; m_axi_*: the device's ports.
-// Timing   that of jd_axi_mux: round robin, whole bursts; addresses two clocks later. At the device's
-//          ports RREADY and BREADY are registers: one more beat or response is taken while the
-//          client waits. W depends on the clients' W in the same clock, and no other output on any
-//          input.
+// Streams  client_*: client c in element c, on memory port PortOf[c]. m_axi_*: the device's ports.
+// Timing   that of jd_axi_mux: round robin, whole bursts; addresses two clocks later. At the
+//          device's ports RREADY and BREADY are registers, so one more beat or response is taken
+//          while the client waits. W depends on the clients' W in the same clock. No other output
+//          depends on any input in the same clock.
 // Numbers  a client's ID has 4 bits; its number goes above it.
 // Source   docs/shell.md, memory.
 module jd_shell_memory

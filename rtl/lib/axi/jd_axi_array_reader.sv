@@ -3,11 +3,11 @@
 // Reads an array of device memory and hands out its elements, one per clock.
 //
 // Streams  item_*: the elements in order, in the low bits. mem_*: the port.
-// Timing   start_i (a pulse, while idle_o) begins. Beats are asked for only as there is room for
-//          them, so that the memory port is never held up. abort_i (level) drops what is still to
-//          come; idle_o is up again when the memory owes nothing.
-// Numbers  count_i elements of 2^size_log2_i bytes, from an address that is a multiple of 64.
-//          An answer of SLVERR or DECERR ends it: error_o and response_o, no more elements.
+// Timing   start_i (a pulse, while idle_o) begins. Beats are requested only when there is room for
+//          them, so the memory port is never held up. abort_i (level) drops all data that are still
+//          to come; idle_o is high again when the memory owes nothing.
+// Numbers  count_i elements of 2^size_log2_i bytes, from an address that is a multiple of 64. An
+//          answer of SLVERR or DECERR ends the array: error_o and response_o, and no more elements.
 // Source   docs/interfaces.md, library.
 `include "jd_assert.svh"
 module jd_axi_array_reader

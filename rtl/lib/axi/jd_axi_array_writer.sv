@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes elements of 16 bytes to consecutive addresses of device memory, four to a beat.
+// Writes elements of 16 bytes to consecutive addresses of device memory, four per beat.
 //
 // Streams  in_*: the elements. mem_*: the port.
-// Timing   start_i (a pulse, while idle_o) begins; one element per clock. Four beats go in one
-//          command. flush_i (level, after the last element) writes what is left; idle_o is up
-//          when the memory has answered all of it. After an error, and while abort_i is high, what
-//          is not asked for yet is dropped.
+// Timing   start_i (a pulse, while idle_o) begins; one element per clock. One command writes four
+//          beats. flush_i (level, after the last element) writes the rest; idle_o is high when the
+//          memory has answered all of it. After an error, and while abort_i is high, everything
+//          that is not requested yet is dropped.
 // Numbers  bits, unchanged.
 // Source   docs/interfaces.md, library.
 `include "jd_assert.svh"

@@ -2,14 +2,14 @@
 //
 // Copies beats from one place in memory to another.
 //
-// Streams  job: source, target and beats; end: how it ended, in order: 0, or the bus's answer of the
-//          first error and whether it was to a write.
-// Timing   a beat per clock on memory that reads and writes one, with up to Rows beats on their
-//          way: enough for a latency of Rows - 136 clocks. Pieces end with a page of the source;
-//          one is written once all its beats are there, so W never waits. After stop_i no
-//          burst is begun; idle_o says that none is out.
-// Numbers  bits, unchanged. After an error nothing more is read or written: what comes is dropped,
-//          the piece with the error too.
+// Streams  job: source, target and number of beats. end: how it ended, in order: 0, or the bus's
+//          answer of the first error and whether it answered a write.
+// Timing   A beat per clock on memory that reads and writes one per clock, with up to Rows beats on
+//          their way: enough for a latency of Rows - 136 clocks. A piece ends with a page of the
+//          source. It is written once all its beats are here, so W never waits. After stop_i no
+//          burst begins; idle_o says that no burst is outstanding.
+// Numbers  bits, unchanged. After an error nothing more is read or written, and arriving data are
+//          dropped, with the piece that had the error.
 // Source   docs/interfaces.md, library.
 `include "jd_assert.svh"
 module jd_axi_copy

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Holds back the addresses of an AXI4 port while as many transactions as allowed are out.
+// Holds back the addresses of an AXI4 port while as many transactions as allowed are outstanding.
 //
-// Streams  client_*: the side of the master; mem_*: the side of the memory.
-// Timing   all is passed through in the same clock. Once free, a channel of addresses stays so until
-//          its next address goes; the end of a transaction counts from the next clock on.
-// Numbers  at most Reads reads and Writes writes are out.
+// Streams  client_*: the side of the master. mem_*: the side of the memory.
+// Timing   Everything passes in the same clock. Once an address channel is free, it stays free
+//          until its next address goes. The end of a transaction counts from the next clock on.
+// Numbers  at most Reads reads and Writes writes are outstanding.
 // Source   docs/shell.md, memory.
 `include "jd_assert.svh"
 module jd_axi_limit

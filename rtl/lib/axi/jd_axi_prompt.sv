@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks at an engine's memory port that the engine holds up nobody who shares the port with it.
+// Checks at an engine's memory port that the engine never holds up others that share the port with
+// it.
 //
-// Streams  mem_*: the port, of which the handshakes of R, AW and W are watched.
+// Streams  mem_*: the port; the handshakes of R, AW and W are watched.
 // Timing   RREADY is high whenever RVALID is. From the clock after an address of AW was taken until
-//          the last beat of its burst is, WVALID is high.
+//          the last beat of its burst is taken, WVALID is high.
 // Numbers  none.
 // Source   docs/shell.md, memory.
 `include "jd_assert.svh"

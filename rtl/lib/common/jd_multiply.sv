@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Product of two numbers, a bit per clock.
+// Multiplies two numbers, one bit per clock.
 //
-// Streams  start_i takes the factors; product_o is theirs while busy_o is low.
+// Streams  start_i takes the factors; product_o is their product while busy_o is low.
 // Timing   busy_o is high for as many clocks as the second factor has bits up to its highest 1, at
 //          least one.
 // Numbers  unsigned, modulo 2**ProductW.

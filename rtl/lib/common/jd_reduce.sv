@@ -2,12 +2,12 @@
 //
 // Reduces groups of items to one item each, by a tree of pairs.
 //
-// Streams  in: the items of all groups; out: one item a group, in the same order. A pipe: valid
+// Streams  in: the items of all groups. out: one item per group, in the same order. A pipe: valid
 //          only, no stall; without registers (Latency 0) it is combinational.
 // Timing   latency Latency, a set of groups per clock. The levels of the tree are spread over the
-//          clocks as evenly as they can be.
-// Numbers  unsigned; a sum is modulo 2**Width. A level combines items 0 and 1, 2 and 3 and so on; the
-//          last of an odd number passes as it is.
+//          clocks as evenly as possible.
+// Numbers  unsigned; a sum is modulo 2**Width. A level combines items 0 and 1, 2 and 3 and so on;
+//          if their number is odd, the last passes unchanged.
 // Source   -
 `include "jd_assert.svh"
 module jd_reduce #(

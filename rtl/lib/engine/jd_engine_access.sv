@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Takes the accesses of an AXI4-Lite port one at a time to a generated register block.
+// Takes the accesses of an AXI4-Lite port, one at a time, to a generated register block.
 //
-// Streams  axil_*: behind jd_engine_control, one access at a time; SLVERR is what the registers
-//          report. register_*: one clock with an access (PeakRDL's interface without a bus); the
+// Streams  axil_*: from jd_engine_control, one access at a time; SLVERR passes on the registers'
+//          error.
+//          register_*: high for one clock with an access (PeakRDL's interface without a bus); the
 //          registers answer a write in that clock, a read in the next.
-// Timing   a write is answered two clocks after it came, a read three. All outputs but awready,
+// Timing   A write is answered two clocks after it came, a read three. All outputs but awready,
 //          wready and arready are registers.
-// Numbers  bits, unchanged; a byte lane's strobe is put on its eight bits.
+// Numbers  bits, unchanged; a byte lane's strobe is copied to its eight bits.
 // Source   shell 1.
 `include "jd_assert.svh"
 module jd_engine_access

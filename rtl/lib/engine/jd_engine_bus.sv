@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The control bus of an engine's page: one access at a time, to the common header (0x000..0x0FF) or
-// to the engine's own registers, where a write to an idle-only word needs an idle engine.
+// to the engine's own registers. A write to an idle-only word needs an idle engine.
 //
-// Streams  axil_*: AXI4-Lite in. engine_*: AXI4-Lite to the engine's registers, offsets of the
-//          page. header_*: one clock an access, answered in the next; a write's address, data and
-//          strobes are there (write_address_o, header_data_o, header_strb_o) one clock and more before.
-// Timing   a header access is answered four clocks after its last address or data came; writes
+// Streams  axil_*: AXI4-Lite in. engine_*: AXI4-Lite to the engine's registers, with offsets of the
+//          page. header_*: high for one clock per access, answered in the next. The address, data
+//          and strobes of a write (write_address_o, header_data_o, header_strb_o) are valid at
+//          least one clock earlier.
+// Timing   A header access is answered four clocks after the last of its address and data; writes
 //          and reads alternate when both wait.
 // Numbers  none.
 // Source   docs/shell.md, address map.

@@ -3,9 +3,10 @@
 // What every engine shares: the common header of its page, rings and completion records, STATUS and
 // interrupt, counters, watchdog and soft reset. The engine sees jobs, ends and a few status bits.
 //
-// Streams  axil_*: the page, AXI4-Lite. engine_*: the engine's own registers (from 0x100). job and
-//          end: one of each a ring; a job in hand owes one end. mem_*: descriptors and records.
-// Timing   at most Jobs jobs of a ring with the engine at a time, which end in any order;
+// Streams  axil_*: the page, AXI4-Lite. engine_*: the engine's own registers (from 0x100). job,
+//          end: one of each per ring; a job that was taken owes one end. mem_*: descriptors and
+//          records.
+// Timing   The engine has at most Jobs jobs of a ring at a time, which end in any order.
 //          soft_reset_o lasts 8 clocks or longer.
 // Numbers  counters are 64 bits and wrap; job numbers wrap at 2^32.
 // Source   docs/shell.md; registers: jd_engine_header.rdl. Golden model:

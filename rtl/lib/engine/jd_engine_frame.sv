@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every engine is built in: rings and records, register access, and one memory port that the
+// The frame of every engine: rings and records, register access, and one memory port that the
 // engine's blocks share. An engine adds its register block and its work.
 //
-// Streams  axil_*: the page. mem_*: the memory port. job: a descriptor that the engine takes and
-//          then owes an end. register_*: accesses to the engine's own words, from 0x100.
-//          client_*: the engine's clients of the port, in turn, a whole burst each.
-// Timing   a client's AR and AW are at the port two clocks later; R, W and B pass through. At most
-//          16 reads and 16 writes are out. A client takes R at once and has the data of a burst when
-//          it asks for it: jd_axi_prompt checks that at the port.
-// Numbers  IDs at the port are the client's number from 1 on, 0 for rings and records.
+// Streams  axil_*: the page. mem_*: the memory port. job: a descriptor; the engine takes it and
+//          then owes an end. register_*: accesses to the engine's own words, from 0x100. client_*:
+//          the engine's clients of the port, in turn, a whole burst each.
+// Timing   A client's AR and AW reach the port two clocks later; R, W and B pass through. At most
+//          16 reads and 16 writes are outstanding. A client takes R at once and has the data of a
+//          burst ready when it requests it; jd_axi_prompt checks that at the port.
+// Numbers  the ID at the port is the client's number, from 1 on; 0 is for rings and records.
 // Source   docs/interfaces.md, the engine's frame.
 `include "jd_assert.svh"
 module jd_engine_frame

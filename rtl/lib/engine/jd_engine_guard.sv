@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decides whether a write to a ring's registers follows the rules; one that does not is refused with
+// Checks whether a write to a ring's registers follows the rules. An illegal write is refused with
 // an error and changes nothing.
 //
 // Streams  none.
-// Timing   refusal_o and far_o belong to the write of the clock before and what the ring is in this
-//          one; a write, and the registers that it changes, must stay for two clocks.
+// Timing   refusal_o and far_o judge the write of the clock before against the ring's state in this
+//          clock. A write, and the registers that it changes, must hold for two clocks.
 // Numbers  TAIL and HEAD are compared modulo 2^32, as distances.
 // Source   docs/shell.md, rings.
 `include "jd_assert.svh"

@@ -3,10 +3,10 @@
 // The memory side of the rings: reads descriptors and writes completion records, one of each at a
 // time, round robin over the rings.
 //
-// Streams  fetch: a ring's wish for the descriptor at an address, answered by fetched_o. record: a
-//          ring's record for an address, answered by recorded_o after its write response.
-// Timing   one descriptor and one record in flight; the payload is captured when it is taken. A
-//          descriptor is there with its last beat.
+// Streams  fetch: a ring asks for the descriptor at an address; fetched_o answers. record: a ring
+//          gives a record for an address; recorded_o answers after the write response.
+// Timing   One descriptor and one record in flight. The payload is captured when it is taken. A
+//          descriptor is complete with its last beat.
 // Numbers  a record is half a beat: the strobes choose the half.
 // Source   docs/shell.md, rings.
 `include "jd_assert.svh"

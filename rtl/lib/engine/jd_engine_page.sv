@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The page of an engine: rings and records, the common header, and accesses to the engine's own
-// registers. What of the frame does not depend on how the engine uses memory.
+// registers. It is the part of jd_engine_frame that does not depend on how the engine uses memory.
 //
 // Streams  axil_*: the page. job, end: as in jd_engine_control. register_*: accesses to the
 //          engine's own words, from 0x100. mem_*: descriptors and records.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One ring: which descriptor is next, the job that is with the engine, its completion record, HEAD.
+// One ring: the next descriptor, the job that the engine has, its completion record, HEAD.
 //
-// Streams  fetch: a descriptor is wanted; answered by one fetched_i. job: the descriptor to the
-//          engine; it falls without being taken only under hold_i. end: how the job ended.
-//          record: the completion record; answered by one recorded_i.
-// Timing   a job is offered in the clock after fetched_i, or after recorded_i of the job before if
+// Streams  fetch: asks for a descriptor; one fetched_i answers. job: the descriptor, to the engine;
+//          it is withdrawn only under hold_i. end: how the job ended. record: the completion
+//          record; one recorded_i answers.
+// Timing   A job is offered in the clock after fetched_i, or after recorded_i of the job before if
 //          its descriptor was prefetched. One descriptor is prefetched while a job runs, unless
-//          that job has the STOP flag, so nothing after a halt is ever held.
+//          that job has the STOP flag, so after a halt no descriptor is held.
 // Numbers  job numbers count modulo 2^32; slot = number modulo 2^size_i; times are TIME.
 // Source   docs/shell.md, rings. Golden model: verif/engine_control/model.py.
 `include "jd_assert.svh"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One ring whose jobs run side by side: which descriptor is next, the jobs that are with the engine,
-// their completion records, HEAD.
+// One ring whose jobs run side by side: the next descriptor, the jobs that the engine has, their
+// completion records, HEAD.
 //
-// Streams  fetch: a descriptor is wanted; answered by one fetched_i. job: the descriptor to the
-//          engine; it falls without being taken only under hold_i or pause_i. end: which job ended,
-//          and how; ends come in any order. record: a completion record; answered by one recorded_i.
-// Timing   a job is offered in the clock after fetched_i if there is room for it. One descriptor is
-//          prefetched, unless the job before it has the STOP flag: nothing after that is fetched
-//          until its record is written. Records are written in the order of their jobs, as far as
-//          they ended; HEAD follows two clocks after a record.
+// Streams  fetch: asks for a descriptor; one fetched_i answers. job: the descriptor, to the engine;
+//          it is withdrawn only under hold_i or pause_i. end: which job ended, and how; ends come
+//          in any order. record: a completion record; one recorded_i answers.
+// Timing   A job is offered in the clock after fetched_i if the engine has room for it. One
+//          descriptor is prefetched, unless the job before it has the STOP flag; then nothing is
+//          fetched until the record of that job is written. Records are written in the order of
+//          their jobs; a job that ended early waits. HEAD follows two clocks after a record.
 // Numbers  job numbers count modulo 2^32; slot = number modulo 2^size_i; times are TIME.
 // Source   docs/shell.md, rings. Golden model: verif/engine_control/model.py.
 `include "jd_assert.svh"

@@ -2,10 +2,10 @@
 //
 // Merges several streams into one, round robin.
 //
-// Streams  in: Streams inputs, each in order; out: their words and the number of the input each
-//          came from. An input that offers a word waits for at most one word of every other.
+// Streams  in: Streams inputs, each in order. out: their words, with the number of the input that
+//          each came from. An input that offers a word waits for at most one word of every other.
 // Timing   latency 1, one word per clock; out_* are registers. in_ready_o follows out_ready_i and
-//          in_valid_i in the same clock (a jd_stream_skid behind it cuts the path from ready).
+//          in_valid_i in the same clock (a jd_stream_skid at the output cuts the path from ready).
 // Numbers  bits, unchanged.
 // Source   -
 `include "jd_assert.svh"

@@ -2,14 +2,14 @@
 //
 // Converts a stream to wider or to narrower words, by a whole factor.
 //
-// Streams  in, out: the same units in the same order; a unit has the bits of the narrower word, and
-//          unit 0 of a word is in the low bits. in_count_i and out_count_o: how many units of a
-//          word count; those above mean nothing. To wider words: a word goes out with its last
-//          unit; under flush_i, which comes after the last unit, one with fewer. clear_i drops what
-//          is held.
-// Timing   a word of the narrower side per clock. To wider words: latency 0 for the last unit, which
-//          alone waits for out_ready_i, in the same clock. To narrower words: latency 1; in_ready_o
-//          follows out_ready_i in the clock of a word's last unit.
+// Streams  in, out: the same units in the same order. A unit has the bits of the narrower word;
+//          unit 0 of a word is in the low bits. in_count_i and out_count_o say how many units of a
+//          word count; the units above have no meaning. To wider words: a word leaves with its last
+//          unit. flush_i, which comes after the last unit, sends a word with fewer units. clear_i
+//          drops held units.
+// Timing   A word of the narrower side per clock. To wider words: latency 0 for the last unit,
+//          which alone waits for out_ready_i, in the same clock. To narrower words: latency 1;
+//          in_ready_o follows out_ready_i in the clock of a word's last unit.
 // Numbers  bits, unchanged.
 // Source   -
 `include "jd_assert.svh"
