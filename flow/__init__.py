@@ -1,4 +1,4 @@
-"""The tool flows behind the scripts and the tests: toolchain, file lists, simulators."""
+"""The tool flows of the scripts and the tests: toolchain, file lists, simulators."""
 
 import os
 from pathlib import Path

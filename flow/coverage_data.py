@@ -130,7 +130,7 @@ def read_points(files: Iterable[Path], root: Path) -> dict[Point, int]:
         files: what the runs left.
         root: the project; points of files outside its `rtl` are left out.
     Returns: counts of the points.
-    Raises: CoverageError at a line that is none of Verilator's.
+    Raises: CoverageError at a line that Verilator did not write.
     """
     counts: dict[str, int] = defaultdict(int)
     for path in files:

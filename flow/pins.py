@@ -40,7 +40,7 @@ PARAMETER = re.compile(r"^\s*parameter\b[^=]*?(\w+)\s*=", re.M)
 
 @dataclass(frozen=True)
 class Flat:
-    """A block behind flat pins.
+    """A block in a module with flat pins.
 
     Attributes:
         toplevel: the module to simulate.
@@ -56,7 +56,7 @@ class Flat:
 def flat(
     core: str, toplevel: str, sources: Iterable[Path | str] = (), packed: bool = False
 ) -> Flat:
-    """The block behind flat pins, or the block itself if none of its ports is a struct of a bus.
+    """The block in a module with flat pins; the block itself if no port is a struct of a bus.
 
     Args:
         core: FuseSoC core that has the block.

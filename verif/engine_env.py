@@ -26,7 +26,7 @@ something in between, and for engines that do one in a way of their own:
     send       a job's descriptor into both memories, its number, the doorbell
     ended      the job's record, or TimeoutError
     predict    the golden engine's end of the job          feed       words that it waits for
-    compare    everything that jobs left behind            undefined  what no one can know of it
+    compare    everything that jobs have written           undefined  what no one can know of it
 """
 
 from __future__ import annotations
@@ -486,7 +486,7 @@ class EngineEnv(uvm_env):
 
     # ---- Comparison
     async def compare(self, *jobs: JobItem) -> None:
-        """Compare everything that jobs left behind, which have all ended in both."""
+        """Compare all results of the jobs, which have ended in both."""
         for job in jobs:
             self.compare_record(job, len(jobs) == 1)
         await self.compare_status(*jobs)

@@ -60,7 +60,7 @@ class Case:
         words: its descriptor.
         arrays: by the word of their address.
         ring: where it is queued.
-        repeats: it may be cut short, for it leaves nothing behind but its output.
+        repeats: it may be cut short, for it changes nothing but its output.
     """
 
     words: Sequence[int]

@@ -272,7 +272,7 @@ def _reserved(opcode: int, samples: int) -> list[int]:
 def _conflicts(ranges: list[Extent]) -> Iterator[tuple[Extent, Extent]]:
     """Yield the pairs that share memory of which one is written.
 
-    An update or a copy in place is none: source and target are then the same range.
+    An update or a copy in place is no conflict: source and target are then the same range.
     """
     pairs = {(_SOURCE, _TARGET), (_G_SOURCE, _G_TARGET)}
     for one, other in combinations(ranges, 2):

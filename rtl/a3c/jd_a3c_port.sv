@@ -39,7 +39,7 @@ module jd_a3c_port
     $fatal(1, "jd_a3c_port: Reads=%0d, Writes=%0d, want 1..31, Patience=%0d, want 1..15", Reads,
            Writes, Patience);
   end
-  // ---- The blocks, behind a multiplexer of their own: two bits of ID are enough for them all
+  // ---- The blocks, with a multiplexer of their own: two bits of ID are enough for them all
   axi_req_t blocks_req;
   axi_rsp_t blocks_rsp;
   jd_axi_mux #(.Clients (3)) u_blocks (

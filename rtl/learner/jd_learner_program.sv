@@ -5,7 +5,7 @@
 // Streams  start_i gives the address and size of the image; records arrive beat by beat. done_o,
 //          for one clock, shows the first broken rule, if there is one. Stages go to the pipelines'
 //          tables as they pass. After an error the program cannot be used.
-// Timing   A network takes a clock per group of its image, 12 clocks, and 5 for each network before
+// Timing   A network takes one clock per group of its image, 12 clocks, and 5 for each network before
 //          it. A stage takes 9 clocks and one per row of its result.
 // Numbers  none.
 // Source   learner 4.2, 4.4. Golden model: models/learner/program.py, validate.

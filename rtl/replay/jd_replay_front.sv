@@ -66,7 +66,7 @@ module jd_replay_front
     return INDEX_W'(index >= leaves ? index - leaves : index);
   endfunction
 
-  // How far `index` is behind `head`, going round. The two differences are side by side.
+  // The distance from `index` up to `head`, going round. The two differences are side by side.
   function automatic logic [INDEX_W-1:0] back(logic [INDEX_W-1:0] index, logic [INDEX_W-1:0] head,
                                               logic [INDEX_W-1:0] leaves);
     logic [INDEX_W:0]   straight;

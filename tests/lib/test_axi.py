@@ -1,4 +1,4 @@
-"""AXI blocks: movers behind the multiplexer or a slice, copier, AXI4-Lite demultiplexer."""
+"""AXI blocks: movers at the multiplexer or a slice, copier, AXI4-Lite demultiplexer."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ def test_queue_traffic(test: str, seed: int) -> None:
 
 @pytest.mark.parametrize("test", ["Random", "BackPressure", "ResetMidway"])
 def test_queues_traffic(test: str, seed: int) -> None:
-    """Short queues behind the multiplexer, writes in bursts of 8."""
+    """Short queues at the multiplexer, writes in bursts of 8."""
     movers(test, QUEUES, seed)
 
 
 @pytest.mark.parametrize("held", ["out", "in"])
 def test_slow_users_of_movers_fail(held: str, seed: int) -> None:
-    """Movers whose users are slow, behind the frame: it sees that R or W waits, by design."""
+    """Movers whose users are slow, at the frame: it sees that R or W waits, by design."""
     name = {"out": "ReadNeverWaits_A", "in": "DataAtHand_A"}[held]
     with pytest.raises(simulate.SimulationFailed, match=f"u_frame.u_prompt.{name}"):
         movers(f"Slow{held.capitalize()}", {**FRAME, "Queue": 0}, seed)

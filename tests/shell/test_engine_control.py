@@ -1,4 +1,4 @@
-"""jd_engine_control behind the echo engine: rings, records, errors, resets, registers."""
+"""jd_engine_control with the echo engine: rings, records, errors, resets, registers."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ constexpr uint64_t NEVER = ~uint64_t{0};
 constexpr uint64_t QUIET = 300;  // clocks in which nothing may begin after a stop
 constexpr uint64_t STUCK = 20000;  // clocks without any progress
 
-/// The memory's port: behind the requests below.
+/// The memory's port, which takes the requests below.
 struct Bus {
   uint8_t m_axi_arvalid_o = 0, m_axi_arready_i = 0, m_axi_arid_o = 0, m_axi_arlen_o = 0;
   uint8_t m_axi_awvalid_o = 0, m_axi_awready_i = 0, m_axi_awid_o = 0, m_axi_awlen_o = 0;

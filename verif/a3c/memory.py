@@ -255,7 +255,7 @@ def library(name: str, core: str, parameters: tuple[tuple[str, int], ...]) -> ct
     """Build and open the simulator of a block.
 
     Args:
-        name: of the module behind jd_a3c_.
+        name: of the module after `jd_a3c_`.
         core: FuseSoC core.
         parameters: of the module.
     """
@@ -277,7 +277,7 @@ class Actor(Harness):
     """A block under simulation (a context manager).
 
     Args:
-        name: of the module behind jd_a3c_.
+        name: of the module after `jd_a3c_`.
         parameters: of the module.
         seed: of the random register values and of all pauses.
     """

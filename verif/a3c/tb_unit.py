@@ -543,7 +543,7 @@ class Samples(Shapes):
 
 @pyuvm.test(timeout_time=40, timeout_unit="ms")
 class SpecialValues(UnitTest):
-    """Infinities and NaNs reach what they must, nothing else: a tap that is none adds nothing."""
+    """Infinities and NaNs reach what they must, and no more: taps outside the map add nothing."""
 
     async def body(self) -> None:
         """A few values among all others."""

@@ -544,7 +544,7 @@ class AxiMonitor(uvm_monitor):
 
 
 class AxiMemoryAgent(uvm_agent):
-    """A memory behind an AXI4 master port, and the monitor of that port."""
+    """A memory at an AXI4 master port, and the monitor of that port."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tiny engine behind jd_engine_control: a job runs for a number of clocks and ends with what its
+// A tiny engine with jd_engine_control: a job runs for a number of clocks and ends with what its
 // descriptor says. Test inputs drive the status bits that a real engine derives from its work.
 //
 // Streams  axil_*: the page. mem_*: memory port. Words of a descriptor: 0 opcode 1 ECHO, 2 HANG;

@@ -1,4 +1,4 @@
-"""Tests of jd_engine_control behind the echo engine, run by tests/shell/test_engine_control.py."""
+"""Tests of jd_engine_control with the echo engine, run by tests/shell/test_engine_control.py."""
 
 from __future__ import annotations
 

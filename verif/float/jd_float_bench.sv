@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One arithmetic block behind prefixed ports, for the pyuvm environment.
+// One arithmetic block with prefixed ports, for the pyuvm environment.
 //
 // Streams  in: operands; out: the result. Pipes: valid only.
 // Timing   that of the block.

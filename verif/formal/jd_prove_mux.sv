@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Proof of jd_axi_mux, behind its clients' skid buffers (proved by themselves): every request that is
+// Proof of jd_axi_mux with its clients' skid buffers (proved by themselves): every request that is
 // granted reaches the port once, unchanged, with its client in the high bits of the ID; responses go
 // to the client that the ID names and to no other; write data come from the client of the oldest
 // granted burst that is not finished, in whole bursts and in the order of the grants; requests and

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bench of jd_engine_access: 16 words behind it, answered as PeakRDL's registers do; a word above
+// Bench of jd_engine_access: 16 words at its register port, answered as PeakRDL's registers do; a word above
 // them is an error.
 module jd_access_bench
   import jd_axi_pkg::*;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Test bench: for each client a read and a write mover, all behind one jd_axi_mux (Queue: queues in
-// place of the movers, their contract checked at the port); or, Direct, one
-// client without it, with Slice behind a jd_axi_slice, with Limit behind a jd_axi_limit; or, Frame,
-// behind jd_engine_frame, whose page nobody uses. Ports of clients are unpacked arrays, so that
-// agents find each by its index.
-// The movers' ID is 0 and they check that of their responses; each client's is another at the
-// multiplexer, which must bring it back.
+// Test bench: a read and a write mover for each client, which share the memory port.
+//
+//   default  all clients at one jd_axi_mux
+//   Queue    queues in place of the movers; jd_axi_prompt checks their contract at the port
+//   Direct   one client without a multiplexer; with Slice at a jd_axi_slice, with Limit at a
+//            jd_axi_limit
+//   Frame    at jd_engine_frame, whose page nobody uses
+//
+// Ports of clients are unpacked arrays, so that agents find each by its index. The movers use ID 0
+// and check it in their responses. The bench gives each client another ID at the multiplexer,
+// which must bring it back.
 module jd_movers_bench
   import jd_axi_pkg::*;
 #(
@@ -14,7 +18,7 @@ module jd_movers_bench
   parameter int unsigned MaxOutstanding = 4,
   parameter int unsigned IdW            = 1,
   parameter bit          Direct         = 1'b0,   // one client, without the multiplexer
-  parameter bit          Slice          = 1'b0,   // Direct, behind a slice
+  parameter bit          Slice          = 1'b0,   // Direct, at a slice
   parameter int unsigned Forward        = 31,     // of the slice
   parameter int unsigned Backward       = 31,
   parameter int unsigned Limit          = 0,      // Direct, at most so many reads and writes out

@@ -1,4 +1,4 @@
-"""Tests of the AXI4 movers behind the multiplexer: every beat is accounted for."""
+"""Tests of the AXI4 movers at the multiplexer: every beat is accounted for."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ class BurstCoverage(Coverage):
 
 
 class Environment(uvm_env):
-    """Clients, the memory behind the port, coverage."""
+    """Clients, the memory at the port, coverage."""
 
     def __init__(
         self,

@@ -45,7 +45,7 @@ class Jobs:
         return self.rng.randrange(self.hot if self.rng.random() < 0.7 else self.leaves)
 
     def indices(self, count: int) -> np.ndarray:
-        """[count] uint32 leaves; now and then one that is none."""
+        """[count] uint32 leaves; now and then an illegal one."""
         values = [self.index() for _ in range(count)]
         if self.rng.random() < 0.08:
             values[self.rng.randrange(count)] = self.leaves + self.rng.choice((0, 1, 1 << 20))

@@ -46,7 +46,7 @@ class ScaleEngine:
         return values[offset]
 
     def write_register(self, offset: int, value: int, idle: bool) -> None:
-        """There is none to be written. Raises RegisterError."""
+        """No register can be written. Raises RegisterError."""
         raise RegisterError(f"write of {offset:#x}")
 
     def job(

@@ -57,7 +57,7 @@ class _Memory:
 
 
 class ModelDevice(DeviceBase):
-    """The golden models of a configuration, behind the same registers as the RTL."""
+    """The golden models of a configuration, with the registers of the RTL."""
 
     def __init__(
         self,

@@ -62,7 +62,7 @@ class _Failure:
 
 @dataclass
 class EnginePage:
-    """An engine behind its registers and rings.
+    """An engine with its registers and rings.
 
     Attributes:
         engine_id, version: words of the header.
