@@ -27,7 +27,6 @@ MODULES = ("registers", "model", "driver", "bench")  # keys of a manifest that n
 FILES = (
     "fusesoc.conf", "configs/*.json", "lint/*.vlt", "flow/*.h", "models/**/*.py",
     "models/*/engine.yaml", "rtl/**/*.sv", "rtl/**/*.svh", "rtl/**/*.core", "rtl/*/engine.yaml",
-    "examples/engine_scale/**/*",
 )  # fmt: skip
 
 

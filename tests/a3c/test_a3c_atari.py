@@ -13,14 +13,14 @@ import pytest
 
 pytest.importorskip("ale_py")
 
-import train_a3c
 from jackdaw.agents.a3c import a3c_recipe
 from jackdaw.device import open_device
 from jackdaw.environments import make_frames
 from jackdaw.environments.atari import NO_OPS, area_sums, make_atari
+from jackdaw.runtime import session
 from jackdaw.runtime.asynchronous import AsynchronousRun, Episode
 from jackdaw.runtime.report import running_means
-from jackdaw.runtime.run_folder import kept
+from jackdaw.runtime.run_folder import LOCK, kept
 from train_a3c import main
 
 GAMES = {"ALE/Breakout-v5": 240, "ALE/Pong-v5": 100}  # steps that are compared
@@ -152,7 +152,7 @@ def test_a3c_training_script(tmp_path: Any, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out.count("16 episodes") == 2
     assert sorted(p.name for p in tmp_path.iterdir()) == ["curve.png", "seed1"]
     files = {p.name for p in folder.iterdir() if not p.name.startswith("events.out.tfevents.")}
-    assert files == {"config.json", "summary.json", "curve.png", "checkpoint.npz"}
+    assert files == {"config.json", "summary.json", "curve.png", "checkpoint.npz", LOCK}
     assert list(folder.glob("events.out.tfevents.*"))
     more = ["--steps", "352", "--window", "4", "--out", str(tmp_path), "--resume"]
     assert main([*more, "--set", "eps=1e-3", "--set", "agents=8"]) == 0
@@ -166,7 +166,7 @@ def test_a3c_training_script(tmp_path: Any, capsys: pytest.CaptureFixture[str]) 
     assert (settings["eps"], settings["agents"]) == (1e-3, 8)
     assert main([*more, "--env", BREAKOUT]) == 2
     assert main([*arguments, "--env", BREAKOUT]) == 2  # would only be plotted
-    assert capsys.readouterr().err.count("environment is 'PixelCatch', this run has 'ALE/") == 2
+    assert capsys.readouterr().err.count("build MemPorts is 1, this run has 4") == 2
     (folder / "checkpoint.npz").write_text("no checkpoint")
     assert main(more) == 2
     assert "no whole checkpoint" in capsys.readouterr().err
@@ -197,10 +197,13 @@ def test_a3c_training_script_bad_arguments(
     assert message in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
-def test_ctrl_c_ends_all_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train_a3c, "train", lambda *_: True)
-    assert main(["--seeds", "1", "2", "--out", str(tmp_path)]) == 1
+def test_ctrl_c_ends_all_seeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(session, "train", lambda *_: True)
+    assert main(["--seeds", "1", "2", "--out", str(tmp_path)]) == 130
     assert [path.name for path in tmp_path.iterdir()] == ["seed1"]
+    assert f"--out {tmp_path / 'seed1'} --resume" in capsys.readouterr().err
 
 
 def test_running_means() -> None:

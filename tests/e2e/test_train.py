@@ -125,8 +125,11 @@ def test_resumed_run_equals_uninterrupted_run(tmp_path, seed):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (["--agent", "sac"], "no recipe for sac on CartPole-v1"),
-        (["--agent", "ddpg"], "no recipe for ddpg on CartPole-v1"),
+        (["--agent", "sac"], "no agent sac; there are: dqn, "),
+        (["--agent", "ddpg"], "CartPole-v1: ddpg wants continuous actions, got Discrete(2)"),
+        (["--agent", "dqn", "--env", "Pendulum-v1"], "dqn wants discrete actions, got Box"),
+        (["--agent", "a3c"], "a3c wants frames of [2, 12, 12] or [4, 84, 84]"),
+        (["--env", "Nothing-v1"], "Nothing-v1: Environment `Nothing` doesn't exist"),
         (["--config", "nothing"], "no configuration nothing"),
         (["--agent", "ddpg", "--env", "Pendulum-v1", "--config", "demo"], "ActorCritic = 0"),
         (["--set", "batch=65"], "replay of this build has 1..64"),

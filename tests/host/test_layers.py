@@ -11,7 +11,10 @@ from flow import ROOT
 
 PACKAGE = ROOT / "host" / "jackdaw"
 # From below; the replay buffer is for training loops of other people.
-LAYERS = ("errors", "environments", "device", "drivers", "replay_buffer", "agents", "runtime")
+LAYERS = (
+    "errors", "environments", "device", "drivers", "replay_buffer", "agents", "runtime", "api",
+    "cli", "__main__",
+)  # fmt: skip
 
 
 def layer(module: str) -> str:

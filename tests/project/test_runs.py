@@ -12,7 +12,9 @@ import curves
 import precision
 import report
 import train
+from jackdaw.agents.recipes import DqnRecipe
 from jackdaw.errors import ConfigError
+from jackdaw.runtime.session import ask
 
 
 def test_curves_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,13 +87,14 @@ def test_a_comparison_of_other_steps_is_refused(
 
 
 def test_pairs_of_a_recipe_are_set() -> None:
-    def chosen(*changes: str) -> train.Recipe:
-        sets = [word for change in changes for word in ("--set", change)]
-        return train.chosen_recipe(train.arguments(["--out", "x", *sets]))
+    def chosen(*changes: str) -> DqnRecipe:
+        recipe = ask("dqn", "CartPole-v1", texts=list(changes))[0].recipe
+        assert isinstance(recipe, DqnRecipe)
+        return recipe
 
-    assert chosen("epsilon=0.5,0.25", "hidden=32,16").epsilon == (0.5, 0.25)  # type: ignore[attr-defined]
+    assert chosen("epsilon=0.5,0.25", "hidden=32,16").epsilon == (0.5, 0.25)
     assert chosen("hidden=32").hidden == (32,)
-    assert chosen("double=True").double  # type: ignore[attr-defined]
+    assert chosen("double=True").double
     for change in ("hidden=a,b", "hidden=", "epsilon=1", "epsilon=0,2", "double=1"):
         with pytest.raises(ConfigError):
             chosen(change)

@@ -84,7 +84,7 @@ class AtariFrames(gymnasium.Wrapper[np.ndarray, np.int64, np.ndarray, np.int64])
         return resize(np.max(frames[-2:], axis=0)), total, terminated, truncated, info
 
 
-def make_atari(name: str) -> gymnasium.Env[np.ndarray, np.int64]:
+def make_atari(name: str, **options: Any) -> gymnasium.Env[np.ndarray, np.int64]:
     """Make a game (`ALE/Pong-v5`) without sticky actions; observations [4, 84, 84] float32."""
     game = gymnasium.make(
         name,
@@ -92,5 +92,6 @@ def make_atari(name: str) -> gymnasium.Env[np.ndarray, np.int64]:
         repeat_action_probability=0.0,
         obs_type="grayscale",
         disable_env_checker=True,
+        **options,
     )
     return FrameStackObservation(AtariFrames(game), STACK)

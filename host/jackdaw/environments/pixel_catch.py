@@ -11,6 +11,7 @@ SIZE = 12  # pixels along an edge
 FRAMES = 2  # stacked, the newest last
 PADDLE = 1  # pixels to either side of the paddle's centre
 ACTIONS = 3  # left, stay, right
+ZOOM = 16  # of a rendered frame
 
 
 class PixelCatch(gymnasium.Env[np.ndarray, np.int64]):
@@ -21,9 +22,10 @@ class PixelCatch(gymnasium.Env[np.ndarray, np.int64]):
     random place, so that a policy that ignores the pixels gets about -0.5.
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 5}  # noqa: RUF012
 
-    def __init__(self) -> None:
+    def __init__(self, render_mode: str | None = None) -> None:
+        self.render_mode = render_mode
         self.observation_space = gymnasium.spaces.Box(0, 1, (FRAMES, SIZE, SIZE), np.float32)
         self.action_space = gymnasium.spaces.Discrete(ACTIONS)
         self._frames = np.zeros((FRAMES, SIZE, SIZE), np.float32)
@@ -50,6 +52,13 @@ class PixelCatch(gymnasium.Env[np.ndarray, np.int64]):
         caught = abs(self._column - self._centre) <= PADDLE
         reward = (1.0 if caught else -1.0) if ended else 0.0
         return self._frames.copy(), reward, ended, False, {}
+
+    def render(self) -> Any:
+        """The newest frame, [192, 192, 3] uint8, if the render mode is `rgb_array`."""
+        if self.render_mode is None:
+            return None
+        grey = (255 * self._frames[-1]).astype(np.uint8)
+        return np.kron(grey, np.ones((ZOOM, ZOOM), np.uint8))[..., None].repeat(3, axis=2)
 
     def _draw(self) -> np.ndarray:
         frame = np.zeros((SIZE, SIZE), np.float32)

@@ -15,20 +15,32 @@ class EnvironmentDiverged(CheckpointError):
     """An environment did not repeat its episode, so a run cannot go on to the bit."""
 
 
+def flat(environment: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
+    """The environment with observations of one dimension; what can be flattened is."""
+    space = environment.observation_space
+    if isinstance(space, gymnasium.spaces.Box) and len(space.shape) == 1:
+        return environment
+    if not space.is_np_flattenable:
+        raise ConfigError(f"observation space: got {space}, want one of fixed size")
+    return gymnasium.wrappers.FlattenObservation(environment)
+
+
 class Environment(gymnasium.Wrapper):  # type: ignore[type-arg]
     """An environment by name, whose state can be kept whatever it is made of.
 
     A simulation engine's state cannot always be copied. What is kept is how the episode began and
     its actions; `restored` makes it anew and plays them again, and must see the same.
-    Continuous actions are from -1 to 1 and rescaled to the bounds.
+    Continuous actions are from -1 to 1 and rescaled to the bounds. Observations are flattened.
 
     Args:
         name: Gymnasium id.
+    Attributes:
+        bounds: the space of continuous actions in the environment's own units.
     Raises: ConfigError for bounds that are not finite.
     """
 
     def __init__(self, name: str) -> None:
-        super().__init__(gymnasium.make(name))
+        super().__init__(flat(gymnasium.make(name)))
         self.name = name
         self._begin: tuple[int | None, dict[str, Any] | None] | None = None
         self._actions: list[Any] = []
@@ -38,6 +50,7 @@ class Environment(gymnasium.Wrapper):  # type: ignore[type-arg]
         if isinstance(space, gymnasium.spaces.Box):
             if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
                 raise ConfigError(f"action space: got {space}, want finite bounds")
+            self.bounds = space
             self._middle = (space.high + space.low) / 2
             self._half = (space.high - space.low) / 2
             self.action_space = gymnasium.spaces.Box(-1.0, 1.0, space.shape, np.float32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +37,12 @@ class Curve:
     title: str = ""
 
     @property
+    def means(self) -> list[tuple[int, float]]:
+        """Step and mean return of each whole window of episodes."""
+        means = running_means(self.returns, self.window)[self.window - 1 :]
+        return list(zip(self.steps[self.window - 1 :], map(float, means), strict=True))
+
+    @property
     def newest(self) -> float:
         """Mean of the newest returns; 0 before the first."""
         values = self.returns[-self.window :]
@@ -44,29 +50,30 @@ class Curve:
 
 
 class Line:
-    """The live line of a lockstep run.
+    """The live line of a run.
 
     Args:
-        total: gradient steps after which the run gives up.
-        initial: gradient steps already done (a resumed run).
+        total: steps after which the run gives up.
+        initial: steps already done (a resumed run).
+        unit: of the steps.
     """
 
-    def __init__(self, total: int, initial: int = 0) -> None:
+    def __init__(self, total: int, initial: int = 0, unit: str = "gradient steps") -> None:
         self.bar = tqdm(
             total=total,
             initial=initial,
             unit="step",
             dynamic_ncols=True,
             mininterval=0.2 if sys.stderr.isatty() else 5.0,
-            bar_format="{n_fmt}/{total_fmt} gradient steps {bar:10} "
-            "{elapsed} (at most {remaining} left) {postfix}",
+            bar_format=f"{{n_fmt}}/{{total_fmt}} {unit} "
+            "{bar:10} {elapsed} (at most {remaining} left) {postfix}",
         )
 
-    def show(self, progress: Progress) -> None:
-        """Bring the line up to date."""
+    def show(self, progress: Progress, step: int | None = None) -> None:
+        """Bring the line up to date; steps are gradient steps, or else are given."""
         rate = progress.cycles / progress.device_seconds if progress.device_seconds else 0.0
         text = (
-            f"episode {progress.episodes} return {progress.mean_return:.0f} "
+            f"episode {progress.episodes} return {progress.mean_return:.4g} "
             f"|TD| {progress.mean_td:.3f} {progress.cycles / 1e6:.2f} Mcycles"
         )
         if rate:
@@ -74,7 +81,7 @@ class Line:
         if progress.evaluation:
             text += f", evaluation {progress.evaluation[0]:.0f} ({progress.evaluation[1]})"
         self.bar.set_postfix_str(text, refresh=False)
-        self.bar.update(progress.gradient_steps - self.bar.n)
+        self.bar.update((progress.gradient_steps if step is None else step) - self.bar.n)
 
     def close(self) -> None:
         """End the line."""
@@ -87,6 +94,26 @@ def running_means(values: Sequence[float], window: int) -> np.ndarray:
     ends = np.arange(1, len(values) + 1)
     begins = np.maximum(ends - window, 0)
     return (sums[ends] - sums[begins]) / (ends - begins)
+
+
+def draw_seeds(path: Path, curves: Mapping[str, Curve], unit: str, title: str) -> None:
+    """Plot the running means of several runs of one training, by name."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 3.5), layout="constrained")
+    for name, curve in curves.items():
+        axes.plot(*(zip(*curve.means, strict=True) if curve.means else ([], [])), label=name)
+    goal, window = next(iter(curves.values())).goal, next(iter(curves.values())).window
+    if goal is not None:
+        axes.axhline(goal, color="grey", linewidth=0.8, linestyle="--")
+    axes.set(xlabel=unit, ylabel=f"mean return of {window} episodes", title=title)
+    axes.legend(loc="lower right")
+    axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
 
 
 def draw_curves(path: Path, curves: Sequence[Curve], title: str = "") -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -18,16 +19,25 @@ from jackdaw.agents.a3c import A3cRecipe
 from jackdaw.agents.base import EnvironmentSpec
 from jackdaw.agents.make import make_agent
 from jackdaw.agents.qat_ddpg import QatAgent
-from jackdaw.agents.recipes import QatRecipe, Recipe
+from jackdaw.agents.recipes import ActorCriticRecipe, DqnRecipe, QatRecipe, Recipe
 from jackdaw.device import Config, load_config
 from jackdaw.device.base import Device
 from jackdaw.environments import make_frames
 from jackdaw.errors import ConfigError
 from jackdaw.runtime.asynchronous import AsynchronousRun
+from jackdaw.runtime.callbacks import Callbacks
 from jackdaw.runtime.device_trainer import DeviceTrainer
 from jackdaw.runtime.environment import Environment
 from jackdaw.runtime.evaluation import evaluate
 from jackdaw.runtime.lockstep import EVALUATION_EPISODES, LockstepRun, Progress
+from jackdaw.runtime.policy import (
+    ActorPolicy,
+    FixedPolicy,
+    FramePolicy,
+    Policy,
+    ValuePolicy,
+    spaces_of,
+)
 from jackdaw.runtime.qat_trainer import QatTrainer
 from jackdaw.runtime.report import Curve, Line
 from jackdaw.runtime.run_folder import RunFolder
@@ -114,6 +124,7 @@ class LockstepTraining:
         self.most = recipe.max_steps
         environment = self._make()
         self.agent = make_agent(recipe, EnvironmentSpec.of(environment))
+        self.spaces = spaces_of(environment)
         environment.close()
         parameters = self.agent.initial_parameters(generator(seed, "network"))
         self.trainer = DeviceTrainer(device, self.agent, parameters, derive(seed, "replay"), mode)
@@ -151,6 +162,19 @@ class LockstepTraining:
         """Whether an evaluation reached the threshold."""
         return self.run.solved
 
+    @property
+    def progress(self) -> Progress:
+        """See callbacks.Watched."""
+        return self.run.progress
+
+    def policy(self) -> Policy:
+        """See callbacks.Watched."""
+        parameters = self.run.weights.read().parameters
+        if isinstance(self.recipe, DqnRecipe):
+            return ValuePolicy(self.recipe, self.spaces, parameters)
+        assert isinstance(self.recipe, ActorCriticRecipe)
+        return ActorPolicy(self.recipe, self.spaces, parameters)
+
     def state(self) -> dict[str, Any]:
         """See Training: all that decides how it goes on, to the bit."""
         return {"trainer": self.trainer.state(), "run": self.run.state()}
@@ -170,7 +194,7 @@ class LockstepTraining:
         return Curve(
             "gradient steps",
             20,
-            self.recipe.threshold,
+            self.recipe.threshold if np.isfinite(self.recipe.threshold) else None,
             [e[1] for e in history.episodes],
             [e[2] for e in history.episodes],
             history.evaluations,
@@ -233,6 +257,7 @@ class TimestepTraining:
         self.recipe, self.seed, self.most = recipe, seed, recipe.max_steps
         environment = self._make()
         agent = QatAgent(recipe, EnvironmentSpec.of(environment))
+        self.spaces = spaces_of(environment)
         environment.close()
         parameters = agent.initial_parameters(generator(seed, "network"))
         seeds = derive(seed, "replay"), derive(seed, "noise")
@@ -275,6 +300,15 @@ class TimestepTraining:
         """Whether the last evaluation reached the threshold."""
         return self.run.solved
 
+    @property
+    def progress(self) -> Progress:
+        """See callbacks.Watched."""
+        return self.run.progress
+
+    def policy(self) -> Policy:
+        """See callbacks.Watched."""
+        return FixedPolicy(self.recipe, self.spaces, self.trainer.policy())
+
     def state(self) -> dict[str, Any]:
         """See Training: all that decides how it goes on, to the bit."""
         return {"trainer": self.trainer.state(), "run": self.run.state_of()}
@@ -292,7 +326,7 @@ class TimestepTraining:
         return Curve(
             f"timesteps (16-bit activations from {self.recipe.qdelay} on)",
             20,
-            self.recipe.threshold,
+            self.recipe.threshold if np.isfinite(self.recipe.threshold) else None,
             [e[1] for e in history.episodes],
             [e[2] for e in history.episodes],
             history.evaluations,
@@ -358,11 +392,12 @@ class AsynchronousTraining:
         until_goal: bool = False,
     ) -> None:
         self.device, self.recipe, self.until_goal = device, recipe, until_goal
-        self.most = recipe.steps
+        self.seed, self.most = seed, recipe.steps
         self.run = AsynchronousRun(
             partial(make_frames, recipe.environment), recipe.network, device, recipe.settings,
             seed, start["run"] if start else None,
         )  # fmt: skip
+        self.spaces = spaces_of(self.run.agents[0].environment)
         self.ends: list[int] = start["ends"] if start else []
         self.returns: list[float] = start["returns"] if start else []
         self._before = float(start["seconds"]) if start else 0.0
@@ -400,6 +435,22 @@ class AsynchronousTraining:
     def step(self) -> int:
         """Environment steps so far."""
         return self.run.step
+
+    @property
+    def progress(self) -> Progress:
+        """See callbacks.Watched; gradient steps are updates, and there are no evaluations."""
+        return Progress(
+            gradient_steps=self.run.updates,
+            environment_steps=self.step,
+            episodes=len(self.returns),
+            mean_return=self.mean if self.returns else 0.0,
+            cycles=self.device.cycles(),
+            seconds=self._before + self.passed,
+        )
+
+    def policy(self) -> Policy:
+        """See callbacks.Watched; waits for the trainings that are under way."""
+        return FramePolicy(self.recipe, self.spaces, self.run.parameters())
 
     @property
     def mean(self) -> float:
@@ -475,9 +526,32 @@ class AsynchronousTraining:
             writer.add_scalar(prefix + name, value, self.step)
 
 
+def curve_of(recipe: Recipe | A3cRecipe, state: Mapping[str, Any]) -> Curve:
+    """The curve of a checkpoint's run: of every episode, its step and its return."""
+    if isinstance(recipe, A3cRecipe):
+        unit = "environment steps"
+        return Curve(unit, recipe.window, recipe.goal, state["ends"], state["returns"])
+    history = state["run"]["history"]
+    episodes, goal = history["episodes"], recipe.threshold
+    return Curve(
+        "gradient steps",
+        20,
+        goal if np.isfinite(goal) else None,
+        [e[1] for e in episodes],
+        [e[2] for e in episodes],
+        history["evaluations"],
+    )
+
+
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C ends nothing inside, but makes what is yielded return True."""
+    """Ctrl-C ends nothing inside, but makes what is yielded return True.
+
+    Python tells only its main thread of Ctrl-C; in another one nothing is changed.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
     asked = False
 
     def on_signal(*_: object) -> None:
@@ -532,8 +606,9 @@ def train_agent(
     about: dict[str, Any],
     mode: str = "comm_reduction",
     every: int = 100,
+    callbacks: Callbacks | None = None,
 ) -> dict[str, Any]:
-    """Train an agent alone and judge it by 100 greedy episodes.
+    """Train an agent alone and judge it by 100 greedy episodes; not after Ctrl-C.
 
     Args:
         device: an open device with a replay engine and a learner or a qat engine; None trains an
@@ -544,6 +619,7 @@ def train_agent(
         about: agent, device and config by name, and what else config.json says.
         mode: see `DeviceTrainer`; a qat engine has one way.
         every: gradient steps between checkpoints.
+        callbacks: are told of it, and may end it.
     Returns: what summary.json says.
     Raises: ConfigError if the build is too small for the recipe; then nothing is written.
     """
@@ -555,34 +631,41 @@ def train_agent(
         training = LockstepTraining(device, recipe, seed, mode, folder.start)
     else:
         raise ConfigError(f"device: got none for {about['agent']}, want a simulator or a model")
+    callbacks = callbacks or Callbacks()
     with closing(training):
-        folder.begin({"recipe": asdict(recipe), **about})
+        folder.begin({"recipe": asdict(recipe), **about, "spaces": training.spaces})
+        callbacks.start(training)
         run, trainer = training.run, training.trainer
         line, writer = Line(recipe.max_steps, training.step), folder.events()
 
         def report() -> None:
             line.show(run.progress)
             training.write_events(writer)
+            callbacks.step(training)
 
         def due() -> bool:
             return training.step > 0 and training.step % every == 0
 
         try:
-            train({about["agent"]: training}, folder, training.state, report, due)
+            interrupted = train(
+                {about["agent"]: training}, folder, training.state, report, due,
+                lambda: callbacks.stopped,
+            )  # fmt: skip
         finally:
             line.close()
             writer.close()
         seconds = time.perf_counter() - began
-        mean = training.final_return()
+        mean = run.progress.mean_return if interrupted else training.final_return()
         summary = {
             "environment": recipe.environment,
             "device": about["device"],
             "config": about["config"],
             "seed": seed,
-            "solved": mean >= recipe.threshold,
-            "threshold": recipe.threshold,
+            "solved": mean >= recipe.threshold and not interrupted,
+            "threshold": recipe.threshold if np.isfinite(recipe.threshold) else None,
             "mean_return": mean,
-            "evaluation_episodes": EVALUATION_EPISODES,
+            "evaluation_episodes": 0 if interrupted else EVALUATION_EPISODES,
+            "interrupted": interrupted,
             "gradient_steps": run.progress.gradient_steps,
             "environment_steps": run.progress.environment_steps,
             "episodes": run.progress.episodes,
@@ -590,9 +673,10 @@ def train_agent(
             "device_seconds": round(run.progress.device_seconds, 2),
             **trainer.measurements(),
         }
-    if run.progress.device_seconds:
-        rate = run.progress.cycles / run.progress.device_seconds
-        summary["simulated_cycles_per_second"] = round(rate)
-    title = f"{about['agent']} on {recipe.environment}, device {about['device']}, seed {seed}"
-    folder.finish(summary, [training.curve()], title)
+        if run.progress.device_seconds:
+            rate = run.progress.cycles / run.progress.device_seconds
+            summary["simulated_cycles_per_second"] = round(rate)
+        title = f"{about['agent']} on {recipe.environment}, device {about['device']}, seed {seed}"
+        folder.finish(summary, [training.curve()], title)
+        callbacks.end(training, summary)
     return summary

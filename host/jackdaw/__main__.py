@@ -1,0 +1,7 @@
+"""`python -m jackdaw` is the command `jackdaw`."""
+
+import sys
+
+from jackdaw.cli import main
+
+sys.exit(main())

@@ -1,0 +1,84 @@
+"""Begin an engine: a copy of the smallest one that has everything, under a new name."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from flow import INSTALLED, ROOT
+from flow.manifest import ELSEWHERE, NAME, by_id, known
+from jackdaw.errors import ConfigError
+
+EXAMPLE = "examples/engine_scale"
+PAGE = "docs/new-engine.md"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line."""
+    parser.add_argument("name", help="lower-case letters and digits, e.g. filter")
+    parser.add_argument("--id", help="four characters of its ID word; default from the name")
+    parser.add_argument("--out", type=Path, help="its folder; default ./engine_NAME")
+
+
+def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    """Copy, rename and generate the registers. Raises: ConfigError."""
+    if INSTALLED:
+        raise ConfigError(
+            "the tools that make an engine's registers and test it are not part of the package: "
+            "run this in a clone"
+        )
+    folder = (options.out or Path(f"engine_{options.name}")).resolve()
+    word = options.id or options.name.upper().ljust(4, "_")[:4]
+    check(options.name, word, folder)
+    copy(ROOT / EXAMPLE, folder, options.name, word)
+    env = os.environ | {ELSEWHERE: str(folder)}
+    command = [sys.executable, str(ROOT / "scripts/registers.py")]
+    subprocess.run(command, check=True, env=env, stdout=subprocess.DEVNULL)
+    print(f"{folder} computes y = a x + b, as the example does. Now:")
+    print(f"  export {ELSEWHERE}={folder}")
+    print(f"  {sys.executable} -m pytest -q {folder / 'tests'}")
+    print(f"{ROOT / PAGE} goes through its files.")
+    return 0
+
+
+def check(name: str, word: str, folder: Path) -> None:
+    """Refuse names that are not free. Raises: ConfigError."""
+    if not NAME.fullmatch(name) or name in known():
+        raise ConfigError(f"engine {name!r}: want a new name of lower-case letters and digits")
+    if not re.fullmatch(r"[\x21-\x7e]{4}", word):
+        raise ConfigError(f"--id {word!r}: want four printable characters")
+    if int.from_bytes(word.encode(), "little") in by_id():
+        raise ConfigError(f"--id {word}: another engine has it")
+    if folder.exists():
+        raise ConfigError(f"{folder} is there already")
+
+
+def copy(example: Path, folder: Path, name: str, word: str) -> None:
+    """Copy the example under another name, without what is generated.
+
+    Args:
+        example: its folder.
+        folder: of the new engine.
+        name: of the new engine.
+        word: four characters of its ID word.
+    """
+    shutil.copytree(example, folder, ignore=shutil.ignore_patterns("generated", "__pycache__"))
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_file():
+            text = path.read_text().replace('engine_id = "SCAL"', f'engine_id = "{word}"')
+            text = text.replace("jd_scale", f"jd_{name}")
+            text = re.sub(
+                r"engine_scale|example:scale|scale_error|test_scale",
+                lambda match: match[0].replace("scale", name),
+                text,
+            )
+            text = text.replace('"scale"', f'"{name}"').replace("engine: scale", f"engine: {name}")
+            text = re.sub(r"Scale(Bus\w+Error)", rf"{name.capitalize()}\1", text)
+            path.write_text(text)
+        if "scale" in path.name:
+            path.rename(path.with_name(path.name.replace("scale", name)))
