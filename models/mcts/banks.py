@@ -30,7 +30,7 @@ def route(stage: int, bank: int, d: int) -> list[int]:
     return rows
 
 
-@njit(cache=True)
+@njit
 def meet(stage, port, other, other_port):  # type: ignore[no-untyped-def]
     """Whether the ways of two different stages share a switch output of a butterfly."""
     height, differ = 0, stage ^ other
@@ -39,7 +39,7 @@ def meet(stage, port, other, other_port):  # type: ignore[no-untyped-def]
     return (port ^ other_port) & ((2 << height) - 1) == 0
 
 
-@njit(cache=True)
+@njit
 def conflicts(in_use, level, port):  # type: ignore[no-untyped-def]
     """Other levels that have a port whose way meets that of this level to this port.
 
@@ -58,7 +58,7 @@ def conflicts(in_use, level, port):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True)
+@njit
 def choose(owner, in_use, level, policy):  # type: ignore[no-untyped-def]
     """The empty bank that a level gets next, or -1; of equally good ones the lowest.
 

@@ -193,7 +193,7 @@ def pack_responses(columns: np.ndarray, number: int, size_log2: int, stamp: int)
     code, worker, depth, action, node, new_id, parent, tag = columns.T
     phase = ~((number + np.arange(len(columns))) >> size_log2) & 1
     out = np.zeros((len(columns), 4), np.uint32)
-    out[:, 0] = phase | code << 1 | worker << 8 | depth << 20 | (action & 0x3F) << 26
+    out[:, 0] = phase | code << 1 | worker << 8 | depth << 20 | action << 26
     out[:, 1] = node | new_id << 16
     out[:, 2] = parent | tag << 16
     out[:, 3] = stamp & 0xFFFF_FFFF

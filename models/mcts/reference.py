@@ -82,12 +82,13 @@ class ReferenceTree:
             rule: uct, alphazero or puct.
             c: exploration.
             vl: virtual loss.
-            fpu: mean of an unvisited child; None: it goes first.
+            fpu: mean of an unvisited child; None: uct takes it first, the others take 0.
             d_act: levels.
             exact: compute in the engine's numbers.
         """
         self._rule, self._c, self._puct = rule, c, rule != "uct"
-        self._vl, self._fpu, self._levels = vl, fpu, d_act
+        self._vl, self._fpu, self._levels = vl, fpu or 0.0, d_act
+        self._first = rule == "uct" and fpu is None
         words = tables(rule, c).tolist()
         self._g, self._r = words[:TABLE_WORDS], words[TABLE_WORDS:]
         self._score: Score = self._fixed if exact else self._float
@@ -136,10 +137,10 @@ class ReferenceTree:
 
     # ---- Scores
     def _fixed(self, node: Node, child: Child) -> int:
-        if not child.n and self._fpu is None:
+        if not child.n and self._first:
             base = 2**31 - 1
         else:
-            q = math.floor(Fraction(child.w, child.n)) if child.n else int(to_value(self._fpu or 0))
+            q = math.floor(Fraction(child.w, child.n)) if child.n else int(to_value(self._fpu))
             prior = child.prior if self._puct else 1 << 16
             entry = bisect_right(EDGES, child.n) - 1
             h = prior * self._r[entry] // 2**16 if child.n else prior * 2**9
@@ -151,9 +152,9 @@ class ReferenceTree:
 
     def _float(self, node: Node, child: Child) -> float:
         visits, loss = node.visits, child.out * self._vl
-        if not child.n and self._fpu is None:
+        if not child.n and self._first:
             return 2047.9 - loss
-        q = child.w / child.n / ONE if child.n else self._fpu or 0.0
+        q = child.w / child.n / ONE if child.n else self._fpu
         if self._rule == "uct":
             spread = math.sqrt(math.log(max(visits, 1)) / max(child.n, 1))
         else:

@@ -22,7 +22,7 @@ PRIOR_ONE = 1 << 16  # P of every child without priors
 EXACT = 512  # table entries with a step of 1
 
 
-@njit(cache=True)
+@njit
 def table_index(x):  # type: ignore[no-untyped-def]
     """The entry of a count 0..2**17 - 1: exact below 512, then 64 steps to each power of two."""
     if x < EXACT:
@@ -33,19 +33,19 @@ def table_index(x):  # type: ignore[no-untyped-def]
     return EXACT + (e - 9) * 64 + ((x >> (e - 6)) & 63)
 
 
-@njit(cache=True)
+@njit
 def mean(w, n, unvisited):  # type: ignore[no-untyped-def]
     """q, with 20 bits of fraction; `unvisited` for n = 0."""
     return w // n if n else unvisited
 
 
-@njit(cache=True)
+@njit
 def weight(prior, n, r):  # type: ignore[no-untyped-def]
     """h, with 25 bits of fraction; `r` is R of n, with 25 bits; P has 16 bits of fraction."""
     return (prior * r) >> 16 if n else prior << 9
 
 
-@njit(cache=True)
+@njit
 def base(q, h, m, shift, first):  # type: ignore[no-untyped-def]
     """The score without virtual loss, with 20 bits of fraction, saturated.
 
@@ -59,7 +59,7 @@ def base(q, h, m, shift, first):  # type: ignore[no-untyped-def]
     return max(SCORE_LEAST, min(SCORE_MOST, q + ((m * h) >> shift)))
 
 
-@njit(cache=True)
+@njit
 def less(score, loss):  # type: ignore[no-untyped-def]
     """A score of a legal child less a virtual loss."""
     return max(score - loss, SCORE_LEAST)

@@ -28,9 +28,11 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from models.mcts import formats, tree
 from models.mcts.formats import BEAT_SLOTS, Geometry
 from models.mcts.select import clocks as selector_clocks
 from models.mcts.tree import RESET, ROOT, SEL, UPD, Trace
+from models.sources import digest
 
 LATENCY = 64  # of the memory, clocks
 PUBLISHED = 20  # clocks from an UPD to its scores
@@ -103,7 +105,7 @@ def replay(
         first = ends[index] = beats[start - 1] + 1
     if ports is None:
         ports = np.arange(g.entries + 1) // g.cap % g.d
-    found = _flow(
+    found = _kept_flow(
         trace.op[:n], trace.path[:n], trace.length[:n], trace.inserted[:n], ports, beats, listed,
         ends, latency, g.d, bool(g.xbar), min(g.t, 2 * n + 2), selector_clocks(g.f, g.fr),
         selector_clocks(g.f, g.fp), -(-g.f // g.mu), g.d + g.y,
@@ -115,13 +117,13 @@ def replay(
     return Clocks(total, root_first, root_last, hazard, flight, busy, sels, bool(ordered))
 
 
-@njit(cache=True)
+@njit
 def _put(ring, head, count, queue, token):  # type: ignore[no-untyped-def]
     ring[queue, (head[queue] + count[queue]) % ring.shape[1]] = token
     count[queue] += 1
 
 
-@njit(cache=True)
+@njit
 def _take(ring, head, count, queue):  # type: ignore[no-untyped-def]
     token = ring[queue, head[queue]]
     head[queue] = (head[queue] + 1) % ring.shape[1]
@@ -129,7 +131,7 @@ def _take(ring, head, count, queue):  # type: ignore[no-untyped-def]
     return token
 
 
-@njit(cache=True)
+@njit
 def _flow(  # type: ignore[no-untyped-def]
     op, path, length, inserted, ports, beats, listed, ends, latency, d, xbar, tokens, root_select,
     select, spread, clear,
@@ -315,3 +317,15 @@ def _flow(  # type: ignore[no-untyped-def]
             most = max(most, flight)
         at += 1
     return clock, root_first, root_last, hazard, most, busy, ordered
+
+
+def _kept(sources: str):  # type: ignore[no-untyped-def]
+    @njit(cache=True)
+    def run(*arguments):  # type: ignore[no-untyped-def]
+        assert sources
+        return _flow(*arguments)
+
+    return run
+
+
+_kept_flow = _kept(digest(formats, tree))

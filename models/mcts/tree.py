@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from models.mcts import banks, formats, score
 from models.mcts.banks import STATIC, choose
 from models.mcts.formats import NO_ID, PRIORS_OF_SLOT, VALUE_MOST, Code, Flag, Geometry, Op
 from models.mcts.score import (
@@ -29,7 +30,9 @@ from models.mcts.score import (
     table_index,
     weight,
 )
+from models.registers import mcts as mcts_registers
 from models.registers.mcts import Error
+from models.sources import digest
 
 FREE, NEW, ACTIVE, TERMINAL = range(4)  # states of an entry
 NONE, EMPTY, PLANTED = range(3)  # of the tree: wants a reset; wants a root; has one
@@ -156,7 +159,7 @@ def make_trace(requests: int, d: int) -> Trace:
 
 
 # ---- Nodes
-@njit(cache=True)
+@njit
 def _score(t, at):  # type: ignore[no-untyped-def]
     """Compute the scores of all children of a node."""
     entry = table_index(t.visits[at])
@@ -169,7 +172,7 @@ def _score(t, at):  # type: ignore[no-untyped-def]
             t.u[at, a] = ILLEGAL
 
 
-@njit(cache=True)
+@njit
 def _weigh(t, at, a):  # type: ignore[no-untyped-def]
     """Compute mean and exploration weight of a child."""
     n = t.n[at, a]
@@ -178,7 +181,7 @@ def _weigh(t, at, a):  # type: ignore[no-untyped-def]
     t.h[at, a] = weight(prior, n, t.r[table_index(n)])
 
 
-@njit(cache=True)
+@njit
 def _write(t, at, ident, level):  # type: ignore[no-untyped-def]
     """Write a whole entry: a new node."""
     t.ident[at], t.state[at], t.level[at], t.visits[at] = ident, NEW, level, 0
@@ -188,7 +191,7 @@ def _write(t, at, ident, level):  # type: ignore[no-untyped-def]
         t.u[at, a], t.child[at, a] = ILLEGAL, -1
 
 
-@njit(cache=True)
+@njit
 def _activate(t, at, legal, priors):  # type: ignore[no-untyped-def]
     """Load the legal children and their priors; a node without a child is terminal."""
     t.state[at] = ACTIVE if legal else TERMINAL
@@ -199,7 +202,7 @@ def _activate(t, at, legal, priors):  # type: ignore[no-untyped-def]
     _score(t, at)
 
 
-@njit(cache=True)
+@njit
 def _allocate(t, level):  # type: ignore[no-untyped-def]
     """An entry for a node of a level, or -1."""
     bank, cap = t.current[level], t.sizes[1]
@@ -216,7 +219,7 @@ def _allocate(t, level):  # type: ignore[no-untyped-def]
 
 
 # ---- Requests
-@njit(cache=True)
+@njit
 def _select(t, worker, new_id, response):  # type: ignore[no-untyped-def]
     """SEL: go down, expand an edge if there is none; returns the address inserted, or -1."""
     settings = t.settings
@@ -269,7 +272,7 @@ def _select(t, worker, new_id, response):  # type: ignore[no-untyped-def]
     return slot
 
 
-@njit(cache=True)
+@njit
 def _update(t, worker, value, flags, legal, priors):  # type: ignore[no-untyped-def]
     """UPD: count a value on each edge of a worker's selection, then evaluate the end node."""
     count = t.edges[worker]
@@ -298,7 +301,7 @@ def _update(t, worker, value, flags, legal, priors):  # type: ignore[no-untyped-
     t.counters[N_UPD] += 1
 
 
-@njit(cache=True)
+@njit
 def _reset(t, registers):  # type: ignore[no-untyped-def]
     """RESET: all banks are empty; the settings of the registers are the tree's."""
     t.owner[:] = -1
@@ -309,15 +312,14 @@ def _reset(t, registers):  # type: ignore[no-untyped-def]
     t.counters[STAGE] = EMPTY
 
 
-@njit(cache=True)
-def drop(t):  # type: ignore[no-untyped-def]
+def drop(t: Tree) -> None:
     """Soft reset: all workers are idle, the tree is gone."""
     t.edges[:] = -1
     t.counters[OUT] = 0
     t.counters[STAGE] = NONE
 
 
-@njit(cache=True)
+@njit
 def _check(t, words, at, there):  # type: ignore[no-untyped-def]
     """The error of a request, or 0; the first rule that is broken decides."""
     w0, w1, w2, w3 = words[at, 0], words[at, 1], words[at, 2], words[at, 3]
@@ -363,8 +365,8 @@ def _check(t, words, at, there):  # type: ignore[no-untyped-def]
     return 0
 
 
-@njit(cache=True)
-def run(t, registers, words, at, there, total, responses, trace):  # type: ignore[no-untyped-def]
+@njit
+def _run(t, registers, words, at, there, total, responses, trace):  # type: ignore[no-untyped-def]
     """Execute requests in order, until the list ends, there is no room, or after a READ_ROOT.
 
     Args:
@@ -440,3 +442,15 @@ def run(t, registers, words, at, there, total, responses, trace):  # type: ignor
         if op == READ_ROOT:
             return at, made, executed, refused, True
     return at, made, executed, refused, False
+
+
+def _kept(sources: str):  # type: ignore[no-untyped-def]
+    @njit(cache=True)
+    def run(t, registers, words, at, there, total, responses, trace):  # type: ignore[no-untyped-def]
+        assert sources
+        return _run(t, registers, words, at, there, total, responses, trace)
+
+    return run
+
+
+run = _kept(digest(banks, formats, score, mcts_registers))

@@ -117,7 +117,7 @@ class Mcts(EngineDriver):
         self._queue = device.alloc(SLOT_BYTES << queue_log2)
         device.write(self._queue, np.zeros(SLOT_BYTES << queue_log2, np.uint8))
         self._head = 0
-        self._backlog: deque[np.ndarray] = deque()  # taken from the queue, not by the host
+        self._backlog = np.zeros(0, RESPONSE)  # taken from the queue, not by the host
         self._open: deque[Job] = deque()
         self._lists: list[tuple[Job, int, int]] = []  # job, address and bytes of each list
         self._output = device.alloc(BEAT * -(-(8 + 8 * self.geometry.f) // BEAT))
@@ -227,23 +227,12 @@ class Mcts(EngineDriver):
             `refused` has it. A selection that found no bank (MctsFullError) was executed, and its
             worker waits for an UPD.
         """
-        if not self._backlog:
-            self._collect()
-        if not self._backlog:
-            return np.zeros(0, RESPONSE)
-        there = self._backlog.popleft()
-        if most is not None:
-            there, rest = there[:most], there[most:]
-            self._return(rest)
-        bad = np.flatnonzero(there["code"] >= REFUSED)
-        if not len(bad):
-            return there
-        first = int(bad[0])
-        if first:
-            self._return(there[first:])
-            return there[:first]
-        self._return(there[1:])
-        raise self._refusal(there[:1])
+        self._collect()
+        bad = np.flatnonzero(self._backlog["code"] >= REFUSED)
+        if len(bad) and bad[0] == 0:
+            raise self._refusal(self._take(1))
+        good = int(bad[0]) if len(bad) else len(self._backlog)
+        return self._take(good if most is None else min(good, most))
 
     def wait(self, count: int = 1, timeout_s: float = TIMEOUT_S) -> int:
         """Wait for responses.
@@ -258,10 +247,9 @@ class Mcts(EngineDriver):
             raise ConfigError(f"mcts wait: got {count}, want 1..{1 << self._size}")
         deadline = self.device.seconds() + timeout_s
         while True:
-            taken = sum(len(part) for part in self._backlog)
-            self.write(registers.CQ_WAKE.offset, max(count - taken, 1))
+            self.write(registers.CQ_WAKE.offset, max(count - len(self._backlog), 1))
             running = self._running()
-            there = taken + self._waiting()
+            there = len(self._backlog) + self._waiting()
             if there >= count or not running:
                 return there
             self._ring.wait_event(self._open[0], max(deadline - self.device.seconds(), 0.0))
@@ -285,7 +273,7 @@ class Mcts(EngineDriver):
     def soft_reset(self) -> None:
         """Drop lists, tree and responses; `reset` and `root` begin a new tree."""
         super().soft_reset()
-        self._backlog.clear()
+        self._take(len(self._backlog))
         self._open.clear()
         self._head = self.read(registers.CQ_HEAD.offset)
 
@@ -333,14 +321,12 @@ class Mcts(EngineDriver):
         while True:
             ended = job.poll()
             self._collect()
-            for index, part in enumerate(self._backlog):
-                mine = part["tag"] == OWN_TAG
-                if mine.any():
-                    found, self._backlog[index] = part[mine], part[~mine]
+            mine = self._backlog["tag"] == OWN_TAG
+            if mine.any():
+                found, self._backlog = self._backlog[mine], self._backlog[~mine]
             if ended:
                 break
             self._ring.wait_event(job, TIMEOUT_S)
-        self._backlog = deque(part for part in self._backlog if len(part))
         self._open.remove(job)
         if job.error is not None:
             raise job.error
@@ -393,14 +379,15 @@ class Mcts(EngineDriver):
             wanted = ~(self._head >> self._size) & 1
             if (phase != wanted).any():
                 raise DeviceMismatchError(f"mcts queue: got phases {phase}, want {wanted}")
-            self._backlog.append(responses)
+            self._backlog = np.concatenate([self._backlog, responses])
             self._head = (self._head + part) % MODULO
             self.write(registers.CQ_HEAD.offset, self._head)
             count -= part
 
-    def _return(self, rest: np.ndarray) -> None:
-        if len(rest):
-            self._backlog.appendleft(rest)
+    def _take(self, count: int) -> np.ndarray:
+        """The first responses of the backlog."""
+        taken, self._backlog = self._backlog[:count], self._backlog[count:]
+        return taken
 
     def _refusal(self, response: np.ndarray) -> Exception:
         self.refused = response.copy()

@@ -1,0 +1,518 @@
+"""The mcts engine at job level on the `model` device: jobs, queue, registers, errors, driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flow import manifest
+from flow.configuration import ConfigError, load_config
+from jackdaw import errors
+from jackdaw.device import open_device
+from jackdaw.drivers.base import EngineDriver
+from jackdaw.drivers.mcts import Mcts, MctsSettings
+from jackdaw.errors import DeviceAccessError, DeviceTimeout, JobDropped
+from models.engine import ADDRESSES
+from models.mcts import tree
+from models.mcts.engine import MctsEngine
+from models.mcts.formats import NO_ID, REQUEST, Code, Flag, Geometry, Op, Opcode, pack_requests
+from models.mcts.tables import EXPONENT_LSB, tables
+from models.registers import engine_header as header
+from models.registers import mcts as registers
+from models.registers.mcts import Error
+from tests.mcts.golden import SMALL, GoldenTree, slots
+
+SEL0 = (Op.SEL, 0, 0, 1, 0, 0, 5)
+UPD0 = (Op.UPD, Flag.ACT, 0, 0, 0.5, 7, 6)
+
+
+def rows(*given: tuple[Any, ...]) -> np.ndarray:
+    return np.array(list(given), REQUEST)
+
+
+class Bench:
+    """A device with a small engine, configured and with a root."""
+
+    def __init__(self, device: Any, queue_log2: int = 6, **settings: Any) -> None:
+        self.device = device
+        self.mcts = Mcts(device, queue_log2=queue_log2)
+        self.ring = self.mcts.rings[0]
+        self.mcts.configure(MctsSettings(**settings))
+        self.begin()
+        self.list = device.alloc(4096)
+
+    @property
+    def engine(self) -> MctsEngine:
+        model: MctsEngine = self.device._pages[self.mcts.info.page - 1].engine
+        return model
+
+    def begin(self) -> None:
+        self.mcts.reset()
+        self.mcts.root(7)
+
+    def job(self, words: dict[int, int]) -> Any:
+        """Queue a job of this list, changed in some words; returns it when it has ended."""
+        base = {0: Opcode.LIST, 2: 1, 4: self.list & 0xFFFF_FFFF, 5: self.list >> 32} | words
+        job = self.ring.submit([base.get(k, 0) for k in range(16)])
+        job.poll()
+        return job
+
+    def fails(self, words: dict[int, int], error: Error, info: tuple[int, int] = (0, 0)) -> None:
+        """The job ends with an error and executes nothing; the engine is as good as new."""
+        memory = self.device.memory.copy()
+        with pytest.raises(errors.error_class("mcts", int(error))) as caught:
+            self.job(words).wait(5)
+        assert caught.value.info == info and caught.value.count == 0
+        changed = np.flatnonzero(self.device.memory != memory)
+        low, high = self.ring._base, self.ring._records + self.ring.slots * 32
+        assert ((changed >= low) & (changed < high)).all()
+
+    def good(self) -> None:
+        """A search gives what it gives a fresh engine."""
+        self.begin()
+        twin = GoldenTree(self.mcts.geometry, vl=0.05)
+        twin.reset()
+        twin.root(7)
+        for worker in range(3):
+            requests = rows((Op.SEL, 0, worker, worker + 1, 0, 0, worker), *[UPD0] * (worker == 0))
+            for each in (self.mcts, twin):
+                each.submit(requests)
+        assert self.mcts.wait(3) == 3
+        got, want = self.mcts.poll(), twin.poll()
+        for name in (n for n in got.dtype.names if n != "stamp"):
+            assert got[name].tolist() == want[name].tolist(), name
+        for a, b in zip(self.mcts.read_root(), twin.read_root(), strict=True):
+            assert np.array_equal(a, b)
+        self.mcts.submit(rows(*((Op.UPD, 0, w, 0, 0, 0, 0) for w in (1, 2)))).wait(5)
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    with open_device("model", "mcts_small") as device:
+        yield Bench(device)
+
+
+# ---- Manifest and registers
+def test_manifest_says_what_the_engine_is() -> None:
+    """There is no RTL: no list of the flows has the engine, and `sim` refuses it by name."""
+    assert "mcts" in manifest.planned() and "mcts" not in manifest.engines()
+    found = manifest.engine("mcts")
+    assert found.page is not None and (found.folder / found.page).is_file()
+    assert issubclass(manifest.load_object(str(found.driver)), EngineDriver)
+    with pytest.raises(ConfigError, match="mcts: got sim, want model: no RTL yet"):
+        open_device("sim", "mcts_small")
+
+
+@pytest.mark.parametrize("name", ["mcts", "mcts18", "mcts_small", "mcts_demo"])
+def test_configuration_and_capabilities(name: str) -> None:
+    config = load_config(name)
+    with open_device("model", config) as device:
+        got = Mcts(device).geometry
+    assert got == Geometry(**config.instance("mcts").fields)
+    assert got.x <= got.entries - (got.d - 1) * (got.cap - 1 + got.sf)
+
+
+def test_a_build_that_could_run_out_of_banks_is_refused() -> None:
+    with pytest.raises(ConfigError, match="want node ids that find a bank in every case"):
+        load_config("mcts").changed({"mcts.MctsX": 11456})
+    assert load_config("mcts").changed({"mcts.MctsX": 11455})
+    with pytest.raises(ConfigError, match="want factors and multipliers of at most F"):
+        load_config("mcts").changed({"mcts.MctsFr": 7})
+    with pytest.raises(ConfigError, match="want banks a multiple of the levels"):
+        load_config("mcts_small").changed({"mcts.MctsY": 2, "mcts.MctsX": 2})
+
+
+def test_registers_by_access(bench: Bench) -> None:
+    read, write = bench.mcts.read, bench.mcts.write
+    write(registers.MODE.offset, 3)
+    write(registers.FPU.offset, 0xFFFF_FFFF)
+    assert read(registers.MODE.offset) == 3 and read(registers.FPU.offset) == 0xFF_FFFF
+    for offset, value in ((registers.CQ_TAIL.offset, 1), (registers.CAP0.offset, 0), (0x148, 0)):
+        with pytest.raises(DeviceAccessError):
+            write(offset, value)
+    for offset in (registers.STAT_CLEAR.offset, 0x148, 0x18C):
+        with pytest.raises(DeviceAccessError):
+            read(offset)
+
+
+def test_a_running_list_keeps_idle_registers(bench: Bench) -> None:
+    """A list that waits for room in the queue; its end makes the engine idle."""
+    job = bench.mcts.submit(rows(*[(Op.FENCE, 0, 0, 0, 0, 0, 0)] * 65))
+    with pytest.raises(DeviceAccessError):
+        bench.mcts.write(registers.VL.offset, 1)
+    assert len(bench.mcts.poll()) == 64 and job.poll()
+    bench.mcts.write(registers.VL.offset, 1)
+
+
+def test_counters(bench: Bench) -> None:
+    mcts = bench.mcts
+    mcts.clear_statistics()
+    assert set(mcts.statistics().values()) == {0}
+    mcts.submit(rows(SEL0, UPD0, (Op.SEL, 0, 1, 2, 0, 0, 0), (Op.SEL, 0, 9, 1, 0, 0, 0))).wait(5)
+    found = mcts.statistics()
+    assert (found["n_sel"], found["n_upd"], found["n_ins"], found["n_refused"]) == (2, 1, 2, 1)
+    assert found["searches"] == 1 and found["sticky"] == 0 and found["max_flight"] >= 1
+    assert mcts.interval() == 21  # SEL, UPD one clock later, SEL 20 clocks after that
+    assert mcts.settings is not None and mcts.settings.rule == "uct"
+
+
+def test_peek_reads_an_entry(bench: Bench) -> None:
+    mcts, t = bench.mcts, bench.engine.tree
+    mcts.submit(rows(SEL0, UPD0, (Op.SEL, 0, 0, 2, 0, 0, 0))).wait(5)
+    root, child = SMALL.entries, int(t.child[SMALL.entries, 0])
+    assert mcts.peek(child, 0) == 1 | tree.ACTIVE << 16 | 1 << 18
+    assert mcts.peek(None, 0) == tree.ACTIVE << 16 and mcts.peek(None, 1) == 1
+    words = [mcts.peek(None, 2 + k) for k in range(8)]
+    assert words[0] == t.u[root, 0] % 2**32 and words[1] == 1 << 19 and words[2] == 1 << 25
+    assert words[3:6] == [1 << 19, 0, 1] and words[7] == child | 1 << 14 | 1 << 15
+    assert mcts.peek(None, 2 + 8 + 6) == round(0.05 * 2**20)  # the worker that is out
+    assert mcts.peek(None, 2 + 8 * SMALL.f) == 0 == mcts.peek(SMALL.entries + 1, 0)
+
+
+# ---- Jobs
+def test_a_list_runs_and_its_record_counts(bench: Bench) -> None:
+    record = bench.mcts.submit(rows(SEL0, (Op.SEL, 0, 0, 2, 0, 0, 0), UPD0)).wait(5)
+    assert (record.count, record.detail, record.error) == (2, 1, 0)
+    assert record.cycles > 0
+    found = bench.mcts.poll()
+    assert found["code"].tolist() == [Code.EXPAND] and found["tag"].tolist() == [5]
+    with pytest.raises(errors.MctsStateError) as caught:
+        bench.mcts.poll()
+    assert caught.value.tag == 0 and bench.mcts.refused is not None
+    assert bench.mcts.refused["code"].tolist() == [Error.E_STATE]
+    assert not len(bench.mcts.poll())
+    bench.good()
+
+
+WRONG: list[tuple[dict[int, int], Error, int]] = [
+    ({0: 3}, Error.E_OPCODE, 0),
+    ({0: 0xFF}, Error.E_OPCODE, 0),
+    ({0: Opcode.LIST | 1 << 8}, Error.E_RESERVED, 0),
+    ({0: Opcode.LIST | 1 << 16}, Error.E_RESERVED, 0),
+    ({3: 1}, Error.E_RESERVED, 3),
+    ({5: 0x100}, Error.E_RESERVED, 5),
+    ({7: 0x100}, Error.E_RESERVED, 7),
+    ({15: 1}, Error.E_RESERVED, 15),
+    ({0: Opcode.TABLES}, Error.E_RESERVED, 2),
+    ({2: 0}, Error.E_COUNT, 2),
+    ({2: 65537}, Error.E_COUNT, 2),
+    ({4: 4096 + 16}, Error.E_ALIGN, 4),
+    ({6: 32}, Error.E_ALIGN, 6),
+    ({4: 0xFFFF_FFC0, 5: 0xFF, 2: 5}, Error.E_ADDR, 4),
+]
+
+
+@pytest.mark.parametrize(("words", "error", "info"), WRONG)
+def test_a_wrong_job_is_refused(
+    bench: Bench, words: dict[int, int], error: Error, info: int
+) -> None:
+    bench.fails(words, error, (info, 0))
+    bench.good()
+
+
+def test_a_root_beyond_the_addresses_is_refused() -> None:
+    """What a root of eight children has ends beyond the last address."""
+    with open_device("model", "mcts_demo") as device:
+        Bench(device).fails({6: 0xFFFF_FFC0, 7: 0xFF}, Error.E_ADDR, (6, 0))
+
+
+CONFIGURED: list[tuple[int, int, Error]] = [
+    (registers.F_ACT.offset, 1, Error.E_CFG),
+    (registers.F_ACT.offset, 4, Error.E_CFG),
+    (registers.D_ACT.offset, 1, Error.E_CFG),
+    (registers.D_ACT.offset, 5, Error.E_CFG),
+    (registers.POLICY.offset, 3, Error.E_CFG),
+    (registers.CQ_SIZE.offset, 0, Error.E_CQ),
+    (registers.CQ_SIZE.offset, 17, Error.E_CQ),
+    (registers.CQ_SIZE.offset, 3, Error.E_CQ),
+    (registers.CQ_BASE_LO.offset, 0x1800, Error.E_CQ),
+]
+
+
+@pytest.mark.parametrize(("offset", "value", "error"), CONFIGURED)
+def test_a_list_wants_good_settings(bench: Bench, offset: int, value: int, error: Error) -> None:
+    before = bench.mcts.read(offset)
+    bench.mcts.write(offset, value)
+    want = registers.CQ_SIZE.offset if offset == registers.CQ_SIZE.offset else offset
+    bench.fails({}, error, (want, 0))
+    bench.mcts.write(offset, before)
+    if offset == registers.CQ_SIZE.offset:  # the queue begins anew
+        bench.mcts._head = 0
+        bench.device.write(bench.mcts._queue, np.zeros(16 << 6, np.uint8))
+    bench.good()
+
+
+def test_virtual_losses_must_not_overflow() -> None:
+    with open_device("model", load_config("mcts").changed({"mcts.MctsWMax": 4096})) as device:
+        bench = Bench(device, vl=0.2)
+        bench.mcts.write(registers.VL.offset, 1 << 18)
+        bench.fails({}, Error.E_CFG, (registers.VL.offset, 0))
+        with pytest.raises(ConfigError, match=r"mcts vl: got 0.25, want below 0.25"):
+            bench.mcts.configure(MctsSettings(vl=0.25))
+
+
+def test_a_queue_beyond_the_addresses_is_refused(bench: Bench) -> None:
+    high = bench.mcts.read(registers.CQ_BASE_HI.offset)
+    low = bench.mcts.read(registers.CQ_BASE_LO.offset)
+    bench.mcts.write(registers.CQ_SIZE.offset, 9)
+    top = ADDRESSES - 4096
+    for value in (0xFF, high):
+        bench.mcts.write(registers.CQ_BASE_HI.offset, value)
+        bench.mcts.write(registers.CQ_BASE_LO.offset, low if value == high else top & 0xFFFF_FFFF)
+        if value == 0xFF:
+            bench.fails({}, Error.E_CQ, (registers.CQ_BASE_LO.offset, 0))
+
+
+# ---- Tables
+def test_a_list_wants_tables() -> None:
+    with open_device("model", "mcts_small") as device:
+        mcts = Mcts(device)
+        mcts.write(registers.F_ACT.offset, 3)
+        mcts.write(registers.D_ACT.offset, 4)
+        with pytest.raises(errors.MctsTableError):
+            mcts.reset()
+        mcts.configure(MctsSettings())
+        mcts.reset()
+
+
+@pytest.mark.parametrize(
+    ("at", "word", "info"), [(7, 5 << EXPONENT_LSB, 7), (1025, 1 << 26, 1025), (0, 1 << 17, 0)]
+)
+def test_wrong_tables_leave_none(bench: Bench, at: int, word: int, info: int) -> None:
+    words = tables("uct", 1.0)
+    words[at] = word
+    address = bench.device.alloc(words.nbytes)
+    bench.device.write(address, words)
+    load = {0: Opcode.TABLES, 2: 0, 4: address, 5: 0}
+    bench.fails(load, Error.E_TABLE, (info, 0))
+    bench.fails({}, Error.E_TABLE)
+    bench.device.inject(address + 64, 64)
+    bench.fails(load, Error.E_BUS_RD, (4, 2))
+    bench.device.clear_faults()
+    bench.mcts.configure(MctsSettings())
+    bench.good()
+
+
+# ---- Bus errors
+def test_a_list_that_cannot_be_read_whole(bench: Bench) -> None:
+    """What lies before the fault is executed and answered."""
+    requests = rows(*((Op.SEL, 0, worker, worker + 1, 0, 0, 0) for worker in range(4)), UPD0)
+    bench.device.write(bench.list, pack_requests(requests, None, SMALL))
+    for response in (2, 3):
+        bench.device.inject(bench.list + 64, 64, response)
+        with pytest.raises(errors.MctsBusRdError) as caught:
+            bench.job({2: 5}).wait(5)
+        assert caught.value.info == (4, response) and caught.value.count == 4
+        bench.device.clear_faults()
+        assert bench.mcts.poll()["code"].tolist() == [Code.EXPAND] * 3 + [Code.REVISIT]
+        workers = range(4)
+        bench.mcts.submit(rows(*((Op.UPD, 0, w, 0, 0.0, 0, 0) for w in workers))).wait(5)
+        bench.good()
+        bench.begin()
+
+
+def test_a_list_beyond_memory(bench: Bench) -> None:
+    end = bench.device.memory_bytes - 64
+    bench.device.write(end, slots(SEL0, *[(Op.FENCE, 0, 0, 0, 0, 0, 0)] * 3))
+    with pytest.raises(errors.MctsBusRdError) as caught:
+        bench.job({2: 9, 4: end}).wait(5)
+    assert caught.value.info == (4, 3) and caught.value.count == 4
+    assert len(bench.mcts.poll()) == 4
+    bench.mcts.submit(rows(UPD0)).wait(5)
+    bench.good()
+
+
+def test_priors_that_cannot_be_read(bench: Bench) -> None:
+    """Their request is not taken."""
+    requests = rows(SEL0, *[(Op.FENCE, 0, 0, 0, 0, 0, 0)] * 2, (Op.UPD, Flag.EXT, 0, 0, 0, 0, 0))
+    bench.device.write(bench.list, pack_requests(requests, None, SMALL))
+    bench.device.inject(bench.list + 64, 16)
+    with pytest.raises(errors.MctsBusRdError) as caught:
+        bench.job({2: 5}).wait(5)
+    assert caught.value.info == (3, 2) and caught.value.count == 3
+    bench.device.clear_faults()
+    assert bench.mcts.statistics()["n_upd"] == 0 and len(bench.mcts.poll()) == 3
+    bench.mcts.submit(rows(UPD0)).wait(5)
+    bench.good()
+
+
+def test_a_root_that_cannot_be_written(bench: Bench) -> None:
+    mcts = bench.mcts
+    mcts.submit(rows(SEL0, UPD0)).wait(5)
+    bench.device.inject(mcts._output, 64)
+    with pytest.raises(errors.MctsBusWrError):
+        mcts.read_root()
+    bench.device.clear_faults()
+    assert mcts.read_root()[0] == 1
+    assert len(mcts.poll()) == 1
+    bench.good()
+
+
+def test_read_root_wants_an_address(bench: Bench) -> None:
+    bench.mcts.submit(rows((Op.READ_ROOT, 0, 0, 0, 0, 0, 0))).wait(5)
+    with pytest.raises(errors.MctsArgError):
+        bench.mcts.poll()
+    bench.good()
+
+
+def test_a_queue_that_cannot_be_written(bench: Bench) -> None:
+    """Responses are lost: only a soft reset and a new tree help."""
+    for response in (2, 3):
+        bench.device.inject(bench.mcts._queue, 16 << 6, response, 2)
+        with pytest.raises(errors.MctsBusWrError) as caught:
+            bench.mcts.submit(rows(SEL0)).wait(5)
+        assert caught.value.info == (1, response)
+        bench.device.clear_faults()
+        with pytest.raises(errors.MctsBusyError):
+            bench.mcts.reset()
+        bench.mcts.soft_reset()
+        bench.good()
+
+
+# ---- The completion queue
+def test_a_full_queue_holds_the_list_until_it_is_read(bench: Bench) -> None:
+    fences = rows(*((Op.FENCE, 0, 0, 0, 0, 0, tag) for tag in range(150)))
+    job = bench.mcts.submit(fences)
+    with pytest.raises(DeviceTimeout):
+        job.wait(0.01)
+    assert bench.mcts.wait(64) == 64
+    tags = []
+    while not job.poll():
+        part = bench.mcts.poll(most=50)
+        assert len(part) <= 50
+        tags += part["tag"].tolist()
+    tags += bench.mcts.poll()["tag"].tolist()
+    assert tags == list(range(150)) and job.wait(5).count == 150
+    bench.good()
+    with pytest.raises(ConfigError, match="mcts wait: got 65, want 1..64"):
+        bench.mcts.wait(65)
+
+
+def test_own_requests_pass_a_full_queue_and_lose_nothing(bench: Bench) -> None:
+    fences = rows(*((Op.FENCE, 0, 0, 0, 0, 0, tag) for tag in range(100)))
+    bench.mcts.submit(fences)
+    bench.mcts.fence()
+    assert bench.mcts.read_root()[0] == 0
+    assert bench.mcts.poll()["tag"].tolist() == list(range(100))
+
+
+def test_waiting_for_more_than_there_is_ends(bench: Bench) -> None:
+    bench.mcts.submit(rows(SEL0))
+    assert bench.mcts.wait(5) == 1
+    bench.mcts.write(registers.POLICY.offset, 3)
+    bench.mcts.submit(rows(UPD0))
+    with pytest.raises(errors.MctsCfgError):
+        bench.mcts.wait(5)
+    bench.mcts.write(registers.POLICY.offset, 0)
+    bench.mcts.submit(rows(UPD0)).wait(5)
+    assert len(bench.mcts.poll()) == 1
+    bench.good()
+
+
+@pytest.mark.parametrize("ahead", [1, 1 << 31])
+def test_a_head_beyond_the_tail_is_ignored(bench: Bench, ahead: int) -> None:
+    tail = bench.mcts.read(registers.CQ_TAIL.offset)
+    bench.mcts.write(registers.CQ_HEAD.offset, (tail + ahead) % 2**32)
+    assert bench.mcts.read(registers.CQ_HEAD.offset) == tail
+    status = bench.mcts.read(header.STATUS.offset)
+    assert header.STATUS.field("code").get(status) == Error.E_CQ
+    assert status & header.STATUS.field("failed").mask
+    bench.mcts.write(header.STATUS.offset, header.STATUS.field("failed").mask)
+    bench.good()
+
+
+def test_the_event_comes_when_so_many_wait(bench: Bench) -> None:
+    event, mcts = header.STATUS.field("event_seen").mask, bench.mcts
+    for wake, want in ((3, False), (2, True), (0, False)):
+        mcts.poll()
+        mcts.write(registers.CQ_WAKE.offset, wake)
+        mcts.write(header.STATUS.offset, event)
+        mcts.submit(rows(*[(Op.FENCE, 0, 0, 0, 0, 0, 0)] * 2)).poll()
+        assert bool(mcts.read(header.STATUS.offset) & event) == want
+
+
+def test_numbers_of_responses_wrap(bench: Bench) -> None:
+    """Past 2^32 responses, and past the queue's end with a part of the list."""
+    mcts, start = bench.mcts, (1 << 32) - 40
+    bench.engine._head = bench.engine._tail = mcts._head = start
+    for first in range(0, 90, 45):
+        mcts.submit(rows(*((Op.FENCE, 0, 0, 0, 0, 0, first + k) for k in range(45))))
+        assert mcts.poll()["tag"].tolist() == list(range(first, first + 45))
+    assert mcts.read(registers.CQ_TAIL.offset) == 50
+
+
+# ---- Soft reset
+def test_a_soft_reset_in_mid_search(bench: Bench) -> None:
+    """A list waits for the queue and workers are out; settings and tables stay."""
+    mcts = bench.mcts
+    mcts.submit(rows(SEL0, (Op.SEL, 0, 1, 2, 0, 0, 0)))
+    job = mcts.submit(rows(*[(Op.FENCE, 0, 0, 0, 0, 0, 0)] * 70))
+    later = mcts.submit(rows(UPD0))
+    assert not job.poll() and not later.poll()
+    mcts.soft_reset()
+    with pytest.raises(JobDropped):
+        job.wait(1)
+    assert mcts.read(registers.CQ_HEAD.offset) == mcts.read(registers.CQ_TAIL.offset)
+    assert not len(mcts.poll())
+    mcts.submit(rows((Op.SEL, 0, 0, NO_ID, 0, 0, 0))).wait(5)
+    with pytest.raises(errors.MctsNoRootError):
+        mcts.poll()
+    with pytest.raises(errors.MctsNoRootError):
+        mcts.root(7)
+    with pytest.raises(errors.MctsNoRootError):
+        mcts.read_root()
+    bench.good()
+
+
+def test_settings_are_those_of_the_reset(bench: Bench) -> None:
+    """A virtual loss that changes while workers are out leaves none behind."""
+    mcts = bench.mcts
+    mcts.submit(rows(SEL0)).wait(5)
+    mcts.configure(MctsSettings(vl=1.5, f_act=2))
+    mcts.submit(rows(UPD0, (Op.SEL, 0, 0, 2, 0, 0, 0))).wait(5)
+    loss = bench.engine.tree.loss
+    assert set(loss[loss != 0].tolist()) == {round(0.05 * 2**20)}
+    mcts.submit(rows((Op.UPD, 0, 0, 0, 0, 0, 0))).wait(5)
+    assert not loss.any()
+    mcts.reset()
+    with pytest.raises(errors.MctsArgError):
+        mcts.root(7)
+    mcts.root(3)
+
+
+# ---- The driver's own checks
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: MctsSettings(rule="ucb"), "mcts rule: got 'ucb', want one of uct"),
+        (lambda: MctsSettings(c=-1), "mcts c: got -1, want 0 to less"),
+        (lambda: MctsSettings(vl=16), "mcts vl: got 16, want 0 to less"),
+        (lambda: MctsSettings(fpu=8), "mcts fpu: got 8, want -8"),
+        (lambda: MctsSettings(policy=3), "mcts policy: got 3, want 0..2"),
+    ],
+)
+def test_a_wrong_setting_is_named(make: Callable[[], MctsSettings], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        make()
+
+
+def test_settings_beyond_the_build_are_named(bench: Bench) -> None:
+    for settings, message in (
+        (MctsSettings(f_act=4), "mcts f_act: got 4, want 2..3"),
+        (MctsSettings(d_act=1), "mcts d_act: got 1, want 2..4"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            bench.mcts.configure(settings)
+    with pytest.raises(ConfigError, match="mcts list: got 0 slots"):
+        bench.mcts.submit(rows())
+    with pytest.raises(ConfigError, match="mcts queue_log2: got 3, want 4..16"):
+        Mcts(bench.device, queue_log2=3)
+
+
+def test_memory_of_lists_is_used_again(bench: Bench) -> None:
+    for _ in range(20):
+        bench.mcts.submit(rows(SEL0, UPD0)).wait(5)
+    assert len(bench.mcts._lists) <= 2

@@ -1,0 +1,184 @@
+"""Connect-4, and searches of it on the golden model, on the plain tree and by a plain loop."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flow.effort import scale
+from jackdaw.device import open_device
+from jackdaw.drivers.mcts import Mcts, MctsSettings
+from jackdaw.environments.connect4 import COLUMNS, ROWS, Connect4
+from jackdaw.search import Found, TreeSearch
+from models.mcts.formats import Code
+from models.mcts.reference import ReferenceTree
+from models.mcts.tables import LEFT_EDGES, curves, encode_g, encode_r
+
+C, LOSS, LEVELS = 0.7, 0.05, 8
+
+
+# ---- The game
+@given(moves=st.lists(st.integers(0, COLUMNS - 1), max_size=42))
+def test_connect4_is_the_game_of_arrays(moves: list[int]) -> None:
+    """Against boards as arrays, on which four in a row are looked for cell by cell."""
+    position, board = Connect4(), np.zeros((COLUMNS, ROWS), int)
+    for turn, column in enumerate(moves):
+        heights = (board != 0).sum(1)
+        won = any(
+            (board[cells] == 2 - turn % 2).all() for cells in LINES
+        )  # the player who moved last
+        full = bool((heights == ROWS).all())
+        assert position.outcome == (1.0 if won else 0.0 if full else None)
+        legal = [c for c in range(COLUMNS) if heights[c] < ROWS and not won]
+        assert position.legal == sum(1 << c for c in legal)
+        if column not in legal:
+            with pytest.raises(ValueError, match=f"column {column}: want one of mask"):
+                position.play(column)
+            return
+        position = position.play(column)
+        board[column, heights[column]] = 1 + turn % 2
+        assert str(position).count("o") == (board == 1 + turn % 2).sum()
+
+
+def lines() -> list[tuple[list[int], list[int]]]:
+    found = []
+    for column in range(COLUMNS):
+        for row in range(ROWS):
+            for right, up in ((1, 0), (0, 1), (1, 1), (1, -1)):
+                cells = [(column + k * right, row + k * up) for k in range(4)]
+                if all(0 <= c < COLUMNS and 0 <= r < ROWS for c, r in cells):
+                    found.append(([c for c, _ in cells], [r for _, r in cells]))
+    return found
+
+
+LINES = lines()
+
+
+def test_connect4_draws_its_board() -> None:
+    position = Connect4().play(3).play(3).play(0)
+    assert str(position).splitlines()[-2:] == [". . . x . . .", "o . . o . . ."]
+
+
+def test_rollouts_are_played_to_the_end(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    found = [Connect4().rollout(rng) for _ in range(300)]
+    assert set(found) <= {-1.0, 0.0, 1.0} and abs(np.mean(found)) < 0.4
+    won = Connect4().play(0).play(1).play(0).play(1).play(0).play(1).play(0)
+    assert won.outcome == 1.0 == won.rollout(rng)
+    open_three = Connect4().play(0).play(6).play(1).play(6).play(2)
+    assert np.mean([open_three.rollout(rng) for _ in range(300)]) > np.mean(found) + 0.2
+
+
+# ---- Searches
+@dataclass
+class Place:
+    """A node of the plain loop: a position, and what its parent knows of it."""
+
+    position: Connect4
+    n: int = 0
+    w: int = 0
+    children: dict[int, Place] = field(default_factory=dict)
+    legal: list[int] = field(default_factory=list)
+
+
+def plain_uct(position: Connect4, iterations: int, rng: np.random.Generator) -> Place:
+    """Sequential UCT in a loop of its own, with the engine's tables and rounding."""
+    g, r = curves("uct", C)
+    g_words, r_words = encode_g(g).tolist(), encode_r(r).tolist()
+
+    def entry(count: int) -> int:
+        return int(np.searchsorted(LEFT_EDGES, count, side="right")) - 1
+
+    def score(place: Place, action: int) -> float:
+        child = place.children.get(action)
+        if child is None:
+            return math.inf
+        visits = sum(other.n for other in place.children.values())
+        word = g_words[entry(visits)]
+        bonus = (word & 0x1FFFF) * r_words[entry(child.n)] * 2 ** (word >> 20) // 2**21
+        return child.w // child.n + bonus
+
+    top = Place(position, legal=[a for a in range(COLUMNS) if position.legal >> a & 1])
+    for _ in range(iterations):
+        path, here = [top], top
+        while here.legal and len(path) < LEVELS:
+            action = max(here.legal, key=lambda a: (score(here, a), -a))  # noqa: B023
+            new = action not in here.children
+            if new:
+                after = here.position.play(action)
+                legal = [a for a in range(COLUMNS) if after.legal >> a & 1]
+                here.children[action] = Place(after, legal=legal)
+            here = here.children[action]
+            path.append(here)
+            if new:
+                break
+        outcome = here.position.outcome
+        value = round((here.position.rollout(rng) if outcome is None else outcome) * 2**20)
+        for height, place in enumerate(reversed(path)):
+            place.n += 1
+            place.w += value if height % 2 == 0 else -value
+    return top
+
+
+def same(a: Found, b: Found) -> None:
+    assert (a.action, a.nodes, a.codes) == (b.action, b.nodes, b.codes)
+    assert a.visits[:COLUMNS].tolist() == b.visits[:COLUMNS].tolist()
+    assert a.values[:COLUMNS].tolist() == b.values[:COLUMNS].tolist()
+
+
+def test_a_search_of_one_worker_is_sequential_uct(seed: int) -> None:
+    """Through the driver on the device `model`; equal to the bit."""
+    position = Connect4()
+    with open_device("model", "mcts_demo") as device:
+        mcts = Mcts(device)
+        mcts.configure(MctsSettings(c=C, vl=0.0, f_act=COLUMNS, d_act=LEVELS))
+        search = TreeSearch(mcts, mcts.geometry.x, workers=1, groups=1)
+        for move in range(3):
+            found = search.run(position, 150, np.random.default_rng(seed + move))
+            want = plain_uct(position, 150, np.random.default_rng(seed + move))
+            n = [want.children[a].n if a in want.children else 0 for a in range(COLUMNS)]
+            w = [want.children[a].w if a in want.children else 0 for a in range(COLUMNS)]
+            assert found.visits[:COLUMNS].tolist() == n
+            assert (found.values[:COLUMNS] * 2**20).tolist() == w
+            position = position.play(found.action)
+
+
+def test_a_search_of_many_workers_is_that_of_the_plain_tree(seed: int) -> None:
+    """Also with a full tree and with groups of workers of different sizes."""
+    with open_device("model", "mcts_demo") as device:
+        mcts = Mcts(device, queue_log2=4)
+        for workers, groups, ids, levels in ((8, 2, 512, 8), (7, 3, 40, 8), (16, 1, 512, 3)):
+            settings = MctsSettings(c=C, vl=LOSS, f_act=COLUMNS, d_act=levels)
+            mcts.configure(settings)
+            plain = ReferenceTree("uct", C, vl=LOSS, d_act=levels)
+            runs = [
+                TreeSearch(tree, ids, workers, groups).run(
+                    Connect4(), 200, np.random.default_rng(seed)
+                )
+                for tree in (mcts, plain)
+            ]
+            same(*runs)
+            assert runs[0].visits.sum() == 200
+            assert (Code.NOINS in {c for c, n in runs[0].codes.items() if n}) == (ids == 40)
+            assert (runs[0].codes[Code.LEAF] > 0) == (levels == 3)
+    with pytest.raises(ValueError, match=r"groups: got 3, want 1\.\.2"):
+        TreeSearch(plain, 8, workers=2, groups=3)
+
+
+def test_a_search_finds_a_win_and_stops_one(seed: int) -> None:
+    """The last edge's player wins at once; the other's open row is closed."""
+    three = Connect4().play(0).play(6).play(1).play(6).play(2)  # o has 0, 1, 2; x is to move
+    with open_device("model", "mcts_demo") as device:
+        mcts = Mcts(device)
+        mcts.configure(MctsSettings(c=C, f_act=COLUMNS))
+        search = TreeSearch(mcts, mcts.geometry.x)
+        rng = np.random.default_rng(seed)
+        found = search.run(three, scale(400, 200), rng)
+        assert found.action == 3
+        won = search.run(three.play(5), scale(400, 100), rng)
+        assert won.action == 3 and won.codes[Code.TERMINAL] > 0
