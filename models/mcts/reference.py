@@ -184,7 +184,7 @@ class ReferenceTree:
                 end, response["code"] = node, stop
                 break
             action = max(
-                node.children, key=lambda a: (self._score(node, node.children[a]), -a)  # noqa: B023
+                node.children, key=lambda a: (self._score(node, node.children[a]), -a)
             )  # fmt: skip
             child = node.children[action]
             child.out += 1

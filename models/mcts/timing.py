@@ -92,7 +92,7 @@ def replay(
         latency: of the memory, clocks; 0: requests are there at once.
         ports: port of each node entry, [entries + 1]; default that of its bank.
     """
-    g, n = geometry, int(trace.count[0])
+    g, n = geometry, int(trace.taken[0])
     sizes = np.array([n], np.int64) if sizes is None else sizes
     beats, first = np.zeros(n, np.int64), 0
     listed = np.repeat(np.arange(len(sizes)), sizes)
@@ -251,10 +251,7 @@ def _flow(  # type: ignore[no-untyped-def]
                     if count[queue] >= SWITCH_ROOM:
                         continue
                     for k in range(ways):
-                        if xbar:
-                            s = (turn[queue] + k) % d
-                        else:
-                            s = y ^ (turn[queue] ^ k) << layer
+                        s = (turn[queue] + k) % d if xbar else y ^ (turn[queue] ^ k) << layer
                         if want[s] == y:
                             want[s] = -1
                             _put(ring, head, count, queue, _take(ring, head, count, source + s))

@@ -111,20 +111,22 @@ def make(geometry: Geometry) -> Tree:
     g = geometry
     nodes = [np.zeros(g.entries + 1, np.int64) for _ in range(4)]
     children = [np.zeros((g.entries + 1, g.f), np.int64) for _ in range(9)]
-    return Tree(
-        *nodes,
-        *children,
-        np.full(g.y, -1, np.int64),
-        np.zeros(g.y, np.int64),
-        np.full(g.d, -1, np.int64),
-        np.zeros((g.d, g.d), np.bool_),
-        np.full(g.w_max, -1, np.int64),
-        np.full(g.w_max, -1, np.int64),
-        *(np.zeros((g.w_max, g.d), np.int64) for _ in range(2)),
-        *(np.zeros(1024, np.int64) for _ in range(3)),
-        np.zeros(SETTINGS, np.int64),
-        np.zeros(COUNTERS, np.int64),
-        np.array([g.x, g.cap, g.ext_slots, 0], np.int64),
+    return Tree._make(
+        [
+            *nodes,
+            *children,
+            np.full(g.y, -1, np.int64),
+            np.zeros(g.y, np.int64),
+            np.full(g.d, -1, np.int64),
+            np.zeros((g.d, g.d), np.bool_),
+            np.full(g.w_max, -1, np.int64),
+            np.full(g.w_max, -1, np.int64),
+            *(np.zeros((g.w_max, g.d), np.int64) for _ in range(2)),
+            *(np.zeros(1024, np.int64) for _ in range(3)),
+            np.zeros(SETTINGS, np.int64),
+            np.zeros(COUNTERS, np.int64),
+            np.array([g.x, g.cap, g.ext_slots, 0], np.int64),
+        ]
     )
 
 
@@ -137,7 +139,7 @@ class Trace(NamedTuple):
         length: [n] nodes that a SEL or UPD touched.
         path: [n, D] their addresses, from the root on.
         inserted: [n] address of the node that a SEL inserted, or -1.
-        count: [1] how many there are.
+        taken: [1] how many there are.
     """
 
     op: np.ndarray
@@ -145,13 +147,15 @@ class Trace(NamedTuple):
     length: np.ndarray
     path: np.ndarray
     inserted: np.ndarray
-    count: np.ndarray
+    taken: np.ndarray
 
 
 def make_trace(requests: int, d: int) -> Trace:
     """Room for so many requests."""
     return Trace(
-        *(np.zeros(requests, np.int64) for _ in range(3)),
+        np.zeros(requests, np.int64),
+        np.zeros(requests, np.int64),
+        np.zeros(requests, np.int64),
         np.zeros((requests, d), np.int64),
         np.full(requests, -1, np.int64),
         np.zeros(1, np.int64),
@@ -344,9 +348,9 @@ def _check(t, words, at, there):  # type: ignore[no-untyped-def]
         return E_EXT
     if op <= UPD and worker >= len(t.edges):
         return E_WORKER
-    if (op == SEL or op == READ_ROOT) and t.counters[STAGE] != PLANTED:
+    if op in (SEL, READ_ROOT) and t.counters[STAGE] != PLANTED:
         return E_NO_ROOT
-    if op == SEL and t.edges[worker] >= 0 or op == UPD and t.edges[worker] < 0:
+    if (op == SEL and t.edges[worker] >= 0) or (op == UPD and t.edges[worker] < 0):
         return E_STATE
     if op == SEL and new_id != NO_ID and (new_id == 0 or new_id >= t.sizes[0]):
         return E_ID
@@ -354,11 +358,11 @@ def _check(t, words, at, there):  # type: ignore[no-untyped-def]
         return E_ARG
     if op == ROOT and (not flags & ACT or w2 == 0):
         return E_ARG
-    if (op == UPD or op == ROOT) and w2 >> t.settings[F_ACT]:
+    if op in (UPD, ROOT) and w2 >> t.settings[F_ACT]:
         return E_ARG
     if op == READ_ROOT and not t.sizes[3]:
         return E_ARG
-    if (op == RESET or op == ROOT) and t.counters[OUT]:
+    if op in (RESET, ROOT) and t.counters[OUT]:
         return E_BUSY
     if op == ROOT and t.counters[STAGE] != EMPTY:
         return E_NO_ROOT
@@ -393,8 +397,8 @@ def _run(t, registers, words, at, there, total, responses, trace):  # type: igno
         response = responses[made]
         response[:] = 0
         response[7] = words[at, 3] & 0xFFFF
-        k = trace.count[0]
-        trace.count[0] += 1
+        k = trace.taken[0]
+        trace.taken[0] += 1
         trace.op[k], trace.slots[k] = 0 if error else op, slots
         if error:
             response[0], response[1] = error, worker

@@ -10,7 +10,6 @@ from models.mcts import tree
 from models.mcts.formats import (
     REQUEST,
     RESPONSE,
-    SLOT_BYTES,
     Flag,
     Geometry,
     Op,
@@ -71,7 +70,7 @@ class GoldenTree:
         self._one(Op.ROOT, Flag.ACT if priors is None else Flag.ACT | Flag.EXT, legal, priors)
 
     def _one(
-        self, op: Op, flags: Flag = Flag(0), legal: int = 0, priors: np.ndarray | None = None
+        self, op: Op, flags: int = 0, legal: int = 0, priors: np.ndarray | None = None
     ) -> None:
         row = None if priors is None else priors[None]
         self.submit(np.array([(op, flags, 0, 0, 0, legal, 0)], REQUEST), row)
@@ -151,9 +150,6 @@ def difference(golden: GoldenTree, plain: ReferenceTree) -> str | None:
     return None
 
 
-def slots(*requests: tuple[int, ...]) -> np.ndarray:
+def slots(*requests: tuple[Any, ...]) -> np.ndarray:
     """A list of requests given by fields, REQUEST in order: [slots, 4] uint32."""
     return pack_requests(np.array(list(requests), REQUEST), None, SMALL)
-
-
-__all__ = ["SLOT_BYTES", "SMALL", "GoldenTree", "difference", "slots"]

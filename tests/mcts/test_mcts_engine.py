@@ -82,10 +82,10 @@ class Bench:
                 each.submit(requests)
         assert self.mcts.wait(3) == 3
         got, want = self.mcts.poll(), twin.poll()
-        for name in (n for n in got.dtype.names if n != "stamp"):
+        for name in set(got.dtype.names or ()) - {"stamp"}:
             assert got[name].tolist() == want[name].tolist(), name
-        for a, b in zip(self.mcts.read_root(), twin.read_root(), strict=True):
-            assert np.array_equal(a, b)
+        (visits, *got_root), (want_visits, *want_root) = self.mcts.read_root(), twin.read_root()
+        assert visits == want_visits and np.array_equal(got_root, want_root)
         self.mcts.submit(rows(*((Op.UPD, 0, w, 0, 0, 0, 0) for w in (1, 2)))).wait(5)
 
 
@@ -387,7 +387,7 @@ def test_a_full_queue_holds_the_list_until_it_is_read(bench: Bench) -> None:
     tags += bench.mcts.poll()["tag"].tolist()
     assert tags == list(range(150)) and job.wait(5).count == 150
     bench.good()
-    with pytest.raises(ConfigError, match="mcts wait: got 65, want 1..64"):
+    with pytest.raises(ConfigError, match=r"mcts wait: got 65, want 1\.\.64"):
         bench.mcts.wait(65)
 
 
@@ -508,7 +508,7 @@ def test_settings_beyond_the_build_are_named(bench: Bench) -> None:
             bench.mcts.configure(settings)
     with pytest.raises(ConfigError, match="mcts list: got 0 slots"):
         bench.mcts.submit(rows())
-    with pytest.raises(ConfigError, match="mcts queue_log2: got 3, want 4..16"):
+    with pytest.raises(ConfigError, match=r"mcts queue_log2: got 3, want 4\.\.16"):
         Mcts(bench.device, queue_log2=3)
 
 

@@ -189,6 +189,7 @@ def test_algorithm_2_takes_the_least_of_all_conflicts(seed: int) -> None:
     for _ in range(scale(10, 2)):
         owner, in_use = np.full(y, -1, np.int64), np.zeros((d, d), np.bool_)
         for level in rng.integers(1, d, 20):
+
             def cost(bank: int, level: int = int(level)) -> int:
                 mine = banks.route(level, bank, d)
                 others = (
@@ -200,7 +201,7 @@ def test_algorithm_2_takes_the_least_of_all_conflicts(seed: int) -> None:
                 )  # fmt: skip
                 return sum(others)
 
-            want = min((b for b in range(y) if owner[b] < 0), key=lambda b: (cost(b), b))  # noqa: B023
+            want = min((b for b in range(y) if owner[b] < 0), key=lambda b: (cost(b), b))
             bank = int(banks.choose(owner, in_use, int(level), banks.ALGORITHM_2))
             assert bank == want
             owner[bank], in_use[level, bank % d] = level, True

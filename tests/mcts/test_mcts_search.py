@@ -107,7 +107,7 @@ def plain_uct(position: Connect4, iterations: int, rng: np.random.Generator) -> 
     for _ in range(iterations):
         path, here = [top], top
         while here.legal and len(path) < LEVELS:
-            action = max(here.legal, key=lambda a: (score(here, a), -a))  # noqa: B023
+            action = max(here.legal, key=lambda a: (score(here, a), -a))
             new = action not in here.children
             if new:
                 after = here.position.play(action)

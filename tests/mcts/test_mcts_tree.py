@@ -17,6 +17,8 @@ from models.mcts.score import VISITS_MOST
 from models.registers.mcts import Error
 from tests.mcts.golden import SMALL, GoldenTree, difference, slots
 
+Row = tuple[Any, ...]
+
 RULES = st.fixed_dictionaries(
     {
         "rule": st.sampled_from(["uct", "alphazero", "puct"]),
@@ -63,7 +65,7 @@ class Pair:
         if worker not in self.given:
             self.given[worker] = self.free.pop() if insert and self.free else NO_ID
             self.sels += 1
-            row = (Op.SEL, 0, worker, self.given[worker], 0, 0, self.sels)
+            row: Row = (Op.SEL, 0, worker, self.given[worker], 0, 0, self.sels)
         else:
             flags = flag | Flag.ALT * alt | Flag.EXT * (flag == Flag.ACT)
             self.given.pop(worker)
@@ -189,7 +191,7 @@ RESET0 = (Op.RESET, 0, 0, 0, 0, 0, 0)
 READ0 = (Op.READ_ROOT, 0, 0, 0, 0, 0, 0)
 
 # error -> lists whose last request is refused with it, after RESET and ROOT of a uct tree
-REFUSALS: list[tuple[Error, list[tuple[int, ...]]]] = [
+REFUSALS: list[tuple[Error, list[Row]]] = [
     (Error.E_OPCODE, [(0, 0, 0, 0, 0, 0, 0)]),
     (Error.E_OPCODE, [(7, 0, 0, 0, 0, 0, 0)]),
     (Error.E_RESERVED, [(Op.SEL, Flag.ACT, 0, 1, 0, 0, 0)]),
@@ -220,9 +222,7 @@ REFUSALS: list[tuple[Error, list[tuple[int, ...]]]] = [
 
 
 @pytest.mark.parametrize(("error", "requests"), REFUSALS)
-def test_a_wrong_request_is_refused_and_changes_nothing(
-    error: Error, requests: list[tuple[int, ...]]
-) -> None:
+def test_a_wrong_request_is_refused_and_changes_nothing(error: Error, requests: list[Row]) -> None:
     golden, right = GoldenTree(), GoldenTree()
     for each in (golden, right):
         each.reset()

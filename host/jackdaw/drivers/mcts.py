@@ -280,9 +280,7 @@ class Mcts(EngineDriver):
     # ---- Statistics
     def statistics(self) -> dict[str, int]:
         """The engine's own counters, since `clear_statistics`."""
-        return {
-            name.lower(): self.read(getattr(registers, name).offset) for name in STATISTICS
-        }
+        return {name.lower(): self.read(getattr(registers, name).offset) for name in STATISTICS}
 
     def clear_statistics(self) -> None:
         """Set these counters to 0."""
@@ -305,7 +303,7 @@ class Mcts(EngineDriver):
     def _own(
         self,
         op: Op,
-        flags: Flag = Flag(0),
+        flags: int = 0,
         legal: int = 0,
         priors: np.ndarray | None = None,
         output: int = 0,

@@ -1,0 +1,140 @@
+"""The cycle model of the mcts engine: single requests by hand, order, networks, rates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from flow.effort import scale
+from models.mcts import timing
+from models.mcts.banks import ALGORITHM_2, NEXT_EMPTY
+from models.mcts.formats import Geometry
+from models.mcts.timing import LATENCY, replay
+from models.mcts.traces import SHAPES, intervals, join, only_sel, record
+from models.mcts.tree import RESET, ROOT, SEL, UPD, Trace
+
+SMALL = Geometry(d=8, f=6, y=32, cap=32, x=512, fr=6, fp=6, w_max=64, t=128, sf=8, mu=6)
+START = 2 * LATENCY + 16  # clocks from the doorbell to the first request
+
+
+def trace(*requests: tuple[int, list[int], int], slots: int = 1) -> Trace:
+    """Requests given by kind, nodes below the root, and node inserted."""
+    n, root = len(requests), SMALL.entries
+    path = np.zeros((n, SMALL.d), np.int64)
+    for row, (_, nodes, _) in enumerate(requests):
+        path[row, : len(nodes) + 1] = [root, *nodes]
+    op, length, inserted = (
+        np.array([request[0] for request in requests]),
+        np.array([len(request[1]) + 1 for request in requests]),
+        np.array([request[2] for request in requests]),
+    )
+    return Trace(op, np.full(n, slots), length, path, inserted, np.array([n]))
+
+
+A, B = 0, SMALL.cap  # nodes in the banks 0 and 1, so behind different ports
+
+
+@pytest.mark.parametrize(
+    ("requests", "between"),
+    [
+        ([(SEL, [], A), (SEL, [], B)], 1),
+        ([(UPD, [], -1), (UPD, [], -1)], 1),
+        ([(UPD, [], -1), (SEL, [], A)], 20),  # the scores must be published
+        ([(SEL, [], A), (UPD, [], -1)], 1),
+        ([(UPD, [], -1), (ROOT, [], -1), (SEL, [], A)], 21),
+        ([(SEL, [], -1), (0, [], -1), (0, [], -1), (SEL, [], -1)], 3),  # two refused
+    ],
+)
+def test_clocks_between_requests_at_the_root(
+    requests: list[tuple[int, list[int], int]], between: int
+) -> None:
+    clocks = replay(trace(*requests), SMALL)
+    assert (clocks.root_first, clocks.root_last - clocks.root_first) == (START, between)
+    assert clocks.ordered
+
+
+def test_a_slow_root_unit_gives_the_interval() -> None:
+    for fr, clocks in ((6, 1), (3, 2), (2, 3)):
+        found = replay(trace(*[(SEL, [], -1)] * 50), replace(SMALL, fr=fr))
+        assert found.interval == clocks
+
+
+def test_a_reset_clears_the_banks() -> None:
+    with_reset, without = (
+        replay(trace((SEL, [], -1), (op, [], -1), (SEL, [], -1)), SMALL) for op in (RESET, 0)
+    )
+    assert with_reset.root_last - without.root_last == SMALL.d + SMALL.y - 1
+
+
+@pytest.mark.parametrize(("xbar", "level"), [(1, 7), (0, 11)])
+def test_clocks_of_a_level(xbar: int, level: int) -> None:
+    """An idle engine: 7 by crossbars, 2 log2 D + 5 by butterflies."""
+    g = replace(SMALL, xbar=xbar)
+    paths = [[A], [A, B], [A, B, 2 * B]]
+    totals = [replay(trace((SEL, nodes, -1)), g).total for nodes in paths]
+    assert np.diff(totals).tolist() == [level, level]
+
+
+def test_updates_of_one_node_need_no_multipliers_twice() -> None:
+    g = replace(SMALL, mu=2)
+    same = replay(trace(*[(UPD, [A], -1)] * 10), g)
+    apart = replay(trace(*[(UPD, [[A, A + 1][k % 2]], -1) for k in range(10)]), g)
+    assert apart.busy[0] - same.busy[0] == 9 * 2  # three clocks each but for the first
+
+
+def test_tokens_in_flight_are_limited() -> None:
+    requests = [(SEL, [A, B, 2 * B], -1)] * 60
+    few, many = (replay(trace(*requests), replace(SMALL, t=t)) for t in (4, 64))
+    assert few.flight == 4 and many.flight > 20 and few.total > many.total
+
+
+def test_a_list_is_fetched_while_the_one_before_runs() -> None:
+    """Short lists wait for their descriptors, L + 6 clocks each; long ones do not."""
+    requests = trace(*[(SEL, [], -1)] * 400)
+    short = replay(requests, SMALL, np.full(40, 10, np.int64))
+    assert 10 * short.interval == pytest.approx(LATENCY + 6, abs=2)
+    long = replay(requests, SMALL, np.full(4, 100, np.int64))
+    assert long.interval < 1.01
+    wide = replay(trace(*[(SEL, [], -1)] * 400, slots=8), SMALL)  # two beats a request
+    assert wide.interval == pytest.approx(2 * (LATENCY + 10) / 64, abs=0.05)  # 64 beats wait
+    assert replay(requests, SMALL, latency=0).root_first == 1
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("policy", [ALGORITHM_2, NEXT_EMPTY])
+def test_requests_reach_each_node_in_list_order(shape: str, policy: int, seed: int) -> None:
+    """The reason that the sequential tree defines the result, on both networks."""
+    nodes = scale(500, 150)
+    found = record(SHAPES[shape], SMALL, nodes, workers=32, group=8, policy=policy, seed=seed)
+    for g in (SMALL, replace(SMALL, xbar=0), replace(SMALL, xbar=0, mu=1, fp=2)):
+        for clocks in intervals(found, g):
+            assert clocks.ordered
+            assert clocks.sels == (found.op == SEL).sum()
+            assert clocks.interval >= 1
+    out_of_order = join([only_sel(found), found])  # nodes are reached before they are inserted
+    assert replay(out_of_order, SMALL).ordered
+
+
+def test_a_token_that_overtakes_is_noticed() -> None:
+    """Two ways to one node: the second request comes first."""
+    late = trace((SEL, [B, B + 1, A], -1), (SEL, [A], -1))
+    assert not replay(late, SMALL).ordered
+
+
+def test_an_engine_that_does_not_end_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timing, "_kept_flow", lambda *_: (-1, 0, 0, 0, 0, None, False))
+    with pytest.raises(AssertionError, match="1 requests did not end within"):
+        replay(trace((SEL, [], -1)), SMALL)
+
+
+def test_intervals_of_the_product() -> None:
+    """The goals, on trees of a few hundred nodes."""
+    for f, fp in ((6, 6), (18, 5)):
+        g = Geometry(f=f, fr=f, fp=fp, mu=f)
+        found = record(SHAPES["bushy"], g, scale(3000, 600))
+        sel, both = intervals(found, g)
+        assert sel.interval <= 1.2 and both.interval <= 3.0
+        sel, both = intervals(found, replace(g, xbar=0))
+        assert sel.interval <= 1.6 and both.interval <= 3.2
