@@ -508,8 +508,11 @@ def test_settings_beyond_the_build_are_named(bench: Bench) -> None:
             bench.mcts.configure(settings)
     with pytest.raises(ConfigError, match="mcts list: got 0 slots"):
         bench.mcts.submit(rows())
-    with pytest.raises(ConfigError, match=r"mcts queue_log2: got 3, want 4\.\.16"):
-        Mcts(bench.device, queue_log2=3)
+    with (
+        open_device("model", "mcts_small") as device,
+        pytest.raises(ConfigError, match=r"mcts queue_log2: got 3, want 4\.\.16"),
+    ):
+        Mcts(device, queue_log2=3)
 
 
 def test_memory_of_lists_is_used_again(bench: Bench) -> None:
