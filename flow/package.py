@@ -26,7 +26,8 @@ MANIFEST = "engine.yaml"
 MODULES = ("registers", "model", "driver", "bench")  # keys of a manifest that name one
 FILES = (
     "fusesoc.conf", "configs/*.json", "lint/*.vlt", "flow/*.h", "models/**/*.py",
-    "models/*/engine.yaml", "rtl/**/*.sv", "rtl/**/*.svh", "rtl/**/*.core", "rtl/*/engine.yaml",
+    "models/*/engine.yaml", "models/*/*.json", "rtl/**/*.sv", "rtl/**/*.svh", "rtl/**/*.core",
+    "rtl/*/engine.yaml",
 )  # fmt: skip
 
 

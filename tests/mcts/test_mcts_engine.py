@@ -508,11 +508,27 @@ def test_settings_beyond_the_build_are_named(bench: Bench) -> None:
             bench.mcts.configure(settings)
     with pytest.raises(ConfigError, match="mcts list: got 0 slots"):
         bench.mcts.submit(rows())
-    with (
-        open_device("model", "mcts_small") as device,
-        pytest.raises(ConfigError, match=r"mcts queue_log2: got 3, want 4\.\.16"),
-    ):
-        Mcts(device, queue_log2=3)
+    with pytest.raises(ConfigError, match=r"mcts queue_log2: got 3, want 4\.\.16"):
+        Mcts(bench.device, queue_log2=3)
+
+
+def test_a_driver_takes_over_from_one_that_closed_in_mid_search(bench: Bench) -> None:
+    """Its list waited for the queue, and a worker was out; its memory comes back."""
+    allocator = bench.device._allocator
+    free = sum(high - low for low, high in allocator._free)
+    bench.mcts.close()
+    assert sum(high - low for low, high in allocator._free) > free
+    closed = sum(high - low for low, high in allocator._free)
+    with Mcts(bench.device, queue_log2=4) as mcts:
+        mcts.configure(MctsSettings())
+        mcts.reset()
+        mcts.root(7)
+        mcts.submit(rows(SEL0, *[(Op.FENCE, 0, 0, 0, 0, 0, 0)] * 30))
+    assert sum(high - low for low, high in allocator._free) == closed
+    bench.mcts = Mcts(bench.device, queue_log2=6)
+    bench.ring = bench.mcts.rings[0]
+    bench.mcts.configure(MctsSettings())
+    bench.good()
 
 
 def test_memory_of_lists_is_used_again(bench: Bench) -> None:

@@ -106,27 +106,30 @@ class Mcts(EngineDriver):
             queue_log2: log2 of the completion queue's entries, 4..16.
         Raises: DeviceMismatchError, ConfigError.
         """
-        super().__init__(device, "mcts", page)
         if not QUEUE_LOG2[0] <= queue_log2 <= QUEUE_LOG2[1]:
             raise ConfigError(f"mcts queue_log2: got {queue_log2}, want 4..16")
-        self.geometry = self._geometry()
+        super().__init__(device, "mcts", page)
         self.settings: MctsSettings | None = None
         self.refused: np.ndarray | None = None
-        self._ring = self.open_ring()
         self._size = queue_log2
-        self._queue = device.alloc(SLOT_BYTES << queue_log2)
-        device.write(self._queue, np.zeros(SLOT_BYTES << queue_log2, np.uint8))
         self._head = 0
         self._backlog = np.zeros(0, RESPONSE)  # taken from the queue, not by the host
         self._open: deque[Job] = deque()
         self._lists: list[tuple[Job, int, int]] = []  # job, address and bytes of each list
-        self._output = device.alloc(BEAT * -(-(8 + 8 * self.geometry.f) // BEAT))
-        for register, value in (
-            (registers.CQ_BASE_LO, self._queue & 0xFFFF_FFFF),
-            (registers.CQ_BASE_HI, self._queue >> 32),
-            (registers.CQ_SIZE, queue_log2),
-        ):
-            self.write(register.offset, value)
+        with self.opening():
+            self.geometry = self._geometry()
+            super().soft_reset()  # another driver may have left workers with selections out
+            self._ring = self.open_ring()
+            nbytes = SLOT_BYTES << queue_log2
+            self._queue = self.alloc(nbytes)
+            device.write(self._queue, np.zeros(nbytes, np.uint8))
+            self._output = self.alloc(BEAT * -(-(8 + 8 * self.geometry.f) // BEAT))
+            for register, value in (
+                (registers.CQ_BASE_LO, self._queue & 0xFFFF_FFFF),
+                (registers.CQ_BASE_HI, self._queue >> 32),
+                (registers.CQ_SIZE, queue_log2),
+            ):
+                self.write(register.offset, value)
 
     def _field(self, register: Register, name: str) -> int:
         return register.field(name).get(self.read(register.offset))
@@ -177,12 +180,9 @@ class Mcts(EngineDriver):
         ):
             self.write(register.offset, value)
         words = tables(s.rule, s.c)
-        address = self.device.alloc(words.nbytes)
+        address = self.buffer("tables", words.nbytes)
         self.device.write(address, words)
-        try:
-            self._ring.submit([Opcode.TABLES, 0, *_split(0), *_split(address)]).wait(TIMEOUT_S)
-        finally:
-            self.device.free(address)
+        self._ring.submit([Opcode.TABLES, 0, *_split(0), *_split(address)]).wait(TIMEOUT_S)
         self.settings = settings
 
     # ---- The tree
@@ -352,7 +352,7 @@ class Mcts(EngineDriver):
                 del self._lists[index]
                 return address, size
         size = -(-nbytes // 4096) * 4096
-        return self.device.alloc(size), size
+        return self.alloc(size), size
 
     def _running(self) -> bool:
         """Whether a list runs. Raises: the error of one that failed."""
