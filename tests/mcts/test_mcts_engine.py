@@ -406,6 +406,7 @@ def test_waiting_for_more_than_there_is_ends(bench: Bench) -> None:
     bench.mcts.submit(rows(UPD0))
     with pytest.raises(errors.MctsCfgError):
         bench.mcts.wait(5)
+    assert bench.mcts.wait(5) == 1  # an error is told once
     bench.mcts.write(registers.POLICY.offset, 0)
     bench.mcts.submit(rows(UPD0)).wait(5)
     assert len(bench.mcts.poll()) == 1
@@ -481,6 +482,11 @@ def test_settings_are_those_of_the_reset(bench: Bench) -> None:
     with pytest.raises(errors.MctsArgError):
         mcts.root(7)
     mcts.root(3)
+    device = bench.device
+    device.write(mcts._output, np.full(32, 0xFF, np.uint8))
+    mcts.configure(MctsSettings())  # of the next tree: this one's root has two children
+    visits, n, w = mcts.read_root()
+    assert (visits, n.tolist(), w.tolist()) == (0, [0, 0, 0], [0.0, 0.0, 0.0])
 
 
 # ---- The driver's own checks

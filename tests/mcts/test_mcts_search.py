@@ -170,6 +170,18 @@ def test_a_search_of_many_workers_is_that_of_the_plain_tree(seed: int) -> None:
         TreeSearch(plain, 8, workers=2, groups=3)
 
 
+def test_a_search_in_floats_chooses_alike(seed: int) -> None:
+    """The same action, or one within 2 % of the visits of its best."""
+    for run in range(scale(100, 6)):
+        exact, floats = (
+            TreeSearch(ReferenceTree("uct", C, vl=LOSS, d_act=LEVELS, exact=exact), 512, 4, 2).run(
+                Connect4().play(run % 7), 150, np.random.default_rng(seed + run)
+            )
+            for exact in (True, False)
+        )
+        assert floats.visits[exact.action] >= floats.visits.max() - 0.02 * 150, run
+
+
 def test_a_search_finds_a_win_and_stops_one(seed: int) -> None:
     """The last edge's player wins at once; the other's open row is closed."""
     three = Connect4().play(0).play(6).play(1).play(6).play(2)  # o has 0, 1, 2; x is to move

@@ -16,7 +16,7 @@ import numpy as np
 from jackdaw.device.base import Device
 from jackdaw.drivers.base import EngineDriver
 from jackdaw.drivers.rings import Job
-from jackdaw.errors import ConfigError, DeviceMismatchError, DeviceTimeout, error_class
+from jackdaw.errors import ConfigError, DeviceMismatchError, DeviceTimeout, JobError, error_class
 from models.mcts.banks import ALGORITHM_2, STATIC
 from models.mcts.formats import (
     BEAT,
@@ -113,6 +113,7 @@ class Mcts(EngineDriver):
         self.refused: np.ndarray | None = None
         self._size = queue_log2
         self._head = 0
+        self._used = 0  # children of the tree
         self._backlog = np.zeros(0, RESPONSE)  # taken from the queue, not by the host
         self._open: deque[Job] = deque()
         self._lists: list[tuple[Job, int, int]] = []  # job, address and bytes of each list
@@ -191,7 +192,9 @@ class Mcts(EngineDriver):
 
         Raises: MctsBusyError.
         """
+        used = self.read(registers.F_ACT.offset)
         self._own(Op.RESET)
+        self._used = used
 
     def root(self, legal: int, priors: np.ndarray | None = None) -> None:
         """Make the root, which is node 0.
@@ -241,7 +244,7 @@ class Mcts(EngineDriver):
             count: how many to wait for, at most the queue's size.
             timeout_s: limit, seconds.
         Returns: how many are there: fewer only if no list is left that could give more.
-        Raises: ConfigError, DeviceTimeout, the named error of a list that failed.
+        Raises: ConfigError, DeviceTimeout, the named error of a list that failed, once.
         """
         if count > 1 << self._size:
             raise ConfigError(f"mcts wait: got {count}, want 1..{1 << self._size}")
@@ -252,7 +255,12 @@ class Mcts(EngineDriver):
             there = len(self._backlog) + self._waiting()
             if there >= count or not running:
                 return there
-            self._ring.wait_event(self._open[0], max(deadline - self.device.seconds(), 0.0))
+            job = self._open[0]
+            try:
+                self._ring.wait_event(job, max(deadline - self.device.seconds(), 0.0))
+            except JobError:
+                if job.error is None:  # of no job
+                    raise
 
     def read_root(self) -> tuple[int, np.ndarray, np.ndarray]:
         """After all requests before: N of the root, n [F] int64 and w [F] float64 of its children.
@@ -260,7 +268,7 @@ class Mcts(EngineDriver):
         Raises: MctsNoRootError.
         """
         self._own(Op.READ_ROOT, output=self._output)
-        used = self.read(registers.F_ACT.offset)
+        used = self._used
         raw = self.device.read(self._output, 8 + 8 * used).view(np.int64)
         n, w = np.zeros(self.geometry.f, np.int64), np.zeros(self.geometry.f)
         n[:used], w[:used] = raw[1:] & 0xFFFF, np.ldexp((raw[1:] >> 24).astype(float), -VALUE_FRAC)
