@@ -19,6 +19,7 @@ from models.engine import ADDRESSES
 from models.mcts import tree
 from models.mcts.engine import MctsEngine
 from models.mcts.formats import NO_ID, REQUEST, Code, Flag, Geometry, Op, Opcode, pack_requests
+from models.mcts.reference import ReferenceTree
 from models.mcts.tables import EXPONENT_LSB, tables
 from models.registers import engine_header as header
 from models.registers import mcts as registers
@@ -443,6 +444,71 @@ def test_numbers_of_responses_wrap(bench: Bench) -> None:
         mcts.submit(rows(*((Op.FENCE, 0, 0, 0, 0, 0, first + k) for k in range(45))))
         assert mcts.poll()["tag"].tolist() == list(range(first, first + 45))
     assert mcts.read(registers.CQ_TAIL.offset) == 50
+
+
+# ---- Whole trees
+@pytest.mark.parametrize(("policy", "bit"), [(2, "static_full"), (0, "full")])
+def test_a_full_tree_is_told_by_name(policy: int, bit: str) -> None:
+    """Ids that repeat: there are more nodes than entries. The selection is executed."""
+    with open_device("model", "mcts_small") as device:
+        bench = Bench(device, policy=policy)
+        mcts, sels, told = bench.mcts, 0, 0
+        while told < 2:
+            sels += 1
+            mcts.submit(rows(SEL0))
+            try:
+                assert mcts.poll()["code"].tolist() in ([Code.EXPAND], [Code.LEAF])
+            except errors.MctsFullError:
+                told += 1
+                assert mcts.refused is not None and mcts.refused["new_id"].tolist() == [NO_ID]
+            mcts.submit(rows(UPD0))
+        assert mcts.read_root()[0] == sels and mcts.statistics()["n_refused"] == 0
+        assert mcts.statistics()["sticky"] == registers.STICKY.word(**{bit: 1})
+        mcts.configure(MctsSettings())
+        bench.good()
+
+
+@pytest.mark.parametrize("rule", ["puct", "alphazero", "uct"])
+def test_a_tree_by_the_driver_is_the_plain_tree(rule: str, seed: int) -> None:
+    """Lists of several requests, with priors; some wait while others are submitted."""
+    rng = np.random.default_rng(seed)
+    with open_device("model", "mcts_small") as device:
+        mcts = Mcts(device, queue_log2=4)
+        for round_ in range(3):
+            mcts.configure(MctsSettings(rule=rule, c=1.5, vl=0.3, fpu=-0.5, d_act=4 - round_))
+            plain = ReferenceTree(rule, 1.5, vl=0.3, fpu=-0.5, d_act=4 - round_)
+            first = rng.random(3)
+            for each in (mcts, plain):
+                each.reset()
+                each.root(5, first)
+            ids, out = iter(range(1, 10)), set[int]()
+            for _ in range(40):
+                workers = rng.permutation(4)[:3].tolist()
+                given: list[tuple[Any, ...]] = []
+                for worker in workers:
+                    value = int(rng.integers(-(1 << 23), 1 << 23)) / 2**20
+                    if worker in out:
+                        flags = Flag.ACT | Flag.EXT | Flag.ALT
+                        given.append((Op.UPD, flags, worker, 0, value, int(rng.integers(8)), 0))
+                    else:
+                        given.append((Op.SEL, 0, worker, next(ids, NO_ID), 0, 0, worker))
+                requests = rows(*given)
+                out ^= set(workers)
+                priors = rng.random((3, 3))
+                for each in (mcts, plain):
+                    each.submit(requests, priors)
+            parts = [mcts.poll()]  # the queue has 16 entries: the lists wait for it
+            while len(parts[-1]):
+                parts.append(mcts.poll())
+            got, want = np.concatenate(parts), plain.poll()
+            for name in set(got.dtype.names or ()) - {"stamp"}:
+                assert got[name].tolist() == want[name].tolist(), name
+            visits, n, w = mcts.read_root()
+            want_visits, want_n, want_w = plain.read_root()
+            assert visits == want_visits and n.tolist() == want_n[:3].tolist()
+            assert w.tolist() == want_w[:3].tolist()
+            for worker in out:
+                mcts.submit(rows((Op.UPD, 0, worker, 0, 0, 0, 0)))
 
 
 # ---- Soft reset

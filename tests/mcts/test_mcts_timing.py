@@ -117,6 +117,17 @@ def test_requests_reach_each_node_in_list_order(shape: str, policy: int, seed: i
     assert replay(out_of_order, SMALL).ordered
 
 
+@pytest.mark.parametrize("k", [1, 8, 32])
+def test_a_list_ends_in_time(k: int) -> None:
+    """k iterations from the doorbell to the last response: 3 L + 60 + 3 k + 12 a level."""
+    g = Geometry()
+    found = record(SHAPES["deep"], g, 500, workers=max(2 * k, 4), group=k)
+    last = Trace._make([*(each[-2 * k :] for each in found[:-1]), np.array([2 * k])])
+    clocks = replay(last, g)
+    levels = int(last.length.max())
+    assert clocks.total + LATENCY <= 3 * LATENCY + 60 + 3 * k + 12 * levels
+
+
 def test_a_token_that_overtakes_is_noticed() -> None:
     """Two ways to one node: the second request comes first."""
     late = trace((SEL, [B, B + 1, A], -1), (SEL, [A], -1))
