@@ -182,6 +182,25 @@ def test_a_search_in_floats_chooses_alike(seed: int) -> None:
         assert floats.visits[exact.action] >= floats.visits.max() - 0.02 * 150, run
 
 
+def test_searches_beat_random_play(seed: int) -> None:
+    """Games against a player of random columns, who begins every second one."""
+    rng, score = np.random.default_rng(seed), 0.0
+    games = scale(40, 4)
+    with open_device("model", "mcts_demo") as device:
+        mcts = Mcts(device)
+        mcts.configure(MctsSettings(c=C, f_act=COLUMNS))
+        search = TreeSearch(mcts, mcts.geometry.x)
+        for game in range(games):
+            position, turn = Connect4(), game % 2
+            while position.outcome is None:
+                legal = [a for a in range(COLUMNS) if position.legal >> a & 1]
+                chosen = search.run(position, 100, rng).action if turn else rng.choice(legal)
+                position, turn = position.play(int(chosen)), 1 - turn
+            won = position.outcome * (1 if turn == 0 else -1)  # the search moved last, or not
+            score += won / 2 + 0.5
+    assert score >= 0.9 * games
+
+
 def test_a_search_finds_a_win_and_stops_one(seed: int) -> None:
     """The last edge's player wins at once; the other's open row is closed."""
     three = Connect4().play(0).play(6).play(1).play(6).play(2)  # o has 0, 1, 2; x is to move
