@@ -13,6 +13,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from jackdaw.extras import missing
+
 if TYPE_CHECKING:
     from jackdaw.api import Run, evaluate, load, record, train
     from jackdaw.device import open_device
@@ -33,7 +35,6 @@ _PLACES = {
     "open_device": "jackdaw.device",
     **dict.fromkeys(("Run", "evaluate", "load", "record", "train"), "jackdaw.api"),
 }
-_TRAINING = ("gymnasium", "matplotlib", "tqdm")  # packages of the extra `train`
 
 
 def __getattr__(name: str) -> Any:
@@ -42,11 +43,7 @@ def __getattr__(name: str) -> Any:
     try:
         found = getattr(importlib.import_module(_PLACES[name]), name)
     except ModuleNotFoundError as error:
-        if error.name in _TRAINING:
-            raise ImportError(
-                f"jackdaw.{name} needs {error.name}: pip install 'jackdaw[train]'"
-            ) from error
-        raise
+        raise ImportError(f"jackdaw.{name}: {missing(error)}") from error
     globals()[name] = found
     return found
 

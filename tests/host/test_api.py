@@ -123,7 +123,7 @@ def test_an_export_that_cannot_be_has_a_named_error(
     with pytest.raises(ConfigError, match=r"got 'policy.h5', want a name in .onnx, .pt, .npz"):
         policy.export(tmp_path / "policy.h5")
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ConfigError, match="pip install onnx"):
+    with pytest.raises(ConfigError, match=r"onnx is not installed: pip install 'jackdaw\[onnx\]'"):
         policy.export(tmp_path / "policy.onnx")
 
 
@@ -282,4 +282,4 @@ def test_importing_the_package_loads_nothing() -> None:
 def test_the_missing_packages_of_training_are_named() -> None:
     code = "import sys; sys.modules['gymnasium'] = None; import jackdaw; jackdaw.train"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "jackdaw.train needs gymnasium: pip install 'jackdaw[train]'" in done.stderr
+    assert "jackdaw.train: gymnasium is not installed: pip install 'jackdaw[train]'" in done.stderr

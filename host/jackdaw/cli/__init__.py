@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 import jackdaw
+from jackdaw.extras import missing
 
 WORDS = {
     "train": "train an agent: jackdaw train dqn CartPole-v1",
@@ -61,7 +62,8 @@ def call(word: str, argv: Sequence[str], name: str | None = None) -> int:
     except Exception as error:
         if not expected(error):
             raise
-        print(f"{name}: {error}", file=sys.stderr)
+        text = missing(error) if isinstance(error, ImportError) else str(error)
+        print(f"{name}: {text}", file=sys.stderr)
         return 2
 
 

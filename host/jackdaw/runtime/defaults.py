@@ -77,5 +77,5 @@ def chosen(agent: str, environment: str) -> tuple[Recipe | A3cRecipe, str]:
 def _make(agent: str, environment: str) -> gymnasium.Env[Any, Any]:
     try:
         return make_frames(environment) if agent == A3C else Environment(environment)
-    except (gymnasium.error.Error, ImportError) as error:
+    except gymnasium.error.Error as error:
         raise ConfigError(f"{environment}: {error}") from None

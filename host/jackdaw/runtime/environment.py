@@ -36,11 +36,15 @@ class Environment(gymnasium.Wrapper):  # type: ignore[type-arg]
         name: Gymnasium id.
     Attributes:
         bounds: the space of continuous actions in the environment's own units.
-    Raises: ConfigError for bounds that are not finite.
+    Raises: ConfigError for an unknown name, bounds that are not finite, observations without size.
     """
 
     def __init__(self, name: str) -> None:
-        super().__init__(flat(gymnasium.make(name)))
+        try:
+            made = gymnasium.make(name)
+        except gymnasium.error.Error as error:
+            raise ConfigError(f"{name}: {error}") from None
+        super().__init__(flat(made))
         self.name = name
         self._begin: tuple[int | None, dict[str, Any] | None] | None = None
         self._actions: list[Any] = []

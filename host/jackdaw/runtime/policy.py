@@ -27,6 +27,7 @@ from jackdaw.drivers.qat import Policy as FixedActor
 from jackdaw.drivers.qat import Qat
 from jackdaw.environments import OWN, make_frames
 from jackdaw.errors import ConfigError
+from jackdaw.extras import missing
 from jackdaw.runtime.environment import flat
 from jackdaw.runtime.run_folder import kept
 from models.a3c import task
@@ -201,8 +202,7 @@ class Policy:
         try:
             writers[path.suffix](self, path)
         except ImportError as error:
-            package = {".onnx": "onnx", ".pt": "torch"}[path.suffix]
-            raise ConfigError(f"export: {error}; pip install {package}") from None
+            raise ConfigError(f"export: {missing(error)}") from None
         return path
 
 
