@@ -94,7 +94,7 @@ def main(device, steps, seed=1):
         trained.wait(60)
         layers[0] = learner.store()
         if step % 100 == 99 or step == steps - 1:
-            mean = np.mean(evaluate(Player(), layers[0], make, 20, seed=step))
+            mean = float(np.mean(evaluate(Player(), layers[0], make, 20, seed=step)))
             print(f"step {step + 1}: mean return {mean:.1f}, clock {device.cycles()}")
             if mean >= -200:
                 break

