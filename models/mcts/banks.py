@@ -1,6 +1,6 @@
 """Which bank a new node lies in (Algorithm 2, corrected), and how requests reach it (Algorithm 1).
 
-A bank holds nodes of one level. Bank b is behind port b mod D. Stage l, which sends the requests
+A bank holds nodes of one level. Bank b is on port b mod D. Stage l, which sends the requests
 of level l, reaches the ports through a network: a crossbar, or a butterfly of log2 D layers that
 routes by the port's low bits first. In a butterfly two stages meet if their paths share a switch
 output; the assignment avoids that.

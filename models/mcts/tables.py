@@ -80,7 +80,7 @@ def tables(rule: str, c: float) -> np.ndarray:
 def decode(words: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int | None]:
     """The tables of 2048 words.
 
-    Returns: mantissas and shifts of G, and R, [1024] int64 each; and the first word that is none,
+    Returns: mantissas and shifts of G, and R, [1024] int64 each; and the first illegal word,
         or None.
     """
     g = words[:TABLE_WORDS].astype(np.int64)

@@ -69,7 +69,7 @@ class Tree(NamedTuple):
         current: [D] bank that a level fills, or -1.
         in_use: [D, D] bool, ports by level.
         edges: [W] edges that a worker's selection took; -1: the worker is idle.
-        end: [W] address of the node behind them, or -1.
+        end: [W] address of the node that they reach, or -1.
         path, action: [W, D] of each edge: the node that it leaves, the child.
         mantissa, shift, r: [1024] of the tables.
         settings: [SETTINGS] those that the tree was reset with.

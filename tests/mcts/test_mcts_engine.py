@@ -535,7 +535,7 @@ def test_a_soft_reset_in_mid_search(bench: Bench) -> None:
 
 
 def test_settings_are_those_of_the_reset(bench: Bench) -> None:
-    """A virtual loss that changes while workers are out leaves none behind."""
+    """A virtual loss that changes while workers are out is taken back whole."""
     mcts = bench.mcts
     mcts.submit(rows(SEL0)).wait(5)
     mcts.configure(MctsSettings(vl=1.5, f_act=2))

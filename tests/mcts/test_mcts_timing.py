@@ -33,7 +33,7 @@ def trace(*requests: tuple[int, list[int], int], slots: int = 1) -> Trace:
     return Trace(op, np.full(n, slots), length, path, inserted, np.array([n]))
 
 
-A, B = 0, SMALL.cap  # nodes in the banks 0 and 1, so behind different ports
+A, B = 0, SMALL.cap  # nodes in the banks 0 and 1, so on different ports
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,7 @@ def test_a_beat_a_clock(seed: int) -> None:
 
 def test_the_driver_refuses_other_arrays() -> None:
     with open_device("model", CONFIG) as device:
+        engine = Scale(device)
         for x in (np.zeros(3), np.zeros((2, 2), np.float32), np.zeros(0, np.float32)):
             with pytest.raises(errors.ConfigError, match="want float32"):
-                Scale(device).scale(x, 1, 1)
+                engine.scale(x, 1, 1)
