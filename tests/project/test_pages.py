@@ -6,6 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import jackdaw
 from flow import ROOT
 
 FENCE = re.compile(r"^ *```.*?^ *```", re.M | re.S)
@@ -73,3 +74,8 @@ def test_every_page_is_reached_from_the_readme() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) < 150
+
+
+def test_the_citation_has_the_version_of_the_package() -> None:
+    found = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.M)
+    assert found and found[1] == jackdaw.__version__
