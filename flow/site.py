@@ -31,6 +31,11 @@ MOVED = {
 }
 # The reference of the package: title, a sentence, modules. A test checks that the modules exist.
 REFERENCE = {
+    "jackdaw": (
+        "Train, load, evaluate",
+        "What `import jackdaw` offers.",
+        ["jackdaw.api", "jackdaw.runtime.policy", "jackdaw.runtime.callbacks"],
+    ),
     "replay_buffer": (
         "Replay buffer",
         "Prioritized replay for other people's training loops.",
@@ -143,7 +148,8 @@ class Links:
         if path in MOVED:
             return MOVED[path]
         if path.startswith("docs/"):
-            return path.removeprefix("docs/") + "/README.md" * target.is_dir()
+            page = "/README.md" * target.is_dir() + ".md" * path.endswith(".ipynb")
+            return path.removeprefix("docs/") + page
         place = f"source/{path}" if path.endswith(".md") else f"source/{path}.md"
         if target.is_dir():
             place = f"source/{path}/index.md"

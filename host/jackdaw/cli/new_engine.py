@@ -41,7 +41,8 @@ def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     subprocess.run(command, check=True, env=env, stdout=subprocess.DEVNULL)
     print(f"{folder} computes y = a x + b, as the example does. Now:")
     print(f"  export {ELSEWHERE}={folder}")
-    print(f"  {sys.executable} -m pytest -q {folder / 'tests'}")
+    print(f"  cd {ROOT}")
+    print(f"  {sys.executable} -m pytest -q -c pyproject.toml -p conftest {folder / 'tests'}")
     print(f"{ROOT / PAGE} goes through its files.")
     return 0
 

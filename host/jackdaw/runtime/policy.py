@@ -109,7 +109,8 @@ class Policy:
 
         Args:
             observation: one observation or [B, ...] of them.
-            state, episode_start: of recurrent policies; taken and ignored.
+            state: of recurrent policies; returned as it is.
+            episode_start: of recurrent policies; ignored.
             deterministic: the best action; else one drawn as in training.
             rng: draws then; by default a new one.
         Returns: the action in the environment's units (int64, or [A] float32; with a batch [B] or
