@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
+from jackdaw.drivers.learner import Slot, adam, momentum, sgd
 from jackdaw.drivers.qat import NEVER, NOISES
 from jackdaw.errors import ConfigError
-from models.learner.optim import Slot, adam, momentum, sgd
+from jackdaw.ranges import COUNT, POSITIVE, STEPS_MAX, Choice, Range, check, declared
 
-Checks = dict[str, tuple[Any, bool, str]]
 FLOOR = 0.05  # of a learning rate that falls, in parts of the first one
-
-
-def _pair(values: tuple[float, ...], most: float = float("inf")) -> bool:
-    return len(values) == 2 and all(0 <= v <= most for v in values)
+PART = Range(0, 1)
+SIZE = Range(0, POSITIVE.high)
 
 
 @dataclass(frozen=True)
@@ -48,62 +46,40 @@ class Recipe:
     """
 
     environment: str
-    hidden: tuple[int, ...] = (64, 64)
-    optimizer: str = "adam"
-    learning_rate: float = 0.02
-    decay_steps: int = 0
-    batch: int = 32
-    gamma: float = 0.99
-    n_step: int = 10
-    ratio: int = 32
-    alpha: float = 0.4
-    beta: float = 0.4
-    beta_steps: int = 3000
-    epsilon_priority: float = 0.01
-    warm: int = 500
+    hidden: Annotated[tuple[int, ...], Range(1, 1024)] = (64, 64)
+    optimizer: Annotated[str, Choice(("adam", "momentum", "sgd"))] = "adam"
+    learning_rate: Annotated[float, POSITIVE] = 0.02
+    decay_steps: Annotated[int, Range(0, STEPS_MAX)] = 0
+    batch: Annotated[int, Range(1, (1 << 16) - 1)] = 32
+    gamma: Annotated[float, PART] = 0.99
+    n_step: Annotated[int, COUNT] = 10
+    ratio: Annotated[int, COUNT] = 32
+    alpha: Annotated[float, Range(0, 1.99997)] = 0.4
+    beta: Annotated[float, PART] = 0.4
+    beta_steps: Annotated[int, COUNT] = 3000
+    epsilon_priority: Annotated[float, SIZE] = 0.01
+    warm: Annotated[int, COUNT] = 500
     reward_scale: float = 0.1
-    huber: float | None = 1.0
-    capacity: int = 65536
-    actors: int = 4
-    threshold: float = 475.0
-    evaluate_every: int = 25
-    max_steps: int = 700
+    huber: Annotated[float | None, POSITIVE] = 1.0
+    capacity: Annotated[int, Range(1, 1 << 20)] = 65536
+    actors: Annotated[int, COUNT] = 4
+    threshold: Annotated[float, Range(infinite=True)] = 475.0
+    evaluate_every: Annotated[int, COUNT] = 25
+    max_steps: Annotated[int, COUNT] = 700
     config: str = "demo"
 
     def __post_init__(self) -> None:
-        for name, (value, good, want) in self._checks().items():
-            if not good:
-                raise ConfigError(f"{name}: got {value!r}, want {want}")
-
-    def _checks(self) -> Checks:
-        return {
-            "hidden": (self.hidden, all(h >= 1 for h in self.hidden), "widths of at least 1"),
-            "optimizer": (
-                self.optimizer,
-                self.optimizer in ("adam", "momentum", "sgd"),
-                "adam, momentum or sgd",
-            ),
-            "learning_rate": (self.learning_rate, self.learning_rate > 0, "more than 0"),
-            "decay_steps": (self.decay_steps, self.decay_steps >= 0, "at least 0"),
-            "batch": (self.batch, self.batch >= 1, "at least 1"),
-            "gamma": (self.gamma, 0 <= self.gamma <= 1, "0..1"),
-            "n_step": (self.n_step, self.n_step >= 1, "at least 1"),
-            "ratio": (self.ratio, self.ratio >= 1, "at least 1"),
-            "alpha": (self.alpha, 0 <= self.alpha < 2, "0..1.99"),
-            "beta": (self.beta, 0 <= self.beta <= 1, "0..1"),
-            "beta_steps": (self.beta_steps, self.beta_steps >= 1, "at least 1"),
-            "epsilon_priority": (self.epsilon_priority, self.epsilon_priority >= 0, "at least 0"),
-            "warm": (self.warm, self.warm >= 1, "at least 1"),
-            "huber": (self.huber, self.huber is None or self.huber > 0, "more than 0, or None"),
-            "capacity": (
-                self.capacity,
-                self.capacity >= max(self.batch, 2 * self.ratio, self.warm),
-                "at least the batch, twice the ratio and the warm-up",
-            ),
-            "actors": (self.actors, self.actors >= 1, "at least 1"),
-            "evaluate_every": (self.evaluate_every, self.evaluate_every >= 1, "at least 1"),
-            "max_steps": (self.max_steps, self.max_steps >= 1, "at least 1"),
-        }
+        """Raises ConfigError if a setting is invalid, or two do not fit together."""
+        check(self)
+        for name, most, other in (
+            ("batch", self.capacity, "capacity"),
+            ("warm", self.capacity, "capacity"),
+            ("ratio", self.capacity // 2, "half the capacity"),
+            ("actors", self.ratio, "ratio"),
+        ):
+            if getattr(self, name) > most:
+                got = getattr(self, name)
+                raise ConfigError(f"{name}: got {got}, want at most {other}, which is {most}")
 
     def slot(self, learning_rate: float) -> Slot:
         """The optimizer slot for a learning rate."""
@@ -130,18 +106,10 @@ class DqnRecipe(Recipe):
         double: double DQN.
     """
 
-    sync: int = 5
-    epsilon: tuple[float, float] = (1.0, 0.1)
-    epsilon_steps: int = 3000
+    sync: Annotated[int, Range(1, 65535)] = 5
+    epsilon: Annotated[tuple[float, float], PART] = (1.0, 0.1)
+    epsilon_steps: Annotated[int, COUNT] = 3000
     double: bool = False
-
-    def _checks(self) -> Checks:
-        return {
-            **super()._checks(),
-            "sync": (self.sync, 1 <= self.sync < 65536, "1..65535"),
-            "epsilon": (self.epsilon, _pair(self.epsilon, 1), "two of 0..1"),
-            "epsilon_steps": (self.epsilon_steps, self.epsilon_steps >= 1, "at least 1"),
-        }
 
 
 @dataclass(frozen=True)
@@ -159,26 +127,14 @@ class ActorCriticRecipe(Recipe):
         smoothing: of TD3: standard deviation of the noise on target actions, and its bound.
     """
 
-    critic_learning_rate: float = 0.005
-    tau: float = 0.05
+    critic_learning_rate: Annotated[float, POSITIVE] = 0.005
+    tau: Annotated[float, Range(0, 1, above=True)] = 0.05
     lagged: bool = False
-    noise: tuple[float, float] = (0.1, 0.1)
-    noise_steps: int = 1
+    noise: Annotated[tuple[float, float], SIZE] = (0.1, 0.1)
+    noise_steps: Annotated[int, COUNT] = 1
     twin: bool = False
-    delay: int = 2
-    smoothing: tuple[float, float] = (0.2, 0.5)
-
-    def _checks(self) -> Checks:
-        rate = self.critic_learning_rate
-        return {
-            **super()._checks(),
-            "critic_learning_rate": (rate, rate > 0, "more than 0"),
-            "tau": (self.tau, 0 < self.tau <= 1, "more than 0, at most 1"),
-            "noise": (self.noise, _pair(self.noise), "two of at least 0"),
-            "noise_steps": (self.noise_steps, self.noise_steps >= 1, "at least 1"),
-            "delay": (self.delay, 1 <= self.delay < 65536, "1..65535"),
-            "smoothing": (self.smoothing, _pair(self.smoothing), "two of at least 0"),
-        }
+    delay: Annotated[int, Range(1, 65535)] = 2
+    smoothing: Annotated[tuple[float, float], SIZE] = (0.2, 0.5)
 
 
 @dataclass(frozen=True)
@@ -200,35 +156,24 @@ class QatRecipe(Recipe):
         stops: the run ends at the threshold, once activations have 16 bits (if they ever have).
     """
 
-    critic_learning_rate: float = 1e-3
-    tau: float = 0.005
-    qdelay: int = 5000
-    noise: str = "gaussian"
-    sigma: float = 0.1
-    theta: float = 0.15
-    act: str = "after"
-    actor_scale: int = 4
-    critic_scale: int = 0
+    critic_learning_rate: Annotated[float, POSITIVE] = 1e-3
+    tau: Annotated[float, Range(0, 1, above=True)] = 0.005
+    qdelay: Annotated[int, Range(0, NEVER - 1)] = 5000
+    noise: Annotated[str, Choice(tuple(NOISES))] = "gaussian"
+    sigma: Annotated[float, Range(0, 1 << 15, below=True)] = 0.1
+    theta: Annotated[float, PART] = 0.15
+    act: Annotated[str, Choice(("after", "with"))] = "after"
+    actor_scale: Annotated[int, Range(0, 6)] = 4
+    critic_scale: Annotated[int, Range(-8, 7)] = 0
     stops: bool = False
 
-    def _checks(self) -> Checks:
-        rate = self.critic_learning_rate
-        return {
-            **super()._checks(),
-            "optimizer": (self.optimizer, self.optimizer == "adam", "adam"),
-            "decay_steps": (self.decay_steps, self.decay_steps == 0, "0"),
-            "actors": (self.actors, self.actors == 1, "1"),
-            "huber": (self.huber, self.huber is None, "None"),
-            "critic_learning_rate": (rate, rate > 0, "more than 0"),
-            "tau": (self.tau, 0 < self.tau <= 1, "more than 0, at most 1"),
-            "qdelay": (self.qdelay, 0 <= self.qdelay < NEVER, "0..2**32-2"),
-            "noise": (self.noise, self.noise in NOISES, f"one of {', '.join(NOISES)}"),
-            "sigma": (self.sigma, self.sigma >= 0, "at least 0"),
-            "theta": (self.theta, 0 <= self.theta <= 1, "0..1"),
-            "act": (self.act, self.act in ("after", "with"), "after or with"),
-            "actor_scale": (self.actor_scale, 0 <= self.actor_scale <= 6, "0..6"),
-            "critic_scale": (self.critic_scale, -8 <= self.critic_scale <= 7, "-8..7"),
-        }
+    def __post_init__(self) -> None:
+        """See Recipe."""
+        super().__post_init__()
+        for name, want in (("optimizer", "adam"), ("decay_steps", 0), ("actors", 1),
+                           ("huber", None)):  # fmt: skip
+            if getattr(self, name) != want:
+                raise ConfigError(f"{name}: got {getattr(self, name)!r}, the engine has {want!r}")
 
 
 CARTPOLE = DqnRecipe("CartPole-v1")
@@ -383,32 +328,15 @@ def settings_from(base: Any, items: Sequence[str]) -> dict[str, Any]:
 
     Args:
         base: a dataclass; what it holds says which type is wanted.
-        items: NAME=VALUE each, NAME=VALUE,VALUE of a pair.
+        items: NAME=VALUE each, NAME=VALUE,VALUE of a pair, NAME=None where a field has that.
     Returns: the changes, for dataclasses.replace.
     Raises: ConfigError.
     """
+    known = declared(type(base))
     changes: dict[str, Any] = {}
     for item in items:
         name, _, text = item.partition("=")
-        if not hasattr(base, name):
-            raise ConfigError(f"--set {item}: the recipe has no {name}")
-        default = getattr(base, name)
-        kinds = [type(v) for v in default] if isinstance(default, tuple) else [type(default)]
-        if not all(kind in (bool, int, float, str) for kind in kinds):
-            raise ConfigError(f"--set {item}: {name} cannot be set here")
-        values = text.split(",") if isinstance(default, tuple) else [text]
-        try:
-            read = [_read(value, kinds[0]) for value in values]
-        except ValueError:
-            raise ConfigError(f"--set {item}: want {kinds[0].__name__}") from None
-        changes[name] = tuple(read) if isinstance(default, tuple) else read[0]
+        if name not in known:
+            raise ConfigError(f"--set {item}: the recipe has no {name}; it has {', '.join(known)}")
+        changes[name] = known[name].read(f"--set {item}: {name}", text)
     return changes
-
-
-def _read(text: str, kind: type) -> Any:
-    """A value of a kind. Raises: ValueError."""
-    if kind is bool:
-        if text not in ("True", "False"):
-            raise ValueError(text)
-        return text == "True"
-    return kind(text)

@@ -25,6 +25,20 @@ from jackdaw.device.base import Device
 from jackdaw.drivers.base import EngineDriver
 from jackdaw.drivers.rings import Job, Record
 from jackdaw.errors import ConfigError
+from jackdaw.ranges import (
+    FLOAT32_MAX,
+    POSITIVE,
+    STEPS_MAX,
+    WORD_MAX,
+    Range,
+    real,
+    reals,
+    refused,
+    truth,
+    whole,
+    wholes,
+)
+from models.learner import optim
 from models.learner.engine import (
     FLAG_LIST,
     FLAG_TD_MEMORY,
@@ -45,7 +59,7 @@ from models.learner.engine import (
 from models.learner.fp import to_bits
 from models.learner.layout import Geometry, ImageMap
 from models.learner.lower import ActorCriticConfig, DqnConfig, ddpg, dqn, td3
-from models.learner.optim import Slot, adam, momentum, sgd
+from models.learner.optim import Slot
 from models.learner.program import Program
 from models.learner.timing import mean_ideal
 from models.learner.validate import ProgramError, validate
@@ -62,7 +76,43 @@ STATE_KINDS = {
 }
 COUNTERS = ("TU_BUSY", "STALL_DATA", "STALL_TOKEN", "STALL_WU", "STALL_TDE")
 
-__all__ = ["Learner", "Storage", "adam", "momentum", "sgd", "td_pitch", "vector_pitch"]
+__all__ = ["Learner", "Slot", "Storage", "adam", "momentum", "sgd", "td_pitch", "vector_pitch"]
+
+SIZE = Range(0, FLOAT32_MAX)
+DECAY = Range(0, 1, below=True)
+
+
+def sgd(lr: float, decrement: float = 0.0, floor: float = 0.0) -> Slot:
+    """Plain SGD; the rate loses `decrement` each step until the floor. Raises: ConfigError."""
+    return optim.sgd(*_rates(lr, decrement, floor))
+
+
+def momentum(lr: float, mu: float = 0.9, decrement: float = 0.0, floor: float = 0.0) -> Slot:
+    """SGD with momentum mu, 0..1. Raises: ConfigError."""
+    lr, decrement, floor = _rates(lr, decrement, floor)
+    return optim.momentum(lr, real("momentum", mu, DECAY), decrement, floor)
+
+
+def adam(
+    lr: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    eps: float = 1e-8,
+    decrement: float = 0.0,
+    floor: float = 0.0,
+) -> Slot:
+    """Adam. Raises: ConfigError."""
+    lr, decrement, floor = _rates(lr, decrement, floor)
+    betas = real("beta1", beta1, DECAY), real("beta2", beta2, DECAY)
+    return optim.adam(lr, *betas, real("eps", eps, SIZE), decrement, floor)
+
+
+def _rates(lr: float, decrement: float, floor: float) -> tuple[float, float, float]:
+    return (
+        real("learning rate", lr, SIZE),
+        real("decrement", decrement, SIZE),
+        real("floor", floor, SIZE),
+    )
 
 
 @dataclass(frozen=True)
@@ -78,6 +128,12 @@ class Storage:
     base: int
     stride: int
     records: int
+
+    def __post_init__(self) -> None:
+        """Raises ConfigError for what is no address or count."""
+        for name, most in (("base", (1 << 40) - 1), ("stride", WORD_MAX), ("records", WORD_MAX)):
+            value = whole(f"storage {name}", getattr(self, name), 0, most)
+            object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True)
@@ -147,11 +203,18 @@ class Learner(EngineDriver):
             tau: move the target by tau each step instead.
         Raises: ConfigError if the build cannot hold it.
         """
-        g = self.geometry
-        self._check_sizes(sizes)
-        if tau is None and not 1 <= sync_period < 1 << 16:
-            raise ConfigError(f"sync_period: got {sync_period}, want 1..65535")
-        program = dqn(g, DqnConfig(tuple(sizes), optimizer, double, kappa, sync_period, tau))
+        config = DqnConfig(
+            self._sizes(sizes),
+            _slot(optimizer),
+            truth("double", double),
+            None if kappa is None else real("kappa", kappa, POSITIVE),
+            whole("sync_period", sync_period, 1, 65535),
+            None if tau is None else _tau(tau),
+        )
+        try:
+            program = dqn(self.geometry, config)
+        except ValueError as error:
+            raise ConfigError(f"dqn program: {error}") from error
         self._check_program(program)
         return program
 
@@ -189,12 +252,16 @@ class Learner(EngineDriver):
         g = self.geometry
         if not g.actor_critic:
             raise ConfigError("actor-critic programs: this build has none (ActorCritic = 0)")
-        self._check_sizes(actor)
-        self._check_sizes(critic)
-        if not 1 <= delay < 1 << 16:
-            raise ConfigError(f"delay: got {delay}, want 1..65535")
+        delay = whole("delay", delay, 1, 65535)
+        twin = truth("twin", twin)
         config = ActorCriticConfig(
-            tuple(actor), tuple(critic), actor_optimizer, critic_optimizer, tau, kappa, lagged
+            self._sizes(actor),
+            self._sizes(critic),
+            _slot(actor_optimizer),
+            _slot(critic_optimizer),
+            _tau(tau),
+            None if kappa is None else real("kappa", kappa, POSITIVE),
+            truth("lagged", lagged),
         )
         try:
             program = td3(g, config, delay) if twin else ddpg(g, config)
@@ -203,12 +270,13 @@ class Learner(EngineDriver):
         self._check_program(program)
         return program
 
-    def _check_sizes(self, sizes: Sequence[int]) -> None:
+    def _sizes(self, sizes: Sequence[int]) -> tuple[int, ...]:
+        """Widths that the build can hold."""
         g = self.geometry
-        if not 2 <= len(sizes) <= g.l_max + 1:
-            raise ConfigError(f"network {list(sizes)}: want 1..{g.l_max} layers")
-        if not all(1 <= size <= g.d_max for size in sizes):
-            raise ConfigError(f"network {list(sizes)}: want widths 1..{g.d_max}")
+        widths = wholes("network widths", sizes, 1, g.d_max, (None,)).tolist()
+        if not 2 <= len(widths) <= g.l_max + 1:
+            raise ConfigError(f"network {widths}: want 1..{g.l_max} layers")
+        return tuple(widths)
 
     def load_program(self, program: Program) -> None:
         """Load a program; parameters loaded before are lost. Raises ConfigError."""
@@ -230,16 +298,34 @@ class Learner(EngineDriver):
 
     # ---- Parameters ----
     def load(self, parameters: Parameters, network: int = 0) -> None:
-        """Load a network's parameters; moments start at 0, the target network as a copy."""
+        """Load a network's parameters; moments start at 0, the target network as a copy.
+
+        Raises: ConfigError for shapes of another network, or numbers that are not finite.
+        """
+        network = self._network(network)
         layers = self._need_program().networks[network].layers
-        wanted = [shape for x in layers for shape in ((x.n_out, x.n_in), (x.n_out,))]
-        got = [np.shape(array) for pair in parameters for array in pair]
-        if got != wanted:
-            raise ConfigError(f"load: got shapes {got}, want {wanted}")
-        self._load(network, KIND_WEIGHTS, self._map(network).pack(parameters).view(np.uint32))
+        try:
+            pairs = [(weight, bias) for weight, bias in parameters]
+        except (TypeError, ValueError):
+            raise refused("load", parameters, "(weight, bias) of each layer") from None
+        if len(pairs) != len(layers):
+            raise ConfigError(f"load: got {len(pairs)} layers, want {len(layers)}")
+        checked = [
+            (
+                reals("load: weights", weight, shape=(x.n_out, x.n_in)),
+                reals("load: biases", bias, shape=(x.n_out,)),
+            )
+            for x, (weight, bias) in zip(layers, pairs, strict=True)
+        ]
+        self._load(network, KIND_WEIGHTS, self._map(network).pack(checked).view(np.uint32))
+
+    def _network(self, network: int) -> int:
+        """The number of a network of the program."""
+        return whole("network", network, 0, len(self._need_program().networks) - 1)
 
     def store(self, network: int = 0, *, target: bool = False) -> Parameters:
-        """Return the parameters of a network, or of its target network."""
+        """Return the parameters of a network, or of its target network. Raises: ConfigError."""
+        network = self._network(network)
         image = self._store(network, KIND_TARGET if target else KIND_WEIGHTS)
         return self._unpack(network, image)
 
@@ -249,6 +335,7 @@ class Learner(EngineDriver):
         Two buffers take turns: actors read one while the engine writes the other.
         Raises: ConfigError if both are still to be written.
         """
+        network = self._network(network)
         number = self._copies % 2
         before = self._exports[number]
         if before is not None and not before.job.poll():
@@ -264,6 +351,7 @@ class Learner(EngineDriver):
 
         Raises: ConfigError if there is none.
         """
+        network = self._network(network)
         for number in (self._copies - 1, self._copies - 2):
             export = self._exports[number % 2]
             if export is None or export.network != network or not export.job.poll():
@@ -275,12 +363,20 @@ class Learner(EngineDriver):
 
     def state(self, network: int = 0) -> dict[str, np.ndarray]:
         """Return everything that training changes, as images of uint32 words."""
+        network = self._network(network)
         return {name: self._store(network, kind) for name, kind in STATE_KINDS.items()}
 
     def load_state(self, state: dict[str, np.ndarray], network: int = 0) -> None:
-        """Return to a state; the program must be the one of `state`."""
+        """Return to a state; the program must be the one of `state`. Raises: ConfigError."""
+        network = self._network(network)
+        images = {}
         for name, kind in STATE_KINDS.items():
-            self._load(network, kind, state[name])
+            if name not in state:
+                raise ConfigError(f"learner state: got no {name}")
+            shape = (self._words(network, kind),)
+            images[kind] = wholes(f"learner state: {name}", state[name], shape=shape)
+        for kind, image in images.items():
+            self._load(network, kind, image)
 
     # ---- Training ----
     def train(
@@ -306,8 +402,8 @@ class Learner(EngineDriver):
             data: the records.
             steps: 1..2**31-1.
             td_stream: send the TD errors to the replay engine.
-            indices: [steps, B] records.
-            weights: [steps, B] float32 importance weights for `indices`; default 1.
+            indices: [steps, B] records, whole numbers of any type.
+            weights: [steps, B] float32, finite, not negative: importance weights for `indices`; default 1.
             list_address: of [steps * B, 4] words in device memory instead, as the replay engine
                 writes its samples; a multiple of 64.
             td_address: if not 0, where the TD errors go: B float32 a step, each step at a multiple
@@ -316,7 +412,9 @@ class Learner(EngineDriver):
             irq: interrupt at the end.
         Raises: ConfigError for what the build cannot do.
         """
-        self._check_train(batch, data, steps, (list_address, td_address))
+        steps = whole("train steps", steps, 1, STEPS_MAX)
+        batch, list_address, td_address = self._check_train(batch, data, list_address, td_address)
+        event_every = whole("train event_every", event_every, 0, WORD_MAX)
         if indices is not None:
             list_address = self._upload_list(steps, batch, indices, weights)
         flags = _flags(list_address, td_address, td_stream)
@@ -360,11 +458,9 @@ class Learner(EngineDriver):
         Returns: [words] float32, a network's image after the other's (`gradient_parameters`).
         Raises: ConfigError for what the build cannot do.
         """
-        total = batch if total is None else total
-        if total < batch:
-            raise ConfigError(f"gradients: {batch} samples of {total}")
+        batch, list_address, td_address = self._check_train(batch, data, list_address, td_address)
+        total = batch if total is None else whole("gradients total", total, batch, STEPS_MAX)
         mask, size = self._gradient_image(networks)
-        self._check_train(batch, data, 1, (list_address, td_address))
         if indices is not None:
             list_address = self._upload_list(1, batch, indices, weights)
         flags = _flags(list_address, td_address, td_stream)
@@ -387,17 +483,17 @@ class Learner(EngineDriver):
         Raises: ConfigError for what the build cannot do.
         """
         mask, size = self._gradient_image(networks)
-        if np.shape(gradients) != (size,):
-            raise ConfigError(f"apply: got shape {np.shape(gradients)}, want ({size},)")
+        words = reals("apply: gradients", gradients, None, (size,))
         address = self.buffer("gradients", 4 * size)
-        self.device.write(address, np.ascontiguousarray(gradients, np.float32))
+        self.device.write(address, np.ascontiguousarray(words))
         self._run([JOB_APPLY, 0, mask, 0, *_address(address)])
 
     def gradient_parameters(
         self, gradients: np.ndarray, networks: int | None = None
     ) -> dict[int, Parameters]:
-        """Return gradients in PyTorch's layout, by network."""
-        mask, _ = self._gradient_image(networks)
+        """Return gradients in PyTorch's layout, by network. Raises: ConfigError."""
+        mask, size = self._gradient_image(networks)
+        gradients = reals("gradients", gradients, None, (size,))
         out: dict[int, Parameters] = {}
         at = 0
         for index in range(len(self._need_program().networks)):
@@ -410,7 +506,7 @@ class Learner(EngineDriver):
     def _gradient_image(self, networks: int | None) -> tuple[int, int]:
         """Mask of networks with gradients, and words of their image."""
         program = self._need_program()
-        mask = program.trained if networks is None else networks
+        mask = program.trained if networks is None else whole("gradients mask", networks, 0, 255)
         if not mask or mask & ~program.trained:
             raise ConfigError(f"gradients: got mask {mask:#x}, want some of {program.trained:#x}")
         if len(program.phases) > 1:
@@ -419,6 +515,7 @@ class Learner(EngineDriver):
 
     def td_errors(self, td_address: int, steps: int, batch: int) -> np.ndarray:
         """Return the TD errors, [steps, B] float32, that a TRAIN wrote to td_address."""
+        steps, batch = whole("steps", steps, 1), whole("batch", batch, 1)
         pitch = td_pitch(batch)
         raw = self.device.read(td_address, steps * pitch).view(np.float32)
         return raw.reshape(steps, pitch // 4)[:, :batch].copy()
@@ -434,7 +531,8 @@ class Learner(EngineDriver):
         Raises: ConfigError for what the program or the build cannot do.
         """
         n_in, n_out = self._pass_sizes(network)
-        if np.ndim(inputs) != 2 or np.shape(inputs)[1] != n_in or not len(inputs):
+        inputs = reals("infer", inputs, None, (None, n_in))
+        if not len(inputs):
             raise ConfigError(f"infer: got shape {np.shape(inputs)}, want [N >= 1, {n_in}]")
         count, pitch = len(inputs), vector_pitch(n_in)
         padded = np.zeros((count, pitch // 4), np.float32)
@@ -469,11 +567,9 @@ class Learner(EngineDriver):
         """
         n_in, _ = self._pass_sizes(network)
         most = self._most(self._need_program())
-        batch = most if batch is None else batch
-        if not 1 <= batch <= most:
-            raise ConfigError(f"infer batch: got {batch}, this build and program hold 1..{most}")
-        if not 1 <= count <= inputs.records:
-            raise ConfigError(f"infer count: got {count}, want 1..{inputs.records}")
+        batch = most if batch is None else whole("infer batch", batch, 1, most)
+        count = whole("infer count", count, 1, inputs.records)
+        out_address = whole("infer outputs", out_address, 0, self.device.memory_bytes)
         if inputs.base % 64 or inputs.stride % 64 or inputs.stride < 4 * n_in or out_address % 64:
             raise ConfigError(
                 f"infer: got inputs {inputs}, outputs at {out_address:#x}, want multiples of 64 "
@@ -489,15 +585,14 @@ class Learner(EngineDriver):
 
     def outputs(self, out_address: int, count: int, network: int = 0) -> np.ndarray:
         """Return the [count, n_out] float32 that an INFER wrote to out_address."""
+        count = whole("count", count, 1)
         _, n_out = self._pass_sizes(network)
         raw = self.device.read(out_address, count * vector_pitch(n_out)).view(np.float32)
         return raw.reshape(count, -1)[:, :n_out].copy()
 
     def _pass_sizes(self, network: int) -> tuple[int, int]:
         """Inputs and outputs of a network's forward pass."""
-        program = self._need_program()
-        if not 0 <= network < len(program.networks):
-            raise ConfigError(f"network {network}: want 0..{len(program.networks) - 1}")
+        program, network = self._need_program(), self._network(network)
         stages = program.forward_pass(network)
         if stages is None:
             raise ConfigError(f"network {network}: the program has no forward pass of it")
@@ -558,14 +653,15 @@ class Learner(EngineDriver):
         return self._map(network).unpack(image.view(np.float32), record)
 
     def _check_train(
-        self, batch: int, data: Storage, steps: int, addresses: tuple[int, int]
-    ) -> None:
+        self, batch: int, data: Storage, list_address: int, td_address: int
+    ) -> tuple[int, int, int]:
+        """The batch and the two addresses, if the build can do that."""
         program = self._need_program()
-        if not 1 <= steps < 1 << 31:
-            raise ConfigError(f"train steps: got {steps}, want 1..2**31-1")
-        most = self._most(program)
-        if not 1 <= batch <= most:
-            raise ConfigError(f"train batch: got {batch}, this build and program hold 1..{most}")
+        batch = whole("train batch", batch, 1, self._most(program))
+        addresses = [
+            whole("train: address", address, 0, self.device.memory_bytes)
+            for address in (list_address, td_address)
+        ]
         needed = 4 * program.record_words
         if data.base % 64 or data.stride % 64 or data.stride < needed:
             raise ConfigError(
@@ -574,16 +670,19 @@ class Learner(EngineDriver):
             )
         if any(address % 64 for address in addresses):
             raise ConfigError(f"train: got addresses {addresses}, want multiples of 64")
+        return batch, *addresses
 
     def _upload_list(
         self, steps: int, batch: int, indices: np.ndarray, weights: np.ndarray | None
     ) -> int:
-        if np.shape(indices) != (steps, batch):
-            raise ConfigError(f"train indices: got {np.shape(indices)}, want {(steps, batch)}")
+        shape = (steps, batch)
+        chosen = wholes("train indices", indices, shape=shape)
+        used = np.ones(shape, np.float32)
+        if weights is not None:
+            used = np.ascontiguousarray(reals("train weights", weights, SIZE, shape))
         entries = np.zeros((steps * batch, 4), np.uint32)
-        entries[:, 0] = np.asarray(indices, np.uint32).reshape(-1)
-        used = np.ones((steps, batch), np.float32) if weights is None else weights
-        entries[:, 2] = np.asarray(used, np.float32).reshape(-1).view(np.uint32)
+        entries[:, 0] = chosen.reshape(-1)
+        entries[:, 2] = used.reshape(-1).view(np.uint32)
         address = self.buffer("list", entries.nbytes)
         self.device.write(address, entries)
         return address
@@ -593,14 +692,31 @@ class Learner(EngineDriver):
         self.device.write(address, np.ascontiguousarray(image, np.uint32))
         self._run([JOB_LOAD, 0, 1 << network | 256 << kind, 0, *_address(address)])
 
+    def _words(self, network: int, kind: int) -> int:
+        """Words of an image."""
+        return 16 if kind == KIND_SCALARS else self._map(network).words
+
     def _store(self, network: int, kind: int) -> np.ndarray:
-        words = 16 if kind == KIND_SCALARS else self._map(network).words
+        words = self._words(network, kind)
         address = self.buffer("image", 4 * words)
         self._run([JOB_STORE, 0, 1 << network | 256 << kind, 0, *_address(address)])
         return self.device.read(address, 4 * words).view(np.uint32).copy()
 
     def _run(self, descriptor: list[int]) -> Record:
         return self._ring.submit(descriptor).wait(TIMEOUT_S)
+
+
+def _tau(tau: float) -> float:
+    return real("tau", tau, Range(0, 1, above=True))
+
+
+def _slot(slot: Slot) -> Slot:
+    """An optimizer's slot whose numbers are finite."""
+    if not isinstance(slot, Slot):
+        raise refused("optimizer", slot, "one of sgd, momentum or adam")
+    for name in ("lr", "beta1", "beta2", "eps", "decrement", "floor"):
+        real(f"optimizer {name}", getattr(slot, name), SIZE)
+    return slot
 
 
 def _flags(list_address: int, td_address: int, td_stream: bool) -> int:

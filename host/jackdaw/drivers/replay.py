@@ -9,7 +9,7 @@ Source: onchip_replay 3.1; thesis 4.2.2 (insertion).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -17,6 +17,19 @@ from jackdaw.device.base import Device
 from jackdaw.drivers.base import EngineDriver
 from jackdaw.drivers.rings import Job, Record
 from jackdaw.errors import ConfigError
+from jackdaw.ranges import (
+    FLOAT32_MAX,
+    SEED_MAX,
+    WORD_MAX,
+    Range,
+    check,
+    real,
+    reals,
+    refused,
+    truth,
+    whole,
+    wholes,
+)
 from models.registers import replay as registers
 from models.replay.engine import GATHER_RING, HOST_RING, SAMPLE_RING, Flag, is_row
 from models.replay.engine import Job as Opcode
@@ -26,6 +39,8 @@ ONE_BETA = 1 << 30
 RESPONSE_WORDS = 4
 TIMEOUT_S = 60.0
 MAX_SAMPLES = 1 << 20  # of all batches of one job
+UNIFORM_MAX = (1 << 48) - 1
+UNIT = Range(0, 1)
 
 
 @dataclass(frozen=True)
@@ -44,29 +59,18 @@ class ReplaySettings:
         relaxed: TRAIN_LOOP may sample one batch before the updates of the last one.
     """
 
-    leaves: int
-    alpha: float = 0.6
-    beta: float = 0.4
-    beta_step: float = 0.0
-    epsilon: float = 1e-2
-    fraction_bits: int = 16
-    smallest: int = 1
-    seed: int = 0
+    leaves: Annotated[int, Range(1, 1 << 20)]
+    alpha: Annotated[float, Range(0, 1.99997)] = 0.6
+    beta: Annotated[float, Range(0, 1)] = 0.4
+    beta_step: Annotated[float, Range(0, 1)] = 0.0
+    epsilon: Annotated[float, Range(0, FLOAT32_MAX)] = 1e-2
+    fraction_bits: Annotated[int, Range(0, 24)] = 16
+    smallest: Annotated[int, Range(0, WORD_MAX)] = 1
+    seed: Annotated[int, Range(0, SEED_MAX)] = 0
     relaxed: bool = False
 
     def __post_init__(self) -> None:
-        for name, good, want in (
-            ("leaves", 1 <= self.leaves <= 1 << 20, "1..2**20"),
-            ("alpha", 0 <= round(self.alpha * (1 << 15)) < 1 << 16, "0..1.99997"),
-            ("beta", 0 <= self.beta <= 1, "0..1"),
-            ("beta_step", 0 <= self.beta_step <= 1, "0..1"),
-            ("epsilon", 0 <= self.epsilon < np.inf, "0 or more, finite"),
-            ("fraction_bits", 0 <= self.fraction_bits <= 24, "0..24"),
-            ("smallest", 0 <= self.smallest < 1 << 32, "0..2**32-1"),
-            ("seed", 0 <= self.seed < 1 << 64, "64 bits"),
-        ):
-            if not good:
-                raise ConfigError(f"replay {name}: got {getattr(self, name)!r}, want {want}")
+        check(self, "replay")
 
 
 @dataclass(frozen=True)
@@ -160,25 +164,30 @@ class Replay(EngineDriver):
             weights: compute importance weights.
             beta: set their exponent before, 2**-30..1 (smaller ones count as none); None: as it is.
             address: where in device memory the responses go; None: to a buffer of the driver's.
-        Raises: ReplayEmptyError if all priorities are 0; ReplayStratError; ReplayCountError.
+        Raises: ReplayEmptyError if all priorities are 0; ReplayStratError; ReplayCountError;
+            ConfigError.
         """
-        flags = Flag.MEMORY
-        flags |= Flag.STRATIFIED if stratified else 0
-        flags |= Flag.WEIGHTS if weights else 0
-        source = 0
-        if uniform is not None:
-            flags |= Flag.HOST_X
-            source = self._upload(np.asarray(uniform, np.uint64))
-        if batches < 1 or (batches > 1 and batch * batches > MAX_SAMPLES):
+        batch, batches = _batch(batch), whole("replay batches", batches, 1, MAX_SAMPLES)
+        if batches > 1 and batch * batches > MAX_SAMPLES:
             raise ConfigError(
                 f"replay batches: got {batches} of {batch}, want 1 or more "
                 f"and at most {MAX_SAMPLES} samples"
             )
-        output = address
-        if output is None:
-            output = self.buffer("samples", max(batch * batches, 1) * 16)
+        exponent = 0 if beta is None else round(real("replay beta", beta, UNIT) * ONE_BETA)
+        flags = Flag.MEMORY
+        flags |= Flag.STRATIFIED if truth("replay stratified", stratified) else 0
+        flags |= Flag.WEIGHTS if truth("replay weights", weights) else 0
+        source = 0
+        if uniform is not None:
+            flags |= Flag.HOST_X
+            numbers = wholes("replay uniform", uniform, 0, UNIFORM_MAX, (batch,))
+            source = self._upload(numbers.astype(np.uint64))
+        if address is None:
+            output = self.buffer("samples", batch * batches * 16)
+        else:
+            output = whole("replay address", address, 0, self.device.memory_bytes)
         words = [Opcode.SAMPLE | flags << 8, 0, batch, batches, *_address(source)]
-        words += [*_address(output), 0 if beta is None else round(beta * ONE_BETA)]
+        words += [*_address(output), exponent]
         self._sampler.submit(words).wait(TIMEOUT_S)
         out = (
             self.device.read(output, batch * batches * 16)
@@ -197,12 +206,14 @@ class Replay(EngineDriver):
 
         Returns: the job; the learner's TRAIN from its stream must be queued too.
         """
-        flags = Flag.SMP | Flag.WEIGHTS | (Flag.STRATIFIED if stratified else 0)
+        batch, batches = _batch(batch), whole("replay batches", batches, 0, WORD_MAX)
+        flags = Flag.SMP | Flag.WEIGHTS
+        flags |= Flag.STRATIFIED if truth("replay stratified", stratified) else 0
         return self._sampler.submit([Opcode.TRAIN_LOOP | flags << 8, 0, batch, batches])
 
     def retrieve(self, indices: np.ndarray) -> np.ndarray:
-        """Return the priorities ([n] int64) of leaves. Raises ReplayIndexError."""
-        words = np.asarray(indices, np.uint32)
+        """Return the priorities ([n] int64) of leaves. Raises ReplayIndexError, ConfigError."""
+        words = wholes("replay indices", indices).astype(np.uint32)
         return self._operate(Opcode.RETRIEVE, 0, words, words.size).priorities
 
     def update(
@@ -217,14 +228,14 @@ class Replay(EngineDriver):
         """Set priorities, in order.
 
         Args:
-            indices: [n] leaves; with `slots`, places in the batch sampled last (an update of a leaf
-                that was inserted since is dropped).
+            indices: [n] leaves, whole numbers of any type; with `slots`, places in the batch
+                sampled last (an update of a leaf that was inserted since is dropped).
             values: [n] integer priorities; with `td` float32 TD errors (their magnitude counts, a
                 NaN or an infinity gives the largest priority); with `delta` signed changes.
-        Raises: ReplayIndexError; ValueError for a negative integer priority.
+        Raises: ReplayIndexError; ConfigError for what would wrap or be rounded.
         """
         if td and delta:
-            raise ValueError("update: td and delta exclude each other")
+            raise ConfigError("replay update: td and delta exclude each other")
         opcode = Opcode.UPDATE_DELTA if delta else Opcode.UPDATE
         flags = (Flag.FP32 if td else 0) | (Flag.SLOTS if slots else 0)
         return self._operate(
@@ -237,8 +248,10 @@ class Replay(EngineDriver):
         Args:
             address: of pairs of words: a place in the batch sampled last, a float32 TD error.
             count: of pairs.
-        Raises: ReplayIndexError.
+        Raises: ReplayIndexError, ConfigError.
         """
+        count = whole("replay count", count, 0, WORD_MAX)
+        address = whole("replay address", address, 0, self.device.memory_bytes)
         flags = Flag.FP32 | Flag.SLOTS
         self._run([Opcode.UPDATE | flags << 8, 0, count, 0, *_address(address)])
 
@@ -260,7 +273,7 @@ class Replay(EngineDriver):
         Returns: [count] int64 indices. Ends when no batch that may hold them is being fetched.
         Raises: ReplayInsertError if more than half of all leaves would be reserved.
         """
-        return self._operate(Opcode.RESERVE, 0, None, count).indices
+        return self._operate(Opcode.RESERVE, 0, None, _count(count)).indices
 
     def commit(
         self, values: np.ndarray | None = None, *, count: int = 1, td: bool = False
@@ -269,8 +282,11 @@ class Replay(EngineDriver):
         return self._place(Opcode.COMMIT, values, count, td)
 
     def stream(self, requests: np.ndarray) -> np.ndarray:
-        """Run mixed unified requests, [n, 4] uint32. Returns the responses, [n, 4] uint32."""
-        words = np.ascontiguousarray(requests, np.uint32)
+        """Run mixed unified requests, [n, 4] uint32. Returns the responses, [n, 4] uint32.
+
+        Raises: ConfigError for another shape, or numbers that are no words.
+        """
+        words = _requests(requests)
         return self._raw(Opcode.STREAM, 0, words, len(words))
 
     def gather(self, rows: np.ndarray | Samples, storage: int, row_bytes: int) -> np.ndarray:
@@ -383,7 +399,7 @@ class Replay(EngineDriver):
 
     def measure_stream(self, requests: np.ndarray) -> int:
         """Clocks of one STREAM job of unified requests ([n, 4] uint32), responses to memory."""
-        words = np.ascontiguousarray(requests, np.uint32)
+        words = _requests(requests)
         source, output = self._upload(words), self.buffer("responses", max(len(words), 1) * 16)
         head = Opcode.STREAM | Flag.MEMORY << 8
         return self._run([head, 0, len(words), 0, *_address(source), *_address(output)]).cycles
@@ -415,13 +431,20 @@ class Replay(EngineDriver):
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Return to a state. Raises ConfigError if it has another number of leaves."""
-        if state["size"] != self.settings.leaves:
-            raise ConfigError(f"state of {state['size']} leaves, want {self.settings.leaves}")
+        leaves = self.settings.leaves
+        for name in ("size", "leaves", "SEED", *_STATE):
+            if name not in state:
+                raise ConfigError(f"replay state: got no {name}")
+        if state["size"] != leaves:
+            raise ConfigError(f"replay state: got {state['size']} leaves, want {leaves}")
+        words = wholes("replay state: leaves", state["leaves"], shape=(leaves,))
+        seed = wholes("replay state: SEED", state["SEED"], shape=(8,)).tolist()
+        values = {name: whole(f"replay state: {name}", state[name], 0, WORD_MAX) for name in _STATE}
         self.clear()
-        self.update(np.arange(len(state["leaves"])), state["leaves"])
-        for name in _STATE:
-            self.write(getattr(registers, name).offset, state[name])
-        for i, word in enumerate(state["SEED"]):
+        self.update(np.arange(leaves), words)
+        for name, value in values.items():
+            self.write(getattr(registers, name).offset, value)
+        for i, word in enumerate(seed):
             self.write(registers.SEED.at(i), word)
 
     # ---- Inside ----
@@ -446,7 +469,7 @@ class Replay(EngineDriver):
 
     def _place(self, opcode: int, values: np.ndarray | None, count: int, td: bool) -> Responses:
         if values is None:
-            return self._operate(opcode, Flag.PMAX, None, count)
+            return self._operate(opcode, Flag.PMAX, None, _count(count))
         words = _words(values, td, False)
         flags = Flag.FP32 if td else 0
         return self._operate(opcode, flags, _pairs(np.zeros(words.size), words), words.size)
@@ -454,14 +477,14 @@ class Replay(EngineDriver):
     def _gathered(
         self, rows: np.ndarray | Samples, storage: int, row_bytes: int
     ) -> tuple[np.ndarray, Record]:
+        row_bytes = whole("replay rows: bytes", row_bytes)
         if not is_row(row_bytes):
-            raise ConfigError(
-                f"replay rows: got {row_bytes} bytes, want 16, 32 or a multiple of 64 up to 2**20"
-            )
+            raise refused("replay rows: bytes", row_bytes, "16, 32 or a multiple of 64 up to 2**20")
+        storage = whole("replay storage", storage, 0, self.device.memory_bytes)
         if isinstance(rows, Samples):
             flags, count, source = Flag.SLOTS, rows.indices.size, rows.address
         else:
-            words = np.asarray(rows, np.uint32).reshape(-1)
+            words = wholes("replay rows", rows).astype(np.uint32).reshape(-1)
             flags, count, source = 0, words.size, self._upload(words)
         output = self.buffer("rows", max(count * row_bytes, 1))
         record = self._mover.submit(
@@ -507,20 +530,34 @@ def _address(address: int) -> tuple[int, int]:
 
 
 def _words(values: np.ndarray, td: bool, delta: bool) -> np.ndarray:
-    if td:
-        return np.asarray(values, np.float32).reshape(-1).view(np.uint32)
-    whole = np.asarray(values, np.int64).reshape(-1)
-    low, high = (-(1 << 31), (1 << 31) - 1) if delta else (0, (1 << 32) - 1)
-    if whole.size and not low <= whole.min() <= whole.max() <= high:
-        raise ValueError(f"value {whole.min()}..{whole.max()}: want {low}..{high}")
-    return whole.astype(np.uint32)
+    if truth("replay td", td):
+        return (
+            np.ascontiguousarray(reals("replay TD errors", values, None))
+            .reshape(-1)
+            .view(np.uint32)
+        )
+    low, high = (-(1 << 31), (1 << 31) - 1) if truth("replay delta", delta) else (0, WORD_MAX)
+    return wholes("replay priorities", values, low, high).reshape(-1).astype(np.uint32)
+
+
+def _batch(batch: int) -> int:
+    return whole("replay batch", batch, 1, MAX_SAMPLES)
+
+
+def _count(count: int) -> int:
+    return whole("replay count", count, 0, MAX_SAMPLES)
+
+
+def _requests(requests: np.ndarray) -> np.ndarray:
+    words = wholes("replay requests", requests, shape=(None, RESPONSE_WORDS))
+    return np.ascontiguousarray(words, np.uint32)
 
 
 def _pairs(indices: np.ndarray, words: np.ndarray) -> np.ndarray:
-    whole = np.asarray(indices).reshape(-1)
-    if whole.size != words.size:
-        raise ValueError(f"{whole.size} indices for {words.size} values")
+    chosen = wholes("replay indices", indices).reshape(-1)
+    if chosen.size != words.size:
+        raise ConfigError(f"replay: got {chosen.size} indices for {words.size} values")
     out = np.empty((words.size, 2), np.uint32)
-    out[:, 0] = whole
+    out[:, 0] = chosen
     out[:, 1] = words
     return out
