@@ -15,7 +15,7 @@ from benchmarks.base import IMAGES, Benchmark, Row, add_build_options, builds, r
 from flow import results
 from jackdaw.device import Config, load_config, open_device
 from jackdaw.device.base import Device
-from jackdaw.device.sim import MEMORIES
+from jackdaw.device.timing import MEMORIES
 from jackdaw.drivers.replay import Replay, ReplaySettings
 from models.replay.engine import Job as Opcode
 from models.replay.engine import ReplayConfig

@@ -216,6 +216,8 @@ def load_config(name: str | Path | Config) -> Config:
     """
     if isinstance(name, Config):
         return name
+    if not isinstance(name, (str, Path)):
+        raise ConfigError(f"configuration: got {name!r}, want a name or a file")
     path = Path(name)
     if path.suffix != ".json":
         path = next(ROOT.glob(f"{PLANNED}/*/{name}.json"), CONFIGS / f"{name}.json")
@@ -223,7 +225,7 @@ def load_config(name: str | Path | Config) -> Config:
         raise ConfigError(f"no configuration {name}; there are: {', '.join(names())}")
     try:
         data = json.loads(path.read_text(), object_pairs_hook=_once)
-    except (json.JSONDecodeError, ConfigError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: {error}") from error
     return parse(path.stem, data)
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks.base import Row, benchmarks, table
 from flow import results
-from jackdaw.device.sim import MEMORIES
+from jackdaw.device.timing import MEMORIES
 
 
 def record(rows: list[Row]) -> list[Row]:

@@ -173,6 +173,9 @@ def wholes(
     """
     given = _array(name, values, shape)
     kind = given.dtype.kind
+    if high > 1 << 53 and not isinstance(values, np.ndarray):  # NumPy rounds lists of large ones
+        exact = [whole(name, value, low, high) for value in np.asarray(values, object).reshape(-1)]
+        return np.array(exact, np.uint64 if high >= 1 << 63 else np.int64).reshape(given.shape)
     if kind not in "iuf":
         if given.size:
             raise ConfigError(f"{name}: got {given.dtype}, want whole numbers, {Range(low, high)}")
@@ -317,9 +320,13 @@ class Field:
             raise refused(name, text, self) from None
 
 
-@cache
-def declared(kind: type) -> dict[str, Field]:
+def declared(kind: Any) -> dict[str, Field]:
     """The fields of a dataclass, by name."""
+    return _declared(kind)
+
+
+@cache
+def _declared(kind: Any) -> dict[str, Field]:
     hints = get_type_hints(kind, include_extras=True)
     return {field.name: _field(hints[field.name]) for field in fields(kind)}
 

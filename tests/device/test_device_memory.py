@@ -13,7 +13,8 @@ import pytest
 
 from flow.regression import builds
 from jackdaw import errors
-from jackdaw.device.sim import MEMORIES, MemoryTiming, SimDevice, build_library
+from jackdaw.device.sim import SimDevice, build_library
+from jackdaw.device.timing import MEMORIES, MemoryTiming
 from models.registers import directory
 from tests.device.echo import HandWritten
 

@@ -12,7 +12,7 @@ from flow import ROOT
 PACKAGE = ROOT / "host" / "jackdaw"
 # From below; the replay buffer is for training loops of other people.
 LAYERS = (
-    "extras", "errors", "environments", "device", "drivers", "replay_buffer", "search", "agents",
+    "extras", "errors", "ranges", "environments", "device", "drivers", "replay_buffer", "search", "agents",
     "runtime", "api", "cli", "__main__",
 )  # fmt: skip
 

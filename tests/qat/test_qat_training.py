@@ -273,7 +273,7 @@ def test_settings_are_checked() -> None:
         agent = QatAgent(SHORT, EnvironmentSpec(3, 1, True))
         actor, critic = agent.initial_parameters(np.random.default_rng(1))
         qat.load_network(actor, critic)
-        with pytest.raises(ConfigError, match=r"state: got \(2,\), want \(3,\)"):
+        with pytest.raises(ConfigError, match=r"state: got shape \(2,\), want \[3\]"):
             qat.infer(np.zeros(2))
         with pytest.raises(ConfigError, match="act"):
             qat.train(1, None, None, source, act="before")

@@ -7,13 +7,17 @@ Source: a3c 13.2; FA3C 2.2, 5.1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 
 from jackdaw.errors import ConfigError
+from jackdaw.ranges import FLOAT32_MAX, POSITIVE, Range, check
 from models.a3c.layout import Parameters
 from models.a3c.network import CONV, NET_A, NET_S, Network
 from models.a3c.rmsprop import HyperParameters
+
+FINITE = Range(-FLOAT32_MAX, FLOAT32_MAX)
 
 
 @dataclass(frozen=True)
@@ -33,30 +37,20 @@ class A3cSettings:
         clip: rewards are clipped to -clip..clip.
     """
 
-    agents: int = 16
-    steps: int = 5
-    discount: float = 0.99
-    entropy: float = 0.01
-    value: float = 0.5
-    rate: float = 7e-4
-    horizon: int = 100_000_000
-    decay: float = 0.99
-    eps: float = 0.1
-    clip: float = 1.0
+    agents: Annotated[int, Range(1, 1024)] = 16
+    steps: Annotated[int, Range(1, 8)] = 5
+    discount: Annotated[float, Range(0, 1)] = 0.99
+    entropy: Annotated[float, FINITE] = 0.01
+    value: Annotated[float, FINITE] = 0.5
+    rate: Annotated[float, Range(0, FLOAT32_MAX)] = 7e-4
+    horizon: Annotated[int, Range(1, 1 << 62)] = 100_000_000
+    decay: Annotated[float, Range(0, 1)] = 0.99
+    eps: Annotated[float, POSITIVE] = 0.1
+    clip: Annotated[float, POSITIVE] = 1.0
 
     def __post_init__(self) -> None:
         """Raises ConfigError if a setting is invalid."""
-        for name, legal, wanted in (
-            ("agents", self.agents >= 1, "1 or more"),
-            ("steps", 1 <= self.steps <= 8, "1..8"),
-            ("discount", 0 <= self.discount <= 1, "0..1"),
-            ("horizon", self.horizon >= 1, "1 or more"),
-            ("clip", self.clip > 0, "a positive number"),
-            ("entropy", np.isfinite(self.entropy), "a finite number"),
-            ("value", np.isfinite(self.value), "a finite number"),
-        ):
-            if not legal:
-                raise ConfigError(f"A3C: {name} is {getattr(self, name)}, want {wanted}")
+        check(self, "A3C")
         if not self.hyper_parameters(0).legal:
             got = f"rate {self.rate}, decay {self.decay}, eps {self.eps}"
             raise ConfigError(f"A3C: got {got}, want finite numbers of binary32 and eps above 0")
@@ -85,9 +79,13 @@ class A3cRecipe:
     network: Network = NET_A
     config: str = "a3c_full"
     settings: A3cSettings = field(default_factory=A3cSettings)
-    steps: int = 100_000_000
-    window: int = 1000
+    steps: Annotated[int, Range(1, 1 << 62)] = 100_000_000
+    window: Annotated[int, Range(1, 1 << 31)] = 1000
     goal: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ConfigError if a setting is invalid."""
+        check(self)
 
 
 PIXEL_CATCH = A3cRecipe("PixelCatch", NET_S, "a3c", A3cSettings(eps=1e-5), 80_000, 200, 0.9)

@@ -10,15 +10,15 @@ import ctypes
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 from flow.configuration import Config
 from flow.library import MemoryConfig, build, failure, open_library
+from jackdaw import ranges
 from jackdaw.device.base import DeviceBase
+from jackdaw.device.timing import MemoryTiming, memory_timing
 from jackdaw.errors import DeviceAccessError, DeviceTimeout, SimulationError
 from models.registers import directory
 
@@ -27,42 +27,6 @@ COMPILED = Path(__file__).with_name("compiled")
 CHUNK = 20_000  # clocks between two looks at the time
 OKAY, SLVERR, DECERR = 0, 2, 3
 READ, WRITE, BOTH = 1, 2, 3
-
-
-@dataclass(frozen=True)
-class MemoryTiming:
-    """Latency and bandwidth of the simulated memory, for each port.
-
-    Attributes:
-        latency: clocks from a read's address to its first beat, and from a write's last beat to its
-            response; 1 or more.
-        read, write: beats of 64 bytes per clock, above 0 and at most 1.
-        shared: beats per clock of both together; None: separate channels.
-        max_delay: every burst waits up to so many more clocks, drawn from the device's seed.
-    """
-
-    latency: int = 64
-    read: Fraction = Fraction(1)
-    write: Fraction = Fraction(1)
-    shared: Fraction | None = None
-    max_delay: int = 0
-
-    def __post_init__(self) -> None:
-        if self.latency < 1 or self.max_delay < 0:
-            raise ValueError(f"latency {self.latency}, max_delay {self.max_delay}: want 1.., 0..")
-        for name in ("read", "write"):
-            if not 0 < getattr(self, name) <= 1:
-                raise ValueError(f"{name} {getattr(self, name)}: want above 0, at most 1 beat")
-        if self.shared is not None and not 0 < self.shared <= 2:
-            raise ValueError(f"shared {self.shared}: want above 0, at most 2 beats")
-
-
-MEMORIES = {
-    "D": MemoryTiming(),
-    "S": MemoryTiming(shared=Fraction(1)),
-    "Q": MemoryTiming(shared=Fraction(3, 2)),
-    "I": MemoryTiming(latency=1),
-}
 
 
 def build_library(
@@ -140,7 +104,8 @@ class SimDevice(DeviceBase):
                 jd_float_mul and jd_float_add: the same bits in the same clocks, faster.
         Raises: SimulationError, DeviceMismatchError, flow.library.BuildFailed.
         """
-        timing = MEMORIES[memory] if isinstance(memory, str) else memory
+        timing = memory_timing(memory)
+        seed = ranges.seed(seed)
         self.name = f"sim:{config.name}"
         self.timing = timing
         self._library = _load(

@@ -24,6 +24,7 @@ from jackdaw.device.base import Device
 from jackdaw.drivers.base import EngineDriver
 from jackdaw.drivers.rings import Job
 from jackdaw.errors import ConfigError, DeviceMemoryError
+from jackdaw.ranges import reals, refused, whole, wholes
 from models.a3c.descriptor import (
     ALT1,
     ALT2,
@@ -49,6 +50,7 @@ from models.registers.map import Register
 
 RING_OF = {INF: RING_INF, TRAIN: RING_TRN, SYNC: RING_ADM, NET_LOAD: RING_ADM}
 LAYOUTS = {"fa3c": FA3C, "alt1": ALT1, "alt2": ALT2}
+MOST = (1 << 20) - 1  # slots, sets and trainings of a network
 T = TypeVar("T")
 
 
@@ -213,6 +215,9 @@ class A3C(EngineDriver):
         Raises: the engine's named JobError if it does not fit, ConfigError if no slot is free,
             DeviceMemoryError.
         """
+        slots, sets = whole("a3c slots", slots, 1, MOST), whole("a3c sets", sets, 1, MOST)
+        trainings = whole("a3c trainings", trainings, 0, MOST)
+        samples = whole("a3c samples", samples, 1, MOST)
         chosen = network if isinstance(network, Network) else self._planned(network, samples)
         if None not in self._nets:
             raise ConfigError(f"a3c: {len(self._nets)} networks are loaded, there is no slot left")
@@ -248,7 +253,12 @@ class A3C(EngineDriver):
         return 2 if self.layout == "alt2" else 1
 
     def _planned(self, layers: Sequence[Layer], samples: int) -> Network:
-        return plan(tuple(layers), self.geometry, samples)
+        if not isinstance(layers, Sequence) or not all(isinstance(x, Layer) for x in layers):
+            raise refused("a3c network", layers, "layers")
+        try:
+            return plan(tuple(layers), self.geometry, samples)
+        except ValueError as error:
+            raise ConfigError(f"a3c network: {error}") from error
 
     def _zeros(self, nbytes: int) -> int:
         address = self.alloc(nbytes)
@@ -256,18 +266,34 @@ class A3C(EngineDriver):
         return address
 
     def write_theta(self, net: Net, slot: int, parameters: Parameters) -> None:
-        """Write (weight, bias) of every layer, PyTorch's layout, float32."""
+        """Write (weight, bias) of every layer, PyTorch's layout, float32. Raises: ConfigError."""
+        address, words = self._theta(net, slot), self._pack(net, parameters)
         for image in range(self._images):
-            at = net.theta[slot] + image * net.map.slot_bytes
-            self.device.write(at, net.map.pack(parameters))
+            self.device.write(address + image * net.map.slot_bytes, words)
+
+    def _theta(self, net: Net, slot: int) -> int:
+        """Address of a slot of parameters."""
+        return net.theta[whole("a3c slot", slot, 0, len(net.theta) - 1)]
+
+    def _sets(self, net: Net, sets: Any) -> tuple[int, ...]:
+        """Addresses of sets of feature maps."""
+        chosen = wholes("a3c sets", sets, 0, len(net.sets) - 1).reshape(-1)
+        return tuple(net.sets[one] for one in chosen.tolist())
+
+    def _pack(self, net: Net, parameters: Parameters) -> np.ndarray:
+        """The image of parameters that have the network's shapes."""
+        try:
+            return net.map.pack([(reals("w", w, None), reals("b", b, None)) for w, b in parameters])
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"a3c parameters: {error}") from error
 
     def read_theta(self, net: Net, slot: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Inverse of write_theta."""
-        return net.map.unpack(self._image(net.theta[slot], net))
+        return net.map.unpack(self._image(self._theta(net, slot), net))
 
     def write_g(self, net: Net, squares: Parameters) -> None:
         """Write the mean squares, laid out as parameters."""
-        self.device.write(net.g, net.map.pack(squares))
+        self.device.write(net.g, self._pack(net, squares))
 
     def read_g(self, net: Net) -> list[tuple[np.ndarray, np.ndarray]]:
         """Inverse of write_g."""
@@ -298,16 +324,21 @@ class A3C(EngineDriver):
             bootstrap: count the task apart, and keep only the outputs.
         Returns: a future of [O] or [N, O] float32.
         """
-        several = not isinstance(sets, int)
-        chosen = [sets] if isinstance(sets, int) else list(sets)
+        several = not isinstance(sets, (int, np.integer))
+        addresses, parameters = self._sets(net, sets), self._theta(net, theta)
         first, last = net.network.regions[0], net.network.regions[-1]
         if observed is not None:
-            maps = np.asarray(observed, np.float32).reshape(len(chosen), -1)
-            for one, values in zip(chosen, maps, strict=True):
-                self.device.write(net.sets[one], pack_map(values, first))
+            maps = reals("a3c observed", observed, None)
+            if maps.size != len(addresses) * first.words:
+                raise ConfigError(
+                    f"a3c observed: got shape {maps.shape}, want {first.words} numbers of each of "
+                    f"{len(addresses)} sets"
+                )
+            maps = maps.reshape(len(addresses), first.words)
+            for address, values in zip(addresses, maps, strict=True):
+                self.device.write(address, pack_map(values, first))
         flags = FLAG_BOOTSTRAP if bootstrap else FLAG_SAVE_MAPS if save else 0
-        addresses = tuple(net.sets[one] for one in chosen)
-        task = Task(INF, flags=flags, network=net.slot, theta=net.theta[theta], maps=addresses)
+        task = Task(INF, flags=flags, network=net.slot, theta=parameters, maps=addresses)
 
         def outputs(_: Job) -> np.ndarray:
             out = []
@@ -340,15 +371,20 @@ class A3C(EngineDriver):
             gradients: [N, O] float32, of the objective by the network's outputs.
             settings: RMSProp's.
         Returns: a future of the update's ticket.
-        Raises: ConfigError if as many trainings are open as the network has room for,
-            RingFullError.
+        Raises: ConfigError if as many trainings are open as the network has room for, or for an
+            argument outside its range; RingFullError.
         """
         last = net.network.regions[-1]
         net.trainings = [other for other in net.trainings if not other.done()]
         if not net.objectives:
             raise ConfigError("a3c: no room for another open training; wait for one")
+        addresses = self._sets(net, sets)
+        thetas = [self._theta(net, slot) for slot in (local, source, target)]
+        rows = reals("a3c gradients", gradients, None, (len(addresses), last.width))
+        most = self.geometry.nb_max
+        if len(addresses) > most:
+            raise ConfigError(f"a3c sets: got {len(addresses)}, this build trains on {most}")
         objective = net.objectives.pop()
-        rows = np.asarray(gradients, np.float32).reshape(len(sets), last.width)
         self.device.write(objective, settings.encode())
         records = [pack_map(d, last) for d in rows]
         if records:
@@ -356,13 +392,13 @@ class A3C(EngineDriver):
         task = Task(
             TRAIN,
             network=net.slot,
-            theta=net.theta[local],
-            source=net.theta[source],
-            target=net.theta[target],
+            theta=thetas[0],
+            source=thetas[1],
+            target=thetas[2],
             g_source=net.g,
             g_target=net.g,
             objective=objective,
-            maps=tuple(net.sets[one] for one in sets),
+            maps=addresses,
         )
         future = self._future(task, _ticket, lambda: net.objectives.append(objective))
         net.trainings.append(future)
@@ -379,8 +415,8 @@ class A3C(EngineDriver):
             SYNC,
             flags=FLAG_ORDERED if ordered else 0,
             network=net.slot,
-            source=net.theta[source],
-            target=net.theta[target],
+            source=self._theta(net, source),
+            target=self._theta(net, target),
         )
         return self._future(task, _ticket)
 

@@ -403,7 +403,7 @@ class Learner(EngineDriver):
             steps: 1..2**31-1.
             td_stream: send the TD errors to the replay engine.
             indices: [steps, B] records, whole numbers of any type.
-            weights: [steps, B] float32, finite, not negative: importance weights for `indices`; default 1.
+            weights: [steps, B] importance weights for `indices`, finite, not negative; default 1.
             list_address: of [steps * B, 4] words in device memory instead, as the replay engine
                 writes its samples; a multiple of 64.
             td_address: if not 0, where the TD errors go: B float32 a step, each step at a multiple
@@ -658,19 +658,18 @@ class Learner(EngineDriver):
         """The batch and the two addresses, if the build can do that."""
         program = self._need_program()
         batch = whole("train batch", batch, 1, self._most(program))
-        addresses = [
-            whole("train: address", address, 0, self.device.memory_bytes)
-            for address in (list_address, td_address)
-        ]
+        list_address = whole("train list_address", list_address, 0, self.device.memory_bytes)
+        td_address = whole("train td_address", td_address, 0, self.device.memory_bytes)
         needed = 4 * program.record_words
         if data.base % 64 or data.stride % 64 or data.stride < needed:
             raise ConfigError(
                 f"train data: got address {data.base:#x}, stride {data.stride}, want multiples of "
                 f"64 and at least {needed} bytes a record"
             )
-        if any(address % 64 for address in addresses):
-            raise ConfigError(f"train: got addresses {addresses}, want multiples of 64")
-        return batch, *addresses
+        if list_address % 64 or td_address % 64:
+            got = (list_address, td_address)
+            raise ConfigError(f"train: got addresses {got}, want multiples of 64")
+        return batch, list_address, td_address
 
     def _upload_list(
         self, steps: int, batch: int, indices: np.ndarray, weights: np.ndarray | None

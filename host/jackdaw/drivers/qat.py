@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -17,6 +17,20 @@ from jackdaw.device.base import Device
 from jackdaw.drivers.base import EngineDriver
 from jackdaw.drivers.rings import Job, Record
 from jackdaw.errors import ConfigError
+from jackdaw.ranges import (
+    FLOAT32_MAX,
+    SEED_MAX,
+    WORD_MAX,
+    Choice,
+    Range,
+    check,
+    real,
+    reals,
+    refused,
+    truth,
+    whole,
+    wholes,
+)
 from models.qat import noise, ops
 from models.qat.descriptor import LIST_BYTES, PAIR_BYTES, Flag, Opcode
 from models.qat.layout import ACTOR, CRITIC, Geometry, Layer, Table, plan
@@ -37,6 +51,9 @@ STAGES = ("Z", "ACTQ", "DX", "G", "GACC", "M", "W", "TD")
 REGIONS = {"w": np.int32, "t": np.int32, "g": np.int32, "m": np.int32, "v": np.uint64}
 NEVER = (1 << 32) - 1
 UPLOAD_LINES = 4096  # at most, of one LOAD or STORE
+DECAY = Range(2**-24, 1 - 2**-24)  # of Adam: 1 - beta has 24 bits
+MOST_VECTORS = (1 << 16) - 1
+MOST_LINES = 1 << 20
 
 Arrays = Sequence[tuple[np.ndarray, np.ndarray]]
 """A network's layers in PyTorch's layout: weights [n_out, n_in], biases [n_out]."""
@@ -57,31 +74,19 @@ class QatSettings:
         paper: run by the published schedule, which a build may have.
     """
 
-    qdelay: int | None = None
-    beta1: float = 0.9
-    beta2: float = 0.999
-    eps: int = 1
-    tau: float = 0.005
-    noise: str = "gaussian"
-    sigma: float = 0.1
-    theta: float = 0.15
-    seed: int = 0
+    qdelay: Annotated[int | None, Range(0, NEVER - 1)] = None
+    beta1: Annotated[float, DECAY] = 0.9
+    beta2: Annotated[float, DECAY] = 0.999
+    eps: Annotated[int, Range(1, (1 << 24) - 1)] = 1
+    tau: Annotated[float, Range(0, 1)] = 0.005
+    noise: Annotated[str, Choice(tuple(NOISES))] = "gaussian"
+    sigma: Annotated[float, Range(0, 1 << 15, below=True)] = 0.1
+    theta: Annotated[float, Range(0, 1)] = 0.15
+    seed: Annotated[int, Range(0, SEED_MAX)] = 0
     paper: bool = False
 
     def __post_init__(self) -> None:
-        for name, good, want in (
-            ("qdelay", self.qdelay is None or 0 <= self.qdelay < NEVER, "0..2**32-2, or None"),
-            ("beta1", 0 < round((1 - self.beta1) * 2**24) < 1 << 24, "more than 0, less than 1"),
-            ("beta2", 0 < round((1 - self.beta2) * 2**24) < 1 << 24, "more than 0, less than 1"),
-            ("eps", 1 <= self.eps < 1 << 24, "1..2**24-1"),
-            ("tau", 0 <= self.tau <= 1, "0..1"),
-            ("noise", self.noise in NOISES, f"one of {', '.join(NOISES)}"),
-            ("sigma", 0 <= self.sigma < 1 << 15, "0..2**15"),
-            ("theta", 0 <= self.theta <= 1, "0..1"),
-            ("seed", 0 <= self.seed < 1 << 64, "64 bits"),
-        ):
-            if not good:
-                raise ConfigError(f"qat {name}: got {getattr(self, name)!r}, want {want}")
+        check(self, "qat")
 
 
 @dataclass(frozen=True)
@@ -97,11 +102,14 @@ class Source:
         weighted: weight the errors, and write pairs of slot and |TD error| after the list.
     """
 
-    base: int
-    stride: int
-    records: int
-    list_address: int | None = None
+    base: Annotated[int, Range(0, (1 << 40) - 1)]
+    stride: Annotated[int, Range(0, WORD_MAX)]
+    records: Annotated[int, Range(0, WORD_MAX)]
+    list_address: Annotated[int | None, Range(0, (1 << 40) - 1)] = None
     weighted: bool = False
+
+    def __post_init__(self) -> None:
+        check(self, "qat source")
 
 
 @dataclass(frozen=True)
@@ -206,12 +214,18 @@ class Qat(EngineDriver):
         return [1 - self.read(r.offset) / 2**24 for r in (registers.B1C, registers.B2C)]
 
     def seed(self, words: Sequence[int], x: np.ndarray | None = None) -> None:
-        """Set the generator's state, four words of 64 bits, and x of Ornstein-Uhlenbeck noise."""
-        halves = [word >> shift & 0xFFFF_FFFF for word in words for shift in (0, 32)]
+        """Set the generator's state, four words of 64 bits, and x of Ornstein-Uhlenbeck noise.
+
+        Raises: ConfigError.
+        """
+        chosen = wholes("qat seed", words, 0, SEED_MAX, (4,)).tolist()
+        halves = [word >> shift & 0xFFFF_FFFF for word in chosen for shift in (0, 32)]
         head = [Opcode.SEED, 0, 0, 0]
         if x is not None:
             line = np.zeros(self.geometry.lw, np.int32)
-            line[: len(x)] = x
+            start = wholes("qat noise", x, -(1 << 31), (1 << 31) - 1, (None,))
+            whole("qat noise: numbers", start.size, 0, line.size)
+            line[: start.size] = start
             head = [Opcode.SEED | 1 << 8, 0, *_address(self._upload(line))]
         self._run([*head, *halves])
 
@@ -225,13 +239,16 @@ class Qat(EngineDriver):
             bias: without, biases are not there and must be zero.
         Raises: ConfigError for shapes that do not fit together; the engine's named errors.
         """
+        bias = truth("qat bias", bias)
+        actor, critic = _layers("actor", actor), _layers("critic", critic)
         states, actions = actor[0][0].shape[1], len(actor[-1][0])
         self._check_shapes(actor, critic, bias)
-        self.table = table = plan(
+        table = plan(
             states, actions, [len(w) for w, _ in actor[:-1]], self.geometry,
             critic_hidden=[len(w) for w, _ in critic[:-1]], bias=bias,
         )  # fmt: skip
         self._load_table(table)
+        self.table = table
         weights = np.zeros((self.lines, self.geometry.lw), np.int32)
         for layers, arrays in zip(table.networks, (actor, critic), strict=True):
             for layer, (w, b) in zip(layers, arrays, strict=True):
@@ -302,7 +319,7 @@ class Qat(EngineDriver):
         Args:
             region: w, t, g, m or v.
         """
-        lines = self.read_region(region)
+        lines = self.read_region(_region(region))
         frac = {"w": ops.WEIGHT, "t": ops.WEIGHT, "g": ops.GRADIENT, "m": ops.GRADIENT}.get(region)
         out = []
         for net, layers in enumerate(self._table.networks):
@@ -335,18 +352,21 @@ class Qat(EngineDriver):
         )
 
     def write_region(self, region: str, lines: np.ndarray, first: int = 0) -> None:
-        """Write lines of a memory: [n, LW] int32, of v uint64."""
-        self._move(Opcode.LOAD, region, lines, first)
+        """Write lines of a memory: [n, LW] int32, of v uint64. Raises: ConfigError."""
+        kind: Any = np.iinfo(REGIONS[_region(region)])  # type: ignore[type-var]
+        shape = (None, self.geometry.lw)
+        words = wholes("qat lines", lines, int(kind.min), int(kind.max), shape)
+        self._move(Opcode.LOAD, region, words.astype(kind.dtype, copy=False), first)
 
     def read_region(self, region: str, count: int | None = None, first: int = 0) -> np.ndarray:
-        """Lines of a memory, [n, LW]; default all that the networks use."""
-        lines = np.zeros(
-            (self.lines if count is None else count, self.geometry.lw), REGIONS[region]
-        )
+        """Lines of a memory, [n, LW]; default all that the networks use. Raises: ConfigError."""
+        count = self.lines if count is None else whole("qat lines", count, 0, MOST_LINES)
+        lines = np.zeros((count, self.geometry.lw), REGIONS[_region(region)])
         self._move(Opcode.STORE, region, lines, first)
         return lines
 
     def _move(self, opcode: Opcode, region: str, lines: np.ndarray, first: int) -> None:
+        first = whole("qat first line", first, 0, MOST_LINES)
         for at in range(0, len(lines), UPLOAD_LINES):
             part = lines[at : at + UPLOAD_LINES]
             address = self.buffer("lines", part.nbytes)
@@ -368,15 +388,15 @@ class Qat(EngineDriver):
 
     def queue_infer(self, state: np.ndarray, noise: bool = False) -> Job:
         """Queue an inference, whose action `action` reads."""
+        noise = truth("qat noise", noise)
         return self._ring.submit(
             [Opcode.INFER | int(noise) << 8, 0, 0, 0, *self._acting(state)]
         )  # fmt: skip
 
     def _acting(self, state: np.ndarray) -> list[int]:
         table = self._table
-        if np.shape(state) != (table.states,):
-            raise ConfigError(f"qat state: got {np.shape(state)}, want {(table.states,)}")
-        fixed = to_fixed(state, ops.ACTIVATION).astype(np.int32)
+        fixed = to_fixed(_finite("qat state", state, (table.states,)), ops.ACTIVATION)
+        fixed = fixed.astype(np.int32)
         address = self.buffer("state", fixed.nbytes)
         self.device.write(address, fixed)
         return [*_address(address), *_address(self.buffer("action", 4 * table.actions))]
@@ -417,20 +437,29 @@ class Qat(EngineDriver):
             chunk: vectors at a time, even; default the batch if it fits.
             actor_scale: log2 of the actor's loss scale.
             critic_scale: log2 of the critic's loss scale.
-        Raises: ConfigError for an unknown `act`.
+        Raises: ConfigError for an argument outside its range; then nothing is counted.
         """
         if act not in ("after", "with"):
-            raise ConfigError(f"qat act: got {act!r}, want after or with")
+            raise refused("qat act", act, "after or with")
+        if not isinstance(source, Source):
+            raise refused("qat source", source, "a Source")
+        batch = whole("qat batch", batch, 0, MOST_VECTORS)
+        actor_scale = whole("qat actor_scale", actor_scale, 0, 255)
+        critic_scale = whole("qat critic_scale", critic_scale, -16, 15)
+        noise, targets = truth("qat noise", noise), truth("qat targets", targets)
         g = self.geometry
         most = g.vc if self._paper else g.vectors
-        taken = min(batch + batch % 2, most) if chunk is None else chunk
+        taken = min(batch + batch % 2, most)
+        if chunk is not None:
+            taken = whole("qat chunk", chunk, 0, MOST_VECTORS)
         flags = Flag(0)
         rates = [0, 0]
+        updates = list(self.updates)
         for net, rate, flag in ((ACTOR, lr_actor, Flag.ACTOR), (CRITIC, lr_critic, Flag.CRITIC)):
             if rate is not None:
                 flags |= flag
-                self.updates[net] += 1
-                rates[net] = self._rate(rate, self.updates[net])
+                updates[net] += 1
+                rates[net] = self._rate(rate, updates[net])
         flags |= Flag.TARGETS if targets else 0
         acting = [0] * 4
         if state is not None:
@@ -444,13 +473,15 @@ class Qat(EngineDriver):
         flags |= Flag.WEIGHTS if source.weighted else 0
         if flags & Flag.WITH:
             self._ring.clear_event()
-        return self._ring.submit(
+        job = self._ring.submit(
             [
                 Opcode.TRAIN | int(flags) << 8, 0, *_address(source.base), *acting,
                 rates[CRITIC], rates[ACTOR], *listed, source.stride, batch | taken << 16,
                 critic_scale & 31 | actor_scale << 8,
             ]
         )  # fmt: skip
+        self.updates = updates
+        return job
 
     def wait_action(self, job: Job) -> None:
         """Wait until a TRAIN that acts `with` its batch has chosen, which `action` then reads.
@@ -462,6 +493,7 @@ class Qat(EngineDriver):
     def _rate(self, rate: float, step: int) -> int:
         """Adam's step size with its bias correction, frac 32."""
         beta1, beta2 = self._betas
+        rate = real("qat learning rate", rate, Range(0, 1))
         fixed = round(rate * np.sqrt(1 - beta2**step) / (1 - beta1**step) * 2**32)
         if not 0 <= fixed < 1 << 26:
             raise ConfigError(f"qat learning rate: got {rate} in step {step}, want below 1/64")
@@ -469,10 +501,11 @@ class Qat(EngineDriver):
 
     def adam(self, net: int, rate: float, targets: bool = True) -> None:
         """Update a network (0 actor, 1 critic) from the gradient in memory."""
+        net = whole("qat network", net, 0, 1)
+        step = self._rate(rate, self.updates[net] + 1)
+        flag = Flag.TARGETS if truth("qat targets", targets) else 0
         self.updates[net] += 1
-        flag = Flag.TARGETS if targets else 0
-        head = [Opcode.ADAM | flag << 8, *[0] * 7, net]
-        self._run([*head, self._rate(rate, self.updates[net])])
+        self._run([Opcode.ADAM | flag << 8, *[0] * 7, net, step])
 
     def pairs(self, source: Source, batch: int) -> tuple[np.ndarray, np.ndarray]:
         """Slots and |TD errors| (float32) that a weighted timestep wrote after its list."""
@@ -493,11 +526,18 @@ class Qat(EngineDriver):
 
     @staticmethod
     def encode_list(indices: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-        """A list for `Source`, as the replay engine writes it: [n, 4] uint32."""
-        out = np.zeros((len(indices), LIST_BYTES // 4), np.uint32)
-        out[:, 0] = indices
-        ones = np.ones(len(indices), np.float32)
-        out[:, 2] = (ones if weights is None else weights.astype(np.float32)).view(np.uint32)
+        """A list for `Source`, as the replay engine writes it: [n, 4] uint32.
+
+        Raises: ConfigError for indices that would wrap, or weights that are no finite numbers.
+        """
+        chosen = wholes("qat indices", indices, shape=(None,))
+        used = np.ones(len(chosen), np.float32)
+        if weights is not None:
+            allowed = Range(0, FLOAT32_MAX)
+            used = np.ascontiguousarray(reals("qat weights", weights, allowed, (len(chosen),)))
+        out = np.zeros((len(chosen), LIST_BYTES // 4), np.uint32)
+        out[:, 0] = chosen
+        out[:, 2] = used.view(np.uint32)
         return out
 
     # ---- Quantization and statistics
@@ -553,6 +593,10 @@ class Qat(EngineDriver):
 
         Raises: ConfigError if the networks have another size.
         """
+        for name in ("memories", "updates", "TSTEP", "MODE", "MON_MIN", "MON_MAX", "SHIFT", "RNG",
+                     "OU"):  # fmt: skip
+            if name not in state:
+                raise ConfigError(f"qat state: got no {name}")
         for region, lines in state["memories"].items():
             if lines.shape != (self.lines, self.geometry.lw):
                 want = (self.lines, self.geometry.lw)
@@ -576,6 +620,32 @@ class Qat(EngineDriver):
         address = self.buffer("input", words.nbytes)
         self.device.write(address, np.ascontiguousarray(words))
         return address
+
+
+def _region(region: str) -> str:
+    if region not in REGIONS:
+        raise refused("qat region", region, f"one of {', '.join(REGIONS)}")
+    return region
+
+
+def _finite(name: str, values: Any, shape: tuple[int | None, ...]) -> np.ndarray:
+    """Finite numbers in all of their bits, float64."""
+    reals(name, values, shape=shape)
+    return np.asarray(values, np.float64)
+
+
+def _layers(name: str, layers: Arrays) -> Arrays:
+    """A network whose layers are matrices and vectors of finite numbers."""
+    try:
+        pairs = [(weight, bias) for weight, bias in layers]
+    except (TypeError, ValueError):
+        raise refused(f"qat {name}", layers, "(weights, biases) of each layer") from None
+    if not pairs:
+        raise ConfigError(f"qat {name}: got no layer, want one or more")
+    return [
+        (_finite(f"qat {name}", w, (None, None)), _finite(f"qat {name}", b, (None,)))
+        for w, b in pairs
+    ]
 
 
 def _address(address: int) -> tuple[int, int]:
