@@ -49,6 +49,10 @@ class RunFolderError(Exception):
     """A run's folder is in use, or cannot be written; names the path and the reason."""
 
 
+class NonfiniteError(ValueError):
+    """An environment or a network gave a NaN or an infinity; says where and in which step."""
+
+
 class DeviceError(Exception):
     """Anything that goes wrong on a device or between it and the host."""
 
@@ -155,7 +159,7 @@ class RingHaltedError(DeviceError):
     """The ring halted before the job: one with the STOP flag failed."""
 
 
-EXPECTED = (ConfigError, CheckpointError, RunFolderError, DeviceError)
+EXPECTED = (ConfigError, CheckpointError, RunFolderError, NonfiniteError, DeviceError)
 """What a command tells in one line, without a traceback."""
 
 

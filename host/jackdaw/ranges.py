@@ -16,7 +16,7 @@ refused unless a range says otherwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from types import NoneType, UnionType
@@ -182,10 +182,10 @@ def wholes(
         return given.astype(np.int64)
     if given.size:
         if kind == "f":
-            bad = ~np.isfinite(given)
-            bad[~bad] = given[~bad] != np.trunc(given[~bad])
+            flat = given.reshape(-1)
+            bad = ~np.isfinite(flat) | (flat != np.trunc(flat))
             if bad.any():
-                raise refused(name, given[bad][0].item(), f"whole numbers, {Range(low, high)}")
+                raise refused(name, flat[bad][0].item(), f"whole numbers, {Range(low, high)}")
         least, most = given.min(), given.max()
         if int(least) < low or int(most) > high:
             wrong = least if int(least) < low else most
@@ -221,6 +221,23 @@ def reals(
             if not allowed.holds(bound):
                 raise refused(name, bound, allowed)
     return found
+
+
+def entries(name: str, given: Any, wanted: Iterable[str]) -> Mapping[str, Any]:
+    """A mapping with some keys, as a saved state is one. Raises: ConfigError."""
+    if not isinstance(given, Mapping):
+        raise refused(name, given, "a mapping")
+    for key in wanted:
+        if key not in given:
+            raise ConfigError(f"{name}: got no {key}")
+    return given
+
+
+def one_of(name: str, value: Any, wanted: Iterable[str]) -> str:
+    """One of some texts. Raises: ConfigError."""
+    if not isinstance(value, str) or value not in wanted:
+        raise refused(name, value, f"one of {', '.join(wanted)}")
+    return value
 
 
 def _array(name: str, values: Any, shape: tuple[int | None, ...] | None) -> np.ndarray:

@@ -25,7 +25,7 @@ import numpy as np
 
 from jackdaw.device.base import Device
 from jackdaw.drivers.learner import Storage
-from jackdaw.drivers.replay import ONE_BETA, Replay, ReplaySettings
+from jackdaw.drivers.replay import MAX_SAMPLES, ONE_BETA, Replay, ReplaySettings
 from jackdaw.errors import (
     BufferEmptyError,
     BufferFieldError,
@@ -34,6 +34,7 @@ from jackdaw.errors import (
     BufferStateError,
     ConfigError,
 )
+from jackdaw.ranges import Range, entries, real, whole, wholes
 from models.replay.rng import Xoshiro, splitmix64
 from models.replay.weights import ONE_FP32
 from models.replay.weights import weights as importance_weights
@@ -134,10 +135,8 @@ class PrioritizedReplayBuffer:
         default_dtype: Any = np.float32,
         page: int | str | None = None,
     ) -> None:
-        if not isinstance(size, (int, np.integer)):
-            raise ConfigError(f"size: got {size!r}, want a whole number")
+        size = whole("size", size, 1, MAX_SAMPLES)
         self._row = row_layout(env_dict, default_dtype)
-        size = int(size)
         settings = ReplaySettings(
             leaves=size, alpha=alpha, epsilon=eps, fraction_bits=fraction_bits, seed=seed
         )
@@ -215,13 +214,11 @@ class PrioritizedReplayBuffer:
         Returns: every field [B, *shape], `weights` [B] float32 and `indexes` [B] int64.
         Raises: BufferEmptyError, ConfigError.
         """
-        if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
-            raise ConfigError(f"batch_size: got {batch_size}, want 1 or more")
-        if not 0 <= beta <= 1:
-            raise ConfigError(f"beta: got {beta}, want 0..1")
+        batch_size = whole("batch_size", batch_size, 1, MAX_SAMPLES)
+        beta = real("beta", beta, Range(0, 1))
         if self._stored == 0:
             raise BufferEmptyError(f"sample of {batch_size} rows: the buffer holds none")
-        indexes, weights = self._draw(int(batch_size), beta)
+        indexes, weights = self._draw(batch_size, beta)
         self.replay.acknowledge()
         return {**self._read(indexes), "weights": weights, "indexes": indexes}
 
@@ -267,8 +264,14 @@ class PrioritizedReplayBuffer:
         Raises: BufferStateError.
         """
         mine = self._settings()
-        for name in sorted(mine.keys() | state["settings"].keys()):
-            got, want = state["settings"].get(name), mine.get(name)
+        try:
+            wanted = ("replay", "generator", "next", "stored", "max_priority", "rows")
+            entries("replay buffer state", state, ("settings", *wanted))
+            given = entries("replay buffer settings", state["settings"], ())
+        except ConfigError as error:
+            raise BufferStateError(str(error)) from None
+        for name in sorted(mine.keys() | given.keys()):
+            got, want = given.get(name), mine.get(name)
             if got != want:
                 raise BufferStateError(f"{name}: the state has {got!r}, this buffer {want!r}")
         self.replay.load_state(state["replay"])
@@ -375,15 +378,16 @@ class PrioritizedReplayBuffer:
 
     def _indexes(self, indexes: Any) -> np.ndarray:
         """[n] int64 of stored rows. Raises BufferIndexError."""
-        given = np.asarray(indexes).reshape(-1)
-        if given.size and given.dtype.kind not in "iu":
-            raise BufferIndexError(f"indexes: got {given.dtype}, want integers")
+        try:
+            given = wholes("indexes", indexes, -(1 << 62), 1 << 62).reshape(-1)
+        except ConfigError as error:
+            raise BufferIndexError(str(error)) from None
         bad = (given < 0) | (given >= self._stored)
         if bad.any():
             raise BufferIndexError(
                 f"index: got {given[bad][0]}, want below {self._stored}, the rows stored"
             )
-        return given.astype(np.int64)
+        return given
 
     def _draw(self, batch: int, beta: float) -> tuple[np.ndarray, np.ndarray]:
         """[batch] int64 indexes and [batch] float32 weights."""

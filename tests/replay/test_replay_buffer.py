@@ -280,7 +280,7 @@ def test_replay_buffer_refuses_bad_input(device: Any) -> None:
         (errors.BufferPriorityError, "nan", lambda: buffer.update_priorities([0], None)),
         (errors.BufferIndexError, "got 3", lambda: buffer.update_priorities([0, 3], [1.0, 1.0])),
         (errors.BufferIndexError, "got -1", lambda: buffer.update_priorities([-1], [1.0])),
-        (errors.BufferIndexError, "float", lambda: buffer.update_priorities([0.5], [1.0])),
+        (errors.BufferIndexError, "whole", lambda: buffer.update_priorities([0.5], [1.0])),
         (errors.ConfigError, "batch_size: got 0", lambda: buffer.sample(0)),
         (errors.ConfigError, "beta: got 1.5", lambda: buffer.sample(4, 1.5)),
     ]  # fmt: skip
@@ -294,7 +294,7 @@ def test_replay_buffer_refuses_bad_input(device: Any) -> None:
     buffer.add(**good)
     assert buffer.get_stored_size() == 3 and buffer.get_next_index() == 3
     buffer.close()
-    sizes: list[tuple[Any, str]] = [(0, "leaves: got 0"), (257, "this build holds"), (2.5, "size")]
+    sizes: list[tuple[Any, str]] = [(0, "size: got 0"), (257, "this build holds"), (2.5, "size")]
     for size, text in sizes:
         with pytest.raises(errors.ConfigError, match=text):
             PrioritizedReplayBuffer(size, FIELDS, device=device)

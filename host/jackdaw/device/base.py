@@ -13,12 +13,14 @@ import numpy as np
 from flow import manifest
 from flow.configuration import Config
 from jackdaw.errors import (
+    ConfigError,
     DeviceAccessError,
     DeviceClosedError,
     DeviceMemoryError,
     DeviceMismatchError,
     EngineOwnedError,
 )
+from jackdaw.ranges import refused, whole
 from models.registers import directory
 from models.registers import engine_header as header
 
@@ -31,6 +33,7 @@ COUNTERS = {  # name -> offset of the low word; reading it latches the high word
     for register in header.REGISTERS
     if register.name.endswith("_LO") and not register.name.startswith("RING_")
 }
+ESTIMATED = ("CYCLES",)  # what a device that does not measure has of them
 SOFT_RESET = header.CONTROL.field("soft_reset").mask
 IRQ_ENABLE = header.CONTROL.field("irq_enable").mask
 FREEZE = header.CONTROL.field("freeze").mask
@@ -75,6 +78,8 @@ class Device(Protocol):
     name: str
     clock_hz: int
     memory_bytes: int
+    measured: bool
+    """Whether clocks and counters are counted; else clocks are estimates and others absent."""
 
     def engines(self) -> list[EngineInfo]:
         """The engines of the directory, by page."""
@@ -190,6 +195,7 @@ class DeviceBase:
     name: str
     clock_hz: int
     memory_bytes: int
+    measured = True
     _memory: np.ndarray
     _closed = False
 
@@ -267,14 +273,14 @@ class DeviceBase:
         self._owners.pop(page, None)
 
     def alloc(self, nbytes: int, align: int = 4096) -> int:
-        """Reserve device memory, first fit. Raises DeviceMemoryError when full."""
+        """Reserve device memory, first fit. Raises DeviceMemoryError when full, ConfigError."""
         self._check_open()
-        return self._allocator.alloc(nbytes, align)
+        return self._allocator.alloc(whole("alloc bytes", nbytes), whole("alloc align", align))
 
     def free(self, address: int) -> None:
         """Give back what `alloc` gave. Raises DeviceMemoryError if it did not, or twice."""
         self._check_open()
-        self._allocator.free(address)
+        self._allocator.free(whole("address", address))
 
     @property
     def memory(self) -> np.ndarray:
@@ -285,8 +291,11 @@ class DeviceBase:
     def write(self, address: int, data: np.ndarray) -> None:
         """Copy a C-contiguous array to device memory. Raises DeviceAccessError outside memory."""
         self._check_open()
+        address = whole("address", address)
+        if not isinstance(data, np.ndarray) or data.dtype.hasobject:
+            raise refused("device write", data, "an array of numbers")
         if not data.flags.c_contiguous:
-            raise ValueError(f"array of shape {data.shape} is not C-contiguous")
+            raise ConfigError(f"device write: array of shape {data.shape} is not C-contiguous")
         raw = data.reshape(-1).view(np.uint8)
         self._check_range(address, raw.size)
         self._memory[address : address + raw.size] = raw
@@ -294,6 +303,7 @@ class DeviceBase:
     def read(self, address: int, nbytes: int) -> np.ndarray:
         """Copy device memory to a uint8 array. Raises DeviceAccessError outside memory."""
         self._check_open()
+        address, nbytes = whole("address", address), whole("bytes", nbytes)
         self._check_range(address, nbytes)
         return self._memory[address : address + nbytes].copy()
 

@@ -59,6 +59,8 @@ class _Memory:
 class ModelDevice(DeviceBase):
     """The golden models of a configuration, with the registers of the RTL."""
 
+    measured = False
+
     def __init__(
         self,
         config: Config,

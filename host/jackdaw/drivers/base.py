@@ -9,6 +9,7 @@ from typing import Self
 
 from jackdaw.device.base import (
     COUNTERS,
+    ESTIMATED,
     IRQ_ENABLE,
     PAGE_BYTES,
     SOFT_RESET,
@@ -164,8 +165,12 @@ class EngineDriver:
         return address
 
     def counters(self) -> dict[str, int]:
-        """The 64-bit counters of the common header, in clocks and beats of 64 bytes."""
-        return {name: self.read64(offset) for name, offset in COUNTERS.items()}
+        """The 64-bit counters of the common header, in clocks and beats of 64 bytes.
+
+        A device that does not measure has CYCLES alone, an estimate.
+        """
+        names = COUNTERS if self.device.measured else ESTIMATED
+        return {name: self.read64(COUNTERS[name]) for name in names}
 
     def soft_reset(self) -> None:
         """Drop all jobs and empty the links; waits until the engine is idle.

@@ -31,6 +31,7 @@ from jackdaw.ranges import (
     STEPS_MAX,
     WORD_MAX,
     Range,
+    entries,
     real,
     reals,
     refused,
@@ -326,6 +327,7 @@ class Learner(EngineDriver):
     def store(self, network: int = 0, *, target: bool = False) -> Parameters:
         """Return the parameters of a network, or of its target network. Raises: ConfigError."""
         network = self._network(network)
+        target = truth("target", target)
         image = self._store(network, KIND_TARGET if target else KIND_WEIGHTS)
         return self._unpack(network, image)
 
@@ -370,9 +372,8 @@ class Learner(EngineDriver):
         """Return to a state; the program must be the one of `state`. Raises: ConfigError."""
         network = self._network(network)
         images = {}
+        entries("learner state", state, STATE_KINDS)
         for name, kind in STATE_KINDS.items():
-            if name not in state:
-                raise ConfigError(f"learner state: got no {name}")
             shape = (self._words(network, kind),)
             images[kind] = wholes(f"learner state: {name}", state[name], shape=shape)
         for kind, image in images.items():
@@ -623,7 +624,10 @@ class Learner(EngineDriver):
         return mean_ideal(self._need_program(), self.geometry, batch)
 
     def statistics(self) -> dict[str, int | float]:
-        """Steps, weight version, TD statistics of the last step and the counters in clocks."""
+        """Steps, weight version, TD statistics of the last step and the counters in clocks.
+
+        A device that does not measure has TU_BUSY alone of these, an estimate.
+        """
 
         def real(register: Any) -> float:
             return float(np.uint32(self.read(register.offset)).view(np.float32))
@@ -635,7 +639,7 @@ class Learner(EngineDriver):
             "TD_MEAN": real(registers.TD_MEAN),
             "TD_MAX": real(registers.TD_MAX),
         }
-        for name in COUNTERS:
+        for name in COUNTERS if self.device.measured else COUNTERS[:1]:
             out[name] = self.read64(getattr(registers, f"{name}_LO").offset)
         return out
 

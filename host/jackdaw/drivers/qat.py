@@ -24,6 +24,8 @@ from jackdaw.ranges import (
     Choice,
     Range,
     check,
+    entries,
+    one_of,
     real,
     reals,
     refused,
@@ -439,8 +441,7 @@ class Qat(EngineDriver):
             critic_scale: log2 of the critic's loss scale.
         Raises: ConfigError for an argument outside its range; then nothing is counted.
         """
-        if act not in ("after", "with"):
-            raise refused("qat act", act, "after or with")
+        act = one_of("qat act", act, ("after", "with"))
         if not isinstance(source, Source):
             raise refused("qat source", source, "a Source")
         batch = whole("qat batch", batch, 0, MOST_VECTORS)
@@ -593,10 +594,8 @@ class Qat(EngineDriver):
 
         Raises: ConfigError if the networks have another size.
         """
-        for name in ("memories", "updates", "TSTEP", "MODE", "MON_MIN", "MON_MAX", "SHIFT", "RNG",
-                     "OU"):  # fmt: skip
-            if name not in state:
-                raise ConfigError(f"qat state: got no {name}")
+        arrays = ("MON_MIN", "MON_MAX", "SHIFT", "RNG", "OU")
+        entries("qat state", state, ("memories", "updates", "TSTEP", "MODE", *arrays))
         for region, lines in state["memories"].items():
             if lines.shape != (self.lines, self.geometry.lw):
                 want = (self.lines, self.geometry.lw)
@@ -623,9 +622,7 @@ class Qat(EngineDriver):
 
 
 def _region(region: str) -> str:
-    if region not in REGIONS:
-        raise refused("qat region", region, f"one of {', '.join(REGIONS)}")
-    return region
+    return one_of("qat region", region, REGIONS)
 
 
 def _finite(name: str, values: Any, shape: tuple[int | None, ...]) -> np.ndarray:

@@ -23,6 +23,7 @@ from jackdaw.ranges import (
     WORD_MAX,
     Range,
     check,
+    entries,
     real,
     reals,
     refused,
@@ -234,6 +235,8 @@ class Replay(EngineDriver):
                 NaN or an infinity gives the largest priority); with `delta` signed changes.
         Raises: ReplayIndexError; ConfigError for what would wrap or be rounded.
         """
+        td, delta = truth("replay td", td), truth("replay delta", delta)
+        slots = truth("replay slots", slots)
         if td and delta:
             raise ConfigError("replay update: td and delta exclude each other")
         opcode = Opcode.UPDATE_DELTA if delta else Opcode.UPDATE
@@ -432,9 +435,7 @@ class Replay(EngineDriver):
     def load_state(self, state: dict[str, Any]) -> None:
         """Return to a state. Raises ConfigError if it has another number of leaves."""
         leaves = self.settings.leaves
-        for name in ("size", "leaves", "SEED", *_STATE):
-            if name not in state:
-                raise ConfigError(f"replay state: got no {name}")
+        entries("replay state", state, ("size", "leaves", "SEED", *_STATE))
         if state["size"] != leaves:
             raise ConfigError(f"replay state: got {state['size']} leaves, want {leaves}")
         words = wholes("replay state: leaves", state["leaves"], shape=(leaves,))

@@ -16,6 +16,9 @@ import gymnasium
 import numpy as np
 
 from jackdaw.agents.base import Action, Parameters, Transition
+from jackdaw.errors import EXPECTED, NonfiniteError
+from jackdaw.ranges import FLOAT32_MAX
+from jackdaw.runtime.environment import finite
 from jackdaw.runtime.queues import BoundedQueue, QueueClosed
 from jackdaw.runtime.weights import WeightStore
 
@@ -58,6 +61,11 @@ class NStepWindow:
         reward = 0.0
         for _, _, r in reversed(self.pending):
             reward = r + self.gamma * reward
+        if not abs(reward * self.reward_scale) <= FLOAT32_MAX:
+            raise NonfiniteError(
+                f"return of {len(self.pending)} steps is {reward}, times the reward scale "
+                f"{self.reward_scale} no finite float32"
+            )
         discount = 0.0 if terminated else self.gamma ** len(self.pending)
         state, action, _ = self.pending.popleft()
         return Transition(state, action, reward * self.reward_scale, discount, next_state)
@@ -124,7 +132,7 @@ class Actor:
         self.taken = 0
         self.episode_return = 0.0
         state, _ = self.environment.reset(seed=seed % (1 << 31))
-        self.state = np.asarray(state, dtype=np.float32)
+        self.state, _ = finite(self.environment, 0, state)
 
     def run(self, steps: int, weights: WeightStore) -> Block:
         """Take `steps` environment steps with the published weights."""
@@ -134,21 +142,21 @@ class Actor:
         for _ in range(steps):
             global_step = self.taken * self.actors + self.number
             action = self.policy.act(published.parameters, self.state, self.rng, global_step)
-            observed, reward, terminated, truncated, _ = self.environment.step(action)
-            next_state = np.asarray(observed, dtype=np.float32)
+            observed, given, terminated, truncated, _ = self.environment.step(action)
             self.taken += 1
-            self.episode_return += float(reward)
+            next_state, reward = finite(self.environment, self.taken, observed, given)
+            self.episode_return += reward
             transitions += [
                 replace(t, noise=self.policy.smoothing(self.rng))
                 for t in self.window.push(
-                    self.state, action, float(reward), next_state, terminated, truncated
+                    self.state, action, reward, next_state, terminated, truncated
                 )
             ]
             if terminated or truncated:
                 returns.append(self.episode_return)
                 self.episode_return = 0.0
                 observed, _ = self.environment.reset()
-                next_state = np.asarray(observed, dtype=np.float32)
+                next_state, _ = finite(self.environment, self.taken, observed)
             self.state = next_state
         return Block(self.number, steps, transitions, returns, published.version)
 
@@ -181,14 +189,20 @@ class ActorPool:
     def collect(self, steps: int) -> list[Block]:
         """Let the actors take `steps` steps together and return their blocks in actor order.
 
-        Raises: QueueStalled; the exception of an actor that failed, with its number.
+        Raises: QueueStalled; QueueClosed with the exception of an actor that failed, or that
+            exception itself if it is one of EXPECTED.
         """
         share, more = divmod(steps, len(self.actors))
         counts = [share + (i < more) for i in range(len(self.actors))]
         for count, permits in zip(counts, self.permits, strict=True):
             if count:
                 permits.put(count)
-        return [q.get() for count, q in zip(counts, self.blocks, strict=True) if count]
+        try:
+            return [q.get() for count, q in zip(counts, self.blocks, strict=True) if count]
+        except QueueClosed as closed:
+            if isinstance(closed.cause, EXPECTED):
+                raise closed.cause from None
+            raise
 
     def close(self) -> None:
         """End the threads and close the environments."""

@@ -22,6 +22,8 @@ from jackdaw.agents.a3c import (
 )
 from jackdaw.device.base import Device
 from jackdaw.drivers.a3c import A3C, Future
+from jackdaw.errors import ConfigError, NonfiniteError
+from jackdaw.runtime.environment import finite
 from models.a3c.network import Layer, Network
 
 SPARE_SLOTS = 2  # of parameters, beside one an agent: the newest and the next
@@ -118,10 +120,22 @@ class AsynchronousRun:
             rng = np.random.default_rng([seed, 1 + number, *([self.step] if start else [])])
             first = int(rng.integers(1 << 31)) if start else 1000 * seed + number
             observed, _ = environment.reset(seed=first)
-            self.agents.append(_Agent(number, environment, rng, observed))
-            space = environment.action_space
-            assert isinstance(space, gymnasium.spaces.Discrete)
-            self.actions = int(space.n)
+            self.actions = self._check_spaces(environment)
+            seen, _ = finite(environment, 0, observed)
+            self.agents.append(_Agent(number, environment, rng, seen))
+
+    def _check_spaces(self, environment: gymnasium.Env[Any, Any]) -> int:
+        """Number of actions. Raises: ConfigError for spaces that the network does not fit."""
+        region, outputs = (self.net.network.regions[place] for place in (0, -1))
+        want = (region.channels, region.height, region.width)
+        got, space = environment.observation_space.shape, environment.action_space
+        if got != want:
+            raise ConfigError(f"a3c: got observations of shape {got}, the network takes {want}")
+        if not isinstance(space, gymnasium.spaces.Discrete) or space.n >= outputs.words:
+            raise ConfigError(
+                f"a3c: got actions {space}, want at most {outputs.words - 1} discrete ones"
+            )
+        return int(space.n)
 
     def close(self) -> None:
         """Close the environments and give the engine back."""
@@ -184,18 +198,25 @@ class AsynchronousRun:
 
     def _step(self, agent: _Agent, outputs: np.ndarray) -> Iterator[Episode]:
         limit = self.settings.clip
+        if not np.isfinite(outputs).all():
+            raise NonfiniteError(
+                f"a3c, step {self.step}: agent {agent.number} got outputs {outputs.tolist()}; a "
+                "smaller rate may help"
+            )
         action = int(agent.rng.choice(self.actions, p=policy(outputs, self.actions)))
-        agent.observed, reward, terminated, truncated, _ = agent.environment.step(action)
+        observed, given, terminated, truncated, _ = agent.environment.step(action)
         self.step += 1
-        agent.total += float(reward)
+        agent.observed, reward = finite(agent.environment, self.step, observed, given)
+        agent.total += reward
         agent.outputs.append(outputs)
         agent.taken.append(action)
-        agent.rewards.append(float(np.clip(float(reward), -limit, limit)))
+        agent.rewards.append(float(np.clip(reward, -limit, limit)))
         if terminated or truncated or len(agent.taken) == self.settings.steps:
             self._update(agent, terminated)
         if terminated or truncated:
             yield Episode(self.step, agent.total)
-            agent.observed, _ = agent.environment.reset()
+            observed, _ = agent.environment.reset()
+            agent.observed, _ = finite(agent.environment, self.step, observed)
             agent.total = 0.0
 
     def _update(self, agent: _Agent, terminated: bool) -> None:

@@ -14,15 +14,19 @@ import numpy as np
 
 from jackdaw.agents.base import Agent, Parameters
 from jackdaw.agents.recipes import Recipe
-from jackdaw.device.base import COUNTERS, Device
+from jackdaw.device.base import Device
 from jackdaw.drivers.learner import Learner, Storage
 from jackdaw.drivers.replay import Replay, ReplaySettings
-from jackdaw.errors import ConfigError
+from jackdaw.drivers.rings import Job
+from jackdaw.errors import ConfigError, DeviceError, JobError
+from jackdaw.runtime.figures import Figures
 from jackdaw.runtime.lockstep import StepResult
 from models.replay.engine import Job as Opcode
 
 MODES = ("comm_reduction", "default")
 TIMEOUT_S = 120.0
+COUNTED = ("train_cycles", "train_steps", "busy_cycles")  # over all parts of a run
+ERROR_TIMEOUT_S, ERROR_CYCLES = 5.0, 10_000  # of the learner's end after that of replay
 
 
 def store_rows(device: Device, replay: Replay, base: int, rows: np.ndarray) -> None:
@@ -85,6 +89,7 @@ class DeviceTrainer:
         self.stratified = recipe.batch & (recipe.batch - 1) == 0
         self.train_cycles = 0
         self.train_steps = 0
+        self.busy_cycles = 0
         self.replay = open_replay(device, recipe, seed)
         with self.replay.opening():
             most = self.replay.max_batch
@@ -103,7 +108,7 @@ class DeviceTrainer:
         records = learner.alloc(recipe.capacity * agent.stride)
         self.storage = Storage(records, agent.stride, recipe.capacity)
         self.td_address = learner.alloc(4 * recipe.batch, 64)
-        self.busy_cycles = learner.busy_cycles()
+        self.figures = Figures(self.device, self.replay, learner)
 
     def close(self) -> None:
         """Give the engines back."""
@@ -112,19 +117,23 @@ class DeviceTrainer:
 
     def insert(self, rows: np.ndarray) -> None:
         """See Trainer."""
-        store_rows(self.device, self.replay, self.storage.base, rows)
+        with self.figures.working():
+            store_rows(self.device, self.replay, self.storage.base, rows)
 
     def train(self, steps: int) -> StepResult:
         """See Trainer."""
-        before = self.learner.steps
-        if self.mode == "comm_reduction":
-            self._train_by_streams(steps)
-        else:
-            for _ in range(steps):
-                self._train_by_host()
+        before, busy = self.learner.steps, self.learner.busy_cycles()
+        with self.figures.working():
+            if self.mode == "comm_reduction":
+                self._train_by_streams(steps)
+            else:
+                for _ in range(steps):
+                    self._train_by_host()
+            parameters = self.learner.fetch()
         done = self.learner.steps - before
         self.train_steps += done
-        return StepResult(done, self.learner.mean_td, self.learner.fetch())
+        self.busy_cycles += self.learner.busy_cycles() - busy
+        return StepResult(done, self.learner.mean_td, parameters)
 
     def parameters(self) -> Parameters:
         """See Trainer."""
@@ -132,17 +141,25 @@ class DeviceTrainer:
 
     def cycles(self) -> int:
         """See Trainer."""
-        return self.device.cycles()
+        return self.figures.clocks
 
     def state(self) -> dict[str, Any]:
         """Everything that a later run needs to go on to the bit."""
-        replay = self.replay.state()
-        used = replay["CNT"] * self.storage.stride
-        return {
-            "replay": replay,
-            "learner": [self.learner.state(network) for network in range(self.networks)],
-            "rows": self.device.read(self.storage.base, used) if used else np.zeros(0, np.uint8),
+        figures = {
+            **self.figures.state(),
+            **{name: getattr(self, name) for name in COUNTED},
         }
+        with self.figures.aside():
+            replay = self.replay.state()
+            used = replay["CNT"] * self.storage.stride
+            return {
+                "replay": replay,
+                "learner": [self.learner.state(network) for network in range(self.networks)],
+                "rows": (
+                    self.device.read(self.storage.base, used) if used else np.zeros(0, np.uint8)
+                ),
+                "figures": figures,
+            }
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Go on from a state of the same agent."""
@@ -151,34 +168,34 @@ class DeviceTrainer:
             self.learner.load_state(saved, network)
         if state["rows"].size:
             self.device.write(self.storage.base, state["rows"])
+        self.figures.load_state(state["figures"])
+        for name in COUNTED:
+            setattr(self, name, state["figures"][name])
 
     def measurements(self) -> dict[str, Any]:
-        """Figures of the run in device clocks, for summary.json; made after the last step."""
+        """Figures of the run in device clocks, for summary.json; made after the last step.
+
+        They are of all parts of a run that was resumed, of inserting and training alone.
+        `cycles_per_engine` is None on a device that does not measure.
+        """
         batch = self.agent.recipe.batch
         steps = max(self.train_steps, 1)
         per_step = self.train_cycles / steps
-        busy = self.learner.busy_cycles() - self.busy_cycles
+        clocks, per_engine = self.figures.clocks, self.figures.per_engine()
         ideal = self.learner.ideal_cycles(batch)
         sample, update = self._measure_replay(batch)
         return {
             "clock_hz": self.device.clock_hz,
-            "cycles_are": "measured" if self.device.name.startswith("sim") else "estimated",
-            "total_cycles": self.device.cycles(),
-            "cycles_per_engine": {
-                driver.info.name: {
-                    name.lower(): value
-                    for name, value in driver.counters().items()
-                    if name in COUNTERS and name != "CYCLES"
-                }
-                for driver in (self.replay, self.learner)
-            },
+            "cycles_are": "measured" if self.device.measured else "estimated",
+            "total_cycles": clocks,
+            "cycles_per_engine": per_engine,
             "cycles_per_gradient_step": round(per_step, 1),
             "ideal_cycles_per_gradient_step": ideal,
             "gradient_steps_per_second_at_clock": (
                 round(self.device.clock_hz / per_step, 1) if per_step else 0.0
             ),
             "learner_utilization": round(ideal / per_step, 4) if per_step else 0.0,
-            "learner_busy_cycles_per_step": round(busy / steps, 1),
+            "learner_busy_cycles_per_step": round(self.busy_cycles / steps, 1),
             "replay_cycles_per_sample": sample,
             "replay_cycles_per_update": update,
         }
@@ -192,12 +209,25 @@ class DeviceTrainer:
             loop.wait(TIMEOUT_S)
             store.wait(TIMEOUT_S)
             trained = train.wait(TIMEOUT_S)
-        except Exception:
+        except Exception as error:
+            # What the learner says of a bad number is the cause; replay only misses its answer.
+            cause = self._error_of(train)
             # The links may hold words of a dropped step; weights and tree stay.
             self.replay.soft_reset()
             self.learner.soft_reset()
-            raise
+            raise cause or error from None
         self.train_cycles += trained.cycles
+
+    @staticmethod
+    def _error_of(train: Job) -> Exception | None:
+        """What a training that is not waited for ended with, if it has its end."""
+        try:
+            train.wait(ERROR_TIMEOUT_S, ERROR_CYCLES)
+        except JobError as error:
+            return error
+        except (DeviceError, ValueError):
+            pass  # it is still waiting, so it is not the cause
+        return None
 
     def _train_by_host(self) -> None:
         batch = self.agent.recipe.batch

@@ -8,7 +8,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from jackdaw.errors import CheckpointError, ConfigError
+from jackdaw.errors import CheckpointError, ConfigError, NonfiniteError
+from jackdaw.ranges import FLOAT32_MAX
 
 
 class EnvironmentDiverged(CheckpointError):
@@ -23,6 +24,32 @@ def flat(environment: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
     if not space.is_np_flattenable:
         raise ConfigError(f"observation space: got {space}, want one of fixed size")
     return gymnasium.wrappers.FlattenObservation(environment)
+
+
+def finite(
+    environment: gymnasium.Env[Any, Any], step: int, observed: Any, reward: Any = 0.0
+) -> tuple[np.ndarray, float]:
+    """What an environment gave, as float32 and float.
+
+    Args:
+        environment: that gave it.
+        step: of the environment, counted over its episodes, for errors.
+        observed: the observation.
+        reward: with it.
+    Raises: NonfiniteError for a NaN, an infinity, or what is one as float32.
+    """
+    name = environment.spec.id if environment.spec else type(environment.unwrapped).__name__
+    with np.errstate(over="ignore", invalid="ignore"):
+        state = np.asarray(observed, np.float32)
+    if not np.isfinite(state).all():
+        place = np.argwhere(~np.isfinite(state))[0].tolist()
+        got = np.asarray(observed)[tuple(place)]
+        raise NonfiniteError(
+            f"{name}, step {step}: observation{place} is {got}, want a finite float32"
+        )
+    if not abs(float(reward)) <= FLOAT32_MAX:
+        raise NonfiniteError(f"{name}, step {step}: reward is {reward}, want a finite float32")
+    return state, float(reward)
 
 
 class Environment(gymnasium.Wrapper):  # type: ignore[type-arg]

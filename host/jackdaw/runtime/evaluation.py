@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 
 from jackdaw.agents.base import Parameters
+from jackdaw.runtime.environment import finite
 
 
 class Player(Protocol):
@@ -34,20 +35,27 @@ def evaluate(
         episodes: how many, at least 1.
         seed: episode i is reset with seed + i.
     Returns: the undiscounted returns, in order.
+    Raises: NonfiniteError.
     """
     environments = [make() for _ in range(episodes)]
     try:
         states = np.stack(
-            [e.reset(seed=(seed + i) % (1 << 31))[0] for i, e in enumerate(environments)]
-        ).astype(np.float32)
+            [
+                finite(e, 0, e.reset(seed=(seed + i) % (1 << 31))[0])[0]
+                for i, e in enumerate(environments)
+            ]
+        )
         returns = np.zeros(episodes)
         active = np.arange(episodes)
+        step = 0
         while active.size:
+            step += 1
             actions = agent.greedy(parameters, states[active])
             ended = np.zeros(active.size, dtype=bool)
             for k, (i, action) in enumerate(zip(active, actions, strict=True)):
-                states[i], reward, terminated, truncated, _ = environments[i].step(action)
-                returns[i] += float(reward)
+                observed, given, terminated, truncated, _ = environments[i].step(action)
+                states[i], reward = finite(environments[i], step, observed, given)
+                returns[i] += reward
                 ended[k] = terminated or truncated
             active = active[~ended]
         return [float(r) for r in returns]

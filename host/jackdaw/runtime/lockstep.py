@@ -53,7 +53,7 @@ class Trainer(Protocol):
         """Read the weights of the network that acts from the device."""
 
     def cycles(self) -> int:
-        """Clocks since the device was opened (0 if it has none)."""
+        """Clocks of inserting and training, in all parts of the run (0 without a device)."""
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Progress:
         mean_return: mean of the last 20 training episodes.
         mean_td: mean |TD error| of the last batch.
         exploration: epsilon, or the standard deviation of the noise on actions.
-        cycles: device clocks so far.
+        cycles: device clocks of inserting and training, in all parts of the run; so the others.
         device_seconds: wall time inside device calls.
         seconds: wall time.
         evaluation: mean return of the newest greedy evaluation and its episodes, or None.

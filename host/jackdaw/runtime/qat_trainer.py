@@ -14,9 +14,11 @@ from jackdaw.drivers.qat import Policy, Qat, Source
 from jackdaw.drivers.rings import Job
 from jackdaw.errors import ConfigError
 from jackdaw.runtime.device_trainer import open_replay, store_rows
+from jackdaw.runtime.figures import Figures
 from models.qat import timing
 
 TIMEOUT_S = 120.0
+COUNTED = ("train_cycles", "train_steps")  # over all parts of a run
 
 
 class QatTrainer:
@@ -71,6 +73,7 @@ class QatTrainer:
             qat.alloc(Qat.list_room(recipe.batch), 64),
             weighted=recipe.alpha > 0,
         )
+        self.figures = Figures(self.device, self.replay, qat)
 
     def close(self) -> None:
         """See Trainer: give the engines back."""
@@ -81,11 +84,13 @@ class QatTrainer:
         """See Trainer."""
         self.finish()
         rows = self.agent.pack(transitions, self.qat.geometry)
-        store_rows(self.device, self.replay, self.source.base, rows)
+        with self.figures.working():
+            store_rows(self.device, self.replay, self.source.base, rows)
 
     def act(self, state: np.ndarray) -> np.ndarray:
         """See Trainer."""
-        return self.qat.infer(state, noise=True)
+        with self.figures.working():
+            return self.qat.infer(state, noise=True)
 
     def train(self, state: np.ndarray) -> np.ndarray:
         """See Trainer.
@@ -93,6 +98,10 @@ class QatTrainer:
         If the recipe acts `with` the batch, the timestep still runs: `finish` waits for its end.
         """
         self.finish()
+        with self.figures.working():
+            return self._train(state)
+
+    def _train(self, state: np.ndarray) -> np.ndarray:
         recipe, weighted = self.agent.recipe, self.source.weighted
         self.replay.sample(
             recipe.batch,
@@ -113,14 +122,18 @@ class QatTrainer:
         if recipe.act == "with":
             self.qat.wait_action(self._running)
         else:
-            self.finish()
+            self._end()
         return self.qat.action()
 
     def finish(self) -> None:
         """Wait for the timestep that runs, if there is one, and set its priorities."""
+        if self._running is not None:
+            with self.figures.working():
+                self._end()
+
+    def _end(self) -> None:
         job, self._running = self._running, None
-        if job is None:
-            return
+        assert job is not None
         batch = self.agent.recipe.batch
         self.train_cycles += job.wait(TIMEOUT_S).cycles
         self.train_steps += 1
@@ -140,7 +153,7 @@ class QatTrainer:
 
     def cycles(self) -> int:
         """See Trainer."""
-        return self.device.cycles()
+        return self.figures.clocks
 
     def networks(self) -> dict[str, np.ndarray]:
         """See Trainer: the engine's memories."""
@@ -151,10 +164,13 @@ class QatTrainer:
     def state(self) -> dict[str, Any]:
         """See Trainer."""
         self.finish()
-        replay = self.replay.state()
-        used = replay["CNT"] * self.source.stride
-        rows = self.device.read(self.source.base, used) if used else np.zeros(0, np.uint8)
-        return {"replay": replay, "qat": self.qat.state(), "rows": rows}
+        counted = {name: getattr(self, name) for name in COUNTED}
+        figures = {**self.figures.state(), **counted}
+        with self.figures.aside():
+            replay = self.replay.state()
+            used = replay["CNT"] * self.source.stride
+            rows = self.device.read(self.source.base, used) if used else np.zeros(0, np.uint8)
+            return {"replay": replay, "qat": self.qat.state(), "rows": rows, "figures": figures}
 
     def load_state(self, state: dict[str, Any]) -> None:
         """See Trainer."""
@@ -162,6 +178,9 @@ class QatTrainer:
         self.qat.load_state(state["qat"])
         if state["rows"].size:
             self.device.write(self.source.base, state["rows"])
+        self.figures.load_state(state["figures"])
+        for name in COUNTED:
+            setattr(self, name, state["figures"][name])
 
     def measurements(self) -> dict[str, Any]:
         """Figures of the run for summary.json; an inference of IPS is a trained vector."""
@@ -173,8 +192,9 @@ class QatTrainer:
         table, geometry = self.qat.table, self.qat.geometry
         return {
             "clock_hz": self.device.clock_hz,
-            "cycles_are": "measured" if self.device.name.startswith("sim") else "estimated",
-            "total_cycles": self.device.cycles(),
+            "cycles_are": "measured" if self.device.measured else "estimated",
+            "total_cycles": self.figures.clocks,
+            "cycles_per_engine": self.figures.per_engine(),
             "cycles_per_timestep": round(per_step, 1),
             "ideal_cycles_per_timestep": {
                 mode: timing.ideal_clocks(table, geometry, batch, mode == "half")

@@ -21,7 +21,7 @@ import numpy as np
 from jackdaw.agents.base import Transition
 from jackdaw.agents.qat_ddpg import Actions, Player, QatAgent
 from jackdaw.runtime.actor import NStepWindow
-from jackdaw.runtime.environment import Environment
+from jackdaw.runtime.environment import Environment, finite
 from jackdaw.runtime.evaluation import evaluate
 from jackdaw.runtime.lockstep import EVALUATION_EPISODES, SCREENS, History, Progress
 from jackdaw.runtime.seeds import derive, generator
@@ -46,7 +46,7 @@ class Trainer(Protocol):
         """Mean |TD error| of the last batch."""
 
     def cycles(self) -> int:
-        """Clocks since the device was opened (0 if it has none)."""
+        """Clocks of acting and training, in all parts of the run (0 without a device)."""
 
     def networks(self) -> dict[str, np.ndarray]:
         """All that was learned, by name."""
@@ -81,7 +81,7 @@ class TimestepRun:
         self.agent, self.trainer, self.make, self.seed = agent, trainer, make, seed
         self.environment = make()
         observed, _ = self.environment.reset(seed=derive(seed, "environment") % (1 << 31))
-        self.state = np.asarray(observed, np.float32)
+        self.state, _ = finite(self.environment, 0, observed)
         self.rng = generator(seed, "actor")
         self.window = NStepWindow(recipe.n_step, recipe.gamma, recipe.reward_scale)
         self.action: np.ndarray | None = None  # for the state, if the device has chosen one
@@ -121,14 +121,12 @@ class TimestepRun:
             action = self.rng.uniform(-1, 1, self.agent.spec.actions)
         else:
             action = self.trainer.act(self.state) if self.action is None else self.action
-        observed, reward, terminated, truncated, _ = self.environment.step(action)
-        following = np.asarray(observed, np.float32)
-        ended = terminated or truncated
-        self.episode_return += float(reward)
+        observed, given, terminated, truncated, _ = self.environment.step(action)
         progress.environment_steps += 1
-        transitions = self.window.push(
-            self.state, action, float(reward), following, terminated, truncated
-        )
+        following, reward = finite(self.environment, progress.environment_steps, observed, given)
+        ended = terminated or truncated
+        self.episode_return += reward
+        transitions = self.window.push(self.state, action, reward, following, terminated, truncated)
         if ended:
             progress.episodes += 1
             self.recent.append(self.episode_return)
@@ -137,7 +135,8 @@ class TimestepRun:
                 (progress.environment_steps, progress.gradient_steps, self.episode_return)
             )
             self.episode_return = 0.0
-            following = np.asarray(self.environment.reset()[0], np.float32)
+            observed, _ = self.environment.reset()
+            following, _ = finite(self.environment, progress.environment_steps, observed)
         self.state = following
         if transitions:
             began = time.perf_counter()

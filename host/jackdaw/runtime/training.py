@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import gymnasium
 import numpy as np
 
+from jackdaw import ranges
 from jackdaw.agents.a3c import A3cRecipe
 from jackdaw.agents.base import EnvironmentSpec
 from jackdaw.agents.make import make_agent
@@ -120,7 +121,7 @@ class LockstepTraining:
         mode: str = "comm_reduction",
         start: dict[str, Any] | None = None,
     ) -> None:
-        self.recipe, self.seed = recipe, seed
+        self.recipe, self.seed = recipe, ranges.seed(seed)
         self.most = recipe.max_steps
         environment = self._make()
         self.agent = make_agent(recipe, EnvironmentSpec.of(environment))
@@ -141,7 +142,7 @@ class LockstepTraining:
         """What must be the same for a run to go on from a checkpoint (its end may be moved)."""
         settings = asdict(replace(recipe, max_steps=1))
         del settings["config"]  # its name; the build counts
-        return {"loop": "lockstep", **settings, "seed": seed, **build(config)}
+        return {"loop": "lockstep", **settings, "seed": ranges.seed(seed), **build(config)}
 
     def rounds(self) -> Iterator[Progress]:
         """See Training."""
@@ -254,7 +255,7 @@ class TimestepTraining:
         seed: int,
         start: dict[str, Any] | None = None,
     ) -> None:
-        self.recipe, self.seed, self.most = recipe, seed, recipe.max_steps
+        self.recipe, self.seed, self.most = recipe, ranges.seed(seed), recipe.max_steps
         environment = self._make()
         agent = QatAgent(recipe, EnvironmentSpec.of(environment))
         self.spaces = spaces_of(environment)
@@ -279,7 +280,7 @@ class TimestepTraining:
         """What must be the same for a run to go on from a checkpoint (its end may be moved)."""
         settings = asdict(replace(recipe, max_steps=1))
         del settings["config"]  # its name; the build counts
-        return {"loop": "timestep", **settings, "seed": seed, **build(config)}
+        return {"loop": "timestep", **settings, "seed": ranges.seed(seed), **build(config)}
 
     def rounds(self) -> Iterator[Progress]:
         """See Training."""
@@ -392,7 +393,7 @@ class AsynchronousTraining:
         until_goal: bool = False,
     ) -> None:
         self.device, self.recipe, self.until_goal = device, recipe, until_goal
-        self.seed, self.most = seed, recipe.steps
+        self.seed, self.most = ranges.seed(seed), recipe.steps
         self.run = AsynchronousRun(
             partial(make_frames, recipe.environment), recipe.network, device, recipe.settings,
             seed, start["run"] if start else None,
@@ -401,6 +402,8 @@ class AsynchronousTraining:
         self.ends: list[int] = start["ends"] if start else []
         self.returns: list[float] = start["returns"] if start else []
         self._before = float(start["seconds"]) if start else 0.0
+        self._clocks_before = ranges.whole("clocks", start["clocks"], 0) if start else 0
+        self._first_clock = device.cycles()
         self._first, self._began = self.run.step, time.monotonic()
         self._written = len(self.returns)
 
@@ -411,7 +414,7 @@ class AsynchronousTraining:
             "loop": "asynchronous",
             "environment": recipe.environment,
             "network": recipe.network.encode().tolist(),
-            "seed": seed,
+            "seed": ranges.seed(seed),
             **build(config),
         }
 
@@ -469,14 +472,24 @@ class AsynchronousTraining:
         """Seconds of this part of the run."""
         return time.monotonic() - self._began
 
+    @property
+    def clocks(self) -> int:
+        """Clocks of all parts of the run; what is done for checkpoints is not counted."""
+        return self._clocks_before + self.device.cycles() - self._first_clock
+
     def state(self) -> dict[str, Any]:
         """See Training; episodes that are being played are not part of it."""
-        return {
+        self.run.wait()
+        clocks, began = self.clocks, self.device.cycles()
+        state = {
             "run": self.run.state(),
             "ends": self.ends,
             "returns": self.returns,
             "seconds": self._before + self.passed,
+            "clocks": clocks,
         }
+        self._first_clock += self.device.cycles() - began
+        return state
 
     def curve(self) -> Curve:
         """See Training."""
@@ -509,6 +522,8 @@ class AsynchronousTraining:
             "episodes": len(self.returns),
             "parameters_sha256": outcome["parameters_sha256"],
             "wall_seconds": round(self._before + self.passed),
+            "cycles_are": "measured" if self.device.measured else "estimated",
+            "total_cycles": self.clocks,
         }
 
     def write_events(self, writer: Any, prefix: str = "") -> None:
@@ -520,7 +535,7 @@ class AsynchronousTraining:
         for name, value in (
             ("train/mean_return", self.mean),
             ("train/updates", self.run.updates),
-            ("device/cycles", self.device.cycles()),
+            ("device/cycles", self.clocks),
             ("host/steps_per_second", (self.step - self._first) / max(self.passed, 1e-9)),
         ):
             writer.add_scalar(prefix + name, value, self.step)
@@ -623,7 +638,6 @@ def train_agent(
     Returns: what summary.json says.
     Raises: ConfigError if the build is too small for the recipe; then nothing is written.
     """
-    began = time.perf_counter()
     training: LockstepTraining | TimestepTraining
     if isinstance(recipe, QatRecipe):
         training = TimestepTraining(device, recipe, seed, folder.start)
@@ -654,7 +668,7 @@ def train_agent(
         finally:
             line.close()
             writer.close()
-        seconds = time.perf_counter() - began
+        seconds = run.progress.seconds
         mean = run.progress.mean_return if interrupted else training.final_return()
         summary = {
             "environment": recipe.environment,
@@ -673,7 +687,7 @@ def train_agent(
             "device_seconds": round(run.progress.device_seconds, 2),
             **trainer.measurements(),
         }
-        if run.progress.device_seconds:
+        if device is not None and device.measured and run.progress.device_seconds:
             rate = run.progress.cycles / run.progress.device_seconds
             summary["simulated_cycles_per_second"] = round(rate)
         title = f"{about['agent']} on {recipe.environment}, device {about['device']}, seed {seed}"
