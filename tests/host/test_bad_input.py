@@ -40,6 +40,8 @@ from models.a3c.rmsprop import HyperParameters
 CONFIG = "small"
 LEAVES, RECORDS, SIZES = 64, 16, [4, 8, 2]
 NAN, INF = float("nan"), float("inf")
+HALF: Any = 2.5
+IMAGINARY: Any = 1j
 BUFFER = (
     errors.BufferFieldError, errors.BufferPriorityError, errors.BufferIndexError,
     errors.BufferEmptyError, errors.BufferStateError,
@@ -357,7 +359,7 @@ def test_nonsense_is_no_setting(kind: Any, place: int, what: int) -> None:
 
 
 # ---- What was bent in silence
-def test_indices_do_not_wrap(bench: Bench) -> None:
+def test_indices_do_not_wrap(bench: Any) -> None:
     bench.fill()
     before, weights = bench.leaves(), bench.weights()
     for wrong in (2**32 + 3, NAN, 1.9, -1, True, 1j, "3", None):
@@ -385,7 +387,7 @@ def test_indices_do_not_wrap(bench: Bench) -> None:
     bench.fill()
 
 
-def test_requests_have_one_shape(bench: Bench) -> None:
+def test_requests_have_one_shape(bench: Any) -> None:
     for wrong in (
         np.zeros(4, np.uint32), np.zeros((2, 3), np.uint32), np.zeros((1, 4)) + 0.5,
         np.full((1, 4), -1), np.full((1, 4), 2**32), [[1, 2, 3]], "abcd",
@@ -394,7 +396,7 @@ def test_requests_have_one_shape(bench: Bench) -> None:
             bench.replay.stream(wrong)  # type: ignore[arg-type]
 
 
-def test_uniform_numbers_are_those_of_the_batch(bench: Bench) -> None:
+def test_uniform_numbers_are_those_of_the_batch(bench: Any) -> None:
     good = np.arange(4) << 40
     for wrong in (
         good[:3],
@@ -424,7 +426,7 @@ def test_uniform_numbers_are_those_of_the_batch(bench: Bench) -> None:
         ("beta: got nan", lambda b: b.replay.sample(4, beta=NAN)),
         ("stratified: got 1", lambda b: b.replay.sample(4, stratified=1)),
         ("alpha: got nan", lambda b: ReplaySettings(8, alpha=NAN)),
-        ("leaves: got 2.5", lambda b: ReplaySettings(2.5)),
+        ("leaves: got 2.5", lambda b: replace(ReplaySettings(8), leaves=HALF)),
         ("seed: got -1", lambda b: ReplaySettings(8, seed=-1)),
         ("network: got 5", lambda b: b.learner.load(b.parameters, network=5)),
         ("network: got -1", lambda b: b.learner.store(-1)),
@@ -438,7 +440,7 @@ def test_uniform_numbers_are_those_of_the_batch(bench: Bench) -> None:
         ("kappa: got 1j", lambda b: b.learner.dqn(SIZES, adam(0.1), kappa=1j)),
         ("learning rate: got nan", lambda b: adam(NAN)),
         ("learning rate: got -0.1", lambda b: sgd(-0.1)),
-        ("learning rate: got 1j", lambda b: momentum(1j)),
+        ("learning rate: got 1j", lambda b: momentum(IMAGINARY)),
         ("learning rate: got inf", lambda b: adam(INF)),
         ("beta1: got 1", lambda b: adam(0.1, beta1=1)),
         ("optimizer", lambda b: b.learner.dqn(SIZES, 0.1)),
@@ -448,7 +450,7 @@ def test_uniform_numbers_are_those_of_the_batch(bench: Bench) -> None:
         ("weights: got complex128", lambda b: step(b, np.ones((1, 8)) * 1j)),
         ("weights: got shape", lambda b: step(b, np.ones(8))),
         ("latency", lambda b: MemoryTiming(latency=0)),
-        ("read: got 0.5", lambda b: MemoryTiming(read=0.5)),
+        ("read: got 2.5", lambda b: MemoryTiming(read=HALF)),
     ],
 )  # fmt: skip
 def test_arguments_are_refused(bench: Bench, text: str, act: Callable[[Bench], Any]) -> None:
@@ -481,7 +483,8 @@ def test_settings_are_refused(name: str, value: Any) -> None:
 
 def test_settings_are_taken() -> None:
     """No goal is a goal that is never reached; whole numbers may be floats; None is None."""
-    made = replace(CARTPOLE, threshold=1e30, batch=np.float64(16), huber=None, hidden=[8, 8])
+    changes: dict[str, Any] = {"batch": np.float64(16), "huber": None, "hidden": [8, 8]}
+    made = replace(CARTPOLE, threshold=1e30, **changes)
     assert (made.threshold, made.batch, made.huber, made.hidden) == (1e30, 16, None, (8, 8))
     assert type(made.batch) is int and replace(CARTPOLE, threshold=1).threshold == 1.0
 

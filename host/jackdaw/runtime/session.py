@@ -132,8 +132,7 @@ class Session:
         try:
             interrupted = train({self.agent: training}, folder, training.state, report, due, stop)
             summary = {
-                **self.about, **training.summary(), "interrupted": interrupted,
-                "total_cycles": device.cycles(),
+                **self.about, **training.summary(), "interrupted": interrupted
             }  # fmt: skip
         finally:
             line.close()

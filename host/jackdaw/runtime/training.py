@@ -447,7 +447,7 @@ class AsynchronousTraining:
             environment_steps=self.step,
             episodes=len(self.returns),
             mean_return=self.mean if self.returns else 0.0,
-            cycles=self.device.cycles(),
+            cycles=self.clocks,
             seconds=self._before + self.passed,
         )
 
