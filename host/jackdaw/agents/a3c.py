@@ -63,7 +63,7 @@ class A3cSettings:
 
 @dataclass(frozen=True)
 class A3cRecipe:
-    """What an environment is trained with.
+    """The settings with which an environment is trained.
 
     Attributes:
         environment: PixelCatch, or Gymnasium's id of an Atari game.

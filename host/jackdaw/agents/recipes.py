@@ -18,7 +18,7 @@ SIZE = Range(0, POSITIVE.high)
 
 @dataclass(frozen=True)
 class Recipe:
-    """What decides a run of any algorithm, apart from its seed and its device.
+    """All settings of a run, of any algorithm, but its seed and its device.
 
     Attributes:
         environment: Gymnasium id.
@@ -118,7 +118,7 @@ class ActorCriticRecipe(Recipe):
 
     Attributes:
         critic_learning_rate: step size of the critics.
-        tau: what the targets move by each step.
+        tau: share by which the targets move in each step.
         lagged: the actor's gradient is that of the critic before the step's update.
         noise: standard deviation on actions at the start and at the end of its schedule.
         noise_steps: environment steps of the linear schedule.
@@ -145,7 +145,7 @@ class QatRecipe(Recipe):
 
     Attributes:
         critic_learning_rate: step size of the critic.
-        tau: what the targets move by each step.
+        tau: share by which the targets move in each step.
         qdelay: gradient steps until activations have 16 bits.
         noise: kind: none, uniform, gaussian or ornstein.
         sigma: its size, in units of the actions' bounds.

@@ -123,7 +123,7 @@ class Device(Protocol):
         """
 
     def seconds(self) -> float:
-        """What limits of waits are counted in: wall time; of a simulator the process's CPU time.
+        """Seconds for the limits of waits: wall time; on a simulator the CPU time of the process.
 
         A simulation is as fast as its share of the processor: a loaded machine ends no wait early.
         """
@@ -186,7 +186,7 @@ class Allocator:
 
 
 class DeviceBase:
-    """What backends share: directory, allocation, copies, counters. A backend has the rest.
+    """The part that all backends share: directory, allocation, copies, counters.
 
     A backend sets `name`, its memory as `_memory` ([memory_bytes] uint8) and defines `read32`,
     `write32`, `wait` and `_release`; then it calls `_identify`.

@@ -79,7 +79,7 @@ class Net:
 
 
 class Future(Generic[T]):
-    """A task that was queued.
+    """A queued task, and its result once it has ended.
 
     Attributes:
         job: in its ring.

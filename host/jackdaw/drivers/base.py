@@ -75,7 +75,7 @@ class EngineDriver:
 
     @contextmanager
     def opening(self) -> Iterator[None]:
-        """What a constructor does inside either ends, or gives the engine back."""
+        """A constructor that fails within this block gives the engine back."""
         try:
             yield
         except BaseException:

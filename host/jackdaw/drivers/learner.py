@@ -301,6 +301,9 @@ class Learner(EngineDriver):
     def load(self, parameters: Parameters, network: int = 0) -> None:
         """Load a network's parameters; moments start at 0, the target network as a copy.
 
+        Args:
+            parameters: a pair for each layer: [n_out, n_in] weights and [n_out] biases, float32.
+            network: its number in the program.
         Raises: ConfigError for shapes of another network, or numbers that are not finite.
         """
         network = self._network(network)
@@ -325,7 +328,14 @@ class Learner(EngineDriver):
         return whole("network", network, 0, len(self._need_program().networks) - 1)
 
     def store(self, network: int = 0, *, target: bool = False) -> Parameters:
-        """Return the parameters of a network, or of its target network. Raises: ConfigError."""
+        """Return the parameters of a network, or of its target network.
+
+        Args:
+            network: its number in the program.
+            target: of the target network.
+        Returns: a pair for each layer: [n_out, n_in] weights and [n_out] biases, float32.
+        Raises: ConfigError.
+        """
         network = self._network(network)
         target = truth("target", target)
         image = self._store(network, KIND_TARGET if target else KIND_WEIGHTS)

@@ -127,7 +127,7 @@ class Policy:
     shifts: tuple[int, ...] | None
 
     def actions(self, states: np.ndarray) -> np.ndarray:
-        """What INFER without noise gives for [n, S] states: [n, A] float64."""
+        """The actions for [n, S] states, [n, A] float64: those of INFER without noise."""
         x = to_fixed(states, ops.ACTIVATION)
         for index, (w, b, act) in enumerate(self.layers):
             shift = None if self.shifts is None else self.shifts[index]
@@ -404,7 +404,7 @@ class Qat(EngineDriver):
         return [*_address(address), *_address(self.buffer("action", 4 * table.actions))]
 
     def action(self) -> np.ndarray:
-        """What the last job that chose an action chose, [A] float64; after that job's end."""
+        """The action that the last acting job chose, [A] float64; call it after that job's end."""
         actions = self._table.actions
         raw = self.device.read(self.buffer("action", 4 * actions), 4 * actions)
         return np.ldexp(raw.view(np.int32).astype(np.float64), -ops.ACTIVATION)
@@ -516,7 +516,7 @@ class Qat(EngineDriver):
 
     @staticmethod
     def pairs_address(source: Source, batch: int) -> int:
-        """Where these pairs are, as `Replay.update_from` takes them."""
+        """Device address of these pairs, as `Replay.update_from` takes it."""
         assert source.list_address is not None
         return source.list_address + list_bytes(batch)
 
@@ -552,7 +552,7 @@ class Qat(EngineDriver):
         self._run([Opcode.QUANT])
 
     def statistics(self) -> dict[str, Any]:
-        """Of the last timestep, and saturated values since the hard reset."""
+        """Figures of the last timestep, and the saturated values since the hard reset."""
         count = max(self.read(registers.COUNT.offset), 1)
         total = self.read64(registers.SUM_Q_LO.offset)
         total -= (total >> 63) << 64

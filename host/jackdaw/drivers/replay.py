@@ -136,7 +136,7 @@ class Replay(EngineDriver):
         self._run([Opcode.CLEAR])
 
     def check(self) -> None:
-        """Hold every node of the tree against its leaves; nothing changes.
+        """Compare every node of the tree with its leaves; nothing changes.
 
         Raises: ReplayCheckError: `info[1]` is the wrong node's level (31:24, 0 the root) and place;
             ReplayBusyError while a batch is sampled; ReplayNotclearError.
@@ -419,7 +419,7 @@ class Replay(EngineDriver):
         return self.read64(registers.ROOT_LO.offset)
 
     def statistics(self) -> dict[str, int]:
-        """Counts since the hard reset."""
+        """Counts of operations and batches since the hard reset."""
         out = {n: self.read64(getattr(registers, f"{n}_LO").offset) for n in _COUNTS_64}
         return out | {n: self.read(getattr(registers, n).offset) for n in _COUNTS_32}
 
