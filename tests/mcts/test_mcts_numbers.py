@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import permutations, product
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -33,6 +35,7 @@ from models.mcts.tables import (
     encode_g,
     tables,
 )
+from models.sources import digest
 
 ONE = 1 << 20
 index_of = score.table_index.py_func
@@ -205,6 +208,17 @@ def test_algorithm_2_takes_the_least_of_all_conflicts(seed: int) -> None:
             bank = int(banks.choose(owner, in_use, int(level), banks.ALGORITHM_2))
             assert bank == want
             owner[bank], in_use[level, bank % d] = level, True
+
+
+def test_a_digest_follows_its_sources(tmp_path: Path) -> None:
+    """Of what compiled functions are kept under."""
+    module = ModuleType("some")
+    module.__file__ = str(tmp_path / "some.py")
+    found = set()
+    for text in ("A = 1\n", "A = 2\n", "A = 2\n"):
+        (tmp_path / "some.py").write_text(text)
+        found.add(digest(module, score))
+    assert len(found) == 2 and digest(score) not in found
 
 
 # ---- Formats
