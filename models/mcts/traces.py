@@ -147,19 +147,21 @@ def only_sel(trace: Trace) -> Trace:
     return Trace._make([*(each[kept] for each in trace[:-1]), np.array([int(kept.sum())])])
 
 
+def listed(trace: Trace, geometry: Geometry, size: int) -> Clocks:
+    """Clocks of requests in lists of so many."""
+    count = int(trace.taken[0])
+    sizes = np.full(-(-count // size), size, np.int64)
+    sizes[-1] = count - size * (len(sizes) - 1)
+    return replay(trace, geometry, sizes)
+
+
 def intervals(trace: Trace, geometry: Geometry) -> tuple[Clocks, Clocks]:
     """Clocks of the selections alone, in lists of 1,024, and of all requests, in lists of 64."""
-    out = []
-    for part, size in ((only_sel(trace), SEL_LIST), (trace, 2 * GROUP)):
-        count = int(part.taken[0])
-        sizes = np.full(-(-count // size), size, np.int64)
-        sizes[-1] = count - size * (len(sizes) - 1)
-        out.append(replay(part, geometry, sizes))
-    return out[0], out[1]
+    return listed(only_sel(trace), geometry, SEL_LIST), listed(trace, geometry, 2 * GROUP)
 
 
 def main() -> None:
-    """Print the intervals at 32 levels."""
+    """Print the intervals at 32 levels, and those of iterations in groups of other sizes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, default=3000)
     nodes = parser.parse_args().nodes
@@ -176,6 +178,13 @@ def main() -> None:
                     cells.append(f"{sel.interval:.2f}; {both.interval:.2f}")
                 touched = only_sel(trace).length.mean()
                 print(f"| {name} | {f} | {touched:.1f} | {label} | {' | '.join(cells)} |")
+    print("\n| iterations of a group | a group in a list | two | no wait for lists |")
+    print("| --- | --- | --- | --- |")
+    for group in (1, 4, 8, 16, 32, 64, 128):
+        trace = record(SHAPES["deep"], Geometry(), nodes, group=group)
+        clocks = [listed(trace, Geometry(), 2 * group * each) for each in (1, 2)]
+        clocks.append(replay(trace, Geometry(), latency=0))
+        print(f"| {group} | {' | '.join(f'{each.interval:.2f}' for each in clocks)} |")
 
 
 if __name__ == "__main__":
