@@ -204,7 +204,15 @@ def notebook(path: Path) -> str:
 def reference(name: str) -> str:
     """A page of the reference: directives that mkdocstrings replaces."""
     title, sentence, modules = REFERENCE[name]
-    return f"# {title}\n\n{sentence}\n\n" + "".join(f"::: {m}\n" for m in modules)
+    named = [part for module in modules for part in parts(module)]
+    return f"# {title}\n\n{sentence}\n\n" + "".join(f"::: {m}\n" for m in named)
+
+
+def parts(module: str) -> list[str]:
+    """A module, or a package and its modules."""
+    folder = ROOT / "host" / module.replace(".", "/")
+    inside = sorted(p.stem for p in folder.glob("*.py") if p.stem != "__init__")
+    return [module, *(f"{module}.{name}" for name in inside)]
 
 
 def mermaid() -> str:
