@@ -111,6 +111,15 @@ class Device(Protocol):
     def read(self, address: int, nbytes: int) -> np.ndarray:
         """Copy device memory to a uint8 array. Raises DeviceAccessError outside memory."""
 
+    def read_rows(self, address: int, stride: int, rows: int, indexes: np.ndarray) -> np.ndarray:
+        """Copy some rows of an array in device memory: [n, stride] uint8.
+
+        Args:
+            address, stride, rows: row i begins at address + i * stride, in bytes.
+            indexes: [n] integers.
+        Raises: DeviceAccessError outside the array or memory.
+        """
+
     def wait(self, pages: Sequence[int], timeout_s: float, max_cycles: int | None = None) -> int:
         """Wait for an interrupt of one of the pages; at once if one is up.
 
@@ -306,6 +315,16 @@ class DeviceBase:
         address, nbytes = whole("address", address), whole("bytes", nbytes)
         self._check_range(address, nbytes)
         return self._memory[address : address + nbytes].copy()
+
+    def read_rows(self, address: int, stride: int, rows: int, indexes: np.ndarray) -> np.ndarray:
+        """Copy some rows of an array in device memory: see Device."""
+        self._check_open()
+        self._check_range(address, rows * stride)
+        table = self._memory[address : address + rows * stride].reshape(rows, stride)
+        try:
+            return table.take(indexes, axis=0)
+        except IndexError as error:
+            raise DeviceAccessError(f"rows of an array of {rows}: {error}") from None
 
     def seconds(self) -> float:
         """See Device."""

@@ -58,6 +58,7 @@ class ReplaySettings:
         smallest: least priority that a TD error gives, in units of 2**-fraction_bits.
         seed: of the generator, 64 bits.
         relaxed: TRAIN_LOOP may sample one batch before the updates of the last one.
+        no_fetch: a batch that went to memory counts as fetched; `acknowledge` is not needed.
     """
 
     leaves: Annotated[int, Range(1, 1 << 20)]
@@ -69,6 +70,7 @@ class ReplaySettings:
     smallest: Annotated[int, Range(0, WORD_MAX)] = 1
     seed: Annotated[int, Range(0, SEED_MAX)] = 0
     relaxed: bool = False
+    no_fetch: bool = False
 
     def __post_init__(self) -> None:
         check(self, "replay")
@@ -257,6 +259,21 @@ class Replay(EngineDriver):
         address = whole("replay address", address, 0, self.device.memory_bytes)
         flags = Flag.FP32 | Flag.SLOTS
         self._run([Opcode.UPDATE | flags << 8, 0, count, 0, *_address(address)])
+
+    def post(self, pairs: np.ndarray, *, insert: bool = False) -> None:
+        """Set or insert priorities from TD errors, without responses: the shortest way.
+
+        Args:
+            pairs: [n, 2] uint32: leaf (not looked at by an insertion), float32 bits of a TD error.
+            insert: insert, as `insert` does.
+        Raises: ReplayIndexError; ReplayInsertError.
+        """
+        opcode = Opcode.INSERT if insert else Opcode.UPDATE
+        self._run([opcode | Flag.FP32 << 8, 0, len(pairs), 0, *_address(self._upload(pairs))])
+
+    def post_largest(self, count: int) -> None:
+        """Insert `count` leaves with the largest priority so far, without responses."""
+        self._run([Opcode.INSERT | Flag.PMAX << 8, 0, count])
 
     def insert(
         self, values: np.ndarray | None = None, *, count: int = 1, td: bool = False
@@ -454,6 +471,7 @@ class Replay(EngineDriver):
         priority = registers.CFG_PRIO.field("alpha").put(round(s.alpha * (1 << 15)))
         priority = registers.CFG_PRIO.field("pf").put(s.fraction_bits, priority)
         priority = registers.CFG_PRIO.field("relaxed").put(int(s.relaxed), priority)
+        priority = registers.CFG_PRIO.field("no_fetch").put(int(s.no_fetch), priority)
         for register, value in (
             (registers.CFG_N, s.leaves),
             (registers.CFG_PRIO, priority),
