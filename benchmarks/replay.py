@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from models.replay.timing import Timing
 THESIS = "thesis, Eq. 4.2 and 4.3"
 CAPACITIES, BATCHES = (4096, 65536, 1 << 20), (32, 64, 128, 256, 512)
 SUSTAINED_JOBS = 32
+MODEL_LOG2 = 16  # leaves of the buffer that is timed on `model`
 SUSTAINED_BATCHES = 64
 # log2 of K, log2 of the leaves, sequential
 SWEEP = (
@@ -250,6 +251,35 @@ def peers_table(rows: list[Row], nanoseconds: float) -> str:
     return "\n".join(lines)
 
 
+def model_figures(batches: Sequence[int]) -> list[list[peers.Figure]]:
+    """Times of the replay buffer on `model`, and of cpprb, in one process: both lists alike."""
+    build = load_config("small").changed(
+        {"MemSizeLog2": 24, "replay.KLog2": 4, "replay.NLog2": MODEL_LOG2, "replay.BatchLog2": 9}
+    )
+    leaves = 1 << MODEL_LOG2
+    with open_device("model", config=build) as device:
+        calls = peers.device_buffer(device, leaves), peers.cpprb_buffer(leaves)
+        return [list(peers.timed(c, leaves=leaves, batches=batches)) for c in calls]
+
+
+def model_table(figures: list[list[peers.Figure]]) -> str:
+    """Microseconds of a batch on `model` and in cpprb, side by side: a Markdown table."""
+    if not figures:
+        return ""
+    mine, theirs = figures
+    name = theirs[0].peer
+    head = " | ".join(f"{op}: model | {name} | ratio" for op in peers.OPERATIONS)
+    lines = ["", f"| us a batch, N={mine[0].leaves} | {head} |", "|---|" + "---|---|---|" * 3]
+    for batch in dict.fromkeys(figure.batch for figure in mine):
+        cells = []
+        for a, b in zip(mine, theirs, strict=True):
+            if a.batch == batch:
+                times = [f.nanoseconds * batch / 1e3 for f in (a, b)]
+                cells.append(f"{times[0]:.1f} | {times[1]:.1f} | {times[0] / times[1]:.1f}")
+        lines.append(f"| {batch} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def draw_latency(path: Path, rows: list[Row], builds: list[Config], clock_hz: int) -> None:
     """Time of a batch against its size: this engine, the published formula and the processor.
 
@@ -320,6 +350,7 @@ class ReplayBenchmark(Benchmark):
     def __init__(self) -> None:
         self.builds: list[Config] = []
         self.figures: list[peers.Figure] = []
+        self.model: list[list[peers.Figure]] = []
         self.clock_hz = 0
 
     def check(self, options: argparse.Namespace) -> None:
@@ -334,6 +365,7 @@ class ReplayBenchmark(Benchmark):
             leaves = {1 << replay_timing(build).config.n_log2 for build in self.builds}
             print("timing software ...", flush=True)
             self.figures = peers.measure(sorted({*CAPACITIES, *leaves}), BATCHES)
+            self.model = model_figures(BATCHES)
         for build in self.builds:
             print(f"measuring {replay_name(replay_timing(build))} ...", flush=True)
             with open_device("sim", config=build, memory=options.memory) as device:
@@ -343,10 +375,11 @@ class ReplayBenchmark(Benchmark):
                 self.clock_hz = device.clock_hz
 
     def more(self, options: argparse.Namespace, rows: list[Row]) -> str:
-        """The peers."""
+        """The peers; the replay buffer on `model` beside cpprb."""
         if not self.figures:
             return ""
-        return f"\nThis machine: {peers.machine()}\n{peers_table(rows, 1e9 / self.clock_hz)}\n"
+        table = peers_table(rows, 1e9 / self.clock_hz)
+        return f"\nThis machine: {peers.machine()}\n{table}\n{model_table(self.model)}"
 
     def draw(self, path: Path, options: argparse.Namespace, rows: list[Row]) -> None:
         """The builds of the largest capacity."""

@@ -23,6 +23,8 @@ import cpprb
 import numpy as np
 
 from flow import BUILD
+from jackdaw.device.base import Device
+from jackdaw.replay_buffer import PrioritizedReplayBuffer
 from models.replay.tree import SumTree
 
 SOURCE = Path(__file__).with_name("sum_tree.cpp")
@@ -119,6 +121,14 @@ def cpprb_buffer(leaves: int) -> Calls:
         lambda batch: buffer.sample(batch, BETA),
         buffer.update_priorities,
     )
+
+
+def device_buffer(device: Device, leaves: int) -> Calls:
+    """This project's buffer on a device: rows of one number, sampled with weights."""
+    buffer = PrioritizedReplayBuffer(leaves, {"row": {}}, alpha=ALPHA, device=device)
+    values = np.random.default_rng(1).random(leaves)
+    buffer.add(row=values, priorities=values)
+    return device.name, lambda batch: buffer.sample(batch, BETA), buffer.update_priorities
 
 
 def numpy_tree(leaves: int) -> Calls:

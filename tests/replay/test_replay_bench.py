@@ -10,7 +10,13 @@ import pytest
 
 import bench
 from benchmarks import peers
-from benchmarks.replay import replay_name, replay_sweep, replay_timing
+from benchmarks.replay import (
+    model_figures,
+    model_table,
+    replay_name,
+    replay_sweep,
+    replay_timing,
+)
 from flow.regression import builds
 from jackdaw.device import load_config, open_device
 from jackdaw.drivers.replay import Replay, ReplaySettings
@@ -83,6 +89,17 @@ def test_replay_peers_sample_and_update() -> None:
         assert [f.operation for f in figures] == list(peers.OPERATIONS)
         assert all(f.nanoseconds > 0 and "N=100 B=8" in f.row()["config"] for f in figures)
     assert "g++" in peers.machine()
+
+
+def test_replay_buffer_on_the_model_stands_beside_cpprb() -> None:
+    """A row for each batch. The bounds leave room for a loaded machine: Python took 4.8 ms."""
+    figures = model_figures([32, 512])
+    lines = model_table(figures).splitlines()[1:]
+    assert len(lines) == 4 and "cpprb" in lines[0] and lines[2].startswith("| 32 | ")
+    for mine, theirs in zip(*figures, strict=True):
+        assert (mine.operation, mine.batch) == (theirs.operation, theirs.batch)
+        assert mine.nanoseconds * mine.batch < 1e6
+    print(*lines, sep="\n")
 
 
 def test_replay_bench_refuses_bad_options(capsys: pytest.CaptureFixture[str]) -> None:
