@@ -559,11 +559,14 @@ def test_settings_are_those_of_the_reset(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: MctsSettings(rule="ucb"), "mcts rule: got 'ucb', want one of uct"),
-        (lambda: MctsSettings(c=-1), "mcts c: got -1, want 0 to less"),
-        (lambda: MctsSettings(vl=16), "mcts vl: got 16, want 0 to less"),
-        (lambda: MctsSettings(fpu=8), "mcts fpu: got 8, want -8"),
-        (lambda: MctsSettings(policy=3), "mcts policy: got 3, want 0..2"),
+        (lambda: MctsSettings(rule="ucb"), "mcts rule: got 'ucb', want uct, alphazero or puct"),
+        (lambda: MctsSettings(c=-1), r"mcts c: got -1, want 0\.\.20"),
+        (lambda: MctsSettings(c=float("nan")), "mcts c: got nan"),
+        (lambda: MctsSettings(vl=16), r"mcts vl: got 16, want 0\.\.16"),
+        (lambda: MctsSettings(fpu=8), "mcts fpu: got 8, want at least -8, less than 8"),
+        (lambda: MctsSettings(f_act=33), "mcts f_act: got 33, want a whole number, 2..32"),
+        (lambda: MctsSettings(d_act=2.5), "mcts d_act: got 2.5, want a whole number"),  # type: ignore[arg-type]
+        (lambda: MctsSettings(policy=3), r"mcts policy: got 3, want a whole number, 0\.\.2"),
     ],
 )
 def test_a_wrong_setting_is_named(make: Callable[[], MctsSettings], message: str) -> None:
@@ -574,7 +577,7 @@ def test_a_wrong_setting_is_named(make: Callable[[], MctsSettings], message: str
 def test_settings_beyond_the_build_are_named(bench: Bench) -> None:
     for settings, message in (
         (MctsSettings(f_act=4), "mcts f_act: got 4, want 2..3"),
-        (MctsSettings(d_act=1), "mcts d_act: got 1, want 2..4"),
+        (MctsSettings(d_act=5), "mcts d_act: got 5, want 2..4"),
     ):
         with pytest.raises(ConfigError, match=message):
             bench.mcts.configure(settings)
@@ -582,6 +585,31 @@ def test_settings_beyond_the_build_are_named(bench: Bench) -> None:
         bench.mcts.submit(rows())
     with pytest.raises(ConfigError, match=r"mcts queue_log2: got 3, want 4\.\.16"):
         Mcts(bench.device, queue_log2=3)
+
+
+def test_wrong_arguments_are_named(bench: Bench) -> None:
+    """Nothing reaches the engine."""
+    mcts, nothing = bench.mcts, bench.mcts.statistics()
+    cases: list[tuple[Callable[[], Any], str]] = [
+        (lambda: mcts.submit(np.zeros(1, np.uint8)), r"mcts requests: .* want \[n\] REQUEST"),
+        (lambda: mcts.submit(rows((Op.UPD, 0, 0, 0, 8.0, 0, 0))), "mcts value: got 8.0, want at"),
+        (lambda: mcts.submit(rows((Op.UPD, 0, 0, 0, np.nan, 0, 0))), "mcts value: got nan"),
+        (lambda: mcts.submit(rows((Op.SEL, 0, 0, 1, 0, 0, 0xFFFF))), "mcts tag: got 65535"),
+        (lambda: mcts.submit(rows(UPD0), np.full((1, 3), 1.5)), "mcts priors: got 1.5, want 0"),
+        (lambda: mcts.submit(rows(UPD0), np.zeros(3)), "mcts priors: got shape"),
+        (lambda: mcts.submit(rows(UPD0), np.zeros((1, 4))), r"mcts priors: got \(1, 4\), want"),
+        (lambda: mcts.root(-1), "mcts legal: got -1"),
+        (lambda: mcts.root(1, np.array([np.nan, 0, 0])), "mcts priors: got nan"),
+        (lambda: mcts.poll(0), "mcts poll: got 0"),
+        (lambda: mcts.wait(0), "mcts wait: got 0"),
+        (lambda: mcts.peek(1 << 14, 0), "mcts entry: got 16384"),
+        (lambda: mcts.peek(0, 512), "mcts word: got 512"),
+    ]
+    for call, message in cases:
+        with pytest.raises(ConfigError, match=message):
+            call()
+    assert mcts.statistics() == nothing
+    bench.good()
 
 
 def test_a_driver_takes_over_from_one_that_closed_in_mid_search(bench: Bench) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from jackdaw.device.base import Device
 from jackdaw.drivers.base import EngineDriver
 from jackdaw.drivers.rings import Job
 from jackdaw.errors import ConfigError, DeviceMismatchError, DeviceTimeout, JobError, error_class
+from jackdaw.ranges import WORD_MAX, Choice, Range, check, reals, refused, whole
 from models.mcts.banks import ALGORITHM_2, STATIC
 from models.mcts.formats import (
     BEAT,
@@ -41,6 +43,9 @@ from models.registers import mcts as registers
 from models.registers.map import Register
 
 TIMEOUT_S = 60.0
+UNIT = 2.0**-VALUE_FRAC
+VALUES = Range(-8, 8, below=True)
+PRIORS = Range(0, 1)
 OWN_TAG = 0xFFFF  # of the driver's own requests
 MODULO = 1 << 32
 QUEUE = 10  # log2 of the completion queue's entries
@@ -56,7 +61,7 @@ class MctsSettings:
 
     Attributes:
         rule: uct; alphazero or puct, which have priors.
-        c: weight of exploration, 0 or more.
+        c: weight of exploration, 0..20.
         vl: virtual loss of a selection, 0 to less than 16 and as far as the build allows.
         fpu: mean of a child without visits, -8..8; None: uct takes such children first, the other
             rules take 0.
@@ -66,24 +71,16 @@ class MctsSettings:
             level its own.
     """
 
-    rule: str = "uct"
-    c: float = 1.0
-    vl: float = 0.05
-    fpu: float | None = None
-    f_act: int | None = None
-    d_act: int | None = None
-    policy: int = ALGORITHM_2
+    rule: Annotated[str, Choice(RULES)] = "uct"
+    c: Annotated[float, Range(0, 20)] = 1.0
+    vl: Annotated[float, Range(0, 16 - UNIT)] = 0.05
+    fpu: Annotated[float | None, VALUES] = None
+    f_act: Annotated[int | None, Range(2, 32)] = None
+    d_act: Annotated[int | None, Range(2, 64)] = None
+    policy: Annotated[int, Range(ALGORITHM_2, STATIC)] = ALGORITHM_2
 
     def __post_init__(self) -> None:
-        for name, good, want in (
-            ("rule", self.rule in RULES, f"one of {', '.join(RULES)}"),
-            ("c", 0 <= self.c < 256, "0 to less than 256"),
-            ("vl", 0 <= round(self.vl * 2**VALUE_FRAC) < 1 << 24, "0 to less than 16"),
-            ("fpu", self.fpu is None or -8 <= self.fpu < 8, "-8 to less than 8, or None"),
-            ("policy", ALGORITHM_2 <= self.policy <= STATIC, "0..2"),
-        ):
-            if not good:
-                raise ConfigError(f"mcts {name}: got {getattr(self, name)!r}, want {want}")
+        check(self, "mcts")
 
 
 class Mcts(EngineDriver):
@@ -106,8 +103,7 @@ class Mcts(EngineDriver):
             queue_log2: log2 of the completion queue's entries, 4..16.
         Raises: DeviceMismatchError, ConfigError.
         """
-        if not QUEUE_LOG2[0] <= queue_log2 <= QUEUE_LOG2[1]:
-            raise ConfigError(f"mcts queue_log2: got {queue_log2}, want 4..16")
+        queue_log2 = whole("mcts queue_log2", queue_log2, *QUEUE_LOG2)
         super().__init__(device, "mcts", page)
         self.settings: MctsSettings | None = None
         self.refused: np.ndarray | None = None
@@ -201,9 +197,11 @@ class Mcts(EngineDriver):
 
         Args:
             legal: mask of its legal children.
-            priors: [F] float, 0..1, for rules that have priors.
-        Raises: MctsNoRootError if it does not follow `reset`, MctsArgError, MctsExtError.
+            priors: [up to F] float, 0..1, for rules that have priors.
+        Raises: MctsNoRootError if it does not follow `reset`, MctsArgError, MctsExtError,
+            ConfigError.
         """
+        legal = whole("mcts legal", legal, 0, WORD_MAX)
         flags = Flag.ACT if priors is None else Flag.ACT | Flag.EXT
         self._own(Op.ROOT, flags, legal, priors)
 
@@ -211,25 +209,42 @@ class Mcts(EngineDriver):
         """Queue a list of requests.
 
         Args:
-            requests: [n] REQUEST; tags 0..65534.
+            requests: [n] REQUEST; values -8 to less than 8, tags 0..65534.
             priors: [n, up to F] float, 0..1, of those with the flag EXT.
         Returns: the job, whose record counts requests. `poll` has the responses.
-        Raises: ConfigError for a list that is too long, RingFullError.
+        Raises: ConfigError for a list that is empty or too long, or what is not such a value, tag
+            or prior; RingFullError.
         """
-        fixed = None if priors is None else to_prior(priors)
-        slots = pack_requests(np.asarray(requests, REQUEST), fixed, self.geometry)
-        return self._submit(slots, 0)
+        if not isinstance(requests, np.ndarray) or requests.dtype != REQUEST or requests.ndim != 1:
+            raise refused("mcts requests", requests, "[n] REQUEST")
+        bad = ~((requests["value"] >= VALUES.low) & (requests["value"] < VALUES.high))
+        if bad.any():
+            raise refused("mcts value", float(requests["value"][bad][0]), VALUES)
+        if (requests["tag"] == OWN_TAG).any():
+            raise refused("mcts tag", OWN_TAG, f"0..{OWN_TAG - 1}")
+        return self._submit(pack_requests(requests, self._rows(priors), self.geometry), 0)
+
+    def _rows(self, priors: np.ndarray | None) -> np.ndarray | None:
+        """Priors as the engine has them, [n, up to F] uint16. Raises: ConfigError."""
+        if priors is None:
+            return None
+        rows = reals("mcts priors", priors, PRIORS, (None, None))
+        if rows.shape[1] > self.geometry.f:
+            raise refused("mcts priors", rows.shape, f"[n, up to {self.geometry.f}]")
+        return to_prior(rows)
 
     def poll(self, most: int | None = None) -> np.ndarray:
         """Take responses that are there.
 
         Args:
-            most: at most so many.
+            most: at most so many, one or more.
         Returns: [n] RESPONSE, in the order in which they came; those before a refused one.
         Raises: the named error of a refused request, if it is the first. It is then taken;
             `refused` has it. A selection that found no bank (MctsFullError) was executed, and its
             worker waits for an UPD.
         """
+        if most is not None:
+            most = whole("mcts poll", most, 1)
         self._collect()
         bad = np.flatnonzero(self._backlog["code"] >= REFUSED)
         if len(bad) and bad[0] == 0:
@@ -246,8 +261,7 @@ class Mcts(EngineDriver):
         Returns: how many are there: fewer only if no list is left that could give more.
         Raises: ConfigError, DeviceTimeout, the named error of a list that failed, once.
         """
-        if count > 1 << self._size:
-            raise ConfigError(f"mcts wait: got {count}, want 1..{1 << self._size}")
+        count = whole("mcts wait", count, 1, 1 << self._size)
         deadline = self.device.seconds() + timeout_s
         while True:
             self.write(registers.CQ_WAKE.offset, max(count - len(self._backlog), 1))
@@ -303,8 +317,9 @@ class Mcts(EngineDriver):
 
     def peek(self, entry: int | None, word: int) -> int:
         """A word of a node entry (None: the root's), for tests; the engine must be idle."""
-        self.write(registers.PEEK_ADDR.offset, 1 << 15 if entry is None else entry)
-        self.write(registers.PEEK_WORD.offset, word)
+        at = 1 << 15 if entry is None else whole("mcts entry", entry, 0, (1 << 14) - 1)
+        self.write(registers.PEEK_ADDR.offset, at)
+        self.write(registers.PEEK_WORD.offset, whole("mcts word", word, 0, (1 << 9) - 1))
         return self.read(registers.PEEK_DATA.offset)
 
     # ---- Inside
@@ -320,7 +335,7 @@ class Mcts(EngineDriver):
         request = np.zeros(1, REQUEST)
         request["op"], request["flags"], request["legal"] = op, flags, legal
         request["tag"] = OWN_TAG
-        rows = None if priors is None else to_prior(np.asarray(priors)[None])
+        rows = None if priors is None else self._rows(np.asarray(priors)[None])
         job = self._submit(pack_requests(request, rows, self.geometry), output)
         self.write(registers.CQ_WAKE.offset, 1)
         found: np.ndarray | None = None
