@@ -749,3 +749,19 @@ def test_builds_are_compared_whole() -> None:
     data["links"] = data["links"][:1]
     assert parse("demo", data).identity != base.identity
     assert PENDULUM.config != CARTPOLE.config
+
+
+def test_models_give_no_zeros_for_counters_that_they_have_not(
+    bench: Bench, a3c: tuple[A3C, Any]
+) -> None:
+    assert list(bench.replay.counters()) == list(bench.learner.counters()) == ["CYCLES"]
+    statistics = bench.learner.statistics()
+    assert "TU_BUSY" in statistics and not [name for name in statistics if "STALL" in name]
+    driver, net = a3c
+    driver.infer(net, 0, 0, np.zeros((2, 12, 12))).result()
+    found = driver.counters()
+    assert found["CU0_ISSUE"] > 0 < found["CU0_ST_CTX"]
+    assert not [name for name in found if name.endswith(("_PARAM", "_FM", "_DRAIN", "_GB"))]
+    assert "BUSY" not in found
+    words = bench.device.counters()[1]
+    assert words["JOBS_DONE"] > 0 < words["CYCLES"] and "STALL_MEM" not in words

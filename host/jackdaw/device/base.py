@@ -349,9 +349,9 @@ class DeviceBase:
                     header.ERR_INFO1,
                 )
             }
-            for name, offset in COUNTERS.items():
-                low = self.read32(base + offset)
-                words[name] = low | self.read32(base + offset + 4) << 32
+            for name in COUNTERS if self.measured else ESTIMATED:
+                low = self.read32(base + COUNTERS[name])
+                words[name] = low | self.read32(base + COUNTERS[name] + 4) << 32
             result[engine.page] = words
         return result
 

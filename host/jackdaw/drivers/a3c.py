@@ -50,6 +50,10 @@ from models.registers.map import Register
 
 RING_OF = {INF: RING_INF, TRAIN: RING_TRN, SYNC: RING_ADM, NET_LOAD: RING_ADM}
 LAYOUTS = {"fa3c": FA3C, "alt1": ALT1, "alt2": ALT2}
+STALLS = (
+    registers.CU_ST_PARAM_LO, registers.CU_ST_FM_LO, registers.CU_ST_DRAIN_LO,
+    registers.CU_ST_GB_LO,
+)  # fmt: skip
 MOST = (1 << 20) - 1  # slots, sets and trainings of a network
 T = TypeVar("T")
 
@@ -435,11 +439,16 @@ class A3C(EngineDriver):
 
     # ---- Counters
     def counters(self) -> dict[str, int]:
-        """The header's counters and the engine's: CU0_ISSUE, PORT0_READ_BEATS, INF, ..."""
+        """The header's counters and the engine's: CU0_ISSUE, PORT0_READ_BEATS, INF, ...
+
+        A device that does not measure has no stalls but ST_CTX, which is a sum of the network.
+        """
         out = super().counters()
         present = {"CU": self.geometry.cus, "PORT": self.ports}
         for register in registers.REGISTERS:
             if register.access != "RO" or not register.name.endswith("_LO"):
+                continue
+            if not self.device.measured and register in STALLS:
                 continue
             first, *rest = register.name.removesuffix("_LO").split("_")
             for index in range(present.get(first, 1)):
