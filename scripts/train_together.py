@@ -24,6 +24,7 @@ from jackdaw.agents.a3c import PIXEL_CATCH
 from jackdaw.agents.recipes import Recipe, recipe, settings_from
 from jackdaw.device import load_config, open_device
 from jackdaw.errors import EXPECTED, ConfigError
+from jackdaw.runtime.figures import Elapsed
 from jackdaw.runtime.run_folder import RunFolder
 from jackdaw.runtime.training import AsynchronousTraining, LockstepTraining, Training, train
 
@@ -108,7 +109,8 @@ def together(options: argparse.Namespace, cartpole: Recipe) -> int:
         about = {"device": options.device, "config": config.name, "seed": options.seed}
         recipes = {"cartpole": asdict(cartpole), "pixelcatch": asdict(pixelcatch)}
         folder.begin({"recipe": {agent: recipes[agent] for agent in agents}, **about})
-        writer, kept_at = folder.events(), began
+        writer, kept_at = folder.events(), time.perf_counter()
+        began -= start["seconds"] if folder.start else 0.0
         steps = dict.fromkeys(agents, -1)
 
         def report() -> None:
@@ -119,7 +121,7 @@ def together(options: argparse.Namespace, cartpole: Recipe) -> int:
                 if training.step != steps[name]:
                     steps[name] = training.step
                     training.write_events(writer, f"{name}/")
-            told.append(f"{device.cycles() / 1e6:.1f} Mcycles")
+            told.append(f"{elapsed.clocks / 1e6:.1f} Mcycles")
             bar.set_postfix_str(", ".join(told), refresh=False)
             bar.update(sum(steps.values()) - bar.n)
 
@@ -130,8 +132,13 @@ def together(options: argparse.Namespace, cartpole: Recipe) -> int:
                 kept_at = time.perf_counter()
             return late
 
+        elapsed = Elapsed(device, start["clocks"] if folder.start else 0)
+
         def state() -> dict[str, Any]:
-            return {name: training.state() for name, training in trainings.items()}
+            clocks = elapsed.clocks
+            with elapsed.aside():
+                states = {name: training.state() for name, training in trainings.items()}
+            return {**states, "clocks": clocks, "seconds": time.perf_counter() - began}
 
         most = sum(training.most for training in trainings.values())
         with tqdm(total=most, unit="step", dynamic_ncols=True,
@@ -143,7 +150,7 @@ def together(options: argparse.Namespace, cartpole: Recipe) -> int:
         summary: dict[str, Any] = {
             **about,
             **{name: training.outcome() for name, training in trainings.items()},
-            "cycles": device.cycles(),
+            "cycles": elapsed.clocks,
             "wall_seconds": round(time.perf_counter() - began, 1),
         }
         curves = [replace(one.curve(), title=TITLES[name]) for name, one in trainings.items()]

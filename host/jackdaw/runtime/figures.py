@@ -80,3 +80,30 @@ class Figures:
             }
             for engine, found in self._read().items()
         }
+
+
+class Elapsed:
+    """Clocks of a device over all parts of a run, where jobs are under way between its calls.
+
+    Args:
+        device: an open device.
+        before: clocks of the earlier parts.
+    """
+
+    def __init__(self, device: Device, before: int = 0) -> None:
+        self._device = device
+        self._offset = ranges.whole("clocks", before, 0) - device.cycles()
+
+    @property
+    def clocks(self) -> int:
+        """Clocks so far."""
+        return self._offset + self._device.cycles()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Leave out the clocks inside."""
+        clocks = self.clocks
+        try:
+            yield
+        finally:
+            self._offset = clocks - self._device.cycles()

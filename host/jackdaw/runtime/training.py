@@ -30,6 +30,7 @@ from jackdaw.runtime.callbacks import Callbacks
 from jackdaw.runtime.device_trainer import DeviceTrainer
 from jackdaw.runtime.environment import Environment
 from jackdaw.runtime.evaluation import evaluate
+from jackdaw.runtime.figures import Elapsed
 from jackdaw.runtime.lockstep import EVALUATION_EPISODES, LockstepRun, Progress
 from jackdaw.runtime.policy import (
     ActorPolicy,
@@ -402,8 +403,7 @@ class AsynchronousTraining:
         self.ends: list[int] = start["ends"] if start else []
         self.returns: list[float] = start["returns"] if start else []
         self._before = float(start["seconds"]) if start else 0.0
-        self._clocks_before = ranges.whole("clocks", start["clocks"], 0) if start else 0
-        self._first_clock = device.cycles()
+        self._elapsed = Elapsed(device, start["clocks"] if start else 0)
         self._first, self._began = self.run.step, time.monotonic()
         self._written = len(self.returns)
 
@@ -475,21 +475,20 @@ class AsynchronousTraining:
     @property
     def clocks(self) -> int:
         """Clocks of all parts of the run; what is done for checkpoints is not counted."""
-        return self._clocks_before + self.device.cycles() - self._first_clock
+        return self._elapsed.clocks
 
     def state(self) -> dict[str, Any]:
         """See Training; episodes that are being played are not part of it."""
         self.run.wait()
-        clocks, began = self.clocks, self.device.cycles()
-        state = {
-            "run": self.run.state(),
-            "ends": self.ends,
-            "returns": self.returns,
-            "seconds": self._before + self.passed,
-            "clocks": clocks,
-        }
-        self._first_clock += self.device.cycles() - began
-        return state
+        clocks = self.clocks
+        with self._elapsed.aside():
+            return {
+                "run": self.run.state(),
+                "ends": self.ends,
+                "returns": self.returns,
+                "seconds": self._before + self.passed,
+                "clocks": clocks,
+            }
 
     def curve(self) -> Curve:
         """See Training."""
