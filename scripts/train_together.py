@@ -94,7 +94,7 @@ def together(options: argparse.Namespace, cartpole: Recipe) -> int:
                 compiled_arithmetic=not options.assertions,
             )
         )  # fmt: skip
-        start = folder.start or dict.fromkeys(agents)
+        start: dict[str, Any] = folder.start or dict.fromkeys(agents)
         trainings: dict[str, Training] = {}
         for agent in agents:
             if agent == "cartpole":

@@ -290,6 +290,9 @@ def test_two_agents_go_on_from_a_checkpoint(
     assert parts["cartpole"] == whole["cartpole"] != half["cartpole"]
     assert (half["pixelcatch"]["steps"], parts["pixelcatch"]["steps"]) == (24, 48)
     assert parts["pixelcatch"]["updates"] > half["pixelcatch"]["updates"] > 0
+    assert parts["cycles"] > 1.5 * half["cycles"]  # of both parts, without their checkpoints
+    assert parts["cycles"] == pytest.approx(whole["cycles"], rel=0.1)
+    assert parts["wall_seconds"] > half["wall_seconds"] > 0
     files = {p.name for p in (tmp_path / "parts").iterdir()}
     assert {"config.json", "summary.json", "curve.png", "checkpoint.npz"} < files
     arguments = ["--device", "model", "--seed", str(seed), "--out", str(tmp_path / "parts")]
