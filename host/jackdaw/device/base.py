@@ -115,7 +115,9 @@ class Device(Protocol):
         """Copy some rows of an array in device memory: [n, stride] uint8.
 
         Args:
-            address, stride, rows: row i begins at address + i * stride, in bytes.
+            address: of row 0, bytes.
+            stride: bytes from one row to the next.
+            rows: of the array.
             indexes: [n] integers.
         Raises: DeviceAccessError outside the array or memory.
         """
