@@ -159,8 +159,7 @@ class TreeSearch:
         given, outcome, flags, legal = self._given.pop(worker), state.outcome, Flag.ALT, 0
         if code == Code.EXPAND:
             self._states[given] = state
-            flags |= Flag.TERM if outcome is not None else Flag.ACT
-            legal = state.legal
+            flags, legal = flags | Flag.ACT, state.legal  # without a legal action it is terminal
         elif given != NO_ID:
             self._free.appendleft(given)
         value = state.rollout(rng) if outcome is None else outcome

@@ -613,7 +613,8 @@ def test_wrong_arguments_are_named(bench: Bench) -> None:
 
 
 def test_a_driver_takes_over_from_one_that_closed_in_mid_search(bench: Bench) -> None:
-    """Its list waited for the queue, and a worker was out; its memory comes back."""
+    """A worker was out; then a list waited for the queue, too. The memory comes back."""
+    bench.mcts.submit(rows(SEL0)).wait(5)
     allocator = bench.device._allocator
     free = sum(high - low for low, high in allocator._free)
     bench.mcts.close()
