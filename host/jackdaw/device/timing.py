@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from jackdaw.errors import ConfigError
-from jackdaw.ranges import refused, whole
+from jackdaw.ranges import STEPS_MAX, refused, whole
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class MemoryTiming:
 
     def __post_init__(self) -> None:
         """Raises ConfigError if a number is invalid."""
-        whole("memory latency", self.latency, 1, 1 << 20)
-        whole("memory max_delay", self.max_delay, 0, 1 << 20)
+        whole("memory latency", self.latency, 1, STEPS_MAX)
+        whole("memory max_delay", self.max_delay, 0, STEPS_MAX)
         for name, most in (("read", 1), ("write", 1), ("shared", 2)):
             value = getattr(self, name)
             if value is None and name == "shared":
