@@ -279,7 +279,8 @@ def test_the_example_is_in_its_folder_alone() -> None:
     made = ("examples/engine_scale/", "docs/report/", "docs/synthesis.md")  # or written by flows
     outside = {name for name in listed if not name.startswith(made)}
     assert outside <= {
-        "docs/new-engine.md", "host/jackdaw/cli/new_engine.py", "tests/project/test_configuration.py",
+        "docs/new-engine.md", "host/jackdaw/cli/new_engine.py",
+        "tests/project/test_configuration.py",
     }  # fmt: skip
     assert "scale" in engines()
 
