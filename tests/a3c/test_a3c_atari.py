@@ -182,12 +182,12 @@ def test_a3c_training_script(tmp_path: Any, capsys: pytest.CaptureFixture[str]) 
     [
         (["--resume"], "there is no"),
         (["--set", "tau=1"], "the recipe has no tau"),
-        (["--set", "agents=few"], "want int"),
-        (["--set", "agents=0"], "agents is 0, want 1 or more"),
-        (["--set", "agents=100000"], "no room for"),
-        (["--set", "steps=9"], "steps is 9, want 1..8"),
-        (["--set", "eps=0"], "eps above 0"),
-        (["--set", "rate=nan"], "want finite numbers"),
+        (["--set", "agents=few"], "got 'few', want a whole number"),
+        (["--set", "agents=0"], "agents: got 0, want a whole number, 1..1024"),
+        (["--set", "agents=100000"], "agents: got 100000, want a whole number"),
+        (["--set", "steps=9"], "steps: got 9, want a whole number, 1..8"),
+        (["--set", "eps=0"], "eps: got 0.0, want more than 0"),
+        (["--set", "rate=nan"], "rate: got nan, want at least 0"),
     ],
 )
 def test_a3c_training_script_bad_arguments(
