@@ -308,7 +308,7 @@ def test_two_agents_want_their_engines(tmp_path: Path, capsys: pytest.CaptureFix
         (["--config", "demo"], "configuration demo has no a3c"),
         (["--config", "a3c"], "configuration a3c has no learner, replay"),
         (["--config", "nothing"], "no configuration nothing"),
-        (["--set", "warm=x"], "want int"),
+        (["--set", "warm=x"], "want a whole number"),
         (["--set", "warms=1"], "the recipe has no warms"),
     ):
         folder = tmp_path / "none"

@@ -210,6 +210,7 @@ def test_registers_have_their_resets_and_keep_what_is_written(bench: Bench) -> N
             with pytest.raises(Exception, match="write"):
                 engine.write_register(offset, 0, True)
     assert bench.qat.geometry == bench.engine.geometry
+    bench.qat.close()
     assert Qat(bench.device, "qat").geometry.lw == 4
 
 
