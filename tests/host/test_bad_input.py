@@ -599,7 +599,7 @@ def test_seeds_of_runs(tmp_path: Path) -> None:
             LockstepTraining(device, CARTPOLE, wrong)  # type: ignore[arg-type]
 
 
-# ---- Numbers that are none
+# ---- Values that are not numbers
 class Spoilt(gymnasium.Wrapper):  # type: ignore[type-arg]
     """An environment that gives a bad number in one step."""
 
