@@ -18,7 +18,18 @@ from jackdaw.errors import DeviceAccessError, DeviceTimeout, JobDropped
 from models.engine import ADDRESSES
 from models.mcts import tree
 from models.mcts.engine import MctsEngine
-from models.mcts.formats import NO_ID, REQUEST, Code, Flag, Geometry, Op, Opcode, pack_requests
+from models.mcts.formats import (
+    NO_ID,
+    REQUEST,
+    SLOT_BYTES,
+    VALUE_MOST,
+    Code,
+    Flag,
+    Geometry,
+    Op,
+    Opcode,
+    pack_requests,
+)
 from models.mcts.reference import ReferenceTree
 from models.mcts.tables import EXPONENT_LSB, tables
 from models.registers import engine_header as header
@@ -636,3 +647,31 @@ def test_memory_of_lists_is_used_again(bench: Bench) -> None:
     for _ in range(20):
         bench.mcts.submit(rows(SEL0, UPD0)).wait(5)
     assert len(bench.mcts._lists) <= 2
+    bench.mcts.submit(rows(*[(Op.FENCE, 0, 0, 0, 0, 0, 0)] * 300))  # longer than the ones before
+    assert bench.mcts._lists[-1][2] >= 300 * SLOT_BYTES
+
+
+def test_counts_of_the_root_are_whole(bench: Bench) -> None:
+    """Past 8 bits, with a sum below 0; the responses pass a full queue."""
+    mcts = bench.mcts
+    mcts.reset()
+    mcts.root(1)
+    bad = (Op.UPD, Flag.ACT, 0, 0, -1.5, 0, 0)
+    mcts.submit(rows(*[SEL0, bad] * 300))
+    visits, n, w = mcts.read_root()
+    assert (visits, n.tolist()) == (300, [300, 0, 0])
+    assert w.tolist() == (-1.5 * n).tolist()
+
+
+def test_a_wait_counts_what_was_taken_from_the_queue(bench: Bench) -> None:
+    mcts = bench.mcts
+    mcts.submit(rows(*[(Op.FENCE, 0, 0, 0, 0, 0, 0)] * 4)).wait(5)
+    assert len(mcts.poll(most=1)) == 1
+    assert mcts.wait(5) == 3
+    assert mcts.read(registers.CQ_WAKE.offset) == 5 - 3
+
+
+def test_the_mean_of_children_without_visits_saturates(bench: Bench) -> None:
+    for fpu, word in ((8 - 1e-9, VALUE_MOST), (-8.0, 1 << 23), (0.5, 1 << 19)):
+        bench.mcts.configure(MctsSettings(fpu=fpu))
+        assert bench.mcts.read(registers.FPU.offset) == word

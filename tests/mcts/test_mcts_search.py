@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from flow.effort import scale
@@ -23,7 +23,18 @@ C, LOSS, LEVELS = 0.7, 0.05, 8
 
 
 # ---- The game
+DRAWN = "405515235156130513220106624231403634062464"
+WON_LAST = "046130344361335540635544565662120102012122"  # by the last stone of a full board
+
+
+def columns(game: str) -> list[int]:
+    return [int(column) for column in game]
+
+
 @given(moves=st.lists(st.integers(0, COLUMNS - 1), max_size=42))
+@example(moves=columns(DRAWN + "0"))
+@example(moves=columns(WON_LAST + "0"))
+@example(moves=[3] * 7)
 def test_connect4_is_the_game_of_arrays(moves: list[int]) -> None:
     """Against boards as arrays, on which four in a row are looked for cell by cell."""
     position, board = Connect4(), np.zeros((COLUMNS, ROWS), int)
@@ -59,6 +70,24 @@ def lines() -> list[tuple[list[int], list[int]]]:
 LINES = lines()
 
 
+def test_four_in_a_row_win(seed: int) -> None:
+    """Each line alone; stones at random win where one of the lines is among them."""
+
+    def stones(cells: np.ndarray) -> int:
+        return sum(1 << (ROWS + 1) * int(c) + int(r) for c, r in np.argwhere(cells))
+
+    rng = np.random.default_rng(seed)
+    for line in LINES:
+        board = np.zeros((COLUMNS, ROWS), bool)
+        board[line] = True
+        assert Connect4(theirs=stones(board)).outcome == 1.0
+        board[line[0][1], line[1][1]] = False
+        assert Connect4(theirs=stones(board)).outcome is None
+        board = rng.random((COLUMNS, ROWS)) < 0.4
+        won = any(board[line].all() for line in LINES)
+        assert Connect4(theirs=stones(board)).outcome == (1.0 if won else None)
+
+
 def test_connect4_draws_its_board() -> None:
     position = Connect4().play(3).play(3).play(0)
     assert str(position).splitlines()[-2:] == [". . . x . . .", "o . . o . . ."]
@@ -70,6 +99,11 @@ def test_rollouts_are_played_to_the_end(seed: int) -> None:
     assert set(found) <= {-1.0, 0.0, 1.0} and abs(np.mean(found)) < 0.4
     won = Connect4().play(0).play(1).play(0).play(1).play(0).play(1).play(0)
     assert won.outcome == 1.0 == won.rollout(rng)
+    for game, outcome in ((DRAWN, 0.0), (WON_LAST, -1.0)):  # one stone before the end
+        position = Connect4()
+        for column in columns(game[:-1]):
+            position = position.play(column)
+        assert position.outcome is None and position.rollout(rng) == outcome
     open_three = Connect4().play(0).play(6).play(1).play(6).play(2)
     assert np.mean([open_three.rollout(rng) for _ in range(300)]) > np.mean(found) + 0.2
 
@@ -149,10 +183,13 @@ def test_a_search_of_one_worker_is_sequential_uct(seed: int) -> None:
 
 
 def test_a_search_of_many_workers_is_that_of_the_plain_tree(seed: int) -> None:
-    """Also with a full tree and with groups of workers of different sizes."""
+    """Also with a full tree and with groups of workers of different sizes.
+
+    A tree of three levels has 57 nodes: 80 ids do for it, if ids without a node come back.
+    """
     with open_device("model", "mcts_demo") as device:
         mcts = Mcts(device, queue_log2=4)
-        for workers, groups, ids, levels in ((8, 2, 512, 8), (7, 3, 40, 8), (16, 1, 512, 3)):
+        for workers, groups, ids, levels in ((8, 2, 512, 8), (7, 3, 40, 8), (16, 1, 80, 3)):
             settings = MctsSettings(c=C, vl=LOSS, f_act=COLUMNS, d_act=levels)
             mcts.configure(settings)
             plain = ReferenceTree("uct", C, vl=LOSS, d_act=levels)
@@ -168,6 +205,18 @@ def test_a_search_of_many_workers_is_that_of_the_plain_tree(seed: int) -> None:
             assert (runs[0].codes[Code.LEAF] > 0) == (levels == 3)
     with pytest.raises(ValueError, match=r"groups: got 3, want 1\.\.2"):
         TreeSearch(plain, 8, workers=2, groups=3)
+
+
+@pytest.mark.parametrize(
+    ("visits", "values", "action"),
+    [([3, 2, 1], [0, 2, 1], 0), ([2, 3, 3, 3], [2, 1, 2, 2], 2), ([0, 1, 1], [0, -1, -0.5], 2)],
+)
+def test_the_most_visits_then_the_best_mean_then_the_lowest_is_chosen(
+    visits: list[int], values: list[float], action: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = ReferenceTree("uct", C)
+    monkeypatch.setattr(tree, "read_root", lambda: (9, np.array(visits), np.array(values)))
+    assert TreeSearch(tree, 8, 1, 1).run(Connect4(), 1, np.random.default_rng(1)).action == action
 
 
 def test_a_search_in_floats_chooses_alike(seed: int) -> None:

@@ -10,11 +10,12 @@ import pytest
 from flow.effort import scale
 from models.mcts import timing
 from models.mcts.banks import ALGORITHM_2, NEXT_EMPTY
-from models.mcts.formats import Geometry
+from models.mcts.formats import Geometry, Op
 from models.mcts.timing import LATENCY, replay
 from models.mcts.traces import SHAPES, intervals, join, only_sel, record
 from models.mcts.tree import RESET, ROOT, SEL, UPD, Trace
 
+READ_ROOT, FENCE = Op.READ_ROOT, Op.FENCE
 SMALL = Geometry(d=8, f=6, y=32, cap=32, x=512, fr=6, fp=6, w_max=64, t=128, sf=8, mu=6)
 START = 2 * LATENCY + 16  # clocks from the doorbell to the first request
 
@@ -37,22 +38,53 @@ A, B = 0, SMALL.cap  # nodes in the banks 0 and 1, so on different ports
 
 
 @pytest.mark.parametrize(
-    ("requests", "between"),
+    ("requests", "between", "hazard"),
     [
-        ([(SEL, [], A), (SEL, [], B)], 1),
-        ([(UPD, [], -1), (UPD, [], -1)], 1),
-        ([(UPD, [], -1), (SEL, [], A)], 20),  # the scores must be published
-        ([(SEL, [], A), (UPD, [], -1)], 1),
-        ([(UPD, [], -1), (ROOT, [], -1), (SEL, [], A)], 21),
-        ([(SEL, [], -1), (0, [], -1), (0, [], -1), (SEL, [], -1)], 3),  # two refused
+        ([(SEL, [], A), (SEL, [], B)], 1, 0),
+        ([(UPD, [], -1), (UPD, [], -1)], 1, 0),
+        ([(UPD, [], -1), (SEL, [], A)], 20, 19),  # the scores must be published
+        ([(SEL, [], A), (UPD, [], -1)], 1, 0),
+        ([(UPD, [], -1), (ROOT, [], -1), (SEL, [], A)], 21, 19),
+        ([(SEL, [], -1), (0, [], -1), (0, [], -1), (SEL, [], -1)], 3, 0),  # two refused
     ],
 )
 def test_clocks_between_requests_at_the_root(
-    requests: list[tuple[int, list[int], int]], between: int
+    requests: list[tuple[int, list[int], int]], between: int, hazard: int
 ) -> None:
     clocks = replay(trace(*requests), SMALL)
     assert (clocks.root_first, clocks.root_last - clocks.root_first) == (START, between)
-    assert clocks.ordered
+    assert clocks.ordered and clocks.hazard == hazard
+
+
+@pytest.mark.parametrize(
+    ("op", "node", "wait"),
+    [(SEL, A + 1, 0), (SEL, A, 2), (UPD, A + 1, 0), (UPD, A, 2)],
+)
+def test_clocks_between_requests_at_a_node(op: int, node: int, wait: int) -> None:
+    """After a SEL, T_sel = 3: a SEL of the same node 3 clocks later, an UPD 3, another node 1."""
+    g = replace(SMALL, fp=2)
+    one, two = replay(trace((SEL, [A], -1)), g), replay(trace((SEL, [A], -1), (op, [node], -1)), g)
+    assert (two.total - one.total, two.hazard) == (1 + wait, wait)
+
+
+@pytest.mark.parametrize(("node", "later"), [(A, 18), (A + 1, 12)])
+def test_a_selection_waits_for_the_scores_of_a_node(node: int, later: int) -> None:
+    """UPDs of 6 clocks each hold the port: the last of `node` starts `later` than it came."""
+    g = replace(SMALL, mu=1)
+    last = (SEL, [node], -1)
+    alone = replay(trace((UPD, [node], -1), last), g)
+    behind = replay(trace(*[(UPD, [A + 1], -1), (UPD, [A], -1)] * 2, last), g)
+    assert behind.total - alone.total == later
+
+
+@pytest.mark.parametrize("op", [READ_ROOT, FENCE])
+def test_a_fence_waits_for_all_tokens(op: int) -> None:
+    before = (SEL, [A, B], -1)
+    alone = replay(trace(before), SMALL)
+    fenced, refused = (
+        replay(trace(before, (each, [], -1), (SEL, [], -1)), SMALL) for each in (op, 0)
+    )
+    assert refused.root_last - START == 2 and fenced.root_last == alone.total + 1
 
 
 def test_a_slow_root_unit_gives_the_interval() -> None:
@@ -100,6 +132,13 @@ def test_a_list_is_fetched_while_the_one_before_runs() -> None:
     wide = replay(trace(*[(SEL, [], -1)] * 400, slots=8), SMALL)  # two beats a request
     assert wide.interval == pytest.approx(2 * (LATENCY + 10) / 64, abs=0.05)  # 64 beats wait
     assert replay(requests, SMALL, latency=0).root_first == 1
+
+
+def test_descriptors_of_16_lists_are_fetched_ahead() -> None:
+    """Behind a long list: 16 with that one; the 25 others come one every L + 6 clocks."""
+    requests = trace(*[(UPD, [], -1), (SEL, [], -1)] * 200, *[(SEL, [], -1)] * 40)
+    one, many = (replay(requests, SMALL, np.array([400, *rest])) for rest in ([40], [1] * 40))
+    assert many.root_last - one.root_last == pytest.approx(25 * (LATENCY + 6), abs=LATENCY)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

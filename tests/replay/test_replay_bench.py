@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 
 import bench
 from benchmarks import peers
+from benchmarks import replay as measured
 from benchmarks.replay import (
+    ReplayBenchmark,
     model_figures,
     model_table,
     replay_name,
@@ -100,6 +103,33 @@ def test_replay_buffer_on_the_model_stands_beside_cpprb() -> None:
         assert (mine.operation, mine.batch) == (theirs.operation, theirs.batch)
         assert mine.nanoseconds * mine.batch < 1e6
     print(*lines, sep="\n")
+
+
+def test_replay_bench_prints_the_model_beside_cpprb(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Microseconds of a batch, of figures in nanoseconds of a row."""
+    mine, theirs = (
+        [
+            peers.Figure(name, operation, 64, batch, each * (1 + number))
+            for batch in (10, 100)
+            for number, operation in enumerate(peers.OPERATIONS)
+        ]
+        for name, each in (("model", 600.0), ("cpprb 1", 200.0))
+    )
+    monkeypatch.setattr(peers, "measure", lambda leaves, batches: theirs)
+    monkeypatch.setattr(measured, "model_figures", lambda batches: [mine, theirs])
+    benchmark = ReplayBenchmark()
+    benchmark.clock_hz = 10**8
+    for timed in (False, True):
+        options = argparse.Namespace(peers=timed)
+        assert list(benchmark.rows(options)) == []
+        assert bool(benchmark.more(options, [])) == timed
+    assert benchmark.more(options, []).splitlines()[-4:] == [
+        "| us a batch, N=64 | sample: model | cpprb 1 | ratio | update: model | cpprb 1 | ratio"
+        " | sample and update: model | cpprb 1 | ratio |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+        "| 10 | 6.0 | 2.0 | 3.0 | 12.0 | 4.0 | 3.0 | 18.0 | 6.0 | 3.0 |",
+        "| 100 | 60.0 | 20.0 | 3.0 | 120.0 | 40.0 | 3.0 | 180.0 | 60.0 | 3.0 |",
+    ]
 
 
 def test_replay_bench_refuses_bad_options(capsys: pytest.CaptureFixture[str]) -> None:

@@ -522,17 +522,18 @@ def test_generator_matches_plain_words(seed: int) -> None:
 
 
 def test_million_leaves_are_set_in_one_job() -> None:
-    """A state of the largest tree goes in by one job of 2^20 updates, and within seconds."""
+    """A state of the largest tree goes in by one job of 2^20 updates, and within a second."""
     bench = _Bench(n_log2=20)
     bench.memory.bytes = np.zeros(1 << 24, np.uint8)
     bench.write("CFG_N", 1 << 20)
     bench.run(1, Job.CLEAR)
+    bench.run(1, Job.UPDATE, w2=1, w4=0x1000)  # compiles
     pairs = np.empty((1 << 20, 2), np.uint32)
     pairs[:, 0] = np.arange(1 << 20)
     pairs[:, 1] = pairs[:, 0] ^ 0x5A5A5
     bench.memory.write(0x1000, pairs.reshape(-1).view(np.uint8)[: (1 << 23)])
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert bench.run(1, Job.UPDATE, w2=1 << 20, w4=0x1000).count == 1 << 20
-    assert time.perf_counter() - begin < 5  # 0.1 s; one operation at a time in Python took 30
+    assert time.process_time() - begin < 0.6  # 0.1 s; a call for each operation takes 1.5
     assert (bench.engine.rmm.tree.leaves == pairs[:, 1]).all()
     assert bench.engine.rmm.tree.wrong() is None
