@@ -135,7 +135,7 @@ def test_a_list_is_fetched_while_the_one_before_runs() -> None:
 
 
 def test_descriptors_of_16_lists_are_fetched_ahead() -> None:
-    """Behind a long list: 16 with that one; the 25 others come one every L + 6 clocks."""
+    """During a long list: 16 with that one; the 25 others come one every L + 6 clocks."""
     requests = trace(*[(UPD, [], -1), (SEL, [], -1)] * 200, *[(SEL, [], -1)] * 40)
     one, many = (replay(requests, SMALL, np.array([400, *rest])) for rest in ([40], [1] * 40))
     assert many.root_last - one.root_last == pytest.approx(25 * (LATENCY + 6), abs=LATENCY)
