@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from flow import budget
 from models.engine import ADDRESSES, JobEnd, Link
 from models.registers import replay as registers
 from models.registers.replay import Error
@@ -534,6 +535,8 @@ def test_million_leaves_are_set_in_one_job() -> None:
     bench.memory.write(0x1000, pairs.reshape(-1).view(np.uint8)[: (1 << 23)])
     begin = time.process_time()
     assert bench.run(1, Job.UPDATE, w2=1 << 20, w4=0x1000).count == 1 << 20
-    assert time.process_time() - begin < 0.6  # 0.1 s; a call for each operation takes 1.5
+    spent = time.process_time() - begin
+    # Seconds of an ordinary core: below 0.1; a call for each operation takes more than 1.
+    assert spent < 0.6 * max(1.0, budget.slower_now())
     assert (bench.engine.rmm.tree.leaves == pairs[:, 1]).all()
     assert bench.engine.rmm.tree.wrong() is None
