@@ -167,6 +167,7 @@ def timed(calls: Calls, *, leaves: int, batches: Sequence[int]) -> Iterator[Figu
 
 def _least(call: Callable[[], Any]) -> float:
     """Seconds a call, least of the rounds."""
+    call()  # compiles
     calls = 1
     while _seconds(call, calls) < ROUND_S:
         calls *= 2

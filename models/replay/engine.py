@@ -406,6 +406,50 @@ class ReplayEngine:
         ):
             raise _JobError(Error.E_CFG)
 
+    # ---- Jobs of an engine at rest, without descriptor and memory ----
+    def operate_at_once(self, op: int, rows: np.ndarray) -> int:
+        """The operations of an UPDATE or INSERT without responses.
+
+        Args:
+            op: `kernels.Op`, UPDATE or INSERT.
+            rows: [n, 2] uint32, indices and TD errors as they lie in memory; [n, 0]: an INSERT
+                with the largest priority so far.
+        Returns: the job's clocks; 0 if the job would fail or wait, and nothing is done.
+        """
+        if self.tde.words or self.rmm.leaves == 0 or not 1 <= len(rows) <= _MAX_OPS:
+            return 0
+        return self.timing.update(len(rows)) if self.rmm.operate_all(op, rows) else 0
+
+    def sample_at_once(
+        self, count: int, flags: int, beta: int
+    ) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
+        """A SAMPLE of one batch from the engine's own numbers.
+
+        Args:
+            count, flags, beta: of the descriptor; results go to memory alone.
+        Returns: the job's clocks, its responses [count, 4] uint32, and of them the leaves [count]
+            int64, priorities [count] int64 and weights [count] float32; None if the job would fail
+            or wait, and nothing is done.
+        """
+        rmm = self.rmm
+        stratified, weighted = bool(flags & Flag.STRATIFIED), bool(flags & Flag.WEIGHTS)
+        if (
+            self.tde.words
+            or not 1 <= count <= 1 << self.config.batch_log2
+            or (stratified and count & (count - 1))
+            or rmm.tree.nodes[0] == 0
+            or not self._has_room(count)
+        ):
+            return None
+        if beta:
+            self._values[registers.CFG_BETA.offset] = beta
+        head, moves = rmm.head, rmm.moves
+        exponent = self._get(registers.CFG_BETA) if weighted else None
+        indices, *drawn = rmm.sample_columns(count, stratified, exponent)
+        self._sampled(indices, head, moves, exponent, False, True)
+        responses, leaves, priorities, weights = drawn
+        return self.timing.sample(count, weighted), responses, leaves, priorities, weights
+
     # ---- Ring 2 ----
     def _gather(self, d: _Descriptor, memory: Memory) -> JobEnd:
         size = 16 if d.flags & Flag.SLOTS else 4
@@ -533,17 +577,19 @@ class ReplayEngine:
 
     def _wait_for_room(self, size: int, count: int) -> Generator[None, None, None]:
         """Wait until the memo has room for two batches of `size`."""
-        while True:
-            while len(self._memo) > 1 and not self._memo[0].errors_due:
-                self._memo.popleft()
-            used = sum(len(b.indices) for b in self._memo)
-            places = max(8 << self.config.batch_log2, 512)
-            if used + 2 * size <= places and len(self._memo) < MEMO_BATCHES:
-                return
+        while not self._has_room(size):
             yield
             self.poll()
             if self._tde_error:
                 raise _JobError(Error.E_STREAM, count, count)
+
+    def _has_room(self, size: int) -> bool:
+        """Forget batches that are done; whether the memo has room for two batches of `size`."""
+        memo = self._memo
+        while len(memo) > 1 and not memo[0].errors_due:
+            memo.popleft()
+        used = sum(len(b.indices) for b in memo)
+        return used + 2 * size <= max(8 << self.config.batch_log2, 512) and len(memo) < MEMO_BATCHES
 
     def _sample(self, d: _Descriptor, memory: Memory | None, to_smp: bool, done: int) -> np.ndarray:
         """Sample one batch and deliver it to SMP. Returns: uint8, its words for memory."""
@@ -560,23 +606,33 @@ class ReplayEngine:
         if drawn is None:
             raise _JobError(Error.E_EMPTY, done, done, ALL_ONES)
         indices, words = drawn
-        to_memory = bool(d.flags & Flag.MEMORY)
-        batch = _OpenBatch(
-            indices, head, moves, to_smp, 0, to_smp, to_memory and not self._no_fetch
-        )
-        self._last = batch
-        self._memo.append(batch)
-        self._batches.append(batch)
-        self._forget()
-        if beta is not None:
-            step = self._get(registers.CFG_DBETA)
-            self._values[registers.CFG_BETA.offset] = next_beta(beta, step)
+        self._sampled(indices, head, moves, beta, to_smp, bool(d.flags & Flag.MEMORY))
         if to_smp:
             packed = words.tobytes()
             for slot in range(d.count):
                 word = int.from_bytes(packed[16 * slot : 16 * slot + 16], "little")
                 self.smp.put(word, slot == d.count - 1)
         return words.reshape(-1).view(np.uint8)
+
+    def _sampled(
+        self,
+        indices: np.ndarray,
+        head: int,
+        moves: int,
+        beta: int | None,
+        to_smp: bool,
+        to_memory: bool,
+    ) -> None:
+        """Keep a batch, and what is still to come for it; the weights' exponent takes its step."""
+        ack_due = to_memory and not self._no_fetch
+        batch = _OpenBatch(indices, head, moves, to_smp, 0, to_smp, ack_due)
+        self._last = batch
+        self._memo.append(batch)
+        if to_smp or ack_due:
+            self._batches.append(batch)
+        if beta is not None:
+            step = self._get(registers.CFG_DBETA)
+            self._values[registers.CFG_BETA.offset] = next_beta(beta, step)
 
 
 @lru_cache(maxsize=256)

@@ -377,6 +377,35 @@ def operate(
 
 
 @njit(cache=True)
+def operate_all(
+    rows: np.ndarray,
+    op: Int,
+    tree: np.ndarray,
+    levels: np.ndarray,
+    state: np.ndarray,
+    generator: np.ndarray,
+    converter: np.ndarray,
+    tables: np.ndarray,
+) -> bool:
+    """Operations without responses: all of them, or none if one may not enter the tree.
+
+    Args:
+        rows: [count, 2] uint32, index and FP32 bits; [count, 0]: the largest priority so far.
+        op: UPDATE or INSERT.
+    Returns: whether they were done.
+    """
+    count, width = rows.shape
+    for i in range(count):
+        index = np.int64(rows[i, 0]) if width else np.int64(0)
+        if refusal(op, index, state[LEAVES], state[HELD]):
+            return False
+    out, slots = np.empty((count, 4), np.uint32), np.empty(0, np.int64)
+    operate(rows, op, True, width == 0, tree, levels, state, generator, converter, tables, slots,
+            0, 0, True, out)  # fmt: skip
+    return True
+
+
+@njit(cache=True)
 def sample(
     x: np.ndarray,
     slots_log2: Int,
@@ -413,3 +442,28 @@ def sample(
     if weighted:
         out[:, 2] = weights(values, values.min(), beta, tables)
     return indices
+
+
+@njit(cache=True)
+def sample_columns(
+    count: Int,
+    slots_log2: Int,
+    weighted: bool,
+    beta: Int,
+    tree: np.ndarray,
+    levels: np.ndarray,
+    state: np.ndarray,
+    generator: np.ndarray,
+    tables: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """`sample` with the generator's numbers.
+
+    Returns: the leaves [B] int64 and the responses [B, 4] uint32 as `sample`; then the responses'
+        columns, each an array of its own: leaves and priorities, [B] int64 each; weights, [B]
+        float32.
+    """
+    out = np.empty((count, 4), np.uint32)
+    indices = sample(uniforms(generator, count), slots_log2, weighted, beta, tree, levels, state,
+                     tables, out)  # fmt: skip
+    priorities, words = out[:, 1].astype(np.int64), out[:, 2].copy()
+    return indices, out, indices.copy(), priorities, words.view(np.float32)

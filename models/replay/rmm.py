@@ -203,6 +203,19 @@ class Rmm:
         )  # fmt: skip
         return indices, out
 
+    def sample_columns(
+        self, count: int, stratified: bool, beta: int | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """`sample` with the generator's numbers in one call; the total is not 0.
+
+        Returns: see `kernels.sample_columns`.
+        """
+        slots = count.bit_length() - 1 if stratified else -1
+        return kernels.sample_columns(
+            count, slots, beta is not None, beta or 0, self.tree.nodes, self.tree.shape,
+            self.state, self.generator.words, TABLES,
+        )  # fmt: skip
+
     # ---- Everything else ----
     def convert(self, errors: np.ndarray) -> np.ndarray:
         """TD errors ([B] uint32, FP32 bits) to priorities ([B] int64)."""
@@ -278,6 +291,13 @@ class Rmm:
             return out, None
         code, index = self.state[kernels.FAULT : kernels.FAULT_INDEX + 1].tolist()
         return out[:done], OperationError(FAULTS[code], index)
+
+    def operate_all(self, op: int, rows: np.ndarray) -> bool:
+        """All operations, or none: see `kernels.operate_all`."""
+        return kernels.operate_all(
+            rows, int(op), self.tree.nodes, self.tree.shape, self.state, self.generator.words,
+            self._converter_words, TABLES,
+        )  # fmt: skip
 
     def _operate(
         self,

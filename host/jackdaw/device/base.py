@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -120,6 +120,12 @@ class Device(Protocol):
             rows: of the array.
             indexes: [n] integers.
         Raises: DeviceAccessError outside the array or memory.
+        """
+
+    def at_rest(self, page: int) -> Any:
+        """The golden model's page of an engine (`page.EnginePage`) whose next job would run alone.
+
+        None while jobs are queued or a fault is injected, and on hardware always.
         """
 
     def wait(self, pages: Sequence[int], timeout_s: float, max_cycles: int | None = None) -> int:
@@ -327,6 +333,10 @@ class DeviceBase:
             return table.take(indexes, axis=0)
         except IndexError as error:
             raise DeviceAccessError(f"rows of an array of {rows}: {error}") from None
+
+    def at_rest(self, page: int) -> Any:
+        """See Device."""
+        return None
 
     def seconds(self) -> float:
         """See Device."""

@@ -143,6 +143,11 @@ class ModelDevice(DeviceBase):
             self.counters(),
         )
 
+    def at_rest(self, page: int) -> EnginePage | None:
+        """See Device."""
+        found = self._pages[page - 1]
+        return found if found.at_rest and not self._bus.faults and not self._closed else None
+
     def inject(self, address: int, nbytes: int, response: int = 2, direction: int = BOTH) -> None:
         """Let memory answer the engines' accesses to a range with SLVERR (2) or DECERR (3)."""
         self._check_open()

@@ -107,6 +107,12 @@ class EnginePage:
         """HEAD = TAIL in every ring."""
         return not any(ring.queued for ring in self.rings)
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether the next job runs alone: none is queued, no ring halted, no error to note."""
+        rings = self.rings
+        return not self._stray and all(r.head == r.tail and not r.halted for r in rings)
+
     def read(self, offset: int) -> int:
         """Read a register of the page. Raises RegisterError."""
         if offset >= CAPABILITIES:
@@ -179,6 +185,23 @@ class EnginePage:
                 if self._events() != events:
                     self.flags |= STATUS_EVENT
         return moved
+
+    def ran(self, index: int, cycles: int) -> None:
+        """Count a job that ran without its ring, as after its doorbell and one read of HEAD.
+
+        Registers and clock are the same then. Its descriptor and its record are not in memory.
+
+        Args:
+            index: of the ring; the page was at rest. The job had the IRQ flag and did not fail.
+            cycles: clocks of the job.
+        """
+        ring = self.rings[index]
+        start = self.clock() + 1
+        ring.start = ring.since = start
+        ring.tail = (ring.tail + 1) % MODULO
+        self.advance(start + cycles + 1)
+        self.jobs_done = (self.jobs_done + 1) % MODULO
+        self._leave(ring, WORD0_IRQ, start + cycles)
 
     def _poll(self) -> bool:
         """Let an engine that takes words without a job do so; note its errors outside any job."""
@@ -307,12 +330,16 @@ class EnginePage:
             self.jobs_done = (self.jobs_done + 1) % MODULO
             if response:
                 self._fail(index, Error.E_BUS_WR, number, (address % MODULO, response))
+        self._leave(ring, word0, now)
+        ring.halted = bool(end.error and word0 & WORD0_STOP)
+        ring.job = None
+
+    def _leave(self, ring: _Ring, word0: int, now: int) -> None:
+        """The next descriptor of a ring becomes next; the job before it ended now."""
         if word0 & WORD0_IRQ:
             self.flags |= STATUS_DONE
         self.cycles, ring.since = now - ring.since, now
-        ring.head = (number + 1) % MODULO
-        ring.halted = bool(end.error and word0 & WORD0_STOP)
-        ring.job = None
+        ring.head = (ring.head + 1) % MODULO
 
     def _soft_reset(self) -> None:
         for ring in self.rings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +31,9 @@ from jackdaw.errors import (
     error_class,
 )
 from models.registers import engine_header as header
+
+if TYPE_CHECKING:
+    from jackdaw.device.page import EnginePage
 
 MODULO = 1 << 32
 
@@ -221,6 +225,24 @@ class Ring:
         self._tail = (self._tail + len(jobs)) % MODULO
         self.device.write32(self._doorbell, self._tail)
         return jobs
+
+    def at_rest(self) -> EnginePage | None:
+        """The engine's golden model, if a job that is queued here now runs alone and at once.
+
+        The caller may run the job on the golden model instead, and tell it by `ran`.
+        """
+        page: EnginePage | None = self.device.at_rest(self.engine.page)
+        if page is None or self._open or self._closed:
+            return None
+        ring = page.rings[self.number]
+        mine = ring.head == self._tail and 1 << ring.size == self.slots
+        return page if mine and (ring.base, ring.cpl) == (self._base, self._records) else None
+
+    def ran(self, page: EnginePage, cycles: int) -> None:
+        """A job of this ring has run on the golden model: see `EnginePage.ran`."""
+        page.ran(self.number, cycles)
+        self._halted_by = None
+        self._tail = (self._tail + 1) % MODULO
 
     def resume(self) -> None:
         """Go on after a job with the STOP flag that failed."""

@@ -172,9 +172,11 @@ class PrioritizedReplayBuffer:
             given = self._priorities(priorities, chosen.size)
         pairs = np.empty((chosen.size, 2), np.uint32)
         largest = _pairs(
-            chosen.reshape(-1).astype(np.int64), given.reshape(-1).astype(np.float64),
-            self._stored, pairs,
-        )  # fmt: skip
+            chosen.reshape(-1).astype(np.int64, copy=False),
+            given.reshape(-1).astype(np.float64, copy=False),
+            self._stored,
+            pairs,
+        )
         if largest < 0:
             self._priorities(given, self._indexes(chosen).size)  # raises, and says why
         if self._stale is not None:
