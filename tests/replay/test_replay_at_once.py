@@ -14,10 +14,12 @@ from jackdaw import errors
 from jackdaw.device import load_config
 from jackdaw.device.model import ModelDevice
 from jackdaw.drivers.replay import Replay, ReplaySettings
+from models.engine import Link
 from models.registers import engine_header as header
 from models.registers import replay as registers
-from models.replay.engine import Flag, ReplayEngine
+from models.replay.engine import Flag, ReplayConfig, ReplayEngine
 from models.replay.engine import Job as Opcode
+from models.replay.kernels import Op
 
 LEAVES, BUFFER_BYTES = 50, 1 << 16
 BUFFERS = ("input", "samples", "responses", "rows")
@@ -98,7 +100,7 @@ def step(rng: np.random.Generator) -> tuple[str, Callable[[Side], Any]]:
         pairs[rng.integers(count), 1] = rng.choice([0x7F800000, 0x7FC00000, 0xFF800000, 1, 1 << 31])
     flags = {name: bool(rng.integers(2)) for name in ("stratified", "weights")}
     beta = rng.choice([None, 0.0, 2.0**-30, 0.3, 1.0])
-    offset = int(rng.choice([0, 64, 32, 1 << 40]))
+    offset = int(rng.choice([0, 64, 32, -128]))  # the last: from the end of memory
     kind = rng.choice(
         ["sample", "sample", "sample at", "sample", "update", "update", "insert", "largest",
          "others", "reserve", "commit", "acknowledge", "register", "queued", "halted", "fault",
@@ -109,6 +111,10 @@ def step(rng: np.random.Generator) -> tuple[str, Callable[[Side], Any]]:
     uniform = rng.integers(0, 1 << 48, count).astype(np.uint64)
     which, value = int(rng.integers(4)), int(rng.integers(1 << 30))
     priority = registers.CFG_PRIO.field
+
+    def sample_at(side: Side) -> Any:
+        start = side.place if offset >= 0 else side.device.memory_bytes
+        return side.replay.sample(count, address=start + offset, **flags)
 
     def others(side: Side) -> Any:
         replay = side.replay
@@ -148,6 +154,10 @@ def step(rng: np.random.Generator) -> tuple[str, Callable[[Side], Any]]:
         side.replay.soft_reset()
         return out
 
+    def word(side: Side) -> Any:
+        side.engine.tde.put(value)
+        return outcome(side.replay.sample, 4) if which & 1 else outcome(side.replay.post, pairs)
+
     def ring(side: Side) -> Any:
         size = header.RING_SIZE.at(which & 1)
         side.replay.write(size, 0)
@@ -158,7 +168,7 @@ def step(rng: np.random.Generator) -> tuple[str, Callable[[Side], Any]]:
 
     return kind, {
         "sample": lambda s: s.replay.sample(count, beta=beta, **flags),
-        "sample at": lambda s: s.replay.sample(count, address=s.place + offset, **flags),
+        "sample at": sample_at,
         "update": lambda s: s.replay.post(pairs),
         "insert": lambda s: s.replay.post(pairs, insert=True),
         "largest": lambda s: s.replay.post_largest(count),
@@ -170,7 +180,7 @@ def step(rng: np.random.Generator) -> tuple[str, Callable[[Side], Any]]:
         "queued": queued,
         "halted": halted,
         "fault": fault,
-        "word": lambda s: s.engine.tde.put(value),
+        "word": word,
         "reset": lambda s: s.replay.soft_reset(),
         "clear": lambda s: s.replay.clear(),
         "interrupt": lambda s: s.replay.write(header.STATUS.offset, 7),
@@ -211,6 +221,12 @@ def test_replay_at_once_is_the_job_through_the_ring(
                 assert not [name for name in one if one[name] != two[name]], (number, kind)
     for calls in seen.values():
         assert sum(calls) > len(calls) // 2 and not all(calls)
+
+
+def test_replay_at_once_does_nothing_before_the_first_clear() -> None:
+    engine = ReplayEngine(ReplayConfig(), Link(), Link())
+    assert engine.operate_at_once(Op.INSERT, np.zeros((1, 2), np.uint32)) == 0
+    assert engine.sample_at_once(1, Flag.MEMORY, 0) is None
 
 
 def test_replay_at_once_gives_arrays_that_the_caller_may_change(seed: int) -> None:

@@ -241,7 +241,6 @@ class Ring:
     def ran(self, page: EnginePage, cycles: int) -> None:
         """A job of this ring has run on the golden model: see `EnginePage.ran`."""
         page.ran(self.number, cycles)
-        self._halted_by = None
         self._tail = (self._tail + 1) % MODULO
 
     def resume(self) -> None:
