@@ -14,6 +14,7 @@ from jackdaw import errors
 from jackdaw.device import load_config
 from jackdaw.device.model import ModelDevice
 from jackdaw.drivers.replay import Replay, ReplaySettings
+from jackdaw.replay_buffer import PrioritizedReplayBuffer
 from models.engine import Link
 from models.registers import engine_header as header
 from models.registers import replay as registers
@@ -98,8 +99,8 @@ def step(rng: np.random.Generator) -> tuple[str, Callable[[Side], Any]]:
     pairs[:, 1] = (rng.normal(size=count) * 10.0 ** rng.integers(-40, 38)).astype("f4").view("u4")
     if rng.random() < 0.1:
         pairs[rng.integers(count), 1] = rng.choice([0x7F800000, 0x7FC00000, 0xFF800000, 1, 1 << 31])
-    flags = {name: bool(rng.integers(2)) for name in ("stratified", "weights")}
-    beta = rng.choice([None, 0.0, 2.0**-30, 0.3, 1.0])
+    flags: dict[str, Any] = {name: bool(rng.integers(2)) for name in ("stratified", "weights")}
+    beta = (None, 0.0, 2.0**-30, 0.3, 1.0)[rng.integers(5)]
     offset = int(rng.choice([0, 64, 32, -128]))  # the last: from the end of memory
     kind = rng.choice(
         ["sample", "sample", "sample at", "sample", "update", "update", "insert", "largest",
@@ -221,6 +222,20 @@ def test_replay_at_once_is_the_job_through_the_ring(
                 assert not [name for name in one if one[name] != two[name]], (number, kind)
     for calls in seen.values():
         assert sum(calls) > len(calls) // 2 and not all(calls)
+
+
+def test_replay_at_once_serves_the_replay_buffer(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that a training loop calls in every step; otherwise it takes several times as long."""
+    with counted(monkeypatch) as seen, ModelDevice(load_config("small")) as device:
+        buffer = PrioritizedReplayBuffer(100, {"row": {}}, device=device, seed=seed)
+        for number in range(20):
+            buffer.add(row=number)
+            buffer.add(row=[number] * 2, priorities=[0.5, 2.0])
+            batch = buffer.sample(8)
+            buffer.update_priorities(batch["indexes"], batch["weights"])
+    assert seen == {"sample_at_once": [True] * 20, "operate_at_once": [True] * 60}
 
 
 def test_replay_at_once_does_nothing_before_the_first_clear() -> None:

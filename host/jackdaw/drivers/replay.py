@@ -43,6 +43,7 @@ TIMEOUT_S = 60.0
 MAX_SAMPLES = 1 << 20  # of all batches of one job
 UNIFORM_MAX = (1 << 48) - 1
 UNIT = Range(0, 1)
+WORD = np.dtype(np.uint32)
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ class Replay(EngineDriver):
             output = self.buffer("samples", batch * batches * 16)
         else:
             output = whole("replay address", address, 0, self.device.memory_bytes)
-        page = self._sampler.at_rest() if batches == 1 and uniform is None else None
+        page: Any = self._sampler.at_rest() if batches == 1 and uniform is None else None
         inside = 0 < output <= self.device.memory_bytes - 16 * batch and output % 64 == 0
         if page is not None and inside:
             drawn = page.engine.sample_at_once(batch, flags, exponent)
@@ -278,10 +279,8 @@ class Replay(EngineDriver):
             insert: insert, as `insert` does.
         Raises: ReplayIndexError; ReplayInsertError; ConfigError for another array.
         """
-        if not isinstance(pairs, np.ndarray) or pairs.dtype != np.uint32 or pairs.ndim != 2:
+        if not isinstance(pairs, np.ndarray) or pairs.dtype != WORD or pairs.shape[1:] != (2,):
             raise refused("replay pairs", pairs, "an array [n, 2] of uint32")
-        if pairs.shape[1] != 2:
-            raise ConfigError(f"replay pairs: got shape {pairs.shape}, want [n, 2]")
         pairs = np.ascontiguousarray(pairs)
         if not self._at_once(Op.INSERT if insert else Op.UPDATE, pairs):
             opcode = Opcode.INSERT if insert else Opcode.UPDATE
@@ -552,7 +551,7 @@ class Replay(EngineDriver):
 
     def _at_once(self, op: int, rows: np.ndarray) -> bool:
         """Run an UPDATE or INSERT without responses on the golden model, if that is possible."""
-        page = self._host.at_rest()
+        page: Any = self._host.at_rest()
         cycles = 0 if page is None else page.engine.operate_at_once(op, rows)
         if page is None or not cycles:
             return False

@@ -181,10 +181,10 @@ class PrioritizedReplayBuffer:
             self._priorities(given, self._indexes(chosen).size)  # raises, and says why
         if self._stale is not None:
             pairs = pairs[~self._stale[pairs[:, 0]]]
-            largest = pairs[:, 1].max() if len(pairs) else 0
+            largest = float(pairs[:, 1].view(np.float32).max(initial=0))
         if len(pairs):
             self.replay.post(pairs)
-            self._raise_to(largest)
+            self._max_priority = max(self._max_priority, largest)
 
     def clear(self) -> None:
         """Forget all rows and priorities; the generators go on."""
@@ -372,12 +372,6 @@ class PrioritizedReplayBuffer:
             self._max_priority = max(self._max_priority, float(values.max()))
         return first
 
-    def _raise_to(self, bits: int) -> None:
-        """A priority with these FP32 bits was given."""
-        value = float(np.uint32(bits).view(np.float32))
-        if value > self._max_priority:
-            self._max_priority = value
-
     def _priorities(self, priorities: Any, count: int) -> np.ndarray:
         """[count] float32. Raises BufferPriorityError."""
         try:
@@ -463,21 +457,21 @@ class PrioritizedReplayBuffer:
 
 
 @njit(cache=True)
-def _pairs(indexes: np.ndarray, priorities: np.ndarray, stored: int, pairs: np.ndarray) -> int:
+def _pairs(indexes: np.ndarray, priorities: np.ndarray, stored: int, pairs: np.ndarray) -> float:
     """Put checked pairs of an index and a priority's FP32 bits into `pairs`.
 
     Args:
         indexes: [n] int64, each below `stored`.
         priorities: [n] float64, each finite in float32 and not negative.
-    Returns: the largest bits; -1 if an index or a priority is not what it should be.
+    Returns: the largest priority; -1 if an index or a priority is not what it should be.
     """
-    largest: Any = np.int64(0)
+    largest: Any = 0.0
     for i in range(len(indexes)):
         if not (0 <= indexes[i] < stored and 0.0 <= priorities[i] <= FLOAT32_MAX):
-            return -1
+            return -1.0
         value = np.float32(priorities[i] + 0.0)  # -0.0 becomes 0.0
         pairs[i, 0], pairs[i, 1] = indexes[i], value.view(np.uint32)
-        largest = max(largest, np.int64(pairs[i, 1]))
+        largest = max(largest, np.float64(value))
     return largest
 
 
