@@ -258,7 +258,7 @@ class QatEngine:
             self.path.update(net, self._adam(job.words[9], bool(job.flags & Flag.TARGETS)))
             self.clocks = timing.adam_clocks(self.path.layers(net), self.geometry)
         elif opcode == Opcode.QUANT:
-            self.path.capture()
+            self.path.capture(self._config("headroom"))
         else:
             self._seed(job, memory)
         return 0
@@ -353,7 +353,7 @@ class QatEngine:
         path, flags, w = self.path, job.flags, job.words
         due = self._words["QDELAY"] != NEVER and self.timesteps >= self._words["QDELAY"]
         if not path.half and due and not self._config("force_full"):
-            path.capture()
+            path.capture(self._config("headroom"))
         half = self._half
         targets = bool(flags & Flag.TARGETS)
         step = Step(

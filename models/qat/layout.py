@@ -189,6 +189,9 @@ def input_tensor(net: int, index: int) -> int:
     return 4 * net + index if index else 0
 
 
+HIDDEN_OF_CRITIC = range(input_tensor(CRITIC, 1), TENSORS)
+
+
 @dataclass(frozen=True)
 class Slots:
     """First lines in a vector slot.

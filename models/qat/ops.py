@@ -202,10 +202,14 @@ def monitor(low: int, high: int, values: np.ndarray) -> tuple[int, int]:
     return min(low, 0, int(values.min())), max(high, 0, int(values.max()))
 
 
-def shift_of(low: int, high: int) -> int:
-    """The shift of a tensor whose values were within low..high: the least that fits 16 bits."""
+def shift_of(low: int, high: int, headroom: int = 0) -> int:
+    """The shift of a tensor whose values were within low..high: the least that fits 16 bits.
+
+    Args:
+        headroom: bits that stay free above that range; the shift is 16 at most.
+    """
     largest = min(max(-low, high, 0), (1 << 31) - 1)
-    return max(0, largest.bit_length() - 15)
+    return min(max(0, largest.bit_length() - 15) + headroom, HALF_BITS)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,16 @@ from enum import IntEnum
 import numpy as np
 
 from models.qat import ops
-from models.qat.layout import ACTOR, CRITIC, TENSORS, Geometry, Layer, Table, input_tensor
+from models.qat.layout import (
+    ACTOR,
+    CRITIC,
+    HIDDEN_OF_CRITIC,
+    TENSORS,
+    Geometry,
+    Layer,
+    Table,
+    input_tensor,
+)
 from models.qat.records import Transitions
 from models.qat.validate import JobError
 
@@ -133,10 +142,18 @@ class Datapath:
         self.table: Table | None = None
 
     # ---- Tensors
-    def capture(self) -> None:
-        """Derive the shifts from the monitors and switch to half mode."""
+    def capture(self, headroom: int = 0) -> None:
+        """Derive the shifts from the monitors and switch to half mode.
+
+        Args:
+            headroom: bits that stay free in the critic's hidden layers. Their values grow with the
+                return that the agent reaches, and no monitor sees them after the switch.
+        """
         pairs = zip(self.low, self.high, strict=True)
-        self.shifts = [ops.shift_of(low, high) for low, high in pairs]
+        self.shifts = [
+            ops.shift_of(low, high, headroom if k in HIDDEN_OF_CRITIC else 0)
+            for k, (low, high) in enumerate(pairs)
+        ]
         self.half = True
 
     def store(self, values: np.ndarray, tensor: int, half: bool, watch: bool) -> np.ndarray:

@@ -28,7 +28,8 @@ CFG = Register(name='CFG', offset=272, access='RW', reset=0, idle_only=True, cou
     Field(name='force_full', lsb=1, width=1, access='RW', reset=0, description='runs in 32 bits; MODE and SHIFT stay'), 
     Field(name='hold', lsb=2, width=1, access='RW', reset=0, description='TSTEP stands'), 
     Field(name='sat_event', lsb=3, width=1, access='RW', reset=0, description="a saturation other than ACTQ's sets STATUS.event"), 
-    Field(name='noise', lsb=4, width=4, access='RW', reset=0, description='noise: 0 none, 1 uniform, 2 Gaussian, 3 Ornstein-Uhlenbeck')), description='how jobs are run')
+    Field(name='noise', lsb=4, width=4, access='RW', reset=0, description='noise: 0 none, 1 uniform, 2 Gaussian, 3 Ornstein-Uhlenbeck'), 
+    Field(name='headroom', lsb=8, width=2, access='RW', reset=0, description='bits that a captured shift leaves free above the range of a hidden layer of the critic')), description='how jobs are run')
 QDELAY = Register(name='QDELAY', offset=276, access='RW', reset=4294967295, idle_only=True, count=1, stride=4, fields=(
     Field(name='value', lsb=0, width=32, access='RW', reset=4294967295, description='timesteps'),), description='quantization delay: timesteps in full mode; 2^32 - 1: for ever')
 TSTEP = Register(name='TSTEP', offset=280, access='RW', reset=0, idle_only=True, count=1, stride=4, fields=(

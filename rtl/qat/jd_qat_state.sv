@@ -117,6 +117,16 @@ module jd_qat_state
     end
   end
 
+  // Hidden layers of the critic get room: their values grow with the return that the agent reaches.
+  logic [TENSORS-1:0][SHIFT_W-1:0] captured;
+  always_comb begin
+    for (int unsigned k = 0; k < TENSORS; k++) begin
+      captured[k] = shifts_i[k];
+      if (k > TENSORS / 2) captured[k] = shifts_i[k] + SHIFT_W'(to_hw.CFG.headroom.value);
+      if (captured[k] > SHIFT_W'(HALF_W)) captured[k] = SHIFT_W'(HALF_W);
+    end
+  end
+
   always_comb begin
     from_hw.CAP0.n_log2.next         = 4'($clog2(N));
     from_hw.CAP0.lw_log2.next        = 4'($clog2(Lw));
@@ -151,7 +161,7 @@ module jd_qat_state
       from_hw.MON[k].MAX.value.we    = seen_i[k];
       from_hw.MON[k].MAX.value.next  = high_i[k];
       from_hw.SHIFT[k].value.we      = capture_i;
-      from_hw.SHIFT[k].value.next    = shifts_i[k];
+      from_hw.SHIFT[k].value.next    = captured[k];
       from_hw.SAT[k].value.next      = saturated_q[k][32] ? '1 : saturated_q[k][31:0];
       from_hw.RNG[k].value.next      = generator_i[32*k +: 32];
       low_o[k]    = to_hw.MON[k].MIN.value.value;

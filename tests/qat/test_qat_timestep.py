@@ -342,6 +342,17 @@ def test_monitors_see_online_networks_and_loads_alone(seed: int) -> None:
     assert path.shifts[1] == ops.shift_of(0, path.high[1])
 
 
+def test_headroom_is_of_the_critics_hidden_layers(seed: int) -> None:
+    """Their shifts alone are larger by it, and no shift is above 16."""
+    path, rows = prepared(seed), draw(np.random.default_rng(seed), 24, 5, 2)
+    run(path, STEP, rows)
+    path.high[6] = 1 << 30
+    path.capture()
+    plain = list(path.shifts)
+    path.capture(2)
+    assert path.shifts == [*plain[:5], plain[5] + 2, 16, plain[7] + 2] and plain[6] == 16
+
+
 def test_records_return(seed: int) -> None:
     for states, lw in ((3, 4), (17, 16), (4, 8)):
         geometry = replace(SMALL, lw=lw)

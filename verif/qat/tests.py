@@ -95,8 +95,10 @@ class Updates(EngineSequence[QatEnv]):
                 size = env.random.randint(1, 32)
                 for register in (registers.MON_MIN, registers.MON_MAX):
                     await env.write(register, env.random.getrandbits(size) & 0xFFFFFFFF, k)
-            await env.run([Opcode.QUANT])
-            await env.compare_registers()
+            for headroom in range(4):
+                await env.write(registers.CFG, registers.CFG.word(headroom=headroom))
+                await env.run([Opcode.QUANT])
+                await env.compare_registers()
             for register in (registers.MON_MIN, registers.MON_MAX):
                 for k in range(registers.SHIFT.count):
                     await env.write(register, 0, k)

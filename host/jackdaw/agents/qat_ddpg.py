@@ -46,6 +46,7 @@ class QatAgent:
         recipe = self.recipe
         return QatSettings(
             qdelay=recipe.qdelay,
+            headroom=recipe.headroom,
             tau=recipe.tau,
             noise=recipe.noise,
             sigma=recipe.sigma,

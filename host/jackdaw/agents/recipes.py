@@ -147,6 +147,7 @@ class QatRecipe(Recipe):
         critic_learning_rate: step size of the critic.
         tau: share by which the targets move in each step.
         qdelay: gradient steps until activations have 16 bits.
+        headroom: bits that stay free, then, above the range of a hidden layer of the critic.
         noise: kind: none, uniform, gaussian or ornstein.
         sigma: its size, in units of the actions' bounds.
         theta: pull to zero of ornstein.
@@ -159,6 +160,7 @@ class QatRecipe(Recipe):
     critic_learning_rate: Annotated[float, POSITIVE] = 1e-3
     tau: Annotated[float, Range(0, 1, above=True)] = 0.005
     qdelay: Annotated[int, Range(0, NEVER - 1)] = 5000
+    headroom: Annotated[int, Range(0, 3)] = 1
     noise: Annotated[str, Choice(tuple(NOISES))] = "gaussian"
     sigma: Annotated[float, Range(0, 1 << 15, below=True)] = 0.1
     theta: Annotated[float, PART] = 0.15

@@ -67,6 +67,7 @@ class QatSettings:
 
     Attributes:
         qdelay: timesteps until activations have 16 bits; None: never.
+        headroom: bits that stay free, then, above the range of a hidden layer of the critic.
         beta1, beta2: of Adam, 0..1.
         eps: of Adam, in units of 2**-20, at least 1.
         tau: what the targets move by, 0..1.
@@ -77,6 +78,7 @@ class QatSettings:
     """
 
     qdelay: Annotated[int | None, Range(0, NEVER - 1)] = None
+    headroom: Annotated[int, Range(0, 3)] = 1
     beta1: Annotated[float, DECAY] = 0.9
     beta2: Annotated[float, DECAY] = 0.999
     eps: Annotated[int, Range(1, (1 << 24) - 1)] = 1
@@ -195,8 +197,9 @@ class Qat(EngineDriver):
         s = settings
         if s.paper and not self.geometry.paper:
             raise ConfigError("qat paper: the build does not have the published schedule")
+        cfg = registers.CFG.word(noise=NOISES[s.noise], paper=s.paper, headroom=s.headroom)
         for register, value in (
-            (registers.CFG, registers.CFG.word(noise=NOISES[s.noise], paper=s.paper)),
+            (registers.CFG, cfg),
             (registers.QDELAY, NEVER if s.qdelay is None else s.qdelay),
             (registers.TSTEP, 0),
             (registers.B1C, round((1 - s.beta1) * 2**24)),

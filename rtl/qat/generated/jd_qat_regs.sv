@@ -264,6 +264,10 @@ module jd_qat_regs (
                 logic [3:0] next;
                 logic load_next;
             } noise;
+            struct {
+                logic [1:0] next;
+                logic load_next;
+            } headroom;
         } CFG;
         struct {
             struct {
@@ -359,6 +363,9 @@ module jd_qat_regs (
             struct {
                 logic [3:0] value;
             } noise;
+            struct {
+                logic [1:0] value;
+            } headroom;
         } CFG;
         struct {
             struct {
@@ -540,6 +547,29 @@ module jd_qat_regs (
         end
     end
     assign hwif_out.CFG.noise.value = field_storage.CFG.noise.value;
+    // Field: jd_qat.CFG.headroom
+    always_comb begin
+        automatic logic [1:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.CFG.headroom.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.CFG && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.CFG.headroom.value & ~decoded_wr_biten[9:8]) | (decoded_wr_data[9:8] & decoded_wr_biten[9:8]);
+            load_next_c = '1;
+        end
+        field_combo.CFG.headroom.next = next_c;
+        field_combo.CFG.headroom.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            field_storage.CFG.headroom.value <= 2'h0;
+        end else begin
+            if(field_combo.CFG.headroom.load_next) begin
+                field_storage.CFG.headroom.value <= field_combo.CFG.headroom.next;
+            end
+        end
+    end
+    assign hwif_out.CFG.headroom.value = field_storage.CFG.headroom.value;
     // Field: jd_qat.QDELAY.value
     always_comb begin
         automatic logic [31:0] next_c;
@@ -924,6 +954,7 @@ module jd_qat_regs (
             readback_data_var[ad_hi(12'h110)][2] = field_storage.CFG.hold.value;
             readback_data_var[ad_hi(12'h110)][3] = field_storage.CFG.sat_event.value;
             readback_data_var[ad_hi(12'h110)][7:4] = field_storage.CFG.noise.value;
+            readback_data_var[ad_hi(12'h110)][9:8] = field_storage.CFG.headroom.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h114)) begin
             readback_data_var[ad_hi(12'h114)][31:0] = field_storage.QDELAY.value.value;

@@ -281,11 +281,16 @@ package jd_qat_regs_pkg;
     } jd_qat__CFG__noise__out_t;
 
     typedef struct {
+        logic [1:0] value;
+    } jd_qat__CFG__headroom__out_t;
+
+    typedef struct {
         jd_qat__CFG__paper__out_t paper;
         jd_qat__CFG__force_full__out_t force_full;
         jd_qat__CFG__hold__out_t hold;
         jd_qat__CFG__sat_event__out_t sat_event;
         jd_qat__CFG__noise__out_t noise;
+        jd_qat__CFG__headroom__out_t headroom;
     } jd_qat__CFG__out_t;
 
     typedef struct {
