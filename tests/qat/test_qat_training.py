@@ -23,6 +23,7 @@ from jackdaw.runtime import checkpoint
 from jackdaw.runtime.float_trainer import FloatTrainer
 from jackdaw.runtime.qat_trainer import QatTrainer
 from jackdaw.runtime.training import LockstepTraining, TimestepTraining, training_of
+from models.registers import qat as registers
 
 PENDULUM = recipe("ddpg-qat", "Pendulum-v1")
 assert isinstance(PENDULUM, QatRecipe)
@@ -33,7 +34,7 @@ SHORT = replace(
 
 
 AHEAD = replace(SHORT, alpha=0.6, beta_steps=20, act="with")  # priorities; acts during a timestep
-THIRD = replace(SHORT, ratio=3)
+THIRD = replace(SHORT, ratio=3, sigma=(0.5, 0.1), sigma_steps=60)
 
 
 def steps(training: TimestepTraining, count: int) -> None:
@@ -122,6 +123,22 @@ def test_records_hold_what_the_environment_did(seed: int) -> None:
         )
 
 
+def test_noise_falls_by_its_schedule(seed: int) -> None:
+    """The engine's register follows it, from the warm-up to its end."""
+    falling = replace(SHORT, sigma=(0.5, 0.1), sigma_steps=8)
+    with open_device("model", "qat") as device:
+        training = TimestepTraining(device, falling, seed)
+        trainer, found = on_device(training), []
+        for _ in training.rounds():
+            if training.step:
+                found.append(trainer.qat.read(registers.NOISE_SIGMA.offset) / 65536)
+            if training.step == 10:
+                break
+        training.run.close()
+    want = [0.5 - 0.05 * min(k, 8) for k in range(10)]
+    np.testing.assert_allclose(found, want, atol=1e-5)
+
+
 def test_priorities_are_those_of_the_errors(seed: int) -> None:
     """The last batch's leaves have (|TD error| + epsilon)^alpha; beta rises; nothing is open."""
     with open_device("model", "qat") as device:
@@ -154,7 +171,7 @@ def test_an_action_is_of_the_weights_before(seed: int) -> None:
             trainer, state = on_device(training), training.run.state
             training.run.close()
             before = trainer.policy().actions(state[None])
-            chosen = trainer.train(state)
+            chosen = trainer.train(state, 0.0)
             after = trainer.policy().actions(state[None])
             assert not np.array_equal(before, after)
             np.testing.assert_array_equal(chosen, (after if act == "after" else before)[0])
@@ -195,7 +212,9 @@ def test_float_learns_as_the_engine_does(seed: int) -> None:
 @pytest.mark.parametrize("noise", ["none", "uniform", "gaussian", "ornstein"])
 def test_a_float_run_goes_on_to_the_bit(noise: str, seed: int) -> None:
     """Interrupted and whole; noise is of its kind; a recipe with priorities is refused."""
-    settings = replace(SHORT, noise=noise, sigma=0.3, act="with" if noise == "none" else "after")
+    settings = replace(
+        SHORT, noise=noise, sigma=(0.3, 0.3), act="with" if noise == "none" else "after"
+    )
     whole = TimestepTraining(None, settings, seed)
     steps(whole, 10)
     half_way = copy.deepcopy(whole.state())
@@ -205,7 +224,7 @@ def test_a_float_run_goes_on_to_the_bit(noise: str, seed: int) -> None:
     assert equal(comparable(rest), comparable(whole)) and rest.outcome() == whole.outcome()
     state = rest.run.state
     greedy = rest.trainer.policy().actions(state[None])[0]
-    drawn = np.array([rest.trainer.act(state) for _ in range(50)]) - greedy
+    drawn = np.array([rest.trainer.act(state, 0.3) for _ in range(50)]) - greedy
     assert (np.unique(drawn).size > 10) == (noise != "none") and np.abs(drawn + greedy).max() <= 1
     follows = np.corrcoef(drawn[:-1, 0], drawn[1:, 0])[0, 1] if noise != "none" else 0.0
     assert (follows > 0.4) == (noise == "ornstein")
@@ -248,7 +267,8 @@ def test_recipes_are_checked() -> None:
     for name, value in (
         ("optimizer", "sgd"), ("ratio", 0), ("actors", 2), ("alpha", 2.0), ("huber", 1.0),
         ("act", "before"),
-        ("qdelay", -1), ("noise", "pink"), ("sigma", -1.0), ("theta", 2.0), ("tau", 0.0),
+        ("qdelay", -1), ("noise", "pink"), ("sigma", (-1.0, 0.1)), ("sigma_steps", 0), ("theta", 2.0),
+        ("tau", 0.0),
         ("actor_scale", 7), ("critic_scale", -9), ("critic_learning_rate", 0.0),
         ("decay_steps", 1),
     ):  # fmt: skip

@@ -49,10 +49,14 @@ class QatAgent:
             headroom=recipe.headroom,
             tau=recipe.tau,
             noise=recipe.noise,
-            sigma=recipe.sigma,
+            sigma=recipe.sigma[0],
             theta=recipe.theta,
             seed=seed,
         )
+
+    def exploration(self, step: int) -> float:
+        """Size of the noise on actions after `step` environment steps."""
+        return self.recipe.scheduled(self.recipe.sigma, self.recipe.sigma_steps, step)
 
     def pack(self, transitions: list[Transition], geometry: Geometry) -> np.ndarray:
         """Records as device memory holds them, [n, stride] uint8."""

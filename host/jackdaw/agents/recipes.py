@@ -149,7 +149,8 @@ class QatRecipe(Recipe):
         qdelay: gradient steps until activations have 16 bits.
         headroom: bits that stay free, then, above the range of a hidden layer of the critic.
         noise: kind: none, uniform, gaussian or ornstein.
-        sigma: its size, in units of the actions' bounds.
+        sigma: its size at the start and at the end of its schedule; actions are within -1..1.
+        sigma_steps: environment steps of the linear schedule.
         theta: pull to zero of ornstein.
         act: `after` the updates, or `with` the actor's batch, before its update: then the
             environment steps while the engine still trains.
@@ -162,7 +163,8 @@ class QatRecipe(Recipe):
     qdelay: Annotated[int, Range(0, NEVER - 1)] = 5000
     headroom: Annotated[int, Range(0, 3)] = 1
     noise: Annotated[str, Choice(tuple(NOISES))] = "gaussian"
-    sigma: Annotated[float, Range(0, 1 << 15, below=True)] = 0.1
+    sigma: Annotated[tuple[float, float], Range(0, 1 << 15, below=True)] = (0.1, 0.1)
+    sigma_steps: Annotated[int, COUNT] = 1
     theta: Annotated[float, PART] = 0.15
     act: Annotated[str, Choice(("after", "with"))] = "after"
     actor_scale: Annotated[int, Range(0, 6)] = 4
@@ -245,15 +247,16 @@ QAT_PENDULUM = QatRecipe(
 QAT_LANDER = replace(
     QAT_PENDULUM,
     environment="LunarLanderContinuous-v3",
-    learning_rate=1e-3,
-    critic_learning_rate=2e-3,
+    learning_rate=2e-3,
+    critic_learning_rate=4e-3,
     n_step=3,
-    ratio=12,
+    ratio=16,
     warm=3000,
     reward_scale=0.05,
     capacity=65536,
     threshold=200.0,
-    sigma=0.3,
+    sigma=(0.3, 0.1),
+    sigma_steps=60000,
     tau=0.02,
     qdelay=6000,
     evaluate_every=500,

@@ -214,6 +214,14 @@ class Qat(EngineDriver):
         self._paper = s.paper
         self.seed(splitmix64(s.seed))
 
+    def explore(self, sigma: float) -> None:
+        """Set the size of the noise; no job may be open.
+
+        Raises: ConfigError.
+        """
+        size = real("qat sigma", sigma, Range(0, 1 << 15, below=True))
+        self.write(registers.NOISE_SIGMA.offset, round(size * ops.ONE))
+
     def _read_betas(self) -> list[float]:
         """Adam's, as the engine has them."""
         return [1 - self.read(r.offset) / 2**24 for r in (registers.B1C, registers.B2C)]

@@ -86,7 +86,7 @@ class FloatTrainer:
             self.rows[self.stored % len(self.rows)] = row
             self.stored += 1
 
-    def act(self, state: np.ndarray) -> np.ndarray:
+    def act(self, state: np.ndarray, sigma: float) -> np.ndarray:
         """See Trainer."""
         recipe, count = self.agent.recipe, self.agent.spec.actions
         action = self.policy().actions(state[None])[0]
@@ -95,16 +95,16 @@ class FloatTrainer:
         draw = self.noise.uniform(-1, 1, count) if recipe.noise == "uniform" else (
             self.noise.normal(size=count)
         )  # fmt: skip
-        step = recipe.sigma * draw
+        step = sigma * draw
         if recipe.noise == "ornstein":
             self.drift = step = (1 - recipe.theta) * self.drift + step
         return np.clip(action + step, -1, 1)
 
-    def train(self, state: np.ndarray) -> np.ndarray:
+    def train(self, state: np.ndarray, sigma: float) -> np.ndarray:
         """See Trainer."""
-        chosen = self.act(state) if self.agent.recipe.act == "with" else None
+        chosen = self.act(state, sigma) if self.agent.recipe.act == "with" else None
         self.update(self.sampler.integers(min(self.stored, len(self.rows)), size=self.batch))
-        return self.act(state) if chosen is None else chosen
+        return self.act(state, sigma) if chosen is None else chosen
 
     def close(self) -> None:
         """See Trainer: nothing is held."""

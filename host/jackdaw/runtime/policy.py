@@ -256,7 +256,7 @@ class FixedPolicy(Policy):
             parts = [Part(_floats(w), _floats(b), names[activation]) for w, b, activation in layers]
         super().__init__(recipe, spaces, parts)
         self._actor = actor
-        self._sigma = recipe.sigma
+        self._sigma = recipe.sigma[1]
 
     def _choose(self, observations: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
         best: np.ndarray = self._actor.actions(observations)

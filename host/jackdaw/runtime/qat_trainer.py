@@ -62,7 +62,9 @@ class QatTrainer:
         most = min(self.replay.max_batch, qat.geometry.b_max)
         if recipe.batch > most:
             raise ConfigError(f"batch: got {recipe.batch}, this build has 1..{most}")
-        qat.configure(self.agent.settings(noise))
+        settings = self.agent.settings(noise)
+        qat.configure(settings)
+        self._sigma = settings.sigma
         actor, critic = parameters
         qat.load_network(actor, critic)
         stride = qat.geometry.stride(self.agent.spec.states)
@@ -87,18 +89,27 @@ class QatTrainer:
         with self.figures.working():
             store_rows(self.device, self.replay, self.source.base, rows)
 
-    def act(self, state: np.ndarray) -> np.ndarray:
+    def _explore(self, sigma: float) -> None:
+        """Set the size of the noise, where it is another."""
+        if sigma != self._sigma:
+            self.finish()
+            self.qat.explore(sigma)
+            self._sigma = sigma
+
+    def act(self, state: np.ndarray, sigma: float) -> np.ndarray:
         """See Trainer."""
         with self.figures.working():
+            self._explore(sigma)
             return self.qat.infer(state, noise=True)
 
-    def train(self, state: np.ndarray) -> np.ndarray:
+    def train(self, state: np.ndarray, sigma: float) -> np.ndarray:
         """See Trainer.
 
         If the recipe acts `with` the batch, the timestep still runs: `finish` waits for its end.
         """
         self.finish()
         with self.figures.working():
+            self._explore(sigma)
             return self._train(state)
 
     def _train(self, state: np.ndarray) -> np.ndarray:

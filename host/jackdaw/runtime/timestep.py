@@ -33,11 +33,11 @@ class Trainer(Protocol):
     def insert(self, transitions: list[Transition]) -> None:
         """Store records, the oldest first."""
 
-    def act(self, state: np.ndarray) -> np.ndarray:
-        """The actor's action with noise, [A], before the first timestep."""
+    def act(self, state: np.ndarray, sigma: float) -> np.ndarray:
+        """The actor's action with noise of size sigma, [A], without a timestep."""
 
-    def train(self, state: np.ndarray) -> np.ndarray:
-        """Run one timestep of DDPG and choose the next action for a state, [A]."""
+    def train(self, state: np.ndarray, sigma: float) -> np.ndarray:
+        """Run one timestep of DDPG and choose the next action for a state as `act` does, [A]."""
 
     def policy(self) -> Actions:
         """The actor as it acts now."""
@@ -88,7 +88,7 @@ class TimestepRun:
         self.episode_return = 0.0
         self.stored = 0
         self.solved = False
-        self.progress, self.history = Progress(exploration=recipe.sigma), History()
+        self.progress, self.history = Progress(exploration=recipe.sigma[0]), History()
         self.recent: deque[float] = deque(maxlen=20)
         self._began = time.perf_counter()
 
@@ -119,10 +119,13 @@ class TimestepRun:
         progress = self.progress
         if self.stored < self.agent.recipe.warm:
             action = self.rng.uniform(-1, 1, self.agent.spec.actions)
+        elif self.action is None:
+            action = self.trainer.act(self.state, progress.exploration)
         else:
-            action = self.trainer.act(self.state) if self.action is None else self.action
+            action = self.action
         observed, given, terminated, truncated, _ = self.environment.step(action)
         progress.environment_steps += 1
+        progress.exploration = self.agent.exploration(progress.environment_steps)
         following, reward = finite(self.environment, progress.environment_steps, observed, given)
         ended = terminated or truncated
         self.episode_return += reward
@@ -148,7 +151,7 @@ class TimestepRun:
         """Train once; the action for the present state comes with it."""
         recipe, progress = self.agent.recipe, self.progress
         began = time.perf_counter()
-        self.action = self.trainer.train(self.state)
+        self.action = self.trainer.train(self.state, progress.exploration)
         progress.device_seconds += time.perf_counter() - began
         progress.gradient_steps += 1
         if progress.gradient_steps % recipe.evaluate_every == 0:
