@@ -247,7 +247,9 @@ def test_steps_between_timesteps_and_an_early_end(seed: int) -> None:
         training = TimestepTraining(None, replace(settings, **changes), seed)  # type: ignore[arg-type]
         acted: list[np.ndarray] = []
         act = training.trainer.act
-        training.trainer.act = lambda s, act=act, acted=acted: acted.append(s) or act(s)  # type: ignore
+        training.trainer.act = lambda s, sigma, act=act, acted=acted: (
+            acted.append(s) or act(s, sigma)
+        )  # type: ignore
         for _ in training.rounds():
             pass
         progress = training.run.progress
@@ -267,8 +269,8 @@ def test_recipes_are_checked() -> None:
     for name, value in (
         ("optimizer", "sgd"), ("ratio", 0), ("actors", 2), ("alpha", 2.0), ("huber", 1.0),
         ("act", "before"),
-        ("qdelay", -1), ("noise", "pink"), ("sigma", (-1.0, 0.1)), ("sigma_steps", 0), ("theta", 2.0),
-        ("tau", 0.0),
+        ("qdelay", -1), ("noise", "pink"), ("sigma", (-1.0, 0.1)), ("sigma_steps", 0),
+        ("theta", 2.0), ("tau", 0.0),
         ("actor_scale", 7), ("critic_scale", -9), ("critic_learning_rate", 0.0),
         ("decay_steps", 1),
     ):  # fmt: skip
