@@ -95,6 +95,7 @@ class Updates(EngineSequence[QatEnv]):
                 size = env.random.randint(1, 32)
                 for register in (registers.MON_MIN, registers.MON_MAX):
                     await env.write(register, env.random.getrandbits(size) & 0xFFFFFFFF, k)
+            await env.write(registers.MON_MAX, 0x7FFFFFFF, registers.SHIFT.count - 1)
             for headroom in range(4):
                 await env.write(registers.CFG, registers.CFG.word(headroom=headroom))
                 await env.run([Opcode.QUANT])
