@@ -247,9 +247,9 @@ def test_steps_between_timesteps_and_an_early_end(seed: int) -> None:
         training = TimestepTraining(None, replace(settings, **changes), seed)  # type: ignore[arg-type]
         acted: list[np.ndarray] = []
         act = training.trainer.act
-        training.trainer.act = lambda s, sigma, act=act, acted=acted: (
+        training.trainer.act = lambda s, sigma, act=act, acted=acted: (  # type: ignore
             acted.append(s) or act(s, sigma)
-        )  # type: ignore
+        )
         for _ in training.rounds():
             pass
         progress = training.run.progress
