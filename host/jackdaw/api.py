@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,15 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from jackdaw.environments import Make, named
+from jackdaw.environments import Make, makes_vector, named
 from jackdaw.errors import ConfigError
 from jackdaw.runtime.callbacks import Callbacks, Given
+from jackdaw.runtime.evaluation import together
 from jackdaw.runtime.policy import Policy
 from jackdaw.runtime.policy import load as load_policy
 from jackdaw.runtime.run_folder import RunFolder
 from jackdaw.runtime.session import ask, free_folder
+from jackdaw.runtime.vector import VectorEnvironment
 
 EPISODES_AT_ONCE = 25
 
@@ -74,7 +77,8 @@ def train(
 
     Args:
         agent: `dqn`, `dqn-sgd`, `ddpg`, `ddpg-lagged`, `td3`, `ddpg-qat` or `a3c`.
-        env: Gymnasium id, or a function or class that makes an environment.
+        env: Gymnasium id, or a function or class that makes an environment or (`dqn`, `ddpg`,
+            `td3`) a VectorEnv.
         device: `sim`, the simulated hardware; `model`, the golden models, which give the same
             bits; `float`, float32 on PyTorch (`ddpg-qat` alone).
         seed: the run is a function of it.
@@ -85,7 +89,8 @@ def train(
         resume: go on from the checkpoint in `out`.
         overwrite: replace what is in `out`.
         minutes: limit of `a3c`.
-        settings: changes of the recipe, e.g. `learning_rate=0.001`, `hidden=(64, 64)`.
+        settings: changes of the recipe, e.g. `learning_rate=0.001`, `hidden=(64, 64)`, or
+            `actors=8, vector="async"`: eight environments, each in a process.
     Returns: the run.
     Raises: ConfigError for settings, names or spaces that do not fit; CheckpointError on resume;
         flow.toolchain.ToolMissing where `sim` cannot be built.
@@ -122,7 +127,8 @@ def evaluate(
 
     Args:
         policy: a policy, or a run whose policy plays.
-        env: Gymnasium id, or a function; default what it was trained on.
+        env: Gymnasium id, or a function, also one that makes a VectorEnv; default what it was
+            trained on.
         episodes: how many, at least 1.
         seed: episode i is reset with seed + i.
         deterministic: see `Policy.predict`.
@@ -134,6 +140,15 @@ def evaluate(
     playing = _policy(policy)
     rng = None if deterministic else np.random.default_rng(seed)
     returns: list[float] = []
+    name = playing.environment if env is None else named(env)
+    if makes_vector(name):
+        with closing(VectorEnvironment.of(name, scaled=False)) as vector:
+            returns = together(
+                vector,
+                lambda seen: playing.predict(seen, deterministic=deterministic, rng=rng)[0],
+                episodes, seed,
+            )  # fmt: skip
+        return float(np.mean(returns)), float(np.std(returns))
     for first in range(0, episodes, EPISODES_AT_ONCE):
         count = min(EPISODES_AT_ONCE, episodes - first)
         environments = [_make(playing, env) for _ in range(count)]

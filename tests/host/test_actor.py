@@ -144,15 +144,13 @@ def test_pool_takes_all_steps_in_actor_order():
         Actor(
             i,
             3,
-            lambda: gymnasium.make("CartPole-v1"),
             Script(),
             NStepWindow(3, 0.9, 1.0),
-            i,
             generator(1, "actor", i),
         )
         for i in range(3)
     ]
-    pool = ActorPool(actors, store, timeout_s=20)
+    pool = ActorPool(actors, lambda: gymnasium.make("CartPole-v1"), range(3), store, timeout_s=20)
     try:
         blocks = pool.collect(11)
         assert [b.actor for b in blocks] == [0, 1, 2]
@@ -166,16 +164,10 @@ def test_pool_reports_an_actor_that_fails():
         def act(self, parameters, state, rng, step):
             raise RuntimeError("no action today")
 
-    actor = Actor(
-        0,
-        1,
-        lambda: gymnasium.make("CartPole-v1"),
-        Broken(),
-        NStepWindow(1, 0.9, 1.0),
-        0,
-        generator(1, "actor"),
+    actor = Actor(0, 1, Broken(), NStepWindow(1, 0.9, 1.0), generator(1, "actor"))
+    pool = ActorPool(
+        [actor], lambda: gymnasium.make("CartPole-v1"), [0], WeightStore([]), timeout_s=20
     )
-    pool = ActorPool([actor], WeightStore([]), timeout_s=20)
     try:
         began = time.monotonic()
         with pytest.raises(QueueClosed, match="no action today"):

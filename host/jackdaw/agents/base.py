@@ -43,6 +43,18 @@ class Transition:
     noise: np.ndarray | None = None
 
 
+class HasSpaces(Protocol):
+    """An environment, or a VectorEnv of them."""
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        """Of one environment."""
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        """Of one environment."""
+
+
 @dataclass(frozen=True)
 class EnvironmentSpec:
     """Shapes of an environment with a flat observation.
@@ -58,7 +70,7 @@ class EnvironmentSpec:
     continuous: bool = False
 
     @staticmethod
-    def of(environment: gymnasium.Env[Any, Any]) -> EnvironmentSpec:
+    def of(environment: HasSpaces) -> EnvironmentSpec:
         """Read the spaces. Raises ConfigError for spaces that no agent can use."""
         observation, action = environment.observation_space, environment.action_space
         box = gymnasium.spaces.Box

@@ -14,6 +14,7 @@ from jackdaw.ranges import COUNT, POSITIVE, STEPS_MAX, Choice, Range, check, dec
 FLOOR = 0.05  # of a learning rate that falls, in parts of the first one
 PART = Range(0, 1)
 SIZE = Range(0, POSITIVE.high)
+OWN_VECTOR = "own"
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,9 @@ class Recipe:
         huber: clip of the TD error in the gradient (kappa); None for squared error.
         capacity: transitions held by replay.
         actors: environments stepped side by side.
+        vector: how actors play: None, a thread each; `sync` or `async`, together in Gymnasium's
+            SyncVectorEnv or, a process each, AsyncVectorEnv; `own`, in a VectorEnv that a user's
+            function makes. The first three give the same bits.
         threshold: mean return of the evaluation at which the run stops.
         evaluate_every: gradient steps between evaluations.
         max_steps: gradient steps after which the run gives up.
@@ -63,6 +67,7 @@ class Recipe:
     huber: Annotated[float | None, POSITIVE] = 1.0
     capacity: Annotated[int, Range(1, 1 << 20)] = 65536
     actors: Annotated[int, COUNT] = 4
+    vector: Annotated[str | None, Choice(("sync", "async", OWN_VECTOR))] = None
     threshold: Annotated[float, Range(infinite=True)] = 475.0
     evaluate_every: Annotated[int, COUNT] = 25
     max_steps: Annotated[int, COUNT] = 700
@@ -80,6 +85,11 @@ class Recipe:
             if getattr(self, name) > most:
                 got = getattr(self, name)
                 raise ConfigError(f"{name}: got {got}, want at most {other}, which is {most}")
+        if self.vector is not None and self.ratio % self.actors:
+            raise ConfigError(
+                f"ratio: got {self.ratio}, want a multiple of {self.actors}: in a VectorEnv all "
+                "actors step together"
+            )
 
     def slot(self, learning_rate: float) -> Slot:
         """The optimizer slot for a learning rate."""
@@ -174,6 +184,8 @@ class QatRecipe(Recipe):
     def __post_init__(self) -> None:
         """See Recipe."""
         super().__post_init__()
+        if self.vector is not None:
+            raise ConfigError(f"vector: got {self.vector!r}, want None: there is one environment")
         for name, want in (("optimizer", "adam"), ("decay_steps", 0), ("actors", 1),
                            ("huber", None)):  # fmt: skip
             if getattr(self, name) != want:

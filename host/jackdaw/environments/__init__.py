@@ -7,27 +7,62 @@ from collections.abc import Callable
 from typing import Any
 
 import gymnasium
+import gymnasium.vector
+
+from jackdaw.errors import ConfigError
 
 PIXEL_CATCH = "jackdaw/PixelCatch-v0"
 OWN = "own/"  # namespace of the environments that users' functions make
 
 gymnasium.register(PIXEL_CATCH, "jackdaw.environments.pixel_catch:PixelCatch")
 
-Make = Callable[..., gymnasium.Env[Any, Any]]
+Vector = gymnasium.vector.VectorEnv[Any, Any, Any]
+Make = Callable[..., gymnasium.Env[Any, Any]] | Callable[..., Vector]
 
 
 def named(environment: str | Make) -> str:
     """The Gymnasium id of an environment; a function or class that makes one is registered.
 
-    The function gets the keywords of `gymnasium.make`, `render_mode` for example.
+    The function gets the keywords of `gymnasium.make`, `render_mode` for example. One that makes a
+    VectorEnv gets none, and `makes_vector` tells it from others.
+
+    Raises: ConfigError for anything else, also for a VectorEnv itself.
     """
     if isinstance(environment, str):
         return environment
+    if not callable(environment):
+        raise ConfigError(
+            f"env: got {environment!r}, want a Gymnasium id or a function that makes an "
+            "environment: evaluations play in one of their own"
+        )
     label = f"{environment.__module__}.{getattr(environment, '__qualname__', 'function')}"
     name = OWN + re.sub(r"[^\w.]+", "_", label)
     gymnasium.registry.pop(name, None)
-    gymnasium.register(name, environment)
+    made: Any = environment
+    if _vector(environment):
+        gymnasium.register(name, vector_entry_point=made)
+    else:
+        gymnasium.register(name, made)
     return name
+
+
+def makes_vector(name: str) -> bool:
+    """Whether a name is that of a function that makes a VectorEnv."""
+    return name.startswith(OWN) and name in gymnasium.registry and (
+        gymnasium.registry[name].entry_point is None
+    )  # fmt: skip
+
+
+def _vector(make: Make) -> bool:
+    """Whether a function makes a VectorEnv; a function is called for it."""
+    if isinstance(make, type):
+        return issubclass(make, gymnasium.vector.VectorEnv)
+    try:
+        made = make()
+    except gymnasium.error.Error as error:
+        raise ConfigError(f"env: {error}") from None
+    made.close()
+    return isinstance(made, gymnasium.vector.VectorEnv)
 
 
 def make_frames(name: str, **options: Any) -> gymnasium.Env[Any, Any]:

@@ -1,14 +1,15 @@
-"""Actors: threads that step an environment and hand finished records to the host.
+"""Actors: each plays an environment and hands finished records to the host.
 
 Source: thesis 4.2.1. In lockstep each actor steps only as many times as it holds permits for, with
 the weights that were published before; its records go to its own data-collection queue (DCQ).
+Actors are threads with an environment each, or take their steps together in a VectorEnv.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -16,11 +17,15 @@ import gymnasium
 import numpy as np
 
 from jackdaw.agents.base import Action, Parameters, Transition
-from jackdaw.errors import EXPECTED, NonfiniteError
+from jackdaw.errors import EXPECTED, ConfigError, NonfiniteError
 from jackdaw.ranges import FLOAT32_MAX
-from jackdaw.runtime.environment import finite
+from jackdaw.runtime.environment import Environment, finite
 from jackdaw.runtime.queues import BoundedQueue, QueueClosed
+from jackdaw.runtime.seeds import derive
+from jackdaw.runtime.vector import VectorEnvironment
 from jackdaw.runtime.weights import WeightStore
+
+Source = gymnasium.Env[Any, Any] | str
 
 
 class NStepWindow:
@@ -103,62 +108,88 @@ class Policy(Protocol):
 
 
 class Actor:
-    """One environment with its policy, its generator and its n-step window.
+    """A policy with its generator, its n-step window and the state of its environment.
 
     Args:
         number: 0.., the actor's place in every order.
         actors: how many actors there are.
-        make: makes the environment.
-        seed: seeds the environment's first reset.
+        policy: chooses the actions.
+        window: builds the records.
         rng: the policy's generator.
     """
 
     def __init__(
-        self,
-        number: int,
-        actors: int,
-        make: Callable[[], gymnasium.Env[Any, Any]],
-        policy: Policy,
-        window: NStepWindow,
-        seed: int,
+        self, number: int, actors: int, policy: Policy, window: NStepWindow,
         rng: np.random.Generator,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.number = number
         self.actors = actors
-        self.environment = make()
         self.policy = policy
         self.window = window
         self.rng = rng
         self.taken = 0
         self.episode_return = 0.0
-        state, _ = self.environment.reset(seed=seed % (1 << 31))
-        self.state, _ = finite(self.environment, 0, state)
+        self.state = np.zeros(0, np.float32)
+        self._clear()
 
-    def run(self, steps: int, weights: WeightStore) -> Block:
-        """Take `steps` environment steps with the published weights."""
-        published = weights.read()
-        transitions: list[Transition] = []
-        returns = []
-        for _ in range(steps):
-            global_step = self.taken * self.actors + self.number
-            action = self.policy.act(published.parameters, self.state, self.rng, global_step)
-            observed, given, terminated, truncated, _ = self.environment.step(action)
-            self.taken += 1
-            next_state, reward = finite(self.environment, self.taken, observed, given)
-            self.episode_return += reward
-            transitions += [
-                replace(t, noise=self.policy.smoothing(self.rng))
-                for t in self.window.push(
-                    self.state, action, reward, next_state, terminated, truncated
-                )
-            ]
-            if terminated or truncated:
-                returns.append(self.episode_return)
-                self.episode_return = 0.0
-                observed, _ = self.environment.reset()
-                next_state, _ = finite(self.environment, self.taken, observed)
-            self.state = next_state
-        return Block(self.number, steps, transitions, returns, published.version)
+    def begin(self, source: Source, observed: Any) -> None:
+        """An episode begins. `source` is what an error calls the environment."""
+        self.state, _ = finite(source, self.taken, observed)
+
+    def choose(self, parameters: Parameters) -> Action:
+        """The action for the present state."""
+        step = self.taken * self.actors + self.number
+        return self.policy.act(parameters, self.state, self.rng, step)
+
+    def take(
+        self,
+        source: Source,
+        action: Action,
+        observed: Any,
+        given: Any,
+        terminated: bool,
+        truncated: bool,
+    ) -> None:
+        """Keep what a step gave. At an episode's end `begin` comes next."""
+        self.taken += 1
+        self._steps += 1
+        next_state, reward = finite(source, self.taken, observed, given)
+        self.episode_return += reward
+        self._transitions += [
+            replace(t, noise=self.policy.smoothing(self.rng))
+            for t in self.window.push(self.state, action, reward, next_state, terminated, truncated)
+        ]
+        if terminated or truncated:
+            self._returns.append(self.episode_return)
+            self.episode_return = 0.0
+        self.state = next_state
+
+    def block(self, version: int) -> Block:
+        """What came of the steps since the last call, which weights of this version chose."""
+        made = Block(self.number, self._steps, self._transitions, self._returns, version)
+        self._clear()
+        return made
+
+    def _clear(self) -> None:
+        self._steps = 0
+        self._transitions: list[Transition] = []
+        self._returns: list[float] = []
+
+
+class Pool(Protocol):
+    """Actors with their environments."""
+
+    def collect(self, steps: int) -> list[Block]:
+        """Let the actors take `steps` steps together and return their blocks in actor order."""
+
+    def kept(self) -> list[dict[str, Any] | None]:
+        """The state of each environment; None for one whose episode begins anew on resume."""
+
+    def restore(self, kept: list[dict[str, Any] | None]) -> None:
+        """Go on from states of as many environments."""
+
+    def close(self) -> None:
+        """Close the environments."""
 
 
 class ActorPool:
@@ -166,13 +197,25 @@ class ActorPool:
 
     Args:
         actors: the actors, in order.
+        make: makes one environment.
+        seeds: of the first reset of each environment.
         weights: where they read their weights.
         timeout_s: longest wait (seconds) for a block.
     """
 
-    def __init__(self, actors: list[Actor], weights: WeightStore, timeout_s: float = 120.0) -> None:
+    def __init__(
+        self,
+        actors: list[Actor],
+        make: Callable[[], gymnasium.Env[Any, Any]],
+        seeds: Sequence[int],
+        weights: WeightStore,
+        timeout_s: float = 120.0,
+    ) -> None:
         self.actors = actors
         self.weights = weights
+        self.environments = [make() for _ in actors]
+        for actor, environment, seed in zip(actors, self.environments, seeds, strict=True):
+            actor.begin(environment, environment.reset(seed=seed % (1 << 31))[0])
         self.permits: list[BoundedQueue[int]] = [
             BoundedQueue(f"permits[{a.number}]", 64, timeout_s=float("inf")) for a in actors
         ]
@@ -187,7 +230,7 @@ class ActorPool:
             thread.start()
 
     def collect(self, steps: int) -> list[Block]:
-        """Let the actors take `steps` steps together and return their blocks in actor order.
+        """See Pool.
 
         Raises: QueueStalled; QueueClosed with the exception of an actor that failed, or that
             exception itself if it is one of EXPECTED.
@@ -204,21 +247,127 @@ class ActorPool:
                 raise closed.cause from None
             raise
 
+    def kept(self) -> list[dict[str, Any] | None]:
+        """See Pool. Raises: TypeError for an environment that has no state."""
+        for environment in self.environments:
+            if not isinstance(environment, Environment):
+                raise TypeError(f"got {environment}, want an Environment, whose state can be kept")
+        return [e.state() for e in self.environments if isinstance(e, Environment)]
+
+    def restore(self, kept: list[dict[str, Any] | None]) -> None:
+        """See Pool. Raises: EnvironmentDiverged."""
+        for number, state in enumerate(kept):
+            assert state is not None, "the state of a VectorEnv"
+            self.environments[number].close()
+            self.environments[number] = Environment.restored(state)
+
     def close(self) -> None:
         """End the threads and close the environments."""
         for permits in self.permits:
             permits.close()
         for thread in self._threads:
             thread.join(timeout=10.0)
-        for actor in self.actors:
-            actor.environment.close()
+        for environment in self.environments:
+            environment.close()
 
     def _loop(self, index: int) -> None:
         try:
             while True:
                 count = self.permits[index].get()
-                self.blocks[index].put(self.actors[index].run(count, self.weights))
+                self.blocks[index].put(self._run(index, count))
         except QueueClosed:
             self.blocks[index].close()
         except BaseException as error:  # reaches the caller through the queue
             self.blocks[index].close(error)
+
+    def _run(self, index: int, steps: int) -> Block:
+        """Take `steps` environment steps with the published weights."""
+        actor, environment = self.actors[index], self.environments[index]
+        published = self.weights.read()
+        for _ in range(steps):
+            action = actor.choose(published.parameters)
+            observed, given, terminated, truncated, _ = environment.step(action)
+            actor.take(environment, action, observed, given, terminated, truncated)
+            if terminated or truncated:
+                actor.begin(environment, environment.reset()[0])
+        return actor.block(published.version)
+
+
+class VectorPool:
+    """Actors that take their steps together, in a VectorEnv.
+
+    Where the autoreset mode is NextStep, the step after an episode's end only begins the next
+    episode: it is no step of that actor. In the other modes the actors do what those of an
+    ActorPool do, to the bit.
+
+    Args:
+        actors: the actors, in order.
+        make: makes their environments, from the states of `kept` or anew.
+        seeds: of the first reset of each environment.
+        weights: where they read their weights.
+    Raises: ConfigError for a VectorEnv of another number of environments.
+    """
+
+    def __init__(
+        self,
+        actors: list[Actor],
+        make: Callable[[list[dict[str, Any]] | None], VectorEnvironment],
+        seeds: Sequence[int],
+        weights: WeightStore,
+    ) -> None:
+        self.actors, self.weights, self.make, self.seeds = actors, weights, make, seeds
+        self.environments = self._made(None)
+        self._begin(seeds)
+
+    def collect(self, steps: int) -> list[Block]:
+        """See Pool. `steps` is a multiple of the number of actors."""
+        published, environments = self.weights.read(), self.environments
+        for _ in range(steps // len(self.actors)):
+            actions = [
+                None if waits else actor.choose(published.parameters)
+                for actor, waits in zip(self.actors, environments.waiting, strict=True)
+            ]
+            outcomes = environments.step(actions)
+            for actor, action, outcome in zip(self.actors, actions, outcomes, strict=True):
+                source = environments.label(actor.number)
+                if action is not None:
+                    actor.take(source, action, *outcome.given)
+                if outcome.begin is not None:
+                    actor.begin(source, outcome.begin)
+        return [actor.block(published.version) for actor in self.actors]
+
+    def kept(self) -> list[dict[str, Any] | None]:
+        """See Pool: None for each environment of a user's VectorEnv."""
+        states = self.environments.states()
+        return list(states) if states else [None for _ in self.actors]
+
+    def restore(self, kept: list[dict[str, Any] | None]) -> None:
+        """See Pool. Raises: EnvironmentDiverged."""
+        self.environments.close()
+        states = [state for state in kept if state is not None]
+        self.environments = self._made(states or None)
+        if not states:
+            for actor in self.actors:
+                actor.window.pending.clear()
+                actor.episode_return = 0.0
+            self._begin([
+                derive(seed, "resume", actor.taken)
+                for seed, actor in zip(self.seeds, self.actors, strict=True)
+            ])  # fmt: skip
+
+    def close(self) -> None:
+        """See Pool."""
+        self.environments.close()
+
+    def _made(self, states: list[dict[str, Any]] | None) -> VectorEnvironment:
+        made = self.make(states)
+        if made.count != len(self.actors):
+            made.close()
+            raise ConfigError(
+                f"actors: got {len(self.actors)}, the VectorEnv has {made.count} environments"
+            )
+        return made
+
+    def _begin(self, seeds: Sequence[int]) -> None:
+        for actor, observed in zip(self.actors, self.environments.reset(seeds), strict=True):
+            actor.begin(self.environments.label(actor.number), observed)

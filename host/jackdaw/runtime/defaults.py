@@ -8,10 +8,11 @@ from typing import Any
 import gymnasium
 
 from jackdaw.agents.a3c import PIXEL_CATCH, A3cRecipe, a3c_recipe
-from jackdaw.agents.recipes import LANDER, RECIPES, QatRecipe, Recipe
-from jackdaw.environments import make_frames
+from jackdaw.agents.recipes import LANDER, OWN_VECTOR, RECIPES, QatRecipe, Recipe
+from jackdaw.environments import make_frames, makes_vector
 from jackdaw.errors import ConfigError
 from jackdaw.runtime.environment import Environment
+from jackdaw.runtime.vector import VectorEnvironment
 
 A3C = "a3c"
 NO_GOAL = float("inf")
@@ -27,6 +28,7 @@ BASES: dict[str, Recipe] = {
     "ddpg-qat": RECIPES["ddpg-qat", "LunarLanderContinuous-v3"],
 }
 AGENTS = (*BASES, A3C)
+ONE_BY_ONE = ("ddpg-qat", A3C)
 REWARD_SCALE = 0.1  # of unknown rewards
 PIXELS = {(2, 12, 12): PIXEL_CATCH, (4, 84, 84): A3cRecipe("")}
 
@@ -47,8 +49,10 @@ def chosen(agent: str, environment: str) -> tuple[Recipe | A3cRecipe, str]:
     if agent == A3C and (environment == PIXEL_CATCH.environment or environment.startswith("ALE/")):
         return a3c_recipe(environment), ""
     made = _make(agent, environment)
+    count = made.count if isinstance(made, VectorEnvironment) else None
     try:
-        goal = made.spec.reward_threshold if made.spec else None
+        spec = made.envs.spec if isinstance(made, VectorEnvironment) else made.spec
+        goal = spec.reward_threshold if spec else None
         shape = tuple(made.observation_space.shape or ())
         continuous = isinstance(made.action_space, gymnasium.spaces.Box)
         space = made.action_space
@@ -71,10 +75,23 @@ def chosen(agent: str, environment: str) -> tuple[Recipe | A3cRecipe, str]:
     changes: dict[str, Any] = {"threshold": NO_GOAL if goal is None else float(goal)}
     if isinstance(base, QatRecipe):
         changes["stops"] = goal is not None
+    if count is not None:
+        ratio = -(-base.ratio // count) * count  # all step together
+        changes |= {"vector": OWN_VECTOR, "actors": count, "ratio": ratio}
+        changes |= {"capacity": max(base.capacity, 2 * ratio)}
+        note += (
+            f"; {count} environments step together, and a resumed run begins their episodes anew"
+        )
     return replace(base, environment=environment, reward_scale=REWARD_SCALE, **changes), note
 
 
-def _make(agent: str, environment: str) -> gymnasium.Env[Any, Any]:
+def _make(agent: str, environment: str) -> gymnasium.Env[Any, Any] | VectorEnvironment:
+    if makes_vector(environment):
+        if agent in ONE_BY_ONE:
+            raise ConfigError(
+                f"{environment}: {agent} plays each environment for itself, got a VectorEnv"
+            )
+        return VectorEnvironment.of(environment)
     try:
         return make_frames(environment) if agent == A3C else Environment(environment)
     except gymnasium.error.Error as error:

@@ -27,18 +27,21 @@ def flat(environment: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
 
 
 def finite(
-    environment: gymnasium.Env[Any, Any], step: int, observed: Any, reward: Any = 0.0
+    environment: gymnasium.Env[Any, Any] | str, step: int, observed: Any, reward: Any = 0.0
 ) -> tuple[np.ndarray, float]:
     """What an environment gave, as float32 and float.
 
     Args:
-        environment: that gave it.
+        environment: that gave it, or what an error calls it.
         step: of the environment, counted over its episodes, for errors.
         observed: the observation.
         reward: with it.
     Raises: NonfiniteError for a NaN, an infinity, or what is one as float32.
     """
-    name = environment.spec.id if environment.spec else type(environment.unwrapped).__name__
+    if isinstance(environment, str):
+        name = environment
+    else:
+        name = environment.spec.id if environment.spec else type(environment.unwrapped).__name__
     with np.errstate(over="ignore", invalid="ignore"):
         state = np.asarray(observed, np.float32)
     if not np.isfinite(state).all():
@@ -50,6 +53,30 @@ def finite(
     if not abs(float(reward)) <= FLOAT32_MAX:
         raise NonfiniteError(f"{name}, step {step}: reward is {reward}, want a finite float32")
     return state, float(reward)
+
+
+class Scale:
+    """Continuous actions from -1 to 1, and the units of an environment.
+
+    Args:
+        space: the environment's actions.
+    Attributes:
+        bounds: of the actions, in the environment's units.
+        space: what an agent sees, from -1 to 1.
+    Raises: ConfigError for bounds that are not finite.
+    """
+
+    def __init__(self, space: gymnasium.spaces.Box) -> None:
+        if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
+            raise ConfigError(f"action space: got {space}, want finite bounds")
+        self.bounds = space
+        self.space = gymnasium.spaces.Box(-1.0, 1.0, space.shape, np.float32)
+        self._middle = (space.high + space.low) / 2
+        self._half = (space.high - space.low) / 2
+
+    def __call__(self, actions: Any) -> np.ndarray:
+        """Actions in the environment's units, of one environment or, [N, A], of several."""
+        return np.asarray(self._middle + self._half * np.clip(actions, -1, 1))
 
 
 class Environment(gymnasium.Wrapper):  # type: ignore[type-arg]
@@ -77,14 +104,9 @@ class Environment(gymnasium.Wrapper):  # type: ignore[type-arg]
         self._actions: list[Any] = []
         self._seen = np.zeros(0)
         space = self.env.action_space
-        self._continuous = isinstance(space, gymnasium.spaces.Box)
-        if isinstance(space, gymnasium.spaces.Box):
-            if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
-                raise ConfigError(f"action space: got {space}, want finite bounds")
-            self.bounds = space
-            self._middle = (space.high + space.low) / 2
-            self._half = (space.high - space.low) / 2
-            self.action_space = gymnasium.spaces.Box(-1.0, 1.0, space.shape, np.float32)
+        self._scale = Scale(space) if isinstance(space, gymnasium.spaces.Box) else None
+        if self._scale is not None:
+            self.bounds, self.action_space = self._scale.bounds, self._scale.space
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -93,17 +115,19 @@ class Environment(gymnasium.Wrapper):  # type: ignore[type-arg]
         state = None if seed is not None else copy.deepcopy(self._generator().state)
         self._begin, self._actions = (seed, state), []
         observed, info = self.env.reset(seed=seed, options=options)
-        self._seen = np.array(observed)
-        return observed, info
+        self._seen = np.array(observed)  # a copy: some environments write into one array
+        return self._seen, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take a step; see Gymnasium."""
+        if self._scale is None:  # a VectorEnv gives scalars of NumPy
+            action = int(action)
         self._actions.append(copy.copy(action))
-        if self._continuous:
-            action = self._middle + self._half * np.clip(action, -1, 1)
+        if self._scale is not None:
+            action = self._scale(action)
         observed, reward, terminated, truncated, info = self.env.step(action)
         self._seen = np.array(observed)
-        return observed, float(reward), terminated, truncated, info
+        return self._seen, float(reward), terminated, truncated, info
 
     def _generator(self) -> Any:
         return self.unwrapped.np_random.bit_generator

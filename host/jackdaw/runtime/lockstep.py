@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
@@ -18,10 +18,11 @@ import gymnasium
 import numpy as np
 
 from jackdaw.agents.base import Agent, Parameters
-from jackdaw.runtime.actor import Actor, ActorPool, NStepWindow
-from jackdaw.runtime.environment import Environment
-from jackdaw.runtime.evaluation import evaluate
+from jackdaw.agents.recipes import OWN_VECTOR
+from jackdaw.runtime.actor import Actor, ActorPool, NStepWindow, Pool, VectorPool
+from jackdaw.runtime.evaluation import Makes, evaluate
 from jackdaw.runtime.seeds import derive, generator
+from jackdaw.runtime.vector import VectorEnvironment
 from jackdaw.runtime.weights import WeightStore
 
 
@@ -108,7 +109,7 @@ class LockstepRun:
     Args:
         agent: recipe and shapes.
         trainer: the accelerator, holding the agent's initial parameters.
-        make: makes one environment.
+        make: makes one environment, or a user's VectorEnv.
         seed: the run's seed.
         parameters: the initial parameters of the network that acts, published as version 0.
     """
@@ -117,7 +118,7 @@ class LockstepRun:
         self,
         agent: Agent,
         trainer: Trainer,
-        make: Callable[[], gymnasium.Env[Any, Any]],
+        make: Makes,
         seed: int,
         parameters: Parameters,
     ) -> None:
@@ -131,15 +132,13 @@ class LockstepRun:
             Actor(
                 i,
                 recipe.actors,
-                make,
                 agent,
                 NStepWindow(recipe.n_step, recipe.gamma, recipe.reward_scale),
-                derive(seed, "environment", i),
                 generator(seed, "actor", i),
             )
             for i in range(recipe.actors)
         ]
-        self.pool = ActorPool(self.actors, self.weights)
+        self.pool = self._pool()
         self.progress = Progress()
         self.history = History()
         self.recent: deque[float] = deque(maxlen=20)
@@ -163,6 +162,28 @@ class LockstepRun:
     def close(self) -> None:
         """End the actors."""
         self.pool.close()
+
+    def _pool(self) -> Pool:
+        """The actors in threads, or together."""
+        recipe = self.agent.recipe
+        seeds = [derive(self.seed, "environment", actor.number) for actor in self.actors]
+        if recipe.vector is None:
+            return ActorPool(self.actors, self._one, seeds, self.weights)
+
+        def together(states: list[dict[str, Any]] | None) -> VectorEnvironment:
+            assert recipe.vector is not None
+            if recipe.vector == OWN_VECTOR:
+                return VectorEnvironment.of(recipe.environment)
+            return VectorEnvironment.side_by_side(
+                recipe.environment, recipe.actors, recipe.vector, states
+            )
+
+        return VectorPool(self.actors, together, seeds, self.weights)
+
+    def _one(self) -> gymnasium.Env[Any, Any]:
+        made = self.make()
+        assert isinstance(made, gymnasium.Env)
+        return made
 
     def _collect(self) -> None:
         recipe = self.agent.recipe
@@ -222,14 +243,14 @@ class LockstepRun:
             "parameters": self.weights.read().parameters,
             "actors": [
                 {
-                    "environment": _kept(actor.environment),
+                    "environment": environment,
                     "pending": list(actor.window.pending),
                     "rng": actor.rng.bit_generator.state,
                     "taken": actor.taken,
                     "episode_return": actor.episode_return,
                     "state": actor.state,
                 }
-                for actor in self.actors
+                for actor, environment in zip(self.actors, self.pool.kept(), strict=True)
             ],
         }
 
@@ -242,18 +263,10 @@ class LockstepRun:
         self.solved = state["solved"]
         self.weights.publish(state["parameters"])
         for actor, saved in zip(self.actors, state["actors"], strict=True):
-            actor.environment.close()
-            actor.environment = Environment.restored(saved["environment"])
             actor.window.pending.extend(saved["pending"])
             actor.rng.bit_generator.state = saved["rng"]
             actor.taken = saved["taken"]
             actor.episode_return = saved["episode_return"]
             actor.state = saved["state"]
+        self.pool.restore([saved["environment"] for saved in state["actors"]])
         self._began = time.perf_counter() - self.progress.seconds
-
-
-def _kept(environment: gymnasium.Env[Any, Any]) -> dict[str, Any]:
-    """An environment's state. Raises: TypeError for one that has none."""
-    if not isinstance(environment, Environment):
-        raise TypeError(f"got {environment}, want an Environment, whose state can be kept")
-    return environment.state()

@@ -25,11 +25,12 @@ from jackdaw.agents.recipes import ActorCriticRecipe, DqnRecipe, QatRecipe, Reci
 from jackdaw.device import open_device
 from jackdaw.drivers.qat import Policy as FixedActor
 from jackdaw.drivers.qat import Qat
-from jackdaw.environments import OWN, make_frames
+from jackdaw.environments import OWN, make_frames, makes_vector
 from jackdaw.errors import ConfigError
 from jackdaw.extras import missing
-from jackdaw.runtime.environment import flat
+from jackdaw.runtime.environment import Environment, flat
 from jackdaw.runtime.run_folder import kept
+from jackdaw.runtime.vector import VectorEnvironment
 from models.a3c import task
 from models.a3c.network import CONV, Layer, Network
 from models.qat import ops
@@ -57,13 +58,14 @@ class Part:
     stride: int = 0
 
 
-def spaces_of(environment: gymnasium.Env[Any, Any]) -> dict[str, Any]:
+def spaces_of(environment: gymnasium.Env[Any, Any] | VectorEnvironment) -> dict[str, Any]:
     """The spaces of an environment as agents see it, for config.json."""
     action = environment.action_space
     if isinstance(action, gymnasium.spaces.Discrete):
         actions: dict[str, Any] = {"n": int(action.n)}
     else:
-        box = environment.get_wrapper_attr("bounds")
+        assert isinstance(environment, (Environment, VectorEnvironment))
+        box = environment.bounds
         actions = {"low": box.low.tolist(), "high": box.high.tolist()}
     return {"observation": list(environment.observation_space.shape or ()), "action": actions}
 
@@ -143,11 +145,14 @@ class Policy:
         Args:
             name: Gymnasium id; default what it was trained on.
             options: for `gymnasium.make`.
-        Raises: ConfigError for a function's environment that this process does not know.
+        Raises: ConfigError for a function's environment that this process does not know, and for
+            a VectorEnv.
         """
         name = name or self.environment
         if name.startswith(OWN) and name not in gymnasium.registry:
             raise ConfigError(f"{name} was made by a function: give it as `env`")
+        if makes_vector(name):
+            raise ConfigError(f"{name} is a VectorEnv: give a function of one environment as `env`")
         if len(self.shape) == 3:
             return make_frames(name, **options)
         return flat(gymnasium.make(name, **options))

@@ -12,7 +12,6 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, Protocol
 
-import gymnasium
 import numpy as np
 
 from jackdaw import ranges
@@ -20,10 +19,10 @@ from jackdaw.agents.a3c import A3cRecipe
 from jackdaw.agents.base import EnvironmentSpec
 from jackdaw.agents.make import make_agent
 from jackdaw.agents.qat_ddpg import QatAgent
-from jackdaw.agents.recipes import ActorCriticRecipe, DqnRecipe, QatRecipe, Recipe
+from jackdaw.agents.recipes import OWN_VECTOR, ActorCriticRecipe, DqnRecipe, QatRecipe, Recipe
 from jackdaw.device import Config, load_config
 from jackdaw.device.base import Device
-from jackdaw.environments import make_frames
+from jackdaw.environments import make_frames, makes_vector
 from jackdaw.errors import ConfigError
 from jackdaw.runtime.asynchronous import AsynchronousRun
 from jackdaw.runtime.callbacks import Callbacks
@@ -46,6 +45,7 @@ from jackdaw.runtime.run_folder import RunFolder
 from jackdaw.runtime.seeds import derive, generator
 from jackdaw.runtime.timestep import TimestepRun, Trainer
 from jackdaw.runtime.together import in_turn
+from jackdaw.runtime.vector import VectorEnvironment
 
 
 def build(config: str | Config) -> dict[str, Any]:
@@ -143,6 +143,8 @@ class LockstepTraining:
         """What must be the same for a run to go on from a checkpoint (its end may be moved)."""
         settings = asdict(replace(recipe, max_steps=1))
         del settings["config"]  # its name; the build counts
+        if settings["vector"] != OWN_VECTOR:
+            del settings["vector"]  # the same bits in each way
         return {"loop": "lockstep", **settings, "seed": ranges.seed(seed), **build(config)}
 
     def rounds(self) -> Iterator[Progress]:
@@ -231,8 +233,12 @@ class LockstepTraining:
         for name, value in values.items():
             writer.add_scalar(prefix + name, value, self.step)
 
-    def _make(self) -> gymnasium.Env[Any, Any]:
-        return Environment(self.recipe.environment)
+    def _make(self) -> Environment | VectorEnvironment:
+        name, own = self.recipe.environment, self.recipe.vector == OWN_VECTOR
+        if own != makes_vector(name):
+            got = "one environment" if own else "a VectorEnv"
+            raise ConfigError(f"vector: got {self.recipe.vector!r}, but {name} is {got}")
+        return VectorEnvironment.of(name) if own else Environment(name)
 
 
 class TimestepTraining:
@@ -280,7 +286,7 @@ class TimestepTraining:
     def identity(recipe: Recipe, seed: int, config: str | Config) -> dict[str, Any]:
         """What must be the same for a run to go on from a checkpoint (its end may be moved)."""
         settings = asdict(replace(recipe, max_steps=1))
-        del settings["config"]  # its name; the build counts
+        del settings["config"], settings["vector"]  # a name; the build counts
         return {"loop": "timestep", **settings, "seed": ranges.seed(seed), **build(config)}
 
     def rounds(self) -> Iterator[Progress]:
