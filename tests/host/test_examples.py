@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -62,12 +63,28 @@ def test_an_example_of_the_interface_runs(
         assert (tmp_path / runs[0].path / "episode.gif").stat().st_size > 1000
 
 
+@pytest.mark.parametrize(
+    ("name", "config", "steps", "goal"),
+    [("dqn", "demo", 700, 475.0), ("ddpg", "agents", 1500, -200.0)],
+)
+def test_an_example_of_the_drivers_learns(
+    name: str, config: str, steps: int, goal: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It reaches the goal of its task, and the first evaluation is far from it."""
+    program = runpy.run_path(str(EXAMPLES / f"{name}.py"))
+    with open_device("model", config) as device:
+        assert program["main"](device, steps) >= goal
+    means = [float(mean) for mean in re.findall(r"mean return (\S+),", capsys.readouterr().out)]
+    assert len(means) > 2 and means[0] < goal - 200 and means[-1] >= goal
+
+
 @pytest.mark.parametrize(("name", "config"), [("dqn", "demo"), ("ddpg", "agents")])
-def test_an_example_of_the_drivers_runs(name: str, config: str, seed: int) -> None:
-    """Twice the same: a run is a function of its seed."""
+def test_an_example_of_the_drivers_repeats(name: str, config: str, seed: int) -> None:
+    """A run is a function of its seed, and of the seed alone."""
     program = runpy.run_path(str(EXAMPLES / f"{name}.py"))
     means = []
-    for _ in range(2):
+    for one in (seed, seed, seed + 1):
         with open_device("model", config) as device:
-            means.append(program["main"](device, 2, seed))
+            means.append(program["main"](device, 2, one))
     assert means[0] == means[1] and np.isfinite(means[0])
+    assert means[2] != means[0]

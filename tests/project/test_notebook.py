@@ -13,14 +13,19 @@ import matplotlib
 import pytest
 
 from flow import ROOT
+from jackdaw.cli import main
 
 matplotlib.use("agg")
 from matplotlib import pyplot
 
 NOTEBOOKS = sorted(ROOT.glob("docs/notebooks/*.ipynb"))
 # The pages whose programs run on `model`; what they print there, they show.
-PAGES = {"train.md": None, "environment.md": "right\nmean return 0.78, standard deviation 0.18\n"}
+PAGES = {
+    "train.md": "154 after 100 gradient steps\n",
+    "environment.md": "right\nmean return 0.78, standard deviation 0.18\n",
+}
 BLOCK = re.compile(r"```python\n(.*?)```", re.S)
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 
 
 def run(code: str, space: dict[str, Any]) -> str:
@@ -61,5 +66,25 @@ def test_the_tutorial_prints_what_it_shows(
     assert blocks
     space: dict[str, Any] = {"__name__": "__main__"}
     printed = "".join(run(block, space) for block in blocks)
-    shown = PAGES[name]
-    assert printed if shown is None else printed == shown and shown in text
+    assert printed == PAGES[name] and PAGES[name] in text
+
+
+def test_the_commands_of_the_first_step_print_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every line that the page shows after a command, in its order."""
+    monkeypatch.chdir(tmp_path)
+    printed: list[str] = []
+    commands = compared = 0
+    for kind, block in FENCED.findall((ROOT / "docs/tutorial/train.md").read_text()):
+        if kind:
+            break  # the same in Python
+        if block.startswith("jackdaw "):
+            (command,) = block.splitlines()
+            assert main(command.split()[1:]) == 0
+            printed, commands = capsys.readouterr().out.splitlines(), commands + 1
+        elif commands:
+            places = [printed.index(line) for line in block.splitlines() if line in printed]
+            assert len(places) == len(block.splitlines()) and places == sorted(places), printed
+            compared += len(places)
+    assert commands == 2 and compared == 9

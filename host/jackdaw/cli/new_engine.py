@@ -14,7 +14,8 @@ from flow import INSTALLED, ROOT
 from flow.manifest import ELSEWHERE, NAME, by_id, known
 from jackdaw.errors import ConfigError
 
-EXAMPLE = "examples/engine_scale"
+EXAMPLES = "examples"
+PREFIX = "engine_"
 PAGE = "docs/new-engine.md"
 
 
@@ -35,7 +36,8 @@ def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     folder = (options.out or Path(f"engine_{options.name}")).resolve()
     word = options.id or options.name.upper().ljust(4, "_")[:4]
     check(options.name, word, folder)
-    copy(ROOT / EXAMPLE, folder, options.name, word)
+    (example,) = (ROOT / EXAMPLES).glob(f"{PREFIX}*/")
+    copy(example, folder, options.name, word)
     env = os.environ | {ELSEWHERE: str(folder)}
     command = [sys.executable, str(ROOT / "scripts/registers.py")]
     subprocess.run(command, check=True, env=env, stdout=subprocess.DEVNULL)
@@ -68,18 +70,19 @@ def copy(example: Path, folder: Path, name: str, word: str) -> None:
         name: of the new engine.
         word: four characters of its ID word.
     """
+    old = example.name.removeprefix(PREFIX)
     shutil.copytree(example, folder, ignore=shutil.ignore_patterns("generated", "__pycache__"))
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_file():
-            text = path.read_text().replace('engine_id = "SCAL"', f'engine_id = "{word}"')
-            text = text.replace("jd_scale", f"jd_{name}")
             text = re.sub(
-                r"engine_scale|example:scale|scale_error|test_scale",
-                lambda match: match[0].replace("scale", name),
-                text,
+                r'engine_id = "\S{4}"', lambda _: f'engine_id = "{word}"', path.read_text()
             )
-            text = text.replace('"scale"', f'"{name}"').replace("engine: scale", f"engine: {name}")
-            text = re.sub(r"Scale(Bus\w+Error)", rf"{name.capitalize()}\1", text)
+            for before, after in (
+                ("jd_", ""), (PREFIX, ""), ("example:", ""), ("test_", ""), ("engine: ", ""),
+                ('"', '"'), ("", "_error"),
+            ):  # fmt: skip
+                text = text.replace(f"{before}{old}{after}", f"{before}{name}{after}")
+            text = text.replace(f"{old.capitalize()}Bus", f"{name.capitalize()}Bus")
             path.write_text(text)
-        if "scale" in path.name:
-            path.rename(path.with_name(path.name.replace("scale", name)))
+        if old in path.name:
+            path.rename(path.with_name(path.name.replace(old, name)))
