@@ -32,16 +32,21 @@ ERROR_TIMEOUT_S, ERROR_CYCLES = 5.0, 10_000  # of the learner's end after that o
 def store_rows(device: Device, replay: Replay, base: int, rows: np.ndarray) -> None:
     """Reserve, write the records, commit with the highest priority so far.
 
+    The engine reserves at most half of its leaves at a time. More records come where episodes end,
+    and are stored in parts.
+
     Args:
         device, replay: whose leaves are numbers of records.
         base: address of record 0.
         rows: [n, stride] uint8.
     """
-    indices = replay.reserve(len(rows))
-    breaks = np.flatnonzero(np.diff(indices) != 1) + 1
-    for run, at in zip(np.split(rows, breaks), np.split(indices, breaks), strict=True):
-        device.write(base + int(at[0]) * rows.shape[1], np.ascontiguousarray(run))
-    replay.commit(count=len(rows))
+    most = max(replay.settings.leaves // 2, 1)
+    for part in (rows[first : first + most] for first in range(0, len(rows), most)):
+        indices = replay.reserve(len(part))
+        breaks = np.flatnonzero(np.diff(indices) != 1) + 1
+        for run, at in zip(np.split(part, breaks), np.split(indices, breaks), strict=True):
+            device.write(base + int(at[0]) * rows.shape[1], np.ascontiguousarray(run))
+        replay.commit(count=len(part))
 
 
 def open_replay(device: Device, recipe: Recipe, seed: int) -> Replay:
