@@ -75,6 +75,7 @@ class ActorCriticConfig:
 
 
 ACTOR, CRITIC, TWIN = 0, 1, 2  # networks of DDPG and TD3
+OFFSET_MAX = 255  # lane of a stage's first element
 
 
 class Frame:
@@ -314,6 +315,8 @@ def _actor_critic(
     states, actions = config.actor[0], config.actor[-1]
     if config.critic[0] != states + actions or config.critic[-1] != 1:
         raise ValueError(f"critic {config.critic}: want {states + actions} inputs and 1 output")
+    if states > OFFSET_MAX:
+        raise ValueError(f"states: got {states}, want 1..{OFFSET_MAX} before an action")
     nets = [allocate(geometry, list(config.actor), has_target=True)]
     for number in range(critics):
         place = free_place(geometry, nets[-1])

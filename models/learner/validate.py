@@ -37,6 +37,7 @@ from models.registers.learner import Error
 
 KIND_HEADER, KIND_NETWORK, KIND_SLOT, KIND_STAGE = 0, 1, 2, 3
 UPDATE_MAX = 16  # WU and TSM stages of a program
+FRAME_MAX = 255  # rows of a sample's frame
 PHASE_MAX = 2  # phases of a program
 
 
@@ -104,6 +105,15 @@ def validate(image: np.ndarray, geometry: Geometry, nbytes: int | None = None) -
     return program
 
 
+def rows_of_weights(program: Program, geometry: Geometry) -> int:
+    """Rows of the weight memory (`w_rows`) that a program's networks need."""
+    nets = program.networks
+    ends = [place.stop for net in nets for place in _places(net, geometry)]
+    biases = max(_biases_end(net) for net in nets)
+    masters = sum(ImageMap(geometry, net).words for net in nets)
+    return max(*ends, -(-biases // geometry.ob), -(-masters // geometry.p))
+
+
 def _header_error(w: list[int], nbytes: int, geometry: Geometry) -> Error | None:
     stages, networks, slots = w[0] & 0xFF, w[0] >> 8 & 0xFF, w[0] >> 16 & 0xFF
     state, following, action, noise = (w[2] >> shift & 0xFF for shift in (0, 8, 16, 24))
@@ -130,7 +140,7 @@ def _header_error(w: list[int], nbytes: int, geometry: Geometry) -> Error | None
     copies = 2 * geometry.vector_rows(input_words)
     vectors = [state, following, *[action] * continuous, *[noise] * bool(noise)]
     if (
-        w[3] > min(255, geometry.a_rows)
+        w[3] > min(FRAME_MAX, geometry.a_rows)
         or max(vectors) + copies > w[3]
         or any(abs(a - b) < copies for a, b in itertools.combinations(vectors, 2))
     ):

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Self
 
+from flow import manifest
 from jackdaw.device.base import (
     COUNTERS,
     ESTIMATED,
@@ -19,6 +20,7 @@ from jackdaw.device.base import (
 )
 from jackdaw.drivers.rings import Ring
 from jackdaw.errors import (
+    ConfigError,
     DeviceClosedError,
     DeviceError,
     DeviceMismatchError,
@@ -113,6 +115,20 @@ class EngineDriver:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def within(self, what: str, needed: int, present: int, parameter: str) -> None:
+        """Compare what a job needs with what a parameter of the build gives it.
+
+        Raises: ConfigError if that is too little; it names the parameter and what it may be.
+        """
+        if needed <= present:
+            return
+        name, declared = self.info.name, manifest.engine(self.info.name).parameters[parameter]
+        most = max(declared.choices, default=declared.high)
+        remedy = f"set {parameter} of {name} in the configuration to {needed} or more, up to {most}"
+        if needed > most:
+            remedy = f"{parameter} of {name} is at most {most} in any build"
+        raise ConfigError(f"{what}: got {needed}, this build has {present}; {remedy}")
 
     def read(self, offset: int) -> int:
         """Read a register of the engine's page."""

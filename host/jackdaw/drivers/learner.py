@@ -63,7 +63,7 @@ from models.learner.lower import ActorCriticConfig, DqnConfig, ddpg, dqn, td3
 from models.learner.optim import Slot
 from models.learner.program import Program
 from models.learner.timing import mean_ideal
-from models.learner.validate import ProgramError, validate
+from models.learner.validate import FRAME_MAX, ProgramError, rows_of_weights, validate
 from models.registers import learner as registers
 
 Parameters = list[tuple[np.ndarray, np.ndarray]]
@@ -274,7 +274,8 @@ class Learner(EngineDriver):
     def _sizes(self, sizes: Sequence[int]) -> tuple[int, ...]:
         """Widths that the build can hold."""
         g = self.geometry
-        widths = wholes("network widths", sizes, 1, g.d_max, (None,)).tolist()
+        widths = wholes("network widths", sizes, 1, shape=(None,)).tolist()
+        self.within("network width", max(widths, default=1), g.d_max, "DMax")
         if not 2 <= len(widths) <= g.l_max + 1:
             raise ConfigError(f"network {widths}: want 1..{g.l_max} layers")
         return tuple(widths)
@@ -290,6 +291,15 @@ class Learner(EngineDriver):
         self.program = program
 
     def _check_program(self, program: Program) -> np.ndarray:
+        g = self.geometry
+        if program.networks:
+            self.within("rows of weights", rows_of_weights(program, g), g.w_rows, "WRows")
+        if program.frame_rows > FRAME_MAX:
+            raise ConfigError(
+                f"rows of a sample's frame: got {program.frame_rows}, want at most {FRAME_MAX}; "
+                "with more lanes (P of learner) there are fewer"
+            )
+        self.check_batch(1, program)
         image = program.encode()
         try:
             validate(image, self.geometry)
@@ -608,6 +618,13 @@ class Learner(EngineDriver):
         if stages is None:
             raise ConfigError(f"network {network}: the program has no forward pass of it")
         return program.stages[stages.start].n_in, program.stages[stages.stop - 1].n_out
+
+    def check_batch(self, batch: int, program: Program | None = None) -> None:
+        """Raises: ConfigError if the build cannot hold a batch, of the program that is loaded."""
+        g, program = self.geometry, program or self._need_program()
+        self.within("batch", batch, g.b_max, "BMax")
+        rows = -(-batch // g.dp) * program.frame_rows
+        self.within(f"rows of frames of a batch of {batch}", rows, g.a_rows, "ARows")
 
     def _most(self, program: Program) -> int:
         """Most samples whose frames fit."""

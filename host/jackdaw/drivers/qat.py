@@ -35,7 +35,7 @@ from jackdaw.ranges import (
 )
 from models.qat import noise, ops
 from models.qat.descriptor import LIST_BYTES, PAIR_BYTES, Flag, Opcode
-from models.qat.layout import ACTOR, CRITIC, Geometry, Layer, Table, plan
+from models.qat.layout import ACTOR, CRITIC, Geometry, Layer, Slots, Table, plan
 from models.qat.records import to_fixed
 from models.qat.validate import list_bytes
 from models.registers import qat as registers
@@ -260,6 +260,7 @@ class Qat(EngineDriver):
             states, actions, [len(w) for w, _ in actor[:-1]], self.geometry,
             critic_hidden=[len(w) for w, _ in critic[:-1]], bias=bias,
         )  # fmt: skip
+        self._check_build(table)
         self._load_table(table)
         self.table = table
         weights = np.zeros((self.lines, self.geometry.lw), np.int32)
@@ -281,6 +282,18 @@ class Qat(EngineDriver):
         for tensor in range(registers.SHIFT.count):
             for register in (registers.MON_MIN, registers.MON_MAX, registers.SHIFT):
                 self.write(register.at(tensor), 0)
+
+    def _check_build(self, table: Table) -> None:
+        """Raises: ConfigError naming the parameter of the build that is too small for networks."""
+        g = self.geometry
+        layers = [layer for layers in table.networks for layer in layers]
+        widest = max(max(layer.p, layer.q) for layer in layers)
+        lines = max(sum(part) for layer in layers for part in layer.ranges(g))
+        slots = Slots.of(table, g)
+        self.within("qat layer", widest, g.max_dim, "QatMaxDim")
+        self.within("qat lines of weights", lines, g.w_lines, "QatWLines")
+        self.within("qat lines of activations", slots.act, g.act_lines, "QatActLines")
+        self.within("qat lines of deltas", slots.delta, g.del_lines, "QatDelLines")
 
     def _load_table(self, table: Table) -> None:
         self._run([Opcode.NET, 0, *_address(self._upload(table.encode(self.geometry)))])

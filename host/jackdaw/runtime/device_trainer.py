@@ -108,6 +108,7 @@ class DeviceTrainer:
         """Load the program and the networks, and reserve memory for the records."""
         agent, recipe, learner = self.agent, self.agent.recipe, self.learner
         learner.load_program(agent.program(learner))
+        learner.check_batch(recipe.batch)
         for network, initial in enumerate(parameters):
             learner.load(initial, network)
         records = learner.alloc(recipe.capacity * agent.stride)

@@ -75,6 +75,7 @@ class Session:
         Raises: ConfigError if the build is too small; then nothing is written.
         """
         callbacks = callbacks or Callbacks()
+        self._check_build()
         with self._open() as device:
             if not isinstance(self.recipe, A3cRecipe):
                 return train_agent(
@@ -84,6 +85,16 @@ class Session:
             if device is None:
                 raise ConfigError(f"device: got float for {self.agent}, want sim or model")
             return self._asynchronous(device, self.recipe, folder, callbacks)
+
+    def _check_build(self) -> None:
+        """Hold the build against the recipe on golden models, before a simulator is compiled.
+
+        Raises: ConfigError.
+        """
+        if self.device != "sim" or isinstance(self.recipe, A3cRecipe):
+            return
+        with open_device("model", self.config) as device:
+            training_of(self.recipe)(device, self.recipe, self.seed).close()
 
     @contextmanager
     def _open(self) -> Iterator[Device | None]:
