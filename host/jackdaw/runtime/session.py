@@ -93,8 +93,9 @@ class Session:
         """
         if self.device != "sim" or isinstance(self.recipe, A3cRecipe):
             return
+        kind: Any = training_of(self.recipe)
         with open_device("model", self.config) as device:
-            training_of(self.recipe)(device, self.recipe, self.seed).close()
+            kind(device, self.recipe, self.seed).close()
 
     @contextmanager
     def _open(self) -> Iterator[Device | None]:
