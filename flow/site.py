@@ -29,7 +29,7 @@ MOVED = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
 }
-# The reference of the package: title, a sentence, modules. A test checks that the modules exist.
+# The reference of the package: title, a sentence, modules; of a package all of them.
 REFERENCE = {
     "jackdaw": (
         "Train, load, evaluate",
@@ -44,30 +44,27 @@ REFERENCE = {
     "device": (
         "Devices",
         "Registers, memory, interrupt and clock of one device, simulated or modelled.",
-        ["jackdaw.device.base", "jackdaw.device.sim", "jackdaw.device.model"],
+        ["jackdaw.device"],
     ),
     "drivers": (
         "Drivers",
         "One driver per engine: arrays in, registers and descriptors out.",
-        [
-            "jackdaw.drivers.rings",
-            "jackdaw.drivers.replay",
-            "jackdaw.drivers.learner",
-            "jackdaw.drivers.a3c",
-            "jackdaw.drivers.qat",
-        ],
+        ["jackdaw.drivers"],
+    ),
+    "search": (
+        "Tree search",
+        "Search with a tree on a device; games and environments of the package.",
+        ["jackdaw.search", "jackdaw.environments"],
     ),
     "agents": (
         "Agents and recipes",
         "Algorithms with their settings and legal ranges.",
-        [
-            "jackdaw.agents.base",
-            "jackdaw.agents.recipes",
-            "jackdaw.agents.dqn",
-            "jackdaw.agents.actor_critic",
-            "jackdaw.agents.qat_ddpg",
-            "jackdaw.agents.a3c",
-        ],
+        ["jackdaw.agents"],
+    ),
+    "runtime": (
+        "Parts of a training",
+        "What programs with their own training loop can use.",
+        ["jackdaw.runtime.device_trainer", "jackdaw.runtime.evaluation"],
     ),
     "errors": ("Errors", "Every error by name.", ["jackdaw.errors"]),
 }

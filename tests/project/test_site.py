@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import jackdaw
 from flow import ROOT, site
 
 FETCHED = re.compile(r'<(script|img|iframe)[^>]*\ssrc="(https?:)?//|<link[^>]*stylesheet[^>]*//')
@@ -55,6 +56,26 @@ def test_the_reference_has_docstrings(built: Path) -> None:
     text = (built / "reference" / "drivers.html").read_text()
     assert "<strong>Raises:</strong>" in text, "a short section is a paragraph"
     assert re.search(r"<code>batch</code>.*?samples of a batch", text, re.S)
+
+
+def test_every_public_module_is_in_the_reference() -> None:
+    """Drivers, agents, and what README, guides and examples import."""
+    listed = {
+        part
+        for _, _, modules in site.REFERENCE.values()
+        for module in modules
+        for part in site.parts(module)
+    }
+    public = {*site.parts("jackdaw.drivers"), *site.parts("jackdaw.agents"), "jackdaw.errors"}
+    texts = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("docs/**/*.ipynb"),
+             *ROOT.glob("examples/**/*.py")]  # fmt: skip
+    for path in texts:
+        public |= set(re.findall(r"\b(?:from|import) (jackdaw(?:\.\w+)*)", path.read_text()))
+    assert {"jackdaw", "jackdaw.search", "jackdaw.drivers.mcts"} <= public
+    public = public - {"jackdaw"} | {getattr(jackdaw, n).__module__ for n in jackdaw.__all__}
+    assert not {m for m in public if m not in listed}
+    menu = (ROOT / "mkdocs.yml").read_text()
+    assert not [name for name in site.REFERENCE if f"reference/{name}.md" not in menu]
 
 
 def test_links_of_the_repository_become_links_of_the_site(tmp_path: Path) -> None:

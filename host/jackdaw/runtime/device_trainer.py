@@ -36,7 +36,8 @@ def store_rows(device: Device, replay: Replay, base: int, rows: np.ndarray) -> N
     and are stored in parts.
 
     Args:
-        device, replay: whose leaves are numbers of records.
+        device: where the records are.
+        replay: its leaves are numbers of records.
         base: address of record 0.
         rows: [n, stride] uint8.
     """
