@@ -57,7 +57,7 @@ module jd_a3c_check
     for (int unsigned s = 0; s < Slots; s++) if (slot == 4'(s)) network = networks_i[s];
   end
 
-  // ---- What a pair of words is: an address of the task, or reserved
+  // ---- Meaning of a pair of words: an address of the task, or reserved
   localparam logic [3:0] PAIR_THETA     = 4'd1;
   localparam logic [3:0] PAIR_SOURCE    = 4'd2;
   localparam logic [3:0] PAIR_TARGET    = 4'd3;
@@ -85,14 +85,14 @@ module jd_a3c_check
   state_e     state_q;
   pass_e      pass_q;
   logic [4:0] word_q;                             // StWords: the word in hand
-  logic [3:0] pair_q, first_q;                    // the range in hand; PassPairs: and the first one
-  logic       hold_q;                             // PassPairs: the first one is in hand
+  logic [3:0] pair_q, first_q;                    // the present range; the first of PassPairs
+  logic       hold_q;                             // PassPairs: the first range is present
   logic [7:0] error_q;
   logic [4:0] where_q, other_q;                   // words of ERR_INFO
 
   // ---- Words: bits that must be 0
   logic [31:0] word, reserved;
-  logic [7:0]  flags;                             // that the task may have
+  logic [7:0]  flags;                             // legal for the task
   logic        known;                             // the ring takes the opcode
   assign word = word_q[0] ? highs[word_q[4:1]] : lows[word_q[4:1]];
   always_comb begin
@@ -153,13 +153,13 @@ module jd_a3c_check
     endcase
   end
 
-  // ---- Steps. A pass goes through all pairs of words; the last one holds a range and goes through
-  // those after it, for every range.
+  // ---- Steps. A pass goes through all pairs of words. The last pass takes each range in turn and
+  // compares it with all ranges after it.
   logic is_named, last, last_first;
   assign is_named   = named(pair_q, opcode, samples);
   assign last       = pair_q == 4'd15;
   assign last_first = first_q == 4'd15;
-  logic over;                                     // the last pass is through after this range
+  logic over;                                     // this range completes the last pass
   logic wrong_slot, wrong_samples, wrong_layout, wrong_role;
   assign over          = pass_q == PassPairs && last && (hold_q ? first_q == 4'd14 : last_first);
   assign wrong_slot    = 32'(slot) >= Slots || (!network.valid && opcode != OP_NET_LOAD);

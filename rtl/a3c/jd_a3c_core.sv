@@ -130,7 +130,7 @@ module jd_a3c_core
   // ---- Fetch
   logic            fetch_read_valid, fetch_read_ready;
   logic [15:0]     fetch_read_row;
-  logic [511:0]    map_data;                      // what is read of the maps
+  logic [511:0]    map_data;                      // rows read from the maps
   logic [SEGS-1:0] stitch_valid, lane_valid;
   logic            stitch_half, lane_half;
   logic [7:0]      stitch_offset;
@@ -271,7 +271,7 @@ module jd_a3c_core
     .save_busy_i
   );
 
-  // ---- Feature maps: fetch goes first, then what the drain looks at, then the saver
+  // ---- Feature maps: reads of fetch go first, then the drain's, then the saver's
   localparam int unsigned MapW = $clog2(MapRows);
   logic        map_read;
   logic [15:0] map_read_row;
@@ -296,7 +296,7 @@ module jd_a3c_core
     .read_data_o  (map_data)
   );
 
-  // ---- Gradients: what sums go on from comes first
+  // ---- Gradients: reads of sums that continue go first
   assign gradient_read_ready_o = !grad_read;
   assign gradient_read_data_o  = grad_read_data;
   if (GradientRows > 0) begin : gen_gradients
@@ -345,8 +345,8 @@ module jd_a3c_core
 
   logic unused_issue;
   assign unused_issue = ^{map_read_row, write_row, map_row_i};
-  // UltraRAM does not tell what is being written. What the drain writes of a row that is read, as it
-  // looks at the words to be masked, are other words.
+  // A read of an UltraRAM word that is being written is undefined. The drain never does it: of a
+  // row that it reads for its mask, it writes other words.
   `JD_ASSERT_IF(MapLoadApart_A, map_read && !write_valid && map_valid_i, map_read_row != map_row_i)
   `JD_ASSERT_IF(ChunkWanted_A, chunk_valid_o, GradientRows > 0)
 endmodule : jd_a3c_core

@@ -83,7 +83,7 @@ module jd_a3c_drain
     StLines, StVector, StPieces, StSettle, StSave, StDone
   } state_e;
   state_e state_q;
-  logic   preparing_q;                            // the tile in hand is the one to be prepared
+  logic   preparing_q;                            // the present tile is the one to be prepared
   logic   prepares;
   tile_t  tile_q;
   kind_e  kind;
@@ -125,7 +125,7 @@ module jd_a3c_drain
     endcase
   end
   assign turn_end = turn_q == tile_q.n0 - 6'd1;
-  logic [5:0] inputs_all;                         // GcFc: with those of padding
+  logic [5:0] inputs_all;                         // GcFc: with inputs of padding
   assign inputs_all = tile_q.biases ? 6'd1
                       : tile_q.block_end ? 6'd16 - 6'(tile_q.input_first) : 6'(tile_q.input_count);
   assign slot_end = kind == GcFc ? slot_q == inputs_all - 6'd1 : slot_q == tile_q.n1 - 6'd1;
@@ -207,7 +207,7 @@ module jd_a3c_drain
     end
   end
 
-  logic [4:0]  residents_q;                       // convolutions' that are not read
+  logic [4:0]  residents_q;                       // chunks of convolutions that are not read yet
 
   // A sum is read one clock before its first row is written.
   logic [511:0] gradient;
@@ -226,7 +226,7 @@ module jd_a3c_drain
   assign gradient_read_o     = step_q3.valid && step_q3.preload;
   assign gradient_read_row_o = row_q3;
 
-  // What is preloaded comes 2 clocks later.
+  // Preloaded sums come 2 clocks later.
   logic            back_valid_q1, back_valid_q2;
   logic [4:0]      back_sum_q1, back_sum_q2;
   logic [2:0]      back_segment_q1, back_segment_q2;
@@ -255,12 +255,12 @@ module jd_a3c_drain
   localparam logic [15:0] ROWS = 16'(GradientRows);
   logic [15:0] ring_base_q, ring_head_q, ring_used_q;
   logic [15:0] ring_size, ring_left, room_rows, room_take, room_start;
-  logic [15:0] take_q;                            // of the block in hand, with what is passed over
+  logic [15:0] take_q;                            // of the present block, with skipped rows
   logic        room_known_q;                      // the room to take, and where, in registers
   logic [15:0] start_q;
   logic        room, ring_empty;
   logic [5:0]  chunks_in_q, chunks_out_q;
-  logic [5:0]  chunks;                            // whose rows are not read
+  logic [5:0]  chunks;                            // chunks whose rows are not read yet
   logic [15:0] take_out;                          // take_q of the chunk that is read next
   logic [CHUNKS-1:0] resident_q;                  // it is a convolution's
   logic        resident_in, resident_out;
@@ -346,8 +346,8 @@ module jd_a3c_drain
     patch_segment_q <= element_segment;
   end
 
-  // The place of the patch in the map, registers while it turns: one after the other, in the first
-  // clocks of StPatch.
+  // The place of the patch in the map. It is computed step by step in the first clocks of StPatch,
+  // and held while the patch turns.
   logic [7:0]  map_row_q;
   logic [8:0]  share_column_q;
   logic [10:0] patch_output_q;

@@ -53,10 +53,10 @@ module jd_a3c_ends
   output logic [RINGS-1:0][31:0]        end_count_o,
   output logic [RINGS-1:0][31:0]        end_info0_o,
   output logic [RINGS-1:0][31:0]        end_info1_o,
-  // What ended in this clock.
+  // Tasks and tickets that ended in this clock.
   output logic [TICKETS-1:0]            ended_o,          // tickets
   output logic [Units-1:0][1:0]         done_o,           // tasks of a unit without an error
-  output logic [RINGS-1:0]              good_o,           // of a ring one without an error:
+  output logic [RINGS-1:0]              good_o,           // a task of the ring ended well:
   output logic [RINGS-1:0][3:0]         good_samples_o,   // its samples
   output logic [RINGS-1:0]              good_bootstrap_o
 );
@@ -65,7 +65,7 @@ module jd_a3c_ends
     job_t       job;
   } held_t;
 
-  // ---- Jobs of the workers, the oldest one first
+  // ---- Jobs of each worker, the oldest first
   held_t [Workers-1:0][1:0] held_q;
   logic [Workers-1:0][1:0]  count_q;
   logic [Workers-1:0]       pops;
@@ -87,7 +87,7 @@ module jd_a3c_ends
     `JD_ASSUME_IF(EndOwed_M, worker_end_valid_i[w] && !dead_i && !clear_i, count_q[w] != '0)
   end
 
-  // ---- Which end a ring takes: of a job that no worker has, else of the first worker
+  // ---- The end that a ring takes: a job that no worker has goes first, then the lowest worker
   logic [RINGS-1:0]              chosen, free;
   over_t [RINGS-1:0]             pick;
   logic [RINGS-1:0][3:0]         unit;
@@ -121,9 +121,9 @@ module jd_a3c_ends
   end
   assign over_ready_o = dead_i ? '0 : free & over_valid_i;
 
-  // ---- Ends. A dead engine that was cleared ends what has not ended yet, one per clock.
+  // ---- Ends. After the watchdog struck and all was cleared, jobs still open end, one per clock.
   logic [RINGS-1:0][JOBS-1:0]  live_q;           // jobs of the ring that have not ended
-  logic [RINGS-1:0][JOB_W-1:0] oldest;           // any of them
+  logic [RINGS-1:0][JOB_W-1:0] oldest;           // one of these
   logic [RINGS-1:0]            loads;
   always_comb begin
     for (int unsigned r = 0; r < RINGS; r++) begin
@@ -169,7 +169,7 @@ module jd_a3c_ends
     end
   end
 
-  // ---- What ended
+  // ---- Reports of ended tasks
   always_comb begin
     ended_o = '0;
     done_o  = '0;

@@ -249,7 +249,7 @@ module jd_a3c_fetch
     end
   end
 
-  // ---- What comes back
+  // ---- Rows that return from the buffer
   logic       passed_q1, passed_q2;
   logic       patch_valid, patch_ready, column_valid;
   logic [511:0] column;
@@ -273,7 +273,7 @@ module jd_a3c_fetch
   assign filled          = passed_q2 && place_q2.last && !lane_token;
   assign filled_half     = place_q2.half;
 
-  // Gradients of a convolution come as rows of a channel and go as channels of a column.
+  // Gradients of a convolution arrive as rows of a channel and leave as channels of a column.
   assign patch_valid = passed_q2 && place_q2.patch;
   jd_stream_transpose u_transpose (
     .clk_i, .rst_ni,
@@ -329,7 +329,7 @@ module jd_a3c_fetch
 
   // ---- Steps
   logic empty, wants_lanes, wants_lines, low_end, high_end;
-  logic [7:0] ahead;                              // items loaded beyond those needed
+  logic [7:0] ahead;                              // items loaded beyond the needed ones
   assign ahead       = loaded_i - tile_i.need;
   assign empty       = tile_q.n2 == '0 || tile_q.n3 == '0;
   assign wants_lanes = kind == GcConv || (kind == GcFc && tile_q.lane_first);

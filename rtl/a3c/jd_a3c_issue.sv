@@ -122,14 +122,14 @@ module jd_a3c_issue
   assign none = tile_i.n2 == '0 || tile_i.n3 == '0;
   assign tile_done_o = run_q ? issue && tile_end : tile_valid_i && none;
 
-  // Weights that come one by one, one clock each, are gathered for all elements while those before are
-  // in use.
+  // Weights that come one per clock are gathered for all elements while the weights before them
+  // are in use.
   always_ff @(posedge clk_i) begin
     if (!run_q || (issue && turn0_q == '0))  gathered_q <= '0;
     else if (gathered_q != 8'(Pes - 1))      gathered_q <= gathered_q + 8'd1;
   end
 
-  // ---- Halves and room that go back, when their last reads are through
+  // ---- Halves and room are given back after their last read
   logic line_end, lane_end;
   assign line_end = issue && round_end && !bias_q && end2 && !alone
                     && (kind != GcFc || tile_q.line_last);
@@ -150,7 +150,7 @@ module jd_a3c_issue
     end
   end
   // A half that is used up still counts as full for a moment.
-  logic       line_back_q, lane_back_q;           // the next one that goes back
+  logic       line_back_q, lane_back_q;           // the next half to be given back
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       line_gone_q <= '0;
@@ -171,7 +171,8 @@ module jd_a3c_issue
     end
   end
 
-  // What ends with padding may be through before that is loaded: its room goes back with the last.
+  // A tile that ends with padding may finish before the padding is loaded: its room is given back
+  // with the last.
   logic [PositionW-1:0] release_q;
   logic                 release_filled;
   assign release_filled = PositionW'(filled_i - release_q) <= PositionW'(ParameterRows);
@@ -297,7 +298,7 @@ module jd_a3c_issue
     end
   end
 
-  // ---- Which elements add: all but BwConv's of taps that are none
+  // ---- Elements that add: all, except BwConv's elements whose tap does not exist
   logic [SEGS-1:0]       segment_on;
   logic [SEGS-1:0][15:0] lane_on;
   always_comb begin

@@ -72,11 +72,11 @@ module jd_a3c_load
            Pes, Rows, AddLatency);
   end
   localparam int unsigned SEGMENTS = Pes / 16;
-  localparam int unsigned BLOCKS   = 32;            // that are asked for and not yet written
-  localparam int unsigned BURST    = 64;            // beats of the longest
-  localparam int unsigned AHEAD    = 192;           // beats that an inference asks for at most
+  localparam int unsigned BLOCKS   = 32;            // requested and not yet written
+  localparam int unsigned BURST    = 64;            // beats of the longest burst
+  localparam int unsigned AHEAD    = 192;           // beats that an inference may have requested
 
-  // ---- The walk: blocks, each one asked for as a whole when it has room, patch by patch
+  // ---- The walk over blocks. A block is requested when all of it has room, patch by patch.
   typedef enum logic [2:0] {
     StIdle, StFetch, StLayer, StPart, StPlace, StRoom, StPatch, StDrain
   } state_e;
@@ -96,7 +96,7 @@ module jd_a3c_load
   assign layer_index_o = index_q;
   assign unused_inputs = ^{task_i, layer_i, layer, failed_i};
 
-  // Output blocks of a pass: as many lane tiles as make 32 contexts.
+  // Output blocks of a pass: lane tiles for 32 contexts.
   logic [5:0] pass_tiles;
   always_comb begin
     unique case (task_i.samples)
@@ -110,21 +110,21 @@ module jd_a3c_load
     endcase
   end
 
-  // A part is a layer, or a pass or window of it: in inferences of some output blocks, in
-  // trainings of some input blocks.
+  // A part is a layer, a pass (some output blocks, in inferences) or a window (some input blocks,
+  // in trainings).
   logic [13:0]          done_q;        // blocks of the layer in the parts before
-  logic [13:0]          span_q;        // blocks of the part, and those of them that exist
+  logic [13:0]          span_q;        // blocks of the part; and of these, those that exist
   logic [13:0]          present_q;
   logic [3:0]           tiles_q;       // of a window
   logic [13:0]          number_q;      // of the block in its part
   logic                 bias_q;        // the block is the part's biases
   logic [33:0]          bias_beat_q;   // of the part
   logic [33:0]          part_beat_q;   // the part's first patch
-  logic [33:0]          next_beat_q;   // a window's next one's
+  logic [33:0]          next_beat_q;   // of the next window
   logic [33:0]          block_beat_q;  // the block's first patch
-  logic [33:0]          patch_beat_q;  // the patch that is asked for
+  logic [33:0]          patch_beat_q;  // the patch to be requested
   logic [13:0]          patches_q;     // after it in the block
-  logic [PositionW-1:0] asked_q;       // position after all that is asked for
+  logic [PositionW-1:0] asked_q;       // position after everything requested
   logic [EntryW-1:0]    place_q;       // the block's first entry
   logic [PositionW-1:0] end_q;         // position after it
   logic [13:0]          limit, left, window;
@@ -132,7 +132,7 @@ module jd_a3c_load
   logic                 last_sample, next_sample, part_last, block_last, layer_last;
   logic                 has_room, run_ready, block_ready, ask;
   assign last_sample = sample_q + 4'd1 == task_i.samples;
-  // After the convolutions of a sample, if there are any, come those of the next one.
+  // The convolutions of the next sample follow those of this one.
   assign next_sample = !task_i.train && !layer.convolves && !last_sample;
   assign left        = (task_i.train ? blocks : 14'(layer.output_blocks)) - done_q;
   assign window      = 14'(tiles_q) * 14'(SEGMENTS);
@@ -147,7 +147,7 @@ module jd_a3c_load
   assign ask         = state_q == StRoom && has_room && block_ready;
 
   logic [PositionW-1:0] place;
-  // After biases; all other blocks end with a multiple of 16.
+  // After biases: all other blocks end at a multiple of 16.
   assign place = (asked_q + PositionW'(SEGMENTS - 1)) & ~PositionW'(SEGMENTS - 1);
 
   always_comb begin
@@ -238,7 +238,7 @@ module jd_a3c_load
     endcase
   end
 
-  // ---- What is asked for in a row becomes one burst up to the end of its page
+  // ---- Consecutive requests become one burst, up to the end of its page
   logic        run_valid, join_run, send, crosses, flush, command_ready, mover_idle;
   logic [33:0] run_end;
   logic        hold_valid_q, command_valid_q;
@@ -248,7 +248,7 @@ module jd_a3c_load
   assign run_end   = patch_beat_q + (bias_q ? 34'(span_q) : 34'd16);
   assign join_run  = hold_valid_q && run_valid && patch_beat_q == hold_end_q;
   assign crosses   = hold_beat_q[33:6] != hold_end_q[33:6];
-  // The walk waits, maybe for what is held back here.
+  // The walk waits, perhaps for the requests that are held back here.
   assign flush     = state_q == StDrain || (state_q == StRoom && !ask);
   assign send      = hold_valid_q && (!command_valid_q || command_ready) && !stop_i &&
                      (crosses || (run_valid ? !join_run : flush));
@@ -299,9 +299,9 @@ module jd_a3c_load
     .mem_rsp_i     (mover_rsp)
   );
 
-  // An inference begins with a whole map and few parameters, so it asks for no more of them than a
-  // memory of latency 128 needs for a beat per clock: most of the port is left to maps.
-  logic [$clog2(BURST*Outstanding+1)-1:0] out_q;      // beats that are asked for and not here
+  // An inference begins with a whole map and few parameters. So it requests no more parameters than
+  // a memory of latency 128 needs to send a beat per clock, and leaves most of the port to maps.
+  logic [$clog2(BURST*Outstanding+1)-1:0] out_q;      // beats requested and not yet arrived
   logic          room_q, asks, comes;
   always_comb begin
     mem_req_o         = mover_req;
@@ -322,8 +322,8 @@ module jd_a3c_load
     end
   end
 
-  // ---- Blocks in the order of their beats. Nothing of one task is out when the next one begins,
-  // so all beats go through the transposer or none.
+  // ---- Blocks in the order of their beats. No read of a task is open when the next task begins.
+  // So either all open beats go through the transposer, or none.
   typedef struct packed {
     logic [EntryW-1:0]    place;
     logic [PositionW-1:0] behind;
@@ -410,7 +410,7 @@ module jd_a3c_load
   `JD_ASSUME_IF(TaskLegal_M, go_i,
                 task_i.samples != '0 && task_i.samples <= 4'd8 && task_i.layers != '0)
   `JD_ASSUME_STABLE(TaskStable_M, go_i && !finish_o, {go_i, task_i})
-  // The reader's next segment may begin after what is filled.
+  // The reader's next segment may begin beyond the filled entries.
   `JD_ASSUME(ReleasedInRange_M, 32'(kept) <= Rows || 32'(PositionW'(-kept)) < SEGMENTS)
   `JD_ASSERT_IF(BeatExpected_A, beat_valid, block_valid || task_i.train)
   `JD_ASSERT_IF(ResponseNeverWaits_A, mem_rsp_i.rvalid, mem_req_o.rready)

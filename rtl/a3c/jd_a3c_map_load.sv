@@ -58,9 +58,9 @@ module jd_a3c_map_load
   output axi_read_req_t mem_req_o,
   input  axi_read_rsp_t mem_rsp_i
 );
-  localparam int unsigned ITEMS = 16;          // that are asked for and not yet written
+  localparam int unsigned ITEMS = 16;          // requested and not yet written
 
-  // ---- The walk: items, each one asked for when it may come, page by page
+  // ---- The walk over items. An item is requested as soon as it may come, page by page.
   typedef enum logic [2:0] {StIdle, StFetch, StLayer, StWait, StItem, StDrain} state_e;
   state_e state_q, state_d;
 
@@ -68,7 +68,7 @@ module jd_a3c_map_load
   logic [3:0]  index_q, sample_q;
   logic [3:0]  top_q;                 // the last convolution
   logic [7:0]  first_q;               // number of the task's first sample
-  logic [7:0]  number, ahead;         // of the sample, and how far it is from those in use
+  logic [7:0]  number, ahead;         // of the sample; its distance from the samples in use
   logic [7:0]  asked_q;               // items
   logic        record, last_sample, item_done, task_done, may_come, item_ready;
   logic [15:0] row_q;                 // the item's first row in the buffer
@@ -176,8 +176,8 @@ module jd_a3c_map_load
   logic         unused_last;
   assign unused_last = beat_last;
   assign idle_o      = queue_idle && !command_valid_q;
-  // The buffer's other writers go first, so beats wait in a queue of their own, and never in R. Its
-  // depth lets half of a port's 16 reads be maps: a task begins with them.
+  // The buffer's other writers go first. So beats wait in a queue here, and never hold up R. Its
+  // depth allows half of a port's 16 reads to be maps, because a task begins with maps.
   jd_axi_read_queue #(.Depth (512), .MaxOutstanding (Outstanding)) u_queue (
     .clk_i, .rst_ni,
     .idle_o            (queue_idle),
@@ -220,7 +220,7 @@ module jd_a3c_map_load
   );
 
   logic [15:0] done_q;                // rows of the item that are taken
-  logic        last_q;                // what is written is an item's last row
+  logic        last_q;                // the row being written is its item's last
   assign beat_ready = item_valid && (!write_valid_o || write_ready_i);
   assign move       = beat_valid && beat_ready;
   assign row_last   = done_q + 16'd1 == item.rows;

@@ -45,8 +45,8 @@ module jd_a3c_map_save
   if (Jobs < 2 || Jobs > 64) begin : gen_bad_jobs
     $fatal(1, "jd_a3c_map_save: Jobs=%0d, want 2..64", Jobs);
   end
-  localparam int unsigned PIECE  = 16;         // rows of the longest: a burst
-  localparam int unsigned PIECES = 4;          // that are begun and whose rows are not all read
+  localparam int unsigned PIECE  = 16;         // rows of the longest piece, which is a burst
+  localparam int unsigned PIECES = 4;          // open pieces whose rows are not all read
   localparam int unsigned HELD   = 32;         // rows that are read and not yet sent
   localparam int unsigned HeldW  = $clog2(HELD + 1);
   localparam int unsigned OUT    = Outstanding + 2;  // pieces that are not yet answered
@@ -114,7 +114,7 @@ module jd_a3c_map_save
     end
   end
 
-  // ---- A piece is given to memory, to the reader of its rows and to the one who awaits the answer
+  // ---- A piece goes to memory, to the reader of its rows, and to the queue of expected answers
   logic       piece_valid, piece_end, done_valid, queue_idle;
   logic [1:0] done_response;
   logic [4:0] word;
@@ -142,10 +142,10 @@ module jd_a3c_map_save
     .count_o     ()
   );
 
-  // ---- Rows: as many are asked for as there is room for after the buffer
-  logic [4:0]       read_q;                    // rows of the piece that are asked for
-  logic [HeldW-1:0] held_q;                    // rows asked for and not sent
-  logic [1:0]       coming_q;                  // a row asked for one and two clocks before
+  // ---- Rows: no more are requested than the queue after the buffer can hold
+  logic [4:0]       read_q;                    // rows of the piece requested so far
+  logic [HeldW-1:0] held_q;                    // rows requested and not sent
+  logic [1:0]       coming_q;                  // a row was requested one and two clocks ago
   logic             read, sent, row_room;
   assign read_valid_o = piece_valid && 32'(held_q) < HELD;
   assign read_row_o   = piece.row + 16'(read_q);

@@ -50,13 +50,13 @@ module jd_a3c_port
     .mem_rsp_i    (blocks_rsp)
   );
 
-  // ---- The port: client 0 the blocks, 1 and 2 the units. Of the first unit a read is seen by the
-  // multiplexer in the clock in which it is taken.
+  // ---- The port: client 0 is the blocks, 1 and 2 are the units. The multiplexer sees a read of
+  // the first unit in the clock in which it is taken.
   axi_req_t [1:0] unit_req;
   axi_rsp_t [1:0] unit_rsp;
   axi_req_t       port_req;
   axi_rsp_t       port_rsp;
-  logic [3:0]     passed_q;                      // reads of the second unit before the first's
+  logic [3:0]     passed_q;                      // reads of unit 2 that overtook unit 1
   logic           wait_for_second;
   assign wait_for_second = unit_req_i[1].read.arvalid && passed_q != 4'(Patience);
   always_comb begin

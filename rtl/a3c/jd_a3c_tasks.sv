@@ -47,7 +47,7 @@ module jd_a3c_tasks
   input  logic                         rst_ni,
   input  logic                         stop_i,
   input  logic                         clear_i,
-  output logic                         idle_o,          // no read out, no network being loaded
+  output logic                         idle_o,          // no open read, no network being loaded
   output logic                         quiet_o,         // and no task
   output logic                         dead_o,
   // Registers.
@@ -93,11 +93,11 @@ module jd_a3c_tasks
   input  written_t [Units-1:0]         written_i,
   output logic [Copies-1:0]            copy_valid_o,
   input  logic [Copies-1:0]            copy_ready_i,
-  output copy_t                        copy_o,          // of them all
+  output copy_t                        copy_o,          // of all copy engines
   input  logic [Workers-1:0]           worker_end_valid_i,
   output logic [Workers-1:0]           worker_end_ready_o,
   input  end_t [Workers-1:0]           worker_end_i,
-  // What ended.
+  // Ended tasks.
   output logic [Units-1:0][1:0]        done_o,          // tasks of a unit
   output logic [RINGS-1:0]             good_o,          // without an error, and
   output logic [RINGS-1:0][3:0]        good_samples_o,
@@ -110,9 +110,9 @@ module jd_a3c_tasks
   localparam int unsigned UnitW = (Units > 1) ? $clog2(Units) : 1;
   localparam int unsigned CopyW = (Copies > 1) ? $clog2(Copies) : 1;
 
-  // What is done for the next job of a ring. It leaves its ring after StTake.
+  // Progress of a ring's next job. It leaves its ring after StTake.
   typedef enum logic [3:0] {
-    StNew,        // none, or not looked at
+    StNew,        // no job, or not checked yet
     StCheck,
     StTake,       // checked
     StSettings,   // TRAIN: its hyper-parameters are to be read,
@@ -121,20 +121,20 @@ module jd_a3c_tasks
     StTicket,     // SYNC, ordered: it wants a ticket,
     StOrder,      // and waits for the earlier ones
     StReady,      // to be given to a unit or a copy engine
-    StGive,       // is offered to one
+    StGive,       // offered to it
     StDrain,      // NET_LOAD: nothing may run
     StLoad,
     StOver        // it ends
   } state_e;
   state_e [RINGS-1:0] state_q;
-  over_t [RINGS-1:0]  over_q;                // the job, and how it ends if it comes to that
+  over_t [RINGS-1:0]  over_q;                // the job, and how it would end
   task_t [RINGS-1:0]  task_q;
   copy_t              copy_q;
   logic               dead_q, ends_none;
   assign dead_o = dead_q;
 
   // ---- The check: one job at a time, the rings in turn. While a network waits to be loaded, the
-  // others' next jobs wait for it.
+  // next jobs of the other rings wait for it.
   logic             check_start_q, check_busy, check_done, loading;
   logic [1:0]       check_ring_q;
   logic [7:0]       check_error;
@@ -260,8 +260,8 @@ module jd_a3c_tasks
   logic [31:0] ticket, first_ticket;
   logic [TICKETS-1:0] ended;
   logic [Workers-1:0][1:0] count;
-  // A unit is through with all layers of a task before it asks for the next one's, but the end of that
-  // task may still be on its way here.
+  // A unit has passed all layers of a task before it asks for those of the next task, but the end
+  // of the first task may not have arrived here.
   logic [Units-1:0][TICKET_W-1:0] asked, asked_q;
   for (genvar u = 0; u < Units; u++) begin : gen_ticket
     assign asked[u] = order_ticket_i[u][TICKET_W-1:0];
@@ -271,7 +271,7 @@ module jd_a3c_tasks
   end
   logic               unused_info;
   assign unused_info = ^{check_info0, check_info1, net_info0, net_info1};
-  logic [RINGS-1:0] picks;                   // the ring's task is given away in the next clock on
+  logic [RINGS-1:0] picks;                   // the ring's task is given away from the next clock on
   assign take_sync  = state_q[RING_ADM] == StTicket && ticket_ready && !clear_i;
   assign take_train = (picks[RING_TRN] || state_q[RING_TRN] == StFail) && ticket_ready
                       && !take_sync && !clear_i;
@@ -294,8 +294,8 @@ module jd_a3c_tasks
     .order_go_o     (order_go_o)
   );
 
-  // ---- Who gets a task: the unit of its role with the fewest; a copy engine that is free. One of
-  // the rings picks in one clock, and not a unit that the other one offers to.
+  // ---- A task goes to the unit of its role that has the fewest tasks, or to a free copy engine.
+  // One ring picks per clock, and it picks no unit that the other ring is offering to.
   logic [1:0][UnitW-1:0]   best, unit_q;
   logic [1:0]              found;
   logic [CopyW-1:0]        copy_best, copy_unit_q;
@@ -351,7 +351,7 @@ module jd_a3c_tasks
   // ---- Fields of the next jobs
   logic [RINGS-1:0][15:0][39:0] places;      // pairs of words
   logic [RINGS-1:0][31:0]       heads;
-  logic                         copies, ordered;   // ring 2's is a SYNC, an ordered one
+  logic                         copies, ordered;   // the job of ring 2 is a SYNC; an ordered SYNC
   for (genvar r = 0; r < RINGS; r++) begin : gen_job
     assign heads[r] = job_descriptor_i[r][31:0];
     for (genvar p = 0; p < 16; p++) begin : gen_place
@@ -405,7 +405,7 @@ module jd_a3c_tasks
     else if (check_next) check_ring_q <= next_ring;
   end
 
-  // ---- What is kept of a job
+  // ---- Fields of a job that are kept
   always_ff @(posedge clk_i) begin
     for (int unsigned r = 0; r < RINGS; r++) begin
       if (check_done && check_ring_q == 2'(r)) begin
@@ -444,7 +444,7 @@ module jd_a3c_tasks
         end
       end
     end
-    // A NET_LOAD's end: its check's or the network's.
+    // The end of a NET_LOAD: from its check or from the network.
     if (state_q[RING_ADM] == StLoad && net_done) begin
       over_q[RING_ADM].error <= net_error;
       over_q[RING_ADM].info0 <= net_info0[7:0];
@@ -470,7 +470,7 @@ module jd_a3c_tasks
     if (picks[RING_ADM]) copy_unit_q <= copy_best;
   end
 
-  // ---- Ends. A worker owes one from the clock in which it is picked.
+  // ---- Ends. A worker owes an end from the clock in which it is picked.
   logic [Workers-1:0]            give_valid;
   job_t [Workers-1:0]            give_job;
   logic [Workers-1:0][1:0]       give_ring;
@@ -520,7 +520,7 @@ module jd_a3c_tasks
     .done_o, .good_o, .good_samples_o, .good_bootstrap_o
   );
 
-  // ---- Quiet: no worker has a task and no task waits for one, but for a network to be loaded
+  // ---- Quiet: no worker has a task, and no task waits for a worker, but for networks to be loaded
   logic none;
   always_comb begin
     none = state_q[RING_INF] == StNew && state_q[RING_TRN] == StNew;

@@ -67,10 +67,10 @@ module jd_a3c_tickets
     end
   end
 
-  // A ticket stands in the way if it is out, earlier, and through neither with the layer nor with its
-  // rows up to those asked for.
+  // A ticket is in the way if it is out and earlier, has not finished the layer, and has not
+  // written the layer's rows up to the requested row.
   for (genvar u = 0; u < Units; u++) begin : gen_unit
-    logic [TICKET_W-1:0] place;                  // of the ticket asked for, from the first
+    logic [TICKET_W-1:0] place;                  // of the asking ticket, counted from the first
     logic [TICKETS-1:0]  ahead_q;                // tickets whose rows are written so far
     assign place = order_ticket_i[u] - first;
     always_ff @(posedge clk_i) begin

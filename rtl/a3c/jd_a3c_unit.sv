@@ -61,14 +61,14 @@ module jd_a3c_unit
   localparam int unsigned EntryW    = $clog2(ParameterRows);
   localparam int unsigned PositionW = EntryW + 1;
 
-  // ---- Tasks in hand, and which of them each part is at
+  // ---- Up to two tasks, and the task that each part works on
   logic        fill_slot_q;
   task_t [1:0]       task_q;
   logic [1:0]        used_q;                      // the slot has a task,
   logic [1:0]        ready_q;                     // and its layers
-  logic [1:0]        load_q, map_q, walk_q, core_q, update_q;   // the part is not through with it
+  logic [1:0]        load_q, map_q, walk_q, core_q, update_q;   // the part has not finished it
   logic [1:0]        save_q;                      // its maps may still be on their way
-  logic              in_q, out_q;                 // slots of the next task, of the next end
+  logic              in_q, out_q;                 // slot of the next task; of the next end
   logic              load_slot_q, map_slot_q, walk_slot_q, core_slot_q, update_slot_q, save_slot_q;
   logic              load_finish, map_finish, walk_finish, core_done, update_finish;
   logic              task_take, task_end, launch;
@@ -78,7 +78,7 @@ module jd_a3c_unit
   assign end_valid_o  = ready_q[out_q] && !load_q[out_q] && !map_q[out_q] && !core_q[out_q]
                         && !update_q[out_q] && !save_q[out_q];
   assign task_end     = end_valid_o && end_ready_i;
-  logic              update_none;                 // an inference has none
+  logic              update_none;                 // no update: an inference
   assign update_none  = update_q[update_slot_q] && ready_q[update_slot_q]
                         && !task_q[update_slot_q].train;
   always_ff @(posedge clk_i) begin
@@ -129,7 +129,7 @@ module jd_a3c_unit
     if (task_take) task_q[in_q] <= task_i;
   end
 
-  // ---- Layers of a task's network: looked up one by one, then the output as one more
+  // ---- Layers of a task's network are looked up one by one; the output counts as one more
   logic        fill_q;                            // a task's layers are looked up
   logic        asked_q;                           // an answer is awaited
   logic [3:0]  fill_index_q;
@@ -186,7 +186,7 @@ module jd_a3c_unit
       fill_index_q <= fill_index_q + 4'd1;
       before_q     <= entry;
       if (!tail_q) begin
-        // The convolutions come first; their gradients lie where the image has them.
+        // The convolutions come first. Their gradients lie in the order of the image.
         if (fill_index_q == '0) begin
           convs_q[fill_slot_q]    <= '0;
           resident_q[fill_slot_q] <= '0;
@@ -222,7 +222,7 @@ module jd_a3c_unit
   assign map_layer  = gen_reader[1].layer;
   assign walk_layer = gen_reader[2].layer;
 
-  // ---- What fails; the first one of a task stays
+  // ---- Failures; the first failure of a task is kept
   localparam int unsigned PARTS = 4;
   localparam int unsigned LOAD = 0, MAP = 1, SAVE = 2, UPDATE = 3;
   end_t [1:0]              failed_q;
@@ -294,11 +294,11 @@ module jd_a3c_unit
     .mem_rsp_i        (client_rsp[LOAD].read)
   );
 
-  // No task before this one is in the core, nor do its maps wait to be saved.
+  // No earlier task is in the core, and none of its maps waits to be saved.
   logic map_free;
   assign map_free = map_slot_q == core_slot_q && !(save_q[!map_slot_q] && !core_q[!map_slot_q]);
-  // Maps come while the task before is in the core, unless that has another network, and so other
-  // places for them.
+  // Maps are loaded while the task before is in the core, unless that task has another network,
+  // whose maps lie elsewhere.
   logic map_go;
   assign map_go = map_q[map_slot_q]
                   && (map_free || task_q[!map_slot_q].slot == task_q[map_slot_q].slot);
@@ -402,7 +402,7 @@ module jd_a3c_unit
   );
 
   if (GradientRows > 0) begin : gen_update
-    // As many chunks as the drain leaves in the gradient buffer.
+    // As many chunks as the drain can leave in the gradient buffer.
     logic   wait_valid, wait_ready;
     chunk_t wait_chunk;
     jd_stream_fifo #(.Width ($bits(chunk_t)), .Depth (64)) u_chunks (

@@ -74,9 +74,9 @@ module jd_a3c_update
     $fatal(1, "jd_a3c_update: Rows=%0d, want 128..1024, Piece=%0d, want 4..64", Rows, Piece);
   end
   localparam int unsigned RoomW   = $clog2(Rows + 1);
-  localparam int unsigned PIECES  = 32;              // asked for and not yet written
+  localparam int unsigned PIECES  = 32;              // pieces requested and not yet written
   localparam int unsigned SENDS   = 4;               // bursts whose rows are not all sent
-  localparam int unsigned ANSWERS = 32;              // bursts that are not yet answered
+  localparam int unsigned ANSWERS = 32;              // bursts without an answer so far
   localparam int unsigned HELD    = 8;               // rows of gradients before the units
   localparam int unsigned HeldW   = $clog2(HELD + 1);
   localparam logic [1:0]  ORDER   = 2'd3;
@@ -84,16 +84,16 @@ module jd_a3c_update
   logic unused_task;
   assign unused_task = ^task_i;
 
-  // A task that has failed.
+  // The failed task.
   logic bad_q, failed;
   assign failed = failed_i || bad_q;
 
-  // ---- Chunks, cut into pieces at the pages of memory: both images begin with one
+  // ---- Chunks, cut into pieces at page boundaries of memory: both images begin at one
   typedef enum logic [1:0] {StChunk, StTheta, StSquare} ask_e;
   typedef struct packed {
     logic [15:0] row;
     logic [6:0]  rows;
-    logic        dry;                                // nothing is read or written
+    logic        dry;                                // the piece has no memory access
     logic        chunk_last;
   } gradients_t;
   typedef struct packed {
@@ -106,15 +106,15 @@ module jd_a3c_update
   } write_t;
   ask_e       ask_q;
   chunk_t     chunk_q;
-  logic       chunk_valid_q, ended_q;                // the task's last chunk is here
-  logic       more_q;                                // the chunk goes on after the piece
+  logic       chunk_valid_q, ended_q;                // ended_q: the task's last chunk has come
+  logic       more_q;                                // the chunk has more pieces
   logic [1:0] order_q;
   logic [6:0] in_page, rows;
   logic       last_piece, room, dry, wet, gradients_ready, writes_ready, piece;
-  logic [RoomW-1:0] room_q;                          // rows that may be asked for, before
-  logic [6:0] taken_q;                               // those of the last clock; StSquare is between
+  logic [RoomW-1:0] room_q;                          // rows that may be requested, before
+  logic [6:0] taken_q;                               // rows requested one clock ago
   logic       read_give, read_free, read_command_valid_q, read_command_ready;
-  logic [33:0] read_beat_q, square_beat_q;           // square: of the piece in hand
+  logic [33:0] read_beat_q, square_beat_q;           // square: of the present piece
   logic [6:0]  read_beats_q;
   gradients_t gradients_in, gradients;
   write_t     write_in, write;
@@ -183,7 +183,7 @@ module jd_a3c_update
     if (piece && wet) begin
       more_q        <= !last_piece;
       read_beat_q   <= task_i.source[39:6] + 34'(chunk_q.offset);
-      read_beats_q  <= rows;                         // for both
+      read_beats_q  <= rows;                         // of both images
       square_beat_q <= task_i.g_source[39:6] + 34'(chunk_q.offset);
     end else if (read_give) begin
       read_beat_q <= square_beat_q;
@@ -241,9 +241,9 @@ module jd_a3c_update
 
   // ---- Rows of gradients
   logic             gradients_valid, gradients_end, read, row_room, gradient_valid;
-  logic [6:0]       read_q;                          // rows of the piece that are asked for
-  logic [HeldW-1:0] held_q;                          // rows asked for and not in the units
-  logic [1:0]       coming_q;                        // a row asked for one and two clocks before
+  logic [6:0]       read_q;                          // rows of the piece requested so far
+  logic [HeldW-1:0] held_q;                          // rows requested and not yet in the units
+  logic [1:0]       coming_q;                        // a row was requested one and two clocks ago
   logic [511:0]     gradient;
   jd_stream_fifo #(.Width ($bits(gradients_t)), .Depth (PIECES)) u_gradients (
     .clk_i, .rst_ni,
@@ -308,12 +308,12 @@ module jd_a3c_update
     .out_data_o  ({new_square, new_theta})
   );
 
-  // ---- What is written: the parameters of a piece, then its mean squares
+  // ---- Writes: the parameters of a piece, then its mean squares
   localparam logic [1:0] THETA = 2'd0, SQUARE = 2'd1, AGAIN = 2'd2;   // AGAIN: theta's second image
   typedef struct packed {
     logic [6:0] rows;
     logic [1:0] part;
-    logic       drop;                                // not written
+    logic       drop;                                // the burst is dropped
   } send_t;
   typedef struct packed {
     logic [1:0]  part;
@@ -325,7 +325,7 @@ module jd_a3c_update
     logic        layer_last;
     logic        task_last;
   } answer_t;
-  logic [RoomW-1:0] ready_q;                         // rows that are there for later pieces
+  logic [RoomW-1:0] ready_q;                         // finished rows of later pieces
   logic             write_valid, write_end, last_part, enough, begin_write, drop, put;
   logic [1:0]       part_q;
   logic             write_command_valid_q, write_command_ready, answer_ready;
@@ -352,7 +352,7 @@ module jd_a3c_update
   assign drop        = failed && enough && send_in_ready;
   assign begin_write = enough && send_in_ready && !stop_i &&
                        (!write_command_valid_q || write_command_ready);
-  // A piece, or a part of one, goes on its way.
+  // A piece, or a part of it, is sent.
   assign put       = write_valid && answer_ready && (write.dry || drop || begin_write);
   assign write_end = put && (write.dry || last_part);
   assign send_in   = '{rows: write.rows, part: part_q, drop: failed};
@@ -373,7 +373,7 @@ module jd_a3c_update
       if (put && answer_in.written) write_command_valid_q <= 1'b1;
       else if (write_command_ready) write_command_valid_q <= 1'b0;
     end
-    if (put && answer_in.written) begin              // not over one that waits
+    if (put && answer_in.written) begin              // but not in place of a waiting one
       write_beats_q <= write.rows;
       write_beat_q  <= (part_q == SQUARE ? task_i.g_target[39:6] : task_i.target[39:6]) +
                        34'(write.offset) + (part_q == AGAIN ? 34'(task_i.second) : '0);
@@ -489,7 +489,7 @@ module jd_a3c_update
   // ---- Answers, in the order of the pieces
   logic task_done_q, read_bad, write_bad;
   assign done_ready = answer_valid && answer.written;
-  // A task's end waits until what is dropped is out of the way.
+  // A task's end waits until its dropped bursts are gone.
   assign answer_end = answer_valid && (answer.written ? done_valid :
                                        !answer.task_last || sends_held == '0);
   assign read_bad   = beat_valid && beat_ready && beat_response != '0;
@@ -513,7 +513,7 @@ module jd_a3c_update
       else          bad_q <= bad_q || read_bad || write_bad;
     end
     layer_done_layer_o <= answer.layer;
-    // The layer's rows that are written without a gap from its first one on.
+    // Rows of the layer that are written, counted from its first row to the first gap.
     if (answer_end && answer.written && answer.last
         && (!written_o.valid || written_o.behind == answer.offset)) begin
       written_o.layer  <= answer.layer;

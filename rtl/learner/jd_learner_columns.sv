@@ -52,7 +52,7 @@ module jd_learner_columns #(
 
   logic             settle_q, active_q;
   logic [15:0]      pitch_q, copy_pitch_q;
-  logic [15:0]      left_q, columns_left_q;          // after this word, of the column; columns
+  logic [15:0]      left_q, columns_left_q;          // words left in the column; columns left
   logic [WordW-1:0] word_q, first_q;                 // word of the image; the column's first
   logic [CopyW-1:0] copy_q, copy_first_q;
   logic             column_last, last;
@@ -90,7 +90,7 @@ module jd_learner_columns #(
     end
   end
 
-  // The address is a register; what is read comes two clocks after it.
+  // The address is a register. The word that it reads comes two clocks later.
   logic             read_q;
   logic [WordW-1:0] read_word_q;
   logic [CopyW-1:0] read_copy_q;

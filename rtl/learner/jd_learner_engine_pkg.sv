@@ -75,7 +75,7 @@ package jd_learner_engine_pkg;
     logic        wait_index;                    // no word from SMP
   } fetch_rsp_t;
 
-  // What the pipelines do; see jd_learner_pipes.
+  // Requests to the pipelines; see jd_learner_pipes.
   typedef struct packed {
     logic        start;
     logic        drop;                          // what they do
@@ -95,7 +95,7 @@ package jd_learner_engine_pkg;
     logic [15:0] index_sample;
   } step_rsp_t;
 
-  // What is done with a step's results; see jd_learner_results.
+  // Requests about a step's results; see jd_learner_results.
   typedef struct packed {
     logic        job_start;                     // as of fetch
     logic        running;                       // deltas count
@@ -120,11 +120,11 @@ package jd_learner_engine_pkg;
     logic [1:0]  infer_response;
   } results_rsp_t;
 
-  // What the job has done to parameters, by WU, TSM, jd_learner_columns and the image unit.
+  // Requests about parameters, for WU, TSM, jd_learner_columns and the image unit.
   typedef struct packed {
     logic [1:0]    owner;                       // of masters and weights: 0 WU, 1 TSM, 2 image
-    update_t       update;                      // the stage in hand
-    update_state_t scalars;                     // of the network in hand
+    update_t       update;                      // the present stage
+    update_state_t scalars;                     // of the present network
     logic          update_start;
     logic          target_start;
     logic          columns_start;
@@ -143,7 +143,7 @@ package jd_learner_engine_pkg;
     logic          image_busy;
     logic          image_done;
     logic [1:0]    image_response;              // with it
-    logic [2:0]    image_net;                   // the network in hand
+    logic [2:0]    image_net;                   // the present network
     logic          image_scalars_write;
     update_state_t image_scalars;
   } parameters_rsp_t;
@@ -157,7 +157,7 @@ package jd_learner_engine_pkg;
   } place_t;
 
   // A client of the engine's memory port: a command, then its beats of 64 bytes, in order. An answer
-  // goes to all clients; the one that has the port waits for it.
+  // goes to all clients; the client that has the port waits for it.
   typedef struct packed {
     logic         cmd_valid;
     logic [39:0]  cmd_address;                  // a multiple of 64
@@ -190,16 +190,16 @@ package jd_learner_engine_pkg;
     logic [1:0]   done_resp;
   } write_rsp_t;
 
-  // What the registers tell of the engine's progress.
+  // Progress of the engine, for the registers.
   typedef struct packed {
     logic [31:0] steps;                         // gradient steps done
     logic [31:0] version;                       // of the weights
     logic [31:0] nonfinite_count;               // steps that ended with a NaN or an infinity,
-    logic [7:0]  nonfinite_stage;               // and where the first of these was seen
+    logic [7:0]  nonfinite_stage;               // and the stage of the first of these
     logic [15:0] nonfinite_sample;
   } progress_t;
 
-  // What the program says of records, sample frames and stages.
+  // Records, sample frames and stages, as the program defines them.
   typedef struct packed {
     logic [7:0]  nets;                          // networks that it has,
     logic [7:0]  targets;                       // those with a target,
@@ -230,7 +230,7 @@ package jd_learner_engine_pkg;
   localparam logic [7:0] JOB_GRADS   = 8'd7;
   localparam logic [7:0] JOB_APPLY   = 8'd8;
 
-  // What an image holds, bit numbers of the descriptor's mask.
+  // Contents of an image: bit numbers of the descriptor's mask.
   localparam int unsigned KIND_WEIGHTS = 0;
   localparam int unsigned KIND_MOMENT  = 1;
   localparam int unsigned KIND_VARIANCE = 2;

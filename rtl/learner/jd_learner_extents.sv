@@ -47,8 +47,8 @@ module jd_learner_extents
     end
   end
 
-  // ---- Sizes: products, then sums. Two multipliers for a record's place, as jd_learner_fetch. A
-  //      factor feeds multipliers alone, so that it is a register of theirs.
+  // ---- Sizes: products, then sums. As in jd_learner_fetch, two multipliers give a record's place.
+  //      A factor feeds nothing but multipliers, so its register can be theirs.
   logic [42:0] low_q;
   logic [40:0] high_q;
   logic [57:0] data_q, data_end_q;               // beats

@@ -38,7 +38,7 @@ module jd_learner_fetch
   input  logic [31:0]        limit_i,         // N: an index is below
   input  logic [39:0]        list_base_i,
   input  plan_t              plan_i,          // of the program
-  input  pass_t              forward_i,       // with linear_i: its input is what is read
+  input  pass_t              forward_i,       // with linear_i: its input vectors are read
   // The job's fetches, a batch each.
   input  fetch_req_t         req_i,
   output fetch_rsp_t         rsp_o,
@@ -83,7 +83,7 @@ module jd_learner_fetch
   logic        active_q, parity_q, stopped_q;
   logic        ends;                     // the batch, in this clock
   logic [15:0] slot_q;                   // next index to take
-  logic        source_last_q, source_end_q;    // it is the batch's last; there is none
+  logic        source_last_q, source_end_q;    // the index is the batch's last; no index is left
   logic [15:0] sample_q;                 // record whose words arrive
   logic        sample_last_q;            // it is the batch's last
   logic        one_sample_q, one_word_q; // of the job: a batch, a vector of one
@@ -93,8 +93,8 @@ module jd_learner_fetch
   logic [15:0] list_bytes_q;             // of a batch
   logic [31:0] linear_q;                 // next record
 
-  // The list of a batch is taken as it comes: a beat that waited on the bus for the records of the
-  // beats before it would hold up their data.
+  // The list of a batch is taken as it comes. If a beat waited on the bus for the records of
+  // earlier beats, it would hold up the data of these records.
   logic                          list_ready, beat_valid, beat_pop;
   logic [1:0]                    beat_resp;
   logic [511:0]                  beat_data;
@@ -139,8 +139,8 @@ module jd_learner_fetch
   logic [39:0] address_base_q, address_low_q, address_high_q;   // the address is their sum
   entry_t      index_entry_q, address_entry_q, head;
   logic        entry_push, head_valid, head_pop;
-  // Room for the entry of what is taken to the address stage. It is one clock late and so keeps room
-  // for three more: that one, the one before it, and one that was pushed in the meantime.
+  // Room for the entry of an index that enters the address stage. The count is one clock late, so
+  // it keeps room for three more: that index, the one before it, and one pushed in the meantime.
   localparam int unsigned ENTRIES = 32;
   logic        room_q;
 
@@ -248,16 +248,16 @@ module jd_learner_fetch
   // Words of the record at the head: s, a, r, d, s', noise. An int32 a is a scalar as r and d.
   typedef enum logic [2:0] { PartState, PartScalar, PartNext, PartAction, PartNoise } part_e;
   part_e       part_q;
-  part_e       last_part_q;              // of the job: the last one of a record
+  part_e       last_part_q;              // of the job: the last part of a record
   logic [15:0] left_q;                   // position in the part
   logic [15:0] rest_q;                   // words of the vector from there on
   logic [3:0]  word_q;                   // position in the beat
   logic [31:0] action_q, reward_q, discount_q;
   logic        part_last_q;              // left_q is the part's last
-  logic        again_q, advance;         // s: the word goes to a second place; it is done with
+  logic        again_q, advance;         // s: the word goes to a second place; the word is finished
   logic        one_action_q;             // of the job: A is 1
-  // Of the word in hand, kept as registers for the records' ready: an int32; the record's last, the
-  // last of its beat; it is done with when it is taken.
+  // Properties of the present word, in registers because the records' ready depends on them: an
+  // int32; the record's last; the last of its beat; finished when it is taken.
   logic        scalar_q, word_last_q, beat_last_q, once_q;
   logic        vector_ready;
   logic        word_valid, take, bad;
@@ -286,7 +286,7 @@ module jd_learner_fetch
     endcase
   end
   assign word       = read_rsp_i.data[32*word_q+:32];
-  // The word after the one in hand.
+  // The next word.
   part_e      next_part;
   logic       next_part_last, next_last;
   logic [3:0] next_word;
@@ -319,8 +319,9 @@ module jd_learner_fetch
     next_word = word_last_q ? 4'd0 : word_q + 4'd1;
     next_last = next_part == last_part_q && next_part_last;
   end
-  // The words pass a skid, which keeps the writes of the pipeline from the records' ready. What is
-  // in it when a batch ends is written before its step can begin, also under req_i.flush.
+  // The words pass a skid, so that the records' ready does not depend on the pipeline's writes.
+  // Words in it at the end of a batch are written before its step can begin, also under
+  // req_i.flush.
   logic [LaneW-1:0] lane;
   logic [31:0]      lane_word;
   logic [PipeW-1:0] pipe;                // of the sample

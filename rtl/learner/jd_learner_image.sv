@@ -38,7 +38,7 @@ module jd_learner_image
   output logic                    busy_o,
   output logic                    done_o,
   output logic [1:0]              response_o,       // with done_o: 0, or the bus's error
-  // The network in hand.
+  // The present network.
   output logic [NetW-1:0]         net_o,
   input  network_t                network_i,
   input  logic [31:0]             start_lr_i,       // the rate in its optimizer slot
@@ -96,8 +96,8 @@ module jd_learner_image
   logic             beat_last_q;
 
   logic        wanted, answered, last_net, last_kind, beat_done;
-  logic        group_done;                      // a register: the group in hand is taken
-  logic        copy_target, scalars;            // registers: a kind is in hand for one clock before
+  logic        group_done;                      // a register: the present group is taken
+  logic        copy_target, scalars;            // registers: a kind is present for one clock before
   state_e      fill;                            // STORE: where a beat is filled
   logic [15:0] beats;
   assign wanted      = net_mask_i[3'(net_q)] && kind_mask_i[kind_q];
@@ -108,7 +108,7 @@ module jd_learner_image
   assign fill        = gradient_i ? StGather : StRead;
   assign beat_done   = fill_q == FillW'(FILL - 1);
 
-  // STORE of gradients: the reads of a beat's groups, and what comes of them.
+  // STORE of gradients: reads of a beat's groups, and the groups that return.
   logic                    asking_q, ask, gathered;
   logic [FillW-1:0]        gather_q;
   logic [FILL-1:0][LW-1:0] masks_q;
@@ -220,7 +220,7 @@ module jd_learner_image
       beat_last_q <= read_rsp_i.last;
       if (read_rsp_i.resp != 2'd0 && response_q == 2'd0) response_q <= read_rsp_i.resp;
     end
-    if (state_q == StCommand) begin   // STORE writes the groups of other kinds over it
+    if (state_q == StCommand) begin   // STORE overwrites it with the groups of other kinds
       beat_q <= 512'({scalars_i.waited, scalars_i.since, scalars_i.lr, scalars_i.c2,
                       scalars_i.c1});
     end

@@ -48,14 +48,14 @@ module jd_learner_infer
   } state_e;
   state_e                    state_q, state_d;
   logic [39:0]               address_q;
-  logic [15:0]               left_q;          // vectors, with the one in hand
+  logic [15:0]               left_q;          // vectors left, the present one included
   logic [15:0]               vector_beats_q, beats_q;
-  logic [15:0]               frame_q;         // row of the result in the frame in hand
+  logic [15:0]               frame_q;         // row of the result in the present frame
   logic [15:0]               row_q;           // row of it that is read
   logic [PipeW-1:0]          pipe_q;
   logic [15:0]               words_q;         // of the vector, not yet in a beat
   logic [LANE_L-1:0]         skip_q;          // lanes before the vector's first word
-  logic [LANE_L:0]           lanes_q;         // of the row in hand
+  logic [LANE_L:0]           lanes_q;         // of the present row
   logic [P-1:0][31:0]        lane_q;          // the row, moved down by a word per clock
   logic [15:0][31:0]         beat_q;
   logic [3:0]                word_q;

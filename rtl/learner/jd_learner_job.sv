@@ -75,7 +75,7 @@ module jd_learner_job
   output fetch_req_t          fetch_req_o,
   input  fetch_rsp_t          fetch_rsp_i,
   input  logic                memory_idle_i,     // no transaction of any unit is out
-  // Pipelines, and what comes of a step.
+  // Pipelines, and the results of a step.
   output step_req_t           step_req_o,
   input  step_rsp_t           step_rsp_i,
   output results_req_t        results_req_o,
@@ -122,7 +122,7 @@ module jd_learner_job
   assign opcode      = words_q[0][7:0];
   assign to_memory   = words_q[0][9];
   assign words_o     = words_q;
-  // Of the job in hand; not in the first clock of its check.
+  // Of the present job; not valid in the first clock of its check.
   logic       infers_q, grads_q, applies_q, from_stream_q;
   always_ff @(posedge clk_i) begin
     from_stream_q <= opcode inside {JOB_TRAIN, JOB_GRADS} && !words_q[0][8];
@@ -133,9 +133,9 @@ module jd_learner_job
   assign infers_o         = infers_q;
   assign gradient_alone_o = applies_q;
 
-  // The check: the first rule that is broken, and the word in which. Four registers: what is wrong
-  // with each word, the frames of the batch, the first rule of a kind, the first error. It is
-  // decided in the fifth clock.
+  // The check finds the first broken rule and its word. It has four registers: faults of each word,
+  // frames of the batch, the first broken rule of each kind, the first error. The result is there
+  // in the fifth clock.
   logic [2:0]        check_q;
   logic              checked;
   logic [7:0]        rule_error, rule_error_q, check_error_q;
@@ -267,7 +267,7 @@ module jd_learner_job
     end
   end
 
-  // Both last for more than one clock, and so may be seen one clock late.
+  // Both last for more than one clock, so seeing them one clock late does no harm.
   logic       soft_reset_q, timeout_q, stop;
   logic       begins;                    // the job leaves StSettle for its work
   logic [7:0] stop_error;
@@ -279,16 +279,16 @@ module jd_learner_job
     timeout_q    <= rst_ni && timeout_i;
   end
 
-  // Fetch runs at most one step ahead of the frames that a step still reads. A start is decided a
-  // clock before it, so fetch is flushed from the second clock outside training on.
+  // Fetch runs at most one step ahead of the frames that a step still reads. A start is decided one
+  // clock in advance. So outside training fetch is flushed from the second clock on.
   logic        training, fetching_q, fetch_failed_q, fetch_begins;
   logic        more_q;                   // there is more to fetch, one clock late: a fetch lasts
                                          // longer
   logic [31:0] steps, begun_q, done_q;
   logic        fetch_start_q, fetch_flush_q;
   logic [1:0]  ahead_q;                  // fetches begun, frames not free yet
-  logic [1:0]  here_q;                   // batches fetched, steps not complete: two and one in hand
-  logic        fetched, final_q;         // the step in hand is the last one
+  logic [1:0]  here_q;                   // fetched batches of open steps: two, and one in work
+  logic        fetched, final_q;         // the present step is the last
   logic [7:0]  fetch_error_q;
   logic [31:0] fetch_info0_q, fetch_info1_q;
   assign steps    = grads_q || applies_q ? 32'd1 : words_q[2];
@@ -298,8 +298,9 @@ module jd_learner_job
                           && !ahead_q[1];
   assign fetched        = fetch_rsp_i.done && fetch_rsp_i.error == 8'd0 && training;
 
-  // Rounds of INFER: what is not yet fetched, what has not yet left the pipelines. The batch of a
-  // fetch changes when the one before is over, that of a round when its results are written.
+  // Rounds of INFER: vectors not yet fetched, and vectors not yet through the pipelines. The batch
+  // of a fetch changes when the fetch before it ends, the batch of a round when its results are
+  // written.
   logic [31:0] unfetched_q, left_q;      // vectors
   logic [15:0] next_fetch_q, fetch_batch_q, step_batch_q;
   logic infer_start_q;
@@ -321,33 +322,33 @@ module jd_learner_job
 
   // Events and TD addresses by counters.
   logic [31:0] since_event_q;
-  logic        event_due_q;              // the step in hand ends with an event
+  logic        event_due_q;              // the present step ends with an event
   logic [39:0] td_address_q;
   logic [31:0] td_bytes_q;               // of a step's TD errors, in memory
 
   // Phases, delayed stages and copies of columns.
   logic            phase_q;              // the second phase
-  logic            phase_over_q;         // the first one's updates are over; after update_q
+  logic            phase_over_q;         // the updates of the first phase are over; after update_q
   logic            due_step_q;           // delayed stages run in this step
-  logic            pass;                 // the stage in hand does not
+  logic            pass;                 // the present stage does not run
   logic            copies;               // its network has a copy of columns
-  logic            behind_update_q;      // in StColumns: of the WU in hand; else of each network
+  logic            behind_update_q;      // in StColumns: after the WU; else for each network
   logic [NetW-1:0] column_net_q;
-  logic            columns_next;         // the network in hand needs no more
+  logic            columns_next;         // the present network needs no more
   logic            due_known;
-  logic            due_ahead_q;          // delayed stages run in what the pipelines do
+  logic            due_ahead_q;          // delayed stages run in the pipelines' step
 
   // The launch.
   logic            launch;
-  logic            launched_q;           // the pipelines work on what comes next, or are done,
-  logic            early_q;              // done
+  logic            launched_q;           // the pipelines have the next step or phase,
+  logic            early_q;              // and are through with it
   logic            step_over, more_phases, good, accept;
   logic            step_start_q, td_abort_q, td_go_q;
   logic [2:0]      begun_updates_q;
-  logic            parity_q, pipe_phase_q; // of what the pipelines do, or will do next
+  logic            parity_q, pipe_phase_q; // of the pipelines' present or next step
 
-  // The stage of WU and TSM in hand passes registers: itself, its network's scalars, whether its
-  // copy is due. They tell of index_q when it has stood for SETTLE clocks.
+  // The present stage of WU and TSM passes three registers: the stage, its network's scalars,
+  // whether its copy is due. They agree with index_q when it has stood still for SETTLE clocks.
   localparam logic [1:0] SETTLE = 2'd3;
   logic [4:0]    index_q;
   update_t       update_q;               // that stage
@@ -378,12 +379,12 @@ module jd_learner_job
       columns_busy: columns_busy, columns_net: 3'(columns_net), image_start: image_start_q,
       gradient_image: grads_q || applies_q};
 
-  // A copy of columns is made anew after each WU, and before the first step of a job, for what was
-  // loaded since.
+  // A copy of columns is made after each WU, and before the first step of a job, because weights
+  // may have been loaded.
   if (ActorCritic) begin : gen_actor_critic
     logic [32:0] waited_q;               // with this step
     logic [32:0] after;                  // with the one after it
-    logic [2:0]  known_q;                // due_step_q tells of the step to come
+    logic [2:0]  known_q;                // due_step_q is of the step to come
     logic        look_q, skips_q, started_q;
     assign after         = due_step_q ? 33'd1 : waited_q + 33'd1;
     assign pass          = other_q || (update_q.delayed && !due_step_q);
@@ -439,8 +440,8 @@ module jd_learner_job
     assign columns_start_q = 1'b0;
   end
 
-  // The launch of what comes after the updates in hand. The registers that it depends on, and those
-  // that keep its stages from what will change, know of these updates three clocks after their
+  // The launch of the step or phase after the present updates. The registers that it depends on,
+  // and the registers that hold its stages back, know of these updates three clocks after their
   // begin.
   assign updating_o      = state_q inside {StUpdates, StUpdate, StTarget}
                            || (state_q == StColumns && behind_update_q);

@@ -81,7 +81,7 @@ module jd_learner_loss
   logic               got_next_q, got_chooser_q, got_value_q, hand, scan_free, last;
   logic [RecW:0]      in_q, write_q;                   // records: see below
   logic               scanning_q;
-  logic               drained_q;                       // nothing is after the reader
+  logic               drained_q;                       // nothing is left after the reader
   logic               chooses;                         // there is a vector qd
   logic               twin_q, critic_q, actor_q, quiet_q;   // of the stage
   logic [15:0]        frame_q;                         // first row of the sample's frame
@@ -200,7 +200,7 @@ module jd_learner_loss
       value_scan_q   <= value_scan_q >> 32;
       action_q       <= action_q + 1'b1;
     end
-    if (scanning_q) begin        // the last one again while there is no room: nothing changes
+    if (scanning_q) begin        // without room it repeats the last: no change
       largest_q <= largest;
       value_q   <= value;
       if (replace) best_q <= chooser_scan_q[0];
@@ -270,7 +270,8 @@ module jd_learner_loss
     .read_data_o  (at_write_gradient)
   );
 
-  // What an adder needs comes with its other operand. Cleared, so that the last stage is a register.
+  // An operand waits here for the adder's other operand. Cleared, so that the last stage is a
+  // register.
   jd_delay #(.Width (32), .Cycles (MulLatency)) u_reward (
     .clk_i, .rst_ni, .in_i (reward_q), .out_o (reward)
   );

@@ -47,7 +47,7 @@ module jd_learner_parameters
   input  network_t            networks_i [NetMax],
   input  slot_t               slots_i [NetMax],
   input  logic [NetMax-1:0]   banks_i,
-  output pass_t               forward_o,         // of the network in hand
+  output pass_t               forward_o,         // of the present network
   // Images in memory.
   input  logic                owns_port_i,       // jd_learner_port: the image unit is at work
   output read_req_t           read_req_o,
@@ -83,7 +83,7 @@ module jd_learner_parameters
     return '{bias: group.bias, row: group.row, sub: 7'(group.sub), bias_index: group.bias_index};
   endfunction
 
-  // ---- The network in hand: of an image, of INFER or of the stage
+  // ---- The present network: of an image, of INFER or of the stage
   network_t        network_q;
   slot_t           slot_q;
   logic [15:0]     target_row_q, target_bias_q;
@@ -220,7 +220,7 @@ module jd_learner_parameters
     assign columns_addr       = '0;
     assign columns_weight     = '0;
   end
-  logic [NetMax-1:0] columns_q;                  // networks that have one
+  logic [NetMax-1:0] columns_q;                  // networks that have a copy
   always_ff @(posedge clk_i) begin
     for (int unsigned n = 0; n < NetMax; n++) begin
       columns_q[n] <= ActorCritic && plan_i.nets[n] && networks_i[n].columns != '0;

@@ -62,7 +62,7 @@ module jd_learner_pipe
   input  step_t               step_i,             // held until step_done_o; frame_rows always
   input  logic [SampleW:0]    samples_ready_i,    // samples 0.. of the step that are complete
   input  logic [NET_MAX-1:0]  update_busy_i,      // networks whose update is not finished
-  input  logic [NET_MAX-1:0]  target_busy_i,      // those whose target's is not
+  input  logic [NET_MAX-1:0]  target_busy_i,      // networks whose target's update is not
   output logic                step_busy_o,
   output logic                step_done_o,
   output logic                step_nonfinite_o,   // a NaN or infinity in delta, g, BW or WA
@@ -151,7 +151,7 @@ module jd_learner_pipe
   scalars_t            scalars;
 
   // --- Steps.
-  logic running_q, told;                   // told: of all that was found, where_q knows
+  logic running_q, told;                   // told: where_q includes everything found
   assign step_busy_o = running_q;
   assign step_done_o = running_q && ended && !operation_valid && unit_empty && loss_idle && told;
   always_ff @(posedge clk_i) begin
@@ -160,9 +160,9 @@ module jd_learner_pipe
     else if (step_done_o)  running_q <= 1'b0;
   end
 
-  // The smallest {stage, sample} with a NaN or infinity, the smallest sample of a bad action. What
-  // the units found is held for one clock, then the smallest of it is kept; the highest bit says that
-  // there is none.
+  // The smallest {stage, sample} with a NaN or infinity, and the smallest sample with a bad action.
+  // Findings of the units are held for one clock, then the smallest is kept. The highest bit says
+  // that there is none.
   localparam int unsigned WhereW = STAGE_L + SampleW;
   typedef logic [WhereW:0] where_t;
   where_t where_q, lanes_q, bias_q, loss_q;

@@ -74,7 +74,7 @@ module jd_learner_pipes
   input  place_t              weight_place_i,
   input  logic [LW-1:0]       weight_mask_i,
   input  logic [LW-1:0][31:0] weight_data_i,
-  input  logic                gradient_alone_i,   // they were loaded; held while they are read
+  input  logic                gradient_alone_i,   // gradients were loaded; held while they are read
   input  logic                gradient_read_i,
   input  place_t              gradient_place_i,
   output logic                gradient_valid_o,
@@ -109,7 +109,7 @@ module jd_learner_pipes
   logic [DP-1:0][LW-1:0][31:0]  gradient_data;
   logic [DP-1:0][31:0]          pipe_delta;
   logic [DP-1:0][15:0]          batch;          // samples of each pipeline
-  logic                         clear;          // of what is left of a step that was dropped
+  logic                         clear;          // drops the rest of a dropped step
 
   // Results: registers on the way to the pipelines and back.
   logic                         result_read_q;
@@ -257,7 +257,7 @@ module jd_learner_pipes
     assign unused_clear = clear ^ gradient_alone_i;
   end else begin : gen_many
     // --- Steps.
-    logic [DP-1:0] used_q, left_q;         // pipelines with samples; those that are at work
+    logic [DP-1:0] used_q, left_q;         // pipelines with samples; pipelines at work
     logic          running_q, merged, ended_q;
     assign pipe_start  = {DP{step_start_i}} & used_q;
     assign step_busy_o = running_q;
@@ -275,9 +275,9 @@ module jd_learner_pipes
       ended_q <= running_q && !step_start_i && !step_done_o && left_q == '0 && merged;
     end
 
-    // --- The smallest of what was found, two clocks after the pipelines' registers: first what
-    // each has to say, all ones if it is nothing; then the least. The number of the pipeline is in
-    // it, so no two are the same.
+    // --- The smallest finding, two clocks after the pipelines' registers. First the finding of each
+    // pipeline, all ones if there is none; then the least of them. It contains the pipeline's
+    // number, so no two are equal.
     typedef logic [STAGE_L+SampleW:0] where_t;      // the highest bit: there is none
     where_t [DP-1:0]             where_q;
     logic   [DP-1:0][SampleW:0]  index_q;           // the same
@@ -310,7 +310,7 @@ module jd_learner_pipes
     logic [DP-1:0]                            word_valid, pop, word_ready;
     logic [DP-1:0][31:0]                      word;
     logic [DP-1:0][$clog2(Samples + 1)-1:0]   count;
-    logic [SampleW-1:0]                       sample_q;      // the next one
+    logic [SampleW-1:0]                       sample_q;      // the next sample
     logic [PipeW-1:0]                         turn;
     assign turn   = PipeW'(sample_q);
     assign merged = count[turn] == '0;     // with all pipelines ended: nothing more can come
@@ -345,7 +345,7 @@ module jd_learner_pipes
     logic [DP_L:0][DP-1:0][LW-1:0][31:0]  sum;
     always_comb begin
       valid[0] = gradient_valid;
-      // -0 is what changes no bit of another summand.
+      // Adding -0 changes no bit of the other summand.
       for (int unsigned p = 0; p < DP; p++) begin
         sum[0][p] = used_q[p] ? gradient_data[p] : '0;
         if (gradient_alone_i) sum[0][p] = p == 0 ? gradient_data[p] : {LW{32'h8000_0000}};

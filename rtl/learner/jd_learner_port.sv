@@ -52,7 +52,7 @@ module jd_learner_port
   assign read_req  = read_req_i[program_owns_q ? 0 : image_owns_o ? 1 : 2];
   assign write_req = write_req_i[image_owns_o ? 0 : infer_owns_q ? 1 : 2];
 
-  // What the registers before the movers offer.
+  // Offers of the registers before the movers.
   logic         read_go, read_taken, write_go, write_taken;
   logic [39:0]  read_address, write_address;
   logic [15:0]  read_beats, write_beats;
@@ -134,7 +134,7 @@ module jd_learner_port
   logic unused_response;
   assign unused_response = ^client_rsp_i[1].write;
 
-  // What fetch gave up may still come; nobody else reads before it is dropped.
+  // Data that fetch gave up may still come. No other client reads before they are dropped.
   `JD_ASSERT_IF(OneOwner_A, program_owns_q || image_owns_o,
                 !fetch_busy_i && !td_busy_i && !infer_owns_q && !(program_owns_q && image_owns_o))
   `JD_ASSERT_IF(OneWriter_A, infer_owns_q, !td_busy_i)

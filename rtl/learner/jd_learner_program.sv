@@ -81,7 +81,7 @@ module jd_learner_program
   logic              half_q, last_q;
   logic [7:0]        nets_q, slots_q;
   logic [7:0]        error, error_q;
-  logic [31:0]       info0_q, info1_q;         // of a beat, or of the record in hand
+  logic [31:0]       info0_q, info1_q;         // of a beat, or of the present record
   logic              sized_q, size_bad_q;      // in StSize: whether bytes_q is wrong is known
 
   // A record is held while it is checked. Its checks are a pipe of four registers, the last of which
@@ -162,7 +162,7 @@ module jd_learner_program
     end
   end
 
-  // Network: what its record says, then the walk over its image says the rest.
+  // Network: first what its record says, then the sizes that the walk over its image finds.
   network_t          net_q;
   logic [7:0]        net_error_q;
   logic [17:0]       row_end_q, bias_end_q;    // after all of its banks
@@ -196,8 +196,8 @@ module jd_learner_program
     else if (row_end_q > 18'(WRows) || 32'(bias_end_q) > 32'(Biases)) net_error_q <= E_ROWS;
   end
 
-  // The copy of columns: packed as a layer of the first one's outputs, an output a column. Where it
-  // lies is checked with the overlaps.
+  // The copy of columns is packed as a layer with an output for each column. Its place is checked
+  // with the overlaps.
   if (ActorCritic) begin : gen_copy
     logic [16:0] columns_end_q;
     logic [2:0]  copy_pitch_q;
@@ -249,10 +249,10 @@ module jd_learner_program
   );
 
   logic [31:0]     groups_q;                   // of this network
-  logic [31:0]     master_q, master_end_q;     // of all before it; with this one's so far
+  logic [31:0]     master_q, master_end_q;     // of all networks before it; and of this
   logic [NetW-1:0] other_q;
   logic            image_bad_q, overlap_q;
-  logic            last_other;                 // the network was compared with all before it
+  logic            last_other;                 // it was compared with all networks before it
   logic [15:0]     other_row_q, other_bias_q;
   logic [17:0]     other_row_end_q, other_bias_end_q;
   logic            copy_overlap_q;             // of a copy of columns with the other network
@@ -386,8 +386,8 @@ module jd_learner_program
     return dep != NO_STAGE && delayed_q[dep[STAGE_L-1:0]];
   endfunction
 
-  // An action right after s or s': of each there may be one.
-  logic       action_state_q, action_next_q;   // such a one
+  // An action right after s or s': at most one each.
+  logic       action_state_q, action_next_q;   // there was one
   logic [1:0] actions_q;                       // after s, s'
   logic       columns_bad_q, columns_row_q, noise_bad_q;
   if (ActorCritic) begin : gen_actor_critic
@@ -419,8 +419,9 @@ module jd_learner_program
     assign bad_delay_q    = 1'b0;
   end
 
-  // Forward passes: chains of DOT stages of a network's online weights. The first one reads what a
-  // record fills, but for the noise, each of the others what the one before it wrote.
+  // Forward passes: chains of DOT stages of a network's online weights. The first stage reads a
+  // vector that a record fills, except the noise. Each later stage reads the result of the stage
+  // before it.
   logic        online_q, starts_q, follows_q;  // the stage may be in a chain; begins, continues it
   logic [15:0] input_words_q;                  // of a vector that a record fills
   logic        observed_q;                     // the stage reads such a vector
@@ -431,7 +432,7 @@ module jd_learner_program
   logic [7:0]  chain_dst_q;
   logic [2:0]  chain_net_q;
   logic        chain_open_q;                   // the last stage's result begins at lane 0
-  logic        pass_ends_q;                    // the stage is the last one of its network's pass
+  logic        pass_ends_q;                    // the stage is the last of its network's pass
   pass_t       pass;
   assign length_d  = !online_q ? 8'd0 : follows_q ? length_q + 8'd1 : starts_q ? 8'd1 : 8'd0;
   assign pass      = '{
@@ -555,13 +556,13 @@ module jd_learner_program
     end
   end
 
-  // Rows of a frame that hold s, s' or the result of an earlier stage: a result may take none of
-  // them. A result with an offset lies in one row.
+  // Rows of a frame that hold s, s' or the result of an earlier stage. No result may lie in them. A
+  // result with an offset lies in one row.
   logic [255:0] written_q;
   logic [7:0]   mark_q, mark_left_q, result_first, result_rows;
   logic         clash_q;                       // of the row that was marked one clock ago
-  // The rows below a row, by its digits: those of all lower high digits, and of its own high digit
-  // those of lower low digits.
+  // The rows below a row, found by its two digits: all rows with a lower high digit, and rows with
+  // the same high digit and a lower low digit.
   typedef struct packed {
     logic [15:0] higher;                       // [k]: the high digit is above k
     logic [15:0] same;                         // it is k
@@ -606,7 +607,7 @@ module jd_learner_program
     endcase
   end
 
-  // What the record's checks say.
+  // The result of the record's checks.
   logic [7:0] check_error;
   assign last_other = other_q == index_q[NetW-1:0];
   always_comb begin

@@ -51,7 +51,7 @@ module jd_learner_results
   logic batch_start;                             // of a step's first phase
   logic delta_valid;
   assign batch_start = step_i.start && !step_i.phase;
-  assign delta_valid = delta_valid_i && req_i.running;    // none of a step that was dropped
+  assign delta_valid = delta_valid_i && req_i.running;    // a dropped step has none
 
   jd_learner_tde #(.BMax (BMax)) u_tde (
     .clk_i, .rst_ni,

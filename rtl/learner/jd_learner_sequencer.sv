@@ -106,8 +106,8 @@ module jd_learner_sequencer
     return done_q[stage[STAGE_L-1:0]];
   endfunction
 
-  // The loss unit's stage: how far the stages were one clock ago that it depends on. It looks at them
-  // from the second clock on that it has the stage.
+  // Progress, one clock ago, of the stages that the loss unit's stage depends on. The unit looks at
+  // it from its second clock with the stage on.
   logic [2:0][SampleW:0] loss_counts_q;
   logic [2:0]            loss_free_q, loss_passed;
   always_ff @(posedge clk_i) begin
@@ -132,7 +132,7 @@ module jd_learner_sequencer
   logic [7:0]         id_after, last_id_q;
   logic               chain_back, table_read;
   logic               walk_last_q, walk_last_d;                 // walk_sample_q is the last sample
-  logic               walk_next_last_q, single_q;               // the one after it is; the only one
+  logic               walk_next_last_q, single_q;               // the next one is; there is one
   logic               next_unit_q, next_loss_q;                 // its unit
   logic               next_end_q, next_inner_q;                 // it ends a chain; it does not
   logic               next_clear_q;                             // its weights are there
@@ -159,8 +159,8 @@ module jd_learner_sequencer
   logic skipped;                      // a delayed stage that is not due, a stage of another unit
 
   // The samples of the walk: all, or those of a group.
-  logic               again;          // after this stage comes the first one with the next group
-  logic               later;          // what is taken from the table is not of the first group
+  logic               again;          // after this stage the first stage comes with the next group
+  logic               later;          // the entry taken from the table is not of the first group
   logic [SampleW-1:0] first_sample;
   logic [15:0]        first_frame;    // first row of that sample's frame
   if (GROUPED) begin : gen_groups
@@ -218,7 +218,7 @@ module jd_learner_sequencer
       end
     end
   end
-  // What follows the entry is known before it is taken.
+  // The successor of an entry is known before the entry is taken.
   assign id_after   = chain_back ? chain_id_q : again ? step_i.first : id_q + 8'd1;
   assign walk_last_d = chain_back ? walk_next_last_q : next_inner_q ? walk_last_q : single_q;
   assign walk_on    = chain_back || again || id_q != last_id_q;
@@ -347,7 +347,7 @@ module jd_learner_sequencer
     end
   end
 
-  // What this clock's operation is.
+  // The operation of this clock.
   logic               dot, axpy, outer;
   logic               last_chunk, last_j, last_slot, last_wait, visit_end;
   logic [SampleW-1:0] slot_sample;
@@ -391,8 +391,8 @@ module jd_learner_sequencer
   logic [TurnW-1:0]   tail_less;
   assign issue   = valid_q && !pacing && !(Spatial && hold_i) && (!at_start_q || ready);
 
-  // A tangent's outputs pass one by one: the next operation waits for them, and the first one of a
-  // stage without a tangent for its results to come after theirs.
+  // A tangent's outputs pass one by one. So the next operation waits for them, and the first
+  // operation of a stage without a tangent waits until its results will come after theirs.
   if (ActorCritic) begin : gen_pace
     logic             pacing_q, paced_q;
     logic [TurnW-1:0] pace_q, tail_q;
@@ -419,9 +419,9 @@ module jd_learner_sequencer
     assign tail_over = 1'b1;
   end
 
-  // What a sample waits for: of the sample for which the visit waits in the next clock, and of the
-  // first one of the next entry. Counts only grow while a step runs, so those of one clock before are
-  // safe.
+  // What a sample waits for: the sample for which the visit waits in the next clock, and the first
+  // sample of the next entry. Counts only grow while a step runs, so it is safe to use the counts
+  // of one clock before.
   typedef logic [2:0][SampleW:0] counts_t;
   counts_t            counts_q, next_counts_q;      // samples that have passed its dependencies
   logic               advance;              // the visit goes to its next sample or group
@@ -539,7 +539,7 @@ module jd_learner_sequencer
   assign loss_stage_o = next;
   assign loss_id_o    = id_q[5:0];
   assign loss_go_o    = samples_ready_i > {1'b0, loss_sample_i} && loss_passed == '1;
-  // An abort may leave a row without its last chunk: what is in the adders has to come out first.
+  // An abort may leave a row without its last chunk. So the adders have to empty first.
   assign ended_o      = !next_valid_q && !ahead_valid_q && !valid_q && turn_q == '0;
 
   always_ff @(posedge clk_i) begin

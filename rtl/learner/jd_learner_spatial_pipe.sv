@@ -56,7 +56,7 @@ module jd_learner_spatial_pipe
   input  step_t               step_i,             // held until step_done_o; frame_rows always
   input  logic [SampleW:0]    samples_ready_i,    // samples 0.. of the step that are complete
   input  logic [NET_MAX-1:0]  update_busy_i,      // networks whose update is not finished
-  input  logic [NET_MAX-1:0]  target_busy_i,      // those whose target's is not
+  input  logic [NET_MAX-1:0]  target_busy_i,      // networks whose target's update is not
   output logic                step_busy_o,
   output logic                step_done_o,
   output logic                step_nonfinite_o,   // a NaN or infinity in delta, g, BW or WA
@@ -310,7 +310,7 @@ module jd_learner_spatial_pipe
   assign result_data_o = loss_read_data;
 
   // --- Steps.
-  logic running_q, told;                     // told: of all that was found, where_q knows
+  logic running_q, told;                     // told: where_q includes everything found
   assign step_busy_o = running_q;
   assign step_done_o = running_q && ended == '1 && loss_idle && !result_q && told;
   always_ff @(posedge clk_i) begin
@@ -319,8 +319,8 @@ module jd_learner_spatial_pipe
     else if (step_done_o)  running_q <= 1'b0;
   end
 
-  // The smallest {stage, sample} with a NaN or infinity, the smallest sample of a bad action. What
-  // the units found is held for one clock, then the smaller one of two; the smallest of it is kept.
+  // The smallest {stage, sample} with a NaN or infinity, and the smallest sample with a bad action.
+  // Findings of the units are held for one clock, then compared in pairs, and the smallest is kept.
   // The highest bit says that there is none.
   localparam int unsigned WhereW = STAGE_L + SampleW;
   typedef logic [WhereW:0] where_t;

@@ -101,8 +101,8 @@ module jd_learner_spatial_unit
 );
   localparam int unsigned LANE_L = $clog2(P);
   localparam int unsigned LADDER = (DMax > P) ? $clog2(DMax / P) : 0;
-  // Rows that may come once the queue says that nothing more may issue: of every clock from an
-  // operation to its row, the registers of both ends among them.
+  // Rows that may still come after the queue has stopped the issue: one for every clock from an
+  // operation to its row, the registers at both ends included.
   localparam int unsigned UNDER_WAY = MulLatency + AddLatency * (LANE_L + LADDER + 1) + 12;
   localparam int unsigned ROOM      = 8;                   // rows that wait without a stop
   localparam int unsigned DEPTH     = UNDER_WAY + ROOM;

@@ -168,7 +168,7 @@ module jd_learner_tanh
     .valid_o    (outer_valid),
     .result_o   (outer)
   );
-  // What the slope gave goes by the last sums.
+  // The slope's result bypasses the last sums.
   carried_t at_inner_slope;
   always_comb begin
     at_inner_slope = at_inner;
@@ -180,7 +180,7 @@ module jd_learner_tanh
     .out_o (at_outer)
   );
 
-  // The tangent, or what goes by; then its sum with the noise.
+  // The tangent, or the bypass; then its sum with the noise.
   logic        chosen_valid_q, chosen_noise_q;
   logic [31:0] chosen_q, noise_q;
   always_ff @(posedge clk_i) begin

@@ -243,8 +243,8 @@ module jd_learner_tensor_unit
     end
   end
 
-  // --- Clock 2 and on: what an operation is, beside the arithmetic. Entry k is k clocks after
-  // the multipliers' entrance.
+  // --- Clock 2 and on: the operation's description travels beside the arithmetic. Entry k is k
+  // clocks after the multipliers' entrance.
   typedef struct packed {
     mode_e       mode;
     logic        first;
@@ -519,7 +519,7 @@ module jd_learner_tensor_unit
     );
   end
 
-  // What leaves the bias adders.
+  // Results of the bias adders.
   logic [AddLatency:0]  output_line_q, grad_line_q;
   bias_t [AddLatency:0] bias_line_q;
   bias_t                written;
@@ -552,8 +552,8 @@ module jd_learner_tensor_unit
     end
   end
 
-  // --- Tangents. The outputs of a DOT pass one by one, with what they need of the frame; that was
-  // read with the operands and waits for them.
+  // --- Tangents. The outputs of a DOT pass one by one. The words of the frame that they need were
+  // read with the operands and wait for them.
   localparam int unsigned LaneW = LANE_L;
   localparam int unsigned TANH  = 5 + 2 * MulLatency + 3 * AddLatency;
   typedef struct packed {

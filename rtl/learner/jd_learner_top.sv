@@ -84,7 +84,7 @@ module jd_learner_top
   logic [31:0]  end_count, end_info0, end_info1, unused_job_number;
   logic         tensor_busy, wait_data, wait_room, wait_update, progress_q;
   logic         unused_idle;
-  // What the job asks of the units, and what they answer.
+  // Requests of the job to the units, and their responses.
   fetch_req_t      fetch_req;
   fetch_rsp_t      fetch_rsp;
   step_req_t       step_req;
@@ -165,7 +165,7 @@ module jd_learner_top
   logic                    infers, gradient_alone, job_idle;
   logic                    array_beyond;
   logic [3:0]              array_word;
-  // The program, and what has become of its networks.
+  // The program, and the state of its networks.
   plan_t                   plan;
   network_t                networks [NetMax];
   slot_t                   slots [NetMax];
