@@ -78,7 +78,7 @@ module jd_mcts_ends
       end
       unique case (state_q)
         StTokens: if (first_valid && first_take) state_q <= StWrites;
-        StWrites: if (stop_i ? quiet_i : missing <= '0) state_q <= StEnd;
+        StWrites: if (stop_i ? quiet_i : missing <= 32'sd0) state_q <= StEnd;
         StEnd: if (end_ready_i) state_q <= StTokens;
         default: state_q <= StTokens;
       endcase
