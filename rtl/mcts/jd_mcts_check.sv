@@ -197,7 +197,8 @@ module jd_mcts_check
       word_q  <= '0;
     end
     if (state_q == StLoad && beat_valid_i) word_q <= word_q + 1'b1;
-    if (state_q == StLoad && beat_valid_i && beat_response_i != '0) begin
+    if ((state_q == StLoad || (state_q == StSkip && error_q == E_TABLE)) && beat_valid_i
+        && beat_response_i != '0) begin
       error_q <= E_BUS_RD;
       info0_q <= 32'd4;
       info1_q <= 32'(beat_response_i);

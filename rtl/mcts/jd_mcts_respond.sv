@@ -162,7 +162,7 @@ module jd_mcts_respond
   assign root_done_o     = done_valid_i && done_root;
   assign written_o       = done_valid_i && !done_root ? done_count : '0;
   assign done_response_o = done_response_i;
-  assign idle_o          = out_q == '0;
+  assign idle_o          = out_q == '0 && filled_q == '0 && !first_valid;
 
   `JD_ASSERT_IF(OneBeat_A, first_valid && first_take && filled_q != '0 && !leaves,
                 place[1:0] != 2'd0)

@@ -43,6 +43,7 @@ module jd_mcts_state
   output logic [31:0]          queue_number_o,
   input  logic [2:0]           written_i,
   input  logic                 failed_i,         // those were not written
+  input  logic                 still_i,          // all responses have been
   output logic                 event_o,
   output logic                 error_o,
   output logic                 peek_root_o,
@@ -117,7 +118,7 @@ module jd_mcts_state
   assign queue_tail_o = tail_q;
   assign new_size = register_req_i.valid && register_req_i.write
                     && register_req_i.address == CQ_SIZE_OFFSET;
-  assign queue_set_o    = new_size || clear_i;
+  assign queue_set_o    = new_size || clear_i || (broken_q && still_i);
   assign queue_number_o = new_size ? '0 : tail_q;
   assign wrote   = to_hw.CQ_HEAD.value.value;
   assign room    = tail_q - head_q;
@@ -136,9 +137,9 @@ module jd_mcts_state
     end else begin
       if (clear_i)       head_q <= tail_q;
       else if (!error_o) head_q <= wrote;
-      // After one that was not written the number of the next ones is not known to the host.
+      // Those behind one that was not written are lost to the host, too, until none is on its way.
       if (!failed_i && !broken_q && !clear_i) tail_q <= tail_q + 32'(written_i);
-      broken_q <= !clear_i && (broken_q || (failed_i && written_i != '0));
+      broken_q <= !queue_set_o && (broken_q || (failed_i && written_i != '0));
     end
   end
 

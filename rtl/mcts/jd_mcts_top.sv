@@ -113,7 +113,7 @@ module jd_mcts_top
   logic [MctsD:0]       hazard;
   logic [MctsD-1:0]     port_busy;
   logic [FlightW-1:0]   flight;
-  logic                 search, sat, request_taken;
+  logic                 search, sat, request_taken, still, respond_idle, response_valid;
   jd_mcts_state #(
     .D (MctsD), .F (MctsF), .Y (MctsY), .Cap (MctsCap), .X (MctsX), .Fr (MctsFr), .Fp (MctsFp),
     .Xbar (MctsXbar), .WMax (MctsWMax), .T (MctsT), .Sf (MctsSf), .Mu (MctsMu)
@@ -132,6 +132,7 @@ module jd_mcts_top
     .queue_number_o (queue_number),
     .written_i      (written),
     .failed_i       (done_response != '0),
+    .still_i        (still && respond_idle && !response_valid),
     .event_o        (wakes),
     .error_o        (stray),
     .peek_root_o    (host_peek_root),
@@ -179,7 +180,7 @@ module jd_mcts_top
     .mem_rsp_i     (client_rsp.read)
   );
 
-  logic         check_valid, check_ready, check_idle, lists_idle, ends_idle, still;
+  logic         check_valid, check_ready, check_idle, lists_idle, ends_idle;
   job_t         checked;
   table_write_t table_write;
   assign still = lists_idle && ends_idle && flight == '0;
@@ -266,7 +267,7 @@ module jd_mcts_top
 
   logic                          token_valid, token_ready, retire_valid, retire_ready, silent;
   token_t                        token, retired;
-  logic                          prior_write, new_tree, response_valid, response_ready;
+  logic                          prior_write, new_tree, response_ready;
   logic [IndexW:0]               prior_row;
   logic [MctsF-1:0]              prior_legal;
   logic [MctsF-1:0][PRIOR_W-1:0] priors;
@@ -382,7 +383,6 @@ module jd_mcts_top
     .response_o         (root_response)
   );
   logic         write_cmd, write_cmd_ready, write_beat, write_beat_ready, write_done, write_idle;
-  logic         respond_idle;
   logic [39:0]  write_address;
   logic [511:0] write_data;
   logic [63:0]  write_strb;

@@ -347,7 +347,11 @@ class Mcts(EngineDriver):
                 found, self._backlog = self._backlog[mine], self._backlog[~mine]
             if ended:
                 break
-            self._ring.wait_event(job, TIMEOUT_S)
+            try:
+                self._ring.wait_event(job, TIMEOUT_S)
+            except JobError:
+                if job.error is None:  # of no job
+                    raise
         self._open.remove(job)
         if job.error is not None:
             raise job.error
