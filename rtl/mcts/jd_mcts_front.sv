@@ -291,8 +291,6 @@ module jd_mcts_front
     if (late_goes && late_q.op != OP_UPD) odd_q[late_index] <= late_q.level[0];
     if (late_take)       late_q <= retire_token_i;
   end
-  logic unused;
-  assign unused = ^{late_q, late_sel};
 
   `JD_ASSERT(FlightInRange_A, 32'(flight_q) <= T)
   `JD_ASSERT_IF(OfAToken_A, late_goes, flight_q != '0)

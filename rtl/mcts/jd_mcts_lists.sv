@@ -226,8 +226,6 @@ module jd_mcts_lists
       if (stop_i) error_q <= E_TIMEOUT;
     end
   end
-  logic unused;
-  assign unused = ^{job_q, aligned};
 
   `JD_ASSERT_IF(AllWereRead_A, state_q == StEnd && job_q.list && error_q == '0, beats_q == '0)
 endmodule : jd_mcts_lists

@@ -221,10 +221,8 @@ module jd_mcts_node
   logic [F-1:0][LOSS_W-1:0] losses_read;
   for (genvar a = 0; a < F; a++) begin : gen_loss
     edge_t read;
-    logic  unused_read;
     assign read           = edge_t'(edges_read[a]);
     assign losses_read[a] = read.loss;
-    assign unused_read    = ^read;
   end
   always_comb begin
     for (int unsigned a = 0; a < F; a++) begin
@@ -533,8 +531,6 @@ module jd_mcts_node
     .peek_means_o   (peek_means),
     .peek_weights_o (peek_weights)
   );
-  logic unused;
-  assign unused = ^{settings_i, head_update, old_lane};
   assign idle_o = !in_valid_i && board_idle && update_idle && !valid_q && !valid_q2 && !done_q
                   && room_q == RoomW'(OutDepth);
 

@@ -139,15 +139,19 @@ package jd_mcts_pkg;
     return exact < 33'(SCORE_LEAST) ? SCORE_LEAST : exact[SCORE_W-1:0];
   endfunction
 
-  // T_sel of a selector: groups of at most `factor` scores, then of their winners.
+  // A selector takes groups of at most `factor` scores, then of their winners: what is left of `count`
+  // after some clocks, and T_sel.
+  function automatic int unsigned select_left(int unsigned count, int unsigned factor,
+                                              int unsigned clocks);
+    int unsigned left;
+    left = count;
+    for (int unsigned k = 0; k < clocks; k++) left = (left + factor - 1) / factor;
+    return left;
+  endfunction
   function automatic int unsigned select_clocks(int unsigned count, int unsigned factor);
-    int unsigned left, taken;
-    left  = count;
-    taken = 0;
-    while (left > 1) begin
-      left  = (left + factor - 1) / factor;
-      taken = taken + 1;
-    end
-    return taken;
+    int unsigned clocks;
+    clocks = 0;
+    while (select_left(count, factor, clocks) > 1) clocks = clocks + 1;
+    return clocks;
   endfunction
 endpackage : jd_mcts_pkg

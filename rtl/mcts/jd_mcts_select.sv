@@ -23,52 +23,60 @@ module jd_mcts_select
   if (F < 2 || F > 32 || Fs < 2 || Fs > F) begin : gen_bad_size
     $fatal(1, "jd_mcts_select: F=%0d, want 2..32, Fs=%0d, want 2..F", F, Fs);
   end
-  localparam int unsigned Groups = (F + Fs - 1) / Fs;   // of the first clock
-  localparam int unsigned Large  = F % Groups;          // of them, with one score more
-  localparam int unsigned Small  = F / Groups;
+  localparam int unsigned TSel = select_clocks(F, Fs);
 
-  if (Groups == 1) begin : gen_last
-    localparam int unsigned IndexW = $clog2(F);
-    logic [IndexW-1:0] index;
-    logic unused;
-    assign unused = valid_i;
-    jd_mcts_pick #(.S (F)) u_pick (.clk_i, .rst_ni, .scores_i, .index_o (index));
-    assign index_o = ACTION_W'(index);
-  end else begin : gen_groups
-    logic [Groups-1:0][SCORE_W-1:0]  best, best_q;
-    logic [Groups-1:0][ACTION_W-1:0] place, place_q;
-    for (genvar g = 0; g < Groups; g++) begin : gen_group
-      localparam int unsigned Size   = g < Large ? Small + 1 : Small;
-      localparam int unsigned First  = g < Large ? g * (Small + 1) : g * Small + Large;
-      localparam int unsigned IndexW = Size > 1 ? $clog2(Size) : 1;
-      logic [IndexW-1:0] index;
-      jd_mcts_pick #(.S (Size)) u_pick (
-        .clk_i, .rst_ni, .scores_i (scores_i[First+:Size]), .index_o (index)
-      );
-      assign place[g] = ACTION_W'(First) + ACTION_W'(index);
-      assign best[g]  = scores_i[First + 32'(index)];
+  for (genvar t = 0; t < TSel; t++) begin : gen_clock
+    localparam int unsigned Left   = select_left(F, Fs, t);
+    localparam int unsigned Groups = select_left(F, Fs, t + 1);
+    localparam int unsigned Large  = Left % Groups;      // of the groups, with one score more
+    localparam int unsigned Small  = Left / Groups;
+    // The scores that are left, and whose they are; then those of the groups' winners.
+    logic                       valid, valid_next;
+    logic [F-1:0][SCORE_W-1:0]  scores, best, scores_next;
+    logic [F-1:0][ACTION_W-1:0] places, place, places_next;
+    if (t == 0) begin : gen_first
+      assign valid  = valid_i;
+      assign scores = scores_i;
+      for (genvar a = 0; a < F; a++) begin : gen_place
+        assign places[a] = ACTION_W'(a);
+      end
+    end else begin : gen_before
+      assign valid  = gen_clock[t-1].valid_next;
+      assign scores = gen_clock[t-1].scores_next;
+      assign places = gen_clock[t-1].places_next;
     end
-    logic valid_q;
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni) valid_q <= 1'b0;
-      else         valid_q <= valid_i;
-      if (valid_i) begin
-        best_q  <= best;
-        place_q <= place;
+    for (genvar g = 0; g < F; g++) begin : gen_group
+      if (g < Groups) begin : gen_pick
+        localparam int unsigned Size   = g < Large ? Small + 1 : Small;
+        localparam int unsigned First  = g < Large ? g * (Small + 1) : g * Small + Large;
+        localparam int unsigned IndexW = Size > 1 ? $clog2(Size) : 1;
+        logic [IndexW-1:0] index;
+        jd_mcts_pick #(.S (Size)) u_pick (
+          .clk_i, .rst_ni, .scores_i (scores[First+:Size]), .index_o (index)
+        );
+        assign best[g]  = scores[First + 32'(index)];
+        assign place[g] = places[First + 32'(index)];
+      end else begin : gen_none
+        assign best[g]  = '0;
+        assign place[g] = '0;
       end
     end
-    logic [ACTION_W-1:0] winner;    // of the groups
-    logic unused;
-    assign unused = ^winner;
-    jd_mcts_select #(.F (Groups), .Fs (Fs < Groups ? Fs : Groups)) u_winners (
-      .clk_i, .rst_ni, .valid_i (valid_q), .scores_i (best_q), .index_o (winner)
-    );
-    // Places go along with the winners' clocks.
-    localparam int unsigned More = select_clocks(Groups, Fs < Groups ? Fs : Groups) - 1;
-    logic [Groups-1:0][ACTION_W-1:0] places;
-    jd_delay #(.Width (Groups * ACTION_W), .Cycles (More), .Clear (1'b0)) u_places (
-      .clk_i, .rst_ni, .in_i (place_q), .out_o (places)
-    );
-    assign index_o = places[winner[$clog2(Groups)-1:0]];
+    if (t == TSel - 1) begin : gen_last
+      assign valid_next  = valid;
+      assign scores_next = best;
+      assign places_next = place;
+      logic unused;
+      assign unused = ^{valid_next, scores_next};
+    end else begin : gen_register
+      always_ff @(posedge clk_i) begin
+        if (!rst_ni) valid_next <= 1'b0;
+        else         valid_next <= valid;
+        if (valid) begin
+          scores_next <= best;
+          places_next <= place;
+        end
+      end
+    end
   end
+  assign index_o = gen_clock[TSel-1].places_next[0];
 endmodule : jd_mcts_select

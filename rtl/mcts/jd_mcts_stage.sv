@@ -42,7 +42,7 @@ module jd_mcts_stage
   end
   localparam int unsigned CountW = $clog2(T + 1);
 
-  logic              first_valid, take, unused_note;
+  logic              first_valid, take;
   token_t            first, held_q;
   logic              held_valid_q;
   logic [CountW-1:0] unused_count;
@@ -85,7 +85,6 @@ module jd_mcts_stage
     .read_addr_i  (row),
     .read_data_o  ({kind, action})
   );
-  assign unused_note = ^note_row_i;
 
   assign take = first_valid && (!held_valid_q || (out_valid_o && out_ready_i));
   always_ff @(posedge clk_i) begin

@@ -206,8 +206,6 @@ module jd_mcts_tree
   logic [D-1:0][TOKEN_W-1:0] forth_token, port_token, port_out_token, home_token;
   for (genvar l = 0; l < D; l++) begin : gen_rows
     token_t sent, result;
-    logic   unused_tokens;
-    assign unused_tokens = ^{sent, result};
     assign sent   = token_t'(forth_token[l]);
     assign result = token_t'(port_out_token[l]);
     assign forth_row[l] = PortW'(sent.address >> CapW);

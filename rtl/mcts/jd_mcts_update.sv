@@ -222,7 +222,7 @@ module jd_mcts_update
   end
   assign idle_o = at_q == '0 && !at_score_q && scoring_q == '0;
   logic unused;
-  assign unused = ^{mean_valid, item_q4};
+  assign unused = mean_valid;
 
   `JD_ASSERT_IF(MeanInTime_A, mean_valid, at_q[DIVIDE] && !item_q4.all)
   `JD_ASSERT(ScoresInTime_A, scores_valid_o == scoring_q[ScoreClocks-1])

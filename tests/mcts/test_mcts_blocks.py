@@ -1,0 +1,355 @@
+"""Blocks of the mcts engine alone: selector, division, updater, networks, banks, scoreboard."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from itertools import product
+
+import numpy as np
+import pytest
+
+from flow.effort import scale
+from flow.regression import builds, regress
+from models.mcts import select as selection
+from models.mcts.banks import ALGORITHM_2, NEXT_EMPTY, STATIC, choose
+from models.mcts.score import PRIOR_ONE, base, mean, table_index, weight
+from models.mcts.tables import SHIFT_MOST
+from verif.play import Block, Player
+
+CORE = "jackdaw:engine:mcts"
+SCORE, SUM, VALUE, WEIGHT, PRIOR = 32, 40, 24, 26, 16
+DIVIDE = 12  # clocks
+DEPTH = 8  # entries of the updater under test
+
+
+def pack(rows: np.ndarray, bits: int) -> np.ndarray:
+    """Rows of numbers, [n, k], as words of a port, the first number in the low bits."""
+    total = rows.shape[1] * bits
+    out = np.zeros((len(rows), -(-total // 32)), np.uint32)
+    for at, row in enumerate(rows.tolist()):
+        word = sum((int(x) & (1 << bits) - 1) << bits * k for k, x in enumerate(row))
+        out[at] = np.frombuffer(word.to_bytes(4 * out.shape[1], "little"), np.uint32)
+    return out
+
+
+def unpack(words: np.ndarray, bits: int, count: int) -> list[int]:
+    """A port's words as signed numbers."""
+    word = int.from_bytes(np.atleast_1d(words).astype(np.uint32).tobytes(), "little")
+    fields = [word >> bits * k & (1 << bits) - 1 for k in range(count)]
+    return [x - (x >> bits - 1 << bits) for x in fields]
+
+
+def selector(f: int, factor: int, seed: int) -> Player:
+    block = Block(
+        CORE, "jd_mcts_select", {"valid_i": 1, "scores_i": SCORE * f}, {"index_o": 5}
+    )  # fmt: skip
+    return Player(block, {"F": f, "Fs": factor}, seed)
+
+
+def divider(seed: int) -> Player:
+    block = Block(
+        CORE, "jd_mcts_divide", {"valid_i": 1, "sum_i": SUM, "count_i": 16},
+        {"valid_o": 1, "mean_o": VALUE},
+    )  # fmt: skip
+    return Player(block, {}, seed)
+
+
+def updater(f: int, mu: int, seed: int) -> Player:
+    block = Block(
+        CORE,
+        "jd_mcts_update",
+        {
+            "puct_i": 1, "first_i": 1, "fpu_i": VALUE, "table_i": 38, "valid_i": 1, "all_i": 1,
+            "entry_i": 3, "action_i": 5, "sum_i": SUM, "visits_i": 16, "total_i": 17,
+            "unvisited_i": f, "priors_i": PRIOR * f, "peek_i": 1, "peek_entry_i": 3,
+        },
+        {"scores_valid_o": 1, "scores_entry_o": 3, "scores_o": SCORE * f, "idle_o": 1},
+    )  # fmt: skip
+    return Player(block, {"F": f, "Mu": mu, "Depth": DEPTH}, seed)
+
+
+def network(d: int, xbar: int, seed: int) -> Player:
+    row = d.bit_length() - 1
+    block = Block(
+        CORE,
+        "jd_mcts_net",
+        {"in_valid_i": d, "in_row_i": row * d, "in_data_i": 16 * d, "out_ready_i": d},
+        {"in_ready_o": d, "out_valid_o": d, "out_data_o": 16 * d},
+    )
+    return Player(block, {"D": d, "Width": 16, "Xbar": xbar}, seed)
+
+
+def allocator(d: int, y: int, cap: int, sf: int, seed: int) -> Player:
+    levels = d - 1
+    block = Block(
+        CORE,
+        "jd_mcts_alloc",
+        {
+            "clear_i": 1, "policy_i": 2, "d_act_i": 7, "slot_ready_i": levels,
+            "back_valid_i": levels, "back_i": 14 * levels, "used_i": levels,
+        },
+        {
+            "slot_valid_o": levels, "slot_o": 14 * levels, "full_o": levels, "search_o": 1,
+            "idle_o": 1,
+        },
+    )  # fmt: skip
+    return Player(block, {"D": d, "Y": y, "Cap": cap, "Sf": sf}, seed)
+
+
+SCOREBOARD = {"EntryW": 2, "TSel": 2, "Hard": 5, "Publish": 12, "Spread": 3}
+
+
+def scoreboard(seed: int) -> Player:
+    block = Block(
+        CORE, "jd_mcts_scoreboard",
+        {"entry_i": 2, "select_i": 1, "scores_i": 1, "hard_i": 1, "start_i": 1},
+        {"go_o": 1, "idle_o": 1},
+    )  # fmt: skip
+    return Player(block, SCOREBOARD, seed)
+
+
+SELECTORS = [(3, 2), (5, 5), (6, 4), (18, 5), regress(18, 18), regress(32, 3)]
+UPDATERS = [(3, 3), (5, 2), regress(18, 9), regress(6, 1)]
+NETWORKS = [(4, 1), (8, 0), regress(16, 0), regress(8, 1), regress(2, 0)]
+BANKS = [(4, 8, 4, 2), (8, 16, 2, 1), regress(16, 64, 8, 5), regress(2, 4, 4, 3)]
+
+
+# ---- Selection
+@builds(lambda f, factor: selector(f, factor, 1))
+@pytest.mark.parametrize(("f", "factor"), SELECTORS)
+def test_selector(f: int, factor: int, seed: int) -> None:
+    """All orders with ties of few scores; extremes and random ones of many; with pauses."""
+    rng = np.random.default_rng(seed)
+    if f <= 5:
+        rows = np.array(list(product(range(f), repeat=f))) - 1
+    else:
+        edge = np.array([-(1 << 31), -(1 << 31) + 1, (1 << 31) - 1, 0])
+        rows = np.concatenate(
+            [rng.choice(edge, (600, f)), rng.integers(-4, 4, (600, f)),
+             rng.integers(-(1 << 31), 1 << 31, (600, f))]
+        )  # fmt: skip
+    later = selection.clocks(f, factor) - 1
+    count = len(rows) + later
+    valid = np.pad(np.ones(len(rows)), (0, later))
+    out = selector(f, factor, seed).run(
+        count, valid_i=valid, scores_i=np.pad(pack(rows, SCORE), ((0, later), (0, 0)))
+    )
+    want = [selection.select(row, factor) for row in rows.tolist()]
+    assert out["index_o"][later:].tolist() == want
+
+
+# ---- Updates
+@builds(lambda: divider(1))
+def test_division(seed: int) -> None:
+    """Rounds down, also below 0; all limits."""
+    rng = np.random.default_rng(seed)
+    random = scale(20_000, 2000)
+    n = np.concatenate([[1, 1, 65535, 65535, 3, 3, 7], rng.integers(1, 65536, random)])
+    w = rng.integers(-(n << 23), (n << 23) - n + 1)
+    w[:7] = [-(1 << 23), (1 << 23) - 1, -(65535 << 23), 65535 * ((1 << 23) - 1), -1, 1, -7]
+    w[7 : 7 + random // 2] >>= rng.integers(0, 40, random // 2)
+    count = len(n) + DIVIDE
+    gap = np.pad(rng.random(len(n)) < 0.9, (0, DIVIDE))
+    pad = (0, DIVIDE)
+    out = divider(seed).run(
+        count, valid_i=gap, sum_i=pack(np.pad(w, pad)[:, None], SUM), count_i=np.pad(n, pad)
+    )
+    assert out["valid_o"][DIVIDE:].tolist() == gap[:-DIVIDE].tolist()
+    took = np.flatnonzero(gap)
+    got = [unpack(out["mean_o"][at + DIVIDE], VALUE, 1)[0] for at in took]
+    assert got == [int(w[at]) // int(n[at]) for at in took]
+
+
+@builds(lambda f, mu: updater(f, mu, 1))
+@pytest.mark.parametrize(("f", "mu"), UPDATERS)
+@pytest.mark.parametrize("puct", [0, 1])
+def test_updates(f: int, mu: int, puct: int, seed: int) -> None:
+    """Updates of few nodes as close as they may come; each has the means of those before it."""
+    rng = np.random.default_rng(seed)
+    spread, rounds = -(-f // mu), scale(3000, 300)
+    later = 16 + spread - 1
+    sim = updater(f, mu, seed)
+    mantissa, shift = rng.integers(0, 1 << 17, 1024), SHIFT_MOST - rng.choice([0, 4, 8, 12], 1024)
+    r = rng.integers(0, 1 << WEIGHT, 1024)
+    words = np.concatenate([mantissa | shift << 17, r]) | np.arange(2048) << 26 | 1 << 37
+    sim.run(2048, table_i=pack(words[:, None], 38))
+
+    clocks = rounds * (spread + 2)
+    first, fpu = int(rng.integers(2)), int(rng.integers(-(1 << 23), 1 << 23))
+    given: dict[str, np.ndarray] = {
+        name: np.zeros(clocks, np.int64)
+        for name in ("valid_i", "all_i", "entry_i", "action_i", "sum_i", "visits_i", "total_i",
+                     "unvisited_i")
+    }  # fmt: skip
+    priors = rng.integers(0, 1 << PRIOR, (clocks, f))
+    q, h = np.zeros((DEPTH, f), np.int64), np.zeros((DEPTH, f), np.int64)
+    n = np.full((DEPTH, f), -1, np.int64)
+    want: dict[int, tuple[int, list[int]]] = {}
+    at = 0
+    while at < clocks - later - 1:
+        entry = int(rng.integers(3)) if rng.random() < 0.8 else int(rng.integers(DEPTH))
+        everything = n[entry, 0] < 0 or rng.random() < 0.05
+        action = int(rng.integers(f))
+        total = int(rng.integers(1 << 17)) >> int(rng.integers(17))
+        if everything:
+            n[entry] = 0
+            for a in range(f):
+                prior = int(priors[at, a]) if puct else PRIOR_ONE
+                q[entry, a], h[entry, a] = fpu, weight(prior, 0, 0)
+            total = 0
+        else:
+            visits = int(rng.integers(1, 1 << 16)) >> int(rng.integers(16)) or 1
+            total_value = int(rng.integers(-(visits << 23), (visits << 23) - visits + 1))
+            n[entry, action] = visits
+            prior = int(priors[at, action]) if puct else PRIOR_ONE
+            q[entry, action] = mean(total_value, visits, fpu)
+            h[entry, action] = weight(prior, visits, r[table_index(visits)])
+            given["sum_i"][at], given["visits_i"][at] = total_value, visits
+        index = table_index(total)
+        given["valid_i"][at], given["all_i"][at] = 1, everything
+        given["entry_i"][at], given["action_i"][at], given["total_i"][at] = entry, action, total
+        given["unvisited_i"][at] = sum(int(n[entry, a] == 0) << a for a in range(f))
+        row = [
+            int(base(int(q[entry, a]), int(h[entry, a]), int(mantissa[index]), int(shift[index]),
+                     bool(first and n[entry, a] == 0)))
+            for a in range(f)
+        ]  # fmt: skip
+        want[at + later] = entry, row
+        at += spread + int(rng.integers(3)) * (rng.random() < 0.3)
+    out = sim.run(
+        clocks, puct_i=np.full(clocks, puct), first_i=np.full(clocks, first),
+        fpu_i=np.full(clocks, fpu & (1 << VALUE) - 1), priors_i=pack(priors, PRIOR),
+        **(given | {"sum_i": pack(given["sum_i"][:, None], SUM)}),
+    )  # fmt: skip
+    assert np.flatnonzero(out["scores_valid_o"]).tolist() == sorted(want)
+    for clock, (entry, row) in want.items():
+        got = int(out["scores_entry_o"][clock]), unpack(out["scores_o"][clock], SCORE, f)
+        assert got == (entry, row), f"clock {clock}"
+
+
+# ---- Networks
+@builds(lambda d, xbar: network(d, xbar, 1))
+@pytest.mark.parametrize(("d", "xbar"), NETWORKS)
+def test_network(d: int, xbar: int, seed: int) -> None:
+    """Hot spots, all pairs, back-pressure: each word once, at its row, in order; latency."""
+    rng = np.random.default_rng(seed)
+    sim, bits = network(d, xbar, seed), d.bit_length() - 1
+    waits: list[deque[tuple[int, int]]] = [deque() for _ in range(d)]  # row, word
+    sent: dict[tuple[int, int], deque[int]] = defaultdict(deque)  # of a pair, on its way
+    number, fewest = 0, None
+    began: dict[int, int] = {}
+    for clock in range(scale(6000, 900)):
+        phase = clock // 60 % 3
+        for i in range(d):
+            if not waits[i] and rng.random() < (0.9, 0.9, 0.05)[phase]:
+                row = int(rng.integers(d)) if phase != 1 else int(rng.integers(2)) * (d - 1)
+                waits[i].append((row, i << 12 | number & 0xFFF))
+                number += 1
+        ready = int(rng.integers(1 << d)) if phase != 2 else (1 << d) - 1
+        out = sim.run(
+            1,
+            in_valid_i=[sum(bool(w) << i for i, w in enumerate(waits))],
+            in_row_i=pack(np.array([[w[0][0] if w else 0 for w in waits]]), bits),
+            in_data_i=pack(np.array([[w[0][1] if w else 0 for w in waits]]), 16),
+            out_ready_i=[ready],
+        )
+        words = [x & 0xFFFF for x in unpack(out["out_data_o"], 16, d)]
+        for y in range(d):
+            if int(out["out_valid_o"][0]) & ready & 1 << y:
+                source = words[y] >> 12
+                assert sent[source, y].popleft() == words[y], f"clock {clock}: row {y}"
+                took = clock - began.pop(words[y])
+                fewest = took if fewest is None else min(fewest, took)
+        for i in range(d):
+            if int(out["in_ready_o"][0]) >> i & 1 and waits[i]:
+                row, word = waits[i].popleft()
+                sent[i, row].append(word)
+                began[word] = clock
+    assert fewest == (1 if xbar else bits)
+    for _ in range(60):
+        out = sim.run(1, out_ready_i=[(1 << d) - 1])
+        words = [x & 0xFFFF for x in unpack(out["out_data_o"], 16, d)]
+        for y in range(d):
+            if int(out["out_valid_o"][0]) >> y & 1:
+                assert sent[words[y] >> 12, y].popleft() == words[y]
+    assert not any(sent.values()) and number > d * d
+
+
+# ---- Banks
+@builds(lambda d, y, cap, sf: allocator(d, y, cap, sf, 1))
+@pytest.mark.parametrize(("d", "y", "cap", "sf"), BANKS)
+@pytest.mark.parametrize("policy", [ALGORITHM_2, NEXT_EMPTY, STATIC])
+def test_banks(d: int, y: int, cap: int, sf: int, policy: int, seed: int) -> None:
+    """Slots of all levels, to the last; banks as the golden model chooses them; some come back."""
+    rng = np.random.default_rng(seed)
+    sim, levels = allocator(d, y, cap, sf, seed), d - 1
+    for used in (d, max(2, d // 2)):
+        settings = {"policy_i": [policy], "d_act_i": [used]}
+        sim.run(1, clear_i=[1], **settings)
+        owner, in_use = np.full(y, -1, np.int64), np.zeros((d, d), np.bool_)
+        given: set[int] = set()
+        back: dict[int, int] = {}
+        for clock in range(40 * d + 40 * y + 4 * y * cap):
+            keep = {level: rng.random() < 0.1 for level in range(1, d)}
+            returns, back = back, {}
+            # A slot is looked at one clock before it is taken, so that its use goes with it.
+            seen = sim.run(1, **settings)
+            slots = [x & 0x3FFF for x in unpack(seen["slot_o"], 14, levels)]
+            valid = int(seen["slot_valid_o"][0])
+            takes = consumed = 0
+            for level in range(1, d):
+                if not valid >> (level - 1) & 1:
+                    continue
+                takes |= 1 << (level - 1)
+                slot = slots[level - 1]
+                bank = slot // cap
+                if owner[bank] < 0:
+                    assert choose(owner, in_use, level, policy) == bank, f"level {level}"
+                    owner[bank], in_use[level, bank % d] = level, True
+                assert owner[bank] == level and level < used and slot not in given
+                if keep[level]:
+                    back[level] = slot
+                else:
+                    consumed |= 1 << (level - 1)
+                    given.add(slot)
+            sim.run(
+                1, slot_ready_i=[takes], used_i=[consumed],
+                back_valid_i=[sum(1 << (level - 1) for level in returns)],
+                back_i=pack(np.array([[returns.get(k, 0) for k in range(1, d)]]), 14), **settings,
+            )  # fmt: skip
+            if clock % 16 == 0 and not returns and not back:
+                end = sim.run(4, **{name: value * 4 for name, value in settings.items()})
+                if int(end["full_o"][-1]) == (1 << (used - 1)) - 1:
+                    break
+        else:
+            raise AssertionError("the levels are not full")
+        ports = used - 1 if policy == STATIC else d
+        assert len(given) == ports * (y // d) * cap
+
+
+# ---- Order
+@builds(lambda: scoreboard(1))
+def test_scoreboard(seed: int) -> None:
+    """Against the rules in words, from the list of what started."""
+    rng = np.random.default_rng(seed)
+    sim, s = scoreboard(seed), SCOREBOARD
+    history: list[tuple[int, int, bool, bool]] = []  # clock, entry, scores, hard
+    seen: set[tuple[bool, int]] = set()
+    for clock in range(scale(8000, 2500)):
+        entry, kind = int(rng.integers(4)), int(rng.integers(4))
+        select, scores, hard = kind == 0, kind in (1, 2), kind in (2, 3)
+        inputs = {"entry_i": [entry], "select_i": [select], "scores_i": [scores], "hard_i": [hard]}
+        want = True
+        for when, node, was_scores, was_hard in history[-s["Publish"] :]:
+            age = clock - when
+            if node == entry:
+                want &= not (select and was_scores and age < s["Publish"])
+                want &= not (was_hard and age < s["Hard"]) and age >= s["TSel"]
+            want &= not (scores and was_scores and age < s["Spread"])
+            seen.add((want, age))
+        starts = want and rng.random() < 0.5
+        out = sim.run(1, start_i=[starts], **inputs)
+        assert bool(out["go_o"][0]) == want, f"clock {clock}"
+        if starts:
+            history.append((clock, entry, scores, hard))
+    assert {(True, age) for age in range(1, 12)} | {(False, age) for age in range(1, 12)} <= seen
