@@ -31,8 +31,8 @@ package jd_mcts_pkg;
   localparam logic [1:0] OP_SEL = 2'd0, OP_UPD = 2'd1, OP_INS = 2'd2;
   localparam logic [2:0] EXPAND = 3'd0, REVISIT = 3'd1, TERMINAL = 3'd2, LEAF = 3'd3, NOINS = 3'd4,
                          FULL = 3'd5;
-  // What a worker's path did at a node: it ended there; it took an edge; that was the last one, and
-  // there is no node behind it.
+  // What a worker's path did at a node: it ended there; it took an edge; it took an edge without a
+  // node, which was its last one.
   localparam logic [1:0] KIND_END = 2'd0, KIND_EDGE = 2'd1, KIND_LAST = 2'd2;
   // States of a node entry.
   localparam logic [1:0] ST_NEW = 2'd1, ST_ACTIVE = 2'd2, ST_TERMINAL = 2'd3;
