@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +38,11 @@ def unpack(words: np.ndarray, bits: int, count: int) -> list[int]:
     word = int.from_bytes(np.atleast_1d(words).astype(np.uint32).tobytes(), "little")
     fields = [word >> bits * k & (1 << bits) - 1 for k in range(count)]
     return [x - (x >> bits - 1 << bits) for x in fields]
+
+
+def clock(sim: Player, **inputs: Any) -> dict[str, np.ndarray]:
+    """A clock with these inputs, numbers or rows of words."""
+    return sim.run(1, **{name: np.atleast_1d(value) for name, value in inputs.items()})
 
 
 def selector(f: int, factor: int, seed: int) -> Player:
@@ -222,9 +228,9 @@ def test_updates(f: int, mu: int, puct: int, seed: int) -> None:
         **(given | {"sum_i": pack(given["sum_i"][:, None], SUM)}),
     )  # fmt: skip
     assert np.flatnonzero(out["scores_valid_o"]).tolist() == sorted(want)
-    for clock, (entry, row) in want.items():
-        got = int(out["scores_entry_o"][clock]), unpack(out["scores_o"][clock], SCORE, f)
-        assert got == (entry, row), f"clock {clock}"
+    for when, (entry, row) in want.items():
+        got = int(out["scores_entry_o"][when]), unpack(out["scores_o"][when], SCORE, f)
+        assert got == (entry, row), f"clock {when}"
 
 
 # ---- Networks
@@ -238,36 +244,36 @@ def test_network(d: int, xbar: int, seed: int) -> None:
     sent: dict[tuple[int, int], deque[int]] = defaultdict(deque)  # of a pair, on its way
     number, fewest = 0, None
     began: dict[int, int] = {}
-    for clock in range(scale(6000, 900)):
-        phase = clock // 60 % 3
+    for now in range(scale(6000, 900)):
+        phase = now // 60 % 3
         for i in range(d):
             if not waits[i] and rng.random() < (0.9, 0.9, 0.05)[phase]:
                 row = int(rng.integers(d)) if phase != 1 else int(rng.integers(2)) * (d - 1)
                 waits[i].append((row, i << 12 | number & 0xFFF))
                 number += 1
         ready = int(rng.integers(1 << d)) if phase != 2 else (1 << d) - 1
-        out = sim.run(
-            1,
-            in_valid_i=[sum(bool(w) << i for i, w in enumerate(waits))],
+        out = clock(
+            sim,
+            in_valid_i=sum(bool(w) << i for i, w in enumerate(waits)),
             in_row_i=pack(np.array([[w[0][0] if w else 0 for w in waits]]), bits),
             in_data_i=pack(np.array([[w[0][1] if w else 0 for w in waits]]), 16),
-            out_ready_i=[ready],
+            out_ready_i=ready,
         )
         words = [x & 0xFFFF for x in unpack(out["out_data_o"], 16, d)]
         for y in range(d):
             if int(out["out_valid_o"][0]) & ready & 1 << y:
                 source = words[y] >> 12
-                assert sent[source, y].popleft() == words[y], f"clock {clock}: row {y}"
-                took = clock - began.pop(words[y])
+                assert sent[source, y].popleft() == words[y], f"clock {now}: row {y}"
+                took = now - began.pop(words[y])
                 fewest = took if fewest is None else min(fewest, took)
         for i in range(d):
             if int(out["in_ready_o"][0]) >> i & 1 and waits[i]:
                 row, word = waits[i].popleft()
                 sent[i, row].append(word)
-                began[word] = clock
+                began[word] = now
     assert fewest == (1 if xbar else bits)
     for _ in range(60):
-        out = sim.run(1, out_ready_i=[(1 << d) - 1])
+        out = clock(sim, out_ready_i=(1 << d) - 1)
         words = [x & 0xFFFF for x in unpack(out["out_data_o"], 16, d)]
         for y in range(d):
             if int(out["out_valid_o"][0]) >> y & 1:
@@ -284,16 +290,16 @@ def test_banks(d: int, y: int, cap: int, sf: int, policy: int, seed: int) -> Non
     rng = np.random.default_rng(seed)
     sim, levels = allocator(d, y, cap, sf, seed), d - 1
     for used in (d, max(2, d // 2)):
-        settings = {"policy_i": [policy], "d_act_i": [used]}
-        sim.run(1, clear_i=[1], **settings)
+        settings = {"policy_i": policy, "d_act_i": used}
+        clock(sim, clear_i=1, **settings)
         owner, in_use = np.full(y, -1, np.int64), np.zeros((d, d), np.bool_)
         given: set[int] = set()
         back: dict[int, int] = {}
-        for clock in range(40 * d + 40 * y + 4 * y * cap):
+        for now in range(40 * d + 40 * y + 4 * y * cap):
             keep = {level: rng.random() < 0.1 for level in range(1, d)}
             returns, back = back, {}
             # A slot is looked at one clock before it is taken, so that its use goes with it.
-            seen = sim.run(1, **settings)
+            seen = clock(sim, **settings)
             slots = [x & 0x3FFF for x in unpack(seen["slot_o"], 14, levels)]
             valid = int(seen["slot_valid_o"][0])
             takes = consumed = 0
@@ -312,14 +318,14 @@ def test_banks(d: int, y: int, cap: int, sf: int, policy: int, seed: int) -> Non
                 else:
                     consumed |= 1 << (level - 1)
                     given.add(slot)
-            sim.run(
-                1, slot_ready_i=[takes], used_i=[consumed],
-                back_valid_i=[sum(1 << (level - 1) for level in returns)],
+            clock(
+                sim, slot_ready_i=takes, used_i=consumed,
+                back_valid_i=sum(1 << (level - 1) for level in returns),
                 back_i=pack(np.array([[returns.get(k, 0) for k in range(1, d)]]), 14), **settings,
             )  # fmt: skip
-            if clock % 16 == 0 and not returns and not back:
-                end = sim.run(4, **{name: value * 4 for name, value in settings.items()})
-                if int(end["full_o"][-1]) == (1 << (used - 1)) - 1:
+            if now % 16 == 0 and not returns and not back:
+                end = [clock(sim, **settings) for _ in range(4)][-1]
+                if int(end["full_o"][0]) == (1 << (used - 1)) - 1:
                     break
         else:
             raise AssertionError("the levels are not full")
@@ -335,21 +341,21 @@ def test_scoreboard(seed: int) -> None:
     sim, s = scoreboard(seed), SCOREBOARD
     history: list[tuple[int, int, bool, bool]] = []  # clock, entry, scores, hard
     seen: set[tuple[bool, int]] = set()
-    for clock in range(scale(8000, 2500)):
+    for now in range(scale(8000, 2500)):
         entry, kind = int(rng.integers(4)), int(rng.integers(4))
         select, scores, hard = kind == 0, kind in (1, 2), kind in (2, 3)
-        inputs = {"entry_i": [entry], "select_i": [select], "scores_i": [scores], "hard_i": [hard]}
+        inputs = {"entry_i": entry, "select_i": select, "scores_i": scores, "hard_i": hard}
         want = True
         for when, node, was_scores, was_hard in history[-s["Publish"] :]:
-            age = clock - when
+            age = now - when
             if node == entry:
                 want &= not (select and was_scores and age < s["Publish"])
                 want &= not (was_hard and age < s["Hard"]) and age >= s["TSel"]
             want &= not (scores and was_scores and age < s["Spread"])
             seen.add((want, age))
         starts = want and rng.random() < 0.5
-        out = sim.run(1, start_i=[starts], **inputs)
-        assert bool(out["go_o"][0]) == want, f"clock {clock}"
+        out = clock(sim, start_i=starts, **inputs)
+        assert bool(out["go_o"][0]) == want, f"clock {now}"
         if starts:
-            history.append((clock, entry, scores, hard))
+            history.append((now, entry, scores, hard))
     assert {(True, age) for age in range(1, 12)} | {(False, age) for age in range(1, 12)} <= seen

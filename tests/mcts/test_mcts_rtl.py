@@ -215,7 +215,7 @@ def test_resets_in_any_clock_of_a_search(bench: Bench, seed: int) -> None:
     """Soft resets, while tokens, lists and responses are on their way."""
     rng, mcts = np.random.default_rng(seed), bench.mcts
     for _ in range(scale(60, 12)):
-        given = [(Op.SEL, 0, w, w + 1, 0, 0, w) for w in range(4)]
+        given: list[tuple[Any, ...]] = [(Op.SEL, 0, w, w + 1, 0, 0, w) for w in range(4)]
         given += [(Op.UPD, Flag.ACT, w, 0, 0.5, 7, w) for w in range(4)]
         jobs = [mcts.submit(rows(*given)) for _ in range(3)]
         bench.device.step(int(rng.integers(400)))
@@ -239,7 +239,7 @@ def test_a_memory_that_is_too_slow(seed: int) -> None:
         while not jobs[-1].poll():
             bench.mcts.read(header.STATUS.offset)
         assert {type(job.error) for job in jobs} == {errors.MctsTimeoutError}
-        assert [job.record.count for job in jobs] == [0] * 4
+        assert not any(job.record is not None and job.record.count for job in jobs)
         bench.mcts.soft_reset()
         bench.good()
 
