@@ -358,6 +358,19 @@ def test_priors_that_cannot_be_read(bench: Bench) -> None:
     bench.good()
 
 
+def test_priors_beyond_the_end_of_the_list_are_refused(bench: Bench) -> None:
+    requests = rows(SEL0, (Op.UPD, Flag.ACT | Flag.EXT, 0, 0, 0.5, 7, 9))
+    bench.device.write(bench.list, pack_requests(requests, None, SMALL))
+    record = bench.job({2: 2}).wait(5)
+    assert (record.count, record.detail) == (1, 1)
+    with pytest.raises(errors.MctsExtError):
+        for _ in range(2):
+            bench.mcts.poll()
+    bench.mcts.poll()
+    bench.mcts.submit(rows(UPD0)).wait(5)
+    bench.good()
+
+
 def test_a_root_that_cannot_be_written(bench: Bench) -> None:
     mcts = bench.mcts
     mcts.submit(rows(SEL0, UPD0)).wait(5)
