@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -395,6 +395,15 @@ def test_a_vector_itself_is_refused_and_shows_no_episode(tmp_path: Path) -> None
         jackdaw.record(run, tmp_path / "episode.gif")
 
 
+@pytest.fixture
+def answers_ctrl_c() -> Iterator[None]:
+    """Python's own answer to Ctrl-C; a shell's background jobs begin without one."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("answers_ctrl_c")
 def test_ctrl_c_reaches_no_environment_s_process() -> None:
     """The run answers it; its processes go on, so that the run can be saved."""
     made = VectorEnvironment.side_by_side("CartPole-v1", 2, "async")
@@ -404,7 +413,7 @@ def test_ctrl_c_reaches_no_environment_s_process() -> None:
         assert process.pid is not None
         os.kill(process.pid, signal.SIGINT)
     assert all(len(outcome.given[0]) == 4 for outcome in made.step([0, 1]))
-    assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     made.close()
 
 
