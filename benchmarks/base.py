@@ -69,12 +69,14 @@ class Benchmark:
         raise NotImplementedError
 
 
-def add_build_options(parser: argparse.ArgumentParser) -> None:
-    """The options that name one build; see `builds`."""
+def add_build_options(parser: argparse.ArgumentParser, peers: bool = True) -> None:
+    """The options that name one build, see `builds`, and `--no-peers` where there are peers."""
     parser.add_argument("--config", help="configuration in configs/ (demo, if --set is there)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                         help="change a parameter of the configuration")  # fmt: skip
-    parser.add_argument("--no-peers", dest="peers", action="store_false", help="no software peers")
+    if peers:
+        parser.add_argument("--no-peers", dest="peers", action="store_false",
+                            help="no software peers")  # fmt: skip
 
 
 def builds(options: argparse.Namespace) -> list[Config]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 from collections import deque
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,9 @@ from models.mcts.formats import (
     Geometry,
     Op,
     pack_requests,
+    pack_responses,
     to_prior,
+    unpack_responses,
 )
 from models.mcts.tables import decode, tables
 from models.mcts.timing import Clocks, replay
@@ -55,7 +58,57 @@ SHAPES = {
 }
 
 
-def record(
+@dataclass(frozen=True)
+class Part:
+    """A list of requests and what the golden tree made of it.
+
+    Attributes:
+        requests: [n] REQUEST.
+        priors: [n, F] float, of those with the flag EXT.
+        responses: [m] RESPONSE, in list order, without stamps.
+        trace: for the cycle model.
+    """
+
+    requests: np.ndarray
+    priors: np.ndarray
+    responses: np.ndarray
+    trace: Trace
+
+
+class Search:
+    """A golden tree and the lists that it was given.
+
+    Attributes:
+        tree: the tree.
+        parts: the lists; the first resets the tree and makes its root.
+    """
+
+    def __init__(self, shape: Shape, geometry: Geometry, policy: int = ALGORITHM_2) -> None:
+        self.geometry = g = geometry
+        self.tree = t = tree.make(g)
+        t.mantissa[:], t.shift[:], t.r[:], _ = decode(tables(shape.rule, shape.c))
+        self._settings = np.zeros(tree.SETTINGS, np.int64)
+        puct = shape.rule != "uct"
+        self._settings[[tree.PUCT, tree.FIRST, tree.POLICY]] = puct, not puct, policy
+        self._settings[[tree.F_ACT, tree.D_ACT, tree.VL]] = g.f, g.d, round(shape.vl * 2**20)
+        self.parts: list[Part] = []
+
+    def run(self, requests: np.ndarray, priors: np.ndarray | None = None) -> Part:
+        """Execute a list; see Part."""
+        n = len(requests)
+        rows = np.zeros((n, self.geometry.f)) if priors is None else priors
+        words = pack_requests(requests, to_prior(rows), self.geometry).astype(np.int64)
+        trace = tree.make_trace(n, self.geometry.d)
+        responses = np.zeros((n, tree.COLUMNS), np.int64)
+        _, made, *_ = tree.run(
+            self.tree, self._settings, words, 0, len(words), len(words), responses, trace
+        )
+        found, _ = unpack_responses(pack_responses(responses[:made], 0, 16, 0))
+        self.parts.append(Part(requests, rows, found, trace))
+        return self.parts[-1]
+
+
+def grow(
     shape: Shape,
     geometry: Geometry,
     nodes: int,
@@ -64,8 +117,9 @@ def record(
     group: int = GROUP,
     policy: int = ALGORITHM_2,
     seed: int = 1,
-) -> Trace:
-    """Grow a tree and note what its requests did.
+    oldest: bool = False,
+) -> Search:
+    """Grow a tree.
 
     Args:
         shape: of the search.
@@ -75,44 +129,33 @@ def record(
         group: iterations at a time.
         policy: how banks are given.
         seed: of values, priors and order.
+        oldest: those workers finish that have been out longest, not random ones.
     """
     g, rng = geometry, np.random.default_rng(seed)
-    t = tree.make(g)
-    t.mantissa[:], t.shift[:], t.r[:], _ = decode(tables(shape.rule, shape.c))
-    settings = np.zeros(tree.SETTINGS, np.int64)
+    search = Search(shape, g, policy)
     puct = shape.rule != "uct"
-    settings[[tree.PUCT, tree.FIRST, tree.POLICY]] = puct, not puct, policy
-    settings[[tree.F_ACT, tree.D_ACT, tree.VL]] = g.f, g.d, round(shape.vl * 2**20)
     sharp = np.exp(shape.sharp * rng.normal(size=(nodes, g.f)))
-    priors = to_prior(sharp / sharp.sum(1, keepdims=True))
+    priors = sharp / sharp.sum(1, keepdims=True)
     chance = rng.random((nodes, g.f))
     quality, width = np.full(nodes, 0.5), np.ones(nodes)
     everything, act = (1 << g.f) - 1, Flag.ACT | Flag.EXT if puct else Flag.ACT
-    parts: list[Trace] = []
-
-    def run(rows: np.ndarray, of: np.ndarray) -> np.ndarray:
-        words = pack_requests(rows, priors[of], g).astype(np.int64)
-        trace = tree.make_trace(len(rows), g.d)
-        responses = np.zeros((len(rows), tree.COLUMNS), np.int64)
-        _, made, *_ = tree.run(t, settings, words, 0, len(words), len(words), responses, trace)
-        parts.append(trace)
-        return responses[:made]
-
     start = np.zeros(2, REQUEST)
     start["op"], start["flags"], start["legal"] = (Op.RESET, Op.ROOT), (0, act), (0, everything)
-    run(start, np.zeros(2, int))
-    parts.clear()
-    waiting: dict[int, np.ndarray] = {}  # worker -> response
+    search.run(start, priors[np.zeros(2, int)])
+    waiting: dict[int, np.void] = {}  # worker -> response
     given: dict[int, int] = {}  # worker -> id
     ids, inserted, simulated = deque(range(1, nodes)), 1, 0
     while inserted < nodes and simulated < MOST * nodes:
-        done = rng.permutation(sorted(waiting))[:group].tolist()
+        out = list(waiting) if oldest else rng.permutation(sorted(waiting)).tolist()
+        done = out[:group]
         free = done or list(range(workers))
         rows, of = np.zeros(len(done) + len(free), REQUEST), np.zeros(len(done) + len(free), int)
         for row, worker in enumerate(done):
-            code, _, _, action, node, new_id, parent, _ = waiting.pop(worker).tolist()
+            response = waiting.pop(worker)
+            code, node, new_id = (int(response[name]) for name in ("code", "node", "new_id"))
             q = quality[new_id if code == Code.EXPAND else node]
             if code == Code.NOINS:
+                parent, action = int(response["parent"]), int(response["action"])
                 q = quality[parent] + 0.5 * width[parent] * (chance[parent, action] - 0.5)
             if code != Code.EXPAND and given[worker] != NO_ID:
                 ids.append(given[worker])
@@ -125,14 +168,20 @@ def record(
             given[worker] = ids.popleft() if ids else NO_ID
             rows[row] = (Op.SEL, 0, worker, given[worker], 0, 0, 0)
         simulated += len(done)
-        for response in run(rows, of):
-            code, worker, _, action, _, new_id, parent, _ = response.tolist()
-            waiting[worker] = response
-            if code == Code.EXPAND:
+        for response in search.run(rows, priors[of]).responses:
+            waiting[int(response["worker"])] = response
+            if response["code"] == Code.EXPAND:
                 inserted += 1
+                parent, action = int(response["parent"]), int(response["action"])
+                new_id = int(response["new_id"])
                 step = 0.5 * width[parent] * (chance[parent, action] - 0.5)
                 quality[new_id], width[new_id] = quality[parent] + step, width[parent] * shape.decay
-    return join(parts)
+    return search
+
+
+def record(shape: Shape, geometry: Geometry, nodes: int, **options: Any) -> Trace:
+    """Grow a tree, see `grow`, and note what its requests did."""
+    return join([part.trace for part in grow(shape, geometry, nodes, **options).parts[1:]])
 
 
 def join(parts: list[Trace]) -> Trace:

@@ -1,0 +1,109 @@
+"""The measurements of the mcts engine: rows, the golden model beside it, options."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bench
+from benchmarks import mcts as measured
+from benchmarks.base import benchmarks
+from flow.regression import builds
+from jackdaw.device import open_device
+from jackdaw.device.base import Device
+from jackdaw.drivers.mcts import Mcts
+
+KEYS = {"engine", "figure", "config", "measured", "unit", "ideal", "published", "peers"}
+
+
+def opened(backend: str, config: Any = "mcts_small", **_: Any) -> Device:
+    """With assertions, so that other tests have built it."""
+    return open_device(backend, config)
+
+
+@builds(lambda: open_device("sim", "mcts_small"))
+def test_mcts_bench_writes_rows_of_the_same_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measured, "open_device", opened)
+    out = tmp_path / "rows.json"
+    command = ["mcts", "--config", "mcts_small", "--shapes", "deep", "--json", str(out)]
+    assert bench.main(command) == 0
+    rows = json.loads(out.read_text())
+    assert all(set(r) == KEYS and r["engine"] == "mcts" for r in rows)
+    assert len({(r["figure"], r["config"]) for r in rows}) == len(rows) == 2 * 7
+    for policy in measured.POLICIES:
+        found = {r["figure"]: r for r in rows if f"deep policy={policy}, 10 nodes" in r["config"]}
+        assert set(found) == {
+            "bits", "selection_interval", "iteration_interval", "selection_latency", "model_error",
+        }  # fmt: skip
+        assert found["bits"]["measured"] == found["bits"]["ideal"] > 30
+        # A selection passes the root in a clock; three edges take eight clocks each or more.
+        assert 1 <= found["selection_interval"]["measured"] < 1.5
+        latency = found["selection_latency"]
+        assert latency["config"].endswith("3 edges") and 24 <= latency["measured"] < 40
+        # A worker's update comes with the answer to its selection.
+        assert found["iteration_interval"]["measured"] > found["iteration_interval"]["ideal"]
+
+
+def test_mcts_bench_has_the_published_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    """The default builds, on the device `model`, whose clocks are not looked at."""
+    benchmark = measured.MctsBenchmark()
+    for large, figures in ((False, (3.2, 8.1)), (True, (9.4, 34.1))):
+        options = ["--large"] if large else []
+        benchmark.check(_parsed(options))
+        assert [b.instance("mcts").fields["xbar"] for b in benchmark.builds] == [1, 0]
+        with open_device("model", config=benchmark.builds[1]) as device:
+            rows = measured.measure(device, ["comb"], nodes=200)
+        published = [r["published"]["value"] for r in rows if r["published"]]
+        assert tuple(published) == figures
+    assert "butterflies comb" in capsys.readouterr().out
+
+
+def _parsed(options: list[str]) -> Any:
+    parser = argparse.ArgumentParser()
+    measured.MctsBenchmark().add_options(parser)
+    return parser.parse_args(options)
+
+
+@pytest.mark.parametrize("what", ["responses", "root"])
+def test_mcts_bench_refuses_an_engine_that_differs(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poll, read_root = Mcts.poll, Mcts.read_root
+
+    def other_poll(self: Mcts) -> np.ndarray:
+        found = poll(self)
+        found["node"][-1:] ^= 1
+        return found
+
+    def other_root(self: Mcts) -> tuple[int, np.ndarray, np.ndarray]:
+        visits, n, w = read_root(self)
+        return visits, n, w + 2.0**-20
+
+    if what == "responses":
+        monkeypatch.setattr(Mcts, "poll", other_poll)
+    else:
+        monkeypatch.setattr(Mcts, "read_root", other_root)
+    with (
+        open_device("model", "mcts_small") as device,
+        pytest.raises(RuntimeError, match=f"its {what}"),
+    ):
+        measured.measure(device, ["bushy"], [0])
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("shapes", "deep,flat"), ("policies", "2"), ("nodes", "1")]
+)
+def test_mcts_bench_refuses_options(
+    option: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "mcts" in benchmarks()
+    with pytest.raises(SystemExit):
+        bench.main(["mcts", f"--{option}", value])
+    assert f"--{option}: got" in capsys.readouterr().err
