@@ -108,9 +108,9 @@ class Player:
             raise RuntimeError("mcts: its root is not the golden model's")
 
 
-def ideal_latency(g: Geometry, edges: int) -> float:
-    """Clocks of a selection that waits for nothing."""
-    return edges * (8 if g.xbar else 2 * (g.d.bit_length() - 1) + 6)
+def ideal_latency(g: Geometry, levels: int) -> float:
+    """Clocks of a selection that touches a node on each of so many levels and waits for nothing."""
+    return levels * (8 if g.xbar else 2 * (g.d.bit_length() - 1) + 6)
 
 
 def measure(
@@ -157,10 +157,11 @@ def measure(
                 bursts.append(player.interval([[player.select(everyone)]]))
                 player.update(everyone)
             selection = np.mean(bursts, axis=0).tolist()
-            found, clocks = player.play([player.select([0])])
+            alone = player.select([0])
+            found, clocks = player.play([alone])
             begun = mcts.read(registers.ROOT_FIRST.offset)
             single = (int(found["stamp"][0]) - begun) % MODULO, clocks.total - clocks.root_first
-            edges = int(found["depth"][0])
+            levels = int(alone.trace.length[0])
             player.update([0])
             player.compare_root()
 
@@ -173,7 +174,7 @@ def measure(
                 ("selection_interval", f"lists of {g.w_max}", selection, 1.0, published),
                 ("iteration_interval", f"lists of {group} and {group}", iteration,
                  2 + (PUBLISHED_AFTER - 1) / group, None),
-                ("selection_latency", f"{edges} edges", single, ideal_latency(g, edges), None),
+                ("selection_latency", f"{levels} levels", single, ideal_latency(g, levels), None),
             ):  # fmt: skip
                 error = round(100 * abs(predicted / taken - 1), 1)
                 progress(f"{config}, {figure}: {taken:.3f} clocks, {predicted:.3f} by the model")

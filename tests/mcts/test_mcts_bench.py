@@ -43,10 +43,10 @@ def test_mcts_bench_writes_rows_of_the_same_keys(
             "bits", "selection_interval", "iteration_interval", "selection_latency", "model_error",
         }  # fmt: skip
         assert found["bits"]["measured"] == found["bits"]["ideal"] > 30
-        # A selection passes the root in a clock; three edges take eight clocks each or more.
+        # A selection passes the root in a clock; a level takes eight clocks or more.
         assert 1 <= found["selection_interval"]["measured"] < 1.5
         latency = found["selection_latency"]
-        assert latency["config"].endswith("3 edges") and 24 <= latency["measured"] < 40
+        assert latency["config"].endswith("4 levels") and 32 <= latency["measured"] < 48
         # A worker's update comes with the answer to its selection.
         assert found["iteration_interval"]["measured"] > found["iteration_interval"]["ideal"]
 
