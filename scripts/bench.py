@@ -4,7 +4,8 @@
     scripts/bench.py replay [--plot [FILE]]     # a sweep over K and capacity; figure 8 of CF'22
     scripts/bench.py learner [--large] [--plot [FILE]]  # DQN, DDPG on 1, 2 and 4 pipelines
     scripts/bench.py a3c [--setups golden,layers,A] [--agents 16] [--record] [--plot [FILE]]
-    scripts/bench.py replay|learner --config demo [--set NAME=VALUE]    # one build
+    scripts/bench.py mcts [--large] [--nodes 600] [--shapes deep] [--policies 0]
+    scripts/bench.py replay|learner|mcts --config NAME [--set NAME=VALUE]    # one build
         [--memory D] [--json FILE]
 
 Any engine whose manifest names a benchmark is there. Every row has the same keys: engine, figure,
