@@ -26,7 +26,7 @@ from models.mcts.traces import GROUP, SHAPES, WORKERS, Part, Search, grow, join
 from models.registers import mcts as registers
 
 LEVELS, LARGE = 8, 32
-NODES, LARGE_NODES = 600, 1500
+NODES, LARGE_NODES = 3000, 1500
 POLICIES = (ALGORITHM_2, NEXT_EMPTY)
 LISTS = 12  # in the ring at a time
 BURSTS = 4  # of selections of all workers
