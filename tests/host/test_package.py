@@ -108,6 +108,7 @@ def test_zig_stands_in_for_a_missing_compiler(
 
 
 @pytest.mark.regress
+@pytest.mark.unplanned("the installed wheel builds in its own cache")
 @pytest.mark.parametrize("extras", ["train,sim", "train,sim,compiler"])
 def test_an_installed_wheel_trains(tmp_path: Path, extras: str) -> None:
     """In a clean environment and an empty folder, on `model` and `sim`; with zig without g++."""
