@@ -26,7 +26,7 @@ from models.mcts.traces import GROUP, SHAPES, WORKERS, Part, Search, grow, join
 from models.registers import mcts as registers
 
 LEVELS, LARGE = 8, 32
-NODES, LARGE_NODES = 3000, 1500
+NODES = 10_000
 POLICIES = (ALGORITHM_2, NEXT_EMPTY)
 LISTS = 12  # in the ring at a time
 BURSTS = 4  # of selections of all workers
@@ -196,9 +196,9 @@ class MctsBenchmark(Benchmark):
         """See Benchmark."""
         add_build_options(parser, peers=False)
         parser.add_argument("--large", action="store_true",
-                            help=f"{LARGE} levels, not {LEVELS}; much longer")  # fmt: skip
-        parser.add_argument("--nodes", type=int,
-                            help=f"of a tree (default {NODES}, large {LARGE_NODES})")  # fmt: skip
+                            help=f"{LARGE} levels, not {LEVELS}; minutes to build")  # fmt: skip
+        parser.add_argument("--nodes", type=int, default=NODES,
+                            help="of a tree (default %(default)s)")  # fmt: skip
         for option, known in (("--shapes", list(SHAPES)), ("--policies", list(POLICIES))):
             parser.add_argument(option, default=",".join(map(str, known)), metavar="LIST",
                                 help="some of %(default)s")  # fmt: skip
@@ -209,7 +209,7 @@ class MctsBenchmark(Benchmark):
             wrong = set(getattr(options, name).split(",")) - set(allowed)
             if wrong:
                 raise ValueError(f"--{name}: got {', '.join(sorted(wrong))}, want {allowed}")
-        if options.nodes is not None and options.nodes < 2:
+        if options.nodes < 2:
             raise ValueError(f"--nodes: got {options.nodes}, want 2 or more")
         levels = LARGE if options.large else LEVELS
         whole = load_config("mcts")
@@ -221,12 +221,11 @@ class MctsBenchmark(Benchmark):
 
     def rows(self, options: argparse.Namespace) -> Iterable[Row]:
         """See Benchmark."""
-        nodes = options.nodes or (LARGE_NODES if options.large else NODES)
         for build in self.builds:
             with open_device(
                 "sim", config=build, memory=options.memory, assertions=False
             ) as device:  # fmt: skip
                 yield from measure(
                     device, options.shapes.split(","), list(map(int, options.policies.split(","))),
-                    nodes, MEMORIES[options.memory].latency, partial(print, flush=True),
+                    options.nodes, MEMORIES[options.memory].latency, partial(print, flush=True),
                 )  # fmt: skip

@@ -4,7 +4,7 @@
     scripts/bench.py replay [--plot [FILE]]     # a sweep over K and capacity; figure 8 of CF'22
     scripts/bench.py learner [--large] [--plot [FILE]]  # DQN, DDPG on 1, 2 and 4 pipelines
     scripts/bench.py a3c [--setups golden,layers,A] [--agents 16] [--record] [--plot [FILE]]
-    scripts/bench.py mcts [--large] [--nodes 3000] [--shapes deep] [--policies 0]
+    scripts/bench.py mcts [--large] [--nodes 10000] [--shapes deep] [--policies 0]
     scripts/bench.py replay|learner|mcts --config NAME [--set NAME=VALUE]    # one build
         [--memory D] [--json FILE]
 
