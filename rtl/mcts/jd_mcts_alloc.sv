@@ -37,8 +37,8 @@ module jd_mcts_alloc
 );
   if (D < 2 || D > 64 || Y < D || Y % D != 0 || Y * Cap > 16384 || Sf < 1 || Sf > 128)
   begin : gen_bad_size
-    $fatal(1, "jd_mcts_alloc: D=%0d, want 2..64, Y=%0d, want a multiple, Cap=%0d, Sf=%0d, want 1..128",
-           D, Y, Cap, Sf);
+    $fatal(1, "jd_mcts_alloc: D=%0d, want 2..64, Y=%0d, want a multiple, Cap=%0d, Sf=%0d, want %s",
+           D, Y, Cap, Sf, "1..128");
   end
   localparam int unsigned PortW  = $clog2(D);
   localparam int unsigned Rows   = Y / D;                       // banks of a port
@@ -52,7 +52,7 @@ module jd_mcts_alloc
   // ---- Levels: the bank being filled, slots that are out
   logic [D-1:1][BankW-1:0] bank_q;
   logic [D-1:1][NextW-1:0] next_q;                              // Cap: it is full, or there is none
-  logic [D-1:1][HeldW-1:0] held_q;                              // in the FIFO, or on the way with a token
+  logic [D-1:1][HeldW-1:0] held_q;                        // in the FIFO, or on the way with a token
   logic [D-1:1]            spent_q;                             // no bank is left
   logic [D-1:1]            wants, can, must, offered, granted, behind, above_q;
   logic [BankW-1:0]        grant_bank;

@@ -184,7 +184,8 @@ module jd_mcts_check
     end
     if (!rst_ni) loaded_q <= 1'b0;
     else if (state_q == StAsk) loaded_q <= 1'b0;
-    else if (state_q == StLoad && !stop_i && beat_valid_i && beat_response_i == '0 && !wrong && word_q == '1)
+    else if (state_q == StLoad && !stop_i && beat_valid_i && beat_response_i == '0 && !wrong
+             && word_q == '1)
       loaded_q <= 1'b1;
     if (job_valid_i && job_ready_o) begin
       words_q  <= job_words_i;

@@ -33,8 +33,8 @@ module jd_mcts_divide
   logic [SUM_W-1:0] dividend;
   assign dividend = sum_i[SUM_W-1] ? ~sum_i : sum_i;
   assign valid[0] = valid_i;
-  assign steps[0] = '{negative: sum_i[SUM_W-1], count: count_i, remainder: dividend[SUM_W-1:VALUE_W],
-                      rest: dividend[VALUE_W-1:0]};
+  assign steps[0] = '{negative: sum_i[SUM_W-1], count: count_i,
+                      remainder: dividend[SUM_W-1:VALUE_W], rest: dividend[VALUE_W-1:0]};
   for (genvar s = 0; s < Steps; s++) begin : gen_step
     step_t next, step_q;
     logic  valid_q;

@@ -20,7 +20,7 @@ module jd_mcts_ends
   input  logic              clk_i,
   input  logic              rst_ni,
   input  logic              clear_i,
-  input  logic              stop_i,        // all lists end with a time-out, and responses are dropped
+  input  logic              stop_i,      // all lists end with a time-out, and responses are dropped
   input  logic              quiet_i,       // no write is out
   input  logic              in_valid_i,
   output logic              in_ready_o,

@@ -66,7 +66,7 @@ module jd_mcts_front
   output logic                      old_token_o,
   output logic [LIST_W-1:0]         old_list_o,
   output logic [FlightW-1:0]        flight_o,
-  output logic                      select_o,       // executed, each in the clock in which it is taken
+  output logic                      select_o,   // executed, each in the clock in which it is taken
   output logic                      update_o,
   output logic                      insert_o,       // when it has retired
   output logic                      full_o

@@ -46,7 +46,7 @@ module jd_mcts_lists
   output logic                      end_valid_o,
   input  logic                      end_ready_i,
   output end_t                      end_o,
-  output logic                      waits_o,         // a list runs, and its next request is not here
+  output logic                      waits_o,        // a list runs, and its next request is not here
   output logic                      idle_o
 );
   localparam int unsigned PIECE = 16;                // beats

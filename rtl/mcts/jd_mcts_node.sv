@@ -442,7 +442,8 @@ module jd_mcts_node
     head_d = work.head;
     act_d  = is_ins ? '0 : is_end ? work.new_act : work.act;
     if (is_ins) begin
-      head_d = '{scored: 1'b0, state: ST_NEW, ident: sel.new_id, level: work.token.level, total: '0};
+      head_d = '{scored: 1'b0, state: ST_NEW, ident: sel.new_id, level: work.token.level,
+                 total: '0};
     end else if (is_edge) begin
       head_d.total = result.total;
     end else begin
@@ -559,8 +560,8 @@ module jd_mcts_node
               3'd0: peek_data_o <= scores_q2[a];
               3'd1: peek_data_o <= head_q2.scored ? 32'(signed'(means_q2[a])) : '0;
               3'd2: peek_data_o <= head_q2.scored ? 32'(weights_q2[a]) : '0;
-              3'd3: peek_data_o <= edges_q2[a].sum[31:0];
-              3'd4: peek_data_o <= 32'(edges_q2[a].sum[39:32]);
+              3'd3: peek_data_o <= 32'(edges_q2[a].sum);
+              3'd4: peek_data_o <= 32'(edges_q2[a].sum >> 32);
               3'd5: peek_data_o <= {act_q2.priors[a], edges_q2[a].visits};
               3'd6: peek_data_o <= 32'(edges_q2[a].loss);
               3'd7: peek_data_o <= {16'd0, act_q2.legal[a], edges_q2[a].child_valid,
@@ -575,5 +576,6 @@ module jd_mcts_node
   `JD_ASSERT_IF(RoomIsKept_A, done_q && !effect_q.silent, fifo_ready)
   `JD_ASSERT_IF(LevelIsTheTokens_A, work_valid && !is_ins, work.head.level == work.token.level)
   `JD_ASSERT_IF(LossCovers_A, work_valid && is_edge, old_lane.loss >= {7'd0, settings_i.vl})
-  `JD_ASSERT_IF(ChildIsLegal_A, work_valid && is_sel && !stops, work.act.legal[action[$clog2(F)-1:0]])
+  `JD_ASSERT_IF(ChildIsLegal_A, work_valid && is_sel && !stops,
+                work.act.legal[action[$clog2(F)-1:0]])
 endmodule : jd_mcts_node

@@ -41,7 +41,7 @@ package jd_mcts_pkg;
   // action and kind are the node's. On the way back address is the child's, and action the edge's.
   typedef struct packed {
     logic [1:0]           op;
-    logic                 done;      // back: it goes no further; to the root unit: of a ROOT request
+    logic                 done;      // back: it goes no further; to the root unit: of a ROOT
     logic [LEVEL_W-1:0]   level;
     logic [WORKER_W-1:0]  worker;
     logic                 parity;    // of the worker's selections
@@ -54,7 +54,7 @@ package jd_mcts_pkg;
   typedef struct packed {
     logic                 slot_valid;
     logic [ADDRESS_W-1:0] slot;      // entry for a new node
-    logic [ID_W-1:0]      new_id;    // NO_ID: insert nothing; when done: of the node where it stopped
+    logic [ID_W-1:0]      new_id;    // NO_ID: insert nothing; when done: of the last node
     logic [ID_W-1:0]      parent;    // of the node that the last edge leaves
   } select_t;
   typedef struct packed {

@@ -19,7 +19,7 @@ module jd_mcts_top
   parameter int unsigned MctsY    = 128,          // banks, power of two, a multiple of MctsD
   parameter int unsigned MctsCap  = 128,          // entries of a bank, power of two; 16384 in all
   parameter int unsigned MctsX    = 10000,        // node ids
-  parameter int unsigned MctsFr   = MctsF,        // comparison-lookup factor of the root unit, 2..MctsF
+  parameter int unsigned MctsFr   = MctsF,   // comparison-lookup factor of the root unit, 2..MctsF
   parameter int unsigned MctsFp   = MctsF,        // and of the ports
   parameter bit          MctsXbar = 1'b1,         // crossbars, else butterflies
   parameter int unsigned MctsWMax = 256,          // workers, power of two 2..4096
@@ -467,8 +467,8 @@ module jd_mcts_top
   assign stall_in  = flight != '0 && lists_idle;
   assign progress  = root_busy || port_busy != '0 || old_token || held || write_done
                      || (beat_valid && beat_ready) || request_taken || root_peek;
-  assign quiet     = read_idle && write_idle && respond_idle && check_idle && lists_idle && ends_idle
-                     && flight == '0;
+  assign quiet     = read_idle && write_idle && respond_idle && check_idle && lists_idle
+                     && ends_idle && flight == '0;
   logic unused;
   assign unused = ^{number[31:4], unused_last, tree_idle, queue_tail, ended.list, time_i[63:32]};
 endmodule : jd_mcts_top

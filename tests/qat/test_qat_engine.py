@@ -619,8 +619,12 @@ def test_a_table_at_fault_is_named_and_leaves_none(bench: Bench) -> None:
         bench.fails({0: int(Opcode.NET), 2: address}, error, info)
         bench.fails({0: int(Opcode.INFER), 4: address, 6: address}, Error.E_NO_NET, 0)
     with open_device("model", small(QatActLines=20)) as device:
-        with pytest.raises(errors.error_class("qat", int(Error.E_SLOT))) as caught:
+        with pytest.raises(errors.ConfigError, match="set QatActLines of qat"):
             prepared(device, 1)
+    with open_device("model", small(QatActLines=20)) as device:
+        device.write(address, right)
+        with pytest.raises(errors.error_class("qat", int(Error.E_SLOT))) as caught:
+            Qat(device)._run([Opcode.NET, 0, address])
         assert caught.value.info[0] == TABLE
     bench.device.write(address, right)
     bench.submit({0: int(Opcode.NET), 2: address})
