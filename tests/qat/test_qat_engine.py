@@ -618,9 +618,11 @@ def test_a_table_at_fault_is_named_and_leaves_none(bench: Bench) -> None:
         info = TABLE + elsewhere.get((word, value), word)
         bench.fails({0: int(Opcode.NET), 2: address}, error, info)
         bench.fails({0: int(Opcode.INFER), 4: address, 6: address}, Error.E_NO_NET, 0)
-    with open_device("model", small(QatActLines=20)) as device:
-        with pytest.raises(errors.ConfigError, match="set QatActLines of qat"):
-            prepared(device, 1)
+    with (
+        open_device("model", small(QatActLines=20)) as device,
+        pytest.raises(errors.ConfigError, match="set QatActLines of qat"),
+    ):
+        prepared(device, 1)
     with open_device("model", small(QatActLines=20)) as device:
         device.write(address, right)
         with pytest.raises(errors.error_class("qat", int(Error.E_SLOT))) as caught:
