@@ -161,8 +161,8 @@ module jd_learner_pipe
   end
 
   // The smallest {stage, sample} with a NaN or infinity, and the smallest sample with a bad action.
-  // Findings of the units are held for one clock, then the smallest is kept. The highest bit says
-  // that there is none.
+  // Findings of the units are held for one clock, then the smallest is kept. The highest bit is
+  // set if nothing was found.
   localparam int unsigned WhereW = STAGE_L + SampleW;
   typedef logic [WhereW:0] where_t;
   where_t where_q, lanes_q, bias_q, loss_q;

@@ -276,9 +276,9 @@ module jd_learner_pipes
     end
 
     // --- The smallest finding, two clocks after the pipelines' registers. First the finding of each
-    // pipeline, all ones if there is none; then the least of them. It contains the pipeline's
+    // pipeline, all ones if it found nothing; then the least of them. It contains the pipeline's
     // number, so no two are equal.
-    typedef logic [STAGE_L+SampleW:0] where_t;      // the highest bit: there is none
+    typedef logic [STAGE_L+SampleW:0] where_t;      // the highest bit: nothing was found
     where_t [DP-1:0]             where_q;
     logic   [DP-1:0][SampleW:0]  index_q;           // the same
     always_ff @(posedge clk_i) begin

@@ -321,7 +321,7 @@ module jd_learner_spatial_pipe
 
   // The smallest {stage, sample} with a NaN or infinity, and the smallest sample with a bad action.
   // Findings of the units are held for one clock, then compared in pairs, and the smallest is kept.
-  // The highest bit says that there is none.
+  // The highest bit is set if nothing was found.
   localparam int unsigned WhereW = STAGE_L + SampleW;
   typedef logic [WhereW:0] where_t;
   where_t where_q, backward_q, gradient_q, bias_q, loss_q, lanes_q, others_q;

@@ -2,10 +2,10 @@
 //
 // Gives entries for new nodes: keeps Sf slots for each level, and looks for banks (Algorithm 2).
 //
-// Streams  slot_*: for each level 1..D-1 entries that its nodes may take. back_*: one that was not used.
-//          used_i: one of the level's was. full_o: the level has none and will get none. clear_i empties
-//          all banks. search_o: a search for a bank begins.
-// Timing   a slot per clock for one of the levels, round robin; a search takes D + 2 clocks, one at a
+// Streams  slot_*: for each level 1..D-1 entries that its nodes may take. back_*: an entry comes back
+//          unused. used_i: an entry of the level was used. full_o: the level has no entry left.
+//          clear_i empties all banks. search_o: a search for a bank begins.
+// Timing   A slot per clock for one of the levels, round robin; a search takes D + 2 clocks, one at a
 //          time, while other levels get slots.
 // Numbers  a slot is bank * Cap + index. A bank holds nodes of one level. Policy 0 takes the bank whose
 //          port's way meets those of the fewest other levels in the butterfly, 1 the lowest empty one,
@@ -37,8 +37,8 @@ module jd_mcts_alloc
 );
   if (D < 2 || D > 64 || Y < D || Y % D != 0 || Y * Cap > 16384 || Sf < 1 || Sf > 128)
   begin : gen_bad_size
-    $fatal(1, "jd_mcts_alloc: D=%0d, want 2..64, Y=%0d, want a multiple, Cap=%0d, Sf=%0d, want %s",
-           D, Y, Cap, Sf, "1..128");
+    $fatal(1, "jd_mcts_alloc: D=%0d, want 2..64, Y=%0d, a multiple, Cap=%0d, Sf=%0d, want 1..128",
+           D, Y, Cap, Sf);
   end
   localparam int unsigned PortW  = $clog2(D);
   localparam int unsigned Rows   = Y / D;                       // banks of a port
@@ -51,10 +51,11 @@ module jd_mcts_alloc
 
   // ---- Levels: the bank being filled, slots that are out
   logic [D-1:1][BankW-1:0] bank_q;
-  logic [D-1:1][NextW-1:0] next_q;                              // Cap: it is full, or there is none
-  logic [D-1:1][HeldW-1:0] held_q;                        // in the FIFO, or on the way with a token
+  logic [D-1:1][NextW-1:0] next_q;                              // Cap: full, or no bank
+  logic [D-1:1][HeldW-1:0] held_q;                              // in the FIFO, or with a token
   logic [D-1:1]            spent_q;                             // no bank is left
-  logic [D-1:1]            wants, can, must, offered, granted, behind, above_q;
+  logic [D-1:1]            wants, can, must, offered, granted, above_q;
+  logic [D-1:1]            earlier;                             // a level before it is offered
   logic [BankW-1:0]        grant_bank;
   logic [NextW-1:0]        grant_next;
   logic                    found;
@@ -67,9 +68,9 @@ module jd_mcts_alloc
   assign offered = (can & above_q) != '0 ? can & above_q : can;
   assign found   = can != '0;
   always_comb begin
-    behind = '0;
-    for (int unsigned l = 2; l < D; l++) behind[l] = behind[l-1] || offered[l-1];
-    granted    = offered & ~behind;
+    earlier = '0;
+    for (int unsigned l = 2; l < D; l++) earlier[l] = earlier[l-1] || offered[l-1];
+    granted    = offered & ~earlier;
     grant_bank = '0;
     grant_next = '0;
     for (int unsigned l = 1; l < D; l++) begin
@@ -146,7 +147,7 @@ module jd_mcts_alloc
         end
         default: state_q <= StIdle;
       endcase
-      if (found) above_q <= behind;
+      if (found) above_q <= earlier;
       for (int unsigned l = 1; l < D; l++) begin
         if (granted[l]) next_q[l] <= next_q[l] + 1'b1;
         if (granted[l] && !used_i[l])      held_q[l] <= held_q[l] + 1'b1;

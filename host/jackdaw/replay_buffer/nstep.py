@@ -45,7 +45,7 @@ class NStep:
         self.held: Columns = {}
 
     def add(self, rows: Columns) -> Columns | None:
-        """Take rows; returns those that are complete, None if there are none."""
+        """Take rows; returns those that are complete, or None where no row is."""
         held = (
             {n: np.concatenate([self.held[n], v]) for n, v in rows.items()} if self.held else rows
         )
