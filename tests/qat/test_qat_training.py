@@ -123,6 +123,14 @@ def test_records_hold_what_the_environment_did(seed: int) -> None:
         )
 
 
+def test_the_engine_has_the_recipes_settings() -> None:
+    """Each that a recipe has, with its own value."""
+    own = dict(qdelay=7, headroom=3, tau=0.25, noise="uniform", theta=0.5)
+    chosen = replace(SHORT, sigma=(0.3, 0.1), **own)  # type: ignore[arg-type]
+    found = QatAgent(chosen, EnvironmentSpec(3, 1, True)).settings(5)
+    assert found == QatSettings(sigma=0.3, seed=5, **own)  # type: ignore[arg-type]
+
+
 def test_noise_falls_by_its_schedule(seed: int) -> None:
     """The engine's register follows it, from the warm-up to its end."""
     falling = replace(SHORT, sigma=(0.5, 0.1), sigma_steps=8)
