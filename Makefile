@@ -29,13 +29,13 @@ setup: $(STAMP) ## install everything into .venv
 $(STAMP): requirements.txt
 	@echo "Jackdaw: installing the pinned tools into $(VENV) (about a minute)"
 	@test -x $(PYTHON) || $(PYTHON3) -m venv $(VENV)
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --use-pep517 -r requirements.txt
 	@for p in $(PATHS); do realpath $$p; done > $$($(PYTHON) -c 'import site; print(site.getsitepackages()[0])')/jackdaw.pth
 	@$(PYTHON) -m flow.toolchain $(VENV)/bin
 	@touch $@
 
 $(DOCS): $(STAMP) requirements-docs.txt
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r requirements.txt -r requirements-docs.txt
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --use-pep517 -r requirements.txt -r requirements-docs.txt
 	@touch $@
 
 demo: setup ## train DQN on CartPole with every replay and learner operation in simulated RTL
