@@ -137,7 +137,7 @@ module jd_mcts_state
     end else begin
       if (clear_i)       head_q <= tail_q;
       else if (!error_o) head_q <= wrote;
-      // After one that was not written all are lost to the host, until none is on its way.
+      // After a write that failed, later responses are lost to the host, until no write is on its way.
       if (!failed_i && !broken_q && !clear_i) tail_q <= tail_q + 32'(written_i);
       broken_q <= !queue_set_o && (broken_q || (failed_i && written_i != '0));
     end
