@@ -20,17 +20,18 @@ import numpy as np
 from benchmarks.base import IMAGES, Benchmark, Row, add_build_options, builds, row
 from benchmarks.peers import learners
 from jackdaw.device import Config, load_config, open_device
-from jackdaw.device.base import Device
-from jackdaw.drivers.qat import Qat, QatSettings, Source
+from jackdaw.drivers.qat import REGIONS, Qat, QatSettings, Source
 from jackdaw.runtime.environment import Environment
-from models.qat.layout import Table, plan
+from models.qat.layout import Geometry, Table, plan
 from models.qat.records import Transitions, pack
-from models.qat.timing import Clocks, ideal_clocks, infer_clocks, train_clocks
+from models.qat.timing import Clocks, ideal_clocks, infer_clocks, multiplications, train_clocks
+from models.registers import qat as registers
 
 BATCHES = (64, 128, 256, 512)
 PUBLISHED = (53_826.8, "FIXAR, Table II: inferences per second at 164 MHz")
 UTILIZATION = (0.924, "FIXAR VI-C: utilization of the processing elements")
 PLATFORM = (25_293.3, "FIXAR VI-B: inferences per second of the platform, at its best")
+EXPOSED = (16_823, "FIXAR's schedule: all lines go through Adam after the gradients")
 ENVIRONMENT_STEPS = 2000
 RATE = 1e-4
 TIMEOUT_S = 36_000
@@ -86,7 +87,7 @@ def step_seconds(name: str) -> float:
 
 
 def measure(
-    device: Device,
+    qat: Qat,
     works: Sequence[Workload],
     batches: Sequence[int],
     modes: Sequence[str],
@@ -98,7 +99,7 @@ def measure(
     """Clocks of an inference and of timesteps, alone and in a row.
 
     Args:
-        device: with a qat engine.
+        qat: the engine.
         works, batches: what is trained; a batch beyond the build's maximum is left out.
         modes: `full`, `half`.
         ways: of acting, `after` and `with`.
@@ -106,13 +107,13 @@ def measure(
         progress: told what is measured.
         paper: by the published schedule.
     """
-    qat = Qat(device)
     g, rows = qat.geometry, []
     for work in works:
         state = np.zeros(work.states)
         critic = (work.states + work.actions, *work.hidden, 1)
         qat.load_network(network((work.states, *work.hidden, work.actions)), network(critic))
         qat.configure(QatSettings(paper=paper))
+        qat.write(registers.MODE.offset, 0)
         table = plan(work.states, work.actions, work.hidden, g)
         infer = qat.queue_infer(state).wait(TIMEOUT_S).cycles
         predicted = infer_clocks(table, g, paper)
@@ -122,10 +123,9 @@ def measure(
             row("qat", "infer_clocks", name, infer, "clocks", predicted.inf),
             row("qat", "model_error", f"{name} INFER", error(infer, predicted), "%", 0),
         ]
-        records = transitions(work, max(batches))
-        base = device.alloc(g.stride(work.states) * max(batches))
-        device.write(base, pack(records, g))
-        source = Source(base, g.stride(work.states), max(batches))
+        if not paper:
+            rows += exposed(qat, work, min(batches), progress)
+        source = load(qat, work, max(batches))
         for mode in modes:
             if mode == "half" and not qat.half:
                 qat.quantize()
@@ -135,8 +135,83 @@ def measure(
                     rows += timestep(
                         qat, work, table, source, batch, mode, way, peers, progress, paper
                     )
-        device.free(base)
+        qat.device.free(source.base)
     return rows
+
+
+def utilization(table: Table, g: Geometry, batch: int, half: bool, clocks: int) -> float:
+    """Share of the elements' clocks that multiply: one product, or two of 16-bit activations."""
+    fw, dx, dw = multiplications(table)
+    return batch * ((fw + dw) / (1 + half) + dx) / (g.n * g.lw**2 * clocks)
+
+
+def compare(mine: Qat, twin: Qat, work: Workload, batch: int,
+            progress: Callable[[str], None] = print) -> list[Row]:  # fmt: skip
+    """Whether two devices do an inference and timesteps of both modes and both ways alike.
+
+    Args:
+        mine: of the device that is measured.
+        twin: of the golden model of the same build.
+    Returns: a row: the jobs, and how many differ in an action, a figure or a memory.
+    """
+    found: list[dict[str, list[Any]]] = []
+    for qat in (mine, twin):
+        state = np.full(work.states, 0.5)
+        qat.load_network(
+            network((work.states, *work.hidden, work.actions)),
+            network((work.states + work.actions, *work.hidden, 1)),
+        )
+        qat.configure(QatSettings())
+        source = load(qat, work, batch)
+        jobs: dict[str, list[Any]] = {"INFER": [qat.infer(state)]}
+        for name, way in (("full after", "after"), ("half with", "with")):
+            qat.train(batch, RATE, RATE, source, state=state, act=way).wait(TIMEOUT_S)
+            figures = qat.statistics()
+            del figures["clocks"]
+            memories = [qat.read_region(region) for region in REGIONS]
+            jobs[f"TRAIN {name}"] = [qat.action(), repr(figures), *memories]
+            if not qat.half:
+                qat.quantize()
+        qat.device.free(source.base)
+        qat.write(registers.MODE.offset, 0)
+        found.append(jobs)
+    wrong = [
+        name for name, results in found[0].items()
+        if not all(np.array_equal(a, b) for a, b in zip(results, found[1][name], strict=True))
+    ]  # fmt: skip
+    config = f"{work.name} B={batch}: {', '.join(found[0])}"
+    progress(f"{config}: compared with the golden model, {len(wrong)} differ {wrong}")
+    return [row("qat", "bits", config, len(wrong), "jobs that differ", 0)]
+
+
+def exposed(qat: Qat, work: Workload, batch: int,
+            progress: Callable[[str], None] = print) -> list[Row]:  # fmt: skip
+    """Clocks that each network's update adds to a timestep in full mode that does not act.
+
+    The critic's can make the array wait. The actor's last lines go through Adam after the array's
+    last entry, so they make no pass wait.
+    """
+    source = load(qat, work, batch)
+    taken = [
+        qat.train(batch, actor, critic, source, targets=bool(actor or critic)).wait(TIMEOUT_S)
+        for actor, critic in ((None, None), (None, RATE), (RATE, None))
+    ]
+    qat.device.free(source.base)
+    rows = []
+    for net, job in zip(("critic", "actor"), taken[1:], strict=True):
+        config = f"{work.name} B={batch} full, update of the {net}"
+        clocks = job.cycles - taken[0].cycles
+        progress(f"{config}: {clocks} clocks more than without it")
+        rows.append(row("qat", "adam_exposed", config, clocks, "clocks", 0, EXPOSED))
+    return rows
+
+
+def load(qat: Qat, work: Workload, count: int) -> Source:
+    """Random transitions in the device's memory."""
+    device, g = qat.device, qat.geometry
+    base = device.alloc(g.stride(work.states) * count)
+    device.write(base, pack(transitions(work, count), g))
+    return Source(base, g.stride(work.states), count)
 
 
 def error(measured: float, predicted: Clocks) -> float:
@@ -185,6 +260,8 @@ def timestep(
                 round(batch * device.clock_hz / ideal, 1), PUBLISHED, peers),
             row("qat", "tile_utilization", f"{config} {name}", round(ideal / taken, 4), "1", 1.0,
                 UTILIZATION),
+            row("qat", "mac_utilization", f"{config} {name}",
+                round(utilization(table, g, batch, mode == "half", taken), 4), "1", 1.0),
             row("qat", "model_error", f"{config} {name}", error(taken, predicted), "%", 0),
         ]  # fmt: skip
     # The environment's step follows the action, which `with` gives early: it runs under the job.
@@ -245,7 +322,7 @@ class QatBenchmark(Benchmark):
         """See Benchmark."""
         works = [work for work in WORKLOADS if work.name in options.workloads.split(",")]
         batches = [int(part) for part in options.batches.split(",")]
-        found = {}
+        found, said = {}, partial(print, flush=True)
         if options.peers:
             print("timing software ...", flush=True)
             found = software(works, batches)
@@ -253,9 +330,13 @@ class QatBenchmark(Benchmark):
         with open_device(
             "sim", config=self.build, memory=options.memory, assertions=False
         ) as device:  # fmt: skip
+            qat = Qat(device)
+            if not options.paper:
+                with open_device("model", config=self.build) as twin:
+                    yield from compare(qat, Qat(twin), works[0], min(batches), said)
             yield from measure(
-                device, works, batches, options.modes.split(","), options.ways.split(","), found,
-                progress=partial(print, flush=True), paper=options.paper,
+                qat, works, batches, options.modes.split(","), options.ways.split(","), found,
+                progress=said, paper=options.paper,
             )  # fmt: skip
 
     def draw(self, path: Path, options: argparse.Namespace, rows: list[Row]) -> None:

@@ -19,9 +19,9 @@ DEPTH, TANH, ADAM = 20, 3, 77  # stages of the pipelines
 JUDGE, SLOT = 25, 3  # of the loss: to its first read and from its last seed to dX; of a slot
 JUDGE_PAPER = 31  # likewise, of the published schedule
 LATENCY = 77  # clocks of a round trip to memory, of the preset D
-CHECK, INFER_CHECK = 15, 6  # of a descriptor, with what TRAIN and INFER prepare
+CHECK, INFER_CHECK = 20, 11  # of a descriptor, with what TRAIN and INFER prepare
 LOAD_PIPE, ACT_PIPE = 4, 4  # of the loader; of noise and clamp
-SWEEP = 2  # between ranges of lines
+SWEEP = 4  # between ranges of lines
 START = 2 * LATENCY + CHECK  # descriptor, its checks, first data
 SWITCH = 12  # from the end of a timestep to the first load of the next
 
@@ -329,6 +329,13 @@ def _tiles(table: Table, geometry: Geometry, cores: int = 1) -> tuple[list[int],
         for layers in table.networks
     )
     return actor, critic
+
+
+def multiplications(table: Table) -> tuple[int, int, int]:
+    """Of a sample's forward passes, dX and dW, without padding."""
+    actor, critic = ([layer.p * layer.q for layer in layers] for layers in table.networks)
+    dx = 2 * sum(critic[1:]) + table.networks[CRITIC][0].p * table.actions + sum(actor[1:])
+    return 2 * sum(actor) + 3 * sum(critic), dx, sum(actor) + sum(critic)
 
 
 def tile_vectors(table: Table, geometry: Geometry) -> tuple[int, int, int]:

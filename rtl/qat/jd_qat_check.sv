@@ -5,7 +5,9 @@
 // Streams  start_i: the descriptor and all that it is checked against are valid, and hold until
 //          done_o. done_o is high for one clock with the code of the first broken rule (0: none)
 //          and its place.
-// Timing   done_o 3 clocks after start_i:  1 rules | 2 the code of each | 3 the first.
+// Timing   done_o CHECK_LATENCY clocks after start_i:
+//            1 words | 2 rules, factors | 3 partial products | 4 their middle | 5 product
+//            | 6 bytes of the records | 7 the place of each rule | 8 the first rule
 // Numbers  code_o: as in the completion record. place_o: the lowest word of the descriptor, or the
 //          lowest offset of a register, that breaks this rule.
 // Source   docs/qat.md (jobs). Golden model: models/qat/validate.py, check.
@@ -57,10 +59,13 @@ module jd_qat_check
 
   typedef logic [15:0] places_t;                 // a bit a word
 
+  descriptor_t words_q;
+  always_ff @(posedge clk_i) words_q <= words_i;
+
   logic [7:0] opcode;
   logic       moves, of_lines, of_slots, of_layer, infers, updates, seeds, trains, known;
   logic       acts, noisy, learns, listed, weighted;
-  assign opcode   = words_i[0][7:0];
+  assign opcode   = words_q[0][7:0];
   assign of_lines = opcode == LOAD || opcode == STORE;
   assign of_slots = opcode == PUTX || opcode == GETX;
   assign of_layer = opcode inside {FW, DX, DW};
@@ -68,12 +73,12 @@ module jd_qat_check
   assign updates  = opcode == ADAM;
   assign seeds    = opcode == SEED;
   assign trains   = opcode == TRAIN;
-  assign acts     = infers || (trains && (words_i[0][AFTER] || words_i[0][WITH]));
-  assign noisy    = acts && words_i[0][NOISE];
-  assign learns   = updates || (trains && (words_i[0][CRITIC] || words_i[0][ACTOR]));
-  assign listed   = trains && words_i[0][LISTED];
-  assign weighted = listed && words_i[0][WEIGHTED];
-  assign moves    = opcode == NET || of_lines || of_slots || (seeds && words_i[0][8]);
+  assign acts     = infers || (trains && (words_q[0][AFTER] || words_q[0][WITH]));
+  assign noisy    = acts && words_q[0][NOISE];
+  assign learns   = updates || (trains && (words_q[0][CRITIC] || words_q[0][ACTOR]));
+  assign listed   = trains && words_q[0][LISTED];
+  assign weighted = listed && words_q[0][WEIGHTED];
+  assign moves    = opcode == NET || of_lines || of_slots || (seeds && words_q[0][8]);
   assign known    = moves || of_layer || infers || updates || seeds || opcode == QUANT || trains;
 
   // ---- Bits that must be 0
@@ -97,21 +102,21 @@ module jd_qat_check
     if (updates)  free[8] = 32'h1;
     if (updates)  free[9] = '1;
     if (trains) begin
-      free[8] = {32{words_i[0][CRITIC]}};
-      free[9] = {32{words_i[0][ACTOR]}};
+      free[8] = {32{words_q[0][CRITIC]}};
+      free[9] = {32{words_q[0][ACTOR]}};
       if (listed) {free[12], free[11], free[10]} = {32'hFFFF_FFFF, ~HIGH, 32'hFFFF_FFFF};
       {free[15], free[14], free[13]} = {32'h1F1F, 64'hFFFF_FFFF_FFFF_FFFF};
     end
     if (seeds)    free[11:4] = '1;
     if (of_lines || of_slots || of_layer) {free[10], free[9]} = '1;
     if (of_slots || of_layer) free[11] = '1;
-    for (int unsigned k = 0; k < 16; k++) reserved[k] = (words_i[k] & ~free[k]) != '0;
+    for (int unsigned k = 0; k < 16; k++) reserved[k] = (words_q[k] & ~free[k]) != '0;
     unaligned    = '0;
-    unaligned[2]  = (moves || trains) && words_i[2][5:0] != '0;
-    unaligned[4]  = acts && words_i[4][5:0] != '0;
-    unaligned[6]  = acts && words_i[6][5:0] != '0;
-    unaligned[10] = listed && words_i[10][5:0] != '0;
-    unaligned[13] = trains && words_i[13][5:0] != '0;
+    unaligned[2]  = (moves || trains) && words_q[2][5:0] != '0;
+    unaligned[4]  = acts && words_q[4][5:0] != '0;
+    unaligned[6]  = acts && words_q[6][5:0] != '0;
+    unaligned[10] = listed && words_q[10][5:0] != '0;
+    unaligned[13] = trains && words_q[13][5:0] != '0;
   end
 
   // ---- Counts, lines, slots, layers
@@ -121,31 +126,31 @@ module jd_qat_check
   logic               net, has_layer;
   logic [32:0]        last_line, last_slot_line, last_first, last_second;
   logic [31:0]        most_lines;
-  assign net       = words_i[8][0];
-  assign layer     = table_i.layers[net][words_i[8][5:4]];
-  assign has_layer = table_i.valid && words_i[8][7:4] < {1'b0, table_i.counts[net]};
-  assign last_line      = {1'b0, words_i[9]} + {1'b0, words_i[10]};
-  assign last_slot_line = {1'b0, words_i[10]} + {1'b0, words_i[11]};
-  assign last_first     = {1'b0, words_i[10]} + 33'(opcode == DX ? layer.p_lines : layer.q_lines);
-  assign last_second    = {1'b0, words_i[11]} + 33'(opcode == DX ? layer.q_lines : layer.p_lines);
+  assign net       = words_q[8][0];
+  assign layer     = table_i.layers[net][words_q[8][5:4]];
+  assign has_layer = table_i.valid && words_q[8][7:4] < {1'b0, table_i.counts[net]};
+  assign last_line      = {1'b0, words_q[9]} + {1'b0, words_q[10]};
+  assign last_slot_line = {1'b0, words_q[10]} + {1'b0, words_q[11]};
+  assign last_first     = {1'b0, words_q[10]} + 33'(opcode == DX ? layer.p_lines : layer.q_lines);
+  assign last_second    = {1'b0, words_q[11]} + 33'(opcode == DX ? layer.q_lines : layer.p_lines);
   assign record_bytes   = ((32'(table_i.state_lines) << 1) + 32'd1) * LINE_BYTES;
-  assign most_lines     = words_i[8][4] ? DelLines : ActLines;
+  assign most_lines     = words_q[8][4] ? DelLines : ActLines;
   always_comb begin
     {batch, stride, range, slot, no_net} = '0;
-    batch[14] = trains && (words_i[14][15:0] == '0 || 32'(words_i[14][15:0]) > BMax
-                           || words_i[14][31:16] == '0 || words_i[14][16]
-                           || 32'(words_i[14][31:16]) > (paper_i ? Slots : N * Slots));
-    stride[13] = trains && table_i.valid && words_i[13] < record_bytes;
-    batch[9]  = of_layer && (words_i[9] == '0 || words_i[9] > N * Slots);
-    batch[10] = of_lines && words_i[10] == '0;
-    batch[11] = of_slots && words_i[11] == '0;
-    range[8]  = of_lines && words_i[8] >= 32'(REGIONS);
-    range[9]  = of_lines && words_i[9] >= WLines;
+    batch[14] = trains && (words_q[14][15:0] == '0 || 32'(words_q[14][15:0]) > BMax
+                           || words_q[14][31:16] == '0 || words_q[14][16]
+                           || 32'(words_q[14][31:16]) > (paper_i ? Slots : N * Slots));
+    stride[13] = trains && table_i.valid && words_q[13] < record_bytes;
+    batch[9]  = of_layer && (words_q[9] == '0 || words_q[9] > N * Slots);
+    batch[10] = of_lines && words_q[10] == '0;
+    batch[11] = of_slots && words_q[11] == '0;
+    range[8]  = of_lines && words_q[8] >= 32'(REGIONS);
+    range[9]  = of_lines && words_q[9] >= WLines;
     range[10] = of_lines && last_line > 33'(WLines);
     if (of_slots) begin
-      slot[8]  = 32'(words_i[8][3:0]) >= N;
-      slot[9]  = words_i[9] >= Slots + (words_i[8][4] ? 32'd0 : 32'd1);
-      slot[10] = words_i[10] >= most_lines;
+      slot[8]  = 32'(words_q[8][3:0]) >= N;
+      slot[9]  = words_q[9] >= Slots + (words_q[8][4] ? 32'd0 : 32'd1);
+      slot[10] = words_q[10] >= most_lines;
       slot[11] = last_slot_line > 33'(most_lines);
     end
     if (of_layer && has_layer) begin
@@ -168,41 +173,51 @@ module jd_qat_check
   assign tau_bad   = learns && tau_i > TAU_MOST;
   always_comb begin
     value    = '0;
-    value[4] = seeds && words_i[11:4] == '0;
-    value[9] = (updates || trains) && words_i[9] > RATE_MOST;
+    value[4] = seeds && words_q[11:4] == '0;
+    value[9] = (updates || trains) && words_q[9] > RATE_MOST;
     if (trains) begin
-      value[0]  = (words_i[0][AFTER] && words_i[0][WITH])
-                  || (words_i[0][WEIGHTED] && !words_i[0][LISTED]);
-      value[8]  = words_i[8] > RATE_MOST;
-      value[15] = words_i[15][4] != words_i[15][3] || words_i[15][12:8] > 5'd6;
+      value[0]  = (words_q[0][AFTER] && words_q[0][WITH])
+                  || (words_q[0][WEIGHTED] && !words_q[0][LISTED]);
+      value[8]  = words_q[8] > RATE_MOST;
+      value[15] = words_q[15][4] != words_q[15][3] || words_q[15][12:8] > 5'd6;
     end
     for (int unsigned k = 0; k < TENSORS; k++) begin
       shift_bad[k] = half_i && (infers || trains || of_layer) && shifts_i[k] > SHIFT_W'(16);
     end
     moved = opcode == NET ? 64'(TABLE_BYTES) : seeds ? 64'(LINE_BYTES)
-            : of_slots ? 64'(words_i[11]) * 64'(LINE_BYTES)
-            : (64'(words_i[10]) * 64'(LINE_BYTES)) << (words_i[8][2:0] == SECOND_REGION);
+            : of_slots ? 64'(words_q[11]) * 64'(LINE_BYTES)
+            : (64'(words_q[10]) * 64'(LINE_BYTES)) << (words_q[8][2:0] == SECOND_REGION);
     state_bytes  = 64'(table_i.states) << 2;
     action_bytes = 64'(table_i.actions) << 2;
-    pair_bytes   = (64'(words_i[14][15:0]) * 64'd16 + 64'd63) & ~64'd63;    // of the list
-    if (weighted) pair_bytes = pair_bytes + 64'(words_i[14][15:0]) * 64'd8;
+    pair_bytes   = (64'(words_q[14][15:0]) * 64'd16 + 64'd63) & ~64'd63;    // of the list
+    if (weighted) pair_bytes = pair_bytes + 64'(words_q[14][15:0]) * 64'd8;
   end
-  // Records: the product one clock later.
-  logic [31:0] places;
-  logic [63:0] product_q;
-  logic        records_q;
-  assign places = listed ? words_i[12] : 32'(words_i[14][15:0]);
+  // Bytes of the records: the stride times all places but one, and a record
+  logic [31:0]            places, last_q, stride_q;
+  logic [1:0][1:0][31:0]  partial_q3;              // products of halves: of the stride, of the last
+  logic [63:0]            outer_q4, product_q5, bytes_q6;
+  logic [32:0]            middle_q4;
+  assign places = listed ? words_q[12] : 32'(words_q[14][15:0]);
   always_ff @(posedge clk_i) begin
-    product_q <= 64'(words_i[13]) * 64'(places - 32'd1) + 64'(record_bytes);
-    records_q <= trains && places != '0;
+    stride_q <= words_q[13];
+    last_q   <= places - 32'd1;
+    for (int unsigned i = 0; i < 2; i++) begin
+      for (int unsigned j = 0; j < 2; j++) begin
+        partial_q3[i][j] <= 32'(stride_q[16*i +: 16]) * 32'(last_q[16*j +: 16]);
+      end
+    end
+    outer_q4   <= {partial_q3[1][1], partial_q3[0][0]};
+    middle_q4  <= {1'b0, partial_q3[1][0]} + {1'b0, partial_q3[0][1]};
+    product_q5 <= outer_q4 + (64'(middle_q4) << 16);
+    bytes_q6   <= product_q5 + 64'(record_bytes);
   end
   always_comb begin
     address     = '0;
-    address[2]  = (moves && beyond({words_i[3][7:0], words_i[2]}, moved))
-                  || (records_q && beyond({words_i[3][7:0], words_i[2]}, product_q));
-    address[4]  = acts && beyond({words_i[5][7:0], words_i[4]}, state_bytes);
-    address[6]  = acts && beyond({words_i[7][7:0], words_i[6]}, action_bytes);
-    address[10] = listed && beyond({words_i[11][7:0], words_i[10]}, pair_bytes);
+    address[2]  = (moves && beyond({words_q[3][7:0], words_q[2]}, moved))
+                  || (trains && places != '0 && beyond({words_q[3][7:0], words_q[2]}, bytes_q6));
+    address[4]  = acts && beyond({words_q[5][7:0], words_q[4]}, state_bytes);
+    address[6]  = acts && beyond({words_q[7][7:0], words_q[6]}, action_bytes);
+    address[10] = listed && beyond({words_q[11][7:0], words_q[10]}, pair_bytes);
   end
 
   // ---- The first of each rule, and of all
@@ -220,10 +235,10 @@ module jd_qat_check
   logic [RULES:0][4:0]     found_q2;        // and addresses
   logic                    known_q2;
   logic [11:0]             register_q2;     // the first that is at fault; 0: none is
-  logic [2:0]              step_q;
+  logic [CHECK_LATENCY-1:0] step_q;
   logic [7:0]              code;
   logic [31:0]             place;
-  assign done_o = step_q[2];
+  assign done_o = step_q[CHECK_LATENCY-1];
   always_comb begin
     code  = '0;
     place = '0;
@@ -241,7 +256,7 @@ module jd_qat_check
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) step_q <= '0;
-    else         step_q <= {step_q[1:0], start_i};
+    else         step_q <= {step_q[CHECK_LATENCY-2:0], start_i};
     rules_q     <= {value, no_net, slot, range, stride, batch, unaligned, reserved};
     known_q     <= known;
     noise_bad_q <= noise_bad;

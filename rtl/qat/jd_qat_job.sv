@@ -210,8 +210,9 @@ module jd_qat_job
   assign stop   = soft_reset_i || timeout_i;
 
   // ---- The next job: a timestep is checked while one runs
-  logic       checks_next, checked_q, good_q;
-  logic [2:0] ahead_q;                         // the check of so many clocks ago was the next job's
+  logic                     checks_next, checked_q, good_q;
+  logic [N-1:0]             puts_q;              // cores of a PUTX
+  logic [CHECK_LATENCY-1:0] ahead_q;             // the next job's checks, by their age
   assign job_ready_o = !next_valid_q && !soft_reset_i;
   assign begins_o    = state_q == StIdle && next_valid_q && !soft_reset_i;
   assign checks_next = trains && train_begun && next_valid_q && !checked_q
@@ -219,13 +220,13 @@ module jd_qat_job
   always_ff @(posedge clk_i) begin
     if (!rst_ni || soft_reset_i || begins_o) next_valid_q <= 1'b0;
     else if (job_valid_i && job_ready_o)     next_valid_q <= 1'b1;
-    ahead_q <= rst_ni ? {ahead_q[1:0], checks_next} : '0;
+    ahead_q <= rst_ni ? {ahead_q[CHECK_LATENCY-2:0], checks_next} : '0;
     if (!next_valid_q || begins_o) begin
       checked_q <= 1'b0;
       good_q    <= 1'b0;
     end else begin
       checked_q <= checked_q || checks_next;
-      good_q    <= good_q || (checked_q && ahead_q[2] && check_code == '0);
+      good_q    <= good_q || (checked_q && ahead_q[CHECK_LATENCY-1] && check_code == '0);
     end
     if (job_valid_i && job_ready_o) begin
       next_q        <= job_descriptor_i;
@@ -234,6 +235,7 @@ module jd_qat_job
     if (begins_o) begin
       words_q   <= next_q;
       end_job_o <= next_number_q;
+      for (int unsigned c = 0; c < N; c++) puts_q[c] <= next_q[8][3:0] == 4'(c);
     end
   end
 
@@ -343,9 +345,11 @@ module jd_qat_job
       StRowsIn:    row_ready_o = opcode != PUTX || line_ready_i;
       default:     row_ready_o = acts && act_row_ready;
     endcase
+  end
+  always_comb begin
     for (int unsigned c = 0; c < N; c++) begin
       line_cores_o[c] = train_line ? train_cores[c]
-                        : act_line_valid || words_q[8][3:0] == 4'(c);
+                        : act_line_valid || puts_q[c];
     end
   end
 
@@ -512,7 +516,7 @@ module jd_qat_job
     state_d = state_q;
     unique case (state_q)
       StIdle: if (begins_o) state_d = StCheck;
-      StCheck: if (check_done && !ahead_q[2]) begin
+      StCheck: if (check_done && !ahead_q[CHECK_LATENCY-1]) begin
         if (check_code != '0) begin
           state_d = StEnd;
         end else if (stop) begin
@@ -637,7 +641,7 @@ module jd_qat_job
                        : !infers ? MEMORY : state_q == StChoose ? ACTION : STATE;
         end_info1_o <= trains ? train_info1 : 32'(infers ? act_response : load_response_i);
         end_count_o <= '0;
-      end else if (stop && !(state_q == StCheck && check_code != '0)) begin
+      end else if (stop && state_q != StCheck) begin  // a refused job keeps its code
         end_error_o <= E_TIMEOUT;
         end_info0_o <= '0;
         end_info1_o <= '0;

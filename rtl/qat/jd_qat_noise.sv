@@ -5,7 +5,7 @@
 // Streams  start_i draws the noise of the next action, before it is needed. in, out: a line of the
 //          actor's outputs, and the action with or without noise. A pipe: valid only, no stall. A
 //          line with noise may come only while ready_o is high.
-// Timing   ready_o falls in the clock after start_i and rises 5 + W*actions clocks later; W is the
+// Timing   ready_o falls in the clock after start_i and rises 6 + W*actions clocks later; W is the
 //          number of words of the kind: 1 uniform, 3 the others. Without noise it stays high. A
 //          line takes 2 clocks. load_i comes while ready_o is high and takes effect in the next
 //          clock.
@@ -58,9 +58,9 @@ module jd_qat_noise #(
   logic       asks_q;                            // a word in each clock
   logic [1:0] part_q;
   word_t      word, word_q, word_q2;
-  logic [IndexW-1:0] index_q3, index_q4, index_q5;
+  logic [IndexW-1:0] index_q3, index_q4, index_q5, index_q6;
   logic       valid_q, valid_q2;                 // of a word
-  logic       valid_q3, valid_q4, valid_q5;      // of an action
+  logic       valid_q3, valid_q4, valid_q5, valid_q6;  // of an action
   logic       whole;
   logic [63:0] value;
   jd_random_xoshiro u_random (
@@ -74,7 +74,8 @@ module jd_qat_noise #(
   assign word.first = part_q == '0;
   assign word.last  = kind_i == UNIFORM || part_q == 2'd2;
   assign whole      = word.last && CountW'(word.index) == actions_i - 1'b1;
-  assign ready_o    = !(asks_q || valid_q || valid_q2 || valid_q3 || valid_q4 || valid_q5);
+  assign ready_o    = !(asks_q || valid_q || valid_q2 || valid_q3 || valid_q4 || valid_q5
+                        || valid_q6);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       asks_q     <= 1'b0;
@@ -94,11 +95,13 @@ module jd_qat_noise #(
     valid_q3 <= rst_ni && valid_q2 && word_q2.last;
     valid_q4 <= rst_ni && valid_q3;
     valid_q5 <= rst_ni && valid_q4;
+    valid_q6 <= rst_ni && valid_q5;
     word_q   <= word;
     word_q2  <= word_q;
     index_q3 <= word_q2.index;
     index_q4 <= index_q3;
     index_q5 <= index_q4;
+    index_q6 <= index_q5;
   end
 
   // ---- A number, 2 clocks after its words were asked for
@@ -115,29 +118,35 @@ module jd_qat_noise #(
   end
 
   // ---- Noise: products, rounded, sum
-  logic signed [NumberW+31:0] step_q4;
-  logic signed [63:0]         pull_q4, step_q5, pull_q5, sum;
+  logic signed [NumberW-1:0]  number_q4;
+  logic signed [31:0]         x_q4;
+  logic signed [NumberW+31:0] step_q5;
+  logic signed [63:0]         pull_q5, step_q6, pull_q6, sum;
   logic [31:0]                noise;
   logic [Lw-1:0][31:0]        noise_q, x_q;
   assign x_o = x_q;
   always_ff @(posedge clk_i) begin
     if (valid_q3) begin
-      step_q4 <= number_q3 * sigma_i;
-      pull_q4 <= $signed(x_q[index_q3]) * theta_i;
+      number_q4 <= number_q3;
+      x_q4      <= x_q[index_q3];
     end
     if (valid_q4) begin
-      step_q5 <= (64'(step_q4) + 64'sd32768) >>> 16;
-      pull_q5 <= (pull_q4 + 64'sd32768) >>> 16;
+      step_q5 <= number_q4 * sigma_i;
+      pull_q5 <= x_q4 * theta_i;
+    end
+    if (valid_q5) begin
+      step_q6 <= (64'(step_q5) + 64'sd32768) >>> 16;
+      pull_q6 <= (pull_q5 + 64'sd32768) >>> 16;
     end
   end
-  assign sum   = (kind_i == ORNSTEIN ? 64'($signed(x_q[index_q5])) - pull_q5 : '0) + step_q5;
+  assign sum   = (kind_i == ORNSTEIN ? 64'($signed(x_q[index_q6])) - pull_q6 : '0) + step_q6;
   assign noise = sum[63:31] == '0 || sum[63:31] == '1 ? sum[31:0] : {sum[63], {31{!sum[63]}}};
   always_ff @(posedge clk_i) begin
     if (!rst_ni || start_i) noise_q <= '0;
-    else if (valid_q5)      noise_q[index_q5] <= noise;
+    else if (valid_q6)      noise_q[index_q6] <= noise;
     if (!rst_ni)                                x_q <= '0;
     else if (load_i)                            x_q <= load_x_i;
-    else if (valid_q5 && kind_i == ORNSTEIN) x_q[index_q5] <= noise;
+    else if (valid_q6 && kind_i == ORNSTEIN) x_q[index_q6] <= noise;
   end
 
   // ---- Actions

@@ -36,6 +36,7 @@ package jd_qat_pkg;
   localparam int unsigned OUT_STAGE     = 13;   // input of jd_qat_out
   localparam int unsigned OUT_CLOCKS    = 6;
   localparam int unsigned DEPTH         = 20;
+  localparam int unsigned CHECK_LATENCY = 8;    // clocks from the start of jd_qat_check to its end
 
   typedef enum logic [2:0] {
     StageZ, StageActq, StageDx, StageG, StageGacc, StageM, StageW, StageTd

@@ -6,7 +6,7 @@
 // Streams  start_i: high for one clock while idle_o; the layers hold until idle_o. sweep: commands
 //          for jd_qat_grad, each after the end of the one before. clear_i drops commands that were
 //          not taken.
-// Timing   A command comes 2 clocks after the last line of the command before was taken.
+// Timing   A command comes 4 clocks after the last line of the command before was taken.
 // Numbers  all lines of a layer, with its last words masked: a row of weights has Q words, the
 //          biases have P.
 // Source   docs/qat.md (ADAM). Golden model: models/qat/timestep.py, update.
@@ -30,23 +30,29 @@ module jd_qat_sweep
   output logic [LINE_W-1:0]   sweep_columns_o,
   output logic [WordsW-1:0]   sweep_words_o
 );
-  logic             busy_q, runs_q, bias_q;      // runs: a sweep was taken
-  logic [1:0]       layer_q;
-  layer_t           layer;
-  logic [DIM_W-1:0] words;                       // of a row
-  logic             ends;
+  logic              busy_q, runs_q, bias_q;     // runs: a sweep was taken
+  logic [1:0]        counted_q;                  // its factors, its count are of this range
+  logic [DIM_W-1:0]  rows_q;
+  logic [LINE_W-1:0] columns_q, count_q;
+  logic [1:0]        layer_q;
+  layer_t            layer;
+  logic [DIM_W-1:0]  words;                      // of a row
+  logic              ends;
   assign layer = layers_i[layer_q];
   assign words = bias_q ? layer.p : layer.q;
   assign ends  = runs_q && sweep_ready_i;
 
   assign idle_o          = !busy_q;
-  assign sweep_valid_o   = busy_q && !runs_q;
+  assign sweep_valid_o   = busy_q && !runs_q && counted_q[1];
   assign sweep_line_o    = bias_q ? layer.bbase : layer.wbase;
   assign sweep_columns_o = LINE_W'(bias_q ? layer.p_lines : layer.q_lines);
-  assign sweep_count_o   = bias_q ? LINE_W'(layer.p_lines)
-                                  : LINE_W'(layer.p) * LINE_W'(layer.q_lines);
+  assign sweep_count_o   = count_q;
   assign sweep_words_o   = WordsW'((words - 1'b1) % DIM_W'(Lw)) + 1'b1;
   always_ff @(posedge clk_i) begin
+    counted_q <= busy_q && !runs_q ? {counted_q[0], 1'b1} : '0;
+    rows_q    <= bias_q ? DIM_W'(1) : layer.p;
+    columns_q <= sweep_columns_o;
+    count_q   <= LINE_W'(rows_q) * columns_q;
     if (!rst_ni || clear_i) begin
       busy_q <= 1'b0;
       runs_q <= 1'b0;

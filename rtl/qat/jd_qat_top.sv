@@ -122,15 +122,18 @@ module jd_qat_top
   logic [$clog2(2*QatLw+1)-1:0]    over_gradient, over_sum;
   logic [JobOverW-1:0]             over_w;
   logic [STAGES-1:0][OverW-1:0]    over, serious;
+  always_ff @(posedge clk_i) begin
+    over            <= '0;
+    over[StageZ]    <= OverW'(over_z);
+    over[StageActq] <= OverW'(over_quantized) + OverW'(over_state);
+    over[StageDx]   <= OverW'(over_delta);
+    over[StageG]    <= OverW'(over_gradient);
+    over[StageGacc] <= OverW'(over_sum);
+    over[StageW]    <= OverW'(over_w);
+    over[StageTd]   <= OverW'(over_td);
+    if (!rst_ni) over <= '0;
+  end
   always_comb begin
-    over            = '0;
-    over[StageZ]    = OverW'(over_z);
-    over[StageActq] = OverW'(over_quantized) + OverW'(over_state);
-    over[StageDx]   = OverW'(over_delta);
-    over[StageG]    = OverW'(over_gradient);
-    over[StageGacc] = OverW'(over_sum);
-    over[StageW]    = OverW'(over_w);
-    over[StageTd]   = OverW'(over_td);
     serious            = over;
     serious[StageActq] = '0;
   end
@@ -537,9 +540,9 @@ module jd_qat_top
   );
 
   // ---- Monitors: of cores, and of a line of X that is stored, which no core sees in that clock
-  logic [QatCores-1:0]                        watched;
-  logic [QatCores-1:0][TENSOR_W-1:0]          watched_tensor;
-  logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0] watched_line;
+  logic [QatCores-1:0]                        watched, watched_q;
+  logic [QatCores-1:0][TENSOR_W-1:0]          watched_tensor, watched_tensor_q;
+  logic [QatCores-1:0][QatLw-1:0][WORD_W-1:0] watched_line, watched_line_q;
   always_comb begin
     watched        = seen_valid;
     watched_tensor = seen_tensor;
@@ -552,11 +555,16 @@ module jd_qat_top
       end
     end
   end
+  always_ff @(posedge clk_i) begin
+    watched_q        <= rst_ni ? watched : '0;
+    watched_tensor_q <= watched_tensor;
+    watched_line_q   <= watched_line;
+  end
   jd_qat_monitor #(.Cores (QatCores), .Lw (QatLw)) u_monitor (
     .clk_i, .rst_ni,
-    .line_valid_i  (watched),
-    .line_tensor_i (watched_tensor),
-    .line_data_i   (watched_line),
+    .line_valid_i  (watched_q),
+    .line_tensor_i (watched_tensor_q),
+    .line_data_i   (watched_line_q),
     .low_i         (low),
     .high_i        (high),
     .write_o       (seen),

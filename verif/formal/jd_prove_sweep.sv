@@ -2,7 +2,7 @@
 //
 // Proof of jd_qat_sweep: after a start each line of each layer's weights, and of its biases if it has
 // any, is sent to Adam once and in order, with the words that the line has; the command for a range
-// comes 2 clocks after the last line of the one before was taken, the first one after the start; idle_o
+// comes 4 clocks after the last line of the one before was taken, the first one 3 after the start; idle_o
 // comes in the place of a command after the last layer, so it never hangs and owes nothing.
 //
 // Method       induction. The harness takes commands as jd_qat_grad does, line by line, at any pace,
@@ -123,9 +123,16 @@ module jd_prove_sweep
                 == (place_q == lines - 1'b1 ? 32'(width) - (32'(lines) - 1) * Lw : Lw))
   `JD_ASSERT_IF(NoneBefore_A, valid, ready && sends_q && count == total)
   `JD_ASSERT_IF(AllAtIdle_A, idle, !sends_q && ready)
-  `JD_ASSERT_NEXT(Begins_A, start_i && !clear_i, valid)
+  `JD_ASSERT_NEXT(Begins_A, start_i && !clear_i, !valid && !idle)
   `JD_ASSERT_NEXT(Ends_A, take && left_q == LINE_W'(1) && !clear_i, ready && !valid && !idle)
-  `JD_ASSERT_NEXT(Follows_A, !idle && ready && !valid && !clear_i, sends_q ? valid : idle)
+  `JD_ASSERT_NEXT(Follows_A, !idle && ready && u_dut.runs_q && !clear_i,
+                  !valid && idle == !sends_q)
+  `JD_ASSERT_NEXT(Factors_A, !idle && !u_dut.runs_q && !u_dut.counted_q[0] && !clear_i,
+                  u_dut.counted_q == 2'b01 && !valid && !idle)
+  `JD_ASSERT_NEXT(Counted_A, !idle && !u_dut.runs_q && u_dut.counted_q == 2'b01 && !clear_i, valid)
+  `JD_ASSERT_IF(InTurn_A, !idle && !u_dut.runs_q, u_dut.counted_q != 2'b10)
+  `JD_ASSERT_IF(Those_A, !idle && !u_dut.runs_q && u_dut.counted_q[0],
+                u_dut.rows_q == (bias_q ? DIM_W'(1) : layer.p) && u_dut.columns_q == LINE_W'(lines))
   `JD_ASSERT_IF(LastComes_A, sends_q, last_ahead)
 
   // The block's place equals the harness's of one clock before.
@@ -137,7 +144,8 @@ module jd_prove_sweep
                                 && bias_q == (!u_dut.bias_q && u_dut.layer.bias)
                                 && !(u_dut.layer.last && (u_dut.bias_q || !u_dut.layer.bias))
                               : u_dut.layer.last && (u_dut.bias_q || !u_dut.layer.bias);
-  `JD_ASSERT_IF(AtStart_A, valid, at_place && offset_q == '0 && place_q == '0)
+  `JD_ASSERT_IF(AtStart_A, !idle && !u_dut.runs_q, ready && sends_q && at_place
+                && offset_q == '0 && place_q == '0)
   `JD_ASSERT_IF(Under_A, !ready, u_dut.runs_q && !idle && sends_q && at_place
                 && line_q == (bias_q ? layer.bbase : layer.wbase) + offset_q
                 && left_q == total - offset_q && column_q == LINE_W'(place_q)

@@ -7,7 +7,7 @@ of its field, or any other.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -457,6 +457,12 @@ def trials(rng: np.random.Generator, g: Geometry, count: int) -> list[Trial]:
             for rule in REGISTERS:
                 other = replace(trial, scalars=dict(trial.scalars), shifts=list(trial.shifts))
                 trial = trial if spoil(rng, other, *rule) else other
+        out.append(trial)
+    for opcode, region in product(LINE_JOBS, range(REGIONS)):  # those of V are twice as long
+        trial = drawn(rng, g, opcode, tables[0])
+        trial.words[8] = region
+        while not spoil(rng, trial, Error.E_ADDR, 2):
+            trial.words[9:11] = 0, int(rng.integers(1, g.w_lines + 1))
         out.append(trial)
     return out
 

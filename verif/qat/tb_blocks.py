@@ -21,7 +21,7 @@ from verif.qat.words import any_size, pack, unpack
 
 ITEMS = max(600, scale(6_000))
 LIMIT = 200  # clocks from the last input to the last output
-WAIT_NOISE = 5  # clocks of the noise beside those of its words
+WAIT_NOISE = 6  # clocks of the noise beside those of its words
 MASK64 = (1 << 64) - 1
 
 

@@ -211,7 +211,7 @@ class TilesTest(uvm_test):
         dut.drain_valid_i.value = 0
         await ClockCycles(dut.clk_i, self.random.randint(1, 2))
         dut.grad_clear_i.value = 1
-        await ClockCycles(dut.clk_i, 2)
+        await ClockCycles(dut.clk_i, self.random.randint(1, 2))
         dut.grad_clear_i.value = 0
         await RisingEdge(dut.clk_i)
         assert dut.grad_idle_o.value, "not idle after lines were dropped"
