@@ -1,0 +1,510 @@
+"""IC3Net on the sparse engine: its layers, where its tensors lie, and its programs.
+
+A step of a tile is a record in the activation store; records of a step are one after the other.
+Two groups of tiles run side by side, so that one uses the array while the other is elementwise.
+
+Source: Singh, Jain, Sukhbaatar 2019 (IC3Net); LearningGroup; docs/sparse.md (network, program).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+from models.sparse import kernels
+from models.sparse.formats import (
+    MOST_TILES,
+    NO_FLAGS,
+    NOWHERE,
+    SETS,
+    VECTORS,
+    Flag,
+    Geometry,
+    Instruction,
+    Layer,
+    Op,
+    Stage,
+    Tensor,
+    pitch,
+)
+
+INP, LST, HED = range(3)  # layers
+NAMES = ("inp", "lst", "hed")
+OUTPUTS = 8  # 5 actions, 2 gate logits, 1 value
+ACTIONS, GATES = 5, 2
+CUT = 10  # steps after which no gradient goes back
+HEAD_SPLIT_LOG2 = 2  # KSPLIT of the heads, where the lanes suffice
+
+
+class DoesNotFit(ValueError):
+    """A network does not fit into a build.
+
+    Attributes:
+        what, needed, present: what there is too little of.
+        parameter: of the build.
+    """
+
+    def __init__(self, what: str, needed: int, present: int, parameter: str) -> None:
+        super().__init__(f"{what}: {needed}, this build has {present} ({parameter})")
+        self.what, self.needed, self.present, self.parameter = what, needed, present, parameter
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What is trained.
+
+    Attributes:
+        observations: O, as the environment gives them.
+        agents, episodes: A and B; V = A * B vectors.
+        steps: T, of an episode at most.
+        hidden: H, a multiple of 8.
+        groups: G of the layers inp, lst and hed.
+        row: ROW split: rows over cores; False: episodes over cores.
+    """
+
+    observations: int
+    agents: int
+    episodes: int
+    steps: int
+    hidden: int = 128
+    groups: tuple[int, int, int] = (1, 1, 1)
+    row: bool = False
+
+    @property
+    def padded(self) -> int:
+        """Observations, a multiple of 8."""
+        return -(-self.observations // 8) * 8
+
+    @property
+    def vectors(self) -> int:
+        """V."""
+        return self.agents * self.episodes
+
+
+def layers(sizes: Sizes, geometry: Geometry) -> list[Layer]:
+    """The network table. Raises: DoesNotFit."""
+    h, o = sizes.hidden, sizes.padded
+    split = HEAD_SPLIT_LOG2
+    while sizes.groups[HED] > 1 or OUTPUTS << split > geometry.lanes or 1 << split > geometry.slots:
+        if split == 0:
+            break
+        split -= 1
+    shapes = [(o + h, h, o), (2 * h, 4 * h, 0), (h, OUTPUTS, 0)]
+    found: list[Layer] = []
+    at = [0, 0, 0, 0]
+    for k, (m, n, dx_from) in enumerate(shapes):
+        layer = Layer(
+            m, n, sizes.groups[k], split if k == HED else 0, k == HED and n < geometry.lanes,
+            MOST_TILES, at[0], at[1], at[2], at[3], dx_from,
+        )  # fmt: skip
+        found.append(layer)
+        at = [
+            at[0] + m * pitch(n),
+            at[1] + n,
+            at[2] + sum(layer.grouping),
+            at[3] + layer.states,
+        ]
+    widest = max(o + h, 4 * h)
+    for what, needed, present, name in (
+        ("layer", max(max(m, n) for m, n, _ in shapes), geometry.d_max, "SparseDMax"),
+        ("layers", len(found), geometry.l_max, "SparseLMax"),
+        ("groups", max(sizes.groups), geometry.g_max, "SparseGMax"),
+        ("parameters", at[0], geometry.p_words, "SparsePWords"),
+        ("biases", at[1], geometry.b_words, "SparseBWords"),
+        ("lines of grouping entries", at[2], geometry.m_rows, "SparseMRows"),
+        ("grouping states", at[3], geometry.s_words, "SparseSWords"),
+        ("lines of operand X", SETS * MOST_TILES * widest, geometry.x_rows, "SparseXRows"),
+        ("lines of operand Y", SETS * MOST_TILES * widest, geometry.y_rows, "SparseYRows"),
+    ):
+        if needed > present:
+            raise DoesNotFit(what, needed, present, name)
+    return found
+
+
+@dataclass(frozen=True)
+class Group:
+    """Tiles that an instruction works on.
+
+    Attributes:
+        first: tile of each core.
+        tiles: of core 0, 1 and 2.
+    """
+
+    first: int
+    tiles: tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where everything lies.
+
+    Attributes:
+        sizes: of the network.
+        geometry: of the build.
+    """
+
+    sizes: Sizes
+    geometry: Geometry
+
+    @cached_property
+    def counts(self) -> list[int]:
+        """Vectors of each core."""
+        s, cores = self.sizes, self.geometry.cores
+        if s.row:
+            return [s.vectors] * cores
+        ends = [c * s.episodes // cores for c in range(cores + 1)]
+        return [s.agents * (b - a) for a, b in pairwise(ends)]
+
+    @cached_property
+    def firsts(self) -> list[int]:
+        """First vector of each core."""
+        if self.sizes.row:
+            return [0] * self.geometry.cores
+        return [sum(self.counts[:c]) for c in range(self.geometry.cores)]
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of the core that has the most."""
+        return -(-max(self.counts) // VECTORS)
+
+    @property
+    def border(self) -> int:
+        """Tiles between two borders of episodes."""
+        agents = self.sizes.agents
+        return agents // math.gcd(agents, VECTORS)
+
+    @cached_property
+    def chunks(self) -> list[Group]:
+        """Tiles that go through the array at once. Raises: DoesNotFit."""
+        if self.tiles <= MOST_TILES:
+            return [self.group(0, self.tiles)]
+        width = MOST_TILES // self.border * self.border
+        if not width:
+            raise DoesNotFit("tiles between two episodes", self.border, MOST_TILES, "SparseXRows")
+        return [self.group(k, min(k + width, self.tiles)) for k in range(0, self.tiles, width)]
+
+    def halves(self, chunk: Group) -> list[Group]:
+        """The two groups of a chunk; one where no border of episodes is inside."""
+        end = chunk.first + max(chunk.tiles)
+        borders = range(chunk.first + self.border, end, self.border)
+        if not len(borders):
+            return [chunk]
+        middle = min(borders, key=lambda tile: abs(2 * tile - chunk.first - end))
+        both = [self.group(chunk.first, middle), self.group(middle, end)]
+        return [group for group in both if any(group.tiles)]
+
+    def group(self, first: int, end: int) -> Group:
+        """The tiles first..end-1 of each core, as far as it has them."""
+        have = [-(-count // VECTORS) for count in self.counts]
+        tiles = [max(0, min(end, count) - first) for count in have]
+        tiles += [0] * (3 - len(tiles))
+        return Group(first, (tiles[0], tiles[1], tiles[2]))
+
+    # ---- The activation store ----
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Lines of the tensors within a record, and `size`."""
+        h, o = self.sizes.hidden // 8, self.sizes.padded // 8
+        at, found = 0, {}
+        for name, count in (
+            ("obs", o), ("gate", 1), ("c", h), ("inp", h), ("block", 8 * h), ("out", 1),
+            ("dout", 1), ("dinp", h),
+        ):  # fmt: skip
+            found[name] = at
+            at += count
+        return {**found, "size": at}
+
+    @property
+    def lines(self) -> int:
+        """Lines of the store in use."""
+        h = self.sizes.hidden // 8
+        return self.sizes.steps * self.tiles * self.places["size"] + 8 * h + 2 * self.tiles * h
+
+    def tensor(self, name: str, step: int, group: Group) -> Tensor:
+        """A tensor of a step; the block of step -1 is one record of zeros for all tiles."""
+        size, h = self.places["size"], self.sizes.hidden // 8
+        zero = self.sizes.steps * self.tiles * size
+        if name in ("dh", "dcom"):
+            first = zero + 8 * h + (self.tiles * h if name == "dcom" else 0)
+            return Tensor(first + group.first * h, 0, h)
+        if step < 0:
+            return Tensor(zero, 0, 0)
+        line = (step * self.tiles + group.first) * size + self.places[name]
+        return Tensor(line, 0, size)
+
+    def part(self, number: int, step: int, group: Group) -> Tensor:
+        """A tensor of the LSTM's block."""
+        block = self.tensor("block", step, group)
+        return Tensor(block.line + number * (self.sizes.hidden // 8), number, block.stride)
+
+    def check(self) -> None:
+        """Raises: DoesNotFit."""
+        layers(self.sizes, self.geometry)
+        if self.lines > self.geometry.a_rows:
+            raise DoesNotFit("activation lines", self.lines, self.geometry.a_rows, "SparseARows")
+        assert self.chunks
+        if self.places["size"] > 0x3FF:
+            raise DoesNotFit("lines of a step", self.places["size"], 0x3FF, "SparseDMax")
+
+
+# ---- Programs ----
+def bits(*semaphores: int) -> int:
+    """A mask."""
+    return sum(1 << k for k in semaphores)
+
+
+class Programs:
+    """The programs of a network.
+
+    Args:
+        layout: where everything lies.
+        addresses: in device memory: `input` of a step (observations and gates), `output` of a
+            step, `dout` of all steps; see the `*_lines` methods for their sizes.
+    """
+
+    def __init__(self, layout: Layout, addresses: dict[str, int]) -> None:
+        self.layout, self.addresses = layout, addresses
+        self.row = Flag.ROW if layout.sizes.row else Flag(0)
+
+    def images(self, group: Group) -> int:
+        """Tiles of a group in device memory."""
+        return group.tiles[0] if self.layout.sizes.row else sum(group.tiles)
+
+    @property
+    def input_lines(self) -> int:
+        """Lines of a tile of a step's input."""
+        return self.layout.sizes.padded // 8 + 1
+
+    def groups(self) -> list[Group]:
+        """All groups of a step, in order."""
+        return [half for chunk in self.layout.chunks for half in self.layout.halves(chunk)]
+
+    def forward(self, step: int) -> list[Instruction]:
+        """A step: observations and gates in, outputs out."""
+        out: list[Instruction] = []
+        source, sink = self.addresses["input"], self.addresses["output"]
+        for chunk in self.layout.chunks:
+            halves = self.layout.halves(chunk)
+            parts = []
+            for number, group in enumerate(halves):
+                parts.append(list(self._forward(step, group, 4 * number, source)))
+                source += 64 * self.input_lines * self.images(group)
+            for row in zip(*parts, strict=True):
+                out += row
+            t = self._tensors(step, chunk)
+            waits = bits(*(4 * k + 3 for k in range(len(halves))))
+            out += [
+                self._make(Op.FX, chunk, wait=waits, layer=HED, a=t["h"], neurons=self._hidden),
+                self._make(Op.FW, chunk, self.row, layer=HED),
+                self._make(
+                    Op.LIN, chunk, self.row | Flag.BIAS, post=bits(8), layer=HED, d=t["out"]
+                ),
+                self._make(
+                    Op.STOREA, chunk, self.row, wait=bits(8), a=t["out"], address=sink, value=1
+                ),
+            ]
+            sink += 64 * self.images(chunk)
+        return self._ended(out, Stage.FORWARD)
+
+    def _forward(self, step: int, group: Group, s: int, source: int) -> Iterator[Instruction]:
+        t, h, o = self._tensors(step, group), self._hidden, self.layout.sizes.padded
+        row, make = self.row, self._make
+        yield make(
+            Op.LOADA, group, row, post=bits(s), a=t["obs"], address=source, value=self.input_lines
+        )
+        yield make(
+            Op.CF, group, row, bits(s), bits(s + 1), a=t["before h"], b=t["gate"], d=t["c"],
+            value=group.first, neurons=h,
+        )  # fmt: skip
+        yield make(
+            Op.FX, group, Flag.SECOND, bits(s + 1), layer=INP, a=t["obs"], b=t["c"], value=o,
+            neurons=o + h,
+        )  # fmt: skip
+        yield make(Op.FW, group, row, layer=INP)
+        yield make(Op.LIN, group, row | Flag.BIAS, post=bits(s + 2), layer=INP, d=t["inp"])
+        yield make(
+            Op.FX, group, Flag.SECOND, bits(s + 2), layer=LST, a=t["inp"], b=t["before h"],
+            value=h, neurons=2 * h,
+        )  # fmt: skip
+        yield make(Op.FW, group, row, layer=LST)
+        yield make(
+            Op.LSTMF, group, row | Flag.BIAS, post=bits(s + 3), layer=LST, a=t["before"],
+            d=t["block"],
+        )  # fmt: skip
+
+    def backward(self) -> list[Instruction]:
+        """All steps, the last first."""
+        out: list[Instruction] = []
+        lines = 0
+        for chunk in self.layout.chunks:
+            pending: list[list[Instruction]] = []
+            for step in reversed(range(self.layout.sizes.steps)):
+                place = step * sum(self.images(c) for c in self.layout.chunks) + lines
+                address = self.addresses["dout"] + 64 * place
+                out += self._backward(step, chunk, address, pending)
+                pending = self._gradients(step, chunk)
+            for run in pending:
+                out += run
+            lines += self.images(chunk)
+        return self._ended(out, Stage.BACKWARD)
+
+    def _backward(
+        self, step: int, chunk: Group, address: int, pending: list[list[Instruction]]
+    ) -> Iterator[Instruction]:
+        """The way back through a step, with the weights' gradients of the step after it between."""
+        t, h, row, make = self._tensors(step, chunk), self._hidden, self.row, self._make
+        last = step == self.layout.sizes.steps - 1
+        halves = self.layout.halves(chunk)
+        groups = [(k, group, self._tensors(step, group)) for k, group in enumerate(halves)]
+        yield make(Op.LOADA, chunk, row, post=bits(0), a=t["dout"], address=address, value=1)
+        if last or (step + 1) % CUT == 0:
+            wait = 0 if last else bits(*(9 + k for k in range(len(halves))))
+            yield make(Op.ZEROA, chunk, wait=wait, a=t["dh"], value=h // 8)
+            yield make(
+                Op.ZEROA, chunk, post=bits(*(1 + k for k in range(len(halves)))),
+                a=t["dcell"], value=h // 8,
+            )  # fmt: skip
+        for k, group, u in groups:
+            yield make(
+                Op.FX, group, wait=0 if k else bits(0), layer=HED, a=u["dout"], neurons=OUTPUTS
+            )
+        for _, group, _ in groups:
+            yield make(Op.DX, group, row, layer=HED)
+        for k, group, u in groups:
+            yield make(
+                Op.LIN, group, row | Flag.ADDEND, bits(1 + k), layer=HED, b=u["dh"], d=u["dh"]
+            )
+        for run in pending[:1]:
+            yield from run
+        for k, group, u in groups:
+            yield make(
+                Op.LSTMB, group, post=bits(3 + k), layer=LST, a=u["before"], b=u["dh"],
+                d=u["block"],
+            )  # fmt: skip
+        for k, group, u in groups:
+            yield make(Op.FX, group, Flag.GATES, bits(3 + k), layer=LST, a=u["dz"], neurons=4 * h)
+        for _, group, _ in groups:
+            yield make(Op.DX, group, row, layer=LST)
+        ends = step % CUT == 0  # no gradient goes on to the step before
+        for k, group, u in groups:
+            post = bits(5 + k, 9 + k) if ends and step else bits(5 + k)
+            yield make(
+                Op.LIN, group, row | Flag.SECOND, post=post, layer=LST, b=u["dh"], d=u["dinp"],
+                value=h,
+            )  # fmt: skip
+        for run in pending[1:]:
+            yield from run
+        if ends:
+            return
+        for k, group, u in groups:
+            yield make(Op.FX, group, wait=bits(5 + k), layer=INP, a=u["dinp"], neurons=h)
+        for _, group, _ in groups:
+            yield make(Op.DX, group, row, layer=INP)
+        for k, group, u in groups:
+            yield make(Op.LIN, group, row, post=bits(7 + 4 * k), layer=INP, d=u["dcom"])
+        for k, group, u in groups:
+            yield make(
+                Op.CB, group, row, bits(7 + 4 * k), bits(1 + k), a=u["dcom"], b=u["gate"],
+                d=u["dh"], value=group.first, neurons=h,
+            )  # fmt: skip
+
+    def _gradients(self, step: int, chunk: Group) -> list[list[Instruction]]:
+        """dW of a step: of LST, of INP, and of HED."""
+        t, h, o = self._tensors(step, chunk), self._hidden, self.layout.sizes.padded
+        made = layers(self.layout.sizes, self.layout.geometry)
+        count = len(self.layout.halves(chunk))
+        ready = bits(*(5 + k for k in range(count))) if step % CUT == 0 else 0
+        operands = {
+            LST: (
+                self._make(
+                    Op.FX, chunk, Flag.SECOND, layer=LST, a=t["inp"], b=t["before h"], value=h,
+                    neurons=2 * h,
+                ),
+                self._make(
+                    Op.FY, chunk, Flag.GATES | Flag.BSUM, layer=LST, a=t["dz"], neurons=4 * h
+                ),
+            ),
+            INP: (
+                self._make(
+                    Op.FX, chunk, Flag.SECOND, layer=INP, a=t["obs"], b=t["c"], value=o,
+                    neurons=o + h,
+                ),
+                self._make(Op.FY, chunk, Flag.BSUM, layer=INP, a=t["dinp"], neurons=h),
+            ),
+            HED: (
+                self._make(Op.FX, chunk, layer=HED, a=t["h"], neurons=h),
+                self._make(Op.FY, chunk, Flag.BSUM, layer=HED, a=t["dout"], neurons=OUTPUTS),
+            ),
+        }  # fmt: skip
+        runs = []
+        for layer in (LST, INP, HED):
+            x, dy = operands[layer]
+            if made[layer].tr:  # the operands change places
+                x, dy = replace(dy, op=Op.FX), replace(x, op=Op.FY)
+            if layer == INP:
+                x = replace(x, wait=ready)
+            runs.append([x, dy, self._make(Op.DW, chunk, self.row, layer=layer)])
+        return runs
+
+    def update(self) -> list[Instruction]:
+        """RMSprop of all layers, then of their grouping."""
+        grouped = [k for k in range(3) if self.layout.sizes.groups[k] > 1]
+        out = [self._make(Op.UPD, None, self.row, layer=k) for k in range(3)]
+        out += [self._make(Op.UPDG, None, layer=k) for k in grouped]
+        return self._ended(out, Stage.UPDATE)
+
+    def group(self, plain: bool = False, cached: bool = True) -> list[Instruction]:
+        """Gradients to zero; encode, plan and compress all layers.
+
+        Args:
+            plain: without load allocation.
+            cached: with the encoder's row memory.
+        """
+        cyclic = self.row | (Flag.POLICY if self.row else 0)
+        again = Flag(0) if cached else Flag.NOCACHE
+        out = [self._make(Op.CLRG, None, post=bits(0))]
+        for k in range(3):
+            out.append(self._make(Op.ENC, None, again, post=bits(1), layer=k))
+            wait = bits(0, 1) if k == 0 else bits(1)
+            out.append(
+                self._make(Op.PLAN, None, Flag.PLAIN if plain else Flag(0), wait=wait, layer=k)
+            )
+            out.append(self._make(Op.COMP, None, cyclic | again, layer=k))
+            out.append(self._make(Op.COMPT, None, cyclic, layer=k))
+        return self._ended(out, Stage.GROUP)
+
+    @property
+    def _hidden(self) -> int:
+        return self.layout.sizes.hidden
+
+    def _tensors(self, step: int, group: Group) -> dict[str, Tensor]:
+        at = self.layout
+        return {
+            **{name: at.tensor(name, step, group) for name in at.places if name != "size"},
+            "before": at.tensor("block", step - 1, group),
+            "before h": at.part(kernels.H, step - 1, group),
+            "h": at.part(kernels.H, step, group),
+            "dz": at.part(kernels.GATE_I, step, group),
+            "dcell": at.part(kernels.DCELL, step, group),
+            "dh": at.tensor("dh", step, group),
+            "dcom": at.tensor("dcom", step, group),
+        }
+
+    @staticmethod
+    def _make(
+        op: Op, group: Group | None, flags: Flag = NO_FLAGS, wait: int = 0, post: int = 0, *,
+        layer: int = 0, a: Tensor = NOWHERE, b: Tensor = NOWHERE, d: Tensor = NOWHERE,
+        address: int = 0, value: int = 0, neurons: int = 0,
+    ) -> Instruction:  # fmt: skip
+        tiles = (0, 0, 0) if group is None else group.tiles
+        return Instruction(
+            op, 0, int(flags), wait, post, layer, tiles, a, b, d, address, value, neurons
+        )
+
+    @staticmethod
+    def _ended(program: list[Instruction], stage: Stage) -> list[Instruction]:
+        """The program with its stage and END."""
+        return [replace(one, stage=int(stage)) for one in program] + [Instruction(Op.END)]

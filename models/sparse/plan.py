@@ -1,0 +1,424 @@
+"""The load allocation unit: windows of lanes, units of work for the banks, weight lines.
+
+A direction has contracted indices (whose products are summed) and produced ones (an output each).
+A forward pass contracts rows and produces columns; dX the other way round. Groups are sorted by
+their contracted indices, their produced indices are laid side by side and cut into windows of at
+most `lanes` lanes and `slots` groups, so that neighbours in a window are almost equally long.
+
+Source: LearningGroup III-C; docs/sparse.md (load allocation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit
+
+from models.sparse.osel import Encoding
+
+VECTORS = 4  # of a tile
+ADDER = 4  # clocks between two uses of an accumulator, at least
+BLOCKS = (32, 16, 8, 4)  # rows of a dW unit, the larger first
+WORD_BANKS = 64  # of the parameter memory, with two ports each
+ROW_CONTIGUOUS, ROW_CYCLIC = 0, 1  # which core has a contracted index in ROW split
+SORTED = 32  # compares per clock of the sorting of groups
+
+
+class PlanError(ValueError):
+    """A plan does not fit into the build's memories; says which."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """What a core offers to a plan.
+
+    Attributes:
+        cores, banks, lanes, slots: of the array.
+        drain_w: lanes per clock that leave a bank.
+        windows: of a plan, at most.
+        weight_lines, gradient_lines, result_lines: of a bank.
+    """
+
+    cores: int = 3
+    banks: int = 8
+    lanes: int = 33
+    slots: int = 4
+    drain_w: int = 4
+    windows: int = 24
+    weight_lines: int = 4096
+    gradient_lines: int = 1024
+    result_lines: int = 4096
+
+    @property
+    def held(self) -> int:
+        """Units whose results a bank holds."""
+        return self.result_lines // (2 * self.lanes)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Produced indices side by side on the lanes of a bank.
+
+    Attributes:
+        groups: group of each slot; of a split sum 0.
+        workloads: lanes of each slot.
+        depths: contracted indices of each slot.
+        position: of its first lane in the direction's order of produced indices.
+    """
+
+    groups: tuple[int, ...]
+    workloads: tuple[int, ...]
+    depths: tuple[int, ...]
+    position: int
+
+    @property
+    def depth(self) -> int:
+        """Ranks: weight lines."""
+        return max(self.depths)
+
+    @property
+    def lanes(self) -> int:
+        """Lanes in use."""
+        return sum(self.workloads)
+
+
+def by_depth(depths: Sequence[int]) -> list[int]:
+    """Groups with the most contracted indices first; of equals the lower number."""
+    return sorted(range(len(depths)), key=lambda g: (-depths[g], g))
+
+
+def windows(
+    depths: Sequence[int], counts: Sequence[int], lanes: int, slots: int, plain: bool = False
+) -> list[Window]:
+    """Cut a direction into windows.
+
+    Args:
+        depths, counts: contracted and produced indices of each group.
+        lanes, slots: of a bank.
+        plain: groups keep the order of their numbers.
+    """
+    found: list[Window] = []
+    now: list[tuple[int, int]] = []
+    used = position = 0
+
+    def close() -> None:
+        nonlocal now, used
+        groups, workloads = zip(*now, strict=True)
+        found.append(
+            Window(groups, workloads, tuple(int(depths[g]) for g in groups), position - used)
+        )
+        now, used = [], 0
+
+    for group in range(len(depths)) if plain else by_depth(depths):
+        left = int(counts[group])
+        while left:
+            if used == lanes or len(now) == slots:
+                close()
+            take = min(left, lanes - used)
+            now.append((group, take))
+            used, position, left = used + take, position + take, left - take
+    if now:
+        close()
+    return found
+
+
+def split_window(rows: int, columns: int, parts: int) -> list[Window]:
+    """The window of a dense layer whose sums are split: slot j has the rows j mod parts."""
+    depths = tuple(len(range(j, rows, parts)) for j in range(parts))
+    return [Window((0,) * parts, (columns,) * parts, depths, 0)]
+
+
+def assign(costs: Sequence[int], banks: int, most: int | None = None) -> list[int]:
+    """Give units to banks in contiguous ranges of about equal cost.
+
+    Args:
+        costs: of the units, in order.
+        banks: how many.
+        most: units that a bank holds, at most; None: any number.
+    Returns: the bank of each unit.
+    Raises: PlanError if they do not fit.
+    """
+    held_most = len(costs) + 1 if most is None else most
+    total, before, bank, held = sum(costs), 0, 0, 0
+    out = []
+    for unit, cost in enumerate(costs):
+        while (
+            bank < banks - 1
+            and len(costs) - unit <= (banks - 1 - bank) * held_most
+            and ((2 * before + cost) * banks >= 2 * (bank + 1) * total or held == held_most)
+        ):
+            bank, held = bank + 1, 0
+        if held == held_most:
+            raise PlanError(f"{len(costs)} units, want at most {held_most} in a bank")
+        out.append(bank)
+        held, before = held + 1, before + cost
+    return out
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A forward or backward pass of a layer: its units, window by window, tile by tile.
+
+    Attributes:
+        windows: of the direction.
+        tiles: of the layer, at most.
+        costs: clocks of a tile of each window.
+        banks: bank of each unit.
+    """
+
+    windows: tuple[Window, ...]
+    tiles: int
+    costs: tuple[int, ...]
+    banks: tuple[int, ...]
+
+    @cached_property
+    def lines(self) -> np.ndarray:
+        """[banks] weight lines of each bank: those of all windows of its units."""
+        out = np.zeros(max(self.banks) + 1, np.int64)
+        for bank in range(len(out)):
+            held = {u // self.tiles for u, b in enumerate(self.banks) if b == bank}
+            out[bank] = sum(self.windows[w].depth for w in held)
+        return out
+
+    def clocks(self, tiles: int, depths: Sequence[int] | None = None, drain_w: int = 4) -> int:
+        """Clocks of the busiest bank for an operation.
+
+        Args:
+            tiles: of the operation.
+            depths: ranks of each window, where they are fewer than the plan's (ROW split).
+            drain_w: of the build.
+        """
+        if depths is None:
+            if tiles not in self._known:
+                self._known[tiles] = self._clocks(tiles, self.costs)
+            return self._known[tiles]
+        costs = tuple(
+            unit_cost(depth, window.lanes, drain_w)
+            for depth, window in zip(depths, self.windows, strict=True)
+        )
+        return self._clocks(tiles, costs)
+
+    @cached_property
+    def _known(self) -> dict[int, int]:
+        """Clocks by tiles."""
+        return {}
+
+    def _clocks(self, tiles: int, costs: Sequence[int]) -> int:
+        load = [0] * (max(self.banks) + 1)
+        for unit, bank in enumerate(self.banks):
+            if unit % self.tiles < tiles:
+                load[bank] += costs[unit // self.tiles]
+        return max(load)
+
+
+def unit_cost(depth: int, lanes: int, drain_w: int) -> int:
+    """Clocks of a window for a tile: its ranks, or the results that leave meanwhile."""
+    return max(VECTORS * depth, -(-lanes // drain_w))
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """dW of a layer: units of a window and a block of ranks.
+
+    Attributes:
+        windows: of the direction.
+        block: ranks of a unit.
+        units: window and first rank of each.
+        costs: clocks of a tile of each.
+        banks: bank of each.
+    """
+
+    windows: tuple[Window, ...]
+    block: int
+    units: tuple[tuple[int, int], ...]
+    costs: tuple[int, ...]
+    banks: tuple[int, ...]
+
+    @cached_property
+    def lines(self) -> np.ndarray:
+        """[banks] gradient lines of each bank."""
+        out = np.zeros(max(self.banks, default=0) + 1, np.int64)
+        for (window, first), bank in zip(self.units, self.banks, strict=True):
+            out[bank] += min(self.block, self.windows[window].depth - first)
+        return out
+
+    @cached_property
+    def clocks(self) -> int:
+        """Clocks of the busiest bank for a tile."""
+        return _busiest(self.costs, self.banks)
+
+
+def _busiest(costs: Sequence[int], banks: Sequence[int]) -> int:
+    load: dict[int, int] = {}
+    for cost, bank in zip(costs, banks, strict=True):
+        load[bank] = load.get(bank, 0) + cost
+    return max(load.values(), default=0)
+
+
+def gradient_units(cut: Sequence[Window], block: int) -> tuple[list[tuple[int, int]], list[int]]:
+    """Units (window, first rank) of a block size, and their clocks per tile."""
+    units, costs = [], []
+    for number, window in enumerate(cut):
+        for first in range(0, window.depth, block):
+            kr = min(block, window.depth - first)
+            rows = sum(max(0, min(d, first + block) - first) for d in window.depths)
+            units.append((number, first))
+            costs.append(max(VECTORS * max(kr, ADDER), window.lanes, rows))
+    return units, costs
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan of a layer, both directions.
+
+    Attributes:
+        forward, backward: FW and dX.
+        gradient: dW.
+        exchanged: dW contracts columns (the layer's `tr`).
+        clocks: of the planner.
+    """
+
+    forward: Pass
+    backward: Pass
+    gradient: Gradient
+    exchanged: bool
+    clocks: int
+
+
+def make_pass(cut: list[Window], tiles: int, build: Build, plain: bool) -> Pass:
+    """Assign the units of windows. Raises: PlanError."""
+    if not cut or len(cut) > build.windows:
+        raise PlanError(f"{len(cut)} windows, want 1..{build.windows}")
+    costs = [unit_cost(window.depth, window.lanes, build.drain_w) for window in cut]
+    keys = [1 if plain else cost for cost in costs for _ in range(tiles)]
+    return Pass(tuple(cut), tiles, tuple(costs), tuple(assign(keys, build.banks, build.held)))
+
+
+def make_gradient(cut: list[Window], build: Build, plain: bool) -> Gradient:
+    """Choose the block size with the least clocks."""
+    best: Gradient | None = None
+    for block in BLOCKS:
+        units, costs = gradient_units(cut, block)
+        banks = assign([1] * len(costs) if plain else costs, build.banks)
+        found = Gradient(tuple(cut), block, tuple(units), tuple(costs), tuple(banks))
+        if best is None or found.clocks < best.clocks:
+            best = found
+    assert best is not None
+    return best
+
+
+def plan(
+    encoding: Encoding,
+    build: Build,
+    tiles: int,
+    split: int = 1,
+    dx_from: int = 0,
+    exchanged: bool = False,
+    plain: bool = False,
+) -> Plan:
+    """Plan a layer.
+
+    Args:
+        encoding: its mask.
+        build: the array.
+        tiles: NT of the layer.
+        split: KSPLIT, chains of a forward sum; above 1 the layer is dense.
+        dx_from: first row that dX produces.
+        exchanged: dW contracts columns and produces rows.
+        plain: without load allocation: groups unsorted, equal numbers of units.
+    Raises: PlanError.
+    """
+    rows: list[int] = np.diff(encoding.starts).tolist()
+    columns: list[int] = encoding.workload.tolist()
+    lower = [int(np.count_nonzero(m >= dx_from)) for m in encoding.row_lists]
+    m, n = len(encoding.ig), len(encoding.og)
+    lanes, slots = build.lanes, build.slots
+    straight = windows(rows, columns, lanes, slots, plain)
+    cut = split_window(m, n, split) if split > 1 else straight
+    back = windows(columns, lower, lanes, slots, plain)
+    if exchanged:
+        straight = windows(columns, rows, lanes, slots, plain)
+    forward = make_pass(cut, tiles, build, plain)
+    backward = make_pass(back, tiles, build, plain)
+    gradient = make_gradient(straight, build, plain)
+    least = gradient_units(straight, BLOCKS[-1])[0]  # the four sizes are counted side by side
+    clocks = (
+        2 * -(-encoding.groups**2 // SORTED)
+        + len(cut) + len(back) + len(forward.banks) + len(backward.banks) + len(least)
+    )  # fmt: skip
+    return Plan(forward, backward, gradient, exchanged, clocks)
+
+
+def owners(count: int, order: np.ndarray, cores: int, policy: int) -> np.ndarray:
+    """The core of each contracted index in ROW split, [count] int64.
+
+    Args:
+        count: contracted indices.
+        order: [count] those indices sorted by group.
+        cores: C.
+        policy: ROW_CONTIGUOUS: ranges of indices, as published. ROW_CYCLIC: the place in `order`
+            mod C.
+    """
+    if policy == ROW_CONTIGUOUS:
+        ends = [(c + 1) * count // cores for c in range(cores)]
+        return np.searchsorted(ends, np.arange(count), side="right").astype(np.int64)
+    out = np.empty(count, np.int64)
+    out[order] = np.arange(count) % cores
+    return out
+
+
+def core_loads(encoding: Encoding, owner: np.ndarray, cores: int) -> np.ndarray:
+    """[cores] unmasked weights of each core in ROW split."""
+    weights = encoding.workload[encoding.ig]
+    return np.bincount(owner, weights=weights, minlength=cores).astype(np.int64)
+
+
+def line_clocks(inner: list[np.ndarray], outer: list[np.ndarray], cut: Sequence[Window]) -> int:
+    """Clocks in which all weight lines of a direction are read from the parameter memory.
+
+    Word (m, n) is in bank (m + n) mod 64. A bank has two ports.
+
+    Args:
+        inner, outer: contracted and produced indices of each group.
+        cut: the windows.
+    """
+    total, place = 0, dict.fromkeys(range(len(inner)), 0)
+    for window in cut:
+        lanes: list[tuple[int, int]] = []
+        rows: list[int] = []
+        starts: list[int] = []
+        for group, workload, depth in zip(
+            window.groups, window.workloads, window.depths, strict=True
+        ):
+            produced = outer[group][place[group] : place[group] + workload]
+            place[group] += workload
+            starts.append(len(rows))
+            rows.extend(inner[group][:depth])
+            lanes.extend((int(n), len(starts) - 1) for n in produced)
+        table = np.array(lanes, np.int64).reshape(-1, 2)
+        total += _line_clocks(
+            table, np.array(rows, np.int64), np.array(starts, np.int64),
+            np.array(window.depths, np.int64),
+        )  # fmt: skip
+    return total
+
+
+@njit(cache=True)
+def _line_clocks(lanes, rows, starts, depths):  # type: ignore[no-untyped-def]
+    """Clocks of a window: over its ranks, the requests of the busiest bank over its ports."""
+    total = 0
+    asked = np.zeros(WORD_BANKS, np.int64)
+    for rank in range(depths.max()):
+        asked[:] = 0
+        most = 0
+        for k in range(len(lanes)):
+            slot = lanes[k, 1]
+            if rank < depths[slot]:
+                bank = (lanes[k, 0] + rows[starts[slot] + rank]) % WORD_BANKS
+                asked[bank] += 1
+                most = max(most, asked[bank])
+        total += (most + 1) // 2
+    return total
