@@ -3,11 +3,15 @@
 Each tree is grown once, by the golden model (`models/mcts/traces.py`). The engine then gets the
 same lists. It must give the same responses and root. The cycle model is given what it was, list by
 list, and its error is a row.
+
+Workers take turns: those that have been out longest finish. So a worker's update comes after the
+requests of all other workers, as it does when a simulation takes as long as theirs in the tree.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
@@ -18,16 +22,17 @@ from jackdaw.device import Config, load_config, open_device
 from jackdaw.device.base import Device
 from jackdaw.device.timing import MEMORIES
 from jackdaw.drivers.mcts import Mcts, MctsSettings, requests, select_requests
-from models.mcts.banks import ALGORITHM_2, NEXT_EMPTY
-from models.mcts.formats import NO_ID, RESPONSE, VALUE_FRAC, Geometry, Op
-from models.mcts.timing import PUBLISHED as PUBLISHED_AFTER
-from models.mcts.timing import Clocks, replay
-from models.mcts.traces import GROUP, SHAPES, WORKERS, Part, Search, grow, join
+from jackdaw.drivers.rings import Job
+from models.mcts.banks import ALGORITHM_2, NEXT_EMPTY, STATIC
+from models.mcts.formats import NO_ID, RESPONSE, VALUE_FRAC, Code, Geometry, Op
+from models.mcts.timing import Clocks, ports_ahead, replay
+from models.mcts.traces import GROUP, SHAPES, WORKERS, Part, Search, Shape, grow, join
 from models.registers import mcts as registers
 
-LEVELS, LARGE = 8, 32
+LEVELS = (8, 16, 32)
+CONFIGS = {6: "mcts", 18: "mcts18"}  # by children
 NODES = 10_000
-POLICIES = (ALGORITHM_2, NEXT_EMPTY)
+POLICIES = (ALGORITHM_2, NEXT_EMPTY, STATIC)
 LISTS = 12  # in the ring at a time
 BURSTS = 4  # of selections of all workers
 QUEUE_LOG2 = 12
@@ -52,9 +57,11 @@ class Player:
         equal: responses that were equal so far.
     """
 
-    def __init__(self, mcts: Mcts, search: Search, latency: int) -> None:
+    def __init__(self, mcts: Mcts, search: Search, policy: int, latency: int) -> None:
         self.mcts, self.search, self.latency = mcts, search, latency
         self.equal = 0
+        trace = join([part.trace for part in search.parts])
+        self.ports = ports_ahead(trace, search.geometry, policy)
 
     def play(self, parts: Sequence[Part]) -> tuple[np.ndarray, Clocks]:
         """Run lists that follow one another, on an engine that is idle before them.
@@ -64,10 +71,16 @@ class Player:
         """
         self.mcts.fence()
         self.mcts.clear_statistics()
-        jobs = [self.mcts.submit(part.requests, part.priors) for part in parts]
-        for job in jobs:
-            job.wait(TIMEOUT_S)
-        want, got = np.concatenate([part.responses for part in parts]), self.mcts.poll()
+        found: list[np.ndarray] = []
+        jobs: deque[Job] = deque()
+        for part in parts:
+            if len(jobs) == LISTS:
+                jobs.popleft().wait(TIMEOUT_S)
+                found.append(self.mcts.poll())
+            jobs.append(self.mcts.submit(part.requests, part.priors))
+        jobs[-1].wait(TIMEOUT_S)
+        found.append(self.mcts.poll())
+        want, got = np.concatenate([part.responses for part in parts]), np.concatenate(found)
         want, got = (each[np.argsort(each["worker"], kind="stable")] for each in (want, got))
         names = [name for name in RESPONSE.names or () if name != "stamp"]
         if want[names].tolist() != got[names].tolist():
@@ -75,24 +88,22 @@ class Player:
         self.equal += len(got)
         sizes = np.array([len(part.requests) for part in parts])
         trace = join([part.trace for part in parts])
-        return got, replay(trace, self.search.geometry, sizes, self.latency)
+        return got, replay(trace, self.search.geometry, sizes, self.latency, self.ports)
 
-    def interval(self, groups: Iterable[Sequence[Part]]) -> tuple[float, float]:
-        """Mean clocks per selection at the root, of the engine and of the cycle model."""
-        measured = predicted = 0.0
-        gaps = 0
-        for parts in groups:
-            _, clocks = self.play(parts)
-            gaps += clocks.sels - 1
-            measured += self.mcts.interval() * (clocks.sels - 1)
-            predicted += clocks.interval * (clocks.sels - 1)
-        return measured / gaps, predicted / gaps
+    def interval(self, parts: Sequence[Part], op: Op = Op.SEL) -> tuple[float, float]:
+        """Mean clocks per request of a kind at the root, of the engine and of the cycle model."""
+        _, clocks = self.play(parts)
+        gaps = sum(int((part.trace.op == op).sum()) for part in parts) - 1
+        first, last = (
+            self.mcts.read(each.offset) for each in (registers.ROOT_FIRST, registers.ROOT_LAST)
+        )
+        return (last - first) % MODULO / gaps, (clocks.root_last - clocks.root_first) / gaps
 
-    def update(self, workers: Sequence[int]) -> None:
-        """These workers come back, with the value 0."""
+    def update(self, workers: Sequence[int]) -> Part:
+        """The golden tree takes these workers back, with the value 0."""
         rows = requests(len(workers))
         rows["op"], rows["worker"] = Op.UPD, workers
-        self.play([self.search.run(rows)])
+        return self.search.run(rows)
 
     def select(self, workers: Sequence[int]) -> Part:
         """The golden tree selects for these workers, and inserts nothing."""
@@ -110,7 +121,8 @@ class Player:
 
 def ideal_latency(g: Geometry, levels: int) -> float:
     """Clocks of a selection that touches a node on each of so many levels and waits for nothing."""
-    return levels * (8 if g.xbar else 2 * (g.d.bit_length() - 1) + 6)
+    networks = 8 if g.xbar else 2 * (g.d.bit_length() - 1) + 6
+    return 8 + (levels - 1) * networks  # no network leads to the root
 
 
 def measure(
@@ -119,75 +131,109 @@ def measure(
     policies: Sequence[int] = POLICIES,
     nodes: int = NODES,
     latency: int = MEMORIES["D"].latency,
+    groups: Sequence[int] = (GROUP,),
+    workers: int = WORKERS,
     progress: Callable[[str], None] = print,
 ) -> list[Row]:
-    """Clocks between selections, between iterations, and of one selection.
+    """Clocks between selections, updates, iterations; and of one selection.
 
     Args:
         device: with an mcts engine.
         shapes: of trees, see models/mcts/traces.py.
         policies: how banks are given.
-        nodes: of a tree, at most the build's X.
+        nodes: of a tree, at most the build's X; a static tree ends when a level is full.
         latency: of the memory, clocks.
+        groups: iterations of a list. Only the interval between iterations is measured for those
+            after the first.
+        workers: that iterate, at most the build's WMax.
         progress: told what was measured.
     Raises: RuntimeError if the engine does not give what the golden model gives.
     """
     mcts, rows = Mcts(device, queue_log2=QUEUE_LOG2), []
     g = mcts.geometry
-    nodes, workers = min(nodes, g.x), min(WORKERS, g.w_max)
-    group = min(GROUP, max(workers // 4, 1))
-    for name in shapes:
-        shape = SHAPES[name]
-        for policy in policies:
-            search = grow(
-                shape, g, nodes, workers=workers, group=group, policy=policy, oldest=True
-            )  # fmt: skip
-            mcts.configure(MctsSettings(rule=shape.rule, c=shape.c, vl=shape.vl, policy=policy))
-            player = Player(mcts, search, latency)
-            start, first, *rest = search.parts
-            mcts.reset()
-            mcts.root((1 << g.f) - 1, None if shape.rule == "uct" else start.priors[1])
-            player.play([first])
-            groups = [rest[at : at + LISTS] for at in range(0, len(rest), LISTS)]
-            iteration = player.interval(groups)
-            player.update(np.flatnonzero(search.tree.edges >= 0).tolist())
-            everyone = list(range(g.w_max))
-            bursts = []
-            for _ in range(BURSTS):
-                bursts.append(player.interval([[player.select(everyone)]]))
-                player.update(everyone)
-            selection = np.mean(bursts, axis=0).tolist()
-            alone = player.select([0])
-            found, clocks = player.play([alone])
-            begun = mcts.read(registers.ROOT_FIRST.offset)
-            single = (int(found["stamp"][0]) - begun) % MODULO, clocks.total - clocks.root_first
-            levels = int(alone.trace.length[0])
-            player.update([0])
-            player.compare_root()
+    nodes, workers = min(nodes, g.x), min(workers, g.w_max)
 
-            network = "crossbars" if g.xbar else "butterflies"
-            config = f"D={g.d} F={g.f} {network} {name} policy={policy}, {nodes} nodes"
-            beside = PUBLISHED.get((g.f, g.d, policy))
-            published = (beside, SOURCE) if beside else None
-            rows.append(row("mcts", "bits", config, player.equal, "responses", player.equal))
-            for figure, of, (taken, predicted), ideal, thesis in (
-                ("selection_interval", f"lists of {g.w_max}", selection, 1.0, published),
-                ("iteration_interval", f"lists of {group} and {group}", iteration,
-                 2 + (PUBLISHED_AFTER - 1) / group, None),
-                ("selection_latency", f"{levels} levels", single, ideal_latency(g, levels), None),
-            ):  # fmt: skip
-                error = round(100 * abs(predicted / taken - 1), 1)
-                progress(f"{config}, {figure}: {taken:.3f} clocks, {predicted:.3f} by the model")
-                rows += [
-                    row("mcts", figure, f"{config}, {of}", round(taken, 3), "clocks", ideal,
-                        thesis),
-                    row("mcts", "model_error", f"{config}, {figure}", error, "%", 0),
-                ]  # fmt: skip
+    def report(
+        config: str, figure: str, of: str, clocks: tuple[float, float], ideal: float,
+        published: tuple[float, str] | None = None,
+    ) -> None:  # fmt: skip
+        taken, predicted = clocks
+        progress(f"{config}, {figure}, {of}: {taken:.3f} clocks, {predicted:.3f} by the model")
+        error = round(100 * abs(predicted / taken - 1), 1)
+        rows.extend([
+            row("mcts", figure, f"{config}, {of}", round(taken, 3), "clocks", ideal, published),
+            row("mcts", "model_error", f"{config}, {figure}, {of}", error, "%", 0),
+        ])  # fmt: skip
+
+    for name in shapes:
+        for policy in policies:
+            shape, network = SHAPES[name], "crossbars" if g.xbar else "butterflies"
+            players: list[Player] = []
+            for number, each in enumerate(groups):
+                group = min(each, workers)
+                search = _grown(shape, g, nodes, workers, group, policy)
+                mcts.configure(MctsSettings(rule=shape.rule, c=shape.c, vl=shape.vl, policy=policy))
+                player = Player(mcts, search, policy, latency)
+                start, first, *rest = search.parts
+                held = 1 + sum(
+                    int((p.responses["code"] == Code.EXPAND).sum()) for p in search.parts
+                )
+                config = f"D={g.d} F={g.f} {network} {name} policy={policy}, {held} nodes"
+                mcts.reset()
+                mcts.root((1 << g.f) - 1, None if shape.rule == "uct" else start.priors[1])
+                player.play([first])
+                of = f"{workers} workers, lists of {group} and {group}"
+                report(config, "iteration_interval", of, player.interval(rest), 2 + 19 / group)
+                player.play([player.update(np.flatnonzero(search.tree.edges >= 0).tolist())])
+                player.compare_root()
+                players.append(player)
+                if number:
+                    continue
+                everyone = list(range(g.w_max))
+                selections, updates = [], []
+                for _ in range(BURSTS):
+                    selections.append(player.interval([player.select(everyone)]))
+                    updates.append(player.interval([player.update(everyone)], Op.UPD))
+                beside = PUBLISHED.get((g.f, g.d, policy))
+                report(config, "selection_interval", f"lists of {g.w_max}, room for {g.t}",
+                       _mean(selections), 1.0, (beside, SOURCE) if beside else None)  # fmt: skip
+                report(config, "update_interval", f"lists of {g.w_max}, room for {g.t}",
+                       _mean(updates), 1.0)  # fmt: skip
+                alone = player.select([0])
+                found, clocks = player.play([alone])
+                begun, levels = mcts.read(registers.ROOT_FIRST.offset), int(alone.trace.length[0])
+                single = (int(found["stamp"][0]) - begun) % MODULO, clocks.total - clocks.root_first
+                report(config, "selection_latency", f"{levels} levels", single,
+                       ideal_latency(g, levels))  # fmt: skip
+                player.play([player.update([0])])
+                player.compare_root()
+            equal = sum(player.equal for player in players)
+            rows.append(row("mcts", "bits", config, equal, "responses", equal))
     return rows
+
+
+def _grown(shape: Shape, g: Geometry, nodes: int, workers: int, group: int, policy: int) -> Search:
+    """A search in which no selection finds its level full; with fewer nodes, if need be."""
+    while True:
+        search = grow(shape, g, nodes, workers=workers, group=group, policy=policy, oldest=True)
+        nodes = 1
+        for part in search.parts:
+            if (part.responses["code"] == registers.Error.E_FULL).any():
+                break
+            nodes += int((part.responses["code"] == Code.EXPAND).sum())
+        else:
+            return search
+
+
+def _mean(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    taken, predicted = np.mean(pairs, axis=0).tolist()
+    return taken, predicted
 
 
 class MctsBenchmark(Benchmark):
     """See the module."""
+
+    long = True
 
     def __init__(self) -> None:
         self.builds: list[Config] = []
@@ -195,26 +241,43 @@ class MctsBenchmark(Benchmark):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """See Benchmark."""
         add_build_options(parser, peers=False)
-        parser.add_argument("--large", action="store_true",
-                            help=f"{LARGE} levels, not {LEVELS}; minutes to build")  # fmt: skip
         parser.add_argument("--nodes", type=int, default=NODES,
                             help="of a tree (default %(default)s)")  # fmt: skip
-        for option, known in (("--shapes", list(SHAPES)), ("--policies", list(POLICIES))):
-            parser.add_argument(option, default=",".join(map(str, known)), metavar="LIST",
-                                help="some of %(default)s")  # fmt: skip
+        parser.add_argument("--workers", type=int, default=WORKERS,
+                            help="that iterate (default %(default)s)")  # fmt: skip
+        for option, default, text in (
+            ("levels", "8", "builds of so many; 32 take minutes to build"),
+            ("children", "6", f"some of {', '.join(map(str, CONFIGS))}"),
+            ("networks", "crossbars,butterflies", "some of %(default)s"),
+            ("shapes", ",".join(SHAPES), "some of %(default)s"),
+            ("policies", "0,1", f"some of {', '.join(map(str, POLICIES))}"),
+            ("groups", str(GROUP), "iterations of a list (default %(default)s)"),
+        ):  # fmt: skip
+            parser.add_argument(f"--{option}", default=default, metavar="LIST", help=text)
 
     def check(self, options: argparse.Namespace) -> None:
         """See Benchmark."""
-        for name, allowed in (("shapes", list(SHAPES)), ("policies", list(map(str, POLICIES)))):
+        networks = {"crossbars": 1, "butterflies": 0}
+        for name, known in (
+            ("shapes", SHAPES), ("policies", POLICIES), ("levels", LEVELS), ("children", CONFIGS),
+            ("networks", networks),
+        ):  # fmt: skip
+            allowed = list(map(str, known))
             wrong = set(getattr(options, name).split(",")) - set(allowed)
             if wrong:
                 raise ValueError(f"--{name}: got {', '.join(sorted(wrong))}, want {allowed}")
-        if options.nodes < 2:
-            raise ValueError(f"--nodes: got {options.nodes}, want 2 or more")
-        levels = LARGE if options.large else LEVELS
-        whole = load_config("mcts")
+        for name, least in (("nodes", 2), ("workers", 1)):
+            if getattr(options, name) < least:
+                raise ValueError(f"--{name}: got {getattr(options, name)}, want {least} or more")
+        if not all(part.isdecimal() and int(part) for part in options.groups.split(",")):
+            raise ValueError(f"--groups: got {options.groups}, want numbers from 1 on")
         self.builds = builds(options) or [
-            whole.changed({"mcts.MctsD": levels, "mcts.MctsXbar": xbar}) for xbar in (1, 0)
+            load_config(CONFIGS[int(f)]).changed(
+                {"mcts.MctsD": int(d), "mcts.MctsXbar": networks[network]}
+            )
+            for f in options.children.split(",")
+            for d in options.levels.split(",")
+            for network in options.networks.split(",")
         ]
         for build in self.builds:
             build.instance("mcts")
@@ -227,5 +290,7 @@ class MctsBenchmark(Benchmark):
             ) as device:  # fmt: skip
                 yield from measure(
                     device, options.shapes.split(","), list(map(int, options.policies.split(","))),
-                    options.nodes, MEMORIES[options.memory].latency, partial(print, flush=True),
+                    options.nodes, MEMORIES[options.memory].latency,
+                    list(map(int, options.groups.split(","))), options.workers,
+                    partial(print, flush=True),
                 )  # fmt: skip

@@ -6,12 +6,18 @@ level's stage. A list comes from memory: descriptors, then beats of four slots.
 
 | part | clocks |
 | --- | --- |
-| node unit | a token per clock; T_sel + 3 from in to out |
-| SEL after SEL of the same node | T_sel |
-| SEL after UPD | 20, until the scores are published |
-| UPD after SEL | 3, in the root unit 1 |
-| UPD after UPD | ceil(F / Mu), of the same node 1 |
+| front | a request per clock; 4 to the next list |
+| UPD | waits until its worker's SEL is answered |
+| SEL | waits for its worker's UPD before last |
+| stage | 1 |
+| node unit | a token per clock; T_sel + 4 from in to out |
+| operation after another on the same node | T_sel |
+| after an insertion or evaluation | T_sel + 3 |
+| SEL after UPD | 18 + T_sel + ceil(F / Mu), until the scores are published |
+| UPD after UPD of any node | ceil(F / Mu) |
+| evaluation | 1 more, for its priors; one unit per clock |
 | crossbar; butterfly | 1; log2 D; two tokens wait at each output |
+| token that is done | one per clock; 3 until it is answered |
 | descriptors | one every L + 6, the first L + 6 after the doorbell; at most 16 lists at a time |
 | a beat of a list | L + 10 after it is asked for, one per clock; 64 at most wait |
 
@@ -23,24 +29,28 @@ Source: docs/mcts.md (clocks).
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
 from models.mcts import formats, tree
+from models.mcts.banks import choose
 from models.mcts.formats import BEAT_SLOTS, Geometry
 from models.mcts.select import clocks as selector_clocks
-from models.mcts.tree import RESET, ROOT, SEL, UPD, Trace
+from models.mcts.tree import AT_END, AT_NEW, RESET, ROOT, SEL, UPD, Trace
 from models.sources import digest
 
 LATENCY = 64  # of the memory, clocks
-PUBLISHED = 20  # clocks from an UPD to its scores
-SEL_TO_UPD = 3
-PASS = 3  # clocks of a node unit beside its selector
-PORT_ROOM, SWITCH_ROOM = 4, 2
+PUBLISH = 18  # clocks from an UPD to its scores, beside selector and multipliers
+FORWARDS = 3  # clocks beside the selector in which an insertion or evaluation is not seen yet
+PASS = 4  # clocks of a node unit beside its selector
+OUT_ROOM, SWITCH_ROOM = 16, 2
+RETIRE = 3  # clocks in which a token that is done frees its worker
 BUFFER_BEATS, LISTS = 64, 16
 DESCRIPTOR, LIST = 6, 10  # clocks beside the latency
+NEXT_LIST = 4  # from the last request of a list to the next one's first
 FORWARD, BACK = range(2)  # networks
 INS, DONE = 32, 33  # tokens that no request is
 LONG_AGO = -1000
@@ -76,6 +86,39 @@ class Clocks:
         return (self.root_last - self.root_first) / max(self.sels - 1, 1)
 
 
+def ports_ahead(trace: Trace, geometry: Geometry, policy: int) -> np.ndarray:
+    """Ports of node entries when each level keeps Sf entries ready, as the hardware does.
+
+    Args:
+        trace: a tree's requests, from its RESET on.
+        geometry: the build.
+        policy: how banks are given.
+    Returns: [entries + 1], for `replay`, by the addresses of the trace. Entries of a level are
+        taken in the order in which it got them.
+    """
+    g = geometry
+    owner, in_use = np.full(g.y, -1, np.int64), np.zeros((g.d, g.d), np.bool_)
+    ports = np.zeros(g.entries + 1, np.int64)
+    ready: list[deque[int]] = [deque() for _ in range(g.d)]  # ports of entries
+
+    def fill(level: int) -> None:
+        while len(ready[level]) < g.sf:
+            bank = choose(owner, in_use, level, policy)
+            if bank < 0:
+                return
+            owner[bank], in_use[level, bank % g.d] = level, True
+            ready[level].extend([bank % g.d] * g.cap)
+
+    for level in range(1, g.d):
+        fill(level)
+    n = int(trace.taken[0])
+    for k in np.flatnonzero((trace.op[:n] == SEL) & (trace.inserted[:n] >= 0)):
+        level = int(trace.length[k])
+        ports[trace.inserted[k]] = ready[level].popleft()
+        fill(level)
+    return ports
+
+
 def replay(
     trace: Trace,
     geometry: Geometry,
@@ -106,9 +149,10 @@ def replay(
     if ports is None:
         ports = np.arange(g.entries + 1) // g.cap % g.d
     found = _kept_flow(
-        trace.op[:n], trace.path[:n], trace.length[:n], trace.inserted[:n], ports, beats, listed,
-        ends, latency, g.d, bool(g.xbar), min(g.t, 2 * n + 2), selector_clocks(g.f, g.fr),
-        selector_clocks(g.f, g.fp), -(-g.f // g.mu), g.d + g.y,
+        trace.op[:n], trace.path[:n], trace.length[:n], trace.inserted[:n], trace.worker[:n],
+        trace.end[:n], ports, beats, listed, ends, latency, g.d, bool(g.xbar),
+        min(g.t, 2 * n + 2), selector_clocks(g.f, g.fr), selector_clocks(g.f, g.fp),
+        -(-g.f // g.mu), g.d + g.y,
     )  # fmt: skip
     total, root_first, root_last, hazard, flight, busy, ordered = found
     if total < 0:
@@ -133,8 +177,8 @@ def _take(ring, head, count, queue):  # type: ignore[no-untyped-def]
 
 @njit
 def _flow(  # type: ignore[no-untyped-def]
-    op, path, length, inserted, ports, beats, listed, ends, latency, d, xbar, tokens, root_select,
-    select, spread, clear,
+    op, path, length, inserted, worker, end, ports, beats, listed, ends, latency, d, xbar, tokens,
+    root_select, select, spread, clear,
 ):  # fmt: skip
     """Step through the clocks; see `replay`. Returns -1 as total if it does not end."""
     n, bits = len(op), 0
@@ -142,89 +186,110 @@ def _flow(  # type: ignore[no-untyped-def]
         bits += 1
     layers = 1 if xbar else bits
     ways = d if xbar else 2
-    # FIFOs: stages, outputs of ports, inputs of ports, then the switches of both networks.
-    out_of, into, switch = d, 2 * d, 3 * d
-    queues = switch + 2 * layers * d
-    ring = np.empty((queues, tokens + 1), np.int64)
-    head, count = np.zeros(queues, np.int64), np.zeros(queues, np.int64)
-    turn = np.zeros(queues, np.int64)  # of the round robin at a switch
-    request, level, kind = np.zeros((3, tokens), np.int64)
+    # FIFOs: stages, outputs of ports, then the switches of both networks.
+    out_of, switch = d, 2 * d
+    into = switch + FORWARD * layers * d + (layers - 1) * d
+    ring = np.empty((switch + 2 * layers * d, tokens + 1), np.int64)
+    head, count, turn = np.zeros((3, len(ring)), np.int64)  # turn: of the round robin at a switch
+    request, level, kind, side = np.zeros((4, tokens), np.int64)
     spare, spares = np.arange(tokens), tokens
-    deep = select + PASS
-    pipe = np.full((d, deep), -1, np.int64)  # tokens in a port, by the clock in which they leave
+    span = max(select, root_select) + PASS + 2
+    pipe = np.full(
+        (d + 1, span), -1, np.int64
+    )  # tokens in a unit, by the clock in which they leave
+    inside = np.zeros(d + 1, np.int64)  # tokens in a unit, those in its output too
+    asked = np.zeros(d + 1, np.bool_)  # the unit's head has been promised its priors
+    unit_scores = np.full(d + 1, LONG_AGO)  # clock of the unit's last operation that changes scores
     want = np.zeros(d, np.int64)
-    free = np.zeros(d, np.int64)  # clock from which a port takes the next token
-    last_update = np.full(d + 1, -1, np.int64)  # node, if a unit's last token was an UPD
     nodes = len(ports)
-    last_sel, last_upd = np.full(nodes, LONG_AGO), np.full(nodes, LONG_AGO)
+    last_any, last_hard, last_scores = np.full((3, nodes), LONG_AGO)
     seen = np.full(nodes, -1, np.int64)
     busy = np.zeros(d + 1, np.int64)
     arrive = np.zeros(max(ends[-1], 1), np.int64)
-    next_descriptor, descriptors, asked = latency + DESCRIPTOR, 0, 0
-    at = flight = most = hazard = clock = root_free = 0
+    workers = worker.max() + 1 if n else 1
+    selecting, parity = np.zeros((2, workers), np.int64)  # selections in the tree; of the last one
+    updating = np.zeros((workers, 2), np.int64)
+    leaving, leaves = np.empty((2, tokens + 1), np.int64)  # tokens that are done, and when
+    first_leaving = last_leaving = retired = 0
+    next_descriptor, descriptors, asked_beats = latency + DESCRIPTOR, 0, 0
+    at = flight = most = hazard = clock = front_free = 0
     root_first = root_last = -1
     ordered, root = True, nodes - 1
     while at < n or flight:
         clock += 1
         if clock > LIMIT * n + 10000:
             return -1, 0, 0, 0, 0, busy, False
-        # ---- Ports
-        for p in range(d):
-            token = pipe[p, clock % deep]
+        # ---- Node units, the root's last
+        served = False
+        for p in range(d + 1):
+            token = pipe[p, clock % span]
             if token >= 0:
-                _put(ring, head, count, out_of + p, token)
-                pipe[p, clock % deep] = -1
-            if count[into + p] == 0 or free[p] > clock:
+                pipe[p, clock % span] = -1
+                if p < d:
+                    _put(ring, head, count, out_of + p, token)
+                elif kind[token] != DONE:
+                    _put(ring, head, count, 1, token)
+                else:
+                    retired = max(clock - 1, retired + 1)
+                    leaving[last_leaving], leaves[last_leaving] = token, retired + RETIRE
+                    last_leaving = (last_leaving + 1) % len(leaving)
+            queue = into + p if p < d else 0
+            if count[queue] == 0:
                 continue
-            token = ring[into + p, head[into + p]]
+            token = ring[queue, head[queue]]
             j, what = request[token], kind[token]
             node = inserted[j] if what == INS else path[j, level[token]]
-            if what == SEL and (
-                clock < last_sel[node] + select or clock < last_upd[node] + PUBLISHED
-            ):
-                hazard += 1
-                continue
-            if what == UPD and clock < last_sel[node] + SEL_TO_UPD:
-                hazard += 1
-                continue
-            _take(ring, head, count, into + p)
-            ordered &= j >= seen[node]
-            seen[node] = j
-            work = 1
             ends_here = level[token] == length[j] - 1
-            if what == SEL:
-                last_sel[node], last_update[p] = clock, -1
-                if ends_here:
-                    kind[token] = INS if inserted[j] >= 0 else DONE
-            elif what == UPD:
-                work = 1 if last_update[p] == node else spread
-                last_upd[node], last_update[p] = clock, node
-                if ends_here:
-                    kind[token] = DONE
-            else:
+            new = what == UPD and ends_here and end[j] == AT_NEW
+            scores = new or (what == UPD and not (ends_here and end[j] == AT_END))
+            lasts = root_select if p == d else select
+            waits = clock < last_any[node] + lasts or clock < last_hard[node] + lasts + FORWARDS
+            waits |= what == SEL and clock < last_scores[node] + PUBLISH + lasts + spread
+            waits |= scores and clock < unit_scores[p] + spread
+            ready = asked[p] or not new
+            if not ready and not served:
+                served = asked[p] = True
+            if waits:
+                hazard += 1
+            if waits or not ready or inside[p] == OUT_ROOM:
+                continue
+            _take(ring, head, count, queue)
+            ordered &= j >= seen[node]
+            seen[node], last_any[node] = j, clock
+            if new or what == INS:
+                last_hard[node] = clock
+            if scores:
+                last_scores[node] = unit_scores[p] = clock
+            if what == INS or (ends_here and (what == UPD or inserted[j] < 0)):
                 kind[token] = DONE
+            elif ends_here:
+                kind[token] = INS
+            asked[p] = False
             level[token] += 1
-            free[p] = clock + work
-            busy[p] += work
-            pipe[p, clock % deep] = token  # `deep` clocks later
+            busy[p] += 1
+            delay = lasts + PASS
+            if p == d:
+                delay += 1  # a stage is between
+                root_last = clock
+                if root_first < 0:
+                    root_first = clock
+            else:
+                inside[p] += 1
+            pipe[p, (clock + delay) % span] = token
         # ---- Networks, from their ends
-        for net in (BACK, FORWARD):
+        for net in (FORWARD, BACK):
             base = switch + net * layers * d
             for y in range(d):
                 queue = base + (layers - 1) * d + y
-                if count[queue] == 0:
-                    continue
-                if net == FORWARD:
-                    if count[into + y] < PORT_ROOM:
-                        _put(ring, head, count, into + y, _take(ring, head, count, queue))
+                if net == FORWARD or count[queue] == 0:
                     continue
                 token = _take(ring, head, count, queue)
-                if kind[token] == DONE:
-                    spare[spares] = token
-                    spares += 1
-                    flight -= 1
-                else:
+                if kind[token] != DONE:
                     _put(ring, head, count, y, token)
+                    continue
+                retired = max(clock, retired + 1)
+                leaving[last_leaving], leaves[last_leaving] = token, retired + RETIRE
+                last_leaving = (last_leaving + 1) % len(leaving)
             for layer in range(layers - 1, -1, -1):
                 source = base + (layer - 1) * d
                 if layer == 0:
@@ -232,7 +297,7 @@ def _flow(  # type: ignore[no-untyped-def]
                 waiting = False
                 for s in range(d):  # the output that each head asks for
                     want[s] = -1
-                    if count[source + s]:
+                    if count[source + s] and source + s:
                         token = ring[source + s, head[source + s]]
                         j = request[token]
                         if net == BACK:
@@ -255,8 +320,22 @@ def _flow(  # type: ignore[no-untyped-def]
                         if want[s] == y:
                             want[s] = -1
                             _put(ring, head, count, queue, _take(ring, head, count, source + s))
+                            if source == out_of:
+                                inside[s] -= 1
                             turn[queue] = (s + 1) % d if xbar else 1 if s == y else 0
                             break
+        # ---- What has retired
+        while first_leaving != last_leaving and clock >= leaves[first_leaving]:
+            token = leaving[first_leaving]
+            first_leaving = (first_leaving + 1) % len(leaving)
+            j = request[token]
+            if op[j] == SEL:
+                selecting[worker[j]] = 0
+            else:
+                updating[worker[j], side[token]] = 0
+            spare[spares] = token
+            spares += 1
+            flight -= 1
         # ---- Fetch
         if latency:
             if descriptors < len(ends) and clock >= next_descriptor:
@@ -266,52 +345,41 @@ def _flow(  # type: ignore[no-untyped-def]
                     next_descriptor = clock + latency + DESCRIPTOR
             wanted = ends[descriptors - 1] if descriptors else 0
             taken = beats[at] if at < n else ends[-1]
-            if asked < wanted and asked - taken < BUFFER_BEATS:
-                arrive[asked] = clock + latency + LIST
-                asked += 1
-            if at < n and (beats[at] >= asked or clock < arrive[beats[at]]):
+            if asked_beats < wanted and asked_beats - taken < BUFFER_BEATS:
+                arrive[asked_beats] = clock + latency + LIST
+                asked_beats += 1
+            if at < n and (beats[at] >= asked_beats or clock < arrive[beats[at]]):
                 continue
-        # ---- Root unit
-        if at == n or flight >= tokens or root_free > clock:
+        # ---- Front
+        if at == n or flight >= tokens or front_free > clock:
             continue
-        what = op[at]
+        what, of = op[at], worker[at]
+        front_free = clock + 1
         if what != SEL and what != UPD:  # refused, or not of a node
             if what > UPD and flight:
                 continue
-            root_free = clock + (clear if what == RESET else 1)
+            if what == RESET:
+                front_free = clock + clear
             if what == ROOT:
-                last_upd[root] = clock
-            at += 1
-            continue
-        if what == SEL and (
-            clock < last_sel[root] + root_select or clock < last_upd[root] + PUBLISHED
-        ):
-            hazard += 1
-            continue
-        if what == UPD and clock < last_sel[root] + 1:
-            hazard += 1
-            continue
-        if root_first < 0:
-            root_first = clock
-        root_last = clock
-        work, goes_on = 1, length[at] > 1
-        if what == SEL:
-            last_sel[root], last_update[d] = clock, -1
-            goes_on |= inserted[at] >= 0
+                last_scores[root] = clock
+        elif what == SEL:
+            if updating[of, 1 - parity[of]]:
+                continue
+            parity[of] = 1 - parity[of]
+            selecting[of] = 1
         else:
-            work = 1 if last_update[d] == root else spread
-            last_upd[root], last_update[d] = clock, root
-        busy[d] += work
-        root_free = clock + work
-        if goes_on:
+            if selecting[of]:
+                continue
+            updating[of, parity[of]] = 1
+        if what in (SEL, UPD):
             spares -= 1
             token = spare[spares]
-            request[token], level[token], kind[token] = at, 1, what
-            if what == SEL and length[at] == 1:
-                kind[token] = INS
-            _put(ring, head, count, 1, token)
+            request[token], level[token], kind[token], side[token] = at, 0, what, parity[of]
+            _put(ring, head, count, 0, token)
             flight += 1
             most = max(most, flight)
+        if latency and at + 1 < n and listed[at + 1] != listed[at]:
+            front_free = clock + NEXT_LIST
         at += 1
     return clock, root_first, root_last, hazard, most, busy, ordered
 

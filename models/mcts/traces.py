@@ -32,7 +32,7 @@ from models.mcts.formats import (
     unpack_responses,
 )
 from models.mcts.tables import decode, tables
-from models.mcts.timing import Clocks, replay
+from models.mcts.timing import Clocks, ports_ahead, replay
 from models.mcts.tree import SEL, Trace
 
 SEL_LIST, GROUP, WORKERS = 1024, 32, 128  # selections of a list, iterations of a group
@@ -196,17 +196,20 @@ def only_sel(trace: Trace) -> Trace:
     return Trace._make([*(each[kept] for each in trace[:-1]), np.array([int(kept.sum())])])
 
 
-def listed(trace: Trace, geometry: Geometry, size: int) -> Clocks:
-    """Clocks of requests in lists of so many."""
+def listed(trace: Trace, geometry: Geometry, size: int, ports: np.ndarray | None = None) -> Clocks:
+    """Clocks of requests in lists of so many; `ports` as in `replay`."""
     count = int(trace.taken[0])
     sizes = np.full(-(-count // size), size, np.int64)
     sizes[-1] = count - size * (len(sizes) - 1)
-    return replay(trace, geometry, sizes)
+    return replay(trace, geometry, sizes, ports=ports)
 
 
-def intervals(trace: Trace, geometry: Geometry) -> tuple[Clocks, Clocks]:
+def intervals(
+    trace: Trace, geometry: Geometry, ports: np.ndarray | None = None
+) -> tuple[Clocks, Clocks]:
     """Clocks of the selections alone, in lists of 1,024, and of all requests, in lists of 64."""
-    return listed(only_sel(trace), geometry, SEL_LIST), listed(trace, geometry, 2 * GROUP)
+    selections = listed(only_sel(trace), geometry, SEL_LIST, ports)
+    return selections, listed(trace, geometry, 2 * GROUP, ports)
 
 
 def main() -> None:
@@ -220,19 +223,24 @@ def main() -> None:
         geometry = Geometry(f=f, fr=f, fp=fp, mu=f)
         for name, shape in SHAPES.items():
             for policy, label in ((ALGORITHM_2, "Algorithm 2"), (NEXT_EMPTY, "next empty")):
-                trace = record(shape, geometry, nodes, policy=policy)
+                trace = record(
+                    shape, geometry, nodes, workers=geometry.w_max, policy=policy, oldest=True
+                )
+                ports = ports_ahead(trace, geometry, policy)
                 cells = []
                 for xbar in (1, 0):
-                    sel, both = intervals(trace, replace(geometry, xbar=xbar))
+                    sel, both = intervals(trace, replace(geometry, xbar=xbar), ports)
                     cells.append(f"{sel.interval:.2f}; {both.interval:.2f}")
                 touched = only_sel(trace).length.mean()
                 print(f"| {name} | {f} | {touched:.1f} | {label} | {' | '.join(cells)} |")
     print("\n| iterations of a group | a group in a list | two | no wait for lists |")
     print("| --- | --- | --- | --- |")
     for group in (1, 4, 8, 16, 32, 64, 128):
-        trace = record(SHAPES["deep"], Geometry(), nodes, group=group)
-        clocks = [listed(trace, Geometry(), 2 * group * each) for each in (1, 2)]
-        clocks.append(replay(trace, Geometry(), latency=0))
+        g = Geometry()
+        trace = record(SHAPES["deep"], g, nodes, workers=g.w_max, group=group, oldest=True)
+        ports = ports_ahead(trace, g, ALGORITHM_2)
+        clocks = [listed(trace, g, 2 * group * each, ports) for each in (1, 2)]
+        clocks.append(replay(trace, g, latency=0, ports=ports))
         print(f"| {group} | {' | '.join(f'{each.interval:.2f}' for each in clocks)} |")
 
 

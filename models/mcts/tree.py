@@ -130,6 +130,9 @@ def make(geometry: Geometry) -> Tree:
     )
 
 
+AT_EDGE, AT_END, AT_NEW = range(3)
+
+
 class Trace(NamedTuple):
     """What requests did, for the cycle model.
 
@@ -139,6 +142,9 @@ class Trace(NamedTuple):
         length: [n] nodes that a SEL or UPD touched.
         path: [n, D] their addresses, from the root on.
         inserted: [n] address of the node that a SEL inserted, or -1.
+        worker: [n] of a SEL or UPD.
+        end: [n] what an UPD does at its last node: AT_EDGE counts an edge, AT_END nothing, AT_NEW
+            makes it active.
         taken: [1] how many there are.
     """
 
@@ -147,6 +153,8 @@ class Trace(NamedTuple):
     length: np.ndarray
     path: np.ndarray
     inserted: np.ndarray
+    worker: np.ndarray
+    end: np.ndarray
     taken: np.ndarray
 
 
@@ -158,6 +166,8 @@ def make_trace(requests: int, d: int) -> Trace:
         np.zeros(requests, np.int64),
         np.zeros((requests, d), np.int64),
         np.full(requests, -1, np.int64),
+        np.zeros(requests, np.int64),
+        np.zeros(requests, np.int64),
         np.zeros(1, np.int64),
     )
 
@@ -424,9 +434,11 @@ def _run(t, registers, words, at, there, total, responses, trace):  # type: igno
                 end = t.end[worker]
             trace.inserted[k], trace.length[k] = slot, edges
             trace.path[k, :edges] = t.path[worker, :edges]
+            trace.worker[k] = worker
             if end >= 0:
                 trace.path[k, edges] = end
                 trace.length[k] += 1
+                trace.end[k] = AT_NEW if flags & ACT else AT_END
             if op == UPD:
                 value = words[at, 1] >> 8
                 if value > VALUE_MOST:

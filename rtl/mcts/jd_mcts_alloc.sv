@@ -32,8 +32,7 @@ module jd_mcts_alloc
   input  logic [D-1:1]                   back_valid_i,
   input  logic [D-1:1][ADDRESS_W-1:0]    back_i,
   input  logic [D-1:1]                   used_i,
-  output logic                           search_o,
-  output logic                           idle_o      // all levels have their slots
+  output logic                           search_o
 );
   if (D < 2 || D > 64 || Y < D || Y % D != 0 || Y * Cap > 16384 || Sf < 1 || Sf > 128)
   begin : gen_bad_size
@@ -173,7 +172,6 @@ module jd_mcts_alloc
       end
     end
   end
-  assign idle_o = wants == '0;
 
   // ---- Slots
   for (genvar l = 1; l < D; l++) begin : gen_slots

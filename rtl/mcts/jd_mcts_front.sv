@@ -134,8 +134,10 @@ module jd_mcts_front
   // ---- What the request waits for, and what it does
   logic [FlightW-1:0] flight_q;
   logic  may, free, still, token, own, own_ready, planted_q, reading_q, parity;
+  logic [1:0] updating;                 // of the request's worker, by parity
   assign flight_o = flight_q;
   assign may    = request_valid_i && room_i && !stop_i;
+  assign updating = {updating_q[1][index], updating_q[0][index]};
   assign free   = flight_q != FlightW'(T);
   assign still  = flight_q == '0;
   assign parity = op == SEL ? !parity_q[index] : parity_q[index];
@@ -146,7 +148,7 @@ module jd_mcts_front
       own = 1'b1;
     end else if (may) begin
       unique case (op)
-        SEL:       token = free && !updating_q[parity][index];
+        SEL:       token = free && !updating[parity];
         UPD:       token = free && !selecting_q[index];
         ROOT: begin                                    // its two tokens, then its response
           token = free && !planted_q;
@@ -184,7 +186,7 @@ module jd_mcts_front
     out_token_o.code   = {1'b0, KIND_END};
     out_token_o.rest   = out_token_o.op == OP_UPD ? 47'(upd) : 47'(sel);
   end
-  assign prior_write_o = sends && act;
+  assign prior_write_o = sends;    // a row that no evaluation asks for harms nothing
   assign prior_row_o   = op == ROOT ? '0 : {index, parity};
   assign prior_legal_o = w2[F-1:0];
   assign priors_o      = ext ? request_priors_i : '0;

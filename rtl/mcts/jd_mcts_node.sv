@@ -40,7 +40,6 @@ module jd_mcts_node
   input  logic                      prior_done_i,
   input  logic [F-1:0]              legal_i,
   input  logic [F-1:0][PRIOR_W-1:0] priors_i,
-  output logic                      idle_o,
   output logic                      hazard_o,       // the head waits for another operation
   output logic                      busy_o,         // one starts
   output logic                      sat_o,
@@ -80,7 +79,7 @@ module jd_mcts_node
 
   // ---- The head of the input: may it start?
   update_t   head_update;
-  logic      is_act, is_term, go, start, have_q, asked_q, board_idle;
+  logic      is_act, is_term, go, start, asked_q;
   logic      scores, hard;
   act_t      brought_q;
   logic [RoomW-1:0] room_q;                          // free in the output FIFO, for what starts
@@ -104,27 +103,18 @@ module jd_mcts_node
     .scores_i (scores),
     .hard_i   (hard),
     .start_i  (start),
-    .go_o     (go),
-    .idle_o   (board_idle)
+    .go_o     (go)
   );
-  assign start      = in_valid_i && go && room_q != '0 && (!is_act || have_q);
+  // The row comes two clocks after it was granted, before the operation that started needs it.
+  assign start      = in_valid_i && go && room_q != '0 && (!is_act || asked_q);
   assign in_ready_o = start;
   assign hazard_o   = in_valid_i && !go;
   assign busy_o     = start;
-  assign prior_valid_o = in_valid_i && is_act && !have_q && !asked_q;
+  assign prior_valid_o = in_valid_i && is_act && !asked_q;
   assign prior_row_o   = {in_token_i.worker, in_token_i.parity};
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      have_q  <= 1'b0;
-      asked_q <= 1'b0;
-    end else begin
-      if (prior_valid_o && prior_ready_i) asked_q <= 1'b1;
-      if (prior_done_i)                   have_q  <= 1'b1;
-      if (start) begin
-        have_q  <= 1'b0;
-        asked_q <= 1'b0;
-      end
-    end
+    if (!rst_ni || start)                    asked_q <= 1'b0;
+    else if (prior_valid_o && prior_ready_i) asked_q <= 1'b1;
     if (prior_done_i) brought_q <= '{legal: legal_i, priors: priors_i};
   end
 
@@ -142,7 +132,6 @@ module jd_mcts_node
   logic                      valid_q, peek_q, reading;
   token_t                    token_q;
   logic [EntryW-1:0]         entry_q, read_entry;
-  act_t                      new_act_q;
   logic [F-1:0][EdgeW-1:0]   edges_read, write_edges;
   logic [F-1:0]              write_lanes;
   logic                      write_head, write_act, write_row;
@@ -150,7 +139,7 @@ module jd_mcts_node
   act_t                      act_read, act_write;
   logic [F-1:0][SCORE_W-1:0] base_read, base_write;
   logic [EntryW-1:0]         write_entry, base_entry;
-  logic                      base_valid, update_idle;
+  logic                      base_valid;
   assign reading    = start || peek_i;
   assign read_entry = start ? in_entry_i : peek_entry_i;
   jd_mem_1r1w #(.Depth (Depth), .Lanes (F), .LaneW (EdgeW)) u_edges (
@@ -202,9 +191,8 @@ module jd_mcts_node
       peek_q  <= peek_i && !start;
     end
     if (start) begin
-      token_q   <= in_token_i;
-      entry_q   <= in_entry_i;
-      new_act_q <= brought_q;
+      token_q <= in_token_i;
+      entry_q <= in_entry_i;
     end
   end
 
@@ -212,7 +200,7 @@ module jd_mcts_node
   logic                      valid_q2, peek_q2;
   token_t                    token_q2;
   logic [EntryW-1:0]         entry_q2;
-  act_t                      new_act_q2, act_q2;
+  act_t                      act_q2;
   edge_t [F-1:0]             edges_q2, edges2;
   head_t                     head_q2, head2;
   logic [F-1:0][SCORE_W-1:0] scores_q2, scores2, scores_read;
@@ -238,13 +226,12 @@ module jd_mcts_node
       peek_q2  <= peek_q;
     end
     if (valid_q || peek_q) begin
-      token_q2   <= token_q;
-      entry_q2   <= entry_q;
-      new_act_q2 <= new_act_q;
-      act_q2     <= act_read;
-      edges_q2   <= edges_read;
-      head_q2    <= head_read;
-      scores_q2  <= scores_read;
+      token_q2  <= token_q;
+      entry_q2  <= entry_q;
+      act_q2    <= act_read;
+      edges_q2  <= edges_read;
+      head_q2   <= head_read;
+      scores_q2 <= scores_read;
     end
   end
   always_comb begin
@@ -285,7 +272,7 @@ module jd_mcts_node
   logic  work_valid;
   if (TSel == 1) begin : gen_at_once
     assign work_valid = valid_q2;
-    assign work = '{token: token_q2, entry: entry_q2, new_act: new_act_q2, act: act_q2,
+    assign work = '{token: token_q2, entry: entry_q2, new_act: brought_q, act: act_q2,
                     edges: edges2, head: head2, scores: scores2};
   end else begin : gen_later
     logic [TSel-2:0] later_valid_q;
@@ -294,7 +281,7 @@ module jd_mcts_node
       if (!rst_ni) later_valid_q <= '0;
       else         later_valid_q <= (TSel - 1)'({later_valid_q, valid_q2});
       if (valid_q2) begin
-        later_q[0] <= '{token: token_q2, entry: entry_q2, new_act: new_act_q2, act: act_q2,
+        later_q[0] <= '{token: token_q2, entry: entry_q2, new_act: brought_q, act: act_q2,
                         edges: edges2, head: head2, scores: scores2};
       end
     end
@@ -526,14 +513,11 @@ module jd_mcts_node
     .scores_valid_o (base_valid),
     .scores_entry_o (base_entry),
     .scores_o       (base_write),
-    .idle_o         (update_idle),
     .peek_i         (peek_i && !start),
     .peek_entry_i,
     .peek_means_o   (peek_means),
     .peek_weights_o (peek_weights)
   );
-  assign idle_o = !in_valid_i && board_idle && update_idle && !valid_q && !valid_q2 && !done_q
-                  && room_q == RoomW'(OutDepth);
 
   // ---- A word for the host
   logic [F-1:0][VALUE_W-1:0]  means_q2;

@@ -28,13 +28,15 @@ module jd_mcts_prior
   output logic [F-1:0]                   legal_o,
   output logic [F-1:0][PRIOR_W-1:0]      priors_o
 );
-  logic [Units-1:0] above_q, offered, granted, behind;
+  logic [Units-1:0] above_q;                      // units above the last one served
+  logic [Units-1:0] offered, granted;
+  logic [Units-1:0] earlier;                      // a unit before it is offered
   logic [RowW-1:0]  row;
   assign offered = (ask_valid_i & above_q) != '0 ? ask_valid_i & above_q : ask_valid_i;
   always_comb begin
-    behind = '0;
-    for (int unsigned k = 1; k < Units; k++) behind[k] = behind[k-1] || offered[k-1];
-    granted = offered & ~behind;
+    earlier = '0;
+    for (int unsigned k = 1; k < Units; k++) earlier[k] = earlier[k-1] || offered[k-1];
+    granted = offered & ~earlier;
     row     = '0;
     for (int unsigned k = 0; k < Units; k++) begin
       if (granted[k]) row = row | ask_row_i[k];
@@ -51,7 +53,7 @@ module jd_mcts_prior
       granted_q <= '0;
       done_o    <= '0;
     end else begin
-      if (ask_valid_i != '0) above_q <= behind;
+      if (ask_valid_i != '0) above_q <= earlier;
       read_q    <= ask_valid_i != '0;
       granted_q <= granted;
       done_o    <= granted_q;

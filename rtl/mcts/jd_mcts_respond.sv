@@ -45,7 +45,7 @@ module jd_mcts_respond
   output logic          idle_o            // all beats are with the write queue or answered
 );
   localparam int unsigned CountW = $clog2(T + 1);
-  localparam int unsigned OUT    = 32;    // beats that are out
+  localparam int unsigned OUT    = 32;    // beats that are out: the write queue has fewer
   localparam int unsigned OutW   = $clog2(OUT + 1);
 
   logic              first_valid, first_take;
@@ -97,11 +97,9 @@ module jd_mcts_respond
   logic [63:0]       out_strb_q, gathered_strb;
   logic [2:0]        out_count_q;
   logic [OutW-1:0]   out_q;
-  logic              room;
   for (genvar k = 0; k < 4; k++) begin : gen_strobes
     assign gathered_strb[16*k+:16] = {16{filled_q[k]}};
   end
-  assign room          = 32'(out_q) < OUT - 1;
   assign cmd_valid_o   = out_valid_q && !cmd_done_q;
   assign cmd_address_o = out_address_q;
   assign beat_valid_o  = out_valid_q && !beat_done_q;
@@ -109,8 +107,8 @@ module jd_mcts_respond
   assign strb_o        = out_strb_q;
   assign out_goes      = out_valid_q && (cmd_done_q || cmd_ready_i)
                          && (beat_done_q || beat_ready_i);
-  assign out_free      = (!out_valid_q || out_goes) && room && !root_valid_i;
-  assign root_ready_o  = (!out_valid_q || out_goes) && room;
+  assign out_free      = (!out_valid_q || out_goes) && !root_valid_i;
+  assign root_ready_o  = !out_valid_q || out_goes;
   logic enters;
   assign enters = leaves || (root_valid_i && root_ready_o);
   always_ff @(posedge clk_i) begin
@@ -139,8 +137,9 @@ module jd_mcts_respond
   end
 
   // ---- What was answered
-  logic       done_root;
-  logic [2:0] done_count;
+  logic                   done_root;
+  logic [2:0]             done_count;
+  logic [$clog2(OUT)-1:0] in_at_q, out_at_q;
   jd_mem_lut #(.Depth (OUT), .Width (4)) u_out (
     .clk_i, .rst_ni,
     .write_en_i   (out_goes),
@@ -149,7 +148,6 @@ module jd_mcts_respond
     .read_addr_i  (out_at_q),
     .read_data_o  ({done_root, done_count})
   );
-  logic [$clog2(OUT)-1:0] in_at_q, out_at_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       in_at_q  <= '0;
@@ -164,6 +162,7 @@ module jd_mcts_respond
   assign done_response_o = done_response_i;
   assign idle_o          = out_q == '0 && filled_q == '0 && !first_valid;
 
+  `JD_ASSERT(OutFit_A, 32'(out_q) < OUT)
   `JD_ASSERT_IF(OneBeat_A, first_valid && first_take && filled_q != '0 && !leaves,
                 place[1:0] != 2'd0)
 endmodule : jd_mcts_respond

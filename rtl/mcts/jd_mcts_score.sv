@@ -40,9 +40,9 @@ module jd_mcts_score
   logic [F-1:0][WEIGHT_W-1:0] weights, weights_q;
   logic [F-1:0]               first, first_q, first_q2, first_q3;
   logic [TOTAL_W-1:0]         mantissa, mantissa_q;
-  logic [SHIFT_W-1:0]         shift, shift_q, shift_q2, shift_q3;
+  logic [SHIFT_W-1:0]         shift, shift_q, shift_q2;
   assign run      = valid_i || busy_q;
-  assign turn     = valid_i ? '0 : next_q;
+  assign turn     = valid_i || Turns == 1 ? '0 : next_q;
   assign means    = valid_i ? means_i    : means_q;
   assign weights  = valid_i ? weights_i  : weights_q;
   assign first    = valid_i ? first_i    : first_q;
@@ -78,7 +78,6 @@ module jd_mcts_score
       turn_q2  <= turn_q;
       means_q3 <= means_q2;
       first_q3 <= first_q2;
-      shift_q3 <= shift_q2;
     end
   end
 
@@ -93,14 +92,14 @@ module jd_mcts_score
     end
     always_ff @(posedge clk_i) begin
       if (run)   product_q  <= ProductW'(mantissa) * ProductW'(weight);
-      if (run_q) product_q2 <= product_q;
+      if (run_q) product_q2 <= product_q >> shift_q2;
     end
     for (genvar t = 0; t < Turns; t++) begin : gen_turn
       localparam int unsigned Child = t * Mu + k;
       if (Child < F) begin : gen_child
         logic signed [ProductW+1:0] exact;
         assign exact = (ProductW + 2)'(signed'(means_q3[Child]))
-                       + signed'({2'b00, product_q2 >> shift_q3});
+                       + signed'({2'b00, product_q2});
         always_ff @(posedge clk_i) begin
           if (run_q2 && turn_q2 == TurnW'(t)) begin
             if (first_q3[Child] || exact > (ProductW + 2)'(SCORE_MOST))

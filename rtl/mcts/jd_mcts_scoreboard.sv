@@ -25,8 +25,7 @@ module jd_mcts_scoreboard #(
   input  logic              scores_i,    // changes scores,
   input  logic              hard_i,      // or inserts or evaluates
   input  logic              start_i,
-  output logic              go_o,
-  output logic              idle_o       // nothing can make anything wait
+  output logic              go_o
 );
   // What started k + 1 clocks ago.
   logic [Publish-2:0]             valid_q, scores_q, hard_q;
@@ -49,7 +48,6 @@ module jd_mcts_scoreboard #(
       if (scores_i && valid_q[k] && scores_q[k] && k + 1 < Spread) go_o = 1'b0;
     end
   end
-  assign idle_o = valid_q == '0;
 
   `JD_ASSUME_IF(StartsWhatMay_M, start_i, go_o)
 endmodule : jd_mcts_scoreboard

@@ -24,14 +24,16 @@ module jd_mcts_switch #(
   if (Inputs < 1 || Inputs > 64) begin : gen_bad_inputs
     $fatal(1, "jd_mcts_switch: Inputs=%0d, want 1..64", Inputs);
   end
-  logic [Inputs-1:0] above_q, offered, granted, behind;   // above: inputs above the last served
+  logic [Inputs-1:0] above_q;                     // inputs above the last one served
+  logic [Inputs-1:0] offered, granted;
+  logic [Inputs-1:0] earlier;                     // an input before it is offered
   logic [Width-1:0]  word;
   logic              ready;
   assign offered = (in_valid_i & above_q) != '0 ? in_valid_i & above_q : in_valid_i;
   always_comb begin
-    behind = '0;
-    for (int unsigned k = 1; k < Inputs; k++) behind[k] = behind[k-1] || offered[k-1];
-    granted = offered & ~behind;
+    earlier = '0;
+    for (int unsigned k = 1; k < Inputs; k++) earlier[k] = earlier[k-1] || offered[k-1];
+    granted = offered & ~earlier;
     word    = '0;
     for (int unsigned k = 0; k < Inputs; k++) begin
       if (granted[k]) word = word | in_data_i[k];
@@ -40,7 +42,7 @@ module jd_mcts_switch #(
   assign in_ready_o = ready ? granted : '0;
   always_ff @(posedge clk_i) begin
     if (!rst_ni)                         above_q <= '0;
-    else if (ready && in_valid_i != '0)  above_q <= behind;
+    else if (ready && in_valid_i != '0)  above_q <= earlier;
   end
   jd_stream_skid #(.Width (Width)) u_room (
     .clk_i, .rst_ni,

@@ -322,7 +322,7 @@ module jd_mcts_top
   );
 
   // ---- The tree
-  logic       tree_idle, root_peek, tree_peek_root;
+  logic       root_peek, tree_peek_root;
   logic [8:0] root_peek_word;
   assign tree_peek_root = root_peek || host_peek_root;
   jd_mcts_tree #(
@@ -350,7 +350,6 @@ module jd_mcts_top
     .peek_address_i (host_peek_address),
     .peek_word_i    (root_peek ? root_peek_word : host_peek_word),
     .peek_data_o    (peek_data),
-    .idle_o         (tree_idle),
     .root_busy_o    (root_busy),
     .port_busy_o    (port_busy),
     .hazard_o       (hazard),
@@ -470,5 +469,5 @@ module jd_mcts_top
   assign quiet     = read_idle && write_idle && respond_idle && check_idle && lists_idle
                      && ends_idle && flight == '0;
   logic unused;
-  assign unused = ^{number[31:4], unused_last, tree_idle, queue_tail, ended.list, time_i[63:32]};
+  assign unused = ^{number[31:4], unused_last, queue_tail, ended.list, time_i[63:32]};
 endmodule : jd_mcts_top

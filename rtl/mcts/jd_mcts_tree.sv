@@ -8,8 +8,8 @@
 //          prior_*: a row for an update that evaluates. clear_i: a new tree. table_i: a write of the
 //          tables. peek_*: a word of an entry, address as in the tree, or the root's; shown 4 clocks
 //          later while the tree is idle.
-// Timing   a token per clock from in to the root. A level takes 11 clocks with crossbars, when nothing
-//          waits: stage 3, network 1, node unit 6, network 1.
+// Timing   a token per clock from in to the root. A level takes 8 clocks with crossbars, when nothing
+//          waits: stage 1, network 1, node unit 5, network 1.
 // Numbers  bank b is on port b mod D.
 // Source   thesis 3.3; docs/mcts.md. Golden model: models/mcts/tree.py, one request at a time.
 `include "jd_assert.svh"
@@ -50,7 +50,6 @@ module jd_mcts_tree
   input  logic [ADDRESS_W-1:0]         peek_address_i,
   input  logic [8:0]                   peek_word_i,
   output logic [31:0]                  peek_data_o,
-  output logic                         idle_o,
   output logic                         root_busy_o,
   output logic [D-1:0]                 port_busy_o,
   output logic [D:0]                   hazard_o,
@@ -106,8 +105,8 @@ module jd_mcts_tree
   token_t [D-1:0]               stage_token;
   logic [D-1:1]                 slot_valid, slot_ready, full;
   logic [D-1:1][ADDRESS_W-1:0]  slot;
-  logic                         unused_last, alloc_idle;
-  assign unused_last = ^{on_valid[D], on_token[D], back_valid[D], back[D], used[D], alloc_idle};
+  logic                         unused_last;
+  assign unused_last = ^{on_valid[D], on_token[D], back_valid[D], back[D], used[D]};
   assign on_ready[D] = 1'b1;
   for (genvar l = 1; l <= D; l++) begin : gen_arrive
     jd_mcts_arrive #(.Level (l)) u_arrive (
@@ -186,8 +185,7 @@ module jd_mcts_tree
     .back_valid_i (back_valid[D-1:1]),
     .back_i       (back[D-1:1]),
     .used_i       (used[D-1:1]),
-    .search_o,
-    .idle_o       (alloc_idle)
+    .search_o
   );
   jd_mcts_switch #(.Inputs (D), .Width (TOKEN_W)) u_retire (
     .clk_i, .rst_ni,
@@ -253,7 +251,7 @@ module jd_mcts_tree
   );
 
   // ---- Node units
-  logic [Units-1:0]       idle, sat, unused_silent;
+  logic [Units-1:0]       sat, unused_silent;
   logic [Units-1:0][31:0] peek_data;
   for (genvar p = 0; p < D; p++) begin : gen_port
     token_t token;
@@ -274,7 +272,6 @@ module jd_mcts_tree
       .prior_done_i  (prior_done[p]),
       .legal_i       (legal),
       .priors_i      (priors),
-      .idle_o        (idle[p]),
       .hazard_o      (hazard_o[p]),
       .busy_o        (port_busy_o[p]),
       .sat_o         (sat[p]),
@@ -301,7 +298,6 @@ module jd_mcts_tree
     .prior_done_i  (prior_done[D]),
     .legal_i       (legal),
     .priors_i      (priors),
-    .idle_o        (idle[D]),
     .hazard_o      (hazard_o[D]),
     .busy_o        (root_busy_o),
     .sat_o         (sat[D]),
@@ -311,7 +307,6 @@ module jd_mcts_tree
     .peek_data_o   (peek_data[D])
   );
   assign unused_silent[D] = 1'b0;
-  assign idle_o = idle == '1 && stage_valid == '0 && !retire_valid_o;
   assign sat_o  = sat != '0;
   always_ff @(posedge clk_i) begin
     peek_data_o <= peek_root_i ? peek_data[D] : peek_data[PortW'(peek_address_i >> CapW)];

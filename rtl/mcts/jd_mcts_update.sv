@@ -39,14 +39,13 @@ module jd_mcts_update
   output logic                       scores_valid_o,
   output logic [EntryW-1:0]          scores_entry_o,
   output logic [F-1:0][SCORE_W-1:0]  scores_o,
-  output logic                       idle_o,
   input  logic                       peek_i,
   input  logic [EntryW-1:0]          peek_entry_i,
   output logic [F-1:0][VALUE_W-1:0]  peek_means_o,
   output logic [F-1:0][WEIGHT_W-1:0] peek_weights_o
 );
   localparam int unsigned DIVIDE = 12;           // clocks of the division
-  localparam int unsigned LOOK   = 8;            // clock in which the tables are read
+  localparam int unsigned LOOK   = 7;            // clock in which the tables are read
   localparam int unsigned LaneW  = VALUE_W + WEIGHT_W;
   localparam logic [WEIGHT_W-1:0] ONE = WEIGHT_W'(1) << 25;
 
@@ -80,14 +79,14 @@ module jd_mcts_update
   jd_mcts_divide u_divide (
     .clk_i, .rst_ni,
     .valid_i (valid_i && !all_i),
-    .sum_i,
+    .sum_i   (signed'(sum_i)),
     .count_i (visits_i),
     .valid_o (mean_valid),
     .mean_o  (mean)
   );
 
   // ---- What the division waits with
-  item_t item;                                   // in clock 8
+  item_t item;                                   // in clock 7
   jd_mem_hold #(.Width ($bits(item_t)), .Depth (16)) u_hold (
     .clk_i, .rst_ni,
     .push_i (valid_i),
@@ -95,18 +94,21 @@ module jd_mcts_update
     .pop_i  (at_q[LOOK-1]),
     .data_o (item)
   );
-  item_t item_q, item_q2, item_q3, item_q4;      // in clocks 9 to 12
+  item_t item_q, item_q2, item_q3, item_q4, item_q5;   // in clocks 8 to 12
   always_ff @(posedge clk_i) begin
     if (at_q[LOOK])   item_q  <= item;
     if (at_q[LOOK+1]) item_q2 <= item_q;
     if (at_q[LOOK+2]) item_q3 <= item_q2;
     if (at_q[LOOK+3]) item_q4 <= item_q3;
+    if (at_q[LOOK+4]) item_q5 <= item_q4;
   end
 
   // ---- Tables, and the weight of the child
   logic [TOTAL_W+SHIFT_W-1:0] g, g_q, g_q2, g_q3;
   logic [WEIGHT_W-1:0]        r, weight_q3;
-  jd_mem_1r1w #(.Depth (2 ** INDEX_W), .Lanes (1), .LaneW (TOTAL_W + SHIFT_W)) u_g (
+  jd_mem_1r1w #(
+    .Depth (2 ** INDEX_W), .Lanes (1), .LaneW (TOTAL_W + SHIFT_W), .ReadLatency (2)
+  ) u_g (
     .clk_i, .rst_ni,
     .write_en_i   (table_i.valid && !table_i.r),
     .write_addr_i (table_i.index),
@@ -116,7 +118,9 @@ module jd_mcts_update
     .read_addr_i  (table_index(item.total)),
     .read_data_o  (g)
   );
-  jd_mem_1r1w #(.Depth (2 ** INDEX_W), .Lanes (1), .LaneW (WEIGHT_W)) u_r (
+  jd_mem_1r1w #(
+    .Depth (2 ** INDEX_W), .Lanes (1), .LaneW (WEIGHT_W), .ReadLatency (2)
+  ) u_r (
     .clk_i, .rst_ni,
     .write_en_i   (table_i.valid && table_i.r),
     .write_addr_i (table_i.index),
@@ -126,22 +130,22 @@ module jd_mcts_update
     .read_addr_i  (table_index({1'b0, item.visits})),
     .read_data_o  (r)
   );
-  logic [PRIOR_W-1:0]          prior;
+  logic [PRIOR_W-1:0]          prior_q;
   logic [PRIOR_W+WEIGHT_W-1:0] product_q, product_q2;
   logic unused_product;
-  assign prior = item_q.priors[item_q.action];
   assign unused_product = ^product_q2[PRIOR_W-1:0];
   always_ff @(posedge clk_i) begin
-    if (at_q[LOOK+1]) begin
-      product_q <= puct_i ? (PRIOR_W + WEIGHT_W)'(prior) * (PRIOR_W + WEIGHT_W)'(r)
+    if (at_q[LOOK+1]) prior_q <= item_q.priors[item_q.action];
+    if (at_q[LOOK+2]) begin
+      product_q <= puct_i ? (PRIOR_W + WEIGHT_W)'(prior_q) * (PRIOR_W + WEIGHT_W)'(r)
                           : {r, PRIOR_W'(0)};
       g_q       <= g;
     end
-    if (at_q[LOOK+2]) begin
+    if (at_q[LOOK+3]) begin
       product_q2 <= product_q;
       g_q2       <= g_q;
     end
-    if (at_q[LOOK+3]) begin
+    if (at_q[LOOK+4]) begin
       weight_q3 <= product_q2[PRIOR_W+:WEIGHT_W];
       g_q3      <= g_q2;
     end
@@ -155,22 +159,22 @@ module jd_mcts_update
   jd_mem_1r1w #(.Depth (Depth), .Lanes (F), .LaneW (LaneW)) u_means (
     .clk_i, .rst_ni,
     .write_en_i   (at_q[DIVIDE]),
-    .write_addr_i (item_q4.entry),
+    .write_addr_i (item_q5.entry),
     .write_mask_i (lanes),
     .write_data_i (row),
     .read_en_i    (at_q[DIVIDE-1] || (peek_i && !at_q[DIVIDE])),
-    .read_addr_i  (at_q[DIVIDE-1] ? item_q3.entry : peek_entry_i),
+    .read_addr_i  (at_q[DIVIDE-1] ? item_q4.entry : peek_entry_i),
     .read_data_o  (kept)
   );
   always_comb begin
     for (int unsigned a = 0; a < F; a++) begin
-      lanes[a] = item_q4.all || item_q4.action == ACTION_W'(a);
+      lanes[a] = item_q5.all || item_q5.action == ACTION_W'(a);
       row[a]   = kept[a];
-      if (written_q_valid && written_lanes_q[a] && written_entry_q == item_q4.entry) begin
+      if (written_q_valid && written_lanes_q[a] && written_entry_q == item_q5.entry) begin
         row[a] = written_q[a];
       end
-      if (item_q4.all) begin
-        row[a] = {fpu_i, puct_i ? {1'b0, item_q4.priors[a], 9'd0} : ONE};
+      if (item_q5.all) begin
+        row[a] = {fpu_i, puct_i ? {1'b0, item_q5.priors[a], 9'd0} : ONE};
       end else if (lanes[a]) begin
         row[a] = {mean, weight_q3};
       end
@@ -187,8 +191,8 @@ module jd_mcts_update
     if (at_q[DIVIDE]) begin
       row_q           <= row;
       written_lanes_q <= lanes;
-      entry_q         <= item_q4.entry;
-      first_q         <= item_q4.unvisited & {F{first_i}};
+      entry_q         <= item_q5.entry;
+      first_q         <= item_q5.unvisited & {F{first_i}};
       g_q4            <= g_q3;
     end
   end
@@ -212,18 +216,11 @@ module jd_mcts_update
     .valid_o    (scores_valid_o),
     .scores_o
   );
-  logic [ScoreClocks-1:0] scoring_q;
   jd_delay #(.Width (EntryW), .Cycles (ScoreClocks), .Clear (1'b0)) u_entry (
     .clk_i, .rst_ni, .in_i (entry_q), .out_o (scores_entry_o)
   );
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) scoring_q <= '0;
-    else         scoring_q <= ScoreClocks'({scoring_q, at_score_q});
-  end
-  assign idle_o = at_q == '0 && !at_score_q && scoring_q == '0;
   logic unused;
   assign unused = mean_valid;
 
-  `JD_ASSERT_IF(MeanInTime_A, mean_valid, at_q[DIVIDE] && !item_q4.all)
-  `JD_ASSERT(ScoresInTime_A, scores_valid_o == scoring_q[ScoreClocks-1])
+  `JD_ASSERT_IF(MeanInTime_A, mean_valid, at_q[DIVIDE] && !item_q5.all)
 endmodule : jd_mcts_update

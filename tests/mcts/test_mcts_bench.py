@@ -17,6 +17,9 @@ from flow.regression import builds
 from jackdaw.device import open_device
 from jackdaw.device.base import Device
 from jackdaw.drivers.mcts import Mcts
+from models.mcts.banks import ALGORITHM_2, NEXT_EMPTY, STATIC
+from models.mcts.formats import Geometry
+from models.mcts.traces import SHAPES
 
 KEYS = {"engine", "figure", "config", "measured", "unit", "ideal", "published", "peers"}
 
@@ -32,21 +35,33 @@ def test_mcts_bench_writes_rows_of_the_same_keys(
 ) -> None:
     monkeypatch.setattr(measured, "open_device", opened)
     out = tmp_path / "rows.json"
-    command = ["mcts", "--config", "mcts_small", "--shapes", "deep", "--json", str(out)]
+    command = [
+        "mcts",
+        "--config",
+        "mcts_small",
+        "--groups",
+        "1",
+        "--shapes",
+        "deep",
+        "--json",
+        str(out),
+    ]
     assert bench.main(command) == 0
     rows = json.loads(out.read_text())
     assert all(set(r) == KEYS and r["engine"] == "mcts" for r in rows)
-    assert len({(r["figure"], r["config"]) for r in rows}) == len(rows) == 2 * 7
-    for policy in measured.POLICIES:
+    assert len({(r["figure"], r["config"]) for r in rows}) == len(rows) == 2 * 9
+    for policy in (ALGORITHM_2, NEXT_EMPTY):
         found = {r["figure"]: r for r in rows if f"deep policy={policy}, 10 nodes" in r["config"]}
         assert set(found) == {
-            "bits", "selection_interval", "iteration_interval", "selection_latency", "model_error",
+            "bits", "selection_interval", "update_interval", "iteration_interval",
+            "selection_latency", "model_error",
         }  # fmt: skip
         assert found["bits"]["measured"] == found["bits"]["ideal"] > 30
-        # A selection passes the root in a clock; a level takes eight clocks or more.
+        # A selection passes the root in one clock. A level takes eight clocks or more.
         assert 1 <= found["selection_interval"]["measured"] < 1.5
+        assert 1 <= found["update_interval"]["measured"] < 1.5
         latency = found["selection_latency"]
-        assert latency["config"].endswith("4 levels") and 32 <= latency["measured"] < 48
+        assert latency["config"].endswith("4 levels") and latency["measured"] == 35
         # A worker's update comes with the answer to its selection.
         assert found["iteration_interval"]["measured"] > found["iteration_interval"]["ideal"]
 
@@ -54,12 +69,11 @@ def test_mcts_bench_writes_rows_of_the_same_keys(
 def test_mcts_bench_has_the_published_figures(capsys: pytest.CaptureFixture[str]) -> None:
     """The default builds, on the device `model`, whose clocks are not looked at."""
     benchmark = measured.MctsBenchmark()
-    for large, figures in ((False, (3.2, 8.1)), (True, (9.4, 34.1))):
-        options = ["--large"] if large else []
-        benchmark.check(_parsed(options))
+    for levels, figures in ((8, (3.2, 8.1)), (32, (9.4, 34.1))):
+        benchmark.check(_parsed(["--levels", str(levels)]))
         assert [b.instance("mcts").fields["xbar"] for b in benchmark.builds] == [1, 0]
         with open_device("model", config=benchmark.builds[1]) as device:
-            rows = measured.measure(device, ["comb"], nodes=200)
+            rows = measured.measure(device, ["comb"], [ALGORITHM_2, NEXT_EMPTY], nodes=200)
         published = [r["published"]["value"] for r in rows if r["published"]]
         assert tuple(published) == figures
     assert "butterflies comb" in capsys.readouterr().out
@@ -98,7 +112,17 @@ def test_mcts_bench_refuses_an_engine_that_differs(
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("shapes", "deep,flat"), ("policies", "2"), ("nodes", "1")]
+    ("option", "value"),
+    [
+        ("shapes", "deep,flat"),
+        ("policies", "3"),
+        ("nodes", "1"),
+        ("workers", "0"),
+        ("levels", "4"),
+        ("children", "7"),
+        ("networks", "rings"),
+        ("groups", "8,0"),
+    ],
 )
 def test_mcts_bench_refuses_options(
     option: str, value: str, capsys: pytest.CaptureFixture[str]
@@ -107,3 +131,20 @@ def test_mcts_bench_refuses_options(
     with pytest.raises(SystemExit):
         bench.main(["mcts", f"--{option}", value])
     assert f"--{option}: got" in capsys.readouterr().err
+
+
+def test_mcts_bench_measures_groups_of_iterations() -> None:
+    """Selections, updates and latency once; a static tree has no full level."""
+    with open_device("model", "mcts_small") as device:
+        rows = measured.measure(device, ["deep"], [STATIC], groups=[1, 2], workers=4)
+    of = [r["config"].rpartition(", ")[2] for r in rows if r["figure"] == "iteration_interval"]
+    assert of == ["lists of 1 and 1", "lists of 2 and 2"]
+    assert len([r for r in rows if r["figure"] == "selection_interval"]) == 1
+
+
+def test_mcts_bench_grows_a_static_tree_until_a_level_is_full() -> None:
+    """Two levels of 16 entries, so that the second cannot hold all others."""
+    g = Geometry(d=4, f=3, y=8, cap=4, x=20, fr=3, fp=3, w_max=4, t=16, sf=2, mu=3)
+    search = measured._grown(SHAPES["bushy"], g, 20, 4, 1, STATIC)
+    held = (search.tree.owner >= 0).sum()
+    assert 8 < 1 + sum(int((p.responses["code"] == 0).sum()) for p in search.parts) < 20 and held

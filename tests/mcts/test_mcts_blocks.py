@@ -1,4 +1,4 @@
-"""Blocks of the mcts engine alone: selector, division, updater, networks, banks, scoreboard."""
+"""Blocks of the mcts engine alone: selector, division, updater, networks, banks, order."""
 
 from __future__ import annotations
 
@@ -40,6 +40,11 @@ def unpack(words: np.ndarray, bits: int, count: int) -> list[int]:
     return [x - (x >> bits - 1 << bits) for x in fields]
 
 
+def words_of(value: int, bits: int) -> np.ndarray:
+    """A number as words of a port."""
+    return np.frombuffer(value.to_bytes(-(-bits // 32) * 4, "little"), np.uint32)
+
+
 def clock(sim: Player, **inputs: Any) -> dict[str, np.ndarray]:
     """A clock with these inputs, numbers or rows of words."""
     return sim.run(1, **{name: np.atleast_1d(value) for name, value in inputs.items()})
@@ -69,7 +74,7 @@ def updater(f: int, mu: int, seed: int) -> Player:
             "entry_i": 3, "action_i": 5, "sum_i": SUM, "visits_i": 16, "total_i": 17,
             "unvisited_i": f, "priors_i": PRIOR * f, "peek_i": 1, "peek_entry_i": 3,
         },
-        {"scores_valid_o": 1, "scores_entry_o": 3, "scores_o": SCORE * f, "idle_o": 1},
+        {"scores_valid_o": 1, "scores_entry_o": 3, "scores_o": SCORE * f},
     )  # fmt: skip
     return Player(block, {"F": f, "Mu": mu, "Depth": DEPTH}, seed)
 
@@ -96,7 +101,6 @@ def allocator(d: int, y: int, cap: int, sf: int, seed: int) -> Player:
         },
         {
             "slot_valid_o": levels, "slot_o": 14 * levels, "full_o": levels, "search_o": 1,
-            "idle_o": 1,
         },
     )  # fmt: skip
     return Player(block, {"D": d, "Y": y, "Cap": cap, "Sf": sf}, seed)
@@ -109,9 +113,27 @@ def scoreboard(seed: int) -> Player:
     block = Block(
         CORE, "jd_mcts_scoreboard",
         {"entry_i": 2, "select_i": 1, "scores_i": 1, "hard_i": 1, "start_i": 1},
-        {"go_o": 1, "idle_o": 1},
+        {"go_o": 1},
     )  # fmt: skip
     return Player(block, SCOREBOARD, seed)
+
+
+TOKEN, TOKENS, WORKERS = 95, 4, 4  # bits; in flight at most
+
+
+def front(seed: int) -> Player:
+    block = Block(
+        "jackdaw:engine:mcts_top", "jd_mcts_front",
+        {
+            "clear_i": 1, "stop_i": 1, "settings_i": 65, "room_i": 1, "request_valid_i": 1,
+            "request_i": 128, "request_priors_i": 3 * PRIOR, "request_cut_i": 1,
+            "request_root_i": 1, "request_list_i": 4, "out_ready_i": 1, "retire_valid_i": 1,
+            "retire_token_i": TOKEN, "silent_i": 1, "response_ready_i": 1, "root_done_i": 1,
+            "root_failed_i": 1,
+        },
+        {"request_ready_o": 1, "out_valid_o": 1, "out_token_o": TOKEN, "retire_ready_o": 1},
+    )  # fmt: skip
+    return Player(block, {"F": 3, "X": 10, "WMax": WORKERS, "T": TOKENS}, seed)
 
 
 SELECTORS = [(3, 2), (5, 5), (6, 4), (18, 5), regress(18, 18), regress(32, 3)]
@@ -359,3 +381,77 @@ def test_scoreboard(seed: int) -> None:
         if starts:
             history.append((now, entry, scores, hard))
     assert {(True, age) for age in range(1, 12)} | {(False, age) for age in range(1, 12)} <= seen
+
+
+@builds(lambda: front(1))
+def test_front_waits_for_the_workers_tokens(seed: int) -> None:
+    """Tokens retire in any order. Each request waits for what it must wait for, and no longer."""
+    rng, sim = np.random.default_rng(seed), front(seed)
+    always: dict[str, Any] = {"room_i": 1, "response_ready_i": 1}
+    always["settings_i"] = words_of(3 << 57, 65)  # three children
+
+    def ask(words: int) -> dict[str, Any]:
+        return {"request_valid_i": 1, "request_i": words_of(words, 128)}
+
+    assert int(clock(sim, **always, **ask(3))["request_ready_o"][0])  # RESET
+    root = ask(4 | 1 << 4 | 7 << 64)
+    for _ in range(2):  # two tokens
+        assert int(clock(sim, out_ready_i=1, **always, **root)["out_valid_o"][0])
+    for _ in range(2):
+        clock(sim, silent_i=1, **always)
+    assert int(clock(sim, **always, **root)["request_ready_o"][0])
+
+    out, selecting = [False] * WORKERS, [False] * WORKERS
+    parity = [0] * WORKERS
+    updating = [[False, False] for _ in range(WORKERS)]
+    flying: list[tuple[bool, int, int]] = []  # whether an update, worker, parity
+    leaving: deque[tuple[bool, int, int]] = deque()  # retired in the clock before
+    flight, worker = 0, 0
+    begun = [False] * WORKERS  # its last parity is known
+    waits: set[tuple[bool, bool, bool]] = set()
+    for now in range(scale(8000, 2500)):
+        valid = bool(rng.random() < 0.9)
+        update = out[worker]
+        side = parity[worker] if update else 1 - parity[worker]
+        blocked = selecting[worker] if update else updating[worker][side]
+        free = flight < TOKENS
+        ready = bool(rng.random() < 0.8)
+        gone = int(rng.integers(len(flying))) if flying and rng.random() < 0.3 else None
+        retiring = flying.pop(gone) if gone is not None else None
+        inputs: dict[str, Any] = {}
+        if retiring:
+            token = int(retiring[0]) << 93 | 1 << 92 | retiring[1] << 74 | retiring[2] << 73
+            inputs = {"retire_valid_i": 1, "retire_token_i": words_of(token, TOKEN)}
+        words = (2 | worker << 8) if update else (1 | worker << 8 | 0xFFFF << 24)
+        found = clock(sim, out_ready_i=ready, **always, **inputs, **(ask(words) if valid else {}))
+        if not begun[worker] and valid:
+            token = int.from_bytes(found["out_token_o"].tobytes(), "little")
+            side = token >> 73 & 1
+        want = valid and free and not blocked
+        assert bool(found["out_valid_o"][0]) == want, f"clock {now}"
+        assert bool(found["request_ready_o"][0]) == (want and ready)
+        waits.add((update, blocked, updating[worker][1 - side]))
+        if leaving:
+            was_update, of, at = leaving.popleft()
+            flight -= 1
+            if was_update:
+                updating[of][at] = False
+            else:
+                selecting[of] = False
+        if retiring:
+            assert int(found["retire_ready_o"][0])
+            leaving.append(retiring)
+        if want and ready:
+            token = int.from_bytes(found["out_token_o"].tobytes(), "little")
+            assert (token >> 93, token >> 74 & 0xFFF, token >> 73 & 1) == (update, worker, side)
+            parity[worker], begun[worker], out[worker] = side, True, not update
+            if update:
+                updating[worker][side] = True
+            else:
+                selecting[worker] = True
+            flight += 1
+            flying.append((update, worker, side))
+        if not valid or (want and ready):
+            worker = int(rng.integers(2)) if rng.random() < 0.8 else int(rng.integers(WORKERS))
+    assert {(False, True, False), (False, True, True), (False, False, True)} <= waits
+    assert (True, True, True) in waits

@@ -169,12 +169,21 @@ def test_counters(bench: Bench) -> None:
     assert mcts.settings is not None and mcts.settings.rule == "uct"
 
 
-def test_counters_of_time(golden: Bench) -> None:
-    mcts = golden.mcts
+def test_counters_of_time(bench: Bench) -> None:
+    """The cycle model's, and those of the RTL."""
+    mcts = bench.mcts
     mcts.clear_statistics()
     mcts.submit(rows(SEL0, UPD0, (Op.SEL, 0, 1, 2, 0, 0, 0))).wait(5)
-    assert mcts.statistics()["searches"] == 1
-    assert mcts.interval() == 21  # SEL, UPD one clock later, SEL 20 clocks after that
+    found = mcts.statistics()
+    assert (found["hazard"], found["max_flight"], found["port_busy_max"]) == (19, 2, 3)
+    # SEL; when it is answered, after two levels, UPD; SEL 20 clocks after that.
+    assert mcts.interval() == 2 * 8 + 2 + 20
+
+
+def test_searches_of_the_golden_model(golden: Bench) -> None:
+    golden.mcts.clear_statistics()
+    golden.mcts.submit(rows(SEL0)).wait(5)
+    assert golden.mcts.statistics()["searches"] == 1
 
 
 def test_peek_reads_an_entry(golden: Bench) -> None:

@@ -261,6 +261,25 @@ def test_lists_wait_for_a_full_queue_and_no_watchdog_ends_them(bench: Bench) -> 
     bench.good()
 
 
+def test_refusals_beside_responses_take_one_place_each(bench: Bench) -> None:
+    """The queue holds as many as before, however often a refusal waited for a response."""
+    mcts = bench.mcts
+    given: list[tuple[Any, ...]] = [(Op.SEL, 0, w, NO_ID, 0, 0, w) for w in range(4)]
+    given += [(0, 0, 0, 0, 0, 0, 0)] * 24
+    given += [(Op.UPD, 0, w, 0, 0, 0, w) for w in range(4)]
+    for _ in range(10):
+        mcts.submit(rows(*given)).wait(5)
+        mcts._collect()
+        assert len(mcts._take(len(given))) == 28
+    jobs = [mcts.submit(rows(*[(Op.FENCE, 0, 0, 0, 0, 0, 0)] * 40)) for _ in range(2)]
+    for _ in range(100):
+        bench.device.step(100)
+        waiting = mcts.read(registers.CQ_TAIL.offset) - mcts.read(registers.CQ_HEAD.offset)
+    assert waiting == 64
+    mcts.poll()
+    jobs[-1].wait(5)
+
+
 @pytest.mark.regress
 def test_counts_stand_at_their_largest_value(bench: Bench) -> None:
     """The number of visits is set in the memory of the root by 65,535 updates."""

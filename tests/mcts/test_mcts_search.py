@@ -1,9 +1,10 @@
-"""Connect-4, and searches of it on the golden model, on the plain tree and by a plain loop."""
+"""Connect-4, and searches of it on the golden model, on other trees and by a plain loop."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +15,11 @@ from flow.effort import scale
 from jackdaw.device import open_device
 from jackdaw.drivers.mcts import Mcts, MctsSettings
 from jackdaw.environments.connect4 import COLUMNS, ROWS, Connect4
-from jackdaw.search import Found, TreeSearch
-from models.mcts.formats import Code
+from jackdaw.search import Connect4Env, TreeSearch, decide
+from jackdaw.search.master import Found, Master, Statistics
+from jackdaw.search.pool import SerialPool
+from jackdaw.search.simulation import Rules, Simulator, StateTable
+from jackdaw.search.trees import CpuTree
 from models.mcts.reference import ReferenceTree
 from models.mcts.tables import LEFT_EDGES, curves, encode_g, encode_r
 
@@ -120,8 +124,27 @@ class Place:
     legal: list[int] = field(default_factory=list)
 
 
-def plain_uct(position: Connect4, iterations: int, rng: np.random.Generator) -> Place:
+def simulator(ids: int, workers: int, seed: int) -> Simulator:
+    """Random play, and a table of states."""
+    return Simulator(Connect4Env(), StateTable(ids + workers, 16), Rules(seed, 100, 1.0))
+
+
+def search(
+    tree: Any, ids: int, workers: int, position: Connect4, iterations: int, seed: int
+) -> tuple[Found, Statistics]:
+    """A search in turns of half the workers."""
+    one = simulator(ids, workers, seed)
+    one.env.take(position)
+    one.root()
+    master = Master(
+        tree, SerialPool(one), one._table, workers=workers, ids=ids, schedule="fixed", players=2
+    )
+    return master.run(position.legal, iterations), master.statistics
+
+
+def plain_uct(position: Connect4, iterations: int, seed: int) -> Place:
     """Sequential UCT in a loop of its own, with the engine's tables and rounding."""
+    random = simulator(1, 1, seed)
     g, r = curves("uct", C)
     g_words, r_words = encode_g(g).tolist(), encode_r(r).tolist()
 
@@ -138,7 +161,7 @@ def plain_uct(position: Connect4, iterations: int, rng: np.random.Generator) -> 
         return child.w // child.n + bonus
 
     top = Place(position, legal=[a for a in range(COLUMNS) if position.legal >> a & 1])
-    for _ in range(iterations):
+    for number in range(iterations):
         path, here = [top], top
         while here.legal and len(path) < LEVELS:
             action = max(here.legal, key=lambda a: (score(here, a), -a))
@@ -152,17 +175,13 @@ def plain_uct(position: Connect4, iterations: int, rng: np.random.Generator) -> 
             if new:
                 break
         outcome = here.position.outcome
-        value = round((here.position.rollout(rng) if outcome is None else outcome) * 2**20)
+        if outcome is None:
+            outcome = here.position.rollout(random.generator(number))
+        value = round(outcome * 2**20)
         for height, place in enumerate(reversed(path)):
             place.n += 1
             place.w += value if height % 2 == 0 else -value
     return top
-
-
-def same(a: Found, b: Found) -> None:
-    assert (a.action, a.nodes, a.codes) == (b.action, b.nodes, b.codes)
-    assert a.visits[:COLUMNS].tolist() == b.visits[:COLUMNS].tolist()
-    assert a.values[:COLUMNS].tolist() == b.values[:COLUMNS].tolist()
 
 
 def test_a_search_of_one_worker_is_sequential_uct(seed: int) -> None:
@@ -171,79 +190,89 @@ def test_a_search_of_one_worker_is_sequential_uct(seed: int) -> None:
     with open_device("model", "mcts_demo") as device:
         mcts = Mcts(device)
         mcts.configure(MctsSettings(c=C, vl=0.0, f_act=COLUMNS, d_act=LEVELS))
-        search = TreeSearch(mcts, mcts.geometry.x, workers=1, groups=1)
         for move in range(3):
-            found = search.run(position, 150, np.random.default_rng(seed + move))
-            want = plain_uct(position, 150, np.random.default_rng(seed + move))
+            found, _ = search(mcts, mcts.geometry.x, 1, position, 150, seed + move)
+            want = plain_uct(position, 150, seed + move)
             n = [want.children[a].n if a in want.children else 0 for a in range(COLUMNS)]
             w = [want.children[a].w if a in want.children else 0 for a in range(COLUMNS)]
             assert found.visits[:COLUMNS].tolist() == n
             assert (found.values[:COLUMNS] * 2**20).tolist() == w
-            position = position.play(found.action)
+            position = position.play(decide(found.visits, found.values, by_mean=False))
 
 
-def test_a_search_of_many_workers_is_that_of_the_plain_tree(seed: int) -> None:
-    """Also with a full tree and with groups of workers of different sizes.
+def test_a_search_of_many_workers_is_the_same_on_all_trees(seed: int) -> None:
+    """Engine, compiled and plain; also with a full tree, and turns of different sizes.
 
     A tree of three levels has 57 nodes: 80 ids do for it, if ids without a node come back.
     """
     with open_device("model", "mcts_demo") as device:
         mcts = Mcts(device, queue_log2=4)
-        for workers, groups, ids, levels in ((8, 2, 512, 8), (7, 3, 40, 8), (16, 1, 80, 3)):
+        for workers, ids, levels in ((8, 512, 8), (7, 40, 8), (16, 80, 3)):
             settings = MctsSettings(c=C, vl=LOSS, f_act=COLUMNS, d_act=levels)
-            mcts.configure(settings)
+            compiled = CpuTree(ids, COLUMNS, LEVELS, workers)
+            for tree in (mcts, compiled):
+                tree.configure(settings)
             plain = ReferenceTree("uct", C, vl=LOSS, d_act=levels)
             runs = [
-                TreeSearch(tree, ids, workers, groups).run(
-                    Connect4(), 200, np.random.default_rng(seed)
-                )
-                for tree in (mcts, plain)
+                search(tree, ids, workers, Connect4(), 200, seed)
+                for tree in (mcts, compiled, plain)
             ]
-            same(*runs)
-            assert runs[0].visits.sum() == 200
-            assert (Code.NOINS in {c for c, n in runs[0].codes.items() if n}) == (ids == 40)
-            assert (runs[0].codes[Code.LEAF] > 0) == (levels == 3)
-    with pytest.raises(ValueError, match=r"groups: got 3, want 1\.\.2"):
-        TreeSearch(plain, 8, workers=2, groups=3)
+            for found, statistics in runs[1:]:
+                assert found.visits[:COLUMNS].tolist() == runs[0][0].visits[:COLUMNS].tolist()
+                assert found.values[:COLUMNS].tolist() == runs[0][0].values[:COLUMNS].tolist()
+                assert statistics.codes == runs[0][1].codes
+                assert statistics.nodes == runs[0][1].nodes
+            statistics = runs[0][1]
+            assert runs[0][0].visits.sum() == 200 == sum(statistics.codes.values())
+            assert (statistics.codes["NOINS"] > 0) == (ids == 40)
+            assert (statistics.codes["LEAF"] > 0) == (levels == 3)
 
 
 @pytest.mark.parametrize(
-    ("visits", "values", "action"),
-    [([3, 2, 1], [0, 2, 1], 0), ([2, 3, 3, 3], [2, 1, 2, 2], 2), ([0, 1, 1], [0, -1, -0.5], 2)],
+    ("visits", "values", "most", "mean"),
+    [
+        ([3, 2, 1], [0, 2, 1], 0, 1),
+        ([2, 3, 3, 3], [2, 1, 2, 2], 2, 0),
+        ([0, 1, 1], [0, -1, -0.5], 2, 2),
+        ([40, 9, 40], [20, 9, 20], 0, 0),  # 9 visits are too few to go by their mean
+        ([40, 10, 40], [20, 9, 20], 0, 1),
+        ([2, 4, 4, 0], [1, 2, 2, 0], 1, 1),
+    ],
 )
-def test_the_most_visits_then_the_best_mean_then_the_lowest_is_chosen(
-    visits: list[int], values: list[float], action: int, monkeypatch: pytest.MonkeyPatch
+def test_an_action_is_chosen_by_visits_or_by_means(
+    visits: list[int], values: list[float], most: int, mean: int
 ) -> None:
-    tree = ReferenceTree("uct", C)
-    monkeypatch.setattr(tree, "read_root", lambda: (9, np.array(visits), np.array(values)))
-    assert TreeSearch(tree, 8, 1, 1).run(Connect4(), 1, np.random.default_rng(1)).action == action
+    """By the most visits, then the mean; by the mean of much-visited children, then visits."""
+    assert decide(np.array(visits), np.array(values), by_mean=False) == most
+    assert decide(np.array(visits), np.array(values), by_mean=True) == mean
 
 
 def test_a_search_in_floats_chooses_alike(seed: int) -> None:
     """The same action, or one within 2 % of the visits of its best."""
     for run in range(scale(100, 6)):
-        exact, floats = (
-            TreeSearch(ReferenceTree("uct", C, vl=LOSS, d_act=LEVELS, exact=exact), 512, 4, 2).run(
-                Connect4().play(run % 7), 150, np.random.default_rng(seed + run)
+        (exact, _), (floats, _) = (
+            search(
+                ReferenceTree("uct", C, vl=LOSS, d_act=LEVELS, exact=exact), 512, 4,
+                Connect4().play(run % 7), 150, seed + run,
             )
             for exact in (True, False)
-        )
-        assert floats.visits[exact.action] >= floats.visits.max() - 0.02 * 150, run
+        )  # fmt: skip
+        chosen = decide(exact.visits, exact.values, by_mean=False)
+        assert floats.visits[chosen] >= floats.visits.max() - 0.02 * 150, run
 
 
 def test_searches_beat_random_play(seed: int) -> None:
     """Games against a player of random columns, who begins every second one."""
     rng, score = np.random.default_rng(seed), 0.0
     games = scale(40, 4)
-    with open_device("model", "mcts_demo") as device:
-        mcts = Mcts(device)
-        mcts.configure(MctsSettings(c=C, f_act=COLUMNS))
-        search = TreeSearch(mcts, mcts.geometry.x)
+    with TreeSearch(
+        Connect4Env, 100, device="model", c=C, virtual_loss=LOSS, seed=seed, check=False
+    ) as player:
         for game in range(games):
             position, turn = Connect4(), game % 2
             while position.outcome is None:
                 legal = [a for a in range(COLUMNS) if position.legal >> a & 1]
-                chosen = search.run(position, 100, rng).action if turn else rng.choice(legal)
+                chosen = player.act(position) if turn else rng.choice(legal)
                 position, turn = position.play(int(chosen)), 1 - turn
             won = position.outcome * (1 if turn == 0 else -1)  # the search moved last, or not
             score += won / 2 + 0.5
@@ -253,12 +282,10 @@ def test_searches_beat_random_play(seed: int) -> None:
 def test_a_search_finds_a_win_and_stops_one(seed: int) -> None:
     """The last edge's player wins at once; the other's open row is closed."""
     three = Connect4().play(0).play(6).play(1).play(6).play(2)  # o has 0, 1, 2; x is to move
-    with open_device("model", "mcts_demo") as device:
-        mcts = Mcts(device)
-        mcts.configure(MctsSettings(c=C, f_act=COLUMNS))
-        search = TreeSearch(mcts, mcts.geometry.x)
-        rng = np.random.default_rng(seed)
-        found = search.run(three, scale(400, 200), rng)
-        assert found.action == 3
-        won = search.run(three.play(5), scale(400, 100), rng)
-        assert won.action == 3 and won.codes[Code.TERMINAL] > 0
+    with TreeSearch(
+        Connect4Env, scale(400, 200), device="model", c=C, virtual_loss=LOSS, seed=seed, check=False
+    ) as player:
+        assert player.act(three) == 3
+        before = player.statistics.codes["TERMINAL"]
+        assert player.act(three.play(5)) == 3
+        assert player.statistics.codes["TERMINAL"] > before

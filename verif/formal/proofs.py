@@ -13,6 +13,8 @@ A3C = "jackdaw:engine:a3c_around"
 TREE = "jackdaw:engine:replay_tree"
 QAT = "jackdaw:engine:qat_top"
 QAT_CORE = "jackdaw:engine:qat_core"
+MCTS = "jackdaw:engine:mcts"
+MCTS_TOP = "jackdaw:engine:mcts_top"
 
 PROOFS: tuple[Proof, ...] = (
     Proof(
@@ -415,11 +417,11 @@ PROOFS: tuple[Proof, ...] = (
         block="jd_qat_sweep",
         harness="jd_prove_sweep",
         core=QAT,
-        words="each line of each layer is sent to Adam once and in order, 2 clocks between ranges",
+        words="each line of each layer is sent to Adam once and in order, 4 clocks after the last",
         depth=2,
         bug=Bug(
             file="jd_qat_sweep.sv",
-            pattern=r"assign sweep_valid_o   = busy_q && !runs_q;",
+            pattern=r"assign sweep_valid_o   = busy_q && !runs_q && counted_q\[1\];",
             replacement="assign sweep_valid_o   = busy_q && !(runs_q && !sweep_ready_i);",
             words="the command of the range that just ended is offered again",
             depth=8,
@@ -460,5 +462,79 @@ PROOFS: tuple[Proof, ...] = (
             depth=6,
             skip=4,
         ),
+    ),
+    Proof(
+        name="mcts_switch",
+        block="jd_mcts_switch",
+        harness="jd_prove_mcts_switch",
+        core=MCTS,
+        words="words once, in order; one served when there is room; none overtaken twice by one",
+        depth=2,
+        bug=Bug(
+            file="jd_mcts_switch.sv",
+            pattern=r"above_q <= earlier;",
+            replacement="above_q <= earlier | granted;",
+            words="the input served last is served again before the others",
+        ),
+    ),
+    Proof(
+        name="mcts_net_4",
+        block="jd_mcts_net",
+        harness="jd_prove_mcts_net",
+        core=MCTS,
+        words="butterfly of 4 rows: each word once, at its row, in time if the outputs are ready",
+        parameters={"D": 4, "Most": 8},
+        depth=10,
+        bug=Bug(
+            file="jd_mcts_net.sv",
+            pattern=r"words\[x\]\[High\]\[Width\+x\]",
+            replacement="words[x][High][Width]",
+            words="each layer looks at the lowest bit",
+        ),
+    ),
+    Proof(
+        name="mcts_net_8",
+        block="jd_mcts_net",
+        harness="jd_prove_mcts_net",
+        core=MCTS,
+        words="butterfly of 8 rows: each word once, and at its row",
+        parameters={"D": 8},
+        depth=2,
+        bug=Bug(
+            file="jd_mcts_net.sv",
+            pattern=r"localparam int unsigned Place = y < Other \? 0 : 1;",
+            replacement="localparam int unsigned Place = 0;",
+            words="an input is told that its word was taken when the one beside it was",
+        ),
+    ),
+    Proof(
+        name="mcts_scoreboard",
+        block="jd_mcts_scoreboard",
+        harness="jd_prove_mcts_scoreboard",
+        core=MCTS,
+        words="an operation may start exactly when none before it can make it miss a result",
+        depth=2,
+        bug=Bug(
+            file="jd_mcts_scoreboard.sv",
+            pattern=r"k < Publish - 1; k\+\+\) begin",
+            replacement="k < Publish - 2; k++) begin",
+            words="a selection starts one clock before the scores are there",
+        ),
+    ),
+    Proof(
+        name="mcts_alloc",
+        block="jd_mcts_alloc",
+        harness="jd_prove_mcts_alloc",
+        core=MCTS,
+        words="no slot twice; a bank has one level; full only without a bank; returns have room",
+        depth=2,
+        bug=Bug(
+            file="jd_mcts_alloc.sv",
+            pattern=r"rows_q\[best_q\]            <= rows_q\[best_q\] \+ 1'b1;",
+            replacement="rows_q[best_q] <= rows_q[best_q];",
+            words="a bank that was given is not noted as taken",
+            skip=8,
+        ),
+        cover_depth=26,
     ),
 )
