@@ -222,7 +222,8 @@ def load_config(name: str | Path | Config) -> Config:
     if path.suffix != ".json":
         path = next(ROOT.glob(f"{PLANNED}/*/{name}.json"), CONFIGS / f"{name}.json")
     if not path.exists():
-        raise ConfigError(f"no configuration {name}; there are: {', '.join(names())}")
+        there = sorted({*names(), *(file.stem for file in ROOT.glob(f"{PLANNED}/*/*.json"))})
+        raise ConfigError(f"no configuration {name}; there are: {', '.join(there)}")
     try:
         data = json.loads(path.read_text(), object_pairs_hook=_once)
     except (OSError, ValueError, RecursionError) as error:

@@ -102,7 +102,8 @@ class Manifest:
         registers: Python module that is generated from the register description.
         model: `module:class` of the golden model.
         driver: `module:class`, or None.
-        bench: `module:class` of its benchmark (benchmarks/base.py), or None.
+        bench: `module:class` of its benchmarks (benchmarks/base.py), by the words that
+            `scripts/bench.py` takes; the file may name one class, whose word is the engine.
         page: its documentation, relative to the folder, or None.
         verifies: files outside that its tests answer for (patterns) -> tests, relative to the
             folder; mutants of those files are run on them.
@@ -125,7 +126,7 @@ class Manifest:
     registers: str
     model: str
     driver: str | None
-    bench: str | None
+    bench: Mapping[str, str]
     page: str | None
     verifies: Mapping[str, Sequence[str]]
     rings: int
@@ -258,13 +259,14 @@ def read(folder: Path) -> Manifest:
     python = (folder / data["python"]).resolve() if "python" in data else None
     if python is not None and str(python) not in sys.path:
         sys.path.append(str(python))
+    bench = data.get("bench", {})
     try:
         manifest = Manifest(
             name=data["engine"],
             folder=folder,
             python=python,
             driver=data.get("driver"),
-            bench=data.get("bench"),
+            bench=bench if isinstance(bench, dict) else {data["engine"]: bench},
             page=data.get("page"),
             verifies=data.get("verifies", {}),
             ordered=data.get("ordered", True),

@@ -23,7 +23,7 @@ MOVED = ("flow", "models")  # packages of the repository that get a new name
 IMPORT = re.compile(rf"^(\s*)(from|import) ({'|'.join(MOVED)})(?=[. ])", re.M)
 NAMED = re.compile(rf"^(?=({'|'.join(MOVED)})\.)")
 MANIFEST = "engine.yaml"
-MODULES = ("registers", "model", "driver", "bench")  # keys of a manifest that name one
+MODULES = ("registers", "model", "driver")  # keys of a manifest that name one that may move
 FILES = (
     "fusesoc.conf", "configs/*.json", "lint/*.vlt", "flow/*.h", "models/**/*.py",
     "models/*/engine.yaml", "models/*/*.json", "rtl/**/*.sv", "rtl/**/*.svh", "rtl/**/*.core",

@@ -4,7 +4,9 @@
     scripts/bench.py replay [--plot [FILE]]     # a sweep over K and capacity; figure 8 of CF'22
     scripts/bench.py learner [--large] [--plot [FILE]]  # DQN, DDPG on 1, 2 and 4 pipelines
     scripts/bench.py a3c [--setups golden,layers,A] [--agents 16] [--record] [--plot [FILE]]
-    scripts/bench.py mcts [--large] [--nodes 10000] [--shapes deep] [--policies 0]
+    scripts/bench.py mcts [--levels 8,32] [--children 18] [--networks butterflies] [--groups 1,32]
+    scripts/bench.py mcts-system [--plot [FILE]]        # searches with workers
+    scripts/bench.py mcts-dnn [--figures batch,scheme] [--run FOLDER] [--plot [FILE]]
     scripts/bench.py replay|learner|mcts --config NAME [--set NAME=VALUE]    # one build
         [--memory D] [--json FILE]
 
@@ -29,11 +31,16 @@ from jackdaw.device.timing import MEMORIES
 def record(rows: list[Row]) -> list[Row]:
     """Put rows into the recorded results, in their places; returns all of these engines.
 
+    A row that stays names the commit that it was measured at.
+
     Raises: NotRecorded.
     """
     recorded = results.read("bench")
     new = {(r["engine"], r["figure"], r["config"]): r for r in rows}
-    kept = [new.pop((r["engine"], r["figure"], r["config"]), r) for r in recorded["rows"]]
+    kept = [
+        new.pop((r["engine"], r["figure"], r["config"]), {"commit": recorded["commit"], **r})
+        for r in recorded["rows"]
+    ]
     every = [*kept, *new.values()]
     results.write("bench", every, seconds=recorded["seconds"], seed=recorded["seed"],
                   record=True, tools=["verilator"])  # fmt: skip
@@ -60,6 +67,10 @@ def main(argv: list[str] | None = None) -> int:
         benchmark.check(options)
     except ValueError as error:
         parser.error(str(error))
+    for name in ("json", "plot"):
+        path = getattr(options, name, None)
+        if path and (path.is_dir() or not path.absolute().parent.is_dir()):
+            parser.error(f"--{name}: got {path}, want a file in a folder that is there")
     results.check_record(parser, options.record)
     rows = list(benchmark.rows(options))
     print(f"memory preset {options.memory}, latency {MEMORIES[options.memory].latency} clocks")

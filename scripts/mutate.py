@@ -254,13 +254,13 @@ def show(rows: Sequence[dict[str, Any]], survivors: Sequence[dict[str, Any]]) ->
 def with_recorded(
     rows: list[dict[str, Any]], survivors: list[dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Add what is recorded of the folders that did not run."""
+    """Add what is recorded of the folders that did not run, with the commits that they ran at."""
     try:
         old = results.read("mutate")
     except FileNotFoundError:
         return rows, survivors
     ran = {r["folder"] for r in rows}
-    rows = rows + [r for r in old["rows"] if r["folder"] not in ran]
+    rows = rows + [{"commit": old["commit"], **r} for r in old["rows"] if r["folder"] not in ran]
     left = [s for s in old["survivors"] if not any(s["file"].startswith(f) for f in ran)]
     order = [f"rtl/{f}" for f in FOLDERS]
     return sorted(rows, key=lambda r: order.index(r["folder"])), survivors + left

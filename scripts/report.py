@@ -436,6 +436,7 @@ def _plot(rows: list[dict[str, Any]]) -> str:
     figure.tight_layout()
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None})
+    pyplot.close(figure)
     return text.getvalue()[text.getvalue().index("<svg") :]
 
 
@@ -477,15 +478,14 @@ def write_bench(record: bool) -> None:
     """Measure the engines, for the record with their plots. Raises: CalledProcessError."""
     rows: list[dict[str, Any]] = []
     start = time.monotonic()
-    measured = benchmarks()
-    for engine, benchmark in measured.items():
-        if benchmark.long:  # `scripts/bench.py ENGINE --record` measures them
+    for word, benchmark in benchmarks().items():
+        if benchmark.long:  # `scripts/bench.py ... --record` measures them
             continue
-        path = BUILD / "report" / f"bench-{engine}.json"
+        path = BUILD / "report" / f"bench-{word}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         plot = ["--plot"] if record and benchmark.image else []
         subprocess.run(
-            [sys.executable, "scripts/bench.py", engine, "--json", str(path), *plot],
+            [sys.executable, "scripts/bench.py", word, "--json", str(path), *plot],
             cwd=ROOT, check=True, timeout=3600, stdout=subprocess.DEVNULL,
         )  # fmt: skip
         rows += json.loads(path.read_text())
@@ -495,8 +495,8 @@ def write_bench(record: bool) -> None:
     for r in (r for r in rows if r["engine"] == "replay"):
         if not (r["figure"].startswith("cycles_per_") and r["config"].startswith(largest)):
             r["peers"] = []
-    long = {name for name, benchmark in measured.items() if benchmark.long}
-    rows += [r for r in results.read("bench")["rows"] if r["engine"] in long]
+    again = {r["engine"] for r in rows}
+    rows += [r for r in results.read("bench")["rows"] if r["engine"] not in again]
     results.write(
         "bench", rows, seconds=time.monotonic() - start, seed=1, record=record,
         tools=["verilator"],

@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -88,12 +89,38 @@ def render(report: Path, folder: Path) -> None:
     )  # fmt: skip
 
 
+def is_within(name: str, folders: Sequence[str]) -> bool:
+    """Whether a folder is one of these or below one."""
+    return any(f"{name}/".startswith(f"{folder}/") for folder in folders)
+
+
+def with_recorded(
+    rows: Sequence[Mapping[str, object]], only: Sequence[str]
+) -> list[Mapping[str, object]]:
+    """Put the rows of some folders among those recorded, each older one with its commit."""
+    try:
+        old = results.read("coverage")
+    except FileNotFoundError:
+        return list(rows)
+    kept = [
+        {"commit": old["commit"], **r} for r in old["rows"] if not is_within(str(r["folder"]), only)
+    ]
+    return [*kept, *rows]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--raw", type=Path, default=coverage.FOLDER / "raw", help="runs' counts")
     parser.add_argument("--out", type=Path, default=coverage.FOLDER, help="folder of the reports")
     parser.add_argument("--seed", type=int, default=1, help="of the runs, for the record")
     parser.add_argument("--since", type=float, help="start of the runs, seconds since 1970")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="FOLDER",
+        choices=GROUPS,
+        help="judge these; with --record their rows replace those recorded",
+    )
     parser.add_argument("--record", action="store_true", help="write docs/report/data")
     options = parser.parse_args()
     results.check_record(parser, options.record)
@@ -107,9 +134,13 @@ def main() -> int:
     bins = data.read_bins(sorted(options.raw.glob("*.yaml")))
     exclusions, waivers = data.read_waivers(WAIVERS)
     points, excluded = data.exclude(points, exclusions, ROOT)
+    if options.only:
+        waivers = [w for w in waivers if is_within(os.path.dirname(w.file), options.only)]
     waived, faults = data.waive(points, waivers, ROOT)
     rows = data.summarize(points, waived, bins, data.unmeasured(ROOT, points, exclusions))
-    sums = data.group(rows, GROUPS)
+    if options.only:
+        rows = {name: row for name, row in rows.items() if is_within(name, options.only)}
+    sums = data.group(rows, options.only or GROUPS)
     faults += data.failures(sums, GOAL)
 
     from gcovr.data_model.version import FORMAT_VERSION
@@ -124,9 +155,10 @@ def main() -> int:
         console.print(line, highlight=False, soft_wrap=True)
     for exclusion in exclusions:
         console.print(f"left out: {exclusion.files}: {exclusion.reason}", soft_wrap=True)
+    found = [_result(name, row) for name, row in {**rows, **sums}.items()]
     results.write(
         "coverage",
-        [_result(name, row) for name, row in {**rows, **sums}.items()],
+        with_recorded(found, options.only) if options.only and options.record else found,
         seconds=time.time() - start,
         seed=options.seed,
         tools=["verilator", "cocotb-coverage", "gcovr"],

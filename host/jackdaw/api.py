@@ -76,7 +76,7 @@ def train(
     on stderr says so. Ctrl-C saves the run and ends it.
 
     Args:
-        agent: `dqn`, `dqn-sgd`, `ddpg`, `ddpg-lagged`, `td3`, `ddpg-qat` or `a3c`.
+        agent: `dqn`, `dqn-sgd`, `ddpg`, `ddpg-lagged`, `td3`, `ddpg-qat`, `a3c` or `ic3net`.
         env: Gymnasium id, or a function or class that makes an environment or (`dqn`, `ddpg`,
             `td3`) a VectorEnv.
         device: `sim`, the simulated hardware; `model`, the golden models, which give the same

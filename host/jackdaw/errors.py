@@ -53,6 +53,46 @@ class NonfiniteError(ValueError):
     """An environment or a network gave a NaN or an infinity; says where and in which step."""
 
 
+class SearchError(Exception):
+    """Anything that goes wrong in a tree search on the host."""
+
+
+class EvaluatorError(SearchError):
+    """A network or another evaluator failed, or gave what is no prior or no value."""
+
+
+class SearchTimeout(SearchError):
+    """A search waited too long; says for what."""
+
+
+class EnvNotClonable(SearchError):
+    """An environment whose state cannot be copied exactly; says how that was seen."""
+
+
+class EnvError(SearchError):
+    """An environment raised an error in a simulation; names the node by its actions."""
+
+
+class WorkerDied(SearchError):
+    """A process of the search's workers ended in a simulation, and a second one, too."""
+
+
+class WorkerTimeout(WorkerDied):
+    """A simulation did not end in time, nor did its second attempt."""
+
+
+class ValueRange(SearchError):
+    """A value of a simulation that is NaN or outside -8..8; says how to scale it."""
+
+
+class StateTableTooLarge(SearchError):
+    """The states of a search's nodes do not fit into memory; says how many bytes they are."""
+
+
+class ReplayMismatch(SearchError):
+    """A recorded search whose responses differ when it is run again; names the first."""
+
+
 class DeviceError(Exception):
     """Anything that goes wrong on a device or between it and the host."""
 
@@ -159,7 +199,9 @@ class RingHaltedError(DeviceError):
     """The ring halted before the job: one with the STOP flag failed."""
 
 
-EXPECTED = (ConfigError, CheckpointError, RunFolderError, NonfiniteError, DeviceError)
+EXPECTED = (
+    ConfigError, CheckpointError, RunFolderError, NonfiniteError, SearchError, DeviceError,
+)  # fmt: skip
 """What a command tells in one line, without a traceback."""
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 EXTRAS = {
-    "gymnasium": "train", "matplotlib": "train", "tqdm": "train", "Box2D": "box2d",
+    "gymnasium": "train", "matplotlib": "train", "tqdm": "train", "rich": "train", "Box2D": "box2d",
     "mujoco": "mujoco", "ale_py": "atari", "torch": "torch", "onnx": "onnx", "fusesoc": "sim",
-    "cocotb_tools": "sim",
+    "cocotb_tools": "sim", "ray": "ray", "pyspiel": "games", "pettingzoo": "games",
 }  # fmt: skip
 
 

@@ -101,7 +101,9 @@ def test_a3c_bench_record_and_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     results.write("bench", [other, made("A", 16, 1.0)], seconds=1, seed=1, record=True)
     rows = [made("A", 16, 2.0), made("FA3C", 4, 4.0), made("Alt1", 4, 3.0)]
     assert bench.record(rows) == rows
-    assert results.read("bench")["rows"] == json.loads(json.dumps([other, *rows]))
+    assert results.read("bench")["rows"] == json.loads(
+        json.dumps([{"commit": "0123456789", **other}, *rows])
+    )
     assert bench_a3c.of_agents(rows) == {"A": {16: 2.0}, "FA3C": {4: 4.0}, "Alt1": {4: 3.0}}
     bench_a3c.draw(tmp_path / "plot.png", rows)
     assert (tmp_path / "plot.png").stat().st_size > 10_000

@@ -12,8 +12,8 @@ from flow import ROOT
 PACKAGE = ROOT / "host" / "jackdaw"
 # From below; the replay buffer is for training loops of other people.
 LAYERS = (
-    "extras", "errors", "ranges", "environments", "device", "drivers", "replay_buffer", "search",
-    "agents", "runtime", "api", "cli", "__main__",
+    "extras", "errors", "ranges", "environments", "device", "drivers", "replay_buffer",
+    "agents", "runtime", "search", "api", "cli", "__main__",
 )  # fmt: skip
 
 

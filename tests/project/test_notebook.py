@@ -41,6 +41,7 @@ def test_a_notebook_prints_what_it_shows(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    pyplot.close("all")  # of tests before
     space: dict[str, Any] = {"__name__": "__main__"}
     drawn = compared = 0
     for number, cell in enumerate(json.loads(path.read_text())["cells"]):

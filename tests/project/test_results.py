@@ -228,3 +228,31 @@ def test_a_part_of_the_proofs_is_not_recorded(
     with pytest.raises(SystemExit, match="2"):
         prove.main()
     assert "--record: want" in capsys.readouterr().err
+
+
+def test_rows_that_stay_name_their_commit(tree: Path) -> None:
+    """A record of some rows leaves the others, with the commit that they were measured at."""
+    old = [
+        {"engine": "a", "figure": "clocks", "config": "1", "measured": 1},
+        {"engine": "a", "figure": "clocks", "config": "2", "measured": 2, "commit": "first"},
+    ]
+    results.write("bench", old, seconds=1, record=True)
+    before = results.read("bench")["commit"]
+    git(tree, "commit", "-q", "-a", "--allow-empty", "-m", "y")
+    new = {"engine": "a", "figure": "clocks", "config": "3", "measured": 3}
+    found = bench.record([new])
+    assert results.read("bench")["commit"] != before
+    assert [row.get("commit") for row in found] == [before, "first", None]
+
+    folders = [{"folder": "rtl/lib"}, {"folder": "rtl/qat", "commit": "first"}]
+    results.write("mutate", folders, seconds=1, record=True, survivors=[])
+    rows, _ = mutate.with_recorded([{"folder": "rtl/replay"}], [])
+    after = results.read("mutate")["commit"]
+    assert {row["folder"]: row.get("commit") for row in rows} == {
+        "rtl/lib": after, "rtl/replay": None, "rtl/qat": "first"
+    }  # fmt: skip
+
+    results.write("coverage", folders, seconds=1, record=True)
+    kept = report_coverage.with_recorded([{"folder": "rtl/replay"}], ["rtl/replay"])
+    assert [row.get("commit") for row in kept] == [after, "first", None]
+    assert report_coverage.with_recorded([], ["rtl"]) == []

@@ -14,11 +14,13 @@ WORDS = {
     "train": "train an agent: jackdaw train dqn CartPole-v1",
     "eval": "play episodes with a run's policy",
     "play": "show an episode, or write it as a GIF",
+    "search": "play episodes with tree search: jackdaw search --env CartPole-v1",
     "export": "write a run's policy as .onnx, .pt or .npz",
     "bench": "measure an engine in device clocks",
     "devices": "list the devices and the tools that are there",
     "new-engine": "begin an engine of your own",
 }
+GAMES = {("train", "gomoku"), ("play", "gomoku")}  # with a module of their own
 INTERRUPTED = 130  # exit code after Ctrl-C
 
 
@@ -50,8 +52,11 @@ def call(word: str, argv: Sequence[str], name: str | None = None) -> int:
     Returns: the exit code.
     """
     name = name or f"jackdaw {word}"
+    module_name = word.replace("-", "_")
+    if argv and (word, argv[0]) in GAMES:
+        name, module_name, argv = f"{name} {argv[0]}", f"{argv[0]}_{word}", argv[1:]
     try:
-        module = importlib.import_module(f"jackdaw.cli.{word.replace('-', '_')}")
+        module = importlib.import_module(f"jackdaw.cli.{module_name}")
         about = (module.__doc__ or "").partition("\n")[0]
         parser = argparse.ArgumentParser(prog=name, description=about)
         module.add_arguments(parser)

@@ -10,7 +10,8 @@ from jackdaw.api import load, record, watch
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line."""
-    parser.add_argument("run", type=Path, help="the run's folder")
+    parser.add_argument("run", type=Path,
+                        help="the run's folder; or gomoku: a game in the terminal")  # fmt: skip
     parser.add_argument("--env", help="another environment than that of its training")
     parser.add_argument("--seed", type=int, default=0, help="of the episode")
     parser.add_argument("--gif", type=Path, metavar="FILE", help="write it, without a window")

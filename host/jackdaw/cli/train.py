@@ -41,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--minutes", type=float, default=float("inf"), help="limit of a3c")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                         help="change a setting; NAME=VALUE,VALUE for pairs")  # fmt: skip
+    parser.add_argument("--groups", type=int, metavar="G",
+                        help="weight groups of ic3net; as --set groups=G")  # fmt: skip
     parser.add_argument("--config", help="build configuration, by name or file")
     parser.add_argument("--memory", default="D", help="memory preset of the simulator: D S Q I")
     parser.add_argument("--mode", choices=("comm_reduction", "default"), default="comm_reduction")
@@ -81,9 +83,11 @@ def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
 def asked(options: argparse.Namespace, agent: str, env: str, seed: int) -> tuple[Session, str]:
     """The session of a seed."""
+    groups = [] if options.groups is None else [f"groups={options.groups}"]
     return ask(
         agent, env, device=options.device, seed=seed, config=options.config,
-        steps=options.steps, window=options.window, texts=options.set, memory=options.memory,
+        steps=options.steps, window=options.window, texts=[*options.set, *groups],
+        memory=options.memory,
         assertions=options.assertions, mode=options.mode, minutes=options.minutes,
         checkpoint_every=options.checkpoint_every, checkpoint_minutes=options.checkpoint_minutes,
     )  # fmt: skip

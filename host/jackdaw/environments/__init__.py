@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import gymnasium.vector
 
 from jackdaw.errors import ConfigError
 
+if TYPE_CHECKING:
+    from jackdaw.environments.predator_prey import PredatorPrey
+
 PIXEL_CATCH = "jackdaw/PixelCatch-v0"
 OWN = "own/"  # namespace of the environments that users' functions make
 
 gymnasium.register(PIXEL_CATCH, "jackdaw.environments.pixel_catch:PixelCatch")
+GAMES = "jackdaw.environments.predator_prey"
+TEAMS: dict[str, tuple[str, dict[str, int]]] = {  # class and settings of multi-agent games
+    "PredatorPrey-v0": ("PredatorPreyGrid", {"dim": 5, "agents": 3, "vision": 0, "steps": 20}),
+    "PredatorPreyMedium-v0": (
+        "PredatorPreyGrid", {"dim": 10, "agents": 5, "vision": 1, "steps": 40}
+    ),
+    "PredatorPreyParticle-v0": ("PredatorPreyParticle", {"agents": 3, "steps": 40}),
+}  # fmt: skip
+for _name, (_kind, _settings) in TEAMS.items():
+    gymnasium.register(_name, vector_entry_point=f"{GAMES}:{_kind}", kwargs=dict(_settings))
 
 Vector = gymnasium.vector.VectorEnv[Any, Any, Any]
 Make = Callable[..., gymnasium.Env[Any, Any]] | Callable[..., Vector]
@@ -79,3 +93,17 @@ def make_frames(name: str, **options: Any) -> gymnasium.Env[Any, Any]:
     from jackdaw.environments.atari import make_atari  # needs ale-py
 
     return make_atari(name, **options)
+
+
+def make_team(name: str, episodes: int, render_mode: str | None = None) -> PredatorPrey:
+    """Make a multi-agent game that plays so many episodes at once.
+
+    Raises: ConfigError for another name.
+    """
+    if name not in TEAMS:
+        raise ConfigError(f"{name}: got no game for a team; there are {', '.join(TEAMS)}")
+    kind, settings = TEAMS[name]
+    found: PredatorPrey = getattr(importlib.import_module(GAMES), kind)(
+        episodes, **settings, render_mode=render_mode
+    )
+    return found

@@ -8,13 +8,15 @@ from typing import Any
 import gymnasium
 
 from jackdaw.agents.a3c import PIXEL_CATCH, A3cRecipe, a3c_recipe
+from jackdaw.agents.ic3net import Ic3netRecipe
 from jackdaw.agents.recipes import LANDER, OWN_VECTOR, RECIPES, QatRecipe, Recipe
-from jackdaw.environments import make_frames, makes_vector
+from jackdaw.environments import TEAMS, make_frames, make_team, makes_vector
 from jackdaw.errors import ConfigError
 from jackdaw.runtime.environment import Environment
 from jackdaw.runtime.vector import VectorEnvironment
 
 A3C = "a3c"
+IC3NET = "ic3net"
 NO_GOAL = float("inf")
 """Threshold of an environment that names none: the run goes on for all of its steps."""
 
@@ -27,13 +29,13 @@ BASES: dict[str, Recipe] = {
     "td3": RECIPES["td3", "LunarLanderContinuous-v3"],
     "ddpg-qat": RECIPES["ddpg-qat", "LunarLanderContinuous-v3"],
 }
-AGENTS = (*BASES, A3C)
+AGENTS = (*BASES, A3C, IC3NET)
 ONE_BY_ONE = ("ddpg-qat", A3C)
 REWARD_SCALE = 0.1  # of unknown rewards
 PIXELS = {(2, 12, 12): PIXEL_CATCH, (4, 84, 84): A3cRecipe("")}
 
 
-def chosen(agent: str, environment: str) -> tuple[Recipe | A3cRecipe, str]:
+def chosen(agent: str, environment: str) -> tuple[Recipe | A3cRecipe | Ic3netRecipe, str]:
     """The settings of an agent on an environment.
 
     Args:
@@ -44,6 +46,11 @@ def chosen(agent: str, environment: str) -> tuple[Recipe | A3cRecipe, str]:
     """
     if agent not in AGENTS:
         raise ConfigError(f"no agent {agent}; there are: {', '.join(AGENTS)}")
+    if agent == IC3NET:
+        make_team(environment, 1)
+        return Ic3netRecipe(environment), ""
+    if environment in TEAMS:
+        raise ConfigError(f"{environment}: {agent} plays alone; the game is for {IC3NET}")
     if (agent, environment) in RECIPES:
         return RECIPES[agent, environment], ""
     if agent == A3C and (environment == PIXEL_CATCH.environment or environment.startswith("ALE/")):

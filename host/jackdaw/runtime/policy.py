@@ -21,6 +21,7 @@ from jackdaw.agents.a3c import policy as softmax
 from jackdaw.agents.actor_critic import ActorCriticAgent
 from jackdaw.agents.base import EnvironmentSpec, Parameters
 from jackdaw.agents.dqn import DqnAgent
+from jackdaw.agents.ic3net import Ic3netRecipe
 from jackdaw.agents.recipes import ActorCriticRecipe, DqnRecipe, QatRecipe, Recipe
 from jackdaw.device import open_device
 from jackdaw.drivers.qat import Policy as FixedActor
@@ -305,6 +306,8 @@ def load(folder: Path | str) -> Policy:
         if type(error).__name__.startswith("Checkpoint"):
             raise
         raise ConfigError(f"{folder} is no run's folder: {error}") from None
+    if isinstance(recipe, Ic3netRecipe):
+        raise ConfigError(f"{folder}: a team has no policy without its device")
     spaces = config.get("spaces") or _spaces(recipe)
     if isinstance(recipe, A3cRecipe):
         return FramePolicy(recipe, spaces, state["run"]["parameters"])
@@ -317,13 +320,15 @@ def load(folder: Path | str) -> Policy:
     return ActorPolicy(recipe, spaces, parameters)
 
 
-def recipe_of(data: Mapping[str, Any]) -> Recipe | A3cRecipe:
+def recipe_of(data: Mapping[str, Any]) -> Recipe | A3cRecipe | Ic3netRecipe:
     """The recipe that config.json says. Raises: TypeError, KeyError, ConfigError."""
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
     if "settings" in values:
         layers = tuple(Layer(**layer) for layer in values["network"]["layers"])
         values |= {"network": Network(layers), "settings": A3cSettings(**values["settings"])}
         return A3cRecipe(**values)
+    if "group_rate" in values:
+        return Ic3netRecipe(**values)
     kinds = {"epsilon": DqnRecipe, "smoothing": ActorCriticRecipe, "qdelay": QatRecipe}
     kind = next(kind for key, kind in kinds.items() if key in values)
     return kind(**values)

@@ -7,7 +7,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -161,9 +161,13 @@ class RunFolder:
 
     def finish(self, summary: dict[str, Any], curves: Sequence[Curve], title: str = "") -> None:
         """Write summary.json and curve.png. Raises: RunFolderError."""
+        self.conclude(summary, lambda path: draw_curves(path, curves, title))
+
+    def conclude(self, summary: dict[str, Any], draw: Callable[[Path], None]) -> None:
+        """Write summary.json, and curve.png, which `draw` makes. Raises: RunFolderError."""
         with told(self.path):
             write_json(self.summary, summary)
-            draw_curves(self.curve, curves, title)
+            draw(self.curve)
 
     def events(self) -> EventWriter:
         """A writer of TensorBoard events, to be closed. Raises: RunFolderError."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jackdaw.agents.a3c import A3cRecipe
+from jackdaw.agents.ic3net import Ic3netRecipe
 from jackdaw.agents.recipes import Recipe, settings_from
 from jackdaw.device import Device, load_config, open_device
 from jackdaw.errors import ConfigError
@@ -41,7 +42,7 @@ class Session:
     """
 
     agent: str
-    recipe: Recipe | A3cRecipe
+    recipe: Recipe | A3cRecipe | Ic3netRecipe
     device: str
     config: str
     seed: int = 1
@@ -57,7 +58,9 @@ class Session:
         """What a run must have in common with the one that it goes on from."""
         if isinstance(self.recipe, A3cRecipe):
             return AsynchronousTraining.identity(self.recipe, self.seed, self.config)
-        return training_of(self.recipe).identity(self.recipe, self.seed, self.config)
+        kind: Any = training_of(self.recipe)
+        found: dict[str, Any] = kind.identity(self.recipe, self.seed, self.config)
+        return found
 
     @property
     def about(self) -> dict[str, Any]:

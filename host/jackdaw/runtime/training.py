@@ -17,12 +17,13 @@ import numpy as np
 from jackdaw import ranges
 from jackdaw.agents.a3c import A3cRecipe
 from jackdaw.agents.base import EnvironmentSpec
+from jackdaw.agents.ic3net import Ic3netRecipe
 from jackdaw.agents.make import make_agent
 from jackdaw.agents.qat_ddpg import QatAgent
 from jackdaw.agents.recipes import OWN_VECTOR, ActorCriticRecipe, DqnRecipe, QatRecipe, Recipe
 from jackdaw.device import Config, load_config
 from jackdaw.device.base import Device
-from jackdaw.environments import make_frames, makes_vector
+from jackdaw.environments import make_frames, make_team, makes_vector
 from jackdaw.errors import ConfigError
 from jackdaw.runtime.asynchronous import AsynchronousRun
 from jackdaw.runtime.callbacks import Callbacks
@@ -43,6 +44,7 @@ from jackdaw.runtime.qat_trainer import QatTrainer
 from jackdaw.runtime.report import Curve, Line
 from jackdaw.runtime.run_folder import RunFolder
 from jackdaw.runtime.seeds import derive, generator
+from jackdaw.runtime.team import TeamRun, TeamTrainer
 from jackdaw.runtime.timestep import TimestepRun, Trainer
 from jackdaw.runtime.together import in_turn
 from jackdaw.runtime.vector import VectorEnvironment
@@ -99,7 +101,39 @@ def closing_on_error(held: Any) -> Iterator[None]:
         raise
 
 
-class LockstepTraining:
+class _OneRun:
+    """What the trainings of one loop with one trainer share; see Training."""
+
+    trainer: Any
+    run: Any
+
+    def rounds(self) -> Iterator[Progress]:
+        """See Training."""
+        yield from self.run.rounds()
+
+    def close(self) -> None:
+        """See Training."""
+        self.run.close()
+        self.trainer.close()
+
+    @property
+    def step(self) -> int:
+        """Steps so far, in the unit of the recipe's `max_steps`."""
+        return self.progress.gradient_steps
+
+    @property
+    def solved(self) -> bool:
+        """Whether the recipe's threshold was reached."""
+        return bool(self.run.solved)
+
+    @property
+    def progress(self) -> Progress:
+        """See callbacks.Watched."""
+        progress: Progress = self.run.progress
+        return progress
+
+
+class LockstepTraining(_OneRun):
     """DQN, DDPG or TD3 on the replay and the learner engine, until an evaluation is good enough.
 
     Args:
@@ -146,30 +180,6 @@ class LockstepTraining:
         if settings["vector"] != OWN_VECTOR:
             del settings["vector"]  # the same bits in each way
         return {"loop": "lockstep", **settings, "seed": ranges.seed(seed), **build(config)}
-
-    def rounds(self) -> Iterator[Progress]:
-        """See Training."""
-        yield from self.run.rounds()
-
-    def close(self) -> None:
-        """See Training."""
-        self.run.close()
-        self.trainer.close()
-
-    @property
-    def step(self) -> int:
-        """Gradient steps so far."""
-        return self.run.progress.gradient_steps
-
-    @property
-    def solved(self) -> bool:
-        """Whether an evaluation reached the threshold."""
-        return self.run.solved
-
-    @property
-    def progress(self) -> Progress:
-        """See callbacks.Watched."""
-        return self.run.progress
 
     def policy(self) -> Policy:
         """See callbacks.Watched."""
@@ -241,7 +251,7 @@ class LockstepTraining:
         return VectorEnvironment.of(name) if own else Environment(name)
 
 
-class TimestepTraining:
+class TimestepTraining(_OneRun):
     """DDPG on the replay and the qat engine, for all of the recipe's timesteps.
 
     Args:
@@ -288,30 +298,6 @@ class TimestepTraining:
         settings = asdict(replace(recipe, max_steps=1))
         del settings["config"], settings["vector"]  # a name; the build counts
         return {"loop": "timestep", **settings, "seed": ranges.seed(seed), **build(config)}
-
-    def rounds(self) -> Iterator[Progress]:
-        """See Training."""
-        yield from self.run.rounds()
-
-    def close(self) -> None:
-        """See Training."""
-        self.run.close()
-        self.trainer.close()
-
-    @property
-    def step(self) -> int:
-        """Timesteps so far."""
-        return self.run.progress.gradient_steps
-
-    @property
-    def solved(self) -> bool:
-        """Whether the last evaluation reached the threshold."""
-        return self.run.solved
-
-    @property
-    def progress(self) -> Progress:
-        """See callbacks.Watched."""
-        return self.run.progress
 
     def policy(self) -> Policy:
         """See callbacks.Watched."""
@@ -371,8 +357,95 @@ class TimestepTraining:
         return Environment(self.recipe.environment)
 
 
-def training_of(recipe: Recipe) -> type[LockstepTraining] | type[TimestepTraining]:
+class TeamTraining(_OneRun):
+    """IC3Net on the sparse engine, for all of the recipe's updates.
+
+    Args:
+        device: an open device with the engine.
+        recipe: all settings.
+        seed: of the run.
+        start: `state` of an earlier training with the same recipe and seed.
+    Attributes:
+        trainer: what the loop trains on.
+        run: the loop.
+    Raises: ConfigError if the build is too small for the recipe.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        recipe: Ic3netRecipe,
+        seed: int,
+        start: dict[str, Any] | None = None,
+    ) -> None:
+        self.recipe, self.seed, self.most = recipe, ranges.seed(seed), recipe.max_steps
+        game = make_team(recipe.environment, recipe.episodes)
+        self.spaces = {"observation": [game.agents, game.width], "action": {"n": 5}}
+        self.trainer = TeamTrainer(device, recipe, game, seed)
+        with closing_on_error(self.trainer):
+            self.run = TeamRun(recipe, self.trainer, game, seed)
+            if start is not None:
+                self.trainer.load_state(start["trainer"])
+                self.run.load_state(start["run"])
+
+    @staticmethod
+    def identity(recipe: Ic3netRecipe, seed: int, config: str | Config) -> dict[str, Any]:
+        """What must be the same for a run to go on from a checkpoint (its end may be moved)."""
+        settings = asdict(replace(recipe, max_steps=1))
+        del settings["config"]
+        return {"loop": "team", **settings, "seed": ranges.seed(seed), **build(config)}
+
+    def policy(self) -> Policy:
+        """See callbacks.Watched. Raises: ConfigError, as a team plays on its device alone."""
+        raise ConfigError(f"{self.recipe.environment}: a team has no policy without its device")
+
+    def state(self) -> dict[str, Any]:
+        """See Training: all that decides how it goes on, to the bit."""
+        return {"trainer": self.trainer.state(), "run": self.run.state_of()}
+
+    def final_return(self) -> float:
+        """Share of 100 or more episodes that succeed with the weights of now."""
+        return self.run.evaluate(EVALUATION_EPISODES)
+
+    def curve(self) -> Curve:
+        """See Training; a return is the share of an update's episodes that succeeded."""
+        return curve_of(self.recipe, {"run": self.run.state_of()})
+
+    def outcome(self) -> dict[str, Any]:
+        """Where it is, with a hash of all that was learned."""
+        bits = hashlib.sha256()
+        for name, arrays in sorted(self.trainer.driver.memories().items()):
+            for key, array in sorted(arrays.items()):
+                bits.update(f"{name} {key}".encode() + np.ascontiguousarray(array).tobytes())
+        return {
+            "solved": self.solved,
+            "gradient_steps": self.step,
+            "mean_return": self.run.progress.mean_return,
+            "parameters_sha256": bits.hexdigest(),
+        }
+
+    def write_events(self, writer: Any, prefix: str = "") -> None:
+        """See Training."""
+        progress = self.run.progress
+        for name, value in (
+            ("train/success", self.run.history.episodes[-1][2]),
+            ("train/mean_success", progress.mean_return),
+            ("train/mean_error", progress.mean_td),
+            ("train/loss_scale", self.trainer.scale.value),
+            ("device/cycles", progress.cycles),
+        ):
+            writer.add_scalar(prefix + name, value, self.step)
+
+
+Settings = Recipe | Ic3netRecipe
+
+
+def training_of(
+    recipe: Settings,
+) -> type[LockstepTraining] | type[TimestepTraining] | type[TeamTraining]:
     """The kind of training that a recipe is for."""
+    if isinstance(recipe, Ic3netRecipe):
+        return TeamTraining
     return TimestepTraining if isinstance(recipe, QatRecipe) else LockstepTraining
 
 
@@ -546,7 +619,7 @@ class AsynchronousTraining:
             writer.add_scalar(prefix + name, value, self.step)
 
 
-def curve_of(recipe: Recipe | A3cRecipe, state: Mapping[str, Any]) -> Curve:
+def curve_of(recipe: Settings | A3cRecipe, state: Mapping[str, Any]) -> Curve:
     """The curve of a checkpoint's run: of every episode, its step and its return."""
     if isinstance(recipe, A3cRecipe):
         unit = "environment steps"
@@ -555,7 +628,7 @@ def curve_of(recipe: Recipe | A3cRecipe, state: Mapping[str, Any]) -> Curve:
     episodes, goal = history["episodes"], recipe.threshold
     return Curve(
         "gradient steps",
-        20,
+        recipe.window if isinstance(recipe, Ic3netRecipe) else 20,
         goal if np.isfinite(goal) else None,
         [e[1] for e in episodes],
         [e[2] for e in episodes],
@@ -620,7 +693,7 @@ def train(
 
 def train_agent(
     device: Device | None,
-    recipe: Recipe,
+    recipe: Settings,
     seed: int,
     folder: RunFolder,
     about: dict[str, Any],
@@ -643,10 +716,12 @@ def train_agent(
     Returns: what summary.json says.
     Raises: ConfigError if the build is too small for the recipe; then nothing is written.
     """
-    training: LockstepTraining | TimestepTraining
+    training: LockstepTraining | TimestepTraining | TeamTraining
     if isinstance(recipe, QatRecipe):
         training = TimestepTraining(device, recipe, seed, folder.start)
-    elif device is not None:
+    elif device is not None and isinstance(recipe, Ic3netRecipe):
+        training = TeamTraining(device, recipe, seed, folder.start)
+    elif device is not None and isinstance(recipe, Recipe):
         training = LockstepTraining(device, recipe, seed, mode, folder.start)
     else:
         raise ConfigError(f"device: got none for {about['agent']}, want a simulator or a model")

@@ -1,0 +1,1 @@
+"""Games that are searched: of our own, and those of other packages."""

@@ -1,0 +1,1 @@
+"""Golden models of Gomoku and of the search that plays it: plain rules, a textbook's tree."""
