@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What blocks of the sparse engine share: formats, the network table, instructions, and what the
+// planner tells the banks.
+//
+//   jd_sparse_grp, jd_sparse_osel   grouping entries -> list_t, one list of rows and one of columns
+//   jd_sparse_plan                  lists -> window_write_t, range_write_t, place_t, list_t
+//   jd_sparse_lau                   tables, parameter memory -> weight_begin_t, weight_write_t
+//   jd_sparse_bank                  keeps lists, windows and its range; needs nothing else
+//
+// Numbers  Fields have the width of the largest build. A *list* has the rows or the columns of a
+//          layer, those of group 0 first, ascending in a group; a *place* is an entry of it. A pass
+//          has contracted indices, whose products are summed, and produced ones, which have a lane
+//          each: see models/sparse/plan.py. A *window* is produced indices side by side on the lanes
+//          of a bank; *rank* r of a window's slot is its r-th contracted index.
+// Source   docs/sparse.md. Golden models: models/sparse/formats.py, models/sparse/plan.py.
+package jd_sparse_pkg;
+  localparam int unsigned HALF_W    = 16;   // bits of FP16
+  localparam int unsigned SINGLE_W  = 32;   // bits of FP32
+  localparam int unsigned VECTORS   = 4;    // of a tile
+  localparam int unsigned NEURONS   = 8;    // of an activation line
+  localparam int unsigned TUPLE_W   = VECTORS * HALF_W;   // a neuron of a tile
+  localparam int unsigned LINE_W    = NEURONS * TUPLE_W;  // an activation line, a beat of memory
+  localparam int unsigned SLOTS     = 4;    // of a window, at most
+  localparam int unsigned CORES     = 3;    // at most
+  localparam int unsigned BANKS     = 8;    // of a core, at most
+  localparam int unsigned LAYERS    = 8;    // at most
+  localparam int unsigned UNITS     = 8;
+  localparam int unsigned SEMAPHORES = 16;
+  localparam int unsigned QUEUE     = 8;    // instructions that a unit's queue holds
+  localparam int unsigned WORD_BANKS = 64;  // of the parameter memory
+  localparam int unsigned GROUP_LINE = 128; // grouping entries of a line
+
+  localparam int unsigned LAYER_W   = 3;    // a layer's number
+  localparam int unsigned DIM_W     = 10;   // rows or columns of a layer, 1..512
+  localparam int unsigned INDEX_W   = 9;    // a row or a column
+  localparam int unsigned GROUPS_W  = 6;    // G, 1..32
+  localparam int unsigned GROUP_W   = 5;    // a group
+  localparam int unsigned TILES_W   = 4;    // tiles, 0..8
+  localparam int unsigned TILE_W    = 3;    // a tile
+  localparam int unsigned WINDOW_W  = 5;    // a window, 0..30
+  localparam int unsigned LANE_W    = 9;    // a lane, and lanes, 0..264
+  localparam int unsigned UNIT_W    = 8;    // a unit of FW or DX: window * NT + tile, 0..248
+  localparam int unsigned W_LINE_W  = 15;   // a weight line of a bank
+  localparam int unsigned G_LINE_W  = 13;   // a gradient line of a bank
+  localparam int unsigned A_LINE_W  = 16;   // an activation line
+  localparam int unsigned STRIDE_W  = 10;   // activation lines from tile to tile
+  localparam int unsigned P_WORD_W  = 18;   // a word of the parameter memory
+  localparam int unsigned P_LINE_W  = 12;   // a line of 64 words of it
+  localparam int unsigned B_WORD_W  = 11;   // a bias
+  localparam int unsigned M_LINE_W  = 9;    // a line of grouping entries
+  localparam int unsigned S_WORD_W  = 12;   // a grouping state
+
+  // ---- The network table: a layer that passed its checks.
+  typedef struct packed {
+    logic [DIM_W-1:0]    m;            // rows, inputs
+    logic [DIM_W-1:0]    n;            // columns, outputs
+    logic [GROUPS_W-1:0] groups;
+    logic [1:0]          split_log2;   // chains of a forward sum
+    logic                tr;           // DW contracts columns
+    logic [TILES_W-1:0]  tiles;        // at most
+    logic [P_WORD_W-1:0] w_base;       // a multiple of 64
+    logic [B_WORD_W-1:0] b_base;
+    logic [M_LINE_W-1:0] g_base;
+    logic [S_WORD_W-1:0] s_base;
+    logic [INDEX_W-1:0]  dx_from;      // first row that DX produces
+  } layer_t;
+
+  // ---- Jobs
+  localparam logic [7:0] CONFIG = 8'd1;
+  localparam logic [7:0] LOAD   = 8'd2;
+  localparam logic [7:0] STORE  = 8'd3;
+  localparam logic [7:0] RUN    = 8'd4;
+  typedef enum logic [2:0] {PartW, PartV, PartBias, PartGroup, PartState} part_e;   // of an image
+  localparam int unsigned PARTS = 5;
+  typedef logic [15:0][31:0] descriptor_t;
+
+  // ---- Instructions
+  localparam logic [7:0] END    = 8'h00;
+  localparam logic [7:0] LOADA  = 8'h10;
+  localparam logic [7:0] STOREA = 8'h11;
+  localparam logic [7:0] ZEROA  = 8'h12;
+  localparam logic [7:0] ENC    = 8'h20;
+  localparam logic [7:0] ENCT   = 8'h21;
+  localparam logic [7:0] PLAN   = 8'h30;
+  localparam logic [7:0] COMP   = 8'h31;
+  localparam logic [7:0] COMPT  = 8'h32;
+  localparam logic [7:0] FX     = 8'h40;
+  localparam logic [7:0] FY     = 8'h41;
+  localparam logic [7:0] FW     = 8'h50;
+  localparam logic [7:0] DX     = 8'h51;
+  localparam logic [7:0] DW     = 8'h52;
+  localparam logic [7:0] LIN    = 8'h60;
+  localparam logic [7:0] LSTMF  = 8'h61;
+  localparam logic [7:0] LSTMB  = 8'h62;
+  localparam logic [7:0] CF     = 8'h70;
+  localparam logic [7:0] CB     = 8'h71;
+  localparam logic [7:0] UPD    = 8'h80;
+  localparam logic [7:0] UPDG   = 8'h81;
+  localparam logic [7:0] CLRG   = 8'h82;
+  typedef enum logic [2:0] {
+    UnitDma, UnitOsel, UnitLau, UnitFill, UnitVpu, UnitElem, UnitComm, UnitOpt
+  } unit_e;                            // bits 7:4 of the op, less 1
+
+  typedef struct packed {              // bits 24:16 of word 0
+    logic gates;
+    logic plain;
+    logic bsum;
+    logic second;
+    logic addend;
+    logic bias;
+    logic nocache;
+    logic policy;
+    logic row;
+  } flags_t;
+
+  typedef struct packed {
+    logic [A_LINE_W-1:0] line;         // of tile 0
+    logic [2:0]          skew;         // bank of neuron 0
+    logic [STRIDE_W-1:0] stride;       // lines from a tile to the next
+  } tensor_t;
+
+  // An instruction as a unit gets it, with its layer.
+  typedef struct packed {
+    logic [7:0]                    op;
+    flags_t                        flags;
+    logic [LAYER_W-1:0]            number;    // of the layer
+    layer_t                        layer;
+    logic [CORES-1:0][TILES_W-1:0] tiles;     // of each core; 0: it rests
+    tensor_t                       a;
+    tensor_t                       b;
+    tensor_t                       d;
+    logic [39:0]                   address;   // of LOADA and STOREA
+    logic [9:0]                    value;     // neurons of the first tensor, first tile, or lines
+    logic [9:0]                    neurons;   // of the operand or of the message
+  } instruction_t;
+
+  // ---- What the planner tells all banks of all cores
+  typedef enum logic [1:0] {PassFw, PassDx, PassDw} pass_e;
+
+  // An entry of a list. Each entry is written once per ENC or PLAN of its layer.
+  typedef struct packed {
+    logic               valid;
+    logic               columns;     // else of the rows
+    logic [LAYER_W-1:0] layer;
+    logic [INDEX_W-1:0] place;
+    logic [INDEX_W-1:0] index;
+  } list_t;
+
+  // A slot of a window. In FW rank r of a slot is the row at place `first` + r * KSPLIT of the list
+  // of rows, lane i of it the column at place `produced` + i of the list of columns. In DX rows and
+  // columns are exchanged; in DW too if the layer has `tr`. With KSPLIT every slot has all columns.
+  typedef struct packed {
+    logic [INDEX_W-1:0] first;
+    logic [DIM_W-1:0]   depth;       // contracted indices; 0: its sums are +0
+    logic [INDEX_W-1:0] produced;
+    logic [LANE_W-1:0]  lanes;       // 0: the slot is not used, nor are those above
+  } slot_t;
+  typedef struct packed {
+    logic [DIM_W-1:0]  depth;        // the largest of the slots': weight lines
+    logic [LANE_W-1:0] lanes;        // of all slots
+    slot_t [SLOTS-1:0] slots;        // slot 0 has lanes 0, 1 ...
+  } window_t;
+  typedef struct packed {
+    logic                valid;
+    logic [LAYER_W-1:0]  layer;
+    pass_e               pass;
+    logic [WINDOW_W-1:0] number;
+    window_t             window;
+  } window_write_t;
+
+  // The units of a bank in a pass, which are consecutive. Of FW and DX unit u is tile u mod NT of
+  // window u / NT, with NT the layer's tiles; of DW it is block `first_step` of `block` ranks of its
+  // window, and so on through the window and to the next. The last unit is in the range. Banks
+  // without units have `empty` and, in FW and DX, `first_unit` as if their units came there.
+  typedef struct packed {
+    logic                empty;
+    logic [WINDOW_W-1:0] first_window;
+    logic [6:0]          first_step;   // tile, of DW block
+    logic [WINDOW_W-1:0] last_window;
+    logic [6:0]          last_step;
+    logic [UNIT_W-1:0]   first_unit;   // FW and DX
+    logic [1:0]          block;        // DW: 4 << block ranks of a unit
+    logic [W_LINE_W-1:0] base;         // first weight line, of DW gradient line
+  } range_t;
+  typedef struct packed {
+    logic               valid;
+    logic [LAYER_W-1:0] layer;
+    pass_e              pass;
+    logic [2:0]         bank;
+    range_t             range;
+  } range_write_t;
+
+  // Where a produced index of FW (a column) or DX (a row) has its sums. With KSPLIT the lane is that
+  // of chain 0; chain j is N lanes further.
+  typedef struct packed {
+    logic                valid;
+    logic [LAYER_W-1:0]  layer;
+    logic                dx;
+    logic [INDEX_W-1:0]  index;
+    logic [WINDOW_W-1:0] window;
+    logic [LANE_W-1:0]   lane;
+  } place_t;
+
+  // What jd_sparse_plan gives, one word of each kind per clock.
+  typedef struct packed {
+    list_t         list;
+    window_write_t window;
+    range_write_t  range;
+    place_t        place;
+  } table_t;
+
+  // ---- Weight lines: `begin` sets every bank's pointer to the base of its range; a write stores the
+  // line (Lanes FP16 words beside this struct) at the pointer of each bank in the mask and counts it
+  // up. Lines come window by window, rank by rank, each for the banks that have units of the window.
+  typedef struct packed {
+    logic               valid;
+    logic [LAYER_W-1:0] layer;
+    logic               dx;
+  } weight_begin_t;
+  typedef struct packed {
+    logic             valid;
+    logic [CORES-1:0] cores;
+    logic [BANKS-1:0] banks;
+  } weight_write_t;
+endpackage : jd_sparse_pkg

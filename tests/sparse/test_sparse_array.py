@@ -1,0 +1,102 @@
+"""The lanes of a bank and its memories, to the bit, against the golden model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flow.effort import scale
+from flow.library import CheckFailed
+from flow.regression import builds, regress
+from models.sparse.numbers import multiply_add
+from verif.play import Block, Player
+from verif.sparse.tables import WINDOW_BITS, Slot, concat, lanes_of, window_word, words
+
+CORE = "jackdaw:engine:sparse_array"
+LATENCY = 9  # clocks from a multiply-add to its sum in the accumulator, at the default latencies
+
+
+def operands(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """FP16 numbers of all classes; most are normal."""
+    classes = np.array([0, 0x8000, 1, 0x83FF, 0x7C00, 0xFC00, 0x7E01, 0x3C00, 0x7BFF], np.uint16)
+    codes = rng.integers(0, 1 << 16, shape, np.uint16)
+    near = (codes & 0x83FF) | (rng.integers(12, 18, shape, np.uint16) << 10).astype(np.uint16)
+    special = rng.random(shape) < 0.03
+    return np.where(special, rng.choice(classes, shape), near).astype(np.uint16).view(np.float16)
+
+
+def lanes_bench(lanes: int, acc: int, drain: int, seed: int) -> Player:
+    block = Block(
+        CORE, "jd_sparse_lanes",
+        {
+            "valid_i": 1, "first_i": 1, "window_i": WINDOW_BITS, "rank_i": 10,
+            "accumulator_i": acc.bit_length() - 1, "x_i": 64, "w_i": 16 * lanes,
+            "read_lane_i": 9, "read_row_i": acc.bit_length() - 3,
+        },
+        {"useful_o": 9, "read_data_o": 64 * drain},
+    )  # fmt: skip
+    return Player(block, {"Lanes": lanes, "Acc": acc, "DrainW": drain}, seed)
+
+
+LANES = [(5, 16, 4), regress(9, 64, 2), regress(33, 32, 1)]
+
+
+@builds(lambda lanes, acc, drain: lanes_bench(lanes, acc, drain, 1))
+@pytest.mark.parametrize(("lanes", "acc", "drain"), LANES)
+def test_sparse_lanes(lanes: int, acc: int, drain: int, seed: int) -> None:
+    """Windows of 1 to 4 slots, ranks without a slot, slots without ranks; special operands."""
+    rng = np.random.default_rng(seed)
+    sim = lanes_bench(lanes, acc, drain, seed)
+    for _ in range(scale(60, 12)):
+        slots, left = [], int(rng.integers(1, lanes + 1))
+        for _slot in range(int(rng.integers(1, 5))):
+            take = int(rng.integers(1, left + 1)) if left else 0
+            slots.append(Slot(0, int(rng.choice([0, 1, 2, 5])), 0, take))
+            left -= take
+        used = sum(s.lanes for s in slots)
+        depth = max(1, max(s.depth for s in slots))
+        first = 4 * int(rng.integers(0, acc // 4))  # accumulators of this unit
+        x = operands(rng, depth, 4, 4)  # rank, vector, slot
+        w = operands(rng, depth, lanes)
+        owner = np.repeat(np.arange(len(slots)), [s.lanes for s in slots])
+        want = np.zeros((used, 4), np.float16)
+        useful = []
+        for rank in range(depth):
+            on = np.array([rank < slots[s].depth for s in owner])
+            useful.append(int(on.sum()))
+            new = multiply_add(want, x[rank][:, owner].T, w[rank, :used, None])
+            want = np.where(on[:, None], new, want)
+        clocks = 4 * depth
+        ranks = np.repeat(np.arange(depth), 4)
+        word = window_word(slots)
+        out = sim.run(
+            clocks,
+            valid_i=np.ones(clocks), first_i=ranks == 0, rank_i=ranks,
+            window_i=words([word] * clocks, WINDOW_BITS),
+            accumulator_i=first + np.arange(clocks) % 4,
+            x_i=words([lanes_of(row) for row in x.reshape(clocks, 4)], 64),
+            w_i=words([lanes_of(row) for row in w[ranks]], 16 * lanes),
+        )  # fmt: skip
+        assert (out["useful_o"][1:] == np.repeat(useful, 4)[:-1]).all()
+        sim.run(LATENCY - 1)
+        groups = -(-used // drain)
+        at = np.arange(groups) * drain
+        read = sim.run(
+            groups, read_lane_i=at, read_row_i=np.full(groups, first // 4)
+        )["read_data_o"]  # fmt: skip
+        got = np.ascontiguousarray(read).view(np.float16).reshape(-1, 4)[:used]
+        assert (got.view(np.uint16) == want.view(np.uint16)).all()
+
+
+def test_sparse_lanes_early(seed: int) -> None:
+    """An accumulator that is used before its sum is there is seen."""
+    sim = lanes_bench(5, 16, 4, seed)
+    window = words([window_word([Slot(0, 3, 0, 5)])] * 3, WINDOW_BITS)
+    with pytest.raises(CheckFailed, match="NotEarly"):
+        sim.run(3, valid_i=np.ones(3), window_i=window, first_i=np.array([1, 0, 0]))
+
+
+def test_sparse_struct_bits() -> None:
+    """A value that does not fit is no field."""
+    with pytest.raises(ValueError, match="want 3 bits"):
+        concat((8, 3))
