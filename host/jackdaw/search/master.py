@@ -226,9 +226,12 @@ class Master:
         )  # fmt: skip
         self._at = ctypes.byref(self._state)
         self._native = _library()
-        self._requests = np.zeros(2 * workers, REQUEST)
-        self._tasks = np.zeros(workers, TASK)
+        # Lists of compiled code, with their addresses, which are slow to ask for. What it reads are
+        # bytes: NumPy copies records field by field.
+        self._requests, self._tasks = np.zeros(2 * workers, REQUEST), np.zeros(workers, TASK)
+        self._requests_at, self._tasks_at = self._requests.ctypes.data, self._tasks.ctypes.data
         self._again = ctypes.c_int()
+        self._again_at = ctypes.byref(self._again)
 
     # ---- A search
     def run(self, legal: int, iterations: int) -> Found:
@@ -304,44 +307,48 @@ class Master:
         return found[::-1]
 
     def _loop(self, iterations: int) -> None:
+        m, of_missing = self._state, self._native.jd_master_missing
+        schedule = m.schedule
         left = self._send(iterations, first=True)
-        while self._state.out:
-            while missing := self._native.jd_master_missing(self._at):
-                self._collect(1 if self._state.schedule != SYNC else missing)
-            if self._state.schedule == ASYNC:
-                self._collect(0)
+        while m.out:
+            asked = False
+            while missing := of_missing(self._at):
+                self._collect(1 if schedule != SYNC else missing)
+                asked = True
+            if schedule == ASYNC and not asked:
+                self._collect(0)  # what is done beside ends of games, which no worker simulates
             left = self._send(left)
 
     def _send(self, left: int, first: bool = False) -> int:
         """Send updates of workers that are done, then selections; returns those that are left."""
         n = self._native.jd_master_batch(
-            self._at, left, first, self._requests.ctypes.data, ctypes.byref(self._again)
+            self._at, left, first, self._requests_at, self._again_at
         )
         again = self._again.value
-        requests = self._requests[: n + again].copy()
+        requests = self._requests[: n + again]
         priors = None
         if self._rows is not None:
             priors = np.zeros((n + again, self._rows.shape[1]))
             priors[:n] = self._rows[requests["worker"][:n]]
         begin = self._clock()
         self._tree.submit(requests, priors)
-        responses = self._responses(again)
+        responses = self._answers(again)
         self.statistics.tree_seconds += self._clock() - begin
         self.statistics.batches += 1
         if self.recorder is not None:
-            self.recorder(requests, priors, responses)
+            self.recorder(requests.copy(), priors, responses)
         if again:
             count = self._native.jd_master_assign(
-                self._at, responses.ctypes.data, again, self._tasks.ctypes.data
+                self._at, responses.tobytes(), again, self._tasks_at
             )
             if count:
                 try:
-                    self._pool.submit(self._tasks[:count].copy())
+                    self._pool.submit(np.frombuffer(self._tasks[:count].tobytes(), TASK))
                 except EnvError as error:
                     raise self._located(error) from error
         return left - again
 
-    def _responses(self, count: int) -> np.ndarray:
+    def _answers(self, count: int) -> np.ndarray:
         """The responses to all selections of the last list."""
         found: list[np.ndarray] = []
         left = count
@@ -357,12 +364,12 @@ class Master:
             results = self._pool.collect(least)
         except EnvError as error:
             raise self._located(error) from error
-        if not len(results):
+        count = len(results)
+        if not count:
             return
         if self._evaluate is not None:
             results = self._evaluated(results)
-        results = np.ascontiguousarray(results)
-        bad = self._native.jd_master_results(self._at, results.ctypes.data, len(results))
+        bad = self._native.jd_master_results(self._at, results.tobytes(), count)
         if bad >= 0:
             raise self._beyond(results["value"][bad] * self.scale)
 

@@ -52,6 +52,13 @@ class Pool(Protocol):
         """End the workers."""
 
 
+def joined(parts: list[np.ndarray]) -> np.ndarray:
+    """Results one after the other, [n] RESULT: quicker than NumPy, which compares the fields."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.frombuffer(b"".join(part.tobytes() for part in parts), RESULT)
+
+
 class SerialPool:
     """One worker, in this process."""
 
@@ -70,7 +77,7 @@ class SerialPool:
 
     def collect(self, least: int) -> np.ndarray:
         """See Pool."""
-        found = np.concatenate([np.zeros(0, RESULT), *self._done])
+        found = joined(self._done)
         self._done.clear()
         return found
 
@@ -161,7 +168,8 @@ class ProcessPool:
 
     def collect(self, least: int) -> np.ndarray:
         """See Pool."""
-        found, count = [np.zeros(0, RESULT)], 0
+        found: list[np.ndarray] = []
+        count = 0
         while True:
             left = max(least - count, 0)
             ready = self._poll.poll(LOOK_MS if left else 0)
@@ -185,7 +193,7 @@ class ProcessPool:
                 found.append(results)
                 count += len(results)
             if count >= least and not ready:
-                return np.concatenate(found)
+                return joined(found)
             if not ready:
                 self._limits()
 

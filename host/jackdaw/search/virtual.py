@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from jackdaw.search.master import BATCH, Master, Statistics
+from jackdaw.search.pool import joined
 from jackdaw.search.simulation import RESULT, StateTable
 from jackdaw.search.trees import InTree
 from models.mcts.formats import SLOT_BYTES, Op
@@ -320,7 +321,7 @@ class _Instant(VirtualPool):
     def collect(self, least: int) -> np.ndarray:
         """See Pool."""
         begin = time.perf_counter()
-        found = np.concatenate([np.zeros(0, RESULT), *self._waiting])
+        found = joined(self._waiting)
         self._waiting.clear()
         self.seconds += time.perf_counter() - begin
         return found
