@@ -85,6 +85,14 @@ def equal(a: Operand, b: Operand) -> np.ndarray:
         return np.equal(a, b)
 
 
+def convert(a: np.ndarray, dtype: Any) -> np.ndarray:
+    """The number in another of the formats, rounded once; mirrors jd_float_convert."""
+    a = np.asarray(a)
+    _check(a)
+    with np.errstate(all="ignore"):
+        return canonical(a.astype(dtype))
+
+
 def from_fixed(values: np.ndarray, fraction: int = 0, dtype: Any = np.float32) -> np.ndarray:
     """The float nearest to values / 2**fraction; mirrors jd_float_from_fixed.
 

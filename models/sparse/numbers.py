@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from models.float import add, canonical, from_fixed, mul
+from models.float import add, canonical, convert, from_fixed, mul
 
 TABLE_BITS = 18  # of fraction, of a table's entries
 SEGMENT = 10  # bits of an argument within a segment of the table
@@ -20,13 +20,12 @@ TANH_TABLE = np.array([math.floor(math.tanh(k / 64) * 2**TABLE_BITS + 0.5) for k
 
 def half(x: np.ndarray) -> np.ndarray:
     """FP32 to FP16, one rounding; mirrors jd_float_convert."""
-    with np.errstate(all="ignore"):
-        return canonical(np.asarray(x, np.float32).astype(np.float16))
+    return convert(np.asarray(x, np.float32), np.float16)
 
 
 def single(x: np.ndarray) -> np.ndarray:
     """FP16 to FP32, exact; mirrors jd_float_convert."""
-    return canonical(np.asarray(x, np.float16).astype(np.float32))
+    return convert(np.asarray(x, np.float16), np.float32)
 
 
 def multiply_add(acc: np.ndarray, x: np.ndarray, w: np.ndarray) -> np.ndarray:
