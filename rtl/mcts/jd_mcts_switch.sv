@@ -10,7 +10,8 @@
 `include "jd_assert.svh"
 module jd_mcts_switch #(
   parameter int unsigned Inputs = 2,   // 1..64
-  parameter int unsigned Width  = 8    // bits of a word, 1..4096
+  parameter int unsigned Width  = 8,   // bits of a word, 1..4096
+  parameter int unsigned Group  = 8    // inputs of a group, 1..64
 ) (
   input  logic                         clk_i,
   input  logic                         rst_ni,
@@ -21,33 +22,58 @@ module jd_mcts_switch #(
   input  logic                         out_ready_i,
   output logic [Width-1:0]             out_data_o
 );
-  if (Inputs < 1 || Inputs > 64) begin : gen_bad_inputs
-    $fatal(1, "jd_mcts_switch: Inputs=%0d, want 1..64", Inputs);
+  if (Inputs < 1 || Inputs > 64 || Group < 1 || Group > 64) begin : gen_bad_inputs
+    $fatal(1, "jd_mcts_switch: Inputs=%0d, Group=%0d, want 1..64", Inputs, Group);
   end
-  logic [Inputs-1:0] above_q;                     // inputs above the last one served
-  logic [Inputs-1:0] offered, granted;
-  logic [Inputs-1:0] earlier;                     // an input before it is offered
-  logic [Width-1:0]  word;
-  logic              ready;
-  assign offered = (in_valid_i & above_q) != '0 ? in_valid_i & above_q : in_valid_i;
+  // In groups, so that each of them chooses a word while the group is chosen.
+  localparam int unsigned Size   = Inputs < Group ? Inputs : Group;
+  localparam int unsigned Groups = (Inputs + Size - 1) / Size;
+  logic [Inputs-1:0]           above_q;           // inputs above the last one served
+  logic [Groups-1:0][Size-1:0] valid, above, granted, next_above;
+  logic [Groups-1:0]           some, some_above, offered, chosen, earlier_group;
+  logic [Groups-1:0][Size-1:0] first, earlier;    // of its group; an input before it is offered
+  logic [Width-1:0]            word;
+  logic                        ready, any;
+  assign valid = (Groups * Size)'(in_valid_i);
+  assign above = (Groups * Size)'(above_q);
   always_comb begin
-    earlier = '0;
-    for (int unsigned k = 1; k < Inputs; k++) earlier[k] = earlier[k-1] || offered[k-1];
-    granted = offered & ~earlier;
-    word    = '0;
-    for (int unsigned k = 0; k < Inputs; k++) begin
-      if (granted[k]) word = word | in_data_i[k];
+    for (int unsigned g = 0; g < Groups; g++) begin
+      logic [Size-1:0] mine;
+      some[g]       = valid[g] != '0;
+      some_above[g] = (valid[g] & above[g]) != '0;
+      mine          = some_above[g] ? valid[g] & above[g] : valid[g];
+      earlier[g]    = '0;
+      for (int unsigned k = 1; k < Size; k++) earlier[g][k] = earlier[g][k-1] || mine[k-1];
+      first[g] = mine & ~earlier[g];
+    end
+    offered       = some_above != '0 ? some_above : some;
+    earlier_group = '0;
+    for (int unsigned g = 1; g < Groups; g++) begin
+      earlier_group[g] = earlier_group[g-1] || offered[g-1];
+    end
+    chosen = offered & ~earlier_group;
+    word   = '0;
+    for (int unsigned g = 0; g < Groups; g++) begin
+      logic [Width-1:0] part;
+      part = '0;
+      for (int unsigned k = 0; k < Size; k++) begin
+        if (g * Size + k < Inputs) part = part | ({Width{first[g][k]}} & in_data_i[g*Size+k]);
+      end
+      word          = word | ({Width{chosen[g]}} & part);
+      granted[g]    = {Size{chosen[g]}} & first[g];
+      next_above[g] = {Size{earlier_group[g]}} | ({Size{chosen[g]}} & earlier[g]);
     end
   end
-  assign in_ready_o = ready ? granted : '0;
+  assign any        = in_valid_i != '0;
+  assign in_ready_o = ready ? Inputs'(granted) : '0;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni)                         above_q <= '0;
-    else if (ready && in_valid_i != '0)  above_q <= earlier;
+    if (!rst_ni)           above_q <= '0;
+    else if (ready && any) above_q <= Inputs'(next_above);
   end
   jd_stream_skid #(.Width (Width)) u_room (
     .clk_i, .rst_ni,
     .clear_i    (1'b0),
-    .in_valid_i (ready && in_valid_i != '0),
+    .in_valid_i (ready && any),
     .in_ready_o (ready),
     .in_data_i  (word),
     .out_valid_o, .out_ready_i, .out_data_o

@@ -10,8 +10,9 @@
 // Assumptions  inputs hold a word until it is taken, as every stream does. Reset at any time.
 `include "jd_assert.svh"
 module jd_prove_mcts_switch #(
-  parameter  int unsigned Inputs = 3,
+  parameter  int unsigned Inputs = 5,
   parameter  int unsigned Width  = 2,
+  parameter  int unsigned Group  = 2,
   localparam int unsigned IndexW = $clog2(Inputs)
 ) (
   input logic                    clk_i,
@@ -24,7 +25,7 @@ module jd_prove_mcts_switch #(
   logic [Inputs-1:0] in_ready, taken;
   logic              out_valid;
   logic [Width-1:0]  out_data;
-  jd_mcts_switch #(.Inputs (Inputs), .Width (Width)) u_dut (
+  jd_mcts_switch #(.Inputs (Inputs), .Width (Width), .Group (Group)) u_dut (
     .clk_i, .rst_ni,
     .in_valid_i,
     .in_ready_o  (in_ready),

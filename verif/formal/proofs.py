@@ -472,8 +472,8 @@ PROOFS: tuple[Proof, ...] = (
         depth=2,
         bug=Bug(
             file="jd_mcts_switch.sv",
-            pattern=r"above_q <= earlier;",
-            replacement="above_q <= earlier | granted;",
+            pattern=r"\(\{Size\{chosen\[g\]\}\} & earlier\[g\]\)",
+            replacement="({Size{chosen[g]}} & (earlier[g] | first[g]))",
             words="the input served last is served again before the others",
         ),
     ),
