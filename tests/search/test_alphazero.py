@@ -27,12 +27,14 @@ from jackdaw.errors import (
 )
 from jackdaw.runtime import checkpoint
 from jackdaw.runtime.run_folder import CHECKPOINT
-from jackdaw.search.alphazero import AlphaZero, Buffer, Recipe, load, recipe_for
+from jackdaw.search.alphazero import AlphaZero, load
 from jackdaw.search.dnn_tree import Found, TreeSettings
 from jackdaw.search.evaluator import Table
 from jackdaw.search.network import Network
 from jackdaw.search.players import NetworkPlayer, RandomPlayer, Score, SearchPlayer, match, play
 from jackdaw.search.players import uct_player as uct
+from jackdaw.search.positions import Buffer
+from jackdaw.search.recipe import Recipe, recipe_for
 
 GAME = Gomoku(4, 3)
 QUICK: dict[str, Any] = {"width": 4, "playouts": 12, "workers": 4, "batch": 2, "minibatch": 32,
@@ -249,6 +251,9 @@ def test_the_commands_train_and_play(
     for text in ("against the network of", "a1 is taken", "got 'z'", "d9 is not on the board",
                  "it expects to win", "\n  1 ● ", "The game is left."):  # fmt: skip
         assert text in out, text
+    for words in (["--size", "4"], ["--win", "3"], ["--against", "uct"]):
+        assert main(["play", "gomoku", str(run), *words]) == 2
+        assert f"{words[0]}: got {words[1]} with" in capsys.readouterr().err
     for against in ("uct", "untrained", "random"):
         svg = tmp_path / f"{against}.svg"
         words = ["--watch", "--against", against, "--second", "--playouts", "9", "--size", "4"]

@@ -31,11 +31,12 @@ class Quit(Exception):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line."""
     parser.add_argument("run", type=Path, nargs="?", help="folder of a trained run")
-    parser.add_argument("--against", choices=AGAINST, default="uct",
-                        help="without a run: plain tree search, a network that was never trained, "
-                        "or random moves")  # fmt: skip
-    parser.add_argument("--size", type=int, default=6, help="without a run: rows and columns")
-    parser.add_argument("--win", type=int, help="stones in a row; default 4 up to 8 x 8, else 5")
+    parser.add_argument("--against", choices=AGAINST,
+                        help="without a run: uct, plain tree search (default), a network that was "
+                        "never trained, or random moves")  # fmt: skip
+    parser.add_argument("--size", type=int, help="without a run: rows and columns; default 6")
+    parser.add_argument("--win", type=int, help="without a run: stones in a row; default 4 up to "
+                        "8 x 8, else 5")  # fmt: skip
     parser.add_argument("--playouts", type=int, help="of a move: how strong the opponent is")
     parser.add_argument("--second", action="store_true", help="the opponent begins")
     parser.add_argument("--watch", action="store_true", help="plain tree search plays for you")
@@ -66,15 +67,22 @@ def opponent_of(options: argparse.Namespace) -> tuple[Gomoku, Player]:
     """The game and who plays against the user."""
     changed = {} if options.playouts is None else {"playouts": options.playouts}
     if options.run is not None:
+        for name in ("against", "size", "win"):
+            got = getattr(options, name)
+            if got is not None:
+                raise ConfigError(
+                    f"--{name}: got {got} with {options.run}, want it without a run, which has its "
+                    "own game and opponent"
+                )
         from jackdaw.search.alphazero import load
 
         agent = load(options.run, **changed)
         return agent.game, agent.player(f"the network of {options.run}")
-    win = usual_win(options.size) if options.win is None else options.win
-    game = Gomoku(options.size, win)
+    size = 6 if options.size is None else options.size
+    game = Gomoku(size, usual_win(size) if options.win is None else options.win)
     if options.against == "random":
         return game, RandomPlayer(seeds.generator(options.seed, "player"))
-    if options.against == "uct":
+    if options.against in (None, "uct"):
         return game, uct_player(game, seed=options.seed, **changed)
     from jackdaw.search.alphazero import AlphaZero
 

@@ -12,8 +12,9 @@ from jackdaw.cli import INTERRUPTED
 from jackdaw.environments.gomoku import usual_win
 from jackdaw.errors import ConfigError
 from jackdaw.runtime.session import free_folder
-from jackdaw.search.alphazero import AUTO, AlphaZero, recipe_for
+from jackdaw.search.alphazero import AlphaZero
 from jackdaw.search.dnn_tree import SCHEMES
+from jackdaw.search.recipe import AUTO, recipe_for
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

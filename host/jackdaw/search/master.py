@@ -321,9 +321,7 @@ class Master:
 
     def _send(self, left: int, first: bool = False) -> int:
         """Send updates of workers that are done, then selections; returns those that are left."""
-        n = self._native.jd_master_batch(
-            self._at, left, first, self._requests_at, self._again_at
-        )
+        n = self._native.jd_master_batch(self._at, left, first, self._requests_at, self._again_at)
         again = self._again.value
         requests = self._requests[: n + again]
         priors = None
