@@ -1,8 +1,8 @@
 """The mcts engine's benchmark: clocks of selections and iterations beside cycle model and thesis.
 
-Each tree is grown once, by the golden model (`models/mcts/traces.py`). The engine then gets the
-same lists. It must give the same responses and root. The cycle model is given what it was, list by
-list, and its error is a row.
+Each tree is grown once, by the golden model (`models/mcts/traces.py`), or by a search that plays a
+game of Atari (`benchmarks/mcts_games.py`). The engine then gets the same lists. It must give the
+same responses and root. The cycle model is given what it was, list by list, and its error is a row.
 
 Workers take turns: those that have been out longest finish. So a worker's update comes after the
 requests of all other workers, as it does when a simulation takes as long as theirs in the tree.
@@ -18,6 +18,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.base import Benchmark, Row, add_build_options, builds, row
+from benchmarks.mcts_games import GAMES, searched
 from jackdaw.device import Config, load_config, open_device
 from jackdaw.device.base import Device
 from jackdaw.device.timing import MEMORIES
@@ -167,24 +168,31 @@ def measure(
 
     for name in shapes:
         for policy in policies:
-            shape, network = SHAPES[name], "crossbars" if g.xbar else "butterflies"
+            network = "crossbars" if g.xbar else "butterflies"
             players: list[Player] = []
             for number, each in enumerate(groups):
                 group = min(each, workers)
-                search = _grown(shape, g, nodes, workers, group, policy)
+                if name in SHAPES:
+                    search = _grown(SHAPES[name], g, nodes, workers, group, policy)
+                else:
+                    search = searched(name, g, nodes, workers, group, policy)
+                shape = search.shape
                 mcts.configure(MctsSettings(rule=shape.rule, c=shape.c, vl=shape.vl, policy=policy))
                 player = Player(mcts, search, policy, latency)
                 start, first, *rest = search.parts
+                legal = int(start.requests["legal"][1])
                 held = 1 + sum(
                     int((p.responses["code"] == Code.EXPAND).sum()) for p in search.parts
                 )
                 config = f"D={g.d} F={g.f} {network} {name} policy={policy}, {held} nodes"
                 mcts.reset()
-                mcts.root((1 << g.f) - 1, None if shape.rule == "uct" else start.priors[1])
+                mcts.root(legal, None if shape.rule == "uct" else start.priors[1])
                 player.play([first])
                 of = f"{workers} workers, lists of {group} and {group}"
                 report(config, "iteration_interval", of, player.interval(rest), 2 + 19 / group)
-                player.play([player.update(np.flatnonzero(search.tree.edges >= 0).tolist())])
+                if (search.tree.edges >= 0).any():
+                    out = np.flatnonzero(search.tree.edges >= 0).tolist()
+                    player.play([player.update(out)])
                 player.compare_root()
                 players.append(player)
                 if number:
@@ -249,7 +257,7 @@ class MctsBenchmark(Benchmark):
             ("levels", "8", "builds of so many; 32 take minutes to build"),
             ("children", "6", f"some of {', '.join(map(str, CONFIGS))}"),
             ("networks", "crossbars,butterflies", "some of %(default)s"),
-            ("shapes", ",".join(SHAPES), "some of %(default)s"),
+            ("shapes", ",".join(SHAPES), f"some of %(default)s,{','.join(GAMES)}"),
             ("policies", "0,1", f"some of {', '.join(map(str, POLICIES))}"),
             ("groups", str(GROUP), "iterations of a list (default %(default)s)"),
         ):  # fmt: skip
@@ -259,8 +267,8 @@ class MctsBenchmark(Benchmark):
         """See Benchmark."""
         networks = {"crossbars": 1, "butterflies": 0}
         for name, known in (
-            ("shapes", SHAPES), ("policies", POLICIES), ("levels", LEVELS), ("children", CONFIGS),
-            ("networks", networks),
+            ("shapes", (*SHAPES, *GAMES)), ("policies", POLICIES), ("levels", LEVELS),
+            ("children", CONFIGS), ("networks", networks),
         ):  # fmt: skip
             allowed = list(map(str, known))
             wrong = set(getattr(options, name).split(",")) - set(allowed)

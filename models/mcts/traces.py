@@ -79,12 +79,14 @@ class Search:
     """A golden tree and the lists that it was given.
 
     Attributes:
+        shape: with the settings.
         tree: the tree.
         parts: the lists; the first resets the tree and makes its root.
     """
 
     def __init__(self, shape: Shape, geometry: Geometry, policy: int = ALGORITHM_2) -> None:
-        self.geometry = g = geometry
+        self.shape, self.geometry = shape, geometry
+        g = geometry
         self.tree = t = tree.make(g)
         t.mantissa[:], t.shift[:], t.r[:], _ = decode(tables(shape.rule, shape.c))
         self._settings = np.zeros(tree.SETTINGS, np.int64)

@@ -13,6 +13,7 @@ import pytest
 import bench
 from benchmarks import mcts as measured
 from benchmarks.base import benchmarks
+from benchmarks.mcts_games import searched
 from flow.regression import builds
 from jackdaw.device import open_device
 from jackdaw.device.base import Device
@@ -148,3 +149,14 @@ def test_mcts_bench_grows_a_static_tree_until_a_level_is_full() -> None:
     search = measured._grown(SHAPES["bushy"], g, 20, 4, 1, STATIC)
     held = (search.tree.owner >= 0).sum()
     assert 8 < 1 + sum(int((p.responses["code"] == 0).sum()) for p in search.parts) < 20 and held
+
+
+def test_mcts_bench_plays_a_game() -> None:
+    """Lists of a search of Carnival; a build with fewer children than its actions is refused."""
+    with open_device("model", "mcts_demo") as device:
+        rows = measured.measure(device, ["Carnival"], [0], nodes=48, workers=8, groups=[4])
+    found = {r["figure"]: r["measured"] for r in rows}
+    assert found["bits"] > 47 and found["iteration_interval"] > 0
+    g = Geometry(d=4, f=3, y=8, cap=4, x=10, fr=3, fp=3, w_max=4, t=16, sf=2, mu=3)
+    with pytest.raises(ValueError, match="Carnival: got F=3, want 6"):
+        searched("Carnival", g, 10, 4, 2)

@@ -497,7 +497,7 @@ def replay(path: str | Path, tree: InTree) -> int:
         that is no recording, or one of another version.
     """
     equal = 0
-    for number, one in enumerate(_recorded(path)):
+    for number, one in enumerate(recorded(path)):
         if "settings" in one:
             rule, c, vl, fpu, f_act, d_act, legal = one["settings"].tolist()
             settings = MctsSettings(
@@ -520,7 +520,7 @@ def replay(path: str | Path, tree: InTree) -> int:
     return equal
 
 
-def _recorded(path: str | Path) -> Iterator[dict[str, np.ndarray]]:
+def recorded(path: str | Path) -> Iterator[dict[str, np.ndarray]]:
     try:
         with np.load(path) as file:
             found = dict(file)
