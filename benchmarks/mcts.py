@@ -11,14 +11,18 @@ requests of all other workers, as it does when a simulation takes as long as the
 from __future__ import annotations
 
 import argparse
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from benchmarks.base import Benchmark, Row, add_build_options, builds, row
+from benchmarks.base import IMAGES, Benchmark, Row, add_build_options, builds, row
 from benchmarks.mcts_games import GAMES, searched
+from flow import results
 from jackdaw.device import Config, load_config, open_device
 from jackdaw.device.base import Device
 from jackdaw.device.timing import MEMORIES
@@ -56,11 +60,15 @@ class Player:
         mcts: the engine.
         search: the golden tree.
         equal: responses that were equal so far.
+        begun: the device's clock before the last lists.
+        answer_interval: mean clocks between the responses of the last lists.
     """
 
     def __init__(self, mcts: Mcts, search: Search, policy: int, latency: int) -> None:
-        self.mcts, self.search, self.latency = mcts, search, latency
+        self.mcts, self.search, self._memory = mcts, search, latency
         self.equal = 0
+        self.answer_interval = 0.0
+        self.begun = 0
         trace = join([part.trace for part in search.parts])
         self.ports = ports_ahead(trace, search.geometry, policy)
 
@@ -72,6 +80,7 @@ class Player:
         """
         self.mcts.fence()
         self.mcts.clear_statistics()
+        self.begun = self.mcts.device.cycles()
         found: list[np.ndarray] = []
         jobs: deque[Job] = deque()
         for part in parts:
@@ -87,9 +96,12 @@ class Player:
         if want[names].tolist() != got[names].tolist():
             raise RuntimeError("mcts: its responses are not the golden model's")
         self.equal += len(got)
+        stamps = got["stamp"].astype(np.int64)
+        if len(got) > 1:
+            self.answer_interval = float(np.ptp(stamps)) / (len(got) - 1)
         sizes = np.array([len(part.requests) for part in parts])
         trace = join([part.trace for part in parts])
-        return got, replay(trace, self.search.geometry, sizes, self.latency, self.ports)
+        return got, replay(trace, self.search.geometry, sizes, self._memory, self.ports)
 
     def interval(self, parts: Sequence[Part], op: Op = Op.SEL) -> tuple[float, float]:
         """Mean clocks per request of a kind at the root, of the engine and of the cycle model."""
@@ -99,6 +111,44 @@ class Player:
             self.mcts.read(each.offset) for each in (registers.ROOT_FIRST, registers.ROOT_LAST)
         )
         return (last - first) % MODULO / gaps, (clocks.root_last - clocks.root_first) / gaps
+
+    def latency(self, count: int) -> tuple[float, float, int]:
+        """Clocks of a list of updates and selections of workers that are out, from the doorbell on.
+
+        Returns: clocks until the last response is made, the cycle model's, and the most levels of a
+            request's way. The workers' selections go before, and are not counted.
+        """
+        g = self.search.geometry
+        workers = list(range(min(count, g.w_max)))
+        self.play([self.select(workers)])
+        rows = requests(2 * len(workers))
+        rows["op"][: len(workers)], rows["op"][len(workers) :] = Op.UPD, Op.SEL
+        rows["worker"] = workers * 2
+        rows["new_id"][len(workers) :] = NO_ID
+        part = self.search.run(rows)
+        found, clocks = self.play([part])
+        taken = (int(found["stamp"].max()) - self.begun) % MODULO
+        self.play([self.update(workers)])
+        return taken, clocks.total, int(part.trace.length.max())
+
+    def counted(self) -> dict[str, float]:
+        """What the engine counted in the last lists, as shares of their clocks at the root.
+
+        Returns: `root`, requests at the root; `port`, work of the busiest port; `hazard`, clocks in
+            which a node unit waited for an operation on the same node (of all of them together);
+            `tokens`, the most in flight.
+        """
+        first, last = (
+            self.mcts.read(each.offset) for each in (registers.ROOT_FIRST, registers.ROOT_LAST)
+        )
+        clocks = (last - first) % MODULO + 1
+        counts = self.mcts.statistics()
+        return {
+            "root": (counts["n_sel"] + counts["n_upd"]) / clocks,
+            "port": counts["port_busy_max"] / clocks,
+            "hazard": counts["hazard"] / clocks,
+            "tokens": counts["max_flight"],
+        }
 
     def update(self, workers: Sequence[int]) -> Part:
         """The golden tree takes these workers back, with the value 0."""
@@ -190,21 +240,31 @@ def measure(
                 player.play([first])
                 of = f"{workers} workers, lists of {group} and {group}"
                 report(config, "iteration_interval", of, player.interval(rest), 2 + 19 / group)
+                if not number:
+                    rows.extend(_utilization(player.counted(), f"{config}, {of}", g.t))
                 if (search.tree.edges >= 0).any():
                     out = np.flatnonzero(search.tree.edges >= 0).tolist()
                     player.play([player.update(out)])
                 player.compare_root()
                 players.append(player)
+                taken, predicted, edges = player.latency(group)
+                report(config, "list_latency", f"{group} updates and {group} selections, of at "
+                       f"most {edges} levels", (taken, predicted),
+                       3 * latency + 60 + 3 * group + 12 * edges)  # fmt: skip
                 if number:
                     continue
                 everyone = list(range(g.w_max))
-                selections, updates = [], []
+                selections, updates, answers = [], [], []
                 for _ in range(BURSTS):
-                    selections.append(player.interval([player.select(everyone)]))
+                    part = player.select(everyone)
+                    selections.append(player.interval([part]))
+                    answers.append(player.answer_interval)
                     updates.append(player.interval([player.update(everyone)], Op.UPD))
                 beside = PUBLISHED.get((g.f, g.d, policy))
                 report(config, "selection_interval", f"lists of {g.w_max}, room for {g.t}",
                        _mean(selections), 1.0, (beside, SOURCE) if beside else None)  # fmt: skip
+                rows.append(row("mcts", "answer_interval", f"{config}, lists of {g.w_max}",
+                                round(float(np.mean(answers)), 3), "clocks", 1))  # fmt: skip
                 report(config, "update_interval", f"lists of {g.w_max}, room for {g.t}",
                        _mean(updates), 1.0)  # fmt: skip
                 alone = player.select([0])
@@ -233,6 +293,15 @@ def _grown(shape: Shape, g: Geometry, nodes: int, workers: int, group: int, poli
             return search
 
 
+def _utilization(counts: dict[str, float], config: str, room: int) -> list[Row]:
+    """Rows of `Player.counted`."""
+    return [
+        row("mcts", "utilization", f"{config}: {text}", round(100 * counts[name], 1), "% of clocks")
+        for name, text in (("root", "root"), ("port", "busiest port"),
+                           ("hazard", "waits at a node, of all ports"))
+    ] + [row("mcts", "tokens", config, counts["tokens"], "tokens", room)]  # fmt: skip
+
+
 def _mean(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
     taken, predicted = np.mean(pairs, axis=0).tolist()
     return taken, predicted
@@ -241,6 +310,7 @@ def _mean(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
 class MctsBenchmark(Benchmark):
     """See the module."""
 
+    image = IMAGES / "mcts_clocks.png"
     long = True
 
     def __init__(self) -> None:
@@ -302,3 +372,57 @@ class MctsBenchmark(Benchmark):
                     list(map(int, options.groups.split(","))), options.workers,
                     partial(print, flush=True),
                 )  # fmt: skip
+
+    def draw(self, path: Path, options: argparse.Namespace, rows: list[Row]) -> None:
+        """See Benchmark."""
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+
+        found: dict[str, dict[tuple[str, ...], dict[str, Row]]] = {}
+        recorded = [r for r in results.read("bench")["rows"] if r["engine"] == "mcts"]
+        for one in [*recorded, *rows]:  # those of other builds are there, too
+            words = re.match(r"D=(\d+) F=(\d+) (\w+) (\w+) policy=(\d)", one["config"])
+            if words:
+                place = found.setdefault(one["figure"], {}).setdefault(words.groups(), {})
+                place[one["config"]] = one
+        figure, panels = pyplot.subplots(1, 3, figsize=(14, 4.2), layout="constrained")
+        self._bars(panels[0], found.get("selection_interval", {}), "clocks between selections")
+        self._bars(panels[1], found.get("iteration_interval", {}), "clocks between iterations")
+        panels[0].set(yscale="log", ylim=(0.5, None))
+        for key, of in found.get("iteration_interval", {}).items():
+            groups = {int(c.rpartition(" ")[2]): r["measured"] for c, r in of.items()}
+            if len(groups) > 2:
+                panels[2].loglog(*zip(*sorted(groups.items()), strict=True), ".-",
+                                 label=f"D={key[0]} F={key[1]} {key[3]}")  # fmt: skip
+        if panels[2].lines:
+            sizes = np.array([1, 128])
+            panels[2].loglog(sizes, 2 + 19 / sizes, "k:", label="ideal: 2 + 19 / k")
+            panels[2].legend(fontsize=7)
+        panels[2].set(title="iterations in lists of k", xlabel="k", ylabel="clocks each")
+        panels[2].grid(alpha=0.25)
+        figure.savefig(path, dpi=100)
+        pyplot.close(figure)
+
+    @staticmethod
+    def _bars(axes: Any, found: dict[tuple[str, ...], dict[str, Row]], title: str) -> None:
+        """Bars of Algorithm 2's builds, and the published figure above each that has one."""
+        names, heights, published = [], [], []
+        for (d, f, network, shape, policy), of in sorted(
+            found.items(), key=lambda each: (int(each[0][0]), int(each[0][1]), each[0][2:])
+        ):
+            lists = [r for c, r in of.items() if c.endswith((" 32 and 32", "512", "128"))]
+            if policy == "0" and lists:
+                names.append(f"D={d} F={f} {shape}" + ("" if network == "crossbars" else ", bf."))
+                heights.append(lists[0]["measured"])
+                beside = lists[0]["published"]
+                published.append(beside["value"] if beside else np.nan)
+        places = np.arange(len(names))
+        axes.bar(places, heights, color="tab:blue", label="measured")
+        if np.isfinite(published).any():
+            axes.plot(places, published, "r_", markersize=14, label="published")
+            axes.legend(fontsize=7)
+        axes.set_xticks(places, names, rotation=90, fontsize=7)
+        axes.set(title=title)
+        axes.grid(axis="y", alpha=0.25)

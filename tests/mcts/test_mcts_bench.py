@@ -50,12 +50,13 @@ def test_mcts_bench_writes_rows_of_the_same_keys(
     assert bench.main(command) == 0
     rows = json.loads(out.read_text())
     assert all(set(r) == KEYS and r["engine"] == "mcts" for r in rows)
-    assert len({(r["figure"], r["config"]) for r in rows}) == len(rows) == 2 * 9
+    assert len({(r["figure"], r["config"]) for r in rows}) == len(rows) == 2 * 16
     for policy in (ALGORITHM_2, NEXT_EMPTY):
         found = {r["figure"]: r for r in rows if f"deep policy={policy}, 10 nodes" in r["config"]}
         assert set(found) == {
             "bits", "selection_interval", "update_interval", "iteration_interval",
-            "selection_latency", "model_error",
+            "selection_latency", "model_error", "answer_interval", "list_latency", "utilization",
+            "tokens",
         }  # fmt: skip
         assert found["bits"]["measured"] == found["bits"]["ideal"] > 30
         # A selection passes the root in one clock. A level takes eight clocks or more.
@@ -63,6 +64,9 @@ def test_mcts_bench_writes_rows_of_the_same_keys(
         assert 1 <= found["update_interval"]["measured"] < 1.5
         latency = found["selection_latency"]
         assert latency["config"].endswith("4 levels") and latency["measured"] == 35
+        list_latency = found["list_latency"]
+        assert 100 < list_latency["measured"] <= list_latency["ideal"]
+        assert 1 <= found["tokens"]["measured"] <= found["tokens"]["ideal"] == 16
         # A worker's update comes with the answer to its selection.
         assert found["iteration_interval"]["measured"] > found["iteration_interval"]["ideal"]
 
