@@ -3,7 +3,8 @@
 // The mean of values: a sum divided by a count, rounded down.
 //
 // Streams  none: a pipe without a stall; a division may begin in each clock.
-// Timing   12 clocks; two bits of the quotient each.
+// Timing   12 clocks; two bits of the quotient each. The highest bit is 0 for any sum, so that the
+//          first clock, which turns a negative sum over, has one to find.
 // Numbers  sum signed with 40 bits, count 1..65535, quotient signed with 24; |sum| <= 2^23 * count.
 //          For a negative sum floor(w / n) = ~floor(~w / n).
 // Source   docs/mcts.md (numbers). Golden model: models/mcts/score.py, mean.
@@ -29,18 +30,20 @@ module jd_mcts_divide
   logic [Steps:0] valid;
   step_t          steps [Steps + 1];
 
-  // The quotient has 24 bits; those above are the first remainder, which is below the count.
+  // The quotient has 24 bits, and its highest is 0; what is above the others is the first remainder,
+  // which is below the count.
   logic [SUM_W-1:0] dividend;
   assign dividend = sum_i[SUM_W-1] ? ~sum_i : sum_i;
   assign valid[0] = valid_i;
   assign steps[0] = '{negative: sum_i[SUM_W-1], count: count_i,
-                      remainder: dividend[SUM_W-1:VALUE_W], rest: dividend[VALUE_W-1:0]};
+                      remainder: dividend[SUM_W-2:VALUE_W-1],
+                      rest: {dividend[VALUE_W-2:0], 1'b0}};
   for (genvar s = 0; s < Steps; s++) begin : gen_step
     step_t next, step_q;
     logic  valid_q;
     always_comb begin
       next = steps[s];
-      for (int unsigned bits = 0; bits < 2; bits++) begin
+      for (int unsigned bits = s == 0 ? 1 : 0; bits < 2; bits++) begin
         logic [VISITS_W:0] grown;
         logic              fits;
         grown = {next.remainder, next.rest[VALUE_W-1]};

@@ -120,18 +120,18 @@ module jd_mcts_node
 
   // ---- Clock 1: the memories' words
   typedef struct packed {
-    logic                    lanes;                  // it wrote the lane of this edge,
     logic [EntryW-1:0]       entry;
     logic [ACTION_W-1:0]     action;
+    logic [F-1:0]            edge_of;                // the edge that it wrote,
+    logic [F-1:0]            score_of;               // the score that it lowered,
+    logic                    update;                 // or a new N
     edge_t                   lane;
     logic [SCORE_W-1:0]      score;
-    logic                    select;                 // with a new score,
-    logic                    update;                 // or a new N
     logic [TOTAL_W-1:0]      total;
   } result_t;
   logic                      valid_q, peek_q, reading;
   token_t                    token_q;
-  logic [EntryW-1:0]         entry_q, read_entry;
+  logic [EntryW-1:0]         entry_q, read_entry, work_entry;
   logic [F-1:0][EdgeW-1:0]   edges_read, write_edges;
   logic [F-1:0]              write_lanes;
   logic                      write_head, write_act, write_row;
@@ -196,27 +196,46 @@ module jd_mcts_node
     end
   end
 
-  // ---- Clock 2: forward the lanes that the words miss, select
+  // ---- Clock 1 ends: the older of the results that the words miss take their places
+  logic                      work_valid;             // an operation's result comes with this clock
+  result_t                   result, results_q [Forwards];   // the youngest first
+  logic [Forwards-1:0]       results_valid_q;
+  logic [Forwards-2:0]       same;                   // a result is one of this node
+  // So is that of the operation before it: of these edge, score, total.
+  logic [F-1:0]              edge_of_q2, score_of_q2;
+  logic                      total_of_q2;
+  edge_t [F-1:0]             edges1;
+  head_t                     head1;
+  logic [F-1:0][SCORE_W-1:0] scores1;
+  logic [F-1:0]              named;                  // the edge that an update counts
+  always_comb begin
+    for (int unsigned k = 0; k < Forwards - 1; k++) begin
+      same[k] = results_valid_q[k] && results_q[k].entry == entry_q;
+    end
+    head1 = head_read;
+    for (int unsigned a = 0; a < F; a++) begin
+      edges1[a]  = edge_t'(edges_read[a]);
+      scores1[a] = act_read.legal[a] ? less(base_read[a], edges1[a].loss) : ILLEGAL;
+      named[a]   = token_q.op == OP_UPD && token_q.action == ACTION_W'(a);
+    end
+    for (int k = Forwards - 2; k >= 0; k--) begin
+      for (int unsigned a = 0; a < F; a++) begin
+        if (same[k] && results_q[k].edge_of[a])  edges1[a]  = results_q[k].lane;
+        if (same[k] && results_q[k].score_of[a]) scores1[a] = results_q[k].score;
+      end
+      if (same[k] && results_q[k].update) head1.total = results_q[k].total;
+    end
+  end
+
+  // ---- Clock 2: the youngest result, known since the clock began; select
   logic                      valid_q2, peek_q2;
   token_t                    token_q2;
   logic [EntryW-1:0]         entry_q2;
+  logic [F-1:0]              named_q2;
   act_t                      act_q2;
   edge_t [F-1:0]             edges_q2, edges2;
   head_t                     head_q2, head2;
-  logic [F-1:0][SCORE_W-1:0] scores_q2, scores2, scores_read;
-  result_t                   results_q [Forwards];   // the youngest first
-  logic [Forwards-1:0]       results_valid_q;
-  logic [F-1:0][LOSS_W-1:0] losses_read;
-  for (genvar a = 0; a < F; a++) begin : gen_loss
-    edge_t read;
-    assign read           = edge_t'(edges_read[a]);
-    assign losses_read[a] = read.loss;
-  end
-  always_comb begin
-    for (int unsigned a = 0; a < F; a++) begin
-      scores_read[a] = act_read.legal[a] ? less(base_read[a], losses_read[a]) : ILLEGAL;
-    end
-  end
+  logic [F-1:0][SCORE_W-1:0] scores_q2, scores2;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       valid_q2 <= 1'b0;
@@ -225,36 +244,36 @@ module jd_mcts_node
       valid_q2 <= valid_q;
       peek_q2  <= peek_q;
     end
+    edge_of_q2  <= work_valid && work_entry == entry_q ? result.edge_of : '0;
+    score_of_q2 <= work_valid && work_entry == entry_q ? result.score_of : '0;
+    total_of_q2 <= work_valid && work_entry == entry_q && result.update;
     if (valid_q || peek_q) begin
       token_q2  <= token_q;
       entry_q2  <= entry_q;
+      named_q2  <= named;
       act_q2    <= act_read;
-      edges_q2  <= edges_read;
-      head_q2   <= head_read;
-      scores_q2 <= scores_read;
+      edges_q2  <= edges1;
+      head_q2   <= head1;
+      scores_q2 <= scores1;
     end
   end
   always_comb begin
     edges2  = edges_q2;
     head2   = head_q2;
     scores2 = scores_q2;
-    for (int k = Forwards - 1; k >= 0; k--) begin
-      if (results_valid_q[k] && results_q[k].entry == entry_q2) begin
-        for (int unsigned a = 0; a < F; a++) begin
-          if (results_q[k].action == ACTION_W'(a)) begin
-            if (results_q[k].lanes)  edges2[a]  = results_q[k].lane;
-            if (results_q[k].select) scores2[a] = results_q[k].score;
-          end
-        end
-        if (results_q[k].update) head2.total = results_q[k].total;
-      end
+    for (int unsigned a = 0; a < F; a++) begin
+      if (edge_of_q2[a])  edges2[a]  = results_q[0].lane;
+      if (score_of_q2[a]) scores2[a] = results_q[0].score;
     end
+    if (total_of_q2) head2.total = results_q[0].total;
   end
+  logic [F-1:0]        wins;
   logic [ACTION_W-1:0] picked;
   jd_mcts_select #(.F (F), .Fs (Fs)) u_select (
     .clk_i, .rst_ni,
     .valid_i  (valid_q2 && token_q2.op == OP_SEL),
     .scores_i (scores2),
+    .taken_o  (wins),
     .index_o  (picked)
   );
 
@@ -262,6 +281,7 @@ module jd_mcts_node
   typedef struct packed {
     token_t                    token;
     logic [EntryW-1:0]         entry;
+    logic [F-1:0]              named;
     act_t                      new_act;
     act_t                      act;
     edge_t [F-1:0]             edges;
@@ -269,11 +289,11 @@ module jd_mcts_node
     logic [F-1:0][SCORE_W-1:0] scores;
   } work_t;
   work_t work;
-  logic  work_valid;
+  assign work_entry = work.entry;
   if (TSel == 1) begin : gen_at_once
     assign work_valid = valid_q2;
-    assign work = '{token: token_q2, entry: entry_q2, new_act: brought_q, act: act_q2,
-                    edges: edges2, head: head2, scores: scores2};
+    assign work = '{token: token_q2, entry: entry_q2, named: named_q2, new_act: brought_q,
+                    act: act_q2, edges: edges2, head: head2, scores: scores2};
   end else begin : gen_later
     logic [TSel-2:0] later_valid_q;
     work_t           later_q [TSel-1];
@@ -281,8 +301,8 @@ module jd_mcts_node
       if (!rst_ni) later_valid_q <= '0;
       else         later_valid_q <= (TSel - 1)'({later_valid_q, valid_q2});
       if (valid_q2) begin
-        later_q[0] <= '{token: token_q2, entry: entry_q2, new_act: brought_q, act: act_q2,
-                        edges: edges2, head: head2, scores: scores2};
+        later_q[0] <= '{token: token_q2, entry: entry_q2, named: named_q2, new_act: brought_q,
+                        act: act_q2, edges: edges2, head: head2, scores: scores2};
       end
     end
     for (genvar k = 1; k < TSel - 1; k++) begin : gen_stage
@@ -307,49 +327,51 @@ module jd_mcts_node
   assign action  = is_sel ? picked : work.token.action;
   assign fresh   = is_end && work.head.state == ST_NEW;
 
-  // For each child: its edge as this operation would leave it; then the one that it took.
+  // A selection makes each child's edge as it would leave it while the child is chosen; an update
+  // has its edge named.
   logic signed [VALUE_W:0]   value;
+  logic signed [VALUE_W-1:0] counted;
+  logic [F-1:0]              taken;
   edge_t [F-1:0]             lanes;
   logic [F-1:0][SCORE_W-1:0] lowered;
-  edge_t                     lane, old_lane;
+  edge_t                     lane, chosen, chosen_old, counts, counts_old;
   logic [SCORE_W-1:0]        score;
   logic [F-1:0]              unvisited;
-  assign value = upd.negate ? -(VALUE_W + 1)'(upd.value) : (VALUE_W + 1)'(upd.value);
-  logic signed [VALUE_W-1:0] counted;
-  assign counted = value > (VALUE_W + 1)'(24'sh7F_FFFF) ? 24'sh7F_FFFF : value[VALUE_W-1:0];
+  assign value   = upd.negate ? -(VALUE_W + 1)'(upd.value) : (VALUE_W + 1)'(upd.value);
+  assign counted = value[VALUE_W:VALUE_W-1] == 2'b01 ? 24'sh7F_FFFF : value[VALUE_W-1:0];
+  assign taken   = is_sel ? wins : work.named;
   always_comb begin
-    lane      = '0;
-    old_lane  = '0;
-    score     = '0;
+    chosen     = '0;
+    chosen_old = '0;
+    counts_old = '0;
+    score      = '0;
     for (int unsigned a = 0; a < F; a++) begin
-      lanes[a]   = work.edges[a];
-      lowered[a] = less(work.scores[a], {7'd0, settings_i.vl});
-      if (is_sel) begin
-        lanes[a].loss = work.edges[a].loss + {7'd0, settings_i.vl};
-        if (!work.edges[a].child_valid && sel.slot_valid) begin
-          lanes[a].child_valid = 1'b1;
-          lanes[a].child       = sel.slot;
-        end
-      end else begin
-        lanes[a].loss = work.edges[a].loss - {7'd0, settings_i.vl};
-        if (work.edges[a].visits != '1) begin
-          lanes[a].visits = work.edges[a].visits + 1'b1;
-          lanes[a].sum    = work.edges[a].sum + SUM_W'(counted);
-        end
+      lowered[a]    = less(work.scores[a], {7'd0, settings_i.vl});
+      lanes[a]      = work.edges[a];
+      lanes[a].loss = work.edges[a].loss + {7'd0, settings_i.vl};
+      if (!work.edges[a].child_valid && sel.slot_valid) begin
+        lanes[a].child_valid = 1'b1;
+        lanes[a].child       = sel.slot;
       end
-      unvisited[a] = is_end || (work.edges[a].visits == '0 && action != ACTION_W'(a));
-      if (action == ACTION_W'(a)) begin
-        lane     = lanes[a];
-        old_lane = work.edges[a];
-        score    = lowered[a];
-      end
+      unvisited[a] = is_end || (work.edges[a].visits == '0 && !work.named[a]);
+      chosen     = chosen     | ({EdgeW{wins[a]}} & lanes[a]);
+      chosen_old = chosen_old | ({EdgeW{wins[a]}} & work.edges[a]);
+      counts_old = counts_old | ({EdgeW{work.named[a]}} & work.edges[a]);
+      score      = score      | ({SCORE_W{wins[a]}} & lowered[a]);
     end
+    counts      = counts_old;
+    counts.loss = counts_old.loss - {7'd0, settings_i.vl};
+    if (!full_visits) begin
+      counts.visits = counts_old.visits + 1'b1;
+      counts.sum    = counts_old.sum + SUM_W'(counted);
+    end
+    lane = is_ins ? '0 : is_sel ? chosen : counts;
   end
-  assign full_visits = old_lane.visits == '1;
+  assign full_visits = counts_old.visits == '1;
   assign full_total  = work.head.total == '1;
   assign stops   = work.head.state != ST_ACTIVE || 7'(work.token.level) + 7'd1 == settings_i.d_act;
-  assign goes_on = is_sel && !stops && old_lane.child_valid;
-  assign inserts = is_sel && !stops && !old_lane.child_valid && sel.slot_valid;
+  assign goes_on = is_sel && !stops && chosen_old.child_valid;
+  assign inserts = is_sel && !stops && !chosen_old.child_valid && sel.slot_valid;
 
   token_t  next;
   select_t next_sel;
@@ -365,7 +387,7 @@ module jd_mcts_node
           next_sel.parent = work.head.ident;
         end
         if (goes_on) begin
-          next.address = old_lane.child;
+          next.address = chosen_old.child;
         end else if (inserts) begin
           next.op             = OP_INS;
           next.address        = sel.slot;
@@ -402,12 +424,11 @@ module jd_mcts_node
     logic                      silent;
   } effect_t;
   effect_t effect, effect_q;
-  result_t result;
   head_t   head_d;
   act_t    act_d;
   assign effect = '{
     row:       is_ins || is_edge || (is_sel && !stops),
-    lanes:     is_ins ? '1 : F'(1) << action,
+    lanes:     is_ins ? '1 : taken,
     head:      is_ins || is_edge || (fresh && (upd.activate || upd.terminal)),
     act:       is_ins || (fresh && upd.activate),
     publish:   is_edge || (fresh && upd.activate),
@@ -416,14 +437,14 @@ module jd_mcts_node
     silent:    work.token.done
   };
   assign result = '{
-    lanes:  is_edge || (is_sel && !stops),
-    entry:  work.entry,
-    action: action,
-    lane:   is_ins ? '0 : lane,
-    score:  score,
-    select: is_sel && !stops,
-    update: is_edge,
-    total:  full_total ? work.head.total : work.head.total + 1'b1
+    entry:    work.entry,
+    action:   action,
+    edge_of:  is_edge || (is_sel && !stops) ? taken : '0,
+    score_of: is_sel && !stops ? wins : '0,
+    update:   is_edge,
+    lane:     lane,
+    score:    score,
+    total:    full_total ? work.head.total : work.head.total + 1'b1
   };
   always_comb begin
     head_d = work.head;
@@ -445,9 +466,11 @@ module jd_mcts_node
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       done_q          <= 1'b0;
+      sat_o           <= 1'b0;
       results_valid_q <= '0;
     end else begin
       done_q          <= work_valid;
+      sat_o           <= work_valid && is_edge && (full_visits || full_total);
       results_valid_q <= Forwards'({results_valid_q, work_valid});
     end
     if (work_valid) begin
@@ -470,7 +493,6 @@ module jd_mcts_node
   assign head_write  = head_q;
   assign act_write   = act_q;
   assign silent_o    = done_q && effect_q.silent;
-  assign sat_o       = work_valid && is_edge && (full_visits || full_total);
 
   // ---- Tokens out: room is kept from their start on
   logic fifo_ready;
@@ -559,7 +581,7 @@ module jd_mcts_node
 
   `JD_ASSERT_IF(RoomIsKept_A, done_q && !effect_q.silent, fifo_ready)
   `JD_ASSERT_IF(LevelIsTheTokens_A, work_valid && !is_ins, work.head.level == work.token.level)
-  `JD_ASSERT_IF(LossCovers_A, work_valid && is_edge, old_lane.loss >= {7'd0, settings_i.vl})
+  `JD_ASSERT_IF(LossCovers_A, work_valid && is_edge, counts_old.loss >= {7'd0, settings_i.vl})
   `JD_ASSERT_IF(ChildIsLegal_A, work_valid && is_sel && !stops,
                 work.act.legal[action[$clog2(F)-1:0]])
 endmodule : jd_mcts_node

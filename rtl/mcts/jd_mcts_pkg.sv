@@ -131,12 +131,13 @@ package jd_mcts_pkg;
     return index;
   endfunction
 
-  // A score of a legal child less a virtual loss.
+  // A score of a legal child less a virtual loss. Both sums of it are made side by side: with its sign
+  // turned over, a score is how far it lies above the least number of SCORE_W bits.
   function automatic logic signed [SCORE_W-1:0] less(logic signed [SCORE_W-1:0] score,
                                                      logic [LOSS_W-1:0] loss);
-    logic signed [SCORE_W:0] exact;
-    exact = 33'(score) - signed'({2'b00, loss});
-    return exact < 33'(SCORE_LEAST) ? SCORE_LEAST : exact[SCORE_W-1:0];
+    logic beyond;
+    beyond = {!score[SCORE_W-1], score[SCORE_W-2:0]} <= {1'b0, loss};
+    return beyond ? SCORE_LEAST : score - signed'({1'b0, loss});
   endfunction
 
   // A selector takes groups of at most `factor` scores, then of their winners: what is left of `count`

@@ -3,8 +3,8 @@
 // The index of the largest of F scores: groups of at most Fs scores, then groups of their winners.
 //
 // Streams  none: a pipe without a stall.
-// Timing   T_sel = ceil(log_Fs F) groups one after another, with registers between them: index_o
-//          belongs to the scores of T_sel - 1 clocks before. A valid bit loads each register.
+// Timing   T_sel = ceil(log_Fs F) groups one after another, with registers between them: taken_o
+//          and index_o belong to the scores of T_sel - 1 clocks before. A valid bit loads each register.
 // Numbers  signed scores; ties go to the lowest index.
 // Source   thesis 3.3, Eq. 5.1; docs/mcts.md. Golden model: models/mcts/select.py, select.
 `include "jd_assert.svh"
@@ -18,6 +18,7 @@ module jd_mcts_select
   input  logic                      rst_ni,
   input  logic                      valid_i,
   input  logic [F-1:0][SCORE_W-1:0] scores_i,
+  output logic [F-1:0]              taken_o,    // one bit
   output logic [ACTION_W-1:0]       index_o
 );
   if (F < 2 || F > 32 || Fs < 2 || Fs > F) begin : gen_bad_size
@@ -33,12 +34,12 @@ module jd_mcts_select
     // The scores that are left, and whose they are; then those of the groups' winners.
     logic                       valid, valid_next;
     logic [F-1:0][SCORE_W-1:0]  scores, best, scores_next;
-    logic [F-1:0][ACTION_W-1:0] places, place, places_next;
+    logic [F-1:0][F-1:0]        places, place, places_next;
     if (t == 0) begin : gen_first
       assign valid  = valid_i;
       assign scores = scores_i;
       for (genvar a = 0; a < F; a++) begin : gen_place
-        assign places[a] = ACTION_W'(a);
+        assign places[a] = F'(1) << a;
       end
     end else begin : gen_before
       assign valid  = gen_clock[t-1].valid_next;
@@ -49,13 +50,18 @@ module jd_mcts_select
       if (g < Groups) begin : gen_pick
         localparam int unsigned Size   = g < Large ? Small + 1 : Small;
         localparam int unsigned First  = g < Large ? g * (Small + 1) : g * Small + Large;
-        localparam int unsigned IndexW = Size > 1 ? $clog2(Size) : 1;
-        logic [IndexW-1:0] index;
+        logic [Size-1:0] wins;
         jd_mcts_pick #(.S (Size)) u_pick (
-          .clk_i, .rst_ni, .scores_i (scores[First+:Size]), .index_o (index)
+          .clk_i, .rst_ni, .scores_i (scores[First+:Size]), .wins_o (wins)
         );
-        assign best[g]  = scores[First + 32'(index)];
-        assign place[g] = places[First + 32'(index)];
+        always_comb begin
+          best[g]  = '0;
+          place[g] = '0;
+          for (int unsigned k = 0; k < Size; k++) begin
+            best[g]  = best[g]  | ({SCORE_W{wins[k]}} & scores[First+k]);
+            place[g] = place[g] | ({F{wins[k]}} & places[First+k]);
+          end
+        end
       end else begin : gen_none
         assign best[g]  = '0;
         assign place[g] = '0;
@@ -78,5 +84,11 @@ module jd_mcts_select
       end
     end
   end
-  assign index_o = gen_clock[TSel-1].places_next[0];
+  assign taken_o = gen_clock[TSel-1].places_next[0];
+  always_comb begin
+    index_o = '0;
+    for (int unsigned a = 0; a < F; a++) begin
+      if (taken_o[a]) index_o = index_o | ACTION_W'(a);
+    end
+  end
 endmodule : jd_mcts_select
