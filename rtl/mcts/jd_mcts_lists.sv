@@ -149,7 +149,7 @@ module jd_mcts_lists
   assign next_place = taken ? behind : place_q;
   assign shift      = there_q[0] && next_place >= 4'd4;
   assign load       = state_q == StRun && beats_q != '0 && (!there_q[1] || shift);
-  assign beat_ready_o = load || state_q == StDrop || stop_i || clear_i;
+  assign beat_ready_o = load || (state_q == StDrop && beats_q != '0) || stop_i || clear_i;
   assign work_take  = state_q == StIdle;
   assign end_valid_o = state_q == StEnd;
   assign end_o = '{job: job_q.job, list: job_q.list, error: error_q, refused: refused_q,

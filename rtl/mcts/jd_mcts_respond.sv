@@ -48,19 +48,22 @@ module jd_mcts_respond
   localparam int unsigned OUT    = 32;    // beats that are out: the write queue has fewer
   localparam int unsigned OutW   = $clog2(OUT + 1);
 
-  logic              first_valid, first_take;
+  logic              first_valid, first_take, room;
   response_t         first;
   logic [31:0]       first_time;
   logic [CountW-1:0] unused_count;
   jd_stream_fifo #(.Width (RESPONSE_W + 32), .Depth (T)) u_waiting (
     .clk_i, .rst_ni, .clear_i,
-    .in_valid_i, .in_ready_o,
+    .in_valid_i  (in_valid_i && room),      // the time goes on while a response waits for room
+    .in_ready_o  (room),
     .in_data_i   ({time_i, in_response_i}),
     .out_valid_o (first_valid),
     .out_ready_i (first_take),
     .out_data_o  ({first_time, first}),
     .count_o     (unused_count)
   );
+
+  assign in_ready_o = room;
 
   // ---- Gather those of one beat
   logic [31:0]       number_q;

@@ -15,39 +15,13 @@ from models.mcts import select as selection
 from models.mcts.banks import ALGORITHM_2, NEXT_EMPTY, STATIC, choose
 from models.mcts.score import PRIOR_ONE, base, mean, table_index, weight
 from models.mcts.tables import SHIFT_MOST
+from tests.mcts.ports import clock, pack, unpack, words_of
 from verif.play import Block, Player
 
 CORE = "jackdaw:engine:mcts"
 SCORE, SUM, VALUE, WEIGHT, PRIOR = 32, 40, 24, 26, 16
 DIVIDE = 12  # clocks
 DEPTH = 8  # entries of the updater under test
-
-
-def pack(rows: np.ndarray, bits: int) -> np.ndarray:
-    """Rows of numbers, [n, k], as words of a port, the first number in the low bits."""
-    total = rows.shape[1] * bits
-    out = np.zeros((len(rows), -(-total // 32)), np.uint32)
-    for at, row in enumerate(rows.tolist()):
-        word = sum((int(x) & (1 << bits) - 1) << bits * k for k, x in enumerate(row))
-        out[at] = np.frombuffer(word.to_bytes(4 * out.shape[1], "little"), np.uint32)
-    return out
-
-
-def unpack(words: np.ndarray, bits: int, count: int) -> list[int]:
-    """A port's words as signed numbers."""
-    word = int.from_bytes(np.atleast_1d(words).astype(np.uint32).tobytes(), "little")
-    fields = [word >> bits * k & (1 << bits) - 1 for k in range(count)]
-    return [x - (x >> bits - 1 << bits) for x in fields]
-
-
-def words_of(value: int, bits: int) -> np.ndarray:
-    """A number as words of a port."""
-    return np.frombuffer(value.to_bytes(-(-bits // 32) * 4, "little"), np.uint32)
-
-
-def clock(sim: Player, **inputs: Any) -> dict[str, np.ndarray]:
-    """A clock with these inputs, numbers or rows of words."""
-    return sim.run(1, **{name: np.atleast_1d(value) for name, value in inputs.items()})
 
 
 def selector(f: int, factor: int, seed: int) -> Player:

@@ -280,6 +280,30 @@ def test_refusals_beside_responses_take_one_place_each(bench: Bench) -> None:
     jobs[-1].wait(5)
 
 
+def test_a_list_after_one_that_cannot_be_read(bench: Bench) -> None:
+    """Its beats are on their way while the first one ends."""
+    lost = bench.device.alloc(4096)
+    bench.device.inject(lost, 64)
+    for slots in (1, 4, 64, 70):
+        broken = bench.job({2: slots, 4: lost & 0xFFFF_FFFF, 5: lost >> 32})
+        later = bench.mcts.submit(rows(*[(Op.FENCE, 0, 0, 0, 0, 0, k) for k in range(9)]))
+        with pytest.raises(errors.MctsBusRdError):
+            broken.wait(5)
+        assert later.wait(5).count == 9
+        assert bench.mcts.poll()["tag"].tolist() == list(range(9))
+    bench.device.clear_faults()
+    bench.good()
+
+
+def test_responses_wait_for_slow_writes(seed: int) -> None:
+    """More of them than the engine has room for; none is lost."""
+    with open_device("sim", config("crossbars"), seed=seed, memory="D") as device:
+        bench = Bench(device, queue_log2=9)
+        given = [(Op.FENCE, 0, 0, 0, 0, 0, k) for k in range(300)]
+        assert bench.mcts.submit(rows(*given)).wait(5).count == 300
+        assert bench.mcts.poll()["tag"].tolist() == list(range(300))
+
+
 @pytest.mark.regress
 def test_counts_stand_at_their_largest_value(bench: Bench) -> None:
     """The number of visits is set in the memory of the root by 65,535 updates."""
