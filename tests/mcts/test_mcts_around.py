@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -24,6 +25,11 @@ CORE = "jackdaw:engine:mcts_top"
 ADDRESSES = 1 << 40
 BEAT, SLOT, PRIOR = 512, 128, 16  # bits
 E_TIMEOUT = int(header.Error.E_TIMEOUT)
+
+
+def pick(rng: np.random.Generator, *options: Any) -> int:
+    """One of several numbers."""
+    return int(options[rng.integers(len(options))])
 
 
 # ---- Jobs and tables
@@ -62,9 +68,14 @@ def inputs_of(settings: dict[str, int]) -> dict[str, int]:
     }  # fmt: skip
 
 
+@cache
+def _engine() -> MctsEngine:
+    return MctsEngine(CHECKED)
+
+
 def verdict(words: list[int], settings: dict[str, int], loaded: bool) -> tuple[int, int]:
     """What the golden engine says of a job: its error, and where."""
-    engine = MctsEngine(CHECKED)
+    engine = _engine()
     engine._words |= settings
     engine._loaded = loaded
     try:
@@ -77,29 +88,29 @@ def verdict(words: list[int], settings: dict[str, int], loaded: bool) -> tuple[i
 def job_words(rng: np.random.Generator) -> list[int]:
     """A job, right or wrong in some ways; most numbers are at a limit."""
     words = [0] * 16
-    words[0] = int(rng.choice([Opcode.LIST, Opcode.LIST, Opcode.LIST, Opcode.TABLES]))
-    words[0] |= int(rng.choice([0, 1 << 30, 1 << 31]))  # flags of the frame
+    words[0] = pick(rng, Opcode.LIST, Opcode.LIST, Opcode.LIST, Opcode.TABLES)
+    words[0] |= pick(rng, 0, 1 << 30, 1 << 31)  # flags of the frame
     words[1] = int(rng.integers(1 << 32))
     if words[0] & 0xFF == Opcode.LIST:
-        words[2] = int(rng.choice([1, 65536, rng.integers(1, 65537)]))
+        words[2] = pick(rng, 1, 65536, rng.integers(1, 65537))
     size = 16 * words[2] if words[2] else 8192
     end = (ADDRESSES - size) // 64 * 64
-    address = int(rng.choice([0, end, rng.integers(end // 64 + 1) * 64]))
+    address = pick(rng, 0, end, rng.integers(end // 64 + 1) * 64)
     root = 0
     if words[2] and rng.random() < 0.5:
         top = (ADDRESSES - 8 - 8 * CHECKED.f) // 64 * 64
-        root = int(rng.choice([64, top, rng.integers(1, top // 64 + 1) * 64]))
+        root = pick(rng, 64, top, rng.integers(1, top // 64 + 1) * 64)
     if rng.random() < 0.6:
         kind = int(rng.integers(9))
         if kind == 0:
-            words[0] = words[0] & ~0xFF | int(rng.choice([0, 3, 0x81, 0x12, 255]))
+            words[0] = words[0] & ~0xFF | pick(rng, 0, 3, 0x81, 0x12, 255)
         elif kind == 1:
             words[0] |= 1 << int(rng.integers(8, 30))
         elif kind in (2, 3):
-            index = int(rng.choice([2, 3, 5, 6, 7, *range(8, 16)]))
+            index = pick(rng, 2, 3, 5, 6, 7, *range(8, 16))
             words[index] |= 1 << int(rng.integers(8 if index in (5, 7) else 0, 32))
         elif kind == 4:
-            words[2] = int(rng.choice([0, 65537, 1 << 31, 65536]))
+            words[2] = pick(rng, 0, 65537, 1 << 31, 65536)
         elif kind == 5:
             address |= 1 << int(rng.integers(6))
         elif kind == 6:
@@ -120,10 +131,10 @@ def registers_of(rng: np.random.Generator) -> dict[str, int]:
     most = (1 << 31) // (2 * CHECKED.w_max)
     size = int(rng.integers(4, 17))
     top = ADDRESSES - (16 << size)
-    base = int(rng.choice([0, 0x1000, top & ~0xFFF, rng.integers(top >> 12) << 12]))
+    base = pick(rng, 0, 0x1000, top & ~0xFFF, rng.integers(top >> 12) << 12)
     out = {
-        "F_ACT": int(rng.choice([2, CHECKED.f, 5])), "D_ACT": int(rng.integers(2, 5)),
-        "VL": int(rng.choice([0, most - 1, rng.integers(most)])), "POLICY": int(rng.integers(3)),
+        "F_ACT": pick(rng, 2, CHECKED.f, 5), "D_ACT": int(rng.integers(2, 5)),
+        "VL": pick(rng, 0, most - 1, rng.integers(most)), "POLICY": int(rng.integers(3)),
         "CQ_SIZE": size,
     }  # fmt: skip
     wrong: dict[str, tuple[int, ...]] = {
@@ -291,7 +302,7 @@ def test_jobs_are_checked_as_the_golden_model_does(seed: int) -> None:
     few = [job_words(rng) for _ in range(60)]
     checks(sim, [(w, GOOD) for w in few if verdict(w, GOOD, True)[0] or w[2]], False)
     Load(sim, rng).play(tables("puct", 1.0), {})
-    cases = []
+    cases: list[tuple[list[int], dict[str, int]]] = []
     while len(cases) < scale(8000, 2500):
         case = job_words(rng), registers_of(rng)
         if verdict(*case, True)[0] or case[0][0] & 0xFF == Opcode.LIST:
@@ -461,10 +472,12 @@ class Lists:
         rng = self.rng
         self.number += 1
         address, root = (int(rng.integers(1 << 33)) << 6 for _ in range(2))
-        job = {"job": self.number % 16, "list": rng.random() < 0.8, "address": address,
-               "root": root, "info0": int(rng.integers(1 << 32)), "info1": int(rng.integers(4)),
-               "error": int(rng.integers(256))}  # fmt: skip
-        count = int(rng.choice([1, 2, 4, 5, 64, 65, rng.integers(1, 150)])) if job["list"] else 0
+        job: dict[str, int] = {
+            "job": self.number % 16, "list": rng.random() < 0.8, "address": address,
+            "root": root, "info0": int(rng.integers(1 << 32)), "info1": int(rng.integers(4)),
+            "error": int(rng.integers(256)),
+        }  # fmt: skip
+        count = pick(rng, 1, 2, 4, 5, 64, 65, rng.integers(1, 150)) if job["list"] else 0
         slots = [int.from_bytes(rng.bytes(16), "little") for _ in range(count)]
         ext = rng.random()
         for k in range(count):
@@ -476,7 +489,9 @@ class Lists:
 
     def clock(self, stop: bool = False, clear: bool = False) -> dict[str, int]:
         """A clock: what is offered must be right, what moves is noted."""
-        rng, given = self.rng, {"stop_i": stop, "clear_i": clear, "read_idle_i": not self.commands}
+        rng = self.rng
+        given: dict[str, int] = {"stop_i": stop, "clear_i": clear}
+        given["read_idle_i"] = not self.commands
         if self.waiting:
             given |= {"job_valid_i": 1, "job_i": JOB.pack(**self.waiting[0].job)}
         given["cmd_ready_i"] = len(self.commands) < 4 and rng.random() < self.pace
@@ -694,8 +709,8 @@ def test_responses_reach_their_places(seed: int) -> None:
     full, together = 0, [0] * 5
     for turn in range(scale(20, 5)):
         size = (4, 16, int(rng.integers(4, 17)))[turn % 3]
-        base = int(rng.choice([(1 << 40) - (16 << size), int(rng.integers(1 << 28)) << 12]))
-        number = int(rng.choice([(1 << 32) - 40, int(rng.integers(1 << 32)), 0, (1 << size) - 9]))
+        base = pick(rng, (1 << 40) - (16 << size), int(rng.integers(1 << 28)) << 12)
+        number = pick(rng, (1 << 32) - 40, int(rng.integers(1 << 32)), 0, (1 << size) - 9)
         fixed = {"base_i": base, "size_i": size}
         step(sim, set_i=1, number_i=number, **fixed)
         pace = [float(x) for x in rng.choice([0.2, 0.6, 0.95, 1.0], 4)]
@@ -863,7 +878,7 @@ def test_a_job_ends_when_all_that_it_began_is_done(seed: int) -> None:
             listed = rng.random() < 0.8
             last = {
                 "job": current, "list": listed, "refused": int(rng.integers(1 << 16)),
-                "error": int(rng.choice([0, 0, 0, 64 if listed else 3])),
+                "error": pick(rng, 0, 0, 0, 64 if listed else 3),
                 "executed": int(rng.integers(1 << 32)), "info0": int(rng.integers(1 << 32)),
                 "info1": int(rng.integers(4)),
             }  # fmt: skip
@@ -927,8 +942,8 @@ def test_an_end_takes_three_clocks(seed: int) -> None:
             step(sim, written_i=2)
             assert not any(step(sim)["end_valid_o"] for _ in range(10))
             step(sim, old_valid_i=1, old_list_i=2)
-        outs = [step(sim)["end_valid_o"] for _ in range(4)]
-        assert outs.index(1) == (1 if order == "written" else 2), outs
+        after = [step(sim)["end_valid_o"] for _ in range(4)]
+        assert after.index(1) == (1 if order == "written" else 2), after
         assert step(sim, end_ready_i=1)["end_valid_o"] and step(sim)["idle_o"]
     # Other jobs do not take part in a failure; a list's own error stays.
     for job, want in (
@@ -995,7 +1010,7 @@ def test_the_root_is_written(seed: int) -> None:
             shown = words.popleft()
             data = tree[shown] if shown is not None else int(rng.integers(1 << 32))
             ready, written = rng.random() < 0.5, out_now > 0 and rng.random() < 0.1
-            response = int(rng.choice([0, 0, 2, 3])) if written else int(rng.integers(4))
+            response = pick(rng, 0, 0, 2, 3) if written else int(rng.integers(4))
             out = step(
                 sim, children_i=count, peek_data_i=data, beat_ready_i=ready, written_i=written,
                 written_response_i=response,
@@ -1052,7 +1067,8 @@ def priors(units: int, seed: int) -> Player:
 def test_rows_of_priors_come_two_clocks_after_the_grant(seed: int) -> None:
     """Each unit that asks is served, none twice before another that waits."""
     rng, sim, units = np.random.default_rng(seed), priors(5, seed), 5
-    rows, asks = [None] * 8, {}
+    rows: list[int | None] = [None] * 8
+    asks: dict[int, int] = {}
     later: deque[tuple[int, Any]] = deque([(-1, None)] * 2)
     passed = [[0] * units for _ in range(units)]  # by a unit that waits: of each other one
     served = 0
