@@ -30,6 +30,7 @@ package jd_sparse_pkg;
   localparam int unsigned QUEUE     = 8;    // instructions that a unit's queue holds
   localparam int unsigned WORD_BANKS = 64;  // of the parameter memory
   localparam int unsigned GROUP_LINE = 128; // grouping entries of a line
+  localparam int unsigned READ_LATENCY = 2; // clocks of the activation store
 
   localparam int unsigned LAYER_W   = 3;    // a layer's number
   localparam int unsigned DIM_W     = 10;   // rows or columns of a layer, 1..512
@@ -197,7 +198,7 @@ package jd_sparse_pkg;
     logic                valid;
     logic [LAYER_W-1:0]  layer;
     logic                dx;
-    logic [INDEX_W-1:0]  index;
+    logic [INDEX_W-1:0]  index;    // the column, or the row
     logic [WINDOW_W-1:0] window;
     logic [LANE_W-1:0]   lane;
   } place_t;
@@ -209,6 +210,24 @@ package jd_sparse_pkg;
     range_write_t  range;
     place_t        place;
   } table_t;
+
+  // An operation of the array, as all banks get it.
+  typedef struct packed {
+    pass_e              pass;
+    logic [LAYER_W-1:0] number;        // of the layer
+    logic [TILES_W-1:0] layer_tiles;   // its NT
+    logic [1:0]         split_log2;    // of FW; else 0
+    logic [6:0]         x_lines;       // lines of 8 neurons of a tile of X
+    logic               x_set;
+    logic               r_set;         // of results
+  } operation_t;
+
+  // A bias that was written: FP16, for the cores.
+  typedef struct packed {
+    logic                valid;
+    logic [B_WORD_W-1:0] word;
+    logic [HALF_W-1:0]   value;
+  } bias_t;
 
   // ---- Weight lines: `begin` sets every bank's pointer to the base of its range; a write stores the
   // line (Lanes FP16 words beside this struct) at the pointer of each bank in the mask and counts it

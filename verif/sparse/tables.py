@@ -7,14 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.sparse.formats import Layer, Tensor
+from models.sparse.formats import Instruction, Layer, Tensor
 from models.sparse.osel import Encoding
 from models.sparse.plan import Gradient, Pass, Plan, Window
 
 FW, DX, DW = range(3)  # pass_e
 SLOTS, CORES = 4, 3
-LAYER_BITS, TENSOR_BITS = 102, 29
-WINDOW_BITS, LIST_BITS, WINDOW_WRITE_BITS, RANGE_WRITE_BITS, PLACE_BITS = 167, 23, 178, 56, 28
+LAYER_BITS, TENSOR_BITS, INSTRUCTION_BITS, OPERATION_BITS, BEGIN_BITS, BIAS_BITS = (
+    92,
+    29,
+    271,
+    20,
+    5,
+    28,
+)
+WINDOW_BITS, LIST_BITS, WINDOW_WRITE_BITS, RANGE_WRITE_BITS, PLACE_BITS = 167, 23, 178, 59, 28
 TABLE_BITS = LIST_BITS + WINDOW_WRITE_BITS + RANGE_WRITE_BITS + PLACE_BITS
 
 
@@ -52,6 +59,26 @@ def layer_word(layer: Layer) -> int:
 def tensor_word(tensor: Tensor) -> int:
     """tensor_t."""
     return concat((tensor.line, 16), (tensor.skew, 3), (tensor.stride, 10))
+
+
+def instruction_word(one: Instruction, layer: Layer | None) -> int:
+    """instruction_t."""
+    return concat(
+        (one.op, 8), (one.flags, 9), (one.layer, 3), (layer_word(layer) if layer else 0, 92),
+        (one.tiles[2], 4), (one.tiles[1], 4), (one.tiles[0], 4), (tensor_word(one.a), 29),
+        (tensor_word(one.b), 29), (tensor_word(one.d), 29), (one.address, 40), (one.value, 10),
+        (one.neurons, 10),
+    )  # fmt: skip
+
+
+def operation_word(
+    which: int, number: int, layer: Layer, neurons: int, x_set: int, r_set: int
+) -> int:
+    """operation_t: FW or DX of a layer, with an operand of so many neurons."""
+    return concat(
+        (which, 2), (number, 3), (layer.tiles, 4), (layer.split_log2 if which == FW else 0, 2),
+        (-(-neurons // 8), 7), (x_set, 1), (r_set, 1),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -268,3 +295,28 @@ def table_words(
     longest = max(map(len, (lists, cut, ranges, places)))
     padded = [part + [0] * (longest - len(part)) for part in (lists, cut, ranges, places)]
     return [table_word(*row) for row in zip(*padded, strict=True)]
+
+
+def weight_lines(
+    w16: np.ndarray, slots: Sequence[Slot], contracted: np.ndarray, produced: np.ndarray,
+    lanes: int, split: int = 1, rubbish: int = 0x7E01,
+) -> np.ndarray:  # fmt: skip
+    """The weight lines of a window, [depth, lanes] float16.
+
+    Args:
+        w16: [contracted, produced] float16.
+        slots: of the window.
+        contracted, produced: the lists of the two sides.
+        lanes: of a bank.
+        split: KSPLIT.
+        rubbish: FP16 code of lanes without a weight, which nothing may use.
+    """
+    depth = max(s.depth for s in slots)
+    out = np.full((depth, lanes), rubbish, np.uint16).view(np.float16)
+    lane = 0
+    for slot in slots:
+        rows = contracted[slot.first + split * np.arange(slot.depth)]
+        columns = produced[slot.produced : slot.produced + slot.lanes]
+        out[: slot.depth, lane : lane + slot.lanes] = w16[np.ix_(rows, columns)]
+        lane += slot.lanes
+    return out

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A bank of a core: lanes with their weights, operands, results, and the walk through its units.
+//
+//   tables -> lists, windows, range of each pass        fill -> X
+//   walk: unit, rank -> list of the contracted side -> X -> four slots -> lanes <- weight line
+//                                                  lanes -> drain -> results -> elem
+//
+// Streams  table_i, weight_*, x_*: writes, one each per clock. op_*: operations, in order; done_o is
+//          high for one clock when the results of one are all written, in order. read_*: results,
+//          by address modulo DrainW.
+// Timing   A rank takes four clocks, one for each vector; the drain of a unit runs under the next
+//          one, DrainW lanes per clock. A unit of FW or DX takes max(4 * depth, lanes / DrainW)
+//          clocks; an operation 4 clocks more, and its last unit Depth + lanes / DrainW. Results
+//          show a clock after read_en_i.
+// Numbers  FP16; see jd_sparse_lanes. A window without ranks takes four clocks for its +0.
+// Source   LearningGroup III-C, III-D; docs/sparse.md. Golden model: models/sparse/layer.py, forward.
+`include "jd_assert.svh"
+module jd_sparse_bank
+  import jd_sparse_pkg::*;
+#(
+  parameter  int unsigned Index      = 0,     // of the bank, 0..7
+  parameter  int unsigned Lanes      = 33,    // 2..264
+  parameter  int unsigned Slots      = 4,     // 2, 4
+  parameter  int unsigned Acc        = 64,    // 16, 32, 64
+  parameter  int unsigned DMax       = 512,   // 8..512
+  parameter  int unsigned LMax       = 8,     // 1..8
+  parameter  int unsigned WinMax     = 24,    // 1..31
+  parameter  int unsigned WRows      = 4096,
+  parameter  int unsigned XRows      = 8192,
+  parameter  int unsigned RRows      = 4096,
+  parameter  int unsigned DrainW     = 4,     // 1, 2, 4
+  parameter  int unsigned MulLatency = 3,     // 1..4
+  parameter  int unsigned AddLatency = 4,     // 1..4
+  localparam int unsigned XLines     = (XRows + NEURONS - 1) / NEURONS,
+  localparam int unsigned XW         = $clog2(XLines),
+  localparam int unsigned RW         = $clog2(RRows)
+) (
+  input  logic                           clk_i,
+  input  logic                           rst_ni,
+  input  logic                           clear_i,         // operations under way are dropped
+  input  table_t                         table_i,
+  input  weight_begin_t                  weight_begin_i,
+  input  logic                           weight_write_i,
+  input  logic [Lanes-1:0][HALF_W-1:0]   weight_line_i,
+  input  logic                           x_write_i,
+  input  logic [XW-1:0]                  x_address_i,     // set on top
+  input  logic [LINE_W-1:0]              x_line_i,
+  input  logic                           op_valid_i,
+  output logic                           op_ready_o,
+  input  operation_t                     op_i,
+  input  logic [TILES_W-1:0]             op_tiles_i,      // of this core
+  output logic                           done_o,
+  output logic                           busy_o,          // a multiply-add is under way
+  output logic [LANE_W-1:0]              useful_o,        // of it: lanes that have a weight
+  output logic                           idle_o,
+  input  logic [DrainW-1:0]              read_en_i,
+  input  logic [DrainW-1:0][RW-1:0]      read_address_i,  // k of them is k modulo DrainW
+  output logic [DrainW-1:0][TUPLE_W-1:0] read_data_o
+);
+  localparam int unsigned AccW     = $clog2(Acc);
+  localparam int unsigned Windows  = LMax * 3 * WinMax;
+  localparam int unsigned WindowsW = $clog2(Windows);
+  localparam int unsigned Places   = 2 * LMax * DMax;
+  localparam int unsigned PlacesW  = $clog2(Places);
+  localparam int unsigned Passes   = LMax * 3;
+  localparam int unsigned PassW    = $clog2(Passes);
+  localparam int unsigned WW       = $clog2(WRows);
+  localparam int unsigned RHalf    = RRows / 2;
+  localparam int unsigned XHalf    = XLines / 2;
+  localparam int unsigned DrainLog = $clog2(DrainW);
+  localparam int unsigned RDepth   = (RRows + DrainW - 1) / DrainW;
+  localparam int unsigned RLineW   = $clog2(RDepth);
+  // Clocks from the fetch of a slot to its multiply-add, and to the sum in the accumulator.
+  localparam int unsigned ToLanes  = 6;
+  localparam int unsigned ToDrain  = ToLanes + 2 + MulLatency + AddLatency;
+  localparam int unsigned EARLY    = 8;   // groups that may still be read when their half is free
+
+  function automatic logic [PassW-1:0] pass_place(input logic [LAYER_W-1:0] layer,
+                                                  input pass_e              pass);
+    return PassW'(32'(layer) * 3 + 32'(pass));
+  endfunction
+
+  logic rst_n;
+  assign rst_n = rst_ni && !clear_i;
+
+  // ---- Tables
+  range_t range, weight_range;
+  jd_mem_lut #(.Depth (Passes), .Width ($bits(range_t)), .Reads (2)) u_ranges (
+    .clk_i, .rst_ni,
+    .write_en_i   (table_i.range.valid && 32'(table_i.range.bank) == Index),
+    .write_addr_i (pass_place(table_i.range.layer, table_i.range.pass)),
+    .write_data_i (table_i.range.range),
+    .read_addr_i  ({pass_place(weight_begin_i.layer, weight_begin_i.dx ? PassDx : PassFw),
+                    pass_place(op_i.number, op_i.pass)}),
+    .read_data_o  ({weight_range, range})
+  );
+  logic                window_read;
+  logic [WindowsW-1:0] window_address;
+  window_t             next_window;
+  jd_mem_1r1w #(.Depth (Windows), .LaneW ($bits(window_t))) u_windows (
+    .clk_i, .rst_ni,
+    .write_en_i   (table_i.window.valid),
+    .write_addr_i (WindowsW'(32'(pass_place(table_i.window.layer, table_i.window.pass)) * WinMax
+                             + 32'(table_i.window.number))),
+    .write_mask_i (1'b1),
+    .write_data_i (table_i.window.window),
+    .read_en_i    (window_read),
+    .read_addr_i  (window_address),
+    .read_data_o  (next_window)
+  );
+  function automatic logic [PlacesW-1:0] list_place(
+      input logic columns, input logic [LAYER_W-1:0] layer, input logic [INDEX_W-1:0] place);
+    return PlacesW'((32'(columns) * LMax + 32'(layer)) * DMax + 32'(place));
+  endfunction
+  logic               list_read;
+  logic [PlacesW-1:0] list_address;
+  logic [INDEX_W-1:0] contracted;
+  jd_mem_1r1w #(.Depth (Places), .LaneW (INDEX_W)) u_list (
+    .clk_i, .rst_ni,
+    .write_en_i   (table_i.list.valid),
+    .write_addr_i (list_place(table_i.list.columns, table_i.list.layer, table_i.list.place)),
+    .write_mask_i (1'b1),
+    .write_data_i (table_i.list.index),
+    .read_en_i    (list_read),
+    .read_addr_i  (list_address),
+    .read_data_o  (contracted)
+  );
+
+  // ---- The walk: units, ranks, vectors
+  typedef enum logic [1:0] {StIdle, StFirst, StLoad, StRun} state_e;
+  state_e              state_q, state_d;
+  operation_t          op_q;
+  logic [TILES_W-1:0]  tiles_q;
+  range_t              range_q;
+  window_t             window_q;
+  logic [WINDOW_W-1:0] number_q;        // of the window
+  logic [TILES_W-1:0]  tile_q;
+  logic [DIM_W-1:0]    rank_q;
+  logic [1:0]          phase_q;
+  logic                half_q;          // of the accumulators
+  logic [WW-1:0]       weight_q;        // first line of the window
+  logic [RW-1:0]       result_q;        // where tile 0 of the window has, or would have, results
+  logic [1:0]          units_q;         // whose accumulators are not free
+  logic                unit_begins, unit_ends, frees, last_unit, last_tile, last_rank, fetches;
+  logic                advances, op_ends;
+  logic [WINDOW_W-1:0] ahead;
+  logic [TILES_W-1:0]  first_tile, most_tile;
+
+  assign op_ready_o  = state_q == StIdle;
+  assign last_rank   = rank_q + 1'b1 >= window_q.depth;
+  assign most_tile   = number_q == range_q.last_window && TILES_W'(range_q.last_step) < tiles_q
+                       ? TILES_W'(range_q.last_step) : tiles_q - 1'b1;
+  assign last_tile   = tile_q == most_tile;
+  assign last_unit   = last_tile && number_q == range_q.last_window;
+  assign unit_begins = state_q == StRun && rank_q == '0 && phase_q == '0 && !units_q[1];
+  assign fetches     = state_q == StRun && (rank_q != '0 || phase_q != '0 || !units_q[1]);
+  assign unit_ends   = fetches && phase_q == '1 && last_rank;
+  assign first_tile  = TILES_W'(range_q.first_step);
+  assign advances    = unit_ends && last_tile && !last_unit;
+  // A window is there a clock after its address: that of the first one is given when the operation
+  // begins, the others' while the window before is computed.
+  assign ahead       = advances ? number_q + WINDOW_W'(2) : number_q + 1'b1;
+  assign window_read = state_q == StFirst
+                       || ((state_q == StLoad || advances) && ahead <= range_q.last_window);
+  assign window_address = WindowsW'(32'(pass_place(op_q.number, op_q.pass)) * WinMax
+                                    + 32'(state_q == StFirst ? range_q.first_window : ahead));
+  always_comb begin
+    state_d = state_q;
+    op_ends = 1'b0;
+    unique case (state_q)
+      StIdle: if (op_valid_i) state_d = StFirst;
+      StFirst: begin
+        // No unit, or none of a tile that the operation has.
+        op_ends = range_q.empty || tiles_q == '0
+                  || (range_q.first_window == range_q.last_window && first_tile >= tiles_q);
+        state_d = op_ends ? StIdle : StLoad;
+      end
+      StLoad: if (tile_q < tiles_q) state_d = StRun;
+      StRun: begin
+        op_ends = unit_ends && last_unit;
+        if (op_ends) state_d = StIdle;
+      end
+      default: state_d = StIdle;
+    endcase
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_n) state_q <= StIdle;
+    else         state_q <= state_d;
+    if (op_ready_o) begin
+      op_q    <= op_i;
+      tiles_q <= op_tiles_i;
+      range_q <= range;
+    end
+    if (state_q == StFirst) begin
+      number_q <= range_q.first_window;
+      tile_q   <= first_tile;
+      weight_q <= WW'(range_q.base);
+      result_q <= RW'((op_q.r_set ? RHalf : 0) - 32'(first_tile) * Lanes);
+    end else if (unit_ends && !last_tile) begin
+      tile_q   <= tile_q + 1'b1;
+    end else if (advances || (state_q == StLoad && state_d == StLoad)) begin
+      // The first window may have only tiles that the operation has not.
+      tile_q   <= '0;
+      number_q <= number_q + 1'b1;
+      weight_q <= weight_q + WW'(state_q == StLoad ? next_window.depth : window_q.depth);
+      result_q <= result_q + RW'(32'(op_q.layer_tiles) * Lanes);
+    end
+    if (state_q == StLoad || advances) window_q <= next_window;
+    if (state_q != StRun) begin
+      rank_q  <= '0;
+      phase_q <= '0;
+    end else if (fetches) begin
+      phase_q <= phase_q + 1'b1;
+      if (phase_q == '1) rank_q <= last_rank ? '0 : rank_q + 1'b1;
+    end
+    if (!rst_n)         half_q <= 1'b0;
+    else if (unit_ends) half_q <= !half_q;
+    if (!rst_n)  units_q <= '0;
+    else         units_q <= units_q + 2'(unit_begins) - 2'(frees);
+  end
+  // In a phase the slot of its number is fetched.
+  slot_t slot;
+  assign slot         = window_q.slots[phase_q];
+  assign list_read    = fetches && 32'(phase_q) < Slots;
+  assign list_address = list_place(op_q.pass == PassDx, op_q.number,
+                                   slot.first + INDEX_W'(rank_q << op_q.split_log2));
+
+  // ---- X: the operand of a slot, when all four are there for four clocks
+  typedef struct packed {
+    logic             first;
+    window_t          window;
+    logic [DIM_W-1:0] rank;
+    logic             half;
+  } rank_t;
+  logic [ToLanes:1]      valid_q;                          // k: fetched k clocks ago
+  logic [ToLanes:1][1:0] phases_q;
+  logic [XW-1:0]         x_base_q, x_base;
+  logic [2:0]            neuron_q;
+  rank_t                 rank_mid_q, rank_q2;
+  logic [WW-1:0]         line_mid_q;
+  logic [NEURONS-1:0][TUPLE_W-1:0]           x_line;
+  logic [SLOTS-2:0][VECTORS-1:0][HALF_W-1:0] staged_q;
+  logic [SLOTS-1:0][VECTORS-1:0][HALF_W-1:0] active_q;
+  logic [VECTORS-1:0][HALF_W-1:0]            fetched;
+  assign x_base  = XW'((op_q.x_set ? XHalf : 0) + 32'(tile_q) * 32'(op_q.x_lines));
+  assign fetched = x_line[neuron_q];
+  always_ff @(posedge clk_i) begin
+    valid_q  <= rst_n ? {valid_q[ToLanes-1:1], fetches} : '0;
+    phases_q <= {phases_q[ToLanes-1:1], phase_q};
+    if (fetches)    x_base_q <= x_base;
+    if (valid_q[1]) neuron_q <= contracted[2:0];
+    if (fetches && phase_q == '1) begin
+      rank_mid_q <= '{first: rank_q == '0, window: window_q, rank: rank_q, half: half_q};
+      line_mid_q <= weight_q + WW'(rank_q);
+    end
+    if (valid_q[2]) begin
+      for (int unsigned s = 0; s < SLOTS - 1; s++) begin
+        if (phases_q[2] == 2'(s)) staged_q[s] <= fetched;
+      end
+      if (phases_q[2] == '1) begin
+        active_q <= {fetched, staged_q};
+        rank_q2  <= rank_mid_q;
+      end
+    end
+  end
+  jd_mem_1r1w #(.Depth (XLines), .LaneW (LINE_W)) u_x (
+    .clk_i, .rst_ni,
+    .write_en_i   (x_write_i),
+    .write_addr_i (x_address_i),
+    .write_mask_i (1'b1),
+    .write_data_i (x_line_i),
+    .read_en_i    (valid_q[1]),
+    .read_addr_i  (x_base_q + XW'(contracted >> 3)),
+    .read_data_o  (x_line)
+  );
+
+  // ---- Weights: a line for four clocks
+  logic [WW-1:0]                weight_write_q;
+  logic [Lanes-1:0][HALF_W-1:0] weight_line;
+  always_ff @(posedge clk_i) begin
+    if (weight_begin_i.valid) weight_write_q <= WW'(weight_range.base);
+    else if (weight_write_i)  weight_write_q <= weight_write_q + 1'b1;
+  end
+  jd_mem_1r1w #(
+    .Depth (WRows), .LaneW (Lanes * HALF_W), .ReadLatency (2), .Ultra (1'b1)
+  ) u_weights (
+    .clk_i, .rst_ni,
+    .write_en_i   (weight_write_i),
+    .write_addr_i (weight_write_q),
+    .write_mask_i (1'b1),
+    .write_data_i (weight_line_i),
+    .read_en_i    (valid_q[4] && phases_q[4] == '0 && rank_mid_q.window.depth != '0),
+    .read_addr_i  (line_mid_q),
+    .read_data_o  (weight_line)
+  );
+
+  // ---- Lanes
+  logic [1:0]                     vector;
+  logic [Slots-1:0][HALF_W-1:0]   x;
+  logic [LANE_W-1:0]              read_lane;
+  logic [AccW-3:0]                read_row;
+  logic [DrainW-1:0][TUPLE_W-1:0] tuples;
+  assign vector = phases_q[ToLanes];
+  assign busy_o = valid_q[ToLanes];
+  always_comb begin
+    for (int unsigned s = 0; s < Slots; s++) x[s] = active_q[s][vector];
+  end
+  jd_sparse_lanes #(
+    .Lanes (Lanes), .Slots (Slots), .Acc (Acc), .DrainW (DrainW), .MulLatency (MulLatency),
+    .AddLatency (AddLatency)
+  ) u_lanes (
+    .clk_i,
+    .rst_ni        (rst_n),
+    .valid_i       (valid_q[ToLanes]),
+    .first_i       (rank_q2.first),
+    .window_i      (rank_q2.window),
+    .rank_i        (rank_q2.rank),
+    .accumulator_i ({rank_q2.half, (AccW - 3)'(0), vector}),
+    .x_i           (x),
+    .w_i           (weight_line),
+    .useful_o,
+    .read_lane_i   (read_lane),
+    .read_row_i    (read_row),
+    .read_data_o   (tuples)
+  );
+
+  // ---- The drain: sums of a unit to the results, when the last of them is there
+  typedef struct packed {
+    logic              half;
+    logic [LANE_W-1:0] lanes;         // 0: the operation has no unit
+    logic [RW-1:0]     address;
+    logic              last;          // of its operation
+  } drain_t;
+  drain_t             entry_d, due, drain;
+  logic               due_valid, drain_valid, group_ends, freed_q, due_ready;
+  logic [LANE_W-1:0]  lane_q, left;
+  logic [3:0]         unused_count;
+  always_comb begin
+    entry_d = '{half: half_q, lanes: window_q.lanes, last: op_ends,
+                address: result_q + RW'(32'(tile_q) * Lanes)};
+    if (!unit_ends) entry_d.lanes = '0;
+  end
+  jd_delay #(.Width (1 + $bits(drain_t)), .Cycles (ToDrain)) u_due (
+    .clk_i,
+    .rst_ni (rst_n),
+    .in_i   ({unit_ends || op_ends, entry_d}),
+    .out_o  ({due_valid, due})
+  );
+  jd_stream_fifo #(.Width ($bits(drain_t)), .Depth (8)) u_drains (
+    .clk_i, .rst_ni,
+    .clear_i     (clear_i),
+    .in_valid_i  (due_valid),
+    .in_ready_o  (due_ready),
+    .in_data_i   (due),
+    .out_valid_o (drain_valid),
+    .out_ready_i (group_ends),
+    .out_data_o  (drain),
+    .count_o     (unused_count)
+  );
+  assign left       = drain.lanes - lane_q;
+  assign group_ends = left <= LANE_W'(DrainW);
+  assign frees      = drain_valid && !freed_q && drain.lanes != '0
+                      && 32'(left) <= EARLY * DrainW;
+  assign read_lane  = lane_q;
+  assign read_row   = {drain.half, (AccW - 3)'(0)};
+
+  logic                           write_q;
+  logic [RW-1:0]                  write_address_q;
+  logic [LANE_W-1:0]              write_left_q;
+  logic [DrainW-1:0][TUPLE_W-1:0] write_data_q;
+  logic [1:0]                     done_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_n || !drain_valid || group_ends) begin
+      lane_q  <= '0;
+      freed_q <= 1'b0;
+    end else begin
+      lane_q  <= lane_q + LANE_W'(DrainW);
+      freed_q <= freed_q || frees;
+    end
+    write_q <= rst_n && drain_valid;
+    done_q  <= rst_n ? {done_q[0], drain_valid && group_ends && drain.last} : '0;
+    if (drain_valid) begin
+      write_address_q <= drain.address + RW'(lane_q);
+      write_left_q    <= left;
+      write_data_q    <= tuples;
+    end
+  end
+  assign done_o = done_q[1];
+  assign idle_o = state_q == StIdle && units_q == '0 && !drain_valid && !write_q;
+
+  // ---- Results, in memories by the low bits of the address
+  for (genvar k = 0; k < DrainW; k++) begin : gen_results
+    localparam int unsigned TurnW = DrainLog > 0 ? DrainLog : 1;
+    logic [TurnW-1:0] turn;                 // which of the lanes comes here
+    logic [RW-1:0]    address;
+    assign turn    = DrainLog > 0 ? TurnW'(k) - TurnW'(write_address_q) : '0;
+    assign address = write_address_q + RW'(turn);
+    jd_mem_1r1w #(.Depth (RDepth), .LaneW (TUPLE_W)) u_memory (
+      .clk_i, .rst_ni,
+      .write_en_i   (write_q && LANE_W'(turn) < write_left_q),
+      .write_addr_i (RLineW'(address >> DrainLog)),
+      .write_mask_i (1'b1),
+      .write_data_i (write_data_q[turn]),
+      .read_en_i    (read_en_i[k]),
+      .read_addr_i  (RLineW'(read_address_i[k] >> DrainLog)),
+      .read_data_o  (read_data_o[k])
+    );
+  end
+
+  `JD_ASSERT_IF(DrainRoom_A, due_valid, due_ready)
+  `JD_ASSUME_IF(NoGradient_M, op_valid_i, op_i.pass != PassDw)
+endmodule : jd_sparse_bank

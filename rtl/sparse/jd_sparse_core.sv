@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A core: banks, activation store, and the units that move tensors between them.
+//
+//   dma <-> store -> fill -> banks -> elem -> store
+//
+// Streams  table_i, bias_i, weight_*: writes to all banks. fill_*, op_*, elem_*: instructions, with
+//          the tiles of this core; each unit's done is high for one clock at an end, in order.
+//          dma_*: client of the store, after elem and fill.
+// Timing   that of the blocks.
+// Numbers  FP16; see the blocks.
+// Source   LearningGroup III-A, figure 3. Golden model: models/sparse/machine.py.
+`include "jd_assert.svh"
+module jd_sparse_core
+  import jd_sparse_pkg::*;
+#(
+  parameter int unsigned Banks      = 8,     // as jd_sparse_top
+  parameter int unsigned Lanes      = 33,
+  parameter int unsigned Slots      = 4,
+  parameter int unsigned Acc        = 64,
+  parameter int unsigned DMax       = 512,
+  parameter int unsigned LMax       = 8,
+  parameter int unsigned WinMax     = 24,
+  parameter int unsigned WRows      = 4096,
+  parameter int unsigned XRows      = 8192,
+  parameter int unsigned RRows      = 4096,
+  parameter int unsigned ARows      = 65536,
+  parameter int unsigned BWords     = 2048,
+  parameter int unsigned DrainW     = 4,
+  parameter int unsigned Channels   = 4,
+  parameter int unsigned MulLatency = 3,
+  parameter int unsigned AddLatency = 4
+) (
+  input  logic                             clk_i,
+  input  logic                             rst_ni,
+  input  logic                             clear_i,        // what is under way is dropped
+  input  table_t                           table_i,
+  input  bias_t                            bias_i,
+  input  weight_begin_t                    weight_begin_i,
+  input  logic [Banks-1:0]                 weight_write_i,
+  input  logic [Lanes-1:0][HALF_W-1:0]     weight_line_i,
+  // FX
+  output logic                             fill_idle_o,
+  input  logic                             fill_start_i,
+  input  instruction_t                     fill_i,
+  input  logic [TILES_W-1:0]               fill_tiles_i,
+  input  logic                             fill_set_i,
+  output logic                             fill_done_o,
+  // FW, DX
+  output logic                             op_ready_o,
+  input  logic                             op_valid_i,
+  input  operation_t                       op_i,
+  input  logic [TILES_W-1:0]               op_tiles_i,
+  output logic                             op_done_o,
+  output logic                             busy_o,         // a bank multiplies
+  output logic [LANE_W+2:0]                useful_o,       // lanes that do
+  // LIN
+  output logic                             elem_idle_o,
+  input  logic                             elem_start_i,
+  input  instruction_t                     elem_i,
+  input  logic                             elem_dx_i,
+  input  logic                             elem_set_i,
+  input  logic [TILES_W-1:0]               elem_tiles_i,
+  output logic                             elem_done_o,
+  // The DMA's lines
+  input  logic                             dma_read_i,
+  input  logic [A_LINE_W-1:0]              dma_read_line_i,
+  output logic                             dma_read_ready_o,
+  output logic [LINE_W-1:0]                dma_read_data_o,   // READ_LATENCY clocks later, by bank
+  input  logic                             dma_write_i,
+  input  logic [A_LINE_W-1:0]              dma_write_line_i,
+  input  logic [LINE_W-1:0]                dma_write_data_i,
+  output logic                             dma_write_ready_o
+);
+  localparam int unsigned XLines = (XRows + NEURONS - 1) / NEURONS;
+  localparam int unsigned XW     = $clog2(XLines);
+  localparam int unsigned RW     = $clog2(RRows);
+
+  // ---- The store
+  logic [NEURONS-1:0]               fill_read, elem_read, elem_write;
+  logic [NEURONS-1:0][A_LINE_W-1:0] fill_line, elem_read_line, elem_write_line;
+  logic [NEURONS-1:0][TUPLE_W-1:0]  elem_data, store_data;
+  logic                             fill_ready, unused_read, unused_write;
+  jd_sparse_store #(.ARows (ARows), .Readers (3), .Writers (2)) u_store (
+    .clk_i, .rst_ni,
+    .read_en_i     ({{NEURONS{dma_read_i}}, fill_read, elem_read}),
+    .read_line_i   ({{NEURONS{dma_read_line_i}}, fill_line, elem_read_line}),
+    .read_ready_o  ({dma_read_ready_o, fill_ready, unused_read}),
+    .read_data_o   (store_data),
+    .write_en_i    ({{NEURONS{dma_write_i}}, elem_write}),
+    .write_line_i  ({{NEURONS{dma_write_line_i}}, elem_write_line}),
+    .write_data_i  ({dma_write_data_i, elem_data}),
+    .write_ready_o ({dma_write_ready_o, unused_write})
+  );
+  assign dma_read_data_o = store_data;
+
+  // ---- Operands
+  logic              x_write, x_of_y;
+  logic [XW-1:0]     x_address;
+  logic [LINE_W-1:0] x_line;
+  jd_sparse_fill #(.XRows (XRows)) u_fill (
+    .clk_i, .rst_ni, .clear_i,
+    .idle_o          (fill_idle_o),
+    .start_i         (fill_start_i),
+    .instruction_i   (fill_i),
+    .tiles_i         (fill_tiles_i),
+    .set_i           (fill_set_i),
+    .done_o          (fill_done_o),
+    .read_en_o       (fill_read),
+    .read_line_o     (fill_line),
+    .read_ready_i    (fill_ready),
+    .read_data_i     (store_data),
+    .write_o         (x_write),
+    .write_y_o       (x_of_y),
+    .write_address_o (x_address),
+    .write_line_o    (x_line)
+  );
+
+  // ---- Banks: an operation begins in all of them, and ends with the last
+  logic [Banks-1:0]                            ready, done, busy, idle;
+  logic [Banks-1:0][LANE_W-1:0]                useful;
+  logic [Banks-1:0][1:0]                       ends_q;      // operations that ended here
+  logic [Banks-1:0]                            ended;
+  logic [Banks-1:0][DrainW-1:0]                result_en;
+  logic [Banks-1:0][DrainW-1:0][RW-1:0]        result_address;
+  logic [Banks-1:0][DrainW-1:0][TUPLE_W-1:0]   result_data;
+  assign op_ready_o = &ready;
+  for (genvar b = 0; b < Banks; b++) begin : gen_bank
+    jd_sparse_bank #(
+      .Index (b), .Lanes (Lanes), .Slots (Slots), .Acc (Acc), .DMax (DMax), .LMax (LMax),
+      .WinMax (WinMax), .WRows (WRows), .XRows (XRows), .RRows (RRows), .DrainW (DrainW),
+      .MulLatency (MulLatency), .AddLatency (AddLatency)
+    ) u_bank (
+      .clk_i, .rst_ni, .clear_i, .table_i, .weight_begin_i,
+      .weight_write_i (weight_write_i[b]),
+      .weight_line_i,
+      .x_write_i      (x_write && !x_of_y),
+      .x_address_i    (x_address),
+      .x_line_i       (x_line),
+      .op_valid_i     (op_valid_i && op_ready_o),
+      .op_ready_o     (ready[b]),
+      .op_i, .op_tiles_i,
+      .done_o         (done[b]),
+      .busy_o         (busy[b]),
+      .useful_o       (useful[b]),
+      .idle_o         (idle[b]),
+      .read_en_i      (result_en[b]),
+      .read_address_i (result_address[b]),
+      .read_data_o    (result_data[b])
+    );
+    assign ended[b] = ends_q[b] != '0;
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni || clear_i) ends_q[b] <= '0;
+      else                    ends_q[b] <= ends_q[b] + 2'(done[b]) - 2'(op_done_o);
+    end
+  end
+  assign op_done_o = &ended;
+  assign busy_o    = |busy;
+  always_comb begin
+    useful_o = '0;
+    for (int unsigned b = 0; b < Banks; b++) useful_o = useful_o + (LANE_W + 3)'(useful[b]);
+  end
+
+  // ---- Results
+  jd_sparse_elem #(
+    .Banks (Banks), .Lanes (Lanes), .DMax (DMax), .LMax (LMax), .RRows (RRows), .BWords (BWords),
+    .DrainW (DrainW), .Channels (Channels), .AddLatency (AddLatency)
+  ) u_elem (
+    .clk_i, .rst_ni, .clear_i, .table_i, .bias_i,
+    .idle_o           (elem_idle_o),
+    .start_i          (elem_start_i),
+    .instruction_i    (elem_i),
+    .dx_i             (elem_dx_i),
+    .set_i            (elem_set_i),
+    .tiles_i          (elem_tiles_i),
+    .done_o           (elem_done_o),
+    .result_en_o      (result_en),
+    .result_address_o (result_address),
+    .result_data_i    (result_data),
+    .read_en_o        (elem_read),
+    .read_line_o      (elem_read_line),
+    .read_data_i      (store_data),
+    .write_en_o       (elem_write),
+    .write_line_o     (elem_write_line),
+    .write_data_o     (elem_data)
+  );
+  logic unused;
+  assign unused = ^{unused_read, unused_write, idle};
+endmodule : jd_sparse_core

@@ -1,0 +1,259 @@
+"""A core: tensors from the store through the array and back, against the golden machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+import pytest
+
+from flow.effort import scale
+from flow.regression import builds, regress
+from models.engine import Memory
+from models.sparse.formats import Flag, Geometry, Instruction, Layer, Op, Tensor, pitch
+from models.sparse.machine import Machine
+from models.sparse.numbers import half
+from models.sparse.optim import Rates
+from models.sparse.osel import encode
+from models.sparse.plan import Plan
+from models.sparse.validate import Context
+from verif.play import Block, Player
+from verif.sparse.tables import (
+    BEGIN_BITS,
+    BIAS_BITS,
+    DX,
+    FW,
+    INSTRUCTION_BITS,
+    OPERATION_BITS,
+    TABLE_BITS,
+    concat,
+    instruction_word,
+    lanes_of,
+    lists_of,
+    operation_word,
+    table_words,
+    weight_lines,
+    windows_of,
+    words,
+)
+
+LMAX, DMAX, AROWS = 3, 32, 256
+RATES = Rates(*[np.float32(0)] * 5)
+NO_MEMORY = cast(Memory, None)  # these instructions do not use it
+CORES = [(2, 5, 2, 4), regress(3, 9, 4, 2), regress(1, 33, 8, 1)]  # banks, lanes, channels, DrainW
+
+
+def geometry(banks: int, lanes: int, channels: int, drain: int) -> Geometry:
+    return Geometry(
+        1, banks, lanes, 4, 16, 8, DMAX, LMAX, 24, 512, 512, 512, 1024, 512, AROWS, 8192, 64, 64,
+        8, drain_w=drain, channels=channels,
+    )  # fmt: skip
+
+
+def bench(banks: int, lanes: int, channels: int, drain: int, seed: int = 1) -> Player:
+    g = geometry(banks, lanes, channels, drain)
+    block = Block(
+        "jackdaw:engine:sparse_array", "jd_sparse_core",
+        {
+            "clear_i": 1, "table_i": TABLE_BITS, "bias_i": BIAS_BITS,
+            "weight_begin_i": BEGIN_BITS, "weight_write_i": banks, "weight_line_i": 16 * lanes,
+            "fill_start_i": 1, "fill_i": INSTRUCTION_BITS, "fill_tiles_i": 4, "fill_set_i": 1,
+            "op_valid_i": 1, "op_i": OPERATION_BITS, "op_tiles_i": 4,
+            "elem_start_i": 1, "elem_i": INSTRUCTION_BITS, "elem_dx_i": 1, "elem_set_i": 1,
+            "elem_tiles_i": 4,
+            "dma_read_i": 1, "dma_read_line_i": 16, "dma_write_i": 1, "dma_write_line_i": 16,
+            "dma_write_data_i": 512,
+        },
+        {
+            "fill_idle_o": 1, "fill_done_o": 1, "op_ready_o": 1, "op_done_o": 1, "busy_o": 1,
+            "useful_o": 12, "elem_idle_o": 1, "elem_done_o": 1, "dma_read_ready_o": 1,
+            "dma_read_data_o": 512, "dma_write_ready_o": 1,
+        },
+    )  # fmt: skip
+    parameters = {
+        "Banks": banks, "Lanes": lanes, "Acc": g.acc, "DMax": DMAX, "LMax": LMAX,
+        "WinMax": g.win_max, "WRows": g.w_rows, "XRows": g.x_rows, "RRows": g.r_rows,
+        "ARows": AROWS, "BWords": g.b_words, "DrainW": drain, "Channels": channels,
+    }  # fmt: skip
+    return Player(block, parameters, seed)
+
+
+class Both:
+    """The core and the golden machine, with the same layers, weights and tensors."""
+
+    def __init__(self, rng: np.random.Generator, sim: Player, g: Geometry) -> None:
+        self.rng, self.sim, self.geometry = rng, sim, g
+        self.machine = Machine(g)
+        self.sets = {"x": 0, "r": 0}
+
+    def configure(self, layers: Sequence[Layer]) -> None:
+        """Random masks, weights and biases; plans and compressed weights on both sides."""
+        rng, machine, sim, g = self.rng, self.machine, self.sim, self.geometry
+        machine.configure(list(layers))
+        machine.bias[:] = rng.standard_normal(g.b_words)
+        biases = half(machine.bias).view(np.uint16)
+        word = [concat((1, 1), (k, 11), (int(code), 16)) for k, code in enumerate(biases)]
+        sim.run(len(word), bias_i=words(word, BIAS_BITS))
+        before: list[Plan] = []
+        for number, layer in enumerate(layers):
+            state = machine.layers[number]
+            machine.weights(layer, machine.w)[:] = rng.standard_normal((layer.m, layer.n))
+            state.encoding = encode(
+                rng.integers(0, layer.groups, layer.m), rng.integers(0, layer.groups, layer.n),
+                layer.groups, g.width,
+            )  # fmt: skip
+            for op in (Op.PLAN, Op.COMP, Op.COMPT):
+                self.model(Instruction(op, layer=number))
+            assert state.plan is not None
+            table = table_words(number, state.encoding, state.plan, layer, g.banks, before)
+            sim.run(len(table), table_i=words(table, TABLE_BITS))
+            before.append(state.plan)
+            self._weights(number, layer)
+
+    def _weights(self, number: int, layer: Layer) -> None:
+        """Write the weight lines of both passes."""
+        state = self.machine.layers[number]
+        assert state.plan is not None and state.encoding is not None
+        w16 = half(self.machine.weights(layer, self.machine.w))
+        windows = windows_of(state.encoding, state.plan, layer)
+        rows, columns = lists_of(state.encoding)
+        for which, found in ((FW, state.plan.forward), (DX, state.plan.backward)):
+            begin = words([concat((1, 1), (number, 3), (which == DX, 1))], BEGIN_BITS)
+            self.sim.run(1, weight_begin_i=begin)
+            sides = (columns, rows) if which == DX else (rows, columns)
+            split = layer.split if which == FW else 1
+            for window, slots in enumerate(windows[which]):
+                users = {b for u, b in enumerate(found.banks) if u // found.tiles == window}
+                lines = weight_lines(
+                    w16.T if which == DX else w16, slots, *sides, self.geometry.lanes, split
+                )
+                if len(lines):
+                    self.sim.run(
+                        len(lines),
+                        weight_write_i=np.full(len(lines), sum(1 << b for b in users)),
+                        weight_line_i=words([lanes_of(x) for x in lines], 16 * self.geometry.lanes),
+                    )  # fmt: skip
+
+    def model(self, one: Instruction) -> None:
+        layers = [state.layer for state in self.machine.layers]
+        context = Context(self.geometry, layers, 1, 64)
+        self.machine.execute(one, context, RATES, np.float32(0), np.float32(0), NO_MEMORY)
+
+    def write(self, line: int, data: np.ndarray) -> None:
+        """Lines [N, 8, 4] float16, by bank."""
+        self.machine.store[0, line : line + len(data)] = data.view(np.uint16)
+        self.sim.run(
+            len(data), dma_write_i=np.ones(len(data)),
+            dma_write_line_i=line + np.arange(len(data)),
+            dma_write_data_i=words([lanes_of(x) for x in data], 512),
+        )  # fmt: skip
+
+    def check(self) -> None:
+        """All lines of the store are equal."""
+        out = self.sim.run(
+            AROWS + 2, dma_read_i=np.arange(AROWS + 2) < AROWS,
+            dma_read_line_i=np.arange(AROWS + 2) % AROWS,
+        )  # fmt: skip
+        got = np.ascontiguousarray(out["dma_read_data_o"][2:]).view(np.uint16).reshape(AROWS, 8, 4)
+        want = self.machine.store[0]
+        wrong = np.argwhere(got != want)
+        assert not wrong.size, f"{len(wrong)} wrong, first line, bank, vector {wrong[0]}"
+
+    def run(self, one: Instruction, dx: bool = False, neurons: int = 0) -> int:
+        """Do an instruction on both sides. Returns: clocks of the core."""
+        self.model(one)
+        sim, op = self.sim, one.code
+        layer = self.machine.layers[one.layer].layer
+        word = words([instruction_word(one, layer)], INSTRUCTION_BITS)
+        tiles, go = np.array([one.tiles[0]]), np.ones(1)
+        if op == Op.FX:
+            which_set, done = self.sets["x"], "fill_done_o"
+            sim.run(1, fill_start_i=go, fill_i=word, fill_tiles_i=tiles, fill_set_i=[which_set])  # type: ignore[arg-type]
+        elif op in (Op.FW, Op.DX):
+            which = DX if op == Op.DX else FW
+            done = "op_done_o"
+            operation = operation_word(
+                which, one.layer, layer, neurons, self.sets["x"], self.sets["r"]
+            )
+            assert sim.run(
+                1, op_valid_i=go, op_i=words([operation], OPERATION_BITS), op_tiles_i=tiles
+            )["op_ready_o"][0]  # fmt: skip
+            self.sets["x"] ^= 1
+        else:
+            done = "elem_done_o"
+            sim.run(
+                1, elem_start_i=go, elem_i=word, elem_tiles_i=tiles, elem_dx_i=np.array([dx]),
+                elem_set_i=np.array([self.sets["r"]]),
+            )  # fmt: skip
+            self.sets["r"] ^= 1
+        clocks = 0
+        while clocks < 4000:
+            out = sim.run(32)
+            clocks += 32
+            if out[done].any():
+                return clocks - 32 + int(np.flatnonzero(out[done])[0])
+        raise AssertionError(f"{op.name} does not end")
+
+
+def random_layer(rng: np.random.Generator, number: int, lanes: int) -> Layer:
+    split = int(rng.choice([0, 0, 0, 1, 2]))
+    groups = int(rng.choice([1, 2, 4, 8])) if not split else 1
+    n = int(rng.integers(1, DMAX + 1)) if not split else int(rng.integers(1, lanes // 4 + 1))
+    m = int(rng.integers(4, DMAX + 1))
+    return Layer(
+        m, n, groups, split, tiles=int(rng.integers(1, 5)), dx_from=int(rng.integers(0, m)),
+        w_base=number * DMAX * pitch(DMAX), b_base=int(rng.integers(0, 64 - n)),
+    )  # fmt: skip
+
+
+@builds(bench)
+@pytest.mark.parametrize(("banks", "lanes", "channels", "drain"), CORES)
+def test_sparse_core(banks: int, lanes: int, channels: int, drain: int, seed: int) -> None:
+    """FX, FW or DX, LIN with each flag, of random layers, tiles and places, to the bit."""
+    rng = np.random.default_rng(seed)
+    g = geometry(banks, lanes, channels, drain)
+    both = Both(rng, bench(banks, lanes, channels, drain, seed), g)
+    both.write(0, half(rng.standard_normal((AROWS, 8, 4))))
+    for _ in range(scale(12, 3)):
+        while True:
+            try:
+                both.configure([random_layer(rng, k, lanes) for k in range(LMAX)])
+            except Exception as error:
+                if "E_PLAN" not in str(error):
+                    raise
+            else:
+                break
+        both.write(0, half(rng.standard_normal((AROWS, 8, 4))))
+        for _run in range(4):
+            number = int(rng.integers(0, LMAX))
+            layer = both.machine.layers[number].layer
+            dx = bool(rng.random() < 0.4)
+            neurons, made = (layer.n, layer.m - layer.dx_from) if dx else (layer.m, layer.n)
+            tiles = (int(rng.integers(1, layer.tiles + 1)), 0, 0)
+            places = [
+                Tensor(64 * k + int(rng.integers(0, 32)), int(rng.integers(0, 8)), 4 + k)
+                for k in range(4)
+            ]
+            second = neurons > 8 and rng.random() < 0.4
+            fx = Instruction(
+                Op.FX, flags=int(Flag.SECOND) if second else 0, layer=number, tiles=tiles,
+                a=places[0], b=places[1] if second else Tensor(), neurons=neurons,
+                value=8 * int(rng.integers(1, (neurons + 7) // 8)) if second else 0,
+            )  # fmt: skip
+            both.run(fx)
+            both.run(
+                Instruction(Op.DX if dx else Op.FW, layer=number, tiles=tiles), neurons=neurons
+            )
+            flags = Flag.BIAS if not dx and rng.random() < 0.6 else Flag(0)
+            value = 0
+            if made > 8 and rng.random() < 0.4:
+                flags, value = flags | Flag.SECOND, 8 * int(rng.integers(1, (made + 7) // 8))
+            elif rng.random() < 0.5:
+                flags |= Flag.ADDEND
+            lin = Instruction(
+                Op.LIN, flags=int(flags), layer=number, tiles=tiles, d=places[2], b=places[3],
+                value=value,
+            )  # fmt: skip
+            both.run(lin, dx)
+            both.check()
