@@ -14,7 +14,9 @@ from jackdaw.search.calibrate import (
     Plan,
     Profile,
     Timing,
+    batch_sizes,
     choose,
+    find_batch,
     find_min,
     profile,
     shared_batch,
@@ -104,6 +106,16 @@ def test_guards_leave_a_plateau_of_the_rising_side() -> None:
     assert asked(values)[0] == 2
 
 
+def test_batches_that_send_as_many_are_tried_once() -> None:
+    assert batch_sizes(1) == [1] and batch_sizes(16) == [1, 2, 3, 4, 6, 8, 16]
+    for n in (1, 2, 7, 16, 32, 64):
+        # A batch of the device takes a time of its own, and the last one of a round, too.
+        known = {b: Timing(-(-n // b) * (1.0 + 0.02 * b), 0.0) for b in range(1, n + 1)}
+        found, measured = find_batch(known.__getitem__, n)
+        assert known[found].median == min(t.median for t in known.values())
+        assert len(measured) <= limit(n) and set(measured) <= set(batch_sizes(n))
+
+
 def test_the_model_is_that_of_the_equations() -> None:
     n, b = 32, 8
     tree, dnn = 4e-6, 5e-4 + 2e-5 * b
@@ -122,6 +134,12 @@ def test_the_model_is_that_of_the_equations() -> None:
     assert replace(FLAT, cores=2).predict("shared", n, n) == pytest.approx(
         (1e-7 * n + tree * 16 + whole) / n
     )
+    handed = replace(FLAT, hand_s={"shared": 1e-5, "local": 2e-6})
+    for scheme, batch, hand in (("shared", n, 1e-5), ("local", b, 2e-6)):
+        alone = FLAT.predict(scheme, n, batch)
+        assert handed.predict(scheme, n, batch) == pytest.approx(alone + hand)
+        alone = FLAT.predict(scheme, n, batch, published=True)
+        assert handed.predict(scheme, n, batch, published=True) == alone
     slow = replace(FLAT, latency_s=1.0)
     assert slow.predict("local", n, b) == pytest.approx((4 * 1.0 + n * 1e-6 + b * tree) / n)
     assert FLAT.dnn(12) == pytest.approx(5e-4 + 2e-5 * 12)
@@ -134,6 +152,7 @@ def test_a_profile_is_measured_and_kept(tmp_path: Path) -> None:
         assert seconds > 0.9 * (1e-3 + 1e-4 * batch / 2)  # collisions make some batches smaller
     assert found.select_s > 0 and found.backup_s > 0 and found.access_s > 0
     assert found.concurrency == 1 and found.cores >= 1
+    assert set(found.hand_s) == {"local", "shared"} and found.hand_s["shared"] > 0
     found.save(tmp_path / "profile.json")
     assert Profile.load(tmp_path / "profile.json") == found
     both = profile(SETTINGS, Emulated(20e-3, 0, streams=8), playouts=24)

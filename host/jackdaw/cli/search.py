@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from jackdaw.errors import ConfigError
 from jackdaw.ranges import whole
 from jackdaw.search import Connect4Env, TreeSearch
 from jackdaw.search.master import SCHEDULES
@@ -37,6 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--episodes", type=int, default=1, help="to play (%(default)s)")
     parser.add_argument("--steps", type=int, help="of an episode, at most")
     parser.add_argument("--seed", type=int, default=0, help="of episodes and simulations")
+    parser.add_argument("--picture", type=Path, metavar="FILE",
+                        help="draw the last search's tree (on the CPU)")  # fmt: skip
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep all requests (.npz)")
 
 
@@ -55,6 +58,8 @@ def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     whole("--episodes", options.episodes, 1)
     if options.steps is not None:
         whole("--steps", options.steps, 1)
+    if options.picture and options.device != "cpu":
+        raise ConfigError(f"--picture: got --device {options.device}, want cpu")
     with TreeSearch(
         make, options.simulations, options.workers, options.device, options.parallel,
         processes=options.processes, config=options.config, schedule=options.schedule,
@@ -72,6 +77,9 @@ def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             print(f"\repisode {episode + 1}: return {found[0]:g}".ljust(60))
         print(f"{'mean return':<14}{np.mean(returns):g}")
         print(search.statistics)
+        if options.picture:
+            search.picture(options.picture)
+            print(options.picture)
     if options.record:
         print(options.record)
     return 0

@@ -2,13 +2,16 @@
 
     T = seconds of a round of N playouts
     shared:  T = T_access N + (T_select + T_backup) N / min(N, cores) + ceil(N/B) T_dnn(B) / s
+                 + N T_hand
     local:   T = max((T_select + T_backup) N, T_link(N, B), ceil(N/B) T_dnn(B) / s)
-                 + B (T_select + T_backup)
+                 + B (T_select + T_backup) + N T_hand
     T_link = ceil(N/B) L + N S / BW
 
+T_hand, of each scheme its own, is what a playout takes beside that: threads that wait and wake.
+
 Source: thesis 5.2.2, Eqs. 5.3 and 5.4 and Algorithm 4. The publication's form is that of a core for
-each worker, of batches that overlap fully (s = N/B), and without the last term, in which the first
-batch fills; `predict(published=True)` gives it.
+each worker, of batches that overlap fully (s = N/B), without T_hand and without the local tree's
+term in which the first batch fills; `predict(published=True)` gives it.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from typing import Any
 
 from jackdaw.ranges import one_of, whole
 from jackdaw.search.dnn_tree import MOST_PLAYOUTS, SCHEMES, DnnTree, TreeSettings, access_seconds
-from jackdaw.search.evaluator import EXTERNAL, Evaluator
+from jackdaw.search.evaluator import EXTERNAL, Evaluator, Table
 
 PLAYOUTS, ROUNDS = 200, 5  # of a test run, and how many of them
 PREFER_LOCAL = 1.05  # predicted times that are closer than that count as equal
@@ -50,6 +53,7 @@ class Profile:
         latency_s: seconds of the smallest transfer to a GPU; 0 without a GPU.
         bytes_s: bytes per second of such transfers; infinite without a GPU.
         item_bytes: S, of one position there and back.
+        hand_s: scheme -> T_hand with N workers.
     """
 
     machine: str
@@ -65,6 +69,7 @@ class Profile:
     latency_s: float
     bytes_s: float
     item_bytes: int
+    hand_s: dict[str, float] = field(default_factory=dict)
 
     def dnn(self, batch: int) -> float:
         """Seconds of a batch; between the timed ones on a straight line."""
@@ -86,12 +91,13 @@ class Profile:
         # Batches that are under way together are faster by s, but never than one of them.
         overlap = sent if published else max(1.0, min(self.concurrency, sent))
         dnn = sent * self.dnn(batch) / overlap
+        hand = 0.0 if published else self.hand_s.get(scheme, 0.0)
         if scheme == "shared":
             turns = 1 if published else workers / min(workers, self.cores)
-            return (self.access_s * workers + tree * turns + dnn) / workers
+            return (self.access_s * workers + tree * turns + dnn) / workers + hand
         link = sent * self.latency_s + workers * self.item_bytes / self.bytes_s
         fill = 0.0 if published else batch * tree
-        return (max(tree * workers, link, dnn) + fill) / workers
+        return (max(tree * workers, link, dnn) + fill) / workers + hand
 
     def save(self, path: Path) -> None:
         """Write it as JSON."""
@@ -190,6 +196,7 @@ def profile(settings: TreeSettings, evaluator: Evaluator, playouts: int = PLAYOU
         round_s = together * time_playouts(one, evaluator, playouts, 3).median
         concurrency = max(1.0, min(float(together), together * dnn[1] / round_s))
     latency, rate = _link(evaluator)
+    tree_s = statistics.median(select) + statistics.median(backup)
     cells = settings.size**2
     return Profile(
         machine=platform.node(), evaluator=f"{evaluator.name}, {evaluator.streams} at a time",
@@ -197,7 +204,16 @@ def profile(settings: TreeSettings, evaluator: Evaluator, playouts: int = PLAYOU
         select_s=statistics.median(select), backup_s=statistics.median(backup),
         access_s=access_seconds(), dnn_s=dnn, concurrency=concurrency, latency_s=latency,
         bytes_s=rate, item_bytes=4 * (4 * cells + cells + 1),
+        hand_s={s: _hand_over(settings, s, tree_s, playouts) for s in SCHEMES},
     )  # fmt: skip
+
+
+def _hand_over(settings: TreeSettings, scheme: str, tree_s: float, playouts: int) -> float:
+    """T_hand: a playout whose evaluation takes no time, less the tree's part of it."""
+    n = settings.workers
+    one = replace(settings, scheme=scheme, batch=n, repeatable=False)
+    turns = n / min(n, len(os.sched_getaffinity(0))) / n if scheme == "shared" else 1.0
+    return max(0.0, time_playouts(one, Table(), max(playouts, 8 * n)).median - tree_s * turns)
 
 
 def _powers(most: int) -> list[int]:
@@ -270,6 +286,27 @@ def find_min(timing: Callable[[int], Timing], low: int, high: int) -> tuple[int,
     return (found if better(found, low) else low), known
 
 
+def batch_sizes(workers: int) -> list[int]:
+    """Batches that are worth a test run: the least for each number of batches in a round of N.
+
+    A larger one of as many batches sends the last of them partly filled, and waits for more.
+    """
+    return sorted({-(-workers // sent) for sent in range(1, workers + 1)})
+
+
+def find_batch(timing: Callable[[int], Timing], workers: int) -> tuple[int, dict[int, Timing]]:
+    """Find the local tree's batch by Algorithm 4 among `batch_sizes`.
+
+    Args:
+        timing: of a batch; asked at most 2 ceil(log2 N) + 4 times.
+        workers: N.
+    Returns: the batch, and all that was measured.
+    """
+    sizes = batch_sizes(workers)
+    best, known = find_min(lambda index: timing(sizes[index]), 0, len(sizes) - 1)
+    return sizes[best], {sizes[index]: found for index, found in known.items()}
+
+
 def _halvings(low: int, high: int) -> int:
     """How often a range is halved until one index is left."""
     return (high - low).bit_length()
@@ -314,6 +351,6 @@ def choose(
     def timing(size: int) -> Timing:
         return time_playouts(replace(settings, scheme="local", batch=size), evaluator, playouts)
 
-    best, known = find_min(timing, 1, n)
+    best, known = find_batch(timing, n)
     measured = {b: known[b].median for b in sorted(known)}
     return Plan("local", best, predicted, measured), found

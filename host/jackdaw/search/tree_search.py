@@ -28,6 +28,7 @@ from jackdaw.ranges import ANY, Range, one_of, real, reals, refused, truth, whol
 from jackdaw.ranges import seed as checked_seed
 from jackdaw.search.environment import adapt, check_clonable, maker
 from jackdaw.search.master import BATCH, SCHEDULES, Evaluate, Master, Statistics
+from jackdaw.search.picture import draw
 from jackdaw.search.pool import Pool, ProcessPool, SerialPool
 from jackdaw.search.simulation import Rules, Simulator, StateTable
 from jackdaw.search.trees import CpuTree, InTree
@@ -461,6 +462,22 @@ class TreeSearch:
         with self._path.open("wb") as file:  # NumPy would change the name
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
         self._recording = None
+
+    def picture(self, path: str | Path) -> int:
+        """Draw the tree of the last search, as a file that matplotlib knows by its ending.
+
+        Returns: nodes that are shown.
+        Raises: ConfigError without a search on the CPU's tree, or if no such file can be there.
+        """
+        path = Path(path)
+        if not isinstance(self._tree, CpuTree) or self.settings is None or self._closed:
+            raise ConfigError(f"picture: got device {self._device}, want a search on the cpu")
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            raise ConfigError(f"picture: got {path}, want a file in a folder that is there")
+        try:
+            return draw(self._tree, path, f"{len(self._tree)} nodes")
+        except ValueError as error:
+            raise ConfigError(f"picture: got {path}: {error}") from error
 
     # ---- End
     def close(self) -> None:
