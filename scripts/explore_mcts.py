@@ -2,11 +2,12 @@
 """Choose the mcts engine's selectors, network, multipliers and tokens for a tree and a device.
 
     scripts/explore_mcts.py [--depth 32] [--fanout 18] [--nodes 10000] [--lut N] [--dsp N]
-        [--bram N] [--simulate] [--out FILE]
+        [--bram N] [--simulate] [--out FILE] [--picture FILE]
 
 Prints the build with the least interval between iterations, the published method's, and the
 nearest ones that are refused, with the limit that they break. `--simulate` takes the networks'
-congestion from the cycle model. `--out` writes the build as a configuration.
+congestion from the cycle model. `--out` writes the build as a configuration. `--picture` draws both
+networks of `--depth` levels, with ways of two levels that meet and ways that do not.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from models.mcts import dse
+from models.mcts import banks, dse
 from models.mcts.formats import Geometry
 from models.mcts.traces import SHAPES, intervals, record
 
 REFUSED = 3  # builds that are printed
+MOST_DRAWN = 16  # levels of a picture
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
@@ -34,6 +36,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
                             help="default: the share of a U200 that may be used")  # fmt: skip
     parser.add_argument("--simulate", action="store_true", help="congestion by the cycle model")
     parser.add_argument("--out", type=Path, help="a configuration")
+    parser.add_argument("--picture", type=Path, help="draw the networks, with up to 16 levels")
     found = parser.parse_args(argv)
     if found.depth not in (4, 8, 16, 32, 64) or not 2 <= found.fanout <= 32 or found.nodes < 2:
         parser.error(f"got {found.depth} levels, {found.fanout} children and {found.nodes} nodes; "
@@ -41,8 +44,12 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     for of in ("lut", "ff", "dsp", "bram36"):
         if not getattr(found, of) > 0:  # a NaN neither
             parser.error(f"got {getattr(found, of):g} {of}; wanted more than 0")
-    if found.out and (found.out.is_dir() or not found.out.absolute().parent.is_dir()):
-        parser.error(f"--out: got {found.out}, wanted a file in a folder that is there")
+    for name in ("out", "picture"):
+        path = getattr(found, name)
+        if path and (path.is_dir() or not path.absolute().parent.is_dir()):
+            parser.error(f"--{name}: got {path}, wanted a file in a folder that is there")
+    if found.picture and found.depth > MOST_DRAWN:
+        parser.error(f"--picture: got {found.depth} levels, wanted at most {MOST_DRAWN}")
     return found
 
 
@@ -54,6 +61,48 @@ def congestion(task: dse.Task) -> tuple[float, float]:
         trace = record(SHAPES["bushy"], geometry, 2000)
         found.append(max(intervals(trace, geometry)[0].interval, 1.0))
     return found[0], found[1]
+
+
+def draw(path: Path, d: int) -> None:
+    """Draw a crossbar network and a butterfly of D rows, with the ways of levels 1 and 3."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    layers = d.bit_length() - 1
+    first, other = (1, d - 2), 3  # a level and its port; another level
+    meets = next(p for p in range(d) if banks.meet(*first, other, p))
+    apart = next(p for p in range(d) if p != first[1] and not banks.meet(*first, other, p))
+    figure, panels = pyplot.subplots(1, 3, figsize=(14, 0.3 * d + 2), layout="constrained")
+    for axes, title, second in (
+        (panels[0], "crossbars: ways never meet inside", meets),
+        (
+            panels[1],
+            f"butterfly: levels 1 and 3 meet on the way to ports {first[1]} and {meets}",
+            meets,
+        ),
+        (panels[2], f"butterfly: to ports {first[1]} and {apart} they do not", apart),
+    ):
+        crossed = axes is panels[0]
+        depth = 1 if crossed else layers
+        for layer in range(depth):
+            for row in range(d):
+                for to in range(d) if crossed else (row, row ^ 1 << layer):
+                    axes.plot((layer, layer + 1), (row, to), color="0.85", linewidth=0.7, zorder=1)
+        for (level, port), color in zip((first, (other, second)), ("tab:blue", "tab:red"),
+                                        strict=True):  # fmt: skip
+            rows = [level, port] if crossed else [level, *banks.route(level, port, d)]
+            axes.plot(range(depth + 1), rows, color=color, linewidth=2.5, alpha=0.8, zorder=3)
+        for layer in range(depth + 1):
+            axes.scatter([layer] * d, range(d), s=14, color="0.4", zorder=2)
+        axes.set(title=title, xticks=[0, depth], yticks=range(d))
+        axes.set_xticklabels(["stages of levels", "ports of node units"])
+        axes.tick_params(length=0)
+        axes.invert_yaxis()
+        axes.spines[:].set_visible(False)
+    figure.savefig(path, dpi=100)
+    pyplot.close(figure)
 
 
 def shown(name: str, point: dse.Point) -> str:
@@ -86,6 +135,9 @@ def main(argv: list[str] | None = None) -> int:
     better = [p for p in dse.every(task) if p.order < chosen.order]
     for point in sorted(better, key=lambda p: p.order)[:REFUSED]:
         print(shown(f"refused: {dse.binding(point, budget)}", point))
+    if options.picture:
+        draw(options.picture, task.d)
+        print(options.picture)
     if options.out:
         data = {
             "ClockHz": 250_000_000, "MemSizeLog2": 24, "MemPorts": 1,

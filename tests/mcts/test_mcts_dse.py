@@ -90,6 +90,10 @@ def test_the_command_writes_a_build(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "refused: dsp " in capsys.readouterr().out
     assert explore_mcts.main(["--lut", "1000"]) == 1
     assert "no build fits: the smallest has lut" in capsys.readouterr().err
-    for wrong in (["--depth", "33"], ["--lut", "nan"], ["--out", "/nowhere/x.toml"]):
+    picture = tmp_path / "networks.png"
+    assert explore_mcts.main([*options[:6], "--picture", str(picture)]) == 0
+    assert picture.stat().st_size > 20_000
+    for wrong in (["--depth", "33"], ["--lut", "nan"], ["--out", "/nowhere/x.toml"],
+                  ["--picture", str(tmp_path)], ["--picture", str(picture)]):  # fmt: skip
         with pytest.raises(SystemExit):
             explore_mcts.main(wrong)

@@ -294,6 +294,27 @@ def test_an_environment_of_another_kind_is_refused() -> None:
                 search.act(other)
 
 
+def test_a_tree_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All nodes of a small one; not of a device's tree, before a search, or as an unknown kind."""
+    out = tmp_path / "tree.png"
+    with TreeSearch(Three, 30, 2, check=False) as search:
+        with pytest.raises(ConfigError, match="picture: got device cpu, want a search"):
+            search.picture(out)
+        search.search(Three())
+        assert search.picture(out) == search.statistics.nodes > 10
+        for wrong in (tmp_path, tmp_path / "a" / "b.png", tmp_path / "tree.nothing"):
+            with pytest.raises(ConfigError, match="picture: got "):
+                search.picture(wrong)
+    assert out.stat().st_size > 10_000
+    with pytest.raises(ConfigError, match="picture: got device cpu"):
+        search.picture(out)
+    words = ["search", "--env", "connect4", "--simulations", "20", "--steps", "1"]
+    assert main([*words, "--picture", str(tmp_path / "other.svg")]) == 0
+    assert "<svg" in (tmp_path / "other.svg").read_text()
+    assert main([*words, "--picture", str(out), "--device", "model"]) == 2
+    assert "--picture: got --device model, want cpu" in capsys.readouterr().err
+
+
 def test_lengths_and_files_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["search", "--simulations", "4"]
     for more, text in (

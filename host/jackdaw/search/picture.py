@@ -43,10 +43,10 @@ def draw(tree: CpuTree, path: Path, title: str = "") -> int:
     drawn = LineCollection(lines, linewidths=0.3 + 7 * share, cmap="viridis", capstyle="round")
     drawn.set_array(np.array(values))
     axes.add_collection(drawn)
-    places = [(x[number], nodes[number].level) for number in shown]
-    axes.scatter(*zip(*places, strict=True), s=4, color="0.25", zorder=3)
-    axes.set(ylabel="level", title=title, xticks=[])
-    axes.yaxis.get_major_locator().set_params(integer=True)
+    across, down = [x[number] for number in shown], [nodes[number].level for number in shown]
+    axes.scatter(across, down, s=4, color="0.25", zorder=3)
+    deepest = max(node.level for node in nodes)
+    axes.set(ylabel="level", title=title, xticks=[], yticks=range(deepest + 1))
     axes.invert_yaxis()
     figure.colorbar(drawn, ax=axes, label="mean value of the edge", shrink=0.8)
     figure.savefig(path, dpi=110)
