@@ -159,6 +159,34 @@ def encode(
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Kept:
+    """The form in which the encoder keeps an encoding's lists.
+
+    Attributes:
+        places: of each index of the streamed side, in the list sorted by group.
+        tuples: indices of the compared side by group, groups in the order of creation.
+        base: [G] where a group's tuple begins.
+    """
+
+    places: np.ndarray
+    tuples: np.ndarray
+    base: np.ndarray
+
+
+def kept(encoding: Encoding, exchanged: bool = False) -> Kept:
+    """What the encoder keeps, of ENC or (exchanged) of ENCT."""
+    streamed, compared = encoding.ig, encoding.og
+    if exchanged:
+        streamed, compared = compared, streamed
+    places = np.empty(len(streamed), np.int64)
+    places[np.argsort(streamed, kind="stable")] = np.arange(len(streamed))
+    tuples, base, _ = _lists(compared, encoding.created)
+    starts = np.empty_like(base)
+    starts[encoding.created] = base[encoding.created]
+    return Kept(places, tuples, starts)
+
+
 def _lists(og: np.ndarray, order: object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The columns of groups in this order, and each group's base and count."""
     groups = [int(g) for g in order]  # type: ignore[attr-defined]

@@ -136,6 +136,31 @@ package jd_sparse_pkg;
     logic [9:0]                    neurons;   // of the operand or of the message
   } instruction_t;
 
+  // ---- What the encoder keeps of a layer
+  // The list of the streamed side: each index's group, and its place in the list sorted by group.
+  typedef struct packed {
+    logic [GROUP_W-1:0] group;
+    logic [INDEX_W-1:0] place;
+  } place_of_t;
+  // Its groups. Tuples are indices of the compared side, columns or, with `exchanged`, rows.
+  localparam int unsigned GROUPS = 32;                  // at most
+  typedef struct packed {
+    logic                         exchanged;
+    logic [GROUPS-1:0][DIM_W-1:0] base;                 // where the group's tuple begins
+    logic [GROUPS-1:0][DIM_W-1:0] rows;                 // how many the group has
+    logic [GROUPS-1:0][DIM_W-1:0] below;                // of them below dx_from
+    logic [GROUPS-1:0][DIM_W-1:0] columns;
+  } directory_t;
+  // Clocks of the steps of an encoding, and tuples: of misses, and all that were made.
+  typedef struct packed {
+    logic [DIM_W-1:0] max_index;
+    logic [DIM_W-1:0] rows;
+    logic [15:0]      misses;
+    logic [DIM_W-1:0] lists;
+    logic [DIM_W-1:0] missed;
+    logic [DIM_W-1:0] tuples;
+  } encoder_clocks_t;
+
   // ---- What the planner tells all banks of all cores
   typedef enum logic [1:0] {PassFw, PassDx, PassDw} pass_e;
 
@@ -228,6 +253,23 @@ package jd_sparse_pkg;
     logic [B_WORD_W-1:0] word;
     logic [HALF_W-1:0]   value;
   } bias_t;
+
+  // ---- Inside the planner
+  localparam int unsigned COST_W  = 20;                 // clocks of all units of a pass
+  localparam int unsigned LINES_W = 16;                 // lines of a bank
+  typedef struct packed {                               // of a window of DW
+    logic [DIM_W-1:0]             depth;
+    logic [LANE_W-1:0]            lanes;
+    logic [SLOTS-1:0][DIM_W-1:0]  slots;                // depth of each slot
+  } depths_t;
+  typedef struct packed {                               // a bank's units of DW
+    logic                empty;
+    logic [WINDOW_W-1:0] first_window;
+    logic [6:0]          first_step;
+    logic [WINDOW_W-1:0] last_window;
+    logic [6:0]          last_step;
+    logic [LINES_W-1:0]  lines;
+  } blocks_t;
 
   // ---- Weight lines: `begin` sets every bank's pointer to the base of its range; a write stores the
   // line (Lanes FP16 words beside this struct) at the pointer of each bank in the mask and counts it

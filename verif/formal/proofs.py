@@ -15,6 +15,7 @@ QAT = "jackdaw:engine:qat_top"
 QAT_CORE = "jackdaw:engine:qat_core"
 MCTS = "jackdaw:engine:mcts"
 MCTS_TOP = "jackdaw:engine:mcts_top"
+SPARSE_ENCODER = "jackdaw:engine:sparse_encoder"
 
 PROOFS: tuple[Proof, ...] = (
     Proof(
@@ -536,5 +537,19 @@ PROOFS: tuple[Proof, ...] = (
             skip=8,
         ),
         cover_depth=26,
+    ),
+    Proof(
+        name="sparse_miss",
+        block="jd_sparse_miss",
+        harness="jd_prove_miss",
+        core=SPARSE_ENCODER,
+        words="one tuple per group; rows are taken when their group has it; late ones have none",
+        depth=2,
+        bug=Bug(
+            file="jd_sparse_miss.sv",
+            pattern=r"status_q\[slice_group_o\] <= 1'b1;",
+            replacement="status_q[slice_group_o] <= rows;",
+            words="a tuple that is made late is not noted",
+        ),
     ),
 )
