@@ -68,6 +68,7 @@ class LayerState:
         biases: [cores, N] float32, sums of the biases' gradients.
         row_sums, column_sums: int64, gradients of the grouping.
         compression: clocks of each direction.
+        ends: [banks] end of the weight lines and of the gradient lines, with a plan.
     """
 
     layer: Layer
@@ -86,6 +87,7 @@ class LayerState:
     row_sums: np.ndarray = field(init=False)
     column_sums: np.ndarray = field(init=False)
     compression: tuple[int, int] = (0, 0)
+    ends: tuple[np.ndarray, np.ndarray] = field(default=(np.zeros(0, np.int64),) * 2)
 
     def __post_init__(self) -> None:
         self.clear()
@@ -429,13 +431,16 @@ class Machine:
         return found.clocks + OVERHEAD
 
     def _memories_hold(self, number: int, found: Plan) -> bool:
-        """Whether weight and gradient lines of all banks suffice for the layers so far."""
-        g, plans = self.geometry, [s.plan for s in self.layers[:number] if s.plan is not None]
+        """Whether weight and gradient lines suffice after those of the nearest planned layer."""
+        g, state = self.geometry, self.layers[number]
         weights, grads = np.zeros(g.banks, np.int64), np.zeros(g.banks, np.int64)
-        for one in [*plans, found]:
-            for lines in (one.forward.lines, one.backward.lines):
-                weights[: len(lines)] += lines
-            grads[: len(one.gradient.lines)] += one.gradient.lines
+        for lower in self.layers[:number]:
+            if lower.plan is not None:
+                weights, grads = (ends.copy() for ends in lower.ends)
+        for lines in (found.forward.lines, found.backward.lines):
+            weights[: len(lines)] += lines
+        grads[: len(found.gradient.lines)] += found.gradient.lines
+        state.ends = weights, grads
         return bool(weights.max() <= g.w_rows and grads.max() <= g.g_rows)
 
     def _fill(self, one: Instruction, state: LayerState, op: Op, flags: Flag,

@@ -24,7 +24,6 @@ ADDER = 4  # clocks between two uses of an accumulator, at least
 BLOCKS = (32, 16, 8, 4)  # rows of a dW unit, the larger first
 WORD_BANKS = 64  # of the parameter memory, with two ports each
 ROW_CONTIGUOUS, ROW_CYCLIC = 0, 1  # which core has a contracted index in ROW split
-SORTED = 32  # compares per clock of the sorting of groups
 
 
 class PlanError(ValueError):
@@ -297,17 +296,53 @@ def make_pass(cut: list[Window], tiles: int, build: Build, plain: bool) -> Pass:
     return Pass(tuple(cut), tiles, tuple(costs), tuple(assign(keys, build.banks, build.held)))
 
 
-def make_gradient(cut: list[Window], build: Build, plain: bool) -> Gradient:
-    """Choose the block size with the least clocks."""
-    best: Gradient | None = None
+def gradients(cut: list[Window], build: Build, plain: bool) -> list[Gradient]:
+    """Plans of dW, with each size of blocks. Raises: PlanError."""
+    if len(cut) > build.windows:
+        raise PlanError(f"{len(cut)} windows, want at most {build.windows}")
+    out = []
     for block in BLOCKS:
         units, costs = gradient_units(cut, block)
         banks = assign([1] * len(costs) if plain else costs, build.banks)
-        found = Gradient(tuple(cut), block, tuple(units), tuple(costs), tuple(banks))
-        if best is None or found.clocks < best.clocks:
-            best = found
-    assert best is not None
-    return best
+        out.append(Gradient(tuple(cut), block, tuple(units), tuple(costs), tuple(banks)))
+    return out
+
+
+def make_gradient(cut: list[Window], build: Build, plain: bool) -> Gradient:
+    """Choose the block size with the least clocks. Raises: PlanError."""
+    return min(gradients(cut, build, plain), key=lambda found: found.clocks)
+
+
+def clocks_of(
+    encoding: Encoding,
+    build: Build,
+    forward: Pass,
+    backward: Pass,
+    straight: list[Window],
+    plain: bool,
+) -> int:
+    """Clocks of the planner, from taking the layer to its end; see jd_sparse_plan.
+
+    Lists and places, an entry per clock, pass beside units and blocks.
+    """
+    groups, banks = encoding.groups, build.banks
+    cuts = []
+    for cut in (list(forward.windows), list(backward.windows), straight):
+        slots = sum(len(window.groups) for window in cut)
+        there = {g for window in cut for g in window.groups}
+        cuts.append(slots + 1 + (groups - len(there)))
+    begun = 1 + groups + cuts[0] + cuts[1]  # clocks before the last cut
+    listed = begun + 2 + len(encoding.ig) + len(encoding.og) + groups
+    cut_all = begun + cuts[2] + 1
+    planned = cut_all
+    for found in gradients(straight, build, plain):
+        idle = [w.depth == 0 for w in straight]
+        walk = len(found.units) + sum(idle) + (1 if idle[-1] else 2)
+        moved = found.banks[-1] if found.banks else 0
+        planned = max(planned, cut_all + 2 * walk + moved + 1)
+    united = cut_all + len(forward.banks) + len(backward.banks) + 2 * banks
+    ranged = max(united + 1, planned) + banks
+    return max(ranged + 1, listed) + 1
 
 
 def plan(
@@ -344,11 +379,7 @@ def plan(
     forward = make_pass(cut, tiles, build, plain)
     backward = make_pass(back, tiles, build, plain)
     gradient = make_gradient(straight, build, plain)
-    least = gradient_units(straight, BLOCKS[-1])[0]  # the four sizes are counted side by side
-    clocks = (
-        2 * -(-encoding.groups**2 // SORTED)
-        + len(cut) + len(back) + len(forward.banks) + len(backward.banks) + len(least)
-    )  # fmt: skip
+    clocks = clocks_of(encoding, build, forward, backward, straight, plain)
     return Plan(forward, backward, gradient, exchanged, clocks)
 
 
