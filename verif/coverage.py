@@ -27,6 +27,8 @@ from typing import Any
 from cocotb_coverage.coverage import CoverPoint, coverage_db, merge_coverage
 from pyuvm import uvm_component, uvm_root, uvm_subscriber
 
+from flow import coverage
+
 FILE = "coverage.yaml"
 Bins = Mapping[str, Callable[[Any], bool]]
 
@@ -138,3 +140,53 @@ def require(folders: Iterable[Path], into: Path | None = None) -> None:
     ]
     if missed:
         raise CoverageMissed(f"{len(folders)} runs missed {', '.join(missed)}")
+
+
+class Tally:
+    """Named bins of a test that is no UVM component: the same goals, the same file.
+
+    Args:
+        group: dotted name of the group.
+        points: point -> names of its bins.
+        goal: hits that each bin must have, 1 or more.
+    """
+
+    def __init__(self, group: str, points: Mapping[str, Iterable[str]], goal: int = 1) -> None:
+        self.group, self.goal = group, goal
+        self.hits = {point: dict.fromkeys(bins, 0) for point, bins in points.items()}
+
+    def hit(self, point: str, label: str) -> None:
+        """Count a bin. Raises: KeyError if there is no such bin."""
+        self.hits[point][label] += 1
+
+    def missed(self) -> list[str]:
+        """Bins below their goal, as group.point.bin."""
+        return [
+            f"{self.group}.{point}.{label} ({hits} of {self.goal})"
+            for point, bins in self.hits.items()
+            for label, hits in bins.items()
+            if hits < self.goal
+        ]
+
+    def require(self) -> None:
+        """Fail if a goal is missed. Raises: CoverageMissed."""
+        if missed := self.missed():
+            raise CoverageMissed(f"missed {', '.join(missed)}")
+
+    def save(self, core: str, run: str) -> None:
+        """Leave the bins for `make coverage`, if this process measures it.
+
+        Args:
+            core: whose folder they count for.
+            run: a unique name of the run.
+        """
+        import yaml
+
+        if not coverage.measured(core):
+            return
+        points = {
+            f"{self.group}.{point}": {"at_least": self.goal, "bins:_hits": bins}
+            for point, bins in self.hits.items()
+        }
+        path = coverage.raw_folder() / f"{core.replace(':', '.')}~{run}.yaml"
+        path.write_text(yaml.safe_dump(points))

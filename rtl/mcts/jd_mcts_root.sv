@@ -62,6 +62,8 @@ module jd_mcts_root
       state_q <= StIdle;
       done_o  <= 1'b0;
     end else begin
+      if (start_i)                                done_o <= 1'b0;
+      else if (state_q == StWait && out_q == '0)  done_o <= 1'b1;
       unique case (state_q)
         StIdle: if (start_i) state_q <= StRead;
         StRead: begin
@@ -71,7 +73,6 @@ module jd_mcts_root
         StSend: if (beat_ready_i) state_q <= item_q > children_i ? StWait : StRead;
         StWait: if (out_q == '0) state_q <= StIdle;
       endcase
-      done_o <= state_q == StWait && out_q == '0;
     end
     if (!rst_ni) out_q <= '0;
     else         out_q <= out_q + 3'(sends) - 3'(written_i);

@@ -300,7 +300,9 @@ def test_responses_wait_for_slow_writes(seed: int) -> None:
     with open_device("sim", config("crossbars"), seed=seed, memory="D") as device:
         bench = Bench(device, queue_log2=9)
         given = [(Op.FENCE, 0, 0, 0, 0, 0, k) for k in range(300)]
-        assert bench.mcts.submit(rows(*given)).wait(5).count == 300
+        job = bench.mcts.submit(rows(*given))
+        assert bench.mcts.read_root()[0] == 0
+        assert job.wait(5).count == 300
         assert bench.mcts.poll()["tag"].tolist() == list(range(300))
 
 
