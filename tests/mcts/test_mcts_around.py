@@ -17,8 +17,18 @@ from models.mcts.engine import JobError, MctsEngine
 from models.mcts.formats import Geometry, Opcode
 from models.mcts.tables import SHIFT_MOST, tables
 from models.registers import engine_header as header
+from models.registers import mcts as registers
 from models.registers.mcts import Error
-from tests.mcts.ports import END, JOB, RESPONSE, SETTINGS, TABLE, number, step, words_of
+from tests.mcts.ports import (
+    END,
+    JOB,
+    RESPONSE,
+    SETTINGS,
+    TABLE,
+    number,
+    step,
+    words_of,
+)
 from verif.play import Block, Player
 
 CORE = "jackdaw:engine:mcts_top"
@@ -1110,3 +1120,196 @@ def test_rows_of_priors_come_two_clocks_after_the_grant(seed: int) -> None:
         if write:
             rows[row] = content
     assert served > 100
+
+
+# ---- Registers
+STATE = Geometry(d=4, f=3, y=8, cap=4, x=10, fr=3, fp=2, xbar=1, w_max=4, t=16, sf=2, mu=3)
+COUNTED = {"select_i": "N_SEL", "update_i": "N_UPD", "insert_i": "N_INS", "search_i": "SEARCHES",
+           "refused_i": "N_REFUSED"}  # fmt: skip
+
+
+def registers_block(seed: int) -> Player:
+    g = STATE
+    block = Block(
+        CORE, "jd_mcts_state",
+        {
+            "clear_i": 1, "time_i": 32, "register_valid_i": 1, "register_write_i": 1,
+            "register_address_i": 12, "register_data_i": 32, "register_mask_i": 32, "written_i": 3,
+            "failed_i": 1, "still_i": 1, "peek_data_i": 32, "select_i": 1, "update_i": 1,
+            "insert_i": 1, "root_i": 1, "hazard_i": g.d + 1, "port_busy_i": g.d, "flight_i": 5,
+            "search_i": 1, "sat_i": 1, "full_i": 1, "static_i": 1, "refused_i": 1,
+        },
+        {
+            "register_write_done_o": 1, "register_write_error_o": 1, "register_read_done_o": 1,
+            "register_read_error_o": 1, "register_read_data_o": 32,
+            "settings_o": SETTINGS.bits, "queue_base_o": 40,
+            "queue_size_o": 5, "queue_head_o": 32, "queue_tail_o": 32, "queue_set_o": 1,
+            "queue_number_o": 32, "event_o": 1, "error_o": 1, "peek_root_o": 1,
+            "peek_address_o": 14, "peek_word_o": 9,
+        },
+    )  # fmt: skip
+    return Player(
+        block,
+        {"D": g.d, "F": g.f, "Y": g.y, "Cap": g.cap, "X": g.x, "Fr": g.fr, "Fp": g.fp,
+         "Xbar": g.xbar, "WMax": g.w_max, "T": g.t, "Sf": g.sf, "Mu": g.mu},
+        seed,
+    )  # fmt: skip
+
+
+class State:
+    """The block of registers, by name."""
+
+    def __init__(self, seed: int) -> None:
+        self.sim = registers_block(seed)
+
+    def clock(self, **inputs: int) -> dict[str, int]:
+        return step(self.sim, **inputs)
+
+    def read(self, name: str, **inputs: int) -> int:
+        at = getattr(registers, name).offset
+        self.clock(register_valid_i=1, register_address_i=at, **inputs)
+        out = self.clock(**inputs)
+        assert out["register_read_done_o"] and not out["register_read_error_o"], name
+        return out["register_read_data_o"]
+
+    def write(self, name: str, value: int, **inputs: int) -> dict[str, int]:
+        out = self.clock(
+            register_valid_i=1, register_write_i=1, register_data_i=value,
+            register_address_i=getattr(registers, name).offset, register_mask_i=0xFFFF_FFFF,
+            **inputs,
+        )  # fmt: skip
+        assert out["register_write_done_o"] and not out["register_write_error_o"], name
+        return out
+
+
+@builds(lambda: registers_block(1))
+def test_registers_count_what_happens(seed: int) -> None:
+    """Each counter by itself, all at once; what is cleared, and what stays."""
+    rng, state = np.random.default_rng(seed), State(seed)
+    golden = MctsEngine(STATE)
+    for name in ("CAP0", "CAP1", "CAP2"):
+        assert state.read(name) == golden.read_register(getattr(registers, name).offset)
+    count = dict.fromkeys([*COUNTED.values(), "HAZARD", "MAX_FLIGHT"], 0)
+    busy, first, last, sticky = [0] * STATE.d, 0, 0, 0
+    rooted = False
+    for turn in range(scale(1200, 400)):
+        # One port is ahead of the others, each in its turn.
+        most = turn // 40 % STATE.d
+        given = {name: int(rng.random() < 0.5) for name in COUNTED}
+        given |= {"hazard_i": int(rng.integers(1 << STATE.d + 1)),
+                  "time_i": int(rng.integers(1 << 32)),
+                  "port_busy_i": 1 << most | int(rng.integers(1 << STATE.d)) * (turn % 7 == 0),
+                  "root_i": int(rng.random() < 0.3), "flight_i": int(rng.integers(turn % 17 + 1)),
+                  "sat_i": int(rng.random() < 0.01), "full_i": int(rng.random() < 0.01),
+                  "static_i": int(rng.integers(2))}  # fmt: skip
+        state.clock(**given)
+        for port, name in COUNTED.items():
+            count[name] += given[port]
+        count["HAZARD"] += given["hazard_i"].bit_count()
+        count["MAX_FLIGHT"] = max(count["MAX_FLIGHT"], given["flight_i"])
+        for k in range(STATE.d):
+            busy[k] += given["port_busy_i"] >> k & 1
+        if given["root_i"]:
+            first, rooted, last = first if rooted else given["time_i"], True, given["time_i"]
+        sticky |= given["sat_i"] | (given["full_i"] << (1 + given["static_i"]))
+        if turn % 100 == 99:
+            for _ in range(STATE.d + 1):
+                state.clock()
+            want = count | {"ROOT_FIRST": first, "ROOT_LAST": last, "PORT_BUSY_MAX": max(busy),
+                            "STICKY": sticky}  # fmt: skip
+            assert {name: state.read(name) for name in want} == want
+            if turn % 200 == 199:
+                state.write("STAT_CLEAR", int(rng.integers(1 << 32)))
+                state.clock()
+                assert not any(state.read(name) for name in want)
+                count = dict.fromkeys(count, 0)
+                busy, first, last, sticky, rooted = [0] * STATE.d, 0, 0, 0, False
+
+
+@builds(lambda: registers_block(1))
+def test_registers_of_the_queue(seed: int) -> None:
+    """Head and tail at any number; what is refused, what wakes, and what is lost."""
+    rng, state = np.random.default_rng(seed), State(seed)
+    state.write("CQ_SIZE", 6)
+    head = tail = 0
+    broken, wake = False, 0
+    seen = {"event": 0, "refused": 0, "broken": 0, "again": 0}
+    for _ in range(scale(6000, 1500)):
+        kind = int(rng.integers(16))
+        given: dict[str, int] = {"failed_i": int(rng.integers(2)), "still_i": 0}
+        if kind < 6 and (tail - head) % 2**32 < 60:
+            wrote = int(rng.integers(5))
+            given |= {"written_i": wrote, "failed_i": int(rng.random() < 0.1)}
+            out = state.clock(**given)
+            waiting = (tail - head + wrote) % 2**32
+            event = bool(
+                wrote and not given["failed_i"] and not broken and wake and waiting >= wake
+            )
+            assert out["event_o"] == event
+            seen["event"] += event
+            if wrote and given["failed_i"]:
+                broken, seen["broken"] = True, seen["broken"] + 1
+            elif not broken:
+                tail = (tail + wrote) % 2**32
+        elif kind < 9:
+            most = (tail - head) % 2**32
+            ahead = pick(rng, 0, 1, 3, most, most + 1, 1 << 31)
+            state.write("CQ_HEAD", (head + ahead) % 2**32)
+            good = ahead <= (tail - head) % 2**32
+            out = state.clock()
+            assert out["error_o"] == (not good)
+            seen["refused"] += not good
+            head = (head + ahead) % 2**32 if good else head
+            assert not state.clock()["error_o"]
+        elif kind == 9:
+            wake = int(rng.integers(8))
+            state.write("CQ_WAKE", wake)
+            state.clock()
+        elif kind == 10:
+            out = state.clock(clear_i=1)
+            assert out["queue_set_o"] and out["queue_number_o"] == tail
+            head, broken = tail, False
+            state.clock()
+        elif kind == 11 and rng.random() < 0.2:
+            out = state.write("CQ_SIZE", 5)
+            assert out["queue_set_o"] and not out["queue_number_o"]
+            head, tail, broken = 0, 0, False
+            state.clock()
+        elif kind == 12:
+            out = state.clock(still_i=1)
+            assert out["queue_set_o"] == broken
+            if broken:
+                assert out["queue_number_o"] == tail
+                seen["again"] += 1
+            broken = False
+        else:
+            assert state.read("CQ_HEAD") == head and state.read("CQ_TAIL") == tail
+        out = state.clock()
+        assert (out["queue_head_o"], out["queue_tail_o"]) == (head, tail)
+        assert not out["event_o"] and not out["queue_set_o"]
+    assert all(seen.values()), seen
+
+
+@builds(lambda: registers_block(1))
+def test_registers_reach_their_ports(seed: int) -> None:
+    rng, state = np.random.default_rng(seed), State(seed)
+    for _ in range(20):
+        value = {name: int(rng.integers(1 << 32)) & getattr(registers, name).write_mask
+                 for name in ("MODE", "F_ACT", "D_ACT", "VL", "FPU", "POLICY", "CQ_BASE_LO",
+                              "CQ_BASE_HI", "CQ_SIZE", "PEEK_ADDR", "PEEK_WORD")}  # fmt: skip
+        for name, word in value.items():
+            state.write(name, word)
+            assert state.read(name) == word
+        out, mode = state.clock(), registers.MODE
+        assert SETTINGS.unpack(out["settings_o"]) == {
+            "puct": mode.field("puct").get(value["MODE"]),
+            "first": mode.field("first").get(value["MODE"]), "f_act": value["F_ACT"],
+            "d_act": value["D_ACT"], "vl": value["VL"], "fpu": value["FPU"],
+            "policy": value["POLICY"],
+        }  # fmt: skip
+        assert out["queue_base_o"] == value["CQ_BASE_LO"] | value["CQ_BASE_HI"] << 32
+        assert out["queue_size_o"] == value["CQ_SIZE"] and out["peek_word_o"] == value["PEEK_WORD"]
+        peek = out["peek_address_o"] | out["peek_root_o"] << 15
+        assert peek == value["PEEK_ADDR"]
+        shown = int(rng.integers(1 << 32))
+        assert state.read("PEEK_DATA", peek_data_i=shown) == shown

@@ -200,7 +200,7 @@ class Front:
 
     def _request(self, given: dict[str, int], out: dict[str, int]) -> None:
         """What becomes of the request in this clock."""
-        t, request = self.tree, self.request
+        request = self.request
         sent = bool(out["out_valid_o"] and given["out_ready_i"])
         took = bool(request is not None and out["request_ready_o"])
         pulses = {"select_o": 0, "update_o": 0, "new_token_o": 0, "reserve_o": 0, "new_tree_o": 0,
@@ -208,7 +208,7 @@ class Front:
         if request is None:
             assert not out["out_valid_o"] and not out["request_ready_o"]
         else:
-            w0, w1, w2, w3 = request["words"]
+            w0, _, _, w3 = request["words"]
             op, flags, worker = w0 & 15, w0 >> 4 & 15, w0 >> 8 & 0xFFF
             error = self.error()
             may = given["room_i"] and not given["stop_i"]
@@ -219,9 +219,7 @@ class Front:
                 assert not out["out_valid_o"]
                 own = bool(may)
                 if not error:
-                    own = (
-                        own and still if op != Op.READ_ROOT else own and self.reading and self.done
-                    )
+                    own = own and (self.reading and self.done if op == Op.READ_ROOT else still)
             elif op == Op.ROOT:
                 assert bool(out["out_valid_o"]) == bool(
                     may and self.flight < SIZE.t and self.planted < 2
@@ -229,9 +227,8 @@ class Front:
                 own = bool(may and self.planted == 2 and still)
             else:
                 blocked = self._blocked(op, index)
-                assert bool(out["out_valid_o"]) == bool(
-                    may and self.flight < SIZE.t and not blocked
-                )
+                goes = may and self.flight < SIZE.t and not blocked
+                assert bool(out["out_valid_o"]) == bool(goes)
                 assert took == sent
                 if may and self.flight == SIZE.t and not blocked:
                     self.tally.hit("waits", "credits")
@@ -268,7 +265,6 @@ class Front:
             if took:
                 self.done_ops.add(op)
                 self.request = None
-            del w1, w2
         assert {name: out[name] for name in pulses} == pulses
         if out["root_start_o"]:
             self.reading, self.done = True, False
@@ -276,7 +272,6 @@ class Front:
             self.done, self.failed = True, bool(self.rng.random() < 0.2)
         self.flight += sent - given["silent_i"]
         self.silent -= given["silent_i"]
-        del t
 
     def _blocked(self, op: int, index: int) -> bool:
         """Whether a worker's tokens keep its request from the tree."""
@@ -433,8 +428,6 @@ def test_front_by_the_golden_model(seed: int) -> None:
     for _ in range(60):
         f.clock()
     step(f.sim, clear_i=1, stop_i=1)
-    fresh = Front.__new__(Front)
-    fresh.__dict__.update(f.__dict__)
     for worker in range(SIZE.w_max):
         out = step(f.sim, request_valid_i=1, request_i=2 | worker << 8, room_i=1)
         assert out["refused_o"] and not out["flight_o"] and not out["old_token_o"]
