@@ -223,10 +223,10 @@ class Unit:
         return self.token(entry, OP_SEL, False, rest=rest, action=int(self.rng.integers(32)))
 
     def update(
-        self, entry: int, kind: int, action: int, value: int, silent: bool = False, **flags: int
+        self, entry: int, kind: int, action: int, value: int, silent: int = 0, **flags: int
     ) -> dict[str, int]:
         rest = UPDATE.pack(value=value, **flags)
-        return self.token(entry, OP_UPD, silent, rest=rest, code=kind, action=action)
+        return self.token(entry, OP_UPD, bool(silent), rest=rest, code=kind, action=action)
 
     # ---- A clock
     def clock(self, entry: int | None = None, token: dict[str, int] | None = None) -> bool:
@@ -408,7 +408,9 @@ class Unit:
         edges = [
             a for a in range(self.f) if node.loss[a] >= self.settings.vl and node.legal >> a & 1
         ]
-        value = int(rng.choice([-(1 << 23), VALUE_MOST, rng.integers(-(1 << 23), 1 << 23)]))
+        value = (-(1 << 23), VALUE_MOST, int(rng.integers(-(1 << 23), 1 << 23)))[
+            int(rng.integers(3))
+        ]
         flags = {"negate": int(rng.integers(2)), "alternate": int(rng.integers(2))}
         kind = rng.random()
         if node.state == ACTIVE and edges and kind < 0.45 and node.level + 1 < LAST_LEVEL + 1:
