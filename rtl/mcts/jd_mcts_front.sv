@@ -96,16 +96,19 @@ module jd_mcts_front
   logic [WMax-1:0]      parity_q;       // of its last selection
   logic [WMax-1:0]      odd_q;          // edges that it took
   logic [1:0][WMax-1:0] updating_q;     // an update of that parity is in the tree
-  logic [IndexW:0]      workers_out_q;
+  logic [IndexW:0]      workers_out_q;  // before what was sent in the last clock
+  logic                 selected_q, updated_q, workers_out;
   settings_t            settings_q;
+  logic [31:0]          beyond_q;       // children that the tree does not have
   assign settings_o = settings_q;
 
-  // ---- Checks
-  logic [7:0]  error;
-  logic [31:0] beyond_f;
-  logic        known;
-  assign known    = 32'(worker) < WMax;
-  assign beyond_f = w2 >> settings_q.f_act;
+  // ---- Checks: those before that of the worker's state, that one, and those after it
+  logic [7:0]  error, error_before, error_after;
+  logic        known, beyond, out, wrong_state, bad;
+  assign known  = 32'(worker) < WMax;
+  assign beyond = (w2 & beyond_q) != '0;
+  assign out    = out_q[index];
+  assign workers_out = selected_q || workers_out_q != (IndexW + 1)'(updated_q);
   always_comb begin
     {keep0, keep1, keep2} = '0;
     unique case (op)
@@ -114,26 +117,29 @@ module jd_mcts_front
       ROOT:    {keep0, keep1, keep2} = {32'h0000_009F, 32'h0, 32'hFFFF_FFFF};
       default: keep0 = 32'hF;
     endcase
-    error = '0;
-    if (op < SEL || op > FENCE) error = E_OPCODE;
+    error_before = '0;
+    if (op < SEL || op > FENCE) error_before = E_OPCODE;
     else if ((w0 & ~keep0) != '0 || (w1 & ~keep1) != '0 || (w2 & ~keep2) != '0 || w3[31:16] != '0)
-      error = E_RESERVED;
-    else if (ext ? request_cut_i : act && settings_q.puct) error = E_EXT;
-    else if (op <= UPD && !known) error = E_WORKER;
-    else if ((op == SEL || op == READ_ROOT) && tree_q != TrPlanted) error = E_NO_ROOT;
-    else if ((op == SEL && out_q[index]) || (op == UPD && !out_q[index])) error = E_STATE;
-    else if (op == SEL && new_id != NO_ID && (new_id == '0 || 32'(new_id) >= X)) error = E_ID;
-    else if (op == UPD && ((act && term) || (w2 != '0 && !act))) error = E_ARG;
-    else if (op == ROOT && (!act || w2 == '0)) error = E_ARG;
-    else if ((op == UPD || op == ROOT) && beyond_f != '0) error = E_ARG;
-    else if (op == READ_ROOT && !request_root_i) error = E_ARG;
-    else if ((op == RESET || op == ROOT) && workers_out_q != '0) error = E_BUSY;
-    else if (op == ROOT && tree_q != TrEmpty) error = E_NO_ROOT;
+      error_before = E_RESERVED;
+    else if (ext ? request_cut_i : act && settings_q.puct) error_before = E_EXT;
+    else if (op <= UPD && !known) error_before = E_WORKER;
+    else if ((op == SEL || op == READ_ROOT) && tree_q != TrPlanted) error_before = E_NO_ROOT;
+    wrong_state = (op == SEL && out) || (op == UPD && !out);
+    error_after = '0;
+    if (op == SEL && new_id != NO_ID && (new_id == '0 || 32'(new_id) >= X)) error_after = E_ID;
+    else if (op == UPD && ((act && term) || (w2 != '0 && !act))) error_after = E_ARG;
+    else if (op == ROOT && (!act || w2 == '0)) error_after = E_ARG;
+    else if ((op == UPD || op == ROOT) && beyond) error_after = E_ARG;
+    else if (op == READ_ROOT && !request_root_i) error_after = E_ARG;
+    else if ((op == RESET || op == ROOT) && workers_out) error_after = E_BUSY;
+    else if (op == ROOT && tree_q != TrEmpty) error_after = E_NO_ROOT;
+    error = error_before != '0 ? error_before : wrong_state ? E_STATE : error_after;
+    bad   = error_before != '0 || wrong_state || error_after != '0;
   end
 
   // ---- What the request waits for, and what it does
   logic [FlightW-1:0] flight_q;
-  logic  may, free, still, token, own, own_ready, planted_q, reading_q, parity;
+  logic  may, free, still, token, own, own_ready, planted_q, reading_q, parity, waits;
   logic [1:0] updating;                 // of the request's worker, by parity
   assign flight_o = flight_q;
   assign may    = request_valid_i && room_i && !stop_i;
@@ -141,15 +147,15 @@ module jd_mcts_front
   assign free   = flight_q != FlightW'(T);
   assign still  = flight_q == '0;
   assign parity = op == SEL ? !parity_q[index] : parity_q[index];
+  assign waits  = op == SEL ? updating[parity] : selecting_q[index];
   always_comb begin
     token = 1'b0;
     own   = 1'b0;
-    if (may && error != '0) begin
+    if (may && bad) begin
       own = 1'b1;
     end else if (may) begin
       unique case (op)
-        SEL:       token = free && !updating[parity];
-        UPD:       token = free && !selecting_q[index];
+        SEL, UPD:  token = free && !waits;
         ROOT: begin                                    // its two tokens, then its response
           token = free && !planted_q;
           own   = planted_q && still;
@@ -162,10 +168,10 @@ module jd_mcts_front
   // ROOT sends an insertion, and then an evaluation.
   logic second_q;
   assign request_ready_o = (token && op != ROOT && out_ready_i) || (own && own_ready);
-  assign refused_o       = own && error != '0;
-  assign abort_o         = own && error == '0 && op == READ_ROOT && root_failed_i;
-  assign root_start_o    = may && error == '0 && op == READ_ROOT && still && !reading_q;
-  assign new_tree_o      = own && own_ready && error == '0 && op == RESET;
+  assign refused_o       = own && bad;
+  assign abort_o         = own && !bad && op == READ_ROOT && root_failed_i;
+  assign root_start_o    = may && !bad && op == READ_ROOT && still && !reading_q;
+  assign new_tree_o      = own && own_ready && !bad && op == RESET;
   assign reserve_o       = (token && op == SEL && out_ready_i) || (own && own_ready);
   assign out_valid_o     = token;
 
@@ -197,8 +203,8 @@ module jd_mcts_front
   logic                late_valid_q, late_take, late_goes, late_response, late_ready;
   token_t              late_q;
   select_t             late_sel;
-  logic [15:0]         tag;
-  logic [IndexW-1:0]   late_index;
+  logic [15:0]         tag, tag_q;                 // a new one is written one clock later
+  logic [IndexW-1:0]   late_index, tag_index_q;
   assign retire_ready_o = !late_valid_q || late_goes;
   assign late_take      = retire_valid_i && retire_ready_o;
   assign late_response  = late_valid_q && late_q.op != OP_UPD;
@@ -207,10 +213,10 @@ module jd_mcts_front
   assign late_sel       = select_t'(late_q.rest);
   jd_mem_1r1w #(.Depth (WMax), .Lanes (1), .LaneW (16)) u_tags (
     .clk_i, .rst_ni,
-    .write_en_i   (select_o),
-    .write_addr_i (index),
+    .write_en_i   (selected_q),
+    .write_addr_i (tag_index_q),
     .write_mask_i (1'b1),
-    .write_data_i (w3[15:0]),
+    .write_data_i (tag_q),
     .read_en_i    (late_take),
     .read_addr_i  (retire_token_i.worker[IndexW-1:0]),
     .read_data_o  (tag)
@@ -229,14 +235,19 @@ module jd_mcts_front
   assign own_answer = '{
     tag:    w3[15:0],
     parent: '0, new_id: '0, node: '0, action: '0, depth: '0,
-    worker: error != '0 ? worker : '0,
-    code:   error != '0 ? 7'(error) : abort_o ? 7'(E_BUS_WR) : CODE_OK
+    worker: bad ? worker : '0,
+    code:   bad ? 7'(error) : abort_o ? 7'(E_BUS_WR) : CODE_OK
   };
-  jd_mcts_switch #(.Inputs (2), .Width (RESPONSE_W)) u_responses (
+  // What has retired goes first. No token begins while a request has its response, so it has its turn.
+  logic answer_ready;
+  assign late_ready = answer_ready;
+  assign own_ready  = answer_ready && !late_response;
+  jd_stream_skid #(.Width (RESPONSE_W)) u_responses (
     .clk_i, .rst_ni,
-    .in_valid_i  ({own, late_response}),
-    .in_ready_o  ({own_ready, late_ready}),
-    .in_data_i   ({own_answer, late_answer}),
+    .clear_i     (1'b0),
+    .in_valid_i  (own || late_response),
+    .in_ready_o  (answer_ready),
+    .in_data_i   (late_response ? late_answer : own_answer),
     .out_valid_o (response_valid_o),
     .out_ready_i (response_ready_i),
     .out_data_o  (response_o)
@@ -248,6 +259,24 @@ module jd_mcts_front
   assign insert_o    = late_goes && late_q.op == OP_INS;
   assign full_o      = late_goes && late_q.op == OP_SEL && late_q.code == FULL;
 
+  // Counts beside the decision that chooses one of them. A mapper would make one adder of two, behind
+  // the decision; so a bit is turned over if all below it are 1, or 0.
+  function automatic logic [FlightW-1:0] beside(logic [FlightW-1:0] count, logic more);
+    logic [FlightW-1:0] next;
+    next[0] = !count[0];
+    for (int unsigned k = 1; k < FlightW; k++) begin
+      logic carry;
+      carry = 1'b1;
+      for (int unsigned m = 0; m < k; m++) carry = carry && count[m] == more;
+      next[k] = count[k] ^ carry;
+    end
+    return next;
+  endfunction
+  logic [FlightW-1:0] flight_same, flight_more, flight_less;
+  assign flight_same = silent_i ? beside(flight_q, 1'b0) : flight_q;
+  assign flight_more = silent_i ? flight_q : beside(flight_q, 1'b1);
+  assign flight_less = beside(flight_same, 1'b0);
+
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i) begin
       tree_q        <= TrNone;
@@ -257,38 +286,50 @@ module jd_mcts_front
       workers_out_q <= '0;
       flight_q      <= '0;
       late_valid_q  <= 1'b0;
+      selected_q    <= 1'b0;
+      updated_q     <= 1'b0;
       planted_q     <= 1'b0;
       second_q      <= 1'b0;
       reading_q     <= 1'b0;
     end else begin
-      flight_q     <= flight_q + FlightW'(sends) - FlightW'(late_goes) - FlightW'(silent_i);
+      if (sends != late_goes) flight_q <= sends ? flight_more : flight_less;
+      else                    flight_q <= flight_same;
+      selected_q   <= select_o;
+      updated_q    <= update_o;
       late_valid_q <= late_take || (late_valid_q && !late_goes);
       if (late_goes && late_q.op != OP_UPD) selecting_q[late_index] <= 1'b0;
       if (late_goes && late_q.op == OP_UPD) updating_q[late_q.parity][late_index] <= 1'b0;
       if (select_o) begin
         out_q[index]       <= 1'b1;
         selecting_q[index] <= 1'b1;
-        workers_out_q      <= workers_out_q + 1'b1;
       end
       if (update_o) begin
         out_q[index]              <= 1'b0;
         updating_q[parity][index] <= 1'b1;
-        workers_out_q             <= workers_out_q - 1'b1;
       end
+      if (selected_q)     workers_out_q <= workers_out_q + 1'b1;
+      else if (updated_q) workers_out_q <= workers_out_q - 1'b1;
       if (sends && op == ROOT) begin
         second_q  <= !second_q;
         planted_q <= second_q;
       end
       if (root_start_o) reading_q <= 1'b1;
-      if (own && own_ready && error == '0) begin
+      if (own && own_ready && !bad) begin
         reading_q <= 1'b0;
         planted_q <= 1'b0;
         if (op == RESET) tree_q <= TrEmpty;
         if (op == ROOT)  tree_q <= TrPlanted;
       end
     end
-    if (!rst_ni)         settings_q <= '0;
-    else if (new_tree_o) settings_q <= settings_i;
+    if (!rst_ni) begin
+      settings_q <= '0;
+      beyond_q   <= '1;
+    end else if (new_tree_o) begin
+      settings_q <= settings_i;
+      beyond_q   <= 32'hFFFF_FFFF << settings_i.f_act;
+    end
+    tag_index_q <= index;
+    tag_q       <= w3[15:0];
     if (select_o)        parity_q[index] <= parity;
     if (late_goes && late_q.op != OP_UPD) odd_q[late_index] <= late_q.level[0];
     if (late_take)       late_q <= retire_token_i;

@@ -125,9 +125,9 @@ module jd_mcts_lists
   logic [1:0][1:0]   faults_q;
   logic [1:0]        there_q;
   logic [3:0]        place_q;
-  logic [2:0]        need, take;
-  logic [3:0]        behind, next_place;
-  logic              fits, broken, offered, taken, shift, load, whole;
+  logic [2:0]        take, take_all;
+  logic [3:0]        behind, behind_one, behind_all, next_place;
+  logic              has_ext, short_all, fits, spent, broken, offered, taken, shift, load, whole;
   logic [1:0]        fault;
   logic [1023:0]     aligned;
   assign aligned = 1024'({window_q[1], window_q[0]} >> {place_q[1:0], 7'd0});
@@ -135,11 +135,17 @@ module jd_mcts_lists
   assign request_priors_o = aligned[128+:F*PRIOR_W];
   assign request_root_o   = job_q.root;
   assign request_list_o   = job_q.job;
-  assign need    = aligned[7] ? 3'd1 + EXT : 3'd1;
-  assign request_cut_o = left_q < 17'(need);
-  assign take    = request_cut_o ? 3'(left_q) : need;
-  assign behind  = place_q + 4'(take);
-  assign fits    = behind <= 4'd4;
+  // A request with priors and one without, side by side, while the request says which it is.
+  assign has_ext    = aligned[7];
+  assign short_all  = left_q[16:3] == '0 && left_q[2:0] < 3'd1 + EXT;
+  assign take_all   = short_all ? left_q[2:0] : 3'd1 + EXT;
+  assign behind_one = place_q + 4'd1;
+  assign behind_all = place_q + 4'(take_all);
+  assign request_cut_o = has_ext && short_all;
+  assign take    = has_ext ? take_all : 3'd1;
+  assign behind  = has_ext ? behind_all : behind_one;
+  assign fits    = !has_ext || behind_all <= 4'd4;
+  assign spent   = has_ext ? behind_all >= 4'd4 : behind_one >= 4'd4;
   assign offered = state_q == StRun && there_q[0] && place_q < 4'd4;
   assign whole   = fits || there_q[1];
   assign fault   = faults_q[0] != '0 ? faults_q[0] : faults_q[1];
@@ -147,7 +153,7 @@ module jd_mcts_lists
   assign request_valid_o = offered && whole && !broken && !stop_i;
   assign taken      = request_valid_o && request_ready_i;
   assign next_place = taken ? behind : place_q;
-  assign shift      = there_q[0] && next_place >= 4'd4;
+  assign shift      = there_q[0] && (place_q >= 4'd4 || (taken && spent));
   assign load       = state_q == StRun && beats_q != '0 && (!there_q[1] || shift);
   assign beat_ready_o = load || (state_q == StDrop && beats_q != '0) || stop_i || clear_i;
   assign work_take  = state_q == StIdle;
