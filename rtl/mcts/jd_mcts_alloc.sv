@@ -5,7 +5,7 @@
 // Streams  slot_*: for each level 1..D-1 entries that its nodes may take. back_*: an entry comes back
 //          unused. used_i: an entry of the level was used. full_o: the level has no entry left.
 //          clear_i empties all banks. search_o: a search for a bank begins.
-// Timing   A slot per clock for one of the levels, round robin; a search takes D + 2 clocks, one at a
+// Timing   A slot per clock for one of the levels, round robin; a search takes D + 4 clocks, one at a
 //          time, while other levels get slots.
 // Numbers  a slot is bank * Cap + index. A bank holds nodes of one level. Policy 0 takes the bank whose
 //          port's way meets those of the fewest other levels in the butterfly, 1 the lowest empty one,
@@ -82,45 +82,75 @@ module jd_mcts_alloc
   logic [ADDRESS_W-1:0] slot;
   assign slot = ADDRESS_W'(32'(grant_bank) * Cap + 32'(grant_next));
 
-  // ---- Search: a port per clock, then the best one's lowest empty bank
-  typedef enum logic [1:0] {StIdle, StSearch, StGive} state_t;
+  // ---- Search: a port per clock, in three steps: the levels that it meets, their number, the better
+  // one. Then the best one's lowest empty bank.
+  typedef enum logic [1:0] {StIdle, StSearch, StGive, StDrain} state_t;
+  typedef struct packed {
+    logic [PortW-1:0] port;
+    logic [RowW-1:0]  rows;                                     // of it that are taken
+    logic             allowed;
+  } place_t;
   state_t            state_q;
   logic [PortW-1:0]  level_q, port_q, best_q, level;
-  logic [CostW-1:0]  least_q, cost;
+  logic [RowW-1:0]   best_rows_q;
+  logic [CostW-1:0]  least_q, cost, cost_q;
   logic [D-1:0][RowW-1:0] rows_q;                               // banks of each port that are taken
-  logic [D-1:0][D-1:0]    in_use_q;                             // [level][port]
-  logic              some_q, better, allowed;
+  // [level][h][r]: the level has a bank on a port whose low h + 1 bits are r. The ways of two levels
+  // whose highest different bit is h meet if those bits of their ports are equal.
+  logic [D-1:0][PortW-1:0][D-1:0] in_use_q;
+  logic [D-1:0]      meets, meets_q;                            // levels that a port's way meets
+  place_t            place, place_q, place_q2;
+  logic              look_q, count_q;                    // a port is in the second, third step
+  logic              some_q, better;
   always_comb begin
     level = '0;
     for (int unsigned l = D - 1; l > 0; l--) begin
       if (must[l]) level = PortW'(l);
     end
-    cost = '0;
+    meets = '0;
     for (int unsigned s = 1; s < D; s++) begin
-      logic [PortW-1:0] differ, mask;
-      logic             meets;
-      // Low bits that decide: up to the highest in which the levels differ.
+      logic [PortW-1:0] differ;
       differ = PortW'(s) ^ level_q;
-      mask   = '0;
-      for (int unsigned k = 0; k < PortW; k++) begin
-        if (differ[k]) mask = PortW'((2 << k) - 1);
+      for (int unsigned h = 0; h < PortW; h++) begin
+        if (differ[h]) meets[s] = in_use_q[s][h][port_q & PortW'((2 << h) - 1)];
       end
-      meets = 1'b0;
-      for (int unsigned e = 0; e < D; e++) begin
-        if (in_use_q[s][e] && ((PortW'(e) ^ port_q) & mask) == '0) meets = 1'b1;
-      end
-      if (meets && differ != '0) cost = cost + 1'b1;
     end
-    if (policy_i != ALGORITHM_2) cost = '0;
   end
-  assign allowed = 32'(rows_q[port_q]) < Rows && (policy_i != STATIC || port_q == level_q);
+  // Their number: a tree of adders bit by bit, which a mapper does not make chains of. Sum k is that
+  // of the sums 2k and 2k + 1; those from D on are single bits.
+  logic [2*D-1:1][CostW-1:0] sums;
+  always_comb begin
+    sums = '0;
+    for (int unsigned s = 1; s < D; s++) begin
+      sums[D+s][0] = meets_q[s] && policy_i == ALGORITHM_2;
+    end
+    for (int unsigned k = D - 1; k > 0; k--) begin
+      logic carry, both, one;
+      carry = 1'b0;
+      for (int unsigned b = 0; b < CostW; b++) begin
+        both       = sums[2*k][b] && sums[2*k+1][b];
+        one        = sums[2*k][b] ^ sums[2*k+1][b];
+        sums[k][b] = one ^ carry;
+        carry      = both || (carry && one);
+      end
+    end
+    cost = sums[1];
+  end
+  assign place = '{
+    port:    port_q,
+    rows:    rows_q[port_q],
+    allowed: 32'(rows_q[port_q]) < Rows && (policy_i != STATIC || port_q == level_q)
+  };
   // Ports come in ascending order: of equal cost the bank with fewer rows below it is lower.
-  assign better = allowed && (!some_q || cost < least_q
-                              || (cost == least_q && rows_q[port_q] < rows_q[best_q]));
+  assign better = count_q && place_q2.allowed
+                  && (!some_q || cost_q < least_q
+                      || (cost_q == least_q && place_q2.rows < best_rows_q));
   assign search_o = state_q == StIdle && must != '0 && !clear_i;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i) begin
       state_q  <= StIdle;
+      look_q   <= 1'b0;
+      count_q  <= 1'b0;
       rows_q   <= '0;
       in_use_q <= '0;
       spent_q  <= '0;
@@ -130,7 +160,8 @@ module jd_mcts_alloc
     end else begin
       unique case (state_q)
         StIdle: if (must != '0) state_q <= StSearch;
-        StSearch: if (port_q == PortW'(D - 1)) state_q <= StGive;
+        StSearch: if (port_q == PortW'(D - 1)) state_q <= StDrain;
+        StDrain: if (!look_q) state_q <= StGive;
         StGive: begin
           state_q <= StIdle;
           for (int unsigned l = 1; l < D; l++) begin
@@ -140,12 +171,16 @@ module jd_mcts_alloc
             end
           end
           if (some_q) begin
-            rows_q[best_q]            <= rows_q[best_q] + 1'b1;
-            in_use_q[level_q][best_q] <= 1'b1;
+            rows_q[best_q] <= best_rows_q + 1'b1;
+            for (int unsigned h = 0; h < PortW; h++) begin
+              in_use_q[level_q][h][best_q & PortW'((2 << h) - 1)] <= 1'b1;
+            end
           end
         end
         default: state_q <= StIdle;
       endcase
+      look_q  <= state_q == StSearch;
+      count_q <= look_q;
       if (found) above_q <= earlier;
       for (int unsigned l = 1; l < D; l++) begin
         if (granted[l]) next_q[l] <= next_q[l] + 1'b1;
@@ -158,17 +193,20 @@ module jd_mcts_alloc
       port_q  <= '0;
       some_q  <= 1'b0;
     end
-    if (state_q == StSearch) begin
-      port_q <= port_q + 1'b1;
-      if (better) begin
-        some_q  <= 1'b1;
-        best_q  <= port_q;
-        least_q <= cost;
-      end
+    if (state_q == StSearch) port_q <= port_q + 1'b1;
+    meets_q  <= meets;
+    place_q  <= place;
+    cost_q   <= cost;
+    place_q2 <= place_q;
+    if (better) begin
+      some_q      <= 1'b1;
+      best_q      <= place_q2.port;
+      best_rows_q <= place_q2.rows;
+      least_q     <= cost_q;
     end
     if (state_q == StGive) begin
       for (int unsigned l = 1; l < D; l++) begin
-        if (level_q == PortW'(l)) bank_q[l] <= BankW'(32'(rows_q[best_q]) * D + 32'(best_q));
+        if (level_q == PortW'(l)) bank_q[l] <= BankW'(32'(best_rows_q) * D + 32'(best_q));
       end
     end
   end

@@ -70,14 +70,14 @@ module jd_prove_mcts_alloc #(
       out_q   <= '0;
     end else begin
       if (gives) given_q <= 1'b1;
-      if (gives_bank && BankW'(32'(u_dut.rows_q[u_dut.best_q]) * D + 32'(u_dut.best_q)) == bank)
+      if (gives_bank && BankW'(32'(u_dut.best_rows_q) * D + 32'(u_dut.best_q)) == bank)
         owned_q <= 1'b1;
       for (int unsigned l = 1; l < D; l++) begin
         if (gives_bank && u_dut.level_q == PortW'(l)) has_q[l] <= 1'b1;
         out_q[l] <= out_q[l] + 3'(taken[l]) - 3'(back_valid_i[l]) - 3'(used_i[l]);
       end
     end
-    if (gives_bank && BankW'(32'(u_dut.rows_q[u_dut.best_q]) * D + 32'(u_dut.best_q)) == bank)
+    if (gives_bank && BankW'(32'(u_dut.best_rows_q) * D + 32'(u_dut.best_q)) == bank)
       owner_q <= u_dut.level_q;
   end
 
@@ -125,14 +125,43 @@ module jd_prove_mcts_alloc #(
     assign filled[l] = live[l] && u_dut.bank_q[l] == bank;
   end
   `JD_ASSERT_IF(LeftWhenFull_A, owned_q && filled == '0, given_q)
+  int unsigned judged;                        // ports that are behind all steps of the search
   for (genvar p = 0; p < D; p++) begin : gen_rows
     `JD_ASSERT(RowsInRange_A, 32'(u_dut.rows_q[p]) <= Rows)
-    `JD_ASSERT_IF(Passed_A, 2'(u_dut.state_q) != 2'd0 && !u_dut.some_q
-                  && (2'(u_dut.state_q) == 2'd2 || p < 32'(u_dut.port_q)),
+    `JD_ASSERT_IF(Passed_A, 2'(u_dut.state_q) != 2'd0 && !u_dut.some_q && p < judged,
                   32'(u_dut.rows_q[p]) == Rows
                   || (policy_i == 2'd2 && PortW'(p) != u_dut.level_q))
   end
-  `JD_ASSERT(Search_A, 2'(u_dut.state_q) != 2'd3)
+  // Ports on their way through the search: each port once, with what it has.
+  logic [PortW-1:0] port1, port2;
+  assign port1 = u_dut.place_q.port;
+  assign port2 = u_dut.place_q2.port;
+  always_comb begin
+    if (u_dut.count_q)                    judged = 32'(port2);
+    else if (u_dut.look_q)                judged = 32'(port1);
+    else if (2'(u_dut.state_q) == 2'd1)   judged = 32'(u_dut.port_q);
+    else                                  judged = D;
+  end
+  `JD_ASSERT_IF(Searching_A, 2'(u_dut.state_q) == 2'd1,
+                u_dut.look_q == (u_dut.port_q != '0)
+                && u_dut.count_q == (32'(u_dut.port_q) >= 2))
+  `JD_ASSERT_IF(Drains_A, 2'(u_dut.state_q) == 2'd3,
+                u_dut.count_q && 32'(port2) == (u_dut.look_q ? D - 2 : D - 1)
+                && (!u_dut.look_q || 32'(port1) == D - 1))
+  `JD_ASSERT_IF(Rests_A, 2'(u_dut.state_q) == 2'd0 || 2'(u_dut.state_q) == 2'd2,
+                !u_dut.look_q && !u_dut.count_q)
+  `JD_ASSERT_IF(First_A, 2'(u_dut.state_q) == 2'd1 && u_dut.look_q,
+                port1 == u_dut.port_q - 1'b1)
+  `JD_ASSERT_IF(Second_A, 2'(u_dut.state_q) == 2'd1 && u_dut.count_q,
+                port2 == u_dut.port_q - 2'd2)
+  `JD_ASSERT_IF(FirstHas_A, u_dut.look_q, u_dut.place_q.rows == u_dut.rows_q[port1]
+                && u_dut.place_q.allowed == (32'(u_dut.rows_q[port1]) < Rows
+                   && (policy_i != 2'd2 || port1 == u_dut.level_q)))
+  `JD_ASSERT_IF(SecondHas_A, u_dut.count_q, u_dut.place_q2.rows == u_dut.rows_q[port2]
+                && u_dut.place_q2.allowed == (32'(u_dut.rows_q[port2]) < Rows
+                   && (policy_i != 2'd2 || port2 == u_dut.level_q)))
+  `JD_ASSERT_IF(BestRows_A, 2'(u_dut.state_q) != 2'd0 && u_dut.some_q,
+                u_dut.best_rows_q == u_dut.rows_q[u_dut.best_q])
   `JD_ASSERT_IF(BestHasRoom_A, 2'(u_dut.state_q) != 2'd0 && u_dut.some_q,
                 32'(u_dut.rows_q[u_dut.best_q]) < Rows
                 && (policy_i != 2'd2 || u_dut.best_q == u_dut.level_q))

@@ -531,12 +531,12 @@ PROOFS: tuple[Proof, ...] = (
         depth=2,
         bug=Bug(
             file="jd_mcts_alloc.sv",
-            pattern=r"rows_q\[best_q\]            <= rows_q\[best_q\] \+ 1'b1;",
-            replacement="rows_q[best_q] <= rows_q[best_q];",
+            pattern=r"rows_q\[best_q\] <= best_rows_q \+ 1'b1;",
+            replacement="rows_q[best_q] <= best_rows_q;",
             words="a bank that was given is not noted as taken",
             skip=8,
         ),
-        cover_depth=26,
+        cover_depth=32,
     ),
     Proof(
         name="sparse_miss",
