@@ -27,6 +27,7 @@ from jackdaw.search.calibrate import (
     profile,
     shared_batch,
     time_playouts,
+    whole_rounds,
 )
 from jackdaw.search.dnn_tree import FORMS, MOST_PLAYOUTS, DnnTree, TreeSettings
 from jackdaw.search.evaluator import Emulated, Evaluator, Table, Torch
@@ -103,9 +104,8 @@ class DnnBenchmark(Benchmark):
             settings = TreeSettings(15, 5, workers=n, batch=1)
             known: dict[int, Timing] = {}
             for batch in range(1, n + 1):
-                known[batch] = time_playouts(
-                    replace(settings, batch=batch), emulated(), options.playouts
-                )
+                one, count = replace(settings, batch=batch), whole_rounds(options.playouts, n)
+                known[batch] = time_playouts(one, emulated(), count)
                 self._keep("batch", f"N = {n}", batch, 1e6 * known[batch].median)
             found, asked = find_batch(known.__getitem__, n)
             least = min(known, key=lambda b: known[b].median)

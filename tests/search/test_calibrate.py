@@ -21,6 +21,7 @@ from jackdaw.search.calibrate import (
     profile,
     shared_batch,
     time_playouts,
+    whole_rounds,
 )
 from jackdaw.search.dnn_tree import TreeSettings
 from jackdaw.search.evaluator import Emulated, Table
@@ -158,6 +159,10 @@ def test_a_profile_is_measured_and_kept(tmp_path: Path) -> None:
     both = profile(SETTINGS, Emulated(20e-3, 0, streams=8), playouts=24)
     assert sorted(both.dnn_s) == [1], "each worker has a stream"
     assert both.concurrency > 2
+
+
+def test_test_runs_are_of_whole_rounds() -> None:
+    assert [whole_rounds(200, n) for n in (1, 8, 64)] == [200, 200, 256]
 
 
 def test_batches_of_the_shared_tree() -> None:

@@ -161,6 +161,11 @@ def time_playouts(
     return Timing(statistics.median(seconds), quarters[2] - quarters[0])
 
 
+def whole_rounds(playouts: int, workers: int) -> int:
+    """At least so many playouts, in rounds of N: a last round of few would favour some batches."""
+    return -(-playouts // workers) * workers
+
+
 def shared_batch(workers: int, evaluator: Evaluator) -> int:
     """B of the shared tree: all workers' leaves, or 1 where each worker has a stream."""
     return 1 if evaluator.streams >= workers else workers
@@ -349,7 +354,8 @@ def choose(
         return Plan("local", batches[0], predicted), found
 
     def timing(size: int) -> Timing:
-        return time_playouts(replace(settings, scheme="local", batch=size), evaluator, playouts)
+        one = replace(settings, scheme="local", batch=size)
+        return time_playouts(one, evaluator, whole_rounds(playouts, n))
 
     best, known = find_batch(timing, n)
     measured = {b: known[b].median for b in sorted(known)}
