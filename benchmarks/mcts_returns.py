@@ -227,11 +227,30 @@ def _match(search: TreeSearch, play: Player, moves: list[int], first: bool) -> f
     return won / 2 + 0.5
 
 
+def reference_rows(games: int = 400, simulations: int = 500) -> Iterator[Row]:
+    """Connect-4: workers on the device `model` against one in float64, each first in turn."""
+    score, rng = 0.0, np.random.default_rng(1)
+    with (
+        TreeSearch(Connect4Env, simulations, 8, "model", seed=1, check=False) as search,
+        TreeSearch(Connect4Env, simulations, 1, exact=False, seed=2, check=False) as other,
+    ):
+        for game in range(games):
+            opening = [int(move) for move in rng.integers(COLUMNS, size=2)]
+            score += _match(
+                search, lambda position, _: int(other.act(position)), opening, first=game % 2 == 0
+            )
+    yield row("mcts", "system_matches", "TreeSearch on model with 8 workers against one worker on "
+              f"the CPU in float64, {simulations} simulations each, {games} games of Connect-4",
+              round(100 * score / games, 1), "%", 50)  # fmt: skip
+
+
 # ---- All of it
-def rows(short: bool = False) -> Iterator[Row]:
-    """Every row of this module; `short` for a test, with little of each."""
-    yield from reward_rows(*((2, 5) if short else (SEEDS, None)))
-    yield from depth_rows(*((1, 3) if short else ()))
-    yield from loss_rows(*((1, 3) if short else ()))
-    yield from package_rows(*((20, 1) if short else ()))
-    yield from atari_rows(*((2, 1, 4) if short else ()))
+PARTS: dict[str, tuple[Callable[..., Iterator[Row]], tuple[Any, ...]]] = {
+    "returns": (reward_rows, (2, 5)),
+    "levels": (depth_rows, (1, 3)),
+    "loss": (loss_rows, (1, 3)),
+    "packages": (package_rows, (20, 1)),
+    "reference": (reference_rows, (2, 20)),
+    "atari": (atari_rows, (2, 1, 4)),
+}
+"""Parts by name, with the arguments that make them short, for a test."""

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -287,31 +288,53 @@ def staleness_rows(counts: Sequence[int] = COUNTS) -> Iterator[Row]:
 
 
 # ---- All of it
+PARTS: dict[str, tuple[Callable[..., Iterator[Row]], tuple[Any, ...]]] = {
+    "parts": (parts_rows, ()),
+    "latency": (latency_rows, ((1, 8),)),
+    "rates": (rate_rows, ((1, 8),)),
+    "timeline": (timeline_rows, (4,)),
+    "staleness": (staleness_rows, ((1, 8),)),
+    **mcts_returns.PARTS,
+}
+"""Parts by name, with the arguments that make them short, for a test."""
+
+
 class SystemBenchmark(Benchmark):
     """See the module."""
 
     image = IMAGES / "mcts_system.png"
     long = True
 
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """See Benchmark."""
+        parser.add_argument("--figures", default=",".join(PARTS), metavar="LIST",
+                            help="some of %(default)s; --plot wants latency, rates")  # fmt: skip
+
+    def check(self, options: argparse.Namespace) -> None:
+        """See Benchmark."""
+        options.figures = options.figures.split(",")
+        if wrong := sorted(set(options.figures) - set(PARTS)):
+            raise ValueError(f"--figures: got {', '.join(wrong)}, want some of {', '.join(PARTS)}")
+        if options.plot and not {"latency", "rates"} <= set(options.figures):
+            raise ValueError("--figures: got no latency or no rates, which --plot wants")
+
     def rows(self, options: argparse.Namespace) -> Iterator[Row]:
         """See Benchmark."""
-        yield from rows()
+        for found in rows(options.figures):
+            print(found["figure"], found["config"], found["measured"], flush=True)
+            yield found
 
     def draw(self, path: Path, options: argparse.Namespace, rows: list[Row]) -> None:
         """See Benchmark."""
         draw(path, rows)
 
 
-def rows(short: bool = False) -> Iterator[Row]:
-    """Every row; `short` for a test, with little of each."""
+def rows(figures: Sequence[str] = tuple(PARTS), short: bool = False) -> Iterator[Row]:
+    """Rows of some parts; `short` for a test, with little of each."""
     gymnasium.logger.min_level = gymnasium.logger.ERROR
-    counts = (1, 8) if short else COUNTS
-    yield from parts_rows()
-    yield from latency_rows(counts)
-    yield from rate_rows(counts)
-    yield from timeline_rows(*((4,) if short else ()))
-    yield from staleness_rows(counts)
-    yield from mcts_returns.rows(short)
+    for name in figures:
+        part, arguments = PARTS[name]
+        yield from part(*(arguments if short else ()))
 
 
 def draw(path: Path, found: Sequence[Row]) -> None:

@@ -114,7 +114,7 @@ def some_rows() -> list[dict[str, Any]]:
 
 
 def test_the_bench_has_a_part_of_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcts_system, "rows", lambda: iter(some_rows()))
+    monkeypatch.setattr(mcts_system, "rows", lambda _: iter(some_rows()))
     out, plot = tmp_path / "rows.json", tmp_path / "rates.png"
     command = ["mcts-system", "--json", str(out), "--plot", str(plot)]
     assert script().main(command) == 0
@@ -129,6 +129,7 @@ def test_every_row_of_the_bench() -> None:
     assert {
         "system_master", "system_tree", "system_round_trip", "system_rate", "system_knee",
         "system_speedup", "system_latency", "system_latency_gain", "system_staleness",
+        "system_efficiency", "system_timeline", "system_matches",
         "system_returns", "system_equal", "system_levels", "system_loss", "system_packages",
     } <= figures  # fmt: skip
     assert all(np.isfinite(r["measured"]) for r in found)
