@@ -24,6 +24,7 @@ from benchmarks.mcts_returns import LOSS, C
 from benchmarks.peers import machine
 from jackdaw.device import open_device
 from jackdaw.drivers.mcts import Mcts, MctsSettings, requests, select_requests
+from jackdaw.search.calibrate import whole_rounds
 from jackdaw.search.games.hidden import HiddenTree
 from jackdaw.search.pool import ProcessPool
 from jackdaw.search.simulation import NOWHERE, TASK, Rules, Simulator, StateTable
@@ -158,7 +159,7 @@ def rates(counts: Sequence[int], seconds: float) -> dict[str, list[float]]:
         engine = Mcts(device)
         engine.configure(MctsSettings("uct", C, LOSS))
         for p in counts:
-            iterations = min(12 * p + 200, 3000)
+            iterations = whole_rounds(max(14 * p, 200), p)
             run = partial(rate, workers=p, iterations=iterations, simulation=seconds, actions=F,
                           ids=IDS)  # fmt: skip
             master = partial(Costs, c["batch"], c["iteration"])
