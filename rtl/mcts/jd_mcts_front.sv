@@ -259,7 +259,7 @@ module jd_mcts_front
   assign insert_o    = late_goes && late_q.op == OP_INS;
   assign full_o      = late_goes && late_q.op == OP_SEL && late_q.code == FULL;
 
-  // Counts beside the decision that chooses one of them. A mapper would make one adder of two, behind
+  // Counts beside the decision that chooses one of them. A mapper would make one adder of two, after
   // the decision; so a bit is turned over if all below it are 1, or 0.
   function automatic logic [FlightW-1:0] beside(logic [FlightW-1:0] count, logic more);
     logic [FlightW-1:0] next;

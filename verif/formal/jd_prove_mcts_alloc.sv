@@ -125,7 +125,7 @@ module jd_prove_mcts_alloc #(
     assign filled[l] = live[l] && u_dut.bank_q[l] == bank;
   end
   `JD_ASSERT_IF(LeftWhenFull_A, owned_q && filled == '0, given_q)
-  int unsigned judged;                        // ports that are behind all steps of the search
+  int unsigned judged;                        // ports that have passed all steps of the search
   for (genvar p = 0; p < D; p++) begin : gen_rows
     `JD_ASSERT(RowsInRange_A, 32'(u_dut.rows_q[p]) <= Rows)
     `JD_ASSERT_IF(Passed_A, 2'(u_dut.state_q) != 2'd0 && !u_dut.some_q && p < judged,
