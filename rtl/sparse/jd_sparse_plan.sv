@@ -332,7 +332,7 @@ module jd_sparse_plan
   logic [COST_W-1:0]  before_q;
   logic [ShareW-1:0]  border_q, middle;
   logic [2:0]         bank_q;
-  logic [HeldW-1:0]   held_q, behind_q;                          // by this bank, by the banks after it
+  logic [HeldW-1:0]   held_q, behind_q;                     // by this bank, by the banks after it
   logic [LINES_W:0]   lines_q, weights_end;
   range_t             now_q, now;
   logic [Banks-1:0][LINES_W-1:0] weights_q, grads_q;             // lines in use

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compresses a layer's weights: gathers, for each window and rank, the weights of its lanes from the
+// parameter memory, and writes them as FP16 lines to the banks that have units of the window.
+//
+// Streams  table_i: lists, windows and ranges, with plan_layer_i the layer that they are of. in: a
+//          compression to make, COMP or COMPT; done_o pulses with its end. gather_*: two words from
+//          each bank of the parameter memory per clock, one clock later. begin_o, write_o, line_o: to
+//          the banks of all cores.
+// Timing   a rank takes as many clocks as half of the words that its busiest memory bank is asked for,
+//          rounded up (clocks_o counts them). A window's lanes are fetched during the window before it,
+//          in 2 clocks and one per slot and 64 lanes.
+// Numbers  FP32 to FP16, rounded once; a lane without a weight gets +0.
+// Source   LearningGroup III-C; docs/sparse.md (load allocation). Golden model: models/sparse/plan.py,
+//          line_clocks.
+`include "jd_assert.svh"
+module jd_sparse_lau
+  import jd_sparse_pkg::*;
+#(
+  parameter int unsigned DMax   = 512,           // rows or columns, 8..512
+  parameter int unsigned LMax   = 8,             // layers, 1..8
+  parameter int unsigned Cores  = 3,             // 1..3
+  parameter int unsigned Banks  = 8,             // of a core, 1..8
+  parameter int unsigned Lanes  = 33,            // of a bank, 2..264
+  parameter int unsigned Slots  = 4              // of a window, 2 or 4
+) (
+  input  logic                                     clk_i,
+  input  logic                                     rst_ni,
+  input  layer_t                                   plan_layer_i,
+  input  table_t                                   table_i,
+  input  logic                                     in_valid_i,
+  output logic                                     in_ready_o,
+  input  logic [LAYER_W-1:0]                       in_number_i,
+  input  layer_t                                   in_layer_i,
+  input  logic                                     in_dx_i,         // COMPT
+  output logic                                     done_o,
+  output logic [19:0]                              clocks_o,        // of the last one, with done_o
+  output logic [1:0][WORD_BANKS-1:0]               gather_en_o,
+  output logic [1:0][WORD_BANKS-1:0][P_LINE_W-1:0] gather_line_o,
+  input  logic [1:0][WORD_BANKS-1:0][SINGLE_W-1:0] gather_data_i,
+  output weight_begin_t                            begin_o,
+  output weight_write_t                            write_o,
+  output logic [Lanes-1:0][HALF_W-1:0]             line_o
+);
+  if (DMax < 8 || DMax > 512 || LMax < 1 || LMax > 8 || Cores < 1 || Cores > 3 || Banks < 1
+      || Banks > 8 || Lanes < 2 || Lanes > 264 || (Slots != 2 && Slots != 4)) begin : gen_bad_size
+    $fatal(1, "jd_sparse_lau: DMax=%0d LMax=%0d Cores=%0d Banks=%0d Lanes=%0d Slots=%0d",
+           DMax, LMax, Cores, Banks, Lanes, Slots);
+  end
+  localparam int unsigned BankW   = $clog2(WORD_BANKS);
+  localparam int unsigned PlaceW  = $clog2(DMax);
+  localparam int unsigned Sides   = 2 * LMax;                      // lists: of rows, of columns
+  localparam int unsigned SideW   = $clog2(Sides);
+  localparam int unsigned WordsOf = (DMax + WORD_BANKS - 1) / WORD_BANKS;  // of a list, in a bank
+  localparam int unsigned WordW   = (WordsOf > 1) ? $clog2(WordsOf) : 1;
+  localparam int unsigned SlotW   = $clog2(Slots);
+  localparam int unsigned Chunks  = (Lanes + WORD_BANKS - 1) / WORD_BANKS;
+  localparam int unsigned ChunkW  = (Chunks > 1) ? $clog2(Chunks) : 1;
+  localparam int unsigned TurnW   = $clog2(Lanes) + 1;
+
+  // A row or a column as a part of a word's place: word (m, n) is in line m * pitch + n / 64, and in
+  // bank m + n modulo 64.
+  typedef struct packed {
+    logic [P_LINE_W-1:0] line;
+    logic [BankW-1:0]    low;
+  } part_t;
+
+  // ---- Lists
+  logic                list_write_q;
+  logic [SideW-1:0]    list_side_q;
+  logic [INDEX_W-1:0]  list_place_q;
+  part_t               list_part_q;
+  logic [3:0]          pitch;
+  assign pitch = 4'((13'(plan_layer_i.n) + 13'(WORD_BANKS - 1)) >> BankW);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) list_write_q <= 1'b0;
+    else         list_write_q <= table_i.list.valid;
+    list_side_q      <= SideW'({table_i.list.layer, table_i.list.columns});
+    list_place_q     <= table_i.list.place;
+    list_part_q.low  <= table_i.list.index[BankW-1:0];
+    list_part_q.line <= table_i.list.columns ? P_LINE_W'(table_i.list.index >> BankW)
+                                             : P_LINE_W'(table_i.list.index) * P_LINE_W'(pitch);
+  end
+
+  // ---- Windows and ranges
+  typedef struct packed {
+    logic                empty;
+    logic [WINDOW_W-1:0] first;
+    logic [WINDOW_W-1:0] last;
+  } span_t;
+  logic                             busy_q, dx_q, taken;
+  logic [LAYER_W-1:0]               number_q;
+  logic [1:0]                       split_q;
+  logic [P_LINE_W-1:0]              base_q;
+  logic [Sides-1:0][WINDOW_W-1:0]   windows_q;                     // how many, of FW and DX
+  logic [SideW-1:0]                 side;                          // of this compression
+  logic                             window_read;
+  logic [WINDOW_W-1:0]              ask_q;                         // next window
+  window_t                          window;
+  span_t [Banks-1:0]                spans;
+  logic                             of_pass, of_range;
+  assign in_ready_o = !busy_q;
+  assign taken      = in_valid_i && in_ready_o;
+  assign side       = SideW'({number_q, dx_q});
+  assign of_pass    = table_i.window.valid && table_i.window.pass != PassDw;
+  assign of_range   = table_i.range.valid && table_i.range.pass != PassDw;
+  always_ff @(posedge clk_i) begin
+    if (of_pass)
+      windows_q[SideW'({table_i.window.layer, table_i.window.pass == PassDx})]
+          <= table_i.window.number + 1'b1;
+    if (taken) begin
+      number_q <= in_number_i;
+      dx_q     <= in_dx_i;
+      split_q  <= in_dx_i ? '0 : in_layer_i.split_log2;
+      base_q   <= P_LINE_W'(in_layer_i.w_base >> BankW);
+    end
+  end
+  jd_mem_1r1w #(.Depth (Sides << WINDOW_W), .LaneW ($bits(window_t))) u_windows (
+    .clk_i, .rst_ni,
+    .write_en_i   (of_pass),
+    .write_addr_i ((SideW+WINDOW_W)'({table_i.window.layer, table_i.window.pass == PassDx,
+                                      table_i.window.number})),
+    .write_mask_i (1'b1),
+    .write_data_i (table_i.window.window),
+    .read_en_i    (window_read),
+    .read_addr_i  ({side, ask_q}),
+    .read_data_o  (window)
+  );
+  jd_mem_1r1w #(.Depth (Sides), .Lanes (Banks), .LaneW ($bits(span_t))) u_ranges (
+    .clk_i, .rst_ni,
+    .write_en_i   (of_range),
+    .write_addr_i (SideW'({table_i.range.layer, table_i.range.pass == PassDx})),
+    .write_mask_i (Banks'(1) << table_i.range.bank),
+    .write_data_i ({Banks{table_i.range.range.empty, table_i.range.range.first_window,
+                          table_i.range.range.last_window}}),
+    .read_en_i    (1'b1),
+    .read_addr_i  (side),
+    .read_data_o  (spans)
+  );
+
+  // ---- Fetch of a window's lanes, while the window before it is gathered
+  typedef enum logic [1:0] {StNone, StRead, StSlots, StFull} fetch_t;
+  typedef struct packed {
+    logic [INDEX_W-1:0] first;
+    logic [DIM_W-1:0]   depth;
+  } ranks_t;
+  fetch_t                       fetch_q;
+  logic [SlotW-1:0]             slot_q;
+  logic [ChunkW-1:0]            chunk_q;
+  logic [LANE_W-1:0]            lane_q;                            // first one of the chunk
+  part_t [Lanes-1:0]            next_part_q, part_q;
+  logic [Lanes-1:0][SlotW-1:0]  next_slot_q, lane_slot_q;
+  logic [Lanes-1:0]             next_used_q, used_q;
+  logic [Banks-1:0]             next_banks_q;
+  slot_t                        slot_now;
+  logic [INDEX_W-1:0]           produced;                          // place of the chunk's first
+  logic [LANE_W-1:0]            left, many;
+  logic                         last_chunk, last_slot, has_ranks, moves, swap_lanes;
+  part_t [WORD_BANKS-1:0]       stored, turned;
+  logic [BankW-1:0]             turn;
+  assign slot_now   = window.slots[slot_q];
+  assign produced   = slot_now.produced + INDEX_W'(32'(chunk_q) * WORD_BANKS);
+  assign left       = slot_now.lanes - LANE_W'(32'(chunk_q) * WORD_BANKS);
+  assign many       = (left > LANE_W'(WORD_BANKS)) ? LANE_W'(WORD_BANKS) : left;
+  assign last_chunk = left <= LANE_W'(WORD_BANKS);
+  assign last_slot  = last_chunk && (slot_q == SlotW'(Slots - 1)
+                                     || window.slots[slot_q + 1'b1].lanes == '0);
+  assign has_ranks  = window.depth != '0;
+  assign window_read = fetch_q == StRead;
+  assign turn       = BankW'(produced) - BankW'(lane_q);           // lane i has bank i + turn
+  for (genvar b = 0; b < WORD_BANKS; b++) begin : gen_list_bank
+    logic [WordW-1:0] word;
+    assign word = WordW'(produced >> BankW)
+                  + WordW'((BankW+1)'(b) < (BankW+1)'(produced[BankW-1:0]));
+    jd_mem_lut #(.Depth (Sides << WordW), .Width ($bits(part_t))) u_parts (
+      .clk_i, .rst_ni,
+      .write_en_i   (list_write_q && list_place_q[BankW-1:0] == BankW'(b)),
+      .write_addr_i ({list_side_q, WordW'(list_place_q >> BankW)}),
+      .write_data_i (list_part_q),
+      .read_addr_i  ({SideW'({number_q, !dx_q}), word}),            // FW produces columns
+      .read_data_o  (stored[b])
+    );
+  end
+  assign turned = ($bits(part_t)*WORD_BANKS)'({stored, stored} >> (32'(turn) * $bits(part_t)));
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      fetch_q <= StNone;
+    end else begin
+      unique case (fetch_q)
+        StNone:  if (busy_q && !taken && ask_q != windows_q[side]) fetch_q <= StRead;
+        StRead:  fetch_q <= StSlots;
+        StSlots: if (!has_ranks)     fetch_q <= StNone;
+                 else if (last_slot) fetch_q <= StFull;
+        StFull:  if (swap_lanes)     fetch_q <= StNone;
+        default: fetch_q <= StNone;
+      endcase
+    end
+    if (taken) ask_q <= '0;
+    else if (fetch_q == StRead) ask_q <= ask_q + 1'b1;
+    if (fetch_q != StSlots) begin
+      slot_q      <= '0;
+      chunk_q     <= '0;
+      lane_q      <= '0;
+    end else begin
+      chunk_q <= last_chunk ? '0 : chunk_q + 1'b1;
+      if (last_chunk) slot_q <= slot_q + 1'b1;
+      lane_q  <= lane_q + many;
+    end
+    if (fetch_q == StRead) begin
+      next_used_q <= '0;
+      for (int unsigned b = 0; b < Banks; b++)
+        next_banks_q[b] <= !spans[b].empty && ask_q >= spans[b].first && ask_q <= spans[b].last;
+    end
+    if (fetch_q == StSlots) begin
+      for (int unsigned i = 0; i < Lanes; i++) begin
+        if (LANE_W'(i) >= lane_q && LANE_W'(i) - lane_q < many) begin
+          next_part_q[i] <= turned[BankW'(i)];
+          next_slot_q[i] <= slot_q;
+          next_used_q[i] <= 1'b1;
+        end
+      end
+    end
+  end
+
+  // ---- Ranks: the slots' rows (of DX columns), then the words' banks, then their turns
+  ranks_t [Slots-1:0]           ranks_q;
+  logic [DIM_W-1:0]             depth_q, rank_q;
+  logic                         window_q, swap_q;                  // has ranks left; lanes to take
+  logic [Banks-1:0]             banks_q, banks_q1, banks_q2, banks_q3;
+  logic                         advance, last_rank, take_window;
+  logic                         valid_q1, valid_q2, valid_q3;
+  logic [Slots-1:0]             there_q1;
+  part_t [Slots-1:0]            rows;
+  logic [Lanes-1:0]             active_q2, active_q3;
+  part_t [Lanes-1:0]            word_q2, word_q3;
+  logic [Lanes-1:0][TurnW-1:0]  turn_q3;
+  logic [TurnW-1:0]             last_turn_q3, sub_q;
+  assign last_rank   = rank_q + 1'b1 == depth_q;
+  assign take_window = fetch_q == StFull && !swap_q && (!window_q || (last_rank && advance));
+  assign moves       = window_q && advance;
+  assign swap_lanes  = swap_q && advance;
+  assign advance     = !valid_q3 || sub_q == last_turn_q3;
+  for (genvar s = 0; s < Slots; s++) begin : gen_slot
+    logic [INDEX_W-1:0] place;
+    assign place = ranks_q[s].first + INDEX_W'(rank_q << split_q);
+    jd_mem_1r1w #(.Depth (Sides << PlaceW), .LaneW ($bits(part_t))) u_rows (
+      .clk_i, .rst_ni,
+      .write_en_i   (list_write_q),
+      .write_addr_i ({list_side_q, PlaceW'(list_place_q)}),
+      .write_mask_i (1'b1),
+      .write_data_i (list_part_q),
+      .read_en_i    (moves),
+      .read_addr_i  ({side, PlaceW'(place)}),
+      .read_data_o  (rows[s])
+    );
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      window_q <= 1'b0;
+      swap_q   <= 1'b0;
+      valid_q1 <= 1'b0;
+      valid_q2 <= 1'b0;
+      valid_q3 <= 1'b0;
+    end else begin
+      if (take_window)             window_q <= 1'b1;
+      else if (moves && last_rank) window_q <= 1'b0;
+      if (take_window)     swap_q <= 1'b1;
+      else if (swap_lanes) swap_q <= 1'b0;
+      if (advance) begin
+        valid_q1 <= window_q;
+        valid_q2 <= valid_q1;
+        valid_q3 <= valid_q2;
+      end
+    end
+    if (take_window) begin
+      for (int unsigned s = 0; s < Slots; s++)
+        ranks_q[s] <= '{first: window.slots[s].first, depth: window.slots[s].depth};
+      depth_q <= window.depth;
+      banks_q <= next_banks_q;
+    end
+    if (take_window)  rank_q <= '0;
+    else if (moves)   rank_q <= rank_q + 1'b1;
+    if (swap_lanes) begin
+      part_q      <= next_part_q;
+      lane_slot_q <= next_slot_q;
+      used_q      <= next_used_q;
+    end
+    if (advance) begin
+      for (int unsigned s = 0; s < Slots; s++) there_q1[s] <= rank_q < ranks_q[s].depth;
+      banks_q1 <= banks_q;
+      banks_q2 <= banks_q1;
+      banks_q3 <= banks_q2;
+      for (int unsigned i = 0; i < Lanes; i++) begin
+        active_q2[i]    <= used_q[i] && there_q1[lane_slot_q[i]];
+        word_q2[i].line <= part_q[i].line + rows[lane_slot_q[i]].line + base_q;
+        word_q2[i].low  <= part_q[i].low + rows[lane_slot_q[i]].low;
+      end
+      active_q3 <= active_q2;
+      word_q3   <= word_q2;
+      turn_q3   <= turns;
+      last_turn_q3 <= last_turn >> 1;
+    end
+    sub_q <= (!valid_q3 || advance) ? '0 : sub_q + 1'b1;
+  end
+  // How many lanes below a lane ask its bank; two are served per clock.
+  logic [Lanes-1:0][TurnW-1:0] turns;
+  logic [TurnW-1:0]            last_turn;
+  always_comb begin
+    last_turn = '0;
+    for (int i = 0; i < int'(Lanes); i++) begin
+      turns[i] = '0;
+      for (int j = 0; j < i; j++) begin
+        if (active_q2[j] && word_q2[j].low == word_q2[i].low) turns[i] = turns[i] + 1'b1;
+      end
+      if (active_q2[i] && turns[i] > last_turn) last_turn = turns[i];
+    end
+  end
+
+  // ---- Words
+  logic [Lanes-1:0]             asked, asked_q4, asked_q5, asked_q6;
+  logic [Lanes-1:0]             port_q4;
+  logic [Lanes-1:0][BankW-1:0]  bank_q4;
+  logic [Lanes-1:0][SINGLE_W-1:0] single_q5;
+  logic [Lanes-1:0][HALF_W-1:0] half, half_q;
+  logic [2:0]                   first, ends;                       // word of a line, at the stages
+  logic [Banks-1:0]             banks_q4, banks_q5, banks_q6;
+  always_comb begin
+    gather_en_o   = '0;
+    gather_line_o = '0;
+    for (int unsigned i = 0; i < Lanes; i++) begin
+      asked[i] = valid_q3 && active_q3[i] && turn_q3[i] >> 1 == sub_q;
+      if (asked[i]) begin
+        gather_en_o[turn_q3[i][0]][word_q3[i].low]   = 1'b1;
+        gather_line_o[turn_q3[i][0]][word_q3[i].low] = word_q3[i].line;
+      end
+    end
+  end
+  for (genvar i = 0; i < Lanes; i++) begin : gen_lane
+    jd_float_convert #(.Latency (1)) u_narrow (
+      .clk_i, .rst_ni,
+      .valid_i  (asked_q5[i]),
+      .value_i  (single_q5[i]),
+      .valid_o  (asked_q6[i]),
+      .result_o (half[i])
+    );
+    assign line_o[i] = asked_q6[i] ? half[i] : (first[2] ? '0 : half_q[i]);
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      ends     <= '0;
+      asked_q4 <= '0;
+      asked_q5 <= '0;
+    end else begin
+      ends     <= {ends[1:0], valid_q3 && advance};
+      asked_q4 <= asked;
+      asked_q5 <= asked_q4;
+    end
+    first <= {first[1:0], sub_q == '0};
+    for (int unsigned i = 0; i < Lanes; i++) begin
+      port_q4[i] <= turn_q3[i][0];
+      bank_q4[i] <= word_q3[i].low;
+      if (asked_q4[i]) single_q5[i] <= gather_data_i[port_q4[i]][bank_q4[i]];
+    end
+    half_q   <= line_o;
+    banks_q4 <= banks_q3;
+    banks_q5 <= banks_q4;
+    banks_q6 <= banks_q5;
+  end
+  assign write_o = '{valid: ends[2], cores: CORES'((1 << Cores) - 1), banks: BANKS'(banks_q6)};
+
+  // ---- Begin and end
+  logic begin_q, idle;
+  assign begin_o = '{valid: begin_q, layer: number_q, dx: dx_q};
+  assign idle    = fetch_q == StNone && ask_q == windows_q[side] && !window_q && !swap_q
+                   && !valid_q1 && !valid_q2 && !valid_q3 && ends == '0;
+  assign done_o  = busy_q && !begin_q && idle;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      busy_q  <= 1'b0;
+      begin_q <= 1'b0;
+    end else begin
+      if (taken)       busy_q <= 1'b1;
+      else if (done_o) busy_q <= 1'b0;
+      begin_q <= taken;
+    end
+    if (taken)         clocks_o <= '0;
+    else if (valid_q3) clocks_o <= clocks_o + 1'b1;
+  end
+
+  `JD_ASSUME_IF(NumberInRange_M, in_valid_i, 32'(in_number_i) < LMax)
+endmodule : jd_sparse_lau
