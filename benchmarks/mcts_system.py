@@ -193,10 +193,9 @@ def rate_rows(counts: Sequence[int] = COUNTS) -> Iterator[Row]:
         ideals = [min(p / seconds, 1 / (c["batch"] / most + c["iteration"]))
                   for p, most in ((p, min(p, 64)) for p in counts)]  # fmt: skip
         shares = [rate / ideal for rate, ideal in zip(found["hybrid"], ideals, strict=True)]
-        at = int(np.argmin(shares))
-        yield row("mcts", "system_efficiency", f"simulations of {name}: least share of workers / "
-                  f"time or of the master's rate, with {counts[at]} workers", round(shares[at], 3),
-                  "times", 1)  # fmt: skip
+        yield row("mcts", "system_efficiency", f"simulations of {name}, {counts[0]} to "
+                  f"{counts[-1]} workers: least share of workers / time or of the master's rate",
+                  round(min(shares), 3), "times", 1)  # fmt: skip
         for key, values in found.items():
             below = [p for p, v in zip(counts, values, strict=True) if v < KNEE * p / seconds]
             yield row("mcts", "system_knee", f"{key}, simulations of {name}: workers from which on "
