@@ -17,7 +17,7 @@ PAGE = ROOT / "docs" / "synthesis.md"
 TEXT = Path(__file__).with_name("synthesis.md.in")
 PARTS = {
     "Library": ("jackdaw:lib:",),
-    **{name.capitalize(): (manifest.core,) for name, manifest in engines().items()},
+    **{name.capitalize(): (f"jackdaw:engine:{name}",) for name in engines()},
     "Shell and device": ("jackdaw:shell", "jackdaw:jackdaw"),
 }
 WHOLE = ("jd_top", *(manifest.top for manifest in engines().values()))
