@@ -12,10 +12,11 @@ import pytest
 from flow.effort import scale
 from flow.regression import builds, regress
 from models.mcts import select as selection
-from models.mcts.banks import ALGORITHM_2, NEXT_EMPTY, STATIC, choose
-from models.mcts.score import PRIOR_ONE, base, mean, table_index, weight
+from models.mcts.banks import ALGORITHM_2, NEXT_EMPTY, STATIC, choose, conflicts
+from models.mcts.score import PRIOR_ONE, SCORE_MOST, base, mean, table_index, weight
 from models.mcts.tables import SHIFT_MOST
 from tests.mcts.ports import clock, pack, unpack, words_of
+from verif.coverage import Tally
 from verif.play import Block, Player
 
 CORE = "jackdaw:engine:mcts"
@@ -57,9 +58,15 @@ def network(d: int, xbar: int, seed: int) -> Player:
     row = d.bit_length() - 1
     block = Block(
         CORE,
-        "jd_mcts_net",
+        "jd_mcts_net_bench",
         {"in_valid_i": d, "in_row_i": row * d, "in_data_i": 16 * d, "out_ready_i": d},
-        {"in_ready_o": d, "out_valid_o": d, "out_data_o": 16 * d},
+        {
+            "in_ready_o": d,
+            "out_valid_o": d,
+            "out_data_o": 16 * d,
+            "contend_o": d * (1 if xbar else row),
+        },
+        sources=("verif/mcts/jd_mcts_net_bench.sv",),
     )
     return Player(block, {"D": d, "Width": 16, "Xbar": xbar}, seed)
 
@@ -111,12 +118,33 @@ def front(seed: int) -> Player:
 
 
 SELECTORS = [(3, 2), (5, 5), (6, 4), (18, 5), regress(18, 18), regress(32, 3)]
+STEPS = (511, 512, 1023, 1024)  # counts at the steps of the tables
 UPDATERS = [(3, 3), (5, 2), regress(18, 9), regress(6, 1)]
-NETWORKS = [(4, 1), (8, 0), regress(16, 0), regress(8, 1), regress(2, 0)]
+NETWORKS = [(16, 1), (8, 0), regress(4, 1), regress(16, 0), regress(8, 1), regress(2, 0)]
 BANKS = [(4, 8, 4, 2), (8, 16, 2, 1), regress(16, 64, 8, 5), regress(2, 4, 4, 3)]
 
 
 # ---- Selection
+def groups_of(f: int, factor: int) -> list[tuple[int, int, range]]:
+    """Groups of at least two scores: clock, number, places."""
+    out, left, t = [], f, 0
+    while left > 1:
+        parts = selection.groups(left, factor)
+        out += [(t, g, part) for g, part in enumerate(parts) if len(part) > 1]
+        left, t = len(parts), t + 1
+    return out
+
+
+def ties(row: list[int], factor: int) -> list[tuple[int, int]]:
+    """Groups, by clock and number, whose largest score is there more than once."""
+    found, scores, t = [], row, 0
+    while len(scores) > 1:
+        parts = [[scores[k] for k in part] for part in selection.groups(len(scores), factor)]
+        found += [(t, g) for g, part in enumerate(parts) if part.count(max(part)) > 1]
+        scores, t = [max(part) for part in parts], t + 1
+    return found
+
+
 @builds(lambda f, factor: selector(f, factor, 1))
 @pytest.mark.parametrize(("f", "factor"), SELECTORS)
 def test_selector(f: int, factor: int, seed: int) -> None:
@@ -138,6 +166,12 @@ def test_selector(f: int, factor: int, seed: int) -> None:
     )
     want = [selection.select(row, factor) for row in rows.tolist()]
     assert out["index_o"][later:].tolist() == want
+    tally = Tally(f"mcts.select{f}", {"tie": [f"{t}_{g}" for t, g, _ in groups_of(f, factor)]})
+    for row in rows.tolist():
+        for t, g in ties(row, factor):
+            tally.hit("tie", f"{t}_{g}")
+    tally.save(CORE, f"select-{f}-{factor}-{seed}")
+    tally.require()
 
 
 # ---- Updates
@@ -176,6 +210,10 @@ def test_updates(f: int, mu: int, puct: int, seed: int) -> None:
     words = np.concatenate([mantissa | shift << 17, r]) | np.arange(2048) << 26 | 1 << 37
     sim.run(2048, table_i=pack(words[:, None], 38))
 
+    tally = Tally(
+        f"mcts.update{f}",
+        {"visits": map(str, STEPS), "total": map(str, STEPS), "score": ["saturated"]},
+    )
     clocks = rounds * (spread + 2)
     first, fpu = int(rng.integers(2)), int(rng.integers(-(1 << 23), 1 << 23))
     given: dict[str, np.ndarray] = {
@@ -193,6 +231,8 @@ def test_updates(f: int, mu: int, puct: int, seed: int) -> None:
         everything = n[entry, 0] < 0 or rng.random() < 0.05
         action = int(rng.integers(f))
         total = int(rng.integers(1 << 17)) >> int(rng.integers(17))
+        if rng.random() < 0.1:
+            total = int(rng.choice(STEPS))
         if everything:
             n[entry] = 0
             for a in range(f):
@@ -201,12 +241,17 @@ def test_updates(f: int, mu: int, puct: int, seed: int) -> None:
             total = 0
         else:
             visits = int(rng.integers(1, 1 << 16)) >> int(rng.integers(16)) or 1
+            if rng.random() < 0.1:
+                visits = int(rng.choice(STEPS))
+                tally.hit("visits", str(visits))
             total_value = int(rng.integers(-(visits << 23), (visits << 23) - visits + 1))
             n[entry, action] = visits
             prior = int(priors[at, action]) if puct else PRIOR_ONE
             q[entry, action] = mean(total_value, visits, fpu)
             h[entry, action] = weight(prior, visits, r[table_index(visits)])
             given["sum_i"][at], given["visits_i"][at] = total_value, visits
+        if total in STEPS:
+            tally.hit("total", str(total))
         index = table_index(total)
         given["valid_i"][at], given["all_i"][at] = 1, everything
         given["entry_i"][at], given["action_i"][at], given["total_i"][at] = entry, action, total
@@ -217,6 +262,8 @@ def test_updates(f: int, mu: int, puct: int, seed: int) -> None:
             for a in range(f)
         ]  # fmt: skip
         want[at + later] = entry, row
+        if any(u == SCORE_MOST and not (first and n[entry, a] == 0) for a, u in enumerate(row)):
+            tally.hit("score", "saturated")
         at += spread + int(rng.integers(3)) * (rng.random() < 0.3)
     out = sim.run(
         clocks, puct_i=np.full(clocks, puct), first_i=np.full(clocks, first),
@@ -227,6 +274,8 @@ def test_updates(f: int, mu: int, puct: int, seed: int) -> None:
     for when, (entry, row) in want.items():
         got = int(out["scores_entry_o"][when]), unpack(out["scores_o"][when], SCORE, f)
         assert got == (entry, row), f"clock {when}"
+    tally.save(CORE, f"update-{f}-{mu}-{puct}-{seed}")
+    tally.require()
 
 
 # ---- Networks
@@ -239,6 +288,11 @@ def test_network(d: int, xbar: int, seed: int) -> None:
     waits: list[deque[tuple[int, int]]] = [deque() for _ in range(d)]  # row, word
     sent: dict[tuple[int, int], deque[int]] = defaultdict(deque)  # of a pair, on its way
     number, fewest = 0, None
+    layers = 1 if xbar else bits
+    tally = Tally(
+        f"mcts.net{d}{'x' if xbar else 'b'}",
+        {"contend": [f"{x}_{y}" for x in range(layers) for y in range(d)]},
+    )
     began: dict[int, int] = {}
     for now in range(scale(6000, 900)):
         phase = now // 60 % 3
@@ -256,6 +310,10 @@ def test_network(d: int, xbar: int, seed: int) -> None:
             out_ready_i=ready,
         )
         words = [x & 0xFFFF for x in unpack(out["out_data_o"], 16, d)]
+        contend = int(np.atleast_1d(out["contend_o"][0])[0])
+        for k in range(layers * d):
+            if contend >> k & 1:
+                tally.hit("contend", f"{k // d}_{k % d}")
         for y in range(d):
             if int(out["out_valid_o"][0]) & ready & 1 << y:
                 source = words[y] >> 12
@@ -275,6 +333,8 @@ def test_network(d: int, xbar: int, seed: int) -> None:
             if int(out["out_valid_o"][0]) >> y & 1:
                 assert sent[words[y] >> 12, y].popleft() == words[y]
     assert not any(sent.values()) and number > d * d
+    tally.save(CORE, f"net-{d}-{xbar}-{seed}")
+    tally.require()
 
 
 # ---- Banks
@@ -285,6 +345,11 @@ def test_banks(d: int, y: int, cap: int, sf: int, policy: int, seed: int) -> Non
     """Slots of all levels, to the last; banks as the golden model chooses them; some come back."""
     rng = np.random.default_rng(seed)
     sim, levels = allocator(d, y, cap, sf, seed), d - 1
+    # Equal candidates are there at first; with two levels there is no choice between ways.
+    tally = Tally(
+        f"mcts.banks{d}_{policy}",
+        {"slot": ["used", "returned", "none"], "search": ["none", "one", "several"]},
+    )
     for used in (d, max(2, d // 2)):
         settings = {"policy_i": policy, "d_act_i": used}
         clock(sim, clear_i=1, **settings)
@@ -301,14 +366,24 @@ def test_banks(d: int, y: int, cap: int, sf: int, policy: int, seed: int) -> Non
             takes = consumed = 0
             for level in range(1, d):
                 if not valid >> (level - 1) & 1:
+                    if level < used and not int(seen["full_o"][0]) >> (level - 1) & 1:
+                        tally.hit("slot", "none")
                     continue
                 takes |= 1 << (level - 1)
                 slot = slots[level - 1]
                 bank = slot // cap
                 if owner[bank] < 0:
+                    costs = [
+                        conflicts(in_use, level, b % d) if policy == ALGORITHM_2 else 0
+                        for b in range(y)
+                        if owner[b] < 0 and (policy != STATIC or b % d == level)
+                    ]
+                    equal = costs.count(min(costs))
+                    tally.hit("search", "one" if equal == 1 else "several")
                     assert choose(owner, in_use, level, policy) == bank, f"level {level}"
                     owner[bank], in_use[level, bank % d] = level, True
                 assert owner[bank] == level and level < used and slot not in given
+                tally.hit("slot", "returned" if keep[level] else "used")
                 if keep[level]:
                     back[level] = slot
                 else:
@@ -327,6 +402,9 @@ def test_banks(d: int, y: int, cap: int, sf: int, policy: int, seed: int) -> Non
             raise AssertionError("the levels are not full")
         ports = used - 1 if policy == STATIC else d
         assert len(given) == ports * (y // d) * cap
+        tally.hit("search", "none")  # every level is told so
+    tally.save(CORE, f"banks-{d}-{y}-{policy}-{seed}")
+    tally.require()
 
 
 # ---- Order

@@ -489,15 +489,16 @@ def test_numbers_of_responses_wrap(golden: Bench) -> None:
 
 
 # ---- Whole trees
+@pytest.mark.parametrize("name", ["model", "sim"])
 @pytest.mark.parametrize(("policy", "bit"), [(2, "static_full"), (0, "full")])
-def test_a_full_tree_is_told_by_name(policy: int, bit: str) -> None:
+def test_a_full_tree_is_told_by_name(name: str, policy: int, bit: str) -> None:
     """Ids that repeat: there are more nodes than entries. The selection is executed."""
-    with open_device("model", "mcts_small") as device:
+    with open_device(name, "mcts_small") as device:
         bench = Bench(device, policy=policy)
         mcts, sels, told = bench.mcts, 0, 0
         while told < 2:
             sels += 1
-            mcts.submit(rows(SEL0))
+            mcts.submit(rows(SEL0)).wait(5)
             try:
                 assert mcts.poll()["code"].tolist() in ([Code.EXPAND], [Code.LEAF])
             except errors.MctsFullError:

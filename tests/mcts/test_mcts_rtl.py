@@ -21,6 +21,7 @@ from models.mcts.formats import (
     RESPONSE,
     Code,
     Flag,
+    Geometry,
     Op,
     pack_requests,
     to_prior,
@@ -28,6 +29,7 @@ from models.mcts.formats import (
 from models.registers import engine_header as header
 from models.registers import mcts as registers
 from tests.mcts.test_mcts_engine import Bench, rows
+from verif.coverage import Tally
 
 MIDDLE = {
     "MctsD": 8,
@@ -66,6 +68,7 @@ class Pair:
         self.geometry, self.rng = self.both[0].geometry, rng
         self.tag = self.inserted = 0
         self.codes: set[int] = set()
+        self.found = np.zeros(0, RESPONSE)  # of the last list
 
     def begin(self) -> None:
         """A tree with other settings."""
@@ -158,6 +161,7 @@ class Pair:
             want, got = (part[name].tolist() for part in found)
             assert got == want, f"{name}: {self.settings}"
         self.codes |= set(found[0]["code"].tolist())
+        self.found = found[0]
 
     def compare(self) -> int:
         """Compare both trees, word by word, but for where nodes lie; returns how many there are."""
@@ -203,6 +207,74 @@ def test_lists_give_what_the_golden_model_gives(build: str, seed: int) -> None:
             nodes += pair.compare()
             pair.come_back()
         assert nodes > turn and {Code.EXPAND, Code.REVISIT, Code.TERMINAL} <= pair.codes
+
+
+def test_every_way_to_end_at_every_level(seed: int) -> None:
+    """Each code at each depth; trees whose levels are full."""
+    g = Geometry(**config("crossbars").instance("mcts").fields)
+    depths = range(1, g.d)
+    tally = Tally(
+        "mcts.tree",
+        {
+            # Three children of a root are fewer than the entries of their level.
+            "code": [f"{code.name.lower()}_{k}" for code in Code if code != Code.OK for k in depths]
+            + ["full_2", "full_3"],
+        },
+    )
+    first = np.array([1.0, 0.0, 0.0])  # of priors: all selections take child 0
+    with (
+        open_device("model", config("crossbars")) as model,
+        open_device("sim", config("crossbars"), seed=seed) as sim,
+    ):
+        pair = Pair(model, sim, np.random.default_rng(seed))
+
+        def begin(**settings: Any) -> None:
+            pair.settings = MctsSettings(**settings)
+            for each in pair.both:
+                each.configure(pair.settings)
+                each.reset()
+                each.root(7, first)
+
+        def run(*given: tuple[Any, ...], priors: np.ndarray = first) -> list[int]:
+            """Run a list; the codes of its selections."""
+            many = to_prior(np.tile(priors, (len(given), 1)))
+            pair.run(pack_requests(rows(*given), many, g))
+            for response in pair.found:
+                code = int(response["code"])
+                name = "full" if code == registers.Error.E_FULL else Code(code).name.lower()
+                tally.hit("code", f"{name}_{response['depth']}")
+            return pair.found["code"].tolist()
+
+        act = Flag.ACT | Flag.EXT
+        for d_act in range(2, g.d + 1):
+            begin(rule="puct", c=4.0, vl=0.0, d_act=d_act)
+            for level in range(1, d_act):
+                run((Op.SEL, 0, 0, NO_ID, 0, 0, 1))
+                run((Op.UPD, 0, 0, 0, 0.0, 0, 0))
+                run((Op.SEL, 0, 0, level, 0, 0, 1), (Op.SEL, 0, 1, NO_ID, 0, 0, 2))
+                run((Op.UPD, 0, 1, 0, 0.0, 0, 0), (Op.UPD, act, 0, 0, 0.0, 7, 0))
+            assert run((Op.SEL, 0, 0, NO_ID, 0, 0, 1)) == [Code.LEAF]
+            run((Op.UPD, 0, 0, 0, 0.0, 0, 0))
+            pair.compare()
+        for last in range(1, g.d):
+            begin(rule="puct", c=4.0, vl=0.0)
+            for level in range(1, last + 1):
+                run((Op.SEL, 0, 0, level, 0, 0, 1))
+                run((Op.UPD, Flag.TERM if level == last else act, 0, 0, 0.0,
+                     7 if level < last else 0, 0))  # fmt: skip
+            assert run((Op.SEL, 0, 0, NO_ID, 0, 0, 1)) == [Code.TERMINAL]
+            run((Op.UPD, 0, 0, 0, 0.0, 0, 0))
+        for policy, d_act in ((2, 3), (2, 4), (0, 4), (1, 4)):
+            begin(rule="uct", vl=0.05, policy=policy, d_act=d_act)
+            for turn in range(120):
+                run((Op.SEL, 0, 0, 1, 0, 0, 1))
+                run((Op.UPD, act, 0, 0, float(np.sin(turn)), 7, 0))
+                # Of banks for all levels, the hardware gives some ahead of need.
+                if tally.hits["code"][f"full_{d_act - 1}"] or (policy != 2 and turn == 20):
+                    break
+            pair.compare()
+    tally.save("jackdaw:engine:mcts_top", f"tree-{seed}")
+    tally.require()
 
 
 @pytest.fixture
