@@ -245,7 +245,7 @@ module jd_mcts_front
   jd_stream_skid #(.Width (RESPONSE_W)) u_responses (
     .clk_i, .rst_ni,
     .clear_i     (1'b0),
-    .in_valid_i  (own || late_response),
+    .in_valid_i  (answer_ready && (own || late_response)),   // one may take another's turn
     .in_ready_o  (answer_ready),
     .in_data_i   (late_response ? late_answer : own_answer),
     .out_valid_o (response_valid_o),

@@ -70,6 +70,8 @@ class Front:
         self.tree.edges[:] = -1
         self.request: dict[str, Any] | None = None
         self.flying: list[dict[str, int]] = []  # tokens in the tree
+        self.young: deque[tuple[int, dict[str, int]]] = deque()  # no level takes so few clocks
+        self.now = 0
         self.leaving: deque[dict[str, int]] = deque()  # retired
         self.silent = 0  # tokens of a ROOT in the tree
         self.planted = 0  # that have gone
@@ -161,6 +163,9 @@ class Front:
     # ---- A clock
     def clock(self, *, new: float = 0.9, ready: float = 0.8, stop: bool = False) -> None:
         rng = self.rng
+        self.now += 1
+        while self.young and self.young[0][0] < self.now - 2:
+            self.flying.append(self.young.popleft()[1])
         if self.request is None and rng.random() < new:
             self.request = {
                 "words": self.words(), "priors": int(rng.integers(1 << 48)),
@@ -275,7 +280,11 @@ class Front:
 
     def _blocked(self, op: int, index: int) -> bool:
         """Whether a worker's tokens keep its request from the tree."""
-        mine = [x for x in [*self.flying, *self.leaving] if x["worker"] == index]
+        mine = [
+            x
+            for x in [*self.flying, *self.leaving, *(t for _, t in self.young)]
+            if x["worker"] == index
+        ]
         if op == Op.UPD:
             blocked = any(x["op"] != OP_UPD for x in mine)
             if blocked:
@@ -333,7 +342,7 @@ class Front:
         got = out["prior_row_o"], out["prior_legal_o"], out["priors_o"]
         assert got == (row, w2 & 7, priors)
         if op != Op.ROOT:
-            self.flying.append(self._fate(token))
+            self.young.append((self.now, self._fate(token)))
 
     def _fate(self, token: dict[str, int]) -> dict[str, int]:
         """A token as it will retire."""
