@@ -14,7 +14,7 @@ from jackdaw.search.games.hidden import HiddenTree
 from jackdaw.search.master import Master
 from jackdaw.search.simulation import RESULT, Rules, Simulator, StateTable
 from jackdaw.search.trees import CpuTree
-from models.mcts.formats import NO_ID, Code, Flag, Op
+from models.mcts.formats import NO_ID, VALUE_FRAC, Code, Flag, Op
 
 
 class Scripted:
@@ -68,7 +68,7 @@ def searched(
     tree.configure(MctsSettings(more.pop("rule", "uct"), 0.5, 0.05))
     master = Master(
         tree, Scripted(simulator, seed), table, workers=workers, ids=ids, schedule=schedule,
-        scale=0.1, **more,
+        scale=more.pop("scale", 0.1), **more,
     )  # fmt: skip
     lists: list[Any] = []
     master.recorder = lambda *parts: lists.append(parts)
@@ -195,6 +195,31 @@ def test_a_value_that_the_engine_does_not_hold_is_not_sent(
     assert len(lists) == 1  # the first selections
     master.number = 0
     assert master.run(7, 60).values.tolist() == found.values.tolist()
+
+
+def test_a_value_beyond_the_range_may_become_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of roll-outs and of ends of games; one that is not finite stays an error."""
+    end = 8 - 2.0**-VALUE_FRAC
+    master, lists, _ = searched(4, 600, 1, "fixed", scale=1.0)
+    held = np.concatenate([r["value"][r["op"] == Op.UPD] for r, _, _ in lists])
+    middle = float(np.median(np.abs(held)))
+    assert not master.statistics.clipped and middle > 0
+    master, lists, found = searched(4, 600, 1, "fixed", scale=9 / middle, clip=True)
+    updates = [row for requests, _, _ in lists for row in requests if row["op"] == Op.UPD]
+    ends = [row for row in updates if abs(row["value"]) >= end]
+    assert {abs(row["value"]) for row in ends} == {end} and len(updates) == 600
+    assert {row["value"] > 0 for row in ends} == {row["value"] > 0 for row in updates}
+    assert master.statistics.clipped == len(ends) < len(updates)
+    ended = sum(int(r["code"]) == Code.TERMINAL for _, _, rs in lists for r in rs)
+    assert ended and found.visits.sum() == 600
+    with pytest.raises(ValueRange):
+        searched(4, 600, 1, "fixed", scale=9 / middle)
+    assert np.abs(master.values(20) * master.scale).max() > 8  # measured as they are
+    for value in (np.nan, np.inf):
+        with monkeypatch.context() as patch:
+            patch.setattr(Game, "rollout", lambda *_, v=value: v)
+            with pytest.raises(ValueRange):
+                master.run(7, 60)
 
 
 def test_an_error_names_the_actions_before_it(monkeypatch: pytest.MonkeyPatch) -> None:

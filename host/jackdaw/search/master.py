@@ -56,6 +56,7 @@ class Statistics:
         simulation_seconds: of all simulations, each by itself.
         tree_seconds: in calls of the tree.
         clocks: of the device; 0 without one.
+        clipped: values beyond the range that became its end.
         virtual_loss: the last one.
     """
 
@@ -72,6 +73,7 @@ class Statistics:
     simulation_seconds: float = 0.0
     tree_seconds: float = 0.0
     clocks: int = 0
+    clipped: int = 0
     virtual_loss: float = 0.0
 
     @property
@@ -101,6 +103,7 @@ class Statistics:
             ("virtual loss", f"{self.virtual_loss:.4g}"),
             ("seconds", f"{self.seconds:.3f}, simulations {self.simulation_seconds:.3f}"),
             ("device clocks", f"{self.clocks}"),
+            ("values clipped", f"{self.clipped}"),
         ]
         return "\n".join(f"{name:<14}{text}" for name, text in rows)
 
@@ -134,11 +137,13 @@ class _State(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_int32) for name in (
             "workers", "ids", "schedule", "batch", "turn", "alternate", "priors", "spare",
-            "free_first", "free_count", "out", "nodes",
+            "free_first", "free_count", "out", "nodes", "clip",
         )),
         ("number", ctypes.c_uint64),
         *((name, ctypes.c_double) for name in ("scale", "peak", "seconds")),
-        *((name, ctypes.c_int64) for name in ("depth", "depth_most", "stale", "stale_most")),
+        *((name, ctypes.c_int64) for name in (
+            "depth", "depth_most", "stale", "stale_most", "clipped",
+        )),
         ("codes", ctypes.c_int64 * len(NAMES)),
         *((name, ctypes.c_void_p) for name in (
             "worker", "order", "chosen", "free", "parents", "head",
@@ -182,6 +187,7 @@ class Master:
         batch: int = BATCH,
         players: int = 1,
         scale: float = 1.0,
+        clip: bool = False,
         discount: float = 1.0,
         evaluate: Evaluate | None = None,
         priors: bool = False,
@@ -199,6 +205,7 @@ class Master:
             batch: workers of a list, at most.
             players: 1 or 2.
             scale: see the class.
+            clip: a finite value beyond -8..8 becomes the end of that range, else it is an error.
             discount: of a step.
             evaluate: in place of roll-outs.
             priors: the tree's rule has priors.
@@ -221,7 +228,7 @@ class Master:
         }  # fmt: skip
         self._state = _State(
             workers, ids, SCHEDULES.index(schedule), batch, max(1, min(batch, workers // 2)),
-            Flag.ALT if players == 2 else 0, priors, evaluate is not None,
+            Flag.ALT if players == 2 else 0, priors, evaluate is not None, clip=clip,
             **{name: array.ctypes.data for name, array in self._arrays.items()},
         )  # fmt: skip
         self._at = ctypes.byref(self._state)
@@ -245,7 +252,7 @@ class Master:
         """
         begin, m = self._clock(), self._state
         m.number, m.scale, m.peak, m.seconds = self.number, self.scale, self.peak, 0.0
-        m.depth = m.stale = m.depth_most = m.stale_most = 0
+        m.depth = m.stale = m.depth_most = m.stale_most = m.clipped = 0
         m.codes[:] = [0] * len(m.codes)
         try:
             self._native.jd_master_begin(self._at)
@@ -265,6 +272,7 @@ class Master:
         s = self.statistics
         s.decisions, s.iterations = s.decisions + 1, s.iterations + iterations
         s.nodes, s.depth, s.staleness = s.nodes + m.nodes, s.depth + m.depth, s.staleness + m.stale
+        s.clipped += m.clipped
         s.depth_most = max(s.depth_most, m.depth_most)
         s.staleness_most = max(s.staleness_most, m.stale_most)
         for name, times in zip(s.codes, m.codes, strict=True):
@@ -292,7 +300,7 @@ class Master:
                 raise
             found = np.append(found, results["value"][np.argsort(results["number"])])
         values = found * self.scale
-        bad = ~(np.abs(values) < VALUE_LIMIT)
+        bad = ~(np.abs(values) < (np.inf if self._state.clip else VALUE_LIMIT))
         if bad.any():
             raise self._beyond(values[bad][0])
         self.peak = max(self.peak, float(np.abs(found).max()))

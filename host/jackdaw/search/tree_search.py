@@ -162,7 +162,8 @@ class TreeSearch:
             exact: the CPU computes in the engine's numbers, else in float64.
             value_scale: by which returns become values, best -1..1. Default: 1 / (horizon * the
                 largest reward of a step); with two players 1 / that reward. Where that is not
-                known, the largest return so far becomes 0.5 at each decision.
+                known, the largest return so far becomes 0.5 at each decision, and one that is 16
+                times larger or more becomes almost 8.
             timeout_s: of one simulation.
             batch: workers of a list, at most.
             check: play on from a copied state in a second process before anything else.
@@ -235,7 +236,7 @@ class TreeSearch:
             self._tree, self._clocks = self._open(device, config)
             self._master = Master(
                 self._tree, pool, self._table, workers=workers, ids=self._ids, schedule=schedule,
-                batch=batch, players=env.players, scale=scale, discount=discount,
+                batch=batch, players=env.players, scale=scale, clip=self._adapts, discount=discount,
                 evaluate=evaluate and _checked(evaluate, env.actions, g.f), priors=rule != "uct",
             )  # fmt: skip
         except BaseException:

@@ -15,6 +15,8 @@ enum Op : uint8_t { kSel = 1, kUpd = 2 };
 enum Flag : uint8_t { kAct = 1, kTerm = 2, kExt = 8 };
 enum Code : uint8_t { kExpand, kRevisit, kTerminal, kLeaf, kNoIns };
 enum Schedule : int32_t { kAsync, kSync, kFixed };
+constexpr double kLimit = 8.0;  // the engine holds values below it, in units of kLeast
+constexpr double kLeast = 0x1p-20;
 
 #pragma pack(push, 1)
 struct Request {
@@ -62,9 +64,10 @@ struct Worker {
 struct Master {
   int32_t workers, ids, schedule, batch, turn, alternate, priors, spare;
   int32_t free_first, free_count, out, nodes;  // rings of ids, and workers that are out
+  int32_t clip;  // values beyond the limit become its end
   uint64_t number;
   double scale, peak, seconds;
-  int64_t depth, depth_most, stale, stale_most, codes[5];
+  int64_t depth, depth_most, stale, stale_most, clipped, codes[5];
   Worker* worker;    // [workers]
   int32_t* order;    // [workers] that are out, the one that waits longest first
   int32_t* chosen;   // [workers]
@@ -75,6 +78,13 @@ struct Master {
 
 int wanted(const Master* m) {
   return m->schedule == kSync ? m->out : std::min(m->turn, m->out);
+}
+
+// A value as the engine gets it.
+double bounded(Master* m, double value) {
+  if (!m->clip || std::fabs(value) <= kLimit - kLeast || !std::isfinite(value)) return value;
+  m->clipped++;
+  return std::copysign(kLimit - kLeast, value);
 }
 
 }  // namespace
@@ -178,7 +188,7 @@ int jd_master_assign(Master* m, const Response* r, int n, Task* out) {
     }
     w.given = kNoId;
     if (one.code == kTerminal) {
-      w.value = m->head[one.node].path * m->scale;
+      w.value = bounded(m, m->head[one.node].path * m->scale);
       w.flags = uint8_t(m->alternate);
       w.legal = 0;
       w.done = 1;
@@ -195,8 +205,8 @@ int jd_master_assign(Master* m, const Response* r, int n, Task* out) {
 int jd_master_results(Master* m, const Result* r, int n) {
   for (int i = 0; i < n; i++) {
     Worker& w = m->worker[r[i].worker];
-    const double value = r[i].value * m->scale;
-    if (!(std::fabs(value) < 8.0)) return i;
+    const double value = bounded(m, r[i].value * m->scale);
+    if (!(std::fabs(value) < kLimit)) return i;
     m->peak = std::max(m->peak, std::fabs(r[i].value));
     m->seconds += r[i].seconds;
     const bool expand = w.code == kExpand;
