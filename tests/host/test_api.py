@@ -249,6 +249,7 @@ def test_an_episode_is_recorded(runs: dict[str, jackdaw.Run], name: str, tmp_pat
         ({"momentum": 1}, "dqn has no setting momentum"),
         ({"device": "board"}, "device: got 'board', want one of sim, model, float"),
         ({"config": "nothing"}, "no configuration nothing"),
+        ({"minutes": 5.0}, "minutes: got 5.0 for dqn, want it for a3c alone"),
     ],
 )
 def test_wrong_arguments_have_named_errors(

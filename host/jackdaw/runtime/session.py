@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ class Session:
     mode: str = "comm_reduction"
     checkpoint_every: int = 100
     checkpoint_minutes: float = 10.0
-    minutes: float = float("inf")
+    minutes: float = inf
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -205,6 +206,11 @@ def ask(
             config=config or recipe.config,
         )
     else:
+        for name, got, idle in (
+            ("window", window, None), ("minutes", more.get("minutes", inf), inf),
+        ):  # fmt: skip
+            if got != idle:
+                raise ConfigError(f"{name}: got {got} for {agent}, want it for a3c alone")
         if steps is not None:
             changes["max_steps"] = steps
         recipe = replace(recipe, **changes)
