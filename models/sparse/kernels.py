@@ -66,22 +66,23 @@ def contract(x, low, high, weights, inner, inner_start, outer, outer_start, y): 
             group's begin.
         y: [N, V] float32, written where a group has produced indices.
     """
-    at = 0
+    at, width = 0, high - low
+    acc = np.empty((y.shape[0], width), np.float32)
     for g in range(len(inner_start) - 1):
         first, depth = inner_start[g], inner_start[g + 1] - inner_start[g]
         begin, count = outer_start[g], outer_start[g + 1] - outer_start[g]
+        acc[:count] = ZERO
+        for r in range(depth):  # chains side by side: one alone waits for its roundings
+            operand = x[inner[first + r], low:high]
+            for c in range(count):
+                w = weights[at + r * count + c]
+                row = acc[c]
+                for v in range(width):
+                    row[v] = half(row[v] + half(operand[v] * w))
         for c in range(count):
             row = y[outer[begin + c], low:high]
-            for v in range(high - low):
-                row[v] = ZERO
-            for r in range(depth):
-                w = weights[at + r * count + c]
-                operand = x[inner[first + r], low:high]
-                for v in range(high - low):
-                    row[v] = half(row[v] + half(operand[v] * w))
-            for v in range(high - low):
-                if row[v] != row[v]:
-                    row[v] = NAN
+            for v in range(width):
+                row[v] = NAN if acc[c, v] != acc[c, v] else acc[c, v]
         at += depth * count
 
 
