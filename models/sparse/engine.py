@@ -1,8 +1,8 @@
 """Golden model of the sparse engine at job level (models/engine.py states the protocol).
 
 A job whose descriptor or registers are wrong touches nothing. A LOAD that fails later leaves the
-layers of its mask as they were, but stale. After a RUN that fails, activations, operands and
-results are undefined, and parameters too if an UPD or UPDG had begun.
+kinds and layers of its mask undefined, and these layers stale. After a RUN that fails,
+activations, operands and results are undefined, and parameters too if an UPD or UPDG had begun.
 
 Source: docs/sparse.md.
 """

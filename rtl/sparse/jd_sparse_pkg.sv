@@ -75,6 +75,22 @@ package jd_sparse_pkg;
   typedef enum logic [2:0] {PartW, PartV, PartBias, PartGroup, PartState} part_e;   // of an image
   localparam int unsigned PARTS = 5;
   typedef logic [15:0][31:0] descriptor_t;
+  localparam int unsigned BEATS_W = 18;      // lines of 64 bytes of a transfer
+  localparam int unsigned BEAT_WORDS = 16;
+  typedef enum logic [1:0] {WordBias, WordBiasSquare, WordState} word_e;
+
+  // Settings, from registers.
+  typedef struct packed {
+    logic [SINGLE_W-1:0] rate;
+    logic [SINGLE_W-1:0] alpha;
+    logic [SINGLE_W-1:0] one_minus_alpha;
+    logic [SINGLE_W-1:0] eps;
+    logic [SINGLE_W-1:0] gscale;
+    logic [SINGLE_W-1:0] group_rate;
+    logic [SINGLE_W-1:0] inverse;
+    logic [7:0]          agents;
+    logic [15:0]         episodes;
+  } settings_t;
 
   // ---- Instructions
   localparam logic [7:0] END    = 8'h00;
