@@ -5,7 +5,8 @@
 A random sample of source-level mutants of a folder (flow/mutants.py) and of netlist mutants of its
 benches (flow/netlist.py) is built into one copy of the sources; each mutant is then selected at
 run time and the tests run, the likeliest to notice first, until one fails. A survivor is a weak
-test, or equivalent to the original: those are argued in verif/mutation/equivalent.yaml.
+test, or equivalent to the original: those are argued in verif/mutation/equivalent.yaml. Faults that
+verif/mutation/named.yaml lists are planted beside the sample.
 """
 
 from __future__ import annotations
@@ -35,12 +36,17 @@ from flow.netlist import Netlist, spread
 
 FOLDERS: dict[str, Any] = yaml.safe_load((ROOT / "verif/mutation/folders.yaml").read_text())
 EQUIVALENT = ROOT / "verif/mutation/equivalent.yaml"
+NAMED = ROOT / "verif/mutation/named.yaml"
 GOAL = 0.95
 console = Console()
 
 
 class UnusedJudgement(ValueError):
     """verif/mutation/equivalent.yaml names a mutant that does not exist."""
+
+
+class UnknownPlace(ValueError):
+    """verif/mutation/named.yaml names a text that does not stand once in its file."""
 
 
 def equivalents() -> dict[str, str]:
@@ -97,14 +103,43 @@ def candidates(folder: str) -> list[mutants.Mutant]:
     return found
 
 
-def instrumented(chosen: Sequence[mutants.Mutant]) -> dict[str, str]:
-    """The files of the mutants, each with its mutants as choices."""
-    numbered = list(enumerate(chosen, 1))
+def named(folder: str) -> list[list[mutants.Mutant]]:
+    """The faults of a folder that have a name, each as all its changes.
+
+    Raises: UnknownPlace.
+    """
+    found = []
+    for fault in (yaml.safe_load(NAMED.read_text()) or {}).get(folder, []):
+        data = (ROOT / fault["file"]).read_bytes()
+        changes = []
+        for change in fault["changes"]:
+            text = change["text"].encode()
+            if data.count(text) != 1:
+                raise UnknownPlace(
+                    f"{NAMED.name}: {fault['words']}: {fault['file']} has {change['text']!r} "
+                    f"{data.count(text)} times, want once"
+                )
+            start = data.index(text)
+            line = data.count(b"\n", 0, start) + 1
+            source = data.splitlines()[line - 1].decode().strip()
+            changes.append(
+                mutants.Mutant(
+                    fault["file"], line, start, start + len(text), fault["words"],
+                    change["code"], source,
+                )
+            )  # fmt: skip
+        found.append(changes)
+    return found
+
+
+def instrumented(faults: Sequence[Sequence[mutants.Mutant]]) -> dict[str, str]:
+    """The files of the faults, each with its changes as choices."""
+    numbered = [(n, m) for n, changes in enumerate(faults, 1) for m in changes]
     return {
         file: mutants.instrument(
             (ROOT / file).read_text(), [(n, m) for n, m in numbered if m.file == file]
         )
-        for file in dict.fromkeys(m.file for m in chosen)
+        for file in dict.fromkeys(m.file for _, m in numbered)
     }
 
 
@@ -259,11 +294,28 @@ def with_recorded(
         old = results.read("mutate")
     except FileNotFoundError:
         return rows, survivors
-    ran = {r["folder"] for r in rows}
-    rows = rows + [{"commit": old["commit"], **r} for r in old["rows"] if r["folder"] not in ran]
-    left = [s for s in old["survivors"] if not any(s["file"].startswith(f) for f in ran)]
+    ran = {(r["folder"], r.get("level")) for r in rows}
+    rows = rows + [
+        {"commit": old["commit"], **r}
+        for r in old["rows"]
+        if (r["folder"], r.get("level")) not in ran
+    ]
+    left = [
+        s
+        for s in old["survivors"]
+        if not any(s["file"].startswith(f) and s.get("level") == level for f, level in ran)
+    ]
     order = [f"rtl/{f}" for f in FOLDERS]
     return sorted(rows, key=lambda r: order.index(r["folder"])), survivors + left
+
+
+def recorded_names(ran: Collection[str]) -> list[dict[str, str]]:
+    """What is recorded of faults with names, but for those of some folders."""
+    try:
+        old = results.read("mutate")
+    except FileNotFoundError:
+        return []
+    return [n for n in old.get("named", []) if n["folder"] not in ran]
 
 
 def main() -> int:
@@ -284,6 +336,7 @@ def main() -> int:
             parser.error(f"unknown folder {folder}, want {', '.join(FOLDERS)}")
     results.check_record(parser, arguments.record)
     rows, survivors = [], []
+    noticed: list[dict[str, str]] = []
     for folder in arguments.folders:
         every = candidates(folder)
         check_judgements(folder, every)
@@ -294,8 +347,15 @@ def main() -> int:
                 console.print(f"{m.file}:{m.line}: {m.change}", markup=False)
             continue
         start = time.monotonic()
-        tests = {m.key: tests_of(folder, m.file) for m in chosen}
-        levels = [("source", chosen, instrumented(chosen), tests, len(every))]
+        levels: list[Any] = []
+        for level, faults, total in (
+            ("source", [[m] for m in chosen], len(every)),
+            ("named", [f for f in named(folder) if fits(f[0].file, arguments.only)], 0),
+        ):
+            if faults:
+                firsts = [changes[0] for changes in faults]
+                tests = {m.key: tests_of(folder, m.file) for m in firsts}
+                levels.append((level, firsts, instrumented(faults), tests, total))
         if arguments.netlist:
             specs = [
                 Netlist(**n) for n in FOLDERS[folder]["netlists"] if fits(n["file"], arguments.only)
@@ -311,6 +371,12 @@ def main() -> int:
             row, left = summary(folder, level, picked, outcomes, time.monotonic() - start)
             rows.append({**row, "candidates": total} if total else row)
             survivors += left
+            if level == "named":
+                noticed += [
+                    {"folder": f"rtl/{folder}", "fault": m.change, "file": m.file,
+                     "test": outcomes[m.key].test}
+                    for m in picked
+                ]  # fmt: skip
             start = time.monotonic()
     if not rows:
         return 0
@@ -321,6 +387,7 @@ def main() -> int:
     results.write(
         "mutate", rows, seconds=sum(r["seconds"] for r in rows), seed=arguments.seed,
         tools=["pyslang", "pyosys", "verilator"], record=arguments.record, survivors=survivors,
+        named=noticed + recorded_names({n["folder"] for n in noticed}),
     )  # fmt: skip
     return int(below)
 

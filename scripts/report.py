@@ -193,12 +193,20 @@ def mutate_section(data: dict[str, Any]) -> Section:
                 folded=f"{len(data['survivors'])} surviving mutants",
             )
         )
+    if data.get("named"):
+        tables.append(
+            Table(
+                _columns("folder=Folder|fault=Fault|test=Noticed first by"),
+                data["named"],
+                folded=f"{len(data['named'])} faults with a name",
+            )
+        )
     return Section(
         "mutation",
         "Mutation",
-        "Small faults planted in the RTL, in its source and in its netlists, from a random sample; "
-        "the score is the share that the block's own environments notice, without those argued "
-        "equivalent in verif/mutation/equivalent.yaml.",
+        "Small faults planted in the RTL, in its source and in its netlists, from a random sample, "
+        "and some by name (verif/mutation/named.yaml); the score is the share that the block's own "
+        "environments notice, without those argued equivalent in verif/mutation/equivalent.yaml.",
         tables=tables,
         cards=[card(f"{weakest['score']:.1f} %", "mutation score, weakest folder",
                     weakest["score"] >= 95)],

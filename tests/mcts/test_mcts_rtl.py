@@ -62,8 +62,10 @@ pytestmark = builds(lambda build="crossbars": open_device("sim", config(build)))
 class Pair:
     """The engine and its golden model, each on a device; the same lists for both."""
 
-    def __init__(self, model: Any, sim: Any, rng: np.random.Generator) -> None:
-        self.both = [Mcts(device, queue_log2=10) for device in (model, sim)]
+    def __init__(
+        self, model: Any, sim: Any, rng: np.random.Generator, queue_log2: int = 10
+    ) -> None:
+        self.both = [Mcts(device, queue_log2=queue_log2) for device in (model, sim)]
         self.engine: MctsEngine = model._pages[self.both[0].info.page - 1].engine
         self.geometry, self.rng = self.both[0].geometry, rng
         self.tag = self.inserted = 0
@@ -91,12 +93,12 @@ class Pair:
             each.root(legal, priors)
         self.inserted = 0
 
-    def list(self, wrong: float) -> np.ndarray:
+    def list(self, wrong: float, count: int | None = None) -> np.ndarray:
         """Requests of random workers, some of them wrong; [slots, 4] uint32."""
         g, rng = self.geometry, self.rng
         out = {int(w) for w in np.flatnonzero(self.engine.tree.edges >= 0)}
         given: list[tuple[Any, ...]] = []
-        for _ in range(int(rng.integers(1, 4 * g.w_max))):
+        for _ in range(count or int(rng.integers(1, 4 * g.w_max))):
             worker, self.tag = int(rng.integers(g.w_max)), (self.tag + 1) % 60_000
             if worker in out:
                 flags, legal = Flag(0), 0
@@ -148,12 +150,13 @@ class Pair:
         else:
             word[3] ^= np.uint32(1 << int(rng.integers(16, 32)))
 
-    def run(self, words: np.ndarray) -> None:
-        """Run a list on both; records and responses are the same."""
+    def run(self, *lists: np.ndarray) -> int:
+        """Run lists on both; records and responses are the same. Returns the requests executed."""
         records, found = [], []
         for each in self.both:
-            record = each._submit(words, 0).wait(60)
-            records.append((record.count, record.detail, record.error))
+            jobs = [each._submit(words, 0) for words in lists]
+            ended = [job.wait(60) for job in jobs]
+            records.append([(record.count, record.detail, record.error) for record in ended])
             each._collect()
             found.append(np.sort(each._take(len(each._backlog)), order=["tag", "code"]))
         assert records[1] == records[0], self.settings
@@ -162,6 +165,7 @@ class Pair:
             assert got == want, f"{name}: {self.settings}"
         self.codes |= set(found[0]["code"].tolist())
         self.found = found[0]
+        return sum(count for count, *_ in records[0])
 
     def compare(self) -> int:
         """Compare both trees, word by word, but for where nodes lie; returns how many there are."""
@@ -207,6 +211,26 @@ def test_lists_give_what_the_golden_model_gives(build: str, seed: int) -> None:
             nodes += pair.compare()
             pair.come_back()
         assert nodes > turn and {Code.EXPAND, Code.REVISIT, Code.TERMINAL} <= pair.codes
+
+
+@pytest.mark.regress
+@pytest.mark.cpu_limit(3600)
+@pytest.mark.parametrize("build", list(BUILDS))
+def test_a_million_requests(build: str, seed: int) -> None:
+    """Long lists, several in the ring at a time: no hang, and nothing differs from the model."""
+    rng = np.random.default_rng(seed)
+    with (
+        open_device("model", config(build)) as model,
+        open_device("sim", config(build), seed=seed) as sim,
+    ):
+        pair, executed, trees = Pair(model, sim, rng, queue_log2=12), 0, 0
+        while executed < scale(1_000_000 if build == "crossbars" else 100_000):
+            pair.begin()
+            executed += pair.run(*(pair.list(0.01, 1000) for _ in range(4)))
+            if trees % 8 == 0:
+                pair.compare()
+            pair.come_back()
+            trees += 1
 
 
 def test_every_way_to_end_at_every_level(seed: int) -> None:

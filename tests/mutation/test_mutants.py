@@ -115,6 +115,35 @@ def test_campaign_finds_tests_by_file_function_and_case(tmp_path: Path) -> None:
         assert sorted(campaign.order("rtl/x.sv", named)) == sorted(wanted)
 
 
+def test_faults_with_a_name_stand_once_in_the_sources() -> None:
+    """Each changes run-time text of a file whose tests are known."""
+    assert mutate.named("mcts") and not mutate.named("shell")
+    for folder in mutate.FOLDERS:
+        faults = mutate.named(folder)
+        assert len({changes[0].key for changes in faults}) == len(faults)
+        for file, text in mutate.instrumented(faults).items():
+            assert mutate.tests_of(folder, file)
+            for number, changes in enumerate(faults, 1):
+                here = [m for m in changes if m.file == file]
+                assert text.count(f"selected == {number} ") == len(here)
+
+
+def test_a_name_without_its_text_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "named.yaml"
+    monkeypatch.setattr(mutate, "NAMED", path)
+    for text in ("no such text", "logic"):
+        path.write_text(
+            f"lib: [{{words: w, file: rtl/lib/common/jd_delay.sv, "
+            f"changes: [{{text: {text}, code: x}}]}}]"
+        )
+        found = (ROOT / "rtl/lib/common/jd_delay.sv").read_text().count(text)
+        assert found != 1
+        with pytest.raises(mutate.UnknownPlace, match=f"'{text}' {found} times, want once"):
+            mutate.named("lib")
+
+
 @pytest.mark.regress
 @pytest.mark.cpu_limit(3600)
 def test_sample_of_fifo_is_killed() -> None:

@@ -252,6 +252,15 @@ def test_rows_that_stay_name_their_commit(tree: Path) -> None:
         "rtl/lib": after, "rtl/replay": None, "rtl/qat": "first"
     }  # fmt: skip
 
+    levels = [{"folder": "rtl/mcts", "level": level} for level in ("source", "named")]
+    faults = [{"folder": "rtl/mcts", "fault": "a"}, {"folder": "rtl/qat", "fault": "b"}]
+    left = [{"file": "rtl/mcts/x.sv", **row} for row in levels]
+    results.write("mutate", levels, seconds=1, record=True, survivors=left, named=faults)
+    rows, kept_left = mutate.with_recorded([levels[1]], [])
+    assert {row["level"]: "commit" in row for row in rows} == {"source": True, "named": False}
+    assert [s["level"] for s in kept_left] == ["source"]
+    assert mutate.recorded_names({"rtl/mcts"}) == faults[1:]
+
     results.write("coverage", folders, seconds=1, record=True)
     kept = report_coverage.with_recorded([{"folder": "rtl/replay"}], ["rtl/replay"])
     assert [row.get("commit") for row in kept] == [after, "first", None]

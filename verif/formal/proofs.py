@@ -539,6 +539,21 @@ PROOFS: tuple[Proof, ...] = (
         cover_depth=32,
     ),
     Proof(
+        name="mcts_front",
+        block="jd_mcts_front",
+        harness="jd_prove_mcts_front",
+        core=MCTS_TOP,
+        words="tokens in flight are those in the tree, at most T; a response each; one a worker",
+        depth=2,
+        bug=Bug(
+            file="jd_mcts_front.sv",
+            pattern=r"if \(sends != late_goes\) flight_q <= sends \? flight_more : flight_less;",
+            replacement="if (sends != late_goes) flight_q <= sends ? beside(flight_q, 1'b1)\n"
+            "                              : flight_less;",
+            words="a token that leaves silently while another goes in is not counted",
+        ),
+    ),
+    Proof(
         name="sparse_miss",
         block="jd_sparse_miss",
         harness="jd_prove_miss",
