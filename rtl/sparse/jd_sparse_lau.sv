@@ -235,6 +235,8 @@ module jd_sparse_lau
   part_t [Lanes-1:0]            word_q2, word_q3;
   logic [Lanes-1:0][TurnW-1:0]  turn_q3;
   logic [TurnW-1:0]             last_turn_q3, sub_q;
+  logic [Lanes-1:0][TurnW-1:0]  turns;
+  logic [TurnW-1:0]             last_turn;
   assign last_rank   = rank_q + 1'b1 == depth_q;
   assign take_window = fetch_q == StFull && !swap_q && (!window_q || (last_rank && advance));
   assign moves       = window_q && advance;
@@ -303,8 +305,6 @@ module jd_sparse_lau
     sub_q <= (!valid_q3 || advance) ? '0 : sub_q + 1'b1;
   end
   // How many lanes below a lane ask its bank; two are served per clock.
-  logic [Lanes-1:0][TurnW-1:0] turns;
-  logic [TurnW-1:0]            last_turn;
   always_comb begin
     last_turn = '0;
     for (int i = 0; i < int'(Lanes); i++) begin
