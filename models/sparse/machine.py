@@ -144,7 +144,7 @@ class Machine:
         layers: of the network.
         generator: of stochastic rounding.
         nonfinite: a gradient since the last CLRG is not finite.
-        clean: no dW since the last CLRG.
+        clean: gradients are +0: a CLRG, and no dW or bias sum since.
         counts: counters by name.
     """
 
@@ -158,7 +158,7 @@ class Machine:
         self.layers: list[LayerState] = []
         self.generator = Xoshiro()
         self.nonfinite = False
-        self.clean = True
+        self.clean = False
         self.skipped = False
         self.x: deque[Operand] = deque()
         self.y: deque[Operand] = deque()
@@ -396,6 +396,8 @@ class Machine:
 
     def _plan(self, number: int, state: LayerState, encoding: Encoding, plain: bool) -> int:
         layer, build = state.layer, self.geometry.build
+        for above in self.layers[number:]:  # higher layers' tables begin where this layer's end
+            above.plan = above.forward = above.backward = None
         kept = self._plans.get(number)
         if (
             kept is not None
@@ -420,12 +422,9 @@ class Machine:
                 fore = line_clocks(rows, columns, found.forward.windows)
             state.compression = fore, back
             self._plans[number] = encoding, found, state.compression, plain
-        for above in self.layers[number + 1 :]:  # their tables begin where this layer's end
-            above.plan = above.forward = above.backward = None
         if not self._memories_hold(number, found):
             raise JobError(Error.E_PLAN)
         state.plan = found
-        state.forward = state.backward = None
         state.inner, state.outer = flat(encoding.row_lists), flat(encoding.column_lists)
         state.grads = [np.zeros(encoding.nnz, np.float32) for _ in range(self.geometry.cores)]
         return found.clocks + OVERHEAD

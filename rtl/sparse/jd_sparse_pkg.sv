@@ -152,6 +152,47 @@ package jd_sparse_pkg;
     logic [9:0]                    neurons;   // of the operand or of the message
   } instruction_t;
 
+  // ---- Inside the scheduler
+  // Whether results fit where a LIN puts them, which depends on what they are.
+  typedef enum logic [1:0] {Fits, FitsNot, BeyondStore} fit_e;
+  // An instruction that passed its checks.
+  typedef struct packed {
+    logic [15:0]                   at;        // its number in the program
+    logic [1:0]                    stage;
+    logic [SEMAPHORES-1:0]         waits;
+    logic [SEMAPHORES-1:0]         posts;
+    fit_e                          forward;   // LIN after FW
+    fit_e                          backward;  // LIN after DX
+    logic [7:0]                    op;
+    flags_t                        flags;
+    logic [LAYER_W-1:0]            number;
+    logic [CORES-1:0][TILES_W-1:0] tiles;
+    tensor_t                       a;
+    tensor_t                       b;
+    tensor_t                       d;
+    logic [39:0]                   address;
+    logic [9:0]                    value;
+    logic [9:0]                    neurons;
+  } entry_t;
+  // What is kept of an instruction that runs.
+  typedef struct packed {
+    logic [15:0]                   at;
+    logic [1:0]                    stage;
+    logic [SEMAPHORES-1:0]         posts;
+    logic [7:0]                    op;
+    logic                          row;
+    logic [LAYER_W-1:0]            number;
+  } running_t;
+  // Vectors and episodes of a RUN.
+  localparam int unsigned VECTORS_W = 16;
+  typedef struct packed {
+    logic                           nothing;   // no agents or no episodes
+    logic [7:0]                     period;    // tiles after which one begins with an episode
+    logic [8:1]                     whole;     // so many tiles are whole episodes
+    logic [VECTORS_W-1:0]           all;       // vectors, at most 65,535
+    logic [CORES-1:0][VECTORS_W-1:0] cores;    // of each core, if episodes are over cores
+  } episodes_t;
+
   // ---- What the encoder keeps of a layer
   // The list of the streamed side: each index's group, and its place in the list sorted by group.
   typedef struct packed {

@@ -21,6 +21,7 @@ LAYER_BITS, TENSOR_BITS, INSTRUCTION_BITS, OPERATION_BITS, BEGIN_BITS, BIAS_BITS
     5,
     28,
 )
+ENTRY_BITS = 16 + 2 + 16 + 16 + 2 + 2 + INSTRUCTION_BITS - LAYER_BITS
 WINDOW_BITS, LIST_BITS, WINDOW_WRITE_BITS, RANGE_WRITE_BITS, PLACE_BITS = 167, 23, 178, 59, 28
 TABLE_BITS = LIST_BITS + WINDOW_WRITE_BITS + RANGE_WRITE_BITS + PLACE_BITS
 
@@ -68,6 +69,16 @@ def instruction_word(one: Instruction, layer: Layer | None) -> int:
         (one.tiles[2], 4), (one.tiles[1], 4), (one.tiles[0], 4), (tensor_word(one.a), 29),
         (tensor_word(one.b), 29), (tensor_word(one.d), 29), (one.address, 40), (one.value, 10),
         (one.neurons, 10),
+    )  # fmt: skip
+
+
+def entry_word(one: Instruction, at: int, forward: int, backward: int) -> int:
+    """entry_t."""
+    return concat(
+        (at, 16), (one.stage, 2), (one.wait, 16), (one.post, 16), (forward, 2), (backward, 2),
+        (one.op, 8), (one.flags, 9), (one.layer, 3), (one.tiles[2], 4), (one.tiles[1], 4),
+        (one.tiles[0], 4), (tensor_word(one.a), 29), (tensor_word(one.b), 29),
+        (tensor_word(one.d), 29), (one.address, 40), (one.value, 10), (one.neurons, 10),
     )  # fmt: skip
 
 
