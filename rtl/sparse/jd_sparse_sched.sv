@@ -147,8 +147,8 @@ module jd_sparse_sched
   // ---- Dispatch
   logic [UNITS-1:0]       full, waits;                // queues; those that have an instruction
   logic [UNITS*HeadW-1:0] heads;
-  logic [UnitW-1:0]       to, pick_q;
-  logic                   is_end, is_last, blocked, push, ended_q, read;
+  logic [UnitW-1:0]       to, pick_q, read_queue;
+  logic                   is_end, is_last, blocked, push, ended_q, read, starts;
   logic [EntryW-1:0]      word;
   assign to         = UnitW'(checked_entry.op[7:4] - 1'b1);
   assign is_end     = checked_entry.op == END;
@@ -189,11 +189,11 @@ module jd_sparse_sched
   logic [UNITS-1:0]      operands, could_d, could_q, can_q;  // could: but for its unit
   logic [UNITS-1:0]      runs_q;                      // units that have an instruction
   logic                  launch_q;                    // a VPU operation waits for the array
-  logic [UnitW-1:0]      first, read_queue;
+  logic [UnitW-1:0]      first;
   entry_t                looked, entry_q;
   layer_t                layer_q;
   logic [7:0]            code, code_q;
-  logic                  stuck, stale, starts, ends;  // one starts, one ended well
+  logic                  stuck, stale, ends;          // one ended well
   running_t              ends_q;
   logic                  x_room, y_room, r_room, x_there, y_there, r_there, y_set;
   operation_t            operation;
@@ -369,8 +369,9 @@ module jd_sparse_sched
   );
 
   // ---- The end of the RUN
-  logic       rests;
-  logic [2:0] quiet_q;
+  logic        rests;
+  logic [2:0]  quiet_q;
+  logic [15:0] least_q;
   assign rests = state_q == StFind && runs_q == '0 && !end_valid_q;
   assign stuck = quiet_q == 3'(QUIET);
   assign finish = run_q && rests && (error_q.valid || (ended_q && waits == '0));
@@ -384,7 +385,6 @@ module jd_sparse_sched
               : fetch_error.valid ? fetch_error : dead_error;
     if (error_q.valid) error_d = error_q;
   end
-  logic [15:0] least_q;
   always_ff @(posedge clk_i) begin
     done_o <= finish && rst_n;
     if (!rst_ni || clear_i) run_q <= 1'b0;

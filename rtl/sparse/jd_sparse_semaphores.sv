@@ -19,16 +19,16 @@ module jd_sparse_semaphores #(
   output logic [Count-1:0] above_o,              // 0
   output logic             over_o                // this post passes the greatest number
 );
-  logic [Count-1:0] over;
+  logic [Count-1:0]           over;
+  logic [Count-1:0][Bits-1:0] count_q;
   assign over_o = over != '0;
   for (genvar k = 0; k < Count; k++) begin : gen_semaphore
-    logic [Bits-1:0] count_q;
-    assign above_o[k] = count_q != '0;
-    assign over[k]    = post_i[k] && !take_i[k] && count_q == '1;
+    assign above_o[k] = count_q[k] != '0;
+    assign over[k]    = post_i[k] && !take_i[k] && count_q[k] == '1;
     always_ff @(posedge clk_i) begin
-      if (!rst_ni || clear_i)                       count_q <= '0;
-      else if (take_i[k] && !post_i[k])             count_q <= count_q - 1'b1;
-      else if (post_i[k] && !take_i[k] && !over[k]) count_q <= count_q + 1'b1;
+      if (!rst_ni || clear_i)                       count_q[k] <= '0;
+      else if (take_i[k] && !post_i[k])             count_q[k] <= count_q[k] - 1'b1;
+      else if (post_i[k] && !take_i[k] && !over[k]) count_q[k] <= count_q[k] + 1'b1;
     end
     `JD_ASSUME_IF(TakeAboveZero_M, take_i[k] && !clear_i, above_o[k])
   end

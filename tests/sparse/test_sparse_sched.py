@@ -55,7 +55,7 @@ MOST = 100_000  # clocks of a program
 
 
 def bench(seed: int, g: Geometry = SMALL) -> Player:
-    one = {name: 1 for name in ("clear_i", "load_i", "start_i", "give_i", "walks_i")}
+    one = {name: 1 for name in ("clear_i", "load_i", "start_i", "give_i", "walks_i", "loose_i")}
     block = Block(
         CORE, "jd_sparse_sched_bench",
         {
@@ -179,6 +179,7 @@ class Device:
         rng = self.rng
         self.load(program)
         slow = rng.choice([1.0, 0.3, 0.1, 0.03, 0.01], 8)
+        loose = rng.random() < 0.3
         walks, gives = rng.choice([1.0, 0.2, 0.05]), rng.choice([1.0, 0.3, 0.02])
         nth = [k for k, one in enumerate(program) if one.op >> 4 == Unit.DMA]
         writes = faults.dma and faults.dma <= len(nth) and program[nth[faults.dma - 1]].op == 0x11
@@ -193,7 +194,8 @@ class Device:
                     clocks, start_i=(np.arange(clocks) == 0) & (total == 0),
                     count_i=np.full(clocks, len(program)), ends_i=ends,
                     give_i=rng.random(clocks) < gives, walks_i=rng.random(clocks) < walks,
-                    fail_dma_i=np.full(clocks, faults.dma), dma_code_i=np.full(clocks, code),
+                    loose_i=np.full(clocks, loose), fail_dma_i=np.full(clocks, faults.dma),
+                    dma_code_i=np.full(clocks, code),
                     fail_plan_i=np.full(clocks, faults.plan),
                     bad_beat_i=np.full(clocks, faults.beat),
                     response_i=np.full(clocks, faults.response),

@@ -16,6 +16,7 @@ QAT_CORE = "jackdaw:engine:qat_core"
 MCTS = "jackdaw:engine:mcts"
 MCTS_TOP = "jackdaw:engine:mcts_top"
 SPARSE_ENCODER = "jackdaw:engine:sparse_encoder"
+SPARSE_CONTROL = "jackdaw:engine:sparse_control"
 
 PROOFS: tuple[Proof, ...] = (
     Proof(
@@ -565,6 +566,48 @@ PROOFS: tuple[Proof, ...] = (
             pattern=r"status_q\[slice_group_o\] <= 1'b1;",
             replacement="status_q[slice_group_o] <= rows;",
             words="a tuple that is made late is not noted",
+        ),
+    ),
+    Proof(
+        name="sparse_semaphores",
+        block="jd_sparse_semaphores",
+        harness="jd_prove_semaphores",
+        core=SPARSE_CONTROL,
+        words="posts are neither lost nor doubled; none at 0 is above it; overflow is told",
+        depth=2,
+        bug=Bug(
+            file="jd_sparse_semaphores.sv",
+            pattern=r"post_i\[k\] && !take_i\[k\] && !over\[k\]\)",
+            replacement="post_i[k] && !over[k])",
+            words="a take in the clock of a post is lost",
+        ),
+    ),
+    Proof(
+        name="sparse_queues",
+        block="jd_sparse_queues",
+        harness="jd_prove_queues",
+        core=SPARSE_CONTROL,
+        words="of each queue no word is lost, doubled, changed or overtaken; room is told",
+        depth=2,
+        bug=Bug(
+            file="jd_sparse_queues.sv",
+            pattern=r"\.read_addr_i  \(\{read_queue_i, read_q\[read_queue_i\]",
+            replacement=".read_addr_i  ({read_queue_i, read_q[pop_queue_i]",
+            words="a word is read at the place of another queue",
+        ),
+    ),
+    Proof(
+        name="sparse_pair",
+        block="jd_sparse_pair",
+        harness="jd_prove_pair",
+        core=SPARSE_CONTROL,
+        words="a set is filled only when it is free, and used only when it is full, in turn",
+        depth=2,
+        bug=Bug(
+            file="jd_sparse_pair.sv",
+            pattern=r"used_q \+ 2'\(fill_i\) - 2'\(freed_i\)",
+            replacement="used_q + 2'(fill_i) - 2'(take_i)",
+            words="a set is free as soon as its use begins",
         ),
     ),
 )

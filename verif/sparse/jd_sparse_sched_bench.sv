@@ -4,7 +4,8 @@
 //
 // Streams  load_i writes beat_i at load_at_i. A RUN reads from beat 0 on; give_i: a beat may come.
 //          ends_i: bit k lets unit k end in this clock. The array has an operation in its first half and
-//          one in its second; walks_i lets it leave the first one. fail_*: which end of DMA or LAU
+//          one in its second; walks_i lets it leave the first one. loose_i: units are
+//          always ready. fail_*: which end of DMA or LAU
 //          fails, from 1 on; 0: none. bad_beat_i: which beat is not read, likewise.
 // Timing   a unit ends one clock or more after its start.
 // Numbers  -
@@ -29,6 +30,7 @@ module jd_sparse_sched_bench
   input  logic                give_i,
   input  logic [UNITS-1:0]    ends_i,
   input  logic                walks_i,
+  input  logic                loose_i,
   input  logic [7:0]          fail_dma_i,
   input  logic [7:0]          dma_code_i,
   input  logic [1:0]          response_i,
@@ -89,7 +91,7 @@ module jd_sparse_sched_bench
     end
   end
   always_comb begin
-    ready             = ~works_q;
+    ready             = loose_i ? '1 : ~works_q;
     ready[UnitVpu]    = !first_q;
     starts_o          = start;
     starts_o[UnitVpu] = start[UnitVpu] && !first_q;

@@ -28,7 +28,9 @@ module jd_mem_lut #(
            Depth, Width, Reads);
   end
 
+`ifndef FORMAL   // a proof looks into the memory
   (* ram_style = "distributed" *)
+`endif
   logic [Width-1:0] mem [Depth];
   always_ff @(posedge clk_i) begin
     if (write_en_i) mem[write_addr_i] <= write_data_i;
