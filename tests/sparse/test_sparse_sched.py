@@ -236,6 +236,10 @@ class Device:
             assert out["response_o"][end] == error.info1
             failed = error.code in (Error.E_BUS_RD, Error.E_BUS_WR, Error.E_PLAN)
             assert int(out["ended_o"][end]) == dones - failed
+            if failed:  # nothing starts once the end is taken; those of lower units go first
+                unit, turn = (1, faults.dma) if faults.dma else (Unit.LAU, faults.plan)
+                told = np.flatnonzero(out["dones_o"] >> unit - 1 & 1)[turn - 1]
+                assert not (out["starts_o"][told + 2 + unit :] & (255 - (1 << ARRAY))).any()
             assert (error.info0 in started) == (failed or error.code == Error.E_SEMAPHORE)
         return want
 
@@ -407,12 +411,17 @@ def deadlock(kind: str) -> list[Instruction]:
             clear, Instruction(Op.ENC, wait=1, post=2), Instruction(Op.PLAN, wait=2),
             Instruction(Op.UPD, wait=4), END,
         ],
+        "the last unit's head": [
+            clear, Instruction(Op.UPD, wait=4), Instruction(Op.ENC, wait=1), END
+        ],
         "after all others": [*[clear] * 20, encode, END],
     }[kind]  # fmt: skip
 
 
 @builds(lambda: bench(1))
-@pytest.mark.parametrize("kind", ["a full queue", "the first head of all", "after all others"])
+@pytest.mark.parametrize(
+    "kind", ["a full queue", "the first head of all", "the last unit's head", "after all others"]
+)
 def test_deadlocks(kind: str, seed: int) -> None:
     device = Device(seed, plain_layers())
     for _ in range(3):
@@ -544,3 +553,36 @@ def test_what_is_forgotten_is_stale(seed: int) -> None:
             program.append(Instruction(int(op), flags=row, layer=k, tiles=rest))
             error = device.check([*program, END]).error
             assert error is None or error.code == Error.E_STALE
+
+
+@builds(lambda: bench(1))
+def test_ends_of_two_operations_wait_for_others(seed: int) -> None:
+    """Two ends of the array are told of before the first is taken."""
+    device, tiles = Device(seed, plain_layers()), (1, 1, 1)
+    m = device.model.layers[0].m
+    ready = [Instruction(Op.CLRG, post=1)]
+    for k in range(2):
+        ready += [
+            Instruction(Op.ENC, layer=k, post=2), Instruction(Op.PLAN, layer=k, wait=2 + (k == 0)),
+            Instruction(Op.COMP, layer=k),
+        ]  # fmt: skip
+    assert device.check([*ready, END]).error is None
+    fill = Instruction(Op.FX, layer=0, tiles=tiles, neurons=m)
+    forward = Instruction(Op.FW, layer=0, tiles=tiles)
+    program = [
+        fill, fill, forward, forward, Instruction(Op.ZEROA, tiles=tiles, value=1),
+        Instruction(Op.ENC, layer=2), Instruction(Op.COMPT, layer=1), END,
+    ]  # fmt: skip
+    device.load(program)
+    held = 200  # clocks in which operands alone end
+    clocks = 300
+    late = np.arange(clocks) >= held
+    out = device.play(
+        clocks, start_i=np.arange(clocks) == 0, count_i=np.full(clocks, len(program)),
+        ends_i=np.where(late, 255, 1 << Unit.FILL - 1), give_i=np.ones(clocks),
+        walks_i=np.ones(clocks),
+    )  # fmt: skip
+    assert np.flatnonzero(out["dones_o"] & 1 << ARRAY).tolist() == [held + 1, held + 3]
+    assert sorted(device.follow(program, out)) == list(range(len(program) - 1))
+    (end,) = np.flatnonzero(out["done_o"])
+    assert (out["code_o"][end], out["ended_o"][end]) == (0, len(program))
