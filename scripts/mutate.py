@@ -103,8 +103,8 @@ def candidates(folder: str) -> list[mutants.Mutant]:
     return found
 
 
-def named(folder: str) -> list[list[mutants.Mutant]]:
-    """The faults of a folder that have a name, each as all its changes.
+def named(folder: str) -> list[tuple[list[mutants.Mutant], list[str]]]:
+    """The faults of a folder that have a name, each as all its changes, with its tests.
 
     Raises: UnknownPlace.
     """
@@ -128,7 +128,7 @@ def named(folder: str) -> list[list[mutants.Mutant]]:
                     change["code"], source,
                 )
             )  # fmt: skip
-        found.append(changes)
+        found.append((changes, fault.get("tests") or tests_of(folder, fault["file"])))
     return found
 
 
@@ -349,13 +349,14 @@ def main() -> int:
         start = time.monotonic()
         levels: list[Any] = []
         for level, faults, total in (
-            ("source", [[m] for m in chosen], len(every)),
-            ("named", [f for f in named(folder) if fits(f[0].file, arguments.only)], 0),
+            ("source", [([m], tests_of(folder, m.file)) for m in chosen], len(every)),
+            ("named", [f for f in named(folder) if fits(f[0][0].file, arguments.only)], 0),
         ):
             if faults:
-                firsts = [changes[0] for changes in faults]
-                tests = {m.key: tests_of(folder, m.file) for m in firsts}
-                levels.append((level, firsts, instrumented(faults), tests, total))
+                firsts = [changes[0] for changes, _ in faults]
+                tests = {changes[0].key: answering for changes, answering in faults}
+                texts = instrumented([changes for changes, _ in faults])
+                levels.append((level, firsts, texts, tests, total))
         if arguments.netlist:
             specs = [
                 Netlist(**n) for n in FOLDERS[folder]["netlists"] if fits(n["file"], arguments.only)

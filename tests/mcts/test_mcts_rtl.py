@@ -340,6 +340,40 @@ def test_a_memory_that_is_too_slow(seed: int) -> None:
         bench.good()
 
 
+def test_clocks_are_counted_by_what_they_wait_for(bench: Bench) -> None:
+    """Root unit, memory for lists and for tables, tokens alone, a full queue."""
+    mcts, names = bench.mcts, ("BUSY", "STALL_MEM", "STALL_IN", "STALL_OUT")
+    shown = [0, 0, 0, 0]
+
+    def more() -> list[int]:
+        """By how much each count has grown."""
+        before = shown[:]
+        shown[:] = [mcts.read(getattr(header, f"{name}_LO").offset) for name in names]
+        return [after - was for after, was in zip(shown, before, strict=True)]
+
+    more()
+    mcts.configure(mcts.settings or MctsSettings())  # 2,048 words, one in a clock
+    busy, memory, alone, out = more()
+    assert memory >= 2048 and (busy, alone, out) == (0, 0, 0)
+    mcts.submit(rows((Op.SEL, 0, 0, 1, 0, 0, 1))).wait(5)
+    busy, memory, alone, out = more()
+    assert busy == 1 and 0 < memory < 200 and 8 <= alone < 40 and not out
+    mcts.submit(rows((Op.UPD, Flag.ACT, 0, 0, 0.5, 7, 0))).wait(5)
+    assert more()[0] == 1
+    job = mcts.submit(rows(*[(Op.FENCE, 0, 0, 0, 0, 0, 0)] * 100))
+    while mcts.read(registers.CQ_TAIL.offset) - mcts.read(registers.CQ_HEAD.offset) < 64:
+        pass
+    more()
+    for _ in range(100):
+        mcts.read(header.STATUS.offset)
+    *others, out = more()
+    assert others == [0, 0, 0] and out > 500
+    mcts.poll()
+    job.wait(5)
+    mcts.poll()
+    bench.good()
+
+
 def test_lists_wait_for_a_full_queue_and_no_watchdog_ends_them(bench: Bench) -> None:
     mcts = bench.mcts
     mcts.write(header.WATCHDOG.offset, 200)
