@@ -538,6 +538,7 @@ PROOFS: tuple[Proof, ...] = (
             skip=8,
         ),
         cover_depth=32,
+        timeout_s=1500.0,
     ),
     Proof(
         name="mcts_front",
