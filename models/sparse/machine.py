@@ -484,7 +484,7 @@ class Machine:
         if y is not None:
             self._gradient(state, (y, x) if layer.tr else (x, y), tiles, row)
             self.y.popleft()
-            clocks = state.plan.gradient.clocks * max(tiles)
+            clocks = max(state.plan.gradient.bank_clocks(max(tiles), self.geometry.opt_lanes))
         else:
             forward = op == Op.FW
             produced = layer.n if forward else layer.m

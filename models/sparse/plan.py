@@ -20,6 +20,7 @@ from numba import njit
 from models.sparse.osel import Encoding
 
 VECTORS = 4  # of a tile
+LEAVES = 8  # clocks from the end of a dW unit to the first of its sums that leaves, less overlap
 ADDER = 4  # clocks between two uses of an accumulator, at least
 BLOCKS = (32, 16, 8, 4)  # rows of a dW unit, the larger first
 WORD_BANKS = 64  # of the parameter memory, with two ports each
@@ -248,6 +249,33 @@ class Gradient:
     def clocks(self) -> int:
         """Clocks of the busiest bank for a tile."""
         return _busiest(self.costs, self.banks)
+
+    def bank_clocks(self, tiles: int, word: int) -> list[int]:
+        """Clocks of each bank for an operation, [banks].
+
+        A unit needs one of two halves of the accumulators. The sums of the unit that had it before
+        leave under the one between them, `word` lanes per clock.
+        """
+        known = self._known.get((tiles, word))
+        if known is not None:
+            return known
+        now = [0] * (max(self.banks, default=0) + 1)
+        left: dict[tuple[int, int], int] = {}
+        count: dict[int, int] = {}
+        for (window, first), cost, bank in zip(self.units, self.costs, self.banks, strict=True):
+            cut = self.windows[window]
+            k = count[bank] = count.get(bank, -1) + 1
+            ranks = min(self.block, cut.depth - first)
+            now[bank] = max(now[bank], left.get((bank, k - 2), 0)) + cost * tiles
+            begins = max(now[bank] + LEAVES, left.get((bank, k - 1), 0))
+            left[bank, k] = begins + ranks * -(-cut.lanes // word)
+        self._known[tiles, word] = now
+        return now
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, int], list[int]]:
+        """Clocks by tiles and lanes."""
+        return {}
 
 
 def _busiest(costs: Sequence[int], banks: Sequence[int]) -> int:

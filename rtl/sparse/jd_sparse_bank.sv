@@ -2,17 +2,20 @@
 //
 // A bank of a core: lanes with their weights, operands, results, and the walk through its units.
 //
-//   tables -> lists, windows, range of each pass        fill -> X
+//   tables -> lists, windows, range of each pass        fill -> X, Y
 //   walk: unit, rank -> list of the contracted side -> X -> four slots -> lanes <- weight line
+//         of DW, jd_sparse_dw: rows of X, lanes of Y                   -> lanes
 //                                                  lanes -> drain -> results -> elem
+//                                                        -> jd_sparse_gradient -> optimizer
 //
-// Streams  table_i, weight_*, x_*: writes, one each per clock. op_*: operations, in order; done_o is
-//          high for one clock when the results of one are all written, in order. read_*: results,
-//          by address modulo DrainW.
+// Streams  table_i, weight_*, x_*, y_*: writes, one each per clock. op_*: operations, in order; done_o
+//          is high for one clock when the results of one are all written, in order. read_*: results,
+//          by address modulo DrainW. gradient_*: words of gradients, see jd_sparse_gradient.
 // Timing   A rank takes four clocks, one for each vector; the drain of a unit runs under the next
 //          one, DrainW lanes per clock. A unit of FW or DX takes max(4 * depth, lanes / DrainW)
 //          clocks; an operation 4 clocks more, and its last unit Depth + lanes / DrainW. Results
-//          show a clock after read_en_i.
+//          show a clock after read_en_i. DW: see jd_sparse_dw; after another DW its first tile is
+//          loaded before that one ends, after FW or DX when they are past their last rank.
 // Numbers  FP16; see jd_sparse_lanes. A window without ranks takes four clocks for its +0.
 // Source   LearningGroup III-C, III-D; docs/sparse.md. Golden model: models/sparse/layer.py, forward.
 `include "jd_assert.svh"
@@ -28,12 +31,19 @@ module jd_sparse_bank
   parameter  int unsigned WinMax     = 24,    // 1..31
   parameter  int unsigned WRows      = 4096,
   parameter  int unsigned XRows      = 8192,
+  parameter  int unsigned YRows      = 8192,
   parameter  int unsigned RRows      = 4096,
+  parameter  int unsigned GRows      = 1024,
   parameter  int unsigned DrainW     = 4,     // 1, 2, 4
+  parameter  int unsigned OptLanes   = 6,     // 1..8
   parameter  int unsigned MulLatency = 3,     // 1..4
   parameter  int unsigned AddLatency = 4,     // 1..4
+  parameter  int unsigned Add32Latency = 4,   // 1..6
   localparam int unsigned XLines     = (XRows + NEURONS - 1) / NEURONS,
   localparam int unsigned XW         = $clog2(XLines),
+  localparam int unsigned YW         = $clog2((YRows + NEURONS - 1) / NEURONS),
+  localparam int unsigned Chunks     = (Lanes + OptLanes - 1) / OptLanes,
+  localparam int unsigned WordW      = $clog2(GRows * Chunks),
   localparam int unsigned RW         = $clog2(RRows)
 ) (
   input  logic                           clk_i,
@@ -46,6 +56,9 @@ module jd_sparse_bank
   input  logic                           x_write_i,
   input  logic [XW-1:0]                  x_address_i,     // set on top
   input  logic [LINE_W-1:0]              x_line_i,
+  input  logic                           y_write_i,
+  input  logic [YW-1:0]                  y_address_i,
+  input  logic [LINE_W-1:0]              y_line_i,
   input  logic                           op_valid_i,
   output logic                           op_ready_o,
   input  operation_t                     op_i,
@@ -56,10 +69,17 @@ module jd_sparse_bank
   output logic                           idle_o,
   input  logic [DrainW-1:0]              read_en_i,
   input  logic [DrainW-1:0][RW-1:0]      read_address_i,  // k of them is k modulo DrainW
-  output logic [DrainW-1:0][TUPLE_W-1:0] read_data_o
+  output logic [DrainW-1:0][TUPLE_W-1:0] read_data_o,
+  input  logic                           clear_gradients_i,
+  output logic                           nonfinite_o,
+  input  logic                           gradient_en_i,
+  input  logic [LAYER_W-1:0]             gradient_layer_i,
+  input  logic [WordW-1:0]               gradient_word_i,
+  output logic [OptLanes-1:0][SINGLE_W-1:0] gradient_data_o
 );
   localparam int unsigned AccW     = $clog2(Acc);
-  localparam int unsigned Windows  = LMax * 3 * WinMax;
+  localparam int unsigned ChunkW   = (Chunks > 1) ? $clog2(Chunks) : 1;
+  localparam int unsigned Windows  = LMax * 2 * WinMax;   // of FW and DX
   localparam int unsigned WindowsW = $clog2(Windows);
   localparam int unsigned Places   = 2 * LMax * DMax;
   localparam int unsigned PlacesW  = $clog2(Places);
@@ -68,13 +88,10 @@ module jd_sparse_bank
   localparam int unsigned WW       = $clog2(WRows);
   localparam int unsigned RHalf    = RRows / 2;
   localparam int unsigned XHalf    = XLines / 2;
-  localparam int unsigned DrainLog = $clog2(DrainW);
-  localparam int unsigned RDepth   = (RRows + DrainW - 1) / DrainW;
-  localparam int unsigned RLineW   = $clog2(RDepth);
   // Clocks from the fetch of a slot to its multiply-add, and to the sum in the accumulator.
   localparam int unsigned ToLanes  = 6;
   localparam int unsigned ToDrain  = ToLanes + 2 + MulLatency + AddLatency;
-  localparam int unsigned EARLY    = 8;   // groups that may still be read when their half is free
+  localparam int unsigned DwDrain  = 3 + MulLatency + AddLatency;   // of DW, from its end
 
   function automatic logic [PassW-1:0] pass_place(input logic [LAYER_W-1:0] layer,
                                                   input pass_e              pass);
@@ -95,14 +112,17 @@ module jd_sparse_bank
                     pass_place(op_i.number, op_i.pass)}),
     .read_data_o  ({weight_range, range})
   );
+  function automatic logic [WindowsW-1:0] window_place(
+      input logic [LAYER_W-1:0] layer, input pass_e pass, input logic [WINDOW_W-1:0] number);
+    return WindowsW'((32'(layer) * 2 + 32'(pass == PassDx)) * WinMax + 32'(number));
+  endfunction
   logic                window_read;
   logic [WindowsW-1:0] window_address;
   window_t             next_window;
   jd_mem_1r1w #(.Depth (Windows), .LaneW ($bits(window_t))) u_windows (
     .clk_i, .rst_ni,
-    .write_en_i   (table_i.window.valid),
-    .write_addr_i (WindowsW'(32'(pass_place(table_i.window.layer, table_i.window.pass)) * WinMax
-                             + 32'(table_i.window.number))),
+    .write_en_i   (table_i.window.valid && table_i.window.pass != PassDw),
+    .write_addr_i (window_place(table_i.window.layer, table_i.window.pass, table_i.window.number)),
     .write_mask_i (1'b1),
     .write_data_i (table_i.window.window),
     .read_en_i    (window_read),
@@ -113,8 +133,8 @@ module jd_sparse_bank
       input logic columns, input logic [LAYER_W-1:0] layer, input logic [INDEX_W-1:0] place);
     return PlacesW'((32'(columns) * LMax + 32'(layer)) * DMax + 32'(place));
   endfunction
-  logic               list_read;
-  logic [PlacesW-1:0] list_address;
+  logic               list_read, fetch, dw_fetch;         // of this walk, of any, of that of DW
+  logic [PlacesW-1:0] list_address, dw_place;
   logic [INDEX_W-1:0] contracted;
   jd_mem_1r1w #(.Depth (Places), .LaneW (INDEX_W)) u_list (
     .clk_i, .rst_ni,
@@ -122,8 +142,8 @@ module jd_sparse_bank
     .write_addr_i (list_place(table_i.list.columns, table_i.list.layer, table_i.list.place)),
     .write_mask_i (1'b1),
     .write_data_i (table_i.list.index),
-    .read_en_i    (list_read),
-    .read_addr_i  (list_address),
+    .read_en_i    (list_read || dw_fetch),
+    .read_addr_i  (dw_fetch ? dw_place : list_address),
     .read_data_o  (contracted)
   );
 
@@ -143,11 +163,17 @@ module jd_sparse_bank
   logic [RW-1:0]       result_q;        // where tile 0 of the window has, or would have, results
   logic [1:0]          units_q;         // whose accumulators are not free
   logic                unit_begins, unit_ends, frees, last_unit, last_tile, last_rank, fetches;
-  logic                advances, op_ends;
+  logic                advances, op_ends, none;
   logic [WINDOW_W-1:0] ahead;
   logic [TILES_W-1:0]  first_tile, most_tile;
+  logic                starts, dw_starts, dw_ready, dw_quiet, dw_runs, dw_idle, dw_begins;
+  logic                dw_ends;
+  logic                quiet;           // no multiply-add of this walk is left
+  logic                due;             // an end of this walk that is queued
 
-  assign op_ready_o  = state_q == StIdle;
+  assign starts      = op_valid_i && op_ready_o && op_i.pass != PassDw;
+  assign dw_starts   = op_valid_i && op_ready_o && op_i.pass == PassDw;
+  assign op_ready_o  = op_i.pass == PassDw ? dw_ready : state_q == StIdle && dw_quiet;
   assign last_rank   = rank_q + 1'b1 >= window_q.depth;
   assign most_tile   = number_q == range_q.last_window && TILES_W'(range_q.last_step) < tiles_q
                        ? TILES_W'(range_q.last_step) : tiles_q - 1'b1;
@@ -157,24 +183,25 @@ module jd_sparse_bank
   assign fetches     = state_q == StRun && (rank_q != '0 || phase_q != '0 || !units_q[1]);
   assign unit_ends   = fetches && phase_q == '1 && last_rank;
   assign first_tile  = TILES_W'(range_q.first_step);
+  assign none        = range_q.empty || tiles_q == '0
+                       || (range_q.first_window == range_q.last_window && first_tile >= tiles_q);
   assign advances    = unit_ends && last_tile && !last_unit;
   // A window is there a clock after its address: that of the first one is given when the operation
   // begins, the others' while the window before is computed.
   assign ahead       = advances ? number_q + WINDOW_W'(2) : number_q + 1'b1;
   assign window_read = state_q == StFirst
                        || ((state_q == StLoad || advances) && ahead <= range_q.last_window);
-  assign window_address = WindowsW'(32'(pass_place(op_q.number, op_q.pass)) * WinMax
-                                    + 32'(state_q == StFirst ? range_q.first_window : ahead));
+  assign window_address = window_place(op_q.number, op_q.pass,
+                                       state_q == StFirst ? range_q.first_window : ahead);
   always_comb begin
     state_d = state_q;
     op_ends = 1'b0;
     unique case (state_q)
-      StIdle: if (op_valid_i) state_d = StFirst;
+      StIdle: if (starts) state_d = StFirst;
       StFirst: begin
-        // No unit, or none of a tile that the operation has.
-        op_ends = range_q.empty || tiles_q == '0
-                  || (range_q.first_window == range_q.last_window && first_tile >= tiles_q);
-        state_d = op_ends ? StIdle : StLoad;
+        // No unit, or none of a tile that the operation has: it ends after a DW before it.
+        op_ends = none && !dw_runs;
+        state_d = !none ? StLoad : op_ends ? StIdle : StFirst;
       end
       StLoad: if (tile_q < tiles_q) state_d = StRun;
       StRun: begin
@@ -187,7 +214,7 @@ module jd_sparse_bank
   always_ff @(posedge clk_i) begin
     if (!rst_n) state_q <= StIdle;
     else         state_q <= state_d;
-    if (op_ready_o) begin
+    if (state_q == StIdle) begin
       op_q    <= op_i;
       tiles_q <= op_tiles_i;
       range_q <= range;
@@ -214,15 +241,15 @@ module jd_sparse_bank
       phase_q <= phase_q + 1'b1;
       if (phase_q == '1) rank_q <= last_rank ? '0 : rank_q + 1'b1;
     end
-    if (!rst_n)         half_q <= 1'b0;
-    else if (unit_ends) half_q <= !half_q;
+    if (!rst_n)                                       half_q <= 1'b0;
+    else if (unit_ends || (dw_ends && !dw_unit.none)) half_q <= !half_q;
     if (!rst_n)  units_q <= '0;
-    else         units_q <= units_q + 2'(unit_begins) - 2'(frees);
+    else         units_q <= units_q + 2'(unit_begins || dw_begins) - 2'(frees);
   end
   // In a phase the slot of its number is fetched.
   slot_t slot;
   assign slot         = window_q.slots[phase_q];
-  assign list_read    = fetches && 32'(phase_q) < Slots;
+  assign list_read    = fetches && 32'(phase_q) < Slots && rank_q < slot.depth;
   assign list_address = list_place(op_q.pass == PassDx, op_q.number,
                                    slot.first + INDEX_W'(rank_q << op_q.split_log2));
 
@@ -235,7 +262,8 @@ module jd_sparse_bank
   } rank_t;
   logic [ToLanes:1]      valid_q;                          // k: fetched k clocks ago
   logic [ToLanes:1][1:0] phases_q;
-  logic [XW-1:0]         x_base_q, x_base;
+  logic [XW-1:0]         x_base_q, x_base, dw_base;
+  logic                  fetch_q;
   logic [2:0]            neuron_q;
   rank_t                 rank_mid_q, rank_q2;
   logic [WW-1:0]         line_mid_q;
@@ -245,11 +273,13 @@ module jd_sparse_bank
   logic [VECTORS-1:0][HALF_W-1:0]            fetched;
   assign x_base  = XW'((op_q.x_set ? XHalf : 0) + 32'(tile_q) * 32'(op_q.x_lines));
   assign fetched = x_line[neuron_q];
+  assign fetch   = fetches || dw_fetch;
   always_ff @(posedge clk_i) begin
+    fetch_q  <= rst_n && fetch;
     valid_q  <= rst_n ? {valid_q[ToLanes-1:1], fetches} : '0;
     phases_q <= {phases_q[ToLanes-1:1], phase_q};
-    if (fetches)    x_base_q <= x_base;
-    if (valid_q[1]) neuron_q <= contracted[2:0];
+    if (fetch)   x_base_q <= dw_fetch ? dw_base : x_base;
+    if (fetch_q) neuron_q <= contracted[2:0];
     if (fetches && phase_q == '1) begin
       rank_mid_q <= '{first: rank_q == '0, window: window_q, rank: rank_q, half: half_q};
       line_mid_q <= weight_q + WW'(rank_q);
@@ -270,9 +300,59 @@ module jd_sparse_bank
     .write_addr_i (x_address_i),
     .write_mask_i (1'b1),
     .write_data_i (x_line_i),
-    .read_en_i    (valid_q[1]),
+    .read_en_i    (fetch_q),
     .read_addr_i  (x_base_q + XW'(contracted >> 3)),
     .read_data_o  (x_line)
+  );
+
+  // ---- Units of DW
+  gradient_unit_t               dw_unit;
+  logic                         dw_valid, dw_first;
+  window_t                      dw_window;
+  logic [DIM_W-1:0]             dw_rank;
+  logic [AccW-1:0]              dw_accumulator;
+  logic [Slots-1:0][HALF_W-1:0] dw_x;
+  logic [Lanes-1:0][HALF_W-1:0] dw_y;
+  logic [3:0]                   pending_q;              // ends of this walk that are not queued
+  assign quiet = state_q == StIdle && valid_q == '0;
+  always_ff @(posedge clk_i) begin
+    if (!rst_n) pending_q <= '0;
+    else        pending_q <= pending_q + 4'(unit_ends || op_ends) - 4'(due);
+  end
+  jd_sparse_dw #(
+    .Lanes (Lanes), .Slots (Slots), .Acc (Acc), .DMax (DMax), .LMax (LMax), .WinMax (WinMax),
+    .XRows (XRows), .YRows (YRows)
+  ) u_dw (
+    .clk_i,
+    .rst_ni            (rst_n),
+    .table_i, .y_write_i, .y_address_i, .y_line_i,
+    .ready_o           (dw_ready),
+    .quiet_o           (dw_quiet),
+    .runs_o            (dw_runs),
+    .idle_o            (dw_idle),
+    .start_i           (dw_starts),
+    .op_i,
+    .tiles_i           (op_tiles_i),
+    .range_i           (range),
+    .fetch_ready_i     (state_q == StIdle),
+    .fetch_o           (dw_fetch),
+    .fetch_place_o     (dw_place),
+    .fetch_base_o      (dw_base),
+    .fetched_i         (fetched),
+    .lanes_ready_i     (quiet),
+    .queue_ready_i     (pending_q == '0),
+    .half_ready_i      (!units_q[1]),
+    .half_i            (half_q),
+    .begins_o          (dw_begins),
+    .ends_o            (dw_ends),
+    .unit_o            (dw_unit),
+    .out_valid_o       (dw_valid),
+    .out_first_o       (dw_first),
+    .out_window_o      (dw_window),
+    .out_rank_o        (dw_rank),
+    .out_accumulator_o (dw_accumulator),
+    .out_x_o           (dw_x),
+    .out_y_o           (dw_y)
   );
 
   // ---- Weights: a line for four clocks
@@ -300,114 +380,63 @@ module jd_sparse_bank
   logic [Slots-1:0][HALF_W-1:0]   x;
   logic [LANE_W-1:0]              read_lane;
   logic [AccW-3:0]                read_row;
+  logic [ChunkW-1:0]              chunk;
   logic [DrainW-1:0][TUPLE_W-1:0] tuples;
+  logic [OptLanes-1:0][TUPLE_W-1:0] sums;
   assign vector = phases_q[ToLanes];
-  assign busy_o = valid_q[ToLanes];
+  assign busy_o = valid_q[ToLanes] || dw_valid;
   always_comb begin
     for (int unsigned s = 0; s < Slots; s++) x[s] = active_q[s][vector];
   end
   jd_sparse_lanes #(
     .Lanes (Lanes), .Slots (Slots), .Acc (Acc), .DrainW (DrainW), .MulLatency (MulLatency),
-    .AddLatency (AddLatency)
+    .OptLanes (OptLanes), .AddLatency (AddLatency)
   ) u_lanes (
     .clk_i,
     .rst_ni        (rst_n),
-    .valid_i       (valid_q[ToLanes]),
-    .first_i       (rank_q2.first),
-    .window_i      (rank_q2.window),
-    .rank_i        (rank_q2.rank),
-    .accumulator_i ({rank_q2.half, (AccW - 3)'(0), vector}),
-    .x_i           (x),
-    .w_i           (weight_line),
+    .valid_i       (busy_o),
+    .first_i       (dw_valid ? dw_first : rank_q2.first),
+    .window_i      (dw_valid ? dw_window : rank_q2.window),
+    .rank_i        (dw_valid ? dw_rank : rank_q2.rank),
+    .accumulator_i (dw_valid ? dw_accumulator : {rank_q2.half, (AccW - 3)'(0), vector}),
+    .x_i           (dw_valid ? dw_x : x),
+    .w_i           (dw_valid ? dw_y : weight_line),
     .useful_o,
     .read_lane_i   (read_lane),
     .read_row_i    (read_row),
-    .read_data_o   (tuples)
+    .read_data_o   (tuples),
+    .chunk_i       (chunk),
+    .chunk_data_o  (sums)
   );
 
-  // ---- The drain: sums of a unit to the results, when the last of them is there
-  typedef struct packed {
-    logic              half;
-    logic [LANE_W-1:0] lanes;         // 0: the operation has no unit
-    logic [RW-1:0]     address;
-    logic              last;          // of its operation
-  } drain_t;
-  drain_t             entry_d, due, drain;
-  logic               due_valid, drain_valid, group_ends, freed_q, due_ready;
-  logic [LANE_W-1:0]  lane_q, left;
-  logic [3:0]         unused_count;
-  always_comb begin
-    entry_d = '{half: half_q, lanes: window_q.lanes, last: op_ends,
-                address: result_q + RW'(32'(tile_q) * Lanes)};
-    if (!unit_ends) entry_d.lanes = '0;
-  end
-  jd_delay #(.Width (1 + $bits(drain_t)), .Cycles (ToDrain)) u_due (
-    .clk_i,
-    .rst_ni (rst_n),
-    .in_i   ({unit_ends || op_ends, entry_d}),
-    .out_o  ({due_valid, due})
+  // ---- The sums of a unit, when the last of them is there
+  logic drain_idle;
+  jd_sparse_drain #(
+    .Lanes (Lanes), .Acc (Acc), .LMax (LMax), .RRows (RRows), .GRows (GRows), .DrainW (DrainW),
+    .OptLanes (OptLanes), .ToDrain (ToDrain), .DwDrain (DwDrain), .Add32Latency (Add32Latency)
+  ) u_drain (
+    .clk_i, .rst_ni, .clear_i,
+    .end_i         (unit_ends || op_ends),
+    .end_half_i    (half_q),
+    .end_lanes_i   (unit_ends ? window_q.lanes : '0),
+    .end_address_i (result_q + RW'(32'(tile_q) * Lanes)),
+    .end_last_i    (op_ends),
+    .due_o         (due),
+    .dw_i          (dw_ends),
+    .dw_unit_i     (dw_unit),
+    .frees_o       (frees),
+    .done_o,
+    .idle_o        (drain_idle),
+    .lane_o        (read_lane),
+    .row_o         (read_row),
+    .chunk_o       (chunk),
+    .tuples_i      (tuples),
+    .sums_i        (sums),
+    .read_en_i, .read_address_i, .read_data_o, .clear_gradients_i, .nonfinite_o, .gradient_en_i,
+    .gradient_layer_i, .gradient_word_i, .gradient_data_o
   );
-  jd_stream_fifo #(.Width ($bits(drain_t)), .Depth (8)) u_drains (
-    .clk_i, .rst_ni,
-    .clear_i     (clear_i),
-    .in_valid_i  (due_valid),
-    .in_ready_o  (due_ready),
-    .in_data_i   (due),
-    .out_valid_o (drain_valid),
-    .out_ready_i (group_ends),
-    .out_data_o  (drain),
-    .count_o     (unused_count)
-  );
-  assign left       = drain.lanes - lane_q;
-  assign group_ends = left <= LANE_W'(DrainW);
-  assign frees      = drain_valid && !freed_q && drain.lanes != '0
-                      && 32'(left) <= EARLY * DrainW;
-  assign read_lane  = lane_q;
-  assign read_row   = {drain.half, (AccW - 3)'(0)};
+  assign idle_o = state_q == StIdle && dw_idle && units_q == '0 && drain_idle;
 
-  logic                           write_q;
-  logic [RW-1:0]                  write_address_q;
-  logic [LANE_W-1:0]              write_left_q;
-  logic [DrainW-1:0][TUPLE_W-1:0] write_data_q;
-  logic [1:0]                     done_q;
-  always_ff @(posedge clk_i) begin
-    if (!rst_n || !drain_valid || group_ends) begin
-      lane_q  <= '0;
-      freed_q <= 1'b0;
-    end else begin
-      lane_q  <= lane_q + LANE_W'(DrainW);
-      freed_q <= freed_q || frees;
-    end
-    write_q <= rst_n && drain_valid;
-    done_q  <= rst_n ? {done_q[0], drain_valid && group_ends && drain.last} : '0;
-    if (drain_valid) begin
-      write_address_q <= drain.address + RW'(lane_q);
-      write_left_q    <= left;
-      write_data_q    <= tuples;
-    end
-  end
-  assign done_o = done_q[1];
-  assign idle_o = state_q == StIdle && units_q == '0 && !drain_valid && !write_q;
-
-  // ---- Results, in memories by the low bits of the address
-  for (genvar k = 0; k < DrainW; k++) begin : gen_results
-    localparam int unsigned TurnW = DrainLog > 0 ? DrainLog : 1;
-    logic [TurnW-1:0] turn;                 // which of the lanes comes here
-    logic [RW-1:0]    address;
-    assign turn    = DrainLog > 0 ? TurnW'(k) - TurnW'(write_address_q) : '0;
-    assign address = write_address_q + RW'(turn);
-    jd_mem_1r1w #(.Depth (RDepth), .LaneW (TUPLE_W)) u_memory (
-      .clk_i, .rst_ni,
-      .write_en_i   (write_q && LANE_W'(turn) < write_left_q),
-      .write_addr_i (RLineW'(address >> DrainLog)),
-      .write_mask_i (1'b1),
-      .write_data_i (write_data_q[turn]),
-      .read_en_i    (read_en_i[k]),
-      .read_addr_i  (RLineW'(read_address_i[k] >> DrainLog)),
-      .read_data_o  (read_data_o[k])
-    );
-  end
-
-  `JD_ASSERT_IF(DrainRoom_A, due_valid, due_ready)
-  `JD_ASSUME_IF(NoGradient_M, op_valid_i, op_i.pass != PassDw)
+  `JD_ASSERT(OneWalk_A, !(valid_q[ToLanes] && dw_valid) && !(list_read && dw_fetch)
+                        && !((unit_ends || op_ends) && dw_ends))
 endmodule : jd_sparse_bank

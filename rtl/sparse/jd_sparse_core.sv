@@ -3,10 +3,12 @@
 // A core: banks, activation store, and the units that move tensors between them.
 //
 //   dma <-> store -> fill -> banks -> elem -> store
+//                         -> bsum, banks -> optimizer
 //
 // Streams  table_i, bias_i, weight_*: writes to all banks. fill_*, op_*, elem_*: instructions, with
 //          the tiles of this core; each unit's done is high for one clock at an end, in order.
-//          dma_*: client of the store, after elem and fill.
+//          dma_*: client of the store, after elem and fill. gradient_*, bias_sum_*: words for the
+//          optimizer, READ_LATENCY clocks later, while no DW and no BSUM is under way.
 // Timing   that of the blocks.
 // Numbers  FP16; see the blocks.
 // Source   LearningGroup III-A, figure 3. Golden model: models/sparse/machine.py.
@@ -23,13 +25,20 @@ module jd_sparse_core
   parameter int unsigned WinMax     = 24,
   parameter int unsigned WRows      = 4096,
   parameter int unsigned XRows      = 8192,
+  parameter int unsigned YRows      = 8192,
   parameter int unsigned RRows      = 4096,
+  parameter int unsigned GRows      = 1024,
   parameter int unsigned ARows      = 65536,
   parameter int unsigned BWords     = 2048,
   parameter int unsigned DrainW     = 4,
+  parameter int unsigned OptLanes   = 6,
   parameter int unsigned Channels   = 4,
   parameter int unsigned MulLatency = 3,
-  parameter int unsigned AddLatency = 4
+  parameter int unsigned AddLatency = 4,
+  parameter int unsigned Add32Latency = 4,
+  localparam int unsigned GWordW    = $clog2(GRows * ((Lanes + OptLanes - 1) / OptLanes)),
+  localparam int unsigned SumLines  = (DMax + NEURONS - 1) / NEURONS,
+  localparam int unsigned SumLineW  = (SumLines > 1) ? $clog2(SumLines) : 1
 ) (
   input  logic                             clk_i,
   input  logic                             rst_ni,
@@ -39,14 +48,14 @@ module jd_sparse_core
   input  weight_begin_t                    weight_begin_i,
   input  logic [Banks-1:0]                 weight_write_i,
   input  logic [Lanes-1:0][HALF_W-1:0]     weight_line_i,
-  // FX
+  // FX, FY
   output logic                             fill_idle_o,
   input  logic                             fill_start_i,
   input  instruction_t                     fill_i,
   input  logic [TILES_W-1:0]               fill_tiles_i,
   input  logic                             fill_set_i,
   output logic                             fill_done_o,
-  // FW, DX
+  // FW, DX, DW
   output logic                             op_ready_o,
   input  logic                             op_valid_i,
   input  operation_t                       op_i,
@@ -70,10 +79,25 @@ module jd_sparse_core
   input  logic                             dma_write_i,
   input  logic [A_LINE_W-1:0]              dma_write_line_i,
   input  logic [LINE_W-1:0]                dma_write_data_i,
-  output logic                             dma_write_ready_o
+  output logic                             dma_write_ready_o,
+  // The optimizer's words
+  input  logic                             clear_gradients_i,
+  output logic                             nonfinite_o,    // a gradient or a bias sum
+  input  logic                             gradient_en_i,
+  input  logic [2:0]                       gradient_bank_i,
+  input  logic [LAYER_W-1:0]               gradient_layer_i,
+  input  logic [GWordW-1:0]                gradient_word_i,
+  output logic [OptLanes-1:0][SINGLE_W-1:0] gradient_data_o,
+  input  logic                             bias_sum_en_i,
+  input  logic [LAYER_W-1:0]               bias_sum_layer_i,
+  input  logic [SumLineW-1:0]              bias_sum_line_i,
+  output logic [NEURONS-1:0][SINGLE_W-1:0] bias_sum_data_o
 );
   localparam int unsigned XLines = (XRows + NEURONS - 1) / NEURONS;
+  localparam int unsigned YLines = (YRows + NEURONS - 1) / NEURONS;
   localparam int unsigned XW     = $clog2(XLines);
+  localparam int unsigned YW     = $clog2(YLines);
+  localparam int unsigned LineW  = (XW > YW) ? XW : YW;
   localparam int unsigned RW     = $clog2(RRows);
 
   // ---- The store
@@ -95,17 +119,17 @@ module jd_sparse_core
   assign dma_read_data_o = store_data;
 
   // ---- Operands
-  logic              x_write, x_of_y;
-  logic [XW-1:0]     x_address;
+  logic              x_write, x_of_y, fill_idle, fill_done, sum_idle, sum_wild;
+  logic [LineW-1:0]  x_address;
   logic [LINE_W-1:0] x_line;
-  jd_sparse_fill #(.XRows (XRows)) u_fill (
+  jd_sparse_fill #(.XRows (XRows), .YRows (YRows)) u_fill (
     .clk_i, .rst_ni, .clear_i,
-    .idle_o          (fill_idle_o),
+    .idle_o          (fill_idle),
     .start_i         (fill_start_i),
     .instruction_i   (fill_i),
     .tiles_i         (fill_tiles_i),
     .set_i           (fill_set_i),
-    .done_o          (fill_done_o),
+    .done_o          (fill_done),
     .read_en_o       (fill_read),
     .read_line_o     (fill_line),
     .read_ready_i    (fill_ready),
@@ -115,9 +139,28 @@ module jd_sparse_core
     .write_address_o (x_address),
     .write_line_o    (x_line)
   );
+  jd_sparse_bsum #(.DMax (DMax), .LMax (LMax), .Add32Latency (Add32Latency)) u_bsum (
+    .clk_i, .rst_ni, .clear_i,
+    .start_i       (fill_start_i),
+    .instruction_i (fill_i),
+    .line_valid_i  (x_write),
+    .line_i        (x_line),
+    .done_i        (fill_done),
+    .done_o        (fill_done_o),
+    .idle_o        (sum_idle),
+    .clear_gradients_i,
+    .nonfinite_o   (sum_wild),
+    .read_en_i     (bias_sum_en_i),
+    .read_layer_i  (bias_sum_layer_i),
+    .read_line_i   (bias_sum_line_i),
+    .read_data_o   (bias_sum_data_o)
+  );
+  assign fill_idle_o = fill_idle && sum_idle;
 
   // ---- Banks: an operation begins in all of them, and ends with the last
-  logic [Banks-1:0]                            ready, done, busy, idle;
+  logic [Banks-1:0]                            ready, done, busy, idle, wild;
+  logic [Banks-1:0][OptLanes-1:0][SINGLE_W-1:0] gradients;
+  logic [READ_LATENCY:1][2:0]                  gradient_banks_q;
   logic [Banks-1:0][LANE_W-1:0]                useful;
   logic [Banks-1:0][1:0]                       ends_q;      // operations that ended here
   logic [Banks-1:0]                            ended;
@@ -128,15 +171,19 @@ module jd_sparse_core
   for (genvar b = 0; b < Banks; b++) begin : gen_bank
     jd_sparse_bank #(
       .Index (b), .Lanes (Lanes), .Slots (Slots), .Acc (Acc), .DMax (DMax), .LMax (LMax),
-      .WinMax (WinMax), .WRows (WRows), .XRows (XRows), .RRows (RRows), .DrainW (DrainW),
-      .MulLatency (MulLatency), .AddLatency (AddLatency)
+      .WinMax (WinMax), .WRows (WRows), .XRows (XRows), .YRows (YRows), .RRows (RRows),
+      .GRows (GRows), .DrainW (DrainW), .OptLanes (OptLanes), .MulLatency (MulLatency),
+      .AddLatency (AddLatency), .Add32Latency (Add32Latency)
     ) u_bank (
       .clk_i, .rst_ni, .clear_i, .table_i, .weight_begin_i,
       .weight_write_i (weight_write_i[b]),
       .weight_line_i,
       .x_write_i      (x_write && !x_of_y),
-      .x_address_i    (x_address),
+      .x_address_i    (XW'(x_address)),
       .x_line_i       (x_line),
+      .y_write_i      (x_write && x_of_y),
+      .y_address_i    (YW'(x_address)),
+      .y_line_i       (x_line),
       .op_valid_i     (op_valid_i && op_ready_o),
       .op_ready_o     (ready[b]),
       .op_i, .op_tiles_i,
@@ -146,12 +193,26 @@ module jd_sparse_core
       .idle_o         (idle[b]),
       .read_en_i      (result_en[b]),
       .read_address_i (result_address[b]),
-      .read_data_o    (result_data[b])
+      .read_data_o    (result_data[b]),
+      .clear_gradients_i,
+      .nonfinite_o    (wild[b]),
+      .gradient_en_i  (gradient_en_i && gradient_bank_i == 3'(b)),
+      .gradient_layer_i, .gradient_word_i,
+      .gradient_data_o (gradients[b])
     );
     assign ended[b] = ends_q[b] != '0;
     always_ff @(posedge clk_i) begin
       if (!rst_ni || clear_i) ends_q[b] <= '0;
       else                    ends_q[b] <= ends_q[b] + 2'(done[b]) - 2'(op_done_o);
+    end
+  end
+  assign nonfinite_o = sum_wild || wild != '0;
+  always_ff @(posedge clk_i)
+    gradient_banks_q <= {gradient_banks_q[READ_LATENCY-1:1], gradient_bank_i};
+  always_comb begin
+    gradient_data_o = '0;
+    for (int unsigned b = 0; b < Banks; b++) begin
+      if (gradient_banks_q[READ_LATENCY] == 3'(b)) gradient_data_o = gradients[b];
     end
   end
   assign op_done_o = &ended;

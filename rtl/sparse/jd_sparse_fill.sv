@@ -4,7 +4,8 @@
 //
 // Streams  start_i: an instruction, while idle_o; done_o is high for one clock when all is written.
 //          read_*: client of jd_sparse_store. write_*: a line of 8 neurons to all banks.
-// Timing   A line per clock, if the store gives one; 4 clocks more.
+// Timing   A line per clock, if the store gives one; 4 clocks more. With BSUM a tile takes PERIOD
+//          clocks at least, so that the sums of one tile are there for the next.
 // Numbers  bits, unchanged. In an operand neuron n of a tile is in line n / 8, at place n mod 8; the
 //          tiles' lines follow each other.
 // Source   docs/sparse.md (programs). Golden model: models/sparse/machine.py, _fill.
@@ -13,8 +14,10 @@ module jd_sparse_fill
   import jd_sparse_pkg::*;
 #(
   parameter  int unsigned XRows  = 8192,
+  parameter  int unsigned YRows  = 8192,
   localparam int unsigned XLines = (XRows + NEURONS - 1) / NEURONS,
-  localparam int unsigned XW     = $clog2(XLines)
+  localparam int unsigned YLines = (YRows + NEURONS - 1) / NEURONS,
+  localparam int unsigned XW     = $clog2(XLines > YLines ? XLines : YLines)
 ) (
   input  logic                             clk_i,
   input  logic                             rst_ni,
@@ -38,9 +41,13 @@ module jd_sparse_fill
     return 3'(neuron) + skew;
   endfunction
   localparam int unsigned XHalf  = XLines / 2;
+  localparam int unsigned YHalf  = YLines / 2;
   localparam int unsigned LinesW = 7;                    // lines of a tile: 1..64
 
-  logic                run_q, y_q, gates_q, second_q;
+  localparam int unsigned PERIOD = 8;
+
+  logic                run_q, y_q, gates_q, second_q, bsum_q;
+  logic [3:0]          hold_q;                           // clocks to wait
   tensor_t             a_q, b_q;                         // lines of the tile
   logic [TILES_W-1:0]  left_q;                           // tiles
   logic [LinesW-1:0]   lines_q, line_q, split_q, part_q, part_line_q;
@@ -48,7 +55,7 @@ module jd_sparse_fill
   logic                asks, last_line, of_b;
   logic [A_LINE_W-1:0] line;
   logic [2:0]          skew;
-  assign asks      = run_q;
+  assign asks      = run_q && hold_q == '0;
   assign last_line = line_q == lines_q - 1'b1;
   assign of_b      = second_q && line_q >= split_q;
   assign line      = of_b ? b_q.line + A_LINE_W'(line_q - split_q) : a_q.line + A_LINE_W'(line_q);
@@ -77,6 +84,10 @@ module jd_sparse_fill
                                                 && pipe_q[READ_LATENCY-1:1] == '0);
     end
     skews_q <= {skews_q[READ_LATENCY-1:1], skew};
+    if (start_i) hold_q <= '0;
+    else if (moves && last_line && bsum_q && lines_q < LinesW'(PERIOD))
+      hold_q <= 4'(PERIOD - 32'(lines_q));
+    else if (hold_q != '0) hold_q <= hold_q - 1'b1;
     if (start_i) begin
       a_q         <= instruction_i.a;
       b_q         <= instruction_i.b;
@@ -87,6 +98,7 @@ module jd_sparse_fill
       y_q         <= instruction_i.op == FY;
       gates_q     <= instruction_i.flags.gates;
       second_q    <= instruction_i.flags.second;
+      bsum_q      <= instruction_i.flags.bsum;
       line_q      <= '0;
       part_line_q <= '0;
       gate_q      <= '0;
@@ -106,7 +118,8 @@ module jd_sparse_fill
         b_q.line    <= b_q.line + A_LINE_W'(b_q.stride);
       end
     end
-    if (start_i)      write_address_o <= XW'((set_i ? XHalf : 0) - 1);
+    if (start_i)
+      write_address_o <= XW'((!set_i ? 0 : instruction_i.op == FY ? YHalf : XHalf) - 1);
     else if (pipe_q[READ_LATENCY]) write_address_o <= write_address_o + 1'b1;
     if (pipe_q[READ_LATENCY]) begin
       for (int unsigned n = 0; n < NEURONS; n++) begin

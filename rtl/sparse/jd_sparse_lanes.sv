@@ -4,7 +4,7 @@
 //
 // Streams  window_i, rank_i, x_i, w_i, index_i: a multiply-add of all lanes whose slot has the rank.
 //          A pipe: valid only, no stall. read_*: the accumulators of DrainW lanes, in the same
-//          clock; lanes after the last one read as lane 0.
+//          clock; lanes after the last one read as lane 0. chunk_*: the same for OptLanes lanes.
 // Timing   A multiply-add per clock; its sum is in the accumulator LATENCY + 1 clocks later, with
 //          LATENCY = 1 + MulLatency + AddLatency.
 // Numbers  FP16, one chain an accumulator, from +0 at first_i. At first_i lanes of a slot without
@@ -19,9 +19,12 @@ module jd_sparse_lanes
   parameter  int unsigned Acc        = 64,   // 16, 32, 64
   parameter  int unsigned DrainW     = 4,    // lanes that are read: 1, 2, 4
   parameter  int unsigned MulLatency = 3,    // 1..4
+  parameter  int unsigned OptLanes   = 6,    // lanes of a chunk, 1..8
   parameter  int unsigned AddLatency = 4,    // 1..4
   localparam int unsigned AccW       = $clog2(Acc),
   localparam int unsigned RowW       = AccW - 2,
+  localparam int unsigned Chunks     = (Lanes + OptLanes - 1) / OptLanes,
+  localparam int unsigned ChunkW     = (Chunks > 1) ? $clog2(Chunks) : 1,
   localparam int unsigned SlotW      = $clog2(Slots)
 ) (
   input  logic                           clk_i,
@@ -36,7 +39,9 @@ module jd_sparse_lanes
   output logic [LANE_W-1:0]              useful_o,       // lanes of the last clock that multiply
   input  logic [LANE_W-1:0]              read_lane_i,
   input  logic [RowW-1:0]                read_row_i,
-  output logic [DrainW-1:0][TUPLE_W-1:0] read_data_o
+  output logic [DrainW-1:0][TUPLE_W-1:0] read_data_o,
+  input  logic [ChunkW-1:0]              chunk_i,
+  output logic [OptLanes-1:0][TUPLE_W-1:0] chunk_data_o
 );
   // ---- Which slot a lane belongs to, and whether it has the rank
   logic [Slots-1:0]             has, none;        // of slots
@@ -109,6 +114,10 @@ module jd_sparse_lanes
   always_comb begin
     for (int unsigned k = 0; k < DrainW; k++) begin
       read_data_o[k] = tuples[32'(read_lane_i) + k < Lanes ? 32'(read_lane_i) + k : 0];
+    end
+    for (int unsigned k = 0; k < OptLanes; k++) begin
+      chunk_data_o[k] = tuples[32'(chunk_i) * OptLanes + k < Lanes
+                               ? 32'(chunk_i) * OptLanes + k : 0];
     end
   end
 

@@ -126,6 +126,8 @@ module jd_sparse_operands
     pass: entry_i.op == FW ? PassFw : entry_i.op == DX ? PassDx : PassDw,
     number: entry_i.number, layer_tiles: layer_i.tiles,
     split_log2: entry_i.op == FW ? layer_i.split_log2 : '0,
-    x_lines: 7'((11'(x_neurons) + 11'(NEURONS - 1)) >> 3), x_set: x_set, r_set: r_fill_set
+    x_lines: 7'((11'(x_neurons) + 11'(NEURONS - 1)) >> 3), x_set: x_set,
+    r_set: r_fill_set, tr: layer_i.tr,
+    y_lines: entry_i.op == DW ? 7'((11'(y_neurons) + 11'(NEURONS - 1)) >> 3) : '0, y_set: y_set_o
   };
 endmodule : jd_sparse_operands

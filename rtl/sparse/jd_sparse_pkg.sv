@@ -31,6 +31,7 @@ package jd_sparse_pkg;
   localparam int unsigned WORD_BANKS = 64;  // of the parameter memory
   localparam int unsigned GROUP_LINE = 128; // grouping entries of a line
   localparam int unsigned READ_LATENCY = 2; // clocks of the activation store
+  localparam int unsigned BLOCK     = 32;   // ranks of a unit of DW, at most
 
   localparam int unsigned LAYER_W   = 3;    // a layer's number
   localparam int unsigned DIM_W     = 10;   // rows or columns of a layer, 1..512
@@ -302,7 +303,26 @@ package jd_sparse_pkg;
     logic [6:0]         x_lines;       // lines of 8 neurons of a tile of X
     logic               x_set;
     logic               r_set;         // of results
+    logic               tr;            // of DW: contracts columns
+    logic [6:0]         y_lines;       // of DW, as x_lines
+    logic               y_set;
   } operation_t;
+
+  // A unit of DW whose sums are in the accumulators: those of rank r in number r of a half.
+  typedef struct packed {
+    logic [LANE_W-1:0] lanes;
+    logic [5:0]        ranks;          // of the unit, 0..32
+  } gradient_slot_t;
+  typedef struct packed {
+    logic                       half;
+    logic                       none;  // an operation without units
+    logic                       ends;  // its operation
+    logic [LAYER_W-1:0]         layer;
+    logic [G_LINE_W-1:0]        line;  // of rank 0
+    logic [5:0]                 ranks;
+    logic [LANE_W-1:0]          lanes;
+    gradient_slot_t [SLOTS-1:0] slots;
+  } gradient_unit_t;
 
   // A bias that was written: FP16, for the cores.
   typedef struct packed {

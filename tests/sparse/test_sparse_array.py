@@ -32,8 +32,9 @@ def lanes_bench(lanes: int, acc: int, drain: int, seed: int) -> Player:
             "valid_i": 1, "first_i": 1, "window_i": WINDOW_BITS, "rank_i": 10,
             "accumulator_i": acc.bit_length() - 1, "x_i": 64, "w_i": 16 * lanes,
             "read_lane_i": 9, "read_row_i": acc.bit_length() - 3,
+            "chunk_i": max(1, (-(-lanes // 6) - 1).bit_length()),
         },
-        {"useful_o": 9, "read_data_o": 64 * drain},
+        {"useful_o": 9, "read_data_o": 64 * drain, "chunk_data_o": 64 * 6},
     )  # fmt: skip
     return Player(block, {"Lanes": lanes, "Acc": acc, "DrainW": drain}, seed)
 

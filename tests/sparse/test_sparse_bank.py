@@ -11,17 +11,20 @@ from models.sparse.formats import Layer
 from models.sparse.layer import forward
 from models.sparse.numbers import half
 from models.sparse.osel import Encoding, Width, encode
-from models.sparse.plan import Build, Pass, plan
+from models.sparse.plan import Build, Pass, PlanError, plan
 from verif.play import Block, Player
 from verif.sparse.tables import (
+    BEGIN_BITS,
     DX,
     FW,
+    OPERATION_BITS,
     TABLE_BITS,
     Slot,
     concat,
     lanes_of,
     lines_before,
     lists_of,
+    operation_word,
     ranges_of,
     table_words,
     weight_lines,
@@ -30,28 +33,37 @@ from verif.sparse.tables import (
 )
 
 INDEX, BANKS, SLOTS = 1, 2, 4
-DMAX, LMAX, WIN, WROWS, XROWS, RROWS = 32, 3, 24, 512, 512, 512
-OPERATION_BITS, BEGIN_BITS = 20, 5
+DMAX, LMAX, WIN, WROWS, XROWS, RROWS, GROWS = 32, 3, 24, 512, 512, 512, 256
 BUILDS = [(5, 16, 4), regress(9, 64, 2), regress(33, 32, 1)]
 
 
-def bench(lanes: int, acc: int, drain: int, seed: int = 1) -> Player:
+def gradient_words(lanes: int, word: int) -> int:
+    """Words of `word` gradients in a bank."""
+    return GROWS * -(-lanes // word)
+
+
+def bench(lanes: int, acc: int, drain: int, seed: int = 1, word: int = 6) -> Player:
+    """A bank; `word`: gradients of a word."""
     block = Block(
         "jackdaw:engine:sparse_array", "jd_sparse_bank",
         {
             "clear_i": 1, "table_i": TABLE_BITS, "weight_begin_i": BEGIN_BITS,
             "weight_write_i": 1, "weight_line_i": 16 * lanes, "x_write_i": 1, "x_address_i": 6,
-            "x_line_i": 512, "op_valid_i": 1, "op_i": OPERATION_BITS, "op_tiles_i": 4,
-            "read_en_i": drain, "read_address_i": 9 * drain,
+            "x_line_i": 512, "y_write_i": 1, "y_address_i": 6, "y_line_i": 512, "op_valid_i": 1,
+            "op_i": OPERATION_BITS, "op_tiles_i": 4, "read_en_i": drain,
+            "read_address_i": 9 * drain, "clear_gradients_i": 1, "gradient_en_i": 1,
+            "gradient_layer_i": 3,
+            "gradient_word_i": (gradient_words(lanes, word) - 1).bit_length(),
         },
         {
             "op_ready_o": 1, "done_o": 1, "busy_o": 1, "useful_o": 9, "idle_o": 1,
-            "read_data_o": 64 * drain,
+            "read_data_o": 64 * drain, "nonfinite_o": 1, "gradient_data_o": 32 * word,
         },
     )  # fmt: skip
     parameters = {
         "Index": INDEX, "Lanes": lanes, "Acc": acc, "DMax": DMAX, "LMax": LMAX, "WinMax": WIN,
-        "WRows": WROWS, "XRows": XROWS, "RRows": RROWS, "DrainW": drain,
+        "WRows": WROWS, "XRows": XROWS, "YRows": XROWS, "RRows": RROWS, "GRows": GROWS,
+        "DrainW": drain, "OptLanes": word,
     }  # fmt: skip
     return Player(block, parameters, seed)
 
@@ -59,24 +71,37 @@ def bench(lanes: int, acc: int, drain: int, seed: int = 1) -> Player:
 class Case:
     """A layer in the bank: its plan, and what the operations of a pass must give."""
 
-    def __init__(self, rng: np.random.Generator, number: int, lanes: int, drain: int) -> None:
+    def __init__(
+        self, rng: np.random.Generator, number: int, lanes: int, drain: int, plain: bool = False
+    ) -> None:
         split = int(rng.choice([0, 0, 1, 2]))
         groups = int(rng.choice([1, 2, 4, 8])) if not split else 1
         n = int(rng.integers(1, DMAX + 1)) if not split else int(rng.integers(1, lanes // 4 + 1))
         m = int(rng.integers(4, DMAX + 1))
         self.layer = Layer(
-            m, n, groups, split, tiles=int(rng.integers(1, 9)), dx_from=int(rng.integers(0, m))
-        )
+            m, n, groups, split, tr=bool(rng.random() < 0.5), tiles=int(rng.integers(1, 9)),
+            dx_from=int(rng.integers(0, m)),
+        )  # fmt: skip
         self.number, self.lanes, self.drain = number, lanes, drain
-        self.encoding: Encoding = encode(
-            rng.integers(0, groups, m), rng.integers(0, groups, n), groups, Width()
-        )
+        some = rng.permutation(groups)[: int(rng.integers(1, groups + 1))]
+        ig = rng.choice(some, m) if rng.random() < 0.3 else rng.integers(0, groups, m)
+        self.encoding: Encoding = encode(ig, rng.integers(0, groups, n), groups, Width())
         build = Build(1, BANKS, lanes, SLOTS, drain, 64, WROWS, 1 << 12, RROWS)
-        self.plan = plan(
-            self.encoding, build, self.layer.tiles, self.layer.split, self.layer.dx_from
-        )
+        one = self.layer
+        self.plan = plan(self.encoding, build, one.tiles, one.split, one.dx_from, one.tr, plain)
         self.w16 = half(rng.standard_normal((m, n)))
         self.windows = windows_of(self.encoding, self.plan, self.layer)
+
+    @classmethod
+    def any(
+        cls, rng: np.random.Generator, number: int, lanes: int, drain: int, plain: bool = False
+    ) -> Case:
+        """A layer whose results the bank holds."""
+        while True:
+            try:
+                return cls(rng, number, lanes, drain, plain)
+            except PlanError:
+                continue
 
     @property
     def fits(self) -> bool:
@@ -130,7 +155,7 @@ class Case:
         return np.concatenate(parts, axis=1).T
 
 
-def fill(sim: Player, x: np.ndarray, which_set: int) -> int:
+def fill(sim: Player, x: np.ndarray, which_set: int, operand: str = "x") -> int:
     """Write an operand, [neurons, V]. Returns: lines of a tile."""
     neurons, vectors = x.shape
     lines = -(-neurons // 8)
@@ -138,11 +163,12 @@ def fill(sim: Player, x: np.ndarray, which_set: int) -> int:
     padded[:neurons] = x
     tiles = padded.reshape(lines, 8, vectors // 4, 4).transpose(2, 0, 1, 3)
     count = lines * (vectors // 4)
-    sim.run(
-        count, x_write_i=np.ones(count),
-        x_address_i=np.arange(count) + which_set * (XROWS // 16),
-        x_line_i=words([lanes_of(line) for line in tiles.reshape(count, 32)], 512),
-    )  # fmt: skip
+    inputs = {
+        f"{operand}_write_i": np.ones(count),
+        f"{operand}_address_i": np.arange(count) + which_set * (XROWS // 16),
+        f"{operand}_line_i": words([lanes_of(line) for line in tiles.reshape(count, 32)], 512),
+    }
+    sim.run(count, **inputs)
     return lines
 
 
@@ -182,6 +208,36 @@ def results(sim: Player, drain: int, addresses: list[int]) -> np.ndarray:
     return np.ascontiguousarray(found).view(np.uint16).reshape(count, 4)
 
 
+def compare(
+    sim: Player, case: Case, which: int, tiles: int, x: np.ndarray, which_set: int
+) -> tuple[int, int]:
+    """Results of FW or DX. Returns: lanes that were compared, useful multiply-adds."""
+    found = case.of(which)
+    (_, mine) = ranges_of(found, BANKS, [0] * BANKS)
+    want = case.want(which, x)
+    rows, columns = lists_of(case.encoding)
+    produced = rows if which == DX else columns
+    split = case.layer.split if which == FW else 1
+    compared = macs = 0
+    for unit, owner in enumerate(found.banks):
+        window, tile = divmod(unit, found.tiles)
+        if owner != INDEX or tile >= tiles:
+            continue
+        base = which_set * RROWS // 2 + (unit - mine.first_unit) * case.lanes
+        slots: list[Slot] = case.windows[which][window]
+        macs += 4 * sum(s.lanes * s.depth for s in slots)
+        places = [
+            int(produced[s.produced + i]) + (j * case.layer.n if split > 1 else 0)
+            for j, s in enumerate(slots)
+            for i in range(s.lanes)
+        ]
+        got = results(sim, case.drain, [base + k for k in range(len(places))])
+        codes = want[places, 4 * tile : 4 * tile + 4].astype(np.float16)
+        assert (got == np.ascontiguousarray(codes).view(np.uint16)).all()
+        compared += len(places)
+    return compared, macs
+
+
 @builds(bench)
 @pytest.mark.parametrize(("lanes", "acc", "drain"), BUILDS)
 def test_sparse_bank(lanes: int, acc: int, drain: int, seed: int) -> None:
@@ -192,7 +248,7 @@ def test_sparse_bank(lanes: int, acc: int, drain: int, seed: int) -> None:
     for _ in range(scale(12, 3)):
         cases: list[Case] = []
         while len(cases) < LMAX:
-            case = Case(rng, len(cases), lanes, drain)
+            case = Case.any(rng, len(cases), lanes, drain)
             if case.fits:
                 cases.append(case)
         for case in cases:
@@ -206,37 +262,15 @@ def test_sparse_bank(lanes: int, acc: int, drain: int, seed: int) -> None:
                 neurons = case.layer.m if which == FW else case.layer.n
                 tiles = min(int(rng.integers(0, most + 1)), XROWS // 2 // (-(-neurons // 8) * 8))
                 x = half(rng.standard_normal((neurons, 4 * max(tiles, 1))))
-                lines = fill(sim, x, which_set)
-                split = case.layer.split_log2 if which == FW else 0
-                word = concat(
-                    (which, 2), (case.number, 3), (most, 4), (split, 2), (lines, 7),
-                    (which_set, 1), (which_set, 1),
+                fill(sim, x, which_set)
+                word = operation_word(
+                    which, case.number, case.layer, neurons, which_set, which_set
                 )  # fmt: skip
                 runs.append((case, which, tiles, x, word))
             useful = operate(sim, [(run[-1], run[2]) for run in runs])
             for which_set, (case, which, tiles, x, _word) in enumerate(runs):
-                found = case.of(which)
-                (_, mine) = ranges_of(found, BANKS, [0] * BANKS)
-                want = case.want(which, x)
-                rows, columns = lists_of(case.encoding)
-                produced = rows if which == DX else columns
-                split = case.layer.split if which == FW else 1
-                for unit, owner in enumerate(found.banks):
-                    window, tile = divmod(unit, found.tiles)
-                    if owner != INDEX or tile >= tiles:
-                        continue
-                    base = which_set * RROWS // 2 + (unit - mine.first_unit) * lanes
-                    slots: list[Slot] = case.windows[which][window]
-                    useful -= 4 * sum(s.lanes * s.depth for s in slots)
-                    places = [
-                        int(produced[s.produced + i]) + (j * case.layer.n if split > 1 else 0)
-                        for j, s in enumerate(slots)
-                        for i in range(s.lanes)
-                    ]
-                    got = results(sim, drain, [base + k for k in range(len(places))])
-                    codes = want[places, 4 * tile : 4 * tile + 4].astype(np.float16)
-                    assert (got == np.ascontiguousarray(codes).view(np.uint16)).all()
-                    compared += len(places)
+                found, macs = compare(sim, case, which, tiles, x, which_set)
+                compared, useful = compared + found, useful - macs
             assert useful == 0
     assert compared
 
@@ -253,7 +287,7 @@ def test_sparse_bank_clocks(seed: int) -> None:
     case.w16 = half(rng.standard_normal((32, 10)))
     case.windows = windows_of(case.encoding, case.plan, case.layer)
     case.load(sim, [])
-    word = concat((FW, 2), (0, 3), (4, 4), (0, 2), (4, 7), (0, 1), (0, 1))
+    word = operation_word(FW, 0, case.layer, 32, 0)
     out = sim.run(
         2000, op_valid_i=np.ones(2000), op_i=words([word] * 2000, OPERATION_BITS),
         op_tiles_i=np.full(2000, 4),

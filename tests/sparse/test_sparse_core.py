@@ -22,6 +22,7 @@ from verif.play import Block, Player
 from verif.sparse.tables import (
     BEGIN_BITS,
     BIAS_BITS,
+    DW,
     DX,
     FW,
     INSTRUCTION_BITS,
@@ -30,6 +31,7 @@ from verif.sparse.tables import (
     concat,
     instruction_word,
     lanes_of,
+    lines_before,
     lists_of,
     operation_word,
     table_words,
@@ -41,18 +43,20 @@ from verif.sparse.tables import (
 LMAX, DMAX, AROWS = 3, 32, 256
 RATES = Rates(*[np.float32(0)] * 5)
 NO_MEMORY = cast(Memory, None)  # these instructions do not use it
-CORES = [(2, 5, 2, 4), regress(3, 9, 4, 2), regress(1, 33, 8, 1)]  # banks, lanes, channels, DrainW
+# banks, lanes, channels, DrainW, OptLanes
+CORES = [(2, 5, 2, 4, 2), regress(3, 9, 4, 2, 6), regress(1, 33, 8, 1, 4)]
 
 
-def geometry(banks: int, lanes: int, channels: int, drain: int) -> Geometry:
+def geometry(banks: int, lanes: int, channels: int, drain: int, word: int) -> Geometry:
     return Geometry(
-        1, banks, lanes, 4, 16, 8, DMAX, LMAX, 24, 512, 512, 512, 1024, 512, AROWS, 8192, 64, 64,
-        8, drain_w=drain, channels=channels,
+        1, banks, lanes, 4, 64, 8, DMAX, LMAX, 24, 512, 512, 512, 1024, 512, AROWS, 8192, 64, 64,
+        8, drain_w=drain, opt_lanes=word, channels=channels,
     )  # fmt: skip
 
 
-def bench(banks: int, lanes: int, channels: int, drain: int, seed: int = 1) -> Player:
-    g = geometry(banks, lanes, channels, drain)
+def bench(banks: int, lanes: int, channels: int, drain: int, word: int, seed: int = 1) -> Player:
+    g = geometry(banks, lanes, channels, drain, word)
+    words_of_bank = g.g_rows * -(-lanes // word)
     block = Block(
         "jackdaw:engine:sparse_array", "jd_sparse_core",
         {
@@ -63,18 +67,23 @@ def bench(banks: int, lanes: int, channels: int, drain: int, seed: int = 1) -> P
             "elem_start_i": 1, "elem_i": INSTRUCTION_BITS, "elem_dx_i": 1, "elem_set_i": 1,
             "elem_tiles_i": 4,
             "dma_read_i": 1, "dma_read_line_i": 16, "dma_write_i": 1, "dma_write_line_i": 16,
-            "dma_write_data_i": 512,
+            "dma_write_data_i": 512, "clear_gradients_i": 1, "gradient_en_i": 1,
+            "gradient_bank_i": 3, "gradient_layer_i": 3,
+            "gradient_word_i": (words_of_bank - 1).bit_length(), "bias_sum_en_i": 1,
+            "bias_sum_layer_i": 3, "bias_sum_line_i": 2,
         },
         {
             "fill_idle_o": 1, "fill_done_o": 1, "op_ready_o": 1, "op_done_o": 1, "busy_o": 1,
             "useful_o": 12, "elem_idle_o": 1, "elem_done_o": 1, "dma_read_ready_o": 1,
-            "dma_read_data_o": 512, "dma_write_ready_o": 1,
+            "dma_read_data_o": 512, "dma_write_ready_o": 1, "nonfinite_o": 1,
+            "gradient_data_o": 32 * word, "bias_sum_data_o": 256,
         },
     )  # fmt: skip
     parameters = {
         "Banks": banks, "Lanes": lanes, "Acc": g.acc, "DMax": DMAX, "LMax": LMAX,
-        "WinMax": g.win_max, "WRows": g.w_rows, "XRows": g.x_rows, "RRows": g.r_rows,
-        "ARows": AROWS, "BWords": g.b_words, "DrainW": drain, "Channels": channels,
+        "WinMax": g.win_max, "WRows": g.w_rows, "XRows": g.x_rows, "YRows": g.y_rows,
+        "RRows": g.r_rows, "GRows": g.g_rows, "ARows": AROWS, "BWords": g.b_words,
+        "DrainW": drain, "OptLanes": word, "Channels": channels,
     }  # fmt: skip
     return Player(block, parameters, seed)
 
@@ -85,7 +94,8 @@ class Both:
     def __init__(self, rng: np.random.Generator, sim: Player, g: Geometry) -> None:
         self.rng, self.sim, self.geometry = rng, sim, g
         self.machine = Machine(g)
-        self.sets = {"x": 0, "r": 0}
+        self.sets = {"x": 0, "y": 0, "r": 0}
+        self.compared = 0
 
     def configure(self, layers: Sequence[Layer]) -> None:
         """Random masks, weights and biases; plans and compressed weights on both sides."""
@@ -95,6 +105,7 @@ class Both:
         biases = half(machine.bias).view(np.uint16)
         word = [concat((1, 1), (k, 11), (int(code), 16)) for k, code in enumerate(biases)]
         sim.run(len(word), bias_i=words(word, BIAS_BITS))
+        self.clear()
         before: list[Plan] = []
         for number, layer in enumerate(layers):
             state = machine.layers[number]
@@ -110,6 +121,11 @@ class Both:
             sim.run(len(table), table_i=words(table, TABLE_BITS))
             before.append(state.plan)
             self._weights(number, layer)
+
+    def clear(self) -> None:
+        """CLRG."""
+        self.model(Instruction(Op.CLRG))
+        self.sim.run(1, clear_gradients_i=np.ones(1))
 
     def _weights(self, number: int, layer: Layer) -> None:
         """Write the weight lines of both passes."""
@@ -167,19 +183,21 @@ class Both:
         layer = self.machine.layers[one.layer].layer
         word = words([instruction_word(one, layer)], INSTRUCTION_BITS)
         tiles, go = np.array([one.tiles[0]]), np.ones(1)
-        if op == Op.FX:
-            which_set, done = self.sets["x"], "fill_done_o"
+        if op in (Op.FX, Op.FY):
+            which_set, done = self.sets["x" if op == Op.FX else "y"], "fill_done_o"
             sim.run(1, fill_start_i=go, fill_i=word, fill_tiles_i=tiles, fill_set_i=[which_set])  # type: ignore[arg-type]
-        elif op in (Op.FW, Op.DX):
-            which = DX if op == Op.DX else FW
+        elif op in (Op.FW, Op.DX, Op.DW):
+            which = {Op.FW: FW, Op.DX: DX, Op.DW: DW}[op]
             done = "op_done_o"
             operation = operation_word(
-                which, one.layer, layer, neurons, self.sets["x"], self.sets["r"]
+                which, one.layer, layer, neurons, self.sets["x"], self.sets["r"], self.sets["y"]
             )
             assert sim.run(
                 1, op_valid_i=go, op_i=words([operation], OPERATION_BITS), op_tiles_i=tiles
             )["op_ready_o"][0]  # fmt: skip
             self.sets["x"] ^= 1
+            if op == Op.DW:
+                self.sets["y"] ^= 1
         else:
             done = "elem_done_o"
             sim.run(
@@ -195,6 +213,66 @@ class Both:
                 return clocks - 32 + int(np.flatnonzero(out[done])[0])
         raise AssertionError(f"{op.name} does not end")
 
+    def check_gradients(self) -> None:
+        """Gradients and bias sums of all layers, and whether they are finite."""
+        sim, banks = self.sim, self.geometry.banks
+        word = self.geometry.opt_lanes
+        chunks = -(-self.geometry.lanes // word)
+        plans = [state.plan for state in self.machine.layers if state.plan is not None]
+        for number, state in enumerate(self.machine.layers):
+            layer, encoding, plan = state.layer, state.encoding, state.plan
+            assert encoding is not None and plan is not None
+            want = np.zeros((layer.m, layer.n), np.float32)
+            at = 0
+            for m, n in zip(encoding.row_lists, encoding.column_lists, strict=True):
+                size = len(m) * len(n)
+                want[np.ix_(m, n)] = state.grads[0][at : at + size].reshape(len(m), len(n))
+                at += size
+            windows = windows_of(encoding, plan, layer)[DW]
+            rows, columns = lists_of(encoding)
+            inner, outer = (columns, rows) if layer.tr else (rows, columns)
+            lines = lines_before(plans[:number], banks)[1]
+            asked: list[tuple[int, int]] = []
+            places: list[list[tuple[int, int, int]]] = []
+            found = plan.gradient
+            for (window, first), bank in zip(found.units, found.banks, strict=True):
+                slots = windows[window]
+                for rank in range(first, min(first + found.block, max(s.depth for s in slots))):
+                    lane, line = 0, []
+                    for slot in slots:
+                        for k in range(slot.lanes if rank < slot.depth else 0):
+                            pair = int(inner[slot.first + rank]), int(outer[slot.produced + k])
+                            line.append((lane + k, *(pair[::-1] if layer.tr else pair)))
+                        lane += slot.lanes
+                    for chunk in range(chunks):
+                        asked.append((bank, int(lines[bank]) * chunks + chunk))
+                        places.append([
+                            (i % word, m, n) for i, m, n in line if i // word == chunk
+                        ])  # fmt: skip
+                    lines[bank] += 1
+            count = len(asked)
+            if count:
+                asked += [asked[-1]] * 2
+                out = sim.run(
+                    count + 2, gradient_en_i=np.ones(count + 2),
+                    gradient_layer_i=np.full(count + 2, number),
+                    gradient_bank_i=np.array([bank for bank, _ in asked]),
+                    gradient_word_i=np.array([place for _, place in asked]),
+                )["gradient_data_o"].reshape(count + 2, -1)[2:]  # fmt: skip
+                for got, those in zip(out, places, strict=True):
+                    for k, row, column in those:
+                        assert got[k] == want.view(np.uint32)[row, column], (number, row, column)
+                        self.compared += 1
+            count = -(-layer.n // 8)
+            sums: np.ndarray = sim.run(
+                count + 2, bias_sum_en_i=np.ones(count + 2),
+                bias_sum_layer_i=np.full(count + 2, number),
+                bias_sum_line_i=np.minimum(np.arange(count + 2), count - 1),
+            )["bias_sum_data_o"][2:]  # fmt: skip
+            codes = np.ascontiguousarray(sums).reshape(-1)[: layer.n]
+            assert (codes == state.biases[0].view(np.uint32)).all(), (number, codes)
+        assert sim.run(1)["nonfinite_o"][0] == self.machine.nonfinite
+
 
 def random_layer(rng: np.random.Generator, number: int, lanes: int) -> Layer:
     split = int(rng.choice([0, 0, 0, 1, 2]))
@@ -202,28 +280,78 @@ def random_layer(rng: np.random.Generator, number: int, lanes: int) -> Layer:
     n = int(rng.integers(1, DMAX + 1)) if not split else int(rng.integers(1, lanes // 4 + 1))
     m = int(rng.integers(4, DMAX + 1))
     return Layer(
-        m, n, groups, split, tiles=int(rng.integers(1, 5)), dx_from=int(rng.integers(0, m)),
+        m, n, groups, split, tr=bool(rng.random() < 0.5), tiles=int(rng.integers(1, 5)),
+        dx_from=int(rng.integers(0, m)),
         w_base=number * DMAX * pitch(DMAX), b_base=int(rng.integers(0, 64 - n)),
     )  # fmt: skip
 
 
+def configure(rng: np.random.Generator, both: Both, lanes: int) -> None:
+    """Layers whose plans fit."""
+    while True:
+        try:
+            both.configure([random_layer(rng, k, lanes) for k in range(LMAX)])
+        except Exception as error:
+            if "E_PLAN" not in str(error):
+                raise
+        else:
+            break
+
+
 @builds(bench)
-@pytest.mark.parametrize(("banks", "lanes", "channels", "drain"), CORES)
-def test_sparse_core(banks: int, lanes: int, channels: int, drain: int, seed: int) -> None:
+@pytest.mark.parametrize(("banks", "lanes", "channels", "drain", "word"), CORES)
+def test_sparse_core_gradients(
+    banks: int, lanes: int, channels: int, drain: int, word: int, seed: int
+) -> None:
+    """FX and FY with and without BSUM, gates, DW on DW, of random layers, to the bit."""
+    rng = np.random.default_rng(seed)
+    g = geometry(banks, lanes, channels, drain, word)
+    both = Both(rng, bench(banks, lanes, channels, drain, word, seed), g)
+    for _ in range(scale(12, 3)):
+        configure(rng, both, lanes)
+        lines = half(rng.standard_normal((AROWS, 8, 4)))
+        lines[rng.random(lines.shape) < rng.choice([0, 1e-4, 1e-3])] = np.inf
+        both.write(0, lines)
+        for _run in range(6):
+            number = int(rng.integers(0, LMAX))
+            layer = both.machine.layers[number].layer
+            tiles = (int(rng.integers(1, layer.tiles + 1)), 0, 0)
+            fills = [(layer.m, Op.FX), (layer.n, Op.FY)]
+            if layer.tr:
+                fills = [(layer.m, Op.FY), (layer.n, Op.FX)]
+            for k in rng.permutation(2):
+                neurons, op = fills[k]
+                flags = Flag.BSUM if k and rng.random() < 0.7 else Flag(0)
+                if neurons == 32 and rng.random() < 0.5:
+                    flags |= Flag.GATES
+                at = Tensor(64 * int(k) + int(rng.integers(0, 32)), int(rng.integers(0, 8)), 8)
+                both.run(
+                    Instruction(
+                        op, flags=int(flags), layer=number, tiles=tiles, a=at, neurons=neurons
+                    )
+                )
+            first = layer.n if layer.tr else layer.m
+            both.run(Instruction(Op.DW, layer=number, tiles=tiles), neurons=first)
+            if rng.random() < 0.5:
+                both.check_gradients()
+            if rng.random() < 0.3:
+                both.clear()
+        both.check_gradients()
+    assert both.compared
+
+
+@builds(bench)
+@pytest.mark.parametrize(("banks", "lanes", "channels", "drain", "word"), CORES)
+def test_sparse_core(
+    banks: int, lanes: int, channels: int, drain: int, word: int, seed: int
+) -> None:
     """FX, FW or DX, LIN with each flag, of random layers, tiles and places, to the bit."""
     rng = np.random.default_rng(seed)
-    g = geometry(banks, lanes, channels, drain)
-    both = Both(rng, bench(banks, lanes, channels, drain, seed), g)
+    g = geometry(banks, lanes, channels, drain, word)
+    both = Both(rng, bench(banks, lanes, channels, drain, word, seed), g)
     both.write(0, half(rng.standard_normal((AROWS, 8, 4))))
     for _ in range(scale(12, 3)):
-        while True:
-            try:
-                both.configure([random_layer(rng, k, lanes) for k in range(LMAX)])
-            except Exception as error:
-                if "E_PLAN" not in str(error):
-                    raise
-            else:
-                break
+        configure(rng, both, lanes)
         both.write(0, half(rng.standard_normal((AROWS, 8, 4))))
         for _run in range(4):
             number = int(rng.integers(0, LMAX))
@@ -257,3 +385,52 @@ def test_sparse_core(banks: int, lanes: int, channels: int, drain: int, seed: in
             )  # fmt: skip
             both.run(lin, dx)
             both.check()
+
+
+@builds(bench)
+@pytest.mark.parametrize(("banks", "lanes", "channels", "drain", "word"), CORES[:1])
+def test_sparse_core_bias_sums(
+    banks: int, lanes: int, channels: int, drain: int, word: int, seed: int
+) -> None:
+    """When FY with BSUM is done its sums are there; clear_i in the middle of it."""
+    rng = np.random.default_rng(seed)
+    g = geometry(banks, lanes, channels, drain, word)
+    sim = bench(banks, lanes, channels, drain, word, seed)
+    both = Both(rng, sim, g)
+    for _ in range(scale(10, 3)):
+        configure(rng, both, lanes)
+        both.write(0, half(rng.standard_normal((AROWS, 8, 4))))
+        for _run in range(4):
+            number = int(rng.integers(0, LMAX))
+            layer = both.machine.layers[number].layer
+            one = Instruction(
+                Op.FY, flags=int(Flag.BSUM), layer=number, neurons=layer.n,
+                tiles=(int(rng.integers(0, layer.tiles + 1)), 0, 0),
+                a=Tensor(int(rng.integers(0, 32)), int(rng.integers(0, 8)), 8),
+            )  # fmt: skip
+            start = {
+                "fill_start_i": np.ones(1), "fill_tiles_i": np.array([one.tiles[0]]),
+                "fill_i": words([instruction_word(one, layer)], INSTRUCTION_BITS),
+            }  # fmt: skip
+            if rng.random() < 0.3:
+                sim.run(1, **start)
+                sim.run(int(rng.integers(1, 40)))
+                sim.run(1, clear_i=np.ones(1))
+                out = sim.run(60)
+                assert out["fill_idle_o"].all() and not out["fill_done_o"].any()
+                both.clear()
+            both.model(one)
+            out = sim.run(1, **start)
+            for _clock in range(400):
+                if out["fill_done_o"][0]:
+                    break
+                out = sim.run(1)
+            assert out["fill_done_o"][0]
+            line = (layer.n - 1) // 8
+            sums = sim.run(
+                3, bias_sum_en_i=np.ones(3), bias_sum_layer_i=np.full(3, number),
+                bias_sum_line_i=np.full(3, line),
+            )["bias_sum_data_o"][2]  # fmt: skip
+            want = both.machine.layers[number].biases[0][8 * line :].view(np.uint32)
+            assert (sums[: len(want)] == want).all()
+            both.machine.drop()

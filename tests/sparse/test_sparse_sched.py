@@ -304,7 +304,7 @@ class Device:
             which = {Op.FW: 0, Op.DX: 1, Op.DW: 2}[one.code]
             neurons = layer.n if which == 1 or (which == 2 and layer.tr) else layer.m
             assert number(now["op_o"]) == operation_word(
-                which, one.layer, layer, neurons, x % 2, made % 2
+                which, one.layer, layer, neurons, x % 2, made % 2, before.count(Op.DW) % 2
             )
             assert now["op_row_o"] == one.has(Flag.ROW)
             tiles = sum(t << 4 * k for k, t in enumerate(one.tiles))

@@ -17,7 +17,7 @@ LAYER_BITS, TENSOR_BITS, INSTRUCTION_BITS, OPERATION_BITS, BEGIN_BITS, BIAS_BITS
     92,
     29,
     271,
-    20,
+    29,
     5,
     28,
 )
@@ -83,12 +83,15 @@ def entry_word(one: Instruction, at: int, forward: int, backward: int) -> int:
 
 
 def operation_word(
-    which: int, number: int, layer: Layer, neurons: int, x_set: int, r_set: int
-) -> int:
-    """operation_t: FW or DX of a layer, with an operand of so many neurons."""
+    which: int, number: int, layer: Layer, neurons: int, x_set: int, r_set: int = 0,
+    y_set: int = 0,
+) -> int:  # fmt: skip
+    """operation_t: FW, DX or DW of a layer, with an operand X of so many neurons."""
+    others = layer.m + layer.n - neurons if which == DW else 0
     return concat(
         (which, 2), (number, 3), (layer.tiles, 4), (layer.split_log2 if which == FW else 0, 2),
-        (-(-neurons // 8), 7), (x_set, 1), (r_set, 1),
+        (-(-neurons // 8), 7), (x_set, 1), (r_set, 1), (layer.tr, 1), (-(-others // 8), 7),
+        (y_set, 1),
     )  # fmt: skip
 
 
