@@ -5,8 +5,9 @@
 // Streams  slot_*: for each level 1..D-1 entries that its nodes may take. back_*: an entry comes back
 //          unused. used_i: an entry of the level was used. full_o: the level has no entry left.
 //          clear_i empties all banks. search_o: a search for a bank begins.
-// Timing   A slot per clock for one of the levels, round robin; a search takes D + 4 clocks, one at a
-//          time, while other levels get slots.
+// Timing   A slot per clock for one of the levels, round robin, of one level every other clock; a
+//          search takes D + 4 clocks, one at a time, while other levels get slots. An entry that comes
+//          back goes before the level's next slot.
 // Numbers  a slot is bank * Cap + index. A bank holds nodes of one level. Policy 0 takes the bank whose
 //          port's way meets those of the fewest other levels in the butterfly, 1 the lowest empty one,
 //          2 the lowest with bank mod D = level. Of equal ones the lowest.
@@ -53,34 +54,54 @@ module jd_mcts_alloc
   logic [D-1:1][NextW-1:0] next_q;                              // Cap: full, or no bank
   logic [D-1:1][HeldW-1:0] held_q;                              // in the FIFO, or with a token
   logic [D-1:1]            spent_q;                             // no bank is left
-  logic [D-1:1]            wants, can, must, offered, granted, above_q;
-  logic [D-1:1]            earlier;                             // a level before it is offered
+  logic [D-1:1]            wants, can, can_q, must, offered, above, above_q;
+  logic [D-1:1]            granted, granted_q, pushed;
   logic [BankW-1:0]        grant_bank;
   logic [NextW-1:0]        grant_next;
-  logic                    found;
   for (genvar l = 1; l < D; l++) begin : gen_want
     assign wants[l] = !spent_q[l] && 32'(held_q[l]) < Sf && 7'(l) < d_act_i;
-    assign can[l]   = wants[l] && 32'(next_q[l]) < Cap && !back_valid_i[l];
+    // With the slot that is on its way to its FIFO.
+    assign can[l]   = wants[l] && 32'(held_q[l]) + 32'(granted_q[l]) < Sf
+                      && 32'(next_q[l]) + 32'(granted_q[l]) < Cap;
     assign must[l]  = wants[l] && 32'(next_q[l]) == Cap;
     assign full_o[l] = spent_q[l] && held_q[l] == '0;
   end
-  assign offered = (can & above_q) != '0 ? can & above_q : can;
-  assign found   = can != '0;
+  // A slot in three clocks: levels that can get one, the level that does, its FIFO. A level is not
+  // offered right after a slot, as can_q is from before it. A slot that meets an entry that comes back
+  // is not counted, and is given again.
+  function automatic logic [D-1:1] later(input logic [D-1:1] levels);    // one of them is earlier
+    logic [D-1:1] found;
+    found = '0;
+    for (int unsigned l = 2; l < D; l++) found[l] = found[l-1] || levels[l-1];
+    return found;
+  endfunction
+  assign pushed  = granted_q & ~back_valid_i;
+  assign offered = can_q & ~granted_q;
+  assign above   = offered & above_q;
   always_comb begin
-    earlier = '0;
-    for (int unsigned l = 2; l < D; l++) earlier[l] = earlier[l-1] || offered[l-1];
-    granted    = offered & ~earlier;
+    granted    = above != '0 ? above & ~later(above) : offered & ~later(offered);
     grant_bank = '0;
     grant_next = '0;
     for (int unsigned l = 1; l < D; l++) begin
-      if (granted[l]) begin
+      if (granted_q[l]) begin
         grant_bank = grant_bank | bank_q[l];
         grant_next = grant_next | next_q[l];
       end
     end
   end
+  always_ff @(posedge clk_i) begin
+    can_q <= can;
+    if (!rst_ni || clear_i) begin
+      can_q     <= '0;
+      granted_q <= '0;
+      above_q   <= '0;
+    end else begin
+      granted_q <= granted;
+      if (granted_q != '0) above_q <= later(granted_q);
+    end
+  end
   logic [ADDRESS_W-1:0] slot;
-  assign slot = ADDRESS_W'(32'(grant_bank) * Cap + 32'(grant_next));
+  assign slot = ADDRESS_W'((32'(grant_bank) * Cap) | 32'(grant_next));
 
   // ---- Search: a port per clock, in three steps: the levels that it meets, their number, the better
   // one. Then the best one's lowest empty bank.
@@ -155,7 +176,6 @@ module jd_mcts_alloc
       in_use_q <= '0;
       spent_q  <= '0;
       held_q   <= '0;
-      above_q  <= '0;
       next_q   <= {(D-1){NextW'(Cap)}};
     end else begin
       unique case (state_q)
@@ -181,11 +201,10 @@ module jd_mcts_alloc
       endcase
       look_q  <= state_q == StSearch;
       count_q <= look_q;
-      if (found) above_q <= earlier;
       for (int unsigned l = 1; l < D; l++) begin
-        if (granted[l]) next_q[l] <= next_q[l] + 1'b1;
-        if (granted[l] && !used_i[l])      held_q[l] <= held_q[l] + 1'b1;
-        else if (!granted[l] && used_i[l]) held_q[l] <= held_q[l] - 1'b1;
+        if (pushed[l]) next_q[l] <= next_q[l] + 1'b1;
+        if (pushed[l] && !used_i[l])      held_q[l] <= held_q[l] + 1'b1;
+        else if (!pushed[l] && used_i[l]) held_q[l] <= held_q[l] - 1'b1;
       end
     end
     if (state_q == StIdle) begin
@@ -218,7 +237,7 @@ module jd_mcts_alloc
     jd_stream_fifo #(.Width (ADDRESS_W), .Depth (Sf)) u_slots (
       .clk_i, .rst_ni,
       .clear_i,
-      .in_valid_i  (back_valid_i[l] || granted[l]),
+      .in_valid_i  (back_valid_i[l] || granted_q[l]),
       .in_ready_o  (ready),
       .in_data_i   (back_valid_i[l] ? back_i[l] : slot),
       .out_valid_o (slot_valid_o[l]),
@@ -226,7 +245,7 @@ module jd_mcts_alloc
       .out_data_o  (slot_o[l]),
       .count_o     (unused_count)
     );
-    `JD_ASSERT_IF(SlotsFit_A, (back_valid_i[l] || granted[l]) && !clear_i, ready)
+    `JD_ASSERT_IF(SlotsFit_A, (back_valid_i[l] || granted_q[l]) && !clear_i, ready)
     `JD_ASSERT_IF(UsedIsOut_A, used_i[l] && !clear_i, held_q[l] != '0)
   end
   `JD_ASSERT(OneGranted_A, $onehot0(granted))

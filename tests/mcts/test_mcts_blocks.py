@@ -357,7 +357,7 @@ def test_banks(d: int, y: int, cap: int, sf: int, policy: int, seed: int) -> Non
         given: set[int] = set()
         back: dict[int, int] = {}
         for now in range(40 * d + 40 * y + 4 * y * cap):
-            keep = {level: rng.random() < 0.1 for level in range(1, d)}
+            keep = {level: rng.random() < 0.25 for level in range(1, d)}
             returns, back = back, {}
             # A slot is looked at one clock before it is taken, so that its use goes with it.
             seen = clock(sim, **settings)
