@@ -63,7 +63,7 @@ module jd_sparse_core
   output logic                             op_done_o,
   output logic                             busy_o,         // a bank multiplies
   output logic [LANE_W+2:0]                useful_o,       // lanes that do
-  // LIN
+  // LIN, LSTMF, LSTMB
   output logic                             elem_idle_o,
   input  logic                             elem_start_i,
   input  instruction_t                     elem_i,
@@ -225,7 +225,7 @@ module jd_sparse_core
   // ---- Results
   jd_sparse_elem #(
     .Banks (Banks), .Lanes (Lanes), .DMax (DMax), .LMax (LMax), .RRows (RRows), .BWords (BWords),
-    .DrainW (DrainW), .Channels (Channels), .AddLatency (AddLatency)
+    .DrainW (DrainW), .Channels (Channels), .MulLatency (MulLatency), .AddLatency (AddLatency)
   ) u_elem (
     .clk_i, .rst_ni, .clear_i, .table_i, .bias_i,
     .idle_o           (elem_idle_o),

@@ -32,6 +32,7 @@ package jd_sparse_pkg;
   localparam int unsigned GROUP_LINE = 128; // grouping entries of a line
   localparam int unsigned READ_LATENCY = 2; // clocks of the activation store
   localparam int unsigned BLOCK     = 32;   // ranks of a unit of DW, at most
+  localparam int unsigned CURVE_LATENCY = 10;   // clocks of a sigmoid or tangent
 
   localparam int unsigned LAYER_W   = 3;    // a layer's number
   localparam int unsigned DIM_W     = 10;   // rows or columns of a layer, 1..512
@@ -323,6 +324,15 @@ package jd_sparse_pkg;
     logic [LANE_W-1:0]          lanes;
     gradient_slot_t [SLOTS-1:0] slots;
   } gradient_unit_t;
+  // Consecutive columns of a tile on their way to the store.
+  localparam int unsigned CHANNELS = 8;  // at most
+  typedef struct packed {
+    logic [CHANNELS-1:0] mask;           // columns that there are
+    logic [DIM_W-1:0]    column;         // the first one
+    logic [A_LINE_W-1:0] other_line;     // of the tile: of tensor B, of LSTMF A
+    logic [A_LINE_W-1:0] d_line;
+    logic                last;           // of the instruction
+  } columns_t;
 
   // A bias that was written: FP16, for the cores.
   typedef struct packed {

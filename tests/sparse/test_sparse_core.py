@@ -54,8 +54,9 @@ def geometry(banks: int, lanes: int, channels: int, drain: int, word: int) -> Ge
     )  # fmt: skip
 
 
-def bench(banks: int, lanes: int, channels: int, drain: int, word: int, seed: int = 1) -> Player:
-    g = geometry(banks, lanes, channels, drain, word)
+def core_bench(g: Geometry, seed: int) -> Player:
+    """A core of a build, of which there is one."""
+    banks, lanes, word = g.banks, g.lanes, g.opt_lanes
     words_of_bank = g.g_rows * -(-lanes // word)
     block = Block(
         "jackdaw:engine:sparse_array", "jd_sparse_core",
@@ -80,12 +81,16 @@ def bench(banks: int, lanes: int, channels: int, drain: int, word: int, seed: in
         },
     )  # fmt: skip
     parameters = {
-        "Banks": banks, "Lanes": lanes, "Acc": g.acc, "DMax": DMAX, "LMax": LMAX,
+        "Banks": banks, "Lanes": lanes, "Acc": g.acc, "DMax": g.d_max, "LMax": g.l_max,
         "WinMax": g.win_max, "WRows": g.w_rows, "XRows": g.x_rows, "YRows": g.y_rows,
-        "RRows": g.r_rows, "GRows": g.g_rows, "ARows": AROWS, "BWords": g.b_words,
-        "DrainW": drain, "OptLanes": word, "Channels": channels,
+        "RRows": g.r_rows, "GRows": g.g_rows, "ARows": g.a_rows, "BWords": g.b_words,
+        "DrainW": g.drain_w, "OptLanes": word, "Channels": g.channels,
     }  # fmt: skip
     return Player(block, parameters, seed)
+
+
+def bench(banks: int, lanes: int, channels: int, drain: int, word: int, seed: int = 1) -> Player:
+    return core_bench(geometry(banks, lanes, channels, drain, word), seed)
 
 
 class Both:
@@ -94,17 +99,14 @@ class Both:
     def __init__(self, rng: np.random.Generator, sim: Player, g: Geometry) -> None:
         self.rng, self.sim, self.geometry = rng, sim, g
         self.machine = Machine(g)
-        self.sets = {"x": 0, "y": 0, "r": 0}
+        self.sets = {"x": 0, "y": 0, "w": 0, "r": 0}  # of operands; results, written and read
         self.compared = 0
 
     def configure(self, layers: Sequence[Layer]) -> None:
         """Random masks, weights and biases; plans and compressed weights on both sides."""
         rng, machine, sim, g = self.rng, self.machine, self.sim, self.geometry
         machine.configure(list(layers))
-        machine.bias[:] = rng.standard_normal(g.b_words)
-        biases = half(machine.bias).view(np.uint16)
-        word = [concat((1, 1), (k, 11), (int(code), 16)) for k, code in enumerate(biases)]
-        sim.run(len(word), bias_i=words(word, BIAS_BITS))
+        self.biases(rng.standard_normal(g.b_words))
         self.clear()
         before: list[Plan] = []
         for number, layer in enumerate(layers):
@@ -126,6 +128,13 @@ class Both:
         """CLRG."""
         self.model(Instruction(Op.CLRG))
         self.sim.run(1, clear_gradients_i=np.ones(1))
+
+    def biases(self, values: np.ndarray) -> None:
+        """Write all biases, [BWords] float."""
+        self.machine.bias[:] = values
+        codes = half(self.machine.bias).view(np.uint16)
+        word = [concat((1, 1), (k, 11), (int(code), 16)) for k, code in enumerate(codes)]
+        self.sim.run(len(word), bias_i=words(word, BIAS_BITS))
 
     def _weights(self, number: int, layer: Layer) -> None:
         """Write the weight lines of both passes."""
@@ -167,11 +176,12 @@ class Both:
 
     def check(self) -> None:
         """All lines of the store are equal."""
+        lines = self.geometry.a_rows
         out = self.sim.run(
-            AROWS + 2, dma_read_i=np.arange(AROWS + 2) < AROWS,
-            dma_read_line_i=np.arange(AROWS + 2) % AROWS,
+            lines + 2, dma_read_i=np.arange(lines + 2) < lines,
+            dma_read_line_i=np.arange(lines + 2) % lines,
         )  # fmt: skip
-        got = np.ascontiguousarray(out["dma_read_data_o"][2:]).view(np.uint16).reshape(AROWS, 8, 4)
+        got = np.ascontiguousarray(out["dma_read_data_o"][2:]).view(np.uint16).reshape(-1, 8, 4)
         want = self.machine.store[0]
         wrong = np.argwhere(got != want)
         assert not wrong.size, f"{len(wrong)} wrong, first line, bank, vector {wrong[0]}"
@@ -179,6 +189,20 @@ class Both:
     def run(self, one: Instruction, dx: bool = False, neurons: int = 0) -> int:
         """Do an instruction on both sides. Returns: clocks of the core."""
         self.model(one)
+        return self.core(one, dx, neurons)
+
+    def core(self, one: Instruction, dx: bool = False, neurons: int = 0, step: int = 32) -> int:
+        """Do an instruction in the core, and up to `step` - 1 clocks more. Returns: its clocks."""
+        done, clocks = self.begin(one, dx, neurons), 0
+        while clocks < 4000:
+            out = self.sim.run(step)
+            clocks += step
+            if out[done].any():
+                return clocks - step + int(np.flatnonzero(out[done])[0])
+        raise AssertionError(f"{one.code.name} does not end")
+
+    def begin(self, one: Instruction, dx: bool = False, neurons: int = 0) -> str:
+        """Start an instruction in the core. Returns: the port that tells its end."""
         sim, op = self.sim, one.code
         layer = self.machine.layers[one.layer].layer
         word = words([instruction_word(one, layer)], INSTRUCTION_BITS)
@@ -190,28 +214,21 @@ class Both:
             which = {Op.FW: FW, Op.DX: DX, Op.DW: DW}[op]
             done = "op_done_o"
             operation = operation_word(
-                which, one.layer, layer, neurons, self.sets["x"], self.sets["r"], self.sets["y"]
+                which, one.layer, layer, neurons, self.sets["x"], self.sets["w"], self.sets["y"]
             )
             assert sim.run(
                 1, op_valid_i=go, op_i=words([operation], OPERATION_BITS), op_tiles_i=tiles
             )["op_ready_o"][0]  # fmt: skip
             self.sets["x"] ^= 1
-            if op == Op.DW:
-                self.sets["y"] ^= 1
+            self.sets["y" if op == Op.DW else "w"] ^= 1
         else:
             done = "elem_done_o"
             sim.run(
                 1, elem_start_i=go, elem_i=word, elem_tiles_i=tiles, elem_dx_i=np.array([dx]),
                 elem_set_i=np.array([self.sets["r"]]),
             )  # fmt: skip
-            self.sets["r"] ^= 1
-        clocks = 0
-        while clocks < 4000:
-            out = sim.run(32)
-            clocks += 32
-            if out[done].any():
-                return clocks - 32 + int(np.flatnonzero(out[done])[0])
-        raise AssertionError(f"{op.name} does not end")
+            self.sets["r"] ^= op != Op.LSTMB
+        return done
 
     def check_gradients(self) -> None:
         """Gradients and bias sums of all layers, and whether they are finite."""

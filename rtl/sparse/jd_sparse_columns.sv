@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads a core's results, Channels columns of a tile at once, and adds the bias.
+//
+//   column -> place -> unit, bank -> results of Channels columns -> chains added -> + bias
+//
+// Streams  start_i: an instruction, LIN or LSTMF, when no columns are on their way. table_i, bias_i:
+//          writes. result_*: read ports of the banks' results. soon_o tells of columns
+//          READ_LATENCY clocks before columns_o has them. A pipe: valid only.
+// Timing   Channels columns of a tile per clock and chain, of LSTMF at most 4. Channels whose results
+//          are in the same memory wait for each other. soon_o comes 2 + 3 * AddLatency clocks after
+//          the columns were looked up.
+//          Of LIN columns come in their order, of LSTMF those of the gates i, f, g and o of the first
+//          neurons, then those of the next.
+// Numbers  FP16. With KSPLIT 2 p0 + p1, with 4 (p0 + p1) + (p2 + p3); + bias; each sum rounded.
+// Source   LearningGroup III-A (aggregator). Golden model: models/sparse/machine.py, _elementwise.
+`include "jd_assert.svh"
+module jd_sparse_columns
+  import jd_sparse_pkg::*;
+#(
+  parameter  int unsigned Banks      = 8,     // 1..8
+  parameter  int unsigned Lanes      = 33,    // 2..264
+  parameter  int unsigned DMax       = 512,   // 8..512
+  parameter  int unsigned LMax       = 8,     // 1..8
+  parameter  int unsigned RRows      = 4096,
+  parameter  int unsigned BWords     = 2048,
+  parameter  int unsigned DrainW     = 4,     // 1, 2, 4
+  parameter  int unsigned Channels   = 4,     // 1, 2, 4, 8
+  parameter  int unsigned AddLatency = 4,     // 1..4
+  localparam int unsigned RW         = $clog2(RRows)
+) (
+  input  logic                             clk_i,
+  input  logic                             rst_ni,
+  input  table_t                           table_i,
+  input  bias_t                            bias_i,
+  input  logic                             start_i,
+  input  instruction_t                     instruction_i,
+  input  logic                             dx_i,          // the results are those of a DX
+  input  logic                             set_i,
+  input  logic [TILES_W-1:0]               tiles_i,       // of this core
+  output logic [Banks-1:0][DrainW-1:0]           result_en_o,
+  output logic [Banks-1:0][DrainW-1:0][RW-1:0]   result_address_o,
+  input  logic [Banks-1:0][DrainW-1:0][TUPLE_W-1:0] result_data_i,   // a clock later
+  output logic                             soon_valid_o,
+  output columns_t                         soon_o,
+  output logic [Channels-1:0][TUPLE_W-1:0] columns_o
+);
+  localparam int unsigned ChannelLog = $clog2(Channels);
+  localparam int unsigned ChannelW   = ChannelLog > 0 ? ChannelLog : 1;
+  localparam int unsigned BankW      = Banks > 1 ? $clog2(Banks) : 1;
+  localparam int unsigned DrainLog   = $clog2(DrainW);
+  localparam int unsigned SubW       = DrainLog > 0 ? DrainLog : 1;
+  localparam int unsigned PlaceLines = (DMax + Channels - 1) / Channels;
+  localparam int unsigned PlacesD    = 2 * LMax * PlaceLines;
+  localparam int unsigned PlacesW    = $clog2(PlacesD);
+  localparam int unsigned PlaceW     = WINDOW_W + LANE_W;
+  localparam int unsigned BiasLines  = (BWords + Channels - 1) / Channels;
+  localparam int unsigned BiasW      = BiasLines > 1 ? $clog2(BiasLines) : 1;
+  localparam int unsigned RHalf      = RRows / 2;
+  localparam int unsigned SumLatency = 2 * AddLatency;    // of the chains
+  localparam int unsigned GateStep   = Channels < VECTORS ? Channels : VECTORS;
+
+  function automatic logic [PlacesW-1:0] place_line(
+      input logic dx, input logic [LAYER_W-1:0] layer, input logic [INDEX_W-1:0] index);
+    return PlacesW'((32'(dx) * LMax + 32'(layer)) * PlaceLines + 32'(index >> ChannelLog));
+  endfunction
+
+  // ---- The instruction; the walk through tiles and columns
+  logic                run_q, dx_q, set_q, bias_q, gates_q;   // gates: of LSTMF
+  logic [LAYER_W-1:0]  number_q;
+  layer_t              layer_q;
+  tensor_t             other_q, d_q;         // lines of the tile
+  logic [1:0]          split_log2_q;
+  logic [DIM_W-1:0]    count_q, first_q;     // columns, or neurons; the first one of the next
+  logic [DIM_W-1:0]    column_q, next;       // first_q, in the gate
+  logic [1:0]          gate_q;
+  logic [TILES_W-1:0]  tile_q, tiles_q;
+  logic                asks, last_gate, last_column, last_tile;
+  assign last_gate   = !gates_q || gate_q == '1;
+  assign next        = first_q + (gates_q ? DIM_W'(GateStep) : DIM_W'(Channels));
+  assign last_column = last_gate && next >= count_q;
+  assign last_tile   = tile_q == tiles_q - 1'b1;
+
+  columns_t              work_d, work_q, work_q2;
+  logic [TILES_W-1:0]    tile_q2;            // of work_q
+  logic                  looked_q, ready;    // work_q looks up its places
+  always_comb begin
+    work_d = '{column: column_q, other_line: other_q.line, d_line: d_q.line,
+               last: last_column && last_tile, default: '0};
+    for (int unsigned c = 0; c < Channels; c++) begin
+      work_d.mask[c] = first_q + DIM_W'(c) < count_q && (!gates_q || c < GateStep);
+    end
+  end
+  assign asks = run_q && (!looked_q || ready);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      run_q    <= 1'b0;
+      looked_q <= 1'b0;
+    end else begin
+      if (start_i)                                run_q <= tiles_i != '0;
+      else if (asks && last_column && last_tile)  run_q <= 1'b0;
+      if (asks || ready) looked_q <= asks;
+    end
+    if (asks) begin
+      work_q  <= work_d;
+      tile_q2 <= tile_q;
+    end
+    if (start_i) begin
+      number_q     <= instruction_i.number;
+      layer_q      <= instruction_i.layer;
+      dx_q         <= dx_i;
+      set_q        <= set_i;
+      bias_q       <= instruction_i.flags.bias;
+      gates_q      <= instruction_i.op == LSTMF;
+      other_q      <= instruction_i.op == LSTMF ? instruction_i.a : instruction_i.b;
+      d_q          <= instruction_i.d;
+      split_log2_q <= dx_i ? '0 : instruction_i.layer.split_log2;
+      count_q      <= dx_i ? instruction_i.layer.m - DIM_W'(instruction_i.layer.dx_from)
+                      : instruction_i.op == LSTMF ? instruction_i.layer.n >> 2
+                      : instruction_i.layer.n;
+      first_q      <= '0;
+      column_q     <= '0;
+      gate_q       <= '0;
+      tile_q       <= '0;
+      tiles_q      <= tiles_i;
+    end else if (asks) begin
+      gate_q   <= gates_q ? gate_q + 1'b1 : '0;
+      column_q <= last_gate ? next : column_q + count_q;
+      if (last_gate) first_q <= next;
+      if (last_column) begin
+        first_q      <= '0;
+        column_q     <= '0;
+        tile_q       <= tile_q + 1'b1;
+        other_q.line <= other_q.line + A_LINE_W'(other_q.stride);
+        d_q.line     <= d_q.line + A_LINE_W'(d_q.stride);
+      end
+    end
+  end
+
+  // ---- Places: of Channels indices in a row, from any index on
+  logic [Channels-1:0][PlaceW-1:0] places;      // by memory
+  logic [INDEX_W-1:0]              index;
+  assign index = INDEX_W'(column_q) + (dx_q ? layer_q.dx_from : '0);
+  for (genvar k = 0; k < Channels; k++) begin : gen_places
+    logic [ChannelW-1:0] ahead;
+    logic [INDEX_W-1:0]  mine;                  // the index that is in this memory
+    assign ahead = ChannelLog > 0 ? ChannelW'(k) - ChannelW'(index) : '0;
+    assign mine  = index + INDEX_W'(ahead);
+    jd_mem_1r1w #(.Depth (PlacesD), .LaneW (PlaceW)) u_memory (
+      .clk_i, .rst_ni,
+      .write_en_i   (table_i.place.valid
+                     && (ChannelLog == 0 || ChannelW'(table_i.place.index) == ChannelW'(k))),
+      .write_addr_i (place_line(table_i.place.dx, table_i.place.layer, table_i.place.index)),
+      .write_mask_i (1'b1),
+      .write_data_i ({table_i.place.window, table_i.place.lane}),
+      .read_en_i    (asks && mine >= index && 32'(mine) < DMax),
+      .read_addr_i  (place_line(dx_q, number_q, mine)),
+      .read_data_o  (places[k])
+    );
+  end
+
+  // First unit of each bank.
+  logic [Banks-1:0]             empty;
+  logic [Banks-1:0][UNIT_W-1:0] first_unit;
+  for (genvar b = 0; b < Banks; b++) begin : gen_ranges
+    jd_mem_lut #(.Depth (2 * LMax), .Width (1 + UNIT_W)) u_first (
+      .clk_i, .rst_ni,
+      .write_en_i   (table_i.range.valid && table_i.range.pass != PassDw
+                     && 32'(table_i.range.bank) == b),
+      .write_addr_i ($clog2(2 * LMax)'(32'(table_i.range.layer) * 2
+                                       + 32'(table_i.range.pass == PassDx))),
+      .write_data_i ({table_i.range.range.empty, table_i.range.range.first_unit}),
+      .read_addr_i  ($clog2(2 * LMax)'(32'(number_q) * 2 + 32'(dx_q))),
+      .read_data_o  ({empty[b], first_unit[b]})
+    );
+  end
+
+  // ---- Where the sums are
+  typedef struct packed {
+    logic [BankW-1:0] bank;
+    logic [RW-1:0]    address;
+  } sum_t;
+  logic [ChannelW-1:0]   turn;                 // memory of channel 0
+  sum_t [Channels-1:0]   sums_d, sums_q;
+  assign turn = ChannelW'(work_q.column) + (dx_q ? ChannelW'(layer_q.dx_from) : '0);
+  always_comb begin
+    for (int unsigned c = 0; c < Channels; c++) begin
+      logic [ChannelW-1:0] memory;
+      logic [WINDOW_W-1:0] window;
+      logic [LANE_W-1:0]   lane;
+      logic [UNIT_W-1:0]   unit;
+      logic [UNIT_W-1:0]   base;
+      memory         = ChannelLog > 0 ? ChannelW'(c) + turn : '0;
+      {window, lane} = places[memory];
+      unit           = UNIT_W'(32'(window) * 32'(layer_q.tiles) + 32'(tile_q2));
+      sums_d[c].bank = '0;
+      base           = '0;
+      for (int unsigned b = 0; b < Banks; b++) begin
+        if (!empty[b] && first_unit[b] <= unit) begin
+          sums_d[c].bank = BankW'(b);
+          base           = first_unit[b];
+        end
+      end
+      sums_d[c].address = RW'((set_q ? RHalf : 0) + 32'(unit - base) * Lanes + 32'(lane));
+    end
+  end
+
+  // ---- Reading them: chain by chain, those of one memory after each other
+  logic                           found_q;               // sums_q has columns to read
+  logic [Channels-1:0]            left_q, takes;         // columns that are not read
+  logic [1:0]                     chain_q;
+  logic                           chain_ends, last_chain;
+  logic [Channels-1:0][SubW-1:0]  subs;
+  assign last_chain = chain_q == 2'((3'd1 << split_log2_q) - 1'b1);
+  assign chain_ends = found_q && left_q == takes;
+  assign ready      = !found_q || (chain_ends && last_chain);
+  always_comb begin
+    takes            = '0;
+    result_en_o      = '0;
+    result_address_o = '0;
+    for (int unsigned c = 0; c < Channels; c++) begin
+      subs[c] = DrainLog > 0 ? SubW'(sums_q[c].address) : '0;
+      if (found_q && left_q[c] && !result_en_o[sums_q[c].bank][subs[c]]) begin
+        takes[c]                                    = 1'b1;
+        result_en_o[sums_q[c].bank][subs[c]]        = 1'b1;
+        result_address_o[sums_q[c].bank][subs[c]]   = sums_q[c].address;
+      end
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni)             found_q <= 1'b0;
+    else if (ready)         found_q <= looked_q;
+    if (ready) begin
+      sums_q  <= sums_d;
+      work_q2 <= work_q;
+      left_q  <= work_q.mask[Channels-1:0];
+      chain_q <= '0;
+    end else if (chain_ends) begin
+      left_q  <= work_q2.mask[Channels-1:0];
+      chain_q <= chain_q + 1'b1;
+      for (int unsigned c = 0; c < Channels; c++) begin
+        sums_q[c].address <= sums_q[c].address + RW'(layer_q.n);
+      end
+    end else begin
+      left_q <= left_q & ~takes;
+    end
+  end
+
+  // ---- What was read, when all columns of a chain are there
+  typedef logic [Channels-1:0][VECTORS-1:0][HALF_W-1:0] halves_t;
+  logic                           whole_q, last_chain_q;   // the last columns come
+  logic [Channels-1:0]            takes_q;
+  logic [Channels-1:0][BankW-1:0] banks_q;
+  logic [Channels-1:0][SubW-1:0]  subs_q;
+  logic [1:0]                     chain_q2;
+  columns_t                       work_q3;
+  halves_t                        held_q, read, values_q;
+  logic                           values_valid_q, values_last_q;
+  logic [1:0]                     values_chain_q;
+  columns_t                       work_q4;
+  always_comb begin
+    for (int unsigned c = 0; c < Channels; c++) begin
+      read[c] = takes_q[c] ? result_data_i[banks_q[c]][subs_q[c]] : held_q[c];
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    whole_q        <= rst_ni && chain_ends;
+    takes_q        <= takes;
+    subs_q         <= subs;
+    chain_q2       <= chain_q;
+    last_chain_q   <= last_chain;
+    work_q3        <= work_q2;
+    held_q         <= read;
+    for (int unsigned c = 0; c < Channels; c++) banks_q[c] <= sums_q[c].bank;
+    values_valid_q <= rst_ni && whole_q;
+    if (whole_q) begin
+      values_q       <= read;
+      values_chain_q <= chain_q2;
+      values_last_q  <= last_chain_q;
+      work_q4        <= work_q3;
+    end
+  end
+
+  // ---- Chains: pairs, then pairs of pairs
+  logic    pairs, quads, pair_valid, pair_first_q;
+  halves_t low_q, pair, low_pair_q, quad;
+  logic    first_valid, second_valid;
+  assign pairs = split_log2_q != '0;
+  assign quads = split_log2_q == 2'd2;
+  always_ff @(posedge clk_i) begin
+    if (values_valid_q && !values_chain_q[0]) low_q <= values_q;
+    if (!rst_ni || start_i) pair_first_q <= 1'b1;
+    else if (pair_valid)   pair_first_q <= !pair_first_q;
+    if (pair_valid)        low_pair_q   <= pair;
+  end
+  jd_sparse_halves #(.Channels (Channels), .Latency (AddLatency)) u_pairs (
+    .clk_i, .rst_ni,
+    .valid_i  (values_valid_q && (values_chain_q[0] || !pairs)),
+    .add_i    (pairs),
+    .a_i      (pairs ? low_q : values_q),
+    .b_i      (values_q),
+    .valid_o  (pair_valid),
+    .result_o (pair)
+  );
+  assign first_valid = pair_valid && (!quads || !pair_first_q);
+  jd_sparse_halves #(.Channels (Channels), .Latency (AddLatency)) u_quads (
+    .clk_i, .rst_ni,
+    .valid_i  (first_valid),
+    .add_i    (quads),
+    .a_i      (quads ? low_pair_q : pair),
+    .b_i      (pair),
+    .valid_o  (second_valid),
+    .result_o (quad)
+  );
+
+  // ---- Here sums of other cores come in: (c0 + c1) + c2, in ROW split
+
+  // ---- Bias, read as the sums come
+  columns_t bias_work;
+  logic     bias_valid, biased_valid;
+  halves_t  biases;
+  jd_delay #(.Width (1 + $bits(columns_t)), .Cycles (SumLatency - 1)) u_to_bias (
+    .clk_i, .rst_ni,
+    .in_i  ({values_valid_q && values_last_q, work_q4}),
+    .out_o ({bias_valid, bias_work})
+  );
+  jd_delay #(.Width (1 + $bits(columns_t)), .Cycles (AddLatency + 1 - READ_LATENCY)) u_to_soon (
+    .clk_i, .rst_ni, .in_i ({bias_valid, bias_work}), .out_o ({soon_valid_o, soon_o})
+  );
+  logic [B_WORD_W-1:0]               bias_word;
+  logic [ChannelW-1:0]               bias_turn_q;
+  logic [Channels-1:0][HALF_W-1:0]   bias_data;          // by memory
+  assign bias_word = layer_q.b_base + B_WORD_W'(bias_work.column);
+  for (genvar k = 0; k < Channels; k++) begin : gen_bias
+    logic [ChannelW-1:0] ahead;
+    logic [B_WORD_W-1:0] mine;
+    logic                there;
+    assign ahead = ChannelLog > 0 ? ChannelW'(k) - ChannelW'(bias_word) : '0;
+    assign mine  = bias_word + B_WORD_W'(ahead);
+    assign there = 32'(mine) < BWords && mine >= bias_word;
+    jd_mem_1r1w #(.Depth (BiasLines), .LaneW (HALF_W)) u_memory (
+      .clk_i, .rst_ni,
+      .write_en_i   (bias_i.valid && (ChannelLog == 0 || ChannelW'(bias_i.word) == ChannelW'(k))),
+      .write_addr_i (BiasW'(bias_i.word >> ChannelLog)),
+      .write_mask_i (1'b1),
+      .write_data_i (bias_i.value),
+      .read_en_i    (bias_valid && bias_q && there),
+      .read_addr_i  (BiasW'(mine >> ChannelLog)),
+      .read_data_o  (bias_data[k])
+    );
+  end
+  always_ff @(posedge clk_i) bias_turn_q <= ChannelW'(bias_word);
+  always_comb begin
+    for (int unsigned c = 0; c < Channels; c++) begin
+      logic [ChannelW-1:0] memory;
+      memory    = ChannelLog > 0 ? ChannelW'(c) + bias_turn_q : '0;
+      biases[c] = {VECTORS{bias_data[memory]}};
+    end
+  end
+  jd_sparse_halves #(.Channels (Channels), .Latency (AddLatency)) u_bias (
+    .clk_i, .rst_ni,
+    .valid_i  (second_valid),
+    .add_i    (bias_q),
+    .a_i      (quad),
+    .b_i      (biases),
+    .valid_o  (biased_valid),
+    .result_o (columns_o)
+  );
+
+  logic soon_valid_q;
+  jd_delay #(.Width (1), .Cycles (READ_LATENCY)) u_in_step (
+    .clk_i, .rst_ni, .in_i (soon_valid_o), .out_o (soon_valid_q)
+  );
+  `JD_ASSERT(InStep_A, biased_valid == soon_valid_q)
+  `JD_ASSUME_IF(NoRow_M, start_i, !instruction_i.flags.row)
+  `JD_ASSUME_IF(GatesOfFw_M, start_i, !(instruction_i.op == LSTMF && dx_i))
+
+endmodule : jd_sparse_columns
