@@ -21,6 +21,7 @@ from models.sparse.formats import (
     Instruction,
     Layer,
     Op,
+    Tensor,
     Unit,
 )
 from models.sparse.ic3net import Layout, Programs
@@ -586,3 +587,83 @@ def test_ends_of_two_operations_wait_for_others(seed: int) -> None:
     assert sorted(device.follow(program, out)) == list(range(len(program) - 1))
     (end,) = np.flatnonzero(out["done_o"])
     assert (out["code_o"][end], out["ended_o"][end]) == (0, len(program))
+
+
+@builds(lambda: bench(1))
+def test_nothing_starts_after_an_error(seed: int) -> None:
+    """The end of a transfer that fails comes in each clock of another instruction's start."""
+    device = Device(seed, plain_layers())
+    program = [
+        Instruction(Op.ZEROA, tiles=(1, 1, 1), value=1), *[Instruction(Op.CLRG)] * 8, END
+    ]  # fmt: skip
+    device.load(program)
+    clocks = 200
+    for held in range(60, 72):
+        transfer = np.where(np.arange(clocks) >= held, 1, 0)
+        out = device.play(
+            clocks, start_i=np.arange(clocks) == 0, count_i=np.full(clocks, len(program)),
+            ends_i=transfer | 1 << Unit.OPT - 1, give_i=np.ones(clocks),
+            fail_dma_i=np.ones(clocks), dma_code_i=np.full(clocks, Error.E_BUS_RD),
+            response_i=np.full(clocks, 2),
+        )  # fmt: skip
+        (told,) = np.flatnonzero(out["dones_o"] & 1)
+        assert not out["starts_o"][told + 3 :].any() and out["starts_o"][told - 10 : told].any()
+        (end,) = np.flatnonzero(out["done_o"])
+        assert (out["code_o"][end], out["at_o"][end]) == (Error.E_BUS_RD, 0)
+
+
+@builds(lambda: bench(1))
+def test_a_plan_makes_higher_layers_stale(seed: int) -> None:
+    device = Device(seed, plain_layers())
+    ready = [Instruction(Op.CLRG, post=1), Instruction(Op.ENC, post=2)]
+    for k in (1, 2):
+        ready.append(Instruction(Op.ENC, layer=k, post=2))
+    plans = [Instruction(Op.PLAN, layer=k, wait=2 + (k == 0)) for k in range(3)]
+    assert device.check([*ready, *plans, END]).error is None
+    assert device.play(1)["planned_o"][0] == 7
+    assert device.check([Instruction(Op.PLAN, layer=1), END]).error is None
+    assert device.play(1)["planned_o"][0] == 3
+    error = device.check([Instruction(Op.COMP, layer=2), END]).error
+    assert error is not None and error.code == Error.E_STALE
+
+
+@builds(lambda: bench(1))
+def test_operands_and_results_that_do_not_fit(seed: int) -> None:
+    """Tiles, sizes, layers and splits of operations, and where results go."""
+    layer = Layer(24, 32, tiles=8, dx_from=8)
+    device, one, two, none = Device(seed, [layer]), (1, 1, 1), (1, 2, 1), (0, 0, 0)
+
+    def make(op: Op, flags: int = 0, tiles: tuple[int, int, int] = one, **more: Any) -> Instruction:
+        return Instruction(op, 0, flags, tiles=tiles, **more)
+
+    ready = [
+        Instruction(Op.CLRG, post=1), make(Op.ENC, tiles=none, post=2),
+        make(Op.PLAN, tiles=none, wait=3), make(Op.COMP, tiles=none), make(Op.COMPT, tiles=none),
+    ]  # fmt: skip
+    x, dy = make(Op.FX, neurons=layer.m), make(Op.FX, neurons=layer.n)
+    y, wide = make(Op.FY, neurons=layer.n), make(Op.FY, neurons=layer.m)
+    forward, back = [x, make(Op.FW)], [dy, make(Op.DX)]
+    rows = layer.m - layer.dx_from
+    last = SMALL.a_rows - 1
+    cases: list[tuple[list[Instruction], Error | None]] = [
+        ([*forward, make(Op.LIN)], None),
+        ([*back, make(Op.LIN)], None),
+        ([*forward, make(Op.LIN, Flag.ROW)], Error.E_STALE),
+        ([*forward, make(Op.LIN, tiles=two)], Error.E_DIM),
+        ([*back, make(Op.LSTMF)], Error.E_DIM),
+        ([*back, make(Op.LIN, Flag.BIAS)], Error.E_DIM),
+        ([*back, make(Op.LIN, Flag.SECOND, value=-(-rows // 8) * 8)], Error.E_DIM),
+        ([*back, make(Op.LIN, Flag.SECOND, value=8)], None),
+        ([*forward, make(Op.LIN, Flag.SECOND, value=8, b=Tensor(last))], Error.E_RANGE),
+        ([x, y, make(Op.DW)], None),
+        ([x, wide, make(Op.DW)], Error.E_DIM),
+        ([x, make(Op.FY, neurons=layer.n, tiles=two), make(Op.DW)], Error.E_DIM),
+        ([dy, y, make(Op.DW)], Error.E_DIM),
+        ([x, make(Op.FW, tiles=two)], Error.E_DIM),
+        ([dy, make(Op.FW)], Error.E_DIM),
+        ([x, make(Op.DX)], Error.E_DIM),
+    ]  # fmt: skip
+    for program, code in cases:
+        assert device.check([*ready, END]).error is None
+        error = device.check([*program, END]).error
+        assert (error.code if error else None) == code
