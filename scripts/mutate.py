@@ -323,6 +323,7 @@ def main() -> int:
     parser.add_argument("folders", nargs="*", default=list(FOLDERS), help=" ".join(FOLDERS))
     parser.add_argument("--count", type=int, default=200, help="source-level mutants a folder")
     parser.add_argument("--netlist", type=int, default=50, help="netlist mutants a folder")
+    parser.add_argument("--no-named", action="store_true", help="without the faults with a name")
     parser.add_argument("--seed", type=int, default=1, help="of the samples and of the tests")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
     parser.add_argument("--fresh", action="store_true", help="forget earlier outcomes")
@@ -348,9 +349,10 @@ def main() -> int:
             continue
         start = time.monotonic()
         levels: list[Any] = []
+        by_name = [] if arguments.no_named else named(folder)
         for level, faults, total in (
             ("source", [([m], tests_of(folder, m.file)) for m in chosen], len(every)),
-            ("named", [f for f in named(folder) if fits(f[0][0].file, arguments.only)], 0),
+            ("named", [f for f in by_name if fits(f[0][0].file, arguments.only)], 0),
         ):
             if faults:
                 firsts = [changes[0] for changes, _ in faults]
@@ -370,6 +372,8 @@ def main() -> int:
                 arguments.jobs, arguments.fresh, arguments.tier,
             )  # fmt: skip
             row, left = summary(folder, level, picked, outcomes, time.monotonic() - start)
+            if arguments.only != ["*"]:
+                row["only"] = arguments.only
             rows.append({**row, "candidates": total} if total else row)
             survivors += left
             if level == "named":

@@ -184,7 +184,8 @@ def mutate_section(data: dict[str, Any]) -> Section:
         "folder=Folder|level=Level|mutants#=Mutants|killed#=Killed|timeout#=Timed out|"
         "survived#=Survived|equivalent#=Equivalent|score%=Score|seconds#=s"
     )
-    tables = [Table(columns, rows)]
+    shown = [r | {"folder": f"{r['folder']}, some files"} if r.get("only") else r for r in rows]
+    tables = [Table(columns, shown)]
     if data["survivors"]:
         tables.append(
             Table(
