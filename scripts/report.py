@@ -335,6 +335,21 @@ def precision_section(data: dict[str, Any]) -> Section:
     )  # fmt: skip
 
 
+def success_section(data: dict[str, Any]) -> Section:
+    columns = _columns(
+        "environment=Environment|groups#=G|seed#=Seed|device=Device|updates#=Updates|"
+        "at_1000#=Success at 1,000|at_2000#=at 2,000|at_3000#=at 3,000|success#=at the end"
+    )
+    return Section(
+        "success",
+        "Success of ic3net",
+        "Share of the episodes in which a team succeeded, the mean of 100 updates, by the groups G "
+        "of its weights; 1 is dense. Some runs were ended early.",
+        tables=[Table(columns, data["rows"])],
+        summary=[("Runs of ic3net", f"{len(data['rows'])}", "`scripts/success.py`")],
+    )
+
+
 def agents_table(data: dict[str, Any]) -> list[str]:
     """The summary's table of the training runs."""
     lines = ["| agent | task | threshold | seeds | gradient steps | mean returns | "
@@ -458,6 +473,7 @@ SECTIONS = {
     "bench": (bench_section, "scripts/bench.py"),
     "agents": (agents_section, "scripts/curves.py"),
     "precision": (precision_section, "scripts/precision.py"),
+    "success": (success_section, "scripts/success.py"),
 }
 
 

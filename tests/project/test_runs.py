@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import compare
 import curves
 import precision
 import report
+import success
 import train
 from jackdaw.agents.recipes import DqnRecipe
 from jackdaw.errors import ConfigError
@@ -32,6 +34,33 @@ RUN = {
     **ROW, "device": "sim", "threshold": 475.0, "solved": True, "gradient_steps": 1175,
     "mean_return": 499.96, "evaluation_episodes": 100, "history": {},
 }  # fmt: skip
+
+
+def test_success_of_teams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Means of the updates before; a run without its end; runs of other agents."""
+    values = np.array([float(k % 4 == 0) for k in range(500)])
+    got = success.means(values)
+    want = [values[max(0, k - 99) : k + 1].mean() for k in range(500)]
+    assert np.allclose(got, want, rtol=0, atol=1e-12)
+    run = tmp_path / "run"
+    train.main(
+        ["--agent", "ic3net", "--env", "PredatorPrey-v0", "--device", "model", "--out", str(run),
+         "--max-steps", "2", "--groups", "4", "--seed", "3"]
+    )  # fmt: skip
+    (run / "summary.json").unlink()
+    capsys.readouterr()
+    plot = tmp_path / "success.png"
+    assert success.main([str(run), "--plot", str(plot)]) == 0
+    assert "| PredatorPrey-v0 | 4 | 3 | 2 |" in capsys.readouterr().out
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    found = success.load(run)
+    line = success.row({**found, "success": values})
+    assert line["at_500"] == line["success"] == 0.25 and "at_1000" not in line
+    assert report.success_section({"rows": [line]}).tables[0].rows == [line]
+    (run / "config.json").write_text((run / "config.json").read_text().replace("ic3net", "dqn"))
+    for folder in (run, tmp_path):
+        with pytest.raises(SystemExit):
+            success.main([str(folder)])
 
 
 def test_a_run_beside_its_comparison() -> None:
