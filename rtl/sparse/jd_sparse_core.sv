@@ -4,11 +4,12 @@
 //
 //   dma <-> store -> fill -> banks -> elem -> store
 //                         -> bsum, banks -> optimizer
+//           store <-> comm
 //
-// Streams  table_i, bias_i, weight_*: writes to all banks. fill_*, op_*, elem_*: instructions, with
-//          the tiles of this core; each unit's done is high for one clock at an end, in order.
-//          dma_*: client of the store, after elem and fill. gradient_*, bias_sum_*: words for the
-//          optimizer, READ_LATENCY clocks later, while no DW and no BSUM is under way.
+// Streams  table_i, bias_i, weight_*: writes to all banks. fill_*, op_*, elem_*, comm_*: instructions,
+//          with the tiles of this core; each unit's done is high for one clock at an end, in order.
+//          dma_*: client of the store, after elem, fill and comm. gradient_*, bias_sum_*: words for
+//          the optimizer, READ_LATENCY clocks later, while no DW and no BSUM is under way.
 // Timing   that of the blocks.
 // Numbers  FP16; see the blocks.
 // Source   LearningGroup III-A, figure 3. Golden model: models/sparse/machine.py.
@@ -71,6 +72,15 @@ module jd_sparse_core
   input  logic                             elem_set_i,
   input  logic [TILES_W-1:0]               elem_tiles_i,
   output logic                             elem_done_o,
+  // CF, CB
+  output logic                             comm_idle_o,
+  input  logic                             comm_start_i,
+  input  instruction_t                     comm_i,
+  input  logic [TILES_W-1:0]               comm_tiles_i,
+  input  logic [15:0]                      comm_vectors_i,   // of this core, from tile 0 on
+  input  logic [7:0]                       agents_i,
+  input  logic [SINGLE_W-1:0]              inverse_i,
+  output logic                             comm_done_o,
   // The DMA's lines
   input  logic                             dma_read_i,
   input  logic [A_LINE_W-1:0]              dma_read_line_i,
@@ -101,20 +111,22 @@ module jd_sparse_core
   localparam int unsigned RW     = $clog2(RRows);
 
   // ---- The store
-  logic [NEURONS-1:0]               fill_read, elem_read, elem_write;
+  logic [NEURONS-1:0]               fill_read, elem_read, elem_write, comm_read, comm_write;
   logic [NEURONS-1:0][A_LINE_W-1:0] fill_line, elem_read_line, elem_write_line;
-  logic [NEURONS-1:0][TUPLE_W-1:0]  elem_data, store_data;
+  logic [NEURONS-1:0][A_LINE_W-1:0] comm_read_line, comm_write_line;
+  logic [NEURONS-1:0][TUPLE_W-1:0]  elem_data, comm_data, store_data;
   logic                             fill_ready, unused_read, unused_write;
-  jd_sparse_store #(.ARows (ARows), .Readers (3), .Writers (2)) u_store (
+  logic                             comm_read_ready, comm_write_ready;
+  jd_sparse_store #(.ARows (ARows), .Readers (4), .Writers (3)) u_store (
     .clk_i, .rst_ni,
-    .read_en_i     ({{NEURONS{dma_read_i}}, fill_read, elem_read}),
-    .read_line_i   ({{NEURONS{dma_read_line_i}}, fill_line, elem_read_line}),
-    .read_ready_o  ({dma_read_ready_o, fill_ready, unused_read}),
+    .read_en_i     ({{NEURONS{dma_read_i}}, comm_read, fill_read, elem_read}),
+    .read_line_i   ({{NEURONS{dma_read_line_i}}, comm_read_line, fill_line, elem_read_line}),
+    .read_ready_o  ({dma_read_ready_o, comm_read_ready, fill_ready, unused_read}),
     .read_data_o   (store_data),
-    .write_en_i    ({{NEURONS{dma_write_i}}, elem_write}),
-    .write_line_i  ({{NEURONS{dma_write_line_i}}, elem_write_line}),
-    .write_data_i  ({dma_write_data_i, elem_data}),
-    .write_ready_o ({dma_write_ready_o, unused_write})
+    .write_en_i    ({{NEURONS{dma_write_i}}, comm_write, elem_write}),
+    .write_line_i  ({{NEURONS{dma_write_line_i}}, comm_write_line, elem_write_line}),
+    .write_data_i  ({dma_write_data_i, comm_data, elem_data}),
+    .write_ready_o ({dma_write_ready_o, comm_write_ready, unused_write})
   );
   assign dma_read_data_o = store_data;
 
@@ -244,6 +256,26 @@ module jd_sparse_core
     .write_en_o       (elem_write),
     .write_line_o     (elem_write_line),
     .write_data_o     (elem_data)
+  );
+
+  // ---- What agents hear
+  jd_sparse_comm #(.AddLatency (AddLatency)) u_comm (
+    .clk_i, .rst_ni, .clear_i,
+    .idle_o        (comm_idle_o),
+    .start_i       (comm_start_i),
+    .instruction_i (comm_i),
+    .tiles_i       (comm_tiles_i),
+    .vectors_i     (comm_vectors_i),
+    .agents_i, .inverse_i,
+    .done_o        (comm_done_o),
+    .read_en_o     (comm_read),
+    .read_line_o   (comm_read_line),
+    .read_ready_i  (comm_read_ready),
+    .read_data_i   (store_data),
+    .write_en_o    (comm_write),
+    .write_line_o  (comm_write_line),
+    .write_data_o  (comm_data),
+    .write_ready_i (comm_write_ready)
   );
   logic unused;
   assign unused = ^{unused_read, unused_write, idle};

@@ -133,6 +133,14 @@ package jd_sparse_pkg;
     logic row;
   } flags_t;
 
+  // Whether units execute an instruction. Updates, rows over cores and compression without lists have
+  // no hardware yet.
+  function automatic logic has_hardware(input logic [7:0] op, input flags_t flags);
+    if (op inside {UPD, UPDG})                          return 1'b0;
+    if (flags.row && op[7:4] inside {4'h3, 4'h5, 4'h6}) return 1'b0;
+    return !(flags.nocache && op == COMP);
+  endfunction
+
   typedef struct packed {
     logic [A_LINE_W-1:0] line;         // of tile 0
     logic [2:0]          skew;         // bank of neuron 0

@@ -24,6 +24,7 @@ module jd_sparse_sched
          jd_sparse_map_pkg::E_SEMAPHORE, jd_sparse_map_pkg::E_PROGRAM;
   import jd_engine_header_map_pkg::E_BUS_RD;
 #(
+  parameter bit          Whole = 1'b1,           // else an op without hardware ends with E_OPCODE
   parameter int unsigned Cores = 3,              // 1..3
   parameter int unsigned DMax  = 512,            // rows or columns, 8..512
   parameter int unsigned XRows = 8192,           // 16..8192
@@ -125,7 +126,7 @@ module jd_sparse_sched
     if (start_i) last_q <= count_i - 1'b1;
   end
   logic       checked, dispatched;
-  logic [7:0] check_code;
+  logic [7:0] check_code, rule_code;
   entry_t     checked_entry;
   jd_sparse_instruction #(
     .Cores (Cores), .DMax (DMax), .XRows (XRows), .YRows (YRows), .ARows (ARows)
@@ -140,9 +141,12 @@ module jd_sparse_sched
     .in_at_i     (fetched_q),
     .out_valid_o (checked),
     .out_ready_i (dispatched),
-    .out_code_o  (check_code),
+    .out_code_o  (rule_code),
     .out_entry_o (checked_entry)
   );
+  assign check_code = (rule_code != '0 || Whole
+                       || has_hardware(checked_entry.op, checked_entry.flags))
+                      ? rule_code : jd_engine_header_map_pkg::E_OPCODE;
 
   // ---- Dispatch
   logic [UNITS-1:0]       full, waits;                // queues; those that have an instruction
@@ -397,7 +401,7 @@ module jd_sparse_sched
     else if (!stuck) quiet_q <= quiet_q + 1'b1;
     if (state_q == StFind) least_q <= '1;
     else if (state_q == StSeen && waits[pick_q] && looked.at < least_q) least_q <= looked.at;
-    if (start_i)   ended_o <= '0;
+    if (!rst_ni || start_i) ended_o <= '0;
     else if (ends || (finish && !error_q.valid)) ended_o <= ended_o + 1'b1;
     if (finish) begin
       code_o        <= error_q.valid ? error_q.code : '0;

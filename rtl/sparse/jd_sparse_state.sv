@@ -54,6 +54,7 @@ module jd_sparse_state
   input  logic                         busy_i,            // the array multiplies
   input  logic [Cores-1:0][LANE_W+2:0] useful_i,          // lanes that do, of each core
   input  logic                         op_done_i,         // of the array
+  input  logic                         nonfinite_i,
   input  logic                         encoded_i,
   input  encoder_clocks_t              encoder_clocks_i,
   input  logic [DIM_W-1:0]             encoded_rows_i,    // of the streamed side
@@ -185,7 +186,7 @@ module jd_sparse_state
     for (int unsigned k = 0; k < CORES; k++)
       from_hw.CORE_LOAD[k].value.next = (k < Cores) ? 32'(load_q) : '0;
     from_hw.OVF.value.next           = '0;                // there is no optimizer yet
-    from_hw.NONFINITE.value.next     = '0;
+    from_hw.NONFINITE.value.next     = 32'(nonfinite_i);
     from_hw.PC.value.next            = 32'(ended_i);
   end
   function automatic int unsigned log2(input int unsigned x);   // rounded down

@@ -4,10 +4,12 @@
 //
 //   page -> jd_engine_frame -> jd_sparse_state (registers)
 //                           -> jd_sparse_job -> jd_sparse_config (network table)
-//   memory <- jd_sparse_mover <-> jd_sparse_image <-> jd_sparse_params, _words, _encode
+//   memory <- jd_sparse_mover <-> jd_sparse_parameters (images) -> jd_sparse_units
+//             jd_sparse_mover <-> jd_sparse_units (activations)
+//   memory -> jd_sparse_fetch -> jd_sparse_sched <-> jd_sparse_units (encoder, planner, cores)
 //
 // Streams  axil_*: the page. mem_*: the memory port. One ring.
-// Timing   a line of 64 bytes per clock to and from memory.
+// Timing   a line of 64 bytes per clock to and from memory; see the units.
 // Numbers  see docs/sparse.md.
 // Source   LearningGroup; docs/sparse.md. Golden model: models/sparse/engine.py.
 `include "jd_assert.svh"
@@ -53,19 +55,13 @@ module jd_sparse_top
   output axi_req_t    mem_req_o,
   input  axi_rsp_t    mem_rsp_i
 );
-  if (SparseYRows < 16 || SparseYRows > 8192 || SparseMulLatency < 1 || SparseMulLatency > 8)
-  begin : gen_bad_size
-    $fatal(1, "jd_sparse_top: SparseYRows=%0d, want 16..8192, SparseMulLatency=%0d, want 1..8",
-           SparseYRows, SparseMulLatency);
-  end
-
   // ---- The frame
   register_req_t register_req;
   register_rsp_t register_rsp;
-  axi_req_t      client_req;
-  axi_rsp_t      client_rsp;
+  axi_req_t [1:0] client_req;                          // transfers, programs
+  axi_rsp_t [1:0] client_rsp;
   logic          job_valid, job_ready, end_valid, end_ready, timeout, soft_reset, quiet;
-  logic          unused_idle, stall_mem, progress;
+  logic          unused_idle, busy, stall_mem, stall_in, progress;
   descriptor_t   descriptor;
   logic [31:0]   unused_number, end_count, end_info0, end_info1;
   logic [15:0]   end_detail;
@@ -73,7 +69,8 @@ module jd_sparse_top
   jd_engine_frame #(
     .Id       (jd_sparse_map_pkg::ENGINE_ID),
     .Version  (jd_sparse_map_pkg::ENGINE_VERSION),
-    .IdleOnly (jd_sparse_map_pkg::IDLE_ONLY)
+    .IdleOnly (jd_sparse_map_pkg::IDLE_ONLY),
+    .Clients  (2)
   ) u_frame (
     .clk_i, .rst_ni, .time_i, .irq_o, .axil_req_i, .axil_rsp_o, .mem_req_o, .mem_rsp_i,
     .register_req_o   (register_req),
@@ -98,17 +95,26 @@ module jd_sparse_top
     .error_valid_i    (1'b0),
     .error_code_i     ('0),
     .event_i          (1'b0),
-    .busy_i           (1'b0),
+    .busy_i           (busy),
     .stall_mem_i      (stall_mem),
-    .stall_in_i       (1'b0),
+    .stall_in_i       (stall_in),
     .stall_out_i      (1'b0),
     .progress_i       (progress),
     .idle_o           (unused_idle)
   );
 
   // ---- Registers
-  settings_t   settings;
-  logic [63:0] unused_value;
+  settings_t                         settings;
+  logic [63:0]                       unused_value;
+  logic [3:0]                        stage_busy;
+  logic [UNITS-1:0]                  unit_ready, unit_start, unit_done, unit_busy;
+  logic [SparseCores-1:0][LANE_W+2:0] useful;
+  encoder_clocks_t                   encoder_clocks;
+  logic [DIM_W-1:0]                  encoded_rows;
+  logic                              compressed, nonfinite;
+  logic [19:0]                       compressor_clocks;
+  logic [18:0]                       weights;
+  logic [15:0]                       run_ended;
   jd_sparse_state #(
     .Cores (SparseCores), .Banks (SparseBanks), .Lanes (SparseLanes), .Slots (SparseSlots),
     .Acc (SparseAcc), .GMax (SparseGMax), .DMax (SparseDMax), .LMax (SparseLMax),
@@ -124,34 +130,39 @@ module jd_sparse_top
     .settings_o          (settings),
     .next_i              (1'b0),
     .value_o             (unused_value),
-    .stage_busy_i        ('0),
-    .unit_busy_i         ('0),
-    .busy_i              (1'b0),
-    .useful_i            ('0),
-    .op_done_i           (1'b0),
-    .encoded_i           (1'b0),
-    .encoder_clocks_i    ('0),
-    .encoded_rows_i      ('0),
-    .compressed_i        (1'b0),
-    .compressor_clocks_i ('0),
-    .weights_i           ('0),
-    .ended_i             ('0)
+    .stage_busy_i        (stage_busy),
+    .unit_busy_i         (unit_busy),
+    .busy_i              (busy),
+    .useful_i            (useful),
+    .op_done_i           (unit_done[UnitVpu]),
+    .nonfinite_i         (nonfinite),
+    .encoded_i           (unit_done[UnitOsel]),
+    .encoder_clocks_i    (encoder_clocks),
+    .encoded_rows_i      (encoded_rows),
+    .compressed_i        (compressed),
+    .compressor_clocks_i (compressor_clocks),
+    .weights_i           (weights),
+    .ended_i             (run_ended)
   );
 
   // ---- Jobs
-  logic                mover_idle, mover_read, mover_write, mover_done, mover_moved, stop;
-  logic [39:0]         mover_address, unused_address;
-  logic [BEATS_W-1:0]  mover_lines, image_lines;
+  logic                job_idle, working, stop, mover_idle, mover_done, mover_moved;
+  logic                job_read, job_write, dma_read, dma_write;
+  logic [39:0]         job_address, dma_address;
+  logic [BEATS_W-1:0]  job_lines, dma_lines, image_lines;
   logic [1:0]          mover_response;
   logic                config_runs, config_start, config_done, config_take;
   logic [3:0]          config_lines, layer_count;
   logic [7:0]          config_code;
   logic [LAYER_W-1:0]  config_number;
   logic                image_start, image_load, image_sized, image_go, image_clear, image_idle;
-  logic [LAYERS-1:0]   image_mask, unused_forget;
+  logic [LAYERS-1:0]   image_mask, forget;
   logic [PARTS-1:0]    image_kinds;
-  logic                working, run_start, run_q, unused_run, unused_clear, job_idle;
-  logic [15:0]         unused_count;
+  logic                runs, run_start, run_clear, run_busy, run_done, run_fetch_error, fetch_idle;
+  logic [39:0]         run_address;
+  logic [15:0]         run_count, run_at;
+  logic [7:0]          run_code;
+  logic [1:0]          run_response;
   layer_t [LAYERS-1:0] layers;
   jd_sparse_job #(.LMax (SparseLMax)) u_job (
     .clk_i, .rst_ni,
@@ -171,11 +182,11 @@ module jd_sparse_top
     .working_o         (working),
     .settings_i        (settings),
     .layers_i          (layer_count),
-    .forget_o          (unused_forget),
-    .mover_read_o      (mover_read),
-    .mover_write_o     (mover_write),
-    .mover_address_o   (mover_address),
-    .mover_lines_o     (mover_lines),
+    .forget_o          (forget),
+    .mover_read_o      (job_read),
+    .mover_write_o     (job_write),
+    .mover_address_o   (job_address),
+    .mover_lines_o     (job_lines),
     .stop_o            (stop),
     .mover_idle_i      (mover_idle),
     .mover_done_i      (mover_done),
@@ -196,36 +207,39 @@ module jd_sparse_top
     .image_go_o        (image_go),
     .image_clear_o     (image_clear),
     .image_idle_i      (image_idle),
-    .run_o             (unused_run),
+    .run_o             (runs),
     .run_start_o       (run_start),
-    .run_address_o     (unused_address),
-    .run_count_o       (unused_count),
-    .run_clear_o       (unused_clear),
-    .run_done_i        (run_q),
-    .run_code_i        (jd_engine_header_map_pkg::E_OPCODE),
-    .run_fetch_error_i (1'b0),
-    .run_at_i          ('0),
-    .run_response_i    ('0),
-    .run_ended_i       ('0),
-    .fetch_idle_i      (1'b1)
+    .run_address_o     (run_address),
+    .run_count_o       (run_count),
+    .run_clear_o       (run_clear),
+    .run_done_i        (run_done),
+    .run_code_i        (run_code),
+    .run_fetch_error_i (run_fetch_error),
+    .run_at_i          (run_at),
+    .run_response_i    (run_response),
+    .run_ended_i       (run_ended),
+    .fetch_idle_i      (fetch_idle)
   );
-  // No unit runs programs yet: their first instruction has no hardware.
-  always_ff @(posedge clk_i) run_q <= rst_ni && run_start;
-  assign quiet     = job_idle && mover_idle;
-  assign progress  = mover_moved || working;
+  // Units but the DMA end by themselves.
+  assign quiet     = job_idle && mover_idle && fetch_idle;
+  assign progress  = mover_moved || working || program_valid
+                     || (unit_busy & ~(UNITS'(1) << UnitDma)) != '0;
   assign stall_mem = !mover_idle && !mover_moved;
 
-  // ---- Transfers
-  logic              line_valid, line_ready, config_ready, image_ready, out_valid, out_ready;
-  logic [LINE_W-1:0] line, out_line;
-  assign line_ready = config_runs ? config_ready : image_ready;
+  // ---- Transfers: of a table, an image, or a DMA
+  logic              line_valid, line_ready, config_ready, image_ready, units_ready;
+  logic              out_valid, out_ready, image_out_valid, units_out_valid;
+  logic [LINE_W-1:0] line, out_line, image_out_line, units_out_line;
+  assign line_ready = runs ? units_ready : config_runs ? config_ready : image_ready;
+  assign out_valid  = runs ? units_out_valid : image_out_valid;
+  assign out_line   = runs ? units_out_line : image_out_line;
   jd_sparse_mover u_mover (
     .clk_i, .rst_ni,
     .idle_o      (mover_idle),
-    .read_i      (mover_read),
-    .write_i     (mover_write),
-    .address_i   (mover_address),
-    .lines_i     (mover_lines),
+    .read_i      (job_read || dma_read),
+    .write_i     (job_write || dma_write),
+    .address_i   (runs ? dma_address : job_address),
+    .lines_i     (runs ? dma_lines : job_lines),
     .stop_i      (stop),
     .out_valid_o (line_valid),
     .out_ready_i (line_ready),
@@ -236,8 +250,8 @@ module jd_sparse_top
     .done_o      (mover_done),
     .response_o  (mover_response),
     .moved_o     (mover_moved),
-    .mem_req_o   (client_req),
-    .mem_rsp_i   (client_rsp)
+    .mem_req_o   (client_req[0]),
+    .mem_rsp_i   (client_rsp[0])
   );
 
   // ---- The network table
@@ -260,21 +274,18 @@ module jd_sparse_top
     .layers_o     (layers)
   );
 
-  // ---- Images
-  logic                               put, get, of_weights;
-  logic [P_LINE_W-1:0]                weight_line;
-  logic [5:0]                         weight_first;
-  logic [4:0]                         weight_count;
-  logic [BEAT_WORDS-1:0][SINGLE_W-1:0] weights;
-  logic                               word_write, word_read;
-  word_e                              word_kind;
-  logic [S_WORD_W-1:0]                word;
-  logic [SINGLE_W-1:0]                word_new, word_old;
-  logic                               group_write, group_read;
-  logic [M_LINE_W-1:0]                group_line;
-  logic [GROUP_LINE-1:0]              group_mask;
-  logic [8*GROUP_LINE-1:0]            group_new, group_old;
-  jd_sparse_image u_image (
+  // ---- Parameters
+  logic                                     group_write, group_read;
+  logic [M_LINE_W-1:0]                      group_line;
+  logic [GROUP_LINE-1:0]                    group_mask;
+  logic [8*GROUP_LINE-1:0]                  group_new, group_old;
+  logic [1:0][WORD_BANKS-1:0]               gather_en;
+  logic [1:0][WORD_BANKS-1:0][P_LINE_W-1:0] gather_line;
+  logic [1:0][WORD_BANKS-1:0][SINGLE_W-1:0] gather_data;
+  bias_t                                    bias;
+  jd_sparse_parameters #(
+    .PWords (SparsePWords), .BWords (SparseBWords), .SWords (SparseSWords)
+  ) u_parameters (
     .clk_i, .rst_ni,
     .clear_i       (image_clear),
     .idle_o        (image_idle),
@@ -286,103 +297,153 @@ module jd_sparse_top
     .sized_o       (image_sized),
     .lines_o       (image_lines),
     .go_i          (image_go),
-    .in_valid_i    (line_valid && !config_runs),
+    .in_valid_i    (line_valid && !config_runs && !runs),
     .in_ready_o    (image_ready),
     .in_data_i     (line),
-    .out_valid_o   (out_valid),
-    .out_ready_i   (out_ready),
-    .out_data_o    (out_line),
-    .put_o         (put),
-    .get_o         (get),
-    .weights_o     (of_weights),
-    .line_o        (weight_line),
-    .first_o       (weight_first),
-    .count_o       (weight_count),
-    .get_data_i    (weights),
-    .word_write_o  (word_write),
-    .word_read_o   (word_read),
-    .word_kind_o   (word_kind),
-    .word_o        (word),
-    .word_data_o   (word_new),
-    .word_data_i   (word_old),
+    .out_valid_o   (image_out_valid),
+    .out_ready_i   (out_ready && !runs),
+    .out_data_o    (image_out_line),
     .group_write_o (group_write),
     .group_read_o  (group_read),
     .group_line_o  (group_line),
     .group_mask_o  (group_mask),
     .group_data_o  (group_new),
-    .group_data_i  (group_old)
+    .group_data_i  (group_old),
+    .gather_en_i   (gather_en),
+    .gather_line_i (gather_line),
+    .gather_data_o (gather_data),
+    .bias_o        (bias)
   );
 
-  // ---- Parameters
-  logic [1:0][WORD_BANKS-1:0][SINGLE_W-1:0] unused_gather;
-  bias_t                                    unused_bias;
-  jd_sparse_params #(.PWords (SparsePWords)) u_params (
+  // ---- Programs
+  logic              program_valid, program_ready;
+  logic [LINE_W-1:0] program_line;
+  logic [1:0]        program_response;
+  jd_sparse_fetch u_fetch (
     .clk_i, .rst_ni,
-    .put_i         (put),
-    .put_weights_i (of_weights),
-    .put_line_i    (weight_line),
-    .put_first_i   (weight_first),
-    .put_count_i   (weight_count),
-    .put_data_i    (line),
-    .get_i         (get),
-    .get_weights_i (of_weights),
-    .get_line_i    (weight_line),
-    .get_first_i   (weight_first),
-    .get_data_o    (weights),
-    .gather_en_i   ('0),
-    .gather_line_i ('0),
-    .gather_data_o (unused_gather)
+    .idle_o       (fetch_idle),
+    .start_i      (run_start),
+    .address_i    (run_address),
+    .count_i      (run_count),
+    .stop_i       (stop || !run_busy),
+    .line_valid_o (program_valid),
+    .line_ready_i (program_ready),
+    .line_o       (program_line),
+    .response_o   (program_response),
+    .mem_req_o    (client_req[1].read),
+    .mem_rsp_i    (client_rsp[1].read)
   );
-  jd_sparse_words #(.BWords (SparseBWords), .SWords (SparseSWords)) u_words (
+  assign client_req[1].write = no_write();
+  instruction_t                  instruction;
+  operation_t                    operation;
+  logic [CORES-1:0][15:0]        vectors;
+  logic [CORES-1:0][TILES_W-1:0] op_tiles;
+  logic [LAYERS-1:0]             planned;
+  logic                          fill_set, elem_set, elem_dx, plan_failed;
+  logic                          unused_y_set, unused_row;
+  logic [7:0]                    dma_code;
+  logic [1:0]                    dma_response;
+  jd_sparse_sched #(
+    .Whole (1'b0), .Cores (SparseCores), .DMax (SparseDMax), .XRows (SparseXRows),
+    .YRows (SparseYRows), .ARows (SparseARows)
+  ) u_sched (
     .clk_i, .rst_ni,
-    .write_i (word_write),
-    .read_i  (word_read),
-    .kind_i  (word_kind),
-    .word_i  (word),
-    .data_i  (word_new),
-    .data_o  (word_old),
-    .bias_o  (unused_bias)
+    .clear_i         (run_clear),
+    .start_i         (run_start),
+    .count_i         (run_count),
+    .busy_o          (run_busy),
+    .done_o          (run_done),
+    .code_o          (run_code),
+    .fetch_error_o   (run_fetch_error),
+    .at_o            (run_at),
+    .response_o      (run_response),
+    .ended_o         (run_ended),
+    .beat_valid_i    (program_valid),
+    .beat_ready_o    (program_ready),
+    .beat_i          (program_line),
+    .beat_response_i (program_response),
+    .layers_i        (layers),
+    .layer_count_i   (layer_count),
+    .agents_i        (settings.agents),
+    .episodes_i      (settings.episodes),
+    .forget_i        (forget),
+    .planned_o       (planned),
+    .unit_ready_i    (unit_ready),
+    .unit_start_o    (unit_start),
+    .unit_done_i     (unit_done),
+    .dma_code_i      (dma_code),
+    .dma_response_i  (dma_response),
+    .plan_failed_i   (plan_failed),
+    .instruction_o   (instruction),
+    .vectors_o       (vectors),
+    .fill_set_o      (fill_set),
+    .elem_set_o      (elem_set),
+    .elem_dx_o       (elem_dx),
+    .op_o            (operation),
+    .op_y_set_o      (unused_y_set),
+    .op_row_o        (unused_row),
+    .op_tiles_o      (op_tiles),
+    .stage_busy_o    (stage_busy),
+    .unit_busy_o     (unit_busy),
+    .stall_in_o      (stall_in)
   );
-  logic encode_ready, encode_done, group_ready;
-  encoder_clocks_t unused_clocks;
-  place_of_t unused_place;
-  logic [INDEX_W-1:0] unused_tuple;
-  directory_t unused_directory;
-  logic [SparseCmpW-1:0] unused_bits;
-  jd_sparse_encode #(
-    .GMax (SparseGMax), .DMax (SparseDMax), .LMax (SparseLMax), .MRows (SparseMRows),
-    .MaxW (SparseMaxW), .CmpW (SparseCmpW), .HitW (SparseHitW), .KeepBv (SparseKeepBv)
-  ) u_encode (
+  jd_sparse_units #(
+    .Cores (SparseCores), .Banks (SparseBanks), .Lanes (SparseLanes), .Slots (SparseSlots),
+    .Acc (SparseAcc), .GMax (SparseGMax), .DMax (SparseDMax), .LMax (SparseLMax),
+    .WinMax (SparseWinMax), .WRows (SparseWRows), .XRows (SparseXRows), .YRows (SparseYRows),
+    .RRows (SparseRRows), .GRows (SparseGRows), .ARows (SparseARows), .BWords (SparseBWords),
+    .MRows (SparseMRows), .MaxW (SparseMaxW), .CmpW (SparseCmpW), .HitW (SparseHitW),
+    .KeepBv (SparseKeepBv), .DrainW (SparseDrainW), .OptLanes (SparseOptLanes),
+    .Channels (SparseChannels), .MulLatency (SparseMulLatency), .AddLatency (SparseAddLatency)
+  ) u_units (
     .clk_i, .rst_ni,
-    .in_valid_i     (1'b0),
-    .in_ready_o     (encode_ready),
-    .in_number_i    ('0),
-    .in_layer_i     (layers[0]),
-    .in_exchanged_i (1'b0),
-    .in_uncached_i  (1'b0),
-    .done_o         (encode_done),
-    .clocks_o       (unused_clocks),
-    .write_valid_i  (group_write),
-    .write_line_i   (group_line),
-    .write_mask_i   (group_mask),
-    .write_data_i   (group_new),
-    .read_valid_i   (group_read),
-    .read_ready_o   (group_ready),
-    .read_line_i    (group_line),
-    .read_data_o    (group_old),
-    .peek_layer_i   ('0),
-    .peek_index_i   ('0),
-    .peek_place_o   (unused_place),
-    .peek_entry_i   ('0),
-    .peek_tuple_o   (unused_tuple),
-    .directory_o    (unused_directory),
-    .peek_group_i   ('0),
-    .peek_slice_i   ('0),
-    .peek_bits_o    (unused_bits)
+    .clear_i             (run_clear),
+    .ready_o             (unit_ready),
+    .start_i             (unit_start),
+    .done_o              (unit_done),
+    .instruction_i       (instruction),
+    .vectors_i           (vectors),
+    .fill_set_i          (fill_set),
+    .elem_set_i          (elem_set),
+    .elem_dx_i           (elem_dx),
+    .op_i                (operation),
+    .op_tiles_i          (op_tiles),
+    .planned_i           (planned),
+    .dma_code_o          (dma_code),
+    .dma_response_o      (dma_response),
+    .plan_failed_o       (plan_failed),
+    .settings_i          (settings),
+    .mover_read_o        (dma_read),
+    .mover_write_o       (dma_write),
+    .mover_address_o     (dma_address),
+    .mover_lines_o       (dma_lines),
+    .mover_done_i        (mover_done),
+    .mover_response_i    (mover_response),
+    .in_valid_i          (line_valid && runs),
+    .in_ready_o          (units_ready),
+    .in_data_i           (line),
+    .out_valid_o         (units_out_valid),
+    .out_ready_i         (out_ready && runs),
+    .out_data_o          (units_out_line),
+    .bias_i              (bias),
+    .gather_en_o         (gather_en),
+    .gather_line_o       (gather_line),
+    .gather_data_i       (gather_data),
+    .group_write_i       (group_write),
+    .group_read_i        (group_read),
+    .group_line_i        (group_line),
+    .group_mask_i        (group_mask),
+    .group_data_i        (group_new),
+    .group_data_o        (group_old),
+    .busy_o              (busy),
+    .useful_o            (useful),
+    .nonfinite_o         (nonfinite),
+    .encoder_clocks_o    (encoder_clocks),
+    .encoded_rows_o      (encoded_rows),
+    .compressed_o        (compressed),
+    .compressor_clocks_o (compressor_clocks),
+    .weights_o           (weights)
   );
   logic unused;
-  assign unused = ^{unused_idle, unused_number, unused_value, unused_address, unused_forget,
-                    unused_run, unused_clear, unused_count, unused_gather, unused_bias,
-                    encode_ready, encode_done, group_ready, unused_clocks, unused_place,
-                    unused_tuple, unused_directory, unused_bits};
+  assign unused = ^{unused_idle, unused_number, unused_value, unused_y_set, unused_row};
 endmodule : jd_sparse_top

@@ -67,6 +67,8 @@ def core_bench(g: Geometry, seed: int) -> Player:
             "op_valid_i": 1, "op_i": OPERATION_BITS, "op_tiles_i": 4,
             "elem_start_i": 1, "elem_i": INSTRUCTION_BITS, "elem_dx_i": 1, "elem_set_i": 1,
             "elem_tiles_i": 4,
+            "comm_start_i": 1, "comm_i": INSTRUCTION_BITS, "comm_tiles_i": 4,
+            "comm_vectors_i": 16, "agents_i": 8, "inverse_i": 32,
             "dma_read_i": 1, "dma_read_line_i": 16, "dma_write_i": 1, "dma_write_line_i": 16,
             "dma_write_data_i": 512, "clear_gradients_i": 1, "gradient_en_i": 1,
             "gradient_bank_i": 3, "gradient_layer_i": 3,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -201,7 +202,7 @@ def test_registers_are_those_of_the_model(pair: Pair) -> None:
 def test_images_come_back(pair: Pair) -> None:
     """Random layers and kinds: what is stored, and what a LOAD leaves or clears."""
     rng = pair.rng
-    for _ in range(scale(40, 6)):
+    for _ in range(scale(30, 2)):
         pair.network()
         pair.compare()
         for _ in range(3):
@@ -253,7 +254,7 @@ def usual(pair: Pair) -> None:
 def test_random_tables_are_judged_alike(pair: Pair) -> None:
     """A word of a legal table is changed: code and layer are the model's, or the table is taken."""
     rng, codes = pair.rng, set()
-    for _ in range(scale(300, 60)):
+    for _ in range(scale(300, 30)):
         layers = network(rng, pair.geometry)
         words = table_words(layers)
         place = int(rng.integers(2 if rng.random() < 0.1 else len(words)))
@@ -270,6 +271,20 @@ def test_random_tables_are_judged_alike(pair: Pair) -> None:
             words[place] = words[place - 16]
         codes.add(pair.config(words))
     assert codes >= {"", "E_DIM", "E_PARAM", "E_RESERVED"}
+    pair.network()
+
+
+def test_layers_may_touch_and_not_overlap(pair: Pair) -> None:
+    """By a line or a word in each memory, on either side of another layer."""
+    codes = []
+    for name, unit in (("w_base", 64), ("b_base", 1), ("g_base", 1), ("s_base", 1)):
+        first = Layer(9, 40, 4, w_base=1024, b_base=100, g_base=20, s_base=200)
+        far = Layer(9, 40, 4, w_base=4096, b_base=200, g_base=40, s_base=400)
+        size = dict(w_base=first.w_words, b_base=40, g_base=sum(first.grouping), s_base=49)[name]
+        at = getattr(first, name)
+        for place in (at + size, at + size - unit, at - size, at - size + unit):
+            codes.append(pair.config(table_words([first, replace(far, **{name: place})])))
+    assert codes == ["", "E_PARAM", "", "E_PARAM"] * 4
     pair.network()
 
 
@@ -323,7 +338,7 @@ def test_a_soft_reset_ends_an_image(pair: Pair) -> None:
     usual(pair)
     sim = pair.both[1]
     image = pair.rng.integers(0, 1 << 32, pair.words([0], ALL), dtype=np.uint32)
-    for turn in range(scale(40, 10)):
+    for turn in range(scale(40, 4)):
         sim.device.write(sim.scratch, image)
         opcode = Opcode.LOAD if turn % 2 else Opcode.STORE
         sim.ring.submit([opcode, 0, 0x1F01, 0, sim.scratch, 0])

@@ -1,0 +1,534 @@
+"""Programs on the sparse engine's RTL against its golden model: layers, activations, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flow.effort import scale
+from flow.regression import builds
+from jackdaw.device import open_device
+from models.registers import engine_header as header
+from models.registers import sparse as registers
+from models.sparse.formats import (
+    LINE,
+    VECTORS,
+    Flag,
+    Instruction,
+    Kind,
+    Layer,
+    Op,
+    Opcode,
+    Tensor,
+    padded,
+    program_words,
+)
+from models.sparse.timing import OVERHEAD
+from tests.sparse.test_sparse_engine import BAD_PROGRAMS, READY, A, job, one
+from tests.sparse.test_sparse_rtl import (
+    CONFIG,
+    FAULT,
+    FINITE,
+    READS,
+    USUAL,
+    WRITES,
+    Jobs,
+    Pair,
+    ended,
+    network,
+)
+
+pytestmark = builds(lambda: open_device("sim", CONFIG))
+
+END = Instruction(Op.END)
+DATA = 1 << 16  # of the scratch memory: activations in,
+OUT = 3 << 16  # and out; the program is before them
+PARAMETERS = Kind.W | Kind.BIAS | Kind.GROUP
+X, Z, B = 0, 340, 680  # lines of activations: operand, results, addend
+HAVE = {  # instructions that have hardware, and what they can have
+    Op.END: Flag(0), Op.LOADA: Flag.ROW, Op.STOREA: Flag.ROW, Op.ZEROA: Flag(0),
+    Op.ENC: Flag.NOCACHE, Op.ENCT: Flag(0), Op.PLAN: Flag.PLAIN, Op.COMP: Flag(0),
+    Op.COMPT: Flag(0), Op.FX: Flag.SECOND | Flag.GATES | Flag.BSUM, Op.FY: Flag.GATES | Flag.BSUM,
+    Op.FW: Flag(0), Op.DX: Flag(0), Op.DW: Flag(0),
+    Op.LSTMF: Flag.BIAS, Op.LSTMB: Flag(0), Op.LIN: Flag.BIAS | Flag.ADDEND | Flag.SECOND,
+    Op.CF: Flag.ROW, Op.CB: Flag.ROW, Op.CLRG: Flag(0),
+}  # fmt: skip
+COUNTERS = ("hits", "misses", "osel_clocks", "core_load")
+
+
+class Runs(Pair):
+    """Both engines with programs."""
+
+    def __init__(self, model: Any, sim: Any) -> None:
+        super().__init__(model, sim)
+        for one_of in self.both:
+            for name in FINITE:
+                one_of.driver.write(getattr(registers, name).offset, 0x3F80_0000)
+        self.episodes(3, 4)
+
+    def episodes(self, agents: int, episodes: int) -> None:
+        for one_of in self.both:
+            one_of.driver.write(registers.AGENTS.offset, agents)
+            one_of.driver.write(registers.EPISODES.offset, episodes)
+
+    def take(self, layers: Sequence[Layer]) -> None:
+        """A network with numbers that do not overflow."""
+        self.layers = list(layers)
+        for one_of in self.both:
+            one_of.driver.layers = self.layers
+        assert self.config(np.array([0x53505253, len(layers)] + [0] * 14 + [
+            word for layer in layers for word in layer.encode()
+        ], np.uint32)) == ""  # fmt: skip
+        parts = []
+        for layer in layers:
+            row = padded(layer.n, 16)
+            for m, scale_by in ((layer.m, layer.m**-0.5), (1, 1.0), (1, 0.0)):
+                values = np.zeros((m, row), np.float32)
+                values[:, : layer.n] = self.rng.normal(size=(m, layer.n)) * scale_by
+                parts.append(values.reshape(-1).view(np.uint32))
+            entries = self.rng.integers(-9, 9, 128 * sum(layer.grouping)).astype(np.int8)
+            parts.append(entries.view(np.uint32))
+        image = np.concatenate(parts)
+        size = (1 << len(layers)) - 1 | int(PARAMETERS) << 8
+        assert self.call(lambda one_of: one_of.load(size, image))[0] == ""
+
+    def program(self, many: Sequence[Instruction], end: bool = True) -> tuple[Any, ...]:
+        """A RUN on both, which ends alike. Returns error, detail, count, info."""
+        raw = program_words([*many, END] if end else many)
+
+        def run(one_of: Jobs) -> Any:
+            one_of.device.write(one_of.scratch, raw)
+            return one_of.job(Opcode.RUN, len(raw) // 8, one_of.scratch)
+
+        want, got = (ended(partial(run, one_of)) for one_of in self.both)
+        assert (got[:2], got[3]) == (want[:2], want[3]), (got, want)
+        if not want[0]:
+            assert got[2] == want[2]
+        return want
+
+    def good(self, many: Sequence[Instruction]) -> None:
+        assert self.program(many)[0] == ""
+
+    def put(self, nbytes: int) -> None:
+        """Activations in memory, of both signs, about 1."""
+        values = self.rng.normal(size=nbytes // 2).astype(np.float16)
+        for one_of in self.both:
+            one_of.device.write(self.scratch + DATA, values)
+
+    def same(self, nbytes: int, first: int = 0) -> None:
+        """What both have written is equal."""
+        at = self.scratch + OUT + first
+        want, got = (one_of.device.read(at, nbytes) for one_of in self.both)
+        np.testing.assert_array_equal(got.view(np.uint16), want.view(np.uint16))
+
+    def group(self, numbers: Sequence[int], encode_op: Op = Op.ENC, check: bool = True) -> None:
+        """Encode, plan and compress layers."""
+        program = [Instruction(Op.CLRG, post=1)]
+        for turn, k in enumerate(numbers):
+            program += [
+                Instruction(encode_op, layer=k, wait=1 - min(turn, 1), post=2),
+                Instruction(Op.PLAN, layer=k, wait=2),
+                Instruction(Op.COMP, layer=k),
+                Instruction(Op.COMPT, layer=k),
+            ]
+        self.good(program)
+        if check:
+            self.counted()
+
+    def statistics(self) -> list[dict[str, Any]]:
+        return [one_of.driver.statistics() for one_of in self.both]
+
+    def counts(self) -> list[tuple[int, ...]]:
+        """Multiply-adds and operations so far."""
+        offsets = (registers.USEFUL_MACS_LO.offset, registers.VPU_OPS_LO.offset)
+        return [tuple(map(one_of.driver.read64, offsets)) for one_of in self.both]
+
+    def counted(self) -> None:
+        """What the engine counts of the last encoding and compression is the same."""
+        want, got = self.statistics()
+        assert {k: got[k] for k in COUNTERS} == {k: want[k] for k in COUNTERS}
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Runs]:
+    with open_device("model", CONFIG) as model, open_device("sim", CONFIG, seed=2) as sim:
+        yield Runs(model, sim)
+
+
+@pytest.fixture
+def runs(shared: Runs, seed: int) -> Runs:
+    """With a generator of the test's own."""
+    shared.rng = np.random.default_rng(seed)
+    return shared
+
+
+def tiles_of(rng: np.random.Generator, most: int = 4) -> tuple[int, int, int]:
+    """Tiles of each core; some rest."""
+    a, b, c = (int(rng.integers(most + 1)) for _ in range(3))
+    return (a, b, c) if a + b + c else (1, 0, 2)
+
+
+def move(op: Op, a: Tensor, at: int, lines: int, tiles: tuple[int, int, int],
+         flags: int = 0, **more: Any) -> Instruction:  # fmt: skip
+    """LOADA, STOREA or ZEROA."""
+    return Instruction(op, 0, flags, tiles=tiles, a=a, address=at, value=lines, **more)
+
+
+# ---- Activations
+def test_activations_come_back(runs: Runs) -> None:
+    """Any tiles, skews and strides; one image for all cores; zeros."""
+    rng = runs.rng
+    for turn in range(scale(50, 5)):
+        tiles, lines = tiles_of(rng), int(rng.integers(1, 9))
+        a = Tensor(int(rng.integers(500)), int(rng.integers(8)), lines + int(rng.integers(20)))
+        other = replace(a, skew=int(rng.integers(8)))
+        flags = 0
+        if turn % 4 == 3:
+            tiles, flags = (max(tiles),) * 3, int(Flag.ROW)
+        runs.put(1 << 14)
+        many = [move(Op.LOADA, a, runs.scratch + DATA, lines, tiles, flags, post=1)]
+        if turn % 4 == 2:
+            part = tuple(min(t, 1) for t in tiles)
+            many.append(Instruction(Op.ZEROA, tiles=part, a=a, value=1))  # type: ignore[arg-type]
+        many.append(move(Op.STOREA, other, runs.scratch + OUT, lines, tiles, wait=1))
+        runs.good(many)
+        runs.same(LINE * lines * sum(tiles))
+
+
+# ---- Layers
+def forward(runs: Runs, k: int, tiles: tuple[int, int, int], dx: bool) -> None:
+    """A layer's FW or DX from memory to memory, with random places of its results."""
+    rng, layer = runs.rng, runs.layers[k]
+    n_in, n_out = (layer.n, layer.m - layer.dx_from) if dx else (layer.m, layer.n)
+    lines_in, lines_out = -(-n_in // 8), -(-n_out // 8)
+    flags, value = Flag(0), 0
+    if not dx and rng.random() < 0.7:
+        flags |= Flag.BIAS
+    kind = int(rng.integers(3))
+    if kind == 0:
+        flags |= Flag.ADDEND
+    elif kind == 1 and n_out > 8:
+        flags, value = flags | Flag.SECOND, 8 * int(rng.integers(1, -(-n_out // 8)))
+    x, z, b = (Tensor(line, int(rng.integers(8)), 8 + int(rng.integers(4))) for line in (X, Z, B))
+    x_flags, x_value, x_b = Flag(0), 0, Tensor()
+    if n_in > 8 and rng.random() < 0.3:  # the operand is in two tensors
+        x_flags, x_value = Flag.SECOND, 8 * int(rng.integers(1, -(-n_in // 8)))
+        x_b = replace(x, line=x.line + x_value // 8)
+    at, out = runs.scratch + DATA, runs.scratch + OUT
+    second = Flag.SECOND in flags
+    runs.put(1 << 16)
+    many = [
+        move(Op.LOADA, x, at, lines_in, tiles, post=1),
+        move(Op.LOADA, b, at + 8192, 8, tiles),
+        move(Op.LOADA, z, at + 16384, 8, tiles, post=4),
+        Instruction(Op.FX, 1, int(x_flags), wait=1, layer=k, tiles=tiles, a=x, b=x_b,
+                    value=x_value, neurons=n_in),
+        Instruction(Op.DX if dx else Op.FW, 1, layer=k, tiles=tiles),
+        Instruction(Op.LIN, 1, int(flags), wait=4, layer=k, tiles=tiles, d=z,
+                    b=b if flags & (Flag.SECOND | Flag.ADDEND) else Tensor(), value=value, post=2),
+        move(Op.STOREA, z, out, lines_out, tiles, wait=2),
+    ]  # fmt: skip
+    if second:
+        many.append(move(Op.STOREA, b, out + (1 << 15), lines_out, tiles))
+    before = runs.counts()
+    runs.good(many)
+    runs.same(LINE * lines_out * sum(tiles))
+    if second:
+        runs.same(LINE * lines_out * sum(tiles), 1 << 15)
+    want, got = (
+        [b - a for a, b in zip(*pair, strict=True)]
+        for pair in zip(before, runs.counts(), strict=True)
+    )
+    assert got == want
+
+
+DENSE = [Layer(40, 24, 1), Layer(17, 4, 1, 1, w_base=4096, b_base=32)]
+SPLIT = [Layer(29, 2, 1, 2, dx_from=3), Layer(64, 64, 1, w_base=2048, b_base=8)]
+
+
+@pytest.mark.parametrize("layers", [DENSE, SPLIT], ids=["pairs", "quads"])
+def test_dense_layers(runs: Runs, layers: list[Layer]) -> None:
+    """From Python to RTL and back, with chains side by side, too."""
+    runs.take(layers)
+    runs.group([0, 1])
+    for _ in range(scale(10, 1)):
+        for k in (0, 1):
+            for dx in (False, True):
+                forward(runs, k, tiles_of(runs.rng), dx)
+
+
+def test_masked_layers(runs: Runs) -> None:
+    """Random networks, groups and tiles; encoded by rows or by columns."""
+    for turn in range(scale(20, 2)):
+        layers = [replace(layer, tiles=4) for layer in network(runs.rng, runs.geometry)]
+        runs.take(layers)
+        runs.group(range(len(layers)), Op.ENCT if turn % 2 else Op.ENC)
+        for k in range(len(layers)):
+            forward(runs, k, tiles_of(runs.rng), bool(runs.rng.integers(2)))
+
+
+def test_clocks_of_the_array_are_those_of_the_plan(runs: Runs) -> None:
+    """In a row of operations each takes its busiest bank's clocks and at most 12."""
+    runs.take(USUAL)
+    runs.group([0, 1, 2])
+    runs.put(1 << 14)
+    tiles, x = (4, 4, 4), Tensor(X, 0, 8)
+    for k, layer in enumerate(USUAL):
+        runs.good([move(Op.LOADA, x, runs.scratch + DATA, layer.m // 8, tiles)])
+        work = [
+            Instruction(Op.FX, layer=k, tiles=tiles, a=x, neurons=layer.m),
+            Instruction(Op.FW, layer=k, tiles=tiles),
+            Instruction(Op.LIN, layer=k, tiles=tiles, d=Tensor(Z, 0, 8)),
+        ]
+        found = []
+        for many in (1, 3):
+            before = runs.statistics()
+            runs.good(work * many)
+            after = runs.statistics()
+            pairs = list(zip(before, after, strict=True))
+            busy = [b["unit_busy"]["VPU"] - a["unit_busy"]["VPU"] for a, b in pairs]
+            lanes = [b["lane_clocks"] - a["lane_clocks"] for a, b in pairs]
+            assert lanes[1] == lanes[0]
+            found.append(busy)
+        want, got = ((b - a) / 2 for a, b in zip(*found, strict=True))
+        assert want - OVERHEAD <= got <= want, layer
+
+
+def test_steps_of_an_lstm(runs: Runs) -> None:
+    """LSTMF and LSTMB on blocks that are full of numbers, at any place and skew."""
+    runs.take(USUAL)
+    runs.group([1])
+    rng, layer, lines = runs.rng, USUAL[1], 16
+    at, out = runs.scratch + DATA, runs.scratch + OUT
+    for turn in range(scale(20, 3)):
+        tiles = tiles_of(rng)
+        before, block, other = (
+            Tensor(line + int(rng.integers(40)), int(rng.integers(8)), lines + int(rng.integers(4)))
+            for line in (0, 120, 240)
+        )
+        x = Tensor(500, 0, 4)
+        runs.put(1 << 15)
+        program = [
+            move(Op.LOADA, before, at, lines, tiles),
+            move(Op.LOADA, block, at + 8192, lines, tiles),
+            move(Op.LOADA, other, at + 16384, 2, tiles),
+            move(Op.LOADA, x, at + 20480, 4, tiles, post=1),
+        ]
+        if turn % 2:
+            program.append(Instruction(Op.LSTMB, 2, wait=1, post=2, layer=1, tiles=tiles,
+                                       a=before, b=other, d=block))  # fmt: skip
+        else:
+            program += [
+                Instruction(Op.FX, 1, wait=1, layer=1, tiles=tiles, a=x, neurons=layer.m),
+                Instruction(Op.FW, 1, layer=1, tiles=tiles),
+                Instruction(Op.LSTMF, 1, int(rng.choice([0, int(Flag.BIAS)])), post=2, layer=1,
+                            tiles=tiles, a=before, d=block),
+            ]  # fmt: skip
+        program += [
+            move(Op.STOREA, before, out, lines, tiles, wait=2),
+            move(Op.STOREA, block, out + 32768, lines, tiles),
+        ]
+        runs.good(program)
+        runs.same(LINE * lines * sum(tiles))
+        runs.same(LINE * lines * sum(tiles), 32768)
+
+
+def test_gradients_that_are_not_finite_are_noticed(runs: Runs) -> None:
+    """DW and BSUM end, and NONFINITE tells of an Inf until the next CLRG."""
+    runs.take(USUAL)
+    runs.group([1])
+    layer, tiles = USUAL[1], (2, 1, 1)
+    x, y = Tensor(X, 0, 8), Tensor(Z, 3, 8)
+    at = runs.scratch + DATA
+    work = [
+        move(Op.LOADA, x, at, 4, tiles), move(Op.LOADA, y, at + 8192, 8, tiles, post=1),
+        Instruction(Op.FX, wait=1, layer=1, tiles=tiles, a=x, neurons=layer.m),
+        Instruction(Op.FY, 0, int(Flag.BSUM), layer=1, tiles=tiles, a=y, neurons=layer.n),
+        Instruction(Op.DW, layer=1, tiles=tiles),
+    ]  # fmt: skip
+    for wild in (False, True):
+        runs.put(1 << 14)
+        if wild:
+            for one_of in runs.both:
+                one_of.device.write(at + 8192 + LINE * 21, np.full(4, 0x7C00, np.uint16))
+        before = runs.counts()
+        runs.good(work)
+        moved = [[b - a for a, b in zip(*pair, strict=True)]
+                 for pair in zip(before, runs.counts(), strict=True)]  # fmt: skip
+        assert moved[1] == moved[0]
+        found = [one_of.driver.read(registers.NONFINITE.offset) for one_of in runs.both]
+        assert found == [wild, wild]
+    runs.good([job(Op.CLRG)])
+    assert not any(one_of.driver.read(registers.NONFINITE.offset) for one_of in runs.both)
+
+
+# ---- Communication
+def test_agents_hear_each_other(runs: Runs) -> None:
+    """CF and CB of random teams, in both splits."""
+    rng = runs.rng
+    for turn in range(scale(30, 4)):
+        row = bool(rng.integers(2))
+        agents, most = int(rng.integers(1, 7)), 8 if row else 24
+        episodes = int(rng.integers(1, 4 * most // agents + 1)) if agents <= 4 * most else 1
+        runs.episodes(agents, episodes)
+        inverse = np.float32(1 / (agents - 1) if agents > 1 else 0).view(np.uint32)
+        for one_of in runs.both:
+            one_of.driver.write(registers.INV.offset, int(inverse))
+        g = runs.geometry
+        counts = [agents * (((c + 1) * episodes // g.cores) - c * episodes // g.cores)
+                  for c in range(3)]  # fmt: skip
+        if row:
+            counts = [agents * episodes] * 3
+        t0, t1, t2 = (min(8, -(-count // VECTORS)) for count in counts)
+        tiles = (t0, t1, t2)
+        if not any(tiles) or any(
+            VECTORS * t < count and VECTORS * t % agents
+            for t, count in zip(tiles, counts, strict=True)
+        ):
+            continue
+        neurons = int(rng.integers(1, 65))
+        lines = -(-neurons // 8)
+        a, b, d = (Tensor(line, int(rng.integers(8)), lines) for line in (X, Z, B))
+        runs.put(1 << 16)
+        at = runs.scratch + DATA
+        flags = int(Flag.ROW) if row else 0
+        gates = replace(b, stride=1)
+        runs.good([
+            move(Op.LOADA, a, at, lines, tiles),
+            move(Op.LOADA, gates, at + 32768, 1, tiles),
+            move(Op.LOADA, d, at + 16384, lines, tiles, post=1),
+            Instruction(Op.CB if turn % 2 else Op.CF, 1, flags, wait=1, post=2, tiles=tiles, a=a,
+                        b=gates, d=d, neurons=neurons),
+            move(Op.STOREA, d, runs.scratch + OUT, lines, tiles, wait=2),
+        ])  # fmt: skip
+        runs.same(LINE * lines * sum(tiles))
+    runs.episodes(3, 4)
+
+
+# ---- Errors
+def has_hardware(program: Sequence[Instruction]) -> bool:
+    known = [each for each in program if each.op in list(Op)]
+    return all(
+        each.code in HAVE and not Flag(each.flags & 0x1FF) & ~HAVE[each.code] for each in known
+    )
+
+
+HERE = [name for name, (_, _, program) in BAD_PROGRAMS.items() if has_hardware(program)]
+
+
+def step(runs: Runs) -> None:
+    """Good jobs after a bad one."""
+    runs.group([2], check=False)
+    forward(runs, 2, (1, 2, 1), False)
+
+
+@pytest.mark.parametrize("case", HERE)
+def test_a_bad_program_ends_with_an_error(runs: Runs, case: str) -> None:
+    code, at, program = BAD_PROGRAMS[case]
+    if runs.layers != USUAL:
+        runs.take(USUAL)
+    assert runs.program(program)[:2] == (code, at)
+    step(runs)
+
+
+LATER = [  # instructions without hardware
+    job(Op.UPD, layer=1), job(Op.UPDG, layer=1), one(Op.FW, Flag.ROW, layer=1),
+    job(Op.COMP, Flag.ROW, layer=1), job(Op.COMP, Flag.NOCACHE, layer=1),
+    one(Op.LIN, Flag.ROW, layer=1, d=A),
+]  # fmt: skip
+
+
+def test_instructions_without_hardware_are_refused(runs: Runs) -> None:
+    runs.take(USUAL)
+    sim = runs.both[1]
+    for each in LATER:
+        raw = program_words([job(Op.CLRG), each, END])
+        sim.device.write(sim.scratch, raw)
+        found = ended(lambda: sim.job(Opcode.RUN, 3, sim.scratch))
+        assert found[:2] == ("E_OPCODE", 1) and found[3] == (1, 0), each
+    step(runs)
+
+
+def test_one_end(runs: Runs) -> None:
+    clear = job(Op.CLRG)
+    assert runs.program([clear, clear], end=False)[:2] == ("E_PROGRAM", 1)
+    assert runs.program([clear, END, clear])[:2] == ("E_PROGRAM", 1)
+    assert runs.program([clear] * 200)[2] == 201
+    assert [one_of.driver.read(registers.PC.offset) for one_of in runs.both] == [201, 201]
+
+
+@pytest.mark.parametrize(("name", "value"), [("EPS", 0), ("EPS", 0xBF80_0000),
+                                             ("LR", 0x7F80_0000), ("GSCALE", 0x7FC0_0000),
+                                             ("INV", 0xFF80_0000)])  # fmt: skip
+def test_numbers_are_finite(runs: Runs, name: str, value: int) -> None:
+    for one_of in runs.both:
+        one_of.driver.write(getattr(registers, name).offset, value)
+    assert runs.program([job(Op.CLRG)])[0] == "E_HPARAM"
+    for one_of in runs.both:
+        one_of.driver.write(getattr(registers, name).offset, 0x3F80_0000)
+    runs.good([job(Op.CLRG)])
+
+
+def test_bus_errors_end_a_run(runs: Runs) -> None:
+    """Of a program, in its first and in a later line, of LOADA and of STOREA."""
+    runs.take(USUAL)
+    at, out = runs.scratch + DATA, runs.scratch + OUT
+    load = move(Op.LOADA, Tensor(X, 1, 4), at, 4, (2, 1, 1), post=1)
+    store = move(Op.STOREA, Tensor(X, 1, 4), out, 4, (2, 1, 1), wait=1)
+    cases = [
+        ("E_BUS_RD", runs.scratch, READS, 4), ("E_BUS_RD", runs.scratch + 64, READS, 4),
+        ("E_BUS_RD", at, READS, 0), ("E_BUS_RD", at + 11 * LINE, READS, 0),
+        ("E_BUS_WR", out + 2 * LINE, WRITES, 1), ("E_BUS_WR", out + 15 * LINE, WRITES, 1),
+    ]  # fmt: skip
+    for code, address, direction, place in cases:
+        for one_of in runs.both:
+            one_of.device.inject(address, LINE, FAULT, direction)
+        found = runs.program([load, store])
+        assert found[0] == code and found[3] == (place, FAULT)
+        for one_of in runs.both:
+            one_of.device.clear_faults()
+        step(runs)
+
+
+# ---- Resets
+def test_a_soft_reset_in_a_run(runs: Runs) -> None:
+    """In any clock; all layers are stale, and the next programs work."""
+    runs.take(USUAL)
+    sim = runs.both[1]
+    layer = USUAL[1]
+    x = Tensor(X, 0, 8)
+    at = runs.scratch + DATA
+    program = [
+        *READY, move(Op.LOADA, x, at, 8, (4, 4, 4), post=1),
+        Instruction(Op.FX, wait=4 | 1, layer=1, tiles=(4, 4, 4), a=x, neurons=layer.m),
+        Instruction(Op.FW, layer=1, tiles=(4, 4, 4)),
+        Instruction(Op.LIN, layer=1, tiles=(4, 4, 4), d=Tensor(Z, 0, 8), post=2),
+        Instruction(Op.CF, tiles=(1, 1, 2), a=x, b=x, d=Tensor(B, 0, 8), neurons=32),
+        move(Op.STOREA, x, runs.scratch + OUT, 8, (4, 4, 4)),
+    ]  # fmt: skip
+    raw = program_words([*program, END])
+    for _ in range(scale(40, 4)):
+        sim.device.write(sim.scratch, raw)
+        sim.ring.submit([Opcode.RUN, 0, len(program) + 1, 0, sim.scratch, 0])
+        sim.device.step(int(runs.rng.integers(1, 1500)))
+        sim.driver.soft_reset()
+        runs.both[0].driver.soft_reset()
+        assert runs.program([job(Op.COMP, layer=1)])[0] == "E_STALE"
+        step(runs)
+
+
+def test_the_watchdog_ends_a_run(runs: Runs) -> None:
+    runs.take(USUAL)
+    sim = runs.both[1]
+    sim.device.write(sim.scratch, program_words([job(Op.CLRG), END]))
+    sim.driver.write(header.WATCHDOG.offset, 12)
+    assert ended(lambda: sim.job(Opcode.RUN, 2, sim.scratch))[0] == "E_TIMEOUT"
+    sim.driver.write(header.WATCHDOG.offset, 0)
+    sim.driver.soft_reset()
+    sim.driver.write(header.STATUS.offset, 0xE)
+    step(runs)
