@@ -554,6 +554,7 @@ PROOFS: tuple[Proof, ...] = (
             "                              : flight_less;",
             words="a token that leaves silently while another goes in is not counted",
         ),
+        timeout_s=1500.0,
     ),
     Proof(
         name="sparse_miss",
