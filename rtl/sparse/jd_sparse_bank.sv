@@ -363,18 +363,18 @@ module jd_sparse_bank
     else if (weight_write_i)  weight_write_q <= weight_write_q + 1'b1;
   end
   // A line is wider than a lane of the memory may be if a bank has more than 64 lanes.
-  localparam int unsigned Parts = (Lanes + 63) / 64;
-  localparam int unsigned PartW = (Lanes + Parts - 1) / Parts * HALF_W;
-  logic [Parts*PartW-1:0] kept_line;
+  localparam int unsigned WeightParts = (Lanes + 63) / 64;
+  localparam int unsigned WeightPartW = (Lanes + WeightParts - 1) / WeightParts * HALF_W;
+  logic [WeightParts*WeightPartW-1:0] kept_line;
   assign weight_line = kept_line[Lanes*HALF_W-1:0];
   jd_mem_1r1w #(
-    .Depth (WRows), .Lanes (Parts), .LaneW (PartW), .ReadLatency (2), .Ultra (1'b1)
+    .Depth (WRows), .Lanes (WeightParts), .LaneW (WeightPartW), .ReadLatency (2), .Ultra (1'b1)
   ) u_weights (
     .clk_i, .rst_ni,
     .write_en_i   (weight_write_i),
     .write_addr_i (weight_write_q),
     .write_mask_i ('1),
-    .write_data_i ((Parts * PartW)'(weight_line_i)),
+    .write_data_i ((WeightParts * WeightPartW)'(weight_line_i)),
     .read_en_i    (valid_q[4] && phases_q[4] == '0 && rank_mid_q.window.depth != '0),
     .read_addr_i  (line_mid_q),
     .read_data_o  (kept_line)
