@@ -238,7 +238,7 @@ def compare(
     return compared, macs
 
 
-@builds(bench)
+@builds(lambda lanes, acc, drain: bench(lanes, acc, drain))
 @pytest.mark.parametrize(("lanes", "acc", "drain"), BUILDS)
 def test_sparse_bank(lanes: int, acc: int, drain: int, seed: int) -> None:
     """Layers beside each other; both passes, split sums, few tiles, two operations at once."""

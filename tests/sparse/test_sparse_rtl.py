@@ -251,6 +251,7 @@ def usual(pair: Pair) -> None:
         pair.fill()
 
 
+@pytest.mark.regress
 def test_random_tables_are_judged_alike(pair: Pair) -> None:
     """A word of a legal table is changed: code and layer are the model's, or the table is taken."""
     rng, codes = pair.rng, set()

@@ -251,7 +251,10 @@ DENSE = [Layer(40, 24, 1), Layer(17, 4, 1, 1, w_base=4096, b_base=32)]
 SPLIT = [Layer(29, 2, 1, 2, dx_from=3), Layer(64, 64, 1, w_base=2048, b_base=8)]
 
 
-@pytest.mark.parametrize("layers", [DENSE, SPLIT], ids=["pairs", "quads"])
+@pytest.mark.parametrize(
+    "layers",
+    [pytest.param(DENSE, id="pairs", marks=pytest.mark.regress), pytest.param(SPLIT, id="quads")],
+)
 def test_dense_layers(runs: Runs, layers: list[Layer]) -> None:
     """From Python to RTL and back, with chains side by side, too."""
     runs.take(layers)
@@ -272,6 +275,7 @@ def test_masked_layers(runs: Runs) -> None:
             forward(runs, k, tiles_of(runs.rng), bool(runs.rng.integers(2)))
 
 
+@pytest.mark.regress
 def test_clocks_of_the_array_are_those_of_the_plan(runs: Runs) -> None:
     """In a row of operations each takes its busiest bank's clocks and at most 12."""
     runs.take(USUAL)
@@ -338,6 +342,7 @@ def test_steps_of_an_lstm(runs: Runs) -> None:
         runs.same(LINE * lines * sum(tiles), 32768)
 
 
+@pytest.mark.regress
 def test_gradients_that_are_not_finite_are_noticed(runs: Runs) -> None:
     """DW and BSUM end, and NONFINITE tells of an Inf until the next CLRG."""
     runs.take(USUAL)
@@ -474,6 +479,7 @@ def test_numbers_are_finite(runs: Runs, name: str, value: int) -> None:
     runs.good([job(Op.CLRG)])
 
 
+@pytest.mark.regress
 def test_bus_errors_end_a_run(runs: Runs) -> None:
     """Of a program, in its first and in a later line, of LOADA and of STOREA."""
     runs.take(USUAL)
