@@ -14,7 +14,7 @@
 // Timing   A rank takes four clocks, one for each vector; the drain of a unit runs under the next
 //          one, DrainW lanes per clock. A unit of FW or DX takes max(4 * depth, lanes / DrainW)
 //          clocks; an operation 4 clocks more, and its last unit Depth + lanes / DrainW. Results
-//          show a clock after read_en_i. DW: see jd_sparse_dw; after another DW its first tile is
+//          show one clock after read_en_i. DW: see jd_sparse_dw; after another DW its first tile is
 //          loaded before that one ends, after FW or DX when they are past their last rank.
 // Numbers  FP16; see jd_sparse_lanes. A window without ranks takes four clocks for its +0.
 // Source   LearningGroup III-C, III-D; docs/sparse.md. Golden model: models/sparse/layer.py, forward.
@@ -186,7 +186,7 @@ module jd_sparse_bank
   assign none        = range_q.empty || tiles_q == '0
                        || (range_q.first_window == range_q.last_window && first_tile >= tiles_q);
   assign advances    = unit_ends && last_tile && !last_unit;
-  // A window is there a clock after its address: that of the first one is given when the operation
+  // A window is there one clock after its address: that of the first one is given when the operation
   // begins, the others' while the window before is computed.
   assign ahead       = advances ? number_q + WINDOW_W'(2) : number_q + 1'b1;
   assign window_read = state_q == StFirst

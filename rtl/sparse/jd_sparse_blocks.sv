@@ -4,8 +4,9 @@
 //
 // Streams  start_i begins; done_o from the end to the next start. window_o asks for a window of the
 //          table; bank_i for a bank's units, in the same clock.
-// Timing   all units pass twice, one per clock: for the sum of their costs, and for the banks. Of each
-//          pass windows without ranks and 2 clocks besides, of the second a clock for each bank.
+// Timing   All units pass twice, one per clock: for the sum of their costs, and for the banks. A pass
+//          takes one clock more for each window without ranks, and 2 more; the second one more for
+//          each bank.
 // Numbers  costs and sums are exact integers. A unit goes to the next bank if its middle is at or past
 //          the border of the banks' equal shares of the costs (with plain_i of the units).
 // Source   docs/sparse.md (load allocation). Golden model: models/sparse/plan.py, gradient_units and

@@ -40,7 +40,7 @@ module jd_sparse_columns
   input  logic [TILES_W-1:0]               tiles_i,       // of this core
   output logic [Banks-1:0][DrainW-1:0]           result_en_o,
   output logic [Banks-1:0][DrainW-1:0][RW-1:0]   result_address_o,
-  input  logic [Banks-1:0][DrainW-1:0][TUPLE_W-1:0] result_data_i,   // a clock later
+  input  logic [Banks-1:0][DrainW-1:0][TUPLE_W-1:0] result_data_i,   // one clock later
   output logic                             soon_valid_o,
   output columns_t                         soon_o,
   output logic [Channels-1:0][TUPLE_W-1:0] columns_o

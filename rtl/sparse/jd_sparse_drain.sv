@@ -10,7 +10,7 @@
 //          row_o, lane_o, chunk_o: accumulators to look at, in the same clock. read_*: results, by
 //          address modulo DrainW. gradient_*: see jd_sparse_gradient.
 // Timing   DrainW lanes per clock of a unit of FW or DX. frees_o, once a unit: its half of the
-//          accumulators is read before the next unit's sums come. Results show a clock after
+//          accumulators is read before the next unit's sums come. Results show one clock after
 //          read_en_i.
 // Numbers  bits, unchanged; gradients as in jd_sparse_gradient.
 // Source   docs/sparse.md. Golden model: models/sparse/layer.py.

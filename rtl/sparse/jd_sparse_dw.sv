@@ -147,7 +147,7 @@ module jd_sparse_dw
   assign stepping   = state_q == StStep && !skips && (active_q || !sets_q[1]);
   assign advances   = skips || (step_ends && last_tile && last_block && !last_unit);
   assign ahead      = advances ? number_q + WINDOW_W'(2) : number_q + 1'b1;
-  // A window is there a clock after its address, and stays until the next is asked for.
+  // A window is there one clock after its address, and stays until the next is asked for.
   assign window_read = state_q == StFirst
                        || ((state_q == StWindow || advances) && ahead <= range_q.last_window);
   assign window_address = WindowsW'(32'(op_q.number) * WinMax

@@ -42,7 +42,7 @@ module jd_sparse_elem
   output logic                             done_o,
   output logic [Banks-1:0][DrainW-1:0]           result_en_o,
   output logic [Banks-1:0][DrainW-1:0][RW-1:0]   result_address_o,
-  input  logic [Banks-1:0][DrainW-1:0][TUPLE_W-1:0] result_data_i,   // a clock later
+  input  logic [Banks-1:0][DrainW-1:0][TUPLE_W-1:0] result_data_i,   // one clock later
   output logic [NEURONS-1:0]               read_en_o,
   output logic [NEURONS-1:0][A_LINE_W-1:0] read_line_o,
   input  logic [NEURONS-1:0][TUPLE_W-1:0]  read_data_i,

@@ -5,8 +5,8 @@
 // Streams  unit_*: a unit whose sums are in the accumulators; taken when all are read, of the last
 //          one of an operation when all are written. row_o, chunk_o: accumulators to look at, in the
 //          same clock. read_*: a word for the optimizer, while no unit is there.
-// Timing   OptLanes sums per clock, rank by rank, and a clock for a unit. frees_o: in no more than EARLY
-//          clocks all are read. A read shows READ_LATENCY clocks after read_en_i.
+// Timing   OptLanes sums per clock, rank by rank, and one clock more for each unit. frees_o:
+//          in no more than EARLY clocks all are read. A read shows READ_LATENCY clocks after read_en_i.
 // Numbers  FP32: gradient + sum of FP16, rounded once. After clear_gradients_i gradients are +0: the
 //          first operation of a layer writes all of its words. nonfinite_o: a gradient since then is
 //          not finite.

@@ -262,7 +262,7 @@ module jd_sparse_lstm
     .clk_i, .rst_ni, .in_i (all_neuron_q), .out_o (end_b_neuron)
   );
 
-  // ---- To the store: h to o of D, or gates of D and, at once or a clock later, dcell of A
+  // ---- To the store: h to o of D, or gates of D and, at once or one clock later, dcell of A
   logic                             end_valid, late_valid_q, last_q, done_q;
   neuron_t                          end_neuron;
   logic [NEURONS-1:0]               write_d, write_q;     // by tensor

@@ -446,13 +446,13 @@ module jd_sparse_osel
   assign next_word  = write_word + 1'b1;
   for (genvar b = 0; b < CmpW; b++) begin : gen_bank
     logic [CmpLog2-1:0] of;                             // the one that this bank gets
-    logic               behind;                         // it is in the next word
+    logic               in_next;                        // it is in the next word
     assign of     = CmpLog2'(b) - CmpLog2'(at_q4);
-    assign behind = CountW'(b) < CountW'(CmpLog2'(at_q4));
+    assign in_next = CountW'(b) < CountW'(CmpLog2'(at_q4));
     jd_mem_lut #(.Depth (BankDepth), .Width (INDEX_W)) u_entries (
       .clk_i, .rst_ni,
       .write_en_i   (write_q4 && CountW'(of) < count_q4),
-      .write_addr_i (BankAddrW'({number_q, behind ? next_word : write_word})),
+      .write_addr_i (BankAddrW'({number_q, in_next ? next_word : write_word})),
       .write_data_i (INDEX_W'(32'(number_q4) * CmpW + 32'(packed_q4[of]))),
       .read_addr_i  (peek_addr),
       .read_data_o  (entry[b])

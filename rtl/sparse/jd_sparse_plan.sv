@@ -332,7 +332,7 @@ module jd_sparse_plan
   logic [COST_W-1:0]  before_q;
   logic [ShareW-1:0]  border_q, middle;
   logic [2:0]         bank_q;
-  logic [HeldW-1:0]   held_q, behind_q;                     // by this bank, by the banks after it
+  logic [HeldW-1:0]   held_q, after_q;                      // by this bank, by the banks after it
   logic [LINES_W:0]   lines_q, weights_end;
   range_t             now_q, now;
   logic [Banks-1:0][LINES_W-1:0] weights_q, grads_q;             // lines in use
@@ -342,7 +342,7 @@ module jd_sparse_plan
   assign ended   = unit_q == unit_count;
   assign middle  = ShareW'(Banks) * ({3'b0, before_q, 1'b0} + ShareW'(kept.key));
   assign holds   = held_q == HeldW'(Held);
-  assign over    = bank_q != 3'(Banks - 1) && HeldW'(unit_count - unit_q) <= behind_q
+  assign over    = bank_q != 3'(Banks - 1) && HeldW'(unit_count - unit_q) <= after_q
                    && (middle >= border_q || holds);
   assign next    = unit && (ended || over);
   assign units_done  = unit && ended && 32'(bank_q) == Banks - 1;
@@ -367,14 +367,14 @@ module jd_sparse_plan
       border_q      <= {3'b0, share_q[state_q == StUnitsFw], 1'b0};
       bank_q        <= '0;
       held_q        <= '0;
-      behind_q      <= HeldW'((Banks - 1) * Held);
+      after_q       <= HeldW'((Banks - 1) * Held);
       lines_q       <= '0;
       now_q         <= '{empty: 1'b1, default: '0};
     end else if (next) begin
       border_q <= border_q + {3'b0, share_q[unit_dx], 1'b0};
       bank_q   <= bank_q + 1'b1;
       held_q   <= '0;
-      behind_q <= behind_q - HeldW'(Held);
+      after_q <= after_q - HeldW'(Held);
       lines_q  <= '0;
       now_q    <= '{empty: 1'b1, first_unit: UNIT_W'(unit_q), default: '0};
     end else begin

@@ -60,7 +60,7 @@ module jd_prove_mcts_alloc #(
   logic [PortW-1:0] owner_q;
   logic [D-1:1]     has_q;                    // a level has had a bank
   logic [D-1:1][2:0] out_q;                   // slots with tokens
-  assign gives      = u_dut.granted != '0 && 32'(u_dut.slot) == 32'(watch_i);
+  assign gives      = u_dut.pushed != '0 && 32'(u_dut.slot) == 32'(watch_i);
   assign gives_bank = 2'(u_dut.state_q) == 2'd2 && u_dut.some_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i) begin
@@ -96,6 +96,9 @@ module jd_prove_mcts_alloc #(
     `JD_ASSERT(AtMostSf_A, 32'(u_dut.held_q[l]) <= Sf && 32'(out_q[l]) <= Sf)
     `JD_ASSERT(AllSlots_A, 32'(u_dut.held_q[l]) == 32'(kept) + 32'(out_q[l]))
     `JD_ASSERT(Indices_A, 32'(u_dut.next_q[l]) <= Cap)
+    // A level that is offered, and one whose slot is on its way to the FIFO.
+    `JD_ASSERT_IF(HasSlot_A, u_dut.can_q[l] || u_dut.granted_q[l],
+                  32'(u_dut.next_q[l]) < Cap && 32'(u_dut.held_q[l]) < Sf)
     `JD_ASSERT_IF(NoneYet_A, !has_q[l], 32'(u_dut.next_q[l]) == Cap)
     // A bank that a level fills is taken, and is nobody else's.
     `JD_ASSERT_IF(IsTaken_A, live[l], 32'(u_dut.bank_q[l]) / D
@@ -116,6 +119,7 @@ module jd_prove_mcts_alloc #(
     `JD_ASSERT_IF(OwnBank_A, policy_i == 2'd2 && live[l],
                   u_dut.bank_q[l][PortW-1:0] == PortW'(l))
   end
+  `JD_ASSERT(OneOnItsWay_A, $onehot0(u_dut.granted_q))
   `JD_ASSERT(Owned_A, owned_q == (row < 32'(u_dut.rows_q[port])))
   `JD_ASSERT_IF(GivenOfOwned_A, given_q, owned_q)
   `JD_ASSERT_IF(GivenOnce_A, gives, !given_q)

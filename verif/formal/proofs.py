@@ -537,7 +537,7 @@ PROOFS: tuple[Proof, ...] = (
             words="a bank that was given is not noted as taken",
             skip=8,
         ),
-        cover_depth=32,
+        cover_depth=48,
         timeout_s=1500.0,
     ),
     Proof(
