@@ -22,6 +22,10 @@ REASONS = {
         "slots_o": "outputs that are read at once",
         "update_o": "outputs that are read at once",
     },
+    "rtl/sparse/jd_sparse_plan.sv": {
+        "share_q": "sums of two passes, which begin at 0 with each plan",
+        "windows_q": "counters of three passes, which begin at 0 with each plan",
+    },
 }
 DECLARATION = re.compile(
     r"\s*(?:output\s+)?(?:logic|bit|\w+::\w+_t|\w+_t|\w+_e)\b(?:\s+signed)?\s*(?:\[[^\]]*\]\s*)*(\w.*)$"
