@@ -8,7 +8,7 @@
 //          writes. result_*: read ports of the banks' results. soon_o tells of columns
 //          READ_LATENCY clocks before columns_o has them. A pipe: valid only.
 // Timing   Channels columns of a tile per clock and chain, of LSTMF at most 4. Channels whose results
-//          are in the same memory wait for each other. soon_o comes 2 + 3 * AddLatency clocks after
+//          are in the same memory wait for each other. soon_o comes 5 + 3 * AddLatency clocks after
 //          the columns were looked up.
 //          Of LIN columns come in their order, of LSTMF those of the gates i, f, g and o of the first
 //          neurons, then those of the next.
@@ -50,20 +50,14 @@ module jd_sparse_columns
   localparam int unsigned BankW      = Banks > 1 ? $clog2(Banks) : 1;
   localparam int unsigned DrainLog   = $clog2(DrainW);
   localparam int unsigned SubW       = DrainLog > 0 ? DrainLog : 1;
-  localparam int unsigned PlaceLines = (DMax + Channels - 1) / Channels;
-  localparam int unsigned PlacesD    = 2 * LMax * PlaceLines;
-  localparam int unsigned PlacesW    = $clog2(PlacesD);
+  localparam int unsigned LineW      = DMax > Channels ? $clog2(DMax) - ChannelLog : 1;
+  localparam int unsigned PlacesW    = $clog2(2 * LMax << LineW);
   localparam int unsigned PlaceW     = WINDOW_W + LANE_W;
   localparam int unsigned BiasLines  = (BWords + Channels - 1) / Channels;
   localparam int unsigned BiasW      = BiasLines > 1 ? $clog2(BiasLines) : 1;
   localparam int unsigned RHalf      = RRows / 2;
   localparam int unsigned SumLatency = 2 * AddLatency;    // of the chains
   localparam int unsigned GateStep   = Channels < VECTORS ? Channels : VECTORS;
-
-  function automatic logic [PlacesW-1:0] place_line(
-      input logic dx, input logic [LAYER_W-1:0] layer, input logic [INDEX_W-1:0] index);
-    return PlacesW'((32'(dx) * LMax + 32'(layer)) * PlaceLines + 32'(index >> ChannelLog));
-  endfunction
 
   // ---- The instruction; the walk through tiles and columns
   logic                run_q, dx_q, set_q, bias_q, gates_q;   // gates: of LSTMF
@@ -72,18 +66,20 @@ module jd_sparse_columns
   tensor_t             other_q, d_q;         // lines of the tile
   logic [1:0]          split_log2_q;
   logic [DIM_W-1:0]    count_q, first_q;     // columns, or neurons; the first one of the next
-  logic [DIM_W-1:0]    column_q, next;       // first_q, in the gate
+  logic [DIM_W-1:0]    column_q, column_d;   // first_q, in the gate
+  logic [DIM_W-1:0]    next;
+  logic [INDEX_W-1:0]  index_q, from_q;      // of the column; of the first one
   logic [1:0]          gate_q;
   logic [TILES_W-1:0]  tile_q, tiles_q;
-  logic                asks, last_gate, last_column, last_tile;
+  logic                advance, asks, last_gate, last_column, last_tile;
   assign last_gate   = !gates_q || gate_q == '1;
   assign next        = first_q + (gates_q ? DIM_W'(GateStep) : DIM_W'(Channels));
+  assign column_d    = last_gate ? next : column_q + count_q;
   assign last_column = last_gate && next >= count_q;
   assign last_tile   = tile_q == tiles_q - 1'b1;
+  assign asks        = run_q && advance;
 
-  columns_t              work_d, work_q, work_q2;
-  logic [TILES_W-1:0]    tile_q2;            // of work_q
-  logic                  looked_q, ready;    // work_q looks up its places
+  columns_t work_d;
   always_comb begin
     work_d = '{column: column_q, other_line: other_q.line, d_line: d_q.line,
                last: last_column && last_tile, default: '0};
@@ -91,20 +87,10 @@ module jd_sparse_columns
       work_d.mask[c] = first_q + DIM_W'(c) < count_q && (!gates_q || c < GateStep);
     end
   end
-  assign asks = run_q && (!looked_q || ready);
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      run_q    <= 1'b0;
-      looked_q <= 1'b0;
-    end else begin
-      if (start_i)                                run_q <= tiles_i != '0;
-      else if (asks && last_column && last_tile)  run_q <= 1'b0;
-      if (asks || ready) looked_q <= asks;
-    end
-    if (asks) begin
-      work_q  <= work_d;
-      tile_q2 <= tile_q;
-    end
+    if (!rst_ni)                                run_q <= 1'b0;
+    else if (start_i)                           run_q <= tiles_i != '0;
+    else if (asks && last_column && last_tile)  run_q <= 1'b0;
     if (start_i) begin
       number_q     <= instruction_i.number;
       layer_q      <= instruction_i.layer;
@@ -118,6 +104,8 @@ module jd_sparse_columns
       count_q      <= dx_i ? instruction_i.layer.m - DIM_W'(instruction_i.layer.dx_from)
                       : instruction_i.op == LSTMF ? instruction_i.layer.n >> 2
                       : instruction_i.layer.n;
+      from_q       <= dx_i ? instruction_i.layer.dx_from : '0;
+      index_q      <= dx_i ? instruction_i.layer.dx_from : '0;
       first_q      <= '0;
       column_q     <= '0;
       gate_q       <= '0;
@@ -125,11 +113,13 @@ module jd_sparse_columns
       tiles_q      <= tiles_i;
     end else if (asks) begin
       gate_q   <= gates_q ? gate_q + 1'b1 : '0;
-      column_q <= last_gate ? next : column_q + count_q;
+      column_q <= column_d;
+      index_q  <= gates_q ? INDEX_W'(column_d) : index_q + INDEX_W'(Channels);
       if (last_gate) first_q <= next;
       if (last_column) begin
         first_q      <= '0;
         column_q     <= '0;
+        index_q      <= from_q;
         tile_q       <= tile_q + 1'b1;
         other_q.line <= other_q.line + A_LINE_W'(other_q.stride);
         d_q.line     <= d_q.line + A_LINE_W'(d_q.stride);
@@ -137,31 +127,44 @@ module jd_sparse_columns
     end
   end
 
-  // ---- Places: of Channels indices in a row, from any index on
-  logic [Channels-1:0][PlaceW-1:0] places;      // by memory
-  logic [INDEX_W-1:0]              index;
-  assign index = INDEX_W'(column_q) + (dx_q ? layer_q.dx_from : '0);
+  // ---- Stages: place read 1, place 2, unit 3, unit in its bank 4; then the address
+  localparam int unsigned FINDS = 4;
+  logic     [FINDS:1]              stage_q;
+  columns_t [FINDS:1]              works_q;
+  logic     [2:1][TILES_W-1:0]     tiles_of_q;
+  logic [ChannelW-1:0]             turn_q;               // memory of channel 0
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni)      stage_q <= '0;
+    else if (advance) stage_q <= {stage_q[FINDS-1:1], run_q};
+    if (advance) begin
+      works_q    <= {works_q[FINDS-1:1], work_d};
+      tiles_of_q <= {tiles_of_q[1], tile_q};
+      turn_q     <= ChannelW'(index_q);
+    end
+  end
+
+  // Places of Channels indices in a row, from any index on.
+  logic [Channels-1:0][PlaceW-1:0] places, place_q;      // by memory; by channel
   for (genvar k = 0; k < Channels; k++) begin : gen_places
-    logic [ChannelW-1:0] ahead;
-    logic [INDEX_W-1:0]  mine;                  // the index that is in this memory
-    assign ahead = ChannelLog > 0 ? ChannelW'(k) - ChannelW'(index) : '0;
-    assign mine  = index + INDEX_W'(ahead);
-    jd_mem_1r1w #(.Depth (PlacesD), .LaneW (PlaceW)) u_memory (
+    logic [LineW-1:0] line;                              // of the index that is in this memory
+    assign line = LineW'((index_q + INDEX_W'(Channels - 1 - k)) >> ChannelLog);
+    jd_mem_1r1w #(.Depth (2 * LMax << LineW), .LaneW (PlaceW)) u_memory (
       .clk_i, .rst_ni,
       .write_en_i   (table_i.place.valid
                      && (ChannelLog == 0 || ChannelW'(table_i.place.index) == ChannelW'(k))),
-      .write_addr_i (place_line(table_i.place.dx, table_i.place.layer, table_i.place.index)),
+      .write_addr_i (PlacesW'({table_i.place.layer, table_i.place.dx,
+                               LineW'(table_i.place.index >> ChannelLog)})),
       .write_mask_i (1'b1),
       .write_data_i ({table_i.place.window, table_i.place.lane}),
-      .read_en_i    (asks && mine >= index && 32'(mine) < DMax),
-      .read_addr_i  (place_line(dx_q, number_q, mine)),
+      .read_en_i    (asks),
+      .read_addr_i  (PlacesW'({number_q, dx_q, line})),
       .read_data_o  (places[k])
     );
   end
 
   // First unit of each bank.
-  logic [Banks-1:0]             empty;
-  logic [Banks-1:0][UNIT_W-1:0] first_unit;
+  logic [Banks-1:0]             empty, empty_q;
+  logic [Banks-1:0][UNIT_W-1:0] first_unit, first_unit_q;
   for (genvar b = 0; b < Banks; b++) begin : gen_ranges
     jd_mem_lut #(.Depth (2 * LMax), .Width (1 + UNIT_W)) u_first (
       .clk_i, .rst_ni,
@@ -174,66 +177,90 @@ module jd_sparse_columns
       .read_data_o  ({empty[b], first_unit[b]})
     );
   end
+  always_ff @(posedge clk_i) begin
+    empty_q      <= empty;
+    first_unit_q <= first_unit;
+  end
 
-  // ---- Where the sums are
+  // Units, their banks, and where the sums are in them.
   typedef struct packed {
     logic [BankW-1:0] bank;
     logic [RW-1:0]    address;
   } sum_t;
-  logic [ChannelW-1:0]   turn;                 // memory of channel 0
-  sum_t [Channels-1:0]   sums_d, sums_q;
-  assign turn = ChannelW'(work_q.column) + (dx_q ? ChannelW'(layer_q.dx_from) : '0);
+  typedef struct packed {
+    logic [BankW-1:0]  bank;
+    logic [UNIT_W-1:0] unit;                             // of the bank
+  } held_t;
+  logic  [Channels-1:0][UNIT_W-1:0]      unit_q;
+  logic  [FINDS:3][Channels-1:0][LANE_W-1:0] lane_q;
+  held_t [Channels-1:0]                  held_d, unit_held_q;
+  sum_t  [Channels-1:0]                  sums_q;
   always_comb begin
     for (int unsigned c = 0; c < Channels; c++) begin
-      logic [ChannelW-1:0] memory;
-      logic [WINDOW_W-1:0] window;
-      logic [LANE_W-1:0]   lane;
-      logic [UNIT_W-1:0]   unit;
-      logic [UNIT_W-1:0]   base;
-      memory         = ChannelLog > 0 ? ChannelW'(c) + turn : '0;
-      {window, lane} = places[memory];
-      unit           = UNIT_W'(32'(window) * 32'(layer_q.tiles) + 32'(tile_q2));
-      sums_d[c].bank = '0;
-      base           = '0;
+      held_d[c] = '0;
       for (int unsigned b = 0; b < Banks; b++) begin
-        if (!empty[b] && first_unit[b] <= unit) begin
-          sums_d[c].bank = BankW'(b);
-          base           = first_unit[b];
-        end
+        if (!empty_q[b] && first_unit_q[b] <= unit_q[c])
+          held_d[c] = '{bank: BankW'(b), unit: unit_q[c] - first_unit_q[b]};
       end
-      sums_d[c].address = RW'((set_q ? RHalf : 0) + 32'(unit - base) * Lanes + 32'(lane));
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (advance) begin
+      for (int unsigned c = 0; c < Channels; c++) begin
+        logic [ChannelW-1:0] memory;
+        memory     = ChannelLog > 0 ? ChannelW'(c) + turn_q : '0;
+        place_q[c] <= places[memory];
+        unit_q[c]  <= UNIT_W'(32'(place_q[c][LANE_W +: WINDOW_W]) * 32'(layer_q.tiles)
+                              + 32'(tiles_of_q[2]));
+        lane_q[3][c] <= place_q[c][LANE_W-1:0];
+      end
+      lane_q[4]   <= lane_q[3];
+      unit_held_q <= held_d;
     end
   end
 
   // ---- Reading them: chain by chain, those of one memory after each other
   logic                           found_q;               // sums_q has columns to read
+  columns_t                       work_q2;
   logic [Channels-1:0]            left_q, takes;         // columns that are not read
   logic [1:0]                     chain_q;
   logic                           chain_ends, last_chain;
   logic [Channels-1:0][SubW-1:0]  subs;
   assign last_chain = chain_q == 2'((3'd1 << split_log2_q) - 1'b1);
   assign chain_ends = found_q && left_q == takes;
-  assign ready      = !found_q || (chain_ends && last_chain);
+  assign advance    = !found_q || (chain_ends && last_chain);
   always_comb begin
-    takes            = '0;
     result_en_o      = '0;
     result_address_o = '0;
     for (int unsigned c = 0; c < Channels; c++) begin
-      subs[c] = DrainLog > 0 ? SubW'(sums_q[c].address) : '0;
-      if (found_q && left_q[c] && !result_en_o[sums_q[c].bank][subs[c]]) begin
-        takes[c]                                    = 1'b1;
-        result_en_o[sums_q[c].bank][subs[c]]        = 1'b1;
-        result_address_o[sums_q[c].bank][subs[c]]   = sums_q[c].address;
+      subs[c]  = DrainLog > 0 ? SubW'(sums_q[c].address) : '0;
+      takes[c] = found_q && left_q[c];
+      for (int unsigned j = 0; j < c; j++) begin
+        if (left_q[j] && sums_q[j].bank == sums_q[c].bank && subs[j] == subs[c]) takes[c] = 1'b0;
+      end
+    end
+    for (int unsigned b = 0; b < Banks; b++) begin
+      for (int unsigned k = 0; k < DrainW; k++) begin
+        for (int unsigned c = 0; c < Channels; c++) begin
+          if (takes[c] && sums_q[c].bank == BankW'(b) && subs[c] == SubW'(k)) begin
+            result_en_o[b][k]      = 1'b1;
+            result_address_o[b][k] = result_address_o[b][k] | sums_q[c].address;
+          end
+        end
       end
     end
   end
   always_ff @(posedge clk_i) begin
-    if (!rst_ni)             found_q <= 1'b0;
-    else if (ready)         found_q <= looked_q;
-    if (ready) begin
-      sums_q  <= sums_d;
-      work_q2 <= work_q;
-      left_q  <= work_q.mask[Channels-1:0];
+    if (!rst_ni)      found_q <= 1'b0;
+    else if (advance) found_q <= stage_q[FINDS];
+    if (advance) begin
+      for (int unsigned c = 0; c < Channels; c++) begin
+        sums_q[c].bank    <= unit_held_q[c].bank;
+        sums_q[c].address <= RW'((set_q ? RHalf : 0) + 32'(unit_held_q[c].unit) * Lanes
+                                 + 32'(lane_q[FINDS][c]));
+      end
+      work_q2 <= works_q[FINDS];
+      left_q  <= works_q[FINDS].mask[Channels-1:0];
       chain_q <= '0;
     end else if (chain_ends) begin
       left_q  <= work_q2.mask[Channels-1:0];

@@ -22,7 +22,7 @@ from verif.sparse.tables import FW, places_of, windows_of
 DMAX, AROWS = 128, 1024
 CORES = [(2, 9, 4, 4), regress(3, 17, 2, 2), regress(2, 17, 8, 4), regress(1, 64, 1, 1)]
 CURVE_LATENCY, MUL, ADD = 10, 3, 4  # clocks
-FORWARD_LATENCY = 7 + 3 * ADD + 2 * (CURVE_LATENCY + MUL) + ADD
+FORWARD_LATENCY = 10 + 3 * ADD + 2 * (CURVE_LATENCY + MUL) + ADD
 BACK_LATENCY = 6 + 5 * MUL + 2 * ADD
 
 
