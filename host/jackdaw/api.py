@@ -27,9 +27,11 @@ from jackdaw.runtime.policy import Policy
 from jackdaw.runtime.policy import load as load_policy
 from jackdaw.runtime.run_folder import RunFolder
 from jackdaw.runtime.session import ask, free_folder
+from jackdaw.runtime.team_policy import TeamPolicy
 from jackdaw.runtime.vector import VectorEnvironment
 
 EPISODES_AT_ONCE = 25
+TEAMS_SHOWN = 6  # episodes of a team in an animation
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,8 @@ def evaluate(
         episodes: how many, at least 1.
         seed: episode i is reset with seed + i.
         deterministic: see `Policy.predict`.
-    Returns: mean and standard deviation of the undiscounted returns.
+    Returns: mean and standard deviation of the undiscounted returns; of a team's policy those of
+        its success, 1 or 0. A team's games of one call of B episodes share a generator.
     Raises: ConfigError.
     """
     if episodes < 1:
@@ -140,6 +143,11 @@ def evaluate(
     playing = _policy(policy)
     rng = None if deterministic else np.random.default_rng(seed)
     returns: list[float] = []
+    if isinstance(playing, TeamPolicy):
+        for first in range(0, episodes, playing.episodes):
+            count = min(playing.episodes, episodes - first)
+            returns += playing.play(_team(env), count, seed + first, rng).astype(float).tolist()
+        return float(np.mean(returns)), float(np.std(returns))
     name = playing.environment if env is None else named(env)
     if makes_vector(name):
         with closing(VectorEnvironment.of(name, scaled=False)) as vector:
@@ -168,7 +176,7 @@ def record(
     seed: int = 0,
     most: int = 1000,
 ) -> float:
-    """Play an episode and write it as an animated GIF.
+    """Play an episode, or of a team six side by side, and write it as an animated GIF.
 
     Args:
         policy: a policy, or a run whose policy plays.
@@ -176,7 +184,7 @@ def record(
         env: Gymnasium id, or a function; default what it was trained on.
         seed: of the episode.
         most: frames at most.
-    Returns: the undiscounted return.
+    Returns: the undiscounted return; of a team's policy the share of the episodes that succeed.
     Raises: ConfigError for another kind of file, an environment that draws no pictures, or without
         the package pillow.
     """
@@ -188,12 +196,17 @@ def record(
     except ImportError:
         raise ConfigError("record: pillow is not installed; pip install pillow") from None
     playing = _policy(policy)
+    frames: list[Any] = []
+    total = 0.0
+    if isinstance(playing, TeamPolicy):
+        pictures, won = playing.pictures(_team(env), min(TEAMS_SHOWN, playing.episodes), seed)
+        frames = [Image.fromarray(picture) for picture in pictures[:most]]
+        _write_gif(path, frames, playing.frames_per_second)
+        return won
     try:
         environment = _make(playing, env, render_mode="rgb_array")
     except (gymnasium.error.Error, TypeError) as error:
         raise ConfigError(f"record: {playing.environment} draws no pictures: {error}") from None
-    frames: list[Any] = []
-    total = 0.0
     try:
         observed, _ = environment.reset(seed=seed)
         ended = False
@@ -206,11 +219,16 @@ def record(
         rate = environment.metadata.get("render_fps") or 30
     finally:
         environment.close()
+    _write_gif(path, frames, rate)
+    return total
+
+
+def _write_gif(path: Path, frames: list[Any], rate: int) -> None:
+    """Write pictures of PIL, so many per second."""
     path.parent.mkdir(parents=True, exist_ok=True)
     frames[0].save(
         path, save_all=True, append_images=frames[1:], duration=max(1000 // rate, 20), loop=0
     )
-    return total
 
 
 def watch(
@@ -226,6 +244,8 @@ def watch(
     Raises: ConfigError for an environment that has no window.
     """
     playing = _policy(policy)
+    if isinstance(playing, TeamPolicy):
+        raise ConfigError(f"watch: {playing.environment} has no window; record it")
     try:
         environment = _make(playing, env, render_mode="human")
     except (gymnasium.error.Error, TypeError) as error:
@@ -238,6 +258,13 @@ def watch(
 
 def _policy(given: Policy | Run | Path | str) -> Policy:
     return given if isinstance(given, Policy) else load(given)
+
+
+def _team(env: str | Make | None) -> str | None:
+    """The name of a team's game. Raises: ConfigError for a function."""
+    if env is None or isinstance(env, str):
+        return env
+    raise ConfigError(f"env: got {env!r}, want the Gymnasium id of a game of a team")
 
 
 def _make(

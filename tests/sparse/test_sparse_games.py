@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from jackdaw.environments import TEAMS, make_team
 from jackdaw.environments.predator_prey import (
     ACTIONS,
+    AGENTS,
+    PREY,
     ParallelGame,
     PredatorPrey,
     PredatorPreyGrid,
@@ -205,26 +207,35 @@ def test_sizes_are_those_of_the_publication() -> None:
     assert [make_team(name, 1).width for name in GAMES] == [29, 47, 10]
 
 
-RED, BLUE = [210, 60, 40], [30, 90, 200]  # prey, agents
-
-
 @pytest.mark.parametrize("name", GAMES)
 def test_a_picture_shows_prey_and_agents_where_they_are(name: str) -> None:
-    game = make_team(name, 1, "rgb_array")
+    game = make_team(name, 2, "rgb_array")
     game.reset(seed=1)
     places = np.array([[k, 2 * k + 1] for k in range(game.agents + 1)])
     if isinstance(game, PredatorPreyGrid):
         places %= game.dim
-        pixels = places * 40 + 20
     else:  # the first number goes to the right, the second up
         places = places / 10 + 0.05
-        pixels = np.stack([1 - places[:, 1], places[:, 0]], axis=1) * 199
-    game.position[0], game.prey[0] = places[1:], places[0]  # type: ignore[attr-defined]
-    image = game.render()
-    assert image.dtype == np.uint8 and image.shape[2] == 3
-    colors = [image[tuple(pixel)].tolist() for pixel in np.rint(pixels).astype(int)]
-    assert colors == [RED] + [BLUE] * game.agents
+    game.position[1], game.prey[1] = places[1:], places[0]  # type: ignore[attr-defined]
+    first, image = game.render() or ()
+    assert image.dtype == np.uint8 and image.shape[2] == 3 and not np.array_equal(first, image)
+    for place, color in zip(places, [PREY, *AGENTS], strict=False):
+        there = np.argwhere((image == color).all(axis=-1))
+        if isinstance(game, PredatorPreyGrid):
+            assert len(there) > 40 and (there // 40 == place).all()
+        else:
+            middle = there.mean(axis=0) / (len(image) - 1)
+            assert np.abs(middle - [1 - place[1], place[0]]).max() < 0.01
     assert make_team(name, 1).render() is None
+
+
+def test_agents_in_one_cell_are_all_seen() -> None:
+    game = PredatorPreyGrid(1, render_mode="rgb_array")
+    game.reset(seed=1)
+    game.position[0] = game.prey[0]
+    (image,) = game.render() or ()
+    for color in (PREY, *AGENTS[: game.agents]):
+        assert (image == color).all(axis=-1).sum() > 40
 
 
 def test_wrong_arguments_are_refused() -> None:

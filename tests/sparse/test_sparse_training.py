@@ -18,14 +18,16 @@ from jackdaw.agents.ic3net import (
     output_gradient,
     returns,
 )
-from jackdaw.api import load
+from jackdaw.api import evaluate, load, watch
 from jackdaw.cli import main
 from jackdaw.device import open_device
 from jackdaw.drivers.sparse import SparseSettings, Statistics
+from jackdaw.environments import make_team
 from jackdaw.environments.predator_prey import PredatorPreyGrid
 from jackdaw.errors import CheckpointMismatch, ConfigError
 from jackdaw.runtime.run_folder import kept
 from jackdaw.runtime.team import play
+from jackdaw.runtime.team_policy import TeamPolicy
 from jackdaw.runtime.training import TeamTraining
 
 TINY = ["hidden=16", "episodes=3", "split=vec"]
@@ -213,9 +215,94 @@ def test_the_command_trains_resumes_and_reports(tmp_path: Path, capsys: Any) -> 
     other = tmp_path / "other"
     assert command(other, "--seed", "2") == 0
     assert state(other)["run"]["history"] != state(whole)["run"]["history"]
-    with pytest.raises(ConfigError, match="device"):
-        load(whole)
     capsys.readouterr()
+
+
+# ---- Policies
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run of two updates."""
+    folder = tmp_path_factory.mktemp("team") / "run"
+    assert command(folder, steps=2) == 0
+    return folder
+
+
+def test_a_policy_plays_as_its_training_does(trained: Path) -> None:
+    policy = load(trained)
+    assert isinstance(policy, TeamPolicy) and policy.figure == "success"
+    with open_device("model", "sparse") as device:
+        training = TeamTraining(device, tiny(), 1)
+        training.trainer.load_state(state(trained)["trainer"])
+        game = make_team(GAME, 3)
+        game.reset(seed=5)
+        played = training.trainer.play(game, np.random.default_rng(7))
+        training.close()
+    game = make_team(GAME, 3)
+    game.reset(seed=5)
+    seen, _ = game.reset()
+    rng, told = np.random.default_rng(7), None
+    for actions in played.actions:
+        chosen, told = policy.predict(seen, told, deterministic=False, rng=rng)
+        assert chosen.dtype == np.int64 and np.array_equal(chosen.reshape(-1), actions)
+        seen, *_ = game.step(chosen)
+
+
+def test_an_episode_does_not_depend_on_the_others(trained: Path) -> None:
+    policy = load(trained)
+    seen = [make_team(GAME, 3).reset(seed=k)[0] for k in range(4)]
+    whole, parts = [], []
+    told: Any = None
+    alone: Any = None
+    for each in seen:
+        actions, told = policy.predict(each, told)
+        whole.append(actions[0])
+    for each in seen:
+        actions, alone = policy.predict(each[0], alone)
+        parts.append(actions)
+    assert parts[0].shape == (3,) and np.array_equal(whole, parts)
+    assert alone.step == 4 and np.array_equal(alone.gates, told.gates[:1])
+
+
+def test_a_policy_refuses_what_it_cannot_play(trained: Path, tmp_path: Path) -> None:
+    policy = load(trained)
+    seen, _ = make_team(GAME, 3).reset(seed=0)
+    _, first = policy.predict(seen)
+    _, second = policy.predict(seen, first)
+    for bad, told, says in (
+        (seen, first, "state"), (seen[:1], second, "state"), (seen[:, :2], None, "shape"),
+        (seen[:0], None, "shape"), (np.concatenate([seen, seen]), None, "shape"),
+    ):  # fmt: skip
+        with pytest.raises(ConfigError, match=says):
+            policy.predict(bad, told)
+    for _ in range(18):
+        _, second = policy.predict(seen, second)
+    with pytest.raises(ConfigError, match="step 20"):
+        policy.predict(seen, second)
+    for call, says in (
+        (lambda: evaluate(policy, "PredatorPreyMedium-v0"), "5 agents"),
+        (lambda: evaluate(policy, "CartPole-v1"), "no game for a team"),
+        (lambda: evaluate(policy, PredatorPreyGrid), "Gymnasium id"),
+        (lambda: watch(policy), "no window"),
+        (lambda: policy.export(tmp_path / "x.onnx"), "npz"),
+        (policy.make, "make_team"),
+    ):
+        with pytest.raises(ConfigError, match=says):
+            call()
+
+
+def test_the_commands_play_and_export(trained: Path, tmp_path: Path, capsys: Any) -> None:
+    assert main(["eval", str(trained), "--episodes", "7", "--random"]) == 0
+    assert "mean success 0." in capsys.readouterr().out
+    assert main(["play", str(trained), "--gif", str(tmp_path / "team.gif")]) == 0
+    assert "success 0." in capsys.readouterr().out
+    image = pytest.importorskip("PIL.Image").open(tmp_path / "team.gif")
+    assert image.size == (3 * 200 + 2 * 12, 200) and image.n_frames > 1
+    assert main(["export", str(trained), str(tmp_path / "team.npz")]) == 0
+    arrays = np.load(tmp_path / "team.npz")
+    kept_layer = state(trained)["trainer"]["memories"]["lst"]
+    there = kept_layer["ig"].argmax(1)[:, None] == kept_layer["og"].argmax(1)
+    assert np.array_equal(arrays["weight1"].T, kept_layer["weight"] * there)
+    assert np.array_equal(arrays["bias1"], kept_layer["bias"])
 
 
 def test_another_run_is_not_gone_on_with(tmp_path: Path, capsys: Any) -> None:

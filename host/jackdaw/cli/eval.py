@@ -25,6 +25,6 @@ def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         deterministic=not options.random,
     )  # fmt: skip
     name = options.env or policy.environment
-    print(f"{name}: mean return {mean:.2f}, standard deviation {deviation:.2f}, "
+    print(f"{name}: mean {policy.figure} {mean:.2f}, standard deviation {deviation:.2f}, "
           f"{options.episodes} episodes")  # fmt: skip
     return 0

@@ -25,5 +25,5 @@ def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         print(options.gif)
     else:
         total = watch(policy, options.env, seed=options.seed)
-    print(f"return {total:.2f}")
+    print(f"{policy.figure} {total:.2f}")
     return 0

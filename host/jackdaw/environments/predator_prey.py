@@ -23,6 +23,8 @@ MOVES = np.array([[-1, 0], [0, 1], [1, 0], [0, -1], [0, 0]])  # up, right, down,
 FORCES = np.array([[0, 1], [1, 0], [0, -1], [-1, 0], [0, 0]], np.float32)
 TIME_STEP, DAMPING, FORCE, REACH = 0.1, 0.25, 2.5, 0.1  # of particles, in a unit square
 ZOOM = 40  # pixels of a cell
+PREY, NEAR = (210, 60, 40), (240, 180, 170)  # colors: the prey; where particles reach it
+AGENTS = [(30, 90, 200), (20, 140, 90), (140, 60, 170), (220, 130, 0), (70, 70, 80)]
 
 
 class PredatorPrey(VectorEnv[np.ndarray, np.ndarray, np.ndarray], ABC):
@@ -121,9 +123,11 @@ class PredatorPrey(VectorEnv[np.ndarray, np.ndarray, np.ndarray], ABC):
             {"success": self.succeeded.copy()},
         )  # fmt: skip
 
-    def render(self) -> Any:
-        """A picture of episode 0, [h, w, 3] uint8, if the render mode is `rgb_array`."""
-        return None if self.render_mode is None else self._picture()
+    def render(self) -> tuple[np.ndarray, ...] | None:
+        """A picture of each episode, [h, w, 3] uint8, if the render mode is `rgb_array`."""
+        if self.render_mode is None:
+            return None
+        return tuple(self._picture(episode) for episode in range(self.num_envs))
 
     @abstractmethod
     def _place(self, mask: np.ndarray) -> None:
@@ -142,8 +146,8 @@ class PredatorPrey(VectorEnv[np.ndarray, np.ndarray, np.ndarray], ABC):
         """[B, A, O] float32."""
 
     @abstractmethod
-    def _picture(self) -> np.ndarray:
-        """Of episode 0, [h, w, 3] uint8."""
+    def _picture(self, episode: int) -> np.ndarray:
+        """Of an episode, [h, w, 3] uint8."""
 
     def get_state(self) -> dict[str, Any]:
         """Everything of the episodes, to go on from."""
@@ -240,16 +244,20 @@ class PredatorPreyGrid(PredatorPrey):
         out[..., 2 * d :] = window.reshape(b, a, -1)
         return out
 
-    def _picture(self) -> np.ndarray:
+    def _picture(self, episode: int) -> np.ndarray:
         size = self.dim * ZOOM
         image = np.full((size, size, 3), 255, np.uint8)
         image[::ZOOM] = image[:, ::ZOOM] = 200
-        for (row, column), edge, color in [
-            (tuple(self.prey[0]), 4, (210, 60, 40)),
-            *((tuple(p), 12, (30, 90, 200)) for p in self.position[0]),
-        ]:
-            low, high = int(row) * ZOOM, int(column) * ZOOM
-            image[low + edge : low + ZOOM - edge, high + edge : high + ZOOM - edge] = color
+        row, column = self.prey[episode] * ZOOM
+        image[row + 2 : row + ZOOM - 1, column + 2 : column + ZOOM - 1] = PREY
+        edge = int(np.ceil(np.sqrt(self.agents)))  # agents share a cell side by side
+        side = (ZOOM - 8) // edge
+        for k, cell in enumerate(self.position[episode]):
+            row, column = cell * ZOOM + 4 + np.array(divmod(k, edge)) * side
+            image[row + 1 : row + side, column + 1 : column + side] = 255
+            image[row + 2 : row + side - 1, column + 2 : column + side - 1] = AGENTS[
+                k % len(AGENTS)
+            ]
         return image
 
 
@@ -306,15 +314,13 @@ class PredatorPreyParticle(PredatorPrey):
         prey = self.prey[:, None] - self.position
         return np.concatenate([self.velocity, self.position, prey, others], axis=-1)
 
-    def _picture(self) -> np.ndarray:
+    def _picture(self, episode: int) -> np.ndarray:
         size = 5 * ZOOM
         image = np.full((size, size, 3), 255, np.uint8)
         rows, columns = np.mgrid[:size, :size] / (size - 1)
-        for (x, y), radius, color in [
-            (self.prey[0], REACH, (240, 180, 170)),
-            (self.prey[0], 0.03, (210, 60, 40)),
-            *((p, 0.03, (30, 90, 200)) for p in self.position[0]),
-        ]:
+        prey = self.prey[episode]
+        agents = [(p, 0.03, AGENTS[k % len(AGENTS)]) for k, p in enumerate(self.position[episode])]
+        for (x, y), radius, color in [(prey, REACH, NEAR), (prey, 0.03, PREY), *agents]:
             image[np.hypot(columns - x, 1 - rows - y) <= radius] = color
         return image
 
@@ -400,8 +406,9 @@ class ParallelGame:
         )
 
     def render(self) -> Any:
-        """A picture, if the render mode is `rgb_array`."""
-        return self.game.render()
+        """A picture, [h, w, 3] uint8, if the render mode is `rgb_array`."""
+        pictures = self.game.render()
+        return None if pictures is None else pictures[0]
 
     def state(self) -> np.ndarray:
         """All observations, one after the other."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,10 +81,16 @@ class Policy:
         actions: number of discrete actions, or None.
         low, high: [A] float32, bounds of a continuous action; None for discrete ones.
         parts: its network's layers; of the qat engine's policies in float32, rounded.
+        figure: what an episode is judged by.
     """
 
+    figure = "return"
+
     def __init__(
-        self, recipe: Recipe | A3cRecipe, spaces: Mapping[str, Any], parts: Sequence[Part]
+        self,
+        recipe: Recipe | A3cRecipe | Ic3netRecipe,
+        spaces: Mapping[str, Any],
+        parts: Sequence[Part],
     ) -> None:
         self.recipe, self.environment = recipe, recipe.environment
         self.shape = tuple(spaces["observation"])
@@ -307,7 +313,10 @@ def load(folder: Path | str) -> Policy:
             raise
         raise ConfigError(f"{folder} is no run's folder: {error}") from None
     if isinstance(recipe, Ic3netRecipe):
-        raise ConfigError(f"{folder}: a team has no policy without its device")
+        from jackdaw.runtime.team_policy import TeamPolicy
+
+        recipe = replace(recipe, config=config["config"])
+        return TeamPolicy(recipe, config["spaces"], state["trainer"]["memories"])
     spaces = config.get("spaces") or _spaces(recipe)
     if isinstance(recipe, A3cRecipe):
         return FramePolicy(recipe, spaces, state["run"]["parameters"])

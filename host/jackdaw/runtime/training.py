@@ -45,6 +45,7 @@ from jackdaw.runtime.report import Curve, Line
 from jackdaw.runtime.run_folder import RunFolder
 from jackdaw.runtime.seeds import derive, generator
 from jackdaw.runtime.team import TeamRun, TeamTrainer
+from jackdaw.runtime.team_policy import TeamPolicy
 from jackdaw.runtime.timestep import TimestepRun, Trainer
 from jackdaw.runtime.together import in_turn
 from jackdaw.runtime.vector import VectorEnvironment
@@ -396,8 +397,10 @@ class TeamTraining(_OneRun):
         return {"loop": "team", **settings, "seed": ranges.seed(seed), **build(config)}
 
     def policy(self) -> Policy:
-        """See callbacks.Watched. Raises: ConfigError, as a team plays on its device alone."""
-        raise ConfigError(f"{self.recipe.environment}: a team has no policy without its device")
+        """See callbacks.Watched."""
+        with self.trainer.figures.aside():
+            memories = self.trainer.driver.memories()
+        return TeamPolicy(self.recipe, self.spaces, memories)
 
     def state(self) -> dict[str, Any]:
         """See Training: all that decides how it goes on, to the bit."""
