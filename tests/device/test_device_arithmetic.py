@@ -32,21 +32,29 @@ def library() -> Path:
     return build_library(CONFIG, assertions=False, compiled_arithmetic=True)
 
 
-@pytest.mark.parametrize("operation", ["mul", "add"])
-def test_compiled_arithmetic_is_the_models(library: Path, operation: str, seed: int) -> None:
-    """All pairs of interesting operands and random ones."""
-    listed = np.array(oracle.interesting("f32"), np.uint32)
+@pytest.mark.parametrize(
+    ("operation", "form"), [("mul", "f32"), ("add", "f32"), ("mul", "f16"), ("add", "f16")]
+)
+def test_compiled_arithmetic_is_the_models(
+    library: Path, operation: str, form: str, seed: int
+) -> None:
+    """All pairs of interesting operands and random ones, half of them of about the same size."""
+    bits: Any
+    bits, real = oracle.DTYPES[form]
+    listed = np.array(oracle.interesting(form), bits)
     rng = np.random.default_rng(seed)
-    a, b = rng.integers(1 << 32, size=(2, 50_000), dtype=np.uint32)
-    b[::2] = a[::2] + rng.integers(1 << 26, size=len(b[::2]), dtype=np.uint32)
+    a, b = rng.integers(np.iinfo(bits).max, size=(2, 50_000), dtype=bits, endpoint=True)
+    near = {"f32": 1 << 26, "f16": 1 << 12}[form]
+    b[::2] = a[::2] + rng.integers(near, size=len(b[::2]), dtype=bits)
     a = np.concatenate([np.repeat(listed, len(listed)), a])
     b = np.concatenate([np.tile(listed, len(listed)), b])
-    function = getattr(ctypes.CDLL(str(library)), f"jd_compiled_{operation}")
+    name = f"jd_compiled_{operation}{'_half' if form == 'f16' else ''}"
+    function = getattr(ctypes.CDLL(str(library)), name)
     function.restype, function.argtypes = ctypes.c_uint32, (ctypes.c_uint32, ctypes.c_uint32)
-    got = np.array([function(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)], np.uint32)
+    got = np.array([function(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)], bits)
     with np.errstate(all="ignore"):
-        want = getattr(golden, operation)(a.view(np.float32), b.view(np.float32))
-    np.testing.assert_array_equal(got, want.view(np.uint32))
+        want = getattr(golden, operation)(a.view(real), b.view(real))
+    np.testing.assert_array_equal(got, want.view(bits))
 
 
 def run(seed: int, compiled: bool, scale: float) -> tuple[list[Any], list[int]]:
