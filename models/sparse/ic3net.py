@@ -1,7 +1,9 @@
 """IC3Net on the sparse engine: its layers, where its tensors lie, and its programs.
 
 A step of a tile is a record in the activation store; records of a step are one after the other.
-Two groups of tiles run side by side, so that one uses the array while the other is elementwise.
+Parts of a chunk of tiles run one after another, so that one uses the array while others are
+elementwise. A semaphore counts parts: units take their instructions in order, so the k-th one that
+waits for it waits for the k-th one that posts it.
 
 Source: Singh, Jain, Sukhbaatar 2019 (IC3Net); LearningGroup; docs/sparse.md (network, program).
 """
@@ -9,7 +11,7 @@ Source: Singh, Jain, Sukhbaatar 2019 (IC3Net); LearningGroup; docs/sparse.md (ne
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -37,6 +39,7 @@ OUTPUTS = 8  # 5 actions, 2 gate logits, 1 value
 ACTIONS, GATES = 5, 2
 CUT = 10  # steps after which no gradient goes back
 HEAD_SPLIT_LOG2 = 2  # KSPLIT of the heads, where the lanes suffice
+MOST_PARTS, LEAST_TILES = 4, 2  # of a chunk; of a part, unless the chunk has fewer
 
 
 class DoesNotFit(ValueError):
@@ -93,12 +96,16 @@ def layers(sizes: Sizes, geometry: Geometry) -> list[Layer]:
             break
         split -= 1
     shapes = [(o + h, h, o), (2 * h, 4 * h, 0), (h, OUTPUTS, 0)]
+    # FW and dX of INP and LST take parts. A plan of more tiles than that would leave banks idle.
+    layout = Layout(sizes, geometry)
+    whole = max(max(chunk.tiles) for chunk in layout.chunks)
+    most = max(max(part.tiles) for chunk in layout.chunks for part in layout.parts(chunk))
     found: list[Layer] = []
     at = [0, 0, 0, 0]
     for k, (m, n, dx_from) in enumerate(shapes):
         layer = Layer(
             m, n, sizes.groups[k], split if k == HED else 0, k == HED and n < geometry.lanes,
-            MOST_TILES, at[0], at[1], at[2], at[3], dx_from,
+            whole if k == HED else most, at[0], at[1], at[2], at[3], dx_from,
         )  # fmt: skip
         found.append(layer)
         at = [
@@ -186,15 +193,13 @@ class Layout:
             raise DoesNotFit("tiles between two episodes", self.border, MOST_TILES, "SparseXRows")
         return [self.group(k, min(k + width, self.tiles)) for k in range(0, self.tiles, width)]
 
-    def halves(self, chunk: Group) -> list[Group]:
-        """The two groups of a chunk; one where no border of episodes is inside."""
-        end = chunk.first + max(chunk.tiles)
-        borders = range(chunk.first + self.border, end, self.border)
-        if not len(borders):
-            return [chunk]
-        middle = min(borders, key=lambda tile: abs(2 * tile - chunk.first - end))
-        both = [self.group(chunk.first, middle), self.group(middle, end)]
-        return [group for group in both if any(group.tiles)]
+    def parts(self, chunk: Group) -> list[Group]:
+        """The parts of a chunk, cut between episodes."""
+        first, width = chunk.first, max(chunk.tiles)
+        blocks = -(-width // self.border)
+        count = max(1, min(MOST_PARTS, blocks, width // LEAST_TILES))
+        cuts = [first + k * blocks // count * self.border for k in range(count)] + [first + width]
+        return [self.group(a, b) for a, b in pairwise(cuts)]
 
     def group(self, first: int, end: int) -> Group:
         """The tiles first..end-1 of each core, as far as it has them."""
@@ -256,6 +261,18 @@ def bits(*semaphores: int) -> int:
     return sum(1 << k for k in semaphores)
 
 
+# Semaphores. Forward: observations, messages, the LSTM's inputs, its states, outputs. Backward:
+# gradients of outputs, of messages, of the LSTM's inputs, of its gates, of its states by the step
+# after; the end of a step that no gradient leaves.
+SEEN, HEARD, INPUT, GATE, STATE, OUT, CUT_OFF = range(7)
+
+
+def staggered(parts: Sequence[Sequence[Instruction]]) -> list[Instruction]:
+    """What parts do, each two instructions later than the part before it."""
+    order = sorted((2 * k + n, k, n) for k, part in enumerate(parts) for n in range(len(part)))
+    return [parts[k][n] for _, k, n in order]
+
+
 class Programs:
     """The programs of a network.
 
@@ -279,60 +296,61 @@ class Programs:
         return self.layout.sizes.padded // 8 + 1
 
     def groups(self) -> list[Group]:
-        """All groups of a step, in order."""
-        return [half for chunk in self.layout.chunks for half in self.layout.halves(chunk)]
+        """All parts of a step, in order."""
+        return [part for chunk in self.layout.chunks for part in self.layout.parts(chunk)]
 
     def forward(self, step: int) -> list[Instruction]:
         """A step: observations and gates in, outputs out."""
         out: list[Instruction] = []
         source, sink = self.addresses["input"], self.addresses["output"]
         for chunk in self.layout.chunks:
-            halves = self.layout.halves(chunk)
-            parts = []
-            for number, group in enumerate(halves):
-                parts.append(list(self._forward(step, group, 4 * number, source)))
-                source += 64 * self.input_lines * self.images(group)
-            for row in zip(*parts, strict=True):
-                out += row
+            parts = self.layout.parts(chunk)
+            many = []
+            for part in parts:
+                many.append(list(self._forward(step, part, source, part == parts[-1])))
+                source += 64 * self.input_lines * self.images(part)
+            out += staggered(many)
             t = self._tensors(step, chunk)
-            waits = bits(*(4 * k + 3 for k in range(len(halves))))
             out += [
-                self._make(Op.FX, chunk, wait=waits, layer=HED, a=t["h"], neurons=self._hidden),
+                self._make(
+                    Op.FX, chunk, wait=bits(STATE), layer=HED, a=t["h"], neurons=self._hidden
+                ),
                 self._make(Op.FW, chunk, self.row, layer=HED),
                 self._make(
-                    Op.LIN, chunk, self.row | Flag.BIAS, post=bits(8), layer=HED, d=t["out"]
+                    Op.LIN, chunk, self.row | Flag.BIAS, post=bits(OUT), layer=HED, d=t["out"]
                 ),
                 self._make(
-                    Op.STOREA, chunk, self.row, wait=bits(8), a=t["out"], address=sink, value=1
+                    Op.STOREA, chunk, self.row, wait=bits(OUT), a=t["out"], address=sink, value=1
                 ),
             ]
             sink += 64 * self.images(chunk)
         return self._ended(out, Stage.FORWARD)
 
-    def _forward(self, step: int, group: Group, s: int, source: int) -> Iterator[Instruction]:
-        t, h, o = self._tensors(step, group), self._hidden, self.layout.sizes.padded
+    def _forward(self, step: int, part: Group, source: int, last: bool) -> Iterator[Instruction]:
+        t, h, o = self._tensors(step, part), self._hidden, self.layout.sizes.padded
         row, make = self.row, self._make
         yield make(
-            Op.LOADA, group, row, post=bits(s), a=t["obs"], address=source, value=self.input_lines
-        )
-        yield make(
-            Op.CF, group, row, bits(s), bits(s + 1), a=t["before h"], b=t["gate"], d=t["c"],
-            value=group.first, neurons=h,
+            Op.LOADA, part, row, post=bits(SEEN), a=t["obs"], address=source,
+            value=self.input_lines,
         )  # fmt: skip
         yield make(
-            Op.FX, group, Flag.SECOND, bits(s + 1), layer=INP, a=t["obs"], b=t["c"], value=o,
+            Op.CF, part, row, bits(SEEN), bits(HEARD), a=t["before h"], b=t["gate"], d=t["c"],
+            value=part.first, neurons=h,
+        )  # fmt: skip
+        yield make(
+            Op.FX, part, Flag.SECOND, bits(HEARD), layer=INP, a=t["obs"], b=t["c"], value=o,
             neurons=o + h,
         )  # fmt: skip
-        yield make(Op.FW, group, row, layer=INP)
-        yield make(Op.LIN, group, row | Flag.BIAS, post=bits(s + 2), layer=INP, d=t["inp"])
+        yield make(Op.FW, part, row, layer=INP)
+        yield make(Op.LIN, part, row | Flag.BIAS, post=bits(INPUT), layer=INP, d=t["inp"])
         yield make(
-            Op.FX, group, Flag.SECOND, bits(s + 2), layer=LST, a=t["inp"], b=t["before h"],
+            Op.FX, part, Flag.SECOND, bits(INPUT), layer=LST, a=t["inp"], b=t["before h"],
             value=h, neurons=2 * h,
         )  # fmt: skip
-        yield make(Op.FW, group, row, layer=LST)
+        yield make(Op.FW, part, row, layer=LST)
         yield make(
-            Op.LSTMF, group, row | Flag.BIAS, post=bits(s + 3), layer=LST, a=t["before"],
-            d=t["block"],
+            Op.LSTMF, part, row | Flag.BIAS, post=bits(STATE) if last else 0, layer=LST,
+            a=t["before"], d=t["block"],
         )  # fmt: skip
 
     def backward(self) -> list[Instruction]:
@@ -340,114 +358,103 @@ class Programs:
         out: list[Instruction] = []
         lines = 0
         for chunk in self.layout.chunks:
-            pending: list[list[Instruction]] = []
+            pending: list[Instruction] = []
             for step in reversed(range(self.layout.sizes.steps)):
                 place = step * sum(self.images(c) for c in self.layout.chunks) + lines
                 address = self.addresses["dout"] + 64 * place
                 out += self._backward(step, chunk, address, pending)
                 pending = self._gradients(step, chunk)
-            for run in pending:
-                out += run
+            out += pending
             lines += self.images(chunk)
         return self._ended(out, Stage.BACKWARD)
 
     def _backward(
-        self, step: int, chunk: Group, address: int, pending: list[list[Instruction]]
+        self, step: int, chunk: Group, address: int, pending: list[Instruction]
     ) -> Iterator[Instruction]:
-        """The way back through a step, with the weights' gradients of the step after it between."""
+        """The way back through a step. Before it the weights' gradients of the step after it, which
+        fill the array until the LSTM's gradients are there."""
         t, h, row, make = self._tensors(step, chunk), self._hidden, self.row, self._make
         last = step == self.layout.sizes.steps - 1
-        halves = self.layout.halves(chunk)
-        groups = [(k, group, self._tensors(step, group)) for k, group in enumerate(halves)]
-        yield make(Op.LOADA, chunk, row, post=bits(0), a=t["dout"], address=address, value=1)
+        parts = self.layout.parts(chunk)
+        yield make(Op.LOADA, chunk, row, post=bits(SEEN), a=t["dout"], address=address, value=1)
         if last or (step + 1) % CUT == 0:
-            wait = 0 if last else bits(*(9 + k for k in range(len(halves))))
+            wait = 0 if last else bits(CUT_OFF)
             yield make(Op.ZEROA, chunk, wait=wait, a=t["dh"], value=h // 8)
+            yield make(Op.ZEROA, chunk, post=bits(STATE), a=t["dcell"], value=h // 8)
+        yield make(Op.FX, chunk, wait=bits(SEEN), layer=HED, a=t["dout"], neurons=OUTPUTS)
+        yield make(Op.DX, chunk, row, layer=HED)
+        yield make(Op.LIN, chunk, row | Flag.ADDEND, bits(STATE), layer=HED, b=t["dh"], d=t["dh"])
+        yield from pending
+        for part in parts:
+            u = self._tensors(step, part)
             yield make(
-                Op.ZEROA, chunk, post=bits(*(1 + k for k in range(len(halves)))),
-                a=t["dcell"], value=h // 8,
-            )  # fmt: skip
-        for k, group, u in groups:
-            yield make(
-                Op.FX, group, wait=0 if k else bits(0), layer=HED, a=u["dout"], neurons=OUTPUTS
+                Op.LSTMB, part, post=bits(GATE), layer=LST, a=u["before"], b=u["dh"], d=u["block"]
             )
-        for _, group, _ in groups:
-            yield make(Op.DX, group, row, layer=HED)
-        for k, group, u in groups:
-            yield make(
-                Op.LIN, group, row | Flag.ADDEND, bits(1 + k), layer=HED, b=u["dh"], d=u["dh"]
-            )
-        for run in pending[:1]:
-            yield from run
-        for k, group, u in groups:
-            yield make(
-                Op.LSTMB, group, post=bits(3 + k), layer=LST, a=u["before"], b=u["dh"],
-                d=u["block"],
-            )  # fmt: skip
-        for k, group, u in groups:
-            yield make(Op.FX, group, Flag.GATES, bits(3 + k), layer=LST, a=u["dz"], neurons=4 * h)
-        for _, group, _ in groups:
-            yield make(Op.DX, group, row, layer=LST)
         ends = step % CUT == 0  # no gradient goes on to the step before
-        for k, group, u in groups:
-            post = bits(5 + k, 9 + k) if ends and step else bits(5 + k)
-            yield make(
-                Op.LIN, group, row | Flag.SECOND, post=post, layer=LST, b=u["dh"], d=u["dinp"],
-                value=h,
-            )  # fmt: skip
-        for run in pending[1:]:
-            yield from run
-        if ends:
-            return
-        for k, group, u in groups:
-            yield make(Op.FX, group, wait=bits(5 + k), layer=INP, a=u["dinp"], neurons=h)
-        for _, group, _ in groups:
-            yield make(Op.DX, group, row, layer=INP)
-        for k, group, u in groups:
-            yield make(Op.LIN, group, row, post=bits(7 + 4 * k), layer=INP, d=u["dcom"])
-        for k, group, u in groups:
-            yield make(
-                Op.CB, group, row, bits(7 + 4 * k), bits(1 + k), a=u["dcom"], b=u["gate"],
-                d=u["dh"], value=group.first, neurons=h,
-            )  # fmt: skip
+        many = []
+        for part in parts:
+            u, at_end = self._tensors(step, part), part == parts[-1]
+            post = bits(INPUT)
+            if ends:  # one count for the gradients of INP, one for ZEROA of the step before
+                post = bits(INPUT, CUT_OFF) if at_end and step else bits(INPUT) if at_end else 0
+            one = [
+                make(Op.FX, part, Flag.GATES, bits(GATE), layer=LST, a=u["dz"], neurons=4 * h),
+                make(Op.DX, part, row, layer=LST),
+                make(
+                    Op.LIN, part, row | Flag.SECOND, post=post, layer=LST, b=u["dh"], d=u["dinp"],
+                    value=h,
+                ),
+            ]  # fmt: skip
+            if not ends:
+                one += [
+                    make(Op.FX, part, wait=bits(INPUT), layer=INP, a=u["dinp"], neurons=h),
+                    make(Op.DX, part, row, layer=INP),
+                    make(Op.LIN, part, row, post=bits(HEARD), layer=INP, d=u["dcom"]),
+                    make(
+                        Op.CB, part, row, bits(HEARD), bits(STATE) if at_end else 0, a=u["dcom"],
+                        b=u["gate"], d=u["dh"], value=part.first, neurons=h,
+                    ),
+                ]  # fmt: skip
+            many.append(one)
+        found = staggered(many)
+        # dz as operand of dW, too, while the array computes dX.
+        last_gates = max(k for k, one in enumerate(found) if one.has(Flag.GATES))
+        found.insert(
+            last_gates + 1,
+            make(Op.FY, chunk, Flag.GATES | Flag.BSUM, layer=LST, a=t["dz"], neurons=4 * h),
+        )
+        yield from found
 
-    def _gradients(self, step: int, chunk: Group) -> list[list[Instruction]]:
-        """dW of a step: of LST, of INP, and of HED."""
+    def _gradients(self, step: int, chunk: Group) -> list[Instruction]:
+        """dW of a step: of LST, whose dz is there, of INP, and of HED."""
         t, h, o = self._tensors(step, chunk), self._hidden, self.layout.sizes.padded
         made = layers(self.layout.sizes, self.layout.geometry)
-        count = len(self.layout.halves(chunk))
-        ready = bits(*(5 + k for k in range(count))) if step % CUT == 0 else 0
-        operands = {
-            LST: (
-                self._make(
-                    Op.FX, chunk, Flag.SECOND, layer=LST, a=t["inp"], b=t["before h"], value=h,
-                    neurons=2 * h,
-                ),
-                self._make(
-                    Op.FY, chunk, Flag.GATES | Flag.BSUM, layer=LST, a=t["dz"], neurons=4 * h
-                ),
+        ready = bits(INPUT) if step % CUT == 0 else 0
+        make = self._make
+        of_inp = (
+            make(
+                Op.FX, chunk, Flag.SECOND, wait=ready, layer=INP, a=t["obs"], b=t["c"], value=o,
+                neurons=o + h,
             ),
-            INP: (
-                self._make(
-                    Op.FX, chunk, Flag.SECOND, layer=INP, a=t["obs"], b=t["c"], value=o,
-                    neurons=o + h,
-                ),
-                self._make(Op.FY, chunk, Flag.BSUM, layer=INP, a=t["dinp"], neurons=h),
+            make(Op.FY, chunk, Flag.BSUM, layer=INP, a=t["dinp"], neurons=h),
+        )  # fmt: skip
+        of_hed = (
+            make(Op.FX, chunk, layer=HED, a=t["h"], neurons=h),
+            make(Op.FY, chunk, Flag.BSUM, layer=HED, a=t["dout"], neurons=OUTPUTS),
+        )
+        if made[HED].tr:  # the operands change places
+            of_hed = replace(of_hed[1], op=Op.FX), replace(of_hed[0], op=Op.FY)
+        return [
+            make(
+                Op.FX, chunk, Flag.SECOND, layer=LST, a=t["inp"], b=t["before h"], value=h,
+                neurons=2 * h,
             ),
-            HED: (
-                self._make(Op.FX, chunk, layer=HED, a=t["h"], neurons=h),
-                self._make(Op.FY, chunk, Flag.BSUM, layer=HED, a=t["dout"], neurons=OUTPUTS),
-            ),
-        }  # fmt: skip
-        runs = []
-        for layer in (LST, INP, HED):
-            x, dy = operands[layer]
-            if made[layer].tr:  # the operands change places
-                x, dy = replace(dy, op=Op.FX), replace(x, op=Op.FY)
-            if layer == INP:
-                x = replace(x, wait=ready)
-            runs.append([x, dy, self._make(Op.DW, chunk, self.row, layer=layer)])
-        return runs
+            make(Op.DW, chunk, self.row, layer=LST),
+            *of_inp,
+            make(Op.DW, chunk, self.row, layer=INP),
+            *of_hed,
+            make(Op.DW, chunk, self.row, layer=HED),
+        ]  # fmt: skip
 
     def update(self) -> list[Instruction]:
         """RMSprop of all layers, then of their grouping."""

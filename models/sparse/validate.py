@@ -232,7 +232,10 @@ def _fits(one: Instruction, op: Op, flags: Flag, context: Context) -> bool:
             return False
         layer = context.layers[one.layer]
     if use.tiles:
-        most = MOST_TILES if layer is None else layer.tiles
+        # The layer's tiles are those of FW and dX; units of dW are of all that there are.
+        most = MOST_TILES
+        if layer is not None and op not in (Op.FX, Op.FY, Op.DW):
+            most = layer.tiles
         if not any(one.tiles) or max(one.tiles) > most or any(one.tiles[g.cores :]):
             return False
         if Flag.ROW in flags and len(set(one.tiles[: g.cores])) > 1:

@@ -236,7 +236,8 @@ module jd_sparse_instruction
                       && !(flag.bsum && neurons != layer_q.n)
                       && !(flag.gates && neurons[4:0] != '0)
                       && !(flag.second && (value[2:0] != '0 || value == '0 || value >= neurons));
-      tiles_over_q <= most_q > (use_q.layer ? layer_q.tiles : TILES_W'(8));
+      tiles_over_q <= most_q > (use_q.layer && !(op inside {FX, FY, DW}) ? layer_q.tiles
+                                                                         : TILES_W'(8));
       filled_q     <= FillW'(neurons) * FillW'(most_q);
       blocks_q     <= BlocksW'(sum_q) * BlocksW'(value);
       step_a_q     <= step_of(last_q, a.stride);

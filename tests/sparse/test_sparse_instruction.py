@@ -82,9 +82,8 @@ def any_instruction(rng: np.random.Generator, context: Context) -> Instruction:
             flags |= flag
     if Flag.SECOND in flags:
         flags &= ~(Flag.ADDEND | Flag.GATES)
-    count = int(rng.integers(1, (layer.tiles if use.layer else 8) + 1))
-    if rng.random() < 0.2:
-        count = layer.tiles if use.layer else 8
+    most = layer.tiles if use.layer and op not in (Op.FX, Op.FY, Op.DW) else 8
+    count = most if rng.random() < 0.2 else int(rng.integers(1, most + 1))
     tiles = [count if use.tiles and c < g.cores else 0 for c in range(3)]
     if use.tiles and Flag.ROW not in flags and rng.random() < 0.5:
         tiles[int(rng.integers(g.cores))] = int(rng.integers(count + 1))
