@@ -57,6 +57,21 @@ def pytorch(kind: str, sizes: Sequence[int], batch: int) -> float:
         torch.set_num_threads(threads)
 
 
+def layer(m: int, n: int, vectors: int, groups: int = 16) -> dict[str, float]:
+    """Nanoseconds of a layer on one thread: dense, and with its weights times a random mask."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        x, w = torch.rand(vectors, m), torch.rand(m, n)
+        mask = (torch.rand(m, n) < 1 / groups).float()
+        calls = {"dense": lambda: x @ w, f"masked, G={groups}": lambda: x @ (w * mask)}
+        return {
+            name: 1e9 * min(_seconds(call) for _ in range(ROUNDS)) for name, call in calls.items()
+        }
+    finally:
+        torch.set_num_threads(threads)
+
+
 def on_gpu(sizes: Sequence[int], batch: int) -> dict[str, float]:
     """Nanoseconds a step of DDPG in PyTorch on a GPU: as it is, and replayed as a CUDA graph.
 

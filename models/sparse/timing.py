@@ -142,7 +142,9 @@ def row_depths(encoding: Encoding, forward: Pass, cores: int, policy: int) -> li
     return [int(max(own[g].max() for g in window.groups)) for window in forward.windows]
 
 
-def dense_gflops(agents: int, episodes: int, build: Build | None = None) -> float:
+def dense_gflops(
+    agents: int, episodes: int, build: Build | None = None, overhead: int = OVERHEAD
+) -> float:
     """GFLOPS of a dense forward pass, in the better split, operations' overhead included."""
     built, layers, rng = build or Build(), network(), np.random.default_rng(0)
     vectors = agents * episodes
@@ -155,7 +157,7 @@ def dense_gflops(agents: int, episodes: int, build: Build | None = None) -> floa
                 dense = masks(shape, 1, rng, Width())
                 forward = plan(dense, built, now, shape.split, shape.dx_from).forward
                 depths = row_depths(dense, forward, built.cores, ROW_CYCLIC) if row else None
-                spent += forward.clocks(now, depths, built.drain_w) + OVERHEAD
+                spent += forward.clocks(now, depths, built.drain_w) + overhead
         return spent
 
     most = max(

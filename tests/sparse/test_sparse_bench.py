@@ -1,0 +1,112 @@
+"""The measurements of the sparse engine: rows, the plan's clocks, options, plots."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bench
+from benchmarks import sparse as measured
+from benchmarks import sparse_network
+from benchmarks.base import Row, row
+from benchmarks.sparse_array import Array
+from benchmarks.sparse_plots import draw
+from flow.regression import builds
+from jackdaw.device import open_device
+from jackdaw.device.base import Device
+from jackdaw.drivers.sparse import Sparse
+from models.sparse.timing import OVERHEAD, dense_gflops
+
+KEYS = {"engine", "figure", "config", "measured", "unit", "ideal", "published", "peers"}
+
+
+def opened(backend: str, config: Any = "sparse", **_: Any) -> Device:
+    """With assertions, so that other tests have built it."""
+    return open_device(backend, config)
+
+
+@builds(lambda: open_device("sim", "sparse"))
+def test_sparse_bench_writes_rows_of_the_same_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measured, "open_device", opened)
+    out = tmp_path / "rows.json"
+    options = ["--config", "sparse", "--groups", "2,8", "--masks", "1", "--no-peers"]
+    assert bench.main(["sparse", *options, "--figures", "array,encoder", "--json", str(out)]) == 0
+    rows = json.loads(out.read_text())
+    assert all(set(r) == KEYS and r["engine"] == "sparse" for r in rows)
+    assert len({(r["figure"], r["config"]) for r in rows}) == len(rows)
+    found = {(r["figure"], r["config"]): r for r in rows}
+    for name in ("FW", "dX", "dW"):
+        for count in (2, 8):
+            over = found["op_overhead", f"{name}, G={count}, the most of all layers"]
+            assert 0 <= over["measured"] <= over["ideal"] == OVERHEAD
+    for part in ("MaxIndex", "rows", "misses", "lists"):
+        steps = found["osel_clocks", f"16 x 64, G=8, {part}"]
+        assert steps["measured"] == pytest.approx(steps["ideal"], rel=0.2)
+    pipelines = found["osel_clocks", "16 x 64, G=8, pipelines"]
+    assert 0 < pipelines["measured"] < 40
+    used, plain = (
+        found["utilization", f"LST, G=8{more}"]["measured"]
+        for more in ("", ", without load allocation")
+    )
+    assert 0.3 < plain < 1 and 0.3 < used < 1
+
+
+def test_sparse_bench_counts_a_step_and_an_iteration(capsys: pytest.CaptureFixture[str]) -> None:
+    """On the golden model, whose stages have no clocks of their own."""
+    with open_device("model", "sparse") as device:
+        engine = Sparse(device)
+        rows = sparse_network.network_rows(engine, [1, 2], 3, 4, 2, print)
+        ops = [r for r in rows if r["config"].endswith("array's operations in a row")]
+        assert len(ops) == 2 and all(r["measured"] > 0 for r in ops)
+        array = Array(engine)
+        array.load(measured.network(engine.geometry, 2), measured.np.random.default_rng(1))
+        array.group(plain=True)
+    assert "G=2, 3 agents, 4 episodes" in capsys.readouterr().out
+
+
+def test_sparse_bench_compares_with_the_dense_network() -> None:
+    busy = {"OSEL": 20, "LAU": 30}
+    found = {
+        count: {"step": 100 / count, "iteration": 1000 / count, "array": 500 / count,
+                "GROUP": {"unit_busy": busy}}
+        for count in (1, 2, 4, 8, 16)
+    }  # fmt: skip
+    rows = {(r["figure"], r["config"]): r for r in sparse_network.compared(found, 4, 24, 20)}
+    where = "4 agents, 24 episodes, 20 steps"
+    assert rows["speedup_end_to_end", f"step, G=16, {where}"]["measured"] == 16
+    assert rows["speedup_train", f"G=16, {where}"]["published"]["value"] == 9.75
+    mean = rows["generation_share", f"mean of G=1..16, {where}"]
+    assert mean["measured"] == pytest.approx(50 / 500 * (1 + 2 + 4 + 8 + 16) / 5)
+
+
+def test_sparse_bench_has_the_published_points() -> None:
+    assert len(measured.POINTS) == 8
+    assert all(dense_gflops(*point) > 257.4 for point in measured.POINTS)
+    assert dense_gflops(4, 24, overhead=0) > dense_gflops(4, 24)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("figures", "array,speed"), ("groups", "2,3"), ("masks", "0")]
+)
+def test_sparse_bench_refuses_options(
+    option: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        bench.main(["sparse", f"--{option}", value])
+    assert f"--{option}: got" in capsys.readouterr().err
+
+
+def test_sparse_bench_draws_what_there_is(tmp_path: Path) -> None:
+    def of(figure: str, config: str, measured: float) -> Row:
+        return row("sparse", figure, config, measured, "x", published=(2.0, "there"))
+
+    rows = [of("utilization", f"LST, G={g}", 1 - g / 64) for g in (1, 16)]
+    rows += [of("load_deviation", f"129 x 512, G={g}, sorted rows", g) for g in (2, 4)]
+    drawn = draw(tmp_path / "sparse.png", rows)
+    assert [path.name for path in drawn] == ["sparse_load.png", "sparse_utilization.png"]
+    assert all(path.stat().st_size > 1000 for path in drawn)
