@@ -4,7 +4,7 @@
 // entries are in jd_sparse_encode.
 //
 // Streams  start_i, sized_o, go_i, in, out: of jd_sparse_image. gather_*: of jd_sparse_lau. bias_o: to
-//          the cores. group_*: to jd_sparse_encode.
+//          the cores. update_*: of jd_sparse_update. group_*: to jd_sparse_encode.
 // Timing   that of the blocks.
 // Numbers  bits, unchanged.
 // Source   docs/sparse.md (jobs). Golden model: models/sparse/machine.py, parts.
@@ -13,7 +13,8 @@ module jd_sparse_parameters
 #(
   parameter int unsigned PWords = 262144,         // as jd_sparse_top
   parameter int unsigned BWords = 2048,
-  parameter int unsigned SWords = 4096
+  parameter int unsigned SWords = 4096,
+  parameter int unsigned OptLanes = 6
 ) (
   input  logic                                     clk_i,
   input  logic                                     rst_ni,
@@ -44,7 +45,12 @@ module jd_sparse_parameters
   input  logic [1:0][WORD_BANKS-1:0]               gather_en_i,
   input  logic [1:0][WORD_BANKS-1:0][P_LINE_W-1:0] gather_line_i,
   output logic [1:0][WORD_BANKS-1:0][SINGLE_W-1:0] gather_data_o,
-  output bias_t                                    bias_o
+  output bias_t                                    bias_o,
+  // To the update of weights
+  input  word_place_t [OptLanes-1:0]               update_read_i,
+  output logic [OptLanes-1:0][1:0][SINGLE_W-1:0]   update_data_o,
+  input  word_place_t [OptLanes-1:0]               update_write_i,
+  input  logic [OptLanes-1:0][1:0][SINGLE_W-1:0]   update_new_i
 );
   logic                                put, get, of_weights;
   logic [P_LINE_W-1:0]                 line;
@@ -73,7 +79,7 @@ module jd_sparse_parameters
     .word_data_i  (word_old),
     .group_write_o, .group_read_o, .group_line_o, .group_mask_o, .group_data_o, .group_data_i
   );
-  jd_sparse_params #(.PWords (PWords)) u_params (
+  jd_sparse_params #(.PWords (PWords), .OptLanes (OptLanes)) u_params (
     .clk_i, .rst_ni,
     .put_i         (put),
     .put_weights_i (of_weights),
@@ -86,7 +92,8 @@ module jd_sparse_parameters
     .get_line_i    (line),
     .get_first_i   (first),
     .get_data_o    (weights),
-    .gather_en_i, .gather_line_i, .gather_data_o
+    .gather_en_i, .gather_line_i, .gather_data_o, .update_read_i, .update_data_o, .update_write_i,
+    .update_new_i
   );
   jd_sparse_words #(.BWords (BWords), .SWords (SWords)) u_words (
     .clk_i, .rst_ni,

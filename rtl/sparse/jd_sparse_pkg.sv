@@ -33,6 +33,7 @@ package jd_sparse_pkg;
   localparam int unsigned READ_LATENCY = 2; // clocks of the activation store
   localparam int unsigned BLOCK     = 32;   // ranks of a unit of DW, at most
   localparam int unsigned CURVE_LATENCY = 10;   // clocks of a sigmoid or tangent
+  localparam int unsigned UPDATE_LATENCY = 3;   // clocks of the parameter memory, of the update
 
   localparam int unsigned LAYER_W   = 3;    // a layer's number
   localparam int unsigned DIM_W     = 10;   // rows or columns of a layer, 1..512
@@ -53,6 +54,9 @@ package jd_sparse_pkg;
   localparam int unsigned B_WORD_W  = 11;   // a bias
   localparam int unsigned M_LINE_W  = 9;    // a line of grouping entries
   localparam int unsigned S_WORD_W  = 12;   // a grouping state
+  localparam int unsigned SUM_W     = 64;   // a gradient of one, with 40 bits of fraction
+  localparam int unsigned PRODUCT_W = 54;   // a weight times its gradient
+  localparam int unsigned SUM_FRACTION = 40;  // bits of both
 
   // ---- The network table: a layer that passed its checks.
   typedef struct packed {
@@ -348,6 +352,51 @@ package jd_sparse_pkg;
     logic [B_WORD_W-1:0] word;
     logic [HALF_W-1:0]   value;
   } bias_t;
+
+  // A word of the parameter memory, to read or to write.
+  typedef struct packed {
+    logic                valid;
+    logic [5:0]          bank;
+    logic [P_LINE_W-1:0] line;
+  } word_place_t;
+
+  // ---- Inside the update of weights: a *segment* is the ranks of a window that a bank has
+  // gradients of. Its lanes' produced indices are in one of four buffers.
+  localparam int unsigned BUFFERS  = 4;
+  localparam int unsigned BUFFER_W = 2;
+  typedef struct packed {
+    logic [INDEX_W-1:0] first;           // place of its first contracted index
+    logic [DIM_W-1:0]   depth;           // 0: the slot is not used
+    logic [LANE_W-1:0]  past;            // lanes of this slot and of those below
+  } segment_slot_t;
+  typedef struct packed {
+    logic [2:0]                bank;
+    logic [BUFFER_W-1:0]       buffer;
+    logic [G_LINE_W-1:0]       line;     // gradients of its first rank
+    logic [DIM_W-1:0]          first;    // rank
+    logic [DIM_W-1:0]          past;     // rank after its last
+    logic [LANE_W-1:0]         lanes;
+    segment_slot_t [SLOTS-1:0] slots;
+  } segment_t;
+  typedef struct packed {
+    logic                live;           // its slot has the segment's first rank
+    logic [1:0]          slot;
+    logic [INDEX_W-1:0]  index;          // produced
+    logic [P_LINE_W-1:0] line;           // its part of a word's line
+  } segment_lane_t;
+  // A *turn*: lanes of a word of gradients whose weights are in different banks. Or a bias.
+  typedef struct packed {
+    logic                          bias;
+    logic [BUFFER_W-1:0]           buffer;
+    logic [LANE_W-1:0]             chunk;        // of the lanes, OptLanes each
+    logic [LANE_W-1:0]             lanes;        // of the segment
+    logic                          first;        // rank of the segment
+    logic                          opens;        // the rank begins
+    logic                          closes;       // the rank ends
+    logic                          ends;         // the segment ends
+    logic [SLOTS-1:0]              live;         // slots that have the rank
+    logic [SLOTS-1:0][INDEX_W-1:0] contracted;   // index of each; of a bias its neuron in 0
+  } turn_t;
 
   // ---- Inside the planner
   localparam int unsigned COST_W  = 20;                 // clocks of all units of a pass

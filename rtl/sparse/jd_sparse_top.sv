@@ -283,8 +283,10 @@ module jd_sparse_top
   logic [1:0][WORD_BANKS-1:0][P_LINE_W-1:0] gather_line;
   logic [1:0][WORD_BANKS-1:0][SINGLE_W-1:0] gather_data;
   bias_t                                    bias;
+  logic [SparseOptLanes-1:0][1:0][SINGLE_W-1:0] unused_update;
   jd_sparse_parameters #(
-    .PWords (SparsePWords), .BWords (SparseBWords), .SWords (SparseSWords)
+    .PWords (SparsePWords), .BWords (SparseBWords), .SWords (SparseSWords),
+    .OptLanes (SparseOptLanes)
   ) u_parameters (
     .clk_i, .rst_ni,
     .clear_i       (image_clear),
@@ -312,7 +314,11 @@ module jd_sparse_top
     .gather_en_i   (gather_en),
     .gather_line_i (gather_line),
     .gather_data_o (gather_data),
-    .bias_o        (bias)
+    .bias_o        (bias),
+    .update_read_i  ('0),
+    .update_data_o  (unused_update),
+    .update_write_i ('0),
+    .update_new_i   ('0)
   );
 
   // ---- Programs
@@ -445,5 +451,6 @@ module jd_sparse_top
     .weights_o           (weights)
   );
   logic unused;
-  assign unused = ^{unused_idle, unused_number, unused_value, unused_y_set, unused_row};
+  assign unused = ^{unused_idle, unused_number, unused_value, unused_y_set, unused_row,
+                    unused_update};
 endmodule : jd_sparse_top
