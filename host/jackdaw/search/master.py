@@ -27,7 +27,7 @@ import numpy as np
 from jackdaw.errors import EnvError, ValueRange
 from jackdaw.search.native import library
 from jackdaw.search.pool import Pool
-from jackdaw.search.simulation import NO_ACTION, NOWHERE, TASK, StateTable
+from jackdaw.search.simulation import NO_ACTION, NOWHERE, RESULT, TASK, StateTable
 from jackdaw.search.trees import InTree
 from models.mcts.formats import REQUEST, RESPONSE, Code, Flag
 
@@ -36,7 +36,7 @@ ASYNC, SYNC, FIXED = range(3)
 NAMES = [code.name for code in Code if code != Code.OK]  # of selections
 BATCH = 64  # workers of a batch, at most
 VALUE_LIMIT = 8.0
-NO_RESPONSES = np.zeros(0, RESPONSE)
+NO_RESPONSES, NO_RESULTS = np.zeros(0, RESPONSE), np.zeros(0, RESULT)
 
 Evaluate = Callable[[np.ndarray], tuple[np.ndarray | None, np.ndarray]]
 """States [n, state_size] uint8 to priors [n, F] or None, and values [n] as roll-outs have them."""
@@ -146,7 +146,7 @@ class _State(ctypes.Structure):
         )),
         ("codes", ctypes.c_int64 * len(NAMES)),
         *((name, ctypes.c_void_p) for name in (
-            "worker", "order", "chosen", "free", "parents", "head",
+            "worker", "order", "chosen", "free", "parents", "head", "requests", "tasks", "counts",
         )),
     )  # fmt: skip
 
@@ -156,10 +156,9 @@ def _library() -> ctypes.CDLL:
     found = library("master")
     pointer, number = ctypes.c_void_p, ctypes.c_int
     found.jd_master_begin.argtypes, found.jd_master_begin.restype = [pointer], None
-    found.jd_master_missing.argtypes = [pointer]
-    found.jd_master_batch.argtypes = [pointer, number, number, pointer, pointer]
-    found.jd_master_assign.argtypes = [pointer, pointer, number, pointer]
-    found.jd_master_results.argtypes = [pointer, pointer, number]
+    found.jd_master_first.argtypes = [pointer, number]
+    found.jd_master_turn.argtypes = [pointer, pointer, number, number]
+    found.jd_master_assign.argtypes = [pointer, pointer, number]
     return found
 
 
@@ -225,20 +224,19 @@ class Master:
             "worker": np.zeros(workers, WORKER), "order": np.zeros(workers, np.int32),
             "chosen": np.zeros(workers, np.int32), "free": np.zeros(ids, np.uint16),
             "parents": np.full((ids, 2), -1, np.int32), "head": table.head,
+            "requests": np.zeros(2 * workers, REQUEST), "tasks": np.zeros(workers, TASK),
+            "counts": np.zeros(3, np.int32),
         }  # fmt: skip
         self._state = _State(
             workers, ids, SCHEDULES.index(schedule), batch, max(1, min(batch, workers // 2)),
             Flag.ALT if players == 2 else 0, priors, evaluate is not None, clip=clip,
             **{name: array.ctypes.data for name, array in self._arrays.items()},
         )  # fmt: skip
-        self._at = ctypes.byref(self._state)
+        self._at = ctypes.addressof(self._state)
         self._native = _library()
-        # Lists of compiled code, with their addresses, which are slow to ask for. What it reads are
-        # bytes: NumPy copies records field by field.
-        self._requests, self._tasks = np.zeros(2 * workers, REQUEST), np.zeros(workers, TASK)
-        self._requests_at, self._tasks_at = self._requests.ctypes.data, self._tasks.ctypes.data
-        self._again = ctypes.c_int()
-        self._again_at = ctypes.byref(self._again)
+        # What compiled code writes. It reads bytes: NumPy copies records field by field.
+        self._requests, self._tasks = self._arrays["requests"], self._arrays["tasks"]
+        self._counts = memoryview(self._arrays["counts"])
 
     # ---- A search
     def run(self, legal: int, iterations: int) -> Found:
@@ -315,69 +313,72 @@ class Master:
         return found[::-1]
 
     def _loop(self, iterations: int) -> None:
-        m, of_missing = self._state, self._native.jd_master_missing
-        schedule = m.schedule
-        left = self._send(iterations, first=True)
-        while m.out:
-            asked = False
-            while missing := of_missing(self._at):
-                self._collect(1 if schedule != SYNC else missing)
-                asked = True
-            if schedule == ASYNC and not asked:
-                self._collect(0)  # what is done beside ends of games, which no worker simulates
-            left = self._send(left)
+        counts, turn = self._counts, self._native.jd_master_turn
+        schedule = self._state.schedule
+        again = self._native.jd_master_first(self._at, iterations)
+        missing, out = self._send(0, again)
+        left = iterations - again
+        while out:
+            results = NO_RESULTS
+            if missing:
+                results = self._collect(missing if schedule == SYNC else 1)
+            elif schedule == ASYNC:
+                results = self._collect(0)  # beside ends of games, which no worker simulates
+            bad = turn(self._at, results.tobytes(), len(results), left)
+            if bad >= 0:
+                raise self._beyond(results["value"][bad] * self.scale)
+            missing, updates, again = counts
+            if not missing:
+                missing, out = self._send(updates, again)
+                left -= again
 
-    def _send(self, left: int, first: bool = False) -> int:
-        """Send updates of workers that are done, then selections; returns those that are left."""
-        n = self._native.jd_master_batch(self._at, left, first, self._requests_at, self._again_at)
-        again = self._again.value
-        requests = self._requests[: n + again]
+    def _send(self, updates: int, again: int) -> tuple[int, int]:
+        """Send a list, and give out its tasks.
+
+        Args:
+            updates: of workers that are done, the list's first.
+            again: selections of the same workers.
+        Returns: results that the next list waits for, and workers that are out.
+        """
+        count = updates + again
+        requests = self._requests[:count]
         priors = None
         if self._rows is not None:
-            priors = np.zeros((n + again, self._rows.shape[1]))
-            priors[:n] = self._rows[requests["worker"][:n]]
+            priors = np.zeros((count, self._rows.shape[1]))
+            priors[:updates] = self._rows[requests["worker"][:updates]]
         begin = self._clock()
         self._tree.submit(requests, priors)
-        responses = self._answers(again)
-        self.statistics.tree_seconds += self._clock() - begin
-        self.statistics.batches += 1
+        responses = self._answers(again) if again else NO_RESPONSES
+        s = self.statistics
+        s.tree_seconds += self._clock() - begin
+        s.batches += 1
         if self.recorder is not None:
             self.recorder(requests.copy(), priors, responses)
-        if again:
-            count = self._native.jd_master_assign(
-                self._at, responses.tobytes(), again, self._tasks_at
-            )
-            if count:
-                try:
-                    self._pool.submit(np.frombuffer(self._tasks[:count].tobytes(), TASK))
-                except EnvError as error:
-                    raise self._located(error) from error
-        return left - again
+        tasks = self._native.jd_master_assign(self._at, responses.tobytes(), again)
+        missing, out, _ = self._counts
+        if tasks:
+            try:
+                self._pool.submit(self._tasks[:tasks])
+            except EnvError as error:
+                raise self._located(error) from error
+        return missing, out
 
     def _answers(self, count: int) -> np.ndarray:
         """The responses to all selections of the last list."""
-        found: list[np.ndarray] = []
-        left = count
-        while left:
+        self._tree.wait(count)
+        found = self._tree.poll()
+        while (left := count - len(found)) > 0:
             self._tree.wait(left)
-            found.append(self._tree.poll())
-            left -= len(found[-1])
-        return found[0] if len(found) == 1 else np.concatenate([NO_RESPONSES, *found])
+            found = np.concatenate([found, self._tree.poll()])
+        return found
 
-    def _collect(self, least: int) -> None:
-        """Take results of workers."""
+    def _collect(self, least: int) -> np.ndarray:
+        """Results of workers, at least so many."""
         try:
             results = self._pool.collect(least)
         except EnvError as error:
             raise self._located(error) from error
-        count = len(results)
-        if not count:
-            return
-        if self._evaluate is not None:
-            results = self._evaluated(results)
-        bad = self._native.jd_master_results(self._at, results.tobytes(), count)
-        if bad >= 0:
-            raise self._beyond(results["value"][bad] * self.scale)
+        return results if self._evaluate is None or not len(results) else self._evaluated(results)
 
     # ---- Values
     def _evaluated(self, results: np.ndarray) -> np.ndarray:

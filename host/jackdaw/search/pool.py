@@ -37,7 +37,7 @@ class Pool(Protocol):
     """Executes tasks; results come in any order."""
 
     def submit(self, tasks: np.ndarray) -> None:
-        """Give out tasks, [n] TASK; does not wait."""
+        """Give out tasks, [n] TASK, an array that may change afterwards; does not wait."""
 
     def collect(self, least: int) -> np.ndarray:
         """Wait for at least so many results; returns all that are there, [n] RESULT.

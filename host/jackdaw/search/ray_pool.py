@@ -79,7 +79,9 @@ class RayPool:
         for actor, given, _, _ in self._open.values():
             loads[actor] += len(given)
         order = np.argsort(loads, kind="stable")
-        for actor, part in zip(order.tolist(), np.array_split(tasks, len(order)), strict=True):
+        for actor, part in zip(
+            order.tolist(), np.array_split(tasks.copy(), len(order)), strict=True
+        ):
             if len(part):
                 self._give(actor, part, 1)
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The master's bookkeeping of a batch, with a C ABI: which workers go next, their requests, the
-// tasks of responses, and what results say. All arrays are the caller's (master.py).
+// The master's bookkeeping of a batch, with a C ABI: what results say, which workers go next, their
+// requests, and the tasks of responses. All arrays are the caller's (master.py). A batch takes two
+// calls, as each call from Python costs more than what it does.
 
 #include <algorithm>
 #include <cmath>
@@ -74,10 +75,27 @@ struct Master {
   uint16_t* free;    // [ids]
   int32_t* parents;  // [ids, 2] of a node: parent, action
   const Head* head;  // [rows]
+  Request* requests; // [2 * workers] of a batch
+  Task* tasks;       // [workers] of a batch
+  int32_t* counts;   // [3] results that the next batch waits for; then updates, selections, or
+                     // workers that are out
 };
 
 int wanted(const Master* m) {
   return m->schedule == kSync ? m->out : std::min(m->turn, m->out);
+}
+
+// How many results the next batch waits for.
+int missing(const Master* m) {
+  int done = 0;
+  if (m->schedule == kAsync) {
+    for (int i = 0; i < m->out; i++)
+      if (m->worker[m->order[i]].done) return 0;
+    return m->out > 0;
+  }
+  const int count = wanted(m);
+  for (int i = 0; i < count; i++) done += m->worker[m->order[i]].done;
+  return count - done;
 }
 
 // A value as the engine gets it.
@@ -85,6 +103,49 @@ double bounded(Master* m, double value) {
   if (!m->clip || std::fabs(value) <= kLimit - kLeast || !std::isfinite(value)) return value;
   m->clipped++;
   return std::copysign(kLimit - kLeast, value);
+}
+
+// Takes results. Returns the first whose value the engine does not hold, or -1.
+int take(Master* m, const Result* r, int n) {
+  for (int i = 0; i < n; i++) {
+    Worker& w = m->worker[r[i].worker];
+    const double value = bounded(m, r[i].value * m->scale);
+    if (!(std::fabs(value) < kLimit)) return i;
+    m->peak = std::max(m->peak, std::fabs(r[i].value));
+    m->seconds += r[i].seconds;
+    const bool expand = w.code == kExpand;
+    w.value = value;
+    w.legal = expand && !r[i].over ? r[i].legal : 0;
+    w.flags = uint8_t(m->alternate);
+    if (expand) w.flags |= r[i].over ? uint8_t(kTerm) : uint8_t(m->priors ? kAct | kExt : kAct);
+    w.done = 1;
+  }
+  return -1;
+}
+
+// Updates of the first n workers that are chosen, then `again` selections of the first of them.
+void request(Master* m, int n, int again) {
+  Request* out = m->requests;
+  for (int i = 0; i < n; i++) {
+    Worker& w = m->worker[m->chosen[i]];
+    w.done = 0;
+    *out++ = Request{kUpd, w.flags, uint16_t(m->chosen[i]), 0, w.value, w.legal, 0};
+  }
+  for (int i = 0; i < again; i++) {
+    Worker& w = m->worker[m->chosen[i]];
+    w.given = kNoId;
+    if (m->free_count) {
+      w.given = m->free[m->free_first];
+      if (++m->free_first == m->ids) m->free_first = 0;
+      m->free_count--;
+    }
+    w.position = i;
+    w.number = m->number++;
+    m->stale += m->out;
+    m->stale_most = std::max<int64_t>(m->stale_most, m->out);
+    m->order[m->out++] = m->chosen[i];
+    *out++ = Request{kSel, 0, uint16_t(m->chosen[i]), uint16_t(w.given), 0, 0, 0};
+  }
 }
 
 }  // namespace
@@ -105,67 +166,41 @@ void jd_master_begin(Master* m) {
   }
 }
 
-// How many results the next batch waits for.
-int jd_master_missing(const Master* m) {
-  int done = 0;
-  if (m->schedule == kAsync) {
-    for (int i = 0; i < m->out; i++)
-      if (m->worker[m->order[i]].done) return 0;
-    return m->out > 0;
-  }
-  const int count = wanted(m);
-  for (int i = 0; i < count; i++) done += m->worker[m->order[i]].done;
-  return count - done;
-}
-
-// The requests of a batch; `left` selections may be made, `first` begins the search with them.
-// Returns the updates; `again` the selections after them.
-int jd_master_batch(Master* m, int left, int first, Request* out, int* again) {
-  int n = 0;
-  if (first) {
-    n = std::min(left, m->workers);
-    for (int i = 0; i < n; i++) m->chosen[i] = i;
-    *again = n;
-    n = 0;
-  } else {
-    int kept = 0;
-    const int most = m->schedule == kAsync ? m->batch : wanted(m);
-    for (int i = 0; i < m->out; i++) {
-      const int w = m->order[i];
-      if (n < most && m->worker[w].done) m->chosen[n++] = w;
-      else m->order[kept++] = w;
-    }
-    m->out = kept;
-    *again = std::min(n, left);
-  }
-  for (int i = 0; i < n; i++) {
-    Worker& w = m->worker[m->chosen[i]];
-    w.done = 0;
-    *out++ = Request{kUpd, w.flags, uint16_t(m->chosen[i]), 0, w.value, w.legal, 0};
-  }
-  for (int i = 0; i < *again; i++) {
-    Worker& w = m->worker[m->chosen[i]];
-    w.given = kNoId;
-    if (m->free_count) {
-      w.given = m->free[m->free_first];
-      m->free_first = (m->free_first + 1) % m->ids;
-      m->free_count--;
-    }
-    w.position = i;
-    w.number = m->number++;
-    m->stale += m->out;
-    m->stale_most = std::max<int64_t>(m->stale_most, m->out);
-    m->order[m->out++] = m->chosen[i];
-    *out++ = Request{kSel, 0, uint16_t(m->chosen[i]), uint16_t(w.given), 0, 0, 0};
-  }
+// The selections that begin a search, at most `left`. Returns how many.
+int jd_master_first(Master* m, int left) {
+  const int n = std::min(left, m->workers);
+  for (int i = 0; i < n; i++) m->chosen[i] = i;
+  request(m, 0, n);
   return n;
 }
 
+// Takes results. If no more of them are wanted, makes the requests of the next batch, in which at
+// most `left` selections may be. Returns the first result whose value the engine does not hold, or
+// -1. `counts`: what is missing, updates, selections.
+int jd_master_turn(Master* m, const Result* r, int count, int left) {
+  const int bad = take(m, r, count);
+  m->counts[0] = missing(m);
+  if (bad >= 0 || m->counts[0]) return bad;
+  int n = 0, kept = 0;
+  const int most = m->schedule == kAsync ? m->batch : wanted(m);
+  for (int i = 0; i < m->out; i++) {
+    const int w = m->order[i];
+    if (n < most && m->worker[w].done) m->chosen[n++] = w;
+    else m->order[kept++] = w;
+  }
+  m->out = kept;
+  m->counts[1] = n;
+  m->counts[2] = std::min(n, left);
+  request(m, n, m->counts[2]);
+  return -1;
+}
+
 // The tasks of all responses of a batch, in the order of its selections. Returns how many.
-int jd_master_assign(Master* m, const Response* r, int n, Task* out) {
+// `counts`: what is missing, workers that are out.
+int jd_master_assign(Master* m, const Response* r, int n) {
   int32_t* place = m->chosen;
   for (int i = 0; i < n; i++) place[m->worker[r[i].worker].position] = i;
-  Task* const begin = out;
+  Task* out = m->tasks;
   for (int k = 0; k < n; k++) {
     const Response& one = r[place[k]];
     Worker& w = m->worker[one.worker];
@@ -198,25 +233,9 @@ int jd_master_assign(Master* m, const Response* r, int n, Task* out) {
     *out++ = Task{one.worker, int16_t(leaf ? -1 : one.action), leaf ? one.node : one.parent,
                   uint32_t(w.store), w.number};
   }
-  return int(out - begin);
-}
-
-// Takes results. Returns the first whose value the engine does not hold, or -1.
-int jd_master_results(Master* m, const Result* r, int n) {
-  for (int i = 0; i < n; i++) {
-    Worker& w = m->worker[r[i].worker];
-    const double value = bounded(m, r[i].value * m->scale);
-    if (!(std::fabs(value) < kLimit)) return i;
-    m->peak = std::max(m->peak, std::fabs(r[i].value));
-    m->seconds += r[i].seconds;
-    const bool expand = w.code == kExpand;
-    w.value = value;
-    w.legal = expand && !r[i].over ? r[i].legal : 0;
-    w.flags = uint8_t(m->alternate);
-    if (expand) w.flags |= r[i].over ? uint8_t(kTerm) : uint8_t(m->priors ? kAct | kExt : kAct);
-    w.done = 1;
-  }
-  return -1;
+  m->counts[0] = missing(m);
+  m->counts[1] = m->out;
+  return int(out - m->tasks);
 }
 
 }  // extern "C"
