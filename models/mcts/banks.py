@@ -3,7 +3,7 @@
 A bank holds nodes of one level. Bank b is on port b mod D. Stage l, which sends the requests
 of level l, reaches the ports through a network: a crossbar, or a butterfly of log2 D layers that
 routes by the port's low bits first. In a butterfly two stages meet if their paths share a switch
-output; the assignment avoids that.
+output, in a crossbar only at a port; the assignment avoids that.
 
 Source: thesis 3.3, Algorithms 1 and 2; docs/mcts.md (banks).
 """
@@ -40,26 +40,29 @@ def meet(stage, port, other, other_port):  # type: ignore[no-untyped-def]
 
 
 @njit
-def conflicts(in_use, level, port):  # type: ignore[no-untyped-def]
+def conflicts(in_use, level, port, xbar):  # type: ignore[no-untyped-def]
     """Other levels that have a port whose way meets that of this level to this port.
 
     Args:
         in_use: [D, D] bool, ports by level.
         level, port: 0..D-1.
+        xbar: 1 for crossbars, 0 for butterflies.
     """
     found, d = 0, in_use.shape[0]
     for other in range(d):
         if other == level:
             continue
         for other_port in range(d):
-            if in_use[other, other_port] and meet(level, port, other, other_port):
+            if not in_use[other, other_port]:
+                continue
+            if port == other_port if xbar else meet(level, port, other, other_port):
                 found += 1
                 break
     return found
 
 
 @njit
-def choose(owner, in_use, level, policy):  # type: ignore[no-untyped-def]
+def choose(owner, in_use, level, policy, xbar):  # type: ignore[no-untyped-def]
     """The empty bank that a level gets next, or -1; of equally good ones the lowest.
 
     Args:
@@ -67,6 +70,7 @@ def choose(owner, in_use, level, policy):  # type: ignore[no-untyped-def]
         in_use: [D, D] bool, ports by level.
         level: 1..D-1.
         policy: ALGORITHM_2, NEXT_EMPTY or STATIC.
+        xbar: 1 for crossbars, 0 for butterflies.
     """
     d, best, least = in_use.shape[0], -1, in_use.shape[0]
     for bank in range(len(owner)):
@@ -74,7 +78,7 @@ def choose(owner, in_use, level, policy):  # type: ignore[no-untyped-def]
             continue
         if policy != ALGORITHM_2:
             return bank
-        cost = conflicts(in_use, level, bank % d)
+        cost = conflicts(in_use, level, bank % d, xbar)
         if cost < least:
             best, least = bank, cost
     return best

@@ -27,6 +27,7 @@ from models.mcts.timing import PASS, PUBLISH
 
 STEP = 0.05  # intervals within this are equal
 GROUP = 32  # iterations of a list
+BRAM_BITS = 72  # of a word of a block RAM of 512 words
 GROUP_MOST = 18  # scores of a comparison-lookup group at 250 MHz
 TOKENS = (16, 32, 64, 128, 256, 512)
 CROSSBARS_TO = 4  # levels up to which the publication chooses crossbars
@@ -47,6 +48,7 @@ class Costs:
         ff: flip-flops for each LUT but those of the networks.
         child_bram, head_bram, rest_bram: memories of a port for 512 nodes: each child, the head;
             the rest.
+        row_bits: of priors that updates bring, each child; each unit has those of 256 workers.
     """
 
     comparator: float = 16
@@ -64,6 +66,7 @@ class Costs:
     child_bram: float = 2.75
     head_bram: float = 1.5
     rest_bram: float = 100
+    row_bits: int = 17
 
 
 @dataclass(frozen=True)
@@ -190,7 +193,8 @@ def point(
     return Point(
         fr, fp, xbar, mu, tokens, select + lanes + again, select,
         round(other + network), round(c.ff * other + network_ff), (d + 1) * (mu + 1),
-        ceil(banks * (c.child_bram * f + c.head_bram) + c.rest_bram),
+        ceil(banks * (c.child_bram * f + c.head_bram) + c.rest_bram)
+        + (d + 1) * ceil(c.row_bits * f / BRAM_BITS),
     )  # fmt: skip
 
 

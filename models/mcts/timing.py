@@ -15,7 +15,6 @@ level's stage. A list comes from memory: descriptors, then beats of four slots.
 | after an insertion or evaluation | T_sel + 3 |
 | SEL after UPD | 18 + T_sel + ceil(F / Mu), until the scores are published |
 | UPD after UPD of any node | ceil(F / Mu) |
-| evaluation | 1 more, for its priors; one unit per clock |
 | crossbar; butterfly | 1; log2 D; two tokens wait at each output |
 | token that is done | one per clock; 3 until it is answered |
 | descriptors | one every L + 6, the first L + 6 after the doorbell; at most 16 lists at a time |
@@ -103,7 +102,7 @@ def ports_ahead(trace: Trace, geometry: Geometry, policy: int) -> np.ndarray:
 
     def fill(level: int) -> None:
         while len(ready[level]) < g.sf:
-            bank = choose(owner, in_use, level, policy)
+            bank = choose(owner, in_use, level, policy, g.xbar)
             if bank < 0:
                 return
             owner[bank], in_use[level, bank % g.d] = level, True
@@ -198,7 +197,6 @@ def _flow(  # type: ignore[no-untyped-def]
         (d + 1, span), -1, np.int64
     )  # tokens in a unit, by the clock in which they leave
     inside = np.zeros(d + 1, np.int64)  # tokens in a unit, those in its output too
-    asked = np.zeros(d + 1, np.bool_)  # the unit's head has been promised its priors
     unit_scores = np.full(d + 1, LONG_AGO)  # clock of the unit's last operation that changes scores
     want = np.zeros(d, np.int64)
     nodes = len(ports)
@@ -220,7 +218,6 @@ def _flow(  # type: ignore[no-untyped-def]
         if clock > LIMIT * n + 10000:
             return -1, 0, 0, 0, 0, busy, False
         # ---- Node units, the root's last
-        served = False
         for p in range(d + 1):
             token = pipe[p, clock % span]
             if token >= 0:
@@ -246,12 +243,9 @@ def _flow(  # type: ignore[no-untyped-def]
             waits = clock < last_any[node] + lasts or clock < last_hard[node] + lasts + FORWARDS
             waits |= what == SEL and clock < last_scores[node] + PUBLISH + lasts + spread
             waits |= scores and clock < unit_scores[p] + spread
-            ready = asked[p] or not new
-            if not ready and not served:
-                served = asked[p] = True
             if waits:
                 hazard += 1
-            if waits or not ready or inside[p] == OUT_ROOM:
+            if waits or inside[p] == OUT_ROOM:
                 continue
             _take(ring, head, count, queue)
             ordered &= j >= seen[node]
@@ -264,7 +258,6 @@ def _flow(  # type: ignore[no-untyped-def]
                 kind[token] = DONE
             elif ends_here:
                 kind[token] = INS
-            asked[p] = False
             level[token] += 1
             busy[p] += 1
             delay = lasts + PASS

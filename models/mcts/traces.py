@@ -228,10 +228,10 @@ def main() -> None:
                 trace = record(
                     shape, geometry, nodes, workers=geometry.w_max, policy=policy, oldest=True
                 )
-                ports = ports_ahead(trace, geometry, policy)
                 cells = []
                 for xbar in (1, 0):
-                    sel, both = intervals(trace, replace(geometry, xbar=xbar), ports)
+                    build = replace(geometry, xbar=xbar)
+                    sel, both = intervals(trace, build, ports_ahead(trace, build, policy))
                     cells.append(f"{sel.interval:.2f}; {both.interval:.2f}")
                 touched = only_sel(trace).length.mean()
                 print(f"| {name} | {f} | {touched:.1f} | {label} | {' | '.join(cells)} |")

@@ -74,7 +74,8 @@ class Tree(NamedTuple):
         mantissa, shift, r: [1024] of the tables.
         settings: [SETTINGS] those that the tree was reset with.
         counters: [COUNTERS] since they were cleared; and STAGE, the tree's, and OUT, workers out.
-        sizes: [4] X, Cap, slots of a row of priors, whether a READ_ROOT has where to write.
+        sizes: [5] X, Cap, slots of a row of priors, whether a READ_ROOT has where to write, whether
+            the networks are crossbars.
     """
 
     ident: np.ndarray
@@ -125,7 +126,7 @@ def make(geometry: Geometry) -> Tree:
             *(np.zeros(1024, np.int64) for _ in range(3)),
             np.zeros(SETTINGS, np.int64),
             np.zeros(COUNTERS, np.int64),
-            np.array([g.x, g.cap, g.ext_slots, 0], np.int64),
+            np.array([g.x, g.cap, g.ext_slots, 0, g.xbar], np.int64),
         ]
     )
 
@@ -221,7 +222,7 @@ def _allocate(t, level):  # type: ignore[no-untyped-def]
     """An entry for a node of a level, or -1."""
     bank, cap = t.current[level], t.sizes[1]
     if bank < 0 or t.used[bank] == cap:
-        bank = choose(t.owner, t.in_use, level, t.settings[POLICY])
+        bank = choose(t.owner, t.in_use, level, t.settings[POLICY], t.sizes[4])
         if bank < 0:
             return -1
         t.counters[SEARCHES] += 1

@@ -9,8 +9,9 @@
 //          search takes D + 4 clocks, one at a time, while other levels get slots. An entry that comes
 //          back goes before the level's next slot.
 // Numbers  a slot is bank * Cap + index. A bank holds nodes of one level. Policy 0 takes the bank whose
-//          port's way meets those of the fewest other levels in the butterfly, 1 the lowest empty one,
-//          2 the lowest with bank mod D = level. Of equal ones the lowest.
+//          port's way meets those of the fewest other levels in the network, 1 the lowest empty one,
+//          2 the lowest with bank mod D = level. Of equal ones the lowest. In a crossbar ways meet at
+//          ports alone.
 // Source   thesis 3.3, Algorithm 2; docs/mcts.md (banks). Golden model: models/mcts/banks.py.
 `include "jd_assert.svh"
 module jd_mcts_alloc
@@ -19,7 +20,8 @@ module jd_mcts_alloc
   parameter int unsigned D   = 4,     // levels, power of two 2..64
   parameter int unsigned Y   = 8,     // banks, power of two, a multiple of D
   parameter int unsigned Cap = 4,     // entries of a bank, power of two
-  parameter int unsigned Sf  = 2      // slots that a level keeps ready, 1..128
+  parameter int unsigned Sf  = 2,     // slots that a level keeps ready, 1..128
+  parameter bit          Xbar = 1'b0  // crossbars, else butterflies
 ) (
   input  logic                           clk_i,
   input  logic                           rst_ni,
@@ -117,7 +119,7 @@ module jd_mcts_alloc
   logic [CostW-1:0]  least_q, cost, cost_q;
   logic [D-1:0][RowW-1:0] rows_q;                               // banks of each port that are taken
   // [level][h][r]: the level has a bank on a port whose low h + 1 bits are r. The ways of two levels
-  // whose highest different bit is h meet if those bits of their ports are equal.
+  // whose highest different bit is h meet in a butterfly if those bits of their ports are equal.
   logic [D-1:0][PortW-1:0][D-1:0] in_use_q;
   logic [D-1:0]      meets, meets_q;                            // levels that a port's way meets
   place_t            place, place_q, place_q2;
@@ -135,6 +137,7 @@ module jd_mcts_alloc
       for (int unsigned h = 0; h < PortW; h++) begin
         if (differ[h]) meets[s] = in_use_q[s][h][port_q & PortW'((2 << h) - 1)];
       end
+      if (Xbar) meets[s] = differ != '0 && in_use_q[s][PortW-1][port_q];
     end
   end
   // Their number: a tree of adders bit by bit, which a mapper does not make chains of. Sum k is that

@@ -3,9 +3,10 @@
 // A node unit: selects, updates and inserts, beside the memory of its node entries.
 //
 // Streams  in, out: a token that does one thing at one node, and what becomes of it. A token of a ROOT
-//          request (done) ends here, with silent_o. prior_*: asks for the legal children and priors
-//          that a worker's update brings, once for an evaluation. table_i: a write of the tables.
-//          peek_*: a word of an entry, shown three clocks after it is asked for while the unit is idle.
+//          request (done) ends here, with silent_o. row_*: a write of the legal children and priors
+//          that a worker's update brings; each unit has all rows, so an evaluation waits for none.
+//          table_i: a write of the tables. peek_*: a word of an entry, shown three clocks after it is
+//          asked for while the unit is idle.
 // Timing   A token per clock, TSel + 4 clocks from in to out; ceil(F / Mu) clocks from update to
 //          update. jd_mcts_scoreboard says which ones wait. Memories are read in the first clock; the
 //          results of the last three operations are forwarded. Only updates write scores, 20 clocks
@@ -20,7 +21,9 @@ module jd_mcts_node
   parameter  int unsigned Fs     = 6,    // comparison-lookup factor, 2..F
   parameter  int unsigned Mu     = 6,    // multipliers for scores, 1..F
   parameter  int unsigned Depth  = 512,  // node entries, 2..16384
-  localparam int unsigned EntryW = $clog2(Depth)
+  parameter  int unsigned WMax   = 256,  // workers, power of two 2..4096
+  localparam int unsigned EntryW = $clog2(Depth),
+  localparam int unsigned RowW   = $clog2(WMax) + 1
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
@@ -34,12 +37,10 @@ module jd_mcts_node
   input  logic                      out_ready_i,
   output token_t                    out_token_o,
   output logic                      silent_o,
-  output logic                      prior_valid_o,
-  input  logic                      prior_ready_i,
-  output logic [WORKER_W:0]         prior_row_o,    // {worker, parity}
-  input  logic                      prior_done_i,
-  input  logic [F-1:0]              legal_i,
-  input  logic [F-1:0][PRIOR_W-1:0] priors_i,
+  input  logic                      row_write_i,
+  input  logic [RowW-1:0]           row_i,          // {worker, parity}
+  input  logic [F-1:0]              row_legal_i,
+  input  logic [F-1:0][PRIOR_W-1:0] row_priors_i,
   output logic                      hazard_o,       // the head waits for another operation
   output logic                      busy_o,         // one starts
   output logic                      sat_o,
@@ -48,8 +49,8 @@ module jd_mcts_node
   input  logic [8:0]                peek_word_i,
   output logic [31:0]               peek_data_o
 );
-  if (Depth < 2 || Depth > 16384) begin : gen_bad_depth
-    $fatal(1, "jd_mcts_node: Depth=%0d, want 2..16384", Depth);
+  if (Depth < 2 || Depth > 16384 || WMax < 2 || WMax > 4096) begin : gen_bad_size
+    $fatal(1, "jd_mcts_node: Depth=%0d, want 2..16384, WMax=%0d, want 2..4096", Depth, WMax);
   end
   localparam int unsigned TSel     = select_clocks(F, Fs);
   localparam int unsigned Spread   = (F + Mu - 1) / Mu;
@@ -79,9 +80,8 @@ module jd_mcts_node
 
   // ---- The head of the input: may it start?
   update_t   head_update;
-  logic      is_act, is_term, go, start, asked_q;
+  logic      is_act, is_term, go, start;
   logic      scores, hard;
-  act_t      brought_q;
   logic [RoomW-1:0] room_q;                          // free in the output FIFO, for what starts
   assign head_update = update_t'(in_token_i.rest);
   assign is_act  = in_token_i.op == OP_UPD && in_token_i.code[1:0] == KIND_END
@@ -105,18 +105,10 @@ module jd_mcts_node
     .start_i  (start),
     .go_o     (go)
   );
-  // The row comes two clocks after it was granted, before the operation that started needs it.
-  assign start      = in_valid_i && go && room_q != '0 && (!is_act || asked_q);
+  assign start      = in_valid_i && go && room_q != '0;
   assign in_ready_o = start;
   assign hazard_o   = in_valid_i && !go;
   assign busy_o     = start;
-  assign prior_valid_o = in_valid_i && is_act && !asked_q;
-  assign prior_row_o   = {in_token_i.worker, in_token_i.parity};
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni || start)                    asked_q <= 1'b0;
-    else if (prior_valid_o && prior_ready_i) asked_q <= 1'b1;
-    if (prior_done_i) brought_q <= '{legal: legal_i, priors: priors_i};
-  end
 
   // ---- Clock 1: the memories' words
   typedef struct packed {
@@ -136,7 +128,7 @@ module jd_mcts_node
   logic [F-1:0]              write_lanes;
   logic                      write_head, write_act, write_row;
   head_t                     head_read, head_write;
-  act_t                      act_read, act_write;
+  act_t                      act_read, act_write, brought;   // the last: by the worker's update
   logic [F-1:0][SCORE_W-1:0] base_read, base_write;
   logic [EntryW-1:0]         write_entry, base_entry;
   logic                      base_valid;
@@ -181,6 +173,16 @@ module jd_mcts_node
     .read_en_i    (reading),
     .read_addr_i  (read_entry),
     .read_data_o  (base_read)
+  );
+  jd_mem_1r1w #(.Depth (2 * WMax), .Lanes (1), .LaneW ($bits(act_t))) u_rows (
+    .clk_i, .rst_ni,
+    .write_en_i   (row_write_i),
+    .write_addr_i (row_i),
+    .write_mask_i (1'b1),
+    .write_data_i ({row_legal_i, row_priors_i}),
+    .read_en_i    (start),
+    .read_addr_i  (RowW'({in_token_i.worker, in_token_i.parity})),
+    .read_data_o  (brought)
   );
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -232,7 +234,7 @@ module jd_mcts_node
   token_t                    token_q2;
   logic [EntryW-1:0]         entry_q2;
   logic [F-1:0]              named_q2;
-  act_t                      act_q2;
+  act_t                      act_q2, brought_q2;
   edge_t [F-1:0]             edges_q2, edges2;
   head_t                     head_q2, head2;
   logic [F-1:0][SCORE_W-1:0] scores_q2, scores2;
@@ -248,13 +250,14 @@ module jd_mcts_node
     score_of_q2 <= work_valid && work_entry == entry_q ? result.score_of : '0;
     total_of_q2 <= work_valid && work_entry == entry_q && result.update;
     if (valid_q || peek_q) begin
-      token_q2  <= token_q;
-      entry_q2  <= entry_q;
-      named_q2  <= named;
-      act_q2    <= act_read;
-      edges_q2  <= edges1;
-      head_q2   <= head1;
-      scores_q2 <= scores1;
+      token_q2   <= token_q;
+      entry_q2   <= entry_q;
+      named_q2   <= named;
+      act_q2     <= act_read;
+      brought_q2 <= brought;
+      edges_q2   <= edges1;
+      head_q2    <= head1;
+      scores_q2  <= scores1;
     end
   end
   always_comb begin
@@ -292,7 +295,7 @@ module jd_mcts_node
   assign work_entry = work.entry;
   if (TSel == 1) begin : gen_at_once
     assign work_valid = valid_q2;
-    assign work = '{token: token_q2, entry: entry_q2, named: named_q2, new_act: brought_q,
+    assign work = '{token: token_q2, entry: entry_q2, named: named_q2, new_act: brought_q2,
                     act: act_q2, edges: edges2, head: head2, scores: scores2};
   end else begin : gen_later
     logic [TSel-2:0] later_valid_q;
@@ -301,7 +304,7 @@ module jd_mcts_node
       if (!rst_ni) later_valid_q <= '0;
       else         later_valid_q <= (TSel - 1)'({later_valid_q, valid_q2});
       if (valid_q2) begin
-        later_q[0] <= '{token: token_q2, entry: entry_q2, named: named_q2, new_act: brought_q,
+        later_q[0] <= '{token: token_q2, entry: entry_q2, named: named_q2, new_act: brought_q2,
                         act: act_q2, edges: edges2, head: head2, scores: scores2};
       end
     end

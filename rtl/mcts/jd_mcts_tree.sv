@@ -66,31 +66,6 @@ module jd_mcts_tree
     return EntryW'(32'(address >> (CapW + PortW)) << CapW) | EntryW'(32'(address) & (Cap - 1));
   endfunction
 
-  // ---- Priors
-  logic [Units-1:0]               ask_valid, ask_ready, prior_done;
-  logic [Units-1:0][WORKER_W:0]   ask_row;
-  logic [Units-1:0][WorkRowW-1:0] ask_work_row;
-  logic [F-1:0]                   legal;
-  logic [F-1:0][PRIOR_W-1:0]      priors;
-  logic                           unused_rows;
-  assign unused_rows = ^ask_row;
-  for (genvar k = 0; k < Units; k++) begin : gen_ask
-    assign ask_work_row[k] = WorkRowW'(ask_row[k]);
-  end
-  jd_mcts_prior #(.F (F), .Units (Units), .WMax (WMax)) u_prior (
-    .clk_i, .rst_ni,
-    .write_i        (prior_write_i),
-    .write_row_i    (prior_row_i),
-    .write_legal_i  (prior_legal_i),
-    .write_priors_i (priors_i),
-    .ask_valid_i    (ask_valid),
-    .ask_ready_o    (ask_ready),
-    .ask_row_i      (ask_work_row),
-    .done_o         (prior_done),
-    .legal_o        (legal),
-    .priors_o       (priors)
-  );
-
   // ---- Levels: what arrives, stages. Arrival D takes what is done on the last level.
   logic [D:1]                   arrive_valid, arrive_ready, on_valid, on_ready;
   token_t [D:1]                 arrive_token, on_token;
@@ -174,7 +149,7 @@ module jd_mcts_tree
       .full_i        (below_full)
     );
   end
-  jd_mcts_alloc #(.D (D), .Y (Y), .Cap (Cap), .Sf (Sf)) u_alloc (
+  jd_mcts_alloc #(.D (D), .Y (Y), .Cap (Cap), .Sf (Sf), .Xbar (Xbar)) u_alloc (
     .clk_i, .rst_ni, .clear_i,
     .policy_i     (settings_i.policy),
     .d_act_i      (settings_i.d_act),
@@ -256,7 +231,9 @@ module jd_mcts_tree
   for (genvar p = 0; p < D; p++) begin : gen_port
     token_t token;
     assign token = token_t'(port_token[p]);
-    jd_mcts_node #(.F (F), .Fs (Fp), .Mu (Mu), .Depth (Depth)) u_node (
+    jd_mcts_node #(
+      .F (F), .Fs (Fp), .Mu (Mu), .Depth (Depth), .WMax (WMax)
+    ) u_node (
       .clk_i, .rst_ni, .settings_i, .table_i,
       .in_valid_i    (port_valid[p]),
       .in_ready_o    (port_ready[p]),
@@ -266,12 +243,10 @@ module jd_mcts_tree
       .out_ready_i   (port_out_ready[p]),
       .out_token_o   (port_out_token[p]),
       .silent_o      (unused_silent[p]),
-      .prior_valid_o (ask_valid[p]),
-      .prior_ready_i (ask_ready[p]),
-      .prior_row_o   (ask_row[p]),
-      .prior_done_i  (prior_done[p]),
-      .legal_i       (legal),
-      .priors_i      (priors),
+      .row_write_i   (prior_write_i),
+      .row_i         (prior_row_i),
+      .row_legal_i   (prior_legal_i),
+      .row_priors_i  (priors_i),
       .hazard_o      (hazard_o[p]),
       .busy_o        (port_busy_o[p]),
       .sat_o         (sat[p]),
@@ -282,7 +257,7 @@ module jd_mcts_tree
     );
     `JD_ASSERT_IF(OnItsPort_A, port_valid[p], PortW'(token.address >> CapW) == PortW'(p))
   end
-  jd_mcts_node #(.F (F), .Fs (Fr), .Mu (Mu), .Depth (2)) u_root (
+  jd_mcts_node #(.F (F), .Fs (Fr), .Mu (Mu), .Depth (2), .WMax (WMax)) u_root (
     .clk_i, .rst_ni, .settings_i, .table_i,
     .in_valid_i    (stage_valid[0]),
     .in_ready_o    (stage_ready[0]),
@@ -292,12 +267,10 @@ module jd_mcts_tree
     .out_ready_i   (arrive_ready[1]),
     .out_token_o   (arrive_token[1]),
     .silent_o,
-    .prior_valid_o (ask_valid[D]),
-    .prior_ready_i (ask_ready[D]),
-    .prior_row_o   (ask_row[D]),
-    .prior_done_i  (prior_done[D]),
-    .legal_i       (legal),
-    .priors_i      (priors),
+    .row_write_i   (prior_write_i),
+    .row_i         (prior_row_i),
+    .row_legal_i   (prior_legal_i),
+    .row_priors_i  (priors_i),
     .hazard_o      (hazard_o[D]),
     .busy_o        (root_busy_o),
     .sat_o         (sat[D]),

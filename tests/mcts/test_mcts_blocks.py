@@ -71,7 +71,7 @@ def network(d: int, xbar: int, seed: int) -> Player:
     return Player(block, {"D": d, "Width": 16, "Xbar": xbar}, seed)
 
 
-def allocator(d: int, y: int, cap: int, sf: int, seed: int) -> Player:
+def allocator(d: int, y: int, cap: int, sf: int, xbar: int, seed: int) -> Player:
     levels = d - 1
     block = Block(
         CORE,
@@ -84,7 +84,7 @@ def allocator(d: int, y: int, cap: int, sf: int, seed: int) -> Player:
             "slot_valid_o": levels, "slot_o": 14 * levels, "full_o": levels, "search_o": 1,
         },
     )  # fmt: skip
-    return Player(block, {"D": d, "Y": y, "Cap": cap, "Sf": sf}, seed)
+    return Player(block, {"D": d, "Y": y, "Cap": cap, "Sf": sf, "Xbar": xbar}, seed)
 
 
 SCOREBOARD = {"EntryW": 2, "TSel": 2, "Hard": 5, "Publish": 12, "Spread": 3}
@@ -121,7 +121,14 @@ SELECTORS = [(3, 2), (5, 5), (6, 4), (18, 5), regress(18, 18), regress(32, 3)]
 STEPS = (511, 512, 1023, 1024)  # counts at the steps of the tables
 UPDATERS = [(3, 3), (5, 2), regress(18, 9), regress(6, 1)]
 NETWORKS = [(16, 1), (8, 0), regress(4, 1), regress(16, 0), regress(8, 1), regress(2, 0)]
-BANKS = [(4, 8, 4, 2), (8, 16, 2, 1), regress(16, 64, 8, 5), regress(2, 4, 4, 3)]
+BANKS = [
+    (4, 8, 4, 2, 0),
+    (4, 8, 4, 2, 1),
+    (8, 16, 2, 1, 0),
+    regress(8, 16, 2, 1, 1),
+    regress(16, 64, 8, 5, 0),
+    regress(2, 4, 4, 3, 0),
+]  # levels, banks, entries of one, slots that are ready, crossbars; fmt: skip
 
 
 # ---- Selection
@@ -310,9 +317,8 @@ def test_network(d: int, xbar: int, seed: int) -> None:
             out_ready_i=ready,
         )
         words = [x & 0xFFFF for x in unpack(out["out_data_o"], 16, d)]
-        contend = int(np.atleast_1d(out["contend_o"][0])[0])
-        for k in range(layers * d):
-            if contend >> k & 1:
+        for k, contend in enumerate(unpack(out["contend_o"], 1, layers * d)):
+            if contend:
                 tally.hit("contend", f"{k // d}_{k % d}")
         for y in range(d):
             if int(out["out_valid_o"][0]) & ready & 1 << y:
@@ -338,16 +344,18 @@ def test_network(d: int, xbar: int, seed: int) -> None:
 
 
 # ---- Banks
-@builds(lambda d, y, cap, sf: allocator(d, y, cap, sf, 1))
-@pytest.mark.parametrize(("d", "y", "cap", "sf"), BANKS)
+@builds(lambda d, y, cap, sf, xbar: allocator(d, y, cap, sf, xbar, 1))
+@pytest.mark.parametrize(("d", "y", "cap", "sf", "xbar"), BANKS)
 @pytest.mark.parametrize("policy", [ALGORITHM_2, NEXT_EMPTY, STATIC])
-def test_banks(d: int, y: int, cap: int, sf: int, policy: int, seed: int) -> None:
+def test_banks(
+    d: int, y: int, cap: int, sf: int, xbar: int, policy: int, seed: int
+) -> None:  # fmt: skip
     """Slots of all levels, to the last; banks as the golden model chooses them; some come back."""
     rng = np.random.default_rng(seed)
-    sim, levels = allocator(d, y, cap, sf, seed), d - 1
+    sim, levels = allocator(d, y, cap, sf, xbar, seed), d - 1
     # Equal candidates are there at first; with two levels there is no choice between ways.
     tally = Tally(
-        f"mcts.banks{d}_{policy}",
+        f"mcts.banks{d}_{xbar}_{policy}",
         {"slot": ["used", "returned", "none"], "search": ["none", "one", "several"]},
     )
     for used in (d, max(2, d // 2)):
@@ -374,13 +382,13 @@ def test_banks(d: int, y: int, cap: int, sf: int, policy: int, seed: int) -> Non
                 bank = slot // cap
                 if owner[bank] < 0:
                     costs = [
-                        conflicts(in_use, level, b % d) if policy == ALGORITHM_2 else 0
+                        conflicts(in_use, level, b % d, xbar) if policy == ALGORITHM_2 else 0
                         for b in range(y)
                         if owner[b] < 0 and (policy != STATIC or b % d == level)
                     ]
                     equal = costs.count(min(costs))
                     tally.hit("search", "one" if equal == 1 else "several")
-                    assert choose(owner, in_use, level, policy) == bank, f"level {level}"
+                    assert choose(owner, in_use, level, policy, xbar) == bank, f"level {level}"
                     owner[bank], in_use[level, bank % d] = level, True
                 assert owner[bank] == level and level < used and slot not in given
                 tally.hit("slot", "returned" if keep[level] else "used")
@@ -403,7 +411,7 @@ def test_banks(d: int, y: int, cap: int, sf: int, policy: int, seed: int) -> Non
         ports = used - 1 if policy == STATIC else d
         assert len(given) == ports * (y // d) * cap
         tally.hit("search", "none")  # every level is told so
-    tally.save(CORE, f"banks-{d}-{y}-{policy}-{seed}")
+    tally.save(CORE, f"banks-{d}-{y}-{xbar}-{policy}-{seed}")
     tally.require()
 
 

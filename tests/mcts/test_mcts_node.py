@@ -47,6 +47,7 @@ EXPAND, REVISIT, AT_TERMINAL, LEAF, NOINS, FULL = range(6)
 NO_ID, VALUE_MOST = 0xFFFF, (1 << 23) - 1
 LAST_LEVEL = 5  # of the trees here
 NODES = 6
+WORKERS = 16
 UNITS = [(3, 3, 3), (3, 2, 3), regress(5, 3, 2)]  # children, comparison-lookup factor, multipliers
 
 
@@ -55,17 +56,21 @@ def unit(f: int, factor: int, mu: int, seed: int) -> Player:
         CORE, "jd_mcts_node",
         {
             "settings_i": SETTINGS.bits, "table_i": TABLE.bits, "in_valid_i": 1,
-            "in_token_i": TOKEN.bits, "in_entry_i": 3, "out_ready_i": 1, "prior_ready_i": 1,
-            "prior_done_i": 1, "legal_i": f, "priors_i": PRIOR * f, "peek_i": 1,
+            "in_token_i": TOKEN.bits, "in_entry_i": 3, "out_ready_i": 1, "row_write_i": 1,
+            "row_i": 5, "row_legal_i": f, "row_priors_i": PRIOR * f, "peek_i": 1,
             "peek_entry_i": 3, "peek_word_i": 9,
         },
         {
             "in_ready_o": 1, "out_valid_o": 1, "out_token_o": TOKEN.bits, "silent_o": 1,
-            "prior_valid_o": 1, "prior_row_o": 13, "hazard_o": 1, "busy_o": 1, "sat_o": 1,
-            "peek_data_o": 32,
+            "hazard_o": 1, "busy_o": 1, "sat_o": 1, "peek_data_o": 32,
         },
     )  # fmt: skip
-    return Player(block, {"F": f, "Fs": factor, "Mu": mu, "Depth": 8}, seed)
+    return Player(block, {"F": f, "Fs": factor, "Mu": mu, "Depth": 8, "WMax": WORKERS}, seed)
+
+
+def row_of(token: dict[str, int]) -> int:
+    """Of its worker's update."""
+    return (token["worker"] << 1 | token["parity"]) % (2 * WORKERS)
 
 
 @dataclass
@@ -178,10 +183,10 @@ class Unit:
         self.silent = self.now = self.waited = 0
         self.started: deque[tuple[int, int, str]] = deque(maxlen=64)  # clock, node, what
         self.arrived: int | None = None  # clock in which the head came
-        self.granted: list[int] = [-1, -1]  # rows that come in two clocks
         self.rows: dict[int, tuple[int, list[int]]] = {}
         self.ready = 1.0
-        self.grant = 0.5
+        for row in range(2 * WORKERS):
+            self.clock(row=(row, 1, [row] * f))
         self.codes: set[int] = set()
         distances = [f"{x}_{y}_{d}" for x in ("sel", "upd") for y in ("sel", "upd")
                      for d in range(1, 22)]  # fmt: skip
@@ -189,7 +194,13 @@ class Unit:
             f"mcts.node{f}",
             {
                 "pair": distances,
-                "forwarded": [f"{what}_{k}" for what in ("score", "edge", "total") for k in "012"],
+                # Updates follow each other after ceil(F / Mu) clocks at the earliest.
+                "forwarded": [
+                    f"{what}_{k}"
+                    for what in ("score", "edge", "total")
+                    for k in range(3)
+                    if what != "total" or clocks(f, factor) + k >= -(-f // mu)
+                ],
                 "ended": ["revisit", "terminal", "leaf", "noins", "full"],
                 "moved": ["on", "insert", "count", "last", "end", "evaluate", "empty", "terminal"],
             },
@@ -229,32 +240,32 @@ class Unit:
         return self.token(entry, OP_UPD, bool(silent), rest=rest, code=kind, action=action)
 
     # ---- A clock
-    def clock(self, entry: int | None = None, token: dict[str, int] | None = None) -> bool:
-        """Offer a token; whether it was taken."""
+    def clock(
+        self, entry: int | None = None, token: dict[str, int] | None = None,
+        row: tuple[int, int, list[int]] | None = None,
+    ) -> bool:  # fmt: skip
+        """Offer a token; whether it was taken.
+
+        A row of legal children and priors is written: this one, or any but the token's.
+        """
         rng, given = self.rng, {"settings_i": self.settings.word(self.f)}
         if token is not None:
             assert entry is not None
             given |= {"in_valid_i": 1, "in_entry_i": entry, "in_token_i": TOKEN.pack(**token)}
             if self.arrived is None:
                 self.arrived = self.now
-        row = self.granted.pop(0)
-        legal, priors = self.rows.get(row, (0, [0] * self.f))
-        if row < 0:
-            legal, priors = (
-                int(rng.integers(1 << self.f)),
-                rng.integers(1 << 16, size=self.f).tolist(),
-            )
-        given |= {
-            "prior_done_i": row >= 0, "legal_i": legal,
-            "priors_i": sum(int(p) << PRIOR * a for a, p in enumerate(priors)),
-            "out_ready_i": rng.random() < self.ready, "prior_ready_i": rng.random() < self.grant,
-        }  # fmt: skip
+        if row is None and rng.random() < 0.5:
+            legal = int(rng.integers(1, 1 << self.f)) if rng.random() < 0.9 else 0
+            row = int(rng.integers(2 * WORKERS)), legal, rng.integers(1 << 16, size=self.f).tolist()
+        if row is not None and (token is None or row[0] != row_of(token)):
+            at, legal, priors = row
+            self.rows[at] = legal, priors
+            given |= {
+                "row_write_i": 1, "row_i": at, "row_legal_i": legal,
+                "row_priors_i": sum(int(p) << PRIOR * a for a, p in enumerate(priors)),
+            }  # fmt: skip
+        given["out_ready_i"] = rng.random() < self.ready
         out = step(self.sim, **given)
-        grants = out["prior_valid_o"] and given["prior_ready_i"]
-        self.granted.append(out["prior_row_o"] if grants else -1)
-        if out["prior_valid_o"]:
-            assert token is not None
-            assert out["prior_row_o"] == token["worker"] << 1 | token["parity"]
         if out["out_valid_o"] and given["out_ready_i"]:
             want = self.expected.popleft()
             assert TOKEN.unpack(out["out_token_o"]) == want, f"clock {self.now}"
@@ -349,7 +360,7 @@ class Unit:
             out["done"] = 1
             fresh, what = node.state == NEW, "end"
             if fresh and rest["activate"]:
-                legal, priors = self.rows[token["worker"] << 1 | token["parity"]]
+                legal, priors = self.rows[row_of(token)]
                 node.legal, node.prior, node.scored = legal, list(priors), True
                 node.state = ACTIVE if legal else TERMINAL
                 for a in range(self.f):
@@ -420,11 +431,7 @@ class Unit:
         if kind < 0.6 or (node.state == NEW and kind < 0.8):
             flags["activate"] = int(rng.random() < 0.6)
             flags["terminal"] = int(not flags["activate"] and rng.random() < 0.3)
-            token = self.update(entry, KIND_END, 0, value, **flags)
-            legal = int(rng.integers(1, 1 << self.f)) if rng.random() < 0.9 else 0
-            priors = rng.integers(1 << 16, size=self.f).tolist()
-            self.rows[token["worker"] << 1 | token["parity"]] = legal, priors
-            return token
+            return self.update(entry, KIND_END, 0, value, **flags)
         slot = rng.random() < 0.5
         return self.select(entry, slot, NO_ID if not slot and rng.random() < 0.5 else None)
 
@@ -432,7 +439,7 @@ class Unit:
         """A new node with these children; silent: as a ROOT makes it, alone in the unit."""
         self.give(entry, self.insert(entry, 1, silent))
         token = self.update(entry, KIND_END, 0, 0, silent, activate=1)
-        self.rows[token["worker"] << 1 | token["parity"]] = legal, [1 << 14] * self.f
+        self.clock(row=(row_of(token), legal, [1 << 14] * self.f))
         self.give(entry, token)
         return self.nodes[entry]
 
@@ -450,10 +457,7 @@ def test_node(f: int, factor: int, mu: int, seed: int) -> None:
         )  # fmt: skip
         u.nodes.clear()
         for _ in range(3):
-            u.ready, u.grant = (
-                (1.0, 0.6, 0.3)[int(rng.integers(3))],
-                (1.0, 0.2)[int(rng.integers(2))],
-            )
+            u.ready = (1.0, 0.6, 0.3)[int(rng.integers(3))]
             for _ in range(150):
                 many = rng.random() < 0.5
                 entry = int(rng.integers(NODES)) if many else int(rng.integers(2))
@@ -467,7 +471,7 @@ def test_node(f: int, factor: int, mu: int, seed: int) -> None:
         u.drain()
     u.compare()
     # Pairs: the second comes so many clocks after the first one has started.
-    u.ready, u.grant = 1.0, 1.0
+    u.ready = 1.0
     u.settings = Settings(vl=1 << 12)
     u.nodes.clear()
     node = u.evaluated(0, 3)

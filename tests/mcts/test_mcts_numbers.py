@@ -167,11 +167,12 @@ def test_ways_lead_to_ports_and_meet_where_it_says(d: int) -> None:
             assert meet(s, p, other, q) == share, (s, p, other, q)
 
 
-def chosen(policy: int, levels: list[int], y: int = 16, d: int = 4) -> list[int]:
-    """Banks that levels get one after the other."""
+def chosen(policy: int, levels: list[int], xbar: int = 0) -> list[int]:
+    """Banks that levels get one after the other, of 16 on 4 ports."""
+    y, d = 16, 4
     owner, in_use, out = np.full(y, -1, np.int64), np.zeros((d, d), np.bool_), []
     for level in levels:
-        bank = banks.choose(owner, in_use, level, policy)
+        bank = banks.choose(owner, in_use, level, policy, xbar)
         out.append(int(bank))
         if bank >= 0:
             owner[bank], in_use[level, bank % d] = level, True
@@ -184,20 +185,27 @@ def test_banks_by_policy() -> None:
     # Level 2 cannot have bank 4: port 0 is level 1's, and their ways meet there.
     assert chosen(banks.ALGORITHM_2, [1, 2, 3, 1, 2]) == [0, 1, 2, 3, 5]
     assert chosen(banks.ALGORITHM_2, [1] * 17) == [*range(16), -1]
+    # In a crossbar levels meet at ports alone: each port gets one level, then level 1 stays on its.
+    assert chosen(banks.ALGORITHM_2, [1, 2, 3, 2, 1], xbar=1) == [0, 1, 2, 3, 4]
 
 
-def test_algorithm_2_takes_the_least_of_all_conflicts(seed: int) -> None:
+@pytest.mark.parametrize("xbar", [0, 1])
+def test_algorithm_2_takes_the_least_of_all_conflicts(xbar: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     d, y = 8, 32
+
+    def rows(level: int, bank: int) -> list[int]:
+        return banks.route(level, bank, d)[-1 if xbar else 0 :]
+
     for _ in range(scale(10, 2)):
         owner, in_use = np.full(y, -1, np.int64), np.zeros((d, d), np.bool_)
         for level in rng.integers(1, d, 20):
 
             def cost(bank: int, level: int = int(level)) -> int:
-                mine = banks.route(level, bank, d)
+                mine = rows(level, bank)
                 others = (
                     any(
-                        any(a == b for a, b in zip(mine, banks.route(s, p, d), strict=True))
+                        any(a == b for a, b in zip(mine, rows(s, p), strict=True))
                         for p in range(d) if in_use[s, p]  # noqa: B023
                     )
                     for s in range(d) if s != level
@@ -205,7 +213,7 @@ def test_algorithm_2_takes_the_least_of_all_conflicts(seed: int) -> None:
                 return sum(others)
 
             want = min((b for b in range(y) if owner[b] < 0), key=lambda b: (cost(b), b))
-            bank = int(banks.choose(owner, in_use, int(level), banks.ALGORITHM_2))
+            bank = int(banks.choose(owner, in_use, int(level), banks.ALGORITHM_2, xbar))
             assert bank == want
             owner[bank], in_use[level, bank % d] = level, True
 

@@ -313,55 +313,56 @@ class Master:
         return found[::-1]
 
     def _loop(self, iterations: int) -> None:
-        counts, turn = self._counts, self._native.jd_master_turn
-        schedule = self._state.schedule
-        again = self._native.jd_master_first(self._at, iterations)
-        missing, out = self._send(0, again)
-        left = iterations - again
-        while out:
-            results = NO_RESULTS
-            if missing:
-                results = self._collect(missing if schedule == SYNC else 1)
-            elif schedule == ASYNC:
-                results = self._collect(0)  # beside ends of games, which no worker simulates
-            bad = turn(self._at, results.tobytes(), len(results), left)
-            if bad >= 0:
-                raise self._beyond(results["value"][bad] * self.scale)
-            missing, updates, again = counts
-            if not missing:
-                missing, out = self._send(updates, again)
+        """Lists and results in turn. What is called once a list is at hand here: it is short."""
+        native, at, counts, clock = self._native, self._at, self._counts, self._clock
+        assign, turn = native.jd_master_assign, native.jd_master_turn
+        pool, tree = self._pool, self._tree
+        schedule, left, lists, waited = self._state.schedule, iterations, 0, 0.0
+        updates, again = 0, native.jd_master_first(at, iterations)
+        try:
+            while True:
                 left -= again
+                requests = self._requests[: updates + again]
+                priors = None if self._rows is None else self._priors_of(requests, updates)
+                begin = clock()
+                tree.submit(requests, priors)
+                responses = self._answers(again) if again else NO_RESPONSES
+                waited += clock() - begin
+                lists += 1
+                if self.recorder is not None:
+                    self.recorder(requests.copy(), priors, responses)
+                tasks = assign(at, responses.tobytes(), again)
+                missing, out, _ = counts
+                if tasks:
+                    pool.submit(self._tasks[:tasks])
+                if not out:
+                    return
+                results = NO_RESULTS
+                if not missing and schedule == ASYNC:
+                    results = pool.collect(0)  # beside ends of games, which no worker simulates
+                while True:
+                    if missing:
+                        results = pool.collect(missing if schedule == SYNC else 1)
+                    if self._evaluate is not None and len(results):
+                        results = self._evaluated(results)
+                    bad = turn(at, results.tobytes(), len(results), left)
+                    if bad >= 0:
+                        raise self._beyond(results["value"][bad] * self.scale)
+                    missing, updates, again = counts
+                    if not missing:
+                        break
+        except EnvError as error:
+            raise self._located(error) from error
+        finally:
+            self.statistics.tree_seconds += waited
+            self.statistics.batches += lists
 
-    def _send(self, updates: int, again: int) -> tuple[int, int]:
-        """Send a list, and give out its tasks.
-
-        Args:
-            updates: of workers that are done, the list's first.
-            again: selections of the same workers.
-        Returns: results that the next list waits for, and workers that are out.
-        """
-        count = updates + again
-        requests = self._requests[:count]
-        priors = None
-        if self._rows is not None:
-            priors = np.zeros((count, self._rows.shape[1]))
-            priors[:updates] = self._rows[requests["worker"][:updates]]
-        begin = self._clock()
-        self._tree.submit(requests, priors)
-        responses = self._answers(again) if again else NO_RESPONSES
-        s = self.statistics
-        s.tree_seconds += self._clock() - begin
-        s.batches += 1
-        if self.recorder is not None:
-            self.recorder(requests.copy(), priors, responses)
-        tasks = self._native.jd_master_assign(self._at, responses.tobytes(), again)
-        missing, out, _ = self._counts
-        if tasks:
-            try:
-                self._pool.submit(self._tasks[:tasks])
-            except EnvError as error:
-                raise self._located(error) from error
-        return missing, out
+    def _priors_of(self, requests: np.ndarray, updates: int) -> np.ndarray:
+        """Priors beside a list: those of its updates, which are its first requests."""
+        assert self._rows is not None
+        priors = np.zeros((len(requests), self._rows.shape[1]))
+        priors[:updates] = self._rows[requests["worker"][:updates]]
+        return priors
 
     def _answers(self, count: int) -> np.ndarray:
         """The responses to all selections of the last list."""
@@ -371,14 +372,6 @@ class Master:
             self._tree.wait(left)
             found = np.concatenate([found, self._tree.poll()])
         return found
-
-    def _collect(self, least: int) -> np.ndarray:
-        """Results of workers, at least so many."""
-        try:
-            results = self._pool.collect(least)
-        except EnvError as error:
-            raise self._located(error) from error
-        return results if self._evaluate is None or not len(results) else self._evaluated(results)
 
     # ---- Values
     def _evaluated(self, results: np.ndarray) -> np.ndarray:
