@@ -38,7 +38,6 @@ SIMULATIONS = {"0.05 ms": 50e-6, "0.3 ms": 300e-6, "3.8 ms": 3.8e-3}  # the last
 COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 LINKS = (0.0, 1e-6, 5e-6, 40e-6)
 KNEE = 0.8
-ROUNDS = 38  # simulations of each worker: with 256 workers a node for nearly each id
 SOURCE = "thesis, Fig. 3.27"
 
 
@@ -160,7 +159,7 @@ def rates(counts: Sequence[int], seconds: float) -> dict[str, list[float]]:
         engine = Mcts(device)
         engine.configure(MctsSettings("uct", C, LOSS))
         for p in counts:
-            iterations = whole_rounds(max(ROUNDS * p, 200), p)
+            iterations = whole_rounds(max(14 * p, 200), p)
             run = partial(rate, workers=p, iterations=iterations, simulation=seconds, actions=F,
                           ids=IDS)  # fmt: skip
             master = partial(Costs, c["batch"], c["iteration"])

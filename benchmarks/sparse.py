@@ -270,7 +270,8 @@ def dense_rows(
 ) -> list[Row]:
     """Throughput of the dense network for numbers of agents and episodes, in the better split.
 
-    An engine with one core is given what the core with the most episodes has of three.
+    An engine with one core is given what the core with the most has of three: its episodes, or a
+    layer of a third of the rows.
     """
     g, rows = array.geometry, []
     layers = network(g, 1)
@@ -281,12 +282,16 @@ def dense_rows(
     def clocks(tiles: int, by_rows: bool) -> float:
         """Of all layers for so many tiles of a core, 8 at a time."""
         sizes = [min(MOST_TILES, tiles - first) for first in range(0, tiles, MOST_TILES)]
+        shared = by_rows and g.cores > 1
         for size in set(sizes):
             if (size, by_rows) not in known:
-                array.load([replace(layer, tiles=size) for layer in layers], rng)
-                array.group(flags=Flag.ROW | Flag.POLICY if by_rows else Flag(0))
+                many = [replace(layer, tiles=size) for layer in layers]
+                if by_rows and not shared:
+                    many = [third(layer) for layer in many]
+                array.load(many, rng)
+                array.group(flags=Flag.ROW | Flag.POLICY if shared else Flag(0))
                 known[size, by_rows] = sum(
-                    array.time(k, Op.FW, size, by_rows).clocks for k in (INP, LST, HED)
+                    array.time(k, Op.FW, size, shared).clocks for k in (INP, LST, HED)
                 )
         return sum(known[size, by_rows] for size in sizes)
 
@@ -295,9 +300,8 @@ def dense_rows(
         vectors = agents * episodes
         most = max(agents * ((c + 1) * episodes // 3 - c * episodes // 3) for c in range(3))
         found = {"episodes": clocks(-(-most // VECTORS), False)}
-        if g.cores > 1:
-            by_rows = where_there(partial(clocks, -(-vectors // VECTORS), True))
-            found |= {"rows": by_rows} if by_rows else {}
+        by_rows = where_there(partial(clocks, -(-vectors // VECTORS), True))
+        found |= {"rows": by_rows} if by_rows else {}
         split = min(found, key=lambda name: found[name])
         rate = gflops(macs * vectors, found[split])
         model = timing.dense_gflops(agents, episodes, overhead=0)
@@ -307,6 +311,11 @@ def dense_rows(
             row("sparse", "dense_gflops", config, round(rate, 1), UNIT, round(model, 1), DENSE)
         )
     return rows
+
+
+def third(layer: Layer) -> Layer:
+    """The rows of a dense layer that the first of three cores has."""
+    return replace(layer, m=layer.split * -(-layer.m // (layer.split * CORES)), dx_from=0)
 
 
 def peers_of(layer: Layer, vectors: int) -> list[dict[str, Any]]:

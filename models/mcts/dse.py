@@ -27,7 +27,7 @@ from models.mcts.timing import PASS, PUBLISH
 
 STEP = 0.05  # intervals within this are equal
 GROUP = 32  # iterations of a list
-BRAM_BITS = 36  # of a word of half a block RAM, of 512 words
+BRAM_BITS = 72  # of a word of a block RAM of 512 words
 GROUP_MOST = 18  # scores of a comparison-lookup group at 250 MHz
 TOKENS = (16, 32, 64, 128, 256, 512)
 CROSSBARS_TO = 4  # levels up to which the publication chooses crossbars
@@ -193,10 +193,8 @@ def point(
     return Point(
         fr, fp, xbar, mu, tokens, select + lanes + again, select,
         round(other + network), round(c.ff * other + network_ff), (d + 1) * (mu + 1),
-        ceil(
-            banks * (c.child_bram * f + c.head_bram) + c.rest_bram
-            + (d + 1) * ceil(c.row_bits * f / BRAM_BITS) / 2
-        ),
+        ceil(banks * (c.child_bram * f + c.head_bram) + c.rest_bram)
+        + (d + 1) * ceil(c.row_bits * f / BRAM_BITS),
     )  # fmt: skip
 
 

@@ -264,7 +264,8 @@ def bits(*semaphores: int) -> int:
 # Semaphores. Forward: observations, messages, the LSTM's inputs, its states, outputs. Backward:
 # gradients of outputs, of messages, of the LSTM's inputs, of its gates, of its states by the step
 # after; the end of a step that no gradient leaves.
-SEEN, HEARD, INPUT, GATE, STATE, OUT, CUT_OFF = range(7)
+SEEN, HEARD, INPUT, GATE, STATE, OUT, CUT_OFF, GATES_OF_ALL = range(8)
+TO_LSTM = 5  # instructions of a part before those of LST
 
 
 def staggered(parts: Sequence[Sequence[Instruction]]) -> list[Instruction]:
@@ -307,26 +308,37 @@ class Programs:
             parts = self.layout.parts(chunk)
             many = []
             for part in parts:
-                many.append(list(self._forward(step, part, source, part == parts[-1])))
+                many.append(list(self._forward(step, part, source, part in parts[-2:])))
                 source += 64 * self.input_lines * self.images(part)
-            out += staggered(many)
+            # The first LSTM begins early; a later INP would wait for its set of results.
+            inputs, steps = [one[:TO_LSTM] for one in many], [one[TO_LSTM:] for one in many]
+            out += [*staggered(inputs[:2]), *steps[0], *staggered(inputs[2:])]
+            out += [one for step_of in steps[1:] for one in step_of]
+            # Heads of the last part wait for its states, all others' go before.
+            last = parts[-1]
+            heads = [self.layout.group(chunk.first, last.first), last][len(parts) == 1 :]
+            for group in heads:
+                t = self._tensors(step, group)
+                out += [
+                    self._make(
+                        Op.FX, group, wait=bits(STATE), layer=HED, a=t["h"], neurons=self._hidden
+                    ),
+                    self._make(Op.FW, group, self.row, layer=HED),
+                    self._make(
+                        Op.LIN, group, self.row | Flag.BIAS, post=bits(OUT) if group == last else 0,
+                        layer=HED, d=t["out"],
+                    ),
+                ]  # fmt: skip
             t = self._tensors(step, chunk)
-            out += [
-                self._make(
-                    Op.FX, chunk, wait=bits(STATE), layer=HED, a=t["h"], neurons=self._hidden
-                ),
-                self._make(Op.FW, chunk, self.row, layer=HED),
-                self._make(
-                    Op.LIN, chunk, self.row | Flag.BIAS, post=bits(OUT), layer=HED, d=t["out"]
-                ),
+            out.append(
                 self._make(
                     Op.STOREA, chunk, self.row, wait=bits(OUT), a=t["out"], address=sink, value=1
-                ),
-            ]
+                )
+            )
             sink += 64 * self.images(chunk)
         return self._ended(out, Stage.FORWARD)
 
-    def _forward(self, step: int, part: Group, source: int, last: bool) -> Iterator[Instruction]:
+    def _forward(self, step: int, part: Group, source: int, posts: bool) -> Iterator[Instruction]:
         t, h, o = self._tensors(step, part), self._hidden, self.layout.sizes.padded
         row, make = self.row, self._make
         yield make(
@@ -349,7 +361,7 @@ class Programs:
         )  # fmt: skip
         yield make(Op.FW, part, row, layer=LST)
         yield make(
-            Op.LSTMF, part, row | Flag.BIAS, post=bits(STATE) if last else 0, layer=LST,
+            Op.LSTMF, part, row | Flag.BIAS, post=bits(STATE) if posts else 0, layer=LST,
             a=t["before"], d=t["block"],
         )  # fmt: skip
 
@@ -387,9 +399,8 @@ class Programs:
         yield from pending
         for part in parts:
             u = self._tensors(step, part)
-            yield make(
-                Op.LSTMB, part, post=bits(GATE), layer=LST, a=u["before"], b=u["dh"], d=u["block"]
-            )
+            post = bits(GATE, GATES_OF_ALL) if part == parts[-1] else bits(GATE)
+            yield make(Op.LSTMB, part, post=post, layer=LST, a=u["before"], b=u["dh"], d=u["block"])
         ends = step % CUT == 0  # no gradient goes on to the step before
         many = []
         for part in parts:
@@ -417,44 +428,56 @@ class Programs:
                 ]  # fmt: skip
             many.append(one)
         found = staggered(many)
-        # dz as operand of dW, too, while the array computes dX.
-        last_gates = max(k for k, one in enumerate(found) if one.has(Flag.GATES))
-        found.insert(
-            last_gates + 1,
-            make(Op.FY, chunk, Flag.GATES | Flag.BSUM, layer=LST, a=t["dz"], neurons=4 * h),
-        )
-        yield from found
+        # Two operands of dW, too, while the array computes dX, which needs few.
+        gates = [k for k, one in enumerate(found) if one.has(Flag.GATES)]
+        at = gates[:2][-1] + 1
+        yield from found[:at]
+        yield self._operands(step, chunk)[HED][1]
+        yield replace(self._operands(step, chunk)[LST][1], wait=bits(GATES_OF_ALL))
+        yield from found[at:]
+
+    def _operands(self, step: int, chunk: Group) -> list[tuple[Instruction, Instruction]]:
+        """X and Y of dW of each layer."""
+        t, h, o = self._tensors(step, chunk), self._hidden, self.layout.sizes.padded
+        made, make = layers(self.layout.sizes, self.layout.geometry), self._make
+        found = [
+            (
+                make(
+                    Op.FX, chunk, Flag.SECOND, layer=INP, a=t["obs"], b=t["c"], value=o,
+                    neurons=o + h,
+                ),
+                make(Op.FY, chunk, Flag.BSUM, layer=INP, a=t["dinp"], neurons=h),
+            ),
+            (
+                make(
+                    Op.FX, chunk, Flag.SECOND, layer=LST, a=t["inp"], b=t["before h"], value=h,
+                    neurons=2 * h,
+                ),
+                make(Op.FY, chunk, Flag.GATES | Flag.BSUM, layer=LST, a=t["dz"], neurons=4 * h),
+            ),
+            (
+                make(Op.FX, chunk, layer=HED, a=t["h"], neurons=h),
+                make(Op.FY, chunk, Flag.BSUM, layer=HED, a=t["dout"], neurons=OUTPUTS),
+            ),
+        ]  # fmt: skip
+        if made[HED].tr:  # the operands change places
+            x, y = found[HED]
+            found[HED] = replace(y, op=Op.FX), replace(x, op=Op.FY)
+        return found
 
     def _gradients(self, step: int, chunk: Group) -> list[Instruction]:
-        """dW of a step: of LST, whose dz is there, of INP, and of HED."""
-        t, h, o = self._tensors(step, chunk), self._hidden, self.layout.sizes.padded
-        made = layers(self.layout.sizes, self.layout.geometry)
+        """dW of a step: of HED and LST, whose Y is there, and of INP."""
+        operands, row = self._operands(step, chunk), self.row
         ready = bits(INPUT) if step % CUT == 0 else 0
-        make = self._make
-        of_inp = (
-            make(
-                Op.FX, chunk, Flag.SECOND, wait=ready, layer=INP, a=t["obs"], b=t["c"], value=o,
-                neurons=o + h,
-            ),
-            make(Op.FY, chunk, Flag.BSUM, layer=INP, a=t["dinp"], neurons=h),
-        )  # fmt: skip
-        of_hed = (
-            make(Op.FX, chunk, layer=HED, a=t["h"], neurons=h),
-            make(Op.FY, chunk, Flag.BSUM, layer=HED, a=t["dout"], neurons=OUTPUTS),
-        )
-        if made[HED].tr:  # the operands change places
-            of_hed = replace(of_hed[1], op=Op.FX), replace(of_hed[0], op=Op.FY)
         return [
-            make(
-                Op.FX, chunk, Flag.SECOND, layer=LST, a=t["inp"], b=t["before h"], value=h,
-                neurons=2 * h,
-            ),
-            make(Op.DW, chunk, self.row, layer=LST),
-            *of_inp,
-            make(Op.DW, chunk, self.row, layer=INP),
-            *of_hed,
-            make(Op.DW, chunk, self.row, layer=HED),
-        ]  # fmt: skip
+            operands[HED][0],
+            self._make(Op.DW, chunk, row, layer=HED),
+            operands[LST][0],
+            self._make(Op.DW, chunk, row, layer=LST),
+            replace(operands[INP][0], wait=ready),
+            operands[INP][1],
+            self._make(Op.DW, chunk, row, layer=INP),
+        ]
 
     def update(self) -> list[Instruction]:
         """RMSprop of all layers, then of their grouping."""

@@ -8,7 +8,7 @@
 //
 // Streams  table_i, bias_i, weight_*: writes to all banks. fill_*, op_*, elem_*, comm_*: instructions,
 //          with the tiles of this core; each unit's done is high for one clock at an end, in order.
-//          dma_*: client of the store, after elem, fill and comm. gradient_*, bias_sum_*: words for
+//          dma_*: client of the store, after elem, comm and fill. gradient_*, bias_sum_*: words for
 //          the optimizer, READ_LATENCY clocks later, while no DW and no BSUM is under way.
 // Timing   that of the blocks.
 // Numbers  FP16; see the blocks.
@@ -110,7 +110,7 @@ module jd_sparse_core
   localparam int unsigned LineW  = (XW > YW) ? XW : YW;
   localparam int unsigned RW     = $clog2(RRows);
 
-  // ---- The store
+  // ---- The store. A step waits for comm, which asks seldom: it goes before fill, which always asks.
   logic [NEURONS-1:0]               fill_read, elem_read, elem_write, comm_read, comm_write;
   logic [NEURONS-1:0][A_LINE_W-1:0] fill_line, elem_read_line, elem_write_line;
   logic [NEURONS-1:0][A_LINE_W-1:0] comm_read_line, comm_write_line;
@@ -119,9 +119,9 @@ module jd_sparse_core
   logic                             comm_read_ready, comm_write_ready;
   jd_sparse_store #(.ARows (ARows), .Readers (4), .Writers (3)) u_store (
     .clk_i, .rst_ni,
-    .read_en_i     ({{NEURONS{dma_read_i}}, comm_read, fill_read, elem_read}),
-    .read_line_i   ({{NEURONS{dma_read_line_i}}, comm_read_line, fill_line, elem_read_line}),
-    .read_ready_o  ({dma_read_ready_o, comm_read_ready, fill_ready, unused_read}),
+    .read_en_i     ({{NEURONS{dma_read_i}}, fill_read, comm_read, elem_read}),
+    .read_line_i   ({{NEURONS{dma_read_line_i}}, fill_line, comm_read_line, elem_read_line}),
+    .read_ready_o  ({dma_read_ready_o, fill_ready, comm_read_ready, unused_read}),
     .read_data_o   (store_data),
     .write_en_i    ({{NEURONS{dma_write_i}}, comm_write, elem_write}),
     .write_line_i  ({{NEURONS{dma_write_line_i}}, comm_write_line, elem_write_line}),

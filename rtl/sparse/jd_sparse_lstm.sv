@@ -10,9 +10,9 @@
 //          written. soon_i, columns_i: see jd_sparse_columns. read_*, write_*: client of
 //          jd_sparse_store that never waits.
 // Timing   A neuron of a tile per clock. LSTMF takes four clocks for the gates of GateStep neurons,
-//          more if their results share a memory. LSTMB needs skews with which the eight tensors of a
-//          neuron are in different banks, as those of blocks and dh of equal skew; else a neuron
-//          takes three clocks.
+//          more if their results share a memory, and reads the store once for eight neurons. LSTMB
+//          needs skews with which the eight tensors of a neuron are in different banks, as those of
+//          blocks and dh of equal skew; else a neuron takes three clocks.
 // Numbers  FP16; see jd_sparse_lstm_forward and jd_sparse_lstm_back.
 // Source   Hochreiter and Schmidhuber 1997. Golden model: models/sparse/machine.py, _elementwise.
 `include "jd_assert.svh"
@@ -180,13 +180,17 @@ module jd_sparse_lstm
   logic                             cell_valid, all_valid_q;
   neuron_t                          cell_neuron, at, all_neuron_q;
   read_t                            read_d, read_q, arrived;
+  logic                             line_read;            // LSTMF: cells of eight neurons
+  logic [NEURONS-1:0][TUPLE_W-1:0]  cells_q, cells;
   logic [NEURONS-1:0][2:0]          skews, read_bank, arrived_bank;
   logic [NEURONS-1:0][A_LINE_W-1:0] read_lines;
   logic [NEURONS-1:0][TUPLE_W-1:0]  tensors_q;
   jd_delay #(.Width (1 + $bits(neuron_t)), .Cycles (CURVE_LATENCY - ToRead)) u_cell (
     .clk_i, .rst_ni, .in_i ({z_valid_q, z_neuron_q}), .out_o ({cell_valid, cell_neuron})
   );
-  assign at = back_q ? walked : cell_neuron;
+  assign at        = back_q ? walked : cell_neuron;
+  assign line_read = cell_valid && at.number[2:0] == '0;
+  assign cells     = arrived.neuron.number[2:0] == '0 ? read_data_i : cells_q;
   always_comb begin
     read_d = '{bank: 3'(at.number), whole: back_q && walk_q && last_share, neuron: at, default: '0};
     if (cell_valid) read_d.mask[TnCell] = 1'b1;
@@ -206,11 +210,20 @@ module jd_sparse_lstm
   always_ff @(posedge clk_i) begin
     read_en_o <= '0;
     for (int unsigned k = 0; k < NEURONS; k++) begin
-      if (read_d.mask[k]) begin
+      if (read_d.mask[k] && walk_q) begin
         read_en_o[read_bank[k]]   <= rst_ni;
         read_line_o[read_bank[k]] <= read_lines[k];
       end
       if (arrived.mask[k]) tensors_q[k] <= read_data_i[arrived_bank[k]];
+    end
+    // LSTMF leaves the store to others: a line serves eight neurons.
+    if (line_read) begin
+      read_en_o   <= {NEURONS{rst_ni}};
+      read_line_o <= {NEURONS{read_lines[TnCell]}};
+    end
+    if (!back_q && arrived.mask[TnCell]) begin
+      cells_q           <= cells;
+      tensors_q[TnCell] <= cells[arrived_bank[TnCell]];
     end
     if (!rst_ni) {read_q.mask, read_q.whole} <= '0;
     else         {read_q.mask, read_q.whole} <= {read_d.mask, read_d.whole};
