@@ -40,12 +40,14 @@ from models.sparse.osel import Encoding, encode
 from models.sparse.plan import (
     ROW_CONTIGUOUS,
     ROW_CYCLIC,
+    WORD_BANKS,
     Plan,
     PlanError,
     core_loads,
     line_clocks,
     owners,
     plan,
+    split_line_clocks,
 )
 from models.sparse.timing import OVERHEAD
 from models.sparse.validate import Context, JobError, in_store
@@ -328,15 +330,15 @@ class Machine:
         return out
 
     def _write(self, tensor: Tensor, values: np.ndarray, tiles: tuple[int, ...], first: int = 0,
-               count: int | None = None, copied: bool = False) -> None:  # fmt: skip
-        """Write rows of [neurons, vectors] as a tensor; `copied`: every core gets the same."""
+               count: int | None = None) -> None:  # fmt: skip
+        """Write rows of [neurons, vectors] as a tensor."""
         column = 0
         for core, number in enumerate(tiles):
             kernels.put(
                 self.store[core], tensor.line, tensor.skew, tensor.stride, number, values, first,
                 values.shape[0] - first if count is None else count, column,
             )  # fmt: skip
-            column += 0 if copied else VECTORS * number
+            column += VECTORS * number
 
     def _encode(self, state: LayerState, op: Op, flags: Flag) -> int:
         layer = state.layer
@@ -375,11 +377,14 @@ class Machine:
             outer = [m[m >= layer.dx_from] for m in encoding.row_lists]
             parts, order, count = 1, np.concatenate(inner), layer.n
         owner = owners(count, order, cores, policy) if row else None
-        packed = [
-            [pack(w16, part, outer) for part in core]
-            for core in split_lists(inner, parts, owner, cores)
-        ]
+        lists = split_lists(inner, parts, owner, cores)
+        packed = [[pack(w16, part, outer) for part in core] for core in lists]
         clocks = state.compression[op == Op.COMPT]
+        if row and parts > 1:
+            clocks = sum(split_line_clocks([part[0] for part in core], layer.n) for core in lists)
+        elif row:
+            cut = (state.plan.forward if op == Op.COMP else state.plan.backward).windows
+            clocks = sum(line_clocks(core[0], outer, cut) for core in lists)
         if op == Op.COMP:
             state.forward, state.forward_row = packed, row
             loads = [encoding.nnz // cores] * cores
@@ -388,7 +393,7 @@ class Machine:
                 loads = core_loads(encoding, owner, cores).tolist()
             self.core_load = loads + [0] * (3 - cores)
             if Flag.NOCACHE in flags:
-                clocks = -(-layer.n // self.geometry.lanes) * layer.m
+                clocks = -(-layer.n // min(self.geometry.lanes, WORD_BANKS)) * layer.m
             self.osel_clocks[4] = clocks
         else:
             state.backward, state.backward_row = packed, row
@@ -417,7 +422,8 @@ class Machine:
             lower = [m[m >= layer.dx_from] for m in rows]
             back = line_clocks(columns, lower, found.backward.windows)
             if layer.split > 1:
-                fore = -(-layer.m // layer.split)
+                parts = [np.arange(k, layer.m, layer.split) for k in range(layer.split)]
+                fore = split_line_clocks(parts, layer.n)
             else:
                 fore = line_clocks(rows, columns, found.forward.windows)
             state.compression = fore, back
@@ -557,27 +563,27 @@ class Machine:
         self._check_result(one, op, flags, len(result.values))
         values = result.values
         if row:
-            width = VECTORS * tiles[0]
-            values = values[:, :width].copy()
-            for core in range(1, self.geometry.cores):
-                kernels.add_half(values, result.values[:, core * width : (core + 1) * width])
+            width, cores = VECTORS * tiles[0], self.geometry.cores
+            total = values[:, :width].copy()
+            for core in range(1, cores):
+                kernels.add_half(total, values[:, core * width : (core + 1) * width])
+            values = np.tile(total, cores)
         if Flag.BIAS in flags:
             bias = self.bias[layer.b_base : layer.b_base + layer.n]
             kernels.add_half(values, single(half(bias))[:, None])
-        one_core = tiles[:1] if row else tiles
         if op == Op.LSTMF:
-            cell = self._read(_part(one.a, kernels.CELL, hidden), hidden, one_core)
+            cell = self._read(_part(one.a, kernels.CELL, hidden), hidden, tiles)
             block = np.empty((8, *cell.shape), np.float32)
             kernels.lstm_forward(values, cell, TANH_OF, SIGMOID_OF, block)
             for k in range(kernels.DCELL):
-                self._write(_part(one.d, k, hidden), block[k], tiles, copied=row)
+                self._write(_part(one.d, k, hidden), block[k], tiles)
         elif Flag.SECOND in flags:
-            self._write(one.d, values, tiles, 0, one.value, row)
-            self._write(one.b, values, tiles, one.value, None, row)
+            self._write(one.d, values, tiles, 0, one.value)
+            self._write(one.b, values, tiles, one.value)
         else:
             if Flag.ADDEND in flags:
-                kernels.add_half(values, self._read(one.b, len(values), one_core))
-            self._write(one.d, values, tiles, copied=row)
+                kernels.add_half(values, self._read(one.b, len(values), tiles))
+            self._write(one.d, values, tiles)
         self.results.popleft()
         lanes = self.geometry.channels
         neurons = hidden if op == Op.LSTMF else -(-len(values) // lanes)

@@ -441,7 +441,7 @@ def line_clocks(inner: list[np.ndarray], outer: list[np.ndarray], cut: Sequence[
     Word (m, n) is in bank (m + n) mod 64. A bank has two ports.
 
     Args:
-        inner, outer: contracted and produced indices of each group.
+        inner, outer: contracted and produced indices of each group; in ROW split inner of a core.
         cut: the windows.
     """
     total, place = 0, dict.fromkeys(range(len(inner)), 0)
@@ -449,20 +449,31 @@ def line_clocks(inner: list[np.ndarray], outer: list[np.ndarray], cut: Sequence[
         lanes: list[tuple[int, int]] = []
         rows: list[int] = []
         starts: list[int] = []
-        for group, workload, depth in zip(
-            window.groups, window.workloads, window.depths, strict=True
-        ):
+        depths: list[int] = []
+        for group, workload in zip(window.groups, window.workloads, strict=True):
             produced = outer[group][place[group] : place[group] + workload]
             place[group] += workload
             starts.append(len(rows))
-            rows.extend(inner[group][:depth])
+            rows.extend(inner[group])
+            depths.append(len(inner[group]))
             lanes.extend((int(n), len(starts) - 1) for n in produced)
         table = np.array(lanes, np.int64).reshape(-1, 2)
         total += _line_clocks(
             table, np.array(rows, np.int64), np.array(starts, np.int64),
-            np.array(window.depths, np.int64),
+            np.array(depths, np.int64),
         )  # fmt: skip
     return total
+
+
+def split_line_clocks(parts: Sequence[np.ndarray], columns: int) -> int:
+    """The same of a split sum: the rows of each chain, whose lanes lie side by side."""
+    lanes = [(n, part) for part in range(len(parts)) for n in range(columns)]
+    depths = [len(rows) for rows in parts]
+    starts = np.cumsum([0, *depths[:-1]])
+    return _line_clocks(
+        np.array(lanes, np.int64), np.concatenate(parts).astype(np.int64),
+        starts.astype(np.int64), np.array(depths, np.int64),
+    )  # fmt: skip
 
 
 @njit(cache=True)

@@ -15,7 +15,7 @@
 //          one, DrainW lanes per clock. A unit of FW or DX takes max(4 * depth, lanes / DrainW)
 //          clocks; an operation 4 clocks more, and its last unit Depth + lanes / DrainW. Results
 //          show one clock after read_en_i. DW: see jd_sparse_dw; after another DW its first tile is
-//          loaded before that one ends, after FW or DX when they are past their last rank.
+//          loaded before that one ends, after FW or DX in clocks in which no slot is fetched.
 // Numbers  FP16; see jd_sparse_lanes. A window without ranks takes four clocks for its +0.
 // Source   LearningGroup III-C, III-D; docs/sparse.md. Golden model: models/sparse/layer.py, forward.
 `include "jd_assert.svh"
@@ -23,6 +23,8 @@ module jd_sparse_bank
   import jd_sparse_pkg::*;
 #(
   parameter  int unsigned Index      = 0,     // of the bank, 0..7
+  parameter  int unsigned Core       = 0,     // of Cores
+  parameter  int unsigned Cores      = 3,     // 1..3
   parameter  int unsigned Lanes      = 33,    // 2..264
   parameter  int unsigned Slots      = 4,     // 2, 4
   parameter  int unsigned Acc        = 64,    // 16, 32, 64
@@ -136,15 +138,16 @@ module jd_sparse_bank
   logic               list_read, fetch, dw_fetch;         // of this walk, of any, of that of DW
   logic [PlacesW-1:0] list_address, dw_place;
   logic [INDEX_W-1:0] contracted;
-  jd_mem_1r1w #(.Depth (Places), .LaneW (INDEX_W)) u_list (
+  logic               contracted_mine;
+  jd_mem_1r1w #(.Depth (Places), .LaneW (1 + INDEX_W)) u_list (
     .clk_i, .rst_ni,
     .write_en_i   (table_i.list.valid),
     .write_addr_i (list_place(table_i.list.columns, table_i.list.layer, table_i.list.place)),
     .write_mask_i (1'b1),
-    .write_data_i (table_i.list.index),
+    .write_data_i ({table_i.list.mine, table_i.list.index}),
     .read_en_i    (list_read || dw_fetch),
     .read_addr_i  (dw_fetch ? dw_place : list_address),
-    .read_data_o  (contracted)
+    .read_data_o  ({contracted_mine, contracted})
   );
 
   // ---- The walk: units, ranks, vectors
@@ -157,6 +160,7 @@ module jd_sparse_bank
   logic [WINDOW_W-1:0] number_q;        // of the window
   logic [TILES_W-1:0]  tile_q;
   logic [DIM_W-1:0]    rank_q;
+  logic [INDEX_W-1:0]  offset_q, stride;   // of the rank's place; from rank to rank
   logic [1:0]          phase_q;
   logic                half_q;          // of the accumulators
   logic [WW-1:0]       weight_q;        // first line of the window
@@ -235,23 +239,32 @@ module jd_sparse_bank
     end
     if (state_q == StLoad || advances) window_q <= next_window;
     if (state_q != StRun) begin
-      rank_q  <= '0;
-      phase_q <= '0;
+      rank_q   <= '0;
+      offset_q <= '0;
+      phase_q  <= '0;
     end else if (fetches) begin
       phase_q <= phase_q + 1'b1;
-      if (phase_q == '1) rank_q <= last_rank ? '0 : rank_q + 1'b1;
+      if (phase_q == '1) begin
+        rank_q   <= last_rank ? '0 : rank_q + 1'b1;
+        offset_q <= last_rank ? '0 : offset_q + stride;
+      end
     end
     if (!rst_n)                                       half_q <= 1'b0;
     else if (unit_ends || (dw_ends && !dw_unit.none)) half_q <= !half_q;
     if (!rst_n)  units_q <= '0;
     else         units_q <= units_q + 2'(unit_begins || dw_begins) - 2'(frees);
   end
-  // In a phase the slot of its number is fetched.
+  // In a phase the slot of its number is fetched. Another walk may fetch when in the next one no slot
+  // is: what it brings is then in the place of a slot without the rank.
   slot_t slot;
+  logic  leaves;
+  assign leaves = fetches && phase_q != '1
+                  && (32'(phase_q) + 1 >= Slots || rank_q >= window_q.slots[phase_q+1'b1].depth);
   assign slot         = window_q.slots[phase_q];
+  assign stride       = (INDEX_W'(window_q.step) + 1'b1) << op_q.split_log2;
   assign list_read    = fetches && 32'(phase_q) < Slots && rank_q < slot.depth;
   assign list_address = list_place(op_q.pass == PassDx, op_q.number,
-                                   slot.first + INDEX_W'(rank_q << op_q.split_log2));
+                                   slot.first + offset_q);
 
   // ---- X: the operand of a slot, when all four are there for four clocks
   typedef struct packed {
@@ -311,6 +324,9 @@ module jd_sparse_bank
   window_t                      dw_window;
   logic [DIM_W-1:0]             dw_rank;
   logic [AccW-1:0]              dw_accumulator;
+  logic [Slots-1:0]             dw_skips;
+  logic [Lanes-1:0]             dw_lane_skips;
+  logic [Slots-1:0][LANE_W-1:0] dw_skipped;
   logic [Slots-1:0][HALF_W-1:0] dw_x;
   logic [Lanes-1:0][HALF_W-1:0] dw_y;
   logic [3:0]                   pending_q;              // ends of this walk that are not queued
@@ -321,7 +337,7 @@ module jd_sparse_bank
   end
   jd_sparse_dw #(
     .Lanes (Lanes), .Slots (Slots), .Acc (Acc), .DMax (DMax), .LMax (LMax), .WinMax (WinMax),
-    .XRows (XRows), .YRows (YRows)
+    .Core (Core), .Cores (Cores), .XRows (XRows), .YRows (YRows)
   ) u_dw (
     .clk_i,
     .rst_ni            (rst_n),
@@ -334,10 +350,11 @@ module jd_sparse_bank
     .op_i,
     .tiles_i           (op_tiles_i),
     .range_i           (range),
-    .fetch_ready_i     (state_q == StIdle),
+    .fetch_ready_i     (state_q == StIdle || leaves),
     .fetch_o           (dw_fetch),
     .fetch_place_o     (dw_place),
     .fetch_base_o      (dw_base),
+    .fetched_mine_i    (contracted_mine),
     .fetched_i         (fetched),
     .lanes_ready_i     (quiet),
     .queue_ready_i     (pending_q == '0),
@@ -351,6 +368,9 @@ module jd_sparse_bank
     .out_window_o      (dw_window),
     .out_rank_o        (dw_rank),
     .out_accumulator_o (dw_accumulator),
+    .out_skips_o       (dw_skips),
+    .out_lane_skips_o  (dw_lane_skips),
+    .out_skipped_o     (dw_skipped),
     .out_x_o           (dw_x),
     .out_y_o           (dw_y)
   );
@@ -404,6 +424,9 @@ module jd_sparse_bank
     .window_i      (dw_valid ? dw_window : rank_q2.window),
     .rank_i        (dw_valid ? dw_rank : rank_q2.rank),
     .accumulator_i (dw_valid ? dw_accumulator : {rank_q2.half, (AccW - 3)'(0), vector}),
+    .skips_i       (dw_valid ? dw_skips : '0),
+    .lane_skips_i  (dw_valid ? dw_lane_skips : '0),
+    .skipped_i     (dw_valid ? dw_skipped : '0),
     .x_i           (dw_valid ? dw_x : x),
     .w_i           (dw_valid ? dw_y : weight_line),
     .useful_o,

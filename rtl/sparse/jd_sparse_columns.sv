@@ -5,14 +5,16 @@
 //   column -> place -> unit, bank -> results of Channels columns -> chains added -> + bias
 //
 // Streams  start_i: an instruction, LIN or LSTMF, when no columns are on their way. table_i, bias_i:
-//          writes. result_*: read ports of the banks' results. soon_o tells of columns
-//          READ_LATENCY clocks before columns_o has them. A pipe: valid only.
+//          writes. result_*: read ports of the banks' results. sums_o: to jd_sparse_rows, in ROW split;
+//          rows_i: from there. soon_o tells of columns READ_LATENCY clocks before columns_o has them.
+//          A pipe: valid only.
 // Timing   Channels columns of a tile per clock and chain, of LSTMF at most 4. Channels whose results
 //          are in the same memory wait for each other. soon_o comes 5 + 3 * AddLatency clocks after
-//          the columns were looked up.
+//          the columns were looked up, in ROW split 2 + 2 * AddLatency later. All cores with the same
+//          tables go in step.
 //          Of LIN columns come in their order, of LSTMF those of the gates i, f, g and o of the first
 //          neurons, then those of the next.
-// Numbers  FP16. With KSPLIT 2 p0 + p1, with 4 (p0 + p1) + (p2 + p3); + bias; each sum rounded.
+// Numbers  FP16. With KSPLIT 2 p0 + p1, with 4 (p0 + p1) + (p2 + p3); cores; + bias; each sum rounded.
 // Source   LearningGroup III-A (aggregator). Golden model: models/sparse/machine.py, _elementwise.
 `include "jd_assert.svh"
 module jd_sparse_columns
@@ -41,6 +43,10 @@ module jd_sparse_columns
   output logic [Banks-1:0][DrainW-1:0]           result_en_o,
   output logic [Banks-1:0][DrainW-1:0][RW-1:0]   result_address_o,
   input  logic [Banks-1:0][DrainW-1:0][TUPLE_W-1:0] result_data_i,   // one clock later
+  output logic                             sums_valid_o,
+  output logic [Channels-1:0][TUPLE_W-1:0] sums_o,        // of this core
+  input  logic                             rows_valid_i,
+  input  logic [Channels-1:0][TUPLE_W-1:0] rows_i,        // of all cores
   output logic                             soon_valid_o,
   output columns_t                         soon_o,
   output logic [Channels-1:0][TUPLE_W-1:0] columns_o
@@ -60,7 +66,7 @@ module jd_sparse_columns
   localparam int unsigned GateStep   = Channels < VECTORS ? Channels : VECTORS;
 
   // ---- The instruction; the walk through tiles and columns
-  logic                run_q, dx_q, set_q, bias_q, gates_q;   // gates: of LSTMF
+  logic                run_q, dx_q, set_q, row_q, bias_q, gates_q;   // gates: of LSTMF
   logic [LAYER_W-1:0]  number_q;
   layer_t              layer_q;
   tensor_t             other_q, d_q;         // lines of the tile
@@ -96,6 +102,7 @@ module jd_sparse_columns
       layer_q      <= instruction_i.layer;
       dx_q         <= dx_i;
       set_q        <= set_i;
+      row_q        <= instruction_i.flags.row;
       bias_q       <= instruction_i.flags.bias;
       gates_q      <= instruction_i.op == LSTMF;
       other_q      <= instruction_i.op == LSTMF ? instruction_i.a : instruction_i.b;
@@ -340,17 +347,24 @@ module jd_sparse_columns
     .result_o (quad)
   );
 
-  // ---- Here sums of other cores come in: (c0 + c1) + c2, in ROW split
+  // ---- In ROW split sums of other cores come in
+  assign sums_valid_o = second_valid && row_q;
+  assign sums_o       = quad;
 
   // ---- Bias, read as the sums come
-  columns_t bias_work;
-  logic     bias_valid, biased_valid;
+  columns_t bias_work, alone_work, rows_work;
+  logic     bias_valid, alone_valid, rows_valid, biased_valid;
   halves_t  biases;
-  jd_delay #(.Width (1 + $bits(columns_t)), .Cycles (SumLatency - 1)) u_to_bias (
+  jd_delay #(.Width (1 + $bits(columns_t)), .Cycles (SumLatency - 1)) u_to_sums (
     .clk_i, .rst_ni,
     .in_i  ({values_valid_q && values_last_q, work_q4}),
-    .out_o ({bias_valid, bias_work})
+    .out_o ({alone_valid, alone_work})
   );
+  jd_delay #(.Width (1 + $bits(columns_t)), .Cycles (2 + 2 * AddLatency)) u_to_rows (
+    .clk_i, .rst_ni, .in_i ({alone_valid && row_q, alone_work}), .out_o ({rows_valid, rows_work})
+  );
+  assign bias_valid = row_q ? rows_valid : alone_valid;
+  assign bias_work  = row_q ? rows_work : alone_work;
   jd_delay #(.Width (1 + $bits(columns_t)), .Cycles (AddLatency + 1 - READ_LATENCY)) u_to_soon (
     .clk_i, .rst_ni, .in_i ({bias_valid, bias_work}), .out_o ({soon_valid_o, soon_o})
   );
@@ -386,9 +400,9 @@ module jd_sparse_columns
   end
   jd_sparse_halves #(.Channels (Channels), .Latency (AddLatency)) u_bias (
     .clk_i, .rst_ni,
-    .valid_i  (second_valid),
+    .valid_i  (row_q ? rows_valid_i : second_valid),
     .add_i    (bias_q),
-    .a_i      (quad),
+    .a_i      (row_q ? rows_i : quad),
     .b_i      (biases),
     .valid_o  (biased_valid),
     .result_o (columns_o)
@@ -399,7 +413,6 @@ module jd_sparse_columns
     .clk_i, .rst_ni, .in_i (soon_valid_o), .out_o (soon_valid_q)
   );
   `JD_ASSERT(InStep_A, biased_valid == soon_valid_q)
-  `JD_ASSUME_IF(NoRow_M, start_i, !instruction_i.flags.row)
   `JD_ASSUME_IF(GatesOfFw_M, start_i, !(instruction_i.op == LSTMF && dx_i))
 
 endmodule : jd_sparse_columns

@@ -17,7 +17,9 @@
 module jd_sparse_core
   import jd_sparse_pkg::*;
 #(
-  parameter int unsigned Banks      = 8,     // as jd_sparse_top
+  parameter int unsigned Core       = 0,     // of Cores
+  parameter int unsigned Cores      = 3,     // as jd_sparse_top
+  parameter int unsigned Banks      = 8,
   parameter int unsigned Lanes      = 33,
   parameter int unsigned Slots      = 4,
   parameter int unsigned Acc        = 64,
@@ -72,6 +74,10 @@ module jd_sparse_core
   input  logic                             elem_set_i,
   input  logic [TILES_W-1:0]               elem_tiles_i,
   output logic                             elem_done_o,
+  output logic                             sums_valid_o,   // to jd_sparse_rows, and back
+  output logic [Channels-1:0][TUPLE_W-1:0] sums_o,
+  input  logic                             rows_valid_i,
+  input  logic [Channels-1:0][TUPLE_W-1:0] rows_i,
   // CF, CB
   output logic                             comm_idle_o,
   input  logic                             comm_start_i,
@@ -182,7 +188,8 @@ module jd_sparse_core
   assign op_ready_o = &ready;
   for (genvar b = 0; b < Banks; b++) begin : gen_bank
     jd_sparse_bank #(
-      .Index (b), .Lanes (Lanes), .Slots (Slots), .Acc (Acc), .DMax (DMax), .LMax (LMax),
+      .Index (b), .Core (Core), .Cores (Cores), .Lanes (Lanes), .Slots (Slots), .Acc (Acc),
+      .DMax (DMax), .LMax (LMax),
       .WinMax (WinMax), .WRows (WRows), .XRows (XRows), .YRows (YRows), .RRows (RRows),
       .GRows (GRows), .DrainW (DrainW), .OptLanes (OptLanes), .MulLatency (MulLatency),
       .AddLatency (AddLatency), .Add32Latency (Add32Latency)
@@ -250,6 +257,7 @@ module jd_sparse_core
     .result_en_o      (result_en),
     .result_address_o (result_address),
     .result_data_i    (result_data),
+    .sums_valid_o, .sums_o, .rows_valid_i, .rows_i,
     .read_en_o        (elem_read),
     .read_line_o      (elem_read_line),
     .read_data_i      (store_data),

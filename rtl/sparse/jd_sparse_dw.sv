@@ -7,12 +7,13 @@
 //                                                                     -> unit_o, for the gradients
 //
 // Streams  table_i, y_*: writes. start_i: an operation, while ready_o. fetch_*: a place of the list of
-//          contracted indices, while fetch_ready_i; the operand of its neuron is in fetched_i two
-//          clocks later. out_*: a multiply-add of the lanes. A pipe: valid only, no stall.
+//          contracted indices, while fetch_ready_i; fetched_mine_i of it one clock later, the operand of
+//          its neuron in fetched_i two clocks later. out_*: a multiply-add of the lanes. A pipe: valid only, no stall.
 // Timing   A tile of a unit takes max(4 * max(ranks, 4), lanes, rows of all slots) clocks: the next
 //          one is loaded meanwhile, that of the next operation too. quiet_o: the last one is computed, and
 //          ends in at most three clocks.
-// Numbers  bits, unchanged. The order of a sum's products is tile by tile, vector by vector.
+// Numbers  bits, unchanged. The order of a sum's products is tile by tile, vector by vector. In ROW
+//          split a core skips the rows of other cores: ranks, or lanes if the layer has `tr`.
 // Source   docs/sparse.md (numbers). Golden model: models/sparse/layer.py, weight_gradient.
 `include "jd_assert.svh"
 module jd_sparse_dw
@@ -24,6 +25,8 @@ module jd_sparse_dw
   parameter  int unsigned DMax    = 512,   // 8..512
   parameter  int unsigned LMax    = 8,     // 1..8
   parameter  int unsigned WinMax  = 24,    // 1..31
+  parameter  int unsigned Core    = 0,     // of Cores
+  parameter  int unsigned Cores   = 3,     // 1..3
   parameter  int unsigned XRows   = 8192,
   parameter  int unsigned YRows   = 8192,
   localparam int unsigned XLines  = (XRows + NEURONS - 1) / NEURONS,
@@ -51,6 +54,7 @@ module jd_sparse_dw
   output logic                                     fetch_o,
   output logic [PlacesW-1:0]                       fetch_place_o,
   output logic [XW-1:0]                            fetch_base_o,   // line of the tile
+  input  logic                                     fetched_mine_i,
   input  logic [VECTORS-1:0][HALF_W-1:0]           fetched_i,
   input  logic                                     lanes_ready_i,  // they do nothing else
   input  logic                                     queue_ready_i,  // nor will anything else end
@@ -64,6 +68,9 @@ module jd_sparse_dw
   output window_t                                  out_window_o,
   output logic [DIM_W-1:0]                         out_rank_o,
   output logic [AccW-1:0]                          out_accumulator_o,
+  output logic [Slots-1:0]                         out_skips_o,    // the rank is another core's
+  output logic [Lanes-1:0]                         out_lane_skips_o,
+  output logic [Slots-1:0][LANE_W-1:0]             out_skipped_o,  // lanes that do
   output logic [Slots-1:0][HALF_W-1:0]             out_x_o,
   output logic [Lanes-1:0][HALF_W-1:0]             out_y_o
 );
@@ -268,6 +275,8 @@ module jd_sparse_dw
   typedef struct packed {
     logic              set;
     logic [LANE_W-1:0] lane;
+    logic [SlotW-1:0]  slot;
+    logic              first;            // lane of the slot
   } y_place_t;
   logic [ARRIVES:1]     x_valid_q, y_valid_q, there_q;
   x_place_t [ARRIVES:1] x_place_q;
@@ -275,32 +284,49 @@ module jd_sparse_dw
   logic [PlacesW-1:0]   y_list_q;
   logic [YW-1:0]        y_base_q, y_base_q2;
   logic [2:0]           y_neuron_q;
+  typedef struct packed {
+    logic               row;                    // in ROW split these are rows
+    logic               contiguous;
+    logic [INDEX_W-1:0] place;
+  } owner_t;
+  logic [INDEX_W-1:0]   x_at, y_at;             // places in the lists
+  owner_t [2:1]         x_owner_q, y_owner_q;
+  logic                 x_skips_q, y_skips_q, produced_mine;
+  function automatic logic of_other(input owner_t one, input logic mine);
+    return one.row && !(one.contiguous ? mine : owner_of(one.place, Cores) == 2'(Core));
+  endfunction
   logic [INDEX_W-1:0]   produced;
   logic [NEURONS-1:0][TUPLE_W-1:0] y_line;
   assign fetch_o = x_valid_q[1];
+  assign x_at    = x_of.first + INDEX_W'(rank) + INDEX_W'(x_rank_q);
+  assign y_at    = y_of.produced + INDEX_W'(y_of_slot_q);
   always_ff @(posedge clk_i) begin
     x_valid_q <= rst_ni ? {x_valid_q[ARRIVES-1:1], x_asks} : '0;
     y_valid_q <= rst_ni ? {y_valid_q[ARRIVES-1:1], y_asks} : '0;
     there_q   <= rst_ni ? {there_q[ARRIVES-1:1], pushes} : '0;
     x_place_q <= {x_place_q[ARRIVES-1:1], x_place_t'({set_q, x_slot, x_rank_q})};
-    y_place_q <= {y_place_q[ARRIVES-1:1], y_place_t'({set_q, y_lane_q})};
-    fetch_place_o <= list_place(op_q.tr, op_q.number,
-                                x_of.first + INDEX_W'(rank) + INDEX_W'(x_rank_q));
+    y_place_q <= {y_place_q[ARRIVES-1:1],
+                  y_place_t'({set_q, y_lane_q, y_slot_q, y_of_slot_q == '0})};
+    x_owner_q <= {x_owner_q[1], owner_t'({op_q.row && !op_q.tr, op_q.contiguous, x_at})};
+    y_owner_q <= {y_owner_q[1], owner_t'({op_q.row && op_q.tr, op_q.contiguous, y_at})};
+    x_skips_q <= of_other(x_owner_q[2], fetched_mine_i);
+    y_skips_q <= of_other(y_owner_q[2], produced_mine);
+    fetch_place_o <= list_place(op_q.tr, op_q.number, x_at);
     fetch_base_o  <= XW'((op_q.x_set ? XHalf : 0) + 32'(tile_q) * 32'(op_q.x_lines));
-    y_list_q      <= list_place(!op_q.tr, op_q.number, y_of.produced + INDEX_W'(y_of_slot_q));
+    y_list_q      <= list_place(!op_q.tr, op_q.number, y_at);
     y_base_q      <= YW'((op_q.y_set ? YHalf : 0) + 32'(tile_q) * 32'(op_q.y_lines));
     y_base_q2     <= y_base_q;
     if (y_valid_q[2]) y_neuron_q <= produced[2:0];
   end
-  jd_mem_1r1w #(.Depth (2 * LMax * DMax), .LaneW (INDEX_W)) u_list (
+  jd_mem_1r1w #(.Depth (2 * LMax * DMax), .LaneW (1 + INDEX_W)) u_list (
     .clk_i, .rst_ni,
     .write_en_i   (table_i.list.valid),
     .write_addr_i (list_place(table_i.list.columns, table_i.list.layer, table_i.list.place)),
     .write_mask_i (1'b1),
-    .write_data_i (table_i.list.index),
+    .write_data_i ({table_i.list.mine, table_i.list.index}),
     .read_en_i    (y_valid_q[1]),
     .read_addr_i  (y_list_q),
-    .read_data_o  (produced)
+    .read_data_o  ({produced_mine, produced})
   );
   jd_mem_1r1w #(.Depth (YLines), .LaneW (LINE_W)) u_y (
     .clk_i, .rst_ni,
@@ -315,21 +341,33 @@ module jd_sparse_dw
   // Sets of operands: rows of each slot, tuples of each lane
   logic [RANK_W:0]                               read_place;
   logic [Slots-1:0][VECTORS-1:0][HALF_W-1:0]     x_read;
+  logic [Slots-1:0]                              x_skips;
+  logic [1:0][Lanes-1:0]                         y_skip_sets_q;
+  logic [1:0][Slots-1:0][LANE_W-1:0]             skipped_q;      // lanes of a slot
   logic [1:0][Lanes-1:0][VECTORS-1:0][HALF_W-1:0] y_sets_q;
   for (genvar s = 0; s < Slots; s++) begin : gen_rows
-    jd_mem_lut #(.Depth (2 * BLOCK), .Width (TUPLE_W)) u_rows (
+    jd_mem_lut #(.Depth (2 * BLOCK), .Width (1 + TUPLE_W)) u_rows (
       .clk_i, .rst_ni,
       .write_en_i   (x_valid_q[ARRIVES] && x_place_q[ARRIVES].slot == SlotW'(s)),
       .write_addr_i ({x_place_q[ARRIVES].set, x_place_q[ARRIVES].rank}),
-      .write_data_i (fetched_i),
+      .write_data_i ({x_skips_q, fetched_i}),
       .read_addr_i  (read_place),
-      .read_data_o  (x_read[s])
+      .read_data_o  ({x_skips[s], x_read[s]})
     );
   end
   always_ff @(posedge clk_i) begin
     for (int unsigned i = 0; i < Lanes; i++) begin
-      if (y_valid_q[ARRIVES] && y_place_q[ARRIVES].lane == LANE_W'(i))
-        y_sets_q[y_place_q[ARRIVES].set][i] <= y_line[y_neuron_q];
+      if (y_valid_q[ARRIVES] && y_place_q[ARRIVES].lane == LANE_W'(i)) begin
+        y_sets_q[y_place_q[ARRIVES].set][i]      <= y_line[y_neuron_q];
+        y_skip_sets_q[y_place_q[ARRIVES].set][i] <= y_skips_q;
+      end
+    end
+    for (int unsigned s = 0; s < Slots; s++) begin
+      if (y_valid_q[ARRIVES] && y_place_q[ARRIVES].slot == SlotW'(s)) begin
+        skipped_q[y_place_q[ARRIVES].set][s]
+            <= LANE_W'(y_skips_q)
+               + (y_place_q[ARRIVES].first ? '0 : skipped_q[y_place_q[ARRIVES].set][s]);
+      end
     end
   end
 
@@ -402,6 +440,9 @@ module jd_sparse_dw
       out_rank_o        <= step.rank + DIM_W'(rank_q);
       out_accumulator_o <= {half_i, (AccW - 1)'(rank_q)};
       for (int unsigned s = 0; s < Slots; s++) out_x_o[s] <= x_read[s][vector_q];
+      out_skips_o      <= x_skips;
+      out_lane_skips_o <= y_skip_sets_q[from_q];
+      out_skipped_o    <= skipped_q[from_q];
       for (int unsigned i = 0; i < Lanes; i++) out_y_o[i] <= y_sets_q[from_q][i][vector_q];
     end
   end

@@ -7,8 +7,8 @@
 //                      -> lstm <-> store
 //
 // Streams  start_i: an instruction, while idle_o; done_o is high for one clock when all is written.
-//          table_i, bias_i: writes. result_*: read ports of the banks' results. read_*, write_*:
-//          client of jd_sparse_store that never waits.
+//          table_i, bias_i: writes. result_*: read ports of the banks' results. sums_o, rows_i: in ROW
+//          split, see jd_sparse_columns. read_*, write_*: client of jd_sparse_store that never waits.
 // Timing   See jd_sparse_columns, jd_sparse_lin and jd_sparse_lstm.
 // Numbers  FP16; see the blocks.
 // Source   LearningGroup III-A (aggregator). Golden model: models/sparse/machine.py, _elementwise.
@@ -43,6 +43,10 @@ module jd_sparse_elem
   output logic [Banks-1:0][DrainW-1:0]           result_en_o,
   output logic [Banks-1:0][DrainW-1:0][RW-1:0]   result_address_o,
   input  logic [Banks-1:0][DrainW-1:0][TUPLE_W-1:0] result_data_i,   // one clock later
+  output logic                             sums_valid_o,
+  output logic [Channels-1:0][TUPLE_W-1:0] sums_o,
+  input  logic                             rows_valid_i,
+  input  logic [Channels-1:0][TUPLE_W-1:0] rows_i,
   output logic [NEURONS-1:0]               read_en_o,
   output logic [NEURONS-1:0][A_LINE_W-1:0] read_line_o,
   input  logic [NEURONS-1:0][TUPLE_W-1:0]  read_data_i,
@@ -69,7 +73,7 @@ module jd_sparse_elem
     .table_i, .bias_i,
     .start_i       (start_i && instruction_i.op != LSTMB),
     .instruction_i, .dx_i, .set_i, .tiles_i,
-    .result_en_o, .result_address_o, .result_data_i,
+    .result_en_o, .result_address_o, .result_data_i, .sums_valid_o, .sums_o, .rows_valid_i, .rows_i,
     .soon_valid_o  (soon_valid),
     .soon_o        (soon),
     .columns_o     (columns)

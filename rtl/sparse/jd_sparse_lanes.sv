@@ -34,6 +34,9 @@ module jd_sparse_lanes
   input  window_t                        window_i,
   input  logic [DIM_W-1:0]               rank_i,
   input  logic [AccW-1:0]                accumulator_i,
+  input  logic [Slots-1:0]               skips_i,        // slots, and lanes, whose sums are +0
+  input  logic [Lanes-1:0]               lane_skips_i,
+  input  logic [Slots-1:0][LANE_W-1:0]   skipped_i,      // lanes of a slot that skip
   input  logic [Slots-1:0][HALF_W-1:0]   x_i,
   input  logic [Lanes-1:0][HALF_W-1:0]   w_i,
   output logic [LANE_W-1:0]              useful_o,       // lanes of the last clock that multiply
@@ -54,18 +57,18 @@ module jd_sparse_lanes
     useful_d = '0;
     for (int unsigned s = 0; s < Slots; s++) begin
       bounds[s+1] = bounds[s] + window_i.slots[s].lanes;
-      has[s]      = rank_i < window_i.slots[s].depth;
-      none[s]     = window_i.slots[s].depth == '0;
-      if (has[s]) useful_d = useful_d + window_i.slots[s].lanes;
+      has[s]      = rank_i < window_i.slots[s].depth && !skips_i[s];
+      none[s]     = window_i.slots[s].depth == '0 || skips_i[s];
+      if (has[s]) useful_d = useful_d + window_i.slots[s].lanes - skipped_i[s];
     end
     for (int unsigned i = 0; i < Lanes; i++) begin
       select_d[i] = '0;
       for (int unsigned s = 1; s < Slots; s++) begin
         if (LANE_W'(i) >= bounds[s]) select_d[i] = SlotW'(s);
       end
-      zero_d[i]   = none[select_d[i]];
+      zero_d[i]   = none[select_d[i]] || lane_skips_i[i];
       enable_d[i] = valid_i && LANE_W'(i) < bounds[Slots]
-                    && (has[select_d[i]] || (first_i && zero_d[i]));
+                    && ((has[select_d[i]] && !lane_skips_i[i]) || (first_i && zero_d[i]));
     end
   end
 

@@ -6,11 +6,14 @@
 // Streams  table_i: lists, windows and ranges, with plan_layer_i the layer that they are of. in: a
 //          compression to make, COMP or COMPT; done_o pulses with its end. gather_*: two words from
 //          each bank of the parameter memory per clock, one clock later. begin_o, write_o, line_o: to
-//          the banks of all cores.
+//          the banks of cores. window_o: their windows, whole or with the ranks of a core.
 // Timing   a rank takes as many clocks as half of the words that its busiest memory bank is asked for,
 //          rounded up (clocks_o counts them). A window's lanes are fetched during the window before it,
-//          in 2 clocks and one per slot and 64 lanes.
-// Numbers  FP32 to FP16, rounded once; a lane without a weight gets +0.
+//          in 2 clocks and one per slot and 64 lanes, in ROW split not before jd_sparse_shares is done.
+//          Uncached, the second port reads all weights meanwhile; clocks_o counts its lines.
+// Numbers  FP32 to FP16, rounded once; a lane without a weight gets +0. In ROW split each core has
+//          lines of its own ranks, window by window core by core. Contiguous, core c has the indices
+//          from c * M / Cores on, else the places c modulo Cores of the lists.
 // Source   LearningGroup III-C; docs/sparse.md (load allocation). Golden model: models/sparse/plan.py,
 //          line_clocks.
 `include "jd_assert.svh"
@@ -33,6 +36,10 @@ module jd_sparse_lau
   input  logic [LAYER_W-1:0]                       in_number_i,
   input  layer_t                                   in_layer_i,
   input  logic                                     in_dx_i,         // COMPT
+  input  logic                                     in_row_i,        // ROW split
+  input  logic                                     in_policy_i,     // POLICY: by places
+  input  logic                                     in_uncached_i,   // NOCACHE
+  output logic [1:0]                               owner_o,         // of table_i's list, contiguous
   output logic                                     done_o,
   output logic [19:0]                              clocks_o,        // of the last one, with done_o
   output logic [1:0][WORD_BANKS-1:0]               gather_en_o,
@@ -40,7 +47,10 @@ module jd_sparse_lau
   input  logic [1:0][WORD_BANKS-1:0][SINGLE_W-1:0] gather_data_i,
   output weight_begin_t                            begin_o,
   output weight_write_t                            write_o,
-  output logic [Lanes-1:0][HALF_W-1:0]             line_o
+  output logic [Lanes-1:0][HALF_W-1:0]             line_o,
+  output logic [Cores-1:0]                         window_cores_o,
+  output window_write_t                            window_o,
+  output logic [Cores-1:0][18:0]                   loads_o          // weights of each, if ROW
 );
   if (DMax < 8 || DMax > 512 || LMax < 1 || LMax > 8 || Cores < 1 || Cores > 3 || Banks < 1
       || Banks > 8 || Lanes < 2 || Lanes > 264 || (Slots != 2 && Slots != 4)) begin : gen_bad_size
@@ -69,10 +79,23 @@ module jd_sparse_lau
   logic                list_write_q;
   logic [SideW-1:0]    list_side_q;
   logic [INDEX_W-1:0]  list_place_q;
+  logic [1:0]          list_owner_q;
   part_t               list_part_q;
   logic [3:0]          pitch;
+  logic [1:0][2:1][DIM_W-1:0] bounds_q;          // rows, columns: first ones of cores 1 and 2
   assign pitch = 4'((13'(plan_layer_i.n) + 13'(WORD_BANKS - 1)) >> BankW);
+  function automatic logic [DIM_W-1:0] part_of(input logic [DIM_W-1:0] count, input int unsigned c);
+    logic [DIM_W:0] times;
+    if (c >= Cores) return '1;
+    times = (c == 2) ? {count, 1'b0} : {1'b0, count};
+    return (Cores == 3) ? DIM_W'((22'(times) * 22'd683) >> 11) : DIM_W'(times >> 1);
+  endfunction
+  assign owner_o = 2'(DIM_W'(table_i.list.index) >= bounds_q[table_i.list.columns][1])
+                   + 2'(DIM_W'(table_i.list.index) >= bounds_q[table_i.list.columns][2]);
   always_ff @(posedge clk_i) begin
+    for (int unsigned c = 1; c < 3; c++)
+      {bounds_q[1][c], bounds_q[0][c]} <= {part_of(plan_layer_i.n, c), part_of(plan_layer_i.m, c)};
+    list_owner_q <= owner_o;
     if (!rst_ni) list_write_q <= 1'b0;
     else         list_write_q <= table_i.list.valid;
     list_side_q      <= SideW'({table_i.list.layer, table_i.list.columns});
@@ -88,7 +111,7 @@ module jd_sparse_lau
     logic [WINDOW_W-1:0] first;
     logic [WINDOW_W-1:0] last;
   } span_t;
-  logic                             busy_q, dx_q, taken;
+  logic                             busy_q, dx_q, row_q, contiguous_q, uncached_q, taken;
   logic [LAYER_W-1:0]               number_q;
   logic [1:0]                       split_q;
   logic [P_LINE_W-1:0]              base_q;
@@ -109,10 +132,13 @@ module jd_sparse_lau
       windows_q[SideW'({table_i.window.layer, table_i.window.pass == PassDx})]
           <= table_i.window.number + 1'b1;
     if (taken) begin
-      number_q <= in_number_i;
-      dx_q     <= in_dx_i;
-      split_q  <= in_dx_i ? '0 : in_layer_i.split_log2;
-      base_q   <= P_LINE_W'(in_layer_i.w_base >> BankW);
+      number_q   <= in_number_i;
+      dx_q       <= in_dx_i;
+      row_q      <= in_row_i && Cores > 1;
+      contiguous_q <= !in_policy_i;
+      uncached_q <= in_uncached_i;
+      split_q    <= in_dx_i ? '0 : in_layer_i.split_log2;
+      base_q     <= P_LINE_W'(in_layer_i.w_base >> BankW);
     end
   end
   jd_mem_1r1w #(.Depth (Sides << WINDOW_W), .LaneW ($bits(window_t))) u_windows (
@@ -140,10 +166,6 @@ module jd_sparse_lau
 
   // ---- Fetch of a window's lanes, while the window before it is gathered
   typedef enum logic [1:0] {StNone, StRead, StSlots, StFull} fetch_t;
-  typedef struct packed {
-    logic [INDEX_W-1:0] first;
-    logic [DIM_W-1:0]   depth;
-  } ranks_t;
   fetch_t                       fetch_q;
   logic [SlotW-1:0]             slot_q;
   logic [ChunkW-1:0]            chunk_q;
@@ -156,6 +178,7 @@ module jd_sparse_lau
   logic [INDEX_W-1:0]           produced;                          // place of the chunk's first
   logic [LANE_W-1:0]            left, many;
   logic                         last_chunk, last_slot, has_ranks, moves, swap_lanes;
+  logic                         fetched_q, shared;                 // lanes; the cores' ranks
   part_t [WORD_BANKS-1:0]       stored, turned;
   logic [BankW-1:0]             turn;
   assign slot_now   = window.slots[slot_q];
@@ -189,8 +212,8 @@ module jd_sparse_lau
       unique case (fetch_q)
         StNone:  if (busy_q && !taken && ask_q != windows_q[side]) fetch_q <= StRead;
         StRead:  fetch_q <= StSlots;
-        StSlots: if (!has_ranks)     fetch_q <= StNone;
-                 else if (last_slot) fetch_q <= StFull;
+        StSlots: if (!has_ranks) fetch_q <= StNone;
+                 else if ((last_slot || fetched_q) && (shared || !row_q)) fetch_q <= StFull;
         StFull:  if (swap_lanes)     fetch_q <= StNone;
         default: fetch_q <= StNone;
       endcase
@@ -201,7 +224,9 @@ module jd_sparse_lau
       slot_q      <= '0;
       chunk_q     <= '0;
       lane_q      <= '0;
+      fetched_q   <= 1'b0;
     end else begin
+      fetched_q <= fetched_q || last_slot;
       chunk_q <= last_chunk ? '0 : chunk_q + 1'b1;
       if (last_chunk) slot_q <= slot_q + 1'b1;
       lane_q  <= lane_q + many;
@@ -211,7 +236,7 @@ module jd_sparse_lau
       for (int unsigned b = 0; b < Banks; b++)
         next_banks_q[b] <= !spans[b].empty && ask_q >= spans[b].first && ask_q <= spans[b].last;
     end
-    if (fetch_q == StSlots) begin
+    if (fetch_q == StSlots && !fetched_q) begin
       for (int unsigned i = 0; i < Lanes; i++) begin
         if (LANE_W'(i) >= lane_q && LANE_W'(i) - lane_q < many) begin
           next_part_q[i] <= turned[BankW'(i)];
@@ -222,9 +247,51 @@ module jd_sparse_lau
     end
   end
 
+  // ---- Ranks of each core
+  logic [1:0]                               step;
+  logic [Cores-1:0][Slots-1:0][INDEX_W-1:0] next_firsts, firsts_q;
+  logic [Cores-1:0][Slots-1:0][DIM_W-1:0]   next_ranks, ranks_q;
+  logic [Cores-1:0][DIM_W-1:0]              next_depths, depths_q; // of this core, and those after
+  logic [INDEX_W-1:0]                       owner_place;
+  logic [1:0]                               owner;
+  jd_mem_1r1w #(.Depth (Sides << PlaceW), .LaneW (2)) u_owners (
+    .clk_i, .rst_ni,
+    .write_en_i   (list_write_q),
+    .write_addr_i ({list_side_q, PlaceW'(list_place_q)}),
+    .write_mask_i (1'b1),
+    .write_data_i (list_owner_q),
+    .read_en_i    (1'b1),
+    .read_addr_i  ({side, PlaceW'(owner_place)}),
+    .read_data_o  (owner)
+  );
+  jd_sparse_shares #(.Cores (Cores), .Slots (Slots)) u_shares (
+    .clk_i, .rst_ni,
+    .clear_i        (taken),
+    .row_i          (row_q),
+    .contiguous_i   (contiguous_q),
+    .place_o        (owner_place),
+    .owner_i        (owner),
+    .split_log2_i   (split_q),
+    .layer_i        (number_q),
+    .dx_i           (dx_q),
+    .start_i        (fetch_q == StRead),
+    .number_i       (ask_q),
+    .window_i       (window),
+    .shared_o       (shared),
+    .step_o         (step),
+    .firsts_o       (next_firsts),
+    .ranks_o        (next_ranks),
+    .depths_o       (next_depths),
+    .window_cores_o, .window_o, .loads_o
+  );
+
   // ---- Ranks: the slots' rows (of DX columns), then the words' banks, then their turns
-  ranks_t [Slots-1:0]           ranks_q;
-  logic [DIM_W-1:0]             depth_q, rank_q;
+  localparam int unsigned CoreW = (Cores > 1) ? $clog2(Cores) : 1;
+  logic [CoreW-1:0]             core_q;
+  logic [Cores-1:0]             cores_q1, cores_q2, cores_q3, cores_q4, cores_q5, cores_q6;
+  logic                         last_core;
+  logic [DIM_W-1:0]             rank_q;
+  logic [INDEX_W-1:0]           offset_q;                          // of the rank's place
   logic                         window_q, swap_q;                  // has ranks left; lanes to take
   logic [Banks-1:0]             banks_q, banks_q1, banks_q2, banks_q3;
   logic                         advance, last_rank, take_window;
@@ -237,14 +304,15 @@ module jd_sparse_lau
   logic [TurnW-1:0]             last_turn_q3, sub_q;
   logic [Lanes-1:0][TurnW-1:0]  turns;
   logic [TurnW-1:0]             last_turn;
-  assign last_rank   = rank_q + 1'b1 == depth_q;
-  assign take_window = fetch_q == StFull && !swap_q && (!window_q || (last_rank && advance));
+  assign last_rank   = rank_q + 1'b1 >= depths_q[0];
+  assign last_core   = last_rank && (!row_q || 32'(core_q) == Cores - 1);
+  assign take_window = fetch_q == StFull && !swap_q && (!window_q || (last_core && advance));
   assign moves       = window_q && advance;
   assign swap_lanes  = swap_q && advance;
   assign advance     = !valid_q3 || sub_q == last_turn_q3;
   for (genvar s = 0; s < Slots; s++) begin : gen_slot
     logic [INDEX_W-1:0] place;
-    assign place = ranks_q[s].first + INDEX_W'(rank_q << split_q);
+    assign place = firsts_q[0][s] + offset_q;
     jd_mem_1r1w #(.Depth (Sides << PlaceW), .LaneW ($bits(part_t))) u_rows (
       .clk_i, .rst_ni,
       .write_en_i   (list_write_q),
@@ -265,30 +333,46 @@ module jd_sparse_lau
       valid_q3 <= 1'b0;
     end else begin
       if (take_window)             window_q <= 1'b1;
-      else if (moves && last_rank) window_q <= 1'b0;
+      else if (moves && last_core) window_q <= 1'b0;
       if (take_window)     swap_q <= 1'b1;
       else if (swap_lanes) swap_q <= 1'b0;
       if (advance) begin
-        valid_q1 <= window_q;
+        valid_q1 <= window_q && depths_q[0] != '0;
         valid_q2 <= valid_q1;
         valid_q3 <= valid_q2;
       end
     end
     if (take_window) begin
-      for (int unsigned s = 0; s < Slots; s++)
-        ranks_q[s] <= '{first: window.slots[s].first, depth: window.slots[s].depth};
-      depth_q <= window.depth;
-      banks_q <= next_banks_q;
+      firsts_q <= next_firsts;
+      ranks_q  <= next_ranks;
+      depths_q <= next_depths;
+      banks_q  <= next_banks_q;
+      core_q   <= '0;
+    end else if (moves && last_rank) begin
+      for (int unsigned c = 0; c + 1 < Cores; c++) begin
+        firsts_q[c] <= firsts_q[c+1];
+        ranks_q[c]  <= ranks_q[c+1];
+        depths_q[c] <= depths_q[c+1];
+      end
+      core_q <= core_q + 1'b1;
     end
-    if (take_window)  rank_q <= '0;
-    else if (moves)   rank_q <= rank_q + 1'b1;
+    if (take_window || (moves && last_rank)) begin
+      rank_q   <= '0;
+      offset_q <= '0;
+    end else if (moves) begin
+      rank_q   <= rank_q + 1'b1;
+      offset_q <= offset_q + ((INDEX_W'(step) + 1'b1) << split_q);
+    end
     if (swap_lanes) begin
       part_q      <= next_part_q;
       lane_slot_q <= next_slot_q;
       used_q      <= next_used_q;
     end
     if (advance) begin
-      for (int unsigned s = 0; s < Slots; s++) there_q1[s] <= rank_q < ranks_q[s].depth;
+      for (int unsigned s = 0; s < Slots; s++) there_q1[s] <= rank_q < ranks_q[0][s];
+      cores_q1 <= row_q ? Cores'(1) << core_q : '1;
+      cores_q2 <= cores_q1;
+      cores_q3 <= cores_q2;
       banks_q1 <= banks_q;
       banks_q2 <= banks_q1;
       banks_q3 <= banks_q2;
@@ -300,7 +384,7 @@ module jd_sparse_lau
       active_q3 <= active_q2;
       word_q3   <= word_q2;
       turn_q3   <= turns;
-      last_turn_q3 <= last_turn >> 1;
+      last_turn_q3 <= uncached_q ? last_turn : last_turn >> 1;
     end
     sub_q <= (!valid_q3 || advance) ? '0 : sub_q + 1'b1;
   end
@@ -318,21 +402,38 @@ module jd_sparse_lau
 
   // ---- Words
   logic [Lanes-1:0]             asked, asked_q4, asked_q5, asked_q6;
-  logic [Lanes-1:0]             port_q4;
+  logic [Lanes-1:0]             port_q3, port_q4;
   logic [Lanes-1:0][BankW-1:0]  bank_q4;
   logic [Lanes-1:0][SINGLE_W-1:0] single_q5;
   logic [Lanes-1:0][HALF_W-1:0] half, half_q;
   logic [2:0]                   first, ends;                       // word of a line, at the stages
   logic [Banks-1:0]             banks_q4, banks_q5, banks_q6;
+  logic                                dense;                      // the second port is taken
+  logic [WORD_BANKS-1:0]               dense_en;
+  logic [WORD_BANKS-1:0][P_LINE_W-1:0] dense_line;
+  jd_sparse_dense #(.Lanes (Lanes)) u_dense (
+    .clk_i, .rst_ni,
+    .start_i (taken && in_uncached_i),
+    .layer_i (in_layer_i),
+    .runs_o  (dense),
+    .en_o    (dense_en),
+    .line_o  (dense_line)
+  );
   always_comb begin
     gather_en_o   = '0;
     gather_line_o = '0;
     for (int unsigned i = 0; i < Lanes; i++) begin
-      asked[i] = valid_q3 && active_q3[i] && turn_q3[i] >> 1 == sub_q;
+      port_q3[i] = !uncached_q && turn_q3[i][0];
+      asked[i]   = valid_q3 && active_q3[i]
+                   && (uncached_q ? turn_q3[i] : turn_q3[i] >> 1) == sub_q;
       if (asked[i]) begin
-        gather_en_o[turn_q3[i][0]][word_q3[i].low]   = 1'b1;
-        gather_line_o[turn_q3[i][0]][word_q3[i].low] = word_q3[i].line;
+        gather_en_o[port_q3[i]][word_q3[i].low]   = 1'b1;
+        gather_line_o[port_q3[i]][word_q3[i].low] = word_q3[i].line;
       end
+    end
+    if (dense) begin
+      gather_en_o[1]   = dense_en;
+      gather_line_o[1] = dense_line;
     end
   end
   for (genvar i = 0; i < Lanes; i++) begin : gen_lane
@@ -357,7 +458,7 @@ module jd_sparse_lau
     end
     first <= {first[1:0], sub_q == '0};
     for (int unsigned i = 0; i < Lanes; i++) begin
-      port_q4[i] <= turn_q3[i][0];
+      port_q4[i] <= port_q3[i];
       bank_q4[i] <= word_q3[i].low;
       if (asked_q4[i]) single_q5[i] <= gather_data_i[port_q4[i]][bank_q4[i]];
     end
@@ -365,14 +466,17 @@ module jd_sparse_lau
     banks_q4 <= banks_q3;
     banks_q5 <= banks_q4;
     banks_q6 <= banks_q5;
+    cores_q4 <= cores_q3;
+    cores_q5 <= cores_q4;
+    cores_q6 <= cores_q5;
   end
-  assign write_o = '{valid: ends[2], cores: CORES'((1 << Cores) - 1), banks: BANKS'(banks_q6)};
+  assign write_o = '{valid: ends[2], cores: CORES'(cores_q6), banks: BANKS'(banks_q6)};
 
   // ---- Begin and end
   logic begin_q, idle;
   assign begin_o = '{valid: begin_q, layer: number_q, dx: dx_q};
   assign idle    = fetch_q == StNone && ask_q == windows_q[side] && !window_q && !swap_q
-                   && !valid_q1 && !valid_q2 && !valid_q3 && ends == '0;
+                   && !valid_q1 && !valid_q2 && !valid_q3 && ends == '0 && !dense;
   assign done_o  = busy_q && !begin_q && idle;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -383,8 +487,8 @@ module jd_sparse_lau
       else if (done_o) busy_q <= 1'b0;
       begin_q <= taken;
     end
-    if (taken)         clocks_o <= '0;
-    else if (valid_q3) clocks_o <= clocks_o + 1'b1;
+    if (taken) clocks_o <= '0;
+    else if (uncached_q ? dense : valid_q3) clocks_o <= clocks_o + 1'b1;
   end
 
   `JD_ASSUME_IF(NumberInRange_M, in_valid_i, 32'(in_number_i) < LMax)

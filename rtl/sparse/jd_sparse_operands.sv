@@ -34,8 +34,7 @@ module jd_sparse_operands
   output logic       fill_set_o,
   output logic       elem_set_o,
   output logic       elem_dx_o,
-  output operation_t operation_o,
-  output logic       y_set_o
+  output operation_t operation_o
 );
   typedef struct packed {
     logic [DIM_W-1:0]              neurons;
@@ -49,7 +48,7 @@ module jd_sparse_operands
   } result_t;
   operand_t x, y, filled;
   result_t  result;
-  logic     x_fill_set, x_set, y_fill_set, r_fill_set;
+  logic     x_fill_set, x_set, y_fill_set, y_set, r_fill_set;
   assign filled = '{neurons: entry_i.neurons, tiles: entry_i.tiles};
   jd_sparse_pair #(.Width ($bits(operand_t))) u_x (
     .clk_i, .rst_ni, .clear_i,
@@ -73,7 +72,7 @@ module jd_sparse_operands
     .filled_i     (end_i && ended_i.op == FY),
     .can_take_o   (y_there_o),
     .take_i       (start_i && entry_i.op == DW),
-    .take_set_o   (y_set_o),
+    .take_set_o   (y_set),
     .about_o      (y),
     .freed_i      (end_i && ended_i.op == DW)
   );
@@ -123,11 +122,12 @@ module jd_sparse_operands
   assign fill_set_o = entry_i.op == FX ? x_fill_set : y_fill_set;
   assign elem_dx_o  = result.dx;
   assign operation_o = '{
+    row: entry_i.flags.row, contiguous: 1'b0,
     pass: entry_i.op == FW ? PassFw : entry_i.op == DX ? PassDx : PassDw,
     number: entry_i.number, layer_tiles: layer_i.tiles,
     split_log2: entry_i.op == FW ? layer_i.split_log2 : '0,
     x_lines: 7'((11'(x_neurons) + 11'(NEURONS - 1)) >> 3), x_set: x_set,
     r_set: r_fill_set, tr: layer_i.tr,
-    y_lines: entry_i.op == DW ? 7'((11'(y_neurons) + 11'(NEURONS - 1)) >> 3) : '0, y_set: y_set_o
+    y_lines: entry_i.op == DW ? 7'((11'(y_neurons) + 11'(NEURONS - 1)) >> 3) : '0, y_set: y_set
   };
 endmodule : jd_sparse_operands

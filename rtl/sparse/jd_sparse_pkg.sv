@@ -137,12 +137,9 @@ package jd_sparse_pkg;
     logic row;
   } flags_t;
 
-  // Whether units execute an instruction. Updates, rows over cores and compression without lists have
-  // no hardware yet.
-  function automatic logic has_hardware(input logic [7:0] op, input flags_t flags);
-    if (op inside {UPD, UPDG})                          return 1'b0;
-    if (flags.row && op[7:4] inside {4'h3, 4'h5, 4'h6}) return 1'b0;
-    return !(flags.nocache && op == COMP);
+  // Whether units execute an instruction. Updates have no hardware yet.
+  function automatic logic has_hardware(input logic [7:0] op);
+    return !(op inside {UPD, UPDG});
   endfunction
 
   typedef struct packed {
@@ -242,11 +239,13 @@ package jd_sparse_pkg;
     logic [LAYER_W-1:0] layer;
     logic [INDEX_W-1:0] place;
     logic [INDEX_W-1:0] index;
+    logic               mine;        // a row that the core has if it has a range of rows
   } list_t;
 
-  // A slot of a window. In FW rank r of a slot is the row at place `first` + r * KSPLIT of the list
-  // of rows, lane i of it the column at place `produced` + i of the list of columns. In DX rows and
-  // columns are exchanged; in DW too if the layer has `tr`. With KSPLIT every slot has all columns.
+  // A slot of a window. In FW rank r of a slot is the row at place `first` + r * (`step` + 1) * KSPLIT
+  // of the list of rows, lane i of it the column at place `produced` + i of the list of columns. In DX
+  // rows and columns are exchanged; in DW too if the layer has `tr`. With KSPLIT every slot has all
+  // columns. The planner's windows have all ranks; jd_sparse_lau writes those of a core in ROW split.
   typedef struct packed {
     logic [INDEX_W-1:0] first;
     logic [DIM_W-1:0]   depth;       // contracted indices; 0: its sums are +0
@@ -254,6 +253,7 @@ package jd_sparse_pkg;
     logic [LANE_W-1:0]  lanes;       // 0: the slot is not used, nor are those above
   } slot_t;
   typedef struct packed {
+    logic [1:0]        step;
     logic [DIM_W-1:0]  depth;        // the largest of the slots': weight lines
     logic [LANE_W-1:0] lanes;        // of all slots
     slot_t [SLOTS-1:0] slots;        // slot 0 has lanes 0, 1 ...
@@ -309,6 +309,8 @@ package jd_sparse_pkg;
 
   // An operation of the array, as all banks get it.
   typedef struct packed {
+    logic               row;           // ROW split
+    logic               contiguous;    // of ranges of rows; else by their places
     pass_e              pass;
     logic [LAYER_W-1:0] number;        // of the layer
     logic [TILES_W-1:0] layer_tiles;   // its NT
@@ -320,6 +322,14 @@ package jd_sparse_pkg;
     logic [6:0]         y_lines;       // of DW, as x_lines
     logic               y_set;
   } operation_t;
+
+  // The core that has a place of a list, in ROW split with POLICY.
+  function automatic logic [1:0] owner_of(input logic [INDEX_W-1:0] place,
+                                          input int unsigned cores);
+    logic [3:0] digits;                  // their sum is the place modulo 3
+    digits = 4'(place[1:0]) + 4'(place[3:2]) + 4'(place[5:4]) + 4'(place[7:6]) + 4'(place[8]);
+    return (cores == 3) ? 2'(digits % 4'd3) : (cores == 2) ? {1'b0, place[0]} : 2'd0;
+  endfunction
 
   // A unit of DW whose sums are in the accumulators: those of rank r in number r of a half.
   typedef struct packed {

@@ -527,7 +527,7 @@ module jd_sparse_plan
       table_o.window <= closed_q;
       table_o.list   <= '{valid: list_valid_q, columns: list_columns, layer: number_q,
                           place: list_tuple_q ? list_place_q : peek_place_i.place,
-                          index: list_index};
+                          index: list_index, mine: 1'b0};
       table_o.place  <= '{valid: list_valid_q && produced, layer: number_q, dx: !list_columns,
                           index: list_index, window: move_from.window, lane: move_from.lane};
       table_o.range  <= '{valid: next, layer: number_q, pass: unit_dx ? PassDx : PassFw,

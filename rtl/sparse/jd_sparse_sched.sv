@@ -70,8 +70,6 @@ module jd_sparse_sched
   output logic                    elem_set_o,
   output logic                    elem_dx_o,          // the results are those of a DX
   output operation_t              op_o,               // of the VPU
-  output logic                    op_y_set_o,
-  output logic                    op_row_o,           // in ROW split
   output logic [CORES-1:0][TILES_W-1:0] op_tiles_o,
   // Counters
   output logic [3:0]              stage_busy_o,       // an instruction of the stage runs
@@ -145,7 +143,7 @@ module jd_sparse_sched
     .out_entry_o (checked_entry)
   );
   assign check_code = (rule_code != '0 || Whole
-                       || has_hardware(checked_entry.op, checked_entry.flags))
+                       || has_hardware(checked_entry.op))
                       ? rule_code : jd_engine_header_map_pkg::E_OPCODE;
 
   // ---- Dispatch
@@ -199,7 +197,7 @@ module jd_sparse_sched
   logic [7:0]            code, code_q;
   logic                  stuck, stale, ends;          // one ended well
   running_t              ends_q;
-  logic                  x_room, y_room, r_room, x_there, y_there, r_there, y_set;
+  logic                  x_room, y_room, r_room, x_there, y_there, r_there;
   operation_t            operation;
   function automatic logic [1:0] kind(input logic [UNITS*HeadW-1:0] all, input unit_e unit);
     return all[unit*HeadW+SEMAPHORES +: 2];
@@ -287,8 +285,7 @@ module jd_sparse_sched
     .y_there_o   (y_there),
     .r_there_o   (r_there),
     .fill_set_o, .elem_set_o, .elem_dx_o,
-    .operation_o (operation),
-    .y_set_o     (y_set)
+    .operation_o (operation)
   );
 
   // ---- To the units
@@ -302,8 +299,6 @@ module jd_sparse_sched
     else        launch_q <= (starts && pick_q == UnitVpu) || (launch_q && !unit_ready_i[UnitVpu]);
     if (starts && pick_q == UnitVpu) begin
       op_o       <= operation;
-      op_y_set_o <= y_set;
-      op_row_o   <= entry_q.flags.row;
       op_tiles_o <= entry_q.tiles;
     end
   end

@@ -60,7 +60,9 @@ module jd_sparse_state
   input  logic [DIM_W-1:0]             encoded_rows_i,    // of the streamed side
   input  logic                         compressed_i,      // COMP
   input  logic [19:0]                  compressor_clocks_i,
+  input  logic                         compressed_row_i,  // in ROW split
   input  logic [18:0]                  weights_i,         // of the layer
+  input  logic [Cores-1:0][18:0]       loads_i,           // in ROW split: of each core
   input  logic [15:0]                  ended_i            // instructions
 );
   jd_sparse_regs_pkg::jd_sparse__in_t  from_hw;
@@ -74,7 +76,7 @@ module jd_sparse_state
   logic [LANE_W+4:0]      useful_q1;
   logic [4:0][31:0]       encoder_q;                      // as OSEL_CLOCKS
   logic [31:0]            hits_q, misses_q;
-  logic [18:0]            load_q;
+  logic [Cores-1:0][18:0] load_q;
   logic [38:0]            third;
   assign third = 39'(weights_i) * 39'd349_526;            // a third of 2^20, rounded up
   always_ff @(posedge clk_i) begin
@@ -104,7 +106,8 @@ module jd_sparse_state
       end
       if (compressed_i) begin
         encoder_q[4] <= 32'(compressor_clocks_i);
-        load_q       <= (Cores == 3) ? third[38:20] : 19'(weights_i / Cores);
+        load_q       <= compressed_row_i ? loads_i
+                        : {Cores{(Cores == 3) ? third[38:20] : 19'(weights_i / Cores)}};
       end
     end
   end
@@ -184,7 +187,7 @@ module jd_sparse_state
     from_hw.MISSES.value.next        = misses_q;
     for (int unsigned k = 0; k < 5; k++)     from_hw.OSEL_CLOCKS[k].value.next = encoder_q[k];
     for (int unsigned k = 0; k < CORES; k++)
-      from_hw.CORE_LOAD[k].value.next = (k < Cores) ? 32'(load_q) : '0;
+      from_hw.CORE_LOAD[k].value.next = (k < Cores) ? 32'(load_q[k % Cores]) : '0;
     from_hw.OVF.value.next           = '0;                // there is no optimizer yet
     from_hw.NONFINITE.value.next     = 32'(nonfinite_i);
     from_hw.PC.value.next            = 32'(ended_i);

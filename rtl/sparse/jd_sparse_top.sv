@@ -111,7 +111,8 @@ module jd_sparse_top
   logic [SparseCores-1:0][LANE_W+2:0] useful;
   encoder_clocks_t                   encoder_clocks;
   logic [DIM_W-1:0]                  encoded_rows;
-  logic                              compressed, nonfinite;
+  logic                              compressed, compressed_row, nonfinite;
+  logic [SparseCores-1:0][18:0]      loads;
   logic [19:0]                       compressor_clocks;
   logic [18:0]                       weights;
   logic [15:0]                       run_ended;
@@ -141,7 +142,9 @@ module jd_sparse_top
     .encoded_rows_i      (encoded_rows),
     .compressed_i        (compressed),
     .compressor_clocks_i (compressor_clocks),
+    .compressed_row_i    (compressed_row),
     .weights_i           (weights),
+    .loads_i             (loads),
     .ended_i             (run_ended)
   );
 
@@ -346,7 +349,6 @@ module jd_sparse_top
   logic [CORES-1:0][TILES_W-1:0] op_tiles;
   logic [LAYERS-1:0]             planned;
   logic                          fill_set, elem_set, elem_dx, plan_failed;
-  logic                          unused_y_set, unused_row;
   logic [7:0]                    dma_code;
   logic [1:0]                    dma_response;
   jd_sparse_sched #(
@@ -386,8 +388,6 @@ module jd_sparse_top
     .elem_set_o      (elem_set),
     .elem_dx_o       (elem_dx),
     .op_o            (operation),
-    .op_y_set_o      (unused_y_set),
-    .op_row_o        (unused_row),
     .op_tiles_o      (op_tiles),
     .stage_busy_o    (stage_busy),
     .unit_busy_o     (unit_busy),
@@ -448,9 +448,10 @@ module jd_sparse_top
     .encoded_rows_o      (encoded_rows),
     .compressed_o        (compressed),
     .compressor_clocks_o (compressor_clocks),
-    .weights_o           (weights)
+    .compressed_row_o    (compressed_row),
+    .weights_o           (weights),
+    .loads_o             (loads)
   );
   logic unused;
-  assign unused = ^{unused_idle, unused_number, unused_value, unused_y_set, unused_row,
-                    unused_update};
+  assign unused = ^{unused_idle, unused_number, unused_value, unused_update};
 endmodule : jd_sparse_top

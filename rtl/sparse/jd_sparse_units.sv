@@ -93,7 +93,9 @@ module jd_sparse_units
   output logic [DIM_W-1:0]                 encoded_rows_o, // of the streamed side
   output logic                             compressed_o,   // a COMP ends
   output logic [19:0]                      compressor_clocks_o,
-  output logic [18:0]                      weights_o       // of its layer
+  output logic                             compressed_row_o,
+  output logic [18:0]                      weights_o,      // of its layer
+  output logic [Cores-1:0][18:0]           loads_o         // of them each core's, in ROW split
 );
   logic rst_n;
   assign rst_n = rst_ni && !clear_i;
@@ -146,6 +148,11 @@ module jd_sparse_units
   // ---- LAU: plans, and compression, which ends when the weights are counted, too
   logic                         plan_ready, plan_done, plan_starts, lau_ready, lau_done;
   logic                         comp_starts, comp_runs_q, comp_over_q, comp_q, counted;
+  logic [Cores-1:0]             window_cores;
+  logic [1:0]                   list_owner;
+  logic [LMax-1:0]              contiguous_q;   // layers whose COMP had no POLICY
+  operation_t                   operation;
+  window_write_t                window;
   logic [LAYER_W-1:0]           plan_peek, comp_number_q;
   layer_t                       plan_layer_q;
   table_t                       plan_table;
@@ -192,12 +199,19 @@ module jd_sparse_units
     .in_number_i   (instruction_i.number),
     .in_layer_i    (instruction_i.layer),
     .in_dx_i       (instruction_i.op == COMPT),
+    .in_row_i      (instruction_i.flags.row),
+    .in_policy_i   (instruction_i.flags.policy),
+    .owner_o       (list_owner),
+    .in_uncached_i (instruction_i.flags.nocache),
     .done_o        (lau_done),
     .clocks_o      (compressor_clocks_o),
     .gather_en_o, .gather_line_o, .gather_data_i,
     .begin_o       (weight_begin),
     .write_o       (weight_write),
-    .line_o        (weight_line)
+    .line_o        (weight_line),
+    .window_cores_o (window_cores),
+    .window_o      (window),
+    .loads_o
   );
   jd_sparse_nonzero #(.GMax (GMax)) u_nonzero (
     .clk_i,
@@ -221,6 +235,11 @@ module jd_sparse_units
     if (comp_starts) begin
       comp_number_q <= instruction_i.number;
       comp_q        <= instruction_i.op == COMP;
+      compressed_row_o <= instruction_i.flags.row;
+    end
+    for (int unsigned l = 0; l < LMax; l++) begin
+      if (comp_starts && instruction_i.op == COMP && instruction_i.number == LAYER_W'(l))
+        contiguous_q[l] <= !instruction_i.flags.policy;
     end
   end
 
@@ -255,15 +274,34 @@ module jd_sparse_units
   logic             clears;
   logic [Cores-1:0][OptLanes-1:0][SINGLE_W-1:0] unused_gradients;
   logic [Cores-1:0][NEURONS-1:0][SINGLE_W-1:0]  unused_sums;
+  logic [Cores-1:0]                              sums_valid;
+  logic [Cores-1:0][Channels-1:0][TUPLE_W-1:0]   sums;
+  logic                                          rows_valid;
+  logic [Channels-1:0][TUPLE_W-1:0]              rows;
+  jd_sparse_rows #(.Cores (Cores), .Channels (Channels), .AddLatency (AddLatency)) u_rows (
+    .clk_i,
+    .rst_ni    (rst_n),
+    .valid_i   (sums_valid[0]),
+    .columns_i (sums),
+    .valid_o   (rows_valid),
+    .columns_o (rows)
+  );
   for (genvar c = 0; c < Cores; c++) begin : gen_core
+    table_t core_table_q;                  // a window comes from the planner or the compressor
+    always_ff @(posedge clk_i) begin
+      core_table_q <= plan_table;
+      core_table_q.list.mine <= list_owner == 2'(c);
+      if (window.valid && window_cores[c]) core_table_q.window <= window;
+    end
     jd_sparse_core #(
-      .Banks (Banks), .Lanes (Lanes), .Slots (Slots), .Acc (Acc), .DMax (DMax), .LMax (LMax),
+      .Core (c), .Cores (Cores), .Banks (Banks), .Lanes (Lanes), .Slots (Slots), .Acc (Acc),
+      .DMax (DMax), .LMax (LMax),
       .WinMax (WinMax), .WRows (WRows), .XRows (XRows), .YRows (YRows), .RRows (RRows),
       .GRows (GRows), .ARows (ARows), .BWords (BWords), .DrainW (DrainW), .OptLanes (OptLanes),
       .Channels (Channels), .MulLatency (MulLatency), .AddLatency (AddLatency)
     ) u_core (
       .clk_i, .rst_ni, .clear_i,
-      .table_i           (plan_table),
+      .table_i           (core_table_q),
       .bias_i,
       .weight_begin_i    (weight_begin),
       .weight_write_i    ((weight_write.valid && weight_write.cores[c])
@@ -277,7 +315,7 @@ module jd_sparse_units
       .fill_done_o       (fill_done[c]),
       .op_ready_o        (op_ready[c]),
       .op_valid_i        (start_i[UnitVpu] && ready_o[UnitVpu]),
-      .op_i,
+      .op_i              (operation),
       .op_tiles_i        (op_tiles_i[c]),
       .op_done_o         (op_done[c]),
       .busy_o            (busy[c]),
@@ -289,6 +327,10 @@ module jd_sparse_units
       .elem_set_i,
       .elem_tiles_i      (instruction_i.tiles[c]),
       .elem_done_o       (elem_done[c]),
+      .sums_valid_o      (sums_valid[c]),
+      .sums_o            (sums[c]),
+      .rows_valid_i      (rows_valid),
+      .rows_i            (rows),
       .comm_idle_o       (comm_idle[c]),
       .comm_start_i      (start_i[UnitComm]),
       .comm_i            (instruction_i),
@@ -318,6 +360,13 @@ module jd_sparse_units
       .bias_sum_data_o   (unused_sums[c])
     );
   end
+  always_comb begin
+    operation            = op_i;
+    operation.contiguous = 1'b0;
+    for (int unsigned l = 0; l < LMax; l++) begin
+      if (op_i.number == LAYER_W'(l)) operation.contiguous = contiguous_q[l];
+    end
+  end
   assign busy_o            = |busy;
   assign ready_o[UnitFill] = &fill_idle;
   assign ready_o[UnitVpu]  = &op_ready;
@@ -343,6 +392,7 @@ module jd_sparse_units
   assign ready_o[UnitOpt] = 1'b1;
   assign done_o[UnitOpt]  = opt_q;
   always_ff @(posedge clk_i) opt_q <= rst_n && start_i[UnitOpt];
+  `JD_ASSERT(InStep_A, sums_valid == '0 || sums_valid == '1)
   logic unused;
   assign unused = ^{unused_group_ready, unused_bits, unused_gradients, unused_sums};
 endmodule : jd_sparse_units

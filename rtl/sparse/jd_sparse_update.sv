@@ -14,9 +14,9 @@
 //          weights in one bank of the parameter memory go one by one. A bias per clock. The first
 //          segment's lanes and the stages add some 100 clocks. A sum that is not taken stops the walk,
 //          not what is under way.
-// Numbers  FP32; see jd_sparse_update_lane. With row_i the gradients of core 0 are all there is: each core
-//          has those of all rows. Layers with one group have no sums. Each weight is read and written
-//          once.
+// Numbers  FP32; see jd_sparse_update_lane. With row_i the biases' gradients of core 0 are all there is;
+//          of a weight's the other cores have +0. Layers with one group have no sums. Each weight is read
+//          and written once.
 // Source   docs/sparse.md (numbers). Golden model: models/sparse/machine.py, _update_weights.
 `include "jd_assert.svh"
 module jd_sparse_update
@@ -208,7 +208,7 @@ module jd_sparse_update
         gradients_q[k][c] <= gradient_data_i[c][k];
         if (k == 0 && bias_q[READ_LATENCY])
           gradients_q[k][c] <= bias_sum_data_i[c][neuron_q[READ_LATENCY]];
-        if (row_q && c != 0) gradients_q[k][c] <= '0;
+        if (k == 0 && bias_q[READ_LATENCY] && row_q && c != 0) gradients_q[k][c] <= '0;
       end
     end
   end

@@ -30,7 +30,8 @@ def lanes_bench(lanes: int, acc: int, drain: int, seed: int) -> Player:
         CORE, "jd_sparse_lanes",
         {
             "valid_i": 1, "first_i": 1, "window_i": WINDOW_BITS, "rank_i": 10,
-            "accumulator_i": acc.bit_length() - 1, "x_i": 64, "w_i": 16 * lanes,
+            "accumulator_i": acc.bit_length() - 1, "skips_i": 4, "lane_skips_i": lanes,
+            "skipped_i": 36, "x_i": 64, "w_i": 16 * lanes,
             "read_lane_i": 9, "read_row_i": acc.bit_length() - 3,
             "chunk_i": max(1, (-(-lanes // 6) - 1).bit_length()),
         },
@@ -54,16 +55,19 @@ def test_sparse_lanes(lanes: int, acc: int, drain: int, seed: int) -> None:
             take = int(rng.integers(1, left + 1)) if left else 0
             slots.append(Slot(0, int(rng.choice([0, 1, 2, 5])), 0, take))
             left -= take
+        skips = rng.random(len(slots)) < rng.choice([0, 0.3])
         used = sum(s.lanes for s in slots)
         depth = max(1, max(s.depth for s in slots))
         first = 4 * int(rng.integers(0, acc // 4))  # accumulators of this unit
         x = operands(rng, depth, 4, 4)  # rank, vector, slot
         w = operands(rng, depth, lanes)
         owner = np.repeat(np.arange(len(slots)), [s.lanes for s in slots])
+        lane_skips = rng.random(used) < rng.choice([0, 0.3])
+        skipped = [int(lane_skips[owner == s].sum()) for s in range(len(slots))]
         want = np.zeros((used, 4), np.float16)
         useful = []
         for rank in range(depth):
-            on = np.array([rank < slots[s].depth for s in owner])
+            on = np.array([rank < slots[s].depth and not skips[s] for s in owner]) & ~lane_skips
             useful.append(int(on.sum()))
             new = multiply_add(want, x[rank][:, owner].T, w[rank, :used, None])
             want = np.where(on[:, None], new, want)
@@ -75,6 +79,9 @@ def test_sparse_lanes(lanes: int, acc: int, drain: int, seed: int) -> None:
             valid_i=np.ones(clocks), first_i=ranks == 0, rank_i=ranks,
             window_i=words([word] * clocks, WINDOW_BITS),
             accumulator_i=first + np.arange(clocks) % 4,
+            skips_i=words([concat(*((int(x), 1) for x in skips[::-1]))] * clocks, 4),
+            lane_skips_i=words([concat(*((int(x), 1) for x in lane_skips[::-1]))] * clocks, lanes),
+            skipped_i=words([concat(*((x, 9) for x in skipped[::-1]))] * clocks, 36),
             x_i=words([lanes_of(row) for row in x.reshape(clocks, 4)], 64),
             w_i=words([lanes_of(row) for row in w[ranks]], 16 * lanes),
         )  # fmt: skip

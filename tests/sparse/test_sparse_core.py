@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -43,6 +44,7 @@ from verif.sparse.tables import (
 LMAX, DMAX, AROWS = 3, 32, 256
 RATES = Rates(*[np.float32(0)] * 5)
 NO_MEMORY = cast(Memory, None)  # these instructions do not use it
+CORE = 1  # number of the core that is there
 # banks, lanes, channels, DrainW, OptLanes
 CORES = [(2, 5, 2, 4, 2), regress(3, 9, 4, 2, 6), regress(1, 33, 8, 1, 4)]
 
@@ -55,7 +57,7 @@ def geometry(banks: int, lanes: int, channels: int, drain: int, word: int) -> Ge
 
 
 def core_bench(g: Geometry, seed: int) -> Player:
-    """A core of a build, of which there is one."""
+    """A core of a build: CORE of three."""
     banks, lanes, word = g.banks, g.lanes, g.opt_lanes
     words_of_bank = g.g_rows * -(-lanes // word)
     block = Block(
@@ -66,7 +68,7 @@ def core_bench(g: Geometry, seed: int) -> Player:
             "fill_start_i": 1, "fill_i": INSTRUCTION_BITS, "fill_tiles_i": 4, "fill_set_i": 1,
             "op_valid_i": 1, "op_i": OPERATION_BITS, "op_tiles_i": 4,
             "elem_start_i": 1, "elem_i": INSTRUCTION_BITS, "elem_dx_i": 1, "elem_set_i": 1,
-            "elem_tiles_i": 4,
+            "elem_tiles_i": 4, "rows_valid_i": 1, "rows_i": 64 * g.channels,
             "comm_start_i": 1, "comm_i": INSTRUCTION_BITS, "comm_tiles_i": 4,
             "comm_vectors_i": 16, "agents_i": 8, "inverse_i": 32,
             "dma_read_i": 1, "dma_read_line_i": 16, "dma_write_i": 1, "dma_write_line_i": 16,
@@ -77,13 +79,15 @@ def core_bench(g: Geometry, seed: int) -> Player:
         },
         {
             "fill_idle_o": 1, "fill_done_o": 1, "op_ready_o": 1, "op_done_o": 1, "busy_o": 1,
-            "useful_o": 12, "elem_idle_o": 1, "elem_done_o": 1, "dma_read_ready_o": 1,
+            "useful_o": 12, "elem_idle_o": 1, "elem_done_o": 1, "sums_valid_o": 1,
+            "sums_o": 64 * g.channels, "dma_read_ready_o": 1,
             "dma_read_data_o": 512, "dma_write_ready_o": 1, "nonfinite_o": 1,
             "gradient_data_o": 32 * word, "bias_sum_data_o": 256,
         },
     )  # fmt: skip
     parameters = {
-        "Banks": banks, "Lanes": lanes, "Acc": g.acc, "DMax": g.d_max, "LMax": g.l_max,
+        "Core": CORE, "Cores": 3, "Banks": banks, "Lanes": lanes, "Acc": g.acc,
+        "DMax": g.d_max, "LMax": g.l_max,
         "WinMax": g.win_max, "WRows": g.w_rows, "XRows": g.x_rows, "YRows": g.y_rows,
         "RRows": g.r_rows, "GRows": g.g_rows, "ARows": g.a_rows, "BWords": g.b_words,
         "DrainW": g.drain_w, "OptLanes": word, "Channels": g.channels,
@@ -96,11 +100,19 @@ def bench(banks: int, lanes: int, channels: int, drain: int, word: int, seed: in
 
 
 class Both:
-    """The core and the golden machine, with the same layers, weights and tensors."""
+    """The core and the golden machine, with the same layers, weights and tensors.
 
-    def __init__(self, rng: np.random.Generator, sim: Player, g: Geometry) -> None:
+    Attributes:
+        mine: the core's number in the machine, of one core or in ROW split of three.
+    """
+
+    def __init__(
+        self, rng: np.random.Generator, sim: Player, g: Geometry, row: bool = False
+    ) -> None:
         self.rng, self.sim, self.geometry = rng, sim, g
-        self.machine = Machine(g)
+        self.machine = Machine(replace(g, cores=3) if row else g)
+        self.mine, self.split = (CORE, Flag.ROW) if row else (0, Flag(0))
+        self.contiguous = False  # ranges of rows
         self.sets = {"x": 0, "y": 0, "w": 0, "r": 0}  # of operands; results, written and read
         self.compared = 0
 
@@ -118,10 +130,13 @@ class Both:
                 rng.integers(0, layer.groups, layer.m), rng.integers(0, layer.groups, layer.n),
                 layer.groups, g.width,
             )  # fmt: skip
-            for op in (Op.PLAN, Op.COMP, Op.COMPT):
-                self.model(Instruction(op, layer=number))
+            self.model(Instruction(Op.PLAN, layer=number))
+            policy = Flag.POLICY if self.split and not self.contiguous else Flag(0)
+            for op in (Op.COMP, Op.COMPT):
+                self.model(Instruction(op, flags=int(self.split | policy), layer=number))
             assert state.plan is not None
-            table = table_words(number, state.encoding, state.plan, layer, g.banks, before)
+            mine = state.owner == self.mine if self.contiguous else None
+            table = table_words(number, state.encoding, state.plan, layer, g.banks, before, mine)
             sim.run(len(table), table_i=words(table, TABLE_BITS))
             before.append(state.plan)
             self._weights(number, layer)
@@ -169,7 +184,7 @@ class Both:
 
     def write(self, line: int, data: np.ndarray) -> None:
         """Lines [N, 8, 4] float16, by bank."""
-        self.machine.store[0, line : line + len(data)] = data.view(np.uint16)
+        self.machine.store[self.mine, line : line + len(data)] = data.view(np.uint16)
         self.sim.run(
             len(data), dma_write_i=np.ones(len(data)),
             dma_write_line_i=line + np.arange(len(data)),
@@ -184,7 +199,7 @@ class Both:
             dma_read_line_i=np.arange(lines + 2) % lines,
         )  # fmt: skip
         got = np.ascontiguousarray(out["dma_read_data_o"][2:]).view(np.uint16).reshape(-1, 8, 4)
-        want = self.machine.store[0]
+        want = self.machine.store[self.mine]
         wrong = np.argwhere(got != want)
         assert not wrong.size, f"{len(wrong)} wrong, first line, bank, vector {wrong[0]}"
 
@@ -208,7 +223,7 @@ class Both:
         sim, op = self.sim, one.code
         layer = self.machine.layers[one.layer].layer
         word = words([instruction_word(one, layer)], INSTRUCTION_BITS)
-        tiles, go = np.array([one.tiles[0]]), np.ones(1)
+        tiles, go = np.array([one.tiles[self.mine]]), np.ones(1)
         if op in (Op.FX, Op.FY):
             which_set, done = self.sets["x" if op == Op.FX else "y"], "fill_done_o"
             sim.run(1, fill_start_i=go, fill_i=word, fill_tiles_i=tiles, fill_set_i=[which_set])  # type: ignore[arg-type]
@@ -216,8 +231,9 @@ class Both:
             which = {Op.FW: FW, Op.DX: DX, Op.DW: DW}[op]
             done = "op_done_o"
             operation = operation_word(
-                which, one.layer, layer, neurons, self.sets["x"], self.sets["w"], self.sets["y"]
-            )
+                which, one.layer, layer, neurons, self.sets["x"], self.sets["w"], self.sets["y"],
+                one.has(Flag.ROW), self.contiguous,
+            )  # fmt: skip
             assert sim.run(
                 1, op_valid_i=go, op_i=words([operation], OPERATION_BITS), op_tiles_i=tiles
             )["op_ready_o"][0]  # fmt: skip
@@ -245,7 +261,7 @@ class Both:
             at = 0
             for m, n in zip(encoding.row_lists, encoding.column_lists, strict=True):
                 size = len(m) * len(n)
-                want[np.ix_(m, n)] = state.grads[0][at : at + size].reshape(len(m), len(n))
+                want[np.ix_(m, n)] = state.grads[self.mine][at : at + size].reshape(len(m), len(n))
                 at += size
             windows = windows_of(encoding, plan, layer)[DW]
             rows, columns = lists_of(encoding)
@@ -289,7 +305,7 @@ class Both:
                 bias_sum_line_i=np.minimum(np.arange(count + 2), count - 1),
             )["bias_sum_data_o"][2:]  # fmt: skip
             codes = np.ascontiguousarray(sums).reshape(-1)[: layer.n]
-            assert (codes == state.biases[0].view(np.uint32)).all(), (number, codes)
+            assert (codes == state.biases[self.mine].view(np.uint32)).all(), (number, codes)
         assert sim.run(1)["nonfinite_o"][0] == self.machine.nonfinite
 
 
@@ -317,16 +333,18 @@ def configure(rng: np.random.Generator, both: Both, lanes: int) -> None:
             break
 
 
-@builds(bench)
+@builds(lambda banks, lanes, channels, drain, word, row: bench(banks, lanes, channels, drain, word))
+@pytest.mark.parametrize("row", [False, True], ids=["vec", "row"])
 @pytest.mark.parametrize(("banks", "lanes", "channels", "drain", "word"), CORES)
 def test_sparse_core_gradients(
-    banks: int, lanes: int, channels: int, drain: int, word: int, seed: int
+    banks: int, lanes: int, channels: int, drain: int, word: int, row: bool, seed: int
 ) -> None:
-    """FX and FY with and without BSUM, gates, DW on DW, of random layers, to the bit."""
+    """FX and FY with and without BSUM, gates, DW on DW, of random layers; the core's rows."""
     rng = np.random.default_rng(seed)
     g = geometry(banks, lanes, channels, drain, word)
-    both = Both(rng, bench(banks, lanes, channels, drain, word, seed), g)
+    both = Both(rng, bench(banks, lanes, channels, drain, word, seed), g, row)
     for _ in range(scale(12, 3)):
+        both.contiguous = row and bool(rng.random() < 0.5)
         configure(rng, both, lanes)
         lines = half(rng.standard_normal((AROWS, 8, 4)))
         lines[rng.random(lines.shape) < rng.choice([0, 1e-4, 1e-3])] = np.inf
@@ -335,6 +353,8 @@ def test_sparse_core_gradients(
             number = int(rng.integers(0, LMAX))
             layer = both.machine.layers[number].layer
             tiles = (int(rng.integers(1, layer.tiles + 1)), 0, 0)
+            if row:
+                tiles = (tiles[0],) * 3
             fills = [(layer.m, Op.FX), (layer.n, Op.FY)]
             if layer.tr:
                 fills = [(layer.m, Op.FY), (layer.n, Op.FX)]
@@ -350,7 +370,8 @@ def test_sparse_core_gradients(
                     )
                 )
             first = layer.n if layer.tr else layer.m
-            both.run(Instruction(Op.DW, layer=number, tiles=tiles), neurons=first)
+            split = int(Flag.ROW) if row else 0
+            both.run(Instruction(Op.DW, flags=split, layer=number, tiles=tiles), neurons=first)
             if rng.random() < 0.5:
                 both.check_gradients()
             if rng.random() < 0.3:

@@ -248,8 +248,9 @@ def test_sparse_gradient_order(lanes: int, drain: int, word: int, seed: int) -> 
         least = plan.gradient.bank_clocks(1, word) if which[0] == DW else []
         clocks = least[INDEX] if len(least) > INDEX else 0
         given, done = 0, []
+        waits = int(rng.integers(5))  # clocks in which the second one could begin
         for clock in range(3000):
-            go = given < 3
+            go = given < 3 and (given != 1 or waits == 0)
             now = which[min(given, 2)]
             out = sim.run(
                 1, op_valid_i=np.array([go]), op_tiles_i=np.array([given == 0]),
@@ -257,6 +258,7 @@ def test_sparse_gradient_order(lanes: int, drain: int, word: int, seed: int) -> 
                            OPERATION_BITS),
             )  # fmt: skip
             given += int(go and out["op_ready_o"][0])
+            waits -= int(given == 1 and not go and out["op_ready_o"][0])
             if out["done_o"][0]:
                 done.append(clock)
             if len(done) == 3:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,15 +12,28 @@ import pytest
 from flow.effort import scale
 from flow.regression import builds, regress
 from models.sparse.formats import WORD_BANK, Layer, pitch
+from models.sparse.layer import split_lists
 from models.sparse.numbers import half
 from models.sparse.osel import Encoding, encode
-from models.sparse.plan import Build, Pass, Plan, line_clocks, plan
+from models.sparse.plan import (
+    ROW_CONTIGUOUS,
+    ROW_CYCLIC,
+    Build,
+    Pass,
+    Plan,
+    core_loads,
+    line_clocks,
+    owners,
+    plan,
+)
 from verif.play import Block, Player
 from verif.sparse.tables import (
     DX,
     FW,
     LAYER_BITS,
     TABLE_BITS,
+    WINDOW_BITS,
+    WINDOW_WRITE_BITS,
     Slot,
     layer_word,
     lists_of,
@@ -65,11 +79,14 @@ def bench(size: Size, seed: int) -> Player:
         {
             "store_i": 1, "store_line_i": 12, "store_data_i": 32 * WORD_BANK,
             "plan_layer_i": LAYER_BITS, "table_i": TABLE_BITS, "in_valid_i": 1, "in_number_i": 3,
-            "in_layer_i": LAYER_BITS, "in_dx_i": 1,
+            "in_layer_i": LAYER_BITS, "in_dx_i": 1, "in_row_i": 1, "in_policy_i": 1,
+            "in_uncached_i": 1,
         },
         {
-            "in_ready_o": 1, "done_o": 1, "clocks_o": 20, "begin_o": 5, "write_o": 12,
-            "line_o": 16 * size.build.lanes,
+            "in_ready_o": 1, "owner_o": 2, "done_o": 1, "clocks_o": 20, "begin_o": 5, "write_o": 12,
+            "line_o": 16 * size.build.lanes, "window_cores_o": size.build.cores,
+            "window_o": WINDOW_WRITE_BITS, "loads_o": 19 * size.build.cores,
+            "second_en_o": WORD_BANK, "second_line_o": 12 * WORD_BANK,
         },
         sources=("verif/sparse/jd_sparse_lau_bench.sv",),
     )  # fmt: skip
@@ -103,6 +120,7 @@ def tell(
 ) -> None:
     """What the planner tells of a layer."""
     table = table_words(number_of, found, made, layer, banks)
+    sim.run(1, plan_layer_i=words([layer_word(layer)], LAYER_BITS))
     sim.run(
         len(table), table_i=words(table, TABLE_BITS),
         plan_layer_i=words([layer_word(layer)] * len(table), LAYER_BITS),
@@ -110,73 +128,152 @@ def tell(
     sim.run(1, plan_layer_i=words([layer_word(layer)], LAYER_BITS))
 
 
+@dataclass(frozen=True)
+class Line:
+    """A weight line: FP16 codes, masks of its cores and banks, words that memory banks give."""
+
+    codes: np.ndarray
+    cores: int
+    banks: int
+    asked: np.ndarray
+
+
+def shares(
+    slots: Sequence[Slot], split: int, cores: int, owner: np.ndarray | None
+) -> list[list[list[int]]]:
+    """The ranks of each slot that each core has; without ROW split of one for all.
+
+    Args:
+        slots, split: of a window.
+        cores: of the build.
+        owner: of each place of the contracted list, in ROW split.
+    """
+    if owner is None:
+        return [[list(range(slot.depth)) for slot in slots]]
+    return [
+        [[r for r in range(s.depth) if owner[s.first + r * split] == core] for s in slots]
+        for core in range(cores)
+    ]
+
+
 def lines_wanted(
     w: np.ndarray, found: Encoding, cut: Sequence[Sequence[Slot]], one: Pass, split: int,
-    dx: bool, lanes: int,
-) -> tuple[list[np.ndarray], list[int]]:  # fmt: skip
-    """Weight lines in order, FP16 codes, and the banks of each."""
+    dx: bool, build: Build, owner: np.ndarray | None,
+) -> list[Line]:  # fmt: skip
+    """Weight lines in order."""
     rows, columns = lists_of(found)
     inner, outer = (columns, rows) if dx else (rows, columns)
     w16 = half(w).view(np.uint16)
-    lines, masks = [], []
+    lines = []
     for number_of, slots in enumerate(cut):
-        mask = 0
+        banks = 0
         for unit, bank in enumerate(one.banks):
             if unit // one.tiles == number_of:
-                mask |= 1 << bank
-        for rank in range(max(slot.depth for slot in slots)):
-            line = np.zeros(lanes, np.uint16)
-            lane = 0
-            for slot in slots:
-                for k in range(slot.lanes):
-                    if rank < slot.depth:
-                        a, b = inner[slot.first + rank * split], outer[slot.produced + k]
-                        line[lane] = w16[(b, a) if dx else (a, b)]
-                    lane += 1
-            lines.append(line)
-            masks.append(mask)
-    return lines, masks
+                banks |= 1 << bank
+        for core, mine in enumerate(shares(slots, split, build.cores, owner)):
+            for nth in range(max(map(len, mine))):
+                codes, asked = np.zeros(build.lanes, np.uint16), np.zeros(WORD_BANK, int)
+                lane = 0
+                for slot, ranks in zip(slots, mine, strict=True):
+                    for k in range(slot.lanes):
+                        if nth < len(ranks):
+                            a = inner[slot.first + ranks[nth] * split]
+                            b = outer[slot.produced + k]
+                            codes[lane] = w16[(b, a) if dx else (a, b)]
+                            asked[(a + b) % WORD_BANK] += 1
+                        lane += 1
+                cores = 1 << core if owner is not None else (1 << build.cores) - 1
+                lines.append(Line(codes, cores, banks, asked))
+    return lines
 
 
-def expected_clocks(found: Encoding, layer: Layer, made: Plan, dx: bool) -> int:
-    """Clocks of the words, by the golden model."""
-    rows, columns = found.row_lists, found.column_lists
-    if dx:
-        lower = [m[m >= layer.dx_from] for m in rows]
-        return line_clocks(columns, lower, made.backward.windows)
-    if layer.split > 1:
-        parts = [np.arange(j, layer.m, layer.split) for j in range(layer.split)]
-        windows = made.forward.windows
-        total = 0
-        for rank in range(windows[0].depth):
-            asked = np.zeros(WORD_BANK, int)
-            for part in parts:
-                if rank < len(part):
-                    np.add.at(asked, (part[rank] + np.arange(layer.n)) % WORD_BANK, 1)
-            total += -(-int(asked.max()) // 2)
-        return total
-    return line_clocks(rows, columns, made.forward.windows)
+def check_windows(
+    out: dict[str, np.ndarray], cut: Sequence[Sequence[Slot]], number_of: int, dx: bool, split: int,
+    cores: int, owner: np.ndarray | None,
+) -> None:  # fmt: skip
+    """The windows that the banks of each core get; those without ranks may come or not."""
+    got: dict[tuple[int, int], int] = {}
+    for raw, mask in zip(out["window_o"], out["window_cores_o"], strict=True):
+        value = int.from_bytes(np.ascontiguousarray(raw).tobytes(), "little")
+        if value >> (WINDOW_WRITE_BITS - 1):
+            head = value >> WINDOW_BITS
+            assert head >> 5 & 31 == number_of << 2 | dx
+            for core in range(cores):
+                if int(mask) >> core & 1:
+                    got[head & 31, core] = value & ((1 << WINDOW_BITS) - 1)
+    for k, slots in enumerate(cut):
+        every = shares(slots, split, cores, owner)
+        for core in range(cores):
+            ranks = every[core if owner is not None else 0]
+            if not any(slot.depth for slot in slots):
+                continue
+            value = got[k, core]
+            step = (value >> WINDOW_BITS - 2) + 1
+            assert value >> WINDOW_BITS - 12 & 1023 == max(map(len, ranks))
+            assert value >> WINDOW_BITS - 21 & 511 == sum(slot.lanes for slot in slots)
+            for s, (slot, mine) in enumerate(zip(slots, ranks, strict=True)):
+                one = value >> 37 * s
+                first, depth = one >> 28 & 511, one >> 18 & 1023
+                assert (one >> 9 & 511, one & 511) == (slot.produced, slot.lanes)
+                places = [first + r * step * split for r in range(depth)]
+                assert places == [slot.first + r * split for r in mine]
+
+
+def check_all_read(out: dict[str, np.ndarray], layer: Layer) -> None:
+    """The second port reads each weight once: word (m, n) in bank (m + n) mod 64."""
+    asked: Counter[tuple[int, int]] = Counter()
+    for row in zip(out["second_en_o"], out["second_line_o"], strict=True):
+        mask, lines = (int.from_bytes(np.ascontiguousarray(x).tobytes(), "little") for x in row)
+        for bank in range(WORD_BANK):
+            if mask >> bank & 1:
+                asked[lines >> 12 * bank & 0xFFF, bank] += 1
+    first, wide = layer.w_base // WORD_BANK, pitch(layer.n) // WORD_BANK
+    assert asked == Counter(
+        (first + m * wide + n // WORD_BANK, (m + n) % WORD_BANK)
+        for m in range(layer.m)
+        for n in range(layer.n)
+    )
 
 
 def check(
     sim: Player, size: Size, number_of: int, found: Encoding, layer: Layer, made: Plan,
-    w: np.ndarray, dx: bool,
+    w: np.ndarray, dx: bool, policy: int | None = None, uncached: bool = False,
 ) -> tuple[int, int]:  # fmt: skip
-    """Compress one direction. Returns: clocks of the words, and from its start to its end."""
+    """Compress one direction, with a policy in ROW split.
+
+    Returns: clocks of the words, and from its start to its end.
+    """
     cut = windows_of(found, made, layer)[DX if dx else FW]
     one = made.backward if dx else made.forward
-    split = 1 if dx else layer.split
-    lanes = size.build.lanes
-    want, masks = lines_wanted(w, found, cut, one, split, dx, lanes)
-    clocks = expected_clocks(found, layer, made, dx)
+    split, build = 1 if dx else layer.split, size.build
+    order = lists_of(found)[dx]
+    of_index, of_place = None, None
+    if policy is not None and build.cores > 1:
+        of_index = owners(len(order), order, build.cores, policy)
+        of_place = of_index[order]
+    row = of_place is not None
+    want = lines_wanted(w, found, cut, one, split, dx, build, of_place)
+    ports = 1 if uncached else 2
+    clocks = sum(-(-int(line.asked.max()) // ports) for line in want)
+    if split == 1 and not uncached:  # the golden model's
+        lists = [found.row_lists, [m[m >= layer.dx_from] for m in found.row_lists]][dx]
+        inner, outer = (found.column_lists, lists) if dx else (lists, found.column_lists)
+        every = split_lists(inner, 1, of_index, build.cores)
+        assert clocks == sum(line_clocks(core[0], outer, one.windows) for core in every)
+    dense = layer.m * -(-layer.n // min(build.lanes, WORD_BANK)) if uncached else 0
     fetches = sum(
-        3 + sum(-(-slot.lanes // WORD_BANK) for slot in slots) for slots in cut
+        3 + sum(-(-slot.lanes // WORD_BANK) for slot in slots)
+        + (build.cores * (build.slots + 1) + 8 if row else 0)
+        + (sum(slot.depth for slot in slots) if policy == ROW_CONTIGUOUS else 0)
+        for slots in cut
     )  # fmt: skip
-    limit = clocks + fetches + 4 * len(cut) + PIPELINE
+    limit = max(dense, clocks + fetches) + (4 + build.cores) * len(cut) + PIPELINE
     run = limit + 4
     out = sim.run(
         run, in_valid_i=np.arange(run) == 0, in_number_i=np.full(run, number_of),
         in_layer_i=words([layer_word(layer)] * run, LAYER_BITS), in_dx_i=np.full(run, dx),
+        in_row_i=np.full(run, policy is not None),
+        in_policy_i=np.full(run, policy == ROW_CYCLIC), in_uncached_i=np.full(run, uncached),
     )  # fmt: skip
     (end,) = np.flatnonzero(out["done_o"])
     assert end <= limit
@@ -184,12 +281,19 @@ def check(
     assert int(out["begin_o"][1]) & 15 == number_of << 1 | dx
     at = np.flatnonzero(out["write_o"] >> 11)
     assert len(at) == len(want) and (len(at) == 0 or at[-1] < end)
-    assert (out["write_o"][at] >> 8 & 7 == (1 << size.build.cores) - 1).all()
-    assert (out["write_o"][at] & 255).tolist() == masks
+    assert (out["write_o"][at] >> 8 & 7).tolist() == [line.cores for line in want]
+    assert (out["write_o"][at] & 255).tolist() == [line.banks for line in want]
     if want:
         got = np.ascontiguousarray(out["line_o"][at].reshape(len(at), -1)).view(np.uint16)
-        assert np.array_equal(got[:, :lanes], np.array(want))
-    assert int(out["clocks_o"][end]) == clocks
+        assert np.array_equal(got[:, : build.lanes], np.array([line.codes for line in want]))
+    assert int(out["clocks_o"][end]) == (dense or clocks)
+    if uncached:
+        check_all_read(out, layer)
+    check_windows(out, cut, number_of, dx, split, build.cores, of_place)
+    if of_index is not None and not dx:
+        loads = core_loads(found, of_index, build.cores)
+        value = int.from_bytes(np.ascontiguousarray(out["loads_o"][end]).tobytes(), "little")
+        assert [value >> 19 * c & 0x7FFFF for c in range(build.cores)] == loads.tolist()
     return clocks, int(end)
 
 
@@ -219,7 +323,7 @@ def any_layer(rng: np.random.Generator, size: Size) -> tuple[Encoding, Layer]:
 @builds(lambda size: bench(size, 1))
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size.build.banks}x{size.build.lanes}")
 def test_weight_lines(size: Size, seed: int) -> None:
-    """Random masks, both directions, split sums; lines, banks and clocks."""
+    """Random masks, both directions, split sums, ROW, NOCACHE; lines, windows and clocks."""
     sim, rng = bench(size, seed), np.random.default_rng(seed)
     for _ in range(scale(120, 15)):
         found, layer = any_layer(rng, size)
@@ -229,7 +333,9 @@ def test_weight_lines(size: Size, seed: int) -> None:
         store(sim, layer, w)
         tell(sim, number_of, found, made, layer, size.build.banks)
         for dx in rng.permutation([False, True]):
-            check(sim, size, number_of, found, layer, made, w, bool(dx))
+            policy = [None, ROW_CYCLIC, ROW_CONTIGUOUS][rng.integers(3)]
+            uncached = not dx and bool(rng.random() < 0.3)
+            check(sim, size, number_of, found, layer, made, w, bool(dx), policy, uncached)
 
 
 @builds(lambda: bench(SMALL, 1))

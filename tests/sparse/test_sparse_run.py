@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from models.sparse.formats import (
     program_words,
 )
 from models.sparse.timing import OVERHEAD
-from tests.sparse.test_sparse_engine import BAD_PROGRAMS, READY, A, job, one
+from tests.sparse.test_sparse_engine import BAD_PROGRAMS, READY, job
 from tests.sparse.test_sparse_rtl import (
     CONFIG,
     FAULT,
@@ -52,10 +53,12 @@ PARAMETERS = Kind.W | Kind.BIAS | Kind.GROUP
 X, Z, B = 0, 340, 680  # lines of activations: operand, results, addend
 HAVE = {  # instructions that have hardware, and what they can have
     Op.END: Flag(0), Op.LOADA: Flag.ROW, Op.STOREA: Flag.ROW, Op.ZEROA: Flag(0),
-    Op.ENC: Flag.NOCACHE, Op.ENCT: Flag(0), Op.PLAN: Flag.PLAIN, Op.COMP: Flag(0),
-    Op.COMPT: Flag(0), Op.FX: Flag.SECOND | Flag.GATES | Flag.BSUM, Op.FY: Flag.GATES | Flag.BSUM,
-    Op.FW: Flag(0), Op.DX: Flag(0), Op.DW: Flag(0),
-    Op.LSTMF: Flag.BIAS, Op.LSTMB: Flag(0), Op.LIN: Flag.BIAS | Flag.ADDEND | Flag.SECOND,
+    Op.ENC: Flag.NOCACHE, Op.ENCT: Flag(0), Op.PLAN: Flag.PLAIN,
+    Op.COMP: Flag.ROW | Flag.POLICY | Flag.NOCACHE, Op.COMPT: Flag.ROW | Flag.POLICY,
+    Op.FX: Flag.SECOND | Flag.GATES | Flag.BSUM, Op.FY: Flag.GATES | Flag.BSUM,
+    Op.FW: Flag.ROW, Op.DX: Flag.ROW, Op.DW: Flag.ROW,
+    Op.LSTMF: Flag.BIAS | Flag.ROW, Op.LSTMB: Flag(0),
+    Op.LIN: Flag.BIAS | Flag.ADDEND | Flag.SECOND | Flag.ROW,
     Op.CF: Flag.ROW, Op.CB: Flag.ROW, Op.CLRG: Flag(0),
 }  # fmt: skip
 COUNTERS = ("hits", "misses", "osel_clocks", "core_load")
@@ -126,15 +129,21 @@ class Runs(Pair):
         want, got = (one_of.device.read(at, nbytes) for one_of in self.both)
         np.testing.assert_array_equal(got.view(np.uint16), want.view(np.uint16))
 
-    def group(self, numbers: Sequence[int], encode_op: Op = Op.ENC, check: bool = True) -> None:
-        """Encode, plan and compress layers."""
+    def group(
+        self, numbers: Sequence[int], encode_op: Op = Op.ENC, check: bool = True,
+        row: bool = False, cached: bool = True,
+    ) -> None:  # fmt: skip
+        """Encode, plan and compress layers; COMP with the encoder's row memory or without."""
+        policy = Flag.POLICY if self.rng.random() < 0.5 else Flag(0)
+        split = Flag.ROW | policy if row else Flag(0)
+        more = Flag(0) if cached else Flag.NOCACHE
         program = [Instruction(Op.CLRG, post=1)]
         for turn, k in enumerate(numbers):
             program += [
                 Instruction(encode_op, layer=k, wait=1 - min(turn, 1), post=2),
                 Instruction(Op.PLAN, layer=k, wait=2),
-                Instruction(Op.COMP, layer=k),
-                Instruction(Op.COMPT, layer=k),
+                Instruction(Op.COMP, flags=int(split | more), layer=k),
+                Instruction(Op.COMPT, flags=int(split), layer=k),
             ]
         self.good(program)
         if check:
@@ -201,12 +210,15 @@ def test_activations_come_back(runs: Runs) -> None:
 
 
 # ---- Layers
-def forward(runs: Runs, k: int, tiles: tuple[int, int, int], dx: bool) -> None:
+def forward(runs: Runs, k: int, tiles: tuple[int, int, int], dx: bool, row: bool = False) -> None:
     """A layer's FW or DX from memory to memory, with random places of its results."""
     rng, layer = runs.rng, runs.layers[k]
     n_in, n_out = (layer.n, layer.m - layer.dx_from) if dx else (layer.m, layer.n)
     lines_in, lines_out = -(-n_in // 8), -(-n_out // 8)
-    flags, value = Flag(0), 0
+    split = Flag.ROW if row else Flag(0)
+    if row:
+        tiles = (max(tiles),) * 3
+    flags, value = split, 0
     if not dx and rng.random() < 0.7:
         flags |= Flag.BIAS
     kind = int(rng.integers(3))
@@ -228,7 +240,7 @@ def forward(runs: Runs, k: int, tiles: tuple[int, int, int], dx: bool) -> None:
         move(Op.LOADA, z, at + 16384, 8, tiles, post=4),
         Instruction(Op.FX, 1, int(x_flags), wait=1, layer=k, tiles=tiles, a=x, b=x_b,
                     value=x_value, neurons=n_in),
-        Instruction(Op.DX if dx else Op.FW, 1, layer=k, tiles=tiles),
+        Instruction(Op.DX if dx else Op.FW, 1, int(split), layer=k, tiles=tiles),
         Instruction(Op.LIN, 1, int(flags), wait=4, layer=k, tiles=tiles, d=z,
                     b=b if flags & (Flag.SECOND | Flag.ADDEND) else Tensor(), value=value, post=2),
         move(Op.STOREA, z, out, lines_out, tiles, wait=2),
@@ -258,21 +270,24 @@ SPLIT = [Layer(29, 2, 1, 2, dx_from=3), Layer(64, 64, 1, w_base=2048, b_base=8)]
 def test_dense_layers(runs: Runs, layers: list[Layer]) -> None:
     """From Python to RTL and back, with chains side by side, too."""
     runs.take(layers)
-    runs.group([0, 1])
     for _ in range(scale(10, 1)):
+        row = bool(runs.rng.random() < 0.5)
+        runs.group([0, 1], row=row)
         for k in (0, 1):
             for dx in (False, True):
-                forward(runs, k, tiles_of(runs.rng), dx)
+                forward(runs, k, tiles_of(runs.rng), dx, row)
 
 
 def test_masked_layers(runs: Runs) -> None:
-    """Random networks, groups and tiles; encoded by rows or by columns."""
+    """Random networks, groups and tiles; encoded by rows or by columns; rows over cores."""
     for turn in range(scale(20, 2)):
         layers = [replace(layer, tiles=4) for layer in network(runs.rng, runs.geometry)]
         runs.take(layers)
-        runs.group(range(len(layers)), Op.ENCT if turn % 2 else Op.ENC)
+        row = bool(turn % 2)
+        op = Op.ENCT if runs.rng.random() < 0.5 else Op.ENC
+        runs.group(range(len(layers)), op, row=row, cached=bool(runs.rng.random() < 0.7))
         for k in range(len(layers)):
-            forward(runs, k, tiles_of(runs.rng), bool(runs.rng.integers(2)))
+            forward(runs, k, tiles_of(runs.rng), bool(runs.rng.integers(2)), row)
 
 
 @pytest.mark.regress
@@ -306,11 +321,14 @@ def test_clocks_of_the_array_are_those_of_the_plan(runs: Runs) -> None:
 def test_steps_of_an_lstm(runs: Runs) -> None:
     """LSTMF and LSTMB on blocks that are full of numbers, at any place and skew."""
     runs.take(USUAL)
-    runs.group([1])
     rng, layer, lines = runs.rng, USUAL[1], 16
     at, out = runs.scratch + DATA, runs.scratch + OUT
     for turn in range(scale(20, 3)):
-        tiles = tiles_of(rng)
+        tiles, row = tiles_of(rng), Flag(0)
+        if turn % 4 == 2:
+            tiles, row = (max(tiles),) * 3, Flag.ROW
+        if turn % 4 in (0, 2):
+            runs.group([1], row=bool(row))
         before, block, other = (
             Tensor(line + int(rng.integers(40)), int(rng.integers(8)), lines + int(rng.integers(4)))
             for line in (0, 120, 240)
@@ -329,9 +347,9 @@ def test_steps_of_an_lstm(runs: Runs) -> None:
         else:
             program += [
                 Instruction(Op.FX, 1, wait=1, layer=1, tiles=tiles, a=x, neurons=layer.m),
-                Instruction(Op.FW, 1, layer=1, tiles=tiles),
-                Instruction(Op.LSTMF, 1, int(rng.choice([0, int(Flag.BIAS)])), post=2, layer=1,
-                            tiles=tiles, a=before, d=block),
+                Instruction(Op.FW, 1, int(row), layer=1, tiles=tiles),
+                Instruction(Op.LSTMF, 1, int(row) | int(rng.choice([0, int(Flag.BIAS)])), post=2,
+                            layer=1, tiles=tiles, a=before, d=block),
             ]  # fmt: skip
         program += [
             move(Op.STOREA, before, out, lines, tiles, wait=2),
@@ -346,17 +364,18 @@ def test_steps_of_an_lstm(runs: Runs) -> None:
 def test_gradients_that_are_not_finite_are_noticed(runs: Runs) -> None:
     """DW and BSUM end, and NONFINITE tells of an Inf until the next CLRG."""
     runs.take(USUAL)
-    runs.group([1])
-    layer, tiles = USUAL[1], (2, 1, 1)
+    layer = USUAL[1]
     x, y = Tensor(X, 0, 8), Tensor(Z, 3, 8)
     at = runs.scratch + DATA
-    work = [
-        move(Op.LOADA, x, at, 4, tiles), move(Op.LOADA, y, at + 8192, 8, tiles, post=1),
-        Instruction(Op.FX, wait=1, layer=1, tiles=tiles, a=x, neurons=layer.m),
-        Instruction(Op.FY, 0, int(Flag.BSUM), layer=1, tiles=tiles, a=y, neurons=layer.n),
-        Instruction(Op.DW, layer=1, tiles=tiles),
-    ]  # fmt: skip
-    for wild in (False, True):
+    for wild, row in product((False, True), (False, True)):
+        runs.group([1], row=row)
+        tiles = (2, 2, 2) if row else (2, 1, 1)
+        work = [
+            move(Op.LOADA, x, at, 4, tiles), move(Op.LOADA, y, at + 8192, 8, tiles, post=1),
+            Instruction(Op.FX, wait=1, layer=1, tiles=tiles, a=x, neurons=layer.m),
+            Instruction(Op.FY, 0, int(Flag.BSUM), layer=1, tiles=tiles, a=y, neurons=layer.n),
+            Instruction(Op.DW, 0, int(Flag.ROW) if row else 0, layer=1, tiles=tiles),
+        ]  # fmt: skip
         runs.put(1 << 14)
         if wild:
             for one_of in runs.both:
@@ -441,11 +460,7 @@ def test_a_bad_program_ends_with_an_error(runs: Runs, case: str) -> None:
     step(runs)
 
 
-LATER = [  # instructions without hardware
-    job(Op.UPD, layer=1), job(Op.UPDG, layer=1), one(Op.FW, Flag.ROW, layer=1),
-    job(Op.COMP, Flag.ROW, layer=1), job(Op.COMP, Flag.NOCACHE, layer=1),
-    one(Op.LIN, Flag.ROW, layer=1, d=A),
-]  # fmt: skip
+LATER = [job(Op.UPD, layer=1), job(Op.UPDG, layer=1)]  # instructions without hardware
 
 
 def test_instructions_without_hardware_are_refused(runs: Runs) -> None:

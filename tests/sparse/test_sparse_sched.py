@@ -69,7 +69,7 @@ def bench(seed: int, g: Geometry = SMALL) -> Player:
             "busy_o": 1, "done_o": 1, "code_o": 8, "fetch_error_o": 1, "at_o": 16,
             "response_o": 2, "ended_o": 16, "planned_o": 8, "starts_o": 8, "dones_o": 8,
             "instruction_o": INSTRUCTION_BITS, "vectors_o": 48, "fill_set_o": 1, "elem_set_o": 1,
-            "elem_dx_o": 1, "op_o": OPERATION_BITS, "op_y_set_o": 1, "op_row_o": 1,
+            "elem_dx_o": 1, "op_o": OPERATION_BITS,
             "op_tiles_o": 12, "stage_busy_o": 4, "unit_busy_o": 8, "stall_in_o": 1,
         },
         sources=("verif/sparse/jd_sparse_sched_bench.sv",),
@@ -305,13 +305,11 @@ class Device:
             which = {Op.FW: 0, Op.DX: 1, Op.DW: 2}[one.code]
             neurons = layer.n if which == 1 or (which == 2 and layer.tr) else layer.m
             assert number(now["op_o"]) == operation_word(
-                which, one.layer, layer, neurons, x % 2, made % 2, before.count(Op.DW) % 2
-            )
-            assert now["op_row_o"] == one.has(Flag.ROW)
+                which, one.layer, layer, neurons, x % 2, made % 2, before.count(Op.DW) % 2,
+                one.has(Flag.ROW),
+            )  # fmt: skip
             tiles = sum(t << 4 * k for k, t in enumerate(one.tiles))
             assert now["op_tiles_o"] == tiles
-            if one.op == Op.DW:
-                assert now["op_y_set_o"] == before.count(Op.DW) % 2
             return
         assert number(now["instruction_o"]) == instruction_word(one, layer), one
         if one.unit == Unit.FILL:

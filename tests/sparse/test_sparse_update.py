@@ -326,7 +326,7 @@ class Memories:
         mask = self.case.encoding.mask
         cores = 1 if row else self.size.cores
         with np.errstate(all="ignore"):
-            g = optim.scaled(list(self.grads[:cores]), gscale)
+            g = optim.scaled(list(self.grads), gscale)
             products = np.where(mask, optim.products(self.w, g), 0)
             w, v = optim.rmsprop(self.w, self.v, g, rates)
             b = optim.scaled(list(self.sums[:cores]), gscale)

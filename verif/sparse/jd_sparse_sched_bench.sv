@@ -57,8 +57,6 @@ module jd_sparse_sched_bench
   output logic                elem_set_o,
   output logic                elem_dx_o,
   output operation_t          op_o,
-  output logic                op_y_set_o,
-  output logic                op_row_o,
   output logic [CORES-1:0][TILES_W-1:0] op_tiles_o,
   output logic [3:0]          stage_busy_o,
   output logic [UNITS-1:0]    unit_busy_o,
@@ -113,7 +111,7 @@ module jd_sparse_sched_bench
     .dma_code_i      (fail_dma_i != '0 && dma_q + 1'b1 == fail_dma_i ? dma_code_i : '0),
     .dma_response_i  (response_i),
     .plan_failed_i   (fail_plan_i != '0 && plan_q + 1'b1 == fail_plan_i),
-    .instruction_o, .vectors_o, .fill_set_o, .elem_set_o, .elem_dx_o, .op_o, .op_y_set_o,
-    .op_row_o, .op_tiles_o, .stage_busy_o, .unit_busy_o, .stall_in_o
+    .instruction_o, .vectors_o, .fill_set_o, .elem_set_o, .elem_dx_o, .op_o, .op_tiles_o,
+    .stage_busy_o, .unit_busy_o, .stall_in_o
   );
 endmodule : jd_sparse_sched_bench

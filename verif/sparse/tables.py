@@ -17,12 +17,12 @@ LAYER_BITS, TENSOR_BITS, INSTRUCTION_BITS, OPERATION_BITS, BEGIN_BITS, BIAS_BITS
     92,
     29,
     271,
-    29,
+    31,
     5,
     28,
 )
 ENTRY_BITS = 16 + 2 + 16 + 16 + 2 + 2 + INSTRUCTION_BITS - LAYER_BITS
-WINDOW_BITS, LIST_BITS, WINDOW_WRITE_BITS, RANGE_WRITE_BITS, PLACE_BITS = 167, 23, 178, 59, 28
+WINDOW_BITS, LIST_BITS, WINDOW_WRITE_BITS, RANGE_WRITE_BITS, PLACE_BITS = 169, 24, 180, 59, 28
 SETTINGS_BITS = 7 * 32 + 24
 TABLE_BITS = LIST_BITS + WINDOW_WRITE_BITS + RANGE_WRITE_BITS + PLACE_BITS
 
@@ -85,12 +85,13 @@ def entry_word(one: Instruction, at: int, forward: int, backward: int) -> int:
 
 def operation_word(
     which: int, number: int, layer: Layer, neurons: int, x_set: int, r_set: int = 0,
-    y_set: int = 0,
+    y_set: int = 0, row: bool = False, contiguous: bool = False,
 ) -> int:  # fmt: skip
     """operation_t: FW, DX or DW of a layer, with an operand X of so many neurons."""
     others = layer.m + layer.n - neurons if which == DW else 0
     return concat(
-        (which, 2), (number, 3), (layer.tiles, 4), (layer.split_log2 if which == FW else 0, 2),
+        (row, 1), (contiguous, 1), (which, 2), (number, 3), (layer.tiles, 4),
+        (layer.split_log2 if which == FW else 0, 2),
         (-(-neurons // 8), 7), (x_set, 1), (r_set, 1), (layer.tr, 1), (-(-others // 8), 7),
         (y_set, 1),
     )  # fmt: skip
@@ -106,10 +107,10 @@ class Slot:
     lanes: int = 0
 
 
-def window_word(slots: Sequence[Slot]) -> int:
+def window_word(slots: Sequence[Slot], step: int = 0) -> int:
     """window_t."""
     full = [*slots, *[Slot()] * (SLOTS - len(slots))]
-    found = concat((max(s.depth for s in slots), 10), (sum(s.lanes for s in slots), 9))
+    found = concat((step, 2), (max(s.depth for s in slots), 10), (sum(s.lanes for s in slots), 9))
     for slot in reversed(full):
         found = found << 37 | concat(
             (slot.first, 9), (slot.depth, 10), (slot.produced, 9), (slot.lanes, 9)
@@ -206,9 +207,9 @@ def ranges_of(found: Pass | Gradient, banks: int, bases: Sequence[int]) -> list[
     return out
 
 
-def list_word(layer: int, columns: bool, place: int, index: int) -> int:
+def list_word(layer: int, columns: bool, place: int, index: int, mine: bool = False) -> int:
     """list_t, valid."""
-    return concat((1, 1), (columns, 1), (layer, 3), (place, 9), (index, 9))
+    return concat((1, 1), (columns, 1), (layer, 3), (place, 9), (index, 9), (mine, 1))
 
 
 def window_write_word(layer: int, which: int, number: int, slots: Sequence[Slot]) -> int:
@@ -271,7 +272,7 @@ def lines_before(plans: Sequence[Plan], banks: int) -> tuple[np.ndarray, np.ndar
 
 def table_words(
     number: int, encoding: Encoding, plan: Plan, layer: Layer, banks: int,
-    before: Sequence[Plan] = (),
+    before: Sequence[Plan] = (), mine: np.ndarray | None = None,
 ) -> list[int]:  # fmt: skip
     """All that the planner tells of a layer, a table_t per clock.
 
@@ -280,6 +281,7 @@ def table_words(
         encoding, plan, layer: of it.
         banks: of a core.
         before: plans of the layers below.
+        mine: [M] whether a core has a row, if it has a range of rows.
     """
     windows = windows_of(encoding, plan, layer)
     weights, grads = lines_before(before, banks)
@@ -288,7 +290,13 @@ def table_words(
     bases = {FW: weights, DX: weights + forward, DW: grads}
     passes: dict[int, Pass | Gradient] = {FW: plan.forward, DX: plan.backward, DW: plan.gradient}
     lists = [
-        list_word(number, columns, place, int(index))
+        list_word(
+            number,
+            columns,
+            place,
+            int(index),
+            mine is not None and not columns and bool(mine[index]),
+        )
         for columns in (False, True)
         for place, index in enumerate(lists_of(encoding)[columns])
     ]
