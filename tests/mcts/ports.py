@@ -86,3 +86,8 @@ def step(sim: Player, **inputs: int) -> dict[str, int]:
         1, **{name: words_of(int(x), sim.block.inputs[name]) for name, x in inputs.items()}
     )
     return {name: number(words) for name, words in found.items()}
+
+
+def pick(rng: np.random.Generator, *options: Any) -> int:
+    """One of several numbers."""
+    return int(options[rng.integers(len(options))])
