@@ -20,6 +20,7 @@ from benchmarks.base import IMAGES, Benchmark, Row, add_build_options, builds, r
 from benchmarks.peers import learners
 from benchmarks.sparse_array import Array, Timed, where_there
 from benchmarks.sparse_network import network_rows
+from benchmarks.sparse_plots import draw
 from jackdaw.device import Config, load_config, open_device
 from jackdaw.drivers.sparse import Sparse
 from models.sparse import osel, timing
@@ -42,6 +43,7 @@ CORES = 3  # of the published build; an engine with one core stands for one of t
 EPISODES = MOST_TILES * VECTORS // AGENTS * CORES
 OBSERVATIONS = 32
 POINTS = ((4, 4), (8, 4), (5, 16), (4, 24), (8, 16), (3, 32), (5, 32), (10, 32))  # agents, episodes
+MODELLED = ("memory_ratio", "load_deviation")  # by one core
 FIGURES = ("array", "encoder", "load", "network", "dense")
 UNIT = "GFLOPS at 175 MHz"
 PASSES = {"FW": Op.FW, "dX": Op.DX, "dW": Op.DW}
@@ -421,6 +423,4 @@ class SparseBenchmark(Benchmark):
 
     def draw(self, path: Path, options: argparse.Namespace, rows: list[Row]) -> None:
         """A plot of each figure: throughput, encoder, load, utilization."""
-        from benchmarks.sparse_plots import draw
-
         draw(path, rows)

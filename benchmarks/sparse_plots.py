@@ -10,13 +10,14 @@ from typing import Any
 from benchmarks.base import Row
 
 Axis = Any
+ONE = ", one core of three"  # ends the configuration of such rows
 
 
 def by_groups(rows: list[Row], figure: str, config: str) -> dict[int, Row]:
     """Rows by G; `config` is a pattern that ends before the number."""
     found = {}
     for r in rows:
-        if r["figure"] == figure and (hit := re.fullmatch(config, r["config"])):
+        if r["figure"] == figure and (hit := re.fullmatch(config, r["config"].removesuffix(ONE))):
             found[int(hit[1])] = r
     return dict(sorted(found.items()))
 

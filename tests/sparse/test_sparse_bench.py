@@ -28,6 +28,7 @@ def opened(backend: str, config: Any = "sparse", **_: Any) -> Device:
     return open_device(backend, config)
 
 
+@pytest.mark.regress
 @builds(lambda: open_device("sim", "sparse"))
 def test_sparse_bench_writes_rows_of_the_same_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
