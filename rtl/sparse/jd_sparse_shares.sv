@@ -6,7 +6,7 @@
 //          and depths_o are there until the next start_i. place_o: a place of the contracted list, whose
 //          owner_i comes one clock later. window_o: the window as the cores' banks get it. clear_i:
 //          loads_o begin at 0.
-// Timing   ROW split by places: Slots * Cores + Cores + 6 clocks; contiguous: the ranks of all slots,
+// Timing   ROW split by places: Slots * Cores + Cores + 7 clocks; contiguous: the ranks of all slots,
 //          2 * Slots + Cores + 2. Else one clock.
 // Numbers  exact. By places, place p of a list is of core p mod Cores: those of a slot, which are 1, 2 or
 //          4 apart (KSPLIT), are Cores times as far apart in a core, or, where Cores divides the
@@ -42,7 +42,7 @@ module jd_sparse_shares
 );
   localparam int unsigned CoreW = (Cores > 1) ? $clog2(Cores) : 1;
   localparam int unsigned SlotW = $clog2(Slots);
-  localparam int unsigned STAGES = 4;           // of a share: slot, ranks before it, count, written
+  localparam int unsigned STAGES = 5;           // slot, owner, ranks before, count, written
   typedef struct packed {
     logic [CoreW-1:0]   core;
     logic               all;                    // the last slot of the last core
@@ -66,15 +66,16 @@ module jd_sparse_shares
   // ---- By places: a slot of a core per clock
   logic [1:0]        skip;                      // ranks before the core's first
   logic [STAGES:1]   valid_q;
-  share_t            share_d, share_q1, share_q2, share_q3, share_q4;
-  slot_t             slot_q1;
+  share_t            share_q1, share_q2, share_d, share_q3, share_q4, share_q5;
+  slot_t             slot_q1, slot_q2;
+  logic [1:0]        owner_q2;                  // of the slot's first rank
   function automatic logic [DIM_W-1:0] over_cores(input logic [DIM_W-1:0] count);
     return (Cores == 3) ? DIM_W'((21'(count) * 21'd683) >> 11) : count >> (Cores - 1);
   endfunction
   always_comb begin
     logic [1:0] owner, core;
-    owner = owner_of(slot_q1.first, Cores);
-    core  = 2'(share_q1.core);
+    owner = owner_q2;
+    core  = 2'(share_q2.core);
     // The owner of the next rank is the next core, or with places 2 apart the one before.
     if (Cores == 3 && split_log2_i == 2'd1)
       skip = owner >= core ? owner - core : owner + 2'd3 - core;
@@ -82,13 +83,13 @@ module jd_sparse_shares
       skip = core >= owner ? core - owner : core + 2'd3 - owner;
     else
       skip = {1'b0, core[0] ^ owner[0]};
-    share_d       = share_q1;
-    share_d.first = slot_q1.first + (INDEX_W'(skip) << split_log2_i);
+    share_d       = share_q2;
+    share_d.first = slot_q2.first + (INDEX_W'(skip) << split_log2_i);
     share_d.depth = '0;
-    share_d.lanes = slot_q1.lanes;
-    if (uneven) share_d.depth = skip == '0 ? slot_q1.depth << 1 : '0;
-    else if (slot_q1.depth > DIM_W'(skip))
-      share_d.depth = slot_q1.depth + DIM_W'(Cores - 1) - DIM_W'(skip);
+    share_d.lanes = slot_q2.lanes;
+    if (uneven) share_d.depth = skip == '0 ? slot_q2.depth << 1 : '0;
+    else if (slot_q2.depth > DIM_W'(skip))
+      share_d.depth = slot_q2.depth + DIM_W'(Cores - 1) - DIM_W'(skip);
   end
 
   // ---- Contiguous: the owners of a slot's ranks, one per clock
@@ -101,7 +102,7 @@ module jd_sparse_shares
 
   // ---- The walk, then a window for each core
   logic emit_q, ends;
-  assign ends = contiguous_i ? slot_ends && last_slot : valid_q[STAGES] && share_q4.all;
+  assign ends = contiguous_i ? slot_ends && last_slot : valid_q[STAGES] && share_q5.all;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || start_i) begin
       walk_q  <= rst_ni && row_i;
@@ -131,10 +132,13 @@ module jd_sparse_shares
     end
     share_q1       <= '{core: core_q, slot: slot_q, all: last_slot && last_core, default: '0};
     slot_q1        <= slot;
-    share_q2       <= share_d;
-    share_q3       <= share_q2;
-    share_q3.depth <= over_cores(share_q2.depth);
+    share_q2       <= share_q1;
+    slot_q2        <= slot_q1;
+    owner_q2       <= owner_of(slot_q1.first, Cores);
+    share_q3       <= share_d;
     share_q4       <= share_q3;
+    share_q4.depth <= over_cores(share_q3.depth);
+    share_q5       <= share_q4;
   end
 
   // ---- What each core has
@@ -150,10 +154,10 @@ module jd_sparse_shares
     end
     for (int unsigned c = 0; c < Cores; c++) begin
       if (start_i) depths_o[c] <= '0;
-      if (valid_q[3] && share_q3.core == CoreW'(c)) begin
-        firsts_o[c][share_q3.slot] <= share_q3.first;
-        ranks_o[c][share_q3.slot]  <= share_q3.depth;
-        if (share_q3.depth > depths_o[c]) depths_o[c] <= share_q3.depth;
+      if (valid_q[4] && share_q4.core == CoreW'(c)) begin
+        firsts_o[c][share_q4.slot] <= share_q4.first;
+        ranks_o[c][share_q4.slot]  <= share_q4.depth;
+        if (share_q4.depth > depths_o[c]) depths_o[c] <= share_q4.depth;
       end
       if (slot_ends) begin
         logic [DIM_W-1:0] below;
@@ -165,8 +169,8 @@ module jd_sparse_shares
       end
       if (clear_i) loads_o[c] <= '0;
       else if (slot_ends) loads_o[c] <= loads_o[c] + 19'(counts_q[c]) * 19'(slot.lanes);
-      else if (valid_q[STAGES] && share_q4.core == CoreW'(c))
-        loads_o[c] <= loads_o[c] + 19'(share_q4.depth) * 19'(share_q4.lanes);
+      else if (valid_q[STAGES] && share_q5.core == CoreW'(c))
+        loads_o[c] <= loads_o[c] + 19'(share_q5.depth) * 19'(share_q5.lanes);
     end
   end
 

@@ -263,7 +263,7 @@ def check(
     dense = layer.m * -(-layer.n // min(build.lanes, WORD_BANK)) if uncached else 0
     fetches = sum(
         3 + sum(-(-slot.lanes // WORD_BANK) for slot in slots)
-        + (build.cores * (build.slots + 1) + 8 if row else 0)
+        + (build.cores * (build.slots + 1) + 9 if row else 0)
         + (sum(slot.depth for slot in slots) if policy == ROW_CONTIGUOUS else 0)
         for slots in cut
     )  # fmt: skip
