@@ -487,7 +487,8 @@ class Programs:
         return self._ended(out, Stage.UPDATE)
 
     def group(self, plain: bool = False, cached: bool = True) -> list[Instruction]:
-        """Gradients to zero; encode, plan and compress all layers.
+        """Gradients to zero; encode, plan and compress all layers. Output and cell before step 0
+        are zeros, too.
 
         Args:
             plain: without load allocation.
@@ -504,6 +505,11 @@ class Programs:
             )
             out.append(self._make(Op.COMP, None, cyclic | again, layer=k))
             out.append(self._make(Op.COMPT, None, cyclic, layer=k))
+        first = self.layout.chunks[0]
+        a, b, c = (min(tiles, 1) for tiles in first.tiles)
+        before = self.layout.tensor("block", -1, first)
+        lines = 2 * (self._hidden // 8)
+        out.append(self._make(Op.ZEROA, Group(0, (a, b, c)), a=before, value=lines))
         return self._ended(out, Stage.GROUP)
 
     @property

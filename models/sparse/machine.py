@@ -53,6 +53,7 @@ from models.sparse.timing import OVERHEAD
 from models.sparse.validate import Context, JobError, in_store
 
 DMA_LATENCY = 64  # clocks, of the estimate
+UNDEFINED = 0x7E00  # a NaN: what was not written must not be used
 
 
 @dataclass
@@ -156,7 +157,7 @@ class Machine:
         self.bias, self.bias_v = np.zeros(g.b_words, np.float32), np.zeros(g.b_words, np.float32)
         self.entries = np.zeros(g.m_rows * GROUP_LINE, np.int8)
         self.states = np.zeros(g.s_words, np.float32)
-        self.store = np.zeros((g.cores, g.a_rows, 8, 4), np.uint16)
+        self.store = np.full((g.cores, g.a_rows, 8, 4), UNDEFINED, np.uint16)
         self.layers: list[LayerState] = []
         self.generator = Xoshiro()
         self.nonfinite = False
@@ -176,7 +177,7 @@ class Machine:
     def configure(self, layers: list[Layer]) -> None:
         """Take a network; encodings, plans, gradients and activations are forgotten."""
         self.layers = [LayerState(layer, self.geometry.cores) for layer in layers]
-        self.store[:] = 0
+        self.store[:] = UNDEFINED
         self._plans.clear()
         self.drop()
 

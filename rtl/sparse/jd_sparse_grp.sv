@@ -4,7 +4,8 @@
 //
 // Streams  scan: the first line of a matrix with its rows; index: their groups, in order. A wide word
 //          has MaxW / G groups, over and over up to its top lane; a narrow one at most HitW, from lane
-//          0 on. write, read: other users; read_ready_o is low while a scan reads.
+//          0 on, and their greatest entries. index_user_o: scan_user_i of its scan. write, read: other
+//          users; read_ready_o is low while a scan reads.
 // Timing   a word of groups per clock, the first 4 clocks after its scan was taken; read_data_o comes
 //          one clock later than the read.
 // Numbers  entries are signed bytes, 128 to a line; a row's G entries are neighbours, G = 2, 4 .. 32.
@@ -29,9 +30,12 @@ module jd_sparse_grp
   input  logic [DIM_W-1:0]             scan_rows_i,     // 1..
   input  logic [2:0]                   scan_log2_i,     // of G, 1..5
   input  logic                         scan_narrow_i,
+  input  logic                         scan_user_i,
   output logic                         index_valid_o,
   input  logic                         index_ready_i,
   output logic [Wide-1:0][GROUP_W-1:0] index_o,
+  output logic [HitW-1:0][ENTRY_W-1:0] index_entry_o,   // of a narrow word
+  output logic                         index_user_o,
   input  logic                         write_valid_i,
   input  logic [M_LINE_W-1:0]          write_line_i,
   input  logic [GROUP_LINE-1:0]        write_mask_i,    // of entries
@@ -61,6 +65,7 @@ module jd_sparse_grp
     logic [SubW-1:0]  sub;             // narrow word of the part
     logic [2:0]       log2;
     logic             narrow;
+    logic             user;
   } what_t;
   logic                busy_q, advance, last, last_sub;
   logic [M_LINE_W-1:0] line_q;
@@ -83,7 +88,8 @@ module jd_sparse_grp
       line_q     <= scan_line_i;
       left_q     <= DIM_W'((13'(scan_rows_i) + (13'd1 << row_log2) - 13'd1) >> row_log2);
       sub_last_q <= SubW'((8'd1 << (rows_log2 - row_log2)) - 8'd1);
-      what_q     <= '{part: '0, sub: '0, log2: scan_log2_i, narrow: scan_narrow_i};
+      what_q     <= '{part: '0, sub: '0, log2: scan_log2_i, narrow: scan_narrow_i,
+                      user: scan_user_i};
     end else if (busy_q && advance) begin
       left_q     <= left_q - 1'b1;
       what_q.sub <= last_sub ? '0 : what_q.sub + 1'b1;
@@ -131,31 +137,38 @@ module jd_sparse_grp
   // ---- Comparisons: node j of level k has 2**k entries from j * 2**k on
   logic [MaxW-1:0][7:0] part;
   assign part = read_data_o[32'(what_q2.part)*8*MaxW +: 8*MaxW];
-  logic [MaxW-1:0][7:0]           low_value, high_value;
-  logic [MaxW-1:0][GROUP_W-1:0]   low_place[3], high_place[Levels+1];   // of each level
+  logic [MaxW-1:0][7:0]           low_value[3], high_value[Levels+1];   // of each level
+  logic [MaxW-1:0][GROUP_W-1:0]   low_place[3], high_place[Levels+1];
   logic [MaxW/4-1:0][7:0]         value_q;
+  logic [MaxW-1:0][7:0]           pairs;                // of level 1, from the narrow word on
+  logic [HitW-1:0][7:0]           pairs_q;
+  assign pairs = low_value[1] >> (32'(what_q2.sub) * HitW * 8);
   logic [MaxW-1:0][GROUP_W-1:0]   place_q[3];           // of the levels 1 and 2
   always_comb begin
-    low_value = part;
-    for (int unsigned k = 0; k < 3; k++) low_place[k] = '0;
+    for (int unsigned k = 0; k < 3; k++) begin
+      low_value[k] = part;
+      low_place[k] = '0;
+    end
     for (int unsigned k = 1; k < 3; k++) begin
       for (int unsigned j = 0; j < MaxW >> k; j++) begin
         logic right;
-        right = $signed(low_value[2*j+1]) > $signed(low_value[2*j]);
-        low_value[j]    = right ? low_value[2*j+1] : low_value[2*j];
+        right = $signed(low_value[k-1][2*j+1]) > $signed(low_value[k-1][2*j]);
+        low_value[k][j] = low_value[k-1][2*j+32'(right)];
         low_place[k][j] = right ? low_place[k-1][2*j+1] | GROUP_W'(1 << (k - 1))
                                 : low_place[k-1][2*j];
       end
     end
   end
   always_comb begin
-    high_value = (8*MaxW)'(value_q);
-    for (int unsigned k = 0; k <= Levels; k++) high_place[k] = (k == 1 || k == 2) ? place_q[k] : '0;
+    for (int unsigned k = 0; k <= Levels; k++) begin
+      high_value[k] = (8*MaxW)'(value_q);
+      high_place[k] = (k == 1 || k == 2) ? place_q[k] : '0;
+    end
     for (int unsigned k = 3; k <= Levels; k++) begin
       for (int unsigned j = 0; j < MaxW >> k; j++) begin
         logic right;
-        right = $signed(high_value[2*j+1]) > $signed(high_value[2*j]);
-        high_value[j]    = right ? high_value[2*j+1] : high_value[2*j];
+        right = $signed(high_value[k-1][2*j+1]) > $signed(high_value[k-1][2*j]);
+        high_value[k][j] = high_value[k-1][2*j+32'(right)];
         high_place[k][j] = right ? high_place[k-1][2*j+1] | GROUP_W'(1 << (k - 1))
                                  : high_place[k-1][2*j];
       end
@@ -163,13 +176,15 @@ module jd_sparse_grp
   end
   always_ff @(posedge clk_i) begin
     if (advance) begin
-      value_q <= low_value[MaxW/4-1:0];
+      value_q <= low_value[2][MaxW/4-1:0];
+      pairs_q <= pairs[HitW-1:0];
       place_q <= low_place;
     end
   end
 
   // ---- Words
   logic [Wide-1:0][GROUP_W-1:0] wide, narrow;
+  logic [HitW-1:0][ENTRY_W-1:0] entries;                // of a narrow word
   for (genvar j = 0; j < Wide; j++) begin : gen_word
     always_comb begin
       unique case (what_q3.log2)
@@ -182,8 +197,25 @@ module jd_sparse_grp
     end
   end
   assign narrow = wide >> (32'(what_q3.sub) * HitW * GROUP_W);
+  for (genvar j = 0; j < HitW; j++) begin : gen_entry
+    logic [31:0] lane;
+    assign lane = 32'(what_q3.sub) * HitW + j;
+    always_comb begin
+      unique case (what_q3.log2)
+        3'd1:    entries[j] = pairs_q[j];
+        3'd2:    entries[j] = high_value[2][lane % (MaxW / 4)];
+        3'd3:    entries[j] = high_value[3][lane % (MaxW / 8)];
+        3'd4:    entries[j] = high_value[4][lane % (MaxW / 16)];
+        default: entries[j] = high_value[5][lane % (MaxW / 32)];
+      endcase
+    end
+  end
   always_ff @(posedge clk_i) begin
-    if (advance) index_o <= what_q3.narrow ? narrow : wide;
+    if (advance) begin
+      index_o       <= what_q3.narrow ? narrow : wide;
+      index_entry_o <= entries;
+      index_user_o  <= what_q3.user;
+    end
   end
 
   `JD_ASSUME_IF(GroupsKnown_M, scan_valid_i, scan_log2_i >= 3'd1 && scan_log2_i <= 3'd5)

@@ -90,14 +90,6 @@ module jd_sparse_osel
   assign in_ready_o = state_q == StIdle;
   assign taken      = in_valid_i && in_ready_o;
   assign done_o     = state_q == StEnd;
-  function automatic logic [2:0] log2_of(input logic [GROUPS_W-1:0] groups);
-    logic [2:0] found;
-    found = '0;
-    for (int unsigned k = 1; k < GROUPS_W; k++) begin
-      if (groups[k]) found = 3'(k);
-    end
-    return found;
-  endfunction
   always_comb begin
     state_d = state_q;
     unique case (state_q)
@@ -134,9 +126,7 @@ module jd_sparse_osel
   // ---- Matrices: the compared side's groups, then the streamed side's. OG follows IG.
   logic [M_LINE_W-1:0] og_line;
   logic [1:0]          scan_q;                          // scans to ask for
-  assign og_line = layer_q.g_base
-                   + M_LINE_W'(((16'(layer_q.m) << log2_q) + 16'(GROUP_LINE - 1))
-                               >> $clog2(GROUP_LINE));
+  assign og_line = columns_line_of(layer_q);
   assign scan_valid_o  = scan_q != '0;
   assign scan_narrow_o = scan_q == 2'd1;
   assign scan_line_o   = (scan_narrow_o == exchanged_q) ? og_line : layer_q.g_base;

@@ -3,8 +3,8 @@
 // Memories of parameters and their images: weights, biases, states of the grouping. The grouping's
 // entries are in jd_sparse_encode.
 //
-// Streams  start_i, sized_o, go_i, in, out: of jd_sparse_image. gather_*: of jd_sparse_lau. bias_o: to
-//          the cores. update_*: of jd_sparse_update. group_*: to jd_sparse_encode.
+// Streams  start_i, sized_o, go_i, in, out: of jd_sparse_image. gather_*: of jd_sparse_lau. opt_*,
+//          update_*: of jd_sparse_opt. bias_o: to the cores. group_*: to jd_sparse_encode.
 // Timing   that of the blocks.
 // Numbers  bits, unchanged.
 // Source   docs/sparse.md (jobs). Golden model: models/sparse/machine.py, parts.
@@ -41,6 +41,15 @@ module jd_sparse_parameters
   output logic [GROUP_LINE-1:0]                    group_mask_o,
   output logic [8*GROUP_LINE-1:0]                  group_data_o,
   input  logic [8*GROUP_LINE-1:0]                  group_data_i,
+  // To the optimizer
+  input  logic                                     opt_read_i,
+  input  logic                                     opt_read_state_i,
+  input  logic [S_WORD_W-1:0]                      opt_read_word_i,
+  output logic [1:0][SINGLE_W-1:0]                 opt_data_o,
+  input  logic                                     opt_write_i,
+  input  logic                                     opt_write_state_i,
+  input  logic [S_WORD_W-1:0]                      opt_write_word_i,
+  input  logic [1:0][SINGLE_W-1:0]                 opt_data_i,
   // To the array
   input  logic [1:0][WORD_BANKS-1:0]               gather_en_i,
   input  logic [1:0][WORD_BANKS-1:0][P_LINE_W-1:0] gather_line_i,
@@ -103,6 +112,8 @@ module jd_sparse_parameters
     .word_i  (word),
     .data_i  (word_new),
     .data_o  (word_old),
+    .opt_read_i, .opt_read_state_i, .opt_read_word_i, .opt_data_o, .opt_write_i, .opt_write_state_i,
+    .opt_write_word_i, .opt_data_i,
     .bias_o
   );
 endmodule : jd_sparse_parameters

@@ -54,7 +54,9 @@ package jd_sparse_pkg;
   localparam int unsigned B_WORD_W  = 11;   // a bias
   localparam int unsigned M_LINE_W  = 9;    // a line of grouping entries
   localparam int unsigned S_WORD_W  = 12;   // a grouping state
+  localparam int unsigned ENTRY_W   = 8;    // a grouping entry
   localparam int unsigned SUM_W     = 64;   // a gradient of one, with 40 bits of fraction
+  localparam int unsigned DRAWN_W   = 16;   // a number that is drawn to round its step
   localparam int unsigned PRODUCT_W = 54;   // a weight times its gradient
   localparam int unsigned SUM_FRACTION = 40;  // bits of both
 
@@ -72,6 +74,20 @@ package jd_sparse_pkg;
     logic [S_WORD_W-1:0] s_base;
     logic [INDEX_W-1:0]  dx_from;      // first row that DX produces
   } layer_t;
+
+  function automatic logic [2:0] log2_of(input logic [GROUPS_W-1:0] groups);
+    logic [2:0] found;
+    found = '0;
+    for (int unsigned k = 1; k < GROUPS_W; k++) begin
+      if (groups[k]) found = 3'(k);
+    end
+    return found;
+  endfunction
+  // The first line of the columns' grouping entries, which follow those of the rows.
+  function automatic logic [M_LINE_W-1:0] columns_line_of(input layer_t layer);
+    return layer.g_base + M_LINE_W'(((16'(layer.m) << log2_of(layer.groups))
+                                     + 16'(GROUP_LINE - 1)) >> $clog2(GROUP_LINE));
+  endfunction
 
   // ---- Jobs
   localparam logic [7:0] CONFIG = 8'd1;
@@ -136,11 +152,6 @@ package jd_sparse_pkg;
     logic policy;
     logic row;
   } flags_t;
-
-  // Whether units execute an instruction. Updates have no hardware yet.
-  function automatic logic has_hardware(input logic [7:0] op);
-    return !(op inside {UPD, UPDG});
-  endfunction
 
   typedef struct packed {
     logic [A_LINE_W-1:0] line;         // of tile 0

@@ -15,14 +15,11 @@
 module jd_sparse_regroup
   import jd_sparse_pkg::*;
 #(
-  parameter  int unsigned MulLatency   = 3,    // clocks, 1..4
-  parameter  int unsigned AddLatency   = 4,    // clocks, 1..6
-  parameter  int unsigned DivLatency   = 16,   // clocks, 2..28
-  parameter  int unsigned SqrtLatency  = 16,   // clocks, 2..28
-  parameter  int unsigned FixedLatency = 3,    // of a conversion, 1..4
-  localparam int unsigned SUM_W        = 64,
-  localparam int unsigned ENTRY_W      = 8,
-  localparam int unsigned DRAWN_W      = 16
+  parameter int unsigned MulLatency   = 3,     // clocks, 1..4
+  parameter int unsigned AddLatency   = 4,     // clocks, 1..6
+  parameter int unsigned DivLatency   = 16,    // clocks, 2..28
+  parameter int unsigned SqrtLatency  = 16,    // clocks, 2..28
+  parameter int unsigned FixedLatency = 3      // of a conversion, 1..4
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,

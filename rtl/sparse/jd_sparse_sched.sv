@@ -24,7 +24,6 @@ module jd_sparse_sched
          jd_sparse_map_pkg::E_SEMAPHORE, jd_sparse_map_pkg::E_PROGRAM;
   import jd_engine_header_map_pkg::E_BUS_RD;
 #(
-  parameter bit          Whole = 1'b1,           // else an op without hardware ends with E_OPCODE
   parameter int unsigned Cores = 3,              // 1..3
   parameter int unsigned DMax  = 512,            // rows or columns, 8..512
   parameter int unsigned XRows = 8192,           // 16..8192
@@ -124,7 +123,7 @@ module jd_sparse_sched
     if (start_i) last_q <= count_i - 1'b1;
   end
   logic       checked, dispatched;
-  logic [7:0] check_code, rule_code;
+  logic [7:0] check_code;
   entry_t     checked_entry;
   jd_sparse_instruction #(
     .Cores (Cores), .DMax (DMax), .XRows (XRows), .YRows (YRows), .ARows (ARows)
@@ -139,12 +138,9 @@ module jd_sparse_sched
     .in_at_i     (fetched_q),
     .out_valid_o (checked),
     .out_ready_i (dispatched),
-    .out_code_o  (rule_code),
+    .out_code_o  (check_code),
     .out_entry_o (checked_entry)
   );
-  assign check_code = (rule_code != '0 || Whole
-                       || has_hardware(checked_entry.op))
-                      ? rule_code : jd_engine_header_map_pkg::E_OPCODE;
 
   // ---- Dispatch
   logic [UNITS-1:0]       full, waits;                // queues; those that have an instruction

@@ -55,6 +55,7 @@ module jd_sparse_state
   input  logic [Cores-1:0][LANE_W+2:0] useful_i,          // lanes that do, of each core
   input  logic                         op_done_i,         // of the array
   input  logic                         nonfinite_i,
+  input  logic                         skipped_i,         // updates
   input  logic                         encoded_i,
   input  encoder_clocks_t              encoder_clocks_i,
   input  logic [DIM_W-1:0]             encoded_rows_i,    // of the streamed side
@@ -75,7 +76,7 @@ module jd_sparse_state
   logic [63:0]            useful_q, lanes_q, ops_q;
   logic [LANE_W+4:0]      useful_q1;
   logic [4:0][31:0]       encoder_q;                      // as OSEL_CLOCKS
-  logic [31:0]            hits_q, misses_q;
+  logic [31:0]            hits_q, misses_q, skipped_q;
   logic [Cores-1:0][18:0] load_q;
   logic [38:0]            third;
   assign third = 39'(weights_i) * 39'd349_526;            // a third of 2^20, rounded up
@@ -91,6 +92,7 @@ module jd_sparse_state
       hits_q    <= '0;
       misses_q  <= '0;
       load_q    <= '0;
+      skipped_q <= '0;
     end else begin
       for (int unsigned k = 0; k < 4; k++)     stages_q[k] <= stages_q[k] + 64'(stage_busy_i[k]);
       for (int unsigned k = 0; k < UNITS; k++) units_q[k]  <= units_q[k] + 64'(unit_busy_i[k]);
@@ -98,6 +100,7 @@ module jd_sparse_state
       useful_q  <= useful_q + 64'(useful_q1);
       lanes_q   <= lanes_q + (busy_i ? 64'(AllLanes) : '0);
       ops_q     <= ops_q + 64'(op_done_i);
+      skipped_q <= skipped_q + 32'(skipped_i);
       if (encoded_i) begin
         encoder_q[3:0] <= {32'(encoder_clocks_i.lists), 32'(encoder_clocks_i.misses),
                            32'(encoder_clocks_i.rows), 32'(encoder_clocks_i.max_index)};
@@ -188,7 +191,7 @@ module jd_sparse_state
     for (int unsigned k = 0; k < 5; k++)     from_hw.OSEL_CLOCKS[k].value.next = encoder_q[k];
     for (int unsigned k = 0; k < CORES; k++)
       from_hw.CORE_LOAD[k].value.next = (k < Cores) ? 32'(load_q[k % Cores]) : '0;
-    from_hw.OVF.value.next           = '0;                // there is no optimizer yet
+    from_hw.OVF.value.next           = skipped_q;
     from_hw.NONFINITE.value.next     = 32'(nonfinite_i);
     from_hw.PC.value.next            = 32'(ended_i);
   end

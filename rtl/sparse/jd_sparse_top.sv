@@ -105,13 +105,13 @@ module jd_sparse_top
 
   // ---- Registers
   settings_t                         settings;
-  logic [63:0]                       unused_value;
+  logic [63:0]                       drawn;
   logic [3:0]                        stage_busy;
   logic [UNITS-1:0]                  unit_ready, unit_start, unit_done, unit_busy;
   logic [SparseCores-1:0][LANE_W+2:0] useful;
   encoder_clocks_t                   encoder_clocks;
   logic [DIM_W-1:0]                  encoded_rows;
-  logic                              compressed, compressed_row, nonfinite;
+  logic                              compressed, compressed_row, nonfinite, skipped, draw;
   logic [SparseCores-1:0][18:0]      loads;
   logic [19:0]                       compressor_clocks;
   logic [18:0]                       weights;
@@ -129,14 +129,15 @@ module jd_sparse_top
     .register_req_i      (register_req),
     .register_rsp_o      (register_rsp),
     .settings_o          (settings),
-    .next_i              (1'b0),
-    .value_o             (unused_value),
+    .next_i              (draw),
+    .value_o             (drawn),
     .stage_busy_i        (stage_busy),
     .unit_busy_i         (unit_busy),
     .busy_i              (busy),
     .useful_i            (useful),
     .op_done_i           (unit_done[UnitVpu]),
     .nonfinite_i         (nonfinite),
+    .skipped_i           (skipped),
     .encoded_i           (unit_done[UnitOsel]),
     .encoder_clocks_i    (encoder_clocks),
     .encoded_rows_i      (encoded_rows),
@@ -285,43 +286,56 @@ module jd_sparse_top
   logic [1:0][WORD_BANKS-1:0]               gather_en;
   logic [1:0][WORD_BANKS-1:0][P_LINE_W-1:0] gather_line;
   logic [1:0][WORD_BANKS-1:0][SINGLE_W-1:0] gather_data;
+  logic                                     word_read, word_read_state;
+  logic                                     word_write, word_write_state;
+  logic [S_WORD_W-1:0]                      word_read_word, word_write_word;
+  logic [1:0][SINGLE_W-1:0]                 word_old, word_new;
   bias_t                                    bias;
-  logic [SparseOptLanes-1:0][1:0][SINGLE_W-1:0] unused_update;
+  word_place_t [SparseOptLanes-1:0]             param_read, param_write;
+  logic [SparseOptLanes-1:0][1:0][SINGLE_W-1:0] param_old, param_new;
   jd_sparse_parameters #(
     .PWords (SparsePWords), .BWords (SparseBWords), .SWords (SparseSWords),
     .OptLanes (SparseOptLanes)
   ) u_parameters (
     .clk_i, .rst_ni,
-    .clear_i       (image_clear),
-    .idle_o        (image_idle),
-    .start_i       (image_start),
-    .load_i        (image_load),
-    .mask_i        (image_mask),
-    .kinds_i       (image_kinds),
-    .layers_i      (layers),
-    .sized_o       (image_sized),
-    .lines_o       (image_lines),
-    .go_i          (image_go),
-    .in_valid_i    (line_valid && !config_runs && !runs),
-    .in_ready_o    (image_ready),
-    .in_data_i     (line),
-    .out_valid_o   (image_out_valid),
-    .out_ready_i   (out_ready && !runs),
-    .out_data_o    (image_out_line),
-    .group_write_o (group_write),
-    .group_read_o  (group_read),
-    .group_line_o  (group_line),
-    .group_mask_o  (group_mask),
-    .group_data_o  (group_new),
-    .group_data_i  (group_old),
-    .gather_en_i   (gather_en),
-    .gather_line_i (gather_line),
-    .gather_data_o (gather_data),
-    .bias_o        (bias),
-    .update_read_i  ('0),
-    .update_data_o  (unused_update),
-    .update_write_i ('0),
-    .update_new_i   ('0)
+    .clear_i            (image_clear),
+    .idle_o             (image_idle),
+    .start_i            (image_start),
+    .load_i             (image_load),
+    .mask_i             (image_mask),
+    .kinds_i            (image_kinds),
+    .layers_i           (layers),
+    .sized_o            (image_sized),
+    .lines_o            (image_lines),
+    .go_i               (image_go),
+    .in_valid_i         (line_valid && !config_runs && !runs),
+    .in_ready_o         (image_ready),
+    .in_data_i          (line),
+    .out_valid_o        (image_out_valid),
+    .out_ready_i        (out_ready && !runs),
+    .out_data_o         (image_out_line),
+    .group_write_o      (group_write),
+    .group_read_o       (group_read),
+    .group_line_o       (group_line),
+    .group_mask_o       (group_mask),
+    .group_data_o       (group_new),
+    .group_data_i       (group_old),
+    .gather_en_i        (gather_en),
+    .gather_line_i      (gather_line),
+    .gather_data_o      (gather_data),
+    .opt_read_i         (word_read),
+    .opt_read_state_i   (word_read_state),
+    .opt_read_word_i    (word_read_word),
+    .opt_data_o         (word_old),
+    .opt_write_i        (word_write),
+    .opt_write_state_i  (word_write_state),
+    .opt_write_word_i   (word_write_word),
+    .opt_data_i         (word_new),
+    .bias_o             (bias),
+    .update_read_i      (param_read),
+    .update_data_o      (param_old),
+    .update_write_i     (param_write),
+    .update_new_i       (param_new)
   );
 
   // ---- Programs
@@ -352,8 +366,8 @@ module jd_sparse_top
   logic [7:0]                    dma_code;
   logic [1:0]                    dma_response;
   jd_sparse_sched #(
-    .Whole (1'b0), .Cores (SparseCores), .DMax (SparseDMax), .XRows (SparseXRows),
-    .YRows (SparseYRows), .ARows (SparseARows)
+    .Cores (SparseCores), .DMax (SparseDMax), .XRows (SparseXRows), .YRows (SparseYRows),
+    .ARows (SparseARows)
   ) u_sched (
     .clk_i, .rst_ni,
     .clear_i         (run_clear),
@@ -398,9 +412,10 @@ module jd_sparse_top
     .Acc (SparseAcc), .GMax (SparseGMax), .DMax (SparseDMax), .LMax (SparseLMax),
     .WinMax (SparseWinMax), .WRows (SparseWRows), .XRows (SparseXRows), .YRows (SparseYRows),
     .RRows (SparseRRows), .GRows (SparseGRows), .ARows (SparseARows), .BWords (SparseBWords),
-    .MRows (SparseMRows), .MaxW (SparseMaxW), .CmpW (SparseCmpW), .HitW (SparseHitW),
-    .KeepBv (SparseKeepBv), .DrainW (SparseDrainW), .OptLanes (SparseOptLanes),
-    .Channels (SparseChannels), .MulLatency (SparseMulLatency), .AddLatency (SparseAddLatency)
+    .SWords (SparseSWords), .MRows (SparseMRows), .MaxW (SparseMaxW), .CmpW (SparseCmpW),
+    .HitW (SparseHitW), .KeepBv (SparseKeepBv), .DrainW (SparseDrainW),
+    .OptLanes (SparseOptLanes), .Channels (SparseChannels), .MulLatency (SparseMulLatency),
+    .AddLatency (SparseAddLatency)
   ) u_units (
     .clk_i, .rst_ni,
     .clear_i             (run_clear),
@@ -441,9 +456,25 @@ module jd_sparse_top
     .group_mask_i        (group_mask),
     .group_data_i        (group_new),
     .group_data_o        (group_old),
+    .param_read_o        (param_read),
+    .param_data_i        (param_old),
+    .param_write_o       (param_write),
+    .param_new_o         (param_new),
+    .word_read_o         (word_read),
+    .word_read_state_o   (word_read_state),
+    .word_read_word_o    (word_read_word),
+    .word_data_i         (word_old),
+    .word_write_o        (word_write),
+    .word_write_state_o  (word_write_state),
+    .word_write_word_o   (word_write_word),
+    .word_data_o         (word_new),
+    .clear_sums_i        (config_take),
+    .draw_o              (draw),
+    .drawn_i             (drawn[63 -: DRAWN_W]),
     .busy_o              (busy),
     .useful_o            (useful),
     .nonfinite_o         (nonfinite),
+    .skipped_o           (skipped),
     .encoder_clocks_o    (encoder_clocks),
     .encoded_rows_o      (encoded_rows),
     .compressed_o        (compressed),
@@ -453,5 +484,5 @@ module jd_sparse_top
     .loads_o             (loads)
   );
   logic unused;
-  assign unused = ^{unused_idle, unused_number, unused_value, unused_update};
+  assign unused = ^{unused_idle, unused_number, drawn[63-DRAWN_W:0]};
 endmodule : jd_sparse_top

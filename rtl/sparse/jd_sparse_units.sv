@@ -4,10 +4,12 @@
 //
 //   OSEL  jd_sparse_encode -> lists -> LAU  jd_sparse_plan, jd_sparse_lau -> tables, weights -> cores
 //   DMA   jd_sparse_dma <-> stores          FILL, VPU, ELEM, COMM  in the cores
+//   OPT   jd_sparse_opt <-> jd_sparse_parameters, jd_sparse_encode
 //
 // Streams  ready_o, start_i, done_o: of each unit, as in jd_sparse_sched; the VPU's start waits for its
-//          ready_o. mover_*, in, out: jd_sparse_mover. gather_*, bias_i: jd_sparse_parameters.
-//          group_*: the grouping's entries, while no instruction runs.
+//          ready_o. LAU and the update of weights wait for each other. mover_*, in, out:
+//          jd_sparse_mover. gather_*, param_*, word_*, bias_i: jd_sparse_parameters. group_*: the
+//          grouping's entries, while no instruction runs. draw_o: see jd_random_xoshiro.
 // Timing   that of the blocks. What all cores do has ended one clock after the last one.
 // Numbers  see the blocks.
 // Source   LearningGroup III, figure 3. Golden model: models/sparse/machine.py.
@@ -31,6 +33,7 @@ module jd_sparse_units
   parameter int unsigned GRows      = 1024,
   parameter int unsigned ARows      = 65536,
   parameter int unsigned BWords     = 2048,
+  parameter int unsigned SWords     = 4096,
   parameter int unsigned MRows      = 512,
   parameter int unsigned MaxW       = 128,
   parameter int unsigned CmpW       = 64,
@@ -85,10 +88,26 @@ module jd_sparse_units
   input  logic [GROUP_LINE-1:0]            group_mask_i,
   input  logic [8*GROUP_LINE-1:0]          group_data_i,
   output logic [8*GROUP_LINE-1:0]          group_data_o,
+  output word_place_t [OptLanes-1:0]       param_read_o,
+  input  logic [OptLanes-1:0][1:0][SINGLE_W-1:0] param_data_i,
+  output word_place_t [OptLanes-1:0]       param_write_o,
+  output logic [OptLanes-1:0][1:0][SINGLE_W-1:0] param_new_o,
+  output logic                             word_read_o,
+  output logic                             word_read_state_o,
+  output logic [S_WORD_W-1:0]              word_read_word_o,
+  input  logic [1:0][SINGLE_W-1:0]         word_data_i,
+  output logic                             word_write_o,
+  output logic                             word_write_state_o,
+  output logic [S_WORD_W-1:0]              word_write_word_o,
+  output logic [1:0][SINGLE_W-1:0]         word_data_o,
+  input  logic                             clear_sums_i,   // of the grouping: a network is taken
+  output logic                             draw_o,
+  input  logic [DRAWN_W-1:0]               drawn_i,
   // Counters
   output logic                             busy_o,         // the array multiplies
   output logic [Cores-1:0][LANE_W+2:0]     useful_o,       // lanes of each core that do
   output logic                             nonfinite_o,    // a gradient since the last CLRG
+  output logic                             skipped_o,      // updates, the first time since then
   output encoder_clocks_t                  encoder_clocks_o,
   output logic [DIM_W-1:0]                 encoded_rows_o, // of the streamed side
   output logic                             compressed_o,   // a COMP ends
@@ -107,6 +126,14 @@ module jd_sparse_units
   directory_t         directory;
   logic               unused_group_ready;
   logic [CmpW-1:0]    unused_bits;
+  logic                         scan_valid, scan_ready, index_valid, index_ready, entry_write;
+  logic [M_LINE_W-1:0]          scan_line, entry_line;
+  logic [DIM_W-1:0]             scan_rows;
+  logic [2:0]                   scan_log2;
+  logic [HitW-1:0][GROUP_W-1:0] index;
+  logic [HitW-1:0][ENTRY_W-1:0] index_entry;
+  logic [GROUP_LINE-1:0]        entry_mask;
+  logic [8*GROUP_LINE-1:0]      entry_data;
   jd_sparse_encode #(
     .GMax (GMax), .DMax (DMax), .LMax (LMax), .MRows (MRows), .MaxW (MaxW), .CmpW (CmpW),
     .HitW (HitW), .KeepBv (KeepBv)
@@ -121,14 +148,23 @@ module jd_sparse_units
     .in_uncached_i  (instruction_i.flags.nocache),
     .done_o         (done_o[UnitOsel]),
     .clocks_o       (encoder_clocks_o),
-    .write_valid_i  (group_write_i),
-    .write_line_i   (group_line_i),
-    .write_mask_i   (group_mask_i),
-    .write_data_i   (group_data_i),
+    .write_valid_i  (group_write_i || entry_write),
+    .write_line_i   (entry_write ? entry_line : group_line_i),
+    .write_mask_i   (entry_write ? entry_mask : group_mask_i),
+    .write_data_i   (entry_write ? entry_data : group_data_i),
     .read_valid_i   (group_read_i),
     .read_ready_o   (unused_group_ready),
     .read_line_i    (group_line_i),
     .read_data_o    (group_data_o),
+    .scan_valid_i   (scan_valid),
+    .scan_ready_o   (scan_ready),
+    .scan_line_i    (scan_line),
+    .scan_rows_i    (scan_rows),
+    .scan_log2_i    (scan_log2),
+    .index_valid_o  (index_valid),
+    .index_ready_i  (index_ready),
+    .index_o        (index),
+    .index_entry_o  (index_entry),
     .peek_layer_i   (peek_layer),
     .peek_index_i   (peek_index),
     .peek_place_o   (peek_place),
@@ -147,12 +183,13 @@ module jd_sparse_units
 
   // ---- LAU: plans, and compression, which ends when the weights are counted, too
   logic                         plan_ready, plan_done, plan_starts, lau_ready, lau_done;
-  logic                         comp_starts, comp_runs_q, comp_over_q, comp_q, counted;
+  logic                         comp_starts, comp_runs_q, comp_over_q, comp_q, counted, lau_rests;
   logic [Cores-1:0]             window_cores;
   logic [1:0]                   list_owner;
   logic [LMax-1:0]              contiguous_q;   // layers whose COMP had no POLICY
   operation_t                   operation;
   window_write_t                window;
+  logic                         updates, opt_ready;
   logic [LAYER_W-1:0]           plan_peek, comp_number_q;
   layer_t                       plan_layer_q;
   table_t                       plan_table;
@@ -161,7 +198,8 @@ module jd_sparse_units
   logic [Lanes-1:0][HALF_W-1:0] weight_line;
   assign plan_starts       = start_i[UnitLau] && instruction_i.op == PLAN;
   assign comp_starts       = start_i[UnitLau] && instruction_i.op != PLAN;
-  assign ready_o[UnitLau]  = plan_ready && lau_ready && !comp_runs_q;
+  assign lau_rests         = plan_ready && lau_ready && !comp_runs_q;
+  assign ready_o[UnitLau]  = lau_rests && !updates;
   assign done_o[UnitLau]   = plan_done || (comp_over_q && counted);
   assign compressed_o      = comp_over_q && counted && comp_q;
   assign peek_layer        = plan_ready ? comp_number_q : plan_peek;
@@ -272,12 +310,21 @@ module jd_sparse_units
   logic [Cores-1:0] fill_idle, fill_done, op_ready, op_done, busy, elem_idle, elem_done;
   logic [Cores-1:0] comm_idle, comm_done, wild;
   logic             clears;
-  logic [Cores-1:0][OptLanes-1:0][SINGLE_W-1:0] unused_gradients;
-  logic [Cores-1:0][NEURONS-1:0][SINGLE_W-1:0]  unused_sums;
   logic [Cores-1:0]                              sums_valid;
   logic [Cores-1:0][Channels-1:0][TUPLE_W-1:0]   sums;
   logic                                          rows_valid;
   logic [Channels-1:0][TUPLE_W-1:0]              rows;
+  localparam int unsigned Chunks   = (Lanes + OptLanes - 1) / OptLanes;
+  localparam int unsigned GWordW   = $clog2(GRows * Chunks);
+  localparam int unsigned SumLines = (DMax + NEURONS - 1) / NEURONS;
+  localparam int unsigned SumLineW = (SumLines > 1) ? $clog2(SumLines) : 1;
+  logic                gradient_en, bias_sum_en;
+  logic [2:0]          gradient_bank;
+  logic [LAYER_W-1:0]  gradient_layer, bias_sum_layer;
+  logic [GWordW-1:0]   gradient_word;
+  logic [SumLineW-1:0] bias_sum_line;
+  logic [Cores-1:0][OptLanes-1:0][SINGLE_W-1:0] gradients;
+  logic [Cores-1:0][NEURONS-1:0][SINGLE_W-1:0]  bias_sums;
   jd_sparse_rows #(.Cores (Cores), .Channels (Channels), .AddLatency (AddLatency)) u_rows (
     .clk_i,
     .rst_ni    (rst_n),
@@ -349,15 +396,15 @@ module jd_sparse_units
       .dma_write_ready_o (dma_write_ready[c]),
       .clear_gradients_i (clears),
       .nonfinite_o       (wild[c]),
-      .gradient_en_i     (1'b0),
-      .gradient_bank_i   ('0),
-      .gradient_layer_i  ('0),
-      .gradient_word_i   ('0),
-      .gradient_data_o   (unused_gradients[c]),
-      .bias_sum_en_i     (1'b0),
-      .bias_sum_layer_i  ('0),
-      .bias_sum_line_i   ('0),
-      .bias_sum_data_o   (unused_sums[c])
+      .gradient_en_i     (gradient_en),
+      .gradient_bank_i   (gradient_bank),
+      .gradient_layer_i  (gradient_layer),
+      .gradient_word_i   (gradient_word),
+      .gradient_data_o   (gradients[c]),
+      .bias_sum_en_i     (bias_sum_en),
+      .bias_sum_layer_i  (bias_sum_layer),
+      .bias_sum_line_i   (bias_sum_line),
+      .bias_sum_data_o   (bias_sums[c])
     );
   end
   always_comb begin
@@ -385,14 +432,52 @@ module jd_sparse_units
     .clk_i, .rst_ni, .clear_i, .done_i (comm_done), .done_o (done_o[UnitComm])
   );
 
-  // ---- OPT: CLRG alone
-  logic opt_q;
-  assign clears           = start_i[UnitOpt] && instruction_i.op == CLRG;
+  // ---- OPT
   assign nonfinite_o      = wild != '0;
-  assign ready_o[UnitOpt] = 1'b1;
-  assign done_o[UnitOpt]  = opt_q;
-  always_ff @(posedge clk_i) opt_q <= rst_n && start_i[UnitOpt];
+  assign ready_o[UnitOpt] = opt_ready && lau_rests;
+  jd_sparse_opt #(
+    .Cores (Cores), .Banks (Banks), .Lanes (Lanes), .DMax (DMax), .LMax (LMax), .WinMax (WinMax),
+    .GRows (GRows), .OptLanes (OptLanes), .SWords (SWords), .MaxW (MaxW), .HitW (HitW)
+  ) u_opt (
+    .clk_i, .rst_ni, .clear_i,
+    .ready_o            (opt_ready),
+    .start_i            (start_i[UnitOpt]),
+    .instruction_i,
+    .done_o             (done_o[UnitOpt]),
+    .settings_i, .clear_sums_i,
+    .updates_o          (updates),
+    .table_i            (plan_table),
+    .clear_gradients_o  (clears),
+    .nonfinite_i        (nonfinite_o),
+    .skipped_o,
+    .gradient_en_o      (gradient_en),
+    .gradient_bank_o    (gradient_bank),
+    .gradient_layer_o   (gradient_layer),
+    .gradient_word_o    (gradient_word),
+    .gradient_data_i    (gradients),
+    .bias_sum_en_o      (bias_sum_en),
+    .bias_sum_layer_o   (bias_sum_layer),
+    .bias_sum_line_o    (bias_sum_line),
+    .bias_sum_data_i    (bias_sums),
+    .param_read_o, .param_data_i, .param_write_o, .param_new_o,
+    .scan_valid_o       (scan_valid),
+    .scan_ready_i       (scan_ready),
+    .scan_line_o        (scan_line),
+    .scan_rows_o        (scan_rows),
+    .scan_log2_o        (scan_log2),
+    .index_valid_i      (index_valid),
+    .index_ready_o      (index_ready),
+    .index_i            (index),
+    .index_entry_i      (index_entry),
+    .entry_write_o      (entry_write),
+    .entry_line_o       (entry_line),
+    .entry_mask_o       (entry_mask),
+    .entry_data_o       (entry_data),
+    .word_read_o, .word_read_state_o, .word_read_word_o, .word_data_i, .word_write_o,
+    .word_write_state_o, .word_write_word_o, .word_data_o, .draw_o, .drawn_i
+  );
+
   `JD_ASSERT(InStep_A, sums_valid == '0 || sums_valid == '1)
   logic unused;
-  assign unused = ^{unused_group_ready, unused_bits, unused_gradients, unused_sums};
+  assign unused = ^{unused_group_ready, unused_bits};
 endmodule : jd_sparse_units

@@ -59,7 +59,7 @@ HAVE = {  # instructions that have hardware, and what they can have
     Op.FW: Flag.ROW, Op.DX: Flag.ROW, Op.DW: Flag.ROW,
     Op.LSTMF: Flag.BIAS | Flag.ROW, Op.LSTMB: Flag(0),
     Op.LIN: Flag.BIAS | Flag.ADDEND | Flag.SECOND | Flag.ROW,
-    Op.CF: Flag.ROW, Op.CB: Flag.ROW, Op.CLRG: Flag(0),
+    Op.CF: Flag.ROW, Op.CB: Flag.ROW, Op.UPD: Flag.ROW, Op.UPDG: Flag(0), Op.CLRG: Flag(0),
 }  # fmt: skip
 COUNTERS = ("hits", "misses", "osel_clocks", "core_load")
 
@@ -391,6 +391,93 @@ def test_gradients_that_are_not_finite_are_noticed(runs: Runs) -> None:
     assert not any(one_of.driver.read(registers.NONFINITE.offset) for one_of in runs.both)
 
 
+# ---- Updates
+def rates(runs: Runs) -> None:
+    """Others for both."""
+    rng = runs.rng
+    alpha = float(rng.uniform(0.9, 1))
+    values: dict[str, float] = {
+        "LR": 10 ** rng.uniform(-4, 0), "ALPHA": alpha, "ONE_MINUS_ALPHA": 1 - alpha,
+        "EPS": 10 ** rng.uniform(-9, -2), "GSCALE": 2.0 ** rng.integers(-12, 1),
+        "LR_GROUP": 10 ** rng.uniform(-3, 1),
+    }  # fmt: skip
+    state = [int(x) for x in rng.integers(0, 1 << 63, 4)]
+    for one_of in runs.both:
+        for name, value in values.items():
+            word = int(np.float32(value).view(np.uint32))
+            one_of.driver.write(getattr(registers, name).offset, word)
+        one_of.driver.seed(state)
+
+
+def updated(runs: Runs) -> None:
+    """Parameters, generator and skipped updates are those of the model."""
+    runs.compare()
+    model, sim = runs.both
+    assert sim.seed() == model.seed()
+    assert sim.driver.read(registers.OVF.offset) == model.driver.read(registers.OVF.offset)
+
+
+def with_squares(runs: Runs, layers: Sequence[Layer]) -> None:
+    """A network with mean squares."""
+    runs.take(layers)
+    rates(runs)
+    for k in range(len(layers)):
+        for kind in (Kind.V, Kind.GSTATE):
+            image = np.abs(runs.rng.normal(size=runs.words([k], kind))).astype(np.float32)
+            if len(image):
+                size = 1 << k | int(kind) << 8
+                assert (
+                    runs.call(partial(Jobs.load, size=size, image=image.view(np.uint32)))[0] == ""
+                )
+
+
+def gradient(runs: Runs, k: int, wild: bool = False) -> None:
+    """A DW of random activations, one of them infinite, with sums of the biases' gradients."""
+    layer, tiles = runs.layers[k], tiles_of(runs.rng, 2)
+    at = runs.scratch + DATA
+    sizes, sums = [layer.m, layer.n], [Flag(0), Flag.BSUM]
+    runs.put(1 << 15)
+    if wild:
+        for one_of in runs.both:
+            one_of.device.write(at, np.full(4, 0x7C00, np.uint16))
+    if layer.tr:
+        sizes, sums = sizes[::-1], sums[::-1]
+    program = []
+    for op, place, neurons, flag in zip((Op.FX, Op.FY), (X, Z), sizes, sums, strict=True):
+        tensor, count = Tensor(place, 0, 8), -(-neurons // 8)
+        program += [
+            move(Op.LOADA, tensor, at + 8192 * (op == Op.FY), count, tiles, post=1),
+            Instruction(op, 2, int(flag), wait=1, layer=k, tiles=tiles, a=tensor, neurons=neurons),
+        ]
+    runs.good([*program, Instruction(Op.DW, 2, layer=k, tiles=tiles)])
+
+
+def test_layers_are_updated(runs: Runs) -> None:
+    """UPD and UPDG: weights, biases, groupings, all mean squares. A skipped update changes nothing,
+    sums of two updates add, and after UPDG the layer is stale."""
+    for turn in range(scale(20, 3)):
+        layers = network(runs.rng, runs.geometry)
+        with_squares(runs, [replace(layer, tiles=2) for layer in layers])
+        runs.group(range(len(layers)), check=False)
+        for k in range(len(layers)):
+            gradient(runs, k, wild=turn % 3 == 1 and k == 0)
+        many = []
+        for k, layer in enumerate(layers):
+            many.append(Instruction(Op.UPD, 3, layer=k, post=1))
+            if turn % 3 == 2:
+                many.append(Instruction(Op.COMP, layer=k, wait=1, post=2))
+                many.append(Instruction(Op.UPD, 3, layer=k, wait=2))
+            if layer.groups > 1:
+                many.append(Instruction(Op.UPDG, 3, layer=k))
+        runs.good(many)
+        updated(runs)
+        for k, layer in enumerate(layers):
+            assert runs.program([job(Op.COMPT if layer.groups > 1 else Op.UPD, layer=k)])[0] == (
+                "E_STALE"
+            )
+    runs.episodes(3, 4)
+
+
 # ---- Communication
 def test_agents_hear_each_other(runs: Runs) -> None:
     """CF and CB of random teams, in both splits."""
@@ -457,20 +544,6 @@ def test_a_bad_program_ends_with_an_error(runs: Runs, case: str) -> None:
     if runs.layers != USUAL:
         runs.take(USUAL)
     assert runs.program(program)[:2] == (code, at)
-    step(runs)
-
-
-LATER = [job(Op.UPD, layer=1), job(Op.UPDG, layer=1)]  # instructions without hardware
-
-
-def test_instructions_without_hardware_are_refused(runs: Runs) -> None:
-    runs.take(USUAL)
-    sim = runs.both[1]
-    for each in LATER:
-        raw = program_words([job(Op.CLRG), each, END])
-        sim.device.write(sim.scratch, raw)
-        found = ended(lambda: sim.job(Opcode.RUN, 3, sim.scratch))
-        assert found[:2] == ("E_OPCODE", 1) and found[3] == (1, 0), each
     step(runs)
 
 

@@ -322,7 +322,6 @@ def test_another_run_is_not_gone_on_with(tmp_path: Path, capsys: Any) -> None:
         (["--set", "episodes=0"], "episodes: got 0"),
         (["--set", "learning_rate=nan"], "learning_rate: got nan"),
         (["--groups", "64"], "groups: got 64"),
-        (["--device", "sim", "--set", "split=vec"], "sparse: got sim, want model: its RTL"),
         (["--set", "alpha=1"], "no alpha"),
         (["--env", "CartPole-v1"], "PredatorPrey-v0"),
         (["--config", "demo"], "no engine sparse"),

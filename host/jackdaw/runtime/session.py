@@ -192,8 +192,6 @@ def ask(
     recipe, note = chosen(agent, environment)
     if device not in DEVICES:
         raise ConfigError(f"device: got {device!r}, want one of {', '.join(DEVICES)}")
-    if isinstance(recipe, Ic3netRecipe) and device == "sim":
-        raise ConfigError("sparse: got sim, want model: its RTL does not update weights yet")
     base = recipe.settings if isinstance(recipe, A3cRecipe) else recipe
     changes = dict(settings or {})
     if unknown := sorted(name for name in changes if not hasattr(base, name)):
