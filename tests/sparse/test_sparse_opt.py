@@ -191,13 +191,16 @@ def test_sums_of_rows_and_columns(seed: int) -> None:
         for k in range(2):
             np.testing.assert_array_equal(sums_of(sim, bool(k)), want[k])
     sim.run(1, clear_i=np.ones(1))
-    ones = np.ones(STATES + 1)
+    ones, seven = np.ones(STATES + 1), np.tile([7, 0], (STATES + 1, 1))
     out = sim.run(
-        STATES + 1, row_valid_i=ones, row_word_i=3 * ones, row_sum_i=np.tile([7, 0], (len(ones), 1))
-    )
-    assert out["row_ready_o"].tolist() == [0] * STATES + [1]
+        STATES + 1, row_valid_i=ones, row_word_i=3 * ones, row_sum_i=seven,
+        column_valid_i=ones, column_word_i=2 * ones, column_sum_i=seven,
+    )  # fmt: skip
+    for side in ("row", "column"):
+        assert out[f"{side}_ready_o"].tolist() == [0] * STATES + [1]
     sim.run(1)
     assert sums_of(sim, False).tolist() == [0, 0, 0, 7] + [0] * (STATES - 4)
+    assert sums_of(sim, True).tolist() == [0, 0, 7] + [0] * (STATES - 3)
 
 
 # ---- The update of a layer's grouping
