@@ -86,33 +86,34 @@ module jd_sparse_params
     for (int unsigned i = 0; i < BEAT_WORDS; i++) get_data_o[i] = lanes_q[4'(i) + get_turn_q];
   end
 
-  // ---- Words of an update: at its bank 1, read 2, chosen 3
+  // ---- Words of an update: which lane at which bank 1, read 2, chosen 3
+  localparam int unsigned LaneW = (OptLanes > 1) ? $clog2(OptLanes) : 1;
   logic [WORD_BANKS-1:0]                    read_q, write_q;
-  logic [WORD_BANKS-1:0][P_LINE_W-1:0]      read_line_q, write_line_q;
-  logic [WORD_BANKS-1:0][1:0][SINGLE_W-1:0] new_q;
+  logic [WORD_BANKS-1:0][LaneW-1:0]         read_lane_q, write_lane_q;
+  logic [OptLanes-1:0][P_LINE_W-1:0]        read_line_q, write_line_q;
+  logic [OptLanes-1:0][1:0][SINGLE_W-1:0]   new_q;
   logic [UPDATE_LATENCY-1:1][OptLanes-1:0][5:0] bank_q;
   logic                                     updates, clash;
   always_ff @(posedge clk_i) begin
     for (int unsigned b = 0; b < WORD_BANKS; b++) begin
-      read_q[b]       <= 1'b0;
-      write_q[b]      <= 1'b0;
-      read_line_q[b]  <= '0;
-      write_line_q[b] <= '0;
-      new_q[b]        <= '0;
+      read_q[b]  <= 1'b0;
+      write_q[b] <= 1'b0;
       for (int unsigned k = 0; k < OptLanes; k++) begin
         if (update_read_i[k].valid && update_read_i[k].bank == 6'(b)) begin
           read_q[b]      <= rst_ni;
-          read_line_q[b] <= update_read_i[k].line;
+          read_lane_q[b] <= LaneW'(k);
         end
         if (update_write_i[k].valid && update_write_i[k].bank == 6'(b)) begin
           write_q[b]      <= rst_ni;
-          write_line_q[b] <= update_write_i[k].line;
-          new_q[b]        <= update_new_i[k];
+          write_lane_q[b] <= LaneW'(k);
         end
       end
     end
+    new_q <= update_new_i;
     for (int unsigned k = 0; k < OptLanes; k++) begin
-      bank_q[1][k] <= update_read_i[k].bank;
+      read_line_q[k]  <= update_read_i[k].line;
+      write_line_q[k] <= update_write_i[k].line;
+      bank_q[1][k]    <= update_read_i[k].bank;
       for (int unsigned t = 2; t < UPDATE_LATENCY; t++) bank_q[t][k] <= bank_q[t-1][k];
       update_data_o[k] <= first[bank_q[UPDATE_LATENCY-1][k]];
     end
@@ -139,12 +140,12 @@ module jd_sparse_params
     logic [1:0][SINGLE_W-1:0] word;
     assign write      = write_q[b] || (put_q && put_banks_q[b]);
     assign write_mask = {1'b1, put_weights_q || write_q[b]};
-    assign write_line = write_q[b] ? LineW'(write_line_q[b]) : LineW'(put_line_q);
-    assign read_line  = read_q[b] ? LineW'(read_line_q[b])
+    assign write_line = write_q[b] ? LineW'(write_line_q[write_lane_q[b]]) : LineW'(put_line_q);
+    assign read_line  = read_q[b] ? LineW'(read_line_q[read_lane_q[b]])
                                   : get_i ? LineW'(get_line_i) : LineW'(gather_line_i[0][b]);
     always_comb begin
       word = {put_weights_q ? '0 : put_data_q[b%BEAT_WORDS], put_data_q[b%BEAT_WORDS]};
-      if (write_q[b]) word = new_q[b];
+      if (write_q[b]) word = new_q[write_lane_q[b]];
     end
     jd_mem_1r1w #(.Depth (Lines), .Lanes (2), .LaneW (SINGLE_W), .Ultra (1'b1)) u_first (
       .clk_i, .rst_ni,
