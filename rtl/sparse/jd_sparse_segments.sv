@@ -29,7 +29,7 @@ module jd_sparse_segments
   input  table_t                                  table_i,
   output logic                                    idle_o,
   input  logic                                    start_i,
-  input  logic [LAYER_W-1:0]                      number_i,     // of the layer, held from start_i on
+  input  logic [LAYER_W-1:0]                      number_i,     // of the layer, held from then on
   input  layer_t                                  layer_i,
   output logic                                    segment_valid_o,
   input  logic                                    segment_ready_i,
@@ -127,7 +127,8 @@ module jd_sparse_segments
                      lanes: window_q.lanes, slots: '0};
     if (number_q == range.first_window)
       found.first = DIM_W'(range.first_step) << (3'(range.block) + 3'd2);
-    if (last_window && DIM_W'(range.last_step) < (window_q.depth - 1'b1) >> (3'(range.block) + 3'd2))
+    if (last_window
+        && DIM_W'(range.last_step) < (window_q.depth - 1'b1) >> (3'(range.block) + 3'd2))
       found.past = (DIM_W'(range.last_step) + 1'b1) << (3'(range.block) + 3'd2);
     past = '0;
     for (int unsigned s = 0; s < SLOTS; s++) begin

@@ -83,9 +83,9 @@ module jd_sparse_update
   localparam int unsigned ChunkW  = (Chunks > 1) ? $clog2(Chunks) : 1;
   localparam int unsigned RANKS   = 32;          // whose sums are on their way, at most
   // Clocks from a turn on
-  localparam int unsigned SUMMED  = READ_LATENCY + 1;                         // gradients are there
+  localparam int unsigned SUMMED  = READ_LATENCY + 1;                        // gradients are there
   localparam int unsigned SCALED  = SUMMED + (Cores - 1) * Add32Latency + Mul32Latency;
-  localparam int unsigned ASKED   = SCALED - UPDATE_LATENCY - 1;              // values are asked for
+  localparam int unsigned ASKED   = SCALED - UPDATE_LATENCY - 1;             // values are asked for
   localparam int unsigned PRODUCT = SCALED + Mul32Latency + 4;
   localparam int unsigned WRITTEN = SCALED + 2 * Mul32Latency + 3 * Add32Latency + DivLatency
                                     + SqrtLatency;

@@ -49,8 +49,8 @@ module jd_sparse_update_sums
   // ---- Ranks: sums of four lanes 1, of the rank so far 2
   typedef struct packed {
     logic [SLOTS-1:0]              live;
-    logic [SLOTS-1:0][INDEX_W-1:0] index;
-    logic [SLOTS-1:0][SUM_W-1:0]   sum;
+    logic [SLOTS-1:0][INDEX_W-1:0] indices;
+    logic [SLOTS-1:0][SUM_W-1:0]   sums;
   } rank_t;
   logic [SLOTS-1:0][1:0][SUM_W-1:0] parts, parts_q;
   logic [SLOTS-1:0][SUM_W-1:0]      sum_q;
@@ -92,7 +92,7 @@ module jd_sparse_update_sums
         sum_q[s] <= (opens_q ? '0 : sum_q[s]) + parts_q[s][0] + parts_q[s][1];
     end
   end
-  assign pushed = '{live: pushed_live_q, index: pushed_index_q, sum: sum_q};
+  assign pushed = '{live: pushed_live_q, indices: pushed_index_q, sums: sum_q};
   jd_stream_fifo #(.Width ($bits(rank_t)), .Depth (Ranks)) u_ranks (
     .clk_i, .rst_ni,
     .clear_i     (1'b0),
@@ -120,8 +120,8 @@ module jd_sparse_update_sums
     if (gives_rank) begin
       for (int unsigned s = 0; s < SLOTS; s++) begin
         if (lowest[s]) begin
-          contracted_index_o <= rank.index[s];
-          contracted_sum_o   <= rank.sum[s];
+          contracted_index_o <= rank.indices[s];
+          contracted_sum_o   <= rank.sums[s];
         end
       end
     end

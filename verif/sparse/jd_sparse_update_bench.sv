@@ -127,10 +127,11 @@ module jd_sparse_update_bench
 
   jd_sparse_update #(
     .Cores (Cores), .Banks (Banks), .Lanes (Lanes), .DMax (DMax), .LMax (LMax), .WinMax (WinMax),
-    .GRows (GRows), .OptLanes (OptLanes), .Mul32Latency (Mul32Latency), .Add32Latency (Add32Latency),
-    .DivLatency (DivLatency), .SqrtLatency (SqrtLatency)
+    .GRows (GRows), .OptLanes (OptLanes), .Mul32Latency (Mul32Latency),
+    .Add32Latency (Add32Latency), .DivLatency (DivLatency), .SqrtLatency (SqrtLatency)
   ) u_dut (
-    .clk_i, .rst_ni, .table_i, .ready_o, .start_i, .number_i, .layer_i, .row_i, .settings_i, .done_o,
+    .clk_i, .rst_ni, .table_i, .ready_o, .start_i, .number_i, .layer_i, .row_i, .settings_i,
+    .done_o,
     .gradient_en_o     (gradient_en),
     .gradient_bank_o   (gradient_bank),
     .gradient_layer_o  (gradient_layer),
