@@ -307,12 +307,12 @@ class Both:
             codes = np.ascontiguousarray(sums).reshape(-1)[: layer.n]
             assert (codes == state.biases[self.mine].view(np.uint32)).all(), (number, codes)
         # A sum that is not finite stays so. The machine's flag is that of all cores.
-        sums = [
+        kept = [
             array
             for state in self.machine.layers
             for array in (state.grads[self.mine], state.biases[self.mine])
         ]
-        wild = not all(np.isfinite(array).all() for array in sums)
+        wild = not all(np.isfinite(array).all() for array in kept)
         assert sim.run(1)["nonfinite_o"][0] == wild
         assert self.machine.nonfinite == wild or (self.split and not wild)
 
