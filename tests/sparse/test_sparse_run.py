@@ -452,6 +452,7 @@ def gradient(runs: Runs, k: int, wild: bool = False) -> None:
     runs.good([*program, Instruction(Op.DW, 2, layer=k, tiles=tiles)])
 
 
+@pytest.mark.regress
 def test_layers_are_updated(runs: Runs) -> None:
     """UPD and UPDG: weights, biases, groupings, all mean squares. A skipped update changes nothing,
     sums of two updates add, and after UPDG the layer is stale."""
