@@ -6,14 +6,13 @@ passes until the next operation begins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from jackdaw.drivers.sparse import Sparse
-from jackdaw.errors import JobError
 from models.registers import sparse as registers
 from models.sparse.formats import (
     GROUP_LINE,
@@ -35,7 +34,6 @@ from models.sparse.osel import Encoding, encode
 from models.sparse.plan import Plan, plan
 
 TIMEOUT_S = 3600.0
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -162,13 +160,3 @@ def risen(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]
     for name in ("stage", "unit_busy"):
         found[name] = {key: after[name][key] - before[name][key] for key in after[name]}
     return found
-
-
-def where_there(call: Callable[[], T]) -> T | None:
-    """What a call returns; None if one of its instructions has no hardware. Raises: JobError."""
-    try:
-        return call()
-    except JobError as error:
-        if error.code_name != "E_OPCODE":
-            raise
-        return None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.base import Row, row
-from benchmarks.sparse_array import Array, risen, where_there
+from benchmarks.sparse_array import Array, risen
 from jackdaw.drivers.sparse import Parameters, Sparse, SparseSettings
 from models.sparse.formats import Op
 from models.sparse.ic3net import NAMES
@@ -42,7 +42,7 @@ def iteration(engine: Sparse, settings: SparseSettings) -> dict[str, Any]:
     """What the counters rise by in an iteration: GROUP, all steps, BACKWARD, UPDATE.
 
     Returns: by stage; `steps`, a list of those of each step; `ops`, clocks of the array's
-        operations, as if they were all in a row. Without hardware of updates there is no UPDATE.
+        operations, as if they were all in a row.
     """
     s = settings
     engine.configure(s)
@@ -63,9 +63,7 @@ def iteration(engine: Sparse, settings: SparseSettings) -> dict[str, Any]:
         found["steps"].append(counted(lambda: engine.step(seen, np.ones(vectors, bool))))  # noqa: B023
     dout = rng.normal(size=(s.steps, vectors, 8))
     found["BACKWARD"] = counted(lambda: engine.backward(dout))
-    updated = where_there(lambda: counted(lambda: engine.update(1 / vectors)))
-    if updated is not None:
-        found["UPDATE"] = updated
+    found["UPDATE"] = counted(lambda: engine.update(1 / vectors))
     engine.regroup()
     found["ops"] = operations(engine, s.steps)
     return found
@@ -109,13 +107,12 @@ def network_rows(
             "GROUP": now["GROUP"]["stage"]["GROUP"],
             "FORWARD": sum(forward),
             "BACKWARD": now["BACKWARD"]["stage"]["BACKWARD"],
+            "UPDATE": now["UPDATE"]["stage"]["UPDATE"],
         }
-        if "UPDATE" in now:
-            parts["UPDATE"] = now["UPDATE"]["stage"]["UPDATE"]
-            now["iteration"] = parts["iteration"] = sum(
-                parts[name] for name in ("GROUP", "FORWARD", "BACKWARD", "UPDATE")
-            )
-            now["array"] = now["ops"] + parts["GROUP"] + parts["UPDATE"]
+        now["iteration"] = parts["iteration"] = sum(
+            parts[name] for name in ("GROUP", "FORWARD", "BACKWARD", "UPDATE")
+        )
+        now["array"] = now["ops"] + parts["GROUP"] + parts["UPDATE"]
         now["step"] = parts["step"]
         progress(f"{where}: " + ", ".join(f"{name} {clocks:.0f}" for name, clocks in parts.items()))
         rows += [
@@ -147,26 +144,23 @@ def compared(
         if dense is None or count == 1:
             continue
         for name in ("step", "iteration"):
-            if name in now:
-                rows.append(
-                    row("sparse", "speedup_end_to_end", f"{name}, G={count}, {where}",
-                        round(dense[name] / now[name], 2), "x", float(count))
-                )  # fmt: skip
-        if "array" in now:
             rows.append(
-                row("sparse", "speedup_train", f"G={count}, {where}",
-                    round(dense["array"] / now["array"], 2), "x", float(count),
-                    TRAIN if count == 16 else None)
+                row("sparse", "speedup_end_to_end", f"{name}, G={count}, {where}",
+                    round(dense[name] / now[name], 2), "x", float(count))
             )  # fmt: skip
+        rows.append(
+            row("sparse", "speedup_train", f"G={count}, {where}",
+                round(dense["array"] / now["array"], 2), "x", float(count),
+                TRAIN if count == 16 else None)
+        )  # fmt: skip
     shares = {}
     for count, now in found.items():
-        if "array" in now:
-            busy = now["GROUP"]["unit_busy"]
-            shares[count] = (busy["OSEL"] + busy["LAU"]) / now["array"]
-            rows.append(
-                row("sparse", "generation_share", f"G={count}, {where}", round(shares[count], 4),
-                    "1", 0.0)
-            )  # fmt: skip
+        busy = now["GROUP"]["unit_busy"]
+        shares[count] = (busy["OSEL"] + busy["LAU"]) / now["array"]
+        rows.append(
+            row("sparse", "generation_share", f"G={count}, {where}", round(shares[count], 4),
+                "1", 0.0)
+        )  # fmt: skip
     wanted = [count for count in (1, 2, 4, 8, 16) if count in shares]
     if len(wanted) == 5:
         mean = float(np.mean([shares[count] for count in wanted]))

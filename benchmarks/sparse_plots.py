@@ -10,14 +10,17 @@ from typing import Any
 from benchmarks.base import Row
 
 Axis = Any
-ONE = ", one core of three"  # ends the configuration of such rows
+ONE = ", one core of three"  # ends of configurations
+BY_MODEL = ", by the golden model"
 
 
 def by_groups(rows: list[Row], figure: str, config: str) -> dict[int, Row]:
     """Rows by G; `config` is a pattern that ends before the number."""
     found = {}
     for r in rows:
-        if r["figure"] == figure and (hit := re.fullmatch(config, r["config"].removesuffix(ONE))):
+        if r["figure"] == figure and (
+            hit := re.fullmatch(config, r["config"].removesuffix(ONE).removesuffix(BY_MODEL))
+        ):
             found[int(hit[1])] = r
     return dict(sorted(found.items()))
 

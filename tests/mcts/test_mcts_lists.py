@@ -72,7 +72,7 @@ class List:
         return sum(slot << SLOT * k for k, slot in enumerate(part))
 
     def request(self) -> dict[str, int] | None:
-        """The next request; None if there is none, or it cannot be read."""
+        """The next request; None at the end, or if it cannot be read."""
         left = len(self.slots) - self.at
         if self.over or not left:
             return None
