@@ -46,7 +46,7 @@ class UnusedJudgement(ValueError):
 
 
 class UnknownPlace(ValueError):
-    """verif/mutation/named.yaml names a text that does not stand once in its file."""
+    """verif/mutation/named.yaml names a text that its file does not have once."""
 
 
 def equivalents() -> dict[str, str]:
@@ -113,13 +113,18 @@ def named(folder: str) -> list[tuple[list[mutants.Mutant], list[str]]]:
         data = (ROOT / fault["file"]).read_bytes()
         changes = []
         for change in fault["changes"]:
-            text = change["text"].encode()
-            if data.count(text) != 1:
+            # The text stands once, or is the first one that follows `after`, which does.
+            once, text = change.get("after", change["text"]), change["text"].encode()
+            if data.count(once.encode()) != 1:
                 raise UnknownPlace(
-                    f"{NAMED.name}: {fault['words']}: {fault['file']} has {change['text']!r} "
-                    f"{data.count(text)} times, want once"
+                    f"{NAMED.name}: {fault['words']}: {fault['file']} has {once!r} "
+                    f"{data.count(once.encode())} times, want once"
                 )
-            start = data.index(text)
+            start = data.find(text, data.index(once.encode()))
+            if start < 0:
+                raise UnknownPlace(
+                    f"{NAMED.name}: {fault['words']}: no {change['text']!r} after {once!r}"
+                )
             line = data.count(b"\n", 0, start) + 1
             source = data.splitlines()[line - 1].decode().strip()
             changes.append(

@@ -143,6 +143,25 @@ def test_a_name_without_its_text_is_refused(
             mutate.named("lib")
 
 
+def test_a_text_after_another_is_the_first_one_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, file = tmp_path / "named.yaml", "rtl/lib/common/jd_delay.sv"
+    monkeypatch.setattr(mutate, "NAMED", path)
+    entry = "lib: [{{words: w, file: {}, tests: [t], changes: [{{after: {}, text: {}, code: x}}]}}]"
+    source = (ROOT / file).read_text()
+    path.write_text(entry.format(file, "endmodule", "jd_delay"))
+    (((found,), _),) = mutate.named("lib")
+    assert found.start == source.index("jd_delay", source.index("endmodule"))
+    for after, text, message in (
+        ("endmodule", "clk_i", "no 'clk_i' after 'endmodule'"),
+        ("logic", "clk_i", "'logic' .* times, want once"),
+    ):
+        path.write_text(entry.format(file, after, text))
+        with pytest.raises(mutate.UnknownPlace, match=message):
+            mutate.named("lib")
+
+
 @pytest.mark.regress
 @pytest.mark.cpu_limit(3600)
 def test_sample_of_fifo_is_killed() -> None:
