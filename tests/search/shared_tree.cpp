@@ -24,11 +24,11 @@ int main() {
       if (search.start(400, nullptr, 0) != kOk) return 1;
       while (search.wait(1) == kRunning) {
       }
-      if (search.wait(0) != kOk || search.check() != 0) return 1;
+      if (search.wait(0) != kOk || search.tree().check() != 0) return 1;
       int32_t visits[36] = {};
       double values[36];
       float priors[36];
-      search.root(visits, values, priors);
+      search.tree().root(visits, values, priors);
       if (search.advance(static_cast<int>(std::max_element(visits, visits + 36) - visits)) != kOk)
         return 1;
     }

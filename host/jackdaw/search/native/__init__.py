@@ -15,6 +15,7 @@ FLAGS = (
     "-std=c++17", "-O3", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-fPIC", "-pthread",
 )  # fmt: skip
 TIMEOUT_S = 300.0
+FOLDER = Path(__file__).parent
 
 
 class NativeBuildError(RuntimeError):
@@ -27,7 +28,7 @@ def library(name: str) -> ctypes.CDLL:
 
     Raises: NativeBuildError, flow.cache.CacheError, flow.toolchain.ToolMissing.
     """
-    source = Path(__file__).with_name(f"{name}.cpp")
+    source = FOLDER / f"{name}.cpp"
     return ctypes.CDLL(str(build(source, ("-shared",), f"{name}.so") / f"{name}.so"))
 
 
@@ -43,7 +44,8 @@ def build(source: Path, more: tuple[str, ...], output: str) -> Path:
     """
     folder = compiler_folder()
     compiler = str(folder / "g++") if folder else "g++"
-    text = repr((source.read_bytes(), FLAGS, more, compiler)).encode()
+    included = [path.read_bytes() for path in sorted(FOLDER.glob("*.[ch]pp"))]  # perhaps
+    text = repr((source.read_bytes(), included, FLAGS, more, compiler)).encode()
 
     def make(place: Path) -> None:
         done = subprocess.run(

@@ -11,7 +11,6 @@
 // Source       thesis 5.2.1. Golden model: models/gomoku/search.py.
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -20,7 +19,6 @@
 #include <cstring>
 #include <deque>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <string>
@@ -30,127 +28,22 @@
 #include <sys/prctl.h>
 #endif
 
+#include "dnn_nodes.hpp"
+
 namespace {
+
+using namespace gomoku;
 
 using Clock = std::chrono::steady_clock;
 using Guard = std::unique_lock<std::mutex>;
 
-constexpr int kMostCells = 256, kPlanes = 4;
-constexpr uint32_t kNone = ~0u;
-
 enum Status { kOk = 0, kRunning = 1, kTimeout = -1, kEvaluator = -2, kAborted = -3, kState = -4 };
 enum Take { kNothing = -1, kClosed = -2, kFinished = -3 };
-enum Scheme { kLocal = 0, kShared = 1 };
-enum Rule { kPuct = 0, kUct = 1 };
-enum VirtualLoss { kVisits = 0, kConstant = 1 };
 enum Kind { kExternal = 0, kTable = 1, kEmulated = 2, kRollout = 3 };
-
-uint64_t mix(uint64_t x) {  // SplitMix64
-  x += 0x9E3779B97F4A7C15ull;
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ull;
-  x = (x ^ x >> 27) * 0x94D049BB133111EBull;
-  return x ^ x >> 31;
-}
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-struct Position {
-  int size, win, moves = 0, last = -1;
-  bool over = false, won = false;
-  std::array<std::array<uint64_t, 4>, 2> stones{};  // of the first and the second player
-
-  int cells() const { return size * size; }
-  int player() const { return moves & 1; }
-  bool has(int who, int cell) const { return stones[who][cell >> 6] >> (cell & 63) & 1; }
-  bool empty(int cell) const { return !has(0, cell) && !has(1, cell); }
-
-  void play(int cell) {
-    const int who = player();
-    stones[who][cell >> 6] |= 1ull << (cell & 63);
-    last = cell;
-    moves++;
-    won = row(who, cell);
-    over = won || moves == cells();
-  }
-
-  bool row(int who, int cell) const {
-    static constexpr int directions[4][2] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}};
-    const int y = cell / size, x = cell % size;
-    for (const auto& direction : directions) {
-      int count = 1;
-      for (int sign = 1; sign >= -1; sign -= 2) {
-        const int down = sign * direction[0], right = sign * direction[1];
-        for (int r = y + down, c = x + right;
-             r >= 0 && r < size && c >= 0 && c < size && has(who, r * size + c);
-             r += down, c += right)
-          count++;
-      }
-      if (count >= win) return true;
-    }
-    return false;
-  }
-
-  float outcome() const { return won ? -1.0f : 0.0f; }  // of a game that is over, for who would move
-
-  void planes(float* out) const {
-    const int n = cells(), me = player();
-    for (int cell = 0; cell < n; cell++) {
-      out[cell] = has(me, cell);
-      out[n + cell] = has(1 - me, cell);
-      out[2 * n + cell] = cell == last;
-      out[3 * n + cell] = me == 0;
-    }
-  }
-};
-
-// The deterministic network of tests: every position has hashed priors and a hashed value.
-void hashed(const Position& p, float* priors, float* value) {
-  uint64_t h = 0;
-  for (int who : {p.player(), 1 - p.player()})
-    for (int word = 0; word < (p.cells() + 63) / 64; word++) h = mix(h ^ p.stones[who][word]);
-  for (int cell = 0; cell < p.cells(); cell++)
-    priors[cell] = static_cast<float>((mix(h + cell + 1) >> 40) + 1) / 16777216.0f;
-  *value = static_cast<float>(static_cast<int64_t>(mix(h) >> 40) - 8388608) / 8388608.0f;
-}
-
-struct Edge {
-  double value;  // sum, for the player who moves here
-  float prior;
-  int32_t visits, virtuals;
-  uint32_t child;
-  uint16_t move;
-};
-
-enum NodeState : uint8_t { kNew, kPending, kExpanded, kTerminal };
-
-struct Node {
-  std::atomic_flag lock = ATOMIC_FLAG_INIT;
-  NodeState state = kNew;
-  uint16_t count = 0;  // edges
-  uint32_t first = 0;
-  int32_t visits = 0, virtuals = 0;  // sums over the edges
-  int pending = -1;                  // the playout whose evaluation will expand it
-};
-
-struct Settings {
-  int32_t size, win, scheme, workers, batch, rule, virtual_form, repeatable, evaluator, streams;
-  double c, virtual_loss, base_s, item_s, timeout_s;
-  uint64_t seed;
-};
-
-struct Playout {
-  int depth = 0;
-  std::array<uint32_t, kMostCells + 1> nodes, edges;
-  uint32_t leaf = 0;
-  Position position;
-  std::vector<float> planes, priors;
-  float value = 0;
-  bool done = false;
-  std::vector<int> attached;  // playouts that wait for the same evaluation
-  std::condition_variable wake;
-};
 
 struct Batch {
   std::vector<int> playouts;
@@ -164,17 +57,12 @@ struct Counts {
 
 class Search {
  public:
-  explicit Search(const Settings& settings) : s_(settings), slots_(settings.workers),
+  explicit Search(const Settings& settings)
+      : s_(settings),
+        tree_(settings),
+        slots_(tree_.slots),
         inline_(s_.evaluator == kExternal && s_.scheme == kLocal && s_.streams == 1 &&
                 s_.repeatable) {
-    root_.size = s_.size;
-    root_.win = s_.win;
-    for (Playout& slot : slots_) {
-      slot.planes.resize(kPlanes * root_.cells());
-      slot.priors.resize(root_.cells());
-    }
-    random_ = mix(s_.seed);
-    clear();
     if (s_.evaluator == kTable || s_.evaluator == kEmulated)
       for (int i = 0; i < s_.streams; i++) evaluators_.emplace_back([this] { evaluate(); });
   }
@@ -196,39 +84,30 @@ class Search {
         return fail(kState, "move " + std::to_string(moves[i]) + " is not legal");
       position.play(moves[i]);
     }
-    root_ = position;
-    clear();
+    tree_.set(position);
     return kOk;
   }
 
   int advance(int move) {
     if (running_) return kState;
-    if (root_.over || move < 0 || move >= root_.cells() || !root_.empty(move))
+    const Position& root = tree_.position();
+    if (root.over || move < 0 || move >= root.cells() || !root.empty(move))
       return fail(kState, "move " + std::to_string(move) + " is not legal");
-    root_.play(move);
-    uint32_t child = kNone;
-    const Node& root = nodes_[0];
-    for (uint32_t e = root.first; e < root.first + root.count; e++)
-      if (edges_[e].move == move) child = edges_[e].child;
-    if (child == kNone || nodes_[child].state != kExpanded)
-      clear();
-    else
-      keep(child);
+    tree_.advance(move);
     return kOk;
   }
 
   int start(int playouts, const double* noise, double weight) {
     if (running_) return kState;
-    if (root_.over) return fail(kState, "the game is over");
+    if (tree_.position().over) return fail(kState, "the game is over");
     if (runner_.joinable()) runner_.join();
     try {
-      reserve(playouts);
+      tree_.reserve(playouts);
     } catch (const std::bad_alloc&) {
       return fail(kState, "no memory for " + std::to_string(playouts) + " playouts");
     }
     counts_ = {};
-    noise_.assign(noise ? noise : nullptr, noise ? noise + root_.cells() : nullptr);
-    weight_ = weight;
+    tree_.disturb(noise, weight);
     playouts_ = playouts;
     issued_ = done_ = 0;
     taken_ = Clock::now();
@@ -296,7 +175,7 @@ class Search {
 
   // Results of a batch; of one that no search waits for any more they are dropped.
   int put(int number, const float* priors, const float* values) {
-    const int cells = root_.cells();
+    const int cells = tree_.position().cells();
     Guard guard(mutex_);
     auto found = batches_.find(number);
     if (found == batches_.end()) return kOk;
@@ -332,48 +211,11 @@ class Search {
     stop_locked(status, message);
   }
 
-  int root(int32_t* visits, double* values, float* priors) const {
-    const Node& root = nodes_[0];
-    for (uint32_t e = root.first; e < root.first + root.count; e++) {
-      visits[edges_[e].move] = edges_[e].visits;
-      values[edges_[e].move] = edges_[e].value;
-      priors[edges_[e].move] = edges_[e].prior;
-    }
-    return root.visits;
-  }
+  const Tree& tree() const { return tree_; }
 
   const Counts& counts() {
-    counts_.nodes = used_nodes_;
+    counts_.nodes = tree_.nodes();
     return counts_;
-  }
-
-  // What is wrong with the tree at rest: 0 nothing, else the number of the first broken rule.
-  int check() const {
-    uint32_t reached = 1;
-    std::vector<uint32_t> open{0};
-    while (!open.empty()) {
-      const Node& node = nodes_[open.back()];
-      open.pop_back();
-      if (node.state == kPending || node.pending != -1) return 1;
-      if (node.virtuals) return 2;
-      int64_t sum = 0;
-      for (uint32_t e = node.first; e < node.first + node.count; e++) {
-        const Edge& edge = edges_[e];
-        if (edge.virtuals) return 3;
-        if (std::fabs(edge.value) > edge.visits + 1e-6) return 4;
-        sum += edge.visits;
-        if (edge.child == kNone) {
-          if (edge.visits) return 5;
-        } else {
-          const Node& child = nodes_[edge.child];
-          if (child.state == kExpanded && edge.visits < child.visits + 1) return 6;
-          reached++;
-          open.push_back(edge.child);
-        }
-      }
-      if (sum != node.visits) return 7;
-    }
-    return reached == used_nodes_ ? 0 : 8;
   }
 
   const char* message() {
@@ -384,19 +226,12 @@ class Search {
 
  private:
   const Settings s_;
-  Position root_{};
-  std::unique_ptr<Node[]> nodes_;
-  std::unique_ptr<Edge[]> edges_;
-  std::atomic<uint32_t> used_nodes_{0}, used_edges_{0};
-  size_t room_nodes_ = 0, room_edges_ = 0;
-  std::vector<double> noise_;
-  double weight_ = 0;
+  Tree tree_;
+  std::vector<Playout>& slots_;  // of the tree
   int playouts_ = 0, issued_ = 0, done_ = 0;  // of the local tree's search
   std::vector<int> free_;
   Clock::time_point taken_;
-  std::vector<Playout> slots_;
   const bool inline_;  // see take_inline
-  uint64_t random_;
   Counts counts_{};
 
   std::mutex mutex_;  // of all below
@@ -423,208 +258,6 @@ class Search {
     abort_ = status;
     arrived_.notify_all();
     for (Playout& slot : slots_) slot.wake.notify_all();
-  }
-
-  // The tree.
-
-  void clear() {
-    used_nodes_ = used_edges_ = 0;
-    room_nodes_ = room_edges_ = 0;
-    reserve(0);
-    used_nodes_ = 1;
-  }
-
-  void reserve(int playouts) {
-    const size_t more = static_cast<size_t>(playouts) + s_.workers + 2;
-    const size_t nodes = used_nodes_ + more, edges = used_edges_ + more * root_.cells();
-    if (nodes <= room_nodes_ && edges <= room_edges_) return;
-    std::unique_ptr<Node[]> new_nodes(new Node[nodes]);
-    std::unique_ptr<Edge[]> new_edges(new Edge[edges]);
-    for (uint32_t i = 0; i < used_nodes_; i++) copy(new_nodes[i], nodes_[i]);
-    std::copy(edges_.get(), edges_.get() + used_edges_, new_edges.get());
-    nodes_ = std::move(new_nodes);
-    edges_ = std::move(new_edges);
-    room_nodes_ = nodes;
-    room_edges_ = edges;
-  }
-
-  static void copy(Node& to, const Node& from) {
-    to.state = from.state;
-    to.count = from.count;
-    to.first = from.first;
-    to.visits = from.visits;
-    to.virtuals = from.virtuals;
-    to.pending = from.pending;
-  }
-
-  // Keep the part of the tree below a node, which becomes node 0.
-  void keep(uint32_t top) {
-    std::vector<uint32_t> order{top};
-    size_t count = 0;
-    for (size_t i = 0; i < order.size(); i++) {
-      const Node& node = nodes_[order[i]];
-      count += node.count;
-      for (uint32_t e = node.first; e < node.first + node.count; e++)
-        if (edges_[e].child != kNone) order.push_back(edges_[e].child);
-    }
-    std::unique_ptr<Node[]> new_nodes(new Node[order.size()]);
-    std::unique_ptr<Edge[]> new_edges(new Edge[count]);
-    uint32_t next_node = 1, next_edge = 0;
-    for (size_t i = 0; i < order.size(); i++) {
-      const Node& from = nodes_[order[i]];
-      copy(new_nodes[i], from);
-      new_nodes[i].first = next_edge;
-      for (uint32_t e = from.first; e < from.first + from.count; e++) {
-        new_edges[next_edge] = edges_[e];
-        if (edges_[e].child != kNone) new_edges[next_edge].child = next_node++;
-        next_edge++;
-      }
-    }
-    nodes_ = std::move(new_nodes);
-    edges_ = std::move(new_edges);
-    used_nodes_ = static_cast<uint32_t>(order.size());
-    used_edges_ = next_edge;
-    room_nodes_ = order.size();
-    room_edges_ = count;
-  }
-
-  void lock(Node& node) {
-    if (s_.scheme != kShared) return;
-    for (int spins = 0; node.lock.test_and_set(std::memory_order_acquire); spins++)
-      if (spins > 100) std::this_thread::yield();
-  }
-
-  void unlock(Node& node) {
-    if (s_.scheme == kShared) node.lock.clear(std::memory_order_release);
-  }
-
-  uint32_t best(const Node& node, bool noisy) const {
-    const bool by_visits = s_.virtual_form == kVisits;
-    const double all = node.visits + (by_visits ? node.virtuals : 0);
-    const double spread = s_.rule == kPuct ? std::sqrt(all + 1) : std::log(std::max(all, 1.0));
-    uint32_t chosen = node.first;
-    double most = -INFINITY;
-    for (uint32_t e = node.first; e < node.first + node.count; e++) {
-      const Edge& edge = edges_[e];
-      const double loss = s_.virtual_loss * edge.virtuals;
-      const double n = edge.visits + (by_visits ? edge.virtuals : 0);
-      const double w = edge.value - (by_visits ? loss : 0);
-      double score = n > 0 ? w / n : 0;
-      if (s_.rule == kPuct) {
-        double prior = edge.prior;
-        if (noisy) prior = (1 - weight_) * prior + weight_ * noise_[edge.move];
-        score += s_.c * prior * spread / (1 + n);
-      } else {
-        score = n > 0 ? score + s_.c * std::sqrt(spread / n) : 1e9;
-      }
-      if (!by_visits) score -= loss;
-      if (score > most) {
-        most = score;
-        chosen = e;
-      }
-    }
-    return chosen;
-  }
-
-  // Walk to a leaf. Returns its state before: kNew (now pending), kPending (attached), kTerminal.
-  NodeState select(int number) {
-    Playout& slot = slots_[number];
-    slot.position = root_;
-    slot.depth = 0;
-    slot.done = false;
-    uint32_t at = 0;
-    while (true) {
-      Node& node = nodes_[at];
-      lock(node);
-      if (node.state == kNew && slot.position.over) node.state = kTerminal;
-      if (node.state != kExpanded) {
-        const NodeState found = node.state;
-        slot.leaf = at;
-        if (found == kNew) {
-          node.state = kPending;
-          node.pending = number;
-        } else if (found == kPending) {
-          slots_[node.pending].attached.push_back(number);
-        }
-        unlock(node);
-        return found;
-      }
-      const uint32_t e = best(node, at == 0 && !noise_.empty());
-      Edge& edge = edges_[e];
-      edge.virtuals++;
-      node.virtuals++;
-      if (edge.child == kNone) edge.child = used_nodes_++;
-      slot.nodes[slot.depth] = at;
-      slot.edges[slot.depth++] = e;
-      at = edge.child;
-      unlock(node);
-      slot.position.play(edge.move);
-    }
-  }
-
-  // Give a pending leaf its edges; returns the playouts that waited with it.
-  std::vector<int> expand(int number) {
-    Playout& slot = slots_[number];
-    const Position& p = slot.position;
-    double sum = 0;
-    int legal = 0;
-    for (int cell = 0; cell < p.cells(); cell++)
-      if (p.empty(cell)) {
-        sum += slot.priors[cell];
-        legal++;
-      }
-    const uint32_t first = used_edges_.fetch_add(legal);
-    uint32_t e = first;
-    for (int cell = 0; cell < p.cells(); cell++)
-      if (p.empty(cell)) {
-        const double prior = sum > 0 ? slot.priors[cell] / sum : 1.0 / legal;
-        edges_[e++] = {0, static_cast<float>(prior), 0, 0, kNone, static_cast<uint16_t>(cell)};
-      }
-    Node& node = nodes_[slot.leaf];
-    lock(node);
-    node.first = first;
-    node.count = static_cast<uint16_t>(legal);
-    node.state = kExpanded;
-    node.pending = -1;
-    std::vector<int> attached;
-    attached.swap(slot.attached);
-    unlock(node);
-    return attached;
-  }
-
-  // Add the value, which is for who moves at the leaf, along the path.
-  void backup(int number, double value) {
-    Playout& slot = slots_[number];
-    for (int i = slot.depth - 1; i >= 0; i--) {
-      value = -value;
-      Node& node = nodes_[slot.nodes[i]];
-      Edge& edge = edges_[slot.edges[i]];
-      lock(node);
-      edge.virtuals--;
-      node.virtuals--;
-      edge.visits++;
-      node.visits++;
-      edge.value += value;
-      unlock(node);
-    }
-  }
-
-  void rollout(int number) {
-    Playout& slot = slots_[number];
-    std::fill(slot.priors.begin(), slot.priors.end(), 1.0f);
-    Position p = slot.position;
-    std::array<uint16_t, kMostCells> empty;
-    int count = 0;
-    for (int cell = 0; cell < p.cells(); cell++)
-      if (p.empty(cell)) empty[count++] = static_cast<uint16_t>(cell);
-    const int me = p.player();
-    while (!p.over) {
-      random_ = mix(random_);
-      const int at = static_cast<int>((random_ >> 32) * count >> 32);
-      p.play(empty[at]);
-      empty[at] = empty[--count];
-    }
-    slot.value = !p.won ? 0.0f : p.player() == me ? -1.0f : 1.0f;
   }
 
   // Batches; the mutex is held.
@@ -660,7 +293,7 @@ class Search {
   }
 
   void end() {
-    if (abort_ != kOk) clear();
+    if (abort_ != kOk) tree_.clear();
     Guard guard(mutex_);
     status_ = abort_;
     batches_.clear();
@@ -671,7 +304,7 @@ class Search {
   }
 
   void ask_root() {
-    select(0);
+    tree_.select(0);
     slots_[0].position.planes(slots_[0].planes.data());
     Guard guard(mutex_);
     queue_.push_back(0);
@@ -681,10 +314,10 @@ class Search {
 
   // The root is evaluated before the first playout.
   void grow_root() {
-    if (nodes_[0].state != kNew) return;
+    if (tree_.root_state() != kNew) return;
     if (s_.evaluator == kRollout) {
-      select(0);
-      rollout(0);
+      tree_.select(0);
+      tree_.rollout(0);
     } else {
       ask_root();
       Guard guard(mutex_);
@@ -694,7 +327,7 @@ class Search {
       waiting_ = 0;
       if (abort_ != kOk) return;
     }
-    expand(0);
+    tree_.expand(0);
   }
 
   std::chrono::duration<double> limit() const {
@@ -707,7 +340,7 @@ class Search {
   }
 
   void finish(int number, double value) {
-    backup(number, value);
+    tree_.backup(number, value);
     free_.push_back(number);
     done_++;
   }
@@ -716,7 +349,7 @@ class Search {
     const auto start = Clock::now();
     for (int number : batch) {
       const double value = slots_[number].value;
-      const std::vector<int> attached = expand(number);
+      const std::vector<int> attached = tree_.expand(number);
       finish(number, value);
       for (int other : attached) finish(other, value);
     }
@@ -735,7 +368,7 @@ class Search {
       free_.pop_back();
       issued_++;
       Playout& slot = slots_[number];
-      const NodeState found = select(number);
+      const NodeState found = tree_.select(number);
       note(slot);
       if (found == kNew && s_.evaluator != kRollout) slot.position.planes(slot.planes.data());
       counts_.select_s += seconds_since(start);
@@ -745,7 +378,7 @@ class Search {
       } else if (found == kPending) {
         counts_.collisions += 1;
       } else if (s_.evaluator == kRollout) {
-        rollout(number);
+        tree_.rollout(number);
         take_back({number});
       } else {
         Guard guard(mutex_);
@@ -779,12 +412,12 @@ class Search {
   // tree can do no more. Nothing is handed from thread to thread.
   int take_inline(float* planes, int* count) {
     if (running_ && abort_ == kOk) {
-      if (nodes_[0].state == kNew) {
+      if (tree_.root_state() == kNew) {
         ask_root();
       } else {
-        if (nodes_[0].state == kPending) {
+        if (tree_.root_state() == kPending) {
           batches_.clear();
-          expand(0);
+          tree_.expand(0);
         } else {
           take_back(arrived_batch());
           counts_.wait_s += seconds_since(taken_);
@@ -850,9 +483,9 @@ class Search {
   bool play_shared(int number) {
     Playout& slot = slots_[number];
     const auto start = Clock::now();
-    const NodeState found = select(number);
+    const NodeState found = tree_.select(number);
     if (found == kTerminal) {
-      backup(number, slot.position.outcome());
+      tree_.backup(number, slot.position.outcome());
       Guard guard(mutex_);
       counts_.terminals += 1;
       counts_.select_s += seconds_since(start);
@@ -879,7 +512,7 @@ class Search {
     const auto evaluated = Clock::now();
     const double value = slot.value;
     if (found == kNew) {
-      const std::vector<int> attached = expand(number);
+      const std::vector<int> attached = tree_.expand(number);
       if (!attached.empty()) {
         Guard guard(mutex_);
         for (int other : attached) {
@@ -890,7 +523,7 @@ class Search {
         }
       }
     }
-    backup(number, value);
+    tree_.backup(number, value);
     Guard guard(mutex_);
     counts_.backup_s += seconds_since(evaluated);
     return true;
@@ -901,7 +534,7 @@ class Search {
 #ifdef PR_SET_TIMERSLACK
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 #endif
-    const int cells = root_.cells();
+    const int cells = tree_.position().cells();
     while (true) {
       std::vector<Position> positions;
       int count = 0;
@@ -947,12 +580,12 @@ void jd_dnn_fail(void* search, const char* message) {
   static_cast<Search*>(search)->stop(kEvaluator, message);
 }
 int jd_dnn_root(void* search, int32_t* visits, double* values, float* priors) {
-  return static_cast<Search*>(search)->root(visits, values, priors);
+  return static_cast<Search*>(search)->tree().root(visits, values, priors);
 }
 void jd_dnn_counts(void* search, double* counts) {
   std::memcpy(counts, &static_cast<Search*>(search)->counts(), sizeof(Counts));
 }
-int jd_dnn_check(void* search) { return static_cast<Search*>(search)->check(); }
+int jd_dnn_check(void* search) { return static_cast<Search*>(search)->tree().check(); }
 const char* jd_dnn_message(void* search) { return static_cast<Search*>(search)->message(); }
 
 // Play moves. Returns how many were legal; over and won are of the position after each.
