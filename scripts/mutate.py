@@ -103,6 +103,17 @@ def candidates(folder: str) -> list[mutants.Mutant]:
     return found
 
 
+def drawn(
+    every: Sequence[mutants.Mutant], count: int, seed: int, least: int = 0, of: Sequence[str] = ()
+) -> list[mutants.Mutant]:
+    """A random sample, with at least so many mutants of each file that fits one of some patterns."""
+    chosen = mutants.sample(every, count, seed)
+    for file in {m.file for m in every if fits(m.file, of)}:
+        chosen += mutants.sample([m for m in every if m.file == file], least, seed)
+    keys = {m.key for m in chosen}
+    return [m for m in every if m.key in keys]
+
+
 def named(folder: str) -> list[tuple[list[mutants.Mutant], list[str]]]:
     """The faults of a folder that have a name, each as all its changes, with its tests.
 
@@ -335,6 +346,8 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="write docs/report/data")
     parser.add_argument("--tier", choices=("test", "regress"), default="regress", help="tests")
     parser.add_argument("--only", nargs="+", default=["*"], help="patterns of files to mutate")
+    parser.add_argument("--least", type=int, default=0, help="and so many of each file of --of")
+    parser.add_argument("--of", nargs="+", default=["*"], help="patterns of files for --least")
     parser.add_argument("--list", action="store_true", help="print the sample and stop")
     arguments = parser.parse_args()
     for folder in arguments.folders:
@@ -347,7 +360,7 @@ def main() -> int:
         every = candidates(folder)
         check_judgements(folder, every)
         every = [m for m in every if fits(m.file, arguments.only)]
-        chosen = mutants.sample(every, arguments.count, arguments.seed)
+        chosen = drawn(every, arguments.count, arguments.seed, arguments.least, arguments.of)
         if arguments.list:
             for m in chosen:
                 console.print(f"{m.file}:{m.line}: {m.change}", markup=False)

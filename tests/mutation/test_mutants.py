@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,16 @@ def test_campaign_finds_tests_by_file_function_and_case(tmp_path: Path) -> None:
         (["a.py::f[(2, 3)]", "b.py::h"], known[1::2]),
     ):
         assert sorted(campaign.order("rtl/x.sv", named)) == sorted(wanted)
+
+
+def test_a_sample_has_so_many_of_some_files() -> None:
+    """Beside the sample of the folder, which stays as it is."""
+    every = mutate.candidates("mcts")
+    chosen = mutate.drawn(every, 20, 1, 8, ["*_top.sv", "*_alloc.sv"])
+    assert {m.key for m in mutants.sample(every, 20, 1)} <= {m.key for m in chosen}
+    count = Counter(m.file.rpartition("_")[2] for m in chosen)
+    assert count["top.sv"] >= 8 and count["alloc.sv"] >= 8 and 20 < len(chosen) <= 36
+    assert mutate.drawn(every, 20, 1) == mutants.sample(every, 20, 1)
 
 
 def test_faults_with_a_name_stand_once_in_the_sources() -> None:
