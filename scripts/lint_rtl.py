@@ -48,10 +48,11 @@ def lint(design: Design) -> subprocess.CompletedProcess[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cores", nargs="*", help="names; default: all")
+    parser.add_argument("cores", nargs="*", help="names, or configurations; default: all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
-    names = options.cores or cores()
+    devices = configurations()
+    names = [load_config(n).core() if n in devices else n for n in options.cores] or cores()
     designs = [resolve(name, "lint") for name in names]
     failed = 0
     with ThreadPoolExecutor(options.jobs) as pool:
