@@ -330,7 +330,7 @@ module jd_sparse_osel
     logic              again;
   } slice_t;
   slice_t slice_q, slice_q2, slice_q3;
-  logic [CmpW-1:0]             ones_q2, ones;
+  logic [CmpW-1:0]             ones_q2, ones, left_out; // what dX does not produce
   logic [CmpW-1:0][CountW-1:0] zeros_q3;                // below each place
   logic [CmpW-1:0]             ones_q3;
   logic [CountW-1:0]           count_q3, below_q3;
@@ -344,7 +344,16 @@ module jd_sparse_osel
   for (genvar j = 0; j < CmpW; j++) begin : gen_compare
     assign ones[j] = (!grouped_q || og_slice[j] == slice_q.group)
                      && 32'(slice_q.number) * CmpW + j < 32'(compared_q);
+    assign left_out[j] = ones[j] && 32'(slice_q.number) * CmpW + j < 32'(layer_q.dx_from);
   end
+  jd_sparse_prefix #(.Width (CmpW)) u_counts (
+    .clk_i,
+    .ones_i   (ones),
+    .marked_i (left_out),
+    .zeros_o  (zeros_q3),
+    .count_o  (count_q3),
+    .marked_o (below_q3)
+  );
   // Ones move down by the zeros below them, one bit of that number per step: none collide.
   logic [CmpW-1:0][CmpLog2-1:0] place_in[CmpLog2+1], way_in[CmpLog2+1];
   logic [CmpW-1:0]              one_in[CmpLog2+1];
@@ -391,21 +400,6 @@ module jd_sparse_osel
     end
     ones_q2 <= ones;
     ones_q3 <= ones_q2;
-    begin : counts
-      logic [CountW-1:0] zeros, count, below;
-      zeros = '0;
-      count = '0;
-      below = '0;
-      for (int unsigned j = 0; j < CmpW; j++) begin
-        zeros_q3[j] <= zeros;
-        if (ones_q2[j]) count = count + 1'b1;
-        else            zeros = zeros + 1'b1;
-        if (ones_q2[j] && 32'(slice_q2.number) * CmpW + j < 32'(layer_q.dx_from))
-          below = below + 1'b1;
-      end
-      count_q3 <= count;
-      below_q3 <= below;
-    end
     packed_q4 <= place_in[CmpLog2];
     at_q4     <= at;
     count_q4  <= count_q3;
