@@ -172,6 +172,7 @@ module jd_sparse_bank
   logic [TILES_W-1:0]  first_tile, most_tile;
   logic                starts, dw_starts, dw_ready, dw_quiet, dw_runs, dw_idle, dw_begins;
   logic                dw_ends;
+  gradient_unit_t      dw_unit;
   logic                quiet;           // no multiply-add of this walk is left
   logic                due;             // an end of this walk that is queued
 
@@ -319,7 +320,6 @@ module jd_sparse_bank
   );
 
   // ---- Units of DW
-  gradient_unit_t               dw_unit;
   logic                         dw_valid, dw_first;
   window_t                      dw_window;
   logic [DIM_W-1:0]             dw_rank;

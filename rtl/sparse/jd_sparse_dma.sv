@@ -102,10 +102,11 @@ module jd_sparse_dma
                         : (!load || in_valid_i) && (takes & wanted) == wanted;
 
   // ---- Lines from them
-  logic [READ_LATENCY:1] pipe_q;
-  logic [OwedW-1:0]      owed_q;                // read, not given
-  logic [OwedW-1:0]      unused_count;
-  logic                  queue_ready, reads;
+  logic [READ_LATENCY:1]            pipe_q;
+  logic [READ_LATENCY:1][CoreW-1:0] from_q;
+  logic [OwedW-1:0]                 owed_q;     // read, not given
+  logic [OwedW-1:0]                 unused_count;
+  logic                             queue_ready, reads;
   assign reads = read_o != '0 && step;
   assign room  = owed_q != OwedW'(Queue);
   jd_stream_fifo #(.Width (LINE_W), .Depth (Queue)) u_lines (
@@ -117,7 +118,6 @@ module jd_sparse_dma
     .out_valid_o, .out_ready_i, .out_data_o,
     .count_o     (unused_count)
   );
-  logic [READ_LATENCY:1][CoreW-1:0] from_q;
 
   // ---- The course
   logic ends_line, failed;

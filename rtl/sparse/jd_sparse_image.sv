@@ -70,6 +70,8 @@ module jd_sparse_image
   logic [LAYER_W-1:0]  number_q;
   logic [2:0]          part_q;
   layer_t              layer_q;
+  logic [BEATS_W-1:0]  total_q;
+  logic [OwedW-1:0]    owed_q;            // lines under way or in the queue
   logic                last_part, clears, there, serial, grouped, ends_part;
   assign last_part = number_q == '1 && part_q == 3'(PartState);
   assign grouped   = layer_q.groups != GROUPS_W'(1);
@@ -87,7 +89,6 @@ module jd_sparse_image
   logic [DIM_W-1:0]    rows_d, rows_q, row_q;
   logic [WordsW-1:0]   words_d, words_q, left_q;          // of the row, that are left of it
   logic [6:0]          row_beats;
-  logic [BEATS_W-1:0]  total_q;
   assign row_beats = 7'((words_q + WordsW'(BEAT_WORDS - 1)) >> $clog2(BEAT_WORDS));
   always_comb begin
     groups_log2 = '0;
@@ -219,7 +220,6 @@ module jd_sparse_image
   } read_t;
   read_t                               read_d, read_q, read_q2;
   logic [BEAT_WORDS-1:0][SINGLE_W-1:0] line, words_line_q;
-  logic [OwedW-1:0]                    owed_q;            // lines under way or in the queue
   logic [OwedW-1:0]                    unused_count;
   logic                                queue_ready;
   assign room   = owed_q != OwedW'(Queue);

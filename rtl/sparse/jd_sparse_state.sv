@@ -74,12 +74,16 @@ module jd_sparse_state
   logic [3:0][63:0]       stages_q;
   logic [UNITS-1:0][63:0] units_q;
   logic [63:0]            useful_q, lanes_q, ops_q;
-  logic [LANE_W+4:0]      useful_q1;
+  logic [LANE_W+4:0]      useful, useful_q1;
   logic [4:0][31:0]       encoder_q;                      // as OSEL_CLOCKS
   logic [31:0]            hits_q, misses_q, skipped_q;
   logic [Cores-1:0][18:0] load_q;
   logic [38:0]            third;
   assign third = 39'(weights_i) * 39'd349_526;            // a third of 2^20, rounded up
+  always_comb begin
+    useful = '0;
+    for (int unsigned c = 0; c < Cores; c++) useful = useful + (LANE_W + 5)'(useful_i[c]);
+  end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       stages_q  <= '0;
@@ -113,11 +117,6 @@ module jd_sparse_state
                         : {Cores{(Cores == 3) ? third[38:20] : 19'(weights_i / Cores)}};
       end
     end
-  end
-  logic [LANE_W+4:0] useful;
-  always_comb begin
-    useful = '0;
-    for (int unsigned c = 0; c < Cores; c++) useful = useful + (LANE_W + 5)'(useful_i[c]);
   end
 
   // ---- Generator: writing the last word of its state loads all that were written

@@ -150,7 +150,7 @@ module jd_sparse_top
   );
 
   // ---- Jobs
-  logic                job_idle, working, stop, mover_idle, mover_done, mover_moved;
+  logic                job_idle, working, stop, mover_idle, mover_done, mover_moved, program_valid;
   logic                job_read, job_write, dma_read, dma_write;
   logic [39:0]         job_address, dma_address;
   logic [BEATS_W-1:0]  job_lines, dma_lines, image_lines;
@@ -339,7 +339,7 @@ module jd_sparse_top
   );
 
   // ---- Programs
-  logic              program_valid, program_ready;
+  logic              program_ready;
   logic [LINE_W-1:0] program_line;
   logic [1:0]        program_response;
   jd_sparse_fetch u_fetch (
