@@ -11,7 +11,7 @@ import pytest
 
 from flow.regression import builds
 from jackdaw.agents.ic3net import Ic3netRecipe
-from jackdaw.device import open_device
+from jackdaw.device import Config, open_device
 from jackdaw.drivers.sparse import Sparse, SparseSettings
 from jackdaw.runtime.training import TeamTraining
 from tests.sparse.golden import small, start
@@ -34,9 +34,11 @@ def equal(model: Sparse, sim: Sparse) -> None:
 
 
 @contextmanager
-def both(settings: SparseSettings, rng: np.random.Generator, seed: int) -> Iterator[list[Sparse]]:
+def both(
+    settings: SparseSettings, rng: np.random.Generator, seed: int, config: str | Config = SMALL
+) -> Iterator[list[Sparse]]:
     """A network with random parameters on the model and on its RTL."""
-    with open_device("model", SMALL) as model, open_device("sim", SMALL, seed=seed) as sim:
+    with open_device("model", config) as model, open_device("sim", config, seed=seed) as sim:
         drivers = [Sparse(model), Sparse(sim)]
         for driver in drivers:
             driver.configure(settings)
