@@ -28,6 +28,8 @@ module jd_mcts_switch #(
   // In groups, so that each of them chooses a word while the group is chosen.
   localparam int unsigned Size   = Inputs < Group ? Inputs : Group;
   localparam int unsigned Groups = (Inputs + Size - 1) / Size;
+  localparam int unsigned SizeW  = Size > 1 ? $clog2(Size) : 1;
+  localparam int unsigned GroupW = Groups > 1 ? $clog2(Groups) : 1;
   logic [Inputs-1:0]           above_q;           // inputs above the last one served
   logic [Groups-1:0][Size-1:0] valid, above, granted, next_above;
   logic [Groups-1:0]           some, some_above, offered, chosen, earlier_group;
@@ -52,18 +54,37 @@ module jd_mcts_switch #(
       earlier_group[g] = earlier_group[g-1] || offered[g-1];
     end
     chosen = offered & ~earlier_group;
-    word   = '0;
     for (int unsigned g = 0; g < Groups; g++) begin
-      logic [Width-1:0] part;
-      part = '0;
-      for (int unsigned k = 0; k < Size; k++) begin
-        if (g * Size + k < Inputs) part = part | ({Width{first[g][k]}} & in_data_i[g*Size+k]);
-      end
-      word          = word | ({Width{chosen[g]}} & part);
       granted[g]    = {Size{chosen[g]}} & first[g];
       next_above[g] = {Size{earlier_group[g]}} | ({Size{chosen[g]}} & earlier[g]);
     end
   end
+  // The words' multiplexers take numbers, which cost them fewer inputs than a bit for each word.
+  logic [Groups-1:0][SizeW-1:0] place;
+  logic [GroupW-1:0]            group;
+  logic [Groups-1:0][Width-1:0] part;
+  always_comb begin
+    place = '0;
+    group = '0;
+    for (int unsigned g = 0; g < Groups; g++) begin
+      for (int unsigned k = 0; k < Size; k++) begin
+        if (first[g][k]) place[g] = place[g] | SizeW'(k);
+      end
+      if (chosen[g]) group = group | GroupW'(g);
+    end
+  end
+  for (genvar g = 0; g < Groups; g++) begin : gen_part
+    logic [Size-1:0][Width-1:0] words;
+    for (genvar k = 0; k < Size; k++) begin : gen_word
+      if (g * Size + k < Inputs) begin : gen_there
+        assign words[k] = in_data_i[g*Size+k];
+      end else begin : gen_none
+        assign words[k] = '0;
+      end
+    end
+    assign part[g] = words[place[g]];
+  end
+  assign word       = part[group];
   assign any        = in_valid_i != '0;
   assign in_ready_o = ready ? Inputs'(granted) : '0;
   always_ff @(posedge clk_i) begin
