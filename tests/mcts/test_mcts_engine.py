@@ -199,6 +199,14 @@ def test_peek_reads_an_entry(golden: Bench) -> None:
     assert mcts.peek(None, 2 + 8 * SMALL.f) == 0 == mcts.peek(SMALL.entries + 1, 0)
 
 
+def test_priors_are_rounded_once(golden: Bench) -> None:
+    """Below the middle of two steps by less than float32 shows: the lower of them."""
+    prior = (20473.5 - 2**-20) / 2**16
+    golden.mcts.reset()
+    golden.mcts.root(7, np.array([prior, 0.25, prior]))
+    assert [golden.mcts.peek(None, 2 + 8 * a + 5) >> 16 for a in range(3)] == [20473, 16384, 20473]
+
+
 # ---- Jobs
 def test_a_list_runs_and_its_record_counts(bench: Bench) -> None:
     record = bench.mcts.submit(rows(SEL0, (Op.SEL, 0, 0, 2, 0, 0, 0), UPD0)).wait(5)

@@ -228,10 +228,10 @@ class Mcts(EngineDriver):
         """Priors as the engine has them, [n, up to F] uint16. Raises: ConfigError."""
         if priors is None:
             return None
-        rows = reals("mcts priors", priors, PRIORS, (None, None))
-        if rows.shape[1] > self.geometry.f:
-            raise refused("mcts priors", rows.shape, f"[n, up to {self.geometry.f}]")
-        return to_prior(rows)
+        shape = reals("mcts priors", priors, PRIORS, (None, None)).shape
+        if shape[1] > self.geometry.f:
+            raise refused("mcts priors", shape, f"[n, up to {self.geometry.f}]")
+        return to_prior(priors)  # as given: by way of float32 they would be rounded twice
 
     def poll(self, most: int | None = None) -> np.ndarray:
         """Take responses that are there.
