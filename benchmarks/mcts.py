@@ -397,7 +397,7 @@ class MctsBenchmark(Benchmark):
                 panels[2].loglog(*zip(*sorted(groups.items()), strict=True), ".-",
                                  label=f"D={key[0]} F={key[1]} {key[3]}")  # fmt: skip
         if panels[2].lines:
-            sizes = np.array([1, 128])
+            sizes = np.geomspace(1, 128)
             panels[2].loglog(sizes, 2 + 19 / sizes, "k:", label="ideal: 2 + 19 / k")
             panels[2].legend(fontsize=7)
         panels[2].set(title="iterations in lists of k", xlabel="k", ylabel="clocks each")
