@@ -86,9 +86,9 @@ module jd_sparse_lau
   assign pitch = 4'((13'(plan_layer_i.n) + 13'(WORD_BANKS - 1)) >> BankW);
   function automatic logic [DIM_W-1:0] part_of(input logic [DIM_W-1:0] count, input int unsigned c);
     logic [DIM_W:0] times;
-    if (c >= Cores) return '1;
     times = (c == 2) ? {count, 1'b0} : {1'b0, count};
-    return (Cores == 3) ? DIM_W'((22'(times) * 22'd683) >> 11) : DIM_W'(times >> 1);
+    return (c >= Cores) ? '1
+           : (Cores == 3) ? DIM_W'((22'(times) * 22'd683) >> 11) : DIM_W'(times >> 1);
   endfunction
   assign owner_o = 2'(DIM_W'(table_i.list.index) >= bounds_q[table_i.list.columns][1])
                    + 2'(DIM_W'(table_i.list.index) >= bounds_q[table_i.list.columns][2]);
@@ -301,15 +301,15 @@ module jd_sparse_lau
   logic [Lanes-1:0]             active_q2, active_q3;
   part_t [Lanes-1:0]            word_q2, word_q3;
   logic [Lanes-1:0][TurnW-1:0]  turn_q3;
-  logic [TurnW-1:0]             last_turn_q3, sub_q;
+  logic [TurnW-1:0]             sub_q;
+  logic [Lanes-1:0]             later;           // lanes of a turn after this one
   logic [Lanes-1:0][TurnW-1:0]  turns;
-  logic [TurnW-1:0]             last_turn;
   assign last_rank   = rank_q + 1'b1 >= depths_q[0];
   assign last_core   = last_rank && (!row_q || 32'(core_q) == Cores - 1);
   assign take_window = fetch_q == StFull && !swap_q && (!window_q || (last_core && advance));
   assign moves       = window_q && advance;
   assign swap_lanes  = swap_q && advance;
-  assign advance     = !valid_q3 || sub_q == last_turn_q3;
+  assign advance     = !valid_q3 || later == '0;
   for (genvar s = 0; s < Slots; s++) begin : gen_slot
     logic [INDEX_W-1:0] place;
     assign place = firsts_q[0][s] + offset_q;
@@ -384,19 +384,29 @@ module jd_sparse_lau
       active_q3 <= active_q2;
       word_q3   <= word_q2;
       turn_q3   <= turns;
-      last_turn_q3 <= uncached_q ? last_turn : last_turn >> 1;
     end
     sub_q <= (!valid_q3 || advance) ? '0 : sub_q + 1'b1;
   end
   // How many lanes below a lane ask its bank; two are served per clock.
+  localparam int unsigned Fours = 1 << $clog2((Lanes + 3) / 4);
+  localparam logic [15:0][2:0] Ones = 48'o4332_3221_3221_2110;      // in a number of four bits
+  function automatic logic [TurnW-1:0] ones_of(input logic [Lanes-1:0] bits);
+    logic [4*Fours-1:0]          padded;
+    logic [Fours-1:0][TurnW-1:0] sums;
+    padded = (4 * Fours)'(bits);
+    for (int unsigned k = 0; k < Fours; k++) sums[k] = TurnW'(Ones[padded[4*k +: 4]]);
+    for (int unsigned n = Fours / 2; n > 0; n = n / 2) begin
+      for (int unsigned k = 0; k < n; k++) sums[k] = sums[2*k] + sums[2*k+1];
+    end
+    return sums[0];
+  endfunction
   always_comb begin
-    last_turn = '0;
     for (int i = 0; i < int'(Lanes); i++) begin
-      turns[i] = '0;
-      for (int j = 0; j < i; j++) begin
-        if (active_q2[j] && word_q2[j].low == word_q2[i].low) turns[i] = turns[i] + 1'b1;
-      end
-      if (active_q2[i] && turns[i] > last_turn) last_turn = turns[i];
+      logic [Lanes-1:0] same;
+      same = '0;
+      for (int j = 0; j < i; j++) same[j] = active_q2[j] && word_q2[j].low == word_q2[i].low;
+      turns[i] = ones_of(same);
+      later[i] = active_q3[i] && (uncached_q ? turn_q3[i] : turn_q3[i] >> 1) > sub_q;
     end
   end
 

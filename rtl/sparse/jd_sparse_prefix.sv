@@ -22,9 +22,7 @@ module jd_sparse_prefix #(
   localparam int unsigned Fours = Width / 4;
   localparam int unsigned Steps = $clog2(Fours);
 
-  function automatic logic [2:0] ones_of(input logic [3:0] four);
-    return 3'(four[0]) + 3'(four[1]) + 3'(four[2]) + 3'(four[3]);
-  endfunction
+  localparam logic [15:0][2:0] Ones = 48'o4332_3221_3221_2110;  // in a number of four bits
   logic [Width-1:0]             ones_q;
   logic [Fours-1:0][2:0]        zeros, marked;
   logic [Fours-1:0][CountW-1:0] zeros_q, marked_q;   // in the fours up to this one, of its eight
@@ -42,8 +40,8 @@ module jd_sparse_prefix #(
     end
   end
   for (genvar k = 0; k < Fours; k++) begin : gen_four
-    assign zeros[k]  = ones_of(~ones_i[4*k +: 4]);
-    assign marked[k] = ones_of(marked_i[4*k +: 4]);
+    assign zeros[k]  = Ones[~ones_i[4*k +: 4]];
+    assign marked[k] = Ones[marked_i[4*k +: 4]];
     logic [CountW-1:0] below;
     if (k == 0) begin : gen_first
       assign below = '0;
@@ -55,8 +53,8 @@ module jd_sparse_prefix #(
       marked_q[k]    <= CountW'(marked[k]) + CountW'((k % 2 == 1) ? marked[k-k%2] : 3'd0);
       zeros_o[4*k]   <= below;
       zeros_o[4*k+1] <= below + CountW'(!ones_q[4*k]);
-      zeros_o[4*k+2] <= below + CountW'(ones_of({2'b0, ~ones_q[4*k +: 2]}));
-      zeros_o[4*k+3] <= below + CountW'(ones_of({1'b0, ~ones_q[4*k +: 3]}));
+      zeros_o[4*k+2] <= below + CountW'(Ones[{2'b0, ~ones_q[4*k +: 2]}]);
+      zeros_o[4*k+3] <= below + CountW'(Ones[{1'b0, ~ones_q[4*k +: 3]}]);
     end
   end
   always_ff @(posedge clk_i) begin
