@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from models.sparse import kernels
 from models.sparse.formats import (
@@ -201,6 +201,20 @@ class Layout:
         cuts = [first + k * blocks // count * self.border for k in range(count)] + [first + width]
         return [self.group(a, b) for a, b in pairwise(cuts)]
 
+    def forward_parts(self, chunk: Group) -> list[Group]:
+        """The parts of a chunk on the way forward.
+
+        A step waits for the communication of its first part, so that one is cut in two, between
+        episodes. A dense INP would take as long for a half: half of the banks would rest.
+        """
+        parts = self.parts(chunk)
+        width = max(parts[0].tiles)
+        middle = chunk.first + width // self.border // 2 * self.border
+        if self.sizes.groups[INP] == 1 or middle == chunk.first:
+            return parts
+        first = [self.group(chunk.first, middle), self.group(middle, chunk.first + width)]
+        return [*first, *parts[1:]]
+
     def group(self, first: int, end: int) -> Group:
         """The tiles first..end-1 of each core, as far as it has them."""
         have = [-(-count // VECTORS) for count in self.counts]
@@ -297,23 +311,24 @@ class Programs:
         return self.layout.sizes.padded // 8 + 1
 
     def groups(self) -> list[Group]:
-        """All parts of a step, in order."""
-        return [part for chunk in self.layout.chunks for part in self.layout.parts(chunk)]
+        """All parts of a step forward, in order."""
+        return [part for chunk in self.layout.chunks for part in self.layout.forward_parts(chunk)]
 
     def forward(self, step: int) -> list[Instruction]:
         """A step: observations and gates in, outputs out."""
         out: list[Instruction] = []
         source, sink = self.addresses["input"], self.addresses["output"]
         for chunk in self.layout.chunks:
-            parts = self.layout.parts(chunk)
+            parts = self.layout.forward_parts(chunk)
             many = []
             for part in parts:
                 many.append(list(self._forward(step, part, source, part in parts[-2:])))
                 source += 64 * self.input_lines * self.images(part)
             # The first LSTM begins early; a later INP would wait for its set of results.
             inputs, steps = [one[:TO_LSTM] for one in many], [one[TO_LSTM:] for one in many]
-            out += [*staggered(inputs[:2]), *steps[0], *staggered(inputs[2:])]
-            out += [one for step_of in steps[1:] for one in step_of]
+            early = 1 + len(parts) - len(self.layout.parts(chunk))
+            out += [*staggered(inputs[:2]), *chain(*steps[:early]), *staggered(inputs[2:])]
+            out += chain(*steps[early:])
             # Heads of the last part wait for its states, all others' go before.
             last = parts[-1]
             heads = [self.layout.group(chunk.first, last.first), last][len(parts) == 1 :]
@@ -370,71 +385,83 @@ class Programs:
         out: list[Instruction] = []
         lines = 0
         for chunk in self.layout.chunks:
-            pending: list[Instruction] = []
-            for step in reversed(range(self.layout.sizes.steps)):
-                place = step * sum(self.images(c) for c in self.layout.chunks) + lines
-                address = self.addresses["dout"] + 64 * place
-                out += self._backward(step, chunk, address, pending)
-                pending = self._gradients(step, chunk)
-            out += pending
+            steps, images = self.layout.sizes.steps, sum(self.images(c) for c in self.layout.chunks)
+            loads = [
+                self._make(
+                    Op.LOADA, chunk, self.row, post=bits(SEEN), value=1,
+                    a=self._tensors(step, chunk)["dout"],
+                    address=self.addresses["dout"] + 64 * (step * images + lines),
+                )
+                for step in range(steps)
+            ]  # fmt: skip
+            out += [loads[-1], *self._heads(steps - 1, chunk)]
+            for step in reversed(range(steps)):
+                if step:  # the DMA's writes wait for all others': it needs time
+                    out.append(loads[step - 1])
+                out += self._backward(step, chunk)
             lines += self.images(chunk)
         return self._ended(out, Stage.BACKWARD)
 
-    def _backward(
-        self, step: int, chunk: Group, address: int, pending: list[Instruction]
-    ) -> Iterator[Instruction]:
-        """The way back through a step. Before it the weights' gradients of the step after it, which
-        fill the array until the LSTM's gradients are there."""
+    def _heads(self, step: int, chunk: Group) -> list[Instruction]:
+        """The gradient of the heads' inputs."""
+        dout = self._tensors(step, chunk)["dout"]
+        return [
+            self._make(Op.FX, chunk, wait=bits(SEEN), layer=HED, a=dout, neurons=OUTPUTS),
+            self._make(Op.DX, chunk, self.row, layer=HED),
+        ]
+
+    def _backward(self, step: int, chunk: Group) -> Iterator[Instruction]:
+        """The way back through a step, and dX of the heads of the step before.
+
+        The array computes dX of all parts, then dW, until the step before has its LSTM's gradients.
+        """
         t, h, row, make = self._tensors(step, chunk), self._hidden, self.row, self._make
         last = step == self.layout.sizes.steps - 1
         parts = self.layout.parts(chunk)
-        yield make(Op.LOADA, chunk, row, post=bits(SEEN), a=t["dout"], address=address, value=1)
         if last or (step + 1) % CUT == 0:
-            wait = 0 if last else bits(CUT_OFF)
+            wait = 0 if last and chunk == self.layout.chunks[0] else bits(CUT_OFF)
             yield make(Op.ZEROA, chunk, wait=wait, a=t["dh"], value=h // 8)
             yield make(Op.ZEROA, chunk, post=bits(STATE), a=t["dcell"], value=h // 8)
-        yield make(Op.FX, chunk, wait=bits(SEEN), layer=HED, a=t["dout"], neurons=OUTPUTS)
-        yield make(Op.DX, chunk, row, layer=HED)
         yield make(Op.LIN, chunk, row | Flag.ADDEND, bits(STATE), layer=HED, b=t["dh"], d=t["dh"])
-        yield from pending
-        for part in parts:
-            u = self._tensors(step, part)
-            post = bits(GATE, GATES_OF_ALL) if part == parts[-1] else bits(GATE)
-            yield make(Op.LSTMB, part, post=post, layer=LST, a=u["before"], b=u["dh"], d=u["block"])
+        states: list[Instruction] = []
+        lstm: list[list[Instruction]] = []
+        inputs: list[list[Instruction]] = []
         ends = step % CUT == 0  # no gradient goes on to the step before
-        many = []
+        more = step or chunk != self.layout.chunks[-1]
         for part in parts:
             u, at_end = self._tensors(step, part), part == parts[-1]
+            post = bits(GATE, GATES_OF_ALL) if at_end else bits(GATE)
+            states.append(
+                make(Op.LSTMB, part, post=post, layer=LST, a=u["before"], b=u["dh"], d=u["block"])
+            )
             post = bits(INPUT)
-            if ends:  # one count for the gradients of INP, one for ZEROA of the step before
-                post = bits(INPUT, CUT_OFF) if at_end and step else bits(INPUT) if at_end else 0
-            one = [
+            if ends:  # one count for the gradients of INP, one for ZEROA of what comes next
+                post = bits(INPUT, CUT_OFF) if at_end and more else bits(INPUT) if at_end else 0
+            lstm.append([
                 make(Op.FX, part, Flag.GATES, bits(GATE), layer=LST, a=u["dz"], neurons=4 * h),
                 make(Op.DX, part, row, layer=LST),
                 make(
                     Op.LIN, part, row | Flag.SECOND, post=post, layer=LST, b=u["dh"], d=u["dinp"],
                     value=h,
                 ),
-            ]  # fmt: skip
-            if not ends:
-                one += [
-                    make(Op.FX, part, wait=bits(INPUT), layer=INP, a=u["dinp"], neurons=h),
-                    make(Op.DX, part, row, layer=INP),
-                    make(Op.LIN, part, row, post=bits(HEARD), layer=INP, d=u["dcom"]),
-                    make(
-                        Op.CB, part, row, bits(HEARD), bits(STATE) if at_end else 0, a=u["dcom"],
-                        b=u["gate"], d=u["dh"], value=part.first, neurons=h,
-                    ),
-                ]  # fmt: skip
-            many.append(one)
-        found = staggered(many)
-        # Two operands of dW, too, while the array computes dX, which needs few.
-        gates = [k for k, one in enumerate(found) if one.has(Flag.GATES)]
-        at = gates[:2][-1] + 1
-        yield from found[:at]
-        yield self._operands(step, chunk)[HED][1]
-        yield replace(self._operands(step, chunk)[LST][1], wait=bits(GATES_OF_ALL))
-        yield from found[at:]
+            ])  # fmt: skip
+            inputs.append([] if ends else [
+                make(Op.FX, part, wait=bits(INPUT), layer=INP, a=u["dinp"], neurons=h),
+                make(Op.DX, part, row, layer=INP),
+                make(Op.LIN, part, row, post=bits(HEARD), layer=INP, d=u["dcom"]),
+                make(
+                    Op.CB, part, row, bits(HEARD), bits(STATE) if at_end else 0, a=u["dcom"],
+                    b=u["gate"], d=u["dh"], value=part.first, neurons=h,
+                ),
+            ])  # fmt: skip
+        # LSTMB lets nobody read, so the last of four waits until the first operands are filled.
+        # Y of dW comes while the array computes dX, which needs few operands.
+        y_first, *of_heads = self._gradient(step, chunk, HED)
+        yield from chain(states[:3], lstm[0], states[3:], *lstm[1:2], [y_first], *lstm[2:])
+        yield from chain(inputs[0], [self._operands(step, chunk)[LST][1]], *inputs[1:])
+        if step:
+            yield from self._heads(step - 1, chunk)
+        yield from chain(of_heads, *(self._gradient(step, chunk, k) for k in (LST, INP)))
 
     def _operands(self, step: int, chunk: Group) -> list[tuple[Instruction, Instruction]]:
         """X and Y of dW of each layer."""
@@ -453,7 +480,10 @@ class Programs:
                     Op.FX, chunk, Flag.SECOND, layer=LST, a=t["inp"], b=t["before h"], value=h,
                     neurons=2 * h,
                 ),
-                make(Op.FY, chunk, Flag.GATES | Flag.BSUM, layer=LST, a=t["dz"], neurons=4 * h),
+                make(
+                    Op.FY, chunk, Flag.GATES | Flag.BSUM, bits(GATES_OF_ALL), layer=LST, a=t["dz"],
+                    neurons=4 * h,
+                ),
             ),
             (
                 make(Op.FX, chunk, layer=HED, a=t["h"], neurons=h),
@@ -465,19 +495,13 @@ class Programs:
             found[HED] = replace(y, op=Op.FX), replace(x, op=Op.FY)
         return found
 
-    def _gradients(self, step: int, chunk: Group) -> list[Instruction]:
-        """dW of a step: of HED and LST, whose Y is there, and of INP."""
-        operands, row = self._operands(step, chunk), self.row
-        ready = bits(INPUT) if step % CUT == 0 else 0
-        return [
-            operands[HED][0],
-            self._make(Op.DW, chunk, row, layer=HED),
-            operands[LST][0],
-            self._make(Op.DW, chunk, row, layer=LST),
-            replace(operands[INP][0], wait=ready),
-            operands[INP][1],
-            self._make(Op.DW, chunk, row, layer=INP),
-        ]
+    def _gradient(self, step: int, chunk: Group, layer: int) -> list[Instruction]:
+        """dW of a layer in a step. Y of LST comes before, when all gates are there."""
+        x, y = self._operands(step, chunk)[layer]
+        if layer == INP and step % CUT == 0:
+            y = replace(y, wait=bits(INPUT))
+        first = [] if layer == LST else [y]
+        return [*first, x, self._make(Op.DW, chunk, self.row, layer=layer)]
 
     def update(self) -> list[Instruction]:
         """RMSprop of all layers, then of their grouping."""
