@@ -106,7 +106,7 @@ def candidates(folder: str) -> list[mutants.Mutant]:
 def drawn(
     every: Sequence[mutants.Mutant], count: int, seed: int, least: int = 0, of: Sequence[str] = ()
 ) -> list[mutants.Mutant]:
-    """A random sample, with at least so many mutants of each file that fits one of some patterns."""
+    """A random sample, with at least so many mutants of each file that fits a pattern."""
     chosen = mutants.sample(every, count, seed)
     for file in {m.file for m in every if fits(m.file, of)}:
         chosen += mutants.sample([m for m in every if m.file == file], least, seed)

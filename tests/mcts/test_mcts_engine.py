@@ -440,6 +440,25 @@ def test_a_full_queue_holds_the_list_until_it_is_read(bench: Bench) -> None:
         bench.mcts.wait(65)
 
 
+def test_tables_wait_for_the_lists_before_them(bench: Bench) -> None:
+    """The list waits for the queue, with nothing in flight; its last requests are not read yet."""
+    words = tables("uct", 1.0)
+    address = bench.device.alloc(words.nbytes)
+    bench.device.write(address, words)
+    tags = range(64 + 300)
+    job = bench.mcts.submit(rows(*((Op.FENCE, 0, 0, 0, 0, 0, tag) for tag in tags)))
+    load = bench.job({0: Opcode.TABLES, 2: 0, 4: address, 5: 0})
+    with pytest.raises(DeviceTimeout):
+        load.wait(0.05)
+    found: list[int] = []
+    while not job.poll():
+        assert not load.poll()
+        found += bench.mcts.poll()["tag"].tolist()
+    assert load.wait(5).error == 0
+    assert found + bench.mcts.poll()["tag"].tolist() == list(tags)
+    bench.good()
+
+
 def test_own_requests_pass_a_full_queue_and_lose_nothing(bench: Bench) -> None:
     fences = rows(*((Op.FENCE, 0, 0, 0, 0, 0, tag) for tag in range(100)))
     bench.mcts.submit(fences)

@@ -152,18 +152,18 @@ def registers_of(rng: np.random.Generator) -> dict[str, int]:
 
 
 def checks(sim: Player, cases: list[tuple[list[int], dict[str, int]]], loaded: bool) -> set[int]:
-    """Give jobs to the checker, one every three clocks; those that would load tables must fail."""
+    """Give jobs to the checker, one every three clocks; those that would load tables must fail.
+
+    The next job is there as soon as one is taken.
+    """
     count = 3 * len(cases)
-    given: dict[str, Any] = {name: np.zeros(count, np.int64) for name in ("job_valid_i",)}
-    given["job_valid_i"][0::3] = 1
-    given["out_ready_i"] = np.ones(count, np.int64)
-    numbers = np.arange(count) // 3 % 16
+    given: dict[str, Any] = {name: np.ones(count) for name in ("job_valid_i", "out_ready_i")}
+    numbers = np.roll(np.arange(count) // 3 % 16, -2)
     rows = [inputs_of(settings) for _, settings in cases]
     for name, bits in (("settings_i", SETTINGS.bits), ("queue_base_i", 40), ("queue_size_i", 5)):
         given[name] = np.repeat(np.array([words_of(row[name], bits) for row in rows]), 3, axis=0)
-    given["job_words_i"] = np.repeat(
-        np.array([words for words, _ in cases], np.int64).astype(np.uint32), 3, axis=0
-    )
+    every = np.array([words for words, _ in cases], np.int64).astype(np.uint32)
+    given["job_words_i"] = np.roll(np.repeat(every, 3, axis=0), -2, axis=0)
     out = sim.run(count, job_number_i=numbers, **given)
     assert out["job_ready_o"].tolist() == [1, 0, 0] * len(cases)
     assert out["idle_o"].tolist() == [1, 0, 0] * len(cases)

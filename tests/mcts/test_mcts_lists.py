@@ -191,6 +191,8 @@ class Lists:
             assert self.offered is None
         if "beat_valid_i" in given and out["beat_ready_o"]:
             self.commands.popleft()
+        if out["end_valid_o"] and stop and not clear:  # what was asked for has come
+            assert all(of is not self.running[0] for of, *_ in self.commands)
         if out["end_valid_o"] and given["end_ready_i"] and not clear:
             assert first is not None
             found = END.unpack(out["end_o"])

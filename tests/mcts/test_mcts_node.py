@@ -48,7 +48,7 @@ NO_ID, VALUE_MOST = 0xFFFF, (1 << 23) - 1
 LAST_LEVEL = 5  # of the trees here
 NODES = 6
 WORKERS = 16
-UNITS = [(3, 3, 3), (3, 2, 3), regress(5, 3, 2)]  # children, comparison-lookup factor, multipliers
+UNITS = [(3, 3, 3), (5, 2, 3), regress(5, 3, 2)]  # children, comparison-lookup factor, multipliers
 
 
 def unit(f: int, factor: int, mu: int, seed: int) -> Player:
