@@ -99,7 +99,7 @@ def test_connect4_draws_its_board() -> None:
 
 def test_rollouts_are_played_to_the_end(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    found = [Connect4().rollout(rng) for _ in range(300)]
+    found = [Connect4().rollout(rng) for _ in range(1200)]
     assert set(found) <= {-1.0, 0.0, 1.0} and abs(np.mean(found)) < 0.4
     won = Connect4().play(0).play(1).play(0).play(1).play(0).play(1).play(0)
     assert won.outcome == 1.0 == won.rollout(rng)
@@ -109,7 +109,7 @@ def test_rollouts_are_played_to_the_end(seed: int) -> None:
             position = position.play(column)
         assert position.outcome is None and position.rollout(rng) == outcome
     open_three = Connect4().play(0).play(6).play(1).play(6).play(2)
-    assert np.mean([open_three.rollout(rng) for _ in range(300)]) > np.mean(found) + 0.2
+    assert np.mean([open_three.rollout(rng) for _ in range(1200)]) > np.mean(found) + 0.2
 
 
 # ---- Searches
