@@ -73,6 +73,14 @@ class Bench:
         job = self.ring.submit([base.get(k, 0) for k in range(16)])
         return job
 
+    def turns(self, job: Any, most: int = 10_000) -> Iterator[int]:
+        """Until a job ends. Raises: AssertionError if it does not within so many turns."""
+        for turn in range(most):
+            if job.poll():
+                return
+            yield turn
+        raise AssertionError(f"the job did not end within {most} turns")
+
     def fails(self, words: dict[int, int], error: Error, info: tuple[int, int] = (0, 0)) -> None:
         """The job ends with an error and executes nothing; the engine is as good as new."""
         memory = self.device.memory.copy()
@@ -429,7 +437,7 @@ def test_a_full_queue_holds_the_list_until_it_is_read(bench: Bench) -> None:
         job.wait(0.01)
     assert bench.mcts.wait(64) == 64
     tags = []
-    while not job.poll():
+    for _ in bench.turns(job):
         part = bench.mcts.poll(most=50)
         assert len(part) <= 50
         tags += part["tag"].tolist()
@@ -451,7 +459,7 @@ def test_tables_wait_for_the_lists_before_them(bench: Bench) -> None:
     with pytest.raises(DeviceTimeout):
         load.wait(0.05)
     found: list[int] = []
-    while not job.poll():
+    for _ in bench.turns(job):
         assert not load.poll()
         found += bench.mcts.poll()["tag"].tolist()
     assert load.wait(5).error == 0
@@ -500,7 +508,7 @@ def test_the_event_comes_when_so_many_wait(bench: Bench) -> None:
         mcts.write(registers.CQ_WAKE.offset, wake)
         mcts.write(header.STATUS.offset, event)
         job = mcts.submit(rows(*[(Op.FENCE, 0, 0, 0, 0, 0, 0)] * 2))
-        while not job.poll():
+        for _ in bench.turns(job):
             mcts.read(header.STATUS.offset)
         assert bool(mcts.read(header.STATUS.offset) & event) == want
 
