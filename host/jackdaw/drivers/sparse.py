@@ -65,7 +65,7 @@ from models.sparse.ic3net import (
 )
 from models.sparse.ic3net import layers as network_table
 
-TIMEOUT_S = 60.0
+TIMEOUT_S = 600.0
 VEC_FROM = 64  # vectors, in split `auto`
 SPLITS = ("auto", "vec", "row")
 OF_GROUPS = Choice(tuple(map(str, GROUPS)))
