@@ -62,7 +62,7 @@ def test_sparse_bench_counts_a_step_and_an_iteration(capsys: pytest.CaptureFixtu
     with open_device("model", "sparse") as device:
         engine = Sparse(device)
         rows = sparse_network.network_rows(engine, [1, 2], 3, 4, 2, print)
-        ops = [r for r in rows if r["config"].endswith("array's operations in a row")]
+        ops = [r for r in rows if r["config"].endswith("all operations of the array")]
         assert len(ops) == 2 and all(r["measured"] > 0 for r in ops)
         array = Array(engine)
         array.load(measured.network(engine.geometry, 2), measured.np.random.default_rng(1))
