@@ -431,5 +431,5 @@ class SparseBenchmark(Benchmark):
             yield from network_rows(engine, groups, AGENTS, episodes, options.steps, said)
 
     def draw(self, path: Path, options: argparse.Namespace, rows: list[Row]) -> None:
-        """A plot of each figure: throughput, encoder, load, utilization."""
+        """A plot of each figure: throughput, encoder, load, utilization, speed-up."""
         draw(path, rows)

@@ -84,9 +84,25 @@ def utilization(axis: Axis, rows: list[Row]) -> None:
     axis.set(ylabel="share of the lanes' clocks", ylim=(0.5, 1))
 
 
+def speedup(axis: Axis, rows: list[Row]) -> None:
+    """Times fewer clocks than the dense network's."""
+    for figure, start, label in (
+        ("speedup_end_to_end", "step, ", "a step, all units"),
+        ("speedup_end_to_end", "iteration, ", "an iteration, all units"),
+        ("speedup_train", "", "an iteration, array with GROUP and UPDATE"),
+    ):
+        found = by_groups(rows, figure, rf"{start}G=(\d+), .*")
+        line(axis, found, label)
+        published(axis, found)
+        groups = list(found)
+    axis.plot(groups, groups, "k:", label="as many as groups")
+    axis.set(ylabel="times fewer clocks than dense", yscale="log")
+
+
 PLOTS: dict[str, tuple[Callable[[Axis, list[Row]], None], str]] = {
     "throughput": (throughput, "equivalent_gflops"), "encoder": (encoder, "osel_clocks"),
     "load": (load, "load_deviation"), "utilization": (utilization, "utilization"),
+    "speedup": (speedup, "speedup_train"),
 }  # fmt: skip
 
 
