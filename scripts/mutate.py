@@ -350,6 +350,9 @@ def main() -> int:
     parser.add_argument("--of", nargs="+", default=["*"], help="patterns of files for --least")
     parser.add_argument("--list", action="store_true", help="print the sample and stop")
     arguments = parser.parse_args()
+    for name in ("count", "least"):
+        if getattr(arguments, name) < 0:
+            parser.error(f"--{name}: got {getattr(arguments, name)}, want 0 or more")
     for folder in arguments.folders:
         if folder not in FOLDERS:
             parser.error(f"unknown folder {folder}, want {', '.join(FOLDERS)}")

@@ -7,7 +7,6 @@
 //          them in log2(Width / 8) steps, and what is below a place in its four.
 // Numbers  Counts of 0 to Width.
 // Source   Sklansky 1960, adders of conditional sums. Golden model: models/sparse/osel.py.
-`include "jd_assert.svh"
 module jd_sparse_prefix #(
   parameter  int unsigned Width  = 64,              // a power of two, 8..64
   localparam int unsigned CountW = $clog2(Width + 1)
@@ -19,9 +18,11 @@ module jd_sparse_prefix #(
   output logic [CountW-1:0]            count_o,
   output logic [CountW-1:0]            marked_o
 );
+  if (Width != 8 && Width != 16 && Width != 32 && Width != 64) begin : gen_bad_size
+    $fatal(1, "jd_sparse_prefix: Width=%0d, want 8, 16, 32 or 64", Width);
+  end
   localparam int unsigned Fours = Width / 4;
   localparam int unsigned Steps = $clog2(Fours);
-
   localparam logic [15:0][2:0] Ones = 48'o4332_3221_3221_2110;  // in a number of four bits
   logic [Width-1:0]             ones_q;
   logic [Fours-1:0][2:0]        zeros, marked;

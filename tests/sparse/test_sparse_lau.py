@@ -339,6 +339,25 @@ def test_weight_lines(size: Size, seed: int) -> None:
 
 
 @builds(lambda: bench(SMALL, 1))
+def test_lanes_that_ask_one_bank_take_turns(seed: int) -> None:
+    """At each rank the lanes of four groups ask two banks. Two groups end early, and what follows
+    them in the list of rows would ask these banks, too."""
+    ig, columns = 6 + np.arange(48) % 2, np.array([0, 1, 2, 4])
+    for group, rows in enumerate(
+        ((10, 22, 34, 46), (8, 20, 32, 44), (6, 18), (30, 42), (4, 16), (28, 40))
+    ):
+        ig[list(rows)] = group
+    sim, rng = bench(SMALL, seed), np.random.default_rng(seed)
+    layer = Layer(48, 8, 8, tiles=3)
+    found = encode(ig, np.repeat(columns, 2), 8)
+    made, w = plan(found, SMALL.build, layer.tiles), numbers(rng, 48, 8)
+    store(sim, layer, w)
+    tell(sim, 0, found, made, layer, SMALL.build.banks)
+    clocks, _ = check(sim, SMALL, 0, found, layer, made, w, False)
+    assert clocks == 2 + 2 + 1 + 1  # a bank gives two words per clock
+
+
+@builds(lambda: bench(SMALL, 1))
 def test_layers_keep_their_tables(seed: int) -> None:
     """Two layers are planned before the first is compressed."""
     sim, rng = bench(SMALL, seed), np.random.default_rng(seed)
