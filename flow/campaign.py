@@ -20,6 +20,8 @@ from flow.design import resolve
 
 GRACE_S = 30.0
 BUILT_S = 10.0
+# The property of a test that says how long it took.
+CPU_S = "cpu_s"
 # A campaign reads what its pytest prints and judges by how it ends: options of the user's own
 # pytest are not for it.
 NO_OPTIONS = {"PYTEST_ADDOPTS": ""}
@@ -36,7 +38,7 @@ class BaselineFailed(RuntimeError):
 
 
 class Recorder:
-    """pytest plugin: writes every test with outcome and duration into JD_RECORD, as JSON lines.
+    """pytest plugin: writes every test with outcome and CPU seconds into JD_RECORD, as JSON lines.
 
     Args:
         limits: CPU seconds of a test's simulation, by node ID.
@@ -44,17 +46,32 @@ class Recorder:
 
     def __init__(self, limits: Mapping[str, float] | None = None) -> None:
         self.limits = limits or {}
+        self.start = 0.0  # CPU seconds of this process before the test
 
     def pytest_runtest_setup(self, item: Any) -> None:
         if item.nodeid in self.limits:
             os.environ["JD_CPU_S"] = f"{self.limits[item.nodeid]:.0f}"
 
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
+        """Note what the test took, in a property that a worker's report carries to its master."""
+        if call.when == "setup":
+            self.start = _cpu_s()
+        elif call.when == "call":
+            item.user_properties.append((CPU_S, _cpu_s() - self.start))
+
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.when != "call" and report.passed:
             return
-        line = {"test": report.nodeid, "outcome": report.outcome, "seconds": report.duration}
+        seconds = dict(report.user_properties).get(CPU_S, report.duration)
+        line = {"test": report.nodeid, "outcome": report.outcome, "seconds": seconds}
         with Path(os.environ["JD_RECORD"]).open("a") as handle:
             handle.write(json.dumps(line) + "\n")
+
+
+def _cpu_s() -> float:
+    """CPU seconds of this process and of all children that it waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def _recorded(path: Path) -> list[dict[str, Any]]:
@@ -63,7 +80,7 @@ def _recorded(path: Path) -> list[dict[str, Any]]:
 
 @dataclass
 class Knowledge:
-    """What earlier runs tell about a test: how long it takes and which files' faults it finds."""
+    """What earlier runs tell about a test: its CPU seconds and which files' faults it finds."""
 
     seconds: float
     kills: dict[str, int] = field(default_factory=dict)

@@ -2,4 +2,6 @@
 
 from flow.campaign import Recorder
 
-pytest_runtest_logreport = Recorder().pytest_runtest_logreport
+_recorder = Recorder()
+pytest_runtest_makereport = _recorder.pytest_runtest_makereport
+pytest_runtest_logreport = _recorder.pytest_runtest_logreport

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -12,7 +13,7 @@ import pytest
 
 import mutate
 from flow import BUILD, ROOT, mutants
-from flow.campaign import BaselineFailed, Campaign, Knowledge, Outcome
+from flow.campaign import NO_OPTIONS, BaselineFailed, Campaign, Knowledge, Outcome
 from flow.manifest import engines
 from flow.netlist import Netlist
 from mutate import Book, is_argued
@@ -101,6 +102,32 @@ def test_campaign_knows_no_options_of_the_user(
     outcomes = []
     campaign.run([(1, "rtl/x.sv", [test])], lambda _, outcome: outcomes.append(outcome.status))
     assert outcomes == ["survived"]
+
+
+def test_a_baseline_counts_cpu_seconds(tmp_path: Path) -> None:
+    """Not those of the clock: how busy the machine is changes no limit."""
+    test = tmp_path / "test_waits.py"
+    test.write_text(
+        "import subprocess, sys, time\n"
+        "def test_waits() -> None:\n"
+        "    time.sleep(2)\n"
+        "def test_has_a_child() -> None:\n"
+        "    end = 'import time\\nwhile time.process_time() < 1: pass'\n"
+        "    subprocess.run([sys.executable, '-c', end], check=True)\n"
+    )
+    record = tmp_path / "record.jsonl"
+    for options in ([], ["-n", "1"]):
+        record.unlink(missing_ok=True)
+        subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "flow.campaign_plugin",
+             "-p", "no:cacheprovider", "--rootdir", str(tmp_path), *options, str(test)],
+            cwd=ROOT, env={**os.environ, **NO_OPTIONS, "JD_RECORD": str(record), "JD_MUTANT": "0"},
+            check=True, capture_output=True, timeout=120,
+        )  # fmt: skip
+        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        took = {line["test"].partition("::")[2]: line["seconds"] for line in lines}
+        assert took["test_waits"] < 0.5
+        assert 0.9 < took["test_has_a_child"] < 2
 
 
 def test_campaign_finds_tests_by_file_function_and_case(tmp_path: Path) -> None:
