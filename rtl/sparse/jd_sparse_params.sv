@@ -122,12 +122,13 @@ module jd_sparse_params
     clash   = 1'b0;
     updates = read_q != '0 || write_q != '0;
     for (int unsigned k = 0; k < OptLanes; k++) begin
-      if (update_read_i[k].valid || update_write_i[k].valid) updates = 1'b1;
+      updates = updates || update_read_i[k].valid || update_write_i[k].valid;
       for (int unsigned j = 0; j < k; j++) begin
-        if ((update_read_i[j].valid && update_read_i[k].valid
-             && update_read_i[j].bank == update_read_i[k].bank)
-            || (update_write_i[j].valid && update_write_i[k].valid
-                && update_write_i[j].bank == update_write_i[k].bank)) clash = 1'b1;
+        clash = clash
+                || (update_read_i[j].valid && update_read_i[k].valid
+                    && update_read_i[j].bank == update_read_i[k].bank)
+                || (update_write_i[j].valid && update_write_i[k].valid
+                    && update_write_i[j].bank == update_write_i[k].bank);
       end
     end
   end

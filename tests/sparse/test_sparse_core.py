@@ -321,7 +321,8 @@ def random_layer(rng: np.random.Generator, number: int, lanes: int) -> Layer:
     split = int(rng.choice([0, 0, 0, 1, 2]))
     groups = int(rng.choice([1, 2, 4, 8])) if not split else 1
     n = int(rng.integers(1, DMAX + 1)) if not split else int(rng.integers(1, lanes // 4 + 1))
-    m = int(rng.integers(4, DMAX + 1))
+    # An operand with gates has DMAX neurons.
+    m = DMAX if rng.random() < 0.3 else int(rng.integers(4, DMAX + 1))
     return Layer(
         m, n, groups, split, tr=bool(rng.random() < 0.5), tiles=int(rng.integers(1, 5)),
         dx_from=int(rng.integers(0, m)),

@@ -206,6 +206,38 @@ def test_sparse_gradient_clocks(lanes: int, drain: int, word: int, seed: int) ->
             sim.run(2 * want + 400)
 
 
+def has_empty_windows_between(case: Case) -> bool:
+    """Whether the bank passes windows without ranks on the way to its last unit."""
+    found = case.plan.gradient
+    mine = [
+        window for (window, _), bank in zip(found.units, found.banks, strict=True) if bank == INDEX
+    ]
+    return bool(mine) and any(not found.windows[k].depth for k in range(mine[0], mine[-1]))
+
+
+@builds(gradient_bench)
+@pytest.mark.parametrize(("lanes", "drain", "word"), BUILDS[:1])
+def test_windows_without_ranks_are_passed(lanes: int, drain: int, word: int, seed: int) -> None:
+    """In a plan without load allocation they stand between windows with ranks."""
+    rng = np.random.default_rng(seed)
+    sim = gradient_bench(lanes, drain, word, seed)
+    for _ in range(scale(10, 2)):
+        while True:
+            case = Case.any(rng, 0, lanes, drain, plain=True)
+            if case.fits and has_empty_windows_between(case):
+                break
+        case.load(sim, [])
+        one, layer = Gradients(case, [], word), case.layer
+        sizes = (layer.n, layer.m) if layer.tr else (layer.m, layer.n)
+        x, y = (half(rng.standard_normal((k, 4))) for k in sizes)
+        fill(sim, x, 0)
+        fill(sim, y, 0, "y")
+        sim.run(1, clear_gradients_i=np.ones(1))
+        useful = operate(sim, [(operation_word(DW, 0, layer, sizes[0], 0), 1)])
+        one.add(*((y, x) if layer.tr else (x, y)))
+        assert one.check(sim) == one.macs and useful == 4 * one.macs
+
+
 @builds(gradient_bench)
 @pytest.mark.parametrize(("lanes", "drain", "word"), BUILDS[:1])
 def test_sparse_gradient_clear(lanes: int, drain: int, word: int, seed: int) -> None:

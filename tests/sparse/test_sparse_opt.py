@@ -324,6 +324,8 @@ def test_the_grouping_of_a_layer_is_updated(size: Size, seed: int) -> None:
         sim.run(S_WORDS)
         g, other_g = (int(x) for x in rng.choice(choices, 2))
         m, n, o, p = (int(x) for x in rng.integers(1, size.d_max + 1, 4))
+        if turn == 0:
+            n = 1  # the last entry is the first column
         layer = Layer(m, n, g, g_base=int(rng.integers(0, 4)), s_base=int(rng.integers(0, 9)))
         other = Layer(
             o, p, other_g, g_base=layer.g_base + sum(layer.grouping), s_base=layer.s_base + m + n

@@ -61,12 +61,15 @@ def bench(size: Size, seed: int) -> Player:
             "in_uncached_i": 1, "write_valid_i": 1, "write_line_i": 9,
             "write_mask_i": GROUP_LINE, "write_data_i": 8 * GROUP_LINE, "read_valid_i": 1,
             "read_line_i": 9, "peek_layer_i": 3, "peek_index_i": 9, "peek_entry_i": 9,
-            "peek_group_i": 5, "peek_slice_i": 9,
+            "peek_group_i": 5, "peek_slice_i": 9, "scan_valid_i": 1, "scan_line_i": 9,
+            "scan_rows_i": 10, "scan_log2_i": 3, "index_ready_i": 1,
         },
         {
             "in_ready_o": 1, "done_o": 1, "clocks_o": sum(FIELDS), "read_ready_o": 1,
             "read_data_o": 8 * GROUP_LINE, "peek_place_o": 14, "peek_tuple_o": 9,
-            "directory_o": DIRECTORY, "peek_bits_o": size.width.cmp_w,
+            "directory_o": DIRECTORY, "peek_bits_o": size.width.cmp_w, "scan_ready_o": 1,
+            "index_valid_o": 1, "index_o": 5 * size.width.hit_w,
+            "index_entry_o": 8 * size.width.hit_w,
         },
     )  # fmt: skip
     return Player(block, size.parameters, seed)
@@ -283,6 +286,47 @@ def test_entries_are_read_back_and_written_one_by_one(seed: int) -> None:
     lines.view(np.uint8)[3, 33] = 0x55
     out = sim.run(9, read_valid_i=np.arange(9) < 8, read_line_i=np.arange(9) % 8)
     assert out["read_ready_o"][:8].all() and np.array_equal(out["read_data_o"][1:], lines)
+
+
+@builds(lambda size: bench(size, 1))
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size.width.max_w}-{size.d_max}")
+def test_the_optimizer_scans_beside_an_encoding(size: Size, seed: int) -> None:
+    """Each gets the groups of its own scans; the optimizer its greatest entries, too."""
+    sim, rng = bench(size, seed), np.random.default_rng(seed)
+    width = size.width
+    for _ in range(scale(40, 6)):
+        g = int(rng.choice([g for g in (2, 4, 8, 16, 32) if g <= size.g_max]))
+        m, n = (int(x) for x in rng.integers(1, size.d_max + 1, 2))
+        ig, og = rng.integers(0, g, m), rng.integers(0, g, n)
+        layer = Layer(m, n, g)
+        rows, columns = entries_of(rng, ig, g), entries_of(rng, og, g)
+        load(sim, 0, rows)
+        load(sim, layer.grouping[0], columns)
+        run, tail = 200, 200
+        asks = (np.arange(run + tail) < run) & (rng.random(run + tail) < rng.choice([0.1, 1]))
+        takes = (np.arange(run + tail) >= run) | (rng.random(run + tail) < rng.choice([0.5, 1]))
+        begin = np.arange(run + tail) == int(rng.integers(0, 40))
+        count = run + tail
+        out = sim.run(
+            count, in_valid_i=begin, in_layer_i=words([layer_word(layer)] * count, LAYER_BITS),
+            scan_valid_i=asks, scan_line_i=np.zeros(count), scan_rows_i=np.full(count, m),
+            scan_log2_i=np.full(count, g.bit_length() - 1), index_ready_i=takes,
+        )  # fmt: skip
+        assert out["done_o"].sum() == 1
+        peek(sim, size, encode(ig, og, g, width), 0, False, layer)
+        scans = int((asks & out["scan_ready_o"].astype(bool)).sum())
+        of_word = min(width.hit_w, width.max_w // g)
+        want = [
+            (ig[k : k + of_word].tolist(), rows.max(axis=1)[k : k + of_word].tolist())
+            for k in range(0, m, of_word)
+        ] * scans
+        moved = np.flatnonzero(takes & out["index_valid_o"].astype(bool))
+        assert scans and len(moved) == len(want)
+        for at, (groups, greatest) in zip(moved, want, strict=True):
+            index, entry = number(out["index_o"][at]), number(out["index_entry_o"][at])
+            assert [index >> 5 * k & 31 for k in range(len(groups))] == groups
+            got = [entry >> 8 * k & 255 for k in range(len(groups))]
+            assert np.array(got, np.uint8).astype(np.int8).tolist() == greatest
 
 
 # 128 x 512: clocks of max index, rows, misses and lists; weight compression by the model, mean of

@@ -34,7 +34,7 @@ from verif.sparse.tables import (
 )
 
 CORE = "jackdaw:engine:sparse_update"
-NEURONS, BEAT_WORDS = 8, 16
+NEURONS, BEAT_WORDS, BIAS_WORDS = 8, 16, 2048
 WIN, GROWS, BUFFERS = 24, 1024, 4
 
 
@@ -234,6 +234,7 @@ class Memories:
     Attributes:
         grads: [cores, M, N] float32; sums: [cores, N], of the biases.
         w, v: [M, N] float32; bias, bias_v: [N].
+        others: [BIAS_WORDS, 2] codes of the bias memory, of other layers.
     """
 
     def __init__(
@@ -322,10 +323,18 @@ class Memories:
                 write_layer_i=np.full(lines, self.case.number), write_line_i=np.arange(lines),
                 write_sum_i=full.reshape(lines, NEURONS),
             )  # fmt: skip
+        self.others = rng.integers(0, 1 << 32, (BIAS_WORDS, 2), dtype=np.uint32)
         self.sim.run(
-            layer.n, bias_put_i=np.ones(layer.n), bias_word_i=layer.b_base + np.arange(layer.n),
-            bias_i=np.stack([codes(self.bias), codes(self.bias_v)], axis=1),
+            BIAS_WORDS, bias_put_i=np.ones(BIAS_WORDS), bias_word_i=np.arange(BIAS_WORDS),
+            bias_i=self._all_biases(),
         )  # fmt: skip
+
+    def _all_biases(self) -> np.ndarray:
+        """[BIAS_WORDS, 2] codes: those of the layer among others."""
+        layer, every = self.case.layer, self.others.copy()
+        own = np.stack([codes(self.bias), codes(self.bias_v)], axis=1)
+        every[layer.b_base : layer.b_base + layer.n] = own
+        return every
 
     def update(self, row: bool, rates: Rates, gscale: np.float32) -> tuple[np.ndarray, np.ndarray]:
         """By the model. Returns: sums of the rows and of the columns, int64."""
@@ -355,13 +364,13 @@ class Memories:
         return np.moveaxis(found, 2, 0).reshape(2, layer.m, -1)[:, :, : layer.n]
 
     def compare(self) -> None:
-        layer, sim = self.case.layer, self.sim
+        sim = self.sim
         for copy in self.gather():
             assert np.array_equal(copy, codes(self.w))
         assert np.array_equal(self.get(True), codes(self.w))
         assert np.array_equal(self.get(False), codes(self.v))
-        out = sim.run(layer.n, bias_word_i=layer.b_base + np.arange(layer.n))["bias_o"]
-        assert np.array_equal(out, np.stack([codes(self.bias), codes(self.bias_v)], axis=1))
+        out = sim.run(BIAS_WORDS, bias_word_i=np.arange(BIAS_WORDS))["bias_o"]
+        assert np.array_equal(out, self._all_biases())
 
     def tell(self) -> None:
         """The tables of the planner."""
@@ -442,6 +451,28 @@ def test_sparse_update(size: Size, seed: int) -> None:
             for got, wanted in zip(sums, want, strict=True):
                 assert np.array_equal(got, wanted)
             memories.compare()
+
+
+@builds(lambda: bench(SMALL))
+def test_windows_without_ranks_are_passed(seed: int) -> None:
+    """Groups that have columns alone fill windows between two segments of a bank."""
+    sim, rng = bench(SMALL, seed), np.random.default_rng(seed)
+    ig, og = np.repeat([0, 3], [8, 60]), np.repeat([0, 1, 3], [9, 30, 9])
+    layer = Layer(len(ig), len(og), 4, tiles=2)
+    found = encode(ig, og, 4)
+    case = Case(0, layer, found, plan(found, SMALL.build, layer.tiles, plain=True), [])
+    made = case.plan.gradient
+    of_bank_0 = {
+        window for (window, _), bank in zip(made.units, made.banks, strict=True) if not bank
+    }
+    assert any(not made.windows[k].depth for k in range(min(of_bank_0), max(of_bank_0)))
+    memories = Memories(sim, SMALL, case, rng, wild=False)
+    memories.tell()
+    rates = random_rates(rng)
+    _, *sums = memories.run(False, rates, np.float32(1), rng)
+    for got, wanted in zip(sums, memories.update(False, rates, np.float32(1)), strict=True):
+        assert np.array_equal(got, wanted)
+    memories.compare()
 
 
 @builds(lambda: bench(SMALL))
