@@ -235,7 +235,7 @@ module jd_sparse_sched
         default: state_q <= StFind;
       endcase
     end
-    if (state_q == StFind) pick_q <= (can_q == '0) ? '0 : first;
+    if (state_q == StFind) pick_q <= first;             // 0 if none can
     if (state_q == StSeen) pick_q <= pick_q + 1'b1;
     if (state_q == StLook) begin
       entry_q <= looked;
@@ -388,7 +388,7 @@ module jd_sparse_sched
     if (!rst_n) error_q.valid <= 1'b0;
     else        error_q       <= error_d;
     if (!rst_n) quiet_q <= '0;
-    else if (!rests || could_q != '0 || waits == '0 || !(ended_q || blocked)) quiet_q <= '0;
+    else if (!rests || could_q != '0 || !(ended_q || blocked)) quiet_q <= '0;
     else if (!stuck) quiet_q <= quiet_q + 1'b1;
     if (state_q == StFind) least_q <= '1;
     else if (state_q == StSeen && waits[pick_q] && looked.at < least_q) least_q <= looked.at;
