@@ -182,6 +182,7 @@ def operate(sim: Player, operations: list[tuple[int, int]]) -> int:
                 op_tiles_i=np.array([tiles]),
             )  # fmt: skip
             clocks += 1
+            assert clocks < 20_000, "no end"
             done += int(out["done_o"][0])
             useful += int(out["useful_o"][0])
             if out["op_ready_o"][0]:
@@ -191,7 +192,7 @@ def operate(sim: Player, operations: list[tuple[int, int]]) -> int:
         done += int(out["done_o"].sum())
         useful += int(out["useful_o"].sum())
         clocks += 16
-        assert clocks < 20_000
+        assert clocks < 20_000, "no end"
     return useful
 
 

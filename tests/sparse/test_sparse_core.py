@@ -441,14 +441,16 @@ def test_sparse_core(
 def test_sparse_core_bias_sums(
     banks: int, lanes: int, channels: int, drain: int, word: int, seed: int
 ) -> None:
-    """When FY with BSUM is done its sums are there; clear_i in the middle of it."""
+    """When FY with BSUM is done its sums are there, and whether all are finite; clear_i in it."""
     rng = np.random.default_rng(seed)
     g = geometry(banks, lanes, channels, drain, word)
     sim = bench(banks, lanes, channels, drain, word, seed)
     both = Both(rng, sim, g)
-    for _ in range(scale(10, 3)):
+    for turn in range(scale(10, 3)):
         configure(rng, both, lanes)
-        both.write(0, half(rng.standard_normal((AROWS, 8, 4))))
+        lines = half(rng.standard_normal((AROWS, 8, 4)))
+        lines[rng.random(lines.shape) < (0.01 if turn else 0)] = np.inf
+        both.write(0, lines)
         for _run in range(4):
             number = int(rng.integers(0, LMAX))
             layer = both.machine.layers[number].layer
@@ -482,4 +484,6 @@ def test_sparse_core_bias_sums(
             )["bias_sum_data_o"][2]  # fmt: skip
             want = both.machine.layers[number].biases[0][8 * line :].view(np.uint32)
             assert (sums[: len(want)] == want).all()
+            finite = all(np.isfinite(state.biases[0]).all() for state in both.machine.layers)
+            assert sim.run(1)["nonfinite_o"][0] != finite
             both.machine.drop()
