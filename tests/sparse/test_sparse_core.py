@@ -469,6 +469,7 @@ def test_sparse_core_bias_sums(
                 sim.run(1, clear_i=np.ones(1))
                 out = sim.run(60)
                 assert out["fill_idle_o"].all() and not out["fill_done_o"].any()
+                assert not out["op_done_o"].any()
                 both.clear()
             both.model(one)
             out = sim.run(1, **start)
@@ -487,3 +488,38 @@ def test_sparse_core_bias_sums(
             finite = all(np.isfinite(state.biases[0]).all() for state in both.machine.layers)
             assert sim.run(1)["nonfinite_o"][0] != finite
             both.machine.drop()
+
+
+@builds(bench)
+@pytest.mark.parametrize(("banks", "lanes", "channels", "drain", "word"), CORES[:1])
+def test_all_is_written_when_an_end_is_told(
+    banks: int, lanes: int, channels: int, drain: int, word: int, seed: int
+) -> None:
+    """LIN is busy until then, and clear_i after it takes nothing away; also without tiles."""
+    rng = np.random.default_rng(seed)
+    sim = bench(banks, lanes, channels, drain, word, seed)
+    both = Both(rng, sim, geometry(banks, lanes, channels, drain, word))
+    for _ in range(scale(10, 2)):
+        configure(rng, both, lanes)
+        both.write(0, half(rng.standard_normal((AROWS, 8, 4))))
+        for turn in range(4):
+            number = int(rng.integers(0, LMAX))
+            layer = both.machine.layers[number].layer
+            tiles = (int(rng.integers(1, layer.tiles + 1)) if turn else 0, 0, 0)
+            both.run(Instruction(Op.FX, layer=number, tiles=tiles, a=Tensor(0, 0, 4),
+                                 neurons=layer.m))  # fmt: skip
+            both.run(Instruction(Op.FW, layer=number, tiles=tiles), neurons=layer.m)
+            lin = Instruction(Op.LIN, layer=number, tiles=tiles, d=Tensor(128, 0, 4))
+            both.model(lin)
+            done = both.begin(lin)
+            for _clock in range(2000):
+                out = sim.run(1)
+                if out[done][0]:
+                    break
+                assert not out["elem_idle_o"][0]
+            assert out[done][0]
+            sim.run(1, clear_i=np.ones(1))
+            out = sim.run(8)
+            assert out["elem_idle_o"].all()
+            assert not out["elem_done_o"].any() and not out["op_done_o"].any()
+            both.check()
