@@ -239,6 +239,31 @@ def test_lstm_steps(banks: int, lanes: int, channels: int, drain: int, seed: int
 
 @builds(bench)
 @pytest.mark.parametrize(("banks", "lanes", "channels", "drain"), CORES[:1])
+def test_gradients_of_gates(banks: int, lanes: int, channels: int, drain: int, seed: int) -> None:
+    """DX of an LSTM: FX takes the lines of four gates, one or more each, with a skew per gate."""
+    rng = np.random.default_rng(seed)
+    sim = bench(banks, lanes, channels, drain, seed)
+    both = Lstm(rng, sim, geometry(banks, lanes, channels, drain))
+    for _ in range(scale(10, 2)):
+        both.prepare(False)
+        for number in range(LMAX):
+            layer = both.machine.layers[number].layer
+            tiles = (int(rng.integers(1, layer.tiles + 1)), 0, 0)
+            gates = Tensor(int(rng.integers(0, 64)), int(rng.integers(0, 8)), layer.n // 8)
+            both.run(
+                Instruction(
+                    Op.FX, flags=int(Flag.GATES), layer=number, tiles=tiles, a=gates,
+                    neurons=layer.n,
+                )
+            )  # fmt: skip
+            both.run(Instruction(Op.DX, layer=number, tiles=tiles), neurons=layer.n)
+            lin = Instruction(Op.LIN, layer=number, tiles=tiles, d=Tensor(780, 3, 4))
+            both.run(lin, dx=True)
+            both.check()
+
+
+@builds(bench)
+@pytest.mark.parametrize(("banks", "lanes", "channels", "drain"), CORES[:1])
 def test_clear_in_a_step(banks: int, lanes: int, channels: int, drain: int, seed: int) -> None:
     """What is under way is dropped; the next step is right."""
     rng = np.random.default_rng(seed)
