@@ -5,6 +5,9 @@ A forward pass contracts rows and produces columns; dX the other way round. Grou
 their contracted indices, their produced indices are laid side by side and cut into windows of at
 most `lanes` lanes and `slots` groups, so that neighbours in a window are almost equally long.
 
+Windows are numbered so that the longest is beside the shortest, the second longest beside the
+second shortest, and so on: a bank's range of consecutive units then has long and short ones.
+
 Source: LearningGroup III-C; docs/sparse.md (load allocation).
 """
 
@@ -23,6 +26,9 @@ VECTORS = 4  # of a tile
 LEAVES = 8  # clocks from the end of a dW unit to the first of its sums that leaves, less overlap
 ADDER = 4  # clocks between two uses of an accumulator, at least
 BLOCKS = (32, 16, 8, 4)  # rows of a dW unit, the larger first
+# What a bank takes at most, tried side by side: so many 32nds of an equal share of the clocks.
+LIMITS = (32, 33, 34, 35, 36, 39, 43, 48)
+EQUAL = 32
 WORD_BANKS = 64  # of the parameter memory, with two ports each
 ROW_CONTIGUOUS, ROW_CYCLIC = 0, 1  # which core has a contracted index in ROW split
 
@@ -131,8 +137,49 @@ def split_window(rows: int, columns: int, parts: int) -> list[Window]:
     return [Window((0,) * parts, (columns,) * parts, depths, 0)]
 
 
+def numbered(cut: Sequence[Window], plain: bool = False) -> list[Window]:
+    """Windows in the order of their numbers: a long one beside a short one.
+
+    Args:
+        cut: the windows, the longest first.
+        plain: they keep their order.
+    """
+    if plain:
+        return list(cut)
+    return [cut[k // 2 if k % 2 == 0 else len(cut) - 1 - k // 2] for k in range(len(cut))]
+
+
+def limit_of(costs: Sequence[int], banks: int) -> int:
+    """Of LIMITS the one with which the busiest bank has the least clocks; of equal ones the first.
+
+    Args:
+        costs: of the units, in order.
+        banks: how many.
+    """
+    worst = _busiest_of(np.array(costs, np.int64), banks, np.array(LIMITS))
+    return LIMITS[int(worst.argmin())]
+
+
+@njit(cache=True)
+def _busiest_of(costs, banks, limits):  # type: ignore[no-untyped-def]
+    """[limits] clocks of the busiest bank with each limit."""
+    found = np.zeros(len(limits), np.int64)
+    total = costs.sum()
+    for k in range(len(limits)):
+        bank = load = 0
+        for cost in costs:
+            if bank < banks - 1 and load and (load + cost) * EQUAL * banks > total * limits[k]:
+                bank, load = bank + 1, 0
+            load += cost
+            found[k] = max(found[k], load)
+    return found
+
+
 def assign(costs: Sequence[int], banks: int, most: int | None = None) -> list[int]:
     """Give units to banks in contiguous ranges of about equal cost.
+
+    A bank takes units up to a limit. The limit is that of LIMITS which is best if a bank holds any
+    number of units.
 
     Args:
         costs: of the units, in order.
@@ -142,46 +189,64 @@ def assign(costs: Sequence[int], banks: int, most: int | None = None) -> list[in
     Raises: PlanError if they do not fit.
     """
     held_most = len(costs) + 1 if most is None else most
-    total, before, bank, held = sum(costs), 0, 0, 0
+    limit, total = limit_of(costs, banks), sum(costs)
+    bank = load = held = 0
     out = []
     for unit, cost in enumerate(costs):
-        while (
+        if (
             bank < banks - 1
+            and held
             and len(costs) - unit <= (banks - 1 - bank) * held_most
-            and ((2 * before + cost) * banks >= 2 * (bank + 1) * total or held == held_most)
+            and ((load + cost) * EQUAL * banks > total * limit or held == held_most)
         ):
-            bank, held = bank + 1, 0
+            bank, load, held = bank + 1, 0, 0
         if held == held_most:
             raise PlanError(f"{len(costs)} units, want at most {held_most} in a bank")
         out.append(bank)
-        held, before = held + 1, before + cost
+        load, held = load + cost, held + 1
     return out
 
 
 @dataclass(frozen=True)
 class Pass:
-    """A forward or backward pass of a layer: its units, window by window, tile by tile.
+    """A forward or backward pass of a layer: its units, a window and a tile each.
 
     Attributes:
         windows: of the direction.
         tiles: of the layer, at most.
         costs: clocks of a tile of each window.
+        paired: units go through the windows in pairs, tile by tile; else window by window.
         banks: bank of each unit.
     """
 
     windows: tuple[Window, ...]
     tiles: int
     costs: tuple[int, ...]
+    paired: bool
     banks: tuple[int, ...]
 
     @cached_property
+    def units(self) -> tuple[tuple[int, int], ...]:
+        """Window and tile of each unit."""
+        return tuple(unit_order(len(self.windows), self.tiles, self.paired))
+
+    def held(self, bank: int) -> list[int]:
+        """Windows whose weight lines a bank has: those of its units, a pair as a whole."""
+        found = {w for (w, _), b in zip(self.units, self.banks, strict=True) if b == bank}
+        if self.paired:
+            found |= {w ^ 1 for w in found if w ^ 1 < len(self.windows)}
+        return sorted(found)
+
+    @cached_property
     def lines(self) -> np.ndarray:
-        """[banks] weight lines of each bank: those of all windows of its units."""
-        out = np.zeros(max(self.banks) + 1, np.int64)
-        for bank in range(len(out)):
-            held = {u // self.tiles for u, b in enumerate(self.banks) if b == bank}
-            out[bank] = sum(self.windows[w].depth for w in held)
-        return out
+        """[banks] weight lines of each bank: those of all windows that it holds."""
+        return np.array(
+            [
+                sum(self.windows[w].depth for w in self.held(bank))
+                for bank in range(max(self.banks) + 1)
+            ],
+            np.int64,
+        )
 
     def clocks(self, tiles: int, depths: Sequence[int] | None = None, drain_w: int = 4) -> int:
         """Clocks of the busiest bank for an operation.
@@ -208,10 +273,27 @@ class Pass:
 
     def _clocks(self, tiles: int, costs: Sequence[int]) -> int:
         load = [0] * (max(self.banks) + 1)
-        for unit, bank in enumerate(self.banks):
-            if unit % self.tiles < tiles:
-                load[bank] += costs[unit // self.tiles]
+        for (window, tile), bank in zip(self.units, self.banks, strict=True):
+            if tile < tiles:
+                load[bank] += costs[window]
         return max(load)
+
+
+def unit_order(count: int, tiles: int, paired: bool) -> list[tuple[int, int]]:
+    """Windows and tiles of a pass's units, in order.
+
+    Args:
+        count: windows.
+        tiles: of the layer.
+        paired: see Pass. The last of an odd number of windows is alone.
+    """
+    width = 2 if paired else 1
+    return [
+        (window, tile)
+        for first in range(0, count, width)
+        for tile in range(tiles)
+        for window in range(first, min(first + width, count))
+    ]
 
 
 def unit_cost(depth: int, lanes: int, drain_w: int) -> int:
@@ -320,8 +402,11 @@ def make_pass(cut: list[Window], tiles: int, build: Build, plain: bool) -> Pass:
     if not cut or len(cut) > build.windows:
         raise PlanError(f"{len(cut)} windows, want 1..{build.windows}")
     costs = [unit_cost(window.depth, window.lanes, build.drain_w) for window in cut]
-    keys = [1 if plain else cost for cost in costs for _ in range(tiles)]
-    return Pass(tuple(cut), tiles, tuple(costs), tuple(assign(keys, build.banks, build.held)))
+    # With few units a bank has one or two: two short ones are beside each other if tiles are.
+    paired = len(cut) * tiles >= 2 * build.banks and not plain
+    keys = [1 if plain else costs[w] for w, _ in unit_order(len(cut), tiles, paired)]
+    banks = assign(keys, build.banks, build.held)
+    return Pass(tuple(cut), tiles, tuple(costs), paired, tuple(banks))
 
 
 def gradients(cut: list[Window], build: Build, plain: bool) -> list[Gradient]:
@@ -351,7 +436,8 @@ def clocks_of(
 ) -> int:
     """Clocks of the planner, from taking the layer to its end; see jd_sparse_plan.
 
-    Lists and places, an entry per clock, pass beside units and blocks.
+    A cut is made twice: first the windows are counted. Lists and places, an entry per clock, pass
+    beside units and blocks.
     """
     groups, banks = encoding.groups, build.banks
     cuts = []
@@ -359,16 +445,16 @@ def clocks_of(
         slots = sum(len(window.groups) for window in cut)
         there = {g for window in cut for g in window.groups}
         cuts.append(slots + 1 + (groups - len(there)))
-    begun = 1 + groups + cuts[0] + cuts[1]  # clocks before the last cut
+    begun = 1 + groups + 2 * (cuts[0] + cuts[1])  # clocks before the last cut
     listed = begun + 2 + len(encoding.ig) + len(encoding.og) + groups
-    cut_all = begun + cuts[2] + 1
+    cut_all = begun + 2 * cuts[2] + 1
     planned = cut_all
     for found in gradients(straight, build, plain):
         idle = [w.depth == 0 for w in straight]
         walk = len(found.units) + sum(idle) + (1 if idle[-1] else 2)
         moved = found.banks[-1] if found.banks else 0
-        planned = max(planned, cut_all + 2 * walk + moved + 1)
-    united = cut_all + len(forward.banks) + len(backward.banks) + 2 * banks
+        planned = max(planned, cut_all + 3 * walk + moved + 1)
+    united = cut_all + 2 * (len(forward.banks) + len(backward.banks) + banks + 1)
     ranged = max(united + 1, planned) + banks
     return max(ranged + 1, listed) + 1
 
@@ -399,11 +485,15 @@ def plan(
     lower = [int(np.count_nonzero(m >= dx_from)) for m in encoding.row_lists]
     m, n = len(encoding.ig), len(encoding.og)
     lanes, slots = build.lanes, build.slots
-    straight = windows(rows, columns, lanes, slots, plain)
+
+    def cut_side(contracted: list[int], produced: list[int]) -> list[Window]:
+        return numbered(windows(contracted, produced, lanes, slots, plain), plain)
+
+    straight = cut_side(rows, columns)
     cut = split_window(m, n, split) if split > 1 else straight
-    back = windows(columns, lower, lanes, slots, plain)
+    back = cut_side(columns, lower)
     if exchanged:
-        straight = windows(columns, rows, lanes, slots, plain)
+        straight = cut_side(columns, rows)
     forward = make_pass(cut, tiles, build, plain)
     backward = make_pass(back, tiles, build, plain)
     gradient = make_gradient(straight, build, plain)
@@ -445,7 +535,7 @@ def line_clocks(inner: list[np.ndarray], outer: list[np.ndarray], cut: Sequence[
         cut: the windows.
     """
     total, place = 0, dict.fromkeys(range(len(inner)), 0)
-    for window in cut:
+    for window in sorted(cut, key=lambda window: window.position):
         lanes: list[tuple[int, int]] = []
         rows: list[int] = []
         starts: list[int] = []

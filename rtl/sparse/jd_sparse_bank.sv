@@ -159,17 +159,20 @@ module jd_sparse_bank
   window_t             window_q;
   logic [WINDOW_W-1:0] number_q;        // of the window
   logic [TILES_W-1:0]  tile_q;
+  logic [WINDOW_W-1:0] next_number, first_of, from, from_q;   // of the next unit, of the first one
+  logic [TILES_W-1:0]  next_tile, from_tile;
   logic [DIM_W-1:0]    rank_q;
   logic [INDEX_W-1:0]  offset_q, stride;   // of the rank's place; from rank to rank
   logic [1:0]          phase_q;
   logic                half_q;          // of the accumulators
-  logic [WW-1:0]       weight_q;        // first line of the window
-  logic [RW-1:0]       result_q;        // where tile 0 of the window has, or would have, results
+  logic [WW-1:0]       weight_q, next_weight, low_q;   // first line of the window, of its pair
+  logic [RW-1:0]       result_q;        // where the unit has its results
+  logic [TILES_W:0]    missing, skipped;   // units that it has not: of a pair, at its begin
+  logic                second, pair, last_pair, first_there;
   logic [1:0]          units_q;         // whose accumulators are not free
   logic                unit_begins, unit_ends, frees, last_unit, last_tile, last_rank, fetches;
-  logic                advances, op_ends, none;
-  logic [WINDOW_W-1:0] ahead;
-  logic [TILES_W-1:0]  first_tile, most_tile;
+  logic                op_ends, none, there;
+  logic [TILES_W-1:0]  first_tile;
   logic                starts, dw_starts, dw_ready, dw_quiet, dw_runs, dw_idle, dw_begins;
   logic                dw_ends;
   gradient_unit_t      dw_unit;
@@ -180,24 +183,55 @@ module jd_sparse_bank
   assign dw_starts   = op_valid_i && op_ready_o && op_i.pass == PassDw;
   assign op_ready_o  = op_i.pass == PassDw ? dw_ready : state_q == StIdle && dw_quiet;
   assign last_rank   = rank_q + 1'b1 >= window_q.depth;
-  assign most_tile   = number_q == range_q.last_window && TILES_W'(range_q.last_step) < tiles_q
-                       ? TILES_W'(range_q.last_step) : tiles_q - 1'b1;
-  assign last_tile   = tile_q == most_tile;
-  assign last_unit   = last_tile && number_q == range_q.last_window;
+  assign last_tile   = tile_q == tiles_q - 1'b1;
+  // A window and its partner: `pair` in the first of both.
+  assign second      = range_q.paired && number_q[0];
+  assign pair        = range_q.paired && !number_q[0] && number_q + 1'b1 != range_q.windows;
+  assign last_pair   = range_q.paired ? number_q >> 1 == range_q.last_window >> 1
+                                      : number_q == range_q.last_window;
+  assign last_unit   = last_pair && (TILES_W'(range_q.last_step) < tiles_q
+                                     ? tile_q == TILES_W'(range_q.last_step)
+                                       && number_q == range_q.last_window
+                                     : last_tile && !pair);
   assign unit_begins = state_q == StRun && rank_q == '0 && phase_q == '0 && !units_q[1];
   assign fetches     = state_q == StRun && (rank_q != '0 || phase_q != '0 || !units_q[1]);
   assign unit_ends   = fetches && phase_q == '1 && last_rank;
   assign first_tile  = TILES_W'(range_q.first_step);
+  assign first_there = first_tile < tiles_q;
   assign none        = range_q.empty || tiles_q == '0
-                       || (range_q.first_window == range_q.last_window && first_tile >= tiles_q);
-  assign advances    = unit_ends && last_tile && !last_unit;
-  // A window is there one clock after its address: that of the first one is given when the operation
-  // begins, the others' while the window before is computed.
-  assign ahead       = advances ? number_q + WINDOW_W'(2) : number_q + 1'b1;
-  assign window_read = state_q == StFirst
-                       || ((state_q == StLoad || advances) && ahead <= range_q.last_window);
+                       || (!first_there && range_q.first_window >> range_q.paired
+                                           == range_q.last_window >> range_q.paired);
+  assign missing     = (TILES_W+1)'(op_q.layer_tiles - tiles_q) << range_q.paired;
+  // The operation begins with the range's first unit, or, if it has not that tile, with the next
+  // window or pair. Windows from the first whose lines the bank has are read up to there.
+  always_comb begin
+    first_of = range_q.first_window;
+    if (range_q.paired) first_of[0] = 1'b0;
+    from      = first_there ? range_q.first_window
+                            : first_of + (range_q.paired ? WINDOW_W'(2) : WINDOW_W'(1));
+    from_tile = first_there ? first_tile : '0;
+    skipped   = '0;
+    if (!first_there)
+      skipped = ((TILES_W+1)'(op_q.layer_tiles - first_tile) << range_q.paired)
+                - (TILES_W+1)'(range_q.first_window - first_of);
+  end
+  // The unit after this one. Its window is read while this one is computed.
+  always_comb begin
+    next_number = number_q + 1'b1;
+    next_tile   = pair ? tile_q : last_tile ? '0 : tile_q + 1'b1;
+    next_weight = weight_q + WW'(window_q.depth);
+    if (!pair && !last_tile) begin
+      next_number = second ? number_q - 1'b1 : number_q;
+      next_weight = low_q;
+    end
+  end
+  assign there          = number_q == from_q;    // the first unit's window
+  assign window_read    = state_q == StFirst || (state_q != StIdle && !last_unit)
+                          || (state_q == StLoad && !there);
   assign window_address = window_place(op_q.number, op_q.pass,
-                                       state_q == StFirst ? range_q.first_window : ahead);
+                                       state_q == StFirst ? first_of
+                                       : state_q == StLoad && !there ? number_q + 1'b1
+                                       : next_number);
   always_comb begin
     state_d = state_q;
     op_ends = 1'b0;
@@ -208,7 +242,7 @@ module jd_sparse_bank
         op_ends = none && !dw_runs;
         state_d = !none ? StLoad : op_ends ? StIdle : StFirst;
       end
-      StLoad: if (tile_q < tiles_q) state_d = StRun;
+      StLoad: if (there) state_d = StRun;
       StRun: begin
         op_ends = unit_ends && last_unit;
         if (op_ends) state_d = StIdle;
@@ -225,20 +259,23 @@ module jd_sparse_bank
       range_q <= range;
     end
     if (state_q == StFirst) begin
-      number_q <= range_q.first_window;
-      tile_q   <= first_tile;
+      number_q <= first_of;
+      from_q   <= from;
+      tile_q   <= from_tile;
       weight_q <= WW'(range_q.base);
-      result_q <= RW'((op_q.r_set ? RHalf : 0) - 32'(first_tile) * Lanes);
-    end else if (unit_ends && !last_tile) begin
-      tile_q   <= tile_q + 1'b1;
-    end else if (advances || (state_q == StLoad && state_d == StLoad)) begin
-      // The first window may have only tiles that the operation has not.
-      tile_q   <= '0;
+      result_q <= RW'((op_q.r_set ? RHalf : 0) + 32'(skipped) * Lanes);
+    end else if (state_q == StLoad && !there) begin
       number_q <= number_q + 1'b1;
-      weight_q <= weight_q + WW'(state_q == StLoad ? next_window.depth : window_q.depth);
-      result_q <= result_q + RW'(32'(op_q.layer_tiles) * Lanes);
+      weight_q <= weight_q + WW'(next_window.depth);
+    end else if (unit_ends) begin
+      number_q <= next_number;
+      tile_q   <= next_tile;
+      weight_q <= next_weight;
+      result_q <= result_q + RW'((32'd1 + (!pair && last_tile ? 32'(missing) : 0)) * Lanes);
     end
-    if (state_q == StLoad || advances) window_q <= next_window;
+    if (state_q == StLoad && !second)                           low_q <= weight_q;
+    else if (unit_ends && !pair && last_tile)                   low_q <= next_weight;
+    if (state_q == StLoad || unit_ends) window_q <= next_window;
     if (state_q != StRun) begin
       rank_q   <= '0;
       offset_q <= '0;
@@ -447,7 +484,7 @@ module jd_sparse_bank
     .end_i         (unit_ends || op_ends),
     .end_half_i    (half_q),
     .end_lanes_i   (unit_ends ? window_q.lanes : '0),
-    .end_address_i (result_q + RW'(32'(tile_q) * Lanes)),
+    .end_address_i (result_q),
     .end_last_i    (op_ends),
     .due_o         (due),
     .dw_i          (dw_ends),

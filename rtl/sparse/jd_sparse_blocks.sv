@@ -4,11 +4,11 @@
 //
 // Streams  start_i begins; done_o from the end to the next start. window_o asks for a window of the
 //          table; bank_i for a bank's units, in the same clock.
-// Timing   All units pass twice, one per clock: for the sum of their costs, and for the banks. A pass
-//          takes one clock more for each window without ranks, and 2 more; the second one more for
-//          each bank.
-// Numbers  costs and sums are exact integers. A unit goes to the next bank if its middle is at or past
-//          the border of the banks' equal shares of the costs (with plain_i of the units).
+// Timing   All units pass three times, one per clock: for the sum of their costs, for the limit of a
+//          bank, and for the banks. A pass takes one clock more for each window without ranks, and 2
+//          more; the third one more for each bank.
+// Numbers  costs and sums are exact integers. A unit goes to the next bank if this one would pass the
+//          limit (jd_sparse_limit); with plain_i all units cost 1.
 // Source   docs/sparse.md (load allocation). Golden model: models/sparse/plan.py, gradient_units and
 //          assign.
 `include "jd_assert.svh"
@@ -36,10 +36,10 @@ module jd_sparse_blocks
            Banks, Block);
   end
   localparam int unsigned UnitCostW = 9;                 // at most lanes: 264
-  localparam int unsigned ShareW    = COST_W + 4;        // of twice a cost times Banks
 
   // ---- Units, one after the other
-  logic                 walk_q, second_q, valid_q, taken, restart, move;
+  logic                 walk_q, third_q, valid_q, taken, restart, move;
+  logic                 second_q;
   logic [DIM_W-1:0]     rank_q;
   logic [6:0]           step_q;
   logic [WINDOW_W-1:0]  unit_window_q;
@@ -65,7 +65,7 @@ module jd_sparse_blocks
     if (UnitCostW'(rows) > cost)           cost = UnitCostW'(rows);
   end
   assign move    = walk_q && window_o != windows_i && (!valid_q || taken);
-  assign restart = start_i || (walk_q && !second_q && window_o == windows_i && !valid_q);
+  assign restart = start_i || (walk_q && !third_q && window_o == windows_i && !valid_q);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) valid_q <= 1'b0;
     else if (start_i) valid_q <= 1'b0;
@@ -89,18 +89,26 @@ module jd_sparse_blocks
   end
 
   // ---- Banks
-  logic [COST_W-1:0]  total_q, before_q, load_q;
-  logic [ShareW-1:0]  border_q, middle;                  // twice, times Banks
+  logic [COST_W-1:0]  total_q, key_load_q, load_q;       // load: clocks, with plain_i not units
+  logic [LIMIT_W-1:0] limit;
   logic [2:0]         bank_q;
   logic               over, ends, next;
   blocks_t            now_q;
   blocks_t            kept_q [Banks];
   assign unit_key = plain_i ? UnitCostW'(1) : unit_cost_q;
-  assign middle   = ShareW'(Banks) * ({3'b0, before_q, 1'b0} + ShareW'(unit_key));
-  assign over     = bank_q != 3'(Banks - 1) && middle >= border_q;
-  assign taken    = valid_q && walk_q && !(second_q && over);
-  assign ends     = walk_q && second_q && window_o == windows_i && !valid_q;
-  assign next     = ends || (walk_q && second_q && valid_q && over);
+  assign over     = bank_q != 3'(Banks - 1) && key_load_q != '0
+                    && LIMIT_W'(key_load_q + COST_W'(unit_key)) * LIMIT_W'(EQUAL * Banks) > limit;
+  assign taken    = valid_q && walk_q && !(third_q && over);
+  assign ends     = walk_q && third_q && window_o == windows_i && !valid_q;
+  assign next     = ends || (walk_q && third_q && valid_q && over);
+  jd_sparse_limit #(.Banks (Banks)) u_limit (
+    .clk_i,
+    .start_i (restart && !second_q),
+    .total_i (total_q),
+    .unit_i  (taken && second_q && !third_q),
+    .cost_i  (COST_W'(unit_key)),
+    .limit_o (limit)
+  );
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       walk_q <= 1'b0;
@@ -112,30 +120,29 @@ module jd_sparse_blocks
       walk_q <= 1'b0;
       done_o <= 1'b1;
     end
-    if (start_i) second_q <= 1'b0;
-    else if (restart) second_q <= 1'b1;
+    if (start_i) {third_q, second_q} <= 2'b00;
+    else if (restart) {third_q, second_q} <= {second_q, 1'b1};
     if (start_i) total_q <= '0;
     else if (taken && !second_q) total_q <= total_q + COST_W'(unit_key);
     if (restart) begin
-      before_q <= '0;
-      load_q   <= '0;
-      worst_o  <= '0;
-      bank_q   <= '0;
-      border_q <= {3'b0, total_q, 1'b0};
-      now_q    <= '{empty: 1'b1, default: '0};
+      key_load_q <= '0;
+      load_q     <= '0;
+      worst_o    <= '0;
+      bank_q     <= '0;
+      now_q      <= '{empty: 1'b1, default: '0};
       for (int unsigned b = 0; b < Banks; b++) kept_q[b] <= '{empty: 1'b1, default: '0};
     end else if (next) begin
       if (load_q > worst_o) worst_o <= load_q;
+      key_load_q    <= '0;
       load_q        <= '0;
       bank_q        <= bank_q + 1'b1;
-      border_q      <= border_q + {3'b0, total_q, 1'b0};
       now_q         <= '{empty: 1'b1, default: '0};
       for (int unsigned b = 0; b < Banks; b++) begin
         if (bank_q == 3'(b)) kept_q[b] <= now_q;
       end
-    end else if (taken && second_q) begin
-      before_q <= before_q + COST_W'(unit_key);
-      load_q   <= load_q + COST_W'(unit_cost_q);
+    end else if (taken && third_q) begin
+      key_load_q <= key_load_q + COST_W'(unit_key);
+      load_q     <= load_q + COST_W'(unit_cost_q);
       if (now_q.empty) begin
         now_q.first_window <= unit_window_q;
         now_q.first_step   <= unit_step_q;

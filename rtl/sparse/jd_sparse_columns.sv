@@ -169,7 +169,12 @@ module jd_sparse_columns
     );
   end
 
-  // First unit of each bank.
+  // First unit of each bank; how units go through the windows.
+  typedef struct packed {
+    logic                paired;
+    logic [WINDOW_W-1:0] windows;
+  } order_t;
+  order_t                       order, order_q;
   logic [Banks-1:0]             empty, empty_q;
   logic [Banks-1:0][UNIT_W-1:0] first_unit, first_unit_q;
   for (genvar b = 0; b < Banks; b++) begin : gen_ranges
@@ -184,7 +189,17 @@ module jd_sparse_columns
       .read_data_o  ({empty[b], first_unit[b]})
     );
   end
+  jd_mem_lut #(.Depth (2 * LMax), .Width ($bits(order_t))) u_order (
+    .clk_i, .rst_ni,
+    .write_en_i   (table_i.range.valid && table_i.range.pass != PassDw),
+    .write_addr_i ($clog2(2 * LMax)'(32'(table_i.range.layer) * 2
+                                     + 32'(table_i.range.pass == PassDx))),
+    .write_data_i ({table_i.range.range.paired, table_i.range.range.windows}),
+    .read_addr_i  ($clog2(2 * LMax)'(32'(number_q) * 2 + 32'(dx_q))),
+    .read_data_o  (order)
+  );
   always_ff @(posedge clk_i) begin
+    order_q      <= order;
     empty_q      <= empty;
     first_unit_q <= first_unit;
   end
@@ -202,6 +217,20 @@ module jd_sparse_columns
   logic  [FINDS:3][Channels-1:0][LANE_W-1:0] lane_q;
   held_t [Channels-1:0]                  held_d, unit_held_q;
   sum_t  [Channels-1:0]                  sums_q;
+  function automatic logic [UNIT_W-1:0] unit_of(input order_t                walk,
+                                                input logic [WINDOW_W-1:0]   window,
+                                                input logic [TILES_W-1:0]    tiles,
+                                                input logic [TILES_W-1:0]    tile);
+    logic [WINDOW_W-1:0] first;                          // of the pair
+    logic [TILES_W:0]    nth;
+    first = window;
+    nth   = {1'b0, tile};
+    if (walk.paired) begin
+      first[0] = 1'b0;
+      if (first + 1'b1 != walk.windows) nth = {tile, window[0]};
+    end
+    return UNIT_W'(UNIT_W'(first) * UNIT_W'(tiles) + UNIT_W'(nth));
+  endfunction
   always_comb begin
     for (int unsigned c = 0; c < Channels; c++) begin
       held_d[c] = '0;
@@ -217,8 +246,8 @@ module jd_sparse_columns
         logic [ChannelW-1:0] memory;
         memory     = ChannelLog > 0 ? ChannelW'(c) + turn_q : '0;
         place_q[c] <= places[memory];
-        unit_q[c]  <= UNIT_W'(32'(place_q[c][LANE_W +: WINDOW_W]) * 32'(layer_q.tiles)
-                              + 32'(tiles_of_q[2]));
+        unit_q[c]  <= unit_of(order_q, place_q[c][LANE_W +: WINDOW_W], layer_q.tiles,
+                              tiles_of_q[2]);
         lane_q[3][c] <= place_q[c][LANE_W-1:0];
       end
       lane_q[4]   <= lane_q[3];

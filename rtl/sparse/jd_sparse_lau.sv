@@ -120,6 +120,7 @@ module jd_sparse_lau
   logic                             window_read;
   logic [WINDOW_W-1:0]              ask_q;                         // next window
   window_t                          window;
+  span_t                            span;                          // whole pairs
   span_t [Banks-1:0]                spans;
   logic                             of_pass, of_range;
   assign in_ready_o = !busy_q;
@@ -127,10 +128,15 @@ module jd_sparse_lau
   assign side       = SideW'({number_q, dx_q});
   assign of_pass    = table_i.window.valid && table_i.window.pass != PassDw;
   assign of_range   = table_i.range.valid && table_i.range.pass != PassDw;
+  always_comb begin
+    span = '{empty: table_i.range.range.empty, first: table_i.range.range.first_window,
+             last: table_i.range.range.last_window};
+    if (table_i.range.range.paired) {span.first[0], span.last[0]} = 2'b01;
+  end
   always_ff @(posedge clk_i) begin
-    if (of_pass)
-      windows_q[SideW'({table_i.window.layer, table_i.window.pass == PassDx})]
-          <= table_i.window.number + 1'b1;
+    if (of_range)
+      windows_q[SideW'({table_i.range.layer, table_i.range.pass == PassDx})]
+          <= table_i.range.range.windows;
     if (taken) begin
       number_q   <= in_number_i;
       dx_q       <= in_dx_i;
@@ -157,8 +163,7 @@ module jd_sparse_lau
     .write_en_i   (of_range),
     .write_addr_i (SideW'({table_i.range.layer, table_i.range.pass == PassDx})),
     .write_mask_i (Banks'(1) << table_i.range.bank),
-    .write_data_i ({Banks{table_i.range.range.empty, table_i.range.range.first_window,
-                          table_i.range.range.last_window}}),
+    .write_data_i ({Banks{span}}),
     .read_en_i    (1'b1),
     .read_addr_i  (side),
     .read_data_o  (spans)

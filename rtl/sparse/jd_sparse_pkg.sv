@@ -277,10 +277,12 @@ package jd_sparse_pkg;
     window_t             window;
   } window_write_t;
 
-  // The units of a bank in a pass, which are consecutive. Of FW and DX unit u is tile u mod NT of
-  // window u / NT, with NT the layer's tiles; of DW it is block `first_step` of `block` ranks of its
-  // window, and so on through the window and to the next. The last unit is in the range. Banks
-  // without units have `empty` and, in FW and DX, `first_unit` as if their units came there.
+  // The units of a bank in a pass, which are consecutive. Of FW and DX they are the tiles of a window,
+  // then of the next; if `paired` the tiles of windows 2k and 2k+1, each of both, then of the next
+  // pair. Of DW they are the blocks of `block` ranks of a window, then of the next. The last unit is
+  // in the range. Banks without units have `empty` and, in FW and DX, `first_unit` as if their units
+  // came there. A bank has the weight lines of all windows from the first to the last, and of their
+  // partners.
   typedef struct packed {
     logic                empty;
     logic [WINDOW_W-1:0] first_window;
@@ -290,6 +292,8 @@ package jd_sparse_pkg;
     logic [UNIT_W-1:0]   first_unit;   // FW and DX
     logic [1:0]          block;        // DW: 4 << block ranks of a unit
     logic [W_LINE_W-1:0] base;         // first weight line, of DW gradient line
+    logic                paired;       // FW and DX
+    logic [WINDOW_W-1:0] windows;      // FW and DX: of the pass
   } range_t;
   typedef struct packed {
     logic               valid;
@@ -422,6 +426,10 @@ package jd_sparse_pkg;
   // ---- Inside the planner
   localparam int unsigned COST_W  = 20;                 // clocks of all units of a pass
   localparam int unsigned LINES_W = 16;                 // lines of a bank
+  // What a bank takes at most, tried side by side: so many 32nds of an equal share of the clocks.
+  localparam int unsigned EQUAL   = 32;
+  localparam int unsigned LIMITS [8] = '{32, 33, 34, 35, 36, 39, 43, 48};
+  localparam int unsigned LIMIT_W = COST_W + 9;         // of clocks times EQUAL times banks
   typedef struct packed {                               // of a window of DW
     logic [DIM_W-1:0]             depth;
     logic [LANE_W-1:0]            lanes;

@@ -6,8 +6,9 @@
 // Streams  in: a layer to plan; done_o pulses at its end, with failed_o if it does not fit. table: to
 //          all banks. peek_*: the lists of the encoder, a clock after the address; directory_i in the
 //          same clock.
-// Timing   the clocks from taking a plan to done_o are those of the golden model (clocks_of). Lists and
-//          places pass beside windows and units; a word of each kind per clock.
+// Timing   the clocks from taking a plan to done_o are those of the golden model (clocks_of). A cut is
+//          made twice, as the windows are counted before they are numbered. Lists and places pass beside
+//          windows and units; a word of each kind per clock.
 // Numbers  indices, clocks and sums of clocks are exact integers.
 // Source   LearningGroup III-C; docs/sparse.md (load allocation). Golden model: models/sparse/plan.py.
 `include "jd_assert.svh"
@@ -46,9 +47,6 @@ module jd_sparse_plan
   localparam int unsigned Held   = RRows / (2 * Lanes);          // units whose results a bank holds
   localparam int unsigned GroupW = (GMax > 1) ? $clog2(GMax) : 1;
   localparam int unsigned LayerW = (LMax > 1) ? $clog2(LMax) : 1;
-  localparam int unsigned UnitsW = UNIT_W + 1;
-  localparam int unsigned HeldW  = 16;
-  localparam int unsigned ShareW = COST_W + 4;
   if (GMax < 1 || GMax > 32 || LMax < 1 || LMax > 8 || Banks < 1 || Banks > 8 || Lanes < 2
       || Lanes > 264 || (Slots != 2 && Slots != 4) || WinMax < 1 || WinMax > 31 || Held < 1)
   begin : gen_bad_size
@@ -65,7 +63,8 @@ module jd_sparse_plan
   layer_t             layer_q;
   logic [LAYER_W-1:0] number_q;
   logic               plain_q, failed_q, fails, taken, cutting, split;
-  logic               cut_done, units_done, blocks_done, ranges_done, lists_done, sort_done;
+  logic               counts_q;                  // the windows of a cut are counted, not told yet
+  logic               cut_done, blocks_done, ranges_done, lists_done, sort_done;
   assign in_ready_o = state_q == StIdle;
   assign taken      = in_valid_i && in_ready_o;
   assign done_o     = state_q == StEnd;
@@ -79,9 +78,9 @@ module jd_sparse_plan
       StIdle:    if (in_valid_i) state_d = StStarts;
       StStarts:  state_d = StSort;
       StSort:    if (sort_done) state_d = StFw;
-      StFw:      if (cut_done) state_d = StDx;
-      StDx:      if (cut_done) state_d = StDw;
-      StDw:      if (cut_done) state_d = StGap;
+      StFw:      if (cut_done && !counts_q) state_d = StDx;
+      StDx:      if (cut_done && !counts_q) state_d = StDw;
+      StDw:      if (cut_done && !counts_q) state_d = StGap;
       StGap:     state_d = StUnitsFw;
       StUnitsFw: if (units_done) state_d = StUnitsDx;
       StUnitsDx: if (units_done) state_d = StBlocks;
@@ -96,6 +95,8 @@ module jd_sparse_plan
   always_ff @(posedge clk_i) begin
     if (!rst_ni) state_q <= StIdle;
     else         state_q <= state_d;
+    if (taken)         counts_q <= 1'b1;
+    else if (cut_done) counts_q <= !counts_q;
     if (taken)      failed_q <= 1'b0;
     else if (fails) failed_q <= 1'b1;
     if (taken) begin
@@ -168,7 +169,7 @@ module jd_sparse_plan
   logic [DIM_W-1:0]              given_q;                        // lanes that the group has so far
   logic [LANE_W-1:0]             used_q;                         // lanes of the window
   logic [2:0]                    slots_q;
-  logic [WINDOW_W-1:0]           number_of_q;                    // of the window
+  logic [WINDOW_W-1:0]           nth_window_q;                   // of the cut, the longest first
   window_t                       open_q, opened;
   logic                          by_rows, cut_end, adds, full, last_of_group, closes;
   logic [GroupW-1:0]             group;
@@ -216,7 +217,7 @@ module jd_sparse_plan
   assign closes = cutting && (cut_end ? slots_q != '0 : adds && full);
   // Places: where the next produced index of a group has its sums.
   typedef struct packed {
-    logic [WINDOW_W-1:0] window;
+    logic [WINDOW_W-1:0] window;                                 // of the cut
     logic [LANE_W-1:0]   lane;
   } cursor_t;
   cursor_t [GMax-1:0] column_at_q, row_at_q;
@@ -230,10 +231,10 @@ module jd_sparse_plan
   end
   always_ff @(posedge clk_i) begin
     if (adds && given_q == '0 && state_q == StFw && (!split || nth_q == '0))
-      column_at_q[split ? '0 : group] <= '{window: number_of_q, lane: used_q};
+      column_at_q[split ? '0 : group] <= '{window: nth_window_q, lane: used_q};
     else if (column_moves) column_at_q[move_group] <= move_to;
     if (adds && given_q == '0 && state_q == StDx)
-      row_at_q[group] <= '{window: number_of_q, lane: used_q};
+      row_at_q[group] <= '{window: nth_window_q, lane: used_q};
     else if (row_moves) row_at_q[move_group] <= move_to;
   end
   always_ff @(posedge clk_i) begin
@@ -242,7 +243,7 @@ module jd_sparse_plan
       given_q     <= '0;
       used_q      <= '0;
       slots_q     <= '0;
-      number_of_q <= '0;
+      nth_window_q <= '0;
       open_q      <= '0;
     end else begin
       if (last_of_group) begin
@@ -255,7 +256,7 @@ module jd_sparse_plan
         used_q      <= '0;
         slots_q     <= '0;
         open_q      <= '0;
-        number_of_q <= number_of_q + 1'b1;
+        nth_window_q <= nth_window_q + 1'b1;
       end else if (adds) begin
         used_q  <= opened.lanes;
         slots_q <= slots_q + 1'b1;
@@ -264,31 +265,26 @@ module jd_sparse_plan
     end
   end
 
-  // ---- Tables of the windows
+  // ---- Tables of the windows; a long one has a short one beside it
   window_write_t       closed_q;
-  logic [COST_W-1:0]   cost, share_q [2];                        // all units' costs
-  logic [WINDOW_W-1:0] windows_q [3];
-  logic [DIM_W+1:0]    key;
-  logic                closed_dx, too_many;
-  typedef struct packed {
-    logic [DIM_W+1:0] key;
-    logic [DIM_W-1:0] depth;
-  } kept_t;
-  kept_t               kept;
-  logic [WINDOW_W-1:0] unit_window_q;
-  logic                unit_dx;
+  logic [WINDOW_W-1:0] windows_q [3];            // how many
+  logic                too_many;
   depths_t             depths;
   depths_t [3:0]       asked;
   logic [3:0][WINDOW_W-1:0] ask;
-  assign closed_dx = closed_q.pass == PassDx;
-  assign too_many  = closes && 32'(number_of_q) == WinMax;
+  pass_e               pass;
+  function automatic logic [WINDOW_W-1:0] number_of(input logic [WINDOW_W-1:0] nth,
+                                                    input logic [WINDOW_W-1:0] windows,
+                                                    input logic                plain);
+    logic [WINDOW_W:0] twice;
+    twice = {nth, 1'b0};
+    if (plain)                      return nth;
+    if (twice < {1'b0, windows})    return WINDOW_W'(twice);
+    return WINDOW_W'({windows, 1'b0} - twice - 1'b1);
+  endfunction
+  assign pass     = state_q == StFw ? PassFw : state_q == StDx ? PassDx : PassDw;
+  assign too_many = closes && 32'(nth_window_q) == WinMax;
   always_comb begin
-    logic [LANE_W-1:0] drain;
-    drain = LANE_W'((32'(closed_q.window.lanes) + DrainW - 1) / DrainW);
-    key   = {closed_q.window.depth, 2'b00};
-    if ((DIM_W+2)'(drain) > key) key = (DIM_W+2)'(drain);
-    if (plain_q) key = (DIM_W+2)'(1);
-    cost  = COST_W'(key) * COST_W'(layer_q.tiles);
     depths.depth = closed_q.window.depth;
     depths.lanes = closed_q.window.lanes;
     for (int unsigned s = 0; s < SLOTS; s++) depths.slots[s] = closed_q.window.slots[s].depth;
@@ -296,26 +292,12 @@ module jd_sparse_plan
   always_ff @(posedge clk_i) begin
     if (!rst_ni) closed_q <= '0;
     else begin
-      closed_q <= '{valid: closes && !too_many, layer: number_q,
-                    pass: state_q == StFw ? PassFw : state_q == StDx ? PassDx : PassDw,
-                    number: number_of_q, window: adds ? opened : open_q};
+      closed_q <= '{valid: closes && !counts_q, layer: number_q, pass: pass,
+                    number: number_of(nth_window_q, windows_q[pass], plain_q),
+                    window: adds ? opened : open_q};
     end
-    if (taken) begin
-      for (int unsigned k = 0; k < 2; k++) share_q[k]   <= '0;
-      for (int unsigned k = 0; k < 3; k++) windows_q[k] <= '0;
-    end else if (closed_q.valid) begin
-      windows_q[closed_q.pass] <= closed_q.number + 1'b1;
-      if (closed_q.pass != PassDw) share_q[closed_dx] <= share_q[closed_dx] + cost;
-    end
+    if (cut_done && counts_q) windows_q[pass] <= nth_window_q + WINDOW_W'(closes);
   end
-  jd_mem_lut #(.Depth (64), .Width ($bits(kept_t))) u_kept (
-    .clk_i, .rst_ni,
-    .write_en_i   (closed_q.valid && closed_q.pass != PassDw),
-    .write_addr_i ({closed_dx, closed_q.number}),
-    .write_data_i ({key, closed_q.window.depth}),
-    .read_addr_i  ({unit_dx, unit_window_q}),
-    .read_data_o  (kept)
-  );
   jd_mem_lut #(.Depth (32), .Width ($bits(depths_t)), .Reads (4)) u_depths (
     .clk_i, .rst_ni,
     .write_en_i   (closed_q.valid && closed_q.pass == PassDw),
@@ -325,73 +307,41 @@ module jd_sparse_plan
     .read_data_o  (asked)
   );
 
-  // ---- Units of FW and DX: one, or one step to the next bank, per clock
-  logic               unit, ended, over, next, holds, overflows;
-  logic [TILE_W-1:0]  tile_q;
-  logic [UnitsW-1:0]  unit_q, unit_count;
-  logic [COST_W-1:0]  before_q;
-  logic [ShareW-1:0]  border_q, middle;
-  logic [2:0]         bank_q;
-  logic [HeldW-1:0]   held_q, after_q;                      // by this bank, by the banks after it
-  logic [LINES_W:0]   lines_q, weights_end;
-  range_t             now_q, now;
+  // ---- Units of FW and DX
+  logic                          units_done, units_start, range_fails, range_valid;
+  logic                          overflows;
+  logic [2:0]                    range_bank;
+  range_t                        range, based;
+  logic [LINES_W-1:0]            range_lines;
+  logic [LINES_W:0]              weights_end;
   logic [Banks-1:0][LINES_W-1:0] weights_q, grads_q;             // lines in use
-  assign unit    = state_q == StUnitsFw || state_q == StUnitsDx;
-  assign unit_dx = state_q == StUnitsDx;
-  assign unit_count   = UnitsW'(windows_q[unit_dx ? 1 : 0]) * UnitsW'(layer_q.tiles);
-  assign ended   = unit_q == unit_count;
-  assign middle  = ShareW'(Banks) * ({3'b0, before_q, 1'b0} + ShareW'(kept.key));
-  assign holds   = held_q == HeldW'(Held);
-  assign over    = bank_q != 3'(Banks - 1) && HeldW'(unit_count - unit_q) <= after_q
-                   && (middle >= border_q || holds);
-  assign next    = unit && (ended || over);
-  assign units_done  = unit && ended && 32'(bank_q) == Banks - 1;
-  assign weights_end = (LINES_W+1)'(weights_q[bank_q]) + lines_q;
-  assign overflows   = next && 32'(weights_end) > WRows;
+  assign units_start = state_q == StGap || (state_q == StUnitsFw && units_done);
+  assign weights_end = (LINES_W+1)'(weights_q[range_bank]) + (LINES_W+1)'(range_lines);
+  assign overflows   = range_valid && 32'(weights_end) > WRows;
+  jd_sparse_ranges #(.Banks (Banks), .Held (Held), .DrainW (DrainW)) u_ranges (
+    .clk_i,
+    .rst_ni          (rst_ni && !failed_q),
+    .clear_i         (taken),
+    .plain_i         (plain_q),
+    .tiles_i         (layer_q.tiles),
+    .window_valid_i  (closed_q.valid && closed_q.pass != PassDw),
+    .window_dx_i     (closed_q.pass == PassDx),
+    .window_number_i (closed_q.number),
+    .window_depth_i  (closed_q.window.depth),
+    .window_lanes_i  (closed_q.window.lanes),
+    .start_i         (units_start),
+    .dx_i            (state_q != StGap),
+    .windows_i       ({windows_q[1], windows_q[0]}),
+    .done_o          (units_done),
+    .fails_o         (range_fails),
+    .valid_o         (range_valid),
+    .bank_o          (range_bank),
+    .range_o         (range),
+    .lines_o         (range_lines)
+  );
   always_comb begin
-    now = now_q;
-    if (now_q.empty) begin
-      now.first_window = '0;
-      now.first_step   = '0;
-      now.base         = '0;
-    end else begin
-      now.base = W_LINE_W'(weights_q[bank_q]);
-    end
-  end
-  always_ff @(posedge clk_i) begin
-    if (!unit || units_done) begin
-      unit_window_q <= '0;
-      tile_q        <= '0;
-      unit_q        <= '0;
-      before_q      <= '0;
-      border_q      <= {3'b0, share_q[state_q == StUnitsFw], 1'b0};
-      bank_q        <= '0;
-      held_q        <= '0;
-      after_q       <= HeldW'((Banks - 1) * Held);
-      lines_q       <= '0;
-      now_q         <= '{empty: 1'b1, default: '0};
-    end else if (next) begin
-      border_q <= border_q + {3'b0, share_q[unit_dx], 1'b0};
-      bank_q   <= bank_q + 1'b1;
-      held_q   <= '0;
-      after_q <= after_q - HeldW'(Held);
-      lines_q  <= '0;
-      now_q    <= '{empty: 1'b1, first_unit: UNIT_W'(unit_q), default: '0};
-    end else begin
-      unit_q   <= unit_q + 1'b1;
-      before_q <= before_q + COST_W'(kept.key);
-      held_q   <= held_q + 1'b1;
-      tile_q   <= (tile_q + 1'b1 == TILE_W'(layer_q.tiles)) ? '0 : tile_q + 1'b1;
-      if (tile_q + 1'b1 == TILE_W'(layer_q.tiles)) unit_window_q <= unit_window_q + 1'b1;
-      if (now_q.empty) begin
-        now_q.first_window <= unit_window_q;
-        now_q.first_step   <= 7'(tile_q);
-      end
-      now_q.empty       <= 1'b0;
-      now_q.last_window <= unit_window_q;
-      now_q.last_step   <= 7'(tile_q);
-      if (now_q.empty || tile_q == '0) lines_q <= lines_q + (LINES_W+1)'(kept.depth);
-    end
+    based = range;
+    if (!range.empty) based.base = W_LINE_W'(weights_q[range_bank]);
   end
 
   // ---- Units of DW: four sizes of blocks side by side; the best, of equal ones the largest
@@ -459,12 +409,12 @@ module jd_sparse_plan
       grads_q   <= some_lower ? grads_below : '0;
     end else begin
       for (int unsigned b = 0; b < Banks; b++) begin
-        if (next && bank_q == 3'(b))                 weights_q[b] <= LINES_W'(weights_end);
+        if (range_valid && range_bank == 3'(b))      weights_q[b] <= LINES_W'(weights_end);
         if (state_q == StRanges && range_q == 3'(b)) grads_q[b]   <= LINES_W'(grads_end);
       end
     end
   end
-  assign fails = too_many || overflows || (unit && !next && holds)
+  assign fails = too_many || overflows || range_fails
                  || (state_q == StRanges && 32'(grads_end) > GRows);
 
   // ---- Lists: the streamed side in index order, then the tuples, group by group
@@ -487,7 +437,7 @@ module jd_sparse_plan
       list_valid_q <= 1'b0;
     end else begin
       if (state_q == StIdle || failed_q)    lists_q <= 1'b0;
-      else if (state_q == StDx && cut_done) lists_q <= 1'b1;
+      else if (state_q == StDx && state_d == StDw) lists_q <= 1'b1;
       else if (lists_end)                   lists_q <= 1'b0;
       list_valid_q <= lists_q && (!tuples_q || (!lists_end && tuple_there));
     end
@@ -529,9 +479,12 @@ module jd_sparse_plan
                           place: list_tuple_q ? list_place_q : peek_place_i.place,
                           index: list_index, mine: 1'b0};
       table_o.place  <= '{valid: list_valid_q && produced, layer: number_q, dx: !list_columns,
-                          index: list_index, window: move_from.window, lane: move_from.lane};
-      table_o.range  <= '{valid: next, layer: number_q, pass: unit_dx ? PassDx : PassFw,
-                          bank: bank_q, range: now};
+                          index: list_index, lane: move_from.lane,
+                          window: number_of(move_from.window, windows_q[list_columns ? 0 : 1],
+                                            plain_q)};
+      table_o.range  <= '{valid: range_valid, layer: number_q,
+                          pass: state_q == StUnitsDx ? PassDx : PassFw, bank: range_bank,
+                          range: based};
       if (state_q == StRanges) begin
         table_o.range <= '{valid: 1'b1, layer: number_q, pass: PassDw, bank: range_q,
                            range: '{empty: best_blocks.empty,
@@ -541,7 +494,9 @@ module jd_sparse_plan
                                     last_step: best_blocks.last_step,
                                     first_unit: '0,
                                     block: best_blocks.empty ? '0 : best,
-                                    base: best_blocks.empty ? '0 : W_LINE_W'(grads_q[range_q])}};
+                                    base: best_blocks.empty ? '0 : W_LINE_W'(grads_q[range_q]),
+                                    paired: 1'b0,
+                                    windows: '0}};
       end
     end
   end

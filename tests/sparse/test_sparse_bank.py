@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -130,7 +132,7 @@ class Case:
     def lines(self, which: int) -> list[np.ndarray]:
         """The weight lines of the bank's windows."""
         found = self.of(which)
-        held = sorted({u // found.tiles for u, b in enumerate(found.banks) if b == INDEX})
+        held = found.held(INDEX)
         rows, columns = lists_of(self.encoding)
         sides = (columns, rows) if which == DX else (rows, columns)
         w16 = self.w16.T if which == DX else self.w16
@@ -221,7 +223,7 @@ def compare(
     split = case.layer.split if which == FW else 1
     compared = macs = 0
     for unit, owner in enumerate(found.banks):
-        window, tile = divmod(unit, found.tiles)
+        window, tile = found.units[unit]
         if owner != INDEX or tile >= tiles:
             continue
         base = which_set * RROWS // 2 + (unit - mine.first_unit) * case.lanes
@@ -274,6 +276,27 @@ def test_sparse_bank(lanes: int, acc: int, drain: int, seed: int) -> None:
                 compared, useful = compared + found, useful - macs
             assert useful == 0
     assert compared
+
+
+def test_sparse_bank_begins_with_a_pair_of_windows(seed: int) -> None:
+    """It begins in a pair with a tile that the operation has not: the next pair is first."""
+    rng = np.random.default_rng(seed)
+    sim = bench(5, 16, 4, seed)
+    starts = Counter[int]()
+    while any(starts[second] < 2 for second in (0, 1)):
+        case = Case.any(rng, 0, 5, 4)
+        which = int(rng.choice([FW, DX]))
+        (_, mine) = ranges_of(case.of(which), BANKS, [0] * BANKS)
+        neurons = case.layer.m if which == FW else case.layer.n
+        tiles, second = mine.first_step, mine.first_window % 2
+        few = tiles <= XROWS // 2 // (-(-neurons // 8) * 8)
+        if mine.empty or not (mine.paired and tiles and few and case.fits) or starts[second] == 2:
+            continue
+        case.load(sim, [])
+        x = half(rng.standard_normal((neurons, 4 * tiles)))
+        fill(sim, x, 0)
+        operate(sim, [(operation_word(which, 0, case.layer, neurons, 0), tiles)])
+        starts[second] += compare(sim, case, which, tiles, x, 0)[0] > 0
 
 
 def test_sparse_bank_clocks(seed: int) -> None:

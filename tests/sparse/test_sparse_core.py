@@ -166,7 +166,7 @@ class Both:
             sides = (columns, rows) if which == DX else (rows, columns)
             split = layer.split if which == FW else 1
             for window, slots in enumerate(windows[which]):
-                users = {b for u, b in enumerate(found.banks) if u // found.tiles == window}
+                users = {b for b in set(found.banks) if window in found.held(b)}
                 lines = weight_lines(
                     w16.T if which == DX else w16, slots, *sides, self.geometry.lanes, split
                 )

@@ -166,10 +166,7 @@ def lines_wanted(
     w16 = half(w).view(np.uint16)
     lines = []
     for number_of, slots in enumerate(cut):
-        banks = 0
-        for unit, bank in enumerate(one.banks):
-            if unit // one.tiles == number_of:
-                banks |= 1 << bank
+        banks = sum(1 << bank for bank in set(one.banks) if number_of in one.held(bank))
         for core, mine in enumerate(shares(slots, split, build.cores, owner)):
             for nth in range(max(map(len, mine))):
                 codes, asked = np.zeros(build.lanes, np.uint16), np.zeros(WORD_BANK, int)

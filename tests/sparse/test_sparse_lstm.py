@@ -94,7 +94,7 @@ def lookups(
         for column in range(0, layer.n, step):
             asked: Counter[tuple[int, int]] = Counter()
             for n in range(column, column + step):
-                unit = where[n][0] * units.tiles + tile
+                unit = units.units.index((where[n][0], tile))
                 bank = banks[unit]
                 address = results * g.r_rows // 2 + (unit - first[bank]) * g.lanes + where[n][1]
                 asked[bank, address % g.drain_w] += 1

@@ -240,8 +240,8 @@ def test_lines_of_the_layers_below_count(seed: int) -> None:
     found = encode(np.zeros(48, int), np.zeros(48, int), 1)
     layer = Layer(48, 48, 1, tiles=8)
     made = check(sim, SMALL, found, layer)
-    lines = made.gradient.lines.max()
-    fit = SMALL.build.gradient_lines // lines
+    weights, grads = (lines.max() for lines in lines_before([made], SMALL.build.banks))
+    fit = min(SMALL.build.weight_lines // weights, SMALL.build.gradient_lines // grads)
     planned = [made]
     for number_of in range(1, 4):
         if number_of < fit:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,7 +22,7 @@ LAYER_BITS, TENSOR_BITS, INSTRUCTION_BITS, OPERATION_BITS, BEGIN_BITS, BIAS_BITS
     28,
 )
 ENTRY_BITS = 16 + 2 + 16 + 16 + 2 + 2 + INSTRUCTION_BITS - LAYER_BITS
-WINDOW_BITS, LIST_BITS, WINDOW_WRITE_BITS, RANGE_WRITE_BITS, PLACE_BITS = 169, 24, 180, 59, 28
+WINDOW_BITS, LIST_BITS, WINDOW_WRITE_BITS, RANGE_WRITE_BITS, PLACE_BITS = 169, 24, 180, 65, 28
 SETTINGS_BITS = 7 * 32 + 24
 TABLE_BITS = LIST_BITS + WINDOW_WRITE_BITS + RANGE_WRITE_BITS + PLACE_BITS
 
@@ -134,13 +134,12 @@ def slots_of(
         parts = zip(window.depths, window.workloads, strict=True)
         return [[Slot(j, depth, 0, lanes) for j, (depth, lanes) in enumerate(parts)]]
     at = produced.tolist()
-    found = []
-    for window in cut:
-        slots = []
+    found: list[list[Slot]] = [[] for _ in cut]
+    for number in sorted(range(len(cut)), key=lambda k: cut[k].position):
+        window, slots = cut[number], found[number]
         for g, lanes, depth in zip(window.groups, window.workloads, window.depths, strict=True):
             slots.append(Slot(int(first[g]), depth, at[g] if at[g] < 512 else 0, lanes))
             at[g] += lanes
-        found.append(slots)
     return found
 
 
@@ -179,6 +178,8 @@ class Range:
     first_unit: int = 0
     block: int = 0
     base: int = 0
+    paired: bool = False
+    windows: int = 0
 
 
 def ranges_of(found: Pass | Gradient, banks: int, bases: Sequence[int]) -> list[Range]:
@@ -193,16 +194,17 @@ def ranges_of(found: Pass | Gradient, banks: int, bases: Sequence[int]) -> list[
     for bank in range(banks):
         units = [u for u, b in enumerate(found.banks) if b == bank]
         if isinstance(found, Pass):
-            steps = [divmod(u, found.tiles) for u in units]
-            block = 0
+            steps = [found.units[u] for u in units]
+            one = Range(not units, first_unit=seen, paired=found.paired, windows=len(found.windows))
         else:
             steps = [(found.units[u][0], found.units[u][1] // found.block) for u in units]
-            block = (found.block // 4).bit_length() - 1
-        first_unit = seen if isinstance(found, Pass) else 0
+            one = Range(not units, block=(found.block // 4).bit_length() - 1 if units else 0)
         if units:
-            out.append(Range(False, *steps[0], *steps[-1], first_unit, block, bases[bank]))
-        else:
-            out.append(Range(True, first_unit=first_unit))
+            one = replace(
+                one, first_window=steps[0][0], first_step=steps[0][1], last_window=steps[-1][0],
+                last_step=steps[-1][1], base=bases[bank],
+            )  # fmt: skip
+        out.append(one)
         seen += len(units)
     return out
 
@@ -222,7 +224,8 @@ def range_write_word(layer: int, which: int, bank: int, found: Range) -> int:
     return concat(
         (1, 1), (layer, 3), (which, 2), (bank, 3), (found.empty, 1), (found.first_window, 5),
         (found.first_step, 7), (found.last_window, 5), (found.last_step, 7),
-        (found.first_unit, 8), (found.block, 2), (found.base, 15),
+        (found.first_unit, 8), (found.block, 2), (found.base, 15), (found.paired, 1),
+        (found.windows, 5),
     )  # fmt: skip
 
 
