@@ -39,7 +39,7 @@ def iteration(engine: Sparse, settings: SparseSettings) -> dict[str, Any]:
     """What the counters rise by in an iteration: GROUP, all steps, BACKWARD, UPDATE.
 
     Returns: by stage; `steps`, a list of those of each step; `VPU`, clocks in which the array had
-        an operation.
+        an operation, until its last result has left; `lanes`, those in which lanes multiply.
     """
     s = settings
     engine.configure(s)
@@ -61,7 +61,10 @@ def iteration(engine: Sparse, settings: SparseSettings) -> dict[str, Any]:
     dout = rng.normal(size=(s.steps, vectors, 8))
     found["BACKWARD"] = counted(lambda: engine.backward(dout))
     found["UPDATE"] = counted(lambda: engine.update(1 / vectors))
-    found["VPU"] = sum(one["unit_busy"]["VPU"] for one in (*found["steps"], found["BACKWARD"]))
+    all_steps = (*found["steps"], found["BACKWARD"])
+    found["VPU"] = sum(one["unit_busy"]["VPU"] for one in all_steps)
+    g = engine.geometry
+    found["lanes"] = sum(one["lane_clocks"] for one in all_steps) // (g.cores * g.banks * g.lanes)
     return found
 
 
@@ -93,16 +96,18 @@ def network_rows(
             parts[name] for name in ("GROUP", "FORWARD", "BACKWARD", "UPDATE")
         )
         now["array"] = now["VPU"] + parts["GROUP"] + parts["UPDATE"]
+        now["multiplying"] = now["lanes"] + parts["GROUP"] + parts["UPDATE"]
         now["step"] = parts["step"]
         progress(f"{where}: " + ", ".join(f"{name} {clocks:.0f}" for name, clocks in parts.items()))
         rows += [
             row("sparse", "network_clocks", f"{where}, {name}", round(clocks, 1), "clocks")
             for name, clocks in parts.items()
         ]
-        rows.append(
-            row("sparse", "network_clocks", f"{where}, all operations of the array", now["VPU"],
-                "clocks")
-        )  # fmt: skip
+        rows += [
+            row("sparse", "network_clocks", f"{where}, all operations of the array{what}",
+                now[name], "clocks")
+            for name, what in (("VPU", ""), ("lanes", ", while lanes multiply"))
+        ]  # fmt: skip
         for stage, counted in (("step", now["steps"][-1]), ("BACKWARD", now["BACKWARD"])):
             busy = counted["unit_busy"]
             progress(f"{where}: {stage}: " + ", ".join(f"{u} {busy[u]}" for u in UNITS))
@@ -128,11 +133,12 @@ def compared(
                 row("sparse", "speedup_end_to_end", f"{name}, G={count}, {where}",
                     round(dense[name] / now[name], 2), "x", float(count))
             )  # fmt: skip
-        rows.append(
-            row("sparse", "speedup_train", f"G={count}, {where}",
-                round(dense["array"] / now["array"], 2), "x", float(count),
+        rows += [
+            row("sparse", "speedup_train", f"G={count}, {where}{what}",
+                round(dense[name] / now[name], 2), "x", float(count),
                 TRAIN if count == 16 else None)
-        )  # fmt: skip
+            for name, what in (("array", ""), ("multiplying", ", while lanes multiply"))
+        ]  # fmt: skip
     shares = {}
     for count, now in found.items():
         busy = now["GROUP"]["unit_busy"]

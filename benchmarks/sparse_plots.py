@@ -86,12 +86,13 @@ def utilization(axis: Axis, rows: list[Row]) -> None:
 
 def speedup(axis: Axis, rows: list[Row]) -> None:
     """Times fewer clocks than the dense network's."""
-    for figure, start, label in (
-        ("speedup_end_to_end", "step, ", "a step, all units"),
-        ("speedup_end_to_end", "iteration, ", "an iteration, all units"),
-        ("speedup_train", "", "an iteration, array with GROUP and UPDATE"),
+    for figure, form, label in (
+        ("speedup_end_to_end", r"step, G=(\d+), .*", "a step, all units"),
+        ("speedup_end_to_end", r"iteration, G=(\d+), .*", "an iteration, all units"),
+        ("speedup_train", r"G=(\d+), (?!.*while).*", "an iteration, array with GROUP and UPDATE"),
+        ("speedup_train", r"G=(\d+), .*while.*", "the same, while lanes multiply"),
     ):
-        found = by_groups(rows, figure, rf"{start}G=(\d+), .*")
+        found = by_groups(rows, figure, form)
         line(axis, found, label)
         published(axis, found)
         groups = list(found)

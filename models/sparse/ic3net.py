@@ -457,7 +457,7 @@ class Programs:
         # LSTMB lets nobody read, so the last of four waits until the first operands are filled.
         # Y of dW comes while the array computes dX, which needs few operands.
         y_first, *of_heads = self._gradient(step, chunk, HED)
-        yield from chain(states[:3], lstm[0], states[3:], *lstm[1:2], [y_first], *lstm[2:])
+        yield from chain(states[:3], lstm[0], states[3:], [y_first], *lstm[1:])
         yield from chain(inputs[0], [self._operands(step, chunk)[LST][1]], *inputs[1:])
         if step:
             yield from self._heads(step - 1, chunk)

@@ -74,7 +74,7 @@ def test_sparse_bench_compares_with_the_dense_network() -> None:
     busy = {"OSEL": 20, "LAU": 30}
     found = {
         count: {"step": 100 / count, "iteration": 900 / count, "array": 500 / count,
-                "GROUP": {"unit_busy": busy}}
+                "multiplying": 480 / count, "GROUP": {"unit_busy": busy}}
         for count in (1, 2, 4, 8, 16)
     }  # fmt: skip
     rows = {(r["figure"], r["config"]): r for r in sparse_network.compared(found, 4, 24, 20)}
@@ -82,6 +82,7 @@ def test_sparse_bench_compares_with_the_dense_network() -> None:
     assert rows["speedup_end_to_end", f"step, G=16, {where}"]["measured"] == 16
     assert rows["speedup_end_to_end", f"iteration, G=16, {where}"]["measured"] == 16
     assert rows["speedup_train", f"G=16, {where}"]["published"]["value"] == 9.75
+    assert rows["speedup_train", f"G=16, {where}, while lanes multiply"]["measured"] == 16
     mean = rows["generation_share", f"mean of G=1..16, {where}"]
     assert mean["measured"] == pytest.approx(50 / 500 * (1 + 2 + 4 + 8 + 16) / 5)
 
